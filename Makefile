@@ -1,0 +1,47 @@
+PREFIX ?= $(HOME)/.local
+GO     ?= go
+LINT   := $(GO) tool -modfile=scripts/tools.mod golangci-lint
+
+# Debian's Go stays with the version it came as unless told otherwise; go.mod may name a later one.
+export GOTOOLCHAIN ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test race lint bench install fmt tidy clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+build: ## compile bin/stint
+	@scripts/setup build
+	$(GO) build -trimpath -o bin/stint ./cmd/stint
+
+demo: ## watch a small fleet work for a minute, on a manager of its own if need be
+	@scripts/setup demo
+	@scripts/demo
+
+test: ## vet and test everything, on a real systemd user manager
+	@scripts/setup test
+	@scripts/test
+
+race: ## the tests again under the race detector
+	@scripts/setup test
+	@scripts/test -race
+
+lint: ## check imports, habits, format and the shell scripts
+	@scripts/setup lint
+	@scripts/lint
+
+bench: ## measure what has a benchmark
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+install: build ## install into $(PREFIX)/bin, by default ~/.local/bin
+	install -D -m 0755 bin/stint $(DESTDIR)$(PREFIX)/bin/stint
+
+fmt: ## format the Go files
+	$(LINT) fmt
+
+tidy: ## bring go.mod and go.sum up to date
+	$(GO) mod tidy
+
+clean: ## remove what was built
+	rm -rf bin coverage.out

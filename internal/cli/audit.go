@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/report"
+)
+
+func newAudit(a *app) *cobra.Command {
+	var since time.Duration
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Compute from the record whether a lane was ever held twice",
+		Long: `Compute from the recorded acquisitions of lanes how many were held at once at
+most, and whether any was ever held by two runs at once. A violation is status 1.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runAudit(cmd.Context(), since)
+		},
+	}
+	cmd.Flags().DurationVar(&since, "since", 0, "look back so far (default: all of the record)")
+	return cmd
+}
+
+// auditObject is stint/audit@1.
+type auditObject struct {
+	Schema             string            `json:"schema"`
+	PeakConcurrency    int               `json:"peak_concurrency"`
+	TotalAcquisitions  int               `json:"total_acquisitions"`
+	SameLockViolations int               `json:"same_lock_violations"`
+	Violations         []violationObject `json:"violations"`
+}
+
+type violationObject struct {
+	Category fleet.Category `json:"category"`
+	Lane     int            `json:"lane"`
+	Runs     [2]fleet.RunID `json:"runs"`
+	At       string         `json:"at"`
+}
+
+func (a *app) runAudit(ctx context.Context, since time.Duration) error {
+	if since < 0 {
+		return usage(fmt.Errorf("--since %s: want zero or more", since))
+	}
+	return a.withEngine(ctx, reading, func(e *engine.Engine) error {
+		var r report.Audit
+		if e.Store == nil {
+			a.nothingYet()
+		} else {
+			from := time.Unix(0, 0)
+			if since > 0 {
+				from = a.Now().Add(-since)
+			}
+			var err error
+			if r, err = e.Audit(ctx, from); err != nil {
+				return err
+			}
+		}
+		a.printAudit(r)
+		if n := len(r.Violations); n > 0 {
+			return fmt.Errorf("audit: lanes held by two runs at once: %d", n)
+		}
+		return nil
+	})
+}
+
+func (a *app) printAudit(r report.Audit) {
+	o := auditObject{
+		Schema: "stint/audit@1", PeakConcurrency: r.PeakConcurrency, TotalAcquisitions: r.TotalAcquisitions,
+		SameLockViolations: len(r.Violations), Violations: []violationObject{},
+	}
+	for _, v := range r.Violations {
+		o.Violations = append(o.Violations, violationObject{v.Category, v.Lane, [2]fleet.RunID{v.First, v.Second}, stamp(v.At)})
+	}
+	if a.json {
+		printJSON(a.Stdout, o)
+		return
+	}
+	fmt.Fprintf(a.Stdout, "peak_concurrency=%d\ntotal_acquisitions=%d\nsame_lock_violations=%d\n",
+		o.PeakConcurrency, o.TotalAcquisitions, o.SameLockViolations)
+	for _, v := range o.Violations {
+		fmt.Fprintf(a.Stdout, "violation: lane %s.%d by run %s and run %s from %s\n", v.Category, v.Lane, v.Runs[0], v.Runs[1], v.At)
+	}
+}

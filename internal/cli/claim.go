@@ -1,0 +1,421 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// defaultTTL is how long a claim taken by hand lasts.
+const defaultTTL = time.Hour
+
+// claimStatus is what a claim command says of a claim.
+type claimStatus string
+
+const (
+	claimGranted  claimStatus = "granted"
+	claimRenewed  claimStatus = "renewed"
+	claimDenied   claimStatus = "denied"
+	claimFree     claimStatus = "free"
+	claimHeld     claimStatus = "held"
+	claimReleased claimStatus = "released"
+	claimLost     claimStatus = "lost"
+)
+
+// claimObject is stint/claim@1. Holder and times are those of the claim that
+// stands, or that was given back; they are empty and null when there is none.
+type claimObject struct {
+	Schema     string       `json:"schema"`
+	Task       fleet.Key    `json:"task"`
+	Status     claimStatus  `json:"status"`
+	Holder     fleet.Holder `json:"holder"`
+	Epoch      fleet.Epoch  `json:"epoch"`
+	AcquiredAt *string      `json:"acquired_at"`
+	ExpiresAt  *string      `json:"expires_at"`
+	Note       string       `json:"note"`
+}
+
+func newClaimObject(status claimStatus, c fleet.Claim) claimObject {
+	return claimObject{
+		Schema: "stint/claim@1", Task: c.Key, Status: status, Holder: c.Holder, Epoch: c.Epoch,
+		AcquiredAt: orNull(c.AcquiredAt), ExpiresAt: orNull(c.ExpiresAt), Note: c.Note,
+	}
+}
+
+// claimOptions are the flags of the claim commands.
+type claimOptions struct {
+	holder    string
+	ttl       time.Duration
+	note      string
+	epoch     int64
+	done      bool
+	abandoned bool
+	reason    string
+	all       bool
+	dryRun    bool
+}
+
+func newClaim(a *app) *cobra.Command {
+	cmd := newClaimTake(a)
+	cmd.Use = "claim TASK"
+	cmd.Short = "Take, check, renew and give back claims on tasks"
+	cmd.Long = `A claim is the exclusive right to work on a task until it expires. Whoever takes
+a task that is free gets it at the next epoch; whoever else takes it is denied.
+
+"stint claim TASK" is short for "stint claim take TASK". The holder is --holder,
+else $STINT_HOLDER, else user@host. Only a holder that was named renews by taking
+again. TASK is a task's id, or any other text that says what is claimed: 1 to 512
+bytes without control characters, and not beginning with "category:".`
+	cmd.Example = `  stint claim fix-login --holder alice
+  stint claim check fix-login
+  stint claim renew fix-login --holder alice --epoch 1 --ttl 30m
+  stint claim release fix-login --holder alice --done
+  stint claim verify "$STINT_TASK_ID" --epoch "$STINT_EPOCH"   # in a git pre-push hook`
+	cmd.AddCommand(newClaimTake(a), newClaimCheck(a), newClaimRenew(a), newClaimRelease(a), newClaimVerify(a), newClaimList(a))
+	return cmd
+}
+
+func newClaimTake(a *app) *cobra.Command {
+	var o claimOptions
+	cmd := &cobra.Command{
+		Use:   "take TASK",
+		Short: "Take a claim, or renew one's own",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.claimTake(cmd.Context(), args[0], o)
+		},
+	}
+	o.addHolder(cmd)
+	o.addTTL(cmd)
+	cmd.Flags().StringVar(&o.note, "note", "", "what it is for, shown to others")
+	addDryRun(cmd, &o.dryRun)
+	return cmd
+}
+
+func newClaimCheck(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check TASK",
+		Short: "Say whether a task is free (status 0) or held (status 4)",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.claimCheck(cmd.Context(), args[0])
+		},
+	}
+}
+
+func newClaimRenew(a *app) *cobra.Command {
+	var o claimOptions
+	cmd := &cobra.Command{
+		Use:   "renew TASK",
+		Short: "Move the expiry of one's own claim",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.claimRenew(cmd.Context(), args[0], o)
+		},
+	}
+	o.addHolder(cmd)
+	o.addEpoch(cmd)
+	o.addTTL(cmd)
+	addDryRun(cmd, &o.dryRun)
+	return cmd
+}
+
+func newClaimRelease(a *app) *cobra.Command {
+	var o claimOptions
+	cmd := &cobra.Command{
+		Use:   "release TASK",
+		Short: "Give one's own claim back",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.claimRelease(cmd.Context(), args[0], o)
+		},
+	}
+	o.addHolder(cmd)
+	o.addEpoch(cmd)
+	cmd.Flags().BoolVar(&o.done, "done", false, "the work is finished")
+	cmd.Flags().BoolVar(&o.abandoned, "abandoned", false, "the work was given up")
+	cmd.Flags().StringVar(&o.reason, "reason", "", "why")
+	cmd.MarkFlagsMutuallyExclusive("done", "abandoned")
+	addDryRun(cmd, &o.dryRun)
+	return cmd
+}
+
+func newClaimVerify(a *app) *cobra.Command {
+	var o claimOptions
+	cmd := &cobra.Command{
+		Use:   "verify TASK --epoch N",
+		Short: "Say whether a claim still stands at an epoch (status 0) or not (status 5)",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.claimVerify(cmd.Context(), args[0], o)
+		},
+	}
+	o.addEpoch(cmd)
+	_ = cmd.MarkFlagRequired("epoch") // the flag was just defined
+	return cmd
+}
+
+func newClaimList(a *app) *cobra.Command {
+	var o claimOptions
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the claims that are held",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.claimList(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.all, "all", false, "released and expired ones too")
+	cmd.Flags().StringVar(&o.holder, "holder", "", "those of one holder")
+	return cmd
+}
+
+func (o *claimOptions) addHolder(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.holder, "holder", "", "who claims (default $STINT_HOLDER, else user@host)")
+}
+
+func (o *claimOptions) addTTL(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&o.ttl, "ttl", defaultTTL, "time-to-live from now, more than zero")
+}
+
+func (o *claimOptions) addEpoch(cmd *cobra.Command) {
+	cmd.Flags().Int64Var(&o.epoch, "epoch", 0, "the epoch the claim was granted at")
+}
+
+// hold is the claim that the command line means.
+func (a *app) hold(task string, o claimOptions) (h store.Hold, named bool, err error) {
+	if h.Key, err = fleet.ParseKey(task); err != nil {
+		return h, false, usage(err)
+	}
+	if h.Holder, named, err = a.holder(o.holder); err != nil {
+		return h, false, err
+	}
+	if o.epoch < 0 {
+		return h, false, usage(fmt.Errorf("epoch %d: want 1 or more", o.epoch))
+	}
+	h.Epoch = fleet.Epoch(o.epoch)
+	return h, named, nil
+}
+
+func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error {
+	h, named, err := a.hold(task, o)
+	if err != nil {
+		return err
+	}
+	if _, err := fleet.ParseText("note", o.note); err != nil {
+		return usage(err)
+	}
+	if o.ttl <= 0 {
+		return usage(fmt.Errorf("--ttl %s: want more than zero", o.ttl))
+	}
+	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
+		grant, c, err := s.Take(ctx, store.Take{Key: h.Key, Holder: h.Holder, Renews: named, TTL: o.ttl, Note: o.note})
+		if err != nil {
+			return err
+		}
+		return a.tellGrant(grant, c, named)
+	})
+}
+
+func (a *app) tellGrant(grant fleet.Grant, c fleet.Claim, named bool) error {
+	if a.json {
+		printJSON(a.Stdout, newClaimObject(claimStatus(grant), c))
+	}
+	if grant == fleet.Denied {
+		if !a.json {
+			fmt.Fprintln(a.Stderr, plain(c.Denial()))
+			if !named {
+				a.hint("to renew a claim of your own, name its holder: --holder NAME")
+			}
+		}
+		return reported{fmt.Errorf("take claim %q: %w", c.Key, fleet.ErrHeld)}
+	}
+	verb := map[fleet.Grant]string{fleet.Granted: "claimed", fleet.Renewed: "renewed"}[grant]
+	a.tellClaim(verb, c)
+	return nil
+}
+
+// tellClaim says what was done with a claim, unless JSON did.
+func (a *app) tellClaim(verb string, c fleet.Claim) {
+	if !a.json {
+		fmt.Fprintf(a.Stdout, "%s %s epoch %d until %s\n", verb, plain(string(c.Key)), c.Epoch, stamp(c.ExpiresAt))
+	}
+}
+
+func (a *app) claimCheck(ctx context.Context, task string) error {
+	key, err := fleet.ParseKey(task)
+	if err != nil {
+		return usage(err)
+	}
+	return a.withStore(ctx, reading, func(_ *config.Config, s store.Store) error {
+		c, held, err := a.check(ctx, s, key)
+		if err != nil {
+			return err
+		}
+		switch {
+		case held && a.json:
+			printJSON(a.Stdout, newClaimObject(claimHeld, c))
+		case held:
+			fmt.Fprintf(a.Stdout, "held %s by %s epoch %d until %s\n", plain(string(c.Key)), plain(string(c.Holder)), c.Epoch, stamp(c.ExpiresAt))
+		case a.json:
+			printJSON(a.Stdout, newClaimObject(claimFree, fleet.Claim{Key: key, Epoch: c.Epoch}))
+		default:
+			fmt.Fprintf(a.Stdout, "free %s\n", plain(string(key)))
+		}
+		if held {
+			return reported{fmt.Errorf("check claim %q: %w", key, fleet.ErrHeld)}
+		}
+		return nil
+	})
+}
+
+// check reads a claim; in a fleet that has never run every key is free.
+func (a *app) check(ctx context.Context, s store.Store, key fleet.Key) (fleet.Claim, bool, error) {
+	if s == nil {
+		a.nothingYet()
+		return fleet.Claim{Key: key}, false, nil
+	}
+	return s.Check(ctx, key)
+}
+
+func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error {
+	h, _, err := a.hold(task, o)
+	if err != nil {
+		return err
+	}
+	if o.ttl <= 0 {
+		return usage(fmt.Errorf("--ttl %s: want more than zero", o.ttl))
+	}
+	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
+		c, err := s.Renew(ctx, h, o.ttl)
+		return a.tellHeld(h, claimRenewed, c, err)
+	})
+}
+
+func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) error {
+	h, _, err := a.hold(task, o)
+	if err != nil {
+		return err
+	}
+	if _, err := fleet.ParseText("reason", o.reason); err != nil {
+		return usage(err)
+	}
+	ending := fleet.EndingReleased
+	switch {
+	case o.done:
+		ending = fleet.EndingDone
+	case o.abandoned:
+		ending = fleet.EndingAbandoned
+	}
+	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
+		c, err := s.Release(ctx, h, ending, o.reason)
+		return a.tellHeld(h, claimReleased, c, err)
+	})
+}
+
+// tellHeld tells of a write that only the claim's holder may make.
+func (a *app) tellHeld(h store.Hold, status claimStatus, c fleet.Claim, err error) error {
+	switch {
+	case errors.Is(err, fleet.ErrLost):
+		return a.tellLost(h, err)
+	case err != nil:
+		return err
+	case a.json:
+		printJSON(a.Stdout, newClaimObject(status, c))
+	case status == claimReleased:
+		fmt.Fprintf(a.Stdout, "released %s epoch %d (%s)\n", plain(string(c.Key)), c.Epoch, c.Ending)
+	default:
+		a.tellClaim(string(status), c)
+	}
+	return nil
+}
+
+// tellLost tells that a claim is not, or no longer, what the caller thinks.
+func (a *app) tellLost(h store.Hold, err error) error {
+	if a.json {
+		printJSON(a.Stdout, newClaimObject(claimLost, fleet.Claim{Key: h.Key, Holder: h.Holder, Epoch: h.Epoch}))
+	}
+	return fleet.WithHint(err, fmt.Sprintf("stint claim check %q says who holds it", h.Key))
+}
+
+func (a *app) claimVerify(ctx context.Context, task string, o claimOptions) error {
+	key, err := fleet.ParseKey(task)
+	if err != nil {
+		return usage(err)
+	}
+	if o.epoch < 1 {
+		return usage(fmt.Errorf("epoch %d: want 1 or more", o.epoch))
+	}
+	return a.withStore(ctx, reading, func(_ *config.Config, s store.Store) error {
+		c, held, err := a.check(ctx, s, key)
+		if err != nil {
+			return err
+		}
+		h := store.Hold{Key: key, Epoch: fleet.Epoch(o.epoch)}
+		if !held || c.Epoch != h.Epoch {
+			return a.tellLost(h, fmt.Errorf("verify claim %q at epoch %d: %w", key, h.Epoch, fleet.ErrLost))
+		}
+		return a.tellHeld(h, claimHeld, c, nil)
+	})
+}
+
+// listedClaim is a claim in stint/claims@1.
+type listedClaim struct {
+	claimObject
+	Ending     fleet.Ending `json:"ending"`
+	ReleasedAt *string      `json:"released_at"`
+	Reason     string       `json:"reason"`
+}
+
+func (a *app) claimList(ctx context.Context, o claimOptions) error {
+	return a.withStore(ctx, reading, func(_ *config.Config, s store.Store) error {
+		var list []store.Listed
+		if s == nil {
+			a.nothingYet()
+		} else {
+			var err error
+			if list, err = s.List(ctx, store.Listing{All: o.all, Holder: fleet.Holder(o.holder)}); err != nil {
+				return err
+			}
+		}
+		a.printClaims(list)
+		return nil
+	})
+}
+
+func (a *app) printClaims(list []store.Listed) {
+	rows := [][]string{{"TASK", "STATUS", "HOLDER", "EPOCH", "UNTIL", "NOTE"}}
+	objects := []listedClaim{}
+	for _, c := range list {
+		status := claimFree
+		switch {
+		case c.Held:
+			status = claimHeld
+		case !c.ReleasedAt.IsZero():
+			status = claimReleased
+		}
+		objects = append(objects, listedClaim{newClaimObject(status, c.Claim), c.Ending, orNull(c.ReleasedAt), c.Reason})
+		rows = append(rows, []string{string(c.Key), string(status), string(c.Holder), fmt.Sprint(c.Epoch), stamp(c.ExpiresAt), c.Note})
+	}
+	if a.json {
+		printJSON(a.Stdout, struct {
+			Schema string        `json:"schema"`
+			Claims []listedClaim `json:"claims"`
+		}{"stint/claims@1", objects})
+		return
+	}
+	if len(list) > 0 {
+		table(a.Stdout, rows)
+	}
+}
+
+func addDryRun(cmd *cobra.Command, v *bool) {
+	cmd.Flags().BoolVar(v, "dry-run", false, "say what would be done and change nothing")
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newConfig(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "config", Short: "Check and show the configuration", Args: cobra.NoArgs, RunE: help}
+	cmd.AddCommand(
+		&cobra.Command{
+			Use:   "check",
+			Short: "Check the configuration",
+			Long: `Check the configuration: every mistake in it is an error with file, line and
+column, and status 2; what is allowed but odd is a warning.`,
+			Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error { return a.configCheck() },
+		},
+		&cobra.Command{
+			Use:   "show",
+			Short: "Show every value in force and where it comes from",
+			Args:  cobra.NoArgs,
+			RunE:  func(*cobra.Command, []string) error { return a.configShow() },
+		},
+	)
+	return cmd
+}
+
+// help answers a command that only has others below it.
+func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+
+type problemObject struct {
+	Position string `json:"position"`
+	Text     string `json:"text"`
+}
+
+func (a *app) configCheck() error {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	warnings := []problemObject{}
+	for _, w := range c.Warnings() {
+		warnings = append(warnings, problemObject{w.Pos, w.Text})
+		fmt.Fprintf(a.Stderr, "stint: warning: %s: %s\n", plain(w.Pos), plain(w.Text))
+	}
+	if err := checkUnitPaths(c.Path); err != nil {
+		warnings = append(warnings, problemObject{c.Path, err.Error()})
+		fmt.Fprintf(a.Stderr, "stint: warning: %s\n", plain(err.Error()))
+	}
+	if a.json {
+		printJSON(a.Stdout, struct {
+			Schema   string          `json:"schema"`
+			Path     string          `json:"path"`
+			Warnings []problemObject `json:"warnings"`
+		}{"stint/config-check@1", c.Path, warnings})
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "%s: fleet %s: ok\n", plain(c.Path), c.Fleet)
+	return nil
+}
+
+type valueObject struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+func (a *app) configShow() error {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	if a.json {
+		values := []valueObject{}
+		for _, v := range c.Values() {
+			values = append(values, valueObject(v))
+		}
+		printJSON(a.Stdout, struct {
+			Schema string        `json:"schema"`
+			Path   string        `json:"path"`
+			Values []valueObject `json:"values"`
+		}{"stint/config@1", c.Path, values})
+		return nil
+	}
+	var rows [][]string
+	for _, v := range c.Values() {
+		rows = append(rows, []string{v.Key, "= " + v.Value, "# " + v.Origin})
+	}
+	table(a.Stdout, rows)
+	return nil
+}

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/session"
+	"stint/internal/systemd"
+)
+
+// maxPayload bounds what is read of a selector's payload.
+const maxPayload = 64 << 20
+
+type fanoutOptions struct {
+	workers  int
+	dryRun   bool
+	selector string
+	seed     string
+	exec     bool
+}
+
+func newFanout(a *app) *cobra.Command {
+	var o fanoutOptions
+	cmd := &cobra.Command{
+		Use:   "fanout",
+		Short: "Fire once: rank the work and start the best as units",
+		Long: `Fire once: rank the categories, start one transient systemd unit for each of
+the best N, and record the fire with the reason for every category.
+
+With --selector the ranking is another program's. Categories are taken from the
+payload in this order: selected.category, diversity_alternatives[].category,
+alternatives[].category, all_scores (best first), and, when none of these names a
+usable one, fanout.allow of the configuration.`,
+		Example: `  stint fanout --dry-run
+  stint fanout -n 2
+  my-selector | stint fanout --selector -`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runFanout(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.IntVarP(&o.workers, "workers", "n", 0, "start at most `N` (default fanout.workers of the config)")
+	f.StringVar(&o.selector, "selector", "", "follow the payload in `FILE`, or on standard input with -")
+	f.StringVar(&o.seed, "seed", "", "seed of the draws, an unsigned 64-bit number (default: by chance)")
+	f.BoolVar(&o.exec, "exec", false, "run the workers as detached processes, without systemd and its limits")
+	addDryRun(cmd, &o.dryRun)
+	return cmd
+}
+
+func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
+	seed, err := parseSeed(o.seed)
+	if err != nil {
+		return err
+	}
+	payload, err := a.readPayload(o.selector)
+	if err != nil {
+		return err
+	}
+	how := writing
+	if o.dryRun {
+		how = reading // a dry run decides without a store, too
+	}
+	return a.withEngine(ctx, how, func(e *engine.Engine) error {
+		workers, err := workersOr(o.workers, e.Config.Fanout.Workers)
+		if err != nil {
+			return err
+		}
+		f := engine.FanoutOptions{Workers: workers, Seed: seed, Payload: payload, DryRun: o.dryRun, Detached: o.exec}
+		if f.Binary, err = binary(); err != nil {
+			return err
+		}
+		if !o.exec {
+			if err := checkUnitPaths(f.Binary, e.Config.Path); err != nil {
+				return err
+			}
+		}
+		units, done, err := a.units(ctx, e, o)
+		if err != nil {
+			return err
+		}
+		defer done()
+		f.Units = units
+		r, err := e.Fanout(ctx, f)
+		if r.Choices == nil && err != nil && !errors.Is(err, fleet.ErrNothing) {
+			return err
+		}
+		a.printFire(r)
+		return err
+	})
+}
+
+// units is what starts the workers.
+func (a *app) units(ctx context.Context, e *engine.Engine, o fanoutOptions) (engine.Units, func(), error) {
+	switch {
+	case o.dryRun:
+		return nil, func() {}, nil
+	case o.exec:
+		return session.Detached{State: e.Config.State}, func() {}, nil
+	}
+	m, err := systemd.Connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m, m.Close, nil
+}
+
+// readPayload reads another selector's ranking; nil means stint's own.
+func (a *app) readPayload(from string) ([]byte, error) {
+	in := a.Stdin
+	switch from {
+	case "":
+		return nil, nil
+	case "-":
+	default:
+		f, err := os.Open(from)
+		if err != nil {
+			return nil, usage(fmt.Errorf("--selector: %w", err))
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxPayload+1))
+	switch {
+	case err != nil:
+		return nil, usage(fmt.Errorf("--selector %s: %w", from, err))
+	case len(data) > maxPayload:
+		return nil, usage(fmt.Errorf("--selector %s: more than %d bytes", from, maxPayload))
+	case len(data) == 0:
+		return nil, usage(fmt.Errorf("--selector %s: not JSON: it is empty", from))
+	}
+	return data, nil
+}
+
+// fireObject is stint/fire@1.
+type fireObject struct {
+	Schema     string         `json:"schema"`
+	Fire       fleet.FireID   `json:"fire"` // 0 with a dry run
+	DryRun     bool           `json:"dry_run"`
+	At         string         `json:"at"`
+	Seed       string         `json:"seed"`
+	Tier       int            `json:"tier"` // 0: another selector's payload
+	Spawned    int            `json:"spawned"`
+	Skipped    int            `json:"skipped"`
+	Failed     int            `json:"failed"`
+	Categories []choiceObject `json:"categories"`
+}
+
+type choiceObject struct {
+	Category fleet.Category `json:"category"`
+	Decision fleet.Decision `json:"decision"`
+	Reason   string         `json:"reason"`
+	Source   fleet.Source   `json:"source"`
+	Rank     int            `json:"rank"`
+	Score    float64        `json:"score"`
+	Unit     string         `json:"unit"`
+	Run      fleet.RunID    `json:"run"`
+}
+
+func newFireObject(r engine.FireReport) fireObject {
+	o := fireObject{
+		Schema: "stint/fire@1", Fire: r.ID, DryRun: r.DryRun, At: stamp(r.At), Seed: strconv.FormatUint(r.Seed, 10),
+		Tier: int(r.Tier), Spawned: r.Count(fleet.Spawn), Skipped: r.Count(fleet.Skip), Failed: r.Count(fleet.StartFailed),
+		Categories: []choiceObject{},
+	}
+	for _, c := range r.Choices {
+		o.Categories = append(o.Categories, choiceObject(c))
+	}
+	return o
+}
+
+func (a *app) printFire(r engine.FireReport) {
+	o := newFireObject(r)
+	if a.json {
+		printJSON(a.Stdout, o)
+		return
+	}
+	for _, c := range r.Choices {
+		fmt.Fprintln(a.Stdout, plain(choiceLine(c, r.DryRun)))
+	}
+	counts := fmt.Sprintf("spawned=%d skipped=%d", o.Spawned, o.Skipped)
+	if o.Failed > 0 {
+		counts += fmt.Sprintf(" failed=%d", o.Failed)
+	}
+	fmt.Fprintln(a.Stdout, counts)
+}
+
+// choiceLine is one category's line of a fire.
+func choiceLine(c fleet.Choice, dryRun bool) string {
+	source := ""
+	if c.Source != "" {
+		source = fmt.Sprintf(" [%s]", c.Source)
+	}
+	switch {
+	case c.Decision == fleet.Spawn && dryRun:
+		return fmt.Sprintf("would spawn %s: %s%s", c.Category, c.Reason, source)
+	case c.Decision == fleet.Spawn && c.Unit == "":
+		return fmt.Sprintf("spawned %s as run %s: %s%s", c.Category, c.Run, c.Reason, source)
+	case c.Decision == fleet.Spawn:
+		return fmt.Sprintf("spawned %s as %s: %s%s", c.Category, c.Unit, c.Reason, source)
+	case c.Decision == fleet.StartFailed:
+		return fmt.Sprintf("failed %s: %s%s", c.Category, c.Reason, source)
+	default:
+		return fmt.Sprintf("skipped %s: %s%s", c.Category, c.Reason, source)
+	}
+}

@@ -1,0 +1,374 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/store/sqlite"
+	"stint/internal/systemd"
+	"stint/internal/task"
+	units "stint/systemd"
+)
+
+type initOptions struct {
+	fleet   string
+	systemd bool
+	runtime bool
+	dryRun  bool
+}
+
+func newInit(a *app) *cobra.Command {
+	var o initOptions
+	cmd := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Make a workspace into a fleet, and install its timer",
+		Long: `Write a commented stint.toml, a first task and the state folder for the workspace
+DIR (default: this folder). With --systemd also install, enable and start the
+timer stint@FLEET.timer of your own service manager, which fires every 30 minutes.
+
+What is there already is kept: running it twice changes nothing.`,
+		Example: `  stint init
+  stint init ~/work --fleet bob --systemd
+  systemctl --user edit stint@bob.timer          # another cadence
+  systemctl --user disable --now stint@bob.timer # no more fires`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			return a.runInit(cmd.Context(), dir, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.fleet, "fleet", "", "the fleet's name (default: made from the folder's)")
+	f.BoolVar(&o.systemd, "systemd", false, "install, enable and start the fleet's timer")
+	f.BoolVar(&o.runtime, "runtime", false, "with --systemd: install until the machine goes down, for a trial")
+	addDryRun(cmd, &o.dryRun)
+	return cmd
+}
+
+// setup is one run of init: what it did, and what is still missing.
+type setup struct {
+	*app
+	o       initOptions
+	dir     string
+	changes []change
+	missing []string
+}
+
+// change is what became, or would become, of one file, folder or unit.
+type change struct {
+	Path   string `json:"path"`
+	Action string `json:"action"` // created, updated, kept, enabled
+}
+
+func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return usage(err)
+	} else if !info.IsDir() {
+		return usage(fmt.Errorf("%s is not a folder", dir))
+	}
+	if o.runtime && !o.systemd {
+		return fleet.WithHint(usage(errors.New("--runtime needs --systemd")), "stint init --systemd --runtime")
+	}
+	s := &setup{app: a, o: o, dir: dir}
+	c, err := s.config()
+	if err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context, *config.Config) error{s.state, s.tasks, s.units} {
+		if err := step(ctx, c); err != nil {
+			return err
+		}
+	}
+	s.tell(c)
+	return nil
+}
+
+// config is the fleet's configuration: the file there is, or a new one.
+func (s *setup) config() (*config.Config, error) {
+	path := filepath.Join(s.dir, config.FileName)
+	options := config.Options{CheckUnit: systemd.CheckProperty, Getenv: s.Getenv}
+	if _, err := os.Lstat(path); err == nil {
+		c, err := config.Load(path, options)
+		if err == nil && s.o.fleet != "" && s.o.fleet != string(c.Fleet) {
+			err = usage(fmt.Errorf("%s is for fleet %s, not %s", path, c.Fleet, s.o.fleet))
+		}
+		s.did(path, kept)
+		return c, err
+	}
+	name, err := fleet.ParseName(cmp.Or(s.o.fleet, nameOf(s.dir)))
+	if err != nil {
+		return nil, fleet.WithHint(usage(err), "name the fleet: stint init --fleet NAME")
+	}
+	state := config.DefaultState(s.Getenv, name)
+	if state == "" {
+		return nil, fleet.WithHint(usage(errors.New("no place for the fleet's state: neither $XDG_STATE_HOME nor $HOME is set")), "set HOME")
+	}
+	text := config.Sample(config.SampleOptions{Fleet: name, State: state, Agents: s.agents()})
+	c, err := config.Parse(path, text, options)
+	if err != nil {
+		return nil, err
+	}
+	// A state folder that is another's is found out before anything is written.
+	if err := s.checkState(c); err != nil {
+		return nil, err
+	}
+	s.did(path, created)
+	if s.o.dryRun {
+		return c, nil
+	}
+	return c, renameio.WriteFile(path, text, 0o644)
+}
+
+// nameOf makes a fleet's name from a folder's.
+func nameOf(dir string) string {
+	name := regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(filepath.Base(dir)), "_")
+	return strings.Trim(name[:min(len(name), 32)], "_")
+}
+
+// agents are the agents to begin with: the first known one that is installed. Its
+// absolute path is written, for a timer's PATH is not a shell's.
+func (s *setup) agents() []config.SampleAgent {
+	known := []config.SampleAgent{
+		{Name: "claude", Command: []string{"claude", "-p"}},
+		{Name: "codex", Command: []string{"codex", "exec", "-"}},
+		{Name: "gptme", Command: []string{"gptme", "--non-interactive"}, Prompt: string(fleet.PromptArgument)},
+	}
+	for _, agent := range known {
+		if path, err := exec.LookPath(agent.Command[0]); err == nil && filepath.IsAbs(path) {
+			agent.Command[0] = path
+			return []config.SampleAgent{agent}
+		}
+	}
+	s.missing = append(s.missing, "an agent: none of claude, codex and gptme is in PATH; name yours under [agent.claude] in "+config.FileName)
+	return nil
+}
+
+// checkState refuses a state folder that belongs to another workspace.
+func (s *setup) checkState(c *config.Config) error {
+	db, err := sqlite.OpenRead(context.Background(), s.storeOptions(c))
+	if errors.Is(err, fleet.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return db.Close()
+}
+
+// state makes the state folder and the store. The store of a workspace that was
+// moved goes with it.
+func (s *setup) state(ctx context.Context, c *config.Config) error {
+	path := filepath.Join(c.State, sqlite.File)
+	if _, err := os.Lstat(path); err != nil {
+		s.did(path, created)
+		if s.o.dryRun {
+			return nil
+		}
+	} else {
+		former, err := sqlite.Adopt(ctx, s.storeOptions(c))
+		if err != nil {
+			return err
+		}
+		s.did(path, kept)
+		if former != "" {
+			s.did("workspace "+former, moved)
+		}
+	}
+	db, err := sqlite.Open(ctx, s.storeOptions(c))
+	if err != nil {
+		return err
+	}
+	return db.Close()
+}
+
+// tasks makes the folder of tasks, with a first one in it, unless there is one.
+func (s *setup) tasks(ctx context.Context, c *config.Config) error {
+	if _, err := os.Stat(c.Tasks.Dir); err == nil {
+		s.did(c.Tasks.Dir, kept)
+		return nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	draft := task.Draft{
+		ID: "first-task", Title: "Say what this repository is for", State: fleet.StateTodo,
+		SuccessCriterion: "README.md says in three sentences what the repository is for",
+		Body:             "Read the repository. If README.md does not say what it is for, write that down there and commit it.\n",
+	}
+	s.did(filepath.Join(c.Tasks.Dir, string(draft.ID)+".md"), created)
+	if s.o.dryRun {
+		return nil
+	}
+	if err := os.MkdirAll(c.Tasks.Dir, 0o755); err != nil {
+		return err
+	}
+	_, err := taskFolder(c).Add(ctx, draft)
+	return err
+}
+
+// units installs, enables and starts the timer.
+//
+// If we die between two of these steps, running init again does the rest: the
+// timer is the last file, and nothing fires before it is started.
+func (s *setup) units(ctx context.Context, c *config.Config) error {
+	if !s.o.systemd {
+		return nil
+	}
+	program, err := binary()
+	if err != nil {
+		return err
+	}
+	files, err := units.Files(units.Options{Fleet: c.Fleet, Binary: program, Config: c.Path, Runtime: s.o.runtime})
+	if err != nil {
+		return err
+	}
+	folder, err := s.unitFolder()
+	if err != nil {
+		return err
+	}
+	// The manager is asked first: without one, no file is written.
+	m, err := systemd.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	written := false
+	for _, f := range files {
+		changed, err := s.write(filepath.Join(folder, f.Name), f.Content)
+		if err != nil {
+			return err
+		}
+		written = written || changed
+	}
+	if !s.o.dryRun {
+		if err := s.start(ctx, m, "stint@"+string(c.Fleet)+".timer", written); err != nil {
+			return err
+		}
+	}
+	return s.lingering()
+}
+
+// unitFolder is where the user's manager looks for units: the user's own, or
+// those until the machine goes down.
+func (s *setup) unitFolder() (string, error) {
+	base := s.Getenv("XDG_RUNTIME_DIR")
+	if !s.o.runtime {
+		base = s.Getenv("XDG_CONFIG_HOME")
+		if base == "" && s.Getenv("HOME") != "" {
+			base = filepath.Join(s.Getenv("HOME"), ".config")
+		}
+	}
+	if base == "" {
+		return "", usage(errors.New("no folder for unit files: set HOME, or XDG_RUNTIME_DIR for --runtime"))
+	}
+	return filepath.Join(base, "systemd", "user"), nil
+}
+
+// write brings a file to its content and reports whether that changed it.
+func (s *setup) write(path string, content []byte) (bool, error) {
+	action := created
+	if old, err := os.ReadFile(path); err == nil {
+		if bytes.Equal(old, content) {
+			s.did(path, kept)
+			return false, nil
+		}
+		action = updated
+	}
+	s.did(path, action)
+	if s.o.dryRun {
+		return true, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return false, err
+	}
+	return true, renameio.WriteFile(path, content, 0o644)
+}
+
+// start enables and starts the timer.
+func (s *setup) start(ctx context.Context, m *systemd.Manager, timer string, reload bool) error {
+	if reload {
+		if err := m.Reload(ctx); err != nil {
+			return err
+		}
+	}
+	changed, err := m.Enable(ctx, timer, s.o.runtime)
+	if err != nil {
+		return err
+	}
+	action := kept
+	if changed {
+		action = enabled
+		if err := m.Reload(ctx); err != nil {
+			return err
+		}
+	}
+	if err := m.StartUnit(ctx, timer); err != nil {
+		return err
+	}
+	s.did(timer, action)
+	return nil
+}
+
+// lingering tells when the fleet would stop at logout.
+func (s *setup) lingering() error {
+	on, err := systemd.Linger()
+	if err == nil && !on {
+		s.missing = append(s.missing, "lingering: without it the fleet stops when you log out; run: loginctl enable-linger")
+	}
+	return err
+}
+
+// What can become of a path or a unit.
+const (
+	created = "created"
+	updated = "updated"
+	kept    = "kept"
+	enabled = "enabled"
+	moved   = "moved here"
+)
+
+func (s *setup) did(path, action string) { s.changes = append(s.changes, change{path, action}) }
+
+func (s *setup) tell(c *config.Config) {
+	if s.json {
+		printJSON(s.Stdout, struct {
+			Schema  string     `json:"schema"`
+			Fleet   fleet.Name `json:"fleet"`
+			DryRun  bool       `json:"dry_run"`
+			Changes []change   `json:"changes"`
+			Missing []string   `json:"missing"`
+		}{"stint/init@1", c.Fleet, s.o.dryRun, s.changes, listOf(s.missing)})
+		return
+	}
+	for _, ch := range s.changes {
+		action := ch.Action
+		if s.o.dryRun && action != kept {
+			action = "would be " + action
+		}
+		fmt.Fprintf(s.Stdout, "%s: %s\n", action, plain(ch.Path))
+	}
+	for _, m := range s.missing {
+		fmt.Fprintf(s.Stdout, "missing: %s\n", plain(m))
+	}
+	fmt.Fprintf(s.Stdout, "fleet %s is ready; next: stint fanout --dry-run\n", c.Fleet)
+}

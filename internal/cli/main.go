@@ -1,0 +1,171 @@
+// Package cli is stint as its operator sees it: the commands and their help, what
+// they print, the exit statuses. It wires the adapters to the engine and decides
+// nothing itself.
+//
+// Data goes to standard output, everything else to standard error. With --json
+// whatever is printed is an object with a "schema" that names its version.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/fleet"
+)
+
+// Surroundings are what a process has around it.
+type Surroundings struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Now            func() time.Time
+	Random         func() uint64
+}
+
+// Process are the surroundings of this process.
+func Process() Surroundings {
+	return Surroundings{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Getenv: os.Getenv, Now: time.Now, Random: rand.Uint64,
+	}
+}
+
+// Main runs one command line and returns its exit status.
+func Main(args []string, s Surroundings) int {
+	ctx, stop := untilSignal(context.Background())
+	defer stop()
+	a := &app{Surroundings: s, log: newLog(s)}
+	root := newRoot(a)
+	root.SetArgs(args)
+	root.SetIn(s.Stdin)
+	root.SetOut(s.Stdout)
+	root.SetErr(s.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err != nil && !a.began {
+		// Whatever fails before a command begins is cobra's, about the command line.
+		err = fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), "stint --help")
+	}
+	return a.finish(ctx, err)
+}
+
+// signalled is the cause of a context that a signal ended.
+type signalled struct{ signal syscall.Signal }
+
+func (s signalled) Error() string { return "stopped by signal: " + s.signal.String() }
+
+// untilSignal returns a context that the first SIGINT or SIGTERM ends. The second
+// ends the process.
+func untilSignal(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-signals:
+			signal.Stop(signals)
+			if s, ok := s.(syscall.Signal); ok {
+				cancel(signalled{s})
+			}
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		cancel(nil)
+	}
+}
+
+// app is what every command has at hand.
+type app struct {
+	Surroundings
+	log        *slog.Logger
+	configPath string
+	json       bool
+	began      bool // a command's own code was reached
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "stint",
+		Short: "Put a fleet of autonomous agent sessions to work",
+		Long: `stint puts a fleet of autonomous agent sessions to work on this machine: a
+systemd timer fires "stint fanout", which ranks the categories of work by what
+past sessions were worth and starts one transient unit for each of the best;
+each unit is "stint run", which takes its category's lane, claims a task, runs
+the agent and records what came of it.`,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRun:  func(*cobra.Command, []string) { a.began = true },
+		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		Version:           version(),
+	}
+	root.SetVersionTemplate("stint {{.Version}}\n")
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.configPath, "config", "", "the configuration `FILE` (default $STINT_CONFIG, else the nearest stint.toml upward, else $XDG_CONFIG_HOME/stint/stint.toml)")
+	flags.BoolVar(&a.json, "json", false, "print JSON")
+	root.AddGroup(
+		&cobra.Group{ID: groupMain, Title: "The four it is about:"},
+		&cobra.Group{ID: groupAround, Title: "Around them:"},
+	)
+	root.SetHelpCommandGroupID(groupAround)
+	for _, c := range []*cobra.Command{newSelect(a), newClaim(a), newFanout(a), newRun(a)} {
+		c.GroupID = groupMain
+		root.AddCommand(c)
+	}
+	for _, c := range []*cobra.Command{newInit(a), newStatus(a), newTask(a), newAudit(a), newConfig(a)} {
+		c.GroupID = groupAround
+		root.AddCommand(c)
+	}
+	document(root)
+	return root
+}
+
+const (
+	groupMain   = "main"
+	groupAround = "around"
+)
+
+// reported marks an error that the command has told the operator of, in its own
+// words: only the exit status is left to give.
+type reported struct{ error }
+
+func (r reported) Unwrap() error { return r.error }
+
+// finish tells of an error, unless that was done, and gives the exit status.
+func (a *app) finish(ctx context.Context, err error) int {
+	status := exitStatus(err, context.Cause(ctx))
+	var told reported
+	if err == nil || errors.As(err, &told) {
+		return status
+	}
+	if a.json {
+		printJSON(a.Stderr, errorObject{Schema: "stint/error@1", Status: status, Error: err.Error(), Hint: fleet.Hint(err)})
+		return status
+	}
+	fmt.Fprintf(a.Stderr, "stint: error: %s\n", plain(err.Error()))
+	a.hint(fleet.Hint(err))
+	return status
+}
+
+type errorObject struct {
+	Schema string `json:"schema"`
+	Status int    `json:"status"`
+	Error  string `json:"error"`
+	Hint   string `json:"hint"`
+}
+
+func (a *app) hint(text string) {
+	if text != "" {
+		fmt.Fprintf(a.Stderr, "stint: hint: %s\n", plain(text))
+	}
+}

@@ -1,0 +1,99 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+)
+
+// printJSON writes one object, for a program to read and a person to look at.
+func printJSON(w io.Writer, v any) {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		panic(err) // every object printed here is made of plain fields
+	}
+}
+
+// table prints rows in aligned columns.
+func table(w io.Writer, rows [][]string) {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = plain(cell)
+		}
+		fmt.Fprintln(t, strings.TrimRight(strings.Join(row, "\t"), "\t"))
+	}
+	_ = t.Flush()
+}
+
+// plain makes text safe to show on a terminal: what comes from files, agents and
+// other people's holders may hold control characters and marks that reorder text.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r) && r != '\u200d':
+			return '\ufffd'
+		}
+		return r
+	}, s)
+}
+
+// stamp is how a time is shown.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// orNull gives JSON a null for the zero time.
+func orNull(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	s := stamp(t)
+	return &s
+}
+
+// newLog writes to standard error. The journal stamps lines itself.
+func newLog(s Surroundings) *slog.Logger {
+	journal := s.Getenv("JOURNAL_STREAM") != ""
+	return slog.New(slog.NewTextHandler(s.Stderr, &slog.HandlerOptions{
+		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey && journal {
+				return slog.Attr{}
+			}
+			return a
+		},
+	}))
+}
+
+// version is the module's version as the toolchain recorded it.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
+
+// fields splits a header into its columns.
+func fields(header string) []string { return strings.Fields(header) }
+
+// indented moves a row of a table to the right.
+func indented(row []string) []string {
+	row[0] = "  " + row[0]
+	return row
+}

@@ -1,0 +1,206 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+)
+
+type runOptions struct {
+	run      string
+	category string
+	task     string
+	agent    string
+	dryRun   bool
+}
+
+func newRun(a *app) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run (--run ID | --category C)",
+		Short: "Run one session: lane, claim, agent, grade",
+		Long: `Run one session: take the category's lane (busy: status 75), pick a task, claim
+it, run the agent, grade what came of it, record it, and give claim and lane back.
+
+A unit that a fire started runs "stint run --run ID". By hand, name a category and,
+if you like, a task and an agent.
+
+The agent gets its prompt, and these in its environment: STINT_FLEET STINT_CONFIG
+STINT_RUN_ID STINT_CATEGORY STINT_TASK_ID STINT_TASK_FILE STINT_EPOCH STINT_HOLDER
+STINT_WORKSPACE STINT_PROMPT_FILE STINT_RESULT STINT_CHAIN_DEPTH STINT_DEADLINE. It
+may write JSON to the file $STINT_RESULT, every field optional:
+
+  {"outcome":"productive","grade":0.8,"reason":"…","task_state":"done"}
+
+Without it, a commit counts as productive, exit status 0 without one as noop, and
+any other status as failed. The agent's own exit status is stored, not returned.`,
+		Example: `  stint run --category code --dry-run
+  stint run --category code --task fix-login`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runRun(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.run, "run", "", "the `ID` of a run that a fire planned")
+	f.StringVar(&o.category, "category", "", "the category to work in")
+	f.StringVar(&o.task, "task", "", "the task to work on (default: the best one)")
+	f.StringVar(&o.agent, "agent", "", "the agent to run (default: the category's first)")
+	cmd.MarkFlagsOneRequired("run", "category")
+	addDryRun(cmd, &o.dryRun)
+	for _, byHand := range []string{"category", "task", "agent", "dry-run"} {
+		cmd.MarkFlagsMutuallyExclusive("run", byHand)
+	}
+	return cmd
+}
+
+func (a *app) runRun(ctx context.Context, o runOptions) error {
+	options, err := o.parse()
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return a.withEngine(ctx, reading, func(e *engine.Engine) error {
+			p, err := e.Preview(ctx, options)
+			if err != nil {
+				return err
+			}
+			a.printPreview(p)
+			return nil
+		})
+	}
+	return a.withEngine(ctx, writing, func(e *engine.Engine) error {
+		run, err := e.Run(ctx, options)
+		ended := err == nil || errors.As(err, new(fleet.OutcomeError))
+		if !ended {
+			return err
+		}
+		if a.json {
+			printJSON(a.Stdout, newRunObject(run))
+			return err
+		}
+		if err == nil {
+			fmt.Fprintln(a.Stdout, plain(runLine(run)))
+		}
+		return err
+	})
+}
+
+func (o runOptions) parse() (engine.RunOptions, error) {
+	if o.run != "" {
+		id, err := fleet.ParseRunID(o.run)
+		return engine.RunOptions{Run: id}, usage(err)
+	}
+	options := engine.RunOptions{Category: fleet.Category(o.category), Agent: o.agent}
+	if o.task != "" {
+		id, err := fleet.ParseTaskID(o.task)
+		if err != nil {
+			return options, usage(err)
+		}
+		options.Task = id
+	}
+	return options, nil
+}
+
+// runObject is stint/run@1.
+type runObject struct {
+	Schema     string             `json:"schema"`
+	Run        fleet.RunID        `json:"run"`
+	Fire       fleet.FireID       `json:"fire"` // 0: by hand
+	Category   fleet.Category     `json:"category"`
+	Source     fleet.Source       `json:"source"`
+	Lane       int                `json:"lane"`
+	Task       fleet.TaskID       `json:"task"`
+	Epoch      fleet.Epoch        `json:"epoch"`
+	Agent      string             `json:"agent"`
+	Unit       string             `json:"unit"`
+	CreatedAt  *string            `json:"created_at"`
+	StartedAt  *string            `json:"started_at"`
+	EndedAt    *string            `json:"ended_at"`
+	Outcome    fleet.Outcome      `json:"outcome"`
+	Grade      *float64           `json:"grade"`
+	Reason     string             `json:"reason"`
+	Parts      map[string]float64 `json:"parts"`
+	TaskState  fleet.TaskState    `json:"task_state"`
+	ExitStatus *int               `json:"exit_status"`
+}
+
+func newRunObject(r fleet.Run) runObject {
+	v := r.Verdict
+	return runObject{
+		Schema: "stint/run@1", Run: r.ID, Fire: r.Fire, Category: r.Category, Source: r.Source, Lane: r.Lane, Task: r.Task,
+		Epoch: r.Epoch, Agent: r.Agent, Unit: r.Unit,
+		CreatedAt: orNull(r.CreatedAt), StartedAt: orNull(r.StartedAt), EndedAt: orNull(r.EndedAt),
+		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, Parts: v.Parts, TaskState: v.TaskState, ExitStatus: v.ExitStatus,
+	}
+}
+
+// runLine is a run's end in one line.
+func runLine(r fleet.Run) string {
+	parts := []string{"run", string(r.ID), string(r.Category)}
+	if r.Task != "" {
+		parts = append(parts, string(r.Task))
+	}
+	return oneLine(parts) + ": " + verdictText(r.Verdict)
+}
+
+func verdictText(v fleet.Verdict) string {
+	text := string(v.Outcome)
+	if v.Grade != nil {
+		text += fmt.Sprintf(" %.2f", *v.Grade)
+	}
+	if v.Reason != "" {
+		text += " (" + v.Reason + ")"
+	}
+	return text
+}
+
+// previewObject is stint/preview@1.
+type previewObject struct {
+	Schema      string         `json:"schema"`
+	Category    fleet.Category `json:"category"`
+	Task        fleet.TaskID   `json:"task"`
+	Key         fleet.Key      `json:"key"`
+	Agent       string         `json:"agent"`
+	Argv        []string       `json:"argv"`
+	Environment []string       `json:"environment"`
+	Dir         string         `json:"dir"`
+	Prompt      string         `json:"prompt"`
+}
+
+func (a *app) printPreview(p engine.Preview) {
+	if a.json {
+		printJSON(a.Stdout, previewObject{
+			Schema: "stint/preview@1", Category: p.Run.Category, Task: p.Run.Task, Key: p.Run.Key, Agent: p.Run.Agent,
+			Argv: p.Spec.Argv, Environment: p.Spec.Environment, Dir: p.Spec.Dir, Prompt: p.Spec.Prompt,
+		})
+		return
+	}
+	rows := [][]string{
+		{"category:", string(p.Run.Category)},
+		{"claim:", string(p.Run.Key)},
+		{"agent:", p.Run.Agent},
+		{"argv:", fmt.Sprintf("%q", p.Spec.Argv)},
+		{"folder:", p.Spec.Dir},
+	}
+	table(a.Stdout, rows)
+	fmt.Fprintf(a.Stdout, "environment:\n")
+	for _, e := range p.Spec.Environment {
+		fmt.Fprintf(a.Stdout, "  %q\n", e)
+	}
+	fmt.Fprintf(a.Stdout, "prompt (%s):\n%s", p.Spec.PromptMode, plain(indent(p.Spec.Prompt)))
+}
+
+func indent(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString("  " + line)
+	}
+	return b.String()
+}

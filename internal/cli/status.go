@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/bandit"
+	"stint/internal/engine"
+	"stint/internal/fleet"
+)
+
+func newStatus(a *app) *cobra.Command {
+	var last int
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show what runs, what is claimed, the last fires and what was learnt",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runStatus(cmd.Context(), last)
+		},
+	}
+	cmd.Flags().IntVar(&last, "last", 5, "show the last `N` fires and runs")
+	return cmd
+}
+
+func (a *app) runStatus(ctx context.Context, last int) error {
+	if last < 0 {
+		return usage(fmt.Errorf("--last %d: want 0 or more", last))
+	}
+	return a.withEngine(ctx, reading, func(e *engine.Engine) error {
+		var s engine.Status
+		if e.Store == nil {
+			a.nothingYet()
+			s.At = a.Now()
+		} else {
+			var err error
+			if s, err = e.Status(ctx, last); err != nil {
+				return err
+			}
+		}
+		if a.json {
+			printJSON(a.Stdout, newStatusObject(e, s))
+			return nil
+		}
+		if e.Store != nil {
+			a.printStatus(e, s)
+		}
+		return nil
+	})
+}
+
+// statusObject is stint/status@1.
+type statusObject struct {
+	Schema     string            `json:"schema"`
+	Fleet      fleet.Name        `json:"fleet"`
+	At         string            `json:"at"`
+	Running    []openRunObject   `json:"running"`
+	Claims     []claimObject     `json:"claims"`
+	Fires      []fireObject      `json:"fires"` // newest first
+	Runs       []runObject       `json:"runs"`  // newest first
+	Posteriors []posteriorObject `json:"posteriors"`
+}
+
+type openRunObject struct {
+	runObject
+	Live bool `json:"live"` // false: it died before it could record its end
+}
+
+// posteriorObject is what is believed of a category's mean grade.
+type posteriorObject struct {
+	Category fleet.Category `json:"category"`
+	Graded   int            `json:"graded"`
+	Alpha    float64        `json:"alpha"`
+	Beta     float64        `json:"beta"`
+	Mean     float64        `json:"mean"`
+}
+
+func newStatusObject(e *engine.Engine, s engine.Status) statusObject {
+	o := statusObject{
+		Schema: "stint/status@1", Fleet: e.Config.Fleet, At: stamp(s.At),
+		Running: []openRunObject{}, Claims: []claimObject{}, Fires: []fireObject{}, Runs: []runObject{},
+		Posteriors: posteriors(e, s),
+	}
+	for _, r := range s.Open {
+		o.Running = append(o.Running, openRunObject{newRunObject(r.Run), r.Live})
+	}
+	for _, c := range s.Claims {
+		o.Claims = append(o.Claims, newClaimObject(claimHeld, c.Claim))
+	}
+	for _, f := range s.Fires {
+		o.Fires = append(o.Fires, newFireObject(engine.FireReport{Fire: f}))
+	}
+	for _, r := range s.Runs {
+		o.Runs = append(o.Runs, newRunObject(r))
+	}
+	return o
+}
+
+func posteriors(e *engine.Engine, s engine.Status) []posteriorObject {
+	list := []posteriorObject{}
+	for _, c := range e.Config.CategoryNames() {
+		p := s.Posteriors[c]
+		b := bandit.Posterior(p)
+		list = append(list, posteriorObject{c, p.Graded, b.A, b.B, b.Mean()})
+	}
+	slices.SortStableFunc(list, func(x, y posteriorObject) int {
+		switch {
+		case x.Mean > y.Mean:
+			return -1
+		case x.Mean < y.Mean:
+			return 1
+		}
+		return 0
+	})
+	return list
+}
+
+func (a *app) printStatus(e *engine.Engine, s engine.Status) {
+	if len(s.Fires) == 0 && len(s.Runs) == 0 {
+		a.nothingYet()
+	}
+	fmt.Fprintf(a.Stdout, "fleet %s at %s\n", e.Config.Fleet, stamp(s.At))
+	a.section("running", "RUN CATEGORY LANE TASK AGENT FOR", len(s.Open), func(i int) []string {
+		r := s.Open[i]
+		return []string{string(r.ID), string(r.Category), laneText(r.Lane), dash(string(r.Task)), r.Agent, openText(r, s.At)}
+	})
+	a.section("claims held", "TASK HOLDER EPOCH UNTIL", len(s.Claims), func(i int) []string {
+		c := s.Claims[i]
+		return []string{string(c.Key), string(c.Holder), fmt.Sprint(c.Epoch), stamp(c.ExpiresAt)}
+	})
+	a.section("last fires", "FIRE AT SPAWNED SKIPPED FAILED CATEGORIES", len(s.Fires), func(i int) []string {
+		r := engine.FireReport{Fire: s.Fires[i]}
+		return []string{
+			fmt.Sprint(r.ID), stamp(r.At), fmt.Sprint(r.Count(fleet.Spawn)), fmt.Sprint(r.Count(fleet.Skip)),
+			fmt.Sprint(r.Count(fleet.StartFailed)), dash(oneLine(spawned(r.Fire))),
+		}
+	})
+	a.section("last runs", "RUN CATEGORY TASK AT ENDED", len(s.Runs), func(i int) []string {
+		r := s.Runs[i]
+		return []string{string(r.ID), string(r.Category), dash(string(r.Task)), stamp(r.CreatedAt), dash(verdictText(r.Verdict))}
+	})
+	p := posteriors(e, s)
+	a.section("posteriors", "CATEGORY MEAN GRADED BETA", len(p), func(i int) []string {
+		return []string{
+			string(p[i].Category), fmt.Sprintf("%.3f", p[i].Mean), fmt.Sprint(p[i].Graded),
+			fmt.Sprintf("%.2f,%.2f", p[i].Alpha, p[i].Beta),
+		}
+	})
+}
+
+// section prints a titled table, or that there is nothing to put into it.
+func (a *app) section(title, header string, n int, row func(i int) []string) {
+	if n == 0 {
+		fmt.Fprintf(a.Stdout, "\n%s: none\n", title)
+		return
+	}
+	fmt.Fprintf(a.Stdout, "\n%s:\n", title)
+	rows := [][]string{indented(fields(header))}
+	for i := range n {
+		rows = append(rows, indented(row(i)))
+	}
+	table(a.Stdout, rows)
+}
+
+func spawned(f fleet.Fire) (names []string) {
+	for _, c := range f.Choices {
+		if c.Decision == fleet.Spawn {
+			names = append(names, string(c.Category))
+		}
+	}
+	return names
+}
+
+func laneText(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}
+
+func openText(r engine.OpenRun, now time.Time) string {
+	switch {
+	case !r.Live:
+		return "dead: it left no end"
+	case r.StartedAt.IsZero():
+		return "starting"
+	default:
+		return now.Sub(r.StartedAt).Round(time.Second).String()
+	}
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}

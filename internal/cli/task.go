@@ -1,0 +1,433 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/selector"
+	"stint/internal/store"
+	"stint/internal/task"
+)
+
+func newTask(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "task", Short: "List, show, add and finish tasks", Args: cobra.NoArgs, RunE: help}
+	cmd.AddCommand(newTaskList(a), newTaskShow(a), newTaskAdd(a), newTaskDone(a))
+	return cmd
+}
+
+// taskObject is stint/task@1.
+type taskObject struct {
+	Schema           string          `json:"schema"`
+	ID               fleet.TaskID    `json:"id"`
+	Title            string          `json:"title"`
+	Category         fleet.Category  `json:"category"`
+	State            fleet.TaskState `json:"state"`
+	Priority         fleet.Priority  `json:"priority"`
+	Created          *string         `json:"created"`
+	Tags             []string        `json:"tags"`
+	Requires         []string        `json:"requires"`
+	Wait             *string         `json:"wait"`
+	WaitingFor       string          `json:"waiting_for"`
+	NextAction       string          `json:"next_action"`
+	SuccessCriterion string          `json:"success_criterion"`
+	AssignedTo       string          `json:"assigned_to"`
+	Family           string          `json:"family"`
+	Path             string          `json:"path"`
+	Workable         bool            `json:"workable"`
+	Blocked          string          `json:"blocked"` // why an open task is not workable
+}
+
+func newTaskObject(t fleet.Task, blocked map[fleet.TaskID]string) taskObject {
+	return taskObject{
+		Schema: "stint/task@1", ID: t.ID, Title: t.Title, Category: t.Category, State: t.State, Priority: t.Priority,
+		Created: orNull(t.Created), Tags: listOf(t.Tags), Requires: listOf(t.Requires), Wait: orNull(t.Wait),
+		WaitingFor: t.WaitingFor, NextAction: t.NextAction, SuccessCriterion: t.SuccessCriterion,
+		AssignedTo: t.AssignedTo, Family: t.Family, Path: t.Path,
+		Workable: t.State.Workable() && blocked[t.ID] == "", Blocked: blocked[t.ID],
+	}
+}
+
+// listOf makes no list an empty one, for JSON.
+func listOf(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+// obstacles says of the open tasks that are blocked why.
+func (a *app) obstacles(ctx context.Context, s store.Store, tasks []fleet.Task) (map[fleet.TaskID]string, error) {
+	held := map[fleet.Key]fleet.Claim{}
+	if s != nil {
+		list, err := s.List(ctx, store.Listing{})
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range list {
+			held[c.Key] = c.Claim
+		}
+	}
+	_, blocked := selector.Workable(tasks, held, a.Now())
+	reasons := map[fleet.TaskID]string{}
+	for _, b := range blocked {
+		reasons[b.Task.ID] = b.Reason
+		if b.Claim != nil {
+			reasons[b.Task.ID] = "claimed by " + string(b.Claim.Holder) + " until " + stamp(b.Claim.ExpiresAt)
+		}
+	}
+	return reasons, nil
+}
+
+type taskListOptions struct {
+	category string
+	state    string
+	all      bool
+}
+
+func newTaskList(a *app) *cobra.Command {
+	var o taskListOptions
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the open tasks, and why some are blocked",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.taskList(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.category, "category", "", "those of one category")
+	cmd.Flags().StringVar(&o.state, "state", "", "those in one state")
+	cmd.Flags().BoolVar(&o.all, "all", false, "done, cancelled and expired ones too")
+	return cmd
+}
+
+// keeps reports whether a task is to be listed.
+func (o taskListOptions) keeps(t fleet.Task) bool {
+	if o.category != "" && string(t.Category) != o.category {
+		return false
+	}
+	if o.state != "" {
+		return string(t.State) == o.state
+	}
+	return o.all || !t.State.Settled() && t.State != fleet.StateExpired
+}
+
+func (a *app) taskList(ctx context.Context, o taskListOptions) error {
+	if o.state != "" {
+		state, err := fleet.ParseTaskState(o.state)
+		if err != nil {
+			return usage(err)
+		}
+		o.state = string(state)
+	}
+	return a.withStore(ctx, reading, func(c *config.Config, s store.Store) error {
+		tasks, problems, err := taskFolder(c).List(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range problems {
+			fmt.Fprintf(a.Stderr, "stint: warning: %s\n", plain(p.String()))
+		}
+		blocked, err := a.obstacles(ctx, s, tasks)
+		if err != nil {
+			return err
+		}
+		objects := []taskObject{}
+		for _, t := range tasks {
+			if o.keeps(t) {
+				objects = append(objects, newTaskObject(t, blocked))
+			}
+		}
+		a.printTasks(objects)
+		return nil
+	})
+}
+
+func (a *app) printTasks(objects []taskObject) {
+	if a.json {
+		printJSON(a.Stdout, struct {
+			Schema string       `json:"schema"`
+			Tasks  []taskObject `json:"tasks"`
+		}{"stint/tasks@1", objects})
+		return
+	}
+	rows := [][]string{{"TASK", "CATEGORY", "STATE", "PRIORITY", "TITLE"}}
+	for _, t := range objects {
+		title := t.Title
+		if t.Blocked != "" {
+			title += " [" + t.Blocked + "]"
+		}
+		rows = append(rows, []string{string(t.ID), string(t.Category), string(t.State), string(t.Priority), title})
+	}
+	if len(objects) > 0 {
+		table(a.Stdout, rows)
+	}
+}
+
+func newTaskShow(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show TASK",
+		Short: "Show a task",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.taskShow(cmd.Context(), args[0])
+		},
+	}
+}
+
+func (a *app) taskShow(ctx context.Context, arg string) error {
+	id, err := fleet.ParseTaskID(arg)
+	if err != nil {
+		return usage(err)
+	}
+	return a.withStore(ctx, reading, func(c *config.Config, s store.Store) error {
+		folder := taskFolder(c)
+		t, err := folder.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		tasks, _, err := folder.List(ctx)
+		if err != nil {
+			return err
+		}
+		blocked, err := a.obstacles(ctx, s, tasks)
+		if err != nil {
+			return err
+		}
+		o := newTaskObject(t, blocked)
+		if a.json {
+			printJSON(a.Stdout, o)
+			return nil
+		}
+		a.printTask(o, t.Body)
+		return nil
+	})
+}
+
+func (a *app) printTask(o taskObject, body string) {
+	var rows [][]string
+	for _, r := range [][2]string{
+		{"task:", string(o.ID)},
+		{"title:", o.Title},
+		{"category:", string(o.Category)},
+		{"state:", string(o.State)},
+		{"blocked:", o.Blocked},
+		{"priority:", string(o.Priority)},
+		{"created:", deref(o.Created)},
+		{"tags:", strings.Join(o.Tags, ", ")},
+		{"requires:", strings.Join(o.Requires, ", ")},
+		{"wait:", deref(o.Wait)},
+		{"waiting for:", o.WaitingFor},
+		{"next action:", o.NextAction},
+		{"done when:", o.SuccessCriterion},
+		{"assigned to:", o.AssignedTo},
+		{"family:", o.Family},
+		{"file:", o.Path},
+	} {
+		if r[1] != "" {
+			rows = append(rows, []string{r[0], r[1]})
+		}
+	}
+	table(a.Stdout, rows)
+	if body = strings.Trim(body, "\n"); body != "" {
+		fmt.Fprintf(a.Stdout, "\n%s\n", plain(body))
+	}
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+type taskAddOptions struct {
+	id, category, priority, state, body, nextAction, doneWhen, wait string
+	tags, requires                                                  []string
+	dryRun                                                          bool
+}
+
+func newTaskAdd(a *app) *cobra.Command {
+	var o taskAddOptions
+	cmd := &cobra.Command{
+		Use:   "add TITLE…",
+		Short: "Write a new task file",
+		Example: `  stint task add Fix the login page --category code --priority high
+  stint task add --requires fix-the-login-page Announce the login page`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.taskAdd(cmd.Context(), oneLine(args), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.id, "id", "", "the task's id and file name (default: made from the title)")
+	f.StringVar(&o.category, "category", "", "default: by the tags, else tasks.default_category of the config")
+	f.StringVar(&o.priority, "priority", "", "urgent, high, medium or low (default medium)")
+	f.StringVar(&o.state, "state", string(fleet.StateTodo), "the state to begin in")
+	f.StringVar(&o.body, "body", "", "text below the title, - for standard input")
+	f.StringVar(&o.nextAction, "next-action", "", "what to do first")
+	f.StringVar(&o.doneWhen, "done-when", "", "how to tell that it is done")
+	f.StringVar(&o.wait, "wait", "", "not before this date, YYYY-MM-DD")
+	f.StringArrayVar(&o.tags, "tag", nil, "a tag; may be given more than once")
+	f.StringArrayVar(&o.requires, "requires", nil, "a task or URL that must be settled first; may be given more than once")
+	addDryRun(cmd, &o.dryRun)
+	return cmd
+}
+
+func (a *app) taskAdd(ctx context.Context, title string, o taskAddOptions) error {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	if _, ok := c.Categories[fleet.Category(o.category)]; o.category != "" && !ok {
+		return fleet.WithHint(usage(fmt.Errorf("category %q is not in %s", o.category, c.Path)),
+			fmt.Sprintf("the categories are %v", c.CategoryNames()))
+	}
+	d, err := a.draft(title, o)
+	if err != nil {
+		return err
+	}
+	folder := taskFolder(c)
+	if o.dryRun {
+		fmt.Fprintf(a.Stdout, "would add %s to %s\n", plain(cmp.Or(o.id, title)), plain(folder.Dir))
+		return nil
+	}
+	t, err := folder.Add(ctx, d)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		printJSON(a.Stdout, newTaskObject(t, nil))
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "added %s (%s): %s\n", plain(string(t.ID)), t.Category, plain(t.Path))
+	return nil
+}
+
+// draft is the task that the command line describes.
+func (a *app) draft(title string, o taskAddOptions) (task.Draft, error) {
+	d := task.Draft{
+		ID: fleet.TaskID(o.id), Title: title, Body: o.body, Category: fleet.Category(o.category),
+		Created: a.Now().UTC().Truncate(time.Second), Tags: o.tags, Requires: o.requires,
+		NextAction: o.nextAction, SuccessCriterion: o.doneWhen,
+	}
+	var err error
+	if d.State, err = fleet.ParseTaskState(o.state); err != nil {
+		return d, usage(err)
+	}
+	if o.priority != "" {
+		if d.Priority, err = fleet.ParsePriority(o.priority); err != nil {
+			return d, usage(err)
+		}
+	}
+	if o.wait != "" {
+		if d.Wait, err = time.Parse(time.DateOnly, o.wait); err != nil {
+			return d, usage(fmt.Errorf("--wait %q: want YYYY-MM-DD", o.wait))
+		}
+	}
+	if o.body == "-" {
+		body, err := io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
+		if err != nil {
+			return d, err
+		}
+		d.Body = string(body)
+	}
+	return d, nil
+}
+
+func newTaskDone(a *app) *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "done TASK",
+		Short: "Mark a task as done",
+		Long: `Mark a task as done in its file. A task that another holder has claimed is left
+alone: status 4.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.taskDone(cmd.Context(), args[0], dryRun)
+		},
+	}
+	addDryRun(cmd, &dryRun)
+	return cmd
+}
+
+func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
+	id, err := fleet.ParseTaskID(arg)
+	if err != nil {
+		return usage(err)
+	}
+	holder, named, err := a.holder("")
+	if err != nil {
+		return err
+	}
+	return a.withStore(ctx, accessFor(dryRun), func(c *config.Config, s store.Store) (err error) {
+		folder := taskFolder(c)
+		t, err := folder.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		give, err := a.guard(ctx, s, store.Hold{Key: id.Key(), Holder: holder}, named)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, give()) }()
+		changed := t.State != fleet.StateDone
+		if changed && !dryRun {
+			if changed, err = folder.SetState(ctx, id, fleet.StateDone); err != nil {
+				return err
+			}
+			t.State = fleet.StateDone
+		}
+		a.tellDone(t, changed, dryRun)
+		return nil
+	})
+}
+
+// guard holds a task's claim while its file is written, so that no session is at
+// it. A claim that the caller has already, such as an agent its own task's, is
+// neither renewed nor given back.
+func (a *app) guard(ctx context.Context, s store.Store, h store.Hold, named bool) (give func() error, err error) {
+	c, held, err := s.Check(ctx, h.Key)
+	if err != nil {
+		return nil, err
+	}
+	if held && named && c.Holder == h.Holder {
+		return func() error { return nil }, nil
+	}
+	grant, c, err := s.Take(ctx, store.Take{Key: h.Key, Holder: h.Holder, TTL: time.Minute, Note: "stint task done"})
+	if err != nil {
+		return nil, err
+	}
+	if grant == fleet.Denied {
+		return nil, fleet.WithHint(fmt.Errorf("%s: %w", c.Denial(), fleet.ErrHeld), "stint status shows the session that works on it")
+	}
+	h.Epoch = c.Epoch
+	return func() error {
+		_, err := s.Release(ctx, h, fleet.EndingDone, "")
+		if errors.Is(err, fleet.ErrLost) { // a dry run undid the take
+			return nil
+		}
+		return err
+	}, nil
+}
+
+func (a *app) tellDone(t fleet.Task, changed, dryRun bool) {
+	switch {
+	case a.json:
+		printJSON(a.Stdout, newTaskObject(t, nil))
+	case !changed:
+		fmt.Fprintf(a.Stdout, "%s is done already\n", plain(string(t.ID)))
+	case dryRun:
+		fmt.Fprintf(a.Stdout, "would mark %s as done\n", plain(string(t.ID)))
+	default:
+		fmt.Fprintf(a.Stdout, "%s is done\n", plain(string(t.ID)))
+	}
+}

@@ -1,0 +1,105 @@
+// Package config owns the file stint.toml: finding it, reading it, saying what
+// is wrong with it and where, and writing a first one.
+//
+// It only reads, and it looks at nothing but the file and the environment handed
+// to it: whether the workspace, the tasks, the agents and the prompts exist is for
+// those who use them to find out. It runs no command and expands nothing: "~" and
+// "$HOME" in a path are refused or taken as they are written.
+//
+// The file is decoded by go-toml into plain maps and checked against the keys that
+// the reading functions ask for. The library's own strict mode is not used: it
+// matches keys in any letter case, so that a file may say both "Workers" and
+// "workers", and it stops at the first value of a wrong type. A person who corrects
+// a file wants all of its faults at once, in its order.
+//
+// The caller guarantees that a Config is not changed once it is loaded.
+package config
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// FileName is what a configuration is called in the folder it configures.
+const FileName = "stint.toml"
+
+// Config is one fleet's configuration, with every default filled in and every
+// path absolute.
+type Config struct {
+	Path       string // of the file
+	Fleet      fleet.Name
+	Workspace  string // the repository the sessions work in
+	State      string // the folder of the store, the locks and the runs
+	Store      string // "sqlite"
+	Fanout     Fanout
+	Tasks      Tasks
+	Selector   Selector
+	Agents     map[string]Agent // by name, at least one
+	Categories map[fleet.Category]Category
+
+	source source
+}
+
+// Fanout bounds what one fire starts.
+type Fanout struct {
+	Workers int              // sessions one fire starts at most
+	Slots   int              // sessions that run at once at most
+	Allow   []fleet.Category // what a fire may start; by default what is Parallel, sorted
+}
+
+// Tasks says where the tasks are and which category they belong to.
+type Tasks struct {
+	Dir             string                    // the folder of task files
+	DefaultCategory fleet.Category            // of a task that names none; by default the first in the file
+	Tags            map[string]fleet.Category // the category of a task that names none, by its tag
+}
+
+// Selector is the external selector.
+type Selector struct {
+	Command []string // empty: the built-in selector
+	Timeout time.Duration
+}
+
+// Agent is a named command that does the work.
+type Agent struct {
+	Command         []string          // the program and its arguments, at least the program
+	Prompt          fleet.PromptMode  // how it is given the prompt
+	Environment     map[string]string // set for it
+	PassEnvironment []string          // handed on from the environment of stint
+}
+
+// Category is a kind of work.
+type Category struct {
+	Share        float64       // the target share of all sessions, in [0,1]
+	Agents       []string      // who may work on it, at least one
+	Lanes        int           // sessions of it that may run at once
+	TTL          time.Duration // how long a claim lasts that is not renewed
+	Timeout      time.Duration // how long a session may take
+	Cooldown     time.Duration // how long it rests after a session
+	SelfDirected bool          // its sessions may run without a task
+	Parallel     bool          // a fire may start it without being told so by Fanout.Allow
+	Prompt       string        // the file with its instructions; empty: none
+
+	// Unit holds properties of its transient units, as decoded: a value is a
+	// string, int64, float64, bool, list, table or time.
+	Unit map[string]any
+}
+
+// CategoryNames are the names of the categories, sorted.
+func (c *Config) CategoryNames() []fleet.Category {
+	return slices.Sorted(maps.Keys(c.Categories))
+}
+
+// Position is where a dotted key such as "category.code.ttl" stands, as
+// "/home/me/work/stint.toml:31:1"; the path alone when the file has no such key.
+// A part that is not a bare key of TOML is quoted: `tasks.tags."a b"`.
+func (c *Config) Position(key string) string {
+	offset, ok := c.source.at[key]
+	if !ok {
+		return c.Path
+	}
+	return c.source.position(offset)
+}

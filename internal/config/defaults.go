@@ -1,0 +1,40 @@
+package config
+
+import (
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// defaults are the values of keys that a file leaves out, and what any agent and
+// any category starts from. What depends on the rest of the file (the state folder,
+// the allow-list, the default category, shares, a category's agents) is worked out
+// by [reader] instead.
+func defaults() (Config, Agent, Category) {
+	config := Config{
+		Workspace: ".",      // the file lies at the top of the repository it is about
+		Store:     "sqlite", // one machine needs no server
+		Fanout: Fanout{
+			Workers: 3, // as many results as a person reviews between two fires
+			Slots:   6, // two fires' worth, as sessions outlast the half hour between fires
+		},
+		Tasks: Tasks{
+			Dir: "tasks", // where workspaces of this kind have them already
+		},
+		Selector: Selector{
+			Timeout: 20 * time.Second, // leaves a fire, which has five minutes, time to fall back
+		},
+	}
+	agent := Agent{
+		Prompt:          fleet.PromptStdin,                // no limit in length, and not in the process list
+		PassEnvironment: []string{"PATH", "HOME", "LANG"}, // to be found, to find its login, to read UTF-8
+	}
+	category := Category{
+		Lanes:    1,                 // two sessions of one kind meet in the same files
+		TTL:      60 * time.Minute,  // the time-out, and ten minutes to grade and to commit
+		Timeout:  50 * time.Minute,  // a session past this has lost its thread
+		Cooldown: 180 * time.Second, // lets the last session's commits arrive first
+		Parallel: true,              // a category is there to be worked on
+	}
+	return config, agent, category
+}

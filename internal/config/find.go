@@ -1,0 +1,69 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+
+	"stint/internal/fleet"
+)
+
+// Find is the absolute path of the configuration to use: explicit (--config) if
+// given, else $STINT_CONFIG, else the nearest stint.toml in dir or above it, else
+// the user's own. A relative path counts from dir, which must be absolute. A path
+// that was named is not looked at; for a search that finds none, the error is a
+// [fleet.ErrUsage].
+func Find(explicit string, getenv func(string) string, dir string) (string, error) {
+	for _, named := range []string{explicit, getenv("STINT_CONFIG")} {
+		switch {
+		case filepath.IsAbs(named):
+			return filepath.Clean(named), nil
+		case named != "":
+			return filepath.Join(dir, named), nil
+		}
+	}
+	for folder := dir; ; folder = filepath.Dir(folder) {
+		if path := filepath.Join(folder, FileName); exists(path) {
+			return path, nil
+		}
+		if folder == filepath.Dir(folder) {
+			break
+		}
+	}
+	own := userFolder(getenv, "XDG_CONFIG_HOME", ".config")
+	if own == "" {
+		return "", usagef("write one with: stint init", "find config: no %s in %s or above", FileName, dir)
+	}
+	path := filepath.Join(own, "stint", FileName)
+	if !exists(path) {
+		return "", usagef("write one with: stint init", "find config: no %s in %s or above, and no %s", FileName, dir, path)
+	}
+	return path, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// DefaultState is where a fleet keeps its state unless its file says otherwise, or
+// "" when the environment names no home.
+func DefaultState(getenv func(string) string, name fleet.Name) string {
+	home := userFolder(getenv, "XDG_STATE_HOME", ".local/state")
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, "stint", string(name))
+}
+
+// userFolder is a folder of the XDG base directories: the variable's value, else
+// the fallback in the home folder. Relative values do not count, as that standard
+// wants it. Empty: there is none.
+func userFolder(getenv func(string) string, variable, fallback string) string {
+	if folder := getenv(variable); filepath.IsAbs(folder) {
+		return folder
+	}
+	if home := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, fallback)
+	}
+	return ""
+}

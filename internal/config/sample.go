@@ -1,0 +1,91 @@
+package config
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"stint/internal/fleet"
+)
+
+// SampleOptions are what a first configuration says of its own. The caller
+// guarantees that State is absolute, that agents have names and commands, and that
+// all of it is UTF-8 without NUL, which is all that TOML can hold.
+type SampleOptions struct {
+	Fleet  fleet.Name
+	State  string
+	Agents []SampleAgent // none: claude
+}
+
+// SampleAgent is an agent of a first configuration.
+type SampleAgent struct {
+	Name    string
+	Command []string
+	Prompt  string // a [fleet.PromptMode]; empty: the default
+}
+
+//go:embed sample.toml
+var sample string
+
+// Sample is a configuration for a newcomer to read from top to bottom: it has every
+// key, those with a fitting default as a comment that shows it.
+func Sample(o SampleOptions) []byte {
+	if len(o.Agents) == 0 {
+		o.Agents = []SampleAgent{{Name: "claude", Command: []string{"claude", "-p"}}}
+	}
+	config, _, category := defaults()
+	codeAgents, otherAgents := sampleChoice(o.Agents)
+	text := strings.NewReplacer(
+		"@fleet", quote(string(o.Fleet)),
+		"@state", quote(o.State),
+		"@store", literal(config.Store),
+		"@workers", literal(config.Fanout.Workers),
+		"@slots", literal(config.Fanout.Slots),
+		"@dir", literal(config.Tasks.Dir),
+		"@selector_timeout", literal(config.Selector.Timeout),
+		"@agents\n", sampleAgents(o.Agents),
+		"@code_agents", codeAgents,
+		"@other_agents\n", otherAgents,
+		"@lanes", literal(category.Lanes),
+		"@ttl", literal(category.TTL),
+		"@timeout", literal(category.Timeout),
+		"@cooldown", literal(category.Cooldown),
+	).Replace(sample)
+	return []byte(strings.TrimRight(text, "\n") + "\n")
+}
+
+// sampleChoice are the lines that name a category's agents: for the first category,
+// and for the others, where a default needs no second mention.
+func sampleChoice(agents []SampleAgent) (first, others string) {
+	line := "agents = " + literal(mapped(agents, func(a SampleAgent) string { return a.Name }))
+	if len(agents) == 1 {
+		return "# " + line, "\n"
+	}
+	return line, line + "\n\n"
+}
+
+// sampleAgents explains its keys at the first agent only.
+func sampleAgents(agents []SampleAgent) string {
+	_, preset, _ := defaults()
+	var b strings.Builder
+	for i, agent := range agents {
+		prompt := "# prompt = " + literal(string(preset.Prompt))
+		if agent.Prompt != "" && agent.Prompt != string(preset.Prompt) {
+			prompt = "prompt = " + literal(agent.Prompt)
+		}
+		fmt.Fprintf(&b, "[%s]\ncommand = %s\n", dotted("agent", agent.Name), literal(agent.Command))
+		if i > 0 {
+			fmt.Fprintf(&b, "%s\n\n", prompt)
+			continue
+		}
+		fmt.Fprintf(&b, `# How it gets its prompt: on "stdin", as its last "argument", or in a "file".
+%s
+# Variables to set for it, such as { LOG_LEVEL = "debug" }.
+# environment = {}
+# Variables to hand on to it; it gets no others.
+# pass_environment = %s
+
+`, prompt, literal(preset.PassEnvironment))
+	}
+	return b.String()
+}

@@ -1,0 +1,92 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"stint/internal/fleet"
+)
+
+// Value is one setting in effect. Key and Value are TOML: the lines "Key = Value"
+// of all values are a configuration that says the same.
+type Value struct {
+	Key    string // dotted: category.code.ttl
+	Value  string
+	Origin string // "stint.toml:31", or "default"
+}
+
+// Values are all settings, in the order in which a file has them, with agents and
+// categories by name.
+func (c *Config) Values() []Value {
+	v := &values{source: c.source}
+	v.add(string(c.Fleet), "fleet")
+	v.add(c.Workspace, "workspace")
+	v.add(c.State, "state")
+	v.add(c.Store, "store")
+	v.add(c.Fanout.Workers, "fanout", "workers")
+	v.add(c.Fanout.Slots, "fanout", "slots")
+	v.add(names(c.Fanout.Allow), "fanout", "allow")
+	v.add(c.Tasks.Dir, "tasks", "dir")
+	v.add(string(c.Tasks.DefaultCategory), "tasks", "default_category")
+	addTable(v, c.Tasks.Tags, func(name fleet.Category) any { return string(name) }, "tasks", "tags")
+	v.add(c.Selector.Command, "selector", "command")
+	v.add(c.Selector.Timeout, "selector", "timeout")
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		v.addAgent(name, c.Agents[name])
+	}
+	for _, name := range c.CategoryNames() {
+		v.addCategory(string(name), c.Categories[name])
+	}
+	return v.list
+}
+
+type values struct {
+	source source
+	list   []Value
+}
+
+func (v *values) add(value any, key ...string) {
+	k := dotted(key...)
+	origin := "default"
+	if offset, ok := v.source.at[k]; ok {
+		line, _ := v.source.line(offset)
+		origin = fmt.Sprintf("%s:%d", filepath.Base(v.source.path), line)
+	}
+	v.list = append(v.list, Value{k, literal(value), origin})
+}
+
+// addTable adds each entry of a table by itself, as each has its own origin.
+func addTable[T any](v *values, table map[string]T, plain func(T) any, key ...string) {
+	if len(table) == 0 {
+		v.add(map[string]any{}, key...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(table)) {
+		v.add(plain(table[name]), append(slices.Clone(key), name)...)
+	}
+}
+
+func (v *values) addAgent(name string, a Agent) {
+	v.add(a.Command, "agent", name, "command")
+	v.add(string(a.Prompt), "agent", name, "prompt")
+	addTable(v, a.Environment, func(s string) any { return s }, "agent", name, "environment")
+	v.add(a.PassEnvironment, "agent", name, "pass_environment")
+}
+
+func (v *values) addCategory(name string, c Category) {
+	v.add(c.Share, "category", name, "share")
+	v.add(c.Agents, "category", name, "agents")
+	v.add(c.Lanes, "category", name, "lanes")
+	v.add(c.TTL, "category", name, "ttl")
+	v.add(c.Timeout, "category", name, "timeout")
+	v.add(c.Cooldown, "category", name, "cooldown")
+	v.add(c.SelfDirected, "category", name, "self_directed")
+	v.add(c.Parallel, "category", name, "parallel")
+	v.add(c.Prompt, "category", name, "prompt")
+	addTable(v, c.Unit, func(value any) any { return value }, "category", name, "unit")
+}
+
+func names(categories []fleet.Category) []string {
+	return mapped(categories, func(c fleet.Category) string { return string(c) })
+}

@@ -1,0 +1,102 @@
+package config_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/config"
+)
+
+func TestValuesOfFull(t *testing.T) {
+	t.Parallel()
+	c := load(t, full)
+	var b strings.Builder
+	for _, v := range c.Values() {
+		b.WriteString(v.Key + " = " + strings.ReplaceAll(v.Value, strings.TrimSuffix(c.Path, "/stint.toml"), "FOLDER") + "  # " + v.Origin + "\n")
+	}
+	want := `fleet = "bob"  # stint.toml:1
+workspace = "FOLDER/work"  # stint.toml:2
+state = "/var/bob"  # stint.toml:3
+store = "sqlite"  # stint.toml:4
+fanout.workers = 2  # stint.toml:7
+fanout.slots = 2  # stint.toml:8
+fanout.allow = ["cleanup", "code"]  # stint.toml:9
+tasks.dir = "/srv/tasks"  # stint.toml:12
+tasks.default_category = "code"  # stint.toml:13
+tasks.tags."a b" = "cleanup"  # stint.toml:14
+tasks.tags.docs = "code"  # stint.toml:14
+selector.command = ["rank", "--fast"]  # stint.toml:17
+selector.timeout = "1m30s"  # stint.toml:18
+agent.claude.command = ["claude", "-p", "$HOME %n é\n"]  # stint.toml:21
+agent.claude.prompt = "argument"  # stint.toml:22
+agent.claude.environment.MODEL = "big \"one\"\\\u0007"  # stint.toml:23
+agent.claude.pass_environment = []  # stint.toml:24
+agent.codex.command = ["codex"]  # stint.toml:27
+agent.codex.prompt = "stdin"  # default
+agent.codex.environment = {}  # default
+agent.codex.pass_environment = ["PATH", "HOME", "LANG"]  # default
+category.cleanup.share = 0.75  # default
+category.cleanup.agents = ["claude"]  # stint.toml:30
+category.cleanup.lanes = 1  # default
+category.cleanup.ttl = "1h"  # default
+category.cleanup.timeout = "50m"  # default
+category.cleanup.cooldown = "3m"  # default
+category.cleanup.self_directed = false  # default
+category.cleanup.parallel = false  # stint.toml:31
+category.cleanup.prompt = ""  # default
+category.cleanup.unit = {}  # default
+category.code.share = 0.25  # stint.toml:34
+category.code.agents = ["codex", "claude"]  # stint.toml:35
+category.code.lanes = 3  # stint.toml:36
+category.code.ttl = "2h"  # stint.toml:37
+category.code.timeout = "1h30m"  # stint.toml:38
+category.code.cooldown = "1m30s"  # stint.toml:39
+category.code.self_directed = true  # stint.toml:40
+category.code.parallel = true  # default
+category.code.prompt = "FOLDER/prompts/code.md"  # stint.toml:41
+category.code.unit.CPUQuota = 1.0  # stint.toml:45
+category.code.unit.CPUWeight = 50  # stint.toml:44
+category.code.unit.LoadCredential = ["a", "b"]  # stint.toml:47
+category.code.unit.MemoryMax = "4G"  # stint.toml:43
+category.code.unit.NoNewPrivileges = true  # stint.toml:46
+`
+	if diff := cmp.Diff(b.String(), want); diff != "" {
+		t.Errorf("values (-got +want):\n%s", diff)
+	}
+}
+
+// asFile is the configuration that the values of c make.
+func asFile(c *config.Config) string {
+	var b strings.Builder
+	for _, v := range c.Values() {
+		b.WriteString(v.Key + " = " + v.Value + "\n")
+	}
+	return b.String()
+}
+
+func TestValuesAreTheWholeConfig(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"least": least,
+		"full":  full,
+		"units": least + `unit = { A = [[1], { b = 2.5e300, "c d" = [] }], T = 2026-01-02T03:04:05.5+02:00, D = 2026-01-02, H = 03:04:05, L = 2026-01-02T03:04:05, I = -inf, S = "\t\r\u007f" }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := load(t, text)
+			if err := os.WriteFile(want.Path, []byte(asFile(want)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := config.Load(want.Path, config.Options{})
+			if err != nil {
+				t.Fatalf("%v\n%s", err, asFile(want))
+			}
+			if diff := cmp.Diff(got, want, plain); diff != "" {
+				t.Errorf("read back (-got +want):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,58 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"stint/internal/config"
+)
+
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, file string
+		want       []config.Problem
+	}{
+		{"none", least, nil},
+		{"no effect, in the file's order", least + "cooldown = \"1s\"\nshare = 0.5\n[selector]\ntimeout = \"1s\"\ncommand = []\n", []config.Problem{
+			{":6:1", "category.code.cooldown: has no effect yet"},
+			{":7:1", "category.code.share: has no effect yet"},
+			{":9:1", "selector.timeout: has no effect yet"},
+			{":10:1", "selector.command: has no effect yet"},
+		}},
+		{"ttl below the default time-out", least + "ttl = \"30m\"\n", []config.Problem{
+			{":6:1", "category.code.ttl: ttl (30m) is not above timeout (50m): a claim that is not renewed expires under its session"},
+		}},
+		{"time-out up to the default ttl", least + "timeout = \"60m\"\n", []config.Problem{
+			{":6:1", "category.code.timeout: ttl (1h) is not above timeout (1h): a claim that is not renewed expires under its session"},
+		}},
+		{"more workers than slots", least + "[fanout]\nworkers = 7\n", []config.Problem{
+			{":7:1", "fanout.workers: workers (7) is above slots (6): a fire starts no more than there are slots"},
+		}},
+		{"fewer slots than workers", least + "[fanout]\nslots = 2\n", []config.Problem{
+			{":7:1", "fanout.slots: workers (3) is above slots (2): a fire starts no more than there are slots"},
+		}},
+		{"nothing allowed", least + "[fanout]\nallow = []\n", []config.Problem{
+			{":7:1", "fanout.allow: no category is allowed: a fire starts nothing"},
+		}},
+		{"nothing parallel", least + "parallel = false\n", []config.Problem{
+			{":1:1", "fanout.allow: no category is allowed: a fire starts nothing"},
+		}},
+		{"no prompt", least + "self_directed = true\n", []config.Problem{
+			{":6:1", "category.code.self_directed: without a prompt its sessions have nothing to go by"},
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			c := load(t, test.file)
+			for i := range test.want {
+				test.want[i].Pos = c.Path + test.want[i].Pos
+			}
+			if diff := cmp.Diff(c.Warnings(), test.want, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("warnings (-got +want):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,149 @@
+// Package engine is what stint does: select, fire, run. It puts the pure decisions
+// and the adapters together in the order that survives a crash at any point, and
+// sees no SQL, D-Bus, process or flag: what it needs it declares as small
+// interfaces and is handed.
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// Tasks is where tasks come from.
+type Tasks interface {
+	// List returns every task, and what could not be read as one. A source that
+	// does not exist wraps [fleet.ErrNotFound].
+	List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error)
+	// SetState writes a task's state and reports whether that changed it.
+	SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState) (bool, error)
+}
+
+// Lanes keeps the sessions of a category apart.
+type Lanes interface {
+	// Take takes a free lane without waiting, else it wraps [fleet.ErrBusy].
+	Take(c fleet.Category, lanes int, run fleet.RunID) (fleet.Lane, error)
+	// Live takes the lock by which the run is known to live. It ends with the last
+	// process that has the file open.
+	Live(run fleet.RunID) (*os.File, error)
+	// Lives reports whether the run's lock is held.
+	Lives(run fleet.RunID) (bool, error)
+}
+
+// Agents runs agent processes.
+type Agents interface {
+	// Run runs one to its end. When ctx ends, the agent is stopped.
+	Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, error)
+}
+
+// Repo tells what a session did to the workspace.
+type Repo interface {
+	// Mark is an environment variable that makes a run's commits its own.
+	Mark(run fleet.RunID) string
+	// Commits counts the commits a run made.
+	Commits(ctx context.Context, run fleet.RunID) (int, error)
+}
+
+// Units starts workers.
+type Units interface {
+	// Start returns one error a spec, nil where the worker runs.
+	Start(ctx context.Context, specs []fleet.UnitSpec) []error
+}
+
+// Engine has the parts of one fleet. All fields are needed, but for Store, which is
+// nil when nothing has run yet and nothing will be written.
+type Engine struct {
+	Config *config.Config
+	Store  store.Store
+	Tasks  Tasks
+	Lanes  Lanes
+	Agents Agents
+	Repo   Repo
+	Log    *slog.Logger
+	Now    func() time.Time
+	Random func() uint64
+	Getenv func(string) string
+}
+
+const (
+	// startGrace is how long a planned run counts as in flight before its worker
+	// has begun: starting a unit takes milliseconds, a loaded machine seconds.
+	startGrace = time.Minute
+	// agentGrace is what an agent gets between SIGTERM and SIGKILL.
+	agentGrace = 10 * time.Second
+	// closingTime is what a worker gets to record its end after it was told to
+	// stop. It covers one full wait for the store.
+	closingTime = 20 * time.Second
+)
+
+// view is what is known of the fleet at one moment.
+type view struct {
+	snapshot fleet.Snapshot
+	tasks    []fleet.Task
+	inFlight map[fleet.Category][]fleet.RunID
+	running  int
+	now      time.Time
+}
+
+// look gathers what a decision depends on. Trouble with single tasks and runs is
+// logged and left out.
+func (e *Engine) look(ctx context.Context) (view, error) {
+	v := view{snapshot: fleet.Snapshot{NextFire: 1}, inFlight: map[fleet.Category][]fleet.RunID{}, now: e.Now()}
+	var err error
+	if e.Store != nil {
+		if v.snapshot, err = e.Store.Snapshot(ctx); err != nil {
+			return view{}, err
+		}
+	}
+	if v.tasks, err = e.listTasks(ctx); err != nil {
+		return view{}, err
+	}
+	for _, r := range v.snapshot.Open {
+		if e.live(ctx, r, v.now) {
+			v.inFlight[r.Category] = append(v.inFlight[r.Category], r.ID)
+			v.running++
+		}
+	}
+	return v, nil
+}
+
+// live reports whether an open run has a session, or is about to. A run whose
+// lock cannot be asked counts as alive: the lane decides.
+func (e *Engine) live(ctx context.Context, r fleet.Run, now time.Time) bool {
+	if r.StartedAt.IsZero() && now.Sub(r.CreatedAt) < startGrace {
+		return true
+	}
+	lives, err := e.Lanes.Lives(r.ID)
+	if err != nil {
+		e.Log.WarnContext(ctx, "cannot tell whether a run lives", slog.String("run_id", string(r.ID)), slog.Any("err", err))
+		return true
+	}
+	return lives
+}
+
+func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, error) {
+	tasks, problems, err := e.Tasks.List(ctx)
+	if errors.Is(err, fleet.ErrNotFound) {
+		e.Log.WarnContext(ctx, "no tasks", slog.Any("err", err))
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range problems {
+		e.Log.WarnContext(ctx, "task left out", slog.String("reason", p.String()))
+	}
+	for _, t := range tasks {
+		if _, ok := e.Config.Categories[t.Category]; !ok && t.State.Workable() {
+			e.Log.WarnContext(ctx, "task of an unknown category",
+				slog.String("task_id", string(t.ID)), slog.String("category", string(t.Category)))
+		}
+	}
+	return tasks, nil
+}

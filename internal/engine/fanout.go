@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/plan"
+	"stint/internal/selector"
+)
+
+// FanoutOptions say how to fire.
+type FanoutOptions struct {
+	Workers  int     // start at most so many
+	Seed     *uint64 // nil: by chance
+	Payload  []byte  // another selector's ranking; nil: stint's own
+	DryRun   bool    // decide, and change nothing
+	Units    Units   // starts the workers; may be nil with DryRun
+	Detached bool    // Units are no systemd units
+	Binary   string  // of stint, absolute
+}
+
+// FireReport is what a fire decided and what came of it.
+type FireReport struct {
+	fleet.Fire
+	DryRun bool
+	Tier   selector.Tier // 0 when another selector's payload was followed
+}
+
+// Count returns how many choices ended in d.
+func (r FireReport) Count(d fleet.Decision) int {
+	n := 0
+	for _, c := range r.Choices {
+		if c.Decision == d {
+			n++
+		}
+	}
+	return n
+}
+
+// Fanout fires once: it ranks, decides, records, and starts the workers. The
+// report is complete even when the error says that units did not start
+// ([fleet.ErrPartly], or a plain error when none did) or that there was nothing to
+// start ([fleet.ErrNothing]).
+func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error) {
+	v, err := e.look(ctx)
+	if err != nil {
+		return FireReport{}, err
+	}
+	r, err := e.decide(ctx, v, o)
+	if err != nil {
+		return FireReport{}, err
+	}
+	if !o.DryRun {
+		if err := e.fire(ctx, &r.Fire, o); err != nil {
+			return r, err
+		}
+	}
+	return r, r.result()
+}
+
+// decide makes the fire: ranking, inputs and choices. It changes nothing.
+func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireReport, error) {
+	in := e.input(v, o.Seed)
+	limits := plan.Input{
+		Known: e.Config.CategoryNames(), Allowed: e.Config.Fanout.Allow,
+		Workers: o.Workers, Free: max(0, e.Config.Fanout.Slots-v.running),
+	}
+	r := FireReport{DryRun: o.DryRun, Fire: fleet.Fire{At: v.now, Seed: in.Seed, Workers: o.Workers}}
+	var err error
+	if o.Payload != nil {
+		if limits.Request, err = selector.ParsePayload(o.Payload); err != nil {
+			return FireReport{}, err
+		}
+		r.Selection = o.Payload
+	} else {
+		s := selector.Rank(in)
+		payload := s.Payload()
+		limits.Request, limits.Scores, r.Tier = payload.Request(), s.Scores, s.Tier
+		if r.Selection, err = json.Marshal(payload); err != nil {
+			return FireReport{}, err
+		}
+	}
+	if r.Inputs, err = json.Marshal(newInputs(in, limits)); err != nil {
+		return FireReport{}, err
+	}
+	p := plan.Decide(limits)
+	r.Choices = p.Choices
+	e.warn(ctx, p)
+	return r, nil
+}
+
+// inputs is what a fire's ranking was computed from, as it is stored.
+type inputs struct {
+	Fire       fleet.FireID         `json:"fire"` // the clock of the draws
+	Workers    int                  `json:"workers"`
+	Free       int                  `json:"free_slots"`
+	Candidates []selector.Candidate `json:"candidates"`
+	Tasks      []inputTask          `json:"tasks"`
+	Held       []fleet.Key          `json:"held"`
+}
+
+// inputTask is what the ranking saw of a task.
+type inputTask struct {
+	ID       fleet.TaskID    `json:"id"`
+	Category fleet.Category  `json:"category"`
+	State    fleet.TaskState `json:"state"`
+}
+
+func newInputs(in selector.Input, limits plan.Input) inputs {
+	out := inputs{Fire: in.Fire, Workers: limits.Workers, Free: limits.Free, Candidates: in.Candidates}
+	for _, t := range in.Tasks {
+		if t.State.Workable() {
+			out.Tasks = append(out.Tasks, inputTask{t.ID, t.Category, t.State})
+		}
+	}
+	for _, c := range in.Held {
+		out.Held = append(out.Held, c.Key)
+	}
+	return out
+}
+
+// warn tells the operator where a payload could not be followed.
+func (e *Engine) warn(ctx context.Context, p plan.Plan) {
+	if p.Net {
+		e.Log.WarnContext(ctx, "no usable category in the payload", slog.String("reason", plan.ReasonSafetyNet))
+	}
+	for _, c := range p.Choices {
+		if c.Reason == plan.ReasonUnknown || c.Reason == plan.ReasonNotAllowed && c.Source != "" {
+			e.Log.WarnContext(ctx, "category dropped", slog.String("category", string(c.Category)), slog.String("reason", c.Reason))
+		}
+	}
+}
+
+// fire records the fire with the runs it is about to start, then starts them.
+//
+// If we die before the record, nothing has happened. If we die after it, the runs
+// are planned and their workers are not started: they count as in flight for
+// startGrace and as dead from then on, and take neither lane nor claim. A worker
+// that did start is a unit of its own and goes on without us.
+func (e *Engine) fire(ctx context.Context, f *fleet.Fire, o FanoutOptions) error {
+	var (
+		specs []fleet.UnitSpec
+		runs  []fleet.Run
+	)
+	for i := range f.Choices {
+		c := &f.Choices[i]
+		if c.Decision != fleet.Spawn {
+			continue
+		}
+		run := e.newRun(c.Category, c.Source, f.At)
+		run.Rank = c.Rank
+		spec := e.workerSpec(run, o.Binary)
+		if !o.Detached {
+			run.Unit = spec.Name
+		}
+		c.Run, c.Unit = run.ID, run.Unit
+		runs, specs = append(runs, run), append(specs, spec)
+	}
+	id, err := e.Store.RecordFire(ctx, *f, runs)
+	if err != nil {
+		return err
+	}
+	f.ID = id
+	if len(specs) == 0 {
+		return nil
+	}
+	return e.settle(ctx, f, o.Units.Start(ctx, specs))
+}
+
+// settle records which of the fire's workers did not start.
+func (e *Engine) settle(ctx context.Context, f *fleet.Fire, errs []error) error {
+	// The outcome of a start is recorded even when the fire is being stopped.
+	ctx, cancel := closing(ctx)
+	defer cancel()
+	var failed []error
+	next := 0
+	for i := range f.Choices {
+		c := &f.Choices[i]
+		if c.Decision != fleet.Spawn {
+			continue
+		}
+		err := errs[next]
+		next++
+		if err == nil {
+			continue
+		}
+		c.Decision, c.Reason = fleet.StartFailed, err.Error()
+		e.Log.ErrorContext(ctx, "worker not started", slog.String("category", string(c.Category)),
+			slog.String("run_id", string(c.Run)), slog.Any("err", err))
+		failed = append(failed, e.Store.NotStarted(ctx, f.ID, c.Run, err.Error()))
+	}
+	return errors.Join(failed...)
+}
+
+// newRun is the row of a session that is to be started.
+func (e *Engine) newRun(c fleet.Category, source fleet.Source, now time.Time) fleet.Run {
+	return fleet.Run{
+		ID:       fleet.NewRunID(now, uint32(e.Random())),
+		Category: c, Source: source, Agent: e.Config.Categories[c].Agents[0], CreatedAt: now,
+	}
+}
+
+// workerSpec is the unit that runs a worker. Only plain words go through systemd;
+// the worker reads the rest from the store.
+func (e *Engine) workerSpec(r fleet.Run, binary string) fleet.UnitSpec {
+	c := e.Config.Categories[r.Category]
+	return fleet.UnitSpec{
+		Name:        fleet.UnitName(e.Config.Fleet, r.Category, r.ID),
+		Description: fmt.Sprintf("stint %s: %s, run %s", e.Config.Fleet, r.Category, r.ID),
+		Slice:       fleet.SliceName(e.Config.Fleet),
+		Argv:        []string{binary, "--config", e.Config.Path, "run", "--run", string(r.ID)},
+		Environment: []string{"STINT_FLEET=" + string(e.Config.Fleet), "STINT_RUN_ID=" + string(r.ID)},
+		// A backstop for a worker that hangs: its own time-out comes first.
+		RuntimeMax:  c.Timeout + agentGrace + closingTime + time.Minute,
+		StopTimeout: agentGrace + closingTime + 5*time.Second,
+		Properties:  c.Unit,
+	}
+}
+
+// result is the fire as an error: what a caller branches on.
+func (r FireReport) result() error {
+	spawned, failed := r.Count(fleet.Spawn), r.Count(fleet.StartFailed)
+	switch {
+	case failed > 0 && spawned > 0:
+		return fmt.Errorf("%d of %d workers did not start: %w", failed, failed+spawned, fleet.ErrPartly)
+	case failed > 0:
+		return fmt.Errorf("none of %d workers started", failed)
+	case spawned == 0:
+		return fmt.Errorf("no category to start: %w", fleet.ErrNothing)
+	}
+	return nil
+}
+
+// closing is a context for what must be written although ctx has ended.
+func closing(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+}

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"stint/internal/fleet"
+)
+
+// RunOptions say which session to run: one that a fire planned, by its id, or one
+// that a person asks for.
+type RunOptions struct {
+	Run      fleet.RunID
+	Category fleet.Category
+	Task     fleet.TaskID // work on this one; empty: the best
+	Agent    string       // empty: the category's first
+}
+
+// Run runs one session from the lane to its end and returns its row as it was
+// recorded. However the session ended, the error is a [fleet.OutcomeError] unless
+// all went well; another error means that the end could not be recorded.
+func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
+	run, err := e.openRun(ctx, o)
+	if err != nil {
+		return run, err
+	}
+	// The lock comes before anything that says "running": whoever reads the store
+	// can then tell a live run from a dead one.
+	alive, err := e.Lanes.Live(run.ID)
+	if err != nil {
+		return run, fmt.Errorf("begin run %s: %w", run.ID, err)
+	}
+	defer alive.Close()
+	if err := e.Store.BeginRun(ctx, run.ID, os.Getpid()); err != nil {
+		return run, fmt.Errorf("begin run: %w", err)
+	}
+	w := worker{Engine: e, run: run, only: o.Task, alive: alive}
+	err = w.work(ctx)
+	return w.run, err
+}
+
+// openRun finds the row of a planned run, or adds one for a person's.
+func (e *Engine) openRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
+	if o.Run != "" {
+		run, err := e.Store.Run(ctx, o.Run)
+		if err != nil {
+			return fleet.Run{}, err
+		}
+		if _, ok := e.Config.Categories[run.Category]; !ok {
+			return fleet.Run{}, e.unknownCategory(run.Category)
+		}
+		return run, nil
+	}
+	run, err := e.handRun(ctx, o)
+	if err != nil {
+		return fleet.Run{}, err
+	}
+	return run, e.Store.AddRun(ctx, run)
+}
+
+// handRun is the row of a session that a person asks for. It writes nothing.
+func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
+	c, ok := e.Config.Categories[o.Category]
+	if !ok {
+		return fleet.Run{}, e.unknownCategory(o.Category)
+	}
+	run := e.newRun(o.Category, fleet.FromHand, e.Now())
+	if o.Agent != "" {
+		if _, ok := e.Config.Agents[o.Agent]; !ok {
+			return fleet.Run{}, fleet.WithHint(fmt.Errorf("agent %q is not in %s: %w", o.Agent, e.Config.Path, fleet.ErrUsage),
+				fmt.Sprintf("category %s has %v", o.Category, c.Agents))
+		}
+		run.Agent = o.Agent
+	}
+	if o.Task == "" {
+		return run, nil
+	}
+	tasks, err := e.listTasks(ctx)
+	if err != nil {
+		return fleet.Run{}, err
+	}
+	for _, t := range tasks {
+		if t.ID != o.Task {
+			continue
+		}
+		if t.Category != o.Category {
+			return fleet.Run{}, fmt.Errorf("task %q is of category %s, not %s: %w", t.ID, t.Category, o.Category, fleet.ErrUsage)
+		}
+		return run, nil
+	}
+	return fleet.Run{}, fleet.WithHint(fmt.Errorf("task %q: %w", o.Task, fleet.ErrNotFound), "stint task list")
+}

@@ -1,0 +1,80 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/selector"
+)
+
+// claimFor is the run with the task it is to claim, or the lane when it has none.
+func claimFor(r fleet.Run, task *fleet.Task) fleet.Run {
+	if task == nil {
+		r.Task, r.Key = "", fleet.LaneKey(r.Category, r.Lane)
+	} else {
+		r.Task, r.Key = task.ID, task.ID.Key()
+	}
+	return r
+}
+
+// sessionSpec is the agent's process for a run that has its claim.
+func (e *Engine) sessionSpec(r fleet.Run, c config.Category, task *fleet.Task) (fleet.SessionSpec, error) {
+	agent, ok := e.Config.Agents[r.Agent]
+	if !ok {
+		return fleet.SessionSpec{}, fmt.Errorf("agent %q is not in %s", r.Agent, e.Config.Path)
+	}
+	text, err := prompt(c, r.Category, task)
+	if err != nil {
+		return fleet.SessionSpec{}, err
+	}
+	return fleet.SessionSpec{
+		Argv:        agent.Command,
+		Environment: e.environment(r, task, agent, e.Now().Add(c.Timeout)),
+		Dir:         e.Config.Workspace,
+		Files:       fleet.FilesOf(e.Config.State, r.ID),
+		Prompt:      text,
+		PromptMode:  agent.Prompt,
+		Timeout:     c.Timeout,
+		Grace:       agentGrace,
+	}, nil
+}
+
+// Preview is the session that a run by hand would be.
+type Preview struct {
+	Run  fleet.Run
+	Spec fleet.SessionSpec
+}
+
+// Preview decides as [Engine.Run] does for a session by hand, and does nothing. A
+// busy lane wraps [fleet.ErrBusy], a claim in the way [fleet.ErrHeld], and having
+// nothing to work on [fleet.ErrNothing].
+func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
+	run, err := e.handRun(ctx, o)
+	if err != nil {
+		return Preview{}, err
+	}
+	v, err := e.look(ctx)
+	if err != nil {
+		return Preview{}, err
+	}
+	c := e.Config.Categories[run.Category]
+	if busy := v.inFlight[run.Category]; len(busy) >= c.Lanes {
+		return Preview{}, fmt.Errorf("category %s: run %s: %w", run.Category, busy[0], fleet.ErrBusy)
+	}
+	task, idle := selector.Pick(v.tasks, v.snapshot.Held, run.Category, o.Task, v.now)
+	if task == nil && (!c.SelfDirected || o.Task != "") {
+		return Preview{}, fmt.Errorf("category %s: %s: %w", run.Category, idle, fleet.ErrNothing)
+	}
+	run.Lane = 1
+	run = claimFor(run, task)
+	for _, held := range v.snapshot.Held {
+		if held.Key == run.Key {
+			return Preview{}, fmt.Errorf("%s: %w", held.Denial(), fleet.ErrHeld)
+		}
+	}
+	run.Epoch = 1 // what it would be is known only by taking the claim
+	spec, err := e.sessionSpec(run, c, task)
+	return Preview{Run: run, Spec: spec}, err
+}

@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"reflect"
+	"slices"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/grade"
+	"stint/internal/selector"
+	"stint/internal/store"
+)
+
+// maxPivots is how many other categories a worker tries after a denial. More
+// would burn the session on asking.
+const maxPivots = 2
+
+// worker is one session under way.
+type worker struct {
+	*Engine
+	run   fleet.Run
+	only  fleet.TaskID // asked for by a person; empty: the best
+	alive *os.File
+}
+
+// work tries the categories that the run may work, the one it was started for
+// first, until one gives it a lane and a claim; then it runs the session. Only a
+// denied claim leads on to the next category.
+func (w *worker) work(ctx context.Context) error {
+	categories, err := w.categories(ctx)
+	if err != nil {
+		return w.giveUp(ctx, err)
+	}
+	var denial fleet.Verdict
+	for _, c := range categories {
+		v, ended, err := w.try(ctx, c)
+		switch {
+		case ended:
+			return err
+		case err != nil:
+			return w.giveUp(ctx, err)
+		case v.Outcome == fleet.RunDenied:
+			w.Log.WarnContext(ctx, "claim denied", w.attrs(slog.String("reason", v.Reason))...)
+			denial = v
+		case denial.Outcome == "":
+			return w.end(ctx, v)
+		}
+	}
+	return w.end(ctx, denial)
+}
+
+// categories are those that the run may work: its own, then, after a denial, the
+// best others of its fire whose sessions this unit can run. Its limits, its time
+// and its agent are fixed.
+func (w *worker) categories(ctx context.Context) ([]fleet.Category, error) {
+	list := []fleet.Category{w.run.Category}
+	if w.run.Fire == 0 {
+		return list, nil
+	}
+	fire, err := w.Store.Fire(ctx, w.run.Fire)
+	if err != nil {
+		return nil, err
+	}
+	own := w.Config.Categories[w.run.Category]
+	for _, choice := range fire.Choices { // ranked ones stand in order
+		c, known := w.Config.Categories[choice.Category]
+		if len(list) > maxPivots {
+			break
+		}
+		if known && choice.Rank > 0 && choice.Category != w.run.Category &&
+			slices.Contains(w.Config.Fanout.Allow, choice.Category) &&
+			slices.Contains(c.Agents, w.run.Agent) && c.Timeout <= own.Timeout && reflect.DeepEqual(c.Unit, own.Unit) {
+			list = append(list, choice.Category)
+		}
+	}
+	return list, nil
+}
+
+// try works one category: lane, pick, claim, session. It reports ended when the
+// run's end is recorded, with that end as the error. Otherwise the verdict says
+// why there was no session, and nothing is held any more.
+func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, ended bool, err error) {
+	category := w.Config.Categories[c]
+	lane, err := w.Lanes.Take(c, category.Lanes, w.run.ID)
+	if errors.Is(err, fleet.ErrBusy) {
+		return fleet.Verdict{Outcome: fleet.Busy, Reason: fmt.Sprintf("every lane of %s is taken", c)}, false, nil
+	}
+	if err != nil {
+		return v, false, err
+	}
+	defer func() { err = errors.Join(err, w.leave(ctx, lane)) }()
+	if err := w.Store.LaneTaken(ctx, w.run.ID, c, lane.Number); err != nil {
+		return v, false, err
+	}
+	w.run.Category, w.run.Lane = c, lane.Number
+	task, idle, err := w.pick(ctx, c)
+	if err != nil {
+		return v, false, err
+	}
+	if task == nil && (!category.SelfDirected || w.only != "") {
+		return fleet.Verdict{Outcome: fleet.Idle, Reason: idle}, false, nil
+	}
+	denial, err := w.claim(ctx, category, task)
+	if err != nil || denial != "" {
+		return fleet.Verdict{Outcome: fleet.RunDenied, Reason: denial}, false, err
+	}
+	return v, true, w.end(ctx, w.session(ctx, category, task))
+}
+
+// leave gives the lane back: first on record, then for real.
+//
+// If we die in between, the kernel frees the lock, and the record ends the hold
+// no later than it really ended.
+func (w *worker) leave(ctx context.Context, lane fleet.Lane) error {
+	ctx, cancel := closing(ctx)
+	defer cancel()
+	return errors.Join(w.Store.LaneReleased(ctx, w.run.ID), lane.Release())
+}
+
+// pick chooses the task, without any certainty that the claim will agree.
+func (w *worker) pick(ctx context.Context, c fleet.Category) (task *fleet.Task, idle string, err error) {
+	v, err := w.look(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	task, idle = selector.Pick(v.tasks, v.snapshot.Held, c, w.only, v.now)
+	return task, idle, nil
+}
+
+// claim takes the task, or for a session without one its lane, and returns the
+// denial if it is another's.
+func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task) (denial string, err error) {
+	run := claimFor(w.run, task)
+	take := store.Take{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL}
+	grant, claim, err := w.Store.TakeForRun(ctx, run.ID, run.Task, take)
+	if err != nil {
+		return "", err
+	}
+	if grant == fleet.Denied {
+		return claim.Denial(), nil
+	}
+	run.Epoch = claim.Epoch
+	w.run = run
+	w.Log.InfoContext(ctx, "claimed", w.attrs(slog.Int64("claim_epoch", int64(claim.Epoch)))...)
+	return "", nil
+}
+
+// session runs the agent and judges what came of it.
+func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Task) fleet.Verdict {
+	spec, err := w.sessionSpec(w.run, c, task)
+	if err != nil {
+		return failed(err)
+	}
+	spec.Alive = w.alive
+	exit, err := w.Agents.Run(ctx, spec)
+	if err != nil {
+		return failed(fmt.Errorf("prepare the session: %w", err))
+	}
+	ctx, cancel := closing(ctx)
+	defer cancel()
+	commits, err := w.Repo.Commits(ctx, w.run.ID)
+	if err != nil {
+		// An agent that was not looked at did not fail: without a result of its
+		// own the session counts as having done nothing, and is not graded.
+		w.Log.WarnContext(ctx, "no evidence from git", w.attrs(slog.Any("err", err))...)
+	}
+	return grade.Judge(grade.Evidence{Exit: exit, Commits: commits})
+}
+
+// failed is the end of a session that stint could not run. There is nothing to
+// grade.
+func failed(err error) fleet.Verdict {
+	return fleet.Verdict{Outcome: fleet.Failed, Reason: err.Error()}
+}
+
+// giveUp ends a run whose way to the agent was blocked.
+func (w *worker) giveUp(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return w.end(ctx, fleet.Verdict{Outcome: fleet.Cancelled, Reason: "stopped before the agent began"})
+	}
+	w.Log.ErrorContext(ctx, "run given up", w.attrs(slog.Any("err", err))...)
+	return w.end(ctx, failed(err))
+}
+
+// end records how the run ended, does for the task what the agent asked, and gives
+// every claim of the run back.
+//
+// If we die before the record, the run is open, its claim expires, and nothing is
+// graded. If we die after it, outcome and grade stand, the task keeps its state
+// and, until it expires, its claim: the task is offered once more. Nothing
+// is graded twice.
+func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
+	ctx, cancel := closing(ctx)
+	defer cancel()
+	w.run.Verdict = v
+	if err := w.record(ctx); err != nil {
+		return err
+	}
+	if w.run.Key != "" {
+		if err := w.settleTask(ctx); err != nil {
+			w.Log.ErrorContext(ctx, "task state not written", w.attrs(slog.Any("err", err))...)
+		}
+		if err := w.Store.ReleaseHolder(ctx, w.run.ID.Holder(), w.ending()); err != nil {
+			return err
+		}
+	}
+	v = w.run.Verdict
+	w.Log.InfoContext(ctx, "run ended", w.attrs(slog.String("outcome", string(v.Outcome)), slog.String("reason", v.Reason))...)
+	switch v.Outcome {
+	case fleet.Productive, fleet.Noop, fleet.Nothing:
+		return nil
+	default:
+		return fleet.OutcomeError{Run: w.run.ID, Outcome: v.Outcome, Reason: v.Reason}
+	}
+}
+
+// record stores the end. A run whose claim was lost meanwhile ends as lost, and
+// what its agent achieved is not graded: the work is another's by now.
+func (w *worker) record(ctx context.Context) error {
+	if w.run.Key == "" {
+		return w.Store.EndRun(ctx, w.run)
+	}
+	err := w.Store.Complete(ctx, w.run)
+	if !errors.Is(err, fleet.ErrLost) {
+		return err
+	}
+	w.run.Verdict = fleet.Verdict{
+		Outcome: fleet.Lost, ExitStatus: w.run.Verdict.ExitStatus,
+		Reason: fmt.Sprintf("the claim on %q at epoch %d expired or was taken while working", w.run.Key, w.run.Epoch),
+	}
+	return w.Store.EndRun(ctx, w.run)
+}
+
+// settleTask writes the state that the agent asked for into the task's file.
+func (w *worker) settleTask(ctx context.Context) error {
+	state := w.run.Verdict.TaskState
+	if state == "" || w.run.Task == "" || w.run.Verdict.Outcome == fleet.Lost {
+		return nil
+	}
+	_, err := w.Tasks.SetState(ctx, w.run.Task, state)
+	return err
+}
+
+// ending says how the run's claims are given back.
+func (w *worker) ending() fleet.Ending {
+	if w.run.Verdict.TaskState.Settled() {
+		return fleet.EndingDone
+	}
+	return fleet.EndingReleased
+}
+
+// attrs are the attributes of every line about the run.
+func (w *worker) attrs(more ...any) []any {
+	attrs := []any{slog.String("run_id", string(w.run.ID)), slog.String("category", string(w.run.Category))}
+	if w.run.Task != "" {
+		attrs = append(attrs, slog.String("task_id", string(w.run.Task)))
+	}
+	return append(attrs, more...)
+}

@@ -1,0 +1,60 @@
+package fleet
+
+import "errors"
+
+// The errors a caller branches on. Adapters translate to these at their border;
+// the command line gives each its exit status.
+var (
+	// ErrUsage is a wrong command line, configuration or payload.
+	ErrUsage = errors.New("wrong usage")
+	// ErrNotFound is a task, run or file that does not exist.
+	ErrNotFound = errors.New("not found")
+	// ErrNothing is a request that found nothing to do.
+	ErrNothing = errors.New("nothing to do")
+	// ErrHeld is a claim that is another's.
+	ErrHeld = errors.New("held by another")
+	// ErrLost is a claim that is not, or no longer, this holder's at this
+	// epoch.
+	ErrLost = errors.New("claim lost")
+	// ErrPartly is a fire of which some units started and some did not.
+	ErrPartly = errors.New("partly done")
+	// ErrBusy is a category whose lanes are all taken.
+	ErrBusy = errors.New("lane busy")
+)
+
+// OutcomeError is the end of a run as an error: how it ended and why.
+type OutcomeError struct {
+	Run     RunID
+	Outcome Outcome
+	Reason  string
+}
+
+func (e OutcomeError) Error() string {
+	return "run " + string(e.Run) + ": " + string(e.Outcome) + ": " + e.Reason
+}
+
+// hinted is an error with advice for the person who reads it.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+
+// WithHint adds to err what the operator should do about it, best a command to
+// type. A nil err stays nil.
+func WithHint(err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	return hinted{err, hint}
+}
+
+// Hint is the advice that travels with err, or "".
+func Hint(err error) string {
+	var h hinted
+	if errors.As(err, &h) {
+		return h.hint
+	}
+	return ""
+}

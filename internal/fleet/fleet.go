@@ -1,0 +1,200 @@
+// Package fleet holds the words of stint: categories, tasks, claims, fires,
+// runs, outcomes and the few errors callers branch on. Every other package
+// speaks in these types. It imports the standard library only, reads no clock
+// and does no I/O; a value that passed its Parse or Validate function is safe to
+// store, to print in a log line and to build a file name from.
+package fleet
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Name is a fleet's name: it becomes part of unit and slice names, where "-"
+// nests slices and listing patterns end in "-*", hence the narrow alphabet.
+type Name string
+
+var namePattern = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+
+// ParseName checks a fleet's name.
+func ParseName(s string) (Name, error) {
+	if !namePattern.MatchString(s) {
+		return "", fmt.Errorf("fleet name %q: want 1 to 32 of a-z, 0-9 and _", s)
+	}
+	return Name(s), nil
+}
+
+// Category names a kind of work: code, triage, research.
+type Category string
+
+var categoryPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+
+// ParseCategory checks a category's name.
+func ParseCategory(s string) (Category, error) {
+	if !categoryPattern.MatchString(s) {
+		return "", fmt.Errorf("category %q: want 1 to 32 of a-z, 0-9, _ and -, not starting with _ or -", s)
+	}
+	return Category(s), nil
+}
+
+// TaskID identifies a task within a fleet. For Markdown tasks it is the
+// file's stem, so it may hold spaces, quotes and any script, but never a slash,
+// a control character or invalid UTF-8.
+type TaskID string
+
+// ParseTaskID checks a task's id.
+func ParseTaskID(s string) (TaskID, error) {
+	if _, err := ParseKey(s); err != nil {
+		return "", fmt.Errorf("task id: %w", err)
+	}
+	if strings.ContainsRune(s, '/') {
+		return "", fmt.Errorf("task id %q: a slash is not allowed", s)
+	}
+	return TaskID(s), nil
+}
+
+// Key is the claim key under which the task is worked.
+func (t TaskID) Key() Key { return Key(t) }
+
+// Key names what a claim is on: a task, any other piece of work agreed on by
+// hand, or, for a session without a task, a lane.
+type Key string
+
+const (
+	maxKeyBytes    = 512  // keys are file stems and ticket ids; the kernel's limit for a stem is 255
+	maxHolderBytes = 512  // user@host, or a run's holder
+	maxTextBytes   = 4096 // notes and reasons are a line for a person
+	laneKeyPrefix  = "category:"
+)
+
+// ParseKey checks a claim key: 1 to 512 bytes of UTF-8 without control
+// characters, and outside the prefix reserved for lanes.
+func ParseKey(s string) (Key, error) {
+	if err := checkText("key", s, maxKeyBytes); err != nil {
+		return "", err
+	}
+	if s == "" {
+		return "", fmt.Errorf("key: must not be empty")
+	}
+	if strings.HasPrefix(s, laneKeyPrefix) {
+		return "", fmt.Errorf("key %q: the prefix %q is reserved for sessions without a task", s, laneKeyPrefix)
+	}
+	return Key(s), nil
+}
+
+// LaneKey is the key claimed by a session that has no task, so that its run,
+// too, has an epoch. Lanes count from 1.
+func LaneKey(c Category, lane int) Key {
+	return Key(fmt.Sprintf("%s%s:%d", laneKeyPrefix, c, lane))
+}
+
+// Holder names who holds a claim.
+type Holder string
+
+// ParseHolder checks a holder: 1 to 512 bytes of UTF-8 without control
+// characters.
+func ParseHolder(s string) (Holder, error) {
+	if err := checkText("holder", s, maxHolderBytes); err != nil {
+		return "", err
+	}
+	if s == "" {
+		return "", fmt.Errorf("holder: must not be empty")
+	}
+	return Holder(s), nil
+}
+
+// ParseText checks a note or a reason, named by what: up to 4096 bytes of
+// UTF-8 without control characters.
+func ParseText(what, s string) (string, error) {
+	return s, checkText(what, s, maxTextBytes)
+}
+
+func checkText(what, s string, limit int) error {
+	switch {
+	case len(s) > limit:
+		return fmt.Errorf("%s: %d bytes, want at most %d", what, len(s), limit)
+	case !utf8.ValidString(s):
+		return fmt.Errorf("%s %q: not valid UTF-8", what, s)
+	case strings.ContainsFunc(s, unicode.IsControl):
+		return fmt.Errorf("%s %q: control characters are not allowed", what, s)
+	}
+	return nil
+}
+
+// Epoch is a claim's fencing number: 1 at the first grant of a key, one more
+// at each new grant, unchanged by a renewal.
+type Epoch int64
+
+// Claim is the exclusive, expiring right to work on what Key names.
+type Claim struct {
+	Key        Key
+	Holder     Holder
+	Epoch      Epoch
+	AcquiredAt time.Time // when this epoch was granted
+	ExpiresAt  time.Time // the claim is expired from this instant on
+	Note       string
+	ReleasedAt time.Time // zero while not released
+	Ending     Ending    // how it was released, empty while it was not
+	Reason     string    // why it was released
+}
+
+// Denial is the answer to whoever wants a claim that is another's.
+func (c Claim) Denial() string {
+	return fmt.Sprintf("DENIED — %s held by %s (expires %s)", c.Key, c.Holder, c.ExpiresAt.UTC().Format(time.RFC3339))
+}
+
+// Ending says how a claim's holder gave it back.
+type Ending string
+
+const (
+	EndingReleased  Ending = "released"  // given back, the work is open
+	EndingDone      Ending = "done"      // given back, the work is finished
+	EndingAbandoned Ending = "abandoned" // given back, the work was given up
+)
+
+// Grant is the answer to an attempt to take a claim.
+type Grant string
+
+const (
+	Granted Grant = "granted" // the claim is the caller's, at a new epoch
+	Renewed Grant = "renewed" // the claim was the caller's already; its expiry moved
+	Denied  Grant = "denied"  // the claim is another's
+)
+
+// RunID identifies a run: letters and digits, sorting by time of creation.
+type RunID string
+
+var runIDPattern = regexp.MustCompile(`^[0-9a-z]{1,32}$`)
+
+// ParseRunID checks a run's id.
+func ParseRunID(s string) (RunID, error) {
+	if !runIDPattern.MatchString(s) {
+		return "", fmt.Errorf("run id %q: want 1 to 32 of a-z and 0-9", s)
+	}
+	return RunID(s), nil
+}
+
+// NewRunID makes an id from the time of creation, to the millisecond, and 30
+// random bits, in the digits of Crockford's base 32.
+func NewRunID(now time.Time, random uint32) RunID {
+	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
+	var id [16]byte // 50 bits of time, 30 of chance
+	for i, v := 9, uint64(now.UnixMilli()); i >= 0; i, v = i-1, v>>5 {
+		id[i] = digits[v&31]
+	}
+	for i := 15; i >= 10; i, random = i-1, random>>5 {
+		id[i] = digits[random&31]
+	}
+	return RunID(id[:])
+}
+
+// Holder is the name under which the run, and the agent for it, holds claims.
+func (r RunID) Holder() Holder { return Holder("run:" + string(r)) }
+
+// FireID numbers the fires of a fleet from 1: it is also the clock of the
+// ranking.
+type FireID int64

@@ -1,0 +1,146 @@
+package fleet
+
+import (
+	"fmt"
+	"time"
+)
+
+// Outcome is how a run ended.
+type Outcome string
+
+const (
+	// Productive runs did work; they are graded.
+	Productive Outcome = "productive"
+	// Noop runs did nothing although there was something to do; not graded.
+	Noop Outcome = "noop"
+	// Nothing runs found that nothing needed doing; not graded.
+	Nothing Outcome = "nothing"
+	// Failed runs had an agent that failed; graded 0.
+	Failed Outcome = "failed"
+	// Timeout runs had an agent that overran; graded 0.
+	Timeout Outcome = "timeout"
+	// Quota runs were stopped by a usage limit; not graded.
+	Quota Outcome = "quota"
+	// Cancelled runs were stopped by a person or by systemd; not graded.
+	Cancelled Outcome = "cancelled"
+	// Lost runs lost their claim while working; not graded.
+	Lost Outcome = "lost"
+	// Abandoned runs never started, or were found dead; not graded.
+	Abandoned Outcome = "abandoned"
+	// Busy runs found every lane of their category taken; not graded.
+	Busy Outcome = "busy"
+	// RunDenied runs were denied every claim they tried; not graded.
+	RunDenied Outcome = "denied"
+	// Idle runs found no workable task when they came to pick; not graded.
+	Idle Outcome = "idle"
+)
+
+// ParseOutcome reads a stored outcome.
+func ParseOutcome(s string) (Outcome, error) {
+	switch o := Outcome(s); o {
+	case Productive, Noop, Nothing, Failed, Timeout, Quota, Cancelled, Lost,
+		Abandoned, Busy, RunDenied, Idle:
+		return o, nil
+	}
+	return "", fmt.Errorf("outcome %q is unknown", s)
+}
+
+// Source says what put a category on a fire's list, in the order in which a
+// payload is read, or that a person started the run by hand.
+type Source string
+
+const (
+	FromSelected     Source = "selected.category"
+	FromDiversity    Source = "diversity_alternatives"
+	FromAlternatives Source = "alternatives"
+	FromScores       Source = "all_scores"
+	FromAllowList    Source = "allow-list"
+	FromHand         Source = "hand"
+)
+
+// Verdict is how a session ended and what it is worth.
+type Verdict struct {
+	Outcome    Outcome
+	Grade      *float64 // in [0,1]; nil when the run is not graded
+	Reason     string   // a sentence fragment for the operator
+	Parts      map[string]float64
+	TaskState  TaskState // what the agent asked for; empty: leave the task
+	ExitStatus *int      // the agent's own; nil when it did not run to an exit
+}
+
+// Run is one session, from the row a fire writes for it to its end.
+type Run struct {
+	ID         RunID
+	Fire       FireID // 0: started by hand
+	Category   Category
+	Rank       int // place in the fire's ranking, from 1; 0 by hand
+	ChainDepth int
+	Source     Source
+	Unit       string // the transient unit; empty outside systemd
+	Lane       int    // from 1; 0 before one was taken
+	Task       TaskID // empty before a pick, and for a session without a task
+	Key        Key    // what was claimed
+	Epoch      Epoch
+	Agent      string
+	PID        int // of stint run
+	CreatedAt  time.Time
+	StartedAt  time.Time // when stint run began; zero before
+	EndedAt    time.Time // zero while open
+	Verdict    Verdict
+}
+
+// Decision says whether a category of a fire was started.
+type Decision string
+
+const (
+	Spawn       Decision = "spawn"  // decided; becomes started or not-started
+	Skip        Decision = "skip"   // not started, by decision
+	StartFailed Decision = "failed" // the unit did not start
+)
+
+// Choice is what a fire decided about one category, and why.
+type Choice struct {
+	Category Category
+	Decision Decision
+	Reason   string
+	Source   Source  // empty when nothing put the category on the list
+	Rank     int     // from 1 among the fire's candidates; 0: not ranked
+	Score    float64 // of the ranking; 0 when not ranked
+	Unit     string
+	Run      RunID
+}
+
+// Fire is one fanout: its ranking, what went into it, and what came of it.
+type Fire struct {
+	ID        FireID
+	At        time.Time
+	Seed      uint64
+	Workers   int
+	Inputs    []byte // JSON: what the ranking was computed from
+	Selection []byte // JSON: the payload that was followed
+	Choices   []Choice
+}
+
+// Posterior is what graded runs say of a category: the number of graded runs
+// and the sum of their grades.
+type Posterior struct {
+	Graded   int     `json:"graded"`
+	GradeSum float64 `json:"grade_sum"`
+}
+
+// Snapshot is what a ranking reads of the store, all at one instant.
+type Snapshot struct {
+	NextFire   FireID
+	Posteriors map[Category]Posterior
+	Held       []Claim // what a take would deny, ordered by key
+	Open       []Run   // not ended, oldest first
+}
+
+// LaneHold is one acquisition of a lane, as recorded while the lock was held.
+type LaneHold struct {
+	Run        RunID
+	Category   Category
+	Lane       int
+	AcquiredAt time.Time
+	ReleasedAt time.Time // zero: not given back
+}

@@ -1,0 +1,69 @@
+package fleet
+
+import (
+	"os"
+	"time"
+)
+
+// PromptMode is how an agent is given its prompt.
+type PromptMode string
+
+const (
+	PromptStdin    PromptMode = "stdin"    // on standard input
+	PromptArgument PromptMode = "argument" // as the last argument
+	PromptFile     PromptMode = "file"     // in $STINT_PROMPT_FILE alone
+)
+
+// Lane is a lane that is held, until Release or the end of the process.
+type Lane struct {
+	Number  int // from 1
+	Release func() error
+}
+
+// RunFiles are the absolute paths of what a run leaves on disk.
+type RunFiles struct {
+	Dir    string
+	Prompt string // what the agent was asked
+	Log    string // what the agent printed
+	Result string // what the agent says of itself, if it does
+	Alive  string // locked while any process of the session lives
+}
+
+// FilesOf names the files of a run under a state folder.
+func FilesOf(state string, run RunID) RunFiles {
+	dir := state + "/runs/" + string(run)
+	return RunFiles{Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Result: dir + "/result.json", Alive: dir + "/alive"}
+}
+
+// SessionSpec is one agent process, before it starts.
+type SessionSpec struct {
+	Argv        []string // the program, looked up in the environment's PATH, and its arguments
+	Environment []string // all of it, NAME=value
+	Dir         string
+	Files       RunFiles
+	Prompt      string
+	PromptMode  PromptMode
+	Alive       *os.File // inherited, so that the run lives as long as its agent
+	Timeout     time.Duration
+	Grace       time.Duration // between SIGTERM and SIGKILL
+}
+
+// End is how an agent's process ended.
+type End string
+
+const (
+	Exited    End = "exited"     // by itself, with a status
+	Killed    End = "killed"     // by a signal that stint did not send
+	Overran   End = "overran"    // stopped at its deadline
+	Stopped   End = "stopped"    // by a person or by systemd
+	NoProcess End = "no process" // the program could not be started
+)
+
+// SessionExit is what is known of an agent once it is gone.
+type SessionExit struct {
+	End    End
+	Status int    // with Exited
+	Detail string // with Killed and NoProcess: what happened
+	Result []byte // the result file; nil when there is none
+	Spoilt string // why the result file could not be read
+}

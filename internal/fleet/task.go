@@ -1,0 +1,131 @@
+package fleet
+
+import (
+	"fmt"
+	"time"
+)
+
+// TaskState is where a task stands, as written in its file.
+type TaskState string
+
+const (
+	// StateBacklog tasks are workable, after todo. "new" and "paused" are
+	// read as backlog.
+	StateBacklog TaskState = "backlog"
+	// StateTodo tasks are workable, after active ones.
+	StateTodo TaskState = "todo"
+	// StateActive tasks were begun; they are resumed before anything new.
+	StateActive TaskState = "active"
+	// StateWaiting tasks wait for something outside the fleet.
+	StateWaiting TaskState = "waiting"
+	// StateReview tasks wait for a person's review.
+	StateReview TaskState = "ready_for_review"
+	// StateSomeday tasks are not planned.
+	StateSomeday TaskState = "someday"
+	// StateDone tasks are finished and satisfy what requires them.
+	StateDone TaskState = "done"
+	// StateCancelled tasks are given up and satisfy what requires them.
+	StateCancelled TaskState = "cancelled"
+	// StateExpired tasks were overtaken by time.
+	StateExpired TaskState = "expired"
+)
+
+// TaskStates lists the states in the order they are shown to people.
+var TaskStates = []TaskState{
+	StateActive, StateTodo, StateBacklog, StateWaiting, StateReview,
+	StateSomeday, StateDone, StateCancelled, StateExpired,
+}
+
+// ParseTaskState reads a state or one of its aliases; empty is backlog.
+func ParseTaskState(s string) (TaskState, error) {
+	switch s {
+	case "", "new", "paused":
+		return StateBacklog, nil
+	}
+	for _, state := range TaskStates {
+		if s == string(state) {
+			return state, nil
+		}
+	}
+	return "", fmt.Errorf("state %q: want one of %v", s, TaskStates)
+}
+
+// Workable reports whether a session may work on a task in this state.
+func (s TaskState) Workable() bool {
+	return s == StateActive || s == StateTodo || s == StateBacklog
+}
+
+// Settled reports whether the state satisfies tasks that require this one.
+func (s TaskState) Settled() bool {
+	return s == StateDone || s == StateCancelled
+}
+
+// Priority orders tasks of one state within a category.
+type Priority string
+
+const (
+	PriorityUrgent Priority = "urgent"
+	PriorityHigh   Priority = "high"
+	PriorityMedium Priority = "medium"
+	PriorityLow    Priority = "low"
+)
+
+// ParsePriority reads a priority; empty is medium.
+func ParsePriority(s string) (Priority, error) {
+	switch p := Priority(s); p {
+	case "":
+		return PriorityMedium, nil
+	case PriorityUrgent, PriorityHigh, PriorityMedium, PriorityLow:
+		return p, nil
+	}
+	return "", fmt.Errorf("priority %q: want urgent, high, medium or low", s)
+}
+
+// Rank is 0 for the most pressing priority.
+func (p Priority) Rank() int {
+	switch p {
+	case PriorityUrgent:
+		return 0
+	case PriorityHigh:
+		return 1
+	case PriorityMedium:
+		return 2
+	case PriorityLow:
+		return 3
+	}
+	return 2
+}
+
+// Task is one unit of work.
+type Task struct {
+	ID               TaskID
+	State            TaskState
+	Created          time.Time // zero when not given
+	Category         Category  // resolved: the task's own, else by tag, else the default
+	Priority         Priority
+	Tags             []string
+	AssignedTo       string
+	NextAction       string
+	SuccessCriterion string
+	Requires         []string  // task ids or URLs that must be settled first
+	Wait             time.Time // not before; zero when not given
+	WaitingFor       string    // non-empty: not workable
+	Family           string    // sibling tasks share it
+	Title            string    // the body's first heading, else the id
+	Body             string    // Markdown after the front matter
+	Path             string    // the file the task was read from, absolute
+}
+
+// TaskProblem is a task that could not be read. It never stops the fleet.
+type TaskProblem struct {
+	Path   string
+	Line   int // 0 when the file as a whole is meant
+	Reason string
+}
+
+func (p TaskProblem) String() string {
+	if p.Line == 0 {
+		return p.Path + ": " + p.Reason
+	}
+	return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Reason)
+}

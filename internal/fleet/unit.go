@@ -1,0 +1,42 @@
+package fleet
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// UnitSpec is a transient service that runs one worker.
+type UnitSpec struct {
+	Name        string
+	Description string
+	Slice       string
+	Argv        []string // Argv[0] is an absolute path; every word passes CheckUnitWord
+	Environment []string // NAME=value; every word passes CheckUnitWord
+	RuntimeMax  time.Duration
+	StopTimeout time.Duration
+	Properties  map[string]any // from the config's [category.NAME.unit]
+}
+
+// UnitName is the transient service of a run. A category's "-" is escaped, as
+// systemd-escape(1) does, so that the name splits in one way only.
+func UnitName(n Name, c Category, r RunID) string {
+	return fmt.Sprintf("stint-%s-%s-%s.service", n, strings.ReplaceAll(string(c), "-", `\x2d`), r)
+}
+
+// SliceName is the slice that holds every worker of a fleet.
+func SliceName(n Name) string { return fmt.Sprintf("stint-%s.slice", n) }
+
+var unitWord = regexp.MustCompile(`^[A-Za-z0-9_./=:-]+$`)
+
+// CheckUnitWord refuses what systemd would expand or split ("$", "%", quotes,
+// white space) in a unit's arguments and environment. There is no portable way to
+// switch expansion off: the flag that does so does not survive a daemon-reload
+// on systemd 252.
+func CheckUnitWord(s string) error {
+	if !unitWord.MatchString(s) {
+		return fmt.Errorf("%q cannot be handed to systemd: only letters, digits and _ . / = : - are safe there", s)
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+// Package grade judges a session from the evidence it left: the result file, if
+// the agent wrote one, else its commits and exit status. It is pure. What nobody
+// measured is never made up: a session whose result cannot be read is not
+// graded.
+package grade
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"stint/internal/fleet"
+)
+
+// CommitGrade is the grade of a session that committed and said nothing of its
+// own worth: above the prior's mean of 0.5, and well below the best an agent can
+// claim with a reason.
+const CommitGrade = 0.7
+
+// Evidence is what is known of a session once its agent is gone.
+type Evidence struct {
+	Exit    fleet.SessionExit
+	Commits int // made by this session
+}
+
+// Result is the file an agent may write, every field optional.
+type Result struct {
+	Outcome   fleet.Outcome `json:"outcome"`
+	Grade     *float64      `json:"grade"`
+	Reason    string        `json:"reason"`
+	TaskState string        `json:"task_state"`
+}
+
+// Judge gives the verdict. What stint itself saw (a time-out, a stop) outweighs
+// what the agent wrote; what the agent wrote outweighs commits and exit status.
+func Judge(e Evidence) fleet.Verdict {
+	v := byEvidence(e)
+	if e.Exit.End == fleet.Exited {
+		v.ExitStatus = &e.Exit.Status
+	}
+	if e.Exit.End == fleet.Stopped || e.Exit.End == fleet.NoProcess || e.Exit.Result == nil && e.Exit.Spoilt == "" {
+		return v
+	}
+	r, err := readResult(e.Exit)
+	if err != nil {
+		// The agent meant to be judged by its result, which nobody can read.
+		v.Grade = nil
+		v.Reason = fmt.Sprintf("%s; not graded: result file: %v", v.Reason, err)
+		return v
+	}
+	v.TaskState = fleet.TaskState(r.TaskState)
+	if e.Exit.End == fleet.Overran {
+		return v
+	}
+	return byResult(v, r)
+}
+
+// byEvidence judges without a result file.
+func byEvidence(e Evidence) fleet.Verdict {
+	commits := map[string]float64{"commits": float64(e.Commits)}
+	switch e.Exit.End {
+	case fleet.Stopped:
+		return fleet.Verdict{Outcome: fleet.Cancelled, Reason: "stopped before the agent was done"}
+	case fleet.NoProcess:
+		// Nothing was tried, so there is nothing to grade.
+		return fleet.Verdict{Outcome: fleet.Failed, Reason: "the agent did not start: " + e.Exit.Detail}
+	case fleet.Overran:
+		return graded(fleet.Timeout, 0, commits, "the agent overran its time")
+	case fleet.Killed:
+		return graded(fleet.Failed, 0, commits, "the agent died: "+e.Exit.Detail)
+	case fleet.Exited:
+	}
+	switch {
+	case e.Exit.Status != 0:
+		return graded(fleet.Failed, 0, commits, fmt.Sprintf("the agent exited with %d", e.Exit.Status))
+	case e.Commits > 0:
+		return graded(fleet.Productive, CommitGrade, commits, plural(e.Commits, "commit"))
+	default:
+		return fleet.Verdict{Outcome: fleet.Noop, Parts: commits, Reason: "exit status 0 with no commit and no result file"}
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// byResult lets the result file speak, over the verdict by evidence.
+func byResult(v fleet.Verdict, r Result) fleet.Verdict {
+	if r.Outcome == "" && r.Grade != nil {
+		r.Outcome = fleet.Productive
+	}
+	if r.Outcome != "" {
+		v.Outcome = r.Outcome
+		v.Grade = resultGrade(r)
+		v.Reason = "the agent says so"
+	}
+	if r.Reason != "" {
+		v.Reason = r.Reason
+	}
+	return v
+}
+
+// resultGrade is the grade that goes with an outcome; only work done and failure
+// have one.
+func resultGrade(r Result) *float64 {
+	zero := 0.0
+	switch r.Outcome {
+	case fleet.Productive:
+		return r.Grade // nil stays ungraded: nobody measured it
+	case fleet.Failed:
+		return &zero
+	default:
+		return nil
+	}
+}
+
+func graded(o fleet.Outcome, g float64, parts map[string]float64, reason string) fleet.Verdict {
+	return fleet.Verdict{Outcome: o, Grade: &g, Parts: parts, Reason: reason}
+}
+
+// readResult reads a result file strictly where it counts: an outcome an agent
+// cannot have, or a grade that is none, spoils the whole file.
+func readResult(e fleet.SessionExit) (Result, error) {
+	if e.Spoilt != "" {
+		return Result{}, errors.New(e.Spoilt)
+	}
+	var r Result
+	if err := json.Unmarshal(e.Result, &r); err != nil {
+		return Result{}, err
+	}
+	switch r.Outcome {
+	case "", fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Quota:
+	default:
+		return Result{}, fmt.Errorf("outcome %q: want productive, noop, nothing, failed or quota", r.Outcome)
+	}
+	if r.Grade != nil && (*r.Grade < 0 || *r.Grade > 1) { // JSON has no NaN
+		return Result{}, fmt.Errorf("grade %v: want a number from 0 to 1", *r.Grade)
+	}
+	if r.TaskState != "" {
+		state, err := fleet.ParseTaskState(r.TaskState)
+		if err != nil {
+			return Result{}, fmt.Errorf("task_state: %w", err)
+		}
+		r.TaskState = string(state)
+	}
+	if _, err := fleet.ParseText("reason", r.Reason); err != nil {
+		return Result{}, err
+	}
+	return r, nil
+}

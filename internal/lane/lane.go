@@ -1,0 +1,93 @@
+// Package lane owns the locks that keep the sessions of a category apart on one
+// machine: flock(2) on files that are never unlinked, so that no two processes can
+// hold locks on two files of one name. The text in a lock file is for people; who
+// holds it is the kernel's knowledge alone.
+package lane
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+	"golang.org/x/sys/unix"
+
+	"stint/internal/fleet"
+)
+
+// State is the fleet's state folder, in which the locks are kept.
+type State string
+
+// Take takes the first free lane of a category, without waiting. When all are
+// taken the error wraps [fleet.ErrBusy].
+func (s State) Take(c fleet.Category, lanes int, run fleet.RunID) (fleet.Lane, error) {
+	dir := filepath.Join(string(s), "locks")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fleet.Lane{}, err
+	}
+	for n := 1; n <= lanes; n++ {
+		path := filepath.Join(dir, fmt.Sprintf("%s.%d.lock", c, n))
+		lock := flock.New(path, flock.SetPermissions(0o600))
+		taken, err := lock.TryLock()
+		if err != nil {
+			return fleet.Lane{}, fmt.Errorf("lock lane %s.%d: %w", c, n, err)
+		}
+		if !taken {
+			continue
+		}
+		// Only people read this; failing to write it loosens no lock.
+		_ = os.WriteFile(path, fmt.Appendf(nil, "run %s pid %d\n", run, os.Getpid()), 0o600)
+		return fleet.Lane{Number: n, Release: lock.Close}, nil
+	}
+	return fleet.Lane{}, fmt.Errorf("category %s: %w", c, fleet.ErrBusy)
+}
+
+// Live takes the lock by which a run is known to live, and returns its file. The
+// agent inherits the file, and nobody ever unlocks it: the kernel frees the lock
+// when the last process that kept the descriptor is gone. A probe may hold it for
+// an instant, so this waits.
+func (s State) Live(run fleet.RunID) (*os.File, error) {
+	path := fleet.FilesOf(string(s), run).Alive
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock(f, unix.LOCK_EX); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// Lives reports whether some process of the run still holds its lock. A run that
+// never took it does not live.
+func (s State) Lives(run fleet.RunID) (bool, error) {
+	f, err := os.Open(fleet.FilesOf(string(s), run).Alive)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = lock(f, unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return true, f.Close()
+	}
+	return false, errors.Join(err, f.Close())
+}
+
+func lock(f *os.File, how int) error {
+	for {
+		err := unix.Flock(int(f.Fd()), how)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("lock %s: %w", f.Name(), err)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+// Package plan decides what a fire does: from a request and the limits in force
+// to one choice a category, each with its reason. It is pure.
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"stint/internal/fleet"
+	"stint/internal/selector"
+)
+
+// Why a category of a request is, or is not, started.
+const (
+	ReasonUnknown    = "unknown category"
+	ReasonNotAllowed = selector.ReasonNotAllowed
+	ReasonStart      = "among the best"
+	ReasonSafetyNet  = "the payload named no usable category; taken from the allow-list"
+)
+
+// Input is everything a plan depends on.
+type Input struct {
+	Request selector.Request
+	Scores  []selector.Score // of stint's own ranking; nil when a foreign payload is followed
+	Known   []fleet.Category
+	Allowed []fleet.Category
+	Workers int // start at most so many
+	Free    int // slots left: start at most so many
+}
+
+// Plan is what to do, in order of decision.
+type Plan struct {
+	Choices []fleet.Choice
+	Net     bool // the allow-list had to stand in for the payload
+}
+
+// Decide picks the categories to start: the request's order is kept, unknown and
+// disallowed names are dropped, and every category that was named or ranked gets
+// a choice with its reason.
+func Decide(in Input) Plan {
+	names := in.Request.Categories
+	p := Plan{Net: in.Request.Foreign && !slices.ContainsFunc(names, in.usable)}
+	if p.Net {
+		for _, c := range in.Allowed {
+			names = append(names, selector.Named{Category: string(c), Source: fleet.FromAllowList})
+		}
+	}
+	started := 0
+	for i, n := range names {
+		c := fleet.Choice{Category: fleet.Category(n.Category), Source: n.Source, Rank: i + 1, Decision: fleet.Skip}
+		c.Score, c.Reason = in.score(c.Category)
+		if refusal := in.refuse(n, started); refusal != "" {
+			c.Reason = refusal
+		} else {
+			c.Decision = fleet.Spawn
+			started++
+			if n.Source == fleet.FromAllowList {
+				c.Reason = ReasonSafetyNet
+			}
+		}
+		p.Choices = append(p.Choices, c)
+	}
+	p.Choices = append(p.Choices, in.out()...)
+	return p
+}
+
+func (in Input) usable(n selector.Named) bool {
+	c := fleet.Category(n.Category)
+	return slices.Contains(in.Known, c) && slices.Contains(in.Allowed, c)
+}
+
+// refuse says why a named category is not started, or "".
+func (in Input) refuse(n selector.Named, started int) string {
+	c := fleet.Category(n.Category)
+	switch {
+	case !slices.Contains(in.Known, c):
+		return ReasonUnknown
+	case !slices.Contains(in.Allowed, c):
+		return ReasonNotAllowed
+	case started >= in.Workers:
+		return fmt.Sprintf("beyond the %d workers of this fire", in.Workers)
+	case started >= in.Free:
+		return fmt.Sprintf("no slot free: %d left when the fire began", in.Free)
+	}
+	return ""
+}
+
+// score is what the ranking says of a category that is in.
+func (in Input) score(c fleet.Category) (float64, string) {
+	for _, s := range in.Scores {
+		if s.Category == c {
+			return s.Score, s.Reason
+		}
+	}
+	return 0, ReasonStart
+}
+
+// out are the choices about categories that the ranking left out.
+func (in Input) out() (list []fleet.Choice) {
+	for _, s := range in.Scores {
+		if !s.In {
+			list = append(list, fleet.Choice{Category: s.Category, Decision: fleet.Skip, Reason: s.Reason})
+		}
+	}
+	return list
+}

@@ -1,0 +1,325 @@
+package selector
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"stint/internal/fleet"
+)
+
+// Schema names the payload's format and version.
+const Schema = "stint/selection@1"
+
+// Payload is a selection as it travels. Field order is the printed order.
+type Payload struct {
+	Schema                string             `json:"schema"`
+	Tier                  Tier               `json:"tier"`
+	Seed                  string             `json:"seed"` // decimal: JSON numbers lose the upper bits
+	At                    time.Time          `json:"at"`
+	Selected              *Selected          `json:"selected"` // null: nothing to do
+	DiversityAlternatives []CategoryScore    `json:"diversity_alternatives"`
+	Alternatives          []Alternative      `json:"alternatives"`
+	BlockedTasks          []BlockedTask      `json:"blocked_tasks"`
+	AllScores             map[string]float64 `json:"all_scores"`
+	Explain               map[string]Explain `json:"explain"`
+}
+
+// Selected is the category to start first, with the task it would begin with.
+type Selected struct {
+	ID         fleet.TaskID    `json:"id,omitempty"`
+	Category   fleet.Category  `json:"category"`
+	State      fleet.TaskState `json:"state,omitempty"`
+	Reason     string          `json:"reason"`
+	NextAction string          `json:"next_action,omitempty"`
+}
+
+// CategoryScore is a category with what it was ranked by.
+type CategoryScore struct {
+	Category fleet.Category `json:"category"`
+	Score    float64        `json:"score"`
+}
+
+// Alternative is the next task of a category that was not selected.
+type Alternative struct {
+	ID       fleet.TaskID   `json:"id"`
+	Category fleet.Category `json:"category"`
+}
+
+// BlockedTask is an open task that cannot be worked on.
+type BlockedTask struct {
+	ID        fleet.TaskID   `json:"id"`
+	Category  fleet.Category `json:"category"`
+	Reason    string         `json:"reason"`
+	Holder    fleet.Holder   `json:"holder,omitempty"`
+	ExpiresAt *time.Time     `json:"expires_at,omitempty"`
+}
+
+// Explain is what a category's score is made of.
+type Explain struct {
+	In     bool    `json:"in"`
+	Reason string  `json:"reason"`
+	Alpha  float64 `json:"alpha"`
+	Beta   float64 `json:"beta"`
+	Mean   float64 `json:"mean"`
+	TS     float64 `json:"ts"`
+	Score  float64 `json:"score"`
+	Tasks  int     `json:"tasks"`
+}
+
+// Payload writes the selection down.
+func (s Selection) Payload() Payload {
+	p := Payload{
+		Schema: Schema, Tier: s.Tier, Seed: strconv.FormatUint(s.Seed, 10), At: s.At.UTC().Truncate(time.Second),
+		DiversityAlternatives: []CategoryScore{}, Alternatives: []Alternative{}, BlockedTasks: []BlockedTask{},
+		AllScores: map[string]float64{}, Explain: map[string]Explain{},
+	}
+	for i, c := range s.Ranked() {
+		p.AllScores[string(c.Category)] = c.Score
+		if i == 0 {
+			p.Selected = selected(c)
+			continue
+		}
+		p.DiversityAlternatives = append(p.DiversityAlternatives, CategoryScore{c.Category, c.Score})
+		if c.Next != nil {
+			p.Alternatives = append(p.Alternatives, Alternative{c.Next.ID, c.Category})
+		}
+	}
+	for _, c := range s.Scores {
+		p.Explain[string(c.Category)] = Explain{
+			In: c.In, Reason: c.Reason, Alpha: c.Beta.A, Beta: c.Beta.B, Mean: c.Beta.Mean(), TS: c.TS, Score: c.Score, Tasks: c.Tasks,
+		}
+	}
+	for _, b := range s.Blocked {
+		p.BlockedTasks = append(p.BlockedTasks, blockedTask(b))
+	}
+	return p
+}
+
+func selected(c Score) *Selected {
+	s := &Selected{Category: c.Category, Reason: c.Reason}
+	if c.Next != nil {
+		s.ID, s.State, s.NextAction = c.Next.ID, c.Next.State, c.Next.NextAction
+	}
+	return s
+}
+
+func blockedTask(b Blocked) BlockedTask {
+	t := BlockedTask{ID: b.Task.ID, Category: b.Task.Category, Reason: b.Reason}
+	if b.Claim != nil {
+		t.Holder, t.ExpiresAt = b.Claim.Holder, &b.Claim.ExpiresAt
+	}
+	return t
+}
+
+// Named is a category as a payload spells it, known or not, and the part of the
+// payload that named it.
+type Named struct {
+	Category string
+	Source   fleet.Source
+}
+
+// Request is what a fire takes from a payload: categories in order, each once.
+type Request struct {
+	Foreign    bool // not written by stint
+	Categories []Named
+}
+
+// foreignPayload is the part of a payload that a fire reads; whatever else is
+// there is ignored.
+type foreignPayload struct {
+	Schema   string `json:"schema"`
+	Selected *struct {
+		Category *string `json:"category"`
+	} `json:"selected"`
+	DiversityAlternatives []*struct {
+		Category *string `json:"category"`
+	} `json:"diversity_alternatives"`
+	Alternatives []*struct {
+		Category *string `json:"category"`
+	} `json:"alternatives"`
+	AllScores any `json:"all_scores"`
+}
+
+// ParsePayload reads the categories out of a payload, stint's own or another
+// selector's. What is null counts as absent. What is not JSON, or of the wrong
+// type, is an error that names the field and the place and wraps
+// [fleet.ErrUsage].
+func ParsePayload(data []byte) (Request, error) {
+	if !utf8.Valid(data) {
+		return Request{}, fmt.Errorf("payload: not valid UTF-8: %w", fleet.ErrUsage)
+	}
+	var p foreignPayload
+	if err := json.Unmarshal(data, &p); err != nil {
+		return Request{}, payloadError(data, err)
+	}
+	scores, err := parseScores(p.AllScores)
+	if err != nil {
+		return Request{}, fmt.Errorf("payload: %w: %w", err, fleet.ErrUsage)
+	}
+	r := Request{Foreign: p.Schema != Schema}
+	if p.Selected != nil {
+		r.add(p.Selected.Category, fleet.FromSelected)
+	}
+	for _, c := range p.DiversityAlternatives {
+		if c != nil {
+			r.add(c.Category, fleet.FromDiversity)
+		}
+	}
+	for _, c := range p.Alternatives {
+		if c != nil {
+			r.add(c.Category, fleet.FromAlternatives)
+		}
+	}
+	for _, s := range scores {
+		if s.Score > 0 || !r.Foreign {
+			name := string(s.Category)
+			r.add(&name, fleet.FromScores)
+		}
+	}
+	return r, nil
+}
+
+// Request is what a fire takes from stint's own payload.
+func (p Payload) Request() Request {
+	var r Request
+	if p.Selected != nil {
+		name := string(p.Selected.Category)
+		r.add(&name, fleet.FromSelected)
+	}
+	for _, c := range p.DiversityAlternatives {
+		name := string(c.Category)
+		r.add(&name, fleet.FromDiversity)
+	}
+	return r
+}
+
+func (r *Request) add(name *string, source fleet.Source) {
+	if name == nil || *name == "" {
+		return
+	}
+	if slices.ContainsFunc(r.Categories, func(n Named) bool { return n.Category == *name }) {
+		return
+	}
+	r.Categories = append(r.Categories, Named{*name, source})
+}
+
+// parseScores reads a map of scores, or a list of {category, score}, best first.
+func parseScores(v any) ([]CategoryScore, error) {
+	var scores []CategoryScore
+	switch v := v.(type) {
+	case nil:
+	case map[string]any:
+		for name, value := range v {
+			score, err := number(value, "all_scores."+name)
+			if err != nil {
+				return nil, err
+			}
+			scores = append(scores, CategoryScore{fleet.Category(name), score})
+		}
+	case []any:
+		for i, item := range v {
+			score, err := parseScore(item, fmt.Sprintf("all_scores[%d]", i))
+			if err != nil {
+				return nil, err
+			}
+			scores = append(scores, score)
+		}
+	default:
+		return nil, fmt.Errorf("field all_scores: want an object or a list, got %s", kind(v))
+	}
+	slices.SortStableFunc(scores, func(a, b CategoryScore) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Category, b.Category))
+	})
+	return scores, nil
+}
+
+func parseScore(item any, place string) (CategoryScore, error) {
+	fields, ok := item.(map[string]any)
+	if !ok {
+		return CategoryScore{}, fmt.Errorf("field %s: want an object, got %s", place, kind(item))
+	}
+	name, ok := fields["category"].(string)
+	if !ok {
+		return CategoryScore{}, fmt.Errorf("field %s.category: want text, got %s", place, kind(fields["category"]))
+	}
+	score, err := number(fields["score"], place+".score")
+	return CategoryScore{fleet.Category(name), score}, err
+}
+
+// number reads a score; null counts as 0.
+func number(v any, place string) (float64, error) {
+	switch v := v.(type) {
+	case nil:
+		return 0, nil
+	case float64:
+		return v, nil
+	default:
+		return 0, fmt.Errorf("field %s: want a number, got %s", place, kind(v))
+	}
+}
+
+// kind names a decoded JSON value's type as JSON does.
+func kind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "text"
+	case bool:
+		return "a boolean"
+	case float64:
+		return "a number"
+	case []any:
+		return "a list"
+	default:
+		return "an object"
+	}
+}
+
+// payloadError says where in the payload it went wrong.
+func payloadError(data []byte, err error) error {
+	var (
+		syntax *json.SyntaxError
+		typed  *json.UnmarshalTypeError
+	)
+	switch {
+	case errors.As(err, &syntax):
+		return fmt.Errorf("payload: %s: not JSON: %w: %w", position(data, syntax.Offset), err, fleet.ErrUsage)
+	case errors.As(err, &typed):
+		field := typed.Field
+		if field == "" {
+			field = "payload"
+		}
+		return fmt.Errorf("payload: %s: field %s: want %s, got %s: %w",
+			position(data, typed.Offset), field, typeName(typed), typed.Value, fleet.ErrUsage)
+	default:
+		return fmt.Errorf("payload: %w: %w", err, fleet.ErrUsage)
+	}
+}
+
+// typeName says in JSON's words what was expected.
+func typeName(e *json.UnmarshalTypeError) string {
+	switch e.Type.Kind().String() {
+	case "string":
+		return "text"
+	case "slice":
+		return "a list"
+	default:
+		return "an object"
+	}
+}
+
+// position is the line and column, from 1, of a byte offset.
+func position(data []byte, offset int64) string {
+	before := data[:min(max(offset-1, 0), int64(len(data)))]
+	line := 1 + bytes.Count(before, []byte("\n"))
+	column := len(before) - bytes.LastIndexByte(before, '\n')
+	return fmt.Sprintf("line %d, column %d", line, column)
+}

@@ -1,0 +1,162 @@
+package selector
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// ClaimBlocked is the reason of a task that a take would deny.
+const ClaimBlocked = "claim_blocked"
+
+// Blocked is a task that is open but cannot be worked on, and why.
+type Blocked struct {
+	Task   fleet.Task
+	Reason string
+	Claim  *fleet.Claim // the one in the way, with [ClaimBlocked]
+}
+
+// Workable splits the open tasks into those a session may take, in the order in
+// which a session should try them, and those that are blocked. Held are the
+// claims that a take would deny, by key.
+func Workable(tasks []fleet.Task, held map[fleet.Key]fleet.Claim, now time.Time) (ready []fleet.Task, blocked []Blocked) {
+	g := newGraph(tasks)
+	for _, t := range tasks {
+		if !t.State.Workable() {
+			continue
+		}
+		if claim, ok := held[t.ID.Key()]; ok {
+			blocked = append(blocked, Blocked{Task: t, Reason: ClaimBlocked, Claim: &claim})
+			continue
+		}
+		if reason := g.obstacle(t, now); reason != "" {
+			blocked = append(blocked, Blocked{Task: t, Reason: reason})
+			continue
+		}
+		ready = append(ready, t)
+	}
+	slices.SortFunc(ready, compareTasks)
+	return ready, blocked
+}
+
+// Pick is the task that a session of a category should try, or nil and the reason
+// why there is none. When only is not empty, that task is meant; it is returned
+// even where a claim stands in its way, for the claim to say so.
+func Pick(tasks []fleet.Task, held []fleet.Claim, c fleet.Category, only fleet.TaskID, now time.Time) (*fleet.Task, string) {
+	ready, blocked := Workable(tasks, byKey(held), now)
+	for _, t := range ready {
+		if t.Category == c && (only == "" || t.ID == only) {
+			return &t, ""
+		}
+	}
+	reason := ReasonNoTask
+	for _, b := range blocked {
+		switch {
+		case b.Task.Category != c || only != "" && b.Task.ID != only:
+		case only != "" && b.Reason == ClaimBlocked:
+			return &b.Task, ""
+		case only != "":
+			return nil, fmt.Sprintf("task %q %s", only, b.Reason)
+		case b.Reason == ClaimBlocked:
+			reason = ReasonAllClaimed
+		}
+	}
+	return nil, reason
+}
+
+func byKey(claims []fleet.Claim) map[fleet.Key]fleet.Claim {
+	m := make(map[fleet.Key]fleet.Claim, len(claims))
+	for _, c := range claims {
+		m[c.Key] = c
+	}
+	return m
+}
+
+// compareTasks orders tasks: begun ones first, then by state, priority and age.
+func compareTasks(a, b fleet.Task) int {
+	return cmp.Or(
+		cmp.Compare(slices.Index(fleet.TaskStates, a.State), slices.Index(fleet.TaskStates, b.State)),
+		cmp.Compare(a.Priority.Rank(), b.Priority.Rank()),
+		compareAge(a.Created, b.Created),
+		cmp.Compare(a.ID, b.ID),
+	)
+}
+
+// compareAge puts the older first and what has no date last.
+func compareAge(a, b time.Time) int {
+	if a.IsZero() != b.IsZero() {
+		if a.IsZero() {
+			return 1
+		}
+		return -1
+	}
+	return a.Compare(b)
+}
+
+// graph is the tasks with what they require.
+type graph map[string]fleet.Task
+
+func newGraph(tasks []fleet.Task) graph {
+	g := graph{}
+	for _, t := range tasks {
+		g[string(t.ID)] = t
+	}
+	return g
+}
+
+// obstacle says why a task in a workable state cannot be worked on, or "".
+func (g graph) obstacle(t fleet.Task, now time.Time) string {
+	if t.WaitingFor != "" {
+		return "waiting for " + t.WaitingFor
+	}
+	if t.Wait.After(now) {
+		return "waits until " + t.Wait.Format(time.DateOnly)
+	}
+	for _, need := range t.Requires {
+		other, known := g[need]
+		switch {
+		case !known && strings.Contains(need, "://"):
+			return fmt.Sprintf("requires %s, which nothing here can resolve", need)
+		case !known:
+			return fmt.Sprintf("requires %q, which does not exist", need)
+		case other.State.Settled():
+			continue
+		}
+		if path := g.cycle(t); path != nil {
+			return "requires itself: " + strings.Join(path, " → ")
+		}
+		return fmt.Sprintf("requires %q, which is %s", need, other.State)
+	}
+	return ""
+}
+
+// cycle returns the ids on a cycle of unsettled requirements through t, first
+// and last the same, or nil.
+func (g graph) cycle(t fleet.Task) []string {
+	start := string(t.ID)
+	seen := map[string]bool{}
+	var walk func(id string) []string
+	walk = func(id string) []string {
+		if seen[id] {
+			return nil
+		}
+		seen[id] = true
+		for _, need := range g[id].Requires {
+			if need == start {
+				return []string{id, need}
+			}
+			if next, ok := g[need]; !ok || next.State.Settled() {
+				continue
+			}
+			if rest := walk(need); rest != nil {
+				return append([]string{id}, rest...)
+			}
+		}
+		return nil
+	}
+	return walk(start)
+}

@@ -1,0 +1,229 @@
+// Package sqlite is the fleet's memory: one SQLite file that many short-lived
+// processes open at once. It owns claims, fires, runs, lane holds and posteriors.
+//
+// Every exported method is one transaction with one reading of the clock, taken
+// once the transaction holds the write lock, so that waiting for the lock neither
+// shortens a time-to-live nor lets an expired claim pass for a live one. Writes
+// under a claim repeat its holder and epoch. Nothing is decided here but who
+// holds what; the caller must not keep a result for longer than it can afford to
+// be wrong, since other processes write between any two calls.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// File is the store's name in the state folder.
+const File = "stint.db"
+
+const (
+	// A claim takes well under a millisecond; the wait is for storms, where
+	// SQLite's back-off is not fair. It must stay below the time a unit has to
+	// stop, or a cancelled worker could not record its end.
+	busyTimeoutMillis = "15000"
+	// Readers and one writer at a time, without blocking each other.
+	journalMode = "WAL"
+	// A grant that was announced must survive a power cut.
+	synchronous = "FULL"
+	// One connection: a process does one thing at a time here, and a second
+	// connection costs a millisecond to open.
+	maxConnections = 1
+)
+
+var _ store.Store = (*DB)(nil)
+
+// DB is an open store.
+type DB struct {
+	sql    *sql.DB
+	now    func() time.Time
+	dryRun bool
+}
+
+// Options say which store to open, and whose it must be.
+type Options struct {
+	Dir       string // the state folder
+	Fleet     fleet.Name
+	Workspace string
+	Now       func() time.Time
+	DryRun    bool // undo whatever is written; a store that is missing is made in memory
+}
+
+// Open opens the store for writing, and makes it, folder included, when there is
+// none. A store of another fleet or workspace, or of a newer schema, is refused
+// with an error that wraps [fleet.ErrUsage].
+func Open(ctx context.Context, o Options) (*DB, error) {
+	path := filepath.Join(o.Dir, File)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if o.DryRun {
+			return inMemory(ctx, o)
+		}
+		if err := create(ctx, path, o); err != nil {
+			return nil, fmt.Errorf("create store %s: %w", path, translate(err))
+		}
+	}
+	return open(ctx, path, o, "immediate")
+}
+
+// OpenRead opens an existing store for reading. Without one it returns an error
+// that wraps [fleet.ErrNotFound] and creates nothing.
+func OpenRead(ctx context.Context, o Options) (*DB, error) {
+	path := filepath.Join(o.Dir, File)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("store %s: %w", path, fleet.ErrNotFound)
+	}
+	d, err := open(ctx, path, o, "deferred")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.sql.ExecContext(ctx, "pragma query_only = 1"); err != nil {
+		return nil, errors.Join(translate(err), d.Close())
+	}
+	return d, nil
+}
+
+// Close closes the store.
+func (d *DB) Close() error { return d.sql.Close() }
+
+func open(ctx context.Context, path string, o Options, lock string) (*DB, error) {
+	db, err := connect(path, lock)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	d := &DB{sql: db, now: o.Now, dryRun: o.DryRun}
+	if err := d.check(ctx, o); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, translate(err)), d.Close())
+	}
+	return d, nil
+}
+
+// connect opens the file without ever creating it: a mistyped path must not
+// become a second, empty store in which every claim is free.
+func connect(path, lock string) (*sql.DB, error) { return connectAs(path, "rw", lock) }
+
+func connectAs(path, mode, lock string) (*sql.DB, error) {
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
+		"mode":          {mode},
+		"_txlock":       {lock},
+		"_busy_timeout": {busyTimeoutMillis},
+		"_foreign_keys": {"1"},
+		"_synchronous":  {synchronous},
+	}.Encode()}
+	db, err := sql.Open("sqlite3", dsn.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(maxConnections)
+	return db, nil
+}
+
+// check reads the schema's version and the store's owner.
+func (d *DB) check(ctx context.Context, o Options) error {
+	var have int
+	if err := d.sql.QueryRowContext(ctx, "pragma user_version").Scan(&have); err != nil {
+		return err
+	}
+	if have != latest() {
+		if err := d.migrate(ctx, have); err != nil {
+			return err
+		}
+	}
+	name, workspace, err := d.owner(ctx)
+	switch {
+	case err != nil:
+		return err
+	case name != o.Fleet:
+		return fleet.WithHint(
+			fmt.Errorf("it belongs to fleet %q, not %q: %w", name, o.Fleet, fleet.ErrUsage),
+			`give this fleet a "state" folder of its own in stint.toml`)
+	case workspace != o.Workspace:
+		return fleet.WithHint(
+			fmt.Errorf("it belongs to workspace %s, not %s: %w", workspace, o.Workspace, fleet.ErrUsage),
+			`give this workspace a "state" folder of its own in stint.toml; if the workspace was moved, run: stint init`)
+	}
+	return nil
+}
+
+func (d *DB) owner(ctx context.Context) (name fleet.Name, workspace string, err error) {
+	err = d.sql.QueryRowContext(ctx, "select name, workspace from fleet").Scan(&name, &workspace)
+	return name, workspace, err
+}
+
+// tx is a transaction with its one reading of the clock.
+type tx struct {
+	*sql.Tx
+	now time.Time
+}
+
+// update runs fn in a transaction that holds the write lock from its start.
+func (d *DB) update(ctx context.Context, fn func(tx) error) error {
+	t, err := d.sql.BeginTx(ctx, nil)
+	if err != nil {
+		return translate(err)
+	}
+	if err := fn(tx{t, d.now()}); err != nil {
+		return errors.Join(translate(err), rollback(t))
+	}
+	if d.dryRun {
+		return rollback(t)
+	}
+	return translate(t.Commit())
+}
+
+// view runs fn in a transaction that sees one state of the store. On a store
+// opened for writing it takes the write lock, like any other.
+func (d *DB) view(ctx context.Context, fn func(tx) error) error {
+	t, err := d.sql.BeginTx(ctx, nil)
+	if err != nil {
+		return translate(err)
+	}
+	return errors.Join(translate(fn(tx{t, d.now()})), rollback(t))
+}
+
+func rollback(t *sql.Tx) error {
+	if err := t.Rollback(); err != nil && !errors.Is(err, sql.ErrTxDone) {
+		return err
+	}
+	return nil
+}
+
+// translate adds to SQLite's own errors what the operator can do about them.
+func translate(err error) error {
+	var e sqlite3.Error
+	if !errors.As(err, &e) || fleet.Hint(err) != "" {
+		return err
+	}
+	hints := map[sqlite3.ErrNo]string{
+		sqlite3.ErrBusy:     "another stint process holds the store for long; look at: stint status",
+		sqlite3.ErrFull:     "the disk is full; nothing was written",
+		sqlite3.ErrReadonly: "the state folder is read-only for this user",
+		sqlite3.ErrCantOpen: "check that the state folder exists and belongs to this user",
+		sqlite3.ErrCorrupt:  "the store is damaged; restore stint.db from a backup, or move the state folder away to start afresh",
+		sqlite3.ErrNotADB:   "this is not a store; restore stint.db from a backup, or move it away to start afresh",
+	}
+	return fleet.WithHint(err, hints[e.Code])
+}
+
+func millis(t time.Time) int64 { return t.UnixMilli() }
+
+func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// fromNullMillis gives the zero time for null.
+func fromNullMillis(ms sql.NullInt64) time.Time {
+	if !ms.Valid {
+		return time.Time{}
+	}
+	return fromMillis(ms.Int64)
+}

@@ -1,0 +1,194 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// RecordFire stores a fire, its choices and the runs it is about to start, all
+// or nothing, and returns the fire's number.
+func (d *DB) RecordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (id fleet.FireID, err error) {
+	err = d.update(ctx, func(t tx) error {
+		id, err = t.recordFire(ctx, f, runs)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("record fire: %w", err)
+	}
+	return id, nil
+}
+
+func (t tx) recordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fleet.FireID, error) {
+	res, err := t.ExecContext(ctx, "insert into fires (at, seed, workers, inputs, selection) values (?, ?, ?, ?, ?)",
+		millis(f.At), strconv.FormatUint(f.Seed, 10), f.Workers, string(f.Inputs), string(f.Selection))
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.LastInsertId()
+	if err != nil {
+		return 0, err
+	}
+	id := fleet.FireID(n)
+	for i, c := range f.Choices {
+		_, err := t.ExecContext(ctx, `insert into choices (fire, place, category, decision, reason, source, rank, score, unit, run)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			id, i+1, c.Category, c.Decision, c.Reason, c.Source, c.Rank, c.Score, c.Unit, c.Run)
+		if err != nil {
+			return 0, err
+		}
+	}
+	for _, r := range runs {
+		r.Fire = id
+		if err := t.insertRun(ctx, r); err != nil {
+			return 0, err
+		}
+	}
+	return id, nil
+}
+
+// NotStarted records that a fire's unit did not start: the choice failed, and its
+// run, if it is still untouched, ends as abandoned.
+func (d *DB) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) error {
+	err := d.update(ctx, func(t tx) error {
+		_, err := t.ExecContext(ctx, "update choices set decision = ?, reason = ? where fire = ? and run = ?",
+			fleet.StartFailed, reason, fire, run)
+		if err != nil {
+			return err
+		}
+		_, err = t.ExecContext(ctx, `update runs set ended_at = ?, outcome = ?, reason = ?
+where id = ? and started_at is null and ended_at is null`,
+			millis(t.now), fleet.Abandoned, reason, run)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("record start of run %s: %w", run, err)
+	}
+	return nil
+}
+
+// Snapshot reads what a ranking needs, at one instant.
+func (d *DB) Snapshot(ctx context.Context) (s fleet.Snapshot, err error) {
+	err = d.view(ctx, func(t tx) error {
+		if err := t.QueryRowContext(ctx, "select coalesce(max(id), 0) + 1 from fires").Scan(&s.NextFire); err != nil {
+			return err
+		}
+		if s.Posteriors, err = t.posteriors(ctx); err != nil {
+			return err
+		}
+		held, err := t.claims(ctx, store.Listing{})
+		if err != nil {
+			return err
+		}
+		for _, c := range held {
+			s.Held = append(s.Held, c.Claim)
+		}
+		s.Open, err = t.runs(ctx, "where ended_at is null order by id")
+		return err
+	})
+	if err != nil {
+		return fleet.Snapshot{}, fmt.Errorf("read store: %w", err)
+	}
+	return s, nil
+}
+
+func (t tx) posteriors(ctx context.Context) (m map[fleet.Category]fleet.Posterior, err error) {
+	rows, err := t.QueryContext(ctx, "select category, graded, grade_sum from posteriors")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	m = map[fleet.Category]fleet.Posterior{}
+	for rows.Next() {
+		var (
+			c fleet.Category
+			p fleet.Posterior
+		)
+		if err := rows.Scan(&c, &p.Graded, &p.GradeSum); err != nil {
+			return nil, err
+		}
+		m[c] = p
+	}
+	return m, rows.Err()
+}
+
+// Fire reads one fire with its choices; one that does not exist wraps
+// [fleet.ErrNotFound].
+func (d *DB) Fire(ctx context.Context, id fleet.FireID) (f fleet.Fire, err error) {
+	list, err := d.fires(ctx, "where id = ?", id)
+	if err != nil {
+		return fleet.Fire{}, err
+	}
+	if len(list) == 0 {
+		return fleet.Fire{}, fmt.Errorf("fire %d: %w", id, fleet.ErrNotFound)
+	}
+	return list[0], nil
+}
+
+// LastFires reads the latest fires with their choices, newest first.
+func (d *DB) LastFires(ctx context.Context, limit int) ([]fleet.Fire, error) {
+	return d.fires(ctx, "order by id desc limit ?", limit)
+}
+
+func (d *DB) fires(ctx context.Context, tail string, arg any) (list []fleet.Fire, err error) {
+	err = d.view(ctx, func(t tx) error {
+		if list, err = t.fires(ctx, tail, arg); err != nil {
+			return err
+		}
+		for i := range list {
+			if list[i].Choices, err = t.choices(ctx, list[i].ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read fires: %w", err)
+	}
+	return list, nil
+}
+
+func (t tx) fires(ctx context.Context, tail string, arg any) (list []fleet.Fire, err error) {
+	rows, err := t.QueryContext(ctx, "select id, at, seed, workers, inputs, selection from fires "+tail, arg)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var (
+			f    fleet.Fire
+			at   int64
+			seed string
+		)
+		if err := rows.Scan(&f.ID, &at, &seed, &f.Workers, &f.Inputs, &f.Selection); err != nil {
+			return nil, err
+		}
+		f.At = fromMillis(at)
+		if f.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {
+			return nil, fmt.Errorf("seed of fire %d: %w", f.ID, err)
+		}
+		list = append(list, f)
+	}
+	return list, rows.Err()
+}
+
+func (t tx) choices(ctx context.Context, fire fleet.FireID) (list []fleet.Choice, err error) {
+	rows, err := t.QueryContext(ctx, `select category, decision, reason, source, rank, score, unit, run
+from choices where fire = ? order by place`, fire)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var c fleet.Choice
+		if err := rows.Scan(&c.Category, &c.Decision, &c.Reason, &c.Source, &c.Rank, &c.Score, &c.Unit, &c.Run); err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	return list, rows.Err()
+}

@@ -1,0 +1,99 @@
+-- All times are milliseconds since 1970, UTC. Empty text means "not given".
+
+-- One row: whose store this is, so that two workspaces never share one by mistake.
+create table fleet (
+  only      integer primary key check (only = 1),
+  name      text not null,
+  workspace text not null
+) strict;
+
+-- One row a key, for ever: the epoch must never start again.
+create table claims (
+  key         text primary key,
+  holder      text not null,
+  epoch       integer not null check (epoch > 0),
+  acquired_at integer not null,               -- when this epoch was granted
+  expires_at  integer not null,               -- expired from this instant on
+  renewals    integer not null default 0,     -- of this epoch; 0 right after a grant
+  note        text not null default '',
+  released_at integer,                        -- null while not given back
+  ending      text not null default '' check (ending in ('', 'released', 'done', 'abandoned')),
+  reason      text not null default '',
+  check ((released_at is null) = (ending = ''))
+) strict, without rowid;
+
+-- What is held now is found without reading what was ever held.
+create index claims_open on claims (holder) where released_at is null;
+
+create table fires (
+  id        integer primary key autoincrement, -- also the clock of the ranking: never reused
+  at        integer not null,
+  seed      text not null,                     -- unsigned 64 bits, in decimal
+  workers   integer not null,
+  inputs    text not null,                     -- JSON: what the ranking was computed from
+  selection text not null                      -- JSON: the payload that was followed
+) strict;
+
+-- What a fire decided about each category, and why.
+create table choices (
+  fire     integer not null references fires (id),
+  place    integer not null,                   -- order of decision, from 1
+  category text not null,                      -- as the payload spelled it, known or not
+  decision text not null check (decision in ('spawn', 'skip', 'failed')),
+  reason   text not null,
+  source   text not null,                      -- which part of the payload named it
+  rank     integer not null,                   -- 0: not ranked
+  score    real not null,
+  unit     text not null,
+  run      text not null,
+  primary key (fire, place)
+) strict, without rowid;
+
+create table runs (
+  id          text primary key,                -- sorts by creation
+  fire        integer references fires (id),   -- null: started by hand
+  category    text not null,                   -- the one really worked, after a pivot too
+  rank        integer not null,
+  chain_depth integer not null default 0,
+  source      text not null,
+  unit        text not null default '',
+  lane        integer not null default 0,
+  task        text not null default '',
+  key         text not null default '',        -- what was claimed
+  epoch       integer not null default 0,
+  agent       text not null default '',
+  pid         integer not null default 0,      -- of stint run
+  created_at  integer not null,
+  started_at  integer,                         -- null: stint run has not begun
+  ended_at    integer,                         -- null: open
+  outcome     text not null default '',
+  grade       real check (grade between 0 and 1), -- null: not graded
+  reason      text not null default '',
+  parts       text not null default '{}',      -- JSON: what the grade is made of
+  task_state  text not null default '',        -- what the agent asked for
+  exit_status integer,                         -- the agent's own
+  check ((ended_at is null) = (outcome = ''))
+) strict, without rowid;
+
+create index runs_open on runs (id) where ended_at is null;
+create index runs_fire on runs (fire);
+
+-- Every acquisition of a lane; the two-holders check is computed from these.
+create table lane_holds (
+  id          integer primary key,
+  run         text not null references runs (id),
+  category    text not null,
+  lane        integer not null,
+  acquired_at integer not null,                -- written while the lock is held
+  released_at integer                          -- written while it is still held; null: not given back
+) strict;
+
+create index lane_holds_open on lane_holds (run) where released_at is null;
+
+-- Sufficient statistics of the graded runs, so that no ranking reads history.
+create table posteriors (
+  category   text primary key,
+  graded     integer not null check (graded >= 0),
+  grade_sum  real not null check (grade_sum >= 0 and grade_sum <= graded),
+  updated_at integer not null
+) strict, without rowid;

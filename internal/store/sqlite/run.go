@@ -1,0 +1,259 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+const runColumns = `id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, agent, pid,
+created_at, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status`
+
+// AddRun stores a run that no fire planned.
+func (d *DB) AddRun(ctx context.Context, r fleet.Run) error {
+	err := d.update(ctx, func(t tx) error { return t.insertRun(ctx, r) })
+	if err != nil {
+		return fmt.Errorf("add run %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+func (t tx) insertRun(ctx context.Context, r fleet.Run) error {
+	_, err := t.ExecContext(ctx, `insert into runs (id, fire, category, rank, chain_depth, source, unit, agent, created_at)
+values (?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.Fire, r.Category, r.Rank, r.ChainDepth, r.Source, r.Unit, r.Agent, millis(r.CreatedAt))
+	return err
+}
+
+// Run reads one run; one that does not exist wraps [fleet.ErrNotFound].
+func (d *DB) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
+	list, err := d.listRuns(ctx, "where id = ?", id)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
+	}
+	if err != nil {
+		return fleet.Run{}, err
+	}
+	return list[0], nil
+}
+
+// LastRuns reads the latest runs, newest first.
+func (d *DB) LastRuns(ctx context.Context, limit int) ([]fleet.Run, error) {
+	return d.listRuns(ctx, "order by id desc limit ?", limit)
+}
+
+func (d *DB) listRuns(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
+	err = d.view(ctx, func(t tx) error {
+		list, err = t.runs(ctx, tail, args...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read runs: %w", err)
+	}
+	return list, nil
+}
+
+// BeginRun marks a run as begun by this process, once: a run that has begun or
+// ended before wraps [fleet.ErrUsage].
+func (d *DB) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
+	return d.update(ctx, func(t tx) error {
+		res, err := t.ExecContext(ctx,
+			"update runs set started_at = ?, pid = ? where id = ? and started_at is null and ended_at is null",
+			millis(t.now), pid, id)
+		return oneRow(res, err, fmt.Errorf("run %s has begun or ended already: %w", id, fleet.ErrUsage))
+	})
+}
+
+// LaneTaken records an acquisition, and that the run works this category from
+// here on. The caller holds the lock.
+func (d *DB) LaneTaken(ctx context.Context, id fleet.RunID, c fleet.Category, lane int) error {
+	err := d.update(ctx, func(t tx) error {
+		_, err := t.ExecContext(ctx, "insert into lane_holds (run, category, lane, acquired_at) values (?, ?, ?, ?)",
+			id, c, lane, millis(t.now))
+		if err != nil {
+			return err
+		}
+		_, err = t.ExecContext(ctx, "update runs set category = ?, lane = ? where id = ?", c, lane, id)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("record lane %s.%d: %w", c, lane, err)
+	}
+	return nil
+}
+
+// LaneReleased records that the run gives its lane back. The caller still holds
+// the lock, so that recorded holds never overlap where real ones did not.
+func (d *DB) LaneReleased(ctx context.Context, id fleet.RunID) error {
+	return d.update(ctx, func(t tx) error {
+		_, err := t.ExecContext(ctx, "update lane_holds set released_at = ? where run = ? and released_at is null",
+			millis(t.now), id)
+		if err != nil {
+			return fmt.Errorf("record release of the lane of run %s: %w", id, err)
+		}
+		return nil
+	})
+}
+
+// TakeForRun takes a claim for a run and, when it is granted, writes task, key
+// and epoch into the run's row in the same transaction.
+func (d *DB) TakeForRun(ctx context.Context, id fleet.RunID, task fleet.TaskID, r store.Take) (grant fleet.Grant, c fleet.Claim, err error) {
+	err = d.update(ctx, func(t tx) error {
+		grant, c, err = t.take(ctx, r)
+		if err != nil || grant == fleet.Denied {
+			return err
+		}
+		res, err := t.ExecContext(ctx,
+			"update runs set task = ?, key = ?, epoch = ? where id = ? and ended_at is null", task, c.Key, c.Epoch, id)
+		return oneRow(res, err, fmt.Errorf("run %s is not open: %w", id, fleet.ErrLost))
+	})
+	return grant, c, wrapClaim("take", r.Key, err)
+}
+
+// Complete ends a run that worked under a claim: outcome, grade and posterior in
+// one transaction, once. It fails with [fleet.ErrLost], and writes nothing, when
+// the claim is no longer the run's at its epoch or the run has ended.
+//
+// If we die before the commit, the run is open and ungraded, and its claim
+// expires. If we die after it, the grade is counted, and calling again changes
+// nothing.
+func (d *DB) Complete(ctx context.Context, r fleet.Run) error {
+	err := d.update(ctx, func(t tx) error {
+		if err := t.current(ctx, store.Hold{Key: r.Key, Holder: r.ID.Holder(), Epoch: r.Epoch}); err != nil {
+			return err
+		}
+		if err := t.endRun(ctx, r); err != nil {
+			return err
+		}
+		if r.Verdict.Grade == nil {
+			return nil
+		}
+		return t.addGrade(ctx, r.Category, *r.Verdict.Grade)
+	})
+	if err != nil {
+		return fmt.Errorf("complete run %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+// EndRun ends a run that holds no claim, or lost it. It moves no posterior.
+func (d *DB) EndRun(ctx context.Context, r fleet.Run) error {
+	r.Verdict.Grade = nil
+	err := d.update(ctx, func(t tx) error { return t.endRun(ctx, r) })
+	if err != nil {
+		return fmt.Errorf("end run %s: %w", r.ID, err)
+	}
+	return nil
+}
+
+func (t tx) endRun(ctx context.Context, r fleet.Run) error {
+	v := r.Verdict
+	parts, err := json.Marshal(v.Parts)
+	if err != nil {
+		return err
+	}
+	res, err := t.ExecContext(ctx, `update runs
+set ended_at = ?, outcome = ?, grade = ?, reason = ?, parts = ?, task_state = ?, exit_status = ?
+where id = ? and ended_at is null`,
+		millis(t.now), v.Outcome, v.Grade, v.Reason, string(parts), v.TaskState, v.ExitStatus, r.ID)
+	return oneRow(res, err, fmt.Errorf("it has ended already: %w", fleet.ErrLost))
+}
+
+// addGrade counts a grade. Nothing but [DB.Complete] may call it.
+func (t tx) addGrade(ctx context.Context, c fleet.Category, grade float64) error {
+	_, err := t.ExecContext(ctx, `insert into posteriors (category, graded, grade_sum, updated_at) values (:c, 1, :g, :now)
+on conflict (category) do update set graded = graded + 1, grade_sum = grade_sum + :g, updated_at = :now`,
+		sql.Named("c", c), sql.Named("g", grade), sql.Named("now", millis(t.now)))
+	return err
+}
+
+func (t tx) runs(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
+	rows, err := t.QueryContext(ctx, "select "+runColumns+" from runs "+tail, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		r, err := scanRun(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
+	}
+	return list, rows.Err()
+}
+
+func scanRun(row scanner) (fleet.Run, error) {
+	var (
+		r              fleet.Run
+		v              = &r.Verdict
+		fire           sql.NullInt64
+		created        int64
+		started, ended sql.NullInt64
+		parts          string
+	)
+	err := row.Scan(&r.ID, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
+		&r.Epoch, &r.Agent, &r.PID, &created, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus)
+	if err != nil {
+		return fleet.Run{}, err
+	}
+	r.Fire = fleet.FireID(fire.Int64)
+	r.CreatedAt, r.StartedAt, r.EndedAt = fromMillis(created), fromNullMillis(started), fromNullMillis(ended)
+	if err := json.Unmarshal([]byte(parts), &v.Parts); err != nil {
+		return fleet.Run{}, fmt.Errorf("parts of run %s: %w", r.ID, err)
+	}
+	return r, nil
+}
+
+// LaneHolds reads the acquisitions of lanes that lasted into the time since,
+// oldest first.
+func (d *DB) LaneHolds(ctx context.Context, since time.Time) (list []fleet.LaneHold, err error) {
+	err = d.view(ctx, func(t tx) error {
+		list, err = t.laneHolds(ctx, since)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read lane holds: %w", err)
+	}
+	return list, nil
+}
+
+func (t tx) laneHolds(ctx context.Context, since time.Time) (list []fleet.LaneHold, err error) {
+	rows, err := t.QueryContext(ctx, `select run, category, lane, acquired_at, released_at from lane_holds
+where released_at is null or released_at > ? order by acquired_at, id`, millis(since))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var (
+			h        fleet.LaneHold
+			acquired int64
+			released sql.NullInt64
+		)
+		if err := rows.Scan(&h.Run, &h.Category, &h.Lane, &acquired, &released); err != nil {
+			return nil, err
+		}
+		h.AcquiredAt, h.ReleasedAt = fromMillis(acquired), fromNullMillis(released)
+		list = append(list, h)
+	}
+	return list, rows.Err()
+}
+
+// oneRow turns a write that matched no row into refused.
+func oneRow(res sql.Result, err, refused error) error {
+	if err != nil {
+		return err
+	}
+	n, err := res.RowsAffected()
+	if err == nil && n != 1 {
+		return refused
+	}
+	return err
+}

@@ -1,0 +1,171 @@
+package sqlite
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"stint/internal/fleet"
+)
+
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrations are the schema's steps in order: step n leads to version n+1.
+func migrations() []string {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		panic(err) // the pattern is a constant
+	}
+	slices.Sort(names)
+	return names
+}
+
+// latest is the schema's version that this program writes.
+func latest() int { return len(migrations()) }
+
+// migrate brings a store from version have to the latest, in one transaction.
+func (d *DB) migrate(ctx context.Context, have int) error {
+	return d.update(ctx, func(t tx) error {
+		// Another process may have been quicker while this one waited.
+		if err := t.QueryRowContext(ctx, "pragma user_version").Scan(&have); err != nil {
+			return err
+		}
+		if have > latest() {
+			return fleet.WithHint(
+				fmt.Errorf("its schema is version %d, this program knows %d: %w", have, latest(), fleet.ErrUsage),
+				"use the stint that wrote it, or a newer one")
+		}
+		if have == 0 {
+			return errors.New("it is empty: not a store")
+		}
+		return t.apply(ctx, have)
+	})
+}
+
+// apply runs the migrations after version have.
+func (t tx) apply(ctx context.Context, have int) error {
+	for i, name := range migrations()[have:] {
+		text, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if _, err := t.ExecContext(ctx, string(text)); err != nil {
+			return fmt.Errorf("migrate with %s: %w", name, err)
+		}
+		if _, err := t.ExecContext(ctx, fmt.Sprintf("pragma user_version = %d", have+i+1)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// create makes a complete store under a name of its own and links it into place:
+// whoever opens stint.db finds either nothing or a finished store in WAL mode, and
+// of many that create at once exactly one wins. Dying before the link leaves only
+// a stray stint.db.new-* file, which nobody opens.
+func create(ctx context.Context, path string, o Options) (err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), File+".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	draft := f.Name()
+	defer func() {
+		// The last connection's close folded the write-ahead log into the file.
+		err = errors.Join(err, os.Remove(draft))
+	}()
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := fill(ctx, draft, o); err != nil {
+		return err
+	}
+	if err := os.Link(draft, path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// fill writes the schema and the owner into an empty database file.
+func fill(ctx context.Context, path string, o Options) error {
+	db, err := connect(path, "immediate")
+	if err != nil {
+		return err
+	}
+	d := &DB{sql: db, now: o.Now}
+	_, err = db.ExecContext(ctx, "pragma journal_mode = "+journalMode)
+	if err == nil {
+		err = d.fill(ctx, o)
+	}
+	return errors.Join(err, d.Close())
+}
+
+func (d *DB) fill(ctx context.Context, o Options) error {
+	return d.update(ctx, func(t tx) error {
+		if err := t.apply(ctx, 0); err != nil {
+			return err
+		}
+		_, err := t.ExecContext(ctx, "insert into fleet (only, name, workspace) values (1, ?, ?)", o.Fleet, o.Workspace)
+		return err
+	})
+}
+
+// inMemory makes a store that ends with the process, for a dry run of a fleet that
+// has none.
+func inMemory(ctx context.Context, o Options) (*DB, error) {
+	db, err := connectAs("/stint", "memory", "immediate")
+	if err != nil {
+		return nil, err
+	}
+	d := &DB{sql: db, now: o.Now}
+	if err := d.fill(ctx, o); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// syncFolder makes a new name in dir survive a power cut.
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// Adopt makes the store at o.Dir belong to o.Workspace, if the workspace it
+// belonged to no longer exists: the operator moved it. It reports the former
+// workspace, or "" when nothing had to change.
+func Adopt(ctx context.Context, o Options) (former string, err error) {
+	path := filepath.Join(o.Dir, File)
+	db, err := connect(path, "immediate")
+	if err != nil {
+		return "", err
+	}
+	d := &DB{sql: db, now: o.Now}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	name, workspace, err := d.owner(ctx)
+	if err != nil {
+		return "", fmt.Errorf("read owner of %s: %w", path, translate(err))
+	}
+	if name != o.Fleet || workspace == o.Workspace || exists(workspace) {
+		return "", nil
+	}
+	if _, err := db.ExecContext(ctx, "update fleet set workspace = ? where workspace = ?", o.Workspace, workspace); err != nil {
+		return "", fmt.Errorf("adopt store %s: %w", path, translate(err))
+	}
+	return workspace, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,116 @@
+// Package store says what the fleet remembers: the contract that every kind of
+// store keeps. Each method is one transaction with one reading of the clock, taken
+// once the transaction can write. Implementations translate their own failures to
+// the errors of package fleet where a caller branches on them.
+package store
+
+import (
+	"context"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Store is all that is remembered of a fleet.
+type Store interface {
+	Claims
+	Fires
+	Runs
+	Close() error
+}
+
+// Claims arbitrates who works on what. At most one holder has a key at any
+// instant; a key's epochs are 1, 2, 3 … without a gap, each with one holder.
+type Claims interface {
+	// Take grants a free key at the next epoch, renews it for the same named
+	// holder, or denies it. With [fleet.Denied] the claim returned is the one in
+	// the way.
+	Take(ctx context.Context, t Take) (fleet.Grant, fleet.Claim, error)
+	// Renew moves a held claim's expiry to ttl from now: [fleet.ErrLost] when it
+	// is not, or no longer, the holder's at this epoch.
+	Renew(ctx context.Context, h Hold, ttl time.Duration) (fleet.Claim, error)
+	// Release gives a held claim back: [fleet.ErrLost] as for Renew.
+	Release(ctx context.Context, h Hold, ending fleet.Ending, reason string) (fleet.Claim, error)
+	// ReleaseHolder gives back whatever a holder still holds, if anything.
+	ReleaseHolder(ctx context.Context, holder fleet.Holder, ending fleet.Ending) error
+	// Check returns a key's last claim and whether it is held. A key that was
+	// never claimed is free, with epoch 0.
+	Check(ctx context.Context, key fleet.Key) (c fleet.Claim, held bool, err error)
+	// List returns claims ordered by key.
+	List(ctx context.Context, l Listing) ([]Listed, error)
+}
+
+// Take is a request for a claim.
+type Take struct {
+	Key    fleet.Key
+	Holder fleet.Holder
+	Renews bool          // the holder was named: taking again what it holds renews
+	TTL    time.Duration // at least a millisecond
+	Note   string        // empty: a renewal keeps the note there is
+}
+
+// Hold names a claim that the caller believes to be its own.
+type Hold struct {
+	Key    fleet.Key
+	Holder fleet.Holder
+	Epoch  fleet.Epoch // 0: whichever the holder has
+}
+
+// Listing says which claims to list.
+type Listing struct {
+	All    bool         // released and expired ones too
+	Holder fleet.Holder // empty: anybody's
+}
+
+// Listed is a claim and whether it is held at the time of the listing.
+type Listed struct {
+	fleet.Claim
+	Held bool
+}
+
+// Fires remembers what was decided, and why.
+type Fires interface {
+	// Snapshot reads what a ranking needs, at one instant.
+	Snapshot(ctx context.Context) (fleet.Snapshot, error)
+	// RecordFire stores a fire, its choices and the runs it is about to start,
+	// all or nothing, and returns the fire's number.
+	RecordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fleet.FireID, error)
+	// NotStarted records that a run's unit did not start. A run that has begun
+	// all the same is left alone.
+	NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) error
+	// Fire reads one fire: [fleet.ErrNotFound] when there is none of that number.
+	Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error)
+	// LastFires reads the latest fires, newest first.
+	LastFires(ctx context.Context, limit int) ([]fleet.Fire, error)
+}
+
+// Runs remembers sessions, from the row a fire writes to the grade.
+type Runs interface {
+	// AddRun stores a run that no fire planned.
+	AddRun(ctx context.Context, r fleet.Run) error
+	// Run reads one run: [fleet.ErrNotFound] when there is none of that id.
+	Run(ctx context.Context, id fleet.RunID) (fleet.Run, error)
+	// LastRuns reads the latest runs, newest first.
+	LastRuns(ctx context.Context, limit int) ([]fleet.Run, error)
+	// BeginRun marks a run as begun by this process, once: [fleet.ErrUsage] when
+	// it has begun or ended before.
+	BeginRun(ctx context.Context, id fleet.RunID, pid int) error
+	// LaneTaken records that a run took a lane, whose category it works from
+	// then on. The caller holds the lock.
+	LaneTaken(ctx context.Context, id fleet.RunID, c fleet.Category, lane int) error
+	// LaneReleased records that a run gives its lane back. The caller still holds
+	// the lock, so that recorded holds never overlap where real ones did not.
+	LaneReleased(ctx context.Context, id fleet.RunID) error
+	// LaneHolds reads the acquisitions of lanes that lasted into the time since,
+	// oldest first.
+	LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error)
+	// TakeForRun takes a claim and, unless it is denied, writes task, key and
+	// epoch into the run's row with it.
+	TakeForRun(ctx context.Context, id fleet.RunID, task fleet.TaskID, t Take) (fleet.Grant, fleet.Claim, error)
+	// Complete ends a run that worked under a claim: outcome, grade and posterior
+	// together, once. [fleet.ErrLost], and nothing written, when the claim is no
+	// longer the run's at its epoch or the run has ended.
+	Complete(ctx context.Context, r fleet.Run) error
+	// EndRun ends a run that holds no claim, or lost it. It moves no posterior.
+	EndRun(ctx context.Context, r fleet.Run) error
+}

@@ -1,0 +1,171 @@
+package systemd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdbus "github.com/coreos/go-systemd/v22/dbus"
+	"github.com/godbus/dbus/v5"
+
+	"stint/internal/fleet"
+)
+
+const busConfig = `<busconfig><type>session</type><listen>unix:dir=%s</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow send_destination="*"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>`
+
+// startBus runs a message bus of the test's own.
+func startBus(t *testing.T) (address string, daemon *exec.Cmd) {
+	t.Helper()
+	config := filepath.Join(t.TempDir(), "bus.conf")
+	if err := os.WriteFile(config, fmt.Appendf(nil, busConfig, dbus.EscapeBusAddressValue(t.TempDir())), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	daemon = exec.CommandContext(testContext(t), "dbus-daemon", "--nofork", "--print-address", "--config-file="+config)
+	stdout, err := daemon.StdoutPipe()
+	if err == nil {
+		err = daemon.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = daemon.Process.Kill(); _ = daemon.Wait() }) // It has no other end.
+	address, err = bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(address), daemon
+}
+
+// fakeManager answers as systemd does, but what becomes of a unit is in its name:
+// "late" ends well at the next start, "never" does not end, "refused" is no job at
+// all, "hangup" kills the bus, and any other name is the result that its job has
+// before its method has even returned.
+type fakeManager struct {
+	address string
+	conn    *dbus.Conn
+	daemon  *exec.Cmd
+	jobs    atomic.Uint32
+	late    []func()
+}
+
+const (
+	fakePath  = dbus.ObjectPath("/org/freedesktop/systemd1")
+	fakeIface = "org.freedesktop.systemd1.Manager"
+)
+
+func startFake(t *testing.T) *fakeManager {
+	t.Helper()
+	f := &fakeManager{}
+	f.address, f.daemon = startBus(t)
+	conn, err := dial(testContext(t), f.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() }) // Nothing to be told about its end.
+	f.conn = conn
+	err = errors.Join(
+		conn.Export(f, fakePath, fakeIface),
+		conn.Export(f, fakePath, "org.freedesktop.DBus.Properties"),
+	)
+	if _, nameErr := conn.RequestName("org.freedesktop.systemd1", 0); err != nil || nameErr != nil {
+		t.Fatal(err, nameErr)
+	}
+	return f
+}
+
+func (f *fakeManager) Get(_, _ string) (dbus.Variant, *dbus.Error) {
+	return dbus.MakeVariant("running"), nil
+}
+
+func (f *fakeManager) StartTransientUnit(name, _ string, _ []sdbus.Property, _ []sdbus.PropertyCollection) (dbus.ObjectPath, *dbus.Error) {
+	for _, finish := range f.late {
+		finish()
+	}
+	f.late = nil
+	id := f.jobs.Add(1)
+	job := dbus.ObjectPath(fmt.Sprintf("%s/job/%d", fakePath, id))
+	finish := func(result string) { _ = f.conn.Emit(fakePath, fakeIface+".JobRemoved", id, job, name, result) }
+	switch result := strings.TrimSuffix(name, ".service"); result {
+	case "refused":
+		return "", dbus.NewError("org.freedesktop.DBus.Error.AccessDenied", []any{"not today"})
+	case "hangup":
+		_ = f.daemon.Process.Kill()
+	case "late":
+		f.late = append(f.late, func() { finish("done") })
+	case "never":
+	default:
+		finish(result)
+	}
+	return job, nil
+}
+
+func fakeSpecs(names ...string) []fleet.UnitSpec {
+	specs := make([]fleet.UnitSpec, len(names))
+	for i, name := range names {
+		specs[i] = fleet.UnitSpec{
+			Name: name + ".service", Argv: []string{"/bin/true"}, RuntimeMax: time.Hour, StopTimeout: time.Second,
+		}
+	}
+	return specs
+}
+
+func TestStartFaults(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		units []string
+		wants []string // one a unit, part of its error; empty: it started
+	}{
+		"a result before the reply":  {[]string{"done"}, []string{""}},
+		"all queued, then awaited":   {[]string{"late", "late", "done"}, []string{"", "", ""}},
+		"each has its own result":    {[]string{"failed", "done", "canceled"}, []string{`ended as "failed"`, "", `ended as "canceled"`}},
+		"nothing but done will do":   {[]string{"timeout", "dependency", "skipped"}, []string{`"timeout"`, `"dependency"`, `"skipped"`}},
+		"a refusal stops no other":   {[]string{"refused", "done"}, []string{"not today", ""}},
+		"the bus goes down meantime": {[]string{"never", "hangup"}, []string{"the connection to the bus was lost", "start unit hangup"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := connect(testContext(t), startFake(t).address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			for i, err := range m.Start(testContext(t), fakeSpecs(tt.units...)) {
+				if want := tt.wants[i]; (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+					t.Errorf("%s: got error %v, want %q", tt.units[i], err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestStartEndsWithContext(t *testing.T) {
+	t.Parallel()
+	m, err := connect(testContext(t), startFake(t).address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	names := append([]string{"never"}, slices.Repeat([]string{"done"}, 16)...)
+	errs := m.Start(ctx, fakeSpecs(names...))
+	if !errors.Is(errs[0], context.DeadlineExceeded) || !strings.Contains(errs[0].Error(), "never.service") {
+		t.Errorf("got error %v, want the end of the ctx, and the unit", errs[0])
+	}
+	for _, err := range errs[1:] {
+		if err != nil {
+			t.Errorf("got error %v for a unit that had started by then", err)
+		}
+	}
+}

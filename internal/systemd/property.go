@@ -1,0 +1,192 @@
+package systemd
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	sdbus "github.com/coreos/go-systemd/v22/dbus"
+
+	"stint/internal/fleet"
+)
+
+// property is one setting of systemd.resource-control(5), systemd.exec(5) or
+// systemd.service(5) that a category may give its workers.
+type property struct {
+	name  string
+	parse parser
+	onBus string // what D-Bus calls it, where that is not its name in a unit file
+}
+
+// properties lists what is known. It is a list and not a pass-through because the
+// names and types that D-Bus wants differ from those of unit files, and because a
+// mistyped setting is to be found when the configuration is read, not at a fire.
+func properties() []property {
+	return slices.Concat(resources(), scheduling(), processLimits(), restrictions(), isolation())
+}
+
+func resources() []property {
+	return []property{
+		{"MemoryMin", byteCount(0), ""},
+		{"MemoryLow", byteCount(0), ""},
+		{"MemoryHigh", byteCount(1), ""},
+		{"MemoryMax", byteCount(1), ""},
+		{"MemorySwapMax", byteCount(0), ""},
+		{"CPUQuota", cpuQuota, "CPUQuotaPerSecUSec"},
+		{"CPUWeight", weight, ""},
+		{"IOWeight", weight, ""},
+		{"TasksMax", count(1), ""},
+		{"OOMPolicy", word("continue", "stop", "kill"), ""},
+		{"OOMScoreAdjust", integer(-1000, 1000), ""},
+	}
+}
+
+func scheduling() []property {
+	return []property{
+		{"Nice", integer(-20, 19), ""},
+		{"CPUSchedulingPolicy", number(map[string]int32{"other": 0, "batch": 3, "idle": 5}), ""},
+		{"IOSchedulingClass", number(map[string]int32{"best-effort": 2, "idle": 3}), ""},
+		{"IOSchedulingPriority", integer(0, 7), ""},
+		{"RuntimeMaxSec", timeSpan, "RuntimeMaxUSec"},
+	}
+}
+
+// processLimits set both the soft and the hard limit: the manager takes one for the
+// other while that has not been given.
+func processLimits() []property {
+	return []property{
+		{"LimitAS", byteCount(0), ""},
+		{"LimitCORE", byteCount(0), ""},
+		{"LimitFSIZE", byteCount(0), ""},
+		{"LimitMEMLOCK", byteCount(0), ""},
+		{"LimitNOFILE", count(0), ""},
+		{"LimitNPROC", count(0), ""},
+		{"UMask", fileMode, ""},
+	}
+}
+
+func restrictions() []property {
+	return []property{
+		{"LockPersonality", boolean, ""},
+		{"MemoryDenyWriteExecute", boolean, ""},
+		{"NoNewPrivileges", boolean, ""},
+		{"PrivateUsers", boolean, ""},
+		{"ProtectClock", boolean, ""},
+		{"RestrictRealtime", boolean, ""},
+		{"RestrictSUIDSGID", boolean, ""},
+	}
+}
+
+// isolation is what gives a worker its own view of the machine.
+func isolation() []property {
+	return []property{
+		{"InaccessiblePaths", paths, ""},
+		{"PrivateDevices", boolean, ""},
+		{"PrivateNetwork", boolean, ""},
+		{"PrivateTmp", boolean, ""},
+		{"ProtectControlGroups", boolean, ""},
+		{"ProtectHome", word("yes", "no", "read-only", "tmpfs"), ""},
+		{"ProtectHostname", boolean, ""},
+		{"ProtectKernelLogs", boolean, ""},
+		{"ProtectKernelModules", boolean, ""},
+		{"ProtectKernelTunables", boolean, ""},
+		{"ProtectProc", word("noaccess", "invisible", "ptraceable", "default"), ""},
+		{"ProtectSystem", word("yes", "no", "full", "strict"), ""},
+		{"ReadOnlyPaths", paths, ""},
+		{"ReadWritePaths", paths, ""},
+	}
+}
+
+// wantsIsolation reports whether any of it is switched on.
+func wantsIsolation(values map[string]any) bool {
+	return slices.ContainsFunc(isolation(), func(p property) bool {
+		value, given := values[p.name]
+		if !given {
+			return false
+		}
+		parsed, err := p.parse(value)
+		switch parsed {
+		case false, "no", "default":
+			return false
+		}
+		return err == nil
+	})
+}
+
+// ownProperties are set by this package on every worker. Letting a category change
+// them would lose sessions or leave failed units behind.
+func ownProperties() []string {
+	return []string{
+		"CollectMode", "Description", "Environment", "ExecStart", "KillMode",
+		"Slice", "SuccessExitStatus", "TimeoutStopSec", "Type",
+	}
+}
+
+// CheckProperty checks one line of a category's unit table: the name as in unit
+// files, the value as TOML decodes it into an any. Its errors wrap [fleet.ErrUsage].
+func CheckProperty(name string, value any) error {
+	_, err := parseProperty(name, value)
+	return err
+}
+
+func parseProperty(name string, value any) (sdbus.Property, error) {
+	known := properties()
+	i := slices.IndexFunc(known, func(p property) bool { return p.name == name })
+	if i < 0 {
+		return sdbus.Property{}, unknownProperty(name, known)
+	}
+	parsed, err := known[i].parse(value)
+	if err != nil {
+		return sdbus.Property{}, fmt.Errorf("%w: unit property %s: %w", fleet.ErrUsage, name, err)
+	}
+	return setting(cmp.Or(known[i].onBus, name), parsed), nil
+}
+
+func unknownProperty(name string, known []property) error {
+	if slices.Contains(ownProperties(), name) {
+		return fmt.Errorf("%w: unit property %s: stint sets it itself", fleet.ErrUsage, name)
+	}
+	names := make([]string, len(known))
+	for i, p := range known {
+		names[i] = p.name
+	}
+	slices.Sort(names)
+	hint := "known are " + strings.Join(names, ", ")
+	if near := nearest(name, names); near != "" {
+		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
+	}
+	return fleet.WithHint(fmt.Errorf("%w: unit property %q is unknown", fleet.ErrUsage, name), hint)
+}
+
+// nearest is the candidate that few typing mistakes turn into name, or "".
+func nearest(name string, candidates []string) string {
+	best, fewest := "", len(name)/3+1 // More mistakes than that are another word.
+	for _, c := range candidates {
+		if n := mistakes(strings.ToLower(name), strings.ToLower(c)); n < fewest {
+			best, fewest = c, n
+		}
+	}
+	return best
+}
+
+// mistakes counts the insertions, deletions and replacements from a to b.
+func mistakes(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

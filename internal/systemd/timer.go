@@ -1,0 +1,36 @@
+package systemd
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+)
+
+// TimerState is when a timer fired and will fire. A zero time is a "never": it has
+// not fired yet, it is stopped, or it counts from its last fire, not by the calendar.
+type TimerState struct {
+	Last time.Time
+	Next time.Time
+}
+
+// Timer reads a timer's state. A timer that does not exist never fires.
+func (m *Manager) Timer(ctx context.Context, unit string) (TimerState, error) {
+	properties, err := m.conn.GetUnitTypePropertiesContext(ctx, unit, "Timer")
+	if err != nil {
+		return TimerState{}, fmt.Errorf("read timer %s: %w", unit, err)
+	}
+	return TimerState{
+		Last: instant(properties["LastTriggerUSec"]),
+		Next: instant(properties["NextElapseUSecRealtime"]),
+	}, nil
+}
+
+// instant reads microseconds of Unix time, of which 0 and the maximum mean never.
+func instant(value any) time.Time {
+	usec, _ := value.(uint64)
+	if usec == 0 || usec > math.MaxInt64 {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(usec)).UTC()
+}

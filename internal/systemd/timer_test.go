@@ -1,0 +1,102 @@
+package systemd
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// installUnits writes unit files that last as long as the test.
+func installUnits(t *testing.T, m *Manager, content map[string]string) {
+	t.Helper()
+	dir := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd/user")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range content {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Remove(path) }) // A file that stays harms nobody.
+	}
+	if err := m.Reload(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTimer(t *testing.T) {
+	t.Parallel()
+	m := testManager(t)
+	name := string(testFleet(t, m))
+	timer, service := "stint-"+name+".timer", "stint-"+name+".service"
+	installUnits(t, m, map[string]string{
+		service: "[Service]\nType=oneshot\nExecStart=/bin/true\n",
+		timer:   "[Timer]\nOnActiveSec=0\nAccuracySec=1ms\nOnCalendar=2100-01-01 00:00:00 UTC\n[Install]\nWantedBy=timers.target\n",
+	})
+	if got, err := m.Timer(testContext(t), timer); err != nil || got != (TimerState{}) {
+		t.Errorf("before the start: got %v, %v, want never", got, err)
+	}
+	if err := m.StartUnit(testContext(t), timer); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stopUnit(t, m, timer) })
+	if err := m.StartUnit(testContext(t), timer); err != nil {
+		t.Errorf("second start: %v", err)
+	}
+	var got TimerState
+	eventually(t, "the timer has fired, and its service is done", func(ctx context.Context) bool {
+		var err error
+		if got, err = m.Timer(ctx, timer); err != nil {
+			t.Fatal(err)
+		}
+		return !got.Last.IsZero() && !got.Next.IsZero()
+	})
+	if want := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC); !got.Next.Equal(want) {
+		t.Errorf("got next %v, want %v", got.Next, want)
+	}
+	if year := got.Last.Year(); year < 2020 || year >= 2100 {
+		t.Errorf("got last %v, want about now", got.Last)
+	}
+}
+
+func TestEnable(t *testing.T) {
+	t.Parallel()
+	m := testManager(t)
+	name := string(testFleet(t, m))
+	timer, service := "stint-"+name+".timer", "stint-"+name+".service"
+	installUnits(t, m, map[string]string{
+		service: "[Service]\nType=oneshot\nExecStart=/bin/true\n",
+		timer:   "[Timer]\nOnCalendar=yearly\n[Install]\nWantedBy=timers.target\n",
+	})
+	t.Cleanup(func() {
+		if _, err := m.conn.DisableUnitFilesContext(context.WithoutCancel(t.Context()), []string{timer}, true); err != nil {
+			t.Error(err)
+		}
+	})
+	var got []bool
+	for range 2 {
+		changed, err := m.Enable(testContext(t), timer, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, changed)
+	}
+	if diff := cmp.Diff(got, []bool{true, false}); diff != "" {
+		t.Errorf("changed (-got +want):\n%s", diff)
+	}
+	if _, err := m.Enable(testContext(t), service, true); err == nil || !strings.Contains(err.Error(), "no [Install] section") {
+		t.Errorf("got error %v for a unit that cannot be enabled", err)
+	}
+	if _, err := m.Enable(testContext(t), "stint-"+name+"_none.timer", true); err == nil || !strings.HasPrefix(err.Error(), "enable unit stint-") {
+		t.Errorf("got error %v for a unit that does not exist", err)
+	}
+	if err := m.StartUnit(testContext(t), "stint-"+name+"_none.timer"); err == nil || !strings.Contains(err.Error(), "not found") {
+		t.Errorf("got error %v for the start of a unit that does not exist", err)
+	}
+}

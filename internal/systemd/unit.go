@@ -1,0 +1,64 @@
+package systemd
+
+import (
+	"context"
+	"fmt"
+)
+
+// UnitState is how a unit stands, in the manager's own words.
+type UnitState struct {
+	Name   string
+	Active string // active, activating, deactivating, inactive, failed, …
+	Sub    string // running, start, stop-sigterm, dead, …
+}
+
+// List returns the loaded units whose names match the pattern, a glob such as
+// "stint-bob-*.service" in which a backslash stands for itself. A worker that is
+// deactivating still has processes.
+func (m *Manager) List(ctx context.Context, pattern string) ([]UnitState, error) {
+	found, err := m.conn.ListUnitsByPatternsContext(ctx, nil, []string{pattern})
+	if err != nil {
+		return nil, fmt.Errorf("list units %s: %w", pattern, err)
+	}
+	units := make([]UnitState, len(found))
+	for i, u := range found {
+		units[i] = UnitState{Name: u.Name, Active: u.ActiveState, Sub: u.SubState}
+	}
+	return units, nil
+}
+
+// Reload makes the manager read all unit files again. What runs keeps running.
+func (m *Manager) Reload(ctx context.Context) error {
+	if err := m.conn.ReloadContext(ctx); err != nil {
+		return fmt.Errorf("reload the manager: %w", err)
+	}
+	return nil
+}
+
+// Enable has the unit started with the user's manager, at every start of it or, with
+// runtime, until the machine goes down. It reports whether that changed anything,
+// and starts nothing; the manager sees the change after the next [Manager.Reload].
+func (m *Manager) Enable(ctx context.Context, unit string, runtime bool) (changed bool, err error) {
+	installable, changes, err := m.conn.EnableUnitFilesContext(ctx, []string{unit}, runtime, false)
+	if err != nil {
+		return false, fmt.Errorf("enable unit %s: %w", unit, err)
+	}
+	if !installable {
+		return false, fmt.Errorf("enable unit %s: its file has no [Install] section", unit)
+	}
+	return len(changes) > 0, nil
+}
+
+// StartUnit starts a unit that has a file, such as the fleet's timer, and waits until
+// it is up. One that is up already is left as it is.
+func (m *Manager) StartUnit(ctx context.Context, unit string) error {
+	job := newJob()
+	_, err := m.conn.StartUnitContext(ctx, unit, modeReplace, job)
+	if err == nil {
+		err = m.await(ctx, unit, job)
+	}
+	if err != nil {
+		return fmt.Errorf("start unit %s: %w", unit, err)
+	}
+	return nil
+}

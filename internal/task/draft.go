@@ -1,0 +1,163 @@
+package task
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"stint/internal/fleet"
+)
+
+// Draft is a task to be written. Only an id or a title is needed; what is empty
+// is not written, but for the state, which is then backlog. Text other than the
+// body is one line.
+type Draft struct {
+	ID    fleet.TaskID `yaml:"-"` // empty: made from the title
+	Title string       `yaml:"-"` // becomes the first heading
+	Body  string       `yaml:"-"` // follows the title
+
+	State            fleet.TaskState `yaml:"state"`
+	Created          time.Time       `yaml:"created,omitempty"`
+	Category         fleet.Category  `yaml:"category,omitempty"`
+	Priority         fleet.Priority  `yaml:"priority,omitempty"`
+	Tags             []string        `yaml:"tags,omitempty,flow"`
+	AssignedTo       string          `yaml:"assigned_to,omitempty"`
+	NextAction       string          `yaml:"next_action,omitempty"`
+	SuccessCriterion string          `yaml:"success_criterion,omitempty"`
+	Requires         []string        `yaml:"requires,omitempty,flow"`
+	Wait             time.Time       `yaml:"wait,omitempty"`
+	WaitingFor       string          `yaml:"waiting_for,omitempty"`
+	Family           string          `yaml:"family,omitempty"`
+}
+
+// Add writes a new task and reads it back. It never writes over a file: an id
+// that is taken is [fleet.ErrUsage], and one made from the title gets a number.
+// What could not be read back is [fleet.ErrUsage], with nothing written.
+func (f Folder) Add(ctx context.Context, d Draft) (fleet.Task, error) {
+	id, err := d.id()
+	if err != nil {
+		return fleet.Task{}, fmt.Errorf("add task: %w", err)
+	}
+	if err := d.checkText(); err != nil {
+		return fleet.Task{}, fmt.Errorf("add task: %w", err)
+	}
+	data, err := d.render()
+	if err != nil {
+		return fleet.Task{}, fmt.Errorf("add task: %w", err)
+	}
+	if _, err := Parse(string(id)+extension, data); err != nil {
+		return fleet.Task{}, fmt.Errorf("add task: %w", refused(err))
+	}
+	name, err := create(ctx, f.Dir, data, func(attempt int) (string, error) {
+		return d.name(id, attempt)
+	})
+	if err != nil {
+		return fleet.Task{}, fmt.Errorf("add task: %w", f.missing(err))
+	}
+	return f.Get(ctx, fleet.TaskID(strings.TrimSuffix(name, extension)))
+}
+
+// id is the id asked for, or else the title's slug.
+func (d Draft) id() (fleet.TaskID, error) {
+	if d.ID == "" && strings.TrimSpace(d.Title) == "" {
+		return "", usage(errors.New("neither an id nor a title"), "stint task add --help")
+	}
+	id, err := fleet.ParseTaskID(cmp.Or(string(d.ID), slug(d.Title)))
+	if err == nil && strings.HasPrefix(string(id), ".") {
+		err = fmt.Errorf("task id %q: a dot in front would hide the file", id)
+	}
+	if err == nil && len(id)+len(extension) > maxNameBytes {
+		err = fmt.Errorf("task id: %d bytes, want at most %d", len(id), maxNameBytes-len(extension))
+	}
+	if err != nil {
+		return "", usage(err, "leave the id out to have one made from the title")
+	}
+	return id, nil
+}
+
+// checkText refuses what the YAML encoder cannot always write so that it can be
+// read back: lines and tabs.
+func (d Draft) checkText() error {
+	for _, field := range []struct{ name, text string }{
+		{"title", d.Title},
+		{"tags", strings.Join(d.Tags, "")},
+		{"assigned_to", d.AssignedTo},
+		{"next_action", d.NextAction},
+		{"success_criterion", d.SuccessCriterion},
+		{"requires", strings.Join(d.Requires, "")},
+		{"waiting_for", d.WaitingFor},
+		{"family", d.Family},
+	} {
+		if _, err := fleet.ParseText(field.name, field.text); err != nil {
+			return usage(err, "say it in one line, and the rest in the body")
+		}
+	}
+	return nil
+}
+
+// name is the file name to try; only an id of our own making has a second.
+func (d Draft) name(id fleet.TaskID, attempt int) (string, error) {
+	switch {
+	case attempt == 1:
+		return string(id) + extension, nil
+	case d.ID == "":
+		return fmt.Sprintf("%s-%d%s", id, attempt, extension), nil
+	}
+	return "", usage(fmt.Errorf("task %q: %w", id, fs.ErrExist), "leave the id out to have one made from the title")
+}
+
+func (d Draft) render() ([]byte, error) {
+	d.State = cmp.Or(d.State, fleet.StateBacklog)
+	d.Created = d.Created.UTC().Truncate(time.Second)
+	d.Wait = d.Wait.UTC().Truncate(time.Second)
+	front, err := yaml.Marshal(d)
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	b.WriteString(fence + "\n" + string(front) + fence + "\n")
+	if title := strings.TrimSpace(d.Title); title != "" {
+		b.WriteString("\n# " + title + "\n")
+	}
+	if d.Body != "" {
+		b.WriteString("\n" + strings.TrimRight(d.Body, "\n") + "\n")
+	}
+	return []byte(b.String()), nil
+}
+
+// refused is the problem that the file would have, without a place in it, for
+// there is none.
+func refused(err error) error {
+	var bad *problem
+	if errors.As(err, &bad) {
+		err = errors.New(bad.Reason)
+	}
+	return usage(err, "stint task add --help")
+}
+
+const (
+	maxNameBytes = 255 // the kernel's limit for a file name
+	maxSlugBytes = 80  // about a line; leaves room for a number and for a path
+)
+
+// slug makes a file stem of a title: its letters, digits and the marks on them,
+// in lower case, joined by dashes.
+func slug(title string) string {
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
+		return !unicode.In(r, unicode.Letter, unicode.Digit, unicode.Mark)
+	})
+	s := strings.Join(words, "-")
+	for len(s) > maxSlugBytes {
+		_, size := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-size]
+	}
+	return cmp.Or(strings.Trim(s, "-"), "task")
+}

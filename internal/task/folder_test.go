@@ -1,0 +1,279 @@
+package task_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+	"stint/internal/task"
+)
+
+// newFolder makes a folder of the files given by name.
+func newFolder(t testing.TB, files map[string]string) task.Folder {
+	t.Helper()
+	f := task.Folder{
+		Dir:             t.TempDir(),
+		DefaultCategory: "code",
+		Tags:            map[string]fleet.Category{"docs": "content", "paper": "research"},
+	}
+	for name, text := range files {
+		writeFile(t, filepath.Join(f.Dir, name), text)
+	}
+	return f
+}
+
+func writeFile(t testing.TB, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readFile(t testing.TB, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func ids(tasks []fleet.Task) []fleet.TaskID {
+	var ids []fleet.TaskID
+	for _, t := range tasks {
+		ids = append(ids, t.ID)
+	}
+	return ids
+}
+
+func fileNames(t testing.TB, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestListOrdersByID(t *testing.T) {
+	t.Parallel()
+	// In file names "-" sorts before ".md", in ids "a" sorts before "a-b".
+	f := newFolder(t, map[string]string{"a.md": "---\n---\n", "a-b.md": "---\n---\n", "B.md": "---\n---\n"})
+	tasks, problems, err := f.List(t.Context())
+	if err != nil || len(problems) != 0 {
+		t.Fatalf("List: problems %v, error %v", problems, err)
+	}
+	if diff := cmp.Diff(ids(tasks), []fleet.TaskID{"B", "a", "a-b"}); diff != "" {
+		t.Errorf("ids (-got +want):\n%s", diff)
+	}
+}
+
+func TestListKeepsOddNames(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, nil)
+	want := []fleet.TaskID{
+		` lead`, `$HOME`, `%n`, `-rf`, `..a`, `a b`, `it's "so"`, `étude 🔥`, fleet.TaskID(strings.Repeat("本", 84)),
+	}
+	for _, id := range want {
+		writeFile(t, filepath.Join(f.Dir, string(id)+".md"), "---\nstate: todo\n---\n")
+	}
+	want = append(want[:4:4], want[5:]...) // A dot in front hides a file.
+	tasks, problems, err := f.List(t.Context())
+	if err != nil || len(problems) != 0 {
+		t.Fatalf("List: problems %v, error %v", problems, err)
+	}
+	if diff := cmp.Diff(ids(tasks), want); diff != "" {
+		t.Errorf("ids (-got +want):\n%s", diff)
+	}
+	for _, id := range want {
+		got, err := f.Get(t.Context(), id)
+		if err != nil || got.ID != id || got.Title != string(id) {
+			t.Errorf("Get(%q) = id %q, title %q, %v", id, got.ID, got.Title, err)
+		}
+		if changed, err := f.SetState(t.Context(), id, fleet.StateDone); !changed || err != nil {
+			t.Errorf("SetState(%q) = %v, %v", id, changed, err)
+		}
+	}
+}
+
+func TestListIgnores(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{
+		"README.md": "# About\n", "note.txt": "x", ".hidden.md": "x", "x.MD": "x", "x.md~": "x", ".md": "x", "md": "x",
+	})
+	if err := os.Mkdir(filepath.Join(f.Dir, "archive.md"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("archive.md", filepath.Join(f.Dir, "linked.md")); err != nil {
+		t.Fatal(err)
+	}
+	tasks, problems, err := f.List(t.Context())
+	if err != nil || len(tasks) != 0 || len(problems) != 0 {
+		t.Errorf("List = %v, %v, %v; want nothing", tasks, problems, err)
+	}
+}
+
+func TestReadmeWithFrontMatterIsATask(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{"README.md": "\ufeff---\r\nstate: done\r\n---\r\n"})
+	tasks, problems, err := f.List(t.Context())
+	if err != nil || len(problems) != 0 || len(tasks) != 1 || tasks[0].State != fleet.StateDone {
+		t.Errorf("List = %v, %v, %v; want README, done", tasks, problems, err)
+	}
+}
+
+func TestListReportsWhatIsNoTask(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{
+		"good.md": "---\nstate: todo\n---\n", "bad.md": "---\ntags:\n- a\nstate: nope\n---\n", "a\nb.md": "---\n---\n",
+		"category:x.md": "---\n---\n", "caf\xe9.md": "---\n---\n", "readme.md": "# About\n",
+		"big.md": "---\n---\n" + strings.Repeat("x", 1<<20),
+	})
+	if err := syscall.Mkfifo(filepath.Join(f.Dir, "fifo.md"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for link, target := range map[string]string{"gone.md": "nowhere", "loop.md": "loop.md", "null.md": os.DevNull} {
+		if err := os.Symlink(target, filepath.Join(f.Dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tasks, problems, err := f.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(ids(tasks), []fleet.TaskID{"good"}); diff != "" {
+		t.Errorf("ids (-got +want):\n%s", diff)
+	}
+	var got []string
+	for _, p := range problems {
+		got = append(got, strings.ReplaceAll(p.String(), f.Dir+"/", ""))
+	}
+	want := []string{
+		`"a\nb.md": task id: key "a\nb": control characters are not allowed: rename the file`,
+		`bad.md:4: state: state "nope": want one of [active todo backlog waiting ready_for_review someday done cancelled expired]`,
+		`big.md: larger than 1 MiB: keep the task short and link to the rest`,
+		`"caf\xe9.md": task id: key "caf\xe9": not valid UTF-8: rename the file`,
+		`category:x.md: task id: key "category:x": the prefix "category:" is reserved for sessions without a task: rename the file`,
+		`fifo.md: not a regular file: move it out of the folder`,
+		`gone.md: the link leads nowhere: mend it or remove it`,
+		`loop.md: unreadable: too many levels of symbolic links: mend it or move it out of the folder`,
+		`null.md: not a regular file: move it out of the folder`,
+		`readme.md:1: no front matter: the first line must be ---`,
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("problems (-got +want):\n%s", diff)
+	}
+}
+
+func TestListWithoutFolder(t *testing.T) {
+	t.Parallel()
+	f := task.Folder{Dir: filepath.Join(t.TempDir(), "tasks")}
+	_, _, err := f.List(t.Context())
+	if !errors.Is(err, fleet.ErrNotFound) {
+		t.Errorf("List: %v, want %v", err, fleet.ErrNotFound)
+	}
+	if got := fleet.Hint(err); !strings.Contains(got, "mkdir -p") {
+		t.Errorf("hint %q, want a mkdir", got)
+	}
+	_, err = f.Add(t.Context(), task.Draft{Title: "x"})
+	if !errors.Is(err, fleet.ErrNotFound) {
+		t.Errorf("Add: %v, want %v", err, fleet.ErrNotFound)
+	}
+	if _, _, err := (task.Folder{Dir: os.DevNull}).List(t.Context()); err == nil || errors.Is(err, fleet.ErrNotFound) {
+		t.Errorf("List of a file: %v, want an error other than %v", err, fleet.ErrNotFound)
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{"a.md": "---\n---\n"})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, listErr := f.List(ctx)
+	_, getErr := f.Get(ctx, "a")
+	_, setErr := f.SetState(ctx, "a", fleet.StateDone)
+	_, addErr := f.Add(ctx, task.Draft{Title: "b"})
+	for _, err := range []error{listErr, getErr, setErr, addErr} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v, want %v", err, context.Canceled)
+		}
+	}
+	if diff := cmp.Diff(fileNames(t, f.Dir), []string{"a.md"}); diff != "" {
+		t.Errorf("files (-got +want):\n%s", diff)
+	}
+}
+
+func TestGetErrors(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{"README.md": "# About\n", ".x.md": "---\n---\n", "bad.md": "---\nstate: todo\nwait: soon\n---\n"})
+	if err := os.Mkdir(filepath.Join(f.Dir, "sub.md"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		id   fleet.TaskID
+		want error
+	}{
+		{"absent", fleet.ErrNotFound},
+		{"README", fleet.ErrNotFound},
+		{".x", fleet.ErrNotFound},
+		{"sub", fleet.ErrNotFound},
+		{fleet.TaskID(strings.Repeat("x", 400)), fleet.ErrNotFound},
+		{"", fleet.ErrUsage},
+		{"../README", fleet.ErrUsage},
+		{"a\nb", fleet.ErrUsage},
+	} {
+		_, err := f.Get(t.Context(), test.id)
+		if !errors.Is(err, test.want) || !strings.Contains(fleet.Hint(err), "stint task list") {
+			t.Errorf("Get(%q): %v, hint %q; want %v and a hint", test.id, err, fleet.Hint(err), test.want)
+		}
+	}
+	_, err := f.Get(t.Context(), "bad")
+	want := fmt.Sprintf(`read task "bad": %s/bad.md:3: wait: date "soon": want 2026-01-02 or 2026-01-02T15:04:05Z`, f.Dir)
+	if err == nil || err.Error() != want {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+func TestCategory(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		front string
+		want  fleet.Category
+	}{
+		{"category: ops\ntags: [docs]", "ops"},
+		{"tags: [other, paper, docs]", "research"},
+		{"tags: docs", "content"},
+		{"category: null\ntags: [other]", "code"},
+		{"", "code"},
+	} {
+		f := newFolder(t, map[string]string{"a.md": "---\n" + test.front + "\n---\n"})
+		got, err := f.Get(t.Context(), "a")
+		if err != nil || got.Category != test.want {
+			t.Errorf("%q: got %q, %v, want %q", test.front, got.Category, err, test.want)
+		}
+	}
+}
+
+func BenchmarkList1000(b *testing.B) {
+	f := newFolder(b, nil)
+	for i := range 1000 {
+		writeFile(b, filepath.Join(f.Dir, fmt.Sprintf("task-%04d.md", i)), fullTask)
+	}
+	for b.Loop() {
+		if tasks, problems, err := f.List(b.Context()); len(tasks) != 1000 || len(problems) != 0 || err != nil {
+			b.Fatalf("%d tasks, %v, %v", len(tasks), problems, err)
+		}
+	}
+}

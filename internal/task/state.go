@@ -1,0 +1,153 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"stint/internal/fleet"
+)
+
+// setStateAttempts bounds how often an edit starts over because the file
+// changed under it; a person saves once.
+const setStateAttempts = 3
+
+var errMoved = errors.New("the file keeps changing")
+
+// SetState writes a task's state into its file and leaves every other byte, the
+// permission bits and a link to the file as they are. It says whether there was
+// anything to change; a file that is in that state already is not written. A file
+// whose state cannot be changed alone is left as it is, with an error. An error
+// with changed set means that only a power cut can still undo the change.
+func (f Folder) SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState) (changed bool, err error) {
+	if !slices.Contains(fleet.TaskStates, s) {
+		err := usage(fmt.Errorf("state %q is unknown", s), fmt.Sprintf("one of %v", fleet.TaskStates))
+		return false, fmt.Errorf("set state of task %q: %w", id, err)
+	}
+	path, err := f.path(id)
+	if err != nil {
+		return false, fmt.Errorf("set state of task: %w", err)
+	}
+	err = errMoved
+	for attempt := 0; errors.Is(err, errMoved) && attempt < setStateAttempts; attempt++ {
+		if err = ctx.Err(); err == nil {
+			changed, err = setState(path, s)
+		}
+	}
+	if err != nil {
+		return changed, fmt.Errorf("set state of task %q to %s: %w", id, s, notFound(err))
+	}
+	return changed, nil
+}
+
+func setState(path string, s fleet.TaskState) (changed bool, err error) {
+	old, perm, err := readTaskFile(path)
+	if err != nil {
+		return false, err
+	}
+	edited, err := withState(path, old, s)
+	if err != nil || string(edited) == string(old) {
+		return false, err
+	}
+	target, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false, err
+	}
+	return replace(target, old, edited, perm)
+}
+
+// withState is the pure part of [Folder.SetState]: a task file's bytes in that
+// state. The result is read again before it is given out: nothing but the state
+// may have changed.
+func withState(path string, data []byte, s fleet.TaskState) ([]byte, error) {
+	old, task, err := parse(path, data)
+	if err != nil || task.State == s {
+		return data, err
+	}
+	edited := []byte(old.bom + old.frontWithState(s) + old.rest)
+	d, task, err := parse(path, edited)
+	if err != nil || task.State != s || !sameButState(old, d) {
+		return nil, fleet.WithHint(
+			newProblem(path, old.stateLine(), "the state cannot be changed alone"),
+			fmt.Sprintf("write it by hand, on a line of its own: state: %s", s),
+		)
+	}
+	return edited, nil
+}
+
+// frontWithState puts the state where the old one is written, between its quotes
+// if it has any, else on a last line of its own. Of what it cannot edit it
+// makes something wrong, which its caller finds.
+func (d *document) frontWithState(s fleet.TaskState) string {
+	n := d.field("state")
+	if n == nil {
+		return d.front + d.indent() + "state: " + string(s) + d.lineEnd()
+	}
+	at := d.offset(n)
+	old, text := n.Value, string(s)
+	switch {
+	case n.Kind == yaml.AliasNode:
+		old = "*" + old
+	case n.Style&yaml.DoubleQuotedStyle != 0:
+		old, text = `"`+old+`"`, `"`+text+`"`
+	case n.Style&yaml.SingleQuotedStyle != 0:
+		old, text = "'"+old+"'", "'"+text+"'"
+	case old == "": // A null of no characters begins right after the colon.
+		text = " " + text
+	}
+	after, ok := strings.CutPrefix(d.front[at:], old)
+	if !ok {
+		return d.front
+	}
+	return d.front[:at] + text + after
+}
+
+// stateLine is the line with the state, or the one before which it belongs.
+func (d *document) stateLine() int {
+	if n := d.field("state"); n != nil {
+		return d.line(n)
+	}
+	return lineAt(d.front, len(d.front))
+}
+
+// indent is what the lines of the front matter's mapping begin with.
+func (d *document) indent() string {
+	if d.root == nil {
+		return ""
+	}
+	return strings.Repeat(" ", d.root.Column-1)
+}
+
+func (d *document) lineEnd() string {
+	if first, _, _ := strings.Cut(d.front, "\n"); strings.HasSuffix(first, "\r") {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+func sameButState(a, b *document) bool {
+	return a.rest == b.rest && slices.EqualFunc(a.allButState(), b.allButState(), sameNode)
+}
+
+func (d *document) allButState() []*yaml.Node {
+	var nodes []*yaml.Node
+	state := d.field("state")
+	for key, value := range d.fields() {
+		if value != state {
+			nodes = append(nodes, key, value)
+		}
+	}
+	return nodes
+}
+
+// sameNode compares what is written, not what aliases stand for, and neither
+// places nor comments.
+func sameNode(a, b *yaml.Node) bool {
+	return a.Kind == b.Kind && a.Style == b.Style && a.Tag == b.Tag && a.Value == b.Value &&
+		a.Anchor == b.Anchor && slices.EqualFunc(a.Content, b.Content, sameNode)
+}

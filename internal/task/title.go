@@ -1,0 +1,49 @@
+package task
+
+import (
+	"strings"
+	"unicode"
+)
+
+// title is the text of the body's first heading of the # kind outside code
+// blocks, on one line without control characters, or the id.
+func title(body, id string) string {
+	code := "" // the marker that ends the code block we are in
+	for line := range strings.Lines(body) {
+		text := strings.TrimLeft(line, " ")
+		switch marker := codeMarker(text); {
+		case len(line)-len(text) > 3: // An indented code block.
+		case code != "":
+			if marker == code {
+				code = ""
+			}
+		case marker != "":
+			code = marker
+		case heading(text) != "":
+			return heading(text)
+		}
+	}
+	return id
+}
+
+func codeMarker(line string) string {
+	for _, marker := range []string{"```", "~~~"} {
+		if strings.HasPrefix(line, marker) {
+			return marker
+		}
+	}
+	return ""
+}
+
+func heading(line string) string {
+	text := strings.TrimLeft(line, "#")
+	if level := len(line) - len(text); level < 1 || level > 6 || text == strings.TrimLeft(text, " \t") {
+		return ""
+	}
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text))
+}

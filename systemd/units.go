@@ -1,0 +1,80 @@
+// Package units holds the unit files of a fleet: the service that fires it, the timer
+// that starts the service, the slice that holds its workers, and the drop-in that
+// names its binary and configuration. It fills them in and writes nothing: the caller
+// puts them into the folder for unit files that it means.
+package units
+
+import (
+	"embed"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"stint/internal/fleet"
+)
+
+//go:embed stint@.service stint@.timer stint-FLEET.slice stint@FLEET.service.d/stint.conf
+var files embed.FS
+
+// Options say which fleet the files are for.
+type Options struct {
+	Fleet  fleet.Name
+	Binary string // absolute; passes [fleet.CheckUnitWord], as does Config
+	Config string // absolute
+	// Runtime names the service and the timer for this fleet, in place of the two
+	// templates, so that a trial in the runtime folder neither uses nor changes
+	// what other fleets have.
+	Runtime bool
+}
+
+// File is one unit file.
+type File struct {
+	Name    string // relative to the folder for unit files; may have a folder itself
+	Content []byte
+}
+
+// Files returns the fleet's unit files, those that others need first. Where a path
+// would not reach systemd unchanged the error wraps [fleet.ErrUsage].
+func Files(o Options) ([]File, error) {
+	if _, err := fleet.ParseName(string(o.Fleet)); err != nil {
+		return nil, fmt.Errorf("%w: %w", fleet.ErrUsage, err)
+	}
+	if err := checkPath("binary", o.Binary); err != nil {
+		return nil, err
+	}
+	if err := checkPath("configuration", o.Config); err != nil {
+		return nil, err
+	}
+	fill := strings.NewReplacer("FLEET", string(o.Fleet), "BINARY", o.Binary, "CONFIG", o.Config)
+	var out []File
+	for _, template := range templates() {
+		content, err := files.ReadFile(template)
+		if err != nil {
+			return nil, fmt.Errorf("read unit template: %w", err)
+		}
+		name := fill.Replace(template)
+		if o.Runtime {
+			name = strings.Replace(name, "stint@.", "stint@"+string(o.Fleet)+".", 1)
+		}
+		out = append(out, File{Name: name, Content: []byte(fill.Replace(string(content)))})
+	}
+	return out, nil
+}
+
+// templates stand in an order that is safe to stop in: the timer, which sets the rest
+// going, is last. FLEET, BINARY and CONFIG are filled in, in names and in text.
+func templates() []string {
+	return []string{"stint-FLEET.slice", "stint@FLEET.service.d/stint.conf", "stint@.service", "stint@.timer"}
+}
+
+func checkPath(what, path string) error {
+	hint := "move it, or link to it from an absolute path of letters, digits and _ . / = : - only: " +
+		"ln -s REAL PLAIN, then name PLAIN"
+	if !filepath.IsAbs(path) {
+		return fleet.WithHint(fmt.Errorf("%w: %s %q: want an absolute path", fleet.ErrUsage, what, path), hint)
+	}
+	if err := fleet.CheckUnitWord(path); err != nil {
+		return fleet.WithHint(fmt.Errorf("%w: %s: %w", fleet.ErrUsage, what, err), hint)
+	}
+	return nil
+}

@@ -1,0 +1,287 @@
+package units
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+)
+
+// TestMain makes the test binary the fleet's: called to fan out, it ends with the
+// status that its configuration's name gives.
+func TestMain(m *testing.M) {
+	if len(os.Args) != 4 || os.Args[3] != "fanout" {
+		os.Exit(m.Run())
+	}
+	status, err := strconv.Atoi(filepath.Base(os.Args[2]))
+	if err != nil {
+		status = 99
+	}
+	os.Exit(status)
+}
+
+// testFiles are the files of a fleet of the test's own.
+func testFiles(t *testing.T, o Options) []File {
+	t.Helper()
+	list, err := Files(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func install(t *testing.T, dir string, list []File) {
+	t.Helper()
+	for _, f := range list {
+		path := filepath.Join(dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, f.Content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// run runs a command with 30 seconds of patience and returns what it said.
+func run(t *testing.T, env []string, name string, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second) // Clean-ups run commands, too.
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Env = append(os.Environ(), env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// verify asks systemd what it thinks of the fleet's units as installed in dir. It needs
+// no manager, only the folders of a user.
+func verify(t *testing.T, dir string) (string, error) {
+	t.Helper()
+	empty := t.TempDir()
+	env := []string{"HOME=" + empty, "XDG_CONFIG_HOME=" + empty, "XDG_RUNTIME_DIR=" + empty}
+	// Absolute paths, or it would look for the templates here first.
+	return run(t, env, "systemd-analyze", "--user", "verify", "--recursive-errors=no",
+		filepath.Join(dir, "stint@bob.timer"), filepath.Join(dir, "stint@bob.service"), filepath.Join(dir, "stint-bob.slice"))
+}
+
+func bob() Options {
+	return Options{Fleet: "bob", Binary: "/usr/bin/true", Config: "/home/bob/stint.toml"}
+}
+
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	for _, runtime := range []bool{false, true} {
+		o := bob()
+		o.Runtime = runtime
+		dir := t.TempDir()
+		install(t, dir, testFiles(t, o))
+		if out, err := verify(t, dir); err != nil || out != "" {
+			t.Errorf("runtime %v: got %v, %q, want no word", runtime, err, out)
+		}
+	}
+}
+
+// TestVerifyWithoutDropIn is the state in which a packager leaves the files.
+func TestVerifyWithoutDropIn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, f := range testFiles(t, bob()) {
+		if filepath.Dir(f.Name) == "." {
+			install(t, dir, []File{f})
+		}
+	}
+	if out, err := verify(t, dir); err != nil || out != "" {
+		t.Errorf("got %v, %q, want no word", err, out)
+	}
+}
+
+// TestVerifySeesFaults shows that the silence of [TestVerify] means something, for
+// each file.
+func TestVerifySeesFaults(t *testing.T) {
+	t.Parallel()
+	for i, broken := range testFiles(t, bob()) {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			t.Parallel()
+			list, dir := testFiles(t, bob()), t.TempDir()
+			list[i].Content = bytes.Replace(list[i].Content, []byte("\n["), []byte("\n[Unit]\nBrokn=yes\n["), 1)
+			install(t, dir, list)
+			out, err := verify(t, dir)
+			if err == nil || !strings.Contains(out, "Brokn") {
+				t.Errorf("%s: got %v, %q for an unknown key", broken.Name, err, out)
+			}
+		})
+	}
+}
+
+func TestFiles(t *testing.T) {
+	t.Parallel()
+	got := map[string]string{}
+	for _, f := range testFiles(t, bob()) {
+		got[f.Name] = settings(string(f.Content))
+		for _, placeholder := range []string{"FLEET", "BINARY", "CONFIG"} {
+			if strings.Contains(f.Name+string(f.Content), placeholder) {
+				t.Errorf("%s: %s is not filled in:\n%s", f.Name, placeholder, f.Content)
+			}
+		}
+	}
+	want := map[string]string{
+		fleet.SliceName("bob"): "[Unit] Description=Workers of stint fleet bob [Slice] MemoryMax=80%",
+		"stint@bob.service.d/stint.conf": "[Service] ExecStart= " +
+			"ExecStart=/usr/bin/true --config /home/bob/stint.toml fanout",
+		"stint@.service": "[Unit] Description=Fire of stint fleet %i StartLimitIntervalSec=0 " +
+			"[Service] Type=oneshot ExecStart=/usr/bin/env stint fanout SuccessExitStatus=3 TimeoutStartSec=5min",
+		"stint@.timer": "[Unit] Description=Timer of stint fleet %i " +
+			"[Timer] OnCalendar=*:0/30 RandomizedDelaySec=2min Persistent=true [Install] WantedBy=timers.target",
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("settings (-got +want):\n%s", diff)
+	}
+}
+
+// settings are a unit file's lines but the comments and the empty ones.
+func settings(content string) string {
+	var out []string
+	for line := range strings.Lines(content) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestFilesForATrial(t *testing.T) {
+	t.Parallel()
+	o := bob()
+	o.Runtime = true
+	var got []string
+	for i, f := range testFiles(t, o) {
+		got = append(got, f.Name)
+		if diff := cmp.Diff(string(f.Content), string(testFiles(t, bob())[i].Content)); diff != "" {
+			t.Errorf("%s (-trial +lasting):\n%s", f.Name, diff)
+		}
+	}
+	want := []string{"stint-bob.slice", "stint@bob.service.d/stint.conf", "stint@bob.service", "stint@bob.timer"}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("names (-got +want):\n%s", diff)
+	}
+}
+
+func TestFilesRefuses(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		options  Options
+		want     string
+		wantHint bool
+	}{
+		"a space":          {Options{"bob", "/opt/my tools/stint", "/c", false}, `binary: "/opt/my tools/stint"`, true},
+		"a specifier":      {Options{"bob", "/b", "/home/%u/stint.toml", false}, `configuration: "/home/%u/stint.toml"`, true},
+		"a relative path":  {Options{"bob", "stint", "/c", false}, `binary "stint": want an absolute path`, true},
+		"no configuration": {Options{"bob", "/b", "", true}, `configuration "": want an absolute path`, true},
+		"a nesting fleet":  {Options{"bob-x", "/b", "/c", false}, `fleet name "bob-x"`, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list, err := Files(tt.options)
+			if !errors.Is(err, fleet.ErrUsage) || !strings.Contains(err.Error(), tt.want) || list != nil {
+				t.Errorf("got %v, error %v, want a usage error with %q", list, err, tt.want)
+			}
+			if got := strings.Contains(fleet.Hint(err), "ln -s"); got != tt.wantHint {
+				t.Errorf("got hint %q, want one with a command: %v", fleet.Hint(err), tt.wantHint)
+			}
+		})
+	}
+}
+
+// trial installs a fleet of the test's own, whose fires end with the given status, in
+// the manager's runtime folder, and starts its timer.
+func trial(t *testing.T, status int) fleet.Name {
+	t.Helper()
+	if _, err := run(t, nil, "systemctl", "--user", "show-environment"); err != nil {
+		t.Fatalf("no user manager answers: %v\nrun it under scripts/with-systemd", err)
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fleet.Name(fmt.Sprintf("u%dx%d", os.Getpid(), status))
+	list := testFiles(t, Options{Fleet: name, Binary: binary, Config: fmt.Sprintf("/exit/%d", status), Runtime: true})
+	dir := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd/user")
+	install(t, dir, list)
+	timer := fmt.Sprintf("stint@%s.timer", name)
+	t.Cleanup(func() {
+		systemctl(t, "disable", "--runtime", "--now", timer)
+		systemctl(t, "clean", "--what=state", timer) // When it last fired.
+		for _, f := range list {
+			_ = os.Remove(filepath.Join(dir, f.Name)) // A file that stays harms nobody.
+		}
+		_ = os.Remove(filepath.Join(dir, fmt.Sprintf("stint@%s.service.d", name)))
+	})
+	systemctl(t, "daemon-reload")
+	systemctl(t, "enable", "--runtime", "--now", timer)
+	return name
+}
+
+func systemctl(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := run(t, nil, "systemctl", append([]string{"--user"}, args...)...)
+	if err != nil {
+		t.Errorf("systemctl %v: %v: %s", args, err, out)
+	}
+	return strings.TrimSpace(out)
+}
+
+// TestFires fires more often at once than a manager allows by default, under a timer,
+// which is what makes the manager remember and count.
+func TestFires(t *testing.T) {
+	t.Parallel()
+	for status, fault := range map[int]bool{0: false, 3: false, 1: true, 2: true, 6: true} {
+		service := fmt.Sprintf("stint@%s.service", trial(t, status))
+		for range 8 {
+			_, err := run(t, nil, "systemctl", "--user", "start", service)
+			if (err != nil) != fault {
+				t.Errorf("status %d: got error %v from the start, want one: %v", status, err, fault)
+			}
+		}
+		got := systemctl(t, "show", "--property=Result,ExecMainStatus,ActiveState", service)
+		want := fmt.Sprintf("Result=success\nExecMainStatus=%d\nActiveState=inactive", status)
+		if fault {
+			want = fmt.Sprintf("Result=exit-code\nExecMainStatus=%d\nActiveState=failed", status)
+			systemctl(t, "reset-failed", service)
+		}
+		if got != want {
+			t.Errorf("status %d: got %s, want %s", status, got, want)
+		}
+	}
+}
+
+func TestTimerRuns(t *testing.T) {
+	t.Parallel()
+	name := trial(t, 7)
+	timer := fmt.Sprintf("stint@%s.timer", name)
+	got := systemctl(t, "show", "--property=ActiveState,UnitFileState,Unit,RandomizedDelayUSec,Persistent,Description", timer)
+	want := fmt.Sprintf("Unit=stint@%s.service\nRandomizedDelayUSec=2min\nPersistent=yes\nDescription=Timer of stint fleet %s\n"+
+		"ActiveState=active\nUnitFileState=enabled-runtime", name, name)
+	if diff := cmp.Diff(strings.Split(got, "\n"), strings.Split(want, "\n")); diff != "" {
+		t.Errorf("timer (-got +want):\n%s", diff)
+	}
+	if next := systemctl(t, "show", "--property=NextElapseUSecRealtime", "--value", timer); next == "" {
+		t.Error("got no next fire")
+	}
+	if slice := systemctl(t, "show", "--property=MemoryMax,FragmentPath", fleet.SliceName(name)); !strings.Contains(slice, "/systemd/user/stint-") ||
+		strings.Contains(slice, "MemoryMax=infinity") {
+		t.Errorf("got slice %s, want a limit from the fleet's file", slice)
+	}
+}
