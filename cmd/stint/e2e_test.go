@@ -1,0 +1,382 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+)
+
+// stintBinary is the real program, built once: units need a file of their own.
+var stintBinary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "stint-e2e-*")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "stint")
+	out, err := exec.Command("go", "build", "-o", path, "stint/cmd/stint").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build stint: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// site is a fleet on the real service manager, with an agent that works until it
+// is told to stop.
+type site struct {
+	*testing.T
+	fleet  string
+	dir    string
+	binary string
+}
+
+// agent says where it is, waits for its category's gate, commits nothing, and
+// writes the grade it is given for its category.
+const agent = `#!/bin/bash
+set -eu
+echo "$STINT_TASK_ID" >"$STINT_WORKSPACE/at.$STINT_CATEGORY"
+read -r grade <"$STINT_WORKSPACE/gate.$STINT_CATEGORY"
+echo "{\"outcome\": \"productive\", \"grade\": $grade, \"reason\": \"told so\", \"task_state\": \"done\"}" >"$STINT_RESULT"
+`
+
+func newSite(t *testing.T, categories ...string) *site {
+	t.Helper()
+	if out, err := exec.Command("systemctl", "--user", "is-system-running").CombinedOutput(); err != nil && !strings.Contains(string(out), "degraded") {
+		t.Fatalf("no service manager answers (%s): run the tests under scripts/with-systemd", bytes.TrimSpace(out))
+	}
+	binary, err := stintBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{T: t, fleet: fmt.Sprintf("e2e_%d_%d", os.Getpid(), time.Now().UnixNano()%1_000_000), dir: t.TempDir(), binary: binary}
+	s.write("agent", agent, 0o755)
+	config := fmt.Sprintf("fleet = %q\nstate = %q\n[agent.fake]\ncommand = [%q]\n", s.fleet, s.path("state"), s.path("agent"))
+	for _, c := range categories {
+		config += fmt.Sprintf("[category.%s]\n", c)
+		s.write("tasks/work-"+c+".md", "---\nstate: todo\ncategory: "+c+"\n---\n", 0o644)
+		if out, err := exec.Command("mkfifo", s.path("gate."+c)).CombinedOutput(); err != nil {
+			t.Fatalf("mkfifo: %v: %s", err, out)
+		}
+	}
+	s.write("stint.toml", config, 0o644)
+	t.Cleanup(s.stopAll)
+	return s
+}
+
+func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *site) write(name, text string, mode os.FileMode) {
+	s.Helper()
+	if err := os.MkdirAll(filepath.Dir(s.path(name)), 0o755); err != nil {
+		s.Fatal(err)
+	}
+	if err := os.WriteFile(s.path(name), []byte(text), mode); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// stint runs a command of the fleet and returns its standard output.
+func (s *site) stint(args ...string) string {
+	s.Helper()
+	cmd := exec.Command(s.binary, append([]string{"--config", s.path("stint.toml")}, args...)...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		s.Fatalf("stint %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return string(out)
+}
+
+func (s *site) systemctl(args ...string) string {
+	s.Helper()
+	out, err := exec.Command("systemctl", append([]string{"--user"}, args...)...).CombinedOutput()
+	if err != nil {
+		s.Fatalf("systemctl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// stopAll leaves nothing of the fleet in the manager.
+func (s *site) stopAll() {
+	for _, args := range [][]string{
+		{"stop", "stint@" + s.fleet + ".timer", "stint@" + s.fleet + ".service"},
+		{"stop", "stint-" + s.fleet + ".slice"},
+	} {
+		// What was never started cannot be stopped.
+		_ = exec.Command("systemctl", append([]string{"--user"}, args...)...).Run()
+	}
+	units := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd", "user")
+	for _, pattern := range []string{"stint@" + s.fleet + ".*", "stint-" + s.fleet + ".*", "timers.target.wants/stint@" + s.fleet + ".*"} {
+		found, _ := filepath.Glob(filepath.Join(units, pattern))
+		for _, f := range found {
+			_ = os.RemoveAll(f)
+		}
+	}
+	s.systemctl("daemon-reload")
+}
+
+// status is what the tests read of stint status --json.
+type status struct {
+	Running []struct {
+		Run, Category, Task, Unit string
+		Lane                      int
+		Live                      bool
+	}
+	Claims []struct {
+		Task, Holder string
+		Epoch        int
+	}
+	Fires []struct {
+		Fire, Spawned, Skipped int
+		Categories             []struct{ Category, Decision, Reason string }
+	}
+	Runs []struct {
+		Run, Category, Outcome string
+		Grade                  *float64
+	}
+	Posteriors []struct {
+		Category    string
+		Graded      int
+		Alpha, Beta float64
+	}
+}
+
+func (s *site) status() (st status) {
+	s.Helper()
+	if err := json.Unmarshal([]byte(s.stint("status", "--json", "--last", "50")), &st); err != nil {
+		s.Fatal(err)
+	}
+	return st
+}
+
+// eventually waits until the fleet's state is as it should be.
+func (s *site) eventually(what string, ok func(status) bool) status {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		st := s.status()
+		if ok(st) {
+			return st
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			s.Fatalf("never came: %s\n%s", what, s.stint("status"))
+		}
+	}
+}
+
+// atWork waits until the agents of all these categories are under way at once.
+func (s *site) atWork(categories ...string) status {
+	s.Helper()
+	return s.eventually("agents of "+strings.Join(categories, ", ")+" at work", func(status) bool {
+		return !slices.ContainsFunc(categories, func(c string) bool {
+			_, err := os.Stat(s.path("at." + c))
+			return err != nil
+		})
+	})
+}
+
+// open lets a category's agent finish with a grade.
+func (s *site) open(category string, grade float64) {
+	s.Helper()
+	gate, err := os.OpenFile(s.path("gate."+category), os.O_WRONLY, 0)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer gate.Close()
+	fmt.Fprintln(gate, grade)
+}
+
+func (s *site) failedUnits() string {
+	s.Helper()
+	return strings.TrimSpace(s.systemctl("list-units", "--failed", "--plain", "--no-legend", "stint*"+s.fleet+"*"))
+}
+
+// TestTimerToRanking goes the whole way on a real service manager: a timer fires,
+// three units work at once in three lanes under three claims, their grades are
+// counted, and the next ranking is the one that follows from them.
+func TestTimerToRanking(t *testing.T) {
+	t.Parallel()
+	grades := map[string]float64{"code": 0.9, "docs": 0.5, "triage": 0.1}
+	s := newSite(t, "code", "docs", "triage")
+	units := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd", "user", "stint@"+s.fleet+".timer.d")
+	if err := os.MkdirAll(units, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cadence := "[Timer]\nOnCalendar=\nOnCalendar=*:*:*\nRandomizedDelaySec=0\nAccuracySec=1ms\n"
+	if err := os.WriteFile(filepath.Join(units, "cadence.conf"), []byte(cadence), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := s.ranking(7)
+	s.stint("init", s.dir, "--systemd", "--runtime")
+
+	// Fires come a second apart; those after the first find every lane in use.
+	s.atWork("code", "docs", "triage")
+	st := s.eventually("three fires", func(st status) bool { return len(st.Fires) >= 3 })
+	if got := len(st.Running); got != 3 {
+		t.Fatalf("%d runs at once, want 3:\n%s", got, s.stint("status"))
+	}
+	for _, r := range st.Running {
+		if !r.Live || r.Lane != 1 || r.Task != "work-"+r.Category || !strings.HasPrefix(r.Unit, "stint-"+s.fleet+"-"+r.Category) {
+			t.Errorf("run under way: %+v", r)
+		}
+		if !slices.ContainsFunc(st.Claims, func(c struct {
+			Task, Holder string
+			Epoch        int
+		}) bool {
+			return c.Task == r.Task && c.Holder == "run:"+r.Run && c.Epoch == 1
+		}) {
+			t.Errorf("run %s has no claim on %s at epoch 1: %+v", r.Run, r.Task, st.Claims)
+		}
+	}
+	first, later := st.Fires[len(st.Fires)-1], st.Fires[0]
+	if first.Spawned != 3 || later.Spawned != 0 || later.Skipped != 3 {
+		t.Errorf("first fire spawned %d, last spawned %d and skipped %d; want 3, 0, 3", first.Spawned, later.Spawned, later.Skipped)
+	}
+	for _, c := range later.Categories {
+		if !strings.HasPrefix(c.Reason, "lane busy: run ") {
+			t.Errorf("%s was skipped because %q, want its lane busy", c.Category, c.Reason)
+		}
+	}
+	s.systemctl("stop", "stint@"+s.fleet+".timer")
+	if failed := s.failedUnits(); failed != "" {
+		t.Errorf("failed units after quiet fires: %s", failed)
+	}
+
+	for c, g := range grades {
+		s.open(c, g)
+	}
+	// Claims are given back after the end is recorded.
+	st = s.eventually("three runs ended, their claims given back", func(st status) bool { return len(st.Running)+len(st.Claims) == 0 })
+	for _, p := range st.Posteriors {
+		want := grades[p.Category]
+		if p.Graded != 1 || !near(p.Alpha, 1+want) || !near(p.Beta, 2-want) {
+			t.Errorf("posterior of %s: %d graded, Beta(%v, %v); want 1, Beta(%v, %v)", p.Category, p.Graded, p.Alpha, p.Beta, 1+want, 2-want)
+		}
+	}
+	s.checkNextRanking(grades, before, fleet.FireID(len(st.Fires)+1))
+	if failed := s.failedUnits(); failed != "" {
+		t.Errorf("failed units: %s", failed)
+	}
+	if out := s.stint("audit"); !strings.Contains(out, "peak_concurrency=3\n") || !strings.Contains(out, "same_lock_violations=0\n") {
+		t.Errorf("audit:\n%s", out)
+	}
+}
+
+// ranking is what the ranking says of each category for a seed.
+func (s *site) ranking(seed uint64) map[string]float64 {
+	s.Helper()
+	cmd := exec.Command(s.binary, "--config", s.path("stint.toml"), "select", "--json", "--seed", fmt.Sprint(seed))
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !(asExit(err, &exit) && exit.ExitCode() == 3) { // every task may be done
+		s.Fatalf("select: %v", err)
+	}
+	var payload struct {
+		Explain map[string]struct{ TS float64 }
+	}
+	if err := json.Unmarshal(out, &payload); err != nil {
+		s.Fatal(err)
+	}
+	draws := map[string]float64{}
+	for c, e := range payload.Explain {
+		draws[c] = e.TS
+	}
+	return draws
+}
+
+func asExit(err error, target **exec.ExitError) bool {
+	e, ok := err.(*exec.ExitError) //nolint:errorlint // exec returns it unwrapped
+	*target = e
+	return ok
+}
+
+// checkNextRanking compares the next ranking with draws computed here from the
+// grades that were given.
+func (s *site) checkNextRanking(grades, before map[string]float64, next fleet.FireID) {
+	s.Helper()
+	after := s.ranking(7)
+	for c, g := range grades {
+		posterior := bandit.Posterior(fleet.Posterior{Graded: 1, GradeSum: g})
+		want := posterior.Draw(bandit.Generator(7, next, fleet.Category(c)))
+		if !near(after[c], want) {
+			s.Errorf("draw of %s in fire %d: got %v, want %v", c, next, after[c], want)
+		}
+		if near(after[c], before[c]) {
+			s.Errorf("draw of %s did not change: %v", c, after[c])
+		}
+	}
+}
+
+func near(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
+
+// TestWorkersOutliveTheFire kills the service that fired, with all that is in its
+// cgroup, and finds the workers at work.
+func TestWorkersOutliveTheFire(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "code", "docs")
+	firing := "stint-" + s.fleet + "-firing.service"
+	s.systemdRun(firing, s.binary+" --config "+s.path("stint.toml")+" fanout && exec sleep 1000")
+	before := s.atWork("code", "docs")
+	s.systemctl("kill", "--signal=KILL", firing)
+	s.eventually("the firing service dead", func(status) bool {
+		out, _ := exec.Command("systemctl", "--user", "is-active", firing).Output()
+		return strings.TrimSpace(string(out)) != "active"
+	})
+	st := s.status()
+	if len(st.Running) != 2 || !st.Running[0].Live || !st.Running[1].Live {
+		t.Fatalf("workers after the fire was killed: %+v, before: %+v", st.Running, before.Running)
+	}
+	s.open("code", 1)
+	s.open("docs", 1)
+	st = s.eventually("both ended", func(st status) bool { return len(st.Running) == 0 })
+	for _, r := range st.Runs {
+		if r.Outcome != "productive" {
+			t.Errorf("run of %s ended as %s", r.Category, r.Outcome)
+		}
+	}
+}
+
+func (s *site) systemdRun(unit, script string) {
+	s.Helper()
+	out, err := exec.Command("systemd-run", "--user", "--collect", "--unit", unit, "sh", "-c", script).CombinedOutput()
+	if err != nil {
+		s.Fatalf("systemd-run: %v\n%s", err, out)
+	}
+}
+
+// TestStoppedUnit stops a worker as an operator would: the run is cancelled, its
+// claim is free, and no unit is left failed.
+func TestStoppedUnit(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "code")
+	s.stint("fanout")
+	st := s.atWork("code")
+	s.systemctl("stop", st.Running[0].Unit)
+	st = s.status()
+	if len(st.Running) != 0 || len(st.Claims) != 0 || st.Runs[0].Outcome != "cancelled" || st.Runs[0].Grade != nil {
+		t.Errorf("after the stop: running %+v, claims %+v, runs %+v", st.Running, st.Claims, st.Runs)
+	}
+	if failed := s.failedUnits(); failed != "" {
+		t.Errorf("failed units: %s", failed)
+	}
+	if got := s.stint("claim", "check", "work-code"); got != "free work-code\n" {
+		t.Errorf("claim check: %q", got)
+	}
+}

@@ -1,0 +1,221 @@
+// Package internal_test keeps the import directions of the module: who may know
+// whom. A package that is not in the table may not exist.
+package internal_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const module = "stint"
+
+// rule says what the shipped files of one package may import. Its tests may
+// import what they like.
+type rule struct {
+	house   []string // packages of this module, by folder
+	foreign []string // packages of other modules; what is below one comes with it
+	not     []string // packages of the standard library that are out of bounds, with what is below them
+}
+
+// rules is the table: fleet's words first, then the decisions, which are values
+// in and reasons out, then the adapters, which never know each other, then the
+// use cases, which know no adapter, and last the edge, which wires them.
+func rules() map[string]rule {
+	var (
+		world   = []string{"context", "database/sql", "log", "net", "os", "os/exec", "syscall"}
+		outside = []string{"database/sql", "net", "os/exec", "os/signal", "syscall"}
+	)
+	return map[string]rule{
+		"internal/fleet": {not: []string{"context", "database/sql", "log", "net", "os/exec"}},
+
+		"internal/bandit":   {house: []string{"internal/fleet"}, not: world},
+		"internal/selector": {house: []string{"internal/bandit", "internal/fleet"}, not: world},
+		"internal/plan":     {house: []string{"internal/fleet", "internal/selector"}, not: world},
+		"internal/grade":    {house: []string{"internal/fleet"}, not: world},
+		"internal/report":   {house: []string{"internal/fleet"}, not: world},
+
+		"internal/store": {house: []string{"internal/fleet"}, not: outside},
+		"internal/store/sqlite": {
+			house:   []string{"internal/fleet", "internal/store"},
+			foreign: []string{"github.com/mattn/go-sqlite3"},
+			not:     []string{"os/exec"},
+		},
+		"internal/lane": {
+			house:   []string{"internal/fleet"},
+			foreign: []string{"github.com/gofrs/flock", "golang.org/x/sys/unix"},
+			not:     []string{"os/exec"},
+		},
+		"internal/task": {
+			house:   []string{"internal/fleet"},
+			foreign: []string{"github.com/google/renameio/v2", "go.yaml.in/yaml/v3"},
+		},
+		"internal/systemd": {
+			house:   []string{"internal/fleet"},
+			foreign: []string{"github.com/coreos/go-systemd/v22/dbus", "github.com/godbus/dbus/v5"},
+			not:     []string{"os/exec"},
+		},
+		"internal/session":   {house: []string{"internal/fleet"}},
+		"internal/workspace": {house: []string{"internal/fleet"}},
+		"internal/config": {
+			house:   []string{"internal/fleet"},
+			foreign: []string{"github.com/pelletier/go-toml/v2"},
+			not:     []string{"os/exec"},
+		},
+
+		"internal/engine": {
+			house: []string{
+				"internal/bandit", "internal/config", "internal/fleet", "internal/grade", "internal/plan",
+				"internal/report", "internal/selector", "internal/store",
+			},
+			not: outside,
+		},
+
+		"systemd": {house: []string{"internal/fleet"}, not: world},
+		"internal/cli": {
+			house: []string{
+				"internal/bandit", "internal/config", "internal/engine", "internal/fleet", "internal/lane",
+				"internal/report", "internal/selector", "internal/session", "internal/store", "internal/store/sqlite",
+				"internal/systemd", "internal/task", "internal/workspace", "systemd",
+			},
+			foreign: []string{"github.com/google/renameio/v2", "github.com/spf13/cobra", "github.com/spf13/pflag"},
+			not:     []string{"database/sql"},
+		},
+		"cmd/stint": {house: []string{"internal/cli"}},
+
+		// Never in the binary: no row above names them.
+		"internal/fleettest": {house: []string{"internal/fleet", "internal/store", "internal/store/sqlite"}},
+		"scripts/demo":       {},
+	}
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	rules := rules()
+	packages := shippedImports(t, "..")
+	for _, dir := range slices.Sorted(maps.Keys(packages)) {
+		r, ok := rules[dir]
+		if !ok {
+			t.Errorf("%s is not in the table: say there what it may import", dir)
+			continue
+		}
+		for _, imported := range packages[dir] {
+			if reason := r.refuses(imported); reason != "" {
+				t.Errorf("%s imports %s: %s", dir, imported, reason)
+			}
+		}
+	}
+	for _, dir := range slices.Sorted(maps.Keys(rules)) {
+		if _, ok := packages[dir]; !ok {
+			t.Logf("%s is in the table and nowhere else", dir)
+		}
+	}
+}
+
+func TestRuleRefuses(t *testing.T) {
+	t.Parallel()
+	r := rule{
+		house:   []string{"internal/store"},
+		foreign: []string{"example.org/toml"},
+		not:     []string{"os", "log"},
+	}
+	got := map[string]string{}
+	for _, imported := range []string{
+		"fmt", "os", "os/exec", "ossify", "log/slog", "stint", "stint/internal/store", "stint/internal/store/sqlite",
+		"example.org/toml", "example.org/toml/unstable", "example.org/tomlette", "example.org/yaml",
+	} {
+		if reason := r.refuses(imported); reason != "" {
+			got[imported] = reason
+		}
+	}
+	want := map[string]string{
+		"os":                          "out of bounds here",
+		"os/exec":                     "out of bounds here",
+		"log/slog":                    "out of bounds here",
+		"stint":                       "not a package it may know",
+		"stint/internal/store/sqlite": "not a package it may know",
+		"example.org/tomlette":        "not a module it may use",
+		"example.org/yaml":            "not a module it may use",
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("refusals (-got +want):\n%s", diff)
+	}
+}
+
+// refuses says why a package under r may not import the package, or "".
+func (r rule) refuses(imported string) string {
+	first, _, _ := strings.Cut(imported, "/")
+	switch {
+	case first == module:
+		if !slices.Contains(r.house, strings.TrimPrefix(imported, module+"/")) {
+			return "not a package it may know"
+		}
+	case strings.Contains(first, "."):
+		if !containsParent(r.foreign, imported) {
+			return "not a module it may use"
+		}
+	case containsParent(r.not, imported):
+		return "out of bounds here"
+	}
+	return ""
+}
+
+func containsParent(parents []string, imported string) bool {
+	return slices.ContainsFunc(parents, func(parent string) bool {
+		return imported == parent || strings.HasPrefix(imported, parent+"/")
+	})
+}
+
+// shippedImports reads, for each folder below root with Go files that are not
+// tests, what these import.
+func shippedImports(t *testing.T, root string) map[string][]string {
+	t.Helper()
+	imports := map[string][]string{}
+	err := filepath.WalkDir(root, func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && file != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.IsDir() || filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go"):
+			return nil
+		}
+		rel, err := filepath.Rel(root, file)
+		if err != nil {
+			return err
+		}
+		dir := path.Dir(filepath.ToSlash(rel))
+		imports[dir] = append(imports[dir], importsOf(t, file)...)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return imports
+}
+
+func importsOf(t *testing.T, file string) []string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var imports []string
+	for _, spec := range parsed.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		imports = append(imports, imported)
+	}
+	return imports
+}
