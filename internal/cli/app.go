@@ -78,7 +78,11 @@ func (a *app) openStore(ctx context.Context, c *config.Config, how access) (stor
 }
 
 func (a *app) storeOptions(c *config.Config) sqlite.Options {
-	return sqlite.Options{Dir: c.State, Fleet: c.Fleet, Workspace: c.Workspace, Now: a.Now}
+	workspace := c.Workspace
+	if real, err := filepath.EvalSymlinks(workspace); err == nil {
+		workspace = real // one workspace, by whatever path it was reached
+	}
+	return sqlite.Options{Dir: c.State, Fleet: c.Fleet, Workspace: workspace, Now: a.Now}
 }
 
 // withStore runs fn with the fleet's store, which is nil when how is reading and

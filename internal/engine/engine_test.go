@@ -1,0 +1,571 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/config"
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/lane"
+	"stint/internal/store"
+	"stint/internal/store/sqlite"
+	"stint/internal/task"
+)
+
+// bench is a fleet with real store, lanes and task files. Its agent is a function,
+// for what no healthy agent does at the right moment.
+type bench struct {
+	testing.TB
+	*engine.Engine
+	db *sqlite.DB
+
+	mu  sync.Mutex
+	now time.Time
+}
+
+const threeCategories = `
+[category.code]
+[category.docs]
+[category.triage]
+`
+
+func newBench(t *testing.T, categories string) *bench {
+	t.Helper()
+	dir := t.TempDir()
+	b := &bench{TB: t, now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
+	text := fmt.Sprintf("fleet = \"bob\"\nstate = %q\n[agent.fake]\ncommand = [\"fake\"]\n%s", filepath.Join(dir, "state"), categories)
+	c, err := config.Parse(filepath.Join(dir, "stint.toml"), []byte(text), config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.db, err = sqlite.Open(t.Context(), sqlite.Options{Dir: c.State, Fleet: c.Fleet, Workspace: c.Workspace, Now: b.clock}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.db.Close() })
+	if err := os.Mkdir(c.Tasks.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var chance uint64
+	b.Engine = &engine.Engine{
+		Config: c, Store: b.db, Lanes: lane.State(c.State), Agents: agent(nil), Repo: noRepo{},
+		Tasks: task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory},
+		Log:   slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Now:   b.clock, Random: func() uint64 { chance++; return chance },
+		Getenv: func(string) string { return "" },
+	}
+	return b
+}
+
+func (b *bench) clock() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.now
+}
+
+// later moves the clock.
+func (b *bench) later(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.now = b.now.Add(d)
+}
+
+func (b *bench) addTask(id string, c fleet.Category, state fleet.TaskState) {
+	b.Helper()
+	text := fmt.Sprintf("---\nstate: %s\ncategory: %s\n---\n", state, c)
+	if err := os.WriteFile(filepath.Join(b.Config.Tasks.Dir, id+".md"), []byte(text), 0o644); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// agent is a session as a function; nil is one that does nothing.
+type agent func(ctx context.Context, s fleet.SessionSpec) fleet.SessionExit
+
+func (a agent) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, error) {
+	if a == nil {
+		return fleet.SessionExit{End: fleet.Exited}, nil
+	}
+	return a(ctx, s), nil
+}
+
+// says is an agent that leaves a result file.
+func says(result string) agent {
+	return func(context.Context, fleet.SessionSpec) fleet.SessionExit {
+		return fleet.SessionExit{End: fleet.Exited, Result: []byte(result)}
+	}
+}
+
+type noRepo struct{}
+
+func (noRepo) Mark(fleet.RunID) string                           { return "MARK=x" }
+func (noRepo) Commits(context.Context, fleet.RunID) (int, error) { return 0, nil }
+
+// starter starts units that fail as it is told, by category.
+type starter map[string]error
+
+func (s starter) Start(_ context.Context, specs []fleet.UnitSpec) []error {
+	errs := make([]error, len(specs))
+	for i, spec := range specs {
+		for category, err := range s {
+			if strings.Contains(spec.Name, "-"+category+"-") {
+				errs[i] = err
+			}
+		}
+	}
+	return errs
+}
+
+func (b *bench) fire(o engine.FanoutOptions) (engine.FireReport, error) {
+	b.Helper()
+	if o.Workers == 0 {
+		o.Workers = 3
+	}
+	if o.Units == nil {
+		o.Units = starter{}
+	}
+	o.Binary = "/usr/bin/stint"
+	return b.Fanout(b.Context(), o)
+}
+
+func (b *bench) runOf(r engine.FireReport, c fleet.Category) fleet.RunID {
+	b.Helper()
+	for _, choice := range r.Choices {
+		if choice.Category == c && choice.Run != "" {
+			return choice.Run
+		}
+	}
+	b.Fatalf("fire started nothing in %s: %+v", c, r.Choices)
+	return ""
+}
+
+func (b *bench) stored(id fleet.RunID) fleet.Run {
+	b.Helper()
+	r, err := b.db.Run(b.Context(), id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+func (b *bench) posteriors() map[fleet.Category]fleet.Posterior {
+	b.Helper()
+	s, err := b.db.Snapshot(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return s.Posteriors
+}
+
+func (b *bench) held() []fleet.Key {
+	b.Helper()
+	list, err := b.db.List(b.Context(), store.Listing{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var keys []fleet.Key
+	for _, c := range list {
+		keys = append(keys, c.Key)
+	}
+	return keys
+}
+
+// outcome is how a run's error says it ended.
+func outcome(err error) fleet.Outcome {
+	var o fleet.OutcomeError
+	errors.As(err, &o)
+	return o.Outcome
+}
+
+func TestRunGradesOnceAndGivesEverythingBack(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, threeCategories)
+	b.addTask("fix", "code", fleet.StateTodo)
+	b.Agents = says(`{"outcome":"productive","grade":0.8,"task_state":"done"}`)
+	r, err := b.fire(engine.FanoutOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := b.runOf(r, "code")
+	run, err := b.Run(t.Context(), engine.RunOptions{Run: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if run.Task != "fix" || run.Epoch != 1 || run.Lane != 1 || run.Verdict.Outcome != fleet.Productive {
+		t.Errorf("run: %+v", run)
+	}
+	want := map[fleet.Category]fleet.Posterior{"code": {Graded: 1, GradeSum: 0.8}}
+	if diff := cmp.Diff(b.posteriors(), want); diff != "" {
+		t.Errorf("posteriors (-got +want):\n%s", diff)
+	}
+	if keys := b.held(); keys != nil {
+		t.Errorf("claims left: %v", keys)
+	}
+	tasks, _, err := b.Tasks.List(t.Context())
+	if err != nil || tasks[0].State != fleet.StateDone {
+		t.Errorf("task is %s, want done (%v)", tasks[0].State, err)
+	}
+	if _, err := b.Run(t.Context(), engine.RunOptions{Run: id}); !errors.Is(err, fleet.ErrUsage) {
+		t.Errorf("running it again: %v, want wrong usage", err)
+	}
+	if diff := cmp.Diff(b.posteriors(), want); diff != "" {
+		t.Errorf("posteriors after running it again (-got +want):\n%s", diff)
+	}
+}
+
+func TestRunThatOutlivesItsClaimIsLost(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, threeCategories)
+	b.addTask("fix", "code", fleet.StateTodo)
+	b.Agents = agent(func(ctx context.Context, _ fleet.SessionSpec) fleet.SessionExit {
+		b.later(2 * time.Hour) // past the time-to-live of one
+		grant, c, err := b.db.Take(ctx, store.Take{Key: "fix", Holder: "other", TTL: time.Hour})
+		if err != nil || grant != fleet.Granted || c.Epoch != 2 {
+			t.Errorf("take of the expired claim: %s at epoch %d, %v", grant, c.Epoch, err)
+		}
+		return fleet.SessionExit{End: fleet.Exited, Result: []byte(`{"outcome":"productive","grade":1,"task_state":"done"}`)}
+	})
+	run, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
+	if got := outcome(err); got != fleet.Lost {
+		t.Fatalf("outcome %q (%v), want lost", got, err)
+	}
+	if got := b.stored(run.ID).Verdict; got.Outcome != fleet.Lost || got.Grade != nil {
+		t.Errorf("stored: %+v", got)
+	}
+	if p := b.posteriors(); len(p) != 0 {
+		t.Errorf("a lost run moved posteriors: %v", p)
+	}
+	tasks, _, err := b.Tasks.List(t.Context())
+	if err != nil || tasks[0].State != fleet.StateTodo {
+		t.Errorf("a lost run wrote the task: %s, %v", tasks[0].State, err)
+	}
+	if diff := cmp.Diff(b.held(), []fleet.Key{"fix"}); diff != "" {
+		t.Errorf("the other's claim (-got +want):\n%s", diff)
+	}
+}
+
+func TestBusyLaneIsRecordedBeforeAnythingIsPicked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, threeCategories)
+	b.addTask("fix", "code", fleet.StateTodo)
+	r, err := b.fire(engine.FanoutOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	neighbour, err := b.Lanes.Take("code", 1, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer neighbour.Release()
+	id := b.runOf(r, "code")
+	_, err = b.Run(t.Context(), engine.RunOptions{Run: id})
+	if got := outcome(err); got != fleet.Busy {
+		t.Fatalf("outcome %q (%v), want busy", got, err)
+	}
+	if got := b.stored(id); got.Verdict.Outcome != fleet.Busy || got.Fire != r.ID || got.Task != "" {
+		t.Errorf("stored: %+v", got)
+	}
+}
+
+// snatch is a store in which somebody is quicker: between a worker's pick and its
+// claim, another takes the task.
+type snatch struct {
+	store.Store
+	tasks []fleet.TaskID
+}
+
+func (s snatch) TakeForRun(ctx context.Context, id fleet.RunID, t fleet.TaskID, r store.Take) (fleet.Grant, fleet.Claim, error) {
+	if slices.Contains(s.tasks, t) {
+		if _, _, err := s.Take(ctx, store.Take{Key: t.Key(), Holder: "quicker", Renews: true, TTL: time.Hour}); err != nil {
+			return "", fleet.Claim{}, err
+		}
+	}
+	return s.Store.TakeForRun(ctx, id, t, r)
+}
+
+func TestDeniedWorkerGoesOnToAnotherCategory(t *testing.T) {
+	t.Parallel()
+	const limited = "[category.docs.unit]\nMemoryMax = \"1G\"\n"
+	tests := []struct {
+		name       string
+		categories string
+		snatched   []fleet.TaskID
+		want       fleet.Outcome // "" is a session
+		category   fleet.Category
+	}{
+		{"to the next of the fire", "[category.code]\n[category.docs]\n", []fleet.TaskID{"fix"}, "", "docs"},
+		{"not to other limits", "[category.code]\n[category.docs]\n" + limited, []fleet.TaskID{"fix"}, fleet.RunDenied, "code"},
+		{"denied everywhere", "[category.code]\n[category.docs]\n", []fleet.TaskID{"fix", "write"}, fleet.RunDenied, "docs"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, tt.categories)
+			b.addTask("fix", "code", fleet.StateActive) // leads the ranking
+			b.addTask("write", "docs", fleet.StateTodo)
+			r, err := b.fire(engine.FanoutOptions{Workers: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Store = snatch{b.db, tt.snatched}
+			run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(r, "code")})
+			if got := outcome(err); got != tt.want {
+				t.Errorf("outcome %q (%v), want %q", got, err, tt.want)
+			}
+			if run.Category != tt.category {
+				t.Errorf("worked in %s, want %s", run.Category, tt.category)
+			}
+			if tt.want == fleet.RunDenied && !strings.Contains(run.Verdict.Reason, "held by quicker") {
+				t.Errorf("reason %q does not name the holder", run.Verdict.Reason)
+			}
+			holds, err := b.db.LaneHolds(t.Context(), time.Unix(0, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range holds {
+				if h.ReleasedAt.IsZero() {
+					t.Errorf("lane %s.%d was not given back", h.Category, h.Lane)
+				}
+			}
+		})
+	}
+}
+
+func TestIdleWorker(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, threeCategories)
+	_, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
+	if got := outcome(err); got != fleet.Idle {
+		t.Errorf("outcome %q (%v), want idle", got, err)
+	}
+}
+
+func TestSelfDirectedSessionClaimsItsLane(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "[category.muse]\nself_directed = true\n")
+	var held []fleet.Key
+	b.Agents = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
+		held = b.held()
+		return fleet.SessionExit{End: fleet.Exited}
+	})
+	run, err := b.Run(t.Context(), engine.RunOptions{Category: "muse"})
+	if err != nil || run.Verdict.Outcome != fleet.Noop || run.Epoch != 1 || run.Task != "" {
+		t.Errorf("run %+v, %v", run, err)
+	}
+	if diff := cmp.Diff(held, []fleet.Key{"category:muse:1"}); diff != "" {
+		t.Errorf("held during the session (-got +want):\n%s", diff)
+	}
+}
+
+func TestCancelledRunIsRecordedAndReleased(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, threeCategories)
+	b.addTask("fix", "code", fleet.StateTodo)
+	ctx, cancel := context.WithCancel(t.Context())
+	b.Agents = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
+		cancel()
+		return fleet.SessionExit{End: fleet.Stopped, Result: []byte(`{"outcome":"productive","grade":1}`)}
+	})
+	run, err := b.Run(ctx, engine.RunOptions{Category: "code"})
+	if got := outcome(err); got != fleet.Cancelled {
+		t.Fatalf("outcome %q (%v), want cancelled", got, err)
+	}
+	if got := b.stored(run.ID).Verdict; got.Outcome != fleet.Cancelled || got.Grade != nil {
+		t.Errorf("stored: %+v", got)
+	}
+	if keys := b.held(); keys != nil {
+		t.Errorf("claims left: %v", keys)
+	}
+}
+
+// broken is a store whose next Complete fails, either before the write took
+// effect or after.
+type broken struct {
+	store.Store
+	applied bool
+}
+
+var errDisk = errors.New("disk on fire")
+
+func (s broken) Complete(ctx context.Context, r fleet.Run) error {
+	if s.applied {
+		if err := s.Store.Complete(ctx, r); err != nil {
+			return err
+		}
+	}
+	return errDisk
+}
+
+func TestEndThatCannotBeRecorded(t *testing.T) {
+	t.Parallel()
+	for _, applied := range []bool{false, true} {
+		t.Run(fmt.Sprintf("applied=%t", applied), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, threeCategories)
+			b.addTask("fix", "code", fleet.StateTodo)
+			b.Agents = says(`{"outcome":"productive","grade":0.5,"task_state":"done"}`)
+			b.Store = broken{b.db, applied}
+			run, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
+			if !errors.Is(err, errDisk) {
+				t.Fatalf("error %v, want the store's", err)
+			}
+			graded := b.posteriors()["code"].Graded
+			if ended := !b.stored(run.ID).EndedAt.IsZero(); ended != applied || (graded == 1) != applied {
+				t.Errorf("ended %t, graded %d; want both as applied", ended, graded)
+			}
+			// Whatever happened, nobody else has the task until the claim expires,
+			// and then its next epoch is 2.
+			if diff := cmp.Diff(b.held(), []fleet.Key{"fix"}); diff != "" {
+				t.Errorf("held (-got +want):\n%s", diff)
+			}
+			b.later(2 * time.Hour)
+			b.Store = b.db
+			again, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
+			if err != nil || again.Epoch != 2 {
+				t.Errorf("next session: epoch %d, %v", again.Epoch, err)
+			}
+		})
+	}
+}
+
+func TestFanoutWhoseUnitsDoNotStart(t *testing.T) {
+	t.Parallel()
+	refused := errors.New("refused")
+	tests := []struct {
+		name    string
+		units   starter
+		want    error
+		started int
+	}{
+		{"some", starter{"docs": refused}, fleet.ErrPartly, 2},
+		{"all", starter{"docs": refused, "code": refused, "triage": refused}, nil, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, threeCategories)
+			for _, c := range b.Config.CategoryNames() {
+				b.addTask("task-"+string(c), c, fleet.StateTodo)
+			}
+			r, err := b.fire(engine.FanoutOptions{Units: tt.units})
+			if err == nil || tt.want != nil && !errors.Is(err, tt.want) {
+				t.Errorf("error %v, want %v", err, tt.want)
+			}
+			if got := r.Count(fleet.Spawn); got != tt.started {
+				t.Errorf("%d started, want %d", got, tt.started)
+			}
+			stored, err := b.db.Fire(t.Context(), r.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(stored.Choices, r.Choices); diff != "" {
+				t.Errorf("stored choices (-got +want):\n%s", diff)
+			}
+			run := b.stored(b.runOf(r, "docs"))
+			if run.Verdict.Outcome != fleet.Abandoned || run.Verdict.Reason != "refused" {
+				t.Errorf("run that did not start: %+v", run.Verdict)
+			}
+		})
+	}
+}
+
+func TestFiresCloseTogether(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, threeCategories)
+	b.addTask("fix", "code", fleet.StateTodo)
+	first, err := b.fire(engine.FanoutOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := b.fire(engine.FanoutOptions{})
+	if !errors.Is(err, fleet.ErrNothing) || second.ID != first.ID+1 {
+		t.Errorf("second fire %d: %v, want nothing to do", second.ID, err)
+	}
+	// The worker of the first never began: a minute later nobody waits for it.
+	b.later(time.Minute)
+	if _, err := b.fire(engine.FanoutOptions{}); err != nil {
+		t.Errorf("third fire: %v", err)
+	}
+}
+
+func TestSlotsBoundWhatRunsAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "[category.code]\n[category.docs]\n[category.triage]\n[fanout]\nslots = 2\n")
+	for _, c := range b.Config.CategoryNames() {
+		b.addTask("task-"+string(c), c, fleet.StateTodo)
+	}
+	r, err := b.fire(engine.FanoutOptions{})
+	if err != nil || r.Count(fleet.Spawn) != 2 {
+		t.Errorf("%d started, %v; want 2", r.Count(fleet.Spawn), err)
+	}
+	last := r.Choices[2]
+	if last.Decision != fleet.Skip || !strings.HasPrefix(last.Reason, "no slot free") {
+		t.Errorf("third choice: %+v", last)
+	}
+}
+
+func TestDryRunRecordsNothing(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, threeCategories)
+	b.addTask("fix", "code", fleet.StateTodo)
+	seed := uint64(1 << 63)
+	dry, err := b.fire(engine.FanoutOptions{DryRun: true, Seed: &seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fires, err := b.db.LastFires(t.Context(), 9); err != nil || len(fires) != 0 {
+		t.Errorf("fires after a dry run: %v, %v", fires, err)
+	}
+	real, err := b.fire(engine.FanoutOptions{Seed: &seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range real.Choices {
+		c.Run, c.Unit = "", ""
+		if diff := cmp.Diff(c, dry.Choices[i]); diff != "" {
+			t.Errorf("choice %d (-real +dry):\n%s", i, diff)
+		}
+	}
+	stored, err := b.db.Fire(t.Context(), real.ID)
+	if err != nil || stored.Seed != seed || !strings.Contains(string(stored.Inputs), `"candidates"`) {
+		t.Errorf("stored: seed %d, inputs %s, %v", stored.Seed, stored.Inputs, err)
+	}
+}
+
+func TestForeignPayloadIsFollowed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, threeCategories+"[category.tidy]\nparallel = false\n")
+	payload := `{"selected":{"category":"triage"},"alternatives":[{"category":"nosuch"},{"category":"tidy"}],"all_scores":{"docs":2,"code":-1}}`
+	r, err := b.fire(engine.FanoutOptions{Payload: []byte(payload)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type row struct {
+		Category fleet.Category
+		Decision fleet.Decision
+		Source   fleet.Source
+	}
+	var got []row
+	for _, c := range r.Choices {
+		got = append(got, row{c.Category, c.Decision, c.Source})
+	}
+	want := []row{
+		{"triage", fleet.Spawn, fleet.FromSelected},
+		{"nosuch", fleet.Skip, fleet.FromAlternatives},
+		{"tidy", fleet.Skip, fleet.FromAlternatives},
+		{"docs", fleet.Spawn, fleet.FromScores},
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("choices (-got +want):\n%s", diff)
+	}
+}
