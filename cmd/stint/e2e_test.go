@@ -239,7 +239,8 @@ func TestTimerToRanking(t *testing.T) {
 		if !slices.ContainsFunc(st.Claims, func(c struct {
 			Task, Holder string
 			Epoch        int
-		}) bool {
+		},
+		) bool {
 			return c.Task == r.Task && c.Holder == "run:"+r.Run && c.Epoch == 1
 		}) {
 			t.Errorf("run %s has no claim on %s at epoch 1: %+v", r.Run, r.Task, st.Claims)

@@ -79,8 +79,8 @@ func (a *app) openStore(ctx context.Context, c *config.Config, how access) (stor
 
 func (a *app) storeOptions(c *config.Config) sqlite.Options {
 	workspace := c.Workspace
-	if real, err := filepath.EvalSymlinks(workspace); err == nil {
-		workspace = real // one workspace, by whatever path it was reached
+	if resolved, err := filepath.EvalSymlinks(workspace); err == nil {
+		workspace = resolved // one workspace, by whatever path it was reached
 	}
 	return sqlite.Options{Dir: c.State, Fleet: c.Fleet, Workspace: workspace, Now: a.Now}
 }

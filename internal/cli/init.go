@@ -91,7 +91,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 		return fleet.WithHint(usage(errors.New("--runtime needs --systemd")), "stint init --systemd --runtime")
 	}
 	s := &setup{app: a, o: o, dir: dir}
-	c, err := s.config()
+	c, err := s.config(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 }
 
 // config is the fleet's configuration: the file there is, or a new one.
-func (s *setup) config() (*config.Config, error) {
+func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	path := filepath.Join(s.dir, config.FileName)
 	options := config.Options{CheckUnit: systemd.CheckProperty, Getenv: s.Getenv}
 	if _, err := os.Lstat(path); err == nil {
@@ -130,7 +130,7 @@ func (s *setup) config() (*config.Config, error) {
 		return nil, err
 	}
 	// A state folder that is another's is found out before anything is written.
-	if err := s.checkState(c); err != nil {
+	if err := s.checkState(ctx, c); err != nil {
 		return nil, err
 	}
 	s.did(path, created)
@@ -165,8 +165,8 @@ func (s *setup) agents() []config.SampleAgent {
 }
 
 // checkState refuses a state folder that belongs to another workspace.
-func (s *setup) checkState(c *config.Config) error {
-	db, err := sqlite.OpenRead(context.Background(), s.storeOptions(c))
+func (s *setup) checkState(ctx context.Context, c *config.Config) error {
+	db, err := sqlite.OpenRead(ctx, s.storeOptions(c))
 	if errors.Is(err, fleet.ErrNotFound) {
 		return nil
 	}

@@ -53,7 +53,11 @@ func newBench(t *testing.T, categories string) *bench {
 	if b.db, err = sqlite.Open(t.Context(), sqlite.Options{Dir: c.State, Fleet: c.Fleet, Workspace: c.Workspace, Now: b.clock}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.db.Close() })
+	t.Cleanup(func() {
+		if err := b.db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	if err := os.Mkdir(c.Tasks.Dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +270,11 @@ func TestBusyLaneIsRecordedBeforeAnythingIsPicked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer neighbour.Release()
+	t.Cleanup(func() {
+		if err := neighbour.Release(); err != nil {
+			t.Error(err)
+		}
+	})
 	id := b.runOf(r, "code")
 	_, err = b.Run(t.Context(), engine.RunOptions{Run: id})
 	if got := outcome(err); got != fleet.Busy {
@@ -526,17 +534,17 @@ func TestDryRunRecordsNothing(t *testing.T) {
 	if fires, err := b.db.LastFires(t.Context(), 9); err != nil || len(fires) != 0 {
 		t.Errorf("fires after a dry run: %v, %v", fires, err)
 	}
-	real, err := b.fire(engine.FanoutOptions{Seed: &seed})
+	fired, err := b.fire(engine.FanoutOptions{Seed: &seed})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, c := range real.Choices {
+	for i, c := range fired.Choices {
 		c.Run, c.Unit = "", ""
 		if diff := cmp.Diff(c, dry.Choices[i]); diff != "" {
 			t.Errorf("choice %d (-real +dry):\n%s", i, diff)
 		}
 	}
-	stored, err := b.db.Fire(t.Context(), real.ID)
+	stored, err := b.db.Fire(t.Context(), fired.ID)
 	if err != nil || stored.Seed != seed || !strings.Contains(string(stored.Inputs), `"candidates"`) {
 		t.Errorf("stored: seed %d, inputs %s, %v", stored.Seed, stored.Inputs, err)
 	}

@@ -211,12 +211,10 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	}
 	v = w.run.Verdict
 	w.Log.InfoContext(ctx, "run ended", w.attrs(slog.String("outcome", string(v.Outcome)), slog.String("reason", v.Reason))...)
-	switch v.Outcome {
-	case fleet.Productive, fleet.Noop, fleet.Nothing:
+	if v.Outcome.Succeeded() {
 		return nil
-	default:
-		return fleet.OutcomeError{Run: w.run.ID, Outcome: v.Outcome, Reason: v.Reason}
 	}
+	return fleet.OutcomeError{Run: w.run.ID, Outcome: v.Outcome, Reason: v.Reason}
 }
 
 // record stores the end. A run whose claim was lost meanwhile ends as lost, and

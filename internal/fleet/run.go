@@ -45,6 +45,11 @@ func ParseOutcome(s string) (Outcome, error) {
 	return "", fmt.Errorf("outcome %q is unknown", s)
 }
 
+// Succeeded reports whether a session that ended so is nobody's concern.
+func (o Outcome) Succeeded() bool {
+	return o == Productive || o == Noop || o == Nothing
+}
+
 // Source says what put a category on a fire's list, in the order in which a
 // payload is read, or that a person started the run by hand.
 type Source string

@@ -30,10 +30,13 @@ const (
 	StateExpired TaskState = "expired"
 )
 
-// TaskStates lists the states in the order they are shown to people.
-var TaskStates = []TaskState{
-	StateActive, StateTodo, StateBacklog, StateWaiting, StateReview,
-	StateSomeday, StateDone, StateCancelled, StateExpired,
+// TaskStates lists the states: workable ones first, in the order in which they are
+// worked.
+func TaskStates() []TaskState {
+	return []TaskState{
+		StateActive, StateTodo, StateBacklog, StateWaiting, StateReview,
+		StateSomeday, StateDone, StateCancelled, StateExpired,
+	}
 }
 
 // ParseTaskState reads a state or one of its aliases; empty is backlog.
@@ -42,12 +45,12 @@ func ParseTaskState(s string) (TaskState, error) {
 	case "", "new", "paused":
 		return StateBacklog, nil
 	}
-	for _, state := range TaskStates {
+	for _, state := range TaskStates() {
 		if s == string(state) {
 			return state, nil
 		}
 	}
-	return "", fmt.Errorf("state %q: want one of %v", s, TaskStates)
+	return "", fmt.Errorf("state %q: want one of %v", s, TaskStates())
 }
 
 // Workable reports whether a session may work on a task in this state.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"stint/internal/fleet"
 )
@@ -106,15 +107,18 @@ func byResult(v fleet.Verdict, r Result) fleet.Verdict {
 // resultGrade is the grade that goes with an outcome; only work done and failure
 // have one.
 func resultGrade(r Result) *float64 {
-	zero := 0.0
-	switch r.Outcome {
-	case fleet.Productive:
+	if r.Outcome == fleet.Productive {
 		return r.Grade // nil stays ungraded: nobody measured it
-	case fleet.Failed:
-		return &zero
-	default:
-		return nil
 	}
+	if r.Outcome == fleet.Failed {
+		return new(0.0)
+	}
+	return nil
+}
+
+// declarable are the outcomes that an agent may give itself.
+func declarable() []fleet.Outcome {
+	return []fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Quota}
 }
 
 func graded(o fleet.Outcome, g float64, parts map[string]float64, reason string) fleet.Verdict {
@@ -131,10 +135,8 @@ func readResult(e fleet.SessionExit) (Result, error) {
 	if err := json.Unmarshal(e.Result, &r); err != nil {
 		return Result{}, err
 	}
-	switch r.Outcome {
-	case "", fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Quota:
-	default:
-		return Result{}, fmt.Errorf("outcome %q: want productive, noop, nothing, failed or quota", r.Outcome)
+	if r.Outcome != "" && !slices.Contains(declarable(), r.Outcome) {
+		return Result{}, fmt.Errorf("outcome %q: want one of %v", r.Outcome, declarable())
 	}
 	if r.Grade != nil && (*r.Grade < 0 || *r.Grade > 1) { // JSON has no NaN
 		return Result{}, fmt.Errorf("grade %v: want a number from 0 to 1", *r.Grade)

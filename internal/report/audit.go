@@ -68,11 +68,11 @@ func violations(holds []fleet.LaneHold) (list []Violation) {
 	})
 	for _, h := range sorted {
 		key := lane{h.Category, h.Lane}
-		before, any := longest[key]
-		if any && endsAfter(before, h.AcquiredAt) {
+		before, found := longest[key]
+		if found && endsAfter(before, h.AcquiredAt) {
 			list = append(list, Violation{h.Category, h.Lane, before.Run, h.Run, h.AcquiredAt})
 		}
-		if !any || !before.ReleasedAt.IsZero() && (h.ReleasedAt.IsZero() || h.ReleasedAt.After(before.ReleasedAt)) {
+		if !found || !before.ReleasedAt.IsZero() && (h.ReleasedAt.IsZero() || h.ReleasedAt.After(before.ReleasedAt)) {
 			longest[key] = h
 		}
 	}

@@ -39,7 +39,10 @@ func Workable(tasks []fleet.Task, held map[fleet.Key]fleet.Claim, now time.Time)
 		}
 		ready = append(ready, t)
 	}
-	slices.SortFunc(ready, compareTasks)
+	order := fleet.TaskStates()
+	slices.SortFunc(ready, func(a, b fleet.Task) int {
+		return cmp.Or(cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State)), compareTasks(a, b))
+	})
 	return ready, blocked
 }
 
@@ -76,10 +79,9 @@ func byKey(claims []fleet.Claim) map[fleet.Key]fleet.Claim {
 	return m
 }
 
-// compareTasks orders tasks: begun ones first, then by state, priority and age.
+// compareTasks orders tasks of one state by priority and age.
 func compareTasks(a, b fleet.Task) int {
 	return cmp.Or(
-		cmp.Compare(slices.Index(fleet.TaskStates, a.State), slices.Index(fleet.TaskStates, b.State)),
 		cmp.Compare(a.Priority.Rank(), b.Priority.Rank()),
 		compareAge(a.Created, b.Created),
 		cmp.Compare(a.ID, b.ID),

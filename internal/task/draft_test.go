@@ -215,7 +215,7 @@ func TestAddedTaskReadsBack(t *testing.T) {
 		list := rapid.SliceOfNDistinct(text(), 1, 3, rapid.ID[string])
 		draft := task.Draft{
 			Title:            "t",
-			State:            rapid.SampledFrom(fleet.TaskStates).Draw(t, "state"),
+			State:            rapid.SampledFrom(fleet.TaskStates()).Draw(t, "state"),
 			Tags:             list.Draw(t, "tags"),
 			Requires:         list.Draw(t, "requires"),
 			AssignedTo:       text().Draw(t, "assigned_to"),

@@ -25,8 +25,8 @@ var errMoved = errors.New("the file keeps changing")
 // whose state cannot be changed alone is left as it is, with an error. An error
 // with changed set means that only a power cut can still undo the change.
 func (f Folder) SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState) (changed bool, err error) {
-	if !slices.Contains(fleet.TaskStates, s) {
-		err := usage(fmt.Errorf("state %q is unknown", s), fmt.Sprintf("one of %v", fleet.TaskStates))
+	if !slices.Contains(fleet.TaskStates(), s) {
+		err := usage(fmt.Errorf("state %q is unknown", s), fmt.Sprintf("one of %v", fleet.TaskStates()))
 		return false, fmt.Errorf("set state of task %q: %w", id, err)
 	}
 	path, err := f.path(id)

@@ -216,8 +216,8 @@ func TestSetStateChangesNothingElse(t *testing.T) {
 			lines[i] = strings.ReplaceAll(lines[i], "%d", string(rune('a'+i)))
 		}
 		spelling := rapid.SampledFrom([]string{"state: @", "state: '@'", "state:   \"@\" # c", "state:\n  @", "'state': @\t# c", "? state\n: @"}).Draw(t, "spelling")
-		from := rapid.SampledFrom(fleet.TaskStates).Draw(t, "from")
-		to := rapid.SampledFrom(fleet.TaskStates).Draw(t, "to")
+		from := rapid.SampledFrom(fleet.TaskStates()).Draw(t, "from")
+		to := rapid.SampledFrom(fleet.TaskStates()).Draw(t, "to")
 		at := rapid.IntRange(0, len(lines)).Draw(t, "at")
 		body := rapid.SampledFrom([]string{"", "\n# T\n\nstate: todo\n", "---\nstate: todo\n---", "no end"}).Draw(t, "body")
 		end := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "end")
@@ -251,7 +251,7 @@ func FuzzSetState(f *testing.F) {
 	f.Add("  x: y", "", uint8(6))
 	f.Fuzz(func(t *testing.T, front, body string, n uint8) {
 		file := "---\n" + front + "\n---\n" + body
-		state := fleet.TaskStates[int(n)%len(fleet.TaskStates)]
+		state := fleet.TaskStates()[int(n)%len(fleet.TaskStates)]
 		before, err := task.Parse("/t/a.md", []byte(file))
 		if err != nil {
 			return

@@ -1,0 +1,51 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+)
+
+func TestHints(t *testing.T) {
+	t.Parallel()
+	hinted := WithHint(fmt.Errorf("take claim: %w", ErrHeld), "stint claim list")
+	tests := []struct {
+		name string
+		err  error
+		want string
+	}{
+		{"none", ErrHeld, ""},
+		{"nil", nil, ""},
+		{"given", hinted, "stint claim list"},
+		{"wrapped", fmt.Errorf("run: %w", hinted), "stint claim list"},
+		{"one of two", fmt.Errorf("%w: %w", ErrUsage, hinted), "stint claim list"},
+		{"joined", errors.Join(ErrUsage, hinted), "stint claim list"},
+		{"outermost", WithHint(hinted, "stint status"), "stint status"},
+	}
+	for _, tt := range tests {
+		if got := Hint(tt.err); got != tt.want {
+			t.Errorf("%s: got hint %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if got, want := hinted.Error(), "take claim: held by another"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if !errors.Is(hinted, ErrHeld) {
+		t.Error("got a hint that hides its error, want it found")
+	}
+	if err := WithHint(nil, "hint"); err != nil {
+		t.Errorf("got %v, want nil to stay nil", err)
+	}
+}
+
+func TestOutcomeError(t *testing.T) {
+	t.Parallel()
+	err := fmt.Errorf("work: %w", OutcomeError{Run: "0a", Outcome: Failed, Reason: "exit 3"})
+	var got OutcomeError
+	if !errors.As(err, &got) || got.Outcome != Failed {
+		t.Errorf("got %+v, want the outcome found", got)
+	}
+	if got, want := got.Error(), "run 0a: failed: exit 3"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
