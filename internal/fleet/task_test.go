@@ -8,7 +8,7 @@ import (
 func TestParseTaskState(t *testing.T) {
 	t.Parallel()
 	aliases := map[string]TaskState{"": StateBacklog, "new": StateBacklog, "paused": StateBacklog}
-	for _, s := range TaskStates {
+	for _, s := range TaskStates() {
 		aliases[string(s)] = s
 	}
 	for text, want := range aliases {
@@ -27,7 +27,7 @@ func TestTaskStates(t *testing.T) {
 	t.Parallel()
 	workable := []TaskState{StateActive, StateTodo, StateBacklog}
 	settled := []TaskState{StateDone, StateCancelled}
-	for _, s := range TaskStates {
+	for _, s := range TaskStates() {
 		if got, want := s.Workable(), slices.Contains(workable, s); got != want {
 			t.Errorf("%s: got workable %v, want %v", s, got, want)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -163,7 +164,8 @@ func ParsePayload(data []byte) (Request, error) {
 	if err != nil {
 		return Request{}, fmt.Errorf("payload: %w: %w", err, fleet.ErrUsage)
 	}
-	r := Request{Foreign: p.Schema != Schema}
+	foreign := p.Schema != Schema
+	var r gathering
 	if p.Selected != nil {
 		r.add(p.Selected.Category, fleet.FromSelected)
 	}
@@ -178,17 +180,17 @@ func ParsePayload(data []byte) (Request, error) {
 		}
 	}
 	for _, s := range scores {
-		if s.Score > 0 || !r.Foreign {
+		if s.Score > 0 || !foreign {
 			name := string(s.Category)
 			r.add(&name, fleet.FromScores)
 		}
 	}
-	return r, nil
+	return Request{Foreign: foreign, Categories: r.list}, nil
 }
 
 // Request is what a fire takes from stint's own payload.
 func (p Payload) Request() Request {
-	var r Request
+	var r gathering
 	if p.Selected != nil {
 		name := string(p.Selected.Category)
 		r.add(&name, fleet.FromSelected)
@@ -197,17 +199,25 @@ func (p Payload) Request() Request {
 		name := string(c.Category)
 		r.add(&name, fleet.FromDiversity)
 	}
-	return r
+	return Request{Categories: r.list}
 }
 
-func (r *Request) add(name *string, source fleet.Source) {
-	if name == nil || *name == "" {
+// gathering is a list of categories in order, each once. A payload may name very
+// many, hence the set.
+type gathering struct {
+	list []Named
+	seen map[string]bool
+}
+
+func (g *gathering) add(name *string, source fleet.Source) {
+	if name == nil || *name == "" || g.seen[*name] {
 		return
 	}
-	if slices.ContainsFunc(r.Categories, func(n Named) bool { return n.Category == *name }) {
-		return
+	if g.seen == nil {
+		g.seen = map[string]bool{}
 	}
-	r.Categories = append(r.Categories, Named{*name, source})
+	g.seen[*name] = true
+	g.list = append(g.list, Named{*name, source})
 }
 
 // parseScores reads a map of scores, or a list of {category, score}, best first.
@@ -216,8 +226,8 @@ func parseScores(v any) ([]CategoryScore, error) {
 	switch v := v.(type) {
 	case nil:
 	case map[string]any:
-		for name, value := range v {
-			score, err := number(value, "all_scores."+name)
+		for _, name := range slices.Sorted(maps.Keys(v)) { // so that of several errors it is always the same
+			score, err := number(v[name], "all_scores."+name)
 			if err != nil {
 				return nil, err
 			}
@@ -311,6 +321,8 @@ func typeName(e *json.UnmarshalTypeError) string {
 		return "text"
 	case "slice":
 		return "a list"
+	case "float64":
+		return "a number that fits 64 bits"
 	default:
 		return "an object"
 	}

@@ -251,7 +251,7 @@ func FuzzSetState(f *testing.F) {
 	f.Add("  x: y", "", uint8(6))
 	f.Fuzz(func(t *testing.T, front, body string, n uint8) {
 		file := "---\n" + front + "\n---\n" + body
-		state := fleet.TaskStates()[int(n)%len(fleet.TaskStates)]
+		state := fleet.TaskStates()[int(n)%len(fleet.TaskStates())]
 		before, err := task.Parse("/t/a.md", []byte(file))
 		if err != nil {
 			return

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// record is what stint says happened.
+type record struct {
+	status
+	audit
+}
+
+// status is the part of stint/status@1 that the demo reads.
+type status struct {
+	Running    []session   `json:"running"`
+	Fires      []fire      `json:"fires"` // newest first
+	Runs       []session   `json:"runs"`  // newest first
+	Posteriors []posterior `json:"posteriors"`
+}
+
+type fire struct {
+	Fire       int       `json:"fire"`
+	At         time.Time `json:"at"`
+	Spawned    int       `json:"spawned"`
+	Skipped    int       `json:"skipped"`
+	Failed     int       `json:"failed"`
+	Categories []choice  `json:"categories"` // ranked ones first, best first
+}
+
+// started are the categories that the fire started, best first.
+func (f fire) started() (names []string) {
+	for _, c := range f.Categories {
+		if c.Decision == "spawn" {
+			names = append(names, c.Category)
+		}
+	}
+	return names
+}
+
+type choice struct {
+	Category string  `json:"category"`
+	Decision string  `json:"decision"`
+	Reason   string  `json:"reason"`
+	Rank     int     `json:"rank"` // 0: left out of the ranking
+	Score    float64 `json:"score"`
+}
+
+type session struct {
+	Run       string     `json:"run"`
+	Fire      int        `json:"fire"`
+	Category  string     `json:"category"`
+	Lane      int        `json:"lane"`
+	Task      string     `json:"task"`
+	StartedAt *time.Time `json:"started_at"`
+	EndedAt   *time.Time `json:"ended_at"`
+	Outcome   string     `json:"outcome"`
+	Grade     *float64   `json:"grade"`
+	Reason    string     `json:"reason"`
+	Live      bool       `json:"live"` // said of running ones only
+}
+
+// grade is a run's grade as it is shown: "-" where there is none.
+func (s session) grade() string {
+	if s.Grade == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", *s.Grade)
+}
+
+type posterior struct {
+	Category string  `json:"category"`
+	Graded   int     `json:"graded"`
+	Mean     float64 `json:"mean"`
+}
+
+// audit is the part of stint/audit@1 that the demo reads.
+type audit struct {
+	Peak       int `json:"peak_concurrency"`
+	Total      int `json:"total_acquisitions"`
+	Violations int `json:"same_lock_violations"`
+}
+
+// oldest are the same things in the order in which they happened.
+func oldest[T any](newest []T) []T {
+	list := slices.Clone(newest)
+	slices.Reverse(list)
+	return list
+}
+
+// first and last are the fires whose rankings are compared.
+func (s status) first() fire { return s.Fires[len(s.Fires)-1] }
+func (s status) last() fire  { return s.Fires[0] }
+
+// learnt is the mean grade of a category that its graded runs give: that of the
+// Beta distribution which begins at Beta(1, 1) and adds each grade g to the first
+// parameter and 1-g to the second.
+func (s status) learnt(category string) (graded int, mean float64) {
+	sum := 0.0
+	for _, r := range s.Runs {
+		if r.Category == category && r.Grade != nil {
+			graded++
+			sum += *r.Grade
+		}
+	}
+	return graded, (1 + sum) / (2 + float64(graded))
+}
+
+func (r record) summary() string {
+	return fmt.Sprintf("%d fires, %d runs, %d lanes at once, none held twice", len(r.Fires), len(r.Runs), r.Peak)
+}
