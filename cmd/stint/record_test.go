@@ -1,0 +1,139 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+	_ "github.com/mattn/go-sqlite3" // scriptSQL opens the store itself
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// scriptJSON compares the value at a path such as runs.0.outcome; text is compared
+// without its quotes. Without a value, the path has to be there.
+func scriptJSON(ts *testscript.TestScript, args []string) {
+	value := lookUp(ts, args[0], args[1])
+	if len(args) == 2 {
+		return
+	}
+	got, ok := value.(string)
+	if !ok {
+		data, err := json.Marshal(value)
+		ts.Check(err)
+		got = string(data)
+	}
+	if want := strings.Join(args[2:], " "); got != want {
+		ts.Fatalf("%s: %s, want %s", args[1], got, want)
+	}
+}
+
+// scriptFields compares the names in the object at a path; "." is the whole.
+func scriptFields(ts *testscript.TestScript, args []string) {
+	object, ok := lookUp(ts, args[0], args[1]).(map[string]any)
+	if !ok {
+		ts.Fatalf("%s is no object", args[1])
+	}
+	got, want := slices.Sorted(maps.Keys(object)), slices.Sorted(slices.Values(args[2:]))
+	if diff := cmp.Diff(got, want); diff != "" {
+		ts.Fatalf("fields of %s (-got +want):\n%s", args[1], diff)
+	}
+}
+
+// lookUp reads the one JSON value of a file; what is logged to standard error stands
+// before it.
+func lookUp(ts *testscript.TestScript, file, path string) any {
+	text := ts.ReadFile(file)
+	if at := strings.Index("\n"+text, "\n{"); file == "stderr" && at > 0 {
+		text = text[at:]
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	ts.Check(decoder.Decode(&value))
+	if decoder.More() {
+		ts.Fatalf("%s holds more than one JSON value", file)
+	}
+	if path == "." {
+		return value
+	}
+	for part := range strings.SplitSeq(path, ".") {
+		var ok bool
+		if value, ok = child(value, part); !ok {
+			ts.Fatalf("%s: there is no %s", path, part)
+		}
+	}
+	return value
+}
+
+func child(value any, part string) (any, bool) {
+	switch v := value.(type) {
+	case map[string]any:
+		c, ok := v[part]
+		return c, ok
+	case []any:
+		i, err := strconv.Atoi(part)
+		if part == "length" {
+			return len(v), true
+		}
+		if err != nil || i < 0 || i >= len(v) {
+			return nil, false
+		}
+		return v[i], true
+	}
+	return nil, false
+}
+
+// scriptSQL changes a store behind the program's back.
+func scriptSQL(ts *testscript.TestScript, args []string) {
+	db, err := sql.Open("sqlite3", "file:"+ts.MkAbs(args[0])+"?mode=rw")
+	ts.Check(err)
+	_, err = db.Exec(args[1])
+	ts.Check(errors.Join(err, db.Close()))
+}
+
+// remembered keys the files as they were.
+type remembered struct{}
+
+// scriptRemember takes note of every file and folder of the script.
+func scriptRemember(ts *testscript.TestScript, _ []string) {
+	*ts.Value(remembered{}).(*map[string]string) = files(ts)
+}
+
+// scriptUnchanged fails when a file or folder came, went or changed since.
+func scriptUnchanged(ts *testscript.TestScript, _ []string) {
+	if diff := cmp.Diff(files(ts), *ts.Value(remembered{}).(*map[string]string)); diff != "" {
+		ts.Fatalf("changed (-got +want):\n%s", diff)
+	}
+}
+
+// files are the modes and contents of the script's tree. SQLite's side files come
+// and go with every reader.
+func files(ts *testscript.TestScript) map[string]string {
+	found := map[string]string{}
+	ts.Check(filepath.WalkDir(ts.Getenv("WORK"), func(path string, entry os.DirEntry, err error) error {
+		if err != nil || strings.HasSuffix(path, "-wal") || strings.HasSuffix(path, "-shm") {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		text := []byte{}
+		if info.Mode().IsRegular() {
+			if text, err = os.ReadFile(path); err != nil {
+				return err
+			}
+		}
+		found[path] = fmt.Sprintf("%v %q", info.Mode(), text)
+		return nil
+	}))
+	return found
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// patience is how long a script waits for a process or a unit before it fails.
+const patience = 30 * time.Second
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"stint": main, "fakeagent": fakeagent})
+}
+
+// TestScript runs what an operator types, with the real program, git and, where a
+// script says "manager", the real service manager.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                "../../testdata/script",
+		RequireUniqueNames: true,
+		Setup:              setupScript,
+		Cmds:               scriptCommands(),
+	})
+}
+
+// setupScript gives every script a home, a fleet name and a git identity of its
+// own. In files named *.toml, @WORK@, @FLEET@ and @BIN@ stand for the script's
+// folder, its fleet's name, and the folder of stint and fakeagent.
+func setupScript(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, ".home")
+	name := fmt.Sprintf("s%dx%x", os.Getpid(), crc32.ChecksumIEEE([]byte(env.WorkDir)))
+	bin, _, _ := strings.Cut(env.Getenv("PATH"), string(filepath.ListSeparator))
+	for _, pair := range [][2]string{
+		{"HOME", home},
+		{"XDG_CONFIG_HOME", filepath.Join(home, ".config")},
+		{"XDG_STATE_HOME", filepath.Join(home, ".local/state")},
+		{"XDG_RUNTIME_DIR", ""},
+		{"DBUS_SESSION_BUS_ADDRESS", ""},
+		{"USER", "tester"},
+		{"LANG", "C.UTF-8"},
+		{"FLEET", name},
+		{"BIN", bin},
+	} {
+		env.Setenv(pair[0], pair[1])
+	}
+	env.Values[started{}] = map[string]*process{}
+	env.Values[held{}] = map[string]*os.File{}
+	env.Values[remembered{}] = &map[string]string{}
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return err
+	}
+	// An agent gets no GIT_ variables, so its identity has to be in a file.
+	identity := "[user]\n\tname = tester\n\temail = tester@example.org\n[init]\n\tdefaultBranch = main\n"
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(identity), 0o600); err != nil {
+		return err
+	}
+	return fillIn(env.WorkDir, strings.NewReplacer("@WORK@", env.WorkDir, "@FLEET@", name, "@BIN@", bin))
+}
+
+func fillIn(dir string, fill *strings.Replacer) error {
+	return filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".toml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, []byte(fill.Replace(string(text))), 0o600)
+	})
+}
+
+// scriptCommands are the words of the scripts beside testscript's own.
+func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
+	commands := map[string]func(*testscript.TestScript, bool, []string){}
+	for _, c := range []struct {
+		name, usage string
+		least       int // arguments
+		run         func(*testscript.TestScript, []string)
+	}{
+		{"exits", "STATUS COMMAND…", 2, scriptExits},
+		{"until", "PATTERN COMMAND…", 2, scriptUntil},
+		{"start", "NAME COMMAND…", 2, scriptStart},
+		{"signal", "NAME INT|TERM", 2, scriptSignal},
+		{"ended", "NAME STATUS", 2, scriptEnded},
+		{"fifo", "FILE", 1, scriptFIFO},
+		{"await", "FIFO", 1, scriptAwait},
+		{"release", "FIFO", 1, scriptRelease},
+		{"json", "FILE PATH [VALUE]", 2, scriptJSON},
+		{"fields", "FILE PATH NAME…", 3, scriptFields},
+		{"sql", "DATABASE STATEMENT", 2, scriptSQL},
+		{"remember", "", 0, scriptRemember},
+		{"unchanged", "", 0, scriptUnchanged},
+		{"manager", "", 0, scriptManager},
+	} {
+		commands[c.name] = func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg || len(args) < c.least {
+				ts.Fatalf("usage: %s %s", c.name, c.usage)
+			}
+			c.run(ts, args)
+		}
+	}
+	return commands
+}
