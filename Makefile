@@ -16,7 +16,6 @@ build: ## compile bin/stint
 	$(GO) build -trimpath -o bin/stint ./cmd/stint
 
 demo: ## watch a small fleet work for a minute, on a manager of its own if need be
-	@scripts/setup demo
 	@scripts/demo
 
 test: ## vet and test everything, on a real systemd user manager

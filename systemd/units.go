@@ -68,8 +68,7 @@ func templates() []string {
 }
 
 func checkPath(what, path string) error {
-	hint := "move it, or link to it from an absolute path of letters, digits and _ . / = : - only: " +
-		"ln -s REAL PLAIN, then name PLAIN"
+	hint := "install the binary, and keep the configuration, at a path of letters, digits and _ . / = : - only"
 	if !filepath.IsAbs(path) {
 		return fleet.WithHint(fmt.Errorf("%w: %s %q: want an absolute path", fleet.ErrUsage, what, path), hint)
 	}

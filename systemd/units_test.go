@@ -198,8 +198,8 @@ func TestFilesRefuses(t *testing.T) {
 			if !errors.Is(err, fleet.ErrUsage) || !strings.Contains(err.Error(), tt.want) || list != nil {
 				t.Errorf("got %v, error %v, want a usage error with %q", list, err, tt.want)
 			}
-			if got := strings.Contains(fleet.Hint(err), "ln -s"); got != tt.wantHint {
-				t.Errorf("got hint %q, want one with a command: %v", fleet.Hint(err), tt.wantHint)
+			if got := strings.Contains(fleet.Hint(err), "install the binary"); got != tt.wantHint {
+				t.Errorf("got hint %q, want one about paths: %v", fleet.Hint(err), tt.wantHint)
 			}
 		})
 	}

@@ -10,27 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 )
-
-// stintBinary is the real program, built once: units need a file of their own.
-var stintBinary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "stint-e2e-*")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "stint")
-	out, err := exec.Command("go", "build", "-o", path, "stint/cmd/stint").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("build stint: %w\n%s", err, out)
-	}
-	return path, nil
-})
 
 // site is a fleet on the real service manager, with an agent that works until it
 // is told to stop.
@@ -55,7 +40,7 @@ func newSite(t *testing.T, categories ...string) *site {
 	if out, err := exec.Command("systemctl", "--user", "is-system-running").CombinedOutput(); err != nil && !strings.Contains(string(out), "degraded") {
 		t.Fatalf("no service manager answers (%s): run the tests under scripts/with-systemd", bytes.TrimSpace(out))
 	}
-	binary, err := stintBinary()
+	binary, err := exec.LookPath("stint") // this test binary, under the program's name
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +204,7 @@ func TestTimerToRanking(t *testing.T) {
 	if err := os.MkdirAll(units, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cadence := "[Timer]\nOnCalendar=\nOnCalendar=*:*:*\nRandomizedDelaySec=0\nAccuracySec=1ms\n"
+	cadence := "[Timer]\nOnCalendar=\nOnCalendar=*:*:*\nRandomizedDelaySec=0\nAccuracySec=1ms\nPersistent=false\n"
 	if err := os.WriteFile(filepath.Join(units, "cadence.conf"), []byte(cadence), 0o644); err != nil {
 		t.Fatal(err)
 	}

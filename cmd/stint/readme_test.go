@@ -14,12 +14,9 @@ func TestReadmeSession(t *testing.T) {
 	s := newSite(t, "unused")
 	// The session's folder names its fleet; no fleet of the user's may be meant.
 	script := strings.ReplaceAll(readmeSession(t), "trial", s.fleet)
-	if err := os.Symlink(s.binary, s.path("stint")); err != nil {
-		t.Fatal(err)
-	}
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", script)
 	cmd.Dir = s.dir
-	cmd.Env = append(os.Environ(), "HOME="+s.dir, "XDG_STATE_HOME="+s.path("home-state"), "STINT_CONFIG=", "PATH="+s.dir+":"+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "HOME="+s.dir, "XDG_STATE_HOME="+s.path("home-state"), "STINT_CONFIG=")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("session: %v\n%s", err, out)
@@ -60,10 +57,6 @@ func readmeSession(t *testing.T) string {
 // other.
 func TestReadmeCommands(t *testing.T) {
 	t.Parallel()
-	binary, err := stintBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +67,7 @@ func TestReadmeCommands(t *testing.T) {
 			documented[strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '`' })[0]] = true
 		}
 	}
-	out, err := exec.Command(binary, "__complete", "").Output()
+	out, err := exec.Command("stint", "__complete", "").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,11 +87,15 @@ func (a *app) storeOptions(c *config.Config) sqlite.Options {
 
 // withStore runs fn with the fleet's store, which is nil when how is reading and
 // nothing has run yet.
-func (a *app) withStore(ctx context.Context, how access, fn func(*config.Config, store.Store) error) (err error) {
+func (a *app) withStore(ctx context.Context, how access, fn func(*config.Config, store.Store) error) error {
 	c, err := a.loadConfig()
 	if err != nil {
 		return err
 	}
+	return a.withStoreOf(ctx, c, how, fn)
+}
+
+func (a *app) withStoreOf(ctx context.Context, c *config.Config, how access, fn func(*config.Config, store.Store) error) (err error) {
 	s, err := a.openStore(ctx, c, how)
 	if err != nil {
 		return err
@@ -102,21 +106,32 @@ func (a *app) withStore(ctx context.Context, how access, fn func(*config.Config,
 	return fn(c, s)
 }
 
-// withEngine runs fn with the whole of the fleet.
-func (a *app) withEngine(ctx context.Context, how access, fn func(*engine.Engine) error) error {
-	return a.withStore(ctx, how, func(c *config.Config, s store.Store) error {
-		return fn(&engine.Engine{
-			Config: c,
-			Store:  s,
-			Tasks:  taskFolder(c),
-			Lanes:  lane.State(c.State),
-			Agents: session.Runner{},
-			Repo:   workspace.Folder(c.Workspace),
-			Log:    a.log,
-			Now:    a.Now,
-			Random: a.Random,
-			Getenv: a.Getenv,
-		})
+// withEngine runs fn with the whole of the fleet. Before a store is opened, check may
+// refuse what is wrong with the command line; its engine has no store.
+func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine.Engine) error) error {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	e := &engine.Engine{
+		Config: c,
+		Tasks:  taskFolder(c),
+		Lanes:  lane.State(c.State),
+		Agents: session.Runner{},
+		Repo:   workspace.Folder(c.Workspace),
+		Log:    a.log,
+		Now:    a.Now,
+		Random: a.Random,
+		Getenv: a.Getenv,
+	}
+	if check != nil {
+		if err := check(e); err != nil {
+			return err
+		}
+	}
+	return a.withStoreOf(ctx, c, how, func(_ *config.Config, s store.Store) error {
+		e.Store = s
+		return fn(e)
 	})
 }
 
@@ -180,7 +195,7 @@ func binary() (string, error) {
 func checkUnitPaths(paths ...string) error {
 	for _, p := range paths {
 		if err := fleet.CheckUnitWord(p); err != nil {
-			return fleet.WithHint(usage(err), "use a plain path, if need be by a symbolic link, or start workers without systemd: --exec")
+			return fleet.WithHint(usage(err), "install the binary, and keep the configuration, at a plain path, or start workers without systemd: --exec")
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func (a *app) runAudit(ctx context.Context, since time.Duration) error {
 	if since < 0 {
 		return usage(fmt.Errorf("--since %s: want zero or more", since))
 	}
-	return a.withEngine(ctx, reading, func(e *engine.Engine) error {
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
 		var r report.Audit
 		if e.Store == nil {
 			a.nothingYet()

@@ -52,12 +52,12 @@ func newClaimObject(status claimStatus, c fleet.Claim) claimObject {
 // claimOptions are the flags of the claim commands.
 type claimOptions struct {
 	holder    string
-	ttl       time.Duration
-	note      string
-	epoch     int64
+	ttl       ttlValue
+	note      textValue
+	epoch     countValue
 	done      bool
 	abandoned bool
-	reason    string
+	reason    textValue
 	all       bool
 	dryRun    bool
 }
@@ -94,7 +94,7 @@ func newClaimTake(a *app) *cobra.Command {
 	}
 	o.addHolder(cmd)
 	o.addTTL(cmd)
-	cmd.Flags().StringVar(&o.note, "note", "", "what it is for, shown to others")
+	cmd.Flags().Var(&o.note, "note", "what it is for, shown to others")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
@@ -141,7 +141,7 @@ func newClaimRelease(a *app) *cobra.Command {
 	o.addEpoch(cmd)
 	cmd.Flags().BoolVar(&o.done, "done", false, "the work is finished")
 	cmd.Flags().BoolVar(&o.abandoned, "abandoned", false, "the work was given up")
-	cmd.Flags().StringVar(&o.reason, "reason", "", "why")
+	cmd.Flags().Var(&o.reason, "reason", "why")
 	cmd.MarkFlagsMutuallyExclusive("done", "abandoned")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
@@ -182,11 +182,12 @@ func (o *claimOptions) addHolder(cmd *cobra.Command) {
 }
 
 func (o *claimOptions) addTTL(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&o.ttl, "ttl", defaultTTL, "time-to-live from now, more than zero")
+	o.ttl = ttlValue(defaultTTL)
+	cmd.Flags().Var(&o.ttl, "ttl", "time-to-live from now")
 }
 
 func (o *claimOptions) addEpoch(cmd *cobra.Command) {
-	cmd.Flags().Int64Var(&o.epoch, "epoch", 0, "the epoch the claim was granted at")
+	cmd.Flags().Var(&o.epoch, "epoch", "the epoch the claim was granted at")
 }
 
 // hold is the claim that the command line means.
@@ -197,9 +198,6 @@ func (a *app) hold(task string, o claimOptions) (h store.Hold, named bool, err e
 	if h.Holder, named, err = a.holder(o.holder); err != nil {
 		return h, false, err
 	}
-	if o.epoch < 0 {
-		return h, false, usage(fmt.Errorf("epoch %d: want 1 or more", o.epoch))
-	}
 	h.Epoch = fleet.Epoch(o.epoch)
 	return h, named, nil
 }
@@ -209,14 +207,8 @@ func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error 
 	if err != nil {
 		return err
 	}
-	if _, err := fleet.ParseText("note", o.note); err != nil {
-		return usage(err)
-	}
-	if o.ttl <= 0 {
-		return usage(fmt.Errorf("--ttl %s: want more than zero", o.ttl))
-	}
 	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
-		grant, c, err := s.Take(ctx, store.Take{Key: h.Key, Holder: h.Holder, Renews: named, TTL: o.ttl, Note: o.note})
+		grant, c, err := s.Take(ctx, store.Take{Key: h.Key, Holder: h.Holder, Renews: named, TTL: time.Duration(o.ttl), Note: string(o.note)})
 		if err != nil {
 			return err
 		}
@@ -290,11 +282,8 @@ func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error
 	if err != nil {
 		return err
 	}
-	if o.ttl <= 0 {
-		return usage(fmt.Errorf("--ttl %s: want more than zero", o.ttl))
-	}
 	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
-		c, err := s.Renew(ctx, h, o.ttl)
+		c, err := s.Renew(ctx, h, time.Duration(o.ttl))
 		return a.tellHeld(h, claimRenewed, c, err)
 	})
 }
@@ -304,9 +293,6 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 	if err != nil {
 		return err
 	}
-	if _, err := fleet.ParseText("reason", o.reason); err != nil {
-		return usage(err)
-	}
 	ending := fleet.EndingReleased
 	switch {
 	case o.done:
@@ -315,7 +301,7 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 		ending = fleet.EndingAbandoned
 	}
 	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
-		c, err := s.Release(ctx, h, ending, o.reason)
+		c, err := s.Release(ctx, h, ending, string(o.reason))
 		return a.tellHeld(h, claimReleased, c, err)
 	})
 }
@@ -349,9 +335,6 @@ func (a *app) claimVerify(ctx context.Context, task string, o claimOptions) erro
 	key, err := fleet.ParseKey(task)
 	if err != nil {
 		return usage(err)
-	}
-	if o.epoch < 1 {
-		return usage(fmt.Errorf("epoch %d: want 1 or more", o.epoch))
 	}
 	return a.withStore(ctx, reading, func(_ *config.Config, s store.Store) error {
 		c, held, err := a.check(ctx, s, key)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"stint/internal/fleet"
 )
 
 func newConfig(a *app) *cobra.Command {
@@ -45,7 +47,7 @@ func (a *app) configCheck() error {
 		warnings = append(warnings, problemObject{w.Pos, w.Text})
 		fmt.Fprintf(a.Stderr, "stint: warning: %s: %s\n", plain(w.Pos), plain(w.Text))
 	}
-	if err := checkUnitPaths(c.Path); err != nil {
+	if err := fleet.CheckUnitWord(c.Path); err != nil {
 		warnings = append(warnings, problemObject{c.Path, err.Error()})
 		fmt.Fprintf(a.Stderr, "stint: warning: %s\n", plain(err.Error()))
 	}

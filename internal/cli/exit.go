@@ -4,8 +4,6 @@ import (
 	"errors"
 	"syscall"
 
-	"github.com/spf13/cobra"
-
 	"stint/internal/fleet"
 )
 
@@ -95,15 +93,4 @@ func signalStatus(cause error) int {
 		return statusInterrupted
 	}
 	return statusTerminated
-}
-
-// document ends every command's long help with the exit statuses.
-func document(c *cobra.Command) {
-	if c.Long == "" {
-		c.Long = c.Short + "."
-	}
-	c.Long += "\n\n" + statusTable
-	for _, sub := range c.Commands() {
-		document(sub)
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/selector"
 	"stint/internal/session"
 	"stint/internal/systemd"
 )
@@ -20,10 +21,10 @@ import (
 const maxPayload = 64 << 20
 
 type fanoutOptions struct {
-	workers  int
+	workers  countValue
 	dryRun   bool
 	selector string
-	seed     string
+	seed     seedValue
 	exec     bool
 }
 
@@ -48,20 +49,20 @@ usable one, fanout.allow of the configuration.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVarP(&o.workers, "workers", "n", 0, "start at most `N` (default fanout.workers of the config)")
+	f.VarP(&o.workers, "workers", "n", "start at most `N` (default fanout.workers of the config)")
 	f.StringVar(&o.selector, "selector", "", "follow the payload in `FILE`, or on standard input with -")
-	f.StringVar(&o.seed, "seed", "", "seed of the draws, an unsigned 64-bit number (default: by chance)")
+	f.Var(&o.seed, "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
 	f.BoolVar(&o.exec, "exec", false, "run the workers as detached processes, without systemd and its limits")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
 
 func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
-	seed, err := parseSeed(o.seed)
+	payload, err := a.readPayload(o.selector)
 	if err != nil {
 		return err
 	}
-	payload, err := a.readPayload(o.selector)
+	program, err := binary()
 	if err != nil {
 		return err
 	}
@@ -69,31 +70,25 @@ func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
 	if o.dryRun {
 		how = reading // a dry run decides without a store, too
 	}
-	return a.withEngine(ctx, how, func(e *engine.Engine) error {
-		workers, err := workersOr(o.workers, e.Config.Fanout.Workers)
-		if err != nil {
-			return err
+	check := func(e *engine.Engine) error {
+		if o.exec {
+			return nil
 		}
-		f := engine.FanoutOptions{Workers: workers, Seed: seed, Payload: payload, DryRun: o.dryRun, Detached: o.exec}
-		if f.Binary, err = binary(); err != nil {
-			return err
-		}
-		if !o.exec {
-			if err := checkUnitPaths(f.Binary, e.Config.Path); err != nil {
-				return err
-			}
-		}
+		return checkUnitPaths(program, e.Config.Path)
+	}
+	return a.withEngine(ctx, how, check, func(e *engine.Engine) error {
 		units, done, err := a.units(ctx, e, o)
 		if err != nil {
 			return err
 		}
 		defer done()
-		f.Units = units
-		r, err := e.Fanout(ctx, f)
-		if r.Choices == nil && err != nil && !errors.Is(err, fleet.ErrNothing) {
-			return err
+		r, err := e.Fanout(ctx, engine.FanoutOptions{
+			Workers: o.workers.or(e.Config.Fanout.Workers), Seed: o.seed.seed, Payload: payload,
+			DryRun: o.dryRun, Detached: o.exec, Units: units, Binary: program,
+		})
+		if r.Choices != nil || errors.Is(err, fleet.ErrNothing) {
+			a.printFire(r)
 		}
-		a.printFire(r)
 		return err
 	})
 }
@@ -137,7 +132,9 @@ func (a *app) readPayload(from string) ([]byte, error) {
 	case len(data) == 0:
 		return nil, usage(fmt.Errorf("--selector %s: not JSON: it is empty", from))
 	}
-	return data, nil
+	// What cannot be followed is refused before a store is opened for it.
+	_, err = selector.ParsePayload(data)
+	return data, err
 }
 
 // fireObject is stint/fire@1.

@@ -176,6 +176,12 @@ func (s *setup) checkState(ctx context.Context, c *config.Config) error {
 	return db.Close()
 }
 
+func (s *setup) storeFor(c *config.Config) sqlite.Options {
+	o := s.storeOptions(c)
+	o.DryRun = s.o.dryRun
+	return o
+}
+
 // state makes the state folder and the store. The store of a workspace that was
 // moved goes with it.
 func (s *setup) state(ctx context.Context, c *config.Config) error {
@@ -186,7 +192,7 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 			return nil
 		}
 	} else {
-		former, err := sqlite.Adopt(ctx, s.storeOptions(c))
+		former, err := sqlite.Adopt(ctx, s.storeFor(c))
 		if err != nil {
 			return err
 		}
@@ -194,8 +200,11 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 		if former != "" {
 			s.did("workspace "+former, moved)
 		}
+		if s.o.dryRun {
+			return nil
+		}
 	}
-	db, err := sqlite.Open(ctx, s.storeOptions(c))
+	db, err := sqlite.Open(ctx, s.storeFor(c))
 	if err != nil {
 		return err
 	}

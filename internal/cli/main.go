@@ -15,6 +15,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -50,6 +51,8 @@ func Main(args []string, s Surroundings) int {
 	root.SetIn(s.Stdin)
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)
+	// Parsing may fail before it comes to the flag, and must be told of in JSON too.
+	a.json = slices.Contains(args, "--json")
 	err := root.ExecuteContext(ctx)
 	if err != nil && !a.began {
 		// Whatever fails before a command begins is cobra's, about the command line.
@@ -103,11 +106,9 @@ systemd timer fires "stint fanout", which ranks the categories of work by what
 past sessions were worth and starts one transient unit for each of the best;
 each unit is "stint run", which takes its category's lane, claims a task, runs
 the agent and records what came of it.`,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		PersistentPreRun:  func(*cobra.Command, []string) { a.began = true },
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Version:           version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
 	}
 	root.SetVersionTemplate("stint {{.Version}}\n")
 	flags := root.PersistentFlags()
@@ -126,8 +127,32 @@ the agent and records what came of it.`,
 		c.GroupID = groupAround
 		root.AddCommand(c)
 	}
-	document(root)
+	root.SetCompletionCommandGroupID(groupAround)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	finishCommands(root, a)
 	return root
+}
+
+// finishCommands gives every command what all have: the exit statuses in its help, a
+// refusal of words it does not know, and the note that it has begun.
+func finishCommands(c *cobra.Command, a *app) {
+	if c.Long == "" {
+		c.Long = c.Short + "."
+	}
+	c.Long += "\n\n" + statusTable
+	if c.Run == nil && c.RunE == nil {
+		c.Args, c.RunE = cobra.NoArgs, help
+	}
+	if run := c.RunE; run != nil {
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			a.began = true
+			return run(cmd, args)
+		}
+	}
+	for _, sub := range c.Commands() {
+		finishCommands(sub, a)
+	}
 }
 
 const (

@@ -65,8 +65,9 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	check := func(e *engine.Engine) error { return e.CheckRun(ctx, options) }
 	if o.dryRun {
-		return a.withEngine(ctx, reading, func(e *engine.Engine) error {
+		return a.withEngine(ctx, reading, check, func(e *engine.Engine) error {
 			p, err := e.Preview(ctx, options)
 			if err != nil {
 				return err
@@ -75,7 +76,7 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 			return nil
 		})
 	}
-	return a.withEngine(ctx, writing, func(e *engine.Engine) error {
+	return a.withEngine(ctx, writing, check, func(e *engine.Engine) error {
 		run, err := e.Run(ctx, options)
 		ended := err == nil || errors.As(err, new(fleet.OutcomeError))
 		if !ended {

@@ -13,9 +13,9 @@ import (
 )
 
 type selectOptions struct {
-	workers  int
+	workers  countValue
 	category string
-	seed     string
+	seed     seedValue
 	explain  bool
 }
 
@@ -38,24 +38,17 @@ Nothing is written. The same store, clock and seed give the same ranking.`,
 		},
 	}
 	f := cmd.Flags()
-	f.IntVarP(&o.workers, "workers", "n", 0, "mark the best `N` as what a fire would start (default fanout.workers of the config)")
+	f.VarP(&o.workers, "workers", "n", "mark the best `N` as what a fire would start (default fanout.workers of the config)")
 	f.StringVar(&o.category, "category", "", "rank this category alone, allowed for fires or not")
-	f.StringVar(&o.seed, "seed", "", "seed of the draws, an unsigned 64-bit number (default: by chance)")
+	f.Var(&o.seed, "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
 	f.BoolVar(&o.explain, "explain", false, "show for every category what its score is made of")
 	return cmd
 }
 
 func (a *app) runSelect(ctx context.Context, o selectOptions) error {
-	seed, err := parseSeed(o.seed)
-	if err != nil {
-		return err
-	}
-	return a.withEngine(ctx, reading, func(e *engine.Engine) error {
-		workers, err := workersOr(o.workers, e.Config.Fanout.Workers)
-		if err != nil {
-			return err
-		}
-		s, err := e.Select(ctx, engine.SelectOptions{Category: fleet.Category(o.category), Seed: seed})
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		workers := o.workers.or(e.Config.Fanout.Workers)
+		s, err := e.Select(ctx, engine.SelectOptions{Category: fleet.Category(o.category), Seed: o.seed.seed})
 		if err != nil {
 			return err
 		}
@@ -117,28 +110,4 @@ func (a *app) printExplain(s selector.Selection, workers int) {
 		fmt.Fprintf(a.Stdout, "blocked: %s (%s): %s\n", plain(string(b.Task.ID)), b.Task.Category, plain(reason))
 	}
 	fmt.Fprintf(a.Stdout, "tier=%d seed=%d\n", s.Tier, s.Seed)
-}
-
-// parseSeed reads --seed; nil means by chance.
-func parseSeed(s string) (*uint64, error) {
-	if s == "" {
-		return nil, nil
-	}
-	seed, err := strconv.ParseUint(s, 10, 64)
-	if err != nil {
-		return nil, usage(fmt.Errorf("--seed %q: want a number from 0 to 18446744073709551615", s))
-	}
-	return &seed, nil
-}
-
-// workersOr reads -n; 0 means the configured number.
-func workersOr(n, configured int) (int, error) {
-	switch {
-	case n == 0:
-		return configured, nil
-	case n < 0:
-		return 0, usage(fmt.Errorf("-n %d: want 1 or more", n))
-	default:
-		return n, nil
-	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func newStatus(a *app) *cobra.Command {
-	var last int
+	last := 5
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show what runs, what is claimed, the last fires and what was learnt",
@@ -23,7 +23,7 @@ func newStatus(a *app) *cobra.Command {
 			return a.runStatus(cmd.Context(), last)
 		},
 	}
-	cmd.Flags().IntVar(&last, "last", 5, "show the last `N` fires and runs")
+	cmd.Flags().IntVar(&last, "last", last, "show the last `N` fires and runs")
 	return cmd
 }
 
@@ -31,7 +31,7 @@ func (a *app) runStatus(ctx context.Context, last int) error {
 	if last < 0 {
 		return usage(fmt.Errorf("--last %d: want 0 or more", last))
 	}
-	return a.withEngine(ctx, reading, func(e *engine.Engine) error {
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
 		var s engine.Status
 		if e.Store == nil {
 			a.nothingYet()

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -296,11 +295,11 @@ func (a *app) taskAdd(ctx context.Context, title string, o taskAddOptions) error
 		return err
 	}
 	folder := taskFolder(c)
+	add, verb := folder.Add, "added"
 	if o.dryRun {
-		fmt.Fprintf(a.Stdout, "would add %s to %s\n", plain(cmp.Or(o.id, title)), plain(folder.Dir))
-		return nil
+		add, verb = func(_ context.Context, d task.Draft) (fleet.Task, error) { return folder.Preview(d) }, "would add"
 	}
-	t, err := folder.Add(ctx, d)
+	t, err := add(ctx, d)
 	if err != nil {
 		return err
 	}
@@ -308,7 +307,7 @@ func (a *app) taskAdd(ctx context.Context, title string, o taskAddOptions) error
 		printJSON(a.Stdout, newTaskObject(t, nil))
 		return nil
 	}
-	fmt.Fprintf(a.Stdout, "added %s (%s): %s\n", plain(string(t.ID)), t.Category, plain(t.Path))
+	fmt.Fprintf(a.Stdout, "%s %s (%s): %s\n", verb, plain(string(t.ID)), t.Category, plain(t.Path))
 	return nil
 }
 

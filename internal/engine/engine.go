@@ -130,7 +130,9 @@ func (e *Engine) live(ctx context.Context, r fleet.Run, now time.Time) bool {
 func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, error) {
 	tasks, problems, err := e.Tasks.List(ctx)
 	if errors.Is(err, fleet.ErrNotFound) {
-		e.Log.WarnContext(ctx, "no tasks", slog.Any("err", err))
+		if e.wantsTasks() {
+			e.Log.WarnContext(ctx, "no tasks", slog.Any("err", err))
+		}
 		return nil, nil
 	}
 	if err != nil {
@@ -146,4 +148,14 @@ func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, error) {
 		}
 	}
 	return tasks, nil
+}
+
+// wantsTasks reports whether any category works on tasks only.
+func (e *Engine) wantsTasks() bool {
+	for _, c := range e.Config.Categories {
+		if !c.SelfDirected {
+			return true
+		}
+	}
+	return false
 }

@@ -517,7 +517,7 @@ func TestSlotsBoundWhatRunsAtOnce(t *testing.T) {
 		t.Errorf("%d started, %v; want 2", r.Count(fleet.Spawn), err)
 	}
 	last := r.Choices[2]
-	if last.Decision != fleet.Skip || !strings.HasPrefix(last.Reason, "no slot free") {
+	if last.Decision != fleet.Skip || !strings.Contains(last.Reason, "; no slot free: 2 left") {
 		t.Errorf("third choice: %+v", last)
 	}
 }

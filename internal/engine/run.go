@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -37,7 +38,22 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	}
 	w := worker{Engine: e, run: run, only: o.Task, alive: alive}
 	err = w.work(ctx)
-	return w.run, err
+	ctx, cancel := closing(ctx)
+	defer cancel()
+	stored, readErr := e.Store.Run(ctx, run.ID)
+	if readErr != nil {
+		return w.run, errors.Join(err, readErr)
+	}
+	return stored, err
+}
+
+// CheckRun refuses options that name what does not exist. It needs no store.
+func (e *Engine) CheckRun(ctx context.Context, o RunOptions) error {
+	if o.Run != "" {
+		return nil // only the store knows
+	}
+	_, err := e.handRun(ctx, o)
+	return err
 }
 
 // openRun finds the row of a planned run, or adds one for a person's.

@@ -35,7 +35,17 @@ func (e *Engine) Status(ctx context.Context, limit int) (s Status, err error) {
 	}
 	s.Posteriors = snapshot.Posteriors
 	for _, r := range snapshot.Open {
-		s.Open = append(s.Open, OpenRun{r, e.live(ctx, r, s.At)})
+		live := e.live(ctx, r, s.At)
+		if !live {
+			// It may have ended, as it should, since the snapshot was taken.
+			if r, err = e.Store.Run(ctx, r.ID); err != nil {
+				return Status{}, err
+			}
+			if !r.EndedAt.IsZero() {
+				continue
+			}
+		}
+		s.Open = append(s.Open, OpenRun{r, live})
 	}
 	if s.Claims, err = e.Store.List(ctx, store.Listing{}); err != nil {
 		return Status{}, err

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"stint/internal/fleet"
 )
@@ -43,10 +44,15 @@ func Judge(e Evidence) fleet.Verdict {
 		return v
 	}
 	r, err := readResult(e.Exit)
-	if err != nil {
+	switch {
+	case err != nil && e.Exit.End == fleet.Overran:
+		// Most likely it was cut short while it wrote; it overran all the same.
+		v.Reason += "; result file: " + brief(err)
+		return v
+	case err != nil:
 		// The agent meant to be judged by its result, which nobody can read.
 		v.Grade = nil
-		v.Reason = fmt.Sprintf("%s; not graded: result file: %v", v.Reason, err)
+		v.Reason += "; not graded: result file: " + brief(err)
 		return v
 	}
 	v.TaskState = fleet.TaskState(r.TaskState)
@@ -54,6 +60,17 @@ func Judge(e Evidence) fleet.Verdict {
 		return v
 	}
 	return byResult(v, r)
+}
+
+// brief is as much of an error as a person wants to read: it may quote all that
+// the agent wrote.
+func brief(err error) string {
+	const most = 300
+	text := err.Error()
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // byEvidence judges without a result file.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
@@ -46,8 +47,8 @@ func (s State) Take(c fleet.Category, lanes int, run fleet.RunID) (fleet.Lane, e
 
 // Live takes the lock by which a run is known to live, and returns its file. The
 // agent inherits the file, and nobody ever unlocks it: the kernel frees the lock
-// when the last process that kept the descriptor is gone. A probe may hold it for
-// an instant, so this waits.
+// when the last process that kept the descriptor is gone. A run that lives already
+// is an error that wraps [fleet.ErrBusy].
 func (s State) Live(run fleet.RunID) (*os.File, error) {
 	path := fleet.FilesOf(string(s), run).Alive
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -57,10 +58,29 @@ func (s State) Live(run fleet.RunID) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := lock(f, unix.LOCK_EX); err != nil {
-		return nil, errors.Join(err, f.Close())
+	if err := outwait(f); err != nil {
+		return nil, errors.Join(fmt.Errorf("run %s: %w", run, err), f.Close())
 	}
 	return f, nil
+}
+
+// outwait locks a file that nobody holds for longer than it takes to probe it,
+// unless it is held for good.
+func outwait(f *os.File) error {
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	enough := time.After(2 * time.Second) // a probe takes microseconds, on a loaded machine a time slice
+	for {
+		err := lock(f, unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-enough:
+			return fmt.Errorf("some process of it lives: %w", fleet.ErrBusy)
+		}
+	}
 }
 
 // Lives reports whether some process of the run still holds its lock. A run that

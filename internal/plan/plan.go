@@ -50,7 +50,7 @@ func Decide(in Input) Plan {
 		c := fleet.Choice{Category: fleet.Category(n.Category), Source: n.Source, Rank: i + 1, Decision: fleet.Skip}
 		c.Score, c.Reason = in.score(c.Category)
 		if refusal := in.refuse(n, started); refusal != "" {
-			c.Reason = refusal
+			c.Reason = in.join(c, refusal)
 		} else {
 			c.Decision = fleet.Spawn
 			started++
@@ -78,11 +78,19 @@ func (in Input) refuse(n selector.Named, started int) string {
 	case !slices.Contains(in.Allowed, c):
 		return ReasonNotAllowed
 	case started >= in.Workers:
-		return fmt.Sprintf("beyond the %d workers of this fire", in.Workers)
+		return fmt.Sprintf("beyond this fire's limit of %d", in.Workers)
 	case started >= in.Free:
 		return fmt.Sprintf("no slot free: %d left when the fire began", in.Free)
 	}
 	return ""
+}
+
+// join keeps what the ranking said beside the reason why it did not count.
+func (in Input) join(c fleet.Choice, refusal string) string {
+	if in.Scores == nil {
+		return refusal
+	}
+	return c.Reason + "; " + refusal
 }
 
 // score is what the ranking says of a category that is in.

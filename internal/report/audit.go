@@ -48,7 +48,7 @@ func peak(holds []fleet.LaneHold) int {
 	slices.SortFunc(changes, func(a, b change) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.step, b.step))
 	})
-	most, now := 0, 0
+	most, now := min(1, len(holds)), 0 // a hold too short for the clock's tick is one all the same
 	for _, c := range changes {
 		now += c.step
 		most = max(most, now)

@@ -165,41 +165,41 @@ func ParsePayload(data []byte) (Request, error) {
 		return Request{}, fmt.Errorf("payload: %w: %w", err, fleet.ErrUsage)
 	}
 	foreign := p.Schema != Schema
-	var r gathering
+	var g gathering
 	if p.Selected != nil {
-		r.add(p.Selected.Category, fleet.FromSelected)
+		g.add(p.Selected.Category, fleet.FromSelected)
 	}
 	for _, c := range p.DiversityAlternatives {
 		if c != nil {
-			r.add(c.Category, fleet.FromDiversity)
+			g.add(c.Category, fleet.FromDiversity)
 		}
 	}
 	for _, c := range p.Alternatives {
 		if c != nil {
-			r.add(c.Category, fleet.FromAlternatives)
+			g.add(c.Category, fleet.FromAlternatives)
 		}
 	}
 	for _, s := range scores {
 		if s.Score > 0 || !foreign {
 			name := string(s.Category)
-			r.add(&name, fleet.FromScores)
+			g.add(&name, fleet.FromScores)
 		}
 	}
-	return Request{Foreign: foreign, Categories: r.list}, nil
+	return Request{Foreign: foreign, Categories: g.list}, nil
 }
 
 // Request is what a fire takes from stint's own payload.
 func (p Payload) Request() Request {
-	var r gathering
+	var g gathering
 	if p.Selected != nil {
 		name := string(p.Selected.Category)
-		r.add(&name, fleet.FromSelected)
+		g.add(&name, fleet.FromSelected)
 	}
 	for _, c := range p.DiversityAlternatives {
 		name := string(c.Category)
-		r.add(&name, fleet.FromDiversity)
+		g.add(&name, fleet.FromDiversity)
 	}
-	return Request{Categories: r.list}
+	return Request{Categories: g.list}
 }
 
 // gathering is a list of categories in order, each once. A payload may name very

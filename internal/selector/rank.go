@@ -128,7 +128,11 @@ func unavailable(in Input, c Candidate, tasks int, blocked []Blocked) string {
 		return ReasonNotAllowed
 	case len(c.InFlight) >= c.Lanes:
 		return fmt.Sprintf("lane busy: run %s", c.InFlight[0])
-	case tasks > 0 || c.SelfDirected:
+	case tasks > 0:
+		return ""
+	case c.SelfDirected && lanesClaimed(in.Held, c):
+		return ClaimBlocked
+	case c.SelfDirected:
 		return ""
 	}
 	for _, b := range blocked {
@@ -137,6 +141,18 @@ func unavailable(in Input, c Candidate, tasks int, blocked []Blocked) string {
 		}
 	}
 	return ReasonNoTask
+}
+
+// lanesClaimed reports whether a session without a task would be denied on every
+// lane: a claim outlives a session that died.
+func lanesClaimed(held []fleet.Claim, c Candidate) bool {
+	for lane := range c.Lanes {
+		key := fleet.LaneKey(c.Category, lane+1)
+		if !slices.ContainsFunc(held, func(h fleet.Claim) bool { return h.Key == key }) {
+			return false
+		}
+	}
+	return true
 }
 
 // compareScores puts what is in first, best first; names break ties and order

@@ -78,8 +78,13 @@ func command(s fleet.SessionSpec) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := os.Stat(s.Dir); err != nil {
+		return nil, err // the kernel's own error would name the program
+	}
 	return &exec.Cmd{
-		Path: program, Args: argv, Env: s.Environment, Dir: s.Dir,
+		Path: program, Args: argv, Dir: s.Dir,
+		// Never nil, which would stand for this process's own.
+		Env:         append([]string{}, s.Environment...),
 		ExtraFiles:  []*os.File{s.Alive},
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}, nil

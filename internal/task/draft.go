@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unicode"
@@ -42,19 +44,9 @@ type Draft struct {
 // that is taken is [fleet.ErrUsage], and one made from the title gets a number.
 // What could not be read back is [fleet.ErrUsage], with nothing written.
 func (f Folder) Add(ctx context.Context, d Draft) (fleet.Task, error) {
-	id, err := d.id()
+	id, data, err := d.file()
 	if err != nil {
 		return fleet.Task{}, fmt.Errorf("add task: %w", err)
-	}
-	if err := d.checkText(); err != nil {
-		return fleet.Task{}, fmt.Errorf("add task: %w", err)
-	}
-	data, err := d.render()
-	if err != nil {
-		return fleet.Task{}, fmt.Errorf("add task: %w", err)
-	}
-	if _, err := Parse(string(id)+extension, data); err != nil {
-		return fleet.Task{}, fmt.Errorf("add task: %w", refused(err))
 	}
 	name, err := create(ctx, f.Dir, data, func(attempt int) (string, error) {
 		return d.name(id, attempt)
@@ -63,6 +55,49 @@ func (f Folder) Add(ctx context.Context, d Draft) (fleet.Task, error) {
 		return fleet.Task{}, fmt.Errorf("add task: %w", f.missing(err))
 	}
 	return f.Get(ctx, fleet.TaskID(strings.TrimSuffix(name, extension)))
+}
+
+// Preview is the task that [Folder.Add] would write. It refuses what Add would, and
+// writes nothing.
+func (f Folder) Preview(d Draft) (fleet.Task, error) {
+	id, data, err := d.file()
+	if err != nil {
+		return fleet.Task{}, fmt.Errorf("add task: %w", err)
+	}
+	if _, err := os.Stat(f.Dir); err != nil {
+		return fleet.Task{}, fmt.Errorf("add task: %w", f.missing(err))
+	}
+	for attempt := 1; ; attempt++ {
+		name, err := d.name(id, attempt)
+		if err != nil {
+			return fleet.Task{}, fmt.Errorf("add task: %w", err)
+		}
+		path := filepath.Join(f.Dir, name)
+		if _, err := os.Lstat(path); err == nil {
+			continue
+		}
+		t, err := Parse(path, data)
+		return f.place(t), err
+	}
+}
+
+// file is the id and the text of the draft's file, known to read back.
+func (d Draft) file() (fleet.TaskID, []byte, error) {
+	id, err := d.id()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := d.checkText(); err != nil {
+		return "", nil, err
+	}
+	data, err := d.render()
+	if err != nil {
+		return "", nil, err
+	}
+	if _, err := Parse(string(id)+extension, data); err != nil {
+		return "", nil, refused(err)
+	}
+	return id, data, nil
 }
 
 // id is the id asked for, or else the title's slug.

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// output runs a command and returns what it prints. The command has a process group
+// output runs a command and returns what it prints, also when it fails. The command has a process group
 // of its own: Ctrl-C is for the demo to hear, and must not end a clean-up.
 func output(ctx context.Context, env []string, argv ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
@@ -27,7 +27,7 @@ func output(ctx context.Context, env []string, argv ...string) ([]byte, error) {
 			return nil, context.Cause(ctx)
 		}
 		words := strings.Join(append([]string{filepath.Base(argv[0])}, argv[1:]...), " ")
-		return nil, fmt.Errorf("%s: %w: %s", words, err, bytes.TrimSpace(stderr.Bytes()))
+		return stdout.Bytes(), fmt.Errorf("%s: %w: %s", words, err, bytes.TrimSpace(stderr.Bytes()))
 	}
 	return stdout.Bytes(), nil
 }

@@ -7,15 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"time"
 )
 
 // fires is how often the demo lets the fleet fire.
 const fires = 4
-
-// patience is how long the demo waits for the next thing to happen. Fires are seconds
-// apart, and so are the ends of sessions; this is what a busy machine may add.
-const patience = 30 * time.Second
 
 // demo is one showing.
 type demo struct {
@@ -78,71 +73,22 @@ func (d *demo) run(ctx context.Context) error {
 
 // prepare makes the workspace and starts the timer.
 func (d *demo) prepare(ctx context.Context) error {
-	d.out.printf("Making a workspace with %d tasks in %d categories in %s\n", len(tasks()), len(expectations()), d.folder)
+	d.out.printf("Making a git repository with %d tasks in %d categories, and an agent:\n", len(tasks()), len(categories()))
+	for _, c := range categories() {
+		d.out.printf("  %-7s %s\n", c.name, c.agent)
+	}
+	d.out.printf("in %s\n", d.folder)
 	if err := d.folder.makeWorkspace(ctx, d.stint); err != nil {
 		return err
 	}
-	d.out.printf("Starting %s, which fires every 4 seconds, on your service manager\n\n", d.units.timer())
-	if err := d.units.install(ctx, d.folder, d.stint); err != nil {
-		return err
-	}
-	return nil
+	d.out.printf("\nStarting %s, which fires every 4 seconds\n\n", d.units.timer())
+	return d.units.install(ctx, d.folder, d.stint)
 }
 
-// watch tells what happens until the last fire, stops the timer, and goes on until
-// the last session has ended.
-func (d *demo) watch(ctx context.Context) (status, error) {
-	w := &watcher{out: d.out, told: map[string]bool{}}
-	if _, err := d.follow(ctx, w, fmt.Sprintf("fire %d", fires), func(s status) bool { return len(s.Fires) >= fires }); err != nil {
-		return status{}, err
-	}
-	if err := d.units.stopTimer(ctx); err != nil {
-		return status{}, err
-	}
-	d.out.printf("%18sthe timer is stopped\n", "")
-	return d.follow(ctx, w, "the end of the last run", func(s status) bool { return len(s.Running) == 0 })
-}
-
-// follow looks at the record, and tells what is new in it, until done.
-func (d *demo) follow(ctx context.Context, w *watcher, goal string, done func(status) bool) (status, error) {
-	tick := time.NewTicker(250 * time.Millisecond)
-	defer tick.Stop()
-	last := time.Now()
-	for {
-		s, err := d.stint.status(ctx)
-		if err != nil {
-			return status{}, err
-		}
-		if w.tell(s) {
-			last = time.Now()
-		}
-		if done(s) {
-			return s, nil
-		}
-		if err := d.trouble(ctx, s); err != nil {
-			return status{}, err
-		}
-		if time.Since(last) > patience {
-			return status{}, fmt.Errorf("await %s: nothing happened for %s; see %s", goal, patience, d.folder.log())
-		}
-		select {
-		case <-ctx.Done():
-			return status{}, context.Cause(ctx)
-		case <-tick.C:
-		}
-	}
-}
-
-// trouble is what would keep a goal from ever being reached.
-func (d *demo) trouble(ctx context.Context, s status) error {
-	for _, r := range s.Running {
-		if !r.Live {
-			return fmt.Errorf("run %s (%s) died and left no end; see %s", r.Run, r.Category, d.folder.runLog(r.Run))
-		}
-	}
-	failed, err := d.units.failed(ctx)
-	if err != nil || len(failed) == 0 {
-		return err
-	}
-	return fmt.Errorf("unit failed: %s; its fires said:\n%s", failed[0], d.folder.tail())
+// kept tells where to look once the units are gone.
+func (d *demo) kept() {
+	d.out.printf("\nKept: %s\n", d.folder)
+	d.out.printf("  fires.log           what the fires said\n")
+	d.out.printf("  state/runs/*/log    what the agents said\n")
+	d.out.printf("  the record: %s \\\n    --config %s status\n", d.folder.program(), d.folder.config())
 }

@@ -13,7 +13,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -38,38 +37,46 @@ func run(args []string) int {
 	err := show(ctx, flags.Arg(0), *keep)
 	var s signalled
 	switch {
+	case err == nil:
+		return 0
 	case errors.As(context.Cause(ctx), &s):
-		tell(os.Stderr, fmt.Errorf("%w; what it made is removed", s))
 		return 128 + int(s.Signal)
-	case err != nil:
-		tell(os.Stderr, err)
+	default:
 		return 1
 	}
-	return 0
 }
 
-// show gives the demo and cleans up after it. The folder is kept when it was asked
-// for, or when something went wrong: it holds whatever there is to find out why.
+// show gives the demo, cleans up after it, and says what went wrong. The folder is
+// kept when that was asked for, and after a failure, for it holds what there is to
+// find out why.
 func show(ctx context.Context, program string, keep bool) error {
 	d, err := newDemo(program)
 	if err != nil {
+		complain(err)
 		return err
 	}
 	err = d.run(ctx)
 	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleaning)
 	defer cancel()
 	err = errors.Join(err, d.units.remove(cleanup))
-	if keep || err != nil && ctx.Err() == nil {
-		d.out.printf("\nKept: %s\n  %s --config %s status\n", d.folder, d.folder.program(), d.folder.config())
-		return err
+	keep = keep || err != nil && ctx.Err() == nil
+	if !keep {
+		err = errors.Join(err, os.RemoveAll(string(d.folder)))
 	}
-	return errors.Join(err, os.RemoveAll(string(d.folder)))
+	complain(err)
+	if keep {
+		d.kept()
+	}
+	return err
 }
 
-// tell says of each thing that went wrong what it was.
-func tell(w io.Writer, err error) {
+// complain says of each thing that went wrong what it is.
+func complain(err error) {
+	if err == nil {
+		return
+	}
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(w, "demo: %s\n", strings.TrimRight(line, "\n"))
+		fmt.Fprintf(os.Stderr, "demo: %s\n", strings.TrimRight(line, "\n"))
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -18,6 +19,16 @@ type status struct {
 	Fires      []fire      `json:"fires"` // newest first
 	Runs       []session   `json:"runs"`  // newest first
 	Posteriors []posterior `json:"posteriors"`
+}
+
+// dead is a run that is open and has no living process, or "".
+func (s status) dead() string {
+	for _, r := range s.Running {
+		if !r.Live {
+			return r.Run
+		}
+	}
+	return ""
 }
 
 type fire struct {
@@ -93,19 +104,34 @@ func oldest[T any](newest []T) []T {
 func (s status) first() fire { return s.Fires[len(s.Fires)-1] }
 func (s status) last() fire  { return s.Fires[0] }
 
-// learnt is the mean grade of a category that its graded runs give: that of the
-// Beta distribution which begins at Beta(1, 1) and adds each grade g to the first
-// parameter and 1-g to the second.
-func (s status) learnt(category string) (graded int, mean float64) {
-	sum := 0.0
+// belief is what graded runs say of a category: the Beta distribution which begins at
+// Beta(1, 1) and adds each grade g to its first parameter and 1-g to its second.
+type belief struct {
+	graded int
+	sum    float64
+}
+
+func (b belief) mean() float64 { return (1 + b.sum) / float64(2+b.graded) }
+
+func (b belief) String() string {
+	return fmt.Sprintf("Beta(%.2f, %.2f)", 1+b.sum, 1+float64(b.graded)-b.sum)
+}
+
+// belief is computed from the runs of a category that fires before this one started. A
+// category is ranked only while none of its runs is open, so those were all that a
+// fire which ranked it could know.
+func (s status) belief(category string, before int) (b belief) {
 	for _, r := range s.Runs {
-		if r.Category == category && r.Grade != nil {
-			graded++
-			sum += *r.Grade
+		if r.Category == category && r.Fire < before && r.Grade != nil {
+			b.graded++
+			b.sum += *r.Grade
 		}
 	}
-	return graded, (1 + sum) / (2 + float64(graded))
+	return b
 }
+
+// learnt is the belief from all runs.
+func (s status) learnt(category string) belief { return s.belief(category, math.MaxInt) }
 
 func (r record) summary() string {
 	return fmt.Sprintf("%d fires, %d runs, %d lanes at once, none held twice", len(r.Fires), len(r.Runs), r.Peak)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -33,15 +32,16 @@ func (s screen) spawns(r record) {
 // rankings prints the ranking of the first fire and of the last side by side.
 func (s screen) rankings(r record) {
 	first, last := r.first(), r.last()
-	s.title("The ranking, then and now: score drawn from what was known of the grades")
+	s.title("Ranking of the first fire and of the last")
 	s.printf("  %-37s  %s\n", fmt.Sprintf("fire %d", first.Fire), fmt.Sprintf("fire %d", last.Fire))
 	for i := range max(len(first.Categories), len(last.Categories)) {
-		s.printf("  %s\n", strings.TrimRight(fmt.Sprintf("%-37s  %s", place(first, i), place(last, i)), " "))
+		s.printf("  %s\n", strings.TrimRight(fmt.Sprintf("%-37s  %s", r.place(first, i), r.place(last, i)), " "))
 	}
+	s.printf("  A score is drawn from what the grades tell so far; * leads: its task is begun.\n")
 }
 
-// place is a line of a ranking.
-func place(f fire, i int) string {
+// place is a line of a fire's ranking.
+func (r record) place(f fire, i int) string {
 	if i >= len(f.Categories) {
 		return ""
 	}
@@ -49,13 +49,12 @@ func place(f fire, i int) string {
 	if c.Rank == 0 {
 		return cut(fmt.Sprintf("-  %-7s  %s", c.Category, why(c)), 37)
 	}
-	return fmt.Sprintf("%d  %-7s  %.3f  %s", c.Rank, c.Category, c.Score, belief(c))
+	line := fmt.Sprintf("%d  %-7s  %.3f  %s", c.Rank, c.Category, c.Score, r.belief(c.Category, f.Fire))
+	if strings.Contains(c.Reason, "leads") {
+		line += "*"
+	}
+	return cut(line, 37)
 }
-
-var beta = regexp.MustCompile(`Beta\([^)]*\)`)
-
-// belief is the distribution that a choice's score was drawn from, or "".
-func belief(c choice) string { return beta.FindString(c.Reason) }
 
 func (s screen) runs(r record) {
 	s.title("Runs")
@@ -71,7 +70,7 @@ func (s screen) beliefs(r record) {
 	s.title("What is known of the grades")
 	s.printf("  category  graded runs  mean    computed from the runs above\n")
 	for _, p := range r.Posteriors {
-		graded, mean := r.learnt(p.Category)
-		s.printf("  %-8s  %-11d  %.4f  %.4f from %d\n", p.Category, p.Graded, p.Mean, mean, graded)
+		b := r.learnt(p.Category)
+		s.printf("  %-8s  %-11d  %.4f  %.4f from %d\n", p.Category, p.Graded, p.Mean, b.mean(), b.graded)
 	}
 }

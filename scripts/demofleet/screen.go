@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 )
 
 // screen is where the demo is watched.
 type screen struct {
-	file   *os.File
+	w      io.Writer
 	colour bool
 }
 
@@ -18,7 +19,7 @@ func newScreen(f *os.File) screen {
 	return screen{f, terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
-func (s screen) printf(format string, args ...any) { fmt.Fprintf(s.file, format, args...) }
+func (s screen) printf(format string, args ...any) { fmt.Fprintf(s.w, format, args...) }
 
 func (s screen) green(text string) string { return s.paint("32", text) }
 func (s screen) bold(text string) string  { return s.paint("1", text) }

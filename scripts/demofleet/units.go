@@ -55,10 +55,11 @@ func (u units) stopTimer(ctx context.Context) error {
 	return err
 }
 
-// failed are the fleet's failed units. A worker that failed is unloaded at once, so
+// failed names the fleet's failed units. A worker that failed is unloaded at once, so
 // this is about the fires.
-func (u units) failed(ctx context.Context) ([]string, error) {
-	return u.list(ctx, "--state=failed", u.timer(), u.service())
+func (u units) failed(ctx context.Context) (string, error) {
+	names, err := u.list(ctx, "--state=failed", u.timer(), u.service())
+	return strings.Join(names, ", "), err
 }
 
 // list names the loaded units that match.

@@ -1,31 +1,17 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
-
-// expectation is how the sessions of a category end, as the agent sees to.
-type expectation struct {
-	outcome string
-	grade   string // as shown; empty: any
-}
-
-func expectations() map[string]expectation {
-	return map[string]expectation{
-		"code":   {"productive", "0.90"},
-		"docs":   {"productive", ""}, // what commits are worth is for stint to say
-		"tests":  {"productive", "0.60"},
-		"triage": {"noop", "-"},
-		"flaky":  {"failed", "0.00"},
-	}
-}
 
 // verify says what in the record is not as it should be.
 func (r record) verify() error {
-	return errors.Join(slices.Concat(r.verifyFires(), r.verifyRuns(), r.verifyLanes(), r.verifyBeliefs())...)
+	return errors.Join(slices.Concat(r.verifyFires(), r.verifyRankings(), r.verifyRuns(), r.verifyLanes(), r.verifyBeliefs())...)
 }
 
 func (r record) verifyFires() (wrong []error) {
@@ -47,24 +33,40 @@ func (r record) verifyFires() (wrong []error) {
 	if len(names) != 3 || names[0] != "code" || !slices.Contains(names, "triage") || !slices.Contains(names, "flaky") {
 		wrong = append(wrong, fmt.Errorf("the first fire started %q; want code first, triage and flaky", names))
 	}
-	if slices.Equal(places(r.first()), places(r.last())) {
+	return wrong
+}
+
+// verifyRankings compares what each fire says it drew from with what it should have known.
+func (r record) verifyRankings() (wrong []error) {
+	for _, f := range r.Fires {
+		for _, c := range f.Categories {
+			if want := r.belief(c.Category, f.Fire).String(); c.Decision == "spawn" && !strings.Contains(c.Reason, want) {
+				wrong = append(wrong, fmt.Errorf("fire %d ranked %s by %q; its runs give %s", f.Fire, c.Category, c.Reason, want))
+			}
+		}
+	}
+	if len(r.Fires) > 0 && slices.Equal(r.places(r.first()), r.places(r.last())) {
 		wrong = append(wrong, errors.New("the last fire's ranking is the first one's"))
 	}
 	return wrong
 }
 
 // places are a ranking apart from its draws, which chance alone makes differ.
-func places(f fire) (list []string) {
+func (r record) places(f fire) (list []string) {
 	for _, c := range f.Categories {
-		list = append(list, fmt.Sprint(c.Rank, c.Category, belief(c)))
+		list = append(list, fmt.Sprint(c.Rank, c.Category, r.belief(c.Category, f.Fire)))
 	}
 	return list
 }
 
 func (r record) verifyRuns() (wrong []error) {
 	seen := map[string]bool{}
+	wanted := map[string]category{}
+	for _, c := range categories() {
+		wanted[c.name] = c
+	}
 	for _, x := range r.Runs {
-		want := expectations()[x.Category]
+		want := wanted[x.Category]
 		seen[x.Outcome] = true
 		switch {
 		case x.EndedAt == nil || x.Outcome == "":
@@ -72,7 +74,7 @@ func (r record) verifyRuns() (wrong []error) {
 		case x.Outcome != want.outcome:
 			wrong = append(wrong, fmt.Errorf("run %s (%s) ended as %s (%s); want %s", x.Run, x.Category, x.Outcome, x.Reason, want.outcome))
 		case want.grade == "" && x.Grade == nil || want.grade != "" && want.grade != x.grade():
-			wrong = append(wrong, fmt.Errorf("run %s (%s) has grade %s; want %s", x.Run, x.Category, x.grade(), want.grade))
+			wrong = append(wrong, fmt.Errorf("run %s (%s) has grade %s; want %s", x.Run, x.Category, x.grade(), cmp.Or(want.grade, "any")))
 		}
 	}
 	for _, outcome := range []string{"productive", "noop", "failed"} {
@@ -98,14 +100,14 @@ func (r record) verifyLanes() (wrong []error) {
 
 func (r record) verifyBeliefs() (wrong []error) {
 	for _, p := range r.Posteriors {
-		graded, mean := r.learnt(p.Category)
-		if p.Graded != graded || math.Abs(p.Mean-mean) > 1e-9 {
+		b := r.learnt(p.Category)
+		if p.Graded != b.graded || math.Abs(p.Mean-b.mean()) > 1e-9 {
 			wrong = append(wrong, fmt.Errorf("%s: the mean is %.4f of %d graded runs; its runs give %.4f of %d",
-				p.Category, p.Mean, p.Graded, mean, graded))
+				p.Category, p.Mean, p.Graded, b.mean(), b.graded))
 		}
 	}
-	if len(r.Posteriors) != len(expectations()) {
-		wrong = append(wrong, fmt.Errorf("something is known of %d categories; want %d", len(r.Posteriors), len(expectations())))
+	if len(r.Posteriors) != len(categories()) {
+		wrong = append(wrong, fmt.Errorf("%d categories have a mean; want %d", len(r.Posteriors), len(categories())))
 	}
 	return wrong
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,28 +13,34 @@ type watcher struct {
 	told map[string]bool
 }
 
-// tell prints a line for each fire and for each run that began or ended, in the order
-// in which they happened, and reports whether there was any.
+// event is something that happened, and how it is told.
+type event struct {
+	at   time.Time
+	tell func()
+}
+
+// tell prints what happened since it was last called, in order, and reports whether
+// anything did.
 func (w *watcher) tell(s status) bool {
-	before := len(w.told)
+	var news []event
 	for _, f := range oldest(s.Fires) {
 		if w.isNew("fire", f.Fire) {
-			w.fire(f)
+			news = append(news, event{f.At, func() { w.fire(f) }})
 		}
 	}
-	runs := oldest(s.Runs)
-	for _, r := range runs {
+	for _, r := range oldest(s.Runs) {
 		if r.StartedAt != nil && r.Task != "" && w.isNew("begin", r.Run) {
-			w.line(*r.StartedAt, "begins", fmt.Sprintf("%-7s %-15s lane %d", r.Category, r.Task, r.Lane))
+			news = append(news, event{*r.StartedAt, func() { w.begin(r) }})
 		}
-	}
-	for _, r := range runs {
 		if r.EndedAt != nil && w.isNew("end", r.Run) {
-			verdict := w.out.outcome(r.Outcome, fmt.Sprintf("%-10s %4s", r.Outcome, r.grade()))
-			w.line(*r.EndedAt, "ends", fmt.Sprintf("%-7s %-15s %s  %s", r.Category, r.Task, verdict, cut(r.Reason, 21)))
+			news = append(news, event{*r.EndedAt, func() { w.end(r) }})
 		}
 	}
-	return len(w.told) > before
+	slices.SortStableFunc(news, func(a, b event) int { return a.at.Compare(b.at) })
+	for _, e := range news {
+		e.tell()
+	}
+	return len(news) > 0
 }
 
 func (w *watcher) isNew(kind string, id any) bool {
@@ -44,7 +51,19 @@ func (w *watcher) isNew(kind string, id any) bool {
 }
 
 func (w *watcher) line(at time.Time, what, text string) {
-	w.out.printf("%s  %-6s  %s\n", at.Local().Format(time.TimeOnly), what, text)
+	w.out.printf("%s  %-6s %s\n", at.Local().Format(time.TimeOnly), what, text)
+}
+
+// more continues a line under its text.
+func (w *watcher) more(text string) { w.out.printf("%17s%s\n", "", cut(text, 63)) }
+
+func (w *watcher) begin(r session) {
+	w.line(*r.StartedAt, "begins", fmt.Sprintf("%-7s %-14s lane %d", r.Category, r.Task, r.Lane))
+}
+
+func (w *watcher) end(r session) {
+	verdict := w.out.outcome(r.Outcome, fmt.Sprintf("%-10s %4s", r.Outcome, r.grade()))
+	w.line(*r.EndedAt, "ends", fmt.Sprintf("%-7s %-14s %s  %s", r.Category, r.Task, verdict, cut(r.Reason, 23)))
 }
 
 // fire tells what a fire starts, and why it leaves out the rest: one line a reason.
@@ -67,7 +86,7 @@ func (w *watcher) fire(f fire) {
 		names[reason] = append(names[reason], c.Category)
 	}
 	for _, reason := range reasons {
-		w.out.printf("%18s%s\n", "", cut("not "+strings.Join(names[reason], ", ")+": "+reason, 62))
+		w.more("leaves out " + strings.Join(names[reason], ", ") + ": " + reason)
 	}
 }
 

@@ -208,6 +208,7 @@ func translate(err error) error {
 	hints := map[sqlite3.ErrNo]string{
 		sqlite3.ErrBusy:     "another stint process holds the store for long; look at: stint status",
 		sqlite3.ErrFull:     "the disk is full; nothing was written",
+		sqlite3.ErrIoErr:    "the state folder cannot be written; look at the disk: df",
 		sqlite3.ErrReadonly: "the state folder is read-only for this user",
 		sqlite3.ErrCantOpen: "check that the state folder exists and belongs to this user",
 		sqlite3.ErrCorrupt:  "the store is damaged; restore stint.db from a backup, or move the state folder away to start afresh",

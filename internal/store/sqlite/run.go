@@ -113,7 +113,10 @@ func (d *DB) TakeForRun(ctx context.Context, id fleet.RunID, task fleet.TaskID, 
 			"update runs set task = ?, key = ?, epoch = ? where id = ? and ended_at is null", task, c.Key, c.Epoch, id)
 		return oneRow(res, err, fmt.Errorf("run %s is not open: %w", id, fleet.ErrLost))
 	})
-	return grant, c, wrapClaim("take", r.Key, err)
+	if err != nil {
+		return "", fleet.Claim{}, wrapClaim("take", r.Key, err) // what was granted was undone
+	}
+	return grant, c, nil
 }
 
 // Complete ends a run that worked under a claim: outcome, grade and posterior in

@@ -79,8 +79,13 @@ func create(ctx context.Context, path string, o Options) (err error) {
 	}
 	draft := f.Name()
 	defer func() {
-		// The last connection's close folded the write-ahead log into the file.
-		err = errors.Join(err, os.Remove(draft))
+		// The last connection's close folded the write-ahead log into the file,
+		// unless there was no room for that.
+		for _, path := range []string{draft, draft + "-wal", draft + "-shm"} {
+			if e := os.Remove(path); !errors.Is(e, fs.ErrNotExist) {
+				err = errors.Join(err, e)
+			}
+		}
 	}()
 	if err := f.Close(); err != nil {
 		return err
@@ -159,13 +164,17 @@ func Adopt(ctx context.Context, o Options) (former string, err error) {
 	if name != o.Fleet || workspace == o.Workspace || exists(workspace) {
 		return "", nil
 	}
+	if o.DryRun {
+		return workspace, nil
+	}
 	if _, err := db.ExecContext(ctx, "update fleet set workspace = ? where workspace = ?", o.Workspace, workspace); err != nil {
 		return "", fmt.Errorf("adopt store %s: %w", path, translate(err))
 	}
 	return workspace, nil
 }
 
+// exists reports whether something is at path. What cannot be looked at is there.
 func exists(path string) bool {
 	_, err := os.Stat(path)
-	return err == nil
+	return !errors.Is(err, fs.ErrNotExist)
 }

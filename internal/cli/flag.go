@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// The flag values here check themselves, so that a wrong one is refused before
+// anything is opened or written.
+
+// seedValue is --seed: by chance unless given.
+type seedValue struct{ seed *uint64 }
+
+func (v *seedValue) Type() string { return "N" }
+
+func (v *seedValue) String() string {
+	if v.seed == nil {
+		return ""
+	}
+	return strconv.FormatUint(*v.seed, 10)
+}
+
+func (v *seedValue) Set(s string) error {
+	seed, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return errors.New("want a number from 0 to 18446744073709551615")
+	}
+	v.seed = &seed
+	return nil
+}
+
+// countValue is a number of 1 or more; 0 means that it was not given.
+type countValue int64
+
+func (v *countValue) Type() string { return "N" }
+
+func (v *countValue) String() string { return strconv.FormatInt(int64(*v), 10) }
+
+func (v *countValue) Set(s string) error {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 1 {
+		return errors.New("want a number of 1 or more")
+	}
+	*v = countValue(n)
+	return nil
+}
+
+// or is the value, or what holds when none was given.
+func (v *countValue) or(otherwise int) int {
+	if *v == 0 {
+		return otherwise
+	}
+	return int(*v)
+}
+
+// ttlValue is a time-to-live: the store counts in milliseconds.
+type ttlValue time.Duration
+
+func (v *ttlValue) Type() string { return "duration" }
+
+func (v *ttlValue) String() string { return time.Duration(*v).String() }
+
+func (v *ttlValue) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < time.Millisecond {
+		return errors.New(`want a duration of a millisecond or more, such as "90s" or "1h30m"`)
+	}
+	*v = ttlValue(d)
+	return nil
+}
+
+// textValue is a line for people: a note or a reason.
+type textValue string
+
+func (v *textValue) Type() string { return "text" }
+
+func (v *textValue) String() string { return string(*v) }
+
+func (v *textValue) Set(s string) error {
+	if _, err := fleet.ParseText("text", s); err != nil {
+		return fmt.Errorf("want a line of text: %w", err)
+	}
+	*v = textValue(s)
+	return nil
+}

@@ -1,0 +1,405 @@
+package lane
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// childMode makes the test binary a process that holds locks under the folder in
+// childState, says so on standard output, and ends with its standard input.
+const (
+	childMode  = "STINT_TEST_LANE"
+	childState = "STINT_TEST_STATE"
+)
+
+func TestMain(m *testing.M) {
+	mode, child := os.LookupEnv(childMode)
+	if !child {
+		os.Exit(m.Run())
+	}
+	if err := hold(mode, State(os.Getenv(childState))); err != nil {
+		fmt.Fprintln(os.Stdout, err)
+		os.Exit(1)
+	}
+	fmt.Fprintln(os.Stdout, "ready")
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+func hold(mode string, s State) error {
+	switch mode {
+	case "take":
+		_, err := s.Take("code", 1, "0child")
+		return err
+	case "live": // and an agent that inherits the file
+		alive, err := s.Live("0child")
+		if err != nil {
+			return err
+		}
+		agent := exec.Command("/proc/self/exe")
+		agent.Env = append(os.Environ(), childMode+"=agent")
+		agent.Stdin, agent.Stdout, agent.Stderr = os.Stdin, os.Stdout, os.Stderr
+		agent.ExtraFiles = []*os.File{alive}
+		if err := agent.Start(); err != nil {
+			return err
+		}
+		return alive.Close()
+	}
+	return nil // an agent keeps what it inherited
+}
+
+// child is such a process.
+type child struct {
+	*exec.Cmd
+	stdin io.Closer
+}
+
+// start starts one and waits until as many processes as are expected are ready.
+func start(t *testing.T, mode string, s State, processes int) child {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), childMode+"="+mode, childState+"="+string(s))
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := child{cmd, stdin}
+	t.Cleanup(func() { c.kill(t) })
+	t.Cleanup(func() { _ = stdin.Close() })
+	lines := bufio.NewScanner(stdout)
+	for range processes {
+		if !lines.Scan() || lines.Text() != "ready" {
+			t.Fatalf("got %q from the child, want it ready", lines.Text())
+		}
+	}
+	return c
+}
+
+// kill kills the process itself and leaves its children alone.
+func (c child) kill(t *testing.T) {
+	t.Helper()
+	if err := c.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		t.Error(err)
+	}
+	_, _ = c.Process.Wait()
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(10 * time.Second)
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("got no %s within 10 s", what)
+		}
+	}
+}
+
+func mustTake(t *testing.T, s State, lanes, want int) fleet.Lane {
+	t.Helper()
+	l, err := s.Take("code", lanes, "0test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Number != want {
+		t.Fatalf("got lane %d, want %d", l.Number, want)
+	}
+	return l
+}
+
+func mustBeBusy(t *testing.T, s State, lanes int) {
+	t.Helper()
+	if l, err := s.Take("code", lanes, "0test"); !errors.Is(err, fleet.ErrBusy) {
+		t.Fatalf("got lane %d, %v, want busy", l.Number, err)
+	}
+}
+
+func lives(t *testing.T, s State, run fleet.RunID) bool {
+	t.Helper()
+	l, err := s.Lives(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestTake(t *testing.T) {
+	t.Parallel()
+	s := State(t.TempDir())
+	first := mustTake(t, s, 2, 1)
+	second := mustTake(t, s, 2, 2)
+	mustBeBusy(t, s, 2)
+	mustBeBusy(t, s, 1)
+	if l, err := s.Take("docs", 1, "0test"); err != nil || l.Number != 1 {
+		t.Errorf("got lane %d of another category, %v, want 1", l.Number, err)
+	}
+	if err := first.Release(); err != nil {
+		t.Fatal(err)
+	}
+	third := mustTake(t, s, 2, 1)
+	mustBeBusy(t, s, 2)
+	for _, l := range []fleet.Lane{second, third} {
+		if err := l.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+	mustTake(t, s, 1, 1)
+}
+
+// TestLockFilesStay shows that a lock is always the same file, for its owner only:
+// an unlinked one could be held beside its successor.
+func TestLockFilesStay(t *testing.T) {
+	t.Parallel()
+	s := State(t.TempDir())
+	path := filepath.Join(string(s), "locks", "code.1.lock")
+	l := mustTake(t, s, 1, 1)
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != fmt.Sprintf("run 0test pid %d\n", os.Getpid()) {
+		t.Errorf("got %q, %v, want run and pid", got, err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	mustTake(t, s, 1, 1)
+	after, err := os.Stat(path)
+	if err != nil || !os.SameFile(before, after) {
+		t.Errorf("got another file (%v), want the lock to stay", err)
+	}
+	if got, want := after.Mode(), os.FileMode(0o600); got != want {
+		t.Errorf("got mode %v, want %v", got, want)
+	}
+	dir, err := os.Stat(filepath.Dir(path))
+	if err != nil || dir.Mode().Perm() != 0o700 {
+		t.Errorf("got folder %v, %v, want mode 0700", dir.Mode(), err)
+	}
+}
+
+// TestLockFileTextMeansNothing leaves a file that looks held.
+func TestLockFileTextMeansNothing(t *testing.T) {
+	t.Parallel()
+	s := State(t.TempDir())
+	if err := os.MkdirAll(filepath.Join(string(s), "locks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(string(s), "locks", "code.1.lock"), []byte("run 0r pid 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustTake(t, s, 1, 1)
+}
+
+func TestTakeOfTheDead(t *testing.T) {
+	t.Parallel()
+	s := State(t.TempDir())
+	holder := start(t, "take", s, 1)
+	mustBeBusy(t, s, 1)
+	holder.kill(t)
+	mustTake(t, s, 1, 1)
+}
+
+// TestTakeAtOnce has many take one lane again and again: never two at a time.
+func TestTakeAtOnce(t *testing.T) {
+	t.Parallel()
+	s := State(t.TempDir())
+	var (
+		wg      sync.WaitGroup
+		holding = make(chan struct{}, 1)
+	)
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				l, err := s.Take("code", 1, "0test")
+				if errors.Is(err, fleet.ErrBusy) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				select {
+				case holding <- struct{}{}:
+					<-holding
+				default:
+					t.Error("got a lane that another holds")
+				}
+				if err := l.Release(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	mustTake(t, s, 1, 1)
+}
+
+func TestTakeWithoutFolder(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := State(file).Take("code", 1, "0test"); err == nil || errors.Is(err, fleet.ErrBusy) {
+		t.Errorf("got %v, want an error that is not busy", err)
+	}
+	s := State(t.TempDir())
+	if err := os.MkdirAll(filepath.Join(string(s), "locks", "code.1.lock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Take("code", 1, "0test"); err == nil || errors.Is(err, fleet.ErrBusy) {
+		t.Errorf("got %v for a folder in place of the lock, want an error that is not busy", err)
+	}
+}
+
+func TestLive(t *testing.T) {
+	t.Parallel()
+	s := State(t.TempDir())
+	if lives(t, s, "0r1") {
+		t.Error("got a run that never began alive, want dead")
+	}
+	alive, err := s.Live("0r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // asking takes nothing away
+		if !lives(t, s, "0r1") {
+			t.Error("got a run dead that holds its lock, want alive")
+		}
+	}
+	if lives(t, s, "0r2") {
+		t.Error("got another run alive, want dead")
+	}
+	info, err := os.Stat(fleet.FilesOf(string(s), "0r1").Alive)
+	if err != nil || info.Mode() != 0o600 {
+		t.Errorf("got %v, %v, want mode 0600", info.Mode(), err)
+	}
+	if err := alive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if lives(t, s, "0r1") {
+		t.Error("got a run alive after its end, want dead")
+	}
+	if _, err := os.Stat(alive.Name()); err != nil {
+		t.Errorf("got %v, want the file to stay", err)
+	}
+}
+
+// TestLiveTwice starts a run that is running: it must be told, not made to wait
+// until the other ends.
+func TestLiveTwice(t *testing.T) {
+	t.Parallel()
+	s := State(t.TempDir())
+	alive, err := s.Live("0r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alive.Close()
+	second := make(chan error, 1)
+	go func() {
+		_, err := s.Live("0r1")
+		second <- err
+	}()
+	select {
+	case err := <-second:
+		if !errors.Is(err, fleet.ErrBusy) {
+			t.Errorf("got %v, want busy", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("got no answer within 10 s")
+	}
+}
+
+// TestLiveUnderProbes begins runs while others keep asking whether they live.
+func TestLiveUnderProbes(t *testing.T) {
+	t.Parallel()
+	s := State(t.TempDir())
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					if _, err := s.Lives("0r1"); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	for range 200 {
+		alive, err := s.Live("0r1")
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if !lives(t, s, "0r1") {
+			t.Error("got a run dead that holds its lock, want alive")
+		}
+		if err := alive.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	wg.Wait()
+}
+
+// TestLivesWithItsAgent kills the supervisor: the run lives for as long as its
+// agent does.
+func TestLivesWithItsAgent(t *testing.T) {
+	t.Parallel()
+	s := State(t.TempDir())
+	supervisor := start(t, "live", s, 2)
+	if !lives(t, s, "0child") {
+		t.Error("got the run dead, want alive")
+	}
+	supervisor.kill(t)
+	if !lives(t, s, "0child") {
+		t.Error("got the run dead with its supervisor, want alive with its agent")
+	}
+	if err := supervisor.stdin.Close(); err != nil { // which ends the agent
+		t.Fatal(err)
+	}
+	eventually(t, "end of the agent", func() bool { return !lives(t, s, "0child") })
+}
+
+func TestLivesUnreadable(t *testing.T) {
+	t.Parallel()
+	s := State(t.TempDir())
+	path := fleet.FilesOf(string(s), "0r1").Alive
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(path, path); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Lives("0r1"); err == nil {
+		t.Errorf("got %v, want an error: nobody can tell", got)
+	}
+	if _, err := s.Live("0r1"); err == nil {
+		t.Error("got a lock, want an error")
+	}
+}

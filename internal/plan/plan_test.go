@@ -1,0 +1,206 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"stint/internal/fleet"
+	"stint/internal/selector"
+)
+
+func named(source fleet.Source, names ...string) (list []selector.Named) {
+	for _, n := range names {
+		list = append(list, selector.Named{Category: n, Source: source})
+	}
+	return list
+}
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	known := []fleet.Category{"cleanup", "code", "docs", "triage"}
+	allowed := []fleet.Category{"code", "docs", "triage"}
+	scores := []selector.Score{
+		{Category: "docs", In: true, Reason: "drew 0.9", Score: 0.9},
+		{Category: "code", In: true, Reason: "drew 0.4", Score: 0.4},
+		{Category: "cleanup", Reason: selector.ReasonNotAllowed, Score: 0.95},
+		{Category: "triage", Reason: selector.ReasonNoTask},
+	}
+	const (
+		selected = fleet.FromSelected
+		others   = fleet.FromDiversity
+		net      = fleet.FromAllowList
+	)
+	tests := []struct {
+		name string
+		in   Input
+		want []fleet.Choice
+		net  bool
+	}{
+		{
+			"own ranking",
+			Input{Request: selector.Request{Categories: append(named(selected, "docs"), named(others, "code")...)}, Scores: scores, Workers: 3, Free: 6},
+			[]fleet.Choice{
+				{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.9", Source: selected, Rank: 1, Score: 0.9},
+				{Category: "code", Decision: fleet.Spawn, Reason: "drew 0.4", Source: others, Rank: 2, Score: 0.4},
+				{Category: "cleanup", Decision: fleet.Skip, Reason: selector.ReasonNotAllowed},
+				{Category: "triage", Decision: fleet.Skip, Reason: selector.ReasonNoTask},
+			},
+			false,
+		},
+		{
+			"own ranking, empty",
+			Input{Scores: scores[2:], Workers: 3, Free: 6},
+			[]fleet.Choice{
+				{Category: "cleanup", Decision: fleet.Skip, Reason: selector.ReasonNotAllowed},
+				{Category: "triage", Decision: fleet.Skip, Reason: selector.ReasonNoTask},
+			},
+			false,
+		},
+		{
+			"beyond the workers",
+			Input{Request: selector.Request{Categories: named(others, "docs", "code")}, Scores: scores[:2], Workers: 1, Free: 6},
+			[]fleet.Choice{
+				{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.9", Source: others, Rank: 1, Score: 0.9},
+				{Category: "code", Decision: fleet.Skip, Reason: "drew 0.4; beyond this fire's limit of 1", Source: others, Rank: 2, Score: 0.4},
+			},
+			false,
+		},
+		{
+			"no slot",
+			Input{Request: selector.Request{Categories: named(others, "docs", "code")}, Scores: scores[:2], Workers: 3, Free: 1},
+			[]fleet.Choice{
+				{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.9", Source: others, Rank: 1, Score: 0.9},
+				{Category: "code", Decision: fleet.Skip, Reason: "drew 0.4; no slot free: 1 left when the fire began", Source: others, Rank: 2, Score: 0.4},
+			},
+			false,
+		},
+		{
+			"foreign, some unusable",
+			Input{Request: selector.Request{Foreign: true, Categories: named(selected, "No\nSuch", "cleanup", "code")}, Workers: 1, Free: 6},
+			[]fleet.Choice{
+				{Category: "No\nSuch", Decision: fleet.Skip, Reason: ReasonUnknown, Source: selected, Rank: 1},
+				{Category: "cleanup", Decision: fleet.Skip, Reason: ReasonNotAllowed, Source: selected, Rank: 2},
+				{Category: "code", Decision: fleet.Spawn, Reason: ReasonStart, Source: selected, Rank: 3},
+			},
+			false,
+		},
+		{
+			"foreign, none usable",
+			Input{Request: selector.Request{Foreign: true, Categories: named(selected, "cleanup")}, Workers: 2, Free: 6},
+			[]fleet.Choice{
+				{Category: "cleanup", Decision: fleet.Skip, Reason: ReasonNotAllowed, Source: selected, Rank: 1},
+				{Category: "code", Decision: fleet.Spawn, Reason: ReasonSafetyNet, Source: net, Rank: 2},
+				{Category: "docs", Decision: fleet.Spawn, Reason: ReasonSafetyNet, Source: net, Rank: 3},
+				{Category: "triage", Decision: fleet.Skip, Reason: "beyond this fire's limit of 2", Source: net, Rank: 4},
+			},
+			true,
+		},
+		{
+			"foreign, usable, but no slot",
+			Input{Request: selector.Request{Foreign: true, Categories: named(selected, "code")}, Workers: 2},
+			[]fleet.Choice{
+				{Category: "code", Decision: fleet.Skip, Reason: "no slot free: 0 left when the fire began", Source: selected, Rank: 1},
+			},
+			false,
+		},
+		{
+			"no workers",
+			Input{Request: selector.Request{Categories: named(others, "code")}, Free: 6},
+			[]fleet.Choice{
+				{Category: "code", Decision: fleet.Skip, Reason: "beyond this fire's limit of 0", Source: others, Rank: 1},
+			},
+			false,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.in.Known, tt.in.Allowed = known, allowed
+			if diff := cmp.Diff(Decide(tt.in), Plan{Choices: tt.want, Net: tt.net}); diff != "" {
+				t.Errorf("plan (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestDecideKeepsItsPromises holds any plan against what a fire relies on.
+func TestDecideKeepsItsPromises(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		before := fmt.Sprintf("%+v", in)
+		p := Decide(in)
+		if after := fmt.Sprintf("%+v", in); after != before {
+			t.Errorf("got the input changed to %s, want it as it was: %s", after, before)
+		}
+		started, seen := 0, map[fleet.Category]int{}
+		for i, c := range p.Choices {
+			seen[c.Category]++
+			if c.Reason == "" {
+				t.Errorf("got %+v, want a reason", c)
+			}
+			if c.Rank != 0 && c.Rank != i+1 {
+				t.Errorf("got rank %d at place %d, want them equal", c.Rank, i+1)
+			}
+			if c.Decision != fleet.Spawn {
+				continue
+			}
+			if started++; !slices.Contains(in.Known, c.Category) || !slices.Contains(in.Allowed, c.Category) {
+				t.Errorf("got %s started, want only what is known and allowed", c.Category)
+			}
+		}
+		if limit := max(0, min(in.Workers, in.Free)); started > limit {
+			t.Errorf("got %d started, want at most %d", started, limit)
+		}
+		if p.Net && !in.Request.Foreign {
+			t.Error("got the allow-list under an own ranking, want none started")
+		}
+		for i, n := range in.Request.Categories {
+			if got := p.Choices[i]; string(got.Category) != n.Category || got.Source != n.Source {
+				t.Errorf("got %+v at %d, want %+v", got, i, n)
+			}
+		}
+		for _, c := range wanted(in) {
+			if seen[c] != 1 {
+				t.Errorf("got %d choices for %s, want 1", seen[c], c)
+			}
+		}
+	})
+}
+
+// wanted are the categories that were named or ranked.
+func wanted(in Input) (list []fleet.Category) {
+	for _, n := range in.Request.Categories {
+		list = append(list, fleet.Category(n.Category))
+	}
+	for _, s := range in.Scores {
+		list = append(list, s.Category)
+	}
+	return list
+}
+
+// drawInput makes a foreign request without scores, or an own one that agrees with
+// its scores, as fires have them.
+func drawInput(t *rapid.T) Input {
+	in := Input{
+		Known: []fleet.Category{"a", "b", "c", "d"}, Workers: rapid.IntRange(-1, 5).Draw(t, "workers"), Free: rapid.IntRange(0, 5).Draw(t, "free"),
+	}
+	in.Allowed = rapid.SliceOfDistinct(rapid.SampledFrom(in.Known), rapid.ID[fleet.Category]).Draw(t, "allowed")
+	names := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "F \n"}), rapid.ID[string]).Draw(t, "names")
+	in.Request.Foreign = rapid.Bool().Draw(t, "foreign")
+	if in.Request.Foreign {
+		in.Request.Categories = named(fleet.FromAlternatives, names...)
+		return in
+	}
+	for i, c := range in.Known {
+		s := selector.Score{Category: c, In: rapid.Bool().Draw(t, "in"), Reason: "a reason", Score: float64(i)}
+		if in.Scores = append(in.Scores, s); s.In {
+			in.Request.Categories = append(in.Request.Categories, named(fleet.FromDiversity, string(c))...)
+		}
+	}
+	return in
+}

@@ -1,0 +1,110 @@
+package report
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"stint/internal/fleet"
+)
+
+func at(second int) time.Time { return time.Unix(int64(second), 0).UTC() }
+
+// hold is an acquisition from one second to another; an end of 0 leaves it open.
+func hold(run fleet.RunID, c fleet.Category, lane, from, to int) fleet.LaneHold {
+	h := fleet.LaneHold{Run: run, Category: c, Lane: lane, AcquiredAt: at(from)}
+	if to != 0 {
+		h.ReleasedAt = at(to)
+	}
+	return h
+}
+
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	both := func(first, second fleet.RunID, from int) Violation {
+		return Violation{Category: "code", Lane: 1, First: first, Second: second, At: at(from)}
+	}
+	tests := []struct {
+		name  string
+		holds []fleet.LaneHold
+		peak  int
+		want  []Violation
+	}{
+		{"nothing", nil, 0, nil},
+		{"one", []fleet.LaneHold{hold("r1", "code", 1, 1, 2)}, 1, nil},
+		{"one, open", []fleet.LaneHold{hold("r1", "code", 1, 1, 0)}, 1, nil},
+		{"shorter than a tick", []fleet.LaneHold{hold("r1", "code", 1, 1, 1)}, 1, nil},
+		{"one after the other", []fleet.LaneHold{hold("r1", "code", 1, 1, 2), hold("r2", "code", 1, 3, 4)}, 1, nil},
+		{"touching", []fleet.LaneHold{hold("r1", "code", 1, 1, 2), hold("r2", "code", 1, 2, 3)}, 1, nil},
+		{"touching within a tick", []fleet.LaneHold{hold("r1", "code", 1, 1, 2), hold("r2", "code", 1, 2, 2), hold("r3", "code", 1, 2, 3)}, 1, nil},
+		{"two lanes", []fleet.LaneHold{hold("r1", "code", 1, 1, 9), hold("r2", "code", 2, 2, 9)}, 2, nil},
+		{"two categories", []fleet.LaneHold{hold("r1", "code", 1, 1, 9), hold("r2", "docs", 1, 2, 9)}, 2, nil},
+		{"overlap", []fleet.LaneHold{hold("r1", "code", 1, 1, 3), hold("r2", "code", 1, 2, 4)}, 2, []Violation{both("r1", "r2", 2)}},
+		{"overlap, newest first", []fleet.LaneHold{hold("r2", "code", 1, 2, 4), hold("r1", "code", 1, 1, 3)}, 2, []Violation{both("r1", "r2", 2)}},
+		{"same instant", []fleet.LaneHold{hold("r1", "code", 1, 1, 3), hold("r2", "code", 1, 1, 3)}, 2, []Violation{both("r1", "r2", 1)}},
+		{"after an open one", []fleet.LaneHold{hold("r1", "code", 1, 1, 0), hold("r2", "code", 1, 7, 8)}, 2, []Violation{both("r1", "r2", 7)}},
+		{"before an open one", []fleet.LaneHold{hold("r1", "code", 1, 1, 2), hold("r2", "code", 1, 7, 0)}, 1, nil},
+		{"two open ones", []fleet.LaneHold{hold("r1", "code", 1, 1, 0), hold("r2", "code", 1, 7, 0)}, 2, []Violation{both("r1", "r2", 7)}},
+		{
+			"nested",
+			[]fleet.LaneHold{hold("r1", "code", 1, 1, 9), hold("r2", "code", 1, 2, 3), hold("r3", "code", 1, 4, 5), hold("r4", "code", 1, 9, 10)},
+			2,
+			[]Violation{both("r1", "r2", 2), both("r1", "r3", 4)},
+		},
+		{
+			"outlasting a short one",
+			[]fleet.LaneHold{hold("r1", "code", 1, 1, 3), hold("r2", "code", 1, 2, 6), hold("r3", "code", 1, 5, 7)},
+			2,
+			[]Violation{both("r1", "r2", 2), both("r2", "r3", 5)},
+		},
+		{
+			"a blink inside",
+			[]fleet.LaneHold{hold("r1", "code", 1, 1, 9), hold("r2", "code", 1, 5, 5)},
+			1, // it is over before the clock could tell
+			[]Violation{both("r1", "r2", 5)},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			want := Audit{PeakConcurrency: tt.peak, TotalAcquisitions: len(tt.holds), Violations: tt.want}
+			if diff := cmp.Diff(NewAudit(tt.holds), want); diff != "" {
+				t.Errorf("audit (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAuditCountsEverySecond compares peak and violations with a count by the
+// second, over any record.
+func TestAuditCountsEverySecond(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var holds []fleet.LaneHold
+		for range rapid.IntRange(0, 8).Draw(t, "holds") {
+			from := rapid.IntRange(1, 10).Draw(t, "from")
+			to := from + rapid.IntRange(1, 5).Draw(t, "length")
+			if rapid.IntRange(0, 4).Draw(t, "open") == 0 {
+				to = 0
+			}
+			holds = append(holds, hold("r", "code", rapid.IntRange(1, 2).Draw(t, "lane"), from, to))
+		}
+		peak, twice := 0, false
+		for s := 1; s < 20; s++ {
+			byLane := map[int]int{}
+			for _, h := range holds {
+				if !h.AcquiredAt.After(at(s)) && (h.ReleasedAt.IsZero() || h.ReleasedAt.After(at(s))) {
+					byLane[h.Lane]++
+				}
+			}
+			peak = max(peak, byLane[1]+byLane[2])
+			twice = twice || byLane[1] > 1 || byLane[2] > 1
+		}
+		got := NewAudit(holds)
+		if got.PeakConcurrency != peak || len(got.Violations) > 0 != twice {
+			t.Errorf("got peak %d and violations %v, want %d and some: %v", got.PeakConcurrency, got.Violations, peak, twice)
+		}
+	})
+}

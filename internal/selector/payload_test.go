@@ -1,0 +1,253 @@
+package selector
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"stint/internal/fleet"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// TestGoldenPayloads keeps what other programs read: every field, its place and
+// its spelling.
+func TestGoldenPayloads(t *testing.T) {
+	t.Parallel()
+	all := []Candidate{
+		candidate("code", func(c *Candidate) { c.Posterior = fleet.Posterior{Graded: 4, GradeSum: 3.2} }),
+		candidate("docs"), candidate("novelty", selfDirected), candidate("triage", inFlight("0r1")),
+		candidate("cleanup", forbidden), candidate("research"), candidate("ops"),
+	}
+	todo := testTask("write-docs", inCategory("docs"))
+	begun := testTask("fix <it> & 'run'", inState(fleet.StateActive), func(t *fleet.Task) { t.NextAction = "look at the log" })
+	claimed := testTask("claimed", inCategory("research"))
+	stuck := testTask("stuck", requires("claimed"), inCategory("ops"))
+	tests := map[string]Input{
+		"active":     {Candidates: all, Tasks: []fleet.Task{begun, todo, claimed, stuck}, Held: heldBy("bob@host", "claimed")},
+		"ready":      {Candidates: all[:2], Tasks: []fleet.Task{todo}},
+		"categories": {Candidates: all[2:3]},
+		"nothing":    {Candidates: all[3:5], Tasks: []fleet.Task{stuck}},
+		"empty":      {},
+	}
+	for name, in := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in.Seed, in.Fire, in.At = 1<<64-1, 7, noon().Add(time.Millisecond)
+			got, err := json.MarshalIndent(Rank(in).Payload(), "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".json", append(got, '\n'))
+		})
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v\ngo test ./internal/selector -update", err)
+	}
+	if diff := cmp.Diff(string(got), string(want)); diff != "" {
+		t.Errorf("%s (-got +want):\n%s", path, diff)
+	}
+}
+
+// TestPayloadComesBack sends a payload through JSON and reads it as a fire would.
+func TestPayloadComesBack(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := Rank(drawInput(t))
+		payload := s.Payload()
+		data, err := json.Marshal(payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ParsePayload(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(got, payload.Request()); diff != "" {
+			t.Errorf("request (-got +want):\n%s", diff)
+		}
+		if len(got.Categories) != len(s.Ranked()) {
+			t.Errorf("got %d categories, want the %d ranked", len(got.Categories), len(s.Ranked()))
+		}
+		for i, c := range s.Ranked() {
+			if got.Categories[i].Category != string(c.Category) {
+				t.Errorf("got %s at %d, want %s", got.Categories[i].Category, i, c.Category)
+			}
+		}
+	})
+}
+
+func TestParsePayload(t *testing.T) {
+	t.Parallel()
+	const own = `"schema":"stint/selection@1",`
+	tests := []struct {
+		name string
+		data string
+		want string // foreign or own, then category<source
+	}{
+		{"selected", `{"selected":{"category":"code"}}`, "foreign code<selected.category"},
+		{"diversity", `{"diversity_alternatives":[{"category":"b","score":1.1},{"category":"a"}]}`, "foreign b<diversity_alternatives a<diversity_alternatives"},
+		{"alternatives", `{"alternatives":[{"id":"t","category":"b"},{"category":"a"}]}`, "foreign b<alternatives a<alternatives"},
+		{"scores, a map", `{"all_scores":{"a":0.2,"b":1.4,"c":0.2}}`, "foreign b<all_scores a<all_scores c<all_scores"},
+		{"scores, a list", `{"all_scores":[{"category":"a","score":0.2},{"category":"b","score":1.4}]}`, "foreign b<all_scores a<all_scores"},
+		{"scores, not positive", `{"all_scores":{"a":0,"b":-1,"c":0.1,"d":null}}`, "foreign c<all_scores"},
+		{"own scores, not positive", `{` + own + `"all_scores":{"a":0,"b":-1,"c":0.1}}`, "own c<all_scores a<all_scores b<all_scores"},
+		{
+			"precedence",
+			`{"all_scores":{"e":9,"a":1},"alternatives":[{"category":"d"},{"category":"b"}],
+			  "diversity_alternatives":[{"category":"c"},{"category":"a"}],"selected":{"category":"b"}}`,
+			"foreign b<selected.category c<diversity_alternatives a<diversity_alternatives d<alternatives e<all_scores",
+		},
+		{"the same twice", `{"alternatives":[{"category":"a"},{"category":"a"}]}`, "foreign a<alternatives"},
+		{"nulls", `{"schema":null,"selected":null,"diversity_alternatives":null,"alternatives":[null,{"category":null},{}],"all_scores":null}`, "foreign"},
+		{"selected nobody", `{"selected":{"category":null}}`, "foreign"},
+		{"no name", `{"selected":{"category":""},"all_scores":{"":1}}`, "foreign"},
+		{"unknown spelling", `{"selected":{"category":"No Such\nThing"}}`, "foreign No Such\nThing<selected.category"},
+		{"whatever else", `{"tier":"one","seed":{},"selected":{"id":7,"category":"a"},"extra":[1]}`, "foreign a<selected.category"},
+		{"own", `{` + own + `"selected":{"category":"a"}}`, "own a<selected.category"},
+		{"a later schema", `{"schema":"stint/selection@2","selected":{"category":"a"}}`, "foreign a<selected.category"},
+		{"nothing", `{}`, "foreign"},
+		{"null", `null`, "foreign"},
+		{"space around", "\n\t {} \n", "foreign"},
+		{"deep, and ignored", `{"x":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`, "foreign"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r, err := ParsePayload([]byte(tt.data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[bool]string{true: "foreign", false: "own"}[r.Foreign]
+			for _, n := range r.Categories {
+				got += fmt.Sprintf(" %s<%s", n.Category, n.Source)
+			}
+			if got != tt.want {
+				t.Errorf("got %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestParsePayloadErrors(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		data string
+		want string // between "payload: " and ": wrong usage"
+	}{
+		{"nothing", "", "line 1, column 1: not JSON: unexpected end of JSON input"},
+		{"cut short", "{\n\"selected\": {", "line 2, column 13: not JSON: unexpected end of JSON input"},
+		{"no JSON", "{\n  selected}", "line 2, column 3: not JSON: invalid character 's' looking for beginning of object key string"},
+		{"more behind it", "{}\n{}", "line 2, column 1: not JSON: invalid character '{' after top-level value"},
+		{"not UTF-8", "{\"selected\":{\"category\":\"\xff\"}}", "not valid UTF-8"},
+		{"too deep", `{"x":` + strings.Repeat("[", 20000), "line 1, column 10005: not JSON: invalid character '[' exceeded max depth"},
+		{"a list", `[]`, "line 1, column 1: field payload: want an object, got array"},
+		{"schema", `{"schema":1}`, "line 1, column 11: field schema: want text, got number"},
+		{"selected", "{\n\"selected\":[]}", "line 2, column 12: field selected: want an object, got array"},
+		{"selected category", "{\n \"selected\": {\"category\": 5}}", "line 2, column 27: field selected.category: want text, got number"},
+		{"diversity", `{"diversity_alternatives":{}}`, "line 1, column 27: field diversity_alternatives: want a list, got object"},
+		{"diversity category", "{\"diversity_alternatives\":[{\"category\":\"a\"},\n{\"category\":[]}]}", "line 2, column 13: field diversity_alternatives.category: want text, got array"},
+		{"alternatives", `{"alternatives":["a"]}`, "line 1, column 20: field alternatives: want an object, got string"},
+		{"scores", `{"all_scores":true}`, "field all_scores: want an object or a list, got a boolean"},
+		{"score of a map", `{"all_scores":{"b":"x","a":[]}}`, "field all_scores.a: want a number, got a list"},
+		{"score too large", `{"all_scores":{"a":1e999}}`, "line 1, column 25: field all_scores: want a number that fits 64 bits, got number 1e999"},
+		{"score of a list", `{"all_scores":[{"category":"a"},{"category":"b","score":{}}]}`, "field all_scores[1].score: want a number, got an object"},
+		{"no name in a list", `{"all_scores":[{"score":1}]}`, "field all_scores[0].category: want text, got null"},
+		{"names in a list", `{"all_scores":["a"]}`, "field all_scores[0]: want an object, got text"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r, err := ParsePayload([]byte(tt.data))
+			if !errors.Is(err, fleet.ErrUsage) {
+				t.Fatalf("got %+v, %v, want wrong usage", r, err)
+			}
+			if got, want := err.Error(), "payload: "+tt.want+": wrong usage"; got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+	}
+}
+
+// TestParsePayloadHuge reads as many categories as 10 MB hold. A reader that looks
+// through the list for each of them is busy for minutes.
+func TestParsePayloadHuge(t *testing.T) {
+	t.Parallel()
+	const n = 200_000
+	var b strings.Builder
+	b.WriteString(`{"alternatives":[{"category":"c"}`)
+	for i := range n {
+		fmt.Fprintf(&b, `,{"category":"c%d"},{"category":"c"}`, i)
+	}
+	b.WriteString(`]}`)
+	done := make(chan string, 1)
+	go func() {
+		r, err := ParsePayload([]byte(b.String()))
+		done <- fmt.Sprint(len(r.Categories), err)
+	}()
+	select {
+	case got := <-done:
+		if want := fmt.Sprint(n+1, nil); got != want {
+			t.Errorf("got %s categories, want %s", got, want)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("got no answer within 20 s, want one in a second or so")
+	}
+}
+
+// FuzzParsePayload feeds anything at all: it must be read or be refused as wrong
+// usage, and name each category once.
+func FuzzParsePayload(f *testing.F) {
+	paths, err := filepath.Glob("testdata/golden/*.json")
+	if err != nil || len(paths) == 0 {
+		f.Fatalf("got golden files %v, %v, want some", paths, err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte(`{"all_scores":[{"category":"a","score":1}],"alternatives":[null,{"category":"a"}]}`))
+	f.Add([]byte(`{"all_scores":{"a":-1e308,"b":null}}`))
+	f.Add([]byte(`{"selected":{"category":"\ud800"}}`))
+	f.Add([]byte("\xef\xbb\xbf{}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := ParsePayload(data)
+		if err != nil {
+			if !errors.Is(err, fleet.ErrUsage) {
+				t.Fatalf("got %v, want wrong usage", err)
+			}
+			return
+		}
+		seen := map[string]bool{"": true}
+		for _, n := range r.Categories {
+			if seen[n.Category] || n.Source == "" {
+				t.Errorf("got %+v, want each category once and with its source", r.Categories)
+			}
+			seen[n.Category] = true
+		}
+	})
+}

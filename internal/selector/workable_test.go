@@ -1,0 +1,245 @@
+package selector
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"stint/internal/fleet"
+)
+
+func noon() time.Time { return time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC) }
+
+func testTask(id fleet.TaskID, edits ...func(*fleet.Task)) fleet.Task {
+	t := fleet.Task{ID: id, Category: "code", State: fleet.StateTodo, Priority: fleet.PriorityMedium}
+	for _, edit := range edits {
+		edit(&t)
+	}
+	return t
+}
+
+func inState(s fleet.TaskState) func(*fleet.Task) { return func(t *fleet.Task) { t.State = s } }
+
+func requires(ids ...string) func(*fleet.Task) { return func(t *fleet.Task) { t.Requires = ids } }
+
+func inCategory(c fleet.Category) func(*fleet.Task) { return func(t *fleet.Task) { t.Category = c } }
+
+func heldBy(holder fleet.Holder, keys ...fleet.Key) (list []fleet.Claim) {
+	for _, k := range keys {
+		list = append(list, fleet.Claim{Key: k, Holder: holder, Epoch: 1, ExpiresAt: noon().Add(time.Hour)})
+	}
+	return list
+}
+
+// TestObstacles asks about the first task of each list; "" means workable.
+func TestObstacles(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		tasks []fleet.Task
+		want  string
+	}{
+		{"none", []fleet.Task{testTask("a")}, ""},
+		{"waiting for", []fleet.Task{testTask("a", func(t *fleet.Task) { t.WaitingFor = "the review" })}, "waiting for the review"},
+		{"wait to come", []fleet.Task{testTask("a", func(t *fleet.Task) { t.Wait = noon().Add(time.Millisecond) })}, "waits until 2026-06-26"},
+		{"wait is now", []fleet.Task{testTask("a", func(t *fleet.Task) { t.Wait = noon() })}, ""},
+		{"wait is over", []fleet.Task{testTask("a", func(t *fleet.Task) { t.Wait = noon().Add(-time.Hour) })}, ""},
+		{"missing", []fleet.Task{testTask("a", requires("b"))}, `requires "b", which does not exist`},
+		{"address", []fleet.Task{testTask("a", requires("https://x.org/1"))}, "requires https://x.org/1, which nothing here can resolve"},
+		{"done", []fleet.Task{testTask("a", requires("b")), testTask("b", inState(fleet.StateDone))}, ""},
+		{"cancelled", []fleet.Task{testTask("a", requires("b")), testTask("b", inState(fleet.StateCancelled))}, ""},
+		{"open", []fleet.Task{testTask("a", requires("b")), testTask("b")}, `requires "b", which is todo`},
+		{"expired", []fleet.Task{testTask("a", requires("b")), testTask("b", inState(fleet.StateExpired))}, `requires "b", which is expired`},
+		{"second of two", []fleet.Task{testTask("a", requires("b", "c")), testTask("b", inState(fleet.StateDone)), testTask("c")}, `requires "c", which is todo`},
+		{"cycle of 1", []fleet.Task{testTask("a", requires("a"))}, "requires itself: a → a"},
+		{"cycle of 2", []fleet.Task{testTask("a", requires("b")), testTask("b", requires("a"))}, "requires itself: a → b → a"},
+		{"cycle of 3", ring(3), "requires itself: t0 → t1 → t2 → t0"},
+		{"cycle of 4", ring(4), "requires itself: t0 → t1 → t2 → t3 → t0"},
+		{"cycle beside a dead end", []fleet.Task{
+			testTask("a", requires("b", "c")), testTask("b", requires("d")), testTask("c", requires("a")), testTask("d", requires("b")),
+		}, "requires itself: a → c → a"},
+		{"before a cycle", []fleet.Task{
+			testTask("a", requires("b")), testTask("b", requires("c")), testTask("c", requires("b")),
+		}, `requires "b", which is todo`},
+		{"cycle cut by a settled task", []fleet.Task{
+			testTask("a", requires("b")), testTask("b", requires("c")), testTask("c", requires("a"), inState(fleet.StateDone)),
+		}, `requires "b", which is todo`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := fate(t, tt.tasks, nil, tt.tasks[0].ID); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// ring is n tasks of which each requires the next.
+func ring(n int) (tasks []fleet.Task) {
+	for i := range n {
+		tasks = append(tasks, testTask(fleet.TaskID(fmt.Sprintf("t%d", i)), requires(fmt.Sprintf("t%d", (i+1)%n))))
+	}
+	return tasks
+}
+
+// fate is the reason why a task is blocked, "" when it is ready, "closed" when it
+// is neither.
+func fate(t *testing.T, tasks []fleet.Task, held []fleet.Claim, id fleet.TaskID) string {
+	t.Helper()
+	ready, blocked := Workable(tasks, byKey(held), noon())
+	for _, b := range blocked {
+		if b.Task.ID == id {
+			return b.Reason
+		}
+	}
+	for _, r := range ready {
+		if r.ID == id {
+			return ""
+		}
+	}
+	return "closed"
+}
+
+func TestWorkableStates(t *testing.T) {
+	t.Parallel()
+	for _, s := range fleet.TaskStates() {
+		want := "closed"
+		if s.Workable() {
+			want = ""
+		}
+		if got := fate(t, []fleet.Task{testTask("a", inState(s))}, nil, "a"); got != want {
+			t.Errorf("%s: got %q, want %q", s, got, want)
+		}
+	}
+}
+
+func TestWorkableClaims(t *testing.T) {
+	t.Parallel()
+	tasks := []fleet.Task{testTask("a"), testTask("b", requires("gone")), testTask("c", inState(fleet.StateDone))}
+	held := heldBy("bob@host", "a", "b", "c", "other")
+	ready, blocked := Workable(tasks, byKey(held), noon())
+	if len(ready) > 0 {
+		t.Errorf("got %v ready, want none", ready)
+	}
+	want := []Blocked{{tasks[0], ClaimBlocked, &held[0]}, {tasks[1], ClaimBlocked, &held[1]}}
+	if diff := cmp.Diff(blocked, want); diff != "" {
+		t.Errorf("blocked (-got +want):\n%s", diff)
+	}
+}
+
+// TestWorkableOrder has tasks that differ from the one before in one thing, best
+// first.
+func TestWorkableOrder(t *testing.T) {
+	t.Parallel()
+	old, recent := noon().AddDate(-1, 0, 0), noon()
+	created := func(at time.Time) func(*fleet.Task) { return func(t *fleet.Task) { t.Created = at } }
+	priority := func(p fleet.Priority) func(*fleet.Task) { return func(t *fleet.Task) { t.Priority = p } }
+	want := []fleet.Task{
+		testTask("z-active", inState(fleet.StateActive), priority(fleet.PriorityLow)),
+		testTask("y-urgent", priority(fleet.PriorityUrgent), created(recent)),
+		testTask("x-high", priority(fleet.PriorityHigh)),
+		testTask("w-old", created(old)),
+		testTask("v-recent", created(recent)),
+		testTask("t-undated"),
+		testTask("u-undated"),
+		testTask("s-low", priority(fleet.PriorityLow), created(old)),
+		testTask("a-backlog", inState(fleet.StateBacklog), priority(fleet.PriorityUrgent), created(old)),
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		got, _ := Workable(rapid.Permutation(want).Draw(t, "tasks"), nil, noon())
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("ready (-got +want):\n%s", diff)
+		}
+	})
+}
+
+func TestPick(t *testing.T) {
+	t.Parallel()
+	tasks := []fleet.Task{
+		testTask("best", inState(fleet.StateActive)),
+		testTask("next"),
+		testTask("stuck", requires("gone")),
+		testTask("over", inState(fleet.StateDone)),
+		testTask("doc", inCategory("docs")),
+		testTask("idea", inCategory("novelty"), requires("gone")),
+	}
+	tests := []struct {
+		name     string
+		category fleet.Category
+		only     fleet.TaskID
+		held     []fleet.Claim
+		want     fleet.TaskID
+		reason   string
+	}{
+		{"the best", "code", "", nil, "best", ""},
+		{"the best that is free", "code", "", heldBy("bob", "best"), "next", ""},
+		{"all claimed", "code", "", heldBy("bob", "best", "next"), "", ReasonAllClaimed},
+		{"another's claims", "novelty", "", heldBy("bob", "best", "next"), "", ReasonNoTask},
+		{"none", "triage", "", nil, "", ReasonNoTask},
+		{"asked for", "code", "next", nil, "next", ""},
+		{"asked for, claimed", "code", "next", heldBy("bob", "next"), "next", ""},
+		{"asked for, blocked", "code", "stuck", nil, "", `task "stuck" requires "gone", which does not exist`},
+		{"asked for, done", "code", "over", nil, "", ReasonNoTask},
+		{"asked for, of another category", "code", "doc", nil, "", ReasonNoTask},
+		{"asked for, missing", "code", "gone", nil, "", ReasonNoTask},
+		{"asked for, others claimed", "code", "gone", heldBy("bob", "best"), "", ReasonNoTask},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			task, reason := Pick(tasks, tt.held, tt.category, tt.only, noon())
+			got := fleet.TaskID("")
+			if task != nil {
+				got = task.ID
+			}
+			if got != tt.want || reason != tt.reason {
+				t.Errorf("got %q, %q, want %q, %q", got, reason, tt.want, tt.reason)
+			}
+		})
+	}
+}
+
+// TestCyclesAreFound makes graphs at random and holds the answer against a plain
+// search: a task is on a cycle if and only if the reason says so, and the cycle
+// named is one.
+func TestCyclesAreFound(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 6).Draw(t, "tasks")
+		var tasks []fleet.Task
+		for i := range n {
+			needs := rapid.SliceOfDistinct(rapid.IntRange(0, n-1), rapid.ID[int]).Draw(t, "needs")
+			var ids []string
+			for _, need := range needs {
+				ids = append(ids, fmt.Sprint(need))
+			}
+			tasks = append(tasks, testTask(fleet.TaskID(fmt.Sprint(i)), requires(ids...)))
+		}
+		g := newGraph(tasks)
+		for _, task := range tasks {
+			path := g.cycle(task)
+			if got, want := path != nil, reaches(g, string(task.ID), string(task.ID), n); got != want {
+				t.Fatalf("%s: got cycle %v, want one: %v", task.ID, path, want)
+			}
+			for i := 1; i < len(path); i++ {
+				if !strings.Contains(" "+strings.Join(g[path[i-1]].Requires, " ")+" ", " "+path[i]+" ") {
+					t.Errorf("got %v, but %s does not require %s", path, path[i-1], path[i])
+				}
+			}
+		}
+	})
+}
+
+func reaches(g graph, from, to string, steps int) bool {
+	for _, need := range g[from].Requires {
+		if need == to || steps > 1 && reaches(g, need, to, steps-1) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,153 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// testFire is a fire that starts two runs and skips a name that is no category.
+func testFire(first, second fleet.RunID) (fleet.Fire, []fleet.Run) {
+	f := fleet.Fire{
+		At: Start(), Seed: 1<<64 - 1, Workers: 3, Inputs: []byte(`{"fire":1}`), Selection: []byte(`{"a":"ünïcode"}`),
+		Choices: []fleet.Choice{
+			{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.9", Source: fleet.FromSelected, Rank: 1, Score: 0.9, Unit: "u1", Run: first},
+			{Category: "No\nSuch", Decision: fleet.Skip, Reason: "unknown category", Source: fleet.FromScores, Rank: 2},
+			{Category: "code", Decision: fleet.Spawn, Reason: "drew -0.1", Source: fleet.FromDiversity, Rank: 3, Score: -0.1, Unit: "u2", Run: second},
+		},
+	}
+	runs := []fleet.Run{plannedRun(first), plannedRun(second)}
+	for i := range runs {
+		runs[i].Source, runs[i].Rank = fleet.FromSelected, i+1
+	}
+	return f, runs
+}
+
+func (b bundle) mustRecord(t *testing.T, first, second fleet.RunID) fleet.Fire {
+	t.Helper()
+	f, runs := testFire(first, second)
+	id, err := b.RecordFire(t.Context(), f, runs)
+	must(t, err)
+	f.ID = id
+	return f
+}
+
+func testRecordFire(t *testing.T, b bundle) {
+	_, err := b.Fire(t.Context(), 1)
+	mustBe(t, err, fleet.ErrNotFound)
+	want := b.mustRecord(t, "0r1", "0r2")
+	same(t, "number", want.ID, fleet.FireID(1))
+	got, err := b.Fire(t.Context(), 1)
+	must(t, err)
+	same(t, "fire", got, want)
+	_, runs := testFire("0r1", "0r2")
+	for _, r := range runs {
+		r.Fire = 1
+		same(t, "run", b.mustRun(t, r.ID), r)
+	}
+}
+
+// testRecordFireAllOrNothing records a fire of which the second run cannot be.
+func testRecordFireAllOrNothing(t *testing.T, b bundle) {
+	b.mustRecord(t, "0r1", "0r2")
+	f, runs := testFire("0r3", "0r1")
+	if id, err := b.RecordFire(t.Context(), f, runs); err == nil || id != 0 {
+		t.Errorf("got fire %d, %v, want an error", id, err)
+	}
+	_, err := b.Run(t.Context(), "0r3")
+	mustBe(t, err, fleet.ErrNotFound)
+	_, err = b.Fire(t.Context(), 2)
+	mustBe(t, err, fleet.ErrNotFound)
+	same(t, "next number", b.mustRecord(t, "0r4", "0r5").ID, fleet.FireID(2))
+}
+
+func testLastFires(t *testing.T, b bundle) {
+	var fires []fleet.Fire
+	for _, ids := range [][2]fleet.RunID{{"0r1", "0r2"}, {"0r3", "0r4"}, {"0r5", "0r6"}} {
+		fires = append([]fleet.Fire{b.mustRecord(t, ids[0], ids[1])}, fires...)
+	}
+	for limit, want := range map[int][]fleet.Fire{0: nil, 2: fires[:2], 9: fires} {
+		got, err := b.LastFires(t.Context(), limit)
+		must(t, err)
+		same(t, "fires", got, want)
+	}
+}
+
+func testNotStarted(t *testing.T, b bundle) {
+	want := b.mustRecord(t, "0r1", "0r2")
+	b.clock.Advance(time.Second)
+	must(t, b.NotStarted(t.Context(), want.ID, "0r2", "unit refused"))
+	want.Choices[2].Decision, want.Choices[2].Reason = fleet.StartFailed, "unit refused"
+	got, err := b.Fire(t.Context(), want.ID)
+	must(t, err)
+	same(t, "fire", got, want)
+	run := b.mustRun(t, "0r2")
+	same(t, "verdict", run.Verdict, fleet.Verdict{Outcome: fleet.Abandoned, Reason: "unit refused"})
+	same(t, "ended at", run.EndedAt, b.clock.Now())
+	if other := b.mustRun(t, "0r1"); !other.EndedAt.IsZero() {
+		t.Errorf("got the other run ended too: %+v", other)
+	}
+	mustBe(t, b.BeginRun(t.Context(), "0r2", 1), fleet.ErrUsage)
+}
+
+// testNotStartedTooLate has a unit that was reported as not started, and ran.
+func testNotStartedTooLate(t *testing.T, b bundle) {
+	f := b.mustRecord(t, "0r1", "0r2")
+	must(t, b.BeginRun(t.Context(), "0r1", 7))
+	want := b.mustRun(t, "0r1")
+	must(t, b.NotStarted(t.Context(), f.ID, "0r1", "no answer"))
+	same(t, "run that has begun", b.mustRun(t, "0r1"), want)
+	ended := b.mustRun(t, "0r2")
+	ended.Verdict = fleet.Verdict{Outcome: fleet.Busy, Reason: "lane busy"}
+	must(t, b.EndRun(t.Context(), ended))
+	want = b.mustRun(t, "0r2")
+	must(t, b.NotStarted(t.Context(), f.ID, "0r2", "no answer"))
+	same(t, "run that has ended", b.mustRun(t, "0r2"), want)
+}
+
+func testSnapshot(t *testing.T, b bundle) {
+	got, err := b.Snapshot(t.Context())
+	must(t, err)
+	same(t, "of nothing", got, fleet.Snapshot{NextFire: 1, Posteriors: map[fleet.Category]fleet.Posterior{}})
+	b.mustRecord(t, "0r2", "0r1")
+	ended := plannedRun("0r0")
+	must(t, b.AddRun(t.Context(), ended))
+	ended.Verdict.Outcome = fleet.Idle
+	must(t, b.EndRun(t.Context(), ended))
+	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r3"), 0.5)))
+	must(t, b.ReleaseHolder(t.Context(), "run:0r3", fleet.EndingDone))
+	got, err = b.Snapshot(t.Context())
+	must(t, err)
+	want := fleet.Snapshot{
+		NextFire: 2, Posteriors: map[fleet.Category]fleet.Posterior{"code": {Graded: 1, GradeSum: 0.5}},
+		Open: []fleet.Run{b.mustRun(t, "0r1"), b.mustRun(t, "0r2")},
+	}
+	same(t, "snapshot", got, want)
+}
+
+// testSnapshotOfHeld holds the selector's view of claims against what a take would
+// say: one predicate for both.
+func testSnapshotOfHeld(t *testing.T, b bundle) {
+	for key, ttl := range map[fleet.Key]time.Duration{"c": time.Hour, "a": time.Minute + time.Millisecond, "expired": time.Minute, "released": time.Hour} {
+		b.mustTake(t, store.Take{Key: key, Holder: bob, TTL: ttl}, fleet.Granted)
+	}
+	_, err := b.Release(t.Context(), store.Hold{Key: "released", Holder: bob}, fleet.EndingReleased, "")
+	must(t, err)
+	b.clock.Advance(time.Minute)
+	s, err := b.Snapshot(t.Context())
+	must(t, err)
+	var got []fleet.Key
+	for _, c := range s.Held {
+		got = append(got, c.Key)
+	}
+	same(t, "held", got, []fleet.Key{"a", "c"})
+	for _, key := range []fleet.Key{"a", "c", "expired", "released"} {
+		want := fleet.Granted
+		if key == "a" || key == "c" {
+			want = fleet.Denied
+		}
+		b.mustTake(t, store.Take{Key: key, Holder: alice, TTL: time.Hour}, want)
+	}
+}

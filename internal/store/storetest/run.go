@@ -1,0 +1,262 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+func value[T any](v T) *T { return &v }
+
+// plannedRun is a run as it is written down before it begins.
+func plannedRun(id fleet.RunID) fleet.Run {
+	return fleet.Run{ID: id, Category: "code", Source: fleet.FromHand, Agent: "claude", CreatedAt: Start()}
+}
+
+// begun adds a run that has begun and holds the claim on its task.
+func (b bundle) begun(t *testing.T, id fleet.RunID) fleet.Run {
+	t.Helper()
+	must(t, b.AddRun(t.Context(), plannedRun(id)))
+	must(t, b.BeginRun(t.Context(), id, 7))
+	task := fleet.TaskID("task of " + id)
+	grant, _, err := b.TakeForRun(t.Context(), id, task, store.Take{Key: task.Key(), Holder: id.Holder(), TTL: time.Hour})
+	must(t, err)
+	if grant != fleet.Granted {
+		t.Fatalf("got %s, want the claim granted", grant)
+	}
+	return b.mustRun(t, id)
+}
+
+// graded is the run with a good end.
+func graded(r fleet.Run, grade float64) fleet.Run {
+	r.Verdict = fleet.Verdict{
+		Outcome: fleet.Productive, Grade: &grade, Reason: "fixed ünïcode", Parts: map[string]float64{"commits": 2},
+		TaskState: fleet.StateDone, ExitStatus: value(0),
+	}
+	return r
+}
+
+func testAddRun(t *testing.T, b bundle) {
+	_, err := b.Run(t.Context(), "0r1")
+	mustBe(t, err, fleet.ErrNotFound)
+	want := fleet.Run{
+		ID: "0r1", Category: "code", Rank: 2, ChainDepth: 3, Source: fleet.FromHand, Unit: `stint-a-b\x2dc-0r1.service`,
+		Agent: "claude", CreatedAt: Start().Add(time.Millisecond),
+	}
+	must(t, b.AddRun(t.Context(), want))
+	same(t, "run", b.mustRun(t, "0r1"), want)
+	if err := b.AddRun(t.Context(), plannedRun("0r1")); err == nil {
+		t.Error("got a second run of one id, want an error")
+	}
+	same(t, "after a second", b.mustRun(t, "0r1"), want)
+}
+
+func testLastRuns(t *testing.T, b bundle) {
+	for _, id := range []fleet.RunID{"0r2", "0r3", "0r1"} {
+		must(t, b.AddRun(t.Context(), plannedRun(id)))
+	}
+	for limit, want := range map[int][]fleet.RunID{0: nil, 2: {"0r3", "0r2"}, 9: {"0r3", "0r2", "0r1"}} {
+		runs, err := b.LastRuns(t.Context(), limit)
+		must(t, err)
+		var got []fleet.RunID
+		for _, r := range runs {
+			got = append(got, r.ID)
+		}
+		same(t, "runs", got, want)
+	}
+}
+
+func testBeginRun(t *testing.T, b bundle) {
+	want := plannedRun("0r1")
+	must(t, b.AddRun(t.Context(), want))
+	b.clock.Advance(time.Second)
+	must(t, b.BeginRun(t.Context(), "0r1", 4711))
+	want.StartedAt, want.PID = b.clock.Now(), 4711
+	b.clock.Advance(time.Second)
+	mustBe(t, b.BeginRun(t.Context(), "0r1", 4712), fleet.ErrUsage)
+	same(t, "begun once", b.mustRun(t, "0r1"), want)
+
+	ended := plannedRun("0r2")
+	must(t, b.AddRun(t.Context(), ended))
+	ended.Verdict.Outcome = fleet.Abandoned
+	must(t, b.EndRun(t.Context(), ended))
+	mustBe(t, b.BeginRun(t.Context(), "0r2", 1), fleet.ErrUsage)
+	if got := b.mustRun(t, "0r2").StartedAt; !got.IsZero() {
+		t.Errorf("got an ended run begun at %s, want never", got)
+	}
+}
+
+func testLanes(t *testing.T, b bundle) {
+	at := func(seconds int) time.Time { return Start().Add(time.Duration(seconds) * time.Second) }
+	for _, id := range []fleet.RunID{"0r1", "0r2"} {
+		must(t, b.AddRun(t.Context(), plannedRun(id)))
+	}
+	must(t, b.LaneTaken(t.Context(), "0r1", "code", 1)) // at 0
+	b.clock.Advance(time.Second)
+	must(t, b.LaneTaken(t.Context(), "0r2", "docs", 2)) // at 1
+	b.clock.Advance(time.Second)
+	must(t, b.LaneReleased(t.Context(), "0r1")) // at 2
+	b.clock.Advance(time.Second)
+	must(t, b.LaneReleased(t.Context(), "0r1"))
+	must(t, b.LaneTaken(t.Context(), "0r1", "triage", 3)) // at 3
+	if r := b.mustRun(t, "0r1"); r.Category != "triage" || r.Lane != 3 {
+		t.Errorf("got run in %s.%d, want triage.3", r.Category, r.Lane)
+	}
+	if err := b.LaneTaken(t.Context(), "0none", "code", 1); err == nil {
+		t.Error("got a lane for a run that is not there, want an error")
+	}
+	first := fleet.LaneHold{Run: "0r1", Category: "code", Lane: 1, AcquiredAt: at(0), ReleasedAt: at(2)}
+	rest := []fleet.LaneHold{
+		{Run: "0r2", Category: "docs", Lane: 2, AcquiredAt: at(1)},
+		{Run: "0r1", Category: "triage", Lane: 3, AcquiredAt: at(3)},
+	}
+	for since, want := range map[int][]fleet.LaneHold{0: append([]fleet.LaneHold{first}, rest...), 1: append([]fleet.LaneHold{first}, rest...), 2: rest, 9: rest} {
+		got, err := b.LaneHolds(t.Context(), at(since))
+		must(t, err)
+		same(t, "lanes", got, want)
+	}
+}
+
+func testTakeForRun(t *testing.T, b bundle) {
+	must(t, b.AddRun(t.Context(), plannedRun("0r1")))
+	want := b.mustRun(t, "0r1")
+	b.mustTake(t, store.Take{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
+	grant, c, err := b.TakeForRun(t.Context(), "0r1", "hers", store.Take{Key: "hers", Holder: "run:0r1", Renews: true, TTL: time.Hour})
+	must(t, err)
+	if grant != fleet.Denied || c.Holder != alice {
+		t.Errorf("got %s, %+v, want it denied by %s", grant, c, alice)
+	}
+	same(t, "run, denied", b.mustRun(t, "0r1"), want)
+
+	b.mustTake(t, store.Take{Key: "free", Holder: bob, TTL: time.Second}, fleet.Granted)
+	b.clock.Advance(time.Second)
+	grant, c, err = b.TakeForRun(t.Context(), "0r1", "free", store.Take{Key: "free", Holder: "run:0r1", Renews: true, TTL: time.Hour})
+	must(t, err)
+	if grant != fleet.Granted || c.Epoch != 2 || c.Holder != "run:0r1" {
+		t.Errorf("got %s, %+v, want epoch 2 granted", grant, c)
+	}
+	want.Task, want.Key, want.Epoch = "free", "free", 2
+	same(t, "run, granted", b.mustRun(t, "0r1"), want)
+
+	_, _, err = b.TakeForRun(t.Context(), "0r1", "next", store.Take{Key: "next", Holder: "run:0r1"})
+	mustBe(t, err, fleet.ErrUsage)
+	same(t, "run, refused", b.mustRun(t, "0r1"), want)
+}
+
+// testTakeForEndedRun shows that claim and row are one write: who cannot have the
+// row gets no claim.
+func testTakeForEndedRun(t *testing.T, b bundle) {
+	ended := plannedRun("0r1")
+	must(t, b.AddRun(t.Context(), ended))
+	ended.Verdict.Outcome = fleet.Cancelled
+	must(t, b.EndRun(t.Context(), ended))
+	for _, id := range []fleet.RunID{"0r1", "0none"} {
+		grant, c, err := b.TakeForRun(t.Context(), id, "k", store.Take{Key: "k", Holder: id.Holder(), TTL: time.Hour})
+		mustBe(t, err, fleet.ErrLost)
+		same(t, "grant", grant, fleet.Grant(""))
+		same(t, "claim", c, fleet.Claim{})
+		if c, held, err := b.Check(t.Context(), "k"); held || c.Epoch != 0 || err != nil {
+			t.Errorf("got %+v, %v, %v, want no claim", c, held, err)
+		}
+	}
+}
+
+func testComplete(t *testing.T, b bundle) {
+	r := b.begun(t, "0r1")
+	b.clock.Advance(time.Minute)
+	want := graded(r, 0.75)
+	must(t, b.Complete(t.Context(), want))
+	want.EndedAt = b.clock.Now()
+	same(t, "run", b.mustRun(t, "0r1"), want)
+	same(t, "posterior", b.posterior(t, "code"), fleet.Posterior{Graded: 1, GradeSum: 0.75})
+	if _, held, err := b.Check(t.Context(), r.Key); !held || err != nil {
+		t.Errorf("got held %v, %v, want the claim kept until it is released", held, err)
+	}
+	for id, grade := range map[fleet.RunID]float64{"0r2": 0, "0r3": 1} {
+		must(t, b.Complete(t.Context(), graded(b.begun(t, id), grade)))
+	}
+	same(t, "posterior of three", b.posterior(t, "code"), fleet.Posterior{Graded: 3, GradeSum: 1.75})
+	same(t, "posterior of another", b.posterior(t, "docs"), fleet.Posterior{})
+}
+
+// testCompleteOnce completes again, as one would who never heard that it was done.
+func testCompleteOnce(t *testing.T, b bundle) {
+	r := b.begun(t, "0r1")
+	must(t, b.Complete(t.Context(), graded(r, 0.5)))
+	want := b.mustRun(t, "0r1")
+	b.clock.Advance(time.Second)
+	mustBe(t, b.Complete(t.Context(), graded(r, 1)), fleet.ErrLost)
+	r.Verdict = fleet.Verdict{Outcome: fleet.Lost}
+	mustBe(t, b.EndRun(t.Context(), r), fleet.ErrLost)
+	same(t, "run", b.mustRun(t, "0r1"), want)
+	same(t, "posterior", b.posterior(t, "code"), fleet.Posterior{Graded: 1, GradeSum: 0.5})
+}
+
+// testCompleteFenced completes under a claim that is not, or no longer, the run's.
+func testCompleteFenced(t *testing.T, b bundle) {
+	tests := map[fleet.RunID]func(*fleet.Run){
+		"0expired": func(*fleet.Run) { b.clock.Advance(time.Hour) },
+		"0taken": func(r *fleet.Run) {
+			b.clock.Advance(time.Hour)
+			b.mustTake(t, store.Take{Key: r.Key, Holder: alice, TTL: time.Hour}, fleet.Granted)
+		},
+		"0released": func(r *fleet.Run) {
+			_, err := b.Release(t.Context(), store.Hold{Key: r.Key, Holder: r.ID.Holder()}, fleet.EndingReleased, "")
+			must(t, err)
+		},
+		"0again": func(r *fleet.Run) { // the same holder, but not the same grant
+			must(t, b.ReleaseHolder(t.Context(), r.ID.Holder(), fleet.EndingReleased))
+			b.mustTake(t, store.Take{Key: r.Key, Holder: r.ID.Holder(), TTL: time.Hour}, fleet.Granted)
+		},
+		"0stale":  func(r *fleet.Run) { r.Epoch-- },
+		"0future": func(r *fleet.Run) { r.Epoch++ },
+		"0another": func(r *fleet.Run) {
+			r.Key = "hers"
+			b.mustTake(t, store.Take{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
+		},
+		"0none": func(r *fleet.Run) { r.Key = "" },
+	}
+	for id, lose := range tests {
+		r := b.begun(t, id)
+		lose(&r)
+		want := b.mustRun(t, id)
+		if err := b.Complete(t.Context(), graded(r, 1)); !errors.Is(err, fleet.ErrLost) {
+			t.Errorf("%s: got %v, want lost", id, err)
+		}
+		same(t, string(id), b.mustRun(t, id), want)
+		same(t, string(id), b.posterior(t, "code"), fleet.Posterior{})
+		r.Verdict = fleet.Verdict{Outcome: fleet.Lost, Reason: "too late"}
+		must(t, b.EndRun(t.Context(), r))
+	}
+}
+
+func testCompleteUngraded(t *testing.T, b bundle) {
+	r := b.begun(t, "0r1")
+	r.Verdict = fleet.Verdict{Outcome: fleet.Noop, Reason: "did nothing"}
+	must(t, b.Complete(t.Context(), r))
+	r.EndedAt = b.clock.Now()
+	same(t, "run", b.mustRun(t, "0r1"), r)
+	s, err := b.Snapshot(t.Context())
+	must(t, err)
+	same(t, "posteriors", s.Posteriors, map[fleet.Category]fleet.Posterior{})
+}
+
+// testEndRun ends a run with a grade, which nobody may count.
+func testEndRun(t *testing.T, b bundle) {
+	want := plannedRun("0r1")
+	must(t, b.AddRun(t.Context(), want))
+	b.clock.Advance(time.Second)
+	want = graded(want, 0.9)
+	must(t, b.EndRun(t.Context(), want))
+	if want.Verdict.Grade == nil {
+		t.Error("got the caller's verdict changed, want it left alone")
+	}
+	want.EndedAt, want.Verdict.Grade = b.clock.Now(), nil
+	same(t, "run", b.mustRun(t, "0r1"), want)
+	same(t, "posterior", b.posterior(t, "code"), fleet.Posterior{})
+	mustBe(t, b.EndRun(t.Context(), want), fleet.ErrLost)
+	mustBe(t, b.EndRun(t.Context(), plannedRun("0none")), fleet.ErrLost)
+}

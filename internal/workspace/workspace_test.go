@@ -1,0 +1,315 @@
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"stint/internal/fleet"
+)
+
+const own, neighbour fleet.RunID = "0own", "0neighbour"
+
+// gitter runs git in a folder, as an agent of a run would; without a run, as
+// anybody.
+type gitter struct {
+	t   testing.TB
+	dir string
+	run fleet.RunID
+}
+
+func (g gitter) as(run fleet.RunID) gitter { return gitter{g.t, g.dir, run} }
+
+func (g gitter) at(dir string) gitter { return gitter{g.t, dir, g.run} }
+
+func (g gitter) try(args ...string) (string, error) {
+	g.t.Helper()
+	cmd := exec.CommandContext(g.t.Context(), "git", append([]string{"-C", g.dir}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_EDITOR=true")
+	if g.run != "" {
+		cmd.Env = append(cmd.Env, Folder("").Mark(g.run))
+	}
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+func (g gitter) git(args ...string) string {
+	g.t.Helper()
+	out, err := g.try(args...)
+	if err != nil {
+		g.t.Fatalf("git %v: %v: %s", args, err, out)
+	}
+	return out
+}
+
+func (g gitter) commit(message string) {
+	g.t.Helper()
+	g.git("commit", "--quiet", "--allow-empty", "--message", message)
+}
+
+// repository is one with a commit of nobody's run, on branch main.
+func repository(t testing.TB) gitter {
+	t.Helper()
+	g := gitter{t: t, dir: t.TempDir()}
+	g.git("init", "--quiet", "--initial-branch=main")
+	g.commit("first")
+	return g
+}
+
+func (g gitter) mustCount(run fleet.RunID, want int) {
+	g.t.Helper()
+	got, err := Folder(g.dir).Commits(g.t.Context(), run)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	if got != want {
+		g.t.Errorf("got %d commits of %s, want %d\n%s", got, run, want,
+			g.git("log", "--walk-reflogs", "--format=%h %gs | %s"))
+	}
+}
+
+func TestCommits(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		do   func(own, other gitter)
+		want int
+	}{
+		{"none", func(_, _ gitter) {}, 0},
+		{"one", func(own, _ gitter) { own.commit("one") }, 1},
+		{"three", func(own, _ gitter) { own.commit("one"); own.commit("two"); own.commit("two") }, 3},
+		{"a neighbour's", func(_, other gitter) { other.commit("one"); other.as(neighbour).commit("two") }, 0},
+		{"between a neighbour's", func(own, other gitter) {
+			other.as(neighbour).commit("one")
+			own.commit("two")
+			other.commit("three")
+			own.commit("four")
+		}, 2},
+		{"with a body", func(own, _ gitter) { own.commit("one\n\nand more\nof it\n") }, 1},
+		{"a subject of two lines", func(own, _ gitter) { own.commit("one\nand more of it\n\nbody") }, 1},
+		{"a subject with odd spaces", func(own, _ gitter) { own.commit("one  two\tthree") }, 1},
+		{"hostile subjects", func(own, _ gitter) {
+			own.commit(`$HOME %n %H "a" 'b' \n`)
+			own.commit("stint run 0neighbour: Fast-forward")
+			own.commit("ünïcode 任务 🎉")
+			own.commit(": colon")
+		}, 4},
+		{"a subject that poses as another's", func(_, other gitter) { other.commit("stint run 0own: x") }, 0},
+		{"without a message", func(own, _ gitter) {
+			own.git("commit", "--quiet", "--allow-empty", "--allow-empty-message", "--message", "")
+		}, 1},
+		{"amended", func(own, _ gitter) {
+			own.commit("one")
+			own.git("commit", "--quiet", "--allow-empty", "--amend", "--message", "better")
+		}, 1},
+		{"another's amended", func(own, other gitter) {
+			other.commit("one")
+			own.git("commit", "--quiet", "--allow-empty", "--amend", "--message", "better")
+		}, 1},
+		{"reset", func(own, _ gitter) { own.commit("one"); own.git("reset", "--quiet", "--hard", "HEAD~1") }, 1},
+		{"reset to another's", func(own, other gitter) {
+			other.commit("one")
+			own.git("reset", "--quiet", "--hard", "HEAD~1")
+			own.git("reset", "--quiet", "--hard", "HEAD@{1}")
+		}, 0},
+		{"checked out", func(own, _ gitter) {
+			own.git("checkout", "--quiet", "-b", "side")
+			own.git("checkout", "--quiet", "main")
+		}, 0},
+		{"on a branch", func(own, _ gitter) { own.git("checkout", "--quiet", "-b", "side"); own.commit("one") }, 1},
+		{"on a detached HEAD", func(own, _ gitter) { own.git("checkout", "--quiet", "--detach"); own.commit("one") }, 1},
+		{"picked", func(own, other gitter) {
+			other.git("checkout", "--quiet", "-b", "side")
+			other.commit("one")
+			other.git("checkout", "--quiet", "main")
+			own.git("cherry-pick", "--allow-empty", "side")
+		}, 1},
+		{"reverted", func(own, other gitter) {
+			if err := os.WriteFile(filepath.Join(other.dir, "file"), nil, 0o600); err != nil {
+				other.t.Fatal(err)
+			}
+			other.git("add", "file")
+			other.commit("one")
+			own.git("revert", "--no-edit", "HEAD")
+		}, 1},
+		{"a run whose name begins alike", func(own, _ gitter) { own.as("0own2").commit("one") }, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			g := repository(t)
+			tt.do(g.as(own), g)
+			g.mustCount(own, tt.want)
+		})
+	}
+}
+
+// TestCommitsOfOthers brings a neighbour's commits into the clone in every way
+// there is; they stay the neighbour's, and the run's own stay its own.
+func TestCommitsOfOthers(t *testing.T) {
+	t.Parallel()
+	for name, bring := range map[string][][]string{
+		"pull, fast-forward":  {{"pull", "--quiet", "--ff-only", "origin", "main"}},
+		"pull, merge":         {{"commit", "--quiet", "--allow-empty", "-m", "own"}, {"pull", "--quiet", "--no-rebase", "origin", "main"}},
+		"pull, rebase":        {{"commit", "--quiet", "--allow-empty", "-m", "own"}, {"pull", "--quiet", "--rebase", "origin", "main"}},
+		"fetch and rebase":    {{"commit", "--quiet", "--allow-empty", "-m", "own"}, {"fetch", "--quiet"}, {"rebase", "--quiet", "origin/main"}},
+		"fetch and reset":     {{"fetch", "--quiet"}, {"reset", "--quiet", "--hard", "origin/main"}},
+		"rebase of the own":   {{"commit", "--quiet", "--allow-empty", "-m", "own"}, {"rebase", "--quiet", "--force-rebase", "HEAD~1"}},
+		"interactive, reword": {{"commit", "--quiet", "--allow-empty", "-m", "own"}, {"rebase", "--quiet", "--interactive", "--force-rebase", "HEAD~1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			origin := repository(t)
+			clone := gitter{t: t, dir: filepath.Join(t.TempDir(), "clone"), run: own}
+			origin.git("clone", "--quiet", origin.dir, clone.dir)
+			origin.commit("theirs")
+			origin.as(neighbour).commit("theirs too")
+			want := 0
+			for _, args := range bring {
+				clone.git(args...)
+				if args[0] == "commit" {
+					want = 1
+				}
+			}
+			clone.mustCount(own, want)
+			clone.mustCount(neighbour, 0)
+		})
+	}
+}
+
+// TestCommitsAtOnce has two runs and a person commit in one clone at the same
+// time. Git lets one at a time through; who was refused tries again.
+func TestCommitsAtOnce(t *testing.T) {
+	t.Parallel()
+	g := repository(t)
+	const each = 5
+	var wg sync.WaitGroup
+	for _, run := range []fleet.RunID{own, neighbour, ""} {
+		wg.Go(func() {
+			for i := range each {
+				for tries := 0; ; tries++ {
+					out, err := g.as(run).try("commit", "--quiet", "--allow-empty", "--message", fmt.Sprintf("%s %d", run, i))
+					if err == nil {
+						break
+					}
+					if tries > 1000 {
+						t.Errorf("commit: %v: %s", err, out)
+						return
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	g.mustCount(own, each)
+	g.mustCount(neighbour, each)
+}
+
+func TestCommitsElsewhere(t *testing.T) {
+	t.Parallel()
+	t.Run("no repository", func(t *testing.T) {
+		t.Parallel()
+		gitter{t: t, dir: t.TempDir()}.mustCount(own, 0)
+	})
+	t.Run("no folder", func(t *testing.T) {
+		t.Parallel()
+		gitter{t: t, dir: "/nonexistent"}.mustCount(own, 0)
+	})
+	t.Run("no commit", func(t *testing.T) {
+		t.Parallel()
+		g := gitter{t: t, dir: t.TempDir()}
+		g.git("init", "--quiet")
+		g.mustCount(own, 0)
+		g.as(own).commit("first of all")
+		g.as(own).git("commit", "--quiet", "--allow-empty", "--amend", "--message", "better")
+		g.mustCount(own, 1)
+	})
+	t.Run("no reflog", func(t *testing.T) {
+		t.Parallel()
+		g := repository(t)
+		g.git("config", "core.logAllRefUpdates", "false")
+		if err := os.RemoveAll(filepath.Join(g.dir, ".git", "logs")); err != nil {
+			t.Fatal(err)
+		}
+		g.as(own).commit("one")
+		g.mustCount(own, 0)
+	})
+	t.Run("a folder of a repository", func(t *testing.T) {
+		t.Parallel()
+		g := repository(t)
+		below := g.at(filepath.Join(g.dir, "a b"))
+		if err := os.Mkdir(below.dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		below.as(own).commit("one")
+		below.mustCount(own, 1)
+	})
+	t.Run("a worktree", func(t *testing.T) {
+		t.Parallel()
+		g := repository(t)
+		tree := g.at(filepath.Join(t.TempDir(), "tree"))
+		g.git("worktree", "add", "--quiet", tree.dir)
+		tree.as(own).commit("one")
+		tree.mustCount(own, 1)
+		g.mustCount(own, 0) // its HEAD is its own
+	})
+	t.Run("a damaged repository", func(t *testing.T) {
+		t.Parallel()
+		g := repository(t)
+		g.as(own).commit("one")
+		if err := os.RemoveAll(filepath.Join(g.dir, ".git", "objects")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(filepath.Join(g.dir, ".git", "objects"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Folder(g.dir).Commits(t.Context(), own); err == nil {
+			t.Errorf("got %d commits, want an error: nobody can tell", got)
+		}
+	})
+	t.Run("no time", func(t *testing.T) {
+		t.Parallel()
+		g := repository(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if got, err := Folder(g.dir).Commits(ctx, own); err == nil {
+			t.Errorf("got %d commits, want an error: nobody looked", got)
+		}
+	})
+}
+
+// TestCommitsWithoutGit has programs for git that are none, so it changes the
+// test's own PATH.
+func TestCommitsWithoutGit(t *testing.T) { //nolint:paralleltest // PATH is the whole process's
+	g := repository(t)
+	for name, script := range map[string]string{"missing": "", "killed": "#!/bin/sh\nkill -KILL $$\n"} {
+		bin := t.TempDir()
+		if script != "" {
+			if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.Setenv("PATH", bin)
+		if got, err := Folder(g.dir).Commits(t.Context(), own); err == nil {
+			t.Errorf("%s: got %d commits, want an error: nobody looked", name, got)
+		}
+	}
+}
+
+func BenchmarkCommits(b *testing.B) {
+	g := repository(b)
+	for i := range 50 {
+		g.as(own).commit(fmt.Sprint(i))
+	}
+	for b.Loop() {
+		if n, err := Folder(g.dir).Commits(b.Context(), own); n != 50 || err != nil {
+			b.Fatalf("got %d, %v, want 50", n, err)
+		}
+	}
+}

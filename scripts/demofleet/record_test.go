@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// sound is a record with nothing wrong in it.
+func sound() record {
+	return record{
+		status: status{
+			Fires: []fire{
+				newFire(4, "tests (1.00, 1.00)", "docs (1.50, 1.50)", "code (1.90, 1.10)"),
+				newFire(3, "docs (1.00, 1.00)"),
+				newFire(2, "flaky (1.00, 2.00)"),
+				newFire(1, "code (1.00, 1.00)", "triage (1.00, 1.00)", "flaky (1.00, 1.00)"),
+			},
+			Runs: []session{
+				newRun(4, "tests", "productive", 0.6), newRun(4, "docs", "productive", 0.7), newRun(4, "code", "productive", 0.9),
+				newRun(3, "docs", "productive", 0.5), newRun(2, "flaky", "failed", 0),
+				newRun(1, "code", "productive", 0.9), newRun(1, "triage", "noop", -1), newRun(1, "flaky", "failed", 0),
+			},
+			Posteriors: []posterior{
+				{"code", 2, 2.8 / 4}, {"docs", 2, 2.2 / 4}, {"tests", 1, 1.6 / 3}, {"triage", 0, 0.5}, {"flaky", 2, 0.25},
+			},
+		},
+		audit: audit{Peak: 3, Total: 8},
+	}
+}
+
+func instant() time.Time { return time.Date(2026, 6, 26, 0, 25, 19, 0, time.UTC) }
+
+// newFire makes a fire that started categories, each given with what it drew from.
+func newFire(number int, started ...string) fire {
+	f := fire{Fire: number, At: instant(), Spawned: len(started)}
+	for i, text := range started {
+		name, beta, _ := strings.Cut(text, " ")
+		f.Categories = append(f.Categories, choice{name, "spawn", "drew 0.500 from Beta" + beta, i + 1, 0.5})
+	}
+	for _, c := range categories() {
+		if !slices.Contains(f.started(), c.name) {
+			f.Categories = append(f.Categories, choice{Category: c.name, Decision: "skip", Reason: "lane busy: run 01m7ypsps0adzrxz"})
+			f.Skipped++
+		}
+	}
+	return f
+}
+
+// newRun makes a run that has ended, with no grade where it is below zero.
+func newRun(fire int, category, outcome string, grade float64) session {
+	at := instant()
+	s := session{
+		Run: "01m7ypsps0adzrxz", Fire: fire, Category: category, Task: "describe-flags", Lane: 1,
+		StartedAt: &at, EndedAt: &at, Outcome: outcome, Grade: &grade, Reason: strings.Repeat("because ", 9),
+	}
+	if grade < 0 {
+		s.Grade = nil
+	}
+	return s
+}
+
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	half := 0.5
+	for name, test := range map[string]struct {
+		spoil func(r *record)
+		want  string // the start of the error; empty: none
+	}{
+		"sound":              {func(*record) {}, ""},
+		"a fire too few":     {func(r *record) { r.Fires = r.Fires[1:] }, "3 fires; want 4"},
+		"no fire":            {func(r *record) { r.Fires = nil }, "0 fires; want 4"},
+		"unit not started":   {func(r *record) { r.Fires[1].Failed = 1 }, "fire 3: 1 units did not start"},
+		"unit without a run": {func(r *record) { r.Fires[1].Spawned++ }, "9 units were spawned, and there are 8 runs"},
+		"active task behind": {func(r *record) {
+			r.Fires[3] = newFire(1, "triage (1.00, 1.00)", "code (1.00, 1.00)", "flaky (1.00, 1.00)")
+		}, `the first fire started ["triage" "code" "flaky"]`},
+		"dependency ignored": {func(r *record) {
+			r.Fires[3] = newFire(1, "code (1.00, 1.00)", "triage (1.00, 1.00)", "docs (1.00, 1.00)")
+		}, `the first fire started ["code" "triage" "docs"]`},
+		"ranking unchanged":       {func(r *record) { r.Fires[0].Categories, r.Fires[0].Fire = r.first().Categories, 1 }, "the last fire's ranking is the first one's"},
+		"grade not drawn from":    {func(r *record) { r.Fires[2] = newFire(2, "flaky (1.00, 1.00)") }, `fire 2 ranked flaky by "drew 0.500 from Beta(1.00, 1.00)"; its runs give Beta(1.00, 2.00)`},
+		"run without an end":      {func(r *record) { r.Runs[0].EndedAt = nil }, "run 01m7ypsps0adzrxz (tests) has no end"},
+		"run without an outcome":  {func(r *record) { r.Runs[0].Outcome = "" }, "run 01m7ypsps0adzrxz (tests) has no end"},
+		"unexpected outcome":      {func(r *record) { r.Runs[0].Outcome = "timeout" }, "run 01m7ypsps0adzrxz (tests) ended as timeout"},
+		"unexpected grade":        {func(r *record) { r.Runs[0].Grade = &half }, "run 01m7ypsps0adzrxz (tests) has grade 0.50; want 0.60"},
+		"commits without a grade": {func(r *record) { r.Runs[1].Grade = nil }, "run 01m7ypsps0adzrxz (docs) has grade -; want any"},
+		"noop with a grade":       {func(r *record) { r.Runs[6].Grade = &half }, "run 01m7ypsps0adzrxz (triage) has grade 0.50; want -"},
+		"nothing was a noop":      {func(r *record) { r.Runs[6].Outcome = "nothing" }, "run 01m7ypsps0adzrxz (triage) ended as nothing"},
+		"no noop": {func(r *record) {
+			r.Runs = slices.Delete(r.Runs, 6, 7)
+			r.Fires[3].Spawned, r.Total = 2, 7
+		}, "no run ended as noop"},
+		"lane held twice":     {func(r *record) { r.Violations = 1 }, "lanes held twice: 1"},
+		"run without a lane":  {func(r *record) { r.Total-- }, "lanes were taken 7 times by 8 runs"},
+		"one after the other": {func(r *record) { r.Peak = 1 }, "at most 1 lane was held at once"},
+		"grade not counted":   {func(r *record) { r.Posteriors[0] = posterior{"code", 1, 1.9 / 3} }, "code: the mean is 0.6333 of 1 graded runs; its runs give 0.7000 of 2"},
+		"grade counted twice": {func(r *record) { r.Posteriors[2] = posterior{"tests", 2, 2.2 / 4} }, "tests: the mean is 0.5500 of 2 graded runs"},
+		"noop counted":        {func(r *record) { r.Posteriors[3].Graded = 1 }, "triage: the mean is 0.5000 of 1 graded runs; its runs give 0.5000 of 0"},
+		"category forgotten":  {func(r *record) { r.Posteriors = r.Posteriors[1:] }, "4 categories have a mean; want 5"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := sound()
+			test.spoil(&r)
+			err := r.verify()
+			switch {
+			case err == nil && test.want != "":
+				t.Errorf("nothing is wrong; want %q", test.want)
+			case err != nil && (test.want == "" || !strings.HasPrefix(err.Error(), test.want)):
+				t.Errorf("got error %q, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// A newcomer's terminal has 80 columns.
+func TestWidth(t *testing.T) {
+	t.Parallel()
+	r := sound()
+	var out bytes.Buffer
+	w := watcher{out: screen{w: &out}, told: map[string]bool{}}
+	w.tell(r.status)
+	w.out.report(r)
+	for line := range strings.Lines(out.String()) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+}
+
+func TestWatcherTellsOnce(t *testing.T) {
+	t.Parallel()
+	s := status{Fires: []fire{newFire(1, "code (1.00, 1.00)", "triage (1.00, 1.00)", "flaky (1.00, 1.00)")}, Runs: []session{newRun(1, "flaky", "failed", 0)}}
+	end := s.Runs[0].EndedAt.Add(time.Second)
+	s.Runs[0].EndedAt = nil
+	var out bytes.Buffer
+	w := watcher{out: screen{w: &out}, told: map[string]bool{}}
+	told := []bool{w.tell(s), w.tell(s)}
+	s.Runs[0].EndedAt, s.Runs[0].Reason = &end, "it fails"
+	told = append(told, w.tell(s), w.tell(s))
+	if diff := cmp.Diff(told, []bool{true, false, true, false}); diff != "" {
+		t.Errorf("what was told (-got +want):\n%s", diff)
+	}
+	at := func(t time.Time) string { return t.Local().Format(time.TimeOnly) }
+	want := at(instant()) + "  fire 1 starts code, triage, flaky\n" +
+		"                 leaves out docs, tests: lane busy\n" +
+		at(instant()) + "  begins flaky   describe-flags lane 1\n" +
+		at(end) + "  ends   flaky   describe-flags failed     0.00  it fails\n"
+	if diff := cmp.Diff(out.String(), want); diff != "" {
+		t.Errorf("output (-got +want):\n%s", diff)
+	}
+}
