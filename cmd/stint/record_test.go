@@ -47,12 +47,17 @@ func scriptFields(ts *testscript.TestScript, args []string) {
 	}
 }
 
-// lookUp reads the one JSON value of a file; what is logged to standard error stands
-// before it.
+// lookUp reads the one JSON value of a file. Standard error holds one a line, of which
+// all but the last are log lines.
 func lookUp(ts *testscript.TestScript, file, path string) any {
 	text := ts.ReadFile(file)
-	if at := strings.Index("\n"+text, "\n{"); file == "stderr" && at > 0 {
-		text = text[at:]
+	if lines := strings.Split(strings.TrimSpace(text), "\n"); file == "stderr" {
+		for _, line := range lines {
+			if !json.Valid([]byte(line)) {
+				ts.Fatalf("standard error holds a line that is not JSON: %s", line)
+			}
+		}
+		text = lines[len(lines)-1]
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()

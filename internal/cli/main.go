@@ -45,14 +45,15 @@ func Process() Surroundings {
 func Main(args []string, s Surroundings) int {
 	ctx, stop := untilSignal(context.Background())
 	defer stop()
-	a := &app{Surroundings: s, log: newLog(s)}
+	// Looked for by hand: parsing may fail before it comes to the flag, and must then
+	// be told of in JSON, too.
+	asJSON := slices.Contains(args, "--json")
+	a := &app{Surroundings: s, log: newLog(s, asJSON), json: asJSON}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(s.Stdin)
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)
-	// Parsing may fail before it comes to the flag, and must be told of in JSON too.
-	a.json = slices.Contains(args, "--json")
 	err := root.ExecuteContext(ctx)
 	if err != nil && !a.began {
 		// Whatever fails before a command begins is cobra's, about the command line.
@@ -113,7 +114,7 @@ the agent and records what came of it.`,
 	root.SetVersionTemplate("stint {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configPath, "config", "", "the configuration `FILE` (default $STINT_CONFIG, else the nearest stint.toml upward, else $XDG_CONFIG_HOME/stint/stint.toml)")
-	flags.BoolVar(&a.json, "json", false, "print JSON")
+	flags.BoolVar(&a.json, "json", a.json, "print JSON")
 	root.AddGroup(
 		&cobra.Group{ID: groupMain, Title: "The four it is about:"},
 		&cobra.Group{ID: groupAround, Title: "Around them:"},
@@ -174,7 +175,7 @@ func (a *app) finish(ctx context.Context, err error) int {
 		return status
 	}
 	if a.json {
-		printJSON(a.Stderr, errorObject{Schema: "stint/error@1", Status: status, Error: err.Error(), Hint: fleet.Hint(err)})
+		printLine(a.Stderr, errorObject{Schema: "stint/error@1", Status: status, Error: err.Error(), Hint: fleet.Hint(err)})
 		return status
 	}
 	fmt.Fprintf(a.Stderr, "stint: error: %s\n", plain(err.Error()))

@@ -67,17 +67,29 @@ func orNull(t time.Time) *string {
 	return &s
 }
 
-// newLog writes to standard error. The journal stamps lines itself.
-func newLog(s Surroundings) *slog.Logger {
+// printLine writes one object on a line of its own, as a log does.
+func printLine(w io.Writer, v any) {
+	if err := json.NewEncoder(w).Encode(v); err != nil {
+		panic(err) // as in printJSON
+	}
+}
+
+// newLog writes to standard error, with JSON as JSON, so that all of it can be parsed.
+// The journal stamps lines itself.
+func newLog(s Surroundings, asJSON bool) *slog.Logger {
 	journal := s.Getenv("JOURNAL_STREAM") != ""
-	return slog.New(slog.NewTextHandler(s.Stderr, &slog.HandlerOptions{
+	options := &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey && journal {
 				return slog.Attr{}
 			}
 			return a
 		},
-	}))
+	}
+	if asJSON {
+		return slog.New(slog.NewJSONHandler(s.Stderr, options))
+	}
+	return slog.New(slog.NewTextHandler(s.Stderr, options))
 }
 
 // version is the module's version as the toolchain recorded it.
