@@ -94,7 +94,7 @@ func rules() map[string]rule {
 		"cmd/stint": {house: []string{"internal/cli"}},
 
 		// Never in the binary: no row above names them.
-		"internal/fleettest": {house: []string{"internal/fleet", "internal/store", "internal/store/sqlite"}},
+		"internal/store/storetest": {house: []string{"internal/fleet", "internal/store"}},
 		"scripts/demofleet":  {},
 	}
 }

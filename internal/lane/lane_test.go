@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"stint/internal/fleet"
 )
 
@@ -302,6 +304,31 @@ func TestLive(t *testing.T) {
 	}
 	if _, err := os.Stat(alive.Name()); err != nil {
 		t.Errorf("got %v, want the file to stay", err)
+	}
+}
+
+// TestLivesBesideAProbe asks of a dead run while another is asking: neither takes
+// the other for the run.
+func TestLivesBesideAProbe(t *testing.T) {
+	t.Parallel()
+	s := State(t.TempDir())
+	alive, err := s.Live("0r1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := alive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	probe, err := os.Open(alive.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer probe.Close()
+	if err := lock(probe, unix.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	if lives(t, s, "0r1") {
+		t.Error("got the run alive, want dead")
 	}
 }
 

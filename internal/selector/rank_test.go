@@ -116,6 +116,10 @@ func TestRankLeadsWithTheBestBegun(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInput(t)
+		in.Only, in.Held = "", nil
+		for i := range in.Candidates {
+			in.Candidates[i].Allowed, in.Candidates[i].SelfDirected, in.Candidates[i].InFlight = true, true, nil
+		}
 		ranked := Rank(in).Ranked()
 		byDraw := slices.SortedFunc(slices.Values(ranked), func(a, b Score) int { return compareScores(a, b) })
 		lead := slices.IndexFunc(byDraw, func(s Score) bool { return s.Next != nil && s.Next.State == fleet.StateActive })

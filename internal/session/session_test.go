@@ -396,13 +396,22 @@ func TestLookPath(t *testing.T) {
 	first, second := file("1/agent", 0o700), file("2/agent", 0o700)
 	file("3/agent", 0o600)
 	file("4/agent/x", 0o600)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(here, filepath.Dir(first))
+	if err != nil {
+		t.Fatal(err)
+	}
 	tests := []struct{ name, program, path, want string }{
 		{"the first", "agent", "PATH=$/1:$/2", first},
 		{"the last PATH", "agent", "PATH=$/1\nPATH=$/2", second},
 		{"not a program", "agent", "PATH=$/3:$/2", second},
 		{"a folder", "agent", "PATH=$/4:$/2", second},
 		{"a missing folder", "agent", "PATH=$/0:$/2", second},
-		{"a relative entry", "lane", "PATH=..:.:", ""},
+		{"a relative entry", "agent", "PATH=" + relative, ""},
+		{"an empty entry", "agent", "PATH=:", ""},
 		{"no entry", "agent", "PATH=", ""},
 		{"no PATH", "agent", "OTHERPATH=$/1", ""},
 		{"a path", "./agent", "PATH=$/1", "./agent"},
