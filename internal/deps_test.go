@@ -65,7 +65,7 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/coreos/go-systemd/v22/dbus", "github.com/godbus/dbus/v5"},
 			not:     []string{"os/exec"},
 		},
-		"internal/session":   {house: []string{"internal/fleet"}},
+		"internal/session":   {house: []string{"internal/fleet"}, foreign: []string{"golang.org/x/sys"}},
 		"internal/workspace": {house: []string{"internal/fleet"}},
 		"internal/config": {
 			house:   []string{"internal/fleet"},

@@ -14,6 +14,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/lane"
+	"stint/internal/lease"
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
@@ -114,15 +115,16 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		return err
 	}
 	e := &engine.Engine{
-		Config: c,
-		Tasks:  taskFolder(c),
-		Lanes:  lane.State(c.State),
-		Agents: session.Runner{},
-		Repo:   workspace.Folder(c.Workspace),
-		Log:    a.log,
-		Now:    a.Now,
-		Random: a.Random,
-		Getenv: a.Getenv,
+		Config:   c,
+		Tasks:    taskFolder(c),
+		Lanes:    lane.State(c.State),
+		Sessions: a.sessions(c),
+		Agents:   session.Runner{},
+		Repo:     workspace.Folder(c.Workspace),
+		Log:      a.log,
+		Now:      a.Now,
+		Random:   a.Random,
+		Getenv:   a.Getenv,
 	}
 	if check != nil {
 		if err := check(e); err != nil {
@@ -131,8 +133,20 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 	}
 	return a.withStoreOf(ctx, c, how, func(_ *config.Config, s store.Store) error {
 		e.Store = s
+		if a.Tamper != nil {
+			a.Tamper(e)
+		}
 		return fn(e)
 	})
+}
+
+func (a *app) sessions(c *config.Config) sessions {
+	return sessions{locks: lane.State(c.State), log: a.log}
+}
+
+// desk is where claims are asked for.
+func (a *app) desk(c *config.Config, s store.Store) lease.Desk {
+	return lease.Desk{Runs: s, Sessions: a.sessions(c), Log: a.log}
 }
 
 func taskFolder(c *config.Config) task.Folder {

@@ -17,8 +17,10 @@ func newAudit(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Compute from the record whether a lane was ever held twice",
-		Long: `Compute from the recorded acquisitions of lanes how many were held at once at
-most, and whether any was ever held by two runs at once. A violation is status 1.`,
+		Long: `Compute from the record how many lanes were held at once at most, whether any was
+ever held by two runs at once, how often workers were denied a claim and went on to
+another category, how many runs did nothing, and what each category got of the
+sessions against its share. A lane held twice is status 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runAudit(cmd.Context(), since)
@@ -35,6 +37,18 @@ type auditObject struct {
 	TotalAcquisitions  int               `json:"total_acquisitions"`
 	SameLockViolations int               `json:"same_lock_violations"`
 	Violations         []violationObject `json:"violations"`
+	Denials            int               `json:"denials"`
+	Pivots             int               `json:"pivots"`
+	Runs               int               `json:"runs"` // that ended
+	NoopRate           float64           `json:"noop_rate"`
+	Categories         []shareObject     `json:"categories"`
+}
+
+type shareObject struct {
+	Category fleet.Category `json:"category"`
+	Spawned  int            `json:"spawned"`
+	Part     float64        `json:"part"`
+	Share    float64        `json:"share"`
 }
 
 type violationObject struct {
@@ -71,20 +85,35 @@ func (a *app) runAudit(ctx context.Context, since time.Duration) error {
 }
 
 func (a *app) printAudit(r report.Audit) {
-	o := auditObject{
-		Schema: "stint/audit@1", PeakConcurrency: r.PeakConcurrency, TotalAcquisitions: r.TotalAcquisitions,
-		SameLockViolations: len(r.Violations), Violations: []violationObject{},
-	}
-	for _, v := range r.Violations {
-		o.Violations = append(o.Violations, violationObject{v.Category, v.Lane, [2]fleet.RunID{v.First, v.Second}, stamp(v.At)})
-	}
+	o := newAuditObject(r)
 	if a.json {
 		printJSON(a.Stdout, o)
 		return
 	}
 	fmt.Fprintf(a.Stdout, "peak_concurrency=%d\ntotal_acquisitions=%d\nsame_lock_violations=%d\n",
 		o.PeakConcurrency, o.TotalAcquisitions, o.SameLockViolations)
+	fmt.Fprintf(a.Stdout, "denials=%d\npivots=%d\nruns=%d\nnoop_rate=%.3f\n", o.Denials, o.Pivots, o.Runs, o.NoopRate)
 	for _, v := range o.Violations {
 		fmt.Fprintf(a.Stdout, "violation: lane %s.%d by run %s and run %s from %s\n", v.Category, v.Lane, v.Runs[0], v.Runs[1], v.At)
 	}
+	rows := [][]string{{"CATEGORY", "SPAWNED", "PART", "SHARE"}}
+	for _, c := range o.Categories {
+		rows = append(rows, []string{string(c.Category), fmt.Sprint(c.Spawned), fmt.Sprintf("%.3f", c.Part), fmt.Sprintf("%.3f", c.Share)})
+	}
+	table(a.Stdout, rows)
+}
+
+func newAuditObject(r report.Audit) auditObject {
+	o := auditObject{
+		Schema: "stint/audit@1", PeakConcurrency: r.PeakConcurrency, TotalAcquisitions: r.TotalAcquisitions,
+		SameLockViolations: len(r.Violations), Violations: []violationObject{},
+		Denials: r.Denials, Pivots: r.Pivots, Runs: r.Runs, NoopRate: r.NoopRate(), Categories: []shareObject{},
+	}
+	for _, v := range r.Violations {
+		o.Violations = append(o.Violations, violationObject{v.Category, v.Lane, [2]fleet.RunID{v.First, v.Second}, stamp(v.At)})
+	}
+	for _, c := range r.Categories {
+		o.Categories = append(o.Categories, shareObject(c))
+	}
+	return o
 }

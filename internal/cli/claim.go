@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -207,8 +208,9 @@ func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error 
 	if err != nil {
 		return err
 	}
-	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
-		grant, c, err := s.Take(ctx, store.Take{Key: h.Key, Holder: h.Holder, Renews: named, TTL: time.Duration(o.ttl), Note: string(o.note)})
+	return a.withStore(ctx, accessFor(o.dryRun), func(cfg *config.Config, s store.Store) error {
+		take := store.Take{Key: h.Key, Holder: h.Holder, Renews: named, TTL: time.Duration(o.ttl), Note: string(o.note)}
+		grant, c, err := a.desk(cfg, s).Take(ctx, take, s.Take)
 		if err != nil {
 			return err
 		}
@@ -222,7 +224,7 @@ func (a *app) tellGrant(grant fleet.Grant, c fleet.Claim, named bool) error {
 	}
 	if grant == fleet.Denied {
 		if !a.json {
-			fmt.Fprintln(a.Stderr, plain(c.Denial()))
+			fmt.Fprintln(a.Stderr, plain(c.Denial(a.Now())))
 			if !named {
 				a.hint("to renew a claim of your own, name its holder: --holder NAME")
 			}
@@ -246,8 +248,8 @@ func (a *app) claimCheck(ctx context.Context, task string) error {
 	if err != nil {
 		return usage(err)
 	}
-	return a.withStore(ctx, reading, func(_ *config.Config, s store.Store) error {
-		c, held, err := a.check(ctx, s, key)
+	return a.withStore(ctx, reading, func(cfg *config.Config, s store.Store) error {
+		c, held, err := a.check(ctx, cfg, s, key)
 		if err != nil {
 			return err
 		}
@@ -268,13 +270,17 @@ func (a *app) claimCheck(ctx context.Context, task string) error {
 	})
 }
 
-// check reads a claim; in a fleet that has never run every key is free.
-func (a *app) check(ctx context.Context, s store.Store, key fleet.Key) (fleet.Claim, bool, error) {
+// check reads a claim and whether a take would be denied; in a fleet that has never
+// run every key is free.
+func (a *app) check(ctx context.Context, cfg *config.Config, s store.Store, key fleet.Key) (c fleet.Claim, held bool, err error) {
 	if s == nil {
 		a.nothingYet()
 		return fleet.Claim{Key: key}, false, nil
 	}
-	return s.Check(ctx, key)
+	if c, err = s.Check(ctx, key); err != nil {
+		return c, false, err
+	}
+	return c, !a.desk(cfg, s).Free(ctx, c, a.Now()), nil
 }
 
 func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error {
@@ -336,13 +342,14 @@ func (a *app) claimVerify(ctx context.Context, task string, o claimOptions) erro
 	if err != nil {
 		return usage(err)
 	}
-	return a.withStore(ctx, reading, func(_ *config.Config, s store.Store) error {
-		c, held, err := a.check(ctx, s, key)
+	return a.withStore(ctx, reading, func(cfg *config.Config, s store.Store) error {
+		c, _, err := a.check(ctx, cfg, s, key)
 		if err != nil {
 			return err
 		}
 		h := store.Hold{Key: key, Epoch: fleet.Epoch(o.epoch)}
-		if !held || c.Epoch != h.Epoch {
+		// Whoever may no longer write under it is told so, taken since or not.
+		if c.Epoch != h.Epoch || !c.Current(a.Now()) {
 			return a.tellLost(h, fmt.Errorf("verify claim %q at epoch %d: %w", key, h.Epoch, fleet.ErrLost))
 		}
 		return a.tellHeld(h, claimHeld, c, nil)
@@ -358,33 +365,37 @@ type listedClaim struct {
 }
 
 func (a *app) claimList(ctx context.Context, o claimOptions) error {
-	return a.withStore(ctx, reading, func(_ *config.Config, s store.Store) error {
-		var list []store.Listed
+	return a.withStore(ctx, reading, func(cfg *config.Config, s store.Store) error {
 		if s == nil {
 			a.nothingYet()
-		} else {
-			var err error
-			if list, err = s.List(ctx, store.Listing{All: o.all, Holder: fleet.Holder(o.holder)}); err != nil {
-				return err
-			}
+			a.printClaims(nil, nil)
+			return nil
 		}
-		a.printClaims(list)
+		list, err := s.List(ctx, store.Listing{All: o.all, Holder: fleet.Holder(o.holder)})
+		if err != nil {
+			return err
+		}
+		held := a.desk(cfg, s).Held(ctx, list, a.Now())
+		if !o.all {
+			list = held
+		}
+		a.printClaims(list, held)
 		return nil
 	})
 }
 
-func (a *app) printClaims(list []store.Listed) {
+func (a *app) printClaims(list, held []fleet.Claim) {
 	rows := [][]string{{"TASK", "STATUS", "HOLDER", "EPOCH", "UNTIL", "NOTE"}}
 	objects := []listedClaim{}
 	for _, c := range list {
 		status := claimFree
 		switch {
-		case c.Held:
+		case slices.Contains(held, c):
 			status = claimHeld
 		case !c.ReleasedAt.IsZero():
 			status = claimReleased
 		}
-		objects = append(objects, listedClaim{newClaimObject(status, c.Claim), c.Ending, orNull(c.ReleasedAt), c.Reason})
+		objects = append(objects, listedClaim{newClaimObject(status, c), c.Ending, orNull(c.ReleasedAt), c.Reason})
 		rows = append(rows, []string{string(c.Key), string(status), string(c.Holder), fmt.Sprint(c.Epoch), stamp(c.ExpiresAt), c.Note})
 	}
 	if a.json {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/engine"
 	"stint/internal/fleet"
 )
 
@@ -31,6 +32,8 @@ type Surroundings struct {
 	Getenv         func(string) string
 	Now            func() time.Time
 	Random         func() uint64
+	// Tamper may put faults between the engine and its parts. It is nil but in tests.
+	Tamper func(*engine.Engine)
 }
 
 // Process are the surroundings of this process.
@@ -124,7 +127,7 @@ the agent and records what came of it.`,
 		c.GroupID = groupMain
 		root.AddCommand(c)
 	}
-	for _, c := range []*cobra.Command{newInit(a), newStatus(a), newTask(a), newAudit(a), newConfig(a)} {
+	for _, c := range []*cobra.Command{newInit(a), newStatus(a), newTask(a), newAudit(a), newReap(a), newConfig(a)} {
 		c.GroupID = groupAround
 		root.AddCommand(c)
 	}

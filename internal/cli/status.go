@@ -63,6 +63,7 @@ type statusObject struct {
 	Fires      []fireObject      `json:"fires"` // newest first
 	Runs       []runObject       `json:"runs"`  // newest first
 	Posteriors []posteriorObject `json:"posteriors"`
+	Day        auditObject       `json:"day"` // of the last 24 hours
 }
 
 type openRunObject struct {
@@ -83,13 +84,13 @@ func newStatusObject(e *engine.Engine, s engine.Status) statusObject {
 	o := statusObject{
 		Schema: "stint/status@1", Fleet: e.Config.Fleet, At: stamp(s.At),
 		Running: []openRunObject{}, Claims: []claimObject{}, Fires: []fireObject{}, Runs: []runObject{},
-		Posteriors: posteriors(e, s),
+		Posteriors: posteriors(e, s), Day: newAuditObject(s.Day),
 	}
 	for _, r := range s.Open {
 		o.Running = append(o.Running, openRunObject{newRunObject(r.Run), r.Live})
 	}
 	for _, c := range s.Claims {
-		o.Claims = append(o.Claims, newClaimObject(claimHeld, c.Claim))
+		o.Claims = append(o.Claims, newClaimObject(claimHeld, c))
 	}
 	for _, f := range s.Fires {
 		o.Fires = append(o.Fires, newFireObject(engine.FireReport{Fire: f}))
@@ -143,6 +144,9 @@ func (a *app) printStatus(e *engine.Engine, s engine.Status) {
 		r := s.Runs[i]
 		return []string{string(r.ID), string(r.Category), dash(string(r.Task)), stamp(r.CreatedAt), dash(verdictText(r.Verdict))}
 	})
+	d := s.Day
+	fmt.Fprintf(a.Stdout, "\nlast 24 hours: %d runs, %s denials and %s pivots a run, %s did nothing\n",
+		d.Runs, rate(d.Denials, d.Runs), rate(d.Pivots, d.Runs), rate(d.Noops, d.Runs))
 	p := posteriors(e, s)
 	a.section("posteriors", "CATEGORY MEAN GRADED BETA", len(p), func(i int) []string {
 		return []string{
@@ -173,6 +177,14 @@ func spawned(f fleet.Fire) (names []string) {
 		}
 	}
 	return names
+}
+
+// rate is a count a run, or a dash when there were none to count from.
+func rate(n, runs int) string {
+	if runs == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", float64(n)/float64(runs))
 }
 
 func laneText(n int) string {

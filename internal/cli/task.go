@@ -64,15 +64,15 @@ func listOf(s []string) []string {
 }
 
 // obstacles says of the open tasks that are blocked why.
-func (a *app) obstacles(ctx context.Context, s store.Store, tasks []fleet.Task) (map[fleet.TaskID]string, error) {
+func (a *app) obstacles(ctx context.Context, c *config.Config, s store.Store, tasks []fleet.Task) (map[fleet.TaskID]string, error) {
 	held := map[fleet.Key]fleet.Claim{}
 	if s != nil {
 		list, err := s.List(ctx, store.Listing{})
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range list {
-			held[c.Key] = c.Claim
+		for _, claim := range a.desk(c, s).Held(ctx, list, a.Now()) {
+			held[claim.Key] = claim
 		}
 	}
 	_, blocked := selector.Workable(tasks, held, a.Now())
@@ -135,7 +135,7 @@ func (a *app) taskList(ctx context.Context, o taskListOptions) error {
 		for _, p := range problems {
 			fmt.Fprintf(a.Stderr, "stint: warning: %s\n", plain(p.String()))
 		}
-		blocked, err := a.obstacles(ctx, s, tasks)
+		blocked, err := a.obstacles(ctx, c, s, tasks)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,7 @@ func (a *app) taskShow(ctx context.Context, arg string) error {
 		if err != nil {
 			return err
 		}
-		blocked, err := a.obstacles(ctx, s, tasks)
+		blocked, err := a.obstacles(ctx, c, s, tasks)
 		if err != nil {
 			return err
 		}
@@ -373,7 +373,7 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 		if err != nil {
 			return err
 		}
-		give, err := a.guard(ctx, s, store.Hold{Key: id.Key(), Holder: holder}, named)
+		give, err := a.guard(ctx, c, s, store.Hold{Key: id.Key(), Holder: holder}, named)
 		if err != nil {
 			return err
 		}
@@ -393,20 +393,21 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 // guard holds a task's claim while its file is written, so that no session is at
 // it. A claim that the caller has already, such as an agent its own task's, is
 // neither renewed nor given back.
-func (a *app) guard(ctx context.Context, s store.Store, h store.Hold, named bool) (give func() error, err error) {
-	c, held, err := s.Check(ctx, h.Key)
+func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h store.Hold, named bool) (give func() error, err error) {
+	c, err := s.Check(ctx, h.Key)
 	if err != nil {
 		return nil, err
 	}
-	if held && named && c.Holder == h.Holder {
+	if named && c.Holder == h.Holder && c.Current(a.Now()) {
 		return func() error { return nil }, nil
 	}
-	grant, c, err := s.Take(ctx, store.Take{Key: h.Key, Holder: h.Holder, TTL: time.Minute, Note: "stint task done"})
+	take := store.Take{Key: h.Key, Holder: h.Holder, TTL: time.Minute, Note: "stint task done"}
+	grant, c, err := a.desk(cfg, s).Take(ctx, take, s.Take)
 	if err != nil {
 		return nil, err
 	}
 	if grant == fleet.Denied {
-		return nil, fleet.WithHint(fmt.Errorf("%s: %w", c.Denial(), fleet.ErrHeld), "stint status shows the session that works on it")
+		return nil, fleet.WithHint(fmt.Errorf("%s: %w", c.Denial(a.Now()), fleet.ErrHeld), "stint status shows the session that works on it")
 	}
 	h.Epoch = c.Epoch
 	return func() error {

@@ -45,9 +45,10 @@ type Config struct {
 
 // Fanout bounds what one fire starts.
 type Fanout struct {
-	Workers int              // sessions one fire starts at most
-	Slots   int              // sessions that run at once at most
-	Allow   []fleet.Category // what a fire may start; by default what is Parallel, sorted
+	Workers   int              // sessions one fire starts at most
+	Slots     int              // sessions that run at once at most
+	MaxPivots int              // other categories a worker tries after a denial
+	Allow     []fleet.Category // what a fire may start; by default what is Parallel, sorted
 }
 
 // Tasks says where the tasks are and which category they belong to.

@@ -15,8 +15,9 @@ func defaults() (Config, Agent, Category) {
 		Workspace: ".",      // the file lies at the top of the repository it is about
 		Store:     "sqlite", // one machine needs no server
 		Fanout: Fanout{
-			Workers: 3, // as many results as a person reviews between two fires
-			Slots:   6, // two fires' worth, as sessions outlast the half hour between fires
+			Workers:   3, // as many results as a person reviews between two fires
+			Slots:     6, // two fires' worth, as sessions outlast the half hour between fires
+			MaxPivots: 2, // more would burn the session on asking
 		},
 		Tasks: Tasks{
 			Dir: "tasks", // where workspaces of this kind have them already

@@ -69,7 +69,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Workspace: folder,
 		State:     "/var/lib/stint/bob",
 		Store:     "sqlite",
-		Fanout:    config.Fanout{Workers: 3, Slots: 6, Allow: []fleet.Category{"code"}},
+		Fanout:    config.Fanout{Workers: 3, Slots: 6, MaxPivots: 2, Allow: []fleet.Category{"code"}},
 		Tasks:     config.Tasks{Dir: filepath.Join(folder, "tasks"), DefaultCategory: "code"},
 		Selector:  config.Selector{Timeout: 20 * time.Second},
 		Agents: map[string]config.Agent{"claude": {
@@ -96,6 +96,7 @@ store = 'sqlite'
 [fanout]
 workers = 2
 slots = 2
+max_pivots = 5
 allow = ["cleanup", "code"]
 
 [tasks]
@@ -145,7 +146,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Path: got.Path, Fleet: "bob", Store: "sqlite",
 		Workspace: filepath.Join(folder, "work"),
 		State:     "/var/bob",
-		Fanout:    config.Fanout{Workers: 2, Slots: 2, Allow: []fleet.Category{"cleanup", "code"}},
+		Fanout:    config.Fanout{Workers: 2, Slots: 2, MaxPivots: 5, Allow: []fleet.Category{"cleanup", "code"}},
 		Tasks: config.Tasks{
 			Dir: "/srv/tasks", DefaultCategory: "code",
 			Tags: map[string]fleet.Category{"docs": "code", "a b": "cleanup"},
@@ -319,7 +320,7 @@ func TestLoadRefusesKeys(t *testing.T) {
 		{"plural", least + "[categories.x]\n", "6:2: categories: unknown key", "did you mean category?"},
 		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, category, fanout, fleet, selector, state, store, tasks, workspace"},
 		{"dotted", "fanout.wrkers = 1\n" + least, "1:8: fanout.wrkers: unknown key", "did you mean workers?"},
-		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, slots, workers"},
+		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_pivots, slots, workers"},
 		{"quoted", least + "\"a b\" = 1\n", `6:1: category.code."a b": unknown key`, categoryKeys},
 		{"in the wrong table", least + "workers = 1\n", "6:1: category.code.workers: unknown key", categoryKeys},
 		{"no fleet", strings.Replace(least, `fleet = "bob"`, "", 1), "1:1: fleet: missing", `write fleet = "bob" in the first line`},

@@ -71,8 +71,9 @@ func (r *reader) state(file *table, name fleet.Name) string {
 
 func (r *reader) fanout(t *table, d Fanout, categories map[fleet.Category]Category) Fanout {
 	f := Fanout{
-		Workers: get(t, "workers", d.Workers, whole(1, math.MaxInt)),
-		Slots:   get(t, "slots", d.Slots, whole(1, math.MaxInt)),
+		Workers:   get(t, "workers", d.Workers, whole(1, math.MaxInt)),
+		Slots:     get(t, "slots", d.Slots, whole(1, math.MaxInt)),
+		MaxPivots: get(t, "max_pivots", d.MaxPivots, whole(0, 99)),
 	}
 	allow := t.list("allow", 0, distinct(func(word string) error { return checkCategory(word, categories) }))
 	for _, word := range allow {

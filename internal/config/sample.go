@@ -41,6 +41,7 @@ func Sample(o SampleOptions) []byte {
 		"@store", literal(config.Store),
 		"@workers", literal(config.Fanout.Workers),
 		"@slots", literal(config.Fanout.Slots),
+		"@max_pivots", literal(config.Fanout.MaxPivots),
 		"@dir", literal(config.Tasks.Dir),
 		"@selector_timeout", literal(config.Selector.Timeout),
 		"@agents\n", sampleAgents(o.Agents),

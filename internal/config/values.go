@@ -27,6 +27,7 @@ func (c *Config) Values() []Value {
 	v.add(c.Store, "store")
 	v.add(c.Fanout.Workers, "fanout", "workers")
 	v.add(c.Fanout.Slots, "fanout", "slots")
+	v.add(c.Fanout.MaxPivots, "fanout", "max_pivots")
 	v.add(names(c.Fanout.Allow), "fanout", "allow")
 	v.add(c.Tasks.Dir, "tasks", "dir")
 	v.add(string(c.Tasks.DefaultCategory), "tasks", "default_category")

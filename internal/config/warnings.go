@@ -34,10 +34,6 @@ func (c *Config) warnFanout(w *warnings) {
 
 func (c *Config) warnCategory(w *warnings, name fleet.Category) {
 	key, category := dotted("category", string(name)), c.Categories[name]
-	if category.TTL <= category.Timeout {
-		w.add(fmt.Sprintf("ttl (%s) is not above timeout (%s): a claim that is not renewed expires under its session",
-			brief(category.TTL), brief(category.Timeout)), under(key, "ttl"), under(key, "timeout"))
-	}
 	if category.SelfDirected && category.Prompt == "" {
 		w.add("without a prompt its sessions have nothing to go by", under(key, "self_directed"))
 	}

@@ -22,12 +22,6 @@ func TestWarnings(t *testing.T) {
 			{":9:1", "selector.timeout: has no effect yet"},
 			{":10:1", "selector.command: has no effect yet"},
 		}},
-		{"ttl below the default time-out", least + "ttl = \"30m\"\n", []config.Problem{
-			{":6:1", "category.code.ttl: ttl (30m) is not above timeout (50m): a claim that is not renewed expires under its session"},
-		}},
-		{"time-out up to the default ttl", least + "timeout = \"60m\"\n", []config.Problem{
-			{":6:1", "category.code.timeout: ttl (1h) is not above timeout (1h): a claim that is not renewed expires under its session"},
-		}},
 		{"more workers than slots", least + "[fanout]\nworkers = 7\n", []config.Problem{
 			{":7:1", "fanout.workers: workers (7) is above slots (6): a fire starts no more than there are slots"},
 		}},

@@ -13,6 +13,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/lease"
 	"stint/internal/store"
 )
 
@@ -27,13 +28,12 @@ type Tasks interface {
 
 // Lanes keeps the sessions of a category apart.
 type Lanes interface {
-	// Take takes a free lane without waiting, else it wraps [fleet.ErrBusy].
-	Take(c fleet.Category, lanes int, run fleet.RunID) (fleet.Lane, error)
+	// Take takes one lane, counted from 1, without waiting. When it is taken the
+	// error wraps [fleet.ErrBusy].
+	Take(c fleet.Category, lane int, run fleet.RunID) (fleet.Lane, error)
 	// Live takes the lock by which the run is known to live. It ends with the last
 	// process that has the file open.
 	Live(run fleet.RunID) (*os.File, error)
-	// Lives reports whether the run's lock is held.
-	Lives(run fleet.RunID) (bool, error)
 }
 
 // Agents runs agent processes.
@@ -59,16 +59,22 @@ type Units interface {
 // Engine has the parts of one fleet. All fields are needed, but for Store, which is
 // nil when nothing has run yet and nothing will be written.
 type Engine struct {
-	Config *config.Config
-	Store  store.Store
-	Tasks  Tasks
-	Lanes  Lanes
-	Agents Agents
-	Repo   Repo
-	Log    *slog.Logger
-	Now    func() time.Time
-	Random func() uint64
-	Getenv func(string) string
+	Config   *config.Config
+	Store    store.Store
+	Tasks    Tasks
+	Lanes    Lanes
+	Sessions Sessions
+	Agents   Agents
+	Repo     Repo
+	Log      *slog.Logger
+	Now      func() time.Time
+	Random   func() uint64
+	Getenv   func(string) string
+}
+
+// desk is where claims are asked for.
+func (e *Engine) desk() lease.Desk {
+	return lease.Desk{Runs: e.Store, Sessions: e.Sessions, Log: e.Log}
 }
 
 const (
@@ -85,6 +91,7 @@ const (
 // view is what is known of the fleet at one moment.
 type view struct {
 	snapshot fleet.Snapshot
+	held     []fleet.Claim // what a take would be denied
 	tasks    []fleet.Task
 	inFlight map[fleet.Category][]fleet.RunID
 	running  int
@@ -100,6 +107,7 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 		if v.snapshot, err = e.Store.Snapshot(ctx); err != nil {
 			return view{}, err
 		}
+		v.held = e.desk().Held(ctx, v.snapshot.Claims, v.now)
 	}
 	if v.tasks, err = e.listTasks(ctx); err != nil {
 		return view{}, err
@@ -113,18 +121,13 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 	return v, nil
 }
 
-// live reports whether an open run has a session, or is about to. A run whose
-// lock cannot be asked counts as alive: the lane decides.
+// live reports whether an open run has a session, or is about to. A session that
+// cannot be asked counts as alive: the lane decides.
 func (e *Engine) live(ctx context.Context, r fleet.Run, now time.Time) bool {
-	if r.StartedAt.IsZero() && now.Sub(r.CreatedAt) < startGrace {
-		return true
+	if r.StartedAt.IsZero() {
+		return now.Sub(r.CreatedAt) < startGrace
 	}
-	lives, err := e.Lanes.Lives(r.ID)
-	if err != nil {
-		e.Log.WarnContext(ctx, "cannot tell whether a run lives", slog.String("run_id", string(r.ID)), slog.Any("err", err))
-		return true
-	}
-	return lives
+	return e.Sessions.Liveness(ctx, r) != fleet.Gone
 }
 
 func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, error) {

@@ -47,6 +47,12 @@ func (r FireReport) Count(d fleet.Decision) int {
 // ([fleet.ErrPartly], or a plain error when none did) or that there was nothing to
 // start ([fleet.ErrNothing]).
 func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error) {
+	if !o.DryRun {
+		// What the dead have left is swept up first: it may be what this fire starts.
+		if _, err := e.Reap(ctx, false); err != nil {
+			e.Log.ErrorContext(ctx, "not everything was reaped", slog.Any("err", err))
+		}
+	}
 	v, err := e.look(ctx)
 	if err != nil {
 		return FireReport{}, err
@@ -140,8 +146,8 @@ func (e *Engine) warn(ctx context.Context, p plan.Plan) {
 //
 // If we die before the record, nothing has happened. If we die after it, the runs
 // are planned and their workers are not started: they count as in flight for
-// startGrace and as dead from then on, and take neither lane nor claim. A worker
-// that did start is a unit of its own and goes on without us.
+// startGrace, and the next fire after that closes them. A worker that did start is a
+// unit of its own and goes on without us.
 func (e *Engine) fire(ctx context.Context, f *fleet.Fire, o FanoutOptions) error {
 	var (
 		specs []fleet.UnitSpec

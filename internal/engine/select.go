@@ -31,7 +31,7 @@ func (e *Engine) Select(ctx context.Context, o SelectOptions) (selector.Selectio
 
 // input is what the ranking depends on.
 func (e *Engine) input(v view, seed *uint64) selector.Input {
-	in := selector.Input{Fire: v.snapshot.NextFire, At: v.now, Tasks: v.tasks, Held: v.snapshot.Held}
+	in := selector.Input{Fire: v.snapshot.NextFire, At: v.now, Tasks: v.tasks, Held: v.held}
 	if seed == nil {
 		in.Seed = e.Random()
 	} else {

@@ -30,6 +30,7 @@ func (e *Engine) sessionSpec(r fleet.Run, c config.Category, task *fleet.Task) (
 		return fleet.SessionSpec{}, err
 	}
 	return fleet.SessionSpec{
+		Run:         r.ID,
 		Argv:        agent.Command,
 		Environment: e.environment(r, task, agent, e.Now().Add(c.Timeout)),
 		Dir:         e.Config.Workspace,
@@ -63,15 +64,15 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	if busy := v.inFlight[run.Category]; len(busy) >= c.Lanes {
 		return Preview{}, fmt.Errorf("category %s: run %s: %w", run.Category, busy[0], fleet.ErrBusy)
 	}
-	task, idle := selector.Pick(v.tasks, v.snapshot.Held, run.Category, o.Task, v.now)
+	task, idle := selector.Pick(v.tasks, v.held, run.Category, o.Task, v.now)
 	if task == nil && (!c.SelfDirected || o.Task != "") {
 		return Preview{}, fmt.Errorf("category %s: %s: %w", run.Category, idle, fleet.ErrNothing)
 	}
 	run.Lane = 1
 	run = claimFor(run, task)
-	for _, held := range v.snapshot.Held {
+	for _, held := range v.held {
 		if held.Key == run.Key {
-			return Preview{}, fmt.Errorf("%s: %w", held.Denial(), fleet.ErrHeld)
+			return Preview{}, fmt.Errorf("%s: %w", held.Denial(v.now), fleet.ErrHeld)
 		}
 	}
 	run.Epoch = 1 // what it would be is known only by taking the claim

@@ -6,16 +6,16 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/report"
-	"stint/internal/store"
 )
 
 // Status is the fleet at one moment.
 type Status struct {
 	At         time.Time
 	Open       []OpenRun
-	Claims     []store.Listed
-	Fires      []fleet.Fire // newest first
-	Runs       []fleet.Run  // newest first
+	Claims     []fleet.Claim // held
+	Day        report.Audit  // of the last 24 hours
+	Fires      []fleet.Fire  // newest first
+	Runs       []fleet.Run   // newest first
 	Posteriors map[fleet.Category]fleet.Posterior
 }
 
@@ -47,21 +47,33 @@ func (e *Engine) Status(ctx context.Context, limit int) (s Status, err error) {
 		}
 		s.Open = append(s.Open, OpenRun{r, live})
 	}
-	if s.Claims, err = e.Store.List(ctx, store.Listing{}); err != nil {
-		return Status{}, err
-	}
+	s.Claims = e.desk().Held(ctx, snapshot.Claims, s.At)
 	if s.Fires, err = e.Store.LastFires(ctx, limit); err != nil {
 		return Status{}, err
 	}
-	s.Runs, err = e.Store.LastRuns(ctx, limit)
+	if s.Runs, err = e.Store.LastRuns(ctx, limit); err != nil {
+		return Status{}, err
+	}
+	s.Day, err = e.Audit(ctx, s.At.Add(-24*time.Hour))
 	return s, err
 }
 
-// Audit computes from the record how lanes were used since a time.
+// Audit computes from the record how lanes, claims and categories were used since a
+// time.
 func (e *Engine) Audit(ctx context.Context, since time.Time) (report.Audit, error) {
-	holds, err := e.Store.LaneHolds(ctx, since)
-	if err != nil {
+	r := report.Record{Shares: map[fleet.Category]float64{}}
+	for name, c := range e.Config.Categories {
+		r.Shares[name] = c.Share
+	}
+	var err error
+	if r.Holds, err = e.Store.LaneHolds(ctx, since); err != nil {
 		return report.Audit{}, err
 	}
-	return report.NewAudit(holds), nil
+	if r.Denials, err = e.Store.DeniedClaims(ctx, since); err != nil {
+		return report.Audit{}, err
+	}
+	if r.Runs, err = e.Store.RunsSince(ctx, since); err != nil {
+		return report.Audit{}, err
+	}
+	return report.NewAudit(r), nil
 }

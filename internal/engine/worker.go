@@ -12,13 +12,10 @@ import (
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/grade"
+	"stint/internal/lease"
 	"stint/internal/selector"
 	"stint/internal/store"
 )
-
-// maxPivots is how many other categories a worker tries after a denial. More
-// would burn the session on asking.
-const maxPivots = 2
 
 // worker is one session under way.
 type worker struct {
@@ -26,6 +23,7 @@ type worker struct {
 	run   fleet.Run
 	only  fleet.TaskID // asked for by a person; empty: the best
 	alive *os.File
+	shun  []string // families in which a claim was denied
 }
 
 // work tries the categories that the run may work, the one it was started for
@@ -69,7 +67,7 @@ func (w *worker) categories(ctx context.Context) ([]fleet.Category, error) {
 	own := w.Config.Categories[w.run.Category]
 	for _, choice := range fire.Choices { // ranked ones stand in order
 		c, known := w.Config.Categories[choice.Category]
-		if len(list) > maxPivots {
+		if len(list) > w.Config.Fanout.MaxPivots {
 			break
 		}
 		if known && choice.Rank > 0 && choice.Category != w.run.Category &&
@@ -86,12 +84,9 @@ func (w *worker) categories(ctx context.Context) ([]fleet.Category, error) {
 // why there was no session, and nothing is held any more.
 func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, ended bool, err error) {
 	category := w.Config.Categories[c]
-	lane, err := w.Lanes.Take(c, category.Lanes, w.run.ID)
-	if errors.Is(err, fleet.ErrBusy) {
-		return fleet.Verdict{Outcome: fleet.Busy, Reason: fmt.Sprintf("every lane of %s is taken", c)}, false, nil
-	}
-	if err != nil {
-		return v, false, err
+	lane, busy, err := w.lane(ctx, c, category.Lanes)
+	if err != nil || busy != "" {
+		return fleet.Verdict{Outcome: fleet.Busy, Reason: busy}, false, err
 	}
 	defer func() { err = errors.Join(err, w.leave(ctx, lane)) }()
 	if err := w.Store.LaneTaken(ctx, w.run.ID, c, lane.Number); err != nil {
@@ -112,6 +107,51 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	return v, true, w.end(ctx, w.session(ctx, category, task))
 }
 
+// lane takes a lane that nobody of the session before is left in, or says why there is
+// none. The lock ends with the supervisor that held it; its agent, or what that started,
+// may live on.
+func (w *worker) lane(ctx context.Context, c fleet.Category, lanes int) (lane fleet.Lane, busy string, err error) {
+	busy = fmt.Sprintf("every lane of %s is taken", c)
+	for n := 1; n <= lanes; n++ {
+		lane, err := w.Lanes.Take(c, n, w.run.ID)
+		if errors.Is(err, fleet.ErrBusy) {
+			continue
+		}
+		if err != nil {
+			return fleet.Lane{}, "", err
+		}
+		before, err := w.inhabitant(ctx, c, n)
+		if err == nil && before == "" {
+			return lane, "", nil
+		}
+		// Nothing is on record of this lane yet, so nothing is taken back there.
+		if err := errors.Join(err, lane.Release()); err != nil {
+			return fleet.Lane{}, "", err
+		}
+		busy = fmt.Sprintf("run %s has lost its supervisor and still works in lane %s.%d", before, c, n)
+	}
+	return fleet.Lane{}, busy, nil
+}
+
+// inhabitant is the run that died in a lane whose session lives on, if there is one.
+// What is gone is closed on the way: its hold is ended before the next one begins, so
+// that the record shows two holds at once only where there were two.
+func (w *worker) inhabitant(ctx context.Context, c fleet.Category, lane int) (fleet.RunID, error) {
+	runs, err := w.Store.Unreturned(ctx, c, lane)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range runs {
+		if w.Sessions.Liveness(ctx, r) != fleet.Gone {
+			return r.ID, nil
+		}
+		if _, err := w.Store.Abandon(ctx, r.ID, reasonFoundDead); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
 // leave gives the lane back: first on record, then for real.
 //
 // If we die in between, the kernel frees the lock, and the record ends the hold
@@ -128,7 +168,10 @@ func (w *worker) pick(ctx context.Context, c fleet.Category) (task *fleet.Task, 
 	if err != nil {
 		return nil, "", err
 	}
-	task, idle = selector.Pick(v.tasks, v.snapshot.Held, c, w.only, v.now)
+	tasks := slices.DeleteFunc(v.tasks, func(t fleet.Task) bool {
+		return t.Family != "" && slices.Contains(w.shun, t.Family)
+	})
+	task, idle = selector.Pick(tasks, v.held, c, w.only, v.now)
 	return task, idle, nil
 }
 
@@ -137,12 +180,14 @@ func (w *worker) pick(ctx context.Context, c fleet.Category) (task *fleet.Task, 
 func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task) (denial string, err error) {
 	run := claimFor(w.run, task)
 	take := store.Take{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL}
-	grant, claim, err := w.Store.TakeForRun(ctx, run.ID, run.Task, take)
+	grant, claim, err := w.desk().Take(ctx, take, func(ctx context.Context, t store.Take) (fleet.Grant, fleet.Claim, error) {
+		return w.Store.TakeForRun(ctx, run.ID, run.Task, t)
+	})
 	if err != nil {
 		return "", err
 	}
 	if grant == fleet.Denied {
-		return claim.Denial(), nil
+		return claim.Denial(w.Now()), w.denied(ctx, claim, task)
 	}
 	run.Epoch = claim.Epoch
 	w.run = run
@@ -150,16 +195,37 @@ func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task)
 	return "", nil
 }
 
-// session runs the agent and judges what came of it.
+// denied records who was quicker, and keeps the worker out of the task's family: its
+// siblings are likely to be under work, too.
+func (w *worker) denied(ctx context.Context, by fleet.Claim, task *fleet.Task) error {
+	if task != nil && task.Family != "" {
+		w.shun = append(w.shun, task.Family)
+	}
+	return w.Store.Denied(ctx, fleet.DeniedClaim{Run: w.run.ID, Category: w.run.Category, Key: by.Key, Holder: by.Holder})
+}
+
+// session runs the agent under a claim that is kept, and judges what came of it.
 func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Task) fleet.Verdict {
 	spec, err := w.sessionSpec(w.run, c, task)
 	if err != nil {
 		return failed(err)
 	}
 	spec.Alive = w.alive
-	exit, err := w.Agents.Run(ctx, spec)
-	if err != nil {
+	kept, stop := lease.Keeper{
+		Claims: w.Store, TTL: c.TTL, Log: w.Log,
+		Hold: store.Hold{Key: w.run.Key, Holder: w.run.ID.Holder(), Epoch: w.run.Epoch},
+	}.Keep(ctx)
+	exit, err := w.Agents.Run(kept, spec)
+	lost := context.Cause(kept)
+	stop()
+	if exit.Left != nil {
+		w.Log.ErrorContext(ctx, "processes left", w.attrs(slog.Any("err", exit.Left))...)
+	}
+	switch {
+	case err != nil:
 		return failed(fmt.Errorf("prepare the session: %w", err))
+	case errors.Is(lost, fleet.ErrLost):
+		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	}
 	ctx, cancel := closing(ctx)
 	defer cancel()
@@ -220,7 +286,7 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 // record stores the end. A run whose claim was lost meanwhile ends as lost, and
 // what its agent achieved is not graded: the work is another's by now.
 func (w *worker) record(ctx context.Context) error {
-	if w.run.Key == "" {
+	if w.run.Key == "" || w.run.Verdict.Outcome == fleet.Lost {
 		return w.Store.EndRun(ctx, w.run)
 	}
 	err := w.Store.Complete(ctx, w.run)

@@ -143,8 +143,12 @@ type Claim struct {
 }
 
 // Denial is the answer to whoever wants a claim that is another's.
-func (c Claim) Denial() string {
-	return fmt.Sprintf("DENIED — %s held by %s (expires %s)", c.Key, c.Holder, c.ExpiresAt.UTC().Format(time.RFC3339))
+func (c Claim) Denial(now time.Time) string {
+	expiry := c.ExpiresAt.UTC().Format(time.RFC3339)
+	if c.ExpiresAt.After(now) {
+		return fmt.Sprintf("DENIED — %s held by %s (expires %s)", c.Key, c.Holder, expiry)
+	}
+	return fmt.Sprintf("DENIED — %s held by %s (expired %s, but its session lives)", c.Key, c.Holder, expiry)
 }
 
 // Ending says how a claim's holder gave it back.
@@ -191,9 +195,6 @@ func NewRunID(now time.Time, random uint32) RunID {
 	}
 	return RunID(id[:])
 }
-
-// Holder is the name under which the run, and the agent for it, holds claims.
-func (r RunID) Holder() Holder { return Holder("run:" + string(r)) }
 
 // FireID numbers the fires of a fleet from 1: it is also the clock of the
 // ranking.

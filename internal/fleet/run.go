@@ -137,7 +137,7 @@ type Posterior struct {
 type Snapshot struct {
 	NextFire   FireID
 	Posteriors map[Category]Posterior
-	Held       []Claim // what a take would deny, ordered by key
+	Claims     []Claim // those that may stand in the way, ordered by key; [Claim.Free] decides
 	Open       []Run   // not ended, oldest first
 }
 
@@ -148,4 +148,13 @@ type LaneHold struct {
 	Lane       int
 	AcquiredAt time.Time
 	ReleasedAt time.Time // zero: not given back
+}
+
+// DeniedClaim is a claim that a run was denied.
+type DeniedClaim struct {
+	Run      RunID
+	Category Category // in which the run wanted it
+	Key      Key
+	Holder   Holder // who has it
+	At       time.Time
 }

@@ -37,6 +37,7 @@ func FilesOf(state string, run RunID) RunFiles {
 
 // SessionSpec is one agent process, before it starts.
 type SessionSpec struct {
+	Run         RunID
 	Argv        []string // the program, looked up in the environment's PATH, and its arguments
 	Environment []string // all of it, NAME=value
 	Dir         string
@@ -66,4 +67,5 @@ type SessionExit struct {
 	Detail string // with Killed and NoProcess: what happened
 	Result []byte // the result file; nil when there is none
 	Spoilt string // why the result file could not be read
+	Left   error  // why not every process of the session could be ended
 }

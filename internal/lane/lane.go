@@ -21,28 +21,25 @@ import (
 // State is the fleet's state folder, in which the locks are kept.
 type State string
 
-// Take takes the first free lane of a category, without waiting. When all are
-// taken the error wraps [fleet.ErrBusy].
-func (s State) Take(c fleet.Category, lanes int, run fleet.RunID) (fleet.Lane, error) {
+// Take takes one lane of a category, counted from 1, without waiting. When it is taken
+// the error wraps [fleet.ErrBusy].
+func (s State) Take(c fleet.Category, lane int, run fleet.RunID) (fleet.Lane, error) {
 	dir := filepath.Join(string(s), "locks")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fleet.Lane{}, err
 	}
-	for n := 1; n <= lanes; n++ {
-		path := filepath.Join(dir, fmt.Sprintf("%s.%d.lock", c, n))
-		lock := flock.New(path, flock.SetPermissions(0o600))
-		taken, err := lock.TryLock()
-		if err != nil {
-			return fleet.Lane{}, fmt.Errorf("lock lane %s.%d: %w", c, n, err)
-		}
-		if !taken {
-			continue
-		}
-		// Only people read this; failing to write it loosens no lock.
-		_ = os.WriteFile(path, fmt.Appendf(nil, "run %s pid %d\n", run, os.Getpid()), 0o600)
-		return fleet.Lane{Number: n, Release: lock.Close}, nil
+	path := filepath.Join(dir, fmt.Sprintf("%s.%d.lock", c, lane))
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	taken, err := lock.TryLock()
+	if err != nil {
+		return fleet.Lane{}, fmt.Errorf("lock lane %s.%d: %w", c, lane, err)
 	}
-	return fleet.Lane{}, fmt.Errorf("category %s: %w", c, fleet.ErrBusy)
+	if !taken {
+		return fleet.Lane{}, fmt.Errorf("lane %s.%d: %w", c, lane, fleet.ErrBusy)
+	}
+	// Only people read this; failing to write it loosens no lock.
+	_ = os.WriteFile(path, fmt.Appendf(nil, "run %s pid %d\n", run, os.Getpid()), 0o600)
+	return fleet.Lane{Number: lane, Release: lock.Close}, nil
 }
 
 // Live takes the lock by which a run is known to live, and returns its file. The
@@ -83,12 +80,12 @@ func outwait(f *os.File) error {
 	}
 }
 
-// Lives reports whether some process of the run still holds its lock. A run that
-// never took it does not live.
+// Lives reports whether some process of the run still holds its lock. Of a run that
+// never took it here the error wraps [fleet.ErrNotFound].
 func (s State) Lives(run fleet.RunID) (bool, error) {
 	f, err := os.Open(fleet.FilesOf(string(s), run).Alive)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return false, fmt.Errorf("lock of run %s: %w", run, fleet.ErrNotFound)
 	}
 	if err != nil {
 		return false, err

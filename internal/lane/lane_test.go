@@ -117,21 +117,21 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-func mustTake(t *testing.T, s State, lanes, want int) fleet.Lane {
+func mustTake(t *testing.T, s State, lane int) fleet.Lane {
 	t.Helper()
-	l, err := s.Take("code", lanes, "0test")
+	l, err := s.Take("code", lane, "0test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Number != want {
-		t.Fatalf("got lane %d, want %d", l.Number, want)
+	if l.Number != lane {
+		t.Fatalf("got lane %d, want %d", l.Number, lane)
 	}
 	return l
 }
 
-func mustBeBusy(t *testing.T, s State, lanes int) {
+func mustBeBusy(t *testing.T, s State, lane int) {
 	t.Helper()
-	if l, err := s.Take("code", lanes, "0test"); !errors.Is(err, fleet.ErrBusy) {
+	if l, err := s.Take("code", lane, "0test"); !errors.Is(err, fleet.ErrBusy) {
 		t.Fatalf("got lane %d, %v, want busy", l.Number, err)
 	}
 }
@@ -148,8 +148,8 @@ func lives(t *testing.T, s State, run fleet.RunID) bool {
 func TestTake(t *testing.T) {
 	t.Parallel()
 	s := State(t.TempDir())
-	first := mustTake(t, s, 2, 1)
-	second := mustTake(t, s, 2, 2)
+	first := mustTake(t, s, 1)
+	second := mustTake(t, s, 2)
 	mustBeBusy(t, s, 2)
 	mustBeBusy(t, s, 1)
 	if l, err := s.Take("docs", 1, "0test"); err != nil || l.Number != 1 {
@@ -158,14 +158,14 @@ func TestTake(t *testing.T) {
 	if err := first.Release(); err != nil {
 		t.Fatal(err)
 	}
-	third := mustTake(t, s, 2, 1)
+	third := mustTake(t, s, 1)
 	mustBeBusy(t, s, 2)
 	for _, l := range []fleet.Lane{second, third} {
 		if err := l.Release(); err != nil {
 			t.Error(err)
 		}
 	}
-	mustTake(t, s, 1, 1)
+	mustTake(t, s, 1)
 }
 
 // TestLockFilesStay shows that a lock is always the same file, for its owner only:
@@ -174,7 +174,7 @@ func TestLockFilesStay(t *testing.T) {
 	t.Parallel()
 	s := State(t.TempDir())
 	path := filepath.Join(string(s), "locks", "code.1.lock")
-	l := mustTake(t, s, 1, 1)
+	l := mustTake(t, s, 1)
 	before, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestLockFilesStay(t *testing.T) {
 	if err := l.Release(); err != nil {
 		t.Fatal(err)
 	}
-	mustTake(t, s, 1, 1)
+	mustTake(t, s, 1)
 	after, err := os.Stat(path)
 	if err != nil || !os.SameFile(before, after) {
 		t.Errorf("got another file (%v), want the lock to stay", err)
@@ -209,7 +209,7 @@ func TestLockFileTextMeansNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(string(s), "locks", "code.1.lock"), []byte("run 0r pid 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	mustTake(t, s, 1, 1)
+	mustTake(t, s, 1)
 }
 
 func TestTakeOfTheDead(t *testing.T) {
@@ -218,7 +218,7 @@ func TestTakeOfTheDead(t *testing.T) {
 	holder := start(t, "take", s, 1)
 	mustBeBusy(t, s, 1)
 	holder.kill(t)
-	mustTake(t, s, 1, 1)
+	mustTake(t, s, 1)
 }
 
 // TestTakeAtOnce has many take one lane again and again: never two at a time.
@@ -253,7 +253,7 @@ func TestTakeAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	mustTake(t, s, 1, 1)
+	mustTake(t, s, 1)
 }
 
 func TestTakeWithoutFolder(t *testing.T) {
@@ -277,8 +277,8 @@ func TestTakeWithoutFolder(t *testing.T) {
 func TestLive(t *testing.T) {
 	t.Parallel()
 	s := State(t.TempDir())
-	if lives(t, s, "0r1") {
-		t.Error("got a run that never began alive, want dead")
+	if _, err := s.Lives("0r1"); !errors.Is(err, fleet.ErrNotFound) {
+		t.Errorf("got %v of a run that never began here, want not found", err)
 	}
 	alive, err := s.Live("0r1")
 	if err != nil {
@@ -289,8 +289,8 @@ func TestLive(t *testing.T) {
 			t.Error("got a run dead that holds its lock, want alive")
 		}
 	}
-	if lives(t, s, "0r2") {
-		t.Error("got another run alive, want dead")
+	if _, err := s.Lives("0r2"); !errors.Is(err, fleet.ErrNotFound) {
+		t.Errorf("got %v of another run, want not found", err)
 	}
 	info, err := os.Stat(fleet.FilesOf(string(s), "0r1").Alive)
 	if err != nil || info.Mode() != 0o600 {

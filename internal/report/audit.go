@@ -4,17 +4,39 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
 	"stint/internal/fleet"
 )
 
-// Audit says how lanes were used.
+// Record is what an audit is computed from, all since one time.
+type Record struct {
+	Holds   []fleet.LaneHold
+	Denials []fleet.DeniedClaim
+	Runs    []fleet.Run // of every state
+	Shares  map[fleet.Category]float64
+}
+
+// Audit says how lanes, claims and categories were used.
 type Audit struct {
 	PeakConcurrency   int // lanes held at one instant, at most
 	TotalAcquisitions int
 	Violations        []Violation
+	Denials           int // claims that workers were denied
+	Pivots            int // denials after which the worker took another category's lane
+	Runs              int // that ended, busy, denied and idle ones included
+	Noops             int // of these
+	Categories        []CategoryAudit
+}
+
+// CategoryAudit compares what a category got with what it was to get.
+type CategoryAudit struct {
+	Category fleet.Category
+	Spawned  int     // runs of fires that worked in it, after a pivot too
+	Part     float64 // of all spawned, in [0,1]
+	Share    float64 // its target, in [0,1]
 }
 
 // Violation is a lane that two runs held at once, which must never be.
@@ -25,10 +47,71 @@ type Violation struct {
 	At            time.Time // from when both held it
 }
 
-// NewAudit audits acquisitions of lanes. A hold that was never given back lasts to
-// the end of time: only the record of its release ends it.
-func NewAudit(holds []fleet.LaneHold) Audit {
-	return Audit{PeakConcurrency: peak(holds), TotalAcquisitions: len(holds), Violations: violations(holds)}
+// NewAudit audits a record. A hold that was never given back lasts to the end of time:
+// only the record of its release ends it.
+func NewAudit(r Record) Audit {
+	a := Audit{
+		PeakConcurrency: peak(r.Holds), TotalAcquisitions: len(r.Holds), Violations: violations(r.Holds),
+		Denials: len(r.Denials), Pivots: pivots(r), Categories: categories(r),
+	}
+	for _, run := range r.Runs {
+		if run.EndedAt.IsZero() {
+			continue
+		}
+		a.Runs++
+		if run.Verdict.Outcome == fleet.Noop {
+			a.Noops++
+		}
+	}
+	return a
+}
+
+// NoopRate is the part of the ended runs that did nothing, in [0,1]; 0 without runs.
+func (a Audit) NoopRate() float64 {
+	if a.Runs == 0 {
+		return 0
+	}
+	return float64(a.Noops) / float64(a.Runs)
+}
+
+// pivots counts, for each denied run, the lanes it took after the first.
+func pivots(r Record) int {
+	denied := map[fleet.RunID]bool{}
+	for _, d := range r.Denials {
+		denied[d.Run] = true
+	}
+	n := 0
+	for id := range denied {
+		lanes := 0
+		for _, h := range r.Holds {
+			if h.Run == id {
+				lanes++
+			}
+		}
+		n += max(0, lanes-1)
+	}
+	return n
+}
+
+// categories compares what fires spawned with the shares, by name.
+func categories(r Record) []CategoryAudit {
+	spawned := map[fleet.Category]int{}
+	all := 0
+	for _, run := range r.Runs {
+		if run.Fire != 0 {
+			spawned[run.Category]++
+			all++
+		}
+	}
+	var list []CategoryAudit
+	for _, c := range slices.Sorted(maps.Keys(r.Shares)) {
+		a := CategoryAudit{Category: c, Spawned: spawned[c], Share: r.Shares[c]}
+		if all > 0 {
+			a.Part = float64(a.Spawned) / float64(all)
+		}
+		list = append(list, a)
+	}
+	return list
 }
 
 // peak counts the holds that overlap most. A hold that begins at the instant

@@ -70,7 +70,7 @@ func TestAudit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			want := Audit{PeakConcurrency: tt.peak, TotalAcquisitions: len(tt.holds), Violations: tt.want}
-			if diff := cmp.Diff(NewAudit(tt.holds), want); diff != "" {
+			if diff := cmp.Diff(NewAudit(Record{Holds: tt.holds}), want); diff != "" {
 				t.Errorf("audit (-got +want):\n%s", diff)
 			}
 		})
@@ -102,7 +102,7 @@ func TestAuditCountsEverySecond(t *testing.T) {
 			peak = max(peak, byLane[1]+byLane[2])
 			twice = twice || byLane[1] > 1 || byLane[2] > 1
 		}
-		got := NewAudit(holds)
+		got := NewAudit(Record{Holds: holds})
 		if got.PeakConcurrency != peak || len(got.Violations) > 0 != twice {
 			t.Errorf("got peak %d and violations %v, want %d and some: %v", got.PeakConcurrency, got.Violations, peak, twice)
 		}

@@ -1,6 +1,7 @@
 // Package session runs one agent process from its spec to its exit: an own
 // process group, an explicit environment, a log file, a deadline. When it returns,
-// no process of the group is left.
+// no process of the group is left, nor any other that carries the run's id in its
+// environment, whatever group, session or parent it moved to.
 //
 // Nothing that a task or a config contains is seen by a shell here: arguments and
 // environment are handed to the kernel as they are.
@@ -58,6 +59,7 @@ func (Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, 
 		cmd.Stdin = stdin
 	}
 	exit := run(ctx, cmd, s)
+	exit.Left = Sweep(s.Run)
 	exit.Result, exit.Spoilt = readResult(s.Files.Result)
 	return exit, nil
 }

@@ -22,9 +22,10 @@ type Store interface {
 // Claims arbitrates who works on what. At most one holder has a key at any
 // instant; a key's epochs are 1, 2, 3 … without a gap, each with one holder.
 type Claims interface {
-	// Take grants a free key at the next epoch, renews it for the same named
-	// holder, or denies it. With [fleet.Denied] the claim returned is the one in
-	// the way.
+	// Take grants a key that is free ([fleet.Claim.Free]) at the next epoch, renews
+	// it for the same named holder, or denies it. With [fleet.Denied] the claim
+	// returned is the one in the way. A claim of a session, expired or not, is
+	// denied to whoever does not know of that session whether it lives.
 	Take(ctx context.Context, t Take) (fleet.Grant, fleet.Claim, error)
 	// Renew moves a held claim's expiry to ttl from now: [fleet.ErrLost] when it
 	// is not, or no longer, the holder's at this epoch.
@@ -33,11 +34,11 @@ type Claims interface {
 	Release(ctx context.Context, h Hold, ending fleet.Ending, reason string) (fleet.Claim, error)
 	// ReleaseHolder gives back whatever a holder still holds, if anything.
 	ReleaseHolder(ctx context.Context, holder fleet.Holder, ending fleet.Ending) error
-	// Check returns a key's last claim and whether it is held. A key that was
-	// never claimed is free, with epoch 0.
-	Check(ctx context.Context, key fleet.Key) (c fleet.Claim, held bool, err error)
+	// Check returns a key's last claim, or one with epoch 0 when it was never
+	// claimed.
+	Check(ctx context.Context, key fleet.Key) (fleet.Claim, error)
 	// List returns claims ordered by key.
-	List(ctx context.Context, l Listing) ([]Listed, error)
+	List(ctx context.Context, l Listing) ([]fleet.Claim, error)
 }
 
 // Take is a request for a claim.
@@ -47,6 +48,15 @@ type Take struct {
 	Renews bool          // the holder was named: taking again what it holds renews
 	TTL    time.Duration // at least a millisecond
 	Note   string        // empty: a renewal keeps the note there is
+	Known  Known         // what the caller found out of the claim in the way
+}
+
+// Known is what was found out of the session that holds a claim. It counts for that
+// claim at that epoch alone.
+type Known struct {
+	Holder  fleet.Holder
+	Epoch   fleet.Epoch
+	Session fleet.Liveness
 }
 
 // Hold names a claim that the caller believes to be its own.
@@ -58,14 +68,8 @@ type Hold struct {
 
 // Listing says which claims to list.
 type Listing struct {
-	All    bool         // released and expired ones too
+	All    bool         // else only those that may stand in the way
 	Holder fleet.Holder // empty: anybody's
-}
-
-// Listed is a claim and whether it is held at the time of the listing.
-type Listed struct {
-	fleet.Claim
-	Held bool
 }
 
 // Fires remembers what was decided, and why.
@@ -92,12 +96,16 @@ type Runs interface {
 	Run(ctx context.Context, id fleet.RunID) (fleet.Run, error)
 	// LastRuns reads the latest runs, newest first.
 	LastRuns(ctx context.Context, limit int) ([]fleet.Run, error)
+	// RunsSince reads the runs created since a time, oldest first.
+	RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error)
 	// BeginRun marks a run as begun by this process, once: [fleet.ErrUsage] when
 	// it has begun or ended before.
 	BeginRun(ctx context.Context, id fleet.RunID, pid int) error
 	// LaneTaken records that a run took a lane, whose category it works from
 	// then on. The caller holds the lock.
 	LaneTaken(ctx context.Context, id fleet.RunID, c fleet.Category, lane int) error
+	// Unreturned reads the runs whose hold of this lane was never given back.
+	Unreturned(ctx context.Context, c fleet.Category, lane int) ([]fleet.Run, error)
 	// LaneReleased records that a run gives its lane back. The caller still holds
 	// the lock, so that recorded holds never overlap where real ones did not.
 	LaneReleased(ctx context.Context, id fleet.RunID) error
@@ -107,10 +115,18 @@ type Runs interface {
 	// TakeForRun takes a claim and, unless it is denied, writes task, key and
 	// epoch into the run's row with it.
 	TakeForRun(ctx context.Context, id fleet.RunID, task fleet.TaskID, t Take) (fleet.Grant, fleet.Claim, error)
+	// Denied records that a run was denied a claim, and by whom.
+	Denied(ctx context.Context, d fleet.DeniedClaim) error
+	// DeniedClaims reads the denials since a time, oldest first.
+	DeniedClaims(ctx context.Context, since time.Time) ([]fleet.DeniedClaim, error)
 	// Complete ends a run that worked under a claim: outcome, grade and posterior
 	// together, once. [fleet.ErrLost], and nothing written, when the claim is no
 	// longer the run's at its epoch or the run has ended.
 	Complete(ctx context.Context, r fleet.Run) error
 	// EndRun ends a run that holds no claim, or lost it. It moves no posterior.
 	EndRun(ctx context.Context, r fleet.Run) error
+	// Abandon gives back what a run whose session is gone has left: its end, if it
+	// is open, its claims, its lane. It moves no posterior, and reports whether
+	// there was anything left; of two calls one finds nothing.
+	Abandon(ctx context.Context, id fleet.RunID, reason string) (bool, error)
 }

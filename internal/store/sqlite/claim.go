@@ -11,48 +11,56 @@ import (
 	"stint/internal/store"
 )
 
-// free is the predicate that decides whether a claim may be taken. It stands
-// here once, and serves the take, every fenced write and the selector's view.
-const free = `(released_at is not null or expires_at <= :now)`
+// current is true of a claim that its holder may still write under. Whether another
+// may take it is [fleet.Claim.Free].
+const current = `(released_at is null and expires_at > :now)`
 
-const claimColumns = `key, holder, epoch, acquired_at, expires_at, note, released_at, ending, reason`
+const claimColumns = `key, holder, epoch, acquired_at, expires_at, renewals, note, released_at, ending, reason`
 
-// takeClaim grants a free key at the next epoch, or renews what the same named
-// holder still holds. It returns no row when the key is another's.
-const takeClaim = `
+// putClaim writes a grant (fresh) or a renewal, provided that the row is still as the
+// decision saw it: epoch, renewals and release are all that a write can have changed.
+const putClaim = `
 insert into claims (key, holder, epoch, acquired_at, expires_at, note)
 values (:key, :holder, 1, :now, :expires, :note)
 on conflict (key) do update set
   holder      = excluded.holder,
-  epoch       = epoch + ` + free + `,
-  acquired_at = case when ` + free + ` then :now else acquired_at end,
-  renewals    = case when ` + free + ` then 0 else renewals + 1 end,
-  note        = case when ` + free + ` or :note <> '' then :note else note end,
+  epoch       = epoch + :fresh,
+  acquired_at = iif(:fresh, :now, acquired_at),
+  renewals    = iif(:fresh, 0, renewals + 1),
+  note        = iif(:fresh or :note <> '', :note, note),
   expires_at  = :expires,
   released_at = null,
   ending      = '',
   reason      = ''
-where ` + free + ` or (:renews and holder = excluded.holder)
-returning renewals = 0, ` + claimColumns
+where epoch = :seen_epoch and renewals = :seen_renewals and (released_at is null) = :seen_open
+returning ` + claimColumns
 
 const renewClaim = `
 update claims set expires_at = :expires, renewals = renewals + 1
-where key = :key and holder = :holder and (:epoch = 0 or epoch = :epoch) and not ` + free + `
+where key = :key and holder = :holder and (:epoch = 0 or epoch = :epoch) and ` + current + `
 returning ` + claimColumns
 
 const releaseClaim = `
 update claims set released_at = :now, ending = :ending, reason = :reason
-where key = :key and holder = :holder and (:epoch = 0 or epoch = :epoch) and not ` + free + `
+where key = :key and holder = :holder and (:epoch = 0 or epoch = :epoch) and ` + current + `
 returning ` + claimColumns
 
 const releaseHolder = `
 update claims set released_at = :now, ending = :ending
-where holder = :holder and not ` + free
+where holder = :holder and released_at is null`
 
-// currentClaim answers whether a claim is still this holder's at this epoch.
-const currentClaim = `
+// inTheWay are the claims that [fleet.Claim.Free] may refuse: those that have not
+// expired, and those of sessions, which an expiry alone does not free. Each half reads
+// an index of its own.
+const inTheWay = `
+select ` + claimColumns + ` from claims where released_at is null and expires_at > :now
+union
+select ` + claimColumns + ` from claims where released_at is null and holder >= 'run:' and holder < 'run;'`
+
+// isCurrent answers whether a claim is still this holder's at this epoch.
+const isCurrent = `
 select exists (select 1 from claims
-where key = :key and holder = :holder and epoch = :epoch and not ` + free + `)`
+where key = :key and holder = :holder and epoch = :epoch and ` + current + `)`
 
 // Take grants, renews or denies a claim. With [fleet.Denied] the claim returned
 // is the one that stands in the way.
@@ -71,22 +79,36 @@ func (t tx) take(ctx context.Context, r store.Take) (fleet.Grant, fleet.Claim, e
 	if r.TTL < time.Millisecond {
 		return "", fleet.Claim{}, fmt.Errorf("time-to-live %s: want at least 1ms: %w", r.TTL, fleet.ErrUsage)
 	}
-	row := t.QueryRowContext(ctx, takeClaim,
-		sql.Named("key", r.Key), sql.Named("holder", r.Holder), sql.Named("renews", r.Renews),
-		sql.Named("note", r.Note), sql.Named("now", millis(t.now)), sql.Named("expires", millis(t.now.Add(r.TTL))))
-	var fresh bool
-	c, err := scanClaim(row, &fresh)
+	seen, err := t.claim(ctx, r.Key)
+	if err != nil {
+		return "", fleet.Claim{}, err
+	}
+	own := r.Renews && seen.Holder == r.Holder && seen.ReleasedAt.IsZero()
+	renewal := own && seen.ExpiresAt.After(t.now)
+	if !own && !seen.Free(t.now, known(r.Known, seen)) {
+		return fleet.Denied, seen.Claim, nil
+	}
+	c, err := scanClaim(t.QueryRowContext(ctx, putClaim,
+		sql.Named("key", r.Key), sql.Named("holder", r.Holder), sql.Named("note", r.Note), sql.Named("fresh", !renewal),
+		sql.Named("now", millis(t.now)), sql.Named("expires", millis(t.now.Add(r.TTL))),
+		sql.Named("seen_epoch", seen.Epoch), sql.Named("seen_renewals", seen.renewals), sql.Named("seen_open", seen.ReleasedAt.IsZero())))
 	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		c, err := t.claim(ctx, r.Key)
-		return fleet.Denied, c, err
 	case err != nil:
 		return "", fleet.Claim{}, err
-	case fresh:
-		return fleet.Granted, c, nil
+	case renewal:
+		return fleet.Renewed, c.Claim, nil
 	default:
-		return fleet.Renewed, c, nil
+		return fleet.Granted, c.Claim, nil
 	}
+}
+
+// known is what the caller knows of the session that holds a claim. Nothing frees a
+// session's claim from who has not asked: it counts as living.
+func known(k store.Known, c row) fleet.Liveness {
+	if k.Holder == c.Holder && k.Epoch == c.Epoch && k.Session != "" {
+		return k.Session
+	}
+	return fleet.Lives
 }
 
 // Renew moves a held claim's expiry to ttl from now. When the claim is not, or
@@ -124,23 +146,18 @@ func (d *DB) ReleaseHolder(ctx context.Context, holder fleet.Holder, ending flee
 	})
 }
 
-// Check reports whether a key is held, and its last claim. A key that was never
-// claimed is free, with the zero claim.
-func (d *DB) Check(ctx context.Context, key fleet.Key) (c fleet.Claim, held bool, err error) {
+// Check returns a key's last claim, or one with epoch 0 when there was none.
+func (d *DB) Check(ctx context.Context, key fleet.Key) (c fleet.Claim, err error) {
 	err = d.view(ctx, func(t tx) error {
-		row := t.QueryRowContext(ctx, "select not "+free+", "+claimColumns+" from claims where key = :key",
-			sql.Named("key", key), sql.Named("now", millis(t.now)))
-		c, err = scanClaim(row, &held)
-		if errors.Is(err, sql.ErrNoRows) {
-			c, err = fleet.Claim{Key: key}, nil
-		}
+		seen, err := t.claim(ctx, key)
+		c = seen.Claim
 		return err
 	})
-	return c, held, wrapClaim("check", key, err)
+	return c, wrapClaim("check", key, err)
 }
 
 // List lists claims by key.
-func (d *DB) List(ctx context.Context, l store.Listing) (list []store.Listed, err error) {
+func (d *DB) List(ctx context.Context, l store.Listing) (list []fleet.Claim, err error) {
 	err = d.view(ctx, func(t tx) error {
 		list, err = t.claims(ctx, l)
 		return err
@@ -151,29 +168,25 @@ func (d *DB) List(ctx context.Context, l store.Listing) (list []store.Listed, er
 	return list, nil
 }
 
-func (t tx) claims(ctx context.Context, l store.Listing) (list []store.Listed, err error) {
-	query := "select not " + free + ", " + claimColumns + " from claims where (:holder = '' or holder = :holder)"
-	if !l.All {
-		query += " and released_at is null and not " + free // the first half is the index's
+func (t tx) claims(ctx context.Context, l store.Listing) ([]fleet.Claim, error) {
+	from := "(" + inTheWay + ")"
+	if l.All {
+		from = "claims"
 	}
-	rows, err := t.QueryContext(ctx, query+" order by key", sql.Named("holder", l.Holder), sql.Named("now", millis(t.now)))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var item store.Listed
-		if item.Claim, err = scanClaim(rows, &item.Held); err != nil {
-			return nil, err
-		}
-		list = append(list, item)
-	}
-	return list, rows.Err()
+	return collect(ctx, t, func(from scanner) (fleet.Claim, error) {
+		c, err := scanClaim(from)
+		return c.Claim, err
+	}, "select "+claimColumns+" from "+from+" where :holder in ('', holder) order by key",
+		sql.Named("now", millis(t.now)), sql.Named("holder", l.Holder))
 }
 
-// claim reads a key's row, which must exist.
-func (t tx) claim(ctx context.Context, key fleet.Key) (fleet.Claim, error) {
-	return scanClaim(t.QueryRowContext(ctx, "select "+claimColumns+" from claims where key = ?", key))
+// claim reads a key's last claim, or one with epoch 0 when there was none.
+func (t tx) claim(ctx context.Context, key fleet.Key) (row, error) {
+	c, err := scanClaim(t.QueryRowContext(ctx, "select "+claimColumns+" from claims where key = ?", key))
+	if errors.Is(err, sql.ErrNoRows) {
+		return row{Claim: fleet.Claim{Key: key}}, nil
+	}
+	return c, err
 }
 
 // fenced runs a write that repeats holder and epoch, and reports [fleet.ErrLost]
@@ -187,14 +200,14 @@ func (t tx) fenced(ctx context.Context, query string, h store.Hold, more ...any)
 	if errors.Is(err, sql.ErrNoRows) {
 		return fleet.Claim{}, fleet.ErrLost
 	}
-	return c, err
+	return c.Claim, err
 }
 
 // current fails with [fleet.ErrLost] unless the claim is still this holder's at
 // this epoch.
 func (t tx) current(ctx context.Context, h store.Hold) error {
 	var ok bool
-	err := t.QueryRowContext(ctx, currentClaim,
+	err := t.QueryRowContext(ctx, isCurrent,
 		sql.Named("key", h.Key), sql.Named("holder", h.Holder),
 		sql.Named("epoch", h.Epoch), sql.Named("now", millis(t.now))).Scan(&ok)
 	if err == nil && !ok {
@@ -203,19 +216,21 @@ func (t tx) current(ctx context.Context, h store.Hold) error {
 	return err
 }
 
-// scanner is a row, or rows at one.
-type scanner interface{ Scan(dest ...any) error }
+// row is a claim with what only the store needs of it.
+type row struct {
+	fleet.Claim
+	renewals int64
+}
 
-// scanClaim reads the claim columns after those that lead them.
-func scanClaim(row scanner, lead ...any) (fleet.Claim, error) {
+func scanClaim(from scanner) (row, error) {
 	var (
-		c                 fleet.Claim
+		c                 row
 		acquired, expires int64
 		released          sql.NullInt64
 	)
-	err := row.Scan(append(lead, &c.Key, &c.Holder, &c.Epoch, &acquired, &expires, &c.Note, &released, &c.Ending, &c.Reason)...)
+	err := from.Scan(&c.Key, &c.Holder, &c.Epoch, &acquired, &expires, &c.renewals, &c.Note, &released, &c.Ending, &c.Reason)
 	if err != nil {
-		return fleet.Claim{}, err
+		return row{}, err
 	}
 	c.AcquiredAt, c.ExpiresAt, c.ReleasedAt = fromMillis(acquired), fromMillis(expires), fromNullMillis(released)
 	return c, nil

@@ -192,6 +192,26 @@ func (d *DB) view(ctx context.Context, fn func(tx) error) error {
 	return errors.Join(translate(fn(tx{t, d.now()})), rollback(t))
 }
 
+// scanner is a row, or rows at one.
+type scanner interface{ Scan(dest ...any) error }
+
+// collect reads all rows of a query.
+func collect[T any](ctx context.Context, t tx, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
+	rows, err := t.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		item, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, item)
+	}
+	return list, rows.Err()
+}
+
 func rollback(t *sql.Tx) error {
 	if err := t.Rollback(); err != nil && !errors.Is(err, sql.ErrTxDone) {
 		return err

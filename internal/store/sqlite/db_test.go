@@ -75,7 +75,7 @@ func TestOpenMakesTheStore(t *testing.T) {
 	if diff := cmp.Diff(names(t, filepath.Dir(o.Dir)), []string{"bob drwx------"}); diff != "" {
 		t.Errorf("folder (-got +want):\n%s", diff)
 	}
-	c, held, err := mustOpen(t, o).Check(t.Context(), "k")
+	c, held, err := check(t, mustOpen(t, o), "k")
 	if !held || c.Epoch != 1 || err != nil {
 		t.Errorf("got %+v, %v, %v after opening again, want it held", c, held, err)
 	}
@@ -262,7 +262,7 @@ func TestOpenReadWritesNothing(t *testing.T) {
 	if _, _, err := w.Take(t.Context(), store.Take{Key: "k", Holder: "h", TTL: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	if _, held, err := d.Check(t.Context(), "k"); !held || err != nil {
+	if _, held, err := check(t, d, "k"); !held || err != nil {
 		t.Errorf("got held %v, %v, want what was written meanwhile", held, err)
 	}
 }
@@ -282,8 +282,8 @@ func TestReadersAndAWriter(t *testing.T) {
 			return err
 		}
 		s, err := d.Snapshot(t.Context())
-		if len(s.Held) > 0 {
-			t.Errorf("got %v, want nothing before the commit", s.Held)
+		if len(s.Claims) > 0 {
+			t.Errorf("got %v, want nothing before the commit", s.Claims)
 		}
 		return err
 	})
@@ -468,4 +468,11 @@ func TestAdoptNothing(t *testing.T) {
 	if got := names(t, o.Dir); len(got) > 0 {
 		t.Errorf("got %v, want nothing made", got)
 	}
+}
+
+// check is the last claim of a key, and whether its holder may write under it.
+func check(t *testing.T, d *DB, key fleet.Key) (c fleet.Claim, held bool, err error) {
+	t.Helper()
+	c, err = d.Check(t.Context(), key)
+	return c, c.Current(d.now()), err
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -80,12 +79,8 @@ func (d *DB) Snapshot(ctx context.Context) (s fleet.Snapshot, err error) {
 		if s.Posteriors, err = t.posteriors(ctx); err != nil {
 			return err
 		}
-		held, err := t.claims(ctx, store.Listing{})
-		if err != nil {
+		if s.Claims, err = t.claims(ctx, store.Listing{}); err != nil {
 			return err
-		}
-		for _, c := range held {
-			s.Held = append(s.Held, c.Claim)
 		}
 		s.Open, err = t.runs(ctx, "where ended_at is null order by id")
 		return err
@@ -96,24 +91,20 @@ func (d *DB) Snapshot(ctx context.Context) (s fleet.Snapshot, err error) {
 	return s, nil
 }
 
-func (t tx) posteriors(ctx context.Context) (m map[fleet.Category]fleet.Posterior, err error) {
-	rows, err := t.QueryContext(ctx, "select category, graded, grade_sum from posteriors")
-	if err != nil {
-		return nil, err
+func (t tx) posteriors(ctx context.Context) (map[fleet.Category]fleet.Posterior, error) {
+	type entry struct {
+		category fleet.Category
+		fleet.Posterior
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	m = map[fleet.Category]fleet.Posterior{}
-	for rows.Next() {
-		var (
-			c fleet.Category
-			p fleet.Posterior
-		)
-		if err := rows.Scan(&c, &p.Graded, &p.GradeSum); err != nil {
-			return nil, err
-		}
-		m[c] = p
+	list, err := collect(ctx, t, func(row scanner) (e entry, err error) {
+		err = row.Scan(&e.category, &e.Graded, &e.GradeSum)
+		return e, err
+	}, "select category, graded, grade_sum from posteriors")
+	m := map[fleet.Category]fleet.Posterior{}
+	for _, e := range list {
+		m[e.category] = e.Posterior
 	}
-	return m, rows.Err()
+	return m, err
 }
 
 // Fire reads one fire with its choices; one that does not exist wraps
@@ -152,43 +143,28 @@ func (d *DB) fires(ctx context.Context, tail string, arg any) (list []fleet.Fire
 	return list, nil
 }
 
-func (t tx) fires(ctx context.Context, tail string, arg any) (list []fleet.Fire, err error) {
-	rows, err := t.QueryContext(ctx, "select id, at, seed, workers, inputs, selection from fires "+tail, arg)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var (
-			f    fleet.Fire
-			at   int64
-			seed string
-		)
-		if err := rows.Scan(&f.ID, &at, &seed, &f.Workers, &f.Inputs, &f.Selection); err != nil {
-			return nil, err
-		}
-		f.At = fromMillis(at)
-		if f.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {
-			return nil, fmt.Errorf("seed of fire %d: %w", f.ID, err)
-		}
-		list = append(list, f)
-	}
-	return list, rows.Err()
+func (t tx) fires(ctx context.Context, tail string, arg any) ([]fleet.Fire, error) {
+	return collect(ctx, t, scanFire, "select id, at, seed, workers, inputs, selection from fires "+tail, arg)
 }
 
-func (t tx) choices(ctx context.Context, fire fleet.FireID) (list []fleet.Choice, err error) {
-	rows, err := t.QueryContext(ctx, `select category, decision, reason, source, rank, score, unit, run
-from choices where fire = ? order by place`, fire)
-	if err != nil {
-		return nil, err
+func scanFire(row scanner) (f fleet.Fire, err error) {
+	var (
+		at   int64
+		seed string
+	)
+	if err := row.Scan(&f.ID, &at, &seed, &f.Workers, &f.Inputs, &f.Selection); err != nil {
+		return fleet.Fire{}, err
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var c fleet.Choice
-		if err := rows.Scan(&c.Category, &c.Decision, &c.Reason, &c.Source, &c.Rank, &c.Score, &c.Unit, &c.Run); err != nil {
-			return nil, err
-		}
-		list = append(list, c)
+	f.At = fromMillis(at)
+	if f.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {
+		return fleet.Fire{}, fmt.Errorf("seed of fire %d: %w", f.ID, err)
 	}
-	return list, rows.Err()
+	return f, nil
+}
+
+func (t tx) choices(ctx context.Context, fire fleet.FireID) ([]fleet.Choice, error) {
+	return collect(ctx, t, func(row scanner) (c fleet.Choice, err error) {
+		err = row.Scan(&c.Category, &c.Decision, &c.Reason, &c.Source, &c.Rank, &c.Score, &c.Unit, &c.Run)
+		return c, err
+	}, "select category, decision, reason, source, rank, score, unit, run from choices where fire = ? order by place", fire)
 }

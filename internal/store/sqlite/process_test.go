@@ -196,7 +196,7 @@ func TestContention(t *testing.T) {
 	}
 	total := 0
 	for _, key := range []fleet.Key{"k0", "k1", "k2"} {
-		c, held, err := d.Check(t.Context(), key)
+		c, held, err := check(t, d, key)
 		if err != nil || held || c.Epoch == 0 {
 			t.Fatalf("%s: got %+v, %v, %v, want it taken and given back", key, c, held, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -46,6 +45,11 @@ func (d *DB) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 // LastRuns reads the latest runs, newest first.
 func (d *DB) LastRuns(ctx context.Context, limit int) ([]fleet.Run, error) {
 	return d.listRuns(ctx, "order by id desc limit ?", limit)
+}
+
+// RunsSince reads the runs created since a time, oldest first. Ids begin with that time.
+func (d *DB) RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error) {
+	return d.listRuns(ctx, "where id >= ? order by id", fleet.NewRunID(since, 0))
 }
 
 func (d *DB) listRuns(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
@@ -176,20 +180,79 @@ on conflict (category) do update set graded = graded + 1, grade_sum = grade_sum 
 	return err
 }
 
-func (t tx) runs(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
-	rows, err := t.QueryContext(ctx, "select "+runColumns+" from runs "+tail, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		r, err := scanRun(rows)
-		if err != nil {
-			return nil, err
+// Abandon gives back what a run whose session is gone has left.
+//
+// All of it is one transaction: dying here leaves everything to the next reaping.
+func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string) (left bool, err error) {
+	err = d.update(ctx, func(t tx) error {
+		now := millis(t.now)
+		for _, write := range []struct {
+			query string
+			args  []any
+		}{
+			{"update runs set ended_at = ?, outcome = ?, reason = ? where id = ? and ended_at is null", []any{now, fleet.Abandoned, reason, id}},
+			{
+				"update claims set released_at = ?, ending = ?, reason = ? where holder = ? and released_at is null",
+				[]any{now, fleet.EndingAbandoned, reason, id.Holder()},
+			},
+			{"update lane_holds set released_at = ? where run = ? and released_at is null", []any{now, id}},
+		} {
+			res, err := t.ExecContext(ctx, write.query, write.args...)
+			if err != nil {
+				return err
+			}
+			n, err := res.RowsAffected()
+			if err != nil {
+				return err
+			}
+			left = left || n > 0
 		}
-		list = append(list, r)
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("abandon run %s: %w", id, err)
 	}
-	return list, rows.Err()
+	return left, nil
+}
+
+// Unreturned reads the runs whose hold of a lane was never given back.
+func (d *DB) Unreturned(ctx context.Context, c fleet.Category, lane int) ([]fleet.Run, error) {
+	return d.listRuns(ctx, `where id in
+(select run from lane_holds where released_at is null and category = ? and lane = ?) order by id`, c, lane)
+}
+
+// Denied records a denial.
+func (d *DB) Denied(ctx context.Context, n fleet.DeniedClaim) error {
+	err := d.update(ctx, func(t tx) error {
+		_, err := t.ExecContext(ctx, "insert into denials (run, category, key, holder, at) values (?, ?, ?, ?, ?)",
+			n.Run, n.Category, n.Key, n.Holder, millis(t.now))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("record denial of run %s: %w", n.Run, err)
+	}
+	return nil
+}
+
+// DeniedClaims reads the denials since a time, oldest first.
+func (d *DB) DeniedClaims(ctx context.Context, since time.Time) (list []fleet.DeniedClaim, err error) {
+	err = d.view(ctx, func(t tx) error {
+		list, err = collect(ctx, t, func(row scanner) (n fleet.DeniedClaim, err error) {
+			var at int64
+			err = row.Scan(&n.Run, &n.Category, &n.Key, &n.Holder, &at)
+			n.At = fromMillis(at)
+			return n, err
+		}, "select run, category, key, holder, at from denials where at >= ? order by id", millis(since))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read denials: %w", err)
+	}
+	return list, nil
+}
+
+func (t tx) runs(ctx context.Context, tail string, args ...any) ([]fleet.Run, error) {
+	return collect(ctx, t, scanRun, "select "+runColumns+" from runs "+tail, args...)
 }
 
 func scanRun(row scanner) (fleet.Run, error) {
@@ -227,26 +290,17 @@ func (d *DB) LaneHolds(ctx context.Context, since time.Time) (list []fleet.LaneH
 	return list, nil
 }
 
-func (t tx) laneHolds(ctx context.Context, since time.Time) (list []fleet.LaneHold, err error) {
-	rows, err := t.QueryContext(ctx, `select run, category, lane, acquired_at, released_at from lane_holds
-where released_at is null or released_at > ? order by acquired_at, id`, millis(since))
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
+func (t tx) laneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error) {
+	return collect(ctx, t, func(row scanner) (h fleet.LaneHold, err error) {
 		var (
-			h        fleet.LaneHold
 			acquired int64
 			released sql.NullInt64
 		)
-		if err := rows.Scan(&h.Run, &h.Category, &h.Lane, &acquired, &released); err != nil {
-			return nil, err
-		}
+		err = row.Scan(&h.Run, &h.Category, &h.Lane, &acquired, &released)
 		h.AcquiredAt, h.ReleasedAt = fromMillis(acquired), fromNullMillis(released)
-		list = append(list, h)
-	}
-	return list, rows.Err()
+		return h, err
+	}, `select run, category, lane, acquired_at, released_at from lane_holds
+where released_at is null or released_at > ? order by acquired_at, id`, millis(since))
 }
 
 // oneRow turns a write that matched no row into refused.

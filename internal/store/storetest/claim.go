@@ -21,7 +21,7 @@ func testTake(t *testing.T, b bundle) {
 	same(t, "in the way of another", b.mustTake(t, store.Take{Key: r.Key, Holder: alice, Renews: true, TTL: time.Hour}, fleet.Denied), want)
 	same(t, "in the way of one who named nobody", b.mustTake(t, store.Take{Key: r.Key, Holder: bob, TTL: time.Hour}, fleet.Denied), want)
 	b.mustTake(t, store.Take{Key: r.Key + "x", Holder: alice, TTL: time.Hour}, fleet.Granted)
-	got, held, err := b.Check(t.Context(), r.Key)
+	got, held, err := b.check(t.Context(), r.Key)
 	must(t, err)
 	same(t, "after the denials", got, want)
 	if !held {
@@ -36,7 +36,7 @@ func testTakeRefused(t *testing.T, b bundle) {
 		same(t, "grant", grant, fleet.Grant(""))
 		same(t, "claim", c, fleet.Claim{})
 	}
-	if c, held, err := b.Check(t.Context(), "k"); held || c.Epoch != 0 || err != nil {
+	if c, held, err := b.check(t.Context(), "k"); held || c.Epoch != 0 || err != nil {
 		t.Errorf("got %+v, %v, %v, want nothing written", c, held, err)
 	}
 	b.mustTake(t, store.Take{Key: "k", Holder: bob, TTL: time.Millisecond}, fleet.Granted)
@@ -62,7 +62,7 @@ func testExpiry(t *testing.T, b bundle) {
 	b.clock.Advance(time.Hour - time.Millisecond)
 	b.mustTake(t, store.Take{Key: "k", Holder: alice, TTL: time.Hour}, fleet.Denied)
 	b.clock.Advance(time.Millisecond)
-	if _, held, err := b.Check(t.Context(), "k"); held || err != nil {
+	if _, held, err := b.check(t.Context(), "k"); held || err != nil {
 		t.Errorf("got held %v, %v at its expiry, want free", held, err)
 	}
 	want := fleet.Claim{Key: "k", Holder: alice, Epoch: 2, AcquiredAt: b.clock.Now(), ExpiresAt: b.clock.Now().Add(time.Hour)}
@@ -86,7 +86,7 @@ func testRenew(t *testing.T, b bundle) {
 	}
 	_, err := b.Renew(t.Context(), store.Hold{Key: "k", Holder: bob}, time.Millisecond-1)
 	mustBe(t, err, fleet.ErrUsage)
-	got, _, err := b.Check(t.Context(), "k")
+	got, _, err := b.check(t.Context(), "k")
 	must(t, err)
 	same(t, "after all", got, want)
 }
@@ -98,7 +98,7 @@ func testRelease(t *testing.T, b bundle) {
 	must(t, err)
 	want.ReleasedAt, want.Ending, want.Reason = b.clock.Now(), fleet.EndingDone, "all of it"
 	same(t, "released", got, want)
-	c, held, err := b.Check(t.Context(), "k")
+	c, held, err := b.check(t.Context(), "k")
 	must(t, err)
 	same(t, "checked", c, want)
 	if held {
@@ -138,7 +138,7 @@ func testFencedWrites(t *testing.T, b bundle) {
 		for _, step := range tt.before {
 			step(tt.key)
 		}
-		before, _, err := b.Check(t.Context(), tt.key)
+		before, _, err := b.check(t.Context(), tt.key)
 		must(t, err)
 		h := store.Hold{Key: tt.key, Holder: tt.holder, Epoch: tt.epoch}
 		if c, err := b.Renew(t.Context(), h, time.Hour); !errors.Is(err, fleet.ErrLost) {
@@ -147,7 +147,7 @@ func testFencedWrites(t *testing.T, b bundle) {
 		if c, err := b.Release(t.Context(), h, fleet.EndingDone, "mine"); !errors.Is(err, fleet.ErrLost) {
 			t.Errorf("%s: release: got %+v, %v, want lost", tt.key, c, err)
 		}
-		after, _, err := b.Check(t.Context(), tt.key)
+		after, _, err := b.check(t.Context(), tt.key)
 		must(t, err)
 		same(t, string(tt.key), after, before)
 	}
@@ -166,13 +166,13 @@ func testReleaseHolder(t *testing.T, b bundle) {
 	must(t, err)
 	var got []string
 	for _, c := range list {
-		got = append(got, fmt.Sprintf("%s %v %s %v", c.Key, c.Held, c.Ending, c.ReleasedAt.Equal(b.clock.Now())))
+		got = append(got, fmt.Sprintf("%s %v %s %v", c.Key, c.Current(b.clock.Now()), c.Ending, c.ReleasedAt.Equal(b.clock.Now())))
 	}
-	same(t, "claims", got, []string{"a false done true", "b false done true", "expired false  false", "hers true  false"})
+	same(t, "claims", got, []string{"a false done true", "b false done true", "expired false done true", "hers true  false"})
 }
 
 func testCheck(t *testing.T, b bundle) {
-	c, held, err := b.Check(t.Context(), "k")
+	c, held, err := b.check(t.Context(), "k")
 	must(t, err)
 	same(t, "never claimed", c, fleet.Claim{Key: "k"})
 	if held {
@@ -201,7 +201,7 @@ func testList(t *testing.T, b bundle) {
 		var got []string
 		for _, c := range list {
 			name := string(c.Key)
-			if !c.Held {
+			if !c.Current(b.clock.Now()) {
 				name += "!"
 			}
 			got = append(got, name)
@@ -265,7 +265,7 @@ func testClaimModel(t *testing.T, b bundle) {
 			},
 			"wait": func(rt *rapid.T) { b.clock.Advance(ttl.Draw(rt, "time")) },
 			"": func(rt *rapid.T) {
-				c, h, err := b.Check(t.Context(), key)
+				c, h, err := b.check(t.Context(), key)
 				if err != nil || h != held() || c.Epoch != model.Epoch || h && (c.Holder != model.Holder || !c.ExpiresAt.Equal(model.ExpiresAt)) {
 					rt.Fatalf("got %+v, held %v, %v, want %+v, held %v", c, h, err, model, held())
 				}

@@ -139,7 +139,7 @@ func testSnapshotOfHeld(t *testing.T, b bundle) {
 	s, err := b.Snapshot(t.Context())
 	must(t, err)
 	var got []fleet.Key
-	for _, c := range s.Held {
+	for _, c := range s.Claims {
 		got = append(got, c.Key)
 	}
 	same(t, "held", got, []fleet.Key{"a", "c"})

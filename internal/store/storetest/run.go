@@ -158,7 +158,7 @@ func testTakeForEndedRun(t *testing.T, b bundle) {
 		mustBe(t, err, fleet.ErrLost)
 		same(t, "grant", grant, fleet.Grant(""))
 		same(t, "claim", c, fleet.Claim{})
-		if c, held, err := b.Check(t.Context(), "k"); held || c.Epoch != 0 || err != nil {
+		if c, held, err := b.check(t.Context(), "k"); held || c.Epoch != 0 || err != nil {
 			t.Errorf("got %+v, %v, %v, want no claim", c, held, err)
 		}
 	}
@@ -172,7 +172,7 @@ func testComplete(t *testing.T, b bundle) {
 	want.EndedAt = b.clock.Now()
 	same(t, "run", b.mustRun(t, "0r1"), want)
 	same(t, "posterior", b.posterior(t, "code"), fleet.Posterior{Graded: 1, GradeSum: 0.75})
-	if _, held, err := b.Check(t.Context(), r.Key); !held || err != nil {
+	if _, held, err := b.check(t.Context(), r.Key); !held || err != nil {
 		t.Errorf("got held %v, %v, want the claim kept until it is released", held, err)
 	}
 	for id, grade := range map[fleet.RunID]float64{"0r2": 0, "0r3": 1} {
@@ -201,7 +201,8 @@ func testCompleteFenced(t *testing.T, b bundle) {
 		"0expired": func(*fleet.Run) { b.clock.Advance(time.Hour) },
 		"0taken": func(r *fleet.Run) {
 			b.clock.Advance(time.Hour)
-			b.mustTake(t, store.Take{Key: r.Key, Holder: alice, TTL: time.Hour}, fleet.Granted)
+			known := store.Known{Holder: r.ID.Holder(), Epoch: r.Epoch, Session: fleet.Unknown}
+			b.mustTake(t, store.Take{Key: r.Key, Holder: alice, TTL: time.Hour, Known: known}, fleet.Granted)
 		},
 		"0released": func(r *fleet.Run) {
 			_, err := b.Release(t.Context(), store.Hold{Key: r.Key, Holder: r.ID.Holder()}, fleet.EndingReleased, "")

@@ -3,6 +3,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -142,4 +143,10 @@ func (b bundle) mustRun(t *testing.T, id fleet.RunID) fleet.Run {
 	r, err := b.Run(t.Context(), id)
 	must(t, err)
 	return r
+}
+
+// check is the last claim of a key, and whether its holder may write under it.
+func (b bundle) check(ctx context.Context, key fleet.Key) (c fleet.Claim, held bool, err error) {
+	c, err = b.Check(ctx, key)
+	return c, c.Current(b.clock.Now()), err
 }

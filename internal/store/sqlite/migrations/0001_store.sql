@@ -22,8 +22,9 @@ create table claims (
   check ((released_at is null) = (ending = ''))
 ) strict, without rowid;
 
--- What is held now is found without reading what was ever held.
+-- What may stand in the way is found without reading what was ever claimed.
 create index claims_open on claims (holder) where released_at is null;
+create index claims_expiry on claims (expires_at) where released_at is null;
 
 create table fires (
   id        integer primary key autoincrement, -- also the clock of the ranking: never reused
@@ -89,6 +90,18 @@ create table lane_holds (
 ) strict;
 
 create index lane_holds_open on lane_holds (run) where released_at is null;
+create index lane_holds_at on lane_holds (acquired_at);
+
+create table denials (
+  id       integer primary key,
+  run      text not null references runs (id),
+  category text not null,
+  key      text not null,
+  holder   text not null,                      -- who had it
+  at       integer not null
+) strict;
+
+create index denials_at on denials (at);
 
 -- Sufficient statistics of the graded runs, so that no ranking reads history.
 create table posteriors (

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+)
+
+func newReap(a *app) *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "reap",
+		Short: "Close the runs whose session is gone, and give their claims back",
+		Long: `Close the runs whose session is gone as abandoned, give their claims and lanes
+back, and end sessions that outlived their supervisor and their time. Every fire
+does this first; by hand it is needed only where nothing fires. No grade changes.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runReap(cmd.Context(), dryRun)
+		},
+	}
+	addDryRun(cmd, &dryRun)
+	return cmd
+}
+
+type reapedObject struct {
+	Run      fleet.RunID    `json:"run"`
+	Category fleet.Category `json:"category"`
+	Task     fleet.TaskID   `json:"task"`
+	Reason   string         `json:"reason"`
+}
+
+func (a *app) runReap(ctx context.Context, dryRun bool) error {
+	return a.withEngine(ctx, accessFor(dryRun), nil, func(e *engine.Engine) error {
+		reaped, err := e.Reap(ctx, dryRun)
+		objects := []reapedObject{}
+		for _, r := range reaped {
+			objects = append(objects, reapedObject{r.Run.ID, r.Run.Category, r.Run.Task, r.Reason})
+		}
+		if a.json {
+			printJSON(a.Stdout, struct {
+				Schema string         `json:"schema"`
+				DryRun bool           `json:"dry_run"`
+				Reaped []reapedObject `json:"reaped"`
+			}{"stint/reap@1", dryRun, objects})
+			return err
+		}
+		verb := "abandoned"
+		if dryRun {
+			verb = "would abandon"
+		}
+		for _, o := range objects {
+			fmt.Fprintf(a.Stdout, "%s run %s (%s): %s\n", verb, o.Run, o.Category, o.Reason)
+		}
+		fmt.Fprintf(a.Stdout, "reaped=%d\n", len(objects))
+		return err
+	})
+}

@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/lane"
+	"stint/internal/session"
+	"stint/internal/systemd"
+)
+
+// askManager is how long the service manager is waited for when it is asked about a
+// unit. It answers in a millisecond, or hangs.
+const askManager = 5 * time.Second
+
+// sessions knows which sessions live, from whoever knows: the lock that a session
+// holds while it lives, which costs a system call, then its unit's cgroup, or without
+// a unit the processes that carry its id.
+type sessions struct {
+	locks lane.State
+	log   *slog.Logger
+}
+
+// Liveness says whether any process of a run's session is left. The lock is asked
+// first: the manager only when nobody holds it.
+func (s sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
+	lives, err := s.locks.Lives(r.ID)
+	switch {
+	case errors.Is(err, fleet.ErrNotFound):
+		return fleet.Unknown // it never ran here
+	case err != nil:
+		return s.unknown(ctx, r, err)
+	case lives:
+		return fleet.Lives
+	}
+	left, err := s.left(ctx, r)
+	switch {
+	case err != nil:
+		return s.unknown(ctx, r, err)
+	case left:
+		return fleet.Lives
+	default:
+		return fleet.Gone
+	}
+}
+
+// left reports whether processes are left that dropped the lock they inherited, as
+// children of Node and Python do.
+func (s sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
+	if r.Unit == "" {
+		pids, err := session.Strays(r.ID)
+		return len(pids) > 0, err
+	}
+	var populated bool
+	err := withManager(ctx, func(ctx context.Context, m *systemd.Manager) (err error) {
+		populated, err = m.Populated(ctx, r.Unit)
+		return err
+	})
+	return populated, err
+}
+
+// End ends whatever is left of a run's session.
+func (s sessions) End(ctx context.Context, r fleet.Run) error {
+	if r.Unit == "" {
+		return session.Sweep(r.ID)
+	}
+	return withManager(ctx, func(ctx context.Context, m *systemd.Manager) error { return m.Stop(ctx, r.Unit) })
+}
+
+func (s sessions) unknown(ctx context.Context, r fleet.Run, err error) fleet.Liveness {
+	s.log.WarnContext(ctx, "cannot tell whether a run lives", slog.String("run_id", string(r.ID)), slog.Any("err", err))
+	return fleet.Unknown
+}
+
+func withManager(ctx context.Context, fn func(context.Context, *systemd.Manager) error) error {
+	ctx, cancel := context.WithTimeout(ctx, askManager)
+	defer cancel()
+	m, err := systemd.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	return fn(ctx, m)
+}

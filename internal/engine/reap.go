@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Sessions knows, and can end, the processes of sessions on this machine.
+type Sessions interface {
+	// Liveness says whether any process of a run's session is left.
+	Liveness(ctx context.Context, r fleet.Run) fleet.Liveness
+	// End ends whatever is left of a run's session.
+	End(ctx context.Context, r fleet.Run) error
+}
+
+// Why a run was closed by another than itself.
+const (
+	reasonNeverBegan = "its worker never began"
+	reasonFoundDead  = "found dead: its session left no end"
+	reasonOverdue    = "stopped: its session outlived its supervisor and its time"
+)
+
+// Reaped is a run that was closed because its session was gone.
+type Reaped struct {
+	Run    fleet.Run
+	Reason string
+}
+
+// Reap closes the runs whose sessions are gone, gives their claims and lanes back, and
+// ends sessions that are overdue. It moves no posterior. Any number may reap at once,
+// and a reaping that dies half-way leaves the rest to the next: each run is closed in
+// one write, once.
+func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
+	snapshot, err := e.Store.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		reaped []Reaped
+		errs   []error
+	)
+	for _, r := range e.leftovers(ctx, snapshot) {
+		reason, err := e.over(ctx, r, dryRun)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if reason == "" {
+			continue
+		}
+		left := true
+		if !dryRun {
+			if left, err = e.Store.Abandon(ctx, r.ID, reason); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
+		if left {
+			e.Log.WarnContext(ctx, "run abandoned", slog.String("run_id", string(r.ID)), slog.String("category", string(r.Category)),
+				slog.String("reason", reason))
+			reaped = append(reaped, Reaped{r, reason})
+		}
+	}
+	return reaped, errors.Join(errs...)
+}
+
+// leftovers are the runs that may have left something behind: open ones, and ended
+// ones that still hold a claim, because they died right after their end was recorded.
+func (e *Engine) leftovers(ctx context.Context, s fleet.Snapshot) []fleet.Run {
+	runs := s.Open
+	seen := map[fleet.RunID]bool{}
+	for _, r := range runs {
+		seen[r.ID] = true
+	}
+	for _, c := range s.Claims {
+		id, session := c.Holder.Run()
+		if !session || seen[id] {
+			continue
+		}
+		seen[id] = true
+		r, err := e.Store.Run(ctx, id)
+		if err != nil {
+			if !errors.Is(err, fleet.ErrNotFound) {
+				e.Log.WarnContext(ctx, "claim of a run that cannot be read", slog.String("run_id", string(id)), slog.Any("err", err))
+			}
+			continue
+		}
+		runs = append(runs, r)
+	}
+	return runs
+}
+
+// over says why a run is to be closed, or "". It ends a session that is overdue.
+func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, error) {
+	now := e.Now()
+	if r.StartedAt.IsZero() && r.EndedAt.IsZero() {
+		// A worker that begins now, after all, finds its run closed, and ends.
+		if now.Sub(r.CreatedAt) < startGrace {
+			return "", nil
+		}
+		return reasonNeverBegan, nil
+	}
+	live := e.Sessions.Liveness(ctx, r)
+	if live == fleet.Gone {
+		return reasonFoundDead, nil
+	}
+	if !e.overdue(r, now) {
+		return "", nil
+	}
+	if dryRun {
+		return reasonOverdue, nil
+	}
+	if err := e.Sessions.End(ctx, r); err != nil {
+		return "", fmt.Errorf("end run %s, which is overdue: %w", r.ID, err)
+	}
+	if e.Sessions.Liveness(ctx, r) != fleet.Gone {
+		return "", nil
+	}
+	return reasonOverdue, nil
+}
+
+// overdue reports whether a session should be over, its supervisor's own time-out and
+// closing included.
+func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
+	c, known := e.Config.Categories[r.Category]
+	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > c.Timeout+agentGrace+closingTime+startGrace
+}

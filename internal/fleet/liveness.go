@@ -1,0 +1,64 @@
+package fleet
+
+import (
+	"strings"
+	"time"
+)
+
+// Liveness is what is known of a session's processes.
+type Liveness string
+
+const (
+	// Lives means that a process of the session is there.
+	Lives Liveness = "lives"
+	// Gone means that it is proven that no process of the session is left.
+	Gone Liveness = "gone"
+	// Unknown means that the session cannot be asked: it never ran on this
+	// machine, or whoever knows does not answer.
+	Unknown Liveness = "unknown"
+)
+
+const runHolderPrefix = "run:"
+
+// Holder is the name under which the run, and the agent for it, holds claims.
+func (r RunID) Holder() Holder { return Holder(runHolderPrefix + string(r)) }
+
+// Run is the run that holds under this name, if it is a run's.
+func (h Holder) Run() (RunID, bool) {
+	id, found := strings.CutPrefix(string(h), runHolderPrefix)
+	if !found {
+		return "", false
+	}
+	run, err := ParseRunID(id)
+	return run, err == nil
+}
+
+// Current reports whether the claim's holder may still write under it. One that may
+// not may yet be free for nobody: see [Claim.Free].
+func (c Claim) Current(now time.Time) bool {
+	return c.ReleasedAt.IsZero() && c.ExpiresAt.After(now)
+}
+
+// Free reports whether the claim's key may be taken. It is the one predicate by
+// which claims are granted and tasks are offered:
+//
+//   - A claim that was given back is free.
+//   - A claim of a session that lives is not, whatever the clock says: its work
+//     goes on.
+//   - A claim of a session that is proven gone is, without waiting for the clock.
+//   - Any other is free once it is expired.
+func (c Claim) Free(now time.Time, holder Liveness) bool {
+	if !c.ReleasedAt.IsZero() {
+		return true
+	}
+	if _, session := c.Holder.Run(); session {
+		switch holder {
+		case Lives:
+			return false
+		case Gone:
+			return true
+		case Unknown:
+		}
+	}
+	return !c.Current(now)
+}

@@ -1,0 +1,86 @@
+package lease
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// Sessions knows which sessions live on this machine.
+type Sessions interface {
+	// Liveness says whether any process of a run's session is left.
+	Liveness(ctx context.Context, r fleet.Run) fleet.Liveness
+}
+
+// Runs finds the run that holds a claim.
+type Runs interface {
+	// Run wraps [fleet.ErrNotFound] when there is none of that id.
+	Run(ctx context.Context, id fleet.RunID) (fleet.Run, error)
+}
+
+// Desk is where claims are asked for: it looks whether the session that is in the way
+// still lives, which the store cannot know.
+type Desk struct {
+	Runs     Runs
+	Sessions Sessions
+	Log      *slog.Logger
+}
+
+// Take takes a claim by the given write to the store. Where a session is in the way
+// it asks, between two writes, whether that session lives, and tells the store. The
+// answer counts for that claim at that epoch alone, so that it cannot be used on a
+// claim granted meanwhile.
+func (d Desk) Take(
+	ctx context.Context, t store.Take, take func(context.Context, store.Take) (fleet.Grant, fleet.Claim, error),
+) (fleet.Grant, fleet.Claim, error) {
+	for {
+		grant, c, err := take(ctx, t)
+		if err != nil || grant != fleet.Denied {
+			return grant, c, err
+		}
+		known := store.Known{Holder: c.Holder, Epoch: c.Epoch, Session: d.holder(ctx, c)}
+		if known.Session == fleet.Lives || known == t.Known {
+			return grant, c, nil
+		}
+		t.Known = known
+	}
+}
+
+// Held are those of the claims that a take would be denied.
+func (d Desk) Held(ctx context.Context, claims []fleet.Claim, now time.Time) []fleet.Claim {
+	var held []fleet.Claim
+	for _, c := range claims {
+		if !d.Free(ctx, c, now) {
+			held = append(held, c)
+		}
+	}
+	return held
+}
+
+// Free reports whether a take would be granted.
+func (d Desk) Free(ctx context.Context, c fleet.Claim, now time.Time) bool {
+	return c.Free(now, d.holder(ctx, c))
+}
+
+// holder says whether the session that holds a claim lives. A claim that was given
+// back, or is nobody's session, is not asked about.
+func (d Desk) holder(ctx context.Context, c fleet.Claim) fleet.Liveness {
+	id, session := c.Holder.Run()
+	if !session || !c.ReleasedAt.IsZero() {
+		return fleet.Unknown
+	}
+	run, err := d.Runs.Run(ctx, id)
+	if err != nil {
+		if !errors.Is(err, fleet.ErrNotFound) {
+			d.Log.WarnContext(ctx, "cannot tell whether a run lives", slog.String("run_id", string(id)),
+				slog.Any("err", fmt.Errorf("read run: %w", err)))
+		}
+		return fleet.Unknown
+	}
+	return d.Sessions.Liveness(ctx, run)
+}

@@ -1,0 +1,97 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"stint/internal/fleet"
+)
+
+// Strays are the processes that carry a run's id in their environment, other than
+// this one. Every process of a session inherits it from the agent, whatever group,
+// session or parent it has moved to, and whatever descriptors it has closed; one that
+// cleared its environment is not found.
+func Strays(run fleet.RunID) ([]int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	var pids []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		if marked(pid, run) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+// marked reports whether a process carries a run's id. One that is gone, a zombie, or
+// another user's does not.
+func marked(pid int, run fleet.RunID) bool {
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(bytes.Split(environment, []byte{0}), func(variable []byte) bool {
+		return string(variable) == "STINT_RUN_ID="+string(run)
+	})
+}
+
+// maxSweeps bounds how often strays are looked for: one that forks all the time may
+// have a new child at each look.
+const maxSweeps = 100
+
+// deathMillis is how long one killed process is waited for. It is gone in well under a
+// millisecond, unless the kernel is at something that cannot be interrupted.
+const deathMillis = 1000
+
+// Sweep kills a run's strays until none is left.
+func Sweep(run fleet.RunID) error {
+	for range maxSweeps {
+		pids, err := Strays(run)
+		if err != nil || len(pids) == 0 {
+			return err
+		}
+		for _, pid := range pids {
+			if err := killMarked(pid, run); err != nil {
+				return err
+			}
+		}
+	}
+	return fmt.Errorf("kill what is left of run %s: it forks faster than it dies", run)
+}
+
+// killMarked kills a process that still carries a run's id, and waits until it is
+// gone. It goes through a descriptor of the process, so that no other is hit that was
+// given the same number meanwhile.
+func killMarked(pid int, run fleet.RunID) error {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("open process %d: %w", pid, err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	if !marked(pid, run) {
+		return nil
+	}
+	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("kill process %d: %w", pid, err)
+	}
+	_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, deathMillis)
+	if err != nil && !errors.Is(err, unix.EINTR) {
+		return fmt.Errorf("await process %d: %w", pid, err)
+	}
+	return nil
+}
