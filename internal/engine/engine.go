@@ -44,10 +44,10 @@ type Agents interface {
 
 // Repo tells what a session did to the workspace.
 type Repo interface {
-	// Mark is an environment variable that makes a run's commits its own.
-	Mark(run fleet.RunID) string
+	// Mark is an environment variable by which a run's commits are told from others'.
+	Mark(files fleet.RunFiles) string
 	// Commits counts the commits a run made.
-	Commits(ctx context.Context, run fleet.RunID) (int, error)
+	Commits(files fleet.RunFiles) (int, error)
 }
 
 // Units starts workers.

@@ -131,8 +131,8 @@ func says(result string) agent {
 
 type noRepo struct{}
 
-func (noRepo) Mark(fleet.RunID) string                           { return "MARK=x" }
-func (noRepo) Commits(context.Context, fleet.RunID) (int, error) { return 0, nil }
+func (noRepo) Mark(fleet.RunFiles) string          { return "MARK=x" }
+func (noRepo) Commits(fleet.RunFiles) (int, error) { return 0, nil }
 
 // starter starts units that fail as it is told, by category.
 type starter map[string]error

@@ -40,6 +40,6 @@ func (e *Engine) environment(r fleet.Run, task *fleet.Task, a config.Agent, dead
 		"STINT_RESULT="+files.Result,
 		"STINT_CHAIN_DEPTH="+strconv.Itoa(r.ChainDepth),
 		"STINT_DEADLINE="+deadline.UTC().Format(time.RFC3339),
-		e.Repo.Mark(r.ID),
+		e.Repo.Mark(files),
 	)
 }

@@ -227,9 +227,7 @@ func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Tas
 	case errors.Is(lost, fleet.ErrLost):
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	}
-	ctx, cancel := closing(ctx)
-	defer cancel()
-	commits, err := w.Repo.Commits(ctx, w.run.ID)
+	commits, err := w.Repo.Commits(spec.Files)
 	if err != nil {
 		// An agent that was not looked at did not fail: without a result of its
 		// own the session counts as having done nothing, and is not graded.

@@ -27,12 +27,13 @@ type RunFiles struct {
 	Log    string // what the agent printed
 	Result string // what the agent says of itself, if it does
 	Alive  string // locked while any process of the session lives
+	Git    string // what git reported of the session's commands
 }
 
 // FilesOf names the files of a run under a state folder.
 func FilesOf(state string, run RunID) RunFiles {
 	dir := state + "/runs/" + string(run)
-	return RunFiles{Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Result: dir + "/result.json", Alive: dir + "/alive"}
+	return RunFiles{Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Result: dir + "/result.json", Alive: dir + "/alive", Git: dir + "/git"}
 }
 
 // SessionSpec is one agent process, before it starts.

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,14 +17,26 @@ const own, neighbour fleet.RunID = "0own", "0neighbour"
 // gitter runs git in a folder, as an agent of a run would; without a run, as
 // anybody.
 type gitter struct {
-	t   testing.TB
-	dir string
-	run fleet.RunID
+	t     testing.TB
+	dir   string
+	state string // where runs keep their files
+	run   fleet.RunID
 }
 
-func (g gitter) as(run fleet.RunID) gitter { return gitter{g.t, g.dir, run} }
+func (g gitter) as(run fleet.RunID) gitter {
+	g.run = run
+	if err := os.MkdirAll(g.files(run).Dir, 0o700); err != nil {
+		g.t.Fatal(err)
+	}
+	return g
+}
 
-func (g gitter) at(dir string) gitter { return gitter{g.t, dir, g.run} }
+func (g gitter) at(dir string) gitter {
+	g.dir = dir
+	return g
+}
+
+func (g gitter) files(run fleet.RunID) fleet.RunFiles { return fleet.FilesOf(g.state, run) }
 
 func (g gitter) try(args ...string) (string, error) {
 	g.t.Helper()
@@ -33,7 +44,7 @@ func (g gitter) try(args ...string) (string, error) {
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_EDITOR=true")
 	if g.run != "" {
-		cmd.Env = append(cmd.Env, Folder("").Mark(g.run))
+		cmd.Env = append(cmd.Env, Folder("").Mark(g.files(g.run)))
 	}
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
@@ -56,7 +67,7 @@ func (g gitter) commit(message string) {
 // repository is one with a commit of nobody's run, on branch main.
 func repository(t testing.TB) gitter {
 	t.Helper()
-	g := gitter{t: t, dir: t.TempDir()}
+	g := gitter{t: t, dir: t.TempDir(), state: t.TempDir()}
 	g.git("init", "--quiet", "--initial-branch=main")
 	g.commit("first")
 	return g
@@ -64,13 +75,20 @@ func repository(t testing.TB) gitter {
 
 func (g gitter) mustCount(run fleet.RunID, want int) {
 	g.t.Helper()
-	got, err := Folder(g.dir).Commits(g.t.Context(), run)
+	got, err := Folder(g.dir).Commits(g.files(run))
 	if err != nil {
 		g.t.Fatal(err)
 	}
 	if got != want {
-		g.t.Errorf("got %d commits of %s, want %d\n%s", got, run, want,
-			g.git("log", "--walk-reflogs", "--format=%h %gs | %s"))
+		g.t.Errorf("got %d commits of %s, want %d\n%s", got, run, want, g.git("log", "--walk-reflogs", "--format=%h %gs"))
+	}
+}
+
+// mustCountAs counts in a folder that need not be a repository.
+func (g gitter) mustCountAs(run fleet.RunID, want int) {
+	g.t.Helper()
+	if got, err := Folder(g.dir).Commits(g.files(run)); got != want || err != nil {
+		g.t.Errorf("got %d commits of %s, %v, want %d", got, run, err, want)
 	}
 }
 
@@ -138,6 +156,19 @@ func TestCommits(t *testing.T) {
 			other.commit("one")
 			own.git("revert", "--no-edit", "HEAD")
 		}, 1},
+		{"by an alias", func(own, _ gitter) { own.git("-c", "alias.ci=commit", "ci", "--allow-empty", "-m", "one") }, 1},
+		{"tried only", func(own, _ gitter) {
+			if err := os.WriteFile(filepath.Join(own.dir, "file"), nil, 0o600); err != nil {
+				own.t.Fatal(err)
+			}
+			own.git("add", "file")
+			own.git("commit", "--dry-run")
+		}, 0},
+		{"refused", func(own, _ gitter) {
+			if out, err := own.try("commit", "-m", "nothing to commit"); err == nil {
+				own.t.Errorf("commit of nothing: %s", out)
+			}
+		}, 0},
 		{"a run whose name begins alike", func(own, _ gitter) { own.as("0own2").commit("one") }, 0},
 	}
 	for _, tt := range tests {
@@ -166,7 +197,7 @@ func TestCommitsOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			origin := repository(t)
-			clone := gitter{t: t, dir: filepath.Join(t.TempDir(), "clone"), run: own}
+			clone := origin.at(filepath.Join(t.TempDir(), "clone")).as(own)
 			origin.git("clone", "--quiet", origin.dir, clone.dir)
 			origin.commit("theirs")
 			origin.as(neighbour).commit("theirs too")
@@ -215,15 +246,15 @@ func TestCommitsElsewhere(t *testing.T) {
 	t.Parallel()
 	t.Run("no repository", func(t *testing.T) {
 		t.Parallel()
-		gitter{t: t, dir: t.TempDir()}.mustCount(own, 0)
+		gitter{t: t, dir: t.TempDir(), state: t.TempDir()}.mustCount(own, 0)
 	})
 	t.Run("no folder", func(t *testing.T) {
 		t.Parallel()
-		gitter{t: t, dir: "/nonexistent"}.mustCount(own, 0)
+		gitter{t: t, dir: "/nonexistent", state: t.TempDir()}.mustCount(own, 0)
 	})
 	t.Run("no commit", func(t *testing.T) {
 		t.Parallel()
-		g := gitter{t: t, dir: t.TempDir()}
+		g := gitter{t: t, dir: t.TempDir(), state: t.TempDir()}
 		g.git("init", "--quiet")
 		g.mustCount(own, 0)
 		g.as(own).commit("first of all")
@@ -238,7 +269,7 @@ func TestCommitsElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.as(own).commit("one")
-		g.mustCount(own, 0)
+		g.mustCount(own, 1)
 	})
 	t.Run("a folder of a repository", func(t *testing.T) {
 		t.Parallel()
@@ -250,6 +281,28 @@ func TestCommitsElsewhere(t *testing.T) {
 		below.as(own).commit("one")
 		below.mustCount(own, 1)
 	})
+	t.Run("a repository in the workspace", func(t *testing.T) {
+		t.Parallel()
+		g := repository(t)
+		g.as(own).commit("one")
+		g.at(filepath.Dir(g.dir)).mustCountAs(own, 1)
+	})
+	t.Run("a repository elsewhere", func(t *testing.T) {
+		t.Parallel()
+		g := repository(t)
+		g.as(own).commit("one")
+		g.at(t.TempDir()).mustCountAs(own, 0)
+	})
+	t.Run("by a link", func(t *testing.T) {
+		t.Parallel()
+		g := repository(t)
+		link := filepath.Join(t.TempDir(), "link")
+		if err := os.Symlink(g.dir, link); err != nil {
+			t.Fatal(err)
+		}
+		g.as(own).commit("one")
+		g.at(link).mustCount(own, 1)
+	})
 	t.Run("a worktree", func(t *testing.T) {
 		t.Parallel()
 		g := repository(t)
@@ -259,46 +312,39 @@ func TestCommitsElsewhere(t *testing.T) {
 		tree.mustCount(own, 1)
 		g.mustCount(own, 0) // its HEAD is its own
 	})
-	t.Run("a damaged repository", func(t *testing.T) {
+	t.Run("a report with rubbish", func(t *testing.T) {
 		t.Parallel()
 		g := repository(t)
 		g.as(own).commit("one")
-		if err := os.RemoveAll(filepath.Join(g.dir, ".git", "objects")); err != nil {
+		file, err := os.OpenFile(g.files(own).Git, os.O_WRONLY|os.O_APPEND, 0)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Mkdir(filepath.Join(g.dir, ".git", "objects"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := Folder(g.dir).Commits(t.Context(), own); err == nil {
-			t.Errorf("got %d commits, want an error: nobody can tell", got)
-		}
+		defer file.Close()
+		fmt.Fprint(file, "\n\x00\xff{}\n{\"event\":\"exit\",\"code\":\"x\"}\n{\"event\":\"cmd_na\n")
+		g.as(own).commit("two")
+		g.mustCount(own, 2)
 	})
-	t.Run("no time", func(t *testing.T) {
+	t.Run("a report that cannot be read", func(t *testing.T) {
 		t.Parallel()
-		g := repository(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		if got, err := Folder(g.dir).Commits(ctx, own); err == nil {
-			t.Errorf("got %d commits, want an error: nobody looked", got)
+		g := repository(t).as(own)
+		if err := os.Mkdir(g.files(own).Git, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Folder(g.dir).Commits(g.files(own)); err == nil {
+			t.Errorf("got %d commits, want an error: nobody can tell", got)
 		}
 	})
 }
 
-// TestCommitsWithoutGit has programs for git that are none, so it changes the
-// test's own PATH.
-func TestCommitsWithoutGit(t *testing.T) { //nolint:paralleltest // PATH is the whole process's
-	g := repository(t)
-	for name, script := range map[string]string{"missing": "", "killed": "#!/bin/sh\nkill -KILL $$\n"} {
-		bin := t.TempDir()
-		if script != "" {
-			if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o700); err != nil {
-				t.Fatal(err)
-			}
-		}
-		t.Setenv("PATH", bin)
-		if got, err := Folder(g.dir).Commits(t.Context(), own); err == nil {
-			t.Errorf("%s: got %d commits, want an error: nobody looked", name, got)
-		}
+// TestMarkChangesNothing goes back to the last branch, which git finds by what it wrote
+// of the way there.
+func TestMarkChangesNothing(t *testing.T) {
+	t.Parallel()
+	g := repository(t).as(own)
+	g.git("checkout", "--quiet", "-b", "side")
+	if out := g.git("checkout", "-"); !strings.Contains(out, "main") {
+		t.Errorf("got %q, want to be back on main", out)
 	}
 }
 
@@ -308,7 +354,7 @@ func BenchmarkCommits(b *testing.B) {
 		g.as(own).commit(fmt.Sprint(i))
 	}
 	for b.Loop() {
-		if n, err := Folder(g.dir).Commits(b.Context(), own); n != 50 || err != nil {
+		if n, err := Folder(g.dir).Commits(g.files(own)); n != 50 || err != nil {
 			b.Fatalf("got %d, %v, want 50", n, err)
 		}
 	}
