@@ -17,12 +17,16 @@ const maxPrompt = 1 << 20
 func prompt(c config.Category, category fleet.Category, task *fleet.Task) (string, error) {
 	var b strings.Builder
 	if c.Prompt != "" {
-		data, err := os.ReadFile(c.Prompt)
+		info, err := os.Stat(c.Prompt)
+		if err == nil && (!info.Mode().IsRegular() || info.Size() > maxPrompt) {
+			err = fmt.Errorf("%s: want a file of at most %d bytes", c.Prompt, maxPrompt)
+		}
 		if err != nil {
 			return "", fmt.Errorf("read prompt of category %s: %w", category, err)
 		}
-		if len(data) > maxPrompt {
-			return "", fmt.Errorf("prompt of category %s: %s has more than %d bytes", category, c.Prompt, maxPrompt)
+		data, err := os.ReadFile(c.Prompt)
+		if err != nil {
+			return "", fmt.Errorf("read prompt of category %s: %w", category, err)
 		}
 		b.WriteString(strings.TrimRight(string(data), "\n") + "\n\n")
 	}

@@ -111,6 +111,9 @@ func byResult(v fleet.Verdict, r Result) fleet.Verdict {
 		r.Outcome = fleet.Productive
 	}
 	if r.Outcome != "" {
+		if r.Grade == nil && v.Outcome == fleet.Productive {
+			r.Grade = v.Grade // its commits are evidence all the same
+		}
 		v.Outcome = r.Outcome
 		v.Grade = resultGrade(r)
 		v.Reason = "the agent says so"
@@ -165,6 +168,7 @@ func readResult(e fleet.SessionExit) (Result, error) {
 		}
 		r.TaskState = string(state)
 	}
+	r.Reason = strings.Join(strings.Fields(r.Reason), " ") // models write paragraphs
 	if _, err := fleet.ParseText("reason", r.Reason); err != nil {
 		return Result{}, err
 	}

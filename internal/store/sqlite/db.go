@@ -34,6 +34,10 @@ const (
 	// SQLite's back-off is not fair. It must stay below the time a unit has to
 	// stop, or a cancelled worker could not record its end.
 	busyTimeoutMillis = "15000"
+	// When a transaction locks: a writer at its start, for one that upgrades its lock
+	// half-way can be refused however long it waits; a reader never.
+	immediate = "immediate"
+	deferred  = "deferred"
 	// Readers and one writer at a time, without blocking each other.
 	journalMode = "WAL"
 	// A grant that was announced must survive a power cut.
@@ -74,7 +78,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 			return nil, fmt.Errorf("create store %s: %w", path, translate(err))
 		}
 	}
-	return open(ctx, path, o, "immediate")
+	return open(ctx, path, o, immediate)
 }
 
 // OpenRead opens an existing store for reading. Without one it returns an error
@@ -84,7 +88,7 @@ func OpenRead(ctx context.Context, o Options) (*DB, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("store %s: %w", path, fleet.ErrNotFound)
 	}
-	d, err := open(ctx, path, o, "deferred")
+	d, err := open(ctx, path, o, deferred)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +107,7 @@ func open(ctx context.Context, path string, o Options, lock string) (*DB, error)
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 	d := &DB{sql: db, now: o.Now, dryRun: o.DryRun}
-	if err := d.check(ctx, o); err != nil {
+	if err := d.check(ctx, o, lock == deferred); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, translate(err)), d.Close())
 	}
 	return d, nil
@@ -130,10 +134,14 @@ func connectAs(path, mode, lock string) (*sql.DB, error) {
 }
 
 // check reads the schema's version and the store's owner.
-func (d *DB) check(ctx context.Context, o Options) error {
+func (d *DB) check(ctx context.Context, o Options, reads bool) error {
 	var have int
 	if err := d.sql.QueryRowContext(ctx, "pragma user_version").Scan(&have); err != nil {
 		return err
+	}
+	if have > 0 && have < latest() && reads {
+		return fleet.WithHint(fmt.Errorf("its schema is version %d, not %d yet", have, latest()),
+			"any command that writes brings it up to date, such as: stint reap")
 	}
 	if have != latest() {
 		if err := d.migrate(ctx, have); err != nil {

@@ -101,7 +101,7 @@ func create(ctx context.Context, path string, o Options) (err error) {
 
 // fill writes the schema and the owner into an empty database file.
 func fill(ctx context.Context, path string, o Options) error {
-	db, err := connect(path, "immediate")
+	db, err := connect(path, immediate)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (d *DB) fill(ctx context.Context, o Options) error {
 // inMemory makes a store that ends with the process, for a dry run of a fleet that
 // has none.
 func inMemory(ctx context.Context, o Options) (*DB, error) {
-	db, err := connectAs("/stint", "memory", "immediate")
+	db, err := connectAs("/stint", "memory", immediate)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func syncFolder(dir string) error {
 // workspace, or "" when nothing had to change.
 func Adopt(ctx context.Context, o Options) (former string, err error) {
 	path := filepath.Join(o.Dir, File)
-	db, err := connect(path, "immediate")
+	db, err := connect(path, immediate)
 	if err != nil {
 		return "", err
 	}
