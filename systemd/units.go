@@ -61,6 +61,9 @@ func Files(o Options) ([]File, error) {
 	return out, nil
 }
 
+// DropIn is the file that names a fleet's binary and configuration, as [File.Name].
+func DropIn(f fleet.Name) string { return "stint@" + string(f) + ".service.d/stint.conf" }
+
 // templates stand in an order that is safe to stop in: the timer, which sets the rest
 // going, is last. FLEET, BINARY and CONFIG are filled in, in names and in text.
 func templates() []string {

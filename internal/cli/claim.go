@@ -41,6 +41,7 @@ type claimObject struct {
 	AcquiredAt *string      `json:"acquired_at"`
 	ExpiresAt  *string      `json:"expires_at"`
 	Note       string       `json:"note"`
+	DryRun     bool         `json:"dry_run,omitempty"` // nothing was written
 }
 
 func newClaimObject(status claimStatus, c fleet.Claim) claimObject {
@@ -78,7 +79,7 @@ bytes without control characters, and not beginning with "category:".`
   stint claim check fix-login
   stint claim renew fix-login --holder alice --epoch 1 --ttl 30m
   stint claim release fix-login --holder alice --done
-  stint claim verify "$STINT_TASK_ID" --epoch "$STINT_EPOCH"   # in a git pre-push hook`
+  stint claim verify          # in a git pre-push hook`
 	cmd.AddCommand(newClaimTake(a), newClaimCheck(a), newClaimRenew(a), newClaimRelease(a), newClaimVerify(a), newClaimList(a))
 	return cmd
 }
@@ -151,15 +152,32 @@ func newClaimRelease(a *app) *cobra.Command {
 func newClaimVerify(a *app) *cobra.Command {
 	var o claimOptions
 	cmd := &cobra.Command{
-		Use:   "verify TASK --epoch N",
+		Use:   "verify [TASK --epoch N]",
 		Short: "Say whether a claim still stands at an epoch (status 0) or not (status 5)",
-		Args:  cobra.ExactArgs(1),
+		Long: `Say whether a claim still stands at an epoch: status 0, else 5.
+
+Without a task it is the claim of the session that runs this, task or not: the run
+is $STINT_RUN_ID. Outside a session there is nothing to verify, and it is status 0.
+So a git pre-push hook of one line holds back a session that lost its claim, and
+nobody else:
+
+  #!/bin/sh
+  exec stint claim verify`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.claimVerify(cmd.Context(), args[0], o)
+			switch {
+			case len(args) == 1 && o.epoch == 0:
+				return usage(errors.New("--epoch is needed with a task"))
+			case len(args) == 1:
+				return a.claimVerify(cmd.Context(), args[0], o)
+			case o.epoch != 0:
+				return usage(errors.New("--epoch needs a task"))
+			default:
+				return a.claimVerifyOwn(cmd.Context())
+			}
 		},
 	}
 	o.addEpoch(cmd)
-	_ = cmd.MarkFlagRequired("epoch") // the flag was just defined
 	return cmd
 }
 
@@ -214,13 +232,15 @@ func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error 
 		if err != nil {
 			return err
 		}
-		return a.tellGrant(grant, c, named)
+		return a.tellGrant(grant, c, named, o.dryRun)
 	})
 }
 
-func (a *app) tellGrant(grant fleet.Grant, c fleet.Claim, named bool) error {
+func (a *app) tellGrant(grant fleet.Grant, c fleet.Claim, named, dryRun bool) error {
 	if a.json {
-		printJSON(a.Stdout, newClaimObject(claimStatus(grant), c))
+		object := newClaimObject(claimStatus(grant), c)
+		object.DryRun = dryRun
+		printJSON(a.Stdout, object)
 	}
 	if grant == fleet.Denied {
 		if !a.json {
@@ -232,8 +252,16 @@ func (a *app) tellGrant(grant fleet.Grant, c fleet.Claim, named bool) error {
 		return reported{fmt.Errorf("take claim %q: %w", c.Key, fleet.ErrHeld)}
 	}
 	verb := map[fleet.Grant]string{fleet.Granted: "claimed", fleet.Renewed: "renewed"}[grant]
-	a.tellClaim(verb, c)
+	a.tellClaim(dry(dryRun)+verb, c)
 	return nil
+}
+
+// dry marks a line of a dry run.
+func dry(dryRun bool) string {
+	if dryRun {
+		return "dry run: "
+	}
+	return ""
 }
 
 // tellClaim says what was done with a claim, unless JSON did.
@@ -290,7 +318,7 @@ func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error
 	}
 	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
 		c, err := s.Renew(ctx, h, time.Duration(o.ttl))
-		return a.tellHeld(h, claimRenewed, c, err)
+		return a.tellHeld(h, claimRenewed, c, o.dryRun, err)
 	})
 }
 
@@ -308,23 +336,25 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 	}
 	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
 		c, err := s.Release(ctx, h, ending, string(o.reason))
-		return a.tellHeld(h, claimReleased, c, err)
+		return a.tellHeld(h, claimReleased, c, o.dryRun, err)
 	})
 }
 
 // tellHeld tells of a write that only the claim's holder may make.
-func (a *app) tellHeld(h store.Hold, status claimStatus, c fleet.Claim, err error) error {
+func (a *app) tellHeld(h store.Hold, status claimStatus, c fleet.Claim, dryRun bool, err error) error {
 	switch {
 	case errors.Is(err, fleet.ErrLost):
 		return a.tellLost(h, err)
 	case err != nil:
 		return err
 	case a.json:
-		printJSON(a.Stdout, newClaimObject(status, c))
+		object := newClaimObject(status, c)
+		object.DryRun = dryRun
+		printJSON(a.Stdout, object)
 	case status == claimReleased:
-		fmt.Fprintf(a.Stdout, "released %s epoch %d (%s)\n", plain(string(c.Key)), c.Epoch, c.Ending)
+		fmt.Fprintf(a.Stdout, "%sreleased %s epoch %d (%s)\n", dry(dryRun), plain(string(c.Key)), c.Epoch, c.Ending)
 	default:
-		a.tellClaim(string(status), c)
+		a.tellClaim(dry(dryRun)+string(status), c)
 	}
 	return nil
 }
@@ -343,17 +373,43 @@ func (a *app) claimVerify(ctx context.Context, task string, o claimOptions) erro
 		return usage(err)
 	}
 	return a.withStore(ctx, reading, func(cfg *config.Config, s store.Store) error {
-		c, _, err := a.check(ctx, cfg, s, key)
+		return a.verify(ctx, cfg, s, store.Hold{Key: key, Epoch: fleet.Epoch(o.epoch)})
+	})
+}
+
+// claimVerifyOwn verifies the claim of the session that this is part of, if it is.
+func (a *app) claimVerifyOwn(ctx context.Context) error {
+	text := a.Getenv("STINT_RUN_ID")
+	if text == "" {
+		return nil
+	}
+	id, err := fleet.ParseRunID(text)
+	if err != nil {
+		return usage(err)
+	}
+	return a.withStore(ctx, reading, func(cfg *config.Config, s store.Store) error {
+		if s == nil {
+			return fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
+		}
+		run, err := s.Run(ctx, id)
 		if err != nil {
 			return err
 		}
-		h := store.Hold{Key: key, Epoch: fleet.Epoch(o.epoch)}
-		// Whoever may no longer write under it is told so, taken since or not.
-		if c.Epoch != h.Epoch || !c.Current(a.Now()) {
-			return a.tellLost(h, fmt.Errorf("verify claim %q at epoch %d: %w", key, h.Epoch, fleet.ErrLost))
-		}
-		return a.tellHeld(h, claimHeld, c, nil)
+		return a.verify(ctx, cfg, s, store.Hold{Key: run.Key, Epoch: run.Epoch})
 	})
+}
+
+// verify tells whether a claim may be written under. Whoever may not is told so, taken
+// since or not.
+func (a *app) verify(ctx context.Context, cfg *config.Config, s store.Store, h store.Hold) error {
+	c, _, err := a.check(ctx, cfg, s, h.Key)
+	if err != nil {
+		return err
+	}
+	if c.Epoch != h.Epoch || !c.Current(a.Now()) {
+		return a.tellLost(h, fmt.Errorf("verify claim %q at epoch %d: %w", h.Key, h.Epoch, fleet.ErrLost))
+	}
+	return a.tellHeld(h, claimHeld, c, false, nil)
 }
 
 // listedClaim is a claim in stint/claims@1.

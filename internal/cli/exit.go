@@ -58,8 +58,8 @@ func exitStatus(err, cause error) int {
 		return statusPartly
 	case errors.Is(err, fleet.ErrNothing):
 		return statusNothing
-	case errors.Is(err, fleet.ErrUsage):
-		return statusUsage
+	case errors.Is(err, fleet.ErrUsage), errors.Is(err, fleet.ErrNotFound):
+		return statusUsage // a name that does not exist is a wrong one
 	case errors.As(cause, &stopped):
 		return signalStatus(stopped)
 	default:

@@ -95,6 +95,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 	if err != nil {
 		return err
 	}
+	s.look(ctx, c)
 	for _, step := range []func(context.Context, *config.Config) error{s.state, s.tasks, s.units} {
 		if err := step(ctx, c); err != nil {
 			return err
@@ -131,7 +132,7 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	}
 	// A state folder that is another's is found out before anything is written.
 	if err := s.checkState(ctx, c); err != nil {
-		return nil, err
+		return nil, fleet.WithHint(err, "give this fleet another name: stint init --fleet NAME")
 	}
 	s.did(path, created)
 	if s.o.dryRun {
@@ -162,6 +163,21 @@ func (s *setup) agents() []config.SampleAgent {
 	}
 	s.missing = append(s.missing, "an agent: none of claude, codex and gptme is in PATH; name yours under [agent.claude] in "+config.FileName)
 	return nil
+}
+
+// look notes what a fleet needs and this workspace lacks.
+func (s *setup) look(ctx context.Context, c *config.Config) {
+	inside, err := exec.CommandContext(ctx, "git", "-C", c.Workspace, "rev-parse", "--is-inside-work-tree").Output()
+	if err != nil || strings.TrimSpace(string(inside)) != "true" {
+		s.missing = append(s.missing, "a git work tree: without one no commit tells what a session did, only its result file; run: git init")
+	}
+	program, err := binary()
+	if err == nil {
+		err = checkUnitPaths(program, c.Path)
+	}
+	if err != nil {
+		s.missing = append(s.missing, fmt.Sprintf("plain paths: %v; %s", err, fleet.Hint(err)))
+	}
 }
 
 // checkState refuses a state folder that belongs to another workspace.
@@ -255,6 +271,9 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
+	if err := s.checkUnits(filepath.Join(folder, units.DropIn(c.Fleet)), c); err != nil {
+		return err
+	}
 	// The manager is asked first: without one, no file is written.
 	m, err := systemd.Connect(ctx)
 	if err != nil {
@@ -275,6 +294,19 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 		}
 	}
 	return s.lingering()
+}
+
+// checkUnits refuses to take over the timer of another fleet of the same name.
+func (s *setup) checkUnits(dropIn string, c *config.Config) error {
+	old, err := os.ReadFile(dropIn)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil || strings.Contains(string(old), " --config "+c.Path+" ") {
+		return err
+	}
+	return fleet.WithHint(usage(fmt.Errorf("%s is the timer's of another configuration", dropIn)),
+		"give this fleet another name; if the other one is gone, remove that file")
 }
 
 // unitFolder is where the user's manager looks for units: the user's own, or
@@ -379,5 +411,9 @@ func (s *setup) tell(c *config.Config) {
 	for _, m := range s.missing {
 		fmt.Fprintf(s.Stdout, "missing: %s\n", plain(m))
 	}
-	fmt.Fprintf(s.Stdout, "fleet %s is ready; next: stint fanout --dry-run\n", c.Fleet)
+	state := "is ready; next"
+	if len(s.missing) > 0 {
+		state = "is not ready: see to what is missing; then"
+	}
+	fmt.Fprintf(s.Stdout, "fleet %s %s: stint fanout --dry-run\n", c.Fleet, state)
 }

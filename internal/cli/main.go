@@ -50,6 +50,8 @@ func Main(args []string, s Surroundings) int {
 	defer stop()
 	// Looked for by hand: parsing may fail before it comes to the flag, and must then
 	// be told of in JSON, too.
+	out := &output{Writer: s.Stdout}
+	s.Stdout = out
 	asJSON := slices.Contains(args, "--json")
 	a := &app{Surroundings: s, log: newLog(s, asJSON), json: asJSON}
 	root := newRoot(a)
@@ -62,7 +64,7 @@ func Main(args []string, s Surroundings) int {
 		// Whatever fails before a command begins is cobra's, about the command line.
 		err = fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), "stint --help")
 	}
-	return a.finish(ctx, err)
+	return a.finish(ctx, errors.Join(err, out.err))
 }
 
 // signalled is the cause of a context that a signal ended.
@@ -70,12 +72,12 @@ type signalled struct{ signal syscall.Signal }
 
 func (s signalled) Error() string { return "stopped by signal: " + s.signal.String() }
 
-// untilSignal returns a context that the first SIGINT or SIGTERM ends. The second
-// ends the process.
+// untilSignal returns a context that the first SIGINT, SIGTERM or SIGHUP (the terminal
+// was closed) ends. The second ends the process.
 func untilSignal(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		select {
 		case s := <-signals:

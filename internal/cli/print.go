@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,13 +14,32 @@ import (
 )
 
 // printJSON writes one object, for a program to read and a person to look at.
-func printJSON(w io.Writer, v any) {
-	e := json.NewEncoder(w)
+func printJSON(w io.Writer, v any) { encode(w, v, "  ") }
+
+func encode(w io.Writer, v any, indent string) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
+	e.SetIndent("", indent)
 	if err := e.Encode(v); err != nil {
 		panic(err) // every object printed here is made of plain fields
 	}
+	_, _ = w.Write(text.Bytes()) // an output that fails says so at the end
+}
+
+// output is standard output that remembers its first failure: what was not told must
+// not pass for done.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if o.err == nil && err != nil {
+		o.err = fmt.Errorf("write to standard output: %w", err)
+	}
+	return n, err
 }
 
 // table prints rows in aligned columns.
@@ -27,7 +47,7 @@ func table(w io.Writer, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
-			row[i] = plain(cell)
+			row[i] = strings.ReplaceAll(plain(cell), "\n", " ")
 		}
 		fmt.Fprintln(t, strings.TrimRight(strings.Join(row, "\t"), "\t"))
 	}
@@ -68,11 +88,7 @@ func orNull(t time.Time) *string {
 }
 
 // printLine writes one object on a line of its own, as a log does.
-func printLine(w io.Writer, v any) {
-	if err := json.NewEncoder(w).Encode(v); err != nil {
-		panic(err) // as in printJSON
-	}
-}
+func printLine(w io.Writer, v any) { encode(w, v, "") }
 
 // newLog writes to standard error, with JSON as JSON, so that all of it can be parsed.
 // The journal stamps lines itself.

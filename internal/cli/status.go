@@ -125,9 +125,9 @@ func (a *app) printStatus(e *engine.Engine, s engine.Status) {
 		a.nothingYet()
 	}
 	fmt.Fprintf(a.Stdout, "fleet %s at %s\n", e.Config.Fleet, stamp(s.At))
-	a.section("running", "RUN CATEGORY LANE TASK AGENT FOR", len(s.Open), func(i int) []string {
+	a.section("running", "RUN CATEGORY LANE TASK AGENT FOR UNIT", len(s.Open), func(i int) []string {
 		r := s.Open[i]
-		return []string{string(r.ID), string(r.Category), laneText(r.Lane), dash(string(r.Task)), r.Agent, openText(r, s.At)}
+		return []string{string(r.ID), string(r.Category), laneText(r.Lane), dash(string(r.Task)), r.Agent, openText(r, s.At), dash(r.Unit)}
 	})
 	a.section("claims held", "TASK HOLDER EPOCH UNTIL", len(s.Claims), func(i int) []string {
 		c := s.Claims[i]

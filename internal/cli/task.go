@@ -128,6 +128,9 @@ func (a *app) taskList(ctx context.Context, o taskListOptions) error {
 		o.state = string(state)
 	}
 	return a.withStore(ctx, reading, func(c *config.Config, s store.Store) error {
+		if err := knownCategory(c, o.category); err != nil {
+			return err
+		}
 		tasks, problems, err := taskFolder(c).List(ctx)
 		if err != nil {
 			return err
@@ -286,9 +289,8 @@ func (a *app) taskAdd(ctx context.Context, title string, o taskAddOptions) error
 	if err != nil {
 		return err
 	}
-	if _, ok := c.Categories[fleet.Category(o.category)]; o.category != "" && !ok {
-		return fleet.WithHint(usage(fmt.Errorf("category %q is not in %s", o.category, c.Path)),
-			fmt.Sprintf("the categories are %v", c.CategoryNames()))
+	if err := knownCategory(c, o.category); err != nil {
+		return err
 	}
 	d, err := a.draft(title, o)
 	if err != nil {
@@ -309,6 +311,15 @@ func (a *app) taskAdd(ctx context.Context, title string, o taskAddOptions) error
 	}
 	fmt.Fprintf(a.Stdout, "%s %s (%s): %s\n", verb, plain(string(t.ID)), t.Category, plain(t.Path))
 	return nil
+}
+
+// knownCategory refuses a category that the configuration does not have.
+func knownCategory(c *config.Config, name string) error {
+	if _, ok := c.Categories[fleet.Category(name)]; name == "" || ok {
+		return nil
+	}
+	return fleet.WithHint(usage(fmt.Errorf("category %q is not in %s", name, c.Path)),
+		fmt.Sprintf("the categories are %v", c.CategoryNames()))
 }
 
 // draft is the task that the command line describes.

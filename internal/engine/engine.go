@@ -31,6 +31,8 @@ type Lanes interface {
 	// Take takes one lane, counted from 1, without waiting. When it is taken the
 	// error wraps [fleet.ErrBusy].
 	Take(c fleet.Category, lane int, run fleet.RunID) (fleet.Lane, error)
+	// Turn waits until no other fire decides, and returns what ends the turn.
+	Turn(ctx context.Context) (end func() error, err error)
 	// Live takes the lock by which the run is known to live. It ends with the last
 	// process that has the file open.
 	Live(run fleet.RunID) (*os.File, error)
@@ -70,6 +72,8 @@ type Engine struct {
 	Now      func() time.Time
 	Random   func() uint64
 	Getenv   func(string) string
+
+	warned bool // of the tasks, in this process
 }
 
 // desk is where claims are asked for.
@@ -141,6 +145,10 @@ func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.warned {
+		return tasks, nil
+	}
+	e.warned = true
 	for _, p := range problems {
 		e.Log.WarnContext(ctx, "task left out", slog.String("reason", p.String()))
 	}

@@ -53,20 +53,38 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 			e.Log.ErrorContext(ctx, "not everything was reaped", slog.Any("err", err))
 		}
 	}
-	v, err := e.look(ctx)
-	if err != nil {
-		return FireReport{}, err
+	r, specs, err := e.plan(ctx, o)
+	if err != nil || o.DryRun {
+		return r, errors.Join(err, r.result())
 	}
-	r, err := e.decide(ctx, v, o)
-	if err != nil {
-		return FireReport{}, err
-	}
-	if !o.DryRun {
-		if err := e.fire(ctx, &r.Fire, o); err != nil {
+	if len(specs) > 0 {
+		if err := e.start(ctx, &r.Fire, specs, o.Units); err != nil {
 			return r, err
 		}
 	}
 	return r, r.result()
+}
+
+// plan decides and records, one fire at a time: of two that overlap, the second sees
+// what the first is about to start, in its lanes and in its slots.
+func (e *Engine) plan(ctx context.Context, o FanoutOptions) (FireReport, []fleet.UnitSpec, error) {
+	if !o.DryRun {
+		turn, err := e.Lanes.Turn(ctx)
+		if err != nil {
+			return FireReport{}, nil, err
+		}
+		defer func() { _ = turn() }() // the lock ends with the process at the latest
+	}
+	v, err := e.look(ctx)
+	if err != nil {
+		return FireReport{}, nil, err
+	}
+	r, err := e.decide(ctx, v, o)
+	if err != nil || o.DryRun {
+		return r, nil, err
+	}
+	specs, err := e.record(ctx, &r.Fire, o)
+	return r, specs, err
 }
 
 // decide makes the fire: ranking, inputs and choices. It changes nothing.
@@ -142,13 +160,13 @@ func (e *Engine) warn(ctx context.Context, p plan.Plan) {
 	}
 }
 
-// fire records the fire with the runs it is about to start, then starts them.
+// record stores the fire with the runs it is about to start.
 //
 // If we die before the record, nothing has happened. If we die after it, the runs
 // are planned and their workers are not started: they count as in flight for
 // startGrace, and the next fire after that closes them. A worker that did start is a
 // unit of its own and goes on without us.
-func (e *Engine) fire(ctx context.Context, f *fleet.Fire, o FanoutOptions) error {
+func (e *Engine) record(ctx context.Context, f *fleet.Fire, o FanoutOptions) ([]fleet.UnitSpec, error) {
 	var (
 		specs []fleet.UnitSpec
 		runs  []fleet.Run
@@ -169,13 +187,19 @@ func (e *Engine) fire(ctx context.Context, f *fleet.Fire, o FanoutOptions) error
 	}
 	id, err := e.Store.RecordFire(ctx, *f, runs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f.ID = id
-	if len(specs) == 0 {
-		return nil
-	}
-	return e.settle(ctx, f, o.Units.Start(ctx, specs))
+	return specs, nil
+}
+
+// start starts the workers and waits for each.
+func (e *Engine) start(ctx context.Context, f *fleet.Fire, specs []fleet.UnitSpec, units Units) error {
+	// A start that was asked for is waited for even when the fire is told to stop: its
+	// worker runs on, and the record must say so.
+	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startGrace)
+	defer cancel()
+	return e.settle(ctx, f, units.Start(starting, specs))
 }
 
 // settle records which of the fire's workers did not start.
@@ -195,10 +219,16 @@ func (e *Engine) settle(ctx context.Context, f *fleet.Fire, errs []error) error 
 		if err == nil {
 			continue
 		}
+		// A worker may have begun although its start was not seen to succeed: then the
+		// run's own row is the truth.
+		closed, recordErr := e.Store.NotStarted(ctx, f.ID, c.Run, err.Error())
+		failed = append(failed, recordErr)
+		if !closed {
+			continue
+		}
 		c.Decision, c.Reason = fleet.StartFailed, err.Error()
 		e.Log.ErrorContext(ctx, "worker not started", slog.String("category", string(c.Category)),
 			slog.String("run_id", string(c.Run)), slog.Any("err", err))
-		failed = append(failed, e.Store.NotStarted(ctx, f.ID, c.Run, err.Error()))
 	}
 	return errors.Join(failed...)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"time"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
@@ -287,15 +288,38 @@ func (w *worker) record(ctx context.Context) error {
 	if w.run.Key == "" || w.run.Verdict.Outcome == fleet.Lost {
 		return w.Store.EndRun(ctx, w.run)
 	}
-	err := w.Store.Complete(ctx, w.run)
+	err := w.insist(ctx, func() error { return w.Store.Complete(ctx, w.run) })
 	if !errors.Is(err, fleet.ErrLost) {
 		return err
+	}
+	if stored, err := w.Store.Run(ctx, w.run.ID); err == nil && stored.Verdict.Outcome == w.run.Verdict.Outcome {
+		return nil // an earlier try went through, although it did not say so
 	}
 	w.run.Verdict = fleet.Verdict{
 		Outcome: fleet.Lost, ExitStatus: w.run.Verdict.ExitStatus,
 		Reason: fmt.Sprintf("the claim on %q at epoch %d expired or was taken while working", w.run.Key, w.run.Epoch),
 	}
 	return w.Store.EndRun(ctx, w.run)
+}
+
+// insist tries a write until it goes through, is refused for good, or ctx ends: a disk
+// that is full for a moment must not cost a session its result. All of what it is used
+// for changes nothing the second time.
+func (w *worker) insist(ctx context.Context, write func() error) error {
+	again := time.NewTicker(time.Second)
+	defer again.Stop()
+	for {
+		err := write()
+		if err == nil || errors.Is(err, fleet.ErrLost) {
+			return err
+		}
+		w.Log.WarnContext(ctx, "end not recorded", w.attrs(slog.Any("err", err))...)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // settleTask writes the state that the agent asked for into the task's file.

@@ -5,6 +5,7 @@
 package lane
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -40,6 +41,23 @@ func (s State) Take(c fleet.Category, lane int, run fleet.RunID) (fleet.Lane, er
 	// Only people read this; failing to write it loosens no lock.
 	_ = os.WriteFile(path, fmt.Appendf(nil, "run %s pid %d\n", run, os.Getpid()), 0o600)
 	return fleet.Lane{Number: lane, Release: lock.Close}, nil
+}
+
+// poll is how often a turn is asked for. A fire decides in a few milliseconds.
+const poll = 5 * time.Millisecond
+
+// Turn waits until no other fire of the fleet decides, and returns what ends the turn. It
+// ends with the process at the latest.
+func (s State) Turn(ctx context.Context) (end func() error, err error) {
+	dir := filepath.Join(string(s), "locks")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(dir, "fire.lock"), flock.SetPermissions(0o600))
+	if _, err := lock.TryLockContext(ctx, poll); err != nil {
+		return nil, fmt.Errorf("await the turn to fire: %w", err)
+	}
+	return lock.Close, nil
 }
 
 // Live takes the lock by which a run is known to live, and returns its file. The

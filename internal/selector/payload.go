@@ -156,6 +156,9 @@ func ParsePayload(data []byte) (Request, error) {
 	if !utf8.Valid(data) {
 		return Request{}, fmt.Errorf("payload: not valid UTF-8: %w", fleet.ErrUsage)
 	}
+	if string(bytes.TrimSpace(data)) == "null" {
+		return Request{}, fmt.Errorf("payload: want an object, got null: %w", fleet.ErrUsage)
+	}
 	var p foreignPayload
 	if err := json.Unmarshal(data, &p); err != nil {
 		return Request{}, payloadError(data, err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"stint/internal/fleet"
@@ -97,68 +96,4 @@ func compareAge(a, b time.Time) int {
 		return -1
 	}
 	return a.Compare(b)
-}
-
-// graph is the tasks with what they require.
-type graph map[string]fleet.Task
-
-func newGraph(tasks []fleet.Task) graph {
-	g := graph{}
-	for _, t := range tasks {
-		g[string(t.ID)] = t
-	}
-	return g
-}
-
-// obstacle says why a task in a workable state cannot be worked on, or "".
-func (g graph) obstacle(t fleet.Task, now time.Time) string {
-	if t.WaitingFor != "" {
-		return "waiting for " + t.WaitingFor
-	}
-	if t.Wait.After(now) {
-		return "waits until " + t.Wait.Format(time.DateOnly)
-	}
-	for _, need := range t.Requires {
-		other, known := g[need]
-		switch {
-		case !known && strings.Contains(need, "://"):
-			return fmt.Sprintf("requires %s, which nothing here can resolve", need)
-		case !known:
-			return fmt.Sprintf("requires %q, which does not exist", need)
-		case other.State.Settled():
-			continue
-		}
-		if path := g.cycle(t); path != nil {
-			return "requires itself: " + strings.Join(path, " → ")
-		}
-		return fmt.Sprintf("requires %q, which is %s", need, other.State)
-	}
-	return ""
-}
-
-// cycle returns the ids on a cycle of unsettled requirements through t, first
-// and last the same, or nil.
-func (g graph) cycle(t fleet.Task) []string {
-	start := string(t.ID)
-	seen := map[string]bool{}
-	var walk func(id string) []string
-	walk = func(id string) []string {
-		if seen[id] {
-			return nil
-		}
-		seen[id] = true
-		for _, need := range g[id].Requires {
-			if need == start {
-				return []string{id, need}
-			}
-			if next, ok := g[need]; !ok || next.State.Settled() {
-				continue
-			}
-			if rest := walk(need); rest != nil {
-				return append([]string{id}, rest...)
-			}
-		}
-		return nil
-	}
-	return walk(start)
 }

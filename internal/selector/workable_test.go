@@ -227,7 +227,7 @@ func TestCyclesAreFound(t *testing.T) {
 				t.Fatalf("%s: got cycle %v, want one: %v", task.ID, path, want)
 			}
 			for i := 1; i < len(path); i++ {
-				if !strings.Contains(" "+strings.Join(g[path[i-1]].Requires, " ")+" ", " "+path[i]+" ") {
+				if !strings.Contains(" "+strings.Join(g.tasks[path[i-1]].Requires, " ")+" ", " "+path[i]+" ") {
 					t.Errorf("got %v, but %s does not require %s", path, path[i-1], path[i])
 				}
 			}
@@ -236,7 +236,7 @@ func TestCyclesAreFound(t *testing.T) {
 }
 
 func reaches(g graph, from, to string, steps int) bool {
-	for _, need := range g[from].Requires {
+	for _, need := range g.tasks[from].Requires {
 		if need == to || steps > 1 && reaches(g, need, to, steps-1) {
 			return true
 		}

@@ -79,9 +79,9 @@ type Fires interface {
 	// RecordFire stores a fire, its choices and the runs it is about to start,
 	// all or nothing, and returns the fire's number.
 	RecordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fleet.FireID, error)
-	// NotStarted records that a run's unit did not start. A run that has begun
-	// all the same is left alone.
-	NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) error
+	// NotStarted records that a run's unit did not start, and reports true. A run
+	// that has begun all the same is left alone, and its fire's choice with it.
+	NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error)
 	// Fire reads one fire: [fleet.ErrNotFound] when there is none of that number.
 	Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error)
 	// LastFires reads the latest fires, newest first.

@@ -54,6 +54,8 @@ type DB struct {
 	sql    *sql.DB
 	now    func() time.Time
 	dryRun bool
+	path   string
+	file   os.FileInfo // of the file that was opened; nil in memory
 }
 
 // Options say which store to open, and whose it must be.
@@ -106,8 +108,11 @@ func open(ctx context.Context, path string, o Options, lock string) (*DB, error)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
-	d := &DB{sql: db, now: o.Now, dryRun: o.DryRun}
-	if err := d.check(ctx, o, lock == deferred); err != nil {
+	d := &DB{sql: db, now: o.Now, dryRun: o.DryRun, path: path}
+	if err = d.check(ctx, o, lock == deferred); err == nil {
+		d.file, err = os.Stat(path)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, translate(err)), d.Close())
 	}
 	return d, nil
@@ -187,7 +192,24 @@ func (d *DB) update(ctx context.Context, fn func(tx) error) error {
 	if d.dryRun {
 		return rollback(t)
 	}
+	if err := d.inPlace(); err != nil {
+		return errors.Join(err, rollback(t))
+	}
 	return translate(t.Commit())
+}
+
+// inPlace fails when the store was removed or replaced since it was opened: what is
+// written to a file that nobody can find again would be lost without a word.
+func (d *DB) inPlace() error {
+	if d.file == nil {
+		return nil
+	}
+	there, err := os.Stat(d.path)
+	if err == nil && os.SameFile(there, d.file) {
+		return nil
+	}
+	return fleet.WithHint(fmt.Errorf("store %s was removed or replaced while it was in use", d.path),
+		"nothing was recorded; let the fleet's sessions end, then run: stint init")
 }
 
 // view runs fn in a transaction that sees one state of the store. On a store

@@ -309,7 +309,8 @@ func everyWrite(ctx context.Context, d *DB) error {
 	try(err)
 	_, err = d.RecordFire(ctx, fleet.Fire{}, []fleet.Run{{ID: "0r2"}})
 	try(err)
-	try(d.NotStarted(ctx, 1, "0r2", ""))
+	_, err = d.NotStarted(ctx, 1, "0r2", "")
+	try(err)
 	run.Key, run.Epoch, run.Verdict = "k", 1, fleet.Verdict{Outcome: fleet.Failed, Grade: new(float64)}
 	try(d.Complete(ctx, run))
 	try(d.EndRun(ctx, run))

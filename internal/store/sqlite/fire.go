@@ -50,24 +50,29 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	return id, nil
 }
 
-// NotStarted records that a fire's unit did not start: the choice failed, and its
-// run, if it is still untouched, ends as abandoned.
-func (d *DB) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) error {
-	err := d.update(ctx, func(t tx) error {
-		_, err := t.ExecContext(ctx, "update choices set decision = ?, reason = ? where fire = ? and run = ?",
-			fleet.StartFailed, reason, fire, run)
+// NotStarted records that a fire's unit did not start: its run ends as abandoned and
+// the choice failed. It reports false, and writes nothing, when the run has begun.
+func (d *DB) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (closed bool, err error) {
+	err = d.update(ctx, func(t tx) error {
+		res, err := t.ExecContext(ctx, `update runs set ended_at = ?, outcome = ?, reason = ?
+where id = ? and started_at is null and ended_at is null`,
+			millis(t.now), fleet.Abandoned, reason, run)
 		if err != nil {
 			return err
 		}
-		_, err = t.ExecContext(ctx, `update runs set ended_at = ?, outcome = ?, reason = ?
-where id = ? and started_at is null and ended_at is null`,
-			millis(t.now), fleet.Abandoned, reason, run)
+		n, err := res.RowsAffected()
+		if err != nil || n == 0 {
+			return err
+		}
+		closed = true
+		_, err = t.ExecContext(ctx, "update choices set decision = ?, reason = ? where fire = ? and run = ?",
+			fleet.StartFailed, reason, fire, run)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("record start of run %s: %w", run, err)
+		return false, fmt.Errorf("record start of run %s: %w", run, err)
 	}
-	return nil
+	return closed, nil
 }
 
 // Snapshot reads what a ranking needs, at one instant.

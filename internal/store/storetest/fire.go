@@ -78,7 +78,7 @@ func testLastFires(t *testing.T, b bundle) {
 func testNotStarted(t *testing.T, b bundle) {
 	want := b.mustRecord(t, "0r1", "0r2")
 	b.clock.Advance(time.Second)
-	must(t, b.NotStarted(t.Context(), want.ID, "0r2", "unit refused"))
+	b.mustNotStart(t, want.ID, "0r2", true)
 	want.Choices[2].Decision, want.Choices[2].Reason = fleet.StartFailed, "unit refused"
 	got, err := b.Fire(t.Context(), want.ID)
 	must(t, err)
@@ -97,14 +97,29 @@ func testNotStartedTooLate(t *testing.T, b bundle) {
 	f := b.mustRecord(t, "0r1", "0r2")
 	must(t, b.BeginRun(t.Context(), "0r1", 7))
 	want := b.mustRun(t, "0r1")
-	must(t, b.NotStarted(t.Context(), f.ID, "0r1", "no answer"))
+	b.mustNotStart(t, f.ID, "0r1", false)
 	same(t, "run that has begun", b.mustRun(t, "0r1"), want)
 	ended := b.mustRun(t, "0r2")
 	ended.Verdict = fleet.Verdict{Outcome: fleet.Busy, Reason: "lane busy"}
 	must(t, b.EndRun(t.Context(), ended))
 	want = b.mustRun(t, "0r2")
-	must(t, b.NotStarted(t.Context(), f.ID, "0r2", "no answer"))
+	b.mustNotStart(t, f.ID, "0r2", false)
 	same(t, "run that has ended", b.mustRun(t, "0r2"), want)
+}
+
+// mustNotStart reports a unit as not started, which closes its run unless it began.
+func (b bundle) mustNotStart(t *testing.T, fire fleet.FireID, run fleet.RunID, want bool) {
+	t.Helper()
+	before, err := b.Fire(t.Context(), fire)
+	must(t, err)
+	closed, err := b.NotStarted(t.Context(), fire, run, "unit refused")
+	must(t, err)
+	same(t, "closed", closed, want)
+	if !want {
+		after, err := b.Fire(t.Context(), fire)
+		must(t, err)
+		same(t, "fire of a run that began", after, before)
+	}
 }
 
 func testSnapshot(t *testing.T, b bundle) {

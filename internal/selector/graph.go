@@ -1,0 +1,147 @@
+package selector
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// graph is the tasks with what they require.
+type graph struct {
+	tasks map[string]*fleet.Task
+	knots map[string]int // tasks that require themselves, by strongly connected component
+}
+
+func newGraph(tasks []fleet.Task) graph {
+	g := graph{tasks: make(map[string]*fleet.Task, len(tasks)), knots: map[string]int{}}
+	for i := range tasks {
+		g.tasks[string(tasks[i].ID)] = &tasks[i]
+	}
+	g.findKnots()
+	return g
+}
+
+// unsettled are the tasks that a task waits for.
+func (g graph) unsettled(id string) []string {
+	var open []string
+	for _, need := range g.tasks[id].Requires {
+		if t := g.tasks[need]; t != nil && !t.State.Settled() {
+			open = append(open, need)
+		}
+	}
+	return open
+}
+
+// findKnots marks the strongly connected components that have a cycle, by Tarjan's
+// algorithm (SIAM J. Comput. 1, 1972): one pass over all that tasks require.
+func (g graph) findKnots() {
+	type mark struct {
+		index, low int
+		onStack    bool
+	}
+	var (
+		marks = map[string]*mark{}
+		stack []string
+		visit func(id string) *mark
+	)
+	visit = func(id string) *mark {
+		m := &mark{index: len(marks) + 1, low: len(marks) + 1, onStack: true}
+		marks[id] = m
+		stack = append(stack, id)
+		loop := false
+		for _, need := range g.unsettled(id) {
+			loop = loop || need == id
+			if next := marks[need]; next == nil {
+				m.low = min(m.low, visit(need).low)
+			} else if next.onStack {
+				m.low = min(m.low, next.index)
+			}
+		}
+		for single := true; m.low == m.index && m.onStack; single = false {
+			member := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			marks[member].onStack = false
+			if !single || member != id || loop {
+				g.knots[member] = m.index
+			}
+		}
+		return m
+	}
+	for id, t := range g.tasks {
+		if marks[id] == nil && !t.State.Settled() {
+			visit(id)
+		}
+	}
+}
+
+// obstacle says why a task in a workable state cannot be worked on, or "".
+func (g graph) obstacle(t fleet.Task, now time.Time) string {
+	if t.WaitingFor != "" {
+		return "waiting for " + t.WaitingFor
+	}
+	if t.Wait.After(now) {
+		return "waits until " + t.Wait.Format(time.DateOnly)
+	}
+	for _, need := range t.Requires {
+		other := g.tasks[need]
+		switch {
+		case other == nil && strings.Contains(need, "://"):
+			return fmt.Sprintf("requires %s, which nothing here can resolve", need)
+		case other == nil:
+			return fmt.Sprintf("requires %q, which does not exist", need)
+		case other.State.Settled():
+			continue
+		}
+		if path := g.cycle(t); path != nil {
+			return "requires itself: " + shorten(path)
+		}
+		return fmt.Sprintf("requires %q, which is %s", need, other.State)
+	}
+	return ""
+}
+
+// shorten joins a cycle's ids, so many as a person wants to read.
+func shorten(path []string) string {
+	const most = 8
+	if len(path) > most {
+		path = slices.Concat(path[:most-2], []string{"…"}, path[len(path)-1:])
+	}
+	return strings.Join(path, " → ")
+}
+
+// cycle returns the ids on a shortest cycle of unsettled requirements through t, first
+// and last the same, or nil.
+func (g graph) cycle(t fleet.Task) []string {
+	start := string(t.ID)
+	knot, found := g.knots[start]
+	if !found {
+		return nil
+	}
+	from := map[string]string{} // breadth first, within the knot
+	for queue := []string{start}; len(queue) > 0; queue = queue[1:] {
+		for _, need := range g.unsettled(queue[0]) {
+			if need == start {
+				return way(from, start, queue[0])
+			}
+			if _, seen := from[need]; !seen && g.knots[need] == knot {
+				from[need] = queue[0]
+				queue = append(queue, need)
+			}
+		}
+	}
+	return nil
+}
+
+// way is the cycle whose last step leads from last to start.
+func way(from map[string]string, start, last string) []string {
+	path := []string{start}
+	for id := last; id != start; id = from[id] {
+		path = append(path, id)
+	}
+	path = append(path, start)
+	slices.Reverse(path)
+	return path
+}
