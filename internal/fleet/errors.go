@@ -32,29 +32,3 @@ type OutcomeError struct {
 func (e OutcomeError) Error() string {
 	return "run " + string(e.Run) + ": " + string(e.Outcome) + ": " + e.Reason
 }
-
-// hinted is an error with advice for the person who reads it.
-type hinted struct {
-	error
-	hint string
-}
-
-func (h hinted) Unwrap() error { return h.error }
-
-// WithHint adds to err what the operator should do about it, best a command to
-// type. A nil err stays nil.
-func WithHint(err error, hint string) error {
-	if err == nil {
-		return nil
-	}
-	return hinted{err, hint}
-}
-
-// Hint is the advice that travels with err, or "".
-func Hint(err error) string {
-	var h hinted
-	if errors.As(err, &h) {
-		return h.hint
-	}
-	return ""
-}

@@ -153,40 +153,8 @@ func unknownProperty(name string, known []property) error {
 	}
 	slices.Sort(names)
 	hint := "known are " + strings.Join(names, ", ")
-	if near := nearest(name, names); near != "" {
+	if near := fleet.Nearest(name, names); near != "" {
 		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
 	}
 	return fleet.WithHint(fmt.Errorf("%w: unit property %q is unknown", fleet.ErrUsage, name), hint)
-}
-
-// nearest is the candidate that few typing mistakes turn into name, or "".
-func nearest(name string, candidates []string) string {
-	best, fewest := "", len(name)/3+1 // More mistakes than that are another word.
-	for _, c := range candidates {
-		if n := mistakes(strings.ToLower(name), strings.ToLower(c)); n < fewest {
-			best, fewest = c, n
-		}
-	}
-	return best
-}
-
-// mistakes counts the insertions, deletions and replacements from a to b.
-func mistakes(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -195,7 +195,7 @@ func TestCheckPropertyRefuses(t *testing.T) {
 	}{
 		{"MemryMax", "1G", `"MemryMax" is unknown`, "did you mean MemoryMax? known are CPUQuota, CPUSchedulingPolicy, "},
 		{"memorymax", "1G", `"memorymax" is unknown`, "did you mean MemoryMax? "},
-		{"CPUQuotaPerSecUSec", int64(1), "is unknown", "known are CPUQuota, "},
+		{"CPUQuotaPerSecUSec", int64(1), "is unknown", "did you mean CPUQuota? known are "},
 		{"", "", `"" is unknown`, "known are "},
 		{"KillMode", "none", "stint sets it itself", ""},
 		{"Environment", "A=b", "stint sets it itself", ""},

@@ -1,0 +1,74 @@
+package fleet
+
+import (
+	"errors"
+	"strings"
+)
+
+// hinted is an error with advice for the person who reads it.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+
+// WithHint adds to err what the operator should do about it, best a command to
+// type. A nil err stays nil.
+func WithHint(err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	return hinted{err, hint}
+}
+
+// Hint is the advice that travels with err, or "".
+func Hint(err error) string {
+	var h hinted
+	if errors.As(err, &h) {
+		return h.hint
+	}
+	return ""
+}
+
+// Nearest is the known word that word was likely meant to be: it differs by a
+// third of its letters at most, or one begins with the other. Empty: none.
+func Nearest(word string, known []string) string {
+	const (
+		mostEdits  = 3 // "categories" for "category"
+		leastStart = 3 // "env" for "environment", but not "t" for "ttl"
+	)
+	word = strings.ToLower(word)
+	best, bestEdits := "", min(mostEdits, (len(word)+2)/3)+1
+	for _, candidate := range known {
+		edits := distance(word, strings.ToLower(candidate))
+		if start := min(len(word), len(candidate)); start >= leastStart && strings.EqualFold(word[:start], candidate[:start]) {
+			edits = min(edits, 1)
+		}
+		if edits < bestEdits {
+			best, bestEdits = candidate, edits
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's, in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(change, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
