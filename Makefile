@@ -6,7 +6,7 @@ LINT   := $(GO) tool -modfile=scripts/tools.mod golangci-lint
 export GOTOOLCHAIN ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race lint bench install fmt tidy clean
+.PHONY: help build demo test race storm lint bench install fmt tidy clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -26,15 +26,21 @@ race: ## the tests again under the race detector
 	@scripts/setup test
 	@scripts/test -race
 
+storm: ## a hundred processes fight over fifty claims, and are killed at it
+	@scripts/setup build
+	@scripts/storm
+
 lint: ## check imports, habits, format and the shell scripts
 	@scripts/setup lint
 	@scripts/lint
 
-bench: ## measure what has a benchmark
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+bench: build ## measure stint beside the sqlite3 shell, flock and bare SQL
+	@scripts/setup bench
+	@scripts/bench
 
 install: build ## install into $(PREFIX)/bin, by default ~/.local/bin
 	install -D -m 0755 bin/stint $(DESTDIR)$(PREFIX)/bin/stint
+	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'not in your PATH yet: export PATH=$(PREFIX)/bin:$$PATH' ;; esac
 
 fmt: ## format the Go files
 	$(LINT) fmt

@@ -48,14 +48,15 @@ func (s sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 }
 
 // left reports whether processes are left that dropped the lock they inherited, as
-// children of Node and Python do.
+// children of Node and Python do. They may have left the unit's cgroup, too: for a scope
+// of their own, as tmux does.
 func (s sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
-	if r.Unit == "" {
-		pids, err := session.Strays(r.ID)
+	pids, err := session.Strays(r.ID)
+	if err != nil || len(pids) > 0 || r.Unit == "" {
 		return len(pids) > 0, err
 	}
 	var populated bool
-	err := withManager(ctx, func(ctx context.Context, m *systemd.Manager) (err error) {
+	err = withManager(ctx, func(ctx context.Context, m *systemd.Manager) (err error) {
 		populated, err = m.Populated(ctx, r.Unit)
 		return err
 	})
@@ -64,10 +65,13 @@ func (s sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
 
 // End ends whatever is left of a run's session.
 func (s sessions) End(ctx context.Context, r fleet.Run) error {
-	if r.Unit == "" {
-		return session.Sweep(r.ID)
+	if r.Unit != "" {
+		err := withManager(ctx, func(ctx context.Context, m *systemd.Manager) error { return m.Stop(ctx, r.Unit) })
+		if err != nil {
+			return err
+		}
 	}
-	return withManager(ctx, func(ctx context.Context, m *systemd.Manager) error { return m.Stop(ctx, r.Unit) })
+	return session.Sweep(r.ID)
 }
 
 func (s sessions) unknown(ctx context.Context, r fleet.Run, err error) fleet.Liveness {

@@ -44,7 +44,11 @@ func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 		reaped []Reaped
 		errs   []error
 	)
-	for _, r := range e.leftovers(ctx, snapshot) {
+	runs, err := e.leftovers(ctx, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
 		reason, err := e.over(ctx, r, dryRun)
 		if err != nil {
 			errs = append(errs, err)
@@ -55,7 +59,7 @@ func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 		}
 		left := true
 		if !dryRun {
-			if left, err = e.Store.Abandon(ctx, r.ID, reason); err != nil {
+			if left, err = e.close(ctx, r, reason); err != nil {
 				errs = append(errs, err)
 				continue
 			}
@@ -69,17 +73,30 @@ func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 	return reaped, errors.Join(errs...)
 }
 
-// leftovers are the runs that may have left something behind: open ones, and ended
-// ones that still hold a claim, because they died right after their end was recorded.
-func (e *Engine) leftovers(ctx context.Context, s fleet.Snapshot) []fleet.Run {
+// close closes a run, and reports whether there was anything to close. One that had not
+// begun when it was looked at may have begun since: it is left alone.
+func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (bool, error) {
+	if reason == reasonNeverBegan {
+		return e.Store.NotStarted(ctx, r.Fire, r.ID, reason)
+	}
+	return e.Store.Abandon(ctx, r.ID, reason)
+}
+
+// leftovers are the runs that may have left something behind: open ones, and ended ones
+// that still hold a claim or, on record, a lane, because they died right after their end
+// was recorded.
+func (e *Engine) leftovers(ctx context.Context, s fleet.Snapshot) ([]fleet.Run, error) {
 	runs := s.Open
 	seen := map[fleet.RunID]bool{}
 	for _, r := range runs {
 		seen[r.ID] = true
 	}
-	for _, c := range s.Claims {
-		id, session := c.Holder.Run()
-		if !session || seen[id] {
+	holders, err := e.holders(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range holders {
+		if seen[id] {
 			continue
 		}
 		seen[id] = true
@@ -92,7 +109,23 @@ func (e *Engine) leftovers(ctx context.Context, s fleet.Snapshot) []fleet.Run {
 		}
 		runs = append(runs, r)
 	}
-	return runs
+	return runs, nil
+}
+
+// holders are the runs that hold a claim or, on record, a lane.
+func (e *Engine) holders(ctx context.Context, s fleet.Snapshot) (ids []fleet.RunID, err error) {
+	for _, c := range s.Claims {
+		if id, session := c.Holder.Run(); session {
+			ids = append(ids, id)
+		}
+	}
+	holds, err := e.Store.LaneHolds(ctx, e.Now())
+	for _, h := range holds {
+		if h.ReleasedAt.IsZero() {
+			ids = append(ids, h.Run)
+		}
+	}
+	return ids, err
 }
 
 // over says why a run is to be closed, or "". It ends a session that is overdue.
@@ -118,7 +151,9 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 	if err := e.Sessions.End(ctx, r); err != nil {
 		return "", fmt.Errorf("end run %s, which is overdue: %w", r.ID, err)
 	}
-	if e.Sessions.Liveness(ctx, r) != fleet.Gone {
+	// What was ended, and cannot be asked any more, is over: else a run whose folder is
+	// gone would be open, and its lane taken, for ever.
+	if e.Sessions.Liveness(ctx, r) == fleet.Lives {
 		return "", nil
 	}
 	return reasonOverdue, nil

@@ -36,7 +36,11 @@ func (w *worker) work(ctx context.Context) error {
 		return w.giveUp(ctx, err)
 	}
 	var denial fleet.Verdict
+	pivots := -1 // its own category is none
 	for _, c := range categories {
+		if pivots == w.Config.Fanout.MaxPivots {
+			break
+		}
 		v, ended, err := w.try(ctx, c)
 		switch {
 		case ended:
@@ -48,6 +52,9 @@ func (w *worker) work(ctx context.Context) error {
 			denial = v
 		case denial.Outcome == "":
 			return w.end(ctx, v)
+		}
+		if v.Outcome != fleet.Busy { // the walk is to categories with a free lane
+			pivots++
 		}
 	}
 	return w.end(ctx, denial)
@@ -68,9 +75,6 @@ func (w *worker) categories(ctx context.Context) ([]fleet.Category, error) {
 	own := w.Config.Categories[w.run.Category]
 	for _, choice := range fire.Choices { // ranked ones stand in order
 		c, known := w.Config.Categories[choice.Category]
-		if len(list) > w.Config.Fanout.MaxPivots {
-			break
-		}
 		if known && choice.Rank > 0 && choice.Category != w.run.Category &&
 			slices.Contains(w.Config.Fanout.Allow, choice.Category) &&
 			slices.Contains(c.Agents, w.run.Agent) && c.Timeout <= own.Timeout && reflect.DeepEqual(c.Unit, own.Unit) {

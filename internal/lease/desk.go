@@ -40,7 +40,8 @@ func (d Desk) Take(
 ) (fleet.Grant, fleet.Claim, error) {
 	for {
 		grant, c, err := take(ctx, t)
-		if err != nil || grant != fleet.Denied {
+		_, session := c.Holder.Run()
+		if err != nil || grant != fleet.Denied || !session {
 			return grant, c, err
 		}
 		known := store.Known{Holder: c.Holder, Epoch: c.Epoch, Session: d.holder(ctx, c)}

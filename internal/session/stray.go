@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,34 +18,79 @@ import (
 // this one. Every process of a session inherits it from the agent, whatever group,
 // session or parent it has moved to, and whatever descriptors it has closed; one that
 // cleared its environment is not found.
+//
+// It looks again while processes have come since the look before: one that starts the
+// next and ends, again and again, would else slip through between being listed and read.
 func Strays(run fleet.RunID) ([]int, error) {
+	var strays []int
+	seen := map[int]bool{os.Getpid(): true}
+	for range looks {
+		pids, err := processes()
+		if err != nil {
+			return nil, err
+		}
+		settled := true
+		for _, pid := range pids {
+			if seen[pid] {
+				continue
+			}
+			settled = false
+			marked, readable := readMark(pid, run)
+			if marked {
+				strays = append(strays, pid)
+			}
+			seen[pid] = marked || readable
+		}
+		if settled || len(strays) > 0 {
+			return strays, nil
+		}
+		<-time.After(pause)
+	}
+	return strays, nil
+}
+
+const (
+	// looks bounds how often Strays looks on a machine that starts processes all the
+	// time. Half of the looks at a chain of short-lived ones find it.
+	looks = 8
+	// pause lets a process get on that was found half-way through execve(2).
+	pause = 2 * time.Millisecond
+)
+
+func processes() (pids []int, err error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, fmt.Errorf("list processes: %w", err)
 	}
-	var pids []int
 	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		if marked(pid, run) {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil {
 			pids = append(pids, pid)
 		}
 	}
 	return pids, nil
 }
 
-// marked reports whether a process carries a run's id. One that is gone, a zombie, or
-// another user's does not.
+// marked reports whether a process carries a run's id.
 func marked(pid int, run fleet.RunID) bool {
+	found, _ := readMark(pid, run)
+	return found
+}
+
+// readMark reports whether a process carries a run's id, and whether that could be read.
+// It cannot for an instant of execve(2), when the process has a program and no
+// environment yet; one that is gone, a zombie or another user's has nothing to read.
+func readMark(pid int, run fleet.RunID) (found, readable bool) {
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err == nil && len(environment) == 0 {
+		_, err = os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		return false, err != nil
+	}
 	if err != nil {
-		return false
+		return false, true
 	}
 	return slices.ContainsFunc(bytes.Split(environment, []byte{0}), func(variable []byte) bool {
 		return string(variable) == "STINT_RUN_ID="+string(run)
-	})
+	}), true
 }
 
 // maxSweeps bounds how often strays are looked for: one that forks all the time may

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// BenchmarkRun measures the way to an agent's first instruction, through "stint run"
+// with its lane, its claim and its record, and through flock alone.
+func BenchmarkRun(b *testing.B) {
+	fifo := filepath.Join(b.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	// Open for both, so that opening waits for nobody and no reader sees an end.
+	signs, err := os.OpenFile(fifo, os.O_RDWR, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer signs.Close()
+	script := "echo >" + fifo
+	ours, theirs := newBench(b, script), newBench(b, script)
+	measure(b,
+		func() time.Duration {
+			return ours.first(b, signs, ours.command(ours.binary, "run", "--category", "code"))
+		},
+		func() time.Duration {
+			return theirs.first(b, signs, theirs.command("flock", "lock", "sh", "-c", script))
+		},
+	).report(b)
+}
+
+// first starts a process and says how long it was to the sign that its agent gives
+// first. It waits for the end, whose time does not count.
+func (f bench) first(b *testing.B, signs *os.File, cmd *exec.Cmd) time.Duration {
+	b.Helper()
+	if err := signs.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		b.Fatal(err)
+	}
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	_, err := signs.Read(make([]byte, 1))
+	took := time.Since(start)
+	if err != nil {
+		b.Fatalf("%v: no sign of its agent: %v", cmd.Args, err)
+	}
+	if err := cmd.Wait(); err != nil {
+		b.Fatalf("%v: %v", cmd.Args, err)
+	}
+	return took
+}

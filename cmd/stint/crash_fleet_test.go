@@ -1,0 +1,341 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// crashFleet is a fleet of one category and two tasks, whose sessions are killed.
+type crashFleet struct {
+	*testing.T
+	dir    string
+	later  time.Duration // how far the clock is ahead
+	rival  bool
+	rivals int      // epochs of "fix" that were a rival's
+	gate   *os.File // at which the agent is held
+}
+
+const crashConfig = `fleet = "crash"
+state = %q
+[agent.fake]
+command = [%q, 'result={"grade": 0.5, "task_state": "done"}', %s]
+[category.code]
+ttl = %q
+`
+
+func newCrashFleet(t *testing.T) *crashFleet {
+	t.Helper()
+	f := &crashFleet{T: t, dir: t.TempDir()}
+	f.configure("60m", "print=worked")
+	for task, text := range crashTasksIn("todo") {
+		f.write(filepath.Join("tasks", task), text)
+	}
+	return f
+}
+
+// crashTasksIn are the task files by name, all in one state.
+func crashTasksIn(state string) map[string]string {
+	return map[string]string{
+		"fix.md":  "---\nstate: " + state + "\npriority: urgent\n---\n# Fix it\n\nAll of it.\n",
+		"next.md": "---\nstate: " + state + "\n---\n# Then this\n",
+	}
+}
+
+func (f *crashFleet) configure(ttl, step string) {
+	f.Helper()
+	agent, err := exec.LookPath("fakeagent")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.write("stint.toml", fmt.Sprintf(crashConfig, filepath.Join(f.dir, "state"), agent, fmt.Sprintf("%q", step), ttl))
+}
+
+func (f *crashFleet) write(name, text string) {
+	f.Helper()
+	path := filepath.Join(f.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		f.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *crashFleet) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
+	f.Helper()
+	var stderr bytes.Buffer
+	ctx, cancel := context.WithTimeout(f.Context(), patience)
+	f.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, "crashstint", append([]string{"--config", filepath.Join(f.dir, "stint.toml")}, args...)...)
+	cmd.Dir, cmd.Stderr = f.dir, &stderr
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir, "USER=tester", crashLater + "=" + f.later.String()}
+	if f.rival {
+		cmd.Env = append(cmd.Env, crashRival+"=rival")
+		f.rivals = 1
+	}
+	return cmd, &stderr
+}
+
+// status runs a command to its end.
+func (f *crashFleet) status(args ...string) (status int, stdout, stderr string) {
+	f.Helper()
+	cmd, trouble := f.command(args...)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		f.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out), trouble.String()
+}
+
+// exits runs a command that must end with a status, and returns its output.
+func (f *crashFleet) exits(want int, args ...string) string {
+	f.Helper()
+	got, out, stderr := f.status(args...)
+	if got != want {
+		f.Fatalf("stint %s: status %d, want %d\n%s%s", strings.Join(args, " "), got, want, out, stderr)
+	}
+	return out
+}
+
+// work runs sessions until nothing is left to do.
+func (f *crashFleet) work() {
+	f.Helper()
+	for range 3 {
+		switch status, out, stderr := f.status("run", "--category", "code"); status {
+		case 0:
+		case 3:
+			return
+		default:
+			f.Fatalf("stint run: status %d\n%s%s", status, out, stderr)
+		}
+	}
+	f.Fatal("work is left after three sessions for two tasks")
+}
+
+// fire starts sessions until nothing is left to do.
+func (f *crashFleet) fire() {
+	f.Helper()
+	for range 3 {
+		switch status, out, stderr := f.status("fanout", "--exec"); status {
+		case 0:
+			f.until("the workers ended", func() bool { return len(f.problems(crashClosed(0))) == 0 })
+			// The lane is given back after the end is on record.
+			f.until("the lane is free", func() bool { return len(f.problems(crashReaped(0))) == 0 })
+		case 3:
+			return
+		default:
+			f.Fatalf("stint fanout: status %d\n%s%s", status, out, stderr)
+		}
+	}
+	f.Fatal("work is left after three fires for two tasks")
+}
+
+// blockWorkers makes every start of a worker fail.
+func (f *crashFleet) blockWorkers() { f.write("state/workers.log/in the way", "") }
+
+func (f *crashFleet) admitWorkers() {
+	f.Helper()
+	if err := os.RemoveAll(filepath.Join(f.dir, "state", "workers.log")); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// holdAgent makes the agent stay until freeOrphan, and its claim be renewed meanwhile.
+func (f *crashFleet) holdAgent() {
+	f.Helper()
+	path := filepath.Join(f.dir, "hold")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		f.Fatal(err)
+	}
+	var err error
+	if f.gate, err = os.OpenFile(path, os.O_RDWR, 0); err != nil { // both ends: nobody waits to open it
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = f.gate.Close() })
+	f.configure("1500ms", "hold="+path)
+}
+
+// freeOrphan checks that nobody works beside an agent that outlived its supervisor,
+// then lets it end. An agent that was ended is gone already.
+func (f *crashFleet) freeOrphan() {
+	f.Helper()
+	if f.exits(0, "reap"); f.orphaned() {
+		f.exits(75, "run", "--category", "code")
+	}
+	if err := f.gate.Close(); err != nil {
+		f.Fatal(err)
+	}
+	f.configure("60m", "print=worked")
+	f.until("the agent is gone", func() bool {
+		f.exits(0, "reap")
+		return !f.orphaned()
+	})
+}
+
+// orphaned reports whether a run has begun and not ended.
+func (f *crashFleet) orphaned() bool {
+	f.Helper()
+	return len(f.rows("select id from runs where started_at is not null and ended_at is null")) > 0
+}
+
+func (f *crashFleet) until(what string, ok func() bool) {
+	f.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			f.Fatalf("never came: %s", what)
+		}
+	}
+}
+
+// wantsDone checks that every task file is whole and done, and nothing beside them.
+func (f *crashFleet) wantsDone() {
+	f.Helper()
+	if diff := cmp.Diff(f.taskFiles(), crashTasksIn("done")); diff != "" {
+		f.Errorf("task files (-got +want):\n%s", diff)
+	}
+}
+
+func (f *crashFleet) taskFiles() map[string]string {
+	f.Helper()
+	files := map[string]string{}
+	entries, err := os.ReadDir(filepath.Join(f.dir, "tasks"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(f.dir, "tasks", e.Name()))
+		if err != nil {
+			f.Fatal(err)
+		}
+		files[e.Name()] = string(text)
+	}
+	return files
+}
+
+// crashCheck is a query that finds nothing in a store that is well.
+type crashCheck struct{ what, query string }
+
+// crashAlways holds at any time, whoever died where. A rival had so many epochs of the
+// first task.
+func crashAlways(rivals int) []crashCheck {
+	return []crashCheck{
+		{"a posterior that is not what its runs add up to", `
+select category, count(*), sum(grade) from runs where grade is not null group by category
+except select category, graded, grade_sum from posteriors`},
+		{"a posterior without its runs", `
+select category, graded, grade_sum from posteriors
+except select category, count(*), sum(grade) from runs where grade is not null group by category`},
+		{"a grade of a run that is open", `select id from runs where grade is not null and ended_at is null`},
+		{"an epoch of two runs", `select key, epoch from runs where epoch > 0 group by key, epoch having count(*) > 1`},
+		{"a gap in the epochs", fmt.Sprintf(`
+select key, epoch from claims c
+where epoch <> (select count(*) from runs r where r.key = c.key and r.epoch between 1 and c.epoch) + iif(key = 'fix', %d, 0)`, rivals)},
+		{"an epoch that was never granted", `select r.id from runs r left join claims c using (key) where r.epoch > coalesce(c.epoch, 0)`},
+	}
+}
+
+// crashReaped holds once the dead were swept up.
+func crashReaped(int) []crashCheck {
+	return []crashCheck{
+		{"a run that has begun and has no end", `select id from runs where started_at is not null and ended_at is null`},
+		{"a claim of the dead", `select key, holder from claims where released_at is null and holder like 'run:%'`},
+		{"a lane of the dead", `select run from lane_holds where released_at is null`},
+	}
+}
+
+// crashClosed holds once no session is planned any more, either.
+func crashClosed(int) []crashCheck {
+	return []crashCheck{{"a run without an end", `select id from runs where ended_at is null`}}
+}
+
+// wants checks the whole store, and that every task file is whole.
+func (f *crashFleet) wants(when string, checks ...func(rivals int) []crashCheck) {
+	f.Helper()
+	for _, c := range checks {
+		for _, p := range f.problems(c(f.rivals)) {
+			f.Errorf("%s: %s", when, p)
+		}
+	}
+	todo, done := crashTasksIn("todo"), crashTasksIn("done")
+	for name, text := range f.taskFiles() {
+		if text != todo[name] && text != done[name] {
+			f.Errorf("%s: task file %s: %q", when, name, text)
+		}
+	}
+}
+
+func (f *crashFleet) problems(checks []crashCheck) (found []string) {
+	f.Helper()
+	for _, c := range checks {
+		for _, row := range f.rows(c.query) {
+			found = append(found, c.what+": "+row)
+		}
+	}
+	return found
+}
+
+func (f *crashFleet) db() *sql.DB {
+	f.Helper()
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(f.dir, "state", "stint.db")+"?mode=rw&_busy_timeout=15000")
+	if err != nil {
+		f.Fatal(err)
+	}
+	return db
+}
+
+func (f *crashFleet) exec(statement string) {
+	f.Helper()
+	db := f.db()
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(f.Context(), statement); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// rows are what a query finds, a line each.
+func (f *crashFleet) rows(query string) (lines []string) {
+	f.Helper()
+	db := f.db()
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(f.Context(), query)
+	if err != nil {
+		f.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for rows.Next() {
+		values, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			f.Fatal(err)
+		}
+		lines = append(lines, fmt.Sprint(values...))
+	}
+	if err := rows.Err(); err != nil {
+		f.Fatal(err)
+	}
+	return lines
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"stint/internal/cli"
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// What crashstint is told by its environment.
+const (
+	crashStop  = "STINT_CRASH_STOP"  // where it kills itself, as "before Store.AddRun"
+	crashLater = "STINT_CRASH_LATER" // how far its clock is ahead
+	crashRival = "STINT_CRASH_RIVAL" // set: this holder takes a run's claim right before it
+	crashGate  = "STINT_CRASH_GATE"  // set: it waits until descriptor 3 ends
+)
+
+// crashstint is stint, but for the faults that its environment asks for.
+func crashstint() {
+	if os.Getenv(crashGate) != "" {
+		if _, err := io.ReadAll(os.NewFile(3, "gate")); err != nil {
+			fmt.Fprintln(os.Stderr, "crashstint: gate:", err)
+			os.Exit(99)
+		}
+	}
+	s := cli.Process()
+	if ahead, err := time.ParseDuration(os.Getenv(crashLater)); err == nil {
+		s.Now = func() time.Time { return time.Now().Add(ahead) }
+	}
+	s.Tamper = func(e *engine.Engine) {
+		stop := stop(os.Getenv(crashStop))
+		e.Store = crashStore{Store: e.Store, stop: stop, rival: fleet.Holder(os.Getenv(crashRival))}
+		e.Tasks = crashTasks{e.Tasks, stop}
+		e.Lanes = crashLanes{e.Lanes, stop}
+		e.Sessions = crashSessions{e.Sessions, stop}
+		e.Agents = crashAgents{e.Agents, stop}
+	}
+	os.Exit(cli.Main(os.Args[1:], s))
+}
+
+// stop is where the process kills itself: "before" or "after", and a call. After means
+// that the call took effect.
+type stop string
+
+func (s stop) around(call string, do func() error) error {
+	s.at("before " + call)
+	err := do()
+	if err == nil {
+		s.at("after " + call)
+	}
+	return err
+}
+
+func (s stop) at(here string) {
+	if string(s) == here {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // The signal is on its way.
+	}
+}
+
+type crashStore struct {
+	store.Store
+	stop  stop
+	rival fleet.Holder
+}
+
+func (c crashStore) RecordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (id fleet.FireID, err error) {
+	err = c.stop.around("Store.RecordFire", func() error {
+		id, err = c.Store.RecordFire(ctx, f, runs)
+		return err
+	})
+	return id, err
+}
+
+func (c crashStore) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (closed bool, err error) {
+	err = c.stop.around("Store.NotStarted", func() error {
+		closed, err = c.Store.NotStarted(ctx, fire, run, reason)
+		return err
+	})
+	return closed, err
+}
+
+func (c crashStore) AddRun(ctx context.Context, r fleet.Run) error {
+	return c.stop.around("Store.AddRun", func() error { return c.Store.AddRun(ctx, r) })
+}
+
+func (c crashStore) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
+	return c.stop.around("Store.BeginRun", func() error { return c.Store.BeginRun(ctx, id, pid) })
+}
+
+func (c crashStore) LaneTaken(ctx context.Context, id fleet.RunID, category fleet.Category, lane int) error {
+	return c.stop.around("Store.LaneTaken", func() error { return c.Store.LaneTaken(ctx, id, category, lane) })
+}
+
+func (c crashStore) LaneReleased(ctx context.Context, id fleet.RunID) error {
+	return c.stop.around("Store.LaneReleased", func() error { return c.Store.LaneReleased(ctx, id) })
+}
+
+func (c crashStore) TakeForRun(
+	ctx context.Context, id fleet.RunID, task fleet.TaskID, t store.Take,
+) (grant fleet.Grant, claim fleet.Claim, err error) {
+	if c.rival != "" {
+		if _, _, err := c.Store.Take(ctx, store.Take{Key: t.Key, Holder: c.rival, Renews: true, TTL: time.Hour}); err != nil {
+			return "", fleet.Claim{}, err
+		}
+	}
+	err = c.stop.around("Store.TakeForRun", func() error {
+		grant, claim, err = c.Store.TakeForRun(ctx, id, task, t)
+		return err
+	})
+	return grant, claim, err
+}
+
+func (c crashStore) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (claim fleet.Claim, err error) {
+	err = c.stop.around("Store.Renew", func() error {
+		claim, err = c.Store.Renew(ctx, h, ttl)
+		return err
+	})
+	return claim, err
+}
+
+func (c crashStore) ReleaseHolder(ctx context.Context, h fleet.Holder, ending fleet.Ending) error {
+	return c.stop.around("Store.ReleaseHolder", func() error { return c.Store.ReleaseHolder(ctx, h, ending) })
+}
+
+func (c crashStore) Denied(ctx context.Context, d fleet.DeniedClaim) error {
+	return c.stop.around("Store.Denied", func() error { return c.Store.Denied(ctx, d) })
+}
+
+func (c crashStore) Complete(ctx context.Context, r fleet.Run) error {
+	return c.stop.around("Store.Complete", func() error { return c.Store.Complete(ctx, r) })
+}
+
+func (c crashStore) EndRun(ctx context.Context, r fleet.Run) error {
+	return c.stop.around("Store.EndRun", func() error { return c.Store.EndRun(ctx, r) })
+}
+
+func (c crashStore) Abandon(ctx context.Context, id fleet.RunID, reason string) (left bool, err error) {
+	err = c.stop.around("Store.Abandon", func() error {
+		left, err = c.Store.Abandon(ctx, id, reason)
+		return err
+	})
+	return left, err
+}
+
+type crashTasks struct {
+	engine.Tasks
+	stop stop
+}
+
+func (c crashTasks) SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState) (changed bool, err error) {
+	err = c.stop.around("Tasks.SetState", func() error {
+		changed, err = c.Tasks.SetState(ctx, id, s)
+		return err
+	})
+	return changed, err
+}
+
+type crashLanes struct {
+	engine.Lanes
+	stop stop
+}
+
+func (c crashLanes) Take(category fleet.Category, lane int, run fleet.RunID) (l fleet.Lane, err error) {
+	err = c.stop.around("Lanes.Take", func() error {
+		l, err = c.Lanes.Take(category, lane, run)
+		return err
+	})
+	if release := l.Release; release != nil {
+		l.Release = func() error { return c.stop.around("Lane.Release", release) }
+	}
+	return l, err
+}
+
+func (c crashLanes) Turn(ctx context.Context) (end func() error, err error) {
+	err = c.stop.around("Lanes.Turn", func() error {
+		end, err = c.Lanes.Turn(ctx)
+		return err
+	})
+	return end, err
+}
+
+func (c crashLanes) Live(run fleet.RunID) (f *os.File, err error) {
+	err = c.stop.around("Lanes.Live", func() error {
+		f, err = c.Lanes.Live(run)
+		return err
+	})
+	return f, err
+}
+
+type crashSessions struct {
+	engine.Sessions
+	stop stop
+}
+
+func (c crashSessions) End(ctx context.Context, r fleet.Run) error {
+	return c.stop.around("Sessions.End", func() error { return c.Sessions.End(ctx, r) })
+}
+
+type crashAgents struct {
+	engine.Agents
+	stop stop
+}
+
+func (c crashAgents) Run(ctx context.Context, s fleet.SessionSpec) (exit fleet.SessionExit, err error) {
+	err = c.stop.around("Agents.Run", func() error {
+		exit, err = c.Agents.Run(ctx, s)
+		return err
+	})
+	return exit, err
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"stint/internal/engine"
+	"stint/internal/store"
+)
+
+// crashCase is a stop and how a process comes to it.
+type crashCase struct {
+	stop    string
+	prepare func(*crashFleet)
+	command []string      // default: a run by hand
+	later   time.Duration // how late that is
+	rival   bool          // another takes the task first
+	after   func(*crashFleet)
+	recover func(*crashFleet) // default: runs by hand
+}
+
+// crashCases are the stops on the way from the fire to the end of its runs.
+func crashCases() []crashCase {
+	var (
+		run    = []string{"run", "--category", "code"}
+		fanout = []string{"fanout", "--exec"}
+		reap   = []string{"reap"}
+	)
+	return []crashCase{
+		{stop: "Lanes.Turn", command: fanout, recover: (*crashFleet).fire},
+		{stop: "Store.RecordFire", command: fanout, recover: (*crashFleet).fire},
+		{stop: "Store.NotStarted", command: fanout, prepare: (*crashFleet).blockWorkers, after: (*crashFleet).admitWorkers, recover: (*crashFleet).fire},
+		{stop: "Store.AddRun"},
+		{stop: "Lanes.Live"},
+		{stop: "Store.BeginRun"},
+		{stop: "Lanes.Take"},
+		{stop: "Store.LaneTaken"},
+		{stop: "Store.TakeForRun"},
+		{stop: "Store.Denied", rival: true},
+		{stop: "Store.EndRun", rival: true},
+		{stop: "Store.Renew", prepare: (*crashFleet).holdAgent, after: (*crashFleet).freeOrphan},
+		{stop: "Agents.Run"},
+		{stop: "Store.Complete"},
+		{stop: "Tasks.SetState"},
+		{stop: "Store.ReleaseHolder"},
+		{stop: "Store.LaneReleased"},
+		{stop: "Lane.Release"},
+		{stop: "Store.Abandon", command: reap, prepare: func(f *crashFleet) { f.dies("after Store.TakeForRun", run...) }},
+		{stop: "Store.Abandon", command: fanout, prepare: func(f *crashFleet) { f.dies("after Store.Complete", run...) }},
+		{stop: "Store.Abandon", command: run, prepare: func(f *crashFleet) { f.dies("before Store.LaneReleased", run...) }},
+		{stop: "Sessions.End", command: reap, later: 2 * time.Hour, prepare: func(f *crashFleet) {
+			f.holdAgent()
+			f.dies("before Store.Renew", run...)
+		}, after: (*crashFleet).freeOrphan},
+	}
+}
+
+// notStops are the methods at which no process of the table is killed, and why.
+func notStops() map[string][]string {
+	return map[string][]string{
+		"reads": {
+			"Store.Snapshot", "Store.Fire", "Store.LastFires", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
+			"Store.LaneHolds", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Sessions.Liveness",
+		},
+		"by hand, which the storm kills": {"Store.Take", "Store.Release"},
+	}
+}
+
+// TestCrashStopsAreAll keeps the table from falling behind: whatever the engine may call
+// to write is in it.
+func TestCrashStopsAreAll(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{"Lane.Release": true} // it is no method
+	for _, c := range crashCases() {
+		known[c.stop] = true
+	}
+	for why, methods := range notStops() {
+		for _, m := range methods {
+			if known[m] {
+				t.Errorf("%s is in the table and among those left out: %s", m, why)
+			}
+			known[m] = true
+		}
+	}
+	parts := []reflect.Type{
+		reflect.TypeFor[store.Store](), reflect.TypeFor[engine.Tasks](), reflect.TypeFor[engine.Lanes](),
+		reflect.TypeFor[engine.Sessions](), reflect.TypeFor[engine.Agents](),
+	}
+	methods := map[string]bool{"Lane.Release": true}
+	for _, part := range parts {
+		for m := range part.Methods() {
+			name := part.Name() + "." + m.Name
+			methods[name] = true
+			if !known[name] {
+				t.Errorf("%s is not in the table: kill there, or say why not", name)
+			}
+		}
+	}
+	for name := range known {
+		if !methods[name] {
+			t.Errorf("%s is in the table and nowhere else", name)
+		}
+	}
+}
+
+// TestCrash kills the real program at every stop, once before and once after the call
+// took effect. Whatever was left is swept up, and the next sessions do the work.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	for _, c := range crashCases() {
+		if c.command == nil {
+			c.command = []string{"run", "--category", "code"}
+		}
+		for _, when := range []string{"before", "after"} {
+			t.Run(strings.Join(append([]string{when, c.stop, "in"}, c.command[0]), " "), func(t *testing.T) {
+				t.Parallel()
+				c.check(newCrashFleet(t), when)
+			})
+		}
+	}
+}
+
+func (c crashCase) check(f *crashFleet, when string) {
+	f.Helper()
+	if c.prepare != nil {
+		c.prepare(f)
+	}
+	f.later, f.rival = c.later, c.rival
+	f.dies(when+" "+c.stop, c.command...)
+	f.later, f.rival = 0, false
+	f.exits(0, "status")
+	f.exits(0, "audit")
+	f.wants("after the death", crashAlways)
+	if c.after != nil {
+		c.after(f)
+	}
+
+	// What has begun is over at once, what was only planned after its grace.
+	f.exits(0, "reap")
+	f.wants("after reaping", crashAlways, crashReaped)
+	f.later = 2 * time.Minute
+	f.exits(0, "reap")
+	f.wants("after the grace", crashAlways, crashReaped, crashClosed)
+
+	if c.rival {
+		f.exits(0, "claim", "release", "fix", "--holder", "rival")
+	}
+	if c.recover == nil {
+		c.recover = (*crashFleet).work
+	}
+	c.recover(f)
+	f.exits(0, "status")
+	f.wants("after the work", crashAlways, crashReaped, crashClosed)
+	f.wantsDone()
+	if out := f.exits(0, "audit"); !strings.Contains(out, "same_lock_violations=0\n") {
+		f.Errorf("audit:\n%s", out)
+	}
+}
+
+// dies runs a command that must be killed at the stop.
+func (f *crashFleet) dies(at string, command ...string) {
+	f.Helper()
+	cmd, stderr := f.command(command...)
+	cmd.Env = append(cmd.Env, crashStop+"="+at)
+	err := cmd.Run()
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || !ws.Signaled() || ws.Signal() != syscall.SIGKILL {
+		f.Fatalf("stint %s never came to %q: %v\n%s", strings.Join(command, " "), at, err, stderr)
+	}
+}
+
+// TestCrashCheckFails plants, behind the program's back, what the checks are there to
+// find.
+func TestCrashCheckFails(t *testing.T) {
+	t.Parallel()
+	for name, plant := range map[string]string{
+		"grade counted twice":     "update posteriors set graded = graded + 1, grade_sum = grade_sum + 0.5",
+		"grade not counted":       "delete from posteriors",
+		"epoch gap":               "update claims set epoch = epoch + 1 where key = 'fix'",
+		"epoch of two runs":       "update runs set epoch = 1, key = 'fix'",
+		"dead holder":             "update claims set released_at = null, ending = '' where key = 'fix'",
+		"lane not given back":     "update lane_holds set released_at = null",
+		"run open":                "update runs set ended_at = null, outcome = ''",
+		"run open that never was": "update runs set ended_at = null, outcome = '', started_at = null",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newCrashFleet(t)
+			f.work()
+			checks := slices.Concat(crashAlways(0), crashReaped(0), crashClosed(0))
+			if found := f.problems(checks); len(found) > 0 {
+				t.Fatalf("problems before the plant: %q", found)
+			}
+			f.exec(plant)
+			if found := f.problems(checks); len(found) == 0 {
+				t.Error("nothing was found")
+			}
+		})
+	}
+}

@@ -1,0 +1,571 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"stint/internal/fleet"
+	"stint/internal/lane"
+	"stint/internal/store"
+	"stint/internal/store/sqlite"
+)
+
+// haunting is an agent that looks, before it says where it is, whether any process of
+// a session before it is left, and writes the two down if so.
+const haunting = `#!/bin/bash
+cd "$STINT_WORKSPACE"
+for pid in $(cat pids 2>/dev/null); do
+	if kill -0 "$pid" 2>/dev/null; then echo "$pid beside $$" >>overlap; fi
+done
+`
+
+// deafAgent ignores the signal that asks it to end.
+const deafAgent = haunting + `trap '' TERM
+echo $$ >>pids
+touch at.code
+read -r grade <gate.code
+echo "{\"outcome\":\"productive\",\"grade\":$grade}" >"$STINT_RESULT"
+`
+
+// parentAgent has its work done by a child as Node and Python start theirs: in a session
+// of its own, and without any descriptor but the first three.
+const parentAgent = haunting + `echo $$ >parent
+setsid bash -c 'exec 3>&-
+	echo $$ >>pids
+	touch at.code
+	read -r grade <gate.code
+	echo "{\"outcome\":\"productive\",\"grade\":$grade}" >"$STINT_RESULT"' &
+wait
+`
+
+// try runs a command of the fleet and returns its exit status and all it printed.
+func (s *site) try(args ...string) (int, string) {
+	s.Helper()
+	return s.tryWith(nil, args...)
+}
+
+// tryWith is try with more in the environment.
+func (s *site) tryWith(environment []string, args ...string) (int, string) {
+	s.Helper()
+	// A session that begins where it should not would go on for ever.
+	ctx, cancel := context.WithTimeout(s.Context(), 20*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.binary, append([]string{"--config", s.path("stint.toml")}, args...)...)
+	cmd.Env = append(os.Environ(), environment...)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		s.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+// refused fails the test unless a command ends with this status and says this.
+func (s *site) refused(status int, says string, args ...string) {
+	s.Helper()
+	if got, out := s.try(args...); got != status || !strings.Contains(out, says) {
+		s.Fatalf("stint %s: status %d, want %d, with %q in:\n%s", strings.Join(args, " "), got, status, says, out)
+	}
+}
+
+// byHand starts a session as a person would, and returns what waits for its end.
+func (s *site) byHand(category string) (wait func() int) {
+	s.Helper()
+	cmd := exec.CommandContext(s.Context(), s.binary, "--config", s.path("stint.toml"), "run", "--category", category)
+	if err := cmd.Start(); err != nil {
+		s.Fatal(err)
+	}
+	gone := make(chan struct{})
+	go func() { defer close(gone); _ = cmd.Wait() }()
+	s.Cleanup(func() { _ = cmd.Process.Kill(); <-gone })
+	return func() int {
+		s.Helper()
+		select {
+		case <-gone:
+		case <-time.After(30 * time.Second):
+			s.Fatalf("the session of %s does not end", category)
+		}
+		return cmd.ProcessState.ExitCode()
+	}
+}
+
+var holder = regexp.MustCompile(`pid (\d+)`)
+
+// supervisor is the process that holds a lane.
+func (s *site) supervisor(lane string) int {
+	s.Helper()
+	text, err := os.ReadFile(s.path("state/locks/" + lane + ".lock"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	match := holder.FindSubmatch(text)
+	if match == nil {
+		s.Fatalf("no process in the lock of %s: %q", lane, text)
+	}
+	pid, err := strconv.Atoi(string(match[1]))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return pid
+}
+
+func (s *site) signal(pid int, sig syscall.Signal) {
+	s.Helper()
+	if err := syscall.Kill(pid, sig); err != nil {
+		s.Fatalf("signal %d: %v", pid, err)
+	}
+}
+
+// pids are the processes that a file of the workspace lists.
+func (s *site) pids(file string) (pids []int) {
+	text, _ := os.ReadFile(s.path(file)) // none has begun when it is not there
+	for field := range strings.FieldsSeq(string(text)) {
+		if pid, err := strconv.Atoi(field); err == nil && pid > 1 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// died waits until a process is gone, or a zombie that nobody has waited for yet.
+func (s *site) died(pid int) {
+	s.Helper()
+	s.eventually(fmt.Sprintf("the end of process %d", pid), func(status) bool {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		return err != nil || len(text) == 0
+	})
+}
+
+// endOrphans kills whatever agents a failed test has left.
+func (s *site) endOrphans() {
+	for _, pid := range slices.Concat(s.pids("parent"), s.pids("pids")) {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+		if bytes.Contains(text, []byte("STINT_FLEET="+s.fleet)) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// orphan starts a session and kills its supervisor, and whatever of the agent is not to
+// be left, and returns the process that lives on.
+func (s *site) orphan(start func()) int {
+	s.Helper()
+	start()
+	s.atWork("code")
+	supervisor := s.supervisor("code.1")
+	s.signal(supervisor, syscall.SIGKILL)
+	for _, pid := range s.pids("parent") {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // systemd may have been first
+	}
+	s.died(supervisor)
+	for _, pid := range s.pids("parent") {
+		s.died(pid)
+	}
+	return s.pids("pids")[0]
+}
+
+// TestNoSessionBesideAnOrphan kills the supervisor of a session whose agent, or whose
+// agent's child, cannot be told to end. Without a service manager that one lives on: no
+// session of the category begins, nobody gets the task, and nothing is closed. With one
+// it is ended. Once it is gone, the task is free long before its claim expires, and the
+// next fire closes the run as abandoned, once, and grades nothing.
+func TestNoSessionBesideAnOrphan(t *testing.T) {
+	t.Parallel()
+	for name, agent := range map[string]string{"deaf agent": deafAgent, "child without descriptors": parentAgent} {
+		for _, how := range []string{"unit", "by hand", "detached"} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				t.Parallel()
+				s := newSite(t, "code")
+				s.write("agent", agent, 0o755)
+				t.Cleanup(s.endOrphans)
+				pid := s.orphan(map[string]func(){
+					"unit":     func() { s.stint("fanout") },
+					"by hand":  func() { s.byHand("code") },
+					"detached": func() { s.stint("fanout", "--exec") },
+				}[how])
+				if how != "unit" {
+					s.checkHaunted(pid, agent == parentAgent)
+					s.open("code", 1)
+				}
+				s.died(pid)
+				s.checkFreed(how)
+			})
+		}
+	}
+}
+
+// checkHaunted checks that nothing begins beside an orphan.
+func (s *site) checkHaunted(pid int, withoutLock bool) {
+	s.Helper()
+	descriptors, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil || len(descriptors) == 0 {
+		s.Fatalf("the orphan %d is not there: %v", pid, err)
+	}
+	locked := slices.ContainsFunc(descriptors, func(d string) bool {
+		target, _ := os.Readlink(d)
+		return filepath.Base(target) == "alive"
+	})
+	if locked == withoutLock {
+		s.Fatalf("the orphan has the lock it inherited: %t, want %t", locked, !withoutLock)
+	}
+	for range 3 {
+		s.refused(75, "has lost its supervisor and still works in lane code.1", "run", "--category", "code")
+		s.refused(3, "lane busy: run ", "fanout", "--exec")
+		s.refused(4, "DENIED", "claim", "work-code", "--holder", "another")
+		s.refused(4, "held work-code", "claim", "check", "work-code")
+		s.refused(0, "reaped=0\n", "reap")
+	}
+	if st := s.status(); len(st.Running) != 1 || !st.Running[0].Live {
+		s.Errorf("running beside the orphan: %+v, want it alone", st.Running)
+	}
+}
+
+// checkFreed checks that the next fire finds everything free, closes the dead run once,
+// and starts a session that has the lane to itself.
+func (s *site) checkFreed(how string) {
+	s.Helper()
+	st := s.eventually("no session alive", func(st status) bool { return len(st.Running) == 1 && !st.Running[0].Live })
+	if how == "unit" {
+		deafness := []string{"XDG_RUNTIME_DIR=/nowhere", "DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere"}
+		if got, out := s.tryWith(deafness, "claim", "check", "work-code"); got != 4 {
+			s.Errorf("claim of a unit that cannot be asked about: status %d, want 4\n%s", got, out)
+		}
+	}
+	s.refused(0, "free work-code", "claim", "check", "work-code")
+	if err := os.Remove(s.path("at.code")); err != nil {
+		s.Fatal(err)
+	}
+	dead := st.Running[0].Run
+	_, out := s.try("fanout", "--exec")
+	if n := strings.Count(out, "run abandoned"); n != 1 || !strings.Contains(out, "spawned=1") {
+		s.Errorf("the fire closed %d runs, want 1, and a session started:\n%s", n, out)
+	}
+	s.refused(0, "reaped=0\n", "reap")
+	st = s.atWork("code")
+	if len(st.Claims) != 1 || st.Claims[0].Epoch != 2 || st.Posteriors[0].Graded != 0 {
+		s.Errorf("claims %+v, posteriors %+v; want one claim at epoch 2, and no grade", st.Claims, st.Posteriors)
+	}
+	for _, r := range st.Runs {
+		if r.Run == dead && (r.Outcome != "abandoned" || r.Grade != nil) {
+			s.Errorf("the dead run ended as %q, grade %v", r.Outcome, r.Grade)
+		}
+	}
+	s.open("code", 0.5)
+	st = s.eventually("the second session ended", func(st status) bool { return len(st.Running)+len(st.Claims) == 0 })
+	if st.Posteriors[0].Graded != 1 {
+		s.Errorf("%d grades, want that of the second session alone", st.Posteriors[0].Graded)
+	}
+	s.checkNoOverlap()
+}
+
+func (s *site) checkNoOverlap() {
+	s.Helper()
+	s.refused(0, "same_lock_violations=0\n", "audit")
+	if text, err := os.ReadFile(s.path("overlap")); err == nil {
+		s.Errorf("sessions side by side: %s", text)
+	}
+}
+
+// TestStoppedSupervisor stops a supervisor past the end of its claim. Its session lives,
+// so nobody gets its task or lane; when it wakes, it has lost, and neither counts a grade
+// nor closes the task, even of an agent that ended well meanwhile.
+func TestStoppedSupervisor(t *testing.T) {
+	t.Parallel()
+	for _, done := range []bool{false, true} {
+		t.Run(fmt.Sprintf("agent done %t", done), func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, "code")
+			s.configure("code", "ttl = \"2s\"\n")
+			wait := s.byHand("code")
+			s.atWork("code")
+			pid := s.supervisor("code.1")
+			s.signal(pid, syscall.SIGSTOP)
+			t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+			if done {
+				s.open("code", 1)
+			}
+			s.eventually("the claim expired", func(status) bool {
+				got, _ := s.try("claim", "verify", "work-code", "--epoch", "1")
+				return got == 5
+			})
+			s.refused(4, "DENIED", "claim", "work-code", "--holder", "another")
+			s.refused(75, "every lane of code is taken", "run", "--category", "code")
+			s.refused(0, "reaped=0\n", "reap")
+			s.signal(pid, syscall.SIGCONT)
+			if got := wait(); got != 5 {
+				t.Errorf("status %d, want 5", got)
+			}
+			st := s.status()
+			if r := st.Runs[len(st.Runs)-1]; r.Outcome != "lost" || r.Grade != nil || st.Posteriors[0].Graded != 0 {
+				t.Errorf("run %+v, posteriors %+v; want lost and no grade", r, st.Posteriors)
+			}
+			task, err := os.ReadFile(s.path("tasks/work-code.md"))
+			if err != nil || strings.Contains(string(task), "done") {
+				t.Errorf("task after the loss: %q, %v", task, err)
+			}
+			s.refused(0, "claimed work-code epoch 2 ", "claim", "work-code", "--holder", "another")
+			s.checkNoOverlap()
+		})
+	}
+}
+
+// configure adds to a category of the config.
+func (s *site) configure(category, text string) {
+	s.Helper()
+	config, err := os.ReadFile(s.path("stint.toml"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	head := fmt.Sprintf("[category.%s]\n", category)
+	s.write("stint.toml", strings.Replace(string(config), head, head+text, 1), 0o644)
+}
+
+// TestSessionOfWhichNothingIsLeft removes the folder of a run that died: whether its
+// session lives cannot be told any more, so its claim stands until it expires, and then
+// no longer.
+func TestSessionOfWhichNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "code")
+	s.configure("code", "ttl = \"5s\"\n")
+	s.byHand("code")
+	st := s.atWork("code")
+	s.signal(s.supervisor("code.1"), syscall.SIGKILL)
+	s.open("code", 1)
+	s.eventually("no session alive", func(st status) bool { return len(st.Running) == 1 && !st.Running[0].Live })
+	if err := os.RemoveAll(s.path("state/runs/" + st.Running[0].Run)); err != nil {
+		t.Fatal(err)
+	}
+	s.refused(4, "DENIED", "claim", "work-code", "--holder", "another")
+	s.eventually("the claim free", func(status) bool {
+		got, _ := s.try("claim", "check", "work-code")
+		return got == 0
+	})
+	if got, _ := s.try("claim", "verify", "work-code", "--epoch", "1"); got != 5 {
+		t.Errorf("free before it expired: verify ends with status %d, want 5", got)
+	}
+}
+
+// TestKilledLaneAlone kills one of two sessions of a category that has two lanes: the
+// other keeps its lane and its claim, and there is room for one.
+func TestKilledLaneAlone(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "code")
+	s.configure("code", "lanes = 2\nself_directed = true\n")
+	s.write("agent", deafAgent, 0o755)
+	t.Cleanup(s.endOrphans)
+	s.byHand("code")
+	s.eventually("one at work", func(status) bool { return len(s.pids("pids")) == 1 })
+	s.byHand("code")
+	s.eventually("two at work", func(st status) bool { return len(st.Running) == 2 && len(s.pids("pids")) == 2 })
+	s.refused(75, "every lane of code is taken", "run", "--category", "code")
+	s.signal(s.supervisor("code.2"), syscall.SIGKILL)
+	s.died(s.supervisor("code.2"))
+	s.refused(75, "still works in lane code.2", "run", "--category", "code")
+	s.signal(s.pids("pids")[1], syscall.SIGKILL)
+	s.died(s.pids("pids")[1])
+	s.byHand("code")
+	s.eventually("a third at work", func(status) bool { return len(s.pids("pids")) == 3 })
+	st := s.status()
+	var lanes []int
+	for _, r := range st.Running {
+		lanes = append(lanes, r.Lane)
+	}
+	slices.Sort(lanes)
+	if diff := cmp.Diff(lanes, []int{1, 2}); diff != "" || len(st.Claims) != 2 {
+		t.Errorf("claims %+v, lanes (-got +want):\n%s", st.Claims, diff)
+	}
+	s.refused(75, "every lane of code is taken", "run", "--category", "code")
+	s.refused(0, "peak_concurrency=2\n", "audit")
+	s.refused(0, "same_lock_violations=0\n", "audit")
+}
+
+// corpses leaves n dead runs in the fleet's store, each with a claim.
+func (s *site) corpses(n int) *sqlite.DB {
+	s.Helper()
+	state := s.path("state")
+	db, err := sqlite.Open(s.Context(), sqlite.Options{Dir: state, Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Cleanup(func() { _ = db.Close() })
+	for i := range n {
+		r := fleet.Run{ID: fleet.NewRunID(time.Now(), uint32(i)), Category: "code", Agent: "fake", CreatedAt: time.Now()}
+		lock, err := lane.State(state).Live(r.ID)
+		if err == nil {
+			err = errors.Join(lock.Close(), db.AddRun(s.Context(), r), db.BeginRun(s.Context(), r.ID, 1<<22))
+		}
+		if err == nil {
+			_, _, err = db.TakeForRun(s.Context(), r.ID, "", store.Take{Key: fleet.Key("key-" + r.ID), Holder: r.ID.Holder(), TTL: time.Hour})
+		}
+		if err != nil {
+			s.Fatal(err)
+		}
+	}
+	return db
+}
+
+// abandoned counts the runs that are closed as abandoned.
+func (s *site) abandoned(db *sqlite.DB) (n int) {
+	s.Helper()
+	runs, err := db.LastRuns(s.Context(), 1000)
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, r := range runs {
+		if r.Verdict.Outcome == fleet.Abandoned {
+			n++
+		}
+	}
+	return n
+}
+
+// TestReapKilledHalfWay kills a reaper between two runs: the next closes the rest.
+func TestReapKilledHalfWay(t *testing.T) {
+	t.Parallel()
+	const all = 100
+	s := newSite(t, "code")
+	db := s.corpses(all)
+	// It writes a line a run, and nobody reads: once the pipe is full, it waits.
+	out, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	defer in.Close()
+	if _, err := unix.FcntlInt(in.Fd(), unix.F_SETPIPE_SZ, os.Getpagesize()); err != nil {
+		t.Fatal(err)
+	}
+	reaper := exec.CommandContext(t.Context(), s.binary, "--config", s.path("stint.toml"), "reap")
+	reaper.Stderr = in
+	if err := reaper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("some runs closed", func(status) bool { return s.abandoned(db) >= 5 })
+	s.signal(reaper.Process.Pid, syscall.SIGKILL)
+	_ = reaper.Wait() // it was killed
+	before := s.abandoned(db)
+	if before >= all {
+		t.Fatalf("%d runs were closed before it was killed, want fewer than %d", before, all)
+	}
+	s.refused(0, fmt.Sprintf("reaped=%d\n", all-before), "reap")
+	if after := s.abandoned(db); after != all {
+		t.Errorf("%d runs closed in the end, want %d", after, all)
+	}
+	if st := s.status(); len(st.Claims) != 0 || st.Posteriors[0].Graded != 0 {
+		t.Errorf("claims %+v, posteriors %+v; want neither", st.Claims, st.Posteriors)
+	}
+}
+
+// TestReapersOfOneFleet has processes reap and fire at once: each run is closed by one.
+func TestReapersOfOneFleet(t *testing.T) {
+	t.Parallel()
+	const all = 30
+	s := newSite(t, "code")
+	s.write("tasks/work-code.md", "---\nstate: done\ncategory: code\n---\n", 0o644) // nothing to start
+	db := s.corpses(all)
+	var (
+		group sync.WaitGroup
+		mu    sync.Mutex
+		lines []string
+	)
+	for i := range 6 {
+		group.Go(func() {
+			command := []string{"reap"}
+			if i%2 == 1 {
+				command = []string{"fanout", "--exec"}
+			}
+			_, out := s.try(command...)
+			mu.Lock()
+			defer mu.Unlock()
+			for line := range strings.Lines(out) {
+				if strings.Contains(line, "run abandoned") {
+					lines = append(lines, line)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if len(lines) != all || s.abandoned(db) != all {
+		t.Errorf("%d closings, %d runs closed, want %d of both:\n%s", len(lines), s.abandoned(db), all, strings.Join(lines, ""))
+	}
+}
+
+// TestProbesDisturbNobody has processes ask all the time who works on what, while
+// sessions start: none finds its lane, or itself, busy.
+func TestProbesDisturbNobody(t *testing.T) {
+	t.Parallel()
+	const starts = 40
+	s := newSite(t, "code")
+	s.write("agent", "#!/bin/sh\n", 0o755)
+	ctx, cancel := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	for i := range 8 {
+		probe := [][]string{{"select"}, {"status"}, {"claim", "check", "work-code"}, {"reap", "--dry-run"}}[i%4]
+		group.Go(func() {
+			for ctx.Err() == nil {
+				// What it answers is another test's.
+				_ = exec.CommandContext(ctx, s.binary, append([]string{"--config", s.path("stint.toml")}, probe...)...).Run()
+			}
+		})
+	}
+	for i := range starts {
+		if got, out := s.try("run", "--category", "code"); got != 0 {
+			t.Errorf("start %d: status %d\n%s", i, got, out)
+		}
+	}
+	cancel()
+	group.Wait()
+	var audit struct {
+		Acquisitions int `json:"total_acquisitions"`
+	}
+	if err := json.Unmarshal([]byte(s.stint("audit", "--json")), &audit); err != nil || audit.Acquisitions != starts {
+		t.Errorf("%d lanes taken, %v; want %d", audit.Acquisitions, err, starts)
+	}
+}
+
+const scopeAgent = haunting + `echo $$ >parent
+systemd-run --user --scope --quiet bash -c 'exec 3>&-
+	echo $$ >>pids
+	touch at.code
+	read -r grade <gate.code' &
+wait
+`
+
+// TestScopeOfItsOwn has a child that moved to a scope of its own, as tmux does: it is a
+// process of the session all the same.
+func TestScopeOfItsOwn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "code")
+	s.write("agent", scopeAgent, 0o755)
+	config, err := os.ReadFile(s.path("stint.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write("stint.toml", strings.Replace(string(config), "[agent.fake]\n", `[agent.fake]
+pass_environment = ["PATH", "HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"]
+`, 1), 0o644)
+	t.Cleanup(s.endOrphans)
+	pid := s.orphan(func() { s.stint("fanout") })
+	s.refused(4, "DENIED", "claim", "work-code", "--holder", "another")
+	s.refused(75, "lane busy", "run", "--category", "code", "--dry-run")
+	s.open("code", 1)
+	s.died(pid)
+	s.refused(0, "free", "claim", "check", "work-code")
+}

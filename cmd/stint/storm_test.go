@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// stormSize is how hard it blows. STINT_STORM=full asks for all of it.
+type stormSize struct{ processes, keys, calls, openings int }
+
+func stormSizeAsked() stormSize {
+	if os.Getenv("STINT_STORM") == "full" {
+		return stormSize{processes: 100, keys: 50, calls: 60, openings: 500}
+	}
+	return stormSize{processes: 16, keys: 4, calls: 20, openings: 5}
+}
+
+// storm is a fleet whose claims many processes fight over.
+type storm struct {
+	*testing.T
+	config string
+	begun  time.Time
+	keys   int
+
+	mu      sync.Mutex
+	running map[int]*os.Process
+	killed  int
+	history map[string][]porcupine.Operation // by key
+	answers map[string]int                   // by status
+}
+
+func newStorm(t *testing.T, keys int) *storm {
+	t.Helper()
+	dir := t.TempDir()
+	s := &storm{
+		T: t, config: filepath.Join(dir, "stint.toml"), begun: time.Now(), keys: keys,
+		running: map[int]*os.Process{}, history: map[string][]porcupine.Operation{}, answers: map[string]int{},
+	}
+	config := fmt.Sprintf("fleet = \"storm\"\nstate = %q\n[agent.a]\ncommand = [\"true\"]\n[category.code]\n", filepath.Join(dir, "state"))
+	if err := os.WriteFile(s.config, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestStorm has many processes claim, renew and give back few keys, kills one of them
+// every 20 ms, and checks that what all were told is what one store that does one thing
+// at a time can have said.
+func TestStorm(t *testing.T) {
+	t.Parallel()
+	size := stormSizeAsked()
+	s := newStorm(t, size.keys)
+	calm := make(chan struct{})
+	var killer, clients sync.WaitGroup
+	killer.Go(func() { s.kill(calm) })
+	for i := range size.processes {
+		clients.Go(func() { s.client(i, size.calls) })
+	}
+	clients.Wait()
+	close(calm)
+	killer.Wait()
+	t.Logf("%d killed of %d; answers: %v", s.killed, size.processes*size.calls, s.answers)
+	for _, status := range []string{"", "granted", "denied", "released"} {
+		if s.answers[status] == 0 {
+			t.Errorf("no call was answered %q: that was no storm", status)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.history)) {
+		if got := stormVerdict(s.history[key]); got != porcupine.Ok {
+			t.Errorf("%s: %s, want %s", key, got, porcupine.Ok)
+			for _, o := range s.history[key] {
+				t.Logf("%+v: %+v", o.Input, o.Output)
+			}
+		}
+	}
+}
+
+// kill kills a random process every 20 ms.
+func (s *storm) kill(calm <-chan struct{}) {
+	chance := rand.New(rand.NewPCG(1, 2))
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-calm:
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		if pids := slices.Sorted(maps.Keys(s.running)); len(pids) > 0 {
+			_ = s.running[pids[chance.IntN(len(pids))]].Kill() // It may be gone already.
+		}
+		s.mu.Unlock()
+	}
+}
+
+// client makes calls under a name of its own, one process each, and goes by what it was
+// told of its holds.
+func (s *storm) client(i, calls int) {
+	chance := rand.New(rand.NewPCG(3, uint64(i)))
+	holder := fmt.Sprintf("p%d", i)
+	holds := map[string]int64{}
+	for range calls {
+		key := fmt.Sprintf("k%d", chance.IntN(s.keys))
+		if held := slices.Sorted(maps.Keys(holds)); len(held) > 0 && chance.IntN(3) > 0 {
+			key = held[chance.IntN(len(held))]
+		}
+		c := stormCall{Kind: "take", Holder: holder}
+		if epoch := holds[key]; epoch > 0 || chance.IntN(5) == 0 {
+			c.Kind = []string{"take", "renew", "release", "release", "check", "verify"}[chance.IntN(6)]
+			c.Epoch = max(1, epoch)
+		}
+		if c.Kind == "take" || c.Kind == "renew" {
+			c.TTL = []int64{100, 1000, 60_000}[chance.IntN(3)]
+		}
+		switch a := s.call(key, c, chance.IntN(3)); a.Status {
+		case "granted", "renewed":
+			holds[key] = a.Epoch
+		case "released", "lost", "denied", "free":
+			delete(holds, key)
+		}
+	}
+}
+
+// args are the command line of a call.
+func (c stormCall) args(key string, ending int) []string {
+	args := []string{"claim", c.Kind, key, "--json"}
+	if c.Kind != "check" && c.Kind != "verify" {
+		args = append(args, "--holder", c.Holder)
+	}
+	if c.TTL > 0 {
+		args = append(args, "--ttl", strconv.FormatInt(c.TTL, 10)+"ms")
+	}
+	if c.Epoch > 0 && c.Kind != "take" && c.Kind != "check" {
+		args = append(args, "--epoch", strconv.FormatInt(c.Epoch, 10))
+	}
+	if c.Kind == "release" {
+		args = append(args, []string{"--reason=given back", "--done", "--abandoned"}[ending])
+	}
+	return args
+}
+
+// call runs one process and records what it was told.
+func (s *storm) call(key string, c stormCall, ending int) stormAnswer {
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(s.Context(), "stint", append([]string{"--config", s.config}, c.args(key, ending)...)...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	began := time.Since(s.begun)
+	if err := cmd.Start(); err != nil {
+		s.Error(err)
+		return stormAnswer{}
+	}
+	s.mu.Lock()
+	s.running[cmd.Process.Pid] = cmd.Process
+	s.mu.Unlock()
+	_ = cmd.Wait()
+	ended := time.Since(s.begun)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.running, cmd.Process.Pid)
+	var a stormAnswer
+	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		s.killed++ // Nothing it did comes later than its death.
+	} else if a = parseStormAnswer(stdout.Bytes()); cmd.ProcessState.ExitCode() != stormExit(c.Kind, a.Status) || strings.Contains(stderr.String(), "locked") {
+		s.Errorf("%v: status %d\n%s%s", cmd.Args, cmd.ProcessState.ExitCode(), &stdout, &stderr)
+	}
+	s.answers[a.Status]++
+	origin := s.begun.UnixMilli()
+	c.Window = span{origin + began.Milliseconds() - 1, origin + ended.Milliseconds() + 2} // The store counts in milliseconds.
+	client, _ := strconv.Atoi(c.Holder[1:])
+	s.history[key] = append(s.history[key], porcupine.Operation{ClientId: client, Input: c, Output: a, Call: int64(began), Return: int64(ended)})
+	return a
+}
+
+// stormExit is the exit status that goes with what is told.
+func stormExit(kind, status string) int {
+	switch status {
+	case "held":
+		return map[string]int{"check": 4}[kind]
+	case "granted", "renewed", "released", "free":
+		return 0
+	case "lost":
+		return 5
+	case "denied":
+		return 4
+	}
+	return -1
+}
+
+// parseStormAnswer reads an answer; times are told to the second.
+func parseStormAnswer(data []byte) stormAnswer {
+	var told struct {
+		Status, Holder string
+		Epoch          int64
+		AcquiredAt     time.Time `json:"acquired_at"`
+		ExpiresAt      time.Time `json:"expires_at"`
+	}
+	if json.Unmarshal(data, &told) != nil {
+		return stormAnswer{Status: "garbage"}
+	}
+	second := func(t time.Time) span { return span{t.UnixMilli(), t.UnixMilli() + 999} }
+	return stormAnswer{told.Status, told.Holder, told.Epoch, second(told.AcquiredAt), second(told.ExpiresAt)}
+}

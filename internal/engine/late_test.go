@@ -1,0 +1,104 @@
+package engine_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/lane"
+)
+
+// TestPivotPassesBusyLanes has lanes that are taken: their categories whose lanes are taken are no pivots.
+func TestPivotPassesBusyLanes(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "[category.code]\n[category.docs]\n[category.triage]\n[category.news]\n[fanout]\nworkers = 3\n")
+	for _, c := range b.Config.CategoryNames() {
+		b.addTask("a-"+string(c), c, fleet.StateTodo)
+	}
+	fired, err := b.fire(engine.FanoutOptions{Payload: []byte(`{"all_scores":{"code":9,"docs":8,"triage":7,"news":6}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []fleet.Category{"docs", "triage"} {
+		held, err := lane.State(b.Config.State).Take(c, 1, b.runOf(fired, c))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = held.Release() }()
+	}
+	b.Store = &rival{Store: b.db, holder: "quick", quick: 1}
+	run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(fired, "code")})
+	if err != nil || run.Category != "news" {
+		t.Errorf("worked in %s: %v; want news, the best with a free lane", run.Category, err)
+	}
+}
+
+// TestWorkerThatBeginsWhileItIsReaped begins a run between a reaper's look and its
+// closing: it is left alone.
+func TestWorkerThatBeginsWhileItIsReaped(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, threeCategories)
+	b.addTask("fix", "code", fleet.StateTodo)
+	fired, err := b.fire(engine.FanoutOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := b.runOf(fired, "code")
+	b.later(time.Minute)
+	reaper := *b.Engine
+	late := &lateStore{dying: &dying{Store: b.db, left: 99}, begun: make(chan struct{}), looked: make(chan struct{})}
+	reaper.Store = late
+	done := make(chan error)
+	b.Agents = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
+		close(late.begun) // the reaper goes on
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if keys := b.held(); len(keys) != 1 {
+			t.Errorf("claims while the session works: %v, want its own", keys)
+		}
+		return fleet.SessionExit{End: fleet.Exited, Result: []byte(`{"outcome":"productive","grade":1}`)}
+	})
+	go func() { _, err := reaper.Reap(t.Context(), false); done <- err }()
+	<-late.looked // the reaper has looked
+	if _, err := b.Run(t.Context(), engine.RunOptions{Run: id}); err != nil {
+		t.Errorf("the session: %v", err)
+	}
+}
+
+// lateStore answers the reaper when the worker has begun.
+type lateStore struct {
+	*dying
+	begun, looked chan struct{}
+}
+
+func (s *lateStore) Snapshot(ctx context.Context) (fleet.Snapshot, error) {
+	snap, err := s.Store.Snapshot(ctx)
+	close(s.looked)
+	<-s.begun
+	return snap, err
+}
+
+// TestRunWithoutFolderIsClosedOnceOverdue has a run that nobody can ask about any more.
+func TestRunWithoutFolderIsClosedOnceOverdue(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, halfHour)
+	b.addTask("fix", "code", fleet.StateTodo)
+	r, lock := b.dead("code", "fix")
+	b.closeAll(lock)
+	if err := os.RemoveAll(filepath.Dir(lock.Name())); err != nil {
+		t.Fatal(err)
+	}
+	b.later(48 * time.Hour)
+	b.reap()
+	if got := b.stored(r.ID).Verdict.Outcome; got != fleet.Abandoned {
+		t.Errorf("two days later it ended as %q", got)
+	}
+	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil {
+		t.Errorf("the next session: %v", err)
+	}
+}

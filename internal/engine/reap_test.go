@@ -1,0 +1,533 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/lane"
+	"stint/internal/report"
+	"stint/internal/store"
+)
+
+// patience is how long a session without a time-out of its own may take: the
+// category's, the agent's grace, closing, and a minute's slack.
+const patience = 30*time.Minute + 10*time.Second + 20*time.Second + time.Minute
+
+const halfHour = "[category.code]\ntimeout = \"30m\"\nttl = \"60m\"\n[category.docs]\n[category.triage]\n"
+
+// dead leaves what a session leaves whose supervisor was killed: an open run that holds
+// a lane and a claim. The lock, while it is open, is a process of it that lives on.
+func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) {
+	b.Helper()
+	r := fleet.Run{ID: fleet.NewRunID(b.clock(), uint32(b.Random())), Category: c, Agent: "fake", CreatedAt: b.clock()}
+	lock, err := lane.State(b.Config.State).Live(r.ID)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = lock.Close() }) // most tests close it before
+	grant := fleet.Granted
+	err = errors.Join(
+		b.db.AddRun(b.Context(), r), b.db.BeginRun(b.Context(), r.ID, 1<<22), b.db.LaneTaken(b.Context(), r.ID, c, 1),
+	)
+	if err == nil {
+		grant, _, err = b.db.TakeForRun(b.Context(), r.ID, task,
+			store.Take{Key: fleet.Key(task), Holder: r.ID.Holder(), Renews: true, TTL: time.Hour})
+	}
+	if err != nil || grant != fleet.Granted {
+		b.Fatalf("leave a dead run: %s, %v", grant, err)
+	}
+	return r, lock
+}
+
+func (b *bench) reap() []engine.Reaped {
+	b.Helper()
+	reaped, err := b.Reap(b.Context(), false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return reaped
+}
+
+func (b *bench) closeAll(files ...*os.File) {
+	b.Helper()
+	for _, f := range files {
+		if err := f.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// checkRecord fails the test if two runs held one lane at once.
+func (b *bench) checkRecord() {
+	b.Helper()
+	holds, err := b.db.LaneHolds(b.Context(), time.Time{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if v := report.NewAudit(report.Record{Holds: holds}).Violations; v != nil {
+		b.Errorf("lanes held twice: %+v", v)
+	}
+}
+
+func TestDeadRunIsClosedOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, halfHour)
+	b.addTask("fix", "code", fleet.StateTodo)
+	r, lock := b.dead("code", "fix")
+	b.later(time.Second)
+	if reaped := b.reap(); reaped != nil {
+		t.Errorf("closed although it lives: %+v", reaped)
+	}
+	b.closeAll(lock)
+	if reaped, err := b.Reap(t.Context(), true); err != nil || len(reaped) != 1 {
+		t.Errorf("dry run: %+v, %v; want one", reaped, err)
+	}
+	if got := b.stored(r.ID); !got.EndedAt.IsZero() {
+		t.Errorf("the dry run closed it: %+v", got.Verdict)
+	}
+	if reaped := b.reap(); len(reaped) != 1 || reaped[0].Run.ID != r.ID {
+		t.Errorf("closed %+v, want run %s", reaped, r.ID)
+	}
+	first := b.stored(r.ID)
+	if v := first.Verdict; v.Outcome != fleet.Abandoned || v.Grade != nil || !first.EndedAt.Equal(b.clock()) {
+		t.Errorf("closed as %+v at %s", v, first.EndedAt)
+	}
+	b.later(time.Second)
+	if reaped := b.reap(); reaped != nil {
+		t.Errorf("closed again: %+v", reaped)
+	}
+	if diff := cmp.Diff(b.stored(r.ID), first); diff != "" {
+		t.Errorf("changed by the second reaping (-got +want):\n%s", diff)
+	}
+	if p := b.posteriors(); len(p) != 0 {
+		t.Errorf("posteriors of a run without a grade: %+v", p)
+	}
+	if again, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil || again.Epoch != 2 {
+		t.Errorf("next session: epoch %d, %v; want 2", again.Epoch, err)
+	}
+	b.checkRecord()
+}
+
+// TestReapersAtOnce has eight reap what fires and sessions do at the same time.
+func TestReapersAtOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, halfHour)
+	b.Engine.Random = func() uint64 { return 0 }
+	var locks []*os.File
+	for i := range 12 {
+		b.later(time.Second) // an id of its own
+		_, lock := b.dead("code", fleet.TaskID(fmt.Sprintf("t%d", i)))
+		locks = append(locks, lock)
+	}
+	b.closeAll(locks...)
+	var (
+		group sync.WaitGroup
+		mu    sync.Mutex
+		times = map[fleet.RunID]int{}
+	)
+	for range 8 {
+		group.Go(func() {
+			reaped, err := b.Reap(t.Context(), false)
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for _, r := range reaped {
+				times[r.Run.ID]++
+			}
+		})
+	}
+	group.Wait()
+	for id, n := range times {
+		if n != 1 {
+			t.Errorf("run %s was closed %d times", id, n)
+		}
+	}
+	if len(times) != 12 {
+		t.Errorf("%d runs closed, want 12", len(times))
+	}
+}
+
+// dying is a store that a reaper sees fail from its n-th closing on, before or after
+// the write took effect.
+type dying struct {
+	store.Store
+	left    int
+	applied bool
+}
+
+func (s *dying) Abandon(ctx context.Context, id fleet.RunID, reason string) (bool, error) {
+	if s.left--; s.left >= 0 {
+		return s.Store.Abandon(ctx, id, reason)
+	}
+	if s.applied {
+		if _, err := s.Store.Abandon(ctx, id, reason); err != nil {
+			return false, err
+		}
+	}
+	return false, errDisk
+}
+
+func TestReapingThatDiesHalfWay(t *testing.T) {
+	t.Parallel()
+	for _, applied := range []bool{false, true} {
+		t.Run(fmt.Sprintf("applied=%t", applied), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, halfHour)
+			var runs []fleet.RunID
+			for _, task := range []fleet.TaskID{"a", "b", "c"} {
+				r, lock := b.dead("code", task)
+				b.closeAll(lock)
+				runs = append(runs, r.ID)
+			}
+			b.Store = &dying{Store: b.db, left: 1, applied: applied}
+			if reaped, err := b.Reap(t.Context(), false); !errors.Is(err, errDisk) || len(reaped) != 1 {
+				t.Fatalf("closed %+v, %v; want one, and the store's error", reaped, err)
+			}
+			b.Store = b.db
+			want := 2
+			if applied {
+				want = 0
+			}
+			if reaped := b.reap(); len(reaped) != want {
+				t.Errorf("the next closed %d, want %d", len(reaped), want)
+			}
+			for _, id := range runs {
+				if got := b.stored(id).Verdict.Outcome; got != fleet.Abandoned {
+					t.Errorf("run %s ended as %q", id, got)
+				}
+			}
+			if keys := b.held(); keys != nil {
+				t.Errorf("claims left: %v", keys)
+			}
+			b.checkRecord()
+		})
+	}
+}
+
+// TestOverdue moves the clock to when a session is, and is not yet, given up. Only a
+// session that should have ended is ended, and only one that is gone is closed.
+func TestOverdue(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		after  time.Duration
+		dies   bool // when it is told to
+		dryRun bool
+		ended  int
+		closed bool
+	}{
+		{"in time", patience, true, false, 0, false},
+		{"too late", patience + time.Second, true, false, 1, true},
+		{"too late, does not die", patience + time.Second, false, false, 1, false},
+		{"dry run", patience + time.Second, true, true, 0, false},
+		{"a day back", -24 * time.Hour, true, false, 0, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, halfHour)
+			r, lock := b.dead("code", "fix")
+			b.Sessions = ending{b, func() {
+				if tt.dies {
+					b.closeAll(lock)
+				}
+			}}
+			b.later(tt.after)
+			reaped, err := b.Reap(t.Context(), tt.dryRun)
+			if err != nil || len(b.ended) != tt.ended {
+				t.Errorf("%d sessions ended, %v; want %d", len(b.ended), err, tt.ended)
+			}
+			if got := b.stored(r.ID).Verdict.Outcome == fleet.Abandoned; got != tt.closed {
+				t.Errorf("closed: %t, want %t", got, tt.closed)
+			}
+			if want := tt.closed || tt.dryRun; (len(reaped) == 1) != want {
+				t.Errorf("reaped %+v, want one: %t", reaped, want)
+			}
+		})
+	}
+}
+
+// ending is sessions that do something when they are ended.
+type ending struct {
+	*bench
+	do func()
+}
+
+func (e ending) End(ctx context.Context, r fleet.Run) error {
+	e.do()
+	return e.bench.End(ctx, r)
+}
+
+// TestWorkerThatNeverBegan is closed after the grace for a start, and a worker that
+// comes later finds its run closed.
+func TestWorkerThatNeverBegan(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, threeCategories)
+	b.addTask("fix", "code", fleet.StateTodo)
+	fired, err := b.fire(engine.FanoutOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := b.runOf(fired, "code")
+	b.later(time.Minute - time.Second)
+	if reaped := b.reap(); reaped != nil {
+		t.Errorf("closed a second too early: %+v", reaped)
+	}
+	b.later(time.Second)
+	if reaped := b.reap(); len(reaped) != 1 || reaped[0].Run.ID != id {
+		t.Errorf("closed %+v, want run %s", reaped, id)
+	}
+	if _, err := b.Run(t.Context(), engine.RunOptions{Run: id}); !errors.Is(err, fleet.ErrUsage) {
+		t.Errorf("a worker that comes too late: %v, want it refused", err)
+	}
+	if keys := b.held(); keys != nil {
+		t.Errorf("claims: %v", keys)
+	}
+}
+
+// TestSessionThatEndedButHoldsOn is one that died between its recorded end and giving
+// its claim back: reaping gives it back, and its end and grade stand.
+func TestSessionThatEndedButHoldsOn(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, halfHour)
+	r, lock := b.dead("code", "fix")
+	r = b.stored(r.ID)
+	grade := 0.75
+	r.Verdict = fleet.Verdict{Outcome: fleet.Productive, Grade: &grade}
+	if err := b.db.Complete(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if reaped := b.reap(); reaped != nil {
+		t.Errorf("closed although its supervisor lives: %+v", reaped)
+	}
+	b.closeAll(lock)
+	if reaped := b.reap(); len(reaped) != 1 {
+		t.Errorf("closed %+v, want one", reaped)
+	}
+	got := b.stored(r.ID).Verdict
+	if keys := b.held(); keys != nil || got.Outcome != fleet.Productive || *got.Grade != grade {
+		t.Errorf("held %v, verdict %+v; want none, productive", keys, got)
+	}
+	if p := b.posteriors()["code"]; p.Graded != 1 || p.GradeSum != grade {
+		t.Errorf("posterior %+v, want the one grade", p)
+	}
+}
+
+// TestSessionThatCannotBeAsked keeps its claim until that expires, and no longer.
+func TestSessionThatCannotBeAsked(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, halfHour)
+	b.addTask("fix", "docs", fleet.StateTodo)
+	r, lock := b.dead("code", "fix")
+	b.closeAll(lock)
+	if err := os.RemoveAll(filepath.Dir(lock.Name())); err != nil {
+		t.Fatal(err)
+	}
+	b.later(time.Hour - time.Millisecond)
+	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "docs"}); outcome(err) != fleet.Idle {
+		t.Errorf("before it expires: %v, want idle", err)
+	}
+	b.later(time.Millisecond)
+	again, err := b.Run(t.Context(), engine.RunOptions{Category: "docs"})
+	if err != nil || again.Epoch != 2 {
+		t.Errorf("once it has expired: epoch %d, %v; want 2", again.Epoch, err)
+	}
+	if err := b.db.Complete(t.Context(), b.stored(r.ID)); !errors.Is(err, fleet.ErrLost) {
+		t.Errorf("a write under the old epoch: %v, want lost", err)
+	}
+}
+
+// TestClockSteps moves the clock by a day under a session: nobody else gets its lane or
+// its task while it lives, and everybody may once it is gone.
+func TestClockSteps(t *testing.T) {
+	t.Parallel()
+	for _, step := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
+		t.Run(step.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, halfHour)
+			b.addTask("fix", "code", fleet.StateTodo)
+			b.addTask("other", "code", fleet.StateTodo)
+			var beside, task error
+			b.Agents = agent(func(ctx context.Context, _ fleet.SessionSpec) fleet.SessionExit {
+				b.later(step)
+				b.Agents = agent(nil)
+				_, beside = b.Run(ctx, engine.RunOptions{Category: "code"})
+				grant, _, err := b.db.Take(ctx, store.Take{Key: "fix", Holder: "another", TTL: time.Hour})
+				if grant != fleet.Denied {
+					task = fmt.Errorf("task %s to another: %w", grant, err)
+				}
+				if reaped, err := b.Reap(ctx, true); step < 0 && (err != nil || reaped != nil) {
+					t.Errorf("reaped %+v, %v", reaped, err)
+				}
+				return fleet.SessionExit{End: fleet.Exited, Result: []byte(`{"outcome":"productive","grade":1}`)}
+			})
+			_, err := b.Run(t.Context(), engine.RunOptions{Category: "code", Task: "fix"})
+			if outcome(beside) != fleet.Busy || task != nil {
+				t.Errorf("beside the session: %v, %v; want busy and denied", beside, task)
+			}
+			if want := step > 0; (outcome(err) == fleet.Lost) != want {
+				t.Errorf("the session: %v; lost %t, want %t", err, !want, want)
+			}
+			if graded := b.posteriors()["code"].Graded; graded != 0 && step > 0 {
+				t.Errorf("%d grades of a session that was lost", graded)
+			}
+			again, err := b.Run(t.Context(), engine.RunOptions{Category: "code", Task: "fix"})
+			if err != nil || again.Epoch != 2 {
+				t.Errorf("the next session: epoch %d, %v; want 2", again.Epoch, err)
+			}
+		})
+	}
+}
+
+// rival is a store in which the first tasks that workers want are taken by another
+// between pick and claim.
+type rival struct {
+	store.Store
+	holder fleet.Holder
+	quick  int
+	taken  []fleet.Key
+}
+
+func (s *rival) TakeForRun(ctx context.Context, id fleet.RunID, task fleet.TaskID, t store.Take) (fleet.Grant, fleet.Claim, error) {
+	if len(s.taken) < s.quick && !slices.Contains(s.taken, t.Key) {
+		s.taken = append(s.taken, t.Key)
+		if _, _, err := s.Take(ctx, store.Take{Key: t.Key, Holder: s.holder, TTL: time.Hour}); err != nil {
+			return "", fleet.Claim{}, err
+		}
+	}
+	return s.Store.TakeForRun(ctx, id, task, t)
+}
+
+// sixCategories: one has another agent, one other limits.
+const sixCategories = `
+[agent.other]
+command = ["other"]
+[category.code]
+agents = ["fake"]
+[category.docs]
+agents = ["other", "fake"]
+[category.large]
+agents = ["fake"]
+unit = { MemoryMax = "4G" }
+[category.alien]
+agents = ["other"]
+[category.triage]
+agents = ["fake"]
+[category.news]
+agents = ["fake"]
+`
+
+// TestPivots gives a worker of code denials, and follows where it goes.
+func TestPivots(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		config string
+		denied int
+		works  fleet.Category // in the end; empty: it gives up
+		tried  []fleet.Category
+	}{
+		{"none", "", 0, "code", nil},
+		{"once: the best with its limits and its agent", "", 1, "docs", []fleet.Category{"code"}},
+		{"twice", "", 2, "triage", []fleet.Category{"code", "docs"}},
+		{"more often than it may pivot", "", 9, "", []fleet.Category{"code", "docs", "triage"}},
+		{"never", "[fanout]\nmax_pivots = 0\n", 9, "", []fleet.Category{"code"}},
+		{"out of the allow-list", "[fanout]\nallow = [\"code\", \"triage\"]\n", 1, "triage", []fleet.Category{"code"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, tt.config+sixCategories)
+			for _, c := range b.Config.CategoryNames() {
+				b.addTask("a-"+string(c), c, fleet.StateTodo)
+			}
+			payload := `{"all_scores":{"code":9,"large":8,"alien":7,"docs":6,"triage":5,"news":4}}`
+			fired, err := b.fire(engine.FanoutOptions{Workers: 1, Payload: []byte(payload)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Agents = says(`{"outcome":"productive","grade":0.5}`)
+			b.Store = &rival{Store: b.db, holder: "quick", quick: tt.denied}
+			run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(fired, "code")})
+			if tt.works == "" {
+				if outcome(err) != fleet.RunDenied || len(b.posteriors()) != 0 {
+					t.Errorf("outcome: %v, posteriors %+v; want denied, none", err, b.posteriors())
+				}
+			} else if err != nil || run.Category != tt.works || b.posteriors()[tt.works].Graded != 1 {
+				t.Errorf("worked in %s: %v, posteriors %+v; want %s", run.Category, err, b.posteriors(), tt.works)
+			}
+			b.checkDenials(run.ID, tt.tried)
+			b.checkRecord()
+		})
+	}
+}
+
+// checkDenials compares the categories in which a run was denied, each with its holder
+// on record, and the lanes that it took: one a category, given back.
+func (b *bench) checkDenials(id fleet.RunID, want []fleet.Category) {
+	b.Helper()
+	denials, err := b.db.DeniedClaims(b.Context(), time.Time{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var got []fleet.Category
+	for _, d := range denials {
+		got = append(got, d.Category)
+		if d.Run != id || d.Holder != "quick" || d.Key != fleet.Key("a-"+string(d.Category)) {
+			b.Errorf("denial on record: %+v", d)
+		}
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		b.Errorf("denied in (-got +want):\n%s", diff)
+	}
+	holds, err := b.db.LaneHolds(b.Context(), time.Time{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if slices.ContainsFunc(holds, func(h fleet.LaneHold) bool { return h.ReleasedAt.IsZero() }) {
+		b.Errorf("lanes not given back: %+v", holds)
+	}
+}
+
+// TestPivotLeavesTheFamily offers a denied worker a sibling of the task it lost, and a
+// stranger to it.
+func TestPivotLeavesTheFamily(t *testing.T) {
+	t.Parallel()
+	for _, stranger := range []bool{false, true} {
+		t.Run(fmt.Sprintf("stranger=%t", stranger), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, threeCategories)
+			for id, c := range map[string]fleet.Category{"one": "code", "two": "docs"} {
+				text := fmt.Sprintf("---\nstate: active\ncategory: %s\nfamily: release\n---\n", c)
+				if err := os.WriteFile(filepath.Join(b.Config.Tasks.Dir, id+".md"), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if stranger {
+				b.addTask("unrelated", "docs", fleet.StateBacklog)
+			}
+			fired, err := b.fire(engine.FanoutOptions{Workers: 1, Payload: []byte(`{"all_scores":{"code":2,"docs":1}}`)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Store = &rival{Store: b.db, holder: "quick", quick: 1}
+			run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(fired, "code")})
+			if stranger && (err != nil || run.Task != "unrelated") || !stranger && outcome(err) != fleet.RunDenied {
+				t.Errorf("worked on %q, %v", run.Task, err)
+			}
+		})
+	}
+}

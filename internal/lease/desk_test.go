@@ -1,0 +1,248 @@
+package lease_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"stint/internal/fleet"
+	"stint/internal/lease"
+	"stint/internal/store"
+	"stint/internal/store/sqlite"
+)
+
+// session is the run that holds claims in these tests.
+const session = fleet.RunID("01kt1gw6g0000001")
+
+// desk is a desk on a real store, with sessions as it is told and a clock that the
+// test moves.
+type desk struct {
+	lease.Desk
+	*testing.T
+	db    *sqlite.DB
+	now   time.Time
+	lives fleet.Liveness
+	asked int
+}
+
+func newDesk(t *testing.T) *desk {
+	t.Helper()
+	d := &desk{T: t, now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC), lives: fleet.Lives}
+	var err error
+	d.db, err = sqlite.Open(t.Context(), sqlite.Options{
+		Dir: t.TempDir(), Fleet: "bob", Workspace: "/w", Now: func() time.Time { return d.now },
+	})
+	if err == nil {
+		err = d.db.AddRun(t.Context(), fleet.Run{ID: session, Category: "code", Agent: "fake", CreatedAt: d.now})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	d.Desk = lease.Desk{Runs: d.db, Sessions: d, Log: slog.New(slog.DiscardHandler)}
+	return d
+}
+
+func (d *desk) Liveness(context.Context, fleet.Run) fleet.Liveness {
+	d.asked++
+	return d.lives
+}
+
+func (d *desk) take(holder fleet.Holder) (fleet.Grant, fleet.Claim) {
+	d.Helper()
+	grant, c, err := d.Take(d.Context(), store.Take{Key: "fix", Holder: holder, TTL: ttl}, d.db.Take)
+	if err != nil {
+		d.Fatal(err)
+	}
+	return grant, c
+}
+
+// TestDeskDecides crosses who holds a claim, whether that lives, and whether the claim
+// has expired. What a take does is what is said to be free beforehand.
+func TestDeskDecides(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		holder  fleet.Holder
+		lives   fleet.Liveness
+		later   time.Duration
+		granted bool
+	}{
+		{"session lives", session.Holder(), fleet.Lives, 0, false},
+		{"session lives, long expired", session.Holder(), fleet.Lives, 99 * ttl, false},
+		{"session gone", session.Holder(), fleet.Gone, 0, true},
+		{"session gone, clock back a day", session.Holder(), fleet.Gone, -24 * time.Hour, true},
+		{"session unknown", session.Holder(), fleet.Unknown, ttl - time.Millisecond, false},
+		{"session unknown, expired", session.Holder(), fleet.Unknown, ttl, true},
+		{"session unknown, clock back a day", session.Holder(), fleet.Unknown, -24 * time.Hour, false},
+		{"a run that is not on record", "run:01kt1gw6g0000009", fleet.Gone, 0, false},
+		{"a run that is not on record, expired", "run:01kt1gw6g0000009", fleet.Lives, ttl, true},
+		{"a person", "alice", fleet.Gone, ttl - time.Millisecond, false},
+		{"a person, expired", "alice", fleet.Lives, ttl, true},
+		{"a person with a run's looks", "run:no such thing", fleet.Gone, 0, false},
+		{"a person with a run's looks, expired", "run:no such thing", fleet.Lives, ttl, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			if grant, _ := d.take(tt.holder); grant != fleet.Granted {
+				t.Fatalf("first take: %s", grant)
+			}
+			d.now, d.lives = d.now.Add(tt.later), tt.lives
+			held, err := d.db.List(t.Context(), store.Listing{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(d.Held(t.Context(), held, d.now)) == 0; got != tt.granted {
+				t.Errorf("said to be free: %t, want %t", got, tt.granted)
+			}
+			grant, c := d.take("bob")
+			if got := grant == fleet.Granted; got != tt.granted {
+				t.Errorf("take: %s, want granted: %t", grant, tt.granted)
+			}
+			want := fleet.Claim{Key: "fix", Holder: tt.holder, Epoch: 1}
+			if tt.granted {
+				want = fleet.Claim{Key: "fix", Holder: "bob", Epoch: 2}
+			}
+			if diff := cmp.Diff(fleet.Claim{Key: c.Key, Holder: c.Holder, Epoch: c.Epoch}, want); diff != "" {
+				t.Errorf("claim (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAnswerCountsForOneEpoch has the claim of a session that is gone be granted to
+// another between the question and the write: what was found out of the first frees
+// nothing of the second.
+func TestAnswerCountsForOneEpoch(t *testing.T) {
+	t.Parallel()
+	for _, second := range []fleet.Holder{"carol", session.Holder()} {
+		t.Run(string(second), func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.take(session.Holder())
+			d.lives = fleet.Gone
+			writes := 0
+			grant, c, err := d.Take(t.Context(), store.Take{Key: "fix", Holder: "bob", TTL: ttl},
+				func(ctx context.Context, take store.Take) (fleet.Grant, fleet.Claim, error) {
+					if writes++; writes == 2 {
+						if grant, _ := d.take(second); grant != fleet.Granted {
+							t.Errorf("the quicker one: %s", grant)
+						}
+						d.lives = fleet.Lives // a session of that name works again
+					}
+					return d.db.Take(ctx, take)
+				})
+			if err != nil || grant != fleet.Denied || c.Holder != second || c.Epoch != 2 {
+				t.Errorf("take: %s, held by %s at %d, %v; want denied by %s at 2", grant, c.Holder, c.Epoch, err, second)
+			}
+		})
+	}
+}
+
+// TestDeskAsksOnce asks of a session once a take, and of nobody else at all.
+func TestDeskAsksOnce(t *testing.T) {
+	t.Parallel()
+	for _, lives := range []fleet.Liveness{fleet.Lives, fleet.Gone} {
+		d := newDesk(t)
+		d.lives = lives
+		d.take(session.Holder())
+		d.take("bob")
+		if d.asked != 1 {
+			t.Errorf("asked %d times whether a session that %s does, want once", d.asked, lives)
+		}
+	}
+	d := newDesk(t)
+	d.take("alice")
+	d.take("bob")
+	if d.asked != 0 {
+		t.Errorf("asked %d times of a person", d.asked)
+	}
+}
+
+// TestOneLiveHolder plays takes, releases, deaths and clock steps of up to a day, and
+// holds every grant to what may be free, and every epoch to the one before.
+func TestOneLiveHolder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		d := newDesk(t)
+		var last fleet.Claim
+		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+			step := time.Duration(rapid.Int64Range(-24*3600, 24*3600).Draw(rt, "clock")) * time.Second
+			d.now = d.now.Add(step)
+			d.lives = rapid.SampledFrom([]fleet.Liveness{fleet.Lives, fleet.Gone, fleet.Unknown}).Draw(rt, "lives")
+			holder := rapid.SampledFrom([]fleet.Holder{"alice", "bob", session.Holder()}).Draw(rt, "holder")
+			if rapid.Bool().Draw(rt, "release") && last.Epoch > 0 {
+				h := store.Hold{Key: "fix", Holder: last.Holder, Epoch: last.Epoch}
+				if c, err := d.db.Release(t.Context(), h, fleet.EndingReleased, ""); err == nil {
+					last = c
+				} else if !errors.Is(err, fleet.ErrLost) {
+					rt.Fatal(err)
+				}
+				continue
+			}
+			free := last.Epoch == 0 || !last.ReleasedAt.IsZero() || !last.ExpiresAt.After(d.now)
+			if last.Holder == session.Holder() && last.ReleasedAt.IsZero() {
+				free = d.lives == fleet.Gone || d.lives == fleet.Unknown && free
+			}
+			grant, c := d.take(holder)
+			if (grant == fleet.Granted) != free {
+				rt.Fatalf("%s, want free: %t; it was %+v, session %s, at %s", grant, free, last, d.lives, d.now)
+			}
+			if want := last.Epoch + 1; free && c.Epoch != want {
+				rt.Fatalf("epoch %d, want %d", c.Epoch, want)
+			}
+			last = c
+		}
+	})
+}
+
+// TestHeartbeatAcrossClockSteps steps the wall clock by a day under a claim that is
+// kept. A step forward loses it, at the next beat; one back does not. Either way nobody
+// else gets it while its session lives.
+//
+//nolint:paralleltest // a bubble's test stands alone
+func TestHeartbeatAcrossClockSteps(t *testing.T) {
+	for _, step := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
+		t.Run(step.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var offset time.Duration
+				db, err := sqlite.Open(t.Context(), sqlite.Options{
+					Dir: t.TempDir(), Fleet: "bob", Workspace: "/w", Now: func() time.Time { return clock().Add(offset) },
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer closeStore(t, db)
+				_, c, err := db.Take(t.Context(), store.Take{Key: "fix", Holder: session.Holder(), Renews: true, TTL: ttl})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, stop := keep(t, db, store.Hold{Key: c.Key, Holder: c.Holder, Epoch: c.Epoch})
+				defer stop()
+				wait(ttl/2 + time.Second)
+				offset = step
+				wait(ttl)
+				if lost := errors.Is(context.Cause(ctx), fleet.ErrLost); lost != (step > 0) {
+					t.Errorf("lost: %t (%v), want %t", lost, context.Cause(ctx), step > 0)
+				}
+				known := store.Known{Holder: c.Holder, Epoch: c.Epoch, Session: fleet.Lives}
+				grant, _, err := db.Take(t.Context(), store.Take{Key: "fix", Holder: "bob", TTL: ttl, Known: known})
+				if err != nil || grant != fleet.Denied {
+					t.Errorf("take by another: %s, %v; want denied", grant, err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,150 @@
+package session
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"stint/internal/fleet"
+)
+
+// stray starts a process with this environment that has left its parent's session and
+// keeps no descriptor, and returns its number once it is that.
+func stray(t *testing.T, script string, environment ...string) int {
+	t.Helper()
+	ready := filepath.Join(t.TempDir(), "ready")
+	if err := syscall.Mkfifo(ready, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("bash", "-c", script)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "READY=" + ready}, environment...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	gone := make(chan struct{})
+	go func() { defer close(gone); _ = cmd.Wait() }() // it is killed, or its child lives on
+	t.Cleanup(func() { <-gone })
+	f, err := os.Open(ready)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	line, err := bufio.NewReader(f).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // it may be gone
+		if strings.Contains(string(text), ready) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	return pid
+}
+
+func mustStrays(t *testing.T, run fleet.RunID) []int {
+	t.Helper()
+	pids, err := Strays(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pids
+}
+
+// The shapes in which processes stay behind. Each says which process it is, and waits.
+const (
+	strayHere = `trap '' TERM HUP; exec 3>&- 4>&-; echo $$ >"$READY"; exec sleep 100`
+	strayAway = `setsid setsid bash -c 'trap "" TERM HUP; echo $$ >"$READY"; exec sleep 100' </dev/null >/dev/null 2>&1 &`
+)
+
+func TestStraysOfOneRun(t *testing.T) {
+	t.Parallel()
+	run := fleet.RunID(fmt.Sprintf("0s%d", os.Getpid()))
+	here := stray(t, strayHere, "STINT_RUN_ID="+string(run))
+	away := stray(t, strayAway, "A=1", "STINT_RUN_ID="+string(run), "B=2")
+	stray(t, strayHere, "STINT_RUN_ID="+string(run)+"0") // longer
+	stray(t, strayHere, "OLD_STINT_RUN_ID="+string(run))
+	stray(t, strayHere, "A=\nSTINT_RUN_ID="+string(run))
+	want := []int{here, away}
+	slices.Sort(want)
+	got := mustStrays(t, run)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("strays %v, want %v", got, want)
+	}
+}
+
+func TestSweepEndsThemAll(t *testing.T) {
+	t.Parallel()
+	run := fleet.RunID(fmt.Sprintf("0w%d", os.Getpid()))
+	mark := "STINT_RUN_ID=" + string(run)
+	var theirs []int
+	for range 3 {
+		theirs = append(theirs, stray(t, strayHere, mark), stray(t, strayAway, mark))
+	}
+	other := stray(t, strayHere, mark+"0")
+	if err := Sweep(run); err != nil {
+		t.Fatal(err)
+	}
+	// It returns when they are gone, not when they were told.
+	for _, pid := range theirs {
+		if marked(pid, run) {
+			t.Errorf("process %d is left", pid)
+		}
+	}
+	if err := syscall.Kill(other, 0); err != nil {
+		t.Errorf("another run's process: %v", err)
+	}
+	if err := Sweep(run); err != nil {
+		t.Errorf("a second sweep: %v", err)
+	}
+}
+
+// TestSweepEndsAFamilyThatGrows has a stray that starts a new one each millisecond.
+func TestSweepEndsAFamilyThatGrows(t *testing.T) {
+	t.Parallel()
+	run := fleet.RunID(fmt.Sprintf("0g%d", os.Getpid()))
+	stray(t, `trap '' TERM; echo $$ >"$READY"; while :; do setsid sleep 100 & sleep 0.001; done`, "STINT_RUN_ID="+string(run))
+	if err := Sweep(run); err != nil {
+		t.Fatal(err)
+	}
+	if left := mustStrays(t, run); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// TestSessionLeavesNoStray runs an agent whose child has left its group and its session
+// and ignores what it is told: the session ends with it gone.
+func TestSessionLeavesNoStray(t *testing.T) {
+	t.Parallel()
+	s := testSpec(t, "exit")
+	s.Run = fleet.RunID(fmt.Sprintf("0l%d", os.Getpid()))
+	ready := filepath.Join(s.Dir, "ready")
+	if err := syscall.Mkfifo(ready, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Argv = []string{"/bin/bash", "-c", strayAway + `read -r pid <"$READY"; echo "$pid" >pid`}
+	s.Environment = []string{"PATH=" + os.Getenv("PATH"), "READY=" + ready, "STINT_RUN_ID=" + string(s.Run)}
+	exit, err := Runner{}.Run(t.Context(), s)
+	if err != nil || exit.End != fleet.Exited || exit.Status != 0 || exit.Left != nil {
+		t.Fatalf("exit %+v, %v", exit, err)
+	}
+	text, err := os.ReadFile(filepath.Join(s.Dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || marked(pid, s.Run) {
+		t.Errorf("process %d is left, %v", pid, err)
+	}
+}

@@ -1,0 +1,96 @@
+package systemd
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"stint/internal/fleet"
+)
+
+func (m *Manager) mustPopulated(ctx context.Context, t *testing.T, unit string) bool {
+	t.Helper()
+	got, err := m.Populated(ctx, unit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestPopulated follows units from before their start to after their end.
+func TestPopulated(t *testing.T) {
+	t.Parallel()
+	m := testManager(t)
+	name := testFleet(t, m)
+	ctx := testContext(t)
+	works := testSpec(t, name, "0r1", "wait")
+	fails := testSpec(t, name, "0r2", "1")
+	for _, unit := range []string{works.Name, fails.Name, "stint-no-such.service"} {
+		if m.mustPopulated(ctx, t, unit) {
+			t.Errorf("%s is populated before it was ever started", unit)
+		}
+	}
+	start(t, m, works, fails)
+	if !m.mustPopulated(ctx, t, works.Name) {
+		t.Error("a unit at work is not populated")
+	}
+	eventually(t, "the failed unit empty", func(ctx context.Context) bool { return !m.mustPopulated(ctx, t, fails.Name) })
+	for range 2 { // stopping what is down is nothing to do
+		if err := m.Stop(ctx, works.Name); err != nil {
+			t.Error(err)
+		}
+		if m.mustPopulated(ctx, t, works.Name) {
+			t.Error("populated after it was stopped")
+		}
+	}
+	if err := m.Stop(ctx, "stint-no-such.service"); err != nil {
+		t.Errorf("stop of an unknown unit: %v", err)
+	}
+}
+
+// TestPopulatedOfAnUnreachableManager is an error, never an answer.
+func TestPopulatedOfAnUnreachableManager(t *testing.T) {
+	t.Parallel()
+	m := testManager(t)
+	unit := fleet.UnitName(testFleet(t, m), "code", "0r1")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := m.Populated(ctx, unit); err == nil {
+		t.Errorf("populated %t of a manager that does not answer, want an error", got)
+	}
+	if err := m.Stop(ctx, unit); err == nil {
+		t.Error("stopped by a manager that does not answer, want an error")
+	}
+}
+
+func TestPopulatedCgroup(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, events string
+		want         bool
+	}{
+		{"a process below", "populated 1\nfrozen 0\n", true},
+		{"frozen", "frozen 1\npopulated 1\n", true},
+		{"empty", "populated 0\nfrozen 0\n", false},
+		{"says nothing", "frozen 0\n", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "cgroup.events"), []byte(tt.events), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := populated(dir); err != nil || got != tt.want {
+				t.Errorf("populated %t, %v; want %t", got, err, tt.want)
+			}
+		})
+	}
+	if got, err := populated(filepath.Join(t.TempDir(), "gone")); err != nil || got {
+		t.Errorf("a cgroup that is gone: %t, %v; want empty", got, err)
+	}
+	if _, err := populated("/dev/null"); err == nil {
+		t.Error("a cgroup that cannot be read: no error")
+	}
+}
