@@ -253,7 +253,7 @@ func (w *worker) giveUp(ctx context.Context, err error) error {
 		return w.end(ctx, fleet.Verdict{Outcome: fleet.Cancelled, Reason: "stopped before the agent began"})
 	}
 	w.Log.ErrorContext(ctx, "run given up", w.attrs(slog.Any("err", err))...)
-	return w.end(ctx, failed(err))
+	return fleet.WithHint(w.end(ctx, failed(err)), fleet.Hint(err))
 }
 
 // end records how the run ended, does for the task what the agent asked, and gives
@@ -312,16 +312,20 @@ func (w *worker) record(ctx context.Context) error {
 func (w *worker) insist(ctx context.Context, write func() error) error {
 	again := time.NewTicker(time.Second)
 	defer again.Stop()
+	var last error
 	for {
 		err := write()
 		if err == nil || errors.Is(err, fleet.ErrLost) {
 			return err
 		}
+		if ctx.Err() == nil || last == nil {
+			last = err // not the echo of the time being up
+		}
 		w.Log.WarnContext(ctx, "end not recorded", w.attrs(slog.Any("err", err))...)
 		select {
 		case <-again.C:
 		case <-ctx.Done():
-			return err
+			return last
 		}
 	}
 }

@@ -16,8 +16,8 @@ func (h hinted) Unwrap() error { return h.error }
 // WithHint adds to err what the operator should do about it, best a command to
 // type. A nil err stays nil.
 func WithHint(err error, hint string) error {
-	if err == nil {
-		return nil
+	if err == nil || hint == "" {
+		return err
 	}
 	return hinted{err, hint}
 }

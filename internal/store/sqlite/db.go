@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -249,10 +250,25 @@ func rollback(t *sql.Tx) error {
 	return nil
 }
 
-// translate adds to SQLite's own errors what the operator can do about them.
+const hintNoStore = "this is not a store; restore stint.db from a backup, or move it away to start afresh"
+
+// translate adds to the errors of SQLite and of the system what the operator can do about
+// them.
 func translate(err error) error {
+	if fleet.Hint(err) != "" {
+		return err
+	}
+	for fault, hint := range map[error]string{
+		syscall.EROFS:  "the disk is read-only",
+		syscall.ENOSPC: "the disk is full",
+		syscall.EACCES: "the state folder must belong to this user",
+	} {
+		if errors.Is(err, fault) {
+			return fleet.WithHint(err, hint)
+		}
+	}
 	var e sqlite3.Error
-	if !errors.As(err, &e) || fleet.Hint(err) != "" {
+	if !errors.As(err, &e) {
 		return err
 	}
 	hints := map[sqlite3.ErrNo]string{
@@ -260,9 +276,9 @@ func translate(err error) error {
 		sqlite3.ErrFull:     "the disk is full; nothing was written",
 		sqlite3.ErrIoErr:    "the state folder cannot be written; look at the disk: df",
 		sqlite3.ErrReadonly: "the state folder is read-only for this user",
-		sqlite3.ErrCantOpen: "check that the state folder exists and belongs to this user",
+		sqlite3.ErrCantOpen: "check that the state folder exists, can be written, and belongs to this user",
 		sqlite3.ErrCorrupt:  "the store is damaged; restore stint.db from a backup, or move the state folder away to start afresh",
-		sqlite3.ErrNotADB:   "this is not a store; restore stint.db from a backup, or move it away to start afresh",
+		sqlite3.ErrNotADB:   hintNoStore,
 	}
 	return fleet.WithHint(err, hints[e.Code])
 }

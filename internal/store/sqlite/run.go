@@ -95,14 +95,15 @@ func (d *DB) LaneTaken(ctx context.Context, id fleet.RunID, c fleet.Category, la
 // LaneReleased records that the run gives its lane back. The caller still holds
 // the lock, so that recorded holds never overlap where real ones did not.
 func (d *DB) LaneReleased(ctx context.Context, id fleet.RunID) error {
-	return d.update(ctx, func(t tx) error {
+	err := d.update(ctx, func(t tx) error {
 		_, err := t.ExecContext(ctx, "update lane_holds set released_at = ? where run = ? and released_at is null",
 			millis(t.now), id)
-		if err != nil {
-			return fmt.Errorf("record release of the lane of run %s: %w", id, err)
-		}
-		return nil
+		return err
 	})
+	if err != nil {
+		return fmt.Errorf("record release of the lane of run %s: %w", id, err)
+	}
+	return nil
 }
 
 // TakeForRun takes a claim for a run and, when it is granted, writes task, key

@@ -42,11 +42,13 @@ func (d *DB) migrate(ctx context.Context, have int) error {
 				"use the stint that wrote it, or a newer one")
 		}
 		if have == 0 {
-			return errors.New("it is empty: not a store")
+			return errEmpty()
 		}
 		return t.apply(ctx, have)
 	})
 }
+
+func errEmpty() error { return fleet.WithHint(errors.New("it is empty: not a store"), hintNoStore) }
 
 // apply runs the migrations after version have.
 func (t tx) apply(ctx context.Context, have int) error {
@@ -157,6 +159,13 @@ func Adopt(ctx context.Context, o Options) (former string, err error) {
 	}
 	d := &DB{sql: db, now: o.Now}
 	defer func() { err = errors.Join(err, d.Close()) }()
+	var version int
+	if err = db.QueryRowContext(ctx, "pragma user_version").Scan(&version); err == nil && version == 0 {
+		err = errEmpty()
+	}
+	if err != nil {
+		return "", fmt.Errorf("open store %s: %w", path, translate(err))
+	}
 	name, workspace, err := d.owner(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read owner of %s: %w", path, translate(err))
