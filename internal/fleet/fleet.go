@@ -7,7 +7,6 @@ package fleet
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -18,24 +17,33 @@ import (
 // nests slices and listing patterns end in "-*", hence the narrow alphabet.
 type Name string
 
-var namePattern = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
-
 // ParseName checks a fleet's name.
 func ParseName(s string) (Name, error) {
-	if !namePattern.MatchString(s) {
+	if !word(s, "_") {
 		return "", fmt.Errorf("fleet name %q: want 1 to 32 of a-z, 0-9 and _", s)
 	}
 	return Name(s), nil
 }
 
+// word reports whether s is 1 to 32 of a-z, 0-9 and the others. The patterns of this
+// package are written out by hand because they are needed, and would be compiled, at
+// every start.
+func word(s, others string) bool {
+	return s != "" && len(s) <= 32 && !strings.ContainsFunc(s, func(r rune) bool {
+		return !isLower(r) && !isDigit(r) && !strings.ContainsRune(others, r)
+	})
+}
+
+func isLower(r rune) bool { return r >= 'a' && r <= 'z' }
+
+func isDigit(r rune) bool { return r >= '0' && r <= '9' }
+
 // Category names a kind of work: code, triage, research.
 type Category string
 
-var categoryPattern = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
-
 // ParseCategory checks a category's name.
 func ParseCategory(s string) (Category, error) {
-	if !categoryPattern.MatchString(s) {
+	if !word(s, "_-") || s[0] == '_' || s[0] == '-' {
 		return "", fmt.Errorf("category %q: want 1 to 32 of a-z, 0-9, _ and -, not starting with _ or -", s)
 	}
 	return Category(s), nil
@@ -172,11 +180,9 @@ const (
 // RunID identifies a run: letters and digits, sorting by time of creation.
 type RunID string
 
-var runIDPattern = regexp.MustCompile(`^[0-9a-z]{1,32}$`)
-
 // ParseRunID checks a run's id.
 func ParseRunID(s string) (RunID, error) {
-	if !runIDPattern.MatchString(s) {
+	if !word(s, "") {
 		return "", fmt.Errorf("run id %q: want 1 to 32 of a-z and 0-9", s)
 	}
 	return RunID(s), nil

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -28,14 +27,15 @@ func UnitName(n Name, c Category, r RunID) string {
 // SliceName is the slice that holds every worker of a fleet.
 func SliceName(n Name) string { return fmt.Sprintf("stint-%s.slice", n) }
 
-var unitWord = regexp.MustCompile(`^[A-Za-z0-9_./=:-]+$`)
-
 // CheckUnitWord refuses what systemd would expand or split ("$", "%", quotes,
 // white space) in a unit's arguments and environment. There is no portable way to
 // switch expansion off: the flag that does so does not survive a daemon-reload
 // on systemd 252.
 func CheckUnitWord(s string) error {
-	if !unitWord.MatchString(s) {
+	unsafe := func(r rune) bool {
+		return !isLower(r) && (r < 'A' || r > 'Z') && !isDigit(r) && !strings.ContainsRune("_./=:-", r)
+	}
+	if s == "" || strings.ContainsFunc(s, unsafe) {
 		return fmt.Errorf("%q cannot be handed to systemd: only letters, digits and _ . / = : - are safe there", s)
 	}
 	return nil
