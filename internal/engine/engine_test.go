@@ -675,3 +675,18 @@ func TestFiresAtOnce(t *testing.T) {
 		t.Errorf("%d workers for one slot", got)
 	}
 }
+
+// mute is a store that records no fire.
+type mute struct{ store.Store }
+
+func (mute) RecordFire(context.Context, fleet.Fire, []fleet.Run) (fleet.FireID, error) { return 0, errDisk }
+
+func TestFireThatCannotBeRecordedIsNoQuietOne(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, threeCategories)
+	b.addTask("fix", "code", fleet.StateTodo)
+	b.Store = mute{b.db}
+	if _, err := b.fire(engine.FanoutOptions{}); !errors.Is(err, errDisk) || errors.Is(err, fleet.ErrNothing) {
+		t.Errorf("got %v, want the store's error alone", err)
+	}
+}

@@ -54,8 +54,8 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		}
 	}
 	r, specs, err := e.plan(ctx, o)
-	if err != nil || o.DryRun {
-		return r, errors.Join(err, r.result())
+	if err != nil {
+		return r, err
 	}
 	if len(specs) > 0 {
 		if err := e.start(ctx, &r.Fire, specs, o.Units); err != nil {
