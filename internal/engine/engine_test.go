@@ -679,7 +679,9 @@ func TestFiresAtOnce(t *testing.T) {
 // mute is a store that records no fire.
 type mute struct{ store.Store }
 
-func (mute) RecordFire(context.Context, fleet.Fire, []fleet.Run) (fleet.FireID, error) { return 0, errDisk }
+func (mute) RecordFire(context.Context, fleet.Fire, []fleet.Run) (fleet.FireID, error) {
+	return 0, errDisk
+}
 
 func TestFireThatCannotBeRecordedIsNoQuietOne(t *testing.T) {
 	t.Parallel()
