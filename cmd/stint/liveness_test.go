@@ -226,12 +226,14 @@ func (s *site) checkHaunted(pid int, withoutLock bool) {
 		s.Fatalf("the orphan has the lock it inherited: %t, want %t", locked, !withoutLock)
 	}
 	for range 3 {
-		s.refused(75, "has lost its supervisor and still works in lane code.1", "run", "--category", "code")
+		s.refused(75, "busy: ", "run", "--category", "code")
 		s.refused(3, "lane busy: run ", "fanout", "--exec")
 		s.refused(4, "DENIED", "claim", "work-code", "--holder", "another")
 		s.refused(4, "held work-code", "claim", "check", "work-code")
 		s.refused(0, "reaped=0\n", "reap")
 	}
+	// By now the last thread of the supervisor, and its lock with it, is gone for sure.
+	s.refused(75, "has lost its supervisor and still works in lane code.1", "run", "--category", "code")
 	if st := s.status(); len(st.Running) != 1 || !st.Running[0].Live {
 		s.Errorf("running beside the orphan: %+v, want it alone", st.Running)
 	}
