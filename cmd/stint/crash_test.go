@@ -64,7 +64,7 @@ func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
 			"Store.Snapshot", "Store.Fire", "Store.LastFires", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
-			"Store.LaneHolds", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Sessions.Liveness",
+			"Store.LaneHolds", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Sessions.Liveness", "Sessions.Supervised",
 		},
 		"by hand, which the storm kills": {"Store.Take", "Store.Release"},
 	}

@@ -63,6 +63,11 @@ func (s sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
 	return populated, err
 }
 
+// Supervised reports whether the process that began a run is still there.
+func (s sessions) Supervised(r fleet.Run) bool {
+	return session.Supervised(r, fleet.FilesOf(string(s.locks), r.ID))
+}
+
 // End ends whatever is left of a run's session.
 func (s sessions) End(ctx context.Context, r fleet.Run) error {
 	if r.Unit != "" {

@@ -34,6 +34,8 @@ type bench struct {
 	db    *sqlite.DB
 	ended []fleet.RunID
 
+	supervised bool // every run still has its supervisor
+
 	mu  sync.Mutex
 	now time.Time
 }
@@ -107,6 +109,8 @@ func (b *bench) Liveness(_ context.Context, r fleet.Run) fleet.Liveness {
 		return fleet.Gone
 	}
 }
+
+func (b *bench) Supervised(fleet.Run) bool { return b.supervised }
 
 // End notes whose session was ended.
 func (b *bench) End(_ context.Context, r fleet.Run) error {

@@ -14,6 +14,8 @@ import (
 type Sessions interface {
 	// Liveness says whether any process of a run's session is left.
 	Liveness(ctx context.Context, r fleet.Run) fleet.Liveness
+	// Supervised reports whether the process that began a run is still there.
+	Supervised(r fleet.Run) bool
 	// End ends whatever is left of a run's session.
 	End(ctx context.Context, r fleet.Run) error
 }
@@ -142,7 +144,9 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 	if live == fleet.Gone {
 		return reasonFoundDead, nil
 	}
-	if !e.overdue(r, now) {
+	// A supervisor that lives keeps its time by a clock that does not jump. Only without
+	// one does the wall clock decide.
+	if !e.overdue(r, now) || e.Sessions.Supervised(r) {
 		return "", nil
 	}
 	if dryRun {

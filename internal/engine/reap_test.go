@@ -260,6 +260,20 @@ func TestOverdue(t *testing.T) {
 	}
 }
 
+// TestClockStepEndsNoSession steps the clock past a session's time while its supervisor,
+// which measures that time by another clock, is at work.
+func TestClockStepEndsNoSession(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, halfHour)
+	r, lock := b.dead("code", "fix")
+	b.supervised = true
+	b.later(24 * time.Hour)
+	if reaped := b.reap(); len(b.ended) != 0 || len(reaped) != 0 || !b.stored(r.ID).EndedAt.IsZero() {
+		t.Errorf("ended %v, reaped %v", b.ended, reaped)
+	}
+	b.closeAll(lock)
+}
+
 // ending is sessions that do something when they are ended.
 type ending struct {
 	*bench

@@ -148,3 +148,28 @@ func TestSessionLeavesNoStray(t *testing.T) {
 		t.Errorf("process %d is left, %v", pid, err)
 	}
 }
+
+// TestSupervised knows a supervisor by the lock that it has open.
+func TestSupervised(t *testing.T) {
+	t.Parallel()
+	files := fleet.FilesOf(t.TempDir(), "0s1")
+	if err := os.MkdirAll(files.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	alive, err := os.Create(files.Alive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}, files) {
+		t.Error("this process has the lock open, and is not taken for the supervisor")
+	}
+	if Supervised(fleet.Run{ID: "0s1"}, files) || Supervised(fleet.Run{ID: "0s1", PID: 1 << 30}, files) {
+		t.Error("a run without a process has a supervisor")
+	}
+	if err := alive.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}, files) {
+		t.Error("a process without the lock is taken for the supervisor")
+	}
+}
