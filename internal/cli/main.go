@@ -116,6 +116,7 @@ the agent and records what came of it.`,
 		SilenceUsage:  true,
 		Version:       version(),
 	}
+	root.SetUsageTemplate(root.UsageTemplate() + "\n" + statusTable + "\n")
 	root.SetVersionTemplate("stint {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configPath, "config", "", "the configuration `FILE` (default $STINT_CONFIG, else the nearest stint.toml upward, else $XDG_CONFIG_HOME/stint/stint.toml)")
@@ -140,13 +141,12 @@ the agent and records what came of it.`,
 	return root
 }
 
-// finishCommands gives every command what all have: the exit statuses in its help, a
-// refusal of words it does not know, and the note that it has begun.
+// finishCommands gives every command what all have: a help text, a refusal of words it
+// does not know, and the note that it has begun.
 func finishCommands(c *cobra.Command, a *app) {
 	if c.Long == "" {
 		c.Long = c.Short + "."
 	}
-	c.Long += "\n\n" + statusTable
 	if c.Run == nil && c.RunE == nil {
 		c.Args, c.RunE = cobra.NoArgs, help
 	}

@@ -95,7 +95,7 @@ func (c *Config) CategoryNames() []fleet.Category {
 }
 
 // Position is where a dotted key such as "category.code.ttl" stands, as
-// "/home/me/work/stint.toml:31:1"; the path alone when the file has no such key.
+// "/home/me/bob/stint.toml:31:1"; the path alone when the file has no such key.
 // A part that is not a bare key of TOML is quoted: `tasks.tags."a b"`.
 func (c *Config) Position(key string) string {
 	offset, ok := c.source.at[key]
