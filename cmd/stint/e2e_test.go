@@ -169,12 +169,13 @@ func (s *site) eventually(what string, ok func(status) bool) status {
 // atWork waits until the agents of all these categories are under way at once.
 func (s *site) atWork(categories ...string) status {
 	s.Helper()
-	return s.eventually("agents of "+strings.Join(categories, ", ")+" at work", func(status) bool {
+	s.eventually("agents of "+strings.Join(categories, ", ")+" at work", func(status) bool {
 		return !slices.ContainsFunc(categories, func(c string) bool {
 			_, err := os.Stat(s.path("at." + c))
 			return err != nil
 		})
 	})
+	return s.status() // the one that was looked at may be older than the agents' word
 }
 
 // open lets a category's agent finish with a grade.
