@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,9 +218,9 @@ func TestHeartbeatAcrossClockSteps(t *testing.T) {
 	for _, step := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
 		t.Run(step.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var offset time.Duration
+				var offset atomic.Int64
 				db, err := sqlite.Open(t.Context(), sqlite.Options{
-					Dir: t.TempDir(), Fleet: "bob", Workspace: "/w", Now: func() time.Time { return clock().Add(offset) },
+					Dir: t.TempDir(), Fleet: "bob", Workspace: "/w", Now: func() time.Time { return clock().Add(time.Duration(offset.Load())) },
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -232,7 +233,7 @@ func TestHeartbeatAcrossClockSteps(t *testing.T) {
 				ctx, stop := keep(t, db, store.Hold{Key: c.Key, Holder: c.Holder, Epoch: c.Epoch})
 				defer stop()
 				wait(ttl/2 + time.Second)
-				offset = step
+				offset.Store(int64(step))
 				wait(ttl)
 				if lost := errors.Is(context.Cause(ctx), fleet.ErrLost); lost != (step > 0) {
 					t.Errorf("lost: %t (%v), want %t", lost, context.Cause(ctx), step > 0)

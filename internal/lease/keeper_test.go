@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,11 +46,21 @@ func closeStore(t *testing.T, db *sqlite.DB) {
 // faulty is a store whose renewals fail while err is set.
 type faulty struct {
 	lease.Renewer
+
+	mu    sync.Mutex
 	err   error
 	beats int
 }
 
+func (f *faulty) mend() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err = nil
+}
+
 func (f *faulty) Renew(ctx context.Context, h store.Hold, d time.Duration) (fleet.Claim, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.beats++
 	if f.err != nil {
 		return fleet.Claim{}, f.err
@@ -122,7 +133,7 @@ func TestStoreThatFailsForAWhile(t *testing.T) {
 		ctx, stop := keep(t, f, h)
 		defer stop()
 		wait(ttl - ttl/4) // two beats failed
-		f.err = nil
+		f.mend()
 		wait(10 * ttl)
 		if err := ctx.Err(); err != nil {
 			t.Errorf("lost although the store came back in time: %v", context.Cause(ctx))
