@@ -22,9 +22,10 @@ test: ## vet and test everything, on a real systemd user manager
 	@scripts/setup test
 	@scripts/test
 
-race: ## the tests again under the race detector
+# Not the program's own tests: those run it as processes, which share no memory to race for.
+race: ## the packages' tests again under the race detector
 	@scripts/setup test
-	@scripts/test -race
+	@PACKAGES='./internal/... ./systemd' scripts/test -race
 
 storm: ## a hundred processes fight over fifty claims, and are killed at it
 	@scripts/setup build
