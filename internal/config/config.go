@@ -93,14 +93,3 @@ type Category struct {
 func (c *Config) CategoryNames() []fleet.Category {
 	return slices.Sorted(maps.Keys(c.Categories))
 }
-
-// Position is where a dotted key such as "category.code.ttl" stands, as
-// "/home/me/bob/stint.toml:31:1"; the path alone when the file has no such key.
-// A part that is not a bare key of TOML is quoted: `tasks.tags."a b"`.
-func (c *Config) Position(key string) string {
-	offset, ok := c.source.at[key]
-	if !ok {
-		return c.Path
-	}
-	return c.source.position(offset)
-}

@@ -259,10 +259,10 @@ func (w *worker) giveUp(ctx context.Context, err error) error {
 // end records how the run ended, does for the task what the agent asked, and gives
 // every claim of the run back.
 //
-// If we die before the record, the run is open, its claim expires, and nothing is
-// graded. If we die after it, outcome and grade stand, the task keeps its state
-// and, until it expires, its claim: the task is offered once more. Nothing
-// is graded twice.
+// If we die before the record, the run is open and nothing is graded: the next reaping
+// closes it and gives its claims back. If we die after it, outcome and grade stand, and
+// the next reaping gives the claims back; the task keeps its state and is offered once
+// more. Nothing is graded twice.
 func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	ctx, cancel := closing(ctx)
 	defer cancel()

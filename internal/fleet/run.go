@@ -1,9 +1,6 @@
 package fleet
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // Outcome is how a run ended.
 type Outcome string
@@ -34,16 +31,6 @@ const (
 	// Idle runs found no workable task when they came to pick; not graded.
 	Idle Outcome = "idle"
 )
-
-// ParseOutcome reads a stored outcome.
-func ParseOutcome(s string) (Outcome, error) {
-	switch o := Outcome(s); o {
-	case Productive, Noop, Nothing, Failed, Timeout, Quota, Cancelled, Lost,
-		Abandoned, Busy, RunDenied, Idle:
-		return o, nil
-	}
-	return "", fmt.Errorf("outcome %q is unknown", s)
-}
 
 // Succeeded reports whether a session that ended so is nobody's concern.
 func (o Outcome) Succeeded() bool {

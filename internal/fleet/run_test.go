@@ -2,19 +2,15 @@ package fleet
 
 import "testing"
 
-func TestParseOutcome(t *testing.T) {
+func TestSucceeded(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{
-		"productive", "noop", "nothing", "failed", "timeout", "quota", "cancelled", "lost",
-		"abandoned", "busy", "denied", "idle",
+	for outcome, want := range map[Outcome]bool{
+		Productive: true, Noop: true, Nothing: true,
+		Failed: false, Timeout: false, Quota: false, Cancelled: false, Lost: false, Abandoned: false,
+		Busy: false, RunDenied: false, Idle: false, "": false, "success": false,
 	} {
-		if got, err := ParseOutcome(text); got != Outcome(text) || err != nil {
-			t.Errorf("%s: got %q, %v, want it as it is", text, got, err)
-		}
-	}
-	for _, text := range []string{"", "Productive", "success", "productive "} {
-		if got, err := ParseOutcome(text); err == nil {
-			t.Errorf("%q: got %q, want an error", text, got)
+		if got := outcome.Succeeded(); got != want {
+			t.Errorf("%q: got %t, want %t", outcome, got, want)
 		}
 	}
 }
