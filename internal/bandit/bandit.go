@@ -1,66 +1,133 @@
-// Package bandit turns graded runs into a belief about a category's grade, and
-// draws from it: Thompson sampling with one Beta posterior a category. It is pure:
-// chance comes in as a generator that is keyed by what the draw is for, so that a
-// draw can be repeated, and does not change when other categories come or go.
+// Package bandit decides how good a category of work is believed to be and how much
+// work it is owed: Thompson sampling under floors and caps. It is pure: evidence,
+// clock and chance come in as values.
+//
+// Per fire it solves one constrained problem, to maximise the long-run average grade
+// while every category gets at least a part of what it is entitled to and at most a
+// multiple of it, by drift plus penalty (Neely, "Stochastic Network Optimization",
+// 2010; Li, Liu and Ji, "Combinatorial Sleeping Bandits with Fairness Constraints",
+// 2019). The solution is an index that is a sum ([Components]), all in units of
+// grade, so that every decision can be explained term by term.
+//
+// An arm is what the literature calls one of the choices: here, a category. The
+// clock is the number of the fire: it stands still while the fleet does, so that
+// nothing is forgotten during downtime.
 package bandit
 
-import (
-	"encoding/binary"
-	"hash/fnv"
-	"math"
-	"math/rand/v2"
+import "stint/internal/fleet"
 
-	"stint/internal/fleet"
-)
-
-// Beta is a Beta distribution over a category's mean grade, in [0,1].
-// Both parameters are at least 1 when they come from [Posterior].
-type Beta struct{ A, B float64 }
-
-// Posterior is the belief after the graded runs in p, from the uniform prior
-// Beta(1,1). A grade g adds g to A and 1-g to B: the fractional update of Agrawal
-// and Goyal, "Analysis of Thompson Sampling for the Multi-armed Bandit Problem"
-// (COLT 2012), without its random rounding.
-func Posterior(p fleet.Posterior) Beta {
-	return Beta{A: 1 + p.GradeSum, B: 1 + float64(p.Graded) - p.GradeSum}
+// Settings are the constants of the ranking.
+type Settings struct {
+	// V is how many sessions of allocation debt one whole point of grade is worth,
+	// above 0. Larger values follow the grades more, and let a category wait longer.
+	V float64 `json:"v"`
+	// Floor is the part of its entitlement that a category gets at least, in [0,1];
+	// 0: no floor.
+	Floor float64 `json:"floor"`
+	// Cap is the multiple of its entitlement that a category gets at most, at least
+	// 1; 0: no cap.
+	Cap float64 `json:"cap"`
+	// HalfLife is the number of fires after which a grade counts half; 0: grades
+	// count for ever.
+	HalfLife float64 `json:"half_life"`
+	// SlowHalfLife is the same for the long-run mean to which a belief returns as its
+	// evidence fades.
+	SlowHalfLife float64 `json:"slow_half_life"`
+	// Alarm is the level of the change detector, in standard deviations of one grade
+	// summed up; 0: never.
+	Alarm float64 `json:"alarm"`
+	// Depletion says whether a category whose grades fall with its recent load is
+	// marked down while the load is high.
+	Depletion bool `json:"depletion"`
+	// Anchor says whether a category's prior is its own long-run mean, drawn towards
+	// that of all, rather than the uniform distribution.
+	Anchor bool `json:"anchor"`
+	// Dispersion says whether a belief is sharpened to how little the grades really
+	// scatter, which 0 or 1 grades do most.
+	Dispersion bool `json:"dispersion"`
 }
 
-// Mean is the distribution's mean, in (0,1).
-func (b Beta) Mean() float64 { return b.A / (b.A + b.B) }
-
-// Draw returns a variate in [0,1]: X/(X+Y) of two gamma variates.
-func (b Beta) Draw(rng *rand.Rand) float64 {
-	x, y := gamma(b.A, rng), gamma(b.B, rng)
-	return x / (x + y)
+// Defaults are settings that did well on the published problems that
+// "make bench-selection" runs.
+func Defaults() Settings {
+	return Settings{
+		V: 10, Floor: 0.5, Cap: 1.8, HalfLife: 300, SlowHalfLife: 3000, Alarm: 15,
+		Depletion: true, Anchor: true, Dispersion: true,
+	}
 }
 
-// Generator returns the generator for one category's draw in one fire. It
-// depends on nothing else, so iteration order and other categories cannot
-// matter.
-func Generator(seed uint64, fire fleet.FireID, c fleet.Category) *rand.Rand {
-	h := fnv.New64a()
-	var clock [8]byte
-	binary.BigEndian.PutUint64(clock[:], uint64(fire))
-	h.Write(clock[:])
-	h.Write([]byte(c))
-	return rand.New(rand.NewPCG(seed, h.Sum64()))
+// Unfair is s without floors and caps: nothing but the grades counts.
+func (s Settings) Unfair() Settings {
+	s.Floor, s.Cap = 0, 0
+	return s
 }
 
-// gamma draws from Gamma(shape, 1) for shape ≥ 1, by Marsaglia and Tsang, "A
-// Simple Method for Generating Gamma Variables" (ACM TOMS 26, 2000).
-func gamma(shape float64, rng *rand.Rand) float64 {
-	d := shape - 1.0/3
-	c := 1 / math.Sqrt(9*d)
-	for {
-		x := rng.NormFloat64()
-		v := 1 + c*x
-		if v <= 0 {
-			continue
-		}
-		v *= v * v
-		u := 1 - rng.Float64() // in (0,1], so that its logarithm is finite
-		if math.Log(u) < x*x/2+d*(1-v+math.Log(v)) {
-			return d * v
-		}
+// Core is s without floors, caps, forgetting, alarms and depletion: what is left is
+// for problems that never change.
+func (s Settings) Core() Settings {
+	s = s.Unfair()
+	s.HalfLife, s.SlowHalfLife, s.Alarm, s.Depletion = 0, 0, 0, false
+	return s
+}
+
+// Plain is [Settings.Core] without anchor and dispersion: multiple-play Thompson
+// sampling as published (Komiyama, Honda and Nakagawa, "Optimal Regret Analysis of
+// Thompson Sampling in Stochastic Multi-armed Bandit Problem with Multiple Plays",
+// ICML 2015), with fractional updates for grades between 0 and 1 in place of the
+// random rounding of Agrawal and Goyal (COLT 2012).
+func (s Settings) Plain() Settings {
+	s = s.Core()
+	s.Anchor, s.Dispersion = false, false
+	return s
+}
+
+// Arm is all that is remembered of a category: what its sessions were worth and what
+// it is owed. The zero value is a category that has never run.
+type Arm struct {
+	Evidence
+	Account
+	Backoff
+}
+
+// Components are what a category's score is made of, all in units of grade.
+type Components struct {
+	Beta    Beta    // what is believed of the mean grade
+	TS      float64 // the Thompson draw from Beta, in [0,1]
+	LOO     float64 // what today's lessons change beside those behind the belief, in [-0.2,0.2]
+	Plateau float64 // what the recent load costs beside the load behind the belief
+	Div     float64 // what the category is owed (above 0), or has had too much of
+}
+
+// Fixed is the score without the draw.
+func (c Components) Fixed() float64 { return c.LOO + c.Plateau + c.Div }
+
+// Score is what a ranking is sorted by.
+func (c Components) Score() float64 { return c.TS + c.Fixed() }
+
+// Round is one fire's look at the arms.
+type Round struct {
+	Settings
+	Seed uint64
+	Fire fleet.FireID
+	Pool Pool
+}
+
+// NewRound begins a fire over these arms, awake or not. Their order decides the last
+// bit of the result: the caller keeps it.
+func NewRound(s Settings, seed uint64, fire fleet.FireID, arms []*Arm) Round {
+	return Round{Settings: s, Seed: seed, Fire: fire, Pool: s.Pool(fire, arms)}
+}
+
+// Score works out one arm's components. Pending is the number of its sessions that
+// have not ended; loo comes from [LOO].
+func (r Round) Score(c fleet.Category, a *Arm, pending int, loo float64) Components {
+	now := r.forward(a.Evidence, r.Fire)
+	b := r.belief(now, r.Pool).pending(pending)
+	return Components{
+		Beta:    b,
+		TS:      b.Draw(Generator(r.Seed, r.Fire, c)),
+		LOO:     loo,
+		Plateau: r.plateau(now, a.LoadNow(r.Fire), r.Pool),
+		Div:     a.Debt(r.Settings),
 	}
 }

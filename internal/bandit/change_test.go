@@ -1,0 +1,136 @@
+package bandit
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"stint/internal/fleet"
+)
+
+// TestAlarmAfterAChange has a category change for good: the alarm comes within a few
+// dozen sessions, the grades from before go, and so few of those since are kept that the
+// belief stays open.
+func TestAlarmAfterAChange(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name          string
+		before, after []float64
+	}{
+		{"better", []float64{0.2, 0.4}, []float64{0.7, 0.9}},
+		{"worse", []float64{0.7, 0.9}, []float64{0.2, 0.4}},
+		{"coins, better", []float64{0, 1, 0, 0, 0}, []float64{1, 1, 1, 0, 1}},
+		{"coins, worse", []float64{1, 1, 1, 0, 1}, []float64{0, 1, 0, 0, 0}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := Defaults()
+			a := learned(s, 1, slices.Repeat(tt.before, 40)...)
+			if a.Alarms != 0 {
+				t.Fatalf("got %d alarms before the change, want none", a.Alarms)
+			}
+			for n := range 60 {
+				if !s.Learn(a, s.Pool(1, []*Arm{a}), 1, Graded{Fire: 1, Grade: tt.after[n%len(tt.after)]}) {
+					continue
+				}
+				mean, want := a.Fast.S/a.Fast.W, tt.after[0]*0.5+tt.after[1]*0.5
+				if len(tt.after) > 2 {
+					want = mean // coins say too little to hold the mean of a few against
+				}
+				if a.Alarms != 1 || a.Fast.W > 6+near || a.Fast != a.Slow || math.Abs(mean-want) > 0.1 {
+					t.Errorf("got %d alarms, evidence %+v and %+v after %d sessions, want one, at most 6 sessions and mean %v",
+						a.Alarms, a.Fast, a.Slow, n+1, want)
+				}
+				if a.Up != (Drift{}) || a.Down != (Drift{}) {
+					t.Errorf("got %+v, %+v after the alarm, want it to start over", a.Up, a.Down)
+				}
+				return
+			}
+			t.Errorf("got no alarm in 60 sessions, want one")
+		})
+	}
+}
+
+// TestNoAlarmWithoutAChange counts false alarms: one in about ten thousand sessions of
+// coins, next to none of grades that scatter less.
+func TestNoAlarmWithoutAChange(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		grade func(draw func() float64) float64
+		most  int // of 30,000 sessions
+	}{
+		{"coins", func(draw func() float64) float64 { return math.Floor(draw() + 0.4) }, 8},
+		{"graded", func(draw func() float64) float64 { return 0.3 + 0.5*draw() }, 1},
+		{"all the same", func(func() float64) float64 { return 0.6 }, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := Defaults()
+			a, rng := &Arm{}, Generator(23, 1, "noise")
+			for fire := range fleet.FireID(30_000) {
+				s.Learn(a, s.Pool(fire, []*Arm{a}), fire, Graded{Fire: fire, Grade: tt.grade(rng.Float64)})
+			}
+			if a.Alarms > tt.most {
+				t.Errorf("got %d alarms in 30,000 sessions without a change, want at most %d", a.Alarms, tt.most)
+			}
+		})
+	}
+}
+
+// TestAlarmOff has settings without the detector never forget at once.
+func TestAlarmOff(t *testing.T) {
+	t.Parallel()
+	s := Defaults()
+	s.Alarm = 0
+	a := learned(s, 1, slices.Concat(slices.Repeat([]float64{0.1}, 200), slices.Repeat([]float64{0.9}, 200))...)
+	if a.Alarms != 0 || math.Abs(a.Fast.W-400) > near {
+		t.Errorf("got %d alarms and a weight of %v, want none and 400", a.Alarms, a.Fast.W)
+	}
+}
+
+// TestRestartKeepsTheStrongerSide has grades since either statistic was 0, more than six
+// sessions of them or fewer.
+func TestRestartKeepsTheStrongerSide(t *testing.T) {
+	t.Parallel()
+	many, few := Sums{W: 24, S: 18, G2: 16}, Sums{W: 3, S: 1, G2: 0.5}
+	tests := []struct {
+		name     string
+		up, down Drift
+		want     Sums
+	}{
+		{"up", Drift{16, many}, Drift{2, few}, Sums{W: 6, S: 4.5, G2: 4}},
+		{"down", Drift{2, many}, Drift{16, few}, few},
+	}
+	for _, tt := range tests {
+		e := Evidence{Fast: Sums{W: 99, S: 9, G2: 9}, Slow: Sums{W: 99, S: 9, G2: 9}, Up: tt.up, Down: tt.down}
+		if e.restart(); e.Fast != tt.want || e.Slow != tt.want || e.Alarms != 1 {
+			t.Errorf("%s: got %+v, want %+v of one alarm", tt.name, e, tt.want)
+		}
+	}
+}
+
+// TestDriftIsPage has the statistic worked out by hand: surprises less a quarter, never
+// below 0, and the grades since it last was.
+func TestDriftIsPage(t *testing.T) {
+	t.Parallel()
+	steps := []struct {
+		surprise, grade, level, weight, sum float64
+	}{
+		{1, 0.75, 0.75, 1, 0.75},
+		{0.25, 0.5, 0.75, 2, 1.25},
+		{-0.25, 0.25, 0.25, 3, 1.5},
+		{-0.5, 0.25, 0, 0, 0},
+		{0.25, 0.5, 0, 0, 0},
+		{2.25, 1, 2, 1, 1},
+	}
+	var d Drift
+	for i, step := range steps {
+		d.step(step.surprise, step.grade)
+		if d.Level != step.level || d.Since.W != step.weight || d.Since.S != step.sum {
+			t.Errorf("step %d: got %+v, want level %v, weight %v, sum %v", i, d, step.level, step.weight, step.sum)
+		}
+	}
+}

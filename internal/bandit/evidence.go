@@ -1,0 +1,190 @@
+package bandit
+
+import (
+	"math"
+
+	"stint/internal/fleet"
+)
+
+const (
+	// poolWeight is how many sessions a category needs until its long-run mean counts
+	// half in the mean of all.
+	poolWeight = 10
+	// anchorWeight is how many sessions the mean of all is worth in a category's own.
+	anchorWeight = 4
+	// priorWeight is the least weight of the prior, in sessions: that of Beta(1,1).
+	priorWeight = 2
+	// fadedWeight bounds what evidence that has faded adds to the prior's weight.
+	fadedWeight = 10
+	// dispersionWeight is how many sessions the dispersion of all is worth in a
+	// category's own, and dispersionPrior how much it takes to move that of all.
+	dispersionWeight, dispersionPrior = 10, 2.5
+	// leastDispersion bounds how far a belief is sharpened.
+	leastDispersion = 0.05
+	// lowAnchor and highAnchor bound a prior's mean: no category is hopeless. With 0.02
+	// and 0.98 an arm that began with some zeros was hardly tried again: of twenty arms
+	// with means of 0.03 to 0.15, the regret over 10⁴ fires was 140 to 238 in ten
+	// batches of forty runs, and is 149 to 193 with these.
+	lowAnchor, highAnchor = 0.05, 0.95
+)
+
+// Evidence is what the graded sessions of a category say, as sums in which a session
+// weighs 2^-(age/half-life), its age in fires from its start. They are kept as of the
+// fire At and brought forward when they are used (forward decay: Cormode,
+// Shkapenyuk, Srivastava and Xu, ICDE 2009): grades may come late, in any order or
+// all at once, and give the same sums.
+type Evidence struct {
+	At     fleet.FireID `json:"at"`
+	Fast   Sums         `json:"fast"`
+	Slow   Sums         `json:"slow"`
+	Slope  Slope        `json:"slope"`
+	Up     Drift        `json:"up"`
+	Down   Drift        `json:"down"`
+	Graded int          `json:"graded"` // sessions that brought a grade
+	Alarms int          `json:"alarms"` // changes that were detected
+}
+
+// Sums are the weight of the sessions, and the weighted sums of their grades and of
+// the squares of these.
+type Sums struct {
+	W  float64 `json:"w"`
+	S  float64 `json:"s"`
+	G2 float64 `json:"g2"`
+}
+
+func (s *Sums) add(weight, grade float64) {
+	s.W += weight
+	s.S += weight * grade
+	s.G2 += weight * grade * grade
+}
+
+func (s Sums) times(f float64) Sums { return Sums{s.W * f, s.S * f, s.G2 * f} }
+
+// scatter is the sum of squared deviations of the grades, and what that would be of
+// grades that are 0 or 1 with the same mean. Both are the same, to the last bit, when
+// they are.
+func (s Sums) scatter() (is, most float64) {
+	if s.W == 0 {
+		return 0, 0
+	}
+	squared := s.S * s.S / s.W
+	return max(0, s.G2-squared), max(0, s.S-squared)
+}
+
+// Graded is a session that brought a grade.
+type Graded struct {
+	Fire  fleet.FireID // the clock when it was started
+	Load  float64      // of its category then, see [Account.LoadNow]
+	Grade float64      // in [0,1]
+}
+
+// Learn adds a graded session to an arm and reports whether it raised the alarm:
+// then the grades from before the change are forgotten. The pool is that of the same
+// fire.
+func (s Settings) Learn(a *Arm, p Pool, now fleet.FireID, x Graded) (alarm bool) {
+	e := s.forward(a.Evidence, now)
+	e.Graded++
+	if e.Fast.W > settledWeight {
+		b := s.belief(e, p)
+		mean := b.Mean()
+		surprise := (x.Grade - mean) / math.Sqrt(s.dispersion(e, p)*mean*(1-mean))
+		e.Up.step(surprise, x.Grade)
+		e.Down.step(-surprise, x.Grade)
+	}
+	age := float64(e.At - x.Fire)
+	slow := fade(age, s.SlowHalfLife)
+	e.Fast.add(fade(age, s.HalfLife), x.Grade)
+	e.Slow.add(slow, x.Grade)
+	e.Slope.add(slow, x.Load, x.Grade)
+	if alarm = s.Alarm > 0 && max(e.Up.Level, e.Down.Level) > s.Alarm; alarm {
+		e.restart()
+	}
+	a.Evidence = e
+	a.wake()
+	return alarm
+}
+
+// forward brings evidence to the fire now, never back: what has faded stays faded.
+func (s Settings) forward(e Evidence, now fleet.FireID) Evidence {
+	now = max(now, e.At)
+	age := float64(now - e.At)
+	fast, slow := fade(age, s.HalfLife), fade(age, s.SlowHalfLife)
+	e.Fast, e.Slow, e.Slope, e.At = e.Fast.times(fast), e.Slow.times(slow), e.Slope.times(slow), now
+	return e
+}
+
+// fade is the weight of what is so many fires old.
+func fade(age, halfLife float64) float64 {
+	if halfLife == 0 || age <= 0 {
+		return 1
+	}
+	return math.Exp2(-age / halfLife)
+}
+
+// Pool is what the categories have in common at one fire.
+type Pool struct {
+	Mean       float64 // of their long-run means, in (0,1)
+	Dispersion float64 // how far grades scatter, in (0,1]; 1: as 0 or 1 grades do
+	slope      float64 // by how much a grade falls for a whole unit of load, at least 0
+	ridge      float64 // the weight of that in a category's own slope
+}
+
+// Pool works out what the arms have in common.
+func (s Settings) Pool(now fleet.FireID, arms []*Arm) Pool {
+	var (
+		means, weights = 1.0, 2.0
+		is, most       = dispersionPrior, dispersionPrior
+		xx, xy         float64
+	)
+	for _, a := range arms {
+		e := s.forward(a.Evidence, now)
+		if e.Slow.W > 0 {
+			u := e.Slow.W / (e.Slow.W + poolWeight)
+			means += u * e.Slow.S / e.Slow.W
+			weights += u
+		}
+		scattered, possible := e.Fast.scatter()
+		is, most = is+scattered, most+possible
+		sxx, sxy := e.Slope.moments()
+		xx, xy = xx+sxx, xy+sxy
+	}
+	p := Pool{Mean: means / weights, Dispersion: 1}
+	if s.Dispersion {
+		p.Dispersion = min(1, max(leastDispersion, is/most))
+	}
+	p.ridge = ridge(p.Dispersion)
+	p.slope = max(0, -xy/(xx+p.ridge))
+	return p
+}
+
+// dispersion is how far the grades of one category scatter, in (0,1].
+func (s Settings) dispersion(e Evidence, p Pool) float64 {
+	if !s.Dispersion {
+		return 1
+	}
+	own := p.Dispersion
+	if is, most := e.Fast.scatter(); most > 0 {
+		own = is / most
+	}
+	phi := (dispersionWeight*p.Dispersion + e.Fast.W*own) / (dispersionWeight + e.Fast.W)
+	return min(1, max(leastDispersion, phi))
+}
+
+// belief is the posterior of the mean grade: a quasi-likelihood Beta whose evidence
+// counts by how little it scatters, on a prior that is the category's long-run mean.
+// As evidence fades its weight goes over to the prior, so that the variance grows and
+// the mean stays.
+func (s Settings) belief(e Evidence, p Pool) Beta {
+	m, n0, phi := 0.5, float64(priorWeight), s.dispersion(e, p)
+	if s.Anchor {
+		m = (anchorWeight*p.Mean + e.Slow.S) / (anchorWeight + e.Slow.W)
+		m = min(highAnchor, max(lowAnchor, m))
+		n0 += min(fadedWeight, max(0, e.Slow.W-e.Fast.W)/phi)
+	}
+	return Beta{n0*m + e.Fast.S/phi, n0*(1-m) + (e.Fast.W-e.Fast.S)/phi}
+}
+
+// Belief is what is believed of an arm's mean grade at a fire.
+func (s Settings) Belief(a *Arm, p Pool, now fleet.FireID) Beta {
+	return s.belief(s.forward(a.Evidence, now), p)
+}

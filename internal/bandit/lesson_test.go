@@ -1,0 +1,162 @@
+package bandit
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// trial is so many sessions with and without a lesson, all of the same grade each.
+func trial(with int, grade float64, without int, other float64) (t Trial) {
+	for range with {
+		t.Add(true, grade)
+	}
+	for range without {
+		t.Add(false, other)
+	}
+	return t
+}
+
+// TestEffect has effects worked out by hand.
+func TestEffect(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		trials []Trial
+		noise  float64
+		want   Effect
+	}{
+		{"no trial", nil, 0.05, Effect{SD: 0.1}},
+		{"never withheld", []Trial{trial(9, 0.7, 0, 0)}, 0.05, Effect{SD: 0.1}},
+		{"never injected", []Trial{trial(0, 0, 9, 0.7)}, 0.05, Effect{SD: 0.1}},
+		// The variance is 0.05/5, as large as that of the prior: half of it remains.
+		{"one category", []Trial{trial(10, 0.7, 10, 0.5)}, 0.05, Effect{0.2, 0.1, math.Sqrt(0.005)}},
+		// Weights 5 and 15 give (5·0.2 - 15·0.2)/20, and 0.2/20 is the prior's variance.
+		{"two disagree", []Trial{trial(10, 0.7, 10, 0.5), trial(30, 0.3, 30, 0.5)}, 0.2, Effect{-0.1, -0.05, math.Sqrt(0.005)}},
+		// Over all sessions the lesson seems to bring 0.32: it was in easy work more often.
+		{"confounded", []Trial{trial(90, 0.8, 10, 0.8), trial(10, 0.4, 90, 0.4)}, 0.18, Effect{0, 0, math.Sqrt(0.005)}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(EffectOf(tt.trials, tt.noise), tt.want, approximately()); diff != "" {
+				t.Errorf("effect (-got +want):\n%s", diff)
+			}
+		})
+	}
+	low, high := Effect{Mean: 0.05, SD: 0.1}.Interval()
+	if math.Abs(low+0.146) > near || math.Abs(high-0.246) > near {
+		t.Errorf("got %v to %v, want -0.146 to 0.246", low, high)
+	}
+}
+
+func TestNoise(t *testing.T) {
+	t.Parallel()
+	coins := Trial{}
+	coins.Add(true, 0)
+	coins.Add(true, 1)
+	coins.Add(false, 1)
+	tests := []struct {
+		name   string
+		trials []Trial
+		want   float64
+	}{
+		{"none", nil, 0.0625},
+		{"two of a kind and a single one", []Trial{coins}, (0.625 + 0.5) / 11},
+		{"all the same", []Trial{trial(6, 0.3, 6, 0.8)}, 0.625 / 20},
+	}
+	for _, tt := range tests {
+		if got := Noise(tt.trials); math.Abs(got-tt.want) > near {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestEffectIsFoundByChance withholds a lesson at random in easy and hard categories and
+// looks whether the interval holds the truth as often as it says.
+func TestEffectIsFoundByChance(t *testing.T) {
+	t.Parallel()
+	const runs, truth = 400, 0.05
+	held := 0
+	for run := range runs {
+		rng := Generator(uint64(run), 1, "lesson")
+		trials := make([]Trial, 3)
+		for i := range 240 {
+			injected := rng.Float64() >= 0.2
+			grade := 0.3 + 0.2*float64(i%3) + 0.2*(rng.Float64()-0.5)
+			if injected {
+				grade += truth
+			}
+			trials[i%3].Add(injected, grade)
+		}
+		low, high := EffectOf(trials, Noise(trials)).Interval()
+		if low <= truth && truth <= high {
+			held++
+		}
+	}
+	if got := float64(held) / runs; got < 0.91 {
+		t.Errorf("got the truth in %v of the intervals, want about 0.95", got)
+	}
+}
+
+// TestSameLessonsSameScore is the fourteenth invariant, for lessons: none, or as many as
+// there were, change nothing.
+func TestSameLessonsSameScore(t *testing.T) {
+	t.Parallel()
+	if got := LOO(nil); got != 0 {
+		t.Errorf("got %v without lessons, want 0", got)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var lessons []Exposure
+		for range rapid.IntRange(0, 9).Draw(t, "lessons") {
+			always := rapid.Float64Range(0, 1).Draw(t, "exposure")
+			lessons = append(lessons, Exposure{rapid.Float64Range(-0.5, 0.5).Draw(t, "effect"), always, always})
+		}
+		if got := LOO(lessons); got != 0 {
+			t.Errorf("got %v with the exposure there always was, want 0", got)
+		}
+	})
+}
+
+// TestLOO has changes of lessons worked out by hand.
+func TestLOO(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		lessons []Exposure
+		want    float64
+	}{
+		{"a good lesson is new", []Exposure{{0.1, 0.8, 0}}, 0.08},
+		{"a good lesson is gone", []Exposure{{0.1, 0, 0.8}}, -0.08},
+		{"a bad lesson is gone", []Exposure{{-0.1, 0, 0.8}}, 0.08},
+		{"one for another", []Exposure{{0.1, 0.8, 0}, {0.05, 0, 0.8}}, 0.04},
+		{"at most", []Exposure{{0.3, 0.8, 0}, {0.3, 0.8, 0}}, 0.2},
+		{"at least", []Exposure{{0.3, 0, 0.8}, {0.3, 0, 0.8}}, -0.2},
+	}
+	for _, tt := range tests {
+		if got := LOO(tt.lessons); math.Abs(got-tt.want) > near {
+			t.Errorf("%s: got %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestExposeIsTheMean follows the exposure behind a belief whose sessions all count 1:
+// it is the part of them that had the lesson.
+func TestExposeIsTheMean(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		behind, had := rapid.Float64Range(0, 1).Draw(t, "before any"), 0.0
+		for i, injected := range rapid.SliceOfN(rapid.Bool(), 1, 40).Draw(t, "injected") {
+			if injected {
+				had++
+			}
+			n := float64(i + 1)
+			behind = Expose(behind, injected, n)
+			if math.Abs(behind-had/n) > near {
+				t.Fatalf("got exposure %v, want %v of %v", behind, had, n)
+			}
+		}
+	})
+}

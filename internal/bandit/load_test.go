@@ -1,0 +1,104 @@
+package bandit
+
+import (
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"stint/internal/fleet"
+)
+
+// depleted is an arm whose grades are 0.8 - slope·load, each a little off.
+func depleted(s Settings, slope float64) *Arm {
+	a := &Arm{}
+	for i := range 300 {
+		load := float64(i%7) / 10
+		grade := 0.8 - slope*load + 0.05*float64(i%2*2-1)
+		s.Learn(a, s.Pool(0, []*Arm{a}), 0, Graded{Load: load, Grade: grade})
+	}
+	return a
+}
+
+// TestSameLoadCostsNothing is the fourteenth invariant, for load: under the load behind
+// the belief, the belief is right.
+func TestSameLoadCostsNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSettings(t)
+		s.Alarm = 0
+		load := rapid.Float64Range(0, 1).Draw(t, "load")
+		var a, other Arm
+		for range rapid.IntRange(0, 9).Draw(t, "sessions") {
+			s.Learn(&a, s.Pool(0, []*Arm{&a, &other}), 0, Graded{Load: load, Grade: drawGrade(t)})
+			s.Learn(&other, s.Pool(0, []*Arm{&a, &other}), 0, Graded{Load: drawGrade(t), Grade: drawGrade(t)})
+		}
+		if got := s.plateau(a.Evidence, load, s.Pool(0, []*Arm{&a, &other})); math.Abs(got) > near {
+			t.Errorf("got %v under the usual load, want 0", got)
+		}
+	})
+}
+
+// TestDepletionIsFound has grades that fall with the load, or do not.
+func TestDepletionIsFound(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name      string
+		slope     float64
+		depletion bool
+		load      float64
+		want      float64
+	}{
+		{"busier than usual", 0.5, true, 0.6, -0.15}, // usual is 0.3
+		{"rested", 0.5, true, 0, 0.15},
+		{"no depletion", 0, true, 0.6, 0},
+		{"better when busy", -0.5, true, 0.6, 0}, // that is no depletion
+		{"switched off", 0.5, false, 0.6, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := Defaults()
+			s.Alarm = 0
+			s.Depletion = tt.depletion
+			a := depleted(s, tt.slope)
+			// A slope is drawn a little towards that of all.
+			got := s.plateau(a.Evidence, tt.load, s.Pool(0, []*Arm{a}))
+			if math.Abs(got-tt.want) > 0.03 {
+				t.Errorf("got %v, want %v ± 0.03", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestPlateauByHand has two sessions of coins: 11.11 sessions' worth of doubt leave
+// 0.5/11.61 of the slope for all, and (11.11·0.0431 + 0.5)/11.61 for this category.
+func TestPlateauByHand(t *testing.T) {
+	t.Parallel()
+	s := Defaults()
+	var a Arm
+	for _, load := range []float64{0, 1} {
+		s.Learn(&a, s.Pool(0, []*Arm{&a}), 0, Graded{Load: load, Grade: 1 - load})
+	}
+	if got, want := s.plateau(a.Evidence, 1, s.Pool(0, []*Arm{&a})), -0.5*0.0842701; math.Abs(got-want) > 1e-6 {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestPlateauCountsInTheScore follows an account's own load into the score.
+func TestPlateauCountsInTheScore(t *testing.T) {
+	t.Parallel()
+	s := Defaults()
+	s.Alarm = 0
+	a := depleted(s, 0.5)
+	busy := *a
+	for fire := range fleet.FireID(12) {
+		busy.Debit(fire)
+	}
+	arms := []*Arm{a, &busy}
+	r := NewRound(s, 1, 12, arms)
+	rested, tired := r.Score("code", a, 0, 0), r.Score("code", &busy, 0, 0)
+	if !(rested.Plateau > 0.05 && tired.Plateau < -0.05) {
+		t.Errorf("got plateau %v rested and %v busy, want above 0.05 and below -0.05", rested.Plateau, tired.Plateau)
+	}
+}
