@@ -21,7 +21,8 @@ const (
 // Input is everything a plan depends on.
 type Input struct {
 	Request selector.Request
-	Scores  []selector.Score // of stint's own ranking; nil when a foreign payload is followed
+	Scores  []selector.Score           // of stint's own ranking; nil when a foreign payload is followed
+	Odds    map[fleet.Category]float64 // of its categories being started; nil with Scores
 	Known   []fleet.Category
 	Allowed []fleet.Category
 	Workers int // start at most so many
@@ -49,6 +50,10 @@ func Decide(in Input) Plan {
 	for i, n := range names {
 		c := fleet.Choice{Category: fleet.Category(n.Category), Source: n.Source, Rank: i + 1, Decision: fleet.Skip}
 		c.Score, c.Reason = in.score(c.Category)
+		if in.Odds != nil {
+			odds := in.Odds[c.Category]
+			c.Odds = &odds
+		}
 		if refusal := in.refuse(n, started); refusal != "" {
 			c.Reason = in.join(c, refusal)
 		} else {
@@ -97,7 +102,7 @@ func (in Input) join(c fleet.Choice, refusal string) string {
 func (in Input) score(c fleet.Category) (float64, string) {
 	for _, s := range in.Scores {
 		if s.Category == c {
-			return s.Score, s.Reason
+			return s.Value, s.Reason()
 		}
 	}
 	return 0, ReasonStart
@@ -107,7 +112,7 @@ func (in Input) score(c fleet.Category) (float64, string) {
 func (in Input) out() (list []fleet.Choice) {
 	for _, s := range in.Scores {
 		if !s.In {
-			list = append(list, fleet.Choice{Category: s.Category, Decision: fleet.Skip, Reason: s.Reason})
+			list = append(list, fleet.Choice{Category: s.Category, Decision: fleet.Skip, Reason: s.Reason()})
 		}
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/selector"
 )
@@ -19,16 +20,24 @@ func named(source fleet.Source, names ...string) (list []selector.Named) {
 	return list
 }
 
+// scored is what a ranking says of a category, which is in unless it has a reason to be out.
+func scored(c fleet.Category, out string, score float64) selector.Score {
+	return selector.Score{
+		Candidate:  &selector.Candidate{Category: c, Out: out},
+		Components: bandit.Components{Beta: bandit.Beta{A: 1, B: 1}, TS: score}, In: out == "", Value: score,
+	}
+}
+
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	known := []fleet.Category{"cleanup", "code", "docs", "triage"}
 	allowed := []fleet.Category{"code", "docs", "triage"}
 	scores := []selector.Score{
-		{Category: "docs", In: true, Reason: "drew 0.9", Score: 0.9},
-		{Category: "code", In: true, Reason: "drew 0.4", Score: 0.4},
-		{Category: "cleanup", Reason: selector.ReasonNotAllowed, Score: 0.95},
-		{Category: "triage", Reason: selector.ReasonNoTask},
+		scored("docs", "", 0.9), scored("code", "", 0.4),
+		scored("cleanup", selector.ReasonNotAllowed, 0.95), scored("triage", selector.ReasonNoTask, 0),
 	}
+	odds := map[fleet.Category]float64{"docs": 0.75, "code": 0.25}
+	likely, unlikely := 0.75, 0.25
 	const (
 		selected = fleet.FromSelected
 		others   = fleet.FromDiversity
@@ -42,10 +51,10 @@ func TestDecide(t *testing.T) {
 	}{
 		{
 			"own ranking",
-			Input{Request: selector.Request{Categories: append(named(selected, "docs"), named(others, "code")...)}, Scores: scores, Workers: 3, Free: 6},
+			Input{Request: selector.Request{Categories: append(named(selected, "docs"), named(others, "code")...)}, Scores: scores, Odds: odds, Workers: 3, Free: 6},
 			[]fleet.Choice{
-				{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.9", Source: selected, Rank: 1, Score: 0.9},
-				{Category: "code", Decision: fleet.Spawn, Reason: "drew 0.4", Source: others, Rank: 2, Score: 0.4},
+				{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.900 from Beta(1.00, 1.00)", Source: selected, Rank: 1, Score: 0.9, Odds: &likely},
+				{Category: "code", Decision: fleet.Spawn, Reason: "drew 0.400 from Beta(1.00, 1.00)", Source: others, Rank: 2, Score: 0.4, Odds: &unlikely},
 				{Category: "cleanup", Decision: fleet.Skip, Reason: selector.ReasonNotAllowed},
 				{Category: "triage", Decision: fleet.Skip, Reason: selector.ReasonNoTask},
 			},
@@ -64,8 +73,8 @@ func TestDecide(t *testing.T) {
 			"beyond the workers",
 			Input{Request: selector.Request{Categories: named(others, "docs", "code")}, Scores: scores[:2], Workers: 1, Free: 6},
 			[]fleet.Choice{
-				{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.9", Source: others, Rank: 1, Score: 0.9},
-				{Category: "code", Decision: fleet.Skip, Reason: "drew 0.4; beyond this fire's limit of 1", Source: others, Rank: 2, Score: 0.4},
+				{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.900 from Beta(1.00, 1.00)", Source: others, Rank: 1, Score: 0.9},
+				{Category: "code", Decision: fleet.Skip, Reason: "drew 0.400 from Beta(1.00, 1.00); beyond this fire's limit of 1", Source: others, Rank: 2, Score: 0.4},
 			},
 			false,
 		},
@@ -73,8 +82,8 @@ func TestDecide(t *testing.T) {
 			"no slot",
 			Input{Request: selector.Request{Categories: named(others, "docs", "code")}, Scores: scores[:2], Workers: 3, Free: 1},
 			[]fleet.Choice{
-				{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.9", Source: others, Rank: 1, Score: 0.9},
-				{Category: "code", Decision: fleet.Skip, Reason: "drew 0.4; no slot free: 1 left when the fire began", Source: others, Rank: 2, Score: 0.4},
+				{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.900 from Beta(1.00, 1.00)", Source: others, Rank: 1, Score: 0.9},
+				{Category: "code", Decision: fleet.Skip, Reason: "drew 0.400 from Beta(1.00, 1.00); no slot free: 1 left when the fire began", Source: others, Rank: 2, Score: 0.4},
 			},
 			false,
 		},
@@ -197,7 +206,7 @@ func drawInput(t *rapid.T) Input {
 		return in
 	}
 	for i, c := range in.Known {
-		s := selector.Score{Category: c, In: rapid.Bool().Draw(t, "in"), Reason: "a reason", Score: float64(i)}
+		s := scored(c, rapid.SampledFrom([]string{"", "a reason"}).Draw(t, "out"), float64(i))
 		if in.Scores = append(in.Scores, s); s.In {
 			in.Request.Categories = append(in.Request.Categories, named(fleet.FromDiversity, string(c))...)
 		}

@@ -12,31 +12,33 @@ import (
 // graph is the tasks with what they require.
 type graph struct {
 	tasks map[string]*fleet.Task
-	knots map[string]int // tasks that require themselves, by strongly connected component
+	needs map[string][]string // the unsettled tasks that an unsettled one requires; only those that require some
+	knots map[string]int      // tasks that require themselves, by strongly connected component
 }
 
 func newGraph(tasks []fleet.Task) graph {
-	g := graph{tasks: make(map[string]*fleet.Task, len(tasks)), knots: map[string]int{}}
+	g := graph{tasks: make(map[string]*fleet.Task, len(tasks)), needs: map[string][]string{}, knots: map[string]int{}}
 	for i := range tasks {
 		g.tasks[string(tasks[i].ID)] = &tasks[i]
+	}
+	for i := range tasks {
+		t := &tasks[i]
+		if t.State.Settled() {
+			continue
+		}
+		for _, need := range t.Requires {
+			if other := g.tasks[need]; other != nil && !other.State.Settled() {
+				g.needs[string(t.ID)] = append(g.needs[string(t.ID)], need)
+			}
+		}
 	}
 	g.findKnots()
 	return g
 }
 
-// unsettled are the tasks that a task waits for.
-func (g graph) unsettled(id string) []string {
-	var open []string
-	for _, need := range g.tasks[id].Requires {
-		if t := g.tasks[need]; t != nil && !t.State.Settled() {
-			open = append(open, need)
-		}
-	}
-	return open
-}
-
 // findKnots marks the strongly connected components that have a cycle, by Tarjan's
-// algorithm (SIAM J. Comput. 1, 1972): one pass over all that tasks require.
+// algorithm (SIAM J. Comput. 1, 1972): one pass over all that tasks require. What
+// requires nothing is on no cycle.
 func (g graph) findKnots() {
 	type mark struct {
 		index, low int
@@ -52,8 +54,11 @@ func (g graph) findKnots() {
 		marks[id] = m
 		stack = append(stack, id)
 		loop := false
-		for _, need := range g.unsettled(id) {
+		for _, need := range g.needs[id] {
 			loop = loop || need == id
+			if len(g.needs[need]) == 0 {
+				continue
+			}
 			if next := marks[need]; next == nil {
 				m.low = min(m.low, visit(need).low)
 			} else if next.onStack {
@@ -70,15 +75,71 @@ func (g graph) findKnots() {
 		}
 		return m
 	}
-	for id, t := range g.tasks {
-		if marks[id] == nil && !t.State.Settled() {
+	for id := range g.needs {
+		if marks[id] == nil {
 			visit(id)
 		}
 	}
 }
 
+// mostPower is where counting who waits for a task ends: beyond it the number says
+// nothing more, and a folder of 10⁵ tasks must be sorted quickly.
+const mostPower = 100
+
+// powers is, by id, how many open tasks wait for each of these, directly or not.
+func (g graph) powers(tasks []*fleet.Task) map[fleet.TaskID]int {
+	waiting := map[string][]string{}
+	for id, needs := range g.needs {
+		if !g.tasks[id].State.Workable() {
+			continue
+		}
+		for _, need := range needs {
+			waiting[need] = append(waiting[need], id)
+		}
+	}
+	powers := map[fleet.TaskID]int{}
+	for _, t := range tasks {
+		if n := reach(waiting, string(t.ID)); n > 0 {
+			powers[t.ID] = n
+		}
+	}
+	return powers
+}
+
+// reach counts, up to [mostPower], what can be reached from start.
+func reach(edges map[string][]string, start string) int {
+	if len(edges[start]) == 0 {
+		return 0
+	}
+	seen := map[string]bool{start: true}
+	for queue := []string{start}; len(queue) > 0 && len(seen) <= mostPower; queue = queue[1:] {
+		for _, next := range edges[queue[0]] {
+			if !seen[next] {
+				seen[next] = true
+				queue = append(queue, next)
+			}
+		}
+	}
+	return min(mostPower, len(seen)-1)
+}
+
+// changed is when a workable task last became what it is: when it was written, when its
+// wait was over, or when what it requires was written.
+func (g graph) changed(t *fleet.Task) time.Time {
+	last := t.Modified
+	if t.Wait.After(last) {
+		last = t.Wait
+	}
+	for _, need := range t.Requires {
+		if other := g.tasks[need]; other != nil && other.Modified.After(last) {
+			last = other.Modified
+		}
+	}
+	return last
+}
+
 // obstacle says why a task in a workable state cannot be worked on, or "".
-func (g graph) obstacle(t fleet.Task, now time.Time) string {
+func (g graph) obstacle(t *fleet.Task, now time.Time) string {
 	if t.WaitingFor != "" {
 		return "waiting for " + t.WaitingFor
 	}
@@ -114,7 +175,7 @@ func shorten(path []string) string {
 
 // cycle returns the ids on a shortest cycle of unsettled requirements through t, first
 // and last the same, or nil.
-func (g graph) cycle(t fleet.Task) []string {
+func (g graph) cycle(t *fleet.Task) []string {
 	start := string(t.ID)
 	knot, found := g.knots[start]
 	if !found {
@@ -122,7 +183,7 @@ func (g graph) cycle(t fleet.Task) []string {
 	}
 	from := map[string]string{} // breadth first, within the knot
 	for queue := []string{start}; len(queue) > 0; queue = queue[1:] {
-		for _, need := range g.unsettled(queue[0]) {
+		for _, need := range g.needs[queue[0]] {
 			if need == start {
 				return way(from, start, queue[0])
 			}

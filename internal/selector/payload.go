@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 )
 
@@ -62,16 +63,43 @@ type BlockedTask struct {
 	ExpiresAt *time.Time     `json:"expires_at,omitempty"`
 }
 
-// Explain is what a category's score is made of.
+// Explain is what a category's score is made of. Scores and their parts are in units
+// of grade, debts in sessions.
 type Explain struct {
-	In     bool    `json:"in"`
-	Reason string  `json:"reason"`
-	Alpha  float64 `json:"alpha"`
-	Beta   float64 `json:"beta"`
-	Mean   float64 `json:"mean"`
-	TS     float64 `json:"ts"`
-	Score  float64 `json:"score"`
-	Tasks  int     `json:"tasks"`
+	In       bool    `json:"in"`
+	Reason   string  `json:"reason"`
+	Alpha    float64 `json:"alpha"`
+	Beta     float64 `json:"beta"`
+	Mean     float64 `json:"mean"`
+	Low      float64 `json:"low"` // the 95 % credible interval of the mean
+	High     float64 `json:"high"`
+	TS       float64 `json:"ts"`
+	LOO      float64 `json:"loo"`
+	Plateau  float64 `json:"plateau"`
+	Div      float64 `json:"div"`
+	Score    float64 `json:"score"`
+	Share    float64 `json:"share"` // relative to the others'
+	Due      float64 `json:"due"`   // sessions of this fire it is entitled to
+	Deficit  float64 `json:"deficit"`
+	Surplus  float64 `json:"surplus"`
+	Sessions int     `json:"sessions"`
+	Entitled float64 `json:"entitled"`
+	Tasks    int     `json:"tasks"`
+}
+
+// credible is the probability that the intervals shown hold.
+const credible = 0.95
+
+// Explain says what the score is made of.
+func (c Score) Explain(s bandit.Settings) Explain {
+	e := Explain{
+		In: c.In, Reason: c.Reason(), Alpha: c.Beta.A, Beta: c.Beta.B, Mean: c.Beta.Mean(),
+		TS: c.TS, LOO: c.Components.LOO, Plateau: c.Plateau, Div: c.Div, Score: c.Value,
+		Share: c.Share, Due: c.Due, Sessions: c.Arm.Sessions, Entitled: c.Arm.Entitled, Tasks: c.Tasks,
+	}
+	e.Low, e.High = c.Beta.Interval(credible)
+	e.Deficit, e.Surplus = c.Arm.Settled(s)
+	return e
 }
 
 // Payload writes the selection down.
@@ -82,29 +110,25 @@ func (s Selection) Payload() Payload {
 		AllScores: map[string]float64{}, Explain: map[string]Explain{},
 	}
 	for i, c := range s.Ranked() {
-		p.AllScores[string(c.Category)] = c.Score
+		p.AllScores[string(c.Category)] = c.Value
 		if i == 0 {
 			p.Selected = selected(c)
 			continue
 		}
-		p.DiversityAlternatives = append(p.DiversityAlternatives, CategoryScore{c.Category, c.Score})
+		p.DiversityAlternatives = append(p.DiversityAlternatives, CategoryScore{c.Category, c.Value})
 		if c.Next != nil {
 			p.Alternatives = append(p.Alternatives, Alternative{c.Next.ID, c.Category})
 		}
 	}
 	for _, c := range s.Scores {
-		p.Explain[string(c.Category)] = Explain{
-			In: c.In, Reason: c.Reason, Alpha: c.Beta.A, Beta: c.Beta.B, Mean: c.Beta.Mean(), TS: c.TS, Score: c.Score, Tasks: c.Tasks,
-		}
+		p.Explain[string(c.Category)] = c.Explain(s.Settings)
 	}
-	for _, b := range s.Blocked {
-		p.BlockedTasks = append(p.BlockedTasks, blockedTask(b))
-	}
+	p.BlockedTasks = append(p.BlockedTasks, s.Blocked...)
 	return p
 }
 
 func selected(c Score) *Selected {
-	s := &Selected{Category: c.Category, Reason: c.Reason}
+	s := &Selected{Category: c.Category, Reason: c.Reason()}
 	if c.Next != nil {
 		s.ID, s.State, s.NextAction = c.Next.ID, c.Next.State, c.Next.NextAction
 	}
@@ -153,8 +177,8 @@ type foreignPayload struct {
 // type, is an error that names the field and the place and wraps
 // [fleet.ErrUsage].
 func ParsePayload(data []byte) (Request, error) {
-	if !utf8.Valid(data) {
-		return Request{}, fmt.Errorf("payload: not valid UTF-8: %w", fleet.ErrUsage)
+	if bad := notUTF8(data); bad >= 0 {
+		return Request{}, fmt.Errorf("payload: not valid UTF-8 at %s: %w", position(data, int64(bad)+1), fleet.ErrUsage)
 	}
 	if string(bytes.TrimSpace(data)) == "null" {
 		return Request{}, fmt.Errorf("payload: want an object, got null: %w", fleet.ErrUsage)
@@ -328,6 +352,20 @@ func typeName(e *json.UnmarshalTypeError) string {
 		return "a number that fits 64 bits"
 	default:
 		return "an object"
+	}
+}
+
+// notUTF8 is the index of the first byte that is not UTF-8, or -1.
+func notUTF8(data []byte) int {
+	if utf8.Valid(data) {
+		return -1
+	}
+	for i := 0; ; {
+		r, size := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && size <= 1 {
+			return i
+		}
+		i += size
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,33 +24,57 @@ var update = flag.Bool("update", false, "write the golden files")
 // its spelling.
 func TestGoldenPayloads(t *testing.T) {
 	t.Parallel()
-	all := []Candidate{
-		candidate("code", func(c *Candidate) { c.Posterior = fleet.Posterior{Graded: 4, GradeSum: 3.2} }),
-		candidate("docs"), candidate("novelty", selfDirected), candidate("triage", inFlight("0r1")),
-		candidate("cleanup", forbidden), candidate("research"), candidate("ops"),
+	code := graded(0.75, 1, 0.5)
+	all := []Facts{
+		facts("code"), facts("docs"), facts("novelty", selfDirected), facts("triage", inFlight("0r1")),
+		facts("cleanup", forbidden), facts("research"), facts("ops"),
 	}
+	all[0].Arm, all[0].LOO = armOf(code, deficit(1.25)), 0.05
+	all[1].Share = 3
+	all[2].Arm = armOf(graded(0, 1, 0, 0), surplus(2))
 	todo := testTask("write-docs", inCategory("docs"))
 	begun := testTask("fix <it> & 'run'", inState(fleet.StateActive), func(t *fleet.Task) { t.NextAction = "look at the log" })
 	claimed := testTask("claimed", inCategory("research"))
 	stuck := testTask("stuck", requires("claimed"), inCategory("ops"))
-	tests := map[string]Input{
-		"active":     {Candidates: all, Tasks: []fleet.Task{begun, todo, claimed, stuck}, Held: heldBy("bob@host", "claimed")},
-		"ready":      {Candidates: all[:2], Tasks: []fleet.Task{todo}},
-		"categories": {Candidates: all[2:3]},
-		"nothing":    {Candidates: all[3:5], Tasks: []fleet.Task{stuck}},
+	tests := map[string]Situation{
+		"active":     {Facts: all, Tasks: []fleet.Task{begun, todo, claimed, stuck}, Held: heldBy("bob@host", "claimed")},
+		"ready":      {Facts: all[:2], Tasks: []fleet.Task{todo}},
+		"categories": {Facts: all[2:3]},
+		"nothing":    {Facts: all[3:5], Tasks: []fleet.Task{stuck}},
 		"empty":      {},
 	}
 	for name, in := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in.Seed, in.Fire, in.At = 1<<64-1, 7, noon().Add(time.Millisecond)
-			got, err := json.MarshalIndent(Rank(in).Payload(), "", "  ")
+			in.Fire, in.At = 7, noon().Add(time.Millisecond)
+			got, err := json.MarshalIndent(rounded(in.rank(1<<64-1).Payload()), "", "  ")
 			if err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name+".json", append(got, '\n'))
 		})
 	}
+}
+
+// rounded leaves out the digits that are the processor's.
+func rounded(p Payload) Payload {
+	digits := func(list ...*float64) {
+		for _, v := range list {
+			*v = math.Round(*v*1e9) / 1e9
+		}
+	}
+	for i := range p.DiversityAlternatives {
+		digits(&p.DiversityAlternatives[i].Score)
+	}
+	for c, score := range p.AllScores {
+		digits(&score)
+		p.AllScores[c] = score
+	}
+	for c, e := range p.Explain {
+		digits(&e.Alpha, &e.Beta, &e.Mean, &e.Low, &e.High, &e.TS, &e.Plateau, &e.Div, &e.Score, &e.Due, &e.Deficit, &e.Surplus)
+		p.Explain[c] = e
+	}
+	return p
 }
 
 func golden(t *testing.T, name string, got []byte) {
@@ -128,6 +153,13 @@ func TestParsePayload(t *testing.T) {
 		{"a later schema", `{"schema":"stint/selection@2","selected":{"category":"a"}}`, "foreign a<selected.category"},
 		{"nothing", `{}`, "foreign"},
 		{"space around", "\n\t {} \n", "foreign"},
+		{"selected twice", `{"selected":{"category":"a"},"selected":{"category":"b"}}`, "foreign b<selected.category"},
+		{"selected, then null", `{"selected":{"category":"a"},"selected":null}`, "foreign"},
+		{"lists twice", `{"alternatives":[{"category":"a"}],"alternatives":[{"category":"b"}]}`, "foreign b<alternatives"},
+		{"scores twice", `{"all_scores":{"a":1},"all_scores":{"b":2}}`, "foreign b<all_scores"},
+		{"a score twice", `{"all_scores":{"a":1,"a":-1}}`, "foreign"},
+		{"a score twice in a list", `{"all_scores":[{"category":"a","score":1},{"category":"b","score":2},{"category":"a","score":3}]}`, "foreign a<all_scores b<all_scores"},
+		{"half a character", `{"selected":{"category":"\ud800"}}`, "foreign \ufffd<selected.category"},
 		{"deep, and ignored", `{"x":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`, "foreign"},
 	}
 	for _, tt := range tests {
@@ -159,7 +191,20 @@ func TestParsePayloadErrors(t *testing.T) {
 		{"cut short", "{\n\"selected\": {", "line 2, column 13: not JSON: unexpected end of JSON input"},
 		{"no JSON", "{\n  selected}", "line 2, column 3: not JSON: invalid character 's' looking for beginning of object key string"},
 		{"more behind it", "{}\n{}", "line 2, column 1: not JSON: invalid character '{' after top-level value"},
-		{"not UTF-8", "{\"selected\":{\"category\":\"\xff\"}}", "not valid UTF-8"},
+		{"not UTF-8", "{\"selected\":{\"category\":\"\xff\"}}", "not valid UTF-8 at line 1, column 26"},
+		{"Latin-1", "{\n\"selected\":{\"category\":\"caf\xe9\"}}", "not valid UTF-8 at line 2, column 28"},
+		{"UTF-16", "\xff\xfe{\x00}\x00", "not valid UTF-8 at line 1, column 1"},
+		{"UTF-16 without a mark", "{\x00}\x00", "line 1, column 2: not JSON: invalid character '\\x00' looking for beginning of object key string"},
+		{"a byte order mark", "\xef\xbb\xbf{}", "line 1, column 1: not JSON: invalid character 'ï' looking for beginning of value"},
+		{"NaN", "{\"all_scores\":\n{\"a\":NaN}}", "line 2, column 6: not JSON: invalid character 'N' looking for beginning of value"},
+		{"infinity", `{"all_scores":{"a":-Infinity}}`, "line 1, column 21: not JSON: invalid character 'I' in numeric literal"},
+		{"NaN as text", `{"all_scores":{"a":"NaN"}}`, "field all_scores.a: want a number, got text"},
+		{"null", " null\n", "want an object, got null"},
+		{"deep scores", `{"all_scores":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`, "field all_scores[0]: want an object, got a list"},
+		{"a map for a list of names", `{"alternatives":{"a":1}}`, "line 1, column 17: field alternatives: want a list, got object"},
+		{"a list for a map in a list", `{"alternatives":[["a"]]}`, "line 1, column 18: field alternatives: want an object, got array"},
+		{"a name in a list of maps", `{"diversity_alternatives":[{"category":"a"},"b"]}`, "line 1, column 47: field diversity_alternatives: want an object, got string"},
+		{"wrong the second time", `{"selected":{"category":"a"},"selected":7}`, "line 1, column 41: field selected: want an object, got number"},
 		{"too deep", `{"x":` + strings.Repeat("[", 20000), "line 1, column 10005: not JSON: invalid character '[' exceeded max depth"},
 		{"a list", `[]`, "line 1, column 1: field payload: want an object, got array"},
 		{"schema", `{"schema":1}`, "line 1, column 11: field schema: want text, got number"},
@@ -193,13 +238,16 @@ func TestParsePayloadErrors(t *testing.T) {
 // through the list for each of them is busy for minutes.
 func TestParsePayloadHuge(t *testing.T) {
 	t.Parallel()
-	const n = 200_000
+	const n = 270_000
 	var b strings.Builder
 	b.WriteString(`{"alternatives":[{"category":"c"}`)
 	for i := range n {
 		fmt.Fprintf(&b, `,{"category":"c%d"},{"category":"c"}`, i)
 	}
 	b.WriteString(`]}`)
+	if b.Len() < 10<<20 {
+		t.Fatalf("got %d bytes to read, want 10 MB", b.Len())
+	}
 	done := make(chan string, 1)
 	go func() {
 		r, err := ParsePayload([]byte(b.String()))

@@ -2,6 +2,10 @@
 // in which a ranking travels. It is pure: evidence, clock and seed come in as
 // values, and every category comes out with the reason why it is in or out.
 //
+// A ranking takes two steps. [Situation.Assess] looks at tasks, claims and lanes and
+// says who can be started; [Rank] orders these. What goes from the one to the other
+// is small, and is stored with each fire.
+//
 // The ranking recommends; it leaves out only what is known to be stable (a lane
 // in use, a claim that stands). Who really works on what is decided by the
 // claim.
@@ -9,7 +13,6 @@ package selector
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -17,45 +20,28 @@ import (
 	"stint/internal/fleet"
 )
 
-// Why a category is left out of a ranking.
-const (
-	ReasonNotAllowed = "not in the fanout's allow-list"
-	ReasonNoTask     = "no workable task"
-	ReasonAllClaimed = "every workable task is claimed"
-	ReasonFiltered   = "not asked for"
-)
-
-// Candidate is what a ranking knows of one category.
-type Candidate struct {
-	Category     fleet.Category  `json:"category"`
-	Allowed      bool            `json:"allowed"`       // a fire may start it
-	SelfDirected bool            `json:"self_directed"` // runs without a task
-	Lanes        int             `json:"lanes"`
-	InFlight     []fleet.RunID   `json:"in_flight"` // runs that live, or are about to
-	Posterior    fleet.Posterior `json:"posterior"`
-}
-
-// Input is everything a ranking depends on.
+// Input is everything a ranking depends on. It is stored as JSON with each fire.
 type Input struct {
-	Seed       uint64
-	Fire       fleet.FireID // the fire's number: the clock of the draws
-	At         time.Time
-	Candidates []Candidate
-	Tasks      []fleet.Task
-	Held       []fleet.Claim  // what a take would deny
-	Only       fleet.Category // rank this one alone; empty: all
+	Settings   bandit.Settings `json:"settings"`
+	Seed       uint64          `json:"seed,string"`
+	Fire       fleet.FireID    `json:"fire"` // the fire's number: the clock of the draws
+	At         time.Time       `json:"at"`
+	Workers    int             `json:"workers"`    // start at most so many
+	Free       int             `json:"free_slots"` // and no more than this
+	Candidates []Candidate     `json:"candidates"`
+	Blocked    []BlockedTask   `json:"blocked"`
 }
 
 // Score is what a ranking says of one category.
 type Score struct {
-	Category fleet.Category
-	In       bool
-	Reason   string // why it is in, or out
-	Beta     bandit.Beta
-	TS       float64 // the Thompson draw, in [0,1]
-	Score    float64 // what the ranking is sorted by, in grade units
-	Tasks    int     // workable now
-	Next     *fleet.Task
+	*Candidate
+	bandit.Components
+	In    bool
+	Value float64 // what the ranking is sorted by, in grade units
+	Due   float64 // sessions of this fire that the category is entitled to, in [0,1]
+	Leads bool    // it was lifted to the front because its task is begun
+
+	tie uint64
 }
 
 // Tier says what kind of work a selection leads with.
@@ -70,93 +56,59 @@ const (
 // Selection is a ranking: the categories that are in, best first, then those that
 // are out, by name.
 type Selection struct {
-	Seed    uint64
-	At      time.Time
-	Tier    Tier
-	Scores  []Score
-	Blocked []Blocked
+	Input
+	Tier   Tier
+	Pool   bandit.Pool
+	Scores []Score
+	Picks  int // the first so many are what a fire starts
 }
 
 // Ranked is the part of the selection that is in, best first.
 func (s Selection) Ranked() []Score {
-	out := slices.IndexFunc(s.Scores, func(c Score) bool { return !c.In })
-	if out < 0 {
-		return s.Scores
-	}
-	return s.Scores[:out]
+	return s.Scores[:countIn(s.Scores)]
 }
 
-// Rank orders the categories by one Thompson draw each. A category with a begun
-// task is lifted to the front, the best of them if there are several: what was
-// begun is finished before anything is started.
+func countIn(scores []Score) int {
+	if out := slices.IndexFunc(scores, func(c Score) bool { return !c.In }); out >= 0 {
+		return out
+	}
+	return len(scores)
+}
+
+// Rank orders the categories that can be started by their scores. A category with a
+// begun task is lifted to the front, the best of them if there are several: what was
+// begun is finished before anything is started, unless the category has had more than
+// its cap.
 func Rank(in Input) Selection {
-	ready, blocked := Workable(in.Tasks, byKey(in.Held), in.At)
-	s := Selection{Seed: in.Seed, At: in.At, Blocked: blocked, Tier: TierCategories}
-	for _, c := range in.Candidates {
-		s.Scores = append(s.Scores, score(in, c, ready, blocked))
+	if !slices.IsSortedFunc(in.Candidates, byName) { // the order must not decide the last bit
+		in.Candidates = slices.SortedFunc(slices.Values(in.Candidates), byName)
+	}
+	arms := make([]*bandit.Arm, len(in.Candidates))
+	for i := range in.Candidates {
+		arms[i] = &in.Candidates[i].Arm
+	}
+	round := bandit.NewRound(in.Settings, in.Seed, in.Fire, arms)
+	s := Selection{Input: in, Pool: round.Pool, Scores: make([]Score, len(in.Candidates))}
+	for i := range in.Candidates {
+		c := &in.Candidates[i]
+		parts := round.Score(c.Category, &c.Arm, c.Pending, c.LOO)
+		s.Scores[i] = Score{
+			Candidate: c, Components: parts, In: c.Out == "", Value: parts.Score(),
+			tie: bandit.Key(in.Seed^uint64(in.Fire), string(c.Category)),
+		}
 	}
 	slices.SortFunc(s.Scores, compareScores)
-	s.lead()
+	ranked := s.Ranked()
+	s.Picks = max(0, min(in.Workers, in.Free, len(ranked)))
+	entitle(ranked, s.Picks)
+	s.Tier = lead(ranked, in.Settings)
 	return s
 }
 
-func score(in Input, c Candidate, ready []fleet.Task, blocked []Blocked) Score {
-	beta := bandit.Posterior(c.Posterior)
-	ts := beta.Draw(bandit.Generator(in.Seed, in.Fire, c.Category))
-	s := Score{Category: c.Category, Beta: beta, TS: ts, Score: ts}
-	for _, t := range ready {
-		if t.Category != c.Category {
-			continue
-		}
-		if s.Tasks++; s.Next == nil {
-			s.Next = &t
-		}
-	}
-	s.Reason = unavailable(in, c, s.Tasks, blocked)
-	if s.In = s.Reason == ""; s.In {
-		s.Reason = fmt.Sprintf("drew %.3f from Beta(%.2f, %.2f)", ts, beta.A, beta.B)
-	}
-	return s
-}
+func byName(a, b Candidate) int { return cmp.Compare(a.Category, b.Category) }
 
-// unavailable says why a category cannot be started, or "".
-func unavailable(in Input, c Candidate, tasks int, blocked []Blocked) string {
-	switch {
-	case in.Only != "" && in.Only != c.Category:
-		return ReasonFiltered
-	case !c.Allowed && in.Only == "": // asking for a category by name overrides the list
-		return ReasonNotAllowed
-	case len(c.InFlight) >= c.Lanes:
-		return fmt.Sprintf("lane busy: run %s", c.InFlight[0])
-	case tasks > 0:
-		return ""
-	case c.SelfDirected && lanesClaimed(in.Held, c):
-		return ClaimBlocked
-	case c.SelfDirected:
-		return ""
-	}
-	for _, b := range blocked {
-		if b.Task.Category == c.Category && b.Reason == ClaimBlocked {
-			return ReasonAllClaimed
-		}
-	}
-	return ReasonNoTask
-}
-
-// lanesClaimed reports whether a session without a task would be denied on every
-// lane: a claim outlives a session that died.
-func lanesClaimed(held []fleet.Claim, c Candidate) bool {
-	for lane := range c.Lanes {
-		key := fleet.LaneKey(c.Category, lane+1)
-		if !slices.ContainsFunc(held, func(h fleet.Claim) bool { return h.Key == key }) {
-			return false
-		}
-	}
-	return true
-}
-
-// compareScores puts what is in first, best first; names break ties and order
-// what is out.
+// compareScores puts what is in first, best first; a hash breaks ties, so that no name
+// is preferred for ever. What is out stands by name.
 func compareScores(a, b Score) int {
 	switch {
 	case a.In != b.In:
@@ -165,24 +117,71 @@ func compareScores(a, b Score) int {
 		}
 		return 1
 	case a.In:
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Category, b.Category))
+		return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.tie, b.tie), cmp.Compare(a.Category, b.Category))
 	default:
 		return cmp.Compare(a.Category, b.Category)
 	}
 }
 
-// lead lifts the best category with a begun task to the front and sets the tier.
-func (s *Selection) lead() {
-	ranked := s.Ranked()
-	begun := slices.IndexFunc(ranked, func(c Score) bool { return c.Next != nil && c.Next.State == fleet.StateActive })
-	switch {
-	case begun >= 0:
-		s.Tier = TierActive
+// entitle divides this fire's sessions among those that are in.
+func entitle(ranked []Score, picks int) {
+	shares := make([]float64, len(ranked))
+	for i, c := range ranked {
+		shares[i] = c.Share
+	}
+	for i, due := range bandit.Entitlement(shares, picks) {
+		ranked[i].Due = due
+	}
+}
+
+// lead lifts the best category with a begun task to the front and returns the tier.
+func lead(ranked []Score, s bandit.Settings) Tier {
+	begun := slices.IndexFunc(ranked, func(c Score) bool { return mayLead(c, s) })
+	if begun >= 0 {
 		best := ranked[begun]
 		copy(ranked[1:begun+1], ranked[:begun])
+		best.Leads = true
 		ranked[0] = best
-		ranked[0].Reason += fmt.Sprintf("; leads: %q is active", best.Next.ID)
-	case len(ranked) > 0 && ranked[0].Next != nil:
-		s.Tier = TierReady
 	}
+	switch {
+	case len(ranked) == 0 || ranked[0].Next == nil:
+		return TierCategories
+	case ranked[0].Next.State == fleet.StateActive:
+		return TierActive
+	default:
+		return TierReady
+	}
+}
+
+func mayLead(c Score, s bandit.Settings) bool {
+	if c.Next == nil || c.Next.State != fleet.StateActive {
+		return false
+	}
+	_, surplus := c.Arm.Settled(s)
+	return surplus == 0
+}
+
+// Odds estimates, from so many redraws of every category from what is believed of it,
+// the probability with which each is among those a fire starts. Only the draws differ;
+// they are as repeatable as the ranking's own.
+func (s Selection) Odds(redraws int) map[fleet.Category]float64 {
+	odds, picked := map[fleet.Category]float64{}, map[fleet.Category]int{}
+	ranked := slices.Clone(s.Ranked())
+	for n := range redraws {
+		seed := bandit.Key(s.Seed+uint64(n), "odds")
+		for i := range ranked {
+			c := &ranked[i]
+			c.Leads = false
+			c.Value = c.Fixed() + c.Beta.Draw(bandit.Generator(seed, s.Fire, c.Category))
+		}
+		slices.SortFunc(ranked, compareScores)
+		lead(ranked, s.Settings)
+		for _, c := range ranked[:s.Picks] {
+			picked[c.Category]++
+		}
+	}
+	for c, n := range picked {
+		odds[c] = float64(n) / float64(redraws)
+	}
+	return odds
 }

@@ -1,11 +1,14 @@
 package selector
 
 import (
+	stdcmp "cmp"
+	"encoding/json"
+	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"stint/internal/bandit"
@@ -13,96 +16,246 @@ import (
 )
 
 func candidate(c fleet.Category, edits ...func(*Candidate)) Candidate {
-	k := Candidate{Category: c, Allowed: true, Lanes: 1}
+	k := Candidate{Category: c, Share: 1}
 	for _, edit := range edits {
 		edit(&k)
 	}
 	return k
 }
 
-func selfDirected(c *Candidate) { c.SelfDirected = true }
+func out(reason string) func(*Candidate) { return func(c *Candidate) { c.Out = reason } }
 
-func forbidden(c *Candidate) { c.Allowed = false }
+func share(s float64) func(*Candidate) { return func(c *Candidate) { c.Share = s } }
 
-func inFlight(runs ...fleet.RunID) func(*Candidate) { return func(c *Candidate) { c.InFlight = runs } }
+func next(id fleet.TaskID, s fleet.TaskState) func(*Candidate) {
+	return func(c *Candidate) { c.Tasks, c.Next = 1, &Next{ID: id, State: s} }
+}
 
-func lanes(n int) func(*Candidate) { return func(c *Candidate) { c.Lanes = n } }
+func surplus(sessions float64) func(*Candidate) {
+	return func(c *Candidate) { c.Arm.Surplus = sessions }
+}
 
-// TestRankReasons asks for the reason of the first candidate; "in" stands for what
-// it drew.
-func TestRankReasons(t *testing.T) {
-	t.Parallel()
-	task := testTask("a")
-	blocked := testTask("b", requires("gone"))
-	tests := []struct {
-		name      string
-		candidate Candidate
-		tasks     []fleet.Task
-		held      []fleet.Claim
-		only      fleet.Category
-		want      string
-	}{
-		{"a task", candidate("code"), []fleet.Task{task}, nil, "", "in"},
-		{"no task", candidate("code"), nil, nil, "", ReasonNoTask},
-		{"a blocked task", candidate("code"), []fleet.Task{blocked}, nil, "", ReasonNoTask},
-		{"a claimed task", candidate("code"), []fleet.Task{task, blocked}, heldBy("bob", "a"), "", ReasonAllClaimed},
-		{"another's task", candidate("docs"), []fleet.Task{task}, heldBy("bob", "a"), "", ReasonNoTask},
-		{"not allowed", candidate("code", forbidden), []fleet.Task{task}, nil, "", ReasonNotAllowed},
-		{"not allowed, asked for", candidate("code", forbidden), []fleet.Task{task}, nil, "code", "in"},
-		{"not asked for", candidate("code"), []fleet.Task{task}, nil, "docs", ReasonFiltered},
-		{"lane busy", candidate("code", inFlight("0r1")), []fleet.Task{task}, nil, "", "lane busy: run 0r1"},
-		{"lane busy, asked for", candidate("code", inFlight("0r1")), []fleet.Task{task}, nil, "code", "lane busy: run 0r1"},
-		{"one lane of two busy", candidate("code", lanes(2), inFlight("0r1")), []fleet.Task{task}, nil, "", "in"},
-		{"two lanes of two busy", candidate("code", lanes(2), inFlight("0r1", "0r2")), []fleet.Task{task}, nil, "", "lane busy: run 0r1"},
-		{"self-directed", candidate("code", selfDirected), nil, nil, "", "in"},
-		{"self-directed, lane claimed", candidate("code", selfDirected), nil, heldBy("run:0r0", "category:code:1"), "", ClaimBlocked},
-		{"self-directed, lane claimed, a task", candidate("code", selfDirected), []fleet.Task{task}, heldBy("run:0r0", "category:code:1"), "", "in"},
-		{"self-directed, one lane of two claimed", candidate("code", selfDirected, lanes(2)), nil, heldBy("run:0r0", "category:code:1"), "", "in"},
+func deficit(sessions float64) func(*Candidate) {
+	return func(c *Candidate) { c.Arm.Deficit = sessions }
+}
+
+// graded has a category bring these grades, one a session, at the first fire.
+func graded(grades ...float64) func(*Candidate) {
+	return func(c *Candidate) {
+		s := bandit.Defaults()
+		for _, g := range grades {
+			s.Learn(&c.Arm, s.Pool(1, []*bandit.Arm{&c.Arm}), 1, bandit.Graded{Fire: 1, Grade: g})
+		}
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			s := Rank(Input{Seed: 1, Fire: 1, At: noon(), Candidates: []Candidate{tt.candidate}, Tasks: tt.tasks, Held: tt.held, Only: tt.only})
-			got := s.Scores[0]
-			if in := tt.want == "in"; got.In != in || len(s.Ranked()) == 1 != in {
-				t.Errorf("got in: %v, want %v", got.In, in)
+}
+
+// testInput ranks for two workers at the first fire.
+func testInput(candidates ...Candidate) Input {
+	return Input{
+		Settings: bandit.Defaults(), Seed: 1, Fire: 1, At: noon(), Workers: 2, Free: 9, Candidates: candidates,
+	}
+}
+
+func categories(scores []Score) (list []fleet.Category) {
+	for _, c := range scores {
+		list = append(list, c.Category)
+	}
+	return list
+}
+
+// sameScores compares rankings with what is kept to itself.
+func sameScores() cmp.Option { return cmp.AllowUnexported(Score{}, bandit.Pool{}) }
+
+// TestRankKeepsItsPromises holds any ranking against what callers rely on, among it the
+// fourth invariant (picks) and the fifth (the score is its sum, the order its order).
+func TestRankKeepsItsPromises(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		s := Rank(in)
+		if len(s.Scores) != len(in.Candidates) {
+			t.Fatalf("got %d scores, want one for each of %d candidates", len(s.Scores), len(in.Candidates))
+		}
+		in0 := 0
+		for _, c := range in.Candidates {
+			if c.Out == "" {
+				in0++
 			}
-			if got.In && strings.HasPrefix(got.Reason, "drew 0.") {
-				got.Reason = "in"
+		}
+		ranked := s.Ranked()
+		if want := max(0, min(in.Workers, in.Free, in0)); s.Picks != want || len(ranked) != in0 {
+			t.Errorf("got %d picks of %d, want %d of %d", s.Picks, len(ranked), want, in0)
+		}
+		due := 0.0
+		for i, c := range s.Scores {
+			if c.In != (c.Out == "") || c.In != (i < in0) || c.Reason() == "" {
+				t.Errorf("%s: got in %v at %d, %q, want in what is not out, first, and a reason", c.Category, c.In, i, c.Reason())
 			}
-			if got.Reason != tt.want {
-				t.Errorf("got %q, want %q", got.Reason, tt.want)
+			if sum := c.TS + c.Components.LOO + c.Plateau + c.Div; math.Abs(c.Value-sum) > 1e-12 {
+				t.Errorf("%s: got score %v, want the sum %v", c.Category, c.Value, sum)
 			}
-		})
+			if !(0 <= c.Due && c.Due <= 1) || !c.In && c.Due != 0 {
+				t.Errorf("%s: got %v sessions due, want 0 to 1 and none when out", c.Category, c.Due)
+			}
+			if c.Leads && i > 0 {
+				t.Errorf("%s: got it leading at %d, want at 0", c.Category, i)
+			}
+			due += c.Due
+			followsLeader := i == 1 && s.Scores[0].Leads
+			if i > 0 && c.In && !followsLeader && s.Scores[i-1].Value < c.Value {
+				t.Errorf("got %s after %s, want best first", c.Category, s.Scores[i-1].Category)
+			}
+			if i > in0 && s.Scores[i-1].Category >= c.Category {
+				t.Errorf("got %s after %s, want what is out by name", c.Category, s.Scores[i-1].Category)
+			}
+		}
+		if math.Abs(due-float64(s.Picks)) > 1e-9 {
+			t.Errorf("got %v sessions due, want %d", due, s.Picks)
+		}
+	})
+}
+
+// TestReplayIsExact is the ninth invariant: an input that was written down and read again
+// gives the same ranking to the last bit.
+func TestReplayIsExact(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		data, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Input
+		if err := json.Unmarshal(data, &again); err != nil {
+			t.Fatal(err)
+		}
+		got, want := Rank(again), Rank(in)
+		if diff := cmp.Diff(got, want, sameScores()); diff != "" {
+			t.Errorf("ranked from JSON (-got +want):\n%s", diff)
+		}
+		if diff := cmp.Diff(got.Odds(20), want.Odds(20)); diff != "" {
+			t.Errorf("odds from JSON (-got +want):\n%s", diff)
+		}
+	})
+}
+
+// TestOrderOfCandidatesIsNothing is the eighth invariant: not the last bit depends on the
+// order of what is ranked, and what came in is not reordered.
+func TestOrderOfCandidatesIsNothing(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		want := Rank(in)
+		shuffled := in
+		shuffled.Candidates = rapid.Permutation(in.Candidates).Draw(t, "candidates")
+		before := slices.Clone(shuffled.Candidates)
+		if diff := cmp.Diff(Rank(shuffled), want, sameScores()); diff != "" {
+			t.Errorf("in another order (-got +want):\n%s", diff)
+		}
+		if diff := cmp.Diff(shuffled.Candidates, before); diff != "" {
+			t.Errorf("candidates after ranking (-got +want):\n%s", diff)
+		}
+	})
+}
+
+// TestANewCategoryChangesNoScore is the eighth invariant, too: one more category without
+// a record leaves every other score as it is.
+func TestANewCategoryChangesNoScore(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		before := map[fleet.Category]float64{}
+		for _, c := range Rank(in).Scores {
+			before[c.Category] = c.Value
+		}
+		name := rapid.SampledFrom([]fleet.Category{"aaa", "kkk", "zzz"}).Draw(t, "new")
+		in.Candidates = append(slices.Clone(in.Candidates), candidate(name, share(7)))
+		for _, c := range Rank(in).Scores {
+			if want, known := before[c.Category]; known && c.Value != want {
+				t.Errorf("%s: got %v beside a new category, want %v", c.Category, c.Value, want)
+			}
+		}
+	})
+}
+
+// TestBeingOwedMoreNeverLosesAPick is the tenth invariant: a larger deficit or a smaller
+// surplus removes nobody from those that are started.
+func TestBeingOwedMoreNeverLosesAPick(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		in.Candidates = slices.Clone(in.Candidates)
+		s := Rank(in)
+		if s.Picks == 0 {
+			return
+		}
+		picked := s.Scores[rapid.IntRange(0, s.Picks-1).Draw(t, "who")].Category
+		i := slices.IndexFunc(in.Candidates, func(c Candidate) bool { return c.Category == picked })
+		in.Candidates[i].Arm.Deficit += rapid.Float64Range(0, 10).Draw(t, "more deficit")
+		in.Candidates[i].Arm.Surplus -= rapid.Float64Range(0, in.Candidates[i].Arm.Surplus).Draw(t, "less surplus")
+		after := Rank(in)
+		if !slices.Contains(categories(after.Scores[:after.Picks]), picked) {
+			t.Errorf("got %v picked, want %s among them as before", categories(after.Scores[:after.Picks]), picked)
+		}
+	})
+}
+
+// TestTiesAreDrawn has categories alike in everything: a settled order, but none that
+// prefers a name for ever.
+func TestTiesAreDrawn(t *testing.T) {
+	t.Parallel()
+	const fires = 3000
+	first := map[fleet.Category]int{}
+	for fire := range fleet.FireID(fires) {
+		var alike []Score
+		for _, c := range []fleet.Category{"a", "b", "c"} {
+			k := candidate(c)
+			alike = append(alike, Score{Candidate: &k, In: true, Value: 0.5, tie: bandit.Key(9^uint64(fire), string(c))})
+		}
+		backwards := slices.Clone(alike)
+		slices.Reverse(backwards)
+		slices.SortFunc(alike, compareScores)
+		slices.SortFunc(backwards, compareScores)
+		if diff := cmp.Diff(categories(backwards), categories(alike)); diff != "" {
+			t.Fatalf("fire %d: sorted from the other end (-got +want):\n%s", fire, diff)
+		}
+		first[alike[0].Category]++
+	}
+	for c, n := range first {
+		if math.Abs(float64(n)-fires/3.0) > 6*math.Sqrt(fires*2/9.0) {
+			t.Errorf("got %s first %d times, want a third of %d", c, n, fires)
+		}
 	}
 }
 
 func TestTiers(t *testing.T) {
 	t.Parallel()
-	all := []Candidate{candidate("code"), candidate("docs"), candidate("novelty", selfDirected)}
-	begun := testTask("begun", inState(fleet.StateActive))
+	begun, todo := next("begun", fleet.StateActive), next("t", fleet.StateTodo)
 	tests := []struct {
 		name       string
 		candidates []Candidate
-		tasks      []fleet.Task
 		want       Tier
-		first      string // "" when any may be
+		first      fleet.Category // "" when any may be
 	}{
-		{"an active task", all, []fleet.Task{begun, testTask("doc", inCategory("docs"))}, TierActive, "code"},
-		{"an active task, its lane busy", []Candidate{candidate("code", inFlight("0r1")), candidate("docs")}, []fleet.Task{begun, testTask("doc", inCategory("docs"))}, TierReady, "docs"},
-		{"a task to begin", all[:2], []fleet.Task{testTask("a")}, TierReady, "code"},
-		{"no task", all, nil, TierCategories, "novelty"},
-		{"nothing at all", nil, nil, TierCategories, ""},
+		{"an active task", []Candidate{candidate("code", begun), candidate("docs", todo)}, TierActive, "code"},
+		{"an active task that is out", []Candidate{candidate("code", begun, out("paused: by bob")), candidate("docs", todo)}, TierReady, "docs"},
+		{"an active task over its cap", []Candidate{candidate("code", begun, surplus(20)), candidate("docs", todo)}, TierReady, "docs"},
+		{"over its cap, and alone", []Candidate{candidate("code", begun, surplus(20))}, TierActive, "code"},
+		{"a task to begin", []Candidate{candidate("code", todo), candidate("docs", out(ReasonNoTask))}, TierReady, "code"},
+		{"no task", []Candidate{candidate("code", out(ReasonNoTask)), candidate("novelty")}, TierCategories, "novelty"},
+		{"nothing at all", []Candidate{}, TierCategories, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(20) {
-				s := Rank(Input{Seed: seed, Fire: 1, At: noon(), Candidates: tt.candidates, Tasks: tt.tasks})
+				in := testInput(tt.candidates...)
+				in.Seed = seed
+				s := Rank(in)
 				if s.Tier != tt.want {
 					t.Fatalf("seed %d: got tier %d, want %d", seed, s.Tier, tt.want)
 				}
-				if tt.first != "" && string(s.Ranked()[0].Category) != tt.first {
+				if tt.first != "" && s.Ranked()[0].Category != tt.first {
 					t.Fatalf("seed %d: got %s first, want %s", seed, s.Ranked()[0].Category, tt.first)
 				}
 			}
@@ -110,115 +263,169 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// TestRankLeadsWithTheBestBegun has two begun tasks: the better category leads, the
-// rest keeps its order.
-func TestRankLeadsWithTheBestBegun(t *testing.T) {
+// TestNoCapNoSurplus has a surplus from the time of another setting: without a cap it
+// keeps nobody from leading.
+func TestNoCapNoSurplus(t *testing.T) {
+	t.Parallel()
+	in := testInput(candidate("code", next("begun", fleet.StateActive), surplus(20)), candidate("docs"))
+	if in.Settings.Cap = 0; !Rank(in).Scores[0].Leads {
+		t.Errorf("got %s first, want code to lead", Rank(in).Scores[0].Category)
+	}
+}
+
+// TestTheBestBegunLeads has any number of begun tasks: the best category that has one,
+// and is not over its cap, leads; the rest keep their order.
+func TestTheBestBegunLeads(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		in := drawInput(t)
-		in.Only, in.Held = "", nil
-		for i := range in.Candidates {
-			in.Candidates[i].Allowed, in.Candidates[i].SelfDirected, in.Candidates[i].InFlight = true, true, nil
+		ranked := Rank(drawInput(t)).Ranked()
+		want := slices.Clone(ranked)
+		slices.SortFunc(want, func(a, b Score) int { return stdcmp.Compare(b.Value, a.Value) })
+		lead := slices.IndexFunc(want, func(c Score) bool {
+			return c.Next != nil && c.Next.State == fleet.StateActive && c.Arm.Surplus == 0
+		})
+		if lead >= 0 {
+			best := want[lead]
+			want = slices.Insert(slices.Delete(want, lead, lead+1), 0, best)
 		}
-		ranked := Rank(in).Ranked()
-		byDraw := slices.SortedFunc(slices.Values(ranked), func(a, b Score) int { return compareScores(a, b) })
-		lead := slices.IndexFunc(byDraw, func(s Score) bool { return s.Next != nil && s.Next.State == fleet.StateActive })
-		if lead < 0 {
-			lead = 0
-		}
-		var want []fleet.Category
-		for i, s := range byDraw {
-			if i == lead {
-				want = slices.Insert(want, 0, s.Category)
-			} else {
-				want = append(want, s.Category)
-			}
-		}
-		var got []fleet.Category
-		for _, s := range ranked {
-			got = append(got, s.Category)
-		}
-		if diff := cmp.Diff(got, want); diff != "" {
+		if diff := cmp.Diff(categories(ranked), categories(want)); diff != "" {
 			t.Errorf("ranking (-got +want):\n%s", diff)
 		}
+		if len(ranked) > 0 && ranked[0].Leads != (lead >= 0) {
+			t.Errorf("got leads %v, want %v", ranked[0].Leads, lead >= 0)
+		}
 	})
 }
 
-// TestRankKeepsItsPromises holds any ranking against what callers rely on.
-func TestRankKeepsItsPromises(t *testing.T) {
+// TestSharesDecideWhatIsDue has three categories of which one may claim a whole session.
+func TestSharesDecideWhatIsDue(t *testing.T) {
+	t.Parallel()
+	in := testInput(candidate("a", share(8)), candidate("b", share(1)), candidate("c", share(1)), candidate("d", share(5), out("paused: by bob")))
+	got := map[fleet.Category]float64{}
+	for _, c := range Rank(in).Scores {
+		got[c.Category] = c.Due
+	}
+	want := map[fleet.Category]float64{"a": 1, "b": 0.5, "c": 0.5, "d": 0}
+	if diff := cmp.Diff(got, want, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
+		t.Errorf("due (-got +want):\n%s", diff)
+	}
+}
+
+// TestOddsSumToThePicks holds the odds of any ranking against what they are odds of.
+func TestOddsSumToThePicks(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		in := drawInput(t)
+		s := Rank(drawInput(t))
+		before := slices.Clone(s.Scores)
+		odds, sum := s.Odds(rapid.IntRange(1, 40).Draw(t, "redraws")), 0.0
+		for c, p := range odds {
+			i := slices.IndexFunc(s.Ranked(), func(k Score) bool { return k.Category == c })
+			if sum += p; i < 0 || !(0 < p && p <= 1+1e-9) {
+				t.Errorf("%s: got odds %v, want those of one that is in", c, p)
+			}
+		}
+		if math.Abs(sum-float64(s.Picks)) > 1e-9 {
+			t.Errorf("got odds that sum to %v, want %d", sum, s.Picks)
+		}
+		if s.Picks > 0 && s.Scores[0].Leads && math.Abs(odds[s.Scores[0].Category]) == 0 {
+			t.Errorf("got no odds for %s, which leads", s.Scores[0].Category)
+		}
+		if diff := cmp.Diff(s.Scores, before, sameScores()); diff != "" {
+			t.Errorf("scores after the odds (-got +want):\n%s", diff)
+		}
+	})
+}
+
+// TestOddsAreFrequencies compares odds with how often other seeds really pick.
+func TestOddsAreFrequencies(t *testing.T) {
+	t.Parallel()
+	const seeds = 4000
+	in := testInput(
+		candidate("a", graded(0.9, 0.8, 0.7)), candidate("b", graded(0.1, 0.4)), candidate("c", deficit(4)), candidate("d"),
+		candidate("e", next("begun", fleet.StateActive)), candidate("f", out("paused: by bob")),
+	)
+	picked := map[fleet.Category]float64{}
+	for seed := range uint64(seeds) {
+		in.Seed = seed
 		s := Rank(in)
-		if diff := cmp.Diff(Rank(in), s); diff != "" {
-			t.Fatalf("ranked twice (-got +want):\n%s", diff)
+		for _, c := range s.Scores[:s.Picks] {
+			picked[c.Category] += 1.0 / seeds
 		}
-		if len(s.Scores) != len(in.Candidates) {
-			t.Errorf("got %d scores, want one for each of %d candidates", len(s.Scores), len(in.Candidates))
+	}
+	in.Seed = 1 << 40
+	odds := Rank(in).Odds(seeds)
+	for _, c := range in.Candidates {
+		if got, want := odds[c.Category], picked[c.Category]; math.Abs(got-want) > 0.05 {
+			t.Errorf("%s: got odds %v, want %v as picked", c.Category, got, want)
 		}
-		for i, c := range s.Scores {
-			if c.Reason == "" {
-				t.Errorf("%s: got no reason, want one", c.Category)
-			}
-			if i > 0 && c.In && !s.Scores[i-1].In {
-				t.Errorf("%s: got it in after one that is out, want all that are in first", c.Category)
-			}
-			if c.Tasks > 0 != (c.Next != nil) {
-				t.Errorf("%s: got %d tasks and next %v, want both or neither", c.Category, c.Tasks, c.Next)
-			}
-			if want := c.Beta.Draw(bandit.Generator(in.Seed, in.Fire, c.Category)); c.TS != want {
-				t.Errorf("%s: got draw %v, want %v", c.Category, c.TS, want)
-			}
-		}
-		shuffled := in
-		shuffled.Candidates = rapid.Permutation(in.Candidates).Draw(t, "candidates")
-		shuffled.Tasks = rapid.Permutation(in.Tasks).Draw(t, "tasks")
-		shuffled.Held = rapid.Permutation(in.Held).Draw(t, "held")
-		if diff := cmp.Diff(Rank(shuffled).Scores, s.Scores); diff != "" {
-			t.Errorf("in another order (-got +want):\n%s", diff)
-		}
-	})
+	}
+	if math.Abs(odds["e"]-1) > 1e-9 || odds["f"] != 0 {
+		t.Errorf("got odds %v for what leads and %v for what is out, want 1 and 0", odds["e"], odds["f"])
+	}
 }
 
-// TestRankAlone shows that a category's draw does not depend on which others are
-// there.
-func TestRankAlone(t *testing.T) {
+// TestNobodyStartsWithoutRoom has no workers, no slots, or fewer than nothing.
+func TestNobodyStartsWithoutRoom(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		in := drawInput(t)
-		for _, s := range Rank(in).Scores {
-			alone := in
-			i := slices.IndexFunc(in.Candidates, func(c Candidate) bool { return c.Category == s.Category })
-			alone.Candidates = in.Candidates[i : i+1]
-			if got := Rank(alone).Scores[0]; got.TS != s.TS || got.In != s.In {
-				t.Errorf("%s: got %v, %v alone, want %v, %v as among all", s.Category, got.TS, got.In, s.TS, s.In)
-			}
+	for _, room := range []struct{ workers, free int }{{0, 5}, {5, 0}, {-1, 5}, {5, -3}} {
+		in := testInput(candidate("code"), candidate("docs"))
+		in.Workers, in.Free = room.workers, room.free
+		s := Rank(in)
+		if s.Picks != 0 || len(s.Odds(9)) != 0 || len(s.Ranked()) != 2 {
+			t.Errorf("%+v: got %d picks, odds %v of %d ranked, want none of 2", room, s.Picks, s.Odds(9), len(s.Ranked()))
 		}
-	})
+	}
 }
 
 func drawInput(t *rapid.T) Input {
-	names := []fleet.Category{"code", "docs", "novelty", "triage"}
-	states := []fleet.TaskState{fleet.StateActive, fleet.StateTodo, fleet.StateBacklog, fleet.StateDone}
 	in := Input{
-		Seed: rapid.Uint64().Draw(t, "seed"), Fire: fleet.FireID(rapid.Int64Range(1, 9).Draw(t, "fire")), At: noon(),
-		Only: rapid.SampledFrom([]fleet.Category{"", "", "", "code"}).Draw(t, "only"),
+		Settings: drawSettings(t),
+		Seed:     rapid.Uint64().Draw(t, "seed"),
+		Fire:     fleet.FireID(rapid.Int64Range(20, 60).Draw(t, "fire")),
+		At:       noon(),
+		Workers:  rapid.IntRange(0, 6).Draw(t, "workers"),
+		Free:     rapid.IntRange(0, 6).Draw(t, "free"),
 	}
-	for _, name := range names {
-		graded := rapid.IntRange(0, 20).Draw(t, "graded")
-		in.Candidates = append(in.Candidates, Candidate{
-			Category: name, Allowed: rapid.Bool().Draw(t, "allowed"), SelfDirected: rapid.Bool().Draw(t, "self-directed"),
-			Lanes: rapid.IntRange(1, 2).Draw(t, "lanes"), InFlight: rapid.SliceOfN(rapid.Just[fleet.RunID]("0r1"), 0, 2).Draw(t, "in flight"),
-			Posterior: fleet.Posterior{Graded: graded, GradeSum: rapid.Float64Range(0, float64(graded)).Draw(t, "grades")},
-		})
-	}
-	for _, id := range rapid.SliceOfDistinct(rapid.StringMatching(`[a-h]`), rapid.ID[string]).Draw(t, "tasks") {
-		in.Tasks = append(in.Tasks, testTask(fleet.TaskID(id),
-			inCategory(rapid.SampledFrom(names).Draw(t, "category")), inState(rapid.SampledFrom(states).Draw(t, "state")),
-			requires(rapid.SliceOfN(rapid.StringMatching(`[a-h]`), 0, 1).Draw(t, "requires")...)))
-		if rapid.Bool().Draw(t, "claimed") {
-			in.Held = append(in.Held, heldBy("bob", fleet.Key(id))...)
+	for _, name := range []fleet.Category{"code", "cross-repo", "docs", "novelty", "triage"}[:rapid.IntRange(0, 5).Draw(t, "categories")] {
+		c := Candidate{
+			Category: name,
+			Out:      rapid.SampledFrom([]string{"", "", "", ReasonNoTask}).Draw(t, "out"),
+			Share:    rapid.SampledFrom([]float64{0, 0.1, 1, 3}).Draw(t, "share"),
+			Pending:  rapid.IntRange(0, 3).Draw(t, "pending"),
+			LOO:      rapid.Float64Range(-0.2, 0.2).Draw(t, "loo"),
 		}
+		if rapid.Bool().Draw(t, "has a task") {
+			c.Tasks = rapid.IntRange(1, 9).Draw(t, "tasks")
+			c.Next = &Next{ID: fleet.TaskID(name + "-1"), State: rapid.SampledFrom(fleet.TaskStates()[:3]).Draw(t, "state")}
+		}
+		drawArm(t, in.Settings, &c.Arm)
+		in.Candidates = append(in.Candidates, c)
 	}
 	return in
+}
+
+func drawSettings(t *rapid.T) bandit.Settings {
+	s := bandit.Defaults()
+	s.V = rapid.SampledFrom([]float64{1, 10, 30}).Draw(t, "v")
+	s.Floor = rapid.SampledFrom([]float64{0, 0.5, 1}).Draw(t, "floor")
+	s.Depletion, s.Anchor, s.Dispersion = rapid.Bool().Draw(t, "depletion"), rapid.Bool().Draw(t, "anchor"), rapid.Bool().Draw(t, "dispersion")
+	return s
+}
+
+func drawArm(t *rapid.T, s bandit.Settings, a *bandit.Arm) {
+	fire := fleet.FireID(0)
+	for range rapid.IntRange(0, 5).Draw(t, "sessions") {
+		fire += fleet.FireID(rapid.IntRange(0, 4).Draw(t, "later"))
+		a.Entitle(s, rapid.Float64Range(0, 1).Draw(t, "due"))
+		load := a.Debit(fire)
+		grade := rapid.OneOf(rapid.Just(0.0), rapid.Just(1.0), rapid.Float64Range(0, 1)).Draw(t, "grade")
+		s.Learn(a, s.Pool(fire, []*bandit.Arm{a}), fire, bandit.Graded{Fire: fire, Load: load, Grade: grade})
+	}
+	a.Entitle(s, 0)
+	if rapid.Bool().Draw(t, "within its cap") {
+		a.Surplus = 0
+	}
+	if rapid.Bool().Draw(t, "nothing found") {
+		a.Noop(fire, noon())
+	}
 }

@@ -14,17 +14,21 @@ const ClaimBlocked = "claim_blocked"
 
 // Blocked is a task that is open but cannot be worked on, and why.
 type Blocked struct {
-	Task   fleet.Task
+	Task   *fleet.Task
 	Reason string
 	Claim  *fleet.Claim // the one in the way, with [ClaimBlocked]
 }
 
 // Workable splits the open tasks into those a session may take, in the order in
 // which a session should try them, and those that are blocked. Held are the
-// claims that a take would deny, by key.
-func Workable(tasks []fleet.Task, held map[fleet.Key]fleet.Claim, now time.Time) (ready []fleet.Task, blocked []Blocked) {
-	g := newGraph(tasks)
-	for _, t := range tasks {
+// claims that a take would deny, by key. What is returned points into tasks.
+func Workable(tasks []fleet.Task, held map[fleet.Key]fleet.Claim, now time.Time) (ready []*fleet.Task, blocked []Blocked) {
+	return workable(tasks, newGraph(tasks), held, now)
+}
+
+func workable(tasks []fleet.Task, g graph, held map[fleet.Key]fleet.Claim, now time.Time) (ready []*fleet.Task, blocked []Blocked) {
+	for i := range tasks {
+		t := &tasks[i]
 		if !t.State.Workable() {
 			continue
 		}
@@ -38,10 +42,7 @@ func Workable(tasks []fleet.Task, held map[fleet.Key]fleet.Claim, now time.Time)
 		}
 		ready = append(ready, t)
 	}
-	order := fleet.TaskStates()
-	slices.SortFunc(ready, func(a, b fleet.Task) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.State), slices.Index(order, b.State)), compareTasks(a, b))
-	})
+	sortReady(ready, g)
 	return ready, blocked
 }
 
@@ -52,7 +53,7 @@ func Pick(tasks []fleet.Task, held []fleet.Claim, c fleet.Category, only fleet.T
 	ready, blocked := Workable(tasks, byKey(held), now)
 	for _, t := range ready {
 		if t.Category == c && (only == "" || t.ID == only) {
-			return &t, ""
+			return t, ""
 		}
 	}
 	reason := ReasonNoTask
@@ -60,7 +61,7 @@ func Pick(tasks []fleet.Task, held []fleet.Claim, c fleet.Category, only fleet.T
 		switch {
 		case b.Task.Category != c || only != "" && b.Task.ID != only:
 		case only != "" && b.Reason == ClaimBlocked:
-			return &b.Task, ""
+			return b.Task, ""
 		case only != "":
 			return nil, fmt.Sprintf("task %q %s", only, b.Reason)
 		case b.Reason == ClaimBlocked:
@@ -78,13 +79,28 @@ func byKey(claims []fleet.Claim) map[fleet.Key]fleet.Claim {
 	return m
 }
 
-// compareTasks orders tasks of one state by priority and age.
-func compareTasks(a, b fleet.Task) int {
-	return cmp.Or(
-		cmp.Compare(a.Priority.Rank(), b.Priority.Rank()),
-		compareAge(a.Created, b.Created),
-		cmp.Compare(a.ID, b.ID),
-	)
+// sortReady puts tasks in the order in which a session tries them: what was begun, what
+// the most other tasks wait for, what is pressing, what is old.
+func sortReady(ready []*fleet.Task, g graph) {
+	power, place := g.powers(ready), map[fleet.TaskState]int{}
+	for i, state := range fleet.TaskStates() {
+		place[state] = i
+	}
+	slices.SortFunc(ready, func(a, b *fleet.Task) int {
+		if a.State != b.State {
+			return cmp.Compare(place[a.State], place[b.State])
+		}
+		if len(power) > 0 {
+			if more := cmp.Compare(power[b.ID], power[a.ID]); more != 0 {
+				return more
+			}
+		}
+		return cmp.Or(
+			cmp.Compare(a.Priority.Rank(), b.Priority.Rank()),
+			compareAge(a.Created, b.Created),
+			cmp.Compare(a.ID, b.ID),
+		)
+	})
 }
 
 // compareAge puts the older first and what has no date last.

@@ -126,7 +126,7 @@ func TestWorkableClaims(t *testing.T) {
 	if len(ready) > 0 {
 		t.Errorf("got %v ready, want none", ready)
 	}
-	want := []Blocked{{tasks[0], ClaimBlocked, &held[0]}, {tasks[1], ClaimBlocked, &held[1]}}
+	want := []Blocked{{&tasks[0], ClaimBlocked, &held[0]}, {&tasks[1], ClaimBlocked, &held[1]}}
 	if diff := cmp.Diff(blocked, want); diff != "" {
 		t.Errorf("blocked (-got +want):\n%s", diff)
 	}
@@ -152,10 +152,98 @@ func TestWorkableOrder(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		got, _ := Workable(rapid.Permutation(want).Draw(t, "tasks"), nil, noon())
-		if diff := cmp.Diff(got, want); diff != "" {
+		if diff := cmp.Diff(got, pointers(want)); diff != "" {
 			t.Errorf("ready (-got +want):\n%s", diff)
 		}
 	})
+}
+
+// TestUnblockingComesBeforePriority has tasks of one state that others wait for: what
+// frees more is tried first, then what is pressing.
+func TestUnblockingComesBeforePriority(t *testing.T) {
+	t.Parallel()
+	urgent := func(t *fleet.Task) { t.Priority = fleet.PriorityUrgent }
+	want := []fleet.Task{
+		testTask("begun", inState(fleet.StateActive)),
+		testTask("frees-three"),
+		testTask("frees-two"),
+		testTask("frees-one"),
+		testTask("urgent", urgent),
+		testTask("idle"),
+		testTask("later", inState(fleet.StateBacklog)),
+	}
+	waiting := []fleet.Task{
+		testTask("w1", requires("frees-three", "later")), testTask("w2", requires("w1", "later")),
+		testTask("w3", requires("w2", "later"), inCategory("docs")),
+		testTask("w4", requires("frees-two")), testTask("w5", requires("frees-two", "w4")),
+		testTask("w6", requires("frees-one", "https://x.org/1")),
+		testTask("w7", requires("idle"), inState(fleet.StateDone)),
+		testTask("w8", requires("idle"), inState(fleet.StateCancelled)),
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		tasks := rapid.Permutation(append(waiting, want...)).Draw(t, "tasks")
+		got, _ := Workable(tasks, nil, noon())
+		if diff := cmp.Diff(got, pointers(want)); diff != "" {
+			t.Errorf("ready (-got +want):\n%s", diff)
+		}
+	})
+}
+
+// TestPowersAreReach makes graphs at random, cycles among them, and counts who waits for
+// a task by a plain search from the other end.
+func TestPowersAreReach(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 6).Draw(t, "tasks")
+		var tasks []fleet.Task
+		for i := range n {
+			var ids []string
+			for _, need := range rapid.SliceOfDistinct(rapid.IntRange(0, n-1), rapid.ID[int]).Draw(t, "needs") {
+				ids = append(ids, fmt.Sprint(need))
+			}
+			tasks = append(tasks, testTask(fleet.TaskID(fmt.Sprint(i)), requires(ids...)))
+		}
+		g := newGraph(tasks)
+		powers := g.powers(pointers(tasks))
+		for _, task := range tasks {
+			want := 0
+			for _, other := range tasks {
+				if other.ID != task.ID && reaches(g, string(other.ID), string(task.ID), n) {
+					want++
+				}
+			}
+			if got := powers[task.ID]; got != want {
+				t.Errorf("%s: got %d waiting, want %d", task.ID, got, want)
+			}
+		}
+	})
+}
+
+func pointers(tasks []fleet.Task) (list []*fleet.Task) {
+	for i := range tasks {
+		list = append(list, &tasks[i])
+	}
+	return list
+}
+
+// TestPowersEndAtAHundred has more wait for a task than are worth counting, in a row and
+// side by side.
+func TestPowersEndAtAHundred(t *testing.T) {
+	t.Parallel()
+	row, wide := []fleet.Task{testTask("t0")}, []fleet.Task{testTask("t0")}
+	for i := range 300 {
+		id := fleet.TaskID(fmt.Sprintf("t%d", i+1))
+		row = append(row, testTask(id, requires(fmt.Sprintf("t%d", i))))
+		wide = append(wide, testTask(id, requires("t0")))
+	}
+	for name, tasks := range map[string][]fleet.Task{"row": row, "wide": wide} {
+		if got := newGraph(tasks).powers(pointers(tasks))["t0"]; got != 100 {
+			t.Errorf("%s: got %d, want 100", name, got)
+		}
+		if got := newGraph(tasks[:51]).powers(pointers(tasks[:1]))["t0"]; got != 50 {
+			t.Errorf("%s: got %d for fifty, want 50", name, got)
+		}
+	}
 }
 
 func TestPick(t *testing.T) {
@@ -222,7 +310,7 @@ func TestCyclesAreFound(t *testing.T) {
 		}
 		g := newGraph(tasks)
 		for _, task := range tasks {
-			path := g.cycle(task)
+			path := g.cycle(&task)
 			if got, want := path != nil, reaches(g, string(task.ID), string(task.ID), n); got != want {
 				t.Fatalf("%s: got cycle %v, want one: %v", task.ID, path, want)
 			}

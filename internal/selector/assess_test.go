@@ -1,0 +1,189 @@
+package selector
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+)
+
+func facts(c fleet.Category, edits ...func(*Facts)) Facts {
+	f := Facts{Category: c, Share: 1, Allowed: true, Lanes: 1}
+	for _, edit := range edits {
+		edit(&f)
+	}
+	return f
+}
+
+func selfDirected(f *Facts) { f.SelfDirected = true }
+
+func forbidden(f *Facts) { f.Allowed = false }
+
+func inFlight(runs ...fleet.RunID) func(*Facts) { return func(f *Facts) { f.InFlight = runs } }
+
+func lanes(n int) func(*Facts) { return func(f *Facts) { f.Lanes = n } }
+
+func paused(by string) func(*Facts) { return func(f *Facts) { f.Paused = by } }
+
+func rests(d time.Duration) func(*Facts) { return func(f *Facts) { f.Rests = noon().Add(d) } }
+
+// noops has so many sessions find nothing at the fifth fire, an hour before noon.
+func noops(n int) func(*Facts) {
+	return func(f *Facts) {
+		for range n {
+			f.Arm.Noop(5, noon().Add(-time.Hour))
+		}
+	}
+}
+
+func modified(at time.Time) func(*fleet.Task) { return func(t *fleet.Task) { t.Modified = at } }
+
+// armOf is the arm that candidates get by these edits.
+func armOf(edits ...func(*Candidate)) bandit.Arm { return candidate("x", edits...).Arm }
+
+// rank assesses a situation and ranks for two workers.
+func (s Situation) rank(seed uint64) Selection {
+	in := Input{Settings: bandit.Defaults(), Seed: seed, Fire: s.Fire, At: s.At, Workers: 2, Free: 9}
+	in.Candidates, in.Blocked = s.Assess()
+	return Rank(in)
+}
+
+// TestReasons asks why the category code is out; "" stands for in.
+func TestReasons(t *testing.T) {
+	t.Parallel()
+	task, blocked := testTask("a"), testTask("b", requires("gone"))
+	one := []fleet.Task{task}
+	lane := func(n int) []fleet.Claim { return heldBy("run:0r0", fleet.LaneKey("code", n)) }
+	tests := []struct {
+		name  string
+		facts Facts
+		tasks []fleet.Task
+		held  []fleet.Claim
+		only  fleet.Category
+		want  string
+	}{
+		{"a task", facts("code"), one, nil, "", ""},
+		{"no task", facts("code"), nil, nil, "", "no workable task"},
+		{"a blocked task", facts("code"), []fleet.Task{blocked}, nil, "", "no workable task"},
+		{"a claimed task", facts("code"), []fleet.Task{task, blocked}, heldBy("bob", "a"), "", "every workable task is claimed"},
+		{"a claimed task and a free one", facts("code"), []fleet.Task{task, testTask("c")}, heldBy("bob", "a"), "", ""},
+		{"another's task", facts("docs"), one, heldBy("bob", "a"), "", "no workable task"},
+		{"not allowed", facts("code", forbidden), one, nil, "", "not in the fanout's allow-list"},
+		{"not allowed, asked for", facts("code", forbidden), one, nil, "code", ""},
+		{"not asked for", facts("code"), one, nil, "docs", "not asked for"},
+		{"paused", facts("code", paused("by bob")), one, nil, "", "paused: by bob"},
+		{"paused, asked for", facts("code", paused("by bob")), one, nil, "code", "paused: by bob"},
+		{"lane busy", facts("code", inFlight("0r1")), one, nil, "", "lane busy: run 0r1"},
+		{"lane busy, asked for", facts("code", inFlight("0r1")), one, nil, "code", "lane busy: run 0r1"},
+		{"one lane of two busy", facts("code", lanes(2), inFlight("0r1")), one, nil, "", ""},
+		{"two lanes of two busy", facts("code", lanes(2), inFlight("0r1", "0r2")), one, nil, "", "lane busy: run 0r1"},
+		{"cools down", facts("code", rests(time.Hour)), one, nil, "", "cools down until 2026-06-26T13:00:00Z"},
+		{"cooled down", facts("code", rests(0)), one, nil, "", ""},
+		{"self-directed", facts("code", selfDirected), nil, nil, "", ""},
+		{"self-directed, lane claimed", facts("code", selfDirected), nil, lane(1), "", "claim_blocked"},
+		{"self-directed, lane claimed, a task", facts("code", selfDirected), one, lane(1), "", ""},
+		{"self-directed, one lane of two claimed", facts("code", selfDirected, lanes(2)), nil, lane(1), "", ""},
+		{"self-directed, both lanes claimed", facts("code", selfDirected, lanes(2)), nil, append(lane(1), lane(2)...), "", "claim_blocked"},
+		{"found nothing", facts("code", noops(1)), one, nil, "", "backs off until fire 7, or until a task changes: found nothing to do once"},
+		{"found nothing again", facts("code", noops(3)), one, nil, "", "backs off until fire 13, or until a task changes: found nothing to do 3 times"},
+		{"found nothing, no task", facts("code", noops(1)), nil, nil, "", "no workable task"},
+		{"found nothing, self-directed", facts("code", noops(1), selfDirected), nil, nil, "", "backs off until fire 7, or until a task changes: found nothing to do once"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := Situation{Fire: 6, At: noon(), Facts: []Facts{tt.facts}, Tasks: tt.tasks, Held: tt.held, Only: tt.only}
+			candidates, _ := s.Assess()
+			if got := candidates[0].Out; got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if in := len(s.rank(1).Ranked()) == 1; in != (tt.want == "") {
+				t.Errorf("got it ranked: %v, want %v", in, tt.want == "")
+			}
+		})
+	}
+}
+
+// TestNewsEndsTheBackoff has a category that found nothing at eleven o'clock, and tasks
+// that changed, or may be begun, before or after.
+func TestNewsEndsTheBackoff(t *testing.T) {
+	t.Parallel()
+	before, after := noon().Add(-2*time.Hour), noon().Add(-time.Minute)
+	wait := func(at time.Time) func(*fleet.Task) { return func(t *fleet.Task) { t.Wait = at } }
+	tests := []struct {
+		name  string
+		tasks []fleet.Task
+		fire  fleet.FireID
+		awake bool
+	}{
+		{"old tasks", []fleet.Task{testTask("a", modified(before))}, 6, false},
+		{"old tasks, the last fire of it", []fleet.Task{testTask("a", modified(before))}, 12, false},
+		{"old tasks, the back-off is over", []fleet.Task{testTask("a", modified(before))}, 13, true},
+		{"no date", []fleet.Task{testTask("a")}, 6, false},
+		{"a changed task", []fleet.Task{testTask("a", modified(before)), testTask("b", modified(after))}, 6, true},
+		{"a wait that ended", []fleet.Task{testTask("a", modified(before), wait(after))}, 6, true},
+		{"a wait that ended long ago", []fleet.Task{testTask("a", modified(before), wait(before))}, 6, false},
+		{"what it required is done", []fleet.Task{
+			testTask("a", modified(before), requires("b")),
+			testTask("b", modified(after), inState(fleet.StateDone), inCategory("docs")),
+		}, 6, true},
+		{"another's task", []fleet.Task{testTask("a", modified(before)), testTask("b", modified(after), inCategory("docs"))}, 6, false},
+		{"a changed task that is blocked", []fleet.Task{testTask("a", modified(before)), testTask("b", modified(after), requires("gone"))}, 6, false},
+		{"a changed task that is done", []fleet.Task{testTask("a", modified(before)), testTask("b", modified(after), inState(fleet.StateDone))}, 6, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := Situation{Fire: tt.fire, At: noon(), Facts: []Facts{facts("code", noops(3))}, Tasks: tt.tasks}
+			candidates, _ := s.Assess()
+			if got := candidates[0].Out; (got == "") != tt.awake {
+				t.Errorf("got %q, want it awake: %v", got, tt.awake)
+			}
+		})
+	}
+}
+
+// TestAssessCarriesWhatARankingNeeds has one category with everything, and what is
+// blocked in order.
+func TestAssessCarriesWhatARankingNeeds(t *testing.T) {
+	t.Parallel()
+	code := facts("code", lanes(3), inFlight("0r1", "0r2"))
+	code.Share, code.LOO, code.Arm = 2.5, -0.1, armOf(graded(0.5), deficit(3))
+	tasks := []fleet.Task{
+		testTask("later", inState(fleet.StateBacklog)),
+		testTask("first", inState(fleet.StateActive), func(t *fleet.Task) { t.NextAction = "go on" }),
+		testTask("stuck", requires("gone")),
+		testTask("taken", inCategory("docs")),
+	}
+	held := heldBy("bob@host", "taken")
+	candidates, blocked := Situation{Fire: 3, At: noon(), Facts: []Facts{code}, Tasks: tasks, Held: held}.Assess()
+	want := []Candidate{{
+		Category: "code", Share: 2.5, Pending: 2, Tasks: 2, LOO: -0.1, Arm: code.Arm,
+		Next: &Next{ID: "first", State: fleet.StateActive, NextAction: "go on"},
+	}}
+	if diff := cmp.Diff(candidates, want); diff != "" {
+		t.Errorf("candidates (-got +want):\n%s", diff)
+	}
+	wantBlocked := []BlockedTask{
+		{ID: "stuck", Category: "code", Reason: `requires "gone", which does not exist`},
+		{ID: "taken", Category: "docs", Reason: ClaimBlocked, Holder: "bob@host", ExpiresAt: &held[0].ExpiresAt},
+	}
+	if diff := cmp.Diff(blocked, wantBlocked); diff != "" {
+		t.Errorf("blocked (-got +want):\n%s", diff)
+	}
+}
+
+// TestPendingSessionsNarrowTheBelief has a session in flight count as if it brought the
+// mean.
+func TestPendingSessionsNarrowTheBelief(t *testing.T) {
+	t.Parallel()
+	s := Situation{Fire: 3, At: noon(), Facts: []Facts{facts("code", selfDirected, lanes(2))}}
+	alone := s.rank(1).Scores[0].Beta
+	s.Facts[0].InFlight = []fleet.RunID{"0r1"}
+	if got, want := s.rank(1).Scores[0].Beta, (bandit.Beta{A: 1.5, B: 1.5}); got != want || alone != (bandit.Beta{A: 1, B: 1}) {
+		t.Errorf("got %+v beside a session, %+v alone, want %+v and 1, 1", got, alone, want)
+	}
+}

@@ -1,0 +1,120 @@
+package selector
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+)
+
+// explained has every part of a score, and every place in a ranking, but no begun task.
+func explained() Input {
+	in := testInput(
+		candidate("code", graded(0.75, 1, 0.5), deficit(1.25)),
+		candidate("docs", surplus(2), func(c *Candidate) { c.LOO = -0.04 }),
+		candidate("novelty", graded(0, 1, 0, 0), func(c *Candidate) { c.LOO = 0.12 }),
+		candidate("research", busy()),
+		candidate("ops", out("paused: by bob")),
+		candidate("cleanup", out(ReasonNoTask)),
+	)
+	in.Fire = 4
+	return in
+}
+
+// busy has a category whose grades fell with its load, under load again.
+func busy() func(*Candidate) {
+	return func(c *Candidate) {
+		s := bandit.Defaults()
+		for i := range 60 {
+			load := float64(i%4) / 4
+			s.Learn(&c.Arm, s.Pool(1, []*bandit.Arm{&c.Arm}), 1, bandit.Graded{Fire: 1, Load: load, Grade: 0.9 - load/2})
+		}
+		c.Arm.Load, c.Arm.LoadAt = 0.9, 3
+	}
+}
+
+// TestGoldenExplanations keeps what an operator reads: reasons and sentences.
+func TestGoldenExplanations(t *testing.T) {
+	t.Parallel()
+	leading := explained()
+	leading.Candidates[1].Next, leading.Candidates[1].Tasks = &Next{ID: "half-done", State: fleet.StateActive}, 1
+	leading.Candidates[1].Arm = bandit.Arm{}
+	nobody := testInput(candidate("ops", out("paused: by bob")))
+	for name, in := range map[string]Input{"plain": explained(), "leading": leading, "nobody": nobody, "empty": testInput()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := Rank(in)
+			var b strings.Builder
+			for _, sentence := range s.Sentences() {
+				fmt.Fprintln(&b, sentence)
+			}
+			b.WriteString("\n")
+			for _, c := range s.Scores {
+				fmt.Fprintf(&b, "%s: %s\n", c.Category, c.Reason())
+			}
+			golden(t, "explain-"+name+".txt", []byte(b.String()))
+		})
+	}
+}
+
+// TestReasonNamesWhatCounts leaves out the parts that do not show in three decimals.
+func TestReasonNamesWhatCounts(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name  string
+		parts bandit.Components
+		want  string
+	}{
+		{"the draw alone", bandit.Components{TS: 0.5}, "drew 0.500 from Beta(2.00, 3.50)"},
+		{"all", bandit.Components{TS: 0.25, LOO: 0.01, Plateau: -0.02, Div: 0.125}, "drew 0.250 from Beta(2.00, 3.50), lessons +0.010, load -0.020, debt +0.125"},
+		{"too little to show", bandit.Components{TS: 1, LOO: 0.0004, Plateau: -0.0004, Div: -0.0004}, "drew 1.000 from Beta(2.00, 3.50)"},
+		{"just enough", bandit.Components{TS: 1, Div: -0.0006}, "drew 1.000 from Beta(2.00, 3.50), debt -0.001"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.parts.Beta = bandit.Beta{A: 2, B: 3.5}
+			k := candidate("code")
+			if got := (Score{Candidate: &k, Components: tt.parts, In: true}).Reason(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// account has a category with so many sessions, of the entitlement, and so on.
+func account(c fleet.Category, sessions int, entitled float64, alarms, noops int) Candidate {
+	return candidate(c, func(c *Candidate) {
+		c.Arm.Sessions, c.Arm.Entitled, c.Arm.Alarms, c.Arm.NoopsEver = sessions, entitled, alarms, noops
+	})
+}
+
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name       string
+		candidates []Candidate
+		want       Health
+	}{
+		{"nobody", nil, Health{}},
+		{"nothing yet", []Candidate{account("a", 0, 0, 0, 0)}, Health{}},
+		{"two alike", []Candidate{account("a", 10, 10, 0, 0), account("b", 10, 8, 0, 0)}, Health{MinRatio: 1, MaxRatio: 1.25, Effective: 2, Sessions: 20}},
+		{"one of two starves", []Candidate{account("a", 20, 10, 1, 2), account("b", 0, 10, 2, 3)}, Health{MaxRatio: 2, Effective: 1, Alarms: 3, Sessions: 20, NoopRate: 0.25}},
+		{"one is new", []Candidate{account("a", 9, 10, 0, 0), account("b", 0, 0.9, 0, 0)}, Health{MinRatio: 0.9, MaxRatio: 0.9, Effective: 1, Sessions: 9}},
+		{"four alike, one out", []Candidate{
+			account("a", 5, 5, 0, 0), account("b", 5, 5, 0, 0), account("c", 5, 5, 0, 0), {Category: "d", Out: "paused: by bob", Arm: account("d", 5, 5, 0, 0).Arm},
+		}, Health{MinRatio: 1, MaxRatio: 1, Effective: 4, Sessions: 20}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := Rank(testInput(tt.candidates...)).Health()
+			if got.Effective = math.Round(got.Effective*1e9) / 1e9; got != tt.want {
+				t.Errorf("got %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}
