@@ -73,6 +73,8 @@ type Run struct {
 	Task       TaskID // empty before a pick, and for a session without a task
 	Key        Key    // what was claimed
 	Epoch      Epoch
+	Clock      FireID  // the last fire when the claim was granted
+	Load       float64 // of the category then, before this run
 	Agent      string
 	PID        int // of stint run
 	CreatedAt  time.Time
@@ -95,9 +97,10 @@ type Choice struct {
 	Category Category
 	Decision Decision
 	Reason   string
-	Source   Source  // empty when nothing put the category on the list
-	Rank     int     // from 1 among the fire's candidates; 0: not ranked
-	Score    float64 // of the ranking; 0 when not ranked
+	Source   Source   // empty when nothing put the category on the list
+	Rank     int      // from 1 among the fire's candidates; 0: not ranked
+	Score    float64  // of the ranking; 0 when not ranked
+	Odds     *float64 // probability of being started, in [0,1]; nil: not estimated
 	Unit     string
 	Run      RunID
 }
@@ -110,22 +113,28 @@ type Fire struct {
 	Workers   int
 	Inputs    []byte // JSON: what the ranking was computed from
 	Selection []byte // JSON: the payload that was followed
+	Fallback  string // why the external selector was not followed; empty: it was, or there is none
 	Choices   []Choice
+
+	// Due is what the fire entitles each category to that could be started, in
+	// sessions. It is added to what is remembered of the category, not stored with
+	// the fire.
+	Due map[Category]float64
 }
 
-// Posterior is what graded runs say of a category: the number of graded runs
-// and the sum of their grades.
-type Posterior struct {
-	Graded   int     `json:"graded"`
-	GradeSum float64 `json:"grade_sum"`
+// Pause is work that a person has stopped.
+type Pause struct {
+	Category Category // empty: the whole fleet
+	Since    time.Time
+	Until    time.Time // zero: until somebody resumes it
+	Reason   string
 }
 
-// Snapshot is what a ranking reads of the store, all at one instant.
-type Snapshot struct {
-	NextFire   FireID
-	Posteriors map[Category]Posterior
-	Claims     []Claim // those that may stand in the way, ordered by key; [Claim.Free] decides
-	Open       []Run   // not ended, oldest first
+// LessonUse is a lesson that matched a run, and whether the run got it: chance withholds
+// some, so that their effect can be told.
+type LessonUse struct {
+	Lesson   LessonID
+	Injected bool
 }
 
 // LaneHold is one acquisition of a lane, as recorded while the lock was held.

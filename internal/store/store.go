@@ -8,6 +8,7 @@ import (
 	"context"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 )
 
@@ -59,6 +60,14 @@ type Known struct {
 	Session fleet.Liveness
 }
 
+// RunTake is a request for the claim under which a run is to work.
+type RunTake struct {
+	Take
+	Run     fleet.RunID
+	Task    fleet.TaskID
+	Lessons []fleet.LessonUse // that match
+}
+
 // Hold names a claim that the caller believes to be its own.
 type Hold struct {
 	Key    fleet.Key
@@ -75,9 +84,10 @@ type Listing struct {
 // Fires remembers what was decided, and why.
 type Fires interface {
 	// Snapshot reads what a ranking needs, at one instant.
-	Snapshot(ctx context.Context) (fleet.Snapshot, error)
-	// RecordFire stores a fire, its choices and the runs it is about to start,
-	// all or nothing, and returns the fire's number.
+	Snapshot(ctx context.Context) (Snapshot, error)
+	// RecordFire stores a fire, its choices and the runs it is about to start, and
+	// entitles the categories to what is due to them, all or nothing. It returns the
+	// fire's number.
 	RecordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fleet.FireID, error)
 	// NotStarted records that a run's unit did not start, and reports true. A run
 	// that has begun all the same is left alone, and its fire's choice with it.
@@ -86,6 +96,40 @@ type Fires interface {
 	Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error)
 	// LastFires reads the latest fires, newest first.
 	LastFires(ctx context.Context, limit int) ([]fleet.Fire, error)
+	// FiresSince reads the fires since a time, oldest first.
+	FiresSince(ctx context.Context, since time.Time) ([]fleet.Fire, error)
+	// Fallbacks counts the fires since a time for which the external selector failed.
+	Fallbacks(ctx context.Context, since time.Time) (int, error)
+	// Pause keeps fires from starting what it names, in place of an earlier pause
+	// of the same.
+	Pause(ctx context.Context, p fleet.Pause) error
+	// Resume ends a pause and the back-off of the category, or of all when it is
+	// empty, and reports whether there was anything to end.
+	Resume(ctx context.Context, c fleet.Category) (bool, error)
+}
+
+// Snapshot is what a ranking reads of the store, all at one instant.
+type Snapshot struct {
+	NextFire fleet.FireID
+	Arms     map[fleet.Category]Arm
+	Claims   []fleet.Claim // those that may stand in the way, ordered by key; [fleet.Claim.Free] decides
+	Open     []fleet.Run   // not ended, oldest first
+	Pauses   []fleet.Pause // also those that are over, by category
+	Lessons  []Lesson      // by lesson and category
+}
+
+// Arm is what is remembered of a category.
+type Arm struct {
+	bandit.Arm
+	Ended time.Time // of the last session that had a claim; zero without any
+}
+
+// Lesson is what is remembered of a lesson in one category.
+type Lesson struct {
+	ID       fleet.LessonID
+	Category fleet.Category
+	bandit.Trial
+	Exposure float64 // mean, of the sessions behind what is believed of the category
 }
 
 // Runs remembers sessions, from the row a fire writes to the grade.
@@ -112,21 +156,22 @@ type Runs interface {
 	// LaneHolds reads the acquisitions of lanes that lasted into the time since,
 	// oldest first.
 	LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error)
-	// TakeForRun takes a claim and, unless it is denied, writes task, key and
-	// epoch into the run's row with it.
-	TakeForRun(ctx context.Context, id fleet.RunID, task fleet.TaskID, t Take) (fleet.Grant, fleet.Claim, error)
+	// TakeForRun takes a claim and, unless it is denied, writes task, key, epoch and
+	// lessons into the run's row with it. A grant is debited to the category that the
+	// run works.
+	TakeForRun(ctx context.Context, r RunTake) (fleet.Grant, fleet.Claim, error)
 	// Denied records that a run was denied a claim, and by whom.
 	Denied(ctx context.Context, d fleet.DeniedClaim) error
 	// DeniedClaims reads the denials since a time, oldest first.
 	DeniedClaims(ctx context.Context, since time.Time) ([]fleet.DeniedClaim, error)
-	// Complete ends a run that worked under a claim: outcome, grade and posterior
-	// together, once. [fleet.ErrLost], and nothing written, when the claim is no
+	// Complete ends a run that worked under a claim: outcome, grade and what is learnt
+	// of it together, once. [fleet.ErrLost], and nothing written, when the claim is no
 	// longer the run's at its epoch or the run has ended.
 	Complete(ctx context.Context, r fleet.Run) error
-	// EndRun ends a run that holds no claim, or lost it. It moves no posterior.
+	// EndRun ends a run that holds no claim, or lost it. Nothing is learnt of a grade.
 	EndRun(ctx context.Context, r fleet.Run) error
 	// Abandon gives back what a run whose session is gone has left: its end, if it
-	// is open, its claims, its lane. It moves no posterior, and reports whether
+	// is open, its claims, its lane. Nothing is learnt of it. It reports whether
 	// there was anything left; of two calls one finds nothing.
 	Abandon(ctx context.Context, id fleet.RunID, reason string) (bool, error)
 }

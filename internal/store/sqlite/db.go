@@ -1,5 +1,5 @@
 // Package sqlite is the fleet's memory: one SQLite file that many short-lived
-// processes open at once. It owns claims, fires, runs, lane holds and posteriors.
+// processes open at once. It owns claims, fires, runs, lane holds and what is learnt of them.
 //
 // Every exported method is one transaction with one reading of the clock, taken
 // once the transaction holds the write lock, so that waiting for the lock neither
@@ -23,6 +23,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
 )
@@ -54,6 +55,7 @@ var _ store.Store = (*DB)(nil)
 type DB struct {
 	sql    *sql.DB
 	now    func() time.Time
+	learn  bandit.Settings
 	dryRun bool
 	path   string
 	file   os.FileInfo // of the file that was opened; nil in memory
@@ -65,7 +67,8 @@ type Options struct {
 	Fleet     fleet.Name
 	Workspace string
 	Now       func() time.Time
-	DryRun    bool // undo whatever is written; a store that is missing is made in memory
+	Settings  bandit.Settings // by which grades are learnt from
+	DryRun    bool            // undo whatever is written; a store that is missing is made in memory
 }
 
 // Open opens the store for writing, and makes it, folder included, when there is
@@ -109,7 +112,7 @@ func open(ctx context.Context, path string, o Options, lock string) (*DB, error)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
-	d := &DB{sql: db, now: o.Now, dryRun: o.DryRun, path: path}
+	d := &DB{sql: db, now: o.Now, learn: o.Settings, dryRun: o.DryRun, path: path}
 	if err = d.check(ctx, o, lock == deferred); err == nil {
 		d.file, err = os.Stat(path)
 	}
@@ -178,7 +181,8 @@ func (d *DB) owner(ctx context.Context) (name fleet.Name, workspace string, err 
 // tx is a transaction with its one reading of the clock.
 type tx struct {
 	*sql.Tx
-	now time.Time
+	now   time.Time
+	learn bandit.Settings
 }
 
 // update runs fn in a transaction that holds the write lock from its start.
@@ -187,7 +191,7 @@ func (d *DB) update(ctx context.Context, fn func(tx) error) error {
 	if err != nil {
 		return translate(err)
 	}
-	if err := fn(tx{t, d.now()}); err != nil {
+	if err := fn(tx{t, d.now(), d.learn}); err != nil {
 		return errors.Join(translate(err), rollback(t))
 	}
 	if d.dryRun {
@@ -220,7 +224,7 @@ func (d *DB) view(ctx context.Context, fn func(tx) error) error {
 	if err != nil {
 		return translate(err)
 	}
-	return errors.Join(translate(fn(tx{t, d.now()})), rollback(t))
+	return errors.Join(translate(fn(tx{t, d.now(), d.learn})), rollback(t))
 }
 
 // scanner is a row, or rows at one.

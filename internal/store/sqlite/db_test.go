@@ -24,8 +24,8 @@ import (
 // opener is Open or OpenRead.
 type opener func(context.Context, Options) (*DB, error)
 
-// names lists what is in a folder, with modes.
-func names(t *testing.T, dir string) (list []string) {
+// files lists what is in a folder, with modes.
+func files(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -63,16 +63,16 @@ func TestOpenMakesTheStore(t *testing.T) {
 	if _, _, err := d.Take(t.Context(), store.Take{Key: "k", Holder: "h", TTL: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(names(t, o.Dir), []string{"stint.db -rw-------", "stint.db-shm -rw-------", "stint.db-wal -rw-------"}); diff != "" {
+	if diff := cmp.Diff(files(t, o.Dir), []string{"stint.db -rw-------", "stint.db-shm -rw-------", "stint.db-wal -rw-------"}); diff != "" {
 		t.Errorf("open (-got +want):\n%s", diff)
 	}
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(names(t, o.Dir), []string{"stint.db -rw-------"}); diff != "" {
+	if diff := cmp.Diff(files(t, o.Dir), []string{"stint.db -rw-------"}); diff != "" {
 		t.Errorf("closed (-got +want):\n%s", diff)
 	}
-	if diff := cmp.Diff(names(t, filepath.Dir(o.Dir)), []string{"bob drwx------"}); diff != "" {
+	if diff := cmp.Diff(files(t, filepath.Dir(o.Dir)), []string{"bob drwx------"}); diff != "" {
 		t.Errorf("folder (-got +want):\n%s", diff)
 	}
 	c, held, err := check(t, mustOpen(t, o), "k")
@@ -108,7 +108,7 @@ func TestStrangePaths(t *testing.T) {
 		if err := d.Close(); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
-		got := append(names(t, parent), names(t, o.Dir)...)
+		got := append(files(t, parent), files(t, o.Dir)...)
 		if diff := cmp.Diff(got, []string{name + " drwx------", "stint.db -rw-------"}); diff != "" {
 			t.Errorf("%q (-got +want):\n%s", name, diff)
 		}
@@ -242,7 +242,7 @@ func TestOpenReadMakesNothing(t *testing.T) {
 			t.Errorf("got %v, want not found", err)
 		}
 	}
-	if got := names(t, o.Dir); len(got) > 0 {
+	if got := files(t, o.Dir); len(got) > 0 {
 		t.Errorf("got %v, want nothing made", got)
 	}
 }
@@ -303,11 +303,13 @@ func everyWrite(ctx context.Context, d *DB) error {
 	try(d.AddRun(ctx, run))
 	try(d.BeginRun(ctx, run.ID, 1))
 	try(d.LaneTaken(ctx, run.ID, "code", 1))
-	_, _, err = d.TakeForRun(ctx, run.ID, "k", store.Take{Key: "k", Holder: hold.Holder, TTL: time.Hour})
+	_, _, err = d.TakeForRun(ctx, store.RunTake{
+		Take: store.Take{Key: "k", Holder: hold.Holder, TTL: time.Hour}, Run: run.ID, Task: "k", Lessons: []fleet.LessonUse{{Lesson: "a"}},
+	})
 	try(err)
 	_, err = d.Renew(ctx, hold, time.Hour)
 	try(err)
-	_, err = d.RecordFire(ctx, fleet.Fire{}, []fleet.Run{{ID: "0r2"}})
+	_, err = d.RecordFire(ctx, fleet.Fire{Due: map[fleet.Category]float64{"code": 1}}, []fleet.Run{{ID: "0r2"}})
 	try(err)
 	_, err = d.NotStarted(ctx, 1, "0r2", "")
 	try(err)
@@ -315,6 +317,12 @@ func everyWrite(ctx context.Context, d *DB) error {
 	try(d.Complete(ctx, run))
 	try(d.EndRun(ctx, run))
 	try(d.LaneReleased(ctx, run.ID))
+	try(d.Denied(ctx, fleet.DeniedClaim{Run: run.ID, Category: "code", Key: "k", Holder: "h"}))
+	_, err = d.Abandon(ctx, run.ID, "")
+	try(err)
+	try(d.Pause(ctx, fleet.Pause{Category: "code"}))
+	_, err = d.Resume(ctx, "code")
+	try(err)
 	try(d.ReleaseHolder(ctx, hold.Holder, fleet.EndingReleased))
 	_, err = d.Release(ctx, hold, fleet.EndingReleased, "")
 	try(err)
@@ -363,7 +371,7 @@ func TestDryRunWithoutStore(t *testing.T) {
 	if err := everyWrite(t.Context(), d); err != nil {
 		t.Error(err)
 	}
-	if got := names(t, parent); len(got) > 0 {
+	if got := files(t, parent); len(got) > 0 {
 		t.Errorf("got %v, want nothing made", got)
 	}
 	if _, err := os.Stat("/stint"); !errors.Is(err, fs.ErrNotExist) {
@@ -398,8 +406,8 @@ func TestOneClockInTheTransaction(t *testing.T) {
 	if err := everyWrite(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if reads != 13 {
-		t.Errorf("got %d readings of the clock by 13 calls, want one each", reads)
+	if reads != 17 {
+		t.Errorf("got %d readings of the clock by 17 calls, want one each", reads)
 	}
 }
 
@@ -466,7 +474,7 @@ func TestAdoptNothing(t *testing.T) {
 	if got, err := Adopt(t.Context(), o); err == nil {
 		t.Errorf("got %q, want an error", got)
 	}
-	if got := names(t, o.Dir); len(got) > 0 {
+	if got := files(t, o.Dir); len(got) > 0 {
 		t.Errorf("got %v, want nothing made", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/store"
@@ -23,8 +24,8 @@ func (d *DB) RecordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (id
 }
 
 func (t tx) recordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fleet.FireID, error) {
-	res, err := t.ExecContext(ctx, "insert into fires (at, seed, workers, inputs, selection) values (?, ?, ?, ?, ?)",
-		millis(f.At), strconv.FormatUint(f.Seed, 10), f.Workers, string(f.Inputs), string(f.Selection))
+	res, err := t.ExecContext(ctx, "insert into fires (at, seed, workers, inputs, selection, fallback) values (?, ?, ?, ?, ?, ?)",
+		millis(f.At), strconv.FormatUint(f.Seed, 10), f.Workers, string(f.Inputs), string(f.Selection), f.Fallback)
 	if err != nil {
 		return 0, err
 	}
@@ -34,9 +35,9 @@ func (t tx) recordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fle
 	}
 	id := fleet.FireID(n)
 	for i, c := range f.Choices {
-		_, err := t.ExecContext(ctx, `insert into choices (fire, place, category, decision, reason, source, rank, score, unit, run)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			id, i+1, c.Category, c.Decision, c.Reason, c.Source, c.Rank, c.Score, c.Unit, c.Run)
+		_, err := t.ExecContext(ctx, `insert into choices (fire, place, category, decision, reason, source, rank, score, odds, unit, run)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			id, i+1, c.Category, c.Decision, c.Reason, c.Source, c.Rank, c.Score, c.Odds, c.Unit, c.Run)
 		if err != nil {
 			return 0, err
 		}
@@ -47,7 +48,7 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			return 0, err
 		}
 	}
-	return id, nil
+	return id, t.entitle(ctx, f.Due)
 }
 
 // NotStarted records that a fire's unit did not start: its run ends as abandoned and
@@ -76,12 +77,18 @@ where id = ? and started_at is null and ended_at is null`,
 }
 
 // Snapshot reads what a ranking needs, at one instant.
-func (d *DB) Snapshot(ctx context.Context) (s fleet.Snapshot, err error) {
+func (d *DB) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 	err = d.view(ctx, func(t tx) error {
 		if err := t.QueryRowContext(ctx, "select coalesce(max(id), 0) + 1 from fires").Scan(&s.NextFire); err != nil {
 			return err
 		}
-		if s.Posteriors, err = t.posteriors(ctx); err != nil {
+		if s.Arms, err = t.arms(ctx); err != nil {
+			return err
+		}
+		if s.Lessons, err = t.lessons(ctx, ""); err != nil {
+			return err
+		}
+		if s.Pauses, err = t.pauses(ctx); err != nil {
 			return err
 		}
 		if s.Claims, err = t.claims(ctx, store.Listing{}); err != nil {
@@ -91,25 +98,9 @@ func (d *DB) Snapshot(ctx context.Context) (s fleet.Snapshot, err error) {
 		return err
 	})
 	if err != nil {
-		return fleet.Snapshot{}, fmt.Errorf("read store: %w", err)
+		return store.Snapshot{}, fmt.Errorf("read store: %w", err)
 	}
 	return s, nil
-}
-
-func (t tx) posteriors(ctx context.Context) (map[fleet.Category]fleet.Posterior, error) {
-	type entry struct {
-		category fleet.Category
-		fleet.Posterior
-	}
-	list, err := collect(ctx, t, func(row scanner) (e entry, err error) {
-		err = row.Scan(&e.category, &e.Graded, &e.GradeSum)
-		return e, err
-	}, "select category, graded, grade_sum from posteriors")
-	m := map[fleet.Category]fleet.Posterior{}
-	for _, e := range list {
-		m[e.category] = e.Posterior
-	}
-	return m, err
 }
 
 // Fire reads one fire with its choices; one that does not exist wraps
@@ -128,6 +119,22 @@ func (d *DB) Fire(ctx context.Context, id fleet.FireID) (f fleet.Fire, err error
 // LastFires reads the latest fires with their choices, newest first.
 func (d *DB) LastFires(ctx context.Context, limit int) ([]fleet.Fire, error) {
 	return d.fires(ctx, "order by id desc limit ?", limit)
+}
+
+// FiresSince reads the fires since a time with their choices, oldest first.
+func (d *DB) FiresSince(ctx context.Context, since time.Time) ([]fleet.Fire, error) {
+	return d.fires(ctx, "where at >= ? order by id", millis(since))
+}
+
+// Fallbacks counts the fires since a time for which the external selector failed.
+func (d *DB) Fallbacks(ctx context.Context, since time.Time) (n int, err error) {
+	err = d.view(ctx, func(t tx) error {
+		return t.QueryRowContext(ctx, "select count(*) from fires where fallback <> '' and at >= ?", millis(since)).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read fires: %w", err)
+	}
+	return n, nil
 }
 
 func (d *DB) fires(ctx context.Context, tail string, arg any) (list []fleet.Fire, err error) {
@@ -149,7 +156,7 @@ func (d *DB) fires(ctx context.Context, tail string, arg any) (list []fleet.Fire
 }
 
 func (t tx) fires(ctx context.Context, tail string, arg any) ([]fleet.Fire, error) {
-	return collect(ctx, t, scanFire, "select id, at, seed, workers, inputs, selection from fires "+tail, arg)
+	return collect(ctx, t, scanFire, "select id, at, seed, workers, inputs, selection, fallback from fires "+tail, arg)
 }
 
 func scanFire(row scanner) (f fleet.Fire, err error) {
@@ -157,7 +164,7 @@ func scanFire(row scanner) (f fleet.Fire, err error) {
 		at   int64
 		seed string
 	)
-	if err := row.Scan(&f.ID, &at, &seed, &f.Workers, &f.Inputs, &f.Selection); err != nil {
+	if err := row.Scan(&f.ID, &at, &seed, &f.Workers, &f.Inputs, &f.Selection, &f.Fallback); err != nil {
 		return fleet.Fire{}, err
 	}
 	f.At = fromMillis(at)
@@ -169,7 +176,7 @@ func scanFire(row scanner) (f fleet.Fire, err error) {
 
 func (t tx) choices(ctx context.Context, fire fleet.FireID) ([]fleet.Choice, error) {
 	return collect(ctx, t, func(row scanner) (c fleet.Choice, err error) {
-		err = row.Scan(&c.Category, &c.Decision, &c.Reason, &c.Source, &c.Rank, &c.Score, &c.Unit, &c.Run)
+		err = row.Scan(&c.Category, &c.Decision, &c.Reason, &c.Source, &c.Rank, &c.Score, &c.Odds, &c.Unit, &c.Run)
 		return c, err
-	}, "select category, decision, reason, source, rank, score, unit, run from choices where fire = ? order by place", fire)
+	}, "select category, decision, reason, source, rank, score, odds, unit, run from choices where fire = ? order by place", fire)
 }

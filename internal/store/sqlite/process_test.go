@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/store/storetest"
@@ -41,7 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 func obey(ctx context.Context, mode, dir string) (string, error) {
-	o := Options{Dir: dir, Fleet: "bob", Workspace: "/w", Now: storetest.Start}
+	o := Options{Dir: dir, Fleet: "bob", Workspace: "/w", Now: storetest.Start, Settings: bandit.Defaults()}
 	switch mode {
 	case "open":
 		d, err := Open(ctx, o)
@@ -61,6 +62,9 @@ func obey(ctx context.Context, mode, dir string) (string, error) {
 		return full(ctx, o, fillDisk)
 	case "limit":
 		return full(ctx, o, limitFiles)
+	}
+	if which, found := strings.CutPrefix(mode, killedMode); found {
+		return "", killed(ctx, o, which)
 	}
 	return "", fmt.Errorf("mode %q is unknown", mode)
 }

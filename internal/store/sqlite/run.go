@@ -11,7 +11,7 @@ import (
 	"stint/internal/store"
 )
 
-const runColumns = `id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, agent, pid,
+const runColumns = `id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, clock, load, agent, pid,
 created_at, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status`
 
 // AddRun stores a run that no fire planned.
@@ -106,17 +106,23 @@ func (d *DB) LaneReleased(ctx context.Context, id fleet.RunID) error {
 	return nil
 }
 
-// TakeForRun takes a claim for a run and, when it is granted, writes task, key
-// and epoch into the run's row in the same transaction.
-func (d *DB) TakeForRun(ctx context.Context, id fleet.RunID, task fleet.TaskID, r store.Take) (grant fleet.Grant, c fleet.Claim, err error) {
+// TakeForRun takes a claim for a run and, when it is granted, writes task, key, epoch and
+// lessons into the run's row and debits the category, all in one transaction.
+func (d *DB) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant, c fleet.Claim, err error) {
 	err = d.update(ctx, func(t tx) error {
-		grant, c, err = t.take(ctx, r)
+		grant, c, err = t.take(ctx, r.Take)
 		if err != nil || grant == fleet.Denied {
 			return err
 		}
 		res, err := t.ExecContext(ctx,
-			"update runs set task = ?, key = ?, epoch = ? where id = ? and ended_at is null", task, c.Key, c.Epoch, id)
-		return oneRow(res, err, fmt.Errorf("run %s is not open: %w", id, fleet.ErrLost))
+			"update runs set task = ?, key = ?, epoch = ? where id = ? and ended_at is null", r.Task, c.Key, c.Epoch, r.Run)
+		if err := oneRow(res, err, fmt.Errorf("run %s is not open: %w", r.Run, fleet.ErrLost)); err != nil {
+			return err
+		}
+		if err := t.useLessons(ctx, r.Run, r.Lessons); err != nil || grant == fleet.Renewed {
+			return err
+		}
+		return t.debit(ctx, r.Run)
 	})
 	if err != nil {
 		return "", fleet.Claim{}, wrapClaim("take", r.Key, err) // what was granted was undone
@@ -124,8 +130,8 @@ func (d *DB) TakeForRun(ctx context.Context, id fleet.RunID, task fleet.TaskID, 
 	return grant, c, nil
 }
 
-// Complete ends a run that worked under a claim: outcome, grade and posterior in
-// one transaction, once. It fails with [fleet.ErrLost], and writes nothing, when
+// Complete ends a run that worked under a claim: outcome, grade and what is
+// learnt of it in one transaction, once. It fails with [fleet.ErrLost], and writes nothing, when
 // the claim is no longer the run's at its epoch or the run has ended.
 //
 // If we die before the commit, the run is open and ungraded, and its claim
@@ -136,13 +142,7 @@ func (d *DB) Complete(ctx context.Context, r fleet.Run) error {
 		if err := t.current(ctx, store.Hold{Key: r.Key, Holder: r.ID.Holder(), Epoch: r.Epoch}); err != nil {
 			return err
 		}
-		if err := t.endRun(ctx, r); err != nil {
-			return err
-		}
-		if r.Verdict.Grade == nil {
-			return nil
-		}
-		return t.addGrade(ctx, r.Category, *r.Verdict.Grade)
+		return t.endRun(ctx, r)
 	})
 	if err != nil {
 		return fmt.Errorf("complete run %s: %w", r.ID, err)
@@ -150,7 +150,7 @@ func (d *DB) Complete(ctx context.Context, r fleet.Run) error {
 	return nil
 }
 
-// EndRun ends a run that holds no claim, or lost it. It moves no posterior.
+// EndRun ends a run that holds no claim, or lost it. It counts no grade.
 func (d *DB) EndRun(ctx context.Context, r fleet.Run) error {
 	r.Verdict.Grade = nil
 	err := d.update(ctx, func(t tx) error { return t.endRun(ctx, r) })
@@ -170,15 +170,10 @@ func (t tx) endRun(ctx context.Context, r fleet.Run) error {
 set ended_at = ?, outcome = ?, grade = ?, reason = ?, parts = ?, task_state = ?, exit_status = ?
 where id = ? and ended_at is null`,
 		millis(t.now), v.Outcome, v.Grade, v.Reason, string(parts), v.TaskState, v.ExitStatus, r.ID)
-	return oneRow(res, err, fmt.Errorf("it has ended already: %w", fleet.ErrLost))
-}
-
-// addGrade counts a grade. Nothing but [DB.Complete] may call it.
-func (t tx) addGrade(ctx context.Context, c fleet.Category, grade float64) error {
-	_, err := t.ExecContext(ctx, `insert into posteriors (category, graded, grade_sum, updated_at) values (:c, 1, :g, :now)
-on conflict (category) do update set graded = graded + 1, grade_sum = grade_sum + :g, updated_at = :now`,
-		sql.Named("c", c), sql.Named("g", grade), sql.Named("now", millis(t.now)))
-	return err
+	if err := oneRow(res, err, fmt.Errorf("it has ended already: %w", fleet.ErrLost)); err != nil {
+		return err
+	}
+	return t.learnFrom(ctx, r)
 }
 
 // Abandon gives back what a run whose session is gone has left.
@@ -266,7 +261,7 @@ func scanRun(row scanner) (fleet.Run, error) {
 		parts          string
 	)
 	err := row.Scan(&r.ID, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
-		&r.Epoch, &r.Agent, &r.PID, &created, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus)
+		&r.Epoch, &r.Clock, &r.Load, &r.Agent, &r.PID, &created, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus)
 	if err != nil {
 		return fleet.Run{}, err
 	}

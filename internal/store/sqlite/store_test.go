@@ -4,21 +4,24 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/store"
 	"stint/internal/store/storetest"
 )
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, now func() time.Time) store.Store {
+	storetest.Run(t, func(t *testing.T, now func() time.Time, s bandit.Settings) func() store.Store {
 		t.Helper()
-		return mustOpen(t, testOptions(t, now))
+		o := testOptions(t, now)
+		o.Settings = s
+		return func() store.Store { return mustOpen(t, o) }
 	})
 }
 
 func testOptions(t *testing.T, now func() time.Time) Options {
 	t.Helper()
-	return Options{Dir: t.TempDir(), Fleet: "bob", Workspace: "/home/bob/work", Now: now}
+	return Options{Dir: t.TempDir(), Fleet: "bob", Workspace: "/home/bob/work", Now: now, Settings: bandit.Defaults()}
 }
 
 func mustOpen(t *testing.T, o Options) *DB {

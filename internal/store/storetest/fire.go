@@ -13,9 +13,9 @@ func testFire(first, second fleet.RunID) (fleet.Fire, []fleet.Run) {
 	f := fleet.Fire{
 		At: Start(), Seed: 1<<64 - 1, Workers: 3, Inputs: []byte(`{"fire":1}`), Selection: []byte(`{"a":"ünïcode"}`),
 		Choices: []fleet.Choice{
-			{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.9", Source: fleet.FromSelected, Rank: 1, Score: 0.9, Unit: "u1", Run: first},
+			{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.9", Source: fleet.FromSelected, Rank: 1, Score: 0.9, Odds: value(0.25), Unit: "u1", Run: first},
 			{Category: "No\nSuch", Decision: fleet.Skip, Reason: "unknown category", Source: fleet.FromScores, Rank: 2},
-			{Category: "code", Decision: fleet.Spawn, Reason: "drew -0.1", Source: fleet.FromDiversity, Rank: 3, Score: -0.1, Unit: "u2", Run: second},
+			{Category: "code", Decision: fleet.Spawn, Reason: "drew -0.1", Source: fleet.FromDiversity, Rank: 3, Score: -0.1, Odds: value(0.0), Unit: "u2", Run: second},
 		},
 	}
 	runs := []fleet.Run{plannedRun(first), plannedRun(second)}
@@ -75,6 +75,26 @@ func testLastFires(t *testing.T, b bundle) {
 	}
 }
 
+// testFiresSince stands right after each fire, and at it.
+func testFiresSince(t *testing.T, b bundle) {
+	var fires []fleet.Fire
+	for i, ids := range [][2]fleet.RunID{{"0r1", "0r2"}, {"0r3", "0r4"}, {"0r5", "0r6"}} {
+		f, runs := testFire(ids[0], ids[1])
+		f.At = Start().Add(time.Duration(i) * time.Minute)
+		id, err := b.RecordFire(t.Context(), f, runs)
+		must(t, err)
+		f.ID = id
+		fires = append(fires, f)
+	}
+	for since, want := range map[time.Duration][]fleet.Fire{
+		-time.Hour: fires, 0: fires, time.Millisecond: fires[1:], time.Minute: fires[1:], 2 * time.Minute: fires[2:], time.Hour: nil,
+	} {
+		got, err := b.FiresSince(t.Context(), Start().Add(since))
+		must(t, err)
+		same(t, since.String(), got, want)
+	}
+}
+
 func testNotStarted(t *testing.T, b bundle) {
 	want := b.mustRecord(t, "0r1", "0r2")
 	b.clock.Advance(time.Second)
@@ -123,22 +143,18 @@ func (b bundle) mustNotStart(t *testing.T, fire fleet.FireID, run fleet.RunID, w
 }
 
 func testSnapshot(t *testing.T, b bundle) {
-	got, err := b.Snapshot(t.Context())
-	must(t, err)
-	same(t, "of nothing", got, fleet.Snapshot{NextFire: 1, Posteriors: map[fleet.Category]fleet.Posterior{}})
+	same(t, "of nothing", b.mustSnapshot(t), store.Snapshot{NextFire: 1})
 	b.mustRecord(t, "0r2", "0r1")
 	ended := plannedRun("0r0")
 	must(t, b.AddRun(t.Context(), ended))
-	ended.Verdict.Outcome = fleet.Idle
+	ended.Verdict.Outcome = fleet.Busy
 	must(t, b.EndRun(t.Context(), ended))
 	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r3"), 0.5)))
 	must(t, b.ReleaseHolder(t.Context(), "run:0r3", fleet.EndingDone))
-	got, err = b.Snapshot(t.Context())
-	must(t, err)
-	want := fleet.Snapshot{
-		NextFire: 2, Posteriors: map[fleet.Category]fleet.Posterior{"code": {Graded: 1, GradeSum: 0.5}},
-		Open: []fleet.Run{b.mustRun(t, "0r1"), b.mustRun(t, "0r2")},
-	}
+	got := b.mustSnapshot(t)
+	same(t, "graded", got.Arms["code"].Graded, 1)
+	got.Arms = nil
+	want := store.Snapshot{NextFire: 2, Open: []fleet.Run{b.mustRun(t, "0r1"), b.mustRun(t, "0r2")}}
 	same(t, "snapshot", got, want)
 }
 
@@ -151,10 +167,8 @@ func testSnapshotOfHeld(t *testing.T, b bundle) {
 	_, err := b.Release(t.Context(), store.Hold{Key: "released", Holder: bob}, fleet.EndingReleased, "")
 	must(t, err)
 	b.clock.Advance(time.Minute)
-	s, err := b.Snapshot(t.Context())
-	must(t, err)
 	var got []fleet.Key
-	for _, c := range s.Claims {
+	for _, c := range b.mustSnapshot(t).Claims {
 		got = append(got, c.Key)
 	}
 	same(t, "held", got, []fleet.Key{"a", "c"})

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
 )
@@ -16,17 +17,34 @@ func plannedRun(id fleet.RunID) fleet.Run {
 	return fleet.Run{ID: id, Category: "code", Source: fleet.FromHand, Agent: "claude", CreatedAt: Start()}
 }
 
-// begun adds a run that has begun and holds the claim on its task.
-func (b bundle) begun(t *testing.T, id fleet.RunID) fleet.Run {
+// takeFor is a run's request for the claim on a task.
+func takeFor(id fleet.RunID, task fleet.TaskID, lessons ...fleet.LessonUse) store.RunTake {
+	take := store.Take{Key: task.Key(), Holder: id.Holder(), Renews: true, TTL: time.Hour}
+	return store.RunTake{Take: take, Run: id, Task: task, Lessons: lessons}
+}
+
+func (b bundle) mustTakeForRun(t *testing.T, r store.RunTake, want fleet.Grant) {
 	t.Helper()
-	must(t, b.AddRun(t.Context(), plannedRun(id)))
-	must(t, b.BeginRun(t.Context(), id, 7))
-	task := fleet.TaskID("task of " + id)
-	grant, _, err := b.TakeForRun(t.Context(), id, task, store.Take{Key: task.Key(), Holder: id.Holder(), TTL: time.Hour})
+	grant, c, err := b.TakeForRun(t.Context(), r)
 	must(t, err)
-	if grant != fleet.Granted {
-		t.Fatalf("got %s, want the claim granted", grant)
+	if grant != want {
+		t.Fatalf("got %s, want %s: %+v", grant, want, c)
 	}
+}
+
+// begun adds a run that has begun and holds the claim on its task.
+func (b bundle) begun(t *testing.T, id fleet.RunID, lessons ...fleet.LessonUse) fleet.Run {
+	t.Helper()
+	return b.begunIn(t, "code", id, lessons...)
+}
+
+func (b bundle) begunIn(t *testing.T, c fleet.Category, id fleet.RunID, lessons ...fleet.LessonUse) fleet.Run {
+	t.Helper()
+	r := plannedRun(id)
+	r.Category = c
+	must(t, b.AddRun(t.Context(), r))
+	must(t, b.BeginRun(t.Context(), id, 7))
+	b.mustTakeForRun(t, takeFor(id, fleet.TaskID("task of "+id), lessons...), fleet.Granted)
 	return b.mustRun(t, id)
 }
 
@@ -124,7 +142,7 @@ func testTakeForRun(t *testing.T, b bundle) {
 	must(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	want := b.mustRun(t, "0r1")
 	b.mustTake(t, store.Take{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
-	grant, c, err := b.TakeForRun(t.Context(), "0r1", "hers", store.Take{Key: "hers", Holder: "run:0r1", Renews: true, TTL: time.Hour})
+	grant, c, err := b.TakeForRun(t.Context(), takeFor("0r1", "hers"))
 	must(t, err)
 	if grant != fleet.Denied || c.Holder != alice {
 		t.Errorf("got %s, %+v, want it denied by %s", grant, c, alice)
@@ -133,7 +151,7 @@ func testTakeForRun(t *testing.T, b bundle) {
 
 	b.mustTake(t, store.Take{Key: "free", Holder: bob, TTL: time.Second}, fleet.Granted)
 	b.clock.Advance(time.Second)
-	grant, c, err = b.TakeForRun(t.Context(), "0r1", "free", store.Take{Key: "free", Holder: "run:0r1", Renews: true, TTL: time.Hour})
+	grant, c, err = b.TakeForRun(t.Context(), takeFor("0r1", "free"))
 	must(t, err)
 	if grant != fleet.Granted || c.Epoch != 2 || c.Holder != "run:0r1" {
 		t.Errorf("got %s, %+v, want epoch 2 granted", grant, c)
@@ -141,7 +159,9 @@ func testTakeForRun(t *testing.T, b bundle) {
 	want.Task, want.Key, want.Epoch = "free", "free", 2
 	same(t, "run, granted", b.mustRun(t, "0r1"), want)
 
-	_, _, err = b.TakeForRun(t.Context(), "0r1", "next", store.Take{Key: "next", Holder: "run:0r1"})
+	refused := takeFor("0r1", "next")
+	refused.TTL = 0
+	_, _, err = b.TakeForRun(t.Context(), refused)
 	mustBe(t, err, fleet.ErrUsage)
 	same(t, "run, refused", b.mustRun(t, "0r1"), want)
 }
@@ -154,13 +174,14 @@ func testTakeForEndedRun(t *testing.T, b bundle) {
 	ended.Verdict.Outcome = fleet.Cancelled
 	must(t, b.EndRun(t.Context(), ended))
 	for _, id := range []fleet.RunID{"0r1", "0none"} {
-		grant, c, err := b.TakeForRun(t.Context(), id, "k", store.Take{Key: "k", Holder: id.Holder(), TTL: time.Hour})
+		grant, c, err := b.TakeForRun(t.Context(), takeFor(id, "k"))
 		mustBe(t, err, fleet.ErrLost)
 		same(t, "grant", grant, fleet.Grant(""))
 		same(t, "claim", c, fleet.Claim{})
 		if c, held, err := b.check(t.Context(), "k"); held || c.Epoch != 0 || err != nil {
 			t.Errorf("got %+v, %v, %v, want no claim", c, held, err)
 		}
+		same(t, "arms", b.mustSnapshot(t).Arms, map[fleet.Category]store.Arm{})
 	}
 }
 
@@ -171,28 +192,32 @@ func testComplete(t *testing.T, b bundle) {
 	must(t, b.Complete(t.Context(), want))
 	want.EndedAt = b.clock.Now()
 	same(t, "run", b.mustRun(t, "0r1"), want)
-	same(t, "posterior", b.posterior(t, "code"), fleet.Posterior{Graded: 1, GradeSum: 0.75})
+	same(t, "recent grades", b.arm(t, "code").Fast, bandit.Sums{W: 1, S: 0.75, G2: 0.5625})
 	if _, held, err := b.check(t.Context(), r.Key); !held || err != nil {
 		t.Errorf("got held %v, %v, want the claim kept until it is released", held, err)
 	}
 	for id, grade := range map[fleet.RunID]float64{"0r2": 0, "0r3": 1} {
 		must(t, b.Complete(t.Context(), graded(b.begun(t, id), grade)))
 	}
-	same(t, "posterior of three", b.posterior(t, "code"), fleet.Posterior{Graded: 3, GradeSum: 1.75})
-	same(t, "posterior of another", b.posterior(t, "docs"), fleet.Posterior{})
+	arm := b.arm(t, "code")
+	same(t, "graded", arm.Graded, 3)
+	same(t, "recent grades of three", arm.Fast, bandit.Sums{W: 3, S: 1.75, G2: 1.5625})
+	same(t, "grades of three", arm.Slow, arm.Fast)
+	same(t, "arm of another", b.arm(t, "docs"), store.Arm{})
 }
 
 // testCompleteOnce completes again, as one would who never heard that it was done.
 func testCompleteOnce(t *testing.T, b bundle) {
 	r := b.begun(t, "0r1")
 	must(t, b.Complete(t.Context(), graded(r, 0.5)))
-	want := b.mustRun(t, "0r1")
+	want, arm := b.mustRun(t, "0r1"), b.arm(t, "code")
+	same(t, "graded", arm.Graded, 1)
 	b.clock.Advance(time.Second)
 	mustBe(t, b.Complete(t.Context(), graded(r, 1)), fleet.ErrLost)
 	r.Verdict = fleet.Verdict{Outcome: fleet.Lost}
 	mustBe(t, b.EndRun(t.Context(), r), fleet.ErrLost)
 	same(t, "run", b.mustRun(t, "0r1"), want)
-	same(t, "posterior", b.posterior(t, "code"), fleet.Posterior{Graded: 1, GradeSum: 0.5})
+	same(t, "arm", b.arm(t, "code"), arm)
 }
 
 // testCompleteFenced completes under a claim that is not, or no longer, the run's.
@@ -223,12 +248,12 @@ func testCompleteFenced(t *testing.T, b bundle) {
 	for id, lose := range tests {
 		r := b.begun(t, id)
 		lose(&r)
-		want := b.mustRun(t, id)
+		want, arm := b.mustRun(t, id), b.arm(t, "code")
 		if err := b.Complete(t.Context(), graded(r, 1)); !errors.Is(err, fleet.ErrLost) {
 			t.Errorf("%s: got %v, want lost", id, err)
 		}
 		same(t, string(id), b.mustRun(t, id), want)
-		same(t, string(id), b.posterior(t, "code"), fleet.Posterior{})
+		same(t, string(id), b.arm(t, "code"), arm)
 		r.Verdict = fleet.Verdict{Outcome: fleet.Lost, Reason: "too late"}
 		must(t, b.EndRun(t.Context(), r))
 	}
@@ -240,9 +265,7 @@ func testCompleteUngraded(t *testing.T, b bundle) {
 	must(t, b.Complete(t.Context(), r))
 	r.EndedAt = b.clock.Now()
 	same(t, "run", b.mustRun(t, "0r1"), r)
-	s, err := b.Snapshot(t.Context())
-	must(t, err)
-	same(t, "posteriors", s.Posteriors, map[fleet.Category]fleet.Posterior{})
+	same(t, "evidence", b.arm(t, "code").Evidence, bandit.Evidence{})
 }
 
 // testEndRun ends a run with a grade, which nobody may count.
@@ -257,7 +280,7 @@ func testEndRun(t *testing.T, b bundle) {
 	}
 	want.EndedAt, want.Verdict.Grade = b.clock.Now(), nil
 	same(t, "run", b.mustRun(t, "0r1"), want)
-	same(t, "posterior", b.posterior(t, "code"), fleet.Posterior{})
+	same(t, "arms", b.mustSnapshot(t).Arms, map[fleet.Category]store.Arm{})
 	mustBe(t, b.EndRun(t.Context(), want), fleet.ErrLost)
 	mustBe(t, b.EndRun(t.Context(), plannedRun("0none")), fleet.ErrLost)
 }

@@ -12,12 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
 )
 
-// Open makes an empty store that reads this clock, and ends with the test.
-type Open func(t *testing.T, now func() time.Time) store.Store
+// Open says where a store is to be that reads this clock and learns by these settings,
+// and returns what opens it: the first call makes it, another finds it as it was left.
+// What was opened ends with the test.
+type Open func(t *testing.T, now func() time.Time, s bandit.Settings) func() store.Store
 
 // Run tests one kind of store.
 func Run(t *testing.T, open Open) {
@@ -52,11 +55,28 @@ func Run(t *testing.T, open Open) {
 		"NotStartedTooLate":  testNotStartedTooLate,
 		"Snapshot":           testSnapshot,
 		"SnapshotOfAnything": testSnapshotOfHeld,
+		"FiresSince":         testFiresSince,
+		"Debit":              testDebit,
+		"DebitAfterPivot":    testDebitAfterPivot,
+		"Entitle":            testEntitle,
+		"EntitleAtOnce":      testEntitleAllOrNothing,
+		"GradeAsDispatched":  testGradeAsDispatched,
+		"GradesOfAll":        testGradesOfAll,
+		"Backoff":            testBackoff,
+		"LearnsNothing":      testLearnsNothing,
+		"Ended":              testEnded,
+		"Lessons":            testLessons,
+		"LessonsByCategory":  testLessonsByCategory,
+		"LessonsReplaced":    testLessonsReplaced,
+		"LessonsUngraded":    testLessonsUngraded,
+		"Pause":              testPause,
+		"Resume":             testResume,
+		"ResumeAwakes":       testResumeAwakes,
+		"Restarts":           testRestarts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clock := NewClock()
-			test(t, bundle{open(t, clock.Now), clock})
+			test(t, newBundle(t, open, bandit.Defaults()))
 		})
 	}
 }
@@ -91,6 +111,21 @@ func (c *Clock) Advance(d time.Duration) {
 type bundle struct {
 	store.Store
 	clock *Clock
+	open  Open
+	again func() store.Store
+}
+
+func newBundle(t *testing.T, open Open, s bandit.Settings) bundle {
+	t.Helper()
+	clock := NewClock()
+	again := open(t, clock.Now, s)
+	return bundle{again(), clock, open, again}
+}
+
+// fresh is another store, which learns by other settings.
+func (b bundle) fresh(t *testing.T, s bandit.Settings) bundle {
+	t.Helper()
+	return newBundle(t, b.open, s)
 }
 
 const (
@@ -130,12 +165,17 @@ func (b bundle) mustTake(t *testing.T, r store.Take, want fleet.Grant) fleet.Cla
 	return c
 }
 
-// posterior is what is known of a category.
-func (b bundle) posterior(t *testing.T, c fleet.Category) fleet.Posterior {
+func (b bundle) mustSnapshot(t *testing.T) store.Snapshot {
 	t.Helper()
 	s, err := b.Snapshot(t.Context())
 	must(t, err)
-	return s.Posteriors[c]
+	return s
+}
+
+// arm is what is remembered of a category.
+func (b bundle) arm(t *testing.T, c fleet.Category) store.Arm {
+	t.Helper()
+	return b.mustSnapshot(t).Arms[c]
 }
 
 func (b bundle) mustRun(t *testing.T, id fleet.RunID) fleet.Run {

@@ -32,8 +32,12 @@ create table fires (
   seed      text not null,                     -- unsigned 64 bits, in decimal
   workers   integer not null,
   inputs    text not null,                     -- JSON: what the ranking was computed from
-  selection text not null                      -- JSON: the payload that was followed
+  selection text not null,                     -- JSON: the payload that was followed
+  fallback  text not null                      -- why an external selector was not followed
 ) strict;
+
+create index fires_fallback on fires (at) where fallback <> '';
+create index fires_at on fires (at);
 
 -- What a fire decided about each category, and why.
 create table choices (
@@ -45,6 +49,7 @@ create table choices (
   source   text not null,                      -- which part of the payload named it
   rank     integer not null,                   -- 0: not ranked
   score    real not null,
+  odds     real,                               -- probability of being started; null: not estimated
   unit     text not null,
   run      text not null,
   primary key (fire, place)
@@ -62,6 +67,8 @@ create table runs (
   task        text not null default '',
   key         text not null default '',        -- what was claimed
   epoch       integer not null default 0,
+  clock       integer not null default 0,      -- the last fire when the claim was granted
+  load        real not null default 0,         -- of the category then
   agent       text not null default '',
   pid         integer not null default 0,      -- of stint run
   created_at  integer not null,
@@ -78,6 +85,9 @@ create table runs (
 
 create index runs_open on runs (id) where ended_at is null;
 create index runs_fire on runs (fire);
+
+-- When a category's last session ended, without reading the others.
+create index runs_ended on runs (category, ended_at) where key <> '';
 
 -- Every acquisition of a lane; the two-holders check is computed from these.
 create table lane_holds (
@@ -103,10 +113,73 @@ create table denials (
 
 create index denials_at on denials (at);
 
--- Sufficient statistics of the graded runs, so that no ranking reads history.
-create table posteriors (
-  category   text primary key,
-  graded     integer not null check (graded >= 0),
-  grade_sum  real not null check (grade_sum >= 0 and grade_sum <= graded),
-  updated_at integer not null
+-- What is remembered of a category, so that no ranking reads history: what its graded
+-- sessions were worth (sums as of the fire at_fire, older sessions weighing less) and
+-- what it is owed. Package bandit says what each number means.
+create table arms (
+  category     text primary key,
+  at_fire      integer not null,
+  fast_w       real not null,                  -- recent grades: weight, sum, sum of squares
+  fast_s       real not null,
+  fast_g2      real not null,
+  slow_w       real not null,                  -- the same over a longer time
+  slow_s       real not null,
+  slow_g2      real not null,
+  slope_n      real not null,                  -- grade against load
+  slope_l      real not null,
+  slope_g      real not null,
+  slope_ll     real not null,
+  slope_lg     real not null,
+  up_level     real not null,                  -- change detector, upwards
+  up_w         real not null,
+  up_s         real not null,
+  up_g2        real not null,
+  down_level   real not null,                  -- and downwards
+  down_w       real not null,
+  down_s       real not null,
+  down_g2      real not null,
+  graded       integer not null,
+  alarms       integer not null,
+  sessions     integer not null,               -- granted a claim, whoever started them
+  entitled     real not null,                  -- sessions it was to get
+  deficit      real not null,                  -- below its floor, in sessions
+  surplus      real not null,                  -- above its cap, in sessions
+  due          real not null,                  -- entitled by its last fire, not settled yet
+  since        integer not null,               -- sessions since that fire
+  load         real not null,
+  load_at      integer not null,
+  noops        integer not null,               -- in a row
+  noops_ever   integer not null,
+  asleep_until integer not null,               -- fire
+  asleep_since integer                         -- null: it does not back off
+) strict, without rowid;
+
+-- The lessons that matched a session, and which of them chance kept from it.
+create table run_lessons (
+  run      text not null references runs (id),
+  lesson   text not null,
+  injected integer not null check (injected in (0, 1)),
+  primary key (run, lesson)
+) strict, without rowid;
+
+-- What became of the graded sessions of a category that a lesson matched.
+create table lessons (
+  lesson      text not null,
+  category    text not null,
+  with_w      real not null,                   -- sessions that got it: number, grades, squares
+  with_s      real not null,
+  with_g2     real not null,
+  without_w   real not null,                   -- sessions from which it was withheld
+  without_s   real not null,
+  without_g2  real not null,
+  exposure    real not null check (exposure between 0 and 1), -- mean, of the sessions behind the belief
+  primary key (lesson, category)
+) strict, without rowid;
+
+-- What a person has stopped: fires start nothing there until it is resumed.
+create table pauses (
+  category text primary key,                   -- empty: the whole fleet
+  since    integer not null,
+  until    integer,                            -- null: until somebody resumes it
+  reason   text not null
 ) strict, without rowid;

@@ -1,0 +1,343 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// armRow is a row of arms, as it is read and written: columns and places for their
+// values are one list.
+type armRow struct {
+	category    fleet.Category
+	arm         bandit.Arm
+	asleepSince sql.NullInt64
+}
+
+// column is a column of arms and the place of its value.
+type column struct {
+	name  string
+	value any
+}
+
+func (r *armRow) columns() []column {
+	a := &r.arm
+	return []column{
+		{"category", &r.category},
+		{"at_fire", &a.At},
+		{"fast_w", &a.Fast.W},
+		{"fast_s", &a.Fast.S},
+		{"fast_g2", &a.Fast.G2},
+		{"slow_w", &a.Slow.W},
+		{"slow_s", &a.Slow.S},
+		{"slow_g2", &a.Slow.G2},
+		{"slope_n", &a.Slope.N},
+		{"slope_l", &a.Slope.L},
+		{"slope_g", &a.Slope.G},
+		{"slope_ll", &a.Slope.LL},
+		{"slope_lg", &a.Slope.LG},
+		{"up_level", &a.Up.Level},
+		{"up_w", &a.Up.Since.W},
+		{"up_s", &a.Up.Since.S},
+		{"up_g2", &a.Up.Since.G2},
+		{"down_level", &a.Down.Level},
+		{"down_w", &a.Down.Since.W},
+		{"down_s", &a.Down.Since.S},
+		{"down_g2", &a.Down.Since.G2},
+		{"graded", &a.Graded},
+		{"alarms", &a.Alarms},
+		{"sessions", &a.Sessions},
+		{"entitled", &a.Entitled},
+		{"deficit", &a.Deficit},
+		{"surplus", &a.Surplus},
+		{"due", &a.Due},
+		{"since", &a.Since},
+		{"load", &a.Load},
+		{"load_at", &a.LoadAt},
+		{"noops", &a.Noops},
+		{"noops_ever", &a.NoopsEver},
+		{"asleep_until", &a.AsleepUntil},
+		{"asleep_since", &r.asleepSince},
+	}
+}
+
+// names are the columns' names, joined as SQL wants them.
+func names(columns []column) string {
+	list := make([]string, len(columns))
+	for i, c := range columns {
+		list[i] = c.name
+	}
+	return strings.Join(list, ", ")
+}
+
+func values(columns []column) []any {
+	list := make([]any, len(columns))
+	for i, c := range columns {
+		list[i] = c.value
+	}
+	return list
+}
+
+func scanArm(row scanner, more ...any) (r armRow, err error) {
+	err = row.Scan(append(values(r.columns()), more...)...)
+	r.arm.AsleepSince = fromNullMillis(r.asleepSince)
+	return r, err
+}
+
+// lastSession is when the category's last session ended.
+const lastSession = "(select max(ended_at) from runs where runs.category = arms.category and key <> '')"
+
+// arms reads what is remembered of every category.
+func (t tx) arms(ctx context.Context) (map[fleet.Category]store.Arm, error) {
+	type entry struct {
+		armRow
+		ended sql.NullInt64
+	}
+	var blank armRow
+	list, err := collect(ctx, t, func(row scanner) (e entry, err error) {
+		e.armRow, err = scanArm(row, &e.ended)
+		return e, err
+	}, "select "+names(blank.columns())+", "+lastSession+" from arms")
+	m := map[fleet.Category]store.Arm{}
+	for _, e := range list {
+		m[e.category] = store.Arm{Arm: e.arm, Ended: fromNullMillis(e.ended)}
+	}
+	return m, err
+}
+
+// changeArm reads what is remembered of a category, lets change work on it at the clock
+// of the fires, and writes it back. The caller's transaction holds the write lock.
+func (t tx) changeArm(ctx context.Context, c fleet.Category, change func(a *bandit.Arm, now fleet.FireID)) error {
+	now, err := t.clock(ctx)
+	if err != nil {
+		return err
+	}
+	var blank armRow
+	row, err := scanArm(t.QueryRowContext(ctx, "select "+names(blank.columns())+" from arms where category = ?", c))
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	change(&row.arm, now)
+	return t.putArm(ctx, c, row.arm)
+}
+
+func (t tx) putArm(ctx context.Context, c fleet.Category, a bandit.Arm) error {
+	r := armRow{category: c, arm: a}
+	if !a.AsleepSince.IsZero() {
+		r.asleepSince = sql.NullInt64{Int64: millis(a.AsleepSince), Valid: true}
+	}
+	columns := r.columns()
+	places := strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ")
+	_, err := t.ExecContext(ctx, "insert or replace into arms ("+names(columns)+") values ("+places+")", values(columns)...)
+	return err
+}
+
+// clock is the number of the last fire: the time by which grades fade.
+func (t tx) clock(ctx context.Context) (now fleet.FireID, err error) {
+	err = t.QueryRowContext(ctx, "select coalesce(max(id), 0) from fires").Scan(&now)
+	return now, err
+}
+
+// entitle adds to the accounts what a fire entitles its categories to.
+func (t tx) entitle(ctx context.Context, due map[fleet.Category]float64) error {
+	for c, d := range due {
+		if err := t.changeArm(ctx, c, func(a *bandit.Arm, _ fleet.FireID) { a.Entitle(t.learn, d) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// debit counts the session that a run begins, and notes in its row under what clock and
+// load.
+func (t tx) debit(ctx context.Context, id fleet.RunID) error {
+	var (
+		c     fleet.Category
+		clock fleet.FireID
+		load  float64
+	)
+	if err := t.QueryRowContext(ctx, "select category from runs where id = ?", id).Scan(&c); err != nil {
+		return err
+	}
+	err := t.changeArm(ctx, c, func(a *bandit.Arm, now fleet.FireID) { clock, load = now, a.Debit(now) })
+	if err != nil {
+		return err
+	}
+	_, err = t.ExecContext(ctx, "update runs set clock = ?, load = ? where id = ?", clock, load, id)
+	return err
+}
+
+// learnFrom takes what a run's end says of its category into account: a grade, or that
+// there was nothing to do. Anything else says nothing.
+func (t tx) learnFrom(ctx context.Context, r fleet.Run) error {
+	v := r.Verdict
+	switch {
+	case v.Grade != nil:
+		return t.learnGrade(ctx, r.ID, *v.Grade)
+	case v.Outcome == fleet.Noop:
+		return t.changeArm(ctx, r.Category, func(a *bandit.Arm, now fleet.FireID) { a.Noop(now, t.now) })
+	case v.Outcome == fleet.Idle && r.Task == "": // that one task is not workable says nothing of the others
+		return t.changeArm(ctx, r.Category, func(a *bandit.Arm, now fleet.FireID) { a.Sleep(now, t.now) })
+	}
+	return nil
+}
+
+// learnGrade counts a grade. Nothing but [DB.Complete] may cause it. What the grade is
+// counted for stands in the run's row.
+func (t tx) learnGrade(ctx context.Context, id fleet.RunID, grade float64) error {
+	var (
+		c fleet.Category
+		x = bandit.Graded{Grade: grade}
+	)
+	if err := t.QueryRowContext(ctx, "select category, clock, load from runs where id = ?", id).Scan(&c, &x.Fire, &x.Load); err != nil {
+		return err
+	}
+	now, err := t.clock(ctx)
+	if err != nil {
+		return err
+	}
+	arms, err := t.arms(ctx)
+	if err != nil {
+		return err
+	}
+	arm := arms[c].Arm
+	t.learn.Learn(&arm, t.learn.Pool(now, inOrder(arms)), now, x)
+	if err := t.putArm(ctx, c, arm); err != nil {
+		return err
+	}
+	return t.learnLessons(ctx, id, c, grade, arm.Fast.W)
+}
+
+// learnLessons counts a grade for the lessons that matched its run, and moves the
+// exposure of all that the category knows. Weight is that of the evidence with it.
+func (t tx) learnLessons(ctx context.Context, id fleet.RunID, c fleet.Category, grade, weight float64) error {
+	uses, err := t.lessonUses(ctx, id)
+	if err != nil {
+		return err
+	}
+	known, err := t.lessons(ctx, "where category = ?", c)
+	if err != nil {
+		return err
+	}
+	lessons := map[fleet.LessonID]store.Lesson{}
+	for _, l := range known {
+		lessons[l.ID] = l
+	}
+	injected := map[fleet.LessonID]bool{}
+	for _, u := range uses {
+		l := lessons[u.Lesson]
+		l.ID, l.Category = u.Lesson, c
+		l.Add(u.Injected, grade)
+		lessons[u.Lesson], injected[u.Lesson] = l, u.Injected
+	}
+	for _, l := range lessons {
+		l.Exposure = bandit.Expose(l.Exposure, injected[l.ID], weight)
+		if err := t.putLesson(ctx, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const lessonColumns = "lesson, category, with_w, with_s, with_g2, without_w, without_s, without_g2, exposure"
+
+func (t tx) lessons(ctx context.Context, where string, args ...any) ([]store.Lesson, error) {
+	return collect(ctx, t, func(row scanner) (l store.Lesson, err error) {
+		err = row.Scan(&l.ID, &l.Category, &l.With.W, &l.With.S, &l.With.G2, &l.Without.W, &l.Without.S, &l.Without.G2, &l.Exposure)
+		return l, err
+	}, "select "+lessonColumns+" from lessons "+where+" order by lesson, category", args...)
+}
+
+func (t tx) putLesson(ctx context.Context, l store.Lesson) error {
+	_, err := t.ExecContext(ctx, "insert or replace into lessons ("+lessonColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		l.ID, l.Category, l.With.W, l.With.S, l.With.G2, l.Without.W, l.Without.S, l.Without.G2, l.Exposure)
+	return err
+}
+
+func (t tx) lessonUses(ctx context.Context, id fleet.RunID) ([]fleet.LessonUse, error) {
+	return collect(ctx, t, func(row scanner) (u fleet.LessonUse, err error) {
+		err = row.Scan(&u.Lesson, &u.Injected)
+		return u, err
+	}, "select lesson, injected from run_lessons where run = ? order by lesson", id)
+}
+
+func (t tx) useLessons(ctx context.Context, id fleet.RunID, uses []fleet.LessonUse) error {
+	if _, err := t.ExecContext(ctx, "delete from run_lessons where run = ?", id); err != nil { // of a task tried before
+		return err
+	}
+	for _, u := range uses {
+		if _, err := t.ExecContext(ctx, "insert into run_lessons (run, lesson, injected) values (?, ?, ?)", id, u.Lesson, u.Injected); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Pause keeps fires from starting a category, or anything.
+func (d *DB) Pause(ctx context.Context, p fleet.Pause) error {
+	err := d.update(ctx, func(t tx) error {
+		until := sql.NullInt64{Int64: millis(p.Until), Valid: !p.Until.IsZero()}
+		_, err := t.ExecContext(ctx, "insert or replace into pauses (category, since, until, reason) values (?, ?, ?, ?)",
+			p.Category, millis(t.now), until, p.Reason)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("pause: %w", err)
+	}
+	return nil
+}
+
+// Resume ends a pause, and the back-off of what was paused.
+func (d *DB) Resume(ctx context.Context, c fleet.Category) (ended bool, err error) {
+	err = d.update(ctx, func(t tx) error {
+		for _, write := range []string{
+			"delete from pauses where category = ?1",
+			"update arms set noops = 0, asleep_until = 0, asleep_since = null where ?1 in (category, '') and asleep_until > 0",
+		} {
+			res, err := t.ExecContext(ctx, write, c)
+			if err != nil {
+				return err
+			}
+			n, err := res.RowsAffected()
+			if err != nil {
+				return err
+			}
+			ended = ended || n > 0
+		}
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("resume: %w", err)
+	}
+	return ended, nil
+}
+
+func (t tx) pauses(ctx context.Context) ([]fleet.Pause, error) {
+	return collect(ctx, t, func(row scanner) (p fleet.Pause, err error) {
+		var (
+			since int64
+			until sql.NullInt64
+		)
+		err = row.Scan(&p.Category, &since, &until, &p.Reason)
+		p.Since, p.Until = fromMillis(since), fromNullMillis(until)
+		return p, err
+	}, "select category, since, until, reason from pauses order by category")
+}
+
+// inOrder is the arms by name: the order of a sum decides its last bit.
+func inOrder(arms map[fleet.Category]store.Arm) []*bandit.Arm {
+	var list []*bandit.Arm
+	for _, c := range slices.Sorted(maps.Keys(arms)) {
+		arm := arms[c].Arm
+		list = append(list, &arm)
+	}
+	return list
+}

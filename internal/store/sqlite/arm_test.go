@@ -1,0 +1,169 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/store"
+	"stint/internal/store/storetest"
+)
+
+// leaf is a field of an arm that holds no others, under its names in JSON.
+type leaf struct {
+	path  string
+	value reflect.Value
+}
+
+func leaves(path string, v reflect.Value) (list []leaf) {
+	if v.Kind() != reflect.Struct || v.Type() == reflect.TypeFor[time.Time]() {
+		return []leaf{{strings.TrimPrefix(path, "_"), v}}
+	}
+	for field, value := range v.Fields() {
+		below := path
+		if !field.Anonymous {
+			below += "_" + field.Tag.Get("json")
+		}
+		list = append(list, leaves(below, value)...)
+	}
+	return list
+}
+
+// columnOf is the column that keeps a field: most are named as in JSON.
+func columnOf(path string) string {
+	if path == "at" {
+		return "at_fire"
+	}
+	return strings.NewReplacer("up_since_", "up_", "down_since_", "down_").Replace(path)
+}
+
+// setAll gives each field of an arm a value of its own. What a bandit computes is never
+// below zero.
+func setAll(t *testing.T, a *bandit.Arm, number func(i int) float64) (columns map[string]any) {
+	t.Helper()
+	columns = map[string]any{"category": "code"}
+	for i, l := range leaves("", reflect.ValueOf(a).Elem()) {
+		name := columnOf(l.path)
+		switch {
+		case l.value.CanFloat():
+			l.value.SetFloat(number(i))
+			columns[name] = l.value.Float()
+		case l.value.CanInt():
+			l.value.SetInt(math.MaxInt64 - int64(i))
+			columns[name] = l.value.Int()
+		default:
+			at := storetest.Start().Add(time.Millisecond)
+			l.value.Set(reflect.ValueOf(at)) // the only other type there is, else it panics
+			columns[name] = at.UnixMilli()
+		}
+	}
+	return columns
+}
+
+// putAndRead stores an arm and reads it back.
+func putAndRead(t *testing.T, d *DB, c fleet.Category, a bandit.Arm) bandit.Arm {
+	t.Helper()
+	if err := d.update(t.Context(), func(in tx) error { return in.putArm(t.Context(), c, a) }); err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Arms[c].Arm
+}
+
+func exactly() cmp.Option {
+	return cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
+}
+
+// TestArmColumns shows that every field of an arm has the column that its name says, and
+// that there is no column besides.
+func TestArmColumns(t *testing.T) {
+	t.Parallel()
+	d := mustOpen(t, testOptions(t, storetest.Start))
+	var a bandit.Arm
+	want := setAll(t, &a, func(i int) float64 { return float64(i) + 0.1 })
+	if diff := cmp.Diff(putAndRead(t, d, "code", a), a, exactly()); diff != "" {
+		t.Errorf("arm (-got +want):\n%s", diff)
+	}
+	if diff := cmp.Diff(rowsOf(t, d, "select * from arms"), []map[string]any{want}, exactly()); diff != "" {
+		t.Errorf("row (-got +want):\n%s", diff)
+	}
+}
+
+// rowsOf are the rows of a query, each by column.
+func rowsOf(t *testing.T, d *DB, query string) (list []map[string]any) {
+	t.Helper()
+	rows, err := d.sql.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}()
+	names, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rows.Next() {
+		values, places := make([]any, len(names)), make([]any, len(names))
+		for i := range values {
+			places[i] = &values[i]
+		}
+		if err := rows.Scan(places...); err != nil {
+			t.Fatal(err)
+		}
+		row := map[string]any{}
+		for i, name := range names {
+			row[name] = values[i]
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+// TestArmToTheBit keeps numbers that a rendering in decimal, or a smaller type, would
+// change: a restart must not change a ranking.
+func TestArmToTheBit(t *testing.T) {
+	t.Parallel()
+	d := mustOpen(t, testOptions(t, storetest.Start))
+	if got := putAndRead(t, d, "zero", bandit.Arm{}); got != (bandit.Arm{}) {
+		t.Errorf("got %+v of an arm that never ran, want it empty", got)
+	}
+	odd := []float64{0, math.SmallestNonzeroFloat64, math.Nextafter(1, 2), 1<<53 + 2, 0.1 + math.Nextafter(0.2, 1), 1 << 62, math.MaxFloat64, math.Pi}
+	rapid.Check(t, func(rt *rapid.T) {
+		var a bandit.Arm
+		number := rapid.OneOf(rapid.SampledFrom(odd), rapid.Float64Range(0, 1), rapid.Float64Range(0, math.MaxFloat64))
+		setAll(t, &a, func(i int) float64 { return math.Abs(number.Draw(rt, fmt.Sprint(i))) })
+		if diff := cmp.Diff(putAndRead(t, d, "code", a), a, exactly()); diff != "" {
+			rt.Errorf("arm (-got +want):\n%s", diff)
+		}
+	})
+}
+
+// TestPoolInOrder keeps sums over arms from depending on how a map is walked, which
+// changes their last bit.
+func TestPoolInOrder(t *testing.T) {
+	t.Parallel()
+	arms := map[fleet.Category]store.Arm{}
+	for i := range 20 {
+		arms[fleet.Category(fmt.Sprintf("c%02d", i))] = store.Arm{Arm: bandit.Arm{Account: bandit.Account{Sessions: i}}}
+	}
+	for i, arm := range inOrder(arms) {
+		if arm.Sessions != i {
+			t.Errorf("got arm %d in place %d, want them by name", arm.Sessions, i)
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package storetest
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// mustFire records a fire that starts nothing, entitles to so much and is the next.
+func (b bundle) mustFire(t *testing.T, due map[fleet.Category]float64) {
+	t.Helper()
+	next := b.mustSnapshot(t).NextFire
+	id, err := b.RecordFire(t.Context(), fleet.Fire{At: b.clock.Now(), Due: due}, nil)
+	must(t, err)
+	same(t, "fire", id, next)
+}
+
+// accounts are what the categories are owed and what they got.
+func (b bundle) accounts(t *testing.T) map[fleet.Category]bandit.Account {
+	t.Helper()
+	m := map[fleet.Category]bandit.Account{}
+	for c, arm := range b.mustSnapshot(t).Arms {
+		m[c] = arm.Account
+	}
+	return m
+}
+
+// loadAfter is the load right after a session that found so much.
+func loadAfter(before float64) float64 { return before + 1 - math.Exp2(-1.0/6) }
+
+func testDebit(t *testing.T, b bundle) {
+	ctx := t.Context()
+	b.mustRecord(t, "0r1", "0r2")
+	b.mustTake(t, store.Take{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
+	b.mustTakeForRun(t, takeFor("0r1", "hers"), fleet.Denied)
+	refused := takeFor("0r1", "fix")
+	refused.TTL = 0
+	_, _, err := b.TakeForRun(ctx, refused)
+	mustBe(t, err, fleet.ErrUsage)
+	same(t, "without a grant", b.accounts(t), map[fleet.Category]bandit.Account{})
+
+	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
+	want := bandit.Account{Sessions: 1, Since: 1, Load: loadAfter(0), LoadAt: 1}
+	same(t, "granted", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
+	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Renewed)
+	_, err = b.Renew(ctx, store.Hold{Key: "fix", Holder: "run:0r1"}, time.Hour)
+	must(t, err)
+	must(t, b.Complete(ctx, graded(b.mustRun(t, "0r1"), 0.5)))
+	same(t, "renewed and ended", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
+
+	by := b.begun(t, "0hand")
+	if by.Fire != 0 || by.Clock != 1 || by.Load != loadAfter(0) {
+		t.Errorf("got clock %d, load %v in the row, want those of its start: 1, %v", by.Clock, by.Load, loadAfter(0))
+	}
+	want.Sessions, want.Since, want.Load = 2, 2, loadAfter(loadAfter(0))
+	same(t, "granted to a run by hand", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
+}
+
+// testDebitAfterPivot has a run that was denied in one category and works another.
+func testDebitAfterPivot(t *testing.T, b bundle) {
+	b.mustTake(t, store.Take{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
+	must(t, b.AddRun(t.Context(), plannedRun("0r1")))
+	must(t, b.LaneTaken(t.Context(), "0r1", "code", 1))
+	b.mustTakeForRun(t, takeFor("0r1", "hers"), fleet.Denied)
+	must(t, b.LaneReleased(t.Context(), "0r1"))
+	must(t, b.LaneTaken(t.Context(), "0r1", "docs", 1))
+	b.mustTakeForRun(t, takeFor("0r1", "free", fleet.LessonUse{Lesson: "a", Injected: true}), fleet.Granted)
+	want := bandit.Account{Sessions: 1, Since: 1, Load: loadAfter(0)}
+	same(t, "accounts", b.accounts(t), map[fleet.Category]bandit.Account{"docs": want})
+
+	r := graded(b.mustRun(t, "0r1"), 0.5)
+	r.Category = "code" // as it was planned
+	must(t, b.Complete(t.Context(), r))
+	s := b.mustSnapshot(t)
+	if len(s.Arms) != 1 || s.Arms["docs"].Graded != 1 || !s.Arms["docs"].Ended.Equal(b.clock.Now()) {
+		t.Errorf("got %+v, want the grade and the end counted for docs alone", s.Arms)
+	}
+	if len(s.Lessons) != 1 || s.Lessons[0].Category != "docs" {
+		t.Errorf("got %+v, want the lesson tried in docs", s.Lessons)
+	}
+}
+
+// testEntitle has numbers that a float64 holds exactly.
+func testEntitle(t *testing.T, b bundle) {
+	b = b.fresh(t, bandit.Settings{V: 10, Floor: 0.5, Cap: 1.5})
+	b.mustFire(t, map[fleet.Category]float64{"code": 0.5, "docs": 0.25})
+	docs := bandit.Account{Entitled: 0.25, Due: 0.25}
+	same(t, "after one fire", b.accounts(t), map[fleet.Category]bandit.Account{"code": {Entitled: 0.5, Due: 0.5}, "docs": docs})
+	b.mustFire(t, map[fleet.Category]float64{"code": 0.75})
+	code := bandit.Account{Entitled: 1.25, Due: 0.75, Deficit: 0.25}
+	same(t, "without a session", b.accounts(t), map[fleet.Category]bandit.Account{"code": code, "docs": docs})
+	b.begun(t, "0r1")
+	b.begun(t, "0r2")
+	b.mustFire(t, map[fleet.Category]float64{"code": 1})
+	code = bandit.Account{Sessions: 2, Entitled: 2.25, Due: 1, Surplus: 2 - 1.5*0.75, Load: loadAfter(loadAfter(0)), LoadAt: 2}
+	same(t, "with two sessions", b.accounts(t), map[fleet.Category]bandit.Account{"code": code, "docs": docs})
+	b.mustFire(t, nil)
+	same(t, "asleep", b.accounts(t), map[fleet.Category]bandit.Account{"code": code, "docs": docs})
+}
+
+// testEntitleAllOrNothing records fires of which one of the runs cannot be.
+func testEntitleAllOrNothing(t *testing.T, b bundle) {
+	b.mustRecord(t, "0r1", "0r2")
+	b.mustFire(t, map[fleet.Category]float64{"code": 0.5})
+	before := b.mustSnapshot(t)
+	for _, ids := range [][2]fleet.RunID{{"0r3", "0r1"}, {"0r1", "0r3"}, {"0r3", "0r3"}} {
+		f, runs := testFire(ids[0], ids[1])
+		f.Due = map[fleet.Category]float64{"code": 1, "docs": 1, "triage": 1}
+		if id, err := b.RecordFire(t.Context(), f, runs); err == nil {
+			t.Fatalf("got fire %d with runs %v, want an error", id, ids)
+		}
+		same(t, "what is remembered", b.mustSnapshot(t), before)
+	}
+}
+
+// testGradeAsDispatched has grades count half after a fire, so that a grade that comes a
+// fire late weighs exactly half, with the load of its start.
+func testGradeAsDispatched(t *testing.T, b bundle) {
+	b = b.fresh(t, bandit.Settings{V: 10, HalfLife: 1, SlowHalfLife: 2})
+	b.mustFire(t, nil)
+	early := b.begun(t, "0r1") // at fire 1, without any load
+	for range 6 {
+		b.mustFire(t, nil)
+	}
+	late := b.begun(t, "0r2") // at fire 7, with half the load of one session
+	b.begun(t, "0r3")
+	load := loadAfter(0) / 2
+	same(t, "load", late.Load, load)
+	same(t, "clock", late.Clock, fleet.FireID(7))
+	b.mustFire(t, nil)
+	b.mustFire(t, nil)
+
+	must(t, b.Complete(t.Context(), graded(late, 0.5))) // at fire 9: two late
+	got := b.arm(t, "code").Evidence
+	want := bandit.Evidence{
+		At: 9, Graded: 1, Fast: bandit.Sums{W: 0.25, S: 0.125, G2: 0.0625}, Slow: bandit.Sums{W: 0.5, S: 0.25, G2: 0.125},
+		Slope: bandit.Slope{N: 0.5, L: load / 2, G: 0.25, LL: load * load / 2, LG: load / 4},
+	}
+	same(t, "two fires late", got, want)
+
+	must(t, b.Complete(t.Context(), graded(early, 1))) // at fire 9: eight late
+	want.Graded, want.Fast = 2, bandit.Sums{W: 0.25 + 1.0/256, S: 0.125 + 1.0/256, G2: 0.0625 + 1.0/256}
+	want.Slow = bandit.Sums{W: 0.5 + 1.0/16, S: 0.25 + 1.0/16, G2: 0.125 + 1.0/16}
+	want.Slope.N, want.Slope.G = want.Slow.W, want.Slow.S
+	same(t, "eight fires late", b.arm(t, "code").Evidence, want)
+}
+
+// testGradesOfAll has the same grades surprise more where others have bad ones: a belief
+// rests on what all categories have in common, too.
+func testGradesOfAll(t *testing.T, b bundle) {
+	surprise := func(b bundle, others float64) float64 {
+		for _, id := range []fleet.RunID{"0a", "0b", "0c"} {
+			must(t, b.Complete(t.Context(), graded(b.begunIn(t, "docs", id), others)))
+		}
+		for _, id := range []fleet.RunID{"0d", "0e", "0f", "0g", "0h"} {
+			must(t, b.Complete(t.Context(), graded(b.begun(t, id), 0.25)))
+		}
+		must(t, b.Complete(t.Context(), graded(b.begun(t, "0i"), 1)))
+		return b.arm(t, "code").Up.Level
+	}
+	amongBad, amongGood := surprise(b, 0), surprise(b.fresh(t, bandit.Defaults()), 1)
+	if amongBad <= amongGood || amongGood <= 0 {
+		t.Errorf("got a surprise of %v among bad grades and %v among good ones, want less, but some", amongBad, amongGood)
+	}
+}
+
+func testBackoff(t *testing.T, b bundle) {
+	const noop, idle = fleet.Noop, fleet.Idle
+	b.mustFire(t, nil)
+	steps := []struct {
+		id      fleet.RunID
+		outcome fleet.Outcome
+		want    bandit.Backoff
+	}{
+		{"0r1", noop, bandit.Backoff{Noops: 1, NoopsEver: 1, AsleepUntil: 2 + 1}},
+		{"0r2", idle, bandit.Backoff{Noops: 2, NoopsEver: 1, AsleepUntil: 4 + 2}},
+		{"0r3", noop, bandit.Backoff{Noops: 3, NoopsEver: 2, AsleepUntil: 8 + 3}},
+		{"0r4", idle, bandit.Backoff{Noops: 4, NoopsEver: 2, AsleepUntil: 16 + 4}},
+		{"0r5", idle, bandit.Backoff{Noops: 5, NoopsEver: 2, AsleepUntil: 32 + 5}},
+		{"0r6", noop, bandit.Backoff{Noops: 6, NoopsEver: 3, AsleepUntil: 64 + 6}},
+		{"0r7", noop, bandit.Backoff{Noops: 6, NoopsEver: 4, AsleepUntil: 64 + 7}},
+	}
+	for _, step := range steps {
+		b.clock.Advance(time.Minute)
+		step.want.AsleepSince = b.clock.Now()
+		b.backOff(t, "code", step.id, step.outcome)
+		same(t, string(step.id), b.arm(t, "code").Backoff, step.want)
+		b.mustFire(t, nil)
+	}
+	same(t, "of another", b.arm(t, "docs").Backoff, bandit.Backoff{})
+	same(t, "evidence", b.arm(t, "code").Evidence, bandit.Evidence{})
+	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r8"), 0)))
+	same(t, "after a grade", b.arm(t, "code").Backoff, bandit.Backoff{NoopsEver: 4})
+}
+
+// backOff has a run find nothing to do: with a claim, or, where it is idle, without.
+func (b bundle) backOff(t *testing.T, c fleet.Category, id fleet.RunID, outcome fleet.Outcome) {
+	t.Helper()
+	if outcome == fleet.Idle {
+		r := plannedRun(id)
+		r.Category = c
+		must(t, b.AddRun(t.Context(), r))
+		r.Verdict.Outcome = outcome
+		must(t, b.EndRun(t.Context(), r))
+		return
+	}
+	r := b.begunIn(t, c, id)
+	r.Verdict.Outcome = outcome
+	must(t, b.Complete(t.Context(), r))
+}
+
+// testLearnsNothing ends runs in every way that says nothing of their category.
+func testLearnsNothing(t *testing.T, b bundle) {
+	ctx := t.Context()
+	must(t, b.Complete(ctx, graded(b.begun(t, "0r1"), 0.5)))
+	b.backOff(t, "code", "0r2", fleet.Noop)
+	ends := map[fleet.RunID]func(fleet.Run) error{
+		"0claimed": func(r fleet.Run) error { return b.Complete(ctx, r) },
+		"0lost":    func(r fleet.Run) error { return b.EndRun(ctx, graded(r, 0.9)) },
+		"0dead": func(r fleet.Run) error {
+			_, err := b.Abandon(ctx, r.ID, "found dead")
+			return err
+		},
+	}
+	for _, outcome := range []fleet.Outcome{
+		fleet.Nothing, fleet.Busy, fleet.RunDenied, fleet.Quota, fleet.Cancelled, fleet.Lost, fleet.Abandoned,
+		fleet.Productive, fleet.Failed, fleet.Timeout, // that nobody graded
+	} {
+		for how, end := range ends {
+			r := b.begun(t, how+fleet.RunID(outcome))
+			before := b.arm(t, "code").Arm
+			r.Verdict.Outcome = outcome
+			must(t, end(r))
+			same(t, string(r.ID), b.arm(t, "code").Arm, before)
+		}
+	}
+	before := b.mustSnapshot(t).Arms
+	f := b.mustRecord(t, "0planned1", "0planned2")
+	b.mustNotStart(t, f.ID, "0planned1", true)
+	same(t, "not started", b.mustSnapshot(t).Arms, before)
+}
+
+// testEnded has sessions of a category that count, and ends that were none.
+func testEnded(t *testing.T, b bundle) {
+	ctx := t.Context()
+	b.mustFire(t, map[fleet.Category]float64{"code": 1})
+	same(t, "before any session", b.arm(t, "code").Ended, time.Time{})
+	first, second, dead, elsewhere := b.begun(t, "0r1"), b.begun(t, "0r2"), b.begun(t, "0r3"), b.begunIn(t, "docs", "0r4")
+	first.Verdict.Outcome = fleet.Lost
+	same(t, "while all are open", b.arm(t, "code").Ended, time.Time{})
+	steps := []struct {
+		name string
+		end  func() error
+		want int // of which step its time is
+	}{
+		{"graded", func() error { return b.Complete(ctx, graded(second, 0.5)) }, 1},
+		{"another category", func() error { return b.Complete(ctx, graded(elsewhere, 0.5)) }, 1},
+		{"idle", func() error { b.backOff(t, "code", "0r5", fleet.Idle); return nil }, 1},
+		{"lost", func() error { return b.EndRun(ctx, first) }, 4},
+		{"abandoned", func() error { _, err := b.Abandon(ctx, dead.ID, "found dead"); return err }, 5},
+		{"not started", func() error {
+			f := b.mustRecord(t, "0r6", "0r7")
+			b.mustNotStart(t, f.ID, "0r6", true)
+			return nil
+		}, 5},
+	}
+	for _, step := range steps {
+		b.clock.Advance(time.Minute)
+		must(t, step.end())
+		same(t, step.name, b.arm(t, "code").Ended, Start().Add(time.Duration(step.want)*time.Minute))
+	}
+	same(t, "of another category", b.arm(t, "docs").Ended, Start().Add(2*time.Minute))
+}

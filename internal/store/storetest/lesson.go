@@ -1,0 +1,101 @@
+package storetest
+
+import (
+	"testing"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// sums are those of grades of weight 1 each.
+func sums(grades ...float64) (s bandit.Sums) {
+	for _, g := range grades {
+		s.W, s.S, s.G2 = s.W+1, s.S+g, s.G2+g*g
+	}
+	return s
+}
+
+func testLessons(t *testing.T, b bundle) {
+	with := func(id fleet.LessonID) fleet.LessonUse { return fleet.LessonUse{Lesson: id, Injected: true} }
+	without := func(id fleet.LessonID) fleet.LessonUse { return fleet.LessonUse{Lesson: id} }
+	r := b.begun(t, "0r1", with("a"), without("b"))
+	same(t, "before the grade", b.mustSnapshot(t).Lessons, []store.Lesson(nil))
+	must(t, b.Complete(t.Context(), graded(r, 0.5)))
+	want := []store.Lesson{
+		{ID: "a", Category: "code", Trial: bandit.Trial{With: sums(0.5)}, Exposure: 1},
+		{ID: "b", Category: "code", Trial: bandit.Trial{Without: sums(0.5)}},
+	}
+	same(t, "after one grade", b.mustSnapshot(t).Lessons, want)
+	mustBe(t, b.Complete(t.Context(), graded(r, 0.5)), fleet.ErrLost)
+	same(t, "after the same grade", b.mustSnapshot(t).Lessons, want)
+
+	// The second of the sessions behind the belief moves a mean by half the way.
+	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r2", with("b"), with("c")), 1)))
+	want = []store.Lesson{
+		{ID: "a", Category: "code", Trial: bandit.Trial{With: sums(0.5)}, Exposure: 0.5},
+		{ID: "b", Category: "code", Trial: bandit.Trial{With: sums(1), Without: sums(0.5)}, Exposure: 0.5},
+		{ID: "c", Category: "code", Trial: bandit.Trial{With: sums(1)}, Exposure: 0.5},
+	}
+	same(t, "after two grades", b.mustSnapshot(t).Lessons, want)
+	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r3"), 1)))
+	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r4", with("a"), without("b"), with("c")), 0.25)))
+	third := 0.5 + (0-0.5)/3
+	want[0].With, want[0].Exposure = sums(0.5, 0.25), third+(1-third)/4
+	want[1].Without, want[1].Exposure = sums(0.5, 0.25), third+(0-third)/4
+	want[2].With, want[2].Exposure = sums(1, 0.25), third+(1-third)/4
+	same(t, "after four grades", b.mustSnapshot(t).Lessons, want)
+}
+
+func testLessonsByCategory(t *testing.T, b bundle) {
+	use := fleet.LessonUse{Lesson: "a", Injected: true}
+	must(t, b.Complete(t.Context(), graded(b.begunIn(t, "docs", "0r1", use), 0.5)))
+	must(t, b.Complete(t.Context(), graded(b.begunIn(t, "code", "0r2", use, fleet.LessonUse{Lesson: "B"}), 1)))
+	must(t, b.Complete(t.Context(), graded(b.begunIn(t, "triage", "0r3"), 1)))
+	want := []store.Lesson{
+		{ID: "B", Category: "code", Trial: bandit.Trial{Without: sums(1)}},
+		{ID: "a", Category: "code", Trial: bandit.Trial{With: sums(1)}, Exposure: 1},
+		{ID: "a", Category: "docs", Trial: bandit.Trial{With: sums(0.5)}, Exposure: 1},
+	}
+	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
+}
+
+// testLessonsReplaced has a run that tries several tasks, each with lessons of its own.
+func testLessonsReplaced(t *testing.T, b bundle) {
+	ctx := t.Context()
+	uses := func(ids ...fleet.LessonID) (list []fleet.LessonUse) {
+		for _, id := range ids {
+			list = append(list, fleet.LessonUse{Lesson: id, Injected: true})
+		}
+		return list
+	}
+	b.mustTake(t, store.Take{Key: "hers", Holder: alice, TTL: takeFor("", "").TTL}, fleet.Granted)
+	must(t, b.AddRun(ctx, plannedRun("0r1")))
+	b.mustTakeForRun(t, takeFor("0r1", "first", uses("a", "b")...), fleet.Granted)
+	_, err := b.Release(ctx, store.Hold{Key: "first", Holder: "run:0r1"}, fleet.EndingReleased, "")
+	must(t, err)
+	b.mustTakeForRun(t, takeFor("0r1", "second", uses("b", "c")...), fleet.Granted)
+	b.mustTakeForRun(t, takeFor("0r1", "hers", uses("d")...), fleet.Denied)
+	must(t, b.Complete(ctx, graded(b.mustRun(t, "0r1"), 0.5)))
+	one := bandit.Trial{With: sums(0.5)}
+	want := []store.Lesson{{ID: "b", Category: "code", Trial: one, Exposure: 1}, {ID: "c", Category: "code", Trial: one, Exposure: 1}}
+	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
+}
+
+// testLessonsUngraded has runs whose lessons nobody can judge.
+func testLessonsUngraded(t *testing.T, b bundle) {
+	use := fleet.LessonUse{Lesson: "a", Injected: true}
+	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r1", use), 0.5)))
+	want := b.mustSnapshot(t).Lessons
+	same(t, "number", len(want), 1)
+
+	lost := graded(b.begun(t, "0r2", fleet.LessonUse{Lesson: "a"}), 1)
+	lost.Verdict.Outcome = fleet.Lost
+	must(t, b.EndRun(t.Context(), lost))
+	noop := b.begun(t, "0r3", fleet.LessonUse{Lesson: "a"}, fleet.LessonUse{Lesson: "b"})
+	noop.Verdict.Outcome = fleet.Noop
+	must(t, b.Complete(t.Context(), noop))
+	_, err := b.Abandon(t.Context(), b.begun(t, "0r4", fleet.LessonUse{Lesson: "a"}).ID, "found dead")
+	must(t, err)
+	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
+}

@@ -1,0 +1,93 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+)
+
+func testPause(t *testing.T, b bundle) {
+	code := fleet.Pause{Category: "code", Until: Start().Add(time.Hour), Reason: "ünïcode, for an hour"}
+	must(t, b.Pause(t.Context(), code))
+	code.Since = Start()
+	same(t, "one", b.mustSnapshot(t).Pauses, []fleet.Pause{code})
+
+	b.clock.Advance(time.Minute)
+	all := fleet.Pause{Reason: "holidays"}
+	must(t, b.Pause(t.Context(), all))
+	all.Since = b.clock.Now()
+	same(t, "and all", b.mustSnapshot(t).Pauses, []fleet.Pause{all, code})
+
+	code = fleet.Pause{Category: "code", Reason: "until resumed"}
+	must(t, b.Pause(t.Context(), code))
+	code.Since = b.clock.Now()
+	same(t, "replaced", b.mustSnapshot(t).Pauses, []fleet.Pause{all, code})
+
+	all = fleet.Pause{Until: b.clock.Now().Add(time.Millisecond)}
+	must(t, b.Pause(t.Context(), all))
+	all.Since = b.clock.Now()
+	b.clock.Advance(time.Hour)
+	same(t, "over", b.mustSnapshot(t).Pauses, []fleet.Pause{all, code})
+}
+
+func (b bundle) mustResume(t *testing.T, c fleet.Category, want bool) {
+	t.Helper()
+	ended, err := b.Resume(t.Context(), c)
+	must(t, err)
+	if ended != want {
+		t.Errorf("resume %q: got %v, want %v", c, ended, want)
+	}
+}
+
+// testResume ends pauses one by one: that of the fleet is one of its own.
+func testResume(t *testing.T, b bundle) {
+	for _, c := range []fleet.Category{"code", ""} {
+		b.mustResume(t, c, false)
+	}
+	for _, c := range []fleet.Category{"code", "docs", ""} {
+		must(t, b.Pause(t.Context(), fleet.Pause{Category: c}))
+	}
+	left := func(what string, want ...fleet.Category) {
+		var got []fleet.Category
+		for _, p := range b.mustSnapshot(t).Pauses {
+			got = append(got, p.Category)
+		}
+		same(t, what, got, want)
+	}
+	b.mustResume(t, "triage", false)
+	left("another resumed", "", "code", "docs")
+	b.mustResume(t, "code", true)
+	left("code resumed", "", "docs")
+	b.mustResume(t, "code", false)
+	b.mustResume(t, "", true)
+	left("the fleet resumed", "docs")
+	b.mustResume(t, "", false)
+	left("the fleet resumed again", "docs")
+}
+
+func testResumeAwakes(t *testing.T, b bundle) {
+	b.mustFire(t, nil)
+	for id, c := range map[fleet.RunID]fleet.Category{"0r1": "code", "0r2": "docs", "0r3": "triage"} {
+		b.backOff(t, c, id, fleet.Noop)
+	}
+	must(t, b.Complete(t.Context(), graded(b.begunIn(t, "news", "0r4"), 0.5)))
+	must(t, b.Pause(t.Context(), fleet.Pause{Category: "code"}))
+	asleep, awake := b.arm(t, "docs").Backoff, bandit.Backoff{NoopsEver: 1}
+	same(t, "before", b.arm(t, "code").Backoff, asleep)
+	same(t, "asleep until", asleep.AsleepUntil, fleet.FireID(3))
+
+	code := b.arm(t, "code")
+	b.mustResume(t, "code", true)
+	code.Backoff = awake
+	same(t, "code", b.arm(t, "code"), code)
+	same(t, "docs", b.arm(t, "docs").Backoff, asleep)
+	b.mustResume(t, "code", false)
+	b.mustResume(t, "news", false)
+	b.mustResume(t, "docs", true) // without a pause
+	same(t, "docs", b.arm(t, "docs").Backoff, awake)
+	b.mustResume(t, "", true)
+	same(t, "triage", b.arm(t, "triage").Backoff, awake)
+	b.mustResume(t, "", false)
+}
