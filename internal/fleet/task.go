@@ -115,8 +115,9 @@ type Task struct {
 	WaitingFor       string    // non-empty: not workable
 	Family           string    // sibling tasks share it
 	Title            string    // the body's first heading, else the id
-	Body             string    // Markdown after the front matter
+	Body             string    // Markdown after the front matter; a listing may leave it out
 	Path             string    // the file the task was read from, absolute
+	Modified         time.Time // when it was last changed, its file's ctime; zero when not known
 }
 
 // TaskProblem is a task that could not be read. It never stops the fleet.

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"stint/internal/fleet"
+	"stint/internal/frontmatter"
 )
 
 // Draft is a task to be written. Only an id or a title is needed; what is empty
@@ -158,7 +159,7 @@ func (d Draft) render() ([]byte, error) {
 		return nil, err
 	}
 	var b strings.Builder
-	b.WriteString(fence + "\n" + string(front) + fence + "\n")
+	b.WriteString(frontmatter.Fence + "\n" + string(front) + frontmatter.Fence + "\n")
 	if title := strings.TrimSpace(d.Title); title != "" {
 		b.WriteString("\n# " + title + "\n")
 	}

@@ -14,15 +14,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"stint/internal/fleet"
+	"stint/internal/frontmatter"
 )
 
 const extension = ".md"
@@ -40,35 +38,39 @@ type Folder struct {
 	Dir             string                    // absolute
 	DefaultCategory fleet.Category            // of a task that nothing else places
 	Tags            map[string]fleet.Category // of a task that names no category: its first tag found here decides
+	Cache           Cache                     // of listings; the zero value is none
 }
 
-// List reads every task, sorted by id, and says of every file that is not one
-// why not, sorted by path. A folder that does not exist is [fleet.ErrNotFound].
+// List reads every task but its body, sorted by id, and says of every file that is
+// not one why not, sorted by path. A folder that does not exist is
+// [fleet.ErrNotFound].
 func (f Folder) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
-	entries, err := os.ReadDir(f.Dir)
+	names, err := taskNames(f.Dir)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list tasks: %w", f.missing(err))
 	}
-	var tasks []fleet.Task
+	tasks, errs, err := f.scan(ctx, names)
+	if err != nil {
+		return nil, nil, fmt.Errorf("list tasks: %w", err)
+	}
 	var problems []fleet.TaskProblem
-	for _, entry := range entries {
-		if err := ctx.Err(); err != nil {
-			return nil, nil, fmt.Errorf("list tasks: %w", err)
-		}
-		task, err := f.readEntry(entry)
-		var bad *problem
+	var bad *problem // outside the loop: it is on the heap
+	n := 0
+	for i, err := range errs {
 		switch {
 		case err == nil:
-			tasks = append(tasks, task)
+			tasks[n] = tasks[i]
+			n++
 		case errors.As(err, &bad):
 			problems = append(problems, bad.TaskProblem)
 		}
 	}
+	tasks = tasks[:n]
 	slices.SortFunc(tasks, func(a, b fleet.Task) int { return cmp.Compare(a.ID, b.ID) })
 	return tasks, problems, nil
 }
 
-// Get reads one task: [fleet.ErrNotFound] when there is none of that id,
+// Get reads one task with its body: [fleet.ErrNotFound] when there is none of that id,
 // [fleet.ErrUsage] when there can be none, and an error that names file and line
 // when the file is not a task.
 func (f Folder) Get(ctx context.Context, id fleet.TaskID) (fleet.Task, error) {
@@ -86,22 +88,18 @@ func (f Folder) Get(ctx context.Context, id fleet.TaskID) (fleet.Task, error) {
 	return task, nil
 }
 
-// readEntry reads a task the folder lists. A file deleted since is ignored; a
-// link that leads nowhere is a problem.
-func (f Folder) readEntry(entry fs.DirEntry) (fleet.Task, error) {
-	if entry.IsDir() || !isTaskName(entry.Name()) {
-		return fleet.Task{}, errIgnored
+// Body reads the body of a task that was listed. A task of another source has the one
+// that it was listed with.
+func (f Folder) Body(ctx context.Context, t fleet.Task) (string, error) {
+	if t.Path != filepath.Join(f.Dir, string(t.ID)+extension) {
+		return t.Body, nil
 	}
-	path := filepath.Join(f.Dir, entry.Name())
-	task, err := f.read(path)
-	if errors.Is(err, errAbsent) && entry.Type()&fs.ModeSymlink != 0 {
-		return fleet.Task{}, newProblem(path, 0, "the link leads nowhere: mend it or remove it")
-	}
-	return task, err
+	t, err := f.Get(ctx, t.ID)
+	return t.Body, err
 }
 
 func (f Folder) read(path string) (fleet.Task, error) {
-	data, _, err := readTaskFile(path)
+	data, info, err := readTaskFile(path)
 	if err != nil {
 		return fleet.Task{}, err
 	}
@@ -109,6 +107,7 @@ func (f Folder) read(path string) (fleet.Task, error) {
 	if err != nil {
 		return fleet.Task{}, err
 	}
+	task.Modified = proofOfInfo(info).since()
 	return f.place(task), nil
 }
 
@@ -162,38 +161,28 @@ func usage(err error, hint string) error {
 }
 
 // readTaskFile is readFile but for a README.md that is only that.
-func readTaskFile(path string) ([]byte, fs.FileMode, error) {
-	data, perm, err := readFile(path)
-	if err == nil && filepath.Base(path) == "README.md" && !hasFrontMatter(data) {
-		return nil, 0, errIgnored
+func readTaskFile(path string) ([]byte, fs.FileInfo, error) {
+	data, info, err := readFile(path)
+	if err == nil && isReadme(path, data) {
+		return nil, nil, errIgnored
 	}
-	return data, perm, err
+	return data, info, err
 }
 
-// readFile reads at most one byte more than a task file may have, and the
-// permission bits. It opens without blocking, so that a FIFO without a writer
-// is refused and not waited for.
-func readFile(path string) ([]byte, fs.FileMode, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+func isReadme(path string, data []byte) bool {
+	return filepath.Base(path) == "README.md" && !frontmatter.Begins(data)
+}
+
+// readFile is [frontmatter.ReadFile] in this package's words.
+func readFile(path string) ([]byte, fs.FileInfo, error) {
+	data, info, err := frontmatter.ReadFile(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENAMETOOLONG):
-		return nil, 0, errAbsent
+	case errors.Is(err, frontmatter.ErrAbsent):
+		return nil, nil, errAbsent
+	case errors.Is(err, frontmatter.ErrFolder):
+		return nil, nil, errIgnored
 	case err != nil:
-		return nil, 0, unreadable(path, err)
+		return nil, nil, err
 	}
-	defer file.Close() // Only read: nothing can be lost.
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return nil, 0, unreadable(path, err)
-	case info.IsDir():
-		return nil, 0, errIgnored
-	case !info.Mode().IsRegular():
-		return nil, 0, newProblem(path, 0, "not a regular file: move it out of the folder")
-	}
-	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
-	if err != nil {
-		return nil, 0, unreadable(path, err)
-	}
-	return data, info.Mode().Perm(), nil
+	return data, info, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -246,6 +247,47 @@ func TestGetErrors(t *testing.T) {
 	}
 }
 
+func TestBody(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{"a.md": "---\n---\n# A\n\nText.\n"})
+	tasks, _, err := f.List(t.Context())
+	if err != nil || len(tasks) != 1 || tasks[0].Body != "" {
+		t.Fatalf("List = %v, %v; want a task without its body", tasks, err)
+	}
+	if got, err := f.Body(t.Context(), tasks[0]); got != "# A\n\nText.\n" || err != nil {
+		t.Errorf("Body = %q, %v", got, err)
+	}
+	elsewhere := fleet.Task{ID: "a", Path: "beads", Body: "Other text."}
+	if got, err := f.Body(t.Context(), elsewhere); got != elsewhere.Body || err != nil {
+		t.Errorf("Body = %q, %v; want %q", got, err, elsewhere.Body)
+	}
+	if err := os.Remove(tasks[0].Path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Body(t.Context(), tasks[0]); !errors.Is(err, fleet.ErrNotFound) {
+		t.Errorf("Body of a task that is gone: %v, want %v", err, fleet.ErrNotFound)
+	}
+}
+
+func TestModified(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{"a.md": "---\n---\n"})
+	path := filepath.Join(f.Dir, "a.md")
+	for _, mtime := range []time.Time{time.Unix(0, 0), time.Date(2100, 1, 2, 3, 4, 5, 6, time.UTC)} {
+		if err := os.Chtimes(path, mtime, mtime); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := time.Unix(info.Sys().(*syscall.Stat_t).Ctim.Unix()).UTC()
+		if got, err := f.Get(t.Context(), "a"); err != nil || !got.Modified.Equal(want) {
+			t.Errorf("modified %v, %v, want %v", got.Modified, err, want)
+		}
+	}
+}
+
 func TestCategory(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -266,14 +308,20 @@ func TestCategory(t *testing.T) {
 	}
 }
 
-func BenchmarkList1000(b *testing.B) {
-	f := newFolder(b, nil)
-	for i := range 1000 {
-		writeFile(b, filepath.Join(f.Dir, fmt.Sprintf("task-%04d.md", i)), fullTask)
-	}
-	for b.Loop() {
-		if tasks, problems, err := f.List(b.Context()); len(tasks) != 1000 || len(problems) != 0 || err != nil {
-			b.Fatalf("%d tasks, %v, %v", len(tasks), problems, err)
+func BenchmarkList(b *testing.B) {
+	for _, n := range []int{1000, 100_000} {
+		f := newFolder(b, nil)
+		for i := range n {
+			writeFile(b, filepath.Join(f.Dir, fmt.Sprintf("task-%06d.md", i)), fullTask)
+		}
+		for name, f := range map[string]task.Folder{"read": f, "cached": cached(b, f)} {
+			b.Run(fmt.Sprint(name, "/", n), func(b *testing.B) {
+				for b.Loop() {
+					if tasks, problems, err := f.List(b.Context()); len(tasks) != n || len(problems) != 0 || err != nil {
+						b.Fatalf("%d tasks, %v, %v", len(tasks), problems, err)
+					}
+				}
+			})
 		}
 	}
 }

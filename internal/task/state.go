@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"stint/internal/fleet"
+	"stint/internal/frontmatter"
 )
 
 // setStateAttempts bounds how often an edit starts over because the file
@@ -46,7 +47,7 @@ func (f Folder) SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState
 }
 
 func setState(path string, s fleet.TaskState) (changed bool, err error) {
-	old, perm, err := readTaskFile(path)
+	old, info, err := readTaskFile(path)
 	if err != nil {
 		return false, err
 	}
@@ -58,7 +59,7 @@ func setState(path string, s fleet.TaskState) (changed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return replace(target, old, edited, perm)
+	return replace(target, old, edited, info.Mode().Perm())
 }
 
 // withState is the pure part of [Folder.SetState]: a task file's bytes in that
@@ -69,7 +70,7 @@ func withState(path string, data []byte, s fleet.TaskState) ([]byte, error) {
 	if err != nil || task.State == s {
 		return data, err
 	}
-	edited := []byte(old.bom + old.frontWithState(s) + old.rest)
+	edited := []byte(old.BOM + old.frontWithState(s) + old.Rest)
 	d, task, err := parse(path, edited)
 	if err != nil || task.State != s || !sameButState(old, d) {
 		return nil, fleet.WithHint(
@@ -83,12 +84,12 @@ func withState(path string, data []byte, s fleet.TaskState) ([]byte, error) {
 // frontWithState puts the state where the old one is written, between its quotes
 // if it has any, else on a last line of its own. Of what it cannot edit it
 // makes something wrong, which its caller finds.
-func (d *document) frontWithState(s fleet.TaskState) string {
-	n := d.field("state")
+func (d document) frontWithState(s fleet.TaskState) string {
+	n := d.Field("state")
 	if n == nil {
-		return d.front + d.indent() + "state: " + string(s) + d.lineEnd()
+		return d.Front + d.indent() + "state: " + string(s) + d.lineEnd()
 	}
-	at := d.offset(n)
+	at := d.Offset(n)
 	old, text := n.Value, string(s)
 	switch {
 	case n.Kind == yaml.AliasNode:
@@ -100,44 +101,41 @@ func (d *document) frontWithState(s fleet.TaskState) string {
 	case old == "": // A null of no characters begins right after the colon.
 		text = " " + text
 	}
-	after, ok := strings.CutPrefix(d.front[at:], old)
+	after, ok := strings.CutPrefix(d.Front[at:], old)
 	if !ok {
-		return d.front
+		return d.Front
 	}
-	return d.front[:at] + text + after
+	return d.Front[:at] + text + after
 }
 
 // stateLine is the line with the state, or the one before which it belongs.
-func (d *document) stateLine() int {
-	if n := d.field("state"); n != nil {
-		return d.line(n)
+func (d document) stateLine() int {
+	if n := d.Field("state"); n != nil {
+		return d.Line(n)
 	}
-	return lineAt(d.front, len(d.front))
+	return frontmatter.LineAt(d.Front, len(d.Front))
 }
 
 // indent is what the lines of the front matter's mapping begin with.
-func (d *document) indent() string {
-	if d.root == nil {
-		return ""
-	}
-	return strings.Repeat(" ", d.root.Column-1)
+func (d document) indent() string {
+	return strings.Repeat(" ", d.Indent())
 }
 
-func (d *document) lineEnd() string {
-	if first, _, _ := strings.Cut(d.front, "\n"); strings.HasSuffix(first, "\r") {
+func (d document) lineEnd() string {
+	if first, _, _ := strings.Cut(d.Front, "\n"); strings.HasSuffix(first, "\r") {
 		return "\r\n"
 	}
 	return "\n"
 }
 
-func sameButState(a, b *document) bool {
-	return a.rest == b.rest && slices.EqualFunc(a.allButState(), b.allButState(), sameNode)
+func sameButState(a, b document) bool {
+	return a.Rest == b.Rest && slices.EqualFunc(a.allButState(), b.allButState(), sameNode)
 }
 
-func (d *document) allButState() []*yaml.Node {
+func (d document) allButState() []*yaml.Node {
 	var nodes []*yaml.Node
-	state := d.field("state")
-	for key, value := range d.fields() {
+	state := d.Field("state")
+	for key, value := range d.All() {
 		if value != state {
 			nodes = append(nodes, key, value)
 		}

@@ -1,4 +1,4 @@
-package task
+package frontmatter
 
 import (
 	"errors"
@@ -47,13 +47,3 @@ func errorLine(text string, err error) int {
 		return prefixErr != nil && reason(prefixErr) == reason(err)
 	})
 }
-
-// resolve is the node an alias stands for. It is never an alias itself.
-func resolve(n *yaml.Node) *yaml.Node {
-	if n.Kind == yaml.AliasNode {
-		return n.Alias
-	}
-	return n
-}
-
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }

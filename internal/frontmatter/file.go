@@ -1,0 +1,47 @@
+package frontmatter
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+var (
+	// ErrAbsent is a file that does not exist.
+	ErrAbsent = errors.New("no such file")
+	// ErrFolder is a folder, or a link to one.
+	ErrFolder = errors.New("a folder")
+)
+
+const moveOut = "mend it or move it out of the folder"
+
+// ReadFile reads at most one byte more than [Kind.Parse] accepts, and what the file
+// was when it was read. Its errors are [ErrAbsent], [ErrFolder] and those of type
+// *[FileError]. It opens without blocking, so that a FIFO without a writer is refused
+// and not waited for.
+func ReadFile(path string) ([]byte, fs.FileInfo, error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENAMETOOLONG):
+		return nil, nil, ErrAbsent
+	case err != nil:
+		return nil, nil, Unreadable(path, err, moveOut)
+	}
+	defer file.Close() // Only read: nothing can be lost.
+	info, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, nil, Unreadable(path, err, moveOut)
+	case info.IsDir():
+		return nil, nil, ErrFolder
+	case !info.Mode().IsRegular():
+		return nil, nil, NewError(path, 0, "not a regular file: move it out of the folder")
+	}
+	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err != nil {
+		return nil, nil, Unreadable(path, err, moveOut)
+	}
+	return data, info, nil
+}

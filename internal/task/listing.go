@@ -1,0 +1,261 @@
+package task
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"stint/internal/command"
+	"stint/internal/fleet"
+)
+
+// Listing says how the items that a command prints become tasks.
+type Listing struct {
+	Name       string                     // of the source, as in [tasks.source.NAME]
+	Category   fleet.Category             // of an item that names none; empty: the tags and the folder say
+	Fields     map[fleet.TaskField]string // where in an item each is, as a path: "labels.name"; empty: nowhere
+	States     map[string]fleet.TaskState // what the command's own words mean, whatever their case
+	Priorities map[string]fleet.Priority
+}
+
+const (
+	maxItemBytes = 1 << 20 // as much as a task file
+	// maxProblems are told of one list: with more, the map of its fields is wrong, and
+	// the first say how.
+	maxProblems = 20
+	// maxReason is what is told of one: it may quote what was printed.
+	maxReason = 300
+)
+
+// Parse reads what a command printed, as JSON: one list, or objects one after
+// another. An item that is no task is a problem and left out; what is not JSON is one
+// problem. Nothing printed is an empty list.
+func (l Listing) Parse(data []byte) ([]fleet.Task, []fleet.TaskProblem) {
+	list, err := items(data)
+	if err != nil {
+		return nil, []fleet.TaskProblem{l.problem(0, err)}
+	}
+	reader := newItemReader(l)
+	var tasks []fleet.Task
+	var problems []fleet.TaskProblem
+	for i, item := range list {
+		t, err := reader.task(item)
+		if err != nil {
+			problems = append(problems, l.problem(i+1, err))
+			continue
+		}
+		tasks = append(tasks, t)
+	}
+	if more := len(problems) - maxProblems; more > 0 {
+		problems = append(problems[:maxProblems], l.problem(0, fmt.Errorf("%d more items cannot be read", more)))
+	}
+	return tasks, problems
+}
+
+// problem is one of the item of that number, or with 0 of the whole.
+func (l Listing) problem(number int, err error) fleet.TaskProblem {
+	return fleet.TaskProblem{Path: l.Name, Line: number, Reason: shortened(command.Printable(err.Error()), maxReason)}
+}
+
+// id is a task's id for one of the tracker's. What is only a number would be that of
+// another tracker's as well, so it gets the source's name; any other is kept, for the
+// agent will use it with the tracker.
+func (l Listing) id(s string) string {
+	if s != "" && strings.Trim(s, "0123456789") == "" {
+		return l.Name + "-" + s
+	}
+	return s
+}
+
+// itemReader reads the items of one listing, one after another. The first wrong field
+// of the current one is kept in err.
+type itemReader struct {
+	Listing
+	paths      map[fleet.TaskField][]string
+	states     map[string]fleet.TaskState
+	priorities map[string]fleet.Priority
+
+	current object
+	err     error
+}
+
+func newItemReader(l Listing) *itemReader {
+	r := &itemReader{
+		Listing: l, paths: map[fleet.TaskField][]string{}, states: folded(l.States), priorities: folded(l.Priorities),
+	}
+	for field, path := range l.Fields {
+		if path != "" {
+			r.paths[field] = strings.Split(path, ".")
+		}
+	}
+	return r
+}
+
+// folded has the keys in lower case, too.
+func folded[T any](table map[string]T) map[string]T {
+	both := map[string]T{}
+	for key, value := range table {
+		both[key] = value
+		if lower := strings.ToLower(key); lower != key {
+			if _, given := table[lower]; !given {
+				both[lower] = value
+			}
+		}
+	}
+	return both
+}
+
+func (r *itemReader) task(i item) (fleet.Task, error) {
+	if err := r.open(i); err != nil {
+		return fleet.Task{}, err
+	}
+	t := fleet.Task{
+		ID:               r.ownID(),
+		Title:            r.line(fleet.FieldTitle),
+		Body:             r.body(),
+		State:            translated(r, fleet.FieldState, r.states, fleet.ParseTaskState),
+		Priority:         translated(r, fleet.FieldPriority, r.priorities, fleet.ParsePriority),
+		Tags:             r.list(fleet.FieldTags),
+		Category:         cmp.Or(parsedItem(r, fleet.FieldCategory, parseCategory), r.Category),
+		Created:          parsedItem(r, fleet.FieldCreated, parseDate),
+		Modified:         parsedItem(r, fleet.FieldModified, parseDate),
+		AssignedTo:       r.line(fleet.FieldAssignedTo),
+		NextAction:       r.prose(fleet.FieldNextAction),
+		SuccessCriterion: r.prose(fleet.FieldSuccessCriterion),
+		Requires:         r.list(fleet.FieldRequires),
+		Wait:             parsedItem(r, fleet.FieldWait, parseDate),
+		WaitingFor:       r.line(fleet.FieldWaitingFor),
+		Family:           r.line(fleet.FieldFamily),
+	}
+	t.Title = cmp.Or(t.Title, string(t.ID))
+	for i, need := range t.Requires {
+		t.Requires[i] = r.id(need)
+	}
+	return t, r.err
+}
+
+// open makes the item the current one.
+func (r *itemReader) open(i item) (err error) {
+	r.err = nil
+	switch {
+	case i.err != nil:
+		return i.err
+	case len(i.raw) > maxItemBytes:
+		return errors.New("larger than 1 MiB")
+	case !utf8.Valid(i.raw):
+		return errors.New("not valid UTF-8")
+	case i.raw[0] != '{':
+		return fmt.Errorf("want an object, not %s", brief(i.raw))
+	}
+	r.current, err = newObject(i.raw)
+	return err
+}
+
+func (r *itemReader) ownID() fleet.TaskID {
+	words, _ := r.words(fleet.FieldID)
+	id, err := fleet.ParseTaskID(r.id(strings.Join(words, ", ")))
+	if len(words) == 0 && r.err == nil {
+		err = fmt.Errorf("no id in %q: name the field under fields, as in id = %q", r.Fields[fleet.FieldID], "number")
+	}
+	if err != nil {
+		r.fail(err)
+	}
+	return id
+}
+
+// words are the texts of a field, as printed; listed tells that they are of a list.
+func (r *itemReader) words(field fleet.TaskField) (words []string, listed bool) {
+	path, ok := r.paths[field]
+	if !ok {
+		return nil, false
+	}
+	words, listed, err := r.current.words(path)
+	if err != nil {
+		r.fail(fmt.Errorf("%s (%s): %w", r.Fields[field], field, err))
+	}
+	return words, listed
+}
+
+// prose is text of any number of lines. Trackers hold what others wrote: what a
+// terminal would obey is replaced, rather than the task left out.
+func (r *itemReader) prose(field fleet.TaskField) string {
+	words, _ := r.words(field)
+	text := strings.ReplaceAll(strings.Join(words, ", "), "\r\n", "\n")
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return unicode.ReplacementChar
+		}
+		return c
+	}, text)
+}
+
+// line is text in one line.
+func (r *itemReader) line(field fleet.TaskField) string {
+	return strings.TrimSpace(command.Printable(r.prose(field)))
+}
+
+// list are the texts of a field without those empty or mentioned before.
+func (r *itemReader) list(field fleet.TaskField) []string {
+	words, _ := r.words(field)
+	var list []string
+	seen := map[string]bool{}
+	for _, word := range words {
+		if word = strings.TrimSpace(command.Printable(word)); word != "" && !seen[word] {
+			seen[word] = true
+			list = append(list, word)
+		}
+	}
+	return list
+}
+
+// body has the item's address first: a task without a file is found by it.
+func (r *itemReader) body() string {
+	return strings.Trim(r.line(fleet.FieldURL)+"\n\n"+r.prose(fleet.FieldBody), "\n")
+}
+
+// parsedItem reads a field's text by parse, which is given "" for an absent field.
+func parsedItem[T any](r *itemReader, field fleet.TaskField, parse func(string) (T, error)) T {
+	value, err := parse(r.line(field))
+	if err != nil {
+		r.fail(fmt.Errorf("%s (%s): %w", r.Fields[field], field, err))
+	}
+	return value
+}
+
+// translated is what the table, or else stint itself, takes a field's text for. Of a
+// list, such as labels, the first that either knows counts, and one that neither
+// knows means something else; a text of its own must be known.
+func translated[T any](r *itemReader, field fleet.TaskField, table map[string]T, parse func(string) (T, error)) T {
+	words, listed := r.words(field)
+	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })
+	for _, word := range words {
+		if value, ok := table[word]; ok {
+			return value
+		}
+		lower := strings.ToLower(word)
+		if value, ok := table[lower]; ok {
+			return value
+		}
+		if value, err := parse(lower); err == nil {
+			return value
+		}
+	}
+	value, err := parse("")
+	if len(words) > 0 && !listed {
+		err = fmt.Errorf("%s (%s): %q is not known: say under [tasks.source.%s] what it means", r.Fields[field], field, words[0], r.Name)
+	}
+	if err != nil {
+		r.fail(err)
+	}
+	return value
+}
+
+func (r *itemReader) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}

@@ -1,0 +1,110 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"stint/internal/command"
+	"stint/internal/fleet"
+)
+
+const (
+	resolvers = 4 // at once: it is somebody else's server that is asked
+	// resolveTime is for all URLs together: a fire has five minutes, and who waits at
+	// a terminal has less. A URL that is not asked in time is open.
+	resolveTime = time.Minute
+)
+
+// Resolver asks a command whether what a URL stands for is settled: exit status 0
+// says so, 1 that it is open.
+type Resolver struct {
+	Command command.Command // the URL becomes its last argument; without a program every URL is open
+}
+
+// settle takes out of the tasks' Requires, in place, the URLs that are settled. It
+// asks once for each that an open task requires. What gave no answer is open, and a
+// problem.
+func (r Resolver) settle(ctx context.Context, tasks []fleet.Task) []fleet.TaskProblem {
+	if len(r.Command.Argv) == 0 {
+		return nil
+	}
+	urls := requiredURLs(tasks)
+	settled, errs := r.ask(ctx, urls)
+	var problems []fleet.TaskProblem
+	done := map[string]bool{}
+	for i, url := range urls {
+		done[url] = settled[i]
+		if errs[i] != nil {
+			problems = append(problems, fleet.TaskProblem{Path: url, Reason: "counts as open: " + command.Printable(errs[i].Error())})
+		}
+	}
+	for i, t := range tasks {
+		if slices.ContainsFunc(t.Requires, func(need string) bool { return done[need] }) {
+			tasks[i].Requires = slices.DeleteFunc(slices.Clone(t.Requires), func(need string) bool { return done[need] })
+		}
+	}
+	return problems
+}
+
+// ask asks for each URL, a few at a time.
+func (r Resolver) ask(ctx context.Context, urls []string) (settled []bool, errs []error) {
+	settled, errs = make([]bool, len(urls)), make([]error, len(urls))
+	ctx, cancel := context.WithTimeout(ctx, resolveTime)
+	defer cancel()
+	places := make(chan struct{}, resolvers)
+	var all sync.WaitGroup
+	for i, url := range urls {
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			settled[i], errs[i] = r.settled(ctx, url)
+		})
+	}
+	all.Wait()
+	return settled, errs
+}
+
+func (r Resolver) settled(ctx context.Context, url string) (bool, error) {
+	c := r.Command
+	c.Argv = append(slices.Clone(c.Argv), url)
+	_, err := c.Output(ctx)
+	var exit *command.ExitError
+	if errors.As(err, &exit) && exit.Status == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// requiredURLs are the URLs that open tasks require, each once, in their order.
+func requiredURLs(tasks []fleet.Task) []string {
+	var urls []string
+	seen := map[string]bool{}
+	for _, t := range tasks {
+		if !t.State.Workable() {
+			continue
+		}
+		for _, need := range t.Requires {
+			if isURL(need) && !seen[need] {
+				seen[need] = true
+				urls = append(urls, need)
+			}
+		}
+	}
+	return urls
+}
+
+// isURL reports whether s begins with a scheme, as an option of the command whose
+// argument it becomes does not.
+func isURL(s string) bool {
+	scheme, _, ok := strings.Cut(s, "://")
+	return ok && startsWithLetter(scheme) && !strings.ContainsFunc(s, unicode.IsControl)
+}
+
+func startsWithLetter(s string) bool {
+	return s != "" && ('a' <= s[0] && s[0] <= 'z' || 'A' <= s[0] && s[0] <= 'Z')
+}

@@ -1,0 +1,127 @@
+package task
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"stint/internal/command"
+	"stint/internal/fleet"
+)
+
+// Source is a command that prints tasks.
+type Source struct {
+	Listing
+	Command command.Command
+}
+
+// list runs the command. That it fails is a problem, and none of its tasks are known.
+func (s Source) list(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem) {
+	output, err := s.Command.Output(ctx)
+	if err != nil {
+		return nil, []fleet.TaskProblem{s.problem(0, err)}
+	}
+	return s.Parse(output)
+}
+
+// Sources is the folder of task files together with the commands that print tasks of
+// other places. Their tasks are read only: the agent closes an issue where it is kept.
+// Ids are kept apart by the first who has one: the folder, then the commands in
+// their order; a later one of the same id is a problem and left out.
+type Sources struct {
+	Folder
+	Commands []Source
+	Resolver Resolver
+}
+
+// List reads every task, sorted by id, and says what could not be read. What a
+// command does wrong is a problem and stops nothing. The folder may be missing, with
+// [fleet.ErrNotFound], only where there is no command.
+//
+// Required URLs that the resolver settles are not in the tasks' Requires.
+func (s Sources) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
+	tasks, problems, err := s.Folder.List(ctx)
+	if len(s.Commands) > 0 && errors.Is(err, fleet.ErrNotFound) {
+		err = nil // the tasks may all be elsewhere
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(s.Commands) > 0 {
+		more, wrong := s.listCommands(ctx, tasks)
+		tasks, problems = append(tasks, more...), append(problems, wrong...)
+		slices.SortFunc(tasks, func(a, b fleet.Task) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	open := s.Resolver.settle(ctx, tasks)
+	if err := ctx.Err(); err != nil {
+		return nil, nil, fmt.Errorf("list tasks: %w", err)
+	}
+	return tasks, append(problems, open...), nil
+}
+
+// listCommands runs the commands at once and joins what they print, but for ids that
+// are taken.
+func (s Sources) listCommands(ctx context.Context, taken []fleet.Task) (tasks []fleet.Task, problems []fleet.TaskProblem) {
+	type listing struct {
+		tasks    []fleet.Task
+		problems []fleet.TaskProblem
+	}
+	listings := make([]listing, len(s.Commands))
+	var all sync.WaitGroup
+	for i, source := range s.Commands {
+		all.Go(func() { listings[i].tasks, listings[i].problems = source.list(ctx) })
+	}
+	all.Wait()
+	owners := map[fleet.TaskID]string{}
+	for _, t := range taken {
+		owners[t.ID] = "a task file"
+	}
+	for i, source := range s.Commands {
+		problems = append(problems, listings[i].problems...)
+		for _, t := range listings[i].tasks {
+			if owner, ok := owners[t.ID]; ok {
+				problems = append(problems, source.problem(0, fmt.Errorf("the id %q is that of %s already", t.ID, owner)))
+				continue
+			}
+			owners[t.ID] = "a task of " + source.Name
+			tasks = append(tasks, s.place(t))
+		}
+	}
+	return tasks, problems
+}
+
+// Get reads one task, of a command where the folder has none of that id:
+// [fleet.ErrNotFound] when nobody has.
+func (s Sources) Get(ctx context.Context, id fleet.TaskID) (fleet.Task, error) {
+	t, err := s.Folder.Get(ctx, id)
+	if len(s.Commands) == 0 || !errors.Is(err, fleet.ErrNotFound) {
+		return t, err
+	}
+	tasks, problems := s.listCommands(ctx, nil)
+	for _, t := range tasks {
+		if t.ID == id {
+			return t, nil
+		}
+	}
+	for _, p := range problems {
+		if p.Line == 0 { // of a whole list, which the task may be on
+			return fleet.Task{}, fmt.Errorf("%w; %s", err, p)
+		}
+	}
+	return fleet.Task{}, err
+}
+
+// SetState is [Folder.SetState]. A task that is in no file has its state where the
+// command has it from, and cannot be set.
+func (s Sources) SetState(ctx context.Context, id fleet.TaskID, state fleet.TaskState) (bool, error) {
+	changed, err := s.Folder.SetState(ctx, id, state)
+	if len(s.Commands) == 0 || !errors.Is(err, fleet.ErrNotFound) {
+		return changed, err
+	}
+	return false, fleet.WithHint(
+		fmt.Errorf("set state of task %q: it is in no task file, and what a command lists is read-only", id),
+		"set it in the tracker that has the task")
+}

@@ -1,0 +1,206 @@
+package task_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/command"
+	"stint/internal/fleet"
+	"stint/internal/task"
+)
+
+// script is a command that runs a shell script in the folder.
+func script(f task.Folder, text string) command.Command {
+	return command.Command{
+		Argv: []string{"sh", "-c", text, "sh"}, Dir: f.Dir, Env: []string{"PATH=" + os.Getenv("PATH")}, Timeout: time.Minute,
+	}
+}
+
+// printing is a source whose command runs a shell script.
+func printing(f task.Folder, name, text string) task.Source {
+	l := beads()
+	l.Name = name
+	l.Fields["requires"] = "requires"
+	return task.Source{Listing: l, Command: script(f, text)}
+}
+
+// listed are the tasks, as id, category and what they require, and then the problems.
+func listed(t *testing.T, s task.Sources) []string {
+	t.Helper()
+	tasks, problems, err := s.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, task := range tasks {
+		lines = append(lines, strings.Join(append([]string{string(task.ID), string(task.Category)}, task.Requires...), " "))
+	}
+	for _, p := range problems {
+		lines = append(lines, strings.ReplaceAll(p.String(), s.Dir, "FOLDER"))
+	}
+	return lines
+}
+
+func TestSourcesList(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{"b.md": "---\ncategory: code\n---\n", "d.md": "---\n---\n", "bad.md": "x"})
+	placed := printing(f, "placed", `echo '{"id":"p","labels":["docs"]}'`)
+	placed.Category = "triage"
+	s := task.Sources{Folder: f, Commands: []task.Source{
+		printing(f, "one", `echo '[{"id":"c"},{"id":"b"},{"id":"a","labels":["docs"]},{"id":"a"},{"id":1},{}]'`),
+		printing(f, "two", `echo '{"id":"c"}{"id":1}'`),
+		printing(f, "failing", "echo '[]'; echo 'no database found' >&2; exit 1"),
+		{Listing: task.Listing{Name: "absent"}, Command: command.Command{Argv: []string{"bd"}}},
+		printing(f, "talking", "echo 'Your version is old.'"),
+		placed,
+	}}
+	want := []string{
+		"a content", "b code", "c code", "d code", "one-1 code", "p triage", "two-1 code",
+		"FOLDER/bad.md:1: no front matter: the first line must be ---",
+		`one:6: no id in "id": name the field under fields, as in id = "number"`,
+		`one: the id "b" is that of a task file already`,
+		`one: the id "a" is that of a task of one already`,
+		`two: the id "c" is that of a task of one already`,
+		"failing: run sh -c echo '[]'; echo 'no database found' >&2; exit 1 sh: exit status 1: no database found",
+		`absent: run bd: not found in its PATH ""`,
+		"talking: not JSON: invalid character 'Y' looking for beginning of value",
+	}
+	if diff := cmp.Diff(listed(t, s), want); diff != "" {
+		t.Errorf("tasks and problems (-got +want):\n%s", diff)
+	}
+}
+
+func TestSourcesListWithoutAFolder(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, nil)
+	missing := task.Folder{Dir: filepath.Join(f.Dir, "none"), DefaultCategory: "code"}
+	if _, _, err := (task.Sources{Folder: missing}).List(t.Context()); !errors.Is(err, fleet.ErrNotFound) {
+		t.Errorf("without a command: got %v, want ErrNotFound", err)
+	}
+	s := task.Sources{Folder: missing, Commands: []task.Source{printing(f, "one", `echo '{"id":"a"}'`)}}
+	if diff := cmp.Diff(listed(t, s), []string{"a code"}); diff != "" {
+		t.Errorf("tasks (-got +want):\n%s", diff)
+	}
+}
+
+func TestSourcesListEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	fifo := filepath.Join(f.Dir, "begun")
+	s := task.Sources{Folder: f, Commands: []task.Source{printing(f, "one", "echo >"+fifo+"; exec sleep 300")}}
+	go func() {
+		for range 3000 {
+			if _, err := os.Stat(fifo); err == nil {
+				break
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+		cancel()
+	}()
+	if _, _, err := s.List(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want that it was cancelled", err)
+	}
+}
+
+func TestSourcesGet(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{"a.md": "---\nstate: todo\n---\n# File\n"})
+	s := task.Sources{Folder: f, Commands: []task.Source{
+		printing(f, "one", `echo '[{"id":"a","title":"Command"},{"id":"b","title":"Command","description":"Text"}]'`),
+		printing(f, "two", "exit 3"),
+	}}
+	for id, want := range map[fleet.TaskID]string{"a": "File", "b": "Command"} {
+		got, err := s.Get(t.Context(), id)
+		if err != nil || got.Title != want {
+			t.Errorf("Get(%q) = %q, %v; want %q", id, got.Title, err, want)
+		}
+		if body, err := s.Body(t.Context(), got); err != nil || body != got.Body {
+			t.Errorf("Body(%q) = %q, %v; want %q", id, body, err, got.Body)
+		}
+	}
+	_, err := s.Get(t.Context(), "c")
+	if !errors.Is(err, fleet.ErrNotFound) || !strings.Contains(err.Error(), "two: run sh -c exit 3") {
+		t.Errorf("got %v, want ErrNotFound and which command failed", err)
+	}
+	if _, err := s.Get(t.Context(), "a/b"); !errors.Is(err, fleet.ErrUsage) {
+		t.Errorf("got %v, want ErrUsage", err)
+	}
+}
+
+func TestSourcesSetState(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{"a.md": "---\nstate: todo\n---\n"})
+	s := task.Sources{Folder: f, Commands: []task.Source{printing(f, "one", `echo '{"id":"b"}'`)}}
+	if changed, err := s.SetState(t.Context(), "a", fleet.StateDone); !changed || err != nil {
+		t.Errorf("a file: got %v, %v", changed, err)
+	}
+	changed, err := s.SetState(t.Context(), "b", fleet.StateDone)
+	if changed || err == nil || !strings.Contains(err.Error(), "read-only") || fleet.Hint(err) == "" {
+		t.Errorf("a command's: got %v, %v; want that it is read-only, with a hint", changed, err)
+	}
+	if _, err := (task.Sources{Folder: f}).SetState(t.Context(), "b", fleet.StateDone); !errors.Is(err, fleet.ErrNotFound) {
+		t.Errorf("without a command: got %v, want ErrNotFound", err)
+	}
+}
+
+func TestSourcesResolveURLs(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{
+		"a.md":    "---\nrequires: [https://x/done, https://x/open, b]\n---\n",
+		"b.md":    "---\nrequires: [https://x/done]\n---\n",
+		"c.md":    "---\nrequires: [https://x/odd, --help://x, '://', git+ssh://x/done]\n---\n",
+		"done.md": "---\nstate: done\nrequires: [https://x/never]\n---\n",
+	})
+	s := task.Sources{
+		Folder:   f,
+		Commands: []task.Source{printing(f, "one", `echo '{"id":"n","requires":["https://x/done", 4]}'`)},
+		Resolver: task.Resolver{Command: script(f, `echo "$#" "$1" >>asked; case $1 in */done) exit 0;; */open) exit 1;; esac; echo "$1: no" >&2; exit 2`)},
+	}
+	want := []string{
+		"a code https://x/open b", "b code", "c code https://x/odd --help://x ://", "done code https://x/never", "n code one-4",
+		"https://x/odd: counts as open: run NAME https://x/odd: exit status 2: https://x/odd: no",
+	}
+	got := listed(t, s)
+	for i := range got {
+		if at := strings.Index(got[i], "run sh"); at >= 0 {
+			got[i] = got[i][:at] + "run NAME https://x/odd: exit" + got[i][strings.Index(got[i], " status 2"):]
+		}
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("tasks and problems (-got +want):\n%s", diff)
+	}
+	asked := strings.Split(strings.TrimSpace(readFile(t, filepath.Join(f.Dir, "asked"))), "\n")
+	if len(asked) != 4 {
+		t.Errorf("asked %q, want each URL once", asked)
+	}
+}
+
+func TestSourcesResolveAFewAtOnce(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, nil)
+	for i := range 30 {
+		writeFile(t, filepath.Join(f.Dir, fmt.Sprintf("t%02d.md", i)), fmt.Sprintf("---\nrequires: https://x/%d\n---\n", i))
+	}
+	// Each that finds four others at work says so.
+	s := task.Sources{Folder: f, Resolver: task.Resolver{
+		Command: script(f, `mkdir "w$$" && set -- w*; [ $# -le 4 ] || echo >crowded; rmdir "w$$"`),
+	}}
+	for _, line := range listed(t, s) {
+		if strings.Contains(line, "https") {
+			t.Errorf("got %q, want every URL settled", line)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(f.Dir, "crowded")); err == nil {
+		t.Error("more than four were asked at once")
+	}
+}
