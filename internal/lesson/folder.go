@@ -1,0 +1,159 @@
+// Package lesson reads lessons kept as Markdown files with YAML front matter, one
+// file a lesson, the id being the file's stem.
+//
+// It owns the shape of those files and their folder, and nothing else: it never
+// decides which session gets a lesson, and never writes. Lessons help sessions, so
+// that nothing about them stops one: what cannot be read is told of, by name and
+// line, and left out.
+//
+// A lesson says what it fits under match, as categories and as tags, or with the
+// same two fields at the top, where match does not have them. The lessons of gptme
+// say session_categories under match, which is read as categories, and keywords, which
+// are for a conversation to be searched for: here they are further tags, so that such a
+// lesson fits the tasks that bear one, not every task. Every other field is ignored.
+package lesson
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"stint/internal/fleet"
+	"stint/internal/frontmatter"
+)
+
+const extension = ".md"
+
+// Folder is a folder of lesson files, with its sub-folders. What has a dot in front,
+// and files not named *.md, are ignored, and so is a README.md without front matter.
+type Folder struct {
+	Dir        string           // absolute; a folder that does not exist has no lessons
+	Categories []fleet.Category // those there are
+}
+
+// List reads every lesson in force, sorted by id, and says what is wrong with the
+// folder, in the order in which it is read: by name, and each sub-folder at its own.
+// A file that has a problem is left out, but for one that names a category there is
+// not: the lesson is good for the others it names. Of two files of one id, the first
+// is the lesson. The only error is that of ctx.
+//
+// A link to a file is read as the file. A link to a folder is a problem: following
+// it could lead anywhere, and back.
+func (f Folder) List(ctx context.Context) ([]fleet.Lesson, []fleet.LessonProblem, error) {
+	w := walk{Folder: f, first: make(map[fleet.LessonID]string)}
+	top := f.Dir + "/" // The folder may be a link itself, which the slash makes the walk follow.
+	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case path == top:
+			w.visitTop(err)
+			return nil
+		}
+		return w.visit(path, entry, err)
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("list lessons: %w", err)
+	}
+	slices.SortFunc(w.lessons, func(a, b fleet.Lesson) int { return cmp.Compare(a.ID, b.ID) })
+	return w.lessons, w.problems, nil
+}
+
+// walk is one reading of a folder.
+type walk struct {
+	Folder
+	lessons  []fleet.Lesson
+	problems []fleet.LessonProblem
+	first    map[fleet.LessonID]string // where each id was found
+}
+
+// visitTop is given why the folder itself cannot be read, or nil.
+func (w *walk) visitTop(err error) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		w.report(frontmatter.Unreadable(w.Dir, err, "set dir under [lessons] in stint.toml"))
+	}
+}
+
+// visit takes an entry of the folder. An error is why a sub-folder, taken before,
+// cannot be listed.
+func (w *walk) visit(path string, entry fs.DirEntry, err error) error {
+	switch {
+	case err != nil:
+		if !errors.Is(err, fs.ErrNotExist) {
+			w.report(frontmatter.Unreadable(path, err, "mend it or move it out of the folder"))
+		}
+	case entry.IsDir():
+		if hidden(entry) {
+			return fs.SkipDir
+		}
+	case hidden(entry):
+	case linksFolder(path, entry):
+		w.report(frontmatter.NewError(path, 0, "a link to a folder is not followed: link its files, or move them here"))
+	case strings.HasSuffix(path, extension):
+		w.visitFile(path, entry)
+	}
+	return nil
+}
+
+// visitFile reads a file. One that was deleted since is ignored.
+func (w *walk) visitFile(path string, entry fs.DirEntry) {
+	data, _, err := frontmatter.ReadFile(path)
+	switch {
+	case errors.Is(err, frontmatter.ErrAbsent) && isLink(entry):
+		w.report(frontmatter.NewError(path, 0, "the link leads nowhere: mend it or remove it"))
+	case errors.Is(err, frontmatter.ErrAbsent), errors.Is(err, frontmatter.ErrFolder):
+	case err != nil:
+		w.report(err)
+	case entry.Name() == "README.md" && !frontmatter.Begins(data):
+	default:
+		w.take(path, data)
+	}
+}
+
+// take adds the lesson that a file's bytes are.
+func (w *walk) take(path string, data []byte) {
+	r, err := parse(path, data, w.Categories)
+	if err != nil {
+		w.report(err)
+		return
+	}
+	if !r.active {
+		return
+	}
+	if first, ok := w.first[r.lesson.ID]; ok {
+		w.report(frontmatter.NewError(path, 0, "a second lesson %q, the first is %q: rename one", r.lesson.ID, first))
+		return
+	}
+	w.first[r.lesson.ID] = path
+	w.lessons = append(w.lessons, r.lesson)
+	for _, problem := range r.unknown {
+		w.report(problem)
+	}
+}
+
+// report keeps a problem; what this package and frontmatter say of files are all of
+// that type.
+func (w *walk) report(err error) {
+	var bad *frontmatter.FileError
+	if errors.As(err, &bad) {
+		w.problems = append(w.problems, bad.TaskProblem)
+	}
+}
+
+func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
+
+func isLink(entry fs.DirEntry) bool { return entry.Type()&fs.ModeSymlink != 0 }
+
+func linksFolder(path string, entry fs.DirEntry) bool {
+	if !isLink(entry) {
+		return false
+	}
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
