@@ -1,0 +1,124 @@
+// Package crowd simulates many hosts that share one store: how often workers are denied
+// a claim, how long they and the tasks wait, and at what number of hosts the store can
+// keep up no more. It is pure but for [Measure]: options and a seed give the same report
+// to the last bit.
+//
+// What the rules are is asked where they are kept: whether a claim is free
+// ([fleet.Claim.Free]) or its holder's ([fleet.Claim.Current]), what a fire starts
+// ([plan.Decide]), how a category backs off ([bandit.Backoff]). Rules that stand in SQL, or
+// between waits, are written again, each in one function that names the original, and
+// a test holds it against that.
+//
+// What is simplified: all categories are worth the same, so that a fire's ranking is a
+// shuffle. Whoever waits for the store is served in turn, while SQLite lets chance
+// decide. Lanes, slots and cooldowns are each host's own, and a fire sweeps up what its
+// own host's dead have left. Tasks require nothing of each other, and every host sees at once that
+// one has come or is done.
+package crowd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Options say what is simulated.
+type Options struct {
+	Hosts        int
+	Workers      int // per host: of a fire, and at once
+	Categories   int
+	Lanes        int // of each category, per host
+	Length       time.Duration
+	Every        time.Duration // between two fires of a host
+	TasksPerHour float64       // that come to all hosts together
+	Median       time.Duration // of a session, lognormal
+	Sigma        float64       // of its logarithm
+	Done         float64       // probability that a session finishes its task; else it is resumed
+	Siblings     float64       // probability that a task is of the same family as the category's last
+
+	TTL       time.Duration
+	Timeout   time.Duration // of a session
+	Cooldown  time.Duration
+	MaxPivots int
+
+	HostLife   time.Duration // mean time to a host's death; 0: hosts live for ever
+	HostRepair time.Duration // from then to its first fire
+	Orphans    float64       // probability that a session loses its supervisor and works on
+	Skew       time.Duration // a host's clock is off by up to this, either way
+
+	Costs Costs
+	Seed  uint64
+	// Progress is told now and then which part of the time is over; nil: nobody asks.
+	Progress func(done, all int)
+}
+
+// Defaults are a thousand hosts with a hundred workers each, over two days, under the
+// settings that a configuration starts with.
+func Defaults() Options {
+	return Options{
+		Hosts: 1000, Workers: 100, Lanes: 1, Length: 48 * time.Hour,
+		Every:  30 * time.Minute, // the timer's
+		Median: 25 * time.Minute, Sigma: 0.6, Done: 0.8, Siblings: 0.3,
+		TTL: 60 * time.Minute, Timeout: 50 * time.Minute, Cooldown: 180 * time.Second, MaxPivots: 2,
+		HostLife: 30 * 24 * time.Hour, HostRepair: time.Hour, Orphans: 0.001,
+		Costs: Measured(),
+	}
+}
+
+// Complete fills in what depends on the rest: a category for each worker of a host, and
+// a task every two hours for each worker, which keeps most of them at work.
+func (o Options) Complete() Options {
+	if o.Categories == 0 {
+		o.Categories = o.Workers
+	}
+	if o.TasksPerHour == 0 {
+		o.TasksPerHour = float64(o.Hosts*o.Workers) / 2
+	}
+	return o
+}
+
+const (
+	mostWorkers = 1_000_000
+	// mostPlaces bounds what is kept of every category on every host.
+	mostPlaces = 10_000_000
+)
+
+// Validate refuses what cannot be simulated, with an error that wraps [fleet.ErrUsage].
+func (o Options) Validate() error {
+	positive := map[string]bool{
+		"hosts": o.Hosts > 0, "workers": o.Workers > 0, "categories": o.Categories > 0, "lanes": o.Lanes > 0 && o.Lanes < 256,
+		"length": o.Length > 0, "fires": o.Every > 0, "tasks": o.TasksPerHour > 0, "sessions": o.Median > 0 && o.Sigma >= 0,
+		"time-to-live": o.TTL >= time.Millisecond, "time-out": o.Timeout > 0, "cooldown": o.Cooldown >= 0, "skew": o.Skew >= 0,
+		"lives of hosts": o.HostLife >= 0 && o.HostRepair >= 0,
+	}
+	for _, what := range []string{
+		"hosts", "workers", "categories", "lanes", "length", "fires", "tasks", "sessions", "time-to-live", "time-out",
+		"cooldown", "skew", "lives of hosts",
+	} {
+		if !positive[what] {
+			return fmt.Errorf("%s: out of range: %w", what, fleet.ErrUsage)
+		}
+	}
+	if o.Hosts > mostWorkers/o.Workers || o.Hosts > mostPlaces/o.Categories {
+		return fmt.Errorf("%d hosts with %d workers and %d categories: want at most %d workers in all: %w",
+			o.Hosts, o.Workers, o.Categories, mostWorkers, fleet.ErrUsage)
+	}
+	if o.Categories > 10_000 {
+		return fmt.Errorf("%d categories: want at most 10000: %w", o.Categories, fleet.ErrUsage)
+	}
+	return nil
+}
+
+// Run simulates. It stops with the context's error when that ends.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	w := newWorld(o)
+	if err := w.run(func() error { return ctx.Err() }); err != nil {
+		return nil, err
+	}
+	return w.report(), nil
+}

@@ -1,0 +1,89 @@
+package simulate
+
+// window is over how many fires the worst concentration is looked for.
+const window = 200
+
+// windowLeast is the least entitlement, in sessions, at which the ratio over a window
+// says something.
+const windowLeast = 5
+
+// ledger keeps what each category was entitled to and what it got.
+type ledger struct {
+	sessions []int
+	entitled []float64
+	waiting  []float64 // entitled sessions since the last one
+	longest  float64
+	worst    float64 // ratio over any window
+	fires    int
+	recent   [][]entry // a ring of the window's fires, per category
+	sums     []entry   // of the ring
+}
+
+// entry is one fire's part.
+type entry struct {
+	due float64
+	got int
+}
+
+func newLedger(categories int) *ledger {
+	l := &ledger{
+		sessions: make([]int, categories), entitled: make([]float64, categories),
+		waiting: make([]float64, categories), recent: make([][]entry, window), sums: make([]entry, categories),
+	}
+	for i := range l.recent {
+		l.recent[i] = make([]entry, categories)
+	}
+	return l
+}
+
+// add books one fire.
+func (l *ledger) add(due []float64, picks []int) {
+	now := l.recent[l.fires%window]
+	for i, old := range now {
+		l.sums[i].due -= old.due
+		l.sums[i].got -= old.got
+		now[i] = entry{due: due[i]}
+	}
+	for _, i := range picks {
+		now[i].got++
+	}
+	for i, e := range now {
+		l.entitled[i] += e.due
+		l.waiting[i] += e.due
+		l.longest = max(l.longest, l.waiting[i])
+		l.sessions[i] += e.got
+		if e.got > 0 {
+			l.waiting[i] = 0
+		}
+		l.sums[i].due += e.due
+		l.sums[i].got += e.got
+	}
+	if l.fires++; l.fires >= window {
+		l.compare()
+	}
+}
+
+func (l *ledger) compare() {
+	for _, s := range l.sums {
+		if s.due >= windowLeast {
+			l.worst = max(l.worst, float64(s.got)/s.due)
+		}
+	}
+}
+
+// ratios are the least and the most sessions over entitlement, among the categories
+// that are entitled to one at least; 0 without any.
+func (l *ledger) ratios() (least, most float64) {
+	first := true
+	for i, e := range l.entitled {
+		if e < 1 {
+			continue
+		}
+		r := float64(l.sessions[i]) / e
+		if first || r < least {
+			least = r
+		}
+		most, first = max(most, r), false
+	}
+	return least, most
+}

@@ -1,0 +1,82 @@
+package simulate
+
+import "stint/internal/fleet"
+
+// Scenario is a world in which policies are tried.
+type Scenario struct {
+	Fires        int
+	Workers      int // start at most so many sessions a fire
+	Grades       Grades
+	Change       Change
+	Availability *Chain // nil: every category is always awake
+	Sessions     *Sessions
+	Depletion    *Depletion
+	Categories   []Category // at least one, in the order of the results
+	Policies     []Policy   // what the scenario sets or adds, by name
+}
+
+// Noise says how grades scatter around their mean.
+type Noise string
+
+const (
+	// Bernoulli grades are 0 or 1.
+	Bernoulli Noise = "bernoulli"
+	// Graded grades follow a Beta distribution.
+	Graded Noise = "beta"
+)
+
+// Grades is how sessions are graded.
+type Grades struct {
+	Noise         Noise
+	Concentration float64 // of [Graded], above 0: a+b of the Beta distribution
+	Missing       float64 // probability that a session that worked brings no grade
+}
+
+// ChangeKind says how true means move.
+type ChangeKind string
+
+const (
+	// Still means stay as they are.
+	Still ChangeKind = "none"
+	// Permute deals the means out anew at intervals.
+	Permute ChangeKind = "permute"
+	// Walk moves each mean by a normal step at every fire, within bounds that reflect.
+	Walk ChangeKind = "walk"
+)
+
+// Change is how true means move.
+type Change struct {
+	Kind      ChangeKind
+	Every     int     // fires between two permutations
+	SD        float64 // of a step of the walk
+	Low, High float64 // its bounds
+}
+
+// Chain is a Markov chain of two states that starts awake and moves before every fire
+// but the first.
+type Chain struct {
+	Wake  float64 // probability per fire of asleep → awake
+	Sleep float64 // probability per fire of awake → asleep
+}
+
+// Sessions is how long sessions take. Without it each ends before the next fire.
+type Sessions struct {
+	Median float64 // of a lognormal distribution, in fires; a session takes at least 1
+	Sigma  float64 // of its logarithm
+	Slots  int     // at most so many in flight; 0: no limit
+	Lock   bool    // a category in flight is not available
+}
+
+// Depletion makes grades fall with the recent sessions of a category.
+type Depletion struct {
+	Amount   float64 // by which a mean falls at a load of 1, which is a session at every fire
+	HalfLife float64 // of the load, in fires, above 0
+}
+
+// Category is a kind of work as it really is.
+type Category struct {
+	Name   fleet.Category
+	Mean   float64 // of a grade, in [0,1]
+	Share  float64 // of the sessions that it is to get, relative to the others'
+	Supply *Chain  // of work: without any, a session finds nothing to do; nil: there is always some
+}

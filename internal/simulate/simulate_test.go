@@ -1,0 +1,213 @@
+package simulate_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"stint/internal/fleet"
+	"stint/internal/simulate"
+)
+
+func categories(means ...float64) []simulate.Category {
+	var list []simulate.Category
+	for i, m := range means {
+		list = append(list, simulate.Category{Name: fleet.Category(fmt.Sprintf("c%02d", i)), Mean: m, Share: 1})
+	}
+	return list
+}
+
+// busy is a scenario in which everything happens.
+func busy() *simulate.Scenario {
+	s := &simulate.Scenario{
+		Fires: 300, Workers: 3,
+		Grades:       simulate.Grades{Noise: simulate.Graded, Concentration: 8, Missing: 0.1},
+		Change:       simulate.Change{Kind: simulate.Walk, SD: 0.02, Low: 0.1, High: 0.9},
+		Availability: &simulate.Chain{Wake: 0.1, Sleep: 0.1},
+		Sessions:     &simulate.Sessions{Median: 2.5, Sigma: 0.6, Slots: 6, Lock: true},
+		Depletion:    &simulate.Depletion{Amount: 0.3, HalfLife: 6},
+		Categories:   categories(0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8),
+	}
+	s.Categories[1].Supply = &simulate.Chain{Wake: 0.1, Sleep: 0.1}
+	s.Categories[2].Share = 3
+	return s
+}
+
+func run(t testing.TB, s *simulate.Scenario, o simulate.Options) *simulate.Results {
+	t.Helper()
+	if o.Policies == nil {
+		o.Policies = s.AllPolicies()
+	}
+	o.Runs, o.Parallel = max(1, o.Runs), max(1, o.Parallel)
+	r, err := simulate.Run(t.Context(), s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestResultsDoNotDependOnParallelism(t *testing.T) {
+	t.Parallel()
+	one := run(t, busy(), simulate.Options{Runs: 5, Seed: 7, Parallel: 1})
+	many := run(t, busy(), simulate.Options{Runs: 5, Seed: 7, Parallel: 8})
+	if diff := cmp.Diff(one, many, cmpopts.EquateNaNs()); diff != "" {
+		t.Errorf("one and eight at once (-one +eight):\n%s", diff)
+	}
+	other := run(t, busy(), simulate.Options{Runs: 5, Seed: 8})
+	if cmp.Equal(one.Policies, other.Policies, cmpopts.EquateNaNs()) {
+		t.Error("two seeds gave the same results")
+	}
+}
+
+// TestWorldIsTheSameForAll: what a policy comes to does not depend on who else plays,
+// nor on the order in which the scenario lists its categories.
+func TestWorldIsTheSameForAll(t *testing.T) {
+	t.Parallel()
+	s := busy()
+	all := run(t, s, simulate.Options{Runs: 2, Seed: 7})
+	alone := run(t, s, simulate.Options{Runs: 2, Seed: 7, Policies: s.AllPolicies()[:1]})
+	if diff := cmp.Diff(all.Policies[0], alone.Policies[0], cmpopts.EquateNaNs()); diff != "" {
+		t.Errorf("stint beside others and alone (-beside +alone):\n%s", diff)
+	}
+	turned := busy()
+	for i, j := 0, len(turned.Categories)-1; i < j; i, j = i+1, j-1 {
+		turned.Categories[i], turned.Categories[j] = turned.Categories[j], turned.Categories[i]
+	}
+	reversed := run(t, turned, simulate.Options{Runs: 2, Seed: 7, Policies: s.AllPolicies()[:1]})
+	if diff := cmp.Diff(alone.Policies[0].Regret, reversed.Policies[0].Regret, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
+		t.Errorf("regret by the order of categories (-file +reversed):\n%s", diff)
+	}
+}
+
+func TestSessionsAreConserved(t *testing.T) {
+	t.Parallel()
+	s := &simulate.Scenario{Fires: 250, Workers: 2, Grades: simulate.Grades{Noise: simulate.Bernoulli}, Categories: categories(0.9, 0.5, 0.4, 0.1)}
+	for _, p := range run(t, s, simulate.Options{Runs: 3, Seed: 3}).Policies {
+		sum, reward := 0.0, 0.0
+		for i, f := range p.Fractions {
+			sum += f.Mean
+			reward += f.Mean * s.Categories[i].Mean
+		}
+		if math.Abs(sum-2) > 1e-9 {
+			t.Errorf("%s: fractions add up to %v, want 2 sessions a fire", p.Policy.Name, sum)
+		}
+		if math.Abs(reward-p.RewardPerFire.Mean) > 1e-9 {
+			t.Errorf("%s: reward %v, by the fractions %v", p.Policy.Name, p.RewardPerFire.Mean, reward)
+		}
+		if got, want := p.Regret.Mean, 250*(0.9+0.5-reward); math.Abs(got-want) > 1e-6 {
+			t.Errorf("%s: regret %v, by the reward %v", p.Policy.Name, got, want)
+		}
+		if got := p.RewardPerPick.Mean; math.Abs(2*got-reward) > 1e-9 {
+			t.Errorf("%s: reward per pick %v, per fire %v", p.Policy.Name, got, reward)
+		}
+	}
+}
+
+// TestKnownRewards are scenarios whose rewards need no simulation.
+func TestKnownRewards(t *testing.T) {
+	t.Parallel()
+	two := categories(0.8, 0.2)
+	dry := categories(0.8)
+	dry[0].Supply = &simulate.Chain{Sleep: 1} // work for the first fire alone
+	for _, test := range []struct {
+		name   string
+		s      simulate.Scenario
+		policy string
+		want   float64 // reward per fire
+	}{
+		{"everybody runs", simulate.Scenario{Fires: 100, Workers: 5, Categories: two}, "stint", 1},
+		{"in turn", simulate.Scenario{Fires: 100, Workers: 1, Categories: two}, "round-robin", 0.5},
+		{"asleep after the first fire", simulate.Scenario{Fires: 100, Workers: 2, Categories: two, Availability: &simulate.Chain{Sleep: 1}}, "random", 0.01},
+		{"no work after the first fire", simulate.Scenario{Fires: 100, Workers: 1, Categories: dry}, "additive", 0.008},
+		{"four fires each, locked", simulate.Scenario{
+			Fires: 100, Workers: 2, Categories: two, Sessions: &simulate.Sessions{Median: 4, Lock: true},
+		}, "stint", 0.25},
+		{"one slot, four fires", simulate.Scenario{
+			Fires: 100, Workers: 2, Categories: two, Sessions: &simulate.Sessions{Median: 4, Slots: 1},
+		}, "round-robin", 0.128}, // 25 sessions in turn: 13 of 0.8 and 12 of 0.2
+		{"worn out", simulate.Scenario{
+			Fires: 2, Workers: 1, Categories: categories(0.8), Depletion: &simulate.Depletion{Amount: 1, HalfLife: 1},
+		}, "stint", (0.8 + 0.8 - 0.25) / 2}, // a session adds 1/2, of which half is left
+		{"the means change places", simulate.Scenario{
+			Fires: 100, Workers: 2, Categories: two, Change: simulate.Change{Kind: simulate.Permute, Every: 3},
+		}, "ucb1", 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			for _, p := range run(t, &test.s, simulate.Options{Runs: 2, Seed: 5}).Policies {
+				if p.Policy.Name == test.policy && math.Abs(p.RewardPerFire.Mean-test.want) > 1e-9 {
+					t.Errorf("%s: got %v a fire, want %v", test.policy, p.RewardPerFire.Mean, test.want)
+				}
+			}
+		})
+	}
+}
+
+// TestNoopsAndAccounts: with one category that never has work, every session is a NOOP;
+// stint backs off for 2, 4, … 64 fires.
+func TestNoopsAndAccounts(t *testing.T) {
+	t.Parallel()
+	s := &simulate.Scenario{Fires: 127, Workers: 1, Categories: categories(0.5)}
+	s.Categories[0].Supply = &simulate.Chain{Sleep: 1}
+	policies := run(t, s, simulate.Options{Seed: 1}).Policies
+	stint, random := policies[0], policies[8]
+	// Fire 1 has work; NOOPs follow at 2, 4, 8, 16, 32, 64.
+	if got, want := stint.Fractions[0].Mean*127, 7.0; math.Abs(got-want) > 1e-9 {
+		t.Errorf("stint: got %v sessions, want %v", got, want)
+	}
+	if got, want := stint.NoopRate.Mean, 6.0/7; math.Abs(got-want) > 1e-9 {
+		t.Errorf("stint: got a NOOP rate of %v, want %v", got, want)
+	}
+	if got, want := random.NoopRate.Mean, 126.0/127; math.Abs(got-want) > 1e-9 {
+		t.Errorf("random: got a NOOP rate of %v, want %v", got, want)
+	}
+	if stint.MinRatio.Mean != 1 || stint.MaxRatio.Mean != 1 {
+		t.Errorf("stint: sessions over entitlement %v to %v, want 1", stint.MinRatio.Mean, stint.MaxRatio.Mean)
+	}
+}
+
+// TestFairShares: without grades to follow, floors and caps hold.
+func TestFairShares(t *testing.T) {
+	t.Parallel()
+	s := &simulate.Scenario{Fires: 2000, Workers: 2, Grades: simulate.Grades{Noise: simulate.Bernoulli}, Categories: categories(0.9, 0.8, 0.2, 0.1)}
+	stint := run(t, s, simulate.Options{Runs: 3, Seed: 9}).Policies[0]
+	if stint.MinRatio.Mean < 0.49 || stint.MaxRatio.Mean > 1.81 {
+		t.Errorf("sessions over entitlement %v to %v, want 0.49 to 1.81", stint.MinRatio.Mean, stint.MaxRatio.Mean)
+	}
+}
+
+func TestRunStops(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s := busy()
+	s.Fires = 1 << 40
+	told := func(int, int) { t.Error("a run of 2⁴⁰ fires was done") }
+	done := make(chan error)
+	go func() {
+		_, err := simulate.Run(ctx, s, simulate.Options{Policies: s.AllPolicies(), Runs: 2, Parallel: 2, Progress: told})
+		done <- err
+	}()
+	cancel(nil)
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("a stopped simulation has no error")
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the simulation did not stop")
+	}
+}
+
+// BenchmarkFire is one fire of twelve categories, world and accounts included.
+func BenchmarkFire(b *testing.B) {
+	s := &simulate.Scenario{
+		Fires: b.N, Workers: 3, Grades: simulate.Grades{Noise: simulate.Graded, Concentration: 4},
+		Categories: categories(.71, .695, .61, .60, .58, .566, .55, .52, .50, .46, .45, .43),
+	}
+	run(b, s, simulate.Options{Policies: simulate.Policies()[:1]})
+}

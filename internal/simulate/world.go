@@ -1,0 +1,138 @@
+package simulate
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+)
+
+// world is what no policy can change: how true means move, who is awake and who has
+// work. It depends on seed and run alone, so that all policies meet the same.
+type world struct {
+	scenario *Scenario
+	key      uint64
+	steps    []steps // per category
+	deal     *rand.Rand
+	mean     []float64 // true means, before depletion
+	awake    []bool
+	work     []bool
+	session  *rand.PCG
+	chance   *rand.Rand // of session
+}
+
+// steps are one category's generators, one for each thing that moves.
+type steps struct{ mean, awake, work *rand.Rand }
+
+func newWorld(s *Scenario, seed uint64, run int) *world {
+	n := len(s.Categories)
+	pcg := &rand.PCG{}
+	w := &world{
+		scenario: s, key: keyOf(seed, run, "session"), steps: make([]steps, n), deal: generator(seed, run, "deal"),
+		mean: make([]float64, n), awake: make([]bool, n), work: make([]bool, n), session: pcg, chance: rand.New(pcg),
+	}
+	for i, c := range s.Categories {
+		w.mean[i], w.awake[i], w.work[i] = c.Mean, true, true
+		w.steps[i] = steps{
+			mean:  generator(seed, run, "mean "+string(c.Name)),
+			awake: generator(seed, run, "awake "+string(c.Name)),
+			work:  generator(seed, run, "work "+string(c.Name)),
+		}
+	}
+	return w
+}
+
+// keyOf mixes what a random number is for with the seed.
+func keyOf(seed uint64, run int, what string) uint64 {
+	return bandit.Key(seed^bandit.Key(uint64(run), "run"), what)
+}
+
+func generator(seed uint64, run int, what string) *rand.Rand {
+	return rand.New(rand.NewPCG(seed, keyOf(seed, run, what)))
+}
+
+// move goes on to a fire; they are counted from 1.
+func (w *world) move(fire fleet.FireID) {
+	if fire == 1 {
+		return
+	}
+	s := w.scenario
+	if s.Change.Kind == Permute && int(fire-1)%s.Change.Every == 0 {
+		w.deal.Shuffle(len(w.mean), func(i, j int) { w.mean[i], w.mean[j] = w.mean[j], w.mean[i] })
+	}
+	for i, c := range s.Categories {
+		if s.Change.Kind == Walk {
+			step := s.Change.SD * w.steps[i].mean.NormFloat64()
+			w.mean[i] = reflected(w.mean[i]+step, s.Change.Low, s.Change.High)
+		}
+		w.awake[i] = s.Availability.next(w.awake[i], w.steps[i].awake)
+		w.work[i] = c.Supply.next(w.work[i], w.steps[i].work)
+	}
+}
+
+func (c *Chain) next(on bool, rng *rand.Rand) bool {
+	switch {
+	case c == nil:
+		return true
+	case on:
+		return rng.Float64() >= c.Sleep
+	default:
+		return rng.Float64() < c.Wake
+	}
+}
+
+// reflected folds x into [low,high], as two mirrors would.
+func reflected(x, low, high float64) float64 {
+	width := high - low
+	x = math.Mod(math.Abs(x-low), 2*width)
+	return low + min(x, 2*width-x)
+}
+
+// ending is what becomes of a session.
+type ending struct {
+	length int // in fires, at least 1
+	noop   bool
+	graded bool
+	grade  float64
+}
+
+// end decides what becomes of a session that is started now, from the true mean of now.
+// What it draws depends on fire and category alone.
+func (w *world) end(fire fleet.FireID, category int, mean float64) ending {
+	c := &w.scenario.Categories[category]
+	w.session.Seed(w.key, bandit.Key(uint64(fire), string(c.Name)))
+	missing, length := w.chance.Float64(), w.chance.NormFloat64()
+	if !w.work[category] {
+		return ending{length: 1, noop: true}
+	}
+	return ending{
+		length: w.scenario.Sessions.length(length),
+		graded: missing >= w.scenario.Grades.Missing,
+		grade:  w.scenario.Grades.draw(mean, w.chance),
+	}
+}
+
+// longest bounds a session, in fires: far more than a scenario has.
+const longest = 1 << 40
+
+// length is how many fires a session takes, by a standard normal variate.
+func (s *Sessions) length(normal float64) int {
+	if s == nil {
+		return 1
+	}
+	return int(min(longest, max(1, math.Round(s.Median*math.Exp(s.Sigma*normal)))))
+}
+
+func (g Grades) draw(mean float64, rng *rand.Rand) float64 {
+	switch {
+	case mean <= 0 || mean >= 1:
+		return mean
+	case g.Noise == Graded:
+		return bandit.Beta{A: mean * g.Concentration, B: (1 - mean) * g.Concentration}.Draw(rng)
+	case rng.Float64() < mean:
+		return 1
+	default:
+		return 0
+	}
+}
