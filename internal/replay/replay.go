@@ -1,0 +1,128 @@
+// Package replay ranks recorded fires again: under their own settings, which must
+// give what was recorded bit for bit, or under others, to see what would have changed
+// and what that might have been worth. It is pure: fires and runs come in as they were
+// recorded, and nothing but their own seeds is a source of chance.
+//
+// It owns no part of the ranking. A fire is replayed by the code that fired it, so that
+// a difference says that this code, or the record, has changed since.
+package replay
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"stint/internal/fleet"
+	"stint/internal/plan"
+	"stint/internal/selector"
+)
+
+// Result is a fire that was ranked again.
+type Result struct {
+	Fire        fleet.Fire // as it was recorded
+	Selection   selector.Selection
+	Followed    bool           // stint's own ranking was; else another selector's payload
+	Choices     []fleet.Choice // decided again
+	Differences []Difference   // between the record and the replay; none: identical
+}
+
+// Difference is a part of the record that came out otherwise.
+type Difference struct {
+	Field              string
+	Recorded, Replayed string
+}
+
+// Read reads what a fire's ranking was computed from. Inputs of another format are an
+// error: what they do not say must not pass for zero.
+func Read(f fleet.Fire) (selector.Input, error) {
+	var in selector.Input
+	d := json.NewDecoder(bytes.NewReader(f.Inputs))
+	d.DisallowUnknownFields()
+	err := d.Decode(&in)
+	if err == nil && in.Settings.V <= 0 {
+		err = errors.New("they name no settings")
+	}
+	if err != nil {
+		return selector.Input{}, fmt.Errorf("inputs of fire %d: of another format: %w", f.ID, err)
+	}
+	return in, nil
+}
+
+// Fire ranks and decides a recorded fire again, with as many redraws as it was fired
+// with, and compares. A fire that followed another selector's payload is decided by
+// that payload; how stint would have ranked is in the selection.
+func Fire(f fleet.Fire, redraws int) (Result, error) {
+	in, err := Read(f)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Fire: f, Selection: selector.Rank(in), Followed: followsOwn(f)}
+	r.compare("seed", f.Seed, in.Seed)
+	r.compare("workers", f.Workers, in.Workers)
+	limits := limitsOf(f, in)
+	if r.Followed {
+		own := r.Selection.Payload()
+		text, err := json.Marshal(own)
+		if err != nil {
+			return Result{}, err
+		}
+		r.comparePayload(f.Selection, text)
+		limits.Request, limits.Scores, limits.Odds = own.Request(), r.Selection.Scores, r.Selection.Odds(redraws)
+	} else if limits.Request, err = selector.ParsePayload(f.Selection); err != nil {
+		r.differ("selection", "a payload that was followed", err.Error())
+	}
+	r.Choices = plan.Decide(limits).Choices
+	r.compareChoices()
+	return r, nil
+}
+
+// followsOwn reports whether a fire followed stint's own ranking. Of that alone the odds
+// are known; with nothing to start there are none, but then every choice is about a
+// category that no payload named.
+func followsOwn(f fleet.Fire) bool {
+	if slices.ContainsFunc(f.Choices, func(c fleet.Choice) bool { return c.Odds != nil }) {
+		return true
+	}
+	named := func(c fleet.Choice) bool { return c.Source != "" }
+	return len(f.Choices) > 0 && !slices.ContainsFunc(f.Choices, named)
+}
+
+// limitsOf are the limits that were in force. A category that was not allowed is among
+// the candidates with that reason before any other.
+func limitsOf(f fleet.Fire, in selector.Input) plan.Input {
+	limits := plan.Input{Workers: in.Workers, Free: in.Free}
+	var allowed []fleet.Category
+	for _, c := range in.Candidates {
+		limits.Known = append(limits.Known, c.Category)
+		if c.Out != selector.ReasonNotAllowed {
+			allowed = append(allowed, c.Category)
+		}
+	}
+	limits.Allowed = inOrderOf(f.Choices, allowed)
+	return limits
+}
+
+// inOrderOf puts the allowed categories into the order of the allow-list, which only a
+// fire that fell back on the list has recorded, and which counts for no other.
+func inOrderOf(choices []fleet.Choice, allowed []fleet.Category) []fleet.Category {
+	var ordered []fleet.Category
+	for _, c := range choices {
+		if c.Source == fleet.FromAllowList && slices.Contains(allowed, c.Category) {
+			ordered = append(ordered, c.Category)
+		}
+	}
+	for _, c := range allowed {
+		if !slices.Contains(ordered, c) {
+			ordered = append(ordered, c)
+		}
+	}
+	return ordered
+}
+
+// wanted reports whether a fire decided to start what a choice is about, whatever came
+// of the start.
+func wanted(c fleet.Choice) bool {
+	return c.Decision == fleet.Spawn || c.Decision == fleet.StartFailed
+}
