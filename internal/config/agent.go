@@ -3,8 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
-	"slices"
 	"strings"
 
 	"stint/internal/fleet"
@@ -13,7 +11,7 @@ import (
 func (r *reader) agents(file *table, d Agent) map[string]Agent {
 	agents := map[string]Agent{}
 	for name, t := range file.child("agent").children() {
-		if !agentName.MatchString(name) {
+		if !isPlainName(name) {
 			r.report(t.key,
 				errors.New("an agent's name is 1 to 32 of a-z, A-Z, 0-9, _ and -, not starting with _ or -"),
 				"rename it, as in [agent.claude]")
@@ -31,13 +29,10 @@ func (r *reader) agent(t *table, d Agent) Agent {
 		Command:         t.command(1),
 		Prompt:          fleet.PromptMode(get(t, "prompt", string(d.Prompt), oneOf(promptModes()...))),
 		Environment:     t.pairs("environment", func(name, _ string) error { return checkVariable(name) }),
-		PassEnvironment: t.list("pass_environment", 0, distinct(checkVariable)),
+		PassEnvironment: t.variables(d.PassEnvironment),
 	}
 	if !t.has("command") {
 		t.missing("command", `write command = ["claude", "-p"]`)
-	}
-	if !t.has("pass_environment") {
-		a.PassEnvironment = slices.Clone(d.PassEnvironment)
 	}
 	t.close()
 	return a
@@ -47,16 +42,26 @@ func promptModes() []string {
 	return []string{string(fleet.PromptStdin), string(fleet.PromptArgument), string(fleet.PromptFile)}
 }
 
-var (
-	agentName    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$`)
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+// Names are looked at without patterns, which every start of the program would take
+// longer to compile than to read the whole file.
+const (
+	digits       = "0123456789"
+	alphanumeric = digits + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
+
+func isPlainName(s string) bool {
+	return s != "" && len(s) <= 32 && strings.Trim(s, alphanumeric+"_-") == "" && !strings.ContainsAny(s[:1], "_-")
+}
+
+func isVariableName(s string) bool {
+	return s != "" && strings.Trim(s, alphanumeric+"_") == "" && !strings.ContainsAny(s[:1], digits)
+}
 
 // checkVariable refuses what is no name in an environment, and what stint sets
 // itself, so that a session can trust it.
 func checkVariable(name string) error {
 	switch {
-	case !variableName.MatchString(name):
+	case !isVariableName(name):
 		return fleet.WithHint(fmt.Errorf("%s is no name of a variable", describe(name)),
 			"want letters, digits and _, not starting with a digit")
 	case strings.HasPrefix(name, "STINT_"):

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 )
 
@@ -36,6 +37,7 @@ type Config struct {
 	Store      string // "sqlite"
 	Fanout     Fanout
 	Tasks      Tasks
+	Lessons    Lessons
 	Selector   Selector
 	Agents     map[string]Agent // by name, at least one
 	Categories map[fleet.Category]Category
@@ -56,12 +58,33 @@ type Tasks struct {
 	Dir             string                    // the folder of task files
 	DefaultCategory fleet.Category            // of a task that names none; by default the first in the file
 	Tags            map[string]fleet.Category // the category of a task that names none, by its tag
+	Sources         map[string]TaskSource     // other places that tasks are in, by name
+	ResolveURL      []string                  // says whether a required URL, which is added to it, is settled; empty: none is
+	PassEnvironment []string                  // handed on to these commands from the environment of stint
 }
 
-// Selector is the external selector.
+// TaskSource is a command that prints tasks as JSON.
+type TaskSource struct {
+	Command    []string                   // the program and its arguments, at least the program
+	Timeout    time.Duration              // how long it may take
+	Category   fleet.Category             // of a task that names none; empty: by its tags, or else the default category
+	Fields     map[fleet.TaskField]string // where each is in an item; empty: nowhere
+	States     map[string]fleet.TaskState // what its own words mean
+	Priorities map[string]fleet.Priority
+}
+
+// Lessons says where the lessons are and how their effect is found out.
+type Lessons struct {
+	Dir      string  // the folder of lesson files; it need not exist
+	Withhold float64 // the probability that a session does without a lesson that matches, in [0,1)
+}
+
+// Selector says who ranks, and by which constants.
 type Selector struct {
-	Command []string // empty: the built-in selector
-	Timeout time.Duration
+	Command         []string        // an external selector; empty: the built-in one
+	Timeout         time.Duration   // how long that one may take
+	PassEnvironment []string        // handed on to it from the environment of stint
+	Settings        bandit.Settings // of the built-in one
 }
 
 // Agent is a named command that does the work.

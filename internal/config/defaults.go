@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 )
 
@@ -20,10 +21,17 @@ func defaults() (Config, Agent, Category) {
 			MaxPivots: 2, // more would burn the session on asking
 		},
 		Tasks: Tasks{
-			Dir: "tasks", // where workspaces of this kind have them already
+			Dir:             "tasks",                          // where workspaces of this kind have them already
+			PassEnvironment: []string{"PATH", "HOME", "LANG"}, // as for agents
+		},
+		Lessons: Lessons{
+			Dir:      "lessons", // where workspaces of this kind have them already
+			Withhold: 0.2,       // one session in five is enough to compare with, and costs little of what a lesson brings
 		},
 		Selector: Selector{
-			Timeout: 20 * time.Second, // leaves a fire, which has five minutes, time to fall back
+			Timeout:         20 * time.Second,                 // leaves a fire, which has five minutes, time to fall back
+			PassEnvironment: []string{"PATH", "HOME", "LANG"}, // as for an agent
+			Settings:        bandit.Defaults(),
 		},
 	}
 	agent := Agent{

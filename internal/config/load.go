@@ -68,29 +68,48 @@ func read(path string) ([]byte, error) {
 // Parse reads a configuration's text as if it stood in the file path, which must be
 // absolute.
 func Parse(path string, data []byte, o Options) (*Config, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors begin a file with it
-	text := source{path: path, data: data}
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, text.check([]fault{{0, fleet.WithHint(errors.New("the file is empty"),
-			"remove it, then write a complete one with: stint init")}})
-	}
-	if at := invalidUTF8(data); at >= 0 {
-		return nil, text.check([]fault{{at, fleet.WithHint(fmt.Errorf("byte %#x is not UTF-8", data[at]),
-			"save the file as UTF-8")}})
-	}
-	entries := map[string]any{}
-	if err := toml.Unmarshal(data, &entries); err != nil {
-		return nil, syntaxError(path, err)
+	text, entries, err := decode(path, data, configKind())
+	if err != nil {
+		return nil, err
 	}
 	if o.Getenv == nil {
 		o.Getenv = func(string) string { return "" }
 	}
-	r := &reader{Options: o, source: newSource(path, data)}
+	r := &reader{Options: o, source: text}
 	config := r.config(&table{reader: r, entries: entries})
 	if err := r.source.check(r.faults); err != nil {
 		return nil, err
 	}
 	return config, nil
+}
+
+// kind is which of stint's files is read, for the hints.
+type kind struct {
+	write string // how to get a complete one
+	again string // a command that reads the file again
+}
+
+func configKind() kind {
+	return kind{write: "write a complete one with: stint init", again: "stint config check"}
+}
+
+// decode takes a file apart, with the place of every key.
+func decode(path string, data []byte, k kind) (source, map[string]any, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors begin a file with it
+	text := source{path: path, data: data, kind: k}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return source{}, nil, text.check([]fault{{0, fleet.WithHint(errors.New("the file is empty"), "remove it, then "+k.write)}})
+	}
+	if at := invalidUTF8(data); at >= 0 {
+		return source{}, nil, text.check([]fault{{at, fleet.WithHint(fmt.Errorf("byte %#x is not UTF-8", data[at]),
+			"save the file as UTF-8")}})
+	}
+	entries := map[string]any{}
+	if err := toml.Unmarshal(data, &entries); err != nil {
+		return source{}, nil, syntaxError(path, err)
+	}
+	text.index()
+	return text, entries, nil
 }
 
 // invalidUTF8 is where data stops being UTF-8, or -1.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
 )
@@ -70,8 +71,11 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		State:     "/var/lib/stint/bob",
 		Store:     "sqlite",
 		Fanout:    config.Fanout{Workers: 3, Slots: 6, MaxPivots: 2, Allow: []fleet.Category{"code"}},
-		Tasks:     config.Tasks{Dir: filepath.Join(folder, "tasks"), DefaultCategory: "code"},
-		Selector:  config.Selector{Timeout: 20 * time.Second},
+		Tasks:     config.Tasks{Dir: filepath.Join(folder, "tasks"), DefaultCategory: "code", PassEnvironment: []string{"PATH", "HOME", "LANG"}},
+		Lessons:   config.Lessons{Dir: filepath.Join(folder, "lessons"), Withhold: 0.2},
+		Selector: config.Selector{
+			Timeout: 20 * time.Second, PassEnvironment: []string{"PATH", "HOME", "LANG"}, Settings: bandit.Defaults(),
+		},
 		Agents: map[string]config.Agent{"claude": {
 			Command:         []string{"claude", "-p"},
 			Prompt:          fleet.PromptStdin,
@@ -107,6 +111,13 @@ tags = { docs = "code", "a b" = "cleanup" }
 [selector]
 command = ["rank", "--fast"]
 timeout = "1m30s"
+pass_environment = ["PATH"]
+v = 5
+floor = 0.25
+cap = 0
+half_life = 100
+slow_half_life = 1e3
+alarm = 12.5
 
 [agent.claude]
 command = ["claude", "-p", "$HOME %n \u00e9\n"]
@@ -136,6 +147,10 @@ CPUWeight = 50
 CPUQuota = 1.0
 NoNewPrivileges = true
 LoadCredential = ["a", "b"]
+
+[lessons]
+dir = "notes"
+withhold = 0
 `
 
 func TestLoadReadsEveryKey(t *testing.T) {
@@ -149,9 +164,17 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Fanout:    config.Fanout{Workers: 2, Slots: 2, MaxPivots: 5, Allow: []fleet.Category{"cleanup", "code"}},
 		Tasks: config.Tasks{
 			Dir: "/srv/tasks", DefaultCategory: "code",
-			Tags: map[string]fleet.Category{"docs": "code", "a b": "cleanup"},
+			Tags:            map[string]fleet.Category{"docs": "code", "a b": "cleanup"},
+			PassEnvironment: []string{"PATH", "HOME", "LANG"},
 		},
-		Selector: config.Selector{Command: []string{"rank", "--fast"}, Timeout: 90 * time.Second},
+		Lessons: config.Lessons{Dir: filepath.Join(folder, "work", "notes")},
+		Selector: config.Selector{
+			Command: []string{"rank", "--fast"}, Timeout: 90 * time.Second, PassEnvironment: []string{"PATH"},
+			Settings: bandit.Settings{
+				V: 5, Floor: 0.25, HalfLife: 100, SlowHalfLife: 1000, Alarm: 12.5,
+				Depletion: true, Anchor: true, Dispersion: true,
+			},
+		},
 		Agents: map[string]config.Agent{
 			"claude": {
 				Command: []string{"claude", "-p", "$HOME %n é\n"}, Prompt: fleet.PromptArgument,
@@ -318,7 +341,7 @@ func TestLoadRefusesKeys(t *testing.T) {
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
 		{"shortened", strings.Replace(least, "[category", "env = {}\n[category", 1), "5:1: agent.claude.env: unknown key", "did you mean environment?"},
 		{"plural", least + "[categories.x]\n", "6:2: categories: unknown key", "did you mean category?"},
-		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, category, fanout, fleet, selector, state, store, tasks, workspace"},
+		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, category, fanout, fleet, lessons, selector, state, store, tasks, workspace"},
 		{"dotted", "fanout.wrkers = 1\n" + least, "1:8: fanout.wrkers: unknown key", "did you mean workers?"},
 		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_pivots, slots, workers"},
 		{"quoted", least + "\"a b\" = 1\n", `6:1: category.code."a b": unknown key`, categoryKeys},
@@ -382,6 +405,8 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"days", least + "[selector]\ntimeout = \"1d\"", `7:1: selector.timeout: ` + durationWant + `"1d"`, `write timeout = "50m"`},
 		{"share above one", least + "share = 1.01", "6:1: category.code.share: want a number from 0 to 1, not 1.01", "write share = 0.5"},
 		{"share below zero", least + "share = -1", "6:1: category.code.share: want a number from 0 to 1, not -1", "write share = 0.5"},
+		{"every lesson withheld", least + "[lessons]\nwithhold = 1", "7:1: lessons.withhold: want a number from 0 to below 1, not 1", "write withhold = 0.2"},
+		{"lesson withheld below zero", least + "[lessons]\nwithhold = -0.1", "7:1: lessons.withhold: want a number from 0 to below 1, not -0.1", "write withhold = 0.2"},
 		{"share no number", least + "share = nan", "6:1: category.code.share: want a number from 0 to 1, not nan", "write share = 0.5"},
 		{"fleet's name", "fleet = \"a-b\"\n" + after("fleet"), `1:1: fleet: fleet name "a-b": want 1 to 32 of a-z, 0-9 and _`, `write fleet = "bob"`},
 		{
@@ -404,6 +429,10 @@ func TestLoadRefusesValues(t *testing.T) {
 			`1:1: store: PostgreSQL is not supported by this version, which has "sqlite" only`, `write store = "sqlite"`,
 		},
 		{"way of prompting", strings.Replace(least, "[category", "prompt = \"tty\"\n[category", 1), `5:1: agent.claude.prompt: want "stdin" or "argument" or "file", not "tty"`, `write prompt = "stdin"`},
+		{"no debt at all", least + "[selector]\nv = 0", `7:1: selector.v: want a number from 0.1 to 1000, not 0`, `write v = 0.1`},
+		{"a floor above all", least + "[selector]\nfloor = 1.5", `7:1: selector.floor: want a number from 0 to 1, not 1.5`, `write floor = 0.5`},
+		{"a cap below the part", least + "[selector]\ncap = 0.5", `7:1: selector.cap: want a number from 1 to 1000, not 0.5; or 0 for none`, `write cap = 1.0`},
+		{"half-life", least + "[selector]\nhalf_life = nan", `7:1: selector.half_life: want a number from 1 to 1e+06, not nan; or 0 for none`, `write half_life = 1.0`},
 		{"empty command", least + "[selector]\ncommand = [\"\"]", `7:12: selector.command[0]: want a program, not an empty string`, `write command = ["claude", "-p"]`},
 		{"no agents", least + "agents = []", "6:1: category.code.agents: want at least one, not an empty list", `write agents = ["…"]`},
 		{"unknown agent", least + "agents = [\"gpt\"]", `6:11: category.code.agents[0]: there is no agent "gpt"`, "want one of: claude"},

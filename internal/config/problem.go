@@ -52,7 +52,7 @@ func (s *source) check(faults []fault) error {
 		}
 		lines = append(lines, fmt.Sprintf("%s: %v (%s)", s.position(f.offset), f.err, fleet.Hint(f.err)))
 	}
-	return usagef(fmt.Sprintf("correct these %d places, then: stint config check", len(faults)),
+	return usagef(fmt.Sprintf("correct these %d places, then: %s", len(faults), s.kind.again),
 		"%s", strings.Join(lines, "\n"))
 }
 

@@ -48,6 +48,7 @@ func (r *reader) config(file *table) *Config {
 	c.Categories = r.categories(file, category, slices.Sorted(maps.Keys(c.Agents)))
 	c.Fanout = r.fanout(file.child("fanout"), c.Fanout, c.Categories)
 	c.Tasks = r.tasks(file.child("tasks"), c)
+	c.Lessons = r.lessons(file.child("lessons"), c)
 	c.Selector = r.selector(file.child("selector"), c.Selector)
 	file.close()
 	r.refuseNUL()
@@ -116,6 +117,9 @@ func (r *reader) tasks(t *table, c *Config) Tasks {
 		}
 		tasks.Tags[tag] = fleet.Category(word)
 	}
+	tasks.Sources = r.taskSources(t.child("source"), c.Categories)
+	tasks.ResolveURL = t.list("resolve_url", 0, program())
+	tasks.PassEnvironment = t.variables(c.Tasks.PassEnvironment)
 	t.close()
 	return tasks
 }
@@ -139,11 +143,29 @@ func checkCategory(word string, categories map[fleet.Category]Category) error {
 	return fleet.WithHint(fmt.Errorf("there is no category %s", describe(word)), meant(word, known))
 }
 
+func (r *reader) lessons(t *table, c *Config) Lessons {
+	l := Lessons{
+		Dir:      get(t, "dir", filepath.Join(c.Workspace, c.Lessons.Dir), pathIn(c.Workspace)),
+		Withhold: get(t, "withhold", c.Lessons.Withhold, chance()),
+	}
+	t.close()
+	return l
+}
+
 func (r *reader) selector(t *table, d Selector) Selector {
 	s := Selector{
-		Command: t.command(0),
-		Timeout: get(t, "timeout", d.Timeout, duration()),
+		Command:  t.command(0),
+		Timeout:  get(t, "timeout", d.Timeout, duration()),
+		Settings: d.Settings,
 	}
+	s.PassEnvironment = t.variables(d.PassEnvironment)
+	b := &s.Settings
+	b.V = get(t, "v", b.V, number(0.1, 1000))
+	b.Floor = get(t, "floor", b.Floor, fraction())
+	b.Cap = get(t, "cap", b.Cap, orNone(number(1, 1000)))
+	b.HalfLife = get(t, "half_life", b.HalfLife, orNone(number(1, 1e6)))
+	b.SlowHalfLife = get(t, "slow_half_life", b.SlowHalfLife, orNone(number(1, 1e6)))
+	b.Alarm = get(t, "alarm", b.Alarm, orNone(number(1, 1000)))
 	t.close()
 	return s
 }

@@ -68,6 +68,45 @@ func fraction() rule[float64] {
 	}}
 }
 
+// number is a number from low to high, which nan is not.
+func number(low, high float64) rule[float64] {
+	return rule[float64]{literal(low), func(value any) (float64, error) {
+		f, ok := value.(float64)
+		if n, isWhole := value.(int64); isWhole {
+			f, ok = float64(n), true
+		}
+		if inside := f >= low && f <= high; !ok || !inside {
+			return 0, wanted(fmt.Sprintf("a number from %g to %g", low, high), value)
+		}
+		return f, nil
+	}}
+}
+
+// orNone takes 0 as well, which turns the thing off.
+func orNone(r rule[float64]) rule[float64] {
+	return rule[float64]{r.example, func(value any) (float64, error) {
+		if value == any(int64(0)) || value == any(0.0) {
+			return 0, nil
+		}
+		f, err := r.parse(value)
+		if err != nil {
+			return 0, fmt.Errorf("%w; or 0 for none", err)
+		}
+		return f, nil
+	}}
+}
+
+// chance is a probability that leaves room for the other case: below 1.
+func chance() rule[float64] {
+	return rule[float64]{"0.2", func(value any) (float64, error) {
+		f, err := fraction().parse(value)
+		if err != nil || f == 1 {
+			return 0, wanted("a number from 0 to below 1", value)
+		}
+		return f, nil
+	}}
+}
+
 func duration() rule[time.Duration] {
 	return span(1, `a duration above zero, such as "90s", "50m" or "1h30m"`)
 }

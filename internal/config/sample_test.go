@@ -31,7 +31,7 @@ func TestSampleShowsTheDefaults(t *testing.T) {
 			text := string(config.Sample(config.SampleOptions{Fleet: "bob", State: "/var/bob", Agents: agents}))
 			bare := load(t, text)
 			// To a hundredth: an equal share of three has no short decimal.
-			nearly := cmp.Options{plain, cmpopts.IgnoreFields(config.Config{}, "Path", "Workspace", "Tasks.Dir"), cmpopts.EquateApprox(0, 0.01)}
+			nearly := cmp.Options{plain, cmpopts.IgnoreFields(config.Config{}, "Path", "Workspace", "Tasks.Dir", "Lessons.Dir"), cmpopts.EquateApprox(0, 0.01)}
 			everything := load(t, shown.ReplaceAllString(text, "$1"))
 			if diff := cmp.Diff(everything, bare, nearly); diff != "" {
 				t.Errorf("what the comments say (-got), what is so (+want):\n%s", diff)
@@ -41,6 +41,9 @@ func TestSampleShowsTheDefaults(t *testing.T) {
 			}
 			if got, want := everything.Tasks.Dir, filepath.Join(everything.Workspace, "tasks"); got != want {
 				t.Errorf("tasks: got %s, want %s", got, want)
+			}
+			if got, want := everything.Lessons.Dir, filepath.Join(everything.Workspace, "lessons"); got != want {
+				t.Errorf("lessons: got %s, want %s", got, want)
 			}
 			if got := bare.Warnings(); len(got) != 0 {
 				t.Errorf("warnings: got %v, want none", got)

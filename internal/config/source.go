@@ -10,17 +10,18 @@ import (
 
 // source is the text of a configuration file and where things stand in it.
 type source struct {
+	kind kind
 	path string
 	data []byte
 	at   map[string]int // the offset of a dotted key's last part; of a list's elements as key[0]
 	nuls []int          // the offsets of keys and strings that hold a NUL
 }
 
-// newSource indexes data, which must be TOML without faults.
-func newSource(path string, data []byte) source {
-	s := source{path: path, data: data, at: map[string]int{}}
+// index finds out where things stand in the data, which must be TOML without faults.
+func (s *source) index() {
+	s.at = map[string]int{}
 	var parser unstable.Parser
-	parser.Reset(data)
+	parser.Reset(s.data)
 	header := place{}
 	for parser.NextExpression() {
 		node := parser.Expression()
@@ -30,7 +31,6 @@ func newSource(path string, data []byte) source {
 		}
 		header = s.mark(place{}, node.Key())
 	}
-	return s
 }
 
 // place is a dotted key on the way down to a value, and how many parts it has.

@@ -92,6 +92,14 @@ func (t *table) list(name string, least int, check func(string) error) []string 
 	return words
 }
 
+// variables reads the names of the environment variables that a command gets.
+func (t *table) variables(fallback []string) []string {
+	if names := t.list("pass_environment", 0, distinct(checkVariable)); t.has("pass_environment") {
+		return names
+	}
+	return slices.Clone(fallback)
+}
+
 // command reads a program and its arguments.
 func (t *table) command(least int) []string {
 	words := t.list("command", least, func(string) error { return nil })

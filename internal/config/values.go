@@ -32,8 +32,22 @@ func (c *Config) Values() []Value {
 	v.add(c.Tasks.Dir, "tasks", "dir")
 	v.add(string(c.Tasks.DefaultCategory), "tasks", "default_category")
 	addTable(v, c.Tasks.Tags, func(name fleet.Category) any { return string(name) }, "tasks", "tags")
+	v.add(c.Tasks.ResolveURL, "tasks", "resolve_url")
+	v.add(c.Tasks.PassEnvironment, "tasks", "pass_environment")
+	for _, name := range slices.Sorted(maps.Keys(c.Tasks.Sources)) {
+		v.addTaskSource(name, c.Tasks.Sources[name])
+	}
+	v.add(c.Lessons.Dir, "lessons", "dir")
+	v.add(c.Lessons.Withhold, "lessons", "withhold")
 	v.add(c.Selector.Command, "selector", "command")
 	v.add(c.Selector.Timeout, "selector", "timeout")
+	v.add(c.Selector.PassEnvironment, "selector", "pass_environment")
+	v.add(c.Selector.Settings.V, "selector", "v")
+	v.add(c.Selector.Settings.Floor, "selector", "floor")
+	v.add(c.Selector.Settings.Cap, "selector", "cap")
+	v.add(c.Selector.Settings.HalfLife, "selector", "half_life")
+	v.add(c.Selector.Settings.SlowHalfLife, "selector", "slow_half_life")
+	v.add(c.Selector.Settings.Alarm, "selector", "alarm")
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		v.addAgent(name, c.Agents[name])
 	}

@@ -11,12 +11,11 @@ import (
 // order of the file.
 func (c *Config) Warnings() []Problem {
 	w := &warnings{source: c.source}
-	w.unused("selector", "command")
-	w.unused("selector", "timeout")
 	c.warnFanout(w)
+	if c.Lessons.Withhold == 0 {
+		w.add("no lesson is ever withheld: nothing tells what the lessons are worth", "lessons.withhold")
+	}
 	for _, name := range c.CategoryNames() {
-		w.unused("category", string(name), "share")
-		w.unused("category", string(name), "cooldown")
 		c.warnCategory(w, name)
 	}
 	return w.problems()
@@ -48,13 +47,6 @@ type warnings struct {
 func (w *warnings) add(text string, keys ...string) {
 	at := max(0, slices.IndexFunc(keys, w.source.has))
 	w.faults = append(w.faults, fault{w.source.at[keys[at]], fmt.Errorf("%s: %s", keys[at], text)})
-}
-
-// unused warns of a key that is read and checked, but that nothing acts on.
-func (w *warnings) unused(parts ...string) {
-	if key := dotted(parts...); w.source.has(key) {
-		w.add("has no effect yet", key)
-	}
 }
 
 func (w *warnings) problems() []Problem {

@@ -16,11 +16,9 @@ func TestWarnings(t *testing.T) {
 		want       []config.Problem
 	}{
 		{"none", least, nil},
-		{"no effect, in the file's order", least + "cooldown = \"1s\"\nshare = 0.5\n[selector]\ntimeout = \"1s\"\ncommand = []\n", []config.Problem{
-			{":6:1", "category.code.cooldown: has no effect yet"},
-			{":7:1", "category.code.share: has no effect yet"},
-			{":9:1", "selector.timeout: has no effect yet"},
-			{":10:1", "selector.command: has no effect yet"},
+		{"in the file's order", least + "[lessons]\nwithhold = 0\n[fanout]\nallow = []\n", []config.Problem{
+			{":7:1", "lessons.withhold: no lesson is ever withheld: nothing tells what the lessons are worth"},
+			{":9:1", "fanout.allow: no category is allowed: a fire starts nothing"},
 		}},
 		{"more workers than slots", least + "[fanout]\nworkers = 7\n", []config.Problem{
 			{":7:1", "fanout.workers: workers (7) is above slots (6): a fire starts no more than there are slots"},
@@ -33,6 +31,9 @@ func TestWarnings(t *testing.T) {
 		}},
 		{"nothing parallel", least + "parallel = false\n", []config.Problem{
 			{":1:1", "fanout.allow: no category is allowed: a fire starts nothing"},
+		}},
+		{"no lesson withheld", least + "[lessons]\nwithhold = 0\n", []config.Problem{
+			{":7:1", "lessons.withhold: no lesson is ever withheld: nothing tells what the lessons are worth"},
 		}},
 		{"no prompt", least + "self_directed = true\n", []config.Problem{
 			{":6:1", "category.code.self_directed: without a prompt its sessions have nothing to go by"},

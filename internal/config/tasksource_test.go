@@ -1,0 +1,101 @@
+package config_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+)
+
+const sources = least + `
+[tasks]
+resolve_url = ["gh-is-closed", ""]
+pass_environment = ["PATH", "GH_TOKEN"]
+[tasks.source.beads]
+command = ["bd", "ready", "--json"]
+[tasks.source.gh]
+command = ["gh", "issue", "list"]
+timeout = "5s"
+category = "code"
+fields = { id = "number", tags = "labels.name", wait = "" }
+states = { OPEN = "new", closed = "cancelled" }
+priorities = { P0 = "urgent" }
+`
+
+func TestTaskSources(t *testing.T) {
+	t.Parallel()
+	tasks := load(t, sources).Tasks
+	if diff := cmp.Diff(tasks.ResolveURL, []string{"gh-is-closed", ""}); diff != "" {
+		t.Errorf("resolve_url (-got +want):\n%s", diff)
+	}
+	if diff := cmp.Diff(tasks.PassEnvironment, []string{"PATH", "GH_TOKEN"}); diff != "" {
+		t.Errorf("pass_environment (-got +want):\n%s", diff)
+	}
+	beads, gh := tasks.Sources["beads"], tasks.Sources["gh"]
+	if beads.Timeout != 20*time.Second || beads.Category != "" || beads.Fields["body"] != "description" {
+		t.Errorf("beads: got %+v, want the defaults", beads)
+	}
+	if gh.Timeout != 5*time.Second || gh.Category != "code" {
+		t.Errorf("gh: got %v and %q, want what the file says", gh.Timeout, gh.Category)
+	}
+	got := []string{gh.Fields["id"], gh.Fields["tags"], gh.Fields["wait"], gh.Fields["title"]}
+	if diff := cmp.Diff(got, []string{"number", "labels.name", "", "title"}); diff != "" {
+		t.Errorf("id, tags, wait, title (-got +want):\n%s", diff)
+	}
+	states := []fleet.TaskState{gh.States["OPEN"], gh.States["closed"], gh.States["in_progress"], beads.States["closed"]}
+	if diff := cmp.Diff(states, []fleet.TaskState{"backlog", "cancelled", "active", "done"}); diff != "" {
+		t.Errorf("states (-got +want):\n%s", diff)
+	}
+	if gh.Priorities["P0"] != fleet.PriorityUrgent || gh.Priorities["1"] != fleet.PriorityHigh {
+		t.Errorf("priorities: got %v", gh.Priorities)
+	}
+}
+
+func TestValuesOfTaskSourcesReadBack(t *testing.T) {
+	t.Parallel()
+	want := load(t, sources)
+	if err := os.WriteFile(want.Path, []byte(asFile(want)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := config.Load(want.Path, config.Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, asFile(want))
+	}
+	if diff := cmp.Diff(got, want, plain); diff != "" {
+		t.Errorf("read back (-got +want):\n%s", diff)
+	}
+}
+
+func TestTaskSourceFaults(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ text, want string }{
+		"no command":       {"[tasks.source.a]", "tasks.source.a.command: missing"},
+		"empty command":    {"[tasks.source.a]\ncommand = []", "want at least one"},
+		"no program":       {"[tasks.source.a]\ncommand = ['']", "want a program"},
+		"name":             {"[tasks.source.'a b']\ncommand = ['a']", "a source's name"},
+		"unknown key":      {"[tasks.source.a]\ncommand = ['a']\nfield = {}", "did you mean fields?"},
+		"unknown field":    {"[tasks.source.a]\ncommand = ['a']\nfields = { label = 'x' }", "fields.label: unknown field"},
+		"field path":       {"[tasks.source.a]\ncommand = ['a']\nfields = { id = 'a..b' }", "an empty name in a path"},
+		"unknown state":    {"[tasks.source.a]\ncommand = ['a']\nstates = { open = 'opened' }", `state "opened"`},
+		"empty state":      {"[tasks.source.a]\ncommand = ['a']\nstates = { open = '' }", "not an empty string"},
+		"unknown priority": {"[tasks.source.a]\ncommand = ['a']\npriorities = { 1 = 'soon' }", `priority "soon"`},
+		"unknown category": {"[tasks.source.a]\ncommand = ['a']\ncategory = 'nonsense'", "there is no category"},
+		"time-out":         {"[tasks.source.a]\ncommand = ['a']\ntimeout = '0s'", "want a duration above zero"},
+		"variable":         {"[tasks]\npass_environment = ['STINT_X']", "are reserved"},
+		"resolver":         {"[tasks]\nresolve_url = ['']", "want a program"},
+		"no table":         {"[tasks]\nsource = 'bd'", "want a table"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := config.Load(write(t, least+test.text+"\n"), config.Options{})
+			if err == nil || !strings.Contains(err.Error()+fleet.Hint(err), test.want) {
+				t.Errorf("got %v, want %q in it", err, test.want)
+			}
+		})
+	}
+}
