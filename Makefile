@@ -5,15 +5,19 @@ LINT   := $(GO) tool -modfile=scripts/tools.mod golangci-lint
 # Debian's Go stays with the version it came as unless told otherwise; go.mod may name a later one.
 export GOTOOLCHAIN ?= auto
 
+# One static file has no libraries to find at each start. The tags leave out the parts that need them: SQLite's
+# extensions, and names that the C library looks up.
+STATIC := -tags sqlite_omit_load_extension,netgo,osusergo -ldflags '-linkmode external -extldflags -static'
+
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race storm lint bench install fmt tidy clean
+.PHONY: help build demo test race storm lint bench bench-selection install fmt tidy clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
 
 build: ## compile bin/stint
 	@scripts/setup build
-	$(GO) build -trimpath -o bin/stint ./cmd/stint
+	$(GO) build -trimpath $(STATIC) -o bin/stint ./cmd/stint
 
 demo: ## watch a small fleet work for a minute, on a manager of its own if need be
 	@scripts/demo
@@ -38,6 +42,9 @@ lint: ## check imports, habits, format and the shell scripts
 bench: build ## measure stint beside the sqlite3 shell, flock and bare SQL
 	@scripts/setup bench
 	@scripts/bench
+
+bench-selection: build ## play the published problems of choosing, with fresh seeds
+	@scripts/bench-selection
 
 install: build ## install into $(PREFIX)/bin, by default ~/.local/bin
 	install -D -m 0755 bin/stint $(DESTDIR)$(PREFIX)/bin/stint

@@ -31,9 +31,18 @@ const crashConfig = `fleet = "crash"
 state = %q
 [agent.fake]
 command = [%q, 'result={"grade": 0.5, "task_state": "done"}', %s]
+[lessons]
+withhold = 0.5
+[selector]
+half_life = 0
+slow_half_life = 0
 [category.code]
 ttl = %q
+cooldown = "0s"
 `
+
+// crashLessons all match all sessions.
+var crashLessons = []string{"measure", "cut"}
 
 func newCrashFleet(t *testing.T) *crashFleet {
 	t.Helper()
@@ -41,6 +50,9 @@ func newCrashFleet(t *testing.T) *crashFleet {
 	f.configure("60m", "print=worked")
 	for task, text := range crashTasksIn("todo") {
 		f.write(filepath.Join("tasks", task), text)
+	}
+	for _, l := range crashLessons {
+		f.write(filepath.Join("lessons", l+".md"), "---\n---\n# "+l+"\n")
 	}
 	return f
 }
@@ -237,12 +249,36 @@ type crashCheck struct{ what, query string }
 // first task.
 func crashAlways(rivals int) []crashCheck {
 	return []crashCheck{
-		{"a posterior that is not what its runs add up to", `
-select category, count(*), sum(grade) from runs where grade is not null group by category
-except select category, graded, grade_sum from posteriors`},
-		{"a posterior without its runs", `
-select category, graded, grade_sum from posteriors
-except select category, count(*), sum(grade) from runs where grade is not null group by category`},
+		{"evidence that is not what its runs add up to", `
+select category, count(*), sum(grade), sum(grade) from runs where grade is not null group by category
+except select category, graded, fast_s, slow_s from arms where fast_w = graded and slow_w = graded`},
+		{"evidence without its runs", `
+select category, graded, fast_s, slow_s from arms where graded > 0 or fast_w <> 0 or slow_w <> 0
+except select category, count(*), sum(grade), sum(grade) from runs where grade is not null group by category`},
+		{"a session that was not debited once", `
+select category, count(*) from runs where epoch > 0 group by category except select category, sessions from arms`},
+		{"a debit without its session", `
+select category, sessions from arms where sessions > 0 except select category, count(*) from runs where epoch > 0 group by category`},
+		{"an epoch that was not debited once", fmt.Sprintf(`
+select n, debits from (select sum(epoch) - iif(sum(key = 'fix'), %d, 0) as n from claims), (select sum(sessions) as debits from arms)
+where coalesce(n, 0) <> coalesce(debits, 0)`, rivals)},
+		{"a debit since the last fire that ranked it, of no session", `
+select category, since from arms
+where since <> (
+  select count(*) from runs r where r.category = arms.category and r.epoch > 0
+  and r.clock >= (select coalesce(max(fire), 0) from choices c where c.category = arms.category and rank > 0))`},
+		{"an entitlement that no fire gave", `
+select category, entitled from arms
+where entitled <> (select count(*) from choices c where c.category = arms.category and decision in ('spawn', 'failed'))`},
+		{"a session without its lessons", fmt.Sprintf(`
+select id from runs where epoch > 0 and (select count(*) from run_lessons where run = id) <> %d`, len(crashLessons))},
+		{"lessons without their session", `select run from run_lessons join runs on id = run where epoch = 0`},
+		{"a lesson that is not what its sessions add up to", `
+select lesson, category, sum(injected), sum(not injected), sum(grade) from run_lessons join runs on id = run where grade is not null group by lesson, category
+except select lesson, category, with_w, without_w, with_s + without_s from lessons`},
+		{"a lesson without its sessions", `
+select lesson, category, with_w, without_w, with_s + without_s from lessons
+except select lesson, category, sum(injected), sum(not injected), sum(grade) from run_lessons join runs on id = run where grade is not null group by lesson, category`},
 		{"a grade of a run that is open", `select id from runs where grade is not null and ended_at is null`},
 		{"an epoch of two runs", `select key, epoch from runs where epoch > 0 group by key, epoch having count(*) > 1`},
 		{"a gap in the epochs", fmt.Sprintf(`
@@ -311,30 +347,12 @@ func (f *crashFleet) exec(statement string) {
 }
 
 // rows are what a query finds, a line each.
-func (f *crashFleet) rows(query string) (lines []string) {
+func (f *crashFleet) rows(query string) []string {
 	f.Helper()
 	db := f.db()
 	defer func() { _ = db.Close() }()
-	rows, err := db.QueryContext(f.Context(), query)
+	lines, err := queryRows(f.Context(), db, query)
 	if err != nil {
-		f.Fatal(err)
-	}
-	defer func() { _ = rows.Close() }()
-	columns, err := rows.Columns()
-	if err != nil {
-		f.Fatal(err)
-	}
-	for rows.Next() {
-		values, into := make([]any, len(columns)), make([]any, len(columns))
-		for i := range values {
-			into[i] = &values[i]
-		}
-		if err := rows.Scan(into...); err != nil {
-			f.Fatal(err)
-		}
-		lines = append(lines, fmt.Sprint(values...))
-	}
-	if err := rows.Err(); err != nil {
 		f.Fatal(err)
 	}
 	return lines

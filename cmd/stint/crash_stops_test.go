@@ -103,16 +103,14 @@ func (c crashStore) LaneReleased(ctx context.Context, id fleet.RunID) error {
 	return c.stop.around("Store.LaneReleased", func() error { return c.Store.LaneReleased(ctx, id) })
 }
 
-func (c crashStore) TakeForRun(
-	ctx context.Context, id fleet.RunID, task fleet.TaskID, t store.Take,
-) (grant fleet.Grant, claim fleet.Claim, err error) {
+func (c crashStore) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant, claim fleet.Claim, err error) {
 	if c.rival != "" {
-		if _, _, err := c.Store.Take(ctx, store.Take{Key: t.Key, Holder: c.rival, Renews: true, TTL: time.Hour}); err != nil {
+		if _, _, err := c.Store.Take(ctx, store.Take{Key: r.Key, Holder: c.rival, Renews: true, TTL: time.Hour}); err != nil {
 			return "", fleet.Claim{}, err
 		}
 	}
 	err = c.stop.around("Store.TakeForRun", func() error {
-		grant, claim, err = c.Store.TakeForRun(ctx, id, task, t)
+		grant, claim, err = c.Store.TakeForRun(ctx, r)
 		return err
 	})
 	return grant, claim, err

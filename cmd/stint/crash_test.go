@@ -63,10 +63,11 @@ func crashCases() []crashCase {
 func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
-			"Store.Snapshot", "Store.Fire", "Store.LastFires", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
-			"Store.LaneHolds", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Sessions.Liveness", "Sessions.Supervised",
+			"Store.Snapshot", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
+			"Store.LaneHolds", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Sessions.Liveness", "Sessions.Supervised",
 		},
 		"by hand, which the storm kills": {"Store.Take", "Store.Release"},
+		"by hand, one statement each":    {"Store.Pause", "Store.Resume"},
 	}
 }
 
@@ -177,8 +178,18 @@ func (f *crashFleet) dies(at string, command ...string) {
 func TestCrashCheckFails(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]string{
-		"grade counted twice":     "update posteriors set graded = graded + 1, grade_sum = grade_sum + 0.5",
-		"grade not counted":       "delete from posteriors",
+		"grade counted twice":     "update arms set graded = graded + 1, fast_w = fast_w + 1, fast_s = fast_s + 0.5",
+		"grade in one sum only":   "update arms set slow_w = slow_w + 1, slow_s = slow_s + 0.5",
+		"grade not counted":       "update arms set graded = 0",
+		"nothing remembered":      "delete from arms",
+		"debited twice":           "update arms set sessions = sessions + 1",
+		"not debited":             "update arms set sessions = sessions - 1",
+		"debit not settled":       "update arms set since = 0",
+		"entitled to more":        "update arms set entitled = entitled + 1",
+		"lesson counted twice":    "update lessons set with_w = with_w + 1",
+		"lesson not counted":      "delete from lessons where lesson = 'measure'",
+		"lessons not on record":   "delete from run_lessons where lesson = 'measure'",
+		"lessons without a claim": "update runs set key = '', epoch = 0",
 		"epoch gap":               "update claims set epoch = epoch + 1 where key = 'fix'",
 		"epoch of two runs":       "update runs set epoch = 1, key = 'fix'",
 		"dead holder":             "update claims set released_at = null, ending = '' where key = 'fix'",

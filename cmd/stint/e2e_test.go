@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/store/sqlite"
 )
 
 // site is a fleet on the real service manager, with an agent that works until it
@@ -48,7 +50,7 @@ func newSite(t *testing.T, categories ...string) *site {
 	s.write("agent", agent, 0o755)
 	config := fmt.Sprintf("fleet = %q\nstate = %q\n[agent.fake]\ncommand = [%q]\n", s.fleet, s.path("state"), s.path("agent"))
 	for _, c := range categories {
-		config += fmt.Sprintf("[category.%s]\n", c)
+		config += fmt.Sprintf("[category.%s]\ncooldown = \"0s\"\n", c)
 		s.write("tasks/work-"+c+".md", "---\nstate: todo\ncategory: "+c+"\n---\n", 0o644)
 		if out, err := exec.Command("mkfifo", s.path("gate."+c)).CombinedOutput(); err != nil {
 			t.Fatalf("mkfifo: %v: %s", err, out)
@@ -251,11 +253,14 @@ func TestTimerToRanking(t *testing.T) {
 	}
 	// Claims are given back after the end is recorded.
 	st = s.eventually("three runs ended, their claims given back", func(st status) bool { return len(st.Running)+len(st.Claims) == 0 })
-	for _, p := range st.Posteriors {
-		want := grades[p.Category]
-		if p.Graded != 1 || !near(p.Alpha, 1+want) || !near(p.Beta, 2-want) {
-			t.Errorf("posterior of %s: %d graded, Beta(%v, %v); want 1, Beta(%v, %v)", p.Category, p.Graded, p.Alpha, p.Beta, 1+want, 2-want)
+	var order []string
+	for _, p := range st.Posteriors { // best first
+		if order = append(order, p.Category); p.Graded != 1 {
+			t.Errorf("%s: %d graded, want 1", p.Category, p.Graded)
 		}
+	}
+	if want := []string{"code", "docs", "triage"}; !slices.Equal(order, want) {
+		t.Errorf("from the best: %v, want %v", order, want)
 	}
 	s.checkNextRanking(grades, before, fleet.FireID(len(st.Fires)+1))
 	if failed := s.failedUnits(); failed != "" {
@@ -267,7 +272,7 @@ func TestTimerToRanking(t *testing.T) {
 }
 
 // ranking is what the ranking says of each category for a seed.
-func (s *site) ranking(seed uint64) map[string]float64 {
+func (s *site) ranking(seed uint64) map[string]explained {
 	s.Helper()
 	cmd := exec.Command(s.binary, "--config", s.path("stint.toml"), "select", "--json", "--seed", fmt.Sprint(seed))
 	out, err := cmd.Output()
@@ -275,17 +280,17 @@ func (s *site) ranking(seed uint64) map[string]float64 {
 	if err != nil && !(asExit(err, &exit) && exit.ExitCode() == 3) { // every task may be done
 		s.Fatalf("select: %v", err)
 	}
-	var payload struct {
-		Explain map[string]struct{ TS float64 }
-	}
+	var payload struct{ Explain map[string]explained }
 	if err := json.Unmarshal(out, &payload); err != nil {
 		s.Fatal(err)
 	}
-	draws := map[string]float64{}
-	for c, e := range payload.Explain {
-		draws[c] = e.TS
-	}
-	return draws
+	return payload.Explain
+}
+
+// explained is what the tests read of a category in a ranking.
+type explained struct {
+	Mean, TS, Entitled, Deficit, Surplus float64
+	Sessions                             int
 }
 
 func asExit(err error, target **exec.ExitError) bool {
@@ -294,21 +299,61 @@ func asExit(err error, target **exec.ExitError) bool {
 	return ok
 }
 
-// checkNextRanking compares the next ranking with draws computed here from the
-// grades that were given.
-func (s *site) checkNextRanking(grades, before map[string]float64, next fleet.FireID) {
+// checkNextRanking compares the next ranking with one computed here from the grades that
+// were given: one session a category, at the clock that its run has on record. It knows
+// what the ranking need not: that a good grade raises the mean, a bad one lowers it, and
+// that each session was debited against the one that the first fire entitled it to.
+func (s *site) checkNextRanking(grades map[string]float64, before map[string]explained, next fleet.FireID) {
 	s.Helper()
-	after := s.ranking(7)
-	for c, g := range grades {
-		posterior := bandit.Posterior(fleet.Posterior{Graded: 1, GradeSum: g})
-		want := posterior.Draw(bandit.Generator(7, next, fleet.Category(c)))
-		if !near(after[c], want) {
-			s.Errorf("draw of %s in fire %d: got %v, want %v", c, next, after[c], want)
+	settings, after := bandit.Defaults(), s.ranking(7)
+	arms := map[string]*bandit.Arm{}
+	var all []*bandit.Arm
+	for _, r := range s.runs() {
+		if r.Load != 0 {
+			s.Errorf("%s began under a load of %v, want none: it was the first", r.Category, r.Load)
 		}
-		if near(after[c], before[c]) {
-			s.Errorf("draw of %s did not change: %v", c, after[c])
+		// What the session weighs by now.
+		w, g := math.Exp2(-float64(next-r.Clock)/300), grades[string(r.Category)]
+		slow := math.Exp2(-float64(next-r.Clock) / 3000)
+		arm := &bandit.Arm{Evidence: bandit.Evidence{
+			At: next, Fast: bandit.Sums{W: w, S: w * g, G2: w * g * g}, Slow: bandit.Sums{W: slow, S: slow * g, G2: slow * g * g},
+		}}
+		arms[string(r.Category)], all = arm, append(all, arm)
+	}
+	pool := settings.Pool(next, all)
+	for c, g := range grades {
+		b := settings.Belief(arms[c], pool, next)
+		want := b.Draw(bandit.Generator(7, next, fleet.Category(c)))
+		if !near(after[c].TS, want) || !near(after[c].Mean, b.Mean()) {
+			s.Errorf("%s in fire %d: drew %v, mean %v; want %v, %v", c, next, after[c].TS, after[c].Mean, want, b.Mean())
+		}
+		if near(after[c].TS, before[c].TS) {
+			s.Errorf("draw of %s did not change: %v", c, after[c].TS)
+		}
+		if up := after[c].Mean - before[c].Mean; g != 0.5 && (up > 0) != (g > 0.5) {
+			s.Errorf("%s: its grade of %v moved the mean by %v", c, g, up)
+		}
+		if e := after[c]; e.Sessions != 1 || e.Entitled != 1 || e.Deficit != 0 || e.Surplus != 0 {
+			s.Errorf("account of %s: %+v; want one session, entitled to one, and no debt", c, e)
 		}
 	}
+}
+
+// runs are the runs on record, oldest first.
+func (s *site) runs() []fleet.Run {
+	s.Helper()
+	db, err := sqlite.Open(s.Context(), sqlite.Options{
+		Dir: s.path("state"), Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now, Settings: bandit.Defaults(),
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	list, err := db.RunsSince(s.Context(), time.Unix(0, 0))
+	if err != nil {
+		s.Fatal(err)
+	}
+	return list
 }
 
 func near(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }

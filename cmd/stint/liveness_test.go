@@ -21,6 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/lane"
 	"stint/internal/store"
@@ -402,7 +403,7 @@ func TestKilledLaneAlone(t *testing.T) {
 func (s *site) corpses(n int) *sqlite.DB {
 	s.Helper()
 	state := s.path("state")
-	db, err := sqlite.Open(s.Context(), sqlite.Options{Dir: state, Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now})
+	db, err := sqlite.Open(s.Context(), sqlite.Options{Dir: state, Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now, Settings: bandit.Defaults()})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -414,7 +415,9 @@ func (s *site) corpses(n int) *sqlite.DB {
 			err = errors.Join(lock.Close(), db.AddRun(s.Context(), r), db.BeginRun(s.Context(), r.ID, 1<<22))
 		}
 		if err == nil {
-			_, _, err = db.TakeForRun(s.Context(), r.ID, "", store.Take{Key: fleet.Key("key-" + r.ID), Holder: r.ID.Holder(), TTL: time.Hour})
+			_, _, err = db.TakeForRun(s.Context(), store.RunTake{
+				Take: store.Take{Key: fleet.Key("key-" + r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID,
+			})
 		}
 		if err != nil {
 			s.Fatal(err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -102,6 +103,41 @@ func scriptSQL(ts *testscript.TestScript, args []string) {
 	ts.Check(err)
 	_, err = db.Exec(args[1])
 	ts.Check(errors.Join(err, db.Close()))
+}
+
+// scriptQuery compares the rows that a query finds, each with its values between spaces.
+func scriptQuery(ts *testscript.TestScript, args []string) {
+	db, err := sql.Open("sqlite3", "file:"+ts.MkAbs(args[0])+"?mode=rw")
+	ts.Check(err)
+	got, err := queryRows(context.Background(), db, args[1])
+	ts.Check(errors.Join(err, db.Close()))
+	if diff := cmp.Diff(got, args[2:]); diff != "" {
+		ts.Fatalf("rows (-got +want):\n%s", diff)
+	}
+}
+
+// queryRows are what a query finds, a line each.
+func queryRows(ctx context.Context, db *sql.DB, query string) (lines []string, err error) {
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		values, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		lines = append(lines, strings.TrimSpace(fmt.Sprintln(values...)))
+	}
+	return lines, rows.Err()
 }
 
 // remembered keys the files as they were.

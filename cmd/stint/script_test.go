@@ -97,6 +97,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		{"json", "FILE PATH [VALUE]", 2, scriptJSON},
 		{"fields", "FILE PATH NAME…", 3, scriptFields},
 		{"sql", "DATABASE STATEMENT", 2, scriptSQL},
+		{"query", "DATABASE STATEMENT ROW…", 3, scriptQuery},
 		{"remember", "", 0, scriptRemember},
 		{"unchanged", "", 0, scriptUnchanged},
 		{"manager", "", 0, scriptManager},

@@ -4,17 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"stint/internal/command"
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/lane"
 	"stint/internal/lease"
+	"stint/internal/lesson"
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
@@ -83,7 +88,7 @@ func (a *app) storeOptions(c *config.Config) sqlite.Options {
 	if resolved, err := filepath.EvalSymlinks(workspace); err == nil {
 		workspace = resolved // one workspace, by whatever path it was reached
 	}
-	return sqlite.Options{Dir: c.State, Fleet: c.Fleet, Workspace: workspace, Now: a.Now}
+	return sqlite.Options{Dir: c.State, Fleet: c.Fleet, Workspace: workspace, Now: a.Now, Settings: c.Selector.Settings}
 }
 
 // withStore runs fn with the fleet's store, which is nil when how is reading and
@@ -116,7 +121,9 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 	}
 	e := &engine.Engine{
 		Config:   c,
-		Tasks:    taskFolder(c),
+		Tasks:    a.rememberedTasks(c, how),
+		Lessons:  lesson.Folder{Dir: c.Lessons.Dir, Categories: c.CategoryNames()},
+		Ranker:   newRanker(c),
 		Lanes:    lane.State(c.State),
 		Sessions: a.sessions(c),
 		Agents:   session.Runner{},
@@ -149,8 +156,77 @@ func (a *app) desk(c *config.Config, s store.Store) lease.Desk {
 	return lease.Desk{Runs: s, Sessions: a.sessions(c), Log: a.log}
 }
 
-func taskFolder(c *config.Config) task.Folder {
-	return task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory, Tags: c.Tasks.Tags}
+// taskFolder is where the fleet's tasks are: its folder, and what its commands list.
+// What is remembered of the folder is only read.
+func taskFolder(c *config.Config) task.Sources {
+	s := task.Sources{
+		Folder: task.Folder{
+			Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory, Tags: c.Tasks.Tags,
+			Cache: task.Cache{Path: filepath.Join(c.State, task.CacheFile)},
+		},
+		Resolver: task.Resolver{Command: helper(c, c.Tasks.ResolveURL, resolveTimeout)},
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Tasks.Sources)) {
+		source := c.Tasks.Sources[name]
+		s.Commands = append(s.Commands, task.Source{
+			Listing: task.Listing{
+				Name: name, Category: source.Category, Fields: source.Fields, States: source.States, Priorities: source.Priorities,
+			},
+			Command: helper(c, source.Command, source.Timeout),
+		})
+	}
+	return s
+}
+
+// rememberedTasks is where the fleet's tasks are. A command that may write remembers
+// what it reads of the folder.
+func (a *app) rememberedTasks(c *config.Config, how access) task.Sources {
+	s := taskFolder(c)
+	s.Cache.Writes, s.Cache.Now = how == writing, a.Now
+	return s
+}
+
+// resolveTimeout is for one question about one URL.
+const resolveTimeout = 20 * time.Second
+
+// helper is a command of the configuration that helps to find work.
+func helper(c *config.Config, argv []string, timeout time.Duration) command.Command {
+	return command.Command{Argv: argv, Dir: c.Workspace, Env: passed(c.Tasks.PassEnvironment), Timeout: timeout}
+}
+
+// passed is the part of the environment that a command gets.
+func passed(names []string) (environment []string) {
+	for _, name := range names {
+		if value, ok := os.LookupEnv(name); ok {
+			environment = append(environment, name+"="+value)
+		}
+	}
+	return environment
+}
+
+// ranker is the external selector of the configuration.
+type ranker struct{ command.Command }
+
+// newRanker is nil when there is none.
+func newRanker(c *config.Config) engine.Ranker {
+	if len(c.Selector.Command) == 0 {
+		return nil
+	}
+	return ranker{command.Command{
+		Argv: c.Selector.Command, Dir: c.Workspace, Timeout: c.Selector.Timeout, Limit: maxPayload,
+		Env: append(passed(c.Selector.PassEnvironment),
+			"STINT_FLEET="+string(c.Fleet), "STINT_CONFIG="+c.Path, "STINT_WORKSPACE="+c.Workspace),
+	}}
+}
+
+// Rank hands stint's own ranking to the command and returns what it prints.
+func (r ranker) Rank(ctx context.Context, own []byte) ([]byte, error) {
+	r.Stdin = own
+	payload, err := r.Output(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("external selector: %w", err)
+	}
+	return payload, nil
 }
 
 // nothingYet says that the fleet has no store.

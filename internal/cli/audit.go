@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +12,7 @@ import (
 )
 
 func newAudit(a *app) *cobra.Command {
-	var since time.Duration
+	var since spanValue
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Compute from the record whether a lane was ever held twice",
@@ -26,7 +25,7 @@ sessions against its share. A lane held twice is status 1.`,
 			return a.runAudit(cmd.Context(), since)
 		},
 	}
-	cmd.Flags().DurationVar(&since, "since", 0, "look back so far (default: all of the record)")
+	cmd.Flags().Var(&since, "since", "look back so far, such as 90m, 24h or 7d (default: all of the record)")
 	return cmd
 }
 
@@ -41,6 +40,8 @@ type auditObject struct {
 	Pivots             int               `json:"pivots"`
 	Runs               int               `json:"runs"` // that ended
 	NoopRate           float64           `json:"noop_rate"`
+	SafetyNet          int               `json:"safety_net"` // runs for which the allow-list stood in for a payload
+	Fallbacks          int               `json:"fallbacks"`  // fires for which the external selector failed
 	Categories         []shareObject     `json:"categories"`
 }
 
@@ -58,21 +59,14 @@ type violationObject struct {
 	At       string         `json:"at"`
 }
 
-func (a *app) runAudit(ctx context.Context, since time.Duration) error {
-	if since < 0 {
-		return usage(fmt.Errorf("--since %s: want zero or more", since))
-	}
+func (a *app) runAudit(ctx context.Context, since spanValue) error {
 	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
 		var r report.Audit
 		if e.Store == nil {
 			a.nothingYet()
 		} else {
-			from := time.Unix(0, 0)
-			if since > 0 {
-				from = a.Now().Add(-since)
-			}
 			var err error
-			if r, err = e.Audit(ctx, from); err != nil {
+			if r, err = e.Audit(ctx, since.before(a.Now())); err != nil {
 				return err
 			}
 		}
@@ -92,7 +86,8 @@ func (a *app) printAudit(r report.Audit) {
 	}
 	fmt.Fprintf(a.Stdout, "peak_concurrency=%d\ntotal_acquisitions=%d\nsame_lock_violations=%d\n",
 		o.PeakConcurrency, o.TotalAcquisitions, o.SameLockViolations)
-	fmt.Fprintf(a.Stdout, "denials=%d\npivots=%d\nruns=%d\nnoop_rate=%.3f\n", o.Denials, o.Pivots, o.Runs, o.NoopRate)
+	fmt.Fprintf(a.Stdout, "denials=%d\npivots=%d\nruns=%d\nnoop_rate=%.3f\nsafety_net=%d\nfallbacks=%d\n",
+		o.Denials, o.Pivots, o.Runs, o.NoopRate, o.SafetyNet, o.Fallbacks)
 	for _, v := range o.Violations {
 		fmt.Fprintf(a.Stdout, "violation: lane %s.%d by run %s and run %s from %s\n", v.Category, v.Lane, v.Runs[0], v.Runs[1], v.At)
 	}
@@ -107,7 +102,8 @@ func newAuditObject(r report.Audit) auditObject {
 	o := auditObject{
 		Schema: "stint/audit@1", PeakConcurrency: r.PeakConcurrency, TotalAcquisitions: r.TotalAcquisitions,
 		SameLockViolations: len(r.Violations), Violations: []violationObject{},
-		Denials: r.Denials, Pivots: r.Pivots, Runs: r.Runs, NoopRate: r.NoopRate(), Categories: []shareObject{},
+		Denials: r.Denials, Pivots: r.Pivots, Runs: r.Runs, NoopRate: r.NoopRate(),
+		SafetyNet: r.SafetyNet, Fallbacks: r.Fallbacks, Categories: []shareObject{},
 	}
 	for _, v := range r.Violations {
 		o.Violations = append(o.Violations, violationObject{v.Category, v.Lane, [2]fleet.RunID{v.First, v.Second}, stamp(v.At)})

@@ -148,6 +148,7 @@ type fireObject struct {
 	Spawned    int            `json:"spawned"`
 	Skipped    int            `json:"skipped"`
 	Failed     int            `json:"failed"`
+	Fallback   string         `json:"fallback"` // why the external selector was not followed; empty: it was, or there is none
 	Categories []choiceObject `json:"categories"`
 }
 
@@ -158,6 +159,7 @@ type choiceObject struct {
 	Source   fleet.Source   `json:"source"`
 	Rank     int            `json:"rank"`
 	Score    float64        `json:"score"`
+	Odds     *float64       `json:"odds"` // probability of being started; null: another selector's ranking
 	Unit     string         `json:"unit"`
 	Run      fleet.RunID    `json:"run"`
 }
@@ -166,7 +168,7 @@ func newFireObject(r engine.FireReport) fireObject {
 	o := fireObject{
 		Schema: "stint/fire@1", Fire: r.ID, DryRun: r.DryRun, At: stamp(r.At), Seed: strconv.FormatUint(r.Seed, 10),
 		Tier: int(r.Tier), Spawned: r.Count(fleet.Spawn), Skipped: r.Count(fleet.Skip), Failed: r.Count(fleet.StartFailed),
-		Categories: []choiceObject{},
+		Fallback: r.Fallback, Categories: []choiceObject{},
 	}
 	for _, c := range r.Choices {
 		o.Categories = append(o.Categories, choiceObject(c))

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/replay"
 )
 
 // The flag values here check themselves, so that a wrong one is refused before
@@ -87,3 +89,62 @@ func (v *textValue) Set(s string) error {
 	*v = textValue(s)
 	return nil
 }
+
+// spanValue is how far to look back: a duration that may begin with days.
+type spanValue struct {
+	span  time.Duration // 0: all of the record
+	given bool
+}
+
+func (v *spanValue) Type() string { return "duration" }
+
+func (v *spanValue) String() string {
+	if !v.given {
+		return ""
+	}
+	return v.span.String()
+}
+
+func (v *spanValue) Set(s string) error {
+	span, err := parseSpan(s)
+	if err != nil || span < 0 {
+		return errors.New(`want a duration of zero or more, such as "90m", "24h" or "7d"`)
+	}
+	*v = spanValue{span, true}
+	return nil
+}
+
+// parseSpan reads a duration, of which a day is 24 hours.
+func parseSpan(s string) (time.Duration, error) {
+	const day = 24 * time.Hour
+	days, rest, found := strings.Cut(s, "d")
+	if !found {
+		return time.ParseDuration(s)
+	}
+	n, err := strconv.ParseUint(days, 10, 16) // 179 years; more would overflow
+	if err != nil || rest == "" {
+		return time.Duration(n) * day, err
+	}
+	d, err := time.ParseDuration(rest)
+	if err == nil && (d < 0 || d >= day) {
+		err = errors.New("hours beside days are below 24")
+	}
+	return time.Duration(n)*day + d, err
+}
+
+// before is where to begin to look.
+func (v *spanValue) before(now time.Time) time.Time {
+	if v.span == 0 {
+		return time.Unix(0, 0)
+	}
+	return now.Add(-v.span)
+}
+
+// setValue is --set: other settings to rank under.
+type setValue struct{ replay.Changes }
+
+func (v *setValue) Type() string { return "KEY=VALUE" }
+
+func (v *setValue) String() string { return strings.Join(v.Texts, ",") }
+
+func (v *setValue) Set(s string) error { return v.Add(s) }

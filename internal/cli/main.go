@@ -46,25 +46,23 @@ func Process() Surroundings {
 
 // Main runs one command line and returns its exit status.
 func Main(args []string, s Surroundings) int {
-	ctx, stop := untilSignal(context.Background())
-	defer stop()
 	// Looked for by hand: parsing may fail before it comes to the flag, and must then
 	// be told of in JSON, too.
 	out := &output{Writer: s.Stdout}
 	s.Stdout = out
 	asJSON := slices.Contains(args, "--json")
 	a := &app{Surroundings: s, log: newLog(s, asJSON), json: asJSON}
-	root := newRoot(a)
+	root := newRoot(a, args)
 	root.SetArgs(args)
 	root.SetIn(s.Stdin)
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)
-	err := root.ExecuteContext(ctx)
+	err := root.ExecuteContext(context.Background())
 	if err != nil && !a.began {
 		// Whatever fails before a command begins is cobra's, about the command line.
 		err = fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), "stint --help")
 	}
-	return a.finish(ctx, errors.Join(err, out.err))
+	return a.finish(errors.Join(err, out.err))
 }
 
 // signalled is the cause of a context that a signal ended.
@@ -100,10 +98,44 @@ type app struct {
 	log        *slog.Logger
 	configPath string
 	json       bool
-	began      bool // a command's own code was reached
+	began      bool  // a command's own code was reached
+	cause      error // why the command's context ended, if it did
 }
 
-func newRoot(a *app) *cobra.Command {
+// entry is a command that stands below the root.
+type entry struct {
+	name, group string
+	make        func(*app) *cobra.Command
+	// A brief command may be ended by a signal as any process is: all that it does is one
+	// transaction. To look out for signals would take it a tenth more of its time, and it
+	// would live on until it had the store, as SQLite does not stop waiting for that.
+	brief bool
+}
+
+func entries() []entry {
+	return []entry{
+		{name: "select", group: groupMain, make: newSelect},
+		{name: "claim", group: groupMain, make: newClaim, brief: true},
+		{name: "fanout", group: groupMain, make: newFanout},
+		{name: "run", group: groupMain, make: newRun},
+		{name: "init", group: groupAround, make: newInit},
+		{name: "status", group: groupAround, make: newStatus},
+		{name: "task", group: groupAround, make: newTask},
+		{name: "audit", group: groupAround, make: newAudit},
+		{name: "replay", group: groupAround, make: newReplay},
+		{name: "reap", group: groupAround, make: newReap},
+		{name: "simulate", group: groupAround, make: newSimulate},
+		{name: "pause", group: groupAround, make: newPause},
+		{name: "resume", group: groupAround, make: newResume},
+		{name: "lessons", group: groupAround, make: newLessons},
+		{name: "config", group: groupAround, make: newConfig},
+	}
+}
+
+// newRoot makes the root, and below it the command that args begin with. When they begin
+// with none, such as when they ask for help or a completion, it makes all of them, which
+// takes longer than a claim's statements do.
+func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stint",
 		Short: "Put a fleet of autonomous agent sessions to work",
@@ -126,15 +158,21 @@ the agent and records what came of it.`,
 		&cobra.Group{ID: groupAround, Title: "Around them:"},
 	)
 	root.SetHelpCommandGroupID(groupAround)
-	for _, c := range []*cobra.Command{newSelect(a), newClaim(a), newFanout(a), newRun(a)} {
-		c.GroupID = groupMain
-		root.AddCommand(c)
+	list := entries()
+	asked := slices.IndexFunc(list, func(e entry) bool { return len(args) > 0 && e.name == args[0] })
+	if asked >= 0 {
+		list = list[asked : asked+1]
 	}
-	for _, c := range []*cobra.Command{newInit(a), newStatus(a), newTask(a), newAudit(a), newReap(a), newConfig(a)} {
-		c.GroupID = groupAround
+	for _, e := range list {
+		c := e.make(a)
+		c.GroupID = e.group
+		if !e.brief {
+			a.heedSignals(c)
+		}
 		root.AddCommand(c)
 	}
 	root.SetCompletionCommandGroupID(groupAround)
+	root.CompletionOptions.DisableDefaultCmd = asked >= 0
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	finishCommands(root, a)
@@ -161,6 +199,23 @@ func finishCommands(c *cobra.Command, a *app) {
 	}
 }
 
+// heedSignals gives a command, and those below it, a context that a signal ends.
+func (a *app) heedSignals(c *cobra.Command) {
+	if run := c.RunE; run != nil {
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			ctx, stop := untilSignal(cmd.Context())
+			defer stop()
+			cmd.SetContext(ctx)
+			err := run(cmd, args)
+			a.cause = context.Cause(ctx)
+			return err
+		}
+	}
+	for _, sub := range c.Commands() {
+		a.heedSignals(sub)
+	}
+}
+
 const (
 	groupMain   = "main"
 	groupAround = "around"
@@ -173,8 +228,8 @@ type reported struct{ error }
 func (r reported) Unwrap() error { return r.error }
 
 // finish tells of an error, unless that was done, and gives the exit status.
-func (a *app) finish(ctx context.Context, err error) int {
-	status := exitStatus(err, context.Cause(ctx))
+func (a *app) finish(err error) int {
+	status := exitStatus(err, a.cause)
 	var told reported
 	if err == nil || errors.As(err, &told) {
 		return status

@@ -24,10 +24,16 @@ func newSelect(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "select",
 		Short: "Rank the categories of work and print the ranking",
-		Long: `Rank the categories of work by one Thompson draw each: a random draw from what
-is believed of the category's mean grade, Beta(1+S, 1+n-S) after n graded runs
-whose grades add up to S. Categories without a workable task, or whose lanes are
-in use, are left out with the reason. A category with an active task leads.
+		Long: `Rank the categories of work. The score of a category is a sum, in units of grade:
+
+  ts       a random draw from what is believed of its mean grade (Thompson sampling)
+  loo      what its lessons of today change beside those it has been graded with
+  plateau  what its recent load costs, where grades were seen to fall with load
+  div      what it is owed: (sessions below its floor - sessions above its cap) / v
+
+Categories without a workable task, in use, cooling down, paused, or backing off after
+sessions that did nothing are left out with the reason. A category with an active task
+leads, unless it is over its cap.
 
 Nothing is written. The same store, clock and seed give the same ranking.`,
 		Example: `  stint select --explain
@@ -48,7 +54,9 @@ Nothing is written. The same store, clock and seed give the same ranking.`,
 func (a *app) runSelect(ctx context.Context, o selectOptions) error {
 	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
 		workers := o.workers.or(e.Config.Fanout.Workers)
-		s, err := e.Select(ctx, engine.SelectOptions{Category: fleet.Category(o.category), Seed: o.seed.seed})
+		s, err := e.Select(ctx, engine.SelectOptions{
+			Workers: workers, Category: fleet.Category(o.category), Seed: o.seed.seed,
+		})
 		if err != nil {
 			return err
 		}
@@ -56,9 +64,9 @@ func (a *app) runSelect(ctx context.Context, o selectOptions) error {
 		case a.json:
 			printJSON(a.Stdout, s.Payload())
 		case o.explain:
-			a.printExplain(s, workers)
+			a.printExplain(s)
 		default:
-			a.printRanking(s, workers)
+			a.printRanking(s)
 		}
 		if len(s.Ranked()) == 0 {
 			return fleet.WithHint(fmt.Errorf("no category to start: %w", fleet.ErrNothing), "stint select --explain says why")
@@ -67,13 +75,13 @@ func (a *app) runSelect(ctx context.Context, o selectOptions) error {
 	})
 }
 
-func (a *app) printRanking(s selector.Selection, workers int) {
+func (a *app) printRanking(s selector.Selection) {
 	for i, c := range s.Ranked() {
 		next := ""
 		if c.Next != nil {
 			next = fmt.Sprintf("  %s (%s)", c.Next.ID, c.Next.State)
 		}
-		fmt.Fprintf(a.Stdout, "%s %2d  %.3f  %s%s\n", mark(i < workers), i+1, c.Score, c.Category, plain(next))
+		fmt.Fprintf(a.Stdout, "%s %2d  %.3f  %s%s\n", mark(i < s.Picks), i+1, c.Value, c.Category, plain(next))
 	}
 	fmt.Fprintf(a.Stdout, "tier=%d seed=%d\n", s.Tier, s.Seed)
 }
@@ -86,28 +94,55 @@ func mark(start bool) string {
 	return " "
 }
 
-func (a *app) printExplain(s selector.Selection, workers int) {
-	rows := [][]string{{"", "CATEGORY", "SCORE", "TS", "MEAN", "BETA", "TASKS", "NEXT", "REASON"}}
+func (a *app) printExplain(s selector.Selection) {
+	rows := [][]string{fields("- CATEGORY SCORE TS MEAN 95% LOO PLATEAU DIV SHARE FLOOR CAP TASKS NEXT")}
+	rows[0][0] = ""
 	for i, c := range s.Scores {
-		score, next := "-", "-"
-		if c.In {
-			score = fmt.Sprintf("%.3f", c.Score)
-		}
-		if c.Next != nil {
-			next = string(c.Next.ID)
-		}
-		rows = append(rows, []string{
-			mark(c.In && i < workers), string(c.Category), score, fmt.Sprintf("%.3f", c.TS), fmt.Sprintf("%.3f", c.Beta.Mean()),
-			fmt.Sprintf("%.2f,%.2f", c.Beta.A, c.Beta.B), strconv.Itoa(c.Tasks), next, c.Reason,
-		})
+		rows = append(rows, explainRow(c, c.Explain(s.Settings), i < s.Picks))
 	}
 	table(a.Stdout, rows)
+	fmt.Fprintln(a.Stdout)
+	for _, sentence := range s.Sentences() {
+		fmt.Fprintln(a.Stdout, plain(sentence))
+	}
 	for _, b := range s.Blocked {
 		reason := b.Reason
-		if b.Claim != nil {
-			reason += " by " + string(b.Claim.Holder) + " until " + stamp(b.Claim.ExpiresAt)
+		if b.Holder != "" {
+			reason += " by " + string(b.Holder) + " until " + stamp(*b.ExpiresAt)
 		}
-		fmt.Fprintf(a.Stdout, "blocked: %s (%s): %s\n", plain(string(b.Task.ID)), b.Task.Category, plain(reason))
+		fmt.Fprintf(a.Stdout, "blocked: %s (%s): %s\n", plain(string(b.ID)), b.Category, plain(reason))
 	}
+	fmt.Fprintln(a.Stdout, healthLine(s.Health()))
 	fmt.Fprintf(a.Stdout, "tier=%d seed=%d\n", s.Tier, s.Seed)
+}
+
+// explainRow is one category's line: its score and what it is made of, in units of
+// grade, then its share and what it is short of its floor or above its cap, in sessions.
+func explainRow(c selector.Score, e selector.Explain, starts bool) []string {
+	score, next := "-", "-"
+	if c.In {
+		score = fmt.Sprintf("%.3f", e.Score)
+	}
+	if c.Next != nil {
+		next = string(c.Next.ID)
+	}
+	return []string{
+		mark(starts), string(c.Category), score, fmt.Sprintf("%.3f", e.TS), fmt.Sprintf("%.3f", e.Mean),
+		fmt.Sprintf("%.2f-%.2f", e.Low, e.High), signed(e.LOO), signed(e.Plateau), signed(e.Div),
+		fmt.Sprintf("%.2f", e.Share), fmt.Sprintf("%.1f", e.Deficit), fmt.Sprintf("%.1f", e.Surplus), strconv.Itoa(e.Tasks), next,
+	}
+}
+
+// signed shows a part of a score; one that shows as nothing is a dash.
+func signed(x float64) string {
+	if text := fmt.Sprintf("%+.3f", x); text != "+0.000" && text != "-0.000" {
+		return text
+	}
+	return "-"
+}
+
+// healthLine says how the control loop does.
+func healthLine(h selector.Health) string {
+	return fmt.Sprintf("health: sessions/entitled %.2f to %.2f, %.1f effective categories, %d alarms in %d sessions, %.0f%% did nothing",
+		h.MinRatio, h.MaxRatio, h.Effective, h.Alarms, h.Sessions, 100*h.NoopRate)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/bandit"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 )
@@ -84,7 +84,7 @@ func newStatusObject(e *engine.Engine, s engine.Status) statusObject {
 	o := statusObject{
 		Schema: "stint/status@1", Fleet: e.Config.Fleet, At: stamp(s.At),
 		Running: []openRunObject{}, Claims: []claimObject{}, Fires: []fireObject{}, Runs: []runObject{},
-		Posteriors: posteriors(e, s), Day: newAuditObject(s.Day),
+		Posteriors: posteriors(s), Day: newAuditObject(s.Day),
 	}
 	for _, r := range s.Open {
 		o.Running = append(o.Running, openRunObject{newRunObject(r.Run), r.Live})
@@ -101,22 +101,13 @@ func newStatusObject(e *engine.Engine, s engine.Status) statusObject {
 	return o
 }
 
-func posteriors(e *engine.Engine, s engine.Status) []posteriorObject {
+// posteriors are the beliefs, best first.
+func posteriors(s engine.Status) []posteriorObject {
 	list := []posteriorObject{}
-	for _, c := range e.Config.CategoryNames() {
-		p := s.Posteriors[c]
-		b := bandit.Posterior(p)
-		list = append(list, posteriorObject{c, p.Graded, b.A, b.B, b.Mean()})
+	for _, b := range s.Beliefs {
+		list = append(list, posteriorObject{b.Category, b.Graded, b.A, b.B, b.Mean()})
 	}
-	slices.SortStableFunc(list, func(x, y posteriorObject) int {
-		switch {
-		case x.Mean > y.Mean:
-			return -1
-		case x.Mean < y.Mean:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(list, func(x, y posteriorObject) int { return cmp.Compare(y.Mean, x.Mean) })
 	return list
 }
 
@@ -147,7 +138,7 @@ func (a *app) printStatus(e *engine.Engine, s engine.Status) {
 	d := s.Day
 	fmt.Fprintf(a.Stdout, "\nlast 24 hours: %d runs, %s denials and %s pivots a run, %s did nothing\n",
 		d.Runs, rate(d.Denials, d.Runs), rate(d.Pivots, d.Runs), rate(d.Noops, d.Runs))
-	p := posteriors(e, s)
+	p := posteriors(s)
 	a.section("posteriors", "CATEGORY MEAN GRADED BETA", len(p), func(i int) []string {
 		return []string{
 			string(p[i].Category), fmt.Sprintf("%.3f", p[i].Mean), fmt.Sprint(p[i].Graded),

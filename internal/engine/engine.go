@@ -19,11 +19,26 @@ import (
 
 // Tasks is where tasks come from.
 type Tasks interface {
-	// List returns every task, and what could not be read as one. A source that
-	// does not exist wraps [fleet.ErrNotFound].
+	// List returns every task, and what could not be read as one. The tasks may be
+	// without their bodies. A source that does not exist wraps [fleet.ErrNotFound].
 	List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error)
+	// Body reads the body of a task that was listed. One that is gone since wraps
+	// [fleet.ErrNotFound].
+	Body(ctx context.Context, t fleet.Task) (string, error)
 	// SetState writes a task's state and reports whether that changed it.
 	SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState) (bool, error)
+}
+
+// Lessons is where lessons come from.
+type Lessons interface {
+	// List returns every lesson, and what could not be read as one.
+	List(ctx context.Context) ([]fleet.Lesson, []fleet.LessonProblem, error)
+}
+
+// Ranker is another selector than stint's own.
+type Ranker interface {
+	// Rank returns its payload. It is given stint's own, to go by if it likes.
+	Rank(ctx context.Context, own []byte) ([]byte, error)
 }
 
 // Lanes keeps the sessions of a category apart.
@@ -59,11 +74,14 @@ type Units interface {
 }
 
 // Engine has the parts of one fleet. All fields are needed, but for Store, which is
-// nil when nothing has run yet and nothing will be written.
+// nil when nothing has run yet and nothing will be written, and Ranker, which is nil
+// when stint's own ranking is followed.
 type Engine struct {
 	Config   *config.Config
 	Store    store.Store
 	Tasks    Tasks
+	Lessons  Lessons
+	Ranker   Ranker
 	Lanes    Lanes
 	Sessions Sessions
 	Agents   Agents
@@ -73,7 +91,8 @@ type Engine struct {
 	Random   func() uint64
 	Getenv   func(string) string
 
-	warned bool // of the tasks, in this process
+	warned        bool // of the tasks, in this process
+	warnedLessons bool
 }
 
 // desk is where claims are asked for.
@@ -94,9 +113,10 @@ const (
 
 // view is what is known of the fleet at one moment.
 type view struct {
-	snapshot fleet.Snapshot
+	snapshot store.Snapshot
 	held     []fleet.Claim // what a take would be denied
 	tasks    []fleet.Task
+	lessons  []fleet.Lesson
 	inFlight map[fleet.Category][]fleet.RunID
 	running  int
 	now      time.Time
@@ -105,7 +125,7 @@ type view struct {
 // look gathers what a decision depends on. Trouble with single tasks and runs is
 // logged and left out.
 func (e *Engine) look(ctx context.Context) (view, error) {
-	v := view{snapshot: fleet.Snapshot{NextFire: 1}, inFlight: map[fleet.Category][]fleet.RunID{}, now: e.Now()}
+	v := view{snapshot: store.Snapshot{NextFire: 1}, inFlight: map[fleet.Category][]fleet.RunID{}, now: e.Now()}
 	var err error
 	if e.Store != nil {
 		if v.snapshot, err = e.Store.Snapshot(ctx); err != nil {
@@ -114,6 +134,9 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 		v.held = e.desk().Held(ctx, v.snapshot.Claims, v.now)
 	}
 	if v.tasks, err = e.listTasks(ctx); err != nil {
+		return view{}, err
+	}
+	if v.lessons, err = e.listLessons(ctx); err != nil {
 		return view{}, err
 	}
 	for _, r := range v.snapshot.Open {

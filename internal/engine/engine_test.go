@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,10 +18,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/lane"
+	"stint/internal/lesson"
+	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 	"stint/internal/task"
@@ -55,7 +59,9 @@ func newBench(t *testing.T, categories string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b.db, err = sqlite.Open(t.Context(), sqlite.Options{Dir: c.State, Fleet: c.Fleet, Workspace: c.Workspace, Now: b.clock}); err != nil {
+	if b.db, err = sqlite.Open(t.Context(), sqlite.Options{
+		Dir: c.State, Fleet: c.Fleet, Workspace: c.Workspace, Now: b.clock, Settings: c.Selector.Settings,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -69,9 +75,10 @@ func newBench(t *testing.T, categories string) *bench {
 	var chance atomic.Uint64
 	b.Engine = &engine.Engine{
 		Config: c, Store: b.db, Lanes: lane.State(c.State), Sessions: b, Agents: agent(nil), Repo: noRepo{},
-		Tasks: task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory},
-		Log:   slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Now:   b.clock, Random: func() uint64 { return chance.Add(1) },
+		Tasks:   task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory},
+		Lessons: lesson.Folder{Dir: c.Lessons.Dir},
+		Log:     slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Now:     b.clock, Random: func() uint64 { return chance.Add(1) },
 		Getenv: func(string) string { return "" },
 	}
 	return b
@@ -167,6 +174,15 @@ func (b *bench) fire(o engine.FanoutOptions) (engine.FireReport, error) {
 	return b.Fanout(b.Context(), o)
 }
 
+// inputs are what a fire's ranking was computed from.
+func inputs(t *testing.T, f fleet.Fire) (in selector.Input) {
+	t.Helper()
+	if err := json.Unmarshal(f.Inputs, &in); err != nil {
+		t.Errorf("inputs of fire %d: %v", f.ID, err)
+	}
+	return in
+}
+
 func (b *bench) runOf(r engine.FireReport, c fleet.Category) fleet.RunID {
 	b.Helper()
 	for _, choice := range r.Choices {
@@ -187,13 +203,31 @@ func (b *bench) stored(id fleet.RunID) fleet.Run {
 	return r
 }
 
-func (b *bench) posteriors() map[fleet.Category]fleet.Posterior {
+func (b *bench) arm(c fleet.Category) store.Arm {
 	b.Helper()
 	s, err := b.db.Snapshot(b.Context())
 	if err != nil {
 		b.Fatal(err)
 	}
-	return s.Posteriors
+	return s.Arms[c]
+}
+
+// wantsGrades checks that these grades, and no other, have been counted for a category,
+// and that so many sessions were debited. All are of one fire, so that none has faded.
+func (b *bench) wantsGrades(c fleet.Category, sessions int, grades ...float64) {
+	b.Helper()
+	arm := b.arm(c)
+	want := bandit.Sums{W: float64(len(grades))}
+	for _, g := range grades {
+		want.S += g
+		want.G2 += g * g
+	}
+	if arm.Graded != len(grades) || arm.Fast != want || arm.Slow != want {
+		b.Errorf("%s: %d grades, %+v and %+v; want %d, %+v", c, arm.Graded, arm.Fast, arm.Slow, len(grades), want)
+	}
+	if arm.Sessions != sessions {
+		b.Errorf("%s: %d sessions debited, want %d", c, arm.Sessions, sessions)
+	}
 }
 
 func (b *bench) held() []fleet.Key {
@@ -235,10 +269,7 @@ func TestRunGradesOnceAndGivesEverythingBack(t *testing.T) {
 	if run.Task != "fix" || run.Epoch != 1 || run.Lane != 1 || run.Verdict.Outcome != fleet.Productive {
 		t.Errorf("run: %+v", run)
 	}
-	want := map[fleet.Category]fleet.Posterior{"code": {Graded: 1, GradeSum: 0.8}}
-	if diff := cmp.Diff(b.posteriors(), want); diff != "" {
-		t.Errorf("posteriors (-got +want):\n%s", diff)
-	}
+	b.wantsGrades("code", 1, 0.8)
 	if keys := b.held(); keys != nil {
 		t.Errorf("claims left: %v", keys)
 	}
@@ -249,9 +280,7 @@ func TestRunGradesOnceAndGivesEverythingBack(t *testing.T) {
 	if _, err := b.Run(t.Context(), engine.RunOptions{Run: id}); !errors.Is(err, fleet.ErrUsage) {
 		t.Errorf("running it again: %v, want wrong usage", err)
 	}
-	if diff := cmp.Diff(b.posteriors(), want); diff != "" {
-		t.Errorf("posteriors after running it again (-got +want):\n%s", diff)
-	}
+	b.wantsGrades("code", 1, 0.8)
 }
 
 func TestRunThatOutlivesItsClaimIsLost(t *testing.T) {
@@ -279,9 +308,7 @@ func TestRunThatOutlivesItsClaimIsLost(t *testing.T) {
 	if got := b.stored(run.ID).Verdict; got.Outcome != fleet.Lost || got.Grade != nil {
 		t.Errorf("stored: %+v", got)
 	}
-	if p := b.posteriors(); len(p) != 0 {
-		t.Errorf("a lost run moved posteriors: %v", p)
-	}
+	b.wantsGrades("code", 1) // the session was had, and nothing was learnt of it
 	tasks, _, err := b.Tasks.List(t.Context())
 	if err != nil || tasks[0].State != fleet.StateTodo {
 		t.Errorf("a lost run wrote the task: %s, %v", tasks[0].State, err)
@@ -325,13 +352,13 @@ type snatch struct {
 	tasks []fleet.TaskID
 }
 
-func (s snatch) TakeForRun(ctx context.Context, id fleet.RunID, t fleet.TaskID, r store.Take) (fleet.Grant, fleet.Claim, error) {
-	if slices.Contains(s.tasks, t) {
-		if _, _, err := s.Take(ctx, store.Take{Key: t.Key(), Holder: "quicker", Renews: true, TTL: time.Hour}); err != nil {
+func (s snatch) TakeForRun(ctx context.Context, r store.RunTake) (fleet.Grant, fleet.Claim, error) {
+	if slices.Contains(s.tasks, r.Task) {
+		if _, _, err := s.Take(ctx, store.Take{Key: r.Task.Key(), Holder: "quicker", Renews: true, TTL: time.Hour}); err != nil {
 			return "", fleet.Claim{}, err
 		}
 	}
-	return s.Store.TakeForRun(ctx, id, t, r)
+	return s.Store.TakeForRun(ctx, r)
 }
 
 func TestDeniedWorkerGoesOnToAnotherCategory(t *testing.T) {
@@ -456,7 +483,7 @@ func TestEndThatCannotBeRecorded(t *testing.T) {
 			b.Agents = says(`{"outcome":"productive","grade":0.5,"task_state":"done"}`)
 			b.Store = broken{b.db, applied}
 			run, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
-			graded := b.posteriors()["code"].Graded
+			graded := b.arm("code").Graded
 			if applied { // the second try finds that the first went through
 				if err != nil || graded != 1 || b.stored(run.ID).Verdict.Outcome != fleet.Productive || b.held() != nil {
 					t.Errorf("run %+v, %v, graded %d, held %v", run, err, graded, b.held())
@@ -668,8 +695,8 @@ func TestFiresAtOnce(t *testing.T) {
 			if err != nil && !errors.Is(err, fleet.ErrNothing) {
 				t.Error(err)
 			}
-			if !strings.HasPrefix(string(r.Inputs), fmt.Sprintf(`{"fire":%d,`, r.ID)) {
-				t.Errorf("fire %d was drawn as another: %s", r.ID, r.Inputs)
+			if in := inputs(t, r.Fire); in.Fire != r.ID {
+				t.Errorf("fire %d was drawn as fire %d", r.ID, in.Fire)
 			}
 			spawned.Add(int64(r.Count(fleet.Spawn)))
 		})

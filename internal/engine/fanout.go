@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"stint/internal/fleet"
@@ -87,29 +88,29 @@ func (e *Engine) plan(ctx context.Context, o FanoutOptions) (FireReport, []fleet
 	return r, specs, err
 }
 
+// redraws is how often a fire draws again to estimate the probability of its choices: to
+// within 0.05, in some milliseconds.
+const redraws = 400
+
 // decide makes the fire: ranking, inputs and choices. It changes nothing.
 func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireReport, error) {
-	in := e.input(v, o.Seed)
+	in := e.input(v, e.situation(v), o.Seed)
+	in.Workers = o.Workers
+	s := selector.Rank(in)
+	r := FireReport{DryRun: o.DryRun, Fire: fleet.Fire{
+		At: v.now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
+	}}
+	for _, c := range s.Ranked() {
+		r.Due[c.Category] = c.Due
+	}
 	limits := plan.Input{
-		Known: e.Config.CategoryNames(), Allowed: e.Config.Fanout.Allow,
-		Workers: o.Workers, Free: max(0, e.Config.Fanout.Slots-v.running),
+		Known: e.Config.CategoryNames(), Allowed: e.Config.Fanout.Allow, Workers: in.Workers, Free: in.Free,
 	}
-	r := FireReport{DryRun: o.DryRun, Fire: fleet.Fire{At: v.now, Seed: in.Seed, Workers: o.Workers}}
 	var err error
-	if o.Payload != nil {
-		if limits.Request, err = selector.ParsePayload(o.Payload); err != nil {
-			return FireReport{}, err
-		}
-		r.Selection = o.Payload
-	} else {
-		s := selector.Rank(in)
-		payload := s.Payload()
-		limits.Request, limits.Scores, r.Tier = payload.Request(), s.Scores, s.Tier
-		if r.Selection, err = json.Marshal(payload); err != nil {
-			return FireReport{}, err
-		}
+	if r.Inputs, err = json.Marshal(in); err != nil {
+		return FireReport{}, err
 	}
-	if r.Inputs, err = json.Marshal(newInputs(in, limits)); err != nil {
+	if err := e.follow(ctx, &r, &limits, s, o.Payload); err != nil {
 		return FireReport{}, err
 	}
 	p := plan.Decide(limits)
@@ -118,34 +119,53 @@ func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireRepor
 	return r, nil
 }
 
-// inputs is what a fire's ranking was computed from, as it is stored.
-type inputs struct {
-	Fire       fleet.FireID         `json:"fire"` // the clock of the draws
-	Workers    int                  `json:"workers"`
-	Free       int                  `json:"free_slots"`
-	Candidates []selector.Candidate `json:"candidates"`
-	Tasks      []inputTask          `json:"tasks"`
-	Held       []fleet.Key          `json:"held"`
+// follow decides whose ranking the fire follows: a payload that was handed in, another
+// selector's, or stint's own.
+func (e *Engine) follow(ctx context.Context, r *FireReport, limits *plan.Input, s selector.Selection, payload []byte) (err error) {
+	own := s.Payload()
+	if payload != nil {
+		r.Selection = payload
+		limits.Request, err = selector.ParsePayload(payload)
+		return err
+	}
+	text, err := json.Marshal(own)
+	if err != nil {
+		return err
+	}
+	if e.Ranker != nil {
+		payload, request, err := e.ask(ctx, text)
+		if err == nil {
+			r.Selection, limits.Request = payload, request
+			return nil
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		r.Fallback = err.Error()
+		e.Log.ErrorContext(ctx, "external selector not followed, the built-in one is", slog.Any("err", err))
+	}
+	limits.Request, limits.Scores, limits.Odds = own.Request(), s.Scores, s.Odds(redraws)
+	r.Selection, r.Tier = text, s.Tier
+	return nil
 }
 
-// inputTask is what the ranking saw of a task.
-type inputTask struct {
-	ID       fleet.TaskID    `json:"id"`
-	Category fleet.Category  `json:"category"`
-	State    fleet.TaskState `json:"state"`
-}
-
-func newInputs(in selector.Input, limits plan.Input) inputs {
-	out := inputs{Fire: in.Fire, Workers: limits.Workers, Free: limits.Free, Candidates: in.Candidates}
-	for _, t := range in.Tasks {
-		if t.State.Workable() {
-			out.Tasks = append(out.Tasks, inputTask{t.ID, t.Category, t.State})
+// ask gets the ranking of the external selector. One that names no category that a fire
+// could start is not followed.
+func (e *Engine) ask(ctx context.Context, own []byte) ([]byte, selector.Request, error) {
+	payload, err := e.Ranker.Rank(ctx, own)
+	if err != nil {
+		return nil, selector.Request{}, err
+	}
+	request, err := selector.ParsePayload(payload)
+	if err != nil {
+		return nil, selector.Request{}, fmt.Errorf("external selector: %w", err)
+	}
+	for _, n := range request.Categories {
+		if slices.Contains(e.Config.Fanout.Allow, fleet.Category(n.Category)) {
+			return payload, request, nil
 		}
 	}
-	for _, c := range in.Held {
-		out.Held = append(out.Held, c.Key)
-	}
-	return out
+	return nil, selector.Request{}, errors.New("external selector: its payload names no category that a fire may start")
 }
 
 // warn tells the operator where a payload could not be followed.

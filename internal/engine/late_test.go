@@ -10,6 +10,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/lane"
+	"stint/internal/store"
 )
 
 // TestPivotPassesBusyLanes has lanes that are taken: their categories whose lanes are taken are no pivots.
@@ -76,7 +77,7 @@ type lateStore struct {
 	begun, looked chan struct{}
 }
 
-func (s *lateStore) Snapshot(ctx context.Context) (fleet.Snapshot, error) {
+func (s *lateStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	snap, err := s.Store.Snapshot(ctx)
 	close(s.looked)
 	<-s.begun

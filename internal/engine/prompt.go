@@ -12,9 +12,9 @@ import (
 // maxPrompt bounds what is read of a category's prompt file.
 const maxPrompt = 1 << 20
 
-// prompt is what the agent is asked: the category's instructions, the task, and
-// how to report.
-func prompt(c config.Category, category fleet.Category, task *fleet.Task) (string, error) {
+// prompt is what the agent is asked: the category's instructions, the task, the
+// lessons it is given, and how to report.
+func prompt(c config.Category, category fleet.Category, task *fleet.Task, lessons []fleet.Lesson) (string, error) {
 	var b strings.Builder
 	if c.Prompt != "" {
 		info, err := os.Stat(c.Prompt)
@@ -35,12 +35,17 @@ func prompt(c config.Category, category fleet.Category, task *fleet.Task) (strin
 	} else {
 		writeTask(&b, task)
 	}
+	writeLessons(&b, lessons)
 	b.WriteString(howToReport)
 	return b.String(), nil
 }
 
 func writeTask(b *strings.Builder, t *fleet.Task) {
-	fmt.Fprintf(b, "Work on the task %q (%s), kept in %s.\n", t.ID, t.State, t.Path)
+	fmt.Fprintf(b, "Work on the task %q (%s)", t.ID, t.State)
+	if t.Path != "" {
+		fmt.Fprintf(b, ", kept in %s", t.Path)
+	}
+	b.WriteString(".\n")
 	if body := strings.TrimSpace(t.Body); body != "" {
 		fmt.Fprintf(b, "\n%s\n", body)
 	}
@@ -52,6 +57,18 @@ func writeTask(b *strings.Builder, t *fleet.Task) {
 		if line.text != "" {
 			fmt.Fprintf(b, "\n%s: %s\n", line.name, line.text)
 		}
+	}
+}
+
+// writeLessons puts each lesson between tags, as a lesson is Markdown with headings of
+// its own. Without lessons it writes nothing.
+func writeLessons(b *strings.Builder, lessons []fleet.Lesson) {
+	if len(lessons) == 0 {
+		return
+	}
+	b.WriteString("\nLessons that earlier sessions of this kind learned:\n")
+	for _, l := range lessons {
+		fmt.Fprintf(b, "\n<lesson id=%q>\n%s\n</lesson>\n", l.ID, strings.TrimSpace(l.Body))
 	}
 }
 

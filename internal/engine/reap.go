@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/store"
 )
 
 // Sessions knows, and can end, the processes of sessions on this machine.
@@ -87,7 +88,7 @@ func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (bool, e
 // leftovers are the runs that may have left something behind: open ones, and ended ones
 // that still hold a claim or, on record, a lane, because they died right after their end
 // was recorded.
-func (e *Engine) leftovers(ctx context.Context, s fleet.Snapshot) ([]fleet.Run, error) {
+func (e *Engine) leftovers(ctx context.Context, s store.Snapshot) ([]fleet.Run, error) {
 	runs := s.Open
 	seen := map[fleet.RunID]bool{}
 	for _, r := range runs {
@@ -115,7 +116,7 @@ func (e *Engine) leftovers(ctx context.Context, s fleet.Snapshot) ([]fleet.Run, 
 }
 
 // holders are the runs that hold a claim or, on record, a lane.
-func (e *Engine) holders(ctx context.Context, s fleet.Snapshot) (ids []fleet.RunID, err error) {
+func (e *Engine) holders(ctx context.Context, s store.Snapshot) (ids []fleet.RunID, err error) {
 	for _, c := range s.Claims {
 		if id, session := c.Holder.Run(); session {
 			ids = append(ids, id)

@@ -41,8 +41,9 @@ func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) 
 		b.db.AddRun(b.Context(), r), b.db.BeginRun(b.Context(), r.ID, 1<<22), b.db.LaneTaken(b.Context(), r.ID, c, 1),
 	)
 	if err == nil {
-		grant, _, err = b.db.TakeForRun(b.Context(), r.ID, task,
-			store.Take{Key: fleet.Key(task), Holder: r.ID.Holder(), Renews: true, TTL: time.Hour})
+		grant, _, err = b.db.TakeForRun(b.Context(), store.RunTake{
+			Take: store.Take{Key: fleet.Key(task), Holder: r.ID.Holder(), Renews: true, TTL: time.Hour}, Run: r.ID, Task: task,
+		})
 	}
 	if err != nil || grant != fleet.Granted {
 		b.Fatalf("leave a dead run: %s, %v", grant, err)
@@ -110,9 +111,7 @@ func TestDeadRunIsClosedOnce(t *testing.T) {
 	if diff := cmp.Diff(b.stored(r.ID), first); diff != "" {
 		t.Errorf("changed by the second reaping (-got +want):\n%s", diff)
 	}
-	if p := b.posteriors(); len(p) != 0 {
-		t.Errorf("posteriors of a run without a grade: %+v", p)
-	}
+	b.wantsGrades("code", 1)
 	if again, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil || again.Epoch != 2 {
 		t.Errorf("next session: epoch %d, %v; want 2", again.Epoch, err)
 	}
@@ -335,9 +334,7 @@ func TestSessionThatEndedButHoldsOn(t *testing.T) {
 	if keys := b.held(); keys != nil || got.Outcome != fleet.Productive || *got.Grade != grade {
 		t.Errorf("held %v, verdict %+v; want none, productive", keys, got)
 	}
-	if p := b.posteriors()["code"]; p.Graded != 1 || p.GradeSum != grade {
-		t.Errorf("posterior %+v, want the one grade", p)
-	}
+	b.wantsGrades("code", 1, grade)
 }
 
 // TestSessionThatCannotBeAsked keeps its claim until that expires, and no longer.
@@ -395,7 +392,7 @@ func TestClockSteps(t *testing.T) {
 			if want := step > 0; (outcome(err) == fleet.Lost) != want {
 				t.Errorf("the session: %v; lost %t, want %t", err, !want, want)
 			}
-			if graded := b.posteriors()["code"].Graded; graded != 0 && step > 0 {
+			if graded := b.arm("code").Graded; graded != 0 && step > 0 {
 				t.Errorf("%d grades of a session that was lost", graded)
 			}
 			again, err := b.Run(t.Context(), engine.RunOptions{Category: "code", Task: "fix"})
@@ -415,14 +412,14 @@ type rival struct {
 	taken  []fleet.Key
 }
 
-func (s *rival) TakeForRun(ctx context.Context, id fleet.RunID, task fleet.TaskID, t store.Take) (fleet.Grant, fleet.Claim, error) {
-	if len(s.taken) < s.quick && !slices.Contains(s.taken, t.Key) {
-		s.taken = append(s.taken, t.Key)
-		if _, _, err := s.Take(ctx, store.Take{Key: t.Key, Holder: s.holder, TTL: time.Hour}); err != nil {
+func (s *rival) TakeForRun(ctx context.Context, r store.RunTake) (fleet.Grant, fleet.Claim, error) {
+	if len(s.taken) < s.quick && !slices.Contains(s.taken, r.Key) {
+		s.taken = append(s.taken, r.Key)
+		if _, _, err := s.Take(ctx, store.Take{Key: r.Key, Holder: s.holder, TTL: time.Hour}); err != nil {
 			return "", fleet.Claim{}, err
 		}
 	}
-	return s.Store.TakeForRun(ctx, id, task, t)
+	return s.Store.TakeForRun(ctx, r)
 }
 
 // sixCategories: one has another agent, one other limits.
@@ -477,11 +474,18 @@ func TestPivots(t *testing.T) {
 			b.Store = &rival{Store: b.db, holder: "quick", quick: tt.denied}
 			run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(fired, "code")})
 			if tt.works == "" {
-				if outcome(err) != fleet.RunDenied || len(b.posteriors()) != 0 {
-					t.Errorf("outcome: %v, posteriors %+v; want denied, none", err, b.posteriors())
+				if outcome(err) != fleet.RunDenied {
+					t.Errorf("outcome: %v; want denied", err)
 				}
-			} else if err != nil || run.Category != tt.works || b.posteriors()[tt.works].Graded != 1 {
-				t.Errorf("worked in %s: %v, posteriors %+v; want %s", run.Category, err, b.posteriors(), tt.works)
+			} else if err != nil || run.Category != tt.works {
+				t.Errorf("worked in %s: %v; want %s", run.Category, err, tt.works)
+			}
+			for _, c := range b.Config.CategoryNames() {
+				if c == tt.works { // the category that is really worked has the debit
+					b.wantsGrades(c, 1, 0.5)
+				} else {
+					b.wantsGrades(c, 0)
+				}
 			}
 			b.checkDenials(run.ID, tt.tried)
 			b.checkRecord()

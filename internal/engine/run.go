@@ -103,6 +103,7 @@ func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		if t.Category != o.Category {
 			return fleet.Run{}, fmt.Errorf("task %q is of category %s, not %s: %w", t.ID, t.Category, o.Category, fleet.ErrUsage)
 		}
+		run.Task = o.Task
 		return run, nil
 	}
 	return fleet.Run{}, fleet.WithHint(fmt.Errorf("task %q: %w", o.Task, fleet.ErrNotFound), "stint task list")

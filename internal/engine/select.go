@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/selector"
@@ -11,6 +12,7 @@ import (
 
 // SelectOptions narrow a ranking.
 type SelectOptions struct {
+	Workers  int            // of a fire; 0: as configured
 	Category fleet.Category // rank this one alone; empty: all
 	Seed     *uint64        // nil: by chance
 }
@@ -24,29 +26,70 @@ func (e *Engine) Select(ctx context.Context, o SelectOptions) (selector.Selectio
 	if err != nil {
 		return selector.Selection{}, err
 	}
-	in := e.input(v, o.Seed)
-	in.Only = o.Category
+	situation := e.situation(v)
+	situation.Only = o.Category
+	in := e.input(v, situation, o.Seed)
+	in.Workers = e.Config.Fanout.Workers
+	if o.Workers > 0 {
+		in.Workers = o.Workers
+	}
 	return selector.Rank(in), nil
 }
 
-// input is what the ranking depends on.
-func (e *Engine) input(v view, seed *uint64) selector.Input {
-	in := selector.Input{Fire: v.snapshot.NextFire, At: v.now, Tasks: v.tasks, Held: v.held}
-	if seed == nil {
-		in.Seed = e.Random()
-	} else {
-		in.Seed = *seed
-	}
+// situation is what decides who may be ranked.
+func (e *Engine) situation(v view) selector.Situation {
+	s := selector.Situation{Fire: v.snapshot.NextFire, At: v.now, Tasks: v.tasks, Held: v.held}
+	shifts := e.lessonShifts(v.lessons, v.snapshot.Lessons, v.tasks)
 	for _, name := range e.Config.CategoryNames() {
-		c := e.Config.Categories[name]
-		in.Candidates = append(in.Candidates, selector.Candidate{
+		c, arm := e.Config.Categories[name], v.snapshot.Arms[name]
+		f := selector.Facts{
 			Category:     name,
+			Share:        c.Share,
 			Allowed:      slices.Contains(e.Config.Fanout.Allow, name),
 			SelfDirected: c.SelfDirected,
 			Lanes:        c.Lanes,
 			InFlight:     v.inFlight[name],
-			Posterior:    v.snapshot.Posteriors[name],
-		})
+			Paused:       paused(v.snapshot.Pauses, name, v.now),
+			LOO:          shifts[name],
+			Arm:          arm.Arm,
+		}
+		if !arm.Ended.IsZero() {
+			f.Rests = arm.Ended.Add(c.Cooldown)
+		}
+		s.Facts = append(s.Facts, f)
+	}
+	return s
+}
+
+// paused says what keeps a category from being started, or "".
+func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
+	for _, p := range pauses {
+		if p.Category != "" && p.Category != c || !p.Until.IsZero() && !p.Until.After(now) {
+			continue
+		}
+		reason := p.Reason
+		if p.Category == "" {
+			reason = "the whole fleet, " + reason
+		}
+		if !p.Until.IsZero() {
+			reason += " (until " + p.Until.UTC().Format(time.RFC3339) + ")"
+		}
+		return reason
+	}
+	return ""
+}
+
+// input is what the ranking depends on.
+func (e *Engine) input(v view, s selector.Situation, seed *uint64) selector.Input {
+	in := selector.Input{
+		Settings: e.Config.Selector.Settings, Fire: s.Fire, At: s.At,
+		Free: max(0, e.Config.Fanout.Slots-v.running),
+	}
+	in.Candidates, in.Blocked = s.Assess()
+	if seed == nil {
+		in.Seed = e.Random()
+	} else {
+		in.Seed = *seed
 	}
 	return in
 }

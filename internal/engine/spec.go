@@ -20,12 +20,16 @@ func claimFor(r fleet.Run, task *fleet.Task) fleet.Run {
 }
 
 // sessionSpec is the agent's process for a run that has its claim.
-func (e *Engine) sessionSpec(r fleet.Run, c config.Category, task *fleet.Task) (fleet.SessionSpec, error) {
+func (e *Engine) sessionSpec(ctx context.Context, r fleet.Run, c config.Category, task *fleet.Task, lessons []fleet.Lesson) (fleet.SessionSpec, error) {
 	agent, ok := e.Config.Agents[r.Agent]
 	if !ok {
 		return fleet.SessionSpec{}, fmt.Errorf("agent %q is not in %s", r.Agent, e.Config.Path)
 	}
-	text, err := prompt(c, r.Category, task)
+	task, err := e.withBody(ctx, task)
+	if err != nil {
+		return fleet.SessionSpec{}, err
+	}
+	text, err := prompt(c, r.Category, task, lessons)
 	if err != nil {
 		return fleet.SessionSpec{}, err
 	}
@@ -40,6 +44,17 @@ func (e *Engine) sessionSpec(r fleet.Run, c config.Category, task *fleet.Task) (
 		Timeout:     c.Timeout,
 		Grace:       agentGrace,
 	}, nil
+}
+
+// withBody is the task with its body, which a listing leaves out.
+func (e *Engine) withBody(ctx context.Context, task *fleet.Task) (*fleet.Task, error) {
+	if task == nil {
+		return nil, nil
+	}
+	t := *task
+	var err error
+	t.Body, err = e.Tasks.Body(ctx, t)
+	return &t, err
 }
 
 // Preview is the session that a run by hand would be.
@@ -76,6 +91,7 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 		}
 	}
 	run.Epoch = 1 // what it would be is known only by taking the claim
-	spec, err := e.sessionSpec(run, c, task)
+	_, given := e.matching(v.lessons, run, task)
+	spec, err := e.sessionSpec(ctx, run, c, task, given)
 	return Preview{Run: run, Spec: spec}, err
 }

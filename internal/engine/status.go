@@ -4,19 +4,28 @@ import (
 	"context"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/report"
+	"stint/internal/store"
 )
 
 // Status is the fleet at one moment.
 type Status struct {
-	At         time.Time
-	Open       []OpenRun
-	Claims     []fleet.Claim // held
-	Day        report.Audit  // of the last 24 hours
-	Fires      []fleet.Fire  // newest first
-	Runs       []fleet.Run   // newest first
-	Posteriors map[fleet.Category]fleet.Posterior
+	At      time.Time
+	Open    []OpenRun
+	Claims  []fleet.Claim // held
+	Day     report.Audit  // of the last 24 hours
+	Fires   []fleet.Fire  // newest first
+	Runs    []fleet.Run   // newest first
+	Beliefs []Belief      // by category, as configured
+}
+
+// Belief is what is believed of a category's mean grade.
+type Belief struct {
+	Category fleet.Category
+	Graded   int // sessions that brought a grade
+	bandit.Beta
 }
 
 // OpenRun is a run that has not ended, and whether anything of it still lives. One
@@ -33,7 +42,7 @@ func (e *Engine) Status(ctx context.Context, limit int) (s Status, err error) {
 	if err != nil {
 		return Status{}, err
 	}
-	s.Posteriors = snapshot.Posteriors
+	s.Beliefs = e.beliefs(snapshot)
 	for _, r := range snapshot.Open {
 		live := e.live(ctx, r, s.At)
 		if !live {
@@ -58,6 +67,22 @@ func (e *Engine) Status(ctx context.Context, limit int) (s Status, err error) {
 	return s, err
 }
 
+// beliefs are about every category of the configuration, in order of names.
+func (e *Engine) beliefs(s store.Snapshot) (list []Belief) {
+	names := e.Config.CategoryNames()
+	arms := make([]*bandit.Arm, len(names))
+	for i, name := range names {
+		arm := s.Arms[name].Arm
+		arms[i] = &arm
+	}
+	settings := e.Config.Selector.Settings
+	pool := settings.Pool(s.NextFire, arms)
+	for i, name := range names {
+		list = append(list, Belief{name, arms[i].Graded, settings.Belief(arms[i], pool, s.NextFire)})
+	}
+	return list
+}
+
 // Audit computes from the record how lanes, claims and categories were used since a
 // time.
 func (e *Engine) Audit(ctx context.Context, since time.Time) (report.Audit, error) {
@@ -70,6 +95,9 @@ func (e *Engine) Audit(ctx context.Context, since time.Time) (report.Audit, erro
 		return report.Audit{}, err
 	}
 	if r.Denials, err = e.Store.DeniedClaims(ctx, since); err != nil {
+		return report.Audit{}, err
+	}
+	if r.Fallbacks, err = e.Store.Fallbacks(ctx, since); err != nil {
 		return report.Audit{}, err
 	}
 	if r.Runs, err = e.Store.RunsSince(ctx, since); err != nil {

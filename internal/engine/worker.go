@@ -105,11 +105,16 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	if task == nil && (!category.SelfDirected || w.only != "") {
 		return fleet.Verdict{Outcome: fleet.Idle, Reason: idle}, false, nil
 	}
-	denial, err := w.claim(ctx, category, task)
+	lessons, err := w.listLessons(ctx)
+	if err != nil {
+		return v, false, err
+	}
+	uses, given := w.matching(lessons, w.run, task)
+	denial, err := w.claim(ctx, category, task, uses)
 	if err != nil || denial != "" {
 		return fleet.Verdict{Outcome: fleet.RunDenied, Reason: denial}, false, err
 	}
-	return v, true, w.end(ctx, w.session(ctx, category, task))
+	return v, true, w.end(ctx, w.session(ctx, category, task, given))
 }
 
 // lane takes a lane that nobody of the session before is left in, or says why there is
@@ -182,11 +187,11 @@ func (w *worker) pick(ctx context.Context, c fleet.Category) (task *fleet.Task, 
 
 // claim takes the task, or for a session without one its lane, and returns the
 // denial if it is another's.
-func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task) (denial string, err error) {
+func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task, lessons []fleet.LessonUse) (denial string, err error) {
 	run := claimFor(w.run, task)
 	take := store.Take{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL}
 	grant, claim, err := w.desk().Take(ctx, take, func(ctx context.Context, t store.Take) (fleet.Grant, fleet.Claim, error) {
-		return w.Store.TakeForRun(ctx, run.ID, run.Task, t)
+		return w.Store.TakeForRun(ctx, store.RunTake{Take: t, Run: run.ID, Task: run.Task, Lessons: lessons})
 	})
 	if err != nil {
 		return "", err
@@ -210,8 +215,8 @@ func (w *worker) denied(ctx context.Context, by fleet.Claim, task *fleet.Task) e
 }
 
 // session runs the agent under a claim that is kept, and judges what came of it.
-func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Task) fleet.Verdict {
-	spec, err := w.sessionSpec(w.run, c, task)
+func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Task, lessons []fleet.Lesson) fleet.Verdict {
+	spec, err := w.sessionSpec(ctx, w.run, c, task, lessons)
 	if err != nil {
 		return failed(err)
 	}

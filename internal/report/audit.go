@@ -13,10 +13,11 @@ import (
 
 // Record is what an audit is computed from, all since one time.
 type Record struct {
-	Holds   []fleet.LaneHold
-	Denials []fleet.DeniedClaim
-	Runs    []fleet.Run // of every state
-	Shares  map[fleet.Category]float64
+	Holds     []fleet.LaneHold
+	Denials   []fleet.DeniedClaim
+	Fallbacks int         // fires for which the external selector failed
+	Runs      []fleet.Run // of every state
+	Shares    map[fleet.Category]float64
 }
 
 // Audit says how lanes, claims and categories were used.
@@ -28,6 +29,8 @@ type Audit struct {
 	Pivots            int // denials after which the worker took another category's lane
 	Runs              int // that ended, busy, denied and idle ones included
 	Noops             int // of these
+	SafetyNet         int // runs that the allow-list stood in for, as a payload named no usable category
+	Fallbacks         int // fires for which the external selector failed
 	Categories        []CategoryAudit
 }
 
@@ -52,9 +55,12 @@ type Violation struct {
 func NewAudit(r Record) Audit {
 	a := Audit{
 		PeakConcurrency: peak(r.Holds), TotalAcquisitions: len(r.Holds), Violations: violations(r.Holds),
-		Denials: len(r.Denials), Pivots: pivots(r), Categories: categories(r),
+		Denials: len(r.Denials), Pivots: pivots(r), Fallbacks: r.Fallbacks, Categories: categories(r),
 	}
 	for _, run := range r.Runs {
+		if run.Source == fleet.FromAllowList {
+			a.SafetyNet++
+		}
 		if run.EndedAt.IsZero() {
 			continue
 		}

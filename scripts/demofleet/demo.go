@@ -62,7 +62,15 @@ func (d *demo) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := record{status: s, audit: a}
+	replays, err := d.stint.replays(ctx, s.Fires)
+	if err != nil {
+		return err
+	}
+	next, err := d.stint.next(ctx)
+	if err != nil {
+		return err
+	}
+	r := record{status: s, audit: a, Replays: replays, Next: next}
 	d.out.report(r)
 	if err := r.verify(); err != nil {
 		return err

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"math"
+	"regexp"
 	"slices"
 	"time"
 )
@@ -11,6 +11,29 @@ import (
 type record struct {
 	status
 	audit
+	Replays []ranking // of the fires, as status has them
+	Next    selection // for the fire that would come next
+}
+
+// ranking is the part of stint/replay@1 that the demo reads.
+type ranking struct {
+	Fire      int       `json:"fire"`
+	Identical bool      `json:"identical"`
+	Selection selection `json:"selection"`
+}
+
+// selection is the part of stint/selection@1 that the demo reads.
+type selection struct {
+	Explain map[string]explained `json:"explain"`
+}
+
+// explained is what a category's place in a ranking is made of, and its account.
+type explained struct {
+	In       bool    `json:"in"`
+	TS       float64 `json:"ts"`       // what was drawn
+	Due      float64 `json:"due"`      // sessions of this fire that it is entitled to
+	Entitled float64 `json:"entitled"` // by the fires before
+	Sessions int     `json:"sessions"` // that were debited before
 }
 
 // status is the part of stint/status@1 that the demo reads.
@@ -51,19 +74,33 @@ func (f fire) started() (names []string) {
 }
 
 type choice struct {
-	Category string  `json:"category"`
-	Decision string  `json:"decision"`
-	Reason   string  `json:"reason"`
-	Rank     int     `json:"rank"` // 0: left out of the ranking
-	Score    float64 `json:"score"`
+	Category string   `json:"category"`
+	Decision string   `json:"decision"`
+	Reason   string   `json:"reason"`
+	Rank     int      `json:"rank"` // 0: left out of the ranking
+	Score    float64  `json:"score"`
+	Odds     *float64 `json:"odds"` // probability of being started
 }
+
+// odds are 0 of what was left out.
+func (c choice) odds() float64 {
+	if c.Odds == nil {
+		return 0
+	}
+	return *c.Odds
+}
+
+var beta = regexp.MustCompile(`Beta\([^)]*\)`)
+
+// belief is what the category's score was drawn from.
+func (c choice) belief() string { return beta.FindString(c.Reason) }
 
 type session struct {
 	Run       string     `json:"run"`
 	Fire      int        `json:"fire"`
 	Category  string     `json:"category"`
 	Lane      int        `json:"lane"`
-	Task      string     `json:"task"`
+	Task      string     `json:"task"` // empty: it came to no session
 	StartedAt *time.Time `json:"started_at"`
 	EndedAt   *time.Time `json:"ended_at"`
 	Outcome   string     `json:"outcome"`
@@ -104,34 +141,27 @@ func oldest[T any](newest []T) []T {
 func (s status) first() fire { return s.Fires[len(s.Fires)-1] }
 func (s status) last() fire  { return s.Fires[0] }
 
-// belief is what graded runs say of a category: the Beta distribution which begins at
-// Beta(1, 1) and adds each grade g to its first parameter and 1-g to its second.
-type belief struct {
-	graded int
-	sum    float64
-}
-
-func (b belief) mean() float64 { return (1 + b.sum) / float64(2+b.graded) }
-
-func (b belief) String() string {
-	return fmt.Sprintf("Beta(%.2f, %.2f)", 1+b.sum, 1+float64(b.graded)-b.sum)
-}
-
-// belief is computed from the runs of a category that fires before this one started. A
-// category is ranked only while none of its runs is open, so those were all that a
-// fire which ranked it could know.
-func (s status) belief(category string, before int) (b belief) {
+// grades are those of a category's runs.
+func (s status) grades(category string) (list []float64) {
 	for _, r := range s.Runs {
-		if r.Category == category && r.Fire < before && r.Grade != nil {
-			b.graded++
-			b.sum += *r.Grade
+		if r.Category == category && r.Grade != nil {
+			list = append(list, *r.Grade)
 		}
 	}
-	return b
+	return list
 }
 
-// learnt is the belief from all runs.
-func (s status) learnt(category string) belief { return s.belief(category, math.MaxInt) }
+// sessions counts those of a category that fires before this one started. A category is
+// ranked only while none of its runs is open, so those were all that a fire which ranked
+// it could know.
+func (s status) sessions(category string, before int) (n int) {
+	for _, r := range s.Runs {
+		if r.Category == category && r.Fire < before && r.Task != "" {
+			n++
+		}
+	}
+	return n
+}
 
 func (r record) summary() string {
 	return fmt.Sprintf("%d fires, %d runs, %d lanes at once, none held twice", len(r.Fires), len(r.Runs), r.Peak)

@@ -13,12 +13,12 @@ import (
 
 // sound is a record with nothing wrong in it.
 func sound() record {
-	return record{
+	r := record{
 		status: status{
 			Fires: []fire{
-				newFire(4, "tests (1.00, 1.00)", "docs (1.50, 1.50)", "code (1.90, 1.10)"),
-				newFire(3, "docs (1.00, 1.00)"),
-				newFire(2, "flaky (1.00, 2.00)"),
+				newFire(4, "tests (1.20, 1.20)", "docs (1.60, 1.40)", "code (2.10, 1.00)"),
+				newFire(3, "docs (1.20, 1.20)"),
+				newFire(2, "flaky (0.80, 2.20)"),
 				newFire(1, "code (1.00, 1.00)", "triage (1.00, 1.00)", "flaky (1.00, 1.00)"),
 			},
 			Runs: []session{
@@ -27,11 +27,30 @@ func sound() record {
 				newRun(1, "code", "productive", 0.9), newRun(1, "triage", "noop", -1), newRun(1, "flaky", "failed", 0),
 			},
 			Posteriors: []posterior{
-				{"code", 2, 2.8 / 4}, {"docs", 2, 2.2 / 4}, {"tests", 1, 1.6 / 3}, {"triage", 0, 0.5}, {"flaky", 2, 0.25},
+				{"code", 2, 0.75}, {"docs", 2, 0.56}, {"tests", 1, 0.55}, {"triage", 0, 0.52}, {"flaky", 2, 0.2},
 			},
 		},
 		audit: audit{Peak: 3, Total: 8},
+		Next:  selection{map[string]explained{}},
 	}
+	for _, f := range r.Fires {
+		r.Replays = append(r.Replays, ranking{f.Fire, true, r.selection(f)})
+	}
+	for _, c := range categories() {
+		e := explained{Sessions: r.sessions(c.name, 9)}
+		e.Entitled = float64(e.Sessions)
+		r.Next.Explain[c.name] = e
+	}
+	return r
+}
+
+// selection is a ranking in which what is started is in, and due to be.
+func (r record) selection(f fire) selection {
+	s := selection{map[string]explained{}}
+	for _, name := range f.started() {
+		s.Explain[name] = explained{In: true, TS: 0.5, Due: 1, Sessions: r.sessions(name, f.Fire)}
+	}
+	return s
 }
 
 func instant() time.Time { return time.Date(2026, 6, 26, 0, 25, 19, 0, time.UTC) }
@@ -41,7 +60,8 @@ func newFire(number int, started ...string) fire {
 	f := fire{Fire: number, At: instant(), Spawned: len(started)}
 	for i, text := range started {
 		name, beta, _ := strings.Cut(text, " ")
-		f.Categories = append(f.Categories, choice{name, "spawn", "drew 0.500 from Beta" + beta, i + 1, 0.5})
+		certain := 1.0
+		f.Categories = append(f.Categories, choice{name, "spawn", "drew 0.500 from Beta" + beta, i + 1, 0.5, &certain})
 	}
 	for _, c := range categories() {
 		if !slices.Contains(f.started(), c.name) {
@@ -65,6 +85,25 @@ func newRun(fire int, category, outcome string, grade float64) session {
 	return s
 }
 
+// spoilReplay changes what the replay of a fire says of a category.
+func spoilReplay(fire int, category string, change func(*explained)) func(*record) {
+	return func(r *record) {
+		list := r.Replays[len(r.Replays)-fire].Selection.Explain
+		e := list[category]
+		change(&e)
+		list[category] = e
+	}
+}
+
+// spoilAccount changes what the next ranking says of a category.
+func spoilAccount(category string, change func(*explained)) func(*record) {
+	return func(r *record) {
+		e := r.Next.Explain[category]
+		change(&e)
+		r.Next.Explain[category] = e
+	}
+}
+
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	half := 0.5
@@ -83,8 +122,18 @@ func TestVerify(t *testing.T) {
 		"dependency ignored": {func(r *record) {
 			r.Fires[3] = newFire(1, "code (1.00, 1.00)", "triage (1.00, 1.00)", "docs (1.00, 1.00)")
 		}, `the first fire started ["code" "triage" "docs"]`},
-		"ranking unchanged":       {func(r *record) { r.Fires[0].Categories, r.Fires[0].Fire = r.first().Categories, 1 }, "the last fire's ranking is the first one's"},
-		"grade not drawn from":    {func(r *record) { r.Fires[2] = newFire(2, "flaky (1.00, 1.00)") }, `fire 2 ranked flaky by "drew 0.500 from Beta(1.00, 1.00)"; its runs give Beta(1.00, 2.00)`},
+		"ranking unchanged": {func(r *record) {
+			r.Fires[0].Categories = r.first().Categories
+			r.Replays[0].Selection = r.selection(r.Fires[0])
+		}, "the last fire's ranking is the first one's"},
+		"draw not the replayed":   {func(r *record) { r.Fires[2].Categories[0].Reason = "drew 0.501 from Beta(1.00, 1.00)" }, `fire 2 ranked flaky by "drew 0.501 from Beta(1.00, 1.00)"; its replay drew 0.500 from Beta(`},
+		"fire not replayed":       {func(r *record) { r.Replays = r.Replays[1:] }, "3 fires were replayed; want 4"},
+		"replay differs":          {func(r *record) { r.Replays[2].Identical = false }, "fire 2 is not what replaying it gives"},
+		"replay of another fire":  {func(r *record) { r.Replays[2].Fire = 1 }, "fire 2 is not what replaying it gives"},
+		"debit not known":         {spoilReplay(2, "flaky", func(e *explained) { e.Sessions = 0 }), "fire 2 knew of 0 sessions of flaky; there were 1"},
+		"debit known too early":   {spoilReplay(3, "docs", func(e *explained) { e.Sessions = 1 }), "fire 3 knew of 1 sessions of docs; there were 0"},
+		"odds of nobody":          {func(r *record) { r.Fires[1].Categories[0].Odds = nil }, "fire 3: the odds add up to 0.0000; it picked 1"},
+		"entitled to too much":    {spoilReplay(3, "docs", func(e *explained) { e.Due = 1.5 }), "fire 3 entitled to 1.5000 sessions in all; it picked 1"},
 		"run without an end":      {func(r *record) { r.Runs[0].EndedAt = nil }, "run 01m7ypsps0adzrxz (tests) has no end"},
 		"run without an outcome":  {func(r *record) { r.Runs[0].Outcome = "" }, "run 01m7ypsps0adzrxz (tests) has no end"},
 		"unexpected outcome":      {func(r *record) { r.Runs[0].Outcome = "timeout" }, "run 01m7ypsps0adzrxz (tests) ended as timeout"},
@@ -95,14 +144,22 @@ func TestVerify(t *testing.T) {
 		"no noop": {func(r *record) {
 			r.Runs = slices.Delete(r.Runs, 6, 7)
 			r.Fires[3].Spawned, r.Total = 2, 7
+			r.Fires[3].Categories[1].Odds = nil
+			spoilReplay(1, "triage", func(e *explained) { e.Due = 0 })(r)
 		}, "no run ended as noop"},
-		"lane held twice":     {func(r *record) { r.Violations = 1 }, "lanes held twice: 1"},
-		"run without a lane":  {func(r *record) { r.Total-- }, "lanes were taken 7 times by 8 runs"},
-		"one after the other": {func(r *record) { r.Peak = 1 }, "at most 1 lane was held at once"},
-		"grade not counted":   {func(r *record) { r.Posteriors[0] = posterior{"code", 1, 1.9 / 3} }, "code: the mean is 0.6333 of 1 graded runs; its runs give 0.7000 of 2"},
-		"grade counted twice": {func(r *record) { r.Posteriors[2] = posterior{"tests", 2, 2.2 / 4} }, "tests: the mean is 0.5500 of 2 graded runs"},
-		"noop counted":        {func(r *record) { r.Posteriors[3].Graded = 1 }, "triage: the mean is 0.5000 of 1 graded runs; its runs give 0.5000 of 0"},
-		"category forgotten":  {func(r *record) { r.Posteriors = r.Posteriors[1:] }, "4 categories have a mean; want 5"},
+		"lane held twice":        {func(r *record) { r.Violations = 1 }, "lanes held twice: 1"},
+		"run without a lane":     {func(r *record) { r.Total-- }, "lanes were taken 7 times by 8 runs"},
+		"one after the other":    {func(r *record) { r.Peak = 1 }, "at most 1 lane was held at once"},
+		"grade not counted":      {func(r *record) { r.Posteriors[0].Graded = 1 }, "code: 1 grades were counted; its runs have 2"},
+		"grade counted twice":    {func(r *record) { r.Posteriors[2].Graded = 2 }, "tests: 2 grades were counted; its runs have 1"},
+		"noop counted":           {func(r *record) { r.Posteriors[3].Graded = 1 }, "triage: 1 grades were counted; its runs have 0"},
+		"mean on the wrong side": {func(r *record) { r.Posteriors[4].Mean = 0.53 }, "flaky: the mean is 0.5300; want it between 0.0000 and 0.5200"},
+		"nothing learnt":         {func(r *record) { r.Posteriors[0].Mean = 0.52 }, "code: the mean is 0.5200; want it between 0.5200 and 0.9000"},
+		"session not debited":    {spoilAccount("code", func(e *explained) { e.Sessions-- }), "code: 1 sessions were debited; there were 2"},
+		"session debited twice":  {spoilAccount("triage", func(e *explained) { e.Sessions++ }), "triage: 2 sessions were debited; there were 1"},
+		"session of nobody":      {func(r *record) { r.Runs[5].Task = "" }, "fire 4 knew of 1 sessions of code; there were 0"},
+		"entitlement lost":       {spoilAccount("docs", func(e *explained) { e.Entitled = 1 }), "docs: it was entitled to 1.0000 sessions; the fires give 2.0000"},
+		"category forgotten":     {func(r *record) { r.Posteriors = r.Posteriors[1:] }, "4 categories have a mean; want 5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -35,13 +35,13 @@ func (s screen) rankings(r record) {
 	s.title("Ranking of the first fire and of the last")
 	s.printf("  %-37s  %s\n", fmt.Sprintf("fire %d", first.Fire), fmt.Sprintf("fire %d", last.Fire))
 	for i := range max(len(first.Categories), len(last.Categories)) {
-		s.printf("  %s\n", strings.TrimRight(fmt.Sprintf("%-37s  %s", r.place(first, i), r.place(last, i)), " "))
+		s.printf("  %s\n", strings.TrimRight(fmt.Sprintf("%-37s  %s", place(first, i), place(last, i)), " "))
 	}
 	s.printf("  A score is drawn from what the grades tell so far; * leads: its task is begun.\n")
 }
 
 // place is a line of a fire's ranking.
-func (r record) place(f fire, i int) string {
+func place(f fire, i int) string {
 	if i >= len(f.Categories) {
 		return ""
 	}
@@ -49,7 +49,7 @@ func (r record) place(f fire, i int) string {
 	if c.Rank == 0 {
 		return cut(fmt.Sprintf("-  %-7s  %s", c.Category, why(c)), 37)
 	}
-	line := fmt.Sprintf("%d  %-7s  %.3f  %s", c.Rank, c.Category, c.Score, r.belief(c.Category, f.Fire))
+	line := fmt.Sprintf("%d  %-7s  %.3f  %s", c.Rank, c.Category, c.Score, c.belief())
 	if strings.Contains(c.Reason, "leads") {
 		line += "*"
 	}
@@ -67,10 +67,10 @@ func (s screen) runs(r record) {
 
 // beliefs prints what the fleet learnt.
 func (s screen) beliefs(r record) {
-	s.title("What is known of the grades")
-	s.printf("  category  graded runs  mean    computed from the runs above\n")
+	s.title("What is known of the categories")
+	s.printf("  category  graded runs  mean    sessions  entitled to\n")
 	for _, p := range r.Posteriors {
-		b := r.learnt(p.Category)
-		s.printf("  %-8s  %-11d  %.4f  %.4f from %d\n", p.Category, p.Graded, p.Mean, b.mean(), b.graded)
+		e := r.Next.Explain[p.Category]
+		s.printf("  %-8s  %-11d  %.4f  %-8d  %.2f\n", p.Category, p.Graded, p.Mean, e.Sessions, e.Entitled)
 	}
 }

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"stint/internal/task"
+)
+
+// BenchmarkSelect measures "stint select" at 20 categories beside a Go program that does
+// nothing, whose time is the floor of any process here, and what there is to gain from
+// remembering task files beside the same command without a cache.
+func BenchmarkSelect(b *testing.B) {
+	empty := emptyProgram(b)
+	for _, n := range []int{10, 1_000, 100_000} {
+		f := newBench(b, "true")
+		f.categorize(b, 20)
+		f.fillTasks(b, n, 20)
+		b.Run(fmt.Sprintf("tasks/%d", n), func(b *testing.B) {
+			measure(b,
+				func() time.Duration { return f.stint(b, 0, "select") },
+				func() time.Duration { return f.timed(b, 0, f.command(empty)) },
+			).report(b)
+		})
+		b.Run(fmt.Sprintf("unread/%d", n), func(b *testing.B) {
+			measure(b,
+				func() time.Duration { return f.stint(b, 0, "select") },
+				func() time.Duration { return f.selectUncached(b) },
+			).report(b)
+		})
+	}
+}
+
+// emptyProgram builds a program that does nothing.
+func emptyProgram(b *testing.B) string {
+	b.Helper()
+	dir := b.TempDir()
+	source, binary := filepath.Join(dir, "empty.go"), filepath.Join(dir, "empty")
+	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	if err := command("go", "build", "-o", binary, source); err != nil {
+		b.Fatal(err)
+	}
+	return binary
+}
+
+// categorize gives the fleet n categories.
+func (f bench) categorize(b *testing.B, n int) {
+	b.Helper()
+	config := fmt.Sprintf("fleet = \"bench\"\nstate = %q\n[tasks]\ndefault_category = \"c0\"\n[agent.fake]\ncommand = [\"true\"]\n", f.state())
+	for i := range n {
+		config += fmt.Sprintf("[category.c%d]\n", i)
+	}
+	f.write(b, "stint.toml", config)
+}
+
+// fillTasks writes n task files among so many categories, and the cache of a fire that
+// has read them.
+func (f bench) fillTasks(b *testing.B, n, categories int) {
+	b.Helper()
+	for i := range n {
+		f.write(b, fmt.Sprintf("tasks/task-%06d.md", i), fmt.Sprintf(`---
+state: %s
+created: 2026-01-%02d
+category: c%d
+priority: high
+tags: [docs, paper]
+requires: [task-%06d]
+next_action: "look at what the last one found"
+---
+# Task number %d
+
+What is to be done, and why, in a paragraph or two that no ranking needs to see.
+`, []string{"todo", "done", "backlog"}[i%3], 1+i%28, i%categories, max(0, i-1)/7, i))
+	}
+	f.fillCache(b)
+}
+
+func (f bench) cache() string { return filepath.Join(f.state(), task.CacheFile) }
+
+// fillCache remembers the task files as if they had been there for an hour.
+func (f bench) fillCache(b *testing.B) {
+	b.Helper()
+	folder := task.Folder{
+		Dir:   filepath.Join(f.dir, "tasks"),
+		Cache: task.Cache{Path: f.cache(), Writes: true, Now: func() time.Time { return time.Now().Add(time.Hour) }},
+	}
+	if _, _, err := folder.List(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := os.Stat(f.cache()); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// selectUncached ranks with the cache put aside.
+func (f bench) selectUncached(b *testing.B) time.Duration {
+	b.Helper()
+	aside := f.cache() + ".aside"
+	if err := os.Rename(f.cache(), aside); err != nil {
+		b.Fatal(err)
+	}
+	took := f.stint(b, 0, "select")
+	if err := os.Rename(aside, f.cache()); err != nil {
+		b.Fatal(err)
+	}
+	return took
+}

@@ -1,0 +1,318 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/plot"
+	"stint/internal/simulate"
+)
+
+type simulateOptions struct {
+	runs     countValue
+	seed     seedValue
+	policies []string
+	svg      string
+	fleet    crowdOptions
+}
+
+const (
+	defaultRuns = 20
+	mostRuns    = 10_000 // every run's results are kept
+)
+
+func newSimulate(a *app) *cobra.Command {
+	var o simulateOptions
+	cmd := &cobra.Command{
+		Use:   "simulate SCENARIO.toml | --fleet",
+		Short: "Try policies for choosing categories in a virtual world",
+		Long: `Try policies for choosing categories in a virtual world whose true grades are
+known: the ranking of real fires ("stint", the same code), without floors and caps
+("stint-free"), for a world that never changes ("stint-core"), and what others use.
+All meet the same world, run by run. No configuration is needed.
+
+A scenario, with what holds where the file says nothing; a table that says "absent"
+is left out as a whole:
+
+  fires = 2000          # horizon
+  workers = 3           # sessions started per fire
+  [grades]
+  noise = "bernoulli"   # or "beta", with concentration
+  concentration = 8
+  missing = 0           # probability that a finished session brings no grade
+  [change]
+  kind = "none"         # or "permute" with every; or "walk" with sd, low, high
+  every = 500
+  sd = 0.01
+  low = 0.15
+  high = 0.85
+  [availability]        # absent: always awake. A Markov chain per fire
+  wake = 0.03           # asleep → awake
+  sleep = 0.04          # awake → asleep
+  [sessions]            # absent: each ends before the next fire
+  median = 2.5          # fires, lognormal, at least 1
+  sigma = 0.6
+  slots = 9             # at most so many in flight; without the key, no limit
+  lock = true           # a category in flight is unavailable
+  [depletion]           # absent: none
+  amount = 0.35         # the mean grade falls by amount × recent load
+  half_life = 6         # of the load, in fires
+  [policy.stint]        # v, floor, cap, half_life, slow_half_life, alarm, anchor,
+  v = 10                # dispersion, depletion, fairness = false, core = true; gamma
+                        # of additive and discounted-ts; epsilon of epsilon-greedy
+  [policy.mine]         # a new one
+  base = "stint"
+  [category.code]       # at least one
+  mean = 0.61           # of the grade; must be given
+  share = 0.20          # target share; without the key, an equal part of the rest
+  supply_wake = 0.02    # without both keys, there is always work. Otherwise work comes
+  supply_sleep = 0.05   # and goes, and only a session that finds none tells
+
+Regret is what the best sessions that could have been started at each fire were
+worth, less what the policy's were. n/E is sessions over entitlement.` + fleetHelp,
+		Example: `  stint simulate testdata/scenarios/twelve.toml
+  stint simulate twelve.toml --policy stint,additive --runs 100 --svg twelve.svg
+  stint simulate --fleet --hosts 20 --workers-per-host 6
+  stint simulate --fleet --measure --sweep 1,10,100,1000`,
+		Args: func(cmd *cobra.Command, args []string) error { return checkFleetArgs(cmd, &o.fleet, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.fleet.on {
+				return a.runSimulateFleet(cmd.Context(), o.fleet, o.seed.seed, o.svg)
+			}
+			return a.runSimulate(cmd.Context(), args[0], o)
+		},
+	}
+	f := cmd.Flags()
+	f.Var(&o.runs, "runs", fmt.Sprintf("play each policy `R` times (default %d)", defaultRuns))
+	f.Var(&o.seed, "seed", "seed of the world and the policies, an unsigned 64-bit number (default: by chance)")
+	f.StringSliceVar(&o.policies, "policy", nil, "play these policies only, as `P,...`")
+	f.StringVar(&o.svg, "svg", "", "draw regret over time, and what each category got, to `FILE`")
+	addFleetFlags(f, &o.fleet)
+	return cmd
+}
+
+func (a *app) runSimulate(ctx context.Context, path string, o simulateOptions) error {
+	scenario, err := config.LoadScenario(path)
+	if err != nil {
+		return err
+	}
+	policies, err := choosePolicies(scenario.AllPolicies(), o.policies)
+	if err != nil {
+		return err
+	}
+	runs := o.runs.or(defaultRuns)
+	if runs > mostRuns {
+		return usage(fmt.Errorf("--runs %d: want at most %d", runs, mostRuns))
+	}
+	seed := a.Random()
+	if o.seed.seed != nil {
+		seed = *o.seed.seed
+	}
+	progress := a.progress()
+	results, err := simulate.Run(ctx, scenario, simulate.Options{
+		Policies: policies, Runs: runs, Seed: seed, Parallel: runtime.GOMAXPROCS(0),
+		Clock: threadTime, Progress: progress.tell,
+	})
+	progress.clear()
+	if err != nil {
+		return fmt.Errorf("simulate %s: %w", path, err)
+	}
+	if o.svg != "" {
+		if err := renameio.WriteFile(o.svg, drawing(filepath.Base(path), results), 0o644); err != nil {
+			return fleet.WithHint(fmt.Errorf("write plot: %w", err), "name a file in a folder that can be written to")
+		}
+	}
+	if a.json {
+		printJSON(a.Stdout, simulationOf(results))
+		return nil
+	}
+	a.printSimulation(results)
+	return nil
+}
+
+// choosePolicies are those with these names, in their order; all without a name.
+func choosePolicies(all []simulate.Policy, names []string) ([]simulate.Policy, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	var chosen []simulate.Policy
+	seen, known := map[string]bool{}, []string{}
+	for _, p := range all {
+		known = append(known, p.Name)
+	}
+	for _, name := range names {
+		found := false
+		for _, p := range all {
+			if p.Name == name && !seen[name] {
+				chosen = append(chosen, p)
+				found, seen[name] = true, true
+			}
+		}
+		if !found && !seen[name] {
+			hint := "want some of: " + strings.Join(known, ", ")
+			if near := fleet.Nearest(name, known); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			return nil, fleet.WithHint(usage(fmt.Errorf("there is no policy %q", name)), hint)
+		}
+	}
+	return chosen, nil
+}
+
+// threadTime is the processor time of the calling thread.
+func threadTime() time.Duration {
+	var use syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_THREAD, &use); err != nil {
+		return 0
+	}
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}
+
+// progress shows on a terminal how far a computation is; elsewhere it is silent.
+type progress struct {
+	w     io.Writer // nil: no terminal
+	shown int       // per cent
+}
+
+func (a *app) progress() *progress {
+	f, ok := a.Stderr.(*os.File)
+	if !ok || a.json {
+		return &progress{}
+	}
+	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return &progress{}
+	}
+	return &progress{w: f, shown: -1}
+}
+
+func (p *progress) tell(done, all int) {
+	if percent := done * 100 / all; p.w != nil && percent > p.shown {
+		p.shown = percent
+		fmt.Fprintf(p.w, "\r%3d %% of %d runs", percent, all)
+	}
+}
+
+func (p *progress) clear() {
+	if p.w != nil {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}
+
+func (a *app) printSimulation(r *simulate.Results) {
+	rows := [][]string{fields("POLICY REGRET ± REWARD/FIRE ± REWARD/PICK MIN-n/E MAX-n/E WINDOW GAP NOOPS ALARMS CPU")}
+	for _, p := range r.Policies {
+		rows = append(rows, []string{
+			p.Policy.Name, fixed(p.Regret.Mean, 1), fixed(p.Regret.CI95, 1),
+			fixed(p.RewardPerFire.Mean, 4), fixed(p.RewardPerFire.CI95, 4), fixed(p.RewardPerPick.Mean, 4),
+			fixed(p.MinRatio.Mean, 3), fixed(p.MaxRatio.Mean, 3), fixed(p.WindowMax.Mean, 2), fixed(p.LongestGap.Mean, 1),
+			fixed(100*p.NoopRate.Mean, 1) + "%", fixed(p.Alarms.Mean, 1), fixed(p.CPU.Seconds(), 2) + "s",
+		})
+	}
+	table(a.Stdout, rows)
+	fmt.Fprintf(a.Stdout, "fires=%d runs=%d seed=%d\n", r.Fires, r.Runs, r.Seed)
+}
+
+// fixed writes a number with so many decimals; what one run alone does not tell is "-".
+func fixed(v float64, decimals int) string {
+	if math.IsNaN(v) {
+		return "-"
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+type estimateObject struct {
+	Mean float64  `json:"mean"`
+	CI95 *float64 `json:"ci95"` // null: one run alone does not tell
+}
+
+type policyObject struct {
+	Regret        estimateObject            `json:"regret"`
+	RewardPerFire estimateObject            `json:"reward_per_fire"`
+	RewardPerPick estimateObject            `json:"reward_per_pick"`
+	MinRatio      estimateObject            `json:"min_ratio"`
+	MaxRatio      estimateObject            `json:"max_ratio"`
+	WindowMax     estimateObject            `json:"window_max"`
+	LongestGap    estimateObject            `json:"longest_gap"`
+	NoopRate      estimateObject            `json:"noop_rate"`
+	Alarms        estimateObject            `json:"alarms"`
+	Fractions     map[string]estimateObject `json:"fractions"`
+	CPUSeconds    float64                   `json:"cpu_seconds"`
+}
+
+type simulationObject struct {
+	Schema   string                  `json:"schema"`
+	Fires    int                     `json:"fires"`
+	Runs     int                     `json:"runs"`
+	Seed     uint64                  `json:"seed,string"`
+	Policies map[string]policyObject `json:"policies"`
+}
+
+func simulationOf(r *simulate.Results) simulationObject {
+	o := simulationObject{
+		Schema: "stint/simulation@1", Fires: r.Fires, Runs: r.Runs, Seed: r.Seed,
+		Policies: map[string]policyObject{},
+	}
+	for _, p := range r.Policies {
+		fractions := map[string]estimateObject{}
+		for i, c := range r.Categories {
+			fractions[string(c)] = estimateOf(p.Fractions[i])
+		}
+		o.Policies[p.Policy.Name] = policyObject{
+			Regret:        estimateOf(p.Regret),
+			RewardPerFire: estimateOf(p.RewardPerFire),
+			RewardPerPick: estimateOf(p.RewardPerPick),
+			MinRatio:      estimateOf(p.MinRatio),
+			MaxRatio:      estimateOf(p.MaxRatio),
+			WindowMax:     estimateOf(p.WindowMax),
+			LongestGap:    estimateOf(p.LongestGap),
+			NoopRate:      estimateOf(p.NoopRate),
+			Alarms:        estimateOf(p.Alarms),
+			Fractions:     fractions,
+			CPUSeconds:    p.CPU.Seconds(),
+		}
+	}
+	return o
+}
+
+func estimateOf(e simulate.Estimate) estimateObject {
+	o := estimateObject{Mean: e.Mean}
+	if !math.IsNaN(e.CI95) {
+		o.CI95 = &e.CI95
+	}
+	return o
+}
+
+// drawing shows regret over time and what each category got.
+func drawing(name string, r *simulate.Results) []byte {
+	regret := plot.Lines{Title: name + ": regret", X: "fires", Y: "grades missed"}
+	got := plot.Rows{Title: name + ": sessions", X: "sessions per fire"}
+	for _, c := range r.Categories {
+		got.Rows = append(got.Rows, plot.Row{Name: string(c)})
+	}
+	for _, p := range r.Policies {
+		line := plot.Line{Name: p.Policy.Name}
+		for i, e := range p.Curve {
+			line.Points = append(line.Points, plot.Point{X: float64(r.At[i]), Y: e.Mean, Spread: e.CI95})
+		}
+		regret.Lines = append(regret.Lines, line)
+		got.Series = append(got.Series, p.Policy.Name)
+		for i := range got.Rows {
+			got.Rows[i].Values = append(got.Rows[i].Values, p.Fractions[i].Mean)
+		}
+	}
+	return plot.Page(regret, got)
+}

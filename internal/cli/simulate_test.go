@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func simulation(t *testing.T, text string) (*app, *bytes.Buffer, string) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "scenario.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := &bytes.Buffer{}
+	return &app{Surroundings: Surroundings{Stdout: out, Stderr: &bytes.Buffer{}, Random: func() uint64 { return 11 }}}, out, path
+}
+
+func TestSimulateStopsAtSignal(t *testing.T) {
+	t.Parallel()
+	a, out, path := simulation(t, "fires = 10000000\n[category.code]\nmean = 0.5\n")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(signalled{syscall.SIGINT})
+	err := a.runSimulate(ctx, path, simulateOptions{svg: filepath.Join(t.TempDir(), "plot.svg")})
+	if got, want := exitStatus(err, context.Cause(ctx)), statusInterrupted; got != want {
+		t.Errorf("got status %d of %v, want %d", got, err, want)
+	}
+	if out.Len() > 0 {
+		t.Errorf("a stopped simulation printed %q", out)
+	}
+}
+
+func TestSimulateTakesItsSeedByChance(t *testing.T) {
+	t.Parallel()
+	a, out, path := simulation(t, "fires = 10\n[category.code]\nmean = 0.5\n")
+	if err := a.runSimulate(t.Context(), path, simulateOptions{runs: 2, policies: []string{"random", "random"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), "fires=10 runs=2 seed=11\n"; !strings.HasSuffix(got, want) || strings.Count(got, "random") != 1 {
+		t.Errorf("got\n%s\nwant one line for random, and %q at the end", got, want)
+	}
+}
+
+func TestProgressTellsPercents(t *testing.T) {
+	t.Parallel()
+	out := &bytes.Buffer{}
+	p := progress{w: out, shown: -1}
+	for done := 1; done <= 1000; done++ {
+		p.tell(done, 1000)
+	}
+	p.clear()
+	if got, want := strings.Count(out.String(), "\r"), 102; got != want {
+		t.Errorf("got %d updates, want %d", got, want)
+	}
+	silent := progress{}
+	silent.tell(1, 2) // has nowhere to write to
+	silent.clear()
+}

@@ -1,0 +1,4 @@
+package engine
+
+// Prompt is what the agent is asked, which a session gives to the agent alone.
+var Prompt = prompt
