@@ -30,6 +30,7 @@ type crowdOptions struct {
 	days    float64
 	tasks   float64
 	every   ttlValue
+	spread  time.Duration
 	ttl     ttlValue
 	skew    time.Duration
 	sweep   []int
@@ -48,6 +49,7 @@ func (o *crowdOptions) flags() *pflag.FlagSet {
 	f.Float64Var(&o.days, "days", d.Length.Hours()/24, "days to simulate")
 	f.Float64Var(&o.tasks, "tasks-per-hour", 0, "tasks that come to all hosts together (default: one every two hours for each worker)")
 	f.Var(&o.every, "every", "time between two fires of a host")
+	f.DurationVar(&o.spread, "spread", d.Spread, "the fires of all hosts are due at once, and come within this time")
 	f.Var(&o.ttl, "ttl", "time-to-live of claims")
 	f.DurationVar(&o.skew, "skew", 0, "how far each host's clock is off, at most, either way")
 	f.IntSliceVar(&o.sweep, "sweep", nil, "simulate each of these numbers of hosts, as `1,10,…`")
@@ -66,8 +68,7 @@ const fleetHelp = `
 With --fleet, what is simulated is claims, lanes and the store: hosts whose timers
 fire, workers that look, claim, renew and end, sessions and hosts that die, and one
 store that serves all of them one after the other, at the cost that was measured on a
-small machine, or with --measure on this one. All times but CPU are the simulation's.
-A double holder is a grant while another session, its supervisor alive, holds the
+small machine, or with --measure on this one. A double holder is a grant while another session, its supervisor alive, holds the
 claim for its own: there must be none. ON PAPER is the store's utilisation reckoned
 from the rates alone, and the number of hosts at which it would be 1.`
 
@@ -147,12 +148,12 @@ func (a *app) crowdOptions(ctx context.Context, o crowdOptions, seed *uint64) (c
 	if !(o.days > 0 && o.days <= mostDays) {
 		return c, usage(fmt.Errorf("--days %g: want more than 0 and at most %d", o.days, mostDays))
 	}
-	const mostTasks = 1e9 // an hour: more is no fleet's
-	if !(o.tasks >= 0 && o.tasks <= mostTasks) {
-		return c, usage(fmt.Errorf("--tasks-per-hour %g: want more than 0 and at most %g", o.tasks, mostTasks))
+	if !(o.tasks >= 0) {
+		return c, usage(fmt.Errorf("--tasks-per-hour %g: want more than 0", o.tasks))
 	}
 	c.Length = time.Duration(o.days * 24 * float64(time.Hour))
-	c.TasksPerHour, c.Every, c.TTL, c.Skew = o.tasks, time.Duration(o.every), time.Duration(o.ttl), o.skew
+	c.Every, c.Spread = time.Duration(o.every), o.spread
+	c.TasksPerHour, c.TTL, c.Skew = o.tasks, time.Duration(o.ttl), o.skew
 	if c.Seed = a.Random(); seed != nil {
 		c.Seed = *seed
 	}

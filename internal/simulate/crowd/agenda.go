@@ -2,7 +2,8 @@ package crowd
 
 import "time"
 
-// kind is what happens at an event.
+// kind is what happens at an event: first what does to hosts, then, from runBegins on, to
+// runs.
 type kind uint8
 
 const (

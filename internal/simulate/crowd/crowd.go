@@ -32,6 +32,7 @@ type Options struct {
 	Lanes        int // of each category, per host
 	Length       time.Duration
 	Every        time.Duration // between two fires of a host
+	Spread       time.Duration // of the hosts' fires, which are due at once; less than Every
 	TasksPerHour float64       // that come to all hosts together
 	Median       time.Duration // of a session, lognormal
 	Sigma        float64       // of its logarithm
@@ -60,6 +61,7 @@ func Defaults() Options {
 	return Options{
 		Hosts: 1000, Workers: 100, Lanes: 1, Length: 48 * time.Hour,
 		Every:  30 * time.Minute, // the timer's
+		Spread: 2 * time.Minute,  // its RandomizedDelaySec
 		Median: 25 * time.Minute, Sigma: 0.6, Done: 0.8, Siblings: 0.3,
 		TTL: 60 * time.Minute, Timeout: 50 * time.Minute, Cooldown: 180 * time.Second, MaxPivots: 2,
 		HostLife: 30 * 24 * time.Hour, HostRepair: time.Hour, Orphans: 0.001,
@@ -82,14 +84,16 @@ func (o Options) Complete() Options {
 const (
 	mostWorkers = 1_000_000
 	// mostPlaces bounds what is kept of every category on every host.
-	mostPlaces = 10_000_000
+	mostPlaces     = 10_000_000
+	mostCategories = 9999       // their names have four digits
+	mostTasks      = 50_000_000 // a gigabyte or three, if nobody works on them
 )
 
 // Validate refuses what cannot be simulated, with an error that wraps [fleet.ErrUsage].
 func (o Options) Validate() error {
 	positive := map[string]bool{
 		"hosts": o.Hosts > 0, "workers": o.Workers > 0, "categories": o.Categories > 0, "lanes": o.Lanes > 0 && o.Lanes < 256,
-		"length": o.Length > 0, "fires": o.Every > 0, "tasks": o.TasksPerHour > 0, "sessions": o.Median > 0 && o.Sigma >= 0,
+		"length": o.Length > 0, "fires": o.Every > 0 && o.Spread >= 0 && o.Spread <= o.Every, "tasks": o.TasksPerHour > 0, "sessions": o.Median > 0 && o.Sigma >= 0,
 		"time-to-live": o.TTL >= time.Millisecond, "time-out": o.Timeout > 0, "cooldown": o.Cooldown >= 0, "skew": o.Skew >= 0,
 		"lives of hosts": o.HostLife >= 0 && o.HostRepair >= 0,
 	}
@@ -105,8 +109,11 @@ func (o Options) Validate() error {
 		return fmt.Errorf("%d hosts with %d workers and %d categories: want at most %d workers in all: %w",
 			o.Hosts, o.Workers, o.Categories, mostWorkers, fleet.ErrUsage)
 	}
-	if o.Categories > 10_000 {
-		return fmt.Errorf("%d categories: want at most 10000: %w", o.Categories, fleet.ErrUsage)
+	if o.Categories > mostCategories {
+		return fmt.Errorf("%d categories: want at most %d: %w", o.Categories, mostCategories, fleet.ErrUsage)
+	}
+	if tasks := o.TasksPerHour * o.Length.Hours(); tasks > mostTasks {
+		return fmt.Errorf("%.0f tasks: want at most %d: %w", tasks, mostTasks, fleet.ErrUsage)
 	}
 	return nil
 }

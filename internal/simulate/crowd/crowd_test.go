@@ -3,7 +3,6 @@ package crowd
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"math"
 	"math/rand/v2"
@@ -80,6 +79,19 @@ func TestEveryGrantEndsOnce(t *testing.T) {
 	}
 }
 
+func TestLostSessions(t *testing.T) {
+	t.Parallel()
+	o := slow(harsh(8))
+	o.Costs.Write, o.TTL, o.Hosts = 4*time.Second, time.Minute, 30
+	r := mustRun(t, o)
+	if r.Lost == 0 || r.DoubleHolders > 0 {
+		t.Errorf("a store that is too slow for its claims: %+v", r.Counts)
+	}
+	if got := r.Completed + r.Lost + r.Died + r.Orphaned + r.Unrecorded + r.Running; got != r.Grants {
+		t.Errorf("%d grants have %d ends: %+v", r.Grants, got, r.Counts)
+	}
+}
+
 // Another host's clock may be ahead of the holder's by what is left of a claim when it is
 // renewed: two thirds of the time-to-live, less what a renewal waits.
 func TestSkewThatTheRulesBear(t *testing.T) {
@@ -148,7 +160,7 @@ func TestPaperAgreesWithALightLoad(t *testing.T) {
 	if r.Claims < 0.8*r.Paper.Claims || r.Claims > 1.2*r.Paper.Claims {
 		t.Errorf("%g claims are held, on paper %g", r.Claims, r.Paper.Claims)
 	}
-	at := o.times(r.Paper.Hosts / float64(o.Hosts)).sheet().Utilisation
+	at := o.times(r.Paper.Hosts / float64(o.Hosts)).Utilisation
 	if math.Abs(at-1) > 0.01 {
 		t.Errorf("with %g hosts the store is in use for %g of the time, want all of it", r.Paper.Hosts, at)
 	}
@@ -208,7 +220,7 @@ func TestBacklogPicksAsTheSelector(t *testing.T) {
 				state = fleet.StateActive
 			}
 			listed = append(listed, fleet.Task{
-				ID: fleet.TaskID('a' + rune(id)), State: state, Created: at(s.created), Category: "c", Priority: priorities()[s.priority],
+				ID: fleet.TaskID('a' + id), State: state, Created: at(s.created), Category: "c", Priority: priorities()[s.priority],
 			})
 		}
 		var offered []fleet.Task
@@ -332,10 +344,10 @@ func TestBeatsAsTheKeeper(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const ttl = time.Hour
-		began := time.Now()
+		began := time.Now() //nolint:forbidigo // the bubble's clock
 		var beats []time.Duration
-		k := lease.Keeper{TTL: ttl, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Claims: renewer(func() error {
-			beats = append(beats, time.Since(began))
+		k := lease.Keeper{TTL: ttl, Log: slog.New(slog.DiscardHandler), Claims: renewer(func() error {
+			beats = append(beats, time.Since(began)) //nolint:forbidigo // the bubble's clock
 			if len(beats) > 1 {
 				return errors.New("out of order")
 			}
@@ -343,7 +355,7 @@ func TestBeatsAsTheKeeper(t *testing.T) {
 		})}
 		ctx, stop := k.Keep(t.Context())
 		<-ctx.Done()
-		lost := time.Since(began)
+		lost := time.Since(began) //nolint:forbidigo // the bubble's clock
 		stop()
 		want := []time.Duration{ttl / beat, 2 * ttl / beat, 2*ttl/beat + ttl/retry}
 		if len(beats) < 3 || !cmp.Equal(beats[:3], want) || lost != ttl/beat+ttl {
@@ -374,6 +386,8 @@ func TestValidate(t *testing.T) {
 		"a crowd":       func(o *Options) { o.Hosts = mostWorkers },
 		"many lanes":    func(o *Options) { o.Lanes = 256 },
 		"no time":       func(o *Options) { o.Length = 0 },
+		"endless tasks": func(o *Options) { o.TasksPerHour = math.Inf(1) },
+		"wide spread":   func(o *Options) { o.Spread = o.Every + 1 },
 		"no tasks":      func(o *Options) { o.TasksPerHour = math.NaN() },
 		"short claims":  func(o *Options) { o.TTL = 1 },
 		"negative skew": func(o *Options) { o.Skew = -1 },

@@ -15,8 +15,6 @@ const (
 	slice = 50 * time.Millisecond
 	// launch is what systemd takes to start a worker's unit, and stint to open the store.
 	launch = 20 * time.Millisecond
-	// delay is the timer's RandomizedDelaySec.
-	delay = 2 * time.Minute
 )
 
 // fireDue begins a fire, as Fanout in package engine: it sweeps up, looks, decides,
@@ -26,7 +24,7 @@ func (w *world) fireDue(h int32) {
 	if host.down {
 		return
 	}
-	w.foresee(w.now+w.Every-min(delay, w.Every)/2+w.uniform(min(delay, w.Every)), fireDue, h, host.life)
+	w.foresee(w.now.Truncate(w.Every)+w.Every+w.uniform(w.Spread), fireDue, h, host.life)
 	if host.firing {
 		w.FiresLate++
 		return

@@ -20,49 +20,32 @@ type Paper struct {
 // their length. What a session asks of the store is as in worker.go, a fire as in fire.go:
 // its looks grow with the claims, so that the load grows with the square of the hosts.
 func OnPaper(o Options) Paper {
-	p := o.sheet()
-	low, high := 0.0, 1.0
-	for low == 0 || high-low > high/1e6 { // of what multiplies the hosts
-		middle := (low + high) / 2
-		if low == 0 && high < 1e9 && o.times(high).sheet().Utilisation < 1 {
-			high *= 2
-			continue
-		}
-		if o.times(middle).sheet().Utilisation < 1 {
+	low, high := 1e-6, 1e9 // of what multiplies the hosts
+	for high/low > 1+1e-9 {
+		if middle := math.Sqrt(low * high); o.times(middle).Utilisation < 1 {
 			low = middle
 		} else {
 			high = middle
 		}
-		if high < 1e-9 {
-			break
-		}
 	}
+	p := o.times(1)
 	p.Hosts = high * float64(o.Hosts)
 	return p
 }
 
-// scaled are options for so many times the hosts.
-type scaled struct {
-	Options
-	factor float64
-}
-
-func (o Options) times(factor float64) scaled { return scaled{o, factor} }
-
-func (o Options) sheet() Paper { return o.times(1).sheet() }
-
-func (s scaled) sheet() Paper {
-	c := s.Costs
-	hosts := s.factor * float64(s.Hosts)
-	mean := s.meanLength()
-	turns := math.Ceil((mean+s.Cooldown.Hours())/s.Every.Hours()) * s.Every.Hours()
-	places := min(float64(s.Workers), float64(s.Categories*s.Lanes))
-	sessions := min(s.factor*s.TasksPerHour/s.Done, hosts*places/turns)
+// times is the sheet for so many times the hosts, without the hosts at which it is full.
+func (o Options) times(factor float64) Paper {
+	c := o.Costs
+	hosts := factor * float64(o.Hosts)
+	mean := o.meanLength()
+	turns := math.Ceil((mean+o.Cooldown.Hours())/o.Every.Hours()) * o.Every.Hours()
+	places := min(float64(o.Workers), float64(o.Categories*o.Lanes))
+	sessions := min(factor*o.TasksPerHour/o.Done, hosts*places/turns)
 	p := Paper{SessionsPerHour: sessions, Claims: sessions * mean}
 	look := c.Snapshot.Hours() + p.Claims*(c.SnapshotClaim+c.Ask).Hours()
-	beats := math.Floor(mean / (s.TTL.Hours() / beat))
+	beats := math.Floor(mean / (o.TTL.Hours() / beat))
 	session := (6+beats)*c.Write.Hours() + 3*c.Read.Hours() + look + c.FireRun.Hours()
-	fires := hosts / s.Every.Hours()
+	fires := hosts / o.Every.Hours()
 	fire := (c.Sweep + c.Snapshot + c.Fire).Hours() + p.Claims*(c.SweepClaim+c.SnapshotClaim).Hours() + look
 	p.Utilisation = sessions*session + fires*fire
 	return p

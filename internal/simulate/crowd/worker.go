@@ -263,12 +263,12 @@ func (w *world) sleep(id int32) {
 
 func (w *world) runWakes(id int32) {
 	r := &w.runs[id]
-	switch w.now {
-	case r.dies:
+	switch {
+	case w.now == r.dies:
 		w.orphan(id)
-	case r.ends:
+	case w.now == r.ends:
 		w.complete(id)
-	case r.renews + w.TTL:
+	case w.now-r.renews >= w.TTL:
 		w.lose(id)
 	default:
 		w.ask(w.Costs.Write, runRenewed, id, r.turn)

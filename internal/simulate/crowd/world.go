@@ -103,7 +103,7 @@ func newWorld(o Options) *world {
 		if o.Skew > 0 {
 			w.hosts[i].skew = time.Duration((2*w.chance.Float64() - 1) * float64(o.Skew))
 		}
-		w.foresee(w.uniform(o.Every), fireDue, int32(i), 0)
+		w.foresee(w.uniform(o.Spread), fireDue, int32(i), 0)
 		w.foreseeDeath(int32(i))
 	}
 	w.foreseeTask()
@@ -173,33 +173,35 @@ func (w *world) run(stop func() error) error {
 	return nil
 }
 
+// void reports whether an event was foreseen for what is no more: a host before its last
+// death, or a run that has ended.
+func (w *world) void(e event) bool {
+	switch {
+	case e.kind == taskComes:
+		return false
+	case e.kind < runBegins:
+		return e.turn != w.hosts[e.who].life
+	default:
+		return e.turn != w.runs[e.who].turn
+	}
+}
+
 func (w *world) happen(e event) {
+	if w.void(e) {
+		return
+	}
 	switch e.kind {
 	case taskComes:
 		w.newTask()
 		w.foreseeTask()
-	case hostDies, hostReturns, fireDue, fireSwept, fireSees, fireAsked, fireRecorded:
-		if e.turn == w.hosts[e.who].life {
-			w.hostEvent(e)
-		}
-	case runBegins, runBegun, runSees, runAsked, runTook, runNoted, runWakes, runRenewed, runRetries, runCompleted, runEnded, orphanEnds:
-		if e.turn == w.runs[e.who].turn {
-			w.runEvent(e)
-		}
-	}
-}
-
-func (w *world) hostEvent(e event) {
-	h := e.who
-	switch e.kind {
 	case hostDies:
-		w.hostDies(h)
+		w.hostDies(e.who)
 	case hostReturns:
-		w.hosts[h].down = false
-		w.foreseeDeath(h)
-		w.fireDue(h)
+		w.hosts[e.who].down = false
+		w.foreseeDeath(e.who)
+		w.fireDue(e.who)
 	case fireDue:
-		w.fireDue(h)
+		w.fireDue(e.who)
 	case fireSwept:
 		w.fireSwept(e)
 	case fireSees:
@@ -208,11 +210,6 @@ func (w *world) hostEvent(e event) {
 		w.fireAsked(e)
 	case fireRecorded:
 		w.fireRecorded(e)
-	}
-}
-
-func (w *world) runEvent(e event) {
-	switch e.kind {
 	case runBegins:
 		w.runBegins(e.who)
 	case runBegun:
