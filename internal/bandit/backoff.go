@@ -25,7 +25,8 @@ func (b *Backoff) Noop(now fleet.FireID, at time.Time) {
 	b.Sleep(now, at)
 }
 
-// Sleep backs off for twice as many fires as the last time: 2, 4, … 64.
+// Sleep backs off for twice as long as the last time: the first fire that may start the
+// category is 2, 4, … 64 later.
 func (b *Backoff) Sleep(now fleet.FireID, at time.Time) {
 	b.Noops = min(b.Noops+1, longestBackoff)
 	b.AsleepUntil, b.AsleepSince = now+1<<b.Noops, at
