@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+)
+
+// messages answers as Anthropic's service does
+// (https://docs.anthropic.com/en/api/messages-streaming).
+func (s *stub) messages(w http.ResponseWriter, r *http.Request, q question) {
+	if s.interrupted(w, r, q) {
+		return
+	}
+	refuse := func(status int, kind, text string) {
+		w.Header().Set("Request-Id", "req_stub")
+		writeJSON(w, status, object{"type": "error", "error": object{"type": kind, "message": text}})
+	}
+	switch q.behaviour {
+	case walled:
+		// What the service says to a subscriber whose plan is used up.
+		w.Header().Set("Anthropic-Ratelimit-Unified-Status", "rejected")
+		w.Header().Set("Anthropic-Ratelimit-Unified-Reset", strconv.FormatInt(s.resetAt.Unix(), 10))
+		w.Header().Set("Anthropic-Ratelimit-Unified-Representative-Claim", "five_hour")
+		w.Header().Set("X-Should-Retry", "false")
+		refuse(http.StatusTooManyRequests, "rate_limit_error", "This request would exceed your account's rate limit. Please try again later.")
+	case throttled:
+		w.Header().Set("Retry-After", "7")
+		refuse(http.StatusTooManyRequests, "rate_limit_error", "Number of request tokens has exceeded your per-minute rate limit")
+	case crowded:
+		refuse(529, "overloaded_error", "Overloaded")
+	case refuses:
+		refuse(http.StatusUnauthorized, "authentication_error", "invalid x-api-key")
+	case breaks:
+		events(w, messageStart())
+		panic(http.ErrAbortHandler)
+	case usesTool, failsTool:
+		if q.wantsTool(`"tool_result"`) {
+			events(w, messageToolCall(q)...)
+			return
+		}
+		events(w, messageSentence()...)
+	default:
+		events(w, messageSentence()...)
+	}
+}
+
+func messageStart() object {
+	return object{"type": "message_start", "message": object{
+		"id": "msg_stub", "type": "message", "role": "assistant", "model": "claude-stub", "content": []any{},
+		"stop_reason": nil, "stop_sequence": nil,
+		"usage": object{"input_tokens": inputTokens, "cache_read_input_tokens": cachedTokens, "cache_creation_input_tokens": 0, "output_tokens": 1},
+	}}
+}
+
+func messageEnd(reason string) []object {
+	return []object{
+		{"type": "content_block_stop", "index": 0},
+		{"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil}, "usage": object{"output_tokens": outputTokens}},
+		{"type": "message_stop"},
+	}
+}
+
+func messageSentence() []object {
+	return append([]object{
+		messageStart(),
+		{"type": "content_block_start", "index": 0, "content_block": object{"type": "text", "text": ""}},
+		{"type": "content_block_delta", "index": 0, "delta": object{"type": "text_delta", "text": sentence}},
+	}, messageEnd("end_turn")...)
+}
+
+func messageToolCall(q question) []object {
+	input := fmt.Sprintf(`{"command":%q,"description":"Do it"}`, q.command())
+	return append([]object{
+		messageStart(),
+		{"type": "content_block_start", "index": 0, "content_block": object{"type": "tool_use", "id": "toolu_stub", "name": "Bash", "input": object{}}},
+		{"type": "content_block_delta", "index": 0, "delta": object{"type": "input_json_delta", "partial_json": input}},
+	}, messageEnd("tool_use")...)
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+)
+
+// responses answers as OpenAI's service does
+// (https://platform.openai.com/docs/api-reference/responses-streaming).
+func (s *stub) responses(w http.ResponseWriter, r *http.Request, q question) {
+	if s.interrupted(w, r, q) {
+		return
+	}
+	switch q.behaviour {
+	case breaks:
+		events(w, responseStart())
+		panic(http.ErrAbortHandler)
+	case usesTool, failsTool:
+		if q.wantsTool(`_call_output"`) {
+			events(w, responseToolCall(q)...)
+			return
+		}
+		events(w, responseSentence()...)
+	case answers, hangs:
+		events(w, responseSentence()...)
+	case walled, throttled, crowded, refuses:
+		s.refuseAsOpenAI(w, q)
+	}
+}
+
+// refuseAsOpenAI is what both of OpenAI's protocols say in trouble. A plan that is
+// used up is only known to ChatGPT's own service, which answers with plan and time.
+func (s *stub) refuseAsOpenAI(w http.ResponseWriter, q question) {
+	refuse := func(status int, body object) {
+		writeJSON(w, status, object{"error": body})
+	}
+	switch q.behaviour {
+	case walled:
+		refuse(http.StatusTooManyRequests, object{
+			"type": "usage_limit_reached", "message": "The usage limit has been reached", "plan_type": "pro",
+			"resets_at": s.resetAt.Unix(),
+		})
+	case throttled:
+		w.Header().Set("Retry-After", "7")
+		refuse(http.StatusTooManyRequests, object{
+			"type": "tokens", "code": "rate_limit_exceeded",
+			"message": "Rate limit reached for gpt-stub on tokens per min (TPM): Limit 30000, Used 29000, Requested 5000. Please try again in 7s.",
+		})
+	case crowded:
+		refuse(http.StatusServiceUnavailable, object{"type": "server_error", "code": "server_is_overloaded", "message": "The server is overloaded."})
+	default:
+		refuse(http.StatusUnauthorized, object{"type": "invalid_request_error", "code": "invalid_api_key", "message": "Incorrect API key provided."})
+	}
+}
+
+func responseStart() object {
+	return object{"type": "response.created", "response": object{"id": "resp_stub", "object": "response", "status": "in_progress"}}
+}
+
+func responseEnd() object {
+	return object{"type": "response.completed", "response": object{
+		"id": "resp_stub", "object": "response", "status": "completed", "output": []any{},
+		"usage": object{
+			"input_tokens": inputTokens, "input_tokens_details": object{"cached_tokens": cachedTokens},
+			"output_tokens": outputTokens, "output_tokens_details": object{"reasoning_tokens": 0},
+			"total_tokens": inputTokens + outputTokens,
+		},
+	}}
+}
+
+func responseSentence() []object {
+	return []object{responseStart(), {"type": "response.output_item.done", "output_index": 0, "item": object{
+		"type": "message", "id": "msg_stub", "role": "assistant", "status": "completed",
+		"content": []any{object{"type": "output_text", "text": sentence, "annotations": []any{}}},
+	}}, responseEnd()}
+}
+
+// responseToolCall calls whichever of the shells that the program offers its
+// models: which one is a matter of model and version.
+func responseToolCall(q question) []object {
+	name, arguments := "shell_command", fmt.Sprintf(`{"command":%s}`, strconv.Quote(q.command()))
+	switch {
+	case slices.Contains(q.tools, "exec_command"):
+		name, arguments = "exec_command", fmt.Sprintf(`{"cmd":%s}`, strconv.Quote(q.command()))
+	case slices.Contains(q.tools, "shell"):
+		name, arguments = "shell", fmt.Sprintf(`{"command":["sh","-c",%s]}`, strconv.Quote(q.command()))
+	}
+	return []object{responseStart(), {"type": "response.output_item.done", "output_index": 0, "item": object{
+		"type": "function_call", "id": "fc_stub", "call_id": "call_stub", "name": name, "arguments": arguments, "status": "completed",
+	}}, responseEnd()}
+}

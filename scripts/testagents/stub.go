@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// behaviour is what the stub does with every question it is asked.
+type behaviour string
+
+const (
+	answers   behaviour = "answer"     // says a sentence
+	usesTool  behaviour = "tool"       // asks for one command, then says a sentence
+	failsTool behaviour = "tool-fails" // the same with a command that fails
+	walled    behaviour = "quota"      // the plan's allowance is used up until a day from the start
+	throttled behaviour = "throttled"  // too many requests, for seconds
+	crowded   behaviour = "overloaded" // the service has no room
+	refuses   behaviour = "refused"    // the key is no good
+	breaks    behaviour = "broken"     // the connection ends in mid-answer
+	hangs     behaviour = "hang"       // takes the question and says nothing more
+)
+
+// The answers are the same in every protocol, so that the agents' accounts of them
+// can be compared: what a model counts is what the stub says it counts.
+const (
+	sentence     = "There was nothing to do."
+	inputTokens  = 1000
+	cachedTokens = 200
+	outputTokens = 50
+)
+
+// stub is a model server on loopback. It speaks the protocols of Anthropic's
+// messages, OpenAI's responses and OpenAI's chat, below a folder named for the
+// behaviour: http://127.0.0.1:PORT/quota/v1/messages. It keeps no state: whether a
+// tool was used already is in the question.
+type stub struct {
+	URL     string
+	resetAt time.Time // when what is used up comes back
+	record  io.Writer // gets every question; nil: nobody does
+	server  *http.Server
+}
+
+func startStub(resetAt time.Time, record io.Writer) (*stub, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start the stub model server: %w", err)
+	}
+	s := &stub{URL: "http://" + listener.Addr().String(), resetAt: resetAt, record: record}
+	s.server = &http.Server{Handler: http.HandlerFunc(s.handle), ReadHeaderTimeout: 10 * time.Second}
+	go s.server.Serve(listener) //nolint:errcheck // it ends with Close, which is no fault
+	return s, nil
+}
+
+// Close ends the questions under way as well.
+func (s *stub) Close() error {
+	return s.server.Close()
+}
+
+// question is as much of what an agent asks as the answer depends on.
+type question struct {
+	behaviour behaviour
+	body      []byte
+	tools     []string
+}
+
+func (s *stub) handle(w http.ResponseWriter, r *http.Request) {
+	folder, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the agent went away
+	}
+	if s.record != nil {
+		fmt.Fprintf(s.record, "%s %s\n%s\n", r.Method, r.URL.Path, body)
+	}
+	q := question{behaviour: behaviour(folder), body: body, tools: toolNames(body)}
+	switch {
+	case r.Method != http.MethodPost:
+		http.NotFound(w, r)
+	case strings.HasSuffix(rest, "/messages/count_tokens"):
+		writeJSON(w, http.StatusOK, map[string]any{"input_tokens": inputTokens})
+	case strings.HasSuffix(rest, "/messages"):
+		s.messages(w, r, q)
+	case strings.HasSuffix(rest, "/responses"):
+		s.responses(w, r, q)
+	case strings.HasSuffix(rest, "/chat/completions"):
+		s.chat(w, r, q)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// toolNames are the tools that the question offers, in its order.
+func toolNames(body []byte) []string {
+	var q struct {
+		Tools []struct {
+			Name string `json:"name"`
+		} `json:"tools"`
+	}
+	if json.Unmarshal(body, &q) != nil {
+		return nil
+	}
+	var names []string
+	for _, tool := range q.Tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+// wantsTool says whether the answer is to be a call of a tool: once, as the result
+// of it is in the next question.
+func (q question) wantsTool(result string) bool {
+	return (q.behaviour == usesTool || q.behaviour == failsTool) && !bytes.Contains(q.body, []byte(result))
+}
+
+// command is what the tool is asked to run.
+func (q question) command() string {
+	if q.behaviour == failsTool {
+		return "cat no-such-file"
+	}
+	return "echo done >result.txt"
+}
+
+// interrupted does what a service in trouble does instead of answering. It is false
+// where the behaviour is to answer.
+func (s *stub) interrupted(w http.ResponseWriter, r *http.Request, q question) bool {
+	if q.behaviour != hangs {
+		return false
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	http.NewResponseController(w).Flush() //nolint:errcheck // whether it arrived shows in what the agent does
+	<-r.Context().Done()
+	return true
+}
+
+func writeJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(value) //nolint:errcheck // the agent went away
+}
+
+// object is a JSON object of a protocol.
+type object = map[string]any
+
+// events writes a stream of server-sent events. Each has the type that it says it
+// has, which is what both protocols name it.
+func events(w http.ResponseWriter, list ...object) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, event := range list {
+		text, err := json.Marshal(event)
+		if err != nil {
+			panic(err) // it is made of strings and numbers
+		}
+		if name, ok := event["type"].(string); ok {
+			fmt.Fprintf(w, "event: %s\n", name)
+		}
+		fmt.Fprintf(w, "data: %s\n\n", text)
+	}
+}
