@@ -22,6 +22,12 @@ var (
 	ErrBusy = errors.New("lane busy")
 )
 
+// RefusedError says why a session may not start although it could have its claim: a
+// budget is used up, or its agent cannot work.
+type RefusedError struct{ Reason string }
+
+func (e RefusedError) Error() string { return e.Reason }
+
 // OutcomeError is the end of a run as an error: how it ended and why.
 type OutcomeError struct {
 	Run     RunID

@@ -48,6 +48,7 @@ const (
 	FromScores       Source = "all_scores"
 	FromAllowList    Source = "allow-list"
 	FromHand         Source = "hand"
+	FromRespawn      Source = "respawn" // a good session of the category came before
 )
 
 // Verdict is how a session ended and what it is worth.
@@ -80,7 +81,11 @@ type Run struct {
 	CreatedAt  time.Time
 	StartedAt  time.Time // when stint run began; zero before
 	EndedAt    time.Time // zero while open
+	NotBefore  time.Time // a run that waits for its cooldown; zero: it does not
 	Verdict    Verdict
+	Usage      Usage     // as far as it is known
+	QuotaUntil time.Time // with [Quota]: when the agent can work again; zero: it did not say
+	Followed   string    // whether a session followed it in its lane, and why; empty: not decided
 }
 
 // Decision says whether a category of a fire was started.

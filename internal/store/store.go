@@ -66,6 +66,9 @@ type RunTake struct {
 	Run     fleet.RunID
 	Task    fleet.TaskID
 	Lessons []fleet.LessonUse // that match
+	Agent   string            // that is to work; empty: the one in the run's row
+	Slots   int               // sessions of that agent at once; 0: no limit
+	Budgets []fleet.Budget    // that hold for the run
 }
 
 // Hold names a claim that the caller believes to be its own.
@@ -116,6 +119,10 @@ type Snapshot struct {
 	Open     []fleet.Run   // not ended, oldest first
 	Pauses   []fleet.Pause // also those that are over, by category
 	Lessons  []Lesson      // by lesson and category
+
+	Agents      []fleet.AgentState // that something is known of, by name
+	Spent       []fleet.Spent      // today, by scope
+	Quarantined []fleet.Quarantine // by task
 }
 
 // Arm is what is remembered of a category.
@@ -158,7 +165,8 @@ type Runs interface {
 	LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error)
 	// TakeForRun takes a claim and, unless it is denied, writes task, key, epoch and
 	// lessons into the run's row with it. A grant is debited to the category that the
-	// run works.
+	// run works, and reserved in the budgets. A run whose agent cannot work, or whose
+	// budget is used up, gets a [fleet.RefusedError] and no claim.
 	TakeForRun(ctx context.Context, r RunTake) (fleet.Grant, fleet.Claim, error)
 	// Denied records that a run was denied a claim, and by whom.
 	Denied(ctx context.Context, d fleet.DeniedClaim) error
@@ -170,6 +178,11 @@ type Runs interface {
 	Complete(ctx context.Context, r fleet.Run) error
 	// EndRun ends a run that holds no claim, or lost it. Nothing is learnt of a grade.
 	EndRun(ctx context.Context, r fleet.Run) error
+	// Respawn records whether a session follows a run, and why; next is the run that
+	// does, or nil. It reports false, and writes nothing, when that was decided before.
+	Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string) (bool, error)
+	// Retry forgets the failed attempts at a task, and reports whether there were any.
+	Retry(ctx context.Context, task fleet.TaskID) (bool, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it
 	// is open, its claims, its lane. Nothing is learnt of it. It reports whether
 	// there was anything left; of two calls one finds nothing.

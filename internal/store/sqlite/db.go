@@ -289,6 +289,11 @@ func translate(err error) error {
 
 func millis(t time.Time) int64 { return t.UnixMilli() }
 
+// nullMillis gives null for the zero time.
+func nullMillis(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
+}
+
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 // fromNullMillis gives the zero time for null.

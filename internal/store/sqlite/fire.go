@@ -91,6 +91,15 @@ func (d *DB) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 		if s.Pauses, err = t.pauses(ctx); err != nil {
 			return err
 		}
+		if s.Agents, err = t.agents(ctx); err != nil {
+			return err
+		}
+		if s.Spent, err = t.spentToday(ctx); err != nil {
+			return err
+		}
+		if s.Quarantined, err = t.quarantined(ctx); err != nil {
+			return err
+		}
 		if s.Claims, err = t.claims(ctx, store.Listing{}); err != nil {
 			return err
 		}

@@ -12,7 +12,8 @@ import (
 )
 
 const runColumns = `id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, clock, load, agent, pid,
-created_at, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status`
+created_at, not_before, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status,
+tokens, usd, quota_until, followed`
 
 // AddRun stores a run that no fire planned.
 func (d *DB) AddRun(ctx context.Context, r fleet.Run) error {
@@ -24,9 +25,9 @@ func (d *DB) AddRun(ctx context.Context, r fleet.Run) error {
 }
 
 func (t tx) insertRun(ctx context.Context, r fleet.Run) error {
-	_, err := t.ExecContext(ctx, `insert into runs (id, fire, category, rank, chain_depth, source, unit, agent, created_at)
-values (?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?)`,
-		r.ID, r.Fire, r.Category, r.Rank, r.ChainDepth, r.Source, r.Unit, r.Agent, millis(r.CreatedAt))
+	_, err := t.ExecContext(ctx, `insert into runs (id, fire, category, rank, chain_depth, source, unit, agent, created_at, not_before)
+values (?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.Fire, r.Category, r.Rank, r.ChainDepth, r.Source, r.Unit, r.Agent, millis(r.CreatedAt), nullMillis(r.NotBefore))
 	return err
 }
 
@@ -122,7 +123,10 @@ func (d *DB) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant
 		if err := t.useLessons(ctx, r.Run, r.Lessons); err != nil || grant == fleet.Renewed {
 			return err
 		}
-		return t.debit(ctx, r.Run)
+		if err := t.debit(ctx, r.Run); err != nil {
+			return err
+		}
+		return t.admit(ctx, r)
 	})
 	if err != nil {
 		return "", fleet.Claim{}, wrapClaim("take", r.Key, err) // what was granted was undone
@@ -167,13 +171,20 @@ func (t tx) endRun(ctx context.Context, r fleet.Run) error {
 		return err
 	}
 	res, err := t.ExecContext(ctx, `update runs
-set ended_at = ?, outcome = ?, grade = ?, reason = ?, parts = ?, task_state = ?, exit_status = ?
+set ended_at = ?, outcome = ?, grade = ?, reason = ?, parts = ?, task_state = ?, exit_status = ?,
+tokens = ?, usd = ?, quota_until = ?
 where id = ? and ended_at is null`,
-		millis(t.now), v.Outcome, v.Grade, v.Reason, string(parts), v.TaskState, v.ExitStatus, r.ID)
+		millis(t.now), v.Outcome, v.Grade, v.Reason, string(parts), v.TaskState, v.ExitStatus,
+		r.Usage.Tokens, r.Usage.USD, nullMillis(r.QuotaUntil), r.ID)
 	if err := oneRow(res, err, fmt.Errorf("it has ended already: %w", fleet.ErrLost)); err != nil {
 		return err
 	}
-	return t.learnFrom(ctx, r)
+	for _, take := range []func(context.Context, fleet.Run) error{t.settle, t.judgeAgent, t.judgeTask, t.learnFrom} {
+		if err := take(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Abandon gives back what a run whose session is gone has left.
@@ -257,15 +268,19 @@ func scanRun(row scanner) (fleet.Run, error) {
 		v              = &r.Verdict
 		fire           sql.NullInt64
 		created        int64
+		notBefore      sql.NullInt64
 		started, ended sql.NullInt64
+		quotaUntil     sql.NullInt64
 		parts          string
 	)
 	err := row.Scan(&r.ID, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
-		&r.Epoch, &r.Clock, &r.Load, &r.Agent, &r.PID, &created, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus)
+		&r.Epoch, &r.Clock, &r.Load, &r.Agent, &r.PID, &created, &notBefore, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus,
+		&r.Usage.Tokens, &r.Usage.USD, &quotaUntil, &r.Followed)
 	if err != nil {
 		return fleet.Run{}, err
 	}
 	r.Fire = fleet.FireID(fire.Int64)
+	r.NotBefore, r.QuotaUntil = fromNullMillis(notBefore), fromNullMillis(quotaUntil)
 	r.CreatedAt, r.StartedAt, r.EndedAt = fromMillis(created), fromNullMillis(started), fromNullMillis(ended)
 	if err := json.Unmarshal([]byte(parts), &v.Parts); err != nil {
 		return fleet.Run{}, fmt.Errorf("parts of run %s: %w", r.ID, err)

@@ -231,6 +231,7 @@ func testLearnsNothing(t *testing.T, b bundle) {
 		fleet.Productive, fleet.Failed, fleet.Timeout, // that nobody graded
 	} {
 		for how, end := range ends {
+			b.clock.Advance(24 * time.Hour) // whatever stopped the agent is over
 			r := b.begun(t, how+fleet.RunID(outcome))
 			before := b.arm(t, "code").Arm
 			r.Verdict.Outcome = outcome

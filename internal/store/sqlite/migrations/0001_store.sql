@@ -72,6 +72,7 @@ create table runs (
   agent       text not null default '',
   pid         integer not null default 0,      -- of stint run
   created_at  integer not null,
+  not_before  integer,                         -- null: it need not wait
   started_at  integer,                         -- null: stint run has not begun
   ended_at    integer,                         -- null: open
   outcome     text not null default '',
@@ -80,6 +81,13 @@ create table runs (
   parts       text not null default '{}',      -- JSON: what the grade is made of
   task_state  text not null default '',        -- what the agent asked for
   exit_status integer,                         -- the agent's own
+  tokens      integer,                         -- used; null: not known
+  usd         real,
+  day         text not null default '',        -- of the claim, UTC: whose budget it counts for
+  reserved_tokens integer not null default 0,  -- in the budgets, until the end tells better
+  reserved_usd    real not null default 0,
+  quota_until integer,                         -- null: the agent did not say
+  followed    text not null default '',        -- whether a session followed it, and why
   check ((ended_at is null) = (outcome = ''))
 ) strict, without rowid;
 
@@ -174,6 +182,36 @@ create table lessons (
   without_g2  real not null,
   exposure    real not null check (exposure between 0 and 1), -- mean, of the sessions behind the belief
   primary key (lesson, category)
+) strict, without rowid;
+
+-- What the sessions of an agent share: nobody needs to find out again what one has met.
+create table agents (
+  agent      text primary key,
+  until      integer not null,                 -- it cannot work before; 0: it can
+  reason     text not null,                    -- why not
+  failures   integer not null,                 -- in a row
+  walls      integer not null,                 -- usage limits met in a row
+  probe      text not null,                    -- the run that tries an agent after many failures
+  mean_tokens real not null,                   -- of a session: what is reserved for the next
+  mean_usd   real not null
+) strict, without rowid;
+
+-- What was used in a day, with what is reserved for the sessions under way.
+create table spent (
+  day    text not null,                        -- UTC
+  scope  text not null,                        -- fleet, agent:NAME, category:NAME
+  runs   integer not null,
+  tokens integer not null,
+  usd    real not null,
+  primary key (day, scope)
+) strict, without rowid;
+
+-- Attempts at a task that failed, since one did not.
+create table attempts (
+  task     text primary key,
+  failures integer not null,
+  since    integer not null,                   -- of the last failure
+  reason   text not null
 ) strict, without rowid;
 
 -- What a person has stopped: fires start nothing there until it is resumed.

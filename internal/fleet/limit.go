@@ -1,0 +1,79 @@
+package fleet
+
+import (
+	"fmt"
+	"time"
+)
+
+// Scope is what a budget is for: the whole fleet, one agent, one category.
+type Scope string
+
+// FleetScope is the scope of every session.
+const FleetScope Scope = "fleet"
+
+// AgentScope is the scope of an agent's sessions.
+func AgentScope(agent string) Scope { return Scope("agent:" + agent) }
+
+// CategoryScope is the scope of a category's sessions.
+func CategoryScope(c Category) Scope { return Scope("category:" + string(c)) }
+
+// Budget bounds what the sessions of a scope may use in one day, which begins at
+// midnight UTC. A bound of 0 is none.
+type Budget struct {
+	Scope  Scope
+	Runs   int
+	Tokens int64
+	USD    float64
+}
+
+// Spent is what the sessions of a scope used in a day, with what those under way are
+// expected to.
+type Spent struct {
+	Scope  Scope
+	Runs   int
+	Tokens int64
+	USD    float64
+}
+
+// Usage is what one session used, as far as it is known.
+type Usage struct {
+	Tokens *int64
+	USD    *float64
+}
+
+// AgentState is what is known of an agent that all its sessions share.
+type AgentState struct {
+	Agent    string
+	Until    time.Time // it cannot work before this; zero: it can
+	Reason   string    // why not
+	Failures int       // in a row
+	Walls    int       // usage limits met in a row
+	Probe    RunID     // the run that tries an agent which failed again and again
+}
+
+// FailuresToOpen is how many failures in a row stop an agent: a login that ran out, a
+// program that was updated for the worse. After a pause one session may try it.
+const FailuresToOpen = 5
+
+// Blocked says why no session of the agent may start now, or "". Probing reports whether
+// the run that it last let try is still under way.
+func (a AgentState) Blocked(now time.Time, probing bool) string {
+	switch {
+	case now.Before(a.Until):
+		return a.Reason + " (until " + a.Until.UTC().Format(time.RFC3339) + ")"
+	case a.Failures >= FailuresToOpen && probing:
+		return fmt.Sprintf("it failed %d times in a row, and run %s tries it", a.Failures, a.Probe)
+	}
+	return ""
+}
+
+// Quarantine is a task that is left alone because sessions fail at it.
+type Quarantine struct {
+	Task     TaskID
+	Failures int
+	Since    time.Time
+	Reason   string // of the last failure
+}
+
+// FailuresToQuarantine is how many attempts may fail before a task is left alone.
+const FailuresToQuarantine = 3

@@ -1,0 +1,350 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+const (
+	// firstWall is how long an agent rests that met a usage limit and did not say for
+	// how long; each further one doubles it, up to mostWall.
+	firstWall, mostWall = 15 * time.Minute, 6 * time.Hour
+	// openTime is how long an agent rests that failed again and again.
+	openTime = 30 * time.Minute
+	// meanWeight is how much one session moves the mean that is reserved for the next.
+	meanWeight = 0.2
+)
+
+// agentRow is what is known of an agent, with the means of its usage.
+type agentRow struct {
+	fleet.AgentState
+	tokens, usd float64
+}
+
+const agentColumns = "agent, until, reason, failures, walls, probe, mean_tokens, mean_usd"
+
+func scanAgent(row scanner) (a agentRow, err error) {
+	var until int64
+	err = row.Scan(&a.Agent, &until, &a.Reason, &a.Failures, &a.Walls, &a.Probe, &a.tokens, &a.usd)
+	if until > 0 {
+		a.Until = fromMillis(until)
+	}
+	return a, err
+}
+
+func (t tx) agent(ctx context.Context, name string) (agentRow, error) {
+	a, err := scanAgent(t.QueryRowContext(ctx, "select "+agentColumns+" from agents where agent = ?", name))
+	if errors.Is(err, sql.ErrNoRows) {
+		return agentRow{AgentState: fleet.AgentState{Agent: name}}, nil
+	}
+	return a, err
+}
+
+func (t tx) putAgent(ctx context.Context, a agentRow) error {
+	var until int64
+	if !a.Until.IsZero() {
+		until = millis(a.Until)
+	}
+	_, err := t.ExecContext(ctx, "insert or replace into agents ("+agentColumns+") values (?, ?, ?, ?, ?, ?, ?, ?)",
+		a.Agent, until, a.Reason, a.Failures, a.Walls, a.Probe, a.tokens, a.usd)
+	return err
+}
+
+func (t tx) agents(ctx context.Context) (list []fleet.AgentState, err error) {
+	rows, err := collect(ctx, t, scanAgent, "select "+agentColumns+" from agents order by agent")
+	for _, a := range rows {
+		list = append(list, a.AgentState)
+	}
+	return list, err
+}
+
+// isOpen reports whether a run has not ended.
+func (t tx) isOpen(ctx context.Context, id fleet.RunID) (open bool, err error) {
+	err = t.QueryRowContext(ctx, "select exists (select 1 from runs where id = ? and ended_at is null)", id).Scan(&open)
+	return open, err
+}
+
+// admit refuses a run whose agent cannot work or whose budget is used up, and reserves
+// for one that may go on.
+func (t tx) admit(ctx context.Context, r store.RunTake) error {
+	if r.Agent == "" {
+		if err := t.QueryRowContext(ctx, "select agent from runs where id = ?", r.Run).Scan(&r.Agent); err != nil {
+			return err
+		}
+	}
+	a, err := t.agent(ctx, r.Agent)
+	if err != nil {
+		return err
+	}
+	probing, err := t.isOpen(ctx, a.Probe)
+	if err != nil {
+		return err
+	}
+	if reason := a.Blocked(t.now, probing && a.Probe != r.Run); reason != "" {
+		return fleet.RefusedError{Reason: fmt.Sprintf("agent %s: %s", r.Agent, reason)}
+	}
+	if err := t.admitSlot(ctx, r); err != nil {
+		return err
+	}
+	if a.Failures >= fleet.FailuresToOpen {
+		a.Probe = r.Run
+		if err := t.putAgent(ctx, a); err != nil {
+			return err
+		}
+	}
+	return t.reserve(ctx, r, int64(a.tokens), a.usd)
+}
+
+func (t tx) admitSlot(ctx context.Context, r store.RunTake) error {
+	if r.Slots == 0 {
+		return nil
+	}
+	var busy int
+	err := t.QueryRowContext(ctx, "select count(*) from runs where ended_at is null and agent = ? and key <> '' and id <> ?",
+		r.Agent, r.Run).Scan(&busy)
+	if err == nil && busy >= r.Slots {
+		return fleet.RefusedError{Reason: fmt.Sprintf("agent %s: all of its %d slots are in use", r.Agent, r.Slots)}
+	}
+	return err
+}
+
+// today is the day of whose budgets a session is.
+func (t tx) today() string { return t.now.UTC().Format(time.DateOnly) }
+
+// reserve takes from every scope of the run what a session of its agent uses on average.
+func (t tx) reserve(ctx context.Context, r store.RunTake, tokens int64, usd float64) error {
+	var c fleet.Category
+	if err := t.QueryRowContext(ctx, "select category from runs where id = ?", r.Run).Scan(&c); err != nil {
+		return err
+	}
+	day := t.today()
+	for _, b := range r.Budgets {
+		s, err := t.spentOf(ctx, day, b.Scope)
+		if err != nil {
+			return err
+		}
+		if reason := gone(b, s, tokens, usd); reason != "" {
+			return fleet.RefusedError{Reason: reason}
+		}
+	}
+	for _, scope := range scopes(r.Agent, c) {
+		if err := t.spend(ctx, day, scope, 1, tokens, usd); err != nil {
+			return err
+		}
+	}
+	_, err := t.ExecContext(ctx, "update runs set agent = ?, day = ?, reserved_tokens = ?, reserved_usd = ? where id = ?",
+		r.Agent, day, tokens, usd, r.Run)
+	return err
+}
+
+// gone says which bound of a budget one more session would break, or "".
+func gone(b fleet.Budget, s fleet.Spent, tokens int64, usd float64) string {
+	switch {
+	case b.Runs > 0 && s.Runs+1 > b.Runs:
+		return fmt.Sprintf("budget of %s: %d of %d runs today", b.Scope, s.Runs, b.Runs)
+	case b.Tokens > 0 && (s.Tokens >= b.Tokens || s.Tokens+tokens > b.Tokens):
+		return fmt.Sprintf("budget of %s: %d of %d tokens today, and a session takes about %d", b.Scope, s.Tokens, b.Tokens, tokens)
+	case b.USD > 0 && (s.USD >= b.USD || s.USD+usd > b.USD):
+		return fmt.Sprintf("budget of %s: %.2f of %.2f USD today, and a session takes about %.2f", b.Scope, s.USD, b.USD, usd)
+	}
+	return ""
+}
+
+func scopes(agent string, c fleet.Category) []fleet.Scope {
+	return []fleet.Scope{fleet.FleetScope, fleet.AgentScope(agent), fleet.CategoryScope(c)}
+}
+
+func (t tx) spentOf(ctx context.Context, day string, scope fleet.Scope) (fleet.Spent, error) {
+	s := fleet.Spent{Scope: scope}
+	err := t.QueryRowContext(ctx, "select runs, tokens, usd from spent where day = ? and scope = ?", day, scope).
+		Scan(&s.Runs, &s.Tokens, &s.USD)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return s, err
+}
+
+func (t tx) spentToday(ctx context.Context) ([]fleet.Spent, error) {
+	return collect(ctx, t, func(row scanner) (s fleet.Spent, err error) {
+		err = row.Scan(&s.Scope, &s.Runs, &s.Tokens, &s.USD)
+		return s, err
+	}, "select scope, runs, tokens, usd from spent where day = ? order by scope", t.today())
+}
+
+func (t tx) spend(ctx context.Context, day string, scope fleet.Scope, runs int, tokens int64, usd float64) error {
+	_, err := t.ExecContext(ctx, `insert into spent (day, scope, runs, tokens, usd) values (?, ?, ?, ?, ?)
+on conflict (day, scope) do update set runs = runs + excluded.runs, tokens = tokens + excluded.tokens, usd = usd + excluded.usd`,
+		day, scope, runs, tokens, usd)
+	return err
+}
+
+// settle puts what a session used in place of what was reserved for it. Of one that does
+// not say, such as one that was killed, the reserve stays: it is the best guess.
+func (t tx) settle(ctx context.Context, r fleet.Run) error {
+	var (
+		day      string
+		reserved struct {
+			tokens int64
+			usd    float64
+		}
+	)
+	err := t.QueryRowContext(ctx, "select day, reserved_tokens, reserved_usd from runs where id = ?", r.ID).
+		Scan(&day, &reserved.tokens, &reserved.usd)
+	if err != nil || day == "" {
+		return err
+	}
+	tokens, usd := reserved.tokens, reserved.usd
+	if r.Usage.Tokens != nil {
+		tokens = *r.Usage.Tokens
+	}
+	if r.Usage.USD != nil {
+		usd = *r.Usage.USD
+	}
+	for _, scope := range scopes(r.Agent, r.Category) {
+		if err := t.spend(ctx, day, scope, 0, tokens-reserved.tokens, usd-reserved.usd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeAgent takes the end of a session into what is known of its agent: a usage limit,
+// a failure, or that it works.
+func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
+	if r.Key == "" { // no agent was at work
+		return nil
+	}
+	a, err := t.agent(ctx, r.Agent)
+	if err != nil {
+		return err
+	}
+	switch r.Verdict.Outcome {
+	case fleet.Quota:
+		a.wall(t.now, r)
+	case fleet.Failed, fleet.Timeout:
+		if a.Failures++; a.Failures >= fleet.FailuresToOpen {
+			a.Until = t.now.Add(openTime)
+			a.Reason = fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, r.Verdict.Reason)
+		}
+	case fleet.Productive, fleet.Noop, fleet.Nothing:
+		a.Failures, a.Walls, a.Until, a.Reason = 0, 0, time.Time{}, ""
+	case fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
+		return nil
+	}
+	a.Probe = ""
+	a.learn(r.Usage)
+	return t.putAgent(ctx, a)
+}
+
+// wall notes a usage limit: until the agent's own word, or for twice as long as the last
+// time, from 15 minutes to 6 hours. The last digits of the run's id spread the ends, so
+// that fleets with one login do not all come back in the same second.
+func (a *agentRow) wall(now time.Time, r fleet.Run) {
+	a.Walls++
+	rest := min(mostWall, firstWall<<min(a.Walls-1, 10))
+	until := now.Add(rest + spread(r.ID, rest/4))
+	if r.QuotaUntil.After(now) {
+		until = r.QuotaUntil
+	}
+	if until.After(a.Until) {
+		a.Until = until
+	}
+	a.Reason = "usage limit: " + r.Verdict.Reason
+}
+
+// spread is a part of most that depends on the run alone.
+func spread(id fleet.RunID, most time.Duration) time.Duration {
+	sum := 0
+	for _, b := range []byte(id) {
+		sum = (sum*31 + int(b)) % 1000
+	}
+	return most * time.Duration(sum) / 1000
+}
+
+// learn moves the means by one session.
+func (a *agentRow) learn(u fleet.Usage) {
+	if u.Tokens != nil {
+		a.tokens += meanWeight * (float64(*u.Tokens) - a.tokens)
+	}
+	if u.USD != nil {
+		a.usd += meanWeight * (*u.USD - a.usd)
+	}
+}
+
+// judgeTask counts a failed attempt at a task, or forgets those before.
+func (t tx) judgeTask(ctx context.Context, r fleet.Run) error {
+	if r.Task == "" || r.Key == "" {
+		return nil
+	}
+	switch r.Verdict.Outcome {
+	case fleet.Failed, fleet.Timeout:
+		_, err := t.ExecContext(ctx, `insert into attempts (task, failures, since, reason) values (?, 1, ?, ?)
+on conflict (task) do update set failures = failures + 1, since = excluded.since, reason = excluded.reason`,
+			r.Task, millis(t.now), r.Verdict.Reason)
+		return err
+	case fleet.Productive, fleet.Nothing:
+		_, err := t.ExecContext(ctx, "delete from attempts where task = ?", r.Task)
+		return err
+	default:
+		return nil
+	}
+}
+
+func (t tx) quarantined(ctx context.Context) ([]fleet.Quarantine, error) {
+	return collect(ctx, t, func(row scanner) (q fleet.Quarantine, err error) {
+		var since int64
+		err = row.Scan(&q.Task, &q.Failures, &since, &q.Reason)
+		q.Since = fromMillis(since)
+		return q, err
+	}, "select task, failures, since, reason from attempts where failures >= ? order by task", fleet.FailuresToQuarantine)
+}
+
+// Retry forgets the failed attempts at a task.
+func (d *DB) Retry(ctx context.Context, task fleet.TaskID) (found bool, err error) {
+	err = d.update(ctx, func(t tx) error {
+		res, err := t.ExecContext(ctx, "delete from attempts where task = ?", task)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		found = n > 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("retry task %q: %w", task, err)
+	}
+	return found, nil
+}
+
+// Respawn records whether a session follows a run, and the run that does.
+//
+// If we die before it, no session follows. If we die after it and before its timer is
+// started, the next run is planned and never begins: it is closed once its time has come
+// and gone.
+func (d *DB) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string) (decided bool, err error) {
+	err = d.update(ctx, func(t tx) error {
+		res, err := t.ExecContext(ctx, "update runs set followed = ? where id = ? and followed = ''", reason, run)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		if err != nil || n == 0 {
+			return err
+		}
+		decided = true
+		if next == nil {
+			return nil
+		}
+		return t.insertRun(ctx, *next)
+	})
+	if err != nil {
+		return false, fmt.Errorf("respawn after run %s: %w", run, err)
+	}
+	return decided, nil
+}
