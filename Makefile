@@ -10,7 +10,7 @@ export GOTOOLCHAIN ?= auto
 STATIC := -tags sqlite_omit_load_extension,netgo,osusergo -ldflags '-linkmode external -extldflags -static'
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test race storm lint bench bench-selection install fmt tidy clean
+.PHONY: help build demo test test-agents race storm lint bench bench-selection install fmt tidy clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,10 @@ test: ## vet and test everything, on a real systemd user manager
 race: ## the packages' tests again under the race detector
 	@scripts/setup test
 	@PACKAGES='./internal/... ./systemd' scripts/test -race
+
+test-agents: ## try the presets with the real claude and codex, which npm fetches, and a stub of their models
+	@scripts/setup test
+	@scripts/test-agents
 
 storm: ## a hundred processes fight over fifty claims, and are killed at it
 	@scripts/setup build

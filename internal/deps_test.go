@@ -45,7 +45,9 @@ func rules() map[string]rule {
 			house: []string{"internal/bandit", "internal/fleet", "internal/plan", "internal/selector"},
 			not:   world,
 		},
-		"internal/plot": {not: world},
+		"internal/plot":     {not: world},
+		"internal/pressure": {not: world},
+		"internal/transcript": {not: world},
 		"internal/simulate": {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/selector"},
 			foreign: []string{"gonum.org/v1/gonum/mathext"},
@@ -81,15 +83,17 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/google/renameio/v2", "go.yaml.in/yaml/v3"},
 		},
 		"internal/command": {house: []string{"internal/fleet"}},
+		"internal/gate":    {house: []string{"internal/command", "internal/fleet"}, not: []string{"os", "os/exec"}},
+		"internal/notice":  {house: []string{"internal/command", "internal/fleet"}, not: []string{"os", "os/exec"}},
 		"internal/systemd": {
 			house:   []string{"internal/fleet"},
 			foreign: []string{"github.com/coreos/go-systemd/v22/dbus", "github.com/godbus/dbus/v5"},
 			not:     []string{"os/exec"},
 		},
-		"internal/session":   {house: []string{"internal/fleet"}, foreign: []string{"golang.org/x/sys"}},
-		"internal/workspace": {house: []string{"internal/fleet"}},
+		"internal/session":   {house: []string{"internal/command", "internal/fleet"}, foreign: []string{"golang.org/x/sys"}},
+		"internal/workspace": {house: []string{"internal/fleet"}, foreign: []string{"golang.org/x/sys/unix"}},
 		"internal/config": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/simulate"},
+			house:   []string{"internal/bandit", "internal/fleet", "internal/pressure", "internal/simulate", "internal/transcript"},
 			foreign: []string{"github.com/pelletier/go-toml/v2"},
 			not:     []string{"os/exec"},
 		},
@@ -97,7 +101,7 @@ func rules() map[string]rule {
 		"internal/engine": {
 			house: []string{
 				"internal/bandit", "internal/config", "internal/fleet", "internal/grade", "internal/lease",
-				"internal/plan", "internal/replay", "internal/report", "internal/selector", "internal/store",
+				"internal/plan", "internal/replay", "internal/report", "internal/selector", "internal/store", "internal/transcript",
 			},
 			not: outside,
 		},
@@ -105,8 +109,8 @@ func rules() map[string]rule {
 		"systemd": {house: []string{"internal/fleet"}, not: world},
 		"internal/cli": {
 			house: []string{
-				"internal/bandit", "internal/command", "internal/config", "internal/engine", "internal/fleet", "internal/lane",
-				"internal/lease", "internal/lesson", "internal/plot", "internal/replay", "internal/report", "internal/selector", "internal/session", "internal/simulate", "internal/simulate/crowd", "internal/store", "internal/store/sqlite",
+				"internal/bandit", "internal/command", "internal/config", "internal/engine", "internal/fleet", "internal/gate", "internal/lane",
+				"internal/lease", "internal/lesson", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/selector", "internal/session", "internal/simulate", "internal/simulate/crowd", "internal/store", "internal/store/sqlite",
 				"internal/systemd", "internal/task", "internal/workspace", "systemd",
 			},
 			foreign: []string{"github.com/google/renameio/v2", "github.com/spf13/cobra", "github.com/spf13/pflag"},
@@ -121,6 +125,7 @@ func rules() map[string]rule {
 		},
 		"scripts/benchselection": {},
 		"scripts/demofleet":      {},
+		"scripts/testagents":     {house: []string{"internal/transcript"}},
 	}
 }
 

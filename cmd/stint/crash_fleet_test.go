@@ -155,6 +155,18 @@ func (f *crashFleet) fire() {
 	f.Fatal("work is left after three fires for two tasks")
 }
 
+// crashPlanned is the run that planGood plans.
+const crashPlanned = "0000000planned00"
+
+// planGood plans a run with a unit, which one more would follow.
+func (f *crashFleet) planGood() {
+	f.Helper()
+	f.configure("60m", `result={"grade": 0.8, "task_state": "done"}`)
+	f.dies("after Store.RecordFire", "fanout", "--exec")
+	f.exec("update runs set id = '" + crashPlanned + "', unit = 'stint-crash-code-" + crashPlanned + ".service'")
+	f.exec("update choices set run = '" + crashPlanned + "'")
+}
+
 // blockWorkers makes every start of a worker fail.
 func (f *crashFleet) blockWorkers() { f.write("state/workers.log/in the way", "") }
 
@@ -284,6 +296,10 @@ except select lesson, category, sum(injected), sum(not injected), sum(grade) fro
 		{"a gap in the epochs", fmt.Sprintf(`
 select key, epoch from claims c
 where epoch <> (select count(*) from runs r where r.key = c.key and r.epoch between 1 and c.epoch) + iif(key = 'fix', %d, 0)`, rivals)},
+		{"a session that follows none, or one that another follows", `
+select id from runs where source = 'respawn'
+and (select count(*) from runs before where before.followed like 'by run ' || runs.id || ': %') <> 1`},
+		{"a chain that is too long", `select id from runs where chain_depth > 1`},
 		{"an epoch that was never granted", `select r.id from runs r left join claims c using (key) where r.epoch > coalesce(c.epoch, 0)`},
 	}
 }

@@ -41,6 +41,7 @@ func crashstint() {
 		e.Lanes = crashLanes{e.Lanes, stop}
 		e.Sessions = crashSessions{e.Sessions, stop}
 		e.Agents = crashAgents{e.Agents, stop}
+		e.Later = crashTimers{stop}
 	}
 	os.Exit(cli.Main(os.Args[1:], s))
 }
@@ -148,6 +149,14 @@ func (c crashStore) Abandon(ctx context.Context, id fleet.RunID, reason string) 
 	return left, err
 }
 
+func (c crashStore) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string) (decided bool, err error) {
+	err = c.stop.around("Store.Respawn", func() error {
+		decided, err = c.Store.Respawn(ctx, run, next, reason)
+		return err
+	})
+	return decided, err
+}
+
 type crashTasks struct {
 	engine.Tasks
 	stop stop
@@ -213,4 +222,11 @@ func (c crashAgents) Run(ctx context.Context, s fleet.SessionSpec) (exit fleet.S
 		return err
 	})
 	return exit, err
+}
+
+// crashTimers are timers that never elapse: no manager is needed for them.
+type crashTimers struct{ stop stop }
+
+func (c crashTimers) StartAfter(context.Context, fleet.UnitSpec, time.Duration) error {
+	return c.stop.around("Later.StartAfter", func() error { return nil })
 }

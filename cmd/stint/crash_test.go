@@ -26,9 +26,10 @@ type crashCase struct {
 // crashCases are the stops on the way from the fire to the end of its runs.
 func crashCases() []crashCase {
 	var (
-		run    = []string{"run", "--category", "code"}
-		fanout = []string{"fanout", "--exec"}
-		reap   = []string{"reap"}
+		run     = []string{"run", "--category", "code"}
+		planned = []string{"run", "--run", crashPlanned}
+		fanout  = []string{"fanout", "--exec"}
+		reap    = []string{"reap"}
 	)
 	return []crashCase{
 		{stop: "Lanes.Turn", command: fanout, recover: (*crashFleet).fire},
@@ -49,6 +50,8 @@ func crashCases() []crashCase {
 		{stop: "Store.ReleaseHolder"},
 		{stop: "Store.LaneReleased"},
 		{stop: "Lane.Release"},
+		{stop: "Store.Respawn", prepare: (*crashFleet).planGood, command: planned},
+		{stop: "Later.StartAfter", prepare: (*crashFleet).planGood, command: planned},
 		{stop: "Store.Abandon", command: reap, prepare: func(f *crashFleet) { f.dies("after Store.TakeForRun", run...) }},
 		{stop: "Store.Abandon", command: fanout, prepare: func(f *crashFleet) { f.dies("after Store.Complete", run...) }},
 		{stop: "Store.Abandon", command: run, prepare: func(f *crashFleet) { f.dies("before Store.LaneReleased", run...) }},
@@ -63,11 +66,12 @@ func crashCases() []crashCase {
 func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
-			"Store.Snapshot", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
-			"Store.LaneHolds", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Sessions.Liveness", "Sessions.Supervised",
+			"Store.Snapshot", "Store.Attempts", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
+			"Store.LaneHolds", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Agents.Find", "Sessions.Liveness", "Sessions.Supervised",
 		},
 		"by hand, which the storm kills": {"Store.Take", "Store.Release"},
-		"by hand, one statement each":    {"Store.Pause", "Store.Resume"},
+		"by hand, one statement each":    {"Store.Pause", "Store.Resume", "Store.Retry"},
+		"for news, which may be lost":    {"Store.NoticeDue", "Store.ForgetNotice"},
 	}
 }
 
@@ -89,7 +93,7 @@ func TestCrashStopsAreAll(t *testing.T) {
 	}
 	parts := []reflect.Type{
 		reflect.TypeFor[store.Store](), reflect.TypeFor[engine.Tasks](), reflect.TypeFor[engine.Lanes](),
-		reflect.TypeFor[engine.Sessions](), reflect.TypeFor[engine.Agents](),
+		reflect.TypeFor[engine.Sessions](), reflect.TypeFor[engine.Agents](), reflect.TypeFor[engine.Later](),
 	}
 	methods := map[string]bool{"Lane.Release": true}
 	for _, part := range parts {
@@ -194,6 +198,8 @@ func TestCrashCheckFails(t *testing.T) {
 		"epoch of two runs":       "update runs set epoch = 1, key = 'fix'",
 		"dead holder":             "update claims set released_at = null, ending = '' where key = 'fix'",
 		"lane not given back":     "update lane_holds set released_at = null",
+		"two follow one":          "update runs set source = 'respawn'",
+		"endless chain":           "update runs set chain_depth = 2",
 		"run open":                "update runs set ended_at = null, outcome = ''",
 		"run open that never was": "update runs set ended_at = null, outcome = '', started_at = null",
 	} {

@@ -50,7 +50,7 @@ func newSite(t *testing.T, categories ...string) *site {
 	s.write("agent", agent, 0o755)
 	config := fmt.Sprintf("fleet = %q\nstate = %q\n[agent.fake]\ncommand = [%q]\n", s.fleet, s.path("state"), s.path("agent"))
 	for _, c := range categories {
-		config += fmt.Sprintf("[category.%s]\ncooldown = \"0s\"\n", c)
+		config += fmt.Sprintf("[category.%s]\ncooldown = \"0s\"\nmax_chain = 0\n", c)
 		s.write("tasks/work-"+c+".md", "---\nstate: todo\ncategory: "+c+"\n---\n", 0o644)
 		if out, err := exec.Command("mkfifo", s.path("gate."+c)).CombinedOutput(); err != nil {
 			t.Fatalf("mkfifo: %v: %s", err, out)
@@ -99,6 +99,7 @@ func (s *site) systemctl(args ...string) string {
 func (s *site) stopAll() {
 	for _, args := range [][]string{
 		{"stop", "stint@" + s.fleet + ".timer", "stint@" + s.fleet + ".service"},
+		{"stop", "stint-" + s.fleet + "-*.timer"}, // of what would follow
 		{"stop", "stint-" + s.fleet + ".slice"},
 	} {
 		// What was never started cannot be stopped.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/user"
@@ -17,9 +18,12 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/gate"
 	"stint/internal/lane"
 	"stint/internal/lease"
 	"stint/internal/lesson"
+	"stint/internal/notice"
+	"stint/internal/pressure"
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
@@ -58,7 +62,9 @@ func (a *app) loadConfig() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return config.Load(path, config.Options{CheckUnit: systemd.CheckProperty, Getenv: a.Getenv})
+	return config.Load(path, config.Options{
+		CheckUnit: systemd.CheckProperty, CheckWebhook: notice.CheckWebhook, Getenv: a.Getenv,
+	})
 }
 
 // openStore opens a fleet's store. When it is only read and there is none, both
@@ -126,8 +132,14 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Ranker:   newRanker(c),
 		Lanes:    lane.State(c.State),
 		Sessions: a.sessions(c),
-		Agents:   session.Runner{},
-		Repo:     workspace.Folder(c.Workspace),
+		Agents:   session.Runner{Adopts: true},
+		Echo:     a.journal(),
+		Later:    later{},
+		Graders:  graders{},
+		Gates:    newGates(c),
+		Notices:  newNotices(c),
+		Machine:  func() pressure.Reading { return pressure.Read(os.DirFS("/proc")) },
+		Repo:     a.places(c),
 		Log:      a.log,
 		Now:      a.Now,
 		Random:   a.Random,
@@ -204,6 +216,84 @@ func passed(names []string) (environment []string) {
 	return environment
 }
 
+// journal is standard error if that is the journal: there, what agents print is shown as
+// well. A person at a terminal has the log.
+func (a *app) journal() io.Writer {
+	if a.Getenv("JOURNAL_STREAM") == "" {
+		return nil
+	}
+	return a.Stderr
+}
+
+// places is the workspace, with the worktrees of single runs.
+func (a *app) places(c *config.Config) workspace.Places {
+	return workspace.Places{
+		Clone: workspace.Clone{Dir: workspace.Folder(c.Workspace), Environment: os.Environ()},
+		Root:  filepath.Join(c.State, "worktrees"), Log: a.log,
+		Limits: workspace.Limits{Keep: c.Worktrees.Keep, MaxAge: c.Worktrees.MaxAge, Now: a.Now()},
+	}
+}
+
+// graders runs the operator's judges of sessions.
+type graders struct{}
+
+// Ask runs a grader on the evidence.
+func (graders) Ask(ctx context.Context, q engine.Question) ([]byte, error) {
+	return command.Command{
+		Argv: q.Argv, Dir: q.Dir, Env: q.Environment, Stdin: q.Evidence, Timeout: q.Timeout, Limit: q.Limit,
+	}.Output(ctx)
+}
+
+// newGates are the gates of the categories whose results wait for a person.
+func newGates(c *config.Config) engine.Gates {
+	gates := gate.Gates{}
+	for name, category := range c.Categories {
+		if w := category.WIP; len(w.Command) > 0 {
+			gates[name] = gate.Gate{Limit: w.Limit, Command: command.Command{
+				Argv: w.Command, Dir: c.Workspace, Timeout: w.Timeout,
+				Env: append(about(c, w.PassEnvironment), "STINT_CATEGORY="+string(name)),
+			}}
+		}
+	}
+	if len(gates) == 0 {
+		return nil
+	}
+	return gates
+}
+
+// newNotices is nil when nobody is to be told.
+func newNotices(c *config.Config) engine.Notices {
+	n := c.Notice
+	if len(n.Command) == 0 && n.Webhook == "" {
+		return nil
+	}
+	s := notice.Sender{Fleet: c.Fleet, Webhook: n.Webhook, Timeout: n.Timeout}
+	if len(n.Command) > 0 {
+		s.Command = command.Command{Argv: n.Command, Dir: c.Workspace, Env: about(c, n.PassEnvironment), Timeout: n.Timeout}
+	}
+	return s
+}
+
+// about is the environment of a command of the configuration: what passes, and which
+// fleet it is for.
+func about(c *config.Config, names []string) []string {
+	return append(passed(names), "STINT_FLEET="+string(c.Fleet), "STINT_CONFIG="+c.Path, "STINT_WORKSPACE="+c.Workspace)
+}
+
+// later starts workers by the service manager, to which it connects only when there is
+// one to start.
+type later struct{}
+
+// StartAfter starts a worker when its time has come.
+func (later) StartAfter(ctx context.Context, spec fleet.UnitSpec, delay time.Duration) error {
+	m, err := systemd.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	return m.StartAfter(ctx, spec, delay)
+}
+
 // ranker is the external selector of the configuration.
 type ranker struct{ command.Command }
 
@@ -214,8 +304,7 @@ func newRanker(c *config.Config) engine.Ranker {
 	}
 	return ranker{command.Command{
 		Argv: c.Selector.Command, Dir: c.Workspace, Timeout: c.Selector.Timeout, Limit: maxPayload,
-		Env: append(passed(c.Selector.PassEnvironment),
-			"STINT_FLEET="+string(c.Fleet), "STINT_CONFIG="+c.Path, "STINT_WORKSPACE="+c.Workspace),
+		Env: about(c, c.Selector.PassEnvironment),
 	}}
 }
 

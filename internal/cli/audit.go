@@ -19,7 +19,10 @@ func newAudit(a *app) *cobra.Command {
 		Long: `Compute from the record how many lanes were held at once at most, whether any was
 ever held by two runs at once, how often workers were denied a claim and went on to
 another category, how many runs did nothing, and what each category got of the
-sessions against its share. A lane held twice is status 1.`,
+sessions against its share. A lane held twice is status 1.
+
+SESSIONS are the runs that had a claim, whoever started them, and PART is theirs of all
+sessions; SPAWNED are the runs that fires started.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runAudit(cmd.Context(), since)
@@ -43,12 +46,19 @@ type auditObject struct {
 	SafetyNet          int               `json:"safety_net"` // runs for which the allow-list stood in for a payload
 	Fallbacks          int               `json:"fallbacks"`  // fires for which the external selector failed
 	Categories         []shareObject     `json:"categories"`
+	Fruitless          []fruitlessObject `json:"fruitless"` // chosen, and never at work
+}
+
+type fruitlessObject struct {
+	Category fleet.Category `json:"category"`
+	Runs     int            `json:"runs"`
 }
 
 type shareObject struct {
 	Category fleet.Category `json:"category"`
-	Spawned  int            `json:"spawned"`
-	Part     float64        `json:"part"`
+	Spawned  int            `json:"spawned"`  // by fires
+	Sessions int            `json:"sessions"` // runs that had a claim, whoever started them
+	Part     float64        `json:"part"`     // of all sessions
 	Share    float64        `json:"share"`
 }
 
@@ -91,11 +101,19 @@ func (a *app) printAudit(r report.Audit) {
 	for _, v := range o.Violations {
 		fmt.Fprintf(a.Stdout, "violation: lane %s.%d by run %s and run %s from %s\n", v.Category, v.Lane, v.Runs[0], v.Runs[1], v.At)
 	}
-	rows := [][]string{{"CATEGORY", "SPAWNED", "PART", "SHARE"}}
+	for _, f := range r.Fruitless {
+		fmt.Fprintln(a.Stdout, fruitlessLine(f))
+	}
+	rows := [][]string{{"CATEGORY", "SPAWNED", "SESSIONS", "PART", "SHARE"}}
 	for _, c := range o.Categories {
-		rows = append(rows, []string{string(c.Category), fmt.Sprint(c.Spawned), fmt.Sprintf("%.3f", c.Part), fmt.Sprintf("%.3f", c.Share)})
+		rows = append(rows, []string{string(c.Category), fmt.Sprint(c.Spawned), fmt.Sprint(c.Sessions), fmt.Sprintf("%.3f", c.Part), fmt.Sprintf("%.3f", c.Share)})
 	}
 	table(a.Stdout, rows)
+}
+
+// fruitlessLine is the alarm about a category that never gets to work.
+func fruitlessLine(f report.Fruitless) string {
+	return fmt.Sprintf("alarm: all %d runs of %s ended busy, denied or idle: nothing is learnt of it", f.Runs, f.Category)
 }
 
 func newAuditObject(r report.Audit) auditObject {
@@ -103,10 +121,13 @@ func newAuditObject(r report.Audit) auditObject {
 		Schema: "stint/audit@1", PeakConcurrency: r.PeakConcurrency, TotalAcquisitions: r.TotalAcquisitions,
 		SameLockViolations: len(r.Violations), Violations: []violationObject{},
 		Denials: r.Denials, Pivots: r.Pivots, Runs: r.Runs, NoopRate: r.NoopRate(),
-		SafetyNet: r.SafetyNet, Fallbacks: r.Fallbacks, Categories: []shareObject{},
+		SafetyNet: r.SafetyNet, Fallbacks: r.Fallbacks, Categories: []shareObject{}, Fruitless: []fruitlessObject{},
 	}
 	for _, v := range r.Violations {
 		o.Violations = append(o.Violations, violationObject{v.Category, v.Lane, [2]fleet.RunID{v.First, v.Second}, stamp(v.At)})
+	}
+	for _, f := range r.Fruitless {
+		o.Fruitless = append(o.Fruitless, fruitlessObject(f))
 	}
 	for _, c := range r.Categories {
 		o.Categories = append(o.Categories, shareObject(c))

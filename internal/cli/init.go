@@ -18,6 +18,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/notice"
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
 	"stint/internal/task"
@@ -108,7 +109,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 // config is the fleet's configuration: the file there is, or a new one.
 func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	path := filepath.Join(s.dir, config.FileName)
-	options := config.Options{CheckUnit: systemd.CheckProperty, Getenv: s.Getenv}
+	options := config.Options{CheckUnit: systemd.CheckProperty, CheckWebhook: notice.CheckWebhook, Getenv: s.Getenv}
 	if _, err := os.Lstat(path); err == nil {
 		c, err := config.Load(path, options)
 		if err == nil && s.o.fleet != "" && s.o.fleet != string(c.Fleet) {

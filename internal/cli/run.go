@@ -65,6 +65,9 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
+	if options.Binary, err = binary(); err != nil {
+		return err
+	}
 	check := func(e *engine.Engine) error { return e.CheckRun(ctx, options) }
 	if o.dryRun {
 		return a.withEngine(ctx, reading, check, func(e *engine.Engine) error {

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -122,6 +124,9 @@ func (a *app) runSimulate(ctx context.Context, path string, o simulateOptions) e
 	if o.seed.seed != nil {
 		seed = *o.seed.seed
 	}
+	if err := checkDrawing(o.svg); err != nil {
+		return err
+	}
 	progress := a.progress()
 	results, err := simulate.Run(ctx, scenario, simulate.Options{
 		Policies: policies, Runs: runs, Seed: seed, Parallel: runtime.GOMAXPROCS(0),
@@ -131,17 +136,54 @@ func (a *app) runSimulate(ctx context.Context, path string, o simulateOptions) e
 	if err != nil {
 		return fmt.Errorf("simulate %s: %w", path, err)
 	}
-	if o.svg != "" {
-		if err := renameio.WriteFile(o.svg, drawing(filepath.Base(path), results), 0o644); err != nil {
-			return fleet.WithHint(fmt.Errorf("write plot: %w", err), "name a file in a folder that can be written to")
-		}
-	}
 	if a.json {
 		printJSON(a.Stdout, simulationOf(results))
+	} else {
+		a.printSimulation(results)
+	}
+	return writeDrawing(o.svg, func() []byte { return drawing(filepath.Base(path), scenario, results) })
+}
+
+// checkDrawing refuses a file that [writeDrawing] could not write, before what it is to
+// show is computed. Without a path there is nothing to draw.
+func checkDrawing(path string) error {
+	if path == "" {
 		return nil
 	}
-	a.printSimulation(results)
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return drawingError(path, errors.New("there is something else than a file"))
+	}
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)))
+	if err != nil {
+		return drawingError(path, err)
+	}
+	return f.Cleanup()
+}
+
+// writeDrawing comes after the results are printed: a full disk must not take them.
+func writeDrawing(path string, draw func() []byte) error {
+	if path == "" {
+		return nil
+	}
+	if err := renameio.WriteFile(path, draw(), 0o644, renameio.WithTempDir(filepath.Dir(path))); err != nil {
+		return drawingError(path, err)
+	}
 	return nil
+}
+
+// drawingError names the file that was asked for, not the temporary one beside it.
+func drawingError(path string, err error) error {
+	var (
+		file *os.PathError
+		link *os.LinkError
+	)
+	switch {
+	case errors.As(err, &file):
+		err = file.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return fleet.WithHint(fmt.Errorf("write plot %s: %w", path, err), "name a file in a folder that can be written to")
 }
 
 // choosePolicies are those with these names, in their order; all without a name.
@@ -296,23 +338,43 @@ func estimateOf(e simulate.Estimate) estimateObject {
 	return o
 }
 
-// drawing shows regret over time and what each category got.
-func drawing(name string, r *simulate.Results) []byte {
+// drawing shows regret over time and what each category got. A policy has the same colour
+// whichever others are drawn beside it.
+func drawing(name string, s *simulate.Scenario, r *simulate.Results) []byte {
 	regret := plot.Lines{Title: name + ": regret", X: "fires", Y: "grades missed"}
-	got := plot.Rows{Title: name + ": sessions", X: "sessions per fire"}
-	for _, c := range r.Categories {
-		got.Rows = append(got.Rows, plot.Row{Name: string(c)})
+	got := plot.Rows{Title: name + ": sessions", X: "part of all sessions", Target: "target share"}
+	shares := 0.0
+	for _, c := range s.Categories {
+		shares += c.Share
 	}
+	for _, c := range s.Categories {
+		got.Rows = append(got.Rows, plot.Row{Name: string(c.Name), Target: part(c.Share, shares)})
+	}
+	all := s.AllPolicies()
 	for _, p := range r.Policies {
-		line := plot.Line{Name: p.Policy.Name}
+		colour := slices.IndexFunc(all, func(q simulate.Policy) bool { return q.Name == p.Policy.Name })
+		series := plot.Series{Name: p.Policy.Name, Colour: colour}
+		line := plot.Line{Series: series}
 		for i, e := range p.Curve {
 			line.Points = append(line.Points, plot.Point{X: float64(r.At[i]), Y: e.Mean, Spread: e.CI95})
 		}
 		regret.Lines = append(regret.Lines, line)
-		got.Series = append(got.Series, p.Policy.Name)
+		got.Series = append(got.Series, series)
+		sessions := 0.0
+		for _, f := range p.Fractions {
+			sessions += f.Mean
+		}
 		for i := range got.Rows {
-			got.Rows[i].Values = append(got.Rows[i].Values, p.Fractions[i].Mean)
+			got.Rows[i].Values = append(got.Rows[i].Values, part(p.Fractions[i].Mean, sessions))
 		}
 	}
 	return plot.Page(regret, got)
+}
+
+// part is one of a sum's parts, in [0,1]; 0 of nothing.
+func part(one, sum float64) float64 {
+	if sum == 0 {
+		return 0
+	}
+	return one / sum
 }

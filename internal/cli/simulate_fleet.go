@@ -7,14 +7,13 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"stint/internal/bandit"
-	"stint/internal/fleet"
 	"stint/internal/plot"
 	"stint/internal/simulate/crowd"
 	"stint/internal/store/sqlite"
@@ -33,7 +32,7 @@ type crowdOptions struct {
 	spread  time.Duration
 	ttl     ttlValue
 	skew    time.Duration
-	sweep   []int
+	sweep   sweepValue
 	measure bool
 }
 
@@ -52,7 +51,7 @@ func (o *crowdOptions) flags() *pflag.FlagSet {
 	f.DurationVar(&o.spread, "spread", d.Spread, "the fires of all hosts are due at once, and come within this time")
 	f.Var(&o.ttl, "ttl", "time-to-live of claims")
 	f.DurationVar(&o.skew, "skew", 0, "how far each host's clock is off, at most, either way")
-	f.IntSliceVar(&o.sweep, "sweep", nil, "simulate each of these numbers of hosts, as `1,10,…`")
+	f.Var(&o.sweep, "sweep", "simulate each of these numbers of hosts, as `1,10,…`")
 	f.BoolVar(&o.measure, "measure", false, "measure what a store costs on this machine, in a temporary folder, and go by that")
 	return f
 }
@@ -102,32 +101,32 @@ func (crowdOptions) lookup() (names []string) {
 }
 
 func (a *app) runSimulateFleet(ctx context.Context, o crowdOptions, seed *uint64, svg string) error {
-	options, err := a.crowdOptions(ctx, o, seed)
+	if err := checkDrawing(svg); err != nil {
+		return err
+	}
+	sizes, err := a.crowdSizes(o, seed)
 	if err != nil {
 		return err
 	}
-	sizes := o.sweep
-	if len(sizes) == 0 {
-		sizes = []int{options.Hosts}
+	if o.measure {
+		costs, err := a.measureStore(ctx)
+		if err != nil {
+			return err
+		}
+		for i := range sizes {
+			sizes[i].Costs = costs
+		}
 	}
 	var reports []*crowd.Report
-	for _, hosts := range sizes {
-		size := options
-		size.Hosts = hosts
-		size = size.Complete()
+	for _, size := range sizes {
 		p := a.progress()
-		size.Progress = func(done, all int) { p.days(hosts, done, all) }
+		size.Progress = func(done, all int) { p.days(size.Hosts, done, all) }
 		r, err := crowd.Run(ctx, size)
 		p.clear()
 		if err != nil {
-			return fmt.Errorf("simulate fleet of %d hosts: %w", hosts, err)
+			return fmt.Errorf("simulate fleet of %d hosts: %w", size.Hosts, err)
 		}
 		reports = append(reports, r)
-	}
-	if svg != "" {
-		if err := renameio.WriteFile(svg, crowdDrawing(reports), 0o644); err != nil {
-			return fleet.WithHint(fmt.Errorf("write plot: %w", err), "name a file in a folder that can be written to")
-		}
 	}
 	switch {
 	case a.json:
@@ -137,11 +136,79 @@ func (a *app) runSimulateFleet(ctx context.Context, o crowdOptions, seed *uint64
 	default:
 		a.printCrowd(reports[0])
 	}
+	return writeDrawing(svg, func() []byte { return crowdDrawing(reports) })
+}
+
+// crowdSizes are what is to be simulated, one after the other.
+func (a *app) crowdSizes(o crowdOptions, seed *uint64) ([]crowd.Options, error) {
+	options, err := a.crowdOptions(o, seed)
+	if err != nil {
+		return nil, err
+	}
+	hosts := []int(o.sweep)
+	if len(hosts) == 0 {
+		hosts = []int{options.Hosts}
+	}
+	var sizes []crowd.Options
+	for _, n := range hosts {
+		size := options
+		size.Hosts = n
+		size = size.Complete()
+		if err := size.Validate(); err != nil {
+			return nil, o.named(err)
+		}
+		sizes = append(sizes, size)
+	}
+	return sizes, nil
+}
+
+// named tells of an option by the flag that gives it.
+func (o crowdOptions) named(err error) error {
+	var wrong crowd.RangeError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	name, found := map[string]string{
+		"Hosts": "hosts", "Workers": "workers-per-host", "Categories": "categories", "Lanes": "lanes", "Length": "days",
+		"Every": "every", "Spread": "spread", "TasksPerHour": "tasks-per-hour", "TTL": "ttl", "Skew": "skew",
+	}[wrong.Option]
+	if !found {
+		return err
+	}
+	if wrong.Option == "Hosts" && len(o.sweep) > 0 {
+		name = "sweep"
+	}
+	wrong.Option = "--" + name
+	return usage(wrong)
+}
+
+// sweepValue is --sweep: numbers of hosts.
+type sweepValue []int
+
+func (v *sweepValue) Type() string { return "N,..." }
+
+func (v *sweepValue) String() string {
+	var texts []string
+	for _, n := range *v {
+		texts = append(texts, strconv.Itoa(n))
+	}
+	return strings.Join(texts, ",")
+}
+
+// Set adds numbers, so that the flag may be given again.
+func (v *sweepValue) Set(s string) error {
+	for text := range strings.SplitSeq(s, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil || n < 1 {
+			return fmt.Errorf("%q: want numbers of hosts of 1 or more, such as 1,10,100", text)
+		}
+		*v = append(*v, n)
+	}
 	return nil
 }
 
 // crowdOptions are the defaults with what the flags say.
-func (a *app) crowdOptions(ctx context.Context, o crowdOptions, seed *uint64) (crowd.Options, error) {
+func (a *app) crowdOptions(o crowdOptions, seed *uint64) (crowd.Options, error) {
 	c := crowd.Defaults()
 	c.Hosts, c.Workers, c.Categories, c.Lanes = o.hosts.or(c.Hosts), o.workers.or(c.Workers), o.kinds.or(0), o.lanes.or(c.Lanes)
 	const mostDays = 3650 // more overflows a duration when multiplied with
@@ -149,7 +216,7 @@ func (a *app) crowdOptions(ctx context.Context, o crowdOptions, seed *uint64) (c
 		return c, usage(fmt.Errorf("--days %g: want more than 0 and at most %d", o.days, mostDays))
 	}
 	if !(o.tasks >= 0) {
-		return c, usage(fmt.Errorf("--tasks-per-hour %g: want more than 0", o.tasks))
+		return c, usage(fmt.Errorf("--tasks-per-hour %g: want 0, for the default, or more", o.tasks))
 	}
 	c.Length = time.Duration(o.days * 24 * float64(time.Hour))
 	c.Every, c.Spread = time.Duration(o.every), o.spread
@@ -157,12 +224,7 @@ func (a *app) crowdOptions(ctx context.Context, o crowdOptions, seed *uint64) (c
 	if c.Seed = a.Random(); seed != nil {
 		c.Seed = *seed
 	}
-	if !o.measure {
-		return c, nil
-	}
-	var err error
-	c.Costs, err = a.measureStore(ctx)
-	return c, err
+	return c, nil
 }
 
 // measureStore measures a store in a temporary folder.
@@ -368,9 +430,9 @@ func quantilesOf(q crowd.Quantiles) quantilesObject {
 func crowdDrawing(list []*crowd.Report) []byte {
 	load := plot.Lines{Title: "Load of the one store", X: "hours", Y: "utilisation"}
 	denials := plot.Lines{Title: "Denials", X: "hours", Y: "per grant"}
-	for _, r := range list {
-		name := fmt.Sprintf("%d hosts", r.Options.Hosts)
-		l, d := plot.Line{Name: name}, plot.Line{Name: name}
+	for i, r := range list {
+		series := plot.Series{Name: fmt.Sprintf("%d hosts", r.Options.Hosts), Colour: i}
+		l, d := plot.Line{Series: series}, plot.Line{Series: series}
 		for i, h := range r.Hours {
 			l.Points = append(l.Points, plot.Point{X: float64(i + 1), Y: h.Utilisation})
 			d.Points = append(d.Points, plot.Point{X: float64(i + 1), Y: h.DenialsPerGrant})

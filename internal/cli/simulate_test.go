@@ -60,3 +60,35 @@ func TestProgressTellsPercents(t *testing.T) {
 	silent.tell(1, 2) // has nowhere to write to
 	silent.clear()
 }
+
+// vanishing is an output by whose time a folder is gone.
+type vanishing struct {
+	bytes.Buffer
+	folder string
+}
+
+func (v *vanishing) Write(p []byte) (int, error) {
+	if err := os.RemoveAll(v.folder); err != nil {
+		return 0, err
+	}
+	return v.Buffer.Write(p)
+}
+
+func TestSimulatePrintsWhatItCannotDraw(t *testing.T) {
+	t.Parallel()
+	a, _, path := simulation(t, "fires = 10\n[category.code]\nmean = 0.5\n")
+	folder := filepath.Join(t.TempDir(), "plots")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	out := &vanishing{folder: folder}
+	a.Stdout = out
+	plot := filepath.Join(folder, "plot.svg")
+	err := a.runSimulate(t.Context(), path, simulateOptions{runs: 1, policies: []string{"random"}, svg: plot})
+	if want := "write plot " + plot + ": "; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got error %v, want one that begins with %q", err, want)
+	}
+	if !strings.Contains(out.String(), "fires=10 runs=1 seed=11\n") {
+		t.Errorf("the results are lost; printed %q", out.String())
+	}
+}

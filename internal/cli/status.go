@@ -18,7 +18,10 @@ func newStatus(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show what runs, what is claimed, the last fires and what was learnt",
-		Args:  cobra.NoArgs,
+		Long: `Show what runs, what is claimed, what is paused, the last fires and runs, and what was
+learnt of each category. Agents that cannot work, tasks that are left alone because
+sessions fail at them, and what the sessions of today used, are shown where there are any.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runStatus(cmd.Context(), last)
 		},
@@ -64,6 +67,39 @@ type statusObject struct {
 	Runs       []runObject       `json:"runs"`  // newest first
 	Posteriors []posteriorObject `json:"posteriors"`
 	Day        auditObject       `json:"day"` // of the last 24 hours
+
+	Pauses      []pausedObject      `json:"pauses"` // in force
+	Agents      []stoppedObject     `json:"agents_stopped"`
+	Quarantined []quarantinedObject `json:"quarantined"`
+	Spent       []spentObject       `json:"spent_today"` // UTC, with what sessions under way are expected to use
+}
+
+type pausedObject struct {
+	Category fleet.Category `json:"category"` // empty: the whole fleet
+	Since    string         `json:"since"`
+	Until    *string        `json:"until"` // null: until it is resumed
+	Reason   string         `json:"reason"`
+}
+
+type stoppedObject struct {
+	Agent    string  `json:"agent"`
+	Until    *string `json:"until"` // null: until the run that tries it has ended
+	Failures int     `json:"failures"`
+	Reason   string  `json:"reason"`
+}
+
+type quarantinedObject struct {
+	Task     fleet.TaskID `json:"task"`
+	Failures int          `json:"failures"`
+	Since    string       `json:"since"` // of the last failure
+	Reason   string       `json:"reason"`
+}
+
+type spentObject struct {
+	Scope  fleet.Scope `json:"scope"`
+	Runs   int         `json:"runs"`
+	Tokens int64       `json:"tokens"`
+	USD    float64     `json:"usd"`
 }
 
 type openRunObject struct {
@@ -85,6 +121,7 @@ func newStatusObject(e *engine.Engine, s engine.Status) statusObject {
 		Schema: "stint/status@1", Fleet: e.Config.Fleet, At: stamp(s.At),
 		Running: []openRunObject{}, Claims: []claimObject{}, Fires: []fireObject{}, Runs: []runObject{},
 		Posteriors: posteriors(s), Day: newAuditObject(s.Day),
+		Pauses: []pausedObject{}, Agents: []stoppedObject{}, Quarantined: []quarantinedObject{}, Spent: []spentObject{},
 	}
 	for _, r := range s.Open {
 		o.Running = append(o.Running, openRunObject{newRunObject(r.Run), r.Live})
@@ -98,7 +135,28 @@ func newStatusObject(e *engine.Engine, s engine.Status) statusObject {
 	for _, r := range s.Runs {
 		o.Runs = append(o.Runs, newRunObject(r))
 	}
+	o.addLimits(s)
 	return o
+}
+
+// addLimits adds what keeps sessions from starting, and what those of today used.
+func (o *statusObject) addLimits(s engine.Status) {
+	for _, p := range s.Pauses {
+		o.Pauses = append(o.Pauses, pausedObject{p.Category, stamp(p.Since), orNull(p.Until), p.Reason})
+	}
+	for _, g := range s.Stopped {
+		var until *string
+		if g.Until.After(s.At) {
+			until = orNull(g.Until)
+		}
+		o.Agents = append(o.Agents, stoppedObject{g.Agent, until, g.Failures, g.Why})
+	}
+	for _, q := range s.Quarantined {
+		o.Quarantined = append(o.Quarantined, quarantinedObject{q.Task, q.Failures, stamp(q.Since), q.Reason})
+	}
+	for _, u := range s.Spent {
+		o.Spent = append(o.Spent, spentObject(u))
+	}
 }
 
 // posteriors are the beliefs, best first.
@@ -124,6 +182,7 @@ func (a *app) printStatus(e *engine.Engine, s engine.Status) {
 		c := s.Claims[i]
 		return []string{string(c.Key), string(c.Holder), fmt.Sprint(c.Epoch), stamp(c.ExpiresAt)}
 	})
+	a.printLimits(s)
 	a.section("last fires", "FIRE AT SPAWNED SKIPPED FAILED CATEGORIES", len(s.Fires), func(i int) []string {
 		r := engine.FireReport{Fire: s.Fires[i]}
 		return []string{
@@ -138,6 +197,9 @@ func (a *app) printStatus(e *engine.Engine, s engine.Status) {
 	d := s.Day
 	fmt.Fprintf(a.Stdout, "\nlast 24 hours: %d runs, %s denials and %s pivots a run, %s did nothing\n",
 		d.Runs, rate(d.Denials, d.Runs), rate(d.Pivots, d.Runs), rate(d.Noops, d.Runs))
+	for _, f := range d.Fruitless {
+		fmt.Fprintln(a.Stdout, fruitlessLine(f))
+	}
 	p := posteriors(s)
 	a.section("posteriors", "CATEGORY MEAN GRADED BETA", len(p), func(i int) []string {
 		return []string{
@@ -145,6 +207,36 @@ func (a *app) printStatus(e *engine.Engine, s engine.Status) {
 			fmt.Sprintf("%.2f,%.2f", p[i].Alpha, p[i].Beta),
 		}
 	})
+}
+
+// printLimits prints what keeps sessions from starting, and what those of today used.
+func (a *app) printLimits(s engine.Status) {
+	a.section("paused", "CATEGORY SINCE UNTIL REASON", len(s.Pauses), func(i int) []string {
+		p := s.Pauses[i]
+		until := "resumed"
+		if !p.Until.IsZero() {
+			until = stamp(p.Until)
+		}
+		return []string{whole(p.Category), stamp(p.Since), until, dash(p.Reason)}
+	})
+	if len(s.Stopped) > 0 {
+		a.section("agents that cannot work", "AGENT FAILURES REASON", len(s.Stopped), func(i int) []string {
+			g := s.Stopped[i]
+			return []string{g.Agent, fmt.Sprint(g.Failures), g.Why}
+		})
+	}
+	if len(s.Quarantined) > 0 {
+		a.section("quarantined tasks", "TASK FAILURES LAST REASON", len(s.Quarantined), func(i int) []string {
+			q := s.Quarantined[i]
+			return []string{string(q.Task), fmt.Sprint(q.Failures), stamp(q.Since), dash(q.Reason)}
+		})
+	}
+	if len(s.Spent) > 0 {
+		a.section("used today, UTC", "SCOPE RUNS TOKENS USD", len(s.Spent), func(i int) []string {
+			u := s.Spent[i]
+			return []string{string(u.Scope), fmt.Sprint(u.Runs), fmt.Sprint(u.Tokens), fmt.Sprintf("%.2f", u.USD)}
+		})
+	}
 }
 
 // section prints a titled table, or that there is nothing to put into it.

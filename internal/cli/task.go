@@ -18,8 +18,8 @@ import (
 )
 
 func newTask(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "task", Short: "List, show, add and finish tasks", Args: cobra.NoArgs, RunE: help}
-	cmd.AddCommand(newTaskList(a), newTaskShow(a), newTaskAdd(a), newTaskDone(a))
+	cmd := &cobra.Command{Use: "task", Short: "List, show, add, finish and retry tasks", Args: cobra.NoArgs, RunE: help}
+	cmd.AddCommand(newTaskList(a), newTaskShow(a), newTaskAdd(a), newTaskDone(a), newTaskRetry(a))
 	return cmd
 }
 
@@ -74,6 +74,11 @@ func (a *app) obstacles(ctx context.Context, c *config.Config, s store.Store, ta
 		for _, claim := range a.desk(c, s).Held(ctx, list, a.Now()) {
 			held[claim.Key] = claim
 		}
+		snapshot, err := s.Snapshot(ctx)
+		if err != nil {
+			return nil, err
+		}
+		fleet.SetAside(tasks, snapshot.Quarantined)
 	}
 	_, blocked := selector.Workable(tasks, held, a.Now())
 	reasons := map[fleet.TaskID]string{}
@@ -351,6 +356,50 @@ func (a *app) draft(title string, o taskAddOptions) (task.Draft, error) {
 		d.Body = string(body)
 	}
 	return d, nil
+}
+
+func newTaskRetry(a *app) *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "retry TASK",
+		Short: "Have sessions try a task again that too many failed at",
+		Long: `Forget the failed attempts at a task. A task at which three sessions in a row failed
+is left alone until then.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.taskRetry(cmd.Context(), args[0], dryRun)
+		},
+	}
+	addDryRun(cmd, &dryRun)
+	return cmd
+}
+
+func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
+	id, err := fleet.ParseTaskID(arg)
+	if err != nil {
+		return usage(err)
+	}
+	return a.withStore(ctx, accessFor(dryRun), func(_ *config.Config, s store.Store) error {
+		found, err := s.Retry(ctx, id)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			printJSON(a.Stdout, struct {
+				Schema  string       `json:"schema"`
+				DryRun  bool         `json:"dry_run"`
+				Task    fleet.TaskID `json:"task"`
+				Changed bool         `json:"changed"`
+			}{"stint/retry@1", dryRun, id, found})
+			return nil
+		}
+		line := fmt.Sprintf("%s is free to be tried again", id)
+		if !found {
+			line = fmt.Sprintf("no session failed at %s lately", id)
+		}
+		fmt.Fprintln(a.Stdout, plain(line))
+		return nil
+	})
 }
 
 func newTaskDone(a *app) *cobra.Command {

@@ -59,13 +59,16 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 	return output, nil
 }
 
+// ErrTimeout marks the error of a command that was stopped because its time was over.
+var ErrTimeout = errors.New("time-out")
+
 var (
 	errOverran = errors.New("the command overran its time")
 	errFlooded = errors.New("the command printed too much")
 )
 
 func (c Command) run(ctx context.Context) ([]byte, error) {
-	program, err := lookPath(c.Argv[0], c.Env)
+	program, err := LookPath(c.Argv[0], c.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +119,7 @@ func (c Command) stopped(ctx context.Context, err error) error {
 	case errors.Is(cause, errFlooded):
 		return fmt.Errorf("stopped: it printed more than %d bytes", c.limit())
 	case errors.Is(cause, errOverran):
-		return fmt.Errorf("stopped: time-out after %v", c.Timeout)
+		return fmt.Errorf("stopped: %w after %v", ErrTimeout, c.Timeout)
 	case cause != nil:
 		return fmt.Errorf("stopped: %w", cause)
 	}
@@ -133,10 +136,10 @@ func (c Command) name() string {
 	return string(words)
 }
 
-// lookPath finds a program in the PATH that the command will have, which is not
-// always this process's own. A relative entry there would run whatever the folder
-// holds, and does not count.
-func lookPath(name string, environment []string) (string, error) {
+// LookPath finds a program in the PATH that a process with this environment will have,
+// which is not always this process's own. A relative entry there would run whatever the
+// folder holds, and does not count.
+func LookPath(name string, environment []string) (string, error) {
 	if strings.ContainsRune(name, '/') {
 		return name, nil
 	}

@@ -3,9 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/transcript"
 )
 
 func (r *reader) agents(file *table, d Agent) map[string]Agent {
@@ -25,17 +27,54 @@ func (r *reader) agents(file *table, d Agent) map[string]Agent {
 }
 
 func (r *reader) agent(t *table, d Agent) Agent {
+	d = r.preset(t, d)
 	a := Agent{
+		Preset:          d.Preset,
 		Command:         t.command(1),
 		Prompt:          fleet.PromptMode(get(t, "prompt", string(d.Prompt), oneOf(promptModes()...))),
 		Environment:     t.pairs("environment", func(name, _ string) error { return checkVariable(name) }),
 		PassEnvironment: t.variables(d.PassEnvironment),
+		Slots:           get(t, "slots", d.Slots, whole(0, math.MaxInt)),
+		Silence:         get(t, "silence", d.Silence, pause()),
+		Transcript:      transcript.Format(get(t, "transcript", string(d.Transcript), oneOf(transcriptFormats()...))),
+		Quota:           t.patterns("quota", d.Quota),
+		Throttle:        t.patterns("throttle", d.Throttle),
+		SessionLog:      get(t, "session_log", d.SessionLog, text()),
+		Budget:          r.budget(t.child("budget")),
 	}
-	if !t.has("command") {
+	switch {
+	case t.has("command"):
+	case d.Preset == DefaultPreset:
 		t.missing("command", `write command = ["claude", "-p"]`)
+	default:
+		a.Command = d.Command
 	}
 	t.close()
 	return a
+}
+
+// preset is what the keys of an agent start from: what its preset says, and what holds
+// for any agent.
+func (r *reader) preset(t *table, d Agent) Agent {
+	p := Preset(get(t, "preset", d.Preset, oneOf(PresetNames()...)))
+	p.Slots = d.Slots
+	return p
+}
+
+func transcriptFormats() []string {
+	return mapped(transcript.Formats(), func(f transcript.Format) string { return string(f) })
+}
+
+// patterns reads a list of regular expressions.
+func (t *table) patterns(name string, fallback []string) []string {
+	list := t.list(name, 0, distinct(func(word string) error {
+		_, err := transcript.ParseLimits([]string{word}, nil)
+		return fleet.WithHint(err, "want a regular expression as in https://pkg.go.dev/regexp/syntax")
+	}))
+	if t.has(name) {
+		return list
+	}
+	return fallback
 }
 
 func promptModes() []string {

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 
@@ -35,13 +36,47 @@ func (r *reader) category(t *table, d Category, agents []string) Category {
 		SelfDirected: get(t, "self_directed", d.SelfDirected, truth()),
 		Parallel:     get(t, "parallel", d.Parallel, truth()),
 		Prompt:       get(t, "prompt", d.Prompt, pathOrNone(filepath.Dir(r.source.path))),
-		Unit:         r.unit(t.child("unit")),
+
+		Grader:        t.list("grader", 0, program()),
+		GraderTimeout: get(t, "grader_timeout", d.GraderTimeout, duration()),
+
+		Worktree: get(t, "workspace", kindOf(d.Worktree), oneOf(inShared, inWorktree)) == inWorktree,
+		Sync:     get(t, "sync", d.Sync, truth()),
+		Respawn:  get(t, "respawn", d.Respawn, fraction()),
+		MaxChain: get(t, "max_chain", d.MaxChain, whole(0, maxChain)),
+		Budget:   r.budget(t.child("budget")),
+		WIP:      r.wip(t.child("wip"), d.WIP),
+		Unit:     r.unit(t.child("unit")),
 	}
 	t.close()
 	return c
 }
 
-const maxLanes = 99 // far more than one machine runs; a typing error shows
+const (
+	maxLanes = 99 // far more than one machine runs; a typing error shows
+	maxChain = 9  // a fleet that follows itself for ever is what fires are there to prevent
+)
+
+// What category.NAME.workspace can be.
+const inShared, inWorktree = "shared", "worktree"
+
+func kindOf(worktree bool) string {
+	if worktree {
+		return inWorktree
+	}
+	return inShared
+}
+
+// budget bounds nothing where the file says nothing.
+func (r *reader) budget(t *table) Budget {
+	b := Budget{
+		Runs:   get(t, "runs", 0, whole(0, math.MaxInt)),
+		Tokens: int64(get(t, "tokens", 0, whole(0, math.MaxInt))),
+		USD:    get(t, "usd", 0, number(0, 1e9)),
+	}
+	t.close()
+	return b
+}
 
 // categoryAgents default to the only agent there is.
 func (r *reader) categoryAgents(t *table, agents []string) []string {

@@ -22,6 +22,8 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/pressure"
+	"stint/internal/transcript"
 )
 
 // FileName is what a configuration is called in the folder it configures.
@@ -39,6 +41,9 @@ type Config struct {
 	Tasks      Tasks
 	Lessons    Lessons
 	Selector   Selector
+	Notice     Notice
+	Budget     Budget // of all sessions
+	Worktrees  Worktrees
 	Agents     map[string]Agent // by name, at least one
 	Categories map[fleet.Category]Category
 
@@ -51,6 +56,7 @@ type Fanout struct {
 	Slots     int              // sessions that run at once at most
 	MaxPivots int              // other categories a worker tries after a denial
 	Allow     []fleet.Category // what a fire may start; by default what is Parallel, sorted
+	Limits    pressure.Limits  // what the machine must keep to for a fire to start anything
 }
 
 // Tasks says where the tasks are and which category they belong to.
@@ -87,12 +93,33 @@ type Selector struct {
 	Settings        bandit.Settings // of the built-in one
 }
 
+// Worktrees bounds the work trees that are kept after their sessions. Those with commits
+// that are merged nowhere are kept in any case.
+type Worktrees struct {
+	Keep   int           // at most so many, the youngest
+	MaxAge time.Duration // and none that nothing changed in for longer
+}
+
+// Budget is what may be used in a day, which begins at midnight UTC. A bound of 0 is none.
+type Budget struct {
+	Runs   int
+	Tokens int64
+	USD    float64
+}
+
 // Agent is a named command that does the work.
 type Agent struct {
+	Preset          string            // what its other keys start from
 	Command         []string          // the program and its arguments, at least the program
 	Prompt          fleet.PromptMode  // how it is given the prompt
 	Environment     map[string]string // set for it
 	PassEnvironment []string          // handed on from the environment of stint
+	Slots           int               // sessions of it at once; 0: no limit of its own
+	Silence         time.Duration     // how long it may print nothing; 0: as long as it likes
+	Transcript      transcript.Format // how what it prints is to be read
+	Quota, Throttle []string          // patterns of what it prints at a limit: [transcript.ParseLimits]
+	SessionLog      string            // where its own log is, as [transcript.LogGlob] takes it; empty: nobody knows
+	Budget          Budget
 }
 
 // Category is a kind of work.
@@ -107,9 +134,27 @@ type Category struct {
 	Parallel     bool          // a fire may start it without being told so by Fanout.Allow
 	Prompt       string        // the file with its instructions; empty: none
 
+	Grader        []string      // judges a session that did not judge itself; empty: by evidence alone
+	GraderTimeout time.Duration // how long that may take
+	Worktree      bool          // its sessions work each on a branch and in a folder of their own
+	Sync          bool          // the workspace is brought up to date with its remote before each
+	Respawn       float64       // the grade from which one more session follows, in [0,1]
+	MaxChain      int           // how many sessions may follow one another so; 0: none
+	Budget        Budget
+
+	WIP WIP // results that wait for a person
+
 	// Unit holds properties of its transient units, as decoded: a value is a
 	// string, int64, float64, bool, list, table or time.
 	Unit map[string]any
+}
+
+// GradingTime is how long judging a session of the category may take.
+func (c Category) GradingTime() time.Duration {
+	if len(c.Grader) == 0 {
+		return 0
+	}
+	return c.GraderTimeout
 }
 
 // CategoryNames are the names of the categories, sorted.

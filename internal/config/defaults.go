@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"stint/internal/bandit"
-	"stint/internal/fleet"
+	"stint/internal/pressure"
 )
 
 // defaults are the values of keys that a file leaves out, and what any agent and
@@ -19,10 +19,15 @@ func defaults() (Config, Agent, Category) {
 			Workers:   3, // as many results as a person reviews between two fires
 			Slots:     6, // two fires' worth, as sessions outlast the half hour between fires
 			MaxPivots: 2, // more would burn the session on asking
+			Limits:    pressure.Defaults(),
 		},
 		Tasks: Tasks{
 			Dir:             "tasks",                          // where workspaces of this kind have them already
 			PassEnvironment: []string{"PATH", "HOME", "LANG"}, // as for agents
+		},
+		Worktrees: Worktrees{
+			Keep:   20,                 // a disk holds some clones of most things
+			MaxAge: 7 * 24 * time.Hour, // what nobody looked at for a week is not looked at
 		},
 		Lessons: Lessons{
 			Dir:      "lessons", // where workspaces of this kind have them already
@@ -33,17 +38,20 @@ func defaults() (Config, Agent, Category) {
 			PassEnvironment: []string{"PATH", "HOME", "LANG"}, // as for an agent
 			Settings:        bandit.Defaults(),
 		},
+		Notice: defaultNotice(),
 	}
-	agent := Agent{
-		Prompt:          fleet.PromptStdin,                // no limit in length, and not in the process list
-		PassEnvironment: []string{"PATH", "HOME", "LANG"}, // to be found, to find its login, to read UTF-8
-	}
+	agent := Preset(DefaultPreset)
 	category := Category{
 		Lanes:    1,                 // two sessions of one kind meet in the same files
 		TTL:      60 * time.Minute,  // the time-out, and ten minutes to grade and to commit
 		Timeout:  50 * time.Minute,  // a session past this has lost its thread
 		Cooldown: 180 * time.Second, // lets the last session's commits arrive first
 		Parallel: true,              // a category is there to be worked on
+		WIP:      defaultWIP(),
+
+		GraderTimeout: 3 * time.Minute, // a model reads a day's diff in one; the lane waits for it
+		Respawn:       0.65,            // well above the mean of most: work that goes well goes on
+		MaxChain:      1,               // then fires decide again
 	}
 	return config, agent, category
 }

@@ -16,6 +16,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/pressure"
 )
 
 // least is a file with nothing that has a default. What a test adds begins in line 6,
@@ -70,20 +71,23 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Workspace: folder,
 		State:     "/var/lib/stint/bob",
 		Store:     "sqlite",
-		Fanout:    config.Fanout{Workers: 3, Slots: 6, MaxPivots: 2, Allow: []fleet.Category{"code"}},
+		Fanout:    config.Fanout{Workers: 3, Slots: 6, MaxPivots: 2, Allow: []fleet.Category{"code"}, Limits: pressure.Defaults()},
+		Notice:    noNotice(),
 		Tasks:     config.Tasks{Dir: filepath.Join(folder, "tasks"), DefaultCategory: "code", PassEnvironment: []string{"PATH", "HOME", "LANG"}},
 		Lessons:   config.Lessons{Dir: filepath.Join(folder, "lessons"), Withhold: 0.2},
 		Selector: config.Selector{
 			Timeout: 20 * time.Second, PassEnvironment: []string{"PATH", "HOME", "LANG"}, Settings: bandit.Defaults(),
 		},
 		Agents: map[string]config.Agent{"claude": {
+			Preset:          "command",
+			Transcript:      "text",
 			Command:         []string{"claude", "-p"},
 			Prompt:          fleet.PromptStdin,
 			PassEnvironment: []string{"PATH", "HOME", "LANG"},
 		}},
 		Categories: map[fleet.Category]config.Category{"code": {
 			Share: 1, Agents: []string{"claude"}, Lanes: 1,
-			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, Parallel: true,
+			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, Parallel: true, GraderTimeout: 3 * time.Minute, WIP: noWIP(),
 		}},
 	}
 	if diff := cmp.Diff(got, want, plain); diff != "" {
@@ -141,6 +145,8 @@ timeout = "90m"
 cooldown = "90s"
 self_directed = true
 prompt = "prompts/code.md"
+grader = ["judge", "claude"]
+grader_timeout = "1m"
 [category.code.unit]
 MemoryMax = "4G"
 CPUWeight = 50
@@ -161,7 +167,8 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Path: got.Path, Fleet: "bob", Store: "sqlite",
 		Workspace: filepath.Join(folder, "work"),
 		State:     "/var/bob",
-		Fanout:    config.Fanout{Workers: 2, Slots: 2, MaxPivots: 5, Allow: []fleet.Category{"cleanup", "code"}},
+		Fanout:    config.Fanout{Workers: 2, Slots: 2, MaxPivots: 5, Allow: []fleet.Category{"cleanup", "code"}, Limits: pressure.Defaults()},
+		Notice:    noNotice(),
 		Tasks: config.Tasks{
 			Dir: "/srv/tasks", DefaultCategory: "code",
 			Tags:            map[string]fleet.Category{"docs": "code", "a b": "cleanup"},
@@ -177,10 +184,12 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		},
 		Agents: map[string]config.Agent{
 			"claude": {
+				Preset: "command", Transcript: "text",
 				Command: []string{"claude", "-p", "$HOME %n é\n"}, Prompt: fleet.PromptArgument,
 				Environment: map[string]string{"MODEL": "big \"one\"\\\a"},
 			},
 			"codex": {
+				Preset: "command", Transcript: "text",
 				Command: []string{"codex"}, Prompt: fleet.PromptStdin,
 				PassEnvironment: []string{"PATH", "HOME", "LANG"},
 			},
@@ -188,12 +197,13 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Categories: map[fleet.Category]config.Category{
 			"cleanup": {
 				Share: 0.75, Agents: []string{"claude"}, Lanes: 1,
-				TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute,
+				TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, GraderTimeout: 3 * time.Minute, WIP: noWIP(),
 			},
 			"code": {
 				Share: 0.25, Agents: []string{"codex", "claude"}, Lanes: 3,
 				TTL: 2 * time.Hour, Timeout: 90 * time.Minute, Cooldown: 90 * time.Second,
 				SelfDirected: true, Parallel: true, Prompt: filepath.Join(folder, "prompts/code.md"),
+				Grader: []string{"judge", "claude"}, GraderTimeout: time.Minute, WIP: noWIP(),
 				Unit: map[string]any{
 					"MemoryMax": "4G", "CPUWeight": int64(50), "CPUQuota": 1.0,
 					"NoNewPrivileges": true, "LoadCredential": []any{"a", "b"},
@@ -335,15 +345,15 @@ func TestLoadRefusesTOML(t *testing.T) {
 
 func TestLoadRefusesKeys(t *testing.T) {
 	t.Parallel()
-	const categoryKeys = "want one of: agents, cooldown, lanes, parallel, prompt, self_directed, share, timeout, ttl, unit"
+	const categoryKeys = "want one of: agents, cooldown, grader, grader_timeout, lanes, parallel, prompt, self_directed, share, timeout, ttl, unit, wip"
 	refuses(t, []unfit{
 		{"misspelt", least + "[fanout]\nworker = 3\n", "7:1: fanout.worker: unknown key", "did you mean workers?"},
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
 		{"shortened", strings.Replace(least, "[category", "env = {}\n[category", 1), "5:1: agent.claude.env: unknown key", "did you mean environment?"},
 		{"plural", least + "[categories.x]\n", "6:2: categories: unknown key", "did you mean category?"},
-		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, category, fanout, fleet, lessons, selector, state, store, tasks, workspace"},
+		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, category, fanout, fleet, lessons, notice, selector, state, store, tasks, workspace"},
 		{"dotted", "fanout.wrkers = 1\n" + least, "1:8: fanout.wrkers: unknown key", "did you mean workers?"},
-		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_pivots, slots, workers"},
+		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_load, max_memory_pressure, max_pivots, min_memory, slots, workers"},
 		{"quoted", least + "\"a b\" = 1\n", `6:1: category.code."a b": unknown key`, categoryKeys},
 		{"in the wrong table", least + "workers = 1\n", "6:1: category.code.workers: unknown key", categoryKeys},
 		{"no fleet", strings.Replace(least, `fleet = "bob"`, "", 1), "1:1: fleet: missing", `write fleet = "bob" in the first line`},
@@ -401,6 +411,8 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"no lane", least + "lanes = 0", "6:1: category.code.lanes: want a whole number from 1 to 99, not 0", "write lanes = 1"},
 		{"too many lanes", least + "lanes = 100", "6:1: category.code.lanes: want a whole number from 1 to 99, not 100", "write lanes = 1"},
 		{"zero duration", least + `timeout = "0s"`, `6:1: category.code.timeout: ` + durationWant + `"0s"`, `write timeout = "50m"`},
+		{"grader without a program", least + `grader = [""]`, `6:11: category.code.grader[0]: want a program, not an empty string`, `write "…"`},
+		{"grader without time", least + `grader_timeout = "0s"`, `6:1: category.code.grader_timeout: want a duration above zero, such as "90s", "50m" or "1h30m", not "0s"`, `write grader_timeout = "50m"`},
 		{"negative duration", least + `cooldown = "-1s"`, `6:1: category.code.cooldown: want a duration, such as "0s", "90s" or "1h30m", not "-1s"`, `write cooldown = "50m"`},
 		{"days", least + "[selector]\ntimeout = \"1d\"", `7:1: selector.timeout: ` + durationWant + `"1d"`, `write timeout = "50m"`},
 		{"share above one", least + "share = 1.01", "6:1: category.code.share: want a number from 0 to 1, not 1.01", "write share = 0.5"},
@@ -536,7 +548,7 @@ command = []
 		`:4:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not "an hour" (write ttl = "50m")`,
 		`:5:21: category.code.agents[1]: there is no agent "cluade" (did you mean claude?)`,
 		`:5:31: category.code.agents[2]: "claude" is listed twice (remove one)`,
-		`:6:1: category.code.colour: unknown key (want one of: agents, cooldown, lanes, parallel, prompt, self_directed, share, timeout, ttl, unit)`,
+		`:6:1: category.code.colour: unknown key (want one of: agents, cooldown, grader, grader_timeout, lanes, parallel, prompt, self_directed, share, timeout, ttl, unit, wip)`,
 		`:8:1: agent.claude.command: want at least one, not an empty list (write command = ["…"])`,
 	}, "\n")
 	if diff := cmp.Diff(strings.ReplaceAll(err.Error(), path, ""), want); diff != "" {

@@ -50,6 +50,9 @@ func (r *reader) config(file *table) *Config {
 	c.Tasks = r.tasks(file.child("tasks"), c)
 	c.Lessons = r.lessons(file.child("lessons"), c)
 	c.Selector = r.selector(file.child("selector"), c.Selector)
+	c.Notice = r.notice(file.child("notice"), c.Notice)
+	c.Budget = r.budget(file.child("budget"))
+	c.Worktrees = worktrees(file.child("worktrees"), c.Worktrees)
 	file.close()
 	r.refuseNUL()
 	return c
@@ -75,6 +78,7 @@ func (r *reader) fanout(t *table, d Fanout, categories map[fleet.Category]Catego
 		Workers:   get(t, "workers", d.Workers, whole(1, math.MaxInt)),
 		Slots:     get(t, "slots", d.Slots, whole(1, math.MaxInt)),
 		MaxPivots: get(t, "max_pivots", d.MaxPivots, whole(0, 99)),
+		Limits:    limits(t, d.Limits),
 	}
 	allow := t.list("allow", 0, distinct(func(word string) error { return checkCategory(word, categories) }))
 	for _, word := range allow {
@@ -150,6 +154,15 @@ func (r *reader) lessons(t *table, c *Config) Lessons {
 	}
 	t.close()
 	return l
+}
+
+func worktrees(t *table, d Worktrees) Worktrees {
+	w := Worktrees{
+		Keep:   get(t, "keep", d.Keep, whole(0, math.MaxInt)),
+		MaxAge: get(t, "max_age", d.MaxAge, duration()),
+	}
+	t.close()
+	return w
 }
 
 func (r *reader) selector(t *table, d Selector) Selector {

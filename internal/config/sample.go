@@ -20,6 +20,7 @@ type SampleOptions struct {
 // SampleAgent is an agent of a first configuration.
 type SampleAgent struct {
 	Name    string
+	Preset  string // one of [PresetNames]; empty: [DefaultPreset]
 	Command []string
 	Prompt  string // a [fleet.PromptMode]; empty: the default
 }
@@ -42,8 +43,13 @@ func Sample(o SampleOptions) []byte {
 		"@workers", literal(config.Fanout.Workers),
 		"@slots", literal(config.Fanout.Slots),
 		"@max_pivots", literal(config.Fanout.MaxPivots),
+		"@max_load", literal(config.Fanout.Limits.Load),
+		"@max_memory_pressure", literal(config.Fanout.Limits.MemoryPressure),
+		"@min_memory", literal(shownBytes(config.Fanout.Limits.MemoryAvailable)),
 		"@dir", literal(config.Tasks.Dir),
 		"@tasks_pass_environment", literal(config.Tasks.PassEnvironment),
+		"@worktrees_keep", literal(config.Worktrees.Keep),
+		"@worktrees_max_age", literal(config.Worktrees.MaxAge),
 		"@lessons_dir", literal(config.Lessons.Dir),
 		"@withhold", literal(config.Lessons.Withhold),
 		"@selector_timeout", literal(config.Selector.Timeout),
@@ -57,10 +63,20 @@ func Sample(o SampleOptions) []byte {
 		"@agents\n", sampleAgents(o.Agents),
 		"@code_agents", codeAgents,
 		"@other_agents\n", otherAgents,
+		"@notice_events", literal(mapped(config.Notice.Events, func(e fleet.Event) string { return string(e) })),
+		"@notice_every", literal(config.Notice.Every),
+		"@notice_timeout", literal(config.Notice.Timeout),
+		"@notice_pass_environment", literal(config.Notice.PassEnvironment),
+		"@wip_limit", literal(category.WIP.Limit),
+		"@wip_timeout", literal(category.WIP.Timeout),
+		"@wip_pass_environment", literal(category.WIP.PassEnvironment),
 		"@lanes", literal(category.Lanes),
 		"@ttl", literal(category.TTL),
 		"@timeout", literal(category.Timeout),
 		"@cooldown", literal(category.Cooldown),
+		"@grader_timeout", literal(category.GraderTimeout),
+		"@respawn", literal(category.Respawn),
+		"@max_chain", literal(category.MaxChain),
 	).Replace(sample)
 	return []byte(strings.TrimRight(text, "\n") + "\n")
 }
@@ -77,14 +93,22 @@ func sampleChoice(agents []SampleAgent) (first, others string) {
 
 // sampleAgents explains its keys at the first agent only.
 func sampleAgents(agents []SampleAgent) string {
-	_, preset, _ := defaults()
 	var b strings.Builder
 	for i, agent := range agents {
+		preset := Preset(agent.Preset)
 		prompt := "# prompt = " + literal(string(preset.Prompt))
 		if agent.Prompt != "" && agent.Prompt != string(preset.Prompt) {
 			prompt = "prompt = " + literal(agent.Prompt)
 		}
-		fmt.Fprintf(&b, "[%s]\ncommand = %s\n", dotted("agent", agent.Name), literal(agent.Command))
+		named := "# preset = " + literal(preset.Preset)
+		if preset.Preset != DefaultPreset {
+			named = "preset = " + literal(preset.Preset)
+		}
+		fmt.Fprintf(&b, "[%s]\n", dotted("agent", agent.Name))
+		if i == 0 {
+			fmt.Fprintf(&b, "# What the other settings start from: what is known of \"claude\", \"codex\" or \"gptme\", or of any \"command\".\n")
+		}
+		fmt.Fprintf(&b, "%s\ncommand = %s\n", named, literal(agent.Command))
 		if i > 0 {
 			fmt.Fprintf(&b, "%s\n\n", prompt)
 			continue
@@ -95,8 +119,23 @@ func sampleAgents(agents []SampleAgent) string {
 # environment = {}
 # Variables to hand on to it; it gets no others.
 # pass_environment = %s
+# How many of its sessions may run at once; 0 is no limit of its own.
+# slots = %s
+# What its sessions may use in a day, UTC; 0 is no limit.
+# budget = { runs = 0, tokens = 0, usd = 0.0 }
+# How long it may print nothing before it is stopped; "0s" is as long as it likes.
+# silence = %s
+# What is read of its output, such as tokens and errors: that of "claude", "codex" or "gptme", or of any "text".
+# transcript = %s
+# Regular expressions for what it prints when its allowance is used up, and when it is only slowed
+# down. A group (?P<reset>…) is when that is over, (?P<after>…) how long it lasts.
+# quota = %s
+# throttle = %s
+# Where it keeps a log of its own; {session} is the session's name there.
+# session_log = %s
 
-`, prompt, literal(preset.PassEnvironment))
+`, prompt, literal(preset.PassEnvironment), literal(preset.Slots), literal(preset.Silence), literal(string(preset.Transcript)),
+			literal(preset.Quota), literal(preset.Throttle), literal(preset.SessionLog))
 	}
 	return b.String()
 }

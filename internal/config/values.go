@@ -29,6 +29,7 @@ func (c *Config) Values() []Value {
 	v.add(c.Fanout.Slots, "fanout", "slots")
 	v.add(c.Fanout.MaxPivots, "fanout", "max_pivots")
 	v.add(names(c.Fanout.Allow), "fanout", "allow")
+	v.addLimits(c.Fanout.Limits)
 	v.add(c.Tasks.Dir, "tasks", "dir")
 	v.add(string(c.Tasks.DefaultCategory), "tasks", "default_category")
 	addTable(v, c.Tasks.Tags, func(name fleet.Category) any { return string(name) }, "tasks", "tags")
@@ -48,6 +49,10 @@ func (c *Config) Values() []Value {
 	v.add(c.Selector.Settings.HalfLife, "selector", "half_life")
 	v.add(c.Selector.Settings.SlowHalfLife, "selector", "slow_half_life")
 	v.add(c.Selector.Settings.Alarm, "selector", "alarm")
+	v.addNotice(c.Notice)
+	v.addBudget(c.Budget, "budget")
+	v.add(c.Worktrees.Keep, "worktrees", "keep")
+	v.add(c.Worktrees.MaxAge, "worktrees", "max_age")
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		v.addAgent(name, c.Agents[name])
 	}
@@ -83,10 +88,24 @@ func addTable[T any](v *values, table map[string]T, plain func(T) any, key ...st
 }
 
 func (v *values) addAgent(name string, a Agent) {
+	v.add(a.Preset, "agent", name, "preset")
 	v.add(a.Command, "agent", name, "command")
 	v.add(string(a.Prompt), "agent", name, "prompt")
 	addTable(v, a.Environment, func(s string) any { return s }, "agent", name, "environment")
 	v.add(a.PassEnvironment, "agent", name, "pass_environment")
+	v.add(a.Slots, "agent", name, "slots")
+	v.add(a.Silence, "agent", name, "silence")
+	v.add(string(a.Transcript), "agent", name, "transcript")
+	v.add(a.Quota, "agent", name, "quota")
+	v.add(a.Throttle, "agent", name, "throttle")
+	v.add(a.SessionLog, "agent", name, "session_log")
+	v.addBudget(a.Budget, "agent", name, "budget")
+}
+
+func (v *values) addBudget(b Budget, key ...string) {
+	v.add(b.Runs, append(slices.Clone(key), "runs")...)
+	v.add(b.Tokens, append(slices.Clone(key), "tokens")...)
+	v.add(b.USD, append(slices.Clone(key), "usd")...)
 }
 
 func (v *values) addCategory(name string, c Category) {
@@ -99,6 +118,14 @@ func (v *values) addCategory(name string, c Category) {
 	v.add(c.SelfDirected, "category", name, "self_directed")
 	v.add(c.Parallel, "category", name, "parallel")
 	v.add(c.Prompt, "category", name, "prompt")
+	v.add(c.Grader, "category", name, "grader")
+	v.add(c.GraderTimeout, "category", name, "grader_timeout")
+	v.add(kindOf(c.Worktree), "category", name, "workspace")
+	v.add(c.Sync, "category", name, "sync")
+	v.add(c.Respawn, "category", name, "respawn")
+	v.add(c.MaxChain, "category", name, "max_chain")
+	v.addBudget(c.Budget, "category", name, "budget")
+	v.addWIP(name, c.WIP)
 	addTable(v, c.Unit, func(value any) any { return value }, "category", name, "unit")
 }
 

@@ -15,6 +15,8 @@ func (c *Config) Warnings() []Problem {
 	if c.Lessons.Withhold == 0 {
 		w.add("no lesson is ever withheld: nothing tells what the lessons are worth", "lessons.withhold")
 	}
+	c.warnNotice(w)
+	c.warnShares(w)
 	for _, name := range c.CategoryNames() {
 		c.warnCategory(w, name)
 	}
@@ -31,10 +33,40 @@ func (c *Config) warnFanout(w *warnings) {
 	}
 }
 
+// warnShares looks at the shares that the file gives: the categories without one divide
+// what those leave. It warns at the last of them in the file, where the sum is reached.
+func (c *Config) warnShares(w *warnings) {
+	const rounding = 1e-9 // decimal fractions such as 0.7 + 0.2 + 0.1 are not 1 to the last bit
+	sum, last, without := 0.0, "", 0
+	for _, name := range c.CategoryNames() {
+		key := dotted("category", string(name), "share")
+		if !w.source.has(key) {
+			without++
+			continue
+		}
+		if sum += c.Categories[name].Share; last == "" || w.source.at[key] > w.source.at[last] {
+			last = key
+		}
+	}
+	rest := ""
+	if without > 0 {
+		rest = fmt.Sprintf(": nothing is left for the categories without one (%d)", without)
+	}
+	switch {
+	case sum > 1+rounding:
+		w.add(fmt.Sprintf("the shares that are given sum to %.4g, which is more than 1", sum)+rest, last)
+	case sum >= 1-rounding && without > 0:
+		w.add("the shares that are given sum to 1"+rest, last)
+	}
+}
+
 func (c *Config) warnCategory(w *warnings, name fleet.Category) {
 	key, category := dotted("category", string(name)), c.Categories[name]
 	if category.SelfDirected && category.Prompt == "" {
 		w.add("without a prompt its sessions have nothing to go by", under(key, "self_directed"))
+	}
+	if limit := dotted("category", string(name), "wip", "limit"); len(category.WIP.Command) == 0 && w.source.has(limit) {
+		w.add("without a command nobody counts what waits, and there is no limit", limit)
 	}
 }
 

@@ -35,6 +35,17 @@ func TestWarnings(t *testing.T) {
 		{"no lesson withheld", least + "[lessons]\nwithhold = 0\n", []config.Problem{
 			{":7:1", "lessons.withhold: no lesson is ever withheld: nothing tells what the lessons are worth"},
 		}},
+		{"shares above 1", least + "share = 0.7\n[category.docs]\nshare = 0.6\n", []config.Problem{
+			{":8:1", "category.docs.share: the shares that are given sum to 1.3, which is more than 1"},
+		}},
+		{"shares above 1, and one without", least + "[category.docs]\nshare = 0.7\n[category.a]\nshare = 0.6\n", []config.Problem{
+			{":9:1", "category.a.share: the shares that are given sum to 1.3, which is more than 1: nothing is left for the categories without one (1)"},
+		}},
+		{"no share left", least + "share = 0.7\n[category.a]\nshare = 0.2\n[category.b]\nshare = 0.1\n[category.docs]\n[category.ops]\n", []config.Problem{
+			{":10:1", "category.b.share: the shares that are given sum to 1: nothing is left for the categories without one (2)"},
+		}},
+		{"all shares given", least + "share = 0.7\n[category.a]\nshare = 0.2\n[category.b]\nshare = 0.1\n", nil},
+		{"shares below 1", least + "share = 0.7\n[category.a]\n", nil},
 		{"no prompt", least + "self_directed = true\n", []config.Problem{
 			{":6:1", "category.code.self_directed: without a prompt its sessions have nothing to go by"},
 		}},

@@ -7,6 +7,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/lease"
+	"stint/internal/pressure"
 	"stint/internal/store"
 )
 
@@ -57,14 +59,21 @@ type Lanes interface {
 type Agents interface {
 	// Run runs one to its end. When ctx ends, the agent is stopped.
 	Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, error)
+	// Find looks for an agent's program where the environment it gets has it be found.
+	Find(program string, environment []string) error
 }
 
-// Repo tells what a session did to the workspace.
+// Repo is the workspace.
 type Repo interface {
 	// Mark is an environment variable by which a run's commits are told from others'.
 	Mark(files fleet.RunFiles) string
-	// Commits counts the commits a run made.
-	Commits(files fleet.RunFiles) (int, error)
+	// Enter readies the folder in which a run is to work. Leave is called when the run
+	// has ended, and says why the folder is kept, if it is.
+	Enter(ctx context.Context, run fleet.RunID, p fleet.Place) (dir string, leave func(context.Context) (kept string, err error), err error)
+	// Work tells what a run did in its folder.
+	Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error)
+	// Tidy removes the folders of runs that do not live and left nothing in them.
+	Tidy(ctx context.Context, live func(fleet.RunID) bool) error
 }
 
 // Units starts workers.
@@ -74,8 +83,8 @@ type Units interface {
 }
 
 // Engine has the parts of one fleet. All fields are needed, but for Store, which is
-// nil when nothing has run yet and nothing will be written, and Ranker, which is nil
-// when stint's own ranking is followed.
+// nil when nothing has run yet and nothing will be written, Ranker, which is nil
+// when stint's own ranking is followed, and the parts that say what nil means.
 type Engine struct {
 	Config   *config.Config
 	Store    store.Store
@@ -85,6 +94,12 @@ type Engine struct {
 	Lanes    Lanes
 	Sessions Sessions
 	Agents   Agents
+	Echo     io.Writer               // what agents print goes there as well; nil: only into their logs
+	Later    Later                   // nil: no service manager
+	Gates    Gates                   // nil: none
+	Notices  Notices                 // nil: nobody is told
+	Machine  func() pressure.Reading // nil: nobody looks
+	Graders  Graders
 	Repo     Repo
 	Log      *slog.Logger
 	Now      func() time.Time
@@ -118,6 +133,7 @@ type view struct {
 	tasks    []fleet.Task
 	lessons  []fleet.Lesson
 	inFlight map[fleet.Category][]fleet.RunID
+	full     map[fleet.Category]string // out until a person has looked at results
 	running  int
 	now      time.Time
 }
@@ -136,13 +152,16 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 	if v.tasks, err = e.listTasks(ctx); err != nil {
 		return view{}, err
 	}
+	fleet.SetAside(v.tasks, v.snapshot.Quarantined)
 	if v.lessons, err = e.listLessons(ctx); err != nil {
 		return view{}, err
 	}
 	for _, r := range v.snapshot.Open {
 		if e.live(ctx, r, v.now) {
 			v.inFlight[r.Category] = append(v.inFlight[r.Category], r.ID)
-			v.running++
+			if !r.NotBefore.After(v.now) { // one that still rests takes up no slot
+				v.running++
+			}
 		}
 	}
 	return v, nil
@@ -152,9 +171,18 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 // cannot be asked counts as alive: the lane decides.
 func (e *Engine) live(ctx context.Context, r fleet.Run, now time.Time) bool {
 	if r.StartedAt.IsZero() {
-		return now.Sub(r.CreatedAt) < startGrace
+		return !missedStart(r, now)
 	}
 	return e.Sessions.Liveness(ctx, r) != fleet.Gone
+}
+
+// missedStart reports whether a planned run should have begun by now.
+func missedStart(r fleet.Run, now time.Time) bool {
+	due := r.CreatedAt
+	if r.NotBefore.After(due) {
+		due = r.NotBefore
+	}
+	return now.Sub(due) >= startGrace
 }
 
 func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, error) {
@@ -173,7 +201,11 @@ func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, error) {
 	}
 	e.warned = true
 	for _, p := range problems {
-		e.Log.WarnContext(ctx, "task left out", slog.String("reason", p.String()))
+		title := "task left out"
+		if p.Kept {
+			title = "required URL not resolved"
+		}
+		e.Log.WarnContext(ctx, title, slog.String("reason", p.String()))
 	}
 	for _, t := range tasks {
 		if _, ok := e.Config.Categories[t.Category]; !ok && t.State.Workable() {

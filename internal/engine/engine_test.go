@@ -135,6 +135,9 @@ func (a agent) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit,
 	return a(ctx, s), nil
 }
 
+// Find finds every program.
+func (agent) Find(string, []string) error { return nil }
+
 // says is an agent that leaves a result file.
 func says(result string) agent {
 	return func(context.Context, fleet.SessionSpec) fleet.SessionExit {
@@ -144,8 +147,17 @@ func says(result string) agent {
 
 type noRepo struct{}
 
-func (noRepo) Mark(fleet.RunFiles) string          { return "MARK=x" }
-func (noRepo) Commits(fleet.RunFiles) (int, error) { return 0, nil }
+func (noRepo) Mark(fleet.RunFiles) string { return "MARK=x" }
+
+func (noRepo) Enter(context.Context, fleet.RunID, fleet.Place) (string, func(context.Context) (string, error), error) {
+	return "", func(context.Context) (string, error) { return "", nil }, nil
+}
+
+func (noRepo) Work(context.Context, string, fleet.RunFiles) (fleet.Work, error) {
+	return fleet.Work{}, nil
+}
+
+func (noRepo) Tidy(context.Context, func(fleet.RunID) bool) error { return nil }
 
 // starter starts units that fail as it is told, by category.
 type starter map[string]error

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -53,8 +54,11 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		if _, err := e.Reap(ctx, false); err != nil {
 			e.Log.ErrorContext(ctx, "not everything was reaped", slog.Any("err", err))
 		}
+		e.tellLanes(ctx)
+		e.tidy(ctx)
 	}
-	r, specs, err := e.plan(ctx, o)
+	full := e.full(ctx) // before the turn, as who counts may be slow
+	r, specs, err := e.plan(ctx, o, full)
 	if err != nil {
 		return r, err
 	}
@@ -63,12 +67,17 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 			return r, err
 		}
 	}
+	if !o.DryRun {
+		for _, c := range slices.Sorted(maps.Keys(full)) {
+			e.tell(ctx, fleet.Notice{Event: fleet.EventWIPFull, Category: c, Reason: full[c], At: r.At})
+		}
+	}
 	return r, r.result()
 }
 
 // plan decides and records, one fire at a time: of two that overlap, the second sees
 // what the first is about to start, in its lanes and in its slots.
-func (e *Engine) plan(ctx context.Context, o FanoutOptions) (FireReport, []fleet.UnitSpec, error) {
+func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Category]string) (FireReport, []fleet.UnitSpec, error) {
 	if !o.DryRun {
 		turn, err := e.Lanes.Turn(ctx)
 		if err != nil {
@@ -80,6 +89,7 @@ func (e *Engine) plan(ctx context.Context, o FanoutOptions) (FireReport, []fleet
 	if err != nil {
 		return FireReport{}, nil, err
 	}
+	v.full = full
 	r, err := e.decide(ctx, v, o)
 	if err != nil || o.DryRun {
 		return r, nil, err
@@ -104,7 +114,7 @@ func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireRepor
 		r.Due[c.Category] = c.Due
 	}
 	limits := plan.Input{
-		Known: e.Config.CategoryNames(), Allowed: e.Config.Fanout.Allow, Workers: in.Workers, Free: in.Free,
+		Known: e.Config.CategoryNames(), Allowed: e.Config.Fanout.Allow, Workers: in.Workers, Free: in.Free, Closed: in.Closed,
 	}
 	var err error
 	if r.Inputs, err = json.Marshal(in); err != nil {
@@ -272,7 +282,7 @@ func (e *Engine) workerSpec(r fleet.Run, binary string) fleet.UnitSpec {
 		Argv:        []string{binary, "--config", e.Config.Path, "run", "--run", string(r.ID)},
 		Environment: []string{"STINT_FLEET=" + string(e.Config.Fleet), "STINT_RUN_ID=" + string(r.ID)},
 		// A backstop for a worker that hangs: its own time-out comes first.
-		RuntimeMax:  c.Timeout + agentGrace + closingTime + time.Minute,
+		RuntimeMax:  c.Timeout + c.GradingTime() + agentGrace + closingTime + time.Minute,
 		StopTimeout: agentGrace + closingTime + 5*time.Second,
 		Properties:  c.Unit,
 	}

@@ -22,7 +22,7 @@ func (e *Engine) listLessons(ctx context.Context) ([]fleet.Lesson, error) {
 	if !e.warnedLessons {
 		e.warnedLessons = true
 		for _, p := range problems {
-			e.Log.WarnContext(ctx, "lesson left out", slog.String("reason", p.String()))
+			e.Log.WarnContext(ctx, "lesson problem", slog.String("reason", p.String()))
 		}
 	}
 	return lessons, nil
@@ -121,7 +121,8 @@ func effectsOf(known []store.Lesson) map[fleet.LessonID]bandit.Effect {
 
 // lessonShifts is, by category, what today's lessons change beside those behind what is
 // believed.
-func (e *Engine) lessonShifts(lessons []fleet.Lesson, known []store.Lesson, tasks []fleet.Task) map[fleet.Category]float64 {
+func (e *Engine) lessonShifts(v view) map[fleet.Category]float64 {
+	lessons, known, tasks := v.lessons, v.snapshot.Lessons, v.tasks
 	effects := effectsOf(known)
 	today := map[fleet.LessonID]map[fleet.Category]float64{}
 	for _, l := range lessons {
@@ -137,6 +138,9 @@ func (e *Engine) lessonShifts(lessons []fleet.Lesson, known []store.Lesson, task
 		}
 		behind[l.ID][l.Category] = l.Exposure
 	}
+	for _, exposure := range behind {
+		e.assume(exposure, v.snapshot.Arms)
+	}
 	for _, id := range slices.Sorted(maps.Keys(effects)) {
 		for _, c := range e.Config.CategoryNames() {
 			parts[c] = append(parts[c], bandit.Exposure{
@@ -149,4 +153,19 @@ func (e *Engine) lessonShifts(lessons []fleet.Lesson, known []store.Lesson, task
 		shifts[c] = bandit.LOO(list)
 	}
 	return shifts
+}
+
+// assume gives the categories without a grade the mean exposure of the others: what is
+// believed of them comes from those.
+func (e *Engine) assume(exposure map[fleet.Category]float64, arms map[fleet.Category]store.Arm) {
+	sum := 0.0
+	known := slices.Sorted(maps.Keys(exposure))
+	for _, c := range known {
+		sum += exposure[c] / float64(len(known))
+	}
+	for _, c := range e.Config.CategoryNames() {
+		if arms[c].Graded == 0 {
+			exposure[c] = sum
+		}
+	}
 }

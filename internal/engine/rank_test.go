@@ -53,8 +53,8 @@ func TestCooldown(t *testing.T) {
 	b.addTask("a-code", "code", fleet.StateTodo)
 	b.addTask("a-docs", "docs", fleet.StateTodo)
 	ended := b.clock()
-	b.Agents = says(`{"outcome":"quota"}`) // no grade, and a session all the same
-	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); outcome(err) != fleet.Quota {
+	b.Agents = says(`{"outcome":"nothing"}`) // no grade, and a session all the same
+	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil {
 		t.Fatal(err)
 	}
 	r, lock := b.dead("docs", "a-docs")
@@ -119,6 +119,10 @@ func TestBackoffDoubles(t *testing.T) {
 		t.Errorf("left out because %q", got)
 	}
 	tasks.at = b.clock().Add(time.Millisecond)
+	if got := b.reason("code"); got == "" {
+		t.Error("a time that is to come ends the back-off")
+	}
+	b.later(time.Millisecond)
 	if got := b.reason("code"); got != "" {
 		t.Errorf("a changed task leaves it out: %q", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"stint/internal/fleet"
@@ -136,7 +137,7 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 	now := e.Now()
 	if r.StartedAt.IsZero() && r.EndedAt.IsZero() {
 		// A worker that begins now, after all, finds its run closed, and ends.
-		if now.Sub(r.CreatedAt) < startGrace {
+		if !missedStart(r, now) {
 			return "", nil
 		}
 		return reasonNeverBegan, nil
@@ -168,5 +169,27 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 // closing included.
 func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 	c, known := e.Config.Categories[r.Category]
-	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > c.Timeout+agentGrace+closingTime+startGrace
+	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > c.Timeout+c.GradingTime()+agentGrace+closingTime+startGrace
 }
+
+// tidy removes the worktrees of runs that are over.
+func (e *Engine) tidy(ctx context.Context) {
+	err := e.Repo.Tidy(ctx, func(id fleet.RunID) bool {
+		r, err := e.Store.Run(ctx, id)
+		if err != nil {
+			return !errors.Is(err, fleet.ErrNotFound)
+		}
+		return r.EndedAt.IsZero() || e.Sessions.Liveness(ctx, r) != fleet.Gone
+	})
+	if err != nil {
+		e.Log.WarnContext(ctx, "not every worktree could be looked at", slog.Any("err", err))
+	}
+}
+
+// worktree is the folder of a run that has one of its own.
+func (e *Engine) worktree(run fleet.RunID) string {
+	return filepath.Join(e.Worktrees(), string(run))
+}
+
+// Worktrees is the folder of the runs' worktrees.
+func (e *Engine) Worktrees() string { return filepath.Join(e.Config.State, "worktrees") }

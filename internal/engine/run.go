@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 
 	"stint/internal/fleet"
@@ -15,7 +16,8 @@ type RunOptions struct {
 	Run      fleet.RunID
 	Category fleet.Category
 	Task     fleet.TaskID // work on this one; empty: the best
-	Agent    string       // empty: the category's first
+	Agent    string       // empty: the category's first that can work
+	Binary   string       // of stint, absolute: what a session that follows runs
 }
 
 // Run runs one session from the lane to its end and returns its row as it was
@@ -36,10 +38,15 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	if err := e.Store.BeginRun(ctx, run.ID, os.Getpid()); err != nil {
 		return run, fmt.Errorf("begin run: %w", err)
 	}
-	w := worker{Engine: e, run: run, only: o.Task, alive: alive}
+	w := worker{Engine: e, run: run, only: o.Task, asked: o.Agent, alive: alive}
 	err = w.work(ctx)
 	ctx, cancel := closing(ctx)
 	defer cancel()
+	if err == nil { // its end is on record
+		if err := w.respawn(ctx, o); err != nil {
+			e.Log.ErrorContext(ctx, "respawn not decided", w.attrs(slog.Any("err", err))...)
+		}
+	}
 	stored, readErr := e.Store.Run(ctx, run.ID)
 	if readErr != nil {
 		return w.run, errors.Join(err, readErr)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,6 +27,7 @@ func (e *Engine) Select(ctx context.Context, o SelectOptions) (selector.Selectio
 	if err != nil {
 		return selector.Selection{}, err
 	}
+	v.full = e.full(ctx)
 	situation := e.situation(v)
 	situation.Only = o.Category
 	in := e.input(v, situation, o.Seed)
@@ -39,7 +41,7 @@ func (e *Engine) Select(ctx context.Context, o SelectOptions) (selector.Selectio
 // situation is what decides who may be ranked.
 func (e *Engine) situation(v view) selector.Situation {
 	s := selector.Situation{Fire: v.snapshot.NextFire, At: v.now, Tasks: v.tasks, Held: v.held}
-	shifts := e.lessonShifts(v.lessons, v.snapshot.Lessons, v.tasks)
+	shifts := e.lessonShifts(v)
 	for _, name := range e.Config.CategoryNames() {
 		c, arm := e.Config.Categories[name], v.snapshot.Arms[name]
 		f := selector.Facts{
@@ -50,6 +52,7 @@ func (e *Engine) situation(v view) selector.Situation {
 			Lanes:        c.Lanes,
 			InFlight:     v.inFlight[name],
 			Paused:       paused(v.snapshot.Pauses, name, v.now),
+			Gate:         cmp.Or(v.full[name], e.withoutAgent(v, name)),
 			LOO:          shifts[name],
 			Arm:          arm.Arm,
 		}
@@ -84,6 +87,9 @@ func (e *Engine) input(v view, s selector.Situation, seed *uint64) selector.Inpu
 	in := selector.Input{
 		Settings: e.Config.Selector.Settings, Fire: s.Fire, At: s.At,
 		Free: max(0, e.Config.Fanout.Slots-v.running),
+	}
+	if e.Machine != nil {
+		in.Closed = e.Config.Fanout.Limits.Refuse(e.Machine())
 	}
 	in.Candidates, in.Blocked = s.Assess()
 	if seed == nil {

@@ -19,31 +19,55 @@ func claimFor(r fleet.Run, task *fleet.Task) fleet.Run {
 	return r
 }
 
+// assignment is what a run that has its claim is to do.
+type assignment struct {
+	run      fleet.Run
+	category config.Category
+	task     *fleet.Task // nil: a session without one
+	lessons  []fleet.Lesson
+	dir      string // where it works
+}
+
 // sessionSpec is the agent's process for a run that has its claim.
-func (e *Engine) sessionSpec(ctx context.Context, r fleet.Run, c config.Category, task *fleet.Task, lessons []fleet.Lesson) (fleet.SessionSpec, error) {
+func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSpec, error) {
+	r, c := a.run, a.category
 	agent, ok := e.Config.Agents[r.Agent]
 	if !ok {
 		return fleet.SessionSpec{}, fmt.Errorf("agent %q is not in %s", r.Agent, e.Config.Path)
 	}
-	task, err := e.withBody(ctx, task)
+	task, err := e.withBody(ctx, a.task)
 	if err != nil {
 		return fleet.SessionSpec{}, err
 	}
-	text, err := prompt(c, r.Category, task, lessons)
+	attempts, err := e.attempts(ctx, task)
+	if err != nil {
+		return fleet.SessionSpec{}, err
+	}
+	text, err := prompt(c, promptData{Category: r.Category, Task: task, Lessons: a.lessons, Attempts: attempts})
 	if err != nil {
 		return fleet.SessionSpec{}, err
 	}
 	return fleet.SessionSpec{
 		Run:         r.ID,
 		Argv:        agent.Command,
-		Environment: e.environment(r, task, agent, e.Now().Add(c.Timeout)),
-		Dir:         e.Config.Workspace,
+		Environment: e.environment(a, agent),
+		Dir:         a.dir,
 		Files:       fleet.FilesOf(e.Config.State, r.ID),
 		Prompt:      text,
 		PromptMode:  agent.Prompt,
 		Timeout:     c.Timeout,
+		Silence:     agent.Silence,
+		Echo:        e.Echo,
 		Grace:       agentGrace,
 	}, nil
+}
+
+// attempts are the earlier sessions at the task.
+func (e *Engine) attempts(ctx context.Context, task *fleet.Task) ([]fleet.Run, error) {
+	if task == nil || e.Store == nil {
+		return nil, nil
+	}
+	return e.Store.Attempts(ctx, task.ID, mostAttempts)
 }
 
 // withBody is the task with its body, which a listing leaves out.
@@ -92,6 +116,10 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	}
 	run.Epoch = 1 // what it would be is known only by taking the claim
 	_, given := e.matching(v.lessons, run, task)
-	spec, err := e.sessionSpec(ctx, run, c, task, given)
+	dir := e.Config.Workspace
+	if c.Worktree {
+		dir = e.worktree(run.ID)
+	}
+	spec, err := e.sessionSpec(ctx, assignment{run, c, task, given, dir})
 	return Preview{Run: run, Spec: spec}, err
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"stint/internal/bandit"
@@ -19,6 +20,17 @@ type Status struct {
 	Fires   []fleet.Fire  // newest first
 	Runs    []fleet.Run   // newest first
 	Beliefs []Belief      // by category, as configured
+
+	Pauses      []fleet.Pause // in force: the whole fleet's first, then by category
+	Stopped     []StoppedAgent
+	Quarantined []fleet.Quarantine // by task
+	Spent       []fleet.Spent      // today, by scope
+}
+
+// StoppedAgent is an agent of which no session may start, and why.
+type StoppedAgent struct {
+	fleet.AgentState
+	Why string
 }
 
 // Belief is what is believed of a category's mean grade.
@@ -43,6 +55,9 @@ func (e *Engine) Status(ctx context.Context, limit int) (s Status, err error) {
 		return Status{}, err
 	}
 	s.Beliefs = e.beliefs(snapshot)
+	s.Pauses = pausesAt(snapshot.Pauses, s.At)
+	s.Stopped = stoppedAgents(snapshot, s.At)
+	s.Quarantined, s.Spent = snapshot.Quarantined, snapshot.Spent
 	for _, r := range snapshot.Open {
 		live := e.live(ctx, r, s.At)
 		if !live {
@@ -65,6 +80,30 @@ func (e *Engine) Status(ctx context.Context, limit int) (s Status, err error) {
 	}
 	s.Day, err = e.Audit(ctx, s.At.Add(-24*time.Hour))
 	return s, err
+}
+
+// pausesAt are those that are not over.
+func pausesAt(pauses []fleet.Pause, now time.Time) (list []fleet.Pause) {
+	for _, p := range pauses {
+		if p.Until.IsZero() || p.Until.After(now) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func stoppedAgents(s store.Snapshot, now time.Time) (list []StoppedAgent) {
+	for _, a := range s.Agents {
+		if why := a.Blocked(now, probing(s, a)); why != "" {
+			list = append(list, StoppedAgent{a, why})
+		}
+	}
+	return list
+}
+
+// probing reports whether the run that last tried the agent is under way.
+func probing(s store.Snapshot, a fleet.AgentState) bool {
+	return slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.ID == a.Probe })
 }
 
 // beliefs are about every category of the configuration, in order of names.

@@ -12,7 +12,6 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/grade"
 	"stint/internal/lease"
 	"stint/internal/selector"
 	"stint/internal/store"
@@ -23,8 +22,11 @@ type worker struct {
 	*Engine
 	run   fleet.Run
 	only  fleet.TaskID // asked for by a person; empty: the best
+	asked string       // the agent that a person asked for; empty: any that can work
 	alive *os.File
 	shun  []string // families in which a claim was denied
+
+	leaveFolder func(context.Context) (kept string, err error) // nil: none was entered
 }
 
 // work tries the categories that the run may work, the one it was started for
@@ -34,6 +36,11 @@ func (w *worker) work(ctx context.Context) error {
 	categories, err := w.categories(ctx)
 	if err != nil {
 		return w.giveUp(ctx, err)
+	}
+	if reason, err := w.stopped(ctx); err != nil {
+		return w.giveUp(ctx, err)
+	} else if reason != "" {
+		return w.end(ctx, fleet.Verdict{Outcome: fleet.Cancelled, Reason: "paused: " + reason})
 	}
 	var denial fleet.Verdict
 	pivots := -1 // its own category is none
@@ -111,6 +118,12 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	}
 	uses, given := w.matching(lessons, w.run, task)
 	denial, err := w.claim(ctx, category, task, uses)
+	if refused := (fleet.RefusedError{}); errors.As(err, &refused) {
+		if refused.Scope != "" {
+			w.tell(ctx, fleet.Notice{Event: fleet.EventBudget, Scope: refused.Scope, Category: c, Run: w.run.ID, Reason: refused.Reason, At: w.Now()})
+		}
+		return fleet.Verdict{Outcome: fleet.Quota, Reason: refused.Reason}, false, nil
+	}
 	if err != nil || denial != "" {
 		return fleet.Verdict{Outcome: fleet.RunDenied, Reason: denial}, false, err
 	}
@@ -191,7 +204,9 @@ func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task,
 	run := claimFor(w.run, task)
 	take := store.Take{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL}
 	grant, claim, err := w.desk().Take(ctx, take, func(ctx context.Context, t store.Take) (fleet.Grant, fleet.Claim, error) {
-		return w.Store.TakeForRun(ctx, store.RunTake{Take: t, Run: run.ID, Task: run.Task, Lessons: lessons})
+		grant, claim, agent, err := w.takeWith(ctx, store.RunTake{Take: t, Run: run.ID, Task: run.Task, Lessons: lessons})
+		run.Agent = agent
+		return grant, claim, err
 	})
 	if err != nil {
 		return "", err
@@ -214,36 +229,44 @@ func (w *worker) denied(ctx context.Context, by fleet.Claim, task *fleet.Task) e
 	return w.Store.Denied(ctx, fleet.DeniedClaim{Run: w.run.ID, Category: w.run.Category, Key: by.Key, Holder: by.Holder})
 }
 
+// keep keeps the run's claim until stop; the context ends when it is lost.
+func (w *worker) keep(ctx context.Context, c config.Category) (kept context.Context, stop func()) {
+	return lease.Keeper{
+		Claims: w.Store, TTL: c.TTL, Log: w.Log,
+		Hold: store.Hold{Key: w.run.Key, Holder: w.run.ID.Holder(), Epoch: w.run.Epoch},
+	}.Keep(ctx)
+}
+
 // session runs the agent under a claim that is kept, and judges what came of it.
 func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Task, lessons []fleet.Lesson) fleet.Verdict {
-	spec, err := w.sessionSpec(ctx, w.run, c, task, lessons)
+	kept, stop := w.keep(ctx, c)
+	defer stop()
+	dir, leave, err := w.Repo.Enter(kept, w.run.ID, fleet.Place{Worktree: c.Worktree, Sync: c.Sync})
+	if err != nil {
+		return failed(fmt.Errorf("prepare the workspace: %w", err))
+	}
+	w.leaveFolder = leave
+	spec, err := w.sessionSpec(kept, assignment{w.run, c, task, lessons, dir})
 	if err != nil {
 		return failed(err)
 	}
 	spec.Alive = w.alive
-	kept, stop := lease.Keeper{
-		Claims: w.Store, TTL: c.TTL, Log: w.Log,
-		Hold: store.Hold{Key: w.run.Key, Holder: w.run.ID.Holder(), Epoch: w.run.Epoch},
-	}.Keep(ctx)
 	exit, err := w.Agents.Run(kept, spec)
-	lost := context.Cause(kept)
-	stop()
 	if exit.Left != nil {
 		w.Log.ErrorContext(ctx, "processes left", w.attrs(slog.Any("err", exit.Left))...)
 	}
+	if fault := exit.Output.Fault; fault != nil {
+		w.Log.ErrorContext(ctx, "log not complete", w.attrs(slog.Any("err", fault))...)
+	}
+	lost := context.Cause(kept)
 	switch {
 	case err != nil:
 		return failed(fmt.Errorf("prepare the session: %w", err))
 	case errors.Is(lost, fleet.ErrLost):
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	}
-	commits, err := w.Repo.Commits(spec.Files)
-	if err != nil {
-		// An agent that was not looked at did not fail: without a result of its
-		// own the session counts as having done nothing, and is not graded.
-		w.Log.WarnContext(ctx, "no evidence from git", w.attrs(slog.Any("err", err))...)
-	}
-	return grade.Judge(grade.Evidence{Exit: exit, Commits: commits})
+	// The claim is kept while the session is judged, for a grader takes its time.
+	return w.judge(kept, c, task, spec, exit)
 }
 
 // failed is the end of a session that stint could not run. There is nothing to
@@ -283,12 +306,30 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 			return err
 		}
 	}
+	w.leavePlace(ctx)
+	w.tellEnd(ctx)
 	v = w.run.Verdict
 	w.Log.InfoContext(ctx, "run ended", w.attrs(slog.String("outcome", string(v.Outcome)), slog.String("reason", v.Reason))...)
 	if v.Outcome.Succeeded() {
 		return nil
 	}
 	return fleet.OutcomeError{Run: w.run.ID, Outcome: v.Outcome, Reason: v.Reason}
+}
+
+// leavePlace gives up the folder the run worked in.
+//
+// If we die before it, the next fire tidies up.
+func (w *worker) leavePlace(ctx context.Context) {
+	if w.leaveFolder == nil {
+		return
+	}
+	kept, err := w.leaveFolder(ctx)
+	switch {
+	case err != nil:
+		w.Log.WarnContext(ctx, "worktree not closed", w.attrs(slog.Any("err", err))...)
+	case kept != "":
+		w.Log.InfoContext(ctx, "worktree kept", w.attrs(slog.String("reason", kept))...)
+	}
 }
 
 // record stores the end. A run whose claim was lost meanwhile ends as lost, and

@@ -24,7 +24,10 @@ var (
 
 // RefusedError says why a session may not start although it could have its claim: a
 // budget is used up, or its agent cannot work.
-type RefusedError struct{ Reason string }
+type RefusedError struct {
+	Reason string
+	Scope  Scope // the budget that is used up; empty: the agent cannot work
+}
 
 func (e RefusedError) Error() string { return e.Reason }
 

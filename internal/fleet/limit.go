@@ -26,6 +26,19 @@ type Budget struct {
 	USD    float64
 }
 
+// Gone says which bound one more session would break that uses so much, or "".
+func (b Budget) Gone(s Spent, tokens int64, usd float64) string {
+	switch {
+	case b.Runs > 0 && s.Runs+1 > b.Runs:
+		return fmt.Sprintf("budget of %s: %d of %d runs today", b.Scope, s.Runs, b.Runs)
+	case b.Tokens > 0 && (s.Tokens >= b.Tokens || s.Tokens+tokens > b.Tokens):
+		return fmt.Sprintf("budget of %s: %d of %d tokens today, and a session takes about %d", b.Scope, s.Tokens, b.Tokens, tokens)
+	case b.USD > 0 && (s.USD >= b.USD || s.USD+usd > b.USD):
+		return fmt.Sprintf("budget of %s: %.2f of %.2f USD today, and a session takes about %.2f", b.Scope, s.USD, b.USD, usd)
+	}
+	return ""
+}
+
 // Spent is what the sessions of a scope used in a day, with what those under way are
 // expected to.
 type Spent struct {
@@ -49,6 +62,8 @@ type AgentState struct {
 	Failures int       // in a row
 	Walls    int       // usage limits met in a row
 	Probe    RunID     // the run that tries an agent which failed again and again
+
+	MeanTokens, MeanUSD float64 // of a session: what the next is expected to use
 }
 
 // FailuresToOpen is how many failures in a row stop an agent: a login that ran out, a
@@ -73,6 +88,18 @@ type Quarantine struct {
 	Failures int
 	Since    time.Time
 	Reason   string // of the last failure
+}
+
+// SetAside marks the tasks in quarantine as waiting for a person. The others are left as
+// they are.
+func SetAside(tasks []Task, list []Quarantine) {
+	for _, q := range list {
+		for i := range tasks {
+			if t := &tasks[i]; t.ID == q.Task && t.WaitingFor == "" {
+				t.WaitingFor = fmt.Sprintf("a person: %d sessions failed at it, last: %s", q.Failures, q.Reason)
+			}
+		}
+	}
 }
 
 // FailuresToQuarantine is how many attempts may fail before a task is left alone.

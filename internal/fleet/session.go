@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"io"
 	"os"
 	"time"
 )
@@ -47,7 +48,25 @@ type SessionSpec struct {
 	PromptMode  PromptMode
 	Alive       *os.File // inherited, so that the run lives as long as its agent
 	Timeout     time.Duration
+	Silence     time.Duration // the longest it may print nothing; 0: no limit
 	Grace       time.Duration // between SIGTERM and SIGKILL
+	LogLimit    int64         // the most bytes its log may take; 0: 64 MiB
+	Echo        io.Writer     // where its lines are shown as well, for the journal; nil: nowhere
+}
+
+// Place is where a run works.
+type Place struct {
+	Worktree bool // a branch and a folder of its own; else the workspace, with others
+	Sync     bool // brought up to date with its remote first
+}
+
+// Work is what a run did to the workspace, and nobody else.
+type Work struct {
+	Commits    int
+	Known      bool // what the commits changed, by the fields below
+	Files      int
+	Insertions int
+	Deletions  int
 }
 
 // End is how an agent's process ended.
@@ -56,7 +75,7 @@ type End string
 const (
 	Exited    End = "exited"     // by itself, with a status
 	Killed    End = "killed"     // by a signal that stint did not send
-	Overran   End = "overran"    // stopped at its deadline
+	Overran   End = "overran"    // stopped at its deadline, or because it fell silent
 	Stopped   End = "stopped"    // by a person or by systemd
 	NoProcess End = "no process" // the program could not be started
 )
@@ -65,8 +84,16 @@ const (
 type SessionExit struct {
 	End    End
 	Status int    // with Exited
-	Detail string // with Killed and NoProcess: what happened
+	Detail string // with Killed and NoProcess, and with Overran if it fell silent: what happened
 	Result []byte // the result file; nil when there is none
 	Spoilt string // why the result file could not be read
 	Left   error  // why not every process of the session could be ended
+	Output Output
+}
+
+// Output is what is known of what an agent printed.
+type Output struct {
+	Printed int64 // bytes
+	Missing int64 // of these, the bytes that the log does not hold
+	Fault   error // why the log, or the pipe it is written from, failed
 }

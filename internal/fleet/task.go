@@ -120,11 +120,13 @@ type Task struct {
 	Modified         time.Time // when it was last changed, its file's ctime; zero when not known
 }
 
-// TaskProblem is a task that could not be read. It never stops the fleet.
+// TaskProblem is a task that could not be read, or something about one. It never stops
+// the fleet.
 type TaskProblem struct {
 	Path   string
 	Line   int // 0 when the file as a whole is meant
 	Reason string
+	Kept   bool // no task is left out because of it
 }
 
 func (p TaskProblem) String() string {

@@ -1,176 +1,249 @@
-// Package grade judges a session from the evidence it left: the result file, if
-// the agent wrote one, else its commits and exit status. It is pure. What nobody
-// measured is never made up: a session whose result cannot be read is not
-// graded.
+// Package grade judges a session from the evidence it left. It is pure. What nobody
+// measured is never made up: a session whose result cannot be read is not graded
+// by what it left, and what was not looked at moves no grade.
+//
+// Three witnesses are heard, each only where the one before was silent: the result
+// file, if the agent wrote one; a grader, if one was asked; the evidence. The result
+// may name an outcome and leave the grade to the others. What stint itself saw (a
+// time-out, a stop) outweighs all three. What usage limits change is said at [Assess],
+// and what evidence is worth at [CommitGrade].
 package grade
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
+	"time"
+	"unicode"
 
 	"stint/internal/fleet"
 )
 
-// CommitGrade is the grade of a session that committed and said nothing of its
-// own worth: above the prior's mean of 0.5, and well below the best an agent can
-// claim with a reason.
-const CommitGrade = 0.7
-
-// Evidence is what is known of a session once its agent is gone.
+// Evidence is what is known of a session once its agent is gone. A nil pointer is
+// something that nobody looked at.
 type Evidence struct {
-	Exit    fleet.SessionExit
-	Commits int // made by this session
+	Exit       fleet.SessionExit
+	Commits    int      // made by this session
+	Changes    *Changes // by this session, and nobody else
+	Transcript *Transcript
+	Opinion    *Opinion // nil: no grader was asked
 }
 
-// Result is the file an agent may write, every field optional.
-type Result struct {
-	Outcome   fleet.Outcome `json:"outcome"`
-	Grade     *float64      `json:"grade"`
-	Reason    string        `json:"reason"`
-	TaskState string        `json:"task_state"`
+// Changes are what a session did to the files of its workspace, in commits or, where
+// nobody else works in the folder, without.
+type Changes struct {
+	Files      int
+	Insertions int
+	Deletions  int
 }
 
-// Judge gives the verdict. What stint itself saw (a time-out, a stop) outweighs
-// what the agent wrote; what the agent wrote outweighs commits and exit status.
-func Judge(e Evidence) fleet.Verdict {
+// Transcript is what an agent's own output says of its session.
+type Transcript struct {
+	Success    *bool // the agent's flag for itself; nil: it has none, or was cut short
+	ToolCalls  int
+	ToolErrors int // of these calls
+	Retries    int // of requests to its model
+	Usage      fleet.Usage
+	Wall       *Wall // the usage limit it ran into and did not get over; nil: none
+}
+
+// Wall is a usage limit.
+type Wall struct {
+	Throttled  bool          // for seconds, and not until a reset
+	ResetAt    time.Time     // zero: it did not say
+	RetryAfter time.Duration // 0: it did not say
+	Text       string        // the agent's words
+}
+
+// Judgement is a verdict and what else the witnesses said.
+type Judgement struct {
+	Verdict fleet.Verdict
+	Usage   fleet.Usage // by the result file, or else by the agent's output
+	Wall    *Wall       // met by the session, whatever its outcome; with outcome quota never nil
+	Lessons []string    // for later sessions; Markdown
+	// Warnings say what a witness said that cannot be used, and so was not: a grader
+	// that failed, an extra of the result file that is none.
+	Warnings []string
+}
+
+// Judge gives the verdict without the rest of the judgement.
+func Judge(e Evidence) fleet.Verdict { return Assess(e).Verdict }
+
+// Assess hears all witnesses.
+//
+// A usage limit that ended the session is not the agent's failure: without work to
+// show the outcome is quota, with no grade, whatever the exit status; not even that it
+// sat there until its time was up counts. With work to show (commits, changed files, a
+// result or an opinion that says productive or nothing) the session is judged by that,
+// and neither exit status, failure flag nor retries count against it.
+func Assess(e Evidence) Judgement {
+	said := readResult(e.Exit)
+	j := Judgement{Usage: usage(e, said), Lessons: said.extras.lessons, Warnings: said.extras.warnings}
 	v := byEvidence(e)
+	switch e.Exit.End {
+	case fleet.Stopped, fleet.NoProcess:
+	case fleet.Overran:
+		v = noted(v, said)
+	case fleet.Exited, fleet.Killed:
+		v = byResult(v, said)
+		if e.Opinion != nil && asksGrader(v, said) {
+			var fault string
+			if v, fault = byOpinion(v, said, *e.Opinion); fault != "" {
+				j.Warnings = append(j.Warnings, fault)
+			}
+		}
+	}
 	if e.Exit.End == fleet.Exited {
 		v.ExitStatus = &e.Exit.Status
 	}
-	if e.Exit.End == fleet.Stopped || e.Exit.End == fleet.NoProcess || e.Exit.Result == nil && e.Exit.Spoilt == "" {
-		return v
-	}
-	r, err := readResult(e.Exit)
-	switch {
-	case err != nil && e.Exit.End == fleet.Overran:
-		// Most likely it was cut short while it wrote; it overran all the same.
-		v.Reason += "; result file: " + brief(err)
-		return v
-	case err != nil:
-		// The agent meant to be judged by its result, which nobody can read.
-		v.Grade = nil
-		v.Reason += "; not graded: result file: " + brief(err)
-		return v
-	}
-	v.TaskState = fleet.TaskState(r.TaskState)
-	if e.Exit.End == fleet.Overran {
-		return v
-	}
-	return byResult(v, r)
+	j.Verdict = forgiven(v, e)
+	j.Wall = wall(e, j.Verdict, said)
+	return j
 }
 
-// brief is as much of an error as a person wants to read: it may quote all that
-// the agent wrote.
-func brief(err error) string {
-	const most = 300
-	text := err.Error()
-	if len(text) <= most {
-		return text
+// WantsOpinion reports whether a grader could change the verdict, and so is worth
+// its time: it is not for a session that stint stopped, that says itself what it is
+// worth, or that a usage limit ended.
+func WantsOpinion(e Evidence) bool {
+	if e.Exit.End != fleet.Exited && e.Exit.End != fleet.Killed {
+		return false
 	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
+	said := readResult(e.Exit)
+	v := byResult(byEvidence(e), said)
+	return asksGrader(v, said) && forgiven(v, e).Outcome != fleet.Quota
 }
 
-// byEvidence judges without a result file.
-func byEvidence(e Evidence) fleet.Verdict {
-	commits := map[string]float64{"commits": float64(e.Commits)}
+// asksGrader reports whether the result file leaves something to a grader: the whole
+// verdict, or the grade of work done.
+func asksGrader(v fleet.Verdict, said statement) bool {
+	return said.result.Outcome == "" || v.Outcome == fleet.Productive && said.result.Grade == nil
+}
+
+// forgiven is the verdict on a session that a usage limit kept from working, if one
+// did, and else v.
+func forgiven(v fleet.Verdict, e Evidence) fleet.Verdict {
+	blank := v.Outcome == fleet.Failed || v.Outcome == fleet.Noop || v.Outcome == fleet.Timeout
+	if !blank || !walled(e) {
+		return v
+	}
+	v.Outcome, v.Grade = fleet.Quota, nil
+	v.Reason = annotate(v.Reason, e.Transcript.Wall.met())
+	return v
+}
+
+// met says that a session ran into the limit.
+func (w Wall) met() string {
+	if text := strings.TrimSpace(line(w.Text)); text != "" {
+		return "it met a usage limit: " + text
+	}
+	return "it met a usage limit"
+}
+
+// walled reports whether a usage limit ended the session. What throttles for seconds
+// is got over: it counts only against an agent that failed by itself.
+func walled(e Evidence) bool {
+	if e.Transcript == nil || e.Transcript.Wall == nil {
+		return false
+	}
 	switch e.Exit.End {
-	case fleet.Stopped:
-		return fleet.Verdict{Outcome: fleet.Cancelled, Reason: "stopped before the agent was done"}
-	case fleet.NoProcess:
-		// Nothing was tried, so there is nothing to grade.
-		return fleet.Verdict{Outcome: fleet.Failed, Reason: "the agent did not start: " + e.Exit.Detail}
-	case fleet.Overran:
-		return graded(fleet.Timeout, 0, commits, "the agent overran its time")
-	case fleet.Killed:
-		return graded(fleet.Failed, 0, commits, "the agent died: "+e.Exit.Detail)
+	case fleet.Stopped, fleet.NoProcess:
+		return false
+	case fleet.Killed, fleet.Overran:
+		return !e.Transcript.Wall.Throttled
 	case fleet.Exited:
 	}
+	return !e.Transcript.Wall.Throttled || e.Exit.Status != 0 || flag(e.Transcript.Success) < 0
+}
+
+// wall is the limit that the record of the agent should have: the result file knows
+// best when it ends.
+func wall(e Evidence, v fleet.Verdict, said statement) *Wall {
+	var w Wall
 	switch {
-	case e.Exit.Status != 0:
-		return graded(fleet.Failed, 0, commits, fmt.Sprintf("the agent exited with %d", e.Exit.Status))
-	case e.Commits > 0:
-		return graded(fleet.Productive, CommitGrade, commits, plural(e.Commits, "commit"))
+	case e.Transcript != nil && e.Transcript.Wall != nil:
+		w = *e.Transcript.Wall
+	case v.Outcome != fleet.Quota:
+		return nil // a reset without a limit is the end of an allowance that is not used up
 	default:
-		return fleet.Verdict{Outcome: fleet.Noop, Parts: commits, Reason: "exit status 0 with no commit and no result file"}
+		w.Text = v.Reason
 	}
+	if at := said.extras.resetAt; at != nil && v.Outcome == fleet.Quota {
+		w.ResetAt, w.Throttled = *at, false
+	}
+	return &w
+}
+
+// usage counts however the session ended: it was paid for.
+func usage(e Evidence, said statement) fleet.Usage {
+	u := said.extras.usage
+	if e.Transcript == nil {
+		return u
+	}
+	if n := e.Transcript.Usage.Tokens; u.Tokens == nil && n != nil && *n >= 0 && *n <= maxTokens {
+		u.Tokens = n
+	}
+	if c := e.Transcript.Usage.USD; u.USD == nil && c != nil && *c >= 0 && *c <= maxUSD {
+		u.USD = c
+	}
+	return u
+}
+
+// flag is 1, -1, or 0 where there is none.
+func flag(b *bool) int {
+	switch {
+	case b == nil:
+		return 0
+	case *b:
+		return 1
+	}
+	return -1
+}
+
+const (
+	// maxReason is as much as the store takes, see [fleet.ParseText].
+	maxReason = 4096
+	// maxQuote is as much of what a witness wrote as a person wants to read in an
+	// error: an error may quote all of it.
+	maxQuote = 300
+)
+
+// annotate adds a note to a reason. What is too long is cut from the reason, which the
+// note explains.
+func annotate(reason, note string) string {
+	if room := maxReason - len("; ") - len(note); len(reason) > room {
+		reason = cut(reason, room)
+	}
+	return reason + "; " + note
+}
+
+// cut is the first bytes of s, with a mark where more was.
+func cut(s string, most int) string {
+	const mark = "…"
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:max(0, most-len(mark))], "") + mark
+}
+
+// brief is an error as a person may read it.
+func brief(err error) string { return line(err.Error()) }
+
+// line is s as a short line that no terminal obeys.
+func line(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, cut(s, maxQuote))
+	return strings.ToValidUTF8(s, "")
 }
 
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
+	if strings.HasSuffix(noun, "y") {
+		noun = strings.TrimSuffix(noun, "y") + "ie"
+	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-// byResult lets the result file speak, over the verdict by evidence.
-func byResult(v fleet.Verdict, r Result) fleet.Verdict {
-	if r.Outcome == "" && r.Grade != nil {
-		r.Outcome = fleet.Productive
-	}
-	if r.Outcome != "" {
-		if r.Grade == nil && v.Outcome == fleet.Productive {
-			r.Grade = v.Grade // its commits are evidence all the same
-		}
-		v.Outcome = r.Outcome
-		v.Grade = resultGrade(r)
-		v.Reason = "the agent says so"
-	}
-	if r.Reason != "" {
-		v.Reason = r.Reason
-	}
-	return v
-}
-
-// resultGrade is the grade that goes with an outcome; only work done and failure
-// have one.
-func resultGrade(r Result) *float64 {
-	if r.Outcome == fleet.Productive {
-		return r.Grade // nil stays ungraded: nobody measured it
-	}
-	if r.Outcome == fleet.Failed {
-		return new(0.0)
-	}
-	return nil
-}
-
-// declarable are the outcomes that an agent may give itself.
-func declarable() []fleet.Outcome {
-	return []fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Quota}
-}
-
-func graded(o fleet.Outcome, g float64, parts map[string]float64, reason string) fleet.Verdict {
-	return fleet.Verdict{Outcome: o, Grade: &g, Parts: parts, Reason: reason}
-}
-
-// readResult reads a result file strictly where it counts: an outcome an agent
-// cannot have, or a grade that is none, spoils the whole file.
-func readResult(e fleet.SessionExit) (Result, error) {
-	if e.Spoilt != "" {
-		return Result{}, errors.New(e.Spoilt)
-	}
-	var r Result
-	if err := json.Unmarshal(e.Result, &r); err != nil {
-		return Result{}, err
-	}
-	if r.Outcome != "" && !slices.Contains(declarable(), r.Outcome) {
-		return Result{}, fmt.Errorf("outcome %q: want one of %v", r.Outcome, declarable())
-	}
-	if r.Grade != nil && (*r.Grade < 0 || *r.Grade > 1) { // JSON has no NaN
-		return Result{}, fmt.Errorf("grade %v: want a number from 0 to 1", *r.Grade)
-	}
-	if r.TaskState != "" {
-		state, err := fleet.ParseTaskState(r.TaskState)
-		if err != nil {
-			return Result{}, fmt.Errorf("task_state: %w", err)
-		}
-		r.TaskState = string(state)
-	}
-	r.Reason = strings.Join(strings.Fields(r.Reason), " ") // models write paragraphs
-	if _, err := fleet.ParseText("reason", r.Reason); err != nil {
-		return Result{}, err
-	}
-	return r, nil
 }

@@ -25,7 +25,8 @@ func ended(e fleet.SessionExit, result string) fleet.SessionExit {
 func value[T any](v T) *T { return &v }
 
 // TestJudge has one case for each way to an outcome, and for each pair of
-// witnesses that disagree. The parts are always the commits, or none.
+// witnesses that disagree. The parts are always the commits, or none, and with a grade by
+// commits what it is the sum of.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	stopped := fleet.SessionExit{End: fleet.Stopped}
@@ -46,6 +47,12 @@ func TestJudge(t *testing.T) {
 		{"failed with commits", exited(1, ""), 3, fleet.Verdict{Outcome: fleet.Failed, Grade: value(0.0), Reason: "the agent exited with 1"}},
 		{"died", killed, 1, fleet.Verdict{Outcome: fleet.Failed, Grade: value(0.0), Reason: "the agent died: killed"}},
 		{"overran", overran, 1, fleet.Verdict{Outcome: fleet.Timeout, Grade: value(0.0), Reason: "the agent overran its time"}},
+		{
+			"silent",
+			fleet.SessionExit{End: fleet.Overran, Detail: "it printed nothing for 10m0s"},
+			1,
+			fleet.Verdict{Outcome: fleet.Timeout, Grade: value(0.0), Reason: "the agent was stopped: it printed nothing for 10m0s"},
+		},
 		{"stopped", stopped, 1, fleet.Verdict{Outcome: fleet.Cancelled, Reason: "stopped before the agent was done"}},
 		{"not started", absent, 0, fleet.Verdict{Outcome: fleet.Failed, Reason: `the agent did not start: "claude" is not in the agent's PATH ""`}},
 
@@ -84,6 +91,9 @@ func TestJudge(t *testing.T) {
 			}
 			if tt.exit.End != fleet.Stopped && tt.exit.End != fleet.NoProcess {
 				tt.want.Parts = map[string]float64{"commits": float64(tt.commits)}
+			}
+			if tt.want.Grade != nil && *tt.want.Grade == CommitGrade {
+				tt.want.Parts["grade_work"] = CommitGrade
 			}
 			got := Judge(Evidence{Exit: tt.exit, Commits: tt.commits})
 			if diff := cmp.Diff(got, tt.want); diff != "" {

@@ -25,8 +25,9 @@ type Input struct {
 	Odds    map[fleet.Category]float64 // of its categories being started; nil with Scores
 	Known   []fleet.Category
 	Allowed []fleet.Category
-	Workers int // start at most so many
-	Free    int // slots left: start at most so many
+	Workers int    // start at most so many
+	Free    int    // slots left: start at most so many
+	Closed  string // why nothing may be started at all; empty: it may
 }
 
 // Plan is what to do, in order of decision.
@@ -82,6 +83,8 @@ func (in Input) refuse(n selector.Named, started int) string {
 		return ReasonUnknown
 	case !slices.Contains(in.Allowed, c):
 		return ReasonNotAllowed
+	case in.Closed != "":
+		return in.Closed
 	case started >= in.Workers:
 		return fmt.Sprintf("beyond this fire's limit of %d", in.Workers)
 	case started >= in.Free:

@@ -11,7 +11,7 @@ type Point struct{ X, Y, Spread float64 }
 
 // Line is a series of points, from left to right.
 type Line struct {
-	Name   string
+	Series
 	Points []Point
 }
 
@@ -29,7 +29,7 @@ func (l Lines) height() float64 {
 
 func (l Lines) draw(c *canvas) {
 	x, xs, y, ys := l.axes()
-	c.title(l.Title)
+	c.title(left, l.Title)
 	for _, v := range ys {
 		c.printf(`<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"/>`+"\n", left, width-right, coordinate(y.at(v)), coordinate(y.at(v)))
 		c.label(left-8, y.at(v)+4, "end", number(v))
@@ -40,24 +40,32 @@ func (l Lines) draw(c *canvas) {
 	c.printf(`<path class="axis" d="M%d %dV%dH%d"/>`+"\n", left, top, top+plotHeight, width-right)
 	c.label((left+width-right)/2, top+plotHeight+40, "middle", l.X)
 	c.printf(`<text transform="translate(24 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n", top+plotHeight/2, escape(l.Y))
-	names := make([]string, len(l.Lines))
+	names := make([]Series, len(l.Lines))
 	for i, line := range l.Lines {
-		names[i] = line.Name
-		c.band(line, x, y, i)
+		names[i] = line.Series
+		c.band(line, x, y)
 	}
-	for i, line := range l.Lines {
-		c.printf(`<path class="line" stroke="%s" stroke-dasharray="%s" d="%s"/>`+"\n", colour(i), dash(i), path(line.Points, x, y, 0))
+	for _, line := range l.Lines {
+		c.printf(`<path class="line" stroke="%s" stroke-dasharray="%s" d="%s"/>`+"\n", colour(line.Colour), dash(line.Colour), path(line.Points, x, y, 0))
 	}
-	c.legend(names)
+	for i, s := range names {
+		c.legend(i, s.Name, func(x, y float64) { c.stroke(x, y, s.Colour) })
+	}
 }
 
+// axes cover all points and bands. Where no point is below 0, nothing that is drawn is:
+// a band that reaches there tells of the estimate, not of what can be.
 func (l Lines) axes() (x axis, xs []float64, y axis, ys []float64) {
-	lowX, highX, highY, lowY := math.Inf(1), math.Inf(-1), 0.0, 0.0
+	lowX, highX, highY, lowY, negative := math.Inf(1), math.Inf(-1), 0.0, 0.0, false
 	for _, line := range l.Lines {
 		for _, p := range line.Points {
 			lowX, highX = min(lowX, p.X), max(highX, p.X)
 			lowY, highY = min(lowY, p.Y-p.spread()), max(highY, p.Y+p.spread())
+			negative = negative || p.Y < 0
 		}
+	}
+	if !negative {
+		lowY = max(lowY, 0)
 	}
 	x, xs = newAxis(min(lowX, 0), highX, left, width-right)
 	y, ys = newAxis(lowY, highY, top+plotHeight, top)
@@ -71,7 +79,7 @@ func (p Point) spread() float64 {
 	return p.Spread
 }
 
-func (c *canvas) band(l Line, x, y axis, i int) {
+func (c *canvas) band(l Line, x, y axis) {
 	back := make([]Point, len(l.Points))
 	for j, p := range l.Points {
 		back[len(back)-1-j] = p
@@ -80,10 +88,11 @@ func (c *canvas) band(l Line, x, y axis, i int) {
 	if upper == "" {
 		return
 	}
-	c.printf(`<path class="band" fill="%s" d="%sL%sZ"/>`+"\n", colour(i), upper, strings.TrimPrefix(lower, "M"))
+	c.printf(`<path class="band" fill="%s" d="%sL%sZ"/>`+"\n", colour(l.Colour), upper, strings.TrimPrefix(lower, "M"))
 }
 
-// path goes through the points, each moved by so many times its spread.
+// path goes through the points, each moved by so many times its spread, and not below the
+// axis.
 func path(points []Point, x, y axis, spreads float64) string {
 	var b strings.Builder
 	for i, p := range points {
@@ -91,7 +100,7 @@ func path(points []Point, x, y axis, spreads float64) string {
 		if i == 0 {
 			step = "M"
 		}
-		b.WriteString(step + coordinate(x.at(p.X)) + " " + coordinate(y.at(p.Y+spreads*p.spread())))
+		b.WriteString(step + coordinate(x.at(p.X)) + " " + coordinate(y.at(max(y.low, p.Y+spreads*p.spread()))))
 	}
 	return b.String()
 }

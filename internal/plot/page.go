@@ -11,13 +11,20 @@ import (
 )
 
 const (
-	width     = 860
+	width     = 900
 	left      = 150 // room for the labels of the vertical axis
 	right     = 190 // room for the legend
 	top       = 44
 	bottom    = 52
 	legendRow = 20
 )
+
+// Series is what a legend names. A series that is in several pictures, beside others in
+// each, is known again by its colour, which is a number from 0.
+type Series struct {
+	Name   string
+	Colour int
+}
 
 // Chart is a part of a page.
 type Chart interface {
@@ -50,7 +57,7 @@ func Page(charts ...Chart) []byte {
 // style is black on white, or the reverse where the reader's system is dark.
 const style = `svg{color:#1d2126}.ground{fill:#fff}text{fill:currentColor}` +
 	`.axis{stroke:currentColor;stroke-opacity:.6;fill:none}.grid{stroke:currentColor;stroke-opacity:.12}` +
-	`.line{fill:none;stroke-width:1.8}.band{fill-opacity:.16;stroke:none}` +
+	`.line{fill:none;stroke-width:1.8}.target{stroke:currentColor;stroke-width:2}.band{fill-opacity:.16;stroke:none}` +
 	`@media(prefers-color-scheme:dark){svg{color:#e6e9ec}.ground{fill:#15181b}}`
 
 // colours are of one lightness, so that they stand out on white and on black, and differ
@@ -76,23 +83,26 @@ func (c *canvas) label(x, y float64, anchor, text string) {
 	c.printf(`<text x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", coordinate(x), coordinate(y), anchor, escape(text))
 }
 
-func (c *canvas) title(text string) {
-	c.printf(`<text x="%d" y="26" font-size="16" font-weight="bold">%s</text>`+"\n", left, escape(text))
+func (c *canvas) title(x float64, text string) {
+	c.printf(`<text x="%s" y="26" font-size="16" font-weight="bold">%s</text>`+"\n", coordinate(x), escape(text))
 }
 
-// legend names the series to the right of the chart.
-func (c *canvas) legend(names []string) {
-	for i, name := range names {
-		y := float64(top + 8 + i*legendRow)
-		c.printf(`<line class="line" x1="%d" x2="%d" y1="%s" y2="%s" stroke="%s" stroke-dasharray="%s"/>`+"\n",
-			width-right+16, width-right+40, coordinate(y), coordinate(y), colour(i), dash(i))
-		c.label(width-right+46, y+4, "start", shortened(name))
-	}
+// legend names, in a row to the right of the chart, what looks as sample draws it around
+// a place.
+func (c *canvas) legend(row int, name string, sample func(x, y float64)) {
+	y := float64(top + 8 + row*legendRow)
+	sample(width-right+28, y)
+	c.label(width-right+46, y+4, "start", shortened(name, 18)) // as many characters as there is room for
 }
 
-// shortened fits a name beside a chart.
-func shortened(name string) string {
-	const room = 18 // characters
+// stroke is a piece of a line.
+func (c *canvas) stroke(x, y float64, i int) {
+	c.printf(`<line class="line" x1="%s" x2="%s" y1="%s" y2="%s" stroke="%s" stroke-dasharray="%s"/>`+"\n",
+		coordinate(x-12), coordinate(x+12), coordinate(y), coordinate(y), colour(i), dash(i))
+}
+
+// shortened fits a name into so many characters.
+func shortened(name string, room int) string {
 	if runes := []rune(name); len(runes) > room {
 		return string(runes[:room-1]) + "…"
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -47,10 +48,13 @@ func TestPageHoldsNamesAsText(t *testing.T) {
 	t.Parallel()
 	const hostile = "</text><script>\"&\x00"
 	svg := plot.Page(
-		plot.Lines{Title: hostile, X: hostile, Y: hostile, Lines: []plot.Line{{Name: hostile, Points: []plot.Point{{1, 2, 1}}}}},
-		plot.Rows{Title: hostile, X: hostile, Series: []string{hostile}, Rows: []plot.Row{{hostile, []float64{1}}}},
+		plot.Lines{Title: hostile, X: hostile, Y: hostile, Lines: []plot.Line{{plot.Series{Name: hostile}, []plot.Point{{1, 2, 1}}}}},
+		plot.Rows{
+			Title: hostile, X: hostile, Target: hostile, Series: []plot.Series{{Name: hostile}},
+			Rows: []plot.Row{{hostile, []float64{1}, 1}},
+		},
 	)
-	if got, want := strings.Count(texts(t, svg), `</text><script>"&`+"\n"), 8; got != want {
+	if got, want := strings.Count(texts(t, svg), `</text><script>"&`+"\n"), 9; got != want {
 		t.Errorf("got %d names, want %d:\n%s", got, want, svg)
 	}
 }
@@ -65,7 +69,7 @@ func TestPageOfOddNumbers(t *testing.T) {
 		"infinite": {{1, math.Inf(1), 0}, {2, math.NaN(), 0}},
 		"negative": {{1, -3, 1}, {2, -1, 1}},
 	} {
-		svg := plot.Page(plot.Lines{Lines: []plot.Line{{Name: name, Points: points}}}, plot.Rows{})
+		svg := plot.Page(plot.Lines{Lines: []plot.Line{{plot.Series{Name: name}, points}}}, plot.Rows{})
 		texts(t, svg)
 		for _, bad := range []string{"NaN", "Inf"} {
 			if bytes.Contains(svg, []byte(bad)) {
@@ -77,7 +81,7 @@ func TestPageOfOddNumbers(t *testing.T) {
 
 func TestTicksAreRound(t *testing.T) {
 	t.Parallel()
-	svg := plot.Page(plot.Lines{Lines: []plot.Line{{Name: "a", Points: []plot.Point{{0, 0, 0}, {1000, 0.93, 0}}}}})
+	svg := plot.Page(plot.Lines{Lines: []plot.Line{{plot.Series{Name: "a"}, []plot.Point{{0, 0, 0}, {1000, 0.93, 0}}}}})
 	seen := texts(t, svg)
 	for _, want := range []string{"\n0.2\n", "\n0.8\n", "\n1\n", "\n200\n", "\n1000\n"} {
 		if !strings.Contains(seen, want) {
@@ -88,9 +92,66 @@ func TestTicksAreRound(t *testing.T) {
 
 func TestLongNamesAreShortened(t *testing.T) {
 	t.Parallel()
-	name := strings.Repeat("é", 32)
-	seen := texts(t, plot.Page(plot.Rows{Series: []string{name}, Rows: []plot.Row{{Name: name, Values: []float64{1}}}}))
-	if got, want := strings.Count(seen, "\n"+strings.Repeat("é", 17)+"…\n"), 2; got != want {
-		t.Errorf("got %d shortened names, want %d in %q", got, want, seen)
+	name := strings.Repeat("é", 33)
+	seen := texts(t, plot.Page(plot.Rows{
+		Series: []plot.Series{{Name: name}},
+		Rows:   []plot.Row{{Name: name, Values: []float64{1}}, {Name: name[:64], Values: []float64{1}}},
+	}))
+	for _, want := range []string{strings.Repeat("é", 17) + "…", strings.Repeat("é", 31) + "…", name[:64]} {
+		if !strings.Contains(seen, "\n"+want+"\n") {
+			t.Errorf("no %q in %q", want, seen)
+		}
+	}
+}
+
+// TestWideNamesFit has a name of 32 narrow letters, which stays as it is, and one of wide
+// letters, which is made to fit.
+func TestWideNamesFit(t *testing.T) {
+	t.Parallel()
+	for letter, want := range map[string]int{"e": 0, "m": 1} {
+		svg := plot.Page(plot.Rows{Rows: []plot.Row{{Name: strings.Repeat(letter, 32)}}})
+		if got := bytes.Count(svg, []byte("textLength=")); got != want {
+			t.Errorf("32 times %s: %d texts are made to fit, want %d", letter, got, want)
+		}
+	}
+}
+
+// TestBandsStayAboveZero has points above 0 whose bands go below: nothing is drawn there.
+func TestBandsStayAboveZero(t *testing.T) {
+	t.Parallel()
+	seen := texts(t, plot.Page(plot.Lines{Lines: []plot.Line{{plot.Series{Name: "a"}, []plot.Point{{1, 1, 30}, {2, 100, 5}}}}}))
+	if strings.Contains(seen, "\n-") {
+		t.Errorf("there is a tick below 0: %q", seen)
+	}
+	svg := string(plot.Page(plot.Lines{Lines: []plot.Line{{plot.Series{Name: "a"}, []plot.Point{{1, 1, 30}, {2, 100, 5}}}}}))
+	floor := regexp.MustCompile(`class="axis" d="M\d+ \d+V(\d+)`).FindStringSubmatch(svg)[1]
+	band := regexp.MustCompile(`class="band" fill="[^"]*" d="([^"]*)"`).FindStringSubmatch(svg)[1]
+	if !strings.HasSuffix(band, " "+floor+"Z") {
+		t.Errorf("the band %s does not end on the axis at %s", band, floor)
+	}
+	below := texts(t, plot.Page(plot.Lines{Lines: []plot.Line{{plot.Series{Name: "a"}, []plot.Point{{1, -1, 30}, {2, 100, 5}}}}}))
+	if !strings.Contains(below, "\n-") {
+		t.Errorf("a point below 0 has no tick: %q", below)
+	}
+}
+
+// TestSeriesKeepTheirColour draws a series alone and beside another, as a line and as dots.
+func TestSeriesKeepTheirColour(t *testing.T) {
+	t.Parallel()
+	a, b := plot.Series{Name: "a", Colour: 0}, plot.Series{Name: "b", Colour: 3}
+	both := plot.Page(plot.Rows{Target: "target", Series: []plot.Series{a, b}, Rows: []plot.Row{{"r", []float64{1, 2}, 3}}})
+	alone := plot.Page(plot.Rows{Series: []plot.Series{b}, Rows: []plot.Row{{"r", []float64{2}, 0}}})
+	dots := regexp.MustCompile(`<circle [^>]*stroke="([^"]*)"`)
+	var got []string
+	for _, svg := range [][]byte{both, alone} {
+		for _, m := range dots.FindAllSubmatch(svg, -1) {
+			got = append(got, string(m[1]))
+		}
+	}
+	if len(got) != 6 || got[1] != got[3] || got[1] != got[4] || got[1] != got[5] || got[0] == got[1] {
+		t.Errorf("got dots of %q, want a mark and a legend of each series, b's all of one colour", got)
+	}
+	if got, want := bytes.Count(both, []byte(`class="target"`)), 2; got != want {
+		t.Errorf("got %d marks of a target, want %d: the row's and the legend's", got, want)
 	}
 }

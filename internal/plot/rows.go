@@ -4,54 +4,108 @@ package plot
 type Row struct {
 	Name   string
 	Values []float64 // one per series
+	Target float64   // what they are to be compared with
 }
 
 // Rows is a chart of marks on horizontal lines: of several series, row by row.
 type Rows struct {
 	Title, X string
-	Series   []string
+	Target   string // what the legend calls the rows' targets; empty: there are none
+	Series   []Series
 	Rows     []Row
 }
 
-const rowHeight = 24
+const (
+	rowHeight = 24
+	rowName   = 32  // characters: a category's name is no longer
+	rowLeft   = 260 // room for one
+)
 
 func (r Rows) rowsHeight() int { return max(1, len(r.Rows)) * rowHeight }
 
 func (r Rows) height() float64 {
-	return float64(max(top+r.rowsHeight()+bottom, top+bottom+len(r.Series)*legendRow))
+	legend := len(r.Series)
+	if r.Target != "" {
+		legend++
+	}
+	return float64(max(top+r.rowsHeight()+bottom, top+bottom+legend*legendRow))
 }
 
 func (r Rows) draw(c *canvas) {
-	high := 0.0
-	for _, row := range r.Rows {
-		for _, v := range row.Values {
-			high = max(high, v)
-		}
-	}
-	x, ticks := newAxis(0, high, left, width-right)
+	x, ticks := newAxis(0, r.high(), rowLeft, width-right)
 	floor := top + r.rowsHeight()
-	c.title(r.Title)
+	c.title(rowLeft, r.Title)
 	for _, v := range ticks {
 		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`+"\n", coordinate(x.at(v)), coordinate(x.at(v)), top, floor)
 		c.label(x.at(v), float64(floor+18), "middle", number(v))
 	}
-	c.printf(`<path class="axis" d="M%d %dV%dH%d"/>`+"\n", left, top, floor, width-right)
-	c.label((left+width-right)/2, float64(floor+40), "middle", r.X)
+	c.printf(`<path class="axis" d="M%d %dV%dH%d"/>`+"\n", rowLeft, top, floor, width-right)
+	c.label((rowLeft+width-right)/2, float64(floor+40), "middle", r.X)
 	for i, row := range r.Rows {
 		y := float64(top) + (float64(i)+0.5)*rowHeight
-		c.printf(`<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"/>`+"\n", left, width-right, coordinate(y), coordinate(y))
-		c.label(left-8, y+4, "end", shortened(row.Name))
+		c.printf(`<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"/>`+"\n", rowLeft, width-right, coordinate(y), coordinate(y))
+		c.rowName(y+4, shortened(row.Name, rowName))
+		if r.Target != "" {
+			c.target(x.at(row.Target), y)
+		}
 		for j, v := range row.Values {
-			c.mark(x.at(v), y, j)
+			c.mark(x.at(v), y, r.Series[j].Colour)
 		}
 	}
-	c.legend(r.Series)
+	for i, s := range r.Series {
+		c.legend(i, s.Name, func(x, y float64) { c.mark(x, y, s.Colour) })
+	}
+	if r.Target != "" {
+		c.legend(len(r.Series), r.Target, c.target)
+	}
+}
+
+// high is the greatest of what is marked.
+func (r Rows) high() (high float64) {
+	for _, row := range r.Rows {
+		for _, v := range row.Values {
+			high = max(high, v)
+		}
+		if r.Target != "" {
+			high = max(high, row.Target)
+		}
+	}
+	return high
+}
+
+// rowName writes a row's name before it, narrower where it has many wide letters.
+func (c *canvas) rowName(y float64, name string) {
+	const gap = 8
+	c.printf(`<text x="%d" y="%s" text-anchor="end"%s>%s</text>`+"\n", rowLeft-gap, coordinate(y), fitted(name, rowLeft-2*gap), escape(name))
+}
+
+// fitted is the attribute that makes a text as long as the room, if it is likely to be
+// longer.
+func fitted(name string, room float64) string {
+	length := 0.0
+	for _, r := range name {
+		// What they take in common fonts of this size, and a little more.
+		if r == 'm' || r == 'w' || r > 0x2000 {
+			length += 13
+		} else {
+			length += 7.6
+		}
+	}
+	if length <= room {
+		return ""
+	}
+	return ` textLength="` + coordinate(room) + `" lengthAdjust="spacingAndGlyphs"`
+}
+
+// target is an upright bar.
+func (c *canvas) target(x, y float64) {
+	c.printf(`<line class="target" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", coordinate(x), coordinate(x), coordinate(y-8), coordinate(y+8))
 }
 
 // mark is full, or hollow where a colour is used again.
 func (c *canvas) mark(x, y float64, i int) {
 	opacity := ".85"
-	if i >= colours {
+	if i%(2*colours) >= colours {
 		opacity = "0"
 	}
 	c.printf(`<circle cx="%s" cy="%s" r="4" fill="%s" fill-opacity="%s" stroke="%s"/>`+"\n",

@@ -92,7 +92,7 @@ func followsOwn(f fleet.Fire) bool {
 // limitsOf are the limits that were in force. A category that was not allowed is among
 // the candidates with that reason before any other.
 func limitsOf(f fleet.Fire, in selector.Input) plan.Input {
-	limits := plan.Input{Workers: in.Workers, Free: in.Free}
+	limits := plan.Input{Workers: in.Workers, Free: in.Free, Closed: in.Closed}
 	var allowed []fleet.Category
 	for _, c := range in.Candidates {
 		limits.Known = append(limits.Known, c.Category)

@@ -32,13 +32,25 @@ type Audit struct {
 	SafetyNet         int // runs that the allow-list stood in for, as a payload named no usable category
 	Fallbacks         int // fires for which the external selector failed
 	Categories        []CategoryAudit
+	Fruitless         []Fruitless
 }
+
+// Fruitless is a category that is chosen again and again and never gets to an agent:
+// nothing is learnt of it, and its ranking stays as it is for ever.
+type Fruitless struct {
+	Category fleet.Category
+	Runs     int // all of which ended busy, denied or idle
+}
+
+// leastFruitless is how many runs make an alarm of it: fewer are bad luck.
+const leastFruitless = 5
 
 // CategoryAudit compares what a category got with what it was to get.
 type CategoryAudit struct {
 	Category fleet.Category
 	Spawned  int     // runs of fires that worked in it, after a pivot too
-	Part     float64 // of all spawned, in [0,1]
+	Sessions int     // runs that had a claim in it, whoever started them: what its entitlement is debited for
+	Part     float64 // of all sessions, in [0,1]
 	Share    float64 // its target, in [0,1]
 }
 
@@ -56,6 +68,7 @@ func NewAudit(r Record) Audit {
 	a := Audit{
 		PeakConcurrency: peak(r.Holds), TotalAcquisitions: len(r.Holds), Violations: violations(r.Holds),
 		Denials: len(r.Denials), Pivots: pivots(r), Fallbacks: r.Fallbacks, Categories: categories(r),
+		Fruitless: fruitless(r.Runs),
 	}
 	for _, run := range r.Runs {
 		if run.Source == fleet.FromAllowList {
@@ -70,6 +83,25 @@ func NewAudit(r Record) Audit {
 		}
 	}
 	return a
+}
+
+// fruitless are the categories of which every run came to nothing, by name.
+func fruitless(runs []fleet.Run) (list []Fruitless) {
+	vain, other := map[fleet.Category]int{}, map[fleet.Category]bool{}
+	for _, r := range runs {
+		switch r.Verdict.Outcome {
+		case fleet.Busy, fleet.RunDenied, fleet.Idle:
+			vain[r.Category]++
+		default:
+			other[r.Category] = true
+		}
+	}
+	for _, c := range slices.Sorted(maps.Keys(vain)) {
+		if vain[c] >= leastFruitless && !other[c] {
+			list = append(list, Fruitless{c, vain[c]})
+		}
+	}
+	return list
 }
 
 // NoopRate is the part of the ended runs that did nothing, in [0,1]; 0 without runs.
@@ -99,21 +131,24 @@ func pivots(r Record) int {
 	return n
 }
 
-// categories compares what fires spawned with the shares, by name.
+// categories compares the sessions that there were with the shares, by name.
 func categories(r Record) []CategoryAudit {
-	spawned := map[fleet.Category]int{}
+	spawned, sessions := map[fleet.Category]int{}, map[fleet.Category]int{}
 	all := 0
 	for _, run := range r.Runs {
 		if run.Fire != 0 {
 			spawned[run.Category]++
+		}
+		if run.Epoch > 0 {
+			sessions[run.Category]++
 			all++
 		}
 	}
 	var list []CategoryAudit
 	for _, c := range slices.Sorted(maps.Keys(r.Shares)) {
-		a := CategoryAudit{Category: c, Spawned: spawned[c], Share: r.Shares[c]}
+		a := CategoryAudit{Category: c, Spawned: spawned[c], Sessions: sessions[c], Share: r.Shares[c]}
 		if all > 0 {
-			a.Part = float64(a.Spawned) / float64(all)
+			a.Part = float64(a.Sessions) / float64(all)
 		}
 		list = append(list, a)
 	}

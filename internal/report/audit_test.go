@@ -108,3 +108,26 @@ func TestAuditCountsEverySecond(t *testing.T) {
 		}
 	})
 }
+
+// TestFruitless has categories that never get to an agent, and one that did once.
+func TestFruitless(t *testing.T) {
+	t.Parallel()
+	var runs []fleet.Run
+	add := func(c fleet.Category, n int, o fleet.Outcome) {
+		for range n {
+			runs = append(runs, fleet.Run{Category: c, EndedAt: time.Unix(1, 0), Verdict: fleet.Verdict{Outcome: o}})
+		}
+	}
+	add("stuck", 3, fleet.Busy)
+	add("stuck", 1, fleet.RunDenied)
+	add("stuck", 2, fleet.Idle)
+	add("unlucky", 4, fleet.Idle)
+	add("works", 9, fleet.Idle)
+	add("works", 1, fleet.Noop)
+	add("begins", 9, fleet.Idle)
+	runs = append(runs, fleet.Run{Category: "begins"})
+	want := []Fruitless{{"stuck", 6}}
+	if diff := cmp.Diff(NewAudit(Record{Runs: runs}).Fruitless, want); diff != "" {
+		t.Errorf("fruitless (-got +want):\n%s", diff)
+	}
+}

@@ -27,6 +27,7 @@ type Facts struct {
 	InFlight     []fleet.RunID // runs that live, or are about to
 	Rests        time.Time     // cools down until then; zero: it does not
 	Paused       string        // by whom or why; empty: it is not
+	Gate         string        // what else keeps every session of it from starting; empty: nothing
 	LOO          float64       // of its lessons, see [bandit.LOO]
 	Arm          bandit.Arm
 }
@@ -73,7 +74,7 @@ func (s Situation) Assess() ([]Candidate, []BlockedTask) {
 		return work[c]
 	}
 	for _, t := range ready {
-		of(t.Category).add(t, g.changed(t))
+		of(t.Category).add(t, g.changed(t, s.At))
 	}
 	var list []BlockedTask
 	for _, b := range blocked {
@@ -118,6 +119,8 @@ func (s Situation) unavailable(f Facts, w *backlog) string {
 		return ReasonNotAllowed
 	case f.Paused != "":
 		return "paused: " + f.Paused
+	case f.Gate != "":
+		return f.Gate
 	case len(f.InFlight) >= f.Lanes:
 		return fmt.Sprintf("lane busy: run %s", f.InFlight[0])
 	case s.At.Before(f.Rests):

@@ -123,16 +123,19 @@ func reach(edges map[string][]string, start string) int {
 	return min(mostPower, len(seen)-1)
 }
 
-// changed is when a workable task last became what it is: when it was written, when its
-// wait was over, or when what it requires was written.
-func (g graph) changed(t *fleet.Task) time.Time {
-	last := t.Modified
-	if t.Wait.After(last) {
-		last = t.Wait
-	}
+// changed is when a workable task last became what it is: when it was made or written,
+// when its wait was over, or when what it requires was written. A time that is to come,
+// which a tracker may tell, is none.
+func (g graph) changed(t *fleet.Task, now time.Time) (last time.Time) {
+	times := []time.Time{t.Modified, t.Created, t.Wait}
 	for _, need := range t.Requires {
-		if other := g.tasks[need]; other != nil && other.Modified.After(last) {
-			last = other.Modified
+		if other := g.tasks[need]; other != nil {
+			times = append(times, other.Modified)
+		}
+	}
+	for _, at := range times {
+		if at.After(last) && !at.After(now) {
+			last = at
 		}
 	}
 	return last
@@ -150,7 +153,7 @@ func (g graph) obstacle(t *fleet.Task, now time.Time) string {
 		other := g.tasks[need]
 		switch {
 		case other == nil && strings.Contains(need, "://"):
-			return fmt.Sprintf("requires %s, which nothing here can resolve", need)
+			return fmt.Sprintf("requires %s, which is not settled", need)
 		case other == nil:
 			return fmt.Sprintf("requires %q, which does not exist", need)
 		case other.State.Settled():

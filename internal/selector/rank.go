@@ -26,8 +26,9 @@ type Input struct {
 	Seed       uint64          `json:"seed,string"`
 	Fire       fleet.FireID    `json:"fire"` // the fire's number: the clock of the draws
 	At         time.Time       `json:"at"`
-	Workers    int             `json:"workers"`    // start at most so many
-	Free       int             `json:"free_slots"` // and no more than this
+	Workers    int             `json:"workers"`          // start at most so many
+	Free       int             `json:"free_slots"`       // and no more than this
+	Closed     string          `json:"closed,omitempty"` // why nothing may be started at all; empty: it may
 	Candidates []Candidate     `json:"candidates"`
 	Blocked    []BlockedTask   `json:"blocked"`
 }
@@ -99,7 +100,9 @@ func Rank(in Input) Selection {
 	}
 	slices.SortFunc(s.Scores, compareScores)
 	ranked := s.Ranked()
-	s.Picks = max(0, min(in.Workers, in.Free, len(ranked)))
+	if in.Closed == "" {
+		s.Picks = max(0, min(in.Workers, in.Free, len(ranked)))
+	}
 	entitle(ranked, s.Picks)
 	s.Tier = lead(ranked, in.Settings)
 	return s

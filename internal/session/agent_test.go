@@ -36,6 +36,8 @@ func TestMain(m *testing.M) {
 
 func act(mode string) error {
 	switch mode {
+	case "supervise":
+		return supervise()
 	case "exit":
 		status, err := strconv.Atoi(os.Args[1])
 		if err != nil {

@@ -1,7 +1,13 @@
-// Package session runs one agent process from its spec to its exit: an own
-// process group, an explicit environment, a log file, a deadline. When it returns,
-// no process of the group is left, nor any other that carries the run's id in its
-// environment, whatever group, session or parent it moved to.
+// Package session runs one agent process from its spec to its exit: a session and
+// process group of its own, an explicit environment, a log of bounded size, a deadline,
+// a limit to its silence. When it returns, no process of the agent's session or group is
+// left, nor any that descends from it, nor any other that carries the run's id in its
+// environment. One that its parent left behind is known by descent when [Runner.Adopts];
+// else it is lost if it also changed session and cleared its environment, unless it is in
+// a unit's cgroup.
+//
+// Everybody is asked to end by SIGTERM first, once, and killed after the spec's grace:
+// git, say, removes its lock files when it is asked, and leaves them when it is killed.
 //
 // Nothing that a task or a config contains is seen by a shell here: arguments and
 // environment are handed to the kernel as they are.
@@ -13,12 +19,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
+	"stint/internal/command"
 	"stint/internal/fleet"
 )
 
@@ -26,31 +31,38 @@ import (
 // final NUL.
 const maxArgument = 128<<10 - 1
 
-// errOverran is the cause of a context whose deadline passed.
-var errOverran = errors.New("the agent overran its time")
+// Why a session's context ends, other than by whoever gave it.
+var (
+	errOverran = errors.New("the agent overran its time")
+	errSilent  = errors.New("the agent printed nothing for too long")
+)
 
 // Runner runs agents on this machine.
-type Runner struct{}
+type Runner struct {
+	// Adopts makes this process, for the rest of its life, the reaper of its descendants.
+	// It is for a process that runs one session at a time, and starts no other process
+	// that leaves its session while it does: such a one would be ended with the agent.
+	Adopts bool
+}
 
 // Run starts the agent, waits for it, and says how it ended. Cancelling ctx asks
-// the agent's process group to end and kills it after the spec's grace. An error
-// means that the session's files could not be prepared.
-func (Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, error) {
+// the session to end and kills it after the spec's grace. An error means that the
+// session could not be prepared.
+func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, error) {
 	if err := os.WriteFile(s.Files.Prompt, []byte(s.Prompt), 0o600); err != nil {
 		return fleet.SessionExit{}, err
 	}
-	log, err := os.OpenFile(s.Files.Log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	log, err := openLog(s.Files.Log, s.LogLimit)
 	if err != nil {
 		return fleet.SessionExit{}, err
 	}
-	defer log.Close()
-	cmd, err := command(s)
+	defer log.file.Close()
+	cmd, err := prepare(s)
 	if err != nil {
 		return fleet.SessionExit{End: fleet.NoProcess, Detail: err.Error()}, nil
 	}
-	// The agent writes to the file itself: no pipe to fill or to wait for.
-	cmd.Stdout, cmd.Stderr = log, log
 	if s.PromptMode == fleet.PromptStdin {
+		// A file and no pipe: one that does not read it holds up nobody.
 		stdin, err := os.Open(s.Files.Prompt)
 		if err != nil {
 			return fleet.SessionExit{}, err
@@ -58,14 +70,18 @@ func (Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, 
 		defer stdin.Close()
 		cmd.Stdin = stdin
 	}
-	exit := run(ctx, cmd, s)
-	exit.Left = Sweep(s.Run)
+	if r.Adopts {
+		if err := adopt(); err != nil {
+			return fleet.SessionExit{}, err
+		}
+	}
+	exit, err := r.run(ctx, cmd, s, log)
 	exit.Result, exit.Spoilt = readResult(s.Files.Result)
-	return exit, nil
+	return exit, err
 }
 
-// command builds the process from the spec.
-func command(s fleet.SessionSpec) (*exec.Cmd, error) {
+// prepare builds the process from the spec.
+func prepare(s fleet.SessionSpec) (*exec.Cmd, error) {
 	argv := s.Argv
 	if s.PromptMode == fleet.PromptArgument {
 		switch {
@@ -76,9 +92,9 @@ func command(s fleet.SessionSpec) (*exec.Cmd, error) {
 		}
 		argv = append(argv[:len(argv):len(argv)], s.Prompt)
 	}
-	program, err := lookPath(argv[0], s.Environment)
+	program, err := command.LookPath(argv[0], s.Environment)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%q: %w", argv[0], err)
 	}
 	if _, err := os.Stat(s.Dir); err != nil {
 		return nil, err // the kernel's own error would name the program
@@ -88,70 +104,92 @@ func command(s fleet.SessionSpec) (*exec.Cmd, error) {
 		// Never nil, which would stand for this process's own.
 		Env:         append([]string{}, s.Environment...),
 		ExtraFiles:  []*os.File{s.Alive},
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}, nil
 }
 
-// lookPath finds a program in the PATH that the agent will have, which is not
-// always this process's own.
-func lookPath(name string, environment []string) (string, error) {
-	if strings.ContainsRune(name, '/') {
-		return name, nil
-	}
-	path := ""
-	for _, e := range environment {
-		if value, ok := strings.CutPrefix(e, "PATH="); ok {
-			path = value
-		}
-	}
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue // a relative entry would run whatever the workspace holds
-		}
-		if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
-			return found, nil
-		}
-	}
-	return "", fmt.Errorf("%q is not in the agent's PATH %q", name, path)
-}
-
-// run starts cmd, stops its group when ctx ends or time is up, and waits.
-func run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) fleet.SessionExit {
+// run starts cmd, stops its family when ctx ends, time is up or it fell silent, and
+// returns when nobody of it is left.
+func (r Runner) run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log *cappedLog) (fleet.SessionExit, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Timeout, errOverran)
 	defer cancel()
 	if err := ctx.Err(); err != nil {
-		return fleet.SessionExit{End: fleet.Stopped}
+		return fleet.SessionExit{End: fleet.Stopped}, nil
 	}
+	out, err := newOutput(log, s)
+	if err != nil {
+		return fleet.SessionExit{}, err
+	}
+	cmd.Stdout, cmd.Stderr = out.write, out.write
 	if err := cmd.Start(); err != nil {
-		return fleet.SessionExit{End: fleet.NoProcess, Detail: err.Error()}
+		out.follow()
+		out.finish()
+		return fleet.SessionExit{End: fleet.NoProcess, Detail: err.Error()}, nil
 	}
-	group := -cmd.Process.Pid
-	var stopped atomic.Bool
-	gone := make(chan struct{})
-	unwatch := context.AfterFunc(ctx, func() {
-		stopped.Store(true)
-		_ = syscall.Kill(group, syscall.SIGTERM)
-		select {
-		case <-gone:
-		case <-time.After(s.Grace):
-			_ = syscall.Kill(group, syscall.SIGKILL)
-		}
-	})
-	err := cmd.Wait()
-	close(gone)
-	unwatch()
-	// Whatever the agent left in its group ends with it.
-	_ = syscall.Kill(group, syscall.SIGKILL)
-	if stopped.Load() {
-		if errors.Is(context.Cause(ctx), errOverran) {
-			return fleet.SessionExit{End: fleet.Overran}
-		}
-		return fleet.SessionExit{End: fleet.Stopped}
+	if s.Silence > 0 {
+		silence := time.AfterFunc(s.Silence, func() { stop(errSilent) })
+		defer silence.Stop()
+		out.heard = func() { silence.Reset(s.Silence) }
 	}
-	return exitOf(cmd.ProcessState, err)
+	out.follow()
+	exit := family{run: s.Run, leader: cmd.Process.Pid, adopts: r.Adopts}.await(ctx, cmd, s)
+	exit.Output = out.finish()
+	return exit, nil
 }
 
-func exitOf(state *os.ProcessState, err error) fleet.SessionExit {
+// await waits until the agent has ended, by itself or because ctx did, and then until
+// its family has.
+func (f family) await(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) fleet.SessionExit {
+	ended := gone(f.leader)
+	stopReaping := f.keepReaping()
+	stopped := false
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		stopped = true
+	}
+	over := time.After(s.Grace)
+	if stopped {
+		living, _, _ := f.look() // its group is asked all the same
+		f.ask(living)
+		select {
+		case <-ended:
+		case <-over:
+			over = time.After(0)
+		}
+	}
+	stopReaping()
+	left := f.end(stopped, over)
+	exit := exitOf(cmd, ended)
+	if stopped {
+		exit = stoppedBy(context.Cause(ctx), s)
+	}
+	exit.Left = left
+	return exit
+}
+
+// stoppedBy is the exit of an agent that stint stopped.
+func stoppedBy(cause error, s fleet.SessionSpec) fleet.SessionExit {
+	switch {
+	case errors.Is(cause, errOverran):
+		return fleet.SessionExit{End: fleet.Overran}
+	case errors.Is(cause, errSilent):
+		return fleet.SessionExit{End: fleet.Overran, Detail: fmt.Sprintf("it printed nothing for %v", s.Silence)}
+	}
+	return fleet.SessionExit{End: fleet.Stopped}
+}
+
+// exitOf reaps the agent, unless not even SIGKILL ended it.
+func exitOf(cmd *exec.Cmd, ended <-chan struct{}) fleet.SessionExit {
+	select {
+	case <-ended:
+	case <-time.After(deathMillis * time.Millisecond):
+		return fleet.SessionExit{End: fleet.Killed, Detail: "it cannot be killed"}
+	}
+	err := cmd.Wait()
+	state := cmd.ProcessState
 	if state == nil {
 		return fleet.SessionExit{End: fleet.Killed, Detail: err.Error()}
 	}

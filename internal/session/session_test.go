@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stint/internal/command"
 	"stint/internal/fleet"
 )
 
@@ -158,6 +159,9 @@ func members(t *testing.T, group int) (pids []string) {
 	return pids
 }
 
+// said is the output of an agent whose every byte is in its log.
+func said(bytes int) fleet.Output { return fleet.Output{Printed: int64(bytes)} }
+
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -167,13 +171,13 @@ func TestEnds(t *testing.T) {
 		args []string
 		want fleet.SessionExit
 	}{
-		{"by itself", nil, "exit", []string{"0"}, fleet.SessionExit{End: fleet.Exited}},
-		{"with a status", nil, "exit", []string{"75"}, fleet.SessionExit{End: fleet.Exited, Status: 75}},
+		{"by itself", nil, "exit", []string{"0"}, fleet.SessionExit{End: fleet.Exited, Output: said(20)}},
+		{"with a status", nil, "exit", []string{"75"}, fleet.SessionExit{End: fleet.Exited, Status: 75, Output: said(20)}},
 		{"by a signal", nil, "die", nil, fleet.SessionExit{End: fleet.Killed, Detail: "killed"}},
 		{
 			"not in the path", func(s *fleet.SessionSpec) { s.Argv[0] = "no such agent" },
 			"exit", nil,
-			fleet.SessionExit{End: fleet.NoProcess, Detail: `"no such agent" is not in the agent's PATH ""`},
+			fleet.SessionExit{End: fleet.NoProcess, Detail: `"no such agent": not found in its PATH ""`},
 		},
 		{
 			"no program", func(s *fleet.SessionSpec) { s.Argv[0] = "/nonexistent/agent" },
@@ -208,7 +212,7 @@ func TestEnds(t *testing.T) {
 // TestStop stops agents of every character; nothing of their group stays.
 func TestStop(t *testing.T) {
 	t.Parallel()
-	for mode, said := range map[string]string{"obey": "asked: terminated\n", "deaf": "", "family": ""} {
+	for mode, words := range map[string]string{"obey": "asked: terminated\n", "deaf": "", "family": ""} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			s := testSpec(t, mode)
@@ -222,7 +226,9 @@ func TestStop(t *testing.T) {
 				defer cancel()
 				group <- groupOf(t, s)
 			}()
-			if diff := cmp.Diff(mustRun(ctx, t, s), fleet.SessionExit{End: fleet.Stopped}); diff != "" {
+			exit := mustRun(ctx, t, s)
+			exit.Output = fleet.Output{} // the log tells
+			if diff := cmp.Diff(exit, fleet.SessionExit{End: fleet.Stopped}); diff != "" {
 				t.Errorf("exit (-got +want):\n%s", diff)
 			}
 			mustBeEmpty(t, <-group)
@@ -230,8 +236,8 @@ func TestStop(t *testing.T) {
 			if mode == "family" && strings.HasSuffix(string(got), "ready: broken pipe\n") {
 				got = nil // whoever was second to be ready found nobody listening
 			}
-			if err != nil || string(got) != said {
-				t.Errorf("got log %q, %v, want %q", got, err, said)
+			if err != nil || string(got) != words {
+				t.Errorf("got log %q, %v, want %q", got, err, words)
 			}
 		})
 	}
@@ -254,7 +260,7 @@ func TestStopBeforeStart(t *testing.T) {
 // what happened.
 func TestOverrun(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []string{"obey", "deaf"} {
+	for mode, words := range map[string]string{"obey": "asked: terminated\n", "deaf": ""} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			s := testSpec(t, mode)
@@ -267,7 +273,7 @@ func TestOverrun(t *testing.T) {
 			if err := os.WriteFile(s.Files.Result, []byte("{}"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(mustRun(t.Context(), t, s), fleet.SessionExit{End: fleet.Overran, Result: []byte("{}")}); diff != "" {
+			if diff := cmp.Diff(mustRun(t.Context(), t, s), fleet.SessionExit{End: fleet.Overran, Result: []byte("{}"), Output: said(len(words))}); diff != "" {
 				t.Errorf("exit (-got +want):\n%s", diff)
 			}
 		})
@@ -314,7 +320,7 @@ func TestByteForByte(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := given{Args: s.Argv, Environment: s.Environment, Dir: dir, Group: true, Alive: alive.Ino}
+			want := given{Args: s.Argv, Environment: s.Environment, Dir: dir, Group: true, Session: true, Alive: alive.Ino}
 			switch mode {
 			case fleet.PromptStdin:
 				want.Stdin = s.Prompt
@@ -367,7 +373,7 @@ func TestEnvironmentLastWins(t *testing.T) {
 func TestPromptArgument(t *testing.T) {
 	t.Parallel()
 	for size, want := range map[int]fleet.SessionExit{
-		128<<10 - 1: {End: fleet.Exited},
+		128<<10 - 1: {End: fleet.Exited, Output: said(20)},
 		128 << 10:   {End: fleet.NoProcess, Detail: "the prompt is 131072 bytes; an argument holds at most 131071"},
 	} {
 		s := testSpec(t, "exit", "0")
@@ -422,7 +428,7 @@ func TestLookPath(t *testing.T) {
 		{"an absolute path", "/x/agent", "", "/x/agent"},
 	}
 	for _, tt := range tests {
-		got, err := lookPath(tt.program, strings.Split(strings.ReplaceAll(tt.path, "$", dir), "\n"))
+		got, err := command.LookPath(tt.program, strings.Split(strings.ReplaceAll(tt.path, "$", dir), "\n"))
 		if got != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("%s: got %q, %v, want %q", tt.name, got, err, tt.want)
 		}

@@ -149,6 +149,8 @@ type Runs interface {
 	LastRuns(ctx context.Context, limit int) ([]fleet.Run, error)
 	// RunsSince reads the runs created since a time, oldest first.
 	RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error)
+	// Attempts reads the latest ended sessions that had the task, newest first.
+	Attempts(ctx context.Context, task fleet.TaskID, limit int) ([]fleet.Run, error)
 	// BeginRun marks a run as begun by this process, once: [fleet.ErrUsage] when
 	// it has begun or ended before.
 	BeginRun(ctx context.Context, id fleet.RunID, pid int) error
@@ -181,6 +183,11 @@ type Runs interface {
 	// Respawn records whether a session follows a run, and why; next is the run that
 	// does, or nil. It reports false, and writes nothing, when that was decided before.
 	Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string) (bool, error)
+	// NoticeDue notes that a notice goes out, and reports true, unless one of its event
+	// and subject did within the time before it.
+	NoticeDue(ctx context.Context, n fleet.Notice, every time.Duration) (bool, error)
+	// ForgetNotice takes back the note of a notice that did not go out.
+	ForgetNotice(ctx context.Context, n fleet.Notice) error
 	// Retry forgets the failed attempts at a task, and reports whether there were any.
 	Retry(ctx context.Context, task fleet.TaskID) (bool, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it

@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -35,18 +36,38 @@ func (r Resolver) settle(ctx context.Context, tasks []fleet.Task) []fleet.TaskPr
 	}
 	urls := requiredURLs(tasks)
 	settled, errs := r.ask(ctx, urls)
-	var problems []fleet.TaskProblem
 	done := map[string]bool{}
 	for i, url := range urls {
 		done[url] = settled[i]
-		if errs[i] != nil {
-			problems = append(problems, fleet.TaskProblem{Path: url, Reason: "counts as open: " + command.Printable(errs[i].Error())})
-		}
 	}
 	for i, t := range tasks {
 		if slices.ContainsFunc(t.Requires, func(need string) bool { return done[need] }) {
 			tasks[i].Requires = slices.DeleteFunc(slices.Clone(t.Requires), func(need string) bool { return done[need] })
 		}
+	}
+	return unanswered(urls, errs)
+}
+
+// unanswered is a problem for each URL that gave no answer, but one for all that ran
+// out of time: a server that hangs is one trouble, however many URLs it has.
+func unanswered(urls []string, errs []error) (problems []fleet.TaskProblem) {
+	late, first := 0, 0
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		if errors.Is(err, command.ErrTimeout) {
+			if late++; late > 1 {
+				continue
+			}
+			first = len(problems)
+		}
+		problems = append(problems, fleet.TaskProblem{
+			Path: urls[i], Reason: "counts as open: " + command.Printable(err.Error()), Kept: true,
+		})
+	}
+	if late > 1 {
+		problems[first].Reason += fmt.Sprintf(" (and so %d URLs in all)", late)
 	}
 	return problems
 }
@@ -54,7 +75,7 @@ func (r Resolver) settle(ctx context.Context, tasks []fleet.Task) []fleet.TaskPr
 // ask asks for each URL, a few at a time.
 func (r Resolver) ask(ctx context.Context, urls []string) (settled []bool, errs []error) {
 	settled, errs = make([]bool, len(urls)), make([]error, len(urls))
-	ctx, cancel := context.WithTimeout(ctx, resolveTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, resolveTime, fmt.Errorf("%w after %v for all URLs", command.ErrTimeout, resolveTime))
 	defer cancel()
 	places := make(chan struct{}, resolvers)
 	var all sync.WaitGroup

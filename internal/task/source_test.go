@@ -185,6 +185,31 @@ func TestSourcesResolveURLs(t *testing.T) {
 	}
 }
 
+// TestSourcesResolveHangs has a resolver that never answers: that is one problem.
+func TestSourcesResolveHangs(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{
+		"a.md": "---\nrequires: [https://x/1, https://x/2, https://x/odd]\n---\n",
+		"b.md": "---\nrequires: [https://x/3]\n---\n",
+	})
+	hanging := script(f, `case $1 in */odd) exit 2;; esac; exec sleep 60`)
+	hanging.Timeout = 50 * time.Millisecond
+	_, problems, err := task.Sources{Folder: f, Resolver: task.Resolver{Command: hanging}}.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(problems) != 2 {
+		t.Fatalf("got problems %q, want one for all that hang and one for the odd one", problems)
+	}
+	late, odd := problems[0], problems[1]
+	if late.Path != "https://x/1" || !late.Kept || !strings.HasSuffix(late.Reason, "time-out after 50ms (and so 3 URLs in all)") {
+		t.Errorf("got %q, want a time-out of three URLs", late)
+	}
+	if odd.Path != "https://x/odd" || !odd.Kept || strings.Contains(odd.Reason, "time-out") {
+		t.Errorf("got %q, want the end of the odd one", odd)
+	}
+}
+
 func TestSourcesResolveAFewAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t, nil)

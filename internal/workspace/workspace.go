@@ -1,7 +1,15 @@
-// Package workspace finds out what a session committed. It reads what git itself
-// reports of the commands that the session's processes run, and neither runs git nor
-// looks into the repository: neighbours commit in the same clone at the same time, and
-// only the command tells whose a commit is.
+// Package workspace keeps the clone that sessions work in: it brings the clone up to
+// date, gives a session a worktree of its own, takes that away again, and finds out what
+// the session committed. Real git does all of it.
+//
+// Sessions, people and other fleets use the same clone at the same time. What stint does
+// to it happens in turn, under a lock in the clone ([Clone.Sync], [Clone.Open],
+// [Clone.Close], [Clone.Prune]); what others do meanwhile is waited for, and an error
+// leaves the clone as it was. Whose a commit is, only the command tells that made it:
+// git reports the commands of a session's processes ([Folder.Mark]).
+//
+// Of what a repository contains nothing is run, except by git itself: its hooks and
+// filters are those that the operator has configured. Each command has a time-out.
 package workspace
 
 import (
@@ -15,6 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"stint/internal/fleet"
 )
@@ -75,30 +84,35 @@ type command struct {
 	hierarchy string // the command, below the git commands that called it
 	worktree  string
 	succeeded bool
+	sid       string // of the process
+	began     time.Time
+	ended     time.Time
 }
 
 // commits reports whether the command made a commit of the session's own.
 func (c command) commits() bool {
 	callers := strings.Split(c.hierarchy, "/")
-	name, callers := callers[len(callers)-1], callers[:len(callers)-1]
-	for _, caller := range callers {
+	for _, caller := range callers[:len(callers)-1] {
 		if !strings.HasPrefix(caller, "_run_") { // an alias is the session's own word
 			return false
 		}
 	}
-	return c.succeeded && !c.has("--dry-run") && slices.Contains([]string{"commit", "cherry-pick", "revert", "am"}, name)
+	return c.succeeded && !c.has("--dry-run") && slices.Contains([]string{"commit", "cherry-pick", "revert", "am"}, c.name())
 }
+
+func (c command) name() string { return c.hierarchy[strings.LastIndexByte(c.hierarchy, '/')+1:] }
 
 func (c command) has(flag string) bool { return slices.Contains(c.argv, flag) }
 
 // event is a line of git's report.
 type event struct {
-	Event     string   `json:"event"`
-	SID       string   `json:"sid"` // of the process
-	Argv      []string `json:"argv"`
-	Hierarchy string   `json:"hierarchy"`
-	Worktree  string   `json:"worktree"`
-	Code      int      `json:"code"`
+	Event     string    `json:"event"`
+	SID       string    `json:"sid"` // of the process
+	Time      time.Time `json:"time"`
+	Argv      []string  `json:"argv"`
+	Hierarchy string    `json:"hierarchy"`
+	Worktree  string    `json:"worktree"`
+	Code      int       `json:"code"`
 }
 
 // maxEvent bounds a line: it holds a command line, of which the kernel takes 2 MiB.
@@ -117,18 +131,18 @@ func readCommands(r io.Reader) (map[string]*command, error) {
 		}
 		c := commands[e.SID]
 		if c == nil {
-			c = &command{}
+			c = &command{sid: e.SID}
 			commands[e.SID] = c
 		}
 		switch e.Event {
 		case "start":
-			c.argv = e.Argv
+			c.argv, c.began = e.Argv, e.Time
 		case "cmd_name":
 			c.hierarchy = e.Hierarchy
 		case "def_repo":
 			c.worktree = e.Worktree
 		case "exit":
-			c.succeeded = e.Code == 0
+			c.succeeded, c.ended = e.Code == 0, e.Time
 		}
 	}
 	return commands, lines.Err()

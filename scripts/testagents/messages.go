@@ -25,7 +25,7 @@ func (s *stub) messages(w http.ResponseWriter, r *http.Request, q question) {
 		w.Header().Set("X-Should-Retry", "false")
 		refuse(http.StatusTooManyRequests, "rate_limit_error", "This request would exceed your account's rate limit. Please try again later.")
 	case throttled:
-		w.Header().Set("Retry-After", "7")
+		w.Header().Set("Retry-After", retryAfter)
 		refuse(http.StatusTooManyRequests, "rate_limit_error", "Number of request tokens has exceeded your per-minute rate limit")
 	case crowded:
 		refuse(529, "overloaded_error", "Overloaded")
@@ -34,13 +34,13 @@ func (s *stub) messages(w http.ResponseWriter, r *http.Request, q question) {
 	case breaks:
 		events(w, messageStart())
 		panic(http.ErrAbortHandler)
-	case usesTool, failsTool:
+	case usesTool, failsTool, oversteps:
 		if q.wantsTool(`"tool_result"`) {
 			events(w, messageToolCall(q)...)
 			return
 		}
 		events(w, messageSentence()...)
-	default:
+	case answers, hangs:
 		events(w, messageSentence()...)
 	}
 }

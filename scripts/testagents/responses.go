@@ -17,7 +17,7 @@ func (s *stub) responses(w http.ResponseWriter, r *http.Request, q question) {
 	case breaks:
 		events(w, responseStart())
 		panic(http.ErrAbortHandler)
-	case usesTool, failsTool:
+	case usesTool, failsTool, oversteps:
 		if q.wantsTool(`_call_output"`) {
 			events(w, responseToolCall(q)...)
 			return
@@ -30,8 +30,8 @@ func (s *stub) responses(w http.ResponseWriter, r *http.Request, q question) {
 	}
 }
 
-// refuseAsOpenAI is what both of OpenAI's protocols say in trouble. A plan that is
-// used up is only known to ChatGPT's own service, which answers with plan and time.
+// refuseAsOpenAI is what OpenAI's service says in trouble. A plan that is used up is only
+// known to ChatGPT's own, which answers with plan and time.
 func (s *stub) refuseAsOpenAI(w http.ResponseWriter, q question) {
 	refuse := func(status int, body object) {
 		writeJSON(w, status, object{"error": body})
@@ -43,14 +43,14 @@ func (s *stub) refuseAsOpenAI(w http.ResponseWriter, q question) {
 			"resets_at": s.resetAt.Unix(),
 		})
 	case throttled:
-		w.Header().Set("Retry-After", "7")
+		w.Header().Set("Retry-After", retryAfter)
 		refuse(http.StatusTooManyRequests, object{
 			"type": "tokens", "code": "rate_limit_exceeded",
-			"message": "Rate limit reached for gpt-stub on tokens per min (TPM): Limit 30000, Used 29000, Requested 5000. Please try again in 7s.",
+			"message": "Rate limit reached for gpt-stub on tokens per min (TPM): Limit 30000, Used 29000, Requested 5000. Please try again in " + retryAfter + "s.",
 		})
 	case crowded:
 		refuse(http.StatusServiceUnavailable, object{"type": "server_error", "code": "server_is_overloaded", "message": "The server is overloaded."})
-	default:
+	case answers, usesTool, failsTool, oversteps, refuses, breaks, hangs:
 		refuse(http.StatusUnauthorized, object{"type": "invalid_request_error", "code": "invalid_api_key", "message": "Incorrect API key provided."})
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,19 +16,20 @@ import (
 type behaviour string
 
 const (
-	answers   behaviour = "answer"     // says a sentence
-	usesTool  behaviour = "tool"       // asks for one command, then says a sentence
-	failsTool behaviour = "tool-fails" // the same with a command that fails
-	walled    behaviour = "quota"      // the plan's allowance is used up until a day from the start
-	throttled behaviour = "throttled"  // too many requests, for seconds
-	crowded   behaviour = "overloaded" // the service has no room
-	refuses   behaviour = "refused"    // the key is no good
-	breaks    behaviour = "broken"     // the connection ends in mid-answer
-	hangs     behaviour = "hang"       // takes the question and says nothing more
+	answers   behaviour = "answer"      // says a sentence
+	usesTool  behaviour = "tool"        // asks for one command, then says a sentence
+	failsTool behaviour = "tool-fails"  // the same with a command that fails
+	oversteps behaviour = "tool-denied" // the same with a command that nobody has allowed
+	walled    behaviour = "quota"       // the plan's allowance is used up until a day from the start
+	throttled behaviour = "throttled"   // too many requests, for seconds
+	crowded   behaviour = "overloaded"  // the service has no room
+	refuses   behaviour = "refused"     // the key is no good
+	breaks    behaviour = "broken"      // the connection ends in mid-answer
+	hangs     behaviour = "hang"        // takes the question and says nothing more
 )
 
-// The answers are the same in every protocol, so that the agents' accounts of them
-// can be compared: what a model counts is what the stub says it counts.
+// What the stub says that an answer took, in either protocol. Anthropic's does not
+// count what came from the cache as input; OpenAI's does.
 const (
 	sentence     = "There was nothing to do."
 	inputTokens  = 1000
@@ -35,23 +37,26 @@ const (
 	outputTokens = 50
 )
 
-// stub is a model server on loopback. It speaks the protocols of Anthropic's
-// messages, OpenAI's responses and OpenAI's chat, below a folder named for the
-// behaviour: http://127.0.0.1:PORT/quota/v1/messages. It keeps no state: whether a
-// tool was used already is in the question.
+// retryAfter is what the service asks for when it is asked too often, in seconds. The
+// agents do wait so long, once.
+const retryAfter = "2"
+
+// stub is a model server on loopback. It speaks the protocols of Anthropic's messages
+// and of OpenAI's responses, below a folder named for the behaviour:
+// http://127.0.0.1:PORT/quota/v1/messages. It keeps no state: whether a tool was used
+// already is in the question.
 type stub struct {
 	URL     string
 	resetAt time.Time // when what is used up comes back
-	record  io.Writer // gets every question; nil: nobody does
 	server  *http.Server
 }
 
-func startStub(resetAt time.Time, record io.Writer) (*stub, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func startStub(ctx context.Context, resetAt time.Time) (*stub, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("start the stub model server: %w", err)
 	}
-	s := &stub{URL: "http://" + listener.Addr().String(), resetAt: resetAt, record: record}
+	s := &stub{URL: "http://" + listener.Addr().String(), resetAt: resetAt}
 	s.server = &http.Server{Handler: http.HandlerFunc(s.handle), ReadHeaderTimeout: 10 * time.Second}
 	go s.server.Serve(listener) //nolint:errcheck // it ends with Close, which is no fault
 	return s, nil
@@ -75,9 +80,6 @@ func (s *stub) handle(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the agent went away
 	}
-	if s.record != nil {
-		fmt.Fprintf(s.record, "%s %s\n%s\n", r.Method, r.URL.Path, body)
-	}
 	q := question{behaviour: behaviour(folder), body: body, tools: toolNames(body)}
 	switch {
 	case r.Method != http.MethodPost:
@@ -88,8 +90,6 @@ func (s *stub) handle(w http.ResponseWriter, r *http.Request) {
 		s.messages(w, r, q)
 	case strings.HasSuffix(rest, "/responses"):
 		s.responses(w, r, q)
-	case strings.HasSuffix(rest, "/chat/completions"):
-		s.chat(w, r, q)
 	default:
 		http.NotFound(w, r)
 	}
@@ -115,7 +115,7 @@ func toolNames(body []byte) []string {
 // wantsTool says whether the answer is to be a call of a tool: once, as the result
 // of it is in the next question.
 func (q question) wantsTool(result string) bool {
-	return (q.behaviour == usesTool || q.behaviour == failsTool) && !bytes.Contains(q.body, []byte(result))
+	return !bytes.Contains(q.body, []byte(result))
 }
 
 // command is what the tool is asked to run.
@@ -123,7 +123,10 @@ func (q question) command() string {
 	if q.behaviour == failsTool {
 		return "cat no-such-file"
 	}
-	return "echo done >result.txt"
+	if q.behaviour == oversteps {
+		return "make install"
+	}
+	return "git commit --allow-empty -q -m done"
 }
 
 // interrupted does what a service in trouble does instead of answering. It is false

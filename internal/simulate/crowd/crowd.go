@@ -86,37 +86,72 @@ const (
 	// mostPlaces bounds what is kept of every category on every host.
 	mostPlaces     = 10_000_000
 	mostCategories = 9999       // their names have four digits
+	mostLanes      = 255        // a byte numbers them
 	mostTasks      = 50_000_000 // a gigabyte or three, if nobody works on them
 )
 
-// Validate refuses what cannot be simulated, with an error that wraps [fleet.ErrUsage].
+// RangeError is an option that cannot be simulated. It wraps [fleet.ErrUsage].
+type RangeError struct {
+	Option string // the name of the field of [Options]
+	Value  any
+	Want   string
+}
+
+func (e RangeError) Error() string { return fmt.Sprintf("%s %v: want %s", e.Option, e.Value, e.Want) }
+
+// Unwrap makes it wrong usage.
+func (RangeError) Unwrap() error { return fleet.ErrUsage }
+
+// Validate refuses what cannot be simulated, with a [RangeError].
 func (o Options) Validate() error {
-	positive := map[string]bool{
-		"hosts": o.Hosts > 0, "workers": o.Workers > 0, "categories": o.Categories > 0, "lanes": o.Lanes > 0 && o.Lanes < 256,
-		"length": o.Length > 0, "fires": o.Every > 0 && o.Spread >= 0 && o.Spread <= o.Every, "tasks": o.TasksPerHour > 0, "sessions": o.Median > 0 && o.Sigma >= 0,
-		"time-to-live": o.TTL >= time.Millisecond, "time-out": o.Timeout > 0, "cooldown": o.Cooldown >= 0, "skew": o.Skew >= 0,
-		"lives of hosts": o.HostLife >= 0 && o.HostRepair >= 0,
-	}
-	for _, what := range []string{
-		"hosts", "workers", "categories", "lanes", "length", "fires", "tasks", "sessions", "time-to-live", "time-out",
-		"cooldown", "skew", "lives of hosts",
+	for _, r := range []struct {
+		ok bool
+		RangeError
+	}{
+		{o.Hosts > 0 && o.Hosts <= mostWorkers, RangeError{"Hosts", o.Hosts, upTo(mostWorkers)}},
+		{o.Workers > 0 && o.Workers <= mostWorkers, RangeError{"Workers", o.Workers, upTo(mostWorkers)}},
+		{o.Categories > 0 && o.Categories <= mostCategories, RangeError{
+			"Categories", o.Categories, upTo(mostCategories) + "; unless given, they are as many as a host's workers",
+		}},
+		{o.Lanes > 0 && o.Lanes <= mostLanes, RangeError{"Lanes", o.Lanes, upTo(mostLanes)}},
+		{o.Length > 0, RangeError{"Length", o.Length, "more than 0"}},
+		{o.Every > 0, RangeError{"Every", o.Every, "more than 0"}},
+		{o.Spread >= 0 && o.Spread <= o.Every, RangeError{"Spread", o.Spread, fmt.Sprintf("0 to %s, the time between two fires", o.Every)}},
+		{o.TasksPerHour > 0, RangeError{"TasksPerHour", o.TasksPerHour, "more than 0"}},
+		{o.Median > 0, RangeError{"Median", o.Median, "more than 0"}},
+		{o.Sigma >= 0, RangeError{"Sigma", o.Sigma, "0 or more"}},
+		{o.TTL >= time.Millisecond, RangeError{"TTL", o.TTL, "a millisecond or more"}},
+		{o.Timeout > 0, RangeError{"Timeout", o.Timeout, "more than 0"}},
+		{o.Cooldown >= 0, RangeError{"Cooldown", o.Cooldown, "0 or more"}},
+		{o.Skew >= 0, RangeError{"Skew", o.Skew, "0 or more"}},
+		{o.HostLife >= 0, RangeError{"HostLife", o.HostLife, "0 or more"}},
+		{o.HostRepair >= 0, RangeError{"HostRepair", o.HostRepair, "0 or more"}},
 	} {
-		if !positive[what] {
-			return fmt.Errorf("%s: out of range: %w", what, fleet.ErrUsage)
+		if !r.ok {
+			return r.RangeError
 		}
 	}
-	if o.Hosts > mostWorkers/o.Workers || o.Hosts > mostPlaces/o.Categories {
-		return fmt.Errorf("%d hosts with %d workers and %d categories: want at most %d workers in all: %w",
-			o.Hosts, o.Workers, o.Categories, mostWorkers, fleet.ErrUsage)
+	return o.validateProducts()
+}
+
+// validateProducts bounds what each option may be beside the others.
+func (o Options) validateProducts() error {
+	if most := mostWorkers / o.Workers; o.Hosts > most {
+		return RangeError{"Hosts", o.Hosts, fmt.Sprintf("1 to %d: with %d workers each, those are %d in all", most, o.Workers, mostWorkers)}
 	}
-	if o.Categories > mostCategories {
-		return fmt.Errorf("%d categories: want at most %d: %w", o.Categories, mostCategories, fleet.ErrUsage)
+	if most := mostPlaces / o.Categories; o.Hosts > most {
+		return RangeError{"Hosts", o.Hosts, fmt.Sprintf("1 to %d: with %d categories each, those are %d in all", most, o.Categories, mostPlaces)}
 	}
-	if tasks := o.TasksPerHour * o.Length.Hours(); tasks > mostTasks {
-		return fmt.Errorf("%.0f tasks: want at most %d: %w", tasks, mostTasks, fleet.ErrUsage)
+	if hours := o.Length.Hours(); o.TasksPerHour*hours > mostTasks {
+		return RangeError{
+			"TasksPerHour", o.TasksPerHour,
+			fmt.Sprintf("more than 0 and at most %.0f: in %.4g hours, those are %d in all", mostTasks/hours, hours, mostTasks),
+		}
 	}
 	return nil
 }
+
+func upTo(most int) string { return fmt.Sprintf("1 to %d", most) }
 
 // Run simulates. It stops with the context's error when that ends.
 func Run(ctx context.Context, o Options) (*Report, error) {

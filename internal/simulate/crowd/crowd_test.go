@@ -394,8 +394,9 @@ func TestValidate(t *testing.T) {
 	} {
 		o := small()
 		spoil(&o)
-		if _, err := Run(t.Context(), o); !errors.Is(err, fleet.ErrUsage) {
-			t.Errorf("%s: %v, want wrong usage", name, err)
+		_, err := Run(t.Context(), o)
+		if wrong := (RangeError{}); !errors.Is(err, fleet.ErrUsage) || !errors.As(err, &wrong) || wrong.Want == "" {
+			t.Errorf("%s: %v, want wrong usage with an option and its range", name, err)
 		}
 	}
 }

@@ -21,17 +21,14 @@ const (
 	meanWeight = 0.2
 )
 
-// agentRow is what is known of an agent, with the means of its usage.
-type agentRow struct {
-	fleet.AgentState
-	tokens, usd float64
-}
+// agentRow is what is known of an agent, as it learns.
+type agentRow struct{ fleet.AgentState }
 
 const agentColumns = "agent, until, reason, failures, walls, probe, mean_tokens, mean_usd"
 
 func scanAgent(row scanner) (a agentRow, err error) {
 	var until int64
-	err = row.Scan(&a.Agent, &until, &a.Reason, &a.Failures, &a.Walls, &a.Probe, &a.tokens, &a.usd)
+	err = row.Scan(&a.Agent, &until, &a.Reason, &a.Failures, &a.Walls, &a.Probe, &a.MeanTokens, &a.MeanUSD)
 	if until > 0 {
 		a.Until = fromMillis(until)
 	}
@@ -52,7 +49,7 @@ func (t tx) putAgent(ctx context.Context, a agentRow) error {
 		until = millis(a.Until)
 	}
 	_, err := t.ExecContext(ctx, "insert or replace into agents ("+agentColumns+") values (?, ?, ?, ?, ?, ?, ?, ?)",
-		a.Agent, until, a.Reason, a.Failures, a.Walls, a.Probe, a.tokens, a.usd)
+		a.Agent, until, a.Reason, a.Failures, a.Walls, a.Probe, a.MeanTokens, a.MeanUSD)
 	return err
 }
 
@@ -98,7 +95,7 @@ func (t tx) admit(ctx context.Context, r store.RunTake) error {
 			return err
 		}
 	}
-	return t.reserve(ctx, r, int64(a.tokens), a.usd)
+	return t.reserve(ctx, r, int64(a.MeanTokens), a.MeanUSD)
 }
 
 func (t tx) admitSlot(ctx context.Context, r store.RunTake) error {
@@ -129,8 +126,8 @@ func (t tx) reserve(ctx context.Context, r store.RunTake, tokens int64, usd floa
 		if err != nil {
 			return err
 		}
-		if reason := gone(b, s, tokens, usd); reason != "" {
-			return fleet.RefusedError{Reason: reason}
+		if reason := b.Gone(s, tokens, usd); reason != "" {
+			return fleet.RefusedError{Reason: reason, Scope: b.Scope}
 		}
 	}
 	for _, scope := range scopes(r.Agent, c) {
@@ -141,19 +138,6 @@ func (t tx) reserve(ctx context.Context, r store.RunTake, tokens int64, usd floa
 	_, err := t.ExecContext(ctx, "update runs set agent = ?, day = ?, reserved_tokens = ?, reserved_usd = ? where id = ?",
 		r.Agent, day, tokens, usd, r.Run)
 	return err
-}
-
-// gone says which bound of a budget one more session would break, or "".
-func gone(b fleet.Budget, s fleet.Spent, tokens int64, usd float64) string {
-	switch {
-	case b.Runs > 0 && s.Runs+1 > b.Runs:
-		return fmt.Sprintf("budget of %s: %d of %d runs today", b.Scope, s.Runs, b.Runs)
-	case b.Tokens > 0 && (s.Tokens >= b.Tokens || s.Tokens+tokens > b.Tokens):
-		return fmt.Sprintf("budget of %s: %d of %d tokens today, and a session takes about %d", b.Scope, s.Tokens, b.Tokens, tokens)
-	case b.USD > 0 && (s.USD >= b.USD || s.USD+usd > b.USD):
-		return fmt.Sprintf("budget of %s: %.2f of %.2f USD today, and a session takes about %.2f", b.Scope, s.USD, b.USD, usd)
-	}
-	return ""
 }
 
 func scopes(agent string, c fleet.Category) []fleet.Scope {
@@ -189,13 +173,15 @@ on conflict (day, scope) do update set runs = runs + excluded.runs, tokens = tok
 func (t tx) settle(ctx context.Context, r fleet.Run) error {
 	var (
 		day      string
+		agent    string
+		category fleet.Category
 		reserved struct {
 			tokens int64
 			usd    float64
 		}
 	)
-	err := t.QueryRowContext(ctx, "select day, reserved_tokens, reserved_usd from runs where id = ?", r.ID).
-		Scan(&day, &reserved.tokens, &reserved.usd)
+	err := t.QueryRowContext(ctx, "select day, agent, category, reserved_tokens, reserved_usd from runs where id = ?", r.ID).
+		Scan(&day, &agent, &category, &reserved.tokens, &reserved.usd)
 	if err != nil || day == "" {
 		return err
 	}
@@ -206,7 +192,7 @@ func (t tx) settle(ctx context.Context, r fleet.Run) error {
 	if r.Usage.USD != nil {
 		usd = *r.Usage.USD
 	}
-	for _, scope := range scopes(r.Agent, r.Category) {
+	for _, scope := range scopes(agent, category) {
 		if err := t.spend(ctx, day, scope, 0, tokens-reserved.tokens, usd-reserved.usd); err != nil {
 			return err
 		}
@@ -229,33 +215,47 @@ func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
 		a.wall(t.now, r)
 	case fleet.Failed, fleet.Timeout:
 		if a.Failures++; a.Failures >= fleet.FailuresToOpen {
-			a.Until = t.now.Add(openTime)
-			a.Reason = fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, r.Verdict.Reason)
+			a.rest(t.now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, r.Verdict.Reason))
 		}
 	case fleet.Productive, fleet.Noop, fleet.Nothing:
-		a.Failures, a.Walls, a.Until, a.Reason = 0, 0, time.Time{}, ""
+		a.Failures = 0
+		if !a.walled(t.now) { // one that began before the wall says nothing of it
+			a.Walls, a.Until, a.Reason = 0, time.Time{}, ""
+		}
 	case fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
 		return nil
 	}
-	a.Probe = ""
+	if a.Probe == r.ID {
+		a.Probe = ""
+	}
 	a.learn(r.Usage)
 	return t.putAgent(ctx, a)
 }
 
 // wall notes a usage limit: until the agent's own word, or for twice as long as the last
 // time, from 15 minutes to 6 hours. The last digits of the run's id spread the ends, so
-// that fleets with one login do not all come back in the same second.
+// that fleets with one login do not all come back in the same second. Sessions that were
+// under way when the first of them met it meet the same wall, not one more.
 func (a *agentRow) wall(now time.Time, r fleet.Run) {
-	a.Walls++
+	if !a.walled(now) {
+		a.Walls++
+	}
 	rest := min(mostWall, firstWall<<min(a.Walls-1, 10))
 	until := now.Add(rest + spread(r.ID, rest/4))
 	if r.QuotaUntil.After(now) {
 		until = r.QuotaUntil
 	}
+	a.rest(until, "usage limit: "+r.Verdict.Reason)
+}
+
+// walled reports whether a usage limit that was met still holds.
+func (a *agentRow) walled(now time.Time) bool { return a.Walls > 0 && now.Before(a.Until) }
+
+// rest keeps the agent from work until then, if nothing does so for longer.
+func (a *agentRow) rest(until time.Time, reason string) {
 	if until.After(a.Until) {
-		a.Until = until
+		a.Until, a.Reason = until, reason
 	}
-	a.Reason = "usage limit: " + r.Verdict.Reason
 }
 
 // spread is a part of most that depends on the run alone.
@@ -270,11 +270,19 @@ func spread(id fleet.RunID, most time.Duration) time.Duration {
 // learn moves the means by one session.
 func (a *agentRow) learn(u fleet.Usage) {
 	if u.Tokens != nil {
-		a.tokens += meanWeight * (float64(*u.Tokens) - a.tokens)
+		a.MeanTokens = moved(a.MeanTokens, float64(*u.Tokens))
 	}
 	if u.USD != nil {
-		a.usd += meanWeight * (*u.USD - a.usd)
+		a.MeanUSD = moved(a.MeanUSD, *u.USD)
 	}
+}
+
+// moved is the mean after one more value; the first is all there is to go by.
+func moved(mean, value float64) float64 {
+	if mean == 0 {
+		return value
+	}
+	return mean + meanWeight*(value-mean)
 }
 
 // judgeTask counts a failed attempt at a task, or forgets those before.
@@ -347,4 +355,37 @@ func (d *DB) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reas
 		return false, fmt.Errorf("respawn after run %s: %w", run, err)
 	}
 	return decided, nil
+}
+
+// NoticeDue notes that a notice goes out, unless the same news did a short while ago. Of
+// many workers that bring it at once, one is told that it is due. A note from the future
+// is of a clock that was set back, and holds nothing up.
+func (d *DB) NoticeDue(ctx context.Context, n fleet.Notice, every time.Duration) (due bool, err error) {
+	err = d.update(ctx, func(t tx) error {
+		res, err := t.ExecContext(ctx, `insert into notices (event, subject, at) values (?1, ?2, ?3)
+on conflict (event, subject) do update set at = excluded.at where at > ?3 or at <= ?3 - ?4`,
+			n.Event, n.Subject(), millis(t.now), every.Milliseconds())
+		if err != nil {
+			return err
+		}
+		changed, err := res.RowsAffected()
+		due = changed > 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("note notice: %w", err)
+	}
+	return due, nil
+}
+
+// ForgetNotice takes back the note of a notice that did not go out.
+func (d *DB) ForgetNotice(ctx context.Context, n fleet.Notice) error {
+	err := d.update(ctx, func(t tx) error {
+		_, err := t.ExecContext(ctx, "delete from notices where event = ? and subject = ?", n.Event, n.Subject())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("forget notice: %w", err)
+	}
+	return nil
 }

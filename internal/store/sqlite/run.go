@@ -53,6 +53,11 @@ func (d *DB) RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error
 	return d.listRuns(ctx, "where id >= ? order by id", fleet.NewRunID(since, 0))
 }
 
+// Attempts reads the latest ended sessions that had the task, newest first.
+func (d *DB) Attempts(ctx context.Context, task fleet.TaskID, limit int) ([]fleet.Run, error) {
+	return d.listRuns(ctx, "where task = ? and task <> '' and ended_at is not null order by id desc limit ?", task, limit)
+}
+
 func (d *DB) listRuns(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
 	err = d.view(ctx, func(t tx) error {
 		list, err = t.runs(ctx, tail, args...)

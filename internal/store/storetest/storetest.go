@@ -73,6 +73,23 @@ func Run(t *testing.T, open Open) {
 		"Resume":             testResume,
 		"ResumeAwakes":       testResumeAwakes,
 		"Restarts":           testRestarts,
+		"BudgetOfRuns":       testBudgetOfRuns,
+		"BudgetOfOthers":     testBudgetOfOthers,
+		"BudgetOfUsage":      testBudgetOfUsage,
+		"ReserveOfTheSilent": testReserveOfTheSilent,
+		"SettledInItsDay":    testSettledInItsDay,
+		"SettledAfterPivot":  testSettledAfterPivot,
+		"BudgetRace":         testBudgetRace,
+		"Slots":              testSlots,
+		"SlotsRace":          testSlotsRace,
+		"Wall":               testWall,
+		"WallBackoff":        testWallBackoff,
+		"WallMetAtOnce":      testWallMetAtOnce,
+		"Breaker":            testBreaker,
+		"ProbeWithoutAnswer": testProbeWithoutAnswer,
+		"ProbeAlone":         testProbeAlone,
+		"Quarantine":         testQuarantine,
+		"Respawn":            testRespawn,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -94,6 +94,8 @@ create table runs (
 create index runs_open on runs (id) where ended_at is null;
 create index runs_fire on runs (fire);
 
+create index runs_task on runs (task) where task <> '';
+
 -- When a category's last session ended, without reading the others.
 create index runs_ended on runs (category, ended_at) where key <> '';
 
@@ -212,6 +214,14 @@ create table attempts (
   failures integer not null,
   since    integer not null,                   -- of the last failure
   reason   text not null
+) strict, without rowid;
+
+-- When people were last told of what, so that no news is told by every worker.
+create table notices (
+  event   text not null,
+  subject text not null,
+  at      integer not null,
+  primary key (event, subject)
 ) strict, without rowid;
 
 -- What a person has stopped: fires start nothing there until it is resumed.

@@ -1,0 +1,164 @@
+package config_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/pressure"
+)
+
+// gates says something other than the default of every gate and of the notices.
+const gates = least + `[category.code.wip]
+command = ["gh", "pr", "list", "$HOME"]
+limit = 2
+timeout = "5s"
+pass_environment = ["PATH", "GH_TOKEN"]
+[fanout]
+max_load = 1
+max_memory_pressure = 5.5
+min_memory = "512M"
+[notice]
+command = ["tell", "me"]
+webhook = "https://example.org/hook"
+events = ["quota", "failed"]
+every = "0s"
+timeout = "3s"
+pass_environment = []
+`
+
+func TestGates(t *testing.T) {
+	t.Parallel()
+	c := load(t, gates)
+	if diff := cmp.Diff(c.Fanout.Limits, pressure.Limits{Load: 1, MemoryPressure: 5.5, MemoryAvailable: 512 << 20}); diff != "" {
+		t.Errorf("limits (-got +want):\n%s", diff)
+	}
+	wip := config.WIP{
+		Command: []string{"gh", "pr", "list", "$HOME"}, Limit: 2, Timeout: 5 * time.Second, PassEnvironment: []string{"PATH", "GH_TOKEN"},
+	}
+	if diff := cmp.Diff(c.Categories["code"].WIP, wip); diff != "" {
+		t.Errorf("work in progress (-got +want):\n%s", diff)
+	}
+	notice := config.Notice{
+		Command: []string{"tell", "me"}, Webhook: "https://example.org/hook",
+		Events: []fleet.Event{fleet.EventQuota, fleet.EventFailed}, Timeout: 3 * time.Second,
+	}
+	if diff := cmp.Diff(c.Notice, notice); diff != "" {
+		t.Errorf("notice (-got +want):\n%s", diff)
+	}
+}
+
+// noNotice and noWIP are what a file that says nothing of them means.
+func noNotice() config.Notice {
+	return config.Notice{
+		Events: fleet.Events(), Every: time.Hour, Timeout: 10 * time.Second, PassEnvironment: []string{"PATH", "HOME", "LANG"},
+	}
+}
+
+func noWIP() config.WIP {
+	return config.WIP{Limit: 5, Timeout: 20 * time.Second, PassEnvironment: []string{"PATH", "HOME", "LANG"}}
+}
+
+func TestGatesDefaults(t *testing.T) {
+	t.Parallel()
+	c := load(t, least)
+	if diff := cmp.Diff(c.Fanout.Limits, pressure.Defaults()); diff != "" {
+		t.Errorf("limits (-got +want):\n%s", diff)
+	}
+	if diff := cmp.Diff(c.Categories["code"].WIP, noWIP()); diff != "" {
+		t.Errorf("work in progress (-got +want):\n%s", diff)
+	}
+	if diff := cmp.Diff(c.Notice, noNotice()); diff != "" {
+		t.Errorf("notice (-got +want):\n%s", diff)
+	}
+}
+
+func TestGatesAreTheWholeConfig(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"all": gates,
+		"off": least + "[fanout]\nmax_load = 0\nmax_memory_pressure = 0.0\nmin_memory = 0\n[notice]\nevents = []\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := load(t, text)
+			got := load(t, strings.ReplaceAll(asFile(want), want.Workspace, "/work"))
+			ignored := cmpopts.IgnoreFields(config.Config{}, "Path", "Workspace", "Tasks.Dir", "Lessons.Dir")
+			if diff := cmp.Diff(got, want, plain, ignored, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("read back (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMinMemory(t *testing.T) {
+	t.Parallel()
+	for value, shown := range map[string]string{
+		`"1G"`: `"1G"`, `"1024M"`: `"1G"`, `1073741824`: `"1G"`, `1073741825`: "1073741825", `"1536M"`: `"1536M"`,
+		`"2T"`: `"2T"`, `"4096"`: `"4K"`, `0`: "0", `"0"`: "0", `"0G"`: "0", `1`: "1", `9223372036854775807`: "9223372036854775807",
+	} {
+		for _, v := range load(t, least+"[fanout]\nmin_memory = "+value).Values() {
+			if v.Key == "fanout.min_memory" && v.Value != shown {
+				t.Errorf("%s: got %s, want %s", value, v.Value, shown)
+			}
+		}
+	}
+}
+
+func TestLoadRefusesGates(t *testing.T) {
+	t.Parallel()
+	const amountWant = `7:1: fanout.min_memory: want an amount such as "1G" or "512M", not `
+	const amountHint = `write min_memory = "1G"`
+	refuses(t, []unfit{
+		{"load", least + "[fanout]\nmax_load = -1", "7:1: fanout.max_load: want a number from 0.1 to 1000, not -1; or 0 for none", "write max_load = 0.1"},
+		{"pressure", least + "[fanout]\nmax_memory_pressure = 101", "7:1: fanout.max_memory_pressure: want a number from 0.1 to 100, not 101; or 0 for none", "write max_memory_pressure = 0.1"},
+		{"negative memory", least + "[fanout]\nmin_memory = -1", amountWant + "-1", amountHint},
+		{"share of memory", least + "[fanout]\nmin_memory = \"10%\"", amountWant + `"10%"`, amountHint},
+		{"unit alone", least + "[fanout]\nmin_memory = \"G\"", amountWant + `"G"`, amountHint},
+		{"no memory", least + "[fanout]\nmin_memory = \"\"", amountWant + `""`, amountHint},
+		{"two units", least + "[fanout]\nmin_memory = \"1GG\"", amountWant + `"1GG"`, amountHint},
+		{"too much", least + "[fanout]\nmin_memory = \"9999999T\"", amountWant + `"9999999T"`, amountHint},
+		{"fraction", least + "[fanout]\nmin_memory = 0.5", amountWant + "0.5", amountHint},
+		{"wip limit", least + "[category.code.wip]\nlimit = 0", "7:1: category.code.wip.limit: want a whole number from 1 to 9999, not 0", "write limit = 1"},
+		{"wip key", least + "[category.code.wip]\nlimits = 1", "7:1: category.code.wip.limits: unknown key", "did you mean limit?"},
+		{"event", least + "[notice]\nevents = [\"fail\"]", `7:11: notice.events[0]: there is no event "fail"`, "did you mean failed?"},
+		{"event twice", least + "[notice]\nevents = [\"quota\", \"quota\"]", `7:20: notice.events[1]: "quota" is listed twice`, "remove one"},
+		{"webhook", least + "[notice]\nwebhook = 5", "7:1: notice.webhook: want a string, not 5", `write webhook = "https://example.org/hook"`},
+		{"notice program", least + "[notice]\ncommand = [\"\"]", "7:12: notice.command[0]: want a program, not an empty string", `write command = ["claude", "-p"]`},
+	})
+}
+
+func TestLoadChecksTheWebhook(t *testing.T) {
+	t.Parallel()
+	options := config.Options{CheckWebhook: func(address string) error {
+		return fleet.WithHint(errors.New("no "+address), "mend it")
+	}}
+	_, err := config.Load(write(t, least+"[notice]\nwebhook = \"http://example.org\""), options)
+	wantError(t, err, "7:1: notice.webhook: no http://example.org", "mend it")
+	if _, err := config.Load(write(t, least+"[notice]\nwebhook = \"\""), options); err != nil {
+		t.Errorf("none: %v", err)
+	}
+}
+
+func TestGateWarnings(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		gates:                              "",
+		least + "[notice]\nevery = \"2h\"": "notice.every: without a command or a webhook nobody is told",
+		least + "wip.limit = 3":            "category.code.wip.limit: without a command nobody counts what waits, and there is no limit",
+	} {
+		got := ""
+		for _, p := range load(t, text).Warnings() {
+			got += p.Text
+		}
+		if got != want {
+			t.Errorf("%s\ngot %q, want %q", text, got, want)
+		}
+	}
+}

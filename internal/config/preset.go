@@ -1,0 +1,123 @@
+package config
+
+import (
+	"slices"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/transcript"
+)
+
+// DefaultPreset is any program: nothing is known of it.
+const DefaultPreset = "command"
+
+// PresetNames are the presets of [agent.NAME], sorted.
+func PresetNames() []string {
+	return []string{"claude", "codex", DefaultPreset, "gptme"}
+}
+
+// Preset is the agent that the keys of a table which names the preset start from. For
+// [DefaultPreset] and for what is no preset it has no command.
+func Preset(name string) Agent {
+	switch name {
+	case "claude":
+		return claudePreset()
+	case "codex":
+		return codexPreset()
+	case "gptme":
+		return gptmePreset()
+	}
+	return Agent{
+		Preset:          DefaultPreset,
+		Prompt:          fleet.PromptStdin,   // no limit in length, and not in the process list
+		PassEnvironment: commonEnvironment(), // to be found, to find its login, to read UTF-8
+		Transcript:      transcript.Text,     // nothing is known of what it prints
+		Silence:         0,                   // many programs print nothing before they are done
+	}
+}
+
+func commonEnvironment() []string {
+	return []string{"PATH", "HOME", "LANG"}
+}
+
+// presetEnvironment is what every agent that asks a model over the network needs, and
+// then its own. They are names only: what is not set is not passed.
+func presetEnvironment(own ...string) []string {
+	return slices.Concat(commonEnvironment(), []string{
+		"TZ",                                    // it writes when a limit is over in local time
+		"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", // a machine without a route of its own
+		"SSL_CERT_FILE", // a proxy with a certificate of its own
+	}, own)
+}
+
+// claudePreset is Claude Code (github.com/anthropics/claude-code), tried with 2.1.
+func claudePreset() Agent {
+	return Agent{
+		Preset: "claude",
+		Command: []string{
+			"claude", "-p",
+			"--output-format", "stream-json", "--verbose", // a line per event; without --verbose it refuses
+			// In a folder where nobody has accepted its trust dialogue it ignores the rules
+			// of .claude/settings.json, and then may write nothing. So the least it needs
+			// is said here: to edit files in the workspace, and to commit.
+			"--permission-mode", "acceptEdits",
+			"--allowedTools", "Bash(git add:*)", "Bash(git commit:*)",
+		},
+		Prompt: fleet.PromptStdin,
+		PassEnvironment: presetEnvironment(
+			"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", // who pays
+			"CLAUDE_CONFIG_DIR",                     // where its login and its logs are
+			"ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", // whom it asks
+		),
+		Transcript: transcript.Claude,
+		SessionLog: "~/.claude/projects/*/{session}.jsonl",
+		Silence:    30 * time.Minute, // one tool call may take ten, and it prints nothing meanwhile
+	}
+}
+
+// codexPreset is Codex (github.com/openai/codex), tried with 0.169.
+func codexPreset() Agent {
+	return Agent{
+		Preset: "codex",
+		Command: []string{
+			"codex", "exec", "--json",
+			// By default it may only read. In this mode it may write in the workspace, but
+			// not in .git, which a commit needs.
+			"--sandbox", "workspace-write", "--add-dir", ".git",
+			"-", // the prompt is on standard input
+		},
+		Prompt: fleet.PromptStdin,
+		PassEnvironment: presetEnvironment(
+			"OPENAI_API_KEY", "CODEX_API_KEY", // who pays
+			"CODEX_HOME",      // where its login and its logs are
+			"OPENAI_BASE_URL", // whom it asks
+		),
+		Transcript: transcript.Codex,
+		SessionLog: "~/.codex/sessions/*/*/*/rollout-*-{session}.jsonl",
+		Silence:    30 * time.Minute, // as for claude
+	}
+}
+
+// gptmePreset is gptme (github.com/gptme/gptme), by its source of 2026.
+func gptmePreset() Agent {
+	return Agent{
+		Preset:  "gptme",
+		Command: []string{"gptme", "--non-interactive", "--output-format", "json"},
+		Prompt:  fleet.PromptStdin, // as an argument, a prompt that is a command's name would be taken for it
+		PassEnvironment: presetEnvironment(
+			"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY", // who pays
+			"GPTME_LOGS_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", // where its settings and its logs are
+			"OPENAI_BASE_URL", "MODEL", // whom it asks
+		),
+		Transcript: transcript.Gptme,
+		// It reports nothing of its own at a limit: what shows is the error of the
+		// service's library, on standard error.
+		Quota: []string{"insufficient_quota", "exceeded your current quota", "credit balance is too low"},
+		Throttle: []string{
+			`(?i)rate.?limit.*(try again|retry).* in (?P<after>[0-9.]+ ?[a-z]+)`,
+			"RateLimitError", "rate_limit_error", "overloaded_error", "Error code: (429|529)",
+		},
+		SessionLog: "~/.local/share/gptme/logs/*/conversation.jsonl",
+		Silence:    30 * time.Minute, // as for claude
+	}
+}

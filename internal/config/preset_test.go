@@ -1,0 +1,107 @@
+package config_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/transcript"
+)
+
+func TestPresetGivesEveryKeyADefault(t *testing.T) {
+	t.Parallel()
+	for _, name := range config.PresetNames() {
+		if name == config.DefaultPreset {
+			continue
+		}
+		c := load(t, strings.Replace(least, `command = ["claude", "-p"]`, `preset = "`+name+`"`, 1))
+		got, want := c.Agents["claude"], config.Preset(name)
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", name, diff)
+		}
+		if len(got.Command) == 0 || got.Command[0] != name {
+			t.Errorf("%s: got command %q", name, got.Command)
+		}
+		if got.Transcript != transcript.Format(name) {
+			t.Errorf("%s: got transcript %q", name, got.Transcript)
+		}
+		for _, variable := range []string{"PATH", "HOME", "LANG"} {
+			if !slices.Contains(got.PassEnvironment, variable) {
+				t.Errorf("%s: %s is not passed on", name, variable)
+			}
+		}
+		if _, err := transcript.ParseLimits(got.Quota, got.Throttle); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestPresetKeysOverride(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(least, `command = ["claude", "-p"]`, `preset = "claude"
+command = ["/opt/claude", "-p"]
+prompt = "file"
+pass_environment = ["PATH"]
+silence = "5m"
+transcript = "text"
+quota = ['gone until (?P<reset>\S+)']
+throttle = ["slow down"]
+session_log = ""`, 1)
+	got := load(t, text).Agents["claude"]
+	want := config.Agent{
+		Preset:          "claude",
+		Command:         []string{"/opt/claude", "-p"},
+		Prompt:          fleet.PromptFile,
+		PassEnvironment: []string{"PATH"},
+		Silence:         5 * time.Minute,
+		Transcript:      transcript.Text,
+		Quota:           []string{`gone until (?P<reset>\S+)`},
+		Throttle:        []string{"slow down"},
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("agent (-got +want):\n%s", diff)
+	}
+}
+
+func TestPresetRefuses(t *testing.T) {
+	t.Parallel()
+	in := func(line string) string { return strings.Replace(least, "[category", line+"\n[category", 1) }
+	refuses(t, []unfit{
+		{"preset", in(`preset = "cluade"`), `5:1: agent.claude.preset: want "claude" or "codex" or "command" or "gptme", not "cluade"`, `write preset = "claude"`},
+		{
+			"transcript", in(`transcript = "json"`),
+			`5:1: agent.claude.transcript: want "claude" or "codex" or "gptme" or "text", not "json"`, `write transcript = "claude"`,
+		},
+		{
+			"pattern", in(`quota = ["limit ("]`),
+			"5:10: agent.claude.quota[0]: read pattern \"limit (\": error parsing regexp: missing closing ): `limit (`",
+			"want a regular expression as in https://pkg.go.dev/regexp/syntax",
+		},
+		{"silence", in(`silence = "-1s"`), `5:1: agent.claude.silence: want a duration, such as "0s", "90s" or "1h30m", not "-1s"`, `write silence = "50m"`},
+		{
+			"command of a command", strings.Replace(least, `command = ["claude", "-p"]`, `preset = "command"`, 1),
+			"3:8: agent.claude.command: missing", `write command = ["claude", "-p"]`,
+		},
+	})
+}
+
+func TestSampleOfAPreset(t *testing.T) {
+	t.Parallel()
+	text := string(config.Sample(config.SampleOptions{Fleet: "bob", State: "/var/bob", Agents: []config.SampleAgent{
+		{Name: "claude", Preset: "claude", Command: append([]string{"/opt/claude"}, config.Preset("claude").Command[1:]...)},
+	}}))
+	bare, everything := load(t, text).Agents["claude"], load(t, shown.ReplaceAllString(text, "$1")).Agents["claude"]
+	if diff := cmp.Diff(everything, bare); diff != "" {
+		t.Errorf("what the comments say (-got), what is so (+want):\n%s", diff)
+	}
+	want := config.Preset("claude")
+	want.Command[0] = "/opt/claude"
+	if diff := cmp.Diff(bare, want); diff != "" {
+		t.Errorf("agent (-got +want):\n%s", diff)
+	}
+}

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// budgets are those that hold for a session of the category by the agent.
+func (e *Engine) budgets(c fleet.Category, agent string) []fleet.Budget {
+	of := func(scope fleet.Scope, b config.Budget) fleet.Budget {
+		return fleet.Budget{Scope: scope, Runs: b.Runs, Tokens: b.Tokens, USD: b.USD}
+	}
+	return []fleet.Budget{
+		of(fleet.FleetScope, e.Config.Budget),
+		of(fleet.AgentScope(agent), e.Config.Agents[agent].Budget),
+		of(fleet.CategoryScope(c), e.Config.Categories[c].Budget),
+	}
+}
+
+// withoutAgent says why no session of the category could start now, for want of an agent
+// that can work or of a budget, or "".
+func (e *Engine) withoutAgent(v view, c fleet.Category) string {
+	var reasons []string
+	for _, agent := range e.Config.Categories[c].Agents {
+		reason := e.hindrance(v, c, agent)
+		if reason == "" {
+			return ""
+		}
+		reasons = append(reasons, reason)
+	}
+	return strings.Join(slices.Compact(reasons), "; ")
+}
+
+// hindrance says what keeps an agent from a session of the category, or "".
+func (e *Engine) hindrance(v view, c fleet.Category, agent string) string {
+	busy := 0
+	for _, r := range v.snapshot.Open {
+		if r.Agent == agent && r.Key != "" {
+			busy++
+		}
+	}
+	var state fleet.AgentState
+	if i := slices.IndexFunc(v.snapshot.Agents, func(a fleet.AgentState) bool { return a.Agent == agent }); i >= 0 {
+		state = v.snapshot.Agents[i]
+	}
+	probing := slices.ContainsFunc(v.snapshot.Open, func(r fleet.Run) bool { return r.ID == state.Probe })
+	if reason := state.Blocked(v.now, probing); reason != "" {
+		return fmt.Sprintf("agent %s: %s", agent, reason)
+	}
+	if slots := e.Config.Agents[agent].Slots; slots > 0 && busy >= slots {
+		return fmt.Sprintf("agent %s: all of its %d slots are in use", agent, slots)
+	}
+	for _, b := range e.budgets(c, agent) {
+		var spent fleet.Spent
+		if i := slices.IndexFunc(v.snapshot.Spent, func(s fleet.Spent) bool { return s.Scope == b.Scope }); i >= 0 {
+			spent = v.snapshot.Spent[i]
+		}
+		if reason := b.Gone(spent, int64(state.MeanTokens), state.MeanUSD); reason != "" {
+			return reason
+		}
+	}
+	return ""
+}
+
+// takeWith claims with the first of the agents that can work. When none can, the error
+// is the last one's [fleet.RefusedError].
+func (w *worker) takeWith(ctx context.Context, r store.RunTake) (grant fleet.Grant, c fleet.Claim, agent string, err error) {
+	for _, agent = range w.agents() {
+		r.Agent, r.Slots, r.Budgets = agent, w.Config.Agents[agent].Slots, w.budgets(w.run.Category, agent)
+		grant, c, err = w.Store.TakeForRun(ctx, r)
+		var refused fleet.RefusedError
+		if !errors.As(err, &refused) {
+			break
+		}
+	}
+	return grant, c, agent, err
+}
+
+// agents are those that may do the run, the preferred one first, without those that are
+// not installed. When none is, the first is to say so.
+func (w *worker) agents() []string {
+	list := []string{w.run.Agent}
+	if w.asked == "" {
+		for _, agent := range w.Config.Categories[w.run.Category].Agents {
+			if agent != w.run.Agent {
+				list = append(list, agent)
+			}
+		}
+	}
+	there := slices.DeleteFunc(slices.Clone(list), func(agent string) bool {
+		a, known := w.Config.Agents[agent]
+		return !known || w.Agents.Find(a.Command[0], w.passed(a)) != nil
+	})
+	if len(there) == 0 {
+		return list[:1]
+	}
+	return there
+}

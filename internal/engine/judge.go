@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/grade"
+	"stint/internal/transcript"
+)
+
+// Question is what a grader is asked.
+type Question struct {
+	Argv        []string
+	Dir         string
+	Environment []string
+	Evidence    []byte // on its input
+	Timeout     time.Duration
+	Limit       int // the most bytes of an answer
+}
+
+// Graders are the operator's own judges of sessions.
+type Graders interface {
+	Ask(ctx context.Context, q Question) (answer []byte, err error)
+}
+
+// judge gathers the evidence of a session whose agent is gone and gives the verdict; what
+// it used, and when its agent can work again, go into the run. What cannot be found out
+// is left out, loudly: an agent that was not looked at did not fail.
+func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task, spec fleet.SessionSpec, exit fleet.SessionExit) fleet.Verdict {
+	work, err := w.Repo.Work(ctx, spec.Dir, spec.Files)
+	e := grade.Evidence{Exit: exit, Commits: work.Commits}
+	if work.Known {
+		e.Changes = &grade.Changes{Files: work.Files, Insertions: work.Insertions, Deletions: work.Deletions}
+	}
+	if err != nil {
+		w.Log.WarnContext(ctx, "no evidence from git", w.attrs(slog.Any("err", err))...)
+	}
+	if e.Transcript, err = w.transcript(spec.Files.Log); err != nil {
+		w.Log.WarnContext(ctx, "no evidence from the log", w.attrs(slog.Any("err", err))...)
+	}
+	if len(c.Grader) > 0 && grade.WantsOpinion(e) {
+		e.Opinion = w.opinion(ctx, c, task, spec, e)
+	}
+	j := grade.Assess(e)
+	for _, warning := range j.Warnings {
+		w.Log.WarnContext(ctx, "evidence not used", w.attrs(slog.String("reason", warning))...)
+	}
+	w.run.Usage, w.run.QuotaUntil = j.Usage, w.backAt(j.Wall)
+	return j.Verdict
+}
+
+// transcript reads what the run's agent printed.
+func (w *worker) transcript(log string) (*grade.Transcript, error) {
+	a := w.Config.Agents[w.run.Agent]
+	limits, err := transcript.ParseLimits(a.Quota, a.Throttle)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(log)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s, err := transcript.Read(a.Transcript, f, transcript.Options{Now: w.Now(), Limits: limits})
+	if err != nil {
+		return nil, fmt.Errorf("read log: %w", err)
+	}
+	t := &grade.Transcript{
+		Success: s.Success, ToolCalls: s.ToolCalls, ToolErrors: s.ToolErrors, Retries: s.Retries,
+		Usage: fleet.Usage{USD: s.CostUSD},
+	}
+	if total := s.Tokens.Total(); total > 0 {
+		t.Usage.Tokens = &total
+	}
+	if q := s.Quota; q != nil {
+		t.Wall = &grade.Wall{Throttled: q.Kind == transcript.Throttled, ResetAt: q.ResetAt, RetryAfter: q.RetryAfter, Text: q.Text}
+	}
+	return t, nil
+}
+
+// opinion asks the category's grader.
+func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Task, spec fleet.SessionSpec, e grade.Evidence) *grade.Opinion {
+	task, err := w.withBody(ctx, task)
+	if err != nil {
+		return &grade.Opinion{Fault: err.Error()}
+	}
+	evidence, err := grade.Case{
+		Run: w.run.ID, Category: w.run.Category, Task: task, Workspace: spec.Dir, Files: spec.Files,
+	}.Encode(e)
+	if err != nil {
+		return &grade.Opinion{Fault: err.Error()}
+	}
+	answer, err := w.Graders.Ask(ctx, Question{
+		Argv: c.Grader, Dir: spec.Dir, Environment: spec.Environment, Evidence: evidence,
+		Timeout: c.GraderTimeout, Limit: grade.MaxOpinion,
+	})
+	if err != nil {
+		return &grade.Opinion{Fault: err.Error()}
+	}
+	return &grade.Opinion{Output: answer}
+}
+
+// longestWall bounds what an agent says of when it can work again: the longest allowance
+// is a month's. A later time is a misreading, and would put it out of work for ever.
+const longestWall = 35 * 24 * time.Hour
+
+// backAt is when an agent that met a limit can work again; zero when it did not say.
+func (w *worker) backAt(wall *grade.Wall) time.Time {
+	if wall == nil {
+		return time.Time{}
+	}
+	now := w.Now()
+	at := wall.ResetAt
+	if at.IsZero() && wall.RetryAfter > 0 {
+		at = now.Add(wall.RetryAfter)
+	}
+	if latest := now.Add(longestWall); at.After(latest) {
+		return latest
+	}
+	return at
+}

@@ -1,0 +1,98 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"stint/internal/fleet"
+)
+
+// Notices tells people of what the fleet cannot solve by itself.
+type Notices interface {
+	Send(ctx context.Context, n fleet.Notice) error
+}
+
+// tell sends a notice, unless the same news went out a short while ago. Nothing fails
+// because of it.
+//
+// If we die between the note in the store and the sending, this news is not told until
+// it is due again.
+func (e *Engine) tell(ctx context.Context, n fleet.Notice) {
+	if e.Notices == nil || !slices.Contains(e.Config.Notice.Events, n.Event) {
+		return
+	}
+	due, err := e.Store.NoticeDue(ctx, n, e.Config.Notice.Every)
+	if err != nil || !due {
+		if err != nil {
+			e.Log.WarnContext(ctx, "notice not sent", slog.String("reason", string(n.Event)), slog.Any("err", err))
+		}
+		return
+	}
+	if err := e.Notices.Send(ctx, n); err != nil {
+		e.Log.WarnContext(ctx, "notice not sent", slog.String("reason", string(n.Event)), slog.Any("err", err))
+		if err := e.Store.ForgetNotice(ctx, n); err != nil {
+			e.Log.WarnContext(ctx, "notice not forgotten", slog.Any("err", err))
+		}
+	}
+}
+
+// tellEnd sends what the end of the run is worth telling.
+func (w *worker) tellEnd(ctx context.Context) {
+	if w.Notices == nil || w.run.Key == "" {
+		return
+	}
+	s, err := w.Store.Snapshot(ctx)
+	if err != nil {
+		w.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
+		return
+	}
+	run := w.run
+	run.EndedAt = w.Now()
+	if n, worth := fleet.EndNotice(run, s.Arms[run.Category].Noops); worth {
+		w.tell(ctx, n)
+	}
+	for _, q := range s.Quarantined {
+		if q.Task == run.Task {
+			w.tell(ctx, fleet.Notice{
+				Event: fleet.EventQuarantined, Category: run.Category, Task: run.Task, Run: run.ID, Reason: q.Reason, At: run.EndedAt,
+			})
+		}
+	}
+}
+
+// tellLanes sends a notice of each lane that is held for far too long.
+func (e *Engine) tellLanes(ctx context.Context) {
+	if e.Notices == nil {
+		return
+	}
+	now := e.Now()
+	holds, err := e.Store.LaneHolds(ctx, now)
+	if err != nil {
+		e.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
+		return
+	}
+	for _, h := range holds {
+		if n, worth := fleet.LaneNotice(h, e.Config.Categories[h.Category].Timeout, now); worth {
+			e.tell(ctx, n)
+		}
+	}
+}
+
+// Gates keep categories out while too many of their results wait for a person.
+type Gates interface {
+	// Full says which categories are out and why, and which could not be asked.
+	Full(ctx context.Context) (full map[fleet.Category]string, failed map[fleet.Category]error)
+}
+
+// full asks the gates. One that cannot be asked is open, loudly.
+func (e *Engine) full(ctx context.Context) map[fleet.Category]string {
+	if e.Gates == nil {
+		return nil
+	}
+	full, failed := e.Gates.Full(ctx)
+	for c, err := range failed {
+		e.Log.ErrorContext(ctx, "gate left open", slog.String("category", string(c)), slog.Any("err", err))
+	}
+	return full
+}

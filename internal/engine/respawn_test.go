@@ -1,0 +1,332 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/selector"
+	"stint/internal/store"
+)
+
+// timers notes what is to be started later, or refuses to.
+type timers struct {
+	refusal error
+	specs   []fleet.UnitSpec
+	delays  []time.Duration
+}
+
+func (s *timers) StartAfter(_ context.Context, spec fleet.UnitSpec, delay time.Duration) error {
+	s.specs, s.delays = append(s.specs, spec), append(s.delays, delay)
+	return s.refusal
+}
+
+const good = `{"outcome":"productive","grade":0.8}`
+
+// chain is a fleet of which a fire has planned a session in code, where good ones are
+// followed.
+func chain(t *testing.T, config string) (b *bench, later *timers, id fleet.RunID) {
+	t.Helper()
+	b, later = newBench(t, config), &timers{}
+	b.Later = later
+	b.Agents = says(good)
+	b.addTask("fix", "code", fleet.StateTodo)
+	r, err := b.fire(engine.FanoutOptions{Payload: []byte(`{"selected":{"category":"code"}}`), Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b, later, b.runOf(r, "code")
+}
+
+// mustRun runs a planned session that must go well.
+func (b *bench) mustRun(id fleet.RunID) fleet.Run {
+	b.Helper()
+	r, err := b.Run(b.Context(), engine.RunOptions{Run: id, Binary: "/usr/bin/stint"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return r
+}
+
+// follower is the run that follows another.
+func (b *bench) follower(r fleet.Run) fleet.Run {
+	b.Helper()
+	id, _, found := strings.Cut(strings.TrimPrefix(r.Followed, "by run "), ": ")
+	if !found {
+		b.Fatalf("no session follows: %q", r.Followed)
+	}
+	return b.stored(fleet.RunID(id))
+}
+
+// explained is what a ranking says of code.
+func (b *bench) explained() selector.Candidate {
+	b.Helper()
+	s, err := b.Select(b.Context(), engine.SelectOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, c := range s.Candidates {
+		if c.Category == "code" {
+			return c
+		}
+	}
+	b.Fatal("code is not explained")
+	return selector.Candidate{}
+}
+
+func TestGoodSessionIsFollowedOnce(t *testing.T) {
+	t.Parallel()
+	b, later, id := chain(t, threeCategories)
+	b.later(time.Second)
+	first := b.mustRun(id)
+	next := b.follower(first)
+	if want := fmt.Sprintf("by run %s: its grade 0.80 is at least 0.65", next.ID); first.Followed != want {
+		t.Errorf("followed: got %q, want %q", first.Followed, want)
+	}
+	want := fleet.Run{
+		ID: next.ID, Fire: first.Fire, Category: "code", Rank: first.Rank, ChainDepth: 1, Source: fleet.FromRespawn,
+		Unit: fleet.UnitName("bob", "code", next.ID), Agent: "fake", CreatedAt: b.clock(), NotBefore: b.clock().Add(3 * time.Minute),
+	}
+	if diff := cmp.Diff(next, want, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("next run (-got +want):\n%s", diff)
+	}
+	if len(later.specs) != 1 || later.specs[0].Name != next.Unit || later.delays[0] != 3*time.Minute {
+		t.Errorf("got timers for %+v after %v, want one for %s after its rest", later.specs, later.delays, next.Unit)
+	}
+
+	b.later(3 * time.Minute)
+	second := b.mustRun(next.ID)
+	if second.Followed != "a chain ends after 1 more" || len(later.specs) != 1 {
+		t.Errorf("after the second: got %q and timers %+v, want the end of the chain", second.Followed, later.specs)
+	}
+	if out := b.explained().Out; !strings.HasPrefix(out, "cools down") {
+		t.Errorf("got code out for %q, want fires to go on once it has rested", out)
+	}
+}
+
+// TestChainEndsAcrossDeaths has each session of a chain run by a process of its own,
+// which knows nothing but the store.
+func TestChainEndsAcrossDeaths(t *testing.T) {
+	t.Parallel()
+	b, later, id := chain(t, "[category.code]\nmax_chain = 3\ncooldown = \"1s\"\n[selector]\ncap = 0\n")
+	for depth := range 4 {
+		r := b.mustRun(id)
+		if r.ChainDepth != depth {
+			t.Errorf("depth: got %d, want %d", r.ChainDepth, depth)
+		}
+		if depth < 3 {
+			b.later(time.Second)
+			id = b.follower(r).ID
+		}
+	}
+	if len(later.specs) != 3 {
+		t.Errorf("got %d timers, want 3", len(later.specs))
+	}
+}
+
+func TestSessionIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		config string
+		before func(*bench)
+		result string
+		want   string // part of what is recorded; empty: nothing
+	}{
+		{"no grade", "[category.code]", nil, `{"outcome":"noop"}`, ""},
+		{"asked never to be", "[category.code]\nmax_chain = 0", nil, good, ""},
+		{"a low grade", "[category.code]", nil, `{"outcome":"productive","grade":0.64}`, "its grade 0.64 is below 0.65"},
+		{"below another bar", "[category.code]\nrespawn = 0.9", nil, good, "its grade 0.80 is below 0.90"},
+		{"no task left", "[category.code]", nil, `{"outcome":"productive","grade":0.8,"task_state":"done"}`, "no workable task"},
+		{"paused", "[category.code]", func(b *bench) {
+			if err := b.db.Pause(b.Context(), fleet.Pause{Category: "code", Reason: "lunch"}); err != nil {
+				b.Error(err)
+			}
+		}, good, "paused: lunch"},
+		{"fleet paused", "[category.code]", func(b *bench) {
+			if err := b.db.Pause(b.Context(), fleet.Pause{Reason: "lunch"}); err != nil {
+				b.Error(err)
+			}
+		}, good, "paused: the whole fleet, lunch"},
+		{"out of budget", "[category.code.budget]\nruns = 1", nil, good, "budget of category:code: 1 of 1 runs today"},
+		{"out of quota", "[category.code]\nlanes = 2", func(b *bench) { b.meetWall("fake") }, good, "agent fake: usage limit: enough (until 2026-06-01T15:00:00Z)"},
+		{"over its cap", "[category.code]\n[category.docs]\n[selector]\ncap = 1.0", func(b *bench) {
+			b.addTask("more", "code", fleet.StateTodo)
+			for i := range 5 {
+				b.session(fleet.RunID(fmt.Sprint("0past", i)), "code", "fake", fleet.Run{Verdict: fleet.Verdict{Outcome: fleet.Nothing}})
+			}
+		}, good, "sessions over its cap"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b, later, id := chain(t, tt.config+"\n")
+			b.Agents = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
+				if tt.before != nil { // while it works
+					tt.before(b)
+				}
+				return fleet.SessionExit{End: fleet.Exited, Result: []byte(tt.result)}
+			})
+			r := b.mustRun(id)
+			if r.Followed != tt.want && (tt.want == "" || !strings.Contains(r.Followed, tt.want)) {
+				t.Errorf("got %q, want %q", r.Followed, tt.want)
+			}
+			runs, err := b.db.RunsSince(t.Context(), r.CreatedAt)
+			if err != nil || len(later.specs) != 0 || runs[len(runs)-1].Source == fleet.FromRespawn {
+				t.Errorf("got timers %+v and runs %+v (%v), want nothing planned", later.specs, runs, err)
+			}
+		})
+	}
+}
+
+func TestSessionByHandIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	b, later, _ := chain(t, "[category.code]\nlanes = 2\n")
+	r, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
+	if err != nil || len(later.specs) != 0 || r.Followed != "it ran without a service manager, which would start the next" {
+		t.Errorf("got %q and timers %+v (%v), want nothing planned", r.Followed, later.specs, err)
+	}
+}
+
+// session records a session that is over.
+func (b *bench) session(id fleet.RunID, c fleet.Category, agent string, end fleet.Run) {
+	b.Helper()
+	r := fleet.Run{ID: id, Category: c, Source: fleet.FromHand, Agent: agent, CreatedAt: b.clock()}
+	key := fleet.Key("task of " + id)
+	err := b.db.AddRun(b.Context(), r)
+	if err == nil {
+		_, _, err = b.db.TakeForRun(b.Context(), store.RunTake{Take: store.Take{Key: key, Holder: id.Holder(), TTL: time.Hour}, Run: id})
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	end.ID, end.Category, end.Agent, end.Key, end.Epoch = id, c, agent, key, 1
+	if err := errors.Join(b.db.Complete(b.Context(), end), b.db.ReleaseHolder(b.Context(), id.Holder(), fleet.EndingReleased)); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// meetWall has an agent meet a usage limit for three hours.
+func (b *bench) meetWall(agent string) {
+	b.Helper()
+	b.session(fleet.RunID("0wall"+agent), "docs", agent, fleet.Run{
+		Verdict: fleet.Verdict{Outcome: fleet.Quota, Reason: "enough"}, QuotaUntil: b.clock().Add(3 * time.Hour),
+	})
+}
+
+// TestRestingRun takes its lane, so that no fire starts another, but none of the slots.
+func TestRestingRun(t *testing.T) {
+	t.Parallel()
+	b, _, id := chain(t, "[fanout]\nslots = 1\n[category.code]\n[category.docs]\n")
+	b.addTask("write", "docs", fleet.StateTodo)
+	next := b.follower(b.mustRun(id))
+	r, err := b.fire(engine.FanoutOptions{})
+	if err != nil || r.Count(fleet.Spawn) != 1 || b.runOf(r, "docs") == "" {
+		t.Errorf("got %+v, %v, want docs started", r.Choices, err)
+	}
+	if out := b.explained().Out; out != fmt.Sprintf("lane busy: run %s", next.ID) {
+		t.Errorf("got code out for %q, want it busy with run %s", out, next.ID)
+	}
+}
+
+// TestRunThatNeverBegins is one whose timer died, with the machine or with whoever was to
+// start it.
+func TestRunThatNeverBegins(t *testing.T) {
+	t.Parallel()
+	b, _, id := chain(t, threeCategories)
+	fire := b.stored(id).Fire
+	next := b.follower(b.mustRun(id))
+	before, err := b.db.Fire(t.Context(), fire)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.later(4*time.Minute - time.Millisecond) // its rest, and a minute's grace
+	if reaped := b.reap(); reaped != nil {
+		t.Errorf("closed before its time: %+v", reaped)
+	}
+	b.later(time.Millisecond)
+	if reaped := b.reap(); len(reaped) != 1 || reaped[0].Run.ID != next.ID || reaped[0].Reason != "its worker never began" {
+		t.Errorf("got %+v, want run %s closed", reaped, next.ID)
+	}
+	if out := b.explained().Out; out != "" {
+		t.Errorf("got code out for %q, want it free", out)
+	}
+	after, err := b.db.Fire(t.Context(), fire)
+	if diff := cmp.Diff(after, before); err != nil || diff != "" {
+		t.Errorf("its fire was changed (-got +want): %v\n%s", err, diff)
+	}
+	if _, err := b.Run(t.Context(), engine.RunOptions{Run: next.ID}); !errors.Is(err, fleet.ErrUsage) {
+		t.Errorf("begun after all: got %v, want it refused", err)
+	}
+}
+
+func TestRunWhoseTimerIsRefused(t *testing.T) {
+	t.Parallel()
+	b, later, id := chain(t, threeCategories)
+	later.refusal = errors.New("no bus")
+	first := b.mustRun(id)
+	if v := b.follower(first).Verdict; v.Outcome != fleet.Abandoned || v.Reason != "no bus" {
+		t.Errorf("got it ended as %+v, want as never started", v)
+	}
+	if first.Verdict.Outcome != fleet.Productive {
+		t.Errorf("the session before: %+v", first.Verdict)
+	}
+}
+
+// TestPausedWhileItRests has a person stop the category between two sessions.
+func TestPausedWhileItRests(t *testing.T) {
+	t.Parallel()
+	b, _, id := chain(t, threeCategories)
+	next := b.follower(b.mustRun(id))
+	if err := b.db.Pause(t.Context(), fleet.Pause{Category: "code", Reason: "lunch"}); err != nil {
+		t.Fatal(err)
+	}
+	b.later(3 * time.Minute)
+	b.Agents = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
+		t.Error("it ran")
+		return fleet.SessionExit{End: fleet.Exited}
+	})
+	r, err := b.Run(t.Context(), engine.RunOptions{Run: next.ID})
+	if outcome(err) != fleet.Cancelled || r.Verdict.Reason != "paused: lunch" || r.Followed != "" {
+		t.Errorf("got %+v, %q, %v, want it cancelled", r.Verdict, r.Followed, err)
+	}
+}
+
+// unruly is a store that decides on no session to follow.
+type unruly struct{ store.Store }
+
+func (unruly) Respawn(context.Context, fleet.RunID, *fleet.Run, string) (bool, error) {
+	return false, errDisk
+}
+
+func TestDecisionThatCannotBeRecorded(t *testing.T) {
+	t.Parallel()
+	b, later, id := chain(t, threeCategories)
+	b.Store = unruly{b.db}
+	if r := b.mustRun(id); r.Verdict.Outcome != fleet.Productive || len(later.specs) != 0 {
+		t.Errorf("got %+v and timers %+v, want a good end and nothing planned", r.Verdict, later.specs)
+	}
+}
+
+//nolint:paralleltest // a bubble's test stands alone
+func TestSessionWithoutAnEndIsNotFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, later, id := chain(t, threeCategories)
+		b.Store = broken{b.db, false}
+		if _, err := b.Run(t.Context(), engine.RunOptions{Run: id}); !errors.Is(err, errDisk) {
+			t.Errorf("got %v, want the store's error", err)
+		}
+		if r := b.stored(id); r.Followed != "" || len(later.specs) != 0 {
+			t.Errorf("got %q and timers %+v of a run that is open", r.Followed, later.specs)
+		}
+	})
+}

@@ -1,0 +1,80 @@
+package fleet_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+)
+
+func TestBudgetGone(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		budget fleet.Budget
+		spent  fleet.Spent
+		tokens int64
+		usd    float64
+		want   string
+	}{
+		{"none", fleet.Budget{}, fleet.Spent{Runs: 9, Tokens: 9, USD: 9}, 9, 9, ""},
+		{"the last run", fleet.Budget{Runs: 2}, fleet.Spent{Runs: 1}, 0, 0, ""},
+		{"no run left", fleet.Budget{Runs: 2}, fleet.Spent{Runs: 2}, 0, 0, "budget of fleet: 2 of 2 runs today"},
+		{"bound lowered", fleet.Budget{Runs: 1}, fleet.Spent{Runs: 2}, 0, 0, "budget of fleet: 2 of 1 runs today"},
+		{"just enough tokens", fleet.Budget{Tokens: 10}, fleet.Spent{Tokens: 6}, 4, 0, ""},
+		{"too few tokens", fleet.Budget{Tokens: 10}, fleet.Spent{Tokens: 6}, 5, 0, "budget of fleet: 6 of 10 tokens today, and a session takes about 5"},
+		{"no token, of none known to be used", fleet.Budget{Tokens: 10}, fleet.Spent{Tokens: 10}, 0, 0, "budget of fleet: 10 of 10 tokens today, and a session takes about 0"},
+		{"just enough money", fleet.Budget{USD: 1}, fleet.Spent{USD: 0.5}, 0, 0.5, ""},
+		{"too little money", fleet.Budget{USD: 1}, fleet.Spent{USD: 0.5}, 0, 0.75, "budget of fleet: 0.50 of 1.00 USD today, and a session takes about 0.75"},
+		{"no money", fleet.Budget{USD: 1}, fleet.Spent{USD: 1}, 0, 0, "budget of fleet: 1.00 of 1.00 USD today, and a session takes about 0.00"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.budget.Scope = fleet.FleetScope
+			if got := tt.budget.Gone(tt.spent, tt.tokens, tt.usd); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestAgentBlocked(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC)
+	tests := []struct {
+		name    string
+		agent   fleet.AgentState
+		probing bool
+		want    string
+	}{
+		{"nothing known", fleet.AgentState{}, false, ""},
+		{"resting", fleet.AgentState{Until: now.Add(1), Reason: "usage limit: x"}, false, "usage limit: x (until 2026-06-26T12:00:00Z)"},
+		{"rested", fleet.AgentState{Until: now, Reason: "usage limit: x"}, false, ""},
+		{"may be tried", fleet.AgentState{Until: now, Failures: 5}, false, ""},
+		{"is tried", fleet.AgentState{Until: now, Failures: 5, Probe: "0r1"}, true, "it failed 5 times in a row, and run 0r1 tries it"},
+		{"a run that was its probe once", fleet.AgentState{Failures: 4, Probe: "0r1"}, true, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if got := tt.agent.Blocked(now, tt.probing); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestSetAside(t *testing.T) {
+	t.Parallel()
+	got := []fleet.Task{{ID: "a"}, {ID: "b"}, {ID: "c", WaitingFor: "the bank"}}
+	fleet.SetAside(got, []fleet.Quarantine{{Task: "b", Failures: 3, Reason: "it hung"}, {Task: "c", Failures: 4}, {Task: "gone"}})
+	want := []fleet.Task{
+		{ID: "a"}, {ID: "b", WaitingFor: "a person: 3 sessions failed at it, last: it hung"}, {ID: "c", WaitingFor: "the bank"},
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("tasks (-got +want):\n%s", diff)
+	}
+}

@@ -1,0 +1,120 @@
+package fleet
+
+import (
+	"fmt"
+	"time"
+)
+
+// Event is something that an operator wants to be told.
+type Event string
+
+const (
+	// EventFailed is a session that failed or overran.
+	EventFailed Event = "failed"
+	// EventQuarantined is a task that is left alone because sessions fail at it.
+	EventQuarantined Event = "quarantined"
+	// EventQuota is an agent that met its usage limit.
+	EventQuota Event = "quota"
+	// EventBudget is a budget that is used up.
+	EventBudget Event = "budget"
+	// EventNoopStreak is a category whose sessions keep doing nothing.
+	EventNoopStreak Event = "noop_streak"
+	// EventWIPFull is a category that is out until a person has looked at its results.
+	EventWIPFull Event = "wip_full"
+	// EventLaneOverdue is a lane that was held over twice its time-out.
+	EventLaneOverdue Event = "lane_overdue"
+)
+
+// Events are all there are.
+func Events() []Event {
+	return []Event{
+		EventFailed, EventQuarantined, EventQuota, EventBudget, EventNoopStreak, EventWIPFull, EventLaneOverdue,
+	}
+}
+
+// Notice is one event, for whoever is told of it. What an event is not about is empty.
+type Notice struct {
+	Event    Event
+	Category Category
+	Task     TaskID
+	Run      RunID
+	Agent    string
+	Reason   string // a sentence fragment for the operator
+	At       time.Time
+
+	// Scope is the budget that is used up, with [EventBudget].
+	Scope Scope
+}
+
+// Subject is what a notice is about. Two of one event on one subject are one piece of
+// news: the run that brought it does not matter, but for a lane that a certain run
+// holds.
+func (n Notice) Subject() string {
+	switch n.Event {
+	case EventFailed:
+		if n.Task != "" {
+			return string(n.Task)
+		}
+		return string(n.Category)
+	case EventQuarantined:
+		return string(n.Task)
+	case EventQuota:
+		return n.Agent
+	case EventBudget:
+		return string(n.Scope)
+	case EventNoopStreak, EventWIPFull:
+		return string(n.Category)
+	case EventLaneOverdue:
+		return string(n.Run)
+	}
+	return ""
+}
+
+// NoticeDue reports whether a notice may go out when the last one of its event and
+// subject went out then; the zero time is never. A last one in the future is from a
+// clock that was set back since, and holds nothing up.
+func NoticeDue(last, now time.Time, every time.Duration) bool {
+	return last.IsZero() || last.After(now) || now.Sub(last) >= every
+}
+
+const (
+	// noopStreak is how many sessions of a category in a row may do nothing before a
+	// person should look: two can be chance.
+	noopStreak = 3
+	// overdueTimes is how many times its time-out a lane may be held. A session that is
+	// stopped at its time-out, grades and closes within a fraction of it.
+	overdueTimes = 2
+)
+
+// EndNotice is what the end of a run is worth telling. Noops is how often in a row its
+// category has then found nothing to do.
+func EndNotice(r Run, noops int) (Notice, bool) {
+	n := Notice{
+		Category: r.Category, Task: r.Task, Run: r.ID, Agent: r.Agent, Reason: r.Verdict.Reason, At: r.EndedAt,
+	}
+	switch outcome := r.Verdict.Outcome; {
+	case outcome == Failed || outcome == Timeout:
+		n.Event = EventFailed
+	case outcome == Quota:
+		n.Event = EventQuota
+	case outcome == Noop && noops >= noopStreak:
+		n.Event = EventNoopStreak
+		n.Reason = fmt.Sprintf("%d sessions in a row found nothing to do; the last: %s", noops, r.Verdict.Reason)
+	default:
+		return Notice{}, false
+	}
+	return n, true
+}
+
+// LaneNotice is what a lane is worth telling that is still held, when a session of its
+// category may take so long.
+func LaneNotice(h LaneHold, timeout time.Duration, now time.Time) (Notice, bool) {
+	held := now.Sub(h.AcquiredAt)
+	if !h.ReleasedAt.IsZero() || held <= overdueTimes*timeout {
+		return Notice{}, false
+	}
+	return Notice{
+		Event: EventLaneOverdue, Category: h.Category, Run: h.Run, At: now,
+		Reason: fmt.Sprintf("lane %d has been held for %v, and a session may take %v", h.Lane, held.Round(time.Second), timeout),
+	}, true
+}

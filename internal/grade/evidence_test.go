@@ -1,0 +1,234 @@
+package grade
+
+import (
+	"maps"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"stint/internal/fleet"
+)
+
+// anyEvidence is a session that nobody but the evidence speaks of.
+func anyEvidence() *rapid.Generator[Evidence] {
+	return rapid.Custom(func(t *rapid.T) Evidence {
+		few := rapid.IntRange(0, 12)
+		end := rapid.SampledFrom([]fleet.End{fleet.Exited, fleet.Exited, fleet.Exited, fleet.Killed, fleet.Overran, fleet.Stopped, fleet.NoProcess})
+		e := Evidence{
+			Exit:    fleet.SessionExit{End: end.Draw(t, "end"), Status: rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(t, "status")},
+			Commits: few.Draw(t, "commits"),
+		}
+		if rapid.Bool().Draw(t, "changes known") {
+			e.Changes = &Changes{Files: few.Draw(t, "files")}
+		}
+		if rapid.Bool().Draw(t, "output read") {
+			e.Transcript = &Transcript{
+				Success:   rapid.Ptr(rapid.Bool(), true).Draw(t, "success"),
+				ToolCalls: few.Draw(t, "calls"), ToolErrors: few.Draw(t, "errors"), Retries: few.Draw(t, "retries"),
+			}
+			if rapid.Bool().Draw(t, "walled") {
+				e.Transcript.Wall = &Wall{Throttled: rapid.Bool().Draw(t, "throttled"), Text: rapid.String().Draw(t, "text")}
+			}
+		}
+		return e
+	})
+}
+
+// with is the evidence with another output.
+func with(e Evidence, change func(*Transcript)) Evidence {
+	o := Transcript{}
+	if e.Transcript != nil {
+		o = *e.Transcript
+	}
+	change(&o)
+	e.Transcript = &o
+	return e
+}
+
+func TestGradeIsTheSumOfItsTerms(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		v := Judge(anyEvidence().Draw(t, "evidence"))
+		sum := 0.0
+		for name, value := range v.Parts {
+			if strings.HasPrefix(name, "grade_") {
+				sum += value
+			}
+		}
+		switch {
+		case v.Grade == nil && sum != 0:
+			t.Fatalf("not graded, with terms: %v", v.Parts)
+		case v.Grade != nil && math.Abs(sum-*v.Grade) > 1e-9:
+			t.Fatalf("grade %v of %v", *v.Grade, v.Parts)
+		case v.Outcome == fleet.Productive && (*v.Grade < 0.1 || *v.Grade > 0.8):
+			t.Fatalf("grade %v, want from 0.1 to 0.8", *v.Grade)
+		}
+	})
+}
+
+// TestGradeIsMonotone compares two sessions that differ in one thing, which does not
+// make another session of it.
+func TestGradeIsMonotone(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]struct{ worse, better func(*Transcript) }{
+		"one more tool error":       {func(o *Transcript) { o.ToolErrors++ }, func(*Transcript) {}},
+		"one more failed tool call": {func(o *Transcript) { o.ToolErrors++; o.ToolCalls++ }, func(*Transcript) {}},
+		"one more retry":            {func(o *Transcript) { o.Retries++ }, func(*Transcript) {}},
+		"reported success":          {func(o *Transcript) { o.Success = nil }, func(o *Transcript) { o.Success = value(true) }},
+		"reported failure":          {func(o *Transcript) { o.Success = value(false) }, func(o *Transcript) { o.Success = value(true) }},
+		"more calls passed":         {func(*Transcript) {}, func(o *Transcript) { o.ToolCalls++ }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) {
+				e := anyEvidence().Draw(t, "evidence")
+				worse, better := Judge(with(e, change.worse)), Judge(with(e, change.better))
+				if worse.Grade != nil && better.Grade != nil && *worse.Grade > *better.Grade {
+					t.Fatalf("%v over %v", *worse.Grade, *better.Grade)
+				}
+				if better.Outcome == fleet.Failed && worse.Outcome != fleet.Failed {
+					t.Fatalf("%s made %s", worse.Outcome, better.Outcome)
+				}
+			})
+		})
+	}
+}
+
+func TestJudgeByEvidence(t *testing.T) {
+	t.Parallel()
+	good, bad := value(true), value(false)
+	tests := []struct {
+		name   string
+		e      Evidence
+		want   fleet.Outcome
+		grade  *float64
+		reason string
+		terms  map[string]float64
+	}{
+		{
+			"all is well",
+			Evidence{Commits: 2, Changes: &Changes{Files: 5}, Transcript: &Transcript{Success: good, ToolCalls: 40}},
+			fleet.Productive, value(0.8), "2 commits in 5 files, the agent reports success",
+			map[string]float64{"grade_work": 0.7, "grade_success": 0.1},
+		},
+		{
+			"with trouble",
+			Evidence{Commits: 1, Changes: &Changes{Files: 1}, Transcript: &Transcript{ToolCalls: 40, ToolErrors: 10, Retries: 2}},
+			fleet.Productive, value(0.61), "1 commit in 1 file, 10 of 40 tool calls failed, 2 retries",
+			map[string]float64{"grade_work": 0.7, "grade_tool_errors": -0.05, "grade_retries": -0.04},
+		},
+		{
+			"as bad as it gets",
+			Evidence{Changes: &Changes{Files: 3}, Transcript: &Transcript{Success: bad, ToolErrors: 7, Retries: 99}},
+			fleet.Productive, value(0.1), "3 files changed without a commit, the agent reports that it failed, 7 of 7 tool calls failed, 99 retries",
+			map[string]float64{"grade_work": 0.5, "grade_success": -0.1, "grade_tool_errors": -0.2, "grade_retries": -0.1},
+		},
+		{
+			"empty commits",
+			Evidence{Commits: 2, Changes: &Changes{}},
+			fleet.Productive, value(0.5), "2 commits without a change",
+			map[string]float64{"grade_work": 0.5},
+		},
+		{
+			"success is no evidence",
+			Evidence{Changes: &Changes{}, Transcript: &Transcript{Success: good, ToolCalls: 9}},
+			fleet.Noop, nil, "exit status 0 with no commit and no result file", nil,
+		},
+		{
+			"its own failure",
+			Evidence{Transcript: &Transcript{Success: bad}},
+			fleet.Failed, value(0.0), "the agent exited with 0, and reports that it failed", nil,
+		},
+		{
+			"success against its exit status",
+			Evidence{Commits: 1, Exit: fleet.SessionExit{Status: 1}, Transcript: &Transcript{Success: good}},
+			fleet.Failed, value(0.0), "the agent exited with 1", nil,
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.e.Exit.End = fleet.Exited
+			v := Judge(tt.e)
+			terms := maps.Clone(v.Parts)
+			maps.DeleteFunc(terms, func(name string, _ float64) bool { return !strings.HasPrefix(name, "grade_") })
+			if tt.terms == nil {
+				tt.terms = map[string]float64{}
+			}
+			got := fleet.Verdict{Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, Parts: terms}
+			if diff := cmp.Diff(got, fleet.Verdict{Outcome: tt.want, Grade: tt.grade, Reason: tt.reason, Parts: tt.terms}); diff != "" {
+				t.Errorf("verdict (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestJudgeCounts(t *testing.T) {
+	t.Parallel()
+	e := Evidence{
+		Exit: fleet.SessionExit{End: fleet.Exited, Status: 1}, Commits: 1, Changes: &Changes{Files: 2, Insertions: 30, Deletions: 4},
+		Transcript: &Transcript{ToolCalls: 9, ToolErrors: 1, Retries: 3},
+	}
+	want := map[string]float64{"commits": 1, "files": 2, "tool_calls": 9, "tool_errors": 1, "retries": 3}
+	if diff := cmp.Diff(Judge(e).Parts, want); diff != "" {
+		t.Errorf("parts (-got +want):\n%s", diff)
+	}
+}
+
+// TestJudgeAtAUsageLimit has each way to end at one.
+func TestJudgeAtAUsageLimit(t *testing.T) {
+	t.Parallel()
+	const text = "try again at 7 pm"
+	exhausted, throttled := &Wall{Text: text}, &Wall{Text: text, Throttled: true}
+	overran := fleet.SessionExit{End: fleet.Overran}
+	killed := fleet.SessionExit{End: fleet.Killed, Detail: "killed"}
+	tests := []struct {
+		name    string
+		exit    fleet.SessionExit
+		commits int
+		output  Transcript
+		want    fleet.Outcome
+		grade   *float64
+		reason  string
+	}{
+		{"exit status 0", exited(0, ""), 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "exit status 0 with no commit and no result file; it met a usage limit: " + text},
+		{"in its agent's eyes a success", exited(0, ""), 0, Transcript{Wall: exhausted, Success: value(true)}, fleet.Quota, nil, "exit status 0 with no commit and no result file; it met a usage limit: " + text},
+		{"exit status 1", exited(1, ""), 0, Transcript{Wall: exhausted, Success: value(false)}, fleet.Quota, nil, "the agent exited with 1; it met a usage limit: " + text},
+		{"killed", killed, 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "the agent died: killed; it met a usage limit: " + text},
+		{"waiting for the reset", overran, 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "the agent overran its time; it met a usage limit: " + text},
+		{"stopped", fleet.SessionExit{End: fleet.Stopped}, 0, Transcript{Wall: exhausted}, fleet.Cancelled, nil, "stopped before the agent was done"},
+
+		{"after work", exited(1, ""), 1, Transcript{Wall: exhausted, Success: value(false), Retries: 9}, fleet.Productive, value(0.7), "1 commit, the agent reports that it failed, 9 retries; it met a usage limit: " + text},
+		{"after work, waiting", overran, 1, Transcript{Wall: exhausted}, fleet.Productive, value(0.7), "1 commit; it met a usage limit: " + text},
+		{"a result of work", exited(1, `{"outcome":"productive","grade":0.9}`), 0, Transcript{Wall: exhausted}, fleet.Productive, value(0.9), "the agent says so"},
+		{"a result of nothing to do", exited(1, `{"outcome":"nothing"}`), 0, Transcript{Wall: exhausted}, fleet.Nothing, nil, "the agent says so"},
+		{"a result of failure", exited(1, `{"outcome":"failed","reason":"out of tokens"}`), 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "out of tokens; it met a usage limit: " + text},
+		{"a result that is spoilt", exited(1, `{`), 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "the agent exited with 1; not graded: result file: unexpected end of JSON input; it met a usage limit: " + text},
+
+		{"throttled, and over it", exited(0, ""), 0, Transcript{Wall: throttled}, fleet.Noop, nil, "exit status 0 with no commit and no result file"},
+		{"throttled, and failed", exited(1, ""), 0, Transcript{Wall: throttled}, fleet.Quota, nil, "the agent exited with 1; it met a usage limit: " + text},
+		{"throttled, and says it failed", exited(0, ""), 0, Transcript{Wall: throttled, Success: value(false)}, fleet.Quota, nil, "the agent exited with 0, and reports that it failed; it met a usage limit: " + text},
+		{"throttled, and overran", overran, 1, Transcript{Wall: throttled}, fleet.Timeout, value(0.0), "the agent overran its time"},
+		{"without a word", exited(1, ""), 0, Transcript{Wall: &Wall{}}, fleet.Quota, nil, "the agent exited with 1; it met a usage limit"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			e := Evidence{Exit: tt.exit, Commits: tt.commits, Transcript: &tt.output}
+			j := Assess(e)
+			got := fleet.Verdict{Outcome: j.Verdict.Outcome, Grade: j.Verdict.Grade, Reason: j.Verdict.Reason}
+			if diff := cmp.Diff(got, fleet.Verdict{Outcome: tt.want, Grade: tt.grade, Reason: tt.reason}); diff != "" {
+				t.Errorf("verdict (-got +want):\n%s", diff)
+			}
+			if diff := cmp.Diff(j.Wall, tt.output.Wall); diff != "" {
+				t.Errorf("limit (-got +want):\n%s", diff)
+			}
+			if tt.want == fleet.Quota && WantsOpinion(e) {
+				t.Error("a grader is asked about a session that met a limit")
+			}
+		})
+	}
+}

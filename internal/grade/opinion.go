@@ -1,0 +1,278 @@
+package grade
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Opinion is what came of asking a grader.
+type Opinion struct {
+	Output []byte // what it printed
+	Fault  string // why it has no opinion: it failed, or overran its time; empty: it ended well
+}
+
+// MaxOpinion is the most bytes that a grader may print.
+const MaxOpinion = 64 << 10
+
+const (
+	schemaEvidence = "stint/evidence@1"
+	schemaGrade    = "stint/grade@1"
+)
+
+// Case is what a grader is told beside the evidence. Paths are absolute.
+type Case struct {
+	Run       fleet.RunID
+	Category  fleet.Category
+	Task      *fleet.Task // nil: a session without one
+	Workspace string
+	Revisions []string // of the session's commits, oldest first; nil: not known
+	Files     fleet.RunFiles
+}
+
+type evidenceObject struct {
+	Schema     string         `json:"schema"`
+	Run        fleet.RunID    `json:"run"`
+	Category   fleet.Category `json:"category"`
+	Task       *taskObject    `json:"task"`
+	Outcome    fleet.Outcome  `json:"outcome"` // as it is without the grader
+	Grade      *float64       `json:"grade"`
+	Reason     string         `json:"reason"`
+	End        fleet.End      `json:"end"`
+	ExitStatus *int           `json:"exit_status"`
+	Workspace  string         `json:"workspace"`
+	Commits    int            `json:"commits"`
+	Revisions  []string       `json:"revisions"`
+	Changes    *changesObject `json:"changes"`
+	Result     *string        `json:"result"` // the file as it is: it need not be JSON
+	Prompt     string         `json:"prompt"`
+	Log        string         `json:"log"`
+	Transcript *outputObject  `json:"transcript"`
+}
+
+type taskObject struct {
+	ID               fleet.TaskID `json:"id"`
+	Title            string       `json:"title"`
+	SuccessCriterion string       `json:"success_criterion,omitempty"`
+	Path             string       `json:"path,omitempty"`
+}
+
+type changesObject struct {
+	Files      int `json:"files"`
+	Insertions int `json:"insertions"`
+	Deletions  int `json:"deletions"`
+}
+
+type outputObject struct {
+	Success    *bool       `json:"success"`
+	ToolCalls  int         `json:"tool_calls"`
+	ToolErrors int         `json:"tool_errors"`
+	Retries    int         `json:"retries"`
+	Tokens     *int64      `json:"tokens"`
+	CostUSD    *float64    `json:"cost_usd"`
+	Quota      *wallObject `json:"quota"`
+}
+
+type wallObject struct {
+	Throttled bool       `json:"throttled"`
+	ResetAt   *time.Time `json:"reset_at"`
+	Text      string     `json:"text"`
+}
+
+// Encode is what a grader reads on its standard input: one object of JSON. What is not
+// known is null.
+func (c Case) Encode(e Evidence) ([]byte, error) {
+	e.Opinion = nil
+	v := Judge(e)
+	o := evidenceObject{
+		Schema: schemaEvidence, Run: c.Run, Category: c.Category, Task: c.task(),
+		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, End: e.Exit.End, ExitStatus: v.ExitStatus,
+		Workspace: c.Workspace, Commits: e.Commits, Revisions: c.Revisions, Prompt: c.Files.Prompt, Log: c.Files.Log,
+		Transcript: outputOf(e.Transcript),
+	}
+	if e.Changes != nil {
+		o.Changes = (*changesObject)(e.Changes)
+	}
+	if e.Exit.Result != nil {
+		o.Result = new(string(e.Exit.Result))
+	}
+	data, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("encode evidence: %w", err)
+	}
+	return data, nil
+}
+
+func (c Case) task() *taskObject {
+	if c.Task == nil {
+		return nil
+	}
+	return &taskObject{ID: c.Task.ID, Title: c.Task.Title, SuccessCriterion: c.Task.SuccessCriterion, Path: c.Task.Path}
+}
+
+func outputOf(o *Transcript) *outputObject {
+	if o == nil {
+		return nil
+	}
+	object := &outputObject{
+		Success: o.Success, ToolCalls: o.ToolCalls, ToolErrors: o.ToolErrors, Retries: o.Retries,
+		Tokens: o.Usage.Tokens, CostUSD: o.Usage.USD,
+	}
+	if w := o.Wall; w != nil {
+		object.Quota = &wallObject{Throttled: w.Throttled, Text: w.Text}
+		if !w.ResetAt.IsZero() {
+			object.Quota.ResetAt = &w.ResetAt
+		}
+	}
+	return object
+}
+
+// Grading is what a grader thinks of a session. It has an outcome, and with
+// productive and failed a grade.
+type Grading struct {
+	Outcome fleet.Outcome
+	Grade   *float64
+	Reason  string
+	Parts   map[string]float64 // what the grade was made of, in the grader's own words
+}
+
+const (
+	maxParts     = 30 // more explain nothing
+	maxPartBytes = 60
+)
+
+// ParseGrading reads what a grader printed, and is strict throughout: a program that
+// prints anything else than it should is not one to learn from. A grade alone is one of
+// work done.
+func ParseGrading(output []byte) (Grading, error) {
+	if len(output) > MaxOpinion {
+		return Grading{}, fmt.Errorf("%d bytes, want at most %d", len(output), MaxOpinion)
+	}
+	var raw struct {
+		Schema  string             `json:"schema"`
+		Outcome fleet.Outcome      `json:"outcome"`
+		Grade   *float64           `json:"grade"`
+		Reason  string             `json:"reason"`
+		Parts   map[string]float64 `json:"parts"`
+	}
+	if err := unmarshalStrictly(output, &raw); err != nil {
+		return Grading{}, err
+	}
+	if raw.Schema != "" && raw.Schema != schemaGrade {
+		return Grading{}, fmt.Errorf("schema %q: want %q, or none", raw.Schema, schemaGrade)
+	}
+	g := Grading{Outcome: raw.Outcome, Grade: raw.Grade, Parts: raw.Parts}
+	// A usage limit stops all sessions of an agent: that takes a better witness.
+	known := []fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed}
+	if err := checkClaim(g.Outcome, g.Grade, known); err != nil {
+		return Grading{}, err
+	}
+	if err := checkParts(g.Parts); err != nil {
+		return Grading{}, err
+	}
+	if err := g.settle(); err != nil {
+		return Grading{}, err
+	}
+	var err error
+	g.Reason, err = parseReason(raw.Reason)
+	return g, err
+}
+
+// unmarshalStrictly reads one object that has no other fields, with nothing behind it.
+func unmarshalStrictly(data []byte, to any) error {
+	if !bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		return errors.New("want an object of JSON")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(to); err != nil {
+		return err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("want one object of JSON and nothing behind it")
+	}
+	return nil
+}
+
+// settle makes outcome and grade say the same, or reports that they do not.
+func (g *Grading) settle() error {
+	switch {
+	case g.Outcome == "" && g.Grade == nil:
+		return errors.New("neither a grade nor an outcome")
+	case g.Outcome == "":
+		g.Outcome = fleet.Productive
+	case g.Outcome == fleet.Productive && g.Grade == nil:
+		return errors.New("outcome productive without a grade")
+	case g.Outcome != fleet.Productive && g.Grade != nil && (g.Outcome != fleet.Failed || *g.Grade != 0):
+		return fmt.Errorf("outcome %s with grade %v", g.Outcome, *g.Grade)
+	}
+	g.Grade = claimed(g.Outcome, g.Grade)
+	return nil
+}
+
+func checkParts(parts map[string]float64) error {
+	if len(parts) > maxParts {
+		return fmt.Errorf("%d parts, want at most %d", len(parts), maxParts)
+	}
+	for name := range parts {
+		if name == "" || len(name) > maxPartBytes {
+			return fmt.Errorf("a part's name of %d bytes, want 1 to %d", len(name), maxPartBytes)
+		}
+		if _, err := fleet.ParseText("part", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byOpinion lets the grader speak where the result file left it to. Its fault is why
+// its opinion cannot be used; the verdict is as it was then, and says so in its reason.
+func byOpinion(v fleet.Verdict, said statement, o Opinion) (judged fleet.Verdict, fault string) {
+	g, err := o.parse()
+	if err != nil {
+		fault = "grader: " + brief(err)
+		v.Reason = annotate(v.Reason, fault)
+		return v, fault
+	}
+	v.Grade, v.Parts = g.Grade, g.parts(v.Parts)
+	if said.result.Outcome != "" {
+		// The agent said what came of it, and why; the grader, what that is worth.
+		if g.Outcome != fleet.Productive {
+			v.Reason = annotate(v.Reason, "the grader says "+string(g.Outcome))
+		} else if said.result.Reason == "" && g.Reason != "" {
+			v.Reason = g.Reason
+		}
+		return v, ""
+	}
+	v.Outcome, v.Reason = g.Outcome, "the grader says so"
+	if g.Reason != "" {
+		v.Reason = g.Reason
+	}
+	if said.err != nil {
+		v.Reason = annotate(v.Reason, "result file: "+brief(said.err))
+	}
+	return v, ""
+}
+
+func (o Opinion) parse() (Grading, error) {
+	if o.Fault != "" {
+		return Grading{}, errors.New(strings.TrimSpace(o.Fault))
+	}
+	return ParseGrading(o.Output)
+}
+
+// parts are the counts of the evidence, and the grader's own parts under names that
+// are no others'.
+func (g Grading) parts(counts map[string]float64) map[string]float64 {
+	parts := withoutTerms(counts)
+	for name, value := range g.Parts {
+		parts["grader_"+name] = value
+	}
+	return parts
+}

@@ -1,0 +1,250 @@
+package grade
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Result is what the file says that an agent may write of the session's worth, every
+// field optional. One that cannot be read spoils the file. Beside it the file may have
+// extras: lessons, tokens, cost_usd and quota.reset_at, each of which is left out, with
+// a warning, where it cannot be read.
+type Result struct {
+	Outcome   fleet.Outcome `json:"outcome"`
+	Grade     *float64      `json:"grade"`
+	Reason    string        `json:"reason"`
+	TaskState string        `json:"task_state"`
+}
+
+// statement is what came of reading a result file; the zero value is that of none.
+type statement struct {
+	result Result
+	extras extras
+	err    error // the file is there, and nobody can judge by it
+}
+
+// declarable are the outcomes that an agent may give itself.
+func declarable() []fleet.Outcome {
+	return []fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Quota}
+}
+
+func readResult(e fleet.SessionExit) statement {
+	switch {
+	case e.Spoilt != "":
+		return statement{err: errors.New(e.Spoilt)}
+	case e.Result == nil:
+		return statement{}
+	}
+	var s statement
+	s.result, s.err = parseResult(e.Result)
+	if s.err != nil {
+		s.result = Result{}
+	}
+	s.extras = parseExtras(e.Result)
+	return s
+}
+
+// parseResult reads strictly where it counts: an outcome an agent cannot have, or a
+// grade that is none, spoils the whole file.
+func parseResult(data []byte) (Result, error) {
+	var r Result
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Result{}, err
+	}
+	if err := checkClaim(r.Outcome, r.Grade, declarable()); err != nil {
+		return Result{}, err
+	}
+	if r.TaskState != "" {
+		state, err := fleet.ParseTaskState(r.TaskState)
+		if err != nil {
+			return Result{}, fmt.Errorf("task_state: %w", err)
+		}
+		r.TaskState = string(state)
+	}
+	if r.Outcome == "" && r.Grade != nil {
+		r.Outcome = fleet.Productive
+	}
+	var err error
+	r.Reason, err = parseReason(r.Reason)
+	return r, err
+}
+
+// checkClaim refuses an outcome that is not the witness's to give, and a grade that is
+// none.
+func checkClaim(o fleet.Outcome, g *float64, known []fleet.Outcome) error {
+	if o != "" && !slices.Contains(known, o) {
+		return fmt.Errorf("outcome %q: want one of %v", o, known)
+	}
+	if g != nil && (*g < 0 || *g > 1) { // JSON has no NaN
+		return fmt.Errorf("grade %v: want a number from 0 to 1", *g)
+	}
+	return nil
+}
+
+// parseReason makes a line of what models write, which is paragraphs.
+func parseReason(s string) (string, error) {
+	return fleet.ParseText("reason", strings.Join(strings.Fields(s), " "))
+}
+
+// byResult lets the result file speak, over the verdict by evidence.
+func byResult(v fleet.Verdict, said statement) fleet.Verdict {
+	if said.err != nil {
+		// The agent meant to be judged by its result, which nobody can read.
+		v.Grade, v.Parts = nil, withoutTerms(v.Parts)
+		if v.Outcome == fleet.Noop {
+			// It wrote a result: that there was nothing to do is not known.
+			v.Outcome, v.Reason = fleet.Failed, "exit status 0 with no commit"
+		}
+		v.Reason = annotate(v.Reason, "not graded: result file: "+brief(said.err))
+		return v
+	}
+	r := said.result
+	if r.Outcome != "" {
+		if r.Outcome != fleet.Productive || r.Grade != nil || v.Outcome != fleet.Productive {
+			v.Grade, v.Parts = claimed(r.Outcome, r.Grade), withoutTerms(v.Parts)
+		} // else its work is evidence all the same
+		v.Outcome = r.Outcome
+		v.Reason = "the agent says so"
+	}
+	if r.Reason != "" {
+		v.Reason = r.Reason
+	}
+	v.TaskState = fleet.TaskState(r.TaskState)
+	return v
+}
+
+// noted is the verdict on a session that overran, whatever its result says; the task
+// is where the agent says it is.
+func noted(v fleet.Verdict, said statement) fleet.Verdict {
+	v.TaskState = fleet.TaskState(said.result.TaskState)
+	if said.err != nil {
+		// Most likely it was cut short while it wrote; it overran all the same.
+		v.Reason = annotate(v.Reason, "result file: "+brief(said.err))
+	}
+	return v
+}
+
+// claimed is the grade that goes with an outcome; only work done and failure have one.
+func claimed(o fleet.Outcome, g *float64) *float64 {
+	if o == fleet.Productive {
+		return g // nil stays ungraded: nobody measured it
+	}
+	if o == fleet.Failed {
+		return new(0.0)
+	}
+	return nil
+}
+
+// extras are what a result file says beside the session's worth.
+type extras struct {
+	usage    fleet.Usage
+	resetAt  *time.Time
+	lessons  []string
+	warnings []string
+}
+
+const (
+	maxTokens = 1e12 // no session uses so many; sums of days stay far from overflowing
+	maxUSD    = 1e6
+
+	maxLessons     = 20       // a session that learned more did not choose
+	maxLessonBytes = 16 << 10 // several pages, each of which costs later prompts their room
+)
+
+// parseExtras reads each extra by itself: that one is unusable does not cost the
+// session its grade, nor the others.
+func parseExtras(data []byte) extras {
+	var raw struct {
+		Lessons json.RawMessage `json:"lessons"`
+		Tokens  json.RawMessage `json:"tokens"`
+		CostUSD json.RawMessage `json:"cost_usd"`
+		Quota   json.RawMessage `json:"quota"`
+	}
+	if json.Unmarshal(data, &raw) != nil {
+		return extras{} // no object at all
+	}
+	var x extras
+	x.usage.Tokens = extra(&x, "tokens", raw.Tokens, parseTokens)
+	x.usage.USD = extra(&x, "cost_usd", raw.CostUSD, parseUSD)
+	x.resetAt = extra(&x, "quota", raw.Quota, parseReset)
+	if list := extra(&x, "lessons", raw.Lessons, parseLessons); list != nil {
+		x.lessons = *list
+	}
+	return x
+}
+
+// extra is what a field of the file says; nil where it is absent, null or no such thing.
+func extra[T any](x *extras, name string, raw json.RawMessage, parse func([]byte) (T, error)) *T {
+	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+		return nil
+	}
+	value, err := parse(raw)
+	if err != nil {
+		x.warnings = append(x.warnings, "result file: "+name+": "+brief(err))
+		return nil
+	}
+	return &value
+}
+
+func parseTokens(raw []byte) (int64, error) {
+	var n int64
+	if err := json.Unmarshal(raw, &n); err != nil {
+		return 0, err
+	}
+	if n < 0 || n > maxTokens {
+		return 0, fmt.Errorf("%d: want a number of tokens", n)
+	}
+	return n, nil
+}
+
+func parseUSD(raw []byte) (float64, error) {
+	var f float64
+	if err := json.Unmarshal(raw, &f); err != nil {
+		return 0, err
+	}
+	if f < 0 || f > maxUSD {
+		return 0, fmt.Errorf("%v: want an amount in dollars", f)
+	}
+	return f, nil
+}
+
+func parseReset(raw []byte) (time.Time, error) {
+	var quota struct {
+		ResetAt string `json:"reset_at"`
+	}
+	if err := json.Unmarshal(raw, &quota); err != nil {
+		return time.Time{}, err
+	}
+	at, err := time.Parse(time.RFC3339, quota.ResetAt)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("reset_at %q: want a time such as 2026-06-26T00:25:19Z", quota.ResetAt)
+	}
+	return at.UTC(), nil
+}
+
+func parseLessons(raw []byte) ([]string, error) {
+	var list []string
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, err
+	}
+	if len(list) > maxLessons {
+		return nil, fmt.Errorf("%d of them, want at most %d", len(list), maxLessons)
+	}
+	lessons := list[:0]
+	for _, lesson := range list {
+		if len(lesson) > maxLessonBytes {
+			return nil, fmt.Errorf("%d bytes in one, want at most %d", len(lesson), maxLessonBytes)
+		}
+		if lesson = strings.TrimSpace(lesson); lesson != "" {
+			lessons = append(lessons, lesson)
+		}
+	}
+	return lessons, nil
+}

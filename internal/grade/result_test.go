@@ -1,0 +1,80 @@
+package grade
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+)
+
+func TestAssessReadsExtras(t *testing.T) {
+	t.Parallel()
+	reset := time.Date(2026, 6, 26, 0, 25, 19, 0, time.UTC)
+	output := &Transcript{
+		Usage: fleet.Usage{Tokens: value(int64(7)), USD: value(0.07)},
+		Wall:  &Wall{Text: "wall", RetryAfter: time.Minute, Throttled: true},
+	}
+	tests := []struct {
+		name   string
+		result string
+		output *Transcript
+		want   Judgement
+	}{
+		{"none", ``, nil, Judgement{}},
+		{"of the result", `{"tokens":123,"cost_usd":0.4,"lessons":[" a\nb ","", "c"]}`, nil, Judgement{
+			Usage: fleet.Usage{Tokens: value(int64(123)), USD: value(0.4)}, Lessons: []string{"a\nb", "c"},
+		}},
+		{"of the output", ``, output, Judgement{Usage: output.Usage, Wall: output.Wall}},
+		{"of the result, then of the output", `{"tokens":0}`, output, Judgement{
+			Usage: fleet.Usage{Tokens: value(int64(0)), USD: value(0.07)}, Wall: output.Wall,
+		}},
+		{"null", `{"tokens":null,"cost_usd":null,"lessons":null,"quota":null}`, nil, Judgement{}},
+		{"of a spoilt result", `{"grade":7,"tokens":5}`, nil, Judgement{Usage: fleet.Usage{Tokens: value(int64(5))}}},
+		{"a reset", `{"outcome":"quota","reason":"r","quota":{"reset_at":"2026-06-26T02:25:19+02:00"}}`, nil, Judgement{Wall: &Wall{ResetAt: reset, Text: "r"}}},
+		{"a reset over the output's", `{"outcome":"quota","quota":{"reset_at":"2026-06-26T00:25:19Z"}}`, output, Judgement{
+			Usage: output.Usage, Wall: &Wall{ResetAt: reset, Text: "wall", RetryAfter: time.Minute},
+		}},
+		{"a reset without a limit", `{"outcome":"nothing","quota":{"reset_at":"2026-06-26T00:25:19Z"}}`, nil, Judgement{}},
+		{"each by itself", `{"tokens":1.5,"cost_usd":-1,"lessons":"a","quota":{"reset_at":"soon\u001b"},"grade":1}`, nil, Judgement{Warnings: []string{
+			`result file: tokens: json: cannot unmarshal number 1.5 into Go value of type int64`,
+			`result file: cost_usd: -1: want an amount in dollars`,
+			`result file: quota: reset_at "soon\x1b": want a time such as 2026-06-26T00:25:19Z`,
+			`result file: lessons: json: cannot unmarshal string into Go value of type []string`,
+		}}},
+		{"too much", `{"tokens":1000000000001,"cost_usd":1e7,"lessons":[` + strings.Repeat(`"a",`, 20) + `"a"]}`, nil, Judgement{Warnings: []string{
+			`result file: tokens: 1000000000001: want a number of tokens`,
+			`result file: cost_usd: 1e+07: want an amount in dollars`,
+			`result file: lessons: 21 of them, want at most 20`,
+		}}},
+		{"a lesson of a book", fmt.Sprintf(`{"lessons":["%s"]}`, strings.Repeat("x", 1<<20)), nil, Judgement{Warnings: []string{
+			`result file: lessons: 1048576 bytes in one, want at most 16384`,
+		}}},
+		{"an output of too much", ``, &Transcript{Usage: fleet.Usage{Tokens: value(int64(1e12 + 1)), USD: value(1e7)}}, Judgement{}},
+		{"an output that is none", ``, &Transcript{Usage: fleet.Usage{Tokens: value(int64(-1)), USD: value(-0.1)}}, Judgement{}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := Assess(Evidence{Exit: exited(0, tt.result), Transcript: tt.output})
+			got.Verdict = fleet.Verdict{}
+			if diff := cmp.Diff(got, tt.want); diff != "" {
+				t.Errorf("judgement (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAssessPays has sessions that came to nothing: what they used was used.
+func TestAssessPays(t *testing.T) {
+	t.Parallel()
+	for _, end := range []fleet.End{fleet.Stopped, fleet.Overran, fleet.Killed} {
+		got := Assess(Evidence{Exit: ended(fleet.SessionExit{End: end}, `{"tokens":5}`)}).Usage
+		if diff := cmp.Diff(got, fleet.Usage{Tokens: value(int64(5))}); diff != "" {
+			t.Errorf("%s: usage (-got +want):\n%s", end, diff)
+		}
+	}
+}

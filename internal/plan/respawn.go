@@ -1,0 +1,38 @@
+package plan
+
+import (
+	"fmt"
+
+	"stint/internal/fleet"
+)
+
+// Chain is what decides whether one more session of a category follows a good one.
+type Chain struct {
+	Outcome fleet.Outcome
+	Grade   *float64
+	Depth   int     // of the session that ended: so many came before it in the chain
+	Most    int     // deepest that a session may be
+	From    float64 // the least grade that is followed
+	Out     string  // why the category cannot be started; empty: it can
+	Surplus float64 // sessions above its cap
+	Later   bool    // there is a service manager to start it when it has rested
+}
+
+// Respawn says whether a session follows, and why, or why not.
+func Respawn(c Chain) (follows bool, reason string) {
+	switch {
+	case c.Outcome != fleet.Productive || c.Grade == nil:
+		return false, "it brought no grade"
+	case *c.Grade < c.From:
+		return false, fmt.Sprintf("its grade %.2f is below %.2f", *c.Grade, c.From)
+	case c.Depth >= c.Most:
+		return false, fmt.Sprintf("a chain ends after %d more", c.Most)
+	case c.Surplus > 0:
+		return false, fmt.Sprintf("the category is %.1f sessions over its cap", c.Surplus)
+	case c.Out != "":
+		return false, c.Out
+	case !c.Later:
+		return false, "it ran without a service manager, which would start the next"
+	}
+	return true, fmt.Sprintf("its grade %.2f is at least %.2f", *c.Grade, c.From)
+}

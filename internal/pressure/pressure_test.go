@@ -1,0 +1,176 @@
+package pressure_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"stint/internal/pressure"
+)
+
+// tree is a /proc with these files.
+func tree(files map[string]string) fstest.MapFS {
+	t := fstest.MapFS{}
+	for name, text := range files {
+		t[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return t
+}
+
+func busy() map[string]string {
+	return map[string]string{
+		"pressure/cpu":    "some avg10=48.41 avg60=40.15 avg300=37.00 total=2897587288\n",
+		"pressure/memory": "some avg10=1.12 avg60=1.55 avg300=3.97 total=3\nfull avg10=0.02 avg60=0.36 avg300=0.68 total=1\n",
+		"pressure/io":     "some avg10=100.00 avg60=0.00 avg300=0.00 total=0\nfull avg10=99.5 avg60=0.00 avg300=0.00 total=0\n",
+		"loadavg":         "3.50 4.32 5.05 5/132 28444\n",
+		"stat":            "cpu  1 2 3\ncpu0 1 2 3\ncpu1 1 2 3\nintr 5" + strings.Repeat(" 0", 100_000) + "\nctxt 4\n",
+		"meminfo":         "MemTotal:       24684096 kB\nMemFree:  1 kB\nMemAvailable:   24128980 kB\nHugePages_Total:       0\n",
+	}
+}
+
+// said is a reading as JSON, in which nothing that is not known appears.
+func said(t *testing.T, r pressure.Reading) string {
+	t.Helper()
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name   string
+		change map[string]string // a file's text; "-": there is none
+		want   string
+	}{
+		{"all", nil, `{"cpu":{"some":48.41,"full":0},"memory":{"some":1.12,"full":0.02},"io":{"some":100,"full":99.5},` +
+			`"load":1.75,"memory_available":24708075520,"memory_total":25276514304}`},
+		{
+			"no pressure",
+			map[string]string{"pressure/cpu": "-", "pressure/memory": "-", "pressure/io": "-"},
+			`{"load":1.75,"memory_available":24708075520,"memory_total":25276514304}`,
+		},
+		{"no processors", map[string]string{"pressure/cpu": "", "pressure/memory": "\n\n", "pressure/io": "full avg10=1\n", "stat": "-", "meminfo": "-"}, `{}`},
+		{"no load", map[string]string{"pressure/cpu": "some", "pressure/memory": "some avg60=3", "pressure/io": "-", "loadavg": "-", "meminfo": ""}, `{}`},
+		{"nonsense", map[string]string{
+			"pressure/cpu": "some avg10=NaN", "pressure/memory": "some avg10=-1", "pressure/io": "some avg10=101",
+			"loadavg": "+Inf 1 1", "stat": "cpu0\n", "meminfo": "MemAvailable: -1 kB\nMemTotal: 9223372036854775807 kB\nMemTotal\n",
+		}, `{}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			files := busy()
+			for name, text := range test.change {
+				files[name] = text
+				if text == "-" {
+					delete(files, name)
+				}
+			}
+			if diff := cmp.Diff(said(t, pressure.Read(tree(files))), test.want); diff != "" {
+				t.Errorf("reading (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReadOfNothing(t *testing.T) {
+	t.Parallel()
+	if got := said(t, pressure.Read(os.DirFS(t.TempDir()))); got != "{}" {
+		t.Errorf("got %s, want nothing known", got)
+	}
+}
+
+// TestReadOfThisMachine finds what every Linux has.
+func TestReadOfThisMachine(t *testing.T) {
+	t.Parallel()
+	r := pressure.Read(os.DirFS("/proc"))
+	if r.Load == nil || r.MemoryAvailable == nil || r.MemoryTotal == nil || *r.MemoryAvailable > *r.MemoryTotal {
+		t.Errorf("got %s, want load and memory", said(t, r))
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	for _, text := range busy() {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		files := busy()
+		for name := range files {
+			files[name] = text
+		}
+		said(t, pressure.Read(tree(files))) // Which refuses infinities and what is no number.
+	})
+}
+
+func TestRefuse(t *testing.T) {
+	t.Parallel()
+	limits := pressure.Limits{Load: 1.5, MemoryPressure: 10, MemoryAvailable: 2 << 30}
+	reading := func(load, memory float64, available int64) pressure.Reading {
+		total := int64(16 << 30)
+		return pressure.Reading{
+			CPU: &pressure.Stall{Some: 100}, IO: &pressure.Stall{Some: 100, Full: 100},
+			Load: &load, Memory: &pressure.Stall{Some: memory}, MemoryAvailable: &available, MemoryTotal: &total,
+		}
+	}
+	unsized := reading(0, 0, 512)
+	unsized.MemoryTotal = nil
+	for _, test := range []struct {
+		name string
+		r    pressure.Reading
+		want string
+	}{
+		{"at every limit", reading(1.5, 10, 2<<30), ""},
+		{"load", reading(1.51, 0, 8<<30), "load: 1.51 for each processor, above the limit of 1.5"},
+		{"pressure", reading(0, 10.5, 8<<30), "memory pressure: 10.5 % of the last ten seconds were lost to waiting for it, above the limit of 10 %"},
+		{"memory", reading(0, 0, 300<<20), "memory: 300.0 MiB available of 16.0 GiB, and 2.0 GiB must be left"},
+		{"memory first", reading(9, 99, 0), "memory: 0 B available of 16.0 GiB, and 2.0 GiB must be left"},
+		{"pressure before load", reading(9, 99, 8<<30), "memory pressure: 99 % of the last ten seconds were lost to waiting for it, above the limit of 10 %"},
+		{"no total", unsized, "memory: 512 B available, and 2.0 GiB must be left"},
+		{"nothing known", pressure.Reading{}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if got := limits.Refuse(test.r); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+			if got := (pressure.Limits{}).Refuse(test.r); got != "" {
+				t.Errorf("without limits: got %q, want no refusal", got)
+			}
+		})
+	}
+}
+
+func TestDefaultsSpareAnIdleMachine(t *testing.T) {
+	t.Parallel()
+	if got := pressure.Defaults().Refuse(pressure.Read(tree(busy()))); got != "" {
+		t.Errorf("got %q, want no refusal", got)
+	}
+}
+
+// TestRefuseIsMonotone checks that a machine that is worse off is never let through
+// where a better one is not.
+func TestRefuseIsMonotone(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(rt *rapid.T) {
+		limits := pressure.Limits{
+			Load:            rapid.Float64Range(0, 10).Draw(rt, "load limit"),
+			MemoryPressure:  rapid.Float64Range(0, 100).Draw(rt, "pressure limit"),
+			MemoryAvailable: rapid.Int64Range(0, 1<<40).Draw(rt, "memory limit"),
+		}
+		load, stall, memory := rapid.Float64Range(0, 20).Draw(rt, "load"), rapid.Float64Range(0, 100).Draw(rt, "stall"), rapid.Int64Range(0, 1<<41).Draw(rt, "memory")
+		worse := load + rapid.Float64Range(0, 5).Draw(rt, "more load")
+		less := memory - rapid.Int64Range(0, memory).Draw(rt, "less memory")
+		before := pressure.Reading{Load: &load, Memory: &pressure.Stall{Some: stall}, MemoryAvailable: &memory}
+		after := pressure.Reading{Load: &worse, Memory: &pressure.Stall{Some: min(100, stall*1.5)}, MemoryAvailable: &less}
+		if limits.Refuse(before) != "" && limits.Refuse(after) == "" {
+			rt.Fatalf("refused %+v, and not what is worse", before)
+		}
+	})
+}

@@ -1,0 +1,84 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestParseProcess(t *testing.T) {
+	t.Parallel()
+	rest := func(state string, threads int) string {
+		return fmt.Sprintf("%s 2 3 4 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 %d 0 12345 0 0", state, threads)
+	}
+	want := process{pid: 7, parent: 2, group: 3, session: 4, start: 12345}
+	dead := want
+	dead.dead = true
+	for text, want := range map[string]process{
+		"7 (bash) " + rest("S", 1):            want,
+		"7 (a) Z 1 1 (b) " + rest("R", 1):     want,
+		"7 (\n) ) " + rest("T", 1):            want,
+		"7 (node) " + rest("Z", 1):            dead,
+		"7 (node) " + rest("X", 0):            dead,
+		"7 (half a zombie) " + rest("Z", 2):   want,
+		"7 (bash) S 2":                        {},
+		"":                                    {},
+		"7 (bash) " + rest("S x", 1):          {},
+		"7 (bash) " + rest("S", 1) + " 1 2 3": want,
+	} {
+		got, ok := parseProcess(7, []byte(text))
+		if ok != (want != process{}) || ok && got != want {
+			t.Errorf("%q: got %+v, %v, want %+v", text, got, ok, want)
+		}
+	}
+}
+
+// TestSignalSparesAnother does nothing to a process that has the number of the one meant.
+func TestSignalSparesAnother(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("sleep", "100")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p, ok := readProcess(cmd.Process.Pid)
+	if !ok || p.parent != os.Getpid() || p.dead {
+		t.Fatalf("got %+v, %v, want a child", p, ok)
+	}
+	other := p
+	other.start--
+	if err := other.kill(); err != nil {
+		t.Error(err)
+	}
+	if err := p.signal(unix.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	_ = cmd.Wait() // it was ended
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGTERM {
+		t.Errorf("it ended as %v, want by the second signal", cmd.ProcessState)
+	}
+	if err := p.kill(); err != nil {
+		t.Errorf("one that is gone: %v", err)
+	}
+}
+
+// TestOutputBlocks guards against a pipe that tells a full one to the agent by an error.
+func TestOutputBlocks(t *testing.T) {
+	t.Parallel()
+	o := newOrder(t, `grep ^flags: /proc/self/fdinfo/1 /proc/self/fdinfo/2`)
+	obeyed(t, o)
+	log := readFile(t, o.files().Log)
+	if strings.Count(log, "flags:") != 2 {
+		t.Errorf("log %q, want the flags of both", log)
+	}
+	for line := range strings.Lines(log) {
+		var flags int
+		if _, err := fmt.Sscanf(line[strings.LastIndexByte(line, '\t')+1:], "%o", &flags); err != nil || flags&unix.O_NONBLOCK != 0 {
+			t.Errorf("%q, %v: want no O_NONBLOCK", line, err)
+		}
+	}
+}

@@ -1,0 +1,334 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+)
+
+// order is what a supervisor is to run. A supervisor is the test binary again: it is the
+// reaper of its descendants, which this process cannot be for tests side by side.
+type order struct {
+	Run       fleet.RunID
+	State     string
+	Dir       string
+	Script    string // run by bash
+	PromptLen int
+	Timeout   time.Duration
+	Silence   time.Duration
+	Grace     time.Duration
+	LogLimit  int64
+}
+
+// told is what a supervisor says at its end.
+type told struct {
+	End      fleet.End
+	Status   int
+	Detail   string
+	Fault    string
+	Children []int // of the supervisor, zombies too
+	Printed  int64
+	Missing  int64
+}
+
+// orderVariable holds a supervisor's order.
+const orderVariable = "STINT_TEST_ORDER"
+
+func supervise() error {
+	var o order
+	if err := json.Unmarshal([]byte(os.Getenv(orderVariable)), &o); err != nil {
+		return err
+	}
+	files := fleet.FilesOf(o.State, o.Run)
+	alive, err := os.OpenFile(files.Alive, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Flock(int(alive.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return err
+	}
+	echo, err := os.Create(o.State + "/echo")
+	if err != nil {
+		return err
+	}
+	exit, err := Runner{Adopts: true}.Run(context.Background(), fleet.SessionSpec{
+		Run: o.Run, Argv: []string{"bash", "-c", o.Script}, Dir: o.Dir, Files: files, Alive: alive,
+		Environment: []string{"PATH=" + os.Getenv("PATH"), "STINT_RUN_ID=" + string(o.Run)},
+		Prompt:      strings.Repeat("p", o.PromptLen), PromptMode: fleet.PromptStdin,
+		Timeout: o.Timeout, Silence: o.Silence, Grace: o.Grace, LogLimit: o.LogLimit, Echo: echo,
+	})
+	if err != nil {
+		return err
+	}
+	r := told{
+		End: exit.End, Status: exit.Status, Detail: exit.Detail, Printed: exit.Output.Printed, Missing: exit.Output.Missing,
+	}
+	if err := errors.Join(exit.Left, exit.Output.Fault); err != nil {
+		r.Fault = err.Error()
+	}
+	all, err := listProcesses()
+	for _, p := range all {
+		if p.parent == os.Getpid() {
+			r.Children = append(r.Children, p.pid)
+		}
+	}
+	return errors.Join(err, json.NewEncoder(os.Stdout).Encode(r))
+}
+
+// newOrder is an order for a script, with files in folders of the test's own.
+func newOrder(t *testing.T, script string) order {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := order{
+		Run: "0r1", State: t.TempDir(), Dir: dir, Script: script, Timeout: patience, Grace: 50 * time.Millisecond,
+	}
+	o.Run = fleet.RunID("0r" + strings.ReplaceAll(filepath.Base(filepath.Dir(dir)), "_", ""))
+	files := o.files()
+	if err := os.MkdirAll(files.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files.Alive, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, pid := range inFolder(t, dir) { // of a test that failed
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	})
+	return o
+}
+
+func (o order) files() fleet.RunFiles { return fleet.FilesOf(o.State, o.Run) }
+
+func (o order) command(t *testing.T) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), agentMode+"=supervise", orderVariable+"="+string(data),
+		"GORACE=atexit_sleep_ms=0") // a race-enabled one waits a second else
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// inFolder are the processes that work in a folder. All of a session's do that, whatever
+// else they changed: the code under test does not know them by it.
+func inFolder(t *testing.T, dir string) (pids []int) {
+	t.Helper()
+	all, err := processes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range all {
+		if at, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil && at == dir {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// obeyed supervises an order to its end, after which nobody and nothing may be left.
+func obeyed(t *testing.T, o order) told {
+	t.Helper()
+	data, err := o.command(t).Output()
+	if left := inFolder(t, o.Dir); len(left) > 0 {
+		t.Errorf("processes %v are left", left)
+	}
+	if err != nil {
+		t.Fatalf("supervisor: %v", err)
+	}
+	var got told
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	alive, err := os.OpenFile(o.files().Alive, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alive.Close()
+	if err := syscall.Flock(int(alive.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		t.Errorf("lock of the run: %v", err)
+	}
+	return got
+}
+
+// Scripts of agents. A hidden process has left its parent, its session and its
+// environment, keeps no descriptor, and is deaf.
+const (
+	wait   = `mkfifo ever$$; exec 9<>ever$$; : >ready; while :; do read -rt 0.05 -u 9; done` // no child to be told as well
+	hidden = `env -i setsid -f /bin/bash -c 'exec 0<&- 1>&- 2>&- 3>&-; trap "" TERM; : >hidden; while :; do /bin/sleep 0.05; done'
+		until [ -e hidden ]; do sleep 0.01; done; `
+)
+
+// TestCharacters runs agents of every character.
+func TestCharacters(t *testing.T) {
+	t.Parallel()
+	exited := func(printed int64) told { return told{End: fleet.Exited, Printed: printed} }
+	overran := func(printed int64) told { return told{End: fleet.Overran, Printed: printed} }
+	short := func(o *order) { o.Timeout = 500 * time.Millisecond }
+	for name, tt := range map[string]struct {
+		script string
+		change func(*order)
+		want   told
+		log    string
+	}{
+		"obedient": {`trap 'echo asked; exit 7' TERM; ` + wait, func(o *order) { short(o); o.Grace = patience }, overran(6), "asked\n"},
+		"deaf":     {`trap '' TERM; echo deaf; ` + wait, short, overran(5), "deaf\n"},
+		"slow": {
+			`trap 'sleep 0.3; echo done; exit' TERM; ` + wait,
+			func(o *order) { short(o); o.Grace = patience }, overran(5), "done\n",
+		},
+		"slow child": {
+			`bash -c 'trap "sleep 0.3; echo cleaned; exit" TERM; ` + wait + `' & until [ -e ready ]; do sleep 0.01; done`,
+			func(o *order) { o.Grace = patience }, exited(8), "cleaned\n",
+		},
+		"slow child elsewhere": {
+			`setsid bash -c 'trap "sleep 0.3; echo cleaned; exit" TERM; ` + wait + `' & until [ -e ready ]; do sleep 0.01; done`,
+			func(o *order) { o.Grace = patience }, exited(8), "cleaned\n",
+		},
+		"failing":      {`echo no; exit 75`, nil, told{End: fleet.Exited, Status: 75, Printed: 3}, "no\n"},
+		"dying":        {`kill -SEGV $$`, nil, told{End: fleet.Killed, Detail: "segmentation fault"}, ""},
+		"forking":      {`for i in {1..30}; do sleep 100 & done; exit 0`, nil, exited(0), ""},
+		"deaf forking": {`trap '' TERM; while :; do sleep 0.05 & sleep 0.01; done`, short, overran(0), ""},
+		"hidden":       {hidden, nil, exited(0), ""},
+		"hidden many":  {hidden + strings.Repeat("rm hidden; "+hidden, 4), nil, exited(0), ""},
+		"hidden, stopped": {
+			hidden + wait, func(o *order) { o.Timeout = 2 * time.Second }, overran(0), "",
+		},
+		"orphaning": {`for i in {1..100}; do env -i setsid -f /bin/true; done; sleep 0.1`, nil, exited(0), ""},
+		"orphaning for long": {
+			`for i in {1..50}; do env -i setsid -f /bin/true; done
+			while grep -qsE ") Z $PPID " /proc/[0-9]*/stat; do sleep 0.05; done; echo reaped`, nil, exited(7), "reaped\n",
+		},
+		"hidden parents": {`echo 'exec env -i /usr/bin/setsid -f /bin/bash chain' >chain; bash chain; sleep 0.3`, nil, exited(0), ""},
+		"self-stopping":  {`echo stopping; kill -STOP $$; echo gone on`, short, overran(9), "stopping\n"},
+		"self-stopping, obedient": {
+			`trap 'echo asked; exit' TERM; kill -STOP $$; ` + wait,
+			func(o *order) { short(o); o.Grace = patience }, overran(6), "asked\n",
+		},
+		"silent": {
+			`echo hello; exec sleep 100`, func(o *order) { o.Silence = 300 * time.Millisecond },
+			told{End: fleet.Overran, Detail: "it printed nothing for 300ms", Printed: 6},
+			"hello\n",
+		},
+		"seldom":          {`for i in {1..12}; do printf .; sleep 0.2; done`, func(o *order) { o.Silence = 2 * time.Second }, exited(12), "............"},
+		"without newline": {`printf 'no end'`, nil, exited(6), "no end"},
+		"closing":         {`exec >&- 2>&-; sleep 0.2; exit 5`, nil, told{End: fleet.Exited, Status: 5}, ""},
+		"holding":         {`echo held; env -i setsid -f /bin/sleep 100`, nil, exited(5), "held\n"},
+		"not reading":     {`exit 0`, func(o *order) { o.PromptLen = 10 << 20 }, exited(0), ""},
+		"reading":         {`wc -c`, func(o *order) { o.PromptLen = 10 << 20 }, exited(9), "10485760\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOrder(t, tt.script)
+			if tt.change != nil {
+				tt.change(&o)
+			}
+			if diff := cmp.Diff(obeyed(t, o), tt.want); diff != "" {
+				t.Errorf("told (-got +want):\n%s", diff)
+			}
+			if got := readFile(t, o.files().Log); got != tt.log {
+				t.Errorf("log %q, want %q", got, tt.log)
+			}
+		})
+	}
+}
+
+// TestChatty has an agent print a gigabyte.
+func TestChatty(t *testing.T) {
+	t.Parallel()
+	const size = 1 << 30
+	o := newOrder(t, fmt.Sprintf(`echo the beginning; yes 'and so it goes on' | head -c %d; echo; echo the end`, size))
+	o.LogLimit, o.Timeout = 1<<20, 5*patience
+	got := obeyed(t, o)
+	want := told{End: fleet.Exited, Printed: size + int64(len("the beginning\n\nthe end\n")), Missing: got.Missing}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("told (-got +want):\n%s", diff)
+	}
+	log := readFile(t, o.files().Log)
+	if !strings.HasPrefix(log, "the beginning\nand so") || !strings.HasSuffix(log, "\nthe end\n") || len(log) > 1<<20 {
+		t.Errorf("log of %d bytes %.20q, want both ends of it", len(log), log)
+	}
+	if line := gap(got.Missing); !strings.Contains(log, line) || int64(len(log)-len(line))+got.Missing != got.Printed {
+		t.Errorf("%d of %d bytes missing, %d in the log: want that to add up, and %q in it", got.Missing, got.Printed, len(log), line)
+	}
+	if echo := readFile(t, o.State+"/echo"); len(echo) > 200*echoLine || !strings.HasSuffix(echo, "see the run's log]\n") {
+		t.Errorf("echo of %d bytes, want little of it", len(echo))
+	}
+}
+
+func TestBinary(t *testing.T) {
+	t.Parallel()
+	o := newOrder(t, `printf '<0>\033[2J\n'; head -c 100000 /dev/urandom | tee copy`)
+	obeyed(t, o)
+	if readFile(t, o.files().Log) != "<0>\x1b[2J\n"+readFile(t, o.Dir+"/copy") {
+		t.Error("the log is not what the agent printed")
+	}
+	for line := range strings.Lines(readFile(t, o.State+"/echo")) {
+		if strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			t.Errorf("echo has %q, want nothing that a terminal obeys", line)
+		}
+		if !strings.HasPrefix(line, echoMark) && !strings.HasPrefix(line, "[stint: ") {
+			t.Errorf("echo has %q, want a mark before it", line)
+		}
+	}
+}
+
+// TestSupervisorKilled kills the supervisor of an agent that talks: its next word ends it.
+func TestSupervisorKilled(t *testing.T) {
+	t.Parallel()
+	o := newOrder(t, `while echo word; do echo >said; sleep 0.02; done`)
+	cmd := o.command(t)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the agent talks", func() bool { _, err := os.Stat(o.Dir + "/said"); return err == nil })
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	eventually(t, "the agent is gone", func() bool { return len(inFolder(t, o.Dir)) == 0 })
+}
+
+func eventually(t *testing.T, what string, fn func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(patience); !fn(); {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}

@@ -1,0 +1,446 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// asks is a run that has begun and asks for a task of its own, to be worked by an agent.
+func (b bundle) asks(t *testing.T, id fleet.RunID, agent string, budgets ...fleet.Budget) store.RunTake {
+	t.Helper()
+	must(t, b.AddRun(t.Context(), plannedRun(id)))
+	must(t, b.BeginRun(t.Context(), id, 7))
+	take := takeFor(id, fleet.TaskID("task of "+id))
+	take.Agent, take.Budgets = agent, budgets
+	return take
+}
+
+// works is a run that was let work.
+func (b bundle) works(t *testing.T, id fleet.RunID, agent string, budgets ...fleet.Budget) fleet.Run {
+	t.Helper()
+	b.mustTakeForRun(t, b.asks(t, id, agent, budgets...), fleet.Granted)
+	return b.mustRun(t, id)
+}
+
+// ends ends a run that works.
+func (b bundle) ends(t *testing.T, r fleet.Run, outcome fleet.Outcome, reason string) {
+	t.Helper()
+	r.Verdict = fleet.Verdict{Outcome: outcome, Reason: reason}
+	must(t, b.Complete(t.Context(), r))
+}
+
+// mustRefuse has a request refused for a reason that has so much in it, and nothing
+// written.
+func (b bundle) mustRefuse(t *testing.T, take store.RunTake, reason string) {
+	t.Helper()
+	before, run := b.mustSnapshot(t), b.mustRun(t, take.Run)
+	claim, err := b.Check(t.Context(), take.Key)
+	must(t, err)
+	grant, c, err := b.TakeForRun(t.Context(), take)
+	var refused fleet.RefusedError
+	if !errors.As(err, &refused) || !strings.Contains(refused.Reason, reason) {
+		t.Fatalf("got %s, %+v, %v, want it refused: %s", grant, c, err, reason)
+	}
+	same(t, "snapshot after a refusal", b.mustSnapshot(t), before)
+	same(t, "run after a refusal", b.mustRun(t, take.Run), run)
+	after, err := b.Check(t.Context(), take.Key)
+	must(t, err)
+	same(t, "claim after a refusal", after, claim)
+}
+
+// agent is what is known of an agent.
+func (b bundle) agent(t *testing.T, name string) fleet.AgentState {
+	t.Helper()
+	for _, a := range b.mustSnapshot(t).Agents {
+		if a.Agent == name {
+			return a
+		}
+	}
+	return fleet.AgentState{Agent: name}
+}
+
+// spent is what was used today, by scope.
+func (b bundle) spent(t *testing.T) map[fleet.Scope]fleet.Spent {
+	t.Helper()
+	m := map[fleet.Scope]fleet.Spent{}
+	for _, s := range b.mustSnapshot(t).Spent {
+		m[s.Scope] = s
+	}
+	return m
+}
+
+func testBudgetOfRuns(t *testing.T, b bundle) {
+	for i, scope := range []fleet.Scope{fleet.FleetScope, fleet.AgentScope("claude"), fleet.CategoryScope("code")} {
+		b := b.fresh(t, bandit.Defaults())
+		budget := fleet.Budget{Scope: scope, Runs: 2}
+		first := b.works(t, "0r1", "claude", budget)
+		b.works(t, "0r2", "claude", budget)
+		third := b.asks(t, "0r3", "claude", budget)
+		b.mustRefuse(t, third, fmt.Sprintf("budget of %s: 2 of 2 runs today", scope))
+		b.ends(t, first, fleet.Noop, "")
+		b.mustRefuse(t, third, "2 of 2 runs") // a run that is over was made
+
+		b.clock.Advance(12*time.Hour - time.Millisecond) // the last of the day
+		b.mustRefuse(t, third, "2 of 2 runs")
+		b.clock.Advance(time.Millisecond)
+		b.mustTakeForRun(t, third, fleet.Granted)
+		same(t, "runs of the next day", b.spent(t)[scope].Runs, 1)
+
+		b.works(t, fleet.RunID(fmt.Sprint("0free", i)), "claude") // what has no budget counts, and is not held back
+		same(t, "runs with those that have no budget", b.spent(t)[scope].Runs, 2)
+	}
+}
+
+// testBudgetOfOthers has budgets that are used up, of what the run is not.
+func testBudgetOfOthers(t *testing.T, b bundle) {
+	codex := fleet.Budget{Scope: fleet.AgentScope("codex"), Runs: 1}
+	b.works(t, "0r1", "claude")
+	b.works(t, "0r2", "codex", codex)
+	b.mustRefuse(t, b.asks(t, "0r3", "codex", codex), "budget of agent:codex")
+	b.works(t, "0r4", "claude", fleet.Budget{Scope: fleet.AgentScope("claude"), Runs: 2})
+}
+
+// used is a run's end with what it used.
+func (b bundle) used(t *testing.T, r fleet.Run, tokens int64, usd float64) {
+	t.Helper()
+	r.Usage = fleet.Usage{Tokens: &tokens, USD: &usd}
+	b.ends(t, r, fleet.Noop, "")
+}
+
+func testBudgetOfUsage(t *testing.T, b bundle) {
+	tokens := fleet.Budget{Scope: fleet.AgentScope("claude"), Tokens: 2500}
+	b.used(t, b.works(t, "0r1", "claude", tokens), 1000, 1)
+	want := map[fleet.Scope]fleet.Spent{}
+	all := func(runs int, tokens int64, usd float64) map[fleet.Scope]fleet.Spent {
+		for _, s := range []fleet.Scope{fleet.FleetScope, fleet.AgentScope("claude"), fleet.CategoryScope("code")} {
+			want[s] = fleet.Spent{Scope: s, Runs: runs, Tokens: tokens, USD: usd}
+		}
+		return want
+	}
+	same(t, "settled without a reserve", b.spent(t), all(1, 1000, 1))
+
+	second := b.works(t, "0r2", "claude", tokens)
+	same(t, "with a reserve of the mean", b.spent(t), all(2, 2000, 2))
+	b.mustRefuse(t, b.asks(t, "0r3", "claude", tokens), "2000 of 2500 tokens today, and a session takes about 1000")
+	b.mustRefuse(t, b.asks(t, "0r4", "claude", fleet.Budget{Scope: fleet.FleetScope, USD: 2.5}), "2.00 of 2.50 USD today, and a session takes about 1.00")
+	b.used(t, second, 500, 0.5)
+	same(t, "settled", b.spent(t), all(2, 1500, 1.5))
+	a := b.agent(t, "claude")
+	same(t, "mean of tokens", a.MeanTokens, 900.0)
+	same(t, "mean of dollars", a.MeanUSD, 0.9)
+	stored := b.mustRun(t, "0r2").Usage
+	same(t, "stored usage", stored, fleet.Usage{Tokens: value(int64(500)), USD: value(0.5)})
+
+	third := b.works(t, "0r5", "claude", tokens)
+	same(t, "reserved", b.spent(t)[fleet.FleetScope].Tokens, int64(2400))
+	b.used(t, third, 5000, 9) // more than anybody thought
+	b.mustRefuse(t, b.asks(t, "0r6", "claude", tokens), "6500 of 2500 tokens")
+}
+
+// testReserveOfTheSilent keeps the reserve of those who say nothing of their usage.
+func testReserveOfTheSilent(t *testing.T, b bundle) {
+	b.used(t, b.works(t, "0r1", "claude"), 1000, 1)
+	ends := map[fleet.RunID]func(fleet.Run){
+		"0dead":   func(r fleet.Run) { _, err := b.Abandon(t.Context(), r.ID, "found dead"); must(t, err) },
+		"0silent": func(r fleet.Run) { b.ends(t, r, fleet.Noop, "") },
+		"0lost":   func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must(t, b.EndRun(t.Context(), r)) },
+	}
+	for id, end := range ends {
+		before := b.spent(t)[fleet.FleetScope]
+		end(b.works(t, id, "claude"))
+		before.Runs, before.Tokens, before.USD = before.Runs+1, before.Tokens+1000, before.USD+1
+		same(t, string(id), b.spent(t)[fleet.FleetScope], before)
+	}
+	same(t, "mean", b.agent(t, "claude").MeanTokens, 1000.0)
+}
+
+// testSettledInItsDay has a session from one day into the next.
+func testSettledInItsDay(t *testing.T, b bundle) {
+	budget := fleet.Budget{Scope: fleet.FleetScope, Runs: 1, Tokens: 100}
+	b.clock.Advance(12*time.Hour - time.Minute)
+	late := b.works(t, "0r1", "claude", budget)
+	b.clock.Advance(2 * time.Minute)
+	b.used(t, late, 7000, 7)
+	same(t, "today", b.spent(t), map[fleet.Scope]fleet.Spent{})
+	b.clock.Advance(-2 * time.Minute)
+	same(t, "yesterday", b.spent(t)[fleet.FleetScope], fleet.Spent{Scope: fleet.FleetScope, Runs: 1, Tokens: 7000, USD: 7})
+}
+
+// testSettledAfterPivot settles in the category that was worked.
+func testSettledAfterPivot(t *testing.T, b bundle) {
+	must(t, b.AddRun(t.Context(), plannedRun("0r1")))
+	must(t, b.LaneTaken(t.Context(), "0r1", "docs", 1))
+	b.mustTakeForRun(t, takeFor("0r1", "free"), fleet.Granted)
+	r := b.mustRun(t, "0r1")
+	r.Category = "code" // as it was planned
+	b.used(t, r, 10, 1)
+	same(t, "docs", b.spent(t)[fleet.CategoryScope("docs")].Tokens, int64(10))
+	same(t, "code", b.spent(t)[fleet.CategoryScope("code")], fleet.Spent{})
+}
+
+func testBudgetRace(t *testing.T, b bundle) {
+	budget := fleet.Budget{Scope: fleet.FleetScope, Runs: 5}
+	same(t, "granted", b.race(t, 20, func(take *store.RunTake) { take.Budgets = []fleet.Budget{budget} }), 5)
+	same(t, "runs", b.spent(t)[fleet.FleetScope].Runs, 5)
+}
+
+func testSlotsRace(t *testing.T, b bundle) {
+	same(t, "granted", b.race(t, 20, func(take *store.RunTake) { take.Slots = 3 }), 3)
+}
+
+// race has runs ask at once, and counts those that were let work. The others must have
+// been refused.
+func (b bundle) race(t *testing.T, n int, as func(*store.RunTake)) int {
+	t.Helper()
+	var takes []store.RunTake
+	for i := range n {
+		take := b.asks(t, fleet.RunID(fmt.Sprintf("0race%02d", i)), "claude")
+		as(&take)
+		takes = append(takes, take)
+	}
+	var (
+		wg      sync.WaitGroup
+		granted atomic.Int64
+	)
+	for _, take := range takes {
+		wg.Go(func() {
+			grant, _, err := b.TakeForRun(t.Context(), take)
+			var refused fleet.RefusedError
+			switch {
+			case err == nil && grant == fleet.Granted:
+				granted.Add(1)
+			case !errors.As(err, &refused):
+				t.Errorf("got %s, %v, want it granted or refused", grant, err)
+			}
+		})
+	}
+	wg.Wait()
+	return int(granted.Load())
+}
+
+func testSlots(t *testing.T, b bundle) {
+	ask := func(id fleet.RunID, agent string) store.RunTake {
+		take := b.asks(t, id, agent)
+		take.Slots = 2
+		return take
+	}
+	must(t, b.AddRun(t.Context(), plannedRun("0planned"))) // takes no slot yet
+	first := ask("0r1", "claude")
+	b.mustTakeForRun(t, first, fleet.Granted)
+	b.mustTakeForRun(t, ask("0r2", "claude"), fleet.Granted)
+	b.mustTakeForRun(t, first, fleet.Renewed) // it has its slot
+	third := ask("0r3", "claude")
+	b.mustRefuse(t, third, "agent claude: all of its 2 slots are in use")
+	b.mustTakeForRun(t, ask("0r4", "codex"), fleet.Granted)
+	b.ends(t, b.mustRun(t, "0r1"), fleet.Noop, "")
+	b.mustTakeForRun(t, third, fleet.Granted)
+	b.mustRefuse(t, ask("0r5", "claude"), "slots are in use")
+	_, err := b.Abandon(t.Context(), "0r2", "found dead")
+	must(t, err)
+	b.mustTakeForRun(t, ask("0r6", "claude"), fleet.Granted)
+	same(t, "agent in the row", b.mustRun(t, "0r4").Agent, "codex")
+}
+
+// testWall has an agent that says when it can work again.
+func testWall(t *testing.T, b bundle) {
+	r := b.works(t, "0r1", "claude")
+	until := Start().Add(5 * time.Hour)
+	r.QuotaUntil = until
+	b.ends(t, r, fleet.Quota, "5-hour limit reached")
+	same(t, "stored", b.mustRun(t, "0r1").QuotaUntil, until)
+	want := fleet.AgentState{Agent: "claude", Until: until, Reason: "usage limit: 5-hour limit reached", Walls: 1}
+	same(t, "agent", b.agent(t, "claude"), want)
+
+	next := b.asks(t, "0r2", "claude")
+	b.mustRefuse(t, next, "agent claude: usage limit: 5-hour limit reached (until 2026-06-26T17:00:00Z)")
+	b.works(t, "0r3", "codex")
+	b.clock.Advance(5*time.Hour - time.Millisecond)
+	b.mustRefuse(t, next, "usage limit")
+	b.clock.Advance(time.Millisecond)
+	b.mustTakeForRun(t, next, fleet.Granted)
+	b.ends(t, b.mustRun(t, "0r2"), fleet.Noop, "")
+	same(t, "agent that works again", b.agent(t, "claude"), fleet.AgentState{Agent: "claude"})
+	same(t, "no failure of the task", b.mustSnapshot(t).Quarantined, []fleet.Quarantine{})
+}
+
+// testWallBackoff has an agent that never says when.
+func testWallBackoff(t *testing.T, b bundle) {
+	for i, least := range []time.Duration{15, 30, 60, 120, 240, 360, 360} {
+		r := b.works(t, fleet.RunID(fmt.Sprint("0r", i)), "claude")
+		r.QuotaUntil = b.clock.Now().Add(-time.Hour) // over already: as good as nothing
+		b.ends(t, r, fleet.Quota, "enough")
+		rest := b.agent(t, "claude").Until.Sub(b.clock.Now())
+		if least *= time.Minute; rest < least || rest > least+least/4 {
+			t.Errorf("wall %d: rests for %v, want %v and at most a quarter more", i+1, rest, least)
+		}
+		b.clock.Advance(rest)
+	}
+	b.ends(t, b.works(t, "0good", "claude"), fleet.Noop, "")
+	b.ends(t, b.works(t, "0again", "claude"), fleet.Quota, "enough")
+	if rest := b.agent(t, "claude").Until.Sub(b.clock.Now()); rest > 19*time.Minute {
+		t.Errorf("after a good session: rests for %v, want 15 minutes again", rest)
+	}
+}
+
+// testWallMetAtOnce has sessions under way when the first of them meets the wall.
+func testWallMetAtOnce(t *testing.T, b bundle) {
+	first, second, good := b.works(t, "0r1", "claude"), b.works(t, "0r2", "claude"), b.works(t, "0r3", "claude")
+	var failing []fleet.Run
+	for i := range fleet.FailuresToOpen {
+		failing = append(failing, b.works(t, fleet.RunID(fmt.Sprint("0f", i)), "claude"))
+	}
+	first.QuotaUntil = Start().Add(5 * time.Hour)
+	b.ends(t, first, fleet.Quota, "enough")
+	want := b.agent(t, "claude")
+	b.ends(t, second, fleet.Quota, "enough, too")
+	same(t, "after a second", b.agent(t, "claude"), want)
+	b.ends(t, good, fleet.Noop, "")
+	same(t, "after one that was under way went well", b.agent(t, "claude"), want)
+	for _, r := range failing {
+		b.ends(t, r, fleet.Failed, "broken")
+	}
+	same(t, "until, after failures", b.agent(t, "claude").Until, want.Until)
+}
+
+// opened is an agent that failed as often as one may.
+func (b bundle) opened(t *testing.T) {
+	t.Helper()
+	for i := range fleet.FailuresToOpen {
+		b.ends(t, b.works(t, fleet.RunID(fmt.Sprint("0failed", i)), "claude"), fleet.Failed, "no login")
+	}
+}
+
+func testBreaker(t *testing.T, b bundle) {
+	b.ends(t, b.works(t, "0early", "claude"), fleet.Failed, "broken")
+	b.ends(t, b.works(t, "0good", "claude"), fleet.Noop, "") // in a row, or it does not count
+	b.opened(t)
+	next := b.asks(t, "0next", "claude")
+	b.mustRefuse(t, next, "agent claude: it failed 5 times in a row, last: no login (until 2026-06-26T12:30:00Z)")
+	b.works(t, "0other", "codex")
+	b.clock.Advance(30 * time.Minute)
+	same(t, "probes", b.race(t, 10, func(*store.RunTake) {}), 1)
+	probe := b.agent(t, "claude").Probe
+	b.mustRefuse(t, next, fmt.Sprintf("it failed 5 times in a row, and run %s tries it", probe))
+
+	b.ends(t, b.mustRun(t, probe), fleet.Timeout, "hung") // opens it again
+	b.mustRefuse(t, next, "it failed 6 times in a row, last: hung (until 2026-06-26T13:00:00Z)")
+	b.clock.Advance(30 * time.Minute)
+	b.mustTakeForRun(t, next, fleet.Granted)
+	b.mustRefuse(t, b.asks(t, "0beside", "claude"), "and run 0next tries it")
+	b.ends(t, b.mustRun(t, "0next"), fleet.Noop, "")
+	same(t, "closed", b.agent(t, "claude"), fleet.AgentState{Agent: "claude"})
+	b.works(t, "0one", "claude")
+	b.works(t, "0two", "claude")
+}
+
+// testProbeWithoutAnswer has probes that tell nothing of their agent: another follows.
+func testProbeWithoutAnswer(t *testing.T, b bundle) {
+	b.opened(t)
+	b.clock.Advance(30 * time.Minute)
+	ends := map[fleet.RunID]func(fleet.Run){
+		"0killed":    func(r fleet.Run) { _, err := b.Abandon(t.Context(), r.ID, "found dead"); must(t, err) },
+		"0cancelled": func(r fleet.Run) { b.ends(t, r, fleet.Cancelled, "stopped") },
+		"0lost":      func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must(t, b.EndRun(t.Context(), r)) },
+	}
+	for id, end := range ends {
+		probe := b.works(t, id, "claude")
+		b.mustRefuse(t, b.asks(t, id+"beside", "claude"), "tries it")
+		end(probe)
+	}
+	b.works(t, "0last", "claude")
+}
+
+// testProbeAlone has a session that began before the breaker opened end beside a probe.
+func testProbeAlone(t *testing.T, b bundle) {
+	old := b.works(t, "0old", "claude")
+	b.opened(t)
+	b.clock.Advance(30 * time.Minute)
+	b.works(t, "0probe", "claude")
+	b.ends(t, old, fleet.Failed, "no login")
+	b.clock.Advance(30 * time.Minute)
+	b.mustRefuse(t, b.asks(t, "0beside", "claude"), "run 0probe tries it")
+}
+
+// attempt has a session try a task.
+func (b bundle) attempt(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome fleet.Outcome) {
+	t.Helper()
+	r := plannedRun(id)
+	r.Agent = "agent of " + string(id) // that none is stopped
+	must(t, b.AddRun(t.Context(), r))
+	b.mustTakeForRun(t, takeFor(id, task), fleet.Granted)
+	b.ends(t, b.mustRun(t, id), outcome, "because of "+string(id))
+	must(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
+}
+
+func testQuarantine(t *testing.T, b bundle) {
+	outcomes := []fleet.Outcome{
+		fleet.Failed, fleet.Timeout, fleet.Productive, // forgets
+		fleet.Failed, fleet.Noop, fleet.Quota, fleet.Cancelled, fleet.Timeout, // two, by their task's fault
+	}
+	for i, outcome := range outcomes {
+		b.attempt(t, fleet.RunID(fmt.Sprint("0r", i)), "fix", outcome)
+	}
+	b.attempt(t, "0other", "other", fleet.Failed)
+	same(t, "after two failures", b.mustSnapshot(t).Quarantined, []fleet.Quarantine{})
+	b.clock.Advance(time.Minute)
+	b.attempt(t, "0last", "fix", fleet.Failed)
+	want := []fleet.Quarantine{{Task: "fix", Failures: 3, Since: b.clock.Now(), Reason: "because of 0last"}}
+	same(t, "after three", b.mustSnapshot(t).Quarantined, want)
+
+	for _, step := range []struct {
+		task fleet.TaskID
+		want bool
+	}{{"fix", true}, {"fix", false}, {"none", false}} {
+		found, err := b.Retry(t.Context(), step.task)
+		must(t, err)
+		same(t, "retry "+string(step.task), found, step.want)
+	}
+	same(t, "after the retry", b.mustSnapshot(t).Quarantined, []fleet.Quarantine{})
+	b.attempt(t, "0anew", "fix", fleet.Failed)
+	same(t, "counted anew", b.mustSnapshot(t).Quarantined, []fleet.Quarantine{})
+}
+
+func testRespawn(t *testing.T, b bundle) {
+	f := b.mustRecord(t, "0r1", "0r2")
+	next := plannedRun("0r3")
+	next.Fire, next.Source, next.ChainDepth = f.ID, fleet.FromRespawn, 1
+	next.CreatedAt, next.NotBefore = Start().Add(time.Second), Start().Add(time.Minute)
+	decide := func(run fleet.RunID, next *fleet.Run, reason string, want bool) {
+		t.Helper()
+		decided, err := b.Respawn(t.Context(), run, next, reason)
+		must(t, err)
+		same(t, "decided", decided, want)
+	}
+	decide("0r1", &next, "by run 0r3: good", true)
+	decide("0r2", nil, "no workable task", true)
+	same(t, "next", b.mustRun(t, "0r3"), next)
+	before := b.mustSnapshot(t)
+
+	other := next
+	other.ID = "0r4"
+	decide("0r1", &other, "once more", false)
+	decide("0r2", &other, "after all", false)
+	decide("0none", &other, "of nothing", false)
+	same(t, "after the second decisions", b.mustSnapshot(t), before)
+	same(t, "first", b.mustRun(t, "0r1").Followed, "by run 0r3: good")
+	same(t, "second", b.mustRun(t, "0r2").Followed, "no workable task")
+
+	must(t, b.AddRun(t.Context(), plannedRun("0r5")))
+	if decided, err := b.Respawn(t.Context(), "0r5", &next, "by a run that is there"); err == nil {
+		t.Errorf("got %v, want an error: the next run is there", decided)
+	}
+	same(t, "undone", b.mustRun(t, "0r5").Followed, "")
+	b.mustNotStart(t, f.ID, "0r3", true) // no choice of the fire is about it
+	got, err := b.Fire(t.Context(), f.ID)
+	must(t, err)
+	same(t, "choices", got.Choices, f.Choices)
+}

@@ -1,0 +1,334 @@
+package systemd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stint/internal/fleet"
+)
+
+// limit is a property that the kernel enforces through a file of the unit's cgroup,
+// if the file is there. The manager reports the property either way: where it was not
+// given the controller, what it reports is a wish.
+type limit struct {
+	property   string
+	controller string // "memory", whose files begin with "memory."
+	file       string
+	holds      func(text string, want uint64) bool
+	legacy     legacy // the same in a hierarchy of version 1
+}
+
+// legacy is zero where version 1 has no such limit.
+type legacy struct {
+	controller string
+	file       string
+	holds      func(text string, want uint64) bool
+}
+
+// limits leaves out what no cgroup file holds, such as Nice, and IOWeight's effect:
+// which scheduler the disk has is not the unit's doing.
+func limits() []limit {
+	return []limit{
+		{"MemoryMin", "memory", "memory.min", nearly, legacy{}},
+		{"MemoryLow", "memory", "memory.low", nearly, legacy{}},
+		{"MemoryHigh", "memory", "memory.high", nearly, legacy{}},
+		{"MemoryMax", "memory", "memory.max", nearly, legacy{"memory", "memory.limit_in_bytes", nearly}},
+		{"MemorySwapMax", "memory", "memory.swap.max", nearly, legacy{}},
+		{"CPUQuota", "cpu", "cpu.max", quota, legacy{}},
+		{"CPUWeight", "cpu", "cpu.weight", exactly, legacy{"cpu", "cpu.shares", shares}},
+		{"IOWeight", "io", "io.weight", exactly, legacy{}},
+		{"TasksMax", "pids", "pids.max", exactly, legacy{"pids", "pids.max", exactly}},
+	}
+}
+
+// Unenforced says, in a sentence each, which of the limits among a unit's properties
+// do not bind a process: its own cgroup has no file for one, or another value in it.
+// Root is the file system from /, process a number or "self". It is for a worker to
+// ask about itself, from within its unit.
+func Unenforced(root fs.FS, process string, properties map[string]any) []string {
+	wanted := wantedLimits(properties)
+	if len(wanted) == 0 {
+		return nil
+	}
+	place, err := locate(root, process)
+	if err != nil {
+		return []string{fmt.Sprintf("%s: not known whether in force: %v", strings.Join(namesOf(wanted), ", "), err)}
+	}
+	var broken []string
+	for _, w := range wanted {
+		if why := place.breach(w); why != "" {
+			broken = append(broken, w.property+" is not in force: "+why)
+		}
+	}
+	return broken
+}
+
+// Undelegated says, in a sentence each, which limits among a unit's properties cannot
+// come into force below the cgroup of a manager, such as [Manager.ControlGroup], because
+// it was not given the controller.
+func Undelegated(root fs.FS, group string, properties map[string]any) []string {
+	wanted := wantedLimits(properties)
+	if len(wanted) == 0 {
+		return nil
+	}
+	mounted, err := readMounts(root)
+	dir, found := "", false
+	if err == nil {
+		dir, found = mounted.unified.dir(group)
+	}
+	if !found {
+		return []string{fmt.Sprintf("%s cannot be enforced: the service manager has no cgroup of version 2 that can be seen from here",
+			strings.Join(namesOf(wanted), ", "))}
+	}
+	given := controllers(root, dir)
+	var broken []string
+	for _, w := range wanted {
+		if !slices.Contains(given, w.controller) {
+			broken = append(broken, fmt.Sprintf("%s cannot be enforced: the service manager was not given the controller %s, %s",
+				w.property, w.controller, besides(given)))
+		}
+	}
+	return broken
+}
+
+// ControlGroup is the cgroup of the manager, in which its units have theirs.
+func (m *Manager) ControlGroup() (string, error) {
+	text, err := m.conn.GetManagerProperty("ControlGroup")
+	if err != nil {
+		return "", fmt.Errorf("read the manager's cgroup: %w", err)
+	}
+	group, err := strconv.Unquote(text)
+	if err != nil {
+		return "", fmt.Errorf("read the manager's cgroup %s: %w", text, err)
+	}
+	return group, nil
+}
+
+// wanted is a limit with the amount that a unit is to have.
+type wanted struct {
+	limit
+	amount uint64
+}
+
+// wantedLimits are those that are to bind something, in the order of [limits]. What no
+// property is was refused when the configuration was read.
+func wantedLimits(properties map[string]any) (list []wanted) {
+	for _, l := range limits() {
+		value, given := properties[l.property]
+		if !given {
+			continue
+		}
+		parsed, err := parseProperty(l.property, value)
+		if err != nil {
+			continue
+		}
+		amount, ok := parsed.Value.Value().(uint64)
+		if ok && amount != noLimit && (amount > 0 || l.property == "MemorySwapMax") {
+			list = append(list, wanted{l, amount})
+		}
+	}
+	return list
+}
+
+func namesOf(list []wanted) []string {
+	names := make([]string, len(list))
+	for i, w := range list {
+		names[i] = w.property
+	}
+	return names
+}
+
+// breach says why a limit does not hold, or "".
+func (p place) breach(w wanted) string {
+	if dir, ok := p.legacy[w.legacy.controller]; ok && w.legacy.file != "" {
+		return p.compare(dir+"/"+w.legacy.file, w.amount, w.legacy.holds)
+	}
+	if p.unified == "" {
+		return "the process has no cgroup of version 2 that can be seen from here"
+	}
+	if given := controllers(p.root, p.unified); !slices.Contains(given, w.controller) {
+		return fmt.Sprintf("its cgroup was not given the controller %s, %s", w.controller, besides(given))
+	}
+	file := p.unified + "/" + w.file
+	if w.property == "IOWeight" && !p.has(file) && p.has(p.unified+"/io.bfq.weight") {
+		return "" // The scale of this one changed between versions of systemd: that it is there must do.
+	}
+	return p.compare(file, w.amount, w.holds)
+}
+
+func (p place) compare(file string, want uint64, holds func(string, uint64) bool) string {
+	text, err := fs.ReadFile(p.root, file)
+	said := strings.TrimSpace(string(text))
+	switch {
+	case err != nil:
+		return fmt.Sprintf("its cgroup has no readable %s", path.Base(file))
+	case !holds(said, want):
+		return fmt.Sprintf("%s of its cgroup says %q, where %d was asked for", path.Base(file), said, want)
+	}
+	return ""
+}
+
+func (p place) has(file string) bool {
+	_, err := fs.Stat(p.root, file)
+	return err == nil
+}
+
+// controllers are those a cgroup of version 2 has.
+func controllers(root fs.FS, dir string) []string {
+	text, err := fs.ReadFile(root, dir+"/cgroup.controllers")
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(text))
+}
+
+// besides ends a sentence on a controller that is not among these.
+func besides(controllers []string) string {
+	if len(controllers) == 0 {
+		return "nor any other"
+	}
+	return "only " + strings.Join(controllers, ", ")
+}
+
+// exactly compares a number. A file of weights has a line for each disk; the first is
+// for the others.
+func exactly(text string, want uint64) bool {
+	line, _, _ := strings.Cut(text, "\n")
+	n, err := strconv.ParseUint(strings.TrimPrefix(line, "default "), 10, 64)
+	return err == nil && n == want
+}
+
+// nearly compares bytes, which the kernel rounds down to whole pages, of 64 KiB at most.
+func nearly(text string, want uint64) bool {
+	const page = 64 << 10
+	n, err := strconv.ParseUint(text, 10, 64)
+	return err == nil && n <= want && want-n < page
+}
+
+// quota compares "MICROSECONDS PERIOD" with the microseconds of a second, to within
+// what the manager rounds for a period that is not a second.
+func quota(text string, want uint64) bool {
+	const rounding = 0.01
+	used, period, _ := strings.Cut(text, " ")
+	n, err := strconv.ParseFloat(used, 64)
+	if err != nil {
+		return false
+	}
+	every, err := strconv.ParseFloat(period, 64)
+	return err == nil && every > 0 && math.Abs(n*1e6/every-float64(want)) <= rounding*float64(want)
+}
+
+// shares compares a weight, of which 100 is the default, with the shares of version 1,
+// of which 1024 are, and 2 the least.
+func shares(text string, want uint64) bool {
+	n, err := strconv.ParseUint(text, 10, 64)
+	return err == nil && n == max(2, want*1024/100)
+}
+
+// place is where in the cgroups a process is, as folders below root.
+type place struct {
+	root    fs.FS
+	unified string            // empty: there is none, or it cannot be seen from here
+	legacy  map[string]string // by controller of version 1
+}
+
+// locate finds the cgroups of a process. In a namespace of its own, or a container that
+// shows only part of the tree, a process may be where no path leads: then there is no
+// folder for it.
+func locate(root fs.FS, process string) (place, error) {
+	text, err := fs.ReadFile(root, "proc/"+process+"/cgroup")
+	if err != nil {
+		return place{}, fmt.Errorf("read its cgroup: %w", err)
+	}
+	mounted, err := readMounts(root)
+	if err != nil {
+		return place{}, err
+	}
+	p := place{root: root, legacy: map[string]string{}}
+	for line := range strings.Lines(string(text)) {
+		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
+		if len(fields) < 3 {
+			continue
+		}
+		if fields[1] == "" {
+			p.unified, _ = mounted.unified.dir(fields[2])
+			continue
+		}
+		for controller := range strings.SplitSeq(fields[1], ",") {
+			if dir, ok := mounted.legacy[controller].dir(fields[2]); ok && p.has(dir) {
+				p.legacy[controller] = dir
+			}
+		}
+	}
+	if p.unified == "" && len(p.legacy) == 0 {
+		return place{}, fleet.WithHint(errors.New("none of its cgroups can be seen from here"),
+			"mount the cgroup tree: mount -t cgroup2 cgroup2 /sys/fs/cgroup")
+	}
+	return p, nil
+}
+
+// mount shows part of a hierarchy of cgroups: all of it, if from is "/".
+type mount struct {
+	from string // the cgroup that is at the mount point
+	at   string // below root, without the leading slash; empty: not mounted
+}
+
+// dir is the folder of a cgroup, if this mount shows it.
+func (m mount) dir(group string) (string, bool) {
+	below, ok := strings.CutPrefix(strings.TrimSuffix(group, "/"), strings.TrimSuffix(m.from, "/"))
+	// A namespace shows what is outside of it as "/..".
+	if m.at == "" || !ok || below != "" && below[0] != '/' || strings.HasPrefix(group, "/..") {
+		return "", false
+	}
+	return path.Join(m.at, below), true
+}
+
+type mounts struct {
+	unified mount
+	legacy  map[string]mount // by controller of version 1
+}
+
+// readMounts finds the hierarchies. Of several mounts of one, the first that shows all of
+// it counts, else the first.
+func readMounts(root fs.FS) (mounts, error) {
+	text, err := fs.ReadFile(root, "proc/self/mountinfo")
+	if err != nil {
+		return mounts{}, fmt.Errorf("read the mounts: %w", err)
+	}
+	found := mounts{legacy: map[string]mount{}}
+	for line := range strings.Lines(string(text)) {
+		before, after, _ := strings.Cut(line, " - ")
+		fields, kind := strings.Fields(before), strings.Fields(after)
+		if len(fields) < 5 || len(kind) < 3 {
+			continue
+		}
+		m := mount{from: unescape(fields[3]), at: strings.TrimPrefix(path.Clean(unescape(fields[4])), "/")}
+		switch kind[0] {
+		case "cgroup2":
+			found.unified = better(found.unified, m)
+		case "cgroup":
+			for option := range strings.SplitSeq(kind[2], ",") { // controllers among other options
+				found.legacy[option] = better(found.legacy[option], m)
+			}
+		}
+	}
+	return found, nil
+}
+
+func better(old, other mount) mount {
+	if old.at == "" || old.from != "/" && other.from == "/" {
+		return other
+	}
+	return old
+}
+
+// unescape reads the octal escapes that mountinfo has for blanks and backslashes.
+func unescape(s string) string {
+	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
+}

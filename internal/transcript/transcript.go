@@ -1,0 +1,233 @@
+// Package transcript reads what an agent printed and says what it tells of the
+// session: tokens and cost, the agent's own verdict, its tool calls, and whether a
+// usage limit stopped it. It is pure: bytes in, a summary out.
+//
+// What it reads was written by a program that stint does not control, mixed with
+// whatever else came on standard output and standard error, cut short by a kill or by
+// the log's size cap. So nothing in it is a fault: a line that is not understood is
+// passed over, a number that cannot be is none. The memory in use is bounded by the
+// longest line that is looked at, not by the input.
+//
+// A model writes about rate limits as readily as it runs into them. A limit is
+// therefore taken only from what the program itself reports as an error, never from
+// the text of an answer or of a tool, and it does not stand when the session ended
+// well after all.
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Format is how an agent's output is written.
+type Format string
+
+const (
+	// Claude is what "claude -p --output-format stream-json --verbose" prints.
+	Claude Format = "claude"
+	// Codex is what "codex exec --json" prints.
+	Codex Format = "codex"
+	// Gptme is what "gptme --non-interactive --output-format json" prints, and what
+	// it keeps as conversation.jsonl.
+	Gptme Format = "gptme"
+	// Text is anything: only the patterns for limits are looked for.
+	Text Format = "text"
+)
+
+// Formats are all of them.
+func Formats() []Format {
+	return []Format{Claude, Codex, Gptme, Text}
+}
+
+// Summary is what an output tells. What it does not tell is zero or nil: agents are
+// not compared by a figure that only some of them give.
+type Summary struct {
+	Tokens     Tokens
+	CostUSD    *float64 // nil: it is not said
+	Success    *bool    // the agent's own flag; nil: it is not said, as when it was killed
+	Turns      int      // of the model (claude, gptme), of the prompt (codex)
+	ToolCalls  int
+	ToolErrors int // of the tool calls, those that failed or were refused
+	Denied     int // of the tool errors, those for lack of permission, where that is told
+	Retries    int // of requests to the model
+	SessionID  string
+	Quota      *Quota // the limit that stopped it; nil: none did
+	Err        string // what went wrong, in the agent's words; empty when it succeeded
+	Events     int    // lines of the format; none in a long output: it is another format
+}
+
+// Tokens are counted as billed: what came from a cache is not in Input.
+type Tokens struct {
+	Input, Output, CacheRead, CacheWrite int64
+}
+
+// Total is all of them.
+func (t Tokens) Total() int64 {
+	return t.Input + t.Output + t.CacheRead + t.CacheWrite
+}
+
+func (t *Tokens) add(o Tokens) {
+	t.Input += o.Input
+	t.Output += o.Output
+	t.CacheRead += o.CacheRead
+	t.CacheWrite += o.CacheWrite
+}
+
+// Options are what the output alone does not say.
+type Options struct {
+	// Now is when the session ended. A time of day is taken for the next one after
+	// it, in its location, which must be the agent's: codex writes local time and
+	// names no zone.
+	Now    time.Time
+	Limits Limits
+}
+
+const (
+	// maxLine is how much of a line is kept. Of a longer one, which is a tool's output
+	// or an image, no field is worth the memory.
+	maxLine = 4 << 20
+	// maxText is how much of a message a person wants to read.
+	maxText = 300
+	// maxCount is past every number of tokens there is, and far from overflow.
+	maxCount = 1e12
+)
+
+// Read reads an output to its end. The error is of reading alone; the summary then
+// holds what was read until it.
+func Read(format Format, r io.Reader, o Options) (Summary, error) {
+	s := &session{options: o}
+	events := map[Format]func([]byte) bool{
+		Claude: (&claude{session: s}).event,
+		Codex:  (&codex{session: s}).event,
+		Gptme:  (&gptme{session: s}).event,
+		Text:   func([]byte) bool { return false },
+	}
+	event, ok := events[format]
+	if !ok {
+		return Summary{}, fmt.Errorf("read transcript: unknown format %q", format)
+	}
+	lines := newLines(r, maxLine)
+	for lines.next() {
+		line, whole := lines.line()
+		switch object := objectIn(line); {
+		case whole && object != nil && event(object):
+			s.Events++
+		case object == nil:
+			s.foreign(line)
+		}
+	}
+	return s.end(), lines.err
+}
+
+// session is a summary while it is made.
+type session struct {
+	Summary
+	options Options
+}
+
+// foreign looks at a line that is none of the format's: standard error, mostly.
+func (s *session) foreign(line []byte) {
+	line = bytes.TrimRight(line[:min(len(line), maxMatched)], "\r\n")
+	if s.options.Limits.concern(line) {
+		s.match(string(line))
+	}
+}
+
+// fail takes note of an error that the program reports.
+func (s *session) fail(text string) {
+	s.Err = text
+	s.match(text)
+}
+
+func (s *session) match(text string) {
+	if quota := s.options.Limits.find(text, s.options.Now); quota != nil {
+		s.limit(*quota)
+	}
+}
+
+// limit takes note of a limit. That a plan is used up outweighs that it was slowed
+// down, and of two times the later report knows better.
+func (s *session) limit(q Quota) {
+	if old := s.Quota; old != nil {
+		if old.Kind == Exhausted && q.Kind == Throttled {
+			return
+		}
+		if old.Kind == q.Kind && q.ResetAt.IsZero() && q.RetryAfter == 0 {
+			q.ResetAt, q.RetryAfter = old.ResetAt, old.RetryAfter
+		}
+	}
+	q.Text = brief(q.Text)
+	s.Quota = &q
+}
+
+func (s *session) succeed(success bool) {
+	s.Success = &success
+}
+
+// end drops what a session that ended well has overcome.
+func (s *session) end() Summary {
+	if s.Success != nil && *s.Success {
+		s.Quota, s.Err = nil, ""
+	}
+	s.Err = brief(s.Err)
+	return s.Summary
+}
+
+// objectIn is the JSON object that a line is, or that starts within it where standard
+// error lacked the end of its line; else nil.
+func objectIn(line []byte) []byte {
+	line = bytes.TrimSpace(line)
+	if bytes.HasPrefix(line, []byte("{")) {
+		return line
+	}
+	if at := bytes.Index(line, []byte(`{"type":"`)); at >= 0 {
+		return line[at:]
+	}
+	return nil
+}
+
+// decode reads what it can: a field of an unexpected type stays zero.
+func decode(line []byte, into any) bool {
+	err := json.Unmarshal(line, into)
+	var odd *json.UnmarshalTypeError
+	return err == nil || errors.As(err, &odd)
+}
+
+// count is a number of tokens. One that cannot be is none.
+type count int64
+
+func (c *count) UnmarshalJSON(text []byte) error {
+	var f float64
+	if json.Unmarshal(text, &f) == nil && f > 0 && f <= maxCount {
+		*c = count(f)
+	}
+	return nil
+}
+
+// brief is the beginning of a message, on one line and without control characters:
+// it is shown to people on their terminals.
+func brief(text string) string {
+	cut := false
+	if len(text) > 4*maxText {
+		text, cut = text[:4*maxText], true
+	}
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == '\u007f' || r >= '\u0080' && r <= '\u009f' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, ""))
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > maxText {
+		text, cut = strings.ToValidUTF8(text[:maxText], ""), true
+	}
+	if cut {
+		text += "…"
+	}
+	return text
+}

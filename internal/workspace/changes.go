@@ -1,0 +1,263 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Changes is what the commits of a run changed.
+type Changes struct {
+	Commits    int // that were found
+	Files      int // different ones
+	Insertions int // lines
+	Deletions  int
+	Unknown    int // commits the run made of which nobody can tell which they are
+}
+
+// Changes finds the commits that a run made, wherever in the clone, and what they
+// changed. A commit that may be a neighbour's is left out and counted as unknown.
+//
+// Git reports when a command of the run began and ended, not what it committed. A commit
+// of the run is one that the log of its work tree's HEAD has as committed and whose
+// object was written in that time. In a worktree of the run's own there are no others.
+func (c Clone) Changes(ctx context.Context, files fleet.RunFiles) (Changes, error) {
+	commands, err := c.committing(files)
+	if err != nil {
+		return Changes{}, err
+	}
+	var (
+		all     Changes
+		changed = map[string]bool{}
+		byTree  = map[string][]command{}
+	)
+	for _, command := range commands {
+		byTree[command.worktree] = append(byTree[command.worktree], command)
+	}
+	for top, commands := range byTree {
+		g := c.git()
+		g.dir = top
+		if !exists(top) {
+			all.Unknown += len(commands)
+			continue
+		}
+		steps, unknown, err := g.steps(ctx, commands)
+		if err != nil {
+			return Changes{}, fmt.Errorf("find what run committed in %s: %w", top, err)
+		}
+		all.Unknown += unknown
+		for _, s := range steps {
+			if err := g.add(ctx, &all, changed, s); err != nil {
+				return Changes{}, fmt.Errorf("see what commit %s changed: %w", s.to, err)
+			}
+		}
+	}
+	all.Files = len(changed)
+	return all, nil
+}
+
+// committing are the run's commands that made a commit, in the order of their ends.
+func (c Clone) committing(files fleet.RunFiles) ([]command, error) {
+	file, err := os.Open(files.Git)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what git reported: %w", err)
+	}
+	defer file.Close()
+	commands, err := readCommands(file)
+	if err != nil {
+		return nil, fmt.Errorf("read what git reported: %w", err)
+	}
+	var made []command
+	for _, command := range commands {
+		if command.commits() {
+			made = append(made, *command)
+		}
+	}
+	slices.SortFunc(made, func(a, b command) int { return a.ended.Compare(b.ended) })
+	return made, nil
+}
+
+// step is a commit and what it is compared with; an empty from is nothing at all.
+type step struct{ from, to string }
+
+// emptyTree is what git calls a tree without files.
+const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+const (
+	// logged bounds how far back the log of HEAD is read: more than a session commits.
+	logged = "1000"
+	// tick is how far the time of a file may lag behind the clock: the kernel takes it
+	// from its timer, which has 100 ticks a second at the slowest.
+	tick = 12 * time.Millisecond
+)
+
+// span is a stretch of time in which commands of the run may have written commits.
+type span struct {
+	began, ended time.Time
+	commits      int  // commands that make one commit each
+	series       bool // there is one that may make several
+	found        []entry
+}
+
+// entry is one of the log of a HEAD.
+type entry struct{ before, commit, action string }
+
+func (e entry) single() bool { return strings.HasPrefix(e.action, "commit") }
+
+// spans puts commands together whose times overlap.
+func spans(commands []command) (all []span) {
+	for _, c := range slices.SortedFunc(slices.Values(commands), func(a, b command) int { return a.began.Compare(b.began) }) {
+		began := c.began.Add(-tick)
+		if len(all) == 0 || began.After(all[len(all)-1].ended) {
+			all = append(all, span{began: began, ended: c.ended})
+		}
+		last := &all[len(all)-1]
+		if c.ended.After(last.ended) {
+			last.ended = c.ended
+		}
+		if c.name() == "commit" {
+			last.commits++
+		} else {
+			last.series = true
+		}
+	}
+	return all
+}
+
+// settle returns what was found, and how many commands nothing was found for. More
+// commits than the commands can have made are nobody's for certain: of a neighbour's and
+// an own one in the same instant nobody knows which is which.
+func (s span) settle() (own []entry, unknown int) {
+	singles := 0
+	for _, e := range s.found {
+		if e.single() {
+			singles++
+		}
+	}
+	for _, e := range s.found {
+		if e.single() && singles <= s.commits || !e.single() && s.series {
+			own = append(own, e)
+		}
+	}
+	return own, max(0, s.commits-len(own))
+}
+
+// steps are the commits that commands of one work tree made. An amended commit of the
+// run's own is replaced, and counts once.
+func (g git) steps(ctx context.Context, commands []command) (steps []step, unknown int, err error) {
+	entries, err := g.log(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	objects, err := g.run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+	if err != nil {
+		return nil, 0, err
+	}
+	all := spans(commands)
+	for _, e := range entries {
+		at := written(objects, e.commit)
+		for i, s := range all {
+			if committed(e.action) && !at.Before(s.began) && !at.After(s.ended) {
+				all[i].found = append(all[i].found, e)
+			}
+		}
+	}
+	for _, s := range all {
+		own, lost := s.settle()
+		unknown += lost
+		for _, e := range own {
+			last := len(steps) - 1
+			switch {
+			case !strings.HasPrefix(e.action, "commit (amend)"):
+				steps = append(steps, step{to: e.commit})
+			case last >= 0 && steps[last].to == e.before:
+				steps[last].to = e.commit
+			default:
+				steps = append(steps, step{from: e.before, to: e.commit})
+			}
+		}
+	}
+	return steps, unknown, nil
+}
+
+// log is HEAD's, the oldest entry first.
+func (g git) log(ctx context.Context) (entries []entry, err error) {
+	_, born, err := g.asks(ctx, "rev-parse", "--quiet", "--verify", "HEAD")
+	if err != nil || !born {
+		return nil, err
+	}
+	text, err := g.run(ctx, "log", "--walk-reflogs", "--max-count", logged, "--format=%H %gs", "HEAD", "--")
+	for line := range strings.Lines(text) {
+		commit, action, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if len(entries) > 0 {
+			entries[len(entries)-1].before = commit
+		}
+		entries = append(entries, entry{commit: commit, action: action})
+	}
+	slices.Reverse(entries)
+	return entries, err
+}
+
+// committed reports whether an entry of HEAD's log is of a commit that was made then and
+// there, not moved or replayed.
+func committed(action string) bool {
+	name, _, _ := strings.Cut(action, ":")
+	return slices.Contains([]string{
+		"commit", "commit (initial)", "commit (amend)", "commit (merge)", "commit (cherry-pick)", "cherry-pick", "revert", "am",
+	}, name)
+}
+
+// written is when a commit's object was; zero: it is in a pack, or nowhere.
+func written(objects, commit string) time.Time {
+	if len(commit) < 3 {
+		return time.Time{}
+	}
+	info, err := os.Stat(filepath.Join(objects, commit[:2], commit[2:]))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// add adds what one step changed. What the repository says of how its files are to be
+// shown is not followed: that may be a program.
+func (g git) add(ctx context.Context, all *Changes, changed map[string]bool, s step) error {
+	if s.from == "" {
+		parent, there, err := g.asks(ctx, "rev-parse", "--quiet", "--verify", s.to+"^1")
+		if err != nil {
+			return err
+		}
+		if s.from = parent; !there {
+			s.from = emptyTree
+		}
+	}
+	rows, err := g.names(ctx, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", s.from, s.to)
+	if err != nil {
+		return err
+	}
+	all.Commits++
+	for _, row := range rows {
+		fields := strings.SplitN(row, "\t", 3)
+		if len(fields) != 3 {
+			return fmt.Errorf("git diff-tree: want two numbers and a name, got %q", row)
+		}
+		inserted, _ := strconv.Atoi(fields[0]) // "-" for a file that is not text
+		deleted, _ := strconv.Atoi(fields[1])
+		all.Insertions += inserted
+		all.Deletions += deleted
+		changed[fields[2]] = true
+	}
+	return nil
+}

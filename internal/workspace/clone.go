@@ -1,0 +1,203 @@
+package workspace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"stint/internal/fleet"
+)
+
+// Clone is the workspace's clone, which every run of the fleet shares. What changes its
+// refs, its list of worktrees or the shared work tree happens in turn, one process at a
+// time, for all of its worktrees.
+type Clone struct {
+	Dir         Folder
+	Environment []string      // what git gets, as NAME=value: PATH, HOME, what its transports need
+	Patience    time.Duration // to wait for one's turn; zero: two minutes
+	Timeout     time.Duration // of each git command; zero: five minutes
+}
+
+const (
+	// defaultPatience is ten neighbours' fetches from a slow server.
+	defaultPatience = 2 * time.Minute
+	// defaultTimeout is the checkout of a large tree on a slow disk, hooks included.
+	defaultTimeout = 5 * time.Minute
+	// tidyTime is what putting things back may take after a run was told to stop.
+	tidyTime = time.Minute
+	// poll is how often a turn is asked for: a rebase takes tens of milliseconds.
+	poll = 5 * time.Millisecond
+)
+
+var (
+	errNoRepository = errors.New("not a work tree of git")
+	errNoCommit     = errors.New("the workspace's branch has no commit yet")
+)
+
+func orDefault(d, whenZero time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return whenZero
+}
+
+func (c Clone) git() git {
+	return git{dir: string(c.Dir), env: environment(c.Environment), timeout: orDefault(c.Timeout, defaultTimeout)}
+}
+
+// layout is where a work tree's parts are, as absolute paths.
+type layout struct {
+	top    string // the work tree
+	gitDir string // what git keeps of this work tree
+	common string // what git keeps for all of the clone's
+}
+
+func (g git) layout(ctx context.Context) (layout, error) {
+	out, err := g.run(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-common-dir")
+	if failed := (*gitError)(nil); errors.As(err, &failed) &&
+		(strings.Contains(failed.said, "not a git repository") || strings.Contains(failed.said, "must be run in a work tree")) {
+		return layout{}, errNoRepository
+	}
+	if err != nil {
+		return layout{}, err
+	}
+	lines := strings.Split(out, "\n")
+	if len(lines) != 3 {
+		return layout{}, fmt.Errorf("git rev-parse: want three paths, got %q", out)
+	}
+	return layout{top: lines[0], gitDir: lines[1], common: lines[2]}, nil
+}
+
+// turn is the right to change the clone.
+type turn struct {
+	git
+	layout
+	note note
+}
+
+// note is what the holder of the turn is about to do, as the lock file says. It is empty
+// once that is done: whoever takes the turn and finds one knows that its holder died,
+// and of what to clean up.
+type note struct {
+	Run    fleet.RunID `json:"run"`
+	PID    int         `json:"pid"`
+	Doing  string      `json:"doing"`
+	GitDir string      `json:"git_dir,omitempty"`
+	Top    string      `json:"top,omitempty"`
+	Branch string      `json:"branch,omitempty"` // of a rebase: the full ref
+	From   string      `json:"from,omitempty"`   // and its commit before
+	Saved  string      `json:"saved,omitempty"`  // uncommitted changes, as a commit; empty: none
+	Stash  string      `json:"stash,omitempty"`  // the last stash before; empty: there was none
+	Back   string      `json:"back,omitempty"`   // the commit that is being gone back from, after a rebase that went well
+	Remove string      `json:"remove,omitempty"` // a worktree's folder that nobody needs
+}
+
+const (
+	lockName  = "stint.lock"
+	noteLimit = 64 << 10 // a handful of paths
+)
+
+// inTurn does something when it is this process's turn.
+//
+// The lock is flock(2)'s on a file of the clone that is never unlinked. Git inherits it:
+// if we die, the turn lasts until what we began in it is over. It is given back by a
+// word to the kernel, so that a process which a hook left behind cannot keep it.
+func (c Clone) inTurn(ctx context.Context, run fleet.RunID, doing string, do func(context.Context, *turn) error) (err error) {
+	g := c.git()
+	l, err := g.layout(ctx)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(l.common, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := await(ctx, f, orDefault(c.Patience, defaultPatience)); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, unix.Flock(int(f.Fd()), unix.LOCK_UN)) }()
+	g.turn = f
+	t := &turn{git: g, layout: l}
+	before, err := t.read()
+	if err != nil {
+		return err
+	}
+	if before != (note{}) {
+		// If we die here, the note of whoever died before us still stands.
+		if err := t.recover(ctx, before); err != nil {
+			return fmt.Errorf("clean up after run %s, which died in the middle of %q: %w", before.Run, before.Doing, err)
+		}
+	}
+	t.note = note{Run: run, PID: os.Getpid(), Doing: doing}
+	if err := t.write(t.note); err != nil {
+		return err
+	}
+	err = do(ctx, t)
+	// If we die here, the next to come looks for something to clean up and finds nothing.
+	return errors.Join(err, f.Truncate(0))
+}
+
+// await locks the file, and says who has it if that takes longer than patience.
+func await(ctx context.Context, f *os.File, patience time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	again := time.NewTicker(poll)
+	defer again.Stop()
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR):
+			return fmt.Errorf("lock %s: %w", f.Name(), err)
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			holder, _ := (&turn{git: git{turn: f}}).read() // for people; the kernel knows who it is
+			return fleet.WithHint(
+				fmt.Errorf("await the turn in %s, which run %s has (%s, pid %d): %w", f.Name(), holder.Run, holder.Doing, holder.PID, ctx.Err()),
+				"fuser -v "+f.Name())
+		}
+	}
+}
+
+func (t *turn) read() (note, error) {
+	text, err := io.ReadAll(io.NewSectionReader(t.git.turn, 0, noteLimit))
+	if err != nil || len(text) == 0 {
+		return note{}, err
+	}
+	var n note
+	if json.Unmarshal(text, &n) != nil || n == (note{}) {
+		n.Doing = "something" // it died while it wrote, before it began
+	}
+	return n, nil
+}
+
+// write makes the note the lock file's text. What is in the way of a reader in between
+// reads as a holder that had not begun.
+func (t *turn) write(n note) error {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	if err := t.git.turn.Truncate(0); err != nil {
+		return err
+	}
+	_, err = t.git.turn.WriteAt(text, 0)
+	return err
+}
+
+// tidying is a context for what must be put back although ctx may have ended.
+func tidying(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), tidyTime)
+}

@@ -1,0 +1,457 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+)
+
+// childMode makes the test binary a process that does one thing to the clone in
+// childDir.
+const (
+	childMode = "STINT_TEST_WORKSPACE"
+	childDir  = "STINT_TEST_CLONE"
+	childTree = "STINT_TEST_TREE"
+)
+
+func TestMain(m *testing.M) {
+	mode, child := os.LookupEnv(childMode)
+	if !child {
+		os.Exit(m.Run())
+	}
+	c := cloneAt(os.Getenv(childDir))
+	if count := os.Getenv("COUNT"); count != "" {
+		c.Environment = os.Environ() // what the crash needs to know
+		_ = os.WriteFile(count+".pid", []byte(strconv.Itoa(os.Getpid())), 0o600)
+	}
+	if err := act(mode, c, os.Getenv(childTree)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func act(mode string, c Clone, tree string) error {
+	ctx := context.Background()
+	switch mode {
+	case "sync":
+		_, err := c.Sync(ctx, own)
+		return err
+	case "open":
+		_, err := c.Open(ctx, own, tree, FromHead)
+		return err
+	case "close":
+		_, err := c.Close(ctx, Worktree{Run: own, Dir: tree})
+		return err
+	}
+	return fmt.Errorf("mode %q", mode)
+}
+
+// person is whom git takes the commits for, in an environment without anybody's
+// settings.
+func person() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b",
+	}
+}
+
+func cloneAt(dir string) Clone {
+	return Clone{Dir: Folder(dir), Environment: person(), Patience: time.Minute, Timeout: time.Minute}
+}
+
+func (g gitter) clone() Clone { return cloneAt(g.dir) }
+
+func (g gitter) write(name, text string) {
+	g.t.Helper()
+	if err := os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o600); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g gitter) read(name string) string {
+	g.t.Helper()
+	text, err := os.ReadFile(filepath.Join(g.dir, name))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// add commits a file with that text.
+func (g gitter) add(name, text string) {
+	g.t.Helper()
+	g.write(name, text)
+	g.git("add", "--", name)
+	g.commit(name)
+}
+
+// pair is a repository with files a and b, and a clone of it.
+func pair(t testing.TB) (origin, clone gitter) {
+	t.Helper()
+	origin = repository(t)
+	origin.add("a", "a\n")
+	origin.add("b", "b\n")
+	clone = origin.at(filepath.Join(t.TempDir(), "clone"))
+	origin.git("clone", "--quiet", "--template=", origin.dir, clone.dir)
+	return origin, clone
+}
+
+// template prepares a pair once and returns what makes copies of its clone.
+func template(t *testing.T, prepare func(origin, clone gitter)) func(t *testing.T) gitter {
+	t.Helper()
+	origin, clone := pair(t)
+	prepare(origin, clone)
+	clone.git("remote", "set-url", "origin", "../origin")
+	return func(t *testing.T) gitter {
+		t.Helper()
+		dir := t.TempDir()
+		for name, g := range map[string]gitter{"origin": origin, "clone": clone} {
+			if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(g.dir)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return gitter{t: t, dir: filepath.Join(dir, "clone"), state: clone.state}
+	}
+}
+
+// testTime is the time that files get.
+func testTime(t *testing.T) time.Time {
+	t.Helper()
+	info, err := os.Stat(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.ModTime()
+}
+
+// world is what a person sees of a work tree.
+func (g gitter) world() string {
+	g.t.Helper()
+	return strings.Join([]string{
+		g.git("status", "--porcelain", "--branch"), g.git("diff", "HEAD"), g.git("diff", "--cached"),
+		g.git("log", "--format=%s"), g.git("stash", "list"), g.git("branch", "--list"),
+	}, "\n--\n")
+}
+
+func mustSync(t *testing.T, g gitter) Synced {
+	t.Helper()
+	s, err := g.clone().Sync(t.Context(), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.mustBeTidy()
+	return s
+}
+
+// mustBeTidy checks that nothing is under way in the clone.
+func (g gitter) mustBeTidy() {
+	g.t.Helper()
+	common := g.git("rev-parse", "--path-format=absolute", "--git-common-dir")
+	info, err := os.Stat(filepath.Join(common, lockName))
+	if err != nil || info.Size() > 0 {
+		g.t.Errorf("lock file: %v, %v, want an empty one", info, err)
+	}
+	for _, name := range append(rebaseDirs(common), filepath.Join(common, "index.lock"), filepath.Join(common, "HEAD.lock")) {
+		if exists(name) {
+			g.t.Errorf("%s is left", name)
+		}
+	}
+	if exists(filepath.Join(common, "FETCH_HEAD")) {
+		g.t.Error("FETCH_HEAD was written")
+	}
+}
+
+func TestSync(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		do   func(origin, clone gitter)
+		want string // the subjects of the clone's log, then its status
+	}{
+		"nothing new":   {func(_, _ gitter) {}, "b a first|"},
+		"theirs":        {func(o, _ gitter) { o.add("c", "c") }, "c b a first|"},
+		"own":           {func(_, c gitter) { c.add("d", "d") }, "d b a first|"},
+		"both":          {func(o, c gitter) { o.add("c", "c"); c.add("d", "d") }, "d c b a first|"},
+		"same change":   {func(o, c gitter) { o.add("c", "c"); c.add("c", "c") }, "c b a first|"},
+		"uncommitted":   {func(o, c gitter) { o.add("c", "c"); c.write("a", "x"); c.write("new", "") }, "c b a first| M a\n?? new"},
+		"forced":        {func(o, _ gitter) { o.git("reset", "--hard", "HEAD~1"); o.add("c", "c") }, "b c a first|"}, // nobody's commit is dropped
+		"crowded index": {func(o, c gitter) { o.add("c", "c"); c.write("d", "d"); c.git("add", "d") }, "c b a first|A  d"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			origin, clone := pair(t)
+			test.do(origin, clone)
+			mustSync(t, clone)
+			got := strings.ReplaceAll(clone.git("log", "--format=%s"), "\n", " ") + "|" + strings.TrimRight(clone.untrimmed("status", "--porcelain"), "\n")
+			if diff := cmp.Diff(got, test.want); diff != "" {
+				t.Errorf("clone (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+func (g gitter) untrimmed(args ...string) string {
+	g.t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", g.dir}, args...)...)
+	cmd.Env = person()
+	out, err := cmd.Output()
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestSyncWithNothingToDo(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(clone gitter){
+		"detached":       func(c gitter) { c.git("checkout", "--quiet", "--detach") },
+		"no upstream":    func(c gitter) { c.git("branch", "--unset-upstream") },
+		"no remote":      func(c gitter) { c.git("remote", "remove", "origin") },
+		"no such branch": func(c gitter) { c.git("config", "branch.main.merge", "refs/heads/none") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, clone := pair(t)
+			do(clone)
+			before := clone.world()
+			if s := mustSync(t, clone); s.Idle == "" {
+				t.Errorf("got %+v, want a reason", s)
+			}
+			if diff := cmp.Diff(clone.world(), before); diff != "" {
+				t.Errorf("changed:\n%s", diff)
+			}
+		})
+	}
+	t.Run("no repository", func(t *testing.T) {
+		t.Parallel()
+		if s, err := cloneAt(t.TempDir()).Sync(t.Context(), own); err != nil || s.Idle == "" {
+			t.Errorf("got %+v, %v, want a reason", s, err)
+		}
+	})
+}
+
+func TestSyncOfAnUnbornBranch(t *testing.T) {
+	t.Parallel()
+	origin := gitter{t: t, dir: t.TempDir(), state: t.TempDir()}
+	origin.git("init", "--quiet", "--initial-branch=main")
+	clone := origin.at(filepath.Join(t.TempDir(), "clone"))
+	origin.git("-c", "init.defaultBranch=main", "clone", "--quiet", origin.dir, clone.dir)
+	if s := mustSync(t, clone); s.Idle == "" {
+		t.Errorf("got %+v, want nothing to do", s)
+	}
+	origin.add("a", "a")
+	clone.write("other", "x")
+	mustSync(t, clone)
+	if got := clone.git("log", "--format=%s"); got != "a" {
+		t.Errorf("got %q, want the upstream's commit", got)
+	}
+}
+
+func TestSyncConflicts(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		do   func(clone gitter)
+		want string
+	}{
+		"commit":        {func(c gitter) { c.add("a", "mine\n") }, "rebase main onto refs/remotes/origin/main: conflict in a"},
+		"second commit": {func(c gitter) { c.add("d", "d"); c.add("a", "mine\n") }, "rebase main onto refs/remotes/origin/main: conflict in a"},
+		"commit, staged": {func(c gitter) {
+			c.add("a", "mine\n")
+			c.write("b", "x")
+			c.git("add", "b")
+			c.write("b", "y")
+			c.write("n", "")
+		}, "rebase main onto refs/remotes/origin/main: conflict in a"},
+		"uncommitted": {func(c gitter) { c.write("a", "mine\n") }, "rebase uncommitted changes on main onto refs/remotes/origin/main: conflict in a"},
+		"staged": {func(c gitter) {
+			c.write("a", "mine\n")
+			c.git("add", "a")
+			c.write("a", "mine\nmore\n")
+			c.add("d", "d")
+		}, "rebase main onto refs/remotes/origin/main: conflict in a"},
+		"odd name": {func(c gitter) { c.add("ü\n$(x) y", "mine\n") }, `rebase main onto refs/remotes/origin/main: conflict in "ü\n$(x) y"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			origin, clone := pair(t)
+			origin.add("a", "theirs\n")
+			origin.add("ü\n$(x) y", "theirs\n")
+			clone.write("z", "another's stash")
+			clone.git("add", "z")
+			clone.git("stash")
+			test.do(clone)
+			before := clone.world()
+			_, err := clone.clone().Sync(t.Context(), own)
+			conflict := (*ConflictError)(nil)
+			if !errors.As(err, &conflict) || fleet.Hint(err) == "" {
+				t.Fatalf("got %v, want a conflict with a hint", err)
+			}
+			if diff := cmp.Diff(conflict.Error(), test.want); diff != "" {
+				t.Errorf("error (-got +want):\n%s", diff)
+			}
+			clone.mustBeTidy()
+			after := strings.ReplaceAll(clone.world(), ", behind 2]", "]")
+			if diff := cmp.Diff(strip(after), strip(before)); diff != "" {
+				t.Errorf("the tree is not what it was (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+// strip takes the first line away: how far the upstream is ahead is allowed to change.
+func strip(world string) string {
+	_, rest, _ := strings.Cut(world, "\n")
+	return rest
+}
+
+func TestSyncLeavesOthersRebasesAlone(t *testing.T) {
+	t.Parallel()
+	origin, clone := pair(t)
+	origin.add("a", "theirs\n")
+	clone.add("a", "mine\n")
+	clone.git("fetch", "--quiet", "--no-write-fetch-head")
+	if out, err := clone.try("rebase", "origin/main"); err == nil {
+		t.Fatalf("no conflict: %s", out)
+	}
+	before := clone.git("status")
+	_, err := clone.clone().Sync(t.Context(), own)
+	if err == nil || !strings.Contains(err.Error(), "a rebase is under way") || !strings.Contains(fleet.Hint(err), "--abort") {
+		t.Errorf("got %v, hint %q, want to be told of the rebase", err, fleet.Hint(err))
+	}
+	if diff := cmp.Diff(clone.git("status"), before); diff != "" {
+		t.Errorf("changed:\n%s", diff)
+	}
+}
+
+func TestSyncAwaitsTheIndex(t *testing.T) {
+	t.Parallel()
+	origin, clone := pair(t)
+	origin.add("c", "c")
+	clone.add("d", "d")
+	clone.write(".git/index.lock", "")
+	go func() {
+		<-time.After(300 * time.Millisecond)
+		_ = os.Remove(filepath.Join(clone.dir, ".git/index.lock"))
+	}()
+	mustSync(t, clone)
+	if got := clone.read("c"); got != "c" {
+		t.Errorf("got %q, want it synced", got)
+	}
+}
+
+func TestSyncErrorsOfARemote(t *testing.T) {
+	t.Parallel()
+	origin, clone := pair(t)
+	if err := os.RemoveAll(origin.dir); err != nil {
+		t.Fatal(err)
+	}
+	before := clone.world()
+	if _, err := clone.clone().Sync(t.Context(), own); err == nil {
+		t.Error("synced with a remote that is gone")
+	}
+	if diff := cmp.Diff(clone.world(), before); diff != "" {
+		t.Errorf("changed:\n%s", diff)
+	}
+	clone.mustBeTidy()
+}
+
+func TestSyncTakesNoLongerThanItsTime(t *testing.T) {
+	t.Parallel()
+	origin, clone := pair(t)
+	origin.add("c", "c")
+	clone.add("d", "d")
+	clone.hook("pre-rebase", "sleep 300")
+	before := clone.world()
+	c := clone.clone()
+	c.Timeout = time.Second
+	_, err := c.Sync(t.Context(), own)
+	if err == nil || !strings.Contains(err.Error(), "git rebase: time-out after 1s") {
+		t.Errorf("got %v, want a time-out", err)
+	}
+	if diff := cmp.Diff(strip(clone.world()), strip(before)); diff != "" {
+		t.Errorf("changed:\n%s", diff)
+	}
+	clone.mustBeTidy()
+}
+
+func (g gitter) hook(name, script string) {
+	g.t.Helper()
+	path := filepath.Join(g.dir, ".git/hooks", name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		g.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // a program
+		g.t.Fatal(err)
+	}
+}
+
+func TestSyncWithSubmodules(t *testing.T) {
+	t.Parallel()
+	origin, clone := pair(t)
+	sub := repository(t)
+	sub.add("s", "s")
+	origin.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", sub.dir, "sub")
+	origin.commit("submodule")
+	mustSync(t, clone)
+	clone.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+	inside := clone.at(filepath.Join(clone.dir, "sub"))
+	inside.add("t", "t") // the submodule is at another commit
+	inside.write("s", "changed")
+	clone.write("a", "changed")
+	origin.add("c", "c")
+	clone.add("d", "d")
+	before := clone.git("status", "--porcelain")
+	mustSync(t, clone)
+	if diff := cmp.Diff(clone.git("status", "--porcelain"), before); diff != "" {
+		t.Errorf("status (-got +want):\n%s", diff)
+	}
+	if got := inside.read("s") + inside.git("log", "-1", "--format=%s"); got != "changedt" {
+		t.Errorf("got %q, want the submodule untouched", got)
+	}
+}
+
+// child is the test binary as another process that does something to the clone.
+func (g gitter) child(mode, tree string, env ...string) *exec.Cmd {
+	cmd := exec.CommandContext(g.t.Context(), "/proc/self/exe")
+	cmd.Env = append(append(person(), childMode+"="+mode, childDir+"="+g.dir, childTree+"="+tree), env...)
+	return cmd
+}
+
+func TestSyncOfTenAtOnce(t *testing.T) {
+	t.Parallel()
+	origin, clone := pair(t)
+	origin.add("c", "c")
+	clone.add("d", "d")
+	clone.write("a", "changed")
+	var cmds []*exec.Cmd
+	for range 10 {
+		cmd := clone.child("sync", "")
+		cmd.Stderr = &strings.Builder{}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		cmds = append(cmds, cmd)
+	}
+	for _, cmd := range cmds {
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%v: %s", err, cmd.Stderr)
+		}
+	}
+	clone.mustBeTidy()
+	if got := strings.Fields(clone.git("log", "--format=%s")); !cmp.Equal(got, []string{"d", "c", "b", "a", "first"}) {
+		t.Errorf("got %v, want both lines of work", got)
+	}
+	if got := clone.read("a"); got != "changed" {
+		t.Errorf("got %q, want the uncommitted change", got)
+	}
+}

@@ -1,0 +1,234 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The stops of a crash: before and after each git command that stint runs, where git is
+// done; and at each change of a ref, where git is in the middle, and dies with stint.
+const (
+	stopBefore = "before"
+	stopAfter  = "after"
+	stopWithin = "within"
+)
+
+// deadlyGit is a git, to be found first in PATH, of which the one that is number $STOP
+// takes stint with it.
+const deadlyGit = `#!/bin/sh
+export PATH="$REAL"
+echo >>"$COUNT"
+[ "$(wc -l <"$COUNT")" -eq "$STOP" ] || exec git "$@"
+[ "$ARM" = before ] || git "$@"
+kill -9 $PPID $$
+`
+
+// deadlyHook takes stint and all of its git along, at the change of a ref that is number
+// $STOP. Git has a process group of its own, whose leader stint started.
+const deadlyHook = `
+[ -n "$COUNT" ] || exit 0
+echo >>"$COUNT"
+[ "$(wc -l <"$COUNT")" -eq "$STOP" ] || exit 0
+kill -9 "$(cat "$COUNT.pid")"
+kill -9 0
+`
+
+// deadly is the environment of a child that is to crash.
+func (g gitter) deadly(arm string, stop int) []string {
+	g.t.Helper()
+	dir := g.t.TempDir()
+	env := []string{"ARM=" + arm, fmt.Sprintf("STOP=%d", stop), "COUNT=" + filepath.Join(dir, "count"), "REAL=" + os.Getenv("PATH")}
+	if arm == stopWithin {
+		g.hook("reference-transaction", deadlyHook)
+		return env
+	}
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(deadlyGit), 0o700); err != nil { //nolint:gosec // a program
+		g.t.Fatal(err)
+	}
+	return append(env, "PATH="+dir+":"+os.Getenv("PATH"))
+}
+
+// crash runs the child until its stop, and reports whether it came to one.
+func (g gitter) crash(arm string, stop int, mode, tree string) bool {
+	g.t.Helper()
+	cmd := g.child(mode, tree, g.deadly(arm, stop)...)
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return false
+	}
+	exit := (*exec.ExitError)(nil)
+	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+		g.t.Fatalf("stop %s %d: %v: %s", arm, stop, err, out)
+	}
+	return true
+}
+
+// allStops asks for every stop; without it each arm takes every fourth, and begins with
+// another one. All of them take a minute.
+const allStops = "STINT_TEST_ALL_STOPS"
+
+// everyStop does something once a stop, until there is none any more.
+func everyStop(t *testing.T, do func(t *testing.T, clone gitter, arm string, stop int) (stopped bool), prepare func(origin, clone gitter)) {
+	t.Helper()
+	const most = 100 // more than there are
+	again := template(t, prepare)
+	stride := 4
+	if os.Getenv(allStops) != "" {
+		stride = 1
+	}
+	for i, arm := range []string{stopBefore, stopAfter, stopWithin} {
+		t.Run(arm, func(t *testing.T) {
+			t.Parallel()
+			for stop := 1 + i%stride; do(t, again(t), arm, stop); stop += stride {
+				if t.Failed() {
+					t.Fatalf("at stop %d", stop)
+				}
+				if stop > most {
+					t.Fatalf("there is no end of stops")
+				}
+			}
+		})
+	}
+}
+
+// TestSyncSurvivesCrashes kills a sync wherever it can be cut; the next finds a clone in
+// which it can do all of it.
+func TestSyncSurvivesCrashes(t *testing.T) {
+	t.Parallel()
+	everyStop(t, func(t *testing.T, clone gitter, arm string, stop int) bool {
+		t.Helper()
+		stopped := clone.crash(arm, stop, "sync", "")
+		_ = os.Remove(filepath.Join(clone.dir, ".git/hooks/reference-transaction"))
+		mustSync(t, clone)
+		want := "d c b a first|changed|new|c|"
+		got := strings.ReplaceAll(clone.git("log", "--format=%s", "main"), "\n", " ") + "|" + clone.read("a") + "|" + clone.read("new") + "|" + clone.read("c") + "|" + clone.git("stash", "list")
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("%s %d: clone (-got +want):\n%s", arm, stop, diff)
+		}
+		if got := clone.git("symbolic-ref", "HEAD"); got != "refs/heads/main" {
+			t.Errorf("%s %d: on %s, want main", arm, stop, got)
+		}
+		return stopped
+	}, func(origin, clone gitter) {
+		origin.add("c", "c")
+		clone.add("d", "d")
+		clone.write("a", "changed")
+		clone.write("new", "new")
+	})
+}
+
+// TestConflictSurvivesCrashes kills a sync that comes to a conflict; after the next the
+// tree is what it was before the first.
+func TestConflictSurvivesCrashes(t *testing.T) {
+	t.Parallel()
+	for name, prepare := range map[string]func(clone gitter){
+		"of commits":     func(c gitter) { c.add("a", "mine\n"); c.write("b", "x\n"); c.git("add", "b"); c.write("b", "y\n") },
+		"of uncommitted": func(c gitter) { c.add("d", "d"); c.write("a", "mine\n") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyStop(t, func(t *testing.T, clone gitter, arm string, stop int) bool {
+				t.Helper()
+				before := clone.world()
+				stopped := clone.crashOrFail(arm, stop)
+				_ = os.Remove(filepath.Join(clone.dir, ".git/hooks/reference-transaction"))
+				_, err := clone.clone().Sync(t.Context(), own)
+				if conflict := (*ConflictError)(nil); !errors.As(err, &conflict) {
+					t.Errorf("%s %d: got %v, want a conflict", arm, stop, err)
+				}
+				clone.mustBeTidy()
+				if diff := cmp.Diff(strip(clone.world()), strip(before)); diff != "" {
+					t.Errorf("%s %d: the tree is not what it was (-got +want):\n%s", arm, stop, diff)
+				}
+				return stopped
+			}, func(origin, clone gitter) {
+				origin.add("a", "theirs\n")
+				prepare(clone)
+			})
+		})
+	}
+}
+
+// crashOrFail is crash for a sync that cannot succeed.
+func (g gitter) crashOrFail(arm string, stop int) bool {
+	g.t.Helper()
+	err := g.child("sync", "", g.deadly(arm, stop)...).Run()
+	exit := (*exec.ExitError)(nil)
+	return errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
+}
+
+// TestWorktreeSurvivesCrashes kills the opening and the closing of a worktree; pruning
+// leaves nothing of it, and the next one can be opened.
+func TestWorktreeSurvivesCrashes(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"open", "close"} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			everyStop(t, func(t *testing.T, clone gitter, arm string, stop int) bool {
+				t.Helper()
+				root := t.TempDir()
+				dir := filepath.Join(root, string(own))
+				if mode == "close" {
+					if _, err := clone.clone().Open(t.Context(), own, dir, FromHead); err != nil {
+						t.Fatal(err)
+					}
+				}
+				stopped := clone.crash(arm, stop, mode, dir)
+				_ = os.Remove(filepath.Join(clone.dir, ".git/hooks/reference-transaction"))
+				mustPrune(t, clone, root, Limits{Now: testTime(t)})
+				clone.mustHaveNo(root, dir)
+				if _, err := clone.clone().Open(t.Context(), own, dir, FromHead); err != nil {
+					t.Errorf("%s %d: %v", arm, stop, err)
+				}
+				return stopped
+			}, func(_, _ gitter) {})
+		})
+	}
+}
+
+// TestGitKeepsTheTurn kills stint alone, with a rebase under way: the next sync waits
+// until git is done.
+func TestGitKeepsTheTurn(t *testing.T) {
+	t.Parallel()
+	origin, clone := pair(t)
+	origin.add("c", "c")
+	clone.add("d", "d")
+	fifo := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	clone.hook("pre-rebase", fmt.Sprintf("echo begun >'%s'; read x <'%[1]s'", fifo))
+	cmd := clone.child("sync", "")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.ReadFile(fifo); err != nil { // begun
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	c := clone.clone()
+	c.Patience = 200 * time.Millisecond
+	if _, err := c.Sync(t.Context(), neighbour); err == nil || !strings.Contains(err.Error(), "run 0own has") {
+		t.Errorf("got %v, want to be told whose turn it is", err)
+	}
+	_ = os.Remove(filepath.Join(clone.dir, ".git/hooks/pre-rebase"))
+	if err := os.WriteFile(fifo, []byte("go on\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustSync(t, clone)
+	if got := strings.Fields(clone.git("log", "--format=%s")); !cmp.Equal(got, []string{"d", "c", "b", "a", "first"}) {
+		t.Errorf("got %v, want both lines of work", got)
+	}
+}

@@ -1,0 +1,197 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// git runs git in one folder.
+type git struct {
+	dir     string
+	env     []string
+	timeout time.Duration
+	turn    *os.File // inherited, so that a turn lasts as long as what was begun in it
+}
+
+// settings are git's for every command. Nothing goes on behind our back: no upkeep and
+// no watcher that would outlive the command, no ref and no submodule that nobody named.
+// The hooks are the operator's own, and run as they do when a person types the command.
+func settings() []string {
+	return []string{
+		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false",
+		"-c", "rebase.autoSquash=false", "-c", "rebase.updateRefs=false", "-c", "advice.detachedHead=false",
+	}
+}
+
+// environment is base, without what would send git to another repository or into the
+// report of a run, and with what keeps it from asking a person and from translating
+// what it says.
+func environment(base []string) []string {
+	strayed := []string{
+		"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE",
+		"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_TRACE2_EVENT", "GIT_REFLOG_ACTION",
+	}
+	env := slices.DeleteFunc(slices.Clone(base), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return slices.Contains(strayed, name)
+	})
+	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+}
+
+// gitGrace is what git gets between SIGTERM, at which it takes its lock files away, and
+// SIGKILL, after which they stay.
+const gitGrace = 5 * time.Second
+
+// run is one command's standard output, without the last line's end. Git gets a session
+// of its own, and with it no terminal on which ssh could ask; what is left of its
+// process group ends with it.
+func (g git) run(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, fmt.Errorf("time-out after %v", g.timeout))
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "git", append(settings(), args...)...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = g.dir, g.env, &stdout, &stderr
+	if g.turn != nil {
+		cmd.ExtraFiles = []*os.File{g.turn}
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.WaitDelay = gitGrace
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	if err := cmd.Start(); err != nil {
+		if errors.Is(err, exec.ErrNotFound) {
+			return "", fleet.WithHint(fmt.Errorf("run git: %w", err), "install git")
+		}
+		return "", fmt.Errorf("run git %s: %w", args[0], err)
+	}
+	err := cmd.Wait()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	if err == nil || cmd.ProcessState.Success() && errors.Is(err, exec.ErrWaitDelay) {
+		return strings.TrimSuffix(stdout.String(), "\n"), nil
+	}
+	status := cmd.ProcessState.ExitCode()
+	if ctx.Err() != nil {
+		status = -1
+		err = context.Cause(ctx)
+	}
+	return "", &gitError{command: args[0], status: status, said: said(stderr.String()), err: err}
+}
+
+// asks is run for commands that answer with exit status 1: false stands for that.
+func (g git) asks(ctx context.Context, args ...string) (string, bool, error) {
+	out, err := g.run(ctx, args...)
+	if failed := (*gitError)(nil); errors.As(err, &failed) && failed.status == 1 {
+		return "", false, nil
+	}
+	return out, err == nil, err
+}
+
+// names is run for commands that list names with -z.
+func (g git) names(ctx context.Context, args ...string) ([]string, error) {
+	out, err := g.run(ctx, args...)
+	if err != nil || out == "" {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"), nil
+}
+
+// gitError is a git command that failed.
+type gitError struct {
+	command string
+	status  int // -1: it did not end by itself
+	said    string
+	err     error
+}
+
+func (e *gitError) Error() string {
+	if e.said == "" {
+		return fmt.Sprintf("git %s: %v", e.command, e.err)
+	}
+	return fmt.Sprintf("git %s: %v: %s", e.command, e.err, e.said)
+}
+
+func (e *gitError) Unwrap() error { return e.err }
+
+// said is what git wrote, in one line that a person may read on a terminal. Its advice
+// is for a person who works in the folder.
+func said(text string) string {
+	const most = 600 // a list of ten files
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(strings.Map(printable, strings.ToValidUTF8(line, "�")))
+		if line != "" && !strings.HasPrefix(line, "hint:") {
+			lines = append(lines, line)
+		}
+	}
+	all := []rune(strings.Join(lines, " | "))
+	if len(all) > most {
+		return string(all[:most-1]) + "…"
+	}
+	return string(all)
+}
+
+func printable(r rune) rune {
+	if r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 {
+		return ' '
+	}
+	return r
+}
+
+// passing are the failures of which git's next try knows nothing: another command was
+// in the middle of something, or the network was.
+var passing = regexp.MustCompile(`(?i)\.lock'?: File exists|cannot lock ref|could not lock config|Unable to create '.*\.lock'` +
+	`|Could not resolve host|Connection (timed out|refused|reset|closed)|Network is unreachable|early EOF|hung up unexpectedly` +
+	`|Operation timed out|Temporary failure|TLS connection|returned error: (429|5\d\d)|unable to access .*: (Recv|Send) failure`)
+
+// unfinishedError is a merge, rebase or the like that somebody is in the middle of.
+type unfinishedError struct{ what, dir string }
+
+func (e unfinishedError) Error() string { return fmt.Sprintf("a %s is under way in %s", e.what, e.dir) }
+
+func passes(err error) bool {
+	if unfinished := (unfinishedError{}); errors.As(err, &unfinished) {
+		return true // a neighbour's, who shares the folder, is over in a moment
+	}
+	failed := (*gitError)(nil)
+	return errors.As(err, &failed) && passing.MatchString(failed.said)
+}
+
+const (
+	// tries and firstPause make about three seconds in all: longer than any command of a
+	// neighbour holds the index, and shorter than anybody waits for a push.
+	tries      = 6
+	firstPause = 100 * time.Millisecond
+)
+
+// insist tries until it works, or fails in a way that does not pass.
+func insist(ctx context.Context, try func() error) error {
+	for n := 0; ; n++ {
+		err := try()
+		if err == nil || n == tries-1 || !passes(err) {
+			return err
+		}
+		select {
+		case <-time.After(pause(n)):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+// pause doubles from try to try, and differs by half between processes, which would
+// else meet again.
+func pause(n int) time.Duration {
+	chance := rand.New(rand.NewPCG(uint64(os.Getpid()), uint64(n))) //nolint:gosec // apart is all they need to be
+	return time.Duration(float64(firstPause<<n) * (0.5 + chance.Float64()))
+}

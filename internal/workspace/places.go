@@ -1,0 +1,81 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+
+	"stint/internal/fleet"
+)
+
+// Places readies the folders that runs work in, and tells what they did there.
+type Places struct {
+	Clone
+	Root   string // where worktrees are made, each in a folder named like its run
+	Limits Limits // of those that are kept; its Now is set for each pruning
+	Log    *slog.Logger
+}
+
+// Mark is an environment variable for the agent, see [Folder.Mark].
+func (p Places) Mark(files fleet.RunFiles) string { return p.Dir.Mark(files) }
+
+// Enter readies the folder in which a run is to work, and returns it with what is to be
+// called when the run has ended. A worktree starts from the upstream as it is fetched
+// now, or else from what the workspace has checked out; the workspace itself is not
+// touched for it.
+func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (dir string, leave func(context.Context) (kept string, err error), err error) {
+	stay := func(context.Context) (string, error) { return "", nil }
+	switch {
+	case place.Worktree:
+		from := FromHead
+		if place.Sync {
+			if _, err := p.Fetch(ctx, run); err != nil {
+				return "", nil, err
+			}
+			from = FromUpstream
+		}
+		w, err := p.Open(ctx, run, filepath.Join(p.Root, string(run)), from)
+		if err != nil {
+			return "", nil, err
+		}
+		return w.Dir, func(ctx context.Context) (string, error) {
+			state, err := p.Close(ctx, w)
+			return state.Reason(), err
+		}, nil
+	case place.Sync:
+		_, err := p.Sync(ctx, run)
+		return string(p.Dir), stay, err
+	}
+	return string(p.Dir), stay, nil
+}
+
+// Work tells what a run did in the folder that it worked in.
+func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error) {
+	commits, err := Folder(dir).Commits(files)
+	if err != nil || commits == 0 {
+		return fleet.Work{Commits: commits}, err
+	}
+	changes, err := p.Changes(ctx, files)
+	return fleet.Work{
+		Commits: commits, Known: err == nil && changes.Unknown == 0,
+		Files: changes.Files, Insertions: changes.Insertions, Deletions: changes.Deletions,
+	}, err
+}
+
+// Tidy prunes the worktrees of runs that are over.
+func (p Places) Tidy(ctx context.Context, live func(fleet.RunID) bool) error {
+	if !exists(p.Root) {
+		return nil // no run ever had one
+	}
+	pruned, err := p.Prune(ctx, p.Root, p.Limits, live)
+	for _, w := range pruned {
+		if w.Removed {
+			p.Log.InfoContext(ctx, "worktree removed", slog.String("run_id", string(w.Run)), slog.String("reason", w.Reason))
+		}
+	}
+	if errors.Is(err, errNoRepository) {
+		return nil
+	}
+	return err
+}

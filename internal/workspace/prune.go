@@ -1,0 +1,158 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Limits say which worktrees without unmerged commits are kept.
+type Limits struct {
+	Keep   int           // at most so many, the youngest
+	MaxAge time.Duration // and none that nothing was changed in for longer; zero: of any age
+	Now    time.Time
+}
+
+// Pruned is what became of one run's worktree.
+type Pruned struct {
+	Run     fleet.RunID
+	Dir     string // empty: there was only a branch
+	Removed bool
+	Reason  string // why it is kept, or was removed
+}
+
+// Prune goes through the worktrees below root, each in a folder named like its run, and
+// the branches of runs. What has commits that are merged nowhere is never removed. What
+// has nothing is removed; what has uncommitted changes is kept within the limits. A run
+// for which live says yes is left alone: live is asked in the turn in which the run's
+// worktree would be removed. What crashes left behind is put right on the way.
+//
+// The rest goes on when one cannot be judged or removed; the error tells of each.
+func (c Clone) Prune(ctx context.Context, root string, limits Limits, live func(fleet.RunID) bool) ([]Pruned, error) {
+	var found map[fleet.RunID]string
+	err := c.inTurn(ctx, "", "prune", func(ctx context.Context, t *turn) (err error) {
+		found, err = t.find(ctx, root)
+		return err
+	})
+	if errors.Is(err, errNoRepository) {
+		return nil, nil
+	}
+	var (
+		all  []Pruned
+		kept int
+		errs = []error{err}
+	)
+	// By id, the youngest first.
+	for _, run := range slices.Backward(slices.Sorted(maps.Keys(found))) {
+		// A turn for each: syncs need not wait for a large folder after the other.
+		err := c.inTurn(ctx, run, "prune", func(ctx context.Context, t *turn) error {
+			if live(run) {
+				return nil
+			}
+			p, err := t.prune(ctx, run, found[run], limits, kept)
+			if err == nil && p.Reason != "" {
+				all = append(all, p)
+			}
+			if err == nil && !p.Removed {
+				kept++
+			}
+			return err
+		})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("prune the worktree of run %s: %w", run, err))
+		}
+	}
+	return all, errors.Join(errs...)
+}
+
+// find lists the runs that have a folder, an entry in git's list or a branch.
+func (t *turn) find(ctx context.Context, root string) (map[fleet.RunID]string, error) {
+	found := map[fleet.RunID]string{}
+	branches, err := t.run(ctx, "for-each-ref", "--format=%(refname)", branchPrefix)
+	if err != nil {
+		return nil, err
+	}
+	for name := range strings.Lines(branches) {
+		if run, err := fleet.ParseRunID(strings.TrimPrefix(strings.TrimSpace(name), branchPrefix)); err == nil {
+			found[run] = ""
+		}
+	}
+	trees, err := t.trees(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, tree := range trees {
+		if run, err := fleet.ParseRunID(filepath.Base(tree.dir)); err == nil && filepath.Dir(tree.dir) == resolved(root) {
+			found[run] = tree.dir
+		}
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if run, err := fleet.ParseRunID(entry.Name()); err == nil && entry.IsDir() {
+			found[run] = filepath.Join(resolved(root), entry.Name())
+		}
+	}
+	return found, nil
+}
+
+func (t *turn) prune(ctx context.Context, run fleet.RunID, dir string, limits Limits, kept int) (Pruned, error) {
+	p := Pruned{Run: run, Dir: dir}
+	age, there := idle(dir, limits.Now)
+	s, err := t.state(ctx, run, dir)
+	orphan := errors.Is(err, errNoRepository)
+	if orphan {
+		// Its entry in git's list is gone. What is in it was not committed, or is on a
+		// branch: the folder goes when it is old.
+		s.Dirty = true
+		s.Unmerged, err = t.countUnmerged(ctx, []string{branchPrefix + string(run)})
+	}
+	if err != nil {
+		return p, err
+	}
+	tooOld := limits.MaxAge > 0 && age > limits.MaxAge
+	switch {
+	case s.Unmerged > 0 && !orphan:
+		p.Reason = s.Reason()
+		return p, nil
+	case s.Dirty && !tooOld && kept < limits.Keep:
+		p.Reason = "uncommitted changes"
+		return p, nil
+	case s.Dirty && tooOld:
+		p.Reason = fmt.Sprintf("uncommitted changes, and older than %v", limits.MaxAge)
+	case s.Dirty:
+		p.Reason = fmt.Sprintf("uncommitted changes, and %d younger ones are kept", kept)
+	case there:
+		p.Reason = "nothing in it that is not merged"
+	default:
+		p.Reason = "left behind without a folder"
+	}
+	p.Removed = true
+	if dir != "" {
+		if err := t.remove(ctx, dir); err != nil {
+			return p, err
+		}
+	}
+	return p, t.dropBranch(ctx, run)
+}
+
+// idle is how long ago a folder was changed, and whether there is one. What counts is the
+// folder and git's own entry in it, not what may be below.
+func idle(dir string, now time.Time) (time.Duration, bool) {
+	info, err := os.Stat(dir)
+	if dir == "" || err != nil {
+		return 0, false
+	}
+	return now.Sub(info.ModTime()), true
+}

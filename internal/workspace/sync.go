@@ -1,0 +1,347 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"stint/internal/fleet"
+)
+
+// Synced is what a sync did.
+type Synced struct {
+	Branch   string // the one checked out, by its short name
+	Upstream string // the ref it follows
+	From, To string // its commit before and after
+	Idle     string // why there was nothing to sync; empty: it was synced
+}
+
+// ConflictError is a rebase that cannot be done without a person. The work tree is as
+// it was before.
+type ConflictError struct {
+	Branch, Upstream string
+	Files            []string
+	Uncommitted      bool // it is the changes that nobody committed which conflict
+}
+
+func (e *ConflictError) Error() string {
+	what := e.Branch
+	if e.Uncommitted {
+		what = "uncommitted changes on " + e.Branch
+	}
+	return fmt.Sprintf("rebase %s onto %s: conflict in %s", what, e.Upstream, list(e.Files))
+}
+
+// list is the names, as many as a person reads.
+func list(names []string) string {
+	const most = 10
+	quoted := make([]string, 0, most)
+	for _, name := range names[:min(most, len(names))] {
+		if strings.ContainsFunc(name, func(r rune) bool { return printable(r) != r }) {
+			name = fmt.Sprintf("%q", name)
+		}
+		quoted = append(quoted, name)
+	}
+	if more := len(names) - most; more > 0 {
+		quoted = append(quoted, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// Sync brings the branch that is checked out onto its upstream: a fetch to the ref that
+// follows it, then a rebase, around which uncommitted changes are put aside. What stands
+// in the way for a moment is tried again. After an error the work tree is what it was:
+// commits, uncommitted changes and what was staged of them. A conflict is a
+// [*ConflictError].
+//
+// Without a repository, branch, upstream or commit there is nothing to do.
+func (c Clone) Sync(ctx context.Context, run fleet.RunID) (s Synced, err error) {
+	err = c.inTurn(ctx, run, "sync", func(ctx context.Context, t *turn) error {
+		s, err = t.sync(ctx)
+		return err
+	})
+	if errors.Is(err, errNoRepository) {
+		return Synced{Idle: err.Error()}, nil
+	}
+	if err != nil {
+		return s, fmt.Errorf("sync %s: %w", c.Dir, err)
+	}
+	return s, nil
+}
+
+// Fetch brings the ref that follows the upstream up to date and leaves the work tree
+// alone: all that a worktree opened from the upstream needs.
+func (c Clone) Fetch(ctx context.Context, run fleet.RunID) (s Synced, err error) {
+	err = c.inTurn(ctx, run, "fetch", func(ctx context.Context, t *turn) error {
+		s, err = t.fetch(ctx)
+		return err
+	})
+	if errors.Is(err, errNoRepository) {
+		return Synced{Idle: err.Error()}, nil
+	}
+	if err != nil {
+		return s, fmt.Errorf("fetch into %s: %w", c.Dir, err)
+	}
+	return s, nil
+}
+
+func (t *turn) sync(ctx context.Context) (Synced, error) {
+	// In the middle of a rebase HEAD is detached, and there would be nothing to do.
+	if err := insist(ctx, func() error { return unfinished(t.layout) }); err != nil {
+		return Synced{}, err
+	}
+	s, err := t.fetch(ctx)
+	if err != nil || s.Idle != "" {
+		return s, err
+	}
+	onto, err := t.run(ctx, "rev-parse", "--verify", s.Upstream+"^{commit}")
+	if err != nil {
+		return s, err
+	}
+	err = insist(ctx, func() error {
+		s.From, s.To, err = t.bring(ctx, s, onto)
+		return err
+	})
+	return s, err
+}
+
+// bring moves the branch onto a commit, once.
+func (t *turn) bring(ctx context.Context, s Synced, onto string) (from, to string, err error) {
+	if err := unfinished(t.layout); err != nil {
+		return "", "", err
+	}
+	from, born, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+	if err != nil {
+		return "", "", err
+	}
+	if !born {
+		_, err := t.run(ctx, "merge", "--quiet", "--ff-only", onto)
+		return "", onto, err
+	}
+	if _, there, err := t.asks(ctx, "merge-base", "--is-ancestor", onto, from); err != nil || there {
+		return from, from, err // not even a refresh of the index in a tree that others work in
+	}
+	if err := t.rebase(ctx, s, from, onto); err != nil {
+		return from, from, err
+	}
+	to, err = t.run(ctx, "rev-parse", "--verify", "HEAD")
+	return from, to, err
+}
+
+// fetch finds what the branch follows and brings the ref of that up to date.
+func (t *turn) fetch(ctx context.Context) (s Synced, err error) {
+	ref, attached, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil || !attached {
+		return Synced{Idle: "HEAD is detached"}, err
+	}
+	s.Branch = strings.TrimPrefix(ref, "refs/heads/")
+	remote, followed, err := t.asks(ctx, "config", "--get", "branch."+s.Branch+".remote")
+	if err != nil {
+		return s, err
+	}
+	theirs, named, err := t.asks(ctx, "config", "--get", "branch."+s.Branch+".merge")
+	if err != nil || !followed || !named {
+		s.Idle = s.Branch + " has no upstream"
+		return s, err
+	}
+	if s.Upstream, err = t.tracking(ctx, ref, remote, theirs); err != nil || remote == "." {
+		return s, err
+	}
+	g := t.git
+	g.turn = nil // what a transport leaves behind, such as a keeper of passwords, must not keep the turn
+	err = insist(ctx, func() error {
+		_, err := g.run(ctx, "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--",
+			remote, "+"+theirs+":"+s.Upstream)
+		return err
+	})
+	if failed := (*gitError)(nil); errors.As(err, &failed) && strings.Contains(failed.said, "couldn't find remote ref") {
+		s.Idle = fmt.Sprintf("%s has no %s", remote, theirs)
+		return s, nil
+	}
+	return s, err
+}
+
+// tracking is the local ref for a branch of a remote. FETCH_HEAD, which all processes
+// write, is never looked at.
+func (t *turn) tracking(ctx context.Context, branch, remote, theirs string) (string, error) {
+	if remote == "." {
+		return theirs, nil
+	}
+	configured, err := t.run(ctx, "for-each-ref", "--format=%(upstream)", branch)
+	if err != nil || configured != "" {
+		return configured, err
+	}
+	remotes, err := t.run(ctx, "remote")
+	short := strings.TrimPrefix(theirs, "refs/heads/")
+	if slices.Contains(strings.Split(remotes, "\n"), remote) {
+		return "refs/remotes/" + remote + "/" + short, err
+	}
+	return "refs/stint/upstream/" + short, err // the remote is an address, without a name
+}
+
+// rebaseDirs are where git keeps a rebase.
+func rebaseDirs(gitDir string) []string {
+	return []string{filepath.Join(gitDir, "rebase-merge"), filepath.Join(gitDir, "rebase-apply")}
+}
+
+func rebasing(gitDir string) bool { return slices.ContainsFunc(rebaseDirs(gitDir), exists) }
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// unfinished is an error if somebody is in the middle of something in the work tree.
+func unfinished(l layout) error {
+	if rebasing(l.gitDir) {
+		return fleet.WithHint(unfinishedError{"rebase", l.top},
+			fmt.Sprintf("git -C %s rebase --continue, or git -C %[1]s rebase --abort", l.top))
+	}
+	for _, what := range []string{"merge", "cherry-pick", "revert"} {
+		head := strings.ReplaceAll(strings.ToUpper(what), "-", "_") + "_HEAD"
+		if exists(filepath.Join(l.gitDir, head)) {
+			return fleet.WithHint(unfinishedError{what, l.top},
+				fmt.Sprintf("git -C %s %s --continue, or git -C %[1]s %[2]s --abort", l.top, what))
+		}
+	}
+	return nil
+}
+
+// rebase rebases the branch, or leaves everything as it was.
+//
+// If we die before the note is written, nothing has changed. If we die after it, the
+// rebase is under way or about to be: git goes on, and keeps the turn until it is done
+// or was stopped; if it died with us, the next turn's [turn.recover] takes the rebase back.
+func (t *turn) rebase(ctx context.Context, s Synced, from, onto string) error {
+	saved, err := t.run(ctx, "stash", "create", "stint sync")
+	if err != nil {
+		return err
+	}
+	stash, _, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", "refs/stash")
+	if err != nil {
+		return err
+	}
+	n := t.note
+	n.GitDir, n.Top, n.Branch, n.From, n.Saved, n.Stash = t.gitDir, t.top, "refs/heads/"+s.Branch, from, saved, stash
+	if err := t.write(n); err != nil {
+		return err
+	}
+	_, failed := t.run(ctx, "rebase", "--quiet", "--autostash", onto)
+	ctx, cancel := tidying(ctx)
+	defer cancel()
+	conflicts, err := t.unmerged(ctx)
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	if failed == nil && len(conflicts) == 0 {
+		return t.write(t.note)
+	}
+	conflict := &ConflictError{Branch: s.Branch, Upstream: s.Upstream, Files: conflicts, Uncommitted: failed == nil}
+	if failed == nil {
+		// If we die here, files are in conflict; if we die later, the branch is still there.
+		if n.Back, err = t.run(ctx, "rev-parse", "--verify", "HEAD"); err != nil {
+			return err
+		}
+		if err := t.write(n); err != nil {
+			return err
+		}
+	}
+	if err := t.takeBack(ctx, n); err != nil {
+		return fmt.Errorf("take back the rebase of %s: %w", s.Branch, errors.Join(failed, err))
+	}
+	if err := t.write(t.note); err != nil {
+		return err
+	}
+	switch {
+	case len(conflicts) > 0:
+		return fleet.WithHint(conflict, fmt.Sprintf("git -C %s rebase --autostash %s", t.top, s.Upstream))
+	default:
+		return failed
+	}
+}
+
+func (t *turn) unmerged(ctx context.Context) ([]string, error) {
+	return t.names(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
+}
+
+// takeBack undoes a rebase that was stopped, or one that was done and on which git could
+// not put the uncommitted changes back: these it then has put on the list of stashes.
+func (t *turn) takeBack(ctx context.Context, n note) error {
+	if rebasing(t.gitDir) {
+		err := insist(ctx, func() error {
+			_, err := t.run(ctx, "rebase", "--abort")
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	} else if head, err := t.run(ctx, "rev-parse", "--verify", "HEAD"); err != nil {
+		return err
+	} else if head != n.From {
+		if _, err := t.run(ctx, "reset", "--quiet", "--hard", n.From); err != nil {
+			return err
+		}
+	}
+	return t.reinstate(ctx, n)
+}
+
+// dropStash takes git's own copy of the changes off the list of stashes.
+func (t *turn) dropStash(ctx context.Context, n note) error {
+	last, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", "refs/stash")
+	if err != nil || !there || last == n.Stash || last == n.Saved {
+		return err
+	}
+	if _, same, err := t.asks(ctx, "diff", "--quiet", last, n.Saved); err != nil || !same {
+		return err
+	}
+	_, err = t.run(ctx, "stash", "drop", "--quiet")
+	return err
+}
+
+// reinstate sees to it that changes which were put aside are in the work tree, staged as
+// they were. If somebody has changed the tree meanwhile they are kept as a stash instead,
+// for nothing is ever overwritten.
+func (t *turn) reinstate(ctx context.Context, n note) error {
+	if n.Saved == "" {
+		return nil
+	}
+	there, clean, err := t.holds(ctx, n.Saved)
+	switch {
+	case err != nil:
+		return err
+	case there:
+		if err := t.restage(ctx, n.Saved); err != nil {
+			return err
+		}
+		return t.dropStash(ctx, n)
+	case clean:
+		if _, err := t.run(ctx, "stash", "apply", "--quiet", "--index", n.Saved); err == nil {
+			return t.dropStash(ctx, n)
+		}
+	}
+	_, err = t.run(ctx, "stash", "store", "--message", "stint: uncommitted changes before a sync", n.Saved)
+	return err
+}
+
+// holds reports whether the work tree's files are those that were saved, and whether
+// they are those of its commit.
+func (t *turn) holds(ctx context.Context, saved string) (there, clean bool, err error) {
+	if _, there, err = t.asks(ctx, "diff", "--quiet", "--ignore-submodules", saved); err != nil {
+		return false, false, err
+	}
+	_, clean, err = t.asks(ctx, "diff", "--quiet", "--ignore-submodules", "HEAD")
+	return there, clean, err
+}
+
+// restage makes the index what it was when the changes were saved: the second parent.
+func (t *turn) restage(ctx context.Context, saved string) error {
+	if _, err := t.run(ctx, "read-tree", saved+"^2"); err != nil {
+		return err
+	}
+	_, _, err := t.asks(ctx, "update-index", "-q", "--refresh") // 1: there are changes
+	return err
+}

@@ -1,0 +1,333 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"stint/internal/fleet"
+)
+
+// branchPrefix is what the refs of the runs' branches begin with.
+const branchPrefix = "refs/heads/stint/"
+
+// Worktree is a run's own folder and branch.
+type Worktree struct {
+	Run   fleet.RunID
+	Dir   string
+	Start string // the commit that the run began with
+}
+
+// Branch is the branch of a run, by its short name.
+func Branch(run fleet.RunID) string { return "stint/" + string(run) }
+
+// From is where a worktree starts.
+type From string
+
+const (
+	FromHead     From = "head"     // what the workspace has checked out
+	FromUpstream From = "upstream" // what that follows, as it was last fetched; without one, head
+)
+
+// Open makes the run's worktree in a folder that does not exist yet.
+//
+// If we die in it, there may be a branch without a folder, or a folder that is not
+// complete: [Clone.Prune] takes both away.
+func (c Clone) Open(ctx context.Context, run fleet.RunID, dir string, from From) (w Worktree, err error) {
+	err = c.inTurn(ctx, run, "worktree", func(ctx context.Context, t *turn) error {
+		w, err = t.open(ctx, run, dir, from)
+		return err
+	})
+	if err != nil {
+		return Worktree{}, fmt.Errorf("open a worktree of %s for run %s: %w", c.Dir, run, err)
+	}
+	return w, nil
+}
+
+func (t *turn) open(ctx context.Context, run fleet.RunID, dir string, from From) (Worktree, error) {
+	start, err := t.start(ctx, from)
+	if err != nil {
+		return Worktree{}, err
+	}
+	if _, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", branchPrefix+string(run)); err != nil {
+		return Worktree{}, err
+	} else if there || exists(dir) {
+		return Worktree{}, fmt.Errorf("branch %s or folder %s: %w", Branch(run), dir, fs.ErrExist)
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return Worktree{}, err
+	}
+	err = insist(ctx, func() error {
+		_, err := t.run(ctx, "worktree", "add", "--quiet", "--no-track", "-b", Branch(run), "--", dir, start)
+		if err == nil {
+			return nil
+		}
+		ctx, cancel := tidying(ctx)
+		defer cancel()
+		return errors.Join(err, t.unopen(ctx, run, dir, start))
+	})
+	return Worktree{Run: run, Dir: dir, Start: start}, err
+}
+
+// unopen takes away what a failed opening may have left, and nothing of anybody else's:
+// a folder only if git knows it as the run's, a branch only if nothing was added to it.
+func (t *turn) unopen(ctx context.Context, run fleet.RunID, dir, start string) error {
+	trees, err := t.trees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, tree := range trees {
+		if tree.branch == branchPrefix+string(run) && tree.dir == dir {
+			if err := t.remove(ctx, dir); err != nil {
+				return err
+			}
+		}
+	}
+	tip, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", branchPrefix+string(run))
+	if err != nil || !there || tip != start {
+		return err
+	}
+	_, err = t.run(ctx, "update-ref", "-d", branchPrefix+string(run), start)
+	return err
+}
+
+func (t *turn) start(ctx context.Context, from From) (string, error) {
+	if from == FromUpstream {
+		commit, there, err := t.upstream(ctx)
+		if err != nil || there {
+			return commit, err
+		}
+	}
+	commit, born, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+	if err == nil && !born {
+		err = fleet.WithHint(errNoCommit, fmt.Sprintf("git -C %s commit --allow-empty -m start", t.top))
+	}
+	return commit, err
+}
+
+// upstream is the commit of what the workspace's branch follows.
+func (t *turn) upstream(ctx context.Context) (commit string, there bool, err error) {
+	ref, attached, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil || !attached {
+		return "", false, err
+	}
+	name, err := t.run(ctx, "for-each-ref", "--format=%(upstream)", ref)
+	if err != nil || name == "" {
+		return "", false, err
+	}
+	return t.asks(ctx, "rev-parse", "--quiet", "--verify", name+"^{commit}")
+}
+
+// State is what a worktree still has that exists nowhere else.
+type State struct {
+	Unmerged int  // commits that the workspace's branch and its upstream lack
+	Dirty    bool // changes that nobody committed, files that nobody added
+}
+
+// Reason says why a worktree is kept, or "".
+func (s State) Reason() string {
+	switch {
+	case s.Unmerged == 1:
+		return "1 unmerged commit"
+	case s.Unmerged > 1:
+		return strconv.Itoa(s.Unmerged) + " unmerged commits"
+	case s.Dirty:
+		return "uncommitted changes"
+	}
+	return ""
+}
+
+// Close removes the run's worktree and branch unless there is something in them that
+// exists nowhere else; what git ignores does not count. It returns what there was: a
+// worktree whose state has a reason is kept.
+//
+// If we die before the folder is gone, the next turn goes on with it. If we die before
+// the branch is, [Clone.Prune] takes that away.
+func (c Clone) Close(ctx context.Context, w Worktree) (s State, err error) {
+	err = c.inTurn(ctx, w.Run, "close", func(ctx context.Context, t *turn) error {
+		if s, err = t.state(ctx, w.Run, w.Dir); err != nil || s.Reason() != "" {
+			return err
+		}
+		if err := t.remove(ctx, w.Dir); err != nil {
+			return err
+		}
+		return t.dropBranch(ctx, w.Run)
+	})
+	if err != nil {
+		return s, fmt.Errorf("close the worktree of run %s: %w", w.Run, err)
+	}
+	return s, nil
+}
+
+// state looks at a run's branch and, if there is one, its folder.
+func (t *turn) state(ctx context.Context, run fleet.RunID, dir string) (s State, err error) {
+	tips := []string{branchPrefix + string(run)}
+	if dir != "" && exists(dir) {
+		tree := t.git
+		tree.dir = dir
+		// Told where it is: in a folder that git does not know as a worktree, it would
+		// look for a repository further up.
+		l, err := tree.layout(ctx)
+		if err != nil || l.common != t.common || l.top != resolved(dir) {
+			return s, fmt.Errorf("%s: %w", dir, errors.Join(errNoRepository, err))
+		}
+		changes, err := tree.run(ctx, "status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=none")
+		if err != nil {
+			return s, err
+		}
+		s.Dirty = changes != ""
+		head, born, err := tree.asks(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+		if err != nil {
+			return s, err
+		}
+		if born {
+			tips = append(tips, head)
+		}
+	}
+	s.Unmerged, err = t.countUnmerged(ctx, tips)
+	return s, err
+}
+
+func resolved(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	return path
+}
+
+// countUnmerged counts the commits of the tips that are neither reachable from the
+// workspace's branch or its upstream, nor there under another name: the same change on
+// another parent. A merge counts, for what it resolved is nowhere else.
+func (t *turn) countUnmerged(ctx context.Context, tips []string) (int, error) {
+	var bases []string
+	head, born, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+	if err != nil {
+		return 0, err
+	}
+	if born {
+		bases = append(bases, head)
+	}
+	upstream, there, err := t.upstream(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if there {
+		bases = append(bases, upstream)
+	}
+	unmerged := map[string]bool{}
+	for _, tip := range tips {
+		tip, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", tip+"^{commit}")
+		if err != nil {
+			return 0, err
+		}
+		if !there {
+			continue
+		}
+		own, err := t.run(ctx, append([]string{"rev-list", tip, "--not"}, bases...)...)
+		if err != nil {
+			return 0, err
+		}
+		for _, commit := range strings.Fields(own) {
+			unmerged[commit] = true
+		}
+		if own == "" {
+			continue
+		}
+		for _, base := range bases {
+			cherries, err := t.run(ctx, "cherry", base, tip)
+			if err != nil {
+				return 0, err
+			}
+			for line := range strings.Lines(cherries) {
+				if same, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
+					delete(unmerged, same)
+				}
+			}
+		}
+	}
+	return len(unmerged), nil
+}
+
+// remove takes away a worktree that nobody needs: the folder first, then what git knows
+// of it.
+//
+// If we die in it, half a folder is left, which looks like one with changes: the note
+// says that it was on the way out.
+func (t *turn) remove(ctx context.Context, dir string) error {
+	n := t.note
+	n.Remove = dir
+	if err := t.write(n); err != nil {
+		return err
+	}
+	if err := removeAll(dir); err != nil {
+		return err
+	}
+	trees, err := t.trees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, tree := range trees {
+		if tree.dir != dir && tree.dir != resolved(filepath.Dir(dir))+"/"+filepath.Base(dir) {
+			continue
+		}
+		// Forced twice: also if it is locked, as one is that git was killed in the making of.
+		if _, err := t.run(ctx, "worktree", "remove", "--force", "--force", "--", tree.dir); err != nil {
+			return err
+		}
+	}
+	return t.write(t.note)
+}
+
+// removeAll removes a folder, also what is in folders that may not be written, as a cache
+// of Go's modules makes them.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			return os.Chmod(path, 0o700) //nolint:gosec // a folder, on its way out
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// dropBranch deletes the run's branch at the commit that it has been looked at with.
+func (t *turn) dropBranch(ctx context.Context, run fleet.RunID) error {
+	ref := branchPrefix + string(run)
+	tip, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", ref)
+	if err != nil || !there {
+		return err
+	}
+	if n, err := t.countUnmerged(ctx, []string{tip}); err != nil || n > 0 {
+		return err
+	}
+	return insist(ctx, func() error {
+		_, err := t.run(ctx, "update-ref", "-d", ref, tip)
+		return err
+	})
+}
+
+// tree is a worktree as git lists it.
+type tree struct{ dir, branch string }
+
+func (t *turn) trees(ctx context.Context) (trees []tree, err error) {
+	fields, err := t.names(ctx, "worktree", "list", "--porcelain", "-z")
+	for _, field := range fields {
+		name, value, _ := strings.Cut(field, " ")
+		switch {
+		case name == "worktree":
+			trees = append(trees, tree{dir: value})
+		case name == "branch" && len(trees) > 0:
+			trees[len(trees)-1].branch = value
+		}
+	}
+	return trees, err
+}

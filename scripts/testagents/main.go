@@ -1,0 +1,102 @@
+// Command testagents tries the presets of [agent.NAME] against the real programs: it runs
+// "stint run" with each of them, in a workspace of its own, and lets them talk to a stub
+// model server on loopback that answers, asks for a command, refuses, or hangs. It fails
+// where a session's outcome, or what is read of its output, is not what it should be.
+//
+// No account and no key is used, and the programs' other traffic is turned off; a proxy
+// that does not exist keeps them off the network all the same.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	flags := flag.NewFlagSet("testagents", flag.ContinueOnError)
+	record := flags.String("record", "", "write what the agents printed to this `folder`, without what differs from run to run")
+	if err := flags.Parse(args); err != nil || flags.NArg() != 2 {
+		fmt.Fprintln(os.Stderr, "usage: testagents [-record FOLDER] STINT FOLDER-OF-THE-AGENTS")
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	failed, err := try(ctx, flags.Arg(0), flags.Arg(1), *record)
+	switch {
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "testagents: %v\n", err)
+		return 1
+	case failed > 0:
+		fmt.Fprintf(os.Stderr, "testagents: %d failed\n", failed)
+		return 1
+	}
+	return 0
+}
+
+// try plays every case and counts those that failed.
+func try(ctx context.Context, stint, agents, record string) (failed int, err error) {
+	if stint, err = filepath.Abs(stint); err != nil {
+		return 0, err
+	}
+	if agents, err = filepath.Abs(agents); err != nil {
+		return 0, err
+	}
+	// A full hour, as a time is told to the minute.
+	resetAt := time.Now().Truncate(time.Hour).Add(25 * time.Hour)
+	model, err := startStub(ctx, resetAt)
+	if err != nil {
+		return 0, err
+	}
+	defer model.Close() //nolint:errcheck // nothing is lost with it
+	folder, err := os.MkdirTemp("", "testagents")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(folder) //nolint:errcheck // it is in the folder for such things
+	for i, c := range cases(resetAt) {
+		s := session{
+			trial: c, stint: stint, agents: agents, model: model,
+			dir: filepath.Join(folder, fmt.Sprintf("%d", i)), record: record,
+		}
+		began := time.Now()
+		faults, err := s.play(ctx)
+		if err != nil {
+			return failed, fmt.Errorf("%s: %w", c, err)
+		}
+		fmt.Printf("%-28s %5.1f s  %s\n", c, time.Since(began).Seconds(), verdict(faults))
+		if len(faults) > 0 {
+			failed++
+		}
+	}
+	return failed, nil
+}
+
+func verdict(faults []string) string {
+	text := "ok"
+	for i, fault := range faults {
+		if i == 0 {
+			text = "FAIL"
+		}
+		text += "\n    " + fault
+	}
+	return text
+}
+
+// git runs git in a folder.
+func git(ctx context.Context, dir string, environment []string, args ...string) error {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir, cmd.Env = dir, environment
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("git %s: %w\n%s", args[0], err, out)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"stint/internal/transcript"
+)
+
+// account is an agent with a way to log in.
+type account string
+
+const (
+	claudeKey  account = "claude"            // pays by the token
+	claudePlan account = "claude-subscriber" // has a plan, with an allowance that is reported
+	codexKey   account = "codex"
+	anyProgram account = "command"
+)
+
+// trial is one session, and what should come of it.
+type trial struct {
+	account   account
+	behaviour behaviour
+	outcome   string
+	want      transcript.Summary // without what differs from run to run: session, error, cost
+	costs     bool               // the agent says what it cost
+	wrong     bool               // it says what went wrong
+}
+
+func (t trial) String() string {
+	return fmt.Sprintf("%s %s", t.account, t.behaviour)
+}
+
+// cases are all trials. What a model used up is the stub's to say: one answer is one
+// request, a tool call one more.
+func cases(resetAt time.Time) []trial {
+	var list []trial
+	for _, a := range []account{claudeKey, claudePlan, codexKey} {
+		once := tokens(a, 1)
+		twice := tokens(a, 2)
+		turns := func(claude int) int {
+			if a == codexKey {
+				return 1 // of the prompt, not of the model
+			}
+			return claude
+		}
+		costs := a != codexKey
+		used := transcript.Quota{Kind: transcript.Exhausted, ResetAt: resetAt.UTC()}
+		if a == claudeKey {
+			used = transcript.Quota{Kind: transcript.Throttled} // who pays by the token has no allowance
+		}
+		slow := transcript.Quota{Kind: transcript.Throttled}
+		list = append(list,
+			trial{a, answers, "noop", transcript.Summary{Tokens: once, Success: new(true), Turns: turns(1)}, costs, false},
+			trial{a, usesTool, "productive", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1}, costs, false},
+			trial{a, failsTool, "noop", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1, ToolErrors: 1}, costs, false},
+			trial{a, walled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &used}, costs, true},
+			trial{a, throttled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &slow}, costs, true},
+			trial{a, crowded, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &slow}, costs, true},
+			trial{a, refuses, "failed", transcript.Summary{Success: new(false), Turns: 1}, costs, true},
+			trial{a, breaks, "failed", transcript.Summary{Success: new(false), Turns: 1}, costs, true},
+			trial{a, hangs, "timeout", transcript.Summary{}, false, false},
+		)
+	}
+	list = append(list, trial{claudeKey, oversteps, "noop", transcript.Summary{
+		Tokens: tokens(claudeKey, 2), Success: new(true), Turns: 2, ToolCalls: 1, ToolErrors: 1, Denied: 1,
+	}, true, false})
+	back := transcript.Quota{Kind: transcript.Exhausted, ResetAt: resetAt.UTC()}
+	return append(list,
+		trial{anyProgram, usesTool, "productive", transcript.Summary{}, false, false},
+		trial{anyProgram, walled, "quota", transcript.Summary{Quota: &back}, false, false},
+	)
+}
+
+// tokens are those of so many requests.
+func tokens(a account, requests int64) transcript.Tokens {
+	t := transcript.Tokens{Input: inputTokens * requests, Output: outputTokens * requests, CacheRead: cachedTokens * requests}
+	if a == codexKey {
+		t.Input -= t.CacheRead
+	}
+	return t
+}
