@@ -101,7 +101,8 @@ func rules() map[string]rule {
 		"internal/engine": {
 			house: []string{
 				"internal/bandit", "internal/config", "internal/fleet", "internal/grade", "internal/lease",
-				"internal/plan", "internal/replay", "internal/report", "internal/selector", "internal/store", "internal/transcript",
+				"internal/plan", "internal/pressure", "internal/replay", "internal/report", "internal/selector",
+				"internal/store", "internal/transcript",
 			},
 			not: outside,
 		},

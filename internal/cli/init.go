@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/google/renameio/v2"
@@ -151,15 +152,11 @@ func nameOf(dir string) string {
 // agents are the agents to begin with: the first known one that is installed. Its
 // absolute path is written, for a timer's PATH is not a shell's.
 func (s *setup) agents() []config.SampleAgent {
-	known := []config.SampleAgent{
-		{Name: "claude", Command: []string{"claude", "-p"}},
-		{Name: "codex", Command: []string{"codex", "exec", "-"}},
-		{Name: "gptme", Command: []string{"gptme", "--non-interactive"}, Prompt: string(fleet.PromptArgument)},
-	}
-	for _, agent := range known {
-		if path, err := exec.LookPath(agent.Command[0]); err == nil && filepath.IsAbs(path) {
-			agent.Command[0] = path
-			return []config.SampleAgent{agent}
+	for _, name := range []string{"claude", "codex", "gptme"} {
+		command := slices.Clone(config.Preset(name).Command)
+		if path, err := exec.LookPath(command[0]); err == nil && filepath.IsAbs(path) {
+			command[0] = path
+			return []config.SampleAgent{{Name: name, Preset: name, Command: command}}
 		}
 	}
 	s.missing = append(s.missing, "an agent: none of claude, codex and gptme is in PATH; name yours under [agent.claude] in "+config.FileName)

@@ -57,10 +57,10 @@ func Main(args []string, s Surroundings) int {
 	root.SetIn(s.Stdin)
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)
-	err := root.ExecuteContext(context.Background())
+	command, err := root.ExecuteContextC(context.Background())
 	if err != nil && !a.began {
 		// Whatever fails before a command begins is cobra's, about the command line.
-		err = fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), "stint --help")
+		err = fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), command.CommandPath()+" --help")
 	}
 	return a.finish(errors.Join(err, out.err))
 }

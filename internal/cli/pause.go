@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,7 +14,7 @@ import (
 )
 
 type pauseOptions struct {
-	length ttlValue
+	length spanValue
 	reason textValue
 	dryRun bool
 }
@@ -29,10 +30,13 @@ run are left alone, and a session by hand still runs. Pausing again replaces the
   stint pause`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.length.given && o.length.span < time.Millisecond { // which is what the store counts in
+				return usage(errors.New(`--for: want a duration of a millisecond or more, such as "90m", "24h" or "7d"`))
+			}
 			return a.runPause(cmd.Context(), args, o)
 		},
 	}
-	cmd.Flags().Var(&o.length, "for", "end the pause after this `duration` (default: when it is resumed)")
+	cmd.Flags().Var(&o.length, "for", "end the pause after this `duration`, such as 90m, 24h or 7d (default: when it is resumed)")
 	cmd.Flags().Var(&o.reason, "reason", "why, for those who ask (`text`)")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
@@ -67,60 +71,83 @@ type pauseObject struct {
 }
 
 func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error {
-	return a.onCategory(ctx, args, o.dryRun, func(s store.Store, c fleet.Category) error {
-		p := fleet.Pause{Category: c, Reason: string(o.reason)}
-		if p.Reason == "" {
-			p.Reason = "by " + a.user()
-		}
-		if o.length > 0 {
-			p.Until = a.Now().Add(time.Duration(o.length))
-		}
-		if err := s.Pause(ctx, p); err != nil {
-			return err
-		}
-		until := "it is resumed"
-		if !p.Until.IsZero() {
-			until = stamp(p.Until)
-		}
-		a.printPause(pauseObject{
-			DryRun: o.dryRun, Category: c, Paused: true, Changed: true, Until: orNull(p.Until), Reason: p.Reason,
-		}, fmt.Sprintf("%s %s until %s: %s", did(o.dryRun, "paused", "would pause"), whole(c), until, p.Reason))
-		return nil
-	})
-}
-
-func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
-	return a.onCategory(ctx, args, dryRun, func(s store.Store, c fleet.Category) error {
-		changed, err := s.Resume(ctx, c)
-		if err != nil {
-			return err
-		}
-		line := fmt.Sprintf("%s %s", did(dryRun, "resumed", "would resume"), whole(c))
-		if !changed {
-			line = whole(c) + " was not paused"
-		}
-		a.printPause(pauseObject{DryRun: dryRun, Category: c, Changed: changed}, line)
-		return nil
-	})
-}
-
-// onCategory runs fn with the store and the category that the arguments name, or none.
-func (a *app) onCategory(ctx context.Context, args []string, dryRun bool, fn func(store.Store, fleet.Category) error) error {
-	c, err := a.loadConfig()
+	c, category, err := a.categoryOf(args)
 	if err != nil {
 		return err
 	}
-	var category fleet.Category
-	if len(args) > 0 {
-		category = fleet.Category(args[0])
-		if _, ok := c.Categories[category]; !ok {
-			return fleet.WithHint(usage(fmt.Errorf("category %q is not in %s", category, c.Path)),
-				fmt.Sprintf("the categories are %v", c.CategoryNames()))
-		}
+	p := fleet.Pause{Category: category, Reason: string(o.reason)}
+	if p.Reason == "" {
+		p.Reason = "by " + a.user()
 	}
-	return a.withStoreOf(ctx, c, accessFor(dryRun), func(_ *config.Config, s store.Store) error {
-		return fn(s, category)
+	until := "it is resumed"
+	if o.length.given {
+		p.Until = a.Now().Add(o.length.span)
+		until = stamp(p.Until)
+	}
+	err = a.withStoreOf(ctx, c, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error { return s.Pause(ctx, p) })
+	if err != nil {
+		return err
+	}
+	a.printPause(pauseObject{
+		DryRun: o.dryRun, Category: category, Paused: true, Changed: true, Until: orNull(p.Until), Reason: p.Reason,
+	}, fmt.Sprintf("%s %s until %s: %s", did(o.dryRun, "paused", "would pause"), whole(category), until, p.Reason))
+	return nil
+}
+
+func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
+	c, category, err := a.categoryOf(args)
+	if err != nil {
+		return err
+	}
+	changed, err := a.resume(ctx, c, category, dryRun)
+	if err != nil {
+		return err
+	}
+	line := fmt.Sprintf("%s %s", did(dryRun, "resumed", "would resume"), whole(category))
+	if !changed {
+		line = whole(category) + " was not paused"
+	}
+	a.printPause(pauseObject{DryRun: dryRun, Category: category, Changed: changed}, line)
+	return nil
+}
+
+// resume reports whether there was anything to end. Where nothing has run yet there is
+// not, and a store for it is not made.
+func (a *app) resume(ctx context.Context, c *config.Config, category fleet.Category, dryRun bool) (changed bool, err error) {
+	there := false
+	err = a.withStoreOf(ctx, c, reading, func(_ *config.Config, s store.Store) error {
+		there = s != nil
+		return nil
 	})
+	if err != nil {
+		return false, err
+	}
+	if !there {
+		a.nothingYet()
+		return false, nil
+	}
+	err = a.withStoreOf(ctx, c, accessFor(dryRun), func(_ *config.Config, s store.Store) error {
+		changed, err = s.Resume(ctx, category)
+		return err
+	})
+	return changed, err
+}
+
+// categoryOf is the configuration, and the category that the arguments name, or none.
+func (a *app) categoryOf(args []string) (*config.Config, fleet.Category, error) {
+	c, err := a.loadConfig()
+	if err != nil {
+		return nil, "", err
+	}
+	if len(args) == 0 {
+		return c, "", nil
+	}
+	category := fleet.Category(args[0])
+	if _, ok := c.Categories[category]; !ok {
+		return nil, "", fleet.WithHint(usage(fmt.Errorf("category %q is not in %s", category, c.Path)),
+			fmt.Sprintf("the categories are %v", c.CategoryNames()))
+	}
+	return c, category, nil
 }
 
 func (a *app) printPause(o pauseObject, line string) {

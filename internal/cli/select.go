@@ -141,8 +141,8 @@ func signed(x float64) string {
 	return "-"
 }
 
-// healthLine says how the control loop does.
+// healthLine says how the control loop has done since the store was made.
 func healthLine(h selector.Health) string {
-	return fmt.Sprintf("health: sessions/entitled %.2f to %.2f, %.1f effective categories, %d alarms in %d sessions, %.0f%% did nothing",
+	return fmt.Sprintf("health, over all time: sessions/entitled %.2f to %.2f, %.1f effective categories, %d alarms in %d sessions, %.0f%% did nothing",
 		h.MinRatio, h.MaxRatio, h.Effective, h.Alarms, h.Sessions, 100*h.NoopRate)
 }

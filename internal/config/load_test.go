@@ -88,6 +88,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Categories: map[fleet.Category]config.Category{"code": {
 			Share: 1, Agents: []string{"claude"}, Lanes: 1,
 			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, Parallel: true, GraderTimeout: 3 * time.Minute, WIP: noWIP(),
+			Respawn: 0.65, MaxChain: 1,
 		}},
 	}
 	if diff := cmp.Diff(got, want, plain); diff != "" {
@@ -131,6 +132,7 @@ pass_environment = []
 
 [agent]
 codex.command = ["codex"]
+codex.slots = 2
 
 [category.cleanup]
 agents = ["claude"]
@@ -147,6 +149,9 @@ self_directed = true
 prompt = "prompts/code.md"
 grader = ["judge", "claude"]
 grader_timeout = "1m"
+respawn = 0.8
+max_chain = 3
+budget = { runs = 10, tokens = 1_000_000, usd = 2.5 }
 [category.code.unit]
 MemoryMax = "4G"
 CPUWeight = 50
@@ -157,6 +162,11 @@ LoadCredential = ["a", "b"]
 [lessons]
 dir = "notes"
 withhold = 0
+
+[budget]
+runs = 100
+[agent.claude.budget]
+usd = 1
 `
 
 func TestLoadReadsEveryKey(t *testing.T) {
@@ -175,6 +185,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 			PassEnvironment: []string{"PATH", "HOME", "LANG"},
 		},
 		Lessons: config.Lessons{Dir: filepath.Join(folder, "work", "notes")},
+		Budget:  config.Budget{Runs: 100},
 		Selector: config.Selector{
 			Command: []string{"rank", "--fast"}, Timeout: 90 * time.Second, PassEnvironment: []string{"PATH"},
 			Settings: bandit.Settings{
@@ -187,10 +198,12 @@ func TestLoadReadsEveryKey(t *testing.T) {
 				Preset: "command", Transcript: "text",
 				Command: []string{"claude", "-p", "$HOME %n é\n"}, Prompt: fleet.PromptArgument,
 				Environment: map[string]string{"MODEL": "big \"one\"\\\a"},
+				Budget:      config.Budget{USD: 1},
 			},
 			"codex": {
 				Preset: "command", Transcript: "text",
 				Command: []string{"codex"}, Prompt: fleet.PromptStdin,
+				Slots:           2,
 				PassEnvironment: []string{"PATH", "HOME", "LANG"},
 			},
 		},
@@ -198,12 +211,14 @@ func TestLoadReadsEveryKey(t *testing.T) {
 			"cleanup": {
 				Share: 0.75, Agents: []string{"claude"}, Lanes: 1,
 				TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, GraderTimeout: 3 * time.Minute, WIP: noWIP(),
+				Respawn: 0.65, MaxChain: 1,
 			},
 			"code": {
 				Share: 0.25, Agents: []string{"codex", "claude"}, Lanes: 3,
 				TTL: 2 * time.Hour, Timeout: 90 * time.Minute, Cooldown: 90 * time.Second,
 				SelfDirected: true, Parallel: true, Prompt: filepath.Join(folder, "prompts/code.md"),
 				Grader: []string{"judge", "claude"}, GraderTimeout: time.Minute, WIP: noWIP(),
+				Respawn: 0.8, MaxChain: 3, Budget: config.Budget{Runs: 10, Tokens: 1_000_000, USD: 2.5},
 				Unit: map[string]any{
 					"MemoryMax": "4G", "CPUWeight": int64(50), "CPUQuota": 1.0,
 					"NoNewPrivileges": true, "LoadCredential": []any{"a", "b"},
@@ -345,13 +360,13 @@ func TestLoadRefusesTOML(t *testing.T) {
 
 func TestLoadRefusesKeys(t *testing.T) {
 	t.Parallel()
-	const categoryKeys = "want one of: agents, cooldown, grader, grader_timeout, lanes, parallel, prompt, self_directed, share, timeout, ttl, unit, wip"
+	const categoryKeys = "want one of: agents, budget, cooldown, grader, grader_timeout, lanes, max_chain, parallel, prompt, respawn, self_directed, share, timeout, ttl, unit, wip"
 	refuses(t, []unfit{
 		{"misspelt", least + "[fanout]\nworker = 3\n", "7:1: fanout.worker: unknown key", "did you mean workers?"},
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
 		{"shortened", strings.Replace(least, "[category", "env = {}\n[category", 1), "5:1: agent.claude.env: unknown key", "did you mean environment?"},
 		{"plural", least + "[categories.x]\n", "6:2: categories: unknown key", "did you mean category?"},
-		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, category, fanout, fleet, lessons, notice, selector, state, store, tasks, workspace"},
+		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, fanout, fleet, lessons, notice, selector, state, store, tasks, workspace"},
 		{"dotted", "fanout.wrkers = 1\n" + least, "1:8: fanout.wrkers: unknown key", "did you mean workers?"},
 		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_load, max_memory_pressure, max_pivots, min_memory, slots, workers"},
 		{"quoted", least + "\"a b\" = 1\n", `6:1: category.code."a b": unknown key`, categoryKeys},
@@ -410,6 +425,12 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"fewer slots than none", least + "[fanout]\nslots = -1", "7:1: fanout.slots: want a whole number of 1 or more, not -1", "write slots = 1"},
 		{"no lane", least + "lanes = 0", "6:1: category.code.lanes: want a whole number from 1 to 99, not 0", "write lanes = 1"},
 		{"too many lanes", least + "lanes = 100", "6:1: category.code.lanes: want a whole number from 1 to 99, not 100", "write lanes = 1"},
+		{"negative slots", least + "agents = [\"b\"]\n[agent.b]\ncommand = [\"b\"]\nslots = -1", "9:1: agent.b.slots: want a whole number of 0 or more, not -1", "write slots = 0"},
+		{"budget of less than nothing", least + "[budget]\nruns = -1", "7:1: budget.runs: want a whole number of 0 or more, not -1", "write runs = 0"},
+		{"part of a token", least + "budget = { tokens = 1.5 }", "6:12: category.code.budget.tokens: want a whole number of 0 or more, not 1.5", "write tokens = 0"},
+		{"debts", least + "[agent.claude.budget]\nusd = -0.5", "7:1: agent.claude.budget.usd: want a number from 0 to 1e+09, not -0.5", "write usd = 0.0"},
+		{"no grade", least + "respawn = 1.5", "6:1: category.code.respawn: want a number from 0 to 1, not 1.5", "write respawn = 0.5"},
+		{"endless chain", least + "max_chain = 10", "6:1: category.code.max_chain: want a whole number from 0 to 9, not 10", "write max_chain = 0"},
 		{"zero duration", least + `timeout = "0s"`, `6:1: category.code.timeout: ` + durationWant + `"0s"`, `write timeout = "50m"`},
 		{"grader without a program", least + `grader = [""]`, `6:11: category.code.grader[0]: want a program, not an empty string`, `write "…"`},
 		{"grader without time", least + `grader_timeout = "0s"`, `6:1: category.code.grader_timeout: want a duration above zero, such as "90s", "50m" or "1h30m", not "0s"`, `write grader_timeout = "50m"`},
@@ -548,7 +569,7 @@ command = []
 		`:4:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not "an hour" (write ttl = "50m")`,
 		`:5:21: category.code.agents[1]: there is no agent "cluade" (did you mean claude?)`,
 		`:5:31: category.code.agents[2]: "claude" is listed twice (remove one)`,
-		`:6:1: category.code.colour: unknown key (want one of: agents, cooldown, grader, grader_timeout, lanes, parallel, prompt, self_directed, share, timeout, ttl, unit, wip)`,
+		`:6:1: category.code.colour: unknown key (want one of: agents, budget, cooldown, grader, grader_timeout, lanes, max_chain, parallel, prompt, respawn, self_directed, share, timeout, ttl, unit, wip)`,
 		`:8:1: agent.claude.command: want at least one, not an empty list (write command = ["…"])`,
 	}, "\n")
 	if diff := cmp.Diff(strings.ReplaceAll(err.Error(), path, ""), want); diff != "" {

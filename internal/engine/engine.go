@@ -201,11 +201,11 @@ func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, error) {
 	}
 	e.warned = true
 	for _, p := range problems {
-		title := "task left out"
 		if p.Kept {
-			title = "required URL not resolved"
+			e.Log.WarnContext(ctx, "required URL not resolved", slog.String("reason", p.String()))
+			continue
 		}
-		e.Log.WarnContext(ctx, title, slog.String("reason", p.String()))
+		e.Log.WarnContext(ctx, "task left out", slog.String("reason", p.String()))
 	}
 	for _, t := range tasks {
 		if _, ok := e.Config.Categories[t.Category]; !ok && t.State.Workable() {

@@ -54,7 +54,7 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 	return j.Verdict
 }
 
-// transcript reads what the run's agent printed.
+// transcript reads what the run's agent printed; nil where that says nothing.
 func (w *worker) transcript(log string) (*grade.Transcript, error) {
 	a := w.Config.Agents[w.run.Agent]
 	limits, err := transcript.ParseLimits(a.Quota, a.Throttle)
@@ -69,6 +69,9 @@ func (w *worker) transcript(log string) (*grade.Transcript, error) {
 	s, err := transcript.Read(a.Transcript, f, transcript.Options{Now: w.Now(), Limits: limits})
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
+	}
+	if s.Events == 0 && s.Quota == nil {
+		return nil, nil // it is no transcript: nothing is known of what the agent did
 	}
 	t := &grade.Transcript{
 		Success: s.Success, ToolCalls: s.ToolCalls, ToolErrors: s.ToolErrors, Retries: s.Retries,
@@ -107,7 +110,14 @@ func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Tas
 
 // longestWall bounds what an agent says of when it can work again: the longest allowance
 // is a month's. A later time is a misreading, and would put it out of work for ever.
-const longestWall = 35 * 24 * time.Hour
+const (
+	longestWall = 35 * 24 * time.Hour
+	// shortestWall is how long one rests at least: what it names for less, it waits for
+	// by itself, and in vain if the session ended with it.
+	shortestWall = 30 * time.Second
+	// resetSlack is added to a time of day, which agents cut to the minute.
+	resetSlack = time.Minute
+)
 
 // backAt is when an agent that met a limit can work again; zero when it did not say.
 func (w *worker) backAt(wall *grade.Wall) time.Time {
@@ -115,12 +125,12 @@ func (w *worker) backAt(wall *grade.Wall) time.Time {
 		return time.Time{}
 	}
 	now := w.Now()
-	at := wall.ResetAt
-	if at.IsZero() && wall.RetryAfter > 0 {
-		at = now.Add(wall.RetryAfter)
+	switch {
+	case !wall.ResetAt.IsZero():
+		at := wall.ResetAt.Add(resetSlack)
+		return now.Add(min(longestWall, max(shortestWall, at.Sub(now))))
+	case wall.RetryAfter > 0:
+		return now.Add(min(longestWall, max(shortestWall, wall.RetryAfter)))
 	}
-	if latest := now.Add(longestWall); at.After(latest) {
-		return latest
-	}
-	return at
+	return time.Time{}
 }

@@ -272,7 +272,7 @@ func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Tas
 // failed is the end of a session that stint could not run. There is nothing to
 // grade.
 func failed(err error) fleet.Verdict {
-	return fleet.Verdict{Outcome: fleet.Failed, Reason: err.Error()}
+	return fleet.Verdict{Outcome: fleet.Failed, Reason: err.Error(), Ours: true}
 }
 
 // giveUp ends a run whose way to the agent was blocked.

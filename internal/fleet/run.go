@@ -59,6 +59,7 @@ type Verdict struct {
 	Parts      map[string]float64
 	TaskState  TaskState // what the agent asked for; empty: leave the task
 	ExitStatus *int      // the agent's own; nil when it did not run to an exit
+	Ours       bool      // stint could not run the session: neither agent nor task is to blame
 }
 
 // Run is one session, from the row a fire writes for it to its end.

@@ -17,6 +17,7 @@ const (
 	top       = 44
 	bottom    = 52
 	legendRow = 20
+	fontSize  = 13
 )
 
 // Series is what a legend names. A series that is in several pictures, beside others in
@@ -39,8 +40,8 @@ func Page(charts ...Chart) []byte {
 		total += c.height()
 	}
 	p := &canvas{}
-	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %s" width="%d" font-family="sans-serif" font-size="13">`+"\n",
-		width, coordinate(total), width)
+	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %s" width="%d" font-family="sans-serif" font-size="%d">`+"\n",
+		width, coordinate(total), width, fontSize)
 	p.printf("<style>%s</style>\n", style)
 	p.printf(`<rect class="ground" width="100%%" height="100%%"/>` + "\n")
 	y := 0.0

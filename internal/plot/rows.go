@@ -73,14 +73,14 @@ func (r Rows) high() (high float64) {
 	return high
 }
 
-// rowName writes a row's name before it, narrower where it has many wide letters.
+// rowName writes a row's name before it, smaller where it has many wide letters.
 func (c *canvas) rowName(y float64, name string) {
 	const gap = 8
 	c.printf(`<text x="%d" y="%s" text-anchor="end"%s>%s</text>`+"\n", rowLeft-gap, coordinate(y), fitted(name, rowLeft-2*gap), escape(name))
 }
 
-// fitted is the attribute that makes a text as long as the room, if it is likely to be
-// longer.
+// fitted is the attribute that makes a text fit the room, if it is likely to be longer. It
+// is the font's size, as not every viewer knows textLength.
 func fitted(name string, room float64) string {
 	length := 0.0
 	for _, r := range name {
@@ -94,7 +94,7 @@ func fitted(name string, room float64) string {
 	if length <= room {
 		return ""
 	}
-	return ` textLength="` + coordinate(room) + `" lengthAdjust="spacingAndGlyphs"`
+	return ` font-size="` + coordinate(fontSize*room/length) + `"`
 }
 
 // target is an upright bar.

@@ -89,10 +89,9 @@ func NewAudit(r Record) Audit {
 func fruitless(runs []fleet.Run) (list []Fruitless) {
 	vain, other := map[fleet.Category]int{}, map[fleet.Category]bool{}
 	for _, r := range runs {
-		switch r.Verdict.Outcome {
-		case fleet.Busy, fleet.RunDenied, fleet.Idle:
+		if o := r.Verdict.Outcome; o == fleet.Busy || o == fleet.RunDenied || o == fleet.Idle {
 			vain[r.Category]++
-		default:
+		} else {
 			other[r.Category] = true
 		}
 	}

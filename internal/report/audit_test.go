@@ -131,3 +131,26 @@ func TestFruitless(t *testing.T) {
 		t.Errorf("fruitless (-got +want):\n%s", diff)
 	}
 }
+
+// TestShares has sessions by fires and by hand, and runs that never had a claim: a part is
+// of the sessions, whoever started them.
+func TestShares(t *testing.T) {
+	t.Parallel()
+	runs := []fleet.Run{
+		{Category: "code", Fire: 1, Epoch: 1},
+		{Category: "code", Epoch: 2},
+		{Category: "code", Epoch: 3},
+		{Category: "code", Fire: 2, Verdict: fleet.Verdict{Outcome: fleet.Busy}},
+		{Category: "docs", Fire: 2, Epoch: 1},
+		{Category: "docs"},
+	}
+	got := NewAudit(Record{Runs: runs, Shares: map[fleet.Category]float64{"code": 0.7, "docs": 0.2, "ops": 0.1}}).Categories
+	want := []CategoryAudit{
+		{Category: "code", Spawned: 2, Sessions: 3, Part: 0.75, Share: 0.7},
+		{Category: "docs", Spawned: 1, Sessions: 1, Part: 0.25, Share: 0.2},
+		{Category: "ops", Share: 0.1},
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("categories (-got +want):\n%s", diff)
+	}
+}

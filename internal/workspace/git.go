@@ -150,9 +150,12 @@ func printable(r rune) rune {
 
 // passing are the failures of which git's next try knows nothing: another command was
 // in the middle of something, or the network was.
-var passing = regexp.MustCompile(`(?i)\.lock'?: File exists|cannot lock ref|could not lock config|Unable to create '.*\.lock'` +
-	`|Could not resolve host|Connection (timed out|refused|reset|closed)|Network is unreachable|early EOF|hung up unexpectedly` +
-	`|Operation timed out|Temporary failure|TLS connection|returned error: (429|5\d\d)|unable to access .*: (Recv|Send) failure`)
+// It is compiled when a command first fails, as most processes run none.
+func passing() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\.lock'?: File exists|cannot lock ref|could not lock config|Unable to create '.*\.lock'` +
+		`|Could not resolve host|Connection (timed out|refused|reset|closed)|Network is unreachable|early EOF|hung up unexpectedly` +
+		`|Operation timed out|Temporary failure|TLS connection|returned error: (429|5\d\d)|unable to access .*: (Recv|Send) failure`)
+}
 
 // unfinishedError is a merge, rebase or the like that somebody is in the middle of.
 type unfinishedError struct{ what, dir string }
@@ -164,7 +167,7 @@ func passes(err error) bool {
 		return true // a neighbour's, who shares the folder, is over in a moment
 	}
 	failed := (*gitError)(nil)
-	return errors.As(err, &failed) && passing.MatchString(failed.said)
+	return errors.As(err, &failed) && passing().MatchString(failed.said)
 }
 
 const (

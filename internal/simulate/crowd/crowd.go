@@ -85,8 +85,8 @@ const (
 	mostWorkers = 1_000_000
 	// mostPlaces bounds what is kept of every category on every host.
 	mostPlaces     = 10_000_000
-	mostCategories = 9999       // their names have four digits
-	mostLanes      = 255        // a byte numbers them
+	mostCategories = 9999 // their names have four digits
+	mostLanes      = 255
 	mostTasks      = 50_000_000 // a gigabyte or three, if nobody works on them
 )
 

@@ -203,7 +203,7 @@ func (t tx) settle(ctx context.Context, r fleet.Run) error {
 // judgeAgent takes the end of a session into what is known of its agent: a usage limit,
 // a failure, or that it works.
 func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
-	if r.Key == "" { // no agent was at work
+	if r.Key == "" || r.Verdict.Ours { // no agent was at work
 		return nil
 	}
 	a, err := t.agent(ctx, r.Agent)
@@ -287,7 +287,7 @@ func moved(mean, value float64) float64 {
 
 // judgeTask counts a failed attempt at a task, or forgets those before.
 func (t tx) judgeTask(ctx context.Context, r fleet.Run) error {
-	if r.Task == "" || r.Key == "" {
+	if r.Task == "" || r.Key == "" || r.Verdict.Ours {
 		return nil
 	}
 	switch r.Verdict.Outcome {
@@ -299,9 +299,10 @@ on conflict (task) do update set failures = failures + 1, since = excluded.since
 	case fleet.Productive, fleet.Nothing:
 		_, err := t.ExecContext(ctx, "delete from attempts where task = ?", r.Task)
 		return err
-	default:
+	case fleet.Noop, fleet.Quota, fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
 		return nil
 	}
+	return nil
 }
 
 func (t tx) quarantined(ctx context.Context) ([]fleet.Quarantine, error) {

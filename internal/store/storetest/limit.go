@@ -57,15 +57,15 @@ func (b bundle) mustRefuse(t *testing.T, take store.RunTake, reason string) {
 	same(t, "claim after a refusal", after, claim)
 }
 
-// agent is what is known of an agent.
-func (b bundle) agent(t *testing.T, name string) fleet.AgentState {
+// claude is what is known of the agent of that name.
+func (b bundle) claude(t *testing.T) fleet.AgentState {
 	t.Helper()
 	for _, a := range b.mustSnapshot(t).Agents {
-		if a.Agent == name {
+		if a.Agent == "claude" {
 			return a
 		}
 	}
-	return fleet.AgentState{Agent: name}
+	return fleet.AgentState{Agent: "claude"}
 }
 
 // spent is what was used today, by scope.
@@ -134,7 +134,7 @@ func testBudgetOfUsage(t *testing.T, b bundle) {
 	b.mustRefuse(t, b.asks(t, "0r4", "claude", fleet.Budget{Scope: fleet.FleetScope, USD: 2.5}), "2.00 of 2.50 USD today, and a session takes about 1.00")
 	b.used(t, second, 500, 0.5)
 	same(t, "settled", b.spent(t), all(2, 1500, 1.5))
-	a := b.agent(t, "claude")
+	a := b.claude(t)
 	same(t, "mean of tokens", a.MeanTokens, 900.0)
 	same(t, "mean of dollars", a.MeanUSD, 0.9)
 	stored := b.mustRun(t, "0r2").Usage
@@ -160,7 +160,7 @@ func testReserveOfTheSilent(t *testing.T, b bundle) {
 		before.Runs, before.Tokens, before.USD = before.Runs+1, before.Tokens+1000, before.USD+1
 		same(t, string(id), b.spent(t)[fleet.FleetScope], before)
 	}
-	same(t, "mean", b.agent(t, "claude").MeanTokens, 1000.0)
+	same(t, "mean", b.claude(t).MeanTokens, 1000.0)
 }
 
 // testSettledInItsDay has a session from one day into the next.
@@ -258,7 +258,7 @@ func testWall(t *testing.T, b bundle) {
 	b.ends(t, r, fleet.Quota, "5-hour limit reached")
 	same(t, "stored", b.mustRun(t, "0r1").QuotaUntil, until)
 	want := fleet.AgentState{Agent: "claude", Until: until, Reason: "usage limit: 5-hour limit reached", Walls: 1}
-	same(t, "agent", b.agent(t, "claude"), want)
+	same(t, "agent", b.claude(t), want)
 
 	next := b.asks(t, "0r2", "claude")
 	b.mustRefuse(t, next, "agent claude: usage limit: 5-hour limit reached (until 2026-06-26T17:00:00Z)")
@@ -268,25 +268,25 @@ func testWall(t *testing.T, b bundle) {
 	b.clock.Advance(time.Millisecond)
 	b.mustTakeForRun(t, next, fleet.Granted)
 	b.ends(t, b.mustRun(t, "0r2"), fleet.Noop, "")
-	same(t, "agent that works again", b.agent(t, "claude"), fleet.AgentState{Agent: "claude"})
+	same(t, "agent that works again", b.claude(t), fleet.AgentState{Agent: "claude"})
 	same(t, "no failure of the task", b.mustSnapshot(t).Quarantined, []fleet.Quarantine{})
 }
 
 // testWallBackoff has an agent that never says when.
 func testWallBackoff(t *testing.T, b bundle) {
-	for i, least := range []time.Duration{15, 30, 60, 120, 240, 360, 360} {
+	for i, minutes := range []int{15, 30, 60, 120, 240, 360, 360} {
 		r := b.works(t, fleet.RunID(fmt.Sprint("0r", i)), "claude")
 		r.QuotaUntil = b.clock.Now().Add(-time.Hour) // over already: as good as nothing
 		b.ends(t, r, fleet.Quota, "enough")
-		rest := b.agent(t, "claude").Until.Sub(b.clock.Now())
-		if least *= time.Minute; rest < least || rest > least+least/4 {
-			t.Errorf("wall %d: rests for %v, want %v and at most a quarter more", i+1, rest, least)
+		rest := b.claude(t).Until.Sub(b.clock.Now())
+		if least := time.Duration(minutes) * time.Minute; rest < least || rest > least+least/4 {
+			t.Errorf("wall %d: rests for %v, want %d minutes and at most a quarter more", i+1, rest, minutes)
 		}
 		b.clock.Advance(rest)
 	}
 	b.ends(t, b.works(t, "0good", "claude"), fleet.Noop, "")
 	b.ends(t, b.works(t, "0again", "claude"), fleet.Quota, "enough")
-	if rest := b.agent(t, "claude").Until.Sub(b.clock.Now()); rest > 19*time.Minute {
+	if rest := b.claude(t).Until.Sub(b.clock.Now()); rest > 19*time.Minute {
 		t.Errorf("after a good session: rests for %v, want 15 minutes again", rest)
 	}
 }
@@ -300,15 +300,15 @@ func testWallMetAtOnce(t *testing.T, b bundle) {
 	}
 	first.QuotaUntil = Start().Add(5 * time.Hour)
 	b.ends(t, first, fleet.Quota, "enough")
-	want := b.agent(t, "claude")
+	want := b.claude(t)
 	b.ends(t, second, fleet.Quota, "enough, too")
-	same(t, "after a second", b.agent(t, "claude"), want)
+	same(t, "after a second", b.claude(t), want)
 	b.ends(t, good, fleet.Noop, "")
-	same(t, "after one that was under way went well", b.agent(t, "claude"), want)
+	same(t, "after one that was under way went well", b.claude(t), want)
 	for _, r := range failing {
 		b.ends(t, r, fleet.Failed, "broken")
 	}
-	same(t, "until, after failures", b.agent(t, "claude").Until, want.Until)
+	same(t, "until, after failures", b.claude(t).Until, want.Until)
 }
 
 // opened is an agent that failed as often as one may.
@@ -328,7 +328,7 @@ func testBreaker(t *testing.T, b bundle) {
 	b.works(t, "0other", "codex")
 	b.clock.Advance(30 * time.Minute)
 	same(t, "probes", b.race(t, 10, func(*store.RunTake) {}), 1)
-	probe := b.agent(t, "claude").Probe
+	probe := b.claude(t).Probe
 	b.mustRefuse(t, next, fmt.Sprintf("it failed 5 times in a row, and run %s tries it", probe))
 
 	b.ends(t, b.mustRun(t, probe), fleet.Timeout, "hung") // opens it again
@@ -337,7 +337,7 @@ func testBreaker(t *testing.T, b bundle) {
 	b.mustTakeForRun(t, next, fleet.Granted)
 	b.mustRefuse(t, b.asks(t, "0beside", "claude"), "and run 0next tries it")
 	b.ends(t, b.mustRun(t, "0next"), fleet.Noop, "")
-	same(t, "closed", b.agent(t, "claude"), fleet.AgentState{Agent: "claude"})
+	same(t, "closed", b.claude(t), fleet.AgentState{Agent: "claude"})
 	b.works(t, "0one", "claude")
 	b.works(t, "0two", "claude")
 }
