@@ -73,6 +73,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Store:     "sqlite",
 		Fanout:    config.Fanout{Workers: 3, Slots: 6, MaxPivots: 2, Allow: []fleet.Category{"code"}, Limits: pressure.Defaults()},
 		Notice:    noNotice(),
+		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
 		Tasks:     config.Tasks{Dir: filepath.Join(folder, "tasks"), DefaultCategory: "code", PassEnvironment: []string{"PATH", "HOME", "LANG"}},
 		Lessons:   config.Lessons{Dir: filepath.Join(folder, "lessons"), Withhold: 0.2},
 		Selector: config.Selector{
@@ -179,6 +180,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		State:     "/var/bob",
 		Fanout:    config.Fanout{Workers: 2, Slots: 2, MaxPivots: 5, Allow: []fleet.Category{"cleanup", "code"}, Limits: pressure.Defaults()},
 		Notice:    noNotice(),
+		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
 		Tasks: config.Tasks{
 			Dir: "/srv/tasks", DefaultCategory: "code",
 			Tags:            map[string]fleet.Category{"docs": "code", "a b": "cleanup"},
@@ -360,13 +362,13 @@ func TestLoadRefusesTOML(t *testing.T) {
 
 func TestLoadRefusesKeys(t *testing.T) {
 	t.Parallel()
-	const categoryKeys = "want one of: agents, budget, cooldown, grader, grader_timeout, lanes, max_chain, parallel, prompt, respawn, self_directed, share, timeout, ttl, unit, wip"
+	const categoryKeys = "want one of: agents, budget, cooldown, grader, grader_timeout, lanes, max_chain, parallel, prompt, respawn, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
 	refuses(t, []unfit{
 		{"misspelt", least + "[fanout]\nworker = 3\n", "7:1: fanout.worker: unknown key", "did you mean workers?"},
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
 		{"shortened", strings.Replace(least, "[category", "env = {}\n[category", 1), "5:1: agent.claude.env: unknown key", "did you mean environment?"},
 		{"plural", least + "[categories.x]\n", "6:2: categories: unknown key", "did you mean category?"},
-		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, fanout, fleet, lessons, notice, selector, state, store, tasks, workspace"},
+		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, fanout, fleet, lessons, notice, selector, state, store, tasks, workspace, worktrees"},
 		{"dotted", "fanout.wrkers = 1\n" + least, "1:8: fanout.wrkers: unknown key", "did you mean workers?"},
 		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_load, max_memory_pressure, max_pivots, min_memory, slots, workers"},
 		{"quoted", least + "\"a b\" = 1\n", `6:1: category.code."a b": unknown key`, categoryKeys},
@@ -569,7 +571,7 @@ command = []
 		`:4:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not "an hour" (write ttl = "50m")`,
 		`:5:21: category.code.agents[1]: there is no agent "cluade" (did you mean claude?)`,
 		`:5:31: category.code.agents[2]: "claude" is listed twice (remove one)`,
-		`:6:1: category.code.colour: unknown key (want one of: agents, budget, cooldown, grader, grader_timeout, lanes, max_chain, parallel, prompt, respawn, self_directed, share, timeout, ttl, unit, wip)`,
+		`:6:1: category.code.colour: unknown key (want one of: agents, budget, cooldown, grader, grader_timeout, lanes, max_chain, parallel, prompt, respawn, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
 		`:8:1: agent.claude.command: want at least one, not an empty list (write command = ["…"])`,
 	}, "\n")
 	if diff := cmp.Diff(strings.ReplaceAll(err.Error(), path, ""), want); diff != "" {
