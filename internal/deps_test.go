@@ -45,8 +45,8 @@ func rules() map[string]rule {
 			house: []string{"internal/bandit", "internal/fleet", "internal/plan", "internal/selector"},
 			not:   world,
 		},
-		"internal/plot":     {not: world},
-		"internal/pressure": {not: world},
+		"internal/plot":       {not: world},
+		"internal/pressure":   {not: world},
 		"internal/transcript": {not: world},
 		"internal/simulate": {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/selector"},

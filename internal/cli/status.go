@@ -281,6 +281,8 @@ func openText(r engine.OpenRun, now time.Time) string {
 	switch {
 	case !r.Live:
 		return "dead: it left no end"
+	case r.StartedAt.IsZero() && r.NotBefore.After(now):
+		return "rests until " + stamp(r.NotBefore)
 	case r.StartedAt.IsZero():
 		return "starting"
 	default:

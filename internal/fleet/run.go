@@ -85,7 +85,7 @@ type Run struct {
 	NotBefore  time.Time // a run that waits for its cooldown; zero: it does not
 	Verdict    Verdict
 	Usage      Usage     // as far as it is known
-	QuotaUntil time.Time // with [Quota]: when the agent can work again; zero: it did not say
+	QuotaUntil time.Time // of a usage limit that the agent met: when it can work again; zero: it met none, or did not say
 	Followed   string    // whether a session followed it in its lane, and why; empty: not decided
 }
 

@@ -106,8 +106,9 @@ type Fires interface {
 	// Pause keeps fires from starting what it names, in place of an earlier pause
 	// of the same.
 	Pause(ctx context.Context, p fleet.Pause) error
-	// Resume ends a pause and the back-off of the category, or of all when it is
-	// empty, and reports whether there was anything to end.
+	// Resume ends the pause and the back-off of a category. With an empty one it ends
+	// the fleet's own pause, every back-off and whatever keeps agents from working;
+	// pauses of single categories stay. It reports whether there was anything to end.
 	Resume(ctx context.Context, c fleet.Category) (bool, error)
 }
 

@@ -222,6 +222,9 @@ func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
 		if !a.walled(t.now) { // one that began before the wall says nothing of it
 			a.Walls, a.Until, a.Reason = 0, time.Time{}, ""
 		}
+		if r.QuotaUntil.After(t.now) { // it did its work, and then met one
+			a.wall(t.now, r)
+		}
 	case fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
 		return nil
 	}

@@ -272,6 +272,15 @@ func testWall(t *testing.T, b bundle) {
 	same(t, "no failure of the task", b.mustSnapshot(t).Quarantined, []fleet.Quarantine{})
 }
 
+// testWallAfterWork has a session do its work, and then meet a limit.
+func testWallAfterWork(t *testing.T, b bundle) {
+	r := graded(b.works(t, "0r1", "claude"), 0.5)
+	r.QuotaUntil = Start().Add(time.Hour)
+	must(t, b.Complete(t.Context(), r))
+	b.mustRefuse(t, b.asks(t, "0r2", "claude"), "(until 2026-06-26T13:00:00Z)")
+	same(t, "graded all the same", b.arm(t, "code").Graded, 1)
+}
+
 // testWallBackoff has an agent that never says when.
 func testWallBackoff(t *testing.T, b bundle) {
 	for i, minutes := range []int{15, 30, 60, 120, 240, 360, 360} {

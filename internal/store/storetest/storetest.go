@@ -84,6 +84,7 @@ func Run(t *testing.T, open Open) {
 		"SlotsRace":          testSlotsRace,
 		"Wall":               testWall,
 		"WallBackoff":        testWallBackoff,
+		"WallAfterWork":      testWallAfterWork,
 		"WallMetAtOnce":      testWallMetAtOnce,
 		"Breaker":            testBreaker,
 		"ProbeWithoutAnswer": testProbeWithoutAnswer,
