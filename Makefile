@@ -10,7 +10,7 @@ export GOTOOLCHAIN ?= auto
 STATIC := -tags sqlite_omit_load_extension,netgo,osusergo -ldflags '-linkmode external -extldflags -static'
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-agents race storm lint bench bench-selection install fmt tidy clean
+.PHONY: help build demo test test-agents race storm soak lint bench bench-selection install fmt tidy clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,10 @@ test-agents: ## try the presets with the real claude and codex, which npm fetche
 storm: ## a hundred processes fight over fifty claims, and are killed at it
 	@scripts/setup build
 	@scripts/storm
+
+soak: ## a fleet lives ten minutes, or SOAK=1m, while everything in it fails and is killed
+	@scripts/setup test
+	@scripts/soak
 
 lint: ## check imports, habits, format and the shell scripts
 	@scripts/setup lint

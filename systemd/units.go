@@ -19,8 +19,9 @@ var files embed.FS
 // Options say which fleet the files are for.
 type Options struct {
 	Fleet  fleet.Name
-	Binary string // absolute; passes [fleet.CheckUnitWord], as does Config
-	Config string // absolute
+	Binary string   // absolute; passes [fleet.CheckUnitWord], as does Config
+	Config string   // absolute
+	Pools  []string // that have a timer of their own, beside the fleet's
 	// Runtime names the service and the timer for this fleet, in place of the two
 	// templates, so that a trial in the runtime folder neither uses nor changes
 	// what other fleets have.
@@ -45,27 +46,61 @@ func Files(o Options) ([]File, error) {
 	if err := checkPath("configuration", o.Config); err != nil {
 		return nil, err
 	}
-	fill := strings.NewReplacer("FLEET", string(o.Fleet), "BINARY", o.Binary, "CONFIG", o.Config)
+	for _, pool := range o.Pools {
+		if pool == "" || fleet.CheckUnitWord(pool) != nil || strings.ContainsAny(pool, "/=:") {
+			return nil, fmt.Errorf("%w: pool %q: no part of a unit's name", fleet.ErrUsage, pool)
+		}
+	}
 	var out []File
 	for _, template := range templates() {
 		content, err := files.ReadFile(template)
 		if err != nil {
 			return nil, fmt.Errorf("read unit template: %w", err)
 		}
-		name := fill.Replace(template)
-		if o.Runtime {
-			name = strings.Replace(name, "stint@.", "stint@"+string(o.Fleet)+".", 1)
+		for _, pool := range o.pools(template) {
+			out = append(out, o.fill(template, content, pool))
 		}
-		out = append(out, File{Name: name, Content: []byte(fill.Replace(string(content)))})
 	}
 	return out, nil
 }
 
-// DropIn is the file that names a fleet's binary and configuration, as [File.Name].
-func DropIn(f fleet.Name) string { return "stint@" + string(f) + ".service.d/stint.conf" }
+// pools are those for which there is a file of the template each; "" is the fleet itself.
+func (o Options) pools(template string) []string {
+	own := strings.Contains(template, "@FLEET") || o.Runtime && strings.Contains(template, "@.")
+	if !own {
+		return []string{""}
+	}
+	return append([]string{""}, o.Pools...)
+}
+
+func (o Options) fill(template string, content []byte, pool string) File {
+	instance, fanout := Instance(o.Fleet, pool), "fanout"
+	if pool != "" {
+		fanout += " --pool " + pool
+	}
+	fill := strings.NewReplacer("FLEET", instance, "BINARY", o.Binary, "CONFIG", o.Config, "FANOUT", fanout)
+	name := fill.Replace(template)
+	if o.Runtime {
+		name = strings.Replace(name, "stint@.", "stint@"+instance+".", 1)
+	}
+	return File{Name: name, Content: []byte(fill.Replace(string(content)))}
+}
+
+// Instance names the service and the timer that fire a pool, or with "" the fleet: there
+// is no "-" in a fleet's name, so no two are called the same.
+func Instance(f fleet.Name, pool string) string {
+	if pool == "" {
+		return string(f)
+	}
+	return string(f) + "-" + pool
+}
+
+// DropIn is the file that names a fleet's binary and configuration, as [File.Name]; there
+// is one for each [Instance].
+func DropIn(instance string) string { return "stint@" + instance + ".service.d/stint.conf" }
 
 // templates stand in an order that is safe to stop in: the timer, which sets the rest
-// going, is last. FLEET, BINARY and CONFIG are filled in, in names and in text.
+// going, is last. FLEET, BINARY, CONFIG and FANOUT are filled in, in names and in text.
 func templates() []string {
 	return []string{"stint-FLEET.slice", "stint@FLEET.service.d/stint.conf", "stint@.service", "stint@.timer"}
 }

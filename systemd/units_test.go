@@ -185,11 +185,11 @@ func TestFilesRefuses(t *testing.T) {
 		want     string
 		wantHint bool
 	}{
-		"a space":          {Options{"bob", "/opt/my tools/stint", "/c", false}, `binary: "/opt/my tools/stint"`, true},
-		"a specifier":      {Options{"bob", "/b", "/home/%u/stint.toml", false}, `configuration: "/home/%u/stint.toml"`, true},
-		"a relative path":  {Options{"bob", "stint", "/c", false}, `binary "stint": want an absolute path`, true},
-		"no configuration": {Options{"bob", "/b", "", true}, `configuration "": want an absolute path`, true},
-		"a nesting fleet":  {Options{"bob-x", "/b", "/c", false}, `fleet name "bob-x"`, false},
+		"a space":          {Options{"bob", "/opt/my tools/stint", "/c", nil, false}, `binary: "/opt/my tools/stint"`, true},
+		"a specifier":      {Options{"bob", "/b", "/home/%u/stint.toml", nil, false}, `configuration: "/home/%u/stint.toml"`, true},
+		"a relative path":  {Options{"bob", "stint", "/c", nil, false}, `binary "stint": want an absolute path`, true},
+		"no configuration": {Options{"bob", "/b", "", nil, true}, `configuration "": want an absolute path`, true},
+		"a nesting fleet":  {Options{"bob-x", "/b", "/c", nil, false}, `fleet name "bob-x"`, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

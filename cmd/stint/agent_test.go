@@ -53,6 +53,7 @@ func agentSteps() map[string]func(value string) error {
 		"stdin":  agentStdin,
 		"sh":     agentShell,
 		"hold":   agentHold,
+		"soak":   soakAgent,
 		// deaf makes the agent ignore SIGTERM.
 		"deaf": func(string) error { signal.Ignore(syscall.SIGTERM); return nil },
 	}

@@ -1,37 +1,76 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"stint/internal/fleet"
 	"stint/internal/task"
 )
 
-// BenchmarkSelect measures "stint select" at 20 categories beside a Go program that does
-// nothing, whose time is the floor of any process here, and what there is to gain from
+// BenchmarkSelectCategories measures "stint select" beside a Go program that does nothing,
+// whose time is the floor of any process here.
+func BenchmarkSelectCategories(b *testing.B) {
+	empty := emptyProgram(b)
+	for _, n := range []int{10, 1_000} {
+		f := newBench(b, "true")
+		f.categorize(b, n)
+		f.fillTasks(b, 1_000, n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) { f.besideNothing(b, empty) })
+	}
+}
+
+// BenchmarkSelectTasks measures the same at 20 categories, and what there is to gain from
 // remembering task files beside the same command without a cache.
-func BenchmarkSelect(b *testing.B) {
+func BenchmarkSelectTasks(b *testing.B) {
 	empty := emptyProgram(b)
 	for _, n := range []int{10, 1_000, 100_000} {
 		f := newBench(b, "true")
 		f.categorize(b, 20)
 		f.fillTasks(b, n, 20)
-		b.Run(fmt.Sprintf("tasks/%d", n), func(b *testing.B) {
-			measure(b,
-				func() time.Duration { return f.stint(b, 0, "select") },
-				func() time.Duration { return f.timed(b, 0, f.command(empty)) },
-			).report(b)
-		})
-		b.Run(fmt.Sprintf("unread/%d", n), func(b *testing.B) {
+		b.Run(fmt.Sprint(n), func(b *testing.B) { f.besideNothing(b, empty) })
+		b.Run(fmt.Sprintf("%d/unread", n), func(b *testing.B) {
 			measure(b,
 				func() time.Duration { return f.stint(b, 0, "select") },
 				func() time.Duration { return f.selectUncached(b) },
 			).report(b)
 		})
 	}
+}
+
+// BenchmarkSelectRuns measures the same at 20 categories and a thousand tasks in a fleet
+// that has run for long, beside one that has run for a day.
+func BenchmarkSelectRuns(b *testing.B) {
+	old := func(runs int) bench {
+		f := newBench(b, "true")
+		f.categorize(b, 20)
+		f.fillTasks(b, 1_000, 20)
+		f.fillHistory(b, runs, 20)
+		return f
+	}
+	few := old(1_000)
+	for _, n := range []int{1_000, 1_000_000} { // as many first: what two folders differ by
+		many := old(n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			measure(b,
+				func() time.Duration { return many.stint(b, 0, "select") },
+				func() time.Duration { return few.stint(b, 0, "select") },
+			).report(b)
+		})
+	}
+}
+
+func (f bench) besideNothing(b *testing.B, empty string) {
+	b.Helper()
+	measure(b,
+		func() time.Duration { return f.stint(b, 0, "select") },
+		func() time.Duration { return f.timed(b, 0, f.command(empty)) },
+	).report(b)
 }
 
 // emptyProgram builds a program that does nothing.
@@ -109,4 +148,59 @@ func (f bench) selectUncached(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return took
+}
+
+// fillHistory stores so many runs that ended, a minute apart and three to a fire, with
+// what they leave behind: lanes, claims that were given back, ten of each task, and what
+// is remembered of the categories.
+func (f bench) fillHistory(b *testing.B, runs, categories int) {
+	b.Helper()
+	f.execute(b, "pragma synchronous = off; begin; "+strings.NewReplacer(
+		":runs", fmt.Sprint(runs),
+		":fires", fmt.Sprint(runs/3),
+		":keys", fmt.Sprint(runs/10),
+		":categories", fmt.Sprint(categories),
+		":start", fmt.Sprint(time.Now().Add(-time.Duration(runs+60)*time.Minute).UnixMilli()),
+	).Replace(pastFires+pastRuns+pastLanes+pastClaims)+"commit")
+	f.recordFire(b, categories)
+	f.execute(b, fmt.Sprintf(`update arms set graded = %[1]d, sessions = %[1]d, entitled = %[1]d,
+		fast_w = 30, fast_s = 18, fast_g2 = 12, slow_w = 90, slow_s = 54, slow_g2 = 36`, runs/categories))
+}
+
+const (
+	pastFires = `insert into fires (id, at, seed, workers, inputs, selection, fallback)
+		with recursive n(i) as (select 1 union all select i + 1 from n where i < :fires)
+		select i, :start + i * 180000, '1', 3, '{}', '{}', '' from n;
+	`
+	pastRuns = `insert into runs (id, fire, category, rank, source, lane, task, key, epoch, clock, created_at, started_at,
+			ended_at, outcome, grade, reason)
+		with recursive n(i) as (select 0 union all select i + 1 from n where i < :runs - 1)
+		select printf('%016d', i), 1 + i / 3 % :fires, 'c' || i % :categories, 1 + i % 3, 'selected.category', 1,
+			printf('task-%06d', i % :keys), printf('task-%06d', i % :keys), 1 + i / :keys, i / 3, :start + i * 60000,
+			:start + i * 60000, :start + (i + 1) * 60000, 'productive', i % 100 / 100.0, 'it went as it should' from n;
+	`
+	pastLanes = `insert into lane_holds (run, category, lane, acquired_at, released_at)
+		select id, category, lane, started_at, ended_at from runs;
+	`
+	pastClaims = `insert into claims (key, holder, epoch, acquired_at, expires_at, released_at, ending)
+		select key, 'run:' || max(id), max(epoch), max(started_at), max(ended_at) + 1, max(ended_at), 'done'
+		from runs group by key;
+	`
+)
+
+// recordFire stores a fire that owes every category something, after which each is
+// remembered.
+func (f bench) recordFire(b *testing.B, categories int) {
+	b.Helper()
+	due := map[fleet.Category]float64{}
+	for i := range categories {
+		due[fleet.Category(fmt.Sprintf("c%d", i))] = 3 / float64(categories)
+	}
+	d := f.openStore(b)
+	_, err := d.RecordFire(b.Context(), fleet.Fire{
+		At: time.Now(), Seed: 1, Workers: 3, Inputs: []byte("{}"), Selection: []byte("{}"), Due: due,
+	}, nil)
+	if err := errors.Join(err, d.Close()); err != nil {
+		b.Fatal(err)
+	}
 }

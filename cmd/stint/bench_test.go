@@ -123,6 +123,9 @@ func (f bench) state() string { return filepath.Join(f.dir, ".state") }
 
 func (f bench) database() string { return filepath.Join(f.state(), sqlite.File) }
 
+// output is where what the last process said is kept.
+func (f bench) output() string { return filepath.Join(f.dir, "output") }
+
 func (f bench) write(b *testing.B, name, text string) {
 	b.Helper()
 	path := filepath.Join(f.dir, name)
@@ -152,7 +155,7 @@ func (f bench) command(name string, args ...string) *exec.Cmd {
 // lose on a pipe.
 func (f bench) timed(b *testing.B, status int, cmd *exec.Cmd) time.Duration {
 	b.Helper()
-	out, err := os.OpenFile(filepath.Join(f.dir, "output"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	out, err := os.OpenFile(f.output(), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/selector"
@@ -21,6 +22,7 @@ import (
 const maxPayload = 64 << 20
 
 type fanoutOptions struct {
+	pool     string
 	workers  countValue
 	dryRun   bool
 	selector string
@@ -34,7 +36,9 @@ func newFanout(a *app) *cobra.Command {
 		Use:   "fanout",
 		Short: "Fire once: rank the work and start the best as units",
 		Long: `Fire once: rank the categories, start one transient systemd unit for each of
-the best N, and record the fire with the reason for every category.
+the best N, and record the fire with the reason for every category. Only categories
+of one pool are started, in its slots: the timer of the fleet fires the pool
+"autonomous", which is that of categories that name none.
 
 With --selector the ranking is another program's. Categories are taken from the
 payload in this order: selected.category, diversity_alternatives[].category,
@@ -42,6 +46,7 @@ alternatives[].category, all_scores (best first), and, when none of these names 
 usable one, fanout.allow of the configuration.`,
 		Example: `  stint fanout --dry-run
   stint fanout -n 2
+  stint fanout --pool monitoring
   my-selector | stint fanout --selector -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -49,7 +54,8 @@ usable one, fanout.allow of the configuration.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP(&o.workers, "workers", "n", "start at most `N` (default fanout.workers of the config)")
+	f.VarP(&o.workers, "workers", "n", "start at most `N` (default the pool's workers, or fanout.workers, of the config)")
+	f.StringVar(&o.pool, "pool", config.DefaultPool, "start categories of this `POOL`")
 	f.StringVar(&o.selector, "selector", "", "follow the payload in `FILE`, or on standard input with -")
 	f.Var(&o.seed, "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
 	f.BoolVar(&o.exec, "exec", false, "run the workers as detached processes, without systemd and its limits")
@@ -71,8 +77,8 @@ func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
 		how = reading // a dry run decides without a store, too
 	}
 	check := func(e *engine.Engine) error {
-		if o.exec {
-			return nil
+		if _, err := e.Config.Pool(o.pool); err != nil || o.exec {
+			return err
 		}
 		return checkUnitPaths(program, e.Config.Path)
 	}
@@ -83,7 +89,7 @@ func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
 		}
 		defer done()
 		r, err := e.Fanout(ctx, engine.FanoutOptions{
-			Workers: o.workers.or(e.Config.Fanout.Workers), Seed: o.seed.seed, Payload: payload,
+			Pool: o.pool, Workers: o.workers.or(e.Config.Pools[o.pool].Workers), Seed: o.seed.seed, Payload: payload,
 			DryRun: o.dryRun, Detached: o.exec, Units: units, Binary: program,
 		})
 		if r.Choices != nil || errors.Is(err, fleet.ErrNothing) {
@@ -142,6 +148,7 @@ type fireObject struct {
 	Schema     string         `json:"schema"`
 	Fire       fleet.FireID   `json:"fire"` // 0 with a dry run
 	DryRun     bool           `json:"dry_run"`
+	Pool       string         `json:"pool"`
 	At         string         `json:"at"`
 	Seed       string         `json:"seed"`
 	Tier       int            `json:"tier"` // 0: another selector's payload
@@ -166,7 +173,7 @@ type choiceObject struct {
 
 func newFireObject(r engine.FireReport) fireObject {
 	o := fireObject{
-		Schema: "stint/fire@1", Fire: r.ID, DryRun: r.DryRun, At: stamp(r.At), Seed: strconv.FormatUint(r.Seed, 10),
+		Schema: "stint/fire@1", Fire: r.ID, DryRun: r.DryRun, Pool: r.Pool, At: stamp(r.At), Seed: strconv.FormatUint(r.Seed, 10),
 		Tier: int(r.Tier), Spawned: r.Count(fleet.Spawn), Skipped: r.Count(fleet.Skip), Failed: r.Count(fleet.StartFailed),
 		Fallback: r.Fallback, Categories: []choiceObject{},
 	}

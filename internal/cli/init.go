@@ -40,7 +40,8 @@ func newInit(a *app) *cobra.Command {
 		Short: "Make a workspace into a fleet, and install its timer",
 		Long: `Write a commented stint.toml, a first task and the state folder for the workspace
 DIR (default: this folder). With --systemd also install, enable and start the
-timer stint@FLEET.timer of your own service manager, which fires every 30 minutes.
+timer stint@FLEET.timer of your own service manager, which fires every 30 minutes, and for
+each further pool of the configuration a timer stint@FLEET-POOL.timer that fires it.
 
 What is there already is kept: running it twice changes nothing.`,
 		Example: `  stint init
@@ -249,10 +250,10 @@ func (s *setup) tasks(ctx context.Context, c *config.Config) error {
 	return err
 }
 
-// units installs, enables and starts the timer.
+// units installs, enables and starts the timers, of the fleet and of its further pools.
 //
 // If we die between two of these steps, running init again does the rest: the
-// timer is the last file, and nothing fires before it is started.
+// timers are the last files, and nothing fires before they are started.
 func (s *setup) units(ctx context.Context, c *config.Config) error {
 	if !s.o.systemd {
 		return nil
@@ -261,7 +262,8 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	files, err := units.Files(units.Options{Fleet: c.Fleet, Binary: program, Config: c.Path, Runtime: s.o.runtime})
+	pools := slices.DeleteFunc(c.PoolNames(), func(name string) bool { return name == config.DefaultPool })
+	files, err := units.Files(units.Options{Fleet: c.Fleet, Binary: program, Config: c.Path, Pools: pools, Runtime: s.o.runtime})
 	if err != nil {
 		return err
 	}
@@ -269,7 +271,7 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := s.checkUnits(filepath.Join(folder, units.DropIn(c.Fleet)), c); err != nil {
+	if err := s.checkUnits(filepath.Join(folder, units.DropIn(units.Instance(c.Fleet, ""))), c); err != nil {
 		return err
 	}
 	// The manager is asked first: without one, no file is written.
@@ -286,10 +288,14 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 		}
 		written = written || changed
 	}
-	if !s.o.dryRun {
-		if err := s.start(ctx, m, "stint@"+string(c.Fleet)+".timer", written); err != nil {
+	for _, pool := range append([]string{""}, pools...) {
+		if s.o.dryRun {
+			break
+		}
+		if err := s.start(ctx, m, "stint@"+units.Instance(c.Fleet, pool)+".timer", written); err != nil {
 			return err
 		}
+		written = false // the manager has read them all
 	}
 	return s.lingering()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/selector"
@@ -14,6 +15,7 @@ import (
 
 type selectOptions struct {
 	workers  countValue
+	pool     string
 	category string
 	seed     seedValue
 	explain  bool
@@ -33,7 +35,8 @@ func newSelect(a *app) *cobra.Command {
 
 Categories without a workable task, in use, cooling down, paused, or backing off after
 sessions that did nothing are left out with the reason. A category with an active task
-leads, unless it is over its cap.
+leads, unless it is over its cap. Only categories of one pool are ranked; each pool has
+fires of its own.
 
 Nothing is written. The same store, clock and seed give the same ranking.`,
 		Example: `  stint select --explain
@@ -44,7 +47,8 @@ Nothing is written. The same store, clock and seed give the same ranking.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP(&o.workers, "workers", "n", "mark the best `N` as what a fire would start (default fanout.workers of the config)")
+	f.VarP(&o.workers, "workers", "n", "mark the best `N` as what a fire would start (default the pool's workers, or fanout.workers, of the config)")
+	f.StringVar(&o.pool, "pool", "", "rank the categories of this `POOL` (default that of --category, or else "+config.DefaultPool+")")
 	f.StringVar(&o.category, "category", "", "rank this category alone, allowed for fires or not")
 	f.Var(&o.seed, "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
 	f.BoolVar(&o.explain, "explain", false, "show for every category what its score is made of")
@@ -53,9 +57,8 @@ Nothing is written. The same store, clock and seed give the same ranking.`,
 
 func (a *app) runSelect(ctx context.Context, o selectOptions) error {
 	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
-		workers := o.workers.or(e.Config.Fanout.Workers)
 		s, err := e.Select(ctx, engine.SelectOptions{
-			Workers: workers, Category: fleet.Category(o.category), Seed: o.seed.seed,
+			Workers: o.workers.or(0), Pool: o.pool, Category: fleet.Category(o.category), Seed: o.seed.seed,
 		})
 		if err != nil {
 			return err

@@ -27,6 +27,7 @@ func (r *reader) categories(file *table, d Category, agents []string) map[fleet.
 
 func (r *reader) category(t *table, d Category, agents []string) Category {
 	c := Category{
+		Pool:         get(t, "pool", d.Pool, text()),
 		Share:        get(t, "share", d.Share, fraction()),
 		Agents:       r.categoryAgents(t, agents),
 		Lanes:        get(t, "lanes", d.Lanes, whole(1, maxLanes)),

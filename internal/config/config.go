@@ -45,6 +45,7 @@ type Config struct {
 	Budget     Budget // of all sessions
 	Worktrees  Worktrees
 	Agents     map[string]Agent // by name, at least one
+	Pools      map[string]Pool  // by name, at least [DefaultPool]
 	Categories map[fleet.Category]Category
 
 	source source
@@ -124,6 +125,7 @@ type Agent struct {
 
 // Category is a kind of work.
 type Category struct {
+	Pool         string        // whose fires start it
 	Share        float64       // the target share of all sessions, in [0,1]
 	Agents       []string      // who may work on it, at least one
 	Lanes        int           // sessions of it that may run at once

@@ -42,6 +42,7 @@ func defaults() (Config, Agent, Category) {
 	}
 	agent := Preset(DefaultPreset)
 	category := Category{
+		Pool:     DefaultPool,
 		Lanes:    1,                 // two sessions of one kind meet in the same files
 		TTL:      60 * time.Minute,  // the time-out, and ten minutes to grade and to commit
 		Timeout:  50 * time.Minute,  // a session past this has lost its thread

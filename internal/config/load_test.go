@@ -72,6 +72,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		State:     "/var/lib/stint/bob",
 		Store:     "sqlite",
 		Fanout:    config.Fanout{Workers: 3, Slots: 6, MaxPivots: 2, Allow: []fleet.Category{"code"}, Limits: pressure.Defaults()},
+		Pools:     map[string]config.Pool{"autonomous": {Workers: 3, Slots: 6}},
 		Notice:    noNotice(),
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
 		Tasks:     config.Tasks{Dir: filepath.Join(folder, "tasks"), DefaultCategory: "code", PassEnvironment: []string{"PATH", "HOME", "LANG"}},
@@ -87,7 +88,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 			PassEnvironment: []string{"PATH", "HOME", "LANG"},
 		}},
 		Categories: map[fleet.Category]config.Category{"code": {
-			Share: 1, Agents: []string{"claude"}, Lanes: 1,
+			Pool: "autonomous", Share: 1, Agents: []string{"claude"}, Lanes: 1,
 			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, Parallel: true, GraderTimeout: 3 * time.Minute, WIP: noWIP(),
 			Respawn: 0.65, MaxChain: 1,
 		}},
@@ -179,6 +180,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Workspace: filepath.Join(folder, "work"),
 		State:     "/var/bob",
 		Fanout:    config.Fanout{Workers: 2, Slots: 2, MaxPivots: 5, Allow: []fleet.Category{"cleanup", "code"}, Limits: pressure.Defaults()},
+		Pools:     map[string]config.Pool{"autonomous": {Workers: 2, Slots: 2}},
 		Notice:    noNotice(),
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
 		Tasks: config.Tasks{
@@ -211,12 +213,12 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		},
 		Categories: map[fleet.Category]config.Category{
 			"cleanup": {
-				Share: 0.75, Agents: []string{"claude"}, Lanes: 1,
+				Pool: "autonomous", Share: 0.75, Agents: []string{"claude"}, Lanes: 1,
 				TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, GraderTimeout: 3 * time.Minute, WIP: noWIP(),
 				Respawn: 0.65, MaxChain: 1,
 			},
 			"code": {
-				Share: 0.25, Agents: []string{"codex", "claude"}, Lanes: 3,
+				Pool: "autonomous", Share: 0.25, Agents: []string{"codex", "claude"}, Lanes: 3,
 				TTL: 2 * time.Hour, Timeout: 90 * time.Minute, Cooldown: 90 * time.Second,
 				SelfDirected: true, Parallel: true, Prompt: filepath.Join(folder, "prompts/code.md"),
 				Grader: []string{"judge", "claude"}, GraderTimeout: time.Minute, WIP: noWIP(),
@@ -362,13 +364,13 @@ func TestLoadRefusesTOML(t *testing.T) {
 
 func TestLoadRefusesKeys(t *testing.T) {
 	t.Parallel()
-	const categoryKeys = "want one of: agents, budget, cooldown, grader, grader_timeout, lanes, max_chain, parallel, prompt, respawn, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
+	const categoryKeys = "want one of: agents, budget, cooldown, grader, grader_timeout, lanes, max_chain, parallel, pool, prompt, respawn, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
 	refuses(t, []unfit{
 		{"misspelt", least + "[fanout]\nworker = 3\n", "7:1: fanout.worker: unknown key", "did you mean workers?"},
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
 		{"shortened", strings.Replace(least, "[category", "env = {}\n[category", 1), "5:1: agent.claude.env: unknown key", "did you mean environment?"},
 		{"plural", least + "[categories.x]\n", "6:2: categories: unknown key", "did you mean category?"},
-		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, fanout, fleet, lessons, notice, selector, state, store, tasks, workspace, worktrees"},
+		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, fanout, fleet, lessons, notice, pool, selector, state, store, tasks, workspace, worktrees"},
 		{"dotted", "fanout.wrkers = 1\n" + least, "1:8: fanout.wrkers: unknown key", "did you mean workers?"},
 		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_load, max_memory_pressure, max_pivots, min_memory, slots, workers"},
 		{"quoted", least + "\"a b\" = 1\n", `6:1: category.code."a b": unknown key`, categoryKeys},
@@ -571,7 +573,7 @@ command = []
 		`:4:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not "an hour" (write ttl = "50m")`,
 		`:5:21: category.code.agents[1]: there is no agent "cluade" (did you mean claude?)`,
 		`:5:31: category.code.agents[2]: "claude" is listed twice (remove one)`,
-		`:6:1: category.code.colour: unknown key (want one of: agents, budget, cooldown, grader, grader_timeout, lanes, max_chain, parallel, prompt, respawn, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
+		`:6:1: category.code.colour: unknown key (want one of: agents, budget, cooldown, grader, grader_timeout, lanes, max_chain, parallel, pool, prompt, respawn, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
 		`:8:1: agent.claude.command: want at least one, not an empty list (write command = ["…"])`,
 	}, "\n")
 	if diff := cmp.Diff(strings.ReplaceAll(err.Error(), path, ""), want); diff != "" {

@@ -82,8 +82,9 @@ func codexPreset() Agent {
 		Command: []string{
 			"codex", "exec", "--json",
 			// By default it may only read. In this mode it may write in the workspace, but
-			// not in .git, which a commit needs.
-			"--sandbox", "workspace-write", "--add-dir", ".git",
+			// not in what git keeps of it, which a commit needs. Of a worktree git keeps some
+			// in a folder of its own and the rest with the workspace's.
+			"--sandbox", "workspace-write", "--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}",
 			"-", // the prompt is on standard input
 		},
 		Prompt: fleet.PromptStdin,

@@ -47,6 +47,7 @@ func (r *reader) config(file *table) *Config {
 	c.Agents = r.agents(file, agent)
 	c.Categories = r.categories(file, category, slices.Sorted(maps.Keys(c.Agents)))
 	c.Fanout = r.fanout(file.child("fanout"), c.Fanout, c.Categories)
+	c.Pools = r.pools(file, c.Fanout, c.Categories)
 	c.Tasks = r.tasks(file.child("tasks"), c)
 	c.Lessons = r.lessons(file.child("lessons"), c)
 	c.Selector = r.selector(file.child("selector"), c.Selector)

@@ -43,6 +43,7 @@ func Sample(o SampleOptions) []byte {
 		"@workers", literal(config.Fanout.Workers),
 		"@slots", literal(config.Fanout.Slots),
 		"@max_pivots", literal(config.Fanout.MaxPivots),
+		"@pool", literal(DefaultPool),
 		"@max_load", literal(config.Fanout.Limits.Load),
 		"@max_memory_pressure", literal(config.Fanout.Limits.MemoryPressure),
 		"@min_memory", literal(shownBytes(config.Fanout.Limits.MemoryAvailable)),

@@ -30,6 +30,9 @@ func (c *Config) Values() []Value {
 	v.add(c.Fanout.MaxPivots, "fanout", "max_pivots")
 	v.add(names(c.Fanout.Allow), "fanout", "allow")
 	v.addLimits(c.Fanout.Limits)
+	for _, name := range c.PoolNames() {
+		v.addPool(name, c.Pools[name])
+	}
 	v.add(c.Tasks.Dir, "tasks", "dir")
 	v.add(string(c.Tasks.DefaultCategory), "tasks", "default_category")
 	addTable(v, c.Tasks.Tags, func(name fleet.Category) any { return string(name) }, "tasks", "tags")
@@ -109,6 +112,7 @@ func (v *values) addBudget(b Budget, key ...string) {
 }
 
 func (v *values) addCategory(name string, c Category) {
+	v.add(c.Pool, "category", name, "pool")
 	v.add(c.Share, "category", name, "share")
 	v.add(c.Agents, "category", name, "agents")
 	v.add(c.Lanes, "category", name, "lanes")

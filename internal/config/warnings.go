@@ -12,6 +12,7 @@ import (
 func (c *Config) Warnings() []Problem {
 	w := &warnings{source: c.source}
 	c.warnFanout(w)
+	c.warnPools(w)
 	if c.Lessons.Withhold == 0 {
 		w.add("no lesson is ever withheld: nothing tells what the lessons are worth", "lessons.withhold")
 	}

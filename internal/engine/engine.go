@@ -72,6 +72,9 @@ type Repo interface {
 	Enter(ctx context.Context, run fleet.RunID, p fleet.Place) (dir string, leave func(context.Context) (kept string, err error), err error)
 	// Work tells what a run did in its folder.
 	Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error)
+	// GitDirs are where git keeps what it knows of the folder: of this work tree, and of
+	// all that belong together. The folder need not be there yet.
+	GitDirs(ctx context.Context, dir string) (own, common string, err error)
 	// Tidy removes the folders of runs that do not live and left nothing in them.
 	Tidy(ctx context.Context, live func(fleet.RunID) bool) error
 }
@@ -134,14 +137,18 @@ type view struct {
 	lessons  []fleet.Lesson
 	inFlight map[fleet.Category][]fleet.RunID
 	full     map[fleet.Category]string // out until a person has looked at results
-	running  int
+	running  map[fleet.Category]int    // sessions that take up a slot
+	pool     string                    // that is to be fired
 	now      time.Time
 }
 
 // look gathers what a decision depends on. Trouble with single tasks and runs is
 // logged and left out.
 func (e *Engine) look(ctx context.Context) (view, error) {
-	v := view{snapshot: store.Snapshot{NextFire: 1}, inFlight: map[fleet.Category][]fleet.RunID{}, now: e.Now()}
+	v := view{
+		snapshot: store.Snapshot{NextFire: 1}, inFlight: map[fleet.Category][]fleet.RunID{}, running: map[fleet.Category]int{},
+		pool: config.DefaultPool, now: e.Now(),
+	}
 	var err error
 	if e.Store != nil {
 		if v.snapshot, err = e.Store.Snapshot(ctx); err != nil {
@@ -160,7 +167,7 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 		if e.live(ctx, r, v.now) {
 			v.inFlight[r.Category] = append(v.inFlight[r.Category], r.ID)
 			if !r.NotBefore.After(v.now) { // one that still rests takes up no slot
-				v.running++
+				v.running[r.Category]++
 			}
 		}
 	}

@@ -157,6 +157,10 @@ func (noRepo) Work(context.Context, string, fleet.RunFiles) (fleet.Work, error) 
 	return fleet.Work{}, nil
 }
 
+func (noRepo) GitDirs(_ context.Context, dir string) (own, common string, err error) {
+	return dir + "/own.git", dir + "/common.git", nil
+}
+
 func (noRepo) Tidy(context.Context, func(fleet.RunID) bool) error { return nil }
 
 // starter starts units that fail as it is told, by category.

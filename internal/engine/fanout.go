@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/plan"
 	"stint/internal/selector"
@@ -17,6 +19,7 @@ import (
 
 // FanoutOptions say how to fire.
 type FanoutOptions struct {
+	Pool     string  // start categories of this one; empty: of the default one
 	Workers  int     // start at most so many
 	Seed     *uint64 // nil: by chance
 	Payload  []byte  // another selector's ranking; nil: stint's own
@@ -30,6 +33,7 @@ type FanoutOptions struct {
 type FireReport struct {
 	fleet.Fire
 	DryRun bool
+	Pool   string
 	Tier   selector.Tier // 0 when another selector's payload was followed
 }
 
@@ -49,6 +53,10 @@ func (r FireReport) Count(d fleet.Decision) int {
 // ([fleet.ErrPartly], or a plain error when none did) or that there was nothing to
 // start ([fleet.ErrNothing]).
 func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error) {
+	o.Pool = cmp.Or(o.Pool, config.DefaultPool)
+	if _, err := e.Config.Pool(o.Pool); err != nil {
+		return FireReport{}, err
+	}
 	if !o.DryRun {
 		// What the dead have left is swept up first: it may be what this fire starts.
 		if _, err := e.Reap(ctx, false); err != nil {
@@ -89,7 +97,7 @@ func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Categ
 	if err != nil {
 		return FireReport{}, nil, err
 	}
-	v.full = full
+	v.full, v.pool = full, o.Pool
 	r, err := e.decide(ctx, v, o)
 	if err != nil || o.DryRun {
 		return r, nil, err
@@ -107,14 +115,20 @@ func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireRepor
 	in := e.input(v, e.situation(v), o.Seed)
 	in.Workers = o.Workers
 	s := selector.Rank(in)
-	r := FireReport{DryRun: o.DryRun, Fire: fleet.Fire{
+	r := FireReport{DryRun: o.DryRun, Pool: v.pool, Fire: fleet.Fire{
 		At: v.now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
 	}}
 	for _, c := range s.Ranked() {
 		r.Due[c.Category] = c.Due
 	}
 	limits := plan.Input{
-		Known: e.Config.CategoryNames(), Allowed: e.Config.Fanout.Allow, Workers: in.Workers, Free: in.Free, Closed: in.Closed,
+		Known: e.Config.CategoryNames(), Allowed: e.Config.Fanout.Allow, Elsewhere: map[fleet.Category]string{},
+		Workers: in.Workers, Free: in.Free, Closed: in.Closed,
+	}
+	for _, c := range in.Candidates {
+		if c.Pool != "" {
+			limits.Elsewhere[c.Category] = c.Pool
+		}
 	}
 	var err error
 	if r.Inputs, err = json.Marshal(in); err != nil {
@@ -125,7 +139,7 @@ func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireRepor
 	}
 	p := plan.Decide(limits)
 	r.Choices = p.Choices
-	e.warn(ctx, p)
+	e.warn(ctx, p, limits.Elsewhere)
 	return r, nil
 }
 
@@ -143,7 +157,7 @@ func (e *Engine) follow(ctx context.Context, r *FireReport, limits *plan.Input, 
 		return err
 	}
 	if e.Ranker != nil {
-		payload, request, err := e.ask(ctx, text)
+		payload, request, err := e.ask(ctx, text, r.Pool)
 		if err == nil {
 			r.Selection, limits.Request = payload, request
 			return nil
@@ -160,8 +174,8 @@ func (e *Engine) follow(ctx context.Context, r *FireReport, limits *plan.Input, 
 }
 
 // ask gets the ranking of the external selector. One that names no category that a fire
-// could start is not followed.
-func (e *Engine) ask(ctx context.Context, own []byte) ([]byte, selector.Request, error) {
+// of the pool could start is not followed.
+func (e *Engine) ask(ctx context.Context, own []byte, pool string) ([]byte, selector.Request, error) {
 	payload, err := e.Ranker.Rank(ctx, own)
 	if err != nil {
 		return nil, selector.Request{}, err
@@ -171,7 +185,8 @@ func (e *Engine) ask(ctx context.Context, own []byte) ([]byte, selector.Request,
 		return nil, selector.Request{}, fmt.Errorf("external selector: %w", err)
 	}
 	for _, n := range request.Categories {
-		if slices.Contains(e.Config.Fanout.Allow, fleet.Category(n.Category)) {
+		c := fleet.Category(n.Category)
+		if slices.Contains(e.Config.Fanout.Allow, c) && e.elsewhere(c, pool) == "" {
 			return payload, request, nil
 		}
 	}
@@ -179,12 +194,12 @@ func (e *Engine) ask(ctx context.Context, own []byte) ([]byte, selector.Request,
 }
 
 // warn tells the operator where a payload could not be followed.
-func (e *Engine) warn(ctx context.Context, p plan.Plan) {
+func (e *Engine) warn(ctx context.Context, p plan.Plan, elsewhere map[fleet.Category]string) {
 	if p.Net {
 		e.Log.WarnContext(ctx, "no usable category in the payload", slog.String("reason", plan.ReasonSafetyNet))
 	}
 	for _, c := range p.Choices {
-		if c.Reason == plan.ReasonUnknown || c.Reason == plan.ReasonNotAllowed && c.Source != "" {
+		if c.Reason == plan.ReasonUnknown || c.Source != "" && (c.Reason == plan.ReasonNotAllowed || elsewhere[c.Category] != "") {
 			e.Log.WarnContext(ctx, "category dropped", slog.String("category", string(c.Category)), slog.String("reason", c.Reason))
 		}
 	}

@@ -71,7 +71,7 @@ func (w *worker) couldFollow(ctx context.Context) (out string, surplus float64, 
 			return closed, 0, nil
 		}
 	}
-	v.full = w.full(ctx)
+	v.full, v.pool = w.full(ctx), w.Config.Categories[w.run.Category].Pool
 	s := w.situation(v)
 	s.Only = w.run.Category // allowed for fires or not: it has run
 	for i := range s.Facts {

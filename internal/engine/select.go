@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/selector"
 )
@@ -14,6 +15,7 @@ import (
 // SelectOptions narrow a ranking.
 type SelectOptions struct {
 	Workers  int            // of a fire; 0: as configured
+	Pool     string         // rank the categories of this one; empty: of that of Category, or else of the default one
 	Category fleet.Category // rank this one alone; empty: all
 	Seed     *uint64        // nil: by chance
 }
@@ -23,19 +25,61 @@ func (e *Engine) Select(ctx context.Context, o SelectOptions) (selector.Selectio
 	if _, ok := e.Config.Categories[o.Category]; o.Category != "" && !ok {
 		return selector.Selection{}, e.unknownCategory(o.Category)
 	}
+	pool, err := e.selectPool(o)
+	if err != nil {
+		return selector.Selection{}, err
+	}
 	v, err := e.look(ctx)
 	if err != nil {
 		return selector.Selection{}, err
 	}
+	v.pool = pool
 	v.full = e.full(ctx)
 	situation := e.situation(v)
 	situation.Only = o.Category
 	in := e.input(v, situation, o.Seed)
-	in.Workers = e.Config.Fanout.Workers
+	in.Workers = e.Config.Pools[pool].Workers
 	if o.Workers > 0 {
 		in.Workers = o.Workers
 	}
 	return selector.Rank(in), nil
+}
+
+// selectPool is the pool to rank. Asking for a category by name asks for its pool.
+func (e *Engine) selectPool(o SelectOptions) (string, error) {
+	own := config.DefaultPool
+	if o.Category != "" {
+		own = e.Config.Categories[o.Category].Pool
+	}
+	pool := cmp.Or(o.Pool, own)
+	if _, err := e.Config.Pool(pool); err != nil {
+		return "", err
+	}
+	if o.Category != "" && pool != own {
+		return "", fmt.Errorf("category %s is of pool %s, not %s: %w", o.Category, own, pool, fleet.ErrUsage)
+	}
+	return pool, nil
+}
+
+// elsewhere is the pool of a category that fires of another pool than this one start, or "".
+func (e *Engine) elsewhere(c fleet.Category, pool string) string {
+	if own := e.Config.Categories[c].Pool; own != pool {
+		return own
+	}
+	return ""
+}
+
+// free is how many sessions of the pool may be started: its own slots bound them, and the
+// fleet's.
+func (e *Engine) free(v view) int {
+	all, own := 0, 0
+	for c, n := range v.running {
+		all += n
+		if e.elsewhere(c, v.pool) == "" {
+			own += n
+		}
+	}
+	return max(0, min(e.Config.Fanout.Slots-all, e.Config.Pools[v.pool].Slots-own))
 }
 
 // situation is what decides who may be ranked.
@@ -46,6 +90,7 @@ func (e *Engine) situation(v view) selector.Situation {
 		c, arm := e.Config.Categories[name], v.snapshot.Arms[name]
 		f := selector.Facts{
 			Category:     name,
+			Elsewhere:    e.elsewhere(name, v.pool),
 			Share:        c.Share,
 			Allowed:      slices.Contains(e.Config.Fanout.Allow, name),
 			SelfDirected: c.SelfDirected,
@@ -86,7 +131,10 @@ func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
 func (e *Engine) input(v view, s selector.Situation, seed *uint64) selector.Input {
 	in := selector.Input{
 		Settings: e.Config.Selector.Settings, Fire: s.Fire, At: s.At,
-		Free: max(0, e.Config.Fanout.Slots-v.running),
+		Free: e.free(v),
+	}
+	if v.pool != config.DefaultPool {
+		in.FirePool = v.pool
 	}
 	if e.Machine != nil {
 		in.Closed = e.Config.Fanout.Limits.Refuse(e.Machine())

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
@@ -47,9 +49,13 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	if err != nil {
 		return fleet.SessionSpec{}, err
 	}
+	argv, err := e.argv(ctx, a, agent.Command)
+	if err != nil {
+		return fleet.SessionSpec{}, err
+	}
 	return fleet.SessionSpec{
 		Run:         r.ID,
-		Argv:        agent.Command,
+		Argv:        argv,
 		Environment: e.environment(a, agent),
 		Dir:         a.dir,
 		Files:       fleet.FilesOf(e.Config.State, r.ID),
@@ -60,6 +66,34 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 		Echo:        e.Echo,
 		Grace:       agentGrace,
 	}, nil
+}
+
+// argv is an agent's command with its placeholders filled in: in the arguments, wherever
+// they stand in one, and in what is filled in no more. Other words in braces are the
+// agent's own, as in JSON. Nothing is split, so no value makes two arguments.
+func (e *Engine) argv(ctx context.Context, a assignment, command []string) ([]string, error) {
+	values := []string{"{workspace}", a.dir, "{run_id}", string(a.run.ID)}
+	if asksForGit(command) {
+		own, common, err := e.Repo.GitDirs(ctx, a.dir)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, gitDir, own, gitCommonDir, common)
+	}
+	fill, argv := strings.NewReplacer(values...), slices.Clone(command)
+	for i := range argv[1:] {
+		argv[i+1] = fill.Replace(argv[i+1])
+	}
+	return argv, nil
+}
+
+// The placeholders for which git is asked.
+const gitDir, gitCommonDir = "{git_dir}", "{git_common_dir}"
+
+func asksForGit(command []string) bool {
+	return slices.ContainsFunc(command[1:], func(word string) bool {
+		return strings.Contains(word, gitDir) || strings.Contains(word, gitCommonDir)
+	})
 }
 
 // attempts are the earlier sessions at the task.

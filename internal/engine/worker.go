@@ -69,7 +69,7 @@ func (w *worker) work(ctx context.Context) error {
 
 // categories are those that the run may work: its own, then, after a denial, the
 // best others of its fire whose sessions this unit can run. Its limits, its time
-// and its agent are fixed.
+// and its agent are fixed, and its slot is its pool's.
 func (w *worker) categories(ctx context.Context) ([]fleet.Category, error) {
 	list := []fleet.Category{w.run.Category}
 	if w.run.Fire == 0 {
@@ -82,7 +82,7 @@ func (w *worker) categories(ctx context.Context) ([]fleet.Category, error) {
 	own := w.Config.Categories[w.run.Category]
 	for _, choice := range fire.Choices { // ranked ones stand in order
 		c, known := w.Config.Categories[choice.Category]
-		if known && choice.Rank > 0 && choice.Category != w.run.Category &&
+		if known && choice.Rank > 0 && choice.Category != w.run.Category && c.Pool == own.Pool &&
 			slices.Contains(w.Config.Fanout.Allow, choice.Category) &&
 			slices.Contains(c.Agents, w.run.Agent) && c.Timeout <= own.Timeout && reflect.DeepEqual(c.Unit, own.Unit) {
 			list = append(list, choice.Category)

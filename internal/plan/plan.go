@@ -25,6 +25,9 @@ type Input struct {
 	Odds    map[fleet.Category]float64 // of its categories being started; nil with Scores
 	Known   []fleet.Category
 	Allowed []fleet.Category
+	// Elsewhere is the pool of each category that is not of the pool that fires.
+	Elsewhere map[fleet.Category]string
+
 	Workers int    // start at most so many
 	Free    int    // slots left: start at most so many
 	Closed  string // why nothing may be started at all; empty: it may
@@ -37,14 +40,16 @@ type Plan struct {
 }
 
 // Decide picks the categories to start: the request's order is kept, unknown and
-// disallowed names are dropped, and every category that was named or ranked gets
+// disallowed names and those of another pool are dropped, and every category that was named or ranked gets
 // a choice with its reason.
 func Decide(in Input) Plan {
 	names := in.Request.Categories
 	p := Plan{Net: in.Request.Foreign && !slices.ContainsFunc(names, in.usable)}
 	if p.Net {
 		for _, c := range in.Allowed {
-			names = append(names, selector.Named{Category: string(c), Source: fleet.FromAllowList})
+			if _, elsewhere := in.Elsewhere[c]; !elsewhere {
+				names = append(names, selector.Named{Category: string(c), Source: fleet.FromAllowList})
+			}
 		}
 	}
 	started := 0
@@ -72,7 +77,8 @@ func Decide(in Input) Plan {
 
 func (in Input) usable(n selector.Named) bool {
 	c := fleet.Category(n.Category)
-	return slices.Contains(in.Known, c) && slices.Contains(in.Allowed, c)
+	_, elsewhere := in.Elsewhere[c]
+	return slices.Contains(in.Known, c) && slices.Contains(in.Allowed, c) && !elsewhere
 }
 
 // refuse says why a named category is not started, or "".
@@ -81,6 +87,8 @@ func (in Input) refuse(n selector.Named, started int) string {
 	switch {
 	case !slices.Contains(in.Known, c):
 		return ReasonUnknown
+	case in.Elsewhere[c] != "":
+		return selector.OfPool(in.Elsewhere[c])
 	case !slices.Contains(in.Allowed, c):
 		return ReasonNotAllowed
 	case in.Closed != "":

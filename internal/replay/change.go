@@ -41,10 +41,20 @@ func (c *Changes) parse(key, value string) (func(*selector.Input), error) {
 	switch key {
 	case "fanout.workers":
 		n, err := count(key, value)
-		return func(in *selector.Input) { in.Workers = n }, err
+		return func(in *selector.Input) {
+			if in.FirePool == "" { // the others have their own
+				in.Workers = n
+			}
+		}, err
 	case "fanout.slots":
 		n, err := count(key, value)
-		return func(in *selector.Input) { in.Free = max(0, n-inFlight(*in)) }, err
+		return func(in *selector.Input) {
+			free := max(0, n-inFlight(*in))
+			if in.FirePool != "" { // its own slots, which bound it as well, are not on record
+				free = min(in.Free, free)
+			}
+			in.Free = free
+		}, err
 	case "selector.v":
 		x, err := number(key, value, 0.1, 1000)
 		return func(in *selector.Input) { in.Settings.V = x }, err

@@ -17,10 +17,14 @@ const (
 	ReasonFiltered   = "not asked for"
 )
 
+// OfPool is why a category is left out that fires of another pool start.
+func OfPool(name string) string { return "of pool " + name }
+
 // Facts is what is known of one category before its tasks are looked at.
 type Facts struct {
 	Category     fleet.Category
 	Share        float64 // of all sessions that it is to get, relative to the others'
+	Elsewhere    string  // the pool it is of, when others fire; empty: it is of the one that fires
 	Allowed      bool    // a fire may start it
 	SelfDirected bool    // runs without a task
 	Lanes        int
@@ -46,7 +50,8 @@ type Situation struct {
 // fire, so that it can be replayed.
 type Candidate struct {
 	Category fleet.Category `json:"category"`
-	Out      string         `json:"out,omitempty"` // why it cannot be started; empty: it can
+	Out      string         `json:"out,omitempty"`  // why it cannot be started; empty: it can
+	Pool     string         `json:"pool,omitempty"` // that it is of, when it is not the fire's
 	Share    float64        `json:"share"`
 	Pending  int            `json:"pending"` // sessions in flight
 	Tasks    int            `json:"tasks"`   // workable now
@@ -86,7 +91,7 @@ func (s Situation) Assess() ([]Candidate, []BlockedTask) {
 	for _, f := range s.Facts {
 		w := of(f.Category)
 		candidates = append(candidates, Candidate{
-			Category: f.Category, Out: s.unavailable(f, w), Share: f.Share, Pending: len(f.InFlight),
+			Category: f.Category, Out: s.unavailable(f, w), Pool: f.Elsewhere, Share: f.Share, Pending: len(f.InFlight),
 			Tasks: w.tasks, Next: w.next, LOO: f.LOO, Arm: f.Arm,
 		})
 	}
@@ -115,6 +120,8 @@ func (s Situation) unavailable(f Facts, w *backlog) string {
 	switch {
 	case s.Only != "" && s.Only != f.Category:
 		return ReasonFiltered
+	case f.Elsewhere != "":
+		return OfPool(f.Elsewhere)
 	case !f.Allowed && s.Only == "": // asking for a category by name overrides the list
 		return ReasonNotAllowed
 	case f.Paused != "":

@@ -26,6 +26,7 @@ type Input struct {
 	Seed       uint64          `json:"seed,string"`
 	Fire       fleet.FireID    `json:"fire"` // the fire's number: the clock of the draws
 	At         time.Time       `json:"at"`
+	FirePool   string          `json:"pool,omitempty"`   // whose categories are ranked; empty: the default pool's
 	Workers    int             `json:"workers"`          // start at most so many
 	Free       int             `json:"free_slots"`       // and no more than this
 	Closed     string          `json:"closed,omitempty"` // why nothing may be started at all; empty: it may

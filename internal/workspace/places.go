@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 
@@ -61,6 +62,27 @@ func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fle
 		Commits: commits, Known: err == nil && changes.Unknown == 0,
 		Files: changes.Files, Insertions: changes.Insertions, Deletions: changes.Deletions,
 	}, err
+}
+
+// GitDirs are where git keeps what it knows of the folder, and of the clone with all of
+// its worktrees. Of a worktree that is not there yet they are where git would make them;
+// of what no git knows, where git init would.
+func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, err error) {
+	g, there := p.git(), exists(dir)
+	if there {
+		g.dir = dir
+	}
+	l, err := g.layout(ctx)
+	switch {
+	case errors.Is(err, errNoRepository):
+		own = filepath.Join(dir, ".git")
+		return own, own, nil
+	case err != nil:
+		return "", "", fmt.Errorf("find what git keeps of %s: %w", dir, err)
+	case !there:
+		return filepath.Join(l.common, "worktrees", filepath.Base(dir)), l.common, nil
+	}
+	return l.gitDir, l.common, nil
 }
 
 // Tidy prunes the worktrees of runs that are over.

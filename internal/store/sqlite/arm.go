@@ -295,7 +295,8 @@ func (d *DB) Pause(ctx context.Context, p fleet.Pause) error {
 	return nil
 }
 
-// Resume ends a pause, and the back-off of what was paused.
+// Resume ends a pause, and the back-off of what was paused; with the whole fleet, also what
+// keeps agents from working.
 func (d *DB) Resume(ctx context.Context, c fleet.Category) (ended bool, err error) {
 	err = d.update(ctx, func(t tx) error {
 		for _, write := range []string{

@@ -453,3 +453,18 @@ func testRespawn(t *testing.T, b bundle) {
 	must(t, err)
 	same(t, "choices", got.Choices, f.Choices)
 }
+
+// testResumeAgents has a person free the agents, which resuming one category does not.
+func testResumeAgents(t *testing.T, b bundle) {
+	b.opened(t)
+	take := b.asks(t, "0next", "claude")
+	b.mustRefuse(t, take, "failed")
+	ended, err := b.Resume(t.Context(), "code")
+	must(t, err)
+	same(t, "ended with a category", ended, false)
+	b.mustRefuse(t, take, "failed")
+	ended, err = b.Resume(t.Context(), "")
+	must(t, err)
+	same(t, "ended with the fleet", ended, true)
+	b.mustTakeForRun(t, take, fleet.Granted)
+}

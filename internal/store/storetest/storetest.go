@@ -89,6 +89,7 @@ func Run(t *testing.T, open Open) {
 		"Breaker":            testBreaker,
 		"ProbeWithoutAnswer": testProbeWithoutAnswer,
 		"ProbeAlone":         testProbeAlone,
+		"ResumeAgents":       testResumeAgents,
 		"Quarantine":         testQuarantine,
 		"Respawn":            testRespawn,
 	} {

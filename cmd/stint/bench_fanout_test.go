@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// BenchmarkFanout measures a fire that starts six workers, ranking and record included,
+// beside six calls of systemd-run that start as many services of the same kind. What
+// the services do after they were started does not count, but for what they take from
+// those that are still to start: a worker is "stint run", the other service is "true".
+func BenchmarkFanout(b *testing.B) {
+	const workers = 6
+	f := newBench(b, "true")
+	f.write(b, "stint.toml", f.selfDirected(workers))
+	rounds := 0
+	measure(b,
+		func() time.Duration {
+			took := f.timed(b, 0, f.managed(f.binary, "fanout", "-n", fmt.Sprint(workers)))
+			f.settle(b, f.lastUnits(b, workers))
+			return took
+		},
+		func() time.Duration {
+			rounds++
+			var units []string
+			start := time.Now()
+			for i := range workers {
+				unit := fmt.Sprintf("stint-bench-%d-%d-%d.service", os.Getpid(), rounds, i)
+				units = append(units, unit)
+				f.timed(b, 0, f.managed("systemd-run", "--user", "--quiet", "--collect", "--service-type=exec",
+					"--slice=stint-bench.slice", "--unit="+unit, "true"))
+			}
+			took := time.Since(start)
+			f.settle(b, units)
+			return took
+		},
+	).report(b)
+}
+
+// selfDirected is a configuration with n categories that every fire may start, since
+// their sessions need no task, take no rest and always achieve something.
+func (f bench) selfDirected(n int) string {
+	const script = `echo '{"outcome": "productive", "grade": 0.5}' >"$STINT_RESULT"`
+	config := fmt.Sprintf("fleet = \"bench\"\nstate = %q\n[agent.fake]\ncommand = [\"sh\", \"-c\", %q]\n", f.state(), script)
+	for i := range n {
+		config += fmt.Sprintf("[category.c%d]\nself_directed = true\ncooldown = \"0s\"\nmax_chain = 0\n", i)
+	}
+	return config
+}
+
+// managed is a process that finds the service manager.
+func (f bench) managed(name string, args ...string) *exec.Cmd {
+	cmd := f.command(name, args...)
+	for _, name := range []string{"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"} {
+		cmd.Env = append(cmd.Env, name+"="+os.Getenv(name))
+	}
+	return cmd
+}
+
+// lastUnits are those of the last fire, which must have started n.
+func (f bench) lastUnits(b *testing.B, n int) []string {
+	b.Helper()
+	out, err := f.command("sqlite3", "-readonly", f.database(),
+		"select unit from choices where fire = (select max(id) from fires) and decision = 'spawn'").Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	units := strings.Fields(string(out))
+	if len(units) != n {
+		said, _ := os.ReadFile(f.output())
+		b.Fatalf("the fire started %d workers, want %d:\n%s", len(units), n, said)
+	}
+	return units
+}
+
+// settle waits until the manager knows none of these units any more.
+func (f bench) settle(b *testing.B, units []string) {
+	b.Helper()
+	tick, deadline := time.NewTicker(20*time.Millisecond), time.After(patience)
+	defer tick.Stop()
+	for {
+		out, err := f.managed("systemctl", append([]string{"--user", "--all", "--plain", "--no-legend", "list-units"}, units...)...).Output()
+		if err != nil {
+			b.Fatalf("no service manager to ask: %v; run: scripts/bench", err)
+		}
+		if len(out) == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			b.Fatalf("still there:\n%s", out)
+		}
+	}
+}

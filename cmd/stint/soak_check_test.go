@@ -1,0 +1,229 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"stint/internal/bandit"
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/store/sqlite"
+)
+
+// check looks at everything that the fleet has left.
+func (s *soak) check() {
+	s.Helper()
+	if left := slices.Concat(s.units(), s.processes()); len(left) > 0 {
+		s.Errorf("left behind:\n%s", strings.Join(left, "\n"))
+	}
+	if _, out := s.stint("stint", []int{0}, "audit"); !strings.Contains(out, "same_lock_violations=0\n") {
+		s.Errorf("audit:\n%s", out)
+	}
+	for _, c := range s.storeChecks() {
+		for _, row := range s.rows(c.query) {
+			s.Errorf("%s: %s", c.what, row)
+		}
+	}
+	s.checkArms()
+	s.checkReplay()
+	s.checkWorktrees()
+}
+
+// storeChecks are the crash table's, but for those that hold only without fractions of
+// entitlements and of grades, and those of what only a soak has.
+func (s *soak) storeChecks() []crashCheck {
+	checks := slices.Concat(crashAlways(0), crashReaped(0), crashClosed(0))
+	checks = slices.DeleteFunc(checks, func(c crashCheck) bool {
+		return slices.Contains([]string{ // see checkArms
+			"evidence that is not what its runs add up to", "evidence without its runs", "an entitlement that no fire gave",
+		}, c.what)
+	})
+	used := `select day, scope, count(*), sum(tokens), round(sum(usd), 6) from (
+select day, 'fleet' as scope, coalesce(tokens, reserved_tokens) as tokens, coalesce(usd, reserved_usd) as usd from runs where day <> ''
+union all select day, 'agent:' || agent, coalesce(tokens, reserved_tokens), coalesce(usd, reserved_usd) from runs where day <> ''
+union all select day, 'category:' || category, coalesce(tokens, reserved_tokens), coalesce(usd, reserved_usd) from runs where day <> ''
+) group by day, scope`
+	spent := "select day, scope, runs, tokens, round(usd, 6) from spent where runs > 0"
+	return append(checks,
+		crashCheck{"use that is not on the account", used + " except " + spent},
+		crashCheck{"an account of no use", spent + " except " + used},
+		crashCheck{"a session that no budget was asked for", "select id from runs where epoch > 0 and day = ''"},
+		crashCheck{"more sessions than the budget has", fmt.Sprintf(
+			"select day, count(*) from runs where category = 'tests' and day <> '' group by day having count(*) > %d", s.budget)},
+		crashCheck{"epochs that are not 1, 2, …", `
+select key, group_concat(epoch) from (select key, epoch from runs where epoch > 0 order by key, epoch)
+group by key having min(epoch) <> 1 or max(epoch) <> count(*) or count(distinct epoch) <> count(*)`},
+		crashCheck{"two sessions of a lane at once", `
+select a.run, b.run from lane_holds a join lane_holds b
+on a.category = b.category and a.lane = b.lane and a.id < b.id and b.acquired_at < a.released_at and a.acquired_at < b.released_at`},
+	)
+}
+
+// checkArms adds up again, from the fires and the runs, what is remembered of every
+// category: fires in their order, each with the sessions of its clock after it.
+func (s *soak) checkArms() {
+	s.Helper()
+	ctx := context.WithoutCancel(s.Context())
+	c, err := config.Load(filepath.Join(s.dir, "stint.toml"), config.Options{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	settings := c.Selector.Settings
+	db, err := sqlite.Open(ctx, sqlite.Options{Dir: s.state, Fleet: fleet.Name(s.fleet), Workspace: s.work, Now: time.Now, Settings: settings})
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	snapshot, err := db.Snapshot(ctx)
+	if err != nil {
+		s.Fatal(err)
+	}
+	runs, err := db.RunsSince(ctx, time.Unix(0, 0))
+	if err != nil {
+		s.Fatal(err)
+	}
+	fires, err := db.FiresSince(ctx, time.Unix(0, 0))
+	if err != nil {
+		s.Fatal(err)
+	}
+	want := recount(s, settings, fires, runs)
+	for category, arm := range snapshot.Arms {
+		got := arm.Arm
+		again := want[category]
+		if again == nil {
+			again = &bandit.Arm{}
+		}
+		// When it was last looked at, the detector and the back-off depend on the order in
+		// which ends and fires came.
+		again.At, again.Up, again.Down = got.At, got.Up, got.Down
+		noops := again.NoopsEver
+		again.Backoff = got.Backoff
+		again.NoopsEver = noops
+		if diff := gocmp.Diff(got, *again, cmpopts.EquateApprox(0, 1e-6)); diff != "" {
+			s.Errorf("%s is not what its runs and fires add up to (-remembered +recounted):\n%s", category, diff)
+		}
+		deficit, surplus := got.Settled(settings)
+		if x := float64(got.Sessions); x+1e-6 < settings.Floor*got.Entitled-deficit || x-1e-6 > settings.Cap*got.Entitled+surplus {
+			s.Errorf("%s: %d sessions, entitled to %v, deficit %v, surplus %v: out of bounds", category, got.Sessions, got.Entitled, deficit, surplus)
+		}
+	}
+}
+
+// recount makes the arms from nothing but the record.
+func recount(s *soak, settings bandit.Settings, fires []fleet.Fire, runs []fleet.Run) map[fleet.Category]*bandit.Arm {
+	s.Helper()
+	arms := map[fleet.Category]*bandit.Arm{}
+	arm := func(c fleet.Category) *bandit.Arm {
+		if arms[c] == nil {
+			arms[c] = &bandit.Arm{}
+		}
+		return arms[c]
+	}
+	debit := func(clock fleet.FireID) {
+		for _, r := range runs {
+			if r.Epoch > 0 && r.Clock == clock {
+				arm(r.Category).Debit(clock)
+			}
+		}
+	}
+	debit(0)
+	for _, f := range fires {
+		var selection struct {
+			Explain map[fleet.Category]struct {
+				In  bool
+				Due float64
+			}
+		}
+		if err := json.Unmarshal(f.Selection, &selection); err != nil {
+			s.Fatal(err)
+		}
+		for c, e := range selection.Explain {
+			if e.In {
+				arm(c).Entitle(settings, e.Due)
+			}
+		}
+		debit(f.ID)
+	}
+	for _, r := range slices.SortedFunc(slices.Values(runs), func(a, b fleet.Run) int { return cmp.Or(a.EndedAt.Compare(b.EndedAt), cmp.Compare(a.ID, b.ID)) }) {
+		if r.Verdict.Grade != nil {
+			settings.Learn(arm(r.Category), bandit.Pool{}, r.Clock, bandit.Graded{Fire: r.Clock, Load: r.Load, Grade: *r.Verdict.Grade})
+		}
+		if r.Verdict.Outcome == fleet.Noop {
+			arm(r.Category).NoopsEver++
+		}
+	}
+	return arms
+}
+
+// checkReplay ranks and decides every fire again.
+func (s *soak) checkReplay() {
+	s.Helper()
+	ids := make(chan string)
+	var crowd sync.WaitGroup
+	for range 2 {
+		crowd.Go(func() {
+			for id := range ids {
+				if _, out := s.stint("stint", []int{0}, "replay", id); !strings.Contains(out, "identical") {
+					s.Errorf("replay of fire %s:\n%s", id, out)
+				}
+			}
+		})
+	}
+	for _, id := range s.rows("select id from fires") {
+		ids <- id
+	}
+	close(ids)
+	crowd.Wait()
+}
+
+// checkWorktrees finds every folder and branch of a run that should be gone: those are
+// kept that have commits which are merged nowhere, or changes that nobody committed.
+func (s *soak) checkWorktrees() {
+	s.Helper()
+	listed := s.must("git", "-C", "work", "worktree", "list", "--porcelain")
+	folders, _ := filepath.Glob(filepath.Join(s.state, "worktrees", "*"))
+	for line := range strings.Lines(listed) {
+		dir, ok := strings.CutPrefix(strings.TrimSpace(line), "worktree ")
+		if ok && dir != s.work && !slices.Contains(folders, dir) {
+			s.Errorf("git knows a worktree without a folder: %s", dir)
+		}
+	}
+	kept := map[string]bool{}
+	for _, dir := range folders {
+		run := filepath.Base(dir)
+		if kept[run] = true; !strings.Contains(listed, "worktree "+dir+"\n") {
+			s.Errorf("git does not know the worktree %s", dir)
+			continue
+		}
+		changes := s.must("git", "-C", dir, "status", "--porcelain")
+		if changes == "" && s.unmerged("HEAD", dir) == 0 {
+			s.Errorf("worktree %s is kept with nothing in it: run %v", dir, s.rows("select outcome, reason from runs where id = '"+run+"'"))
+		}
+	}
+	for ref := range strings.FieldsSeq(s.must("git", "-C", "work", "for-each-ref", "--format=%(refname)", "refs/heads/stint/")) {
+		if run := strings.TrimPrefix(ref, "refs/heads/stint/"); !kept[run] {
+			s.Errorf("branch %s has no worktree, and %d commits", ref, s.unmerged(ref, s.work))
+		}
+	}
+	if _, err := os.Stat(filepath.Join(s.work, ".git", "index.lock")); err == nil {
+		s.Log("a git that was killed has left index.lock in the workspace")
+	}
+	s.Logf("worktrees kept: %d", len(kept))
+}
+
+// unmerged counts the commits that neither the workspace's branch nor its upstream has.
+func (s *soak) unmerged(ref, dir string) int {
+	s.Helper()
+	return len(strings.Fields(s.must("git", "-C", dir, "rev-list", ref, "--not", "refs/heads/main", "refs/remotes/origin/main")))
+}
