@@ -21,7 +21,7 @@ import (
 // TestMain makes the test binary the fleet's: called to fan out, it ends with the
 // status that its configuration's name gives.
 func TestMain(m *testing.M) {
-	if len(os.Args) != 4 || os.Args[3] != "fanout" {
+	if len(os.Args) < 4 || os.Args[3] != "fanout" {
 		os.Exit(m.Run())
 	}
 	status, err := strconv.Atoi(filepath.Base(os.Args[2]))
@@ -67,13 +67,13 @@ func run(t *testing.T, env []string, name string, args ...string) (string, error
 
 // verify asks systemd what it thinks of the fleet's units as installed in dir. It needs
 // no manager, only the folders of a user.
-func verify(t *testing.T, dir string) (string, error) {
+func verify(t *testing.T, dir, instance string) (string, error) {
 	t.Helper()
 	empty := t.TempDir()
 	env := []string{"HOME=" + empty, "XDG_CONFIG_HOME=" + empty, "XDG_RUNTIME_DIR=" + empty}
 	// Absolute paths, or it would look for the templates here first.
 	return run(t, env, "systemd-analyze", "--user", "verify", "--recursive-errors=no",
-		filepath.Join(dir, "stint@bob.timer"), filepath.Join(dir, "stint@bob.service"), filepath.Join(dir, "stint-bob.slice"))
+		filepath.Join(dir, "stint@"+instance+".timer"), filepath.Join(dir, "stint@"+instance+".service"), filepath.Join(dir, "stint-bob.slice"))
 }
 
 func bob() Options {
@@ -87,7 +87,7 @@ func TestVerify(t *testing.T) {
 		o.Runtime = runtime
 		dir := t.TempDir()
 		install(t, dir, testFiles(t, o))
-		if out, err := verify(t, dir); err != nil || out != "" {
+		if out, err := verify(t, dir, "bob"); err != nil || out != "" {
 			t.Errorf("runtime %v: got %v, %q, want no word", runtime, err, out)
 		}
 	}
@@ -102,7 +102,7 @@ func TestVerifyWithoutDropIn(t *testing.T) {
 			install(t, dir, []File{f})
 		}
 	}
-	if out, err := verify(t, dir); err != nil || out != "" {
+	if out, err := verify(t, dir, "bob"); err != nil || out != "" {
 		t.Errorf("got %v, %q, want no word", err, out)
 	}
 }
@@ -117,7 +117,7 @@ func TestVerifySeesFaults(t *testing.T) {
 			list, dir := testFiles(t, bob()), t.TempDir()
 			list[i].Content = bytes.Replace(list[i].Content, []byte("\n["), []byte("\n[Unit]\nBrokn=yes\n["), 1)
 			install(t, dir, list)
-			out, err := verify(t, dir)
+			out, err := verify(t, dir, "bob")
 			if err == nil || !strings.Contains(out, "Brokn") {
 				t.Errorf("%s: got %v, %q for an unknown key", broken.Name, err, out)
 			}
@@ -130,7 +130,7 @@ func TestFiles(t *testing.T) {
 	got := map[string]string{}
 	for _, f := range testFiles(t, bob()) {
 		got[f.Name] = settings(string(f.Content))
-		for _, placeholder := range []string{"FLEET", "BINARY", "CONFIG"} {
+		for _, placeholder := range []string{"FLEET", "BINARY", "CONFIG", "FANOUT"} {
 			if strings.Contains(f.Name+string(f.Content), placeholder) {
 				t.Errorf("%s: %s is not filled in:\n%s", f.Name, placeholder, f.Content)
 			}
@@ -178,6 +178,43 @@ func TestFilesForATrial(t *testing.T) {
 	}
 }
 
+// TestFilesOfPools has a timer of its own fire each pool, with what the fleet's has.
+func TestFilesOfPools(t *testing.T) {
+	t.Parallel()
+	for _, runtime := range []bool{false, true} {
+		o, got := bob(), map[string]string{}
+		o.Runtime, o.Pools = runtime, []string{"monitoring", "a-b"}
+		var names []string
+		list := testFiles(t, o)
+		for _, f := range list {
+			names = append(names, f.Name)
+			got[f.Name] = settings(string(f.Content))
+		}
+		want := []string{
+			"stint-bob.slice", "stint@bob.service.d/stint.conf", "stint@bob-monitoring.service.d/stint.conf", "stint@bob-a-b.service.d/stint.conf",
+			"stint@.service", "stint@.timer",
+		}
+		if runtime {
+			want = append(want[:4], "stint@bob.service", "stint@bob-monitoring.service", "stint@bob-a-b.service",
+				"stint@bob.timer", "stint@bob-monitoring.timer", "stint@bob-a-b.timer")
+		}
+		if diff := cmp.Diff(names, want); diff != "" {
+			t.Errorf("runtime %v: names (-got +want):\n%s", runtime, diff)
+		}
+		for instance, fanout := range map[string]string{"bob": "fanout", "bob-monitoring": "fanout --pool monitoring", "bob-a-b": "fanout --pool a-b"} {
+			want := "[Service] ExecStart= ExecStart=/usr/bin/true --config /home/bob/stint.toml " + fanout
+			if got := got[DropIn(instance)]; got != want {
+				t.Errorf("%s: got %s, want %s", instance, got, want)
+			}
+		}
+		dir := t.TempDir()
+		install(t, dir, list)
+		if out, err := verify(t, dir, "bob-monitoring"); err != nil || out != "" {
+			t.Errorf("runtime %v: got %v, %q, want no word", runtime, err, out)
+		}
+	}
+}
+
 func TestFilesRefuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -189,6 +226,9 @@ func TestFilesRefuses(t *testing.T) {
 		"a specifier":      {Options{"bob", "/b", "/home/%u/stint.toml", nil, false}, `configuration: "/home/%u/stint.toml"`, true},
 		"a relative path":  {Options{"bob", "stint", "/c", nil, false}, `binary "stint": want an absolute path`, true},
 		"no configuration": {Options{"bob", "/b", "", nil, true}, `configuration "": want an absolute path`, true},
+		"a pool of paths":  {Options{"bob", "/b", "/c", []string{"a/b"}, false}, `pool "a/b"`, false},
+		"a pool of words":  {Options{"bob", "/b", "/c", []string{"a b"}, false}, `pool "a b"`, false},
+		"no pool":          {Options{"bob", "/b", "/c", []string{""}, false}, `pool ""`, false},
 		"a nesting fleet":  {Options{"bob-x", "/b", "/c", nil, false}, `fleet name "bob-x"`, false},
 	}
 	for name, tt := range tests {

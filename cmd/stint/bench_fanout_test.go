@@ -4,41 +4,60 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
 
 // BenchmarkFanout measures a fire that starts six workers, ranking and record included,
-// beside six calls of systemd-run that start as many services of the same kind. What
-// the services do after they were started does not count, but for what they take from
-// those that are still to start: a worker is "stint run", the other service is "true".
+// beside as many calls of systemd-run, which start the same workers or "true". What a
+// service does after it was started counts only as far as it slows those that are still
+// to start: on few processors that is much, and less of it when the service is "true".
 func BenchmarkFanout(b *testing.B) {
 	const workers = 6
 	f := newBench(b, "true")
 	f.write(b, "stint.toml", f.selfDirected(workers))
-	rounds := 0
-	measure(b,
-		func() time.Duration {
-			took := f.timed(b, 0, f.managed(f.binary, "fanout", "-n", fmt.Sprint(workers)))
-			f.settle(b, f.lastUnits(b, workers))
-			return took
-		},
-		func() time.Duration {
-			rounds++
-			var units []string
-			start := time.Now()
-			for i := range workers {
-				unit := fmt.Sprintf("stint-bench-%d-%d-%d.service", os.Getpid(), rounds, i)
-				units = append(units, unit)
-				f.timed(b, 0, f.managed("systemd-run", "--user", "--quiet", "--collect", "--service-type=exec",
-					"--slice=stint-bench.slice", "--unit="+unit, "true"))
-			}
-			took := time.Since(start)
-			f.settle(b, units)
-			return took
-		},
-	).report(b)
+	beside := func(name string, argv func(i int) []string) {
+		rounds := 0
+		b.Run(name, func(b *testing.B) {
+			measure(b,
+				func() time.Duration { return f.fire(b, workers) },
+				func() time.Duration {
+					rounds++
+					return f.startEach(b, workers, fmt.Sprintf("stint-bench-%d-%s-%d", os.Getpid(), name, rounds), argv)
+				},
+			).report(b)
+		})
+	}
+	beside("workers", func(i int) []string {
+		return []string{f.binary, "--config", filepath.Join(f.dir, "stint.toml"), "run", "--category", fmt.Sprintf("c%d", i)}
+	})
+	beside("true", func(int) []string { return []string{"true"} })
+}
+
+// fire starts n workers, and waits until they are gone, which does not count.
+func (f bench) fire(b *testing.B, n int) time.Duration {
+	b.Helper()
+	took := f.timed(b, 0, f.managed(f.binary, "fanout", "-n", fmt.Sprint(n)))
+	f.settle(b, f.lastUnits(b, n))
+	return took
+}
+
+// startEach starts n services by a process each, and waits likewise.
+func (f bench) startEach(b *testing.B, n int, name string, argv func(i int) []string) time.Duration {
+	b.Helper()
+	var units []string
+	start := time.Now()
+	for i := range n {
+		unit := fmt.Sprintf("%s-%d.service", name, i)
+		units = append(units, unit)
+		args := []string{"--user", "--quiet", "--collect", "--service-type=exec", "--slice=stint-bench.slice", "--unit=" + unit}
+		f.timed(b, 0, f.managed("systemd-run", append(args, argv(i)...)...))
+	}
+	took := time.Since(start)
+	f.settle(b, units)
+	return took
 }
 
 // selfDirected is a configuration with n categories that every fire may start, since

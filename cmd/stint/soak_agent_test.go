@@ -22,7 +22,7 @@ func soakActs() []soakAct {
 		{"deliver", 30, func(s soakSession) error { return errors.Join(s.commit(s.own()), s.grade(s.chance.IntN(9))) }},
 		{"push", 14, soakSession.push},
 		{"commit only", 8, func(s soakSession) error { return s.commit(s.own()) }},
-		{"contend", 9, func(s soakSession) error { return errors.Join(s.commit("contended"), s.grade(4)) }},
+		{"contend", 14, func(s soakSession) error { return errors.Join(s.commit("contended"), s.grade(4)) }},
 		{"crash", 5, func(s soakSession) error { return errors.Join(os.WriteFile("half."+s.run, nil, 0o600), exits(3)) }},
 		{"silent", 4, func(soakSession) error { return soakStay(8*time.Second, 8*time.Second) }},
 		{"endless", 4, func(soakSession) error { return soakStay(9*time.Second, 200*time.Millisecond) }},
@@ -181,7 +181,7 @@ func soakLitter() error {
 func soakActOf(state, run string) string {
 	f, err := os.Open(filepath.Join(state, "runs", run, "log"))
 	if err != nil {
-		return ""
+		return "without a log"
 	}
 	defer f.Close()
 	head := make([]byte, 256)

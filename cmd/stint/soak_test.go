@@ -195,7 +195,7 @@ func (s *soak) command(name string, args ...string) *exec.Cmd {
 // negative one is that of a process that was killed.
 func (s *soak) stint(program string, allowed []int, args ...string) (status int, out string) {
 	s.Helper()
-	cmd := s.command(program, append([]string{"--config", filepath.Join(s.dir, "stint.toml")}, args...)...)
+	cmd := s.command(program, append(args, "--config", filepath.Join(s.dir, "stint.toml"))...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.Env = append(os.Environ(), crashLater+"=1h") // which only crashstint heeds
@@ -221,7 +221,7 @@ func (s *soak) count(what string) {
 func (s *soak) live() {
 	s.Helper()
 	s.addTasks()
-	s.fire() // With it, there is a store.
+	s.stint("stint", []int{0}, "fanout") // With it, there is a store.
 	ctx, cancel := context.WithTimeout(s.Context(), s.length)
 	defer cancel()
 	var crowd sync.WaitGroup
@@ -229,12 +229,12 @@ func (s *soak) live() {
 		every time.Duration
 		do    func(*rand.Rand)
 	}{
-		{time.Second, func(*rand.Rand) { s.fire() }},
+		{time.Second, s.fire},
 		{700 * time.Millisecond, s.kill},
 		{300 * time.Millisecond, func(*rand.Rand) { s.addTasks() }},
 		{1500 * time.Millisecond, s.meddle},
 		{800 * time.Millisecond, s.runByHand},
-		{5 * time.Second, func(*rand.Rand) { s.merge() }},
+		{5 * time.Second, s.merge},
 	} {
 		crowd.Go(func() {
 			chance := rand.New(rand.NewPCG(7, uint64(n)))
@@ -252,9 +252,15 @@ func (s *soak) live() {
 	crowd.Wait()
 }
 
-func (s *soak) fire() {
-	status, _ := s.stint("stint", []int{0, 3, 6}, "fanout")
-	s.count(fmt.Sprintf("fires with status %d", status))
+// fire fires, and in rare cases dies of it.
+func (s *soak) fire(chance *rand.Rand) {
+	if chance.IntN(20) > 0 {
+		status, _ := s.stint("stint", []int{0, 3, 6}, "fanout")
+		s.count(fmt.Sprintf("fires with status %d", status))
+		return
+	}
+	status, _ := s.stint("timeout", []int{-1, 0, 3, 137}, "-s", "KILL", fmt.Sprintf("0.%03d", 5+chance.IntN(120)), "stint", "fanout")
+	s.count(fmt.Sprintf("fires to be killed, with status %d", status))
 }
 
 // addTasks keeps a few tasks open in every category that has any.
@@ -263,19 +269,22 @@ func (s *soak) addTasks() {
 		if c == "research" {
 			continue
 		}
-		open, last := 0, 0
-		files, _ := filepath.Glob(filepath.Join(s.work, "tasks", c+"-*.md"))
-		for _, f := range files {
-			n, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(f)[len(c)+1:], ".md"))
-			last = max(last, n)
-			if text, err := os.ReadFile(f); err == nil && bytes.Contains(text, []byte("state: todo")) {
-				open++
-			}
-		}
-		if open < 4 {
-			s.write(fmt.Sprintf("work/tasks/%s-%d.md", c, last+1), "---\nstate: todo\ncategory: "+c+"\n---\n# One more\n")
+		if len(s.openTasks(c)) < 4 {
+			files, _ := filepath.Glob(filepath.Join(s.work, "tasks", c+"-*.md"))
+			s.write(fmt.Sprintf("work/tasks/%s-%d.md", c, len(files)+1), "---\nstate: todo\ncategory: "+c+"\n---\n# One more\n")
 		}
 	}
+}
+
+// openTasks are the tasks of a category that nobody has closed.
+func (s *soak) openTasks(category string) (open []string) {
+	files, _ := filepath.Glob(filepath.Join(s.work, "tasks", category+"-*.md"))
+	for _, f := range files {
+		if text, err := os.ReadFile(f); err == nil && bytes.Contains(text, []byte("state: todo")) {
+			open = append(open, strings.TrimSuffix(filepath.Base(f), ".md"))
+		}
+	}
+	return open
 }
 
 // kill kills the supervisor of a session that is under way, or one of its agent's
@@ -293,11 +302,9 @@ func (s *soak) kill(chance *rand.Rand) {
 		}
 		return
 	}
-	for _, pid := range processesWith("STINT_RUN_ID=" + fields[0]) {
-		if s.killIf(pid, "environ", "STINT_RUN_ID="+fields[0]) {
-			s.count("agents killed")
-			return
-		}
+	others := slices.DeleteFunc(processesWith("STINT_RUN_ID="+fields[0]), func(pid int) bool { return pid == supervisor })
+	if len(others) > 0 && s.killIf(others[chance.IntN(len(others))], "environ", "STINT_RUN_ID="+fields[0]) {
+		s.count("agents, or what they started, killed")
 	}
 }
 
@@ -313,8 +320,7 @@ func (s *soak) killIf(pid int, file, word string) bool {
 	return err == nil && bytes.Contains(text, []byte(word)) && p.Kill() == nil
 }
 
-// processesWith are the processes that have this in their environment, but for stint's
-// own.
+// processesWith are the processes that have this in their environment.
 func processesWith(pair string) (pids []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, f := range files {
@@ -354,21 +360,33 @@ func (s *soak) runByHand(chance *rand.Rand) {
 	if chance.IntN(3) > 0 {
 		return
 	}
-	category := soakCategories()[chance.IntN(len(soakCategories()))]
-	s.stint("stint", []int{-1, 0, 1, 3, 4, 5, 75}, "run", "--category", category)
-	s.count("runs by hand")
+	args := []string{"run", "--category", soakCategories()[chance.IntN(len(soakCategories()))]}
+	people := 1
+	if tasks := s.openTasks("code"); chance.IntN(2) == 0 && len(tasks) > 0 {
+		args, people = []string{"run", "--category", "code", "--task", tasks[0]}, 2 // for two lanes
+	}
+	var crowd sync.WaitGroup
+	for range people {
+		crowd.Go(func() {
+			status, _ := s.stint("stint", []int{-1, 0, 1, 3, 4, 5, 75}, args...)
+			s.count(fmt.Sprintf("runs by hand with status %d", status))
+		})
+	}
+	crowd.Wait()
 }
 
 // merge is a person who takes what the sessions have committed to the remote, and settles
 // their conflicts.
-func (s *soak) merge() {
+func (s *soak) merge(chance *rand.Rand) {
 	s.Helper()
 	_ = s.command("git", "-C", "person", "fetch", "-q", "origin").Run()
 	s.must("git", "-C", "person", "reset", "-q", "--hard", "origin/main")
+	s.write("person/contended", fmt.Sprintln("a person,", chance.Uint64()))
+	s.must("git", "-C", "person", "commit", "-q", "-a", "-m", "something else")
 	refs := strings.Fields(s.must("git", "-C", "work", "for-each-ref", "--format=%(refname)", "refs/heads/main", "refs/heads/stint/"))
 	for _, ref := range refs {
-		if s.command("git", "-C", "person", "fetch", "-q", "../work", ref).Run() != nil {
-			continue // its session has closed it
+		if chance.IntN(2) == 0 || s.command("git", "-C", "person", "fetch", "-q", "../work", ref).Run() != nil {
+			continue // not looked at yet, or closed by its session
 		}
 		if s.command("git", "-C", "person", "merge", "-q", "-X", "ours", "-m", "merge "+ref, "FETCH_HEAD").Run() != nil {
 			_ = s.command("git", "-C", "person", "merge", "--abort").Run()
@@ -467,7 +485,7 @@ func (s *soak) tell() {
 		"select 'claims denied', count(*) from denials",
 		"select 'fires', count(*) from fires",
 		"select 'tasks in quarantine', count(*) from attempts where failures >= 3",
-		"select 'reason ' || replace(substr(reason, 1, 90), char(10), ' '), count(*) from runs where outcome in ('failed', 'quota', 'lost') group by 1 order by 2 desc limit 12",
+		"select 'reason ' || outcome || ': ' || replace(substr(reason, 1, 60), char(10), ' '), count(*) from runs where reason <> '' group by 1 order by 2 desc limit 30",
 	} {
 		for _, row := range s.rows(query) {
 			s.Log(row)

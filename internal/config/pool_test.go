@@ -81,8 +81,8 @@ func TestLoadRefusesPools(t *testing.T) {
 func TestPoolWarnings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		least + "[pool.ops]": "pool.ops: no category is of it: its fires start nothing",
-		pools + "workers = 5": "pool.autonomous.workers: workers (5) is above slots (4): a fire starts no more than there are slots",
+		least + "[pool.ops]":          "pool.ops: no category is of it: its fires start nothing",
+		pools + "workers = 5":         "pool.autonomous.workers: workers (5) is above slots (4): a fire starts no more than there are slots",
 		pools + "[fanout]\nslots = 3": "pool.autonomous.slots: slots (4) is above those of the fleet (3), which bound it",
 	} {
 		got := ""

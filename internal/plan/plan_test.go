@@ -109,6 +109,30 @@ func TestDecide(t *testing.T) {
 			true,
 		},
 		{
+			"foreign, of another pool",
+			Input{
+				Request:   selector.Request{Foreign: true, Categories: named(selected, "docs", "code")},
+				Elsewhere: map[fleet.Category]string{"docs": "ops"}, Workers: 2, Free: 6,
+			},
+			[]fleet.Choice{
+				{Category: "docs", Decision: fleet.Skip, Reason: "of pool ops", Source: selected, Rank: 1},
+				{Category: "code", Decision: fleet.Spawn, Reason: ReasonStart, Source: selected, Rank: 2},
+			},
+			false,
+		},
+		{
+			"foreign, all of another pool",
+			Input{
+				Request:   selector.Request{Foreign: true, Categories: named(selected, "docs")},
+				Elsewhere: map[fleet.Category]string{"docs": "ops", "triage": "ops"}, Workers: 2, Free: 6,
+			},
+			[]fleet.Choice{
+				{Category: "docs", Decision: fleet.Skip, Reason: "of pool ops", Source: selected, Rank: 1},
+				{Category: "code", Decision: fleet.Spawn, Reason: ReasonSafetyNet, Source: net, Rank: 2},
+			},
+			true,
+		},
+		{
 			"foreign, usable, but no slot",
 			Input{Request: selector.Request{Foreign: true, Categories: named(selected, "code")}, Workers: 2},
 			[]fleet.Choice{

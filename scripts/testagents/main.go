@@ -72,7 +72,7 @@ func try(ctx context.Context, stint, agents, record string) (failed int, err err
 		if err != nil {
 			return failed, fmt.Errorf("%s: %w", c, err)
 		}
-		fmt.Printf("%-28s %5.1f s  %s\n", c, time.Since(began).Seconds(), verdict(faults))
+		fmt.Printf("%-34s %5.1f s  %s\n", c, time.Since(began).Seconds(), verdict(faults))
 		if len(faults) > 0 {
 			failed++
 		}

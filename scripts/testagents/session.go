@@ -130,15 +130,20 @@ func (s session) config() string {
 	if s.behaviour == hangs {
 		timeout = "5s"
 	}
+	workspace := "shared"
+	if s.worktree {
+		workspace = "worktree"
+	}
 	return fmt.Sprintf(`fleet = "agents"
 state = %q
 [agent.one]
 %s
 [category.code]
 timeout = %q
+workspace = %q
 self_directed = true
 prompt = "prompt.md"
-`, filepath.Join(s.dir, "state"), s.agentConfig(), timeout)
+`, filepath.Join(s.dir, "state"), s.agentConfig(), timeout, workspace)
 }
 
 func (s session) agentConfig() string {
@@ -225,7 +230,7 @@ func asJSON(s transcript.Summary) string {
 // keep writes the log where it was asked to, without paths, names and numbers that are
 // different each time.
 func (s session) keep(log []byte, run string) error {
-	if s.record == "" || s.account == anyProgram {
+	if s.record == "" || s.account == anyProgram || s.worktree {
 		return nil
 	}
 	text := strings.NewReplacer(

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"stint/internal/transcript"
@@ -25,10 +26,15 @@ type trial struct {
 	want      transcript.Summary // without what differs from run to run: session, error, cost
 	costs     bool               // the agent says what it cost
 	wrong     bool               // it says what went wrong
+	worktree  bool               // it works in one of its own
 }
 
 func (t trial) String() string {
-	return fmt.Sprintf("%s %s", t.account, t.behaviour)
+	text := fmt.Sprintf("%s %s", t.account, t.behaviour)
+	if t.worktree {
+		text += ", in a worktree"
+	}
+	return text
 }
 
 // cases are all trials. What a model used up is the stub's to say: one answer is one
@@ -51,24 +57,32 @@ func cases(resetAt time.Time) []trial {
 		}
 		slow := transcript.Quota{Kind: transcript.Throttled}
 		list = append(list,
-			trial{a, answers, "noop", transcript.Summary{Tokens: once, Success: new(true), Turns: turns(1)}, costs, false},
-			trial{a, usesTool, "productive", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1}, costs, false},
-			trial{a, failsTool, "noop", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1, ToolErrors: 1}, costs, false},
-			trial{a, walled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &used}, costs, true},
-			trial{a, throttled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &slow}, costs, true},
-			trial{a, crowded, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &slow}, costs, true},
-			trial{a, refuses, "failed", transcript.Summary{Success: new(false), Turns: 1}, costs, true},
-			trial{a, breaks, "failed", transcript.Summary{Success: new(false), Turns: 1}, costs, true},
-			trial{a, hangs, "timeout", transcript.Summary{}, false, false},
+			trial{a, answers, "noop", transcript.Summary{Tokens: once, Success: new(true), Turns: turns(1)}, costs, false, false},
+			trial{a, usesTool, "productive", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1}, costs, false, false},
+			trial{a, failsTool, "noop", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1, ToolErrors: 1}, costs, false, false},
+			trial{a, walled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &used}, costs, true, false},
+			trial{a, throttled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &slow}, costs, true, false},
+			trial{a, crowded, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &slow}, costs, true, false},
+			trial{a, refuses, "failed", transcript.Summary{Success: new(false), Turns: 1}, costs, true, false},
+			trial{a, breaks, "failed", transcript.Summary{Success: new(false), Turns: 1}, costs, true, false},
+			trial{a, hangs, "timeout", transcript.Summary{}, false, false, false},
 		)
 	}
 	list = append(list, trial{claudeKey, oversteps, "noop", transcript.Summary{
 		Tokens: tokens(claudeKey, 2), Success: new(true), Turns: 2, ToolCalls: 1, ToolErrors: 1, Denied: 1,
-	}, true, false})
+	}, true, false, false})
+	for _, a := range []account{claudeKey, codexKey} {
+		for _, b := range []behaviour{usesTool, failsTool} {
+			i := slices.IndexFunc(list, func(t trial) bool { return t.account == a && t.behaviour == b })
+			t := list[i]
+			t.worktree = true
+			list = append(list, t)
+		}
+	}
 	back := transcript.Quota{Kind: transcript.Exhausted, ResetAt: resetAt.UTC()}
 	return append(list,
-		trial{anyProgram, usesTool, "productive", transcript.Summary{}, false, false},
-		trial{anyProgram, walled, "quota", transcript.Summary{Quota: &back}, false, false},
+		trial{anyProgram, usesTool, "productive", transcript.Summary{}, false, false, false},
+		trial{anyProgram, walled, "quota", transcript.Summary{Quota: &back}, false, false, false},
 	)
 }
 

@@ -1,0 +1,42 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"stint/internal/fleet"
+)
+
+// TestGitDirs finds what a session must be able to write for a commit: in the workspace,
+// in a worktree, before that is there, and where there is no git.
+func TestGitDirs(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	p := Places{Clone: clone.clone(), Root: resolved(t.TempDir())}
+	gitDir, dir := resolved(filepath.Join(clone.dir, ".git")), filepath.Join(p.Root, string(own))
+	check := func(name string, p Places, dir, wantOwn, wantCommon string) {
+		t.Helper()
+		got, common, err := p.GitDirs(t.Context(), dir)
+		if err != nil || got != wantOwn || common != wantCommon {
+			t.Errorf("%s: got %s and %s, %v; want %s and %s", name, got, common, err, wantOwn, wantCommon)
+		}
+	}
+	check("workspace", p, clone.dir, gitDir, gitDir)
+	check("worktree to be", p, dir, filepath.Join(gitDir, "worktrees", string(own)), gitDir)
+	made, leave, err := p.Enter(t.Context(), own, fleet.Place{Worktree: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("worktree", p, made, filepath.Join(gitDir, "worktrees", string(own)), gitDir)
+	if _, err := leave(t.Context()); err != nil {
+		t.Error(err)
+	}
+	below := filepath.Join(clone.dir, "below")
+	if err := os.Mkdir(below, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	check("folder in the clone", p, below, gitDir, gitDir)
+	empty := t.TempDir()
+	check("no git", Places{Clone: cloneAt(empty)}, empty, filepath.Join(empty, ".git"), filepath.Join(empty, ".git"))
+}
