@@ -53,9 +53,9 @@ where holder = :holder and released_at is null`
 // expired, and those of sessions, which an expiry alone does not free. Each half reads
 // an index of its own.
 const inTheWay = `
-select ` + claimColumns + ` from claims where released_at is null and expires_at > :now
+select ` + claimColumns + ` from claims indexed by claims_expiry where released_at is null and expires_at > :now
 union
-select ` + claimColumns + ` from claims where released_at is null and holder >= 'run:' and holder < 'run;'`
+select ` + claimColumns + ` from claims indexed by claims_open where released_at is null and holder >= 'run:' and holder < 'run;'`
 
 // isCurrent answers whether a claim is still this holder's at this epoch.
 const isCurrent = `
