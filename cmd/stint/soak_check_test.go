@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -216,8 +215,9 @@ func (s *soak) checkWorktrees() {
 			s.Errorf("branch %s has no worktree, and %d commits", ref, s.unmerged(ref, s.work))
 		}
 	}
-	if _, err := os.Stat(filepath.Join(s.work, ".git", "index.lock")); err == nil {
-		s.Log("a git that was killed has left index.lock in the workspace")
+	locks, _ := filepath.Glob(filepath.Join(s.work, ".git", "*.lock"))
+	for _, lock := range locks {
+		s.Logf("a git that was killed has left %s", filepath.Base(lock))
 	}
 	s.Logf("worktrees kept: %d", len(kept))
 }

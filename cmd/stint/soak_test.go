@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -485,17 +486,20 @@ func (s *soak) tell() {
 		"select 'claims denied', count(*) from denials",
 		"select 'fires', count(*) from fires",
 		"select 'tasks in quarantine', count(*) from attempts where failures >= 3",
-		"select 'reason ' || outcome || ': ' || replace(substr(reason, 1, 60), char(10), ' '), count(*) from runs where reason <> '' group by 1 order by 2 desc limit 30",
 	} {
 		for _, row := range s.rows(query) {
 			s.Log(row)
 		}
 	}
-	acts := map[string]int{}
+	acts, reasons := map[string]int{}, map[string]int{}
 	for _, run := range s.rows("select id from runs where epoch > 0") {
 		acts["act "+soakActOf(s.state, run)]++
 	}
-	for _, counts := range []map[string]int{acts, s.counts} {
+	particular := regexp.MustCompile(`[0-9][0-9a-z.:-]{3,}|[0-9]+`) // runs, times, tasks
+	for _, reason := range s.rows("select outcome || ': ' || reason from runs where reason <> ''") {
+		reasons["reason "+particular.ReplaceAllString(strings.ReplaceAll(reason, s.dir+"/", ""), "…")]++
+	}
+	for _, counts := range []map[string]int{reasons, acts, s.counts} {
 		for _, what := range slices.Sorted(maps.Keys(counts)) {
 			s.Log(what, counts[what])
 		}

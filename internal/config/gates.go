@@ -58,7 +58,7 @@ func (r *reader) wip(t *table, d WIP) WIP {
 	w := WIP{
 		Command:         t.command(0),
 		Limit:           get(t, "limit", d.Limit, whole(1, maxWIP)),
-		Timeout:         get(t, "timeout", d.Timeout, duration()),
+		Timeout:         get(t, "timeout", d.Timeout, within(time.Minute)), // a fire waits for it
 		PassEnvironment: t.variables(d.PassEnvironment),
 	}
 	t.close()
@@ -73,7 +73,7 @@ func (r *reader) notice(t *table, d Notice) Notice {
 		Webhook:         get(t, "webhook", d.Webhook, r.webhook()),
 		Events:          d.Events,
 		Every:           get(t, "every", d.Every, pause()),
-		Timeout:         get(t, "timeout", d.Timeout, duration()),
+		Timeout:         get(t, "timeout", d.Timeout, within(10*time.Second)), // a session that ended waits for it
 		PassEnvironment: t.variables(d.PassEnvironment),
 	}
 	known := mapped(fleet.Events(), func(e fleet.Event) string { return string(e) })

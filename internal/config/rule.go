@@ -111,6 +111,18 @@ func duration() rule[time.Duration] {
 	return span(1, `a duration above zero, such as "90s", "50m" or "1h30m"`)
 }
 
+// within is a duration above zero, and no longer than most.
+func within(most time.Duration) rule[time.Duration] {
+	want := fmt.Sprintf("a duration above zero and of at most %s", literal(most))
+	return rule[time.Duration]{literal(most), func(value any) (time.Duration, error) {
+		d, err := span(1, want).parse(value)
+		if err == nil && d > most {
+			err = wanted(want, value)
+		}
+		return d, err
+	}}
+}
+
 // pause is a duration that may be none at all.
 func pause() rule[time.Duration] {
 	return span(0, `a duration, such as "0s", "90s" or "1h30m"`)

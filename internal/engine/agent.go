@@ -38,11 +38,24 @@ func (e *Engine) withoutAgent(v view, c fleet.Category) string {
 	return strings.Join(slices.Compact(reasons), "; ")
 }
 
+// firstAgent is the first of the category's agents that can work and is installed; when
+// there is none, the first of all.
+func (e *Engine) firstAgent(v view, c fleet.Category) string {
+	agents := e.Config.Categories[c].Agents
+	for _, agent := range agents {
+		a := e.Config.Agents[agent]
+		if e.hindrance(v, c, agent) == "" && e.Agents.Find(a.Command[0], e.passed(a)) == nil {
+			return agent
+		}
+	}
+	return agents[0]
+}
+
 // hindrance says what keeps an agent from a session of the category, or "".
 func (e *Engine) hindrance(v view, c fleet.Category, agent string) string {
 	busy := 0
 	for _, r := range v.snapshot.Open {
-		if r.Agent == agent && r.Key != "" {
+		if r.Agent == agent && r.Key != "" && v.live[r.ID] {
 			busy++
 		}
 	}
@@ -50,8 +63,7 @@ func (e *Engine) hindrance(v view, c fleet.Category, agent string) string {
 	if i := slices.IndexFunc(v.snapshot.Agents, func(a fleet.AgentState) bool { return a.Agent == agent }); i >= 0 {
 		state = v.snapshot.Agents[i]
 	}
-	probing := slices.ContainsFunc(v.snapshot.Open, func(r fleet.Run) bool { return r.ID == state.Probe })
-	if reason := state.Blocked(v.now, probing); reason != "" {
+	if reason := state.Blocked(v.now, v.live[state.Probe]); reason != "" {
 		return fmt.Sprintf("agent %s: %s", agent, reason)
 	}
 	if slots := e.Config.Agents[agent].Slots; slots > 0 && busy >= slots {

@@ -136,7 +136,7 @@ func TestRankingAndClaimAgree(t *testing.T) {
 	}{
 		{"tokens left, but fewer than it takes", "[budget]\ntokens = 15", func(b *bench) { b.session("0r1", "docs", "fake", used(10, 0)) }},
 		{"money left, but less than it takes", "[category.code.budget]\nusd = 1.5", func(b *bench) { b.session("0r1", "code", "fake", used(0, 1)) }},
-		{"a budget that no session fits in", "[category.code.budget]\ntokens = 9", func(b *bench) { b.session("0r1", "docs", "fake", used(10, 0)) }},
+		{"a budget that no second session fits in", "[category.code.budget]\ntokens = 9", func(b *bench) { b.session("0r1", "code", "fake", used(5, 0)) }},
 		{"runs", "[agent.fake.budget]\nruns = 1", func(b *bench) { b.session("0r1", "docs", "fake", used(10, 0)) }},
 		{"slots", "slots = 1", func(b *bench) { b.dead("docs", "write") }},
 		{"breaker", "", func(b *bench) {

@@ -136,6 +136,7 @@ type view struct {
 	tasks    []fleet.Task
 	lessons  []fleet.Lesson
 	inFlight map[fleet.Category][]fleet.RunID
+	live     map[fleet.RunID]bool      // open runs that live, or are about to
 	full     map[fleet.Category]string // out until a person has looked at results
 	running  map[fleet.Category]int    // sessions that take up a slot
 	pool     string                    // that is to be fired
@@ -147,6 +148,7 @@ type view struct {
 func (e *Engine) look(ctx context.Context) (view, error) {
 	v := view{
 		snapshot: store.Snapshot{NextFire: 1}, inFlight: map[fleet.Category][]fleet.RunID{}, running: map[fleet.Category]int{},
+		live: map[fleet.RunID]bool{},
 		pool: config.DefaultPool, now: e.Now(),
 	}
 	var err error
@@ -165,6 +167,7 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 	}
 	for _, r := range v.snapshot.Open {
 		if e.live(ctx, r, v.now) {
+			v.live[r.ID] = true
 			v.inFlight[r.Category] = append(v.inFlight[r.Category], r.ID)
 			if !r.NotBefore.After(v.now) { // one that still rests takes up no slot
 				v.running[r.Category]++

@@ -62,7 +62,6 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		if _, err := e.Reap(ctx, false); err != nil {
 			e.Log.ErrorContext(ctx, "not everything was reaped", slog.Any("err", err))
 		}
-		e.tellLanes(ctx)
 		e.tidy(ctx)
 	}
 	full := e.full(ctx) // before the turn, as who counts may be slow
@@ -76,6 +75,7 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		}
 	}
 	if !o.DryRun {
+		e.tellLanes(ctx)
 		for _, c := range slices.Sorted(maps.Keys(full)) {
 			e.tell(ctx, fleet.Notice{Event: fleet.EventWIPFull, Category: c, Reason: full[c], At: r.At})
 		}

@@ -32,7 +32,9 @@ type Graders interface {
 // it used, and when its agent can work again, go into the run. What cannot be found out
 // is left out, loudly: an agent that was not looked at did not fail.
 func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task, spec fleet.SessionSpec, exit fleet.SessionExit) fleet.Verdict {
-	work, err := w.Repo.Work(ctx, spec.Dir, spec.Files)
+	looking, cancel := closing(ctx) // also for a session that was stopped
+	defer cancel()
+	work, err := w.Repo.Work(looking, spec.Dir, spec.Files)
 	e := grade.Evidence{Exit: exit, Commits: work.Commits}
 	if work.Known {
 		e.Changes = &grade.Changes{Files: work.Files, Insertions: work.Insertions, Deletions: work.Deletions}
@@ -40,8 +42,9 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 	if err != nil {
 		w.Log.WarnContext(ctx, "no evidence from git", w.attrs(slog.Any("err", err))...)
 	}
-	if e.Transcript, err = w.transcript(spec.Files.Log); err != nil {
-		w.Log.WarnContext(ctx, "no evidence from the log", w.attrs(slog.Any("err", err))...)
+	var readErr error
+	if e.Transcript, readErr = w.transcript(spec.Files.Log); readErr != nil {
+		w.Log.WarnContext(ctx, "no evidence from the log", w.attrs(slog.Any("err", readErr))...)
 	}
 	if len(c.Grader) > 0 && grade.WantsOpinion(e) {
 		e.Opinion = w.opinion(ctx, c, task, spec, e)
@@ -50,7 +53,10 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 	for _, warning := range j.Warnings {
 		w.Log.WarnContext(ctx, "evidence not used", w.attrs(slog.String("reason", warning))...)
 	}
-	w.run.Usage, w.run.QuotaUntil = j.Usage, w.backAt(j.Wall)
+	w.run.Usage, w.run.QuotaUntil = j.Usage, w.backAt(j)
+	if err != nil && j.Verdict.Outcome == fleet.Noop {
+		return failed(fmt.Errorf("what the session did cannot be told: %w", err))
+	}
 	return j.Verdict
 }
 
@@ -115,12 +121,16 @@ const (
 	// shortestWall is how long one rests at least: what it names for less, it waits for
 	// by itself, and in vain if the session ended with it.
 	shortestWall = 30 * time.Second
+	// unsaidWall is how long an agent rests that got its work done, met a limit at the
+	// end of it, and did not say for how long.
+	unsaidWall = 15 * time.Minute
 	// resetSlack is added to a time of day, which agents cut to the minute.
 	resetSlack = time.Minute
 )
 
 // backAt is when an agent that met a limit can work again; zero when it did not say.
-func (w *worker) backAt(wall *grade.Wall) time.Time {
+func (w *worker) backAt(j grade.Judgement) time.Time {
+	wall := j.Wall
 	if wall == nil {
 		return time.Time{}
 	}
@@ -131,6 +141,8 @@ func (w *worker) backAt(wall *grade.Wall) time.Time {
 		return now.Add(min(longestWall, max(shortestWall, at.Sub(now))))
 	case wall.RetryAfter > 0:
 		return now.Add(min(longestWall, max(shortestWall, wall.RetryAfter)))
+	case j.Verdict.Outcome != fleet.Quota:
+		return now.Add(unsaidWall)
 	}
-	return time.Time{}
+	return time.Time{} // the store doubles the time for each that does not say
 }

@@ -4,9 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"time"
 
 	"stint/internal/fleet"
 )
+
+// tellTime is what a fire may take to tell of lanes: it has five minutes for all it does.
+const tellTime = 30 * time.Second
 
 // Notices tells people of what the fleet cannot solve by itself.
 type Notices interface {
@@ -31,6 +35,8 @@ func (e *Engine) tell(ctx context.Context, n fleet.Notice) {
 	}
 	if err := e.Notices.Send(ctx, n); err != nil {
 		e.Log.WarnContext(ctx, "notice not sent", slog.String("reason", string(n.Event)), slog.Any("err", err))
+		ctx, cancel := closing(ctx) // what was not told is due still, also when the time is up
+		defer cancel()
 		if err := e.Store.ForgetNotice(ctx, n); err != nil {
 			e.Log.WarnContext(ctx, "notice not forgotten", slog.Any("err", err))
 		}
@@ -66,6 +72,8 @@ func (e *Engine) tellLanes(ctx context.Context) {
 	if e.Notices == nil {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	defer cancel()
 	now := e.Now()
 	holds, err := e.Store.LaneHolds(ctx, now)
 	if err != nil {

@@ -141,6 +141,9 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	if task == nil && (!c.SelfDirected || o.Task != "") {
 		return Preview{}, fmt.Errorf("category %s: %s: %w", run.Category, idle, fleet.ErrNothing)
 	}
+	if o.Agent == "" {
+		run.Agent = e.firstAgent(v, run.Category)
+	}
 	run.Lane = 1
 	run = claimFor(run, task)
 	for _, held := range v.held {

@@ -21,8 +21,9 @@ import (
 type worker struct {
 	*Engine
 	run   fleet.Run
-	only  fleet.TaskID // asked for by a person; empty: the best
-	asked string       // the agent that a person asked for; empty: any that can work
+	only  fleet.TaskID   // asked for by a person; empty: the best
+	asked string         // the agent that a person asked for; empty: any that can work
+	own   fleet.Category // that it was started for
 	alive *os.File
 	shun  []string // families in which a claim was denied
 
@@ -33,17 +34,33 @@ type worker struct {
 // first, until one gives it a lane and a claim; then it runs the session. Only a
 // denied claim leads on to the next category.
 func (w *worker) work(ctx context.Context) error {
-	categories, err := w.categories(ctx)
-	if err != nil {
-		return w.giveUp(ctx, err)
-	}
 	if reason, err := w.stopped(ctx); err != nil {
 		return w.giveUp(ctx, err)
 	} else if reason != "" {
 		return w.end(ctx, fleet.Verdict{Outcome: fleet.Cancelled, Reason: "paused: " + reason})
 	}
-	var denial fleet.Verdict
-	pivots := -1 // its own category is none
+	w.own = w.run.Category
+	denial, ended, err := w.try(ctx, w.own)
+	switch {
+	case ended:
+		return err
+	case err != nil:
+		return w.giveUp(ctx, err)
+	case denial.Outcome != fleet.RunDenied:
+		return w.end(ctx, denial)
+	}
+	w.noteDenial(ctx, denial)
+	return w.pivot(ctx, denial)
+}
+
+// pivot goes on to other categories after a denial, until one gives the run a session.
+// The walk is to categories with a free lane: what is busy is no pivot.
+func (w *worker) pivot(ctx context.Context, denial fleet.Verdict) error {
+	categories, err := w.others(ctx)
+	if err != nil {
+		return w.giveUp(ctx, err)
+	}
+	pivots := 0
 	for _, c := range categories {
 		if pivots == w.Config.Fanout.MaxPivots {
 			break
@@ -55,34 +72,45 @@ func (w *worker) work(ctx context.Context) error {
 		case err != nil:
 			return w.giveUp(ctx, err)
 		case v.Outcome == fleet.RunDenied:
-			w.Log.WarnContext(ctx, "claim denied", w.attrs(slog.String("reason", v.Reason))...)
+			w.noteDenial(ctx, v)
 			denial = v
-		case denial.Outcome == "":
-			return w.end(ctx, v)
 		}
-		if v.Outcome != fleet.Busy { // the walk is to categories with a free lane
+		if v.Outcome != fleet.Busy {
 			pivots++
 		}
 	}
 	return w.end(ctx, denial)
 }
 
-// categories are those that the run may work: its own, then, after a denial, the
-// best others of its fire whose sessions this unit can run. Its limits, its time
-// and its agent are fixed, and its slot is its pool's.
-func (w *worker) categories(ctx context.Context) ([]fleet.Category, error) {
-	list := []fleet.Category{w.run.Category}
-	if w.run.Fire == 0 {
-		return list, nil
+func (w *worker) noteDenial(ctx context.Context, v fleet.Verdict) {
+	w.Log.WarnContext(ctx, "claim denied", w.attrs(slog.String("reason", v.Reason))...)
+}
+
+// others are the categories that the run may work after a denial: the best of its fire
+// that can be started now and whose sessions this unit can run. Its limits, its time and
+// its agent are fixed, and its slot is its pool's. One that follows another has none: it
+// is of its category.
+func (w *worker) others(ctx context.Context) (list []fleet.Category, err error) {
+	if w.run.Fire == 0 || w.run.Source == fleet.FromRespawn {
+		return nil, nil
 	}
 	fire, err := w.Store.Fire(ctx, w.run.Fire)
 	if err != nil {
 		return nil, err
 	}
-	own := w.Config.Categories[w.run.Category]
+	v, err := w.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[fleet.Category]string{}
+	candidates, _ := w.situation(v).Assess()
+	for _, c := range candidates {
+		out[c.Category] = c.Out
+	}
+	own := w.Config.Categories[w.own]
 	for _, choice := range fire.Choices { // ranked ones stand in order
 		c, known := w.Config.Categories[choice.Category]
-		if known && choice.Rank > 0 && choice.Category != w.run.Category && c.Pool == own.Pool &&
+		if known && choice.Rank > 0 && choice.Category != w.own && c.Pool == own.Pool && out[choice.Category] == "" &&
 			slices.Contains(w.Config.Fanout.Allow, choice.Category) &&
 			slices.Contains(c.Agents, w.run.Agent) && c.Timeout <= own.Timeout && reflect.DeepEqual(c.Unit, own.Unit) {
 			list = append(list, choice.Category)
@@ -242,10 +270,16 @@ func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Tas
 	kept, stop := w.keep(ctx, c)
 	defer stop()
 	dir, leave, err := w.Repo.Enter(kept, w.run.ID, fleet.Place{Worktree: c.Worktree, Sync: c.Sync})
-	if err != nil {
+	switch lost := context.Cause(kept); {
+	case err == nil:
+		w.leaveFolder = leave
+	case errors.Is(lost, fleet.ErrLost):
+		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
+	case kept.Err() != nil:
+		return fleet.Verdict{Outcome: fleet.Cancelled, Reason: reasonEarly}
+	default:
 		return failed(fmt.Errorf("prepare the workspace: %w", err))
 	}
-	w.leaveFolder = leave
 	spec, err := w.sessionSpec(kept, assignment{w.run, c, task, lessons, dir})
 	if err != nil {
 		return failed(err)
@@ -275,10 +309,12 @@ func failed(err error) fleet.Verdict {
 	return fleet.Verdict{Outcome: fleet.Failed, Reason: err.Error(), Ours: true}
 }
 
+const reasonEarly = "stopped before the agent began"
+
 // giveUp ends a run whose way to the agent was blocked.
 func (w *worker) giveUp(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return w.end(ctx, fleet.Verdict{Outcome: fleet.Cancelled, Reason: "stopped before the agent began"})
+		return w.end(ctx, fleet.Verdict{Outcome: fleet.Cancelled, Reason: reasonEarly})
 	}
 	w.Log.ErrorContext(ctx, "run given up", w.attrs(slog.Any("err", err))...)
 	return fleet.WithHint(w.end(ctx, failed(err)), fleet.Hint(err))

@@ -26,14 +26,16 @@ type Budget struct {
 	USD    float64
 }
 
-// Gone says which bound one more session would break that uses so much, or "".
+// Gone says which bound one more session would break that uses so much, or "". The first
+// session of a day may start whatever it is expected to use: else one that was very
+// expensive would keep all others out, and the mean would never fall again.
 func (b Budget) Gone(s Spent, tokens int64, usd float64) string {
 	switch {
 	case b.Runs > 0 && s.Runs+1 > b.Runs:
 		return fmt.Sprintf("budget of %s: %d of %d runs today", b.Scope, s.Runs, b.Runs)
-	case b.Tokens > 0 && (s.Tokens >= b.Tokens || s.Tokens+tokens > b.Tokens):
+	case b.Tokens > 0 && (s.Tokens >= b.Tokens || s.Tokens > 0 && s.Tokens+tokens > b.Tokens):
 		return fmt.Sprintf("budget of %s: %d of %d tokens today, and a session takes about %d", b.Scope, s.Tokens, b.Tokens, tokens)
-	case b.USD > 0 && (s.USD >= b.USD || s.USD+usd > b.USD):
+	case b.USD > 0 && (s.USD >= b.USD || s.USD > 0 && s.USD+usd > b.USD):
 		return fmt.Sprintf("budget of %s: %.2f of %.2f USD today, and a session takes about %.2f", b.Scope, s.USD, b.USD, usd)
 	}
 	return ""

@@ -78,3 +78,16 @@ func TestSetAside(t *testing.T) {
 		t.Errorf("tasks (-got +want):\n%s", diff)
 	}
 }
+
+// TestFirstOfTheDay has a session start that is expected to use more than the whole
+// budget: refused, its like would never be tried again.
+func TestFirstOfTheDay(t *testing.T) {
+	t.Parallel()
+	b := fleet.Budget{Scope: fleet.FleetScope, Tokens: 100, USD: 1}
+	if reason := b.Gone(fleet.Spent{}, 500, 5); reason != "" {
+		t.Errorf("got the first refused: %s", reason)
+	}
+	if b.Gone(fleet.Spent{Tokens: 1}, 500, 0) == "" || b.Gone(fleet.Spent{USD: 0.01}, 0, 5) == "" {
+		t.Error("got the second let through")
+	}
+}

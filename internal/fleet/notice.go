@@ -51,10 +51,7 @@ type Notice struct {
 // holds.
 func (n Notice) Subject() string {
 	switch n.Event {
-	case EventFailed:
-		if n.Task != "" {
-			return string(n.Task)
-		}
+	case EventFailed: // not the task: where one fails, all may
 		return string(n.Category)
 	case EventQuarantined:
 		return string(n.Task)

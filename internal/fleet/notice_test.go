@@ -12,7 +12,7 @@ func TestSubjects(t *testing.T) {
 	t.Parallel()
 	whole := fleet.Notice{Category: "code", Task: "fix", Run: "0r1", Agent: "claude", Scope: "category:code"}
 	wants := map[fleet.Event]string{
-		fleet.EventFailed: "fix", fleet.EventQuarantined: "fix", fleet.EventQuota: "claude", fleet.EventBudget: "category:code",
+		fleet.EventFailed: "code", fleet.EventQuarantined: "fix", fleet.EventQuota: "claude", fleet.EventBudget: "category:code",
 		fleet.EventNoopStreak: "code", fleet.EventWIPFull: "code", fleet.EventLaneOverdue: "0r1",
 	}
 	for _, event := range fleet.Events() {
@@ -21,9 +21,6 @@ func TestSubjects(t *testing.T) {
 		if got, want := n.Subject(), wants[event]; got != want || got == "" {
 			t.Errorf("%s: got subject %q, want %q", event, got, want)
 		}
-	}
-	if got := (fleet.Notice{Event: fleet.EventFailed, Category: "code", Run: "0r1"}).Subject(); got != "code" {
-		t.Errorf("without a task: got subject %q, want the category", got)
 	}
 }
 

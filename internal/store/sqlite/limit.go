@@ -185,7 +185,10 @@ func (t tx) settle(ctx context.Context, r fleet.Run) error {
 	if err != nil || day == "" {
 		return err
 	}
-	tokens, usd := reserved.tokens, reserved.usd
+	runs, tokens, usd := 0, reserved.tokens, reserved.usd
+	if r.Verdict.Ours {
+		runs, tokens, usd = -1, 0, 0 // no agent was at work
+	}
 	if r.Usage.Tokens != nil {
 		tokens = *r.Usage.Tokens
 	}
@@ -193,7 +196,7 @@ func (t tx) settle(ctx context.Context, r fleet.Run) error {
 		usd = *r.Usage.USD
 	}
 	for _, scope := range scopes(agent, category) {
-		if err := t.spend(ctx, day, scope, 0, tokens-reserved.tokens, usd-reserved.usd); err != nil {
+		if err := t.spend(ctx, day, scope, runs, tokens-reserved.tokens, usd-reserved.usd); err != nil {
 			return err
 		}
 	}
@@ -293,8 +296,11 @@ func (t tx) judgeTask(ctx context.Context, r fleet.Run) error {
 	if r.Task == "" || r.Key == "" || r.Verdict.Ours {
 		return nil
 	}
-	switch r.Verdict.Outcome {
+	switch v := r.Verdict; v.Outcome {
 	case fleet.Failed, fleet.Timeout:
+		if v.Grade == nil {
+			return nil // the agent did not start, or cannot be understood: no word of the task
+		}
 		_, err := t.ExecContext(ctx, `insert into attempts (task, failures, since, reason) values (?, 1, ?, ?)
 on conflict (task) do update set failures = failures + 1, since = excluded.since, reason = excluded.reason`,
 			r.Task, millis(t.now), r.Verdict.Reason)

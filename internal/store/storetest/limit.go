@@ -386,7 +386,12 @@ func (b bundle) attempt(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome
 	r.Agent = "agent of " + string(id) // that none is stopped
 	must(t, b.AddRun(t.Context(), r))
 	b.mustTakeForRun(t, takeFor(id, task), fleet.Granted)
-	b.ends(t, b.mustRun(t, id), outcome, "because of "+string(id))
+	r = b.mustRun(t, id)
+	r.Verdict = fleet.Verdict{Outcome: outcome, Reason: "because of " + string(id)}
+	if outcome == fleet.Failed || outcome == fleet.Timeout {
+		r.Verdict.Grade = value(0.0)
+	}
+	must(t, b.Complete(t.Context(), r))
 	must(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
 }
 
@@ -399,6 +404,7 @@ func testQuarantine(t *testing.T, b bundle) {
 		b.attempt(t, fleet.RunID(fmt.Sprint("0r", i)), "fix", outcome)
 	}
 	b.attempt(t, "0other", "other", fleet.Failed)
+	b.ends(t, b.works(t, "0unable", "another"), fleet.Failed, "no program") // no word of the task
 	same(t, "after two failures", b.mustSnapshot(t).Quarantined, []fleet.Quarantine{})
 	b.clock.Advance(time.Minute)
 	b.attempt(t, "0last", "fix", fleet.Failed)
