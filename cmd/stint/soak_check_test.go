@@ -217,7 +217,9 @@ func (s *soak) checkWorktrees() {
 	}
 	locks, _ := filepath.Glob(filepath.Join(s.work, ".git", "*.lock"))
 	for _, lock := range locks {
-		s.Logf("a git that was killed has left %s", filepath.Base(lock))
+		if name := filepath.Base(lock); name != "stint.lock" { // in which syncs take turns
+			s.Logf("a git that was killed has left %s", name)
+		}
 	}
 	s.Logf("worktrees kept: %d", len(kept))
 }

@@ -67,9 +67,10 @@ const fleetHelp = `
 With --fleet, what is simulated is claims, lanes and the store: hosts whose timers
 fire, workers that look, claim, renew and end, sessions and hosts that die, and one
 store that serves all of them one after the other, at the cost that was measured on a
-small machine, or with --measure on this one. A double holder is a grant while another session, its supervisor alive, holds the
-claim for its own: there must be none. ON PAPER is the store's utilisation reckoned
-from the rates alone, and the number of hosts at which it would be 1.`
+small machine, or with --measure on this one. A double holder is a grant while another
+session, its supervisor alive, holds the claim for its own: there must be none. ON PAPER
+is the store's utilisation reckoned from the rates alone, and the number of hosts at
+which it would be 1.`
 
 // checkFleetArgs lets a scenario be named, or --fleet, and only what goes with it.
 func checkFleetArgs(cmd *cobra.Command, o *crowdOptions, args []string) error {
