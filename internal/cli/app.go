@@ -140,10 +140,13 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Notices:  newNotices(c),
 		Machine:  func() pressure.Reading { return pressure.Read(os.DirFS("/proc")) },
 		Repo:     a.places(c),
-		Log:      a.log,
-		Now:      a.Now,
-		Random:   a.Random,
-		Getenv:   a.Getenv,
+		Unenforced: func(properties map[string]any) []string {
+			return systemd.Unenforced(os.DirFS("/"), "self", properties)
+		},
+		Log:    a.log,
+		Now:    a.Now,
+		Random: a.Random,
+		Getenv: a.Getenv,
 	}
 	if check != nil {
 		if err := check(e); err != nil {

@@ -102,12 +102,16 @@ type Engine struct {
 	Gates    Gates                   // nil: none
 	Notices  Notices                 // nil: nobody is told
 	Machine  func() pressure.Reading // nil: nobody looks
-	Graders  Graders
-	Repo     Repo
-	Log      *slog.Logger
-	Now      func() time.Time
-	Random   func() uint64
-	Getenv   func(string) string
+
+	// Unenforced says which of a unit's properties do not hold for this process, for
+	// want of a controller; nil: nobody looks.
+	Unenforced func(properties map[string]any) []string
+	Graders    Graders
+	Repo       Repo
+	Log        *slog.Logger
+	Now        func() time.Time
+	Random     func() uint64
+	Getenv     func(string) string
 
 	warned        bool // of the tasks, in this process
 	warnedLessons bool

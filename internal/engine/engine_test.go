@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -737,5 +738,38 @@ func TestFireThatCannotBeRecordedIsNoQuietOne(t *testing.T) {
 	b.Store = mute{b.db}
 	if _, err := b.fire(engine.FanoutOptions{}); !errors.Is(err, errDisk) || errors.Is(err, fleet.ErrNothing) {
 		t.Errorf("got %v, want the store's error alone", err)
+	}
+}
+
+// TestLimitsThatDoNotHold has a worker in a unit tell of them, and one by hand not look.
+func TestLimitsThatDoNotHold(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "[category.code]\n[category.code.unit]\nMemoryMax = \"4G\"\n")
+	b.addTask("fix", "code", fleet.StateTodo)
+	b.Agents = says(`{"outcome":"nothing"}`)
+	var log bytes.Buffer
+	b.Engine.Log = slog.New(slog.NewTextHandler(&log, nil))
+	asked := 0
+	b.Unenforced = func(properties map[string]any) []string {
+		asked++
+		if properties["MemoryMax"] != "4G" {
+			t.Errorf("asked of %v", properties)
+		}
+		return []string{"MemoryMax: no memory controller"}
+	}
+	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil || asked != 0 {
+		t.Fatalf("by hand: asked %d times, %v", asked, err)
+	}
+	b.later(time.Hour)
+	b.addTask("more", "code", fleet.StateTodo)
+	r, err := b.fire(engine.FanoutOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(r, "code")}); err != nil {
+		t.Fatal(err)
+	}
+	if asked != 1 || !strings.Contains(log.String(), "no memory controller") {
+		t.Errorf("asked %d times, log %s", asked, log.String())
 	}
 }

@@ -38,6 +38,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	if err := e.Store.BeginRun(ctx, run.ID, os.Getpid()); err != nil {
 		return run, fmt.Errorf("begin run: %w", err)
 	}
+	e.warnLimits(ctx, run)
 	w := worker{Engine: e, run: run, only: o.Task, asked: o.Agent, alive: alive}
 	err = w.work(ctx)
 	ctx, cancel := closing(ctx)
@@ -52,6 +53,17 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		return w.run, errors.Join(err, readErr)
 	}
 	return stored, err
+}
+
+// warnLimits tells of limits that were asked for and are not in force: the manager takes
+// them without a word where the kernel or the machine has no controller for them.
+func (e *Engine) warnLimits(ctx context.Context, r fleet.Run) {
+	if e.Unenforced == nil || r.Unit == "" {
+		return
+	}
+	for _, reason := range e.Unenforced(e.Config.Categories[r.Category].Unit) {
+		e.Log.WarnContext(ctx, "limit not in force", slog.String("run_id", string(r.ID)), slog.String("unit", r.Unit), slog.String("reason", reason))
+	}
 }
 
 // CheckRun refuses options that name what does not exist. It needs no store.
