@@ -200,7 +200,10 @@ func (t tx) settle(ctx context.Context, r fleet.Run) error {
 			return err
 		}
 	}
-	return nil
+	if runs < 0 { // it is on no account any more
+		_, err = t.ExecContext(ctx, "update runs set day = '', reserved_tokens = 0, reserved_usd = 0 where id = ?", r.ID)
+	}
+	return err
 }
 
 // judgeAgent takes the end of a session into what is known of its agent: a usage limit,

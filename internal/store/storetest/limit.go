@@ -474,3 +474,18 @@ func testResumeAgents(t *testing.T, b bundle) {
 	same(t, "ended with the fleet", ended, true)
 	b.mustTakeForRun(t, take, fleet.Granted)
 }
+
+// testUnworked has a run that stint could not bring to its agent be given back what was
+// reserved for it.
+func testUnworked(t *testing.T, b bundle) {
+	budget := fleet.Budget{Scope: fleet.FleetScope, Runs: 2}
+	b.used(t, b.works(t, "0r1", "claude", budget), 100, 1)
+	r := b.works(t, "0r2", "claude", budget)
+	third := b.asks(t, "0r3", "claude", budget)
+	b.mustRefuse(t, third, "2 of 2 runs")
+	r.Verdict = fleet.Verdict{Outcome: fleet.Failed, Reason: "a conflict", Ours: true}
+	must(t, b.Complete(t.Context(), r))
+	same(t, "spent", b.spent(t)[fleet.FleetScope], fleet.Spent{Scope: fleet.FleetScope, Runs: 1, Tokens: 100, USD: 1})
+	same(t, "failures", b.claude(t).Failures, 0)
+	b.mustTakeForRun(t, third, fleet.Granted)
+}

@@ -90,6 +90,7 @@ func Run(t *testing.T, open Open) {
 		"ProbeWithoutAnswer": testProbeWithoutAnswer,
 		"ProbeAlone":         testProbeAlone,
 		"ResumeAgents":       testResumeAgents,
+		"Unworked":           testUnworked,
 		"Quarantine":         testQuarantine,
 		"Respawn":            testRespawn,
 	} {
