@@ -57,7 +57,7 @@ union all select day, 'category:' || category, coalesce(tokens, reserved_tokens)
 	return append(checks,
 		crashCheck{"use that is not on the account", used + " except " + spent},
 		crashCheck{"an account of no use", spent + " except " + used},
-		crashCheck{"a session that no budget was asked for", "select id from runs where epoch > 0 and day = ''"},
+		crashCheck{"a session that no budget was asked for", "select id from runs where epoch > 0 and day = '' and not (outcome = 'failed' and grade is null)"},
 		crashCheck{"more sessions than the budget has", fmt.Sprintf(
 			"select day, count(*) from runs where category = 'tests' and day <> '' group by day having count(*) > %d", s.budget)},
 		crashCheck{"epochs that are not 1, 2, …", `
