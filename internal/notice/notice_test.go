@@ -96,7 +96,7 @@ func TestEncodeOfAnyText(t *testing.T) {
 
 func TestSendErrors(t *testing.T) {
 	t.Parallel()
-	const prefix = `send notice failed of fix "it" $HOME: `
+	const prefix = "send notice failed of code: "
 	for name, test := range map[string]struct {
 		answer http.HandlerFunc
 		want   string
