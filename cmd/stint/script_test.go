@@ -98,6 +98,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		{"fields", "FILE PATH NAME…", 3, scriptFields},
 		{"sql", "DATABASE STATEMENT", 2, scriptSQL},
 		{"query", "DATABASE STATEMENT ROW…", 3, scriptQuery},
+		{"workersgone", "DATABASE", 1, scriptWorkersGone},
 		{"remember", "", 0, scriptRemember},
 		{"unchanged", "", 0, scriptUnchanged},
 		{"manager", "", 0, scriptManager},
