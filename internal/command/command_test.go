@@ -77,7 +77,10 @@ func TestOutputFindsRelativePrograms(t *testing.T) {
 	t.Parallel()
 	c := shell(t, "")
 	script := filepath.Join(c.Dir, "list")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\necho listed\n"), 0o700); err != nil {
+	syscall.ForkLock.RLock() // a child that still had it open for writing would make it busy
+	err := os.WriteFile(script, []byte("#!/bin/sh\necho listed\n"), 0o700)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		t.Fatal(err)
 	}
 	c.Argv = []string{"./list"}

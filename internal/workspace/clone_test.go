@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -390,8 +391,17 @@ func (g gitter) hook(name, script string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		g.t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil { //nolint:gosec // a program
-		g.t.Fatal(err)
+	writeProgram(g.t, path, "#!/bin/sh\n"+script+"\n")
+}
+
+// writeProgram writes a file that is to be run. Nothing is forked meanwhile: a child that
+// still had it open for writing would make it busy.
+func writeProgram(t testing.TB, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte(text), 0o700); err != nil { //nolint:gosec // a program
+		t.Fatal(err)
 	}
 }
 

@@ -51,9 +51,7 @@ func (g gitter) deadly(arm string, stop int) []string {
 		g.hook("reference-transaction", deadlyHook)
 		return env
 	}
-	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(deadlyGit), 0o700); err != nil { //nolint:gosec // a program
-		g.t.Fatal(err)
-	}
+	writeProgram(g.t, filepath.Join(dir, "git"), deadlyGit)
 	return append(env, "PATH="+dir+":"+os.Getenv("PATH"))
 }
 

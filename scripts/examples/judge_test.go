@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,6 +56,8 @@ func (s *scene) write(name, text string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		s.t.Fatal(err)
 	}
+	syscall.ForkLock.RLock() // a child that still had it open for writing would make it busy
+	defer syscall.ForkLock.RUnlock()
 	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
 		s.t.Fatal(err)
 	}
