@@ -135,6 +135,7 @@ func scriptWorkersGone(ts *testscript.TestScript, args []string) {
 			return syscall.Kill(pid, 0) == nil
 		})
 		if len(planned) == 0 && !alive {
+			checkpoint(ts, args[0])
 			return
 		}
 		select {
@@ -143,6 +144,15 @@ func scriptWorkersGone(ts *testscript.TestScript, args []string) {
 			ts.Fatalf("workers are left: open runs %v, processes %v", planned, pids)
 		}
 	}
+}
+
+// checkpoint moves what is in the write-ahead log into the file. The last worker does so
+// when it closes the store, unless somebody looks into it at that moment.
+func checkpoint(ts *testscript.TestScript, database string) {
+	db, err := sql.Open("sqlite3", "file:"+ts.MkAbs(database)+"?mode=rw&_busy_timeout=5000")
+	ts.Check(err)
+	_, err = db.ExecContext(context.Background(), "pragma wal_checkpoint(truncate)")
+	ts.Check(errors.Join(err, db.Close()))
 }
 
 // queryRows are what a query finds, a line each.
