@@ -102,15 +102,16 @@ func (w *worker) others(ctx context.Context) (list []fleet.Category, err error) 
 	if err != nil {
 		return nil, err
 	}
+	own := w.Config.Categories[w.own]
+	v.pool = own.Pool
 	out := map[fleet.Category]string{}
 	candidates, _ := w.situation(v).Assess()
 	for _, c := range candidates {
 		out[c.Category] = c.Out
 	}
-	own := w.Config.Categories[w.own]
 	for _, choice := range fire.Choices { // ranked ones stand in order
 		c, known := w.Config.Categories[choice.Category]
-		if known && choice.Rank > 0 && choice.Category != w.own && c.Pool == own.Pool && out[choice.Category] == "" &&
+		if known && choice.Rank > 0 && choice.Category != w.own && out[choice.Category] == "" &&
 			slices.Contains(w.Config.Fanout.Allow, choice.Category) &&
 			slices.Contains(c.Agents, w.run.Agent) && c.Timeout <= own.Timeout && reflect.DeepEqual(c.Unit, own.Unit) {
 			list = append(list, choice.Category)
