@@ -21,7 +21,7 @@ func (r *reader) agents(file *table, d Agent) map[string]Agent {
 		agents[name] = r.agent(t, d)
 	}
 	if len(agents) == 0 {
-		file.missing("agent", `write [agent.claude] and in it command = ["claude", "-p"]`)
+		file.missing("agent", `write [agent.claude] and in it preset = "claude"`)
 	}
 	return agents
 }
@@ -45,7 +45,7 @@ func (r *reader) agent(t *table, d Agent) Agent {
 	switch {
 	case t.has("command"):
 	case d.Preset == DefaultPreset:
-		t.missing("command", `write command = ["claude", "-p"]`)
+		t.missing("command", `write preset = "claude", or the command of your own: command = ["my-agent"]`)
 	default:
 		a.Command = d.Command
 	}

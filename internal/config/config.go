@@ -119,7 +119,7 @@ type Agent struct {
 	Silence         time.Duration     // how long it may print nothing; 0: as long as it likes
 	Transcript      transcript.Format // how what it prints is to be read
 	Quota, Throttle []string          // patterns of what it prints at a limit: [transcript.ParseLimits]
-	SessionLog      string            // where its own log is, as [transcript.LogGlob] takes it; empty: nobody knows
+	SessionLog      string            // where it keeps its sessions itself, as [transcript.LogGlob] takes it; empty: nobody knows
 	Budget          Budget
 }
 

@@ -378,10 +378,10 @@ func TestLoadRefusesKeys(t *testing.T) {
 		{"no fleet", strings.Replace(least, `fleet = "bob"`, "", 1), "1:1: fleet: missing", `write fleet = "bob" in the first line`},
 		{
 			"no agent", "fleet = \"bob\"\nstate = \"/s\"\n[category.code]\n",
-			"1:1: agent: missing", `write [agent.claude] and in it command = ["claude", "-p"]`,
+			"1:1: agent: missing", `write [agent.claude] and in it preset = "claude"`,
 		},
 		{"no category", strings.Replace(least, "[category.code]\n", "", 1), "1:1: category: missing", "write [category.code]"},
-		{"no command", strings.Replace(least, "command", "#", 1), "3:8: agent.claude.command: missing", `write command = ["claude", "-p"]`},
+		{"no command", strings.Replace(least, "command", "#", 1), "3:8: agent.claude.command: missing", `write preset = "claude", or the command of your own: command = ["my-agent"]`},
 		{
 			"two agents to choose from", least + "[agent.codex]\ncommand = [\"codex\"]\n",
 			"5:11: category.code.agents: missing",
@@ -470,7 +470,7 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"a floor above all", least + "[selector]\nfloor = 1.5", `7:1: selector.floor: want a number from 0 to 1, not 1.5`, `write floor = 0.5`},
 		{"a cap below the part", least + "[selector]\ncap = 0.5", `7:1: selector.cap: want a number from 1 to 1000, not 0.5; or 0 for none`, `write cap = 1.0`},
 		{"half-life", least + "[selector]\nhalf_life = nan", `7:1: selector.half_life: want a number from 1 to 1e+06, not nan; or 0 for none`, `write half_life = 1.0`},
-		{"empty command", least + "[selector]\ncommand = [\"\"]", `7:12: selector.command[0]: want a program, not an empty string`, `write command = ["claude", "-p"]`},
+		{"empty command", least + "[selector]\ncommand = [\"\"]", `7:12: selector.command[0]: want a program, not an empty string`, `write the program and its arguments, such as command = ["my-program", "--flag"]`},
 		{"no agents", least + "agents = []", "6:1: category.code.agents: want at least one, not an empty list", `write agents = ["…"]`},
 		{"unknown agent", least + "agents = [\"gpt\"]", `6:11: category.code.agents[0]: there is no agent "gpt"`, "want one of: claude"},
 		{"unknown category allowed", least + "[fanout]\nallow = [\"code\", \"coed\"]", `7:18: fanout.allow[1]: there is no category "coed"`, "did you mean code?"},
@@ -615,7 +615,7 @@ func TestLoadRefusesFileOfComments(t *testing.T) {
 		t.Fatalf("got error %v, want a usage error", err)
 	}
 	want := `:1:1: fleet: missing (write fleet = "bob" in the first line)
-:1:1: agent: missing (write [agent.claude] and in it command = ["claude", "-p"])
+:1:1: agent: missing (write [agent.claude] and in it preset = "claude")
 :1:1: category: missing (write [category.code])`
 	if diff := cmp.Diff(strings.ReplaceAll(err.Error(), path, ""), want); diff != "" {
 		t.Errorf("faults (-got +want):\n%s", diff)

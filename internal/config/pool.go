@@ -29,9 +29,10 @@ func defaultPool() Pool {
 	}
 }
 
-// PoolNames are the names of the pools, sorted.
+// PoolNames are the names of the pools: [DefaultPool], then the others, sorted.
 func (c *Config) PoolNames() []string {
-	return slices.Sorted(maps.Keys(c.Pools))
+	others := slices.DeleteFunc(slices.Sorted(maps.Keys(c.Pools)), func(name string) bool { return name == DefaultPool })
+	return append([]string{DefaultPool}, others...)
 }
 
 // Pool finds a pool. One that is not there is a [fleet.ErrUsage] with a hint.

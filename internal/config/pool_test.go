@@ -51,6 +51,16 @@ func TestPoolDefaults(t *testing.T) {
 	}
 }
 
+// TestPoolNames has the pool that fires start without being told first: whoever shows one
+// timer shows that one's.
+func TestPoolNames(t *testing.T) {
+	t.Parallel()
+	c := load(t, least+"[pool.ops]\n[pool.archive]\n")
+	if diff := cmp.Diff(c.PoolNames(), []string{"autonomous", "archive", "ops"}); diff != "" {
+		t.Errorf("names (-got +want):\n%s", diff)
+	}
+}
+
 func TestPoolsAreTheWholeConfig(t *testing.T) {
 	t.Parallel()
 	want := load(t, pools)

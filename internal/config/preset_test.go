@@ -85,7 +85,7 @@ func TestPresetRefuses(t *testing.T) {
 		{"silence", in(`silence = "-1s"`), `5:1: agent.claude.silence: want a duration, such as "0s", "90s" or "1h30m", not "-1s"`, `write silence = "50m"`},
 		{
 			"command of a command", strings.Replace(least, `command = ["claude", "-p"]`, `preset = "command"`, 1),
-			"3:8: agent.claude.command: missing", `write command = ["claude", "-p"]`,
+			"3:8: agent.claude.command: missing", `write preset = "claude", or the command of your own: command = ["my-agent"]`,
 		},
 	})
 }

@@ -32,7 +32,7 @@ var sample string
 // key, those with a fitting default as a comment that shows it.
 func Sample(o SampleOptions) []byte {
 	if len(o.Agents) == 0 {
-		o.Agents = []SampleAgent{{Name: "claude", Command: []string{"claude", "-p"}}}
+		o.Agents = []SampleAgent{{Name: "claude", Preset: "claude", Command: Preset("claude").Command}}
 	}
 	config, _, category := defaults()
 	codeAgents, otherAgents := sampleChoice(o.Agents)

@@ -105,7 +105,7 @@ func (t *table) command(least int) []string {
 	words := t.list("command", least, func(string) error { return nil })
 	if items, _ := t.entries["command"].([]any); len(items) > 0 && items[0] == any("") {
 		t.report(element(under(t.key, "command"), 0), errors.New("want a program, not an empty string"),
-			`write command = ["claude", "-p"]`)
+			`write the program and its arguments, such as command = ["my-program", "--flag"]`)
 	}
 	return words
 }

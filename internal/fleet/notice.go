@@ -67,13 +67,6 @@ func (n Notice) Subject() string {
 	return ""
 }
 
-// NoticeDue reports whether a notice may go out when the last one of its event and
-// subject went out then; the zero time is never. A last one in the future is from a
-// clock that was set back since, and holds nothing up.
-func NoticeDue(last, now time.Time, every time.Duration) bool {
-	return last.IsZero() || last.After(now) || now.Sub(last) >= every
-}
-
 const (
 	// noopStreak is how many sessions of a category in a row may do nothing before a
 	// person should look: two can be chance.

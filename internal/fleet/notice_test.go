@@ -24,31 +24,6 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-func TestNoticeDue(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC)
-	for _, test := range []struct {
-		name  string
-		last  time.Time
-		every time.Duration
-		want  bool
-	}{
-		{"never", time.Time{}, time.Hour, true},
-		{"just", now, time.Hour, false},
-		{"almost", now.Add(-time.Hour + 1), time.Hour, false},
-		{"then", now.Add(-time.Hour), time.Hour, true},
-		{"future", now.Add(time.Millisecond), time.Hour, true},
-		{"always", now, 0, true},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			if got := fleet.NoticeDue(test.last, now, test.every); got != test.want {
-				t.Errorf("got %v, want %v", got, test.want)
-			}
-		})
-	}
-}
-
 func TestEndNotice(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

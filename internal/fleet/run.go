@@ -32,6 +32,13 @@ const (
 	Idle Outcome = "idle"
 )
 
+// Outcomes lists them, from work to none.
+func Outcomes() []Outcome {
+	return []Outcome{
+		Productive, Noop, Nothing, Failed, Timeout, Quota, Cancelled, Lost, Abandoned, Busy, RunDenied, Idle,
+	}
+}
+
 // Succeeded reports whether a session that ended so is nobody's concern.
 func (o Outcome) Succeeded() bool {
 	return o == Productive || o == Noop || o == Nothing
@@ -116,6 +123,7 @@ type Fire struct {
 	ID        FireID
 	At        time.Time
 	Seed      uint64
+	Pool      string // of which it started categories
 	Workers   int
 	Inputs    []byte // JSON: what the ranking was computed from
 	Selection []byte // JSON: the payload that was followed

@@ -140,13 +140,12 @@ func (d *Document) NewError(at *yaml.Node, format string, args ...any) *FileErro
 // Line is the line of the file that an editor shows a node on.
 func (d *Document) Line(n *yaml.Node) int { return LineAt(d.Front, d.Offset(n)) }
 
-var yamlBreak = regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]")
-
 // Offset is where in Front a node begins. The parser counts in characters, and
 // more of them end its lines than end an editor's.
 func (d *Document) Offset(n *yaml.Node) int {
 	at := 0
-	for _, end := range yamlBreak.FindAllStringIndex(d.Front, n.Line-1) {
+	lineBreak := regexp.MustCompile("\r\n|[\n\r\u0085\u2028\u2029]") // not at every start of the program
+	for _, end := range lineBreak.FindAllStringIndex(d.Front, n.Line-1) {
 		at = end[1]
 	}
 	for range n.Column - 1 {

@@ -26,11 +26,11 @@ func parseYAML(text string) (*yaml.Node, error) {
 	return &first, nil
 }
 
-var yamlPrefix = regexp.MustCompile(`^yaml: (line \d+: )?`)
-
 // reason is what the parser says without its line, which is that of the
 // construct it gave up in and off by one for some.
-func reason(err error) string { return yamlPrefix.ReplaceAllString(err.Error(), "") }
+func reason(err error) string {
+	return regexp.MustCompile(`^yaml: (line \d+: )?`).ReplaceAllString(err.Error(), "")
+}
 
 // errorLine is the line that brings the error about: the text up to and with it
 // fails as the whole does, the text before it does not.

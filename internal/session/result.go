@@ -26,6 +26,21 @@ func readResult(path string) (data []byte, spoilt string) {
 }
 
 func readRegular(path string) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxResult+1))
+	if err == nil && len(data) > maxResult {
+		return nil, fmt.Errorf("more than %d bytes", maxResult)
+	}
+	return data, err
+}
+
+// Open opens a file that an agent may have put something else in the place of: a link, or a
+// pipe that would be waited for, is refused.
+func Open(path string) (*os.File, error) {
 	// A hard link may lead to a file that this process has open: to close it once would
 	// drop the locks on it, and the store's are such.
 	if info, err := os.Lstat(path); err == nil && info.Sys().(*syscall.Stat_t).Nlink > 1 && info.Mode().IsRegular() {
@@ -36,17 +51,13 @@ func readRegular(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
 	if err != nil {
+		f.Close()
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("not a regular file")
-	}
-	data, err := io.ReadAll(io.LimitReader(f, maxResult+1))
-	if err == nil && len(data) > maxResult {
-		return nil, fmt.Errorf("more than %d bytes", maxResult)
-	}
-	return data, err
+	return f, nil
 }

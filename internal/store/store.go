@@ -17,6 +17,7 @@ type Store interface {
 	Claims
 	Fires
 	Runs
+	Record
 	Close() error
 }
 
@@ -97,12 +98,6 @@ type Fires interface {
 	NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error)
 	// Fire reads one fire: [fleet.ErrNotFound] when there is none of that number.
 	Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error)
-	// LastFires reads the latest fires, newest first.
-	LastFires(ctx context.Context, limit int) ([]fleet.Fire, error)
-	// FiresSince reads the fires since a time, oldest first.
-	FiresSince(ctx context.Context, since time.Time) ([]fleet.Fire, error)
-	// Fallbacks counts the fires since a time for which the external selector failed.
-	Fallbacks(ctx context.Context, since time.Time) (int, error)
 	// Pause keeps fires from starting what it names, in place of an earlier pause
 	// of the same.
 	Pause(ctx context.Context, p fleet.Pause) error
@@ -146,12 +141,6 @@ type Runs interface {
 	AddRun(ctx context.Context, r fleet.Run) error
 	// Run reads one run: [fleet.ErrNotFound] when there is none of that id.
 	Run(ctx context.Context, id fleet.RunID) (fleet.Run, error)
-	// LastRuns reads the latest runs, newest first.
-	LastRuns(ctx context.Context, limit int) ([]fleet.Run, error)
-	// RunsSince reads the runs created since a time, oldest first.
-	RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error)
-	// Attempts reads the latest ended sessions that had the task, newest first.
-	Attempts(ctx context.Context, task fleet.TaskID, limit int) ([]fleet.Run, error)
 	// BeginRun marks a run as begun by this process, once: [fleet.ErrUsage] when
 	// it has begun or ended before.
 	BeginRun(ctx context.Context, id fleet.RunID, pid int) error
@@ -163,9 +152,6 @@ type Runs interface {
 	// LaneReleased records that a run gives its lane back. The caller still holds
 	// the lock, so that recorded holds never overlap where real ones did not.
 	LaneReleased(ctx context.Context, id fleet.RunID) error
-	// LaneHolds reads the acquisitions of lanes that lasted into the time since,
-	// oldest first.
-	LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error)
 	// TakeForRun takes a claim and, unless it is denied, writes task, key, epoch and
 	// lessons into the run's row with it. A grant is debited to the category that the
 	// run works, and reserved in the budgets. A run whose agent cannot work, or whose
@@ -173,8 +159,6 @@ type Runs interface {
 	TakeForRun(ctx context.Context, r RunTake) (fleet.Grant, fleet.Claim, error)
 	// Denied records that a run was denied a claim, and by whom.
 	Denied(ctx context.Context, d fleet.DeniedClaim) error
-	// DeniedClaims reads the denials since a time, oldest first.
-	DeniedClaims(ctx context.Context, since time.Time) ([]fleet.DeniedClaim, error)
 	// Complete ends a run that worked under a claim: outcome, grade and what is learnt
 	// of it together, once. [fleet.ErrLost], and nothing written, when the claim is no
 	// longer the run's at its epoch or the run has ended.
@@ -195,4 +179,58 @@ type Runs interface {
 	// is open, its claims, its lane. Nothing is learnt of it. It reports whether
 	// there was anything left; of two calls one finds nothing.
 	Abandon(ctx context.Context, id fleet.RunID, reason string) (bool, error)
+}
+
+// Record answers what is asked of the past. It grows for years: what is asked for often
+// must not cost more with its age.
+type Record interface {
+	// RunsSince reads the runs created since a time, oldest first.
+	RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error)
+	// LastRuns reads the latest runs that a query asks for, newest first.
+	LastRuns(ctx context.Context, q RunQuery) ([]fleet.Run, error)
+	// FiresSince reads the fires since a time, oldest first.
+	FiresSince(ctx context.Context, since time.Time) ([]fleet.Fire, error)
+	// LastFires reads the latest fires that a query asks for, newest first.
+	LastFires(ctx context.Context, q FireQuery) ([]fleet.Fire, error)
+	// Fallbacks counts the fires since a time for which the external selector failed.
+	Fallbacks(ctx context.Context, since time.Time) (int, error)
+	// LaneHolds reads the acquisitions of lanes that lasted into the time since,
+	// oldest first.
+	LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error)
+	// DeniedClaims reads the denials since a time, oldest first.
+	DeniedClaims(ctx context.Context, since time.Time) ([]fleet.DeniedClaim, error)
+	// LastDenials reads the latest denials that a query asks for, newest first.
+	LastDenials(ctx context.Context, q DenialQuery) ([]fleet.DeniedClaim, error)
+	// Tallies counts the runs created since a time, alike ones together. With a step they
+	// are counted apart for each such span of time from since on; 0 is one span. The order
+	// is that of the spans, then of categories.
+	Tallies(ctx context.Context, since time.Time, step time.Duration) ([]fleet.Tally, error)
+	// LessonUses reads the lessons that matched a run, by id.
+	LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.LessonUse, error)
+}
+
+// RunQuery says which runs are asked for. An empty field asks for any.
+type RunQuery struct {
+	Before   fleet.RunID // created before this one
+	Category fleet.Category
+	Task     fleet.TaskID
+	Outcome  fleet.Outcome
+	Agent    string
+	Fire     fleet.FireID
+	Ended    bool // only those that have
+	Limit    int
+}
+
+// FireQuery says which fires are asked for.
+type FireQuery struct {
+	Before fleet.FireID // 0: any
+	Brief  bool         // without inputs and selection
+	Limit  int
+}
+
+// DenialQuery says which denials are asked for. An empty field asks for any.
+type DenialQuery struct {
+	Run   fleet.RunID
+	Key   fleet.Key
+	Limit int
 }

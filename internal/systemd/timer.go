@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TimerState is when a timer fired and will fire. A zero time is a "never": it has
-// not fired yet, it is stopped, or it counts from its last fire, not by the calendar.
+// TimerState is when a timer fired and will fire. A zero time is a "never": it has not
+// fired since the manager started, it is stopped, or it counts from its last fire, not by
+// the calendar.
 type TimerState struct {
 	Last time.Time
 	Next time.Time
@@ -20,10 +21,13 @@ func (m *Manager) Timer(ctx context.Context, unit string) (TimerState, error) {
 	if err != nil {
 		return TimerState{}, fmt.Errorf("read timer %s: %w", unit, err)
 	}
-	return TimerState{
-		Last: instant(properties["LastTriggerUSec"]),
-		Next: instant(properties["NextElapseUSecRealtime"]),
-	}, nil
+	state := TimerState{Next: instant(properties["NextElapseUSecRealtime"])}
+	// Of a fire that the manager did not see itself it has the wall clock's time alone, from the
+	// time stamp of a file. That file is made when the timer is first started, too: no fire.
+	if !instant(properties["LastTriggerUSecMonotonic"]).IsZero() {
+		state.Last = instant(properties["LastTriggerUSec"])
+	}
+	return state, nil
 }
 
 // instant reads microseconds of Unix time, of which 0 and the maximum mean never.

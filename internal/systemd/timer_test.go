@@ -3,6 +3,7 @@ package systemd
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -62,6 +63,38 @@ func TestTimer(t *testing.T) {
 	}
 	if year := got.Last.Year(); year < 2020 || year >= 2100 {
 		t.Errorf("got last %v, want about now", got.Last)
+	}
+}
+
+// TestTimerWithStamp does not take for a fire what a time stamp tells: the file is made when
+// the timer is started for the first time, and is what the next start goes by.
+func TestTimerWithStamp(t *testing.T) {
+	t.Parallel()
+	m := testManager(t)
+	name := string(testFleet(t, m))
+	timer, service := "stint-"+name+".timer", "stint-"+name+".service"
+	installUnits(t, m, map[string]string{
+		service: "[Service]\nType=oneshot\nExecStart=/bin/true\n",
+		timer:   "[Timer]\nOnCalendar=2100-01-01 00:00:00 UTC\nPersistent=true\n",
+	})
+	t.Cleanup(func() {
+		stopUnit(t, m, timer)
+		if out, err := exec.Command("systemctl", "--user", "clean", "--what=state", timer).CombinedOutput(); err != nil {
+			t.Errorf("remove the time stamp: %v: %s", err, out)
+		}
+	})
+	for range 2 {
+		stopUnit(t, m, timer)
+		if err := m.StartUnit(testContext(t), timer); err != nil {
+			t.Fatal(err)
+		}
+	}
+	properties, err := m.conn.GetUnitTypePropertiesContext(testContext(t), timer, "Timer")
+	if err != nil || instant(properties["LastTriggerUSec"]).IsZero() {
+		t.Fatalf("the manager goes by no time stamp: %v, %v", properties["LastTriggerUSec"], err)
+	}
+	if got, err := m.Timer(testContext(t), timer); err != nil || !got.Last.IsZero() || got.Next.IsZero() {
+		t.Errorf("got %v, %v, want no last fire, and a next one", got, err)
 	}
 }
 

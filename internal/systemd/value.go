@@ -25,10 +25,12 @@ const (
 	noLimit  = uint64(math.MaxUint64)
 )
 
-var (
-	sizePattern  = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) *([BKMGTPE]?)$`)
-	quotaPattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]{1,2})?)%$`)
-	spanPattern  = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) *([a-zµ]*) *`)
+// Patterns are compiled where a value is read: as variables they would be compiled at every
+// start of every command.
+const (
+	sizePattern  = `^([0-9]+(?:\.[0-9]+)?) *([BKMGTPE]?)$`
+	quotaPattern = `^([0-9]+(?:\.[0-9]{1,2})?)%$`
+	spanPattern  = `^([0-9]+(?:\.[0-9]+)?) *([a-zµ]*) *`
 )
 
 // boolean reads b, in any word that unit files take for it.
@@ -135,7 +137,7 @@ func size(value any) (float64, bool) {
 		return float64(n), true
 	}
 	s, _ := value.(string)
-	m := sizePattern.FindStringSubmatch(s)
+	m := regexp.MustCompile(sizePattern).FindStringSubmatch(s)
 	if m == nil {
 		return 0, false
 	}
@@ -157,7 +159,7 @@ func cpuQuota(value any) (any, error) {
 		return noLimit, nil
 	}
 	s, _ := value.(string)
-	if m := quotaPattern.FindStringSubmatch(s); m != nil {
+	if m := regexp.MustCompile(quotaPattern).FindStringSubmatch(s); m != nil {
 		percent, err := strconv.ParseFloat(m[1], 64)
 		if usec := math.Round(percent * 10_000); err == nil && usec >= 1 && usec < math.MaxInt64 {
 			return uint64(usec), nil
@@ -185,7 +187,7 @@ func timeSpan(value any) (any, error) {
 // span sums up terms such as "1h" and "30min", in microseconds.
 func span(text string) (sum float64, ok bool) {
 	for text != "" {
-		term := spanPattern.FindStringSubmatch(text)
+		term := regexp.MustCompile(spanPattern).FindStringSubmatch(text)
 		if term == nil {
 			return 0, false
 		}

@@ -113,9 +113,10 @@ func (t *turn) prune(ctx context.Context, run fleet.RunID, dir string, limits Li
 	s, err := t.state(ctx, run, dir)
 	orphan := errors.Is(err, errNoRepository)
 	if orphan {
-		// Its entry in git's list is gone. What is in it was not committed, or is on a
-		// branch: the folder goes when it is old.
-		s.Dirty = true
+		// It has no entry in git's list. What is in it was not committed, or is on a branch:
+		// the folder goes when it is old. One in which git was killed before it had put
+		// anything there goes at once.
+		s.Dirty = !bare(dir)
 		s.Unmerged, err = t.countUnmerged(ctx, []string{branchPrefix + string(run)})
 	}
 	if err != nil {
@@ -145,6 +146,12 @@ func (t *turn) prune(ctx context.Context, run fleet.RunID, dir string, limits Li
 		}
 	}
 	return p, t.dropBranch(ctx, run)
+}
+
+// bare reports whether a folder holds nothing but what git begins a worktree with.
+func bare(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != ".git" || !e.Type().IsRegular() })
 }
 
 // idle is how long ago a folder was changed, and whether there is one. What counts is the

@@ -186,12 +186,22 @@ func TestPrune(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+	// Git was killed when it had made the folder, and when it had written its file there.
+	for name, files := range map[string][]string{"cempty": nil, "dbegun": {".git"}, "efile": {"a"}} {
+		dir := filepath.Join(root, name)
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			clone.at(dir).write(file, "gitdir: /nowhere/.git/worktrees/"+name+"\n")
+		}
+	}
 	clone.git("branch", "stint/abranch")
 	clone.git("branch", "stint/bwork", "stint/6work")
 	if err := os.Mkdir(filepath.Join(root, "Not-a-run"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	limits := Limits{Keep: 3, MaxAge: 7 * 24 * time.Hour, Now: now} // the two with work count
+	limits := Limits{Keep: 4, MaxAge: 7 * 24 * time.Hour, Now: now} // the two with work count, and the one with a file
 	pruned, err := clone.clone().Prune(t.Context(), root, limits, func(run fleet.RunID) bool { return run == "4live" })
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +219,7 @@ func TestPrune(t *testing.T) {
 	}
 	want := map[fleet.RunID]string{
 		"1old":      "removed: uncommitted changes, and older than 168h0m0s",
-		"2many":     "removed: uncommitted changes, and 3 younger ones are kept",
+		"2many":     "removed: uncommitted changes, and 4 younger ones are kept",
 		"3kept":     "kept: uncommitted changes",
 		"5clean":    "removed: nothing in it that is not merged",
 		"6work":     "kept: 1 unmerged commit",
@@ -218,6 +228,9 @@ func TestPrune(t *testing.T) {
 		"9noentry":  "removed: uncommitted changes, and older than 168h0m0s",
 		"abranch":   "removed: left behind without a folder",
 		"bwork":     "kept: 1 unmerged commit",
+		"cempty":    "removed: nothing in it that is not merged",
+		"dbegun":    "removed: nothing in it that is not merged",
+		"efile":     "kept: uncommitted changes",
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("pruned (-got +want):\n%s", diff)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/store"
@@ -24,8 +23,8 @@ func (d *DB) RecordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (id
 }
 
 func (t tx) recordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fleet.FireID, error) {
-	res, err := t.ExecContext(ctx, "insert into fires (at, seed, workers, inputs, selection, fallback) values (?, ?, ?, ?, ?, ?)",
-		millis(f.At), strconv.FormatUint(f.Seed, 10), f.Workers, string(f.Inputs), string(f.Selection), f.Fallback)
+	res, err := t.ExecContext(ctx, "insert into fires (at, seed, pool, workers, inputs, selection, fallback) values (?, ?, ?, ?, ?, ?, ?)",
+		millis(f.At), strconv.FormatUint(f.Seed, 10), f.Pool, f.Workers, string(f.Inputs), string(f.Selection), f.Fallback)
 	if err != nil {
 		return 0, err
 	}
@@ -115,7 +114,7 @@ func (d *DB) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 // Fire reads one fire with its choices; one that does not exist wraps
 // [fleet.ErrNotFound].
 func (d *DB) Fire(ctx context.Context, id fleet.FireID) (f fleet.Fire, err error) {
-	list, err := d.fires(ctx, "where id = ?", id)
+	list, err := d.fires(ctx, fireColumns, "where id = ?", id)
 	if err != nil {
 		return fleet.Fire{}, err
 	}
@@ -125,38 +124,12 @@ func (d *DB) Fire(ctx context.Context, id fleet.FireID) (f fleet.Fire, err error
 	return list[0], nil
 }
 
-// LastFires reads the latest fires with their choices, newest first.
-func (d *DB) LastFires(ctx context.Context, limit int) ([]fleet.Fire, error) {
-	return d.fires(ctx, "order by id desc limit ?", limit)
-}
-
-// FiresSince reads the fires since a time with their choices, oldest first.
-func (d *DB) FiresSince(ctx context.Context, since time.Time) ([]fleet.Fire, error) {
-	return d.fires(ctx, "where at >= ? order by id", millis(since))
-}
-
-// Fallbacks counts the fires since a time for which the external selector failed.
-func (d *DB) Fallbacks(ctx context.Context, since time.Time) (n int, err error) {
+func (d *DB) fires(ctx context.Context, columns, tail string, args ...any) (list []fleet.Fire, err error) {
 	err = d.view(ctx, func(t tx) error {
-		return t.QueryRowContext(ctx, "select count(*) from fires where fallback <> '' and at >= ?", millis(since)).Scan(&n)
-	})
-	if err != nil {
-		return 0, fmt.Errorf("read fires: %w", err)
-	}
-	return n, nil
-}
-
-func (d *DB) fires(ctx context.Context, tail string, arg any) (list []fleet.Fire, err error) {
-	err = d.view(ctx, func(t tx) error {
-		if list, err = t.fires(ctx, tail, arg); err != nil {
+		if list, err = t.fires(ctx, columns, tail, args...); err != nil {
 			return err
 		}
-		for i := range list {
-			if list[i].Choices, err = t.choices(ctx, list[i].ID); err != nil {
-				return err
-			}
-		}
-		return nil
+		return t.addChoices(ctx, list)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read fires: %w", err)
@@ -164,8 +137,13 @@ func (d *DB) fires(ctx context.Context, tail string, arg any) (list []fleet.Fire
 	return list, nil
 }
 
-func (t tx) fires(ctx context.Context, tail string, arg any) ([]fleet.Fire, error) {
-	return collect(ctx, t, scanFire, "select id, at, seed, workers, inputs, selection, fallback from fires "+tail, arg)
+const (
+	fireColumns = "id, at, seed, pool, workers, inputs, selection, fallback"
+	briefFire   = "id, at, seed, pool, workers, x'', x'', fallback"
+)
+
+func (t tx) fires(ctx context.Context, columns, tail string, args ...any) ([]fleet.Fire, error) {
+	return collect(ctx, t, scanFire, "select "+columns+" from fires "+tail, args...)
 }
 
 func scanFire(row scanner) (f fleet.Fire, err error) {
@@ -173,7 +151,7 @@ func scanFire(row scanner) (f fleet.Fire, err error) {
 		at   int64
 		seed string
 	)
-	if err := row.Scan(&f.ID, &at, &seed, &f.Workers, &f.Inputs, &f.Selection, &f.Fallback); err != nil {
+	if err := row.Scan(&f.ID, &at, &seed, &f.Pool, &f.Workers, &f.Inputs, &f.Selection, &f.Fallback); err != nil {
 		return fleet.Fire{}, err
 	}
 	f.At = fromMillis(at)
@@ -183,9 +161,25 @@ func scanFire(row scanner) (f fleet.Fire, err error) {
 	return f, nil
 }
 
-func (t tx) choices(ctx context.Context, fire fleet.FireID) ([]fleet.Choice, error) {
-	return collect(ctx, t, func(row scanner) (c fleet.Choice, err error) {
-		err = row.Scan(&c.Category, &c.Decision, &c.Reason, &c.Source, &c.Rank, &c.Score, &c.Odds, &c.Unit, &c.Run)
-		return c, err
-	}, "select category, decision, reason, source, rank, score, odds, unit, run from choices where fire = ? order by place", fire)
+// addChoices reads the choices of fires. Those that are asked for together follow one
+// another, so that one range has them.
+func (t tx) addChoices(ctx context.Context, list []fleet.Fire) error {
+	if len(list) == 0 {
+		return nil
+	}
+	fires := map[fleet.FireID]*fleet.Fire{}
+	for i := range list {
+		fires[list[i].ID] = &list[i]
+	}
+	first, last := list[0].ID, list[len(list)-1].ID
+	_, err := collect(ctx, t, func(row scanner) (id fleet.FireID, err error) {
+		var c fleet.Choice
+		err = row.Scan(&id, &c.Category, &c.Decision, &c.Reason, &c.Source, &c.Rank, &c.Score, &c.Odds, &c.Unit, &c.Run)
+		if f := fires[id]; f != nil {
+			f.Choices = append(f.Choices, c)
+		}
+		return id, err
+	}, `select fire, category, decision, reason, source, rank, score, odds, unit, run from choices
+where fire between ? and ? order by fire, place`, min(first, last), max(first, last))
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/store"
@@ -41,32 +40,6 @@ func (d *DB) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 		return fleet.Run{}, err
 	}
 	return list[0], nil
-}
-
-// LastRuns reads the latest runs, newest first.
-func (d *DB) LastRuns(ctx context.Context, limit int) ([]fleet.Run, error) {
-	return d.listRuns(ctx, "order by id desc limit ?", limit)
-}
-
-// RunsSince reads the runs created since a time, oldest first. Ids begin with that time.
-func (d *DB) RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error) {
-	return d.listRuns(ctx, "where id >= ? order by id", fleet.NewRunID(since, 0))
-}
-
-// Attempts reads the latest ended sessions that had the task, newest first.
-func (d *DB) Attempts(ctx context.Context, task fleet.TaskID, limit int) ([]fleet.Run, error) {
-	return d.listRuns(ctx, "where task = ? and task <> '' and ended_at is not null order by id desc limit ?", task, limit)
-}
-
-func (d *DB) listRuns(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
-	err = d.view(ctx, func(t tx) error {
-		list, err = t.runs(ctx, tail, args...)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read runs: %w", err)
-	}
-	return list, nil
 }
 
 // BeginRun marks a run as begun by this process, once: a run that has begun or
@@ -246,23 +219,6 @@ func (d *DB) Denied(ctx context.Context, n fleet.DeniedClaim) error {
 	return nil
 }
 
-// DeniedClaims reads the denials since a time, oldest first.
-func (d *DB) DeniedClaims(ctx context.Context, since time.Time) (list []fleet.DeniedClaim, err error) {
-	err = d.view(ctx, func(t tx) error {
-		list, err = collect(ctx, t, func(row scanner) (n fleet.DeniedClaim, err error) {
-			var at int64
-			err = row.Scan(&n.Run, &n.Category, &n.Key, &n.Holder, &at)
-			n.At = fromMillis(at)
-			return n, err
-		}, "select run, category, key, holder, at from denials where at >= ? order by id", millis(since))
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read denials: %w", err)
-	}
-	return list, nil
-}
-
 func (t tx) runs(ctx context.Context, tail string, args ...any) ([]fleet.Run, error) {
 	return collect(ctx, t, scanRun, "select "+runColumns+" from runs "+tail, args...)
 }
@@ -291,32 +247,6 @@ func scanRun(row scanner) (fleet.Run, error) {
 		return fleet.Run{}, fmt.Errorf("parts of run %s: %w", r.ID, err)
 	}
 	return r, nil
-}
-
-// LaneHolds reads the acquisitions of lanes that lasted into the time since,
-// oldest first.
-func (d *DB) LaneHolds(ctx context.Context, since time.Time) (list []fleet.LaneHold, err error) {
-	err = d.view(ctx, func(t tx) error {
-		list, err = t.laneHolds(ctx, since)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read lane holds: %w", err)
-	}
-	return list, nil
-}
-
-func (t tx) laneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error) {
-	return collect(ctx, t, func(row scanner) (h fleet.LaneHold, err error) {
-		var (
-			acquired int64
-			released sql.NullInt64
-		)
-		err = row.Scan(&h.Run, &h.Category, &h.Lane, &acquired, &released)
-		h.AcquiredAt, h.ReleasedAt = fromMillis(acquired), fromNullMillis(released)
-		return h, err
-	}, `select run, category, lane, acquired_at, released_at from lane_holds
-where released_at is null or released_at > ? order by acquired_at, id`, millis(since))
 }
 
 // oneRow turns a write that matched no row into refused.

@@ -11,7 +11,8 @@ import (
 // testFire is a fire that starts two runs and skips a name that is no category.
 func testFire(first, second fleet.RunID) (fleet.Fire, []fleet.Run) {
 	f := fleet.Fire{
-		At: Start(), Seed: 1<<64 - 1, Workers: 3, Inputs: []byte(`{"fire":1}`), Selection: []byte(`{"a":"ünïcode"}`),
+		Pool: "monitoring",
+		At:   Start(), Seed: 1<<64 - 1, Workers: 3, Inputs: []byte(`{"fire":1}`), Selection: []byte(`{"a":"ünïcode"}`),
 		Choices: []fleet.Choice{
 			{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.9", Source: fleet.FromSelected, Rank: 1, Score: 0.9, Odds: value(0.25), Unit: "u1", Run: first},
 			{Category: "No\nSuch", Decision: fleet.Skip, Reason: "unknown category", Source: fleet.FromScores, Rank: 2},
@@ -69,7 +70,7 @@ func testLastFires(t *testing.T, b bundle) {
 		fires = append([]fleet.Fire{b.mustRecord(t, ids[0], ids[1])}, fires...)
 	}
 	for limit, want := range map[int][]fleet.Fire{0: nil, 2: fires[:2], 9: fires} {
-		got, err := b.LastFires(t.Context(), limit)
+		got, err := b.LastFires(t.Context(), store.FireQuery{Limit: limit})
 		must(t, err)
 		same(t, "fires", got, want)
 	}

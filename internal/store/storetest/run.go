@@ -77,7 +77,7 @@ func testLastRuns(t *testing.T, b bundle) {
 		must(t, b.AddRun(t.Context(), plannedRun(id)))
 	}
 	for limit, want := range map[int][]fleet.RunID{0: nil, 2: {"0r3", "0r2"}, 9: {"0r3", "0r2", "0r1"}} {
-		runs, err := b.LastRuns(t.Context(), limit)
+		runs, err := b.LastRuns(t.Context(), store.RunQuery{Limit: limit})
 		must(t, err)
 		var got []fleet.RunID
 		for _, r := range runs {

@@ -93,6 +93,13 @@ func Run(t *testing.T, open Open) {
 		"Unworked":           testUnworked,
 		"Quarantine":         testQuarantine,
 		"Respawn":            testRespawn,
+		"RunQuery":           testRunQuery,
+		"RunPages":           testRunPages,
+		"FireQuery":          testFireQuery,
+		"Denials":            testDenials,
+		"LessonUses":         testLessonUses,
+		"Tallies":            testTallies,
+		"TalliesOfNever":     testTalliesOfNever,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -30,6 +30,7 @@ create table fires (
   id        integer primary key autoincrement, -- also the clock of the ranking: never reused
   at        integer not null,
   seed      text not null,                     -- unsigned 64 bits, in decimal
+  pool      text not null,                     -- of which it started categories
   workers   integer not null,
   inputs    text not null,                     -- JSON: what the ranking was computed from
   selection text not null,                     -- JSON: the payload that was followed
@@ -96,6 +97,11 @@ create index runs_fire on runs (fire);
 
 create index runs_task on runs (task) where task <> '';
 
+-- For people who leaf through the past.
+create index runs_category on runs (category);
+create index runs_outcome on runs (outcome);
+create index runs_agent on runs (agent);
+
 -- When a category's last session ended, without reading the others.
 create index runs_ended on runs (category, ended_at) where key <> '';
 
@@ -110,7 +116,7 @@ create table lane_holds (
 ) strict;
 
 create index lane_holds_open on lane_holds (run) where released_at is null;
-create index lane_holds_at on lane_holds (acquired_at);
+create index lane_holds_end on lane_holds (released_at);
 
 create table denials (
   id       integer primary key,
@@ -122,6 +128,8 @@ create table denials (
 ) strict;
 
 create index denials_at on denials (at);
+create index denials_run on denials (run);
+create index denials_key on denials (key);
 
 -- What is remembered of a category, so that no ranking reads history: what its graded
 -- sessions were worth (sums as of the fire at_fire, older sessions weighing less) and

@@ -1,0 +1,56 @@
+package config
+
+// Login is where an agent may have what it shows to the service that it asks: any one of
+// them will do. Whether that is still good only the service knows.
+type Login struct {
+	Variables []string // of its environment
+	Files     []LoginFile
+	Command   string // that logs it in
+}
+
+// LoginFile is a file of an agent's own folder.
+type LoginFile struct {
+	Variable string // of its environment, that names the folder
+	Folder   string // else, within the home folder
+	Name     string
+}
+
+// PresetLogin is where a preset's agent has its login. Of [DefaultPreset] it is not known.
+func PresetLogin(preset string) (l Login, known bool) {
+	switch preset {
+	case "claude":
+		return Login{
+			Variables: []string{"CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"},
+			Files:     []LoginFile{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
+			Command:   "claude /login",
+		}, true
+	case "codex":
+		return Login{
+			Variables: []string{"CODEX_API_KEY", "OPENAI_API_KEY"},
+			Files:     []LoginFile{{"CODEX_HOME", ".codex", "auth.json"}},
+			Command:   "codex login",
+		}, true
+	case "gptme":
+		return Login{
+			Variables: []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"},
+			// It asks for a key at its first start, and keeps it there.
+			Files:   []LoginFile{{"XDG_CONFIG_HOME", ".config", "gptme/config.toml"}},
+			Command: "gptme",
+		}, true
+	}
+	return Login{}, false
+}
+
+// Passed is the part of an agent's environment that is the operator's: what is handed on
+// from an environment, and what is set for it. Later entries win.
+func (a Agent) Passed(getenv func(string) string) (env []string) {
+	for _, name := range a.PassEnvironment {
+		if value := getenv(name); value != "" {
+			env = append(env, name+"="+value)
+		}
+	}
+	for name, value := range a.Environment {
+		env = append(env, name+"="+value)
+	}
+	return env
+}

@@ -1,0 +1,22 @@
+package fleet
+
+import "time"
+
+// Tally counts runs that are alike in all that stands first.
+type Tally struct {
+	From     time.Time // the span of time in which they were created begins
+	Category Category
+	Agent    string // that worked, or was to
+	Source   Source
+	Outcome  Outcome // empty: open
+	Fired    bool    // started by a fire; a run that followed one is not
+	Claimed  bool    // they had a claim: sessions
+
+	Runs    int
+	Graded  int
+	Grades  float64 // their sum
+	Squares float64 // the sum of the grades' squares
+	Tokens  int64   // as far as they are known
+	USD     float64
+	Worked  time.Duration // from begin to end
+}

@@ -1,0 +1,72 @@
+package sqlite
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stint/internal/fleet"
+	"stint/internal/store/storetest"
+)
+
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t, storetest.Start)
+	d, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []fleet.RunID{"a", "b", "c"} {
+		run := fleet.Run{ID: id, Category: "code", Source: fleet.FromHand, Agent: "claude", CreatedAt: storetest.Start()}
+		if err := d.AddRun(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := d.Damage(t.Context()); err != nil || len(got) > 0 {
+		t.Errorf("whole: got %q, %v, want none", got, err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	breakIndex(t, o)
+	d, err = OpenRead(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	got, err := d.Damage(t.Context())
+	if err != nil || !strings.Contains(strings.Join(got, "\n"), "index") {
+		t.Errorf("an index without its entries: got %q, %v, want it named", got, err)
+	}
+}
+
+// breakIndex empties a page of an index of runs, as a disk does that loses a write: the
+// store still opens, and most of it reads well.
+func breakIndex(t *testing.T, o Options) {
+	t.Helper()
+	db := raw(t, o)
+	var page, size int64
+	if err := db.QueryRow("select rootpage from sqlite_schema where type = 'index' and tbl_name = 'runs' order by name limit 1").Scan(&page); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.QueryRow("pragma page_size").Scan(&size); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec("pragma wal_checkpoint(truncate)"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(o.Dir, File), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	// An empty leaf of an index, whose content begins at the page's end.
+	empty := []byte{10, 0, 0, 0, 0, byte(size >> 8), byte(size), 0}
+	if _, err := f.WriteAt(empty, (page-1)*size); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,203 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// RunsSince reads the runs created since a time, oldest first. Ids begin with that time.
+func (d *DB) RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error) {
+	return d.listRuns(ctx, "where id >= ? order by id", fleet.NewRunID(since, 0))
+}
+
+// LastRuns reads the latest runs that a query asks for, newest first.
+func (d *DB) LastRuns(ctx context.Context, q store.RunQuery) ([]fleet.Run, error) {
+	tail, args := lastRuns(q)
+	return d.listRuns(ctx, tail, args...)
+}
+
+func lastRuns(q store.RunQuery) (tail string, args []any) {
+	var w where
+	w.add(q.Before != "", "id < ?", q.Before)
+	w.add(q.Category != "", "category = ?", q.Category)
+	w.add(q.Task != "", "task = ? and task <> ''", q.Task)
+	w.add(q.Outcome != "", "outcome = ?", q.Outcome)
+	w.add(q.Agent != "", "agent = ?", q.Agent)
+	w.add(q.Fire != 0, "fire = ?", q.Fire)
+	w.add(q.Ended, "ended_at is not null")
+	return w.String() + " order by id desc limit ?", append(w.args, q.Limit)
+}
+
+// where collects the conditions of a query.
+type where struct {
+	conditions []string
+	args       []any
+}
+
+func (w *where) add(asked bool, condition string, args ...any) {
+	if asked {
+		w.conditions, w.args = append(w.conditions, condition), append(w.args, args...)
+	}
+}
+
+func (w *where) String() string {
+	if len(w.conditions) == 0 {
+		return ""
+	}
+	return "where " + strings.Join(w.conditions, " and ")
+}
+
+func (d *DB) listRuns(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
+	err = d.view(ctx, func(t tx) error {
+		list, err = t.runs(ctx, tail, args...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read runs: %w", err)
+	}
+	return list, nil
+}
+
+// FiresSince reads the fires since a time with their choices, oldest first.
+func (d *DB) FiresSince(ctx context.Context, since time.Time) ([]fleet.Fire, error) {
+	return d.fires(ctx, fireColumns, "where at >= ? order by id", millis(since))
+}
+
+// LastFires reads the latest fires that a query asks for with their choices, newest first.
+func (d *DB) LastFires(ctx context.Context, q store.FireQuery) ([]fleet.Fire, error) {
+	var w where
+	w.add(q.Before != 0, "id < ?", q.Before)
+	columns := fireColumns
+	if q.Brief {
+		columns = briefFire
+	}
+	return d.fires(ctx, columns, w.String()+" order by id desc limit ?", append(w.args, q.Limit)...)
+}
+
+// Fallbacks counts the fires since a time for which the external selector failed.
+func (d *DB) Fallbacks(ctx context.Context, since time.Time) (n int, err error) {
+	err = d.view(ctx, func(t tx) error {
+		return t.QueryRowContext(ctx, "select count(*) from fires where fallback <> '' and at >= ?", millis(since)).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("read fires: %w", err)
+	}
+	return n, nil
+}
+
+// LaneHolds reads the acquisitions of lanes that lasted into the time since,
+// oldest first.
+func (d *DB) LaneHolds(ctx context.Context, since time.Time) (list []fleet.LaneHold, err error) {
+	err = d.view(ctx, func(t tx) error {
+		list, err = t.laneHolds(ctx, since)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read lane holds: %w", err)
+	}
+	return list, nil
+}
+
+func (t tx) laneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error) {
+	return collect(ctx, t, func(row scanner) (h fleet.LaneHold, err error) {
+		var (
+			acquired int64
+			released sql.NullInt64
+		)
+		err = row.Scan(&h.Run, &h.Category, &h.Lane, &acquired, &released)
+		h.AcquiredAt, h.ReleasedAt = fromMillis(acquired), fromNullMillis(released)
+		return h, err
+	}, holdsSince, millis(since))
+}
+
+// The index on their end finds those that lasted; of a long past they are few.
+const holdsSince = `select run, category, lane, acquired_at, released_at from lane_holds
+where released_at is null or released_at > ? order by acquired_at, id`
+
+// DeniedClaims reads the denials since a time, oldest first.
+func (d *DB) DeniedClaims(ctx context.Context, since time.Time) ([]fleet.DeniedClaim, error) {
+	return d.denials(ctx, denialsSince, millis(since))
+}
+
+const denialsSince = "where at >= ? order by at, id"
+
+// LastDenials reads the latest denials that a query asks for, newest first.
+func (d *DB) LastDenials(ctx context.Context, q store.DenialQuery) ([]fleet.DeniedClaim, error) {
+	tail, args := lastDenials(q)
+	return d.denials(ctx, tail, args...)
+}
+
+func lastDenials(q store.DenialQuery) (tail string, args []any) {
+	var w where
+	w.add(q.Run != "", "run = ?", q.Run)
+	w.add(q.Key != "", "key = ?", q.Key)
+	return w.String() + " order by id desc limit ?", append(w.args, q.Limit)
+}
+
+func (d *DB) denials(ctx context.Context, tail string, args ...any) (list []fleet.DeniedClaim, err error) {
+	err = d.view(ctx, func(t tx) error {
+		list, err = collect(ctx, t, scanDenial, allDenials+tail, args...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read denials: %w", err)
+	}
+	return list, nil
+}
+
+const allDenials = "select run, category, key, holder, at from denials "
+
+func scanDenial(row scanner) (n fleet.DeniedClaim, err error) {
+	var at int64
+	err = row.Scan(&n.Run, &n.Category, &n.Key, &n.Holder, &at)
+	n.At = fromMillis(at)
+	return n, err
+}
+
+// Tallies counts the runs created since a time, alike ones together.
+func (d *DB) Tallies(ctx context.Context, since time.Time, step time.Duration) (list []fleet.Tally, err error) {
+	err = d.view(ctx, func(t tx) error {
+		list, err = collect(ctx, t, scanTally, talliesSince, millis(since), step.Milliseconds(), fleet.NewRunID(since, 0))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count runs: %w", err)
+	}
+	return list, nil
+}
+
+const talliesSince = `select
+case ?2 when 0 then ?1 else ?1 + (created_at - ?1) / ?2 * ?2 end as span,
+category, agent, source, outcome, fire is not null and source <> 'respawn', epoch > 0,
+count(*), count(grade), total(grade), total(grade * grade), coalesce(sum(tokens), 0), total(usd),
+coalesce(sum(max(ended_at - started_at, 0)), 0)
+from runs where id >= ?3 group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`
+
+func scanTally(row scanner) (n fleet.Tally, err error) {
+	var span, worked int64
+	err = row.Scan(&span, &n.Category, &n.Agent, &n.Source, &n.Outcome, &n.Fired, &n.Claimed,
+		&n.Runs, &n.Graded, &n.Grades, &n.Squares, &n.Tokens, &n.USD, &worked)
+	n.From, n.Worked = fromMillis(span), time.Duration(worked)*time.Millisecond
+	return n, err
+}
+
+// LessonUses reads the lessons that matched a run, by id.
+func (d *DB) LessonUses(ctx context.Context, run fleet.RunID) (list []fleet.LessonUse, err error) {
+	err = d.view(ctx, func(t tx) error {
+		list, err = collect(ctx, t, func(row scanner) (u fleet.LessonUse, err error) {
+			err = row.Scan(&u.Lesson, &u.Injected)
+			return u, err
+		}, "select lesson, injected from run_lessons where run = ? order by lesson", run)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read lessons of run %s: %w", run, err)
+	}
+	return list, nil
+}

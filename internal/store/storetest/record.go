@@ -1,0 +1,313 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// past draws runs and stores them, each check in a year of its own, so that one store
+// does for all of them.
+type past struct {
+	bundle
+	years int
+	runs  int
+}
+
+// next moves the clock to the next year's beginning.
+func (h *past) next() time.Time {
+	h.years++
+	from := Start().AddDate(h.years, 0, 0)
+	h.clock.Advance(from.Sub(h.clock.Now()))
+	return from
+}
+
+// drawRun stores a run of any kind at any stage, created within the two minutes from a
+// time on. Its end, if it has one, is later than that.
+func (h *past) drawRun(t *testing.T, rt *rapid.T, from time.Time, fire fleet.FireID) {
+	t.Helper()
+	h.runs++
+	at := from.Add(time.Duration(rapid.IntRange(0, 120_000).Draw(rt, "created")) * time.Millisecond)
+	r := fleet.Run{
+		ID: fleet.NewRunID(at, uint32(h.runs)), CreatedAt: at, //nolint:gosec // a count of what one test draws
+		Category: rapid.SampledFrom([]fleet.Category{"code", "docs"}).Draw(rt, "category"),
+		Agent:    rapid.SampledFrom([]string{"", "claude", "codex"}).Draw(rt, "agent"),
+		Source:   rapid.SampledFrom([]fleet.Source{fleet.FromHand, fleet.FromSelected, fleet.FromRespawn}).Draw(rt, "source"),
+	}
+	if r.Source != fleet.FromHand {
+		r.Fire = fire
+	}
+	must(t, h.AddRun(t.Context(), r))
+	stage := rapid.SampledFrom([]string{"planned", "begun", "claimed", "ended early", "ended"}).Draw(rt, "stage")
+	if stage == "planned" {
+		return
+	}
+	must(t, h.BeginRun(t.Context(), r.ID, 7))
+	h.clock.Advance(time.Duration(rapid.IntRange(-9_000, 9_000).Draw(rt, "took")) * time.Millisecond)
+	r.Verdict.Ours = true // no agent is stopped for what it did
+	r.Verdict.Outcome = rapid.SampledFrom([]fleet.Outcome{fleet.Productive, fleet.Failed, fleet.Idle}).Draw(rt, "outcome")
+	r.Usage = fleet.Usage{Tokens: rapid.Ptr(rapid.Int64Range(0, 1e6), true).Draw(rt, "tokens"), USD: rapid.Ptr(rapid.Float64Range(0, 9), true).Draw(rt, "usd")}
+	switch stage {
+	case "claimed":
+		h.mustTakeForRun(t, takeFor(r.ID, h.task()), fleet.Granted)
+	case "ended early":
+		must(t, h.EndRun(t.Context(), r))
+	case "ended":
+		h.mustTakeForRun(t, takeFor(r.ID, h.task()), fleet.Granted)
+		r.Task, r.Key, r.Epoch = h.task(), h.task().Key(), 1
+		r.Verdict.Grade = rapid.Ptr(rapid.Float64Range(0, 1), true).Draw(rt, "grade")
+		must(t, h.Complete(t.Context(), r))
+	}
+}
+
+// task is the one that the last run works on: no two work on the same.
+func (h *past) task() fleet.TaskID { return fleet.TaskID(fmt.Sprintf("task-%d", h.runs)) }
+
+// drawFire stores a fire without runs.
+func (h *past) drawFire(t *testing.T) fleet.FireID {
+	t.Helper()
+	id, err := h.RecordFire(t.Context(), fleet.Fire{At: h.clock.Now(), Inputs: []byte("{}"), Selection: []byte("{}")}, nil)
+	must(t, err)
+	return id
+}
+
+// testTallies compares what the store counted with what is counted here, run by run.
+func testTallies(t *testing.T, b bundle) {
+	h := past{bundle: b}
+	fire := h.drawFire(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		from := h.next()
+		for range rapid.IntRange(0, 8).Draw(rt, "runs") {
+			h.drawRun(t, rt, from, fire)
+		}
+		since := from.Add(time.Duration(rapid.IntRange(-1000, 125_000).Draw(rt, "since")) * time.Millisecond)
+		step := rapid.SampledFrom([]time.Duration{0, time.Millisecond, time.Second, 45 * time.Second, time.Hour}).Draw(rt, "step")
+		got, err := b.Tallies(t.Context(), since, step)
+		must(t, err)
+		runs, err := b.RunsSince(t.Context(), since)
+		must(t, err)
+		exactly := cmpopts.EquateApprox(1e-12, 1e-12) // but for the order in which they were added
+		if diff := gocmp.Diff(got, tally(runs, since, step), exactly, cmpopts.EquateEmpty()); diff != "" {
+			rt.Fatalf("tallies (-got +want):\n%s", diff)
+		}
+	})
+}
+
+// tally counts runs, alike ones together.
+func tally(runs []fleet.Run, since time.Time, step time.Duration) (list []fleet.Tally) {
+	for _, r := range runs {
+		kind := fleet.Tally{
+			From: since, Category: r.Category, Agent: r.Agent, Source: r.Source, Outcome: r.Verdict.Outcome,
+			Fired: r.Fire != 0 && r.Source != fleet.FromRespawn, Claimed: r.Epoch > 0,
+		}
+		if step > 0 {
+			kind.From = since.Add(r.CreatedAt.Sub(since).Truncate(step))
+		}
+		at := slices.IndexFunc(list, func(n fleet.Tally) bool { return compareKinds(n, kind) == 0 })
+		if at < 0 {
+			at, list = len(list), append(list, kind)
+		}
+		list[at] = plus(list[at], r)
+	}
+	slices.SortFunc(list, compareKinds)
+	return list
+}
+
+func plus(n fleet.Tally, r fleet.Run) fleet.Tally {
+	n.Runs++
+	if g := r.Verdict.Grade; g != nil {
+		n.Graded, n.Grades, n.Squares = n.Graded+1, n.Grades+*g, n.Squares+*g**g
+	}
+	if r.Usage.Tokens != nil {
+		n.Tokens += *r.Usage.Tokens
+	}
+	if r.Usage.USD != nil {
+		n.USD += *r.Usage.USD
+	}
+	if !r.EndedAt.IsZero() {
+		n.Worked += max(0, r.EndedAt.Sub(r.StartedAt)) // a clock may be set back
+	}
+	return n
+}
+
+// compareKinds orders tallies by what makes runs alike.
+func compareKinds(a, b fleet.Tally) int {
+	number := func(b bool) int {
+		if b {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Category, b.Category), cmp.Compare(a.Agent, b.Agent),
+		cmp.Compare(a.Source, b.Source), cmp.Compare(a.Outcome, b.Outcome), number(a.Fired)-number(b.Fired), number(a.Claimed)-number(b.Claimed))
+}
+
+// testTalliesOfNever counts runs that never began: they worked for no time at all.
+func testTalliesOfNever(t *testing.T, b bundle) {
+	f := b.mustRecord(t, fleet.NewRunID(Start(), 1), fleet.NewRunID(Start(), 2))
+	b.mustNotStart(t, f.ID, fleet.NewRunID(Start(), 1), true)
+	got, err := b.Tallies(t.Context(), Start(), 0)
+	must(t, err)
+	want := fleet.Tally{From: Start(), Category: "code", Agent: "claude", Source: fleet.FromSelected, Fired: true, Runs: 1}
+	dead := want
+	dead.Outcome = fleet.Abandoned
+	same(t, "tallies", got, []fleet.Tally{want, dead})
+	later, err := b.Tallies(t.Context(), Start().Add(time.Millisecond), 0)
+	must(t, err)
+	same(t, "a moment later", later, []fleet.Tally{})
+}
+
+// testRunQuery asks for runs by every mixture of conditions, and looks for them among
+// all that there are.
+func testRunQuery(t *testing.T, b bundle) {
+	h := past{bundle: b}
+	fires := []fleet.FireID{h.drawFire(t), h.drawFire(t)}
+	var all []fleet.Run
+	rapid.Check(t, func(rt *rapid.T) {
+		if len(all) < 60 {
+			h.drawRun(t, rt, h.next(), rapid.SampledFrom(fires).Draw(rt, "of fire"))
+			var err error
+			all, err = b.LastRuns(t.Context(), store.RunQuery{Limit: 1000})
+			must(t, err)
+		}
+		q := store.RunQuery{
+			Category: rapid.SampledFrom([]fleet.Category{"", "", "code", "ops"}).Draw(rt, "category asked"),
+			Outcome:  rapid.SampledFrom([]fleet.Outcome{"", "", fleet.Productive, fleet.Lost}).Draw(rt, "outcome asked"),
+			Fire:     rapid.SampledFrom([]fleet.FireID{0, 0, fires[0], 99}).Draw(rt, "fire"),
+			Agent:    rapid.SampledFrom([]string{"", "", "claude", "gptme"}).Draw(rt, "agent asked"),
+			Ended:    rapid.Bool().Draw(rt, "only ended"),
+			Limit:    rapid.SampledFrom([]int{0, 1, 3, 1000}).Draw(rt, "limit"),
+		}
+		if some := rapid.SampledFrom(all).Draw(rt, "run"); rapid.Bool().Draw(rt, "before it") {
+			q.Before = some.ID
+		} else if rapid.Bool().Draw(rt, "its task") {
+			q.Task = some.Task
+		}
+		got, err := b.LastRuns(t.Context(), q)
+		must(t, err)
+		if diff := gocmp.Diff(got, asked(all, q), cmpopts.EquateEmpty()); diff != "" {
+			rt.Fatalf("runs asked by %+v (-got +want):\n%s", q, diff)
+		}
+	})
+}
+
+// asked are those of the runs, newest first, that a query asks for.
+func asked(runs []fleet.Run, q store.RunQuery) (list []fleet.Run) {
+	for _, r := range runs {
+		if (q.Before == "" || r.ID < q.Before) && (q.Category == "" || r.Category == q.Category) &&
+			(q.Task == "" || r.Task == q.Task) && (q.Outcome == "" || r.Verdict.Outcome == q.Outcome) &&
+			(q.Agent == "" || r.Agent == q.Agent) && (q.Fire == 0 || r.Fire == q.Fire) && (!q.Ended || !r.EndedAt.IsZero()) {
+			list = append(list, r)
+		}
+	}
+	return list[:min(len(list), q.Limit)]
+}
+
+// testRunPages leafs through the runs of a category, a page after the other.
+func testRunPages(t *testing.T, b bundle) {
+	var want []fleet.RunID
+	for i := range 10 {
+		r := plannedRun(fleet.NewRunID(Start().Add(time.Duration(i)*time.Minute), 0))
+		if i%3 == 0 {
+			r.Category = "docs"
+		} else {
+			want = append([]fleet.RunID{r.ID}, want...)
+		}
+		must(t, b.AddRun(t.Context(), r))
+	}
+	var got []fleet.RunID
+	for q := (store.RunQuery{Category: "code", Limit: 2}); ; {
+		page, err := b.LastRuns(t.Context(), q)
+		must(t, err)
+		if len(page) == 0 {
+			break
+		}
+		for _, r := range page {
+			got = append(got, r.ID)
+		}
+		q.Before = page[len(page)-1].ID
+	}
+	same(t, "runs", got, want)
+}
+
+func testFireQuery(t *testing.T, b bundle) {
+	var fires, brief []fleet.Fire
+	for _, ids := range [][2]fleet.RunID{{"0r1", "0r2"}, {"0r3", "0r4"}, {"0r5", "0r6"}} {
+		f := b.mustRecord(t, ids[0], ids[1])
+		fires = append([]fleet.Fire{f}, fires...)
+		f.Inputs, f.Selection = nil, nil
+		brief = append([]fleet.Fire{f}, brief...)
+	}
+	for _, tt := range []struct {
+		query store.FireQuery
+		want  []fleet.Fire
+	}{
+		{store.FireQuery{Limit: 9}, fires},
+		{store.FireQuery{Before: 3, Limit: 9}, fires[1:]},
+		{store.FireQuery{Before: 3, Limit: 1}, fires[1:2]},
+		{store.FireQuery{Before: 1, Limit: 9}, nil},
+		{store.FireQuery{Before: 99, Limit: 2}, fires[:2]},
+		{store.FireQuery{Brief: true, Limit: 9}, brief},
+		{store.FireQuery{Brief: true, Before: 2, Limit: 9}, brief[2:]},
+	} {
+		got, err := b.LastFires(t.Context(), tt.query)
+		must(t, err)
+		same(t, fmt.Sprintf("%+v", tt.query), got, tt.want)
+	}
+}
+
+func testDenials(t *testing.T, b bundle) {
+	var all []fleet.DeniedClaim // newest first
+	for _, id := range []fleet.RunID{"0r1", "0r2"} {
+		must(t, b.AddRun(t.Context(), plannedRun(id)))
+	}
+	deny := func(run fleet.RunID, key fleet.Key, holder fleet.Holder) {
+		b.clock.Advance(time.Second)
+		d := fleet.DeniedClaim{Run: run, Category: "code", Key: key, Holder: holder, At: b.clock.Now()}
+		must(t, b.Denied(t.Context(), d))
+		all = append([]fleet.DeniedClaim{d}, all...)
+	}
+	deny("0r1", "a", bob)
+	deny("0r1", "b", alice)
+	deny("0r2", "a", alice)
+	for _, tt := range []struct {
+		query store.DenialQuery
+		want  []fleet.DeniedClaim
+	}{
+		{store.DenialQuery{Limit: 9}, all},
+		{store.DenialQuery{Limit: 2}, all[:2]},
+		{store.DenialQuery{}, nil},
+		{store.DenialQuery{Run: "0r1", Limit: 9}, all[1:]},
+		{store.DenialQuery{Run: "0r1", Limit: 1}, all[1:2]},
+		{store.DenialQuery{Key: "a", Limit: 9}, []fleet.DeniedClaim{all[0], all[2]}},
+		{store.DenialQuery{Run: "0r1", Key: "a", Limit: 9}, all[2:]},
+		{store.DenialQuery{Run: "0r3", Limit: 9}, nil},
+	} {
+		got, err := b.LastDenials(t.Context(), tt.query)
+		must(t, err)
+		same(t, fmt.Sprintf("%+v", tt.query), got, tt.want)
+	}
+	since, err := b.DeniedClaims(t.Context(), all[1].At)
+	must(t, err)
+	same(t, "since the second", since, []fleet.DeniedClaim{all[1], all[0]})
+}
+
+func testLessonUses(t *testing.T, b bundle) {
+	want := []fleet.LessonUse{{Lesson: "errors", Injected: true}, {Lesson: "style"}}
+	b.begun(t, "0r1", want[1], want[0])
+	b.begun(t, "0r2")
+	for id, want := range map[fleet.RunID][]fleet.LessonUse{"0r1": want, "0r2": nil, "0none": nil} {
+		got, err := b.LessonUses(t.Context(), id)
+		must(t, err)
+		same(t, "lessons of run "+string(id), got, want)
+	}
+}

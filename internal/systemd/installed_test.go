@@ -1,0 +1,87 @@
+package systemd
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestInstalled(t *testing.T) {
+	t.Parallel()
+	m := testManager(t)
+	name := string(testFleet(t, m))
+	timer, service := "stint-"+name+".timer", "stint-"+name+".service"
+	installUnits(t, m, map[string]string{
+		service: "[Service]\nType=oneshot\nExecStart=/bin/true --config \"a b\" fanout\n",
+		timer:   "[Timer]\nOnCalendar=yearly\n[Install]\nWantedBy=timers.target\n",
+	})
+	file := func(unit string) string { return filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd/user", unit) }
+	for unit, want := range map[string]Installed{
+		service: {
+			Load: "loaded", Active: "inactive", Enabled: "static", Fragment: file(service),
+			Argv: []string{"/bin/true", "--config", "a b", "fanout"}, Result: "success",
+		},
+		timer:                           {Load: "loaded", Active: "inactive", Enabled: "disabled", Fragment: file(timer), Result: "success"},
+		"stint-" + name + "_none.timer": {Load: "not-found", Active: "inactive", Result: "success"},
+	} {
+		got, err := m.Installed(testContext(t), unit)
+		if err != nil {
+			t.Errorf("%s: got error %v", unit, err)
+		}
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", unit, diff)
+		}
+	}
+	if err := m.StartUnit(testContext(t), timer); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stopUnit(t, m, timer) })
+	if got, err := m.Installed(testContext(t), timer); err != nil || got.Active != "active" {
+		t.Errorf("started: got %+v, %v, want it active", got, err)
+	}
+	// The timer keeps its service loaded.
+	if err := os.WriteFile(file(service), []byte("[Service]\nType=oneshot\nExecStart=/bin/false\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := m.Installed(testContext(t), service); err != nil || !got.Stale {
+		t.Errorf("after a change: got %+v, %v, want it stale", got, err)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	m := testManager(t)
+	name := "STINT_TEST_" + string(testFleet(t, m))
+	const value = `a "b" \c=d’`
+	systemctl := func(ctx context.Context, args ...string) {
+		if out, err := exec.CommandContext(ctx, "systemctl", append([]string{"--user"}, args...)...).CombinedOutput(); err != nil {
+			t.Errorf("systemctl %q: %v: %s", args, err, out)
+		}
+	}
+	systemctl(t.Context(), "set-environment", name+"="+value)
+	t.Cleanup(func() { systemctl(context.WithoutCancel(t.Context()), "unset-environment", name) })
+	got, err := m.Environment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := Lookup(got, name); found != value {
+		t.Errorf("got %q, want %q", found, value)
+	}
+	if Lookup(got, "PATH") == "" {
+		t.Errorf("no PATH in %q", got)
+	}
+}
+
+func TestLookup(t *testing.T) {
+	t.Parallel()
+	environment := []string{"A=1", "AB=2", "A=3"}
+	for name, want := range map[string]string{"A": "3", "AB": "2", "B": ""} {
+		if got := Lookup(environment, name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}

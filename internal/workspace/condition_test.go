@@ -1,0 +1,78 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestCondition(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		do   func(g gitter)
+		want Condition
+	}{
+		"clean":     {func(gitter) {}, Condition{Repository: true}},
+		"untracked": {func(g gitter) { g.write("new", ""); g.write("other", "") }, Condition{Repository: true, Untracked: 2}},
+		"changed":   {func(g gitter) { g.write("a", "other"); g.write("staged", ""); g.git("add", "staged") }, Condition{Repository: true, Changed: 2}},
+		"renamed":   {func(g gitter) { g.git("mv", "a", "?? b") }, Condition{Repository: true, Changed: 1}},
+		"merge": {func(g gitter) {
+			g.git("checkout", "--quiet", "-b", "side")
+			g.add("side", "x")
+			g.git("checkout", "--quiet", "-")
+			g.add("main", "x")
+			g.git("merge", "--quiet", "--no-ff", "--no-commit", "side")
+		}, Condition{Repository: true, Midway: "merge", Changed: 1}},
+		"rebase": {func(g gitter) {
+			g.git("checkout", "--quiet", "-b", "side")
+			g.add("both", "side")
+			g.git("checkout", "--quiet", "-")
+			g.add("both", "main")
+			if _, err := g.try("rebase", "side"); err == nil {
+				g.t.Fatal("no conflict")
+			}
+		}, Condition{Repository: true, Midway: "rebase", Changed: 1}},
+		"locked": {func(g gitter) { g.write(".git/index.lock", "") }, Condition{Repository: true, Lock: ".git/index.lock"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, clone := pair(t)
+			clone.add("a", "a\nfew\nlines\n")
+			test.do(clone)
+			before := clone.world()
+			got, err := clone.clone().Condition(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.want.Lock != "" {
+				test.want.Lock = filepath.Join(clone.dir, test.want.Lock)
+			}
+			if diff := cmp.Diff(got, test.want, cmpopts.IgnoreFields(Condition{}, "LockedAt")); diff != "" {
+				t.Errorf("(-got +want):\n%s", diff)
+			}
+			if got.LockedAt.IsZero() != (got.Lock == "") {
+				t.Errorf("got lock %q of %v", got.Lock, got.LockedAt)
+			}
+			if after := clone.world(); after != before {
+				t.Errorf("got %s, want all as it was: %s", after, before)
+			}
+		})
+	}
+}
+
+func TestConditionWithoutRepository(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if got, err := cloneAt(dir).Condition(t.Context()); err != nil || got != (Condition{}) {
+		t.Errorf("got %+v, %v, want nothing", got, err)
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cloneAt(dir).Condition(t.Context()); err == nil {
+		t.Error("got no error for a folder that is not there")
+	}
+}
