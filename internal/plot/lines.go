@@ -23,11 +23,16 @@ type Lines struct {
 
 const plotHeight = 320
 
-func (l Lines) height() float64 {
-	return max(top+plotHeight+bottom, float64(top+bottom+len(l.Lines)*legendRow))
+func (l Lines) name() string { return l.Title }
+func (l Lines) linked() bool { return false }
+
+func (l Lines) height(room float64) float64 {
+	return room / width * max(top+plotHeight+bottom, float64(top+bottom+len(l.Lines)*legendRow))
 }
 
-func (l Lines) draw(c *canvas) {
+func (l Lines) draw(c *canvas) { c.scale(func() { l.drawWide(c) }) }
+
+func (l Lines) drawWide(c *canvas) {
 	x, xs, y, ys := l.axes()
 	c.title(left, l.Title)
 	for _, v := range ys {

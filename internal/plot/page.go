@@ -1,6 +1,6 @@
 // Package plot draws small charts as SVG, without scripts, fonts or anything else from
-// outside, readable on light and dark ground. It is pure; whatever text it is given
-// ends up as text, never as markup.
+// outside, readable on light and dark ground and on a phone. It is pure; whatever text it
+// is given ends up as text, never as markup.
 package plot
 
 import (
@@ -8,10 +8,12 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 const (
 	width     = 900
+	narrow    = 400 // of a chart for a phone, whose screen is about as wide
 	left      = 150 // room for the labels of the vertical axis
 	right     = 190 // room for the legend
 	top       = 44
@@ -27,57 +29,144 @@ type Series struct {
 	Colour int
 }
 
-// Chart is a part of a page.
+// The colours, by name. A series may have a greater number, too, and then shares one.
+const (
+	Vermilion = iota
+	Blue
+	Green
+	Pink
+	Ochre
+	Sky
+	Violet
+	Grey
+)
+
+// Chart is a part of a page, as wide as there is room.
 type Chart interface {
-	height() float64
+	name() string
+	linked() bool // whether parts of it are links
+	height(width float64) float64
 	draw(c *canvas)
 }
 
 // Page is one SVG document with the charts one below the other.
 func Page(charts ...Chart) []byte {
-	total := 0.0
-	for _, c := range charts {
-		total += c.height()
-	}
-	p := &canvas{}
-	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %s" width="%d" font-family="sans-serif" font-size="%d">`+"\n",
-		width, coordinate(total), width, fontSize)
-	p.printf("<style>%s</style>\n", style)
+	p := &canvas{width: width}
+	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 %d %s" width="%d" font-family="sans-serif" font-size="%d">`+"\n",
+		width, coordinate(total(charts, width)), width, fontSize)
+	p.printf("<style>%s%s</style>\n", Style, ground)
 	p.printf(`<rect class="ground" width="100%%" height="100%%"/>` + "\n")
-	y := 0.0
-	for _, c := range charts {
-		p.printf(`<g transform="translate(0 %s)">`+"\n", coordinate(y))
-		c.draw(p)
-		p.printf("</g>\n")
-		y += c.height()
-	}
+	p.stack(charts)
 	p.printf("</svg>\n")
 	return []byte(p.text.String())
 }
 
-// style is black on white, or the reverse where the reader's system is dark.
-const style = `svg{color:#1d2126}.ground{fill:#fff}text{fill:currentColor}` +
-	`.axis{stroke:currentColor;stroke-opacity:.6;fill:none}.grid{stroke:currentColor;stroke-opacity:.12}` +
-	`.line{fill:none;stroke-width:1.8}.target{stroke:currentColor;stroke-width:2}.band{fill-opacity:.16;stroke:none}` +
-	`@media(prefers-color-scheme:dark){svg{color:#e6e9ec}.ground{fill:#15181b}}`
+// Fragment is the charts one below the other, as a part of an HTML page that holds [Style]
+// or links to it: the picture itself has neither styles nor scripts, so that a page may
+// forbid them. It is there twice, the second time for narrow screens; the style shows one.
+func Fragment(charts ...Chart) []byte {
+	p := &canvas{}
+	for _, size := range []struct {
+		width float64
+		class string
+	}{{width, "plot-wide"}, {narrow, "plot-narrow"}} {
+		p.width = size.width
+		p.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="plot %s" role="%s" viewBox="0 0 %s %s" font-family="sans-serif" font-size="%d">`+"\n",
+			size.class, role(charts), coordinate(p.width), coordinate(total(charts, p.width)), fontSize)
+		p.printf("<title>%s</title>\n", escape(names(charts)))
+		p.stack(charts)
+		p.printf("</svg>\n")
+	}
+	return []byte(p.text.String())
+}
+
+// role is what the picture is to a reader that does not see it: one that holds links may
+// not be an image, as those would be hidden.
+func role(charts []Chart) string {
+	for _, c := range charts {
+		if c.linked() {
+			return "group"
+		}
+	}
+	return "img"
+}
+
+func names(charts []Chart) string {
+	var list []string
+	for _, c := range charts {
+		list = append(list, c.name())
+	}
+	return strings.Join(list, "; ")
+}
+
+func total(charts []Chart, width float64) (sum float64) {
+	for _, c := range charts {
+		sum += c.height(width)
+	}
+	return sum
+}
+
+// Style is what a page needs that holds fragments. The picture's text has the colour of the
+// text around it.
+const Style = `.plot{max-width:100%;height:auto}.plot-wide{width:100%}.plot-narrow{width:100%;display:none}` +
+	`.plot text{fill:currentColor}.plot .faint{fill-opacity:.65}` +
+	`.plot .axis{stroke:currentColor;stroke-opacity:.6;fill:none}.plot .grid{stroke:currentColor;stroke-opacity:.12}` +
+	`.plot .line{fill:none;stroke-width:1.8}.plot .target{stroke:currentColor;stroke-width:2}.plot .band{fill-opacity:.16;stroke:none}` +
+	`.plot .lane{fill:currentColor;fill-opacity:.05}.plot .range{fill:currentColor;fill-opacity:.13}` +
+	`.plot .bar{fill-opacity:.9}.plot .dim{fill-opacity:.4}.plot .open{stroke:currentColor;stroke-width:1;stroke-dasharray:3 2}` +
+	`.plot a:hover .bar,.plot a:focus .bar{stroke:currentColor;stroke-width:2}` +
+	`.plot .mark{stroke:currentColor;stroke-opacity:.18}.plot .tick{fill:currentColor;fill-opacity:.6}` +
+	`.plot .area{fill-opacity:.3}.plot .dot{fill-opacity:.55}.plot .mean{fill:none;stroke:currentColor;stroke-width:2}` +
+	`.plot .around{fill:currentColor;fill-opacity:.12}` +
+	`@media(max-width:600px){.plot-wide{display:none}.plot-narrow{display:block}}`
+
+// ground is black on white, or the reverse where the reader's system is dark, for a
+// document of its own.
+const ground = `.plot{color:#1d2126}.ground{fill:#fff}` +
+	`@media(prefers-color-scheme:dark){.plot{color:#e6e9ec}.ground{fill:#15181b}}`
 
 // colours are of one lightness, so that they stand out on white and on black, and differ
 // for those who cannot tell red from green as well (after Okabe and Ito, 2008).
 func colour(i int) string {
 	all := []string{"#d55e00", "#0080c8", "#009e73", "#cc6fa6", "#b58900", "#3fa7d6", "#8f7fe8", "#7d8590"}
-	return all[i%len(all)]
+	return all[max(i, 0)%len(all)]
 }
 
 // colours is how many there are.
 const colours = 8
 
 // dash tells lines apart that share a colour.
-func dash(i int) string { return []string{"", "6 3", "2 3"}[i/colours%3] }
+func dash(i int) string { return []string{"", "6 3", "2 3"}[max(i, 0)/colours%3] }
 
 // canvas collects the document.
-type canvas struct{ text strings.Builder }
+type canvas struct {
+	text  strings.Builder
+	width float64
+}
 
 func (c *canvas) printf(format string, args ...any) { fmt.Fprintf(&c.text, format, args...) }
+
+// stack draws the charts one below the other.
+func (c *canvas) stack(charts []Chart) {
+	y := 0.0
+	for _, chart := range charts {
+		c.printf(`<g transform="translate(0 %s)">`+"\n", coordinate(y))
+		chart.draw(c)
+		c.printf("</g>\n")
+		y += chart.height(c.width)
+	}
+}
+
+// scale draws what is made for the full width as small as there is room.
+func (c *canvas) scale(draw func()) {
+	if c.width == width {
+		draw()
+		return
+	}
+	c.printf(`<g transform="scale(%s)">`+"\n", coordinate(c.width/width))
+	draw()
+	c.printf("</g>\n")
+}
 
 // label writes text at a place; anchor is start, middle or end.
 func (c *canvas) label(x, y float64, anchor, text string) {
@@ -118,7 +207,8 @@ func coordinate(v float64) string {
 	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 }
 
-// escape makes text of what could be markup, and drops what XML cannot hold.
+// escape makes text of what could be markup, drops what XML cannot hold, and shows in place
+// of it what would reorder text.
 func escape(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -134,6 +224,8 @@ func escape(text string) string {
 		case r == '\t' || r == '\n':
 			b.WriteByte(' ')
 		case r < ' ' || r == 0xfffe || r == 0xffff:
+		case unicode.IsControl(r), unicode.In(r, unicode.Zl, unicode.Zp), unicode.Is(unicode.Cf, r) && r != '\u200d':
+			b.WriteRune(unicode.ReplacementChar)
 		default:
 			b.WriteRune(r)
 		}

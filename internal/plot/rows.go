@@ -23,15 +23,20 @@ const (
 
 func (r Rows) rowsHeight() int { return max(1, len(r.Rows)) * rowHeight }
 
-func (r Rows) height() float64 {
+func (r Rows) name() string { return r.Title }
+func (r Rows) linked() bool { return false }
+
+func (r Rows) height(room float64) float64 {
 	legend := len(r.Series)
 	if r.Target != "" {
 		legend++
 	}
-	return float64(max(top+r.rowsHeight()+bottom, top+bottom+legend*legendRow))
+	return room / width * float64(max(top+r.rowsHeight()+bottom, top+bottom+legend*legendRow))
 }
 
-func (r Rows) draw(c *canvas) {
+func (r Rows) draw(c *canvas) { c.scale(func() { r.drawWide(c) }) }
+
+func (r Rows) drawWide(c *canvas) {
 	x, ticks := newAxis(0, r.high(), rowLeft, width-right)
 	floor := top + r.rowsHeight()
 	c.title(rowLeft, r.Title)
@@ -82,19 +87,23 @@ func (c *canvas) rowName(y float64, name string) {
 // fitted is the attribute that makes a text fit the room, if it is likely to be longer. It
 // is the font's size, as not every viewer knows textLength.
 func fitted(name string, room float64) string {
-	length := 0.0
-	for _, r := range name {
-		// What they take in common fonts of this size, and a little more.
+	length := textWidth(name)
+	if length <= room {
+		return ""
+	}
+	return ` font-size="` + coordinate(fontSize*room/length) + `"`
+}
+
+// textWidth is what a text takes in common fonts of this size, and a little more.
+func textWidth(text string) (length float64) {
+	for _, r := range text {
 		if r == 'm' || r == 'w' || r > 0x2000 {
 			length += 13
 		} else {
 			length += 7.6
 		}
 	}
-	if length <= room {
-		return ""
-	}
-	return ` font-size="` + coordinate(fontSize*room/length) + `"`
+	return length
 }
 
 // target is an upright bar.

@@ -1,5 +1,5 @@
-// Package report computes from the record what a fleet did. It is pure, and every
-// figure in it is counted, never estimated.
+// Package report computes from the record what a fleet did, and draws it. It is pure, and
+// every figure in it is counted; estimated are only the intervals, which say so.
 package report
 
 import (
@@ -15,8 +15,8 @@ import (
 type Record struct {
 	Holds     []fleet.LaneHold
 	Denials   []fleet.DeniedClaim
-	Fallbacks int         // fires for which the external selector failed
-	Runs      []fleet.Run // of every state
+	Fallbacks int           // fires for which the external selector failed
+	Tallies   []fleet.Tally // of all runs
 	Shares    map[fleet.Category]float64
 }
 
@@ -31,6 +31,8 @@ type Audit struct {
 	Noops             int // of these
 	SafetyNet         int // runs that the allow-list stood in for, as a payload named no usable category
 	Fallbacks         int // fires for which the external selector failed
+	Outcomes          map[fleet.Outcome]int
+	Grades            Grades
 	Categories        []CategoryAudit
 	Fruitless         []Fruitless
 }
@@ -51,7 +53,22 @@ type CategoryAudit struct {
 	Spawned  int     // runs of fires that worked in it, after a pivot too
 	Sessions int     // runs that had a claim in it, whoever started them: what its entitlement is debited for
 	Part     float64 // of all sessions, in [0,1]
-	Share    float64 // its target, in [0,1]
+	Share    float64 // its target, in [0,1]; 0: fires may not start it
+	Grades   Grades
+}
+
+// Grades sums up the grades of runs.
+type Grades struct {
+	Number int
+	Mean   float64 // in [0,1]; 0 without any
+}
+
+func (g Grades) plus(t fleet.Tally) Grades {
+	if t.Graded == 0 {
+		return g
+	}
+	n := g.Number + t.Graded
+	return Grades{n, (g.Mean*float64(g.Number) + t.Grades) / float64(n)}
 }
 
 // Violation is a lane that two runs held at once, which must never be.
@@ -68,31 +85,31 @@ func NewAudit(r Record) Audit {
 	a := Audit{
 		PeakConcurrency: peak(r.Holds), TotalAcquisitions: len(r.Holds), Violations: violations(r.Holds),
 		Denials: len(r.Denials), Pivots: pivots(r), Fallbacks: r.Fallbacks, Categories: categories(r),
-		Fruitless: fruitless(r.Runs),
+		Outcomes: map[fleet.Outcome]int{}, Fruitless: fruitless(r.Tallies),
 	}
-	for _, run := range r.Runs {
-		if run.Source == fleet.FromAllowList {
-			a.SafetyNet++
+	for _, t := range r.Tallies {
+		if t.Source == fleet.FromAllowList {
+			a.SafetyNet += t.Runs
 		}
-		if run.EndedAt.IsZero() {
+		if t.Outcome == "" {
 			continue
 		}
-		a.Runs++
-		if run.Verdict.Outcome == fleet.Noop {
-			a.Noops++
-		}
+		a.Runs += t.Runs
+		a.Outcomes[t.Outcome] += t.Runs
+		a.Grades = a.Grades.plus(t)
 	}
+	a.Noops = a.Outcomes[fleet.Noop]
 	return a
 }
 
 // fruitless are the categories of which every run came to nothing, by name.
-func fruitless(runs []fleet.Run) (list []Fruitless) {
+func fruitless(tallies []fleet.Tally) (list []Fruitless) {
 	vain, other := map[fleet.Category]int{}, map[fleet.Category]bool{}
-	for _, r := range runs {
-		if o := r.Verdict.Outcome; o == fleet.Busy || o == fleet.RunDenied || o == fleet.Idle {
-			vain[r.Category]++
+	for _, t := range tallies {
+		if o := t.Outcome; o == fleet.Busy || o == fleet.RunDenied || o == fleet.Idle {
+			vain[t.Category] += t.Runs
 		} else {
-			other[r.Category] = true
+			other[t.Category] = true
 		}
 	}
 	for _, c := range slices.Sorted(maps.Keys(vain)) {
@@ -113,39 +130,39 @@ func (a Audit) NoopRate() float64 {
 
 // pivots counts, for each denied run, the lanes it took after the first.
 func pivots(r Record) int {
-	denied := map[fleet.RunID]bool{}
+	lanes := map[fleet.RunID]int{}
 	for _, d := range r.Denials {
-		denied[d.Run] = true
+		lanes[d.Run] = 0
 	}
 	n := 0
-	for id := range denied {
-		lanes := 0
-		for _, h := range r.Holds {
-			if h.Run == id {
-				lanes++
-			}
+	for _, h := range r.Holds {
+		before, denied := lanes[h.Run]
+		if !denied {
+			continue
 		}
-		n += max(0, lanes-1)
+		lanes[h.Run] = before + 1
+		n += min(before, 1)
 	}
 	return n
 }
 
 // categories compares the sessions that there were with the shares, by name.
 func categories(r Record) []CategoryAudit {
-	spawned, sessions := map[fleet.Category]int{}, map[fleet.Category]int{}
+	spawned, sessions, grades := map[fleet.Category]int{}, map[fleet.Category]int{}, map[fleet.Category]Grades{}
 	all := 0
-	for _, run := range r.Runs {
-		if run.Fire != 0 {
-			spawned[run.Category]++
+	for _, t := range r.Tallies {
+		grades[t.Category] = grades[t.Category].plus(t)
+		if t.Fired {
+			spawned[t.Category] += t.Runs
 		}
-		if run.Epoch > 0 {
-			sessions[run.Category]++
-			all++
+		if t.Claimed {
+			sessions[t.Category] += t.Runs
+			all += t.Runs
 		}
 	}
 	var list []CategoryAudit
 	for _, c := range slices.Sorted(maps.Keys(r.Shares)) {
-		a := CategoryAudit{Category: c, Spawned: spawned[c], Sessions: sessions[c], Share: r.Shares[c]}
+		a := CategoryAudit{Category: c, Spawned: spawned[c], Sessions: sessions[c], Share: r.Shares[c], Grades: grades[c]}
 		if all > 0 {
 			a.Part = float64(a.Sessions) / float64(all)
 		}
@@ -165,7 +182,7 @@ func peak(holds []fleet.LaneHold) int {
 	for _, h := range holds {
 		changes = append(changes, change{h.AcquiredAt, 1})
 		if !h.ReleasedAt.IsZero() {
-			changes = append(changes, change{h.ReleasedAt, -1})
+			changes = append(changes, change{later(h.AcquiredAt, h.ReleasedAt), -1}) // a clock may be set back
 		}
 	}
 	slices.SortFunc(changes, func(a, b change) int {

@@ -39,6 +39,7 @@ func TestAudit(t *testing.T) {
 		{"one after the other", []fleet.LaneHold{hold("r1", "code", 1, 1, 2), hold("r2", "code", 1, 3, 4)}, 1, nil},
 		{"touching", []fleet.LaneHold{hold("r1", "code", 1, 1, 2), hold("r2", "code", 1, 2, 3)}, 1, nil},
 		{"touching within a tick", []fleet.LaneHold{hold("r1", "code", 1, 1, 2), hold("r2", "code", 1, 2, 2), hold("r3", "code", 1, 2, 3)}, 1, nil},
+		{"the clock set back", []fleet.LaneHold{hold("r1", "code", 1, 9, 1), hold("r2", "docs", 1, 2, 5), hold("r3", "ops", 1, 3, 5)}, 2, nil},
 		{"two lanes", []fleet.LaneHold{hold("r1", "code", 1, 1, 9), hold("r2", "code", 2, 2, 9)}, 2, nil},
 		{"two categories", []fleet.LaneHold{hold("r1", "code", 1, 1, 9), hold("r2", "docs", 1, 2, 9)}, 2, nil},
 		{"overlap", []fleet.LaneHold{hold("r1", "code", 1, 1, 3), hold("r2", "code", 1, 2, 4)}, 2, []Violation{both("r1", "r2", 2)}},
@@ -69,7 +70,7 @@ func TestAudit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			want := Audit{PeakConcurrency: tt.peak, TotalAcquisitions: len(tt.holds), Violations: tt.want}
+			want := Audit{PeakConcurrency: tt.peak, TotalAcquisitions: len(tt.holds), Violations: tt.want, Outcomes: map[fleet.Outcome]int{}}
 			if diff := cmp.Diff(NewAudit(Record{Holds: tt.holds}), want); diff != "" {
 				t.Errorf("audit (-got +want):\n%s", diff)
 			}
@@ -112,11 +113,9 @@ func TestAuditCountsEverySecond(t *testing.T) {
 // TestFruitless has categories that never get to an agent, and one that did once.
 func TestFruitless(t *testing.T) {
 	t.Parallel()
-	var runs []fleet.Run
+	var runs []fleet.Tally
 	add := func(c fleet.Category, n int, o fleet.Outcome) {
-		for range n {
-			runs = append(runs, fleet.Run{Category: c, EndedAt: time.Unix(1, 0), Verdict: fleet.Verdict{Outcome: o}})
-		}
+		runs = append(runs, fleet.Tally{Category: c, Outcome: o, Runs: n})
 	}
 	add("stuck", 3, fleet.Busy)
 	add("stuck", 1, fleet.RunDenied)
@@ -125,9 +124,9 @@ func TestFruitless(t *testing.T) {
 	add("works", 9, fleet.Idle)
 	add("works", 1, fleet.Noop)
 	add("begins", 9, fleet.Idle)
-	runs = append(runs, fleet.Run{Category: "begins"})
+	runs = append(runs, fleet.Tally{Category: "begins", Runs: 1})
 	want := []Fruitless{{"stuck", 6}}
-	if diff := cmp.Diff(NewAudit(Record{Runs: runs}).Fruitless, want); diff != "" {
+	if diff := cmp.Diff(NewAudit(Record{Tallies: runs}).Fruitless, want); diff != "" {
 		t.Errorf("fruitless (-got +want):\n%s", diff)
 	}
 }
@@ -136,17 +135,16 @@ func TestFruitless(t *testing.T) {
 // of the sessions, whoever started them.
 func TestShares(t *testing.T) {
 	t.Parallel()
-	runs := []fleet.Run{
-		{Category: "code", Fire: 1, Epoch: 1},
-		{Category: "code", Epoch: 2},
-		{Category: "code", Epoch: 3},
-		{Category: "code", Fire: 2, Verdict: fleet.Verdict{Outcome: fleet.Busy}},
-		{Category: "docs", Fire: 2, Epoch: 1},
-		{Category: "docs"},
+	runs := []fleet.Tally{
+		{Category: "code", Fired: true, Claimed: true, Runs: 1, Graded: 1, Grades: 0.6},
+		{Category: "code", Claimed: true, Runs: 2, Graded: 2, Grades: 0.9},
+		{Category: "code", Fired: true, Outcome: fleet.Busy, Runs: 1},
+		{Category: "docs", Fired: true, Claimed: true, Runs: 1},
+		{Category: "docs", Runs: 1},
 	}
-	got := NewAudit(Record{Runs: runs, Shares: map[fleet.Category]float64{"code": 0.7, "docs": 0.2, "ops": 0.1}}).Categories
+	got := NewAudit(Record{Tallies: runs, Shares: map[fleet.Category]float64{"code": 0.7, "docs": 0.2, "ops": 0.1}}).Categories
 	want := []CategoryAudit{
-		{Category: "code", Spawned: 2, Sessions: 3, Part: 0.75, Share: 0.7},
+		{Category: "code", Spawned: 2, Sessions: 3, Part: 0.75, Share: 0.7, Grades: Grades{3, 0.5}},
 		{Category: "docs", Spawned: 1, Sessions: 1, Part: 0.25, Share: 0.2},
 		{Category: "ops", Share: 0.1},
 	}

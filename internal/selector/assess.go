@@ -2,6 +2,7 @@ package selector
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -50,8 +51,9 @@ type Situation struct {
 // fire, so that it can be replayed.
 type Candidate struct {
 	Category fleet.Category `json:"category"`
-	Out      string         `json:"out,omitempty"`  // why it cannot be started; empty: it can
-	Pool     string         `json:"pool,omitempty"` // that it is of, when it is not the fire's
+	Out      string         `json:"out,omitempty"`   // why it cannot be started; empty: it can
+	Gated    bool           `json:"gated,omitempty"` // it is out by a gate: for want of an agent, a budget or a person's look
+	Pool     string         `json:"pool,omitempty"`  // that it is of, when it is not the fire's
 	Share    float64        `json:"share"`
 	Pending  int            `json:"pending"` // sessions in flight
 	Tasks    int            `json:"tasks"`   // workable now
@@ -69,33 +71,56 @@ type Next struct {
 
 // Assess finds out who can be started, and lists the open tasks that are blocked.
 func (s Situation) Assess() ([]Candidate, []BlockedTask) {
-	g := newGraph(s.Tasks)
-	ready, blocked := workable(s.Tasks, g, byKey(s.Held), s.At)
-	work := map[fleet.Category]*backlog{}
-	of := func(c fleet.Category) *backlog {
-		if work[c] == nil {
-			work[c] = &backlog{}
-		}
-		return work[c]
-	}
-	for _, t := range ready {
-		of(t.Category).add(t, g.changed(t, s.At))
-	}
+	work, blocked := s.backlogs()
 	var list []BlockedTask
 	for _, b := range blocked {
-		w := of(b.Task.Category)
-		w.claimed = w.claimed || b.Reason == ClaimBlocked
 		list = append(list, blockedTask(b))
 	}
 	var candidates []Candidate
 	for _, f := range s.Facts {
-		w := of(f.Category)
+		w := work.of(f.Category)
 		candidates = append(candidates, Candidate{
-			Category: f.Category, Out: s.unavailable(f, w), Pool: f.Elsewhere, Share: f.Share, Pending: len(f.InFlight),
+			Category: f.Category, Out: first(s.obstacles(f, w)), Gated: f.Gate != "", Pool: f.Elsewhere, Share: f.Share, Pending: len(f.InFlight),
 			Tasks: w.tasks, Next: w.next, LOO: f.LOO, Arm: f.Arm,
 		})
 	}
 	return candidates, list
+}
+
+// Obstacles are all that keeps a category from being started, the reason by which
+// [Situation.Assess] leaves it out first.
+func (s Situation) Obstacles(c fleet.Category) []Obstacle {
+	work, _ := s.backlogs()
+	for _, f := range s.Facts {
+		if f.Category == c {
+			return slices.Collect(s.obstacles(f, work.of(c)))
+		}
+	}
+	return nil
+}
+
+// backlogs are the open tasks of every category, and those of them that are blocked.
+func (s Situation) backlogs() (backlogs, []Blocked) {
+	g := newGraph(s.Tasks)
+	ready, blocked := workable(s.Tasks, g, byKey(s.Held), s.At)
+	work := backlogs{}
+	for _, t := range ready {
+		work.of(t.Category).add(t, g.changed(t, s.At))
+	}
+	for _, b := range blocked {
+		w := work.of(b.Task.Category)
+		w.claimed = w.claimed || b.Reason == ClaimBlocked
+	}
+	return work, blocked
+}
+
+type backlogs map[fleet.Category]*backlog
+
+func (b backlogs) of(c fleet.Category) *backlog {
+	if b[c] == nil {
+		b[c] = &backlog{}
+	}
+	return b[c]
 }
 
 // backlog is the open tasks of one category.
@@ -115,34 +140,41 @@ func (b *backlog) add(t *fleet.Task, changed time.Time) {
 	}
 }
 
-// unavailable says why a category cannot be started, or "".
-func (s Situation) unavailable(f Facts, w *backlog) string {
-	switch {
-	case s.Only != "" && s.Only != f.Category:
-		return ReasonFiltered
-	case f.Elsewhere != "":
-		return OfPool(f.Elsewhere)
-	case !f.Allowed && s.Only == "": // asking for a category by name overrides the list
-		return ReasonNotAllowed
-	case f.Paused != "":
-		return "paused: " + f.Paused
-	case f.Gate != "":
-		return f.Gate
-	case len(f.InFlight) >= f.Lanes:
-		return fmt.Sprintf("lane busy: run %s", f.InFlight[0])
-	case s.At.Before(f.Rests):
-		return "cools down until " + f.Rests.UTC().Format(time.RFC3339)
-	case w.tasks == 0 && f.SelfDirected && lanesClaimed(s.Held, f):
-		return ClaimBlocked
-	case w.tasks == 0 && !f.SelfDirected && w.claimed:
-		return ReasonAllClaimed
-	case w.tasks == 0 && !f.SelfDirected:
-		return ReasonNoTask
-	case f.Arm.Asleep(s.Fire, w.news):
-		return fmt.Sprintf("backs off until fire %d, or until a task changes: found nothing to do %s",
-			f.Arm.AsleepUntil, times(f.Arm.Noops))
+// obstacles are what keeps a category from being started, one after the other, the
+// most lasting first.
+func (s Situation) obstacles(f Facts, w *backlog) iter.Seq[Obstacle] {
+	return func(yield func(Obstacle) bool) {
+		for _, o := range []struct {
+			stands bool
+			kind   Hindrance
+			reason func() string
+			until  time.Time
+		}{
+			{s.Only != "" && s.Only != f.Category, HinderedByFilter, says(ReasonFiltered), time.Time{}},
+			{f.Elsewhere != "", HinderedByPool, func() string { return OfPool(f.Elsewhere) }, time.Time{}},
+			// Asking for a category by name overrides the list.
+			{!f.Allowed && s.Only == "", HinderedByList, says(ReasonNotAllowed), time.Time{}},
+			{f.Paused != "", HinderedByPause, func() string { return "paused: " + f.Paused }, time.Time{}},
+			{f.Gate != "", HinderedByGate, says(f.Gate), time.Time{}},
+			{len(f.InFlight) >= f.Lanes, HinderedByLane, func() string { return fmt.Sprintf("lane busy: run %s", f.InFlight[0]) }, time.Time{}},
+			{s.At.Before(f.Rests), HinderedByRest, func() string { return "cools down until " + f.Rests.UTC().Format(time.RFC3339) }, f.Rests},
+			{w.tasks == 0 && f.SelfDirected && lanesClaimed(s.Held, f), HinderedByClaim, says(ClaimBlocked), time.Time{}},
+			{w.tasks == 0 && !f.SelfDirected && w.claimed, HinderedByClaim, says(ReasonAllClaimed), time.Time{}},
+			{w.tasks == 0 && !f.SelfDirected && !w.claimed, HinderedByTasks, says(ReasonNoTask), time.Time{}},
+			{f.Arm.Asleep(s.Fire, w.news), HinderedByBackoff, f.backsOff, time.Time{}},
+		} {
+			if o.stands && !yield(Obstacle{Kind: o.kind, Reason: o.reason(), Until: o.until}) {
+				return
+			}
+		}
 	}
-	return ""
+}
+
+func says(reason string) func() string { return func() string { return reason } }
+
+func (f Facts) backsOff() string {
+	return fmt.Sprintf("backs off until fire %d, or until a task changes: found nothing to do %s",
+		f.Arm.AsleepUntil, times(f.Arm.Noops))
 }
 
 func times(n int) string {

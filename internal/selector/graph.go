@@ -2,6 +2,7 @@ package selector
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -141,30 +142,46 @@ func (g graph) changed(t *fleet.Task, now time.Time) (last time.Time) {
 	return last
 }
 
-// obstacle says why a task in a workable state cannot be worked on, or "".
-func (g graph) obstacle(t *fleet.Task, now time.Time) string {
-	if t.WaitingFor != "" {
-		return "waiting for " + t.WaitingFor
-	}
-	if t.Wait.After(now) {
-		return "waits until " + t.Wait.Format(time.DateOnly)
-	}
-	for _, need := range t.Requires {
-		other := g.tasks[need]
-		switch {
-		case other == nil && strings.Contains(need, "://"):
-			return fmt.Sprintf("requires %s, which is not settled", need)
-		case other == nil:
-			return fmt.Sprintf("requires %q, which does not exist", need)
-		case other.State.Settled():
-			continue
+// obstacles are what keeps a task in a workable state from being worked on, one after
+// the other.
+func (g graph) obstacles(t *fleet.Task, now time.Time) iter.Seq[Obstacle] {
+	return func(yield func(Obstacle) bool) {
+		if t.WaitingFor != "" && !yield(Obstacle{Kind: HinderedByWaiting, Reason: "waiting for " + t.WaitingFor}) {
+			return
 		}
-		if path := g.cycle(t); path != nil {
-			return "requires itself: " + shorten(path)
+		if t.Wait.After(now) && !yield(Obstacle{Kind: HinderedByDate, Reason: "waits until " + t.Wait.Format(time.DateOnly), Until: t.Wait}) {
+			return
 		}
-		return fmt.Sprintf("requires %q, which is %s", need, other.State)
+		var loop []string // a cycle that the task is on: its first step is told as that
+		for _, need := range t.Requires {
+			open, reason := g.open(need)
+			if open && loop == nil && g.tasks[need] != nil {
+				if loop = g.cycle(t); loop != nil && !yield(Obstacle{Kind: HinderedByNeed, Reason: "requires itself: " + shorten(loop), On: loop[1]}) {
+					return
+				}
+			}
+			if !open || loop != nil && need == loop[1] {
+				continue
+			}
+			if !yield(Obstacle{Kind: HinderedByNeed, Reason: reason, On: need}) {
+				return
+			}
+		}
 	}
-	return ""
+}
+
+// open reports whether what a task requires is unsettled, and says so of the task.
+func (g graph) open(need string) (open bool, reason string) {
+	other := g.tasks[need]
+	switch {
+	case other == nil && strings.Contains(need, "://"):
+		return true, fmt.Sprintf("requires %s, which is not settled", need)
+	case other == nil:
+		return true, fmt.Sprintf("requires %q, which does not exist", need)
+	case other.State.Settled():
+		return false, ""
+	}
+	return true, fmt.Sprintf("requires %q, which is %s", need, other.State)
 }
 
 // shorten joins a cycle's ids, so many as a person wants to read.

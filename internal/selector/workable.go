@@ -1,7 +1,6 @@
 package selector
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -36,7 +35,7 @@ func workable(tasks []fleet.Task, g graph, held map[fleet.Key]fleet.Claim, now t
 			blocked = append(blocked, Blocked{Task: t, Reason: ClaimBlocked, Claim: &claim})
 			continue
 		}
-		if reason := g.obstacle(t, now); reason != "" {
+		if reason := first(g.obstacles(t, now)); reason != "" {
 			blocked = append(blocked, Blocked{Task: t, Reason: reason})
 			continue
 		}
@@ -79,27 +78,12 @@ func byKey(claims []fleet.Claim) map[fleet.Key]fleet.Claim {
 	return m
 }
 
-// sortReady puts tasks in the order in which a session tries them: what was begun, what
-// the most other tasks wait for, what is pressing, what is old.
+// sortReady puts tasks in the order in which a session tries them.
 func sortReady(ready []*fleet.Task, g graph) {
-	power, place := g.powers(ready), map[fleet.TaskState]int{}
-	for i, state := range fleet.TaskStates() {
-		place[state] = i
-	}
+	o := newOrder(ready, g)
 	slices.SortFunc(ready, func(a, b *fleet.Task) int {
-		if a.State != b.State {
-			return cmp.Compare(place[a.State], place[b.State])
-		}
-		if len(power) > 0 {
-			if more := cmp.Compare(power[b.ID], power[a.ID]); more != 0 {
-				return more
-			}
-		}
-		return cmp.Or(
-			cmp.Compare(a.Priority.Rank(), b.Priority.Rank()),
-			compareAge(a.Created, b.Created),
-			cmp.Compare(a.ID, b.ID),
-		)
+		n, _ := o.compare(a, b)
+		return n
 	})
 }
 

@@ -1,0 +1,123 @@
+// Package doctor judges whether a fleet can work, and says what would mend it. It is
+// pure: what was seen of the machine, the service manager, the store and the workspace
+// comes in as [Facts], findings go out. Whatever could not be looked at comes in as the
+// reason why, and is a finding of its own: a doctor that stops at the first broken part
+// is of no use where several are.
+//
+// The caller guarantees that the facts are of about one moment, and that what is gone the
+// moment after, such as a run that just ends, was looked at twice.
+package doctor
+
+import (
+	"fmt"
+	"strings"
+)
+
+// State is how a check came out.
+type State string
+
+const (
+	// OK is in order.
+	OK State = "ok"
+	// Warning does not keep the fleet from working today.
+	Warning State = "warning"
+	// Problem keeps the fleet, or a part of it, from working, or loses what it did.
+	Problem State = "problem"
+	// Unknown could not be looked at, or nothing is known of it.
+	Unknown State = "unknown"
+)
+
+// Mend is what can be done about a finding without a person.
+type Mend string
+
+const (
+	MendLinger Mend = "linger"       // have the user's manager outlive the last logout
+	MendMode   Mend = "state_folder" // keep others out of the state folder
+	MendReap   Mend = "runs"         // close the runs whose session is gone
+	MendTimers Mend = "timer"        // install, enable and start the timers
+)
+
+// Finding is what one check found out about one thing.
+type Finding struct {
+	Check string // the check's name, which does not change
+	State State
+	What  string
+	Why   string // why it matters; only of a warning or a problem
+	Fix   string // what mends it: a command to type, or at worst advice; empty: nothing known
+	Mend  Mend   // empty: it takes a person
+}
+
+// Examine judges the facts, in an order in which one would look: what others depend on
+// first.
+func Examine(f Facts) []Finding {
+	list := append(examineConfig(f.Config), examineManager(f)...)
+	if f.Config.Fault != "" {
+		return append(list, examineClock(f)) // nothing else is known without one
+	}
+	for _, part := range [][]Finding{
+		examineTimers(f), examineControllers(f), examineFolder(f.State),
+		examineStore(f.Store), examineRecord(f.Record), examineAgents(f.Agents), examineRests(f.Record),
+		examineWorkspace(f), examineTasks(f.Tasks), examineCategories(f),
+		{examineClock(f)},
+		examineDisks(f.Disks),
+	} {
+		list = append(list, part...)
+	}
+	return list
+}
+
+// Count is how many findings came out so.
+func Count(list []Finding, s State) (n int) {
+	for _, f := range list {
+		if f.State == s {
+			n++
+		}
+	}
+	return n
+}
+
+// Summary counts the findings in a line.
+func Summary(list []Finding) string {
+	return fmt.Sprintf("%d ok, %s, %s, %d unknown", Count(list, OK), count(Count(list, Warning), "warning", "warnings"),
+		count(Count(list, Problem), "problem", "problems"), Count(list, Unknown))
+}
+
+// Mends are what can be done about the findings without a person, each once, in the
+// findings' order.
+func Mends(list []Finding) (mends []Mend) {
+	seen := map[Mend]bool{"": true}
+	for _, f := range list {
+		if !seen[f.Mend] {
+			seen[f.Mend] = true
+			mends = append(mends, f.Mend)
+		}
+	}
+	return mends
+}
+
+func ok(check, format string, args ...any) Finding {
+	return Finding{Check: check, State: OK, What: fmt.Sprintf(format, args...)}
+}
+
+func unknown(check, why string) Finding {
+	return Finding{Check: check, State: Unknown, What: why}
+}
+
+// word is a word of a command as a shell takes it.
+func word(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./=:@%+,-", r)
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// count is a number of things, in words for one and for several.
+func count(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}

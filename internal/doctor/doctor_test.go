@@ -1,0 +1,395 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+)
+
+func now() time.Time { return time.Date(2026, 7, 1, 12, 10, 0, 0, time.UTC) }
+
+// healthy is a fleet with a pool beside its own in which nothing is amiss.
+func healthy() Facts {
+	timer := func(pool, instance string) Timer {
+		return Timer{
+			Pool: pool, Unit: "stint@" + instance + ".timer", Load: "loaded", Enabled: "enabled", Active: "active",
+			Last: now().Add(-10 * time.Minute), Next: now().Add(20 * time.Minute),
+			Service: Service{
+				Unit: "stint@" + instance + ".service", Load: "loaded", Active: "inactive", Result: "success",
+				Binary: "/bin/stint", Found: true, Ours: true, Config: "/w/stint.toml", Program: "/bin/stint",
+			},
+		}
+	}
+	return Facts{
+		Now: now(), UID: 1000,
+		Config:  Config{Path: "/w/stint.toml"},
+		Manager: Manager{RuntimeDir: "/run/user/1000"},
+		Linger:  Linger{On: true},
+		Timers:  []Timer{timer("", "bob"), timer("watch", "bob-watch")},
+		State:   Folder{Path: "/s", Mode: 0o700, Owner: 1000, User: 1000, Magic: 0xef53},
+		Store:   Store{Path: "/s/stint.db", Size: 3 << 20},
+		Record:  Record{Live: 1, LastFire: now().Add(-10 * time.Minute), Latest: now().Add(-time.Minute)},
+		Agents: []Agent{{
+			Name: "claude", Preset: "claude", Program: "claude", Path: "/bin/claude", Manager: true,
+			Known: true, Login: "/h/.claude/.credentials.json", Command: "claude /login",
+		}},
+		Workspace:  Workspace{Path: "/w", Git: true, Changed: 2, Untracked: 1},
+		Tasks:      Tasks{Read: 4},
+		Categories: []Category{{Name: "code", Open: 3, Sessions: 9, Graded: 8}, {Name: "idea", SelfDirected: true}},
+		Clock:      Clock{Synced: true},
+		Disks:      []Disk{{Of: "state folder", Path: "/s", Free: 50 << 30, Size: 100 << 30}},
+	}
+}
+
+func TestHealthy(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, f := range Examine(healthy()) {
+		if f.State != OK || f.Why != "" || f.Fix != "" || f.Mend != "" {
+			t.Errorf("got %+v, want nothing but ok", f)
+		}
+		got = append(got, f.Check+": "+f.What)
+	}
+	want := []string{
+		"config: /w/stint.toml",
+		"bus: the user's service manager answers",
+		"linger: on: the service manager runs from boot to shutdown",
+		"timer: stint@bob.timer, next fire 2026-07-01T12:30:00Z",
+		"unit_files: stint@bob.service runs /bin/stint",
+		"fires: the last at 2026-07-01T12:00:00Z",
+		"timer: stint@bob-watch.timer, next fire 2026-07-01T12:30:00Z",
+		"unit_files: stint@bob-watch.service runs /bin/stint",
+		"fires: stint@bob-watch.timer fired at 2026-07-01T12:00:00Z",
+		"controllers: every limit of the configuration can be enforced",
+		"state_folder: /s",
+		"file_system: local: ext4",
+		"store: /s/stint.db, 3 MiB, whole",
+		"runs: 1 session under way, nothing left behind",
+		"lanes: none held twice in the last day",
+		"agent: claude: /bin/claude",
+		"login: claude: /h/.claude/.credentials.json",
+		"agent_rest: none",
+		"workspace: /w, 2 files have changes while sessions work, 1 file is untracked",
+		"tasks: 4 tasks read",
+		"workable: 2 categories looked at",
+		"graded: 2 categories looked at",
+		"clock: kept in time",
+		"disk: state folder: 50.0 GiB free of 100.0 GiB (/s)",
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+	if got, want := Summary(Examine(healthy())), "24 ok, 0 warnings, 0 problems, 0 unknown"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestExamine breaks one thing at a time: the findings that are not ok are those, and no
+// others.
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	own := func(f *Facts) *Timer { return &f.Timers[0] }
+	tests := []struct {
+		name  string
+		spoil func(*Facts)
+		want  []string // "check state mend: what | fix"
+	}{
+		{"config warns", func(f *Facts) { f.Config.Warnings = []string{"a", "b"} }, []string{
+			"config warning: a | stint config check", "config warning: b | stint config check",
+		}},
+		{"no bus", func(f *Facts) { f.Manager.Unseen = "refused" }, []string{
+			"bus problem: refused | sudo loginctl enable-linger 1000 && sudo systemctl start user@1000.service",
+		}},
+		{"another's bus", func(f *Facts) { f.Manager = Manager{Unseen: "refused", BusAddress: "unix:path=/run/user/0/bus"} }, []string{
+			"bus problem: refused | export XDG_RUNTIME_DIR=/run/user/1000 DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1000/bus",
+		}},
+		{"another's folder of sockets", func(f *Facts) { f.Manager = Manager{Unseen: "refused", RuntimeDir: "/run/user/10001"} }, []string{
+			"bus problem: refused | export XDG_RUNTIME_DIR=/run/user/1000 DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/1000/bus",
+		}},
+		{"no variables of a login", func(f *Facts) { f.Manager = Manager{Unseen: "refused"} }, []string{
+			"bus problem: refused | sudo loginctl enable-linger 1000 && sudo systemctl start user@1000.service",
+		}},
+		{"no linger", func(f *Facts) { f.Linger.On = false }, []string{
+			"linger warning linger: off: the service manager ends with your last session | loginctl enable-linger || sudo loginctl enable-linger $(id -un)",
+		}},
+		{"linger unseen", func(f *Facts) { f.Linger = Linger{Unseen: "denied"} }, []string{"linger unknown: denied"}},
+		{"timer unseen", func(f *Facts) { f.Timers = []Timer{{Unit: "t", Unseen: "asleep"}} }, []string{"timer unknown: t: asleep"}},
+		{"no timer", func(f *Facts) { own(f).Load = "not-found" }, []string{
+			"timer warning timer: stint@bob.timer is not installed | stint init --systemd /w",
+		}},
+		{"masked", func(f *Facts) { own(f).Load = "masked" }, []string{
+			"timer problem: stint@bob.timer is masked | systemctl --user unmask stint@bob.timer",
+		}},
+		{"bad timer", func(f *Facts) { own(f).Load = "bad-setting" }, []string{
+			"timer problem timer: stint@bob.timer cannot be loaded: bad-setting | stint init --systemd /w",
+		}},
+		{"stopped", func(f *Facts) { f.Timers[1].Active = "inactive"; f.Timers[1].Runtime = true }, []string{
+			"timer problem timer: stint@bob-watch.timer is inactive | stint init --systemd --runtime /w",
+		}},
+		{"disabled", func(f *Facts) {
+			own(f).Enabled = "disabled"
+			f.Config.Path, own(f).Service.Config = "/a b/s.toml", "/a b/s.toml"
+			f.Timers = f.Timers[:1]
+		}, []string{
+			"timer warning timer: stint@bob.timer is active and disabled | stint init --systemd '/a b'",
+		}},
+		{"no next", func(f *Facts) { own(f).Next = time.Time{} }, []string{
+			"timer problem: stint@bob.timer has no next fire | systemctl --user edit stint@bob.timer",
+		}},
+		{"no service", func(f *Facts) { own(f).Service.Load = "not-found" }, []string{
+			"unit_files problem timer: stint@bob.service cannot be loaded: not-found | stint init --systemd /w",
+		}},
+		{"no drop-in", func(f *Facts) { own(f).Service.Config = "" }, []string{
+			"unit_files problem timer: stint@bob.service names no configuration: its drop-in is missing | stint init --systemd /w",
+		}},
+		{"another's", func(f *Facts) { own(f).Service.Config = "/x/stint.toml" }, []string{
+			"unit_files problem: stint@bob.service fires another configuration: /x/stint.toml | give one of the two fleets another name",
+		}},
+		{"no binary", func(f *Facts) { own(f).Service.Found, own(f).Service.Ours = false, false }, []string{
+			"unit_files problem timer: stint@bob.service runs /bin/stint, which is not there | stint init --systemd /w",
+		}},
+		{"other binary", func(f *Facts) { own(f).Service.Ours, own(f).Service.Program = false, "/opt/stint" }, []string{
+			"unit_files warning timer: stint@bob.service runs /bin/stint, and this is /opt/stint | stint init --systemd /w",
+		}},
+		{"stale", func(f *Facts) { own(f).Service.Stale = true }, []string{
+			"unit_files warning timer: stint@bob.service: its files were changed since the service manager read them | systemctl --user daemon-reload",
+		}},
+		{"fire failed", func(f *Facts) { own(f).Service.Active, own(f).Service.Result = "failed", "exit-code" }, []string{
+			"fires problem: stint@bob.service failed at its last fire: exit-code | journalctl --user -n 50 -u stint@bob.service",
+		}},
+		{"nothing on record", func(f *Facts) { f.Record.LastFire = now().Add(-40 * time.Minute) }, []string{
+			"fires problem: stint@bob.timer fired at 2026-07-01T12:00:00Z, and no fire since then is on record | journalctl --user -n 50 -u stint@bob.service",
+		}},
+		{"nothing ever on record", func(f *Facts) { f.Record.LastFire = time.Time{} }, []string{
+			"fires problem: stint@bob.timer fired at 2026-07-01T12:00:00Z, and no fire since then is on record | journalctl --user -n 50 -u stint@bob.service",
+		}},
+		{"the first is under way", func(f *Facts) { f.Record.LastFire, own(f).Last = time.Time{}, now().Add(-time.Minute) }, nil},
+		{"never fired", func(f *Facts) { f.Record.LastFire, own(f).Last = time.Time{}, time.Time{} }, nil},
+		{"overdue", func(f *Facts) { own(f).Last, own(f).Next = now().Add(-time.Hour), now().Add(-30*time.Minute) }, []string{
+			"fires problem: stint@bob.timer was to fire at 2026-07-01T11:40:00Z, and did not | journalctl --user -n 50 -u stint@bob.service",
+		}},
+		{"under way", func(f *Facts) { own(f).Last, own(f).Next = now().Add(-time.Second), now().Add(-time.Second) }, nil},
+		{"of last week", func(f *Facts) { own(f).Last, f.Record.LastFire = now().Add(-99*time.Hour), now().Add(-99*time.Hour) }, nil},
+		{"no controllers", func(f *Facts) { f.Controllers.Unseen = "no manager" }, []string{"controllers unknown: no manager"}},
+		{"limit not enforced", func(f *Facts) {
+			f.Controllers = Controllers{NoMemory: "MemoryMax cannot", Broken: []Unlimited{{"code", "MemoryMax cannot"}}}
+		}, []string{"controllers problem: category code: MemoryMax cannot | " + delegating}},
+		{"no memory controller", func(f *Facts) { f.Controllers.NoMemory = "MemoryMax cannot" }, []string{
+			"controllers warning: MemoryMax cannot | " + delegating,
+		}},
+		{"no memory controller to delegate", func(f *Facts) { f.Controllers = Controllers{Absent: true, NoMemory: "MemoryMax cannot"} }, []string{
+			"controllers warning: MemoryMax cannot | boot with systemd.unified_cgroup_hierarchy=1 on the kernel's command line; " +
+				"in a container, that of its host",
+		}},
+		{"state unseen", func(f *Facts) { f.State = Folder{Unseen: "denied"} }, []string{"state_folder unknown: denied"}},
+		{"no state", func(f *Facts) { f.State = Folder{Path: "/s", Missing: true, Magic: 0xef53} }, nil},
+		{"another's folder", func(f *Facts) { f.State.Owner = 0 }, []string{
+			"state_folder problem: /s belongs to user 0, not 1000 | sudo chown -R 1000 /s",
+		}},
+		{"read-only", func(f *Facts) { f.State.Unwritable = "read-only file system" }, []string{
+			"state_folder problem: /s cannot be written: read-only file system | findmnt -T /s",
+		}},
+		{"readable by others", func(f *Facts) { f.State.Mode = 0o755 }, []string{
+			"state_folder warning state_folder: /s has mode 0755 | chmod 700 /s",
+		}},
+		{"writable by others", func(f *Facts) { f.State.Mode, f.State.Path = 0o770, "/it's" }, []string{
+			`state_folder problem state_folder: /it's has mode 0770 | chmod 700 '/it'\''s'`,
+		}},
+		{"nfs", func(f *Facts) { f.State.Magic = 0x6969 }, []string{
+			`file_system problem: /s is on nfs | give the fleet another "state" folder in stint.toml, on a disk of this machine`,
+		}},
+		{"tmpfs", func(f *Facts) { f.State.Magic = 0x01021994 }, []string{
+			`file_system warning: /s is on tmpfs | give the fleet another "state" folder in stint.toml, on a disk of this machine`,
+		}},
+		{"strange file system", func(f *Facts) { f.State.Magic = 1 }, []string{
+			"file_system unknown: /s is on a file system that is not known here",
+		}},
+		{"no store", func(f *Facts) {
+			f.Store = Store{Missing: true}
+			f.Record = Record{Missing: true}
+			f.Workspace.Changed = 0
+			f.Timers = nil
+		}, nil},
+		{"store refused", func(f *Facts) { f.Store.Fault, f.Store.Hint = "malformed", "restore it" }, []string{"store problem: malformed | restore it"}},
+		{"store refused, no hint", func(f *Facts) { f.Store.Fault = "denied" }, []string{"store problem: denied | ls -la /s/stint.db"}},
+		{"store damaged", func(f *Facts) { f.Store.Damage = []string{"a", "b"} }, []string{
+			"store problem: /s/stint.db: a; b | restore it from a backup, or save what can be read: sqlite3 /s/stint.db .recover | sqlite3 recovered.db",
+		}},
+		{"record unseen", func(f *Facts) { f.Record = Record{Unseen: "store"}; f.Workspace.Changed = 0 }, []string{
+			"runs unknown: store", "lanes unknown: store", "agent_rest unknown: store", "graded unknown: store",
+		}},
+		{"dead runs", func(f *Facts) {
+			f.Record.Leftovers = []Leftover{{Run: "r1", Category: "code"}, {Run: "r2", Category: "docs", Ended: true}, {Run: "r3", Category: "code"}}
+		}, []string{
+			"runs warning runs: 2 runs open, and no session of it lives: r1 (code), r3 (code); 1 run ended, and did not give back a claim or lane: r2 (docs) | stint reap",
+		}},
+		{"many dead runs", func(f *Facts) {
+			for range 7 {
+				f.Record.Leftovers = append(f.Record.Leftovers, Leftover{Run: "r", Category: "c"})
+			}
+		}, []string{"runs warning runs: 7 runs open, and no session of it lives: r (c), r (c), r (c), r (c), r (c), and 2 more | stint reap"}},
+		{"lane held twice", func(f *Facts) { f.Record.Violations = 1 }, []string{
+			"lanes problem: 1 time in the last day two runs held one lane at once | stint audit --since 24h",
+		}},
+		{"no agent", func(f *Facts) { f.Agents[0].Path, f.Agents[0].Missing = "", "not found" }, []string{
+			"agent problem: claude: claude: not found, as the service manager finds it | install claude, or name it by its path in stint.toml, [agent.claude] command",
+		}},
+		{"no agent for this process", func(f *Facts) { f.Agents[0] = Agent{Name: "a", Program: "p", Missing: "not found"} }, []string{
+			"agent problem: a: p: not found, as this process finds it, for no service manager could be asked | install p, or name it by its path in stint.toml, [agent.a] command",
+			"login unknown: a: nothing is known of its login, as it has no preset",
+		}},
+		{"no agent at its path", func(f *Facts) {
+			f.Agents[0].Path, f.Agents[0].Program, f.Agents[0].Missing = "", "/x/claude", "no such file"
+		}, []string{
+			"agent problem: claude: /x/claude: no such file | correct stint.toml, [agent.claude] command",
+		}},
+		{"agent in another PATH", func(f *Facts) { f.Agents[0].Path, f.Agents[0].Here = "", "/h/bin/claude" }, []string{
+			"agent problem: claude: claude is in your PATH and not in that of the service manager | name it by its path in stint.toml, [agent.claude] command: /h/bin/claude",
+		}},
+		{"not logged in", func(f *Facts) { f.Agents[0].Login, f.Agents[0].Logins = "", []string{"$A", "/b"} }, []string{
+			"login warning: claude: none found, not any of $A, /b | claude /login",
+		}},
+		{"usage limit", func(f *Facts) { f.Record.Rests = []Rest{{Agent: "claude", Why: "usage limit"}} }, nil},
+		{"failing agent", func(f *Facts) { f.Record.Rests = []Rest{{Agent: "claude", Why: "it failed 5 times", Failing: true}} }, []string{
+			"agent_rest warning: claude: it failed 5 times | stint resume",
+		}},
+		{"no workspace", func(f *Facts) { f.Workspace = Workspace{Path: "/w", Missing: true, Unseen: "stat"} }, []string{
+			`workspace problem: /w is not there | correct "workspace" in stint.toml`,
+		}},
+		{"workspace unseen", func(f *Facts) { f.Workspace.Unseen = "no git" }, []string{"workspace unknown: no git"}},
+		{"no repository", func(f *Facts) { f.Workspace = Workspace{Path: "/w"} }, []string{
+			"workspace warning: /w is in no work tree of git | git init /w",
+		}},
+		{"no repository where one is needed", func(f *Facts) { f.Workspace = Workspace{Path: "/w", Needed: []fleet.Category{"code"}} }, []string{
+			"workspace problem: /w is in no work tree of git | git init /w",
+		}},
+		{"locked", func(f *Facts) { f.Workspace.Lock, f.Workspace.LockAge = "/w/.git/index.lock", time.Hour }, []string{
+			"workspace problem: /w/.git/index.lock was left behind 1h0m0s ago | rm /w/.git/index.lock",
+		}},
+		{"git at work", func(f *Facts) { f.Workspace.Lock, f.Workspace.LockAge = "/w/.git/index.lock", time.Minute }, nil},
+		{"midway", func(f *Facts) { f.Workspace.Midway = "rebase" }, []string{
+			"workspace problem: /w is in the middle of a rebase | git -C /w status",
+		}},
+		{"uncommitted", func(f *Facts) { f.Record.Live = 0 }, []string{
+			"workspace warning: /w: 2 files have changes not committed, and no session is at work | git -C /w status",
+		}},
+		{"tasks unseen", func(f *Facts) { f.Tasks = Tasks{Unseen: "no folder", Hint: "stint init"} }, []string{"tasks problem: no folder | stint init"}},
+		{"bad tasks", func(f *Facts) { f.Tasks.Faults = []string{"a.md:1: bad"} }, []string{"tasks warning: a.md:1: bad | stint task list"}},
+		{"no task", func(f *Facts) { f.Categories[0].Open = 0 }, []string{
+			"workable warning: code has no open task and is not self_directed | stint task add TITLE --category code",
+		}},
+		{"no task for fires to start", func(f *Facts) { f.Categories[0].Open, f.Categories[0].Barred = 0, true }, nil},
+		{"never at work", func(f *Facts) { f.Categories[0].Vain = 5 }, []string{
+			"graded warning: code: all of its 5 runs ended busy, denied or idle | stint select --explain --category code",
+		}},
+		{"never graded", func(f *Facts) { f.Categories[0].Graded = 0 }, []string{
+			"graded warning: code: 9 sessions in the last 30 days, and none was ever graded | stint status --last 20",
+		}},
+		{"seldom at work", func(f *Facts) { f.Categories[0] = Category{Name: "code", Open: 1, Sessions: 4, Vain: 4} }, nil},
+		{"from the future", func(f *Facts) { f.Record.Latest = now().Add(time.Hour) }, []string{
+			"clock problem: the record has times from the future: 2026-07-01T13:10:00Z, 1h0m0s from now | timedatectl",
+		}},
+		{"clock unseen", func(f *Facts) { f.Clock = Clock{Unseen: "denied"} }, []string{"clock unknown: denied"}},
+		{"not kept in time", func(f *Facts) { f.Clock.Synced = false }, []string{
+			"clock warning: nothing keeps it in time | sudo timedatectl set-ntp true || sudo apt install systemd-timesyncd",
+		}},
+		{"disk unseen", func(f *Facts) { f.Disks[0].Unseen = "denied" }, []string{"disk unknown: state folder: denied"}},
+		{"disk of no size", func(f *Facts) { f.Disks[0].Free, f.Disks[0].Size = 0, 0 }, []string{
+			"disk unknown: state folder: its file system does not say how large it is: /s",
+		}},
+		{"disk full", func(f *Facts) { f.Disks[0].Free = 99 << 20 }, []string{
+			"disk problem: state folder: 99 MiB free of 100.0 GiB (/s) | df -h /s",
+		}},
+		{"disk nearly full", func(f *Facts) { f.Disks[0].Free = 4 << 30 }, []string{
+			"disk warning: state folder: 4.0 GiB free of 100.0 GiB (/s) | df -h /s",
+		}},
+		{"small disk", func(f *Facts) { f.Disks[0].Free, f.Disks[0].Size = 900<<20, 2<<30 }, []string{
+			"disk warning: state folder: 900 MiB free of 2.0 GiB (/s) | df -h /s",
+		}},
+		{"no configuration", func(f *Facts) {
+			*f = Facts{Now: now(), UID: 7, Config: Config{Fault: "none found", Hint: "stint init"}, Linger: Linger{On: true}, Clock: Clock{Synced: true}}
+		}, []string{"config problem: none found | stint init"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			facts := healthy()
+			tt.spoil(&facts)
+			if diff := cmp.Diff(amiss(t, Examine(facts)), tt.want); diff != "" {
+				t.Errorf("(-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+const delegating = "sudo mkdir -p /etc/systemd/system/user@.service.d && " +
+	`printf '[Service]\nDelegate=cpu io memory pids\n' | sudo tee /etc/systemd/system/user@.service.d/delegate.conf && ` +
+	"sudo systemctl daemon-reload && sudo systemctl restart user@1000.service"
+
+// amiss is what is not ok, a line each. What is amiss says why it matters and what mends
+// it.
+func amiss(t *testing.T, list []Finding) (lines []string) {
+	t.Helper()
+	for _, f := range list {
+		line := f.Check + " " + string(f.State)
+		switch f.State {
+		case OK:
+			continue
+		case Unknown:
+			lines = append(lines, line+": "+f.What)
+			continue
+		case Warning, Problem:
+		}
+		if f.Why == "" || f.Fix == "" {
+			t.Errorf("%s: got why %q and fix %q, want both", f.What, f.Why, f.Fix)
+		}
+		if f.Mend != "" {
+			line += " " + string(f.Mend)
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s | %s", line, f.What, f.Fix))
+	}
+	return lines
+}
+
+func TestMends(t *testing.T) {
+	t.Parallel()
+	list := []Finding{{Mend: MendTimers}, {}, {Mend: MendReap}, {Mend: MendTimers}, {Mend: MendMode}}
+	if got, want := Mends(list), []Mend{MendTimers, MendReap, MendMode}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := Mends(Examine(healthy())); len(got) > 0 {
+		t.Errorf("healthy: got %q, want none", got)
+	}
+}
+
+func TestFileSystem(t *testing.T) {
+	t.Parallel()
+	for magic, want := range map[int64]string{
+		0xef53: "ext4 local", 0x58465342: "xfs local", 0x9123683e: "btrfs local", 0x2fc12fc1: "zfs local", 0x794c7630: "overlay local",
+		0x858458f6: "ramfs memory", 0xff534d42: "cifs remote", 0x65735546: "fuse remote", 0x01021997: "9p remote", 0x6a656a63: "virtiofs remote",
+		0x00c36400: "ceph remote",
+	} {
+		name, where := fileSystem(magic)
+		if got := name + " " + string(where); got != want {
+			t.Errorf("%#x: got %s, want %s", magic, got, want)
+		}
+	}
+}
+
+func TestWord(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]string{"/a/b-c": "/a/b-c", "": "''", "a b": "'a b'", "$(x)": "'$(x)'", "it's": `'it'\''s'`, "ü": "'ü'"} {
+		if got := word(s); got != want {
+			t.Errorf("%q: got %s, want %s", s, got, want)
+		}
+	}
+	if strings.Contains(word("a\nb"), `\n`) {
+		t.Error("a newline is written as it is, within quotes")
+	}
+}

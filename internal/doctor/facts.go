@@ -1,0 +1,205 @@
+package doctor
+
+import (
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Facts are what was seen. In each part an Unseen that is not empty says why it could not
+// be looked at, and nothing else in the part counts.
+type Facts struct {
+	Now         time.Time
+	UID         int
+	Config      Config
+	Manager     Manager
+	Linger      Linger
+	Timers      []Timer // the fleet's own first
+	Controllers Controllers
+	State       Folder
+	Store       Store
+	Record      Record
+	Agents      []Agent
+	Workspace   Workspace
+	Tasks       Tasks
+	Categories  []Category
+	Clock       Clock
+	Disks       []Disk
+}
+
+// Config is the configuration as it was read.
+type Config struct {
+	Path     string
+	Fault    string // why it cannot be used; then only the machine is looked at
+	Hint     string
+	Warnings []string
+}
+
+// Manager is the user's service manager.
+type Manager struct {
+	Unseen     string
+	RuntimeDir string // $XDG_RUNTIME_DIR
+	BusAddress string // $DBUS_SESSION_BUS_ADDRESS
+}
+
+// Linger is whether the manager outlives the last logout.
+type Linger struct {
+	Unseen string
+	On     bool
+}
+
+// Timer is what fires a pool, with the service that it starts.
+type Timer struct {
+	Unseen string
+	Pool   string // empty: the fleet's own
+	Unit   string
+
+	Load    string // the manager's words: loaded, not-found, masked, …
+	Enabled string // enabled, enabled-runtime, disabled, …
+	Active  string // active, inactive, failed, …
+	Last    time.Time
+	Next    time.Time
+	Runtime bool // installed until the machine goes down
+
+	Service Service
+}
+
+// Service is what a timer starts.
+type Service struct {
+	Unit    string
+	Load    string
+	Active  string
+	Result  string // success, exit-code, timeout, …
+	Stale   bool   // its files changed since the manager read them
+	Binary  string // that it runs
+	Found   bool   // that binary can be executed
+	Ours    bool   // it is the one that asks
+	Config  string // that it is given
+	Program string // the binary that asks
+}
+
+// Controllers are what the manager may bound its units with.
+type Controllers struct {
+	Unseen   string
+	Absent   bool        // the kernel shows the machine itself none in version 2: nothing can be delegated
+	NoMemory string      // why memory cannot be bounded; empty: it can
+	Broken   []Unlimited // limits of the configuration that nothing enforces
+}
+
+// Unlimited is a limit that is configured and cannot come into force.
+type Unlimited struct {
+	Category fleet.Category
+	Reason   string
+}
+
+// Folder is the state folder.
+type Folder struct {
+	Unseen     string
+	Path       string
+	Missing    bool
+	Mode       uint32 // permission bits
+	Owner      int
+	User       int    // who looks
+	Unwritable string // why nothing can be written into it; empty: it can be
+	Magic      int64  // the number of its file system, see statfs(2)
+}
+
+// Store is the file with the record.
+type Store struct {
+	Path    string
+	Missing bool
+	Size    int64
+	Fault   string // why it cannot be used
+	Hint    string
+	Damage  []string // what its own check found wrong
+}
+
+// Record is what the store says of the fleet.
+type Record struct {
+	Unseen     string // nobody can say; empty, and Missing: nothing has run yet
+	Missing    bool
+	Live       int // sessions under way
+	Leftovers  []Leftover
+	Violations int // lanes held twice, in the last day
+	Rests      []Rest
+	LastFire   time.Time
+	Latest     time.Time // the latest time on record
+}
+
+// Leftover is a run whose session is gone and that left something behind.
+type Leftover struct {
+	Run      fleet.RunID
+	Category fleet.Category
+	Ended    bool // its end is recorded; what it held is not given back
+}
+
+// Rest is an agent that is not used now.
+type Rest struct {
+	Agent   string
+	Why     string
+	Failing bool // it failed again and again; else a usage limit
+}
+
+// Agent is a configured agent, as a unit of the service manager would find it.
+type Agent struct {
+	Name    string
+	Preset  string
+	Program string
+	Path    string // where the program is; empty: nowhere
+	Missing string // why it is not found
+	Here    string // where this process finds it, if only this one does
+	Manager bool   // looked for in the environment of the service manager; else in this process's own
+
+	Known   bool     // its preset says where its login is
+	Login   string   // the file or the variable that it was found in; empty: there is none
+	Logins  []string // where it was looked for
+	Command string   // that logs it in
+}
+
+// Workspace is the repository in which sessions work.
+type Workspace struct {
+	Unseen    string
+	Path      string
+	Missing   bool
+	Needed    []fleet.Category // that cannot do without a repository
+	Git       bool
+	Midway    string // rebase, merge, …, begun and not ended
+	Changed   int    // tracked files with changes that are not committed
+	Untracked int
+	Lock      string        // git's lock of the index, if there is one
+	LockAge   time.Duration // since it was made
+}
+
+// Tasks is what came of reading the tasks.
+type Tasks struct {
+	Unseen string
+	Hint   string
+	Read   int
+	Faults []string
+}
+
+// Category is how a category fares.
+type Category struct {
+	Name         fleet.Category
+	SelfDirected bool
+	Barred       bool // from fires: sessions of it are begun by hand
+	Open         int  // tasks that are not done or cancelled
+	Sessions     int  // in the time looked back on
+	Vain         int  // runs, if all of them ended busy, denied or idle
+	Graded       int  // since ever
+}
+
+// Clock is the machine's clock.
+type Clock struct {
+	Unseen string
+	Synced bool // somebody keeps it in time
+}
+
+// Disk is the file system below a folder.
+type Disk struct {
+	Unseen string
+	Of     string // what for: state folder, workspace
+	Path   string
+	Free   uint64 // bytes, for this user
+	Size   uint64
+}

@@ -1,0 +1,180 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+func examineConfig(c Config) (list []Finding) {
+	const check = "config"
+	if c.Fault != "" {
+		return []Finding{{
+			Check: check, State: Problem, What: c.Fault, Fix: c.Hint,
+			Why: "without a configuration no command of the fleet does anything",
+		}}
+	}
+	for _, w := range c.Warnings {
+		list = append(list, Finding{
+			Check: check, State: Warning, What: w, Fix: "stint config check",
+			Why: "it is allowed, and seldom what is meant",
+		})
+	}
+	if len(list) == 0 {
+		list = append(list, ok(check, "%s", c.Path))
+	}
+	return list
+}
+
+func examineManager(f Facts) []Finding {
+	return []Finding{examineBus(f), examineLinger(f.Linger)}
+}
+
+func examineBus(f Facts) Finding {
+	const check = "bus"
+	m := f.Manager
+	if m.Unseen == "" {
+		return ok(check, "the user's service manager answers")
+	}
+	bad := Finding{
+		Check: check, State: Problem, What: m.Unseen,
+		Why: "the service manager starts the fires and the workers; without it only stint fanout --exec does",
+		Fix: fmt.Sprintf("sudo loginctl enable-linger %d && sudo systemctl start user@%d.service", f.UID, f.UID),
+	}
+	own := fmt.Sprintf("/run/user/%d", f.UID)
+	if m.RuntimeDir != "" && m.RuntimeDir != own || m.BusAddress != "" && !strings.Contains(m.BusAddress, own+"/") {
+		bad.Fix = "export XDG_RUNTIME_DIR=" + own + " DBUS_SESSION_BUS_ADDRESS=unix:path=" + own + "/bus"
+		bad.Why += "; $XDG_RUNTIME_DIR and $DBUS_SESSION_BUS_ADDRESS are not this user's own, as in a shell of su or sudo"
+	}
+	return bad
+}
+
+func examineLinger(l Linger) Finding {
+	const check = "linger"
+	switch {
+	case l.Unseen != "":
+		return unknown(check, l.Unseen)
+	case l.On:
+		return ok(check, "on: the service manager runs from boot to shutdown")
+	}
+	return Finding{
+		Check: check, State: Warning, What: "off: the service manager ends with your last session",
+		Why: "the fleet stops when you log out, and does not start at boot",
+		// Without polkit only root may.
+		Fix: "loginctl enable-linger || sudo loginctl enable-linger $(id -un)", Mend: MendLinger,
+	}
+}
+
+func examineControllers(f Facts) (list []Finding) {
+	const check = "controllers"
+	c := f.Controllers
+	if c.Unseen != "" {
+		return []Finding{unknown(check, c.Unseen)}
+	}
+	delegate := "sudo mkdir -p /etc/systemd/system/user@.service.d && " +
+		`printf '[Service]\nDelegate=cpu io memory pids\n' | sudo tee /etc/systemd/system/user@.service.d/delegate.conf && ` +
+		"sudo systemctl daemon-reload && sudo systemctl restart " + fmt.Sprintf("user@%d.service", f.UID)
+	if c.Absent {
+		delegate = "boot with systemd.unified_cgroup_hierarchy=1 on the kernel's command line; in a container, that of its host"
+	}
+	for _, b := range c.Broken {
+		list = append(list, Finding{
+			Check: check, State: Problem, What: fmt.Sprintf("category %s: %s", b.Category, b.Reason),
+			Why: "its sessions run without the limit that the configuration gives them",
+			Fix: delegate,
+		})
+	}
+	if c.NoMemory != "" && len(list) == 0 {
+		list = append(list, Finding{
+			Check: check, State: Warning, What: c.NoMemory,
+			Why: "no limit of memory can be given to sessions: one that grows takes the whole machine down",
+			Fix: delegate,
+		})
+	}
+	if len(list) == 0 {
+		list = append(list, ok(check, "every limit of the configuration can be enforced"))
+	}
+	return list
+}
+
+const (
+	// tick is how far a time on record may lie ahead of ours: another process may have
+	// read the clock a moment after us.
+	tick = 2 * time.Second
+	// A store that cannot grow loses the end of a session; a session leaves up to 64 MiB
+	// of log.
+	leastFree, fewFree = 100 << 20, 1 << 30
+)
+
+func examineClock(f Facts) Finding {
+	const check = "clock"
+	if ahead := f.Record.Latest.Sub(f.Now); f.Record.Unseen == "" && ahead > tick {
+		return Finding{
+			Check: check, State: Problem,
+			What: fmt.Sprintf("the record has times from the future: %s, %v from now", stamp(f.Record.Latest), ahead.Round(time.Second)),
+			Why:  "the clock was set back: claims last longer than they should, and what rests does not wake in time",
+			Fix:  "timedatectl",
+		}
+	}
+	switch {
+	case f.Clock.Unseen != "":
+		return unknown(check, f.Clock.Unseen)
+	case !f.Clock.Synced:
+		return Finding{
+			Check: check, State: Warning, What: "nothing keeps it in time",
+			Why: "claims and usage limits end by this clock, and a step of it ends them early or late",
+			// The first fails where no program is installed that could.
+			Fix: "sudo timedatectl set-ntp true || sudo apt install systemd-timesyncd",
+		}
+	}
+	return ok(check, "kept in time")
+}
+
+func examineDisks(disks []Disk) (list []Finding) {
+	for _, d := range disks {
+		list = append(list, examineDisk(d))
+	}
+	return list
+}
+
+func examineDisk(d Disk) Finding {
+	const check = "disk"
+	what := fmt.Sprintf("%s: %s free of %s (%s)", d.Of, bytesText(d.Free), bytesText(d.Size), d.Path)
+	bad := Finding{Check: check, What: what, Fix: "df -h " + word(d.Path)}
+	switch {
+	case d.Unseen != "":
+		return unknown(check, d.Of+": "+d.Unseen)
+	case d.Size == 0: // some that are not on a disk do not say
+		return unknown(check, d.Of+": its file system does not say how large it is: "+d.Path)
+	case d.Free < leastFree:
+		bad.State, bad.Why = Problem, "a session that cannot write loses its work, and its end is not recorded"
+	case d.Free < fewFree || d.Free/5 < d.Size/100: // 5 %, without overflow
+		bad.State, bad.Why = Warning, "a session leaves up to 64 MiB of log, and a worktree as much as the repository"
+	default:
+		return ok(check, "%s", what)
+	}
+	return bad
+}
+
+func bytesText(n uint64) string {
+	if n < 1<<30 {
+		return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// listed is names in a sentence, the first few of them.
+func listed[T ~string](names []T) string {
+	const enough = 5
+	words := make([]string, 0, enough+1)
+	for i, n := range names {
+		if i == enough {
+			words = append(words, fmt.Sprintf("and %d more", len(names)-i))
+			break
+		}
+		words = append(words, string(n))
+	}
+	return strings.Join(words, ", ")
+}

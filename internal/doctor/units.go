@@ -1,0 +1,119 @@
+package doctor
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// examineTimers looks at each pool's timer, at the files behind it, and at whether it
+// leads to fires.
+func examineTimers(f Facts) (list []Finding) {
+	for _, t := range f.Timers {
+		if t.Unseen != "" {
+			list = append(list, unknown("timer", t.Unit+": "+t.Unseen))
+			continue
+		}
+		list = append(list, examineTimer(t, f))
+		if t.Load == "loaded" {
+			list = append(list, examineUnitFiles(t, f), examineFires(t, f))
+		}
+	}
+	return list
+}
+
+// again installs the fleet's units from the folder of its configuration.
+func again(t Timer, c Config) string {
+	command := "stint init --systemd "
+	if t.Runtime {
+		command += "--runtime "
+	}
+	return command + word(filepath.Dir(c.Path))
+}
+
+func examineTimer(t Timer, f Facts) Finding {
+	const check = "timer"
+	bad := Finding{Check: check, State: Problem, Fix: again(t, f.Config), Mend: MendTimers}
+	fires := "nothing fires the fleet"
+	if t.Pool != "" {
+		fires = "nothing fires the pool " + t.Pool
+	}
+	switch {
+	case t.Load == "masked":
+		// Somebody means it: only a person takes that back.
+		bad.What, bad.Why, bad.Fix, bad.Mend = t.Unit+" is masked", fires, "systemctl --user unmask "+t.Unit, ""
+	case t.Load == "not-found":
+		// Fires may be started by other means.
+		bad.State, bad.What, bad.Why = Warning, t.Unit+" is not installed", fires+" but a person or another program"
+	case t.Load != "loaded":
+		bad.What, bad.Why = fmt.Sprintf("%s cannot be loaded: %s", t.Unit, t.Load), fires
+	case t.Active != "active":
+		bad.What, bad.Why = fmt.Sprintf("%s is %s", t.Unit, t.Active), fires
+	case !strings.HasPrefix(t.Enabled, "enabled"):
+		bad.State, bad.What = Warning, fmt.Sprintf("%s is active and %s", t.Unit, t.Enabled)
+		bad.Why = "after the next start of the service manager " + fires
+	case t.Next.IsZero():
+		bad.What, bad.Why = t.Unit+" has no next fire", fires
+		bad.Fix, bad.Mend = "systemctl --user edit "+t.Unit, ""
+	default:
+		return ok(check, "%s, next fire %s", t.Unit, stamp(t.Next))
+	}
+	return bad
+}
+
+func examineUnitFiles(t Timer, f Facts) Finding {
+	const check = "unit_files"
+	s := t.Service
+	bad := Finding{Check: check, State: Problem, Fix: again(t, f.Config), Mend: MendTimers, Why: "every fire fails"}
+	switch {
+	case s.Load != "loaded":
+		bad.What = fmt.Sprintf("%s cannot be loaded: %s", s.Unit, s.Load)
+	case s.Config == "":
+		bad.What = s.Unit + " names no configuration: its drop-in is missing"
+	case s.Config != f.Config.Path:
+		bad.What, bad.Why = fmt.Sprintf("%s fires another configuration: %s", s.Unit, s.Config), "this one is fired by nobody"
+		bad.Fix, bad.Mend = "give one of the two fleets another name", "" // which, is for a person to say
+	case !s.Found:
+		bad.What = fmt.Sprintf("%s runs %s, which is not there", s.Unit, s.Binary)
+	case !s.Ours:
+		bad.State, bad.What = Warning, fmt.Sprintf("%s runs %s, and this is %s", s.Unit, s.Binary, s.Program)
+		bad.Why = "the fires may be of another version than the commands you type"
+	case s.Stale:
+		bad.State, bad.What = Warning, s.Unit+": its files were changed since the service manager read them"
+		bad.Why, bad.Fix = "fires go on as before the change", "systemctl --user daemon-reload"
+	default:
+		return ok(check, "%s runs %s", s.Unit, s.Binary)
+	}
+	return bad
+}
+
+// late is how long after its timer a fire may be on record: the service has five minutes.
+const late = 5 * time.Minute
+
+// examineFires compares what the timer did with what is on record. How far apart fires are
+// meant to be the service manager does not say, nor need it: one that fired left a fire on
+// record, and one that did not when it should have is overdue.
+func examineFires(t Timer, f Facts) Finding {
+	const check = "fires"
+	journal := "journalctl --user -n 50 -u " + t.Service.Unit
+	bad := Finding{Check: check, State: Problem, Why: "the timer fires, and nothing is started", Fix: journal}
+	switch {
+	case t.Service.Active == "failed":
+		bad.What = fmt.Sprintf("%s failed at its last fire: %s", t.Service.Unit, t.Service.Result)
+	case !t.Next.IsZero() && f.Now.Sub(t.Next) > late:
+		bad.What = fmt.Sprintf("%s was to fire at %s, and did not", t.Unit, stamp(t.Next))
+		bad.Why = "the fire before hangs, or the clock was set"
+	case t.Last.IsZero():
+		return ok(check, "%s has not fired since it was started", t.Unit)
+	case f.Record.Unseen != "" || t.Pool != "": // the record does not say of which pool a fire was
+		return ok(check, "%s fired at %s", t.Unit, stamp(t.Last))
+	case !f.Record.LastFire.Before(t.Last.Add(-tick)):
+		return ok(check, "the last at %s", stamp(f.Record.LastFire))
+	case f.Now.Sub(t.Last) > late:
+		bad.What = fmt.Sprintf("%s fired at %s, and no fire since then is on record", t.Unit, stamp(t.Last))
+	default:
+		return ok(check, "one under way since %s", stamp(t.Last))
+	}
+	return bad
+}

@@ -1,0 +1,201 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+func examineAgents(agents []Agent) (list []Finding) {
+	for _, a := range agents {
+		list = append(list, examineProgram(a), examineLogin(a))
+	}
+	return list
+}
+
+func examineProgram(a Agent) Finding {
+	const check = "agent"
+	bad := Finding{Check: check, State: Problem, Why: "no session of it can start"}
+	whose := ", as this process finds it, for no service manager could be asked"
+	if a.Manager {
+		whose = ", as the service manager finds it"
+	}
+	switch {
+	case a.Path != "":
+		return ok(check, "%s: %s", a.Name, a.Path)
+	case a.Here != "":
+		bad.What = fmt.Sprintf("%s: %s is in your PATH and not in that of the service manager", a.Name, a.Program)
+		bad.Fix = fmt.Sprintf("name it by its path in stint.toml, [agent.%s] command: %s", a.Name, a.Here)
+	case strings.Contains(a.Program, "/"):
+		bad.What = fmt.Sprintf("%s: %s: %s", a.Name, a.Program, a.Missing)
+		bad.Fix = fmt.Sprintf("correct stint.toml, [agent.%s] command", a.Name)
+	default:
+		bad.What = fmt.Sprintf("%s: %s: %s%s", a.Name, a.Program, a.Missing, whose)
+		bad.Fix = fmt.Sprintf("install %s, or name it by its path in stint.toml, [agent.%s] command", a.Program, a.Name)
+	}
+	return bad
+}
+
+func examineLogin(a Agent) Finding {
+	const check = "login"
+	switch {
+	case !a.Known:
+		return unknown(check, a.Name+": nothing is known of its login, as it has no preset")
+	case a.Login != "":
+		return ok(check, "%s: %s", a.Name, a.Login)
+	}
+	return Finding{
+		Check: check, State: Warning,
+		What: fmt.Sprintf("%s: none found, not any of %s", a.Name, strings.Join(a.Logins, ", ")),
+		Why:  "unless it is logged in by other means, each of its sessions fails at its first question",
+		Fix:  a.Command,
+	}
+}
+
+// examineRests tells of agents that are not used now. That a usage limit was met is no
+// fault; that an agent fails again and again is.
+func examineRests(r Record) (list []Finding) {
+	const check = "agent_rest"
+	if r.Unseen != "" {
+		return []Finding{unknown(check, r.Unseen)}
+	}
+	for _, s := range r.Rests {
+		what := fmt.Sprintf("%s: %s", s.Agent, s.Why)
+		if !s.Failing {
+			list = append(list, ok(check, "%s", what))
+			continue
+		}
+		list = append(list, Finding{
+			Check: check, State: Warning, What: what,
+			Why: "no session of it is started while it rests; then one tries it",
+			Fix: "stint resume",
+		})
+	}
+	if len(list) == 0 {
+		list = append(list, ok(check, "none"))
+	}
+	return list
+}
+
+// left is how old a lock of git's is that nobody holds any more: git holds it for
+// seconds, hooks of a commit for minutes.
+const left = 10 * time.Minute
+
+func examineWorkspace(f Facts) []Finding {
+	const check = "workspace"
+	w := f.Workspace
+	bad := Finding{Check: check, State: Problem, Why: "no session can work there"}
+	status := "git -C " + word(w.Path) + " status"
+	switch {
+	case w.Missing:
+		bad.What, bad.Fix = w.Path+" is not there", `correct "workspace" in stint.toml`
+	case w.Unseen != "":
+		return []Finding{unknown(check, w.Unseen)}
+	case !w.Git:
+		bad.What, bad.Fix = w.Path+" is in no work tree of git", "git init "+word(w.Path)
+		bad.State, bad.Why = Warning, "no commit tells what a session did, only its result file"
+		if len(w.Needed) > 0 {
+			bad.State, bad.Why = Problem, `these categories cannot run, as they say workspace = "worktree" or sync = true: `+listed(w.Needed)
+		}
+	case w.Lock != "" && w.LockAge > left:
+		bad.What, bad.Fix = fmt.Sprintf("%s was left behind %v ago", w.Lock, w.LockAge.Round(time.Minute)), "rm "+word(w.Lock)
+		bad.Why = "every command of git that changes anything fails while it is there"
+	case w.Midway != "":
+		bad.What, bad.Fix = fmt.Sprintf("%s is in the middle of a %s", w.Path, w.Midway), status
+		bad.Why = "sessions would commit into the middle of it, and syncing fails"
+	case w.Changed > 0 && f.Record.Live == 0:
+		bad.State, bad.Fix = Warning, status
+		bad.What = fmt.Sprintf("%s: %s not committed, and no session is at work", w.Path, count(w.Changed, "file has changes", "files have changes"))
+		bad.Why = "the next session finds them, and may commit them as its own; they can keep a sync from working"
+	default:
+		return []Finding{ok(check, "%s%s", w.Path, asides(w))}
+	}
+	return []Finding{bad}
+}
+
+func asides(w Workspace) string {
+	var list []string
+	if w.Changed > 0 {
+		list = append(list, count(w.Changed, "file has changes", "files have changes")+" while sessions work")
+	}
+	if w.Untracked > 0 {
+		list = append(list, count(w.Untracked, "file is untracked", "files are untracked"))
+	}
+	if len(list) == 0 {
+		return ", clean"
+	}
+	return ", " + strings.Join(list, ", ")
+}
+
+func examineTasks(t Tasks) (list []Finding) {
+	const check = "tasks"
+	if t.Unseen != "" {
+		return []Finding{{
+			Check: check, State: Problem, What: t.Unseen, Fix: t.Hint,
+			Why: "a fire ranks nothing while the tasks cannot be read",
+		}}
+	}
+	for _, fault := range t.Faults {
+		list = append(list, Finding{
+			Check: check, State: Warning, What: fault, Why: "it is not as its author means it, or not worked on at all", Fix: "stint task list",
+		})
+	}
+	if len(list) == 0 {
+		list = append(list, ok(check, "%s read", count(t.Read, "task", "tasks")))
+	}
+	return list
+}
+
+// fewSessions is from when on a category without a grade is more than bad luck.
+const fewSessions = 5
+
+// examineCategories looks for categories that can never run, and for those that run and
+// are never graded.
+func examineCategories(f Facts) (list []Finding) {
+	if f.Tasks.Unseen == "" {
+		list = append(list, examineEach("workable", f.Categories, idle)...)
+	}
+	if f.Record.Unseen != "" {
+		return append(list, unknown("graded", f.Record.Unseen))
+	}
+	return append(list, examineEach("graded", f.Categories, ungraded)...)
+}
+
+// examineEach is what judge finds of the categories, or that it finds nothing.
+func examineEach(check string, categories []Category, judge func(Category) (Finding, bool)) (list []Finding) {
+	for _, c := range categories {
+		if finding, bad := judge(c); bad {
+			finding.Check, finding.State = check, Warning
+			list = append(list, finding)
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, ok(check, "%s looked at", count(len(categories), "category", "categories")))
+	}
+	return list
+}
+
+func idle(c Category) (Finding, bool) {
+	return Finding{
+		What: fmt.Sprintf("%s has no open task and is not self_directed", c.Name),
+		Why:  "no session of it is ever started",
+		Fix:  "stint task add TITLE --category " + string(c.Name),
+	}, c.Open == 0 && !c.SelfDirected && !c.Barred
+}
+
+func ungraded(c Category) (Finding, bool) {
+	const why = "nothing is learnt of it: its place in the ranking stays a guess for ever"
+	switch {
+	case c.Vain >= fewSessions:
+		return Finding{
+			What: fmt.Sprintf("%s: all of its %d runs ended busy, denied or idle", c.Name, c.Vain), Why: why,
+			Fix: "stint select --explain --category " + string(c.Name),
+		}, true
+	case c.Graded == 0 && c.Sessions >= fewSessions:
+		return Finding{
+			What: fmt.Sprintf("%s: %d sessions in the last 30 days, and none was ever graded", c.Name, c.Sessions), Why: why,
+			Fix: "stint status --last 20",
+		}, true
+	}
+	return Finding{}, false
+}

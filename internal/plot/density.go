@@ -1,0 +1,86 @@
+package plot
+
+import (
+	"math"
+	"strings"
+)
+
+// Density shows what is believed of quantities in [0,1]: one curve a row, each as high as
+// there is room, as what counts is where it is and how wide.
+type Density struct {
+	Title, X string
+	Curves   []DensityCurve
+}
+
+// DensityCurve is a density over [0,1].
+type DensityCurve struct {
+	Series
+	Points []Point // from left to right
+	Mean   float64
+	Note   string // shown by a browser under the pointer
+}
+
+const curveHeight = 40
+
+func (d Density) name() string { return d.Title }
+func (d Density) linked() bool { return false }
+
+func (d Density) grid(room float64) grid {
+	names := make([]string, len(d.Curves))
+	for i, curve := range d.Curves {
+		names[i] = curve.Name
+	}
+	return newGrid(room, curveHeight, names, nil)
+}
+
+func (d Density) height(room float64) float64 {
+	return d.grid(room).floor() + footLine + footTitle
+}
+
+func (d Density) draw(c *canvas) {
+	g := d.grid(c.width)
+	x := axis{0, 1, g.left, g.right}
+	c.title(margin, d.Title)
+	c.unit(x, g, d.X)
+	g.rowNames(c)
+	for i, curve := range d.Curves {
+		low := g.high + g.row*float64(i+1)
+		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", coordinate(g.left), coordinate(g.right), coordinate(low), coordinate(low))
+		curve.draw(c, x, low)
+	}
+}
+
+// unit draws the axis from 0 to 1 below rows.
+func (c *canvas) unit(x axis, g grid, title string) {
+	for i := range 6 {
+		v := float64(i) / 5
+		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", coordinate(x.at(v)), coordinate(x.at(v)), coordinate(g.high), coordinate(g.floor()))
+		c.label(x.at(v), g.floor()+18, "middle", number(v))
+	}
+	c.label((x.start+x.end)/2, g.floor()+18+footTitle, "middle", title)
+}
+
+// draw draws the curve on its floor, with a stroke at the mean.
+func (d DensityCurve) draw(c *canvas, x axis, floor float64) {
+	highest := 0.0
+	for _, p := range d.Points {
+		if !math.IsInf(p.Y, 0) && !math.IsNaN(p.Y) {
+			highest = max(highest, p.Y)
+		}
+	}
+	if len(d.Points) == 0 || highest == 0 {
+		return
+	}
+	y := axis{0, highest, floor, floor - curveHeight + 6}
+	var path strings.Builder
+	for i, p := range d.Points {
+		path.WriteString(map[bool]string{true: "M", false: "L"}[i == 0])
+		path.WriteString(coordinate(x.at(p.X)) + " " + coordinate(y.at(min(p.Y, highest))))
+	}
+	line := path.String()
+	c.printf(`<path class="area" fill="%s" d="%sL%s %sL%s %sZ">%s</path>`+"\n", colour(d.Colour), line,
+		coordinate(x.at(d.Points[len(d.Points)-1].X)), coordinate(floor), coordinate(x.at(d.Points[0].X)), coordinate(floor), c.tooltip(d.Note))
+	c.printf(`<path class="line" stroke="%s" d="%s"/>`+"\n", colour(d.Colour), line)
+	mean := coordinate(x.at(min(max(d.Mean, 0), 1)))
+	c.printf(`<line class="target" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", mean, mean, coordinate(floor), coordinate(floor-8))
+}

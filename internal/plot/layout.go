@@ -1,0 +1,190 @@
+package plot
+
+import (
+	"strings"
+	"time"
+)
+
+// Charts in rows have the rows' names beside them where there is room, and else above.
+const (
+	margin    = 12 // at both sides
+	leastName = 80 // room for names beside
+	mostName  = 220
+	nameLine  = 18 // above
+	titleLine = 36
+	footLine  = 26 // for the labels below
+	footTitle = 18
+	letter    = 7.2 // what a letter takes in common fonts of this size
+)
+
+// grid is where the rows of a chart are.
+type grid struct {
+	above      bool // the names are
+	names      []string
+	left, high float64
+	right, row float64
+}
+
+// newGrid lays out rows below a title and a legend.
+func newGrid(room, row float64, names []string, keys []key) grid {
+	g := grid{above: room < width, high: titleLine + legendHeight(room, keys), right: room - 2*margin, row: row, names: names}
+	if g.above {
+		g.left = margin
+		g.row += nameLine
+		return g
+	}
+	g.left = leastName
+	for _, name := range names {
+		g.left = max(g.left, margin+2*nameGap+textWidth(shortened(name, rowName)))
+	}
+	g.left = min(g.left, mostName)
+	return g
+}
+
+// nameGap is between a name and its row.
+const nameGap = 8
+
+// floor is where the rows end.
+func (g grid) floor() float64 { return g.high + g.row*float64(max(1, len(g.names))) }
+
+// middle is that of a row's place for drawing, without its name.
+func (g grid) middle(i int) float64 {
+	y := g.high + g.row*float64(i)
+	if g.above {
+		return y + (g.row+nameLine)/2
+	}
+	return y + g.row/2
+}
+
+// rowNames writes the rows' names.
+func (g grid) rowNames(c *canvas) {
+	for i, name := range g.names {
+		name = shortened(name, rowName)
+		if g.above {
+			c.label(margin, g.high+g.row*float64(i)+nameLine-5, "start", name)
+			continue
+		}
+		c.printf(`<text x="%s" y="%s" text-anchor="end"%s>%s</text>`+"\n",
+			coordinate(g.left-nameGap), coordinate(g.middle(i)+4), fitted(name, g.left-2*nameGap), escape(name))
+	}
+}
+
+// key is an entry of a legend.
+type key struct {
+	name   string
+	sample func(c *canvas, x, y float64) // draws around a place
+}
+
+// square is the sample of a filled colour.
+func square(i int) func(*canvas, float64, float64) {
+	return func(c *canvas, x, y float64) {
+		c.printf(`<rect class="bar" x="%s" y="%s" width="12" height="12" rx="2" fill="%s"/>`+"\n", coordinate(x-6), coordinate(y-6), colour(i))
+	}
+}
+
+// keys draws a legend below the title, in as many lines as it takes.
+func (c *canvas) keys(keys []key) {
+	walk(c.width, keys, func(k key, x, y float64) {
+		k.sample(c, x+6, titleLine+y+8)
+		c.label(x+18, titleLine+y+12, "start", shortened(k.name, rowName))
+	})
+}
+
+func legendHeight(room float64, keys []key) float64 {
+	if len(keys) == 0 {
+		return 0
+	}
+	last := 0.0
+	walk(room, keys, func(_ key, _, y float64) { last = y })
+	return last + legendRow + 6
+}
+
+// walk gives each entry its place.
+func walk(room float64, keys []key, place func(k key, x, y float64)) {
+	x, y := float64(margin), 0.0
+	for _, k := range keys {
+		const sample, gap = 18, 18
+		length := sample + letter*float64(len([]rune(shortened(k.name, rowName)))) + gap
+		if x > margin && x+length > room {
+			x, y = margin, y+legendRow
+		}
+		place(k, x, y)
+		x += length
+	}
+}
+
+// times maps instants to coordinates.
+type times struct {
+	axis
+	from time.Time
+	to   time.Time
+}
+
+func newTimes(from, to time.Time, start, end float64) times {
+	if !to.After(from) {
+		to = from.Add(time.Minute)
+	}
+	return times{axis{0, to.Sub(from).Seconds(), start, end}, from, to}
+}
+
+func (a times) place(t time.Time) float64 { return a.at(t.Sub(a.from).Seconds()) }
+
+// ticks draws the times at which the clock of Greenwich is round, as many as there is room
+// for, from the upper end of the rows to the lower.
+func (a times) ticks(c *canvas, high, floor float64) {
+	const label = 62 // room for one
+	step := a.step(int((a.end - a.start) / label))
+	for t := a.from.UTC().Truncate(step); !t.After(a.to); t = t.Add(step) {
+		if t.Before(a.from) {
+			continue
+		}
+		x := coordinate(a.place(t))
+		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", x, x, coordinate(high), coordinate(floor))
+		text := tickTime(t, step)
+		half := textWidth(text) / 2
+		c.label(min(max(a.place(t), half), c.width-half), floor+18, "middle", text)
+	}
+}
+
+// step is the least round one with at most so many ticks.
+func (a times) step(most int) time.Duration {
+	const day = 24 * time.Hour
+	steps := []time.Duration{
+		time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour,
+		6 * time.Hour, 12 * time.Hour, day, 2 * day, 7 * day, 14 * day, 28 * day, 91 * day,
+	}
+	for _, s := range steps {
+		if a.to.Sub(a.from)/s < time.Duration(max(1, most)) {
+			return s
+		}
+	}
+	const year = 364 // days: whole weeks, as the steps before
+	years := int(a.to.Sub(a.from)/(year*day))/max(1, most) + 1
+	return time.Duration(years*year) * day
+}
+
+// tickTime is the day at midnight, and else the time of the day.
+func tickTime(t time.Time, step time.Duration) string {
+	switch {
+	case step >= 91*24*time.Hour:
+		return t.Format("Jan 2006")
+	case t.Hour() == 0 && t.Minute() == 0:
+		return t.Format("2 Jan")
+	default:
+		return t.Format("15:04")
+	}
+}
+
+// local is a link to a page of the same place, or nothing: what it is made of may come from
+// elsewhere.
+func local(link string) string {
+	if !strings.HasPrefix(link, "/") || strings.HasPrefix(link, "//") || strings.Contains(link, `\`) {
+		return ""
+	}
+	for _, r := range link {
+		if r <= ' ' || r == 0x7f {
+			return ""
+		}
+	}
+	return link
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strconv"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// CSV is the report as one table after RFC 4180. Each row sums up runs: its kind says of
+// what, and the columns before the figures which. What a row has no figure for is empty.
+func (p Report) CSV() ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.UseCRLF = true
+	rows := [][]string{csvHead(), p.csvRow("fleet", "", "", p.From, p.To, p.All, CategoryUse{})}
+	for _, c := range p.Categories {
+		rows = append(rows, p.csvRow("category", c.Category, "", p.From, p.To, c.Use, c))
+	}
+	for _, a := range p.Agents {
+		rows = append(rows, p.csvRow("agent", "", a.Agent, p.From, p.To, a.Use, CategoryUse{}))
+	}
+	for _, u := range p.Pairs {
+		rows = append(rows, p.csvRow("category+agent", u.Category, u.Agent, p.From, p.To, u.Use, CategoryUse{}))
+	}
+	for _, s := range p.Steps {
+		rows = append(rows, p.csvRow("step", "", "", s.From, s.From.Add(p.Step), s.Use, CategoryUse{}))
+	}
+	err := w.WriteAll(rows)
+	return b.Bytes(), err
+}
+
+func csvHead() []string {
+	head := strings.Fields(`kind category agent from to runs ended spawned sessions part share ratio judgement
+graded grade grade_low grade_high noop_rate tokens usd worked_seconds`)
+	for _, o := range fleet.Outcomes() {
+		head = append(head, string(o))
+	}
+	return head
+}
+
+func (p Report) csvRow(kind string, c fleet.Category, agent string, from, to time.Time, u Use, against CategoryUse) []string {
+	row := []string{
+		kind, inert(string(c)), inert(agent), from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339),
+		strconv.Itoa(u.Runs), strconv.Itoa(u.Ended), strconv.Itoa(u.Spawned), strconv.Itoa(u.Sessions),
+	}
+	row = append(row, against.csv()...)
+	row = append(row, strconv.Itoa(u.Graded))
+	if u.Graded > 0 {
+		row = append(row, decimal(u.Mean()), decimal(u.Low()), decimal(u.High()))
+	} else {
+		row = append(row, "", "", "")
+	}
+	row = append(row, decimal(u.NoopRate()), strconv.FormatInt(u.Tokens, 10), decimal(u.USD), decimal(u.Worked.Seconds()))
+	for _, o := range fleet.Outcomes() {
+		row = append(row, strconv.Itoa(u.Outcomes[o]))
+	}
+	return row
+}
+
+// csv are the columns that only categories have.
+func (c CategoryUse) csv() []string {
+	if c.Category == "" {
+		return []string{"", "", "", ""}
+	}
+	ratio := ""
+	if c.Share > 0 {
+		ratio = decimal(c.Ratio())
+	}
+	return []string{decimal(c.Part), decimal(c.Share), ratio, string(c.Judgement)}
+}
+
+func decimal(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }
+
+// inert keeps a spreadsheet from computing a name that begins as a formula does.
+func inert(name string) string {
+	if name != "" && strings.ContainsRune("=+-@\t\r", rune(name[0])) {
+		return "'" + name
+	}
+	return name
+}

@@ -1,0 +1,93 @@
+package report
+
+import (
+	"fmt"
+
+	"stint/internal/fleet"
+)
+
+// Finding is something that deserves attention.
+type Finding struct {
+	Kind     FindingKind
+	Category fleet.Category // empty: it is about the whole fleet
+	Text     string         // a sentence with the figures
+}
+
+// FindingKind is what a finding is about.
+type FindingKind string
+
+const (
+	FoundViolation     FindingKind = "violation"      // a lane was held twice
+	FoundFruitless     FindingKind = "fruitless"      // chosen, and never at work
+	FoundNeglected     FindingKind = "neglected"      // less than half of its share
+	FoundOverAllocated FindingKind = "over-allocated" // more than twice its share
+	FoundNoops         FindingKind = "noop"           // too many runs did nothing
+	FoundFallback      FindingKind = "fallback"       // the external selector failed
+	FoundSafetyNet     FindingKind = "safety-net"     // a payload named no usable category
+)
+
+const (
+	// mostNoops is the part of runs that may do nothing, and leastRuns how many runs it
+	// takes to say so.
+	mostNoops = 0.2
+	leastRuns = 5
+)
+
+func (p Report) findings() (list []Finding) {
+	add := func(kind FindingKind, c fleet.Category, format string, args ...any) {
+		list = append(list, Finding{kind, c, fmt.Sprintf(format, args...)})
+	}
+	if n := len(p.Audit.Violations); n > 0 {
+		v := p.Audit.Violations[0]
+		add(FoundViolation, v.Category, "a lane was held by two runs at once, %s: first %s.%d, by %s and %s (stint audit)",
+			plural(n, "time", "times"), v.Category, v.Lane, v.First, v.Second)
+	}
+	for _, f := range p.Audit.Fruitless {
+		add(FoundFruitless, f.Category, "%s never gets to work: all %d runs ended busy, denied or idle", f.Category, f.Runs)
+	}
+	p.judged(add)
+	if rate := p.All.NoopRate(); rate > mostNoops && p.All.Ended >= leastRuns {
+		add(FoundNoops, "", "%s of the runs did nothing: %d of %d", Percent(rate), p.All.Outcomes[fleet.Noop], p.All.Ended)
+	}
+	if n := p.Audit.Fallbacks; n > 0 {
+		add(FoundFallback, "", "the external selector failed in %s: stint's own ranking was followed", plural(n, "fire", "fires"))
+	}
+	if n := p.Audit.SafetyNet; n > 0 {
+		add(FoundSafetyNet, "", "a payload named no usable category: %s came of the allow-list", plural(n, "run", "runs"))
+	}
+	return list
+}
+
+// judged are the findings about shares.
+func (p Report) judged(add func(kind FindingKind, c fleet.Category, format string, args ...any)) {
+	for _, c := range p.Categories {
+		if c.Judgement == Neglected {
+			add(FoundNeglected, c.Category, "%s is neglected: %s of the sessions, its share is %s; seen in %d of %d spawned workers",
+				c.Category, Percent(c.Part), Percent(c.Share), c.Spawned, p.All.Spawned)
+		}
+	}
+	for _, c := range p.Categories {
+		if c.Judgement == OverAllocated {
+			add(FoundOverAllocated, c.Category, "%s is over-allocated: %s of the sessions, its share is %s",
+				c.Category, Percent(c.Part), Percent(c.Share))
+		}
+	}
+}
+
+// Percent writes a part, in [0,1].
+func Percent(part float64) string {
+	if part > 0 && part < 0.0005 {
+		return "<0.1 %"
+	}
+	if part > 0 && part < 0.0995 {
+		return fmt.Sprintf("%.1f %%", 100*part)
+	}
+	return fmt.Sprintf("%.0f %%", 100*part)
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

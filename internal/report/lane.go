@@ -1,0 +1,61 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Lane is what went on in one lane.
+type Lane struct {
+	Category fleet.Category
+	Number   int
+	Held     []Held // in the order in which they were taken
+}
+
+// Held is one hold of a lane, and the run that had it.
+type Held struct {
+	fleet.LaneHold
+	Outcome fleet.Outcome // empty: open
+	Task    fleet.TaskID
+	Grade   *float64
+}
+
+// LanesFrom is from when on lanes are told of: where there were more runs than could be
+// read, they begin with the oldest that was.
+func (p Report) LanesFrom() time.Time {
+	if p.AllRuns || len(p.Runs) == 0 {
+		return p.From
+	}
+	oldest := p.Runs[0].CreatedAt
+	for _, r := range p.Runs {
+		if r.CreatedAt.Before(oldest) {
+			oldest = r.CreatedAt
+		}
+	}
+	return later(oldest, p.From)
+}
+
+// lanes sorts the holds of the runs that are known by lanes.
+func lanes(holds []fleet.LaneHold, p Report) (list []Lane) {
+	runs := make(map[fleet.RunID]*fleet.Run, len(p.Runs))
+	for i := range p.Runs {
+		runs[p.Runs[i].ID] = &p.Runs[i]
+	}
+	for _, h := range holds {
+		r, known := runs[h.Run]
+		if !known {
+			continue
+		}
+		at, found := slices.BinarySearchFunc(list, h, func(l Lane, h fleet.LaneHold) int {
+			return cmp.Or(cmp.Compare(l.Category, h.Category), cmp.Compare(l.Number, h.Lane))
+		})
+		if !found {
+			list = slices.Insert(list, at, Lane{Category: h.Category, Number: h.Lane})
+		}
+		list[at].Held = append(list[at].Held, Held{h, r.Verdict.Outcome, r.Task, r.Verdict.Grade})
+	}
+	return list
+}

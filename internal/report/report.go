@@ -1,0 +1,333 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+)
+
+// Options say what of the past a report is about.
+type Options struct {
+	From, To time.Time
+	Step     time.Duration // in which the tallies were counted apart
+	Floor    float64       // the part of its share below which the ranking raises a category
+	Cap      float64       // the multiple of its share above which it is lowered; 0: never
+	Runs     []fleet.Run   // the latest, of which lanes are drawn
+	Fires    []fleet.Fire  // the latest
+	AllRuns  bool          // Runs are all that there were in that time
+}
+
+// Report says what a fleet did in a span of time, and what it came to.
+type Report struct {
+	Options
+	First      time.Time // when the first run was created, to a step where there were too many to read; zero: there is none
+	Audit      Audit
+	All        Use
+	Categories []CategoryUse // by name: the configured ones, and those that there were runs of
+	Agents     []AgentUse    // by name
+	Pairs      []PairUse     // by category, then by agent
+	Steps      []Step        // that had runs, in order of time
+	Lanes      []Lane        // by category, then by number
+	Respawns   int           // runs that followed a good one
+	Findings   []Finding     // what deserves attention, worst first
+}
+
+// Use sums up runs.
+type Use struct {
+	Runs     int // open ones included
+	Ended    int
+	Spawned  int // started by fires
+	Sessions int // that had a claim
+	Outcomes map[fleet.Outcome]int
+	Graded   int
+	Grades   float64 // their sum
+	Tokens   int64   // as far as they are known
+	USD      float64
+	Worked   time.Duration
+}
+
+// add counts a tally in. It is called for each that there is.
+func (u *Use) add(t fleet.Tally) {
+	if u.Outcomes == nil {
+		u.Outcomes = map[fleet.Outcome]int{}
+	}
+	u.Runs += t.Runs
+	if t.Outcome != "" {
+		u.Ended += t.Runs
+		u.Outcomes[t.Outcome] += t.Runs
+	}
+	if t.Fired {
+		u.Spawned += t.Runs
+	}
+	if t.Claimed {
+		u.Sessions += t.Runs
+	}
+	u.Graded += t.Graded
+	u.Grades += t.Grades
+	u.Tokens += t.Tokens
+	u.USD += t.USD
+	u.Worked += t.Worked
+}
+
+// uses are sums by some key.
+type uses[K comparable] map[K]*Use
+
+func (m uses[K]) of(key K) *Use {
+	u, found := m[key]
+	if !found {
+		u = &Use{}
+		m[key] = u
+	}
+	return u
+}
+
+// Mean is that of the grades; 0 without any.
+func (u Use) Mean() float64 { return ratio(u.Grades, float64(u.Graded)) }
+
+// Posterior is what the grades say of the mean that they are drawn around: that of a
+// uniform prior, with a grade g as g of a success and 1-g of a failure. Grades in [0,1]
+// vary by no more than such trials do (Bhatia and Davis, "A Better Bound on the Variance",
+// Amer. Math. Monthly 107, 2000), so that it is rather too wide than too narrow.
+func (u Use) Posterior() bandit.Beta {
+	return bandit.Beta{A: 1 + max(0, u.Grades), B: 1 + max(0, float64(u.Graded)-u.Grades)}
+}
+
+// Interval holds the mean with a probability of 95 %.
+func (u Use) Interval() (low, high float64) { return u.Posterior().Interval(0.95) }
+
+// NoopRate is the part of the ended runs that did nothing, in [0,1].
+func (u Use) NoopRate() float64 { return ratio(float64(u.Outcomes[fleet.Noop]), float64(u.Ended)) }
+
+// Productive is how many runs did work.
+func (u Use) Productive() int { return u.Outcomes[fleet.Productive] }
+
+// USDPerProductive is what all runs cost for each that was productive; 0 without one.
+func (u Use) USDPerProductive() float64 {
+	return ratio(u.USD, float64(u.Productive()))
+}
+
+func ratio(part, whole float64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return part / whole
+}
+
+// CategoryUse compares what a category got, and what it came to, with its share.
+type CategoryUse struct {
+	Category fleet.Category
+	Use
+	Part  float64 // of all sessions, in [0,1]
+	Share float64 // its target, in [0,1]; 0: it is not in the configuration, or fires may not start it
+	Judgement
+}
+
+// Ratio is the part that a category got of what it was to get.
+func (c CategoryUse) Ratio() float64 { return ratio(c.Part, c.Share) }
+
+// Judgement says whether a category got about its share.
+type Judgement string
+
+const (
+	// Fair is a category near its share, or with too few sessions to tell.
+	Fair Judgement = ""
+	// Neglected is a category that got less than half of its share.
+	Neglected Judgement = "neglected"
+	// OverAllocated is a category that got more than twice its share.
+	OverAllocated Judgement = "over-allocated"
+)
+
+const (
+	neglectedBelow = 0.5
+	overAbove      = 2
+	// leastExpected is how many sessions a category's share must have come to before it
+	// is said to be neglected, and leastSessions how many it must have had to have had too
+	// many: with fewer, chance alone does it.
+	leastExpected, leastSessions = 2, 4
+)
+
+// judge says what a category's sessions are, of all that there were.
+func judge(c CategoryUse, all int) Judgement {
+	switch {
+	case c.Share <= 0:
+		return Fair
+	case c.Ratio() < neglectedBelow && c.Share*float64(all) >= leastExpected:
+		return Neglected
+	case c.Ratio() > overAbove && c.Sessions >= leastSessions:
+		return OverAllocated
+	}
+	return Fair
+}
+
+// AgentUse is what an agent did.
+type AgentUse struct {
+	Agent string // empty: none was chosen
+	Use
+}
+
+// PairUse is what an agent did in a category.
+type PairUse struct {
+	Category fleet.Category
+	Agent    string
+	Use
+}
+
+// Step is what was begun in one of the steps of a report.
+type Step struct {
+	From time.Time
+	Use
+	Categories []CategoryUse // that had runs, by name; parts and shares are not told
+}
+
+// New reports on a record, all of which is from the time of the options.
+func New(r Record, o Options) Report {
+	p := Report{Options: o, Audit: NewAudit(r), All: Use{Outcomes: map[fleet.Outcome]int{}}}
+	categories, agents, pairs := uses[fleet.Category]{}, uses[string]{}, uses[pair]{}
+	for c := range r.Shares {
+		categories.of(c)
+	}
+	for _, t := range r.Tallies {
+		p.All.add(t)
+		categories.of(t.Category).add(t)
+		agents.of(t.Agent).add(t)
+		pairs.of(pair{t.Category, t.Agent}).add(t)
+		if t.Source == fleet.FromRespawn {
+			p.Respawns += t.Runs
+		}
+	}
+	p.Categories = p.compare(categories, r.Shares)
+	for _, a := range slices.Sorted(maps.Keys(agents)) {
+		p.Agents = append(p.Agents, AgentUse{a, *agents[a]})
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(pairs), pair.compare) {
+		p.Pairs = append(p.Pairs, PairUse{k.category, k.agent, *pairs[k]})
+	}
+	p.Steps = steps(r.Tallies)
+	p.First = p.first()
+	p.Lanes = lanes(r.Holds, p)
+	p.Findings = p.findings()
+	return p
+}
+
+func (p Report) first() time.Time {
+	if len(p.Steps) == 0 {
+		return time.Time{}
+	}
+	first := later(p.Steps[0].From, p.From)
+	if !p.AllRuns {
+		return first
+	}
+	oldest := time.Time{}
+	for _, r := range p.Runs {
+		if !r.CreatedAt.Before(p.From) && (oldest.IsZero() || r.CreatedAt.Before(oldest)) {
+			oldest = r.CreatedAt
+		}
+	}
+	return later(first, oldest)
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+type pair struct {
+	category fleet.Category
+	agent    string
+}
+
+func (p pair) compare(other pair) int {
+	return cmp.Or(cmp.Compare(p.category, other.category), cmp.Compare(p.agent, other.agent))
+}
+
+// compare holds the categories against their shares.
+func (p Report) compare(got uses[fleet.Category], shares map[fleet.Category]float64) (list []CategoryUse) {
+	for _, name := range slices.Sorted(maps.Keys(got)) {
+		c := CategoryUse{Category: name, Use: *got[name], Share: shares[name]}
+		c.Part = ratio(float64(c.Sessions), float64(p.All.Sessions))
+		c.Judgement = judge(c, p.All.Sessions)
+		list = append(list, c)
+	}
+	return list
+}
+
+// steps puts tallies together that are of one step. They come in that order.
+func steps(tallies []fleet.Tally) (list []Step) {
+	for _, t := range tallies {
+		if len(list) == 0 || !list[len(list)-1].From.Equal(t.From) {
+			list = append(list, Step{From: t.From})
+		}
+		s := &list[len(list)-1]
+		s.add(t)
+		at, found := slices.BinarySearchFunc(s.Categories, t.Category, func(c CategoryUse, name fleet.Category) int {
+			return cmp.Compare(c.Category, name)
+		})
+		if !found {
+			s.Categories = slices.Insert(s.Categories, at, CategoryUse{Category: t.Category})
+		}
+		s.Categories[at].add(t)
+	}
+	return list
+}
+
+// PerHour is how many sessions there were in an hour, from the first run on: the record may
+// be younger than what was asked for. The first hour counts as a whole one.
+func (p Report) PerHour() float64 { return p.per(time.Hour) }
+
+// PerDay is how many there were in a day, of which the first counts as a whole one: what
+// went on for an hour says nothing of a day.
+func (p Report) PerDay() float64 { return p.per(24 * time.Hour) }
+
+func (p Report) per(unit time.Duration) float64 {
+	return ratio(float64(p.All.Sessions)*float64(unit), float64(max(unit, p.To.Sub(p.First))))
+}
+
+// NeglectedSpawned is how many of the runs that fires started were of neglected
+// categories.
+func (p Report) NeglectedSpawned() (n int) {
+	for _, c := range p.Categories {
+		if c.Judgement == Neglected {
+			n += c.Spawned
+		}
+	}
+	return n
+}
+
+// Average is the mean grade at a time, over the steps before it.
+type Average struct {
+	At time.Time
+	Use
+}
+
+// averageSteps is over how many steps a mean goes: a tenth of what is usual.
+const averageSteps = 6
+
+// Averages are how the mean grade went, at the end of each step that it can be told for.
+func (p Report) Averages() (list []Average) {
+	for i, s := range p.Steps {
+		a := Average{At: s.From.Add(p.Step)}
+		if a.At.After(p.To) {
+			a.At = p.To
+		}
+		for j := i; j >= 0 && s.From.Sub(p.Steps[j].From) < averageSteps*p.Step; j-- {
+			a.Graded += p.Steps[j].Graded
+			a.Grades += p.Steps[j].Grades
+		}
+		if a.Graded > 0 {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// Low is where the interval of the mean grade begins.
+func (u Use) Low() float64 { low, _ := u.Interval(); return low }
+
+// High is where it ends.
+func (u Use) High() float64 { _, high := u.Interval(); return high }

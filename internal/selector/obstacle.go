@@ -1,0 +1,43 @@
+package selector
+
+import (
+	"iter"
+	"time"
+)
+
+// Hindrance is what kind of thing keeps a category from being started, or a task from
+// being worked on.
+type Hindrance string
+
+const (
+	HinderedByFilter  Hindrance = "not-asked-for" // another category was asked for by name
+	HinderedByPool    Hindrance = "pool"          // fires of another pool start it
+	HinderedByList    Hindrance = "not-allowed"   // no fire may start it
+	HinderedByPause   Hindrance = "paused"        // a person has stopped it
+	HinderedByGate    Hindrance = "gate"          // results wait for a person, or no agent or budget is left
+	HinderedByLane    Hindrance = "lane-busy"     // sessions of it run
+	HinderedByRest    Hindrance = "cooldown"      // it rests after a session
+	HinderedByClaim   Hindrance = "claimed"       // another holds the claim
+	HinderedByTasks   Hindrance = "no-task"       // there is nothing to work on
+	HinderedByBackoff Hindrance = "backoff"       // sessions found nothing to do
+	HinderedByWaiting Hindrance = "waiting"       // the task waits for something outside the fleet
+	HinderedByDate    Hindrance = "wait"          // the task waits for a day
+	HinderedByNeed    Hindrance = "requires"      // the task requires something that is not settled
+)
+
+// Obstacle is one thing that keeps a category from being started, or a task from being
+// worked on.
+type Obstacle struct {
+	Kind   Hindrance
+	Reason string    // a sentence fragment: what a fire records when this comes first
+	On     string    // what a task requires, with [HinderedByNeed]
+	Until  time.Time // when it ends by itself; zero: when something else changes
+}
+
+// first is the reason of the first obstacle, or "" when there is none.
+func first(obstacles iter.Seq[Obstacle]) string {
+	for o := range obstacles {
+		return o.Reason
+	}
+	return ""
+}

@@ -1,0 +1,130 @@
+package selector
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+)
+
+// TestAllObstacles has a category with everything in its way; the reason why a ranking
+// leaves it out is the first of these.
+func TestAllObstacles(t *testing.T) {
+	t.Parallel()
+	f := facts("code", forbidden, paused("holidays"), inFlight("0r0"), rests(time.Minute), noops(1), func(f *Facts) {
+		f.Elsewhere, f.Gate = "night", "no agent"
+	})
+	s := Situation{Fire: 6, At: noon(), Facts: []Facts{facts("docs"), f}, Tasks: []fleet.Task{testTask("a", requires("gone"))}}
+	want := []Obstacle{
+		{Kind: HinderedByPool, Reason: "of pool night"},
+		{Kind: HinderedByList, Reason: ReasonNotAllowed},
+		{Kind: HinderedByPause, Reason: "paused: holidays"},
+		{Kind: HinderedByGate, Reason: "no agent"},
+		{Kind: HinderedByLane, Reason: "lane busy: run 0r0"},
+		{Kind: HinderedByRest, Reason: "cools down until 2026-06-26T12:01:00Z", Until: noon().Add(time.Minute)},
+		{Kind: HinderedByTasks, Reason: ReasonNoTask},
+		{Kind: HinderedByBackoff, Reason: "backs off until fire 7, or until a task changes: found nothing to do once"},
+	}
+	if diff := cmp.Diff(s.Obstacles("code"), want); diff != "" {
+		t.Errorf("obstacles (-got +want):\n%s", diff)
+	}
+	candidates, _ := s.Assess()
+	if got := candidates[1].Out; got != want[0].Reason {
+		t.Errorf("got %q, want the first reason %q", got, want[0].Reason)
+	}
+	if got := s.Obstacles("nosuch"); got != nil {
+		t.Errorf("got %v, want none for a category that is not there", got)
+	}
+}
+
+// TestClaimsAreOneObstacle tells claimed tasks and lanes from none.
+func TestClaimsAreOneObstacle(t *testing.T) {
+	t.Parallel()
+	s := Situation{
+		At: noon(), Facts: []Facts{facts("code"), facts("free", selfDirected)}, Tasks: []fleet.Task{testTask("a")},
+		Held: heldBy("alice", "a", fleet.LaneKey("free", 1)),
+	}
+	for c, want := range map[fleet.Category][]Obstacle{
+		"code": {{Kind: HinderedByClaim, Reason: ReasonAllClaimed}},
+		"free": {{Kind: HinderedByClaim, Reason: ClaimBlocked}},
+	} {
+		if diff := cmp.Diff(s.Obstacles(c), want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", c, diff)
+		}
+	}
+}
+
+// TestAllTaskObstacles has a task with everything in its way, and one on a cycle that also
+// needs something else.
+func TestAllTaskObstacles(t *testing.T) {
+	t.Parallel()
+	day := noon().AddDate(0, 0, 2)
+	s := Situation{At: noon(), Tasks: []fleet.Task{
+		testTask("a", requires("gone", "done", "open", "https://x.org/1"), func(t *fleet.Task) { t.WaitingFor, t.Wait = "the review", day }),
+		testTask("done", inState(fleet.StateDone)), testTask("open"),
+		testTask("b", requires("open", "c", "gone")), testTask("c", requires("b")),
+	}}
+	tests := []struct {
+		task int
+		want []Obstacle
+	}{
+		{0, []Obstacle{
+			{Kind: HinderedByWaiting, Reason: "waiting for the review"},
+			{Kind: HinderedByDate, Reason: "waits until 2026-06-28", Until: day},
+			{Kind: HinderedByNeed, Reason: `requires "gone", which does not exist`, On: "gone"},
+			{Kind: HinderedByNeed, Reason: `requires "open", which is todo`, On: "open"},
+			{Kind: HinderedByNeed, Reason: "requires https://x.org/1, which is not settled", On: "https://x.org/1"},
+		}},
+		{2, nil},
+		{3, []Obstacle{
+			{Kind: HinderedByNeed, Reason: "requires itself: b → c → b", On: "c"},
+			{Kind: HinderedByNeed, Reason: `requires "open", which is todo`, On: "open"},
+			{Kind: HinderedByNeed, Reason: `requires "gone", which does not exist`, On: "gone"},
+		}},
+	}
+	for _, tt := range tests {
+		task := &s.Tasks[tt.task]
+		if diff := cmp.Diff(s.TaskObstacles(task), tt.want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", task.ID, diff)
+		}
+	}
+}
+
+// TestAhead names every criterion by which one task comes before another.
+func TestAhead(t *testing.T) {
+	t.Parallel()
+	created := func(day int) func(*fleet.Task) {
+		return func(t *fleet.Task) { t.Created = noon().AddDate(0, 0, day) }
+	}
+	high := func(t *fleet.Task) { t.Priority = fleet.PriorityHigh }
+	s := Situation{At: noon(), Tasks: []fleet.Task{
+		testTask("m", created(0)),
+		testTask("begun", inState(fleet.StateActive)),
+		testTask("needed"), testTask("needy", requires("needed")),
+		testTask("urgent", high, created(9)),
+		testTask("older", created(-1)),
+		testTask("l", created(0)), testTask("n", created(0)), testTask("undated"),
+		testTask("elsewhere", inCategory("docs"), inState(fleet.StateActive)),
+		testTask("held", inState(fleet.StateActive)),
+		testTask("blocked", requires("gone"), high),
+	}, Held: heldBy("alice", "held")}
+	want := []Ahead{
+		{"begun", "it is active, this one is todo"},
+		{"needed", "more open tasks wait for it: 1, and 0 for this one"},
+		{"urgent", "its priority is high, this one's is medium"},
+		{"older", "it is from 2026-06-25, this one from 2026-06-26"},
+		{"l", "its name comes first, and nothing else tells them apart"},
+	}
+	if diff := cmp.Diff(s.Ahead(&s.Tasks[0]), want); diff != "" {
+		t.Errorf("ahead of m (-got +want):\n%s", diff)
+	}
+	if got := s.Ahead(&s.Tasks[1]); got != nil {
+		t.Errorf("got %v ahead of what is begun, want nothing", got)
+	}
+	undated := s.Ahead(&s.Tasks[8])
+	if got, want := undated[len(undated)-1].Because, "it has a date, this one has none"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

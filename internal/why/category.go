@@ -1,0 +1,317 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/selector"
+)
+
+// Category is what is known of one category, and what a fire of its pool would go by.
+type Category struct {
+	Name     fleet.Category
+	Now      time.Time
+	Path     string // of the configuration
+	Pool     string
+	Pools    bool          // there are others
+	Ordinary bool          // its pool is the one that a fire starts without being told
+	Timer    *fleet.Timer  // of its pool; nil: not known
+	Slots    int           // of the pool, or of the fleet if that has fewer
+	Cooldown time.Duration // how long it rests after a session
+	InFlight []OpenRun     // of the category
+	Dead     fleet.RunID   // of the category, that died and is still to be closed; empty: none
+	Hinders  []selector.Obstacle
+	Pauses   []fleet.Pause // in force that concern it
+	Gates    []Gate        // what is behind a gate
+	Held     []fleet.Claim // on its tasks and lanes
+	States   map[fleet.TaskState]int
+	Blocked  []selector.BlockedTask // of its tasks
+
+	Ranking selector.Selection // as a fire of the pool would rank now
+	Odds    float64            // of being started by it, in [0,1]
+
+	Fires   []fleet.Fire // of its pool, newest first
+	Runs    []fleet.Run  // newest first
+	Denials []fleet.DeniedClaim
+}
+
+// OpenRun is a run under way.
+type OpenRun struct {
+	fleet.Run
+	Timeout time.Duration // of its category
+}
+
+// Gate is one of the things that can keep every session of a category from starting.
+type Gate struct {
+	Kind   string
+	Reason string
+	Until  time.Time // zero: until something changes
+}
+
+const (
+	GateReview = "review" // too many of its results wait for a person
+	GateAgent  = "agent"  // an agent cannot work
+	GateSlots  = "agent-busy"
+	GateBudget = "budget"
+)
+
+// Kinds of obstacles beside those of [selector.Hindrance] and of gates.
+const (
+	KindMachine  = "machine"
+	KindNoSlot   = "no-slot"
+	KindWorkers  = "beyond-workers"
+	KindState    = "state"
+	KindProblem  = "unreadable"
+	KindSetAside = "quarantine"
+	KindUnknown  = "unknown-category"
+)
+
+// Verdicts on a category.
+const (
+	Yes   = "yes"   // the next fire starts it
+	Maybe = "maybe" // chance decides, or what is in the way ends before that fire
+	No    = "no"
+)
+
+// Answer says whether the next fire would start the category, what is in its way and what
+// would have to change, and how it has done.
+func (c Category) Answer() Answer {
+	a := Answer{Kind: OfCategory, Subject: string(c.Name), Obstacles: c.Obstacles()}
+	a.Verdict, a.Lead = c.verdict(a.Obstacles)
+	a.add("Its rank", c.rank()...)
+	a.add("What is believed of it", c.believed()...)
+	a.add("What it is owed", c.owed()...)
+	a.add("Its tasks", c.tasks()...)
+	a.add("The last fires", c.fires()...)
+	a.add("The last runs", c.runs()...)
+	a.add("Denials", c.denials()...)
+	return a
+}
+
+// score is what the ranking says of it, and its place from 0.
+func (c Category) score() (selector.Score, int) {
+	for i, s := range c.Ranking.Scores {
+		if s.Category == c.Name {
+			return s, i
+		}
+	}
+	return selector.Score{}, -1
+}
+
+// sure is from where on a probability is told as certainty: nearer to it than redraws can
+// tell.
+const sure = 0.995
+
+func (c Category) verdict(obstacles []Obstacle) (string, []string) {
+	next := "the next fire"
+	if c.Pools {
+		next = "the next fire of pool " + c.Pool
+	}
+	due := c.due(next)
+	switch {
+	case len(obstacles) > 0 && c.overByThen(obstacles):
+		return Maybe, append([]string{sentence("Not now, but perhaps by %s: what is in the way of %s is over before it", next, c.Name)}, due...)
+	case len(obstacles) == 1:
+		return No, append([]string{sentence("No: %s would not start %s. One thing is in its way", next, c.Name)}, due...)
+	case len(obstacles) > 1:
+		return No, append([]string{sentence("No: %s would not start %s. %d things are in its way", next, c.Name, len(obstacles))}, due...)
+	case c.Odds >= sure:
+		return Yes, append([]string{sentence("Yes: %s would start %s", next, c.Name)}, due...)
+	}
+	return Maybe, append([]string{sentence("Perhaps: %s would start %s with a probability of %.2f", next, c.Name, c.Odds)}, due...)
+}
+
+// overByThen reports whether all that is in the way ends by itself, at times that are
+// certain, before the timer fires.
+func (c Category) overByThen(obstacles []Obstacle) bool {
+	if c.Timer == nil || !c.Timer.Active {
+		return false
+	}
+	return !slices.ContainsFunc(obstacles, func(o Obstacle) bool {
+		certain := o.Kind == string(selector.HinderedByRest) || o.Kind == string(selector.HinderedByPause) || o.Kind == GateAgent
+		return !certain || o.Until.IsZero() || o.Until.After(c.Timer.Next)
+	})
+}
+
+// due says when the next fire comes. Without a timer there may be one by hand, or by other
+// means: that is no obstacle.
+func (c Category) due(next string) []string {
+	switch {
+	case c.Timer == nil:
+		return nil
+	case !c.Timer.Active:
+		return []string{sentence("No timer brings that fire: %s is not active. %s fires by hand, and stint init --systemd installs the timer", c.Timer.Unit, c.fire())}
+	case c.Timer.Next.IsZero():
+		return nil
+	}
+	return []string{sentence("%s is due at %s", capital(next), moment(c.Timer.Next, c.Now))}
+}
+
+func (c Category) rank() (list []string) {
+	s, place := c.score()
+	if s.Candidate == nil || !s.In {
+		return nil
+	}
+	ranked := len(c.Ranking.Ranked())
+	list = append(list, sentence("%s can start, of which a fire starts %d", plural(ranked, "category"), c.Ranking.Picks))
+	if s.Leads {
+		list = append(list, sentence("It leads, because its task %q is begun", s.Next.ID))
+	}
+	if place >= c.Ranking.Picks && c.Ranking.Picks > 0 {
+		list = append(list, "The draw of each fire is another, so that it has its turn.")
+	}
+	return list
+}
+
+func (c Category) believed() []string {
+	s, _ := c.score()
+	if s.Candidate == nil {
+		return nil
+	}
+	e := s.Explain(c.Ranking.Settings)
+	return []string{sentence("A session of it is expected to bring %.3f, with 95 %% certainty between %.2f and %.2f, going by %s and what is known of the others",
+		e.Mean, e.Low, e.High, plural(s.Arm.Graded, "graded session"))}
+}
+
+func (c Category) owed() (list []string) {
+	s, _ := c.score()
+	if s.Candidate == nil {
+		return nil
+	}
+	e := s.Explain(c.Ranking.Settings)
+	list = append(list, sentence("It has had %s, and was entitled to %.1f", plural(e.Sessions, "session"), e.Entitled))
+	switch {
+	case e.Deficit > 0:
+		list = append(list, sentence("It is owed %.1f sessions of its floor, which raises its score by %.3f", e.Deficit, e.Div))
+	case e.Surplus > 0:
+		list = append(list, sentence("It is %.1f sessions over its cap, which lowers its score by %.3f", e.Surplus, -e.Div))
+	}
+	return list
+}
+
+// tasks are what it would work on next, and what is blocked.
+func (c Category) tasks() (list []string) {
+	s, _ := c.score()
+	if s.Candidate == nil || s.Tasks == 0 {
+		return nil // that is told as an obstacle, or it needs none
+	}
+	list = append(list, sentence("%s can be worked on; the next is %q, which is %s", plural(s.Tasks, "task"), s.Next.ID, s.Next.State))
+	if n := len(c.Blocked); n > 0 {
+		list = append(list, sentence("%s blocked: %s", areOf(n), listed(blockedWords(c.Blocked))))
+	}
+	return list
+}
+
+func areOf(n int) string {
+	if n == 1 {
+		return "1 is"
+	}
+	return fmt.Sprintf("%d are", n)
+}
+
+func blockedWords(blocked []selector.BlockedTask) (words []string) {
+	for _, b := range blocked {
+		reason := b.Reason
+		if b.Holder != "" {
+			reason = "is claimed by " + string(b.Holder)
+		}
+		words = append(words, fmt.Sprintf("%q %s", b.ID, reason))
+	}
+	return words
+}
+
+// fires counts why the last fires did not start it.
+func (c Category) fires() (list []string) {
+	started, asked := 0, 0
+	counts := map[string]int{}
+	for _, f := range c.Fires {
+		for _, choice := range f.Choices {
+			if choice.Category != c.Name {
+				continue
+			}
+			asked++
+			if choice.Decision == fleet.Spawn {
+				started++
+			} else {
+				counts[brief(choice)]++
+			}
+		}
+	}
+	if asked == 0 {
+		return nil
+	}
+	switch {
+	case asked > 1:
+		list = append(list, sentence("Of the last %s, %d started it", plural(asked, "fire"), started))
+	case started > 0:
+		list = append(list, sentence("The only one started it"))
+	default:
+		list = append(list, sentence("The only one did not start it"))
+	}
+	if len(counts) > 0 {
+		list = append(list, sentence("Where it was not started: %s", strings.Join(counted(counts), ", ")))
+	}
+	return list
+}
+
+// counted lists reasons, the most frequent first.
+func counted(counts map[string]int) (words []string) {
+	var reasons []string
+	for reason := range counts {
+		reasons = append(reasons, reason)
+	}
+	slices.SortFunc(reasons, func(a, b string) int {
+		if counts[a] != counts[b] {
+			return counts[b] - counts[a]
+		}
+		return strings.Compare(a, b)
+	})
+	for _, reason := range reasons {
+		words = append(words, fmt.Sprintf("%s (%d×)", reason, counts[reason]))
+	}
+	return words
+}
+
+// brief is a choice's reason without what differs from fire to fire.
+func brief(c fleet.Choice) string {
+	if c.Decision == fleet.StartFailed {
+		return "its unit did not start"
+	}
+	reason := c.Reason
+	if c.Rank > 0 {
+		reason = refusal(reason)
+	}
+	for _, known := range []string{
+		"lane busy", "cools down", "backs off", "paused", "beyond this fire's limit", "no slot free", "budget of", "memory", "load",
+	} {
+		if strings.HasPrefix(reason, known) {
+			return known
+		}
+	}
+	if agent, is := strings.CutPrefix(reason, "agent "); is {
+		name, _, _ := strings.Cut(agent, ":")
+		return "agent " + name + " could not work"
+	}
+	return reason
+}
+
+func (c Category) runs() (list []string) {
+	for _, r := range c.Runs {
+		list = append(list, fate(r, r.Category, nil, c.Now))
+	}
+	return list
+}
+
+func (c Category) denials() (list []string) {
+	for _, d := range c.Denials {
+		list = append(list, denied(d, c.Now))
+	}
+	return list
+}
+
+func denied(d fleet.DeniedClaim, now time.Time) string {
+	return sentence("Run %s was denied %q by %s at %s", d.Run, d.Key, d.Holder, moment(d.At, now))
+}

@@ -1,0 +1,206 @@
+package why
+
+import (
+	"fmt"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/selector"
+)
+
+// Obstacles are all that keeps the category from being started by the next fire.
+func (c Category) Obstacles() (list []Obstacle) {
+	for _, h := range c.Hinders {
+		switch h.Kind {
+		case selector.HinderedByPause:
+			list = append(list, c.pauses(h)...)
+		case selector.HinderedByGate:
+			list = append(list, c.gates(h)...)
+		case selector.HinderedByLane:
+			list = append(list, c.lanes(h)...)
+		case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByList, selector.HinderedByRest,
+			selector.HinderedByClaim, selector.HinderedByTasks, selector.HinderedByBackoff,
+			selector.HinderedByWaiting, selector.HinderedByDate, selector.HinderedByNeed:
+			list = append(list, c.obstacle(h))
+		}
+	}
+	return append(list, c.limits()...)
+}
+
+// obstacle tells of one that stands for itself.
+func (c Category) obstacle(h selector.Obstacle) Obstacle {
+	o := Obstacle{Kind: string(h.Kind), Until: later(h.Until, c.Now)}
+	switch h.Kind {
+	case selector.HinderedByList:
+		o.Reason = "Fires may not start it: it is not in their allow-list."
+		o.Change = sentence("Name it under allow in [fanout] of %s, or start a session by hand", c.Path)
+		o.Command = command("stint", "run", "--category", string(c.Name))
+	case selector.HinderedByRest:
+		if c.Dead != "" {
+			o.Until = time.Time{}
+			o.Reason = sentence("Run %s died and left no end: it rests for %s from when that is closed, which the next fire does first", c.Dead, c.Cooldown)
+			o.Change, o.Command = "It takes a person to close the run sooner.", "stint reap"
+			break
+		}
+		o.Reason = sentence("It rests after its last session, until %s", moment(h.Until, c.Now))
+		o.Change = sentence("That ends by itself; how long it takes is cooldown in [category.%s], %s. A session by hand does not wait", c.Name, c.Cooldown)
+		o.Command = command("stint", "run", "--category", string(c.Name))
+	case selector.HinderedByTasks:
+		o.Reason = c.noTask()
+		o.Change = "It takes a task that can be worked on."
+		o.Command = command("stint", "task", "add", "--category", string(c.Name)) + " TITLE"
+	case selector.HinderedByClaim:
+		o.Reason = sentence("All that it could work on is claimed: %s", c.claims())
+		o.Change = "It takes the end of a claim, or another task."
+		o.Command = command("stint", "task", "add", "--category", string(c.Name)) + " TITLE"
+		if h.Reason == selector.ClaimBlocked {
+			o.Change, o.Command = "What the dead have left is given back by the next fire, or at once by hand.", "stint reap"
+		}
+	case selector.HinderedByBackoff:
+		o.Reason = capital(sentence("it %s", h.Reason))
+		o.Change = "A grade, a new or changed task, or a person ends that."
+		o.Command = command("stint", "resume", string(c.Name))
+	case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByPause, selector.HinderedByGate, selector.HinderedByLane,
+		selector.HinderedByWaiting, selector.HinderedByDate, selector.HinderedByNeed:
+		o.Reason = capital(sentence("it is out: %s", h.Reason))
+	}
+	return o
+}
+
+// noTask says of how many tasks how many wait for what.
+func (c Category) noTask() string {
+	open := 0
+	for state, n := range c.States {
+		if !state.Settled() && state != fleet.StateExpired {
+			open += n
+		}
+	}
+	if open == 0 {
+		return "It has no open task."
+	}
+	var why []string
+	for _, b := range c.Blocked {
+		why = append(why, fmt.Sprintf("%q %s", b.ID, b.Reason))
+	}
+	for _, state := range fleet.TaskStates() {
+		if n := c.States[state]; n > 0 && !state.Workable() && !state.Settled() && state != fleet.StateExpired {
+			why = append(why, fmt.Sprintf("%d in state %s", n, state))
+		}
+	}
+	return sentence("None of its %s can be worked on: %s", plural(open, "open task"), listed(why))
+}
+
+func (c Category) claims() string {
+	var words []string
+	for _, h := range c.Held {
+		words = append(words, fmt.Sprintf("%q by %s until %s", h.Key, h.Holder, stamp(h.ExpiresAt)))
+	}
+	return listed(words)
+}
+
+func (c Category) pauses(h selector.Obstacle) (list []Obstacle) {
+	for _, p := range c.Pauses {
+		o := Obstacle{Kind: string(h.Kind), Until: later(p.Until, c.Now), Change: "It takes a person to end that.", Command: "stint resume"}
+		what := "The whole fleet is"
+		if p.Category != "" {
+			what, o.Command = "It is", command("stint", "resume", string(p.Category))
+		}
+		until := "until somebody resumes it"
+		if !p.Until.IsZero() {
+			until = "until " + moment(p.Until, c.Now)
+			o.Change = "That ends by itself, or by a person."
+		}
+		o.Reason = sentence("%s paused since %s, %s%s", what, stamp(p.Since), until, tail(p.Reason))
+		list = append(list, o)
+	}
+	return list
+}
+
+// gates tells of what is behind a gate. Of several agents it takes one.
+func (c Category) gates(h selector.Obstacle) (list []Obstacle) {
+	for _, g := range c.Gates {
+		o := Obstacle{Kind: g.Kind, Reason: capital(sentence("%s", g.Reason)), Until: later(g.Until, c.Now)}
+		switch g.Kind {
+		case GateReview:
+			o.Reason = sentence("Its gate is closed: %s", g.Reason)
+			o.Change = sentence("It takes a person to look at them, or a higher limit in [category.%s.wip] of %s", c.Name, c.Path)
+		case GateAgent:
+			o.Change = "That ends by itself, or when a person says that agents can work again."
+			o.Command = "stint resume"
+		case GateSlots:
+			o.Change = "It takes the end of one of the agent's sessions, or more slots for the agent."
+		case GateBudget:
+			o.Change = sentence("That ends at midnight, UTC, or with a higher budget in %s", c.Path)
+		}
+		list = append(list, o)
+	}
+	if len(list) == 0 {
+		list = append(list, Obstacle{Kind: string(h.Kind), Reason: capital(sentence("%s", h.Reason))})
+	}
+	return list
+}
+
+func (c Category) lanes(h selector.Obstacle) (list []Obstacle) {
+	for _, r := range c.InFlight {
+		list = append(list, c.inLane(h.Kind, r))
+	}
+	return list
+}
+
+func (c Category) inLane(kind selector.Hindrance, r OpenRun) Obstacle {
+	o := Obstacle{Kind: string(kind), Change: "It takes the end of that session."}
+	work := ""
+	if r.Task != "" {
+		work = fmt.Sprintf(" on %q", r.Task)
+	}
+	switch {
+	case r.NotBefore.After(c.Now):
+		o.Reason = sentence("Its lane is kept for run %s, which begins at %s", r.ID, moment(r.NotBefore, c.Now))
+	case r.StartedAt.IsZero():
+		o.Reason = sentence("Its lane is kept for run %s, which is about to begin", r.ID)
+	default:
+		o.Reason = sentence("Its lane is busy: run %s works%s since %s", r.ID, work, moment(r.StartedAt, c.Now))
+		if r.Timeout > 0 {
+			o.Until = later(r.StartedAt.Add(r.Timeout), c.Now)
+			o.Change = sentence("It takes the end of that session, which may take until %s, or a person who stops it", stamp(r.StartedAt.Add(r.Timeout)))
+		}
+	}
+	if r.Unit != "" {
+		o.Command = command("systemctl", "--user", "stop", r.Unit)
+	}
+	return o
+}
+
+// limits are those of the fire itself.
+func (c Category) limits() (list []Obstacle) {
+	if c.Ranking.Closed != "" {
+		list = append(list, Obstacle{
+			Kind: KindMachine, Reason: sentence("The machine is short, and fires start nothing: %s", c.Ranking.Closed),
+			Change: sentence("It takes what is missing, or other limits in [fanout] of %s", c.Path),
+		})
+	}
+	if c.Ranking.Free <= 0 {
+		list = append(list, Obstacle{
+			Kind: KindNoSlot, Reason: sentence("No slot is free: there are %d, and sessions that run take them", c.Slots),
+			Change: sentence("It takes the end of a session, or more slots in [fanout], or in [pool.%s], of %s", c.Pool, c.Path),
+		})
+	}
+	s, place := c.score()
+	if s.Candidate != nil && s.In && c.Ranking.Free > 0 && c.Ranking.Closed == "" && c.Odds < 1-sure {
+		list = append(list, Obstacle{
+			Kind:   KindWorkers,
+			Reason: sentence("A fire starts %d at most, and others are practically always before it: it is number %d", c.Ranking.Workers, place+1),
+			Change: "It takes more workers, in the configuration or for one fire.", Command: c.fire("-n", fmt.Sprint(place+1)),
+		})
+	}
+	return list
+}
+
+// fire is the command that fires its pool.
+func (c Category) fire(more ...string) string {
+	words := []string{"stint", "fanout"}
+	if !c.Ordinary {
+		words = append(words, "--pool", c.Pool)
+	}
+	return command(append(words, more...)...)
+}

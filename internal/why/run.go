@@ -1,0 +1,214 @@
+package why
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Run is what is known of one run.
+type Run struct {
+	Run     fleet.Run
+	Now     time.Time
+	Live    bool          // it is open, and something of it lives
+	Timeout time.Duration // of its category; 0: not known
+	Choice  *fleet.Choice // what its fire decided; nil: no fire planned it
+	Ranked  string        // what the fire's ranking says of the category it was started for; may be empty
+	First   fleet.TaskID  // the task that its fire saw first in its category; may be empty
+	Before  fleet.RunID   // that it follows; may be empty
+	Denials []fleet.DeniedClaim
+	Lessons []fleet.LessonUse
+}
+
+// Answer says why the run was started, why this task, why it ended so, and what came
+// after it.
+func (r Run) Answer() Answer {
+	a := Answer{Kind: OfRun, Subject: string(r.Run.ID), Verdict: string(r.Run.Verdict.Outcome), Lead: []string{r.state()}}
+	if r.Run.EndedAt.IsZero() {
+		a.Verdict = r.underWay()
+	}
+	a.add("Why it was started", r.started()...)
+	a.add("Why this task", r.picked()...)
+	a.add("Its grade", r.graded()...)
+	a.add("Lessons", r.lessons()...)
+	if r.Run.Followed != "" {
+		a.add("What followed", followed(r.Run.Followed))
+	}
+	return a
+}
+
+// underWay is the verdict on a run that has not ended.
+func (r Run) underWay() string {
+	switch {
+	case !r.Live:
+		return "dead"
+	case r.Run.StartedAt.IsZero():
+		return "planned"
+	default:
+		return "running"
+	}
+}
+
+// state says where the run is, or how it ended.
+func (r Run) state() string {
+	run := r.Run
+	switch {
+	case !run.EndedAt.IsZero():
+		return sentence("Run %s of %s ended %s at %s%s", run.ID, run.Category, run.Verdict.Outcome, moment(run.EndedAt, r.Now), tail(run.Verdict.Reason))
+	case !r.Live && run.StartedAt.IsZero():
+		return sentence("Run %s of %s was planned at %s and never began: the next fire, or stint reap, closes it as abandoned", run.ID, run.Category, moment(run.CreatedAt, r.Now))
+	case !r.Live:
+		return sentence("Run %s of %s began at %s and is dead: the next fire, or stint reap, closes it as abandoned", run.ID, run.Category, moment(run.StartedAt, r.Now))
+	case run.NotBefore.After(r.Now):
+		return sentence("Run %s of %s begins once its category has rested, at %s", run.ID, run.Category, moment(run.NotBefore, r.Now))
+	case run.StartedAt.IsZero():
+		return sentence("Run %s of %s is about to begin", run.ID, run.Category)
+	case r.Timeout > 0:
+		return sentence("Run %s of %s began at %s, and may take until %s", run.ID, run.Category, moment(run.StartedAt, r.Now), stamp(run.StartedAt.Add(r.Timeout)))
+	}
+	return sentence("Run %s of %s began at %s", run.ID, run.Category, moment(run.StartedAt, r.Now))
+}
+
+func tail(reason string) string { return because("", reason) }
+
+func (r Run) started() (list []string) {
+	run := r.Run
+	switch {
+	case run.Source == fleet.FromRespawn && r.Before != "":
+		list = append(list, sentence("It follows run %s, whose grade was good enough for one more session of its category; it is number %d of that chain", r.Before, run.ChainDepth+1))
+	case run.Source == fleet.FromRespawn:
+		list = append(list, sentence("It follows a session of its category whose grade was good enough for one more; it is number %d of that chain", run.ChainDepth+1))
+	case run.Fire == 0:
+		list = append(list, "A person started it by hand: no fire ranked it.")
+	default:
+		list = append(list, sentence("Fire %d started it, as its number %d", run.Fire, run.Rank))
+	}
+	if r.Choice != nil && run.Source != fleet.FromRespawn {
+		list = append(list, r.chosen()...)
+	}
+	return list
+}
+
+// chosen is what the fire said of the category that the run was started for.
+func (r Run) chosen() (list []string) {
+	switch {
+	case r.Ranked != "":
+		list = append(list, r.Ranked)
+	default:
+		list = append(list, sentence("The fire's reason for %s was: %s", r.Choice.Category, r.Choice.Reason))
+	}
+	if r.Choice.Odds != nil {
+		list = append(list, sentence("It was to be started with a probability of %.2f", *r.Choice.Odds))
+	}
+	return list
+}
+
+func (r Run) picked() (list []string) {
+	run := r.Run
+	for _, d := range r.Denials {
+		list = append(list, sentence("In %s it was denied %q by %s at %s", d.Category, d.Key, d.Holder, stamp(d.At)))
+	}
+	if r.Choice != nil && r.Choice.Category != run.Category {
+		list = append(list, sentence("So it went on from %s to %s, the next of its fire that could be started", r.Choice.Category, run.Category))
+	}
+	switch {
+	case run.Task == "" && run.Key != "":
+		list = append(list, sentence("It worked without a task, under a claim on its lane at epoch %d", run.Epoch))
+	case run.Task == "" && !run.EndedAt.IsZero():
+		list = append(list, "It came to no task.")
+	case run.Task == "":
+		list = append(list, "It has no task yet.")
+	case r.First == run.Task:
+		list = append(list, sentence("It took %q, at epoch %d: the first of its category already when the fire ranked", run.Task, run.Epoch))
+	case r.First != "" && r.Choice != nil && r.Choice.Category == run.Category:
+		list = append(list, sentence("It took %q, at epoch %d: when the fire ranked, %q came first, but when it came to pick, this did", run.Task, run.Epoch, r.First))
+	default:
+		list = append(list, sentence("It took %q, at epoch %d: when it came to pick, that came first, or was asked for", run.Task, run.Epoch))
+	}
+	return list
+}
+
+// graded says what the grade is made of.
+func (r Run) graded() (list []string) {
+	v := r.Run.Verdict
+	if r.Run.EndedAt.IsZero() {
+		return nil
+	}
+	switch {
+	case v.Grade == nil && (v.Outcome == fleet.Failed || v.Outcome == fleet.Timeout || v.Outcome == fleet.Productive):
+		list = append(list, sentence("It has none: the agent was not at work, or what it left could not be judged"))
+	case v.Grade == nil:
+		list = append(list, sentence("It has none, as every run that ends %s: it moves nothing that is believed of %s", v.Outcome, r.Run.Category))
+	default:
+		list = append(list, sentence("It is %.3f", *v.Grade))
+	}
+	return append(list, partsOf(v)...)
+}
+
+// addend begins the names of the parts that a grade is the sum of.
+const addend = "grade_"
+
+func partsOf(v fleet.Verdict) (list []string) {
+	var sum, counts []string
+	for _, name := range slices.Sorted(maps.Keys(v.Parts)) {
+		if part, is := strings.CutPrefix(name, addend); is {
+			sum = append(sum, fmt.Sprintf("%s %+.3f", spaced(part), v.Parts[name]))
+			continue
+		}
+		counts = append(counts, fmt.Sprintf("%s %g", spaced(name), v.Parts[name]))
+	}
+	if len(sum) > 0 {
+		list = append(list, sentence("It is the sum of %s", strings.Join(sum, ", ")))
+	}
+	if len(counts) > 0 {
+		list = append(list, sentence("Of the session is known: %s", strings.Join(counts, ", ")))
+	}
+	if v.ExitStatus != nil {
+		list = append(list, sentence("The agent exited with status %d", *v.ExitStatus))
+	}
+	return list
+}
+
+func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+func (r Run) lessons() (list []string) {
+	var given, withheld []string
+	for _, u := range r.Lessons {
+		if u.Injected {
+			given = append(given, string(u.Lesson))
+		} else {
+			withheld = append(withheld, string(u.Lesson))
+		}
+	}
+	if len(given) > 0 {
+		list = append(list, sentence("It was given %s", listed(given)))
+	}
+	if len(withheld) > 0 {
+		list = append(list, sentence("Chance withheld %s from it, so that their effect can be told", listed(withheld)))
+	}
+	return list
+}
+
+// followed tells of what is recorded about the session after.
+func followed(text string) string {
+	if by, is := strings.CutPrefix(text, "by run "); is {
+		id, reason, _ := strings.Cut(by, ": ")
+		return sentence("Run %s followed it: %s", id, reason)
+	}
+	return sentence("No session followed it at once: %s", text)
+}
+
+// Follower is the run that follows, by what is recorded of the one before it.
+func Follower(followed string) (fleet.RunID, bool) {
+	by, is := strings.CutPrefix(followed, "by run ")
+	if !is {
+		return "", false
+	}
+	word, _, _ := strings.Cut(by, ":")
+	id, err := fleet.ParseRunID(word)
+	return id, err == nil
+}

@@ -1,0 +1,254 @@
+package why
+
+import (
+	"fmt"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/selector"
+)
+
+// Task is what is known of one task.
+type Task struct {
+	ID         fleet.TaskID
+	Now        time.Time
+	Task       *fleet.Task // nil: it is nowhere any more
+	Problem    string      // why it could not be read; empty: it could, or is not there
+	Hinders    []selector.Obstacle
+	Held       *fleet.Claim // in its way; nil: none
+	Worker     *OpenRun     // that holds it; nil: none that is under way
+	Claim      fleet.Claim  // its last; epoch 0: it was never claimed
+	Quarantine *fleet.Quarantine
+	Ahead      []selector.Ahead
+	Category   *Category // nil: the configuration has none of the name
+	Runs       []fleet.Run
+	Denials    []fleet.DeniedClaim
+}
+
+// Verdicts on a task.
+const (
+	Workable = "workable" // the next session of its category takes it
+	Queued   = "queued"   // others come before it
+	Working  = "working"  // a run works on it
+	Claimed  = "claimed"  // another holds it
+	Blocked  = "blocked"
+	Settled  = "settled" // done, cancelled or expired
+	Gone     = "gone"    // on record, and nowhere else
+)
+
+// Answer says whether the task can be worked on, what is in its way and what would have
+// to change, where it stands, and what was tried.
+func (t Task) Answer() Answer {
+	a := Answer{Kind: OfTask, Subject: string(t.ID), Obstacles: t.obstacles()}
+	own := len(a.Obstacles)
+	if t.Category != nil && t.open() {
+		a.Obstacles = append(a.Obstacles, t.ofCategory()...)
+	}
+	a.Verdict, a.Lead = t.verdict(own, len(a.Obstacles)-own)
+	a.add("Where it stands", t.place()...)
+	a.add("What was tried", t.attempts()...)
+	a.add("Its last claim", t.claim()...)
+	a.add("Denials", t.denials()...)
+	return a
+}
+
+// open reports whether there is anything to be done about it.
+func (t Task) open() bool {
+	return t.Task != nil && !t.Task.State.Settled() && t.Task.State != fleet.StateExpired
+}
+
+func (t Task) verdict(own, others int) (string, []string) {
+	switch {
+	case t.Task == nil && t.Problem != "":
+		return Blocked, []string{sentence("No: %q cannot be read as a task, so that nothing works on it", t.ID)}
+	case t.Task == nil:
+		return Gone, []string{sentence("%q is on record and in no task folder or listing any more: nothing will work on it", t.ID)}
+	case !t.open():
+		return Settled, []string{sentence("%q is %s: there is nothing left to do", t.ID, t.Task.State)}
+	case t.Worker != nil:
+		return Working, []string{sentence("Run %s works on %q, since %s", t.Worker.ID, t.ID, moment(t.Worker.StartedAt, t.Now))}
+	case t.Held != nil && own == 1:
+		return Claimed, t.hindered(own, others)
+	case own > 0:
+		return Blocked, t.hindered(own, others)
+	case others > 0 && len(t.Ahead) == 0:
+		return Blocked, []string{sentence("It can be worked on and comes first in %s, but that would not be started", t.Task.Category)}
+	case others > 0:
+		return Blocked, []string{sentence("It can be worked on and is number %d in %s, but that would not be started", len(t.Ahead)+1, t.Task.Category)}
+	case len(t.Ahead) > 0:
+		return Queued, t.ready("It can be worked on, and is number %d in %s", len(t.Ahead)+1, t.Task.Category)
+	}
+	return Workable, t.ready("It can be worked on: the next session of %s takes it", t.Task.Category)
+}
+
+// ready adds to a verdict whether the next fire would start the category.
+func (t Task) ready(format string, args ...any) []string {
+	list := []string{sentence(format, args...)}
+	if t.Category == nil {
+		return list
+	}
+	_, category := t.Category.verdict(nil)
+	return append(list, category...)
+}
+
+func (t Task) hindered(own, others int) []string {
+	text := fmt.Sprintf("No session would take %q now: %s in its way", t.ID, things(own))
+	if others > 0 {
+		text += fmt.Sprintf(", and %s in that of its category", things(others))
+	}
+	return []string{sentence("%s", text)}
+}
+
+func things(n int) string {
+	if n == 1 {
+		return "one thing is"
+	}
+	return fmt.Sprintf("%d things are", n)
+}
+
+// obstacles are those of the task itself.
+func (t Task) obstacles() (list []Obstacle) {
+	if t.Problem != "" {
+		list = append(list, Obstacle{Kind: KindProblem, Reason: sentence("It cannot be read: %s", t.Problem), Change: "It takes a file, or a listing, that can be read."})
+	}
+	if !t.open() {
+		return list
+	}
+	if !t.Task.State.Workable() {
+		list = append(list, Obstacle{
+			Kind: KindState, Reason: sentence("Its state is %s, which no session works on", t.Task.State),
+			Change: sentence("It takes state: todo in %s", orSource(t.Task.Path)),
+		})
+	}
+	if t.Category == nil {
+		list = append(list, Obstacle{
+			Kind: KindUnknown, Reason: sentence("Its category is %s, which the configuration does not have", orDash(string(t.Task.Category))),
+			Change: sentence("It takes another category in %s, or a [category.%s] in the configuration", orSource(t.Task.Path), t.Task.Category),
+		})
+	}
+	if t.Quarantine != nil {
+		list = append(list, Obstacle{
+			Kind: KindSetAside, Command: "stint task retry " + named(t.ID),
+			Reason: sentence("It is left alone since %s, because %s failed at it, the last one so: %s",
+				stamp(t.Quarantine.Since), plural(t.Quarantine.Failures, "session"), t.Quarantine.Reason),
+			Change: "It takes a person to mend what is wrong, and to have it tried again.",
+		})
+	}
+	if t.Held != nil {
+		list = append(list, t.held())
+	}
+	for _, h := range t.Hinders {
+		list = append(list, t.hinder(h))
+	}
+	return list
+}
+
+func orSource(path string) string {
+	if path == "" {
+		return "the tracker it comes from"
+	}
+	return path
+}
+
+// held tells of the claim in its way.
+func (t Task) held() Obstacle {
+	h := *t.Held
+	o := Obstacle{Kind: string(selector.HinderedByClaim), Until: later(h.ExpiresAt, t.Now)}
+	o.Reason = sentence("It is claimed by %s at epoch %d, until %s%s", h.Holder, h.Epoch, moment(h.ExpiresAt, t.Now), tail(h.Note))
+	if _, session := h.Holder.Run(); session {
+		o.Change = "The claim is renewed while its session runs, and ends with it."
+		if t.Worker != nil && t.Worker.Unit != "" {
+			o.Command = command("systemctl", "--user", "stop", t.Worker.Unit)
+		}
+		return o
+	}
+	o.Change = "The claim ends when its holder gives it back or does not renew it, or when it is taken away."
+	o.Command = "stint claim release --holder " + quote(string(h.Holder)) + " --abandoned " + named(t.ID)
+	return o
+}
+
+func (t Task) hinder(h selector.Obstacle) Obstacle {
+	o := Obstacle{Kind: string(h.Kind), Reason: capital(sentence("it %s", h.Reason)), Until: later(h.Until, t.Now)}
+	switch h.Kind {
+	case selector.HinderedByWaiting:
+		o.Reason = capital(sentence("it is %s", h.Reason))
+		o.Change = sentence("It takes an end of that, and of waiting_for in %s", orSource(t.Task.Path))
+	case selector.HinderedByDate:
+		o.Change = sentence("That ends by itself, or with an earlier date in %s", orSource(t.Task.Path))
+	case selector.HinderedByNeed:
+		o.Change = sentence("It takes %q to be done or cancelled, or no longer to be required", h.On)
+		if id, err := fleet.ParseTaskID(h.On); err == nil {
+			o.Command = "stint why --task " + named(id)
+		}
+	case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByList, selector.HinderedByPause, selector.HinderedByGate,
+		selector.HinderedByLane, selector.HinderedByRest, selector.HinderedByClaim, selector.HinderedByTasks, selector.HinderedByBackoff:
+	}
+	return o
+}
+
+// ofCategory are the obstacles of its category, told as such. Its lack of tasks is that
+// of this one, and a lane in which this task is worked is no obstacle.
+func (t Task) ofCategory() (list []Obstacle) {
+	for _, o := range t.Category.Obstacles() {
+		switch {
+		case o.Kind == string(selector.HinderedByTasks), o.Kind == string(selector.HinderedByClaim):
+			continue
+		case o.Kind == string(selector.HinderedByLane) && t.Worker != nil:
+			continue
+		}
+		o.Reason = fmt.Sprintf("Its category %s: %s", t.Category.Name, small(o.Reason))
+		list = append(list, o)
+	}
+	return list
+}
+
+// mostAhead is how many of the tasks before it are named.
+const mostAhead = 5
+
+func (t Task) place() (list []string) {
+	if t.Category == nil || !t.open() || t.Worker != nil {
+		return nil
+	}
+	list = append(list, sentence("Its state is %s and its priority %s", t.Task.State, t.Task.Priority))
+	switch n := len(t.Ahead); n {
+	case 0:
+		list = append(list, sentence("No workable task of %s comes before it", t.Category.Name))
+	case 1:
+		list = append(list, sentence("1 workable task of %s comes before it", t.Category.Name))
+	default:
+		list = append(list, sentence("%d workable tasks of %s come before it", n, t.Category.Name))
+	}
+	for _, a := range t.Ahead[:min(mostAhead, len(t.Ahead))] {
+		list = append(list, sentence("%q does: %s", a.ID, a.Because))
+	}
+	return list
+}
+
+func (t Task) attempts() (list []string) {
+	for _, r := range t.Runs {
+		list = append(list, fate(r, r.Category, nil, t.Now))
+	}
+	if len(list) == 0 && t.Task != nil {
+		list = append(list, "No run has worked on it.")
+	}
+	return list
+}
+
+// claim tells of its last claim, unless that is in the way.
+func (t Task) claim() []string {
+	c := t.Claim
+	if c.Epoch == 0 || t.Held != nil {
+		return nil
+	}
+	if c.ReleasedAt.IsZero() {
+		return []string{sentence("%s held it at epoch %d, until it expired at %s", c.Holder, c.Epoch, moment(c.ExpiresAt, t.Now))}
+	}
+	return []string{sentence("%s held it at epoch %d, and gave it back as %s at %s%s", c.Holder, c.Epoch, c.Ending, moment(c.ReleasedAt, t.Now), tail(c.Reason))}
+}
+
+func (t Task) denials() (list []string) {
+	for _, d := range t.Denials {
+		list = append(list, denied(d, t.Now))
+	}
+	return list
+}
