@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/why"
 )
 
 // budgets are those that hold for a session of the category by the agent.
@@ -53,6 +56,14 @@ func (e *Engine) firstAgent(v view, c fleet.Category) string {
 
 // hindrance says what keeps an agent from a session of the category, or "".
 func (e *Engine) hindrance(v view, c fleet.Category, agent string) string {
+	for h := range e.hindrances(v, c, agent) {
+		return h.Reason
+	}
+	return ""
+}
+
+// hindrances are all that keeps an agent from a session of the category.
+func (e *Engine) hindrances(v view, c fleet.Category, agent string) iter.Seq[why.Gate] {
 	busy := 0
 	for _, r := range v.snapshot.Open {
 		if r.Agent == agent && r.Key != "" && v.live[r.ID] {
@@ -63,23 +74,30 @@ func (e *Engine) hindrance(v view, c fleet.Category, agent string) string {
 	if i := slices.IndexFunc(v.snapshot.Agents, func(a fleet.AgentState) bool { return a.Agent == agent }); i >= 0 {
 		state = v.snapshot.Agents[i]
 	}
-	if reason := state.Blocked(v.now, v.live[state.Probe]); reason != "" {
-		return fmt.Sprintf("agent %s: %s", agent, reason)
-	}
-	if slots := e.Config.Agents[agent].Slots; slots > 0 && busy >= slots {
-		return fmt.Sprintf("agent %s: all of its %d slots are in use", agent, slots)
-	}
-	for _, b := range e.budgets(c, agent) {
-		var spent fleet.Spent
-		if i := slices.IndexFunc(v.snapshot.Spent, func(s fleet.Spent) bool { return s.Scope == b.Scope }); i >= 0 {
-			spent = v.snapshot.Spent[i]
+	return func(yield func(why.Gate) bool) {
+		if reason := state.Blocked(v.now, v.live[state.Probe]); reason != "" &&
+			!yield(why.Gate{Kind: why.GateAgent, Reason: fmt.Sprintf("agent %s: %s", agent, reason), Until: state.Until}) {
+			return
 		}
-		if reason := b.Gone(spent, int64(state.MeanTokens), state.MeanUSD); reason != "" {
-			return reason
+		if slots := e.Config.Agents[agent].Slots; slots > 0 && busy >= slots &&
+			!yield(why.Gate{Kind: why.GateSlots, Reason: fmt.Sprintf("agent %s: all of its %d slots are in use", agent, slots)}) {
+			return
+		}
+		for _, b := range e.budgets(c, agent) {
+			var spent fleet.Spent
+			if i := slices.IndexFunc(v.snapshot.Spent, func(s fleet.Spent) bool { return s.Scope == b.Scope }); i >= 0 {
+				spent = v.snapshot.Spent[i]
+			}
+			reason := b.Gone(spent, int64(state.MeanTokens), state.MeanUSD)
+			if reason != "" && !yield(why.Gate{Kind: why.GateBudget, Reason: reason, Until: nextDay(v.now)}) {
+				return
+			}
 		}
 	}
-	return ""
 }
+
+// nextDay is when budgets begin anew.
+func nextDay(now time.Time) time.Time { return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) }
 
 // takeWith claims with the first of the agents that can work. When none can, the error
 // is the last one's [fleet.RefusedError].

@@ -61,6 +61,9 @@ type Agents interface {
 	Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, error)
 	// Find looks for an agent's program where the environment it gets has it be found.
 	Find(program string, environment []string) error
+	// Open opens a file that a session left, and refuses what an agent may have put in its
+	// place: a link, a pipe, another file of this process's.
+	Open(path string) (*os.File, error)
 }
 
 // Repo is the workspace.
@@ -85,6 +88,12 @@ type Units interface {
 	Start(ctx context.Context, specs []fleet.UnitSpec) []error
 }
 
+// Timers is what fires the fleet.
+type Timers interface {
+	// Timers reads the timers of pools: one for each, in their order.
+	Timers(ctx context.Context, pools []string) ([]fleet.Timer, error)
+}
+
 // Engine has the parts of one fleet. All fields are needed, but for Store, which is
 // nil when nothing has run yet and nothing will be written, Ranker, which is nil
 // when stint's own ranking is followed, and the parts that say what nil means.
@@ -102,6 +111,7 @@ type Engine struct {
 	Gates    Gates                   // nil: none
 	Notices  Notices                 // nil: nobody is told
 	Machine  func() pressure.Reading // nil: nobody looks
+	Timers   Timers                  // nil: no service manager
 
 	// Unenforced says which of a unit's properties do not hold for this process, for
 	// want of a controller; nil: nobody looks.
@@ -140,10 +150,11 @@ type view struct {
 	tasks    []fleet.Task
 	lessons  []fleet.Lesson
 	inFlight map[fleet.Category][]fleet.RunID
-	live     map[fleet.RunID]bool      // open runs that live, or are about to
-	full     map[fleet.Category]string // out until a person has looked at results
-	running  map[fleet.Category]int    // sessions that take up a slot
-	pool     string                    // that is to be fired
+	live     map[fleet.RunID]bool           // open runs that live, or are about to
+	dead     map[fleet.Category]fleet.RunID // open runs that had a claim and live no more: one of each category
+	full     map[fleet.Category]string      // out until a person has looked at results
+	running  map[fleet.Category]int         // sessions that take up a slot
+	pool     string                         // that is to be fired
 	now      time.Time
 }
 
@@ -152,7 +163,7 @@ type view struct {
 func (e *Engine) look(ctx context.Context) (view, error) {
 	v := view{
 		snapshot: store.Snapshot{NextFire: 1}, inFlight: map[fleet.Category][]fleet.RunID{}, running: map[fleet.Category]int{},
-		live: map[fleet.RunID]bool{},
+		live: map[fleet.RunID]bool{}, dead: map[fleet.Category]fleet.RunID{},
 		pool: config.DefaultPool, now: e.Now(),
 	}
 	var err error
@@ -176,6 +187,8 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 			if !r.NotBefore.After(v.now) { // one that still rests takes up no slot
 				v.running[r.Category]++
 			}
+		} else if r.Key != "" {
+			v.dead[r.Category] = r.ID
 		}
 	}
 	return v, nil

@@ -38,6 +38,7 @@ type bench struct {
 	*engine.Engine
 	db    *sqlite.DB
 	ended []fleet.RunID
+	told  []fleet.RunID // to end
 
 	supervised bool // every run still has its supervisor
 
@@ -120,6 +121,12 @@ func (b *bench) Liveness(_ context.Context, r fleet.Run) fleet.Liveness {
 
 func (b *bench) Supervised(fleet.Run) bool { return b.supervised }
 
+// Stop notes whose session was told to end.
+func (b *bench) Stop(_ context.Context, r fleet.Run) error {
+	b.told = append(b.told, r.ID)
+	return nil
+}
+
 // End notes whose session was ended.
 func (b *bench) End(_ context.Context, r fleet.Run) error {
 	b.ended = append(b.ended, r.ID)
@@ -138,6 +145,8 @@ func (a agent) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit,
 
 // Find finds every program.
 func (agent) Find(string, []string) error { return nil }
+
+func (agent) Open(path string) (*os.File, error) { return os.Open(path) }
 
 // says is an agent that leaves a result file.
 func says(result string) agent {
@@ -609,7 +618,7 @@ func TestDryRunRecordsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fires, err := b.db.LastFires(t.Context(), 9); err != nil || len(fires) != 0 {
+	if fires, err := b.db.LastFires(t.Context(), store.FireQuery{Limit: 9}); err != nil || len(fires) != 0 {
 		t.Errorf("fires after a dry run: %v, %v", fires, err)
 	}
 	fired, err := b.fire(engine.FanoutOptions{Seed: &seed})

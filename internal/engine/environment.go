@@ -36,14 +36,4 @@ func (e *Engine) environment(a assignment, agent config.Agent) []string {
 }
 
 // passed is the part of an agent's environment that is the operator's.
-func (e *Engine) passed(a config.Agent) (env []string) {
-	for _, name := range a.PassEnvironment {
-		if value := e.Getenv(name); value != "" {
-			env = append(env, name+"="+value)
-		}
-	}
-	for name, value := range a.Environment {
-		env = append(env, name+"="+value)
-	}
-	return env
-}
+func (e *Engine) passed(a config.Agent) []string { return a.Passed(e.Getenv) }

@@ -33,7 +33,6 @@ type FanoutOptions struct {
 type FireReport struct {
 	fleet.Fire
 	DryRun bool
-	Pool   string
 	Tier   selector.Tier // 0 when another selector's payload was followed
 }
 
@@ -115,8 +114,8 @@ func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireRepor
 	in := e.input(v, e.situation(v), o.Seed)
 	in.Workers = o.Workers
 	s := selector.Rank(in)
-	r := FireReport{DryRun: o.DryRun, Pool: v.pool, Fire: fleet.Fire{
-		At: v.now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
+	r := FireReport{DryRun: o.DryRun, Fire: fleet.Fire{
+		Pool: v.pool, At: v.now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
 	}}
 	for _, c := range s.Ranked() {
 		r.Due[c.Category] = c.Due

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"stint/internal/config"
@@ -43,7 +42,7 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 		w.Log.WarnContext(ctx, "no evidence from git", w.attrs(slog.Any("err", err))...)
 	}
 	var readErr error
-	if e.Transcript, readErr = w.transcript(spec.Files.Log); readErr != nil {
+	if e.Transcript, readErr = w.transcript(w.run.Agent, spec.Files.Log); readErr != nil {
 		w.Log.WarnContext(ctx, "no evidence from the log", w.attrs(slog.Any("err", readErr))...)
 	}
 	if len(c.Grader) > 0 && grade.WantsOpinion(e) {
@@ -60,19 +59,19 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 	return j.Verdict
 }
 
-// transcript reads what the run's agent printed; nil where that says nothing.
-func (w *worker) transcript(log string) (*grade.Transcript, error) {
-	a := w.Config.Agents[w.run.Agent]
+// transcript reads what an agent printed; nil where that says nothing.
+func (e *Engine) transcript(agent, log string) (*grade.Transcript, error) {
+	a := e.Config.Agents[agent]
 	limits, err := transcript.ParseLimits(a.Quota, a.Throttle)
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(log)
+	f, err := e.Agents.Open(log)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	s, err := transcript.Read(a.Transcript, f, transcript.Options{Now: w.Now(), Limits: limits})
+	s, err := transcript.Read(a.Transcript, f, transcript.Options{Now: e.Now(), Limits: limits})
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/store"
 )
 
 // dated are tasks that all changed when the test says, as files have the real time.
@@ -244,7 +245,7 @@ func TestFireToldToStopWhileAnotherSelectorRanks(t *testing.T) {
 	if _, err := b.Fanout(ctx, engine.FanoutOptions{Workers: 1, Units: starter{}, Binary: "/b"}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want it stopped", err)
 	}
-	if fires, err := b.db.LastFires(t.Context(), 9); err != nil || len(fires) != 0 {
+	if fires, err := b.db.LastFires(t.Context(), store.FireQuery{Limit: 9}); err != nil || len(fires) != 0 {
 		t.Errorf("fires on record: %+v, %v", fires, err)
 	}
 }

@@ -18,6 +18,9 @@ type Sessions interface {
 	Liveness(ctx context.Context, r fleet.Run) fleet.Liveness
 	// Supervised reports whether the process that began a run is still there.
 	Supervised(r fleet.Run) bool
+	// Stop tells a run's supervisor to end the session, or keeps one from beginning. A
+	// unit is down when it returns; what has no unit may still be about to end.
+	Stop(ctx context.Context, r fleet.Run) error
 	// End ends whatever is left of a run's session.
 	End(ctx context.Context, r fleet.Run) error
 }

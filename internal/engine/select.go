@@ -104,6 +104,9 @@ func (e *Engine) situation(v view) selector.Situation {
 		if !arm.Ended.IsZero() {
 			f.Rests = arm.Ended.Add(c.Cooldown)
 		}
+		if v.dead[name] != "" { // a fire closes it first, and from its end the category rests
+			f.Rests = v.now.Add(c.Cooldown)
+		}
 		s.Facts = append(s.Facts, f)
 	}
 	return s

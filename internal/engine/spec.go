@@ -9,6 +9,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/selector"
+	"stint/internal/store"
 )
 
 // claimFor is the run with the task it is to claim, or the lane when it has none.
@@ -101,7 +102,7 @@ func (e *Engine) attempts(ctx context.Context, task *fleet.Task) ([]fleet.Run, e
 	if task == nil || e.Store == nil {
 		return nil, nil
 	}
-	return e.Store.Attempts(ctx, task.ID, mostAttempts)
+	return e.Store.LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: mostAttempts})
 }
 
 // withBody is the task with its body, which a listing leaves out.

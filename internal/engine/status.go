@@ -1,21 +1,29 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
 	"slices"
 	"time"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/report"
+	"stint/internal/selector"
 	"stint/internal/store"
 )
 
 // Status is the fleet at one moment.
 type Status struct {
 	At      time.Time
-	Open    []OpenRun
+	Timers  []fleet.Timer // of the pools, the default one's first; nil: there is no manager to ask
+	Lanes   []LaneState   // of every category, by name
+	Open    []OpenRun     // oldest first
 	Claims  []fleet.Claim // held
+	Closed  []Gate        // what keeps sessions from starting
 	Day     report.Audit  // of the last 24 hours
 	Fires   []fleet.Fire  // newest first
 	Runs    []fleet.Run   // newest first
@@ -25,6 +33,19 @@ type Status struct {
 	Stopped     []StoppedAgent
 	Quarantined []fleet.Quarantine // by task
 	Spent       []fleet.Spent      // today, by scope
+}
+
+// LaneState is one lane of a category, and the run that is in it.
+type LaneState struct {
+	Category fleet.Category
+	Number   int      // from 1
+	Run      *OpenRun // nil: it is free
+}
+
+// Gate is something that keeps sessions from starting.
+type Gate struct {
+	Category fleet.Category // empty: it holds for the whole fleet
+	Reason   string
 }
 
 // StoppedAgent is an agent of which no session may start, and why.
@@ -44,42 +65,146 @@ type Belief struct {
 // that does not was killed before it could record its end.
 type OpenRun struct {
 	fleet.Run
-	Live bool
+	Live    bool
+	Timeout time.Duration // of its category; 0: that is not in the configuration
+	Tokens  *int64        // used so far; nil: not known
 }
 
-// Status reads the fleet's state. Limit bounds the fires and the runs.
-func (e *Engine) Status(ctx context.Context, limit int) (s Status, err error) {
+// StatusOptions say how much of the past a status shows.
+type StatusOptions struct {
+	Fires int // the latest so many
+	Runs  int
+}
+
+// Status reads the fleet's state. What it costs does not depend on the age of the record.
+func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err error) {
 	s.At = e.Now()
-	snapshot, err := e.Store.Snapshot(ctx)
-	if err != nil {
-		return Status{}, err
+	s.Timers = e.timers(ctx)
+	snapshot := store.Snapshot{NextFire: 1}
+	if e.Store != nil {
+		if snapshot, err = e.Store.Snapshot(ctx); err != nil {
+			return Status{}, err
+		}
 	}
 	s.Beliefs = e.beliefs(snapshot)
 	s.Pauses = pausesAt(snapshot.Pauses, s.At)
 	s.Stopped = stoppedAgents(snapshot, s.At)
 	s.Quarantined, s.Spent = snapshot.Quarantined, snapshot.Spent
-	for _, r := range snapshot.Open {
-		live := e.live(ctx, r, s.At)
+	if e.Store == nil {
+		s.Lanes = e.lanes(nil)
+		return s, nil
+	}
+	if s.Open, err = e.openRuns(ctx, snapshot.Open, s.At); err != nil {
+		return Status{}, err
+	}
+	s.Lanes = e.lanes(s.Open)
+	s.Claims = e.desk().Held(ctx, snapshot.Claims, s.At)
+	if s.Fires, err = e.Store.LastFires(ctx, store.FireQuery{Limit: o.Fires}); err != nil {
+		return Status{}, err
+	}
+	if s.Runs, err = e.Store.LastRuns(ctx, store.RunQuery{Limit: o.Runs}); err != nil {
+		return Status{}, err
+	}
+	s.Closed = e.closed(s)
+	s.Day, err = e.Audit(ctx, s.At.Add(-24*time.Hour))
+	return s, err
+}
+
+// timers are those of all pools. A manager that cannot be asked has none.
+func (e *Engine) timers(ctx context.Context) []fleet.Timer {
+	if e.Timers == nil {
+		return nil
+	}
+	list, err := e.Timers.Timers(ctx, e.Config.PoolNames())
+	if err != nil {
+		e.Log.DebugContext(ctx, "timers cannot be asked", slog.Any("err", err))
+		return nil
+	}
+	return list
+}
+
+// openRuns are those that have not ended, with how they do.
+func (e *Engine) openRuns(ctx context.Context, open []fleet.Run, now time.Time) (list []OpenRun, err error) {
+	for _, r := range open {
+		live := e.live(ctx, r, now)
 		if !live {
 			// It may have ended, as it should, since the snapshot was taken.
 			if r, err = e.Store.Run(ctx, r.ID); err != nil {
-				return Status{}, err
+				return nil, err
 			}
 			if !r.EndedAt.IsZero() {
 				continue
 			}
 		}
-		s.Open = append(s.Open, OpenRun{r, live})
+		list = append(list, e.underWay(r, live))
 	}
-	s.Claims = e.desk().Held(ctx, snapshot.Claims, s.At)
-	if s.Fires, err = e.Store.LastFires(ctx, limit); err != nil {
-		return Status{}, err
+	return list, nil
+}
+
+func (e *Engine) underWay(r fleet.Run, live bool) OpenRun {
+	return OpenRun{Run: r, Live: live, Timeout: e.Config.Categories[r.Category].Timeout, Tokens: e.usedSoFar(r)}
+}
+
+// mostRead is how much of a log is read to tell what its session used so far: a status is
+// asked for often, and must not wait.
+const mostRead = 1 << 20
+
+// usedSoFar is what an open run's agent has said of the tokens that it used; nil where it
+// says nothing, or too much to be read at every look.
+func (e *Engine) usedSoFar(r fleet.Run) *int64 {
+	log := fleet.FilesOf(e.Config.State, r.ID).Log
+	if info, err := os.Stat(log); err != nil || info.Size() == 0 || info.Size() > mostRead {
+		return nil
 	}
-	if s.Runs, err = e.Store.LastRuns(ctx, limit); err != nil {
-		return Status{}, err
+	t, err := e.transcript(r.Agent, log)
+	if err != nil || t == nil {
+		return nil
 	}
-	s.Day, err = e.Audit(ctx, s.At.Add(-24*time.Hour))
-	return s, err
+	return t.Usage.Tokens
+}
+
+// lanes are those of the configuration, and what runs that hold another hold.
+func (e *Engine) lanes(open []OpenRun) (list []LaneState) {
+	for _, name := range e.Config.CategoryNames() {
+		for n := range e.Config.Categories[name].Lanes {
+			list = append(list, LaneState{Category: name, Number: n + 1})
+		}
+	}
+	for i := range open {
+		r := &open[i]
+		if r.Lane == 0 {
+			continue
+		}
+		at, found := slices.BinarySearchFunc(list, r, func(l LaneState, r *OpenRun) int {
+			return cmp.Or(cmp.Compare(l.Category, r.Category), cmp.Compare(l.Number, r.Lane))
+		})
+		if !found || list[at].Run != nil { // a second one is an orphan, which is seen, too
+			list = slices.Insert(list, at, LaneState{Category: r.Category, Number: r.Lane})
+		}
+		list[at].Run = r
+	}
+	return list
+}
+
+// closed says what keeps sessions from starting, but for pauses, which are told of by
+// themselves: the machine now, and the gates that the last fire found closed. Those are
+// not asked again, as who counts may be slow.
+func (e *Engine) closed(s Status) (list []Gate) {
+	if e.Machine != nil {
+		if reason := e.Config.Fanout.Limits.Refuse(e.Machine()); reason != "" {
+			list = append(list, Gate{Reason: reason})
+		}
+	}
+	var in selector.Input
+	if len(s.Fires) == 0 || json.Unmarshal(s.Fires[0].Inputs, &in) != nil {
+		return list // a record that cannot be read is for "stint replay" to complain of
+	}
+	for _, c := range in.Candidates {
+		if c.Gated && c.Out != "" {
+			list = append(list, Gate{c.Category, c.Out})
+		}
+	}
+	return list
 }
 
 // pausesAt are those that are not over.
@@ -125,22 +250,50 @@ func (e *Engine) beliefs(s store.Snapshot) (list []Belief) {
 // Audit computes from the record how lanes, claims and categories were used since a
 // time.
 func (e *Engine) Audit(ctx context.Context, since time.Time) (report.Audit, error) {
-	r := report.Record{Shares: map[fleet.Category]float64{}}
-	for name, c := range e.Config.Categories {
-		r.Shares[name] = c.Share
-	}
-	var err error
-	if r.Holds, err = e.Store.LaneHolds(ctx, since); err != nil {
-		return report.Audit{}, err
-	}
-	if r.Denials, err = e.Store.DeniedClaims(ctx, since); err != nil {
-		return report.Audit{}, err
-	}
-	if r.Fallbacks, err = e.Store.Fallbacks(ctx, since); err != nil {
-		return report.Audit{}, err
-	}
-	if r.Runs, err = e.Store.RunsSince(ctx, since); err != nil {
+	r, err := e.past(ctx, since, 0)
+	if err != nil {
 		return report.Audit{}, err
 	}
 	return report.NewAudit(r), nil
+}
+
+// past reads what reports are computed from: the record since a time, with runs counted
+// apart for each step of it; 0 is one step.
+func (e *Engine) past(ctx context.Context, since time.Time, step time.Duration) (r report.Record, err error) {
+	r.Shares = e.shares()
+	if e.Store == nil {
+		return r, nil
+	}
+	if r.Holds, err = e.Store.LaneHolds(ctx, since); err != nil {
+		return report.Record{}, err
+	}
+	if r.Denials, err = e.Store.DeniedClaims(ctx, since); err != nil {
+		return report.Record{}, err
+	}
+	if r.Fallbacks, err = e.Store.Fallbacks(ctx, since); err != nil {
+		return report.Record{}, err
+	}
+	r.Tallies, err = e.Store.Tallies(ctx, since, step)
+	return r, err
+}
+
+// shares are the parts of all sessions that the categories are to get. What fires may not
+// start is to get none: its share is divided among the others, as every fire does.
+func (e *Engine) shares() map[fleet.Category]float64 {
+	shares := map[fleet.Category]float64{}
+	all, open := 0.0, 0.0
+	for name, c := range e.Config.Categories {
+		shares[name] = 0
+		all += c.Share
+		if slices.Contains(e.Config.Fanout.Allow, name) {
+			shares[name] = c.Share
+			open += c.Share
+		}
+	}
+	if open < all && open > 0 {
+		for name := range shares {
+			shares[name] *= all / open
+		}
+	}
+	return shares
 }

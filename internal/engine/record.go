@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+	"stint/internal/transcript"
+)
+
+// RunDetail is all that is known of one run.
+type RunDetail struct {
+	OpenRun                     // which may have ended
+	Choice  *fleet.Choice       // what its fire decided about its category; nil: no fire planned it
+	Denials []fleet.DeniedClaim // oldest first
+	Lessons []fleet.LessonUse
+	Files   fleet.RunFiles // which may not be there
+	Own     []string       // files in which the agent itself keeps the session, see [Engine.ownLogs]
+}
+
+// RunDetail reads one run; one that does not exist wraps [fleet.ErrNotFound].
+func (e *Engine) RunDetail(ctx context.Context, id fleet.RunID) (d RunDetail, err error) {
+	if e.Store == nil {
+		return d, fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
+	}
+	r, err := e.Store.Run(ctx, id)
+	if err != nil {
+		return d, err
+	}
+	d.OpenRun, d.Files = OpenRun{Run: r}, fleet.FilesOf(e.Config.State, id)
+	if r.EndedAt.IsZero() {
+		d.OpenRun = e.underWay(r, e.live(ctx, r, e.Now()))
+	}
+	d.Own = e.ownLogs(r, d.Files.Log)
+	if d.Denials, err = e.Store.LastDenials(ctx, store.DenialQuery{Run: id, Limit: mostDenials}); err != nil {
+		return d, err
+	}
+	slices.Reverse(d.Denials)
+	if d.Lessons, err = e.Store.LessonUses(ctx, id); err != nil || r.Fire == 0 {
+		return d, err
+	}
+	f, err := e.Store.Fire(ctx, r.Fire)
+	for i := range f.Choices {
+		if f.Choices[i].Run == id {
+			d.Choice = &f.Choices[i]
+		}
+	}
+	return d, err
+}
+
+const (
+	// mostHead is how much of a log is read for the session that it is of: agents say that
+	// first.
+	mostHead = 64 << 10
+	// mostOwn bounds how many files are shown as an agent's own log.
+	mostOwn = 5
+)
+
+// ownLogs are the files in which an agent itself keeps a run's session. Which those are it
+// says at the beginning of what it prints; of one that says nothing it is whatever was
+// written there while the session ran, by its neighbours, too.
+func (e *Engine) ownLogs(r fleet.Run, log string) (list []string) {
+	a := e.Config.Agents[r.Agent]
+	if a.SessionLog == "" || r.StartedAt.IsZero() {
+		return nil
+	}
+	f, err := e.Agents.Open(log)
+	if err != nil {
+		return nil // it printed nothing
+	}
+	defer f.Close()
+	s, err := transcript.Read(a.Transcript, io.LimitReader(f, mostHead), transcript.Options{Now: e.Now()})
+	if err != nil {
+		return nil
+	}
+	files, err := filepath.Glob(transcript.LogGlob(a.SessionLog, homeOf(a.Passed(e.Getenv)), s.SessionID))
+	if err != nil {
+		return nil // a pattern that is none, which says nothing of the run
+	}
+	for _, file := range files {
+		if len(list) < mostOwn && (s.SessionID != "" || writtenDuring(file, r)) {
+			list = append(list, file)
+		}
+	}
+	return list
+}
+
+func homeOf(environment []string) string {
+	for _, e := range slices.Backward(environment) { // the last one counts
+		if home, found := strings.CutPrefix(e, "HOME="); found {
+			return home
+		}
+	}
+	return ""
+}
+
+func writtenDuring(file string, r fleet.Run) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.ModTime().After(r.StartedAt) && (r.EndedAt.IsZero() || info.ModTime().Before(r.EndedAt))
+}
+
+// mostDenials is how many denials of a run are shown: more than a worker can collect.
+const mostDenials = 100
+
+// mostSearched is how many of a category's last runs are looked through for one that is
+// under way: those that were made after it found its lane taken, or were short.
+const mostSearched = 20
+
+// ResolveRun finds the run that a person means: by its id, or by its category the run
+// that is under way there, or else the last one. Where there is none the error wraps
+// [fleet.ErrNotFound].
+func (e *Engine) ResolveRun(ctx context.Context, name string) (fleet.Run, error) {
+	if e.Store == nil {
+		return fleet.Run{}, fmt.Errorf("run %q: %w", name, fleet.ErrNotFound)
+	}
+	if _, known := e.Config.Categories[fleet.Category(name)]; !known {
+		id, err := fleet.ParseRunID(name)
+		if err != nil {
+			return fleet.Run{}, fmt.Errorf("%w, or a category of %s: %w", err, e.Config.Path, fleet.ErrUsage)
+		}
+		return e.Store.Run(ctx, id)
+	}
+	runs, err := e.Store.LastRuns(ctx, store.RunQuery{Category: fleet.Category(name), Limit: mostSearched})
+	if err != nil {
+		return fleet.Run{}, err
+	}
+	if len(runs) == 0 {
+		return fleet.Run{}, fmt.Errorf("run of category %s: %w", name, fleet.ErrNotFound)
+	}
+	for _, r := range runs {
+		if r.EndedAt.IsZero() && !r.StartedAt.IsZero() {
+			return r, nil
+		}
+	}
+	return runs[0], nil
+}

@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"stint/internal/report"
+	"stint/internal/store"
+)
+
+const (
+	// reportSteps is how many points a report's lines have.
+	reportSteps = 60
+	// mostDrawn is how many runs, and how many fires, are read one by one to be drawn: a
+	// week of four lanes that work half an hour at a time. All figures are sums that the
+	// store makes.
+	mostDrawn = 1500
+)
+
+// Report says what the fleet did since a time, or since its first run where that is the
+// beginning of all time.
+func (e *Engine) Report(ctx context.Context, since time.Time) (report.Report, error) {
+	o := report.Options{
+		From: since, To: e.Now(), Floor: e.Config.Selector.Settings.Floor, Cap: e.Config.Selector.Settings.Cap,
+	}
+	r, err := e.pastOf(ctx, &o)
+	if err != nil || e.Store == nil {
+		return report.New(r, o), err
+	}
+	if o.Runs, err = e.Store.LastRuns(ctx, store.RunQuery{Limit: mostDrawn}); err != nil {
+		return report.Report{}, err
+	}
+	o.AllRuns = len(o.Runs) < mostDrawn || o.Runs[len(o.Runs)-1].CreatedAt.Before(o.From)
+	fires, err := e.Store.LastFires(ctx, store.FireQuery{Brief: true, Limit: mostDrawn})
+	if err != nil {
+		return report.Report{}, err
+	}
+	for _, f := range fires {
+		if !f.At.Before(o.From) {
+			o.Fires = append(o.Fires, f)
+		}
+	}
+	return report.New(r, o), nil
+}
+
+// pastOf reads the record that the options ask for and sets their step, and their beginning
+// where they ask for all.
+func (e *Engine) pastOf(ctx context.Context, o *report.Options) (report.Record, error) {
+	const day = 24 * time.Hour
+	if o.From.Unix() > 0 {
+		o.Step = steps(o.To.Sub(o.From))
+		return e.past(ctx, o.From, o.Step)
+	}
+	r, err := e.past(ctx, o.From, day)
+	if err != nil {
+		return r, err
+	}
+	o.From = o.To.Add(-day)
+	if len(r.Tallies) > 0 {
+		o.From = r.Tallies[0].From
+	}
+	if age := o.To.Sub(o.From); age < reportSteps*day {
+		o.Step = steps(age)
+		return e.past(ctx, o.From, o.Step)
+	}
+	// A record that is old may be large: it is not counted twice.
+	days := 1 + int(o.To.Sub(o.From)/(reportSteps*day))
+	o.Step = time.Duration(days) * day
+	for i := range r.Tallies {
+		t := &r.Tallies[i]
+		t.From = t.From.Add(-(t.From.Sub(o.From) % o.Step))
+	}
+	return r, nil
+}
+
+// steps divides a span of time, to the second.
+func steps(span time.Duration) time.Duration {
+	return max(time.Minute, span/reportSteps).Truncate(time.Second)
+}

@@ -1,0 +1,71 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"stint/internal/engine"
+)
+
+// TestReportOfAnyAge has a record of an hour, of a month, and one so old that it is counted
+// by days: no run is missed, and the lines have as many points as there is use for.
+func TestReportOfAnyAge(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for age, step := range map[time.Duration]time.Duration{
+		time.Minute: 12*time.Minute + time.Second, // since the day began
+		30 * day:    12*time.Hour + 12*time.Minute,
+		59 * day:    23*time.Hour + 48*time.Minute,
+		100 * day:   2 * day,
+		1000 * day:  17 * day,
+	} {
+		b := newBench(t, "[category.code]\nself_directed = true\n")
+		b.Agents = says(`{"outcome":"productive","grade":0.8}`)
+		first := b.clock()
+		for i := range 3 {
+			if i > 0 {
+				b.later(age / 2)
+			}
+			if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := b.Report(t.Context(), time.Unix(0, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.All.Runs != 3 || r.All.Graded != 3 || r.Audit.TotalAcquisitions != 3 {
+			t.Errorf("%v: got %d runs, %d grades, %d lanes, want 3 each", age, r.All.Runs, r.All.Graded, r.Audit.TotalAcquisitions)
+		}
+		if !r.First.Equal(first) || r.From.After(first) || first.Sub(r.From) > day {
+			t.Errorf("%v: got a first run at %v and a record from %v, want %v and the day's beginning", age, r.First, r.From, first)
+		}
+		if (r.Step - step).Abs() > time.Minute {
+			t.Errorf("%v: got steps of %v, want %v", age, r.Step, step)
+		}
+		runs := 0
+		for _, s := range r.Steps {
+			runs += s.Runs
+			if s.From.Sub(r.From)%r.Step != 0 || s.From.After(r.To) {
+				t.Errorf("%v: a step begins at %v, which is none", age, s.From)
+			}
+		}
+		if runs != 3 {
+			t.Errorf("%v: got %d runs in steps, want 3", age, runs)
+		}
+		if half, err := b.Report(t.Context(), b.clock().Add(-age/4)); err != nil || half.All.Runs != 1 {
+			t.Errorf("%v: got %d runs of the last quarter (%v), want 1", age, half.All.Runs, err)
+		}
+	}
+}
+
+// TestReportWithoutAStore is that of a fleet that has not run yet.
+func TestReportWithoutAStore(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, threeCategories)
+	b.Store = nil
+	r, err := b.Report(t.Context(), time.Unix(0, 0))
+	if err != nil || r.All.Runs != 0 || len(r.Categories) != 3 || len(r.Findings) != 0 {
+		t.Errorf("got %+v (%v), want three categories and nothing else", r, err)
+	}
+}

@@ -1,0 +1,201 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/selector"
+	"stint/internal/store"
+	"stint/internal/why"
+)
+
+// whyCategory is what a fire of the category's pool would go by now, and how the last
+// ones went.
+func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Category, err error) {
+	v, err := m.view(ctx)
+	if err != nil {
+		return c, err
+	}
+	own := m.Config.Categories[name]
+	v.pool, v.full = own.Pool, m.full(ctx)
+	s := m.situation(v)
+	in := m.input(v, s, new(uint64)) // of the chances, which are of all seeds alike
+	in.Workers = m.Config.Pools[v.pool].Workers
+	ranking := selector.Rank(in)
+	c = why.Category{
+		Name: name, Now: v.now, Path: m.Config.Path, Pool: v.pool, Pools: len(m.Config.PoolNames()) > 1,
+		Ordinary: v.pool == config.DefaultPool, Slots: min(m.Config.Fanout.Slots, m.Config.Pools[v.pool].Slots),
+		Cooldown: own.Cooldown, Dead: v.dead[name], Hinders: s.Obstacles(name), Gates: m.gatesOf(v, name), Held: heldOf(v, name, own.Lanes),
+		States: map[fleet.TaskState]int{}, Ranking: ranking, Odds: ranking.Odds(redraws)[name],
+	}
+	for _, t := range v.tasks {
+		if t.Category == name {
+			c.States[t.State]++
+		}
+	}
+	for _, b := range in.Blocked {
+		if b.Category == name {
+			c.Blocked = append(c.Blocked, b)
+		}
+	}
+	for _, p := range pausesAt(v.snapshot.Pauses, v.now) {
+		if p.Category == "" || p.Category == name {
+			c.Pauses = append(c.Pauses, p)
+		}
+	}
+	for _, r := range v.snapshot.Open {
+		if r.Category == name && v.live[r.ID] {
+			c.InFlight = append(c.InFlight, why.OpenRun{Run: r, Timeout: own.Timeout})
+		}
+	}
+	for _, t := range m.timers(ctx) {
+		if t.Pool == v.pool {
+			c.Timer = &t
+		}
+	}
+	return c, m.pastOf(ctx, &c)
+}
+
+// gatesOf is everything that could keep a category's sessions from starting: its gate,
+// and what is in the way of each of its agents. It counts when none of these can work.
+func (m *moment) gatesOf(v view, name fleet.Category) (list []why.Gate) {
+	if reason := v.full[name]; reason != "" {
+		list = append(list, why.Gate{Kind: why.GateReview, Reason: reason})
+	}
+	if m.withoutAgent(v, name) == "" {
+		return list
+	}
+	for _, agent := range m.Config.Categories[name].Agents {
+		for h := range m.hindrances(v, name, agent) {
+			if !slices.Contains(list, h) { // a budget may be of several
+				list = append(list, h)
+			}
+		}
+	}
+	return list
+}
+
+// heldOf are the claims on a category's tasks and lanes that a take would be denied.
+func heldOf(v view, name fleet.Category, lanes int) (list []fleet.Claim) {
+	keys := map[fleet.Key]bool{}
+	for _, t := range v.tasks {
+		if t.Category == name {
+			keys[t.ID.Key()] = true
+		}
+	}
+	for lane := range lanes {
+		keys[fleet.LaneKey(name, lane+1)] = true
+	}
+	for _, c := range v.held {
+		if keys[c.Key] {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// pastOf reads how the category's last fires and runs went.
+func (m *moment) pastOf(ctx context.Context, c *why.Category) error {
+	if m.Store == nil {
+		return nil
+	}
+	fires, err := m.Store.LastFires(ctx, store.FireQuery{Brief: true, Limit: whyLook})
+	if err != nil {
+		return err
+	}
+	for _, f := range fires {
+		if len(c.Fires) < whyFires && concerns(f, c.Name, c.Pool) {
+			c.Fires = append(c.Fires, f)
+		}
+	}
+	if c.Runs, err = m.Store.LastRuns(ctx, store.RunQuery{Category: c.Name, Ended: true, Limit: whyRuns}); err != nil {
+		return err
+	}
+	denials, err := m.Store.LastDenials(ctx, store.DenialQuery{Limit: whyLook})
+	for _, d := range denials {
+		if d.Category == c.Name && len(c.Denials) < whyDenials {
+			c.Denials = append(c.Denials, d)
+		}
+	}
+	return err
+}
+
+// concerns reports whether a fire decided about a category as one of its own pool.
+func concerns(f fleet.Fire, name fleet.Category, pool string) bool {
+	return f.Pool == pool && slices.ContainsFunc(f.Choices, func(c fleet.Choice) bool { return c.Category == name })
+}
+
+// whyTask is what is in the way of a task, where it stands, and what was tried.
+func (m *moment) whyTask(ctx context.Context, id fleet.TaskID) (t why.Task, err error) {
+	v, err := m.view(ctx)
+	if err != nil {
+		return t, err
+	}
+	t = why.Task{ID: id, Now: v.now, Task: taskOf(v, id)}
+	if t.Task == nil {
+		if t.Problem, err = m.problem(ctx, id); err != nil {
+			return t, err
+		}
+	} else if err := m.standing(ctx, v, &t); err != nil {
+		return t, err
+	}
+	if m.Store == nil {
+		return t, nil
+	}
+	if t.Claim, err = m.Store.Check(ctx, id.Key()); err != nil {
+		return t, err
+	}
+	if t.Runs, err = m.Store.LastRuns(ctx, store.RunQuery{Task: id, Limit: whyRuns}); err != nil {
+		return t, err
+	}
+	t.Denials, err = m.Store.LastDenials(ctx, store.DenialQuery{Key: id.Key(), Limit: whyDenials})
+	return t, err
+}
+
+// standing is what decides whether a session would take the task.
+func (m *moment) standing(ctx context.Context, v view, t *why.Task) error {
+	s := m.situation(v)
+	t.Hinders, t.Ahead = s.TaskObstacles(t.Task), s.Ahead(t.Task)
+	if i := slices.IndexFunc(v.snapshot.Quarantined, func(q fleet.Quarantine) bool { return q.Task == t.ID }); i >= 0 {
+		t.Quarantine = &v.snapshot.Quarantined[i]
+		t.Hinders = withoutSetAside(t.Hinders, *t.Task, *t.Quarantine)
+	}
+	if i := slices.IndexFunc(v.held, func(c fleet.Claim) bool { return c.Key == t.ID.Key() }); i >= 0 {
+		t.Held = &v.held[i]
+		t.Worker = m.worker(v, *t.Held)
+	}
+	if _, known := m.Config.Categories[t.Task.Category]; known {
+		c, err := m.whyCategory(ctx, t.Task.Category)
+		if err != nil {
+			return err
+		}
+		t.Category = &c
+	}
+	return nil
+}
+
+// worker is the run under way that holds a claim, or nil.
+func (m *moment) worker(v view, c fleet.Claim) *why.OpenRun {
+	id, session := c.Holder.Run()
+	if !session {
+		return nil
+	}
+	for _, r := range v.snapshot.Open {
+		if r.ID == id && v.live[id] {
+			return &why.OpenRun{Run: r, Timeout: m.Config.Categories[r.Category].Timeout}
+		}
+	}
+	return nil
+}
+
+// withoutSetAside leaves out what a quarantine says of a task, which is told in its own
+// words.
+func withoutSetAside(hinders []selector.Obstacle, t fleet.Task, q fleet.Quarantine) []selector.Obstacle {
+	blank := []fleet.Task{{ID: t.ID}}
+	fleet.SetAside(blank, []fleet.Quarantine{q})
+	return slices.DeleteFunc(hinders, func(h selector.Obstacle) bool {
+		return h.Kind == selector.HinderedByWaiting && t.WaitingFor == blank[0].WaitingFor
+	})
+}
