@@ -1,0 +1,123 @@
+package metrics_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"stint/internal/bandit"
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/metrics"
+	"stint/internal/report"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// busy is a fleet at work, with trouble of every kind.
+func busy() engine.Counters {
+	at := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	tokens := int64(1500)
+	run := &engine.OpenRun{Run: fleet.Run{ID: "0000000000000001", Category: "code", Lane: 1}, Live: true, Tokens: &tokens}
+	dead := engine.OpenRun{Run: fleet.Run{ID: "0000000000000002", Category: "gone", Lane: 0}}
+	arm := bandit.Arm{}
+	arm.Sessions, arm.Entitled, arm.Graded, arm.Alarms, arm.NoopsEver = 12, 13.5, 9, 1, 2
+	return engine.Counters{
+		Status: engine.Status{
+			At:     at,
+			Timers: []fleet.Timer{{Pool: "autonomous", Active: true, Next: at.Add(time.Minute)}, {Pool: "monitoring"}},
+			Lanes: []engine.LaneState{
+				{Category: "code", Number: 1, Run: run}, {Category: "code", Number: 2}, {Category: "docs", Number: 1},
+			},
+			Open:   []engine.OpenRun{*run, dead},
+			Claims: []fleet.Claim{{Key: "a"}},
+			Closed: []engine.Gate{{Reason: "memory"}, {Category: "docs", Reason: "reviews"}},
+			Day:    report.Audit{Denials: 3, Pivots: 2, Fallbacks: 1, PeakConcurrency: 2, Violations: make([]report.Violation, 1)},
+			Fires: []fleet.Fire{{ID: 7, At: at.Add(-time.Minute), Choices: []fleet.Choice{
+				{Decision: fleet.Spawn}, {Decision: fleet.Skip}, {Decision: fleet.Skip},
+			}}},
+			Beliefs:     []engine.Belief{{Category: "code", Graded: 9, Beta: bandit.Beta{A: 3, B: 1}}, {Category: "docs", Beta: bandit.Beta{A: 1, B: 1}}},
+			Pauses:      []fleet.Pause{{}, {Category: "docs"}},
+			Stopped:     []engine.StoppedAgent{{}},
+			Quarantined: []fleet.Quarantine{{Task: "x"}},
+			Spent:       []fleet.Spent{{Scope: "fleet", Runs: 4, Tokens: 4200, USD: 1.25}, {Scope: "agent:a\"b\\c\nd", Runs: 1}},
+		},
+		Fires:  7,
+		Arms:   map[fleet.Category]bandit.Arm{"code": arm, "docs": {}},
+		Shares: map[fleet.Category]float64{"code": 0.75, "docs": 0.25},
+		Day: []fleet.Tally{
+			{Category: "code", Agent: "claude", Outcome: fleet.Productive, Fired: true, Runs: 3, Graded: 3, Grades: 2.25, Tokens: 4000, USD: 1, Worked: time.Hour},
+			{Category: "code", Agent: "claude", Outcome: fleet.Productive, Runs: 1, Graded: 1, Grades: 0.5, Tokens: 200, USD: 0.25, Worked: time.Minute},
+			{Category: "code", Agent: "claude", Outcome: fleet.Failed, Runs: 1, Graded: 1},
+			{Category: "code", Agent: "claude", Runs: 1}, // open
+			{Category: "docs", Agent: "odd \"\\\n\xff", Outcome: fleet.Busy, Runs: 2},
+		},
+	}
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	got := metrics.Text(metrics.About{Fleet: "bob", Version: "v1"}, busy())
+	const golden = "testdata/busy.prom"
+	if *update {
+		if err := os.WriteFile(golden, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(got), string(want)); diff != "" {
+		t.Errorf("text (-got +want):\n%s", diff)
+	}
+}
+
+// TestTextIsReadable has Prometheus' own parser read it, and looks at the manners that
+// Prometheus asks of names.
+func TestTextIsReadable(t *testing.T) {
+	t.Parallel()
+	name := regexp.MustCompile(`^stint_[a-z]+(_[a-z]+)*$`)
+	for state, c := range map[string]engine.Counters{"busy": busy(), "empty": {}} {
+		text := metrics.Text(metrics.About{Fleet: "bob", Version: "v1"}, c)
+		parser := expfmt.NewTextParser(model.LegacyValidation)
+		families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+		if err != nil {
+			t.Fatalf("%s: %v in\n%s", state, err, text)
+		}
+		for _, f := range families {
+			counts := f.GetType().String() == "COUNTER"
+			if !name.MatchString(f.GetName()) || f.GetHelp() == "" || counts != strings.HasSuffix(f.GetName(), "_total") {
+				t.Errorf("%s: family %s of type %s, help %q", state, f.GetName(), f.GetType(), f.GetHelp())
+			}
+		}
+	}
+}
+
+func TestLabelsAreAsTheyWere(t *testing.T) {
+	t.Parallel()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(metrics.Text(metrics.About{}, busy())))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range families["stint_runs_last_day"].GetMetric() {
+		for _, l := range m.GetLabel() {
+			if l.GetName() == "agent" {
+				got = append(got, l.GetValue())
+			}
+		}
+	}
+	if diff := cmp.Diff(got, []string{"claude", "claude", "odd \"\\\n\ufffd"}); diff != "" {
+		t.Errorf("agents (-got +want):\n%s", diff)
+	}
+}

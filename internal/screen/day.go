@@ -1,0 +1,119 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"stint/internal/fleet"
+	"stint/internal/report"
+)
+
+// day is how the last day went. In brief it has no more than its sums: trouble comes first
+// where there is no room for all.
+func day(v StatusView, s Style, brief bool) []string {
+	day := sheet{Style: s}
+	day.text("24 hours", dayText(v.Day, s))
+	if !brief {
+		day.add("grades", grades(v.Day.Categories, day.inner()))
+	}
+	day.text("today UTC", spentText(v.Spent, brief))
+	return day.lines
+}
+
+// mood is the colour of an outcome.
+func mood(o fleet.Outcome) Paint {
+	switch o {
+	case fleet.Productive:
+		return Green
+	case fleet.Failed, fleet.Timeout, fleet.Lost, fleet.Abandoned:
+		return Red
+	case fleet.Quota, fleet.Cancelled:
+		return Yellow
+	case fleet.Noop, fleet.Nothing, fleet.Busy, fleet.RunDenied, fleet.Idle:
+	}
+	return Normal
+}
+
+func dayText(a report.Audit, s Style) string {
+	if a.Runs == 0 {
+		return s.Paint(Dim, "no run ended")
+	}
+	var parts []string
+	for _, o := range fleet.Outcomes() {
+		if n := a.Outcomes[o]; n > 0 {
+			parts = append(parts, s.Paint(mood(o), fmt.Sprintf("%d %s", n, o)))
+		}
+	}
+	text := many(a.Runs, "run") + ": " + strings.Join(parts, ", ")
+	if a.Grades.Number > 0 {
+		text += fmt.Sprintf("; mean grade %.2f of %d", a.Grades.Mean, a.Grades.Number)
+	}
+	if a.Denials > 0 {
+		text += fmt.Sprintf("; %s, %s", many(a.Denials, "denial"), many(a.Pivots, "pivot"))
+	}
+	return text
+}
+
+// grades are bars of the day's mean grades by category, several to a line.
+func grades(list []report.CategoryAudit, s Style) (lines []string) {
+	const columns, most = 8, 14
+	names := 0
+	for _, c := range list {
+		if c.Grades.Number > 0 {
+			names = max(names, len(c.Category))
+		}
+	}
+	width := cmp.Or(s.Width, 80-labelWidth)
+	if s.Width > 0 {
+		names = min(names, most)
+	}
+	var cells []string
+	for _, c := range list {
+		if c.Grades.Number == 0 {
+			continue
+		}
+		bar := Bar(c.Grades.Mean, columns)
+		cells = append(cells, padded(ansi.Truncate(string(c.Category), names, "…"), names)+" "+s.Paint(Cyan, bar)+
+			strings.Repeat(" ", columns-ansi.StringWidth(bar))+fmt.Sprintf(" %.2f of %-3d", c.Grades.Mean, c.Grades.Number))
+	}
+	cell := names + 1 + columns + len(" 0.00 of 123")
+	perLine := max((width+gap)/(cell+gap), 1)
+	for len(cells) > 0 {
+		n := min(perLine, len(cells))
+		lines = append(lines, strings.Join(cells[:n], strings.Repeat(" ", gap)))
+		cells = cells[n:]
+	}
+	return lines
+}
+
+func padded(text string, width int) string {
+	return text + strings.Repeat(" ", max(width-ansi.StringWidth(text), 0))
+}
+
+// spentText says what today's sessions used: all of them, and, unless it is to be brief,
+// by agent where there are several.
+func spentText(list []fleet.Spent, brief bool) string {
+	var all string
+	var agents []string
+	for _, u := range list {
+		text := many(u.Runs, "session")
+		if u.Tokens > 0 {
+			text += ", " + Count(u.Tokens) + " tokens"
+		}
+		if u.USD > 0 {
+			text += fmt.Sprintf(", %.2f USD", u.USD)
+		}
+		if u.Scope == fleet.FleetScope {
+			all = text
+		} else if name, ok := strings.CutPrefix(string(u.Scope), string(fleet.AgentScope(""))); ok {
+			agents = append(agents, Line(name)+" "+text)
+		}
+	}
+	if len(agents) > 1 && !brief {
+		return all + "; " + strings.Join(agents, "; ")
+	}
+	return all
+}

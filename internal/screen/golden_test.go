@@ -1,0 +1,340 @@
+package screen_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/report"
+	"stint/internal/screen"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// golden compares a screen with its file.
+func golden(t *testing.T, name string, lines []string) {
+	t.Helper()
+	got, path := strings.Join(lines, "\n")+"\n", filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v\ngo test ./internal/screen -update", err)
+	}
+	if diff := cmp.Diff(got, string(want)); diff != "" {
+		t.Errorf("%s (-got +want):\n%s", path, diff)
+	}
+}
+
+// fits fails for lines that would wrap.
+func fits(t *testing.T, lines []string, width int) {
+	t.Helper()
+	for _, line := range lines {
+		if got := ansi.StringWidth(line); got > width {
+			t.Errorf("%d columns, want at most %d: %q", got, width, line)
+		}
+	}
+}
+
+// each lays a screen out at 80 and 120 columns, in a pipe, and once in colour.
+func each(t *testing.T, name string, lay func(screen.Style) []string) {
+	t.Helper()
+	for _, width := range []int{80, 120, 0} {
+		lines := lay(screen.Style{Width: width})
+		file := fmt.Sprintf("%s-%d.txt", name, width)
+		if width == 0 {
+			file = name + "-pipe.txt"
+		} else {
+			fits(t, lines, width)
+		}
+		golden(t, file, lines)
+	}
+	plain := lay(screen.Style{Width: 80})
+	coloured := lay(screen.Style{Width: 80, Colour: true})
+	for i := range coloured {
+		coloured[i] = ansi.Strip(coloured[i])
+	}
+	if diff := cmp.Diff(coloured, plain); diff != "" {
+		t.Errorf("%s: colour changes the text (-coloured +plain):\n%s", name, diff)
+	}
+	for width := 1; width < 80; width += 7 { // narrower than is any use, and no panic
+		fits(t, lay(screen.Style{Width: width}), max(width, 1))
+	}
+}
+
+func noon() time.Time { return time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC) }
+
+func before(d time.Duration) time.Time { return noon().Add(-d) }
+
+func id(d time.Duration, n uint32) fleet.RunID { return fleet.NewRunID(before(d), n) }
+
+const (
+	minute = time.Minute
+	hour   = time.Hour
+)
+
+func categories() []fleet.Category {
+	return []fleet.Category{
+		"code", "content", "cross-repo", "docs", "hygiene", "infra", "monitoring", "news", "research", "social", "strategic", "triage",
+	}
+}
+
+// busyRun is a run under way.
+func busyRun(c fleet.Category, task fleet.TaskID, agent string, elapsed time.Duration) engine.OpenRun {
+	run := id(elapsed+time.Second, uint32(len(c)))
+	return engine.OpenRun{Live: true, Timeout: hour, Tokens: new(int64(34_210)), Run: fleet.Run{
+		ID: run, Fire: 41, Category: c, Rank: 1, Source: fleet.FromSelected, Lane: 1, Task: task, Key: task.Key(), Epoch: 3, Agent: agent, PID: 4711,
+		Unit: fleet.UnitName("demo", c, run), CreatedAt: before(elapsed + time.Second), StartedAt: before(elapsed),
+	}}
+}
+
+// ended is a run that is over.
+func ended(c fleet.Category, task fleet.TaskID, o fleet.Outcome, ago time.Duration, grade *float64, reason string) fleet.Run {
+	return fleet.Run{
+		ID: id(ago, uint32(len(reason))), Fire: 40, Category: c, Task: task, Agent: "claude", CreatedAt: before(ago), StartedAt: before(ago - time.Second),
+		EndedAt: before(ago - 5*minute), Verdict: fleet.Verdict{Outcome: o, Grade: grade, Reason: reason},
+	}
+}
+
+func idleFleet() screen.StatusView {
+	v := screen.StatusView{Fleet: "demo", Rows: 24, Last: -1}
+	v.At = noon()
+	v.Timers = []fleet.Timer{{Pool: "autonomous", Unit: "stint@demo.timer", Active: true, Last: before(18 * minute), Next: before(-12 * minute)}}
+	for _, c := range categories() {
+		v.Lanes = append(v.Lanes, engine.LaneState{Category: c, Number: 1})
+		if c == "code" {
+			v.Lanes = append(v.Lanes, engine.LaneState{Category: c, Number: 2})
+		}
+	}
+	v.Fires = []fleet.Fire{{ID: 41, At: before(18 * minute), Choices: []fleet.Choice{
+		{Category: "code", Decision: fleet.Spawn},
+		{Category: "docs", Decision: fleet.Spawn},
+		{Category: "triage", Decision: fleet.Spawn},
+		{Category: "content", Decision: fleet.Skip},
+		{Category: "infra", Decision: fleet.Skip},
+	}}}
+	v.Day = report.Audit{
+		Runs: 38, Outcomes: map[fleet.Outcome]int{fleet.Productive: 20, fleet.Noop: 8, fleet.Failed: 4, fleet.Idle: 6},
+		Grades: report.Grades{Number: 24, Mean: 0.613}, Denials: 6, Pivots: 2,
+	}
+	for i, c := range categories() {
+		v.Day.Categories = append(v.Day.Categories, report.CategoryAudit{Category: c, Grades: report.Grades{Number: i % 5 * 2, Mean: float64(i) / 12}})
+	}
+	v.Spent = []fleet.Spent{
+		{Scope: "agent:claude", Runs: 30, Tokens: 1_100_000, USD: 4},
+		{Scope: "agent:codex", Runs: 8, Tokens: 90_000},
+		{Scope: "category:code", Runs: 12},
+		{Scope: fleet.FleetScope, Runs: 38, Tokens: 1_190_000, USD: 4},
+	}
+	v.Runs = []fleet.Run{
+		ended("code", "fix-the-login-page-that-nobody-can-use", fleet.Productive, 50*minute, new(0.71), "2 commits in 3 files, the agent reports success"),
+		ended("docs", "write-docs", fleet.Noop, 51*minute, nil, "exit status 0 with no commit and no result file"),
+		ended("infra", "", fleet.Failed, 80*minute, new(0.0), "the agent exited with 1"),
+		ended("triage", "sort-mail", fleet.Idle, 30*hour, nil, "no workable task"),
+		ended("code", "rework", fleet.Quota, 50*hour, nil, "usage limit: until noon"),
+	}
+	return v
+}
+
+func busyFleet() screen.StatusView {
+	v := idleFleet()
+	resting := engine.OpenRun{Live: true, Run: fleet.Run{ID: id(minute, 9), Category: "news", Agent: "gptme", CreatedAt: before(minute), NotBefore: before(-2 * minute)}}
+	v.Open = []engine.OpenRun{
+		busyRun("code", "fix-the-login-page-that-nobody-can-use", "claude", 12*minute+4*time.Second),
+		busyRun("docs", "write-docs", "codex", 55*minute), resting,
+	}
+	v.Lanes[0].Run, v.Lanes[4].Run = &v.Open[0], &v.Open[1]
+	v.Claims = []fleet.Claim{
+		{Key: "extra", Holder: "alice@desk", ExpiresAt: before(-41 * minute), Note: "looking into it"},
+		{Key: "fix-the-login-page-that-nobody-can-use", Holder: v.Open[0].ID.Holder(), ExpiresAt: before(-hour)},
+	}
+	return v
+}
+
+func troubledFleet() screen.StatusView {
+	v := busyFleet()
+	v.Timers = append(v.Timers, fleet.Timer{Pool: "monitoring", Unit: "stint@demo-monitoring.timer", Last: before(3 * hour)})
+	v.Fires[0].Fallback = "external selector: exit status 1"
+	v.Fires[0].Choices[1].Decision = fleet.StartFailed
+	v.Open[1].Live = false
+	v.Pauses = []fleet.Pause{{Since: before(hour), Reason: "holidays"}, {Category: "code", Until: before(-26 * hour), Reason: "tracker down"}}
+	v.Closed = []engine.Gate{{Reason: "less than 500 MiB of memory are free"}, {Category: "content", Reason: "budget of category:content: 5 of 5 runs today"}}
+	v.Stopped = []engine.StoppedAgent{{AgentState: fleet.AgentState{Agent: "tired"}, Why: "usage limit: until noon (until 2026-06-26T15:00:00Z)"}}
+	v.Quarantined = []fleet.Quarantine{{Task: "fix", Failures: 3, Since: before(hour), Reason: "the agent exited with 1"}}
+	v.Day.Violations = []report.Violation{{Category: "code", Lane: 1, First: "0000000000000001", Second: "0000000000000002"}}
+	v.Day.Fruitless = []report.Fruitless{{Category: "social", Runs: 7}}
+	return v
+}
+
+func newFleet() screen.StatusView {
+	v := screen.StatusView{Fleet: "demo", Rows: 24, Last: -1}
+	v.At = noon()
+	v.Timers = []fleet.Timer{{Pool: "autonomous", Unit: "stint@demo.timer"}}
+	v.Lanes = []engine.LaneState{{Category: "code", Number: 1}, {Category: "docs", Number: 1}}
+	v.Pauses = []fleet.Pause{{Category: "docs", Since: before(hour)}}
+	return v
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	for name, view := range map[string]screen.StatusView{
+		"idle": idleFleet(), "busy": busyFleet(), "troubled": troubledFleet(), "new": newFleet(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, "status-"+name, func(s screen.Style) []string {
+				v := view
+				if s.Width == 0 {
+					v.Rows, v.Last = 0, 5
+				}
+				lines := screen.Status(v, s)
+				if got := len(lines); name != "troubled" && s.Width >= 80 && got > 24 {
+					t.Errorf("%d lines at %d columns, want one screen of 24", got, s.Width)
+				}
+				return lines
+			})
+		})
+	}
+	golden(t, "status-coloured.txt", screen.Status(troubledFleet(), screen.Style{Width: 80, Colour: true}))
+	golden(t, "status-ascii.txt", screen.ASCII(screen.Status(busyFleet(), screen.Style{Width: 80})))
+}
+
+// TestStatusLast shows as many runs as were asked for, however high the screen.
+func TestStatusLast(t *testing.T) {
+	t.Parallel()
+	for last, want := range map[int]int{0: 0, 1: 1, 4: 4, 9: 5} {
+		v := troubledFleet()
+		v.Last = last
+		shown := strings.Join(screen.Status(v, screen.Style{}), "\n")
+		got := 0
+		for _, r := range v.Runs {
+			got += strings.Count(shown, string(r.ID))
+		}
+		if got != want {
+			t.Errorf("--last %d shows %d runs, want %d", last, got, want)
+		}
+	}
+}
+
+// TestStatusAfterTheClockWasSetBack tells of a fire and of runs from the future as such.
+func TestStatusAfterTheClockWasSetBack(t *testing.T) {
+	t.Parallel()
+	v := idleFleet()
+	v.At = v.At.Add(-72 * hour)
+	shown := strings.Join(screen.Status(v, screen.Style{}), "\n")
+	if strings.Contains(shown, "0s ago") || strings.Count(shown, " in 2d") < 2 {
+		t.Errorf("want when they are to be:\n%s", shown)
+	}
+}
+
+// TestStatusOfMuch stays on one screen, however much there is of everything, but for what
+// runs; a pipe gets all of it.
+func TestStatusOfMuch(t *testing.T) {
+	t.Parallel()
+	v := busyFleet()
+	for i := range 40 {
+		name := fmt.Sprintf("thing-%02d", i)
+		v.Claims = append(v.Claims, fleet.Claim{Key: fleet.Key(name), Holder: "bob", ExpiresAt: before(-hour)})
+		v.Quarantined = append(v.Quarantined, fleet.Quarantine{Task: fleet.TaskID(name), Failures: 3})
+		v.Closed = append(v.Closed, engine.Gate{Category: fleet.Category(name), Reason: "full"})
+	}
+	lines := screen.Status(v, screen.Style{Width: 80})
+	shown := strings.Join(lines, "\n")
+	if len(lines) > 27 || strings.Count(shown, "… and 35 more") != 2 || !strings.Contains(shown, "by people: ") {
+		t.Errorf("%d lines, want the first of each kind and how many more there are:\n%s", len(lines), shown)
+	}
+	v.Rows = 0
+	if got := strings.Count(strings.Join(screen.Status(v, screen.Style{}), "\n"), "thing-39"); got != 3 {
+		t.Errorf("a pipe gets %d of 3 mentions of the last", got)
+	}
+}
+
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	list := append([]fleet.Run{busyRun("code", "fix-the-login-page-that-nobody-can-use", "claude", 12*minute).Run}, idleFleet().Runs...)
+	each(t, "runs", func(s screen.Style) []string { return screen.Runs(list, noon(), s) })
+	if got := screen.Runs(nil, noon(), screen.Style{}); got != nil {
+		t.Errorf("no runs: %q, want no titles either", got)
+	}
+}
+
+func openView() screen.RunView {
+	run := busyRun("code", "fix-login", "claude", 12*minute)
+	v := screen.RunView{At: noon(), Prompt: "You work on code.\n\n# Fix the login page\n", Log: "reading\nediting\n", There: []string{"/state/runs/x/prompt", "/state/runs/x/log"}}
+	v.OpenRun = run
+	v.Choice = &fleet.Choice{Category: "code", Decision: fleet.Spawn, Score: 0.812, Odds: new(0.63), Reason: "drew 0.812 from Beta(4.20, 1.80)"}
+	v.Lessons = []fleet.LessonUse{{Lesson: "test-first", Injected: true}, {Lesson: "small-commits"}}
+	return v
+}
+
+func endedView() screen.RunView {
+	v := openView()
+	v.Verdict = fleet.Verdict{
+		Outcome: fleet.Productive, Grade: new(0.671), Reason: "2 commits in 3 files, the agent reports success, 9 of 14 tool calls failed", ExitStatus: new(0),
+		Parts: map[string]float64{"grade_work": 0.7, "grade_success": 0.1, "grade_tool_errors": -0.129, "commits": 2, "files": 3, "tool_calls": 14},
+	}
+	v.EndedAt, v.Usage, v.Tokens, v.ChainDepth = before(minute), fleet.Usage{Tokens: new(int64(1_234_567)), USD: new(0.4)}, nil, 2
+	v.Followed = "by run 0123456789abcdef: graded 0.67"
+	v.Log = strings.Repeat("a line\n", 20) + "the last line\n"
+	return v
+}
+
+func deniedView() screen.RunView {
+	v := openView()
+	v.Lane, v.Key, v.Task, v.Epoch, v.Log, v.Prompt, v.There, v.Lessons, v.Choice, v.Fire = 1, "", "", 0, "", "", nil, nil, nil, 0
+	v.EndedAt, v.Tokens, v.Unit = before(11*minute), nil, ""
+	v.Verdict = fleet.Verdict{Outcome: fleet.RunDenied, Reason: "2 claims denied"}
+	v.Denials = []fleet.DeniedClaim{
+		{Category: "code", Key: "fix-login", Holder: "alice@desk", At: before(12 * minute)},
+		{Category: "docs", Key: "write-docs", Holder: "run:0123456789abcdef", At: before(12 * minute)},
+	}
+	return v
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	for name, view := range map[string]screen.RunView{"open": openView(), "ended": endedView(), "denied": deniedView()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			each(t, "run-"+name, func(s screen.Style) []string { return screen.Run(view, s) })
+		})
+	}
+	golden(t, "run-coloured.txt", screen.Run(endedView(), screen.Style{Width: 80, Colour: true}))
+	golden(t, "runs-coloured.txt", screen.Runs(idleFleet().Runs, noon(), screen.Style{Width: 80, Colour: true}))
+}
+
+// TestHostileRecord has words of others in the fields of a run that only stint writes.
+func TestHostileRecord(t *testing.T) {
+	t.Parallel()
+	const evil = "a\x1b[31m\u202eb"
+	v := endedView()
+	v.Category, v.Source, v.Unit, v.Followed = evil, evil, evil, evil
+	shown := strings.Join(screen.Run(v, screen.Style{}), "\n")
+	if strings.ContainsAny(shown, "\x1b\u202e") {
+		t.Errorf("got %q, want it inert", shown)
+	}
+}
+
+// TestGradeThatDoesNotAddUp claims no sum of parts that are none.
+func TestGradeThatDoesNotAddUp(t *testing.T) {
+	t.Parallel()
+	v := endedView()
+	v.Verdict.Grade = new(0.9)
+	for _, line := range screen.Run(v, screen.Style{}) {
+		if strings.HasPrefix(line, "grade ") && strings.Contains(line, "=") {
+			t.Errorf("%q, want no sum", line)
+		}
+	}
+}

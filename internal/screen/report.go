@@ -1,0 +1,275 @@
+package screen
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"stint/internal/fleet"
+	"stint/internal/report"
+)
+
+// Report is what a fleet did, on one page: what deserves attention first.
+func Report(s Style, name fleet.Name, r report.Report) []string {
+	until := "to " + r.To.UTC().Format("2006-01-02 15:04 UTC")
+	lines := []string{s.Fit(s.Paint(Bold, Line(string(name))) + ": " + Span(r.To.Sub(r.From)) + " " + until)}
+	if r.All.Runs == 0 {
+		return append(lines, s.Fit("There were no runs in this time."))
+	}
+	lines = append(lines, "")
+	lines = append(lines, findingLines(s, r.Findings)...)
+	for _, part := range [][]string{figureLines(s, r), shareLines(s, r), gradeLines(s, r), agentLines(s, r), outcomeLines(s, r), stepLines(s, r)} {
+		if len(part) > 0 {
+			lines = append(append(lines, ""), part...)
+		}
+	}
+	return lines
+}
+
+func findingLines(s Style, findings []report.Finding) (lines []string) {
+	if len(findings) == 0 {
+		return []string{s.Fit("Nothing stands out.")}
+	}
+	for _, f := range findings {
+		paint := Yellow
+		if f.Kind == report.FoundViolation || f.Kind == report.FoundFruitless {
+			paint = Red
+		}
+		for i, line := range strings.Split(ansi.Wrap(Line(f.Text), s.Width-2, ""), "\n") {
+			sign := "  "
+			if i == 0 {
+				sign = s.Paint(paint, "!") + " "
+			}
+			lines = append(lines, s.Fit(sign+line))
+		}
+	}
+	return lines
+}
+
+func figureLines(s Style, r report.Report) []string {
+	all, a := r.All, r.Audit
+	rows := [][2]string{
+		{"runs", fmt.Sprintf("%d, %d of them started by fires; %d have ended", all.Runs, all.Spawned, all.Ended)},
+		{"sessions", fmt.Sprintf("%d: %.1f a day, %.2f an hour; at most %d at once", all.Sessions, r.PerDay(), r.PerHour(), a.PeakConcurrency)},
+		{"grades", gradesText(all)},
+		{"noop rate", fmt.Sprintf("%s: %d of %d", report.Percent(all.NoopRate()), all.Outcomes[fleet.Noop], all.Ended)},
+		{"cost", costText(all)},
+		{"claims", fmt.Sprintf("denials %d, pivots %d", a.Denials, a.Pivots)},
+		{"lanes", fmt.Sprintf("acquisitions %d, held by two at once %d", a.TotalAcquisitions, len(a.Violations))},
+		{"fires", fmt.Sprintf("fallbacks %d, runs of the safety net %d, respawns %d", a.Fallbacks, a.SafetyNet, r.Respawns)},
+		{"neglected", fmt.Sprintf("categories seen in %d of %d spawned workers", r.NeglectedSpawned(), all.Spawned)},
+	}
+	var t Table
+	t.Columns = []Column{{}, {}}
+	for _, row := range rows {
+		t.Rows = append(t.Rows, []Cell{{row[0], Dim}, Text(row[1])})
+	}
+	return t.Lines(s)
+}
+
+func costText(u report.Use) string {
+	each := ""
+	if u.Productive() > 0 {
+		each = fmt.Sprintf(", %.2f for each productive run", u.USDPerProductive())
+	}
+	return fmt.Sprintf("%.2f USD%s; %s tokens; %.1f hours", u.USD, each, Count(u.Tokens), u.Worked.Hours())
+}
+
+func gradesText(u report.Use) string {
+	if u.Graded == 0 {
+		return "none"
+	}
+	low, high := u.Interval()
+	return fmt.Sprintf("%d, mean %.2f (95 %%: %.2f to %.2f)", u.Graded, u.Mean(), low, high)
+}
+
+// barColumns is how long a bar is at most.
+const barColumns = 12
+
+func shareLines(s Style, r report.Report) []string {
+	t := Table{Columns: []Column{
+		{Title: "CATEGORY", Least: 8},
+		{Title: "SPAWNED", Right: true},
+		{Title: "SESSIONS", Right: true},
+		{Title: "PART", Right: true},
+		{Title: "SHARE", Right: true},
+		{Title: "RATIO", Right: true},
+		{Title: ""},
+		{Title: ""},
+	}}
+	most := 0.0
+	for _, c := range r.Categories {
+		most = max(most, c.Part, c.Share)
+	}
+	for _, c := range r.Categories {
+		ratio, paint := "-", Green
+		if c.Share > 0 {
+			ratio = fmt.Sprintf("%.2f", c.Ratio())
+		}
+		if c.Judgement != report.Fair {
+			paint = Yellow
+		}
+		t.Rows = append(t.Rows, []Cell{
+			Text(string(c.Category)), Text(fmt.Sprint(c.Spawned)), Text(fmt.Sprint(c.Sessions)), Text(report.Percent(c.Part)),
+			Text(report.Percent(c.Share)), Text(ratio),
+			{shareBar(c.Part, c.Share, most), paint},
+			{judgementWord(c.Judgement), Yellow},
+		})
+	}
+	return t.Lines(s)
+}
+
+// judgementWord is short, as there is little room.
+func judgementWord(j report.Judgement) string {
+	if j == report.OverAllocated {
+		return "over"
+	}
+	return string(j)
+}
+
+// shareBar draws a part, and a mark at its target.
+func shareBar(part, target, most float64) string {
+	if most <= 0 {
+		return ""
+	}
+	bar := []rune(Bar(part/most, barColumns))
+	for len(bar) < barColumns {
+		bar = append(bar, ' ')
+	}
+	if at := min(int(target/most*barColumns), barColumns-1); target > 0 {
+		bar[at] = '│'
+	}
+	return strings.TrimRight(string(bar), " ")
+}
+
+func useColumns() []Column {
+	return []Column{
+		{Title: "GRADES", Right: true},
+		{Title: "MEAN", Right: true},
+		{Title: "95 %"},
+		{Title: "0        1"},
+		{Title: "NOOP", Right: true},
+		{Title: "TOKENS", Right: true},
+		{Title: "USD", Right: true},
+	}
+}
+
+func useCells(u report.Use) []Cell {
+	mean, interval, strip := "-", "-", ""
+	if u.Graded > 0 {
+		low, high := u.Interval()
+		mean, interval, strip = fmt.Sprintf("%.2f", u.Mean()), fmt.Sprintf("%.2f-%.2f", low, high), intervalStrip(low, u.Mean(), high)
+	}
+	return []Cell{
+		Text(fmt.Sprint(u.Graded)), Text(mean), Text(interval),
+		{strip, Cyan},
+		Text(report.Percent(u.NoopRate())), Text(Count(u.Tokens)), Text(fmt.Sprintf("%.2f", u.USD)),
+	}
+}
+
+// intervalStrip draws an interval in [0,1], and the mean in it.
+func intervalStrip(low, mean, high float64) string {
+	const columns = 10
+	at := func(v float64) int { return min(max(int(v*columns), 0), columns-1) }
+	strip := []rune(strings.Repeat("·", columns))
+	for i := at(low); i <= at(high); i++ {
+		strip[i] = '━'
+	}
+	strip[at(mean)] = '●'
+	return string(strip)
+}
+
+func gradeLines(s Style, r report.Report) []string {
+	t := Table{Columns: append([]Column{{Title: "CATEGORY", Least: 8}}, useColumns()...)}
+	for _, c := range r.Categories {
+		t.Rows = append(t.Rows, append([]Cell{Text(string(c.Category))}, useCells(c.Use)...))
+	}
+	return t.Lines(s)
+}
+
+// agentLines are about the agents, and about what each did in which category where there
+// are several.
+func agentLines(s Style, r report.Report) []string {
+	t := Table{Columns: append([]Column{{Title: "AGENT", Least: 8}}, useColumns()...)}
+	for _, a := range r.Agents {
+		t.Rows = append(t.Rows, append([]Cell{Text(Dash(a.Agent))}, useCells(a.Use)...))
+		for _, p := range r.Pairs {
+			if p.Agent == a.Agent && len(r.Categories) > 1 {
+				t.Rows = append(t.Rows, append([]Cell{Text("  " + string(p.Category))}, useCells(p.Use)...))
+			}
+		}
+	}
+	return t.Lines(s)
+}
+
+func outcomeLines(s Style, r report.Report) []string {
+	t := Table{Columns: []Column{{Title: "OUTCOME"}, {Title: "RUNS", Right: true}, {Title: "PART", Right: true}, {}}}
+	for _, o := range r.Ended() {
+		t.Rows = append(t.Rows, []Cell{
+			Text(string(o.Outcome)), Text(fmt.Sprint(o.Runs)), Text(report.Percent(o.Part)), {Bar(o.Part, 28), Cyan},
+		})
+	}
+	if open := r.All.Runs - r.All.Ended; open > 0 {
+		t.Rows = append(t.Rows, Row("open", fmt.Sprint(open), "", ""))
+	}
+	return t.Lines(s)
+}
+
+// stepLines draw how many sessions there were over time, and what their grades were.
+func stepLines(s Style, r report.Report) []string {
+	if r.Step <= 0 || len(r.Steps) == 0 {
+		return nil
+	}
+	n := min(int((r.To.Sub(r.From)+r.Step-1)/r.Step), 120)
+	sessions, grades := make([]float64, n), make([]float64, n)
+	most := 0.0
+	for i := range grades {
+		sessions[i], grades[i] = math.NaN(), math.NaN()
+	}
+	for _, step := range r.Steps {
+		i := min(max(int(step.From.Sub(r.From)/r.Step), 0), n-1)
+		if step.Sessions > 0 {
+			sessions[i] = float64(step.Sessions)
+			most = max(most, sessions[i])
+		}
+		if step.Graded > 0 {
+			grades[i] = step.Mean()
+		}
+	}
+	for i := range sessions {
+		sessions[i] /= max(1, most)
+	}
+	t := Table{Columns: []Column{{}, {}, {}}, Rows: [][]Cell{
+		{{"sessions", Dim}, {spark(sessions), Cyan}, Text(fmt.Sprintf("to %.0f", most))},
+		{{"grades", Dim}, {spark(grades), Green}, Text("0 to 1")},
+		{{"", Dim}, {spanEnds(r.From, r.To, n), Dim}, Text("")},
+	}}
+	return t.Lines(s)
+}
+
+// spark draws numbers in [0,1], one a column; what is not known is blank.
+func spark(values []float64) string {
+	const eighths = "▁▂▃▄▅▆▇█"
+	var b strings.Builder
+	for _, v := range values {
+		if math.IsNaN(v) {
+			b.WriteByte(' ')
+			continue
+		}
+		b.WriteRune([]rune(eighths)[min(max(int(v*8), 0), 7)])
+	}
+	return b.String()
+}
+
+// spanEnds writes the ends of a line of so many columns below it.
+func spanEnds(from, to time.Time, columns int) string {
+	layout := "15:04"
+	if to.Sub(from) > 24*time.Hour {
+		layout = "2 Jan"
+	}
+	first, last := from.UTC().Format(layout), to.UTC().Format(layout)
+	return first + strings.Repeat(" ", max(1, columns-len(first)-len(last))) + last
+}

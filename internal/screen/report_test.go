@@ -1,0 +1,61 @@
+package screen_test
+
+import (
+	"testing"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/report"
+	"stint/internal/screen"
+)
+
+// reported is a week in which one category got too much, and one nothing.
+func reported() report.Report {
+	const step = 168 * time.Minute
+	o := report.Options{From: before(60 * step), To: noon(), Step: step, Floor: 0.5, Cap: 1.8, AllRuns: true}
+	r := report.Record{
+		Shares:    map[fleet.Category]float64{"code": 0.25, "cross-repo-maintenance": 0.25, "docs": 0.25, "triage": 0.25},
+		Fallbacks: 1,
+	}
+	for i := range 60 {
+		from := o.From.Add(time.Duration(i) * step)
+		tally := func(c fleet.Category, agent string, outcome fleet.Outcome, runs int, grade float64) {
+			t := fleet.Tally{
+				From: from, Category: c, Agent: agent, Outcome: outcome, Source: fleet.FromSelected, Fired: true, Claimed: outcome != fleet.Idle,
+				Runs: runs, Tokens: 150_000, USD: 1.25, Worked: 40 * time.Minute,
+			}
+			if outcome == fleet.Productive {
+				t.Graded, t.Grades = runs, grade*float64(runs)
+			}
+			r.Tallies = append(r.Tallies, t)
+		}
+		if i%20 < 5 {
+			continue // a night
+		}
+		tally("code", "claude", fleet.Productive, 1+i%3, 0.4+float64(i%5)/10)
+		if i%3 == 0 {
+			tally("cross-repo-maintenance", "codex", fleet.Noop, 1, 0)
+		}
+		if i%6 == 0 {
+			tally("docs", "claude", fleet.Productive, 1, 0.9)
+		}
+		if i%9 == 0 {
+			tally("triage", "an agent with a \x1b[31mlong name", fleet.Idle, 1, 0)
+		}
+	}
+	r.Denials = make([]fleet.DeniedClaim, 3)
+	return report.New(r, o)
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	each(t, "report", func(s screen.Style) []string { return screen.Report(s, "alpha", reported()) })
+	golden(t, "report-ascii.txt", screen.ASCII(screen.Report(screen.Style{Width: 80}, "alpha", reported())))
+	golden(t, "report-coloured.txt", screen.Report(screen.Style{Width: 80, Colour: true}, "alpha", reported()))
+}
+
+func TestReportOfNothing(t *testing.T) {
+	t.Parallel()
+	r := report.New(report.Record{}, report.Options{From: before(time.Hour), To: noon(), Step: time.Minute})
+	each(t, "report-nothing", func(s screen.Style) []string { return screen.Report(s, "alpha", r) })
+}

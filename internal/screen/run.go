@@ -1,0 +1,264 @@
+package screen
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/why"
+)
+
+// RunView is all that is known of one run.
+type RunView struct {
+	engine.RunDetail
+	At     time.Time
+	Prompt string   // its beginning; empty: there is none
+	Log    string   // its end; empty: there is none
+	There  []string // of the files, those that exist
+}
+
+// most of the prompt and of the log that stands beside everything else.
+const (
+	mostPrompt = 6
+	mostLog    = 10
+)
+
+// Run is one run on one screen.
+func Run(v RunView, s Style) []string {
+	r := sheet{Style: s}
+	title := s.Paint(Bold, "run "+string(v.ID)) + "  " + Line(string(v.Category))
+	if v.Task != "" {
+		title += "  " + Line(string(v.Task))
+	}
+	r.lines = append(r.lines, s.Fit(title))
+	r.text("state", stateText(v, s))
+	r.text("grade", gradeSum(v.Verdict, s))
+	r.text("times", timesText(v))
+	r.text("fire", originText(v))
+	r.text("claim", claimText(v))
+	r.text("agent", agentText(v))
+	r.text("used", usageText(v))
+	r.text("chain", chainText(v))
+	r.add("denied", denials(v.Denials, r.inner()))
+	r.text("lessons", lessonsText(v.Lessons))
+	r.add("files", safe(v.There))
+	r.add("prompt", r.excerpt(v.Prompt, mostPrompt, false))
+	r.add("log", r.excerpt(v.Log, mostLog, true))
+	return r.lines
+}
+
+// stateText is how the run ended, or how it does.
+func stateText(v RunView, s Style) string {
+	if o := v.Verdict.Outcome; o != "" || !v.EndedAt.IsZero() {
+		return because(s.Paint(mood(o), string(o)), v.Verdict.Reason)
+	}
+	glyph, took := pulse(v.OpenRun, v.At)
+	text := glyph.Text + " " + took.Text
+	if v.Live && !v.StartedAt.IsZero() {
+		text = glyph.Text + " running, " + took.Text
+	}
+	if !v.Live {
+		text += "; the next fire closes it, or stint reap"
+	}
+	return s.Paint(glyph.Paint, text)
+}
+
+// termPrefix begins the names of the parts that the evidence's grade is the sum of.
+const termPrefix = "grade_"
+
+// gradeSum is the grade, what it is the sum of, and the counts that it was made from.
+func gradeSum(v fleet.Verdict, s Style) string {
+	if v.Outcome == "" {
+		return ""
+	}
+	terms, sum := gradeTerms(v.Parts)
+	text := "none"
+	switch {
+	case v.Grade == nil:
+	case len(terms) > 0 && math.Abs(sum-*v.Grade) < 0.0005:
+		text = fmt.Sprintf("%.3f = %s", *v.Grade, strings.Join(terms, ", "))
+		terms = nil
+	default:
+		text = fmt.Sprintf("%.3f", *v.Grade)
+	}
+	text = s.Paint(Bold, text)
+	for _, name := range slices.Sorted(maps.Keys(v.Parts)) {
+		if !strings.HasPrefix(name, termPrefix) {
+			terms = append(terms, fmt.Sprintf("%s %.4g", Line(name), v.Parts[name]))
+		}
+	}
+	if len(terms) > 0 {
+		text += " (" + strings.Join(terms, ", ") + ")"
+	}
+	return text
+}
+
+// gradeTerms are the addends among the parts, the greatest first, and their sum.
+func gradeTerms(parts map[string]float64) (terms []string, sum float64) {
+	var names []string
+	for name, value := range parts {
+		if strings.HasPrefix(name, termPrefix) {
+			names, sum = append(names, name), sum+value
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(parts[b], parts[a]), cmp.Compare(a, b)) })
+	for _, name := range names {
+		terms = append(terms, fmt.Sprintf("%s %+.3f", Line(strings.TrimPrefix(name, termPrefix)), parts[name]))
+	}
+	return terms, sum
+}
+
+func timesText(v RunView) string {
+	parts := []string{"made " + Stamp(v.CreatedAt) + " (" + Ago(v.CreatedAt, v.At) + ")"}
+	if !v.NotBefore.IsZero() {
+		parts = append(parts, "not before "+Stamp(v.NotBefore))
+	}
+	if !v.StartedAt.IsZero() {
+		parts = append(parts, "began "+Stamp(v.StartedAt)+", "+Span(v.StartedAt.Sub(v.CreatedAt))+" later")
+	}
+	if !v.EndedAt.IsZero() {
+		text := "ended " + Stamp(v.EndedAt)
+		if !v.StartedAt.IsZero() {
+			text += ", took " + Span(v.EndedAt.Sub(v.StartedAt))
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// originText says who started the run, and why.
+func originText(v RunView) string {
+	switch {
+	case v.Fire == 0 && v.Source == fleet.FromRespawn:
+		return "none: it follows a run that was started by hand"
+	case v.Fire == 0:
+		return "none: it was started by hand"
+	}
+	text := fmt.Sprintf("%d, rank %d, by %s", v.Fire, v.Rank, Line(string(v.Source)))
+	if v.Source == fleet.FromRespawn {
+		text = fmt.Sprintf("%d, rank %d; it follows a good run", v.Fire, v.Rank)
+	}
+	if c := v.Choice; c != nil {
+		text += fmt.Sprintf(", score %.3f", c.Score)
+		if c.Odds != nil {
+			text += fmt.Sprintf(", odds %.2f", *c.Odds)
+		}
+		text = because(text, c.Reason)
+	}
+	return text
+}
+
+func claimText(v RunView) string {
+	if v.Lane == 0 && v.Key == "" {
+		return "none, and no lane"
+	}
+	text := fmt.Sprintf("lane %s.%d", Line(string(v.Category)), v.Lane)
+	if v.Key == "" {
+		return text + ", no claim"
+	}
+	return text + fmt.Sprintf(", key %s, epoch %d", Line(string(v.Key)), v.Epoch)
+}
+
+func agentText(v RunView) string {
+	parts := []string{Line(Dash(v.Agent))}
+	if v.Verdict.ExitStatus != nil {
+		parts = append(parts, fmt.Sprintf("exit status %d", *v.Verdict.ExitStatus))
+	}
+	if v.PID != 0 && v.EndedAt.IsZero() {
+		parts = append(parts, fmt.Sprintf("pid %d", v.PID))
+	}
+	if v.Unit != "" {
+		parts = append(parts, "unit "+Line(v.Unit))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func usageText(v RunView) string {
+	n := v.Usage.Tokens
+	if n == nil {
+		n = v.Tokens
+	}
+	var parts []string
+	if n != nil {
+		parts = append(parts, Count(*n)+" tokens")
+	}
+	if v.Usage.USD != nil {
+		parts = append(parts, fmt.Sprintf("%.2f USD", *v.Usage.USD))
+	}
+	if !v.QuotaUntil.IsZero() {
+		parts = append(parts, "its usage limit ends "+Stamp(v.QuotaUntil))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// chainText says what came before the run, and whether one came after.
+func chainText(v RunView) string {
+	var parts []string
+	if v.ChainDepth > 0 {
+		parts = append(parts, many(v.ChainDepth, "good run")+" before it")
+	}
+	if _, is := why.Follower(v.Followed); is {
+		parts = append(parts, "followed "+Line(v.Followed))
+	} else if v.Followed != "" {
+		parts = append(parts, "not followed: "+Line(v.Followed))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func denials(list []fleet.DeniedClaim, s Style) []string {
+	t := Table{Columns: []Column{{Least: 10}, {Least: 10}, {}, {}}}
+	for _, d := range list {
+		t.Rows = append(t.Rows, Row(string(d.Key), "held by "+string(d.Holder), string(d.Category), Stamp(d.At)))
+	}
+	return t.Lines(s)
+}
+
+func lessonsText(list []fleet.LessonUse) string {
+	var given, withheld []string
+	for _, u := range list {
+		if u.Injected {
+			given = append(given, Line(string(u.Lesson)))
+		} else {
+			withheld = append(withheld, Line(string(u.Lesson)))
+		}
+	}
+	var parts []string
+	if len(given) > 0 {
+		parts = append(parts, "given "+strings.Join(given, ", "))
+	}
+	if len(withheld) > 0 {
+		parts = append(parts, "withheld by chance "+strings.Join(withheld, ", "))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func safe(texts []string) (lines []string) {
+	for _, text := range texts {
+		lines = append(lines, Line(text))
+	}
+	return lines
+}
+
+// excerpt is the first or the last lines of a text.
+func (s *sheet) excerpt(text string, most int, end bool) (lines []string) {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	inner := s.inner()
+	for _, line := range PrintedLines(text) {
+		lines = append(lines, inner.Fit(Line(line)))
+	}
+	if len(lines) <= most {
+		return lines
+	}
+	if end {
+		return lines[len(lines)-most:]
+	}
+	return append(lines[:most:most], s.Paint(Dim, "…"))
+}

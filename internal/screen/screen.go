@@ -1,0 +1,145 @@
+// Package screen lays out what people read on a terminal: tables that fit the width,
+// times, bars, the screens of single commands. It is pure: values and a style in, lines
+// out. Whatever it is given of other people's words can neither move the cursor nor
+// reorder text.
+package screen
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Style is how a screen is to look.
+type Style struct {
+	Width  int  // columns; 0: as many as it takes, as in a pipe, where nothing is to be lost
+	Colour bool // else nothing but the text
+}
+
+// Paint is a colour or weight of text, as the parameters of SGR (ECMA-48, 8.3.117).
+type Paint string
+
+const (
+	Normal Paint = ""
+	Bold   Paint = "1"
+	Dim    Paint = "2"
+	Red    Paint = "31"
+	Green  Paint = "32"
+	Yellow Paint = "33"
+	Blue   Paint = "34"
+	Cyan   Paint = "36"
+)
+
+// Paint colours a text, where there is colour.
+func (s Style) Paint(p Paint, text string) string {
+	if !s.Colour || p == Normal || text == "" {
+		return text
+	}
+	return "\x1b[" + string(p) + "m" + text + "\x1b[m"
+}
+
+// Fit cuts a line to the width.
+func (s Style) Fit(line string) string {
+	if s.Width <= 0 {
+		return line
+	}
+	return ansi.Truncate(line, s.Width, "…")
+}
+
+// Plain makes text safe to show on a terminal: what comes from files, agents and
+// other people's holders may hold control characters and marks that reorder text.
+func Plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.In(r, unicode.Zl, unicode.Zp), unicode.Is(unicode.Cf, r) && r != '\u200d':
+			return '\ufffd'
+		}
+		return r
+	}, text)
+}
+
+// Line makes text safe to show on one line.
+func Line(text string) string { return strings.ReplaceAll(Plain(text), "\n", " ") }
+
+// Dash stands for what there is none of.
+func Dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// Stamp is how a time is shown.
+func Stamp(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}
+
+// Span is a length of time in at most seven characters: to the second below a minute,
+// to the minute below a day, and then to the hour.
+func Span(d time.Duration) string {
+	d = d.Round(time.Second)
+	switch {
+	case d < 0:
+		return "-" + Span(-max(d, -math.MaxInt64)) // the least of all has no opposite
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	default:
+		return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+	}
+}
+
+// Ago says how long before now a time was, or how long after it will be.
+func Ago(t, now time.Time) string {
+	switch d := now.Sub(t); {
+	case t.IsZero():
+		return "-"
+	case d < 0:
+		return "in " + strings.TrimPrefix(Span(d), "-")
+	default:
+		return Span(d) + " ago"
+	}
+}
+
+// Count is a number in at most five characters: 999, 1.2k, 34k, 1.2M.
+func Count(n int64) string {
+	switch {
+	case n < 0:
+		return "-" + Count(-max(n, -math.MaxInt64)) // the least of all has no opposite
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 9_950:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	case n < 999_500:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	case n < 9_950_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	default:
+		return fmt.Sprintf("%.0fM", float64(n)/1e6)
+	}
+}
+
+// Bar draws a part, in [0,1], of so many columns, to an eighth of one.
+func Bar(part float64, columns int) string {
+	const eighths = "▏▎▍▌▋▊▉"
+	n := int(min(max(part, 0), 1)*float64(columns)*8 + 0.5)
+	bar := strings.Repeat("█", n/8)
+	if rest := n % 8; rest > 0 {
+		bar += string([]rune(eighths)[rest-1])
+	}
+	return bar
+}

@@ -1,0 +1,123 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// sheet is a screen of blocks, each with a label that stands in a column of its own.
+type sheet struct {
+	Style
+	lines []string
+}
+
+const (
+	labelWidth = 10 // "24 hours" and a gap
+	leastInner = 20 // columns beside the labels, however narrow the terminal
+)
+
+// inner is the style of what stands beside the labels.
+func (s *sheet) inner() Style {
+	style := s.Style
+	if s.Width > 0 {
+		style.Width = max(s.Width-labelWidth, leastInner)
+	}
+	return style
+}
+
+// add puts lines beside a label. Without lines there is no label either.
+func (s *sheet) add(label string, lines []string) {
+	for i, line := range lines {
+		if i > 0 {
+			label = ""
+		}
+		pad := strings.Repeat(" ", max(labelWidth-ansi.StringWidth(label), 1))
+		s.lines = append(s.lines, s.Fit(strings.TrimRight(s.Paint(Dim, label)+pad+line, " ")))
+	}
+}
+
+// text wraps a text beside a label. What is not ours in it has gone through [Line].
+func (s *sheet) text(label, text string) { s.add(label, s.wrap(text)) }
+
+// wrap breaks a text between words to what stands beside the labels.
+func (s *sheet) wrap(text string) []string {
+	if text == "" {
+		return nil
+	}
+	if s.Width <= 0 {
+		return []string{text}
+	}
+	lines := strings.Split(ansi.Wrap(text, s.inner().Width, ""), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return lines
+}
+
+// some are the first of many lines, and how many more there are. In a pipe nothing is
+// left out.
+func (s *sheet) some(lines []string, most int) []string {
+	if s.Width <= 0 || len(lines) <= most {
+		return lines
+	}
+	rest := fmt.Sprintf("… and %d more", len(lines)-most+1)
+	return append(lines[:most-1:most-1], s.Paint(Dim, rest))
+}
+
+// clipped are the first lines of a wrapped text. In a pipe it is one line, and whole.
+func (s *sheet) clipped(lines []string, most int) []string {
+	if len(lines) <= most {
+		return lines
+	}
+	last := ansi.Truncate(lines[most-1], s.inner().Width-ansi.StringWidth(" …"), "") + " …"
+	return append(lines[:most-1:most-1], last)
+}
+
+// many is a number of things.
+func many(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// short is a time that was, see [oneUnit].
+func short(t, now time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	if d := t.Sub(now); d >= time.Second { // a clock was set back
+		return "in " + oneUnit(d)
+	}
+	return oneUnit(max(now.Sub(t), 0)) + " ago"
+}
+
+// oneUnit is a length of time in one unit, rounded down: 59s, 17m, 47h, 12d.
+func oneUnit(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	default:
+		return fmt.Sprintf("%dd", d/(24*time.Hour))
+	}
+}
+
+// ASCII replaces what stint draws by letters as wide as it, for terminals that cannot show
+// it. Names that people gave stay as they are.
+func ASCII(lines []string) []string {
+	plainer := strings.NewReplacer(
+		running, "*", resting, "~", dead, "x", idle, "o", "…", ">", "█", "#", "▉", "#", "▊", "#", "▋", "#", "▌", "-", "▍", "-", "▎", " ", "▏", " ",
+		"│", "|", "━", "=", "●", "*", "·", ".", "▁", "_", "▂", "_", "▃", "-", "▄", "-", "▅", "=", "▆", "=", "▇", "#",
+	)
+	for i, line := range lines {
+		lines[i] = plainer.Replace(line)
+	}
+	return lines
+}

@@ -1,0 +1,331 @@
+package screen
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+)
+
+// StatusView is a fleet at one moment, and how much of it is to be shown.
+type StatusView struct {
+	engine.Status
+	Fleet fleet.Name
+	Rows  int // lines that there is room for; 0: any number of them
+	Last  int // runs that are shown; below 0: those that there is room for
+}
+
+const (
+	running = "●"
+	resting = "◌"
+	dead    = "✗"
+	idle    = "○"
+)
+
+// mostOf is how many lines of one kind are shown on a terminal.
+const mostOf = 6
+
+// Status is the fleet on one screen. Sections with nothing in them take no line.
+func Status(v StatusView, s Style) []string {
+	head := sheet{Style: s}
+	head.lines = append(head.lines, s.Fit(s.Paint(Bold, "fleet "+string(v.Fleet))+" at "+Stamp(v.At)))
+	head.text("timer", timerText(v, s))
+	head.text("fire", fireText(v, s))
+
+	lanes := sheet{Style: s}
+	lanes.running(v)
+	lanes.text("idle", idleText(v))
+
+	trouble := sheet{Style: s}
+	trouble.add("claims", trouble.clipped(trouble.wrap(claimsText(v)), 2))
+	trouble.alarms(v)
+
+	blocks := [][]string{head.lines, lanes.lines, trouble.lines, day(v, s, false)}
+	switch {
+	case len(v.Runs) == 0 && len(v.Fires) == 0 && len(v.Open) == 0:
+		next := sheet{Style: s}
+		next.add("next", firstSteps(v, next.inner()))
+		blocks[3] = next.lines
+	case v.Rows > 0 && len(slices.Concat(blocks...)) > v.Rows:
+		blocks[3] = day(v, s, true)
+	}
+	last := sheet{Style: s}
+	last.add("runs", lastRuns(v, last.inner()))
+	return assemble(blocks, last.lines, v)
+}
+
+// assemble puts the blocks onto one screen: a blank line between them where there is room
+// for that beside a few runs, and as many runs as there is room for.
+func assemble(blocks [][]string, runs []string, v StatusView) (lines []string) {
+	const few = 3
+	taken, between := 0, 0
+	for _, b := range blocks {
+		taken += len(b)
+		if len(b) > 0 {
+			between++
+		}
+	}
+	airy := v.Rows <= 0 || taken+between+min(few, len(runs)) <= v.Rows
+	if !airy {
+		between = 0
+	}
+	if v.Last < 0 && v.Rows > 0 {
+		runs = runs[:min(len(runs), max(v.Rows-taken-between, 0))]
+	}
+	for _, b := range append(blocks, runs) {
+		if airy && len(lines) > 0 && len(b) > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, b...)
+	}
+	return lines
+}
+
+// timerText says of every pool when it fires.
+func timerText(v StatusView, s Style) string {
+	if len(v.Timers) == 0 {
+		return s.Paint(Yellow, "unknown: the service manager cannot be asked")
+	}
+	var list []string
+	for _, t := range v.Timers {
+		var text string
+		switch {
+		case t.Active && t.Next.IsZero():
+			text = "will fire"
+		case t.Active:
+			text = "next fire " + until(t.Next, v.At)
+		case t.Last.IsZero():
+			text = s.Paint(Yellow, "no timer is active: stint init --systemd")
+		default:
+			text = s.Paint(Yellow, "stopped: systemctl --user start "+Line(t.Unit))
+		}
+		if len(v.Timers) > 1 {
+			text = Line(t.Pool) + ": " + text
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, "; ")
+}
+
+// until says how long before a time it is. A timer fires within its accuracy, not before
+// it is due.
+func until(t, now time.Time) string {
+	if !t.After(now) {
+		return "due now"
+	}
+	return "in " + oneUnit(t.Sub(now))
+}
+
+// fireText says what the last fire came to.
+func fireText(v StatusView, s Style) string {
+	if len(v.Fires) == 0 {
+		return ""
+	}
+	f := v.Fires[0]
+	names := map[fleet.Decision][]string{}
+	for _, c := range f.Choices {
+		names[c.Decision] = append(names[c.Decision], string(c.Category))
+	}
+	text := fmt.Sprintf("%d%s, %s: spawned %s, skipped %d",
+		f.ID, ofPool(f, v), short(f.At, v.At), named(names[fleet.Spawn]), len(names[fleet.Skip]))
+	if failed := names[fleet.StartFailed]; len(failed) > 0 {
+		text += ", " + s.Paint(Red, "failed to start "+named(failed))
+	}
+	if f.Fallback != "" {
+		text += "; " + s.Paint(Yellow, "its selector was not followed: "+Line(f.Fallback))
+	}
+	return text
+}
+
+// ofPool names the pool of a fire where there are several.
+func ofPool(f fleet.Fire, v StatusView) string {
+	if len(v.Timers) < 2 || f.Pool == "" {
+		return ""
+	}
+	return " of " + Line(f.Pool)
+}
+
+// named is a number of categories, and which.
+func named(names []string) string {
+	if len(names) == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d (%s)", len(names), strings.Join(names, ", "))
+}
+
+// LaneName is a category, with the lane's number where it has several.
+func LaneName(c fleet.Category, lane, lanes int) string {
+	if lanes > 1 && lane > 0 {
+		return fmt.Sprintf("%s.%d", c, lane)
+	}
+	return string(c)
+}
+
+// LaneCounts is how many lanes the categories have.
+func LaneCounts(lanes []engine.LaneState) map[fleet.Category]int {
+	counts := map[fleet.Category]int{}
+	for _, l := range lanes {
+		counts[l.Category] = max(counts[l.Category], l.Number)
+	}
+	return counts
+}
+
+// running adds what runs, or is about to.
+func (s *sheet) running(v StatusView) {
+	var list []engine.OpenRun
+	for _, l := range v.Lanes {
+		if l.Run != nil {
+			list = append(list, *l.Run)
+		}
+	}
+	for _, r := range v.Open {
+		if r.Lane == 0 {
+			list = append(list, r)
+		}
+	}
+	if len(list) == 0 {
+		s.add("running", []string{s.Paint(Dim, "none")})
+		return
+	}
+	inner, counts := s.inner(), LaneCounts(v.Lanes)
+	t := Table{Columns: []Column{{}, {Least: 8}, {Least: 8}, {Least: 5}, {}, {Right: true}}}
+	wide := inner.Width <= 0 || inner.Width >= 105
+	if wide {
+		t.Columns = append(t.Columns, Column{}, Column{})
+	}
+	if inner.Width <= 0 {
+		t.Columns = append(t.Columns, Column{})
+	}
+	for _, r := range list {
+		glyph, took := pulse(r, v.At)
+		row := []Cell{glyph, Text(LaneName(r.Category, r.Lane, counts[r.Category])), Text(Dash(string(r.Task))), Text(Dash(r.Agent)), took, Text(tokens(r.Tokens))}
+		if wide {
+			row = append(row, Cell{elapsedBar(r, v.At), Cyan}, Cell{string(r.ID), Dim})
+		}
+		if inner.Width <= 0 {
+			row = append(row, Text(Dash(r.Unit)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	s.add("running", t.Lines(inner))
+}
+
+// pulse is the glyph of an open run, and how long it has been at it.
+func pulse(r engine.OpenRun, now time.Time) (glyph, took Cell) {
+	elapsed := now.Sub(r.StartedAt)
+	switch {
+	case !r.Live:
+		return Cell{dead, Red}, Cell{"dead: it left no end", Red}
+	case r.StartedAt.IsZero() && r.NotBefore.After(now):
+		return Cell{resting, Yellow}, Cell{"rests " + Span(r.NotBefore.Sub(now)), Yellow}
+	case r.StartedAt.IsZero():
+		return Cell{resting, Yellow}, Cell{"starting", Yellow}
+	case r.Timeout <= 0:
+		return Cell{running, Green}, Text(Span(elapsed))
+	case elapsed > r.Timeout*8/10:
+		return Cell{running, Green}, Cell{Span(elapsed) + " of " + Span(r.Timeout), Yellow}
+	default:
+		return Cell{running, Green}, Text(Span(elapsed) + " of " + Span(r.Timeout))
+	}
+}
+
+// elapsedBar is how much of its time an open run has used.
+func elapsedBar(r engine.OpenRun, now time.Time) string {
+	const columns = 10
+	if r.StartedAt.IsZero() || r.Timeout <= 0 || !r.Live {
+		return ""
+	}
+	return Bar(float64(now.Sub(r.StartedAt))/float64(r.Timeout), columns)
+}
+
+func tokens(n *int64) string {
+	if n == nil {
+		return "-"
+	}
+	return Count(*n) + " tok"
+}
+
+// idleText names the lanes that are free, but for those that a run is about to take.
+func idleText(v StatusView) string {
+	counts, soon := LaneCounts(v.Lanes), map[fleet.Category]int{}
+	for _, r := range v.Open {
+		if r.Lane == 0 && r.Live {
+			soon[r.Category]++
+		}
+	}
+	var names []string
+	for _, l := range v.Lanes {
+		switch {
+		case l.Run != nil:
+		case soon[l.Category] > 0:
+			soon[l.Category]--
+		default:
+			names = append(names, LaneName(l.Category, l.Number, counts[l.Category]))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return idle + " " + strings.Join(names, ", ")
+}
+
+// firstSteps is what to do with a fleet that has never run.
+func firstSteps(v StatusView, s Style) []string {
+	t := Table{Columns: []Column{{}, {Least: 10}}}
+	category := "CATEGORY"
+	if len(v.Lanes) > 0 {
+		category = string(v.Lanes[0].Category)
+	}
+	for _, step := range [][2]string{
+		{"stint doctor", "is all it needs there?"},
+		{"stint task add TITLE --category " + category, "a first task"},
+		{"stint run --category " + category, "one session, here and now"},
+		{"stint fanout --dry-run", "what a fire would start, and why"},
+		{"stint init --systemd", "a timer that fires from then on"},
+	} {
+		t.Rows = append(t.Rows, []Cell{{step[0], Bold}, Text(step[1])})
+	}
+	return append([]string{"nothing has run yet"}, t.Lines(s)...)
+}
+
+// lastRuns are the latest that have ended. Those under way are in the lanes.
+func lastRuns(v StatusView, s Style) []string {
+	t := Table{Columns: []Column{{Right: true}, {}, {Least: 6}, {Least: 8}, {}, {Right: true}}}
+	wide := s.Width <= 0 || s.Width >= 85
+	if wide {
+		t.Columns = append(t.Columns, Column{Least: 8})
+	}
+	for _, r := range v.Runs {
+		if r.EndedAt.IsZero() {
+			continue
+		}
+		row := []Cell{
+			{short(r.EndedAt, v.At), Dim},
+			{string(r.ID), Dim},
+			Text(string(r.Category)),
+			Text(Dash(string(r.Task))),
+			{string(r.Verdict.Outcome), mood(r.Verdict.Outcome)},
+			Text(gradeText(r.Verdict.Grade)),
+		}
+		if wide {
+			row = append(row, Cell{r.Verdict.Reason, Dim})
+		}
+		if t.Rows = append(t.Rows, row); len(t.Rows) == v.Last {
+			break
+		}
+	}
+	if len(t.Rows) == 0 || v.Last == 0 {
+		return nil
+	}
+	return t.Lines(s)
+}
+
+func gradeText(g *float64) string {
+	if g == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", *g)
+}

@@ -1,0 +1,122 @@
+package screen
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Column is a column of a table.
+type Column struct {
+	Title string
+	Right bool // aligned at the right, as numbers are
+	Least int  // it may be cut down to so many columns; 0: it may not be cut
+}
+
+// Cell is what stands in one place of a table: one line, made safe when it is shown.
+type Cell struct {
+	Text  string
+	Paint Paint
+}
+
+// Text is a cell of ordinary text.
+func Text(s string) Cell { return Cell{Text: s} }
+
+// Row is a row of ordinary cells.
+func Row(texts ...string) []Cell {
+	row := make([]Cell, len(texts))
+	for i, t := range texts {
+		row[i] = Text(t)
+	}
+	return row
+}
+
+// Table is rows in aligned columns.
+type Table struct {
+	Columns []Column
+	Rows    [][]Cell
+	Indent  int // columns before each line
+}
+
+const gap = 2 // columns between columns
+
+// Lines lays the table out, its titles first unless all are empty. Where it is too wide,
+// the widest of the columns that may be cut are cut until it fits, or until none may be
+// cut further.
+func (t Table) Lines(s Style) []string {
+	texts := make([][]string, len(t.Rows))
+	widths := make([]int, len(t.Columns))
+	titled := false
+	for i, c := range t.Columns {
+		widths[i] = ansi.StringWidth(c.Title)
+		titled = titled || c.Title != ""
+	}
+	for i, row := range t.Rows {
+		texts[i] = make([]string, len(row))
+		for j, cell := range row {
+			texts[i][j] = Line(cell.Text)
+			widths[j] = max(widths[j], ansi.StringWidth(texts[i][j]))
+		}
+	}
+	t.shrink(widths, s.Width)
+	var lines []string
+	if titled {
+		titles := make([]string, len(t.Columns))
+		for i, c := range t.Columns {
+			titles[i] = c.Title
+		}
+		lines = append(lines, t.line(s, widths, titles, nil))
+	}
+	for i, row := range t.Rows {
+		lines = append(lines, t.line(s, widths, texts[i], row))
+	}
+	return lines
+}
+
+func (t Table) shrink(widths []int, room int) {
+	if room <= 0 {
+		return
+	}
+	all := t.Indent + gap*(len(widths)-1)
+	for _, w := range widths {
+		all += w
+	}
+	for ; all > room; all-- {
+		widest := -1
+		for i, c := range t.Columns {
+			if c.Least > 0 && widths[i] > c.Least && (widest < 0 || widths[i] > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// line lays out one row. Without cells it is that of the titles.
+func (t Table) line(s Style, widths []int, texts []string, row []Cell) string {
+	var b strings.Builder
+	b.WriteString(strings.Repeat(" ", t.Indent))
+	for i, text := range texts {
+		text = ansi.Truncate(text, widths[i], "…")
+		pad := strings.Repeat(" ", widths[i]-ansi.StringWidth(text))
+		paint := Dim
+		if row != nil {
+			paint = row[i].Paint
+		}
+		switch painted := s.Paint(paint, text); {
+		case t.Columns[i].Right:
+			b.WriteString(pad + painted)
+		case i == len(texts)-1:
+			b.WriteString(painted)
+		default:
+			b.WriteString(painted + pad)
+		}
+		if i < len(texts)-1 {
+			b.WriteString(strings.Repeat(" ", gap))
+		}
+	}
+	return s.Fit(strings.TrimRight(b.String(), " "))
+}

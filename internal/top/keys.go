@@ -1,0 +1,89 @@
+package top
+
+import tea "charm.land/bubbletea/v2"
+
+// key does what a key asks for.
+func (m Model) key(key string) (tea.Model, tea.Cmd) {
+	switch {
+	case m.asked != nil:
+		return m.answer(key)
+	case key == "q", key == "ctrl+c":
+		return m.quit()
+	case key == "ctrl+z":
+		return m, tea.Suspend
+	case m.help:
+		m.help = false // whichever key it was
+		return m, nil
+	}
+	m.said, m.wrong = "", false
+	switch key {
+	case "?", "h":
+		m.help = true
+	case "r":
+		return m, m.refresh()
+	case "x":
+		m.askStop()
+	case "P":
+		m.askPause("")
+	default:
+		if m.log.open {
+			m.log = m.log.key(key, m.logRows())
+			return m, m.readLog()
+		}
+		return m.paneKey(key)
+	}
+	return m, nil
+}
+
+// paneKey is a key that means something beside the panes alone.
+func (m Model) paneKey(key string) (tea.Model, tea.Cmd) {
+	switch key {
+	case "tab", "right":
+		m.pane = (m.pane + 1) % panes
+	case "shift+tab", "left":
+		m.pane = (m.pane + panes - 1) % panes
+	case "1", "2", "3", "4":
+		m.pane = pane(key[0] - '1')
+	case "p":
+		if m.selected.category != "" {
+			m.askPause(m.selected.category)
+		}
+	case "enter", "l":
+		return m.openLog()
+	default:
+		if by, moves := movesBy(key, m.height); moves {
+			m.move(by)
+		}
+		return m, m.readLog()
+	}
+	return m, nil
+}
+
+// movesBy is how many lines a key moves by.
+func movesBy(key string, page int) (by int, moves bool) {
+	const far = 1 << 30
+	switch key {
+	case "up", "k":
+		return -1, true
+	case "down", "j":
+		return 1, true
+	case "pgup", "ctrl+b":
+		return -page, true
+	case "pgdown", "ctrl+f", "space":
+		return page, true
+	case "home", "g":
+		return -far, true
+	case "end", "G":
+		return far, true
+	}
+	return 0, false
+}
+
+func (m Model) openLog() (tea.Model, tea.Cmd) {
+	if m.log.run == "" {
+		m.said, m.wrong = "no run of this category is known: there is no log", true
+		return m, nil
+	}
+	m.log.open = true
+	return m, m.readLog()
+}

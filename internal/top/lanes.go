@@ -1,0 +1,103 @@
+package top
+
+import (
+	"fmt"
+	"time"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/screen"
+)
+
+// laneName is a category, with the number of its lane where it has several.
+func (m Model) laneName(c fleet.Category, lane int) string {
+	return line(screen.LaneName(c, lane, screen.LaneCounts(m.look.Lanes)[c]))
+}
+
+// state is the sign, the colour and the word for how a lane is.
+func (m Model) state(r row) (glyph string, paint screen.Paint, word string) {
+	switch {
+	case r.run == nil && (m.paused(r.category) || m.paused("")):
+		return "=", screen.Yellow, "paused"
+	case r.run == nil:
+		return "○", screen.Dim, "idle"
+	case !r.run.Live:
+		return "✗", screen.Red, "dead"
+	case r.run.StartedAt.IsZero() && r.run.NotBefore.After(m.now):
+		return "◌", screen.Yellow, "rests " + screen.Span(r.run.NotBefore.Sub(m.now))
+	case r.run.StartedAt.IsZero():
+		return "◌", screen.Yellow, "starting"
+	default:
+		return "●", screen.Green, "running"
+	}
+}
+
+// spent is how long a run has been at work, of the time it may be.
+func (m Model) spent(r *engine.OpenRun) string {
+	if r.StartedAt.IsZero() {
+		return ""
+	}
+	text := screen.Span(max(m.now.Sub(r.StartedAt), 0))
+	if r.Timeout > 0 {
+		text += "/" + limit(r.Timeout)
+	}
+	return text
+}
+
+// limit is a time-out, which is mostly of whole minutes or hours.
+func limit(d time.Duration) string {
+	switch {
+	case d%time.Hour == 0:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	case d%time.Minute == 0 && d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	default:
+		return screen.Span(d)
+	}
+}
+
+// laneLines has a line for each of the rows that there is room for.
+func (m Model) laneLines(width, rows int) (lines []string, shown string) {
+	list := m.rows()
+	first, end := window(len(list), rows, m.at(list))
+	table := screen.Table{Columns: []screen.Column{
+		{}, {Least: 6}, {}, {Least: 8}, {Least: 4}, {Right: true}, {Right: true},
+	}}
+	for _, r := range list[first:end] {
+		glyph, paint, word := m.state(r)
+		cells := []screen.Cell{
+			{Text: glyph, Paint: paint},
+			screen.Text(m.laneName(r.category, r.lane)),
+			{Text: word, Paint: paint},
+			screen.Text(""), screen.Text(""), screen.Text(""), screen.Text(""),
+		}
+		if r.run != nil {
+			cells[3], cells[4] = screen.Text(screen.Dash(string(r.run.Task))), screen.Text(r.run.Agent)
+			cells[5] = screen.Text(m.spent(r.run))
+			if r.run.Tokens != nil {
+				cells[6] = screen.Text(screen.Count(*r.run.Tokens) + " tok")
+			}
+		} else if last := m.lastRun(r.category); last.ID != "" {
+			cells[3] = screen.Cell{Text: m.lastText(last), Paint: screen.Dim}
+		}
+		table.Rows = append(table.Rows, cells)
+	}
+	style := m.style()
+	style.Width = width - 2
+	for i, text := range table.Lines(style) {
+		lines = append(lines, m.pointer(list[first+i].place == m.selected)+" "+text)
+	}
+	return lines, partly(first, end, len(list))
+}
+
+// lastText says what a category did last.
+func (m Model) lastText(r fleet.Run) string {
+	if r.EndedAt.IsZero() {
+		return ""
+	}
+	text := fmt.Sprintf("last %s %s", r.Verdict.Outcome, screen.Ago(r.EndedAt, m.now))
+	if r.Verdict.Grade != nil {
+		text += fmt.Sprintf(", grade %.2f", *r.Verdict.Grade)
+	}
+	return text
+}

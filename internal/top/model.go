@@ -1,0 +1,362 @@
+package top
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/screen"
+)
+
+// Model is what is on the screen.
+type Model struct {
+	Options
+	width, height int
+	now           time.Time
+
+	look     Look
+	lookedAt time.Time // zero: there was none yet
+	askedAt  time.Time // the look under way, or else the last one
+	looking  bool
+	fault    error // of the last look
+	ranking  []ranked
+
+	pane     pane
+	selected place
+	help     bool
+	asked    *question
+	working  int  // actions under way
+	leaving  bool // once these are done
+	said     string
+	wrong    bool // what was said is of a failure
+
+	log logView
+}
+
+// pane is one of the parts of the screen.
+type pane int
+
+const (
+	paneLanes pane = iota
+	paneTimeline
+	paneRanking
+	paneLog
+	panes = 4
+)
+
+// question is what the operator is asked before anything is changed.
+type question struct {
+	text  string
+	doing string // shown while it is done
+	do    func() (said string, err error)
+}
+
+// What commands report.
+type (
+	tickMsg   time.Time
+	lookedMsg struct {
+		look Look
+		err  error
+		at   time.Time
+	}
+	loggedMsg struct {
+		run fleet.RunID
+		log Log
+		err error
+	}
+	doneMsg struct {
+		said string
+		err  error
+	}
+)
+
+// New is the screen before anything is known.
+func New(o Options) Model {
+	return Model{Options: o, width: 80, height: 24, now: o.Now(), looking: true, askedAt: o.Now()}
+}
+
+// Init begins to look.
+func (m Model) Init() tea.Cmd { return tea.Batch(m.lookCmd(), m.tick()) }
+
+// every is how often clocks on the screen move on, and a log is read.
+func (m Model) every() time.Duration { return min(m.Interval, time.Second) }
+
+func (m Model) tick() tea.Cmd {
+	return tea.Tick(m.every(), func(time.Time) tea.Msg { return tickMsg(m.Now()) })
+}
+
+func (m Model) lookCmd() tea.Cmd {
+	return func() tea.Msg {
+		l, err := m.Look()
+		return lookedMsg{l, err, m.Now()}
+	}
+}
+
+func (m Model) logCmd() tea.Cmd {
+	run := m.log.run
+	return func() tea.Msg {
+		l, err := m.Log(run)
+		return loggedMsg{run, l, err}
+	}
+}
+
+// Update takes in what happened.
+func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.ColorProfileMsg:
+		m.Colour = m.Colour && msg.Profile >= colorprofile.ANSI
+	case tickMsg:
+		due := m.advance(time.Time(msg))
+		return m, tea.Batch(m.tick(), due)
+	case lookedMsg:
+		m.takeLook(msg)
+		return m, m.readLog()
+	case loggedMsg:
+		m.log = m.log.take(msg)
+	case doneMsg:
+		m.working--
+		m.said, m.wrong = msg.said, msg.err != nil
+		if msg.err != nil {
+			m.said = msg.err.Error()
+		}
+		if m.leaving && m.working == 0 {
+			return m, tea.Quit
+		}
+		return m, m.refresh()
+	case tea.KeyPressMsg:
+		return m.key(msg.String())
+	}
+	return m, nil
+}
+
+// advance moves the clock on, and does what is due.
+func (m *Model) advance(now time.Time) tea.Cmd {
+	m.now = now
+	if m.now.Sub(m.askedAt) < m.Interval-m.every()/2 { // ticks are not exact
+		return m.readLog()
+	}
+	return tea.Batch(m.refresh(), m.readLog())
+}
+
+// refresh looks, unless a look is under way.
+func (m *Model) refresh() tea.Cmd {
+	if m.looking {
+		return nil
+	}
+	m.looking, m.askedAt = true, m.now
+	return m.lookCmd()
+}
+
+func (m *Model) takeLook(msg lookedMsg) {
+	m.looking, m.fault, m.now = false, msg.err, msg.at
+	if msg.err != nil {
+		return
+	}
+	m.look, m.lookedAt = msg.look, msg.at
+	m.ranking = rankingOf(msg.look.Status)
+	m.reselect()
+}
+
+// readLog reads the log of the selected run, unless that is being read.
+func (m *Model) readLog() tea.Cmd {
+	run := m.log.run
+	if !m.log.open {
+		run = m.selectedRun().ID
+	}
+	if run != m.log.run {
+		m.log = logView{run: run, follows: true}
+	}
+	if run == "" || m.log.reading {
+		return nil
+	}
+	m.log.reading = true
+	return m.logCmd()
+}
+
+// place is where the selection is: a lane, or the run of a category that has none yet.
+type place struct {
+	category fleet.Category
+	lane     int
+	run      fleet.RunID // 0 lanes, and the second run in a lane; else empty
+}
+
+// row is a line of the lanes: one of them, or a run that has none yet.
+type row struct {
+	place
+	run *engine.OpenRun // nil: the lane is free
+}
+
+// rows are the lanes, each category's followed by its runs that have none.
+func (m Model) rows() (list []row) {
+	add := func(r row) {
+		if r.run != nil && slices.ContainsFunc(list, func(o row) bool { return o.place == r.place }) {
+			r.place.run = r.run.ID
+		}
+		list = append(list, r)
+	}
+	lanes := m.look.Lanes
+	waiting := func(c fleet.Category) {
+		for i := range m.look.Open {
+			if r := &m.look.Open[i]; r.Lane == 0 && r.Category == c {
+				add(row{place{category: c, run: r.ID}, r})
+			}
+		}
+	}
+	for i, l := range lanes {
+		add(row{place{category: l.Category, lane: l.Number}, l.Run})
+		if i == len(lanes)-1 || lanes[i+1].Category != l.Category {
+			waiting(l.Category)
+		}
+	}
+	for i := range m.look.Open { // of categories that are configured no more
+		r := &m.look.Open[i]
+		if r.Lane == 0 && !slices.ContainsFunc(lanes, func(l engine.LaneState) bool { return l.Category == r.Category }) {
+			add(row{place{category: r.Category, run: r.ID}, r})
+		}
+	}
+	return list
+}
+
+// at is the selected row, or -1.
+func (m Model) at(rows []row) int {
+	return slices.IndexFunc(rows, func(r row) bool { return r.place == m.selected })
+}
+
+// reselect keeps the selection on a row that is there: the same, or its category's first.
+// At first it is on the first lane in which something runs, whose log is of interest.
+func (m *Model) reselect() {
+	rows := m.rows()
+	if len(rows) == 0 || m.at(rows) >= 0 {
+		return
+	}
+	same := slices.IndexFunc(rows, func(r row) bool {
+		return r.category == m.selected.category || m.selected.category == "" && r.run != nil
+	})
+	m.selected = rows[max(same, 0)].place
+}
+
+func (m *Model) move(by int) {
+	rows := m.rows()
+	if len(rows) > 0 {
+		m.selected = rows[min(max(m.at(rows)+by, 0), len(rows)-1)].place
+	}
+}
+
+// selectedRun is the run in the selected lane, or else the last of the category.
+func (m Model) selectedRun() fleet.Run {
+	rows := m.rows()
+	if i := m.at(rows); i >= 0 && rows[i].run != nil {
+		return rows[i].run.Run
+	}
+	return m.lastRun(m.selected.category)
+}
+
+func (m Model) lastRun(c fleet.Category) (last fleet.Run) {
+	for _, r := range slices.Concat(m.look.Runs, m.look.Past) {
+		if r.Category == c && !r.StartedAt.IsZero() && r.CreatedAt.After(last.CreatedAt) {
+			last = r
+		}
+	}
+	return last
+}
+
+// run is what is known of a run.
+func (m Model) run(id fleet.RunID) (fleet.Run, bool) {
+	for _, r := range m.look.Open {
+		if r.ID == id {
+			return r.Run, true
+		}
+	}
+	for _, r := range slices.Concat(m.look.Runs, m.look.Past) {
+		if r.ID == id {
+			return r, true
+		}
+	}
+	return fleet.Run{}, false
+}
+
+func (m Model) paused(c fleet.Category) bool {
+	return slices.ContainsFunc(m.look.Pauses, func(p fleet.Pause) bool { return p.Category == c })
+}
+
+// askPause asks whether to pause a category, or the whole fleet, or to resume it.
+func (m *Model) askPause(c fleet.Category) {
+	name := "the whole fleet"
+	if c != "" {
+		name = string(c)
+	}
+	if m.paused(c) {
+		m.ask("resume "+name, "resuming "+name, func() (string, error) { return "resumed " + name, m.Resume(c) })
+		return
+	}
+	m.ask("pause "+name, "pausing "+name, func() (string, error) {
+		return "paused " + name + ": fires start nothing of it; what runs goes on", m.Pause(c)
+	})
+}
+
+func (m *Model) askStop() {
+	var r fleet.Run
+	if rows := m.rows(); m.log.open {
+		r, _ = m.run(m.log.run)
+	} else if i := m.at(rows); i >= 0 && rows[i].run != nil {
+		r = rows[i].run.Run
+	}
+	if r.ID == "" || !r.EndedAt.IsZero() {
+		m.said, m.wrong = "no run to stop here", true
+		return
+	}
+	name := fmt.Sprintf("%s of %s", r.ID, r.Category)
+	m.ask("stop "+name, "stopping "+name, func() (string, error) {
+		ended, err := m.Stop(r.ID)
+		if err == nil && ended.EndedAt.IsZero() {
+			return name + " was told to end", nil
+		}
+		return fmt.Sprintf("%s ended: %s", name, ended.Verdict.Outcome), err
+	})
+}
+
+func (m *Model) ask(text, doing string, do func() (string, error)) {
+	switch {
+	case m.lookedAt.IsZero():
+		return
+	case m.look.ReadOnly != "":
+		m.said, m.wrong = "read only: "+m.look.ReadOnly, true
+	default:
+		m.asked = &question{text, doing, do}
+	}
+}
+
+// answer does what was asked about, or forgets it.
+func (m Model) answer(key string) (tea.Model, tea.Cmd) {
+	q := m.asked
+	switch key {
+	case "y", "Y":
+		m.asked, m.said, m.wrong = nil, q.doing+" …", false
+		m.working++
+		return m, func() tea.Msg {
+			said, err := q.do()
+			return doneMsg{said, err}
+		}
+	case "n", "N", "esc", "q", "ctrl+c":
+		m.asked = nil
+	}
+	return m, nil
+}
+
+// quit waits for what is being done, unless it is asked twice.
+func (m Model) quit() (tea.Model, tea.Cmd) {
+	if m.working == 0 || m.leaving {
+		return m, tea.Quit
+	}
+	m.leaving = true
+	return m, nil
+}
+
+func line(text string) string { return screen.Line(text) }

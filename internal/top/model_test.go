@@ -1,0 +1,185 @@
+package top_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/top"
+)
+
+// TestNothingUnasked changes the fleet after a yes alone.
+func TestNothingUnasked(t *testing.T) {
+	t.Parallel()
+	u := sit(t, 80, 24, busy(t), top.Options{})
+	u.press("p", "n", "p", "esc", "p", "x", "q", "P", "n", "x", "n")
+	if len(u.did) > 0 || u.quit {
+		t.Fatalf("did %q, quit: %t; want nothing done", u.did, u.quit)
+	}
+	u.press("p", "y")
+	u.shows("paused code")
+	u.press("P", "y")
+	u.shows("paused the whole fleet")
+	u.press("x")
+	u.shows(" of code? y/n")
+	u.press("y")
+	u.shows("of code ended: cancelled")
+	u.press("down", "down", "down", "down", "down", "down", "down", "p")
+	u.shows("resume triage? y/n")
+	u.press("y")
+	u.shows("resumed triage")
+	want := []string{`pause "code"`, `pause ""`, fmt.Sprintf("stop %q", busy(t).Open[0].ID), `resume "triage"`}
+	if !slices.Equal(u.did, want) {
+		t.Errorf("did %q, want %q", u.did, want)
+	}
+	u.press("x")
+	u.shows("no run to stop here")
+}
+
+// TestFailedAction tells why, and leaves the rest as it is.
+func TestFailedAction(t *testing.T) {
+	t.Parallel()
+	u := sit(t, 80, 24, busy(t), top.Options{
+		Stop: func(fleet.RunID) (fleet.Run, error) { return fleet.Run{}, errors.New("stop unit: the bus is gone") },
+	})
+	u.press("x", "y")
+	u.shows("stop unit: the bus is gone")
+}
+
+func TestReadOnly(t *testing.T) {
+	t.Parallel()
+	look := busy(t)
+	look.ReadOnly = "/state: read-only file system"
+	for _, key := range []string{"p", "P", "x"} {
+		u := sit(t, 100, 24, look, top.Options{})
+		u.press(key, "y")
+		u.shows(" read only: /state: read-only file system")
+		if len(u.did) > 0 {
+			t.Errorf("%s did %q, want nothing", key, u.did)
+		}
+	}
+}
+
+// TestOneLookAtATime does not ask a store that is slow again and again.
+func TestOneLookAtATime(t *testing.T) {
+	t.Parallel()
+	looks := 0
+	u := sit(t, 80, 24, top.Look{}, top.Options{Look: func() (top.Look, error) { looks++; return idle(), nil }})
+	var due tea.Cmd
+	u.model, due = top.Advance(u.model, clock().Add(time.Second)) // the look stays under way
+	for n := range 9 {
+		u.at(clock().Add(time.Duration(n+2) * time.Second))
+	}
+	u.shows("shown is 10s old")
+	u.press("r")
+	if looks != 1 {
+		t.Errorf("%d looks while one was under way, want none but the first", looks-1)
+	}
+	u.do(due)
+	u.at(clock().Add(20 * time.Second))
+	if looks != 3 {
+		t.Errorf("%d looks in all, want 3", looks)
+	}
+}
+
+// TestQuitWaitsForAnAction does not leave what was asked for half done, unless asked twice.
+func TestQuitWaitsForAnAction(t *testing.T) {
+	t.Parallel()
+	for _, twice := range []bool{false, true} {
+		u := sit(t, 80, 24, busy(t), top.Options{})
+		u.press("x")
+		var stops tea.Cmd
+		u.model, stops = u.model.Update(tea.KeyPressMsg{Code: 'y', Text: "y"})
+		u.press("q")
+		u.shows("then leaving; q: at once")
+		if u.quit {
+			t.Error("it quit while a run was being stopped")
+		}
+		if twice {
+			u.press("q")
+		} else {
+			u.do(stops)
+		}
+		if !u.quit {
+			t.Errorf("asked twice: %t: it did not quit", twice)
+		}
+	}
+}
+
+// TestSelectionStays on its lane when others come and go.
+func TestSelectionStays(t *testing.T) {
+	t.Parallel()
+	look := busy(t)
+	u := sit(t, 80, 24, top.Look{}, top.Options{Look: func() (top.Look, error) { return look, nil }})
+	u.press("down", "down")
+	u.shows("> ✗  docs")
+	look.Lanes = slices.Insert(slices.Clone(look.Lanes), 0, engine.LaneState{Category: "aaa", Number: 1})
+	u.press("r")
+	u.shows("> ✗  docs")
+	look.Lanes = slices.DeleteFunc(look.Lanes, func(l engine.LaneState) bool { return l.Category == "docs" })
+	look.Open = look.Open[:1]
+	u.press("r")
+	u.shows("> ○  aaa")
+}
+
+// TestLog follows a log as it grows, stays where the reader is, and goes on following.
+func TestLog(t *testing.T) {
+	t.Parallel()
+	lines := 60
+	u := sit(t, 80, 24, busy(t), top.Options{Log: func(id fleet.RunID) (top.Log, error) { return printed(lines)(id) }})
+	u.press("enter")
+	u.shows("step 60 of")
+	lines = 70
+	u.at(clock().Add(time.Second))
+	u.shows("step 70 of")
+	u.press("g")
+	u.shows("step 1 of")
+	lines = 80
+	u.at(clock().Add(2 * time.Second))
+	u.shows("step 1 of")
+	u.shows("below: G")
+	u.press("pgdown", "down")
+	u.shows("step 21 of")
+	u.press("G")
+	u.at(clock().Add(3 * time.Second))
+	u.shows("step 80 of")
+	u.press("esc")
+	u.shows("3 ranking")
+}
+
+// TestHostileWords shows what other people wrote, and lets none of it do anything.
+func TestHostileWords(t *testing.T) {
+	t.Parallel()
+	const hostile = "a\x1b[2J\x1b]0;title\a\u202eb\u200f\r\nc\u009b31m日本👩‍👩‍👧"
+	look := busy(t)
+	look.Open[0].Task, look.Open[0].Agent = hostile, hostile
+	look.Pauses[0].Reason = hostile
+	look.Warnings = []string{hostile}
+	look.Closed = []engine.Gate{{Reason: hostile}}
+	look.Fires[0].Choices[1].Reason = hostile
+	for _, keys := range [][]string{nil, {"enter"}, {"3"}} {
+		u := sit(t, 200, 40, look, top.Options{
+			Log: func(fleet.RunID) (top.Log, error) {
+				return top.Log{Text: "10 %\r50 %\r100 %\n\x00" + hostile + "\xff\n"}, nil
+			},
+			Stop: func(fleet.RunID) (fleet.Run, error) { return fleet.Run{}, errors.New(hostile) },
+		})
+		u.press(keys...)
+		u.press("x", "y")
+		for _, l := range strings.Split(u.screen(), "\n") {
+			if i := strings.IndexFunc(l, func(r rune) bool { return unicode.IsControl(r) || r == '\u202e' || r == '\u200f' }); i >= 0 {
+				t.Errorf("%q at %d of %q", l[i:i+1], i, l)
+			}
+		}
+		u.fits(200, 40)
+		u.shows("  100 %")
+	}
+}

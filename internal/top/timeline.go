@@ -1,0 +1,238 @@
+package top
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/screen"
+)
+
+// sign is how runs of an outcome stand in the timeline: by colour, or by letter where
+// there is none.
+type sign struct {
+	letter byte
+	name   string
+	paint  screen.Paint
+}
+
+func signOf(o fleet.Outcome) sign {
+	switch o {
+	case "":
+		return sign{'R', "running", screen.Cyan}
+	case fleet.Productive:
+		return sign{'P', string(o), screen.Green}
+	case fleet.Noop:
+		return sign{'O', string(o), screen.Blue}
+	case fleet.Nothing:
+		return sign{'N', string(o), screen.Blue}
+	case fleet.Failed:
+		return sign{'F', string(o), screen.Red}
+	case fleet.Timeout:
+		return sign{'T', string(o), screen.Red}
+	case fleet.Quota:
+		return sign{'Q', string(o), screen.Yellow}
+	case fleet.Cancelled:
+		return sign{'C', string(o), screen.Yellow}
+	case fleet.Lost:
+		return sign{'L', string(o), screen.Red}
+	case fleet.Abandoned:
+		return sign{'A', string(o), screen.Red}
+	case fleet.Busy:
+		return sign{'B', string(o), screen.Dim}
+	case fleet.RunDenied:
+		return sign{'D', string(o), screen.Dim}
+	case fleet.Idle:
+		return sign{'I', string(o), screen.Dim}
+	}
+	return sign{'?', string(o), screen.Normal}
+}
+
+// signs are those that a timeline may show, what is under way first.
+func signs() []sign {
+	list := []sign{signOf(""), dead()}
+	for _, o := range []fleet.Outcome{
+		fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout, fleet.Quota,
+		fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.RunDenied,
+	} {
+		list = append(list, signOf(o))
+	}
+	return list
+}
+
+// dead is the sign of runs that were killed before they could record their end.
+func dead() sign { return sign{'X', "dead", screen.Red} }
+
+// sign is how a run stands in the timeline.
+func (m Model) sign(r fleet.Run) sign {
+	if slices.ContainsFunc(m.look.Open, func(o engine.OpenRun) bool { return o.ID == r.ID && !o.Live }) {
+		return dead()
+	}
+	return signOf(r.Verdict.Outcome)
+}
+
+// track is what happened in one lane.
+type track struct {
+	category fleet.Category
+	lane     int
+	runs     []fleet.Run
+}
+
+// tracks are those of all lanes, also of lanes that are configured no more.
+func (m Model) tracks() (list []track) {
+	at := func(c fleet.Category, lane int) int {
+		return slices.IndexFunc(list, func(t track) bool { return t.category == c && t.lane == lane })
+	}
+	for _, l := range m.look.Lanes {
+		if at(l.Category, l.Number) < 0 {
+			list = append(list, track{category: l.Category, lane: l.Number})
+		}
+	}
+	for _, r := range m.pastRuns() {
+		i := at(r.Category, r.Lane)
+		if i < 0 {
+			i = len(list)
+			list = append(list, track{category: r.Category, lane: r.Lane})
+		}
+		list[i].runs = append(list[i].runs, r)
+	}
+	return list
+}
+
+// pastRuns are those that were in a lane within the timeline's time.
+func (m Model) pastRuns() (list []fleet.Run) {
+	from := m.now.Add(-Past)
+	for _, r := range m.look.Past {
+		if r.Lane > 0 && !r.StartedAt.IsZero() && (r.EndedAt.IsZero() || r.EndedAt.After(from)) {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// cells are which run stands in each column, as an index of the track's runs, or -1. It is
+// the one that was longest at work in the column's time, so that no short run is lost but
+// beside longer ones.
+func (t track) cells(now time.Time, columns int) []int {
+	cells := make([]int, columns)
+	longest := make([]time.Duration, columns)
+	step := Past / time.Duration(columns)
+	begin := now.Add(-step * time.Duration(columns))
+	for i := range cells {
+		cells[i] = -1
+	}
+	for n, r := range t.runs {
+		end := r.EndedAt
+		if end.IsZero() || end.After(now) {
+			end = now
+		}
+		for i := max(int(r.StartedAt.Sub(begin)/step), 0); i < columns; i++ {
+			from := begin.Add(step * time.Duration(i))
+			if !end.After(from) && i != int(r.StartedAt.Sub(begin)/step) {
+				break
+			}
+			there := latest(r.StartedAt, from)
+			if d := earliest(end, from.Add(step)).Sub(there); cells[i] < 0 || d > longest[i] {
+				cells[i], longest[i] = n, d
+			}
+		}
+	}
+	return cells
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// draw draws a track. Each run's first column stands out, so that runs in a row can be
+// told apart: it is narrower, or else has the letter of its outcome.
+func (m Model) draw(t track, columns int) string {
+	var b strings.Builder
+	s := m.style()
+	cells := t.cells(m.now, columns)
+	for i, n := range cells {
+		first := i == 0 || cells[i-1] != n
+		if n < 0 {
+			b.WriteString(s.Paint(screen.Dim, "·"))
+			continue
+		}
+		sign := m.sign(t.runs[n])
+		switch {
+		case !s.Colour && first:
+			b.WriteByte(sign.letter)
+		case !s.Colour:
+			b.WriteString("=")
+		case first:
+			b.WriteString(s.Paint(sign.paint, "▐"))
+		default:
+			b.WriteString(s.Paint(sign.paint, "█"))
+		}
+	}
+	return b.String()
+}
+
+func (m Model) timelineLines(width, rows int) (lines []string, shown string) {
+	tracks := m.tracks()
+	axis := rows > len(tracks)
+	if axis {
+		rows--
+	}
+	at := slices.IndexFunc(tracks, func(t track) bool {
+		return t.category == m.selected.category && (t.lane == m.selected.lane || m.selected.lane == 0)
+	})
+	first, end := window(len(tracks), rows, at)
+	names := m.nameWidth()
+	columns := max(width-names-4, 1)
+	for i, t := range tracks[first:end] {
+		lines = append(lines, m.pointer(first+i == at)+" "+pad(m.laneName(t.category, t.lane), names)+" "+m.draw(t, columns))
+	}
+	if axis && len(tracks) > 0 {
+		lines = append(lines, m.style().Paint(screen.Dim, strings.Repeat(" ", names+3)+axisOf(m.now, columns)))
+	}
+	return lines, partly(first, end, len(tracks))
+}
+
+// axisOf names the time at the left edge, in the middle and at the right.
+func axisOf(now time.Time, columns int) string {
+	clock := func(ago time.Duration) string { return now.Add(-ago).UTC().Format("15:04") }
+	left, right := clock(Past), "now"
+	if columns < len(left)+len(right)+2 {
+		return ""
+	}
+	text := pad(left, columns/2)
+	if middle := clock(Past / 2); columns >= 3*len(middle)+6 {
+		text = pad(text[:len(left)], columns/2) + middle
+	}
+	return pad(text, columns-len(right)) + right
+}
+
+// legend says what the signs of the runs in the timeline mean.
+func (m Model) legend() string {
+	runs := m.pastRuns()
+	var parts []string
+	for _, sign := range signs() {
+		if slices.ContainsFunc(runs, func(r fleet.Run) bool { return m.sign(r) == sign }) {
+			parts = append(parts, sign.text(m.style()))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func (s sign) text(style screen.Style) string {
+	if style.Colour {
+		return style.Paint(s.paint, "█") + s.name
+	}
+	return string(s.letter) + "=" + s.name
+}

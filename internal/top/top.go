@@ -1,0 +1,66 @@
+// Package top is the fleet as its operator watches it: a screen that is drawn anew as the
+// fleet changes, and keys to pause, to stop a run and to read its log. What the screen
+// shows depends on the messages that came and on nothing else; whatever waits, such as a
+// look at the store, does so in a command, so that keys answer at once.
+//
+// Other people's words go through package screen before they are shown.
+package top
+
+import (
+	"context"
+	"os"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+)
+
+// Past is how far back the timeline goes.
+const Past = 2 * time.Hour
+
+// Fires is how many of the latest fires a look is to hold, so that each pool's last one
+// is among them.
+const Fires = 10
+
+// Look is what is known of the fleet at one moment.
+type Look struct {
+	engine.Status
+	Past     []fleet.Run // that were in a lane within the time of the timeline
+	Warnings []string    // that the look gave rise to
+	ReadOnly string      // why nothing can be written; empty: it can
+}
+
+// Log is the end of what a run's agent printed.
+type Log struct {
+	Text string
+	Size int64 // of the whole log, in bytes
+}
+
+// Options say what to show and how. The functions may be slow, and are called on
+// goroutines of their own.
+type Options struct {
+	Fleet    fleet.Name
+	Interval time.Duration // between looks
+	Colour   bool
+	ASCII    bool // the terminal can show no other characters of ours
+	Now      func() time.Time
+
+	Look   func() (Look, error)
+	Log    func(fleet.RunID) (Log, error)
+	Pause  func(fleet.Category) error // empty: the whole fleet
+	Resume func(fleet.Category) error
+	Stop   func(fleet.RunID) (fleet.Run, error)
+}
+
+// Run shows the fleet on a terminal until the operator quits or ctx ends. Either way the
+// terminal is left as it was found.
+func Run(ctx context.Context, o Options, in, out *os.File) error {
+	p := tea.NewProgram(New(o), tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
+	// Not by the program's own context: that one kills it, with the last frame half drawn.
+	stop := context.AfterFunc(ctx, p.Quit)
+	defer stop()
+	_, err := p.Run()
+	return err
+}

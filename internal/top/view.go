@@ -1,0 +1,279 @@
+package top
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"stint/internal/screen"
+)
+
+// View draws the screen.
+func (m Model) View() tea.View {
+	v := tea.NewView(strings.Join(m.Lines(), "\n"))
+	v.AltScreen = true
+	return v
+}
+
+// Lines are those of the screen: as many as it has, none wider than it is.
+func (m Model) Lines() []string {
+	if m.width < 1 || m.height < 1 {
+		return nil
+	}
+	head, foot := m.header(), m.footer()
+	room := max(m.height-len(head)-1, 0)
+	var body []string
+	switch {
+	case m.help:
+		body = m.helpLines(room)
+	case m.lookedAt.IsZero():
+		body = []string{"", "  looking at the fleet …"}
+	case m.log.open:
+		body = m.logScreen(room)
+	default:
+		body = m.panes(room)
+	}
+	lines := append(head, body...)
+	for len(lines) < m.height-1 {
+		lines = append(lines, "")
+	}
+	lines = append(lines[:m.height-1], foot)
+	for i, l := range lines {
+		lines[i] = ansi.Truncate(l, m.width, "…")
+	}
+	if m.ASCII {
+		return screen.ASCII(plainer(lines))
+	}
+	return lines
+}
+
+// plainer replaces what this screen alone draws by letters as wide as it.
+func plainer(lines []string) []string {
+	letters := strings.NewReplacer("─", "-", "◆", "+", "▓", "=", "░", "-", "▐", "[", "↑↓", "jk", "↑", "k", "↓", "j")
+	for i, l := range lines {
+		lines[i] = letters.Replace(l)
+	}
+	return lines
+}
+
+func (m Model) style() screen.Style { return screen.Style{Width: m.width, Colour: m.Colour} }
+
+// header is the line that names the fleet and its next fire, and below it what is out of
+// the ordinary, if anything is.
+func (m Model) header() []string {
+	s := m.style()
+	name := " stint " + line(string(m.Fleet))
+	left := s.Paint(screen.Bold, name) + "  " + m.now.UTC().Format("15:04:05Z")
+	list := []string{spread(left, m.nextFire()+" ", m.width)}
+	if text := m.trouble(); text != "" && m.height > 4 {
+		list = append(list, text)
+	}
+	return list
+}
+
+// nextFire says when the last fire was, and when each pool's timer fires next.
+func (m Model) nextFire() string {
+	if m.lookedAt.IsZero() {
+		return ""
+	}
+	parts := []string{"never fired"}
+	if len(m.look.Fires) > 0 {
+		f := m.look.Fires[0]
+		parts[0] = fmt.Sprintf("fire %d %s", f.ID, screen.Ago(f.At, m.now))
+	}
+	for i, t := range m.look.Timers {
+		name := "next"
+		if i > 0 {
+			name = line(t.Pool)
+		}
+		switch {
+		case t.Active && !t.Next.IsZero():
+			parts = append(parts, name+" "+screen.Ago(t.Next, m.now))
+		case i == 0:
+			parts = append(parts, "no timer runs")
+		}
+	}
+	if len(m.look.Timers) == 0 {
+		parts = append(parts, "timer not known")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// trouble is what is out of the ordinary, what matters most first.
+func (m Model) trouble() string {
+	s := m.style()
+	var parts []string
+	add := func(p screen.Paint, text string) { parts = append(parts, s.Paint(p, line(text))) }
+	if m.fault != nil {
+		add(screen.Red, "look failed: "+m.fault.Error())
+	}
+	if age := m.now.Sub(m.lookedAt); !m.lookedAt.IsZero() && (m.fault != nil || age > stale(m.Interval)) {
+		add(screen.Red, "shown is "+screen.Span(age)+" old")
+	}
+	for _, p := range m.look.Pauses {
+		text := "paused: the whole fleet"
+		if p.Category != "" {
+			text = "paused: " + string(p.Category)
+		}
+		if !p.Until.IsZero() {
+			text += " for " + screen.Span(p.Until.Sub(m.now))
+		}
+		add(screen.Yellow, text+" ("+p.Reason+")")
+	}
+	for _, g := range m.look.Closed {
+		name := "nothing starts"
+		if g.Category != "" {
+			name = string(g.Category)
+		}
+		add(screen.Yellow, name+": "+g.Reason)
+	}
+	for _, a := range m.look.Stopped {
+		add(screen.Yellow, a.Agent+": "+a.Why)
+	}
+	if n := len(m.look.Quarantined); n > 0 {
+		add(screen.Yellow, fmt.Sprintf("%d tasks in quarantine", n))
+	}
+	if m.look.ReadOnly != "" {
+		add(screen.Dim, "read only: "+m.look.ReadOnly)
+	}
+	for _, w := range m.look.Warnings {
+		add(screen.Dim, w)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " " + strings.Join(parts, s.Paint(screen.Dim, " | "))
+}
+
+// stale is how old what is shown may be before it says so: a look is allowed to be slow
+// once.
+func stale(interval time.Duration) time.Duration { return max(3*interval, 5*time.Second) }
+
+// footer is a question, or what came of the last action, or which keys there are.
+func (m Model) footer() string {
+	s := m.style()
+	said := line(m.said)
+	switch {
+	case m.asked != nil:
+		return s.Paint(screen.Bold, m.longest(" "+line(m.asked.text)+"? y/n", " y/n: "+line(m.asked.text)+"?"))
+	case m.leaving:
+		return s.Paint(screen.Yellow, m.longest(" "+said+" then leaving; q: at once", " q: leave at once"))
+	case m.said != "" && m.wrong:
+		return s.Paint(screen.Red, " "+said)
+	case m.said != "":
+		return s.Paint(screen.Green, " "+said)
+	case m.help:
+		return s.Paint(screen.Dim, " any key: back")
+	case m.log.open:
+		return s.Paint(screen.Dim, m.longest(
+			" esc back  ↑↓ pgup pgdn g scroll  G follow  x stop  ? help  q quit", " esc back  ? help  q quit"))
+	default:
+		return s.Paint(screen.Dim, m.longest(
+			" ↑↓ select  tab pane  enter log  p pause  P pause all  x stop  ? help  q quit", " enter log  ? help  q quit"))
+	}
+}
+
+// longest is the first of the texts that the screen has room for, or else the last.
+func (m Model) longest(texts ...string) string {
+	for _, t := range texts {
+		if ansi.StringWidth(t) <= m.width {
+			return t
+		}
+	}
+	return texts[len(texts)-1]
+}
+
+// logRows is how many lines of a log a screen that it has for itself shows.
+func (m Model) logRows() int { return max(m.height-len(m.header())-2, 1) }
+
+// logScreen is the selected run's log on all of the screen.
+func (m Model) logScreen(room int) []string {
+	list := []string{m.title(m.logTitle(), true, m.logPlace())}
+	return append(list, m.logBody(room-1)...)
+}
+
+func (m Model) logTitle() string {
+	r, known := m.run(m.log.run)
+	if !known {
+		return "log " + line(string(m.log.run))
+	}
+	text := fmt.Sprintf("log %s %s %s", r.ID, r.Category, r.Task)
+	if !r.EndedAt.IsZero() {
+		text += fmt.Sprintf(" (%s %s)", r.Verdict.Outcome, screen.Ago(r.EndedAt, m.now))
+	}
+	return line(text)
+}
+
+// logPlace says which part of the log is to be seen.
+func (m Model) logPlace() string {
+	v := m.log
+	switch {
+	case v.run == "":
+		return ""
+	case !v.follows && v.size > v.grown:
+		return fmt.Sprintf("+%s below: G", screen.Count(v.size-v.grown))
+	case !v.follows:
+		return "G follows"
+	case v.size > v.shown:
+		return fmt.Sprintf("end of %s bytes", screen.Count(v.size))
+	default:
+		return ""
+	}
+}
+
+func (m Model) logBody(rows int) []string {
+	v := m.log
+	note := ""
+	switch {
+	case v.run == "":
+		note = "no run of this category yet"
+	case v.err != nil:
+		note = line(v.err.Error())
+	case !v.read:
+		note = "reading …"
+	case len(v.lines) == 0:
+		note = "nothing printed yet"
+	}
+	if note != "" {
+		return []string{m.style().Paint(screen.Dim, "  "+note)}
+	}
+	lines := v.window(max(rows, 0))
+	list := make([]string, len(lines))
+	for i, l := range lines {
+		list[i] = "  " + l
+	}
+	return list
+}
+
+func (m Model) helpLines(room int) []string {
+	list := []string{
+		m.title("help", true),
+		"  q ctrl-c   quit",
+		"  ↑ ↓ j k    select a lane",
+		"  enter l    log of the lane's run, or else of its category's last one",
+		"             there: ↑ ↓ pgup pgdn g scroll, G follows, esc goes back",
+		"  p          pause or resume the category: fires start nothing of it",
+		"  P          pause or resume the whole fleet",
+		"  x          stop the run in the lane: it is recorded as cancelled",
+		"  tab 1-4    choose a pane: it gets more room",
+		"  r          look again now",
+		"",
+		"  ● running  ◌ starting or resting  ✗ dead: it left no end  ○ idle  = paused",
+		"  ranking: █ low end ▓ mean ░ high end of what is believed (95 %), ◆ drawn by",
+		"  the last fire, * started by it",
+		"  timeline, by outcome:",
+	}
+	text := " "
+	for _, sign := range signs() {
+		part := " " + sign.text(m.style())
+		if ansi.StringWidth(text+part) > m.width-2 {
+			list, text = append(list, text), " "
+		}
+		text += part
+	}
+	list = append(list, text)
+	return list[:min(len(list), room)]
+}

@@ -1,0 +1,282 @@
+package web_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stint/internal/config"
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/lane"
+	"stint/internal/lesson"
+	"stint/internal/session"
+	"stint/internal/store"
+	"stint/internal/store/sqlite"
+	"stint/internal/task"
+	"stint/internal/web"
+)
+
+// Words that would do something were they ever more than text. The ids of tasks hold no
+// control characters: those get into logs, and into reasons by way of agents.
+const (
+	hostile     = `</script><img src=x onerror="alert(1)">'` + "\u202egnp\u2066"
+	hostileTask = `<script>alert(1)<img src=x onerror="alert(1)">` + "\u202egnp"
+	hostileText = hostile + "\x1b[31mred\x1b[0m\x07\x00"
+)
+
+// bench is a fleet with a real store, and the pages that show it.
+type bench struct {
+	testing.TB
+	config *config.Config
+	*engine.Engine
+	db     *sqlite.DB // nil: nothing has run yet
+	server *httptest.Server
+	stop   context.CancelFunc    // ends the streams
+	fault  atomic.Pointer[error] // of whatever is looked at
+	ahead  atomic.Int64          // nanoseconds by which the pages' clock is ahead of the real one
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := emptyBench(t, web.Options{})
+	b.open()
+	return b
+}
+
+// emptyBench is a fleet of which nothing has run yet.
+func emptyBench(t *testing.T, o web.Options) *bench {
+	t.Helper()
+	dir := t.TempDir()
+	text := fmt.Sprintf("fleet = \"bob\"\nstate = %q\n[agent.fake]\ncommand = [\"fake\"]\n[category.code]\n[category.docs]\n[category.triage]\nlanes = 2\n", filepath.Join(dir, "state"))
+	c, err := config.Parse(filepath.Join(dir, "stint.toml"), []byte(text), config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(c.Tasks.Dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := &bench{TB: t, config: c}
+	b.Engine = b.engine(nil)
+	o.With, o.Fleet, o.Version, o.Now = b.with, c.Fleet, "v1", b.pageClock
+	o.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
+	o.Open = session.Open
+	b.server = httptest.NewUnstartedServer(web.New(o))
+	ctx, cancel := context.WithCancel(context.Background())
+	b.stop = cancel
+	b.server.Config.BaseContext = func(net.Listener) context.Context { return ctx }
+	b.server.Start()
+	t.Cleanup(func() {
+		cancel()
+		b.server.Close()
+	})
+	return b
+}
+
+func clock() time.Time { return time.Now() } //nolint:forbidigo // streams have deadlines of the real clock
+
+// pageClock is the time as the pages know it.
+func (b *bench) pageClock() time.Time { return clock().Add(time.Duration(b.ahead.Load())) }
+
+// engine is the fleet's with a store that may be nil.
+func (b *bench) engine(s store.Store) *engine.Engine {
+	var chance atomic.Uint64
+	return &engine.Engine{
+		Config: b.config, Store: s, Lanes: lane.State(b.config.State), Sessions: sessions{}, Agents: session.Runner{}, Repo: noRepo{},
+		Tasks:   task.Folder{Dir: b.config.Tasks.Dir, DefaultCategory: b.config.Tasks.DefaultCategory},
+		Lessons: lesson.Folder{Dir: b.config.Lessons.Dir},
+		Log:     slog.New(slog.DiscardHandler),
+		Now:     clock, Random: func() uint64 { return chance.Add(1) },
+		Getenv: func(string) string { return "" },
+	}
+}
+
+func (b *bench) storeOptions() sqlite.Options {
+	return sqlite.Options{
+		Dir: b.config.State, Fleet: b.config.Fleet, Workspace: b.config.Workspace, Now: clock, Settings: b.config.Selector.Settings,
+	}
+}
+
+// open makes the store.
+func (b *bench) open() {
+	b.Helper()
+	db, err := sqlite.Open(b.Context(), b.storeOptions())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.db, b.Store = db, db
+	b.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+}
+
+// with opens the store anew, as the command line does.
+func (b *bench) with(ctx context.Context, fn func(*engine.Engine) error) error {
+	if fault := b.fault.Load(); fault != nil {
+		return *fault
+	}
+	db, err := sqlite.OpenRead(ctx, b.storeOptions())
+	if errors.Is(err, fleet.ErrNotFound) {
+		return fn(b.engine(nil))
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	return fn(b.engine(db))
+}
+
+// sessions all live.
+type sessions struct{}
+
+func (sessions) Liveness(context.Context, fleet.Run) fleet.Liveness { return fleet.Lives }
+func (sessions) Supervised(fleet.Run) bool                          { return true }
+func (sessions) End(context.Context, fleet.Run) error               { return nil }
+func (sessions) Stop(context.Context, fleet.Run) error              { return nil }
+
+// noRepo is a workspace in which there is nothing to tidy up. Nobody works in it.
+type noRepo struct{ engine.Repo }
+
+func (noRepo) Tidy(context.Context, func(fleet.RunID) bool) error { return nil }
+
+// starter starts units, or says so.
+type starter struct{}
+
+func (starter) Start(_ context.Context, specs []fleet.UnitSpec) []error {
+	return make([]error, len(specs))
+}
+
+func (b *bench) check(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func (b *bench) addTask(id fleet.TaskID, c fleet.Category) {
+	b.Helper()
+	text := fmt.Sprintf("---\ncategory: %s\n---\nwork\n", c)
+	b.check(os.WriteFile(filepath.Join(b.config.Tasks.Dir, string(id)+".md"), []byte(text), 0o600))
+}
+
+// fire fires once and returns the run it planned for a category.
+func (b *bench) fire(c fleet.Category) (fleet.FireID, fleet.RunID) {
+	b.Helper()
+	r, err := b.Fanout(b.Context(), engine.FanoutOptions{Workers: 3, Units: starter{}, Binary: "/bin/stint"})
+	b.check(err)
+	for _, choice := range r.Choices {
+		if choice.Category == c {
+			return r.ID, choice.Run
+		}
+	}
+	b.Fatalf("fire %d did not start %s: %+v", r.ID, c, r.Choices)
+	return 0, ""
+}
+
+// begin has a run take lane and claim, and its agent print something.
+func (b *bench) begin(id fleet.RunID, c fleet.Category, on fleet.TaskID, printed string) {
+	b.Helper()
+	b.check(b.db.BeginRun(b.Context(), id, os.Getpid()))
+	b.check(b.db.LaneTaken(b.Context(), id, c, 1))
+	grant, _, err := b.db.TakeForRun(b.Context(), store.RunTake{
+		Take: store.Take{Key: on.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: on, Agent: "fake",
+	})
+	b.check(err)
+	if grant != fleet.Granted {
+		b.Fatalf("claim of %q: got %s", on, grant)
+	}
+	b.print(id, printed)
+}
+
+// print adds to a run's log.
+func (b *bench) print(id fleet.RunID, text string) {
+	b.Helper()
+	files := fleet.FilesOf(b.config.State, id)
+	b.check(os.MkdirAll(files.Dir, 0o700))
+	f, err := os.OpenFile(files.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	b.check(err)
+	_, err = f.WriteString(text)
+	b.check(errors.Join(err, f.Close()))
+}
+
+// end completes a run with a grade.
+func (b *bench) end(id fleet.RunID, reason string) {
+	b.Helper()
+	r, err := b.db.Run(b.Context(), id)
+	b.check(err)
+	grade, tokens := 0.75, int64(1234)
+	r.Verdict = fleet.Verdict{Outcome: fleet.Productive, Grade: &grade, Reason: reason, Parts: map[string]float64{"evidence": 0.75}}
+	r.Usage.Tokens = &tokens
+	b.check(b.db.Complete(b.Context(), r))
+	b.check(b.db.LaneReleased(b.Context(), id))
+}
+
+// worked is a fleet in which one run has ended and another is under way, all of it with
+// hostile names.
+func worked(t *testing.T) (b *bench, fire fleet.FireID, ended, open fleet.RunID) {
+	t.Helper()
+	b = newBench(t)
+	b.addTask(hostileTask, "code")
+	b.addTask("b", "docs")
+	fire, ended = b.fire("code")
+	r, err := b.db.LastRuns(t.Context(), store.RunQuery{Category: "docs", Limit: 1})
+	b.check(err)
+	open = r[0].ID
+	b.begin(ended, "code", hostileTask, "begin\n"+hostileText+"\rover\n")
+	b.check(b.db.Denied(t.Context(), fleet.DeniedClaim{Run: ended, Category: "code", Key: hostile, Holder: hostile, At: clock()}))
+	b.end(ended, hostile)
+	b.begin(open, "docs", "b", "at work\n")
+	_, _, err = b.db.Take(t.Context(), store.Take{Key: "extra " + hostile, Holder: hostile, TTL: time.Hour, Note: hostile})
+	b.check(err)
+	b.check(b.db.Pause(t.Context(), fleet.Pause{Category: "triage", Since: clock(), Reason: hostile}))
+	return b, fire, ended, open
+}
+
+// get asks for a page. Headers are names and values in turn.
+func (b *bench) get(path string, headers ...string) (*http.Response, string) {
+	b.Helper()
+	return b.ask(http.MethodGet, path, headers...)
+}
+
+func (b *bench) ask(method, path string, headers ...string) (*http.Response, string) {
+	b.Helper()
+	r, err := http.NewRequestWithContext(b.Context(), method, b.server.URL+path, http.NoBody)
+	b.check(err)
+	for i := 0; i+1 < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+			continue
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	defer client.CloseIdleConnections()
+	answer, err := client.Do(r)
+	b.check(err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	b.check(err)
+	return answer, string(text)
+}
+
+func contains(t *testing.T, where, text string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: want %q in\n%s", where, want, text)
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/screen"
+)
+
+const (
+	// beat is how often a stream says something, so that both ends know that the other is
+	// there.
+	beat = 15 * time.Second
+	// sendWithin is how long a reader may take to take an event.
+	sendWithin = 10 * time.Second
+	// retryAfter is when a browser comes again, in milliseconds.
+	retryAfter = 2000
+	// followEvery is how often a log is looked at that somebody follows.
+	followEvery = 400 * time.Millisecond
+	// piece is how much of a log goes into one event.
+	piece = 32 << 10
+)
+
+// stream is a connection on which events are sent.
+type stream struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	now     func() time.Time
+}
+
+// begin starts a stream. A request for its header alone gets that alone.
+func (s *site) begin(w http.ResponseWriter, r *http.Request) (*stream, error) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not collect what is to be seen at once
+	st := &stream{w, http.NewResponseController(w), s.o.Now}
+	if r.Method == http.MethodHead {
+		return st, errors.New("no stream")
+	}
+	return st, st.write(fmt.Sprintf("retry: %d\n\n", retryAfter))
+}
+
+// send sends an event. What it says goes as JSON, which has no line ends.
+func (s *stream) send(event, id string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	text := "event: " + event + "\n"
+	if id != "" {
+		text += "id: " + id + "\n"
+	}
+	return s.write(text + "data: " + string(data) + "\n\n")
+}
+
+func (s *stream) beat() error { return s.write(":\n\n") }
+
+func (s *stream) write(text string) error {
+	// Where there is no deadline to set there is none to miss.
+	_ = s.control.SetWriteDeadline(s.now().Add(sendWithin))
+	if _, err := io.WriteString(s.w, text); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// change is told when what the pages show has changed.
+type change struct {
+	Version string `json:"version"`
+}
+
+// join makes the request one of those who wait for changes.
+func (s *site) join(w http.ResponseWriter, r *http.Request) (versions <-chan string, leave func(), ok bool) {
+	if versions, leave, ok = s.changes.wait(r.Context()); !ok {
+		w.Header().Set("Retry-After", "30")
+		s.fail(w, r, failure{
+			Status: http.StatusServiceUnavailable, Title: "Too many",
+			Text: fmt.Sprintf("%d pages are open that wait for changes", mostWaiting), Hint: "close some",
+		})
+	}
+	return versions, leave, ok
+}
+
+// events tells of changes until the reader goes.
+func (s *site) events(w http.ResponseWriter, r *http.Request) {
+	versions, leave, ok := s.join(w, r)
+	if !ok {
+		return
+	}
+	defer leave()
+	st, err := s.begin(w, r)
+	beats := time.NewTicker(beat)
+	defer beats.Stop()
+	for err == nil {
+		select {
+		case v := <-versions:
+			err = st.send("change", "", change{v})
+		case <-beats.C:
+			err = st.beat()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// runEvents follows the log of a run, and tells of changes, until the run has ended.
+func (s *site) runEvents(w http.ResponseWriter, r *http.Request) {
+	var (
+		d     engine.RunDetail
+		wrong error
+	)
+	err := s.with(r.Context(), func(e *engine.Engine) error {
+		d, wrong = s.detail(r, e)
+		return nil
+	})
+	if err = errors.Join(err, wrong); err != nil {
+		s.failed(w, r, err, wrong != nil)
+		return
+	}
+	from, err := offsetOf(r)
+	if err != nil {
+		s.failed(w, r, err, true)
+		return
+	}
+	versions, leave, ok := s.join(w, r)
+	if !ok {
+		return
+	}
+	defer leave()
+	st, err := s.begin(w, r)
+	if err != nil {
+		return
+	}
+	f := follower{open: s.openLog, path: d.Files.Log, at: from, whole: from, stream: st}
+	f.lines = screen.NewPrinted(&f.text)
+	s.follow(r.Context(), d.ID, &f, versions)
+}
+
+// offsetOf is how much of the log the reader has: as it said at first, or as the last
+// event that it got told it.
+func offsetOf(r *http.Request) (int64, error) {
+	text := r.Header.Get("Last-Event-ID")
+	if text == "" {
+		text = r.URL.Query().Get("from")
+	}
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("from %q: want a number of bytes: %w", screen.Line(text), fleet.ErrUsage)
+	}
+	return n, nil
+}
+
+// follow sends what there is, and then what comes. Whether the run has ended is asked when
+// something has changed, and all of its log is sent before that is told.
+func (s *site) follow(ctx context.Context, id fleet.RunID, f *follower, versions <-chan string) {
+	looks, beats := time.NewTicker(followEvery), time.NewTicker(beat)
+	defer looks.Stop()
+	defer beats.Stop()
+	ended := s.ended(ctx, id)
+	err := f.drain(ended)
+	for err == nil && !ended {
+		select {
+		case v := <-versions:
+			ended = s.ended(ctx, id)
+			if err = f.drain(ended); err == nil {
+				err = f.stream.send("change", "", change{v})
+			}
+		case <-looks.C:
+			err = f.drain(false)
+		case <-beats.C:
+			err = f.stream.beat()
+		case <-ctx.Done():
+			return
+		}
+	}
+	if err == nil {
+		_ = f.stream.send("end", "", struct{}{}) // a reader that went away is nobody's to tell
+	}
+}
+
+func (s *site) ended(ctx context.Context, id fleet.RunID) (ended bool) {
+	_ = s.with(ctx, func(e *engine.Engine) error { // who cannot say yet says later
+		if e.Store == nil {
+			return nil
+		}
+		run, err := e.Store.Run(ctx, id)
+		ended = err == nil && !run.EndedAt.IsZero()
+		return err
+	})
+	return ended
+}
+
+// follower sends a log as it grows.
+type follower struct {
+	open   func(path string) (*os.File, os.FileInfo, error)
+	path   string
+	at     int64 // what was read of it
+	whole  int64 // what was read of it in whole lines: from there a reader goes on who lost us
+	stream *stream
+	lines  *screen.Printed // into text
+	text   bytes.Buffer
+}
+
+// drain sends what was added. A log that was cut down since is told of as "reset": the
+// page is to be read anew. What has no line end yet waits for it, unless it is the last.
+func (f *follower) drain(last bool) error {
+	file, info, err := f.open(f.path)
+	if err != nil {
+		return nil // there may be one later; the page says that there is none
+	}
+	defer file.Close()
+	if info.Size() < f.at {
+		f.at, f.whole = info.Size(), info.Size()
+		return f.stream.send("reset", "", struct{}{})
+	}
+	data := make([]byte, piece)
+	for f.at < info.Size() {
+		n, err := file.ReadAt(data[:min(piece, info.Size()-f.at)], f.at)
+		if n == 0 {
+			return ignoreEOF(err)
+		}
+		if end := bytes.LastIndexByte(data[:n], '\n'); end >= 0 {
+			f.whole = f.at + int64(end) + 1
+		}
+		f.at += int64(n)
+		_, _ = f.lines.Write(data[:n]) // a buffer takes everything
+		if err := f.send(); err != nil {
+			return err
+		}
+	}
+	if last {
+		_ = f.lines.Close()
+	}
+	return f.send()
+}
+
+func ignoreEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// send sends the lines that are whole.
+func (f *follower) send() error {
+	if f.text.Len() == 0 {
+		return nil
+	}
+	text := f.text.String()
+	f.text.Reset()
+	return f.stream.send("log", strconv.FormatInt(f.whole, 10), text)
+}

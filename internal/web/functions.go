@@ -1,0 +1,134 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"reflect"
+	"time"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/report"
+	"stint/internal/screen"
+)
+
+// functions are what the templates may call. Text of other people goes through line.
+func functions() template.FuncMap {
+	return template.FuncMap{
+		"line":     func(v any) string { return screen.Line(fmt.Sprint(v)) },
+		"stamp":    screen.Stamp,
+		"span":     screen.Span,
+		"count":    count,
+		"when":     when,
+		"since":    since,
+		"took":     took,
+		"seconds":  func(d time.Duration) int64 { return int64(d.Seconds()) },
+		"grade":    func(g float64) string { return fmt.Sprintf("%.2f", g) },
+		"exact":    func(g float64) string { return fmt.Sprintf("%.3f", g) },
+		"signed":   signed,
+		"interval": func(u report.Use) string { low, high := u.Interval(); return fmt.Sprintf("%.2f–%.2f", low, high) },
+		"percent":  report.Percent,
+		"wide":     func(p float64) string { return coordinate(100 * min(max(p, 0), 1)) },
+		"money":    func(usd float64) string { return fmt.Sprintf("$%.2f", usd) },
+		"outcome":  outcomeState,
+		"run":      func(r fleet.Run, now time.Time) state { return stateOf(engine.OpenRun{Run: r, Live: true}, now) },
+		"runOf":    func(h fleet.Holder) fleet.RunID { id, _ := h.Run(); return id },
+		"deref":    func(g *float64) float64 { return *g },
+		"spawned":  func(d fleet.Decision) bool { return d == fleet.Spawn },
+		"started":  startedBy,
+		"plus":     func(n fleet.FireID, by int64) fleet.FireID { return n + fleet.FireID(by) },
+		"minus":    func(a, b int64) int64 { return a - b },
+		"size":     func(list any) int64 { return int64(reflect.ValueOf(list).Len()) },
+		"pages":    pages,
+		"list":     list,
+		"reports":  reports,
+	}
+}
+
+// count is a number, known or not.
+func count(n any) string {
+	switch n := n.(type) {
+	case *int64:
+		if n == nil {
+			return "–"
+		}
+		return screen.Count(*n)
+	case int64:
+		return screen.Count(n)
+	case int:
+		return screen.Count(int64(n))
+	}
+	return fmt.Sprint(n)
+}
+
+// when is a time as it is told: how long ago, and exactly to who asks. A script keeps it
+// up to date.
+func when(t, now time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s" data-at="%d">%s</time>`, //nolint:gosec // all of it is made of times
+		screen.Stamp(t), screen.Stamp(t), t.UnixMilli(), screen.Ago(t, now)))
+}
+
+// since is a length of time that still grows.
+func since(t, now time.Time) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	return template.HTML(fmt.Sprintf(`<time title="since %s" data-since="%d">%s</time>`, //nolint:gosec // all of it is made of times
+		screen.Stamp(t), t.UnixMilli(), screen.Span(now.Sub(t))))
+}
+
+// took is how long a run took, or has taken.
+func took(r fleet.Run, now time.Time) template.HTML {
+	switch {
+	case r.StartedAt.IsZero():
+		return "–"
+	case r.EndedAt.IsZero():
+		return since(r.StartedAt, now)
+	default:
+		return template.HTML(screen.Span(r.EndedAt.Sub(r.StartedAt))) //nolint:gosec // a length of time
+	}
+}
+
+// startedBy are the choices of a fire that became sessions.
+func startedBy(f engine.FireReport) (list []fleet.Choice) {
+	for _, c := range f.Choices {
+		if c.Decision == fleet.Spawn {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+type pageLink struct{ Path, Name string }
+
+// pages are what the navigation leads to.
+func pages() []pageLink {
+	return []pageLink{{"/", "Status"}, {"/ranking", "Ranking"}, {"/claims", "Claims"}, {"/fires", "Fires"}, {"/runs", "Runs"}, {"/report", "Report"}}
+}
+
+// list gives a template several values: names and values in turn.
+func list(pairs ...any) map[string]any {
+	m := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		m[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return m
+}
+
+func reports(fires []fleet.Fire) (list []engine.FireReport) {
+	for _, f := range fires {
+		list = append(list, engine.FireReport{Fire: f})
+	}
+	return list
+}
+
+// signed is a part of a score; one that would show as nothing is a dash.
+func signed(x float64) string {
+	if text := fmt.Sprintf("%+.3f", x); text != "+0.000" && text != "-0.000" {
+		return text
+	}
+	return "–"
+}

@@ -1,0 +1,160 @@
+package web
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// policy lets a page have our own style sheet, script, pictures and data, and nothing
+// else: were a name ever to become markup, it could still load and run nothing.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+// guard lets those requests through that a page of ours, or a person who typed our
+// address, makes. Whoever has an account on this machine can connect to a loopback
+// address, and so can every web page that is open in a browser here: what keeps the latter
+// out are the checks of Host, against names that are made to point here (DNS rebinding),
+// and of Origin and Sec-Fetch-Site. Against the former there is the token.
+func (s *site) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		setHeaders(w.Header())
+		switch {
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", "GET, HEAD")
+			refuse(w, http.StatusMethodNotAllowed, "this page is only read: GET or HEAD")
+		case !s.ours(r):
+			refuse(w, http.StatusMisdirectedRequest, "this is not the host that was asked for: stint serve --host NAME allows a name")
+		case !sameOrigin(r):
+			refuse(w, http.StatusForbidden, "asked for by a page of another site")
+		case r.URL.Path == "/" && s.isToken(r.URL.Query().Get("token")):
+			s.enter(w, r)
+		case s.o.Token == "" || saysNothing(r.URL.Path) || s.knows(r):
+			next.ServeHTTP(w, r)
+		default:
+			s.askForToken(w, r)
+		}
+	})
+}
+
+// saysNothing reports whether a path tells nothing of the fleet, but that it is there: how
+// the page that asks for the token looks.
+func saysNothing(path string) bool {
+	return path == "/healthz" || path == "/style.css" || path == "/icon.svg"
+}
+
+func setHeaders(h http.Header) {
+	for _, pair := range [][2]string{
+		{"Content-Security-Policy", policy},
+		{"X-Content-Type-Options", "nosniff"},
+		{"Referrer-Policy", "no-referrer"},
+		{"Cross-Origin-Opener-Policy", "same-origin"},
+		{"Cross-Origin-Resource-Policy", "same-origin"},
+		{"Cache-Control", "no-store"},
+		{"Permissions-Policy", "camera=(), geolocation=(), microphone=()"},
+		{"Vary", "Accept"},
+	} {
+		h.Set(pair[0], pair[1])
+	}
+}
+
+func refuse(w http.ResponseWriter, status int, reason string) { http.Error(w, reason, status) }
+
+// ours reports whether a request was made to a name or address of ours. The port is left
+// out: "ssh -L" gives it another.
+func (s *site) ours(r *http.Request) bool {
+	host := hostOf(r.Host)
+	if host == "localhost" || slices.ContainsFunc(s.o.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	if err != nil {
+		return false // a name, which may have been made to point here
+	}
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if local == nil {
+		return address.IsLoopback()
+	}
+	at, err := netip.ParseAddrPort(local.String())
+	return address.IsLoopback() || err == nil && address.Unmap() == at.Addr().Unmap().WithZone("")
+}
+
+// hostOf is a host without its port, and without the brackets of an IPv6 address.
+func hostOf(hostport string) string {
+	host := hostport
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		host = h
+	}
+	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
+}
+
+// sameOrigin reports whether a request was not made by a page of another site. A link on
+// one may lead here: the browser then shows our page, and hers learns nothing of it.
+func sameOrigin(r *http.Request) bool {
+	if origin := r.Header.Get("Origin"); origin != "" {
+		u, err := url.Parse(origin)
+		if err != nil || !strings.EqualFold(u.Host, r.Host) || u.Scheme != "http" && u.Scheme != "https" {
+			return false
+		}
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+		return true
+	}
+	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// knows reports whether a request brings the token, or the cookie that stands for it.
+func (s *site) knows(r *http.Request) bool {
+	if token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); found {
+		return s.isToken(strings.TrimSpace(token))
+	}
+	cookie, err := r.Cookie(s.cookieName())
+	return err == nil && same(cookie.Value, s.cookieValue())
+}
+
+// isToken reports whether there is a token, and this is it.
+func (s *site) isToken(token string) bool { return s.o.Token != "" && same(token, s.o.Token) }
+
+// same compares in a time that says nothing of where, and how long, the secret is.
+func same(got, want string) bool {
+	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
+// cookieName is one for each fleet: a browser keeps cookies apart by host, not by port.
+func (s *site) cookieName() string { return "stint_" + string(s.o.Fleet) }
+
+// cookieValue stands for the token, so that a browser need not keep that.
+func (s *site) cookieValue() string {
+	sum := sha256.Sum256([]byte("cookie of " + s.o.Token))
+	return hex.EncodeToString(sum[:])
+}
+
+// stays is how long a browser remembers that it may look.
+const stays = 30 * 24 * time.Hour
+
+// enter gives a cookie for the token in the address, also to who has one, and has the
+// browser forget that address.
+func (s *site) enter(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, &http.Cookie{
+		Name: s.cookieName(), Value: s.cookieValue(), Path: "/", MaxAge: int(stays.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	})
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+func (s *site) askForToken(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("WWW-Authenticate", `Bearer realm="stint"`)
+	s.fail(w, r, failure{
+		Status: http.StatusUnauthorized, Title: "Token wanted", Text: "this page is shown to who knows its token",
+		Hint: "Authorization: Bearer TOKEN, or the form of this page", Token: true,
+	})
+}

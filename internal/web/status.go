@@ -1,0 +1,271 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/plot"
+	"stint/internal/report"
+	"stint/internal/screen"
+	"stint/internal/store"
+	"stint/internal/wire"
+)
+
+// statusBody is the first page.
+type statusBody struct {
+	engine.Status
+	Never      bool // nothing has run yet
+	Busy       []laneView
+	Idle       []fleet.Category   // whose lanes are all free
+	People     int                // claims that no run holds
+	Violations []report.Violation // the first of the last day
+	Failed     []fleet.Quarantine // the first of the tasks that are left alone
+	Outcomes   []outcomeCount
+	Spans      []spanLink
+	Timeline   template.HTML
+	Cut        bool // the timeline does not show all
+}
+
+// laneView is a lane with a run in it, or an open run without a lane.
+type laneView struct {
+	*engine.OpenRun
+	Number int
+	State  state
+}
+
+// state is how something does: a class for its colour, a mark and a word.
+type state struct{ Class, Mark, Word string }
+
+type outcomeCount struct {
+	Outcome fleet.Outcome
+	Runs    int
+}
+
+type spanLink struct {
+	Name    string
+	Current bool
+}
+
+const (
+	statusFires = 6
+	statusRuns  = 12
+	// mostViolations are shown of what must never be: one is enough to look into it.
+	mostViolations = 5
+	mostFailed     = 8
+)
+
+func (s *site) status(r *http.Request, e *engine.Engine) (view, error) {
+	ctx := r.Context()
+	name, span, err := spanOf(r)
+	if err != nil {
+		return view{}, err
+	}
+	st, err := e.Status(ctx, engine.StatusOptions{Fires: statusFires, Runs: statusRuns})
+	if err != nil {
+		return view{}, err
+	}
+	v := view{Title: "Status", Live: true, Events: "/events", Object: wire.NewStatus(e, st)}
+	if wantsJSON(r) {
+		return v, nil
+	}
+	b := statusBody{Status: st, Never: len(st.Fires) == 0 && len(st.Runs) == 0, Outcomes: outcomesOf(st)}
+	b.Violations = st.Day.Violations[:min(mostViolations, len(st.Day.Violations))]
+	b.Failed = st.Quarantined[:min(mostFailed, len(st.Quarantined))]
+	b.Busy, b.Idle = lanesOf(st)
+	for _, c := range st.Claims {
+		if _, ofRun := c.Holder.Run(); !ofRun {
+			b.People++
+		}
+	}
+	for _, p := range spans() {
+		b.Spans = append(b.Spans, spanLink{p.name, p.name == name})
+	}
+	if e.Store != nil {
+		b.Timeline, b.Cut, err = timeline(ctx, e.Store, st, span)
+	}
+	v.Body = b
+	return v, err
+}
+
+// lanesOf are the open runs, those in lanes first, and the categories that have none.
+func lanesOf(st engine.Status) (busy []laneView, idle []fleet.Category) {
+	all := map[fleet.Category]bool{}
+	for _, l := range st.Lanes {
+		all[l.Category] = all[l.Category] || l.Run != nil
+		if l.Run != nil {
+			busy = append(busy, laneView{l.Run, l.Number, stateOf(*l.Run, st.At)})
+		}
+	}
+	for i := range st.Open {
+		if r := &st.Open[i]; r.Lane == 0 {
+			busy = append(busy, laneView{r, 0, stateOf(*r, st.At)})
+		}
+	}
+	for _, l := range st.Lanes {
+		if !all[l.Category] && !slices.Contains(idle, l.Category) {
+			idle = append(idle, l.Category)
+		}
+	}
+	return busy, idle
+}
+
+// stateOf says how an open run does.
+func stateOf(r engine.OpenRun, now time.Time) state {
+	switch {
+	case !r.EndedAt.IsZero():
+		return outcomeState(r.Verdict.Outcome)
+	case !r.Live:
+		return state{"bad", "✗", "dead"}
+	case r.StartedAt.IsZero() && r.NotBefore.After(now):
+		return state{"rest", "◌", "resting"}
+	case r.StartedAt.IsZero():
+		return state{"rest", "◌", "starting"}
+	default:
+		return state{"live", "●", "running"}
+	}
+}
+
+// outcomeState says how a run ended.
+func outcomeState(o fleet.Outcome) state {
+	word := string(o)
+	switch o {
+	case fleet.Productive:
+		return state{"good", "✓", word}
+	case fleet.Failed, fleet.Timeout, fleet.Lost, fleet.Abandoned:
+		return state{"bad", "✗", word}
+	case fleet.Quota, fleet.Cancelled:
+		return state{"warn", "!", word}
+	case fleet.Noop, fleet.Nothing, fleet.Busy, fleet.RunDenied, fleet.Idle:
+		return state{"dull", "–", word}
+	}
+	return state{"live", "●", cmp.Or(word, "open")}
+}
+
+// outcomesOf are the last day's, most frequent first.
+func outcomesOf(st engine.Status) (list []outcomeCount) {
+	for o, n := range st.Day.Outcomes {
+		list = append(list, outcomeCount{o, n})
+	}
+	slices.SortFunc(list, func(a, b outcomeCount) int {
+		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Outcome, b.Outcome))
+	})
+	return list
+}
+
+type namedSpan struct {
+	name string
+	span time.Duration
+}
+
+// spans are what the timeline may show.
+func spans() []namedSpan {
+	return []namedSpan{{"2h", 2 * time.Hour}, {"6h", 6 * time.Hour}, {"24h", 24 * time.Hour}, {"7d", 7 * 24 * time.Hour}}
+}
+
+func spanOf(r *http.Request) (string, time.Duration, error) {
+	name := cmp.Or(r.URL.Query().Get("span"), "6h")
+	for _, p := range spans() {
+		if p.name == name {
+			return name, p.span, nil
+		}
+	}
+	return "", 0, fmt.Errorf("span %q: want 2h, 6h, 24h or 7d: %w", screen.Line(name), fleet.ErrUsage)
+}
+
+// What a timeline reads at most, however busy the fleet was.
+const (
+	timelineRuns  = 1500
+	timelineFires = 400
+	timelinePage  = 250
+)
+
+// timeline draws what was in the lanes. It reports whether there was more than it reads.
+func timeline(ctx context.Context, s store.Store, st engine.Status, span time.Duration) (template.HTML, bool, error) {
+	since := st.At.Add(-span)
+	runs, cut, err := runsOver(ctx, s, since)
+	if err != nil {
+		return "", false, err
+	}
+	fires, err := s.LastFires(ctx, store.FireQuery{Brief: true, Limit: min(timelineFires, 10+int(span/(3*time.Minute)))})
+	if err != nil {
+		return "", false, err
+	}
+	return template.HTML(plot.Fragment(newTimeline(st, runs, fires, since))), cut, nil //nolint:gosec // plot makes text of all that it is given
+}
+
+// runsOver reads the runs that may reach into the time since. One that has ended, and was
+// created longer before it than sessions usually take, is missed.
+func runsOver(ctx context.Context, s store.Store, since time.Time) (list []fleet.Run, cut bool, err error) {
+	const longest = 6 * time.Hour
+	q := store.RunQuery{Limit: timelinePage}
+	for len(list) < timelineRuns {
+		page, err := s.LastRuns(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		list = append(list, page...)
+		if len(page) < q.Limit || page[len(page)-1].CreatedAt.Before(since.Add(-longest)) {
+			return list, false, nil
+		}
+		q.Before = page[len(page)-1].ID
+	}
+	return list, list[len(list)-1].CreatedAt.After(since), nil
+}
+
+func newTimeline(st engine.Status, runs []fleet.Run, fires []fleet.Fire, since time.Time) plot.Timeline {
+	t := plot.Timeline{
+		Title: "Lanes of the last " + screen.Span(st.At.Sub(since)) + ", UTC", From: since, To: st.At, Mark: "fire",
+		Series: report.OutcomeSeries(),
+	}
+	counts, rows := screen.LaneCounts(st.Lanes), map[string]int{}
+	for _, l := range st.Lanes {
+		name := screen.LaneName(l.Category, l.Number, counts[l.Category])
+		if _, found := rows[name]; !found {
+			rows[name] = len(t.Rows)
+			t.Rows = append(t.Rows, plot.TimelineRow{Name: name})
+		}
+	}
+	dead := map[fleet.RunID]bool{}
+	for _, r := range st.Open {
+		dead[r.ID] = !r.Live
+		if !slices.ContainsFunc(runs, func(o fleet.Run) bool { return o.ID == r.ID }) {
+			runs = append(runs, r.Run)
+		}
+	}
+	for _, r := range runs {
+		row, found := rows[screen.LaneName(r.Category, r.Lane, counts[r.Category])]
+		if found && r.Lane > 0 && !r.StartedAt.IsZero() {
+			t.Rows[row].Spans = append(t.Rows[row].Spans, spanOfRun(r, dead[r.ID]))
+		}
+	}
+	for _, f := range fires {
+		n := engine.FireReport{Fire: f}.Count(fleet.Spawn)
+		t.Marks = append(t.Marks, plot.TimelineMark{At: f.At, Title: fmt.Sprintf("fire %d at %s started %d", f.ID, screen.Stamp(f.At), n)})
+	}
+	return t
+}
+
+// spanOfRun is a run as a bar.
+func spanOfRun(r fleet.Run, dead bool) plot.TimelineSpan {
+	s := plot.TimelineSpan{
+		From: r.StartedAt, To: r.EndedAt, Open: r.EndedAt.IsZero(), Link: "/runs/" + string(r.ID),
+		Colour: report.OutcomeColour(r.Verdict.Outcome),
+	}
+	how := "running"
+	switch {
+	case !s.Open:
+		how = string(r.Verdict.Outcome) + " after " + screen.Span(r.EndedAt.Sub(r.StartedAt))
+	case dead:
+		s.Colour, how = plot.Vermilion, "dead"
+	}
+	s.Title = screen.Line(strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", r.Category, r.Task, how)), " "))
+	return s
+}

@@ -1,0 +1,46 @@
+package web
+
+import (
+	"io"
+	"net/http"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/metrics"
+)
+
+// metrics tells Prometheus how the fleet does.
+func (s *site) metrics(w http.ResponseWriter, r *http.Request) {
+	var text []byte
+	ctx := r.Context()
+	err := s.with(ctx, func(e *engine.Engine) error {
+		c, err := e.Counters(ctx)
+		text = metrics.Text(metrics.About{Fleet: e.Config.Fleet, Version: s.o.Version}, c)
+		return err
+	})
+	if err != nil {
+		s.failed(w, r, err, false)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	_, _ = w.Write(text) // a reader that went away is nobody's to tell
+}
+
+// healthz says whether the fleet can be read, and nothing else of it: who asks need not
+// know the token.
+func (s *site) healthz(w http.ResponseWriter, r *http.Request) {
+	ctx := r.Context()
+	err := s.with(ctx, func(e *engine.Engine) error {
+		if e.Store == nil {
+			return nil
+		}
+		_, err := e.Store.Check(ctx, fleet.LaneKey("healthz", 1))
+		return err
+	})
+	if err != nil {
+		refuse(w, http.StatusServiceUnavailable, "unavailable")
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, "ok\n") // a reader that went away is nobody's to tell
+}

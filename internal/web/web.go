@@ -1,0 +1,281 @@
+// Package web is the fleet as browsers and Prometheus see it: pages that are only read, a
+// JSON object for each of them, and events that tell of change. It asks the engine anew for
+// every request, holds nothing of what it was told, and decides nothing.
+//
+// Every page works without a script, by reloading; with one it is replaced in place when
+// something has changed. Nothing is fetched from elsewhere. What comes from tasks, agents,
+// logs or other people's holders ends up as text: html/template escapes it, control
+// characters and marks that reorder text are made visible, and the content-security policy
+// forbids whatever we did not write ourselves.
+package web
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/plot"
+	"stint/internal/wire"
+)
+
+// Options are what the pages need.
+type Options struct {
+	// With runs a function with the fleet as it is at that moment. It may be called at
+	// any time by many requests at once; its engine's store is nil while nothing has run.
+	With    func(context.Context, func(*engine.Engine) error) error
+	Fleet   fleet.Name
+	Version string                              // of stint
+	Token   string                              // that a request must bring; empty: whoever can connect may look
+	Open    func(path string) (*os.File, error) // opens a log, unless it is something else
+	Hosts   []string                            // names by which the page may be asked for, beside localhost and addresses
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+type site struct {
+	o         Options
+	templates map[string]*template.Template
+	working   chan struct{} // as many as may look at once
+	summing   chan struct{} // the one that may sum up the record
+	changes   *changes
+}
+
+// mostLooks bounds how many requests look at the store at once: each opens it for itself.
+// Others wait.
+const mostLooks = 16
+
+// takenWithin is how long a reader may take to take a page that is made.
+const takenWithin = 30 * time.Second
+
+//go:embed templates static
+var files embed.FS
+
+// New makes the pages. Streams of events end with their request: the server must cancel
+// its base context when it is to end.
+func New(o Options) http.Handler {
+	s := &site{o: o, templates: parse(), working: make(chan struct{}, mostLooks), summing: make(chan struct{}, 1)}
+	s.changes = newChanges(s.version)
+	mux := http.NewServeMux()
+	for _, p := range []struct {
+		path, template string
+		page           page
+		look           look
+	}{
+		{"/{$}", "status", s.status, s.with},
+		{"/status.json", "status", s.status, s.with},
+		{"/ranking", "ranking", s.ranking, s.with},
+		{"/claims", "claims", s.claims, s.with},
+		{"/fires", "fires", s.fires, s.with},
+		{"/fires/{fire}", "fire", s.fire, s.with},
+		{"/runs", "runs", s.runs, s.with},
+		{"/runs/{run}", "run", s.run, s.with},
+		{"/report", "report", s.report, s.alone},
+	} {
+		mux.Handle("GET "+p.path, s.page(p.template, p.page, p.look))
+		if !strings.ContainsAny(p.path, "{.") {
+			mux.Handle("GET "+p.path+".json", s.page(p.template, p.page, p.look))
+		}
+	}
+	mux.HandleFunc("GET /runs/{run}/log", s.log)
+	mux.HandleFunc("GET /runs/{run}/events", s.runEvents)
+	mux.HandleFunc("GET /events", s.events)
+	mux.HandleFunc("GET /metrics", s.metrics)
+	mux.HandleFunc("GET /healthz", s.healthz)
+	for name, kind := range map[string]string{
+		"style.css": "text/css; charset=utf-8", "script.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
+	} {
+		mux.HandleFunc("GET /"+name, asset(name, kind))
+	}
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, failure{Status: http.StatusNotFound, Title: "Not found", Text: "there is no such page"})
+	})
+	return s.guard(mux)
+}
+
+// parse reads the templates: each page's with the frame that all share.
+func parse() map[string]*template.Template {
+	frame := template.Must(template.New("frame.html").Funcs(functions()).ParseFS(files, "templates/frame.html", "templates/parts.html"))
+	pages := map[string]*template.Template{}
+	for _, name := range []string{"status", "ranking", "claims", "fires", "fire", "runs", "run", "report", "error"} {
+		pages[name] = template.Must(template.Must(frame.Clone()).ParseFS(files, "templates/"+name+".html"))
+	}
+	return pages
+}
+
+// asset serves a file of ours.
+func asset(name, kind string) http.HandlerFunc {
+	text, err := files.ReadFile("static/" + name)
+	if err != nil {
+		panic(err) // it is built in
+	}
+	if name == "style.css" {
+		text = append(text, plot.Style...)
+	}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		_, _ = w.Write(text) // a reader that went away is nobody's to tell
+	}
+}
+
+// view is what a page shows.
+type view struct {
+	Title  string
+	Live   bool   // it may change while one looks
+	Events string // where it hears of that
+	Body   any    // for the template
+	Object any    // the same for programs
+}
+
+// page gathers what there is to show.
+type page func(*http.Request, *engine.Engine) (view, error)
+
+// frame is what the templates get.
+type frame struct {
+	view
+	Fleet   fleet.Name
+	Section string // the path of the page's kind
+	Version string
+	Change  string // what the page shows is as of this
+	Now     time.Time
+}
+
+// page serves a page as HTML, or its object as JSON to who asks for that.
+func (s *site) page(name string, p page, look look) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var (
+			v     view
+			f     = s.frame(r)
+			wrong error // what the page found wrong with the request
+		)
+		ctx := r.Context()
+		err := look(ctx, func(e *engine.Engine) error {
+			f.Change = version(ctx, e, f.Now)
+			v, wrong = p(r, e)
+			return nil
+		})
+		// How long it waited for its turn is not the reader's doing.
+		_ = http.NewResponseController(w).SetWriteDeadline(s.o.Now().Add(takenWithin))
+		if err = errors.Join(err, wrong); err != nil {
+			s.failed(w, r, err, wrong != nil)
+			return
+		}
+		if wantsJSON(r) {
+			writeJSON(w, r, http.StatusOK, v.Object)
+			return
+		}
+		f.view = v
+		s.render(w, http.StatusOK, name, f)
+	})
+}
+
+// look runs a function with the fleet as it is.
+type look func(context.Context, func(*engine.Engine) error) error
+
+// with looks at the fleet, when it is the request's turn.
+func (s *site) with(ctx context.Context, fn func(*engine.Engine) error) error {
+	return inTurn(ctx, s.working, func() error { return s.o.With(ctx, fn) })
+}
+
+// alone is with for who reads much of the record at once: that of a million runs takes
+// seconds, and 0.8 GB of memory. Who waits for it keeps nobody else from looking.
+func (s *site) alone(ctx context.Context, fn func(*engine.Engine) error) error {
+	return inTurn(ctx, s.summing, func() error { return s.with(ctx, fn) })
+}
+
+// inTurn runs a function once there is room for it.
+func inTurn(ctx context.Context, room chan struct{}, fn func() error) error {
+	select {
+	case room <- struct{}{}:
+		defer func() { <-room }()
+		return fn()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *site) frame(r *http.Request) frame {
+	section := "/"
+	if first, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/"); first != "" {
+		section += first
+	}
+	return frame{Fleet: s.o.Fleet, Section: section, Version: s.o.Version, Now: s.o.Now()}
+}
+
+// render writes a page, whole or not at all.
+func (s *site) render(w http.ResponseWriter, status int, name string, f frame) {
+	var text bytes.Buffer
+	if err := s.templates[name].Execute(&text, f); err != nil {
+		s.o.Log.Error("page not made", slog.Any("err", err))
+		refuse(w, http.StatusInternalServerError, "this page could not be made")
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes()) // a reader that went away is nobody's to tell
+}
+
+// wantsJSON reports whether a program asks: by the name of the page, or by what it
+// accepts.
+func wantsJSON(r *http.Request) bool {
+	return strings.HasSuffix(r.URL.Path, ".json") || strings.HasPrefix(r.Header.Get("Accept"), "application/json")
+}
+
+func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		panic(fmt.Errorf("%s: %w", r.URL.Path, err)) // every object is made of plain fields
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(text.Bytes()) // a reader that went away is nobody's to tell
+}
+
+// failure is why there is no page.
+type failure struct {
+	Status            int
+	Title, Text, Hint string
+	Token             bool // a token is what is wanted
+}
+
+// failed tells why a page cannot be shown. What is wrong with the fleet is no fault of the
+// request, and may be over when it is made again.
+func (s *site) failed(w http.ResponseWriter, r *http.Request, err error, ofPage bool) {
+	f := failure{Status: http.StatusServiceUnavailable, Title: "Not available", Text: err.Error(), Hint: fleet.Hint(err)}
+	switch {
+	case r.Context().Err() != nil:
+		return // nobody waits for it
+	case ofPage && errors.Is(err, fleet.ErrNotFound):
+		f.Status, f.Title = http.StatusNotFound, "Not found"
+	case ofPage && errors.Is(err, fleet.ErrUsage):
+		f.Status, f.Title = http.StatusBadRequest, "Not understood"
+	default:
+		s.o.Log.WarnContext(r.Context(), "page not shown", slog.Any("err", err))
+	}
+	s.fail(w, r, f)
+}
+
+func (s *site) fail(w http.ResponseWriter, r *http.Request, f failure) {
+	if wantsJSON(r) {
+		writeJSON(w, r, f.Status, wire.PageError{Schema: "stint/page-error@1", Status: f.Status, Error: f.Text, Hint: f.Hint})
+		return
+	}
+	page := s.frame(r)
+	page.view = view{Title: f.Title, Body: f}
+	if f.Status == http.StatusServiceUnavailable { // it may be over soon
+		page.Live, page.Events, page.Change = true, "/events", unavailable
+	}
+	s.render(w, f.Status, "error", page)
+}

@@ -1,0 +1,74 @@
+package wire
+
+import (
+	"stint/internal/fleet"
+	"stint/internal/report"
+)
+
+// Audit is stint/audit@1.
+type Audit struct {
+	Schema             string                `json:"schema"`
+	PeakConcurrency    int                   `json:"peak_concurrency"`
+	TotalAcquisitions  int                   `json:"total_acquisitions"`
+	SameLockViolations int                   `json:"same_lock_violations"`
+	Violations         []Violation           `json:"violations"`
+	Denials            int                   `json:"denials"`
+	Pivots             int                   `json:"pivots"`
+	Runs               int                   `json:"runs"` // that ended
+	Outcomes           map[fleet.Outcome]int `json:"outcomes"`
+	Graded             int                   `json:"graded"`
+	Grade              float64               `json:"grade"` // their mean; 0 without any
+	NoopRate           float64               `json:"noop_rate"`
+	SafetyNet          int                   `json:"safety_net"` // runs for which the allow-list stood in for a payload
+	Fallbacks          int                   `json:"fallbacks"`  // fires for which the external selector failed
+	Categories         []CategoryAudit       `json:"categories"`
+	Fruitless          []Fruitless           `json:"fruitless"` // chosen, and never at work
+}
+
+// Fruitless is a category that is chosen and never gets to work.
+type Fruitless struct {
+	Category fleet.Category `json:"category"`
+	Runs     int            `json:"runs"`
+}
+
+// CategoryAudit is what a category got.
+type CategoryAudit struct {
+	Category fleet.Category `json:"category"`
+	Spawned  int            `json:"spawned"`  // by fires
+	Sessions int            `json:"sessions"` // runs that had a claim, whoever started them
+	Part     float64        `json:"part"`     // of all sessions
+	Share    float64        `json:"share"`
+	Graded   int            `json:"graded"` // runs that brought a grade
+	Grade    float64        `json:"grade"`  // their mean; 0 without any
+}
+
+// Violation is a lane that two runs held at once, from At on.
+type Violation struct {
+	Category fleet.Category `json:"category"`
+	Lane     int            `json:"lane"`
+	Runs     [2]fleet.RunID `json:"runs"`
+	At       string         `json:"at"`
+}
+
+// NewAudit tells of an audit.
+func NewAudit(r report.Audit) Audit {
+	o := Audit{
+		Schema: "stint/audit@1", PeakConcurrency: r.PeakConcurrency, TotalAcquisitions: r.TotalAcquisitions,
+		SameLockViolations: len(r.Violations), Violations: []Violation{},
+		Denials: r.Denials, Pivots: r.Pivots, Runs: r.Runs, NoopRate: r.NoopRate(),
+		Outcomes: r.Outcomes, Graded: r.Grades.Number, Grade: r.Grades.Mean,
+		SafetyNet: r.SafetyNet, Fallbacks: r.Fallbacks, Categories: []CategoryAudit{}, Fruitless: []Fruitless{},
+	}
+	for _, v := range r.Violations {
+		o.Violations = append(o.Violations, Violation{v.Category, v.Lane, [2]fleet.RunID{v.First, v.Second}, Stamp(v.At)})
+	}
+	for _, f := range r.Fruitless {
+		o.Fruitless = append(o.Fruitless, Fruitless(f))
+	}
+	for _, c := range r.Categories {
+		o.Categories = append(o.Categories, CategoryAudit{
+			c.Category, c.Spawned, c.Sessions, c.Part, c.Share, c.Grades.Number, c.Grades.Mean,
+		})
+	}
+	return o
+}

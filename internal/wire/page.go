@@ -1,0 +1,89 @@
+package wire
+
+import (
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/replay"
+	"stint/internal/selector"
+)
+
+// PageError is stint/page-error@1: why a page of the web has no object.
+type PageError struct {
+	Schema string `json:"schema"`
+	Status int    `json:"status"` // of HTTP
+	Error  string `json:"error"`
+	Hint   string `json:"hint"`
+}
+
+// ListedClaim is a claim, and how it ended if it did.
+type ListedClaim struct {
+	Claim
+	Ending     fleet.Ending `json:"ending"`
+	ReleasedAt *string      `json:"released_at"`
+	Reason     string       `json:"reason"`
+}
+
+// NewListedClaim tells of a claim.
+func NewListedClaim(status ClaimStatus, c fleet.Claim) ListedClaim {
+	return ListedClaim{NewClaim(status, c), c.Ending, Time(c.ReleasedAt), c.Reason}
+}
+
+// Claims is stint/claims@1.
+type Claims struct {
+	Schema string        `json:"schema"`
+	Claims []ListedClaim `json:"claims"`
+}
+
+// NewClaims tells of claims that are held.
+func NewClaims(held []fleet.Claim) Claims {
+	o := Claims{Schema: "stint/claims@1", Claims: []ListedClaim{}}
+	for _, c := range held {
+		o.Claims = append(o.Claims, NewListedClaim(ClaimHeld, c))
+	}
+	return o
+}
+
+// Fires is stint/fires@1.
+type Fires struct {
+	Schema string `json:"schema"`
+	Fires  []Fire `json:"fires"` // newest first
+}
+
+// NewFires tells of fires.
+func NewFires(list []fleet.Fire) Fires {
+	o := Fires{Schema: "stint/fires@1", Fires: []Fire{}}
+	for _, f := range list {
+		o.Fires = append(o.Fires, NewFire(engine.FireReport{Fire: f}))
+	}
+	return o
+}
+
+// Ranking is stint/ranking@1: a recorded fire, ranked again.
+type Ranking struct {
+	Schema    string            `json:"schema"`
+	Fire      Fire              `json:"fire"`
+	Followed  string            `json:"followed"`  // "stint", or "other" for another selector's payload
+	Identical bool              `json:"identical"` // it came out as it was recorded
+	Sentences []string          `json:"sentences"` // the winner first, then the others in order, then what is out
+	Selection *selector.Payload `json:"selection"` // null: the record cannot be ranked again
+	Runs      []Run             `json:"runs"`      // of this fire
+}
+
+// NewRanking tells of a fire.
+func NewRanking(f fleet.Fire, r *replay.Result, runs []fleet.Run) Ranking {
+	report := engine.FireReport{Fire: f}
+	o := Ranking{Schema: "stint/ranking@1", Followed: "other", Sentences: []string{}, Runs: []Run{}}
+	if r != nil {
+		payload := r.Selection.Payload()
+		o.Selection, o.Sentences = &payload, append(o.Sentences, r.Selection.Sentences()...)
+		o.Identical = len(r.Differences) == 0
+		if r.Followed {
+			o.Followed, report.Tier = "stint", r.Selection.Tier
+		}
+	}
+	o.Fire = NewFire(report)
+	for _, run := range runs {
+		o.Runs = append(o.Runs, NewRun(run))
+	}
+	return o
+}

@@ -1,0 +1,145 @@
+package wire
+
+import (
+	"stint/internal/fleet"
+	"stint/internal/report"
+)
+
+// Report is stint/report@1.
+type Report struct {
+	Schema     string           `json:"schema"`
+	Fleet      fleet.Name       `json:"fleet"`
+	From       string           `json:"from"`
+	To         string           `json:"to"`
+	First      *string          `json:"first"` // when the first run was created; null: there is none
+	Findings   []Finding        `json:"findings"`
+	PerHour    float64          `json:"sessions_per_hour"`
+	PerDay     float64          `json:"sessions_per_day"`
+	Cost       *float64         `json:"usd_per_productive"` // of all runs; null: none was productive
+	Respawns   int              `json:"respawns"`
+	Neglected  int              `json:"neglected_spawned"` // spawned runs of neglected categories
+	Audit      Audit            `json:"audit"`
+	All        ReportUse        `json:"all"`
+	Categories []ReportCategory `json:"categories"`
+	Agents     []ReportAgent    `json:"agents"`
+	Pairs      []ReportPair     `json:"categories_agents"`
+	Step       float64          `json:"step_seconds"`
+	Steps      []ReportStep     `json:"steps"` // that had runs
+}
+
+// Finding is something that deserves attention.
+type Finding struct {
+	Kind     report.FindingKind `json:"kind"`
+	Category *fleet.Category    `json:"category"` // null: the whole fleet
+	Text     string             `json:"text"`
+}
+
+// ReportUse sums up runs.
+type ReportUse struct {
+	Runs     int                   `json:"runs"`
+	Ended    int                   `json:"ended"`
+	Spawned  int                   `json:"spawned"`
+	Sessions int                   `json:"sessions"`
+	Outcomes map[fleet.Outcome]int `json:"outcomes"`
+	Graded   int                   `json:"graded"`
+	Grade    *float64              `json:"grade"` // the mean; null without any
+	Interval *[2]float64           `json:"grade_interval"`
+	NoopRate float64               `json:"noop_rate"`
+	Tokens   int64                 `json:"tokens"`
+	USD      float64               `json:"usd"`
+	Worked   float64               `json:"worked_seconds"`
+}
+
+// ReportCategory is what a category got, and what it came to.
+type ReportCategory struct {
+	Category fleet.Category `json:"category"`
+	ReportUse
+	Part      float64           `json:"part"`
+	Share     float64           `json:"share"`
+	Ratio     *float64          `json:"ratio"` // of the part to the share; null: it has no share
+	Judgement *report.Judgement `json:"judgement"`
+}
+
+// ReportAgent is what an agent did.
+type ReportAgent struct {
+	Agent string `json:"agent"`
+	ReportUse
+}
+
+// ReportPair is what an agent did in a category.
+type ReportPair struct {
+	Category fleet.Category `json:"category"`
+	Agent    string         `json:"agent"`
+	ReportUse
+}
+
+// ReportStep is what was begun in a step of time.
+type ReportStep struct {
+	From string `json:"from"`
+	ReportUse
+}
+
+// NewReport tells of a report.
+func NewReport(name fleet.Name, r report.Report) Report {
+	o := Report{
+		Schema: "stint/report@1", Fleet: name, From: Stamp(r.From), To: Stamp(r.To), First: Time(r.First),
+		Findings: []Finding{}, PerHour: r.PerHour(), PerDay: r.PerDay(), Respawns: r.Respawns,
+		Neglected: r.NeglectedSpawned(), Audit: NewAudit(r.Audit), All: newReportUse(r.All),
+		Categories: []ReportCategory{}, Agents: []ReportAgent{}, Pairs: []ReportPair{}, Step: r.Step.Seconds(), Steps: []ReportStep{},
+	}
+	if r.All.Productive() > 0 {
+		cost := r.All.USDPerProductive()
+		o.Cost = &cost
+	}
+	for _, f := range r.Findings {
+		o.Findings = append(o.Findings, Finding{f.Kind, given(f.Category), f.Text})
+	}
+	for _, c := range r.Categories {
+		o.Categories = append(o.Categories, newReportCategory(c))
+	}
+	for _, a := range r.Agents {
+		o.Agents = append(o.Agents, ReportAgent{a.Agent, newReportUse(a.Use)})
+	}
+	for _, p := range r.Pairs {
+		o.Pairs = append(o.Pairs, ReportPair{p.Category, p.Agent, newReportUse(p.Use)})
+	}
+	for _, s := range r.Steps {
+		o.Steps = append(o.Steps, ReportStep{Stamp(s.From), newReportUse(s.Use)})
+	}
+	return o
+}
+
+func newReportCategory(c report.CategoryUse) ReportCategory {
+	o := ReportCategory{
+		Category: c.Category, ReportUse: newReportUse(c.Use), Part: c.Part, Share: c.Share, Judgement: given(c.Judgement),
+	}
+	if c.Share > 0 {
+		ratio := c.Ratio()
+		o.Ratio = &ratio
+	}
+	return o
+}
+
+func newReportUse(u report.Use) ReportUse {
+	o := ReportUse{
+		Runs: u.Runs, Ended: u.Ended, Spawned: u.Spawned, Sessions: u.Sessions, Outcomes: u.Outcomes, Graded: u.Graded,
+		NoopRate: u.NoopRate(), Tokens: u.Tokens, USD: u.USD, Worked: u.Worked.Seconds(),
+	}
+	if o.Outcomes == nil {
+		o.Outcomes = map[fleet.Outcome]int{}
+	}
+	if u.Graded > 0 {
+		mean := u.Mean()
+		low, high := u.Interval()
+		o.Grade, o.Interval = &mean, &[2]float64{low, high}
+	}
+	return o
+}
+
+// given is a text, or null where there is none.
+func given[T ~string](text T) *T {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

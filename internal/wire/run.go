@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"stint/internal/engine"
+	"stint/internal/fleet"
+)
+
+// Run is stint/run@1.
+type Run struct {
+	Schema     string             `json:"schema"`
+	Run        fleet.RunID        `json:"run"`
+	Fire       fleet.FireID       `json:"fire"` // 0: by hand
+	Category   fleet.Category     `json:"category"`
+	Rank       int                `json:"rank"`        // in its fire, from 1; 0: by hand
+	ChainDepth int                `json:"chain_depth"` // sessions before it of which each was good enough for one more
+	Source     fleet.Source       `json:"source"`
+	Lane       int                `json:"lane"`
+	Task       fleet.TaskID       `json:"task"`
+	Epoch      fleet.Epoch        `json:"epoch"`
+	Agent      string             `json:"agent"`
+	Unit       string             `json:"unit"`
+	CreatedAt  *string            `json:"created_at"`
+	NotBefore  *string            `json:"not_before"` // null: it need not wait
+	StartedAt  *string            `json:"started_at"`
+	EndedAt    *string            `json:"ended_at"`
+	Outcome    fleet.Outcome      `json:"outcome"`
+	Grade      *float64           `json:"grade"`
+	Reason     string             `json:"reason"`
+	Parts      map[string]float64 `json:"parts"`
+	TaskState  fleet.TaskState    `json:"task_state"`
+	ExitStatus *int               `json:"exit_status"`
+	Tokens     *int64             `json:"tokens"` // null: not known
+	USD        *float64           `json:"usd"`
+	QuotaUntil *string            `json:"quota_until"` // of a usage limit that the agent met
+	Followed   string             `json:"followed"`    // whether a session follows it, and why
+}
+
+// NewRun tells of a run.
+func NewRun(r fleet.Run) Run {
+	v := r.Verdict
+	return Run{
+		Schema: "stint/run@1", Run: r.ID, Fire: r.Fire, Category: r.Category, Source: r.Source, Lane: r.Lane, Task: r.Task,
+		Epoch: r.Epoch, Agent: r.Agent, Unit: r.Unit, Rank: r.Rank, ChainDepth: r.ChainDepth, NotBefore: Time(r.NotBefore),
+		CreatedAt: Time(r.CreatedAt), StartedAt: Time(r.StartedAt), EndedAt: Time(r.EndedAt),
+		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, Parts: v.Parts, TaskState: v.TaskState, ExitStatus: v.ExitStatus,
+		Tokens: r.Usage.Tokens, USD: r.Usage.USD, QuotaUntil: Time(r.QuotaUntil), Followed: r.Followed,
+	}
+}
+
+// Runs is stint/runs@1.
+type Runs struct {
+	Schema string `json:"schema"`
+	Runs   []Run  `json:"runs"` // newest first
+}
+
+// NewRuns tells of runs.
+func NewRuns(list []fleet.Run) Runs {
+	o := Runs{Schema: "stint/runs@1", Runs: []Run{}}
+	for _, r := range list {
+		o.Runs = append(o.Runs, NewRun(r))
+	}
+	return o
+}
+
+// RunDetail is stint/run-detail@1: a run, and all that is known of it. The tokens of one
+// under way are those that its agent has told of so far.
+type RunDetail struct {
+	Schema string `json:"schema"`
+	Run
+	Open    bool        `json:"open"`            // it has not ended
+	Live    bool        `json:"live"`            // and something of it lives
+	Timeout int64       `json:"timeout_seconds"` // of the category of one that has not ended
+	PID     int         `json:"pid"`             // of stint run; 0 before it began
+	Key     fleet.Key   `json:"key"`             // what it claimed; empty: nothing
+	Choice  *Choice     `json:"choice"`          // what its fire decided of its category; null: no fire planned it
+	Denials []Denial    `json:"denials"`         // oldest first
+	Lessons []LessonUse `json:"lessons"`
+	Files   RunFiles    `json:"files"`
+}
+
+// Denial is a claim that a run was denied.
+type Denial struct {
+	Key      fleet.Key      `json:"key"`
+	Category fleet.Category `json:"category"` // in which the run wanted it
+	Holder   fleet.Holder   `json:"holder"`   // who had it
+	At       string         `json:"at"`
+}
+
+// LessonUse is a lesson that matched a run.
+type LessonUse struct {
+	Lesson fleet.LessonID `json:"lesson"`
+	Given  bool           `json:"given"` // false: chance withheld it
+}
+
+// RunFiles are where a run leaves its files, of which some may not be there.
+type RunFiles struct {
+	Dir    string   `json:"dir"`
+	Prompt string   `json:"prompt"`
+	Log    string   `json:"log"`
+	Result string   `json:"result"`
+	Own    []string `json:"own"` // in which the agent itself keeps the session
+}
+
+// NewRunDetail tells all of a run.
+func NewRunDetail(d engine.RunDetail) RunDetail {
+	r := NewOpenRun(d.OpenRun)
+	if d.Tokens == nil {
+		r.Tokens = d.Usage.Tokens
+	}
+	o := RunDetail{
+		Schema: "stint/run-detail@1", Run: r.Run, Open: d.EndedAt.IsZero(), Live: r.Live, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
+		Denials: []Denial{}, Lessons: []LessonUse{}, Files: RunFiles{d.Files.Dir, d.Files.Prompt, d.Files.Log, d.Files.Result, append([]string{}, d.Own...)},
+	}
+	if d.Choice != nil {
+		o.Choice = new(Choice(*d.Choice))
+	}
+	for _, n := range d.Denials {
+		o.Denials = append(o.Denials, Denial{n.Key, n.Category, n.Holder, Stamp(n.At)})
+	}
+	for _, u := range d.Lessons {
+		o.Lessons = append(o.Lessons, LessonUse{u.Lesson, u.Injected})
+	}
+	return o
+}

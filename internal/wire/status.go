@@ -1,0 +1,175 @@
+package wire
+
+import (
+	"cmp"
+	"slices"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+)
+
+// Status is stint/status@1.
+type Status struct {
+	Schema     string      `json:"schema"`
+	Fleet      fleet.Name  `json:"fleet"`
+	At         string      `json:"at"`
+	Timers     []Timer     `json:"timers"`
+	Lanes      []Lane      `json:"lanes"` // of every category
+	Running    []OpenRun   `json:"running"`
+	Closed     []Gate      `json:"closed"` // what keeps sessions from starting
+	Claims     []Claim     `json:"claims"`
+	Fires      []Fire      `json:"fires"` // newest first
+	Runs       []Run       `json:"runs"`  // newest first
+	Posteriors []Posterior `json:"posteriors"`
+	Day        Audit       `json:"day"` // of the last 24 hours
+
+	Pauses      []Pause        `json:"pauses"` // in force
+	Agents      []StoppedAgent `json:"agents_stopped"`
+	Quarantined []Quarantine   `json:"quarantined"`
+	Spent       []Spent        `json:"spent_today"` // UTC, with what sessions under way are expected to use
+}
+
+// Timer is what fires a pool.
+type Timer struct {
+	Pool   string  `json:"pool"`
+	Unit   string  `json:"unit"`
+	Active bool    `json:"active"` // it will fire again
+	Last   *string `json:"last"`
+	Next   *string `json:"next"`
+}
+
+// Lane is one lane, and the run that is in it.
+type Lane struct {
+	Category fleet.Category `json:"category"`
+	Lane     int            `json:"lane"`
+	Run      *fleet.RunID   `json:"run"` // null: it is free
+}
+
+// Gate is something that keeps sessions from starting.
+type Gate struct {
+	Category fleet.Category `json:"category"` // empty: it holds for the whole fleet
+	Reason   string         `json:"reason"`
+}
+
+// Pause is work that a person has stopped.
+type Pause struct {
+	Category fleet.Category `json:"category"` // empty: the whole fleet
+	Since    string         `json:"since"`
+	Until    *string        `json:"until"` // null: until it is resumed
+	Reason   string         `json:"reason"`
+}
+
+// StoppedAgent is an agent of which no session may start.
+type StoppedAgent struct {
+	Agent    string  `json:"agent"`
+	Until    *string `json:"until"` // null: until the run that tries it has ended
+	Failures int     `json:"failures"`
+	Reason   string  `json:"reason"`
+}
+
+// Quarantine is a task that is left alone, because sessions failed at it.
+type Quarantine struct {
+	Task     fleet.TaskID `json:"task"`
+	Failures int          `json:"failures"`
+	Since    string       `json:"since"` // of the last failure
+	Reason   string       `json:"reason"`
+}
+
+// Spent is what the sessions of a day used.
+type Spent struct {
+	Scope  fleet.Scope `json:"scope"`
+	Runs   int         `json:"runs"`
+	Tokens int64       `json:"tokens"`
+	USD    float64     `json:"usd"`
+}
+
+// OpenRun is a run that has not ended. Its tokens are those that its agent has told of so far.
+type OpenRun struct {
+	Run
+	Live    bool  `json:"live"`            // false: it died before it could record its end
+	Timeout int64 `json:"timeout_seconds"` // of its category
+}
+
+// NewOpenRun tells of a run that has not ended.
+func NewOpenRun(r engine.OpenRun) OpenRun {
+	o := OpenRun{NewRun(r.Run), r.Live, int64(r.Timeout.Seconds())}
+	o.Tokens = r.Tokens
+	return o
+}
+
+// Posterior is what is believed of a category's mean grade.
+type Posterior struct {
+	Category fleet.Category `json:"category"`
+	Graded   int            `json:"graded"`
+	Alpha    float64        `json:"alpha"`
+	Beta     float64        `json:"beta"`
+	Mean     float64        `json:"mean"`
+}
+
+// NewStatus tells of a fleet at one moment.
+func NewStatus(e *engine.Engine, s engine.Status) Status {
+	o := Status{
+		Schema: "stint/status@1", Fleet: e.Config.Fleet, At: Stamp(s.At),
+		Timers: []Timer{}, Lanes: []Lane{}, Closed: []Gate{},
+		Running: []OpenRun{}, Claims: []Claim{}, Fires: []Fire{}, Runs: []Run{},
+		Posteriors: posteriors(s), Day: NewAudit(s.Day),
+		Pauses: []Pause{}, Agents: []StoppedAgent{}, Quarantined: []Quarantine{}, Spent: []Spent{},
+	}
+	for _, t := range s.Timers {
+		o.Timers = append(o.Timers, Timer{t.Pool, t.Unit, t.Active, Time(t.Last), Time(t.Next)})
+	}
+	for _, l := range s.Lanes {
+		lane := Lane{Category: l.Category, Lane: l.Number}
+		if l.Run != nil {
+			lane.Run = &l.Run.ID
+		}
+		o.Lanes = append(o.Lanes, lane)
+	}
+	for _, r := range s.Open {
+		o.Running = append(o.Running, NewOpenRun(r))
+	}
+	for _, c := range s.Claims {
+		o.Claims = append(o.Claims, NewClaim(ClaimHeld, c))
+	}
+	for _, f := range s.Fires {
+		o.Fires = append(o.Fires, NewFire(engine.FireReport{Fire: f}))
+	}
+	for _, r := range s.Runs {
+		o.Runs = append(o.Runs, NewRun(r))
+	}
+	o.addLimits(s)
+	return o
+}
+
+// addLimits adds what keeps sessions from starting, and what those of today used.
+func (o *Status) addLimits(s engine.Status) {
+	for _, g := range s.Closed {
+		o.Closed = append(o.Closed, Gate(g))
+	}
+	for _, p := range s.Pauses {
+		o.Pauses = append(o.Pauses, Pause{p.Category, Stamp(p.Since), Time(p.Until), p.Reason})
+	}
+	for _, g := range s.Stopped {
+		var until *string
+		if g.Until.After(s.At) {
+			until = Time(g.Until)
+		}
+		o.Agents = append(o.Agents, StoppedAgent{g.Agent, until, g.Failures, g.Why})
+	}
+	for _, q := range s.Quarantined {
+		o.Quarantined = append(o.Quarantined, Quarantine{q.Task, q.Failures, Stamp(q.Since), q.Reason})
+	}
+	for _, u := range s.Spent {
+		o.Spent = append(o.Spent, Spent(u))
+	}
+}
+
+// posteriors are the beliefs, best first.
+func posteriors(s engine.Status) []Posterior {
+	list := []Posterior{}
+	for _, b := range s.Beliefs {
+		list = append(list, Posterior{b.Category, b.Graded, b.A, b.B, b.Mean()})
+	}
+	slices.SortStableFunc(list, func(x, y Posterior) int { return cmp.Compare(y.Mean, x.Mean) })
+	return list
+}

@@ -1,0 +1,45 @@
+package wire
+
+import "stint/internal/why"
+
+// Why is stint/why@1.
+type Why struct {
+	Schema    string        `json:"schema"`
+	Kind      why.Kind      `json:"kind"`
+	Subject   string        `json:"subject"`
+	Verdict   string        `json:"verdict"`
+	Also      []why.Kind    `json:"also"`      // other kinds of things that have the name
+	Sentences []string      `json:"sentences"` // the whole answer, as it is read
+	Obstacles []WhyObstacle `json:"obstacles"`
+	Parts     []WhyPart     `json:"parts"`
+}
+
+// WhyObstacle is one thing in the way.
+type WhyObstacle struct {
+	Kind    string  `json:"kind"`
+	Reason  string  `json:"reason"`
+	Until   *string `json:"until"` // null: until something changes
+	Change  string  `json:"change"`
+	Command string  `json:"command"` // what to type for the change; empty: there is no one command
+}
+
+// WhyPart is sentences about one thing.
+type WhyPart struct {
+	Title     string   `json:"title"`
+	Sentences []string `json:"sentences"`
+}
+
+// NewWhy tells of an answer.
+func NewWhy(a why.Answer, also []why.Kind) Why {
+	o := Why{
+		Schema: "stint/why@1", Kind: a.Kind, Subject: a.Subject, Verdict: a.Verdict, Also: append([]why.Kind{}, also...),
+		Sentences: append([]string{}, a.Sentences()...), Obstacles: []WhyObstacle{}, Parts: []WhyPart{},
+	}
+	for _, b := range a.Obstacles {
+		o.Obstacles = append(o.Obstacles, WhyObstacle{b.Kind, b.Reason, Time(b.Until), b.Change, b.Command})
+	}
+	for _, p := range a.Parts {
+		o.Parts = append(o.Parts, WhyPart(p))
+	}
+	return o
+}
