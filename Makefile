@@ -10,7 +10,7 @@ export GOTOOLCHAIN ?= auto
 STATIC := -tags sqlite_omit_load_extension,netgo,osusergo -ldflags '-linkmode external -extldflags -static'
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-agents race storm soak lint bench bench-selection install fmt tidy clean
+.PHONY: help build demo test test-agents race storm soak lint bench bench-selection install uninstall fmt tidy clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -54,9 +54,22 @@ bench: build ## measure stint beside the sqlite3 shell, flock and bare SQL
 bench-selection: build ## play the published problems of choosing, with fresh seeds
 	@scripts/bench-selection
 
-install: build ## install into $(PREFIX)/bin, by default ~/.local/bin
-	install -D -m 0755 bin/stint $(DESTDIR)$(PREFIX)/bin/stint
+# A program that is built already is installed by make install STINT=FILE.
+PROGRAM := $(or $(STINT),bin/stint)
+DEST     = $(DESTDIR)$(PREFIX)
+
+install: $(if $(STINT),,build) ## install program, manual pages and completions into $(PREFIX), by default ~/.local
+	install -D -m 0755 '$(PROGRAM)' '$(DEST)/bin/stint'
+	'$(PROGRAM)' man '$(DEST)/share/man/man1'
+	install -D -m 0644 internal/cli/completions/stint.bash '$(DEST)/share/bash-completion/completions/stint'
+	install -D -m 0644 internal/cli/completions/stint.zsh '$(DEST)/share/zsh/site-functions/_stint'
+	install -D -m 0644 internal/cli/completions/stint.fish '$(DEST)/share/fish/vendor_completions.d/stint.fish'
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'not in your PATH yet: export PATH=$(PREFIX)/bin:$$PATH' ;; esac
+
+uninstall: ## remove what install has put into $(PREFIX)
+	rm -f '$(DEST)/bin/stint' '$(DEST)/share/man/man1/stint.1' '$(DEST)/share/man/man1/stint-'*.1
+	rm -f '$(DEST)/share/bash-completion/completions/stint' '$(DEST)/share/zsh/site-functions/_stint'
+	rm -f '$(DEST)/share/fish/vendor_completions.d/stint.fish'
 
 fmt: ## format the Go files
 	$(LINT) fmt

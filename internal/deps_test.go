@@ -45,6 +45,7 @@ func rules() map[string]rule {
 			house: []string{"internal/bandit", "internal/fleet", "internal/plan", "internal/selector"},
 			not:   world,
 		},
+		"internal/why":        {house: []string{"internal/fleet", "internal/selector"}, not: world},
 		"internal/plot":       {not: world},
 		"internal/pressure":   {not: world},
 		"internal/transcript": {not: world},
@@ -58,7 +59,8 @@ func rules() map[string]rule {
 			not:   append(outside, "os"),
 		},
 		"internal/grade":  {house: []string{"internal/fleet"}, not: world},
-		"internal/report": {house: []string{"internal/fleet"}, not: world},
+		"internal/report": {house: []string{"internal/bandit", "internal/fleet", "internal/plot"}, not: world},
+		"internal/doctor": {house: []string{"internal/fleet"}, not: world},
 
 		"internal/store": {house: []string{"internal/bandit", "internal/fleet"}, not: outside},
 		"internal/store/sqlite": {
@@ -102,20 +104,48 @@ func rules() map[string]rule {
 			house: []string{
 				"internal/bandit", "internal/config", "internal/fleet", "internal/grade", "internal/lease",
 				"internal/plan", "internal/pressure", "internal/replay", "internal/report", "internal/selector",
-				"internal/store", "internal/transcript",
+				"internal/store", "internal/transcript", "internal/why",
 			},
 			not: outside,
+		},
+
+		"internal/wire": {
+			house: []string{"internal/engine", "internal/fleet", "internal/replay", "internal/report", "internal/selector", "internal/why"},
+			not:   world,
+		},
+		"internal/screen": {
+			house:   []string{"internal/bandit", "internal/doctor", "internal/engine", "internal/fleet", "internal/report", "internal/selector", "internal/why"},
+			foreign: []string{"github.com/charmbracelet/x/ansi"},
+			not:     world,
+		},
+
+		// The web page and the live screen ask the engine, and write nothing.
+		"internal/web": {
+			house: []string{
+				"internal/engine", "internal/fleet", "internal/metrics", "internal/plot", "internal/replay", "internal/report",
+				"internal/screen", "internal/selector", "internal/store", "internal/wire",
+			},
+			not: []string{"database/sql", "os/exec"},
+		},
+		"internal/metrics": {house: []string{"internal/bandit", "internal/engine", "internal/fleet"}, not: world},
+		"internal/top": {
+			house:   []string{"internal/engine", "internal/fleet", "internal/report", "internal/screen", "internal/selector"},
+			foreign: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/charmbracelet/x/ansi"},
+			not:     []string{"database/sql", "net", "os/exec"},
 		},
 
 		"systemd": {house: []string{"internal/fleet"}, not: world},
 		"internal/cli": {
 			house: []string{
-				"internal/bandit", "internal/command", "internal/config", "internal/engine", "internal/fleet", "internal/gate", "internal/lane",
-				"internal/lease", "internal/lesson", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/selector", "internal/session", "internal/simulate", "internal/simulate/crowd", "internal/store", "internal/store/sqlite",
-				"internal/systemd", "internal/task", "internal/workspace", "systemd",
+				"internal/bandit", "internal/command", "internal/config", "internal/doctor", "internal/engine", "internal/fleet", "internal/gate", "internal/lane",
+				"internal/lease", "internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/screen", "internal/selector", "internal/session", "internal/simulate", "internal/simulate/crowd",
+				"internal/store", "internal/store/sqlite", "internal/systemd", "internal/task", "internal/top", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},
-			foreign: []string{"github.com/google/renameio/v2", "github.com/spf13/cobra", "github.com/spf13/pflag"},
-			not:     []string{"database/sql"},
+			foreign: []string{
+				"charm.land/bubbletea/v2", "github.com/charmbracelet/x/term", "github.com/google/renameio/v2",
+				"github.com/spf13/cobra", "github.com/spf13/pflag",
+			},
+			not: []string{"database/sql"},
 		},
 		"cmd/stint": {house: []string{"internal/cli"}},
 

@@ -133,11 +133,12 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Lanes:    lane.State(c.State),
 		Sessions: a.sessions(c),
 		Agents:   session.Runner{Adopts: true},
-		Echo:     a.journal(),
+		Echo:     a.echo(),
 		Later:    later{},
 		Graders:  graders{},
 		Gates:    newGates(c),
 		Notices:  newNotices(c),
+		Timers:   timers{c.Fleet},
 		Machine:  func() pressure.Reading { return pressure.Read(os.DirFS("/proc")) },
 		Repo:     a.places(c),
 		Unenforced: func(properties map[string]any) []string {
@@ -219,13 +220,13 @@ func passed(names []string) (environment []string) {
 	return environment
 }
 
-// journal is standard error if that is the journal: there, what agents print is shown as
+// echo is standard error if that is the journal: there, what agents print is shown as
 // well. A person at a terminal has the log.
-func (a *app) journal() io.Writer {
-	if a.Getenv("JOURNAL_STREAM") == "" {
-		return nil
+func (a *app) echo() io.Writer {
+	if j, ok := a.Stderr.(*journal); ok {
+		return j
 	}
-	return a.Stderr
+	return nil
 }
 
 // places is the workspace, with the worktrees of single runs.

@@ -12,44 +12,11 @@ import (
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/wire"
 )
 
 // defaultTTL is how long a claim taken by hand lasts.
 const defaultTTL = time.Hour
-
-// claimStatus is what a claim command says of a claim.
-type claimStatus string
-
-const (
-	claimGranted  claimStatus = "granted"
-	claimRenewed  claimStatus = "renewed"
-	claimDenied   claimStatus = "denied"
-	claimFree     claimStatus = "free"
-	claimHeld     claimStatus = "held"
-	claimReleased claimStatus = "released"
-	claimLost     claimStatus = "lost"
-)
-
-// claimObject is stint/claim@1. Holder and times are those of the claim that
-// stands, or that was given back; they are empty and null when there is none.
-type claimObject struct {
-	Schema     string       `json:"schema"`
-	Task       fleet.Key    `json:"task"`
-	Status     claimStatus  `json:"status"`
-	Holder     fleet.Holder `json:"holder"`
-	Epoch      fleet.Epoch  `json:"epoch"`
-	AcquiredAt *string      `json:"acquired_at"`
-	ExpiresAt  *string      `json:"expires_at"`
-	Note       string       `json:"note"`
-	DryRun     bool         `json:"dry_run,omitempty"` // nothing was written
-}
-
-func newClaimObject(status claimStatus, c fleet.Claim) claimObject {
-	return claimObject{
-		Schema: "stint/claim@1", Task: c.Key, Status: status, Holder: c.Holder, Epoch: c.Epoch,
-		AcquiredAt: orNull(c.AcquiredAt), ExpiresAt: orNull(c.ExpiresAt), Note: c.Note,
-	}
-}
 
 // claimOptions are the flags of the claim commands.
 type claimOptions struct {
@@ -238,7 +205,7 @@ func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error 
 
 func (a *app) tellGrant(grant fleet.Grant, c fleet.Claim, named, dryRun bool) error {
 	if a.json {
-		object := newClaimObject(claimStatus(grant), c)
+		object := wire.NewClaim(wire.ClaimStatus(grant), c)
 		object.DryRun = dryRun
 		printJSON(a.Stdout, object)
 	}
@@ -283,11 +250,11 @@ func (a *app) claimCheck(ctx context.Context, task string) error {
 		}
 		switch {
 		case held && a.json:
-			printJSON(a.Stdout, newClaimObject(claimHeld, c))
+			printJSON(a.Stdout, wire.NewClaim(wire.ClaimHeld, c))
 		case held:
 			fmt.Fprintf(a.Stdout, "held %s by %s epoch %d until %s\n", plain(string(c.Key)), plain(string(c.Holder)), c.Epoch, stamp(c.ExpiresAt))
 		case a.json:
-			printJSON(a.Stdout, newClaimObject(claimFree, fleet.Claim{Key: key, Epoch: c.Epoch}))
+			printJSON(a.Stdout, wire.NewClaim(wire.ClaimFree, fleet.Claim{Key: key, Epoch: c.Epoch}))
 		default:
 			fmt.Fprintf(a.Stdout, "free %s\n", plain(string(key)))
 		}
@@ -318,7 +285,7 @@ func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error
 	}
 	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
 		c, err := s.Renew(ctx, h, time.Duration(o.ttl))
-		return a.tellHeld(h, claimRenewed, c, o.dryRun, err)
+		return a.tellHeld(h, wire.ClaimRenewed, c, o.dryRun, err)
 	})
 }
 
@@ -336,22 +303,22 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 	}
 	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
 		c, err := s.Release(ctx, h, ending, string(o.reason))
-		return a.tellHeld(h, claimReleased, c, o.dryRun, err)
+		return a.tellHeld(h, wire.ClaimReleased, c, o.dryRun, err)
 	})
 }
 
 // tellHeld tells of a write that only the claim's holder may make.
-func (a *app) tellHeld(h store.Hold, status claimStatus, c fleet.Claim, dryRun bool, err error) error {
+func (a *app) tellHeld(h store.Hold, status wire.ClaimStatus, c fleet.Claim, dryRun bool, err error) error {
 	switch {
 	case errors.Is(err, fleet.ErrLost):
 		return a.tellLost(h, err)
 	case err != nil:
 		return err
 	case a.json:
-		object := newClaimObject(status, c)
+		object := wire.NewClaim(status, c)
 		object.DryRun = dryRun
 		printJSON(a.Stdout, object)
-	case status == claimReleased:
+	case status == wire.ClaimReleased:
 		fmt.Fprintf(a.Stdout, "%sreleased %s epoch %d (%s)\n", dry(dryRun), plain(string(c.Key)), c.Epoch, c.Ending)
 	default:
 		a.tellClaim(dry(dryRun)+string(status), c)
@@ -362,7 +329,7 @@ func (a *app) tellHeld(h store.Hold, status claimStatus, c fleet.Claim, dryRun b
 // tellLost tells that a claim is not, or no longer, what the caller thinks.
 func (a *app) tellLost(h store.Hold, err error) error {
 	if a.json {
-		printJSON(a.Stdout, newClaimObject(claimLost, fleet.Claim{Key: h.Key, Holder: h.Holder, Epoch: h.Epoch}))
+		printJSON(a.Stdout, wire.NewClaim(wire.ClaimLost, fleet.Claim{Key: h.Key, Holder: h.Holder, Epoch: h.Epoch}))
 	}
 	return fleet.WithHint(err, fmt.Sprintf("stint claim check %q says who holds it", h.Key))
 }
@@ -409,15 +376,7 @@ func (a *app) verify(ctx context.Context, cfg *config.Config, s store.Store, h s
 	if c.Epoch != h.Epoch || !c.Current(a.Now()) {
 		return a.tellLost(h, fmt.Errorf("verify claim %q at epoch %d: %w", h.Key, h.Epoch, fleet.ErrLost))
 	}
-	return a.tellHeld(h, claimHeld, c, false, nil)
-}
-
-// listedClaim is a claim in stint/claims@1.
-type listedClaim struct {
-	claimObject
-	Ending     fleet.Ending `json:"ending"`
-	ReleasedAt *string      `json:"released_at"`
-	Reason     string       `json:"reason"`
+	return a.tellHeld(h, wire.ClaimHeld, c, false, nil)
 }
 
 func (a *app) claimList(ctx context.Context, o claimOptions) error {
@@ -442,27 +401,24 @@ func (a *app) claimList(ctx context.Context, o claimOptions) error {
 
 func (a *app) printClaims(list, held []fleet.Claim) {
 	rows := [][]string{{"TASK", "STATUS", "HOLDER", "EPOCH", "UNTIL", "NOTE"}}
-	objects := []listedClaim{}
+	objects := wire.Claims{Schema: "stint/claims@1", Claims: []wire.ListedClaim{}}
 	for _, c := range list {
-		status := claimFree
+		status := wire.ClaimFree
 		switch {
 		case slices.Contains(held, c):
-			status = claimHeld
+			status = wire.ClaimHeld
 		case !c.ReleasedAt.IsZero():
-			status = claimReleased
+			status = wire.ClaimReleased
 		}
-		objects = append(objects, listedClaim{newClaimObject(status, c), c.Ending, orNull(c.ReleasedAt), c.Reason})
+		objects.Claims = append(objects.Claims, wire.NewListedClaim(status, c))
 		rows = append(rows, []string{string(c.Key), string(status), string(c.Holder), fmt.Sprint(c.Epoch), stamp(c.ExpiresAt), c.Note})
 	}
 	if a.json {
-		printJSON(a.Stdout, struct {
-			Schema string        `json:"schema"`
-			Claims []listedClaim `json:"claims"`
-		}{"stint/claims@1", objects})
+		printJSON(a.Stdout, objects)
 		return
 	}
 	if len(list) > 0 {
-		table(a.Stdout, rows)
+		a.table(rows)
 	}
 }
 

@@ -45,11 +45,11 @@ func (a *app) configCheck() error {
 	warnings := []problemObject{}
 	for _, w := range c.Warnings() {
 		warnings = append(warnings, problemObject{w.Pos, w.Text})
-		fmt.Fprintf(a.Stderr, "stint: warning: %s: %s\n", plain(w.Pos), plain(w.Text))
+		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s: %s\n", plain(w.Pos), plain(w.Text))
 	}
 	if err := fleet.CheckUnitWord(c.Path); err != nil {
 		warnings = append(warnings, problemObject{c.Path, err.Error()})
-		fmt.Fprintf(a.Stderr, "stint: warning: %s\n", plain(err.Error()))
+		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain(err.Error()))
 	}
 	if a.json {
 		printJSON(a.Stdout, struct {
@@ -90,6 +90,6 @@ func (a *app) configShow() error {
 	for _, v := range c.Values() {
 		rows = append(rows, []string{v.Key, "= " + v.Value, "# " + v.Origin})
 	}
-	table(a.Stdout, rows)
+	a.table(rows)
 	return nil
 }

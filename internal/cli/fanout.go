@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +15,7 @@ import (
 	"stint/internal/selector"
 	"stint/internal/session"
 	"stint/internal/systemd"
+	"stint/internal/wire"
 )
 
 // maxPayload bounds what is read of a selector's payload.
@@ -143,48 +143,8 @@ func (a *app) readPayload(from string) ([]byte, error) {
 	return data, err
 }
 
-// fireObject is stint/fire@1.
-type fireObject struct {
-	Schema     string         `json:"schema"`
-	Fire       fleet.FireID   `json:"fire"` // 0 with a dry run
-	DryRun     bool           `json:"dry_run"`
-	Pool       string         `json:"pool"`
-	At         string         `json:"at"`
-	Seed       string         `json:"seed"`
-	Tier       int            `json:"tier"` // 0: another selector's payload
-	Spawned    int            `json:"spawned"`
-	Skipped    int            `json:"skipped"`
-	Failed     int            `json:"failed"`
-	Fallback   string         `json:"fallback"` // why the external selector was not followed; empty: it was, or there is none
-	Categories []choiceObject `json:"categories"`
-}
-
-type choiceObject struct {
-	Category fleet.Category `json:"category"`
-	Decision fleet.Decision `json:"decision"`
-	Reason   string         `json:"reason"`
-	Source   fleet.Source   `json:"source"`
-	Rank     int            `json:"rank"`
-	Score    float64        `json:"score"`
-	Odds     *float64       `json:"odds"` // probability of being started; null: another selector's ranking
-	Unit     string         `json:"unit"`
-	Run      fleet.RunID    `json:"run"`
-}
-
-func newFireObject(r engine.FireReport) fireObject {
-	o := fireObject{
-		Schema: "stint/fire@1", Fire: r.ID, DryRun: r.DryRun, Pool: r.Pool, At: stamp(r.At), Seed: strconv.FormatUint(r.Seed, 10),
-		Tier: int(r.Tier), Spawned: r.Count(fleet.Spawn), Skipped: r.Count(fleet.Skip), Failed: r.Count(fleet.StartFailed),
-		Fallback: r.Fallback, Categories: []choiceObject{},
-	}
-	for _, c := range r.Choices {
-		o.Categories = append(o.Categories, choiceObject(c))
-	}
-	return o
-}
-
 func (a *app) printFire(r engine.FireReport) {
-	o := newFireObject(r)
+	o := wire.NewFire(r)
 	if a.json {
 		printJSON(a.Stdout, o)
 		return

@@ -59,6 +59,42 @@ func (v *countValue) or(otherwise int) int {
 	return int(*v)
 }
 
+// lastValue is a number of runs, 0 or more.
+type lastValue int
+
+func (v *lastValue) Type() string { return "N" }
+
+func (v *lastValue) String() string { return "" }
+
+func (v *lastValue) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return errors.New("want a number of 0 or more")
+	}
+	*v = lastValue(n)
+	return nil
+}
+
+// intervalValue is the time between looks at the fleet.
+type intervalValue time.Duration
+
+// leastInterval is such that looks, of a few milliseconds each, do not keep a machine busy
+// that has work to do.
+const leastInterval = 100 * time.Millisecond
+
+func (v *intervalValue) Type() string { return "duration" }
+
+func (v *intervalValue) String() string { return time.Duration(*v).String() }
+
+func (v *intervalValue) Set(s string) error {
+	d, err := time.ParseDuration(s)
+	if err != nil || d < leastInterval {
+		return fmt.Errorf(`want a duration of %s or more, such as "2s"`, leastInterval)
+	}
+	*v = intervalValue(d)
+	return nil
+}
+
 // ttlValue is a time-to-live: the store counts in milliseconds.
 type ttlValue time.Duration
 

@@ -160,7 +160,7 @@ func (s *setup) agents() []config.SampleAgent {
 			return []config.SampleAgent{{Name: name, Preset: name, Command: command}}
 		}
 	}
-	s.missing = append(s.missing, "an agent: none of claude, codex and gptme is in PATH; name yours under [agent.claude] in "+config.FileName)
+	s.missing = append(s.missing, "an agent: none of claude, codex and gptme is in PATH; name yours, preset and command, under [agent.claude] in "+config.FileName)
 	return nil
 }
 
@@ -262,8 +262,8 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	pools := slices.DeleteFunc(c.PoolNames(), func(name string) bool { return name == config.DefaultPool })
-	files, err := units.Files(units.Options{Fleet: c.Fleet, Binary: program, Config: c.Path, Pools: pools, Runtime: s.o.runtime})
+	others := c.PoolNames()[1:]
+	files, err := units.Files(units.Options{Fleet: c.Fleet, Binary: program, Config: c.Path, Pools: others, Runtime: s.o.runtime})
 	if err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 		}
 		written = written || changed
 	}
-	for _, pool := range append([]string{""}, pools...) {
+	for _, pool := range append([]string{""}, others...) {
 		if s.o.dryRun {
 			break
 		}

@@ -76,7 +76,7 @@ func (a *app) runLessons(ctx context.Context) error {
 		for _, o := range objects {
 			rows = append(rows, lessonRow(o))
 		}
-		table(a.Stdout, rows)
+		a.table(rows)
 		return nil
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -51,15 +52,22 @@ func Main(args []string, s Surroundings) int {
 	out := &output{Writer: s.Stdout}
 	s.Stdout = out
 	asJSON := slices.Contains(args, "--json")
-	a := &app{Surroundings: s, log: newLog(s, asJSON), json: asJSON}
+	if inJournal(s.Getenv, s.Stderr) {
+		s.Stderr = &journal{w: s.Stderr}
+	}
+	a := &app{Surroundings: s, log: newLog(s.Stderr, asJSON), json: asJSON}
 	root := newRoot(a, args)
 	root.SetArgs(args)
 	root.SetIn(s.Stdin)
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)
 	command, err := root.ExecuteContextC(context.Background())
-	if err != nil && !a.began {
-		// Whatever fails before a command begins is cobra's, about the command line.
+	switch {
+	case err == nil || a.began:
+	case out.err != nil:
+		err = nil // it is that the version could not be written, which is told below
+	default:
+		// Whatever else fails before a command begins is cobra's, about the command line.
 		err = fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), command.CommandPath()+" --help")
 	}
 	return a.finish(errors.Join(err, out.err))
@@ -119,9 +127,18 @@ func entries() []entry {
 		{name: "fanout", group: groupMain, make: newFanout},
 		{name: "run", group: groupMain, make: newRun},
 		{name: "init", group: groupAround, make: newInit},
-		{name: "status", group: groupAround, make: newStatus},
+		{name: "status", group: groupSight, make: newStatus},
+		{name: "runs", group: groupSight, make: newRuns},
+		{name: "show", group: groupSight, make: newShow},
+		{name: "logs", group: groupSight, make: newLogs},
+		{name: "top", group: groupSight, make: newTop},
 		{name: "task", group: groupAround, make: newTask},
-		{name: "audit", group: groupAround, make: newAudit},
+		{name: "audit", group: groupSight, make: newAudit},
+		{name: "report", group: groupSight, make: newReport},
+		{name: "why", group: groupSight, make: newWhy},
+		{name: "serve", group: groupSight, make: newServe},
+		{name: "metrics", group: groupSight, make: newMetrics},
+		{name: "doctor", group: groupSight, make: newDoctor},
 		{name: "replay", group: groupAround, make: newReplay},
 		{name: "reap", group: groupAround, make: newReap},
 		{name: "simulate", group: groupAround, make: newSimulate},
@@ -129,6 +146,8 @@ func entries() []entry {
 		{name: "resume", group: groupAround, make: newResume},
 		{name: "lessons", group: groupAround, make: newLessons},
 		{name: "config", group: groupAround, make: newConfig},
+		{name: "completion", group: groupAround, make: newCompletion},
+		{name: "man", group: groupAround, make: newMan},
 	}
 }
 
@@ -148,13 +167,15 @@ the agent and records what came of it.`,
 		SilenceUsage:  true,
 		Version:       version(),
 	}
-	root.SetUsageTemplate(root.UsageTemplate() + "\n" + statusTable + "\n")
+	usage := strings.ReplaceAll(root.UsageTemplate(), "[command]", "COMMAND") // as all that is to be filled in
+	root.SetUsageTemplate(usage + "\n" + statusTable + "\n")
 	root.SetVersionTemplate("stint {{.Version}}\n")
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.configPath, "config", "", "the configuration `FILE` (default $STINT_CONFIG, else the nearest stint.toml upward, else $XDG_CONFIG_HOME/stint/stint.toml)")
+	flags.StringVar(&a.configPath, "config", "", "the configuration `FILE` (default $STINT_CONFIG, else the\nnearest stint.toml upward, else\n$XDG_CONFIG_HOME/stint/stint.toml)")
 	flags.BoolVar(&a.json, "json", a.json, "print JSON")
 	root.AddGroup(
 		&cobra.Group{ID: groupMain, Title: "The four it is about:"},
+		&cobra.Group{ID: groupSight, Title: "To see what goes on, and why:"},
 		&cobra.Group{ID: groupAround, Title: "Around them:"},
 	)
 	root.SetHelpCommandGroupID(groupAround)
@@ -171,11 +192,12 @@ the agent and records what came of it.`,
 		}
 		root.AddCommand(c)
 	}
-	root.SetCompletionCommandGroupID(groupAround)
-	root.CompletionOptions.DisableDefaultCmd = asked >= 0
+	root.CompletionOptions.DisableDefaultCmd = true // there is our own
 	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd()
 	finishCommands(root, a)
+	if completes(args) {
+		a.addCompletion(root)
+	}
 	return root
 }
 
@@ -218,6 +240,7 @@ func (a *app) heedSignals(c *cobra.Command) {
 
 const (
 	groupMain   = "main"
+	groupSight  = "sight"
 	groupAround = "around"
 )
 
@@ -234,11 +257,12 @@ func (a *app) finish(err error) int {
 	if err == nil || errors.As(err, &told) {
 		return status
 	}
+	stderr := leveled(a.Stderr, levelOfStatus(status))
 	if a.json {
-		printLine(a.Stderr, errorObject{Schema: "stint/error@1", Status: status, Error: err.Error(), Hint: fleet.Hint(err)})
+		printLine(stderr, errorObject{Schema: "stint/error@1", Status: status, Error: err.Error(), Hint: fleet.Hint(err)})
 		return status
 	}
-	fmt.Fprintf(a.Stderr, "stint: error: %s\n", plain(err.Error()))
+	fmt.Fprintf(stderr, "stint: error: %s\n", plain(err.Error()))
 	a.hint(fleet.Hint(err))
 	return status
 }
@@ -252,6 +276,6 @@ type errorObject struct {
 
 func (a *app) hint(text string) {
 	if text != "" {
-		fmt.Fprintf(a.Stderr, "stint: hint: %s\n", plain(text))
+		fmt.Fprintf(leveled(a.Stderr, levelNotice), "stint: hint: %s\n", plain(text))
 	}
 }

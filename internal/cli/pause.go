@@ -11,6 +11,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/wire"
 )
 
 type pauseOptions struct {
@@ -37,7 +38,7 @@ run are left alone, and a session by hand still runs. Pausing again replaces the
 		},
 	}
 	cmd.Flags().Var(&o.length, "for", "end the pause after this `duration`, such as 90m, 24h or 7d (default: when it is resumed)")
-	cmd.Flags().Var(&o.reason, "reason", "why, for those who ask (`text`)")
+	cmd.Flags().Var(&o.reason, "reason", "why: a line of `text` for those who ask")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
@@ -46,7 +47,7 @@ func newResume(a *app) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "resume [CATEGORY]",
-		Short: "End a pause, and the back-off of a category that found nothing to do",
+		Short: "End a pause, and the back-off of a category that did nothing",
 		Long: `End the pause of a category, and its back-off after sessions that did nothing. Without
 a category, end the pause of the whole fleet, every back-off, and what keeps agents
 from working: a usage limit, or failures in a row. Pauses of single categories stay.`,
@@ -89,7 +90,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 		return err
 	}
 	a.printPause(pauseObject{
-		DryRun: o.dryRun, Category: category, Paused: true, Changed: true, Until: orNull(p.Until), Reason: p.Reason,
+		DryRun: o.dryRun, Category: category, Paused: true, Changed: true, Until: wire.Time(p.Until), Reason: p.Reason,
 	}, fmt.Sprintf("%s %s until %s: %s", did(o.dryRun, "paused", "would pause"), whole(category), until, p.Reason))
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/replay"
 	"stint/internal/selector"
+	"stint/internal/wire"
 )
 
 type replayOptions struct {
@@ -114,7 +115,7 @@ type replayObject struct {
 	Identical   bool               `json:"identical"`
 	Followed    string             `json:"followed"` // "stint", or "other" for another selector's payload
 	Differences []differenceObject `json:"differences"`
-	Categories  []choiceObject     `json:"categories"` // decided again; unit and run are the record's
+	Categories  []wire.Choice      `json:"categories"` // decided again; unit and run are the record's
 	Selection   selector.Payload   `json:"selection"`  // ranked again
 }
 
@@ -128,7 +129,7 @@ func newReplayObject(r replay.Result) replayObject {
 	o := replayObject{
 		Schema: "stint/replay@1", Fire: r.Fire.ID, At: stamp(r.Fire.At), Seed: strconv.FormatUint(r.Fire.Seed, 10),
 		Identical: len(r.Differences) == 0, Followed: "other", Differences: []differenceObject{},
-		Categories: []choiceObject{}, Selection: r.Selection.Payload(),
+		Categories: []wire.Choice{}, Selection: r.Selection.Payload(),
 	}
 	if r.Followed {
 		o.Followed = "stint"
@@ -139,7 +140,7 @@ func newReplayObject(r replay.Result) replayObject {
 	for _, c := range r.Choices {
 		recorded := recordedChoice(r.Fire, c.Category)
 		c.Unit, c.Run = recorded.Unit, recorded.Run
-		o.Categories = append(o.Categories, choiceObject(c))
+		o.Categories = append(o.Categories, wire.Choice(c))
 	}
 	return o
 }
@@ -161,7 +162,7 @@ func (a *app) printReplay(r replay.Result) {
 	for _, c := range r.Choices {
 		rows = append(rows, replayRow(c, recordedChoice(r.Fire, c.Category)))
 	}
-	table(a.Stdout, rows)
+	a.table(rows)
 	if !r.Followed {
 		fmt.Fprintf(a.Stdout, "it followed another selector's payload; stint would have ranked:\n")
 		a.printRanking(r.Selection)
@@ -303,7 +304,7 @@ func (a *app) printWindow(w replay.Window) {
 	for _, p := range w.Categories {
 		rows = append(rows, []string{string(p.Category), strconv.Itoa(p.Then), strconv.Itoa(p.Now), fmt.Sprintf("%+d", p.Now-p.Then)})
 	}
-	table(a.Stdout, rows)
+	a.table(rows)
 	for _, c := range w.Changed[:min(mostChanges, len(w.Changed))] {
 		fmt.Fprintf(a.Stdout, "fire %d:%s%s\n", c.Fire, each(" +", c.Start), each(" -", c.Leave))
 	}
@@ -313,7 +314,7 @@ func (a *app) printWindow(w replay.Window) {
 	fmt.Fprintf(a.Stdout, "grade of a session: logged %s, estimated %s (%d graded sessions, %.1f effective)\n",
 		plusMinus(w.Mean, w.MeanSE), plusMinus(w.Other, w.OtherSE), w.Sessions, w.Effective)
 	for _, text := range warnings(w) {
-		fmt.Fprintf(a.Stderr, "stint: warning: %s\n", text)
+		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", text)
 	}
 }
 

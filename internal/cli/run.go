@@ -10,6 +10,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/wire"
 )
 
 type runOptions struct {
@@ -38,8 +39,9 @@ may write JSON to the file $STINT_RESULT, every field optional:
 
   {"outcome":"productive","grade":0.8,"reason":"…","task_state":"done"}
 
-Without it, a commit counts as productive, exit status 0 without one as noop, and
-any other status as failed. The agent's own exit status is stored, not returned.`,
+Without it the category's grader judges, if there is one. Otherwise exit status 0 with a
+commit counts as productive, 0 without one as noop, and any other status as failed. The
+agent's own exit status is stored, not returned.`,
 		Example: `  stint run --category code --dry-run
   stint run --category code --task fix-login`,
 		Args: cobra.NoArgs,
@@ -86,7 +88,7 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 			return err
 		}
 		if a.json {
-			printJSON(a.Stdout, newRunObject(run))
+			printJSON(a.Stdout, wire.NewRun(run))
 			return err
 		}
 		if err == nil {
@@ -110,39 +112,6 @@ func (o runOptions) parse() (engine.RunOptions, error) {
 		options.Task = id
 	}
 	return options, nil
-}
-
-// runObject is stint/run@1.
-type runObject struct {
-	Schema     string             `json:"schema"`
-	Run        fleet.RunID        `json:"run"`
-	Fire       fleet.FireID       `json:"fire"` // 0: by hand
-	Category   fleet.Category     `json:"category"`
-	Source     fleet.Source       `json:"source"`
-	Lane       int                `json:"lane"`
-	Task       fleet.TaskID       `json:"task"`
-	Epoch      fleet.Epoch        `json:"epoch"`
-	Agent      string             `json:"agent"`
-	Unit       string             `json:"unit"`
-	CreatedAt  *string            `json:"created_at"`
-	StartedAt  *string            `json:"started_at"`
-	EndedAt    *string            `json:"ended_at"`
-	Outcome    fleet.Outcome      `json:"outcome"`
-	Grade      *float64           `json:"grade"`
-	Reason     string             `json:"reason"`
-	Parts      map[string]float64 `json:"parts"`
-	TaskState  fleet.TaskState    `json:"task_state"`
-	ExitStatus *int               `json:"exit_status"`
-}
-
-func newRunObject(r fleet.Run) runObject {
-	v := r.Verdict
-	return runObject{
-		Schema: "stint/run@1", Run: r.ID, Fire: r.Fire, Category: r.Category, Source: r.Source, Lane: r.Lane, Task: r.Task,
-		Epoch: r.Epoch, Agent: r.Agent, Unit: r.Unit,
-		CreatedAt: orNull(r.CreatedAt), StartedAt: orNull(r.StartedAt), EndedAt: orNull(r.EndedAt),
-		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, Parts: v.Parts, TaskState: v.TaskState, ExitStatus: v.ExitStatus,
-	}
 }
 
 // runLine is a run's end in one line.
@@ -193,7 +162,7 @@ func (a *app) printPreview(p engine.Preview) {
 		{"argv:", fmt.Sprintf("%q", p.Spec.Argv)},
 		{"folder:", p.Spec.Dir},
 	}
-	table(a.Stdout, rows)
+	a.table(rows)
 	fmt.Fprintf(a.Stdout, "environment:\n")
 	for _, e := range p.Spec.Environment {
 		fmt.Fprintf(a.Stdout, "  %q\n", e)

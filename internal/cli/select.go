@@ -103,7 +103,7 @@ func (a *app) printExplain(s selector.Selection) {
 	for i, c := range s.Scores {
 		rows = append(rows, explainRow(c, c.Explain(s.Settings), i < s.Picks))
 	}
-	table(a.Stdout, rows)
+	a.table(rows)
 	fmt.Fprintln(a.Stdout)
 	for _, sentence := range s.Sentences() {
 		fmt.Fprintln(a.Stdout, plain(sentence))

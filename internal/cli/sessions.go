@@ -3,7 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"strings"
+	"syscall"
 	"time"
 
 	"stint/internal/fleet"
@@ -66,6 +70,50 @@ func (s sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
 // Supervised reports whether the process that began a run is still there.
 func (s sessions) Supervised(r fleet.Run) bool {
 	return session.Supervised(r, fleet.FilesOf(string(s.locks), r.ID))
+}
+
+// awaitStop is how long a unit may take to be down: its agent has ten seconds to end, and
+// its supervisor twenty to record that.
+const awaitStop = time.Minute
+
+// Stop tells a run's supervisor to end the session: by the service manager, where it is a
+// unit of that, and waits until it is down. What has not begun is kept from it.
+func (s sessions) Stop(ctx context.Context, r fleet.Run) error {
+	switch {
+	case r.Unit != "":
+		return stopUnit(ctx, r)
+	case r.StartedAt.IsZero():
+		return nil
+	}
+	// From here on the number is this process's, whoever is given it after its end.
+	p, err := os.FindProcess(r.PID)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.Release() }()
+	if !s.Supervised(r) {
+		return nil // it ended a moment ago
+	}
+	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("end its supervisor, process %d: %w", r.PID, err)
+	}
+	return nil
+}
+
+func stopUnit(ctx context.Context, r fleet.Run) error {
+	ctx, cancel := context.WithTimeout(ctx, awaitStop)
+	defer cancel()
+	m, err := systemd.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if r.StartedAt.IsZero() { // it may rest until a timer of its own starts it
+		if err := m.Stop(ctx, strings.TrimSuffix(r.Unit, ".service")+".timer"); err != nil {
+			return err
+		}
+	}
+	return m.Stop(ctx, r.Unit)
 }
 
 // End ends whatever is left of a run's session.

@@ -264,7 +264,7 @@ func (a *app) printSimulation(r *simulate.Results) {
 			fixed(100*p.NoopRate.Mean, 1) + "%", fixed(p.Alarms.Mean, 1), fixed(p.CPU.Seconds(), 2) + "s",
 		})
 	}
-	table(a.Stdout, rows)
+	a.table(rows)
 	fmt.Fprintf(a.Stdout, "fires=%d runs=%d seed=%d\n", r.Fires, r.Runs, r.Seed)
 }
 

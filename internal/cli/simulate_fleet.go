@@ -51,7 +51,7 @@ func (o *crowdOptions) flags() *pflag.FlagSet {
 	f.DurationVar(&o.spread, "spread", d.Spread, "the fires of all hosts are due at once, and come within this time")
 	f.Var(&o.ttl, "ttl", "time-to-live of claims")
 	f.DurationVar(&o.skew, "skew", 0, "how far each host's clock is off, at most, either way")
-	f.Var(&o.sweep, "sweep", "simulate each of these numbers of hosts, as `1,10,…`")
+	f.Var(&o.sweep, "sweep", "simulate each of these numbers of hosts, as `N,...`")
 	f.BoolVar(&o.measure, "measure", false, "measure what a store costs on this machine, in a temporary folder, and go by that")
 	return f
 }
@@ -260,7 +260,7 @@ func (a *app) printCrowd(r *crowd.Report) {
 	spread := func(q crowd.Quantiles) string {
 		return fmt.Sprintf("p50 %s  p95 %s  p99 %s  max %s", brief(q.P50), brief(q.P95), brief(q.P99), brief(q.Max))
 	}
-	table(a.Stdout, [][]string{
+	a.table([][]string{
 		{"fires", fmt.Sprintf("%d, %d given up, %d late", r.Fires, r.FiresFailed, r.FiresLate)},
 		{"workers", fmt.Sprintf("%d: %d lane busy, %d idle, %d denied, %d given up", r.Runs, r.Busy, r.Idle, r.RunsDenied, r.GivenUp)},
 		{"grants", n(r.Grants)},
@@ -293,7 +293,7 @@ func (a *app) printCrowds(list []*crowd.Report) {
 			fixed(100*r.Utilisation, 1) + "%", fixed(100*r.Paper.Utilisation, 1) + "%",
 		})
 	}
-	table(a.Stdout, rows)
+	a.table(rows)
 	fmt.Fprintf(a.Stdout, "days=%s ttl=%s seed=%d\n", fixed(list[0].Length.Hours()/24, 2), list[0].TTL, list[0].Seed)
 }
 

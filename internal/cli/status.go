@@ -1,298 +1,218 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"log/slog"
 	"time"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"stint/internal/engine"
-	"stint/internal/fleet"
+	"stint/internal/screen"
+	"stint/internal/wire"
+)
+
+type statusOptions struct {
+	last     int // below 0: as many as there is room for
+	watch    bool
+	interval intervalValue
+}
+
+const (
+	// lastShown are the runs of a pipe, and the runs and fires of an object.
+	lastShown = 5
+	// mostShown are the runs of a terminal, however high.
+	mostShown = 20
 )
 
 func newStatus(a *app) *cobra.Command {
-	last := 5
+	o := statusOptions{last: -1, interval: intervalValue(2 * time.Second)}
+	var last lastValue
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show what runs, what is claimed, the last fires and what was learnt",
-		Long: `Show what runs, what is claimed, what is paused, the last fires and runs, and what was
-learnt of each category. Agents that cannot work, tasks that are left alone because
-sessions fail at them, and what the sessions of today used, are shown where there are any.`,
+		Short: "Show the fleet on one screen: what runs, and what keeps work away",
+		Long: `Show the fleet on one screen: when the timer fires next and what the last fire came
+to, what runs and for how long, the claims that people hold, what keeps sessions from
+starting, tasks in quarantine, the outcomes and grades of the last 24 hours, what
+today's sessions used, and the last runs. What there is none of takes no line. Today's
+sums are what budgets count: a session that did not say what it used stands in them with
+the mean of those before, where a report leaves it out.
+
+On a terminal it is cut to the width, and to one screen unless --last says how many
+runs to show. In a pipe nothing is cut.`,
+		Example: `  stint status --watch
+  stint status --json --last 1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runStatus(cmd.Context(), last)
+			if cmd.Flags().Changed("last") {
+				o.last = int(last)
+			}
+			if !o.watch && cmd.Flags().Changed("interval") {
+				return usage(fmt.Errorf("--interval is for --watch"))
+			}
+			return a.runStatus(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().IntVar(&last, "last", last, "show the last `N` fires and runs")
+	f := cmd.Flags()
+	f.Var(&last, "last", "show the last `N` runs; with --json, fires, too (default: as there is room for; 5 in a pipe)")
+	f.BoolVar(&o.watch, "watch", false, "look again and again, until interrupted")
+	f.Var(&o.interval, "interval", "with --watch: the time between looks")
 	return cmd
 }
 
-func (a *app) runStatus(ctx context.Context, last int) error {
-	if last < 0 {
-		return usage(fmt.Errorf("--last %d: want 0 or more", last))
+func (a *app) runStatus(ctx context.Context, o statusOptions) error {
+	if o.watch {
+		return unlessInterrupted(ctx, a.watchStatus(ctx, o))
 	}
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
-		var s engine.Status
-		if e.Store == nil {
+	return a.lookAt(ctx, o, func(e *engine.Engine, s engine.Status) {
+		switch {
+		case a.json && e.Store == nil:
 			a.nothingYet()
-			s.At = a.Now()
-		} else {
-			var err error
-			if s, err = e.Status(ctx, last); err != nil {
-				return err
+			fallthrough
+		case a.json:
+			printJSON(a.Stdout, wire.NewStatus(e, s))
+		default:
+			a.print(a.statusScreen(e, s, o.last, a.rows()))
+		}
+	})
+}
+
+func (a *app) watchStatus(ctx context.Context, o statusOptions) error {
+	if a.json {
+		return a.watchPipe(ctx, o, func(_ bool) error {
+			return a.lookAt(ctx, o, func(e *engine.Engine, s engine.Status) { printLine(a.Stdout, wire.NewStatus(e, s)) })
+		})
+	}
+	if f, ok := terminal(a.Stdout); ok && a.Getenv("TERM") != "dumb" {
+		return a.watchTerminal(ctx, o, f)
+	}
+	return a.watchPipe(ctx, o, func(first bool) error {
+		return a.lookAt(ctx, o, func(e *engine.Engine, s engine.Status) {
+			if !first {
+				fmt.Fprintln(a.Stdout)
 			}
+			a.print(a.statusScreen(e, s, o.last, 0))
+		})
+	})
+}
+
+// lookAt reads the fleet's status once, with a store that is opened for that: the next
+// look finds what another command made.
+func (a *app) lookAt(ctx context.Context, o statusOptions, show func(*engine.Engine, engine.Status)) error {
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		last := o.last
+		if last < 0 {
+			last = lastShown
+		}
+		runs := last
+		if !a.json {
+			runs = max(last, mostShown) // some of them have not ended
+		}
+		// The last fire tells which gates are closed, even where no fires are shown.
+		s, err := e.Status(ctx, engine.StatusOptions{Fires: max(last, 1), Runs: runs})
+		if err != nil {
+			return err
 		}
 		if a.json {
-			printJSON(a.Stdout, newStatusObject(e, s))
-			return nil
+			s.Fires = s.Fires[:min(last, len(s.Fires))]
 		}
-		if e.Store != nil {
-			a.printStatus(e, s)
-		}
+		show(e, s)
 		return nil
 	})
 }
 
-// statusObject is stint/status@1.
-type statusObject struct {
-	Schema     string            `json:"schema"`
-	Fleet      fleet.Name        `json:"fleet"`
-	At         string            `json:"at"`
-	Running    []openRunObject   `json:"running"`
-	Claims     []claimObject     `json:"claims"`
-	Fires      []fireObject      `json:"fires"` // newest first
-	Runs       []runObject       `json:"runs"`  // newest first
-	Posteriors []posteriorObject `json:"posteriors"`
-	Day        auditObject       `json:"day"` // of the last 24 hours
-
-	Pauses      []pausedObject      `json:"pauses"` // in force
-	Agents      []stoppedObject     `json:"agents_stopped"`
-	Quarantined []quarantinedObject `json:"quarantined"`
-	Spent       []spentObject       `json:"spent_today"` // UTC, with what sessions under way are expected to use
-}
-
-type pausedObject struct {
-	Category fleet.Category `json:"category"` // empty: the whole fleet
-	Since    string         `json:"since"`
-	Until    *string        `json:"until"` // null: until it is resumed
-	Reason   string         `json:"reason"`
-}
-
-type stoppedObject struct {
-	Agent    string  `json:"agent"`
-	Until    *string `json:"until"` // null: until the run that tries it has ended
-	Failures int     `json:"failures"`
-	Reason   string  `json:"reason"`
-}
-
-type quarantinedObject struct {
-	Task     fleet.TaskID `json:"task"`
-	Failures int          `json:"failures"`
-	Since    string       `json:"since"` // of the last failure
-	Reason   string       `json:"reason"`
-}
-
-type spentObject struct {
-	Scope  fleet.Scope `json:"scope"`
-	Runs   int         `json:"runs"`
-	Tokens int64       `json:"tokens"`
-	USD    float64     `json:"usd"`
-}
-
-type openRunObject struct {
-	runObject
-	Live bool `json:"live"` // false: it died before it could record its end
-}
-
-// posteriorObject is what is believed of a category's mean grade.
-type posteriorObject struct {
-	Category fleet.Category `json:"category"`
-	Graded   int            `json:"graded"`
-	Alpha    float64        `json:"alpha"`
-	Beta     float64        `json:"beta"`
-	Mean     float64        `json:"mean"`
-}
-
-func newStatusObject(e *engine.Engine, s engine.Status) statusObject {
-	o := statusObject{
-		Schema: "stint/status@1", Fleet: e.Config.Fleet, At: stamp(s.At),
-		Running: []openRunObject{}, Claims: []claimObject{}, Fires: []fireObject{}, Runs: []runObject{},
-		Posteriors: posteriors(s), Day: newAuditObject(s.Day),
-		Pauses: []pausedObject{}, Agents: []stoppedObject{}, Quarantined: []quarantinedObject{}, Spent: []spentObject{},
+// statusScreen lays a status out. Rows are those of the terminal; 0: there is none.
+func (a *app) statusScreen(e *engine.Engine, s engine.Status, last, rows int) []string {
+	if rows == 0 && last < 0 {
+		last = lastShown
 	}
-	for _, r := range s.Open {
-		o.Running = append(o.Running, openRunObject{newRunObject(r.Run), r.Live})
-	}
-	for _, c := range s.Claims {
-		o.Claims = append(o.Claims, newClaimObject(claimHeld, c))
-	}
-	for _, f := range s.Fires {
-		o.Fires = append(o.Fires, newFireObject(engine.FireReport{Fire: f}))
-	}
-	for _, r := range s.Runs {
-		o.Runs = append(o.Runs, newRunObject(r))
-	}
-	o.addLimits(s)
-	return o
+	return a.glyphs(screen.Status(screen.StatusView{Status: s, Fleet: e.Config.Fleet, Rows: rows, Last: last}, a.style()))
 }
 
-// addLimits adds what keeps sessions from starting, and what those of today used.
-func (o *statusObject) addLimits(s engine.Status) {
-	for _, p := range s.Pauses {
-		o.Pauses = append(o.Pauses, pausedObject{p.Category, stamp(p.Since), orNull(p.Until), p.Reason})
+// rows is how many lines a screen may have: one stays for the shell's next prompt.
+func (a *app) rows() int {
+	f, ok := terminal(a.Stdout)
+	if !ok {
+		return 0
 	}
-	for _, g := range s.Stopped {
-		var until *string
-		if g.Until.After(s.At) {
-			until = orNull(g.Until)
+	_, rows, err := term.GetSize(f.Fd())
+	if err != nil || rows < 2 {
+		return 0
+	}
+	return rows - 1
+}
+
+// glyphs are lines as the terminal can show them: by its locale, it may know ASCII alone.
+func (a *app) glyphs(lines []string) []string {
+	if _, ok := terminal(a.Stdout); ok && !utf8Locale(a.Getenv) {
+		return screen.ASCII(lines)
+	}
+	return lines
+}
+
+// watchPipe shows one status after the other.
+func (a *app) watchPipe(ctx context.Context, o statusOptions, show func(first bool) error) error {
+	tick := time.NewTicker(time.Duration(o.interval))
+	defer tick.Stop()
+	for first := true; ; first = false {
+		if err := show(first); err != nil {
+			return err
 		}
-		o.Agents = append(o.Agents, stoppedObject{g.Agent, until, g.Failures, g.Why})
-	}
-	for _, q := range s.Quarantined {
-		o.Quarantined = append(o.Quarantined, quarantinedObject{q.Task, q.Failures, stamp(q.Since), q.Reason})
-	}
-	for _, u := range s.Spent {
-		o.Spent = append(o.Spent, spentObject(u))
+		if a.outputFailed() {
+			return nil // which is told at the end of the command
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
-// posteriors are the beliefs, best first.
-func posteriors(s engine.Status) []posteriorObject {
-	list := []posteriorObject{}
-	for _, b := range s.Beliefs {
-		list = append(list, posteriorObject{b.Category, b.Graded, b.A, b.B, b.Mean()})
-	}
-	slices.SortStableFunc(list, func(x, y posteriorObject) int { return cmp.Compare(y.Mean, x.Mean) })
-	return list
+// outputFailed reports whether what goes to standard output is lost.
+func (a *app) outputFailed() bool {
+	out, ok := a.Stdout.(*output)
+	return ok && out.err != nil
 }
 
-func (a *app) printStatus(e *engine.Engine, s engine.Status) {
-	if len(s.Fires) == 0 && len(s.Runs) == 0 {
-		a.nothingYet()
-	}
-	fmt.Fprintf(a.Stdout, "fleet %s at %s\n", e.Config.Fleet, stamp(s.At))
-	a.section("running", "RUN CATEGORY LANE TASK AGENT FOR UNIT", len(s.Open), func(i int) []string {
-		r := s.Open[i]
-		return []string{string(r.ID), string(r.Category), laneText(r.Lane), dash(string(r.Task)), r.Agent, openText(r, s.At), dash(r.Unit)}
-	})
-	a.section("claims held", "TASK HOLDER EPOCH UNTIL", len(s.Claims), func(i int) []string {
-		c := s.Claims[i]
-		return []string{string(c.Key), string(c.Holder), fmt.Sprint(c.Epoch), stamp(c.ExpiresAt)}
-	})
-	a.printLimits(s)
-	a.section("last fires", "FIRE AT SPAWNED SKIPPED FAILED CATEGORIES", len(s.Fires), func(i int) []string {
-		r := engine.FireReport{Fire: s.Fires[i]}
-		return []string{
-			fmt.Sprint(r.ID), stamp(r.At), fmt.Sprint(r.Count(fleet.Spawn)), fmt.Sprint(r.Count(fleet.Skip)),
-			fmt.Sprint(r.Count(fleet.StartFailed)), dash(oneLine(spawned(r.Fire))),
-		}
-	})
-	a.section("last runs", "RUN CATEGORY TASK AT ENDED", len(s.Runs), func(i int) []string {
-		r := s.Runs[i]
-		return []string{string(r.ID), string(r.Category), dash(string(r.Task)), stamp(r.CreatedAt), dash(verdictText(r.Verdict))}
-	})
-	d := s.Day
-	fmt.Fprintf(a.Stdout, "\nlast 24 hours: %d runs, %s denials and %s pivots a run, %s did nothing\n",
-		d.Runs, rate(d.Denials, d.Runs), rate(d.Pivots, d.Runs), rate(d.Noops, d.Runs))
-	for _, f := range d.Fruitless {
-		fmt.Fprintln(a.Stdout, fruitlessLine(f))
-	}
-	p := posteriors(s)
-	a.section("posteriors", "CATEGORY MEAN GRADED BETA", len(p), func(i int) []string {
-		return []string{
-			string(p[i].Category), fmt.Sprintf("%.3f", p[i].Mean), fmt.Sprint(p[i].Graded),
-			fmt.Sprintf("%.2f,%.2f", p[i].Alpha, p[i].Beta),
-		}
-	})
-}
-
-// printLimits prints what keeps sessions from starting, and what those of today used.
-func (a *app) printLimits(s engine.Status) {
-	a.section("paused", "CATEGORY SINCE UNTIL REASON", len(s.Pauses), func(i int) []string {
-		p := s.Pauses[i]
-		until := "resumed"
-		if !p.Until.IsZero() {
-			until = stamp(p.Until)
-		}
-		return []string{whole(p.Category), stamp(p.Since), until, dash(p.Reason)}
-	})
-	if len(s.Stopped) > 0 {
-		a.section("agents that cannot work", "AGENT FAILURES REASON", len(s.Stopped), func(i int) []string {
-			g := s.Stopped[i]
-			return []string{g.Agent, fmt.Sprint(g.Failures), g.Why}
+// watchTerminal shows the status in place, until interrupted. A look that fails is told of
+// below what the one before it saw; the first one must not.
+func (a *app) watchTerminal(ctx context.Context, o statusOptions, f terminalFile) error {
+	a.log = slog.New(slog.DiscardHandler) // its lines would go across the screen
+	var lines []string
+	look := func() error {
+		return a.lookAt(ctx, o, func(e *engine.Engine, s engine.Status) {
+			lines = a.statusScreen(e, s, o.last, a.rows())
 		})
 	}
-	if len(s.Quarantined) > 0 {
-		a.section("quarantined tasks", "TASK FAILURES LAST REASON", len(s.Quarantined), func(i int) []string {
-			q := s.Quarantined[i]
-			return []string{string(q.Task), fmt.Sprint(q.Failures), stamp(q.Since), dash(q.Reason)}
-		})
+	if err := look(); err != nil {
+		return err
 	}
-	if len(s.Spent) > 0 {
-		a.section("used today, UTC", "SCOPE RUNS TOKENS USD", len(s.Spent), func(i int) []string {
-			u := s.Spent[i]
-			return []string{string(u.Scope), fmt.Sprint(u.Runs), fmt.Sprint(u.Tokens), fmt.Sprintf("%.2f", u.USD)}
-		})
-	}
-}
-
-// section prints a titled table, or that there is nothing to put into it.
-func (a *app) section(title, header string, n int, row func(i int) []string) {
-	if n == 0 {
-		fmt.Fprintf(a.Stdout, "\n%s: none\n", title)
-		return
-	}
-	fmt.Fprintf(a.Stdout, "\n%s:\n", title)
-	rows := [][]string{indented(fields(header))}
-	for i := range n {
-		rows = append(rows, indented(row(i)))
-	}
-	table(a.Stdout, rows)
-}
-
-func spawned(f fleet.Fire) (names []string) {
-	for _, c := range f.Choices {
-		if c.Decision == fleet.Spawn {
-			names = append(names, string(c.Category))
+	p := openPainter(f)
+	defer p.close()
+	tick := time.NewTicker(time.Duration(o.interval))
+	defer tick.Stop()
+	var trouble string
+	for {
+		shown := lines
+		if trouble != "" {
+			shown = append(shown[:len(shown):len(shown)], a.style().Fit(a.style().Paint(screen.Red, "stint: error: "+screen.Line(trouble))))
+		}
+		p.show(shown)
+		select {
+		case <-tick.C:
+		case <-p.resized:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		trouble = ""
+		if err := look(); err != nil && ctx.Err() == nil {
+			trouble = err.Error()
 		}
 	}
-	return names
 }
 
-// rate is a count a run, or a dash when there were none to count from.
-func rate(n, runs int) string {
-	if runs == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.2f", float64(n)/float64(runs))
-}
-
-func laneText(n int) string {
-	if n == 0 {
-		return "-"
-	}
-	return fmt.Sprint(n)
-}
-
-func openText(r engine.OpenRun, now time.Time) string {
-	switch {
-	case !r.Live:
-		return "dead: it left no end"
-	case r.StartedAt.IsZero() && r.NotBefore.After(now):
-		return "rests until " + stamp(r.NotBefore)
-	case r.StartedAt.IsZero():
-		return "starting"
-	default:
-		return now.Sub(r.StartedAt).Round(time.Second).String()
-	}
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
+// dash stands for what there is none of.
+func dash(s string) string { return screen.Dash(s) }

@@ -15,6 +15,7 @@ import (
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/task"
+	"stint/internal/wire"
 )
 
 func newTask(a *app) *cobra.Command {
@@ -48,7 +49,7 @@ type taskObject struct {
 func newTaskObject(t fleet.Task, blocked map[fleet.TaskID]string) taskObject {
 	return taskObject{
 		Schema: "stint/task@1", ID: t.ID, Title: t.Title, Category: t.Category, State: t.State, Priority: t.Priority,
-		Created: orNull(t.Created), Tags: listOf(t.Tags), Requires: listOf(t.Requires), Wait: orNull(t.Wait),
+		Created: wire.Time(t.Created), Tags: listOf(t.Tags), Requires: listOf(t.Requires), Wait: wire.Time(t.Wait),
 		WaitingFor: t.WaitingFor, NextAction: t.NextAction, SuccessCriterion: t.SuccessCriterion,
 		AssignedTo: t.AssignedTo, Family: t.Family, Path: t.Path,
 		Workable: t.State.Workable() && blocked[t.ID] == "", Blocked: blocked[t.ID],
@@ -141,7 +142,7 @@ func (a *app) taskList(ctx context.Context, o taskListOptions) error {
 			return err
 		}
 		for _, p := range problems {
-			fmt.Fprintf(a.Stderr, "stint: warning: %s\n", plain(p.String()))
+			fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain(p.String()))
 		}
 		blocked, err := a.obstacles(ctx, c, s, tasks)
 		if err != nil {
@@ -175,7 +176,7 @@ func (a *app) printTasks(objects []taskObject) {
 		rows = append(rows, []string{string(t.ID), string(t.Category), string(t.State), string(t.Priority), title})
 	}
 	if len(objects) > 0 {
-		table(a.Stdout, rows)
+		a.table(rows)
 	}
 }
 
@@ -243,7 +244,7 @@ func (a *app) printTask(o taskObject, body string) {
 			rows = append(rows, []string{r[0], r[1]})
 		}
 	}
-	table(a.Stdout, rows)
+	a.table(rows)
 	if body = strings.Trim(body, "\n"); body != "" {
 		fmt.Fprintf(a.Stdout, "\n%s\n", plain(body))
 	}

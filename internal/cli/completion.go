@@ -1,0 +1,414 @@
+package cli
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// The scripts are our own: cobra's let the shell evaluate what was typed, commands in it
+// and all, and put names that bash has several of onto the command line unquoted, so that
+// a task called $(reboot) would be run by the next press of the key.
+//
+//go:embed completions
+var completionScripts embed.FS
+
+const (
+	// completionTime is how long a person waits for names: a busy store is done without.
+	completionTime = time.Second
+	// latestOffered is how many runs and fires are offered.
+	latestOffered = 50
+	// mostNames is how many names a shell sorts, quotes and shows without a pause.
+	mostNames = 1000
+	// aboutRunes is how much a name's description says, beside the name on a line.
+	aboutRunes = 60
+)
+
+func newCompletion(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "completion",
+		Short: "Print what lets a shell complete commands and names",
+		Long: `Print what lets bash, zsh or fish complete commands, flags, and the names of tasks,
+categories, runs, fires, agents, pools and holders. "make install" puts the scripts
+where shells look for them. To try one in a running shell:
+
+  source <(stint completion bash)
+  source <(stint completion zsh)      # after compinit
+  stint completion fish | source`,
+	}
+	for _, shell := range []string{"bash", "fish", "zsh"} {
+		cmd.AddCommand(&cobra.Command{
+			Use:   shell,
+			Short: "Print the script for " + shell,
+			Args:  cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error {
+				script, err := completionScripts.ReadFile("completions/stint." + shell)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					printJSON(a.Stdout, completionObject{"stint/completion@1", shell, string(script)})
+					return nil
+				}
+				_, _ = a.Stdout.Write(script) // an output that fails says so at the end
+				return nil
+			},
+		})
+	}
+	return cmd
+}
+
+// completionObject is stint/completion@1.
+type completionObject struct {
+	Schema string `json:"schema"`
+	Shell  string `json:"shell"`
+	Script string `json:"script"`
+}
+
+// completes reports whether a shell asks what could come next on a command line.
+func completes(args []string) bool {
+	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
+}
+
+// candidate is a name that a shell may offer, and what it says of it.
+type candidate struct{ name, about string }
+
+// addCompletion gives a command, and those below it, the names that their usage asks for:
+// of the kind that stands there for an argument, TASK or RUN|CATEGORY, or by the flag's
+// name. What a command has of its own is left alone. Files are offered for FILE and DIR
+// alone.
+func (a *app) addCompletion(c *cobra.Command) {
+	if c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
+		c.ValidArgsFunction = a.completeArgument(c.Use)
+	}
+	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		_, has := c.GetFlagCompletionFunc(f.Name)
+		kind, _ := pflag.UnquoteUsage(f)
+		if !has && kind != "FILE" {
+			// It fails for an unknown flag, or one that has a function.
+			_ = c.RegisterFlagCompletionFunc(f.Name, a.completeFlag(f.Name))
+		}
+	})
+	for _, sub := range c.Commands() {
+		a.addCompletion(sub)
+	}
+}
+
+// completeFlag completes the value of a flag.
+func (a *app) completeFlag(name string) cobra.CompletionFunc {
+	switch name {
+	case "category":
+		return a.completeCategories
+	case "agent":
+		return a.completeAgents
+	case "pool":
+		return a.completePools
+	case "holder":
+		return a.completeHolders
+	case "task", "requires":
+		return a.completeTasks
+	case "run":
+		return a.completeRuns
+	case "state":
+		return among(fleet.TaskStates()...)
+	case "priority":
+		return among(fleet.PriorityUrgent, fleet.PriorityHigh, fleet.PriorityMedium, fleet.PriorityLow)
+	default:
+		return cobra.NoFileCompletions
+	}
+}
+
+// completeArgument completes the first argument of a command, by its usage line.
+func (a *app) completeArgument(use string) cobra.CompletionFunc {
+	kinds := argumentKinds(use)
+	switch {
+	case slices.Contains(kinds, "DIR"):
+		return first(cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs))
+	case slices.Contains(kinds, "FILE") || slices.Contains(kinds, "SCENARIO.toml"):
+		return first(cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault))
+	}
+	known := map[string]cobra.CompletionFunc{
+		"TASK": a.completeTasks, "CATEGORY": a.completeCategories, "RUN": a.completeRuns, "FIRE": a.completeFires,
+	}
+	var functions []cobra.CompletionFunc
+	for _, kind := range kinds {
+		if fn, ok := known[kind]; ok {
+			functions = append(functions, fn)
+		}
+	}
+	return first(func(cmd *cobra.Command, args []string, typed string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+		directive := cobra.ShellCompDirectiveNoFileComp
+		for _, fn := range functions {
+			more, d := fn(cmd, args, typed)
+			names, directive = append(names, more...), directive|d
+		}
+		return names, directive
+	})
+}
+
+// argumentKinds are the words of a usage line that stand for the first argument. Those
+// that stand for a flag's value are not.
+func argumentKinds(use string) (kinds []string) {
+	flag := false
+	for _, word := range strings.Fields(use)[1:] {
+		word = strings.Trim(word, "[]()…")
+		switch {
+		case strings.HasPrefix(word, "-"):
+			flag = true
+		case flag:
+			flag = false
+		case word == "|":
+		default:
+			kinds = append(kinds, strings.Split(word, "|")...)
+		}
+	}
+	return kinds
+}
+
+// first completes the first argument alone, by fn.
+func first(fn cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return fn(cmd, args, typed)
+	}
+}
+
+// among completes one of a few words.
+func among[T ~string](words ...T) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var list []candidate
+		for _, w := range words {
+			list = append(list, candidate{name: string(w)})
+		}
+		return offer(list, typed)
+	}
+}
+
+// completeTasks completes a task: to show, any; for a claim that somebody has to hold,
+// what is claimed; else those that are not settled. Tasks of programs are not asked for.
+func (a *app) completeTasks(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	switch cmd.CommandPath() {
+	case "stint claim renew", "stint claim release", "stint claim verify":
+		return a.completeStore(cmd, typed, claimCandidates)
+	case "stint task show", "stint why":
+		return a.completeConfig(cmd, typed, taskCandidates(true))
+	default:
+		return a.completeConfig(cmd, typed, taskCandidates(false))
+	}
+}
+
+func taskCandidates(settled bool) func(context.Context, *config.Config) []candidate {
+	return func(ctx context.Context, c *config.Config) (list []candidate) {
+		tasks, _, err := taskFolder(c).Folder.List(ctx)
+		if err != nil {
+			return nil
+		}
+		for _, t := range tasks {
+			if settled || !t.State.Settled() {
+				list = append(list, candidate{string(t.ID), oneLine([]string{string(t.Category) + ",", string(t.State) + ":", t.Title})})
+			}
+		}
+		return list
+	}
+}
+
+func claimCandidates(ctx context.Context, s store.Store) (list []candidate) {
+	claims, err := s.List(ctx, store.Listing{})
+	if err != nil {
+		return nil
+	}
+	for _, c := range claims {
+		list = append(list, candidate{string(c.Key), "held by " + string(c.Holder)})
+	}
+	return list
+}
+
+// completeCategories completes a category.
+func (a *app) completeCategories(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completeConfig(cmd, typed, func(_ context.Context, c *config.Config) (list []candidate) {
+		for _, name := range c.CategoryNames() {
+			list = append(list, candidate{string(name), ""})
+		}
+		return list
+	})
+}
+
+// completeAgents completes an agent.
+func (a *app) completeAgents(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completeConfig(cmd, typed, func(_ context.Context, c *config.Config) []candidate { return sortedNames(c.Agents) })
+}
+
+// completePools completes a pool.
+func (a *app) completePools(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completeConfig(cmd, typed, func(_ context.Context, c *config.Config) []candidate { return sortedNames(c.Pools) })
+}
+
+func sortedNames[V any](m map[string]V) (list []candidate) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, candidate{name, ""})
+	}
+	return list
+}
+
+// completeHolders completes a holder, among those of the claims that are held.
+func (a *app) completeHolders(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completeStore(cmd, typed, func(ctx context.Context, s store.Store) (list []candidate) {
+		claims, err := s.List(ctx, store.Listing{})
+		if err != nil {
+			return nil
+		}
+		for _, c := range claims {
+			list = append(list, candidate{string(c.Holder), "holds " + string(c.Key)})
+		}
+		slices.SortStableFunc(list, func(a, b candidate) int { return strings.Compare(a.name, b.name) })
+		return list
+	})
+}
+
+// completeRuns completes one of the latest runs, newest first.
+func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	names, directive := a.completeStore(cmd, typed, func(ctx context.Context, s store.Store) (list []candidate) {
+		runs, err := s.LastRuns(ctx, store.RunQuery{Limit: latestOffered})
+		if err != nil {
+			return nil
+		}
+		for _, r := range runs {
+			list = append(list, candidate{string(r.ID), runAbout(r)})
+		}
+		return list
+	})
+	return names, directive | cobra.ShellCompDirectiveKeepOrder
+}
+
+// runAbout says what a run is in a few words: its category, how it ended, its task.
+func runAbout(r fleet.Run) string {
+	about := []string{string(r.Category), "has not ended"}
+	if r.Verdict.Outcome != "" {
+		about[1] = string(r.Verdict.Outcome)
+	}
+	if r.Verdict.Grade != nil {
+		about = append(about, fmt.Sprintf("%.2f", *r.Verdict.Grade))
+	}
+	return oneLine(append(about, string(r.Task)))
+}
+
+// completeFires completes one of the latest fires, newest first.
+func (a *app) completeFires(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	names, directive := a.completeStore(cmd, typed, func(ctx context.Context, s store.Store) (list []candidate) {
+		fires, err := s.LastFires(ctx, store.FireQuery{Brief: true, Limit: latestOffered})
+		if err != nil {
+			return nil
+		}
+		for _, f := range fires {
+			spawned := 0
+			for _, c := range f.Choices {
+				if c.Decision == fleet.Spawn {
+					spawned++
+				}
+			}
+			list = append(list, candidate{strconv.FormatInt(int64(f.ID), 10), fmt.Sprintf("%s, %d spawned", stamp(f.At), spawned)})
+		}
+		return list
+	})
+	return names, directive | cobra.ShellCompDirectiveKeepOrder
+}
+
+// completeConfig offers names that the configuration leads to. Without one there are none:
+// a person who presses a key is not told of errors.
+func (a *app) completeConfig(cmd *cobra.Command, typed string, list func(context.Context, *config.Config) []candidate) ([]cobra.Completion, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
+	defer cancel()
+	c, err := a.loadConfig()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return offer(list(ctx, c), typed)
+}
+
+// completeStore offers names that the store has. It is only read.
+func (a *app) completeStore(cmd *cobra.Command, typed string, list func(context.Context, store.Store) []candidate) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completeConfig(cmd, typed, func(ctx context.Context, c *config.Config) []candidate {
+		s, err := a.openStore(ctx, c, reading)
+		if err != nil || s == nil {
+			return nil
+		}
+		defer func() { _ = s.Close() }() // nothing was written
+		return list(ctx, s)
+	})
+}
+
+// offer is what of a list begins as typed and can stand on a command line, each name
+// once.
+func offer(list []candidate, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var names []cobra.Completion
+	seen := map[string]bool{}
+	for _, c := range list {
+		if seen[c.name] || !strings.HasPrefix(c.name, typed) || !typeable(c.name) {
+			continue
+		}
+		seen[c.name] = true
+		name := c.name
+		if c.about != "" {
+			name = cobra.CompletionWithDesc(c.name, shortened(c.about))
+		}
+		names = append(names, name)
+	}
+	if len(names) > mostNames {
+		return beginnings(slices.Sorted(maps.Keys(seen)), len(typed)), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// typeable reports whether a name can be shown and put onto a command line as it is: all
+// of it can be seen, and it cannot be taken for a flag. Shells quote the rest.
+func typeable(name string) bool {
+	return name != "" && name[0] != '-' && name == strings.TrimSpace(name) && utf8.ValidString(name) &&
+		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
+// shortened is a description in one line.
+func shortened(about string) string {
+	runes := []rune(strings.Join(strings.Fields(plain(about)), " "))
+	if len(runes) > aboutRunes {
+		runes = append(runes[:aboutRunes-1], '…')
+	}
+	return string(runes)
+}
+
+// beginnings are the letters that sorted names go on with after what they have in common:
+// too many to look at, but few enough to choose from.
+func beginnings(sorted []string, typed int) (list []cobra.Completion) {
+	first, last := sorted[0], sorted[len(sorted)-1]
+	common := typed
+	for common < min(len(first), len(last)) && first[common] == last[common] {
+		common++
+	}
+	for !utf8.RuneStart((first + "a")[common]) {
+		common-- // to where a letter begins
+	}
+	for _, name := range sorted {
+		_, next := utf8.DecodeRuneInString(name[common:])
+		beginning := name[:common+next]
+		// A blank at the end would be lost on the way to the shell.
+		if beginning = strings.TrimRight(beginning, " "); len(list) == 0 || list[len(list)-1] != beginning {
+			list = append(list, beginning)
+		}
+	}
+	return list
+}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/config"
+	"stint/internal/doctor"
+	"stint/internal/fleet"
+	"stint/internal/screen"
+)
+
+type doctorOptions struct {
+	fix    bool
+	dryRun bool
+}
+
+func newDoctor(a *app) *cobra.Command {
+	var o doctorOptions
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what keeps the fleet from working, and say what mends it",
+		Long: `Look at all that a fleet depends on: the configuration, the service manager, timers and
+unit files, the state folder, the store and what is recorded in it, agents and their
+logins, the workspace, tasks, the clock, disk space. Each finding says what is wrong, why it
+matters, and the command that mends it. A problem is status 1, a warning is not.
+
+With --fix, what can be mended without a person is mended, and all is looked at again:
+lingering, the mode of the state folder, runs whose session is gone, the timers (one that
+was stopped or disabled is started, too). What git keeps of the workspace and the agents'
+logins are never touched.`,
+		Example: `  stint doctor
+  stint doctor --fix --dry-run    # what --fix would do`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runDoctor(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.fix, "fix", false, "mend what can be mended without a person")
+	addDryRun(cmd, &o.dryRun)
+	return cmd
+}
+
+func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
+	if o.dryRun && !o.fix {
+		return fleet.WithHint(usage(errors.New("--dry-run needs --fix: looking changes nothing")), "stint doctor --fix --dry-run")
+	}
+	c, broken := a.loadConfig()
+	if broken != nil {
+		list := doctor.Examine(a.lookAtMachine(ctx, broken).Facts)
+		a.tellFindings("", list, nil, o)
+		return broken
+	}
+	seen := a.look(ctx, c)
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // what was not looked at for that is no finding
+	}
+	list := doctor.Examine(seen.Facts)
+	var done []mended
+	if o.fix {
+		done = a.mend(ctx, c, seen, doctor.Mends(list), o.dryRun)
+		if len(done) > 0 && !o.dryRun {
+			list = doctor.Examine(a.look(ctx, c).Facts)
+		}
+	}
+	a.tellFindings(c.Fleet, list, done, o)
+	if err := failures(done); err != nil {
+		return err
+	}
+	return verdict(list)
+}
+
+// verdict is nil when nothing keeps the fleet from working.
+func verdict(list []doctor.Finding) error {
+	switch n := doctor.Count(list, doctor.Problem); n {
+	case 0:
+		return nil
+	case 1:
+		return errors.New("doctor: 1 problem")
+	default:
+		return fmt.Errorf("doctor: %d problems", n)
+	}
+}
+
+// doctorObject is stint/doctor@1.
+type doctorObject struct {
+	Schema   string          `json:"schema"`
+	Fleet    fleet.Name      `json:"fleet"` // empty: there is no configuration that can be used
+	DryRun   bool            `json:"dry_run"`
+	OK       int             `json:"ok"`
+	Warnings int             `json:"warnings"`
+	Problems int             `json:"problems"`
+	Unknown  int             `json:"unknown"`
+	Findings []findingObject `json:"findings"`
+	Mended   []mendedObject  `json:"mended"` // by --fix, before the findings
+}
+
+type findingObject struct {
+	Check string       `json:"check"`
+	State doctor.State `json:"state"`
+	What  string       `json:"what"`
+	Why   string       `json:"why"`
+	Fix   string       `json:"fix"`
+}
+
+type mendedObject struct {
+	Mend  doctor.Mend `json:"mend"`
+	Done  []string    `json:"done"`
+	Error *string     `json:"error"` // null: it worked
+}
+
+func (a *app) tellFindings(f fleet.Name, list []doctor.Finding, done []mended, o doctorOptions) {
+	if a.json {
+		printJSON(a.Stdout, newDoctorObject(f, list, done, o))
+		return
+	}
+	for _, m := range done {
+		a.tellMended(m, o.dryRun)
+	}
+	if o.fix && len(done) == 0 {
+		fmt.Fprintln(a.Stdout, "nothing that could be mended without a person")
+	}
+	a.print(screen.Findings(list, a.style()))
+}
+
+func newDoctorObject(f fleet.Name, list []doctor.Finding, done []mended, o doctorOptions) doctorObject {
+	object := doctorObject{
+		Schema: "stint/doctor@1", Fleet: f, DryRun: o.dryRun,
+		OK: doctor.Count(list, doctor.OK), Warnings: doctor.Count(list, doctor.Warning),
+		Problems: doctor.Count(list, doctor.Problem), Unknown: doctor.Count(list, doctor.Unknown),
+		Findings: []findingObject{}, Mended: []mendedObject{},
+	}
+	for _, finding := range list {
+		object.Findings = append(object.Findings, findingObject{finding.Check, finding.State, finding.What, finding.Why, finding.Fix})
+	}
+	for _, m := range done {
+		var fault *string
+		if m.err != nil {
+			text := m.err.Error()
+			fault = &text
+		}
+		object.Mended = append(object.Mended, mendedObject{m.mend, listOf(m.done), fault})
+	}
+	return object
+}
+
+func (a *app) tellMended(m mended, dryRun bool) {
+	word := "mended"
+	if dryRun {
+		word = "would mend"
+	}
+	for _, did := range m.done {
+		fmt.Fprintf(a.Stdout, "%s %s: %s\n", word, m.mend, screen.Line(did))
+	}
+	if m.err != nil {
+		fmt.Fprintf(a.Stdout, "not mended %s: %s\n", m.mend, screen.Line(m.err.Error()))
+	}
+}
+
+// configFacts are what "stint config check" tells of a configuration that can be used.
+func configFacts(c *config.Config) doctor.Config {
+	facts := doctor.Config{Path: c.Path}
+	for _, w := range c.Warnings() {
+		facts.Warnings = append(facts.Warnings, w.Pos+": "+w.Text)
+	}
+	if err := fleet.CheckUnitWord(c.Path); err != nil {
+		facts.Warnings = append(facts.Warnings, err.Error())
+	}
+	return facts
+}

@@ -1,0 +1,230 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"stint/internal/config"
+	"stint/internal/doctor"
+	"stint/internal/fleet"
+	"stint/internal/store/sqlite"
+	"stint/internal/systemd"
+	"stint/internal/task"
+)
+
+// sight is what was seen, with what mending needs to know beside it.
+type sight struct {
+	doctor.Facts
+	environment []string // of the service manager; nil: it cannot be asked
+	runtime     bool     // the fleet's units are installed until the machine goes down
+}
+
+// lookAtMachine looks at what can be looked at without a configuration.
+func (a *app) lookAtMachine(ctx context.Context, broken error) sight {
+	s := sight{Facts: a.machine()}
+	s.Config = doctor.Config{Fault: broken.Error(), Hint: fleet.Hint(broken)}
+	if err := withManager(ctx, func(context.Context, *systemd.Manager) error { return nil }); err != nil {
+		s.Manager.Unseen = err.Error()
+	}
+	return s
+}
+
+// machine are the facts that need neither a configuration nor the service manager.
+func (a *app) machine() doctor.Facts {
+	f := doctor.Facts{
+		Now: a.Now(), UID: os.Getuid(), Clock: clockFacts(),
+		Manager: doctor.Manager{RuntimeDir: a.Getenv("XDG_RUNTIME_DIR"), BusAddress: a.Getenv("DBUS_SESSION_BUS_ADDRESS")},
+	}
+	on, err := systemd.Linger()
+	f.Linger = doctor.Linger{On: on, Unseen: reason(err)}
+	return f
+}
+
+// look looks at everything. What cannot be looked at is told in its place.
+func (a *app) look(ctx context.Context, c *config.Config) sight {
+	s := sight{Facts: a.machine()}
+	s.Config = configFacts(c)
+	if err := withManager(ctx, func(ctx context.Context, m *systemd.Manager) error { s.lookAtUnits(ctx, c, m); return nil }); err != nil {
+		s.withoutManager(c, err)
+	}
+	s.State = folderFacts(c.State)
+	s.Store = a.storeFacts(ctx, c)
+	s.Agents = a.agentFacts(c, s.environment)
+	s.Workspace = a.workspaceFacts(ctx, c)
+	s.Categories = categoryFacts(c)
+	s.lookAtTasks(ctx, taskFolder(c))
+	a.lookAtRecord(ctx, &s)
+	s.Disks = []doctor.Disk{diskFacts("state folder", c.State), diskFacts("workspace", c.Workspace)}
+	return s
+}
+
+// reason is why something could not be looked at, or "".
+func reason(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// clockFacts asks the kernel whether anybody keeps its clock in time.
+func clockFacts() doctor.Clock {
+	const unsynchronized = 0x40 // STA_UNSYNC of adjtimex(2)
+	if _, err := os.Stat("/run/systemd/timesync/synchronized"); err == nil {
+		return doctor.Clock{Synced: true}
+	}
+	var t syscall.Timex // its modes say to change nothing
+	if _, err := syscall.Adjtimex(&t); err != nil {
+		return doctor.Clock{Unseen: fmt.Sprintf("ask the kernel about its clock: %v", err)}
+	}
+	return doctor.Clock{Synced: t.Status&unsynchronized == 0}
+}
+
+func folderFacts(path string) doctor.Folder {
+	f := doctor.Folder{Path: path, User: os.Getuid()}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.Missing = true
+	case err != nil:
+		f.Unseen = err.Error()
+		return f
+	case !info.IsDir():
+		f.Unseen = path + " is not a folder"
+		return f
+	default:
+		f.Mode, f.Owner = uint32(info.Mode().Perm()), f.User
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+			f.Owner = int(stat.Uid)
+		}
+		const toWrite = 2 // W_OK of access(2)
+		f.Unwritable = reason(syscall.Access(path, toWrite))
+	}
+	var at syscall.Statfs_t
+	if err := syscall.Statfs(standing(path), &at); err == nil {
+		f.Magic = int64(at.Type) & 0xffffffff //nolint:unconvert // an int32, signed, on machines of 32 bits
+	}
+	return f
+}
+
+// standing is the path, or what there is of it.
+func standing(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+func diskFacts(of, path string) doctor.Disk {
+	d := doctor.Disk{Of: of, Path: standing(path)}
+	var at syscall.Statfs_t
+	if err := syscall.Statfs(d.Path, &at); err != nil {
+		d.Unseen = fmt.Sprintf("%s: %v", d.Path, err)
+		return d
+	}
+	d.Free, d.Size = at.Bavail*uint64(at.Frsize), at.Blocks*uint64(at.Frsize)
+	return d
+}
+
+func (a *app) storeFacts(ctx context.Context, c *config.Config) doctor.Store {
+	s := doctor.Store{Path: filepath.Join(c.State, sqlite.File)}
+	info, err := os.Stat(s.Path)
+	if err == nil {
+		s.Size = info.Size()
+	}
+	db, err := sqlite.OpenRead(ctx, a.storeOptions(c))
+	if err == nil {
+		s.Damage, err = db.Damage(ctx)
+		err = errors.Join(err, db.Close())
+	}
+	switch {
+	case errors.Is(err, fleet.ErrNotFound):
+		s.Missing = true
+	case err != nil:
+		s.Fault, s.Hint = err.Error(), fleet.Hint(err)
+	}
+	return s
+}
+
+func (s *sight) lookAtTasks(ctx context.Context, tasks task.Sources) {
+	list, problems, err := tasks.List(ctx)
+	if err != nil {
+		s.Tasks = doctor.Tasks{Unseen: err.Error(), Hint: fleet.Hint(err)}
+		return
+	}
+	s.Tasks.Read = len(list)
+	for _, p := range problems {
+		s.Tasks.Faults = append(s.Tasks.Faults, p.String())
+	}
+	open := map[fleet.Category]int{}
+	for _, t := range list {
+		if !t.State.Settled() && t.State != fleet.StateExpired {
+			open[t.Category]++
+		}
+	}
+	for i := range s.Categories {
+		s.Categories[i].Open = open[s.Categories[i].Name]
+	}
+}
+
+func categoryFacts(c *config.Config) (list []doctor.Category) {
+	for _, name := range c.CategoryNames() {
+		list = append(list, doctor.Category{
+			Name: name, SelfDirected: c.Categories[name].SelfDirected, Barred: !slices.Contains(c.Fanout.Allow, name),
+		})
+	}
+	return list
+}
+
+func (a *app) workspaceFacts(ctx context.Context, c *config.Config) doctor.Workspace {
+	w := doctor.Workspace{Path: c.Workspace}
+	for _, name := range c.CategoryNames() {
+		if category := c.Categories[name]; category.Worktree || category.Sync {
+			w.Needed = append(w.Needed, name)
+		}
+	}
+	if _, err := os.Stat(c.Workspace); err != nil {
+		w.Missing, w.Unseen = errors.Is(err, fs.ErrNotExist), err.Error()
+		return w
+	}
+	clone := a.places(c).Clone
+	clone.Timeout = askGit
+	state, err := clone.Condition(ctx)
+	if err != nil {
+		w.Unseen = err.Error()
+		return w
+	}
+	w.Git, w.Midway, w.Changed, w.Untracked, w.Lock = state.Repository, state.Midway, state.Changed, state.Untracked, state.Lock
+	if w.Lock != "" {
+		w.LockAge = a.Now().Sub(state.LockedAt)
+	}
+	return w
+}
+
+// configOf is the configuration that a fire's command line names; one and the same file
+// by another path is ours.
+func configOf(argv []string, ours string) string {
+	for i, word := range argv {
+		if word != "--config" || i+1 == len(argv) {
+			continue
+		}
+		there, err := os.Stat(argv[i+1])
+		own, ownErr := os.Stat(ours)
+		if err == nil && ownErr == nil && os.SameFile(there, own) {
+			return ours
+		}
+		return argv[i+1]
+	}
+	return ""
+}
+
+// inRuntime reports whether a unit's file is gone when the machine goes down.
+func inRuntime(fragment string) bool { return strings.HasPrefix(fragment, "/run/") }

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"stint/internal/command"
+	"stint/internal/config"
+	"stint/internal/doctor"
+	"stint/internal/engine"
+	"stint/internal/fleet"
+)
+
+// mended is what was done about one thing.
+type mended struct {
+	mend doctor.Mend
+	done []string
+	err  error
+}
+
+// failures is what could not be mended, and the first hint of it: status 1, whatever the
+// status of the command is that mends only that.
+func failures(done []mended) error {
+	var texts []string
+	hint := ""
+	for _, m := range done {
+		if m.err != nil {
+			texts = append(texts, fmt.Sprintf("mend %s: %v", m.mend, m.err))
+			hint = cmp.Or(hint, fleet.Hint(m.err))
+		}
+	}
+	if texts == nil {
+		return nil
+	}
+	return fleet.WithHint(errors.New(strings.Join(texts, "; ")), hint)
+}
+
+// mend does what can be done without a person. Each is done whatever becomes of the
+// others. If we die between two of them, running it again does the rest.
+func (a *app) mend(ctx context.Context, c *config.Config, seen sight, mends []doctor.Mend, dryRun bool) (list []mended) {
+	for _, m := range mends {
+		did := mended{mend: m}
+		switch m {
+		case doctor.MendLinger:
+			did.done, did.err = mendLinger(ctx, dryRun)
+		case doctor.MendMode:
+			did.done, did.err = []string{"chmod 700 " + c.State}, nil
+			if !dryRun {
+				did.err = os.Chmod(c.State, 0o700)
+			}
+		case doctor.MendReap:
+			did.done, did.err = a.mendRuns(ctx, dryRun)
+		case doctor.MendTimers:
+			did.done, did.err = a.mendTimers(ctx, c, seen, dryRun)
+		}
+		if did.err != nil {
+			did.done = nil // what was done of it in part, the findings tell
+		}
+		list = append(list, did)
+	}
+	return list
+}
+
+func mendLinger(ctx context.Context, dryRun bool) ([]string, error) {
+	const patience = 20 * time.Second // it waits for logind, which waits for polkit
+	if dryRun {
+		return []string{"loginctl enable-linger"}, nil
+	}
+	_, err := command.Command{
+		Argv: []string{"loginctl", "--no-ask-password", "enable-linger"}, Env: os.Environ(), Timeout: patience,
+	}.Output(ctx)
+	return []string{"loginctl enable-linger"}, err
+}
+
+func (a *app) mendRuns(ctx context.Context, dryRun bool) (done []string, err error) {
+	err = a.withEngine(ctx, accessFor(dryRun), nil, func(e *engine.Engine) error {
+		reaped, err := e.Reap(ctx, dryRun)
+		for _, r := range reaped {
+			done = append(done, fmt.Sprintf("closed run %s (%s): %s", r.Run.ID, r.Run.Category, r.Reason))
+		}
+		return err
+	})
+	return done, err
+}
+
+// mendTimers installs, enables and starts what "init --systemd" does, where it is
+// installed already.
+func (a *app) mendTimers(ctx context.Context, c *config.Config, seen sight, dryRun bool) (done []string, err error) {
+	s := &setup{app: a, o: initOptions{systemd: true, runtime: seen.runtime, dryRun: dryRun}, dir: filepath.Dir(c.Path)}
+	if err := s.units(ctx, c); err != nil {
+		return nil, err
+	}
+	for _, ch := range s.changes {
+		if ch.Action != kept {
+			done = append(done, ch.Action+": "+ch.Path)
+		}
+	}
+	return append(done, "timers enabled and started"), nil
+}

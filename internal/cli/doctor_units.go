@@ -1,0 +1,277 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/command"
+	"stint/internal/config"
+	"stint/internal/doctor"
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/systemd"
+)
+
+// askGit is for one look at a large repository on a slow disk.
+const askGit = 30 * time.Second
+
+// lookAtUnits asks the manager all that is asked of it.
+func (s *sight) lookAtUnits(ctx context.Context, c *config.Config, m *systemd.Manager) {
+	environment, err := m.Environment()
+	if err == nil {
+		s.environment = environment
+	}
+	for _, pool := range c.PoolNames() {
+		t, err := timerFacts(ctx, m, c, pool)
+		if err != nil {
+			t.Unseen = err.Error()
+		}
+		s.runtime = s.runtime || t.Runtime
+		s.Timers = append(s.Timers, t)
+	}
+	s.Controllers = controllerFacts(c, m)
+}
+
+// withoutManager notes what cannot be known as the manager does not answer.
+func (s *sight) withoutManager(c *config.Config, err error) {
+	const reason = "the service manager cannot be asked"
+	s.Manager.Unseen = err.Error()
+	s.Controllers.Unseen = reason
+	for _, pool := range c.PoolNames() {
+		s.Timers = append(s.Timers, doctor.Timer{Pool: ownName(pool), Unit: timerUnit(c.Fleet, pool), Unseen: reason})
+	}
+}
+
+// ownName is a pool's name, or "" for the one that the fleet's own timer fires.
+func ownName(pool string) string {
+	if pool == config.DefaultPool {
+		return ""
+	}
+	return pool
+}
+
+func timerFacts(ctx context.Context, m *systemd.Manager, c *config.Config, pool string) (doctor.Timer, error) {
+	t := doctor.Timer{Pool: ownName(pool), Unit: timerUnit(c.Fleet, pool)}
+	unit, err := m.Installed(ctx, t.Unit)
+	if err != nil {
+		return t, err
+	}
+	t.Load, t.Active, t.Enabled, t.Runtime = unit.Load, unit.Active, unit.Enabled, inRuntime(unit.Fragment)
+	fires, err := m.Timer(ctx, t.Unit)
+	if err != nil {
+		return t, err
+	}
+	t.Last, t.Next = fires.Last, fires.Next
+	t.Service, err = serviceFacts(ctx, m, c, strings.TrimSuffix(t.Unit, ".timer")+".service")
+	return t, err
+}
+
+func serviceFacts(ctx context.Context, m *systemd.Manager, c *config.Config, name string) (doctor.Service, error) {
+	s := doctor.Service{Unit: name}
+	unit, err := m.Installed(ctx, name)
+	if err != nil {
+		return s, err
+	}
+	s.Load, s.Active, s.Result, s.Stale = unit.Load, unit.Active, unit.Result, unit.Stale
+	s.Config = configOf(unit.Argv, c.Path)
+	if len(unit.Argv) > 0 {
+		s.Binary = unit.Argv[0]
+	}
+	if s.Program, err = binary(); err != nil {
+		return s, err
+	}
+	_, err = exec.LookPath(s.Binary)
+	s.Found = err == nil && filepath.IsAbs(s.Binary)
+	there, err := os.Stat(s.Binary)
+	own, ownErr := os.Stat(s.Program)
+	s.Ours = err == nil && ownErr == nil && os.SameFile(there, own)
+	return s, nil
+}
+
+func controllerFacts(c *config.Config, m *systemd.Manager) (f doctor.Controllers) {
+	group, err := m.ControlGroup()
+	if err != nil {
+		f.Unseen = err.Error()
+		return f
+	}
+	root := os.DirFS("/")
+	for _, name := range c.CategoryNames() {
+		for _, why := range systemd.Undelegated(root, group, c.Categories[name].Unit) {
+			f.Broken = append(f.Broken, doctor.Unlimited{Category: name, Reason: why})
+		}
+	}
+	memory := map[string]any{"MemoryMax": "1G"}
+	f.NoMemory = strings.Join(systemd.Undelegated(root, group, memory), "; ")
+	f.Absent = len(systemd.Undelegated(root, "/", memory)) > 0
+	return f
+}
+
+// agentFacts looks for the agents as a unit of the manager would, or, where that cannot
+// be asked, as this process does.
+func (a *app) agentFacts(c *config.Config, environment []string) (list []doctor.Agent) {
+	getenv := a.Getenv
+	if environment != nil {
+		getenv = func(name string) string { return systemd.Lookup(environment, name) }
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		agent := c.Agents[name]
+		f := doctor.Agent{Name: name, Preset: agent.Preset, Program: agent.Command[0], Manager: environment != nil}
+		path, err := findProgram(f.Program, agent.Passed(getenv), c.Workspace)
+		f.Path, f.Missing = path, reason(err)
+		if err != nil && f.Manager {
+			f.Here, _ = findProgram(f.Program, agent.Passed(a.Getenv), c.Workspace)
+		}
+		addLogin(&f, agent.Passed(getenv))
+		list = append(list, f)
+	}
+	return list
+}
+
+// findProgram finds a program as a session that works in a folder does.
+func findProgram(program string, environment []string, dir string) (string, error) {
+	path, err := command.LookPath(program, environment)
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	found, err := exec.LookPath(path)
+	if plain := (*exec.Error)(nil); errors.As(err, &plain) {
+		err = plain.Err // the rest is the path, which the reader has
+	}
+	return found, err
+}
+
+// addLogin looks for where an agent's login is. Of a file it only asks whether it is
+// there.
+func addLogin(f *doctor.Agent, environment []string) {
+	var login config.Login
+	if login, f.Known = config.PresetLogin(f.Preset); !f.Known {
+		return
+	}
+	f.Command = login.Command
+	for _, name := range login.Variables {
+		f.Logins = append(f.Logins, "$"+name)
+		if systemd.Lookup(environment, name) != "" {
+			f.Login = cmp.Or(f.Login, "$"+name)
+		}
+	}
+	for _, file := range login.Files {
+		folder := systemd.Lookup(environment, file.Variable)
+		if folder == "" {
+			folder = filepath.Join(systemd.Lookup(environment, "HOME"), file.Folder)
+		}
+		path := filepath.Join(folder, file.Name)
+		f.Logins = append(f.Logins, path)
+		if _, err := os.Stat(path); err == nil {
+			f.Login = cmp.Or(f.Login, path)
+		}
+	}
+}
+
+// lookBack is how much of the record is looked at for categories that are never graded.
+const lookBack = 30 * 24 * time.Hour
+
+// lookAtRecord reads what the store says, if it can be read.
+func (a *app) lookAtRecord(ctx context.Context, s *sight) {
+	err := a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		e.Timers = nil                        // they were asked
+		e.Log = slog.New(slog.DiscardHandler) // what it would warn of is told as a finding
+		if e.Store == nil {
+			s.Record.Missing = true
+			return nil
+		}
+		return s.readRecord(ctx, e)
+	})
+	if err != nil {
+		s.Record = doctor.Record{Unseen: "the store cannot be read"}
+		if s.Store.Fault == "" {
+			s.Record.Unseen += ": " + err.Error()
+		}
+	}
+}
+
+func (s *sight) readRecord(ctx context.Context, e *engine.Engine) error {
+	status, err := e.Status(ctx, engine.StatusOptions{Fires: 1, Runs: 1})
+	if err != nil {
+		return err
+	}
+	r := &s.Record
+	r.Violations = len(status.Day.Violations)
+	for _, run := range status.Open {
+		if run.Live {
+			r.Live++
+		}
+	}
+	for _, g := range status.Stopped {
+		r.Rests = append(r.Rests, doctor.Rest{Agent: g.Agent, Why: g.Why, Failing: g.Failures >= fleet.FailuresToOpen})
+	}
+	for _, f := range status.Fires {
+		r.LastFire, r.Latest = f.At, newest(r.Latest, f.At)
+	}
+	for _, run := range status.Runs {
+		r.Latest = newest(r.Latest, run.CreatedAt, run.StartedAt, run.EndedAt)
+	}
+	if r.Leftovers, err = leftovers(ctx, e); err != nil {
+		return err
+	}
+	return s.countSessions(ctx, e, status)
+}
+
+func newest(times ...time.Time) time.Time {
+	return slices.MaxFunc(times, time.Time.Compare)
+}
+
+// leftovers are the runs that a reaping would close, at two looks: a run that just ends
+// is between its end and what it gives back for a moment.
+func leftovers(ctx context.Context, e *engine.Engine) (list []doctor.Leftover, err error) {
+	first, err := e.Reap(ctx, true)
+	if err != nil || len(first) == 0 {
+		return nil, err
+	}
+	second, err := e.Reap(ctx, true)
+	for _, r := range second {
+		if slices.ContainsFunc(first, func(f engine.Reaped) bool { return f.Run.ID == r.Run.ID }) {
+			list = append(list, doctor.Leftover{Run: r.Run.ID, Category: r.Run.Category, Ended: !r.Run.EndedAt.IsZero()})
+		}
+	}
+	return list, err
+}
+
+// countSessions counts the sessions and the grades of each category.
+func (s *sight) countSessions(ctx context.Context, e *engine.Engine, status engine.Status) error {
+	past, err := e.Audit(ctx, s.Now.Add(-lookBack))
+	if err != nil {
+		return fmt.Errorf("look back: %w", err)
+	}
+	for i := range s.Categories {
+		c := &s.Categories[i]
+		for _, b := range status.Beliefs {
+			if b.Category == c.Name {
+				c.Graded = b.Graded
+			}
+		}
+		for _, p := range past.Categories {
+			if p.Category == c.Name {
+				c.Sessions = p.Sessions
+			}
+		}
+		for _, f := range past.Fruitless {
+			if f.Category == c.Name {
+				c.Vain = f.Runs
+			}
+		}
+	}
+	return nil
+}

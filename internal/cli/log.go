@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// level is how much a line of standard error matters, in the words of the journal.
+type level string
+
+const (
+	levelError   level = "<3>"
+	levelWarning level = "<4>"
+	levelNotice  level = "<5>"
+	levelInfo    level = "<6>"
+	levelDebug   level = "<7>"
+)
+
+// inJournal reports whether standard error is the journal: the service manager names in
+// $JOURNAL_STREAM the device and inode of the stream that it connected. The variable
+// alone says little: whoever is started by a service inherits it, with another output.
+func inJournal(getenv func(string) string, stderr io.Writer) bool {
+	named := getenv("JOURNAL_STREAM")
+	f, isFile := stderr.(*os.File)
+	if named == "" || !isFile {
+		return false
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	s, ok := info.Sys().(*syscall.Stat_t)
+	return ok && named == fmt.Sprintf("%d:%d", s.Dev, s.Ino)
+}
+
+// journal is standard error when that is the journal. Every line gets a priority, which
+// the journal takes off again, so that no text in it can pass for one: not the later
+// lines of an error, and not what an agent prints. Lines are info unless said otherwise.
+type journal struct {
+	mu   sync.Mutex
+	w    io.Writer
+	open bool // the last line written has no end yet
+}
+
+func (j *journal) Write(p []byte) (int, error) { return j.write(levelInfo, p) }
+
+// write writes text in one call, so that lines of several writers stay whole.
+func (j *journal) write(l level, p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var marked bytes.Buffer
+	for line := range bytes.Lines(p) {
+		if !j.open {
+			marked.WriteString(string(l))
+		}
+		marked.Write(line)
+		j.open = line[len(line)-1] != '\n'
+	}
+	if _, err := j.w.Write(marked.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// leveled is w for lines of a level, which only the journal is told.
+func leveled(w io.Writer, l level) io.Writer {
+	if j, ok := w.(*journal); ok {
+		return journalLevel{j, l}
+	}
+	return w
+}
+
+type journalLevel struct {
+	*journal
+	level level
+}
+
+func (j journalLevel) Write(p []byte) (int, error) { return j.write(j.level, p) }
+
+// levelOfStatus is how much it matters that a command ended with a status. A fire that finds
+// nothing to do and a session that a person stops are no trouble: who asks the journal for
+// warnings is not to hear of an idle fleet every half hour.
+func levelOfStatus(status int) level {
+	switch status {
+	case statusNothing, statusDenied, statusBusy, statusInterrupted, statusTerminated:
+		return levelNotice
+	}
+	return levelError
+}
+
+// newLog writes to standard error, with JSON as JSON, so that all of it can be parsed. The
+// journal stamps lines itself, and knows their level by the priority.
+//
+// The keys are a closed list, which the lint file has: task_id, category, claim_epoch,
+// run_id and unit say what a line is about; outcome, reason, elapsed and err what of it.
+func newLog(stderr io.Writer, asJSON bool) *slog.Logger {
+	j, ok := stderr.(*journal)
+	if !ok {
+		return slog.New(newHandler(stderr, asJSON, nil))
+	}
+	handlers := byLevel{}
+	for _, l := range []level{levelDebug, levelInfo, levelWarning, levelError} {
+		handlers[l] = newHandler(journalLevel{j, l}, asJSON, withoutTimeAndLevel)
+	}
+	return slog.New(handlers)
+}
+
+func newHandler(w io.Writer, asJSON bool, replace func([]string, slog.Attr) slog.Attr) slog.Handler {
+	options := &slog.HandlerOptions{ReplaceAttr: replace}
+	if asJSON {
+		return slog.NewJSONHandler(w, options)
+	}
+	return slog.NewTextHandler(w, options)
+}
+
+func withoutTimeAndLevel(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+		return slog.Attr{}
+	}
+	return a
+}
+
+// byLevel are the handlers of a log of which each level goes elsewhere.
+type byLevel map[level]slog.Handler
+
+func levelOf(l slog.Level) level {
+	switch {
+	case l >= slog.LevelError:
+		return levelError
+	case l >= slog.LevelWarn:
+		return levelWarning
+	case l >= slog.LevelInfo:
+		return levelInfo
+	default:
+		return levelDebug
+	}
+}
+
+// Enabled reports whether records of a level are written.
+func (b byLevel) Enabled(ctx context.Context, l slog.Level) bool {
+	return b[levelOf(l)].Enabled(ctx, l)
+}
+
+// Handle writes a record.
+func (b byLevel) Handle(ctx context.Context, r slog.Record) error {
+	return b[levelOf(r.Level)].Handle(ctx, r)
+}
+
+// WithAttrs is the log of which each record has these attributes.
+func (b byLevel) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return b.each(func(h slog.Handler) slog.Handler { return h.WithAttrs(attrs) })
+}
+
+// WithGroup is the log of which each record's attributes are in a group.
+func (b byLevel) WithGroup(name string) slog.Handler {
+	return b.each(func(h slog.Handler) slog.Handler { return h.WithGroup(name) })
+}
+
+func (b byLevel) each(change func(slog.Handler) slog.Handler) byLevel {
+	changed := byLevel{}
+	for l, h := range b {
+		changed[l] = change(h)
+	}
+	return changed
+}

@@ -1,0 +1,344 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/screen"
+	"stint/internal/session"
+	"stint/internal/store"
+)
+
+type logsOptions struct {
+	follow, raw bool
+	lines       linesValue
+}
+
+const (
+	// followed is how many lines stand before what comes, unless told otherwise.
+	followed = 100
+	// logPoll is how often a log is looked at. What is looked for is one row of the store
+	// and the size of one file.
+	logPoll = 250 * time.Millisecond
+	// lifePolls is how many such looks go by between two at whether the session lives: for
+	// that, the service manager may be asked.
+	lifePolls = 8
+)
+
+func newLogs(a *app) *cobra.Command {
+	var o logsOptions
+	cmd := &cobra.Command{
+		Use:   "logs RUN|CATEGORY",
+		Short: "Print what the agent of a run printed",
+		Long: `Print what the agent of a run printed. Of a category it is the run that is under way,
+else the last one. Escape sequences are left out, and other control characters are
+replaced; --raw prints every byte as it is, into a file or a pipe.
+
+With -f it goes on until the run has ended, and then says how on standard error. Of a
+category without a run under way it waits for the next. A log that is over its limit
+lacks its middle, which one line stands for.`,
+		Example: `  stint logs -f code
+  stint logs -n 50 01jd8wz4v0k3m7qa
+  stint logs --raw code | less -R`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runLogs(cmd.Context(), args[0], o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVarP(&o.follow, "follow", "f", false, "go on until the run has ended")
+	f.VarP(&o.lines, "number", "n", "begin with the last `LINES`, or all (default all; with -f, 100)")
+	f.BoolVar(&o.raw, "raw", false, "every byte as it is; not on a terminal")
+	return cmd
+}
+
+func (a *app) runLogs(ctx context.Context, name string, o logsOptions) error {
+	if _, ok := terminal(a.Stdout); ok && o.raw {
+		return fleet.WithHint(usage(errors.New("--raw: a terminal would do what the agent's output tells it")),
+			fmt.Sprintf("stint logs --raw %s | less -R", name))
+	}
+	if o.raw && a.json {
+		return usage(errors.New("--raw: not with --json"))
+	}
+	err := a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		r, err := a.runToRead(ctx, e, name, o.follow)
+		if err != nil {
+			return err
+		}
+		p := logPrinter{app: a, engine: e, run: r.ID, options: o}
+		p.open()
+		err = p.print(ctx)
+		return errors.Join(err, p.close())
+	})
+	return unlessInterrupted(ctx, err)
+}
+
+// unlessInterrupted is the error of a command that goes on until it is interrupted: whatever
+// that broke off needs no words.
+func unlessInterrupted(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return reported{err}
+	}
+	return err
+}
+
+// runToRead finds the run whose log is meant, and may wait until there is one.
+func (a *app) runToRead(ctx context.Context, e *engine.Engine, name string, follow bool) (fleet.Run, error) {
+	r, err := resolveRun(ctx, e, name)
+	_, category := e.Config.Categories[fleet.Category(name)]
+	if !follow || !category || e.Store == nil || err == nil && r.EndedAt.IsZero() {
+		return r, err
+	}
+	if err != nil && !errors.Is(err, fleet.ErrNotFound) {
+		return r, err
+	}
+	why := "it has never run"
+	if err == nil {
+		why = fmt.Sprintf("the last run, %s, ended %s", r.ID, screen.Ago(r.EndedAt, a.Now()))
+	}
+	fmt.Fprintf(a.Stderr, "stint: %s: %s; waiting for the next\n", name, why)
+	last := r.ID
+	for {
+		if err := pause(ctx, logPoll); err != nil {
+			return fleet.Run{}, err
+		}
+		list, err := e.Store.LastRuns(ctx, store.RunQuery{Category: fleet.Category(name), Limit: 1})
+		if err != nil {
+			return fleet.Run{}, err
+		}
+		if len(list) > 0 && list[0].ID > last {
+			return list[0], nil
+		}
+	}
+}
+
+// pause waits, unless the command is interrupted.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// logPrinter prints the log of one run.
+type logPrinter struct {
+	*app
+	engine  *engine.Engine
+	run     fleet.RunID
+	options logsOptions
+
+	buffer *bufio.Writer
+	lines  *screen.Printed    // nil: raw
+	log    *session.LogReader // nil: there is none yet
+	deaths int                // looks in a row at which nothing of the session lived
+}
+
+func (p *logPrinter) open() {
+	p.buffer = bufio.NewWriterSize(p.Stdout, 64<<10)
+	switch {
+	case p.options.raw:
+	case p.json:
+		p.lines = screen.NewPrinted(lineObjects{p.buffer, p.run})
+	default:
+		p.lines = screen.NewPrinted(p.buffer)
+	}
+}
+
+// flush prints what has no end, too. An output that fails says so at the end of the
+// command.
+func (p *logPrinter) flush() {
+	if p.lines != nil {
+		_ = p.lines.Close()
+	}
+	_ = p.buffer.Flush()
+}
+
+func (p *logPrinter) close() error {
+	p.flush()
+	if p.log == nil {
+		return nil
+	}
+	return p.log.Close()
+}
+
+// print prints what there is, and with -f what comes.
+func (p *logPrinter) print(ctx context.Context) error {
+	for look := 0; ; look++ {
+		// Whether the run has ended is asked first: what it printed is in the log then.
+		r, over, err := p.over(ctx, look)
+		if err != nil {
+			return err
+		}
+		if err := p.drain(ctx); err != nil {
+			return err
+		}
+		switch {
+		case p.outputFailed():
+			return nil // which is told at the end of the command
+		case !p.options.follow && p.log == nil:
+			return noLog(r)
+		case !p.options.follow:
+			return nil
+		case over:
+			p.flush()
+			p.tellEnd(r)
+			return nil
+		}
+		if err := pause(ctx, logPoll); err != nil {
+			return err
+		}
+	}
+}
+
+// over reads the run, and whether nothing more will come of it: it has ended, or it died
+// without an end.
+func (p *logPrinter) over(ctx context.Context, look int) (fleet.Run, bool, error) {
+	r, err := p.engine.Store.Run(ctx, p.run)
+	if err != nil || !r.EndedAt.IsZero() || !p.options.follow || look%lifePolls != 0 && p.deaths == 0 {
+		return r, err == nil && !r.EndedAt.IsZero(), err
+	}
+	d, err := p.engine.RunDetail(ctx, p.run)
+	if err != nil || d.Live || !d.EndedAt.IsZero() {
+		p.deaths = 0
+		return d.Run, err == nil && !d.EndedAt.IsZero(), err
+	}
+	p.deaths++
+	return d.Run, p.deaths > 1, nil // it may have been about to record its end
+}
+
+// drain prints what is in the log and was not printed.
+func (p *logPrinter) drain(ctx context.Context) error {
+	if err := p.find(); err != nil || p.log == nil {
+		return err
+	}
+	var w io.Writer = p.buffer
+	if p.lines != nil {
+		w = p.lines
+	}
+	piece := make([]byte, 64<<10)
+	for ctx.Err() == nil {
+		n, err := p.log.Read(piece)
+		if errors.Is(err, io.EOF) {
+			_ = p.buffer.Flush() // an output that fails says so at the end of the command
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the log of run %s: %w", p.run, err)
+		}
+		if _, failed := w.Write(piece[:n]); failed != nil {
+			break // print sees that nobody reads any more
+		}
+	}
+	return ctx.Err()
+}
+
+// find opens the log once it is there, at the line to begin with.
+func (p *logPrinter) find() error {
+	if p.log != nil {
+		return nil
+	}
+	l, err := session.ReadLog(fleet.FilesOf(p.engine.Config.State, p.run).Log)
+	if errors.Is(err, fleet.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.log = l
+	lines := p.options.lines.or(p.options.follow)
+	if lines == math.MaxInt {
+		return nil
+	}
+	return l.Last(lines)
+}
+
+// noLog says why a run has none.
+func noLog(r fleet.Run) error {
+	if r.EndedAt.IsZero() {
+		return fleet.WithHint(fmt.Errorf("log of run %s: %w: its agent has not been started yet, or its files are gone", r.ID, fleet.ErrNotFound),
+			"stint logs -f "+string(r.ID))
+	}
+	return fleet.WithHint(fmt.Errorf("log of run %s: %w: it ended %s", r.ID, fleet.ErrNotFound, verdictText(r.Verdict)),
+		"stint show "+string(r.ID))
+}
+
+func (p *logPrinter) tellEnd(r fleet.Run) {
+	text := "died without an end; the next fire closes it, or stint reap"
+	if !r.EndedAt.IsZero() {
+		text = "ended " + verdictText(r.Verdict)
+		if !r.StartedAt.IsZero() {
+			text += " after " + screen.Span(r.EndedAt.Sub(r.StartedAt))
+		}
+	}
+	if p.log == nil {
+		text += ", and left no log"
+	}
+	fmt.Fprintf(p.Stderr, "stint: run %s %s\n", r.ID, screen.Line(text))
+}
+
+// logLine is stint/log-line@1.
+type logLine struct {
+	Schema string      `json:"schema"`
+	Run    fleet.RunID `json:"run"`
+	Line   string      `json:"line"`
+}
+
+// lineObjects writes every line as an object. It is given whole lines, one at a time.
+type lineObjects struct {
+	w   io.Writer
+	run fleet.RunID
+}
+
+func (l lineObjects) Write(line []byte) (int, error) {
+	printLine(l.w, logLine{"stint/log-line@1", l.run, strings.TrimSuffix(string(line), "\n")})
+	return len(line), nil
+}
+
+// linesValue is a number of lines, or all of them.
+type linesValue struct {
+	n     int
+	given bool
+}
+
+func (v *linesValue) Type() string { return "LINES" }
+
+func (v *linesValue) String() string { return "" }
+
+func (v *linesValue) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if s == "all" {
+		n, err = math.MaxInt, nil
+	}
+	if err != nil || n < 0 {
+		return errors.New(`want a number of 0 or more, or "all"`)
+	}
+	*v = linesValue{n, true}
+	return nil
+}
+
+// or is how many lines to begin with.
+func (v linesValue) or(follow bool) int {
+	switch {
+	case v.given:
+		return v.n
+	case follow:
+		return followed
+	default:
+		return math.MaxInt
+	}
+}

@@ -1,0 +1,315 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func newMan(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "man [DIR]",
+		Short: "Print the manual page, or write those of all commands",
+		Long: `Print the manual page stint(1), made of the help, as man(1) reads it. With DIR, write
+stint.1 there, and a page for each command: stint-claim.1, stint-claim-take.1 and so
+on. "make install" does.`,
+		Example: `  stint man | man -l -
+  stint man ~/.local/share/man/man1`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return a.runMan(args)
+		},
+	}
+}
+
+// manObject is stint/man@1.
+type manObject struct {
+	Schema string      `json:"schema"`
+	Pages  []pageEntry `json:"pages"`
+}
+
+type pageEntry struct {
+	Name string `json:"name"`
+	Path string `json:"path,omitempty"` // where it was written
+	Text string `json:"text,omitempty"` // if it was not
+}
+
+func (a *app) runMan(args []string) error {
+	// A tree of its own: the one at hand has no command but this.
+	root := newRoot(&app{Surroundings: a.Surroundings}, nil)
+	object := manObject{Schema: "stint/man@1"}
+	if len(args) == 0 {
+		text := manPage(root, buildDate())
+		object.Pages = append(object.Pages, pageEntry{Name: root.Name(), Text: text})
+		if !a.json {
+			fmt.Fprint(a.Stdout, text)
+		}
+	} else {
+		pages, err := writeManPages(root, args[0])
+		if err != nil {
+			return err
+		}
+		object.Pages = pages
+	}
+	if a.json {
+		printJSON(a.Stdout, object)
+	}
+	return nil
+}
+
+// writeManPages writes the pages of a command and all below it, each whole or not at all.
+func writeManPages(c *cobra.Command, dir string) (pages []pageEntry, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("write manual pages: %w", err)
+	}
+	for _, c := range described(c) {
+		page := pageEntry{Name: manName(c), Path: filepath.Join(dir, manName(c)+".1")}
+		if err := renameio.WriteFile(page.Path, []byte(manPage(c, buildDate())), 0o644); err != nil {
+			return nil, fmt.Errorf("write manual page: %w", err)
+		}
+		pages = append(pages, page)
+	}
+	return pages, nil
+}
+
+// described are a command and those below it, but for what only explains the others.
+func described(c *cobra.Command) []*cobra.Command {
+	list := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			list = append(list, described(sub)...)
+		}
+	}
+	return list
+}
+
+func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+
+// buildDate is the day of the commit that the program was built of, so that the same
+// program always writes the same pages; empty where the toolchain did not record it.
+func buildDate() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.time" {
+			day, _, _ := strings.Cut(s.Value, "T")
+			return day
+		}
+	}
+	return ""
+}
+
+// manPage is a command's help as a manual page. It is written here, in the few requests of
+// man(7) that it needs: cobra's generator reads help as Markdown, which it is not, and
+// brings a parser of Markdown that takes every start of stint 0.3 ms.
+func manPage(c *cobra.Command, date string) string {
+	c.InitDefaultHelpFlag()
+	c.InitDefaultVersionFlag()
+	var p page
+	// The date as it is: formatters read it, and do not know an escaped one.
+	fmt.Fprintf(&p, ".TH \"%s\" \"1\" \"%s\" \"%s\" \"User Commands\"\n", roff(strings.ToUpper(manName(c))), date, roff("stint "+version()))
+	p.request("SH", "NAME")
+	p.text(manName(c) + " - " + lowerFirst(c.Short))
+	p.request("SH", "SYNOPSIS")
+	p.request("B", c.UseLine())
+	if c.HasAvailableSubCommands() {
+		p.request("br")
+		p.request("B", c.CommandPath()+" COMMAND")
+	}
+	p.request("SH", "DESCRIPTION")
+	p.help(c.Long)
+	p.commands(c)
+	p.options("OPTIONS", c.NonInheritedFlags())
+	p.options("COMMON OPTIONS", c.InheritedFlags())
+	if c.Example != "" {
+		p.request("SH", "EXAMPLES")
+		p.literal(strings.Split(c.Example, "\n"))
+	}
+	p.exitStatus()
+	p.seeAlso(c)
+	return p.String()
+}
+
+// lowerFirst is a short description as it stands behind a name.
+func lowerFirst(s string) string { return strings.ToLower(s[:1]) + s[1:] }
+
+// page is a manual page as it is written.
+type page struct{ strings.Builder }
+
+// roff is text with nothing in it that a formatter would take for its own: a hyphen and a
+// quote stay what they are when the page is copied from, and letters beyond ASCII are
+// named, as not every formatter is told how they are encoded.
+func roff(s string) string {
+	var b strings.Builder
+	for _, r := range plain(s) {
+		switch {
+		case strings.ContainsRune(roffSpecial, r) || r > unicode.MaxASCII:
+			fmt.Fprintf(&b, `\[u%04X]`, r)
+		case r == '-':
+			b.WriteString(`\-`)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+const (
+	// roffSpecial is what formatters read as something else, or show as another letter.
+	roffSpecial = `\'"^~` + "`"
+	// roffLine is how long a line of running text may be: diffs of pages are read, too.
+	roffLine = 79
+)
+
+// request writes a request with its arguments.
+func (p *page) request(name string, args ...string) {
+	p.WriteString("." + name)
+	for _, arg := range args {
+		p.WriteString(` "` + roff(arg) + `"`)
+	}
+	p.WriteString("\n")
+}
+
+// text writes running text.
+func (p *page) text(s string) {
+	line := ""
+	for _, word := range strings.Fields(roff(s)) {
+		if line != "" && len(line)+1+len(word) > roffLine {
+			p.line(line)
+			line = ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	p.line(line)
+}
+
+// line writes a line that is no request.
+func (p *page) line(s string) {
+	if strings.HasPrefix(s, ".") {
+		s = `\&` + s
+	}
+	p.WriteString(s + "\n")
+}
+
+// literal writes lines as they are, less the indentation of the help.
+func (p *page) literal(lines []string) {
+	p.WriteString(".RS 4\n.nf\n")
+	for _, line := range lines {
+		line = strings.TrimPrefix(line, "  ")
+		p.WriteString(`\&` + roff(line) + "\n")
+	}
+	p.WriteString(".fi\n.RE\n")
+}
+
+// help writes a help text: paragraphs, and what is indented as it is.
+func (p *page) help(text string) {
+	for i, paragraph := range strings.Split(strings.TrimSpace(text), "\n\n") {
+		lines := strings.Split(paragraph, "\n")
+		indented := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "  ") })
+		if indented < 0 {
+			indented = len(lines)
+		}
+		if i > 0 {
+			p.request("PP")
+		}
+		if indented > 0 {
+			p.text(strings.Join(lines[:indented], "\n"))
+		}
+		if indented < len(lines) {
+			p.literal(lines[indented:])
+		}
+	}
+}
+
+// item writes a term, in roff, and what is said of it.
+func (p *page) item(term, text string) {
+	p.WriteString(".TP\n" + term + "\n")
+	p.text(text)
+}
+
+func (p *page) commands(c *cobra.Command) {
+	if !c.HasAvailableSubCommands() {
+		return
+	}
+	p.request("SH", "COMMANDS")
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			p.item(reference(sub), sub.Short+".")
+		}
+	}
+}
+
+func (p *page) options(title string, flags *pflag.FlagSet) {
+	if !flags.HasAvailableFlags() {
+		return
+	}
+	p.request("SH", title)
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Deprecated != "" {
+			return
+		}
+		term := `\fB` + roff("--"+f.Name) + `\fR`
+		if f.Shorthand != "" {
+			term = `\fB` + roff("-"+f.Shorthand) + `\fR, ` + term
+		}
+		value, usage := pflag.UnquoteUsage(f)
+		if value != "" {
+			term += ` \fI` + roff(value) + `\fR`
+		}
+		// What is said of a default in words is not said again.
+		if !slices.Contains([]string{"", "0", "0s", "false", "[]"}, f.DefValue) && !strings.Contains(usage, "default") {
+			usage += " (default " + f.DefValue + ")"
+		}
+		p.item(term, usage)
+	})
+}
+
+// exitStatus writes the table that every help has.
+func (p *page) exitStatus() {
+	_, table, _ := strings.Cut(statusTable, "\n")
+	p.request("SH", "EXIT STATUS")
+	for line := range strings.Lines(table) {
+		status, text, isFirst := strings.Cut(strings.TrimSpace(line), "  ")
+		if isFirst && !strings.HasPrefix(line, "   ") {
+			p.item(`\fB`+roff(status)+`\fR`, text)
+		} else {
+			p.text(line)
+		}
+	}
+}
+
+// seeAlso names the pages of the commands above and below, and around a page that has
+// none below.
+func (p *page) seeAlso(c *cobra.Command) {
+	var list []string
+	around := c
+	if c.HasParent() {
+		list = append(list, reference(c.Parent()))
+		if !c.HasAvailableSubCommands() {
+			around = c.Parent()
+		}
+	}
+	for _, other := range around.Commands() {
+		if other != c && other.IsAvailableCommand() {
+			list = append(list, reference(other))
+		}
+	}
+	if !c.HasParent() {
+		list = append(list, `\fBjournalctl\fR(1)`, `\fBsystemctl\fR(1)`, `\fBsystemd.timer\fR(5)`)
+	}
+	p.request("SH", "SEE ALSO")
+	p.WriteString(strings.Join(list, ",\n") + "\n")
+}
+
+// reference names a command's page, in roff.
+func reference(c *cobra.Command) string { return `\fB` + roff(manName(c)) + `\fR(1)` }

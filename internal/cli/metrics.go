@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/metrics"
+)
+
+func newMetrics(a *app) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "metrics",
+		Short: "Print the fleet's figures for Prometheus",
+		Long: `Print the fleet's figures in the text format of Prometheus: what "stint serve" shows at
+/metrics, for machines on which nothing listens. With --textfile they are written to a
+file for node_exporter's textfile collector, in one step, readable by everybody.
+
+Names that end in _total are counters since the store was made, of sessions, grades and
+fires: they come from the sums that the ranking keeps, so that they cost the same at any
+age of the record. Names that end in _last_day are gauges over the last 24 hours. No task,
+run or reason becomes a label.`,
+		Example: `  stint metrics
+  stint metrics --textfile /var/lib/prometheus/node-exporter/stint.prom`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runMetrics(cmd.Context(), file)
+		},
+	}
+	cmd.Flags().StringVar(&file, "textfile", "", "write to this `FILE`, whose name should end in .prom")
+	return cmd
+}
+
+func (a *app) runMetrics(ctx context.Context, file string) error {
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		c, err := e.Counters(ctx)
+		if err != nil {
+			return err
+		}
+		text := metrics.Text(metrics.About{Fleet: e.Config.Fleet, Version: version()}, c)
+		if file != "" {
+			if err := writeTextfile(file, text); err != nil {
+				return fmt.Errorf("write %s: %w", file, err)
+			}
+		}
+		switch {
+		case a.json:
+			printJSON(a.Stdout, metricsObject{"stint/metrics@1", file, string(text)})
+		case file == "":
+			_, err = a.Stdout.Write(text)
+		}
+		return err
+	})
+}
+
+// writeTextfile puts a file in the place of an older one, and of nothing else: /dev/null
+// or /dev/stdout would be gone for the whole machine.
+func writeTextfile(file string, text []byte) error {
+	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
+		return usage(errors.New("what is there is not a regular file"))
+	}
+	return renameio.WriteFile(file, text, 0o644, renameio.WithStaticPermissions(0o644))
+}
+
+// metricsObject is stint/metrics@1.
+type metricsObject struct {
+	Schema   string `json:"schema"`
+	Textfile string `json:"textfile"` // written; empty: none was
+	Text     string `json:"text"`     // in the text format of Prometheus
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/report"
+	"stint/internal/screen"
+	"stint/internal/wire"
+)
+
+// usualReport is how far a report looks back.
+const usualReport = 7 * 24 * time.Hour
+
+type reportOptions struct {
+	since     spanValue
+	csv, html bool
+	output    string
+}
+
+func newReport(a *app) *cobra.Command {
+	o := reportOptions{since: spanValue{usualReport, true}}
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Say what the fleet did, what it cost, and what deserves attention",
+		Long: `Say what the fleet did, what it came to and what it cost, by category and by agent,
+and first what deserves attention: lanes held twice, categories that never get to work,
+that are neglected or over-allocated, too many runs that did nothing, an external
+selector that failed.
+
+A category is neglected when its part of the sessions is less than half of its share,
+and its share comes to 2 sessions or more; it is over-allocated at more than twice its
+share and 4 sessions or more. What fires may not start has no share here: it is divided
+among the others. Runs that did nothing are too many above 20 % of 5 or more.
+
+The 95 % interval of a mean grade is that of the Beta distribution with 1+S and 1+n-S
+for n grades with the sum S: a uniform prior, and each grade as that part of a success.
+Grades from 0 to 1 vary by no more than such trials do (Bhatia and Davis, "A Better
+Bound on the Variance", Amer. Math. Monthly 107, 2000), so that it is rather too wide
+than too narrow. Tokens and cost are counted as far as agents told of them.
+
+--csv prints one table after RFC 4180. The kind of a row says what it sums up: the fleet,
+a category, an agent, a category and an agent, or a step, which is a 60th of the time.
+Names that a spreadsheet would take for a formula have an apostrophe before them.
+
+--html prints one page with pictures that needs no other file: the lanes, shares, what
+the grades tell of the categories, grades over time. The lanes are those of the last
+1500 runs, at most; all figures are of all runs.`,
+		Example: `  stint report
+  stint report --since 30d --html -o report.html
+  stint report --csv | sqlite3 :memory: '.import --csv /dev/stdin r' 'select category, ratio from r where kind = "category"'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runReport(cmd.Context(), o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.Var(&o.since, "since", "look back so far, such as 90m, 24h or 30d; 0: all of the record (default 7d)")
+	flags.Lookup("since").DefValue = "" // it would be told in hours
+	flags.BoolVar(&o.csv, "csv", false, "print a table for a spreadsheet")
+	flags.BoolVar(&o.html, "html", false, "print a page for a browser")
+	flags.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead, at once or not at all")
+	return cmd
+}
+
+func (a *app) runReport(ctx context.Context, o reportOptions) error {
+	if o.csv && o.html || a.json && (o.csv || o.html) {
+		return usage(errors.New("want one of --json, --csv and --html"))
+	}
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		if e.Store == nil {
+			a.nothingYet()
+		}
+		r, err := e.Report(ctx, o.since.before(a.Now()))
+		if err != nil {
+			return err
+		}
+		text, err := a.reportText(e, r, o)
+		if err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+		if o.output == "" {
+			_, _ = a.Stdout.Write(text) // an output that fails says so at the end
+			return nil
+		}
+		return writeReport(o.output, text)
+	})
+}
+
+// writeReport writes a file that is there as a whole or not at all.
+func writeReport(path string, text []byte) error {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return usage(fmt.Errorf("write report: %s is something else than a file", path))
+	}
+	if err := renameio.WriteFile(path, text, 0o644, renameio.WithTempDir(filepath.Dir(path))); err != nil {
+		return fleet.WithHint(fmt.Errorf("write report %s: %w", path, fileCause(err)), "name a file in a folder that can be written to")
+	}
+	return nil
+}
+
+// fileCause is what went wrong, without the name of the temporary file it went wrong with.
+func fileCause(err error) error {
+	var (
+		file *os.PathError
+		link *os.LinkError
+	)
+	switch {
+	case errors.As(err, &file):
+		return file.Err
+	case errors.As(err, &link):
+		return link.Err
+	}
+	return err
+}
+
+// reportText is the report in the form that was asked for.
+func (a *app) reportText(e *engine.Engine, r report.Report, o reportOptions) ([]byte, error) {
+	switch {
+	case o.html:
+		return r.Page(e.Config.Fleet)
+	case o.csv:
+		return r.CSV()
+	}
+	var b bytes.Buffer
+	if a.json {
+		printJSON(&b, wire.NewReport(e.Config.Fleet, r))
+		return b.Bytes(), nil
+	}
+	lines := screen.Report(screen.Style{}, e.Config.Fleet, r)
+	if o.output == "" {
+		lines = a.glyphs(screen.Report(a.style(), e.Config.Fleet, r))
+	}
+	for _, line := range lines {
+		fmt.Fprintln(&b, line)
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/screen"
+	"stint/internal/store"
+	"stint/internal/wire"
+)
+
+type runsOptions struct {
+	n                               countValue
+	category, task, outcome, before string
+	fire                            countValue
+	since                           spanValue
+}
+
+func newRuns(a *app) *cobra.Command {
+	var o runsOptions
+	cmd := &cobra.Command{
+		Use:   "runs",
+		Short: "List the runs, newest first",
+		Long: `List the runs, newest first: the last 20, or those that the flags ask for. For the next
+page, give --before the last run of this one.`,
+		Example: `  stint runs --category code --outcome failed --since 7d
+  stint runs --task fix-login -n 3 --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runRuns(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.VarP(&o.n, "number", "n", "list the last `N` (default 20)")
+	f.StringVar(&o.category, "category", "", "those of one category")
+	f.StringVar(&o.task, "task", "", "those at one `TASK`")
+	f.StringVar(&o.outcome, "outcome", "", "those of this `OUTCOME`, such as failed")
+	f.Var(&o.since, "since", "those of a time back from now, such as 90m, 24h or 7d (default: all of the record)")
+	f.Var(&o.fire, "fire", "those of one fire")
+	f.StringVar(&o.before, "before", "", "those that were made before this `RUN`")
+	return cmd
+}
+
+func (a *app) runRuns(ctx context.Context, o runsOptions) error {
+	q, err := o.query()
+	if err != nil {
+		return err
+	}
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		if e.Store == nil {
+			a.nothingYet()
+		}
+		list, err := listRuns(ctx, e, q, o)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			// A category that left the configuration still has a record.
+			if err := knownCategory(e.Config, o.category); err != nil {
+				return err
+			}
+		}
+		if a.json {
+			printJSON(a.Stdout, wire.NewRuns(list))
+			return nil
+		}
+		if len(list) == 0 && e.Store != nil {
+			fmt.Fprintln(a.Stderr, "stint: no such run")
+		}
+		a.print(a.glyphs(screen.Runs(list, a.Now(), a.style())))
+		return nil
+	})
+}
+
+// listRuns reads what a query asks for. Newest first, so that the first run that is too
+// old is followed by none that is not.
+func listRuns(ctx context.Context, e *engine.Engine, q store.RunQuery, o runsOptions) ([]fleet.Run, error) {
+	if e.Store == nil {
+		return nil, nil
+	}
+	list, err := e.Store.LastRuns(ctx, q)
+	if err != nil || !o.since.given {
+		return list, err
+	}
+	since := o.since.before(e.Now())
+	for i, r := range list {
+		if r.CreatedAt.Before(since) {
+			return list[:i], nil
+		}
+	}
+	return list, nil
+}
+
+func (o runsOptions) query() (q store.RunQuery, err error) {
+	const runs = 20
+	q = store.RunQuery{
+		Category: fleet.Category(o.category), Outcome: fleet.Outcome(o.outcome), Fire: fleet.FireID(o.fire), Limit: o.n.or(runs),
+	}
+	if o.task != "" {
+		if q.Task, err = fleet.ParseTaskID(o.task); err != nil {
+			return q, usage(err)
+		}
+	}
+	if o.before != "" {
+		if q.Before, err = fleet.ParseRunID(o.before); err != nil {
+			return q, usage(err)
+		}
+	}
+	return q, o.checkOutcome()
+}
+
+func (o runsOptions) checkOutcome() error {
+	if o.outcome == "" {
+		return nil
+	}
+	var words []string
+	for _, known := range fleet.Outcomes() {
+		if string(known) == o.outcome {
+			return nil
+		}
+		words = append(words, string(known))
+	}
+	hint := "the outcomes are " + strings.Join(words, ", ")
+	if near := fleet.Nearest(o.outcome, words); near != "" {
+		hint = "did you mean " + near + "? " + hint
+	}
+	return fleet.WithHint(usage(fmt.Errorf("outcome %q: there is none of that name", o.outcome)), hint)
+}

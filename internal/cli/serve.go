@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/session"
+	"stint/internal/web"
+)
+
+type serveOptions struct {
+	listen    string
+	tokenFile string
+	hosts     []string
+}
+
+func newServe(a *app) *cobra.Command {
+	o := serveOptions{listen: "127.0.0.1:7788"}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Show the fleet in a browser, and to Prometheus",
+		Long: `Show the fleet in a browser: what runs, with a timeline of the lanes, the ranking
+explained, claims, fires and their reasons, and every run with its log. The pages are only
+read. They follow what changes, and work without JavaScript, by reloading. Nothing else
+depends on this command: it may run or not.
+
+  /               what runs, what needs attention, the last day (JSON: /status.json)
+  /ranking        the last fire's ranking, or that of ?fire=N
+  /claims /fires /fires/N /runs /runs/ID
+                  each with a JSON object: add .json, or ask with Accept: application/json
+  /report         what the last week came to; ?since=24h, 30d or all
+  /runs/ID/log    what the agent printed, as it is
+  /events         server-sent events: "change" whenever something has changed
+  /metrics        for Prometheus
+  /healthz        200 while the fleet can be read, else 503; needs no token
+
+Whoever reaches the port reads everything, logs included. On any other address than a
+loopback one a token is therefore needed: $STINT_TOKEN, or --token-file, a file of 16 bytes
+or more that only its owner can read. A loopback address is open to every account of the
+machine: give a token there, too, if there are others. A program brings it as "Authorization:
+Bearer TOKEN"; a browser asks for it, or opens http://ADDRESS/?token=TOKEN once. The token
+crosses the network as it is: put a proxy that speaks TLS, or ssh, before it. By another
+name than localhost the page answers with --host NAME only.
+
+From another machine, without any of that:
+
+  ssh -L 7788:127.0.0.1:7788 HOST
+
+As a unit of the user's service manager, ~/.config/systemd/user/stint-serve.service:
+
+  [Service]
+  ExecStart=%h/.local/bin/stint serve --config %h/work/stint.toml
+  SuccessExitStatus=143
+  [Install]
+  WantedBy=default.target
+
+With a socket unit of the same name (ListenStream=127.0.0.1:7788) it starts when somebody
+looks; --listen is then not heeded.`,
+		Example: `  stint serve
+  head -c 24 /dev/urandom | base64 | install -D -m 600 /dev/stdin ~/.config/stint/token
+  stint serve --listen 0.0.0.0:7788 --token-file ~/.config/stint/token --host build.example.org`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runServe(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", o.listen, "listen at this `ADDRESS`; port 0 takes a free one")
+	f.StringVar(&o.tokenFile, "token-file", "", "show the pages to who brings the token in this `FILE` (default $STINT_TOKEN)")
+	f.StringArrayVar(&o.hosts, "host", nil, "answer by this `NAME`, too; may be repeated")
+	return cmd
+}
+
+// What a connection may take. Streams and logs set their own time for writing.
+const (
+	headerTime  = 5 * time.Second
+	requestTime = 10 * time.Second
+	pageTime    = 30 * time.Second
+	idleTime    = 2 * time.Minute
+	mostHeader  = 16 << 10
+	// goodbye is what requests under way get when the command is told to stop.
+	goodbye = 3 * time.Second
+)
+
+func (a *app) runServe(ctx context.Context, o serveOptions) error {
+	token, err := a.token(o.tokenFile)
+	if err != nil {
+		return err
+	}
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	a.configPath = c.Path // another one found once this is gone would be of another fleet
+	listener, err := a.listen(ctx, o.listen)
+	if err != nil {
+		return err
+	}
+	if !isLoopback(listener.Addr()) && token == "" {
+		return errors.Join(fleet.WithHint(
+			usage(fmt.Errorf("listen at %s: whoever reaches it would read everything: want a token", listener.Addr())),
+			"--token-file FILE, or --listen 127.0.0.1:7788 and ssh -L"), listener.Close())
+	}
+	handler := web.New(web.Options{
+		With: func(ctx context.Context, fn func(*engine.Engine) error) error {
+			return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+				e.Log = slog.New(slog.DiscardHandler) // what is wrong is on the page, at every look
+				return fn(e)
+			})
+		},
+		Fleet: c.Fleet, Version: version(), Token: token, Hosts: o.hosts, Open: session.Open, Log: a.log, Now: a.Now,
+	})
+	a.printAddress(c.Fleet, listener.Addr())
+	return serve(ctx, listener, &http.Server{
+		Handler: handler, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: pageTime, IdleTimeout: idleTime,
+		MaxHeaderBytes: mostHeader,
+		ErrorLog:       slog.NewLogLogger(a.log.Handler(), slog.LevelDebug), // of what clients do wrong
+		// Streams end with it, so that they do not keep the server from ending.
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	})
+}
+
+// serveObject is stint/serve@1.
+type serveObject struct {
+	Schema string     `json:"schema"`
+	Fleet  fleet.Name `json:"fleet"`
+	URL    string     `json:"url"`
+}
+
+func (a *app) printAddress(name fleet.Name, address net.Addr) {
+	url := "http://" + address.String() + "/"
+	if a.json {
+		printLine(a.Stdout, serveObject{"stint/serve@1", name, url})
+		return
+	}
+	fmt.Fprintf(a.Stderr, "stint: listening on %s\n", url)
+}
+
+// serve answers requests until the context ends, and then those that are under way. How
+// it ended is the cause.
+func serve(ctx context.Context, l net.Listener, server *http.Server) error {
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+	defer cancel()
+	if err := server.Shutdown(end); err != nil {
+		_ = server.Close() // who did not go by then is cut off
+	}
+	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return reported{context.Cause(ctx)}
+}
+
+// listen takes the socket that the service manager hands over, or opens one.
+func (a *app) listen(ctx context.Context, address string) (net.Listener, error) {
+	if a.Getenv("LISTEN_PID") == strconv.Itoa(os.Getpid()) && a.Getenv("LISTEN_FDS") == "1" {
+		const first = 3 // sd_listen_fds(3)
+		file := os.NewFile(first, "socket of the service manager")
+		defer file.Close()
+		l, err := net.FileListener(file)
+		if err != nil {
+			return nil, fmt.Errorf("take the socket of the service manager: %w", err)
+		}
+		return l, nil
+	}
+	network := "tcp"
+	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Is4() {
+		network = "tcp4" // of IPv4 alone: 0.0.0.0 is not all of IPv6 as well
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, network, address)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fleet.WithHint(fmt.Errorf("listen at %s: something else does already", address), "--listen 127.0.0.1:0 takes a free port")
+	case errors.Is(err, syscall.EACCES):
+		return nil, fleet.WithHint(err, "ports below 1024 are the system's: --listen 127.0.0.1:7788")
+	case err != nil:
+		return nil, usage(err)
+	}
+	return l, nil
+}
+
+func isLoopback(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// shortestToken is such that nobody guesses it.
+const shortestToken = 16
+
+// token is what requests must bring; empty: nothing. A file that others can read is
+// refused, as what it holds is no secret.
+func (a *app) token(path string) (string, error) {
+	text, from := a.Getenv("STINT_TOKEN"), "$STINT_TOKEN"
+	if path != "" {
+		info, err := os.Stat(path)
+		if err != nil {
+			return "", usage(err)
+		}
+		if !info.Mode().IsRegular() {
+			return "", usage(fmt.Errorf("token file %s: not a regular file", path))
+		}
+		if info.Mode().Perm()&0o077 != 0 {
+			return "", fleet.WithHint(usage(fmt.Errorf("token file %s: mode %v: others can read it", path, info.Mode())), "chmod 600 "+path)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return "", usage(err)
+		}
+		text, from = string(data), path
+	}
+	text = strings.TrimSpace(text)
+	if text != "" && len(text) < shortestToken || text == "" && path != "" {
+		return "", usage(fmt.Errorf("token of %s: %d bytes, want %d or more", from, len(text), shortestToken))
+	}
+	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fleet.WithHint(usage(fmt.Errorf("token of %s: no request can bring it: want letters, digits and signs of ASCII, without a space", from)),
+			"head -c 24 /dev/urandom | base64")
+	}
+	return text, nil
+}

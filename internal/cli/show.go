@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/screen"
+	"stint/internal/session"
+	"stint/internal/wire"
+)
+
+// excerptBytes is how much of a prompt and of a log is looked at for the few lines that
+// are shown.
+const excerptBytes = 16 << 10
+
+func newShow(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show RUN|CATEGORY",
+		Short: "Show all that is known of one run",
+		Long: `Show all that is known of one run: when, which fire started it and why, its lane and
+claim, its agent and unit, how it ended and what its grade is made of, what it used, who
+denied it what, the lessons it got and those that chance withheld, whether another run
+followed it, and its files, with the beginning of the prompt and the end of the log.
+
+Of a category it is the run that is under way, else the last one.`,
+		Example: `  stint show code
+  stint show 01jd8wz4v0k3m7qa --json`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.runShow(cmd.Context(), args[0])
+		},
+	}
+}
+
+func (a *app) runShow(ctx context.Context, name string) error {
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		r, err := resolveRun(ctx, e, name)
+		if err != nil {
+			return err
+		}
+		d, err := e.RunDetail(ctx, r.ID)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			printJSON(a.Stdout, wire.NewRunDetail(d))
+			return nil
+		}
+		a.print(a.glyphs(screen.Run(newRunView(d, a), a.style())))
+		return nil
+	})
+}
+
+// newRunView reads what stands in the run's files. One that cannot be read says so in its
+// place: the record is worth showing without it.
+func newRunView(d engine.RunDetail, a *app) screen.RunView {
+	v := screen.RunView{RunDetail: d, At: a.Now()}
+	var err error
+	if v.Prompt, err = session.Beginning(d.Files.Prompt, excerptBytes); err != nil {
+		v.Prompt = "[" + err.Error() + "]"
+	}
+	if v.Log, err = session.Ending(d.Files.Log, excerptBytes); err != nil {
+		v.Log = "[" + err.Error() + "]"
+	}
+	for _, path := range []string{d.Files.Prompt, d.Files.Log, d.Files.Result} {
+		if _, err := os.Lstat(path); err == nil {
+			v.There = append(v.There, path)
+		}
+	}
+	v.There = append(v.There, d.Own...)
+	return v
+}
+
+// resolveRun finds the run that a person means. Where there is none it says where to look.
+func resolveRun(ctx context.Context, e *engine.Engine, name string) (fleet.Run, error) {
+	r, err := e.ResolveRun(ctx, name)
+	if !errors.Is(err, fleet.ErrNotFound) && !errors.Is(err, fleet.ErrUsage) {
+		return r, err
+	}
+	if e.Store == nil {
+		return r, fleet.WithHint(err, "nothing has run yet: stint status")
+	}
+	return r, fleet.WithHint(err, fmt.Sprintf("stint runs lists the runs; the categories are %v", e.Config.CategoryNames()))
+}

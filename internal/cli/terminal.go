@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/x/term"
+
+	"stint/internal/screen"
+)
+
+// style is how screens are to look on standard output: as wide as the terminal, or as
+// $COLUMNS says, and coloured, unless $NO_COLOR is set (no-color.org) or the terminal
+// knows no colours. In a pipe there is neither.
+func (a *app) style() screen.Style {
+	var s screen.Style
+	if f, ok := terminal(a.Stdout); ok {
+		s.Width, _, _ = term.GetSize(f.Fd())
+		s.Colour = a.Getenv("NO_COLOR") == "" && a.Getenv("TERM") != "dumb"
+	}
+	if columns, err := strconv.Atoi(a.Getenv("COLUMNS")); err == nil && columns > 0 {
+		s.Width = columns
+	}
+	return s
+}
+
+// terminal is what a stream of this process is, if it is one.
+func terminal(stream any) (*os.File, bool) {
+	if out, ok := stream.(*output); ok {
+		stream = out.Writer
+	}
+	f, ok := stream.(*os.File)
+	return f, ok && term.IsTerminal(f.Fd())
+}
+
+// utf8Locale reports whether the locale's characters are UTF-8.
+func utf8Locale(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := strings.ToLower(getenv(name)); locale != "" {
+			return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+		}
+	}
+	return false
+}

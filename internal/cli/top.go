@@ -1,0 +1,208 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"stint/internal/config"
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/session"
+	"stint/internal/store"
+	"stint/internal/top"
+)
+
+func newTop(a *app) *cobra.Command {
+	interval := intervalValue(time.Second)
+	cmd := &cobra.Command{
+		Use:   "top",
+		Short: "Watch the fleet, pause it, stop runs and read their logs",
+		Long: `Show what "stint status" does as it changes: lanes, a timeline of the last two hours,
+the ranking, and the end of a run's log. Keys pause and resume categories, stop a run
+and open its log; ? lists them. Nothing is changed before you have said yes.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runTop(cmd.Context(), time.Duration(interval))
+		},
+	}
+	cmd.Flags().Var(&interval, "interval", "look at the fleet every so often")
+	return cmd
+}
+
+func (a *app) runTop(ctx context.Context, interval time.Duration) error {
+	in, out, err := a.keyboard()
+	if err != nil {
+		return err
+	}
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	work, cancel := context.WithCancel(ctx)
+	defer cancel() // a look that is under way when the operator quits
+	t := topScreen{a}
+	err = top.Run(ctx, top.Options{
+		Fleet: c.Fleet, Interval: interval, Colour: a.style().Colour, ASCII: !utf8Locale(a.Getenv), Now: a.Now,
+		Look:   func() (top.Look, error) { return t.look(work) },
+		Log:    func(run fleet.RunID) (top.Log, error) { return readLogEnd(fleet.FilesOf(c.State, run).Log) },
+		Pause:  func(category fleet.Category) error { return t.pause(work, category) },
+		Resume: func(category fleet.Category) error { return t.resume(work, category) },
+		Stop:   func(run fleet.RunID) (fleet.Run, error) { return t.stop(work, run) },
+	}, in, out)
+	if ctx.Err() != nil {
+		return reported{context.Cause(ctx)} // the exit status says it
+	}
+	return err
+}
+
+// keyboard is the terminal to draw on and to read keys from.
+func (a *app) keyboard() (in, out *os.File, err error) {
+	const hint = "stint status --watch"
+	if a.json {
+		return nil, nil, fleet.WithHint(usage(errors.New("top prints no JSON")), hint+" --json")
+	}
+	out, screen := terminal(a.Stdout)
+	in, isFile := a.Stdin.(*os.File)
+	switch {
+	case !screen, !isFile, !term.IsTerminal(in.Fd()):
+		return nil, nil, fleet.WithHint(usage(errors.New("top needs a terminal to draw on, and its keyboard")), hint)
+	case a.Getenv("TERM") == "", a.Getenv("TERM") == "dumb":
+		return nil, nil, fleet.WithHint(usage(fmt.Errorf("top needs a terminal that can move its cursor; $TERM is %q", a.Getenv("TERM"))), hint)
+	}
+	return in, out, nil
+}
+
+// topScreen does what the live screen asks for. Each time, configuration and store are
+// opened anew: the screen may be up for days, and they be replaced.
+type topScreen struct{ *app }
+
+// quiet is the app with what it would say on standard error, which must not be written
+// over the screen, in a buffer instead.
+func (t topScreen) quiet() (*app, *bytes.Buffer) {
+	said := &bytes.Buffer{}
+	a := *t.app
+	a.Stderr, a.log = said, newLog(said, false)
+	return &a, said
+}
+
+func (t topScreen) look(ctx context.Context) (l top.Look, err error) {
+	a, said := t.quiet()
+	err = a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		if l.Status, err = e.Status(ctx, engine.StatusOptions{Fires: top.Fires, Runs: latestRuns}); err != nil {
+			return err
+		}
+		l.ReadOnly = unwritable(e.Config.State)
+		if e.Store == nil {
+			return nil
+		}
+		l.Past, err = pastRuns(ctx, e.Config, e.Store, l.At.Add(-top.Past))
+		return err
+	})
+	l.Warnings = messages(said.String())
+	return l, err
+}
+
+// latestRuns is how many of the latest runs are looked through for the last one of a
+// category without one in the timeline.
+const latestRuns = 50
+
+// pastRuns are those that may have been under way since a time. One that was created
+// before may have been, by as much as the longest time-out.
+func pastRuns(ctx context.Context, c *config.Config, s store.Store, since time.Time) ([]fleet.Run, error) {
+	longest := time.Duration(0)
+	for _, category := range c.Categories {
+		longest = max(longest, category.Timeout)
+	}
+	runs, err := s.RunsSince(ctx, since.Add(-longest))
+	return slices.DeleteFunc(runs, func(r fleet.Run) bool {
+		return r.Lane == 0 || !r.EndedAt.IsZero() && r.EndedAt.Before(since)
+	}), err
+}
+
+// messages are those of log lines, each once.
+func messages(log string) (list []string) {
+	for text := range strings.Lines(log) {
+		_, text, _ = strings.Cut(strings.TrimSpace(text), " ") // the time
+		if _, message, found := strings.Cut(text, "level=WARN msg="); found {
+			text = message
+			if quoted, err := strconv.QuotedPrefix(text); err == nil {
+				message, _ = strconv.Unquote(quoted)
+				text = message + text[len(quoted):]
+			}
+		}
+		if !slices.Contains(list, text) {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// unwritable says why nothing can be written to a state folder that may not be there yet,
+// or "".
+func unwritable(dir string) string {
+	const writable = 2 // W_OK of access(2)
+	for {
+		err := syscall.Access(dir, writable)
+		parent := filepath.Dir(dir)
+		if !errors.Is(err, fs.ErrNotExist) || parent == dir {
+			if err != nil {
+				return fmt.Sprintf("%s: %v", dir, err)
+			}
+			return ""
+		}
+		dir = parent
+	}
+}
+
+func (t topScreen) pause(ctx context.Context, category fleet.Category) error {
+	a, _ := t.quiet()
+	return a.withStore(ctx, writing, func(_ *config.Config, s store.Store) error {
+		return s.Pause(ctx, fleet.Pause{Category: category, Reason: "by " + a.user()})
+	})
+}
+
+func (t topScreen) resume(ctx context.Context, category fleet.Category) error {
+	a, _ := t.quiet()
+	c, err := a.loadConfig()
+	if err == nil {
+		_, err = a.resume(ctx, c, category, false)
+	}
+	return err
+}
+
+func (t topScreen) stop(ctx context.Context, run fleet.RunID) (r fleet.Run, err error) {
+	a, _ := t.quiet()
+	err = a.withEngine(ctx, writing, nil, func(e *engine.Engine) error {
+		r, err = e.Stop(ctx, run)
+		return err
+	})
+	return r, err
+}
+
+// mostOfLog is how much of the end of a log is shown. It is read every second.
+const mostOfLog = 256 << 10
+
+// readLogEnd reads the end of a log from the first whole line on. Without a log it is empty.
+func readLogEnd(path string) (l top.Log, err error) {
+	if info, err := os.Lstat(path); err == nil {
+		l.Size = info.Size()
+	}
+	l.Text, err = session.Ending(path, mostOfLog)
+	if _, rest, found := strings.Cut(l.Text, "\n"); found && l.Size > mostOfLog {
+		l.Text = rest
+	}
+	return l, err
+}

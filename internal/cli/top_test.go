@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"stint/internal/top"
+)
+
+// TestReadLogEnd reads whole lines of the end of a log, and nothing where there is none.
+func TestReadLogEnd(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "log")
+	if got, err := readLogEnd(path); err != nil || got != (top.Log{}) {
+		t.Errorf("without a log: %+v, %v; want an empty one", got, err)
+	}
+	line := strings.Repeat("x", 999) + "\n"
+	for _, lines := range []int{1, 1000} {
+		if err := os.WriteFile(path, []byte(strings.Repeat(line, lines)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readLogEnd(path)
+		if err != nil || got.Size != int64(lines*len(line)) {
+			t.Errorf("%d lines: size %d, %v; want %d", lines, got.Size, err, lines*len(line))
+		}
+		if want := min(lines, mostOfLog/len(line)); got.Text != strings.Repeat(line, want) {
+			t.Errorf("%d lines: %d bytes of text, want %d whole lines", lines, len(got.Text), want)
+		}
+	}
+}
+
+// TestMessages makes of log lines what fits on a screen.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	got := messages(`time=2026-06-01T12:00:00Z level=WARN msg="task left out" reason="tasks/x.md: no front matter"
+time=2026-06-01T12:00:01Z level=WARN msg=odd
+time=2026-06-01T12:00:01Z level=WARN msg=odd
+`)
+	want := []string{`task left out reason="tasks/x.md: no front matter"`, "odd"}
+	if !slices.Equal(got, want) {
+		t.Errorf("messages %q, want %q", got, want)
+	}
+}
+
+func TestUnwritable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, path := range []string{dir, filepath.Join(dir, "not", "there", "yet")} {
+		if got := unwritable(path); got != "" {
+			t.Errorf("%s: %q, want that it can be written", path, got)
+		}
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := unwritable(filepath.Join(file, "state")); !strings.Contains(got, "not a directory") {
+		t.Errorf("below a file: %q, want that it is not a directory", got)
+	}
+}

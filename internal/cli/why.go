@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/screen"
+	"stint/internal/why"
+	"stint/internal/wire"
+)
+
+func newWhy(a *app) *cobra.Command {
+	asked := map[why.Kind]*bool{}
+	cmd := &cobra.Command{
+		Use:   "why TASK|CATEGORY|FIRE|RUN",
+		Short: "Say why something is as it is, and what would have to change",
+		Long: `Answer in sentences from the record and the moment. Of
+
+  a fire      (its number, or "last") who ranked, and of every category why it was started
+              or skipped, and what became of the session;
+  a run       why it was started, why it took its task, what it was denied, how its grade
+              came about, whether a session followed;
+  a category  whether the next fire would start it, all that is in its way, what is believed
+              of it, how the last fires and runs went;
+  a task      whether a session would take it, all that is in its way, which tasks come
+              before it, what was tried.
+
+For all that is in the way it says what would have to change, with a command to type where
+there is one. Where a name is of several things, it is taken for the first of fire, run,
+category and task; --fire, --run, --category and --task choose.
+
+Nothing is written.`,
+		Example: `  stint why last
+  stint why code
+  stint why --task code`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind, err := onlyKind(asked)
+			if err != nil {
+				return err
+			}
+			return a.runWhy(cmd.Context(), engine.WhyQuestion{Name: args[0], Kind: kind})
+		},
+	}
+	for _, kind := range why.Kinds() {
+		asked[kind] = cmd.Flags().Bool(string(kind), false, "take the name for a "+string(kind)+"'s")
+	}
+	return cmd
+}
+
+// onlyKind is the kind that was asked for, or none.
+func onlyKind(asked map[why.Kind]*bool) (only why.Kind, err error) {
+	for _, kind := range why.Kinds() {
+		switch {
+		case !*asked[kind]:
+		case only != "":
+			return "", usage(errors.New("want one of --fire, --run, --category and --task at most"))
+		default:
+			only = kind
+		}
+	}
+	return only, nil
+}
+
+func (a *app) runWhy(ctx context.Context, q engine.WhyQuestion) error {
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		if e.Store == nil {
+			a.nothingYet()
+		}
+		answer, also, err := e.Why(ctx, q)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			printJSON(a.Stdout, wire.NewWhy(answer, also))
+			return nil
+		}
+		a.print(screen.Why(answer, a.style()))
+		for _, kind := range also {
+			a.hint(fmt.Sprintf("this is of the %s; there is a %s of the name, too: stint why --%s %s", answer.Kind, kind, kind, q.Name))
+		}
+		return nil
+	})
+}
