@@ -1,15 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
-	"stint/internal/fleet"
 	"stint/internal/task"
 )
 
@@ -21,7 +18,7 @@ func BenchmarkSelectCategories(b *testing.B) {
 		f := newBench(b, "true")
 		f.categorize(b, n)
 		f.fillTasks(b, 1_000, n)
-		b.Run(fmt.Sprint(n), func(b *testing.B) { f.besideNothing(b, empty) })
+		b.Run(fmt.Sprint(n), func(b *testing.B) { f.besideNothing(b, empty, "select") })
 	}
 }
 
@@ -33,7 +30,7 @@ func BenchmarkSelectTasks(b *testing.B) {
 		f := newBench(b, "true")
 		f.categorize(b, 20)
 		f.fillTasks(b, n, 20)
-		b.Run(fmt.Sprint(n), func(b *testing.B) { f.besideNothing(b, empty) })
+		b.Run(fmt.Sprint(n), func(b *testing.B) { f.besideNothing(b, empty, "select") })
 		b.Run(fmt.Sprintf("%d/unread", n), func(b *testing.B) {
 			measure(b,
 				func() time.Duration { return f.stint(b, 0, "select") },
@@ -57,18 +54,16 @@ func BenchmarkSelectRuns(b *testing.B) {
 	for _, n := range []int{1_000, 1_000_000} { // as many first: what two folders differ by
 		many := old(n)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			measure(b,
-				func() time.Duration { return many.stint(b, 0, "select") },
-				func() time.Duration { return few.stint(b, 0, "select") },
-			).report(b)
+			many.beside(b, few, "select")
 		})
 	}
 }
 
-func (f bench) besideNothing(b *testing.B, empty string) {
+// besideNothing measures a command beside a program that does nothing.
+func (f bench) besideNothing(b *testing.B, empty string, args ...string) {
 	b.Helper()
 	measure(b,
-		func() time.Duration { return f.stint(b, 0, "select") },
+		func() time.Duration { return f.stint(b, 0, args...) },
 		func() time.Duration { return f.timed(b, 0, f.command(empty)) },
 	).report(b)
 }
@@ -95,6 +90,16 @@ func (f bench) categorize(b *testing.B, n int) {
 		config += fmt.Sprintf("[category.c%d]\n", i)
 	}
 	f.write(b, "stint.toml", config)
+}
+
+// extend adds to the fleet's configuration.
+func (f bench) extend(b *testing.B, text string) {
+	b.Helper()
+	before, err := os.ReadFile(filepath.Join(f.dir, "stint.toml"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	f.write(b, "stint.toml", string(before)+text)
 }
 
 // fillTasks writes n task files among so many categories, and the cache of a fire that
@@ -148,59 +153,4 @@ func (f bench) selectUncached(b *testing.B) time.Duration {
 		b.Fatal(err)
 	}
 	return took
-}
-
-// fillHistory stores so many runs that ended, a minute apart and three to a fire, with
-// what they leave behind: lanes, claims that were given back, ten of each task, and what
-// is remembered of the categories.
-func (f bench) fillHistory(b *testing.B, runs, categories int) {
-	b.Helper()
-	f.execute(b, "pragma synchronous = off; begin; "+strings.NewReplacer(
-		":runs", fmt.Sprint(runs),
-		":fires", fmt.Sprint(runs/3),
-		":keys", fmt.Sprint(runs/10),
-		":categories", fmt.Sprint(categories),
-		":start", fmt.Sprint(time.Now().Add(-time.Duration(runs+60)*time.Minute).UnixMilli()),
-	).Replace(pastFires+pastRuns+pastLanes+pastClaims)+"commit")
-	f.recordFire(b, categories)
-	f.execute(b, fmt.Sprintf(`update arms set graded = %[1]d, sessions = %[1]d, entitled = %[1]d,
-		fast_w = 30, fast_s = 18, fast_g2 = 12, slow_w = 90, slow_s = 54, slow_g2 = 36`, runs/categories))
-}
-
-const (
-	pastFires = `insert into fires (id, at, seed, workers, inputs, selection, fallback)
-		with recursive n(i) as (select 1 union all select i + 1 from n where i < :fires)
-		select i, :start + i * 180000, '1', 3, '{}', '{}', '' from n;
-	`
-	pastRuns = `insert into runs (id, fire, category, rank, source, lane, task, key, epoch, clock, created_at, started_at,
-			ended_at, outcome, grade, reason)
-		with recursive n(i) as (select 0 union all select i + 1 from n where i < :runs - 1)
-		select printf('%016d', i), 1 + i / 3 % :fires, 'c' || i % :categories, 1 + i % 3, 'selected.category', 1,
-			printf('task-%06d', i % :keys), printf('task-%06d', i % :keys), 1 + i / :keys, i / 3, :start + i * 60000,
-			:start + i * 60000, :start + (i + 1) * 60000, 'productive', i % 100 / 100.0, 'it went as it should' from n;
-	`
-	pastLanes = `insert into lane_holds (run, category, lane, acquired_at, released_at)
-		select id, category, lane, started_at, ended_at from runs;
-	`
-	pastClaims = `insert into claims (key, holder, epoch, acquired_at, expires_at, released_at, ending)
-		select key, 'run:' || max(id), max(epoch), max(started_at), max(ended_at) + 1, max(ended_at), 'done'
-		from runs group by key;
-	`
-)
-
-// recordFire stores a fire that owes every category something, after which each is
-// remembered.
-func (f bench) recordFire(b *testing.B, categories int) {
-	b.Helper()
-	due := map[fleet.Category]float64{}
-	for i := range categories {
-		due[fleet.Category(fmt.Sprintf("c%d", i))] = 3 / float64(categories)
-	}
-	d := f.openStore(b)
-	_, err := d.RecordFire(b.Context(), fleet.Fire{
-		At: time.Now(), Seed: 1, Workers: 3, Inputs: []byte("{}"), Selection: []byte("{}"), Due: due,
-	}, nil)
-	if err := errors.Join(err, d.Close()); err != nil {
-		b.Fatal(err)
-	}
 }

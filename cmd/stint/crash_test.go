@@ -66,11 +66,11 @@ func crashCases() []crashCase {
 func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
-			"Store.Snapshot", "Store.Attempts", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
-			"Store.LaneHolds", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Agents.Find", "Sessions.Liveness", "Sessions.Supervised",
+			"Store.Snapshot", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
+			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.LessonUses", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Agents.Find", "Agents.Open", "Sessions.Liveness", "Sessions.Supervised",
 		},
 		"by hand, which the storm kills": {"Store.Take", "Store.Release"},
-		"by hand, one statement each":    {"Store.Pause", "Store.Resume", "Store.Retry"},
+		"by hand, one step each":         {"Store.Pause", "Store.Resume", "Store.Retry", "Sessions.Stop"},
 		"for news, which may be lost":    {"Store.NoticeDue", "Store.ForgetNotice"},
 	}
 }

@@ -429,7 +429,7 @@ func (s *site) corpses(n int) *sqlite.DB {
 // abandoned counts the runs that are closed as abandoned.
 func (s *site) abandoned(db *sqlite.DB) (n int) {
 	s.Helper()
-	runs, err := db.LastRuns(s.Context(), 1000)
+	runs, err := db.LastRuns(s.Context(), store.RunQuery{Limit: 1000})
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -99,6 +99,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		{"sql", "DATABASE STATEMENT", 2, scriptSQL},
 		{"query", "DATABASE STATEMENT ROW…", 3, scriptQuery},
 		{"workersgone", "DATABASE", 1, scriptWorkersGone},
+		{"fetch", "STATUS FILE PATH [NAME VALUE]…", 3, scriptFetch},
 		{"remember", "", 0, scriptRemember},
 		{"unchanged", "", 0, scriptUnchanged},
 		{"manager", "", 0, scriptManager},

@@ -1,0 +1,238 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// talker is an agent that prints what it is told, a line each, until it is stopped.
+const talker = `#!/bin/bash
+exec 3<>"$STINT_WORKSPACE/gate.$STINT_CATEGORY"
+echo "at $STINT_CATEGORY"
+echo "$STINT_TASK_ID" >"$STINT_WORKSPACE/at.$STINT_CATEGORY"
+while read -r words <&3; do echo "$words"; done
+`
+
+// pane is a shell in a tmux of its own, of 80 columns and 24 lines.
+type pane struct {
+	*site
+	socket string
+}
+
+func newPane(s *site) *pane {
+	s.Helper()
+	t := &pane{site: s, socket: s.path("tmux")}
+	s.Cleanup(func() { _ = exec.Command("tmux", "-S", t.socket, "kill-server").Run() })
+	t.tmux("-u", "-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", "-c", s.dir, "PS1='ready> ' exec sh")
+	t.shows("ready>")
+	return t
+}
+
+func (t *pane) tmux(args ...string) string {
+	t.Helper()
+	cmd := exec.Command("tmux", append([]string{"-S", t.socket}, args...)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "NO_COLOR=", "TMUX=")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("tmux %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return string(out)
+}
+
+// types types a line.
+func (t *pane) types(text string) {
+	t.Helper()
+	t.tmux("send-keys", "-l", text)
+	t.press("Enter")
+}
+
+func (t *pane) press(keys ...string) {
+	t.Helper()
+	t.tmux(append([]string{"send-keys"}, keys...)...)
+}
+
+func (t *pane) screen() string {
+	t.Helper()
+	return t.tmux("capture-pane", "-p")
+}
+
+// until waits until the screen is as it should be.
+func (t *pane) until(what string, ok func(screen string) bool) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(30 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		screen := t.screen()
+		if ok(screen) {
+			return screen
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatalf("never came: %s\n%s", what, screen)
+		}
+	}
+}
+
+func (t *pane) shows(text string) string {
+	t.Helper()
+	return t.until(fmt.Sprintf("%q on the screen", text), func(screen string) bool { return strings.Contains(screen, text) })
+}
+
+// asBefore fails the test unless the terminal is in the shell's hands as it was.
+func (t *pane) asBefore(modes string) {
+	t.Helper()
+	if got := t.tmux("display-message", "-p", "#{alternate_on} #{cursor_flag} #{mouse_any_flag}"); got != "0 1 0\n" {
+		t.Errorf("alternate screen, cursor, mouse: %q, want %q", got, "0 1 0\n")
+	}
+	if got := t.modes(); got != modes {
+		t.Errorf("modes of the terminal: %q, want %q", got, modes)
+	}
+}
+
+// modes are how the terminal treats what is typed, in stty's words.
+func (t *pane) modes() string {
+	t.Helper()
+	tty := strings.TrimSpace(t.tmux("display-message", "-p", "#{pane_tty}"))
+	out, err := exec.Command("stty", "-F", tty, "-g").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// top starts the live screen, and waits until it shows the fleet.
+func (t *pane) top() {
+	t.Helper()
+	t.types("clear; " + t.binary + " --config " + t.path("stint.toml") + " top; echo status=$?")
+	t.shows("1 lanes")
+}
+
+// process is that of the live screen.
+func (t *pane) process() int {
+	t.Helper()
+	shell := strings.TrimSpace(t.tmux("display-message", "-p", "#{pane_pid}"))
+	children, err := os.ReadFile("/proc/" + shell + "/task/" + shell + "/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(children)))
+	if err != nil {
+		t.Fatalf("children of the shell: %q", children)
+	}
+	return pid
+}
+
+// say has an agent print a line.
+func (t *pane) say(category, words string) {
+	t.Helper()
+	gate, err := os.OpenFile(t.path("gate."+category), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gate.Close()
+	fmt.Fprintln(gate, words)
+}
+
+// TestTop sits before the live screen of a fleet with two sessions, one of them in a unit:
+// reads a log as it grows, pauses a category, stops both, and leaves.
+func TestTop(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "code", "docs")
+	s.write("agent", talker, 0o755)
+	byHand := s.byHand("docs")
+	s.atWork("docs")
+	s.stint("fanout")
+	s.atWork("code")
+	term := newPane(s)
+	modes := term.modes()
+
+	term.top()
+	for _, want := range []string{"stint " + s.fleet, "> ●  code  running  work-code", "  ●  docs  running  work-docs", "2 last 2h", "3 ranking", "4 log"} {
+		term.shows(want)
+	}
+	term.press("Enter")
+	term.shows("at code")
+	term.say("code", "a word while you look")
+	term.shows("a word while you look")
+	term.press("Escape")
+	term.shows("3 ranking")
+
+	term.press("p")
+	term.shows("pause code? y/n")
+	term.press("y")
+	term.shows("paused: code (by ")
+	if got := s.stint("status", "--json"); !strings.Contains(got, `"pauses": [`) || !strings.Contains(got, `"category": "code",`) {
+		t.Errorf("status after the pause:\n%s", got)
+	}
+
+	term.press("x")
+	term.shows(" of code? y/n")
+	term.press("y")
+	term.shows(" of code ended: cancelled")
+	term.shows("=  code  paused")
+	term.press("j", "x")
+	term.shows(" of docs? y/n")
+	term.press("y")
+	term.shows("○  docs  idle")
+	if got := byHand(); got != 143 {
+		t.Errorf("the session by hand ended with %d, want 143", got)
+	}
+	st := s.status()
+	if len(st.Running) != 0 || len(st.Runs) != 2 || st.Runs[0].Outcome != "cancelled" || st.Runs[1].Outcome != "cancelled" {
+		t.Errorf("after the stops: running %+v, runs %+v; want two that were cancelled", st.Running, st.Runs)
+	}
+	if failed := s.failedUnits(); failed != "" {
+		t.Errorf("failed units: %s", failed)
+	}
+
+	term.tmux("resize-window", "-x", "120", "-y", "40")
+	term.until("a screen of 120 columns", func(screen string) bool {
+		return strings.Contains(screen, strings.Repeat("━", 110)) && strings.Contains(screen, "now\n")
+	})
+	term.press("q")
+	term.shows("status=0")
+	term.asBefore(modes)
+}
+
+// TestTopSignalled gives the terminal back whatever ends the live screen, and wants one
+// that can be drawn on.
+func TestTopSignalled(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "code")
+	term := newPane(s)
+	modes := term.modes()
+	for sig, status := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGINT: 130, syscall.SIGHUP: 143} {
+		term.top()
+		s.signal(term.process(), sig)
+		term.shows(fmt.Sprintf("status=%d", status))
+		term.asBefore(modes)
+	}
+	term.top()
+	term.press("C-c")
+	term.shows("status=0")
+	term.asBefore(modes)
+
+	term.types("clear; TERM=dumb " + s.binary + " --config " + s.path("stint.toml") + " top; echo status=$?")
+	term.shows("status=2")
+	term.shows("hint: stint status --watch")
+
+	term.types("clear; NO_COLOR=1 " + s.binary + " --config " + s.path("stint.toml") + " top")
+	term.shows("1 lanes")
+	if got := term.tmux("capture-pane", "-p", "-e"); strings.Contains(got, "\x1b[3") {
+		t.Errorf("with NO_COLOR there are colours: %q", got)
+	}
+	term.press("q")
+}

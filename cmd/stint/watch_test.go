@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestWatch looks at a fleet on a terminal: the screen is drawn in place, in the terminal's
+// size, and the terminal is as it was at the end, whatever ends it.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			screen, cmd := startWatch(t)
+			shown := screen.until(t, "fleet watched\x1b[m at ")
+			if !strings.HasPrefix(shown, "\x1b[?1049h\x1b[?25l") {
+				t.Errorf("it begins with %.40q, want the terminal's other screen", shown)
+			}
+			shown = screen.until(t, "\x1b[J")
+			for line := range strings.SplitSeq(shown, "\r\n") {
+				if !strings.HasSuffix(line, "\x1b[K") && !strings.HasSuffix(line, "\x1b[K\x1b[J") {
+					t.Errorf("%q, want what it had cleared to the end", line)
+				}
+			}
+			// A terminal of two lines gets two, at once and not at the next look.
+			if err := unix.IoctlSetWinsize(int(screen.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 2, Col: 12}); err != nil {
+				t.Fatal(err)
+			}
+			screen.until(t, "\x1b[H\x1b[1mfleet watch…\x1b[m\x1b[K\r\n")
+			if got := screen.until(t, "\x1b[J"); strings.Contains(got, "\n") {
+				t.Errorf("a line below the last one: %q", got)
+			}
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			screen.until(t, "\x1b[?7h\x1b[?25h\x1b[?1049l")
+			_ = cmd.Wait() // the status tells
+			if got := cmd.ProcessState.ExitCode(); got != want {
+				t.Errorf("exit status %d, want %d", got, want)
+			}
+		})
+	}
+}
+
+// pty is a terminal, seen from the outside.
+type pty struct {
+	*os.File
+	unread bytes.Buffer
+}
+
+// startWatch starts "status --watch" on a terminal of 80×24, with looks far apart.
+func startWatch(t *testing.T) (*pty, *exec.Cmd) {
+	t.Helper()
+	dir := t.TempDir()
+	text := "fleet = \"watched\"\nstate = \"" + dir + "/state\"\n[agent.fake]\ncommand = [\"true\"]\n[category.code]\n"
+	path := filepath.Join(dir, "stint.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "tasks"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	outside, inside := openPTY(t)
+	cmd := exec.Command("stint", "status", "--watch", "--interval", "1m", "--config", path)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = inside, inside, inside
+	cmd.Env = append(os.Environ(), "TERM=xterm", "LC_ALL=C.UTF-8", "COLUMNS=", "NO_COLOR=")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	inside.Close()
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may be gone already
+	return outside, cmd
+}
+
+func openPTY(t *testing.T) (*pty, *os.File) {
+	t.Helper()
+	// Opened without blocking, so that reads can have a deadline.
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outside := os.NewFile(uintptr(fd), "ptmx")
+	t.Cleanup(func() { outside.Close() })
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := unix.IoctlGetTermios(int(inside.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw.Oflag &^= unix.OPOST // what is written is what is seen
+	if err := unix.IoctlSetTermios(int(inside.Fd()), unix.TCSETS, raw); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
+		t.Fatal(err)
+	}
+	return &pty{File: outside}, inside
+}
+
+// until reads what is shown, up to and with a mark.
+func (p *pty) until(t *testing.T, mark string) string {
+	t.Helper()
+	if err := p.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	piece := make([]byte, 4096)
+	for {
+		if before, _, ok := bytes.Cut(p.unread.Bytes(), []byte(mark)); ok {
+			return string(p.unread.Next(len(before) + len(mark)))
+		}
+		n, err := p.Read(piece)
+		p.unread.Write(piece[:n])
+		if err != nil {
+			t.Fatalf("%v before %q; shown: %q", err, mark, p.unread.String())
+		}
+	}
+}
