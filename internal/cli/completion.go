@@ -121,8 +121,12 @@ func (a *app) completeFlag(name string) cobra.CompletionFunc {
 		return a.completeHolders
 	case "task", "requires":
 		return a.completeTasks
-	case "run":
+	case "run", "before":
 		return a.completeRuns
+	case "fire":
+		return a.completeFires
+	case "outcome":
+		return among(fleet.Outcomes()...)
 	case "state":
 		return among(fleet.TaskStates()...)
 	case "priority":

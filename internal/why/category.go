@@ -185,9 +185,9 @@ func (c Category) owed() (list []string) {
 	list = append(list, sentence("It has had %s, and was entitled to %.1f", plural(e.Sessions, "session"), e.Entitled))
 	switch {
 	case e.Deficit > 0:
-		list = append(list, sentence("It is owed %.1f sessions of its floor, which raises its score by %.3f", e.Deficit, e.Div))
+		list = append(list, sentence("Counted fire by fire, it is owed %.1f sessions of its floor, which raises its score by %.3f", e.Deficit, e.Div))
 	case e.Surplus > 0:
-		list = append(list, sentence("It is %.1f sessions over its cap, which lowers its score by %.3f", e.Surplus, -e.Div))
+		list = append(list, sentence("Counted fire by fire, it is %.1f sessions over its cap, which lowers its score by %.3f", e.Surplus, -e.Div))
 	}
 	return list
 }
