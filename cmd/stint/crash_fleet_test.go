@@ -6,25 +6,30 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
 )
 
 // crashFleet is a fleet of one category and two tasks, whose sessions are killed.
 type crashFleet struct {
 	*testing.T
-	dir    string
-	later  time.Duration // how far the clock is ahead
-	rival  bool
-	rivals int      // epochs of "fix" that were a rival's
-	gate   *os.File // at which the agent is held
+	dir     string
+	later   time.Duration // how far the clock is ahead
+	rival   bool
+	rivals  int      // epochs of "fix" that were a rival's
+	gate    *os.File // at which the agent is held
+	planned fleet.RunID
 }
 
 const crashConfig = `fleet = "crash"
@@ -46,7 +51,7 @@ var crashLessons = []string{"measure", "cut"}
 
 func newCrashFleet(t *testing.T) *crashFleet {
 	t.Helper()
-	f := &crashFleet{T: t, dir: t.TempDir()}
+	f := &crashFleet{T: t, dir: t.TempDir(), planned: fleet.NewRunID(time.UnixMilli(1), rand.Uint32())}
 	f.configure("60m", "print=worked")
 	for task, text := range crashTasksIn("todo") {
 		f.write(filepath.Join("tasks", task), text)
@@ -90,6 +95,10 @@ func (f *crashFleet) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
 	var stderr bytes.Buffer
 	ctx, cancel := context.WithTimeout(f.Context(), patience)
 	f.Cleanup(cancel)
+	args = slices.Clone(args)
+	if at := slices.Index(args, crashPlanned); at >= 0 {
+		args[at] = string(f.planned)
+	}
 	cmd := exec.CommandContext(ctx, "crashstint", append([]string{"--config", filepath.Join(f.dir, "stint.toml")}, args...)...)
 	cmd.Dir, cmd.Stderr = f.dir, &stderr
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.dir, "USER=tester", crashLater + "=" + f.later.String()}
@@ -155,16 +164,18 @@ func (f *crashFleet) fire() {
 	f.Fatal("work is left after three fires for two tasks")
 }
 
-// crashPlanned is the run that planGood plans.
-const crashPlanned = "0000000planned00"
+// crashPlanned stands in the table for the run that planGood plans. Each fleet has one of
+// its own: a sweep ends whatever carries a run's id, also in the test beside it.
+const crashPlanned = "PLANNED"
 
 // planGood plans a run with a unit, which one more would follow.
 func (f *crashFleet) planGood() {
 	f.Helper()
 	f.configure("60m", `result={"grade": 0.8, "task_state": "done"}`)
 	f.dies("after Store.RecordFire", "fanout", "--exec")
-	f.exec("update runs set id = '" + crashPlanned + "', unit = 'stint-crash-code-" + crashPlanned + ".service'")
-	f.exec("update choices set run = '" + crashPlanned + "'")
+	run := string(f.planned)
+	f.exec("update runs set id = '" + run + "', unit = 'stint-crash-code-" + run + ".service'")
+	f.exec("update choices set run = '" + run + "'")
 }
 
 // blockWorkers makes every start of a worker fail.
