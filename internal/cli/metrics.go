@@ -2,9 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
@@ -45,8 +42,9 @@ func (a *app) runMetrics(ctx context.Context, file string) error {
 		}
 		text := metrics.Text(metrics.About{Fleet: e.Config.Fleet, Version: version()}, c)
 		if file != "" {
-			if err := writeTextfile(file, text); err != nil {
-				return fmt.Errorf("write %s: %w", file, err)
+			// Its reader is another user, whatever the mask is here.
+			if err := replaceFile("metrics", file, text, renameio.WithStaticPermissions(0o644)); err != nil {
+				return err
 			}
 		}
 		switch {
@@ -57,15 +55,6 @@ func (a *app) runMetrics(ctx context.Context, file string) error {
 		}
 		return err
 	})
-}
-
-// writeTextfile puts a file in the place of an older one, and of nothing else: /dev/null
-// or /dev/stdout would be gone for the whole machine.
-func writeTextfile(file string, text []byte) error {
-	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
-		return usage(errors.New("what is there is not a regular file"))
-	}
-	return renameio.WriteFile(file, text, 0o644, renameio.WithStaticPermissions(0o644))
 }
 
 // metricsObject is stint/metrics@1.

@@ -5,15 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"stint/internal/engine"
-	"stint/internal/fleet"
 	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/wire"
@@ -93,34 +89,8 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 			_, _ = a.Stdout.Write(text) // an output that fails says so at the end
 			return nil
 		}
-		return writeReport(o.output, text)
+		return replaceFile("report", o.output, text)
 	})
-}
-
-// writeReport writes a file that is there as a whole or not at all.
-func writeReport(path string, text []byte) error {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return usage(fmt.Errorf("write report: %s is something else than a file", path))
-	}
-	if err := renameio.WriteFile(path, text, 0o644, renameio.WithTempDir(filepath.Dir(path))); err != nil {
-		return fleet.WithHint(fmt.Errorf("write report %s: %w", path, fileCause(err)), "name a file in a folder that can be written to")
-	}
-	return nil
-}
-
-// fileCause is what went wrong, without the name of the temporary file it went wrong with.
-func fileCause(err error) error {
-	var (
-		file *os.PathError
-		link *os.LinkError
-	)
-	switch {
-	case errors.As(err, &file):
-		return file.Err
-	case errors.As(err, &link):
-		return link.Err
-	}
-	return err
 }
 
 // reportText is the report in the form that was asked for.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,7 +14,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
@@ -144,46 +142,21 @@ func (a *app) runSimulate(ctx context.Context, path string, o simulateOptions) e
 	return writeDrawing(o.svg, func() []byte { return drawing(filepath.Base(path), scenario, results) })
 }
 
-// checkDrawing refuses a file that [writeDrawing] could not write, before what it is to
-// show is computed. Without a path there is nothing to draw.
-func checkDrawing(path string) error {
-	if path == "" {
-		return nil
-	}
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return drawingError(path, errors.New("there is something else than a file"))
-	}
-	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)))
-	if err != nil {
-		return drawingError(path, err)
-	}
-	return f.Cleanup()
-}
-
-// writeDrawing comes after the results are printed: a full disk must not take them.
+// writeDrawing comes after the results are printed: a full disk must not take them. Without
+// a path there is nothing to draw.
 func writeDrawing(path string, draw func() []byte) error {
 	if path == "" {
 		return nil
 	}
-	if err := renameio.WriteFile(path, draw(), 0o644, renameio.WithTempDir(filepath.Dir(path))); err != nil {
-		return drawingError(path, err)
-	}
-	return nil
+	return replaceFile("plot", path, draw())
 }
 
-// drawingError names the file that was asked for, not the temporary one beside it.
-func drawingError(path string, err error) error {
-	var (
-		file *os.PathError
-		link *os.LinkError
-	)
-	switch {
-	case errors.As(err, &file):
-		err = file.Err
-	case errors.As(err, &link):
-		err = link.Err
+// checkDrawing refuses a path to which that could not write.
+func checkDrawing(path string) error {
+	if path == "" {
+		return nil
 	}
-	return fleet.WithHint(fmt.Errorf("write plot %s: %w", path, err), "name a file in a folder that can be written to")
+	return checkFile("plot", path)
 }
 
 // choosePolicies are those with these names, in their order; all without a name.

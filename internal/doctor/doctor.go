@@ -10,7 +10,6 @@ package doctor
 
 import (
 	"fmt"
-	"strings"
 )
 
 // State is how a check came out.
@@ -101,17 +100,6 @@ func ok(check, format string, args ...any) Finding {
 
 func unknown(check, why string) Finding {
 	return Finding{Check: check, State: Unknown, What: why}
-}
-
-// word is a word of a command as a shell takes it.
-func word(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_./=:@%+,-", r)
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // count is a number of things, in words for one and for several.

@@ -385,11 +385,11 @@ func TestFileSystem(t *testing.T) {
 func TestWord(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]string{"/a/b-c": "/a/b-c", "": "''", "a b": "'a b'", "$(x)": "'$(x)'", "it's": `'it'\''s'`, "ü": "'ü'"} {
-		if got := word(s); got != want {
+		if got := fleet.ShellWord(s); got != want {
 			t.Errorf("%q: got %s, want %s", s, got, want)
 		}
 	}
-	if strings.Contains(word("a\nb"), `\n`) {
+	if strings.Contains(fleet.ShellWord("a\nb"), `\n`) {
 		t.Error("a newline is written as it is, within quotes")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"stint/internal/fleet"
 )
 
 func examineConfig(c Config) (list []Finding) {
@@ -140,7 +142,7 @@ func examineDisks(disks []Disk) (list []Finding) {
 func examineDisk(d Disk) Finding {
 	const check = "disk"
 	what := fmt.Sprintf("%s: %s free of %s (%s)", d.Of, bytesText(d.Free), bytesText(d.Size), d.Path)
-	bad := Finding{Check: check, What: what, Fix: "df -h " + word(d.Path)}
+	bad := Finding{Check: check, What: what, Fix: "df -h " + fleet.ShellWord(d.Path)}
 	switch {
 	case d.Unseen != "":
 		return unknown(check, d.Of+": "+d.Unseen)

@@ -3,6 +3,8 @@ package doctor
 import (
 	"fmt"
 	"strings"
+
+	"stint/internal/fleet"
 )
 
 // examineFolder looks at the state folder itself and at what it is on.
@@ -23,11 +25,11 @@ func examineMode(check string, d Folder) Finding {
 	case d.Owner != d.User:
 		bad.What = fmt.Sprintf("%s belongs to user %d, not %d", d.Path, d.Owner, d.User)
 		bad.Why = "what one user's commands write the other's cannot"
-		bad.Fix = fmt.Sprintf("sudo chown -R %d %s", d.User, word(d.Path))
+		bad.Fix = fmt.Sprintf("sudo chown -R %d %s", d.User, fleet.ShellWord(d.Path))
 	case d.Unwritable != "":
 		bad.What = fmt.Sprintf("%s cannot be written: %s", d.Path, d.Unwritable)
 		bad.Why = "no run can be recorded, so none is started"
-		bad.Fix = "findmnt -T " + word(d.Path)
+		bad.Fix = "findmnt -T " + fleet.ShellWord(d.Path)
 	case d.Mode&0o077 != 0:
 		bad.What = fmt.Sprintf("%s has mode %04o", d.Path, d.Mode)
 		bad.Why = "prompts and logs of sessions can be read by others on this machine"
@@ -36,7 +38,7 @@ func examineMode(check string, d Folder) Finding {
 		} else {
 			bad.State = Warning
 		}
-		bad.Fix, bad.Mend = "chmod 700 "+word(d.Path), MendMode
+		bad.Fix, bad.Mend = "chmod 700 "+fleet.ShellWord(d.Path), MendMode
 	default:
 		return ok(check, "%s", d.Path)
 	}
@@ -71,12 +73,12 @@ func examineStore(s Store) []Finding {
 	case s.Fault != "":
 		bad.What, bad.Why = s.Fault, "no claim can be taken, and no session starts"
 		if bad.Fix == "" {
-			bad.Fix = "ls -la " + word(s.Path)
+			bad.Fix = "ls -la " + fleet.ShellWord(s.Path)
 		}
 	case len(s.Damage) > 0:
 		bad.What = s.Path + ": " + strings.Join(s.Damage, "; ")
 		bad.Why = "the file is damaged: what is read from it may be wrong, and more of it is lost with every write"
-		bad.Fix = "restore it from a backup, or save what can be read: sqlite3 " + word(s.Path) + " .recover | sqlite3 recovered.db"
+		bad.Fix = "restore it from a backup, or save what can be read: sqlite3 " + fleet.ShellWord(s.Path) + " .recover | sqlite3 recovered.db"
 	default:
 		return []Finding{ok(check, "%s, %s, whole", s.Path, bytesText(uint64(max(0, s.Size))))}
 	}

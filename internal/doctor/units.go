@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"stint/internal/fleet"
 )
 
 // examineTimers looks at each pool's timer, at the files behind it, and at whether it
@@ -29,7 +31,7 @@ func again(t Timer, c Config) string {
 	if t.Runtime {
 		command += "--runtime "
 	}
-	return command + word(filepath.Dir(c.Path))
+	return command + fleet.ShellWord(filepath.Dir(c.Path))
 }
 
 func examineTimer(t Timer, f Facts) Finding {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"stint/internal/fleet"
 )
 
 func examineAgents(agents []Agent) (list []Finding) {
@@ -85,20 +87,20 @@ func examineWorkspace(f Facts) []Finding {
 	const check = "workspace"
 	w := f.Workspace
 	bad := Finding{Check: check, State: Problem, Why: "no session can work there"}
-	status := "git -C " + word(w.Path) + " status"
+	status := "git -C " + fleet.ShellWord(w.Path) + " status"
 	switch {
 	case w.Missing:
 		bad.What, bad.Fix = w.Path+" is not there", `correct "workspace" in stint.toml`
 	case w.Unseen != "":
 		return []Finding{unknown(check, w.Unseen)}
 	case !w.Git:
-		bad.What, bad.Fix = w.Path+" is in no work tree of git", "git init "+word(w.Path)
+		bad.What, bad.Fix = w.Path+" is in no work tree of git", "git init "+fleet.ShellWord(w.Path)
 		bad.State, bad.Why = Warning, "no commit tells what a session did, only its result file"
 		if len(w.Needed) > 0 {
 			bad.State, bad.Why = Problem, `these categories cannot run, as they say workspace = "worktree" or sync = true: `+listed(w.Needed)
 		}
 	case w.Lock != "" && w.LockAge > left:
-		bad.What, bad.Fix = fmt.Sprintf("%s was left behind %v ago", w.Lock, w.LockAge.Round(time.Minute)), "rm "+word(w.Lock)
+		bad.What, bad.Fix = fmt.Sprintf("%s was left behind %v ago", w.Lock, w.LockAge.Round(time.Minute)), "rm "+fleet.ShellWord(w.Lock)
 		bad.Why = "every command of git that changes anything fails while it is there"
 	case w.Midway != "":
 		bad.What, bad.Fix = fmt.Sprintf("%s is in the middle of a %s", w.Path, w.Midway), status

@@ -31,6 +31,17 @@ func Hint(err error) string {
 	return ""
 }
 
+// ShellWord writes a word of a command as a shell takes it, for a hint that is to be typed.
+func ShellWord(word string) string {
+	odd := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-./:=@%+,", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, odd) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
 // Nearest is the known word that word was likely meant to be: it differs by a
 // third of its letters at most, or one begins with the other. Empty: none.
 func Nearest(word string, known []string) string {

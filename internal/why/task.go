@@ -163,7 +163,7 @@ func (t Task) held() Obstacle {
 		return o
 	}
 	o.Change = "The claim ends when its holder gives it back or does not renew it, or when it is taken away."
-	o.Command = "stint claim release --holder " + quote(string(h.Holder)) + " --abandoned " + named(t.ID)
+	o.Command = "stint claim release --holder " + fleet.ShellWord(string(h.Holder)) + " --abandoned " + named(t.ID)
 	return o
 }
 

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"stint/internal/fleet"
 )
 
 // Kind is what a question is about.
@@ -149,7 +151,7 @@ func command(words ...string) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(quote(word))
+		b.WriteString(fleet.ShellWord(word))
 	}
 	return b.String()
 }
@@ -157,19 +159,9 @@ func command(words ...string) string {
 // named is a name that somebody chose, as an argument.
 func named[T ~string](name T) string {
 	if strings.HasPrefix(string(name), "-") {
-		return "-- " + quote(string(name))
+		return "-- " + fleet.ShellWord(string(name))
 	}
-	return quote(string(name))
-}
-
-func quote(word string) string {
-	odd := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-./:=@%+,", r)
-	}
-	if word != "" && !strings.ContainsFunc(word, odd) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return fleet.ShellWord(string(name))
 }
 
 // later is a time that is to come, or none.

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+
+	"stint/internal/fleet"
+)
+
+// checkFile refuses a file that [replaceFile] could not write, before what is to be in it
+// is computed.
+func checkFile(what, path string) error {
+	if err := onlyFile(what, path); err != nil {
+		return err
+	}
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)))
+	if err != nil {
+		return fileError(what, path, err)
+	}
+	return f.Cleanup()
+}
+
+// replaceFile puts a file in the place of an older one, whole or not at all, and of nothing
+// else: a link, /dev/null or /dev/stdout would be gone for the whole machine.
+//
+// If we die in it, the old file is there, and beside it perhaps a temporary one.
+func replaceFile(what, path string, text []byte, options ...renameio.Option) error {
+	if err := onlyFile(what, path); err != nil {
+		return err
+	}
+	options = append(options, renameio.WithTempDir(filepath.Dir(path)))
+	if err := renameio.WriteFile(path, text, 0o644, options...); err != nil {
+		return fileError(what, path, err)
+	}
+	return nil
+}
+
+func onlyFile(what, path string) error {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return usage(fileError(what, path, errors.New("there is something else than a file")))
+	}
+	return nil
+}
+
+// fileError names the file that was asked for, not the temporary one beside it.
+func fileError(what, path string, err error) error {
+	var (
+		file *os.PathError
+		link *os.LinkError
+	)
+	switch {
+	case errors.As(err, &file):
+		err = file.Err
+	case errors.As(err, &link):
+		err = link.Err
+	}
+	return fleet.WithHint(fmt.Errorf("write %s %s: %w", what, path, err), "name a file in a folder that can be written to")
+}
