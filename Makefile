@@ -60,14 +60,14 @@ DEST     = $(DESTDIR)$(PREFIX)
 
 install: $(if $(STINT),,build) ## install program, manual pages and completions into $(PREFIX), by default ~/.local
 	install -D -m 0755 '$(PROGRAM)' '$(DEST)/bin/stint'
-	'$(PROGRAM)' man '$(DEST)/share/man/man1'
+	'$(PROGRAM)' man '$(DEST)/share/man'
 	install -D -m 0644 internal/cli/completions/stint.bash '$(DEST)/share/bash-completion/completions/stint'
 	install -D -m 0644 internal/cli/completions/stint.zsh '$(DEST)/share/zsh/site-functions/_stint'
 	install -D -m 0644 internal/cli/completions/stint.fish '$(DEST)/share/fish/vendor_completions.d/stint.fish'
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'not in your PATH yet: export PATH=$(PREFIX)/bin:$$PATH' ;; esac
 
 uninstall: ## remove what install has put into $(PREFIX)
-	rm -f '$(DEST)/bin/stint' '$(DEST)/share/man/man1/stint.1' '$(DEST)/share/man/man1/stint-'*.1
+	rm -f '$(DEST)/bin/stint' '$(DEST)/share/man/man1/stint.1' '$(DEST)/share/man/man1/stint-'*.1 '$(DEST)/share/man/man7/stint-'*.7
 	rm -f '$(DEST)/share/bash-completion/completions/stint' '$(DEST)/share/zsh/site-functions/_stint'
 	rm -f '$(DEST)/share/fish/vendor_completions.d/stint.fish'
 

@@ -31,7 +31,7 @@ func TestInstall(t *testing.T) {
 	run("install")
 	installed := filesBelow(t, filepath.Join(root, "opt/stint"))
 	for _, want := range []string{
-		"bin/stint", "share/man/man1/stint.1", "share/man/man1/stint-claim-take.1", "share/bash-completion/completions/stint",
+		"bin/stint", "share/man/man1/stint.1", "share/man/man1/stint-claim-take.1", "share/man/man7/stint-agents.7", "share/bash-completion/completions/stint",
 		"share/zsh/site-functions/_stint", "share/fish/vendor_completions.d/stint.fish",
 	} {
 		if !slices.Contains(installed, want) {

@@ -73,7 +73,7 @@ func outcomeStatus(o fleet.Outcome, cause error) int {
 		return statusDone
 	case fleet.Failed, fleet.Timeout, fleet.Abandoned:
 		return statusFailed
-	case fleet.Quota, fleet.Idle:
+	case fleet.Quota, fleet.Unavailable, fleet.Idle:
 		return statusNothing
 	case fleet.Cancelled:
 		return signalStatus(cause)

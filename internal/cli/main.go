@@ -168,6 +168,8 @@ the agent and records what came of it.`,
 		Version:       version(),
 	}
 	usage := strings.ReplaceAll(root.UsageTemplate(), "[command]", "COMMAND") // as all that is to be filled in
+	usage = strings.ReplaceAll(usage, "{{rpad .CommandPath .CommandPathPadding}}", "{{rpad .Name .NamePadding}}")
+	usage = strings.ReplaceAll(usage, "Additional help topics:", "Help topics, as in \"stint help agents\":")
 	root.SetUsageTemplate(usage + "\n" + statusTable + "\n")
 	root.SetVersionTemplate("stint {{.Version}}\n")
 	flags := root.PersistentFlags()
@@ -192,6 +194,9 @@ the agent and records what came of it.`,
 		}
 		root.AddCommand(c)
 	}
+	if asked < 0 {
+		addTopics(root)
+	}
 	root.CompletionOptions.DisableDefaultCmd = true // there is our own
 	root.InitDefaultHelpCmd()
 	finishCommands(root, a)
@@ -204,6 +209,9 @@ the agent and records what came of it.`,
 // finishCommands gives every command what all have: a help text, a refusal of words it
 // does not know, and the note that it has begun.
 func finishCommands(c *cobra.Command, a *app) {
+	if isTopic(c) {
+		return
+	}
 	if c.Long == "" {
 		c.Long = c.Short + "."
 	}

@@ -19,10 +19,10 @@ func newMan(a *app) *cobra.Command {
 		Use:   "man [DIR]",
 		Short: "Print the manual page, or write those of all commands",
 		Long: `Print the manual page stint(1), made of the help, as man(1) reads it. With DIR, write
-stint.1 there, and a page for each command: stint-claim.1, stint-claim-take.1 and so
-on. "make install" does.`,
+the pages of all commands there (man1/stint.1, man1/stint-claim-take.1 and so on) and of
+the help topics (man7/stint-agents.7). "make install" does.`,
 		Example: `  stint man | man -l -
-  stint man ~/.local/share/man/man1`,
+  stint man ~/.local/share/man`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.runMan(args)
@@ -67,12 +67,18 @@ func (a *app) runMan(args []string) error {
 
 // writeManPages writes the pages of a command and all below it, each whole or not at all.
 func writeManPages(c *cobra.Command, dir string) (pages []pageEntry, err error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("write manual pages: %w", err)
+	for _, section := range []string{"man1", "man7"} {
+		if err := os.MkdirAll(filepath.Join(dir, section), 0o755); err != nil {
+			return nil, fmt.Errorf("write manual pages: %w", err)
+		}
 	}
 	for _, c := range described(c) {
-		page := pageEntry{Name: manName(c), Path: filepath.Join(dir, manName(c)+".1")}
-		if err := renameio.WriteFile(page.Path, []byte(manPage(c, buildDate())), 0o644); err != nil {
+		file, text := "man1/"+manName(c)+".1", manPage
+		if isTopic(c) {
+			file, text = "man7/"+manName(c)+".7", topicPage
+		}
+		page := pageEntry{Name: manName(c), Path: filepath.Join(dir, file)}
+		if err := renameio.WriteFile(page.Path, []byte(text(c, buildDate())), 0o644); err != nil {
 			return nil, fmt.Errorf("write manual page: %w", err)
 		}
 		pages = append(pages, page)
@@ -84,7 +90,7 @@ func writeManPages(c *cobra.Command, dir string) (pages []pageEntry, err error) 
 func described(c *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() {
+		if sub.IsAvailableCommand() || isTopic(sub) {
 			list = append(list, described(sub)...)
 		}
 	}
@@ -300,7 +306,7 @@ func (p *page) seeAlso(c *cobra.Command) {
 		}
 	}
 	for _, other := range around.Commands() {
-		if other != c && other.IsAvailableCommand() {
+		if other != c && (other.IsAvailableCommand() || isTopic(other)) {
 			list = append(list, reference(other))
 		}
 	}
@@ -311,5 +317,11 @@ func (p *page) seeAlso(c *cobra.Command) {
 	p.WriteString(strings.Join(list, ",\n") + "\n")
 }
 
-// reference names a command's page, in roff.
-func reference(c *cobra.Command) string { return `\fB` + roff(manName(c)) + `\fR(1)` }
+// reference names the page of a command or a topic, in roff.
+func reference(c *cobra.Command) string {
+	section := "(1)"
+	if isTopic(c) {
+		section = "(7)"
+	}
+	return `\fB` + roff(manName(c)) + `\fR` + section
+}

@@ -73,7 +73,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 // they stand in one, and in what is filled in no more. Other words in braces are the
 // agent's own, as in JSON. Nothing is split, so no value makes two arguments.
 func (e *Engine) argv(ctx context.Context, a assignment, command []string) ([]string, error) {
-	values := []string{"{workspace}", a.dir, "{run_id}", string(a.run.ID)}
+	values := []string{"{workspace}", a.dir, "{run_id}", string(a.run.ID), "{run_dir}", fleet.FilesOf(e.Config.State, a.run.ID).Out}
 	if asksForGit(command) {
 		own, common, err := e.Repo.GitDirs(ctx, a.dir)
 		if err != nil {

@@ -18,6 +18,9 @@ const (
 	Timeout Outcome = "timeout"
 	// Quota runs were stopped by a usage limit; not graded.
 	Quota Outcome = "quota"
+	// Unavailable runs met a service or a login that failed; not graded, and no
+	// attempt at their task.
+	Unavailable Outcome = "unavailable"
 	// Cancelled runs were stopped by a person or by systemd; not graded.
 	Cancelled Outcome = "cancelled"
 	// Lost runs lost their claim while working; not graded.
@@ -35,7 +38,7 @@ const (
 // Outcomes lists them, from work to none.
 func Outcomes() []Outcome {
 	return []Outcome{
-		Productive, Noop, Nothing, Failed, Timeout, Quota, Cancelled, Lost, Abandoned, Busy, RunDenied, Idle,
+		Productive, Noop, Nothing, Failed, Timeout, Quota, Unavailable, Cancelled, Lost, Abandoned, Busy, RunDenied, Idle,
 	}
 }
 
@@ -92,9 +95,14 @@ type Run struct {
 	NotBefore  time.Time // a run that waits for its cooldown; zero: it does not
 	Verdict    Verdict
 	Usage      Usage     // as far as it is known
+	Commits    []string  // revisions that the run made, oldest first; at most [MostCommits]
+	Branch     string    // that it worked on, if it had one of its own; empty: the workspace's
 	QuotaUntil time.Time // of a usage limit that the agent met: when it can work again; zero: it met none, or did not say
 	Followed   string    // whether a session followed it in its lane, and why; empty: not decided
 }
+
+// MostCommits bounds how many revisions of a run are recorded: the last ones it made.
+const MostCommits = 100
 
 // Decision says whether a category of a fire was started.
 type Decision string

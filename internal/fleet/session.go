@@ -26,15 +26,20 @@ type RunFiles struct {
 	Dir    string
 	Prompt string // what the agent was asked
 	Log    string // what the agent printed
-	Result string // what the agent says of itself, if it does
 	Alive  string // locked while any process of the session lives
-	Git    string // what git reported of the session's commands
+	Out    string // the one folder that the agent may write: result, git's report, scratch
+	Result string // in Out: what the agent says of itself, if it does
+	Git    string // in Out: what git reported of the session's commands
 }
 
 // FilesOf names the files of a run under a state folder.
 func FilesOf(state string, run RunID) RunFiles {
 	dir := state + "/runs/" + string(run)
-	return RunFiles{Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Result: dir + "/result.json", Alive: dir + "/alive", Git: dir + "/git"}
+	out := dir + "/out"
+	return RunFiles{
+		Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Alive: dir + "/alive",
+		Out: out, Result: out + "/result.json", Git: out + "/git",
+	}
 }
 
 // SessionSpec is one agent process, before it starts.

@@ -61,7 +61,7 @@ func OutcomeColour(o fleet.Outcome) int {
 		return plot.Ochre
 	case fleet.Failed, fleet.Timeout, fleet.Lost, fleet.Abandoned:
 		return plot.Vermilion
-	case fleet.Quota, fleet.Cancelled:
+	case fleet.Quota, fleet.Unavailable, fleet.Cancelled:
 		return plot.Violet
 	case fleet.Busy, fleet.RunDenied, fleet.Idle:
 		return plot.Grey
@@ -75,7 +75,7 @@ func OutcomeSeries() []plot.Series {
 		{Name: "productive", Colour: OutcomeColour(fleet.Productive)},
 		{Name: "noop, nothing", Colour: OutcomeColour(fleet.Noop)},
 		{Name: "failed, timeout, lost", Colour: OutcomeColour(fleet.Failed)},
-		{Name: "quota, cancelled", Colour: OutcomeColour(fleet.Quota)},
+		{Name: "quota, unavailable, cancelled", Colour: OutcomeColour(fleet.Quota)},
 		{Name: "no work", Colour: OutcomeColour(fleet.Idle)},
 		{Name: "open", Colour: OutcomeColour("")},
 	}

@@ -30,7 +30,7 @@ func mood(o fleet.Outcome) Paint {
 		return Green
 	case fleet.Failed, fleet.Timeout, fleet.Lost, fleet.Abandoned:
 		return Red
-	case fleet.Quota, fleet.Cancelled:
+	case fleet.Quota, fleet.Unavailable, fleet.Cancelled:
 		return Yellow
 	case fleet.Noop, fleet.Nothing, fleet.Busy, fleet.RunDenied, fleet.Idle:
 	}

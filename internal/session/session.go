@@ -52,6 +52,9 @@ func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit
 	if err := os.WriteFile(s.Files.Prompt, []byte(s.Prompt), 0o600); err != nil {
 		return fleet.SessionExit{}, err
 	}
+	if err := os.MkdirAll(s.Files.Out, 0o700); err != nil {
+		return fleet.SessionExit{}, err
+	}
 	log, err := openLog(s.Files.Log, s.LogLimit)
 	if err != nil {
 		return fleet.SessionExit{}, err

@@ -34,7 +34,7 @@ func testSpec(t *testing.T, mode string, args ...string) fleet.SessionSpec {
 	}
 	state := t.TempDir()
 	files := fleet.FilesOf(state, "0r1")
-	if err := os.MkdirAll(files.Dir, 0o700); err != nil {
+	if err := os.MkdirAll(files.Out, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	alive, err := os.OpenFile(files.Alive, os.O_RDWR|os.O_CREATE, 0o600)

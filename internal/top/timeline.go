@@ -34,6 +34,8 @@ func signOf(o fleet.Outcome) sign {
 		return sign{'T', string(o), screen.Red}
 	case fleet.Quota:
 		return sign{'Q', string(o), screen.Yellow}
+	case fleet.Unavailable:
+		return sign{'U', string(o), screen.Yellow}
 	case fleet.Cancelled:
 		return sign{'C', string(o), screen.Yellow}
 	case fleet.Lost:
@@ -54,7 +56,7 @@ func signOf(o fleet.Outcome) sign {
 func signs() []sign {
 	list := []sign{signOf(""), dead()}
 	for _, o := range []fleet.Outcome{
-		fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout, fleet.Quota,
+		fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout, fleet.Quota, fleet.Unavailable,
 		fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.RunDenied,
 	} {
 		list = append(list, signOf(o))

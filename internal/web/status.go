@@ -141,7 +141,7 @@ func outcomeState(o fleet.Outcome) state {
 		return state{"good", "✓", word}
 	case fleet.Failed, fleet.Timeout, fleet.Lost, fleet.Abandoned:
 		return state{"bad", "✗", word}
-	case fleet.Quota, fleet.Cancelled:
+	case fleet.Quota, fleet.Unavailable, fleet.Cancelled:
 		return state{"warn", "!", word}
 	case fleet.Noop, fleet.Nothing, fleet.Busy, fleet.RunDenied, fleet.Idle:
 		return state{"dull", "–", word}

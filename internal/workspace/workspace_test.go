@@ -25,7 +25,7 @@ type gitter struct {
 
 func (g gitter) as(run fleet.RunID) gitter {
 	g.run = run
-	if err := os.MkdirAll(g.files(run).Dir, 0o700); err != nil {
+	if err := os.MkdirAll(g.files(run).Out, 0o700); err != nil {
 		g.t.Fatal(err)
 	}
 	return g

@@ -231,7 +231,7 @@ func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
 		if r.QuotaUntil.After(t.now) { // it did its work, and then met one
 			a.wall(t.now, r)
 		}
-	case fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
+	case fleet.Unavailable, fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
 		return nil
 	}
 	if a.Probe == r.ID {
@@ -311,7 +311,7 @@ on conflict (task) do update set failures = failures + 1, since = excluded.since
 	case fleet.Productive, fleet.Nothing:
 		_, err := t.ExecContext(ctx, "delete from attempts where task = ?", r.Task)
 		return err
-	case fleet.Noop, fleet.Quota, fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
+	case fleet.Noop, fleet.Quota, fleet.Unavailable, fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
 		return nil
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 
 const runColumns = `id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, clock, load, agent, pid,
 created_at, not_before, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status,
-tokens, usd, quota_until, followed`
+tokens, usd, commits, branch, quota_until, followed`
 
 // AddRun stores a run that no fire planned.
 func (d *DB) AddRun(ctx context.Context, r fleet.Run) error {
@@ -148,12 +148,16 @@ func (t tx) endRun(ctx context.Context, r fleet.Run) error {
 	if err != nil {
 		return err
 	}
+	commits, err := json.Marshal(append([]string{}, r.Commits...))
+	if err != nil {
+		return err
+	}
 	res, err := t.ExecContext(ctx, `update runs
 set ended_at = ?, outcome = ?, grade = ?, reason = ?, parts = ?, task_state = ?, exit_status = ?,
-tokens = ?, usd = ?, quota_until = ?
+tokens = ?, usd = ?, commits = ?, branch = ?, quota_until = ?
 where id = ? and ended_at is null`,
 		millis(t.now), v.Outcome, v.Grade, v.Reason, string(parts), v.TaskState, v.ExitStatus,
-		r.Usage.Tokens, r.Usage.USD, nullMillis(r.QuotaUntil), r.ID)
+		r.Usage.Tokens, r.Usage.USD, string(commits), r.Branch, nullMillis(r.QuotaUntil), r.ID)
 	if err := oneRow(res, err, fmt.Errorf("it has ended already: %w", fleet.ErrLost)); err != nil {
 		return err
 	}
@@ -232,11 +236,11 @@ func scanRun(row scanner) (fleet.Run, error) {
 		notBefore      sql.NullInt64
 		started, ended sql.NullInt64
 		quotaUntil     sql.NullInt64
-		parts          string
+		parts, commits string
 	)
 	err := row.Scan(&r.ID, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
 		&r.Epoch, &r.Clock, &r.Load, &r.Agent, &r.PID, &created, &notBefore, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus,
-		&r.Usage.Tokens, &r.Usage.USD, &quotaUntil, &r.Followed)
+		&r.Usage.Tokens, &r.Usage.USD, &commits, &r.Branch, &quotaUntil, &r.Followed)
 	if err != nil {
 		return fleet.Run{}, err
 	}
@@ -245,6 +249,11 @@ func scanRun(row scanner) (fleet.Run, error) {
 	r.CreatedAt, r.StartedAt, r.EndedAt = fromMillis(created), fromNullMillis(started), fromNullMillis(ended)
 	if err := json.Unmarshal([]byte(parts), &v.Parts); err != nil {
 		return fleet.Run{}, fmt.Errorf("parts of run %s: %w", r.ID, err)
+	}
+	if commits != "[]" { // most runs made none
+		if err := json.Unmarshal([]byte(commits), &r.Commits); err != nil {
+			return fleet.Run{}, fmt.Errorf("commits of run %s: %w", r.ID, err)
+		}
 	}
 	return r, nil
 }

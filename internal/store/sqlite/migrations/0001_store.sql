@@ -87,6 +87,8 @@ create table runs (
   day         text not null default '',        -- of the claim, UTC: whose budget it counts for
   reserved_tokens integer not null default 0,  -- in the budgets, until the end tells better
   reserved_usd    real not null default 0,
+  commits     text not null default '[]',      -- JSON: revisions that it made, oldest first
+  branch      text not null default '',        -- that it worked on; empty: the workspace's
   quota_until integer,                         -- null: the agent did not say
   followed    text not null default '',        -- whether a session followed it, and why
   check ((ended_at is null) = (outcome = ''))
