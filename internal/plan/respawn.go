@@ -14,9 +14,15 @@ type Chain struct {
 	Most    int     // deepest that a session may be
 	From    float64 // the least grade that is followed
 	Out     string  // why the category cannot be started; empty: it can
-	Surplus float64 // sessions above its cap
+	Surplus float64 // sessions above its cap, the one that ended among them
 	Later   bool    // there is a service manager to start it when it has rested
 }
+
+// mostSurplus is by how many sessions a category may be over its cap and still be followed.
+// The session that ended is debited before this is asked, so with several categories to
+// choose from nearly every one is over its cap by a part of a session then. With none
+// allowed, no session was ever followed from six equal categories on.
+const mostSurplus = 1
 
 // Respawn says whether a session follows, and why, or why not.
 func Respawn(c Chain) (follows bool, reason string) {
@@ -27,7 +33,7 @@ func Respawn(c Chain) (follows bool, reason string) {
 		return false, fmt.Sprintf("its grade %.2f is below %.2f", *c.Grade, c.From)
 	case c.Depth >= c.Most:
 		return false, fmt.Sprintf("a chain ends after %d more", c.Most)
-	case c.Surplus > 0:
+	case c.Surplus > mostSurplus:
 		return false, fmt.Sprintf("the category is %.1f sessions over its cap", c.Surplus)
 	case c.Out != "":
 		return false, c.Out

@@ -1,10 +1,13 @@
 package plan_test
 
 import (
+	"fmt"
 	"testing"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/plan"
+	"stint/internal/selector"
 )
 
 func TestRespawn(t *testing.T) {
@@ -18,14 +21,14 @@ func TestRespawn(t *testing.T) {
 	}{
 		{"just good enough", func(*plan.Chain) {}, true, yes},
 		{"last of its chain", func(c *plan.Chain) { c.Depth, c.Most = 2, 3 }, true, yes},
-		{"at its cap", func(c *plan.Chain) { c.Surplus = -0.1 }, true, yes},
+		{"a session over its cap", func(c *plan.Chain) { c.Surplus = 1 }, true, yes},
 		{"every grade", func(c *plan.Chain) { *c.Grade, c.From = 0, 0 }, true, "its grade 0.00 is at least 0.00"},
 		{"not good enough", func(c *plan.Chain) { *c.Grade = 0.64 }, false, "its grade 0.64 is below 0.65"},
 		{"no grade", func(c *plan.Chain) { c.Grade = nil }, false, "it brought no grade"},
 		{"failed", func(c *plan.Chain) { c.Outcome = fleet.Failed }, false, "it brought no grade"},
 		{"end of the chain", func(c *plan.Chain) { c.Depth, c.Most = 3, 3 }, false, "a chain ends after 3 more"},
 		{"deeper than it may be by now", func(c *plan.Chain) { c.Depth, c.Most = 3, 1 }, false, "a chain ends after 1 more"},
-		{"over its cap", func(c *plan.Chain) { c.Surplus = 0.5 }, false, "the category is 0.5 sessions over its cap"},
+		{"over its cap", func(c *plan.Chain) { c.Surplus = 1.5 }, false, "the category is 1.5 sessions over its cap"},
 		{"out", func(c *plan.Chain) { c.Out = "no workable task" }, false, "no workable task"},
 		{"by hand", func(c *plan.Chain) { c.Later = false }, false, "it ran without a service manager, which would start the next"},
 	}
@@ -38,6 +41,58 @@ func TestRespawn(t *testing.T) {
 			follows, reason := plan.Respawn(c)
 			if follows != tt.follows || reason != tt.want {
 				t.Errorf("got %v, %q, want %v, %q", follows, reason, tt.follows, tt.want)
+			}
+		})
+	}
+}
+
+// TestRespawnLives plays equal categories whose every session is good enough to be
+// followed. Many are, and no category gets more than its cap for it.
+func TestRespawnLives(t *testing.T) {
+	t.Parallel()
+	const fires, workers = 1000, 3
+	for _, n := range []int{6, 12} {
+		t.Run(fmt.Sprintf("%d categories", n), func(t *testing.T) {
+			t.Parallel()
+			settings, grade := bandit.Defaults(), 0.7
+			in := selector.Input{Settings: settings, Workers: workers, Free: workers}
+			for i := range n {
+				in.Candidates = append(in.Candidates, selector.Candidate{Category: fleet.Category(fmt.Sprintf("c%02d", i)), Share: 1})
+			}
+			arms := map[fleet.Category]*bandit.Arm{}
+			for i := range in.Candidates {
+				arms[in.Candidates[i].Category] = &in.Candidates[i].Arm
+			}
+			work := func(a *bandit.Arm, p bandit.Pool) {
+				load := a.Debit(in.Fire)
+				settings.Learn(a, p, in.Fire, bandit.Graded{Fire: in.Fire, Load: load, Grade: grade})
+			}
+			followed := 0
+			for in.Fire = 1; in.Fire <= fires; in.Fire++ {
+				in.Seed = uint64(in.Fire)
+				s := selector.Rank(in)
+				for _, score := range s.Ranked() {
+					arms[score.Category].Entitle(settings, score.Due)
+				}
+				for _, score := range s.Ranked()[:s.Picks] {
+					a := arms[score.Category]
+					work(a, s.Pool)
+					_, surplus := a.Settled(settings)
+					if follows, _ := plan.Respawn(plan.Chain{
+						Outcome: fleet.Productive, Grade: &grade, Most: 1, From: 0.65, Surplus: surplus, Later: true,
+					}); follows {
+						work(a, s.Pool)
+						followed++
+					}
+				}
+			}
+			if rate := float64(followed) / fires; rate < 0.6 {
+				t.Errorf("%.2f sessions were followed at a fire, want at least 0.6", rate)
+			}
+			for c, a := range arms {
+				if part := float64(a.Sessions) / a.Entitled; part > 1.81 {
+					t.Errorf("%s got %.3f times what it was entitled to, want at most 1.81", c, part)
+				}
 			}
 		})
 	}
