@@ -1,10 +1,6 @@
 package bandit
 
-import (
-	"math"
-
-	"stint/internal/fleet"
-)
+import "stint/internal/fleet"
 
 // loadHalfLife is the number of fires after which a session counts half in a
 // category's load.
@@ -39,22 +35,22 @@ func (a *Account) Debit(now fleet.FireID) (load float64) {
 	load = a.LoadNow(now)
 	a.Sessions++
 	a.Since++
-	a.Load, a.LoadAt = load+1-math.Exp2(-1.0/loadHalfLife), now
+	a.Load, a.LoadAt = load+1-exp2(-1.0/loadHalfLife), now
 	return load
 }
 
 // LoadNow is the category's recent load: sessions, of which one counts half after six
 // fires, so that one at every fire is a load of 1.
 func (a *Account) LoadNow(now fleet.FireID) float64 {
-	return a.Load * fade(float64(now-a.LoadAt), loadHalfLife)
+	return float64(a.Load * fade(float64(now-a.LoadAt), loadHalfLife))
 }
 
 // settled is the account with the sessions since the last fire set against what that
 // fire entitled the category to.
 func (a Account) settled(s Settings) Account {
 	x := float64(a.Since)
-	a.Deficit = max(0, a.Deficit+s.Floor*a.Due-x)
-	a.Surplus = max(0, a.Surplus+x-s.Cap*a.Due)
+	a.Deficit = max(0, a.Deficit+float64(s.Floor*a.Due)-x)
+	a.Surplus = max(0, a.Surplus+x-float64(s.Cap*a.Due))
 	if s.Floor == 0 {
 		a.Deficit = 0
 	}
@@ -112,7 +108,7 @@ func fill(due, shares []float64, left float64) (given float64) {
 		}
 		rate, full := (left-given)/sum, false
 		for i, s := range shares {
-			if due[i] < 1 && s > 0 && rate*s >= 1 {
+			if due[i] < 1 && s > 0 && float64(rate*s) >= 1 {
 				due[i], given, full = 1, given+1, true
 			}
 		}
@@ -121,7 +117,7 @@ func fill(due, shares []float64, left float64) (given float64) {
 		}
 		for i, s := range shares {
 			if due[i] < 1 && s > 0 {
-				due[i] = rate * s
+				due[i] = float64(rate * s)
 			}
 		}
 		return left

@@ -32,7 +32,7 @@ func (b Beta) Interval(probability float64) (low, high float64) {
 // because both may be too small for a float64 where a parameter is.
 func (b Beta) Draw(rng *rand.Rand) float64 {
 	x, y := logGamma(b.A, rng), logGamma(b.B, rng)
-	return 1 / (1 + math.Exp(y-x))
+	return 1 / (1 + exp(y-x))
 }
 
 // pending takes n sessions that have not ended as if they brought the mean: the mean
@@ -42,7 +42,7 @@ func (b Beta) pending(n int) Beta {
 		return b
 	}
 	mean := b.Mean()
-	return Beta{b.A + float64(n)*mean, b.B + float64(n)*(1-mean)}
+	return Beta{b.A + float64(float64(n)*mean), b.B + float64(float64(n)*(1-mean))}
 }
 
 // logGamma draws the logarithm of a Gamma(shape, 1) variate, shape > 0. From 1 on it
@@ -52,20 +52,33 @@ func (b Beta) pending(n int) Beta {
 func logGamma(shape float64, rng *rand.Rand) float64 {
 	if shape < 1 {
 		u := 1 - rng.Float64() // in (0,1], so that its logarithm is finite
-		return logGamma(shape+1, rng) + math.Log(u)/shape
+		return logGamma(shape+1, rng) + log(u)/shape
 	}
 	d := shape - 1.0/3
 	c := 1 / math.Sqrt(9*d)
 	for {
-		x := rng.NormFloat64()
-		v := 1 + c*x
+		x := normal(rng)
+		v := 1 + float64(c*x)
 		if v <= 0 {
 			continue
 		}
-		logV := 3 * math.Log(v)
+		logV := float64(3 * log(v))
 		u := 1 - rng.Float64()
-		if math.Log(u) < x*x/2+d*(1-v*v*v+logV) {
-			return math.Log(d) + logV
+		if log(u) < x*x/2+float64(d*(1-float64(v*v*v)+logV)) {
+			return log(d) + logV
+		}
+	}
+}
+
+// normal draws a standard normal variate by the polar method of Marsaglia and Bray, "A
+// Convenient Method for Generating Normal Variables" (SIAM Review 6, 1964). The generator's
+// own method multiplies and adds in float32, which not every processor rounds alike.
+func normal(rng *rand.Rand) float64 {
+	for {
+		u, v := float64(2*rng.Float64())-1, float64(2*rng.Float64())-1
+		s := float64(u*u) + float64(v*v)
+		if s > 0 && s < 1 {
+			return float64(u * math.Sqrt(-2*log(s)/s))
 		}
 	}
 }

@@ -54,11 +54,13 @@ type Sums struct {
 
 func (s *Sums) add(weight, grade float64) {
 	s.W += weight
-	s.S += weight * grade
-	s.G2 += weight * grade * grade
+	s.S += float64(weight * grade)
+	s.G2 += float64(weight * grade * grade)
 }
 
-func (s Sums) times(f float64) Sums { return Sums{s.W * f, s.S * f, s.G2 * f} }
+func (s Sums) times(f float64) Sums {
+	return Sums{float64(s.W * f), float64(s.S * f), float64(s.G2 * f)}
+}
 
 // scatter is the sum of squared deviations of the grades, and what that would be of
 // grades that are 0 or 1 with the same mean. Both are the same, to the last bit, when
@@ -118,7 +120,7 @@ func fade(age, halfLife float64) float64 {
 	if halfLife == 0 || age <= 0 {
 		return 1
 	}
-	return math.Exp2(-age / halfLife)
+	return exp2(-age / halfLife)
 }
 
 // Pool is what the categories have in common at one fire.
@@ -166,7 +168,7 @@ func (s Settings) dispersion(e Evidence, p Pool) float64 {
 	if is, most := e.Fast.scatter(); most > 0 {
 		own = is / most
 	}
-	phi := (dispersionWeight*p.Dispersion + e.Fast.W*own) / (dispersionWeight + e.Fast.W)
+	phi := (float64(dispersionWeight*p.Dispersion) + float64(e.Fast.W*own)) / (dispersionWeight + e.Fast.W)
 	return min(1, max(leastDispersion, phi))
 }
 
@@ -177,11 +179,11 @@ func (s Settings) dispersion(e Evidence, p Pool) float64 {
 func (s Settings) belief(e Evidence, p Pool) Beta {
 	m, n0, phi := 0.5, float64(priorWeight), s.dispersion(e, p)
 	if s.Anchor {
-		m = (anchorWeight*p.Mean + e.Slow.S) / (anchorWeight + e.Slow.W)
+		m = (float64(anchorWeight*p.Mean) + e.Slow.S) / (anchorWeight + e.Slow.W)
 		m = min(highAnchor, max(lowAnchor, m))
 		n0 += min(fadedWeight, max(0, e.Slow.W-e.Fast.W)/phi)
 	}
-	return Beta{n0*m + e.Fast.S/phi, n0*(1-m) + (e.Fast.W-e.Fast.S)/phi}
+	return Beta{float64(n0*m) + e.Fast.S/phi, float64(n0*(1-m)) + (e.Fast.W-e.Fast.S)/phi}
 }
 
 // Belief is what is believed of an arm's mean grade at a fire.

@@ -37,7 +37,9 @@ type Effect struct {
 }
 
 // Interval is the central 95 % credible interval.
-func (e Effect) Interval() (low, high float64) { return e.Mean - 1.96*e.SD, e.Mean + 1.96*e.SD }
+func (e Effect) Interval() (low, high float64) {
+	return e.Mean - float64(1.96*e.SD), e.Mean + float64(1.96*e.SD)
+}
 
 // EffectOf estimates a lesson's effect from its trials, one a category. Only chance
 // decided who got the lesson, so the difference is the lesson's doing; comparing within
@@ -51,7 +53,7 @@ func EffectOf(trials []Trial, noise float64) Effect {
 		}
 		w := t.With.W * t.Without.W / (t.With.W + t.Without.W)
 		weights += w
-		sum += w * (t.With.S/t.With.W - t.Without.S/t.Without.W)
+		sum += float64(w * (t.With.S/t.With.W - t.Without.S/t.Without.W))
 	}
 	prior := effectSpread * effectSpread
 	if weights == 0 {
@@ -88,7 +90,7 @@ type Exposure struct {
 func LOO(lessons []Exposure) float64 {
 	sum := 0.0
 	for _, l := range lessons {
-		sum += l.Effect * (l.Next - l.Behind)
+		sum += float64(l.Effect * (l.Next - l.Behind))
 	}
 	return min(maxLOO, max(-maxLOO, sum))
 }

@@ -12,13 +12,15 @@ type Slope struct {
 
 func (s *Slope) add(weight, load, grade float64) {
 	s.N += weight
-	s.L += weight * load
-	s.G += weight * grade
-	s.LL += weight * load * load
-	s.LG += weight * load * grade
+	s.L += float64(weight * load)
+	s.G += float64(weight * grade)
+	s.LL += float64(weight * load * load)
+	s.LG += float64(weight * load * grade)
 }
 
-func (s Slope) times(f float64) Slope { return Slope{s.N * f, s.L * f, s.G * f, s.LL * f, s.LG * f} }
+func (s Slope) times(f float64) Slope {
+	return Slope{float64(s.N * f), float64(s.L * f), float64(s.G * f), float64(s.LL * f), float64(s.LG * f)}
+}
 
 // moments are the centred sums of load² and load·grade.
 func (s Slope) moments() (xx, xy float64) {
@@ -40,9 +42,9 @@ func (s Settings) plateau(e Evidence, load float64, p Pool) float64 {
 		return 0
 	}
 	xx, xy := e.Slope.moments()
-	cost := max(0, (p.ridge*p.slope-xy)/(p.ridge+xx))
+	cost := max(0, (float64(p.ridge*p.slope)-xy)/(p.ridge+xx))
 	if cost == 0 {
 		return 0 // JSON would show a product's -0
 	}
-	return cost * (e.Slope.L/e.Slope.N - load)
+	return float64(cost * (e.Slope.L/e.Slope.N - load))
 }

@@ -106,7 +106,7 @@ func TestLedgerKeepsWhatDidNotChange(t *testing.T) {
 	})
 }
 
-// played is a history of so many fires in which a is a little better than b and c.
+// played is a history of so many fires in which a is clearly better than b, and b than c.
 func played(t *testing.T, fires int) Record {
 	t.Helper()
 	h := newHistory("a", "b", "c")
@@ -114,7 +114,7 @@ func played(t *testing.T, fires int) Record {
 	for range fires {
 		f := h.fire(t, h.input(1), nil, func() {})
 		h.learn(f, func(c fleet.Category) float64 {
-			return math.Round(map[fleet.Category]float64{"a": 0.6, "b": 0.5, "c": 0.5}[c] - 0.5 + rng.Float64())
+			return math.Round(map[fleet.Category]float64{"a": 0.8, "b": 0.5, "c": 0.4}[c] - 0.5 + rng.Float64())
 		})
 	}
 	return h.Record

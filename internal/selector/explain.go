@@ -124,7 +124,7 @@ func (s Selection) Health() Health {
 	entropy := 0.0
 	for _, c := range s.Scores {
 		if p := float64(c.Arm.Sessions) / float64(h.Sessions); p > 0 {
-			entropy -= p * math.Log(p)
+			entropy -= float64(p * math.Log(p))
 		}
 	}
 	h.Effective = math.Exp(entropy)

@@ -33,7 +33,7 @@ func MatchRates(l fleet.Lesson, categories []fleet.Category, tasks []fleet.Task)
 	rates := map[fleet.Category]float64{}
 	for _, c := range categories {
 		if forCategory(l, c) {
-			rates[c] = (matched[c] + matchWeight*pooled) / (open[c] + matchWeight)
+			rates[c] = (matched[c] + float64(matchWeight*pooled)) / (open[c] + matchWeight)
 		}
 	}
 	return rates

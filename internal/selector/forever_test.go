@@ -1,0 +1,61 @@
+package selector
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+)
+
+// TestRankingIsForever plays a fleet and compares every bit of its rankings and its
+// memory with what they were when this was written. A fire that was recorded on one
+// machine is replayed on another: "make test-arch" runs this test with other processors'
+// instructions.
+func TestRankingIsForever(t *testing.T) {
+	t.Parallel()
+	const want = "59c47faa73925c3987bd438e1d056436bf423422fc182547b7731491c417b9a4"
+	sum := sha256.New()
+	note := func(numbers ...float64) {
+		for _, x := range numbers {
+			_ = binary.Write(sum, binary.LittleEndian, math.Float64bits(x)) // a hash takes all
+		}
+	}
+	var (
+		settings   = bandit.Defaults()
+		chance     = rand.New(rand.NewPCG(1, 2))
+		candidates []Candidate
+	)
+	for i := range 12 {
+		candidates = append(candidates, candidate(fleet.Category(fmt.Sprintf("c%02d", i)), share(0.02*float64(i+1))))
+	}
+	for fire := fleet.FireID(1); fire <= 300; fire++ {
+		in := testInput(candidates...)
+		in.Seed, in.Fire, in.Workers = chance.Uint64(), fire, 3
+		s := Rank(in)
+		odds := s.Odds(3)
+		for i, score := range s.Ranked() {
+			note(score.Value, score.TS, score.Plateau, score.Div, score.Beta.A, score.Beta.B, odds[score.Category])
+			at := score.Category[1:]
+			arm := &candidates[(at[0]-'0')*10+at[1]-'0'].Arm
+			arm.Entitle(settings, score.Due)
+			if i >= s.Picks {
+				continue
+			}
+			load := arm.Debit(fire)
+			if chance.IntN(10) == 0 {
+				continue // no grade
+			}
+			settings.Learn(arm, s.Pool, fire, bandit.Graded{Fire: fire, Load: load, Grade: chance.Float64()})
+			note(arm.Fast.S, arm.Slow.G2, arm.Slope.LG, arm.Up.Level, arm.Load, arm.Surplus)
+		}
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
+		t.Errorf("rankings: got %s, want %s", got, want)
+	}
+}
