@@ -112,9 +112,10 @@ func (s *soak) checkArms() {
 		if diff := gocmp.Diff(got, *again, cmpopts.EquateApprox(0, 1e-6)); diff != "" {
 			s.Errorf("%s is not what its runs and fires add up to (-remembered +recounted):\n%s", category, diff)
 		}
-		deficit, surplus := got.Settled(settings)
-		if x := float64(got.Sessions); x+1e-6 < settings.Floor*got.Entitled-deficit || x-1e-6 > settings.Cap*got.Entitled+surplus {
-			s.Errorf("%s: %d sessions, entitled to %v, deficit %v, surplus %v: out of bounds", category, got.Sessions, got.Entitled, deficit, surplus)
+		now := got.Account
+		now.Entitle(settings, 0) // settles it
+		if x := float64(now.Sessions); x+1e-6 < settings.Floor*now.Entitled-now.Deficit || x-1e-6 > settings.Cap*now.Entitled+now.Surplus+now.Forgiven {
+			s.Errorf("%s: %+v is out of bounds", category, now)
 		}
 	}
 }

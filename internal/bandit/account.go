@@ -7,8 +7,12 @@ import "stint/internal/fleet"
 const loadHalfLife = 6
 
 // Account is what a category was entitled to and what it got. It holds, at every
-// fire, sessions ≥ floor·entitled - deficit and sessions ≤ cap·entitled + surplus
-// exactly, whoever started the sessions.
+// fire, sessions ≥ floor·entitled - deficit and sessions ≤ cap·entitled + surplus +
+// forgiven exactly, whoever started the sessions.
+//
+// The surplus is bounded, see [Settings.mostSurplus]: sessions that people run by hand know
+// no cap, and a category must not wait for hundreds of fires on their account. What is
+// above the bound is forgiven.
 //
 // A fire adds what it entitles a category to; the sessions that come of it, or from
 // elsewhere, are debited when their claims are granted. Both are settled at the
@@ -18,6 +22,7 @@ type Account struct {
 	Entitled float64      `json:"entitled"` // to so many sessions, by all fires
 	Deficit  float64      `json:"deficit"`  // below the floor by so many sessions, at least 0
 	Surplus  float64      `json:"surplus"`  // above the cap by so many sessions, at least 0
+	Forgiven float64      `json:"forgiven"` // sessions above the cap that are held against it no longer
 	Due      float64      `json:"due"`      // entitled by the last fire
 	Since    int          `json:"since"`    // sessions since that fire
 	Load     float64      `json:"load"`     // of recent sessions, in [0,1] at one session a fire
@@ -51,6 +56,9 @@ func (a Account) settled(s Settings) Account {
 	x := float64(a.Since)
 	a.Deficit = max(0, a.Deficit+float64(s.Floor*a.Due)-x)
 	a.Surplus = max(0, a.Surplus+x-float64(s.Cap*a.Due))
+	if more := a.Surplus - s.mostSurplus(); more > 0 && s.Cap > 0 {
+		a.Surplus, a.Forgiven = s.mostSurplus(), a.Forgiven+more
+	}
 	if s.Floor == 0 {
 		a.Deficit = 0
 	}
@@ -60,6 +68,16 @@ func (a Account) settled(s Settings) Account {
 	a.Due, a.Since = 0, 0
 	return a
 }
+
+// leastBound is a bound of the surplus, in sessions, that no queue of a fire's own making
+// comes near, however small V is.
+const leastBound = 4
+
+// mostSurplus bounds a surplus, in sessions. V of them cost one whole grade, more than
+// categories differ by: a larger surplus would not keep a category out more surely, only
+// longer. After 300 fires beside one session by hand each, a category of twelve equal ones
+// starts again at the 20th fire; without a bound it was the 524th.
+func (s Settings) mostSurplus() float64 { return max(s.V, leastBound) }
 
 // Settled is the deficit below the floor and the surplus above the cap, in sessions.
 func (a *Account) Settled(s Settings) (deficit, surplus float64) {

@@ -192,8 +192,9 @@ func TestEveryTraceKeepsThePromises(t *testing.T) {
 				}
 			}
 			for i, a := range w.arms {
-				deficit, surplus := a.Settled(w.Settings)
-				low, high := w.Floor*entitled[i]-deficit, w.Cap*entitled[i]+surplus
+				now := a.Account
+				now.Entitle(w.Settings, 0) // settles it
+				low, high := w.Floor*entitled[i]-now.Deficit, w.Cap*entitled[i]+now.Surplus+now.Forgiven
 				if sessions[i] < low-near || w.Cap > 0 && sessions[i] > high+near {
 					t.Errorf("%s: got %v sessions, want %v to %v", w.names[i], sessions[i], low, high)
 				}

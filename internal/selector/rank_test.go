@@ -3,6 +3,7 @@ package selector
 import (
 	stdcmp "cmp"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -433,5 +434,48 @@ func drawArm(t *rapid.T, s bandit.Settings, a *bandit.Arm) {
 	}
 	if rapid.Bool().Draw(t, "nothing found") {
 		a.Noop(fire, noon())
+	}
+}
+
+// TestSessionsByHandDoNotStarve has a person run one session of a category beside each of
+// 300 fires. After that, fires start it again before long.
+func TestSessionsByHandDoNotStarve(t *testing.T) {
+	t.Parallel()
+	const byHand, grade = 300, 0.6
+	in, settings := testInput(), bandit.Defaults()
+	for i := range 12 {
+		in.Candidates = append(in.Candidates, candidate(fleet.Category(fmt.Sprintf("c%02d", i))))
+	}
+	work := func(c *Candidate, p bandit.Pool) {
+		load := c.Arm.Debit(in.Fire)
+		settings.Learn(&c.Arm, p, in.Fire, bandit.Graded{Fire: in.Fire, Load: load, Grade: grade})
+	}
+	hand := &in.Candidates[0]
+	for in.Workers = 3; ; in.Fire++ {
+		in.Seed = uint64(in.Fire)
+		if hand.Out = ""; in.Fire <= byHand {
+			hand.Out = "its lane is in use"
+			hand.Arm.Entitle(settings, 0)
+		}
+		s := Rank(in)
+		for i, score := range s.Ranked() {
+			c := &in.Candidates[slices.IndexFunc(in.Candidates, func(c Candidate) bool { return c.Category == score.Category })]
+			c.Arm.Entitle(settings, score.Due)
+			if i < s.Picks {
+				work(c, s.Pool)
+			}
+			if i < s.Picks && c == hand {
+				if waited := in.Fire - byHand; waited > 22 {
+					t.Errorf("a fire starts it again after %d fires, want about 20", waited)
+				}
+				return
+			}
+		}
+		if in.Fire <= byHand {
+			work(hand, s.Pool)
+		}
+		if in.Fire > byHand+600 {
+			t.Fatal("no fire starts it again in 600")
+		}
 	}
 }

@@ -58,6 +58,7 @@ func (r *armRow) columns() []column {
 		{"entitled", &a.Entitled},
 		{"deficit", &a.Deficit},
 		{"surplus", &a.Surplus},
+		{"forgiven", &a.Forgiven},
 		{"due", &a.Due},
 		{"since", &a.Since},
 		{"load", &a.Load},

@@ -164,6 +164,7 @@ create table arms (
   entitled     real not null,                  -- sessions it was to get
   deficit      real not null,                  -- below its floor, in sessions
   surplus      real not null,                  -- above its cap, in sessions
+  forgiven     real not null,                  -- above its cap, and held against it no longer
   due          real not null,                  -- entitled by its last fire, not settled yet
   since        integer not null,               -- sessions since that fire
   load         real not null,
