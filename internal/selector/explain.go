@@ -38,6 +38,9 @@ func (c Score) Reason() string {
 // others in order, then what is out.
 func (s Selection) Sentences() []string {
 	var list []string
+	if s.Closed != "" {
+		list = append(list, fmt.Sprintf("Nothing can start: %s.", s.Closed))
+	}
 	for i, c := range s.Scores {
 		switch {
 		case !c.In:
@@ -53,9 +56,17 @@ func (s Selection) Sentences() []string {
 
 func (s Selection) winner(c Score) string {
 	if c.Leads {
-		return fmt.Sprintf("%s leads because its task %q is begun; %s.", c.Category, c.Next.ID, c.made(s.Settings))
+		return fmt.Sprintf("%s %s because its task %q is begun; %s.", c.Category, s.verb("leads", "would lead"), c.Next.ID, c.made(s.Settings))
 	}
-	return fmt.Sprintf("%s wins with %.3f: %s.", c.Category, c.Value, c.made(s.Settings))
+	return fmt.Sprintf("%s %s with %.3f: %s.", c.Category, s.verb("wins", "would win"), c.Value, c.made(s.Settings))
+}
+
+// verb is what the first category does, or would do where nothing can start.
+func (s Selection) verb(does, would string) string {
+	if s.Picks == 0 {
+		return would
+	}
+	return does
 }
 
 func (s Selection) loser(i int, c Score) string {
@@ -74,12 +85,8 @@ func (s Selection) loser(i int, c Score) string {
 // made says in words what the score is made of.
 func (c Score) made(s bandit.Settings) string {
 	words := []string{fmt.Sprintf("it drew %.3f where %.3f is expected", c.TS, c.Beta.Mean())}
-	deficit, surplus := c.Arm.Settled(s)
-	switch {
-	case c.Div >= shown:
-		words = append(words, fmt.Sprintf("it is owed %.1f sessions of its floor (%+.3f)", deficit, c.Div))
-	case c.Div <= -shown:
-		words = append(words, fmt.Sprintf("it is %.1f sessions over its cap (%+.3f)", surplus, c.Div))
+	if debt := c.Explain(s).Debt(); debt != "" {
+		words = append(words, fmt.Sprintf("%s (%+.3f)", debt, c.Div))
 	}
 	if math.Abs(c.Plateau) >= shown {
 		words = append(words, fmt.Sprintf("its recent load counts %+.3f", c.Plateau))
@@ -88,6 +95,23 @@ func (c Score) made(s bandit.Settings) string {
 		words = append(words, fmt.Sprintf("its lessons count %+.3f", c.Components.LOO))
 	}
 	return strings.Join(words, ", ")
+}
+
+// leastDebt is the least debt that is worth a word, in sessions: one decimal.
+const leastDebt = 0.05
+
+// Debt says what the category is owed, and what it had too much of; empty: neither. Both
+// can be, of different times, and Div is what they come to together.
+func (e Explain) Debt() string {
+	switch owed, over := e.Deficit >= leastDebt, e.Surplus >= leastDebt; {
+	case owed && over:
+		return fmt.Sprintf("it is owed %.1f sessions of its floor and is %.1f over its cap", e.Deficit, e.Surplus)
+	case owed:
+		return fmt.Sprintf("it is owed %.1f sessions of its floor", e.Deficit)
+	case over:
+		return fmt.Sprintf("it is %.1f sessions over its cap", e.Surplus)
+	}
+	return ""
 }
 
 // Health says how the control loop does, from sums alone.

@@ -3,8 +3,12 @@ package selector
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -117,4 +121,91 @@ func TestHealth(t *testing.T) {
 			}
 		})
 	}
+}
+
+// anyState is a ranking of categories in states that any history could leave, however odd.
+func anyState(t *rapid.T) Selection {
+	number := func(name string, low, high float64) float64 { return rapid.Float64Range(low, high).Draw(t, name) }
+	in := testInput()
+	in.Seed, in.Workers = rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 4).Draw(t, "workers")
+	if rapid.IntRange(0, 4).Draw(t, "closed") == 0 {
+		in.Closed = "memory is short"
+	}
+	for i := range rapid.IntRange(1, 6).Draw(t, "categories") {
+		c := candidate(fleet.Category(fmt.Sprintf("c%d", i)))
+		c.LOO = number("lessons", -0.2, 0.2)
+		c.Arm.Deficit = rapid.SampledFrom([]float64{0, 0, 0.01, 1.25, number("deficit", 0, 30)}).Draw(t, "owed")
+		c.Arm.Surplus = rapid.SampledFrom([]float64{0, 0, 0.04, 2, number("surplus", 0, 10)}).Draw(t, "over")
+		c.Arm.Since, c.Arm.Due = rapid.IntRange(0, 2).Draw(t, "since"), number("due", 0, 1)
+		graded(rapid.SliceOfN(rapid.Float64Range(0, 1), 0, 5).Draw(t, "grades")...)(&c)
+		if rapid.IntRange(0, 3).Draw(t, "begun") == 0 {
+			c.Next, c.Tasks = &Next{ID: "begun", State: fleet.StateActive}, 1
+		}
+		if rapid.IntRange(0, 3).Draw(t, "out") == 0 {
+			c.Out = "paused: by bob"
+		}
+		in.Candidates = append(in.Candidates, c)
+	}
+	return Rank(in)
+}
+
+// TestSentencesAreTrue reads the numbers and signs back from the sentences about any
+// ranking, and works each out again.
+func TestSentencesAreTrue(t *testing.T) {
+	t.Parallel()
+	parts := regexp.MustCompile(`it drew (\S+) where (\S+) is expected` +
+		`(?:, (?:it is owed (\S+) sessions of its floor)?(?: and is | ?it is |)?(?:(\S+) (?:sessions )?over its cap)? \((\S+)\))?` +
+		`(?:, its recent load counts (\S+))?(?:, its lessons count (\S+?))?\.$`)
+	rapid.Check(t, func(t *rapid.T) {
+		s := anyState(t)
+		sentences := s.Sentences()
+		if closed := strings.HasPrefix(sentences[0], "Nothing can start: "); closed != (s.Closed != "") {
+			t.Fatalf("closed %q: got %q first", s.Closed, sentences[0])
+		} else if closed {
+			sentences = sentences[1:]
+		}
+		for i, text := range sentences {
+			c := s.Scores[i]
+			if !c.In {
+				if want := fmt.Sprintf("%s is out: %s.", c.Category, c.Out); text != want {
+					t.Fatalf("got %q, want %q", text, want)
+				}
+				continue
+			}
+			said := parts.FindStringSubmatch(text)
+			if said == nil {
+				t.Fatalf("cannot read %q", text)
+			}
+			deficit, surplus := c.Arm.Settled(s.Settings)
+			mentioned := func(format string, value, least float64) string {
+				if math.Abs(value) < least {
+					return ""
+				}
+				return fmt.Sprintf(format, value)
+			}
+			debt := ""
+			if max(deficit, surplus) >= 0.05 {
+				debt = fmt.Sprintf("%+.3f", (deficit-surplus)/s.Settings.V)
+			}
+			want := []string{
+				fmt.Sprintf("%.3f", c.TS), fmt.Sprintf("%.3f", c.Beta.Mean()),
+				mentioned("%.1f", deficit, 0.05), mentioned("%.1f", surplus, 0.05), debt,
+				mentioned("%+.3f", c.Plateau, 0.0005), mentioned("%+.3f", c.Components.LOO, 0.0005),
+			}
+			if diff := cmp.Diff(said[1:], want); diff != "" {
+				t.Fatalf("%q (-said +true):\n%s", text, diff)
+			}
+			if ahead := s.Scores[0]; i > 0 {
+				apart := fmt.Sprintf(", %.3f behind %s: ", ahead.Value-c.Value, ahead.Category)
+				if ahead.Leads && c.Value > ahead.Value {
+					apart = fmt.Sprintf(", %.3f before %s, whose task is begun: ", c.Value-ahead.Value, ahead.Category)
+				}
+				if started := strings.Contains(text, "is started, too"); !strings.Contains(text, apart) || started != (i < s.Picks) {
+					t.Fatalf("%q: want %q and, of %d picks, whether it is one", text, apart, s.Picks)
+				}
+			} else if would := strings.Contains(text, " would "); would != (s.Picks == 0) {
+				t.Fatalf("%q with %d picks", text, s.Picks)
+			}
+		}
+	})
 }

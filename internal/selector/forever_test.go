@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -13,13 +14,13 @@ import (
 	"stint/internal/fleet"
 )
 
-// TestRankingIsForever plays a fleet and compares every bit of its rankings and its
-// memory with what they were when this was written. A fire that was recorded on one
+// TestRankingIsForever plays a fleet and compares every bit of its rankings, its
+// payloads and its memory with what they were when this was written. A fire that was recorded on one
 // machine is replayed on another: "make test-arch" runs this test with other processors'
 // instructions.
 func TestRankingIsForever(t *testing.T) {
 	t.Parallel()
-	const want = "59c47faa73925c3987bd438e1d056436bf423422fc182547b7731491c417b9a4"
+	const want = "c7a9c42980ad133ccf887a4dbb5bcab1656919a313f8de2b9485973bac22f618"
 	sum := sha256.New()
 	note := func(numbers ...float64) {
 		for _, x := range numbers {
@@ -38,6 +39,11 @@ func TestRankingIsForever(t *testing.T) {
 		in := testInput(candidates...)
 		in.Seed, in.Fire, in.Workers = chance.Uint64(), fire, 3
 		s := Rank(in)
+		payload, err := json.Marshal(s.Payload())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = sum.Write(payload)
 		odds := s.Odds(3)
 		for i, score := range s.Ranked() {
 			note(score.Value, score.TS, score.Plateau, score.Div, score.Beta.A, score.Beta.B, odds[score.Category])

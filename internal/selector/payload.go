@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -71,7 +72,7 @@ type Explain struct {
 	Alpha    float64 `json:"alpha"`
 	Beta     float64 `json:"beta"`
 	Mean     float64 `json:"mean"`
-	Low      float64 `json:"low"` // the 95 % credible interval of the mean
+	Low      float64 `json:"low"` // the 95 % credible interval of the mean, to 6 decimals
 	High     float64 `json:"high"`
 	TS       float64 `json:"ts"`
 	LOO      float64 `json:"loo"`
@@ -97,10 +98,15 @@ func (c Score) Explain(s bandit.Settings) Explain {
 		TS: c.TS, LOO: c.Components.LOO, Plateau: c.Plateau, Div: c.Div, Score: c.Value,
 		Share: c.Share, Due: c.Due, Sessions: c.Arm.Sessions, Entitled: c.Arm.Entitled, Tasks: c.Tasks,
 	}
-	e.Low, e.High = c.Beta.Interval(credible)
+	low, high := c.Beta.Interval(credible)
+	e.Low, e.High = millionths(low), millionths(high)
 	e.Deficit, e.Surplus = c.Arm.Settled(s)
 	return e
 }
+
+// millionths rounds what is shown, and computed with roundings of the processor's own: a
+// payload is compared byte for byte when its fire is replayed.
+func millionths(x float64) float64 { return math.Round(float64(x*1e6)) / 1e6 }
 
 // Payload writes the selection down.
 func (s Selection) Payload() Payload {

@@ -172,7 +172,7 @@ func (c Category) believed() []string {
 		return nil
 	}
 	e := s.Explain(c.Ranking.Settings)
-	return []string{sentence("A session of it is expected to bring %.3f, with 95 %% certainty between %.2f and %.2f, going by %s and what is known of the others",
+	return []string{sentence("Its mean grade is believed to be %.3f, with 95 %% certainty between %.2f and %.2f if it has not changed since, going by %s and what is known of the others",
 		e.Mean, e.Low, e.High, plural(s.Arm.Graded, "graded session"))}
 }
 
@@ -183,13 +183,21 @@ func (c Category) owed() (list []string) {
 	}
 	e := s.Explain(c.Ranking.Settings)
 	list = append(list, sentence("It has had %s, and was entitled to %.1f", plural(e.Sessions, "session"), e.Entitled))
-	switch {
-	case e.Deficit > 0:
-		list = append(list, sentence("Counted fire by fire, it is owed %.1f sessions of its floor, which raises its score by %.3f", e.Deficit, e.Div))
-	case e.Surplus > 0:
-		list = append(list, sentence("Counted fire by fire, it is %.1f sessions over its cap, which lowers its score by %.3f", e.Surplus, -e.Div))
+	if debt := e.Debt(); debt != "" {
+		list = append(list, sentence("Counted fire by fire, %s, which %s", debt, moves(e.Div)))
 	}
 	return list
+}
+
+// moves says what a part of a score does to it.
+func moves(part float64) string {
+	switch {
+	case part >= 0.0005:
+		return fmt.Sprintf("raises its score by %.3f", part)
+	case part <= -0.0005:
+		return fmt.Sprintf("lowers its score by %.3f", -part)
+	}
+	return "leaves its score as it is"
 }
 
 // tasks are what it would work on next, and what is blocked.
