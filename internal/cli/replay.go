@@ -241,9 +241,9 @@ type picksObject struct {
 type worthObject struct {
 	Sessions  int      `json:"sessions"`
 	Logged    *float64 `json:"logged"`
-	LoggedSE  *float64 `json:"logged_se"`
+	LoggedCI  *float64 `json:"logged_ci95"` // half of the 95 % confidence interval
 	Estimate  *float64 `json:"estimate"`
-	SE        *float64 `json:"se"`
+	CI        *float64 `json:"ci95"`
 	Effective float64  `json:"effective_sessions"`
 	Clip      float64  `json:"clip"`
 	Clipped   int      `json:"clipped"`
@@ -256,7 +256,7 @@ func newWindowObject(w replay.Window, set []string) windowObject {
 		Schema: "stint/replay-since@1", Set: append([]string{}, set...), Fires: w.Fires, Foreign: w.Foreign,
 		Unreadable: w.Unreadable, Changed: []changeObject{}, Categories: []picksObject{},
 		Estimate: worthObject{
-			Sessions: w.Sessions, Logged: known(w.Mean), LoggedSE: known(w.MeanSE), Estimate: known(w.Other), SE: known(w.OtherSE),
+			Sessions: w.Sessions, Logged: known(w.Mean), LoggedCI: known(half95 * w.MeanSE), Estimate: known(w.Other), CI: known(half95 * w.OtherSE),
 			Effective: w.Effective, Clip: w.Clip, Clipped: w.Clipped, Uncovered: w.Uncovered, Warnings: warnings(w),
 		},
 	}
@@ -311,7 +311,7 @@ func (a *app) printWindow(w replay.Window) {
 	if more := len(w.Changed) - mostChanges; more > 0 {
 		fmt.Fprintf(a.Stdout, "and %d fires more: --json lists them all\n", more)
 	}
-	fmt.Fprintf(a.Stdout, "grade of a session: logged %s, estimated %s (%d graded sessions, %.1f effective)\n",
+	fmt.Fprintf(a.Stdout, "grade of a session: logged %s, estimated %s (± half of the 95 %% interval; %d graded sessions, %.1f effective)\n",
 		plusMinus(w.Mean, w.MeanSE), plusMinus(w.Other, w.OtherSE), w.Sessions, w.Effective)
 	for _, text := range warnings(w) {
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", text)
@@ -326,7 +326,10 @@ func each(sign string, list []fleet.Category) string {
 	return text
 }
 
-// plusMinus shows a mean and its standard error.
+// half95 is how many standard errors half of a 95 % confidence interval is.
+const half95 = 1.96
+
+// plusMinus shows a mean and half of its 95 % confidence interval, as simulate does.
 func plusMinus(mean, se float64) string {
 	switch {
 	case math.IsNaN(mean):
@@ -334,6 +337,6 @@ func plusMinus(mean, se float64) string {
 	case math.IsNaN(se):
 		return fmt.Sprintf("%.3f", mean)
 	default:
-		return fmt.Sprintf("%.3f ± %.3f", mean, se)
+		return fmt.Sprintf("%.3f ± %.3f", mean, half95*se)
 	}
 }

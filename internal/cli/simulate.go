@@ -238,7 +238,7 @@ func (a *app) printSimulation(r *simulate.Results) {
 		})
 	}
 	a.table(rows)
-	fmt.Fprintf(a.Stdout, "fires=%d runs=%d seed=%d\n", r.Fires, r.Runs, r.Seed)
+	fmt.Fprintf(a.Stdout, "fires=%d runs=%d seed=%d; ± is half of the 95 %% interval\n", r.Fires, r.Runs, r.Seed)
 }
 
 // fixed writes a number with so many decimals; what one run alone does not tell is "-".
