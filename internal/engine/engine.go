@@ -73,6 +73,8 @@ type Repo interface {
 	// Enter readies the folder in which a run is to work. Leave is called when the run
 	// has ended, and says why the folder is kept, if it is.
 	Enter(ctx context.Context, run fleet.RunID, p fleet.Place) (dir string, leave func(context.Context) (kept string, err error), err error)
+	// Branch names the branch of a run that works in a folder of its own.
+	Branch(run fleet.RunID) string
 	// Work tells what a run did in its folder.
 	Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error)
 	// GitDirs are where git keeps what it knows of the folder: of this work tree, and of

@@ -163,6 +163,8 @@ func (noRepo) Enter(context.Context, fleet.RunID, fleet.Place) (string, func(con
 	return "", func(context.Context) (string, error) { return "", nil }, nil
 }
 
+func (noRepo) Branch(run fleet.RunID) string { return "stint/" + string(run) }
+
 func (noRepo) Work(context.Context, string, fleet.RunFiles) (fleet.Work, error) {
 	return fleet.Work{}, nil
 }

@@ -11,7 +11,7 @@ import (
 // environment is all that an agent gets to see of its surroundings: what the
 // config passes on, what it sets, and what stint says of the run. Later entries
 // win, and nothing may pose as stint's own.
-func (e *Engine) environment(a assignment, agent config.Agent) []string {
+func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Time) []string {
 	r, files := a.run, fleet.FilesOf(e.Config.State, a.run.ID)
 	path := ""
 	if a.task != nil {
@@ -32,7 +32,7 @@ func (e *Engine) environment(a assignment, agent config.Agent) []string {
 		"STINT_RESULT="+files.Result,
 		"STINT_LANE="+strconv.Itoa(r.Lane),
 		"STINT_CHAIN_DEPTH="+strconv.Itoa(r.ChainDepth),
-		"STINT_DEADLINE="+e.Now().Add(a.category.Timeout).UTC().Format(time.RFC3339),
+		"STINT_DEADLINE="+deadline.UTC().Format(time.RFC3339),
 		e.Repo.Mark(files),
 	)
 }

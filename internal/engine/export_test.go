@@ -5,3 +5,6 @@ var Prompt = prompt
 
 // PromptData is what a prompt is made of.
 type PromptData = promptData
+
+// Neighbour is another session at work.
+type Neighbour = neighbour

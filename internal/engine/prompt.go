@@ -11,47 +11,83 @@ import (
 	"stint/internal/fleet"
 )
 
-const (
-	// maxPrompt bounds what is read of a category's prompt file.
-	maxPrompt = 1 << 20
-	// mostAttempts are told of in a prompt: what failed longer ago says little.
-	mostAttempts = 5
-)
+// maxPrompt bounds what is read of a category's prompt file.
+const maxPrompt = 1 << 20
 
 // promptData is what a prompt is made of, and what a template sees.
 type promptData struct {
 	Category fleet.Category
 	Task     *fleet.Task    // nil: a session that finds its own work
-	Lessons  []fleet.Lesson // that the session is given
 	Attempts []fleet.Run    // earlier sessions at the task, newest first
-	Report   string         // how to report; a template that leaves it out tells the agent by itself
+	Lessons  []fleet.Lesson // that the session is given
+	Beside   []neighbour    // other sessions at work, oldest first
+	Dir      string         // where it works
+	Branch   string         // its own, in a worktree of its own; empty: it shares Dir with others
+	Now      time.Time
+	Deadline time.Time // when it is stopped
+	Result   string    // the file in which it reports
+
+	// The standard text, in the order of the standard prompt. A template that leaves one out
+	// says it by itself.
+	Situation  string // how the session works: unattended, until when, where, beside whom
+	Assignment string // the task with its earlier attempts, or the category; the lessons
+	Report     string // what done means, and how to say what came of it
+
+	Fence string // between two lines of it, a text cannot be taken for a part of the prompt
+
+	instructed bool // the category has a prompt file
+}
+
+// neighbour is another session that is at work now.
+type neighbour struct {
+	fleet.Run
+	Apart bool // in a worktree of its own
 }
 
 // prompt is what the agent is asked. A category's prompt file with "{{" in it is a
-// template of package text/template for the whole; any other is put before the task, the
-// lessons and how to report.
+// template of package text/template for the whole; any other is put before the standard
+// text.
+//
+// Tasks, lessons and what earlier sessions said were written by others, so a line of
+// backticks before and after them says where they begin and end. To be longer than any
+// backticks in them it is chosen for a prompt without it.
 func prompt(c config.Category, d promptData) (string, error) {
-	d.Report = strings.TrimSpace(howToReport)
 	text, err := readPrompt(c.Prompt)
 	if err != nil {
 		return "", fmt.Errorf("read prompt of category %s: %w", d.Category, err)
 	}
-	if strings.Contains(text, "{{") {
-		return fromTemplate(c.Prompt, text, d)
+	d.instructed = text != ""
+	bare, err := compose(c.Prompt, text, d)
+	if err != nil {
+		return "", err
 	}
-	var b strings.Builder
-	if text != "" {
-		b.WriteString(strings.TrimRight(text, "\n") + "\n\n")
+	d.Fence = fence(bare)
+	return compose(c.Prompt, text, d)
+}
+
+// compose makes the prompt with the fence that it is given.
+func compose(path, instructions string, d promptData) (string, error) {
+	d.Situation, d.Assignment, d.Report = situation(d), assignmentText(d), howToReport(d)
+	if strings.Contains(instructions, "{{") {
+		return fromTemplate(path, instructions, d)
 	}
-	if d.Task == nil {
-		fmt.Fprintf(&b, "Do a session of work of the category %q, on what you find most worth doing.\n", d.Category)
-	} else {
-		writeTask(&b, d.Task)
+	parts := []string{d.Situation, d.Assignment, d.Report}
+	if instructions != "" {
+		parts = append([]string{strings.TrimRight(instructions, "\n")}, parts...)
 	}
-	writeAttempts(&b, d.Attempts)
-	writeLessons(&b, d.Lessons)
-	b.WriteString(howToReport)
-	return b.String(), nil
+	return strings.Join(parts, "\n\n") + "\n", nil
+}
+
+// fence is a run of backticks that is longer than any in the text.
+func fence(text string) string {
+	longest, run := 2, 0 // three are what Markdown has
+	for _, r := range text {
+		if run++; r != '`' {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return strings.Repeat("`", longest+1)
 }
 
 // readPrompt reads a category's prompt file, if it has one.
@@ -82,53 +118,3 @@ func fromTemplate(path, text string, d promptData) (string, error) {
 	}
 	return b.String(), nil
 }
-
-// writeAttempts tells what earlier sessions at the task came to.
-func writeAttempts(b *strings.Builder, attempts []fleet.Run) {
-	if len(attempts) == 0 {
-		return
-	}
-	b.WriteString("\nEarlier sessions at this task:\n\n")
-	for _, r := range attempts {
-		fmt.Fprintf(b, "- %s, %s: %s\n", r.EndedAt.UTC().Format(time.RFC3339), r.Verdict.Outcome, r.Verdict.Reason)
-	}
-}
-
-func writeTask(b *strings.Builder, t *fleet.Task) {
-	fmt.Fprintf(b, "Work on the task %q (%s)", t.ID, t.State)
-	if t.Path != "" {
-		fmt.Fprintf(b, ", kept in %s", t.Path)
-	}
-	b.WriteString(".\n")
-	if body := strings.TrimSpace(t.Body); body != "" {
-		fmt.Fprintf(b, "\n%s\n", body)
-	}
-	for _, line := range []struct{ name, text string }{
-		{"Next action", t.NextAction},
-		{"Done when", t.SuccessCriterion},
-		{"Assigned to", t.AssignedTo},
-	} {
-		if line.text != "" {
-			fmt.Fprintf(b, "\n%s: %s\n", line.name, line.text)
-		}
-	}
-}
-
-// writeLessons puts each lesson between tags, as a lesson is Markdown with headings of
-// its own. Without lessons it writes nothing.
-func writeLessons(b *strings.Builder, lessons []fleet.Lesson) {
-	if len(lessons) == 0 {
-		return
-	}
-	b.WriteString("\nLessons that earlier sessions of this kind learned:\n")
-	for _, l := range lessons {
-		fmt.Fprintf(b, "\n<lesson id=%q>\n%s\n</lesson>\n", l.ID, strings.TrimSpace(l.Body))
-	}
-}
-
-// howToReport ends every prompt.
-const howToReport = `
-When you are done, you may write JSON to the file named by $STINT_RESULT, for example
-{"outcome": "productive", "grade": 0.8, "reason": "tests pass", "task_state": "done"}
-outcome: productive, noop, nothing (no change was needed), failed or quota; grade: 0 to 1.
-`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
@@ -42,11 +43,21 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	if err != nil {
 		return fleet.SessionSpec{}, err
 	}
-	attempts, err := e.attempts(ctx, task)
-	if err != nil {
+	now, files := e.Now(), fleet.FilesOf(e.Config.State, r.ID)
+	data := promptData{
+		Category: r.Category, Task: task, Lessons: a.lessons, Dir: a.dir,
+		Now: now, Deadline: now.Add(c.Timeout), Result: files.Result,
+	}
+	if c.Worktree {
+		data.Branch = e.Repo.Branch(r.ID)
+	}
+	if data.Attempts, err = e.attempts(ctx, task); err != nil {
 		return fleet.SessionSpec{}, err
 	}
-	text, err := prompt(c, promptData{Category: r.Category, Task: task, Lessons: a.lessons, Attempts: attempts})
+	if data.Beside, err = e.beside(ctx, r.ID, now); err != nil {
+		return fleet.SessionSpec{}, err
+	}
+	text, err := prompt(c, data)
 	if err != nil {
 		return fleet.SessionSpec{}, err
 	}
@@ -57,9 +68,9 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	return fleet.SessionSpec{
 		Run:         r.ID,
 		Argv:        argv,
-		Environment: e.environment(a, agent),
+		Environment: e.environment(a, agent, data.Deadline),
 		Dir:         a.dir,
-		Files:       fleet.FilesOf(e.Config.State, r.ID),
+		Files:       files,
 		Prompt:      text,
 		PromptMode:  agent.Prompt,
 		Timeout:     c.Timeout,
@@ -103,6 +114,23 @@ func (e *Engine) attempts(ctx context.Context, task *fleet.Task) ([]fleet.Run, e
 		return nil, nil
 	}
 	return e.Store.LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: mostAttempts})
+}
+
+// beside are the other sessions that work, or are about to.
+func (e *Engine) beside(ctx context.Context, own fleet.RunID, now time.Time) (list []neighbour, err error) {
+	if e.Store == nil {
+		return nil, nil
+	}
+	s, err := e.Store.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range s.Open {
+		if r.ID != own && !r.NotBefore.After(now) && e.live(ctx, r, now) {
+			list = append(list, neighbour{r, e.Config.Categories[r.Category].Worktree})
+		}
+	}
+	return list, nil
 }
 
 // withBody is the task with its body, which a listing leaves out.

@@ -117,6 +117,7 @@ type Task struct {
 	Title            string    // the body's first heading, else the id
 	Body             string    // Markdown after the front matter; a listing may leave it out
 	Path             string    // the file the task was read from, absolute
+	Source           string    // of whose list it is an item; empty: it is a file
 	Modified         time.Time // when it was last changed, its file's ctime; zero when not known
 }
 

@@ -24,7 +24,11 @@ func (s Source) list(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem) {
 	if err != nil {
 		return nil, []fleet.TaskProblem{s.problem(0, err)}
 	}
-	return s.Parse(output)
+	tasks, problems := s.Parse(output)
+	for i := range tasks {
+		tasks[i].Source = s.Name
+	}
+	return tasks, problems
 }
 
 // Sources is the folder of task files together with the commands that print tasks of

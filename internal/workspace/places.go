@@ -51,6 +51,9 @@ func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (
 	return string(p.Dir), stay, nil
 }
 
+// Branch names the branch of a run's worktree.
+func (Places) Branch(run fleet.RunID) string { return Branch(run) }
+
 // Work tells what a run did in the folder that it worked in.
 func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error) {
 	commits, err := Folder(dir).Commits(files)
