@@ -123,7 +123,7 @@ func rules() map[string]rule {
 		"internal/web": {
 			house: []string{
 				"internal/engine", "internal/fleet", "internal/metrics", "internal/plot", "internal/replay", "internal/report",
-				"internal/screen", "internal/selector", "internal/store", "internal/wire",
+				"internal/screen", "internal/selector", "internal/store", "internal/transcript", "internal/wire",
 			},
 			not: []string{"database/sql", "os/exec"},
 		},
@@ -139,7 +139,7 @@ func rules() map[string]rule {
 			house: []string{
 				"internal/bandit", "internal/command", "internal/config", "internal/doctor", "internal/engine", "internal/fleet", "internal/gate", "internal/lane",
 				"internal/lease", "internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/screen", "internal/selector", "internal/session", "internal/simulate", "internal/simulate/crowd",
-				"internal/store", "internal/store/sqlite", "internal/systemd", "internal/task", "internal/top", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
+				"internal/store", "internal/store/sqlite", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},
 			foreign: []string{
 				"charm.land/bubbletea/v2", "github.com/charmbracelet/x/term", "github.com/google/renameio/v2",

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"stint/internal/screen"
 	"stint/internal/session"
 	"stint/internal/store"
+	"stint/internal/transcript"
 )
 
 type logsOptions struct {
@@ -42,8 +44,12 @@ func newLogs(a *app) *cobra.Command {
 		Use:   "logs RUN|CATEGORY",
 		Short: "Print what the agent of a run printed",
 		Long: `Print what the agent of a run printed. Of a category it is the run that is under way,
-else the last one. Escape sequences are left out, and other control characters are
-replaced; --raw prints every byte as it is, into a file or a pipe.
+else the last one. The JSON that claude, codex and gptme print becomes text. The model's
+words stand as they are; "$" marks a command, ">" another tool, "!" an error, a retry or a
+rate limit, "~" a thought, "*" the beginning and the end with tokens and cost. What a tool
+returned is indented and shortened. Any other line stands as the agent printed it. Escape
+sequences are left out, and other control characters are replaced. --raw prints every byte
+of the log as it is, into a file or a pipe.
 
 With -f it goes on until the run has ended, and then says how on standard error. Of a
 category without a run under way it waits for the next. A log that is over its limit
@@ -59,7 +65,7 @@ lacks its middle, which one line stands for.`,
 	f := cmd.Flags()
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on until the run has ended")
 	f.VarP(&o.lines, "number", "n", "begin with the last `LINES`, or all (default all; with -f, 100)")
-	f.BoolVar(&o.raw, "raw", false, "every byte as it is; not on a terminal")
+	f.BoolVar(&o.raw, "raw", false, "every byte of the log as it is; not on a terminal")
 	return cmd
 }
 
@@ -76,8 +82,7 @@ func (a *app) runLogs(ctx context.Context, name string, o logsOptions) error {
 		if err != nil {
 			return err
 		}
-		p := logPrinter{app: a, engine: e, run: r.ID, options: o}
-		p.open()
+		p := logPrinter{app: a, engine: e, run: r.ID, options: o, buffer: bufio.NewWriterSize(a.Stdout, 64<<10)}
 		err = p.print(ctx)
 		return errors.Join(err, p.close())
 	})
@@ -143,27 +148,48 @@ type logPrinter struct {
 	options logsOptions
 
 	buffer *bufio.Writer
-	lines  *screen.Printed    // nil: raw
 	log    *session.LogReader // nil: there is none yet
 	deaths int                // looks in a row at which nothing of the session lived
+
+	// What the log goes through on its way into the buffer; nil: raw, or there is no log yet.
+	text  *transcript.Readable
+	lines *screen.Printed
+	last  *lastLines
 }
 
-func (p *logPrinter) open() {
-	p.buffer = bufio.NewWriterSize(p.Stdout, 64<<10)
-	switch {
-	case p.options.raw:
-	case p.json:
-		p.lines = screen.NewPrinted(lineObjects{p.buffer, p.run})
-	default:
-		p.lines = screen.NewPrinted(p.buffer)
+// begin readies the way for the log of an agent, and goes to the line to begin with. A line
+// of JSON becomes any number of lines, so that the last ones are known only at the end.
+func (p *logPrinter) begin(agent string) error {
+	lines := p.options.lines.or(p.options.follow)
+	format := transcript.Text
+	if a, known := p.engine.Config.Agents[agent]; known {
+		format = a.Transcript
 	}
+	if !p.options.raw {
+		p.last = &lastLines{w: p.buffer, most: math.MaxInt}
+		if p.json {
+			p.last.w = lineObjects{p.buffer, p.run}
+		}
+		p.lines = screen.NewPrinted(p.last)
+		p.text = transcript.NewReadable(format, p.lines)
+	}
+	switch {
+	case lines == math.MaxInt:
+		return nil
+	case p.options.raw || format == transcript.Text:
+		return p.log.Last(lines)
+	}
+	p.last.most = lines
+	return nil
 }
 
 // flush prints what has no end, too. An output that fails says so at the end of the
 // command.
 func (p *logPrinter) flush() {
 	if p.lines != nil {
+		_ = p.text.Close()
 		_ = p.lines.Close()
+		_ = p.last.release()
 	}
 	_ = p.buffer.Flush()
 }
@@ -184,7 +210,7 @@ func (p *logPrinter) print(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := p.drain(ctx); err != nil {
+		if err := p.drain(ctx, r.Agent); err != nil {
 			return err
 		}
 		switch {
@@ -222,18 +248,21 @@ func (p *logPrinter) over(ctx context.Context, look int) (fleet.Run, bool, error
 }
 
 // drain prints what is in the log and was not printed.
-func (p *logPrinter) drain(ctx context.Context) error {
-	if err := p.find(); err != nil || p.log == nil {
+func (p *logPrinter) drain(ctx context.Context, agent string) error {
+	if err := p.find(agent); err != nil || p.log == nil {
 		return err
 	}
 	var w io.Writer = p.buffer
-	if p.lines != nil {
-		w = p.lines
+	if p.text != nil {
+		w = p.text
 	}
 	piece := make([]byte, 64<<10)
 	for ctx.Err() == nil {
 		n, err := p.log.Read(piece)
 		if errors.Is(err, io.EOF) {
+			if p.last != nil && p.options.follow {
+				_ = p.last.release()
+			}
 			_ = p.buffer.Flush() // an output that fails says so at the end of the command
 			return nil
 		}
@@ -248,7 +277,7 @@ func (p *logPrinter) drain(ctx context.Context) error {
 }
 
 // find opens the log once it is there, at the line to begin with.
-func (p *logPrinter) find() error {
+func (p *logPrinter) find(agent string) error {
 	if p.log != nil {
 		return nil
 	}
@@ -260,11 +289,37 @@ func (p *logPrinter) find() error {
 		return err
 	}
 	p.log = l
-	lines := p.options.lines.or(p.options.follow)
-	if lines == math.MaxInt {
-		return nil
+	return p.begin(agent)
+}
+
+// lastLines holds lines back but for the last so many, until release, and then passes on
+// what comes. It is given whole lines, one at a time.
+type lastLines struct {
+	w     io.Writer
+	most  int // [math.MaxInt]: all, and none is held back
+	lines [][]byte
+}
+
+func (l *lastLines) Write(line []byte) (int, error) {
+	if l.most == math.MaxInt {
+		return l.w.Write(line)
 	}
-	return l.Last(lines)
+	l.lines = append(l.lines, bytes.Clone(line))
+	if len(l.lines) > l.most {
+		l.lines = l.lines[1:]
+	}
+	return len(line), nil
+}
+
+func (l *lastLines) release() error {
+	lines := l.lines
+	l.lines, l.most = nil, math.MaxInt
+	for _, line := range lines {
+		if _, err := l.w.Write(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // noLog says why a run has none.

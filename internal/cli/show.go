@@ -12,6 +12,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/screen"
 	"stint/internal/session"
+	"stint/internal/transcript"
 	"stint/internal/wire"
 )
 
@@ -52,14 +53,14 @@ func (a *app) runShow(ctx context.Context, name string) error {
 			printJSON(a.Stdout, wire.NewRunDetail(d))
 			return nil
 		}
-		a.print(a.glyphs(screen.Run(newRunView(d, a), a.style())))
+		a.print(a.glyphs(screen.Run(newRunView(d, a, e.Config.Agents[d.Agent].Transcript), a.style())))
 		return nil
 	})
 }
 
 // newRunView reads what stands in the run's files. One that cannot be read says so in its
 // place: the record is worth showing without it.
-func newRunView(d engine.RunDetail, a *app) screen.RunView {
+func newRunView(d engine.RunDetail, a *app, f transcript.Format) screen.RunView {
 	v := screen.RunView{RunDetail: d, At: a.Now()}
 	var err error
 	if v.Prompt, err = session.Beginning(d.Files.Prompt, excerptBytes); err != nil {
@@ -68,6 +69,7 @@ func newRunView(d engine.RunDetail, a *app) screen.RunView {
 	if v.Log, err = session.Ending(d.Files.Log, excerptBytes); err != nil {
 		v.Log = "[" + err.Error() + "]"
 	}
+	v.Log = transcript.ReadableText(f, v.Log)
 	for _, path := range []string{d.Files.Prompt, d.Files.Log, d.Files.Result} {
 		if _, err := os.Lstat(path); err == nil {
 			v.There = append(v.There, path)

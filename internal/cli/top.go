@@ -23,6 +23,7 @@ import (
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/top"
+	"stint/internal/transcript"
 )
 
 func newTop(a *app) *cobra.Command {
@@ -56,8 +57,10 @@ func (a *app) runTop(ctx context.Context, interval time.Duration) error {
 	t := topScreen{a}
 	err = top.Run(ctx, top.Options{
 		Fleet: c.Fleet, Interval: interval, Colour: a.style().Colour, ASCII: !utf8Locale(a.Getenv), Now: a.Now,
-		Look:   func() (top.Look, error) { return t.look(work) },
-		Log:    func(run fleet.RunID) (top.Log, error) { return readLogEnd(fleet.FilesOf(c.State, run).Log) },
+		Look: func() (top.Look, error) { return t.look(work) },
+		Log: func(run fleet.Run) (top.Log, error) {
+			return readLogEnd(fleet.FilesOf(c.State, run.ID).Log, c.Agents[run.Agent].Transcript)
+		},
 		Pause:  func(category fleet.Category) error { return t.pause(work, category) },
 		Resume: func(category fleet.Category) error { return t.resume(work, category) },
 		Stop:   func(run fleet.RunID) (fleet.Run, error) { return t.stop(work, run) },
@@ -196,7 +199,7 @@ func (t topScreen) stop(ctx context.Context, run fleet.RunID) (r fleet.Run, err 
 const mostOfLog = 256 << 10
 
 // readLogEnd reads the end of a log from the first whole line on. Without a log it is empty.
-func readLogEnd(path string) (l top.Log, err error) {
+func readLogEnd(path string, f transcript.Format) (l top.Log, err error) {
 	if info, err := os.Lstat(path); err == nil {
 		l.Size = info.Size()
 	}
@@ -204,5 +207,6 @@ func readLogEnd(path string) (l top.Log, err error) {
 	if _, rest, found := strings.Cut(l.Text, "\n"); found && l.Size > mostOfLog {
 		l.Text = rest
 	}
+	l.Read, l.Text = int64(len(l.Text)), transcript.ReadableText(f, l.Text)
 	return l, err
 }

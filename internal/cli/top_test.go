@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"stint/internal/top"
+	"stint/internal/transcript"
 )
 
 // TestReadLogEnd reads whole lines of the end of a log, and nothing where there is none.
 func TestReadLogEnd(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
-	if got, err := readLogEnd(path); err != nil || got != (top.Log{}) {
+	if got, err := readLogEnd(path, transcript.Text); err != nil || got != (top.Log{}) {
 		t.Errorf("without a log: %+v, %v; want an empty one", got, err)
 	}
 	line := strings.Repeat("x", 999) + "\n"
@@ -22,13 +23,27 @@ func TestReadLogEnd(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Repeat(line, lines)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := readLogEnd(path)
+		got, err := readLogEnd(path, transcript.Text)
 		if err != nil || got.Size != int64(lines*len(line)) {
 			t.Errorf("%d lines: size %d, %v; want %d", lines, got.Size, err, lines*len(line))
 		}
 		if want := min(lines, mostOfLog/len(line)); got.Text != strings.Repeat(line, want) {
 			t.Errorf("%d lines: %d bytes of text, want %d whole lines", lines, len(got.Text), want)
 		}
+	}
+}
+
+// TestReadLogEndOfJSON makes text of what the agent printed, and counts what it read.
+func TestReadLogEndOfJSON(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "log")
+	const line = `{"type":"assistant","message":{"content":[{"type":"text","text":"Done."}]}}` + "\n"
+	if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := top.Log{Text: "Done.\n", Read: int64(len(line)), Size: int64(len(line))}
+	if got, err := readLogEnd(path, transcript.Claude); err != nil || got != want {
+		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 }
 

@@ -53,7 +53,7 @@ func sit(t *testing.T, width, height int, look top.Look, o top.Options) *operato
 		o.Look = func() (top.Look, error) { return look, nil }
 	}
 	if o.Log == nil {
-		o.Log = func(fleet.RunID) (top.Log, error) { return top.Log{}, nil }
+		o.Log = func(fleet.Run) (top.Log, error) { return top.Log{}, nil }
 	}
 	note := func(what string) func(fleet.Category) error {
 		return func(c fleet.Category) error {
@@ -248,12 +248,14 @@ func many(t *testing.T) top.Look {
 	return l
 }
 
-func printed(lines int) func(fleet.RunID) (top.Log, error) {
+func printed(lines int) func(fleet.Run) (top.Log, error) {
 	var b strings.Builder
 	for i := range lines {
 		fmt.Fprintf(&b, "\x1b[32mstep %d\x1b[m of the work\n", i+1)
 	}
-	return func(fleet.RunID) (top.Log, error) { return top.Log{Text: b.String(), Size: int64(b.Len())}, nil }
+	return func(fleet.Run) (top.Log, error) {
+		return top.Log{Text: b.String(), Read: int64(b.Len()), Size: int64(b.Len())}, nil
+	}
 }
 
 func TestScreens(t *testing.T) {

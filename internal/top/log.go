@@ -36,7 +36,7 @@ func (v logView) take(msg loggedMsg) logView {
 	}
 	v.size = msg.log.Size
 	if v.follows {
-		v.lines, v.shown, v.grown = linesOf(msg.log.Text), int64(len(msg.log.Text)), msg.log.Size
+		v.lines, v.shown, v.grown = linesOf(msg.log.Text), msg.log.Read, msg.log.Size
 	}
 	return v
 }

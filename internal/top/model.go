@@ -98,10 +98,11 @@ func (m Model) lookCmd() tea.Cmd {
 }
 
 func (m Model) logCmd() tea.Cmd {
-	run := m.log.run
+	run, _ := m.run(m.log.run)
+	run.ID = m.log.run
 	return func() tea.Msg {
 		l, err := m.Log(run)
-		return loggedMsg{run, l, err}
+		return loggedMsg{run.ID, l, err}
 	}
 }
 

@@ -134,7 +134,7 @@ func TestSelectionStays(t *testing.T) {
 func TestLog(t *testing.T) {
 	t.Parallel()
 	lines := 60
-	u := sit(t, 80, 24, busy(t), top.Options{Log: func(id fleet.RunID) (top.Log, error) { return printed(lines)(id) }})
+	u := sit(t, 80, 24, busy(t), top.Options{Log: func(r fleet.Run) (top.Log, error) { return printed(lines)(r) }})
 	u.press("enter")
 	u.shows("step 60 of")
 	lines = 70
@@ -167,7 +167,7 @@ func TestHostileWords(t *testing.T) {
 	look.Fires[0].Choices[1].Reason = hostile
 	for _, keys := range [][]string{nil, {"enter"}, {"3"}} {
 		u := sit(t, 200, 40, look, top.Options{
-			Log: func(fleet.RunID) (top.Log, error) {
+			Log: func(fleet.Run) (top.Log, error) {
 				return top.Log{Text: "10 %\r50 %\r100 %\n\x00" + hostile + "\xff\n"}, nil
 			},
 			Stop: func(fleet.RunID) (fleet.Run, error) { return fleet.Run{}, errors.New(hostile) },

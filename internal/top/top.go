@@ -35,6 +35,7 @@ type Look struct {
 // Log is the end of what a run's agent printed.
 type Log struct {
 	Text string
+	Read int64 // bytes of the log that the text was made of
 	Size int64 // of the whole log, in bytes
 }
 
@@ -48,7 +49,7 @@ type Options struct {
 	Now      func() time.Time
 
 	Look   func() (Look, error)
-	Log    func(fleet.RunID) (Log, error)
+	Log    func(fleet.Run) (Log, error)
 	Pause  func(fleet.Category) error // empty: the whole fleet
 	Resume func(fleet.Category) error
 	Stop   func(fleet.RunID) (fleet.Run, error)

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 )
@@ -45,12 +46,24 @@ type claudeLine struct {
 	Usage      claudeUsage            `json:"usage"`
 	ModelUsage map[string]claudeModel `json:"modelUsage"`
 	Denials    []struct{}             `json:"permission_denials"`
+
+	// For people alone, see [Readable].
+	Model      string `json:"model"`
+	Version    string `json:"claude_code_version"`
+	Attempt    count  `json:"attempt"`
+	MaxRetries count  `json:"max_retries"`
 }
 
 type claudeBlock struct {
 	Type    string `json:"type"`
 	Text    string `json:"text"`
 	IsError bool   `json:"is_error"`
+
+	// For people alone, see [Readable].
+	Thinking string          `json:"thinking"`
+	Name     string          `json:"name"`
+	Input    json.RawMessage `json:"input"`
+	Content  json.RawMessage `json:"content"` // of a tool's result: a text, or blocks
 }
 
 type claudeUsage struct {

@@ -20,6 +20,7 @@ type codexLine struct {
 		Type   string    `json:"type"`
 		Status string    `json:"status"`
 		Error  *struct{} `json:"error"`
+		codexShown
 	} `json:"item"`
 }
 

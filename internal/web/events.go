@@ -15,6 +15,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/screen"
+	"stint/internal/transcript"
 )
 
 const (
@@ -115,11 +116,13 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 // runEvents follows the log of a run, and tells of changes, until the run has ended.
 func (s *site) runEvents(w http.ResponseWriter, r *http.Request) {
 	var (
-		d     engine.RunDetail
-		wrong error
+		d      engine.RunDetail
+		format transcript.Format
+		wrong  error
 	)
 	err := s.with(r.Context(), func(e *engine.Engine) error {
 		d, wrong = s.detail(r, e)
+		format = e.Config.Agents[d.Agent].Transcript
 		return nil
 	})
 	if err = errors.Join(err, wrong); err != nil {
@@ -142,6 +145,7 @@ func (s *site) runEvents(w http.ResponseWriter, r *http.Request) {
 	}
 	f := follower{open: s.openLog, path: d.Files.Log, at: from, whole: from, stream: st}
 	f.lines = screen.NewPrinted(&f.text)
+	f.readable = transcript.NewReadable(format, f.lines)
 	s.follow(r.Context(), d.ID, &f, versions)
 }
 
@@ -209,8 +213,10 @@ type follower struct {
 	at     int64 // what was read of it
 	whole  int64 // what was read of it in whole lines: from there a reader goes on who lost us
 	stream *stream
-	lines  *screen.Printed // into text
 	text   bytes.Buffer
+
+	readable *transcript.Readable // into lines
+	lines    *screen.Printed      // into text
 }
 
 // drain sends what was added. A log that was cut down since is told of as "reset": the
@@ -235,12 +241,13 @@ func (f *follower) drain(last bool) error {
 			f.whole = f.at + int64(end) + 1
 		}
 		f.at += int64(n)
-		_, _ = f.lines.Write(data[:n]) // a buffer takes everything
+		_, _ = f.readable.Write(data[:n]) // a buffer takes everything
 		if err := f.send(); err != nil {
 			return err
 		}
 	}
 	if last {
+		_ = f.readable.Close()
 		_ = f.lines.Close()
 	}
 	return f.send()

@@ -4,14 +4,17 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/transcript"
 	"stint/internal/web"
 )
 
@@ -171,6 +174,34 @@ func TestRunIsFollowed(t *testing.T) {
 	// A run that has ended is told whole, and at once.
 	if text, _ := printed(t, b.stream(path), "last"); !strings.HasPrefix(text, "one\ntwo\nthree\n") {
 		t.Errorf("got %q, want all of it", text)
+	}
+}
+
+// TestRunOfJSONIsFollowed shows as text what an agent prints as JSON, on the page and after it.
+func TestRunOfJSONIsFollowed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	fake := b.config.Agents["fake"]
+	fake.Transcript = transcript.Claude
+	b.config.Agents["fake"] = fake
+	b.addTask("a", "code")
+	_, id := b.fire("code")
+	says := func(text string) string {
+		return `{"type":"assistant","message":{"content":[{"type":"text","text":"` + text + `"}]}}` + "\n"
+	}
+	b.begin(id, "code", "a", says("one"))
+	_, page := b.get("/runs/" + string(id))
+	contains(t, "page", page, "one\n</pre>", fmt.Sprintf(`data-to="%d"`, len(says("one"))))
+	events := b.stream(fmt.Sprintf("/runs/%s/events?from=%d", id, len(says("one"))))
+	two := says("two")
+	b.print(id, two[:20])
+	b.print(id, two[20:]+strings.TrimSpace(says("last")))
+	if text, at := printed(t, events, "two"); text != "two\n" || at != strconv.Itoa(len(says("one"))+len(two)) {
+		t.Errorf("got %q at %s, want the second line", text, at)
+	}
+	b.end(id, "done")
+	if text, _ := printed(t, events, "last"); text != "last\n" {
+		t.Errorf("got %q, want the last line, which has no end", text)
 	}
 }
 

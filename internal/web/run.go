@@ -15,6 +15,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/screen"
+	"stint/internal/transcript"
 	"stint/internal/wire"
 )
 
@@ -54,7 +55,7 @@ func (s *site) run(r *http.Request, e *engine.Engine) (view, error) {
 		return v, nil
 	}
 	v.Body = runBody{
-		RunDetail: d, State: stateOf(d.OpenRun, e.Now()), Parts: partsOfGrade(d.Verdict), Log: s.tail(d.Files.Log, v.Live),
+		RunDetail: d, State: stateOf(d.OpenRun, e.Now()), Parts: partsOfGrade(d.Verdict), Log: s.tail(d.Files.Log, v.Live, e.Config.Agents[d.Agent].Transcript),
 	}
 	return v, nil
 }
@@ -94,18 +95,18 @@ func (s *site) openLog(path string) (*os.File, os.FileInfo, error) {
 
 // tail reads the end of a log: from where the first whole line begins, if the beginning of
 // the log is not shown, and, while the log grows, to where the last whole one ends.
-func (s *site) tail(path string, grows bool) (b logView) {
-	f, info, err := s.openLog(path)
+func (s *site) tail(path string, grows bool, f transcript.Format) (b logView) {
+	file, info, err := s.openLog(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return logView{Missing: "there is none"}
 	case err != nil:
 		return logView{Missing: err.Error()}
 	}
-	defer f.Close()
+	defer file.Close()
 	b.From = max(0, info.Size()-logShown)
 	data := make([]byte, info.Size()-b.From)
-	n, err := f.ReadAt(data, b.From)
+	n, err := file.ReadAt(data, b.From)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return logView{Missing: err.Error()}
 	}
@@ -118,7 +119,7 @@ func (s *site) tail(path string, grows bool) (b logView) {
 	}
 	b.To = b.From + int64(len(data))
 	if len(data) > 0 {
-		b.Text = strings.Join(screen.PrintedLines(string(data)), "\n") + "\n"
+		b.Text = strings.Join(screen.PrintedLines(transcript.ReadableText(f, string(data))), "\n") + "\n"
 	}
 	return b
 }

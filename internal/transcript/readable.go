@@ -1,0 +1,174 @@
+package transcript
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Readable passes on what an agent printed as text for people: what the model said, its
+// tool calls, what went wrong, and how it ended at what cost. A line that is not of the
+// format, or too long for one, is passed on as it is. The text is no safer to show than
+// what the agent printed.
+type Readable struct {
+	w    io.Writer
+	show func(object []byte) (text string, ok bool) // nil: every line is as it is
+	line []byte                                     // that has no end yet
+	long bool                                       // its beginning was passed on
+	err  error
+}
+
+// NewReadable passes on to w, whole lines at a time. Close passes on what has no end yet.
+func NewReadable(f Format, w io.Writer) *Readable {
+	r := &Readable{w: w}
+	switch f {
+	case Claude:
+		r.show = (&claudeShower{}).show
+	case Codex:
+		r.show = (&codexShower{}).show
+	case Gptme:
+		r.show = showGptme
+	case Text:
+	}
+	return r
+}
+
+// ReadableText is a whole output as such text.
+func ReadableText(f Format, output string) string {
+	var b strings.Builder
+	r := NewReadable(f, &b)
+	_, _ = io.WriteString(r, output) // a strings.Builder takes everything
+	_ = r.Close()
+	return b.String()
+}
+
+// Write takes the next piece. It may end anywhere.
+func (r *Readable) Write(piece []byte) (int, error) {
+	if r.show == nil {
+		r.pass(piece)
+		return len(piece), r.err
+	}
+	for rest := piece; len(rest) > 0 && r.err == nil; {
+		end := bytes.IndexByte(rest, '\n') + 1
+		part := rest
+		if end > 0 {
+			part = rest[:end]
+		}
+		rest = rest[len(part):]
+		if r.long || len(r.line)+len(part) > maxLine {
+			r.pass(r.line)
+			r.pass(part)
+			r.line, r.long = r.line[:0], end == 0
+			continue
+		}
+		if r.line = append(r.line, part...); end > 0 {
+			r.end()
+		}
+	}
+	return len(piece), r.err
+}
+
+// end shows a line that is whole.
+func (r *Readable) end() {
+	line := r.line
+	r.line = r.line[:0]
+	object := objectIn(line)
+	if object == nil {
+		r.pass(line)
+		return
+	}
+	text, ok := r.show(object)
+	if !ok {
+		r.pass(line)
+		return
+	}
+	if before := line[:bytes.Index(line, object)]; len(bytes.TrimSpace(before)) > 0 {
+		r.pass(append(bytes.Clone(before), '\n'))
+	}
+	if text != "" {
+		r.pass([]byte(strings.TrimRight(text, "\n") + "\n"))
+	}
+}
+
+func (r *Readable) pass(text []byte) {
+	if len(text) > 0 && r.err == nil {
+		_, r.err = r.w.Write(text)
+	}
+}
+
+// Close shows the last line, if it was begun. The writer below stays open.
+func (r *Readable) Close() error {
+	if len(r.line) > 0 {
+		r.end()
+	}
+	return r.err
+}
+
+// The lines of a readable text begin with what they are; the model's own words stand as
+// they are.
+const (
+	markCommand = "$ " // that the agent ran
+	markTool    = "> " // another tool, and what it was used on
+	markWrong   = "! " // an error, a retry, a rate limit
+	markState   = "* " // beginning and end of the session
+	markThought = "~ "
+	setIn       = "  " // what a tool gave back, and further lines of a command
+)
+
+const (
+	// headLines and tailLines are shown of what a tool gave back: what it began with, and
+	// what it came to.
+	headLines, tailLines = 4, 4
+	// maxCommand is how many lines of a command are shown: some are whole files.
+	maxCommand = 20
+)
+
+// marked is a text of one or more lines behind a mark.
+func marked(mark, text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if more := len(lines) - maxCommand; more > 0 {
+		lines = append(lines[:maxCommand], fmt.Sprintf("… %d more lines", more))
+	}
+	return mark + strings.Join(lines, "\n"+setIn) + "\n"
+}
+
+// excerpt is the beginning and the end of what a tool gave back, set in.
+func excerpt(text string) string {
+	text = strings.Trim(text, "\r\n")
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	if more := len(lines) - headLines - tailLines; more > 1 {
+		tail := lines[len(lines)-tailLines:]
+		lines = append(lines[:headLines:headLines], fmt.Sprintf("… %d lines", more))
+		lines = append(lines, tail...)
+	}
+	for i, line := range lines {
+		if len(line) > maxText {
+			lines[i] = strings.ToValidUTF8(line[:maxText], "") + "…"
+		}
+	}
+	return setIn + strings.Join(lines, "\n"+setIn) + "\n"
+}
+
+// wrong is an error in the agent's words; without words it is only said that there was one.
+func wrong(text string) string {
+	if strings.TrimSpace(text) == "" {
+		text = "an error"
+	}
+	return marked(markWrong, text)
+}
+
+// String says how many tokens there were, and of which kind.
+func (t Tokens) String() string {
+	text := fmt.Sprintf("tokens %d (%d in, %d out", t.Total(), t.Input, t.Output)
+	if t.CacheRead > 0 {
+		text += fmt.Sprintf(", %d from the cache", t.CacheRead)
+	}
+	if t.CacheWrite > 0 {
+		text += fmt.Sprintf(", %d into it", t.CacheWrite)
+	}
+	return text + ")"
+}
