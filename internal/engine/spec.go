@@ -108,12 +108,17 @@ func asksForGit(command []string) bool {
 	})
 }
 
-// attempts are the earlier sessions at the task.
+// attempts are the earlier sessions at the task. One that a limit or the service stopped
+// before it committed anything says nothing of the task.
 func (e *Engine) attempts(ctx context.Context, task *fleet.Task) ([]fleet.Run, error) {
 	if task == nil || e.Store == nil {
 		return nil, nil
 	}
-	return e.Store.LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: mostAttempts})
+	list, err := e.Store.LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * mostAttempts})
+	list = slices.DeleteFunc(list, func(r fleet.Run) bool {
+		return len(r.Commits) == 0 && (r.Verdict.Outcome == fleet.Quota || r.Verdict.Outcome == fleet.Unavailable)
+	})
+	return list[:min(len(list), mostAttempts)], err
 }
 
 // beside are the other sessions that work, or are about to.

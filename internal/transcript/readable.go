@@ -112,7 +112,7 @@ const (
 	markTool    = "> " // another tool, and what it was used on
 	markWrong   = "! " // an error, a retry, a rate limit
 	markState   = "* " // beginning and end of the session
-	markThought = "~ "
+	markThought = "~ " // of the model, shortened
 	setIn       = "  " // what a tool gave back, and further lines of a command
 )
 
