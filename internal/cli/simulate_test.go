@@ -40,7 +40,7 @@ func TestSimulateTakesItsSeedByChance(t *testing.T) {
 	if err := a.runSimulate(t.Context(), path, simulateOptions{runs: 2, policies: []string{"random", "random"}}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := out.String(), "fires=10 runs=2 seed=11\n"; !strings.HasSuffix(got, want) || strings.Count(got, "random") != 1 {
+	if got, want := out.String(), "fires=10 runs=2 seed=11; ± is half of the 95 % interval\n"; !strings.HasSuffix(got, want) || strings.Count(got, "random") != 1 {
 		t.Errorf("got\n%s\nwant one line for random, and %q at the end", got, want)
 	}
 }
@@ -88,7 +88,7 @@ func TestSimulatePrintsWhatItCannotDraw(t *testing.T) {
 	if want := "write plot " + plot + ": "; err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got error %v, want one that begins with %q", err, want)
 	}
-	if !strings.Contains(out.String(), "fires=10 runs=1 seed=11\n") {
+	if !strings.Contains(out.String(), "fires=10 runs=1 seed=11; ± is half of the 95 % interval\n") {
 		t.Errorf("the results are lost; printed %q", out.String())
 	}
 }
