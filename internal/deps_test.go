@@ -157,6 +157,7 @@ func rules() map[string]rule {
 		"scripts/benchselection": {},
 		"scripts/demofleet":      {},
 		"scripts/testagents":     {house: []string{"internal/transcript"}},
+		"scripts/testtrackers":   {},
 	}
 }
 

@@ -178,6 +178,10 @@ func taskFolder(c *config.Config) task.Sources {
 	s := task.Sources{
 		Folder: task.Folder{
 			Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory, Tags: c.Tasks.Tags,
+			Format: task.Format{
+				Name: c.Tasks.Format, Fields: c.Tasks.Fields, States: c.Tasks.States, Priorities: c.Tasks.Priorities,
+				Foreign: c.Tasks.Foreign, Words: c.Tasks.Words,
+			},
 			Cache: task.Cache{Path: filepath.Join(c.State, task.CacheFile)},
 		},
 		Resolver: task.Resolver{Command: helper(c, c.Tasks.ResolveURL, resolveTimeout)},

@@ -128,7 +128,8 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	if state == "" {
 		return nil, fleet.WithHint(usage(errors.New("no place for the fleet's state: neither $XDG_STATE_HOME nor $HOME is set")), "set HOME")
 	}
-	text := config.Sample(config.SampleOptions{Fleet: name, State: state, Agents: s.agents()})
+	dir, format := task.Find(s.dir)
+	text := config.Sample(config.SampleOptions{Fleet: name, State: state, Agents: s.agents(), TaskDir: dir, TaskFormat: format})
 	c, err := config.Parse(path, text, options)
 	if err != nil {
 		return nil, err

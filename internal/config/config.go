@@ -62,12 +62,18 @@ type Fanout struct {
 
 // Tasks says where the tasks are and which category they belong to.
 type Tasks struct {
-	Dir             string                    // the folder of task files
-	DefaultCategory fleet.Category            // of a task that names none; by default the first in the file
-	Tags            map[string]fleet.Category // the category of a task that names none, by its tag
-	Sources         map[string]TaskSource     // other places that tasks are in, by name
-	ResolveURL      []string                  // says whether a required URL, which is added to it, is settled; empty: none is
-	PassEnvironment []string                  // handed on to these commands from the environment of stint
+	Dir             string                     // the folder of task files
+	Format          fleet.TaskFormat           // by whose conventions they are kept
+	Fields          map[fleet.TaskField]string // what is called otherwise in them; empty: nowhere
+	States          map[string]fleet.TaskState // what words of their own mean
+	Priorities      map[string]fleet.Priority
+	Foreign         bool                       // stint's words for states are not known there
+	Words           map[fleet.TaskState]string // the word to write for a state
+	DefaultCategory fleet.Category             // of a task that names none; by default the first in the file
+	Tags            map[string]fleet.Category  // the category of a task that names none, by its tag
+	Sources         map[string]TaskSource      // other places that tasks are in, by name
+	ResolveURL      []string                   // says whether a required URL, which is added to it, is settled; empty: none is
+	PassEnvironment []string                   // handed on to these commands from the environment of stint
 }
 
 // TaskSource is a command that prints tasks as JSON.

@@ -22,7 +22,8 @@ func defaults() (Config, Agent, Category) {
 			Limits:    pressure.Defaults(),
 		},
 		Tasks: Tasks{
-			Dir:             "tasks",                          // where workspaces of this kind have them already
+			Dir:             defaultTaskDir,
+			Format:          "stint",
 			PassEnvironment: []string{"PATH", "HOME", "LANG"}, // as for agents
 		},
 		Worktrees: Worktrees{

@@ -106,7 +106,6 @@ func parallel(categories map[fleet.Category]Category) []fleet.Category {
 
 func (r *reader) tasks(t *table, c *Config) Tasks {
 	tasks := Tasks{
-		Dir: get(t, "dir", filepath.Join(c.Workspace, c.Tasks.Dir), pathIn(c.Workspace)),
 		DefaultCategory: get(t, "default_category", r.firstCategory(c.Categories),
 			rule[fleet.Category]{`"…"`, func(value any) (fleet.Category, error) {
 				word, err := text().parse(value)
@@ -116,6 +115,8 @@ func (r *reader) tasks(t *table, c *Config) Tasks {
 				return fleet.Category(word), err
 			}}),
 	}
+	r.taskFormat(t, &tasks)
+	tasks.Dir = get(t, "dir", filepath.Join(c.Workspace, taskFormats(tasks.Format).dir), pathIn(c.Workspace))
 	for tag, word := range t.pairs("tags", func(_, word string) error { return checkCategory(word, c.Categories) }) {
 		if tasks.Tags == nil {
 			tasks.Tags = map[string]fleet.Category{}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"strings"
@@ -15,6 +16,9 @@ type SampleOptions struct {
 	Fleet  fleet.Name
 	State  string
 	Agents []SampleAgent // none: claude
+
+	TaskDir    string           // relative to the workspace; empty: the default
+	TaskFormat fleet.TaskFormat // empty: stint's
 }
 
 // SampleAgent is an agent of a first configuration.
@@ -47,7 +51,8 @@ func Sample(o SampleOptions) []byte {
 		"@max_load", literal(config.Fanout.Limits.Load),
 		"@max_memory_pressure", literal(config.Fanout.Limits.MemoryPressure),
 		"@min_memory", literal(shownBytes(config.Fanout.Limits.MemoryAvailable)),
-		"@dir", literal(config.Tasks.Dir),
+		"@dir\n", sampleKey("dir", cmp.Or(o.TaskDir, config.Tasks.Dir), o.TaskDir != "")+"\n",
+		"@format\n", sampleKey("format", cmp.Or(string(o.TaskFormat), string(config.Tasks.Format)), o.TaskFormat != "")+"\n",
 		"@tasks_pass_environment", literal(config.Tasks.PassEnvironment),
 		"@worktrees_keep", literal(config.Worktrees.Keep),
 		"@worktrees_max_age", literal(config.Worktrees.MaxAge),
@@ -90,6 +95,15 @@ func sampleChoice(agents []SampleAgent) (first, others string) {
 		return "# " + line, "\n"
 	}
 	return line, line + "\n\n"
+}
+
+// sampleKey is a line with a key, as a comment unless it is set.
+func sampleKey(key, value string, set bool) string {
+	line := key + " = " + literal(value)
+	if !set {
+		return "# " + line
+	}
+	return line
 }
 
 // sampleAgents explains its keys at the first agent only.

@@ -71,7 +71,7 @@ func (r *reader) taskSource(t *table, categories map[fleet.Category]Category) Ta
 	s := defaultTaskSource()
 	s.Command = t.command(1)
 	if !t.has("command") {
-		t.missing("command", `write command = ["bd", "ready", "--json"]`)
+		t.missing("command", `write command = ["bd", "ready", "--json", "--limit", "1000"]`)
 	}
 	s.Timeout = get(t, "timeout", s.Timeout, duration())
 	s.Category = get(t, "category", s.Category, rule[fleet.Category]{`"…"`, func(value any) (fleet.Category, error) {
@@ -81,15 +81,15 @@ func (r *reader) taskSource(t *table, categories map[fleet.Category]Category) Ta
 		}
 		return fleet.Category(word), err
 	}})
-	maps.Copy(s.Fields, taskFields(t))
+	maps.Copy(s.Fields, taskFields(t, fleet.TaskFields()))
 	maps.Copy(s.States, translations(t, "states", fleet.ParseTaskState))
 	maps.Copy(s.Priorities, translations(t, "priorities", fleet.ParsePriority))
 	t.close()
 	return s
 }
 
-func taskFields(t *table) map[fleet.TaskField]string {
-	known := mapped(fleet.TaskFields(), func(f fleet.TaskField) string { return string(f) })
+func taskFields(t *table, all []fleet.TaskField) map[fleet.TaskField]string {
+	known := mapped(all, func(f fleet.TaskField) string { return string(f) })
 	fields := map[fleet.TaskField]string{}
 	for name, path := range t.pairs("fields", func(name, path string) error {
 		if !slices.Contains(known, name) {
@@ -144,11 +144,16 @@ func (v *values) addTaskSource(name string, s TaskSource) {
 	v.add(s.Command, "tasks", "source", name, "command")
 	v.add(s.Timeout, "tasks", "source", name, "timeout")
 	v.add(string(s.Category), "tasks", "source", name, "category")
+	v.addTaskMaps(s.Fields, s.States, s.Priorities, "tasks", "source", name)
+}
+
+// addTaskMaps adds what fields and words mean in a folder or a tracker.
+func (v *values) addTaskMaps(fields map[fleet.TaskField]string, states map[string]fleet.TaskState, priorities map[string]fleet.Priority, key ...string) {
 	for _, field := range fleet.TaskFields() {
-		if path, ok := s.Fields[field]; ok {
-			v.add(path, "tasks", "source", name, "fields", string(field))
+		if path, ok := fields[field]; ok {
+			v.add(path, append(slices.Clone(key), "fields", string(field))...)
 		}
 	}
-	addTable(v, s.States, func(state fleet.TaskState) any { return string(state) }, "tasks", "source", name, "states")
-	addTable(v, s.Priorities, func(p fleet.Priority) any { return string(p) }, "tasks", "source", name, "priorities")
+	addTable(v, states, func(state fleet.TaskState) any { return string(state) }, append(slices.Clone(key), "states")...)
+	addTable(v, priorities, func(p fleet.Priority) any { return string(p) }, append(slices.Clone(key), "priorities")...)
 }

@@ -2,6 +2,8 @@ package config_test
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -97,5 +99,39 @@ func TestTaskSourceFaults(t *testing.T) {
 				t.Errorf("got %v, want %q in it", err, test.want)
 			}
 		})
+	}
+}
+
+func TestTaskFormat(t *testing.T) {
+	t.Parallel()
+	own := load(t, least+`
+[tasks]
+format = "backlog.md"
+fields = { family = "milestone", wait = "start" }
+states = { Done = "cancelled", Shipped = "done" }
+priorities = { ASAP = "urgent" }
+`)
+	tasks := own.Tasks
+	if got := []string{string(tasks.Format), filepath.Base(filepath.Dir(tasks.Dir)), tasks.Fields["state"], tasks.Fields["family"], tasks.Fields["wait"]}; !slices.Equal(got, []string{"backlog.md", "backlog", "status", "milestone", "start"}) {
+		t.Errorf("format, folder and fields: %q", got)
+	}
+	if diff := cmp.Diff(tasks.States, map[string]fleet.TaskState{"To Do": "todo", "In Progress": "active", "Done": "cancelled", "Shipped": "done"}); diff != "" {
+		t.Errorf("states (-got +want):\n%s", diff)
+	}
+	if diff := cmp.Diff(tasks.Words, map[fleet.TaskState]string{"todo": "To Do", "active": "In Progress", "cancelled": "Done", "done": "Shipped"}); diff != "" {
+		t.Errorf("words (-got +want):\n%s", diff)
+	}
+	if tasks.Priorities["ASAP"] != fleet.PriorityUrgent || tasks.Priorities["high"] != fleet.PriorityHigh {
+		t.Errorf("priorities: %v", tasks.Priorities)
+	}
+	if err := os.WriteFile(own.Path, []byte(asFile(own)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again, err := config.Load(own.Path, config.Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, asFile(own))
+	}
+	if diff := cmp.Diff(again, own, plain); diff != "" {
+		t.Errorf("read back (-got +want):\n%s", diff)
 	}
 }

@@ -34,6 +34,11 @@ func (c *Config) Values() []Value {
 		v.addPool(name, c.Pools[name])
 	}
 	v.add(c.Tasks.Dir, "tasks", "dir")
+	v.add(string(c.Tasks.Format), "tasks", "format")
+	if len(c.Tasks.Fields) == 0 {
+		v.add(map[string]any{}, "tasks", "fields")
+	}
+	v.addTaskMaps(c.Tasks.Fields, c.Tasks.States, c.Tasks.Priorities, "tasks")
 	v.add(string(c.Tasks.DefaultCategory), "tasks", "default_category")
 	addTable(v, c.Tasks.Tags, func(name fleet.Category) any { return string(name) }, "tasks", "tags")
 	v.add(c.Tasks.ResolveURL, "tasks", "resolve_url")

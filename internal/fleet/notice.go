@@ -23,12 +23,15 @@ const (
 	EventWIPFull Event = "wip_full"
 	// EventLaneOverdue is a lane that was held over twice its time-out.
 	EventLaneOverdue Event = "lane_overdue"
+	// EventSourceFailed is a source of tasks that cannot be read.
+	EventSourceFailed Event = "source_failed"
 )
 
 // Events are all there are.
 func Events() []Event {
 	return []Event{
 		EventFailed, EventQuarantined, EventQuota, EventBudget, EventNoopStreak, EventWIPFull, EventLaneOverdue,
+		EventSourceFailed,
 	}
 }
 
@@ -44,6 +47,8 @@ type Notice struct {
 
 	// Scope is the budget that is used up, with [EventBudget].
 	Scope Scope
+	// Source is the one that failed, with [EventSourceFailed].
+	Source string
 }
 
 // Subject is what a notice is about. Two of one event on one subject are one piece of
@@ -63,6 +68,8 @@ func (n Notice) Subject() string {
 		return string(n.Category)
 	case EventLaneOverdue:
 		return string(n.Run)
+	case EventSourceFailed:
+		return n.Source
 	}
 	return ""
 }

@@ -10,10 +10,11 @@ import (
 
 func TestSubjects(t *testing.T) {
 	t.Parallel()
-	whole := fleet.Notice{Category: "code", Task: "fix", Run: "0r1", Agent: "claude", Scope: "category:code"}
+	whole := fleet.Notice{Category: "code", Task: "fix", Run: "0r1", Agent: "claude", Scope: "category:code", Source: "github"}
 	wants := map[fleet.Event]string{
 		fleet.EventFailed: "code", fleet.EventQuarantined: "fix", fleet.EventQuota: "claude", fleet.EventBudget: "category:code",
 		fleet.EventNoopStreak: "code", fleet.EventWIPFull: "code", fleet.EventLaneOverdue: "0r1",
+		fleet.EventSourceFailed: "github",
 	}
 	for _, event := range fleet.Events() {
 		n := whole

@@ -1,6 +1,18 @@
 package fleet
 
-// TaskField is something that an item of a command's list can say of a task.
+// TaskFormat is whose conventions a folder of task files follows.
+type TaskFormat string
+
+const (
+	FormatStint   TaskFormat = "stint"
+	FormatGptme   TaskFormat = "gptme"      // of gptme's agents, as gptodo reads and writes it
+	FormatBacklog TaskFormat = "backlog.md" // of the program backlog
+)
+
+// TaskFormats lists the formats.
+func TaskFormats() []TaskFormat { return []TaskFormat{FormatStint, FormatGptme, FormatBacklog} }
+
+// TaskField is something that a task file, or an item of a command's list, can say of a task.
 type TaskField string
 
 const (

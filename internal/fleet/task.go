@@ -127,8 +127,20 @@ type TaskProblem struct {
 	Path   string
 	Line   int // 0 when the file as a whole is meant
 	Reason string
-	Kept   bool // no task is left out because of it
+	Kept   bool   // no task is left out because of it
+	Task   TaskID // that the file would be, by its name; empty: it has none
+
+	// Source is set where a whole source of tasks failed: which one.
+	Source string
 }
+
+// SourceFault is a source of tasks that failed: nobody knows which tasks it has.
+type SourceFault struct {
+	Source string `json:"source"`
+	Reason string `json:"reason"`
+}
+
+func (f SourceFault) String() string { return fmt.Sprintf("source %s failed: %s", f.Source, f.Reason) }
 
 func (p TaskProblem) String() string {
 	if p.Line == 0 {

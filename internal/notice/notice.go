@@ -67,6 +67,7 @@ type object struct {
 	Run      fleet.RunID    `json:"run"`
 	Agent    string         `json:"agent"`
 	Scope    fleet.Scope    `json:"scope"`
+	Source   string         `json:"source"`
 	Reason   string         `json:"reason"`
 	At       string         `json:"at"`
 }
@@ -75,7 +76,7 @@ type object struct {
 func (s Sender) Encode(n fleet.Notice) ([]byte, error) {
 	text, err := json.Marshal(object{
 		Schema: Schema, Event: n.Event, Fleet: s.Fleet, Category: n.Category, Task: n.Task, Run: n.Run,
-		Agent: n.Agent, Scope: n.Scope, Reason: n.Reason, At: n.At.UTC().Format(time.RFC3339),
+		Agent: n.Agent, Scope: n.Scope, Source: n.Source, Reason: n.Reason, At: n.At.UTC().Format(time.RFC3339),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode notice %s: %w", n.Event, err)

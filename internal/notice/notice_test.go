@@ -28,7 +28,7 @@ func failed() fleet.Notice {
 }
 
 const failedText = `{"schema":"stint/notice@1","event":"failed","fleet":"bob","category":"code","task":"fix \"it\" $HOME",` +
-	`"run":"0r1","agent":"claude","scope":"","reason":"exit status 1","at":"2026-06-26T00:25:19Z"}` + "\n"
+	`"run":"0r1","agent":"claude","scope":"","source":"","reason":"exit status 1","at":"2026-06-26T00:25:19Z"}` + "\n"
 
 func shell(t *testing.T, script string) command.Command {
 	t.Helper()

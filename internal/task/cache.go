@@ -3,6 +3,7 @@ package task
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io/fs"
 	"os"
@@ -21,9 +22,9 @@ const CacheFile = "tasks.cache"
 
 const (
 	// cacheMagic begins a cache file. Its number grows with every change of the
-	// layout, of what [Parse] makes of a file, and of what a problem says: what an
-	// older program remembered is then read anew.
-	cacheMagic = "stint tasks 1\n"
+	// layout, of what [Format.Parse] makes of a file, and of what a problem says: what
+	// an older program remembered is then read anew.
+	cacheMagic = "stint tasks 2\n"
 	// settling is how long ago a file must have changed for its times to prove that
 	// it has not changed since. The kernel stamps files by a clock that ticks every
 	// few milliseconds, and some file systems keep whole seconds, or even ones: a
@@ -36,7 +37,7 @@ const (
 // Cache is a file in which a [Folder] remembers what it read of its files, so that
 // a listing reads only those that changed. The zero value remembers nothing.
 //
-// A cache that is missing, of another version or folder, or damaged is as good as
+// A cache that is missing, of another version, folder or format, or damaged is as good as
 // an empty one, and the next listing that may write replaces it. It is replaced by
 // a rename, so whoever reads it has a whole one: of two processes that write at
 // once the later stays, and both are right, since every entry carries the proof
@@ -92,11 +93,15 @@ type entry struct {
 	outcome string // encoded; decoded only by the listing that needs it
 }
 
+// cacheKey is what all that is remembered depends on beside the files: where they are
+// and what is made of their words.
+func (f Folder) cacheKey() string { return fmt.Sprintf("%s\x00%+v", f.Dir, f.Format) }
+
 // load returns the entries of a folder's files in the order of their names.
 //
 // The encoding is our own, for a listing decodes all of it each time. Measured for
 // 1,000 and 100,000 tasks: 0.3 and 100 ms, with gob 1.7 and 210, with JSON 10 and 830.
-func (c Cache) load(dir string) []entry {
+func (c Cache) load(key string) []entry {
 	if c.Path == "" {
 		return nil
 	}
@@ -104,18 +109,18 @@ func (c Cache) load(dir string) []entry {
 	if err != nil {
 		return nil
 	}
-	return decodeCache(data, dir)
+	return decodeCache(data, key)
 }
 
 // save replaces the cache. Its folder is that of the state: without one there is no
 // cache either.
-func (c Cache) save(dir string, entries []entry) {
+func (c Cache) save(key string, entries []entry) {
 	temp := renameio.WithTempDir(filepath.Dir(c.Path))
-	_ = renameio.WriteFile(c.Path, encodeCache(dir, entries), 0o600, temp) // See [Cache]: not missed.
+	_ = renameio.WriteFile(c.Path, encodeCache(key, entries), 0o600, temp) // See [Cache]: not missed.
 }
 
-func encodeCache(dir string, entries []entry) []byte {
-	data := appendText(make([]byte, len(cacheMagic)+crc32.Size), dir)
+func encodeCache(key string, entries []entry) []byte {
+	data := appendText(make([]byte, len(cacheMagic)+crc32.Size), key)
 	data = binary.AppendUvarint(data, uint64(len(entries)))
 	for _, e := range entries {
 		data = appendText(data, e.name)
@@ -132,8 +137,8 @@ func encodeCache(dir string, entries []entry) []byte {
 }
 
 // decodeCache returns no entries of a file that is not, or not wholly, a cache of
-// that folder.
-func decodeCache(data []byte, dir string) []entry {
+// that key.
+func decodeCache(data []byte, key string) []entry {
 	rest, ok := strings.CutPrefix(string(data), cacheMagic)
 	if !ok || len(rest) < crc32.Size {
 		return nil
@@ -143,7 +148,7 @@ func decodeCache(data []byte, dir string) []entry {
 		return nil
 	}
 	d := decoder{rest: rest[crc32.Size:]}
-	if d.text() != dir {
+	if d.text() != key {
 		return nil
 	}
 	entries := make([]entry, d.count())
@@ -188,7 +193,7 @@ func encodeOutcome(t fleet.Task, err error) string {
 
 // decodeOutcome undoes [encodeOutcome] for the file of that path. It is not ok when the
 // outcome is of no known kind, or not whole.
-func decodeOutcome(path, outcome string) (t fleet.Task, ok bool, err error) {
+func (f Format) decodeOutcome(path, outcome string) (t fleet.Task, ok bool, err error) {
 	if outcome == "" {
 		return t, false, nil
 	}
@@ -196,7 +201,7 @@ func decodeOutcome(path, outcome string) (t fleet.Task, ok bool, err error) {
 	switch outcome[:1] {
 	case outcomeTask:
 		d.task(&t)
-		t.ID, t.Path = fleet.TaskID(strings.TrimSuffix(filepath.Base(path), extension)), path
+		t.ID, t.Path = fleet.TaskID(f.id(path)), path
 	case outcomeProblem:
 		line := int(d.number())
 		err = newProblem(path, line, "%s", d.text())

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -45,23 +46,23 @@ type Draft struct {
 // that is taken is [fleet.ErrUsage], and one made from the title gets a number.
 // What could not be read back is [fleet.ErrUsage], with nothing written.
 func (f Folder) Add(ctx context.Context, d Draft) (fleet.Task, error) {
-	id, data, err := d.file()
+	id, data, err := f.draft(d)
 	if err != nil {
 		return fleet.Task{}, fmt.Errorf("add task: %w", err)
 	}
 	name, err := create(ctx, f.Dir, data, func(attempt int) (string, error) {
-		return d.name(id, attempt)
+		return d.name(f.Format, id, attempt)
 	})
 	if err != nil {
 		return fleet.Task{}, fmt.Errorf("add task: %w", f.missing(err))
 	}
-	return f.Get(ctx, fleet.TaskID(strings.TrimSuffix(name, extension)))
+	return f.Get(ctx, fleet.TaskID(f.Format.id(name)))
 }
 
 // Preview is the task that [Folder.Add] would write. It refuses what Add would, and
 // writes nothing.
 func (f Folder) Preview(d Draft) (fleet.Task, error) {
-	id, data, err := d.file()
+	id, data, err := f.draft(d)
 	if err != nil {
 		return fleet.Task{}, fmt.Errorf("add task: %w", err)
 	}
@@ -69,7 +70,7 @@ func (f Folder) Preview(d Draft) (fleet.Task, error) {
 		return fleet.Task{}, fmt.Errorf("add task: %w", f.missing(err))
 	}
 	for attempt := 1; ; attempt++ {
-		name, err := d.name(id, attempt)
+		name, err := d.name(f.Format, id, attempt)
 		if err != nil {
 			return fleet.Task{}, fmt.Errorf("add task: %w", err)
 		}
@@ -77,28 +78,54 @@ func (f Folder) Preview(d Draft) (fleet.Task, error) {
 		if _, err := os.Lstat(path); err == nil {
 			continue
 		}
-		t, err := Parse(path, data)
+		t, err := f.Format.Parse(path, data)
 		return f.place(t), err
 	}
 }
 
-// file is the id and the text of the draft's file, known to read back.
-func (d Draft) file() (fleet.TaskID, []byte, error) {
-	id, err := d.id()
+// draft is the id and the text of the draft's file, known to read back.
+func (f Folder) draft(d Draft) (fleet.TaskID, []byte, error) {
+	asked := d
+	if asked.ID == "" && f.Format.Name == fleet.FormatBacklog && strings.TrimSpace(d.Title) != "" {
+		asked.ID = f.nextID()
+	}
+	id, err := asked.id()
 	if err != nil {
 		return "", nil, err
+	}
+	if f.Format.Name == fleet.FormatBacklog {
+		id = fleet.TaskID(strings.ToLower(string(id)))
+		if _, err := f.named(id); err == nil {
+			return "", nil, d.taken(id)
+		}
 	}
 	if err := d.checkText(); err != nil {
 		return "", nil, err
 	}
-	data, err := d.render()
+	data, err := d.render(f.Format, id)
 	if err != nil {
 		return "", nil, err
 	}
-	if _, err := Parse(string(id)+extension, data); err != nil {
+	if _, err := f.Format.Parse(string(id)+extension, data); err != nil {
 		return "", nil, refused(err)
 	}
 	return id, data, nil
+}
+
+// nextID is the id after the highest number in a backlog.md folder, with its prefix. Two
+// who add at once may both get it, as with that program; the second is then left out
+// of listings, which says so.
+func (f Folder) nextID() fleet.TaskID {
+	prefix, last := "task", 0
+	names, _ := f.taskNames() // what cannot be listed cannot be written to either
+	for _, name := range names {
+		before, number, _ := strings.Cut(f.Format.id(name), "-")
+		number, _, _ = strings.Cut(number, ".") // of a task, not of its parts
+		if n, err := strconv.Atoi(number); err == nil && n > last {
+			prefix, last = before, n
+		}
+	}
+	return fleet.TaskID(fmt.Sprintf("%s-%d", prefix, last+1))
 }
 
 // id is the id asked for, or else the title's slug.
@@ -140,27 +167,84 @@ func (d Draft) checkText() error {
 }
 
 // name is the file name to try; only an id of our own making has a second.
-func (d Draft) name(id fleet.TaskID, attempt int) (string, error) {
+func (d Draft) name(f Format, id fleet.TaskID, attempt int) (string, error) {
 	switch {
+	case attempt == 1 && f.Name == fleet.FormatBacklog:
+		return string(id) + separator + fileTitle(d.Title, maxNameBytes-len(id)-len(separator)-len(extension)) + extension, nil
 	case attempt == 1:
 		return string(id) + extension, nil
-	case d.ID == "":
+	case d.ID == "" && f.Name != fleet.FormatBacklog:
 		return fmt.Sprintf("%s-%d%s", id, attempt, extension), nil
 	}
-	return "", usage(fmt.Errorf("task %q: %w", id, fs.ErrExist), "leave the id out to have one made from the title")
+	return "", d.taken(id)
 }
 
-func (d Draft) render() ([]byte, error) {
+func (Draft) taken(id fleet.TaskID) error {
+	return usage(fmt.Errorf("task %q: %w", id, fs.ErrExist), "leave the id out to have one made from the title")
+}
+
+// fileTitle is a title as a backlog.md folder has it in the names of files.
+func fileTitle(title string, most int) string {
+	words := strings.FieldsFunc(title, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`<>:"/\|?*-`, r)
+	})
+	return clipped(strings.Join(words, "-"), min(most, maxSlugBytes))
+}
+
+// front is the front matter in a format's words.
+func (d Draft) front(f Format, id fleet.TaskID) ([]byte, error) {
+	var front yaml.Node
+	if err := front.Encode(d); err != nil {
+		return nil, err
+	}
+	_, state, err := f.stateEntry(d.State)
+	if err != nil {
+		return nil, err
+	}
+	for i := 0; i+1 < len(front.Content); i += 2 {
+		key, value := front.Content[i], front.Content[i+1]
+		field := fleet.TaskField(key.Value)
+		if key.Value = f.name(field); key.Value == "" {
+			return nil, usage(fmt.Errorf("no field of the folder's files is for %s", field), "say it in the body")
+		}
+		switch {
+		case field == fleet.FieldState:
+			value.Tag, value.Value = "", state
+		case f.Name == fleet.FormatBacklog && value.ShortTag() == "!!timestamp":
+			*value = yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Value: d.date(field).Format("2006-01-02 15:04")}
+		}
+	}
+	if f.Name == fleet.FormatBacklog {
+		var head yaml.Node
+		if err := head.Encode(struct{ ID, Title string }{strings.ToUpper(string(id)), strings.TrimSpace(d.Title)}); err != nil {
+			return nil, err
+		}
+		front.Content = append(head.Content, front.Content...)
+	}
+	return yaml.Marshal(&front)
+}
+
+func (d Draft) date(field fleet.TaskField) time.Time {
+	if field == fleet.FieldWait {
+		return d.Wait
+	}
+	return d.Created
+}
+
+func (d Draft) render(f Format, id fleet.TaskID) ([]byte, error) {
 	d.State = cmp.Or(d.State, fleet.StateBacklog)
 	d.Created = d.Created.UTC().Truncate(time.Second)
 	d.Wait = d.Wait.UTC().Truncate(time.Second)
-	front, err := yaml.Marshal(d)
+	front, err := d.front(f, id)
 	if err != nil {
 		return nil, err
 	}
 	var b strings.Builder
 	b.WriteString(frontmatter.Fence + "\n" + string(front) + frontmatter.Fence + "\n")
-	if title := strings.TrimSpace(d.Title); title != "" {
+	switch title := strings.TrimSpace(d.Title); {
+	case f.Name == fleet.FormatBacklog:
+		b.WriteString("\n## Description\n")
+	case title != "":
 		b.WriteString("\n# " + title + "\n")
 	}
 	if d.Body != "" {
@@ -190,8 +274,12 @@ func slug(title string) string {
 	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
 		return !unicode.In(r, unicode.Letter, unicode.Digit, unicode.Mark)
 	})
-	s := strings.Join(words, "-")
-	for len(s) > maxSlugBytes {
+	return clipped(strings.Join(words, "-"), maxSlugBytes)
+}
+
+// clipped is the beginning of a name, of at most so many bytes.
+func clipped(s string, most int) string {
+	for len(s) > most {
 		_, size := utf8.DecodeLastRuneInString(s)
 		s = s[:len(s)-size]
 	}

@@ -1,11 +1,16 @@
 package task
 
-import "hash/crc32"
+import (
+	"hash/crc32"
+
+	"stint/internal/fleet"
+)
 
 // The pure edit, for the fuzzer, and the write below it, for the race that no
 // test can time.
 var (
-	WithState = withState
+	Parse     = Format{}.Parse
+	WithState = Format{}.withState
 	Replace   = replace
 	ErrMoved  = errMoved
 )
@@ -13,10 +18,15 @@ var (
 // The cache's own encoding, for the fuzzers.
 var (
 	EncodeOutcome = encodeOutcome
-	DecodeOutcome = decodeOutcome
+	DecodeOutcome = Format{}.decodeOutcome
 	EncodeCache   = encodeCache
 	DecodeCache   = decodeCache
 )
+
+// WithStateIn is [WithState] of another format.
+func WithStateIn(f Format, path string, data []byte, s fleet.TaskState) ([]byte, error) {
+	return f.withState(path, data, s)
+}
 
 // CacheMagic is how a cache file begins.
 const CacheMagic = cacheMagic
@@ -34,12 +44,13 @@ func WithHeader(body []byte) []byte {
 
 // Retitle gives every task of a cache another title.
 func Retitle(c Cache, dir, title string) {
-	entries := c.load(dir)
+	key := Folder{Dir: dir}.cacheKey()
+	entries := c.load(key)
 	for i, e := range entries {
-		if t, _, err := decodeOutcome("/x.md", e.outcome); err == nil {
+		if t, _, err := (Format{}).decodeOutcome("/x.md", e.outcome); err == nil {
 			t.Title = title
 			entries[i].outcome = encodeOutcome(t, nil)
 		}
 	}
-	c.save(dir, entries)
+	c.save(key, entries)
 }

@@ -1,25 +1,24 @@
 package task
 
 import (
+	"cmp"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/frontmatter"
 )
 
 // Parse reads a task file's bytes; path gives the task its id and is not opened.
 // The category is the one the file names, or empty. The error of a file that is
 // not a task names path, line and what to do.
-func Parse(path string, data []byte) (fleet.Task, error) {
-	_, task, err := parse(path, data)
+func (f Format) Parse(path string, data []byte) (fleet.Task, error) {
+	_, task, err := f.parse(path, data)
 	return task, err
 }
 
-func parse(path string, data []byte) (document, fleet.Task, error) {
-	id, err := fleet.ParseTaskID(strings.TrimSuffix(filepath.Base(path), extension))
+func (f Format) parse(path string, data []byte) (document, fleet.Task, error) {
+	id, err := fleet.ParseTaskID(f.id(path))
 	if err != nil {
 		return document{}, fleet.Task{}, newProblem(path, 0, "%v: rename the file", err)
 	}
@@ -27,26 +26,29 @@ func parse(path string, data []byte) (document, fleet.Task, error) {
 	if err != nil {
 		return document{}, fleet.Task{}, err
 	}
-	f := d.Fields()
+	if err := f.checkOwner(d); err != nil {
+		return document{}, fleet.Task{}, err
+	}
+	r := reader{d.Fields(), f}
 	task := fleet.Task{
 		ID:               id,
-		State:            frontmatter.Parsed(f, "state", fleet.ParseTaskState),
-		Created:          frontmatter.Parsed(f, "created", parseDate),
-		Category:         frontmatter.Parsed(f, "category", parseCategory),
-		Priority:         frontmatter.Parsed(f, "priority", fleet.ParsePriority),
-		Tags:             f.List("tags"),
-		AssignedTo:       f.Text("assigned_to"),
-		NextAction:       f.Text("next_action"),
-		SuccessCriterion: f.Text("success_criterion"),
-		Requires:         f.List("requires", "depends"),
-		Wait:             frontmatter.Parsed(f, "wait", parseDate),
-		WaitingFor:       f.Text("waiting_for"),
-		Family:           f.Text("family", "coordination_family"),
-		Title:            title(d.Body, string(id)),
+		State:            parsedField(r, fleet.FieldState, f.state),
+		Created:          parsedField(r, fleet.FieldCreated, parseDate),
+		Category:         parsedField(r, fleet.FieldCategory, parseCategory),
+		Priority:         parsedField(r, fleet.FieldPriority, f.priority),
+		Tags:             r.List(f.names(fleet.FieldTags)...),
+		AssignedTo:       r.text(fleet.FieldAssignedTo),
+		NextAction:       r.text(fleet.FieldNextAction),
+		SuccessCriterion: r.text(fleet.FieldSuccessCriterion),
+		Requires:         r.required(),
+		Wait:             parsedField(r, fleet.FieldWait, parseDate),
+		WaitingFor:       r.text(fleet.FieldWaitingFor),
+		Family:           r.Text(f.names(fleet.FieldFamily)...),
+		Title:            cmp.Or(oneLine(r.Text(f.names(fleet.FieldTitle)...)), title(d.Body, string(id))),
 		Body:             d.Body,
 		Path:             path,
 	}
-	if err := f.Err(); err != nil {
+	if err := r.Err(); err != nil {
 		return document{}, fleet.Task{}, err
 	}
 	return d, task, nil

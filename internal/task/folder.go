@@ -1,5 +1,6 @@
 // Package task reads and writes tasks kept as Markdown files with YAML front
-// matter, one file a task, the id being the file's stem.
+// matter, one file a task, the id being the file's stem or, in the folders of others,
+// what its name begins with.
 //
 // It owns the shape of those files and nothing else: it never decides whether a
 // task may be worked, never checks a category against the configuration, and
@@ -33,11 +34,13 @@ var (
 )
 
 // Folder is a folder of task files. Sub-folders, dot-files and files not named
-// *.md are ignored, and so is a README.md without front matter.
+// *.md are ignored, and so is a README.md without front matter. Of what the format's
+// program has put away, each task is read, and none is workable.
 type Folder struct {
 	Dir             string                    // absolute
 	DefaultCategory fleet.Category            // of a task that nothing else places
 	Tags            map[string]fleet.Category // of a task that names no category: its first tag found here decides
+	Format          Format                    // of its files; the zero value is stint's
 	Cache           Cache                     // of listings; the zero value is none
 }
 
@@ -45,7 +48,7 @@ type Folder struct {
 // not one why not, sorted by path. A folder that does not exist is
 // [fleet.ErrNotFound].
 func (f Folder) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
-	names, err := taskNames(f.Dir)
+	names, err := f.taskNames()
 	if err != nil {
 		return nil, nil, fmt.Errorf("list tasks: %w", f.missing(err))
 	}
@@ -62,12 +65,41 @@ func (f Folder) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, er
 			tasks[n] = tasks[i]
 			n++
 		case errors.As(err, &bad):
+			bad.Task = fleet.TaskID(f.Format.id(bad.Path))
 			problems = append(problems, bad.TaskProblem)
 		}
 	}
 	tasks = tasks[:n]
-	slices.SortFunc(tasks, func(a, b fleet.Task) int { return cmp.Compare(a.ID, b.ID) })
-	return tasks, problems, nil
+	slices.SortFunc(tasks, func(a, b fleet.Task) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(f.away(a), f.away(b)), cmp.Compare(a.Path, b.Path))
+	})
+	return f.distinct(tasks, problems)
+}
+
+// distinct leaves out each task whose id another has: of two names that begin with one
+// id, nobody can know which is meant. What was put away gives way without a word.
+func (f Folder) distinct(tasks []fleet.Task, problems []fleet.TaskProblem) ([]fleet.Task, []fleet.TaskProblem, error) {
+	n := 0
+	for i, t := range tasks {
+		if i == 0 || t.ID != tasks[n-1].ID {
+			tasks[n] = t
+			n++
+			continue
+		}
+		if f.away(t) == 0 {
+			bad := newProblem(t.Path, 0, "the id %q is that of %s already: rename one", t.ID, filepath.Base(tasks[n-1].Path))
+			problems = append(problems, bad.TaskProblem)
+		}
+	}
+	return tasks[:n], problems, nil
+}
+
+// away is 0 for a task of the folder itself, and 1 for one that was put away.
+func (f Folder) away(t fleet.Task) int {
+	if filepath.Dir(t.Path) == f.Dir {
+		return 0
+	}
+	return 1
 }
 
 // Get reads one task with its body: [fleet.ErrNotFound] when there is none of that id,
@@ -91,11 +123,17 @@ func (f Folder) Get(ctx context.Context, id fleet.TaskID) (fleet.Task, error) {
 // Body reads the body of a task that was listed. A task of another source has the one
 // that it was listed with.
 func (f Folder) Body(ctx context.Context, t fleet.Task) (string, error) {
-	if t.Path != filepath.Join(f.Dir, string(t.ID)+extension) {
+	if !filepath.IsAbs(t.Path) {
 		return t.Body, nil
 	}
-	t, err := f.Get(ctx, t.ID)
-	return t.Body, err
+	if err := ctx.Err(); err != nil {
+		return "", fmt.Errorf("read task %q: %w", t.ID, err)
+	}
+	t, err := f.read(t.Path)
+	if err != nil {
+		return "", fmt.Errorf("read task: %w", notFound(err))
+	}
+	return t.Body, nil
 }
 
 func (f Folder) read(path string) (fleet.Task, error) {
@@ -103,7 +141,7 @@ func (f Folder) read(path string) (fleet.Task, error) {
 	if err != nil {
 		return fleet.Task{}, err
 	}
-	task, err := Parse(path, data)
+	task, err := f.Format.Parse(path, data)
 	if err != nil {
 		return fleet.Task{}, err
 	}
@@ -112,8 +150,13 @@ func (f Folder) read(path string) (fleet.Task, error) {
 }
 
 // place gives a task that names no category the one its tags, or else the
-// folder, give it.
+// folder, give it, and one that was put away a state in which it is not worked on.
 func (f Folder) place(t fleet.Task) fleet.Task {
+	if archives := f.Format.archives(); len(archives) > 0 && t.Path != "" {
+		if dir, err := filepath.Rel(f.Dir, filepath.Dir(t.Path)); err == nil {
+			t.State = f.Format.stateIn(dir, t.State)
+		}
+	}
 	for _, tag := range t.Tags {
 		if t.Category == "" {
 			t.Category = f.Tags[tag]
@@ -132,7 +175,35 @@ func (f Folder) path(id fleet.TaskID) (string, error) {
 	if !isTaskName(name) {
 		return "", notFound(errIgnored)
 	}
+	if len(f.Format.archives()) > 0 {
+		known, err := f.named(id)
+		if err != nil {
+			return "", err
+		}
+		name = known
+	}
 	return filepath.Join(f.Dir, name), nil
+}
+
+// named is the first file that has the id by its name, which [Folder.List] lists.
+func (f Folder) named(id fleet.TaskID) (string, error) {
+	names, err := f.taskNames()
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", notFound(errAbsent)
+	}
+	if err != nil {
+		return "", err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return f.Format.id(name) != string(id) })
+	for _, name := range names {
+		if filepath.Base(name) == name {
+			return name, nil
+		}
+	}
+	if len(names) == 0 {
+		return "", notFound(errAbsent)
+	}
+	return names[0], nil
 }
 
 func (f Folder) missing(err error) error {

@@ -37,7 +37,7 @@ const (
 func (l Listing) Parse(data []byte) ([]fleet.Task, []fleet.TaskProblem) {
 	list, err := items(data)
 	if err != nil {
-		return nil, []fleet.TaskProblem{l.problem(0, err)}
+		return nil, []fleet.TaskProblem{l.failure(err)}
 	}
 	reader := newItemReader(l)
 	var tasks []fleet.Task
@@ -59,6 +59,13 @@ func (l Listing) Parse(data []byte) ([]fleet.Task, []fleet.TaskProblem) {
 // problem is one of the item of that number, or with 0 of the whole.
 func (l Listing) problem(number int, err error) fleet.TaskProblem {
 	return fleet.TaskProblem{Path: l.Name, Line: number, Reason: shortened(command.Printable(err.Error()), maxReason)}
+}
+
+// failure is the problem of a source of which nothing can be read.
+func (l Listing) failure(err error) fleet.TaskProblem {
+	p := l.problem(0, err)
+	p.Source = l.Name
+	return p
 }
 
 // id is a task's id for one of the tracker's. What is only a number would be that of
@@ -113,6 +120,9 @@ func (r *itemReader) task(i item) (fleet.Task, error) {
 	if err := r.open(i); err != nil {
 		return fleet.Task{}, err
 	}
+	if r.Fields[fleet.FieldState] != "" {
+		r.checkOwner()
+	}
 	t := fleet.Task{
 		ID:               r.ownID(),
 		Title:            r.line(fleet.FieldTitle),
@@ -136,6 +146,22 @@ func (r *itemReader) task(i item) (fleet.Task, error) {
 		t.Requires[i] = r.id(need)
 	}
 	return t, r.err
+}
+
+// checkOwner refuses an item that has its state in another field than is said: a closed
+// one would be offered as work.
+func (r *itemReader) checkOwner() {
+	path := r.paths[fleet.FieldState]
+	if r.current.members[path[0]] != nil {
+		return
+	}
+	for _, name := range stateFields() {
+		if r.current.members[name] != nil {
+			r.fail(fmt.Errorf("%s, and no %s: say under [tasks.source.%s] where the state is, as in fields = { state = %q }",
+				name, r.Fields[fleet.FieldState], r.Name, name))
+			return
+		}
+	}
 }
 
 // open makes the item the current one.
@@ -233,14 +259,10 @@ func translated[T any](r *itemReader, field fleet.TaskField, table map[string]T,
 	words, listed := r.words(field)
 	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })
 	for _, word := range words {
-		if value, ok := table[word]; ok {
+		if value, ok := meaning(table, word); ok {
 			return value
 		}
-		lower := strings.ToLower(word)
-		if value, ok := table[lower]; ok {
-			return value
-		}
-		if value, err := parse(lower); err == nil {
+		if value, err := parse(strings.ToLower(word)); err == nil {
 			return value
 		}
 	}

@@ -15,9 +15,27 @@ import (
 	"stint/internal/fleet"
 )
 
-// taskNames lists the names that a task file may have, in order. What bears one may
-// be none.
-func taskNames(dir string) ([]string, error) {
+// taskNames lists the files that may be tasks, in order, by names relative to the folder.
+// What bears one may be none. A folder for what was put away may be missing.
+func (f Folder) taskNames() ([]string, error) {
+	names, err := namesIn(f.Dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range f.Format.archives() {
+		more, err := namesIn(filepath.Join(f.Dir, a.dir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+			return nil, err
+		}
+		for _, name := range more {
+			names = append(names, a.dir+"/"+name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+func namesIn(dir string) ([]string, error) {
 	// os.ReadDir makes an entry of each name, which takes as long again.
 	folder, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
@@ -28,9 +46,7 @@ func taskNames(dir string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !isTaskName(name) })
-	slices.Sort(names)
-	return names, nil
+	return slices.DeleteFunc(names, func(name string) bool { return !isTaskName(name) }), nil
 }
 
 // scan reads the files of those names: of each its task, without the body, or the
@@ -42,7 +58,7 @@ func (f Folder) scan(ctx context.Context, names []string) ([]fleet.Task, []error
 	if writes {
 		now = f.Cache.Now()
 	}
-	known := f.Cache.load(f.Dir)
+	known := f.Cache.load(f.cacheKey())
 	tasks, errs, entries := make([]fleet.Task, len(names)), make([]error, len(names)), align(known, names)
 	spread(len(names), func(i int) {
 		if errs[i] = ctx.Err(); errs[i] != nil {
@@ -60,7 +76,7 @@ func (f Folder) scan(ctx context.Context, names []string) ([]fleet.Task, []error
 	if writes {
 		entries = slices.DeleteFunc(entries, func(e entry) bool { return e.name == "" })
 		if !slices.Equal(entries, known) {
-			f.Cache.save(f.Dir, entries)
+			f.Cache.save(f.cacheKey(), entries)
 		}
 	}
 	return tasks, errs, nil
@@ -89,7 +105,7 @@ func (f Folder) recall(name string, e entry) (t fleet.Task, fresh bool, err erro
 	if p, ok := prove(path); !ok || p != e.proof {
 		return t, false, nil
 	}
-	if t, fresh, err = decodeOutcome(path, e.outcome); fresh && err == nil {
+	if t, fresh, err = f.Format.decodeOutcome(path, e.outcome); fresh && err == nil {
 		t.Modified = e.proof.since()
 	}
 	return t, fresh, err
@@ -106,7 +122,7 @@ func (f Folder) inspect(name string, now time.Time) (fleet.Task, entry, error) {
 	}
 	t, err := fleet.Task{}, errIgnored
 	if !isReadme(path, data) {
-		t, err = Parse(path, data)
+		t, err = f.Format.Parse(path, data)
 	}
 	t.Body = ""
 	p := proofOfInfo(info)

@@ -22,7 +22,7 @@ type Source struct {
 func (s Source) list(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem) {
 	output, err := s.Command.Output(ctx)
 	if err != nil {
-		return nil, []fleet.TaskProblem{s.problem(0, err)}
+		return nil, []fleet.TaskProblem{s.failure(err)}
 	}
 	tasks, problems := s.Parse(output)
 	for i := range tasks {
@@ -111,7 +111,7 @@ func (s Sources) Get(ctx context.Context, id fleet.TaskID) (fleet.Task, error) {
 		}
 	}
 	for _, p := range problems {
-		if p.Line == 0 { // of a whole list, which the task may be on
+		if p.Source != "" { // the task may be on its list
 			return fleet.Task{}, fmt.Errorf("%w; %s", err, p)
 		}
 	}

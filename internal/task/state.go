@@ -37,7 +37,7 @@ func (f Folder) SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState
 	err = errMoved
 	for attempt := 0; errors.Is(err, errMoved) && attempt < setStateAttempts; attempt++ {
 		if err = ctx.Err(); err == nil {
-			changed, err = setState(path, s)
+			changed, err = f.Format.setState(path, s)
 		}
 	}
 	if err != nil {
@@ -46,12 +46,12 @@ func (f Folder) SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState
 	return changed, nil
 }
 
-func setState(path string, s fleet.TaskState) (changed bool, err error) {
+func (f Format) setState(path string, s fleet.TaskState) (changed bool, err error) {
 	old, info, err := readTaskFile(path)
 	if err != nil {
 		return false, err
 	}
-	edited, err := withState(path, old, s)
+	edited, err := f.withState(path, old, s)
 	if err != nil || string(edited) == string(old) {
 		return false, err
 	}
@@ -65,32 +65,50 @@ func setState(path string, s fleet.TaskState) (changed bool, err error) {
 // withState is the pure part of [Folder.SetState]: a task file's bytes in that
 // state. The result is read again before it is given out: nothing but the state
 // may have changed.
-func withState(path string, data []byte, s fleet.TaskState) ([]byte, error) {
-	old, task, err := parse(path, data)
+func (f Format) withState(path string, data []byte, s fleet.TaskState) ([]byte, error) {
+	old, task, err := f.parse(path, data)
 	if err != nil || task.State == s {
 		return data, err
 	}
-	edited := []byte(old.BOM + old.frontWithState(s) + old.Rest)
-	d, task, err := parse(path, edited)
-	if err != nil || task.State != s || !sameButState(old, d) {
+	field, word, err := f.stateEntry(s)
+	if err != nil {
+		return nil, err
+	}
+	edited := []byte(old.BOM + old.frontWith(field, word) + old.Rest)
+	d, task, err := f.parse(path, edited)
+	if err != nil || task.State != s || !sameBut(field, old, d) {
 		return nil, fleet.WithHint(
-			newProblem(path, old.stateLine(), "the state cannot be changed alone"),
-			fmt.Sprintf("write it by hand, on a line of its own: state: %s", s),
+			newProblem(path, old.lineOf(field), "the state cannot be changed alone"),
+			fmt.Sprintf("write it by hand, on a line of its own: %s: %s", field, word),
 		)
 	}
 	return edited, nil
 }
 
-// frontWithState puts the state where the old one is written, between its quotes
-// if it has any, else on a last line of its own. Of what it cannot edit it
-// makes something wrong, which its caller finds.
-func (d document) frontWithState(s fleet.TaskState) string {
-	n := d.Field("state")
+// stateEntry is the field that a state is written into, and its word there.
+func (f Format) stateEntry(s fleet.TaskState) (field, word string, err error) {
+	field = f.name(fleet.FieldState)
+	word, ok := f.Word(s)
+	switch {
+	case field == "":
+		return "", "", usage(errors.New("the folder's files have no state"), "name its field under [tasks], as in fields = { state = \"status\" }")
+	case !ok:
+		return "", "", usage(fmt.Errorf("no word of %s stands for it", field),
+			fmt.Sprintf("say under [tasks] which one does, as in states = { %q = %q }", "WORD", s))
+	}
+	return field, word, nil
+}
+
+// frontWith puts the text where a field is written, between its quotes if it has
+// any, else on a last line of its own. Of what it cannot edit it makes something
+// wrong, which its caller finds.
+func (d document) frontWith(field, text string) string {
+	n := d.Field(field)
 	if n == nil {
-		return d.Front + d.indent() + "state: " + string(s) + d.lineEnd()
+		return d.Front + d.indent() + field + ": " + text + d.lineEnd()
 	}
 	at := d.Offset(n)
-	old, text := n.Value, string(s)
+	old := n.Value
 	switch {
 	case n.Kind == yaml.AliasNode:
 		old = "*" + old
@@ -108,9 +126,9 @@ func (d document) frontWithState(s fleet.TaskState) string {
 	return d.Front[:at] + text + after
 }
 
-// stateLine is the line with the state, or the one before which it belongs.
-func (d document) stateLine() int {
-	if n := d.Field("state"); n != nil {
+// lineOf is the line with a field, or the one before which it belongs.
+func (d document) lineOf(field string) int {
+	if n := d.Field(field); n != nil {
 		return d.Line(n)
 	}
 	return frontmatter.LineAt(d.Front, len(d.Front))
@@ -128,15 +146,15 @@ func (d document) lineEnd() string {
 	return "\n"
 }
 
-func sameButState(a, b document) bool {
-	return a.Rest == b.Rest && slices.EqualFunc(a.allButState(), b.allButState(), sameNode)
+func sameBut(field string, a, b document) bool {
+	return a.Rest == b.Rest && slices.EqualFunc(a.allBut(field), b.allBut(field), sameNode)
 }
 
-func (d document) allButState() []*yaml.Node {
+func (d document) allBut(field string) []*yaml.Node {
 	var nodes []*yaml.Node
-	state := d.Field("state")
+	left := d.Field(field)
 	for key, value := range d.All() {
-		if value != state {
+		if value != left {
 			nodes = append(nodes, key, value)
 		}
 	}

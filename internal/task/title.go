@@ -40,6 +40,11 @@ func heading(line string) string {
 	if level := len(line) - len(text); level < 1 || level > 6 || text == strings.TrimLeft(text, " \t") {
 		return ""
 	}
+	return oneLine(text)
+}
+
+// oneLine is the text without control characters.
+func oneLine(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '

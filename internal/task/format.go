@@ -1,0 +1,205 @@
+package task
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"stint/internal/fleet"
+	"stint/internal/frontmatter"
+)
+
+// Format says how the files of a folder become tasks. The zero value is stint's own.
+type Format struct {
+	Name       fleet.TaskFormat           // by whose conventions files are named and put away
+	Fields     map[fleet.TaskField]string // what a field is called in a file; empty: no file has it; of others, stint's name
+	States     map[string]fleet.TaskState // what the folder's own words mean, whatever their case
+	Priorities map[string]fleet.Priority
+	Foreign    bool                       // no other states than those of States are known, not even stint's
+	Words      map[fleet.TaskState]string // the word to write for a state; of others, stint's, unless Foreign
+}
+
+// Word is the word to write for a state. It is not ok when the folder has none.
+func (f Format) Word(s fleet.TaskState) (word string, ok bool) {
+	if word, ok := f.Words[s]; ok {
+		return word, true
+	}
+	return string(s), !f.Foreign
+}
+
+// names are what a field may be called in a file, the name to write first.
+func (f Format) names(field fleet.TaskField) []string {
+	switch name, mapped := f.Fields[field]; {
+	case mapped && name == "":
+		return nil
+	case mapped && (name != string(field) || field == fleet.FieldTitle):
+		return []string{name}
+	}
+	switch {
+	case field == fleet.FieldRequires:
+		return []string{"requires", "depends"}
+	case field == fleet.FieldFamily:
+		return []string{"family", "coordination_family"}
+	case field == fleet.FieldTags && f.Name == fleet.FormatGptme: // a pool is the same to it as a tag of that name
+		return []string{"tags", "pool"}
+	case field == fleet.FieldTitle: // it is the first heading
+		return nil
+	}
+	return []string{string(field)}
+}
+
+// name is what a field is called in a file, or "" where no file has it.
+func (f Format) name(field fleet.TaskField) string {
+	return append(f.names(field), "")[0]
+}
+
+// separator stands between the id and the title in the names of a backlog.md folder.
+const separator = " - "
+
+// id is the task's by the name of its file. That of a backlog.md folder is in lower
+// case: the program takes TASK-1 and task-1 for one.
+func (f Format) id(path string) string {
+	stem := strings.TrimSuffix(filepath.Base(path), extension)
+	if f.Name == fleet.FormatBacklog {
+		stem, _, _ = strings.Cut(stem, separator)
+		return strings.ToLower(stem)
+	}
+	return stem
+}
+
+// needed is the id that a task requires, as [Format.id] has it.
+func (f Format) needed(id string) string {
+	if f.Name == fleet.FormatBacklog && !isURL(id) {
+		return strings.ToLower(id)
+	}
+	return id
+}
+
+// archive is a folder of tasks that were put away. They are there for those that
+// require them.
+type archive struct {
+	dir   string // relative to the folder of tasks
+	state fleet.TaskState
+}
+
+// archives are the folders into which the format's program puts tasks, and the state
+// that one has there whose own is not settled.
+func (f Format) archives() []archive {
+	switch f.Name {
+	case fleet.FormatGptme:
+		return []archive{{"archive", fleet.StateCancelled}}
+	case fleet.FormatBacklog:
+		return []archive{{"../completed", fleet.StateDone}, {"../archive/tasks", fleet.StateCancelled}}
+	case fleet.FormatStint:
+	}
+	return nil
+}
+
+// stateIn is the state of a task that lies in that folder, relative to the folder of
+// tasks, and names this state.
+func (f Format) stateIn(dir string, s fleet.TaskState) fleet.TaskState {
+	for _, a := range f.archives() {
+		if dir == a.dir && !s.Settled() {
+			return a.state
+		}
+	}
+	return s
+}
+
+// stateFields are what others keep the state of a task in.
+func stateFields() []string { return []string{"state", "status", "done"} }
+
+// checkOwner refuses a file that keeps its state in a field that the format does not
+// know: what others have finished would be offered as work.
+func (f Format) checkOwner(d document) error {
+	own := f.name(fleet.FieldState)
+	if own != "" && d.Field(own) != nil {
+		return nil
+	}
+	for _, name := range stateFields() {
+		at := d.Field(name)
+		if at == nil || name == own {
+			continue
+		}
+		fix := fmt.Sprintf("say under [tasks] whose format it is, as in fields = { state = %q } and states", name)
+		switch {
+		case name == "status":
+			fix = fmt.Sprintf("say whose format it is: tasks.format = %q, or fields = { state = %q } and states under [tasks]", fleet.FormatBacklog, name)
+		case name == "done":
+			fix += ` = { true = "done", false = "todo" }`
+		}
+		return d.NewError(at, "%s, and no %s: %s", name, own, fix)
+	}
+	return nil
+}
+
+// state reads a word for a state; empty is backlog.
+func (f Format) state(word string) (fleet.TaskState, error) {
+	if state, ok := meaning(folded(f.States), word); ok {
+		return state, nil
+	}
+	if f.Foreign && word != "" {
+		return "", fmt.Errorf("%q is not known: %s", word, f.mapped("states", word, fleet.StateTodo))
+	}
+	state, err := fleet.ParseTaskState(word)
+	if err != nil {
+		err = fmt.Errorf("%w, or %s", err, f.mapped("states", word, fleet.StateTodo))
+	}
+	return state, err
+}
+
+// priority reads a word for a priority; empty is medium.
+func (f Format) priority(word string) (fleet.Priority, error) {
+	if priority, ok := meaning(folded(f.Priorities), word); ok {
+		return priority, nil
+	}
+	priority, err := fleet.ParsePriority(word)
+	if err != nil {
+		err = fmt.Errorf("%w, or %s", err, f.mapped("priorities", word, fleet.PriorityMedium))
+	}
+	return priority, err
+}
+
+// mapped says how to map a word.
+func (Format) mapped(table, word string, example any) string {
+	return fmt.Sprintf("say under [tasks] what it means, as in %s = { %q = %q }", table, word, example)
+}
+
+// meaning is what a table that is [folded] takes a word for.
+func meaning[T any](table map[string]T, word string) (T, bool) {
+	if value, ok := table[word]; ok {
+		return value, true
+	}
+	value, ok := table[strings.ToLower(word)]
+	return value, ok
+}
+
+// reader reads the fields of one file.
+type reader struct {
+	frontmatter.Fields
+	Format
+}
+
+func (r reader) text(field fleet.TaskField) string { return r.Prose(r.names(field)...) }
+
+// parsedField reads a field by parse, which must accept "" for an absent one.
+func parsedField[T any](r reader, field fleet.TaskField, parse func(string) (T, error)) T {
+	name := r.name(field)
+	if name == "" {
+		value, _ := parse("")
+		return value
+	}
+	return frontmatter.Parsed(r.Fields, name, parse)
+}
+
+// required are the tasks that must be settled first.
+func (r reader) required() []string {
+	var list []string
+	for _, need := range r.Links(r.names(fleet.FieldRequires)...) {
+		if need = r.needed(need); !slices.Contains(list, need) {
+			list = append(list, need)
+		}
+	}
+	return list
+}
