@@ -59,7 +59,7 @@ func (a *app) look(ctx context.Context, c *config.Config) sight {
 	s.Agents = a.agentFacts(c, s.environment)
 	s.Workspace = a.workspaceFacts(ctx, c)
 	s.Categories = categoryFacts(c)
-	s.lookAtTasks(ctx, taskFolder(c))
+	s.lookAtTasks(ctx, c, taskFolder(c))
 	a.lookAtRecord(ctx, &s)
 	s.Disks = []doctor.Disk{diskFacts("state folder", c.State), diskFacts("workspace", c.Workspace)}
 	return s
@@ -154,7 +154,7 @@ func (a *app) storeFacts(ctx context.Context, c *config.Config) doctor.Store {
 	return s
 }
 
-func (s *sight) lookAtTasks(ctx context.Context, tasks task.Sources) {
+func (s *sight) lookAtTasks(ctx context.Context, c *config.Config, tasks task.Sources) {
 	list, problems, err := tasks.List(ctx)
 	if err != nil {
 		s.Tasks = doctor.Tasks{Unseen: err.Error(), Hint: fleet.Hint(err)}
@@ -162,6 +162,13 @@ func (s *sight) lookAtTasks(ctx context.Context, tasks task.Sources) {
 	}
 	s.Tasks.Read = len(list)
 	for _, p := range problems {
+		if p.Source != "" {
+			s.Tasks.Failed = append(s.Tasks.Failed, doctor.Source{
+				SourceFault: fleet.SourceFault{Source: p.Source, Reason: p.Reason},
+				Command:     "cd " + fleet.ShellWord(c.Workspace) + " && " + shellLine(c.Tasks.Sources[p.Source].Command),
+			})
+			continue
+		}
 		s.Tasks.Faults = append(s.Tasks.Faults, p.String())
 	}
 	open := map[fleet.Category]int{}
@@ -173,6 +180,15 @@ func (s *sight) lookAtTasks(ctx context.Context, tasks task.Sources) {
 	for i := range s.Categories {
 		s.Categories[i].Open = open[s.Categories[i].Name]
 	}
+}
+
+// shellLine is a command as a shell takes it.
+func shellLine(argv []string) string {
+	words := make([]string, len(argv))
+	for i, word := range argv {
+		words[i] = fleet.ShellWord(word)
+	}
+	return strings.Join(words, " ")
 }
 
 func categoryFacts(c *config.Config) (list []doctor.Category) {

@@ -176,6 +176,13 @@ type Tasks struct {
 	Hint   string
 	Read   int
 	Faults []string
+	Failed []Source
+}
+
+// Source is a source of tasks that failed.
+type Source struct {
+	fleet.SourceFault
+	Command string // as a shell takes it
 }
 
 // Category is how a category fares.

@@ -137,6 +137,12 @@ func examineTasks(t Tasks) (list []Finding) {
 			Why: "a fire ranks nothing while the tasks cannot be read",
 		}}
 	}
+	for _, s := range t.Failed {
+		list = append(list, Finding{
+			Check: check, State: Problem, What: s.String(), Fix: s.Command,
+			Why: "none of its tasks is worked on",
+		})
+	}
 	for _, fault := range t.Faults {
 		list = append(list, Finding{
 			Check: check, State: Warning, What: fault, Why: "it is not as its author means it, or not worked on at all", Fix: "stint task list",
@@ -154,7 +160,7 @@ const fewSessions = 5
 // examineCategories looks for categories that can never run, and for those that run and
 // are never graded.
 func examineCategories(f Facts) (list []Finding) {
-	if f.Tasks.Unseen == "" {
+	if f.Tasks.Unseen == "" && len(f.Tasks.Failed) == 0 { // else nobody knows who has tasks
 		list = append(list, examineEach("workable", f.Categories, idle)...)
 	}
 	if f.Record.Unseen != "" {

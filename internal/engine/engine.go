@@ -9,7 +9,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"stint/internal/config"
@@ -150,6 +153,7 @@ type view struct {
 	snapshot store.Snapshot
 	held     []fleet.Claim // what a take would be denied
 	tasks    []fleet.Task
+	failed   []fleet.SourceFault // of the tasks
 	lessons  []fleet.Lesson
 	inFlight map[fleet.Category][]fleet.RunID
 	live     map[fleet.RunID]bool           // open runs that live, or are about to
@@ -175,7 +179,7 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 		}
 		v.held = e.desk().Held(ctx, v.snapshot.Claims, v.now)
 	}
-	if v.tasks, err = e.listTasks(ctx); err != nil {
+	if v.tasks, v.failed, err = e.listTasks(ctx); err != nil {
 		return view{}, err
 	}
 	fleet.SetAside(v.tasks, v.snapshot.Quarantined)
@@ -214,27 +218,31 @@ func missedStart(r fleet.Run, now time.Time) bool {
 	return now.Sub(due) >= startGrace
 }
 
-func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, error) {
+func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, []fleet.SourceFault, error) {
 	tasks, problems, err := e.Tasks.List(ctx)
 	if errors.Is(err, fleet.ErrNotFound) {
 		if e.wantsTasks() {
 			e.Log.WarnContext(ctx, "no tasks", slog.Any("err", err))
 		}
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	failed := failedSources(problems)
 	if e.warned {
-		return tasks, nil
+		return tasks, failed, nil
 	}
 	e.warned = true
 	for _, p := range problems {
-		if p.Kept {
+		switch {
+		case p.Kept:
 			e.Log.WarnContext(ctx, "required URL not resolved", slog.String("reason", p.String()))
-			continue
+		case p.Source != "":
+			e.Log.WarnContext(ctx, "task source failed", slog.String("reason", p.String()))
+		default:
+			e.Log.WarnContext(ctx, "task left out", slog.String("reason", p.String()))
 		}
-		e.Log.WarnContext(ctx, "task left out", slog.String("reason", p.String()))
 	}
 	for _, t := range tasks {
 		if _, ok := e.Config.Categories[t.Category]; !ok && t.State.Workable() {
@@ -242,7 +250,38 @@ func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, error) {
 				slog.String("task_id", string(t.ID)), slog.String("category", string(t.Category)))
 		}
 	}
-	return tasks, nil
+	return tasks, failed, nil
+}
+
+func failedSources(problems []fleet.TaskProblem) (list []fleet.SourceFault) {
+	for _, p := range problems {
+		if p.Source != "" {
+			list = append(list, fleet.SourceFault{Source: p.Source, Reason: p.Reason})
+		}
+	}
+	return list
+}
+
+// unlisted says which failed sources may have work for a category, or "".
+func (e *Engine) unlisted(failed []fleet.SourceFault, c fleet.Category) string {
+	var list []string
+	for _, f := range failed {
+		if e.mayFeed(e.Config.Tasks.Sources[f.Source], c) {
+			list = append(list, f.String())
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+// mayFeed reports whether an item of the source may be a task of the category.
+func (e *Engine) mayFeed(s config.TaskSource, c fleet.Category) bool {
+	if s.Fields[fleet.FieldCategory] != "" {
+		return true
+	}
+	if s.Category != "" {
+		return s.Category == c
+	}
+	return c == e.Config.Tasks.DefaultCategory || slices.Contains(slices.Collect(maps.Values(e.Config.Tasks.Tags)), c)
 }
 
 // wantsTasks reports whether any category works on tasks only.

@@ -64,7 +64,12 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		e.tidy(ctx)
 	}
 	full := e.full(ctx) // before the turn, as who counts may be slow
-	r, specs, err := e.plan(ctx, o, full)
+	r, failed, specs, err := e.plan(ctx, o, full)
+	if !o.DryRun {
+		for _, f := range failed {
+			e.tell(ctx, fleet.Notice{Event: fleet.EventSourceFailed, Source: f.Source, Reason: f.String(), At: e.Now()})
+		}
+	}
 	if err != nil {
 		return r, err
 	}
@@ -84,25 +89,25 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 
 // plan decides and records, one fire at a time: of two that overlap, the second sees
 // what the first is about to start, in its lanes and in its slots.
-func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Category]string) (FireReport, []fleet.UnitSpec, error) {
+func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Category]string) (r FireReport, failed []fleet.SourceFault, specs []fleet.UnitSpec, err error) {
 	if !o.DryRun {
 		turn, err := e.Lanes.Turn(ctx)
 		if err != nil {
-			return FireReport{}, nil, err
+			return FireReport{}, nil, nil, err
 		}
 		defer func() { _ = turn() }() // the lock ends with the process at the latest
 	}
 	v, err := e.look(ctx)
 	if err != nil {
-		return FireReport{}, nil, err
+		return FireReport{}, nil, nil, err
 	}
 	v.full, v.pool = full, o.Pool
-	r, err := e.decide(ctx, v, o)
+	r, err = e.decide(ctx, v, o)
 	if err != nil || o.DryRun {
-		return r, nil, err
+		return r, v.failed, nil, err
 	}
-	specs, err := e.record(ctx, &r.Fire, o)
-	return r, specs, err
+	specs, err = e.record(ctx, &r.Fire, o)
+	return r, v.failed, specs, err
 }
 
 // redraws is how often a fire draws again to estimate the probability of its choices: to

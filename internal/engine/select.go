@@ -98,6 +98,7 @@ func (e *Engine) situation(v view) selector.Situation {
 			InFlight:     v.inFlight[name],
 			Paused:       paused(v.snapshot.Pauses, name, v.now),
 			Gate:         cmp.Or(v.full[name], e.withoutAgent(v, name)),
+			Unlisted:     e.unlisted(v.failed, name),
 			LOO:          shifts[name],
 			Arm:          arm.Arm,
 		}
@@ -134,7 +135,7 @@ func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
 func (e *Engine) input(v view, s selector.Situation, seed *uint64) selector.Input {
 	in := selector.Input{
 		Settings: e.Config.Selector.Settings, Fire: s.Fire, At: s.At,
-		Free: e.free(v),
+		Free: e.free(v), Failed: v.failed,
 	}
 	if v.pool != config.DefaultPool {
 		in.FirePool = v.pool

@@ -173,6 +173,9 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	}
 	task, idle := selector.Pick(v.tasks, v.held, run.Category, o.Task, v.now)
 	if task == nil && (!c.SelfDirected || o.Task != "") {
+		if reason := e.unlisted(v.failed, run.Category); reason != "" {
+			return Preview{}, fmt.Errorf("category %s: %s", run.Category, reason)
+		}
 		return Preview{}, fmt.Errorf("category %s: %s: %w", run.Category, idle, fleet.ErrNothing)
 	}
 	if o.Agent == "" {

@@ -19,15 +19,16 @@ import (
 // Status is the fleet at one moment.
 type Status struct {
 	At      time.Time
-	Timers  []fleet.Timer // of the pools, the default one's first; nil: there is no manager to ask
-	Lanes   []LaneState   // of every category, by name
-	Open    []OpenRun     // oldest first
-	Claims  []fleet.Claim // held
-	Closed  []Gate        // what keeps sessions from starting
-	Day     report.Audit  // of the last 24 hours
-	Fires   []fleet.Fire  // newest first
-	Runs    []fleet.Run   // newest first
-	Beliefs []Belief      // by category, as configured
+	Timers  []fleet.Timer       // of the pools, the default one's first; nil: there is no manager to ask
+	Lanes   []LaneState         // of every category, by name
+	Open    []OpenRun           // oldest first
+	Claims  []fleet.Claim       // held
+	Closed  []Gate              // what keeps sessions from starting
+	Failed  []fleet.SourceFault // sources of tasks that the last fire could not read
+	Day     report.Audit        // of the last 24 hours
+	Fires   []fleet.Fire        // newest first
+	Runs    []fleet.Run         // newest first
+	Beliefs []Belief            // by category, as configured
 
 	Pauses      []fleet.Pause // in force: the whole fleet's first, then by category
 	Stopped     []StoppedAgent
@@ -105,7 +106,7 @@ func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err err
 	if s.Runs, err = e.Store.LastRuns(ctx, store.RunQuery{Limit: o.Runs}); err != nil {
 		return Status{}, err
 	}
-	s.Closed = e.closed(s)
+	s.Closed, s.Failed = e.closed(s)
 	s.Day, err = e.Audit(ctx, s.At.Add(-24*time.Hour))
 	return s, err
 }
@@ -189,7 +190,7 @@ func (e *Engine) lanes(open []OpenRun) (list []LaneState) {
 // closed says what keeps sessions from starting, but for pauses, which are told of by
 // themselves: the machine now, and the gates that the last fire found closed. Those are
 // not asked again, as who counts may be slow.
-func (e *Engine) closed(s Status) (list []Gate) {
+func (e *Engine) closed(s Status) (list []Gate, failed []fleet.SourceFault) {
 	if e.Machine != nil {
 		if reason := e.Config.Fanout.Limits.Refuse(e.Machine()); reason != "" {
 			list = append(list, Gate{Reason: reason})
@@ -197,14 +198,14 @@ func (e *Engine) closed(s Status) (list []Gate) {
 	}
 	var in selector.Input
 	if len(s.Fires) == 0 || json.Unmarshal(s.Fires[0].Inputs, &in) != nil {
-		return list // a record that cannot be read is for "stint replay" to complain of
+		return list, nil // a record that cannot be read is for "stint replay" to complain of
 	}
 	for _, c := range in.Candidates {
 		if c.Gated && c.Out != "" {
 			list = append(list, Gate{c.Category, c.Out})
 		}
 	}
-	return list
+	return list, in.Failed
 }
 
 // pausesAt are those that are not over.

@@ -187,7 +187,7 @@ func (m *moment) problem(ctx context.Context, id fleet.TaskID) (string, error) {
 		return "", nil
 	}
 	for _, p := range problems {
-		if !p.Kept && strings.HasSuffix(p.Path, "/"+string(id)+".md") {
+		if !p.Kept && p.Task == id {
 			return p.String(), err
 		}
 	}

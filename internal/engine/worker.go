@@ -134,11 +134,14 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 		return v, false, err
 	}
 	w.run.Category, w.run.Lane = c, lane.Number
-	task, idle, err := w.pick(ctx, c)
+	task, idle, unlisted, err := w.pick(ctx, c)
 	if err != nil {
 		return v, false, err
 	}
 	if task == nil && (!category.SelfDirected || w.only != "") {
+		if unlisted != "" && w.only == "" { // nobody knows whether there is work: the category is not to back off
+			return failed(errors.New(unlisted)), false, nil
+		}
 		return fleet.Verdict{Outcome: fleet.Idle, Reason: idle}, false, nil
 	}
 	lessons, err := w.listLessons(ctx)
@@ -214,17 +217,18 @@ func (w *worker) leave(ctx context.Context, lane fleet.Lane) error {
 	return errors.Join(w.Store.LaneReleased(ctx, w.run.ID), lane.Release())
 }
 
-// pick chooses the task, without any certainty that the claim will agree.
-func (w *worker) pick(ctx context.Context, c fleet.Category) (task *fleet.Task, idle string, err error) {
+// pick chooses the task, without any certainty that the claim will agree. Unlisted says
+// which failed sources may have one.
+func (w *worker) pick(ctx context.Context, c fleet.Category) (task *fleet.Task, idle, unlisted string, err error) {
 	v, err := w.look(ctx)
 	if err != nil {
-		return nil, "", err
+		return nil, "", "", err
 	}
 	tasks := slices.DeleteFunc(v.tasks, func(t fleet.Task) bool {
 		return t.Family != "" && slices.Contains(w.shun, t.Family)
 	})
 	task, idle = selector.Pick(tasks, v.held, c, w.only, v.now)
-	return task, idle, nil
+	return task, idle, w.unlisted(v.failed, c), nil
 }
 
 // claim takes the task, or for a session without one its lane, and returns the

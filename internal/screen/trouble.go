@@ -48,6 +48,9 @@ func (s *sheet) alarms(v StatusView) {
 	for _, g := range v.Closed {
 		closed = append(closed, because(whose(g.Category), g.Reason))
 	}
+	for _, f := range v.Failed {
+		closed = append(closed, Line(f.String()))
+	}
 	for _, g := range v.Stopped {
 		closed = append(closed, because("agent "+Line(g.Agent), g.Why))
 	}

@@ -33,6 +33,7 @@ type Facts struct {
 	Rests        time.Time     // cools down until then; zero: it does not
 	Paused       string        // by whom or why; empty: it is not
 	Gate         string        // what else keeps every session of it from starting; empty: nothing
+	Unlisted     string        // which failed sources may have tasks for it; empty: none
 	LOO          float64       // of its lessons, see [bandit.LOO]
 	Arm          bandit.Arm
 }
@@ -159,8 +160,9 @@ func (s Situation) obstacles(f Facts, w *backlog) iter.Seq[Obstacle] {
 			{len(f.InFlight) >= f.Lanes, HinderedByLane, func() string { return fmt.Sprintf("lane busy: run %s", f.InFlight[0]) }, time.Time{}},
 			{s.At.Before(f.Rests), HinderedByRest, func() string { return "cools down until " + f.Rests.UTC().Format(time.RFC3339) }, f.Rests},
 			{w.tasks == 0 && f.SelfDirected && lanesClaimed(s.Held, f), HinderedByClaim, says(ClaimBlocked), time.Time{}},
+			{w.tasks == 0 && !f.SelfDirected && f.Unlisted != "", HinderedBySource, says(f.Unlisted), time.Time{}},
 			{w.tasks == 0 && !f.SelfDirected && w.claimed, HinderedByClaim, says(ReasonAllClaimed), time.Time{}},
-			{w.tasks == 0 && !f.SelfDirected && !w.claimed, HinderedByTasks, says(ReasonNoTask), time.Time{}},
+			{w.tasks == 0 && !f.SelfDirected && !w.claimed && f.Unlisted == "", HinderedByTasks, says(ReasonNoTask), time.Time{}},
 			{f.Arm.Asleep(s.Fire, w.news), HinderedByBackoff, f.backsOff, time.Time{}},
 		} {
 			if o.stands && !yield(Obstacle{Kind: o.kind, Reason: o.reason(), Until: o.until}) {

@@ -18,6 +18,7 @@ const (
 	HinderedByLane    Hindrance = "lane-busy"     // sessions of it run
 	HinderedByRest    Hindrance = "cooldown"      // it rests after a session
 	HinderedByClaim   Hindrance = "claimed"       // another holds the claim
+	HinderedBySource  Hindrance = "source"        // a source that may have tasks for it failed
 	HinderedByTasks   Hindrance = "no-task"       // there is nothing to work on
 	HinderedByBackoff Hindrance = "backoff"       // sessions found nothing to do
 	HinderedByWaiting Hindrance = "waiting"       // the task waits for something outside the fleet

@@ -22,16 +22,17 @@ import (
 
 // Input is everything a ranking depends on. It is stored as JSON with each fire.
 type Input struct {
-	Settings   bandit.Settings `json:"settings"`
-	Seed       uint64          `json:"seed,string"`
-	Fire       fleet.FireID    `json:"fire"` // the fire's number: the clock of the draws
-	At         time.Time       `json:"at"`
-	FirePool   string          `json:"pool,omitempty"`   // whose categories are ranked; empty: the default pool's
-	Workers    int             `json:"workers"`          // start at most so many
-	Free       int             `json:"free_slots"`       // and no more than this
-	Closed     string          `json:"closed,omitempty"` // why nothing may be started at all; empty: it may
-	Candidates []Candidate     `json:"candidates"`
-	Blocked    []BlockedTask   `json:"blocked"`
+	Settings   bandit.Settings     `json:"settings"`
+	Seed       uint64              `json:"seed,string"`
+	Fire       fleet.FireID        `json:"fire"` // the fire's number: the clock of the draws
+	At         time.Time           `json:"at"`
+	FirePool   string              `json:"pool,omitempty"`           // whose categories are ranked; empty: the default pool's
+	Workers    int                 `json:"workers"`                  // start at most so many
+	Free       int                 `json:"free_slots"`               // and no more than this
+	Closed     string              `json:"closed,omitempty"`         // why nothing may be started at all; empty: it may
+	Failed     []fleet.SourceFault `json:"failed_sources,omitempty"` // of tasks; no part of the ranking
+	Candidates []Candidate         `json:"candidates"`
+	Blocked    []BlockedTask       `json:"blocked"`
 }
 
 // Score is what a ranking says of one category.

@@ -130,6 +130,9 @@ func (m Model) trouble() string {
 		}
 		add(screen.Yellow, name+": "+g.Reason)
 	}
+	for _, f := range m.look.Failed {
+		add(screen.Yellow, f.String())
+	}
 	for _, a := range m.look.Stopped {
 		add(screen.Yellow, a.Agent+": "+a.Why)
 	}

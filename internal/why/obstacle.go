@@ -19,7 +19,7 @@ func (c Category) Obstacles() (list []Obstacle) {
 		case selector.HinderedByLane:
 			list = append(list, c.lanes(h)...)
 		case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByList, selector.HinderedByRest,
-			selector.HinderedByClaim, selector.HinderedByTasks, selector.HinderedByBackoff,
+			selector.HinderedByClaim, selector.HinderedBySource, selector.HinderedByTasks, selector.HinderedByBackoff,
 			selector.HinderedByWaiting, selector.HinderedByDate, selector.HinderedByNeed:
 			list = append(list, c.obstacle(h))
 		}
@@ -45,6 +45,10 @@ func (c Category) obstacle(h selector.Obstacle) Obstacle {
 		o.Reason = sentence("It rests after its last session, until %s", moment(h.Until, c.Now))
 		o.Change = sentence("That ends by itself; how long it takes is cooldown in [category.%s], %s. A session by hand does not wait", c.Name, c.Cooldown)
 		o.Command = command("stint", "run", "--category", string(c.Name))
+	case selector.HinderedBySource:
+		o.Reason = capital(sentence("%s", h.Reason))
+		o.Change = "It takes a source that can be read, or a task file."
+		o.Command = "stint doctor"
 	case selector.HinderedByTasks:
 		o.Reason = c.noTask()
 		o.Change = "It takes a task that can be worked on."

@@ -181,7 +181,7 @@ func (t Task) hinder(h selector.Obstacle) Obstacle {
 			o.Command = "stint why --task " + named(id)
 		}
 	case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByList, selector.HinderedByPause, selector.HinderedByGate,
-		selector.HinderedByLane, selector.HinderedByRest, selector.HinderedByClaim, selector.HinderedByTasks, selector.HinderedByBackoff:
+		selector.HinderedByLane, selector.HinderedByRest, selector.HinderedByClaim, selector.HinderedBySource, selector.HinderedByTasks, selector.HinderedByBackoff:
 	}
 	return o
 }
@@ -191,7 +191,7 @@ func (t Task) hinder(h selector.Obstacle) Obstacle {
 func (t Task) ofCategory() (list []Obstacle) {
 	for _, o := range t.Category.Obstacles() {
 		switch {
-		case o.Kind == string(selector.HinderedByTasks), o.Kind == string(selector.HinderedByClaim):
+		case o.Kind == string(selector.HinderedBySource), o.Kind == string(selector.HinderedByTasks), o.Kind == string(selector.HinderedByClaim):
 			continue
 		case o.Kind == string(selector.HinderedByLane) && t.Worker != nil:
 			continue

@@ -10,18 +10,19 @@ import (
 
 // Status is stint/status@1.
 type Status struct {
-	Schema     string      `json:"schema"`
-	Fleet      fleet.Name  `json:"fleet"`
-	At         string      `json:"at"`
-	Timers     []Timer     `json:"timers"`
-	Lanes      []Lane      `json:"lanes"` // of every category
-	Running    []OpenRun   `json:"running"`
-	Closed     []Gate      `json:"closed"` // what keeps sessions from starting
-	Claims     []Claim     `json:"claims"`
-	Fires      []Fire      `json:"fires"` // newest first
-	Runs       []Run       `json:"runs"`  // newest first
-	Posteriors []Posterior `json:"posteriors"`
-	Day        Audit       `json:"day"` // of the last 24 hours
+	Schema     string              `json:"schema"`
+	Fleet      fleet.Name          `json:"fleet"`
+	At         string              `json:"at"`
+	Timers     []Timer             `json:"timers"`
+	Lanes      []Lane              `json:"lanes"` // of every category
+	Running    []OpenRun           `json:"running"`
+	Closed     []Gate              `json:"closed"`         // what keeps sessions from starting
+	Failed     []fleet.SourceFault `json:"failed_sources"` // of tasks, at the last fire
+	Claims     []Claim             `json:"claims"`
+	Fires      []Fire              `json:"fires"` // newest first
+	Runs       []Run               `json:"runs"`  // newest first
+	Posteriors []Posterior         `json:"posteriors"`
+	Day        Audit               `json:"day"` // of the last 24 hours
 
 	Pauses      []Pause        `json:"pauses"` // in force
 	Agents      []StoppedAgent `json:"agents_stopped"`
@@ -110,7 +111,7 @@ type Posterior struct {
 func NewStatus(e *engine.Engine, s engine.Status) Status {
 	o := Status{
 		Schema: "stint/status@1", Fleet: e.Config.Fleet, At: Stamp(s.At),
-		Timers: []Timer{}, Lanes: []Lane{}, Closed: []Gate{},
+		Timers: []Timer{}, Lanes: []Lane{}, Closed: []Gate{}, Failed: []fleet.SourceFault{},
 		Running: []OpenRun{}, Claims: []Claim{}, Fires: []Fire{}, Runs: []Run{},
 		Posteriors: posteriors(s), Day: NewAudit(s.Day),
 		Pauses: []Pause{}, Agents: []StoppedAgent{}, Quarantined: []Quarantine{}, Spent: []Spent{},
@@ -143,6 +144,7 @@ func NewStatus(e *engine.Engine, s engine.Status) Status {
 
 // addLimits adds what keeps sessions from starting, and what those of today used.
 func (o *Status) addLimits(s engine.Status) {
+	o.Failed = append(o.Failed, s.Failed...)
 	for _, g := range s.Closed {
 		o.Closed = append(o.Closed, Gate(g))
 	}
