@@ -38,6 +38,7 @@ func crashstint() {
 		stop := stop(os.Getenv(crashStop))
 		e.Store = crashStore{Store: e.Store, stop: stop, rival: fleet.Holder(os.Getenv(crashRival))}
 		e.Tasks = crashTasks{e.Tasks, stop}
+		e.Repo = crashRepo{e.Repo, stop}
 		e.Lanes = crashLanes{e.Lanes, stop}
 		e.Sessions = crashSessions{e.Sessions, stop}
 		e.Agents = crashAgents{e.Agents, stop}
@@ -149,6 +150,14 @@ func (c crashStore) Abandon(ctx context.Context, id fleet.RunID, reason string) 
 	return left, err
 }
 
+func (c crashStore) LeaveTask(ctx context.Context, m fleet.TaskMemory) error {
+	return c.stop.around("Store.LeaveTask", func() error { return c.Store.LeaveTask(ctx, m) })
+}
+
+func (c crashStore) SeeTasks(ctx context.Context, list []store.TaskSight) error {
+	return c.stop.around("Store.SeeTasks", func() error { return c.Store.SeeTasks(ctx, list) })
+}
+
 func (c crashStore) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string) (decided bool, err error) {
 	err = c.stop.around("Store.Respawn", func() error {
 		decided, err = c.Store.Respawn(ctx, run, next, reason)
@@ -162,12 +171,31 @@ type crashTasks struct {
 	stop stop
 }
 
-func (c crashTasks) SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState) (changed bool, err error) {
-	err = c.stop.around("Tasks.SetState", func() error {
-		changed, err = c.Tasks.SetState(ctx, id, s)
+func (c crashTasks) Call(ctx context.Context, what fleet.TaskCall, t fleet.Task, run fleet.RunID, reason string) error {
+	return c.stop.around("Tasks.Call", func() error {
+		return c.stop.around("Tasks.Call "+string(what), func() error { return c.Tasks.Call(ctx, what, t, run, reason) })
+	})
+}
+
+type crashRepo struct {
+	engine.Repo
+	stop stop
+}
+
+func (c crashRepo) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (branch string, err error) {
+	write := e.Write
+	e.Write = func(path string) (changed bool, err error) {
+		err = c.stop.around("FileEdit.Write", func() error {
+			changed, err = write(path)
+			return err
+		})
+		return changed, err
+	}
+	err = c.stop.around("Repo.Record", func() error {
+		branch, err = c.Repo.Record(ctx, run, e)
 		return err
 	})
-	return changed, err
+	return branch, err
 }
 
 type crashLanes struct {

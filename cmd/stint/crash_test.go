@@ -46,7 +46,9 @@ func crashCases() []crashCase {
 		{stop: "Store.Renew", prepare: (*crashFleet).holdAgent, after: (*crashFleet).freeOrphan},
 		{stop: "Agents.Run"},
 		{stop: "Store.Complete"},
-		{stop: "Tasks.SetState"},
+		{stop: "Repo.Record"},
+		{stop: "FileEdit.Write"},
+		{stop: "Store.SeeTasks"},
 		{stop: "Store.ReleaseHolder"},
 		{stop: "Store.LaneReleased"},
 		{stop: "Lane.Release"},
@@ -67,11 +69,13 @@ func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
 			"Store.Snapshot", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
-			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.LessonUses", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Agents.Find", "Agents.Open", "Sessions.Liveness", "Sessions.Supervised",
+			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.LessonUses", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Tasks.Again", "Tasks.StateAt", "Tasks.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.GitDirs", "Agents.Find", "Agents.Open", "Sessions.Liveness", "Sessions.Supervised",
 		},
-		"by hand, which the storm kills": {"Store.Take", "Store.Release"},
-		"by hand, one step each":         {"Store.Pause", "Store.Resume", "Store.Retry", "Sessions.Stop"},
-		"for news, which may be lost":    {"Store.NoticeDue", "Store.ForgetNotice"},
+		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
+		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Sessions.Stop"},
+		"of trackers, see TestCrashTracker": {"Tasks.Call", "Store.LeaveTask"},
+		"see package workspace":             {"Repo.Enter", "Repo.Tidy"},
+		"for news, which may be lost":       {"Store.NoticeDue", "Store.ForgetNotice"},
 	}
 }
 
@@ -79,7 +83,7 @@ func notStops() map[string][]string {
 // to write is in it.
 func TestCrashStopsAreAll(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{"Lane.Release": true} // it is no method
+	known := map[string]bool{"Lane.Release": true, "FileEdit.Write": true} // they are no methods
 	for _, c := range crashCases() {
 		known[c.stop] = true
 	}
@@ -94,8 +98,9 @@ func TestCrashStopsAreAll(t *testing.T) {
 	parts := []reflect.Type{
 		reflect.TypeFor[store.Store](), reflect.TypeFor[engine.Tasks](), reflect.TypeFor[engine.Lanes](),
 		reflect.TypeFor[engine.Sessions](), reflect.TypeFor[engine.Agents](), reflect.TypeFor[engine.Later](),
+		reflect.TypeFor[engine.Repo](),
 	}
-	methods := map[string]bool{"Lane.Release": true}
+	methods := map[string]bool{"Lane.Release": true, "FileEdit.Write": true}
 	for _, part := range parts {
 		for m := range part.Methods() {
 			name := part.Name() + "." + m.Name

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
+	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/selector"
 	"stint/internal/store"
@@ -43,16 +45,23 @@ type taskObject struct {
 	Family           string          `json:"family"`
 	Path             string          `json:"path"`
 	Workable         bool            `json:"workable"`
-	Blocked          string          `json:"blocked"` // why an open task is not workable
+	Blocked          string          `json:"blocked"`    // why an open task is not workable
+	StateFrom        string          `json:"state_from"` // where its state is from, if its source says another
 }
 
-func newTaskObject(t fleet.Task, blocked map[fleet.TaskID]string) taskObject {
+// standings are what is known of tasks beside what their sources say.
+type standings struct {
+	blocked map[fleet.TaskID]string // why an open task is not workable
+	from    map[fleet.TaskID]string // where its state is from, if its source says another
+}
+
+func newTaskObject(t fleet.Task, s standings) taskObject {
 	return taskObject{
 		Schema: "stint/task@1", ID: t.ID, Title: t.Title, Category: t.Category, State: t.State, Priority: t.Priority,
 		Created: wire.Time(t.Created), Tags: listOf(t.Tags), Requires: listOf(t.Requires), Wait: wire.Time(t.Wait),
 		WaitingFor: t.WaitingFor, NextAction: t.NextAction, SuccessCriterion: t.SuccessCriterion,
 		AssignedTo: t.AssignedTo, Family: t.Family, Path: t.Path,
-		Workable: t.State.Workable() && blocked[t.ID] == "", Blocked: blocked[t.ID],
+		Workable: t.State.Workable() && s.blocked[t.ID] == "", Blocked: s.blocked[t.ID], StateFrom: s.from[t.ID],
 	}
 }
 
@@ -64,32 +73,38 @@ func listOf(s []string) []string {
 	return s
 }
 
-// obstacles says of the open tasks that are blocked why.
-func (a *app) obstacles(ctx context.Context, c *config.Config, s store.Store, tasks []fleet.Task) (map[fleet.TaskID]string, error) {
+// standings puts tasks in the states that are remembered of them, and says of those that
+// are blocked why.
+func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, tasks []fleet.Task) (standings, error) {
 	held := map[fleet.Key]fleet.Claim{}
+	known := standings{map[fleet.TaskID]string{}, map[fleet.TaskID]string{}}
 	if s != nil {
 		list, err := s.List(ctx, store.Listing{})
 		if err != nil {
-			return nil, err
+			return known, err
 		}
 		for _, claim := range a.desk(c, s).Held(ctx, list, a.Now()) {
 			held[claim.Key] = claim
 		}
 		snapshot, err := s.Snapshot(ctx)
 		if err != nil {
-			return nil, err
+			return known, err
 		}
-		fleet.SetAside(tasks, snapshot.Quarantined)
+		memories := fleet.Recall(tasks, snapshot.Tasks)
+		for _, t := range tasks {
+			if t.Listed != "" {
+				known.from[t.ID] = memories[t.ID].From(t)
+			}
+		}
 	}
 	_, blocked := selector.Workable(tasks, held, a.Now())
-	reasons := map[fleet.TaskID]string{}
 	for _, b := range blocked {
-		reasons[b.Task.ID] = b.Reason
+		known.blocked[b.Task.ID] = b.Reason
 		if b.Claim != nil {
-			reasons[b.Task.ID] = "claimed by " + string(b.Claim.Holder) + " until " + stamp(b.Claim.ExpiresAt)
+			known.blocked[b.Task.ID] = "claimed by " + string(b.Claim.Holder) + " until " + stamp(b.Claim.ExpiresAt)
 		}
 	}
-	return reasons, nil
+	return known, nil
 }
 
 type taskListOptions struct {
@@ -144,14 +159,14 @@ func (a *app) taskList(ctx context.Context, o taskListOptions) error {
 		for _, p := range problems {
 			fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain(p.String()))
 		}
-		blocked, err := a.obstacles(ctx, c, s, tasks)
+		known, err := a.standings(ctx, c, s, tasks)
 		if err != nil {
 			return err
 		}
 		objects := []taskObject{}
 		for _, t := range tasks {
 			if o.keeps(t) {
-				objects = append(objects, newTaskObject(t, blocked))
+				objects = append(objects, newTaskObject(t, known))
 			}
 		}
 		a.printTasks(objects)
@@ -172,6 +187,9 @@ func (a *app) printTasks(objects []taskObject) {
 		title := t.Title
 		if t.Blocked != "" {
 			title += " [" + t.Blocked + "]"
+		}
+		if t.StateFrom != "" {
+			title += " [" + t.StateFrom + "]"
 		}
 		rows = append(rows, []string{string(t.ID), string(t.Category), string(t.State), string(t.Priority), title})
 	}
@@ -206,11 +224,14 @@ func (a *app) taskShow(ctx context.Context, arg string) error {
 		if err != nil {
 			return err
 		}
-		blocked, err := a.obstacles(ctx, c, s, tasks)
+		known, err := a.standings(ctx, c, s, tasks)
 		if err != nil {
 			return err
 		}
-		o := newTaskObject(t, blocked)
+		if i := slices.IndexFunc(tasks, func(listed fleet.Task) bool { return listed.ID == t.ID }); i >= 0 {
+			t.State = tasks[i].State
+		}
+		o := newTaskObject(t, known)
 		if a.json {
 			printJSON(a.Stdout, o)
 			return nil
@@ -227,6 +248,7 @@ func (a *app) printTask(o taskObject, body string) {
 		{"title:", o.Title},
 		{"category:", string(o.Category)},
 		{"state:", string(o.State)},
+		{"state from:", o.StateFrom},
 		{"blocked:", o.Blocked},
 		{"priority:", string(o.Priority)},
 		{"created:", deref(o.Created)},
@@ -312,7 +334,7 @@ func (a *app) taskAdd(ctx context.Context, title string, o taskAddOptions) error
 		return err
 	}
 	if a.json {
-		printJSON(a.Stdout, newTaskObject(t, nil))
+		printJSON(a.Stdout, newTaskObject(t, standings{}))
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "%s %s (%s): %s\n", verb, plain(string(t.ID)), t.Category, plain(t.Path))
@@ -363,9 +385,11 @@ func newTaskRetry(a *app) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "retry TASK",
-		Short: "Have sessions try a task again that too many failed at",
-		Long: `Forget the failed attempts at a task. A task at which three sessions in a row failed
-is left alone until then.`,
+		Short: "Have sessions try a task again",
+		Long: `Forget what sessions left of a task: what its file, or its tracker, says of it counts
+again. A task at which three sessions in a row failed is left alone until then, or until
+its file or its item in the tracker changes. So is one, unless it is active, on which two
+sessions worked and which they left in its state.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.taskRetry(cmd.Context(), args[0], dryRun)
@@ -396,7 +420,7 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 		}
 		line := fmt.Sprintf("%s is free to be tried again", id)
 		if !found {
-			line = fmt.Sprintf("no session failed at %s lately", id)
+			line = fmt.Sprintf("nothing keeps sessions from %s", id)
 		}
 		fmt.Fprintln(a.Stdout, plain(line))
 		return nil
@@ -408,8 +432,9 @@ func newTaskDone(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "done TASK",
 		Short: "Mark a task as done",
-		Long: `Mark a task as done in its file. A task that another holder has claimed is left
-alone: status 4.`,
+		Long: `Mark a task as done: in its file, with a commit of its own where git tracks the file, or
+in its tracker by the command "done" of its source. A task that another holder has claimed
+is left alone: status 4.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.taskDone(cmd.Context(), args[0], dryRun)
@@ -428,20 +453,26 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	return a.withStore(ctx, accessFor(dryRun), func(c *config.Config, s store.Store) (err error) {
-		folder := taskFolder(c)
-		t, err := folder.Get(ctx, id)
+	return a.withEngine(ctx, accessFor(dryRun), nil, func(e *engine.Engine) (err error) {
+		t, err := taskFolder(e.Config).Get(ctx, id)
 		if err != nil {
 			return err
 		}
-		give, err := a.guard(ctx, c, s, store.Hold{Key: id.Key(), Holder: holder}, named)
+		give, err := a.guard(ctx, e.Config, e.Store, store.Hold{Key: id.Key(), Holder: holder}, named)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, give()) }()
+		snapshot, err := e.Store.Snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		found := []fleet.Task{t}
+		fleet.Recall(found, snapshot.Tasks)
+		t = found[0]
 		changed := t.State != fleet.StateDone
-		if changed && !dryRun {
-			if changed, err = folder.SetState(ctx, id, fleet.StateDone); err != nil {
+		if !dryRun {
+			if changed, err = e.GiveState(ctx, t, fleet.StateDone); err != nil {
 				return err
 			}
 			t.State = fleet.StateDone
@@ -483,7 +514,7 @@ func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h st
 func (a *app) tellDone(t fleet.Task, changed, dryRun bool) {
 	switch {
 	case a.json:
-		printJSON(a.Stdout, newTaskObject(t, nil))
+		printJSON(a.Stdout, newTaskObject(t, standings{}))
 	case !changed:
 		fmt.Fprintf(a.Stdout, "%s is done already\n", plain(string(t.ID)))
 	case dryRun:

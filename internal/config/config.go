@@ -72,6 +72,7 @@ type Tasks struct {
 	DefaultCategory fleet.Category             // of a task that names none; by default the first in the file
 	Tags            map[string]fleet.Category  // the category of a task that names none, by its tag
 	Sources         map[string]TaskSource      // other places that tasks are in, by name
+	After           string                     // the state of a task of which a productive session said nothing, or [KeepState]
 	ResolveURL      []string                   // says whether a required URL, which is added to it, is settled; empty: none is
 	PassEnvironment []string                   // handed on to these commands from the environment of stint
 }
@@ -84,7 +85,11 @@ type TaskSource struct {
 	Fields     map[fleet.TaskField]string // where each is in an item; empty: nowhere
 	States     map[string]fleet.TaskState // what its own words mean
 	Priorities map[string]fleet.Priority
+	Calls      map[fleet.TaskCall][]string // programs that tell the tracker of a task: start, done, release
 }
+
+// KeepState leaves tasks in their state.
+const KeepState = "keep"
 
 // Lessons says where the lessons are and how their effect is found out.
 type Lessons struct {

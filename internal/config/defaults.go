@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"stint/internal/bandit"
+	"stint/internal/fleet"
 	"stint/internal/pressure"
 )
 
@@ -25,6 +26,7 @@ func defaults() (Config, Agent, Category) {
 			Dir:             defaultTaskDir,
 			Format:          "stint",
 			PassEnvironment: []string{"PATH", "HOME", "LANG"}, // as for agents
+			After:           string(fleet.StateReview),        // what was done once is not done again, and a person looks at it
 		},
 		Worktrees: Worktrees{
 			Keep:   20,                 // a disk holds some clones of most things

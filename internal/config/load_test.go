@@ -75,7 +75,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 3, Slots: 6}},
 		Notice:    noNotice(),
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
-		Tasks:     config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", PassEnvironment: []string{"PATH", "HOME", "LANG"}},
+		Tasks:     config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", PassEnvironment: []string{"PATH", "HOME", "LANG"}, After: "ready_for_review"},
 		Lessons:   config.Lessons{Dir: filepath.Join(folder, "lessons"), Withhold: 0.2},
 		Selector: config.Selector{
 			Timeout: 20 * time.Second, PassEnvironment: []string{"PATH", "HOME", "LANG"}, Settings: bandit.Defaults(),
@@ -186,7 +186,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Tasks: config.Tasks{
 			Dir: "/srv/tasks", Format: fleet.FormatStint, DefaultCategory: "code",
 			Tags:            map[string]fleet.Category{"docs": "code", "a b": "cleanup"},
-			PassEnvironment: []string{"PATH", "HOME", "LANG"},
+			PassEnvironment: []string{"PATH", "HOME", "LANG"}, After: "ready_for_review",
 		},
 		Lessons: config.Lessons{Dir: filepath.Join(folder, "work", "notes")},
 		Budget:  config.Budget{Runs: 100},

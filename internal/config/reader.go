@@ -124,6 +124,7 @@ func (r *reader) tasks(t *table, c *Config) Tasks {
 		tasks.Tags[tag] = fleet.Category(word)
 	}
 	tasks.Sources = r.taskSources(t.child("source"), c.Categories)
+	tasks.After = get(t, "after", c.Tasks.After, oneOf(append(mapped(fleet.TaskStates(), func(s fleet.TaskState) string { return string(s) }), KeepState)...))
 	tasks.ResolveURL = t.list("resolve_url", 0, program())
 	tasks.PassEnvironment = t.variables(c.Tasks.PassEnvironment)
 	t.close()

@@ -54,6 +54,7 @@ func Sample(o SampleOptions) []byte {
 		"@dir\n", sampleKey("dir", cmp.Or(o.TaskDir, config.Tasks.Dir), o.TaskDir != "")+"\n",
 		"@format\n", sampleKey("format", cmp.Or(string(o.TaskFormat), string(config.Tasks.Format)), o.TaskFormat != "")+"\n",
 		"@tasks_pass_environment", literal(config.Tasks.PassEnvironment),
+		"@after", literal(config.Tasks.After),
 		"@worktrees_keep", literal(config.Worktrees.Keep),
 		"@worktrees_max_age", literal(config.Worktrees.MaxAge),
 		"@lessons_dir", literal(config.Lessons.Dir),

@@ -84,8 +84,21 @@ func (r *reader) taskSource(t *table, categories map[fleet.Category]Category) Ta
 	maps.Copy(s.Fields, taskFields(t, fleet.TaskFields()))
 	maps.Copy(s.States, translations(t, "states", fleet.ParseTaskState))
 	maps.Copy(s.Priorities, translations(t, "priorities", fleet.ParsePriority))
+	for _, call := range taskCalls() {
+		if words := t.list(string(call), 0, program()); len(words) > 0 {
+			if s.Calls == nil {
+				s.Calls = map[fleet.TaskCall][]string{}
+			}
+			s.Calls[call] = words
+		}
+	}
 	t.close()
 	return s
+}
+
+// taskCalls are what a tracker can be told.
+func taskCalls() []fleet.TaskCall {
+	return []fleet.TaskCall{fleet.CallStart, fleet.CallDone, fleet.CallRelease}
 }
 
 func taskFields(t *table, all []fleet.TaskField) map[fleet.TaskField]string {
@@ -142,6 +155,9 @@ func program() func(string) error {
 
 func (v *values) addTaskSource(name string, s TaskSource) {
 	v.add(s.Command, "tasks", "source", name, "command")
+	for _, call := range taskCalls() {
+		v.add(s.Calls[call], "tasks", "source", name, string(call))
+	}
 	v.add(s.Timeout, "tasks", "source", name, "timeout")
 	v.add(string(s.Category), "tasks", "source", name, "category")
 	v.addTaskMaps(s.Fields, s.States, s.Priorities, "tasks", "source", name)

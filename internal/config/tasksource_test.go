@@ -18,8 +18,11 @@ const sources = least + `
 [tasks]
 resolve_url = ["gh-is-closed", ""]
 pass_environment = ["PATH", "GH_TOKEN"]
+after = "done"
 [tasks.source.beads]
 command = ["bd", "ready", "--json"]
+start = ["bd", "update", "{id}", "--status", "in_progress"]
+done = ["bd", "close", "{id}"]
 [tasks.source.gh]
 command = ["gh", "issue", "list"]
 timeout = "5s"
@@ -38,7 +41,16 @@ func TestTaskSources(t *testing.T) {
 	if diff := cmp.Diff(tasks.PassEnvironment, []string{"PATH", "GH_TOKEN"}); diff != "" {
 		t.Errorf("pass_environment (-got +want):\n%s", diff)
 	}
+	if tasks.After != "done" {
+		t.Errorf("after: got %q", tasks.After)
+	}
 	beads, gh := tasks.Sources["beads"], tasks.Sources["gh"]
+	calls := map[fleet.TaskCall][]string{
+		fleet.CallStart: {"bd", "update", "{id}", "--status", "in_progress"}, fleet.CallDone: {"bd", "close", "{id}"},
+	}
+	if diff := cmp.Diff(beads.Calls, calls); diff != "" || gh.Calls != nil {
+		t.Errorf("calls (-got +want):\n%s, gh's: %v", diff, gh.Calls)
+	}
 	if beads.Timeout != 20*time.Second || beads.Category != "" || beads.Fields["body"] != "description" {
 		t.Errorf("beads: got %+v, want the defaults", beads)
 	}
@@ -89,6 +101,8 @@ func TestTaskSourceFaults(t *testing.T) {
 		"unknown category": {"[tasks.source.a]\ncommand = ['a']\ncategory = 'nonsense'", "there is no category"},
 		"time-out":         {"[tasks.source.a]\ncommand = ['a']\ntimeout = '0s'", "want a duration above zero"},
 		"variable":         {"[tasks]\npass_environment = ['STINT_X']", "are reserved"},
+		"after":            {"[tasks]\nafter = 'later'", `"active" or "todo"`},
+		"call":             {"[tasks.source.x]\ncommand = ['x']\ndone = ['']", "want a program"},
 		"resolver":         {"[tasks]\nresolve_url = ['']", "want a program"},
 		"no table":         {"[tasks]\nsource = 'bd'", "want a table"},
 	} {

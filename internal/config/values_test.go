@@ -38,6 +38,7 @@ tasks.priorities = {}  # default
 tasks.default_category = "code"  # stint.toml:14
 tasks.tags."a b" = "cleanup"  # stint.toml:15
 tasks.tags.docs = "code"  # stint.toml:15
+tasks.after = "ready_for_review"  # default
 tasks.resolve_url = []  # default
 tasks.pass_environment = ["PATH", "HOME", "LANG"]  # default
 lessons.dir = "FOLDER/work/notes"  # stint.toml:64

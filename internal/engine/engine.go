@@ -30,8 +30,15 @@ type Tasks interface {
 	// Body reads the body of a task that was listed. One that is gone since wraps
 	// [fleet.ErrNotFound].
 	Body(ctx context.Context, t fleet.Task) (string, error)
-	// SetState writes a task's state and reports whether that changed it.
-	SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState) (bool, error)
+	// Again reads a listed task once more, where it is from. One that is gone since wraps
+	// [fleet.ErrNotFound].
+	Again(ctx context.Context, t fleet.Task) (fleet.Task, error)
+	// StateAt is the state in a copy of a task's file.
+	StateAt(path string) (fleet.TaskState, error)
+	// Edit is the change of a task's file that gives it a state.
+	Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) fleet.FileEdit
+	// Call tells the tracker that a task is from what becomes of it.
+	Call(ctx context.Context, what fleet.TaskCall, t fleet.Task, run fleet.RunID, reason string) error
 }
 
 // Lessons is where lessons come from.
@@ -80,6 +87,11 @@ type Repo interface {
 	Branch(run fleet.RunID) string
 	// Work tells what a run did in its folder.
 	Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error)
+	// Own is the copy of a file that is in the folder of a run's own; empty: there is none.
+	Own(ctx context.Context, run fleet.RunID, path string) (string, error)
+	// Record changes a file as a commit of its own where it can: on the run's branch, whose
+	// name it returns, or where the file is.
+	Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (branch string, err error)
 	// GitDirs are where git keeps what it knows of the folder: of this work tree, and of
 	// all that belong together. The folder need not be there yet.
 	GitDirs(ctx context.Context, dir string) (own, common string, err error)
@@ -154,6 +166,8 @@ type view struct {
 	held     []fleet.Claim // what a take would be denied
 	tasks    []fleet.Task
 	failed   []fleet.SourceFault // of the tasks
+	memories map[fleet.TaskID]fleet.TaskMemory // that hold
+	problems []fleet.TaskProblem               // of the tasks
 	lessons  []fleet.Lesson
 	inFlight map[fleet.Category][]fleet.RunID
 	live     map[fleet.RunID]bool           // open runs that live, or are about to
@@ -179,10 +193,11 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 		}
 		v.held = e.desk().Held(ctx, v.snapshot.Claims, v.now)
 	}
-	if v.tasks, v.failed, err = e.listTasks(ctx); err != nil {
+	if v.tasks, v.problems, err = e.listTasks(ctx); err != nil {
 		return view{}, err
 	}
-	fleet.SetAside(v.tasks, v.snapshot.Quarantined)
+	v.failed = failedSources(v.problems)
+	v.memories = fleet.Recall(v.tasks, v.snapshot.Tasks)
 	if v.lessons, err = e.listLessons(ctx); err != nil {
 		return view{}, err
 	}
@@ -218,7 +233,7 @@ func missedStart(r fleet.Run, now time.Time) bool {
 	return now.Sub(due) >= startGrace
 }
 
-func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, []fleet.SourceFault, error) {
+func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
 	tasks, problems, err := e.Tasks.List(ctx)
 	if errors.Is(err, fleet.ErrNotFound) {
 		if e.wantsTasks() {
@@ -229,9 +244,8 @@ func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, []fleet.SourceFau
 	if err != nil {
 		return nil, nil, err
 	}
-	failed := failedSources(problems)
 	if e.warned {
-		return tasks, failed, nil
+		return tasks, problems, nil
 	}
 	e.warned = true
 	for _, p := range problems {
@@ -250,7 +264,7 @@ func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, []fleet.SourceFau
 				slog.String("task_id", string(t.ID)), slog.String("category", string(t.Category)))
 		}
 	}
-	return tasks, failed, nil
+	return tasks, problems, nil
 }
 
 func failedSources(problems []fleet.TaskProblem) (list []fleet.SourceFault) {

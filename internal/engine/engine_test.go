@@ -52,11 +52,12 @@ const threeCategories = `
 [category.triage]
 `
 
+// newBench is a fleet in a folder of its own. Its tasks stay to be worked on.
 func newBench(t *testing.T, categories string) *bench {
 	t.Helper()
 	dir := t.TempDir()
 	b := &bench{TB: t, now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
-	text := fmt.Sprintf("fleet = \"bob\"\nstate = %q\n[agent.fake]\ncommand = [\"fake\"]\n%s", filepath.Join(dir, "state"), categories)
+	text := fmt.Sprintf("fleet = \"bob\"\nstate = %q\n[tasks]\nafter = \"active\"\n[agent.fake]\ncommand = [\"fake\"]\n%s", filepath.Join(dir, "state"), categories)
 	c, err := config.Parse(filepath.Join(dir, "stint.toml"), []byte(text), config.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +78,7 @@ func newBench(t *testing.T, categories string) *bench {
 	var chance atomic.Uint64
 	b.Engine = &engine.Engine{
 		Config: c, Store: b.db, Lanes: lane.State(c.State), Sessions: b, Agents: agent(nil), Repo: noRepo{},
-		Tasks:   task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory},
+		Tasks:   task.Sources{Folder: task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory}},
 		Lessons: lesson.Folder{Dir: c.Lessons.Dir},
 		Log:     slog.New(slog.NewTextHandler(t.Output(), nil)),
 		Now:     b.clock, Random: func() uint64 { return chance.Add(1) },
@@ -171,6 +172,13 @@ func (noRepo) Work(context.Context, string, fleet.RunFiles) (fleet.Work, error) 
 
 func (noRepo) GitDirs(_ context.Context, dir string) (own, common string, err error) {
 	return dir + "/own.git", dir + "/common.git", nil
+}
+
+func (noRepo) Own(context.Context, fleet.RunID, string) (string, error) { return "", nil }
+
+func (noRepo) Record(_ context.Context, _ fleet.RunID, e fleet.FileEdit) (branch string, err error) {
+	_, err = e.Write(e.Path)
+	return "", err
 }
 
 func (noRepo) Tidy(context.Context, func(fleet.RunID) bool) error { return nil }

@@ -101,6 +101,9 @@ func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Categ
 	if err != nil {
 		return FireReport{}, nil, nil, err
 	}
+	if !o.DryRun {
+		e.see(ctx, v)
+	}
 	v.full, v.pool = full, o.Pool
 	r, err = e.decide(ctx, v, o)
 	if err != nil || o.DryRun {

@@ -58,10 +58,10 @@ func (w *worker) tellEnd(ctx context.Context) {
 	if n, worth := fleet.EndNotice(run, s.Arms[run.Category].Noops); worth {
 		w.tell(ctx, n)
 	}
-	for _, q := range s.Quarantined {
+	for _, q := range fleet.Quarantines(s.Tasks) {
 		if q.Task == run.Task {
 			w.tell(ctx, fleet.Notice{
-				Event: fleet.EventQuarantined, Category: run.Category, Task: run.Task, Run: run.ID, Reason: q.Reason, At: run.EndedAt,
+				Event: fleet.EventQuarantined, Category: run.Category, Task: run.Task, Run: run.ID, Reason: q.Why(), At: run.EndedAt,
 			})
 		}
 	}

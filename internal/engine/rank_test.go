@@ -92,7 +92,7 @@ func TestCooldown(t *testing.T) {
 func TestBackoffDoubles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "[category.code]\ncooldown = \"0s\"\n")
-	b.addTask("fix", "code", fleet.StateTodo)
+	b.addTask("fix", "code", fleet.StateActive)
 	tasks := &dated{b.Tasks, b.clock()}
 	b.Tasks = tasks
 	var left []int

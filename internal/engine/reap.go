@@ -38,8 +38,8 @@ type Reaped struct {
 	Reason string
 }
 
-// Reap closes the runs whose sessions are gone, gives their claims and lanes back, and
-// ends sessions that are overdue. It moves no posterior. Any number may reap at once,
+// Reap closes the runs whose sessions are gone, gives their claims and lanes back, tells
+// the sources of their tasks what they are owed, and ends sessions that are overdue. It moves no posterior. Any number may reap at once,
 // and a reaping that dies half-way leaves the rest to the next: each run is closed in
 // one write, once.
 func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
@@ -76,6 +76,9 @@ func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 				slog.String("reason", reason))
 			reaped = append(reaped, Reaped{r, reason})
 		}
+	}
+	if !dryRun {
+		e.payAll(ctx, snapshot, reaped)
 	}
 	return reaped, errors.Join(errs...)
 }

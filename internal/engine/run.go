@@ -111,7 +111,7 @@ func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	if o.Task == "" {
 		return run, nil
 	}
-	tasks, failed, err := e.listTasks(ctx)
+	tasks, problems, err := e.listTasks(ctx)
 	if err != nil {
 		return fleet.Run{}, err
 	}
@@ -125,7 +125,7 @@ func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		run.Task = o.Task
 		return run, nil
 	}
-	if reason := e.unlisted(failed, o.Category); reason != "" {
+	if reason := e.unlisted(failedSources(problems), o.Category); reason != "" {
 		return fleet.Run{}, fmt.Errorf("task %q: on no list that can be read; %s", o.Task, reason)
 	}
 	return fleet.Run{}, fleet.WithHint(fmt.Errorf("task %q: %w", o.Task, fleet.ErrNotFound), "stint task list")

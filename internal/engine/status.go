@@ -90,7 +90,7 @@ func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err err
 	s.Beliefs = e.beliefs(snapshot)
 	s.Pauses = pausesAt(snapshot.Pauses, s.At)
 	s.Stopped = stoppedAgents(snapshot, s.At)
-	s.Quarantined, s.Spent = snapshot.Quarantined, snapshot.Spent
+	s.Quarantined, s.Spent = fleet.Quarantines(snapshot.Tasks), snapshot.Spent
 	if e.Store == nil {
 		s.Lanes = e.lanes(nil)
 		return s, nil

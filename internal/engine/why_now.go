@@ -158,9 +158,12 @@ func (m *moment) whyTask(ctx context.Context, id fleet.TaskID) (t why.Task, err 
 func (m *moment) standing(ctx context.Context, v view, t *why.Task) error {
 	s := m.situation(v)
 	t.Hinders, t.Ahead = s.TaskObstacles(t.Task), s.Ahead(t.Task)
-	if i := slices.IndexFunc(v.snapshot.Quarantined, func(q fleet.Quarantine) bool { return q.Task == t.ID }); i >= 0 {
-		t.Quarantine = &v.snapshot.Quarantined[i]
-		t.Hinders = withoutSetAside(t.Hinders, *t.Task, *t.Quarantine)
+	if memory, holds := v.memories[t.ID]; holds {
+		t.Memory = &memory
+		if q, aside := memory.Quarantine(); aside {
+			t.Quarantine = &q
+			t.Hinders = withoutSetAside(t.Hinders, *t.Task, memory)
+		}
 	}
 	if i := slices.IndexFunc(v.held, func(c fleet.Claim) bool { return c.Key == t.ID.Key() }); i >= 0 {
 		t.Held = &v.held[i]
@@ -192,9 +195,9 @@ func (m *moment) worker(v view, c fleet.Claim) *why.OpenRun {
 
 // withoutSetAside leaves out what a quarantine says of a task, which is told in its own
 // words.
-func withoutSetAside(hinders []selector.Obstacle, t fleet.Task, q fleet.Quarantine) []selector.Obstacle {
-	blank := []fleet.Task{{ID: t.ID}}
-	fleet.SetAside(blank, []fleet.Quarantine{q})
+func withoutSetAside(hinders []selector.Obstacle, t fleet.Task, m fleet.TaskMemory) []selector.Obstacle {
+	blank := []fleet.Task{{ID: t.ID, Seen: t.Seen}}
+	fleet.Recall(blank, []fleet.TaskMemory{m})
 	return slices.DeleteFunc(hinders, func(h selector.Obstacle) bool {
 		return h.Kind == selector.HinderedByWaiting && t.WaitingFor == blank[0].WaitingFor
 	})

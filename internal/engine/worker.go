@@ -27,6 +27,10 @@ type worker struct {
 	alive *os.File
 	shun  []string // families in which a claim was denied
 
+	task   *fleet.Task     // that is claimed; nil: none
+	began  fleet.TaskState // in the run's own copy of the task's file, when the session began; empty: it has none
+	worked bool            // an agent was at work
+
 	leaveFolder func(context.Context) (kept string, err error) // nil: none was entered
 }
 
@@ -224,6 +228,7 @@ func (w *worker) pick(ctx context.Context, c fleet.Category) (task *fleet.Task, 
 	if err != nil {
 		return nil, "", "", err
 	}
+	w.see(ctx, v)
 	tasks := slices.DeleteFunc(v.tasks, func(t fleet.Task) bool {
 		return t.Family != "" && slices.Contains(w.shun, t.Family)
 	})
@@ -248,7 +253,7 @@ func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task,
 		return claim.Denial(w.Now()), w.denied(ctx, claim, task)
 	}
 	run.Epoch = claim.Epoch
-	w.run = run
+	w.run, w.task = run, task
 	w.Log.InfoContext(ctx, "claimed", w.attrs(slog.Int64("claim_epoch", int64(claim.Epoch)))...)
 	return "", nil
 }
@@ -290,7 +295,12 @@ func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Tas
 		return failed(err)
 	}
 	spec.Alive = w.alive
+	if task != nil {
+		w.began = w.ownState(ctx, *task)
+	}
+	w.startTask(kept, task)
 	exit, err := w.Agents.Run(kept, spec)
+	w.worked = err == nil && exit.End != fleet.NoProcess
 	if exit.Left != nil {
 		w.Log.ErrorContext(ctx, "processes left", w.attrs(slog.Any("err", exit.Left))...)
 	}
@@ -325,24 +335,25 @@ func (w *worker) giveUp(ctx context.Context, err error) error {
 	return fleet.WithHint(w.end(ctx, failed(err)), fleet.Hint(err))
 }
 
-// end records how the run ended, does for the task what the agent asked, and gives
-// every claim of the run back.
+// end records how the run ended and what it leaves of its task, tells the task's source,
+// and gives every claim of the run back.
 //
 // If we die before the record, the run is open and nothing is graded: the next reaping
-// closes it and gives its claims back. If we die after it, outcome and grade stand, and
-// the next reaping gives the claims back; the task keeps its state and is offered once
-// more. Nothing is graded twice.
+// closes it and gives its claims back. If we die after it, outcome, grade and the task's
+// state stand, and the next reaping tells the source and gives the claims back. Nothing is
+// graded twice.
 func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	ctx, cancel := closing(ctx)
 	defer cancel()
 	w.run.Verdict = v
+	w.run.Left = w.leaves(ctx)
 	if err := w.record(ctx); err != nil {
 		return err
 	}
 	if w.run.Key != "" {
-		if err := w.settleTask(ctx); err != nil {
-			w.Log.ErrorContext(ctx, "task state not written", w.attrs(slog.Any("err", err))...)
-		}
+		w.settleTask(ctx)
+		ctx, cancel = closing(ctx) // that may have taken its time
+		defer cancel()
 		if err := w.Store.ReleaseHolder(ctx, w.run.ID.Holder(), w.ending()); err != nil {
 			return err
 		}
@@ -417,19 +428,9 @@ func (w *worker) insist(ctx context.Context, write func() error) error {
 	}
 }
 
-// settleTask writes the state that the agent asked for into the task's file.
-func (w *worker) settleTask(ctx context.Context) error {
-	state := w.run.Verdict.TaskState
-	if state == "" || w.run.Task == "" || w.run.Verdict.Outcome == fleet.Lost {
-		return nil
-	}
-	_, err := w.Tasks.SetState(ctx, w.run.Task, state)
-	return err
-}
-
 // ending says how the run's claims are given back.
 func (w *worker) ending() fleet.Ending {
-	if w.run.Verdict.TaskState.Settled() {
+	if w.run.Left.State.Settled() {
 		return fleet.EndingDone
 	}
 	return fleet.EndingReleased

@@ -83,26 +83,3 @@ func (a AgentState) Blocked(now time.Time, probing bool) string {
 	}
 	return ""
 }
-
-// Quarantine is a task that is left alone because sessions fail at it.
-type Quarantine struct {
-	Task     TaskID
-	Failures int
-	Since    time.Time
-	Reason   string // of the last failure
-}
-
-// SetAside marks the tasks in quarantine as waiting for a person. The others are left as
-// they are.
-func SetAside(tasks []Task, list []Quarantine) {
-	for _, q := range list {
-		for i := range tasks {
-			if t := &tasks[i]; t.ID == q.Task && t.WaitingFor == "" {
-				t.WaitingFor = fmt.Sprintf("a person: %d sessions failed at it, last: %s", q.Failures, q.Reason)
-			}
-		}
-	}
-}
-
-// FailuresToQuarantine is how many attempts may fail before a task is left alone.
-const FailuresToQuarantine = 3

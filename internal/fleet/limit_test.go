@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
 )
 
@@ -64,18 +62,6 @@ func TestAgentBlocked(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestSetAside(t *testing.T) {
-	t.Parallel()
-	got := []fleet.Task{{ID: "a"}, {ID: "b"}, {ID: "c", WaitingFor: "the bank"}}
-	fleet.SetAside(got, []fleet.Quarantine{{Task: "b", Failures: 3, Reason: "it hung"}, {Task: "c", Failures: 4}, {Task: "gone"}})
-	want := []fleet.Task{
-		{ID: "a"}, {ID: "b", WaitingFor: "a person: 3 sessions failed at it, last: it hung"}, {ID: "c", WaitingFor: "the bank"},
-	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("tasks (-got +want):\n%s", diff)
 	}
 }
 

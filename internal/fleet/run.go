@@ -99,6 +99,10 @@ type Run struct {
 	Branch     string    // that it worked on, if it had one of its own; empty: the workspace's
 	QuotaUntil time.Time // of a usage limit that the agent met: when it can work again; zero: it met none, or did not say
 	Followed   string    // whether a session followed it in its lane, and why; empty: not decided
+
+	// Left is what the run leaves of its task. It is added to what is remembered of the
+	// task, not stored with the run.
+	Left TaskLeft
 }
 
 // MostCommits bounds how many revisions of a run are recorded: the last ones it made.

@@ -119,6 +119,17 @@ type Task struct {
 	Path             string    // the file the task was read from, absolute
 	Source           string    // of whose list it is an item; empty: it is a file
 	Modified         time.Time // when it was last changed, its file's ctime; zero when not known
+	Item             string    // its id there, which may differ from ID
+	Seen             string    // the same as long as its source shows the same of it
+	Listed           TaskState // what its source says, where stint remembers another State
+}
+
+// InSource is the state that the task's source says.
+func (t Task) InSource() TaskState {
+	if t.Listed != "" {
+		return t.Listed
+	}
+	return t.State
 }
 
 // TaskProblem is a task that could not be read, or something about one. It never stops

@@ -55,7 +55,7 @@ func (s *sheet) alarms(v StatusView) {
 		closed = append(closed, because("agent "+Line(g.Agent), g.Why))
 	}
 	for _, q := range v.Quarantined {
-		tasks = append(tasks, because(fmt.Sprintf("%s in quarantine, %s", Line(string(q.Task)), many(q.Failures, "failure")), q.Reason))
+		tasks = append(tasks, because(Line(string(q.Task))+" in quarantine", q.Why()))
 	}
 	for _, x := range v.Day.Violations {
 		alarms = append(alarms, fmt.Sprintf("lane %s.%d was held by two runs at once: %s and %s: stint audit", x.Category, x.Lane, x.First, x.Second))

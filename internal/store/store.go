@@ -116,9 +116,16 @@ type Snapshot struct {
 	Pauses   []fleet.Pause // also those that are over, by category
 	Lessons  []Lesson      // by lesson and category
 
-	Agents      []fleet.AgentState // that something is known of, by name
-	Spent       []fleet.Spent      // today, by scope
-	Quarantined []fleet.Quarantine // by task
+	Agents []fleet.AgentState // that something is known of, by name
+	Spent  []fleet.Spent      // today, by scope
+	Tasks  []fleet.TaskMemory // by task
+}
+
+// TaskSight is what a task's source was seen to show, against what was remembered.
+type TaskSight struct {
+	fleet.TaskMemory
+	Was    string // seen of it before
+	Forget bool   // the source shows a change: its own word counts from now on
 }
 
 // Arm is what is remembered of a category.
@@ -173,7 +180,13 @@ type Runs interface {
 	NoticeDue(ctx context.Context, n fleet.Notice, every time.Duration) (bool, error)
 	// ForgetNotice takes back the note of a notice that did not go out.
 	ForgetNotice(ctx context.Context, n fleet.Notice) error
-	// Retry forgets the failed attempts at a task, and reports whether there were any.
+	// LeaveTask remembers the state that a person gives a task, or that its source is owed
+	// a word. Sessions are counted anew if the state is another than before.
+	LeaveTask(ctx context.Context, m fleet.TaskMemory) error
+	// SeeTasks takes what sources show into what is remembered of their tasks: what is
+	// owed is paid then, or all of it forgotten. What was changed meanwhile is left alone.
+	SeeTasks(ctx context.Context, list []TaskSight) error
+	// Retry forgets what sessions left of a task, and reports whether there was anything.
 	Retry(ctx context.Context, task fleet.TaskID) (bool, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it
 	// is open, its claims, its lane. Nothing is learnt of it. It reports whether

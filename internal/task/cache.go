@@ -215,10 +215,10 @@ func (f Format) decodeOutcome(path, outcome string) (t fleet.Task, ok bool, err 
 
 // remembered are the fields of a task that its cache entry holds, in their order. The
 // strings are the fields' own, whatever their type.
-func remembered(t *fleet.Task) (texts [9]*string, lists [2]*[]string, times [2]*time.Time) {
+func remembered(t *fleet.Task) (texts [10]*string, lists [2]*[]string, times [2]*time.Time) {
 	return [...]*string{
 			(*string)(&t.State), (*string)(&t.Category), (*string)(&t.Priority), &t.AssignedTo, &t.NextAction,
-			&t.SuccessCriterion, &t.WaitingFor, &t.Family, &t.Title,
+			&t.SuccessCriterion, &t.WaitingFor, &t.Family, &t.Title, &t.Seen,
 		},
 		[...]*[]string{&t.Tags, &t.Requires},
 		[...]*time.Time{&t.Created, &t.Wait}

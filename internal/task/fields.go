@@ -2,6 +2,8 @@ package task
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -51,7 +53,14 @@ func (f Format) parse(path string, data []byte) (document, fleet.Task, error) {
 	if err := r.Err(); err != nil {
 		return document{}, fleet.Task{}, err
 	}
+	task.Seen = seen(data, task.State)
 	return d, task, nil
+}
+
+// seen is the same for the same content that is read as the same state.
+func seen(content []byte, s fleet.TaskState) string {
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:8]) + " " + string(s)
 }
 
 func parseCategory(s string) (fleet.Category, error) {

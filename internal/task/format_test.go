@@ -89,7 +89,7 @@ func TestBacklogFolder(t *testing.T) {
 			want[i].Priority = "medium"
 		}
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
+	if diff := cmp.Diff(got, want, unseen); diff != "" {
 		t.Errorf("tasks (-got +want):\n%s", diff)
 	}
 	if diff := cmp.Diff(problems, []string{
@@ -165,7 +165,7 @@ func TestGptmeFolder(t *testing.T) {
 	for i := range want {
 		want[i].Category = "code"
 	}
-	if diff := cmp.Diff(got, want, cmpopts.IgnoreFields(fleet.Task{}, "Created")); diff != "" {
+	if diff := cmp.Diff(got, want, cmpopts.IgnoreFields(fleet.Task{}, "Created"), unseen); diff != "" {
 		t.Errorf("tasks (-got +want):\n%s", diff)
 	}
 	if problems != nil {
@@ -191,7 +191,7 @@ func TestObsidianFolder(t *testing.T) {
 	for i := range want {
 		want[i].Category, want[i].Priority = "code", "medium"
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
+	if diff := cmp.Diff(got, want, unseen); diff != "" {
 		t.Errorf("tasks (-got +want):\n%s", diff)
 	}
 	if problems != nil {
@@ -343,7 +343,7 @@ Look.
 			t.Errorf("%s: %v", test.workspace, err)
 			continue
 		}
-		if diff := cmp.Diff(added, preview, cmpopts.IgnoreFields(fleet.Task{}, "Modified")); diff != "" {
+		if diff := cmp.Diff(added, preview, cmpopts.IgnoreFields(fleet.Task{}, "Modified"), unseen); diff != "" {
 			t.Errorf("%s: added, previewed (-added +previewed):\n%s", test.workspace, diff)
 		}
 		if diff := cmp.Diff(readFile(t, filepath.Join(workspace, test.file)), test.want); diff != "" {
@@ -479,7 +479,7 @@ func FuzzFormat(f *testing.F) {
 				continue
 			}
 			again, err := format.Parse("/t/a.md", edited)
-			again.State = got.State
+			again.State, again.Seen = got.State, got.Seen
 			if diff := cmp.Diff(again, got); err != nil || diff != "" {
 				t.Errorf("%q: more than the state has changed: %v\n%s", data, err, diff)
 			}
@@ -515,7 +515,7 @@ func TestExamplesReadWhatTrackersPrint(t *testing.T) {
 			want[i].Created, want[i].Modified = at, time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 			want[i].Body = "https://github.com/example/shop/issues/" + strings.TrimPrefix(string(want[i].ID), "github-") + "\n\nIt is <broken>."
 		}
-		if diff := cmp.Diff(parse(t, listing, recorded), want); diff != "" {
+		if diff := cmp.Diff(parse(t, listing, recorded), want, unseen); diff != "" {
 			t.Errorf("%s: tasks (-got +want):\n%s", path, diff)
 		}
 		// Without the field, or the words, no issue is offered.

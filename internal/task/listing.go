@@ -145,6 +145,8 @@ func (r *itemReader) task(i item) (fleet.Task, error) {
 	for i, need := range t.Requires {
 		t.Requires[i] = r.id(need)
 	}
+	ids, _ := r.words(fleet.FieldID)
+	t.Item, t.Seen = strings.Join(ids, ", "), seenItem(t)
 	return t, r.err
 }
 
@@ -162,6 +164,15 @@ func (r *itemReader) checkOwner() {
 			return
 		}
 	}
+}
+
+// seenItem is the same for an item that says the same. When it was last changed does not
+// count: in a tracker, a remark of anybody's or a mention elsewhere changes that.
+func seenItem(t fleet.Task) string {
+	return seen(fmt.Appendf(nil, "%q", []any{
+		t.Title, t.Body, t.Priority, t.Tags, t.Category, t.Created.UnixNano(), t.AssignedTo, t.NextAction, t.SuccessCriterion,
+		t.Requires, t.Wait.UnixNano(), t.WaitingFor, t.Family,
+	}), t.State)
 }
 
 // open makes the item the current one.

@@ -16,6 +16,7 @@ import (
 type Source struct {
 	Listing
 	Command command.Command
+	Calls   map[fleet.TaskCall][]string // programs that tell the tracker of a task, with placeholders
 }
 
 // list runs the command. That it fails is a problem, and none of its tasks are known.
@@ -32,7 +33,7 @@ func (s Source) list(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem) {
 }
 
 // Sources is the folder of task files together with the commands that print tasks of
-// other places. Their tasks are read only: the agent closes an issue where it is kept.
+// other places. What becomes of their tasks, these are told by commands ([Sources.Call]).
 // Ids are kept apart by the first who has one: the folder, then the commands in
 // their order; a later one of the same id is a problem and left out.
 type Sources struct {
@@ -116,16 +117,4 @@ func (s Sources) Get(ctx context.Context, id fleet.TaskID) (fleet.Task, error) {
 		}
 	}
 	return fleet.Task{}, err
-}
-
-// SetState is [Folder.SetState]. A task that is in no file has its state where the
-// command has it from, and cannot be set.
-func (s Sources) SetState(ctx context.Context, id fleet.TaskID, state fleet.TaskState) (bool, error) {
-	changed, err := s.Folder.SetState(ctx, id, state)
-	if len(s.Commands) == 0 || !errors.Is(err, fleet.ErrNotFound) {
-		return changed, err
-	}
-	return false, fleet.WithHint(
-		fmt.Errorf("set state of task %q: it is in no task file, and what a command lists is read-only", id),
-		"set it in the tracker that has the task")
 }

@@ -137,22 +137,6 @@ func TestSourcesGet(t *testing.T) {
 	}
 }
 
-func TestSourcesSetState(t *testing.T) {
-	t.Parallel()
-	f := newFolder(t, map[string]string{"a.md": "---\nstate: todo\n---\n"})
-	s := task.Sources{Folder: f, Commands: []task.Source{printing(f, "one", `echo '{"id":"b"}'`)}}
-	if changed, err := s.SetState(t.Context(), "a", fleet.StateDone); !changed || err != nil {
-		t.Errorf("a file: got %v, %v", changed, err)
-	}
-	changed, err := s.SetState(t.Context(), "b", fleet.StateDone)
-	if changed || err == nil || !strings.Contains(err.Error(), "read-only") || fleet.Hint(err) == "" {
-		t.Errorf("a command's: got %v, %v; want that it is read-only, with a hint", changed, err)
-	}
-	if _, err := (task.Sources{Folder: f}).SetState(t.Context(), "b", fleet.StateDone); !errors.Is(err, fleet.ErrNotFound) {
-		t.Errorf("without a command: got %v, want ErrNotFound", err)
-	}
-}
-
 func TestSourcesResolveURLs(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t, map[string]string{

@@ -62,6 +62,20 @@ func (f Format) setState(path string, s fleet.TaskState) (changed bool, err erro
 	return replace(target, old, edited, info.Mode().Perm())
 }
 
+// Edit is what [Folder.SetState] does to a task's file, for whoever has a copy of that
+// file to change as well: the same name in another folder.
+func (f Folder) Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) fleet.FileEdit {
+	return fleet.FileEdit{
+		Path: t.Path, Subject: fmt.Sprintf("task %s: %s", t.ID, s),
+		Edit: func(path string, data []byte) ([]byte, error) { return f.Format.withState(path, data, s) },
+		Write: func(path string) (bool, error) {
+			there := f
+			there.Dir = filepath.Dir(path)
+			return there.SetState(ctx, t.ID, s)
+		},
+	}
+}
+
 // withState is the pure part of [Folder.SetState]: a task file's bytes in that
 // state. The result is read again before it is given out: nothing but the state
 // may have changed.

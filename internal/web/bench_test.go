@@ -94,7 +94,7 @@ func (b *bench) engine(s store.Store) *engine.Engine {
 	var chance atomic.Uint64
 	return &engine.Engine{
 		Config: b.config, Store: s, Lanes: lane.State(b.config.State), Sessions: sessions{}, Agents: session.Runner{}, Repo: noRepo{},
-		Tasks:   task.Folder{Dir: b.config.Tasks.Dir, DefaultCategory: b.config.Tasks.DefaultCategory},
+		Tasks:   task.Sources{Folder: task.Folder{Dir: b.config.Tasks.Dir, DefaultCategory: b.config.Tasks.DefaultCategory}},
 		Lessons: lesson.Folder{Dir: b.config.Lessons.Dir},
 		Log:     slog.New(slog.DiscardHandler),
 		Now:     clock, Random: func() uint64 { return chance.Add(1) },
@@ -149,6 +149,10 @@ func (sessions) Stop(context.Context, fleet.Run) error              { return nil
 
 // noRepo is a workspace in which there is nothing to tidy up. Nobody works in it.
 type noRepo struct{ engine.Repo }
+
+func (noRepo) Own(context.Context, fleet.RunID, string) (string, error) { return "", nil }
+
+func (noRepo) Record(context.Context, fleet.RunID, fleet.FileEdit) (string, error) { return "", nil }
 
 func (noRepo) Tidy(context.Context, func(fleet.RunID) bool) error { return nil }
 

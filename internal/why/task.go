@@ -19,6 +19,7 @@ type Task struct {
 	Worker     *OpenRun     // that holds it; nil: none that is under way
 	Claim      fleet.Claim  // its last; epoch 0: it was never claimed
 	Quarantine *fleet.Quarantine
+	Memory     *fleet.TaskMemory // that holds; nil: none
 	Ahead      []selector.Ahead
 	Category   *Category // nil: the configuration has none of the name
 	Runs       []fleet.Run
@@ -45,7 +46,7 @@ func (t Task) Answer() Answer {
 		a.Obstacles = append(a.Obstacles, t.ofCategory()...)
 	}
 	a.Verdict, a.Lead = t.verdict(own, len(a.Obstacles)-own)
-	a.add("Where it stands", t.place()...)
+	a.add("Where it stands", append(t.remembered(), t.place()...)...)
 	a.add("What was tried", t.attempts()...)
 	a.add("Its last claim", t.claim()...)
 	a.add("Denials", t.denials()...)
@@ -129,9 +130,8 @@ func (t Task) obstacles() (list []Obstacle) {
 	if t.Quarantine != nil {
 		list = append(list, Obstacle{
 			Kind: KindSetAside, Command: "stint task retry " + named(t.ID),
-			Reason: sentence("It is left alone since %s, because %s failed at it, the last one so: %s",
-				stamp(t.Quarantine.Since), plural(t.Quarantine.Failures, "session"), t.Quarantine.Reason),
-			Change: "It takes a person to mend what is wrong, and to have it tried again.",
+			Reason: sentence("It is left alone since %s, because %s", stamp(t.Quarantine.Since), t.Quarantine.Why()),
+			Change: sentence("It takes a person to fix what is wrong, and a change in %s or a retry", orSource(t.Task.Path)),
 		})
 	}
 	if t.Held != nil {
@@ -222,6 +222,14 @@ func (t Task) place() (list []string) {
 		list = append(list, sentence("%q does: %s", a.ID, a.Because))
 	}
 	return list
+}
+
+// remembered says where the task's state is from when its source says another.
+func (t Task) remembered() []string {
+	if t.Memory == nil || t.Task.Listed == "" {
+		return nil
+	}
+	return []string{capital(sentence("%s", t.Memory.From(*t.Task)))}
 }
 
 func (t Task) attempts() (list []string) {

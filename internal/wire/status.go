@@ -68,11 +68,12 @@ type StoppedAgent struct {
 	Reason   string  `json:"reason"`
 }
 
-// Quarantine is a task that is left alone, because sessions failed at it.
+// Quarantine is a task that is left alone, because sessions failed at it or left it as it was.
 type Quarantine struct {
 	Task     fleet.TaskID `json:"task"`
-	Failures int          `json:"failures"`
-	Since    string       `json:"since"` // of the last failure
+	Failures int          `json:"failures"` // in a row
+	Sessions int          `json:"sessions"` // since its state last changed
+	Since    string       `json:"since"`    // of the last of them
 	Reason   string       `json:"reason"`
 }
 
@@ -159,7 +160,7 @@ func (o *Status) addLimits(s engine.Status) {
 		o.Agents = append(o.Agents, StoppedAgent{g.Agent, until, g.Failures, g.Why})
 	}
 	for _, q := range s.Quarantined {
-		o.Quarantined = append(o.Quarantined, Quarantine{q.Task, q.Failures, Stamp(q.Since), q.Reason})
+		o.Quarantined = append(o.Quarantined, Quarantine{q.Task, q.Failures, q.Sessions, Stamp(q.Since), q.Reason})
 	}
 	for _, u := range s.Spent {
 		o.Spent = append(o.Spent, Spent(u))

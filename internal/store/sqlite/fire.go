@@ -96,7 +96,7 @@ func (d *DB) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 		if s.Spent, err = t.spentToday(ctx); err != nil {
 			return err
 		}
-		if s.Quarantined, err = t.quarantined(ctx); err != nil {
+		if s.Tasks, err = t.tasks(ctx); err != nil {
 			return err
 		}
 		if s.Claims, err = t.claims(ctx, store.Listing{}); err != nil {

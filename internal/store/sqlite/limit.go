@@ -294,55 +294,6 @@ func moved(mean, value float64) float64 {
 	return mean + meanWeight*(value-mean)
 }
 
-// judgeTask counts a failed attempt at a task, or forgets those before.
-func (t tx) judgeTask(ctx context.Context, r fleet.Run) error {
-	if r.Task == "" || r.Key == "" || r.Verdict.Ours {
-		return nil
-	}
-	switch v := r.Verdict; v.Outcome {
-	case fleet.Failed, fleet.Timeout:
-		if v.Grade == nil {
-			return nil // the agent did not start, or cannot be understood: no word of the task
-		}
-		_, err := t.ExecContext(ctx, `insert into attempts (task, failures, since, reason) values (?, 1, ?, ?)
-on conflict (task) do update set failures = failures + 1, since = excluded.since, reason = excluded.reason`,
-			r.Task, millis(t.now), r.Verdict.Reason)
-		return err
-	case fleet.Productive, fleet.Nothing:
-		_, err := t.ExecContext(ctx, "delete from attempts where task = ?", r.Task)
-		return err
-	case fleet.Noop, fleet.Quota, fleet.Unavailable, fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
-		return nil
-	}
-	return nil
-}
-
-func (t tx) quarantined(ctx context.Context) ([]fleet.Quarantine, error) {
-	return collect(ctx, t, func(row scanner) (q fleet.Quarantine, err error) {
-		var since int64
-		err = row.Scan(&q.Task, &q.Failures, &since, &q.Reason)
-		q.Since = fromMillis(since)
-		return q, err
-	}, "select task, failures, since, reason from attempts where failures >= ? order by task", fleet.FailuresToQuarantine)
-}
-
-// Retry forgets the failed attempts at a task.
-func (d *DB) Retry(ctx context.Context, task fleet.TaskID) (found bool, err error) {
-	err = d.update(ctx, func(t tx) error {
-		res, err := t.ExecContext(ctx, "delete from attempts where task = ?", task)
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
-		found = n > 0
-		return err
-	})
-	if err != nil {
-		return false, fmt.Errorf("retry task %q: %w", task, err)
-	}
-	return found, nil
-}
-
 // Respawn records whether a session follows a run, and the run that does.
 //
 // If we die before it, no session follows. If we die after it and before its timer is

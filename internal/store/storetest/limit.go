@@ -269,7 +269,7 @@ func testWall(t *testing.T, b bundle) {
 	b.mustTakeForRun(t, next, fleet.Granted)
 	b.ends(t, b.mustRun(t, "0r2"), fleet.Noop, "")
 	same(t, "agent that works again", b.claude(t), fleet.AgentState{Agent: "claude"})
-	same(t, "no failure of the task", b.mustSnapshot(t).Quarantined, []fleet.Quarantine{})
+	same(t, "no failure of the task", fleet.Quarantines(b.mustSnapshot(t).Tasks), []fleet.Quarantine{})
 }
 
 // testWallAfterWork has a session do its work, and then meet a limit.
@@ -405,11 +405,11 @@ func testQuarantine(t *testing.T, b bundle) {
 	}
 	b.attempt(t, "0other", "other", fleet.Failed)
 	b.ends(t, b.works(t, "0unable", "another"), fleet.Failed, "no program") // no word of the task
-	same(t, "after two failures", b.mustSnapshot(t).Quarantined, []fleet.Quarantine{})
+	same(t, "after two failures", fleet.Quarantines(b.mustSnapshot(t).Tasks), []fleet.Quarantine{})
 	b.clock.Advance(time.Minute)
 	b.attempt(t, "0last", "fix", fleet.Failed)
 	want := []fleet.Quarantine{{Task: "fix", Failures: 3, Since: b.clock.Now(), Reason: "because of 0last"}}
-	same(t, "after three", b.mustSnapshot(t).Quarantined, want)
+	same(t, "after three", fleet.Quarantines(b.mustSnapshot(t).Tasks), want)
 
 	for _, step := range []struct {
 		task fleet.TaskID
@@ -419,9 +419,9 @@ func testQuarantine(t *testing.T, b bundle) {
 		must(t, err)
 		same(t, "retry "+string(step.task), found, step.want)
 	}
-	same(t, "after the retry", b.mustSnapshot(t).Quarantined, []fleet.Quarantine{})
+	same(t, "after the retry", fleet.Quarantines(b.mustSnapshot(t).Tasks), []fleet.Quarantine{})
 	b.attempt(t, "0anew", "fix", fleet.Failed)
-	same(t, "counted anew", b.mustSnapshot(t).Quarantined, []fleet.Quarantine{})
+	same(t, "counted anew", fleet.Quarantines(b.mustSnapshot(t).Tasks), []fleet.Quarantine{})
 }
 
 func testRespawn(t *testing.T, b bundle) {

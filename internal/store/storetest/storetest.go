@@ -92,6 +92,8 @@ func Run(t *testing.T, open Open) {
 		"ResumeAgents":       testResumeAgents,
 		"Unworked":           testUnworked,
 		"Quarantine":         testQuarantine,
+		"TaskLeft":           testTaskLeft,
+		"TaskOwed":           testTaskOwed,
 		"Respawn":            testRespawn,
 		"RunQuery":           testRunQuery,
 		"RunPages":           testRunPages,

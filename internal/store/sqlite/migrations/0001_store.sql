@@ -219,12 +219,20 @@ create table spent (
   primary key (day, scope)
 ) strict, without rowid;
 
--- Attempts at a task that failed, since one did not.
-create table attempts (
+-- What sessions, and people, left of a task, until its source shows a change of it.
+create table tasks (
   task     text primary key,
-  failures integer not null,
-  since    integer not null,                   -- of the last failure
-  reason   text not null
+  state    text not null,                      -- that it stands in; empty: nothing was said of it
+  source   text not null,                      -- of whose list it is an item; empty: it is a file
+  item     text not null,                      -- its id there
+  seen     text not null,                      -- what its source showed then; empty: as it is seen next; -: nothing
+  owed     text not null check (owed in ('', 'done', 'release', 'write')), -- what its source is still to be told
+  run      text not null,                      -- that left it; empty: a person
+  branch   text not null,                      -- that has the state in its file; empty: none, or the workspace's
+  since    integer not null,                   -- of the last that was left
+  sessions integer not null,                   -- that worked on it since its state last changed
+  failures integer not null,                   -- that failed at it, in a row
+  reason   text not null                       -- of the last of these sessions
 ) strict, without rowid;
 
 -- When people were last told of what, so that no news is told by every worker.

@@ -1,0 +1,315 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// What a session leaves of its task takes three steps, so that it is not handed out again
+// whatever dies in between: the store remembers it with the end of the run, in one write;
+// its source is told, a file written or a command run; and the store notes that it was.
+// What is remembered stands above what the source says, until that shows a change.
+//
+// If we die before the first, the run has no end, and the task is as it was: the next
+// session takes it. If we die before the second or the third, the store knows that a word
+// is owed, and the next fire or reaping gives it, maybe for the second time.
+
+// startTask tells the task's tracker that a session begins.
+//
+// That it will have to be told of the end is on record first: if we die from here on, the
+// next reaping releases the item.
+func (w *worker) startTask(ctx context.Context, task *fleet.Task) {
+	if task == nil || len(w.calls(task.Source)[fleet.CallStart]) == 0 {
+		return
+	}
+	m := fleet.TaskMemory{Task: task.ID, Run: w.run.ID, TaskLeft: fleet.TaskLeft{
+		State: task.State, Source: task.Source, Item: task.Item, Owed: w.owedTo(*task, task.State),
+	}}
+	if m.Owed != "" {
+		if err := w.Store.LeaveTask(ctx, m); err != nil {
+			w.Log.ErrorContext(ctx, "tracker not told", w.attrs(slog.Any("err", err))...)
+			return
+		}
+	}
+	if err := w.Tasks.Call(ctx, fleet.CallStart, *task, w.run.ID, ""); err != nil {
+		w.Log.WarnContext(ctx, "tracker not told", w.attrs(slog.Any("err", err))...)
+	}
+}
+
+// calls are the programs that tell a tracker of its items.
+func (e *Engine) calls(source string) map[fleet.TaskCall][]string {
+	return e.Config.Tasks.Sources[source].Calls
+}
+
+// owedTo is what the tracker of an item is to be told when a session leaves it in that
+// state, or nothing.
+func (e *Engine) owedTo(t fleet.Task, s fleet.TaskState) fleet.TaskCall {
+	call := fleet.CallRelease
+	if s.Settled() {
+		call = fleet.CallDone
+	}
+	if len(e.calls(t.Source)[call]) == 0 {
+		return ""
+	}
+	return call
+}
+
+// leaves is what the run leaves of its task. It writes nothing.
+func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
+	v, task := w.run.Verdict, w.task
+	if task == nil || w.run.Key == "" || v.Outcome == fleet.Lost {
+		return left
+	}
+	here := *task
+	if here.State = task.InSource(); task.Source == "" {
+		here = w.fileNow(ctx, here)
+	}
+	now := here.State
+	if own := w.ownState(ctx, *task); own != w.began { // what the session wrote into its copy counts
+		now = own
+	}
+	left.Source, left.Item = task.Source, task.Item
+	left.State = stateAfter(v, task.State, task.InSource(), now, w.Config.Tasks.After)
+	left.Changed = left.State != task.State
+	left.Worked = w.worked && worked(v)
+	if task.Source != "" {
+		left.Owed = w.owedTo(*task, left.State)
+		return left
+	}
+	if left.Seen = here.Seen; left.Changed && left.State != here.State && left.Seen != fleet.SeenNowhere {
+		left.Owed = fleet.CallWrite
+	}
+	return left
+}
+
+// fileNow looks at the task's file once the session is over.
+func (w *worker) fileNow(ctx context.Context, t fleet.Task) fleet.Task {
+	again, err := w.Tasks.Again(ctx, t)
+	switch {
+	case err == nil:
+		return again
+	case errors.Is(err, fleet.ErrNotFound):
+		t.Seen = fleet.SeenNowhere
+	default:
+		w.Log.WarnContext(ctx, "task not read again", w.attrs(slog.Any("err", err))...)
+		t.Seen = ""
+	}
+	return t
+}
+
+// ownState is the state in the copy of the task's file that is in the run's own worktree;
+// empty: it has none, or none that can be read.
+func (w *worker) ownState(ctx context.Context, t fleet.Task) fleet.TaskState {
+	if t.Source != "" {
+		return ""
+	}
+	own, err := w.Repo.Own(ctx, w.run.ID, t.Path)
+	if err != nil || own == "" {
+		return ""
+	}
+	s, err := w.Tasks.StateAt(own)
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+// worked reports whether a session that ended so was at work on its task.
+func worked(v fleet.Verdict) bool {
+	switch v.Outcome {
+	case fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout, fleet.Cancelled:
+		return !v.Ours
+	case fleet.Quota, fleet.Unavailable, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
+	}
+	return false
+}
+
+// stateAfter is the state that a session leaves its task in: the one that the agent names,
+// the one that was written to the task meanwhile, or after work of which nothing was said
+// the one that the configuration has for it.
+func stateAfter(v fleet.Verdict, before, listed, now fleet.TaskState, after string) fleet.TaskState {
+	switch {
+	case v.TaskState != "":
+		return v.TaskState
+	case now != "" && now != listed:
+		return now
+	case v.Outcome == fleet.Productive && after != config.KeepState:
+		return fleet.TaskState(after)
+	}
+	return before
+}
+
+// settleTask tells the source of the run's task what the run left of it. What cannot be
+// told now is told by a later fire: the session's result is on record.
+func (w *worker) settleTask(ctx context.Context) {
+	left := w.run.Left
+	if left.State == "" || left.Owed == "" && left.Source == "" || w.run.Verdict.Outcome == fleet.Lost {
+		return
+	}
+	// A tracker has its own time for each command, and a worker that is stopped meanwhile
+	// leaves the rest to the next fire.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellingTime)
+	defer cancel()
+	m := fleet.TaskMemory{Task: w.run.Task, Run: w.run.ID, TaskLeft: left}
+	if err := w.pay(ctx, *w.task, m, w.run.Verdict.Reason); err != nil {
+		w.Log.WarnContext(ctx, "task state not told", w.attrs(slog.Any("err", err))...)
+	}
+}
+
+// tellingTime is for the commands and the locks that telling one source takes.
+const tellingTime = 3 * time.Minute
+
+// pay tells the source of a task what it is owed, and remembers that, with what the source
+// shows then.
+func (e *Engine) pay(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reason string) error {
+	sight := store.TaskSight{TaskMemory: m, Was: m.Seen}
+	switch m.Owed {
+	case fleet.CallWrite:
+		branch, err := e.Repo.Record(ctx, m.Run, e.Tasks.Edit(ctx, t, m.State))
+		if err != nil {
+			return err
+		}
+		sight.Branch = branch
+	case fleet.CallDone, fleet.CallRelease:
+		if err := e.Tasks.Call(ctx, m.Owed, t, m.Run, reason); err != nil {
+			// One that is closed twice may be an error of its tracker's.
+			if again, lost := e.Tasks.Again(ctx, t); !errors.Is(lost, fleet.ErrNotFound) && (lost != nil || !again.State.Settled()) {
+				return err
+			}
+			e.Log.WarnContext(ctx, "tracker has closed it already", slog.String("task_id", string(t.ID)), slog.Any("err", err))
+		}
+	case "", fleet.CallStart:
+	}
+	if m.Source != "" {
+		sight.Seen = e.shown(ctx, t)
+	}
+	return e.Store.SeeTasks(ctx, []store.TaskSight{sight})
+}
+
+// shown is what a tracker shows of an item; empty: it cannot be asked, and what it shows
+// next counts.
+func (e *Engine) shown(ctx context.Context, t fleet.Task) string {
+	again, err := e.Tasks.Again(ctx, t)
+	switch {
+	case err == nil:
+		return again.Seen
+	case errors.Is(err, fleet.ErrNotFound):
+		return fleet.SeenNowhere
+	}
+	e.Log.WarnContext(ctx, "task not read again", slog.String("task_id", string(t.ID)), slog.Any("err", err))
+	return ""
+}
+
+// payAll tells sources what dead or failed workers have not told them. A source that fails
+// is not tried again for its other tasks.
+func (e *Engine) payAll(ctx context.Context, s store.Snapshot, reaped []Reaped) {
+	failed := map[string]bool{}
+	for _, m := range s.Tasks {
+		open := slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.ID == m.Run }) &&
+			!slices.ContainsFunc(reaped, func(r Reaped) bool { return r.Run.ID == m.Run })
+		if m.Owed == "" || open || failed[m.Source] && m.Source != "" {
+			continue
+		}
+		if err := e.payLate(ctx, m); err != nil {
+			failed[m.Source] = true
+			e.Log.WarnContext(ctx, "task state not told", slog.String("task_id", string(m.Task)), slog.Any("err", err))
+		}
+	}
+}
+
+// payLate pays what a run that is over owes, unless somebody has changed the task since,
+// or works on it.
+func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
+	t := fleet.Task{ID: m.Task, Source: m.Source, Item: m.Item, Title: string(m.Task)}
+	if m.Source == "" {
+		again, err := e.Tasks.Again(ctx, t)
+		// A file that says another state than it did, and than it is to, is a person's word.
+		if errors.Is(err, fleet.ErrNotFound) || err == nil && !m.Holds(again) && again.State != m.State {
+			return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true}})
+		}
+		if err != nil {
+			return err
+		}
+		return e.pay(ctx, again, m, m.Reason)
+	}
+	if _, known := e.Config.Tasks.Sources[m.Source]; !known {
+		return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true}})
+	}
+	grant, c, err := e.desk().Take(ctx, store.Take{
+		Key: m.Task.Key(), Holder: settler, TTL: tellingTime, Note: "tells its tracker how the last session ended",
+	}, e.Store.Take)
+	if err != nil || grant == fleet.Denied {
+		return err
+	}
+	// If we die before it is given back, it expires.
+	defer func() {
+		_, lost := e.Store.Release(context.WithoutCancel(ctx), store.Hold{Key: c.Key, Holder: settler, Epoch: c.Epoch}, fleet.EndingReleased, "")
+		err = errors.Join(err, lost)
+	}()
+	return e.pay(ctx, t, m, m.Reason)
+}
+
+// settler holds a task's claim while its tracker is told.
+const settler fleet.Holder = "stint-reap"
+
+// see takes what the sources show into what is remembered of their tasks: what has changed
+// counts from now on. Of a source of which something could not be read, nothing that is
+// missing is known to be gone.
+func (e *Engine) see(ctx context.Context, v view) {
+	listed := make(map[fleet.TaskID]*fleet.Task, len(v.tasks))
+	for i := range v.tasks {
+		listed[v.tasks[i].ID] = &v.tasks[i]
+	}
+	var sights []store.TaskSight
+	for _, m := range v.snapshot.Tasks {
+		t, sight := listed[m.Task], store.TaskSight{TaskMemory: m, Was: m.Seen}
+		gone := m.Source != "" && m.Seen != fleet.SeenNowhere &&
+			!slices.ContainsFunc(v.problems, func(p fleet.TaskProblem) bool { return p.Path == m.Source })
+		switch {
+		case m.Owed != "", t == nil && !gone:
+			continue
+		case t == nil || !m.Holds(*t):
+			sight.Forget = true
+		case m.Seen == "":
+			sight.Seen = t.Seen
+		default:
+			continue
+		}
+		sights = append(sights, sight)
+	}
+	if len(sights) == 0 {
+		return
+	}
+	if err := e.Store.SeeTasks(ctx, sights); err != nil {
+		e.Log.WarnContext(ctx, "changes of tasks not remembered", slog.Any("err", err))
+	}
+}
+
+// GiveState gives a task a state by a person's hand, as a session does. The caller holds
+// its claim. It reports whether that changed anything.
+func (e *Engine) GiveState(ctx context.Context, t fleet.Task, s fleet.TaskState) (bool, error) {
+	if t.State == s {
+		return false, nil
+	}
+	m := fleet.TaskMemory{Task: t.ID, TaskLeft: fleet.TaskLeft{
+		State: s, Source: t.Source, Item: t.Item, Seen: t.Seen, Owed: fleet.CallWrite, Changed: true,
+	}}
+	if t.Source != "" {
+		m.Owed = e.owedTo(t, s)
+	}
+	if err := e.Store.LeaveTask(ctx, m); err != nil {
+		return false, err
+	}
+	if err := e.pay(ctx, t, m, "by hand"); err != nil {
+		return true, fmt.Errorf("task %q is %s, but its source is not told yet: %w", t.ID, s, err)
+	}
+	return true, nil
+}

@@ -1,0 +1,111 @@
+package fleet_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+)
+
+// TestRecall puts what is remembered of tasks above what their sources say, until these
+// show a change.
+func TestRecall(t *testing.T) {
+	t.Parallel()
+	left := func(s fleet.TaskState, seen string) fleet.TaskLeft { return fleet.TaskLeft{State: s, Seen: seen} }
+	for name, tt := range map[string]struct {
+		task   fleet.Task
+		memory fleet.TaskMemory
+		want   fleet.Task
+	}{
+		"closed": {
+			fleet.Task{State: "todo", Seen: "a"},
+			fleet.TaskMemory{TaskLeft: left("done", "a")},
+			fleet.Task{State: "done", Seen: "a", Listed: "todo"},
+		},
+		"changed since": {
+			fleet.Task{State: "todo", Seen: "b"},
+			fleet.TaskMemory{TaskLeft: left("done", "a"), Sessions: 9, Failures: 9},
+			fleet.Task{State: "todo", Seen: "b"},
+		},
+		"not seen yet": {
+			fleet.Task{State: "todo", Seen: "b"},
+			fleet.TaskMemory{TaskLeft: left("done", "")},
+			fleet.Task{State: "done", Seen: "b", Listed: "todo"},
+		},
+		"changed, and its tracker not told": {
+			fleet.Task{State: "active", Seen: "b"},
+			fleet.TaskMemory{TaskLeft: fleet.TaskLeft{State: "done", Seen: "a", Source: "gh", Owed: fleet.CallDone}},
+			fleet.Task{State: "done", Seen: "b", Listed: "active"},
+		},
+		"changed, and its file not written": {
+			fleet.Task{State: "waiting", Seen: "b"},
+			fleet.TaskMemory{TaskLeft: fleet.TaskLeft{State: "done", Seen: "a", Owed: fleet.CallWrite}},
+			fleet.Task{State: "waiting", Seen: "b"},
+		},
+		"failed at": {
+			fleet.Task{State: "active"},
+			fleet.TaskMemory{TaskLeft: left("active", ""), Failures: 3, Sessions: 3, Reason: "it hung"},
+			fleet.Task{State: "active", WaitingFor: "a person: 3 sessions failed at it, last: it hung"},
+		},
+		"failed at twice, and begun": {
+			fleet.Task{State: "active"},
+			fleet.TaskMemory{TaskLeft: left("active", ""), Failures: 2, Sessions: 2},
+			fleet.Task{State: "active"},
+		},
+		"left twice": {
+			fleet.Task{State: "todo"},
+			fleet.TaskMemory{TaskLeft: left("todo", ""), Sessions: 2, Reason: "no commits"},
+			fleet.Task{State: "todo", WaitingFor: "a person: 2 sessions worked on it and left it todo, last: no commits"},
+		},
+		"left once": {
+			fleet.Task{State: "todo"},
+			fleet.TaskMemory{TaskLeft: left("todo", ""), Sessions: 1},
+			fleet.Task{State: "todo"},
+		},
+		"left often, and begun": {
+			fleet.Task{State: "active"},
+			fleet.TaskMemory{TaskLeft: left("active", ""), Sessions: 9},
+			fleet.Task{State: "active"},
+		},
+		"waits already": {
+			fleet.Task{State: "todo", WaitingFor: "the bank"},
+			fleet.TaskMemory{TaskLeft: left("todo", ""), Sessions: 2},
+			fleet.Task{State: "todo", WaitingFor: "the bank"},
+		},
+		"another": {
+			fleet.Task{State: "todo"},
+			fleet.TaskMemory{Task: "another", TaskLeft: left("done", "")},
+			fleet.Task{State: "todo"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := []fleet.Task{tt.task}
+			fleet.Recall(got, []fleet.TaskMemory{tt.memory})
+			if diff := cmp.Diff(got[0], tt.want); diff != "" {
+				t.Errorf("task (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMemoryFrom(t *testing.T) {
+	t.Parallel()
+	listed := fleet.Task{State: "done", Listed: "todo"}
+	for want, m := range map[string]fleet.TaskMemory{
+		"closed by run r1; its file still says todo until branch stint/r1 is merged": {
+			Run: "r1", Branch: "stint/r1", TaskLeft: fleet.TaskLeft{State: "done"},
+		},
+		"left ready_for_review by run r1; gh still says todo, and that counts again once it shows a change": {
+			Run: "r1", TaskLeft: fleet.TaskLeft{State: "ready_for_review", Source: "gh"},
+		},
+		"closed by hand; gh still says todo until the next fire can tell it": {
+			TaskLeft: fleet.TaskLeft{State: "cancelled", Source: "gh", Owed: fleet.CallDone},
+		},
+	} {
+		if got := m.From(listed); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+const taskColumns = "task, state, source, item, seen, owed, run, branch, since, sessions, failures, reason"
+
+func scanTask(row scanner) (m fleet.TaskMemory, err error) {
+	var since int64
+	err = row.Scan(&m.Task, &m.State, &m.Source, &m.Item, &m.Seen, &m.Owed, &m.Run, &m.Branch, &since, &m.Sessions, &m.Failures, &m.Reason)
+	m.Since = fromMillis(since)
+	return m, err
+}
+
+func (t tx) tasks(ctx context.Context) ([]fleet.TaskMemory, error) {
+	return collect(ctx, t, scanTask, "select "+taskColumns+" from tasks order by task")
+}
+
+func (t tx) task(ctx context.Context, id fleet.TaskID) (fleet.TaskMemory, error) {
+	m, err := scanTask(t.QueryRowContext(ctx, "select "+taskColumns+" from tasks where task = ?", id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return fleet.TaskMemory{Task: id}, nil
+	}
+	return m, err
+}
+
+func (t tx) putTask(ctx context.Context, m fleet.TaskMemory) error {
+	_, err := t.ExecContext(ctx, "insert or replace into tasks ("+taskColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		m.Task, m.State, m.Source, m.Item, m.Seen, m.Owed, m.Run, m.Branch, millis(t.now), m.Sessions, m.Failures, m.Reason)
+	return err
+}
+
+// judgeTask takes the end of a session into what is remembered of its task: the state it
+// left it in, what is owed to the task's source, and how many worked on it in vain.
+func (t tx) judgeTask(ctx context.Context, r fleet.Run) error {
+	v, left := r.Verdict, r.Left
+	if r.Task == "" || r.Key == "" || v.Outcome == fleet.Lost {
+		return nil // whoever has it by now speaks for it
+	}
+	before, err := t.task(ctx, r.Task)
+	if err != nil {
+		return err
+	}
+	m := before
+	m.Sessions, m.Failures = counted(before, r)
+	if m.Sessions > before.Sessions || m.Failures > before.Failures {
+		m.Reason = v.Reason
+	}
+	if left.State != "" {
+		m.TaskLeft = left
+		if left.Changed || left.Source != "" || before.State == "" {
+			m.Run, m.Branch = r.ID, ""
+		}
+	}
+	switch {
+	case !left.Changed && before.State == "" && m.Sessions+m.Failures == 0 && m.Owed == "":
+		_, err := t.ExecContext(ctx, "delete from tasks where task = ?", r.Task)
+		return err
+	case m == before:
+		return nil
+	}
+	return t.putTask(ctx, m)
+}
+
+// counted are the sessions that worked on a task in vain, and those that failed at it in
+// a row, after one more.
+func counted(m fleet.TaskMemory, r fleet.Run) (sessions, failures int) {
+	sessions, failures = m.Sessions, m.Failures
+	switch {
+	case r.Left.Changed:
+		sessions = 0
+	case r.Left.Worked:
+		sessions++
+	}
+	switch v := r.Verdict; v.Outcome {
+	case fleet.Failed, fleet.Timeout:
+		if v.Grade != nil && !v.Ours { // else the agent did not start, or cannot be understood: no word of the task
+			failures++
+		}
+	case fleet.Productive, fleet.Nothing:
+		failures = 0
+	case fleet.Noop, fleet.Quota, fleet.Unavailable, fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
+	}
+	return sessions, failures
+}
+
+// LeaveTask remembers the state that a person gives a task, or that a session owes its
+// source a word from now on.
+func (d *DB) LeaveTask(ctx context.Context, m fleet.TaskMemory) error {
+	err := d.update(ctx, func(t tx) error {
+		before, err := t.task(ctx, m.Task)
+		if err != nil {
+			return err
+		}
+		if !m.Changed {
+			m.Sessions, m.Failures, m.Reason = before.Sessions, before.Failures, before.Reason
+		}
+		return t.putTask(ctx, m)
+	})
+	if err != nil {
+		return fmt.Errorf("remember task %q: %w", m.Task, err)
+	}
+	return nil
+}
+
+// SeeTasks takes what the sources show into what is remembered, each unless that was
+// changed meanwhile.
+func (d *DB) SeeTasks(ctx context.Context, list []store.TaskSight) error {
+	err := d.update(ctx, func(t tx) error {
+		for _, s := range list {
+			const same = " where task = ? and run = ? and state = ? and seen = ? and owed = ?"
+			query, args := "delete from tasks"+same, []any{}
+			if !s.Forget {
+				query, args = "update tasks set seen = ?, owed = '', branch = ?"+same, []any{s.Seen, s.Branch}
+			}
+			if _, err := t.ExecContext(ctx, query, append(args, s.Task, s.Run, s.State, s.Was, s.Owed)...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("remember what is seen of tasks: %w", err)
+	}
+	return nil
+}
+
+// Retry forgets what sessions left of a task.
+func (d *DB) Retry(ctx context.Context, task fleet.TaskID) (found bool, err error) {
+	err = d.update(ctx, func(t tx) error {
+		res, err := t.ExecContext(ctx, "delete from tasks where task = ?", task)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		found = n > 0
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("retry task %q: %w", task, err)
+	}
+	return found, nil
+}

@@ -1,0 +1,77 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// leave ends a session at a task that leaves something of it.
+func (b bundle) leave(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome fleet.Outcome, left fleet.TaskLeft) {
+	t.Helper()
+	must(t, b.AddRun(t.Context(), plannedRun(id)))
+	b.mustTakeForRun(t, takeFor(id, task), fleet.Granted)
+	r := b.mustRun(t, id)
+	r.Verdict, r.Left = fleet.Verdict{Outcome: outcome, Reason: "because of " + string(id)}, left
+	must(t, b.Complete(t.Context(), r))
+	must(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
+}
+
+// testTaskLeft counts the sessions that change nothing of a task, and remembers the state
+// that one leaves it in together with its end.
+func testTaskLeft(t *testing.T, b bundle) {
+	same(t, "nothing yet", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{})
+	idle := fleet.TaskLeft{State: "todo", Seen: "a", Worked: true}
+	b.leave(t, "0r1", "fix", fleet.Noop, idle)
+	b.clock.Advance(time.Minute)
+	b.leave(t, "0r2", "fix", fleet.Nothing, idle)
+	stored := fleet.TaskLeft{State: "todo", Seen: "a"}
+	want := fleet.TaskMemory{TaskLeft: stored, Task: "fix", Run: "0r1", Since: b.clock.Now(), Sessions: 2, Reason: "because of 0r2"}
+	same(t, "two in vain", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{want})
+
+	b.leave(t, "0r3", "fix", fleet.Cancelled, fleet.TaskLeft{State: "todo", Seen: "a"})
+	same(t, "one that was not at work", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{want})
+	b.leave(t, "0r4", "fix", fleet.Lost, fleet.TaskLeft{State: "done", Worked: true, Changed: true})
+	same(t, "one that lost its claim", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{want})
+
+	b.leave(t, "0r5", "fix", fleet.Productive, fleet.TaskLeft{State: "done", Seen: "a", Owed: fleet.CallWrite, Worked: true, Changed: true})
+	want = fleet.TaskMemory{
+		TaskLeft: fleet.TaskLeft{State: "done", Seen: "a", Owed: fleet.CallWrite},
+		Task:     "fix", Run: "0r5", Since: b.clock.Now(), Reason: "because of 0r2",
+	}
+	same(t, "one that closed it", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{want})
+
+	// Whoever looked at what was there before changes nothing.
+	stale := want
+	stale.Run = "0r1"
+	must(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: stale, Was: "a", Forget: true}, {TaskMemory: want, Was: "b", Forget: true}}))
+	same(t, "after stale looks", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{want})
+	paid := want
+	paid.Seen, paid.Branch = "b", "stint/0r5"
+	must(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: paid, Was: "a"}}))
+	paid.Owed = ""
+	same(t, "paid", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{paid})
+	must(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: paid, Was: "b", Forget: true}}))
+	same(t, "forgotten", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{})
+}
+
+// testTaskOwed has a task's tracker owed a word from before its session is at work, and a
+// person close it.
+func testTaskOwed(t *testing.T, b bundle) {
+	b.leave(t, "0r1", "item", fleet.Noop, fleet.TaskLeft{State: "todo", Source: "gh", Item: "7", Seen: "a", Worked: true})
+	begun := fleet.TaskMemory{Task: "item", Run: "0r2", TaskLeft: fleet.TaskLeft{State: "todo", Source: "gh", Item: "7", Owed: fleet.CallRelease}}
+	must(t, b.LeaveTask(t.Context(), begun))
+	begun.Since, begun.Sessions, begun.Reason = b.clock.Now(), 1, "because of 0r1"
+	same(t, "begun", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{begun})
+
+	closed := fleet.TaskMemory{Task: "item", TaskLeft: fleet.TaskLeft{State: "done", Source: "gh", Item: "7", Owed: fleet.CallDone, Changed: true}}
+	must(t, b.LeaveTask(t.Context(), closed))
+	closed.Since, closed.Changed = b.clock.Now(), false
+	same(t, "closed by hand", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{closed})
+	found, err := b.Retry(t.Context(), "item")
+	must(t, err)
+	same(t, "found by a retry", found, true)
+	same(t, "after it", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{})
+}

@@ -1,0 +1,157 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"stint/internal/fleet"
+)
+
+// Record changes a file of the clone in a way that stands in no merge's way: as a commit
+// of its own, of that file alone. A run that has commits in a worktree of its own gets it
+// there, and what merges its branch brings it; its name is returned. Else it goes where
+// the file is. The change is only written, and not committed, where git does not know the
+// file, or where it has changes that somebody has not committed: whoever commits these
+// commits it with them.
+//
+// If we die before the file is written, nothing has changed. If we die before it is
+// committed, or cannot commit it, it is there, and the next call finds that it differs
+// from the last commit in nothing but this change, and commits it.
+func (p Places) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (branch string, err error) {
+	c := p.Clone
+	c.Dir = Folder(filepath.Dir(e.Path))
+	c.Environment = append(slices.Clone(c.Environment), "GIT_LITERAL_PATHSPECS=1")
+	if _, err := c.git().layout(ctx); err != nil { // there is no repository, or no git that could tell
+		_, err = e.Write(e.Path)
+		return "", err
+	}
+	err = c.inTurn(ctx, run, "record", func(ctx context.Context, t *turn) error {
+		if own, there := p.own(t.layout, run, e.Path); there {
+			tree := &turn{git: t.git, layout: t.layout, note: t.note}
+			tree.dir = filepath.Join(p.Root, string(run))
+			if tree.layout, err = tree.git.layout(ctx); err != nil {
+				return err
+			}
+			unmerged, err := t.countUnmerged(ctx, []string{branchPrefix + string(run)})
+			if err != nil {
+				return err
+			}
+			if unmerged > 0 {
+				branch = Branch(run)
+				return tree.record(ctx, own, e)
+			}
+		}
+		return t.record(ctx, e.Path, e)
+	})
+	if err != nil {
+		return "", fmt.Errorf("record %q: %w", e.Subject, err)
+	}
+	return branch, nil
+}
+
+// Own is the copy of a file that is in a run's own worktree; empty: there is none.
+func (p Places) Own(ctx context.Context, run fleet.RunID, path string) (string, error) {
+	if !exists(filepath.Join(p.Root, string(run))) {
+		return "", nil
+	}
+	g := p.git()
+	g.dir = filepath.Dir(path)
+	l, err := g.layout(ctx)
+	if err != nil {
+		return "", fmt.Errorf("find the copy of %s in the worktree of run %s: %w", path, run, err)
+	}
+	own, there := p.own(l, run, path)
+	if !there {
+		return "", nil
+	}
+	return own, nil
+}
+
+func (p Places) own(l layout, run fleet.RunID, path string) (own string, there bool) {
+	rel, err := filepath.Rel(l.top, resolvedFile(path))
+	if err != nil || run == "" || !filepath.IsLocal(rel) {
+		return "", false
+	}
+	own = filepath.Join(p.Root, string(run), rel)
+	return own, exists(own)
+}
+
+// resolvedFile is where a file's folder really is; the file itself may be a link.
+func resolvedFile(path string) string {
+	return filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
+}
+
+func (t *turn) record(ctx context.Context, path string, e fleet.FileEdit) error {
+	// In the middle of a merge no single file can be committed, and a change would be in
+	// the way of it.
+	if err := insist(ctx, func() error { return unfinished(t.layout) }); err != nil {
+		return err
+	}
+	alone, err := t.alone(ctx, path, e)
+	if err != nil {
+		return err
+	}
+	if _, err := e.Write(path); err != nil || !alone {
+		return err
+	}
+	return insist(ctx, func() error { return t.commitAlone(ctx, path, e.Subject) })
+}
+
+// alone reports whether the change would be all that tells the file from its last commit.
+func (t *turn) alone(ctx context.Context, path string, e fleet.FileEdit) (bool, error) {
+	rel, err := filepath.Rel(t.top, resolvedFile(path))
+	if err != nil {
+		return false, err
+	}
+	listed, tracked, err := t.asks(ctx, "ls-files", "--error-unmatch", "--stage", "--", path)
+	if err != nil || !tracked || !strings.HasPrefix(listed, "100") { // a link is not changed with what it leads to
+		return false, err
+	}
+	_, clean, err := t.asks(ctx, "diff", "--quiet", "HEAD", "--", path)
+	if failed := (*gitError)(nil); errors.As(err, &failed) && failed.status == 128 {
+		return false, nil // there is no commit yet
+	}
+	if err != nil || clean {
+		return clean, err
+	}
+	// What is staged of it would go along.
+	if _, same, err := t.asks(ctx, "diff", "--quiet", "--cached", "HEAD", "--", path); err != nil || !same {
+		return false, err
+	}
+	committed, err := t.run(ctx, "cat-file", "blob", "HEAD:"+filepath.ToSlash(rel))
+	if err != nil {
+		return false, nil // it is not in the commit
+	}
+	now, err := os.ReadFile(path)
+	if err != nil {
+		return false, err
+	}
+	// Git's output comes without the last line's end.
+	for _, end := range []string{"\n", ""} {
+		if edited, err := e.Edit(path, []byte(committed+end)); err == nil && bytes.Equal(edited, now) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// commitAlone commits one file. The commit is stint's, and nobody's work: no hook of
+// theirs, which may take its time over code or refuse the words, is run for it, and
+// nothing signs it. The log of HEAD names it so that it is never taken for a session's.
+func (t *turn) commitAlone(ctx context.Context, path, subject string) error {
+	g := t.git
+	g.env = append(slices.Clone(g.env), "GIT_REFLOG_ACTION=stint", "GIT_AUTHOR_NAME=stint", "GIT_AUTHOR_EMAIL=stint@localhost",
+		"GIT_COMMITTER_NAME=stint", "GIT_COMMITTER_EMAIL=stint@localhost", "GIT_CONFIG_COUNT=2",
+		"GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null", "GIT_CONFIG_KEY_1=commit.gpgSign", "GIT_CONFIG_VALUE_1=false")
+	if _, clean, err := g.asks(ctx, "diff", "--quiet", "HEAD", "--", path); err != nil || clean {
+		return err // it is what it is to be
+	}
+	_, err := g.run(ctx, "commit", "--quiet", "--only", "--no-verify", "--cleanup=verbatim", "--message", subject, "--", path)
+	return err
+}

@@ -1,0 +1,158 @@
+package workspace
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stint/internal/fleet"
+)
+
+// marked is the edit that puts "done" for "todo" in a file.
+func marked(path string) fleet.FileEdit {
+	edit := func(_ string, data []byte) ([]byte, error) {
+		return bytes.Replace(data, []byte("todo"), []byte("done"), 1), nil
+	}
+	return fleet.FileEdit{Path: path, Subject: "task a: done", Edit: edit, Write: func(path string) (bool, error) {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return false, err
+		}
+		after, _ := edit(path, data)
+		return !bytes.Equal(data, after), os.WriteFile(path, after, 0o600)
+	}}
+}
+
+func (g gitter) places(root string) Places { return Places{Clone: g.clone(), Root: root} }
+
+// TestRecord changes a file in every state that git may know it in. What others have
+// changed or staged is not committed, and what is committed is clean.
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		prepare func(g gitter)
+		status  string // of all files, after it
+		commits bool
+	}{
+		"clean": {func(gitter) {}, "", true},
+		"beside others' changes": {func(g gitter) {
+			g.write("b", "changed")
+			g.write("c", "staged")
+			g.git("add", "c")
+		}, " M b\nA  c\n", true},
+		"changed by somebody": {func(g gitter) { g.write("a.md", "todo\nmore\n") }, " M a.md\n", false},
+		"staged by somebody":  {func(g gitter) { g.write("a.md", "todo\nmore\n"); g.git("add", "a.md") }, "MM a.md\n", false},
+		"written, and killed": {func(g gitter) { g.write("a.md", "done\n") }, "", true},
+		"untracked":           {func(g gitter) { g.git("rm", "-q", "--cached", "a.md"); g.git("commit", "-qm", "drop") }, "?? a.md\n", false},
+		"refused by a hook": {func(g gitter) {
+			g.hook("pre-commit", "exit 1")
+			g.hook("commit-msg", "exit 1")
+			g.hook("post-commit", "touch ran")
+		}, "", true},
+		"no name, and to be signed": {func(g gitter) {
+			g.git("config", "user.email", "")
+			g.git("config", "commit.gpgSign", "true")
+			g.git("config", "gpg.program", "false")
+		}, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, g := pair(t)
+			g.add("a.md", "todo\n")
+			g.add("b", "b\n")
+			tt.prepare(g)
+			before := g.git("rev-parse", "HEAD")
+			for range 2 { // once more changes nothing
+				branch, err := g.places(t.TempDir()).Record(t.Context(), own, marked(filepath.Join(g.dir, "a.md")))
+				if branch != "" || err != nil {
+					t.Fatalf("got %q, %v", branch, err)
+				}
+			}
+			if text := g.read("a.md"); !strings.HasPrefix(text, "done\n") {
+				t.Errorf("the file is %q", text)
+			}
+			if status := g.untrimmed("status", "--porcelain"); status != tt.status {
+				t.Errorf("status %q, want %q", status, tt.status)
+			}
+			made := g.git("log", "--format=%an %s", "--name-only", before+"..HEAD")
+			want := ""
+			if tt.commits {
+				want = "stint task a: done\n\na.md"
+			}
+			if made != want {
+				t.Errorf("committed %q, want %q", made, want)
+			}
+			if name := g.git("log", "-1", "--walk-reflogs", "--format=%gs"); tt.commits && committed(name) {
+				t.Errorf("the log of HEAD says %q, as of a session's commit", name)
+			}
+		})
+	}
+}
+
+// TestRecordWaits leaves a file alone while somebody is in the middle of a merge.
+func TestRecordWaits(t *testing.T) {
+	t.Parallel()
+	_, g := pair(t)
+	g.add("a.md", "todo\n")
+	g.write(".git/MERGE_HEAD", g.git("rev-parse", "HEAD")+"\n")
+	if _, err := g.places(t.TempDir()).Record(t.Context(), own, marked(filepath.Join(g.dir, "a.md"))); err == nil || !strings.Contains(err.Error(), "merge is under way") {
+		t.Errorf("got %v, want that a merge is under way", err)
+	}
+	if text := g.read("a.md"); text != "todo\n" {
+		t.Errorf("the file is %q", text)
+	}
+}
+
+// TestRecordInAWorktree puts the change on the branch of a run that has commits, so that
+// the merge brings it; without any the branch is nobody's to merge.
+func TestRecordInAWorktree(t *testing.T) {
+	t.Parallel()
+	for name, commits := range map[string]bool{"with commits": true, "without": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, g := pair(t)
+			g.add("a.md", "todo\n")
+			root := t.TempDir()
+			w, err := g.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if commits {
+				g.at(w.Dir).add("work", "work")
+			}
+			branch, err := g.places(root).Record(t.Context(), own, marked(filepath.Join(g.dir, "a.md")))
+			if err != nil || (branch == Branch(own)) != commits {
+				t.Fatalf("got %q, %v", branch, err)
+			}
+			if text := g.read("a.md"); (text == "todo\n") != commits {
+				t.Errorf("the workspace's file is %q", text)
+			}
+			if status := g.git("status", "--porcelain"); status != "" {
+				t.Errorf("status %q, which stands in a merge's way", status)
+			}
+			g.git("merge", "-q", "-m", "merge", Branch(own))
+			if text := g.read("a.md"); text != "done\n" {
+				t.Errorf("merged, the file is %q", text)
+			}
+			if s, err := g.clone().Close(t.Context(), w); err != nil || s.Reason() != "" {
+				t.Errorf("merged, the worktree is kept: %+v, %v", s, err)
+			}
+		})
+	}
+}
+
+func TestRecordOutsideARepository(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.md")
+	if err := os.WriteFile(path, []byte("todo\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Places{Clone: cloneAt(filepath.Dir(path)), Root: t.TempDir()}).Record(t.Context(), own, marked(path)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "done\n" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+}
