@@ -48,7 +48,7 @@ func rules() map[string]rule {
 		"internal/why":        {house: []string{"internal/fleet", "internal/selector"}, not: world},
 		"internal/plot":       {not: world},
 		"internal/pressure":   {not: world},
-		"internal/transcript": {not: world},
+		"internal/transcript": {house: []string{"internal/fleet"}, not: world},
 		"internal/simulate": {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/selector"},
 			foreign: []string{"gonum.org/v1/gonum/mathext"},

@@ -18,7 +18,6 @@ import (
 	"stint/internal/config"
 	"stint/internal/doctor"
 	"stint/internal/engine"
-	"stint/internal/fleet"
 	"stint/internal/systemd"
 )
 
@@ -215,7 +214,7 @@ func (s *sight) readRecord(ctx context.Context, e *engine.Engine) error {
 		}
 	}
 	for _, g := range status.Stopped {
-		r.Rests = append(r.Rests, doctor.Rest{Agent: g.Agent, Why: g.Why, Failing: g.Failures >= fleet.FailuresToOpen})
+		r.Rests = append(r.Rests, doctor.Rest{Agent: g.Agent, Why: g.Why, Fix: g.Fix})
 	}
 	for _, f := range status.Fires {
 		r.LastFire, r.Latest = f.At, newest(r.Latest, f.At)

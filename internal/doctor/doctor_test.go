@@ -256,7 +256,9 @@ func TestExamine(t *testing.T) {
 			"login warning: claude: none found, not any of $A, /b | claude /login",
 		}},
 		{"usage limit", func(f *Facts) { f.Record.Rests = []Rest{{Agent: "claude", Why: "usage limit"}} }, nil},
-		{"failing agent", func(f *Facts) { f.Record.Rests = []Rest{{Agent: "claude", Why: "it failed 5 times", Failing: true}} }, []string{
+		{"failing agent", func(f *Facts) {
+			f.Record.Rests = []Rest{{Agent: "claude", Why: "it failed 5 times", Fix: "stint resume"}}
+		}, []string{
 			"agent_rest warning: claude: it failed 5 times | stint resume",
 		}},
 		{"no workspace", func(f *Facts) { f.Workspace = Workspace{Path: "/w", Missing: true, Unseen: "stat"} }, []string{

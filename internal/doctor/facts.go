@@ -135,9 +135,9 @@ type Leftover struct {
 
 // Rest is an agent that is not used now.
 type Rest struct {
-	Agent   string
-	Why     string
-	Failing bool // it failed again and again; else a usage limit
+	Agent string
+	Why   string
+	Fix   string // what a person does about it; empty: it ends by itself, as a usage limit does
 }
 
 // Agent is a configured agent, as a unit of the service manager would find it.

@@ -54,8 +54,8 @@ func examineLogin(a Agent) Finding {
 	}
 }
 
-// examineRests tells of agents that are not used now. That a usage limit was met is no
-// fault; that an agent fails again and again is.
+// examineRests reports the agents that are not used now. That a usage limit was met, or
+// that a service has no room, is no fault; that an agent or its login fails is.
 func examineRests(r Record) (list []Finding) {
 	const check = "agent_rest"
 	if r.Unseen != "" {
@@ -63,14 +63,14 @@ func examineRests(r Record) (list []Finding) {
 	}
 	for _, s := range r.Rests {
 		what := fmt.Sprintf("%s: %s", s.Agent, s.Why)
-		if !s.Failing {
+		if s.Fix == "" {
 			list = append(list, ok(check, "%s", what))
 			continue
 		}
 		list = append(list, Finding{
 			Check: check, State: Warning, What: what,
 			Why: "no session of it is started while it rests; then one tries it",
-			Fix: "stint resume",
+			Fix: s.Fix,
 		})
 	}
 	if len(list) == 0 {

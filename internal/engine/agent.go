@@ -75,9 +75,15 @@ func (e *Engine) hindrances(v view, c fleet.Category, agent string) iter.Seq[why
 		state = v.snapshot.Agents[i]
 	}
 	return func(yield func(why.Gate) bool) {
-		if reason := state.Blocked(v.now, v.live[state.Probe]); reason != "" &&
-			!yield(why.Gate{Kind: why.GateAgent, Reason: fmt.Sprintf("agent %s: %s", agent, reason), Until: state.Until}) {
-			return
+		if reason := state.Blocked(v.now, v.live[state.Probe]); reason != "" {
+			advice := e.advice(state)
+			gate := why.Gate{
+				Kind: why.GateAgent, Reason: fmt.Sprintf("agent %s: %s", agent, reason), Until: state.Until,
+				Do: advice.Do, Command: advice.Command, Lasting: state.Fault.Lasting(),
+			}
+			if !yield(gate) {
+				return
+			}
 		}
 		if slots := e.Config.Agents[agent].Slots; slots > 0 && busy >= slots &&
 			!yield(why.Gate{Kind: why.GateSlots, Reason: fmt.Sprintf("agent %s: all of its %d slots are in use", agent, slots)}) {
@@ -100,17 +106,38 @@ func (e *Engine) hindrances(v view, c fleet.Category, agent string) iter.Seq[why
 func nextDay(now time.Time) time.Time { return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) }
 
 // takeWith claims with the first of the agents that can work. When none can, the error
-// is the last one's [fleet.RefusedError].
+// is a [fleet.RefusedError] of all of them.
 func (w *worker) takeWith(ctx context.Context, r store.RunTake) (grant fleet.Grant, c fleet.Claim, agent string, err error) {
+	var list []fleet.RefusedError
 	for _, agent = range w.agents() {
 		r.Agent, r.Slots, r.Budgets = agent, w.Config.Agents[agent].Slots, w.budgets(w.run.Category, agent)
 		grant, c, err = w.Store.TakeForRun(ctx, r)
 		var refused fleet.RefusedError
 		if !errors.As(err, &refused) {
-			break
+			return grant, c, agent, err
+		}
+		list = append(list, refused)
+	}
+	return "", fleet.Claim{}, agent, allRefused(list)
+}
+
+// allRefused is why no agent of a category could do a session. One that only has no slot
+// free can do it soon, so that the session ends busy; a usage limit or a budget of one
+// makes it end quota, and else it is unavailable.
+func allRefused(list []fleet.RefusedError) fleet.RefusedError {
+	all := fleet.RefusedError{Outcome: fleet.Unavailable}
+	var reasons []string
+	for _, r := range list {
+		reasons = append(reasons, r.Reason)
+		if all.Scope == "" {
+			all.Scope = r.Scope
+		}
+		if r.Outcome == fleet.Busy || r.Outcome == fleet.Quota && all.Outcome != fleet.Busy {
+			all.Outcome = r.Outcome
 		}
 	}
-	return grant, c, agent, err
+	all.Reason = strings.Join(slices.Compact(reasons), "; ")
+	return all
 }
 
 // agents are those that may do the run, the preferred one first, without those that are

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,9 @@ func TestNextAgentIsUsed(t *testing.T) {
 		{"none installed", "", nil, "", nil, "fake", ""},
 		{"out of quota", "", both, "", func(b *bench) { b.meetWall("fake") }, "other", ""},
 		{"both out of quota", "", both, "", func(b *bench) { b.meetWall("fake"); b.meetWall("other") }, "", "agent other: usage limit: enough (until 2026-06-01T15:00:00Z)"},
+		{"faulty service", "", both, "", func(b *bench) { b.meetFault("fake") }, "other", ""},
+		{"out of quota, and a faulty service", "", both, "", func(b *bench) { b.meetWall("fake"); b.meetFault("other") }, "",
+			"agent fake: usage limit: enough (until 2026-06-01T15:00:00Z); agent other: login expired (until "},
 		{"out of quota, other not installed", "", both[:1], "", func(b *bench) { b.meetWall("fake") }, "", "agent fake: usage limit"},
 		{"asked for, out of quota", "", both, "fake", func(b *bench) { b.meetWall("fake") }, "", "agent fake: usage limit"},
 		{"out of slots", "[agent.fake]\nslots = 1", both, "", func(b *bench) { b.dead("docs", "write") }, "other", ""},
@@ -133,17 +137,19 @@ func TestRankingAndClaimAgree(t *testing.T) {
 		name   string
 		config string
 		before func(*bench)
+		ends   fleet.Outcome // of a session that starts all the same; empty: quota
 	}{
-		{"tokens left, but fewer than it takes", "[budget]\ntokens = 15", func(b *bench) { b.session("0r1", "docs", "fake", used(10, 0)) }},
-		{"money left, but less than it takes", "[category.code.budget]\nusd = 1.5", func(b *bench) { b.session("0r1", "code", "fake", used(0, 1)) }},
-		{"a budget that no second session fits in", "[category.code.budget]\ntokens = 9", func(b *bench) { b.session("0r1", "code", "fake", used(5, 0)) }},
-		{"runs", "[agent.fake.budget]\nruns = 1", func(b *bench) { b.session("0r1", "docs", "fake", used(10, 0)) }},
-		{"slots", "slots = 1", func(b *bench) { b.dead("docs", "write") }},
+		{"tokens left, but fewer than it takes", "[budget]\ntokens = 15", func(b *bench) { b.session("0r1", "docs", "fake", used(10, 0)) }, ""},
+		{"money left, but less than it takes", "[category.code.budget]\nusd = 1.5", func(b *bench) { b.session("0r1", "code", "fake", used(0, 1)) }, ""},
+		{"a budget that no second session fits in", "[category.code.budget]\ntokens = 9", func(b *bench) { b.session("0r1", "code", "fake", used(5, 0)) }, ""},
+		{"runs", "[agent.fake.budget]\nruns = 1", func(b *bench) { b.session("0r1", "docs", "fake", used(10, 0)) }, ""},
+		{"slots", "slots = 1", func(b *bench) { b.dead("docs", "write") }, fleet.Busy},
 		{"breaker", "", func(b *bench) {
 			for i := range fleet.FailuresToOpen {
 				b.session(fleet.RunID(fmt.Sprint("0r", i)), "docs", "fake", fleet.Run{Verdict: fleet.Verdict{Outcome: fleet.Failed}})
 			}
-		}},
+		}, fleet.Unavailable},
+		{"fault of its service", "", func(b *bench) { b.meetFault("fake") }, fleet.Unavailable},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -156,7 +162,7 @@ func TestRankingAndClaimAgree(t *testing.T) {
 			tt.before(b)
 			out := b.explained().Out
 			r, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
-			if outcome(err) != fleet.Quota || out == "" || r.Verdict.Reason != out {
+			if outcome(err) != cmp.Or(tt.ends, fleet.Quota) || out == "" || r.Verdict.Reason != out {
 				t.Errorf("got code out for %q, and its session %q (%v)", out, r.Verdict.Reason, err)
 			}
 		})

@@ -165,7 +165,7 @@ type view struct {
 	snapshot store.Snapshot
 	held     []fleet.Claim // what a take would be denied
 	tasks    []fleet.Task
-	failed   []fleet.SourceFault // of the tasks
+	failed   []fleet.SourceFault               // of the tasks
 	memories map[fleet.TaskID]fleet.TaskMemory // that hold
 	problems []fleet.TaskProblem               // of the tasks
 	lessons  []fleet.Lesson

@@ -75,7 +75,7 @@ func (e *Engine) transcript(agent, log string) (*grade.Transcript, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
-	if s.Events == 0 && s.Quota == nil {
+	if s.Events == 0 && s.Quota == nil && s.Fault == nil {
 		return nil, nil // it is no transcript: nothing is known of what the agent did
 	}
 	t := &grade.Transcript{
@@ -87,6 +87,9 @@ func (e *Engine) transcript(agent, log string) (*grade.Transcript, error) {
 	}
 	if q := s.Quota; q != nil {
 		t.Wall = &grade.Wall{Throttled: q.Kind == transcript.Throttled, ResetAt: q.ResetAt, RetryAfter: q.RetryAfter, Text: q.Text}
+	}
+	if s.Fault != nil {
+		t.Fault = faultOf(a.Transcript, *s.Fault)
 	}
 	return t, nil
 }

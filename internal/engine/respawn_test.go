@@ -223,6 +223,14 @@ func (b *bench) meetWall(agent string) {
 	})
 }
 
+// meetFault has an agent's login expire.
+func (b *bench) meetFault(agent string) {
+	b.Helper()
+	b.session(fleet.RunID("0fault"+agent), "docs", agent, fleet.Run{
+		Verdict: fleet.Verdict{Outcome: fleet.Unavailable, Reason: "login expired", Fault: fleet.FaultLogin},
+	})
+}
+
 // TestRestingRun takes its lane, so that no fire starts another, but none of the slots.
 func TestRestingRun(t *testing.T) {
 	t.Parallel()

@@ -53,6 +53,7 @@ type Gate struct {
 type StoppedAgent struct {
 	fleet.AgentState
 	Why string
+	Fix string // what a person does about it; empty: nothing, it ends by itself
 }
 
 // Belief is what is believed of a category's mean grade.
@@ -89,7 +90,7 @@ func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err err
 	}
 	s.Beliefs = e.beliefs(snapshot)
 	s.Pauses = pausesAt(snapshot.Pauses, s.At)
-	s.Stopped = stoppedAgents(snapshot, s.At)
+	s.Stopped = e.stoppedAgents(snapshot, s.At)
 	s.Quarantined, s.Spent = fleet.Quarantines(snapshot.Tasks), snapshot.Spent
 	if e.Store == nil {
 		s.Lanes = e.lanes(nil)
@@ -218,10 +219,10 @@ func pausesAt(pauses []fleet.Pause, now time.Time) (list []fleet.Pause) {
 	return list
 }
 
-func stoppedAgents(s store.Snapshot, now time.Time) (list []StoppedAgent) {
+func (e *Engine) stoppedAgents(s store.Snapshot, now time.Time) (list []StoppedAgent) {
 	for _, a := range s.Agents {
 		if why := a.Blocked(now, probing(s, a)); why != "" {
-			list = append(list, StoppedAgent{a, why})
+			list = append(list, StoppedAgent{AgentState: a, Why: why, Fix: e.fix(a)})
 		}
 	}
 	return list

@@ -158,7 +158,7 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 		if refused.Scope != "" {
 			w.tell(ctx, fleet.Notice{Event: fleet.EventBudget, Scope: refused.Scope, Category: c, Run: w.run.ID, Reason: refused.Reason, At: w.Now()})
 		}
-		return fleet.Verdict{Outcome: fleet.Quota, Reason: refused.Reason}, false, nil
+		return fleet.Verdict{Outcome: refused.Outcome, Reason: refused.Reason}, false, nil
 	}
 	if err != nil || denial != "" {
 		return fleet.Verdict{Outcome: fleet.RunDenied, Reason: denial}, false, err

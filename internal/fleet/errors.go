@@ -27,6 +27,9 @@ var (
 type RefusedError struct {
 	Reason string
 	Scope  Scope // the budget that is used up; empty: the agent cannot work
+	// Outcome is how the session ends: quota for budgets and usage limits, busy while
+	// other sessions have the agent's slots, unavailable otherwise.
+	Outcome Outcome
 }
 
 func (e RefusedError) Error() string { return e.Reason }

@@ -63,7 +63,9 @@ type AgentState struct {
 	Reason   string    // why not
 	Failures int       // in a row
 	Walls    int       // usage limits met in a row
-	Probe    RunID     // the run that tries an agent which failed again and again
+	Fault    FaultKind // why it cannot work; empty: it can, or met a usage limit
+	Faults   int       // of its service or its login, met in a row
+	Probe    RunID     // the run that tries an agent which failed, or whose service did
 
 	MeanTokens, MeanUSD float64 // of a session: what the next is expected to use
 }
@@ -80,6 +82,19 @@ func (a AgentState) Blocked(now time.Time, probing bool) string {
 		return a.Reason + " (until " + a.Until.UTC().Format(time.RFC3339) + ")"
 	case a.Failures >= FailuresToOpen && probing:
 		return fmt.Sprintf("it failed %d times in a row, and run %s tries it", a.Failures, a.Probe)
+	case a.Faults > 0 && probing:
+		return fmt.Sprintf("%s (run %s tries it)", a.Reason, a.Probe)
 	}
 	return ""
+}
+
+// Tried reports whether only one session may try the agent once it has rested.
+func (a AgentState) Tried() bool { return a.Failures >= FailuresToOpen || a.Faults > 0 }
+
+// Refuses is how a session ends that the agent cannot do, as it is [AgentState.Blocked].
+func (a AgentState) Refuses(now time.Time) Outcome {
+	if a.Fault == "" && now.Before(a.Until) {
+		return Quota
+	}
+	return Unavailable
 }

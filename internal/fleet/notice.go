@@ -15,6 +15,8 @@ const (
 	EventQuarantined Event = "quarantined"
 	// EventQuota is an agent that met its usage limit.
 	EventQuota Event = "quota"
+	// EventUnavailable is an agent whose service or login failed.
+	EventUnavailable Event = "unavailable"
 	// EventBudget is a budget that is used up.
 	EventBudget Event = "budget"
 	// EventNoopStreak is a category whose sessions keep doing nothing.
@@ -30,7 +32,7 @@ const (
 // Events are all there are.
 func Events() []Event {
 	return []Event{
-		EventFailed, EventQuarantined, EventQuota, EventBudget, EventNoopStreak, EventWIPFull, EventLaneOverdue,
+		EventFailed, EventQuarantined, EventQuota, EventUnavailable, EventBudget, EventNoopStreak, EventWIPFull, EventLaneOverdue,
 		EventSourceFailed,
 	}
 }
@@ -60,7 +62,7 @@ func (n Notice) Subject() string {
 		return string(n.Category)
 	case EventQuarantined:
 		return string(n.Task)
-	case EventQuota:
+	case EventQuota, EventUnavailable:
 		return n.Agent
 	case EventBudget:
 		return string(n.Scope)
@@ -94,6 +96,8 @@ func EndNotice(r Run, noops int) (Notice, bool) {
 		n.Event = EventFailed
 	case outcome == Quota:
 		n.Event = EventQuota
+	case outcome == Unavailable:
+		n.Event, n.Reason = EventUnavailable, r.Agent+": "+r.Verdict.Reason
 	case outcome == Noop && noops >= noopStreak:
 		n.Event = EventNoopStreak
 		n.Reason = fmt.Sprintf("%d sessions in a row found nothing to do; the last: %s", noops, r.Verdict.Reason)

@@ -12,7 +12,7 @@ func TestSubjects(t *testing.T) {
 	t.Parallel()
 	whole := fleet.Notice{Category: "code", Task: "fix", Run: "0r1", Agent: "claude", Scope: "category:code", Source: "github"}
 	wants := map[fleet.Event]string{
-		fleet.EventFailed: "code", fleet.EventQuarantined: "fix", fleet.EventQuota: "claude", fleet.EventBudget: "category:code",
+		fleet.EventFailed: "code", fleet.EventQuarantined: "fix", fleet.EventQuota: "claude", fleet.EventUnavailable: "claude", fleet.EventBudget: "category:code",
 		fleet.EventNoopStreak: "code", fleet.EventWIPFull: "code", fleet.EventLaneOverdue: "0r1",
 		fleet.EventSourceFailed: "github",
 	}
@@ -35,6 +35,7 @@ func TestEndNotice(t *testing.T) {
 		{fleet.Failed, 0, fleet.EventFailed},
 		{fleet.Timeout, 9, fleet.EventFailed},
 		{fleet.Quota, 0, fleet.EventQuota},
+		{fleet.Unavailable, 0, fleet.EventUnavailable},
 		{fleet.Noop, 2, ""},
 		{fleet.Noop, 3, fleet.EventNoopStreak},
 		{fleet.Idle, 9, ""},

@@ -70,6 +70,7 @@ type Verdict struct {
 	TaskState  TaskState // what the agent asked for; empty: leave the task
 	ExitStatus *int      // the agent's own; nil when it did not run to an exit
 	Ours       bool      // stint could not run the session: neither agent nor task is to blame
+	Fault      FaultKind // what kept the agent from its work; empty: nothing, or a usage limit
 }
 
 // Run is one session, from the row a fire writes for it to its end.

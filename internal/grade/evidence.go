@@ -54,7 +54,7 @@ func byEvidence(e Evidence) fleet.Verdict {
 		return fleet.Verdict{Outcome: fleet.Failed, Reason: "the agent did not start: " + e.Exit.Detail}
 	case fleet.Overran, fleet.Killed, fleet.Exited:
 	}
-	if worked(e) && walled(e) {
+	if worked(e) && hindered(e) {
 		return productive(e)
 	}
 	switch {
@@ -114,7 +114,7 @@ func terms(e Evidence) []term {
 		return list
 	}
 	o := *e.Transcript
-	forgive := walled(e)
+	forgive := hindered(e)
 	if f := flag(o.Success); f > 0 || f < 0 && !forgive {
 		list = append(list, term{"success", flagWeight * float64(f)})
 	}
@@ -184,8 +184,8 @@ func found(e Evidence) string {
 	if n := e.Transcript.Retries; n > 0 {
 		reason += ", " + plural(n, "retry")
 	}
-	if walled(e) {
-		reason += "; " + e.Transcript.Wall.met()
+	if hindered(e) {
+		reason += "; " + hindrance(e)
 	}
 	return reason
 }

@@ -43,7 +43,8 @@ type Transcript struct {
 	ToolErrors int // of these calls
 	Retries    int // of requests to its model
 	Usage      fleet.Usage
-	Wall       *Wall // the usage limit it ran into and did not get over; nil: none
+	Wall       *Wall  // the usage limit it ran into and did not get over; nil: none
+	Fault      *Fault // the same of its service, its login or its task; nil: none
 }
 
 // Wall is a usage limit.
@@ -75,6 +76,9 @@ func Judge(e Evidence) fleet.Verdict { return Assess(e).Verdict }
 // sat there until its time was up counts. With work to show (commits, changed files, a
 // result or an opinion that says productive or nothing) the session is judged by that,
 // and neither exit status, failure flag nor retries count against it.
+//
+// The same holds for a fault of the agent's service or login, of which the outcome is
+// unavailable, and for a task that is too long or refused, which has failed with no grade.
 func Assess(e Evidence) Judgement {
 	said := readResult(e.Exit)
 	j := Judgement{Usage: usage(e, said), Lessons: said.extras.lessons, Warnings: said.extras.warnings}
@@ -102,14 +106,14 @@ func Assess(e Evidence) Judgement {
 
 // WantsOpinion reports whether a grader could change the verdict, and so is worth
 // its time: it is not for a session that stint stopped, that says itself what it is
-// worth, or that a usage limit ended.
+// worth, or that a usage limit or a fault of its service ended.
 func WantsOpinion(e Evidence) bool {
 	if e.Exit.End != fleet.Exited && e.Exit.End != fleet.Killed {
 		return false
 	}
 	said := readResult(e.Exit)
 	v := byResult(byEvidence(e), said)
-	return asksGrader(v, said) && forgiven(v, e).Outcome != fleet.Quota
+	return asksGrader(v, said) && !(hindered(e) && blank(v))
 }
 
 // asksGrader reports whether the result file leaves something to a grader: the whole
@@ -118,11 +122,21 @@ func asksGrader(v fleet.Verdict, said statement) bool {
 	return said.result.Outcome == "" || v.Outcome == fleet.Productive && said.result.Grade == nil
 }
 
-// forgiven is the verdict on a session that a usage limit kept from working, if one
-// did, and else v.
+// blank reports whether there is no work to show.
+func blank(v fleet.Verdict) bool {
+	return v.Outcome == fleet.Failed || v.Outcome == fleet.Noop || v.Outcome == fleet.Timeout
+}
+
+// forgiven is the verdict on a session that a usage limit or a fault kept from working,
+// if one did, and else v. One that worked before it met the fault has it on record.
 func forgiven(v fleet.Verdict, e Evidence) fleet.Verdict {
-	blank := v.Outcome == fleet.Failed || v.Outcome == fleet.Noop || v.Outcome == fleet.Timeout
-	if !blank || !walled(e) {
+	switch {
+	case faulted(e) && !walled(e) && blank(v):
+		return excused(v, e)
+	case faulted(e) && !walled(e):
+		v.Fault = e.Transcript.Fault.Kind
+		return v
+	case !walled(e) || !blank(v):
 		return v
 	}
 	v.Outcome, v.Grade = fleet.Quota, nil

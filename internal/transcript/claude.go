@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"stint/internal/fleet"
 )
 
 // claude reads Claude Code's stream of messages. Its shapes are those of version
@@ -122,10 +124,21 @@ func (c *claude) system(l claudeLine) {
 		return
 	}
 	c.Retries++
-	if l.Error == "rate_limit" || l.Error == "overloaded" {
-		c.delay = milliseconds(l.RetryDelayMS)
-		c.limit(Quota{Kind: Throttled, RetryAfter: c.delay, Text: "retried after " + l.Error})
+	status := 0
+	if l.ErrorStatus != nil {
+		status = *l.ErrorStatus
 	}
+	text := strings.TrimSpace("retried after " + l.Error)
+	if l.Error == "rate_limit" {
+		c.delay = milliseconds(l.RetryDelayMS)
+		c.limit(Quota{Kind: Throttled, RetryAfter: c.delay, Text: text})
+		return
+	}
+	kind := claudeFault(l.Error, status, "")
+	if kind == "" {
+		kind = fleet.FaultConnection // there was no status: nobody answered
+	}
+	c.blame(kind, text)
 }
 
 // assistant is a message of the model, or what the program says in its place. Usage
@@ -141,6 +154,7 @@ func (c *claude) assistant(l claudeLine) {
 		c.wrong(l.Error, 0, textOf(l.Message.Content))
 		return
 	}
+	c.answer()
 	// One message comes in several lines, one for each of its blocks.
 	if l.Message.ID == "" || l.Message.ID != c.message {
 		c.message = l.Message.ID
@@ -201,7 +215,8 @@ func (c *claude) result(l claudeLine) {
 }
 
 // wrong takes note of an error by its word, its HTTP status and its text, of which
-// only the text is always there: of an overloaded service the result has no status.
+// only the text is always there: of a connection that was refused there is no status, and
+// the result has no word.
 func (c *claude) wrong(word string, status int, text string) {
 	c.fail(text)
 	quota := claudeBanner(text, c.options.Now)
@@ -209,12 +224,14 @@ func (c *claude) wrong(word string, status int, text string) {
 	case quota != nil:
 	case word == "billing_error" || strings.Contains(text, "redit balance is too low"):
 		quota = &Quota{Kind: Exhausted, Text: text}
-	case word == "rate_limit" || word == "overloaded" || status == 429 || status == 529 || strings.Contains(text, "529 Overloaded"):
+	case word == "rate_limit" || status == 429:
 		quota = &Quota{Kind: Throttled, RetryAfter: c.delay, Text: text}
 	}
 	if quota != nil {
 		c.limit(*quota)
+		return
 	}
+	c.blame(claudeFault(word, status, text), text)
 }
 
 func milliseconds(f float64) time.Duration {

@@ -68,6 +68,9 @@ func (c *codex) event(text []byte) bool {
 	case "item.completed":
 		c.item(l)
 	default:
+		if strings.HasPrefix(l.Type, "item.") && l.Item.Type != "error" {
+			c.answer()
+		}
 		return strings.HasPrefix(l.Type, "thread.") || strings.HasPrefix(l.Type, "turn.") || strings.HasPrefix(l.Type, "item.")
 	}
 	return true
@@ -75,6 +78,9 @@ func (c *codex) event(text []byte) bool {
 
 // item counts what the model had done. An item of type error is a warning.
 func (c *codex) item(l codexLine) {
+	if l.Item.Type != "error" {
+		c.answer()
+	}
 	switch l.Item.Type {
 	case "command_execution", "file_change", "mcp_tool_call", "collab_tool_call", "web_search":
 	default:
@@ -93,5 +99,17 @@ func (c *codex) wrong(text string) {
 	c.fail(text)
 	if quota := codexLimit(text, c.options.Now); quota != nil {
 		c.limit(*quota)
+		return
 	}
+	c.blame(codexFault(text), attempt(text))
+}
+
+// attempt is the error of a request that is tried again.
+func attempt(text string) string {
+	if rest, is := strings.CutPrefix(text, "Reconnecting... "); is {
+		if _, inner, is := strings.Cut(rest, "("); is {
+			return strings.TrimSuffix(inner, ")")
+		}
+	}
+	return text
 }

@@ -33,6 +33,7 @@ func (g *gptme) event(text []byte) bool {
 	switch l.Role {
 	case "assistant":
 		g.Turns++
+		g.answer()
 		g.Tokens.add(Tokens{int64(m.Usage.Input), int64(m.Usage.Output), int64(m.Usage.CacheRead), int64(m.Usage.CacheWrite)})
 		if m.Cost != nil && *m.Cost >= 0 && *m.Cost < maxCount {
 			sum := *m.Cost

@@ -124,7 +124,7 @@ func codexLimit(text string, now time.Time) *Quota {
 	switch {
 	case containsAny(plain, "hit your usage limit", "out of credits", "hit your spend cap", "quota exceeded", "exceeded your current quota"):
 		quota.Kind = Exhausted
-	case containsAny(plain, "429 too many requests", "rate limit reached", "is at capacity", "experiencing high demand", "overloaded"):
+	case containsAny(plain, "429 too many requests", "rate limit reached"):
 		quota.Kind = Throttled
 	default:
 		return nil

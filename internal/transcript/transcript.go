@@ -1,6 +1,6 @@
 // Package transcript reads what an agent printed and says what it tells of the
 // session: tokens and cost, the agent's own verdict, its tool calls, and whether a
-// usage limit stopped it. It is pure: bytes in, a summary out.
+// usage limit or a fault of its service stopped it. It is pure: bytes in, a summary out.
 //
 // What it reads was written by a program that stint does not control, mixed with
 // whatever else came on standard output and standard error, cut short by a kill or by
@@ -8,8 +8,8 @@
 // passed over, a number that cannot be is none. The memory in use is bounded by the
 // longest line that is looked at, not by the input.
 //
-// A model writes about rate limits as readily as it runs into them. A limit is
-// therefore taken only from what the program itself reports as an error, never from
+// A model writes about rate limits and errors as readily as it runs into them. A limit
+// or a fault is therefore taken only from what the program itself reports as an error, never from
 // the text of an answer or of a tool, and it does not stand when the session ended
 // well after all.
 package transcript
@@ -22,6 +22,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"stint/internal/fleet"
 )
 
 // Format is how an agent's output is written.
@@ -57,6 +59,8 @@ type Summary struct {
 	Retries    int // of requests to the model
 	SessionID  string
 	Quota      *Quota // the limit that stopped it; nil: none did
+	Fault      *Fault // what else stopped it that is not its own; nil: nothing did
+	Answered   bool   // its model answered at least once
 	Err        string // what went wrong, in the agent's words; empty when it succeeded
 	Events     int    // lines of the format; none in a long output: it is another format
 }
@@ -107,6 +111,9 @@ func Read(format Format, r io.Reader, o Options) (Summary, error) {
 		Gptme:  (&gptme{session: s}).event,
 		Text:   func([]byte) bool { return false },
 	}
+	if format == Gptme {
+		s.stray = s.gptmeError
+	}
 	event, ok := events[format]
 	if !ok {
 		return Summary{}, fmt.Errorf("read transcript: unknown format %q", format)
@@ -128,13 +135,34 @@ func Read(format Format, r io.Reader, o Options) (Summary, error) {
 type session struct {
 	Summary
 	options Options
+	stray   func(line []byte) // looks at what is none of the format's; nil: nothing does
 }
 
 // foreign looks at a line that is none of the format's: standard error, mostly.
 func (s *session) foreign(line []byte) {
 	line = bytes.TrimRight(line[:min(len(line), maxMatched)], "\r\n")
+	if s.stray != nil {
+		s.stray(line)
+	}
 	if s.options.Limits.concern(line) {
 		s.match(string(line))
+	}
+}
+
+// answer takes note that the model answered: what went wrong before was overcome.
+func (s *session) answer() {
+	s.Answered, s.Fault = true, nil
+}
+
+// blame takes note of an error that is not the agent's own. Of two the later one knows
+// better, also of a service that only wanted a pause before.
+func (s *session) blame(kind fleet.FaultKind, text string) {
+	if kind == "" {
+		return
+	}
+	s.Fault = &Fault{Kind: kind, Text: brief(text)}
+	if s.Quota != nil && s.Quota.Kind == Throttled {
+		s.Quota = nil
 	}
 }
 
@@ -162,17 +190,21 @@ func (s *session) limit(q Quota) {
 		}
 	}
 	q.Text = brief(q.Text)
-	s.Quota = &q
+	s.Quota, s.Fault = &q, nil
 }
 
 func (s *session) succeed(success bool) {
 	s.Success = &success
 }
 
-// end drops what a session that ended well has overcome.
+// end drops what a session that ended well has overcome. One in which the program spoke,
+// and neither its model nor an error ever did, was left without an answer.
 func (s *session) end() Summary {
-	if s.Success != nil && *s.Success {
-		s.Quota, s.Err = nil, ""
+	switch {
+	case s.Success != nil && *s.Success:
+		s.Quota, s.Fault, s.Err = nil, nil, ""
+	case s.Success == nil && s.Events > 0 && !s.Answered && s.Quota == nil && s.Fault == nil:
+		s.Fault = &Fault{Kind: fleet.FaultSilent}
 	}
 	s.Err = brief(s.Err)
 	return s.Summary

@@ -49,6 +49,10 @@ type Gate struct {
 	Kind   string
 	Reason string
 	Until  time.Time // zero: until something changes
+
+	// What a person does about it, a command or words; both empty: nothing.
+	Command, Do string
+	Lasting     bool // it does not end before a person has done so
 }
 
 const (

@@ -129,8 +129,7 @@ func (c Category) gates(h selector.Obstacle) (list []Obstacle) {
 			o.Reason = sentence("Its gate is closed: %s", g.Reason)
 			o.Change = sentence("It takes a person to look at them, or a higher limit in [category.%s.wip] of %s", c.Name, c.Path)
 		case GateAgent:
-			o.Change = "That ends by itself, or when a person says that agents can work again."
-			o.Command = "stint resume"
+			o.Change, o.Command = g.agentChange()
 		case GateSlots:
 			o.Change = "It takes the end of one of the agent's sessions, or more slots for the agent."
 		case GateBudget:
@@ -142,6 +141,21 @@ func (c Category) gates(h selector.Obstacle) (list []Obstacle) {
 		list = append(list, Obstacle{Kind: string(h.Kind), Reason: capital(sentence("%s", h.Reason))})
 	}
 	return list
+}
+
+// agentChange is what ends an agent's rest.
+func (g Gate) agentChange() (change, command string) {
+	change, command = "That ends by itself, or when a person says that agents can work again.", "stint resume"
+	if g.Lasting {
+		change = "It takes a person to fix that. Then stint resume ends the rest at once; without it, one session tries the agent when the rest is over."
+	}
+	if g.Do != "" {
+		change = sentence("%s", capital(g.Do)) + " " + change
+	}
+	if g.Command != "" {
+		command = g.Command
+	}
+	return change, command
 }
 
 func (c Category) lanes(h selector.Obstacle) (list []Obstacle) {

@@ -139,6 +139,8 @@ func (r Run) graded() (list []string) {
 		return nil
 	}
 	switch {
+	case v.Grade == nil && v.Outcome == fleet.Failed && v.Fault.OfTask():
+		list = append(list, sentence("It has none: that a task is too long or refused counts as an attempt at the task, and moves nothing that is believed of %s", r.Run.Category))
 	case v.Grade == nil && (v.Outcome == fleet.Failed || v.Outcome == fleet.Timeout || v.Outcome == fleet.Productive):
 		list = append(list, sentence("It has none: the agent was not at work, or what it left could not be judged"))
 	case v.Grade == nil:

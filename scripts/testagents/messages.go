@@ -31,6 +31,22 @@ func (s *stub) messages(w http.ResponseWriter, r *http.Request, q question) {
 		refuse(529, "overloaded_error", "Overloaded")
 	case refuses:
 		refuse(http.StatusUnauthorized, "authentication_error", "invalid x-api-key")
+	case expired:
+		refuse(http.StatusUnauthorized, "authentication_error", "OAuth token has expired. Please obtain a new token or refresh your existing token.")
+	case forbidden:
+		refuse(http.StatusForbidden, "permission_error", "Your account does not have permission to use the specified resource.")
+	case noModel:
+		refuse(http.StatusNotFound, "not_found_error", "model: claude-stub")
+	case fails:
+		refuse(http.StatusInternalServerError, "api_error", "Internal server error")
+	case badGateway:
+		gatewayError(w)
+	case tooLong:
+		refuse(http.StatusBadRequest, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum")
+	case noCredit:
+		refuse(http.StatusBadRequest, "invalid_request_error", "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.")
+	case declines:
+		events(w, append([]object{messageStart()}, messageEnd("refusal")[1:]...)...)
 	case breaks:
 		events(w, messageStart())
 		panic(http.ErrAbortHandler)
@@ -40,7 +56,7 @@ func (s *stub) messages(w http.ResponseWriter, r *http.Request, q question) {
 			return
 		}
 		events(w, messageSentence()...)
-	case answers, hangs:
+	case answers, hangs, resets, unreachable:
 		events(w, messageSentence()...)
 	}
 }

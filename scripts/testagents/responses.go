@@ -23,9 +23,13 @@ func (s *stub) responses(w http.ResponseWriter, r *http.Request, q question) {
 			return
 		}
 		events(w, responseSentence()...)
-	case answers, hangs:
+	case answers, hangs, resets, unreachable:
 		events(w, responseSentence()...)
-	case walled, throttled, crowded, refuses:
+	case tooLong:
+		events(w, responseFailed("context_length_exceeded", "Your input exceeds the context window of this model. Please adjust your input and try again.")...)
+	case declines:
+		events(w, responseFailed("content_policy_violation", "The input was rejected by the content policy.")...)
+	case walled, throttled, crowded, refuses, expired, forbidden, noModel, fails, badGateway, noCredit:
 		s.refuseAsOpenAI(w, q)
 	}
 }
@@ -50,13 +54,34 @@ func (s *stub) refuseAsOpenAI(w http.ResponseWriter, q question) {
 		})
 	case crowded:
 		refuse(http.StatusServiceUnavailable, object{"type": "server_error", "code": "server_is_overloaded", "message": "The server is overloaded."})
-	case answers, usesTool, failsTool, oversteps, refuses, breaks, hangs:
+	case expired:
+		refuse(http.StatusUnauthorized, object{"type": "invalid_request_error", "code": "token_expired", "message": "Provided authentication token is expired. Please try signing in again."})
+	case forbidden:
+		refuse(http.StatusForbidden, object{"type": "invalid_request_error", "code": "permission_denied", "message": "You have insufficient permissions for this operation."})
+	case noModel:
+		refuse(http.StatusNotFound, object{"type": "invalid_request_error", "code": "model_not_found", "message": "The model `gpt-stub` does not exist or you do not have access to it."})
+	case fails:
+		refuse(http.StatusInternalServerError, object{"type": "server_error", "message": "The server had an error while processing your request."})
+	case badGateway:
+		gatewayError(w)
+	case noCredit:
+		refuse(http.StatusTooManyRequests, object{
+			"type": "insufficient_quota", "code": "insufficient_quota",
+			"message": "You exceeded your current quota, please check your plan and billing details.",
+		})
+	case answers, usesTool, failsTool, oversteps, refuses, breaks, hangs, resets, unreachable, tooLong, declines:
 		refuse(http.StatusUnauthorized, object{"type": "invalid_request_error", "code": "invalid_api_key", "message": "Incorrect API key provided."})
 	}
 }
 
 func responseStart() object {
 	return object{"type": "response.created", "response": object{"id": "resp_stub", "object": "response", "status": "in_progress"}}
+}
+
+func responseFailed(code, text string) []object {
+	return []object{responseStart(), {"type": "response.failed", "response": object{
+		"id": "resp_stub", "object": "response", "status": "failed", "error": object{"code": code, "message": text},
+	}}}
 }
 
 func responseEnd() object {

@@ -95,6 +95,9 @@ func (s session) environment() []string {
 }
 
 func (s session) url() string {
+	if s.behaviour == unreachable {
+		return nobody + "/" + string(s.behaviour)
+	}
 	return s.model.URL + "/" + string(s.behaviour)
 }
 

@@ -26,7 +26,21 @@ const (
 	refuses   behaviour = "refused"     // the key is no good
 	breaks    behaviour = "broken"      // the connection ends in mid-answer
 	hangs     behaviour = "hang"        // takes the question and says nothing more
+
+	expired     behaviour = "expired"     // the login has ended
+	forbidden   behaviour = "forbidden"   // the login may not ask this
+	noModel     behaviour = "no-model"    // there is no such model
+	fails       behaviour = "failing"     // the service has a fault of its own
+	badGateway  behaviour = "bad-gateway" // what stands before the service cannot reach it
+	unreachable behaviour = "unreachable" // nobody listens at its address
+	resets      behaviour = "reset"       // the connection ends before an answer
+	tooLong     behaviour = "too-long"    // the question is longer than the model's context
+	declines    behaviour = "declined"    // the model, or the service for it, will not answer
+	noCredit    behaviour = "no-credit"   // the account has no money left
 )
+
+// nobody is an address on loopback at which nobody listens.
+const nobody = "http://127.0.0.1:9"
 
 // What the stub says that an answer took, in either protocol. Anthropic's does not
 // count what came from the cache as input; OpenAI's does.
@@ -132,7 +146,12 @@ func (q question) command() string {
 // interrupted does what a service in trouble does instead of answering. It is false
 // where the behaviour is to answer.
 func (s *stub) interrupted(w http.ResponseWriter, r *http.Request, q question) bool {
-	if q.behaviour != hangs {
+	switch q.behaviour {
+	case hangs:
+	case resets:
+		reset(w)
+		return true
+	default:
 		return false
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -140,6 +159,25 @@ func (s *stub) interrupted(w http.ResponseWriter, r *http.Request, q question) b
 	http.NewResponseController(w).Flush() //nolint:errcheck // whether it arrived shows in what the agent does
 	<-r.Context().Done()
 	return true
+}
+
+// gatewayError is the page of a proxy, which speaks no protocol of a model.
+func gatewayError(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(http.StatusBadGateway)
+	io.WriteString(w, "<html><head><title>502 Bad Gateway</title></head></html>\n") //nolint:errcheck // the agent went away
+}
+
+// reset ends the connection so that the agent sees it reset.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(err) // it is HTTP/1 over TCP
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		tcp.SetLinger(0) //nolint:errcheck // the agent sees an end in any case
+	}
+	conn.Close() //nolint:errcheck // as above
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {

@@ -303,7 +303,8 @@ func (d *DB) Resume(ctx context.Context, c fleet.Category) (ended bool, err erro
 		for _, write := range []string{
 			"delete from pauses where category = ?1",
 			"update arms set noops = 0, asleep_until = 0, asleep_since = null where ?1 in (category, '') and asleep_until > 0",
-			"update agents set until = 0, reason = '', failures = 0, walls = 0, probe = '' where ?1 = '' and (until > 0 or failures > 0)",
+			`update agents set until = 0, reason = '', failures = 0, walls = 0, fault = '', faults = 0, probe = ''
+where ?1 = '' and (until > 0 or failures > 0 or faults > 0)`,
 		} {
 			res, err := t.ExecContext(ctx, write, c)
 			if err != nil {

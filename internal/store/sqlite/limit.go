@@ -15,6 +15,12 @@ const (
 	// firstWall is how long an agent rests that met a usage limit and did not say for
 	// how long; each further one doubles it, up to mostWall.
 	firstWall, mostWall = 15 * time.Minute, 6 * time.Hour
+	// lastingRest is how long an agent rests whose login or model needs a person: then one
+	// session tries whether somebody came.
+	lastingRest = time.Hour
+	// firstFault is how long an agent rests whose service failed in a way that passes;
+	// each further one doubles it, up to mostFault.
+	firstFault, mostFault = 2 * time.Minute, time.Hour
 	// openTime is how long an agent rests that failed again and again.
 	openTime = 30 * time.Minute
 	// meanWeight is how much one session moves the mean that is reserved for the next.
@@ -24,11 +30,11 @@ const (
 // agentRow is what is known of an agent, as it learns.
 type agentRow struct{ fleet.AgentState }
 
-const agentColumns = "agent, until, reason, failures, walls, probe, mean_tokens, mean_usd"
+const agentColumns = "agent, until, reason, failures, walls, fault, faults, probe, mean_tokens, mean_usd"
 
 func scanAgent(row scanner) (a agentRow, err error) {
 	var until int64
-	err = row.Scan(&a.Agent, &until, &a.Reason, &a.Failures, &a.Walls, &a.Probe, &a.MeanTokens, &a.MeanUSD)
+	err = row.Scan(&a.Agent, &until, &a.Reason, &a.Failures, &a.Walls, &a.Fault, &a.Faults, &a.Probe, &a.MeanTokens, &a.MeanUSD)
 	if until > 0 {
 		a.Until = fromMillis(until)
 	}
@@ -48,8 +54,8 @@ func (t tx) putAgent(ctx context.Context, a agentRow) error {
 	if !a.Until.IsZero() {
 		until = millis(a.Until)
 	}
-	_, err := t.ExecContext(ctx, "insert or replace into agents ("+agentColumns+") values (?, ?, ?, ?, ?, ?, ?, ?)",
-		a.Agent, until, a.Reason, a.Failures, a.Walls, a.Probe, a.MeanTokens, a.MeanUSD)
+	_, err := t.ExecContext(ctx, "insert or replace into agents ("+agentColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		a.Agent, until, a.Reason, a.Failures, a.Walls, a.Fault, a.Faults, a.Probe, a.MeanTokens, a.MeanUSD)
 	return err
 }
 
@@ -84,12 +90,12 @@ func (t tx) admit(ctx context.Context, r store.RunTake) error {
 		return err
 	}
 	if reason := a.Blocked(t.now, probing && a.Probe != r.Run); reason != "" {
-		return fleet.RefusedError{Reason: fmt.Sprintf("agent %s: %s", r.Agent, reason)}
+		return fleet.RefusedError{Reason: fmt.Sprintf("agent %s: %s", r.Agent, reason), Outcome: a.Refuses(t.now)}
 	}
 	if err := t.admitSlot(ctx, r); err != nil {
 		return err
 	}
-	if a.Failures >= fleet.FailuresToOpen {
+	if a.Tried() {
 		a.Probe = r.Run
 		if err := t.putAgent(ctx, a); err != nil {
 			return err
@@ -106,7 +112,9 @@ func (t tx) admitSlot(ctx context.Context, r store.RunTake) error {
 	err := t.QueryRowContext(ctx, "select count(*) from runs where ended_at is null and agent = ? and key <> '' and id <> ?",
 		r.Agent, r.Run).Scan(&busy)
 	if err == nil && busy >= r.Slots {
-		return fleet.RefusedError{Reason: fmt.Sprintf("agent %s: all of its %d slots are in use", r.Agent, r.Slots)}
+		return fleet.RefusedError{
+			Reason: fmt.Sprintf("agent %s: all of its %d slots are in use", r.Agent, r.Slots), Outcome: fleet.Busy,
+		}
 	}
 	return err
 }
@@ -127,7 +135,7 @@ func (t tx) reserve(ctx context.Context, r store.RunTake, tokens int64, usd floa
 			return err
 		}
 		if reason := b.Gone(s, tokens, usd); reason != "" {
-			return fleet.RefusedError{Reason: reason, Scope: b.Scope}
+			return fleet.RefusedError{Reason: reason, Scope: b.Scope, Outcome: fleet.Quota}
 		}
 	}
 	for _, scope := range scopes(r.Agent, c) {
@@ -207,7 +215,7 @@ func (t tx) settle(ctx context.Context, r fleet.Run) error {
 }
 
 // judgeAgent takes the end of a session into what is known of its agent: a usage limit,
-// a failure, or that it works.
+// a fault of its service, a failure, or that it works.
 func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
 	if r.Key == "" || r.Verdict.Ours { // no agent was at work
 		return nil
@@ -219,19 +227,29 @@ func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
 	switch r.Verdict.Outcome {
 	case fleet.Quota:
 		a.wall(t.now, r)
+	case fleet.Unavailable:
+		a.fault(t.now, r)
 	case fleet.Failed, fleet.Timeout:
+		a.answered(t.now)
+		if r.Verdict.Fault.OfTask() && r.Task != "" {
+			break // its service works, and the task is to blame
+		}
 		if a.Failures++; a.Failures >= fleet.FailuresToOpen {
-			a.rest(t.now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, r.Verdict.Reason))
+			a.rest(t.now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, r.Verdict.Reason), fleet.FaultAgent)
 		}
 	case fleet.Productive, fleet.Noop, fleet.Nothing:
 		a.Failures = 0
-		if !a.walled(t.now) { // one that began before the wall says nothing of it
-			a.Walls, a.Until, a.Reason = 0, time.Time{}, ""
+		a.answered(t.now)
+		if !a.walled(t.now) && a.Faults == 0 { // one that began before the rest says nothing of it
+			a.Walls, a.Until, a.Reason, a.Fault = 0, time.Time{}, "", ""
 		}
 		if r.QuotaUntil.After(t.now) { // it did its work, and then met one
 			a.wall(t.now, r)
 		}
-	case fleet.Unavailable, fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
+		if f := r.Verdict.Fault; f != "" && !f.OfTask() {
+			a.fault(t.now, r)
+		}
+	case fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
 		return nil
 	}
 	if a.Probe == r.ID {
@@ -254,16 +272,39 @@ func (a *agentRow) wall(now time.Time, r fleet.Run) {
 	if r.QuotaUntil.After(now) {
 		until = r.QuotaUntil
 	}
-	a.rest(until, "usage limit: "+r.Verdict.Reason)
+	a.answered(now)
+	a.rest(until, "usage limit: "+r.Verdict.Reason, "")
 }
 
 // walled reports whether a usage limit that was met still holds.
 func (a *agentRow) walled(now time.Time) bool { return a.Walls > 0 && now.Before(a.Until) }
 
+// fault notes that the agent's service or login failed: it rests for an hour where a person
+// has to act, and else for twice as long as the last time, from 2 minutes to an hour.
+// Sessions that were under way when the first of them met it meet the same fault.
+func (a *agentRow) fault(now time.Time, r fleet.Run) {
+	if a.Faults == 0 || !now.Before(a.Until) {
+		a.Faults++
+	}
+	rest := min(mostFault, firstFault<<min(a.Faults-1, 10))
+	if r.Verdict.Fault.Lasting() {
+		rest = lastingRest
+	}
+	a.rest(now.Add(rest+spread(r.ID, rest/4)), r.Verdict.Reason, r.Verdict.Fault)
+}
+
+// answered notes that the agent's service works. A session that began before the rest
+// says nothing of it.
+func (a *agentRow) answered(now time.Time) {
+	if a.Faults > 0 && !now.Before(a.Until) {
+		a.Faults, a.Fault, a.Reason, a.Until = 0, "", "", time.Time{}
+	}
+}
+
 // rest keeps the agent from work until then, if nothing does so for longer.
-func (a *agentRow) rest(until time.Time, reason string) {
+func (a *agentRow) rest(until time.Time, reason string, fault fleet.FaultKind) {
 	if until.After(a.Until) {
-		a.Until, a.Reason = until, reason
+		a.Until, a.Reason, a.Fault = until, reason, fault
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 const runColumns = `id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, clock, load, agent, pid,
-created_at, not_before, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status,
+created_at, not_before, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status, fault,
 tokens, usd, commits, branch, quota_until, followed`
 
 // AddRun stores a run that no fire planned.
@@ -153,10 +153,10 @@ func (t tx) endRun(ctx context.Context, r fleet.Run) error {
 		return err
 	}
 	res, err := t.ExecContext(ctx, `update runs
-set ended_at = ?, outcome = ?, grade = ?, reason = ?, parts = ?, task_state = ?, exit_status = ?,
+set ended_at = ?, outcome = ?, grade = ?, reason = ?, parts = ?, task_state = ?, exit_status = ?, fault = ?,
 tokens = ?, usd = ?, commits = ?, branch = ?, quota_until = ?
 where id = ? and ended_at is null`,
-		millis(t.now), v.Outcome, v.Grade, v.Reason, string(parts), v.TaskState, v.ExitStatus,
+		millis(t.now), v.Outcome, v.Grade, v.Reason, string(parts), v.TaskState, v.ExitStatus, v.Fault,
 		r.Usage.Tokens, r.Usage.USD, string(commits), r.Branch, nullMillis(r.QuotaUntil), r.ID)
 	if err := oneRow(res, err, fmt.Errorf("it has ended already: %w", fleet.ErrLost)); err != nil {
 		return err
@@ -239,7 +239,7 @@ func scanRun(row scanner) (fleet.Run, error) {
 		parts, commits string
 	)
 	err := row.Scan(&r.ID, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
-		&r.Epoch, &r.Clock, &r.Load, &r.Agent, &r.PID, &created, &notBefore, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus,
+		&r.Epoch, &r.Clock, &r.Load, &r.Agent, &r.PID, &created, &notBefore, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault,
 		&r.Usage.Tokens, &r.Usage.USD, &commits, &r.Branch, &quotaUntil, &r.Followed)
 	if err != nil {
 		return fleet.Run{}, err

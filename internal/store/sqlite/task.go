@@ -81,7 +81,9 @@ func counted(m fleet.TaskMemory, r fleet.Run) (sessions, failures int) {
 	}
 	switch v := r.Verdict; v.Outcome {
 	case fleet.Failed, fleet.Timeout:
-		if v.Grade != nil && !v.Ours { // else the agent did not start, or cannot be understood: no word of the task
+		// Without a grade the agent did not start, or cannot be understood, which says nothing
+		// of the task; a text that is too long for the model, or refused, was tried.
+		if (v.Grade != nil || v.Fault.OfTask()) && !v.Ours {
 			failures++
 		}
 	case fleet.Productive, fleet.Nothing:

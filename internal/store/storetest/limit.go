@@ -57,6 +57,15 @@ func (b bundle) mustRefuse(t *testing.T, take store.RunTake, reason string) {
 	same(t, "claim after a refusal", after, claim)
 }
 
+// refusal is why a request is refused.
+func (b bundle) refusal(t *testing.T, take store.RunTake) (refused fleet.RefusedError) {
+	t.Helper()
+	if _, _, err := b.TakeForRun(t.Context(), take); !errors.As(err, &refused) {
+		t.Fatalf("got %v, want it refused", err)
+	}
+	return refused
+}
+
 // claude is what is known of the agent of that name.
 func (b bundle) claude(t *testing.T) fleet.AgentState {
 	t.Helper()

@@ -82,6 +82,7 @@ create table runs (
   parts       text not null default '{}',      -- JSON: what the grade is made of
   task_state  text not null default '',        -- what the agent asked for
   exit_status integer,                         -- the agent's own
+  fault       text not null default '',        -- what kept the agent from its work, in a word
   tokens      integer,                         -- used; null: not known
   usd         real,
   day         text not null default '',        -- of the claim, UTC: whose budget it counts for
@@ -204,6 +205,8 @@ create table agents (
   reason     text not null,                    -- why not
   failures   integer not null,                 -- in a row
   walls      integer not null,                 -- usage limits met in a row
+  fault      text not null,                    -- why not, in a word; empty: a usage limit, or it can
+  faults     integer not null,                 -- of its service or its login, met in a row
   probe      text not null,                    -- the run that tries an agent after many failures
   mean_tokens real not null,                   -- of a session: what is reserved for the next
   mean_usd   real not null

@@ -1,0 +1,119 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// meets ends a run whose agent met a fault.
+func (b bundle) meets(t *testing.T, r fleet.Run, kind fleet.FaultKind, reason string) {
+	t.Helper()
+	r.Verdict = fleet.Verdict{Outcome: fleet.Unavailable, Fault: kind, Reason: reason}
+	must(t, b.Complete(t.Context(), r))
+}
+
+// testFault has an agent whose login expires: nothing is learnt, the task was not tried,
+// and the agent rests until one session finds that somebody logged in.
+func testFault(t *testing.T, b bundle) {
+	must(t, b.Complete(t.Context(), graded(b.works(t, "0before", "claude"), 0.8)))
+	r := b.works(t, "0r1", "claude")
+	before := b.arm(t, "code")
+	b.meets(t, r, fleet.FaultLogin, "login expired")
+	same(t, "what is believed of the category, and that it was debited", b.arm(t, "code"), before)
+	stored := b.mustRun(t, "0r1").Verdict
+	same(t, "in the row", stored.Fault, fleet.FaultLogin)
+	if stored.Outcome != fleet.Unavailable || stored.Grade != nil {
+		t.Errorf("got %s, grade %v", stored.Outcome, stored.Grade)
+	}
+	a := b.claude(t)
+	rest := a.Until.Sub(Start())
+	if rest < time.Hour || rest > 75*time.Minute {
+		t.Errorf("rests for %v, want an hour and at most a quarter more", rest)
+	}
+	same(t, "agent", a, fleet.AgentState{Agent: "claude", Until: a.Until, Reason: "login expired", Fault: fleet.FaultLogin, Faults: 1})
+	next, beside := b.asks(t, "0r2", "claude"), b.asks(t, "0r3", "claude")
+	b.mustRefuse(t, next, "agent claude: login expired (until ")
+	same(t, "its outcome", b.refusal(t, next).Outcome, fleet.Unavailable)
+	b.works(t, "0r4", "codex")
+
+	b.clock.Advance(rest)
+	b.mustTakeForRun(t, next, fleet.Granted)
+	b.mustRefuse(t, beside, "agent claude: login expired (run 0r2 tries it)")
+	same(t, "its outcome", b.refusal(t, beside).Outcome, fleet.Unavailable)
+	b.meets(t, b.mustRun(t, "0r2"), fleet.FaultLogin, "login expired")
+	if a := b.claude(t); a.Faults != 2 || a.Probe != "" || a.Until.Sub(b.clock.Now()) > 75*time.Minute {
+		t.Errorf("after a try: got %+v", a)
+	}
+	b.clock.Advance(2 * time.Hour)
+	b.mustTakeForRun(t, beside, fleet.Granted)
+	b.ends(t, b.mustRun(t, "0r3"), fleet.Noop, "")
+	same(t, "agent that works again", b.claude(t), fleet.AgentState{Agent: "claude"})
+	for i := range fleet.FailuresToQuarantine { // of one task, and it may still be tried
+		take := takeFor(fleet.RunID(fmt.Sprint("0t", i)), "fix")
+		take.Agent = "codex"
+		must(t, b.AddRun(t.Context(), plannedRun(take.Run)))
+		must(t, b.BeginRun(t.Context(), take.Run, 7))
+		b.mustTakeForRun(t, take, fleet.Granted)
+		b.meets(t, b.mustRun(t, take.Run), fleet.FaultServer, "its service failed")
+		b.clock.Advance(2 * time.Hour)
+		must(t, b.ReleaseHolder(t.Context(), take.Run.Holder(), fleet.EndingReleased))
+	}
+	same(t, "no failure of the task", len(fleet.Quarantines(b.mustSnapshot(t).Tasks)), 0)
+}
+
+// testFaultBackoff has a service that does not come back, and then does.
+func testFaultBackoff(t *testing.T, b bundle) {
+	for i, minutes := range []int{2, 4, 8, 16, 32, 60, 60} {
+		b.meets(t, b.works(t, fleet.RunID(fmt.Sprint("0r", i)), "claude"), fleet.FaultConnection, "service not reached")
+		rest := b.claude(t).Until.Sub(b.clock.Now())
+		if least := time.Duration(minutes) * time.Minute; rest < least || rest > least+least/4 {
+			t.Errorf("fault %d: rests for %v, want %d minutes and at most a quarter more", i+1, rest, minutes)
+		}
+		b.clock.Advance(rest)
+	}
+	b.ends(t, b.works(t, "0good", "claude"), fleet.Failed, "it does not build") // its service works
+	same(t, "after an answer", b.claude(t), fleet.AgentState{Agent: "claude", Failures: 1})
+
+	b.meets(t, b.works(t, "0last", "claude"), fleet.FaultModel, "no such model")
+	found, err := b.Resume(t.Context(), "")
+	must(t, err)
+	same(t, "resumed", found, true)
+	same(t, "after that", b.claude(t), fleet.AgentState{Agent: "claude"})
+}
+
+// testFaultOfTask has tasks that are too long or refused: the task was tried, and neither
+// category nor agent is to blame.
+func testFaultOfTask(t *testing.T, b bundle) {
+	before := b.arm(t, "code").Arm
+	for i := range fleet.FailuresToQuarantine {
+		take := takeFor(fleet.RunID(fmt.Sprint("0r", i)), "long")
+		take.Agent = "claude"
+		must(t, b.AddRun(t.Context(), plannedRun(take.Run)))
+		must(t, b.BeginRun(t.Context(), take.Run, 7))
+		b.mustTakeForRun(t, take, fleet.Granted)
+		r := b.mustRun(t, take.Run)
+		r.Verdict = fleet.Verdict{Outcome: fleet.Failed, Fault: fleet.FaultContext, Reason: "too long"}
+		must(t, b.Complete(t.Context(), r))
+		must(t, b.ReleaseHolder(t.Context(), take.Run.Holder(), fleet.EndingReleased))
+	}
+	same(t, "grades", b.arm(t, "code").Graded, before.Graded)
+	same(t, "agent", b.claude(t), fleet.AgentState{Agent: "claude"})
+	list := fleet.Quarantines(b.mustSnapshot(t).Tasks)
+	if len(list) != 1 || list[0].Task != "long" || list[0].Reason != "too long" {
+		t.Errorf("got %+v, want the task in quarantine", list)
+	}
+}
+
+// testFaultMetAtOnce has sessions under way when the first of them meets the fault.
+func testFaultMetAtOnce(t *testing.T, b bundle) {
+	first, second, good := b.works(t, "0r1", "claude"), b.works(t, "0r2", "claude"), b.works(t, "0r3", "claude")
+	b.meets(t, first, fleet.FaultServer, "its service failed")
+	b.meets(t, second, fleet.FaultServer, "its service failed")
+	want := b.claude(t)
+	same(t, "faults", want.Faults, 1)
+	b.ends(t, good, fleet.Noop, "")
+	same(t, "after one that was under way went well", b.claude(t), want)
+}

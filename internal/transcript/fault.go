@@ -1,0 +1,231 @@
+package transcript
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"stint/internal/fleet"
+)
+
+// Fault is an error that stopped an agent and is not its own: its service's, its login's,
+// or that of what it was asked.
+type Fault struct {
+	Kind fleet.FaultKind
+	Text string // what the agent said of it
+}
+
+// byStatus is what an HTTP status alone says.
+func byStatus(status int) fleet.FaultKind {
+	switch {
+	case status == 401:
+		return fleet.FaultLogin
+	case status == 403:
+		return fleet.FaultForbidden
+	case status == 404:
+		return fleet.FaultModel // the programs ask for nothing else that may be missing
+	case status >= 500 && status < 600:
+		return fleet.FaultServer
+	}
+	return ""
+}
+
+// claudeFault reads an error of Claude Code 2.1: its word, its status, its text. What the
+// text says for certain comes first, as one word stands for several things: a connection
+// that was refused is a "server_error" too.
+func claudeFault(word string, status int, text string) fleet.FaultKind {
+	plain := strings.ToLower(straight(text))
+	switch {
+	case containsAny(plain, "prompt is too long", "exceed context limit"):
+		return fleet.FaultContext
+	case containsAny(plain, "violate our usage policy", "content filtering policy"):
+		return fleet.FaultRefusal
+	case word == "model_not_found", containsAny(plain, "issue with the selected model", "is not available with the claude pro plan"):
+		return fleet.FaultModel
+	case containsAny(plain, "unable to connect to api", "connection error", "request timed out"):
+		return fleet.FaultConnection
+	case containsAny(plain, "connection closed", "stream ended", "stream idle"):
+		return fleet.FaultCut
+	case byStatus(status) != "":
+		return byStatus(status)
+	case containsAny(plain, "api error: 403"):
+		return fleet.FaultForbidden
+	case word == "authentication_failed", containsAny(plain, "failed to authenticate", "please run /login", "invalid api key", "not logged in"):
+		return fleet.FaultLogin
+	case word == "server_error", word == "overloaded", apiError5.MatchString(plain):
+		return fleet.FaultServer
+	}
+	return ""
+}
+
+var (
+	apiError5 = regexp.MustCompile(`api error: 5\d\d\b`)
+	// codexStatus is of "unexpected status 401 Unauthorized" and of "exceeded retry limit,
+	// last status: 503".
+	codexStatus = regexp.MustCompile(`status:? (\d{3})\b`)
+	// gptmeStatus is of the exceptions of its services' libraries, on standard error.
+	gptmeStatus = regexp.MustCompile(`Error code: (\d{3})\b`)
+)
+
+// codexFault reads the sentences of codex-rs/protocol/src/error.rs of 0.169. A service's
+// page of HTML may stand in them, so that the status comes before the words.
+func codexFault(text string) fleet.FaultKind {
+	plain := strings.ToLower(straight(text))
+	if status := codexStatus.FindStringSubmatch(plain); status != nil {
+		n, _ := strconv.Atoi(status[1]) //nolint:errcheck // it is three digits
+		if kind := byStatus(n); kind != "" {
+			return kind
+		}
+	}
+	switch {
+	case containsAny(plain, "ran out of room", "context window"):
+		return fleet.FaultContext
+	case containsAny(plain, "content policy", "invalid prompt", "has been flagged", "flagged for", "inference hook blocked", "reason: content_filter"):
+		return fleet.FaultRefusal
+	case containsAny(plain, "does not exist or you do not have access", "is not supported when using codex", "model_not_found"):
+		return fleet.FaultModel
+	case containsAny(plain, "sign in again", "log in again", "not logged in", "codex login", "refresh token"):
+		return fleet.FaultLogin
+	case containsAny(plain, "stream disconnected", "stream closed", "incomplete response"):
+		return fleet.FaultCut
+	case containsAny(plain, "connection failed", "error sending request"):
+		return fleet.FaultConnection
+	case containsAny(plain, "is at capacity", "high demand", "high load", "overloaded", "internal server error"):
+		return fleet.FaultServer
+	}
+	return ""
+}
+
+// gptmeError reads a line of standard error: gptme reports nothing of its own.
+func (s *session) gptmeError(line []byte) {
+	text := string(line)
+	switch status := gptmeStatus.FindStringSubmatch(text); {
+	case status == nil:
+		if containsAny(text, "APIConnectionError", "APITimeoutError") {
+			s.blame(fleet.FaultConnection, text)
+		}
+	case status[1] == "400":
+		if containsAny(text, "context_length_exceeded", "prompt is too long") {
+			s.blame(fleet.FaultContext, text)
+		}
+	default:
+		n, _ := strconv.Atoi(status[1]) //nolint:errcheck // it is three digits
+		s.blame(byStatus(n), text)
+	}
+}
+
+// Advice is what a person is told of a fault, in words that do not name the agent.
+type Advice struct {
+	What    string // happened
+	Do      string // to end it; empty: it ends by itself, or by the command
+	Command string // to type; empty: there is no one command
+}
+
+// Sentence is all of it, as in "login expired; run: claude /login".
+func (a Advice) Sentence() string {
+	switch {
+	case a.Command != "":
+		return a.What + "; run: " + a.Command
+	case a.Do != "":
+		return a.What + "; " + a.Do
+	}
+	return a.What
+}
+
+// Advise says what a fault of an agent is called and how a person fixes it. What the agent
+// said tells a login that expired from a key that was never good.
+func Advise(format Format, kind fleet.FaultKind, said string) Advice {
+	said = strings.ToLower(said)
+	switch kind {
+	case fleet.FaultLogin:
+		return adviseLogin(format, said)
+	case fleet.FaultForbidden:
+		return Advice{What: "access denied", Do: "give its account access, or log in with another" + loginOf(format)}
+	case fleet.FaultModel:
+		return Advice{What: "no such model", Do: modelKey(format)}
+	case fleet.FaultConnection:
+		return Advice{What: "service not reached", Do: "check " + addressOf(format)}
+	case fleet.FaultSilent:
+		return Advice{What: "no answer from its service", Do: "check " + addressOf(format)}
+	case fleet.FaultServer:
+		return Advice{What: "its service failed"}
+	case fleet.FaultCut:
+		return Advice{What: "its service broke off"}
+	case fleet.FaultContext:
+		return Advice{What: "the prompt is longer than the model's context", Do: "shorten the task, or split it"}
+	case fleet.FaultRefusal:
+		return Advice{What: "its service refused the request", Do: "reword the task"}
+	case fleet.FaultAgent:
+		return Advice{What: "it failed again and again"}
+	}
+	return Advice{}
+}
+
+func adviseLogin(format Format, said string) Advice {
+	a := Advice{What: "login refused", Command: loginCommand(format)}
+	switch {
+	case containsAny(said, "not logged in"):
+		a.What = "not logged in"
+	case containsAny(said, "api key", "x-api-key"):
+		a.What = "key refused"
+		a.Command, a.Do = "", "correct "+keyOf(format)
+	case containsAny(said, "expired"):
+		a.What = "login expired"
+	}
+	if a.Command == "" && a.Do == "" {
+		a.Do = "correct " + keyOf(format)
+	}
+	return a
+}
+
+func loginCommand(format Format) string {
+	switch format {
+	case Claude:
+		return "claude /login"
+	case Codex:
+		return "codex login"
+	case Gptme, Text:
+	}
+	return ""
+}
+
+func loginOf(format Format) string {
+	if command := loginCommand(format); command != "" {
+		return ": " + command
+	}
+	return ""
+}
+
+func keyOf(format Format) string {
+	switch format {
+	case Claude:
+		return "ANTHROPIC_API_KEY"
+	case Codex:
+		return "OPENAI_API_KEY"
+	case Gptme, Text:
+	}
+	return "the key of its service in its environment"
+}
+
+func modelKey(format Format) string {
+	switch format {
+	case Claude:
+		return "name another in stint.toml, environment.ANTHROPIC_MODEL of the agent"
+	case Codex:
+		return `name another in stint.toml, "--model" in command of the agent, or in Codex's config.toml`
+	case Gptme, Text:
+	}
+	return "name another in stint.toml, environment.MODEL of the agent"
+}
+
+func addressOf(format Format) string {
+	proxies := "HTTPS_PROXY and NO_PROXY"
+	switch format {
+	case Claude:
+		return "ANTHROPIC_BASE_URL, " + proxies
+	case Codex:
+		return "OPENAI_BASE_URL or base_url in Codex's config.toml, " + proxies
+	case Gptme, Text:
+	}
+	return "OPENAI_BASE_URL, " + proxies
+}
