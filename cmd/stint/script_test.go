@@ -38,6 +38,10 @@ func setupScript(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, ".home")
 	name := fmt.Sprintf("s%dx%x", os.Getpid(), crc32.ChecksumIEEE([]byte(env.WorkDir)))
 	bin, _, _ := strings.Cut(env.Getenv("PATH"), string(filepath.ListSeparator))
+	recorded, err := filepath.Abs("../../internal/transcript/testdata") // what real agents printed
+	if err != nil {
+		return err
+	}
 	for _, pair := range [][2]string{
 		{"HOME", home},
 		{"XDG_CONFIG_HOME", filepath.Join(home, ".config")},
@@ -48,6 +52,7 @@ func setupScript(env *testscript.Env) error {
 		{"LANG", "C.UTF-8"},
 		{"FLEET", name},
 		{"BIN", bin},
+		{"RECORDED", recorded},
 	} {
 		env.Setenv(pair[0], pair[1])
 	}

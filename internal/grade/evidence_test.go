@@ -32,6 +32,9 @@ func anyEvidence() *rapid.Generator[Evidence] {
 			if rapid.Bool().Draw(t, "walled") {
 				e.Transcript.Wall = &Wall{Throttled: rapid.Bool().Draw(t, "throttled"), Text: rapid.String().Draw(t, "text")}
 			}
+			if rapid.Bool().Draw(t, "faulted") {
+				e.Transcript.Fault = &Fault{Kind: rapid.SampledFrom(fleet.FaultKinds()).Draw(t, "kind"), Text: rapid.String().Draw(t, "said")}
+			}
 		}
 		return e
 	})
