@@ -48,15 +48,17 @@ func (s session) play(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	faults = append(faults, s.told(run)...)
 	more, err := s.compare(log)
 	return append(faults, more...), errors.Join(err, s.keep(log, run.Run))
 }
 
 // result is as much of stint/run@1 as is looked at.
 type result struct {
-	Run     string `json:"run"`
-	Outcome string `json:"outcome"`
-	Reason  string `json:"reason"`
+	Run     string   `json:"run"`
+	Outcome string   `json:"outcome"`
+	Grade   *float64 `json:"grade"`
+	Reason  string   `json:"reason"`
 }
 
 func (s session) run(ctx context.Context) (result, error) {
@@ -130,8 +132,8 @@ func (s session) prepare(ctx context.Context) error {
 
 func (s session) config() string {
 	timeout := "60s"
-	if s.behaviour == hangs {
-		timeout = "5s"
+	if s.stalls() {
+		timeout = "10s"
 	}
 	workspace := "shared"
 	if s.worktree {
@@ -209,7 +211,10 @@ func (s session) compare(log []byte) ([]string, error) {
 	if (got.Err != "") != s.wrong {
 		faults = append(faults, fmt.Sprintf("error: got %q", got.Err))
 	}
-	got.SessionID, got.Events, got.CostUSD, got.Err, got.Retries = "", 0, nil, "", 0
+	got.SessionID, got.Events, got.CostUSD, got.Err, got.Retries, got.Answered = "", 0, nil, "", 0, false
+	if got.Fault != nil {
+		got.Fault.Text = ""
+	}
 	if got.Quota != nil {
 		got.Quota.Text, got.Quota.RetryAfter = "", 0
 	}

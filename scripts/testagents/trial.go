@@ -62,11 +62,8 @@ func cases(resetAt time.Time) []trial {
 			trial{a, failsTool, "noop", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1, ToolErrors: 1}, costs, false, false},
 			trial{a, walled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &used}, costs, true, false},
 			trial{a, throttled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &slow}, costs, true, false},
-			trial{a, crowded, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &slow}, costs, true, false},
-			trial{a, refuses, "failed", transcript.Summary{Success: new(false), Turns: 1}, costs, true, false},
-			trial{a, breaks, "failed", transcript.Summary{Success: new(false), Turns: 1}, costs, true, false},
-			trial{a, hangs, "timeout", transcript.Summary{}, false, false, false},
 		)
+		list = append(list, faults(a)...)
 	}
 	list = append(list, trial{claudeKey, oversteps, "noop", transcript.Summary{
 		Tokens: tokens(claudeKey, 2), Success: new(true), Turns: 2, ToolCalls: 1, ToolErrors: 1, Denied: 1,

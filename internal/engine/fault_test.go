@@ -1,0 +1,109 @@
+package engine_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/grade"
+	"stint/internal/transcript"
+)
+
+var update = flag.Bool("update", false, "write the tables of the help topics anew")
+
+// TestTableOfFaults holds the table of the help topic to what becomes of the recorded
+// logs of the real programs.
+func TestTableOfFaults(t *testing.T) {
+	t.Parallel()
+	const topic = "../cli/topics/agents.md"
+	text, err := os.ReadFile(topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const head = "| the service | agent | outcome | what it is called |\n|---|---|---|---|\n"
+	before, rest, found := strings.Cut(string(text), head)
+	got, after, _ := strings.Cut(rest, "\n\n")
+	if !found {
+		t.Fatalf("%s has no table that begins with %q", topic, head)
+	}
+	want := strings.TrimSuffix(tableOfFaults(t), "\n")
+	if *update {
+		if err := os.WriteFile(topic, []byte(before+head+want+"\n\n"+after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got = want
+	}
+	if got != want {
+		t.Errorf("%s: got\n%s\nwant (go test ./internal/engine -update)\n%s", topic, got, want)
+	}
+}
+
+func tableOfFaults(t *testing.T) string {
+	t.Helper()
+	var rows strings.Builder
+	for _, service := range []struct{ log, says string }{
+		{"refused", "key not known (401)"},
+		{"expired", "login expired (401)"},
+		{"forbidden", "not allowed (403)"},
+		{"no-model", "no such model (404)"},
+		{"unreachable", "connection refused"},
+		{"reset", "connection reset"},
+		{"broken", "answer cut off"},
+		{"failing", "error of its own (500)"},
+		{"bad-gateway", "bad gateway (502)"},
+		{"overloaded", "overloaded (529, 503)"},
+		{"hang", "no answer until the time is up"},
+		{"too-long", "context too long (400)"},
+		{"declined", "request refused"},
+		{"throttled", "too many requests (429)"},
+		{"quota", "plan used up (429)"},
+		{"no-credit", "no credit left"},
+	} {
+		for _, agent := range []struct {
+			name, prefix string
+			format       transcript.Format
+		}{{"claude", "claude-subscriber-", transcript.Claude}, {"codex", "codex-", transcript.Codex}} {
+			v, what := verdictOn(t, agent.format, agent.prefix+service.log+".log", service.log == "hang")
+			if v.Grade != nil {
+				t.Errorf("%s %s: got grade %v, want none", agent.name, service.log, *v.Grade)
+			}
+			fmt.Fprintf(&rows, "| %s | %s | %s | %s |\n", service.says, agent.name, v.Outcome, cmp.Or(what, "usage limit"))
+		}
+	}
+	return rows.String()
+}
+
+// verdictOn is what becomes of a session that printed a recorded log.
+func verdictOn(t *testing.T, format transcript.Format, log string, overran bool) (v fleet.Verdict, what string) {
+	t.Helper()
+	f, err := os.Open("../transcript/testdata/" + log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	s, err := transcript.Read(format, f, transcript.Options{Now: time.Date(2026, 11, 21, 12, 35, 0, 0, time.UTC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := grade.Evidence{Exit: fleet.SessionExit{End: fleet.Exited, Status: 1}, Transcript: &grade.Transcript{Success: s.Success}}
+	if overran {
+		e.Exit = fleet.SessionExit{End: fleet.Overran}
+	}
+	if s.Quota != nil {
+		e.Transcript.Wall = &grade.Wall{Throttled: s.Quota.Kind == transcript.Throttled}
+	}
+	if s.Fault != nil {
+		e.Transcript.Fault = engine.FaultOf(format, *s.Fault)
+		what = transcript.Advise(format, s.Fault.Kind, s.Fault.Text).What
+		if !strings.HasPrefix(e.Transcript.Fault.Text, what) {
+			t.Errorf("%s: %q does not begin with %q", log, e.Transcript.Fault.Text, what)
+		}
+	}
+	return grade.Judge(e), what
+}
