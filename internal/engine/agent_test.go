@@ -63,8 +63,10 @@ func TestNextAgentIsUsed(t *testing.T) {
 		{"out of quota", "", both, "", func(b *bench) { b.meetWall("fake") }, "other", ""},
 		{"both out of quota", "", both, "", func(b *bench) { b.meetWall("fake"); b.meetWall("other") }, "", "agent other: usage limit: enough (until 2026-06-01T15:00:00Z)"},
 		{"faulty service", "", both, "", func(b *bench) { b.meetFault("fake") }, "other", ""},
-		{"out of quota, and a faulty service", "", both, "", func(b *bench) { b.meetWall("fake"); b.meetFault("other") }, "",
-			"agent fake: usage limit: enough (until 2026-06-01T15:00:00Z); agent other: login expired (until "},
+		{
+			"out of quota, and a faulty service", "", both, "", func(b *bench) { b.meetWall("fake"); b.meetFault("other") }, "",
+			"agent fake: usage limit: enough (until 2026-06-01T15:00:00Z); agent other: login expired (until ",
+		},
 		{"out of quota, other not installed", "", both[:1], "", func(b *bench) { b.meetWall("fake") }, "", "agent fake: usage limit"},
 		{"asked for, out of quota", "", both, "fake", func(b *bench) { b.meetWall("fake") }, "", "agent fake: usage limit"},
 		{"out of slots", "[agent.fake]\nslots = 1", both, "", func(b *bench) { b.dead("docs", "write") }, "other", ""},

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
@@ -14,8 +13,6 @@ import (
 	"stint/internal/grade"
 	"stint/internal/transcript"
 )
-
-var update = flag.Bool("update", false, "write the tables of the help topics anew")
 
 // TestTableOfFaults holds the table of the help topic to what becomes of the recorded
 // logs of the real programs.

@@ -72,7 +72,7 @@ var (
 func codexFault(text string) fleet.FaultKind {
 	plain := strings.ToLower(straight(text))
 	if status := codexStatus.FindStringSubmatch(plain); status != nil {
-		n, _ := strconv.Atoi(status[1]) //nolint:errcheck // it is three digits
+		n, _ := strconv.Atoi(status[1]) // it is three digits
 		if kind := byStatus(n); kind != "" {
 			return kind
 		}
@@ -109,7 +109,7 @@ func (s *session) gptmeError(line []byte) {
 			s.blame(fleet.FaultContext, text)
 		}
 	default:
-		n, _ := strconv.Atoi(status[1]) //nolint:errcheck // it is three digits
+		n, _ := strconv.Atoi(status[1]) // it is three digits
 		s.blame(byStatus(n), text)
 	}
 }

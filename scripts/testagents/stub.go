@@ -146,12 +146,11 @@ func (q question) command() string {
 // interrupted does what a service in trouble does instead of answering. It is false
 // where the behaviour is to answer.
 func (s *stub) interrupted(w http.ResponseWriter, r *http.Request, q question) bool {
-	switch q.behaviour {
-	case hangs:
-	case resets:
+	if q.behaviour == resets {
 		reset(w)
 		return true
-	default:
+	}
+	if q.behaviour != hangs {
 		return false
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
