@@ -67,10 +67,15 @@ type Place struct {
 
 // Work is what a run did to the workspace, and nobody else.
 type Work struct {
-	Commits    int
-	Known      bool // what the commits changed, by the fields below
+	Commits   int      // that it made
+	Revisions []string // of them, those that stand at its end, oldest first; at most [MostCommits]
+	Branch    string   // that holds the last of these; empty: none does
+
+	Known      bool // what is left of all that they changed, by the fields below
+	Standing   int  // commits, of which Revisions are the last
 	Files      int
-	Insertions int
+	Tests      int // of the files
+	Insertions int // lines
 	Deletions  int
 }
 

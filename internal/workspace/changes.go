@@ -8,24 +8,28 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"stint/internal/fleet"
 )
 
-// Changes is what the commits of a run changed.
+// Changes is what is left at a run's end of what its commits changed.
 type Changes struct {
-	Commits    int // that were found
-	Files      int // different ones
-	Insertions int // lines
+	Commits    []string // that stand: a branch, a tag or a HEAD holds them; oldest first
+	Branch     string   // that holds the last of them; empty: none does
+	Files      int      // different ones
+	Tests      int      // of the files, those that are tests by their names
+	Insertions int      // lines
 	Deletions  int
 	Unknown    int // commits the run made of which nobody can tell which they are
 }
 
-// Changes finds the commits that a run made, wherever in the clone, and what they
-// changed. A commit that may be a neighbour's is left out and counted as unknown.
+// Changes finds the commits that a run made, wherever in the clone, and what is left of
+// what they changed: commits that are not to be reached any more count for nothing, those
+// that take each other back leave nothing, and neither blank space nor modes are a change.
+// What a rebase made of a commit stands for it. A commit that may be a neighbour's is left
+// out and counted as unknown.
 //
 // Git reports when a command of the run began and ended, not what it committed. A commit
 // of the run is one that the log of its work tree's HEAD has as committed and whose
@@ -36,33 +40,54 @@ func (c Clone) Changes(ctx context.Context, files fleet.RunFiles) (Changes, erro
 		return Changes{}, err
 	}
 	var (
-		all     Changes
-		changed = map[string]bool{}
-		byTree  = map[string][]command{}
+		all    Changes
+		net    = net{}
+		trees  []string // in the order of their first commits
+		byTree = map[string][]command{}
 	)
 	for _, command := range commands {
+		if byTree[command.worktree] == nil {
+			trees = append(trees, command.worktree)
+		}
 		byTree[command.worktree] = append(byTree[command.worktree], command)
 	}
-	for top, commands := range byTree {
+	for _, top := range trees {
 		g := c.git()
 		g.dir = top
 		if !exists(top) {
-			all.Unknown += len(commands)
+			all.Unknown += len(byTree[top])
 			continue
 		}
-		steps, unknown, err := g.steps(ctx, commands)
-		if err != nil {
+		if err := g.addWork(ctx, &all, net, byTree[top]); err != nil {
 			return Changes{}, fmt.Errorf("find what run committed in %s: %w", top, err)
 		}
-		all.Unknown += unknown
-		for _, s := range steps {
-			if err := g.add(ctx, &all, changed, s); err != nil {
-				return Changes{}, fmt.Errorf("see what commit %s changed: %w", s.to, err)
-			}
+	}
+	net.count(&all)
+	return all, nil
+}
+
+// addWork adds what the commands did in one work tree.
+func (g git) addWork(ctx context.Context, all *Changes, net net, commands []command) error {
+	steps, unknown, err := g.steps(ctx, commands)
+	if err != nil {
+		return err
+	}
+	all.Unknown += unknown
+	if steps, err = g.standing(ctx, steps); err != nil || len(steps) == 0 {
+		return err
+	}
+	for _, s := range steps {
+		all.Commits = append(all.Commits, s.to)
+	}
+	if all.Branch, err = g.branchWith(ctx, steps[len(steps)-1].to); err != nil {
+		return err
+	}
+	for _, s := range joined(steps) {
+		if err := g.addNet(ctx, net, s); err != nil {
+			return fmt.Errorf("see what commit %s changed: %w", s.to, err)
 		}
 	}
-	all.Files = len(changed)
-	return all, nil
+	return nil
 }
 
 // committing are the run's commands that made a commit, in the order of their ends.
@@ -89,8 +114,11 @@ func (c Clone) committing(files fleet.RunFiles) ([]command, error) {
 	return made, nil
 }
 
-// step is a commit and what it is compared with; an empty from is nothing at all.
-type step struct{ from, to string }
+// step is a commit and what it is compared with; an empty from is its first parent.
+type step struct {
+	from, to string
+	merge    bool
+}
 
 // emptyTree is what git calls a tree without files.
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
@@ -178,12 +206,12 @@ func (g git) steps(ctx context.Context, commands []command) (steps []step, unkno
 		own, lost := s.settle()
 		unknown += lost
 		for _, e := range own {
-			last := len(steps) - 1
+			amended := slices.IndexFunc(steps, func(s step) bool { return s.to == e.before })
 			switch {
 			case !strings.HasPrefix(e.action, "commit (amend)"):
 				steps = append(steps, step{to: e.commit})
-			case last >= 0 && steps[last].to == e.before:
-				steps[last].to = e.commit
+			case amended >= 0:
+				steps[amended].to = e.commit
 			default:
 				steps = append(steps, step{from: e.before, to: e.commit})
 			}
@@ -229,35 +257,4 @@ func written(objects, commit string) time.Time {
 		return time.Time{}
 	}
 	return info.ModTime()
-}
-
-// add adds what one step changed. What the repository says of how its files are to be
-// shown is not followed: that may be a program.
-func (g git) add(ctx context.Context, all *Changes, changed map[string]bool, s step) error {
-	if s.from == "" {
-		parent, there, err := g.asks(ctx, "rev-parse", "--quiet", "--verify", s.to+"^1")
-		if err != nil {
-			return err
-		}
-		if s.from = parent; !there {
-			s.from = emptyTree
-		}
-	}
-	rows, err := g.names(ctx, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", s.from, s.to)
-	if err != nil {
-		return err
-	}
-	all.Commits++
-	for _, row := range rows {
-		fields := strings.SplitN(row, "\t", 3)
-		if len(fields) != 3 {
-			return fmt.Errorf("git diff-tree: want two numbers and a name, got %q", row)
-		}
-		inserted, _ := strconv.Atoi(fields[0]) // "-" for a file that is not text
-		deleted, _ := strconv.Atoi(fields[1])
-		all.Insertions += inserted
-		all.Deletions += deleted
-		changed[fields[2]] = true
-	}
-	return nil
 }

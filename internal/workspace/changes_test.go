@@ -2,28 +2,61 @@ package workspace
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
+// leaves compares what is left of a run with what is wanted: the subjects of its commits,
+// and the rest.
+func (g gitter) leaves(want left) {
+	g.t.Helper()
+	c, err := g.clone().Changes(g.t.Context(), g.files(own))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	got := left{files: c.Files, tests: c.Tests, inserted: c.Insertions, deleted: c.Deletions, unknown: c.Unknown}
+	for _, id := range c.Commits {
+		got.commits = append(got.commits, g.git("log", "-1", "--format=%s", id))
+	}
+	if got.branch = c.Branch; got.branch == "main" {
+		got.branch = "" // the usual one
+	}
+	if diff := cmp.Diff(got, want, cmp.AllowUnexported(left{})); diff != "" {
+		g.t.Errorf("left (-got +want):\n%s", diff)
+	}
+}
+
+type left struct {
+	commits                                  []string
+	branch                                   string
+	files, tests, inserted, deleted, unknown int
+}
+
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		do   func(own, other gitter)
-		want Changes
+		want left
 	}{
-		"none":     {func(_, o gitter) { o.add("c", "c\n") }, Changes{}},
-		"one":      {func(w, _ gitter) { w.add("c", "c\n") }, Changes{Commits: 1, Files: 1, Insertions: 1}},
-		"one file": {func(w, _ gitter) { w.add("a", "x\ny\n"); w.add("a", "a\n") }, Changes{Commits: 2, Files: 1, Insertions: 3, Deletions: 3}},
-		"empty":    {func(w, _ gitter) { w.commit("x") }, Changes{Commits: 1}},
-		"binary":   {func(w, _ gitter) { w.add("bin", "\x00\x01") }, Changes{Commits: 1, Files: 1}},
+		"none":     {func(_, o gitter) { o.add("c", "c\n") }, left{}},
+		"one":      {func(w, _ gitter) { w.add("c", "c\n") }, left{commits: []string{"c"}, files: 1, inserted: 1}},
+		"one file": {func(w, _ gitter) { w.add("a", "x\ny\n"); w.add("a", "z\n") }, left{commits: []string{"a", "a"}, files: 1, inserted: 1, deleted: 1}},
+		"empty":    {func(w, _ gitter) { w.commit("x") }, left{commits: []string{"x"}}},
+		"binary":   {func(w, _ gitter) { w.add("bin", "\x00\x01") }, left{commits: []string{"bin"}, files: 1}},
+		"no lines": {func(w, _ gitter) { w.add("c", "") }, left{commits: []string{"c"}, files: 1}},
+		"a line moved": {func(w, o gitter) {
+			o.add("a", "one\ntwo\n")
+			o.apart()
+			w.add("a", "two\none\n")
+		}, left{commits: []string{"a"}, files: 1, inserted: 1, deleted: 1}},
 		"amended": {func(w, _ gitter) {
 			w.add("c", "c\n")
 			w.write("c", "c\nd\n")
 			w.git("commit", "-qa", "--amend", "--no-edit")
-		}, Changes{Commits: 1, Files: 1, Insertions: 2}},
+		}, left{commits: []string{"c"}, files: 1, inserted: 2}},
 		"picked": {func(w, o gitter) {
 			o.git("checkout", "-q", "-b", "s")
 			o.add("c", "c\n")
@@ -31,34 +64,119 @@ func TestChanges(t *testing.T) {
 			o.git("checkout", "-q", "main")
 			o.apart()
 			w.git("cherry-pick", "main..s")
-		}, Changes{Commits: 2, Files: 2, Insertions: 2}},
+		}, left{commits: []string{"c", "d"}, files: 2, inserted: 2}},
 		"neighbour's": {func(w, o gitter) {
 			o.add("c", "c\n")
 			o.apart()
 			w.add("d", "d\n")
 			o.apart()
 			o.as(neighbour).add("e", "e\n")
-		}, Changes{Commits: 1, Files: 1, Insertions: 1}},
+		}, left{commits: []string{"d"}, files: 1, inserted: 1}},
 		"amends a neighbour's": {func(w, o gitter) {
 			o.add("c", "c\n")
 			o.apart()
 			w.write("c", "c\nd\n")
 			w.git("commit", "-qa", "--amend", "--no-edit")
-		}, Changes{Commits: 1, Files: 1, Insertions: 1}},
-		"reset": {func(w, _ gitter) { w.add("c", "c\n"); w.git("reset", "-q", "--hard", "HEAD~1") }, Changes{Commits: 1, Files: 1, Insertions: 1}},
+		}, left{commits: []string{"c"}, files: 1, inserted: 1}},
+		"reset": {func(w, _ gitter) { w.add("c", "c\n"); w.git("reset", "-q", "--hard", "HEAD~1") }, left{}},
+		"one of two reset": {func(w, _ gitter) {
+			w.add("c", "c\n")
+			w.add("d", "d\n")
+			w.git("reset", "-q", "--hard", "HEAD~1")
+		}, left{commits: []string{"c"}, files: 1, inserted: 1}},
+		"reset with a stash": {func(w, _ gitter) {
+			w.add("c", "c\n")
+			w.write("c", "more\n")
+			w.git("stash")
+			w.git("reset", "-q", "--hard", "HEAD~1")
+		}, left{}},
+		"reset and kept on a branch": {func(w, _ gitter) {
+			w.add("c", "c\n")
+			w.git("branch", "kept")
+			w.git("reset", "-q", "--hard", "HEAD~1")
+		}, left{commits: []string{"c"}, branch: "kept", files: 1, inserted: 1}},
+		"three made one": {func(w, _ gitter) {
+			w.add("c", "c\n")
+			w.add("d", "d\n")
+			w.add("e", "e\n")
+			w.git("reset", "-q", "--soft", "HEAD~3")
+			w.commit("all")
+		}, left{commits: []string{"all"}, files: 3, inserted: 3}},
+		"reverted": {func(w, _ gitter) { w.add("a", "x\n"); w.git("revert", "--no-edit", "HEAD") }, left{commits: []string{"a", `Revert "a"`}}},
+		"reverted after a neighbour's": {func(w, o gitter) {
+			o.add("a", "1\n2\n3\n4\n5\n6\n7\n8\n")
+			o.apart()
+			w.add("a", "one\n2\n3\n4\n5\n6\n7\n8\n")
+			mine := w.git("rev-parse", "HEAD")
+			o.apart()
+			o.as(neighbour).add("a", "one\n2\n3\n4\n5\n6\n7\neight\n")
+			o.apart()
+			w.git("revert", "--no-edit", mine)
+		}, left{commits: []string{"a", `Revert "a"`}}},
+		"half taken back after a neighbour's": {func(w, o gitter) {
+			w.add("c", "1\n2\n3\n")
+			o.apart()
+			o.as(neighbour).add("d", "d\n")
+			o.apart()
+			w.add("c", "1\n")
+		}, left{commits: []string{"c", "c"}, files: 1, inserted: 1}},
+		"a file made and removed": {func(w, o gitter) {
+			w.add("bin", "\x00\x01")
+			o.apart()
+			o.as(neighbour).add("d", "d\n")
+			o.apart()
+			w.git("rm", "-q", "bin")
+			w.commit("away")
+		}, left{commits: []string{"bin", "away"}}},
+		"blank space": {func(w, _ gitter) { w.add("a", "\ta \n\n\n"); w.add("b", "  b") }, left{commits: []string{"a", "b"}}},
+		"a mode":      {func(w, _ gitter) { w.git("update-index", "--chmod=+x", "a"); w.commit("x") }, left{commits: []string{"x"}}},
+		"a test":      {func(w, _ gitter) { w.add("a_test.go", "x\n"); w.add("latest.go", "x\n") }, left{commits: []string{"a_test.go", "latest.go"}, files: 2, tests: 1, inserted: 2}},
+		"a name that is quoted": {func(w, _ gitter) {
+			w.add("test \"ü\"\n", "x\n")
+			w.add("a b.txt", "x\n")
+		}, left{commits: []string{`test "ü"`, "a b.txt"}, files: 2, inserted: 2}},
+		"lines like a header": {func(w, _ gitter) { w.add("c", "++ b/d\n-- a\n@@ x\ndiff --git a/x b/x\n") }, left{commits: []string{"c"}, files: 1, inserted: 4}},
+		"rebased by another": {func(w, o gitter) {
+			o.git("checkout", "-q", "-b", "s")
+			w.add("c", "c\n")
+			w.add("d", "d\n")
+			o.git("checkout", "-q", "main")
+			o.add("e", "e\n")
+			o.apart()
+			o.git("rebase", "-q", "main", "s")
+		}, left{commits: []string{"c", "d"}, branch: "s", files: 2, inserted: 2}},
+		"amended after a rebase": {func(w, o gitter) {
+			o.git("checkout", "-q", "-b", "s")
+			w.add("c", "c\n")
+			o.git("checkout", "-q", "main")
+			o.add("e", "e\n")
+			o.apart()
+			o.git("rebase", "-q", "main", "s")
+			o.apart()
+			w.write("c", "c\nd\n")
+			w.git("commit", "-qa", "--amend", "--no-edit")
+		}, left{commits: []string{"c"}, branch: "s", files: 1, inserted: 2}},
+		"a conflict solved": {func(w, o gitter) {
+			o.git("checkout", "-q", "-b", "s")
+			o.add("a", "theirs\n")
+			o.add("big", "1\n2\n3\n")
+			o.git("checkout", "-q", "main")
+			o.add("a", "ours\n")
+			o.apart()
+			_, _ = w.try("merge", "s")
+			w.write("a", "both\n")
+			w.git("commit", "-qam", "solve")
+		}, left{commits: []string{"solve"}, files: 1}},
+		"detached": {func(w, _ gitter) { w.git("checkout", "-q", "--detach"); w.add("c", "c\n") }, left{commits: []string{"c"}, files: 1, inserted: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, clone := pair(t)
 			clone.apart()
 			test.do(clone.as(own), clone)
-			got, err := clone.clone().Changes(t.Context(), clone.files(own))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(got, test.want); diff != "" {
-				t.Errorf("changes (-got +want):\n%s", diff)
-			}
+			at := clone
+			at.t = t
+			at.leaves(test.want)
 		})
 	}
 }
@@ -81,13 +199,7 @@ func TestChangesInAWorktree(t *testing.T) {
 	tree.add("c", "c\n")
 	clone.add("neighbours", "x\n")
 	tree.git("pull", "-q", "--rebase", "origin", "main")
-	got, err := clone.clone().Changes(t.Context(), clone.files(own))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(got, Changes{Commits: 1, Files: 1, Insertions: 1}); diff != "" {
-		t.Errorf("changes (-got +want):\n%s", diff)
-	}
+	clone.leaves(left{commits: []string{"c"}, branch: tree.git("branch", "--show-current"), files: 1, inserted: 1})
 	if n, err := Folder(w.Dir).Commits(clone.files(own)); n != 1 || err != nil {
 		t.Errorf("counted %d, %v, want 1", n, err)
 	}
@@ -98,11 +210,31 @@ func TestChangesThatNobodyCanTell(t *testing.T) {
 	_, clone := pair(t)
 	clone.as(own).add("c", "c\n")
 	clone.git("gc", "--quiet") // all objects are in one pack
-	got, err := clone.clone().Changes(t.Context(), clone.files(own))
-	if err != nil {
-		t.Fatal(err)
+	clone.leaves(left{unknown: 1})
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	clone.add("c", "first\n")
+	one := clone.git("rev-parse", "HEAD")
+	clone.write(".gitattributes", "* diff=evil\n")
+	clone.git("config", "diff.evil.textconv", "touch evil; cat")
+	clone.git("config", "color.ui", "always")
+	clone.add("d", strings.Repeat("second\n", 1000))
+	two := clone.git("rev-parse", "HEAD")
+	text, cut, err := clone.clone().Diff(t.Context(), []string{one, two}, 1<<20)
+	if err != nil || cut || !strings.Contains(text, "+first\n") || !strings.HasSuffix(text, "+second\n") || strings.Contains(text, "\x1b") {
+		t.Errorf("got %d bytes, cut %t, %v, want both commits", len(text), cut, err)
 	}
-	if diff := cmp.Diff(got, Changes{Unknown: 1}); diff != "" {
-		t.Errorf("changes (-got +want):\n%s", diff)
+	if exists(filepath.Join(clone.dir, "evil")) {
+		t.Error("a program ran that the repository names")
+	}
+	text, cut, err = clone.clone().Diff(t.Context(), []string{one, two}, 1000)
+	if err != nil || !cut || len(text) != 1000 || !strings.Contains(text, "+first\n") {
+		t.Errorf("got %d bytes, cut %t, %v, want the first 1000", len(text), cut, err)
+	}
+	if text, cut, err = clone.clone().Diff(t.Context(), nil, 1000); text != "" || cut || err != nil {
+		t.Errorf("of nothing: %q, %t, %v", text, cut, err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -58,11 +59,50 @@ const gitGrace = 5 * time.Second
 // of its own, and with it no terminal on which ssh could ask; what is left of its
 // process group ends with it.
 func (g git) run(ctx context.Context, args ...string) (string, error) {
+	var stdout bytes.Buffer
+	if err := g.write(ctx, &stdout, args...); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(stdout.String(), "\n"), nil
+}
+
+// head is the first bytes of what a command prints, and whether there is more. What
+// prints too much is stopped.
+func (g git) head(ctx context.Context, most int, args ...string) (text string, cut bool, err error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	stdout := &capped{most: most, flooded: stop}
+	if err := g.write(ctx, stdout, args...); err != nil && !stdout.cut {
+		return "", false, err
+	}
+	return string(stdout.data), stdout.cut, nil
+}
+
+// capped keeps the first bytes of what is written to it.
+type capped struct {
+	data    []byte
+	most    int
+	cut     bool
+	flooded func()
+}
+
+func (c *capped) Write(p []byte) (int, error) {
+	room := c.most - len(c.data)
+	c.data = append(c.data, p[:min(room, len(p))]...)
+	if len(p) > room {
+		c.cut = true
+		c.flooded()
+	}
+	return len(p), nil
+}
+
+// write is run with its output written elsewhere.
+func (g git) write(ctx context.Context, stdout io.Writer, args ...string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, fmt.Errorf("time-out after %v", g.timeout))
 	defer cancel()
-	var stdout, stderr bytes.Buffer
+	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", append(settings(), args...)...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = g.dir, g.env, &stdout, &stderr
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = g.dir, g.env, stdout, &stderr
 	if g.turn != nil {
 		cmd.ExtraFiles = []*os.File{g.turn}
 	}
@@ -71,21 +111,21 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	if err := cmd.Start(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
-			return "", fleet.WithHint(fmt.Errorf("run git: %w", err), "install git")
+			return fleet.WithHint(fmt.Errorf("run git: %w", err), "install git")
 		}
-		return "", fmt.Errorf("run git %s: %w", args[0], err)
+		return fmt.Errorf("run git %s: %w", args[0], err)
 	}
 	err := cmd.Wait()
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	if err == nil || cmd.ProcessState.Success() && errors.Is(err, exec.ErrWaitDelay) {
-		return strings.TrimSuffix(stdout.String(), "\n"), nil
+		return nil
 	}
 	status := cmd.ProcessState.ExitCode()
 	if ctx.Err() != nil {
 		status = -1
 		err = context.Cause(ctx)
 	}
-	return "", &gitError{command: args[0], status: status, said: said(stderr.String()), err: err}
+	return &gitError{command: args[0], status: status, said: said(stderr.String()), err: err}
 }
 
 // asks is run for commands that answer with exit status 1: false stands for that.

@@ -61,9 +61,11 @@ func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fle
 		return fleet.Work{Commits: commits}, err
 	}
 	changes, err := p.Changes(ctx, files)
+	left := changes.Commits
 	return fleet.Work{
-		Commits: commits, Known: err == nil && changes.Unknown == 0,
-		Files: changes.Files, Insertions: changes.Insertions, Deletions: changes.Deletions,
+		Commits: commits, Revisions: left[max(0, len(left)-fleet.MostCommits):], Branch: changes.Branch,
+		Known: err == nil && changes.Unknown == 0, Standing: len(left), Files: changes.Files, Tests: changes.Tests,
+		Insertions: changes.Insertions, Deletions: changes.Deletions,
 	}, err
 }
 
