@@ -9,38 +9,6 @@ import (
 	"stint/internal/fleet"
 )
 
-// The grade by evidence is a sum, each term of which is a part of the verdict:
-//
-//	grade_work         0.7  commits that change something
-//	                   0.5  changed files without a commit, or commits without a change
-//	grade_success     ±0.1  the agent's own flag, if it has one
-//	grade_tool_errors −0.2  × the share of its tool calls that failed
-//	grade_retries     −0.1  × the retries of its model, of which 5 or more are all
-//
-// It is from 0.1 to 0.8: evidence alone proves neither the worst, which is for agents
-// that fail, nor the best, which somebody has to have judged. The other parts
-// (commits, files, tool_calls, tool_errors, retries) are the counts it was made from.
-const (
-	// CommitGrade is for a session that committed and said nothing of its own worth:
-	// above the prior's mean of 0.5, and well below the best an agent can claim with a
-	// reason.
-	CommitGrade = 0.7
-	// ScantGrade is the prior's mean: something was done, and nobody can tell what
-	// it is worth. It moves a belief neither way.
-	ScantGrade = 0.5
-
-	// An agent's word on itself is worth less than what can be seen: with it, work at
-	// its best is still short of a good claim with a reason.
-	flagWeight = 0.1
-	// A session whose every tool call failed, and which committed all the same, is
-	// worth no more than one that left its work lying about.
-	toolErrorWeight = 0.2
-	// Retries cost time and are seldom the agent's fault.
-	retryWeight = 0.1
-	// manyRetries are as bad as it gets: past them a request is mostly given up.
-	manyRetries = 5
-)
-
 // termPrefix begins the names of the parts that add up to the grade.
 const termPrefix = "grade_"
 
@@ -55,7 +23,7 @@ func byEvidence(e Evidence) fleet.Verdict {
 	case fleet.Overran, fleet.Killed, fleet.Exited:
 	}
 	if worked(e) && hindered(e) {
-		return productive(e)
+		return productive(e, nil)
 	}
 	switch {
 	case e.Exit.End == fleet.Overran:
@@ -65,11 +33,11 @@ func byEvidence(e Evidence) fleet.Verdict {
 	case e.Exit.Status != 0:
 		return failure(e, fleet.Failed, fmt.Sprintf("the agent exited with %d", e.Exit.Status))
 	case worked(e):
-		return productive(e)
+		return productive(e, nil)
 	case e.Transcript != nil && flag(e.Transcript.Success) < 0:
 		return failure(e, fleet.Failed, "the agent exited with 0, and reports that it failed")
 	}
-	return fleet.Verdict{Outcome: fleet.Noop, Parts: counts(e), Reason: "exit status 0 with no commit and no result file"}
+	return fleet.Verdict{Outcome: fleet.Noop, Parts: counts(e), Reason: found(e)}
 }
 
 // overrun says what the agent had too much of: its time, or silence.
@@ -80,60 +48,36 @@ func overrun(e fleet.SessionExit) string {
 	return "the agent overran its time"
 }
 
-// worked reports whether the session left anything in the repository.
+// worked reports whether the session left a change in the repository. Of commits of which
+// nobody knows what they changed, it is believed that they did.
 func worked(e Evidence) bool {
-	return e.Commits > 0 || e.Changes != nil && e.Changes.Files > 0
+	if e.Changes == nil {
+		return e.Commits > 0
+	}
+	return e.Changes.Files > 0
+}
+
+// leftBehind is the reason of a session that came to nothing, with the commits that stand
+// all the same: nobody is to lose sight of them.
+func leftBehind(reason string, e Evidence) string {
+	if !worked(e) {
+		return reason
+	}
+	n, where := e.Commits, ""
+	if e.Changes != nil {
+		n = e.Changes.Commits
+		if e.Changes.Branch != "" {
+			where = " on branch " + line(e.Changes.Branch)
+		}
+	}
+	if n == 0 {
+		return reason // files without a commit
+	}
+	return annotate(reason, plural(n, "commit")+" left behind"+where)
 }
 
 func failure(e Evidence, o fleet.Outcome, reason string) fleet.Verdict {
 	return fleet.Verdict{Outcome: o, Grade: new(0.0), Parts: counts(e), Reason: reason}
-}
-
-// productive grades work that was seen.
-func productive(e Evidence) fleet.Verdict {
-	list := terms(e)
-	sum, parts := 0.0, counts(e)
-	for _, t := range list {
-		sum += t.value
-		parts[termPrefix+t.name] = t.value
-	}
-	return fleet.Verdict{Outcome: fleet.Productive, Grade: new(thousandths(sum)), Parts: parts, Reason: found(e)}
-}
-
-// term is one addend of a grade.
-type term struct {
-	name  string
-	value float64
-}
-
-// terms are what the grade of work is the sum of. What a usage limit did to the
-// session is left out.
-func terms(e Evidence) []term {
-	list := []term{{"work", workTerm(e)}}
-	if e.Transcript == nil {
-		return list
-	}
-	o := *e.Transcript
-	forgive := hindered(e)
-	if f := flag(o.Success); f > 0 || f < 0 && !forgive {
-		list = append(list, term{"success", flagWeight * float64(f)})
-	}
-	if o.ToolErrors > 0 {
-		// A call that was missed counts as one that failed: there are at least as many.
-		rate := float64(o.ToolErrors) / float64(max(o.ToolErrors, o.ToolCalls))
-		list = append(list, term{"tool_errors", -thousandths(toolErrorWeight * rate)})
-	}
-	if o.Retries > 0 && !forgive {
-		list = append(list, term{"retries", -thousandths(retryWeight * float64(min(o.Retries, manyRetries)) / manyRetries)})
-	}
-	return list
-}
-
-func workTerm(e Evidence) float64 {
-	if e.Commits > 0 && (e.Changes == nil || e.Changes.Files > 0) {
-		return CommitGrade
-	}
-	return ScantGrade
 }
 
 // thousandths rounds to what a person reads, so that the sum of the parts is the grade.
@@ -143,7 +87,7 @@ func thousandths(f float64) float64 { return math.Round(f*1000) / 1000 }
 func counts(e Evidence) map[string]float64 {
 	parts := map[string]float64{"commits": float64(e.Commits)}
 	if e.Changes != nil {
-		parts["files"] = float64(e.Changes.Files)
+		parts["files"], parts["lines"] = float64(e.Changes.Files), float64(e.Changes.Insertions+e.Changes.Deletions)
 	}
 	if o := e.Transcript; o != nil {
 		parts["tool_calls"], parts["tool_errors"], parts["retries"] = float64(o.ToolCalls), float64(o.ToolErrors), float64(o.Retries)
@@ -162,13 +106,22 @@ func withoutTerms(parts map[string]float64) map[string]float64 {
 func found(e Evidence) string {
 	reason := plural(e.Commits, "commit")
 	switch {
+	case e.Commits == 0 && !worked(e):
+		return noCommit + " and no result file"
 	case e.Changes == nil:
 	case e.Commits == 0:
 		reason = plural(e.Changes.Files, "file") + " changed without a commit"
+	case e.Changes.Files == 0 && e.Changes.Commits == 0:
+		reason += ", of which none is left"
 	case e.Changes.Files == 0:
-		reason += " without a change"
+		reason += " without a change that is left"
 	default:
 		reason += " in " + plural(e.Changes.Files, "file")
+	}
+	if c := e.Check; c != nil && c.Fault == "" && c.Failure == "" {
+		reason += ", the check passes"
+	} else if c != nil && c.Fault == "" {
+		reason += ", the check fails (" + line(c.Failure) + ")"
 	}
 	if e.Transcript == nil {
 		return reason

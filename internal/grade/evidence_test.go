@@ -1,8 +1,10 @@
 package grade
 
 import (
+	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +14,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// anyEvidence is a session that nobody but the evidence speaks of.
+// anyEvidence is a session that no grader speaks of.
 func anyEvidence() *rapid.Generator[Evidence] {
 	return rapid.Custom(func(t *rapid.T) Evidence {
 		few := rapid.IntRange(0, 12)
@@ -22,7 +24,21 @@ func anyEvidence() *rapid.Generator[Evidence] {
 			Commits: few.Draw(t, "commits"),
 		}
 		if rapid.Bool().Draw(t, "changes known") {
-			e.Changes = &Changes{Files: few.Draw(t, "files")}
+			e.Changes = &Changes{
+				Commits: few.Draw(t, "left"), Files: few.Draw(t, "files"), Tests: few.Draw(t, "tests"),
+				Insertions: rapid.IntRange(0, 100).Draw(t, "insertions"), Deletions: few.Draw(t, "deletions"),
+			}
+		}
+		if rapid.Bool().Draw(t, "a result") {
+			e.Exit.Result = fmt.Appendf(nil, `{"grade":%v}`, rapid.Float64Range(0, 1).Draw(t, "claim"))
+		}
+		switch few.Draw(t, "check") {
+		case 1, 2, 3:
+			e.Check = &Check{}
+		case 4, 5, 6:
+			e.Check = &Check{Failure: "exit status 2"}
+		case 7:
+			e.Check = &Check{Fault: "not found"}
 		}
 		if rapid.Bool().Draw(t, "output read") {
 			e.Transcript = &Transcript{
@@ -59,6 +75,7 @@ func TestGradeIsTheSumOfItsTerms(t *testing.T) {
 		for name, value := range v.Parts {
 			if strings.HasPrefix(name, "grade_") {
 				sum += value
+				mustBeATerm(t, strings.TrimPrefix(name, "grade_"), value)
 			}
 		}
 		switch {
@@ -66,10 +83,90 @@ func TestGradeIsTheSumOfItsTerms(t *testing.T) {
 			t.Fatalf("not graded, with terms: %v", v.Parts)
 		case v.Grade != nil && math.Abs(sum-*v.Grade) > 1e-9:
 			t.Fatalf("grade %v of %v", *v.Grade, v.Parts)
-		case v.Outcome == fleet.Productive && (*v.Grade < 0.1 || *v.Grade > 0.8):
-			t.Fatalf("grade %v, want from 0.1 to 0.8", *v.Grade)
+		case v.Outcome == fleet.Productive && (*v.Grade < 0.05-1e-9 || *v.Grade > 0.86+1e-9):
+			t.Fatalf("grade %v, want from 0.05 to 0.86", *v.Grade)
 		}
 	})
+}
+
+func mustBeATerm(t *rapid.T, name string, value float64) {
+	i := slices.IndexFunc(Terms(), func(term Term) bool { return term.Name == name })
+	if i < 0 || value < Terms()[i].From || value > Terms()[i].To {
+		t.Fatalf("grade_%s is %v, want one of %v", name, value, Terms())
+	}
+}
+
+// TestAClaimIsBounded has the same session with and without a grade of its own.
+func TestAClaimIsBounded(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		e := anyEvidence().Draw(t, "evidence")
+		e.Exit.Result = []byte(`{"outcome":"productive"}`)
+		silent := Judge(with(e, func(o *Transcript) { o.Success = nil }))
+		e.Exit.Result = fmt.Appendf(nil, `{"grade":%v}`, rapid.Float64Range(0, 1).Draw(t, "claim"))
+		claimed := Judge(e)
+		if silent.Outcome == fleet.Productive && claimed.Grade != nil && math.Abs(*claimed.Grade-*silent.Grade) > claimWeight+1e-9 {
+			t.Fatalf("%v without a claim, %v with one", *silent.Grade, *claimed.Grade)
+		}
+		if !worked(e) && claimed.Grade != nil && *claimed.Grade > 0.4+1e-9 {
+			t.Fatalf("%v for nothing that can be seen", *claimed.Grade)
+		}
+	})
+}
+
+// TestMoreToSeeIsWorthMore compares two sessions of which one left more.
+func TestMoreToSeeIsWorthMore(t *testing.T) {
+	t.Parallel()
+	for name, more := range map[string]func(*Evidence){
+		"one more line":    func(e *Evidence) { e.Changes.Insertions++ },
+		"a test":           func(e *Evidence) { e.Changes.Tests++ },
+		"a check passes":   func(e *Evidence) { e.Check = &Check{} },
+		"a claim of all":   func(e *Evidence) { e.Exit.Result = []byte(`{"grade":1}`) },
+		"a change at last": func(e *Evidence) { e.Changes.Files++ },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) {
+				e := anyEvidence().Draw(t, "evidence")
+				if e.Changes == nil {
+					e.Changes = &Changes{}
+				}
+				better := e
+				changes := *e.Changes
+				better.Changes = &changes
+				more(&better)
+				was, is := Judge(e), Judge(better)
+				if was.Grade != nil && (is.Grade == nil || *is.Grade < *was.Grade-1e-9) {
+					t.Fatalf("%+v, then %+v", was, is)
+				}
+			})
+		})
+	}
+}
+
+// TestTheBarForOneMore has what sessions mostly leave: the grade from which one more of
+// the category follows is not that of every session that commits.
+func TestTheBarForOneMore(t *testing.T) {
+	t.Parallel()
+	const bar = 0.65
+	for name, test := range map[string]struct {
+		e     Evidence
+		meets bool
+	}{
+		"a line":                 {Evidence{Changes: &Changes{Insertions: 1}, Exit: exited(0, `{"grade":1}`)}, false},
+		"a line, checked":        {Evidence{Changes: &Changes{Insertions: 1}, Check: &Check{}}, false},
+		"a change":               {Evidence{Changes: &Changes{Insertions: 60}, Transcript: &Transcript{Success: value(true)}}, false},
+		"much":                   {Evidence{Changes: &Changes{Insertions: 60000}, Transcript: &Transcript{Success: value(true)}}, false},
+		"with its tests":         {Evidence{Changes: &Changes{Insertions: 60, Tests: 1}}, true},
+		"checked":                {Evidence{Changes: &Changes{Insertions: 60}, Check: &Check{}}, true},
+		"tests, the check fails": {Evidence{Changes: &Changes{Insertions: 60, Tests: 1}, Check: &Check{Failure: "x"}, Exit: exited(0, `{"grade":1}`)}, false},
+		"tests, with trouble":    {Evidence{Changes: &Changes{Insertions: 60, Tests: 1}, Transcript: &Transcript{ToolCalls: 10, ToolErrors: 3}}, false},
+	} {
+		test.e.Exit.End, test.e.Commits, test.e.Changes.Commits, test.e.Changes.Files = fleet.Exited, 1, 1, 1
+		if got := Judge(test.e); *got.Grade >= bar != test.meets {
+			t.Errorf("%s: grade %v, want it to meet %v: %t", name, *got.Grade, bar, test.meets)
+		}
+	}
 }
 
 // TestGradeIsMonotone compares two sessions that differ in one thing, which does not
@@ -113,28 +210,42 @@ func TestJudgeByEvidence(t *testing.T) {
 	}{
 		{
 			"all is well",
-			Evidence{Commits: 2, Changes: &Changes{Files: 5}, Transcript: &Transcript{Success: good, ToolCalls: 40}},
-			fleet.Productive, value(0.8), "2 commits in 5 files, the agent reports success",
-			map[string]float64{"grade_work": 0.7, "grade_success": 0.1},
+			Evidence{Commits: 2, Changes: &Changes{Commits: 2, Files: 5, Tests: 2, Insertions: 30, Deletions: 12}, Transcript: &Transcript{Success: good, ToolCalls: 40}},
+			fleet.Productive, value(0.71), "2 commits in 5 files, the agent reports success",
+			map[string]float64{"grade_work": 0.5, "grade_size": 0.08, "grade_tests": 0.08, "grade_success": 0.05},
 		},
 		{
 			"with trouble",
-			Evidence{Commits: 1, Changes: &Changes{Files: 1}, Transcript: &Transcript{ToolCalls: 40, ToolErrors: 10, Retries: 2}},
-			fleet.Productive, value(0.61), "1 commit in 1 file, 10 of 40 tool calls failed, 2 retries",
-			map[string]float64{"grade_work": 0.7, "grade_tool_errors": -0.05, "grade_retries": -0.04},
+			Evidence{Commits: 1, Changes: &Changes{Commits: 1, Files: 1, Insertions: 1}, Transcript: &Transcript{ToolCalls: 40, ToolErrors: 10, Retries: 2}},
+			fleet.Productive, value(0.457), "1 commit in 1 file, 10 of 40 tool calls failed, 2 retries",
+			map[string]float64{"grade_work": 0.5, "grade_size": 0.002, "grade_tool_errors": -0.025, "grade_retries": -0.02},
 		},
 		{
 			"as bad as it gets",
 			Evidence{Changes: &Changes{Files: 3}, Transcript: &Transcript{Success: bad, ToolErrors: 7, Retries: 99}},
-			fleet.Productive, value(0.1), "3 files changed without a commit, the agent reports that it failed, 7 of 7 tool calls failed, 99 retries",
-			map[string]float64{"grade_work": 0.5, "grade_success": -0.1, "grade_tool_errors": -0.2, "grade_retries": -0.1},
+			fleet.Productive, value(0.3), "3 files changed without a commit, the agent reports that it failed, 7 of 7 tool calls failed, 99 retries",
+			map[string]float64{"grade_work": 0.5, "grade_success": -0.05, "grade_tool_errors": -0.1, "grade_retries": -0.05},
 		},
 		{
-			"empty commits",
-			Evidence{Commits: 2, Changes: &Changes{}},
-			fleet.Productive, value(0.5), "2 commits without a change",
-			map[string]float64{"grade_work": 0.5},
+			"a check that passes",
+			Evidence{Commits: 1, Changes: &Changes{Commits: 1, Files: 1, Insertions: 50}, Check: &Check{}},
+			fleet.Productive, value(0.68), "1 commit in 1 file, the check passes",
+			map[string]float64{"grade_work": 0.5, "grade_size": 0.08, "grade_check": 0.1},
 		},
+		{
+			"a check that fails",
+			Evidence{Commits: 1, Changes: &Changes{Commits: 1, Files: 1, Insertions: 50}, Check: &Check{Failure: "run make: exit status 2: \x1b[2J"}},
+			fleet.Productive, value(0.38), "1 commit in 1 file, the check fails (run make: exit status 2:  [2J)",
+			map[string]float64{"grade_work": 0.5, "grade_size": 0.08, "grade_check": -0.2},
+		},
+		{
+			"a check that cannot start",
+			Evidence{Commits: 1, Changes: &Changes{Commits: 1, Files: 1, Insertions: 50}, Check: &Check{Fault: "make: not found"}},
+			fleet.Productive, value(0.58), "1 commit in 1 file; check: make: not found",
+			map[string]float64{"grade_work": 0.5, "grade_size": 0.08},
+		},
+		{"empty commits", Evidence{Commits: 2, Changes: &Changes{Commits: 2}}, fleet.Noop, nil, "2 commits without a change that is left", nil},
+		{"reset away", Evidence{Commits: 2, Changes: &Changes{}}, fleet.Noop, nil, "2 commits, of which none is left", nil},
 		{
 			"success is no evidence",
 			Evidence{Changes: &Changes{}, Transcript: &Transcript{Success: good, ToolCalls: 9}},
@@ -148,7 +259,7 @@ func TestJudgeByEvidence(t *testing.T) {
 		{
 			"success against its exit status",
 			Evidence{Commits: 1, Exit: fleet.SessionExit{Status: 1}, Transcript: &Transcript{Success: good}},
-			fleet.Failed, value(0.0), "the agent exited with 1", nil,
+			fleet.Failed, value(0.0), "the agent exited with 1; 1 commit left behind", nil,
 		},
 	}
 	for _, tt := range tests {
@@ -175,7 +286,7 @@ func TestJudgeCounts(t *testing.T) {
 		Exit: fleet.SessionExit{End: fleet.Exited, Status: 1}, Commits: 1, Changes: &Changes{Files: 2, Insertions: 30, Deletions: 4},
 		Transcript: &Transcript{ToolCalls: 9, ToolErrors: 1, Retries: 3},
 	}
-	want := map[string]float64{"commits": 1, "files": 2, "tool_calls": 9, "tool_errors": 1, "retries": 3}
+	want := map[string]float64{"commits": 1, "files": 2, "lines": 34, "tool_calls": 9, "tool_errors": 1, "retries": 3}
 	if diff := cmp.Diff(Judge(e).Parts, want); diff != "" {
 		t.Errorf("parts (-got +want):\n%s", diff)
 	}
@@ -204,9 +315,11 @@ func TestJudgeAtAUsageLimit(t *testing.T) {
 		{"waiting for the reset", overran, 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "the agent overran its time; it met a usage limit: " + text},
 		{"stopped", fleet.SessionExit{End: fleet.Stopped}, 0, Transcript{Wall: exhausted}, fleet.Cancelled, nil, "stopped before the agent was done"},
 
-		{"after work", exited(1, ""), 1, Transcript{Wall: exhausted, Success: value(false), Retries: 9}, fleet.Productive, value(0.7), "1 commit, the agent reports that it failed, 9 retries; it met a usage limit: " + text},
-		{"after work, waiting", overran, 1, Transcript{Wall: exhausted}, fleet.Productive, value(0.7), "1 commit; it met a usage limit: " + text},
-		{"a result of work", exited(1, `{"outcome":"productive","grade":0.9}`), 0, Transcript{Wall: exhausted}, fleet.Productive, value(0.9), "the agent says so"},
+		{"after work", exited(1, ""), 1, Transcript{Wall: exhausted, Success: value(false), Retries: 9}, fleet.Productive, value(0.5), "1 commit, the agent reports that it failed, 9 retries; it met a usage limit: " + text},
+		{"after work, waiting", overran, 1, Transcript{Wall: exhausted}, fleet.Productive, value(0.5), "1 commit; it met a usage limit: " + text},
+		{"a result of work", exited(1, `{"outcome":"productive","grade":0.9}`), 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "the agent exited with 1; the agent says that it was productive, and nothing of it can be seen; it met a usage limit: " + text},
+		{"a result of work, exit status 0", exited(0, `{"grade":0.9}`), 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "exit status 0 with no commit; the agent says that it was productive, and nothing of it can be seen; it met a usage limit: " + text},
+		{"a result of work, with a commit", exited(1, `{"grade":0.9}`), 1, Transcript{Wall: exhausted}, fleet.Productive, value(0.58), "1 commit; it met a usage limit: " + text},
 		{"a result of nothing to do", exited(1, `{"outcome":"nothing"}`), 0, Transcript{Wall: exhausted}, fleet.Nothing, nil, "the agent says so"},
 		{"a result of failure", exited(1, `{"outcome":"failed","reason":"out of tokens"}`), 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "out of tokens; it met a usage limit: " + text},
 		{"a result that is spoilt", exited(1, `{`), 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "the agent exited with 1; not graded: result file: unexpected end of JSON input; it met a usage limit: " + text},
@@ -214,7 +327,7 @@ func TestJudgeAtAUsageLimit(t *testing.T) {
 		{"throttled, and over it", exited(0, ""), 0, Transcript{Wall: throttled}, fleet.Noop, nil, "exit status 0 with no commit and no result file"},
 		{"throttled, and failed", exited(1, ""), 0, Transcript{Wall: throttled}, fleet.Quota, nil, "the agent exited with 1; it met a usage limit: " + text},
 		{"throttled, and says it failed", exited(0, ""), 0, Transcript{Wall: throttled, Success: value(false)}, fleet.Quota, nil, "the agent exited with 0, and reports that it failed; it met a usage limit: " + text},
-		{"throttled, and overran", overran, 1, Transcript{Wall: throttled}, fleet.Timeout, value(0.0), "the agent overran its time"},
+		{"throttled, and overran", overran, 1, Transcript{Wall: throttled}, fleet.Timeout, value(0.0), "the agent overran its time; 1 commit left behind"},
 		{"without a word", exited(1, ""), 0, Transcript{Wall: &Wall{}}, fleet.Quota, nil, "the agent exited with 1; it met a usage limit"},
 	}
 	for _, tt := range tests {

@@ -37,7 +37,7 @@ func TestJudgeAtAFault(t *testing.T) {
 		{
 			"after work", exited(1, ""), 1,
 			Transcript{Fault: login, Success: value(false), Retries: 9},
-			fleet.Productive, value(0.7), fleet.FaultLogin,
+			fleet.Productive, value(0.5), fleet.FaultLogin,
 			"1 commit, the agent reports that it failed, 9 retries; " + text,
 		},
 		{"a result of failure", exited(1, `{"outcome":"failed","reason":"out of luck"}`), 0, Transcript{Fault: login}, fleet.Unavailable, nil, fleet.FaultLogin, text},

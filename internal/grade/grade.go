@@ -2,11 +2,13 @@
 // measured is never made up: a session whose result cannot be read is not graded
 // by what it left, and what was not looked at moves no grade.
 //
-// Three witnesses are heard, each only where the one before was silent: the result
-// file, if the agent wrote one; a grader, if one was asked; the evidence. The result
-// may name an outcome and leave the grade to the others. What stint itself saw (a
-// time-out, a stop) outweighs all three. What usage limits change is said at [Assess],
-// and what evidence is worth at [CommitGrade].
+// Three witnesses are heard, the strongest first. A grader has the last word on outcome
+// and grade. Then comes the evidence: what is left at the end, and a check of it. The
+// agent's own word is believed where it says less than the evidence shows (failed, noop,
+// nothing, quota); where it says more it moves the grade by a bounded amount, unless the
+// operator trusts the agent. What stint itself saw (a time-out, a stop) outweighs all
+// three. What usage limits change is said at [Assess], and what evidence is worth at
+// [Terms].
 package grade
 
 import (
@@ -25,13 +27,18 @@ type Evidence struct {
 	Commits    int      // made by this session
 	Changes    *Changes // by this session, and nobody else
 	Transcript *Transcript
+	Check      *Check   // nil: there is none, or nothing to check
 	Opinion    *Opinion // nil: no grader was asked
+	Trusted    bool     // the operator trusts the agent: its own grade counts in full
 }
 
-// Changes are what a session did to the files of its workspace, in commits or, where
-// nobody else works in the folder, without.
+// Changes are what is left at the end of what a session did to the files of its
+// workspace, in commits or, where nobody else works in the folder, without.
 type Changes struct {
+	Commits    int    // that stand
+	Branch     string // that holds the last of them; empty: none does
 	Files      int
+	Tests      int // of the files
 	Insertions int
 	Deletions  int
 }
@@ -73,9 +80,9 @@ func Judge(e Evidence) fleet.Verdict { return Assess(e).Verdict }
 //
 // A usage limit that ended the session is not the agent's failure: without work to
 // show the outcome is quota, with no grade, whatever the exit status; not even that it
-// sat there until its time was up counts. With work to show (commits, changed files, a
-// result or an opinion that says productive or nothing) the session is judged by that,
-// and neither exit status, failure flag nor retries count against it.
+// sat there until its time was up counts. With work to show (a change that is left, or
+// the word of a trusted agent) the session is judged by that, and neither exit status,
+// failure flag nor retries count against it.
 //
 // The same holds for a fault of the agent's service or login, of which the outcome is
 // unavailable, and for a task that is too long or refused, which has failed with no grade.
@@ -88,13 +95,16 @@ func Assess(e Evidence) Judgement {
 	case fleet.Overran:
 		v = noted(v, said)
 	case fleet.Exited, fleet.Killed:
-		v = byResult(v, said)
-		if e.Opinion != nil && asksGrader(v, said) {
-			var fault string
-			if v, fault = byOpinion(v, said, *e.Opinion); fault != "" {
-				j.Warnings = append(j.Warnings, fault)
-			}
+		v = byResult(e, v, said)
+		if e.Check != nil && e.Check.Fault != "" {
+			v, j.Warnings = faulty(v, "check", e.Check.Fault, j.Warnings)
 		}
+		if e.Opinion != nil && judgeable(forgiven(v, e)) {
+			v, j.Warnings = byOpinion(v, said, *e.Opinion, j.Warnings)
+		}
+	}
+	if v.Outcome != fleet.Productive {
+		v.Reason = leftBehind(v.Reason, e)
 	}
 	if e.Exit.End == fleet.Exited {
 		v.ExitStatus = &e.Exit.Status
@@ -104,22 +114,24 @@ func Assess(e Evidence) Judgement {
 	return j
 }
 
-// WantsOpinion reports whether a grader could change the verdict, and so is worth
-// its time: it is not for a session that stint stopped, that says itself what it is
-// worth, or that a usage limit or a fault of its service ended.
+// WantsOpinion reports whether a grader is asked: of every session that worked, which is
+// not one that stint stopped, or that a usage limit or a fault of its service ended.
 func WantsOpinion(e Evidence) bool {
 	if e.Exit.End != fleet.Exited && e.Exit.End != fleet.Killed {
 		return false
 	}
-	said := readResult(e.Exit)
-	v := byResult(byEvidence(e), said)
-	return asksGrader(v, said) && !(hindered(e) && blank(v))
+	e.Opinion = nil
+	return judgeable(Judge(e))
 }
 
-// asksGrader reports whether the result file leaves something to a grader: the whole
-// verdict, or the grade of work done.
-func asksGrader(v fleet.Verdict, said statement) bool {
-	return said.result.Outcome == "" || v.Outcome == fleet.Productive && said.result.Grade == nil
+// judgeable reports whether a session came to work, so that there is something to judge.
+func judgeable(v fleet.Verdict) bool {
+	return v.Outcome != fleet.Quota && v.Outcome != fleet.Unavailable && !(v.Fault != "" && blank(v))
+}
+
+// WantsCheck reports whether there is work left to check.
+func WantsCheck(e Evidence) bool {
+	return worked(e) && WantsOpinion(e) && Judge(e).Outcome == fleet.Productive
 }
 
 // blank reports whether there is no work to show.

@@ -44,38 +44,40 @@ func TestJudge(t *testing.T) {
 		{"one commit", exited(0, ""), 1, fleet.Verdict{Outcome: fleet.Productive, Grade: value(CommitGrade), Reason: "1 commit"}},
 		{"nothing to show", exited(0, ""), 0, fleet.Verdict{Outcome: fleet.Noop, Reason: "exit status 0 with no commit and no result file"}},
 		{"failed", exited(7, ""), 0, fleet.Verdict{Outcome: fleet.Failed, Grade: value(0.0), Reason: "the agent exited with 7"}},
-		{"failed with commits", exited(1, ""), 3, fleet.Verdict{Outcome: fleet.Failed, Grade: value(0.0), Reason: "the agent exited with 1"}},
-		{"died", killed, 1, fleet.Verdict{Outcome: fleet.Failed, Grade: value(0.0), Reason: "the agent died: killed"}},
-		{"overran", overran, 1, fleet.Verdict{Outcome: fleet.Timeout, Grade: value(0.0), Reason: "the agent overran its time"}},
+		{"failed with commits", exited(1, ""), 3, fleet.Verdict{Outcome: fleet.Failed, Grade: value(0.0), Reason: "the agent exited with 1; 3 commits left behind"}},
+		{"died", killed, 1, fleet.Verdict{Outcome: fleet.Failed, Grade: value(0.0), Reason: "the agent died: killed; 1 commit left behind"}},
+		{"overran", overran, 1, fleet.Verdict{Outcome: fleet.Timeout, Grade: value(0.0), Reason: "the agent overran its time; 1 commit left behind"}},
 		{
 			"silent",
 			fleet.SessionExit{End: fleet.Overran, Detail: "it printed nothing for 10m0s"},
 			1,
-			fleet.Verdict{Outcome: fleet.Timeout, Grade: value(0.0), Reason: "the agent was stopped: it printed nothing for 10m0s"},
+			fleet.Verdict{Outcome: fleet.Timeout, Grade: value(0.0), Reason: "the agent was stopped: it printed nothing for 10m0s; 1 commit left behind"},
 		},
-		{"stopped", stopped, 1, fleet.Verdict{Outcome: fleet.Cancelled, Reason: "stopped before the agent was done"}},
+		{"stopped", stopped, 1, fleet.Verdict{Outcome: fleet.Cancelled, Reason: "stopped before the agent was done; 1 commit left behind"}},
 		{"not started", absent, 0, fleet.Verdict{Outcome: fleet.Failed, Reason: `the agent did not start: "claude" is not in the agent's PATH ""`}},
 
-		{"says productive", exited(0, claimsWork), 0, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.9), Reason: "fixed it", TaskState: fleet.StateDone}},
-		{"says noop", exited(0, `{"outcome":"noop"}`), 2, fleet.Verdict{Outcome: fleet.Noop, Reason: "the agent says so"}},
+		{"says productive", exited(0, claimsWork), 0, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.38), Reason: "fixed it; " + unseen, TaskState: fleet.StateDone}},
+		{"says productive, with commits", exited(0, claimsWork), 2, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.58), Reason: "fixed it", TaskState: fleet.StateDone}},
+		{"says noop", exited(0, `{"outcome":"noop"}`), 2, fleet.Verdict{Outcome: fleet.Noop, Reason: "the agent says so; 2 commits left behind"}},
 		{"says nothing", exited(0, `{"outcome":"nothing","task_state":"cancelled"}`), 0, fleet.Verdict{Outcome: fleet.Nothing, Reason: "the agent says so", TaskState: fleet.StateCancelled}},
-		{"says failed", exited(0, `{"outcome":"failed","grade":0.5}`), 2, fleet.Verdict{Outcome: fleet.Failed, Grade: value(0.0), Reason: "the agent says so"}},
+		{"says failed", exited(0, `{"outcome":"failed","grade":0.5}`), 2, fleet.Verdict{Outcome: fleet.Failed, Grade: value(0.0), Reason: "the agent says so; 2 commits left behind"}},
 		{"says quota", exited(1, `{"outcome":"quota","quota":{"reset_at":"2026-06-26"}}`), 0, fleet.Verdict{Outcome: fleet.Quota, Reason: "the agent says so"}},
-		{"productive without a grade", exited(0, `{"outcome":"productive"}`), 0, fleet.Verdict{Outcome: fleet.Productive, Reason: "the agent says so"}},
-		{"productive with commits alone", exited(0, `{"outcome":"productive"}`), 2, fleet.Verdict{Outcome: fleet.Productive, Grade: value(CommitGrade), Reason: "the agent says so"}},
+		{"productive without a grade", exited(0, `{"outcome":"productive"}`), 0, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.3), Reason: "the agent says so; " + unseen}},
+		{"productive with commits alone", exited(0, `{"outcome":"productive"}`), 2, fleet.Verdict{Outcome: fleet.Productive, Grade: value(CommitGrade), Reason: "2 commits"}},
 		{"a reason of many lines", exited(0, `{"outcome":"nothing","reason":"read\n\n- the log\t\n"}`), 0, fleet.Verdict{Outcome: fleet.Nothing, Reason: "read - the log"}},
 		{"noop with a grade", exited(0, `{"outcome":"noop","grade":0.9}`), 0, fleet.Verdict{Outcome: fleet.Noop, Reason: "the agent says so"}},
-		{"a grade alone", exited(0, `{"grade":0.25}`), 0, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.25), Reason: "the agent says so"}},
-		{"grade 0", exited(0, `{"grade":0}`), 0, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.0), Reason: "the agent says so"}},
-		{"grade 1", exited(0, `{"grade":1}`), 0, fleet.Verdict{Outcome: fleet.Productive, Grade: value(1.0), Reason: "the agent says so"}},
+		{"a grade alone", exited(0, `{"grade":0.25}`), 0, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.25), Reason: "the agent says so; " + unseen}},
+		{"grade 0", exited(0, `{"grade":0}`), 0, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.2), Reason: "the agent says so; " + unseen}},
+		{"grade 1", exited(0, `{"grade":1}`), 0, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.4), Reason: "the agent says so; " + unseen}},
 		{"a reason alone", exited(0, `{"reason":"read the log"}`), 0, fleet.Verdict{Outcome: fleet.Noop, Reason: "read the log"}},
 		{"a state alone", exited(0, `{"task_state":"ready_for_review"}`), 1, fleet.Verdict{Outcome: fleet.Productive, Grade: value(CommitGrade), Reason: "1 commit", TaskState: fleet.StateReview}},
 		{"an alias for a state", exited(0, `{"task_state":"paused"}`), 1, fleet.Verdict{Outcome: fleet.Productive, Grade: value(CommitGrade), Reason: "1 commit", TaskState: fleet.StateBacklog}},
 		{"fields of a later version", exited(0, `{"lessons":["a"],"tokens":1,"cost_usd":0.4,"later":{}}`), 1, fleet.Verdict{Outcome: fleet.Productive, Grade: value(CommitGrade), Reason: "1 commit"}},
 		{"null", exited(0, `null`), 1, fleet.Verdict{Outcome: fleet.Productive, Grade: value(CommitGrade), Reason: "1 commit"}},
 
-		{"the agent over its exit status", exited(1, claimsWork), 0, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.9), Reason: "fixed it", TaskState: fleet.StateDone}},
-		{"the agent over its death", ended(killed, claimsWork), 0, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.9), Reason: "fixed it", TaskState: fleet.StateDone}},
+		{"its exit status over the agent", exited(1, claimsWork), 0, fleet.Verdict{Outcome: fleet.Failed, Grade: value(0.0), Reason: "the agent exited with 1; the agent says that it was productive, and nothing of it can be seen"}},
+		{"its death over the agent", ended(killed, claimsWork), 0, fleet.Verdict{Outcome: fleet.Failed, Grade: value(0.0), Reason: "the agent died: killed; the agent says that it was productive, and nothing of it can be seen"}},
+		{"its commits over its exit status", exited(1, claimsWork), 1, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.58), Reason: "fixed it", TaskState: fleet.StateDone}},
 		{"the time-out over the agent", ended(overran, claimsWork), 0, fleet.Verdict{Outcome: fleet.Timeout, Grade: value(0.0), Reason: "the agent overran its time", TaskState: fleet.StateDone}},
 		{"the stop over the agent", ended(stopped, claimsWork), 0, fleet.Verdict{Outcome: fleet.Cancelled, Reason: "stopped before the agent was done"}},
 		{
@@ -92,8 +94,15 @@ func TestJudge(t *testing.T) {
 			if tt.exit.End != fleet.Stopped && tt.exit.End != fleet.NoProcess {
 				tt.want.Parts = map[string]float64{"commits": float64(tt.commits)}
 			}
-			if tt.want.Grade != nil && *tt.want.Grade == CommitGrade {
-				tt.want.Parts["grade_work"] = CommitGrade
+			if tt.want.Outcome == fleet.Productive { // the claim makes the difference
+				work := 0.3
+				if tt.commits > 0 {
+					work = CommitGrade
+				}
+				tt.want.Parts["grade_work"] = work
+				if claim := thousandths(*tt.want.Grade - work); claim != 0 {
+					tt.want.Parts["grade_claim"] = claim
+				}
 			}
 			got := Judge(Evidence{Exit: tt.exit, Commits: tt.commits})
 			if diff := cmp.Diff(got, tt.want); diff != "" {
@@ -103,8 +112,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeSpoiltResult has files that nobody can judge by: the outcome is what
-// stint saw, nothing is graded, and the task is left alone.
+// TestJudgeSpoiltResult has files that nobody can judge by: outcome and grade are by what
+// stint saw, and the task is left alone.
 func TestJudgeSpoiltResult(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
@@ -130,10 +139,10 @@ func TestJudgeSpoiltResult(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := Judge(Evidence{Exit: exited(0, tt.result), Commits: 1})
-			if got.Outcome != fleet.Productive || got.Grade != nil || got.TaskState != "" {
-				t.Errorf("got %+v, want productive by its commit, and neither grade nor task state", got)
+			if got.Outcome != fleet.Productive || *got.Grade != CommitGrade || got.TaskState != "" {
+				t.Errorf("got %+v, want productive by its commit, and no task state", got)
 			}
-			if want := "1 commit; not graded: result file: " + tt.want; !strings.HasPrefix(got.Reason, want) {
+			if want := "1 commit; result file: " + tt.want; !strings.HasPrefix(got.Reason, want) {
 				t.Errorf("got  %.300s\nwant %s", got.Reason, want)
 			}
 			if _, err := fleet.ParseText("reason", got.Reason); err != nil {
@@ -148,6 +157,39 @@ func TestJudgeSpoiltResult(t *testing.T) {
 			t.Errorf("got %+v, want failed, not graded, because %q", got, want)
 		}
 	})
+}
+
+// TestJudgeTrusted has an agent whose own grade counts in full.
+func TestJudgeTrusted(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		exit    fleet.SessionExit
+		commits int
+		want    fleet.Verdict
+	}{
+		{"a grade", exited(0, `{"grade":0.9,"task_state":"done"}`), 0, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.9), Reason: "the agent says so", TaskState: fleet.StateDone}},
+		{"over its commits", exited(0, `{"grade":0.2}`), 3, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.2), Reason: "the agent says so"}},
+		{"over its death", ended(fleet.SessionExit{End: fleet.Killed}, `{"grade":0.9}`), 0, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.9), Reason: "the agent says so"}},
+		{"without a grade", exited(0, `{"outcome":"productive"}`), 0, fleet.Verdict{Outcome: fleet.Productive, Reason: "the agent says so"}},
+		{"spoilt", exited(0, `{`), 1, fleet.Verdict{Outcome: fleet.Productive, Reason: "1 commit; not graded: result file: unexpected end of JSON input"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if tt.exit.End == fleet.Exited {
+				tt.want.ExitStatus = &tt.exit.Status
+			}
+			tt.want.Parts = map[string]float64{"commits": float64(tt.commits)}
+			if tt.want.Grade != nil {
+				tt.want.Parts["grade_claim"] = *tt.want.Grade
+			}
+			got := Judge(Evidence{Exit: tt.exit, Commits: tt.commits, Trusted: true})
+			if diff := cmp.Diff(got, tt.want); diff != "" {
+				t.Errorf("verdict (-got +want):\n%s", diff)
+			}
+		})
+	}
 }
 
 // FuzzJudge lets an agent write anything: the grade is none or from 0 to 1, and

@@ -21,6 +21,9 @@ type Opinion struct {
 // MaxOpinion is the most bytes that a grader may print.
 const MaxOpinion = 64 << 10
 
+// MaxDiff is how much a grader is shown of what the commits changed: some 64,000 tokens.
+const MaxDiff = 256 << 10
+
 const (
 	schemaEvidence = "stint/evidence@1"
 	schemaGrade    = "stint/grade@1"
@@ -32,7 +35,9 @@ type Case struct {
 	Category  fleet.Category
 	Task      *fleet.Task // nil: a session without one
 	Workspace string
-	Revisions []string // of the session's commits, oldest first; nil: not known
+	Revisions []string // of the session's commits that stand, oldest first; nil: not known
+	Diff      string   // of these, as git shows them, at most [MaxDiff] bytes
+	DiffCut   bool     // there was more of it
 	Files     fleet.RunFiles
 }
 
@@ -48,8 +53,11 @@ type evidenceObject struct {
 	ExitStatus *int           `json:"exit_status"`
 	Workspace  string         `json:"workspace"`
 	Commits    int            `json:"commits"`
-	Revisions  []string       `json:"revisions"`
+	Revisions  []string       `json:"revisions"` // that stand at the end
+	Diff       string         `json:"diff"`      // of these
+	DiffCut    bool           `json:"diff_cut"`
 	Changes    *changesObject `json:"changes"`
+	Check      *checkObject   `json:"check"`
 	Result     *string        `json:"result"` // the file as it is: it need not be JSON
 	Prompt     string         `json:"prompt"`
 	Log        string         `json:"log"`
@@ -63,10 +71,17 @@ type taskObject struct {
 	Path             string       `json:"path,omitempty"`
 }
 
+// changesObject is what is left of all commits together.
 type changesObject struct {
 	Files      int `json:"files"`
+	Tests      int `json:"tests"` // of the files
 	Insertions int `json:"insertions"`
 	Deletions  int `json:"deletions"`
+}
+
+type checkObject struct {
+	Passed bool   `json:"passed"`
+	Detail string `json:"detail"` // how it failed
 }
 
 type outputObject struct {
@@ -93,11 +108,14 @@ func (c Case) Encode(e Evidence) ([]byte, error) {
 	o := evidenceObject{
 		Schema: schemaEvidence, Run: c.Run, Category: c.Category, Task: c.task(),
 		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, End: e.Exit.End, ExitStatus: v.ExitStatus,
-		Workspace: c.Workspace, Commits: e.Commits, Revisions: c.Revisions, Prompt: c.Files.Prompt, Log: c.Files.Log,
+		Workspace: c.Workspace, Commits: e.Commits, Revisions: c.Revisions, Diff: c.Diff, DiffCut: c.DiffCut, Prompt: c.Files.Prompt, Log: c.Files.Log,
 		Transcript: outputOf(e.Transcript),
 	}
-	if e.Changes != nil {
-		o.Changes = (*changesObject)(e.Changes)
+	if c := e.Changes; c != nil {
+		o.Changes = &changesObject{Files: c.Files, Tests: c.Tests, Insertions: c.Insertions, Deletions: c.Deletions}
+	}
+	if c := e.Check; c != nil && c.Fault == "" {
+		o.Check = &checkObject{Passed: c.Failure == "", Detail: c.Failure}
 	}
 	if e.Exit.Result != nil {
 		o.Result = new(string(e.Exit.Result))
@@ -231,33 +249,37 @@ func checkParts(parts map[string]float64) error {
 	return nil
 }
 
-// byOpinion lets the grader speak where the result file left it to. Its fault is why
-// its opinion cannot be used; the verdict is as it was then, and says so in its reason.
-func byOpinion(v fleet.Verdict, said statement, o Opinion) (judged fleet.Verdict, fault string) {
+// byOpinion lets the grader have the last word. Its fault is why its opinion cannot be
+// used; the verdict is as it was then.
+func byOpinion(v fleet.Verdict, said statement, o Opinion, warnings []string) (judged fleet.Verdict, more []string) {
 	g, err := o.parse()
 	if err != nil {
-		fault = "grader: " + brief(err)
-		v.Reason = annotate(v.Reason, fault)
-		return v, fault
+		return faulty(v, "grader", brief(err), warnings)
 	}
-	v.Grade, v.Parts = g.Grade, g.parts(v.Parts)
-	if said.result.Outcome != "" {
-		// The agent said what came of it, and why; the grader, what that is worth.
-		if g.Outcome != fleet.Productive {
-			v.Reason = annotate(v.Reason, "the grader says "+string(g.Outcome))
-		} else if said.result.Reason == "" && g.Reason != "" {
-			v.Reason = g.Reason
-		}
-		return v, ""
-	}
-	v.Outcome, v.Reason = g.Outcome, "the grader says so"
+	before := v.Outcome
+	v.Outcome, v.Grade, v.Parts, v.Reason = g.Outcome, g.Grade, g.parts(v.Parts), "the grader says so"
 	if g.Reason != "" {
 		v.Reason = g.Reason
+	}
+	if r := said.result.Outcome; r != "" && r != g.Outcome {
+		v.Reason = annotate(v.Reason, "the agent says "+string(r))
 	}
 	if said.err != nil {
 		v.Reason = annotate(v.Reason, "result file: "+brief(said.err))
 	}
-	return v, ""
+	if v.Outcome != before && (v.Outcome == fleet.Noop || v.Outcome == fleet.Failed) && v.TaskState.Settled() {
+		// What was not done is not settled.
+		v.Reason = annotate(v.Reason, "the task is not taken for "+string(v.TaskState))
+		v.TaskState = ""
+	}
+	return v, warnings
+}
+
+// faulty is the verdict where a witness could not speak: as it is, and loudly so.
+func faulty(v fleet.Verdict, witness, fault string, warnings []string) (noted fleet.Verdict, more []string) {
+	note := witness + ": " + line(fault)
+	v.Reason = annotate(v.Reason, note)
+	return v, append(warnings, note)
 }
 
 func (o Opinion) parse() (Grading, error) {

@@ -12,8 +12,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// TestJudgeByOpinion has one case for each thing that a result file leaves to the
-// grader, or does not.
+// TestJudgeByOpinion has one case for each witness that a grader outweighs, or does not.
 func TestJudgeByOpinion(t *testing.T) {
 	t.Parallel()
 	const good = `{"grade":0.8,"reason":"neat","parts":{"tests":0.9}}`
@@ -31,11 +30,12 @@ func TestJudgeByOpinion(t *testing.T) {
 		{"without a reason", exited(0, ""), Opinion{Output: []byte(`{"outcome":"failed"}`)}, fleet.Verdict{Outcome: fleet.Failed, Grade: value(0.0), Reason: "the grader says so", Parts: plain}, true},
 		{"noop", exited(0, ""), Opinion{Output: []byte(`{"outcome":"noop"}`)}, fleet.Verdict{Outcome: fleet.Noop, Reason: "the grader says so", Parts: plain}, true},
 		{"beside a task state", exited(0, `{"task_state":"done","reason":"mine"}`), Opinion{Output: []byte(good)}, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.8), Reason: "neat", Parts: neat, TaskState: fleet.StateDone}, true},
-		{"a result over it", exited(0, `{"grade":0.2}`), Opinion{Output: []byte(good)}, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.2), Reason: "the agent says so", Parts: plain}, false},
-		{"a noop over it", exited(0, `{"outcome":"noop"}`), Opinion{Output: []byte(good)}, fleet.Verdict{Outcome: fleet.Noop, Reason: "the agent says so", Parts: plain}, false},
-		{"a result without a grade", exited(0, `{"outcome":"productive"}`), Opinion{Output: []byte(good)}, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.8), Reason: "neat", Parts: neat}, true},
-		{"a result with a reason alone", exited(0, `{"outcome":"productive","reason":"mine"}`), Opinion{Output: []byte(good)}, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.8), Reason: "mine", Parts: neat}, true},
-		{"in two minds", exited(0, `{"outcome":"productive","reason":"mine"}`), Opinion{Output: []byte(`{"outcome":"failed"}`)}, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.0), Reason: "mine; the grader says failed", Parts: plain}, true},
+		{"over a grade of its own", exited(0, `{"grade":0.2,"reason":"mine"}`), Opinion{Output: []byte(good)}, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.8), Reason: "neat", Parts: neat}, true},
+		{"over a noop", exited(0, `{"outcome":"noop"}`), Opinion{Output: []byte(good)}, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.8), Reason: "neat; the agent says noop", Parts: neat}, true},
+		{"over a claim", exited(0, `{"grade":1,"task_state":"done"}`), Opinion{Output: []byte(`{"outcome":"noop"}`)}, fleet.Verdict{Outcome: fleet.Noop, Reason: "the grader says so; the agent says productive; the task is not taken for done", Parts: plain}, true},
+		{"agrees that it failed", exited(0, `{"outcome":"failed","task_state":"cancelled"}`), Opinion{Output: []byte(`{"outcome":"failed"}`)}, fleet.Verdict{Outcome: fleet.Failed, Grade: value(0.0), Reason: "the grader says so", Parts: plain, TaskState: fleet.StateCancelled}, true},
+		{"agrees that there was nothing to do", exited(0, `{"outcome":"nothing","task_state":"done"}`), Opinion{Output: []byte(`{"outcome":"nothing","reason":"so it is"}`)}, fleet.Verdict{Outcome: fleet.Nothing, Reason: "so it is", Parts: plain, TaskState: fleet.StateDone}, true},
+		{"not of a usage limit", exited(0, `{"outcome":"quota"}`), Opinion{Output: []byte(good)}, fleet.Verdict{Outcome: fleet.Quota, Reason: "the agent says so", Parts: plain}, false},
 		{"a spoilt result", exited(0, `{`), Opinion{Output: []byte(good)}, fleet.Verdict{Outcome: fleet.Productive, Grade: value(0.8), Reason: "neat; result file: unexpected end of JSON input", Parts: neat}, true},
 		{"the time-out over it", fleet.SessionExit{End: fleet.Overran}, Opinion{Output: []byte(good)}, fleet.Verdict{Outcome: fleet.Timeout, Grade: value(0.0), Reason: "the agent overran its time", Parts: plain}, false},
 		{"the stop over it", fleet.SessionExit{End: fleet.Stopped}, Opinion{Output: []byte(good)}, fleet.Verdict{Outcome: fleet.Cancelled, Reason: "stopped before the agent was done"}, false},
@@ -49,6 +49,9 @@ func TestJudgeByOpinion(t *testing.T) {
 			e := Evidence{Exit: tt.exit, Commits: 1}
 			if got := WantsOpinion(e); got != tt.asked {
 				t.Errorf("wants an opinion: got %v, want %v", got, tt.asked)
+			}
+			if tt.want.Outcome != fleet.Productive {
+				tt.want.Reason += "; 1 commit left behind"
 			}
 			e.Opinion = &tt.opinion
 			got := Assess(e)
@@ -123,7 +126,7 @@ func manyParts(n int) string {
 func TestJudgeKeepsAFaultInView(t *testing.T) {
 	t.Parallel()
 	long := `{"outcome":"productive","reason":"` + strings.Repeat("é", 2048) + `"}`
-	got := Judge(Evidence{Exit: exited(0, long), Opinion: &Opinion{Fault: "gone"}}).Reason
+	got := Judge(Evidence{Exit: exited(0, long), Commits: 1, Opinion: &Opinion{Fault: "gone"}}).Reason
 	if _, err := fleet.ParseText("reason", got); err != nil || !strings.HasSuffix(got, "é…; grader: gone") {
 		t.Errorf("got %d bytes, …%q, %v, want the reason cut", len(got), got[len(got)-30:], err)
 	}
@@ -141,11 +144,12 @@ func TestCaseEncode(t *testing.T) {
 	t.Parallel()
 	reset := time.Date(2026, 6, 26, 0, 25, 19, 0, time.UTC)
 	full := Case{
-		Run: "0run", Category: "code", Workspace: "/w", Revisions: []string{"abc"}, Files: fleet.FilesOf("/s", "0run"),
+		Run: "0run", Category: "code", Workspace: "/w", Revisions: []string{"abc"}, Diff: "+x\n", DiffCut: true, Files: fleet.FilesOf("/s", "0run"),
 		Task: &fleet.Task{ID: "fix", Title: "Fix \"it\"", Path: "/w/tasks/fix.md", SuccessCriterion: "tests pass"},
 	}
 	e := Evidence{
-		Exit: exited(1, "{\"grade\":0.5}\xff"), Commits: 1, Changes: &Changes{1, 2, 3},
+		Exit: exited(1, "{\"outcome\":\"productive\"}\xff"), Commits: 1, Changes: &Changes{Commits: 1, Files: 1, Insertions: 2, Deletions: 3},
+		Check: &Check{Failure: "exit status 2"},
 		Transcript: &Transcript{
 			Success: value(true), ToolCalls: 4, ToolErrors: 1, Retries: 2,
 			Usage: fleet.Usage{Tokens: value(int64(9)), USD: value(0.5)}, Wall: &Wall{ResetAt: reset, Text: "w"},
@@ -154,14 +158,14 @@ func TestCaseEncode(t *testing.T) {
 	}
 	const want = `{"schema":"stint/evidence@1","run":"0run","category":"code",` +
 		`"task":{"id":"fix","title":"Fix \"it\"","success_criterion":"tests pass","path":"/w/tasks/fix.md"},` +
-		`"outcome":"productive","grade":null,"reason":"1 commit in 1 file, the agent reports success, 1 of 4 tool calls failed, 2 retries; it met a usage limit: w; not graded: result file: invalid character 'ÿ' after top-level value",` +
-		`"end":"exited","exit_status":1,"workspace":"/w","commits":1,"revisions":["abc"],` +
-		`"changes":{"files":1,"insertions":2,"deletions":3},"result":"{\"grade\":0.5}\ufffd","prompt":"/s/runs/0run/prompt","log":"/s/runs/0run/log",` +
+		`"outcome":"productive","grade":0.335,"reason":"1 commit in 1 file, the check fails (exit status 2), the agent reports success, 1 of 4 tool calls failed, 2 retries; it met a usage limit: w; result file: invalid character 'ÿ' after top-level value",` +
+		`"end":"exited","exit_status":1,"workspace":"/w","commits":1,"revisions":["abc"],"diff":"+x\n","diff_cut":true,` +
+		`"changes":{"files":1,"tests":0,"insertions":2,"deletions":3},"check":{"passed":false,"detail":"exit status 2"},"result":"{\"outcome\":\"productive\"}\ufffd","prompt":"/s/runs/0run/prompt","log":"/s/runs/0run/log",` +
 		`"transcript":{"success":true,"tool_calls":4,"tool_errors":1,"retries":2,"tokens":9,"cost_usd":0.5,"quota":{"throttled":false,"reset_at":"2026-06-26T00:25:19Z","text":"w"}}}`
 	mustEncode(t, full, e, want)
 	const least = `{"schema":"stint/evidence@1","run":"0run","category":"code","task":null,` +
 		`"outcome":"noop","grade":null,"reason":"exit status 0 with no commit and no result file","end":"exited","exit_status":0,` +
-		`"workspace":"","commits":0,"revisions":null,"changes":null,"result":null,"prompt":"","log":"","transcript":null}`
+		`"workspace":"","commits":0,"revisions":null,"diff":"","diff_cut":false,"changes":null,"check":null,"result":null,"prompt":"","log":"","transcript":null}`
 	mustEncode(t, Case{Run: "0run", Category: "code"}, Evidence{Exit: exited(0, "")}, least)
 }
 

@@ -93,30 +93,81 @@ func parseReason(s string) (string, error) {
 	return fleet.ParseText("reason", strings.Join(strings.Fields(s), " "))
 }
 
-// byResult lets the result file speak, over the verdict by evidence.
-func byResult(v fleet.Verdict, said statement) fleet.Verdict {
-	if said.err != nil {
-		// The agent meant to be judged by its result, which nobody can read.
-		v.Grade, v.Parts = nil, withoutTerms(v.Parts)
-		if v.Outcome == fleet.Noop {
-			// It wrote a result: that there was nothing to do is not known.
-			v.Outcome, v.Reason = fleet.Failed, "exit status 0 with no commit"
-		}
-		v.Reason = annotate(v.Reason, "not graded: result file: "+brief(said.err))
-		return v
-	}
+// byResult lets the result file speak to the verdict by evidence.
+func byResult(e Evidence, v fleet.Verdict, said statement) fleet.Verdict {
 	r := said.result
-	if r.Outcome != "" {
-		if r.Outcome != fleet.Productive || r.Grade != nil || v.Outcome != fleet.Productive {
-			v.Grade, v.Parts = claimed(r.Outcome, r.Grade), withoutTerms(v.Parts)
-		} // else its work is evidence all the same
-		v.Outcome = r.Outcome
-		v.Reason = "the agent says so"
+	switch {
+	case said.err != nil:
+		return unread(e, v, said.err)
+	case r.Outcome == "":
+	case e.Trusted:
+		v = trusted(v, r)
+	case r.Outcome != fleet.Productive:
+		v.Outcome, v.Grade, v.Parts = r.Outcome, claimed(r.Outcome, r.Grade), withoutTerms(v.Parts)
+		v.Reason = selfSaid
+	case worked(e):
+		v = productive(e, r.Grade)
+	case v.Outcome == fleet.Failed || hindered(e):
+		// It failed, or was stopped by a usage limit or a fault, has nothing to show, and says that it worked: neither that nor what
+		// it says of its task is believed.
+		if v.Outcome == fleet.Noop {
+			v.Reason = noCommit
+		}
+		v.Reason = annotate(v.Reason, "the agent says that it was productive, and nothing of it can be seen")
+		return v
+	default:
+		if v = productive(e, r.Grade); e.Commits == 0 {
+			v.Reason = selfSaid
+		}
+		return stated(v, said, unseen)
 	}
-	if r.Reason != "" {
-		v.Reason = r.Reason
+	return stated(v, said, "")
+}
+
+const (
+	selfSaid = "the agent says so"
+	noCommit = "exit status 0 with no commit"
+	// unseen is why a claim counts little, and what an operator can do about it.
+	unseen = "nothing of it can be seen, so that the agent's word counts little (see trust and grader)"
+)
+
+// stated is the verdict with what the result says beside outcome and grade.
+func stated(v fleet.Verdict, said statement, note string) fleet.Verdict {
+	if said.result.Reason != "" {
+		v.Reason = said.result.Reason
 	}
-	v.TaskState = fleet.TaskState(r.TaskState)
+	if note != "" {
+		v.Reason = annotate(v.Reason, note)
+	}
+	v.TaskState = fleet.TaskState(said.result.TaskState)
+	return v
+}
+
+// unread is the verdict where the result file cannot be read. What can be seen is graded
+// all the same, unless the agent's own grade was to count.
+func unread(e Evidence, v fleet.Verdict, err error) fleet.Verdict {
+	if v.Outcome == fleet.Noop {
+		// It wrote a result: that there was nothing to do is not known.
+		v.Outcome, v.Reason = fleet.Failed, noCommit
+	}
+	note := "result file: " + brief(err)
+	if e.Trusted || v.Outcome != fleet.Productive {
+		v.Grade, v.Parts = nil, withoutTerms(v.Parts)
+		note = "not graded: " + note
+	}
+	v.Reason = annotate(v.Reason, note)
+	return v
+}
+
+// trusted is the verdict by the word of an agent that the operator trusts.
+func trusted(v fleet.Verdict, r Result) fleet.Verdict {
+	if r.Outcome != fleet.Productive || r.Grade != nil || v.Outcome != fleet.Productive {
+		v.Grade, v.Parts = claimed(r.Outcome, r.Grade), withoutTerms(v.Parts)
+		if r.Outcome == fleet.Productive && r.Grade != nil {
+			v.Parts[termPrefix+"claim"] = *r.Grade
+		}
+	} // else its work is evidence all the same
+	v.Outcome, v.Reason = r.Outcome, selfSaid
 	return v
 }
 
