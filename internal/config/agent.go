@@ -36,6 +36,7 @@ func (r *reader) agent(t *table, d Agent) Agent {
 		PassEnvironment: t.variables(d.PassEnvironment),
 		Slots:           get(t, "slots", d.Slots, whole(0, math.MaxInt)),
 		Silence:         get(t, "silence", d.Silence, pause()),
+		Trust:           get(t, "trust", d.Trust, truth()),
 		Transcript:      transcript.Format(get(t, "transcript", string(d.Transcript), oneOf(transcriptFormats()...))),
 		Quota:           t.patterns("quota", d.Quota),
 		Throttle:        t.patterns("throttle", d.Throttle),

@@ -38,6 +38,8 @@ func (r *reader) category(t *table, d Category, agents []string) Category {
 		Parallel:     get(t, "parallel", d.Parallel, truth()),
 		Prompt:       get(t, "prompt", d.Prompt, pathOrNone(filepath.Dir(r.source.path))),
 
+		Check:         t.list("check", 0, program()),
+		CheckTimeout:  get(t, "check_timeout", d.CheckTimeout, duration()),
 		Grader:        t.list("grader", 0, program()),
 		GraderTimeout: get(t, "grader_timeout", d.GraderTimeout, duration()),
 

@@ -128,6 +128,7 @@ type Agent struct {
 	PassEnvironment []string          // handed on from the environment of stint
 	Slots           int               // sessions of it at once; 0: no limit of its own
 	Silence         time.Duration     // how long it may print nothing; 0: as long as it likes
+	Trust           bool              // its own grade counts in full where no grader is asked
 	Transcript      transcript.Format // how what it prints is to be read
 	Quota, Throttle []string          // patterns of what it prints at a limit: [transcript.ParseLimits]
 	SessionLog      string            // where it keeps its sessions itself, as [transcript.LogGlob] takes it; empty: nobody knows
@@ -147,7 +148,9 @@ type Category struct {
 	Parallel     bool          // a fire may start it without being told so by Fanout.Allow
 	Prompt       string        // the file with its instructions; empty: none
 
-	Grader        []string      // judges a session that did not judge itself; empty: by evidence alone
+	Check         []string      // says by its exit status whether what a session left is in order; empty: nothing does
+	CheckTimeout  time.Duration // how long that may take
+	Grader        []string      // judges each session; empty: by evidence alone
 	GraderTimeout time.Duration // how long that may take
 	Worktree      bool          // its sessions work each on a branch and in a folder of their own
 	Sync          bool          // the workspace is brought up to date with its remote before each
@@ -163,11 +166,14 @@ type Category struct {
 }
 
 // GradingTime is how long judging a session of the category may take.
-func (c Category) GradingTime() time.Duration {
-	if len(c.Grader) == 0 {
-		return 0
+func (c Category) GradingTime() (d time.Duration) {
+	if len(c.Check) > 0 {
+		d += c.CheckTimeout
 	}
-	return c.GraderTimeout
+	if len(c.Grader) > 0 {
+		d += c.GraderTimeout
+	}
+	return d
 }
 
 // CategoryNames are the names of the categories, sorted.

@@ -53,6 +53,7 @@ func defaults() (Config, Agent, Category) {
 		Parallel: true,              // a category is there to be worked on
 		WIP:      defaultWIP(),
 
+		CheckTimeout:  5 * time.Minute, // the tests of most projects; the lane waits for them
 		GraderTimeout: 3 * time.Minute, // a model reads a day's diff in one; the lane waits for it
 		Respawn:       0.65,            // well above the mean of most: work that goes well goes on
 		MaxChain:      1,               // then fires decide again

@@ -89,7 +89,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		}},
 		Categories: map[fleet.Category]config.Category{"code": {
 			Pool: "autonomous", Share: 1, Agents: []string{"claude"}, Lanes: 1,
-			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, Parallel: true, GraderTimeout: 3 * time.Minute, WIP: noWIP(),
+			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, Parallel: true, CheckTimeout: 5 * time.Minute, GraderTimeout: 3 * time.Minute, WIP: noWIP(),
 			Respawn: 0.65, MaxChain: 1,
 		}},
 	}
@@ -135,6 +135,7 @@ pass_environment = []
 [agent]
 codex.command = ["codex"]
 codex.slots = 2
+codex.trust = true
 
 [category.cleanup]
 agents = ["claude"]
@@ -149,6 +150,8 @@ timeout = "90m"
 cooldown = "90s"
 self_directed = true
 prompt = "prompts/code.md"
+check = ["make", "test"]
+check_timeout = "90s"
 grader = ["judge", "claude"]
 grader_timeout = "1m"
 respawn = 0.8
@@ -208,19 +211,21 @@ func TestLoadReadsEveryKey(t *testing.T) {
 				Preset: "command", Transcript: "text",
 				Command: []string{"codex"}, Prompt: fleet.PromptStdin,
 				Slots:           2,
+				Trust:           true,
 				PassEnvironment: []string{"PATH", "HOME", "LANG"},
 			},
 		},
 		Categories: map[fleet.Category]config.Category{
 			"cleanup": {
 				Pool: "autonomous", Share: 0.75, Agents: []string{"claude"}, Lanes: 1,
-				TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, GraderTimeout: 3 * time.Minute, WIP: noWIP(),
+				TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, CheckTimeout: 5 * time.Minute, GraderTimeout: 3 * time.Minute, WIP: noWIP(),
 				Respawn: 0.65, MaxChain: 1,
 			},
 			"code": {
 				Pool: "autonomous", Share: 0.25, Agents: []string{"codex", "claude"}, Lanes: 3,
 				TTL: 2 * time.Hour, Timeout: 90 * time.Minute, Cooldown: 90 * time.Second,
 				SelfDirected: true, Parallel: true, Prompt: filepath.Join(folder, "prompts/code.md"),
+				Check: []string{"make", "test"}, CheckTimeout: 90 * time.Second,
 				Grader: []string{"judge", "claude"}, GraderTimeout: time.Minute, WIP: noWIP(),
 				Respawn: 0.8, MaxChain: 3, Budget: config.Budget{Runs: 10, Tokens: 1_000_000, USD: 2.5},
 				Unit: map[string]any{
@@ -364,7 +369,7 @@ func TestLoadRefusesTOML(t *testing.T) {
 
 func TestLoadRefusesKeys(t *testing.T) {
 	t.Parallel()
-	const categoryKeys = "want one of: agents, budget, cooldown, grader, grader_timeout, lanes, max_chain, parallel, pool, prompt, respawn, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
+	const categoryKeys = "want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, lanes, max_chain, parallel, pool, prompt, respawn, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
 	refuses(t, []unfit{
 		{"misspelt", least + "[fanout]\nworker = 3\n", "7:1: fanout.worker: unknown key", "did you mean workers?"},
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
@@ -437,6 +442,8 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"endless chain", least + "max_chain = 10", "6:1: category.code.max_chain: want a whole number from 0 to 9, not 10", "write max_chain = 0"},
 		{"zero duration", least + `timeout = "0s"`, `6:1: category.code.timeout: ` + durationWant + `"0s"`, `write timeout = "50m"`},
 		{"grader without a program", least + `grader = [""]`, `6:11: category.code.grader[0]: want a program, not an empty string`, `write "…"`},
+		{"a check without a program", least + `check = [""]`, "6:10: category.code.check[0]: want a program, not an empty string", `write "…"`},
+		{"a check without time", least + `check_timeout = "0s"`, `6:1: category.code.check_timeout: want a duration above zero, such as "90s", "50m" or "1h30m", not "0s"`, `write check_timeout = "50m"`},
 		{"grader without time", least + `grader_timeout = "0s"`, `6:1: category.code.grader_timeout: want a duration above zero, such as "90s", "50m" or "1h30m", not "0s"`, `write grader_timeout = "50m"`},
 		{"negative duration", least + `cooldown = "-1s"`, `6:1: category.code.cooldown: want a duration, such as "0s", "90s" or "1h30m", not "-1s"`, `write cooldown = "50m"`},
 		{"days", least + "[selector]\ntimeout = \"1d\"", `7:1: selector.timeout: ` + durationWant + `"1d"`, `write timeout = "50m"`},
@@ -573,7 +580,7 @@ command = []
 		`:4:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not "an hour" (write ttl = "50m")`,
 		`:5:21: category.code.agents[1]: there is no agent "cluade" (did you mean claude?)`,
 		`:5:31: category.code.agents[2]: "claude" is listed twice (remove one)`,
-		`:6:1: category.code.colour: unknown key (want one of: agents, budget, cooldown, grader, grader_timeout, lanes, max_chain, parallel, pool, prompt, respawn, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
+		`:6:1: category.code.colour: unknown key (want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, lanes, max_chain, parallel, pool, prompt, respawn, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
 		`:8:1: agent.claude.command: want at least one, not an empty list (write command = ["…"])`,
 	}, "\n")
 	if diff := cmp.Diff(strings.ReplaceAll(err.Error(), path, ""), want); diff != "" {

@@ -81,6 +81,7 @@ func Sample(o SampleOptions) []byte {
 		"@ttl", literal(category.TTL),
 		"@timeout", literal(category.Timeout),
 		"@cooldown", literal(category.Cooldown),
+		"@check_timeout", literal(category.CheckTimeout),
 		"@grader_timeout", literal(category.GraderTimeout),
 		"@respawn", literal(category.Respawn),
 		"@max_chain", literal(category.MaxChain),
@@ -141,6 +142,8 @@ func sampleAgents(agents []SampleAgent) string {
 # budget = { runs = 0, tokens = 0, usd = 0.0 }
 # How long it may print nothing before it is stopped; "0s" is as long as it likes.
 # silence = %s
+# true: the grade that it gives itself counts in full where no grader is asked: for work that leaves no trace in git.
+# trust = %s
 # What is read of its output, such as tokens and errors: that of "claude", "codex" or "gptme", or of any "text".
 # transcript = %s
 # Regular expressions for what it prints when its allowance is used up, and when it is only slowed
@@ -150,7 +153,7 @@ func sampleAgents(agents []SampleAgent) string {
 # Where it keeps a log of its own; {session} is the session's name there.
 # session_log = %s
 
-`, prompt, literal(preset.PassEnvironment), literal(preset.Slots), literal(preset.Silence), literal(string(preset.Transcript)),
+`, prompt, literal(preset.PassEnvironment), literal(preset.Slots), literal(preset.Silence), literal(preset.Trust), literal(string(preset.Transcript)),
 			literal(preset.Quota), literal(preset.Throttle), literal(preset.SessionLog))
 	}
 	return b.String()
