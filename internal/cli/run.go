@@ -39,9 +39,10 @@ may write JSON to the file $STINT_RESULT, every field optional:
 
   {"outcome":"productive","grade":0.8,"reason":"…","task_state":"done"}
 
-Without it the category's grader judges, if there is one. Otherwise exit status 0 with a
-commit counts as productive, 0 without one as noop, and any other status as failed. The
-agent's own exit status is stored, not returned.`,
+The category's grader has the last word, if there is one. Otherwise exit status 0 with
+commits that leave a change counts as productive, 0 without as noop, and any other status
+as failed; the agent's own grade counts little ("stint help agents"). Its exit status is
+stored, not returned.`,
 		Example: `  stint run --category code --dry-run
   stint run --category code --task fix-login`,
 		Args: cobra.NoArgs,

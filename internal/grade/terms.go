@@ -41,14 +41,14 @@ const (
 // Terms are all there are, in the order in which they are explained.
 func Terms() []Term {
 	return []Term{
-		{"work", unseenGrade, CommitGrade, "0.5 where a change is left, 0.3 where there is only the agent's word for one"},
-		{"size", 0, sizeWeight, "in proportion to the lines changed, of which 40 or more are all"},
-		{"tests", testsWeight, testsWeight, "a file that is a test, by its name, is among those changed"},
+		{"work", unseenGrade, CommitGrade, "0.5: a change is left; 0.3: only the agent's word for one"},
+		{"size", 0, sizeWeight, "by the lines changed, of which 40 or more are all"},
+		{"tests", testsWeight, testsWeight, "a file changed is a test, by its name"},
 		{"check", -failWeight, passWeight, "the category's check passes (+0.1) or fails (-0.2)"},
-		{"claim", -claimWeight, claimWeight, "the agent's own grade, from -0.1 for 0 to +0.1 for 1"},
-		{"success", -flagWeight, flagWeight, "the agent's own flag, where it gives no grade"},
-		{"tool_errors", -toolErrorWeight, 0, "in proportion to the share of its tool calls that failed"},
-		{"retries", -retryWeight, 0, "in proportion to the retries of its model, of which 5 or more are all"},
+		{"claim", -claimWeight, claimWeight, "the agent's own grade: 0 is -0.1, 1 is +0.1"},
+		{"success", -flagWeight, flagWeight, "the agent's own flag, where it gave no grade"},
+		{"tool_errors", -toolErrorWeight, 0, "by the share of its tool calls that failed"},
+		{"retries", -retryWeight, 0, "by the retries of its model, of which 5 or more are all"},
 	}
 }
 

@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"stint/internal/grade"
+)
+
+// TestTopicTellsHowSessionsAreGraded compares its table with the terms there are.
+func TestTopicTellsHowSessionsAreGraded(t *testing.T) {
+	t.Parallel()
+	text, err := topics.ReadFile("topics/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []string
+	for _, term := range grade.Terms() {
+		value := fmt.Sprint(term.To)
+		if term.From != term.To {
+			value = fmt.Sprintf("%v to %v", term.From, term.To)
+		}
+		rows = append(rows, fmt.Sprintf("| %-11s | %-13s | %-57s |\n", term.Name, value, term.Rule))
+	}
+	if want := "--|\n" + strings.Join(rows, "") + "\n"; !strings.Contains(string(text), want) {
+		t.Errorf("the table is not\n%s", want)
+	}
+}
