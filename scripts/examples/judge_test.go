@@ -43,7 +43,7 @@ func newScene(t testing.TB) *scene {
 	s.write("runs/0run/log", "thinking\n")
 	s.write("tasks/answer.md", "# What is the answer?\n")
 	s.c = grade.Case{
-		Run: "0run", Category: "code", Workspace: s.dir, Revisions: []string{s.revision}, Files: files,
+		Run: "0run", Category: "code", Workspace: s.dir, Revisions: []string{s.revision}, Diff: s.git("show", s.revision), Files: files,
 		Task: &fleet.Task{ID: "answer", Title: "What is the answer?", Path: filepath.Join(s.dir, "tasks/answer.md")},
 	}
 	s.e = grade.Evidence{Exit: fleet.SessionExit{End: fleet.Exited}, Commits: 1}
@@ -127,10 +127,30 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// TestJudgeShowsTheDiff has one that was cut, and a check that failed.
+func TestJudgeShowsTheDiff(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	s.c.Diff, s.c.DiffCut = "+first\n"+strings.Repeat("+more\n", 1<<15)+"+last\n", true
+	s.e.Check = &grade.Check{Failure: "run make test: exit status 2: TestAnswer"}
+	if _, err := s.judge("echo GRADE: 0.2"); err != nil {
+		t.Fatal(err)
+	}
+	asked := s.asked()
+	for _, part := range []string{"+first\n", "+last\n", "characters left out", "the rest of the diff was left out", "begin: its check\nit fails: run make test: exit status 2: TestAnswer"} {
+		if !strings.Contains(asked, part) {
+			t.Errorf("%q is not in what the model was asked", part)
+		}
+	}
+	if len(asked) > 70_000 || strings.Contains(asked, "its log") {
+		t.Errorf("got a prompt of %d bytes, want the ends of the diff and no log", len(asked))
+	}
+}
+
 func TestJudgeReadsTheLogWhereThereIsNoDiff(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.c.Revisions, s.c.Task = nil, nil
+	s.c.Revisions, s.c.Diff, s.c.Task = nil, "", nil
 	s.write("runs/0run/log", "first words "+strings.Repeat("x\xff", 1<<20)+" last words")
 	got, err := s.judge("echo GRADE: 1")
 	if err != nil || *got.Verdict.Grade != 1 || got.Verdict.Reason != "judged without a reason" {
@@ -144,7 +164,7 @@ func TestJudgeReadsTheLogWhereThereIsNoDiff(t *testing.T) {
 func TestJudgeSparesTheModel(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
-	s.e.Commits, s.e.Exit.Status = 0, 7
+	s.e.Commits, s.e.Exit.Status = 0, 7 // and so nothing that is left
 	got, err := s.judge("echo GRADE: 1")
 	if err != nil || got.Verdict.Outcome != fleet.Failed || got.Verdict.Reason != "the agent exited with 7" {
 		t.Errorf("got %+v, %v, want failed as it was found", got.Verdict, err)
