@@ -64,7 +64,7 @@ func (f bench) startEach(b *testing.B, n int, name string, argv func(i int) []st
 // their sessions need no task, take no rest and always achieve something.
 func (f bench) selfDirected(n int) string {
 	const script = `echo '{"outcome": "productive", "grade": 0.5}' >"$STINT_RESULT"`
-	config := fmt.Sprintf("fleet = \"bench\"\nstate = %q\n[agent.fake]\ncommand = [\"sh\", \"-c\", %q]\n", f.state(), script)
+	config := fmt.Sprintf("fleet = \"bench\"\nstate = %q\n[agent.fake]\ntrust = true\ncommand = [\"sh\", \"-c\", %q]\n", f.state(), script)
 	for i := range n {
 		config += fmt.Sprintf("[category.c%d]\nself_directed = true\ncooldown = \"0s\"\nmax_chain = 0\n", i)
 	}

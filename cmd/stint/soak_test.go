@@ -40,12 +40,15 @@ half_life = 0
 slow_half_life = 0
 alarm = 0
 [agent.steady]
+trust = true
 command = [%[3]q, "soak=steady"]
 silence = "2s"
 [agent.moody]
+trust = true
 command = [%[3]q, "soak=moody"]
 silence = "2s"
 [agent.doomed]
+trust = true
 command = [%[3]q, "soak=doomed"]
 [category.code]
 agents = ["moody", "steady"]

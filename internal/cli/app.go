@@ -252,6 +252,18 @@ func (graders) Ask(ctx context.Context, q engine.Question) ([]byte, error) {
 	}.Output(ctx)
 }
 
+// Statuses by which a shell, or env, says that it could not run what it was to run.
+const cannotRun, notFound = 126, 127
+
+// Check runs a check. One that overran, or was ended by a signal, says nothing.
+func (graders) Check(ctx context.Context, q engine.Question) (failure string, err error) {
+	_, err = command.Command{Argv: q.Argv, Dir: q.Dir, Env: q.Environment, Timeout: q.Timeout, Limit: q.Limit}.Output(ctx)
+	if exit := (*command.ExitError)(nil); errors.As(err, &exit) && exit.Status != cannotRun && exit.Status != notFound {
+		return err.Error(), nil
+	}
+	return "", err
+}
+
 // newGates are the gates of the categories whose results wait for a person.
 func newGates(c *config.Config) engine.Gates {
 	gates := gate.Gates{}

@@ -637,3 +637,18 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	}
 }
+
+// TestGradingTime adds up what is waited for once an agent has ended.
+func TestGradingTime(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"": 0,
+		`check = ["make"]` + "\ngrader_timeout = \"1h\"":                   5 * time.Minute,
+		`grader = ["judge"]`:                                               3 * time.Minute,
+		"check = [\"make\"]\ncheck_timeout = \"1m\"\ngrader = [\"judge\"]": 4 * time.Minute,
+	} {
+		if got := load(t, least+text).Categories["code"].GradingTime(); got != want {
+			t.Errorf("%q: got %v, want %v", text, got, want)
+		}
+	}
+}

@@ -92,6 +92,8 @@ type Repo interface {
 	// Record changes a file as a commit of its own where it can: on the run's branch, whose
 	// name it returns, or where the file is.
 	Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (branch string, err error)
+	// Diff is what commits changed, oldest first, and whether more than the most bytes were.
+	Diff(ctx context.Context, revisions []string, most int) (text string, cut bool, err error)
 	// GitDirs are where git keeps what it knows of the folder: of this work tree, and of
 	// all that belong together. The folder need not be there yet.
 	GitDirs(ctx context.Context, dir string) (own, common string, err error)

@@ -57,7 +57,7 @@ func newBench(t *testing.T, categories string) *bench {
 	t.Helper()
 	dir := t.TempDir()
 	b := &bench{TB: t, now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
-	text := fmt.Sprintf("fleet = \"bob\"\nstate = %q\n[tasks]\nafter = \"active\"\n[agent.fake]\ncommand = [\"fake\"]\n%s", filepath.Join(dir, "state"), categories)
+	text := fmt.Sprintf("fleet = \"bob\"\nstate = %q\n[tasks]\nafter = \"active\"\n[agent.fake]\ncommand = [\"fake\"]\ntrust = true\n%s", filepath.Join(dir, "state"), categories)
 	c, err := config.Parse(filepath.Join(dir, "stint.toml"), []byte(text), config.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -169,6 +169,8 @@ func (noRepo) Branch(run fleet.RunID) string { return "stint/" + string(run) }
 func (noRepo) Work(context.Context, string, fleet.RunFiles) (fleet.Work, error) {
 	return fleet.Work{}, nil
 }
+
+func (noRepo) Diff(context.Context, []string, int) (string, bool, error) { return "", false, nil }
 
 func (noRepo) GitDirs(_ context.Context, dir string) (own, common string, err error) {
 	return dir + "/own.git", dir + "/common.git", nil

@@ -12,38 +12,46 @@ import (
 	"stint/internal/transcript"
 )
 
-// Question is what a grader is asked.
+// Question is what a grader or a check is asked.
 type Question struct {
 	Argv        []string
 	Dir         string
 	Environment []string
-	Evidence    []byte // on its input
+	Evidence    []byte // on its input; nil: nothing
 	Timeout     time.Duration
-	Limit       int // the most bytes of an answer
+	Limit       int // the most bytes of an answer; 0: as much as memory holds well
 }
 
 // Graders are the operator's own judges of sessions.
 type Graders interface {
 	Ask(ctx context.Context, q Question) (answer []byte, err error)
+	// Check runs a command that says by its exit status whether all is in order: failure
+	// is how it failed, empty if it passed. The error is why it says nothing.
+	Check(ctx context.Context, q Question) (failure string, err error)
 }
 
 // judge gathers the evidence of a session whose agent is gone and gives the verdict; what
-// it used, and when its agent can work again, go into the run. What cannot be found out
-// is left out, loudly: an agent that was not looked at did not fail.
+// it used and committed, and when its agent can work again, go into the run. What cannot
+// be found out is left out, loudly: an agent that was not looked at did not fail.
+//
+// If we die in here, the run is open with nothing of it recorded but what its folder and
+// git hold, and check or grader go on to their own end: the next reaping waits for these,
+// as they are in the run's unit, and closes the run as abandoned.
 func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task, spec fleet.SessionSpec, exit fleet.SessionExit) fleet.Verdict {
-	looking, cancel := closing(ctx) // also for a session that was stopped
-	defer cancel()
-	work, err := w.Repo.Work(looking, spec.Dir, spec.Files)
-	e := grade.Evidence{Exit: exit, Commits: work.Commits}
+	work, err := w.see(ctx, spec)
+	e := grade.Evidence{Exit: exit, Commits: work.Commits, Trusted: w.Config.Agents[w.run.Agent].Trust}
 	if work.Known {
-		e.Changes = &grade.Changes{Files: work.Files, Insertions: work.Insertions, Deletions: work.Deletions}
-	}
-	if err != nil {
-		w.Log.WarnContext(ctx, "no evidence from git", w.attrs(slog.Any("err", err))...)
+		e.Changes = &grade.Changes{
+			Commits: work.Standing, Branch: work.Branch, Files: work.Files, Tests: work.Tests,
+			Insertions: work.Insertions, Deletions: work.Deletions,
+		}
 	}
 	var readErr error
 	if e.Transcript, readErr = w.transcript(w.run.Agent, spec.Files.Log); readErr != nil {
 		w.Log.WarnContext(ctx, "no evidence from the log", w.attrs(slog.Any("err", readErr))...)
+	}
+	if len(c.Check) > 0 && grade.WantsCheck(e) {
+		e.Check = w.check(ctx, c, spec)
 	}
 	if len(c.Grader) > 0 && grade.WantsOpinion(e) {
 		e.Opinion = w.opinion(ctx, c, task, spec, e)
@@ -57,6 +65,30 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 		return failed(fmt.Errorf("what the session did cannot be told: %w", err))
 	}
 	return j.Verdict
+}
+
+// see finds out what a session did to the repository, and keeps on record which commits
+// it made, however it ends.
+func (w *worker) see(ctx context.Context, spec fleet.SessionSpec) (fleet.Work, error) {
+	ctx, cancel := closing(ctx) // also for a session that was stopped
+	defer cancel()
+	work, err := w.Repo.Work(ctx, spec.Dir, spec.Files)
+	if err != nil {
+		w.Log.WarnContext(ctx, "no evidence from git", w.attrs(slog.Any("err", err))...)
+	}
+	w.run.Commits = work.Revisions
+	return work, err
+}
+
+// check runs the category's check in the folder that the session left.
+func (w *worker) check(ctx context.Context, c config.Category, spec fleet.SessionSpec) *grade.Check {
+	failure, err := w.Graders.Check(ctx, Question{
+		Argv: c.Check, Dir: spec.Dir, Environment: spec.Environment, Timeout: c.CheckTimeout,
+	})
+	if err != nil {
+		return &grade.Check{Fault: err.Error()}
+	}
+	return &grade.Check{Failure: failure}
 }
 
 // transcript reads what an agent printed; nil where that says nothing.
@@ -100,8 +132,13 @@ func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Tas
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}
 	}
+	diff, cut, err := w.Repo.Diff(ctx, w.run.Commits, grade.MaxDiff)
+	if err != nil {
+		w.Log.WarnContext(ctx, "no diff for the grader", w.attrs(slog.Any("err", err))...)
+	}
 	evidence, err := grade.Case{
 		Run: w.run.ID, Category: w.run.Category, Task: task, Workspace: spec.Dir, Files: spec.Files,
+		Revisions: w.run.Commits, Diff: diff, DiffCut: cut,
 	}.Encode(e)
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}

@@ -312,9 +312,10 @@ func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Tas
 	case err != nil:
 		return failed(fmt.Errorf("prepare the session: %w", err))
 	case errors.Is(lost, fleet.ErrLost):
+		_, _ = w.see(ctx, spec) // it is logged; what the session committed is not lost with its claim
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	}
-	// The claim is kept while the session is judged, for a grader takes its time.
+	// The claim is kept while the session is judged, for check and grader take their time.
 	return w.judge(kept, c, task, spec, exit)
 }
 

@@ -43,6 +43,7 @@ func Run(v RunView, s Style) []string {
 	r.text("fire", originText(v))
 	r.text("claim", claimText(v))
 	r.text("agent", agentText(v))
+	r.text("commits", commitsText(v.Commits))
 	r.text("used", usageText(v))
 	r.text("chain", chainText(v))
 	r.add("denied", denials(v.Denials, r.inner()))
@@ -177,6 +178,16 @@ func agentText(v RunView) string {
 		parts = append(parts, "unit "+Line(v.Unit))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// commitsText names commits as git does for people.
+func commitsText(ids []string) string {
+	const short = 12 // tells any two apart in a large repository
+	var list []string
+	for _, id := range ids {
+		list = append(list, Line(id[:min(short, len(id))]))
+	}
+	return strings.Join(list, " ")
 }
 
 func usageText(v RunView) string {

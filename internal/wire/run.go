@@ -29,7 +29,8 @@ type Run struct {
 	Parts      map[string]float64 `json:"parts"`
 	TaskState  fleet.TaskState    `json:"task_state"`
 	ExitStatus *int               `json:"exit_status"`
-	Tokens     *int64             `json:"tokens"` // null: not known
+	Commits    []string           `json:"commits"` // that it made and that stood at its end, oldest first
+	Tokens     *int64             `json:"tokens"`  // null: not known
 	USD        *float64           `json:"usd"`
 	QuotaUntil *string            `json:"quota_until"` // of a usage limit that the agent met
 	Followed   string             `json:"followed"`    // whether a session follows it, and why
@@ -43,7 +44,7 @@ func NewRun(r fleet.Run) Run {
 		Epoch: r.Epoch, Agent: r.Agent, Unit: r.Unit, Rank: r.Rank, ChainDepth: r.ChainDepth, NotBefore: Time(r.NotBefore),
 		CreatedAt: Time(r.CreatedAt), StartedAt: Time(r.StartedAt), EndedAt: Time(r.EndedAt),
 		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, Parts: v.Parts, TaskState: v.TaskState, ExitStatus: v.ExitStatus,
-		Tokens: r.Usage.Tokens, USD: r.Usage.USD, QuotaUntil: Time(r.QuotaUntil), Followed: r.Followed,
+		Commits: append([]string{}, r.Commits...), Tokens: r.Usage.Tokens, USD: r.Usage.USD, QuotaUntil: Time(r.QuotaUntil), Followed: r.Followed,
 	}
 }
 

@@ -79,6 +79,13 @@ func TestChanges(t *testing.T) {
 			w.git("commit", "-qa", "--amend", "--no-edit")
 		}, left{commits: []string{"c"}, files: 1, inserted: 1}},
 		"reset": {func(w, _ gitter) { w.add("c", "c\n"); w.git("reset", "-q", "--hard", "HEAD~1") }, left{}},
+		"reset beside one that looks the same": {func(w, o gitter) {
+			const day = "--date=2026-01-01T00:00:00Z"
+			o.as(neighbour).git("commit", "-q", "--allow-empty", "-m", "same", day)
+			o.apart()
+			w.git("commit", "-q", "--allow-empty", "-m", "same", day, "--author=a <a@b>")
+			w.git("reset", "-q", "--hard", "HEAD~1")
+		}, left{}},
 		"one of two reset": {func(w, _ gitter) {
 			w.add("c", "c\n")
 			w.add("d", "d\n")

@@ -68,11 +68,9 @@ func (g git) standing(ctx context.Context, steps []step) (left []step, err error
 	if err != nil {
 		return nil, err
 	}
-	var heirs []commit
-	if len(gone) > 0 {
-		if heirs, err = g.commits(ctx, append([]string{"--max-count", logged}, append(holders(), "--")...)...); err != nil {
-			return nil, err
-		}
+	heirs, err := g.heirs(ctx, known, gone)
+	if err != nil {
+		return nil, err
 	}
 	for _, s := range steps {
 		i := slices.IndexFunc(known, func(c commit) bool { return c.id == s.to })
@@ -81,12 +79,11 @@ func (g git) standing(ctx context.Context, steps []step) (left []step, err error
 		}
 		c := known[i]
 		if slices.Contains(gone, s.to) {
-			heir := slices.IndexFunc(heirs, func(h commit) bool { return h.author == c.author && h.subject == c.subject })
-			if heir < 0 {
+			heir, found := heirs[s.to]
+			if !found {
 				continue
 			}
-			c = heirs[heir]
-			s.from = ""
+			c, s.from = heir, ""
 		}
 		s.to, s.merge = c.id, len(c.parents) > 1
 		if s.from == "" {
@@ -99,6 +96,37 @@ func (g git) standing(ctx context.Context, steps []step) (left []step, err error
 		left = append(left, s)
 	}
 	return left, nil
+}
+
+// heirs are the commits that came of those that are gone, by their ids: of the same author
+// at the same time, with the same subject, and written later. One that was there before is
+// another commit, which looks the same.
+func (g git) heirs(ctx context.Context, known []commit, gone []string) (map[string]commit, error) {
+	if len(gone) == 0 {
+		return nil, nil
+	}
+	objects, err := g.run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+	if err != nil {
+		return nil, err
+	}
+	standing, err := g.commits(ctx, append([]string{"--max-count", logged}, append(holders(), "--")...)...)
+	heirs := map[string]commit{}
+	for _, c := range known {
+		if !slices.Contains(gone, c.id) {
+			continue
+		}
+		at := written(objects, c.id)
+		for _, heir := range standing {
+			if heir.author != c.author || heir.subject != c.subject {
+				continue
+			}
+			if w := written(objects, heir.id); w.IsZero() || !w.Before(at) {
+				heirs[c.id] = heir
+				break
+			}
+		}
+	}
+	return heirs, err
 }
 
 // gone are those of the commits that nothing holds.
