@@ -38,7 +38,7 @@ type Graders interface {
 // git hold, and check or grader go on to their own end: the next reaping waits for these,
 // as they are in the run's unit, and closes the run as abandoned.
 func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task, spec fleet.SessionSpec, exit fleet.SessionExit) fleet.Verdict {
-	work, err := w.see(ctx, spec)
+	work, err := w.lookAtWork(ctx, spec)
 	e := grade.Evidence{Exit: exit, Commits: work.Commits, Trusted: w.Config.Agents[w.run.Agent].Trust}
 	if work.Known {
 		e.Changes = &grade.Changes{
@@ -67,9 +67,9 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 	return j.Verdict
 }
 
-// see finds out what a session did to the repository, and keeps on record which commits
+// lookAtWork finds out what a session did to the repository, and keeps on record which commits
 // it made, however it ends.
-func (w *worker) see(ctx context.Context, spec fleet.SessionSpec) (fleet.Work, error) {
+func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (fleet.Work, error) {
 	ctx, cancel := closing(ctx) // also for a session that was stopped
 	defer cancel()
 	work, err := w.Repo.Work(ctx, spec.Dir, spec.Files)

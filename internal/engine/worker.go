@@ -312,7 +312,7 @@ func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Tas
 	case err != nil:
 		return failed(fmt.Errorf("prepare the session: %w", err))
 	case errors.Is(lost, fleet.ErrLost):
-		_, _ = w.see(ctx, spec) // it is logged; what the session committed is not lost with its claim
+		_, _ = w.lookAtWork(ctx, spec) // it is logged; what the session committed is not lost with its claim
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	}
 	// The claim is kept while the session is judged, for check and grader take their time.
