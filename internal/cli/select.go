@@ -84,7 +84,7 @@ func (a *app) printRanking(s selector.Selection) {
 		if c.Next != nil {
 			next = fmt.Sprintf("  %s (%s)", c.Next.ID, c.Next.State)
 		}
-		fmt.Fprintf(a.Stdout, "%s %2d  %.3f  %s%s\n", mark(i < s.Picks), i+1, c.Value, c.Category, plain(next))
+		fmt.Fprintf(a.Stdout, "%s %2d  %.3f  %s%s\n", mark(c.Picked), i+1, c.Value, c.Category, plain(next))
 	}
 	fmt.Fprintf(a.Stdout, "tier=%d seed=%d\n", s.Tier, s.Seed)
 }
@@ -100,8 +100,8 @@ func mark(start bool) string {
 func (a *app) printExplain(s selector.Selection) {
 	rows := [][]string{fields("- CATEGORY SCORE TS MEAN 95% LOO PLATEAU DIV SHARE FLOOR CAP TASKS NEXT")}
 	rows[0][0] = ""
-	for i, c := range s.Scores {
-		rows = append(rows, explainRow(c, c.Explain(s.Settings), i < s.Picks))
+	for _, c := range s.Scores {
+		rows = append(rows, explainRow(c, c.Explain(s.Settings), c.Picked))
 	}
 	a.table(rows)
 	fmt.Fprintln(a.Stdout)

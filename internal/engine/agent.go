@@ -11,6 +11,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/why"
 )
@@ -41,17 +42,44 @@ func (e *Engine) withoutAgent(v view, c fleet.Category) string {
 	return strings.Join(slices.Compact(reasons), "; ")
 }
 
-// firstAgent is the first of the category's agents that can work and is installed; when
-// there is none, the first of all.
-func (e *Engine) firstAgent(v view, c fleet.Category) string {
+// able are those of the category's agents that can work, but for their slots, and are
+// installed; when there is none, the first of all.
+func (e *Engine) able(v view, c fleet.Category) (list []string) {
 	agents := e.Config.Categories[c].Agents
 	for _, agent := range agents {
 		a := e.Config.Agents[agent]
-		if e.hindrance(v, c, agent) == "" && e.Agents.Find(a.Command[0], e.passed(a)) == nil {
-			return agent
+		barred := false
+		for h := range e.hindrances(v, c, agent) {
+			barred = barred || h.Kind != why.GateSlots
+		}
+		if !barred && e.Agents.Find(a.Command[0], e.passed(a)) == nil {
+			list = append(list, agent)
 		}
 	}
-	return agents[0]
+	if len(list) == 0 {
+		return agents[:1]
+	}
+	return list
+}
+
+// seats are the slots of the agents that have a limit of their own.
+func (e *Engine) seats(v view) selector.Seats {
+	seats := selector.Seats{}
+	for name, a := range e.Config.Agents {
+		if a.Slots > 0 {
+			seats[name] = selector.Seat{All: a.Slots, Free: max(0, a.Slots-v.busy[name])}
+		}
+	}
+	return seats
+}
+
+// firstAgent is the agent that a session of the category would have now.
+func (e *Engine) firstAgent(v view, c fleet.Category) string {
+	list := e.able(v, c)
+	if agent, _, ok := e.seats(v).Take(list); ok {
+		return agent
+	}
+	return list[0]
 }
 
 // hindrance says what keeps an agent from a session of the category, or "".
@@ -64,12 +92,6 @@ func (e *Engine) hindrance(v view, c fleet.Category, agent string) string {
 
 // hindrances are all that keeps an agent from a session of the category.
 func (e *Engine) hindrances(v view, c fleet.Category, agent string) iter.Seq[why.Gate] {
-	busy := 0
-	for _, r := range v.snapshot.Open {
-		if r.Agent == agent && r.Key != "" && v.live[r.ID] {
-			busy++
-		}
-	}
 	var state fleet.AgentState
 	if i := slices.IndexFunc(v.snapshot.Agents, func(a fleet.AgentState) bool { return a.Agent == agent }); i >= 0 {
 		state = v.snapshot.Agents[i]
@@ -85,7 +107,7 @@ func (e *Engine) hindrances(v view, c fleet.Category, agent string) iter.Seq[why
 				return
 			}
 		}
-		if slots := e.Config.Agents[agent].Slots; slots > 0 && busy >= slots &&
+		if slots := e.Config.Agents[agent].Slots; slots > 0 && v.busy[agent] >= slots &&
 			!yield(why.Gate{Kind: why.GateSlots, Reason: fmt.Sprintf("agent %s: all of its %d slots are in use", agent, slots)}) {
 			return
 		}

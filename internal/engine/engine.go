@@ -176,6 +176,7 @@ type view struct {
 	dead     map[fleet.Category]fleet.RunID // open runs that had a claim and live no more: one of each category
 	full     map[fleet.Category]string      // out until a person has looked at results
 	running  map[fleet.Category]int         // sessions that take up a slot
+	busy     map[string]int                 // the same, by agent
 	pool     string                         // that is to be fired
 	now      time.Time
 }
@@ -184,7 +185,7 @@ type view struct {
 // logged and left out.
 func (e *Engine) look(ctx context.Context) (view, error) {
 	v := view{
-		snapshot: store.Snapshot{NextFire: 1}, inFlight: map[fleet.Category][]fleet.RunID{}, running: map[fleet.Category]int{},
+		snapshot: store.Snapshot{NextFire: 1}, inFlight: map[fleet.Category][]fleet.RunID{}, running: map[fleet.Category]int{}, busy: map[string]int{},
 		live: map[fleet.RunID]bool{}, dead: map[fleet.Category]fleet.RunID{},
 		pool: config.DefaultPool, now: e.Now(),
 	}
@@ -209,6 +210,7 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 			v.inFlight[r.Category] = append(v.inFlight[r.Category], r.ID)
 			if !r.NotBefore.After(v.now) { // one that still rests takes up no slot
 				v.running[r.Category]++
+				v.busy[r.Agent]++
 			}
 		} else if r.Key != "" {
 			v.dead[r.Category] = r.ID

@@ -128,15 +128,8 @@ func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireRepor
 	for _, c := range s.Ranked() {
 		r.Due[c.Category] = c.Due
 	}
-	limits := plan.Input{
-		Known: e.Config.CategoryNames(), Allowed: e.Config.Fanout.Allow, Elsewhere: map[fleet.Category]string{},
-		Workers: in.Workers, Free: in.Free, Closed: in.Closed,
-	}
-	for _, c := range in.Candidates {
-		if c.Pool != "" {
-			limits.Elsewhere[c.Category] = c.Pool
-		}
-	}
+	limits := plan.Limits(in)
+	limits.Known, limits.Allowed = e.Config.CategoryNames(), e.Config.Fanout.Allow
 	var err error
 	if r.Inputs, err = json.Marshal(in); err != nil {
 		return FireReport{}, err
@@ -229,7 +222,7 @@ func (e *Engine) record(ctx context.Context, f *fleet.Fire, o FanoutOptions) ([]
 			continue
 		}
 		run := e.newRun(c.Category, c.Source, f.At)
-		run.Rank = c.Rank
+		run.Rank, run.Agent = c.Rank, cmp.Or(c.Agent, run.Agent)
 		spec := e.workerSpec(run, o.Binary)
 		if !o.Detached {
 			run.Unit = spec.Name

@@ -99,6 +99,7 @@ func (e *Engine) situation(v view) selector.Situation {
 			Paused:       paused(v.snapshot.Pauses, name, v.now),
 			Gate:         cmp.Or(v.full[name], e.withoutAgent(v, name)),
 			Unlisted:     e.unlisted(v.failed, name),
+			Agents:       e.able(v, name),
 			LOO:          shifts[name],
 			Arm:          arm.Arm,
 		}
@@ -135,7 +136,7 @@ func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
 func (e *Engine) input(v view, s selector.Situation, seed *uint64) selector.Input {
 	in := selector.Input{
 		Settings: e.Config.Selector.Settings, Fire: s.Fire, At: s.At,
-		Free: e.free(v), Failed: v.failed,
+		Free: e.free(v), Seats: e.seats(v), Failed: v.failed,
 	}
 	if v.pool != config.DefaultPool {
 		in.FirePool = v.pool

@@ -108,6 +108,7 @@ func (w *worker) others(ctx context.Context) (list []fleet.Category, err error) 
 	}
 	own := w.Config.Categories[w.own]
 	v.pool = own.Pool
+	v.busy[w.run.Agent]-- // it takes the slot that it was planned for
 	out := map[fleet.Category]string{}
 	candidates, _ := w.situation(v).Assess()
 	for _, c := range candidates {

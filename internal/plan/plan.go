@@ -4,6 +4,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"stint/internal/fleet"
@@ -28,9 +29,28 @@ type Input struct {
 	// Elsewhere is the pool of each category that is not of the pool that fires.
 	Elsewhere map[fleet.Category]string
 
+	// Agents of each category that could work, but for their slots, the preferred one first.
+	Agents map[fleet.Category][]string
+	Seats  selector.Seats // slots of the agents that have a limit
+
 	Workers int    // start at most so many
 	Free    int    // slots left: start at most so many
 	Closed  string // why nothing may be started at all; empty: it may
+}
+
+// Limits are what a plan takes over from the ranking's input.
+func Limits(in selector.Input) Input {
+	limits := Input{
+		Elsewhere: map[fleet.Category]string{}, Agents: map[fleet.Category][]string{}, Seats: in.Seats,
+		Workers: in.Workers, Free: in.Free, Closed: in.Closed,
+	}
+	for _, c := range in.Candidates {
+		limits.Agents[c.Category] = c.Agents
+		if c.Pool != "" {
+			limits.Elsewhere[c.Category] = c.Pool
+		}
+	}
+	return limits
 }
 
 // Plan is what to do, in order of decision.
@@ -52,7 +72,7 @@ func Decide(in Input) Plan {
 			}
 		}
 	}
-	started := 0
+	started, seats := 0, maps.Clone(in.Seats)
 	for i, n := range names {
 		c := fleet.Choice{Category: fleet.Category(n.Category), Source: n.Source, Rank: i + 1, Decision: fleet.Skip}
 		c.Score, c.Reason = in.score(c.Category)
@@ -60,13 +80,22 @@ func Decide(in Input) Plan {
 			odds := in.Odds[c.Category]
 			c.Odds = &odds
 		}
-		if refusal := in.refuse(n, started); refusal != "" {
+		refusal, full, seated := in.refuse(n, started), "", false
+		if refusal == "" {
+			if c.Agent, full, seated = seats.Take(in.Agents[c.Category]); !seated {
+				refusal = full
+			}
+		}
+		if refusal != "" {
 			c.Reason = in.join(c, refusal)
 		} else {
 			c.Decision = fleet.Spawn
 			started++
 			if n.Source == fleet.FromAllowList {
 				c.Reason = ReasonSafetyNet
+			}
+			if full != "" {
+				c.Reason += fmt.Sprintf("; by agent %s, for %s", c.Agent, full)
 			}
 		}
 		p.Choices = append(p.Choices, c)

@@ -92,13 +92,10 @@ func followsOwn(f fleet.Fire) bool {
 // limitsOf are the limits that were in force. A category that was not allowed is among
 // the candidates with that reason before any other.
 func limitsOf(f fleet.Fire, in selector.Input) plan.Input {
-	limits := plan.Input{Workers: in.Workers, Free: in.Free, Closed: in.Closed, Elsewhere: map[fleet.Category]string{}}
+	limits := plan.Limits(in)
 	var allowed []fleet.Category
 	for _, c := range in.Candidates {
 		limits.Known = append(limits.Known, c.Category)
-		if c.Pool != "" {
-			limits.Elsewhere[c.Category] = c.Pool
-		}
 		if c.Out != selector.ReasonNotAllowed {
 			allowed = append(allowed, c.Category)
 		}

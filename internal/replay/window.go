@@ -125,8 +125,10 @@ func started(f fleet.Fire) (list []fleet.Category) {
 
 // best are the categories that a ranking would start, best first.
 func best(s selector.Selection) (list []fleet.Category) {
-	for _, c := range s.Ranked()[:s.Picks] {
-		list = append(list, c.Category)
+	for _, c := range s.Ranked() {
+		if c.Picked {
+			list = append(list, c.Category)
+		}
 	}
 	return list
 }

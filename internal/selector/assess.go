@@ -34,6 +34,7 @@ type Facts struct {
 	Paused       string        // by whom or why; empty: it is not
 	Gate         string        // what else keeps every session of it from starting; empty: nothing
 	Unlisted     string        // which failed sources may have tasks for it; empty: none
+	Agents       []string      // that could work, but for their slots, the preferred one first
 	LOO          float64       // of its lessons, see [bandit.LOO]
 	Arm          bandit.Arm
 }
@@ -52,9 +53,10 @@ type Situation struct {
 // fire, so that it can be replayed.
 type Candidate struct {
 	Category fleet.Category `json:"category"`
-	Out      string         `json:"out,omitempty"`   // why it cannot be started; empty: it can
-	Gated    bool           `json:"gated,omitempty"` // it is out by a gate: for want of an agent, a budget or a person's look
-	Pool     string         `json:"pool,omitempty"`  // that it is of, when it is not the fire's
+	Out      string         `json:"out,omitempty"`    // why it cannot be started; empty: it can
+	Gated    bool           `json:"gated,omitempty"`  // it is out by a gate: for want of an agent, a budget or a person's look
+	Pool     string         `json:"pool,omitempty"`   // that it is of, when it is not the fire's
+	Agents   []string       `json:"agents,omitempty"` // that could work, but for their slots, the preferred one first
 	Share    float64        `json:"share"`
 	Pending  int            `json:"pending"` // sessions in flight
 	Tasks    int            `json:"tasks"`   // workable now
@@ -81,7 +83,7 @@ func (s Situation) Assess() ([]Candidate, []BlockedTask) {
 	for _, f := range s.Facts {
 		w := work.of(f.Category)
 		candidates = append(candidates, Candidate{
-			Category: f.Category, Out: first(s.obstacles(f, w)), Gated: f.Gate != "", Pool: f.Elsewhere, Share: f.Share, Pending: len(f.InFlight),
+			Category: f.Category, Out: first(s.obstacles(f, w)), Gated: f.Gate != "", Pool: f.Elsewhere, Agents: f.Agents, Share: f.Share, Pending: len(f.InFlight),
 			Tasks: w.tasks, Next: w.next, LOO: f.LOO, Arm: f.Arm,
 		})
 	}

@@ -72,7 +72,11 @@ func (s Selection) verb(does, would string) string {
 func (s Selection) loser(i int, c Score) string {
 	first := s.Scores[0]
 	verdict := fmt.Sprintf("is number %d and is started, too", i+1)
-	if i >= s.Picks {
+	switch {
+	case c.Picked:
+	case c.Full != "":
+		verdict = fmt.Sprintf("is number %d and is not started: %s", i+1, c.Full)
+	default:
 		verdict = fmt.Sprintf("is number %d where %d can start", i+1, s.Picks)
 	}
 	behind := fmt.Sprintf("%.3f behind %s", first.Value-c.Value, first.Category)

@@ -29,6 +29,7 @@ type Input struct {
 	FirePool   string              `json:"pool,omitempty"`           // whose categories are ranked; empty: the default pool's
 	Workers    int                 `json:"workers"`                  // start at most so many
 	Free       int                 `json:"free_slots"`               // and no more than this
+	Seats      Seats               `json:"seats,omitempty"`          // and no more of an agent than it has slots
 	Closed     string              `json:"closed,omitempty"`         // why nothing may be started at all; empty: it may
 	Failed     []fleet.SourceFault `json:"failed_sources,omitempty"` // of tasks; no part of the ranking
 	Candidates []Candidate         `json:"candidates"`
@@ -43,6 +44,9 @@ type Score struct {
 	Value float64 // what the ranking is sorted by, in grade units
 	Due   float64 // sessions of this fire that the category is entitled to, in [0,1]
 	Leads bool    // it was lifted to the front because its task is begun
+
+	Picked bool   // a fire starts it
+	Full   string // which of its agents have no slot left for it; empty: none that was asked
 
 	tie uint64
 }
@@ -63,7 +67,7 @@ type Selection struct {
 	Tier   Tier
 	Pool   bandit.Pool
 	Scores []Score
-	Picks  int // the first so many are what a fire starts
+	Picks  int // so many of them are what a fire starts
 }
 
 // Ranked is the part of the selection that is in, best first.
@@ -102,11 +106,9 @@ func Rank(in Input) Selection {
 	}
 	slices.SortFunc(s.Scores, compareScores)
 	ranked := s.Ranked()
-	if in.Closed == "" {
-		s.Picks = max(0, min(in.Workers, in.Free, len(ranked)))
-	}
-	entitle(ranked, s.Picks)
 	s.Tier = lead(ranked, in.Settings)
+	s.Picks = in.pick(ranked)
+	entitle(ranked, s.Picks)
 	return s
 }
 
@@ -176,13 +178,16 @@ func (s Selection) Odds(redraws int) map[fleet.Category]float64 {
 		seed := bandit.Key(s.Seed+uint64(n), "odds")
 		for i := range ranked {
 			c := &ranked[i]
-			c.Leads = false
+			c.Leads, c.Picked = false, false
 			c.Value = c.Fixed() + c.Beta.Draw(bandit.Generator(seed, s.Fire, c.Category))
 		}
 		slices.SortFunc(ranked, compareScores)
 		lead(ranked, s.Settings)
-		for _, c := range ranked[:s.Picks] {
-			picked[c.Category]++
+		s.pick(ranked)
+		for i := range ranked {
+			if ranked[i].Picked {
+				picked[ranked[i].Category]++
+			}
 		}
 	}
 	for c, n := range picked {

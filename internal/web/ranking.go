@@ -158,7 +158,7 @@ func scoresOf(s selector.Selection) (list []scoreView, scale string) {
 	at := func(v float64) string { return coordinate((v - low) / (high - low) * 100) }
 	wide := func(v float64) string { return coordinate(math.Abs(v) / (high - low) * 100) }
 	for i, c := range s.Scores {
-		v := scoreView{Score: c, Explain: c.Explain(s.Settings), Picked: c.In && i < s.Picks}
+		v := scoreView{Score: c, Explain: c.Explain(s.Settings), Picked: c.Picked}
 		if c.In {
 			v.Place = i + 1
 		}

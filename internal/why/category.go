@@ -155,7 +155,7 @@ func (c Category) due(next string) []string {
 }
 
 func (c Category) rank() (list []string) {
-	s, place := c.score()
+	s, _ := c.score()
 	if s.Candidate == nil || !s.In {
 		return nil
 	}
@@ -164,7 +164,9 @@ func (c Category) rank() (list []string) {
 	if s.Leads {
 		list = append(list, sentence("It leads, because its task %q is begun", s.Next.ID))
 	}
-	if place >= c.Ranking.Picks && c.Ranking.Picks > 0 {
+	if s.Full != "" && !s.Picked {
+		list = append(list, sentence("The categories before it leave it no agent: %s", s.Full))
+	} else if !s.Picked && c.Ranking.Picks > 0 {
 		list = append(list, "The draw of each fire is another, so that it has its turn.")
 	}
 	return list

@@ -31,7 +31,8 @@ type Choice struct {
 	Source   fleet.Source   `json:"source"`
 	Rank     int            `json:"rank"`
 	Score    float64        `json:"score"`
-	Odds     *float64       `json:"odds"` // probability of being started; null: another selector's ranking
+	Odds     *float64       `json:"odds"`  // probability of being started; null: another selector's ranking
+	Agent    string         `json:"agent"` // that is to work; empty: it is not started
 	Unit     string         `json:"unit"`
 	Run      fleet.RunID    `json:"run"`
 }

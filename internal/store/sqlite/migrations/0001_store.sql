@@ -51,6 +51,7 @@ create table choices (
   rank     integer not null,                   -- 0: not ranked
   score    real not null,
   odds     real,                               -- probability of being started; null: not estimated
+  agent    text not null,                      -- that is to work
   unit     text not null,
   run      text not null,
   primary key (fire, place)

@@ -1,0 +1,84 @@
+package plan
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"stint/internal/fleet"
+	"stint/internal/selector"
+)
+
+// TestDecideSeats has a fire run out of slots of one agent, and go on with the next.
+func TestDecideSeats(t *testing.T) {
+	t.Parallel()
+	const full = "agent claude: all of its 2 slots are in use or taken by this fire"
+	in := Input{
+		Request: selector.Request{Foreign: true, Categories: named(fleet.FromSelected, "cleanup", "code", "docs", "triage")},
+		Known:   []fleet.Category{"cleanup", "code", "docs", "triage"}, Allowed: []fleet.Category{"cleanup", "code", "docs", "triage"},
+		Agents: map[fleet.Category][]string{
+			"cleanup": {"claude"}, "code": {"claude"}, "docs": {"claude", "codex"}, "triage": {"any"},
+		},
+		Seats: selector.Seats{"claude": {All: 2, Free: 1}, "codex": {All: 1, Free: 1}}, Workers: 9, Free: 9,
+	}
+	want := []fleet.Choice{
+		{Category: "cleanup", Decision: fleet.Spawn, Reason: ReasonStart, Agent: "claude"},
+		{Category: "code", Decision: fleet.Skip, Reason: full},
+		{Category: "docs", Decision: fleet.Spawn, Reason: ReasonStart + "; by agent codex, for " + full, Agent: "codex"},
+		{Category: "triage", Decision: fleet.Spawn, Reason: ReasonStart, Agent: "any"}, // has no limit
+	}
+	for i := range want {
+		want[i].Source, want[i].Rank = fleet.FromSelected, i+1
+	}
+	if diff := cmp.Diff(Decide(in).Choices, want); diff != "" {
+		t.Errorf("plan (-got +want):\n%s", diff)
+	}
+}
+
+// TestNoFireExceedsSlots draws agents, their slots and the categories' agents: no agent is
+// given more than it has left, and no category is skipped for slots while one of its agents
+// has one left.
+func TestNoFireExceedsSlots(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		in := drawInput(t)
+		in.Workers, in.Free = 9, 9
+		in.Seats, in.Agents = selector.Seats{}, map[fleet.Category][]string{}
+		agents := []string{"x", "y", "z"}
+		for _, a := range agents {
+			if all := rapid.IntRange(0, 3).Draw(t, "slots"); all > 0 {
+				in.Seats[a] = selector.Seat{All: all, Free: rapid.IntRange(0, all).Draw(t, "free")}
+			}
+		}
+		for _, c := range in.Known {
+			in.Agents[c] = rapid.SliceOfNDistinct(rapid.SampledFrom(agents), 1, 3, rapid.ID[string]).Draw(t, "agents")
+		}
+		left := maps.Clone(in.Seats)
+		for _, c := range Decide(in).Choices {
+			full := func(a string) bool { seat, limited := left[a]; return limited && seat.Free == 0 }
+			if c.Decision == fleet.Spawn {
+				if at := slices.Index(in.Agents[c.Category], c.Agent); at < 0 || !isFull(in.Agents[c.Category][:at], full) {
+					t.Errorf("%s: got agent %q of %v, want the first with a slot of %v", c.Category, c.Agent, in.Agents[c.Category], left)
+				}
+				if seat, limited := left[c.Agent]; limited {
+					seat.Free--
+					left[c.Agent] = seat
+				}
+			} else if in.usable(selector.Named{Category: string(c.Category)}) && c.Rank > 0 && !isFull(in.Agents[c.Category], full) {
+				t.Errorf("%s: got it skipped (%s) with %v left of %v", c.Category, c.Reason, left, in.Agents[c.Category])
+			}
+		}
+		for a, seat := range left {
+			if seat.Free < 0 {
+				t.Errorf("got %d more sessions of %s than it has slots", -seat.Free, a)
+			}
+		}
+	})
+}
+
+func isFull(agents []string, full func(string) bool) bool {
+	return !slices.ContainsFunc(agents, func(a string) bool { return !full(a) })
+}
