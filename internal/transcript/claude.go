@@ -12,7 +12,7 @@ import (
 // 2.1.197, recorded in testdata.
 type claude struct {
 	*session
-	message string // the id of the last message of the model
+	counted map[string]Tokens // of each message of the model, by its id
 	delay   time.Duration
 }
 
@@ -155,11 +155,22 @@ func (c *claude) assistant(l claudeLine) {
 		return
 	}
 	c.answer()
-	// One message comes in several lines, one for each of its blocks.
-	if l.Message.ID == "" || l.Message.ID != c.message {
-		c.message = l.Message.ID
+	// One message comes in several lines, one for each of its blocks, between which what
+	// its tools gave back may stand. The later ones know better what it used.
+	id, used := l.Message.ID, l.Message.Usage.tokens()
+	before, known := c.counted[id]
+	if id == "" || !known {
 		c.Turns++
-		c.Tokens.add(l.Message.Usage.tokens())
+	}
+	more := used.beyond(before)
+	c.Tokens.add(more)
+	c.Models.Add(l.Message.Model, more)
+	if id != "" {
+		if c.counted == nil {
+			c.counted = map[string]Tokens{}
+		}
+		more.add(before)
+		c.counted[id] = more
 	}
 }
 
@@ -196,10 +207,11 @@ func (c *claude) result(l claudeLine) {
 	}
 	c.Tokens = l.Usage.tokens()
 	if len(l.ModelUsage) > 0 { // it has the helpers' models as well
-		c.Tokens = Tokens{}
-		for _, m := range l.ModelUsage {
-			c.Tokens.add(Tokens{int64(m.Input), int64(m.Output), int64(m.CacheRead), int64(m.CacheWrite)})
+		c.Models = nil
+		for model, m := range l.ModelUsage {
+			c.Models.Add(model, Tokens{int64(m.Input), int64(m.Output), int64(m.CacheRead), int64(m.CacheWrite)})
 		}
+		c.Tokens = c.Models.Total()
 	}
 	text := l.Result
 	if text == "" {

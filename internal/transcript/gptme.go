@@ -13,6 +13,7 @@ type gptmeLine struct {
 	Content  string `json:"content"`
 	CallID   string `json:"call_id"`
 	Metadata struct {
+		Model string   `json:"model"`
 		Tool  string   `json:"tool"`
 		Cost  *float64 `json:"cost"`
 		Usage struct {
@@ -34,7 +35,9 @@ func (g *gptme) event(text []byte) bool {
 	case "assistant":
 		g.Turns++
 		g.answer()
-		g.Tokens.add(Tokens{int64(m.Usage.Input), int64(m.Usage.Output), int64(m.Usage.CacheRead), int64(m.Usage.CacheWrite)})
+		used := Tokens{int64(m.Usage.Input), int64(m.Usage.Output), int64(m.Usage.CacheRead), int64(m.Usage.CacheWrite)}
+		g.Tokens.add(used)
+		g.Models.Add(m.Model, used)
 		if m.Cost != nil && *m.Cost >= 0 && *m.Cost < maxCount {
 			sum := *m.Cost
 			if g.CostUSD != nil {

@@ -50,6 +50,7 @@ func Formats() []Format {
 // not compared by a figure that only some of them give.
 type Summary struct {
 	Tokens     Tokens
+	Models     Models   // the tokens by model; nil: it names none
 	CostUSD    *float64 // nil: it is not said
 	Success    *bool    // the agent's own flag; nil: it is not said, as when it was killed
 	Turns      int      // of the model (claude, gptme), of the prompt (codex)

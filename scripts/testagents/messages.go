@@ -46,11 +46,11 @@ func (s *stub) messages(w http.ResponseWriter, r *http.Request, q question) {
 	case noCredit:
 		refuse(http.StatusBadRequest, "invalid_request_error", "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.")
 	case declines:
-		events(w, append([]object{messageStart()}, messageEnd("refusal")[1:]...)...)
+		events(w, append([]object{messageStart("msg_stub")}, messageEnd("refusal")[1:]...)...)
 	case breaks:
-		events(w, messageStart())
+		events(w, messageStart("msg_stub"))
 		panic(http.ErrAbortHandler)
-	case usesTool, failsTool, oversteps:
+	case usesTool, failsTool, oversteps, stalls:
 		if q.wantsTool(`"tool_result"`) {
 			events(w, messageToolCall(q)...)
 			return
@@ -61,9 +61,9 @@ func (s *stub) messages(w http.ResponseWriter, r *http.Request, q question) {
 	}
 }
 
-func messageStart() object {
+func messageStart(id string) object {
 	return object{"type": "message_start", "message": object{
-		"id": "msg_stub", "type": "message", "role": "assistant", "model": "claude-stub", "content": []any{},
+		"id": id, "type": "message", "role": "assistant", "model": "claude-stub", "content": []any{},
 		"stop_reason": nil, "stop_sequence": nil,
 		"usage": object{"input_tokens": inputTokens, "cache_read_input_tokens": cachedTokens, "cache_creation_input_tokens": 0, "output_tokens": 1},
 	}}
@@ -79,7 +79,7 @@ func messageEnd(reason string) []object {
 
 func messageSentence() []object {
 	return append([]object{
-		messageStart(),
+		messageStart("msg_stub"),
 		{"type": "content_block_start", "index": 0, "content_block": object{"type": "text", "text": ""}},
 		{"type": "content_block_delta", "index": 0, "delta": object{"type": "text_delta", "text": sentence}},
 	}, messageEnd("end_turn")...)
@@ -88,7 +88,7 @@ func messageSentence() []object {
 func messageToolCall(q question) []object {
 	input := fmt.Sprintf(`{"command":%q,"description":"Do it"}`, q.command())
 	return append([]object{
-		messageStart(),
+		messageStart("msg_stub_tool"),
 		{"type": "content_block_start", "index": 0, "content_block": object{"type": "tool_use", "id": "toolu_stub", "name": "Bash", "input": object{}}},
 		{"type": "content_block_delta", "index": 0, "delta": object{"type": "input_json_delta", "partial_json": input}},
 	}, messageEnd("tool_use")...)

@@ -50,7 +50,7 @@ func (s session) play(ctx context.Context) ([]string, error) {
 	}
 	faults = append(faults, s.told(run)...)
 	more, err := s.compare(log)
-	return append(faults, more...), errors.Join(err, s.keep(log, run.Run))
+	return append(faults, more...), errors.Join(err, s.keep(log, run.Run), s.keepOwn(run.Run))
 }
 
 // result is as much of stint/run@1 as is looked at.
@@ -132,7 +132,7 @@ func (s session) prepare(ctx context.Context) error {
 
 func (s session) config() string {
 	timeout := "60s"
-	if s.stalls() {
+	if s.stalls() || s.behaviour == stalls {
 		timeout = "10s"
 	}
 	workspace := "shared"
@@ -211,7 +211,10 @@ func (s session) compare(log []byte) ([]string, error) {
 	if (got.Err != "") != s.wrong {
 		faults = append(faults, fmt.Sprintf("error: got %q", got.Err))
 	}
-	got.SessionID, got.Events, got.CostUSD, got.Err, got.Retries, got.Answered = "", 0, nil, "", 0, false
+	if known := got.Models.Total(); len(got.Models) > 0 && known != got.Tokens {
+		faults = append(faults, fmt.Sprintf("tokens by model: got %v, want %v", got.Models, got.Tokens))
+	}
+	got.SessionID, got.Events, got.CostUSD, got.Err, got.Retries, got.Answered, got.Models = "", 0, nil, "", 0, false, nil
 	if got.Fault != nil {
 		got.Fault.Text = ""
 	}
@@ -241,11 +244,16 @@ func (s session) keep(log []byte, run string) error {
 	if s.record == "" || s.account == anyProgram || s.worktree {
 		return nil
 	}
-	text := strings.NewReplacer(
+	return s.write("log", run, string(log))
+}
+
+// write writes a recording.
+func (s session) write(kind, run, text string) error {
+	text = strings.NewReplacer(
 		strings.ReplaceAll(s.workspace(), "/", "-"), "-workspace",
 		s.workspace(), "/workspace", s.home(), "/home/bob", s.dir, "/bob", run, "run",
 		strings.TrimPrefix(s.model.URL, "http://"), "127.0.0.1:1",
-	).Replace(string(log))
+	).Replace(text)
 	seen := map[string]string{}
 	text = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`).ReplaceAllStringFunc(text, func(id string) string {
 		if seen[id] == "" {
@@ -253,5 +261,5 @@ func (s session) keep(log []byte, run string) error {
 		}
 		return seen[id]
 	})
-	return os.WriteFile(filepath.Join(s.record, fmt.Sprintf("%s-%s.log", s.account, s.behaviour)), []byte(text), 0o644)
+	return os.WriteFile(filepath.Join(s.record, fmt.Sprintf("%s-%s.%s", s.account, s.behaviour, kind)), []byte(text), 0o644)
 }

@@ -26,6 +26,7 @@ const (
 	refuses   behaviour = "refused"     // the key is no good
 	breaks    behaviour = "broken"      // the connection ends in mid-answer
 	hangs     behaviour = "hang"        // takes the question and says nothing more
+	stalls    behaviour = "stall"       // asks for one command, then says nothing more
 
 	expired     behaviour = "expired"     // the login has ended
 	forbidden   behaviour = "forbidden"   // the login may not ask this
@@ -150,7 +151,7 @@ func (s *stub) interrupted(w http.ResponseWriter, r *http.Request, q question) b
 		reset(w)
 		return true
 	}
-	if q.behaviour != hangs {
+	if q.behaviour != hangs && (q.behaviour != stalls || q.wantsTool(`"tool_result"`) && q.wantsTool(`_call_output"`)) {
 		return false
 	}
 	w.Header().Set("Content-Type", "text/event-stream")

@@ -62,6 +62,7 @@ func cases(resetAt time.Time) []trial {
 			trial{a, failsTool, "noop", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1, ToolErrors: 1}, costs, false, false},
 			trial{a, walled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &used}, costs, true, false},
 			trial{a, throttled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &slow}, costs, true, false},
+			trial{a, stalls, "timeout", cutShort(a), false, false, false},
 		)
 		list = append(list, faults(a)...)
 	}
@@ -90,4 +91,15 @@ func tokens(a account, requests int64) transcript.Tokens {
 		t.Input -= t.CacheRead
 	}
 	return t
+}
+
+// cutShort is what the output says of a session that is killed after one answer: claude
+// tells the usage of an answer as it begins, codex none before the end of the turn.
+func cutShort(a account) transcript.Summary {
+	if a == codexKey {
+		return transcript.Summary{ToolCalls: 1}
+	}
+	s := transcript.Summary{Tokens: tokens(a, 1), Turns: 1, ToolCalls: 1}
+	s.Tokens.Output = 1
+	return s
 }

@@ -1,0 +1,112 @@
+package transcript
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// Models are the tokens of a session by the model that was billed for them.
+type Models map[string]Tokens
+
+// Total is the sum over the models.
+func (m Models) Total() (sum Tokens) {
+	for _, t := range m {
+		sum.add(t)
+	}
+	return sum
+}
+
+// Add counts tokens in for a model, which may have no name. The map is made at the first.
+func (m *Models) Add(model string, t Tokens) {
+	if t.Total() == 0 {
+		return
+	}
+	model = brief(model)
+	if *m == nil {
+		*m = Models{}
+	}
+	t.add((*m)[model])
+	(*m)[model] = t
+}
+
+// ReadUsage reads the file in which an agent itself keeps a session: what each model was
+// used for. A killed session's file ends anywhere, and holds what it used until then.
+func ReadUsage(format Format, r io.Reader) (Models, error) {
+	if format != Codex { // it keeps the messages that it prints
+		s, err := Read(format, r, Options{})
+		return s.Models, err
+	}
+	var c rollout
+	lines := newLines(r, maxLine)
+	for lines.next() {
+		if line, whole := lines.line(); whole {
+			c.event(line)
+		}
+	}
+	if lines.err != nil {
+		return c.models, fmt.Errorf("read session file: %w", lines.err)
+	}
+	return c.models, nil
+}
+
+// rollout reads the file in which codex keeps a session, of version 0.169.0 as recorded in
+// testdata. It tells the sum of all answers after each of them, and once more after the
+// tools that the answer asked for.
+type rollout struct {
+	model  string
+	sum    Tokens
+	models Models
+}
+
+func (c *rollout) event(text []byte) {
+	var l struct {
+		Type    string `json:"type"`
+		Payload struct {
+			Model  string     `json:"model"`
+			Thread codexUsage `json:"thread_token_usage"`
+			Info   struct {
+				Total codexUsage `json:"total_token_usage"`
+			} `json:"info"`
+		} `json:"payload"`
+	}
+	if !decode(text, &l) {
+		return
+	}
+	switch l.Type {
+	case "turn_context":
+		c.model = l.Payload.Model
+	case "token_usage_record":
+		c.reach(l.Payload.Thread.tokens())
+	case "event_msg":
+		c.reach(l.Payload.Info.Total.tokens())
+	}
+}
+
+// reach bills what a sum has more than the one before to the model of the turn.
+func (c *rollout) reach(sum Tokens) {
+	if sum.Total() <= c.sum.Total() {
+		return
+	}
+	c.models.Add(c.model, sum.beyond(c.sum))
+	c.sum = sum
+}
+
+// beyond is what t has more than o, of each kind.
+func (t Tokens) beyond(o Tokens) Tokens {
+	return Tokens{
+		Input: max(0, t.Input-o.Input), Output: max(0, t.Output-o.Output),
+		CacheRead: max(0, t.CacheRead-o.CacheRead), CacheWrite: max(0, t.CacheWrite-o.CacheWrite),
+	}
+}
+
+// HelperGlob is the pattern of the files of a session's helpers, which claude keeps beside
+// the session's own; "" where a format has none.
+func HelperGlob(format Format, file string) string {
+	folder, isLines := strings.CutSuffix(file, ".jsonl")
+	if format != Claude || !isLines || strings.ContainsAny(folder, `*?[\`) {
+		return ""
+	}
+	return filepath.Join(folder, "subagents", "*.jsonl")
+}
