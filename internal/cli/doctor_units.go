@@ -18,6 +18,8 @@ import (
 	"stint/internal/config"
 	"stint/internal/doctor"
 	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/store"
 	"stint/internal/systemd"
 )
 
@@ -216,6 +218,9 @@ func (s *sight) readRecord(ctx context.Context, e *engine.Engine) error {
 	for _, g := range status.Stopped {
 		r.Rests = append(r.Rests, doctor.Rest{Agent: g.Agent, Why: g.Why, Fix: g.Fix})
 	}
+	if r.Unpriced, err = unpriced(ctx, e); err != nil {
+		return err
+	}
 	for _, f := range status.Fires {
 		r.LastFire, r.Latest = f.At, newest(r.Latest, f.At)
 	}
@@ -226,6 +231,28 @@ func (s *sight) readRecord(ctx context.Context, e *engine.Engine) error {
 		return err
 	}
 	return s.countSessions(ctx, e, status)
+}
+
+// mostLooked is how many of an agent's latest runs are looked at for a session: the others
+// found no lane or no task.
+const mostLooked = 20
+
+// unpriced are the agents whose latest session used a model that has no price.
+func unpriced(ctx context.Context, e *engine.Engine) (list []doctor.Unpriced, err error) {
+	for _, agent := range slices.Sorted(maps.Keys(e.Config.Agents)) {
+		runs, err := e.Store.LastRuns(ctx, store.RunQuery{Agent: agent, Ended: true, Limit: mostLooked})
+		if err != nil {
+			return nil, err
+		}
+		if at := slices.IndexFunc(runs, func(r fleet.Run) bool { return len(r.Usage.Models) > 0 }); at >= 0 {
+			r := runs[at]
+			models := slices.DeleteFunc(r.Usage.Models, func(m string) bool { _, ok := e.Config.Prices.Of(m); return ok })
+			if r.Usage.Cost != fleet.CostReported && len(models) > 0 && e.Config.BindsUSD(r.Category, agent) {
+				list = append(list, doctor.Unpriced{Agent: agent, Models: models, Why: config.Unpriced(models)})
+			}
+		}
+	}
+	return list, nil
 }
 
 func newest(times ...time.Time) time.Time {

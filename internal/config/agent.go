@@ -43,6 +43,7 @@ func (r *reader) agent(t *table, d Agent) Agent {
 		SessionLog:      get(t, "session_log", d.SessionLog, text()),
 		Budget:          r.budget(t.child("budget")),
 	}
+	a.ReportsCost = get(t, "reports_cost", reportsCost(a.Transcript), truth())
 	switch {
 	case t.has("command"):
 	case d.Preset == DefaultPreset:
@@ -61,6 +62,9 @@ func (r *reader) preset(t *table, d Agent) Agent {
 	p.Slots = d.Slots
 	return p
 }
+
+// reportsCost reports whether an output of the format says what the session cost.
+func reportsCost(f transcript.Format) bool { return f == transcript.Claude || f == transcript.Gptme }
 
 func transcriptFormats() []string {
 	return mapped(transcript.Formats(), func(f transcript.Format) string { return string(f) })

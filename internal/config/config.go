@@ -43,6 +43,7 @@ type Config struct {
 	Selector   Selector
 	Notice     Notice
 	Budget     Budget // of all sessions
+	Prices     Prices
 	Worktrees  Worktrees
 	Agents     map[string]Agent // by name, at least one
 	Pools      map[string]Pool  // by name, at least [DefaultPool]
@@ -131,6 +132,7 @@ type Agent struct {
 	Trust           bool              // its own grade counts in full where no grader is asked
 	Transcript      transcript.Format // how what it prints is to be read
 	Quota, Throttle []string          // patterns of what it prints at a limit: [transcript.ParseLimits]
+	ReportsCost     bool              // its output or its result file says what a session cost
 	SessionLog      string            // where it keeps its sessions itself, as [transcript.LogGlob] takes it; empty: nobody knows
 	Budget          Budget
 }

@@ -131,12 +131,12 @@ command = ["claude", "-p", "$HOME %n \u00e9\n"]
 prompt = "argument"
 environment.MODEL = "big \"one\"\\\u0007"
 pass_environment = []
-
+reports_cost = true
 [agent]
 codex.command = ["codex"]
 codex.slots = 2
 codex.trust = true
-
+codex.reports_cost = true
 [category.cleanup]
 agents = ["claude"]
 parallel = false
@@ -172,6 +172,11 @@ withhold = 0
 runs = 100
 [agent.claude.budget]
 usd = 1
+[price."gpt-5*"]
+input = 1.25
+cached_input = 0.125
+output = 10
+as_of = "2026-11-01"
 `
 
 func TestLoadReadsEveryKey(t *testing.T) {
@@ -193,6 +198,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		},
 		Lessons: config.Lessons{Dir: filepath.Join(folder, "work", "notes")},
 		Budget:  config.Budget{Runs: 100},
+		Prices:  config.Prices{"gpt-5*": {Input: 1.25, CachedInput: 0.125, CacheWrite: 1.25, Output: 10, AsOf: "2026-11-01"}},
 		Selector: config.Selector{
 			Command: []string{"rank", "--fast"}, Timeout: 90 * time.Second, PassEnvironment: []string{"PATH"},
 			Settings: bandit.Settings{
@@ -205,6 +211,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 				Preset: "command", Transcript: "text",
 				Command: []string{"claude", "-p", "$HOME %n é\n"}, Prompt: fleet.PromptArgument,
 				Environment: map[string]string{"MODEL": "big \"one\"\\\a"},
+				ReportsCost: true,
 				Budget:      config.Budget{USD: 1},
 			},
 			"codex": {
@@ -212,6 +219,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 				Command: []string{"codex"}, Prompt: fleet.PromptStdin,
 				Slots:           2,
 				Trust:           true,
+				ReportsCost:     true,
 				PassEnvironment: []string{"PATH", "HOME", "LANG"},
 			},
 		},
@@ -375,7 +383,7 @@ func TestLoadRefusesKeys(t *testing.T) {
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
 		{"shortened", strings.Replace(least, "[category", "env = {}\n[category", 1), "5:1: agent.claude.env: unknown key", "did you mean environment?"},
 		{"plural", least + "[categories.x]\n", "6:2: categories: unknown key", "did you mean category?"},
-		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, fanout, fleet, lessons, notice, pool, selector, state, store, tasks, workspace, worktrees"},
+		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, fanout, fleet, lessons, notice, pool, price, selector, state, store, tasks, workspace, worktrees"},
 		{"dotted", "fanout.wrkers = 1\n" + least, "1:8: fanout.wrkers: unknown key", "did you mean workers?"},
 		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_load, max_memory_pressure, max_pivots, min_memory, slots, workers"},
 		{"quoted", least + "\"a b\" = 1\n", `6:1: category.code."a b": unknown key`, categoryKeys},

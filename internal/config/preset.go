@@ -69,9 +69,10 @@ func claudePreset() Agent {
 			"CLAUDE_CONFIG_DIR",                     // where its login and its logs are
 			"ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", // whom it asks
 		),
-		Transcript: transcript.Claude,
-		SessionLog: "~/.claude/projects/*/{session}.jsonl",
-		Silence:    30 * time.Minute, // one tool call may take ten, and it prints nothing meanwhile
+		Transcript:  transcript.Claude,
+		ReportsCost: true,
+		SessionLog:  "~/.claude/projects/*/{session}.jsonl",
+		Silence:     30 * time.Minute, // one tool call may take ten, and it prints nothing meanwhile
 	}
 }
 
@@ -118,7 +119,8 @@ func gptmePreset() Agent {
 			`(?i)rate.?limit.*(try again|retry).* in (?P<after>[0-9.]+ ?[a-z]+)`,
 			"RateLimitError", "rate_limit_error", "overloaded_error", "Error code: (429|529)",
 		},
-		SessionLog: "~/.local/share/gptme/logs/*/conversation.jsonl",
-		Silence:    30 * time.Minute, // as for claude
+		ReportsCost: true,
+		SessionLog:  "~/.local/share/gptme/logs/*/conversation.jsonl",
+		Silence:     30 * time.Minute, // as for claude
 	}
 }

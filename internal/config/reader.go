@@ -53,8 +53,10 @@ func (r *reader) config(file *table) *Config {
 	c.Selector = r.selector(file.child("selector"), c.Selector)
 	c.Notice = r.notice(file.child("notice"), c.Notice)
 	c.Budget = r.budget(file.child("budget"))
+	c.Prices = r.prices(file)
 	c.Worktrees = worktrees(file.child("worktrees"), c.Worktrees)
 	file.close()
+	r.budgetsBind(c)
 	r.refuseNUL()
 	return c
 }

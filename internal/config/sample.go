@@ -150,11 +150,13 @@ func sampleAgents(agents []SampleAgent) string {
 # down. A group (?P<reset>…) is when that is over, (?P<after>…) how long it lasts.
 # quota = %s
 # throttle = %s
+# true: its output, or its result file, says what a session cost.
+# reports_cost = %s
 # Where it keeps a log of its own; {session} is the session's name there.
 # session_log = %s
 
 `, prompt, literal(preset.PassEnvironment), literal(preset.Slots), literal(preset.Silence), literal(preset.Trust), literal(string(preset.Transcript)),
-			literal(preset.Quota), literal(preset.Throttle), literal(preset.SessionLog))
+			literal(preset.Quota), literal(preset.Throttle), literal(preset.ReportsCost), literal(preset.SessionLog))
 	}
 	return b.String()
 }

@@ -60,6 +60,9 @@ func (c *Config) Values() []Value {
 	v.add(c.Selector.Settings.Alarm, "selector", "alarm")
 	v.addNotice(c.Notice)
 	v.addBudget(c.Budget, "budget")
+	for _, name := range slices.Sorted(maps.Keys(c.Prices)) {
+		v.addPrice(name, c.Prices[name])
+	}
 	v.add(c.Worktrees.Keep, "worktrees", "keep")
 	v.add(c.Worktrees.MaxAge, "worktrees", "max_age")
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
@@ -108,6 +111,7 @@ func (v *values) addAgent(name string, a Agent) {
 	v.add(string(a.Transcript), "agent", name, "transcript")
 	v.add(a.Quota, "agent", name, "quota")
 	v.add(a.Throttle, "agent", name, "throttle")
+	v.add(a.ReportsCost, "agent", name, "reports_cost")
 	v.add(a.SessionLog, "agent", name, "session_log")
 	v.addBudget(a.Budget, "agent", name, "budget")
 }

@@ -255,6 +255,11 @@ func TestExamine(t *testing.T) {
 		{"not logged in", func(f *Facts) { f.Agents[0].Login, f.Agents[0].Logins = "", []string{"$A", "/b"} }, []string{
 			"login warning: claude: none found, not any of $A, /b | claude /login",
 		}},
+		{"model without a price", func(f *Facts) {
+			f.Record.Unpriced = []Unpriced{{Agent: "codex", Models: []string{"m"}, Why: "no price is configured for model m"}}
+		}, []string{
+			`price warning: codex: no price is configured for model m | write [price."m"] with input, output and as_of into stint.toml: stint help budgets`,
+		}},
 		{"usage limit", func(f *Facts) { f.Record.Rests = []Rest{{Agent: "claude", Why: "usage limit"}} }, nil},
 		{"failing agent", func(f *Facts) {
 			f.Record.Rests = []Rest{{Agent: "claude", Why: "it failed 5 times", Fix: "stint resume"}}

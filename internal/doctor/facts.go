@@ -122,6 +122,7 @@ type Record struct {
 	Leftovers  []Leftover
 	Violations int // lanes held twice, in the last day
 	Rests      []Rest
+	Unpriced   []Unpriced
 	LastFire   time.Time
 	Latest     time.Time // the latest time on record
 }
@@ -138,6 +139,13 @@ type Rest struct {
 	Agent string
 	Why   string
 	Fix   string // what a person does about it; empty: it ends by itself, as a usage limit does
+}
+
+// Unpriced is an agent of whose sessions a budget in USD cannot know the cost.
+type Unpriced struct {
+	Agent  string
+	Models []string // that have no price
+	Why    string
 }
 
 // Agent is a configured agent, as a unit of the service manager would find it.

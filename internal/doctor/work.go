@@ -79,6 +79,18 @@ func examineRests(r Record) (list []Finding) {
 	return list
 }
 
+// examinePrices reports models that sessions used and that have no price.
+func examinePrices(r Record) (list []Finding) {
+	for _, u := range r.Unpriced {
+		list = append(list, Finding{
+			Check: "price", State: Warning, What: fmt.Sprintf("%s: %s", u.Agent, u.Why),
+			Why: "its budget in USD counts what its sessions cost on average, as far as that is known",
+			Fix: fmt.Sprintf("write [price.%q] with input, output and as_of into stint.toml: stint help budgets", u.Models[0]),
+		})
+	}
+	return list
+}
+
 // left is how old a lock of git's is that nobody holds any more: git holds it for
 // seconds, hooks of a commit for minutes.
 const left = 10 * time.Minute

@@ -89,7 +89,19 @@ func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (bool, e
 	if reason == reasonNeverBegan {
 		return e.Store.NotStarted(ctx, r.Fire, r.ID, reason)
 	}
-	return e.Store.Abandon(ctx, r.ID, reason)
+	return e.abandon(ctx, r, reason)
+}
+
+// abandon closes a run whose session is gone, with what it is known to have used.
+//
+// If we die before the write, the run is open and its reserve stands: the next reaping reads
+// its files again.
+func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string) (bool, error) {
+	var used fleet.Usage
+	if r.EndedAt.IsZero() && r.Key != "" { // it had an agent, and the end of it is not recorded
+		used = e.account(ctx, r, used)
+	}
+	return e.Store.Abandon(ctx, r.ID, reason, used)
 }
 
 // leftovers are the runs that may have left something behind: open ones, and ended ones

@@ -167,12 +167,12 @@ type dying struct {
 	applied bool
 }
 
-func (s *dying) Abandon(ctx context.Context, id fleet.RunID, reason string) (bool, error) {
+func (s *dying) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage) (bool, error) {
 	if s.left--; s.left >= 0 {
-		return s.Store.Abandon(ctx, id, reason)
+		return s.Store.Abandon(ctx, id, reason, used)
 	}
 	if s.applied {
-		if _, err := s.Store.Abandon(ctx, id, reason); err != nil {
+		if _, err := s.Store.Abandon(ctx, id, reason, used); err != nil {
 			return false, err
 		}
 	}

@@ -3,15 +3,11 @@ package engine
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"stint/internal/fleet"
 	"stint/internal/store"
-	"stint/internal/transcript"
 )
 
 // RunDetail is all that is known of one run.
@@ -37,7 +33,7 @@ func (e *Engine) RunDetail(ctx context.Context, id fleet.RunID) (d RunDetail, er
 	if r.EndedAt.IsZero() {
 		d.OpenRun = e.underWay(r, e.live(ctx, r, e.Now()))
 	}
-	d.Own = e.ownLogs(r, d.Files.Log)
+	d.Own = e.ownLogs(r)
 	if d.Denials, err = e.Store.LastDenials(ctx, store.DenialQuery{Run: id, Limit: mostDenials}); err != nil {
 		return d, err
 	}
@@ -62,42 +58,17 @@ const (
 	mostOwn = 5
 )
 
-// ownLogs are the files in which an agent itself keeps a run's session. Which those are it
-// says at the beginning of what it prints; of one that says nothing it is whatever was
-// written there while the session ran, by its neighbours, too.
-func (e *Engine) ownLogs(r fleet.Run, log string) (list []string) {
-	a := e.Config.Agents[r.Agent]
-	if a.SessionLog == "" || r.StartedAt.IsZero() {
+// ownLogs are the files in which an agent itself keeps a run's session, see
+// [Engine.ownFiles].
+func (e *Engine) ownLogs(r fleet.Run) []string {
+	if r.StartedAt.IsZero() {
 		return nil
 	}
-	f, err := e.Agents.Open(log)
+	s, err := e.readLog(r, mostHead)
 	if err != nil {
 		return nil // it printed nothing
 	}
-	defer f.Close()
-	s, err := transcript.Read(a.Transcript, io.LimitReader(f, mostHead), transcript.Options{Now: e.Now()})
-	if err != nil {
-		return nil
-	}
-	files, err := filepath.Glob(transcript.LogGlob(a.SessionLog, homeOf(a.Passed(e.Getenv)), s.SessionID))
-	if err != nil {
-		return nil // a pattern that is none, which says nothing of the run
-	}
-	for _, file := range files {
-		if len(list) < mostOwn && (s.SessionID != "" || writtenDuring(file, r)) {
-			list = append(list, file)
-		}
-	}
-	return list
-}
-
-func homeOf(environment []string) string {
-	for _, e := range slices.Backward(environment) { // the last one counts
-		if home, found := strings.CutPrefix(e, "HOME="); found {
-			return home
-		}
-	}
-	return ""
+	return e.ownFiles(r, s.SessionID)
 }
 
 func writtenDuring(file string, r fleet.Run) bool {

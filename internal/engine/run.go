@@ -38,6 +38,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	if err := e.Store.BeginRun(ctx, run.ID, os.Getpid()); err != nil {
 		return run, fmt.Errorf("begin run: %w", err)
 	}
+	run.StartedAt = e.Now()
 	e.warnLimits(ctx, run)
 	w := worker{Engine: e, run: run, only: o.Task, asked: o.Agent, alive: alive}
 	err = w.work(ctx)

@@ -60,6 +60,6 @@ func (e *Engine) stop(ctx context.Context, r fleet.Run) error {
 		}
 	case fleet.Gone:
 	}
-	_, err := e.Store.Abandon(ctx, r.ID, reasonStoppedOrphan)
+	_, err := e.abandon(ctx, r, reasonStoppedOrphan)
 	return err
 }

@@ -205,7 +205,7 @@ func (w *worker) inhabitant(ctx context.Context, c fleet.Category, lane int) (fl
 		if w.Sessions.Liveness(ctx, r) != fleet.Gone {
 			return r.ID, nil
 		}
-		if _, err := w.Store.Abandon(ctx, r.ID, reasonFoundDead); err != nil {
+		if _, err := w.abandon(ctx, r, reasonFoundDead); err != nil {
 			return "", err
 		}
 	}
@@ -314,6 +314,7 @@ func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Tas
 		return failed(fmt.Errorf("prepare the session: %w", err))
 	case errors.Is(lost, fleet.ErrLost):
 		_, _ = w.lookAtWork(ctx, spec) // it is logged; what the session committed is not lost with its claim
+		w.run.Usage = w.account(ctx, w.run, fleet.Usage{}) // it was paid for all the same
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	}
 	// The claim is kept while the session is judged, for check and grader take their time.

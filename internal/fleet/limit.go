@@ -44,17 +44,32 @@ func (b Budget) Gone(s Spent, tokens int64, usd float64) string {
 // Spent is what the sessions of a scope used in a day, with what those under way are
 // expected to.
 type Spent struct {
-	Scope  Scope
-	Runs   int
-	Tokens int64
-	USD    float64
+	Scope   Scope
+	Runs    int
+	Tokens  int64
+	USD     float64
+	Guessed float64 // of USD: computed, assumed, or expected of a session under way
 }
 
 // Usage is what one session used, as far as it is known.
 type Usage struct {
 	Tokens *int64
 	USD    *float64
+	Cost   Cost     // where USD comes from; empty: it is not known
+	Models []string // that it was billed for, sorted; empty: nothing names them
 }
+
+// Cost says where the cost of a session comes from.
+type Cost string
+
+const (
+	CostReported Cost = "reported" // by its agent, on its output or in its result file
+	CostComputed Cost = "computed" // from its tokens and the configured prices
+	CostAssumed  Cost = "assumed"  // what its agent's sessions cost on average: no better is known
+)
+
+// Estimated reports whether a cost is stint's own figure.
+func (c Cost) Estimated() bool { return c == CostComputed || c == CostAssumed }
 
 // AgentState is what is known of an agent that all its sessions share.
 type AgentState struct {

@@ -18,5 +18,6 @@ type Tally struct {
 	Squares float64 // the sum of the grades' squares
 	Tokens  int64   // as far as they are known
 	USD     float64
+	Guessed float64       // of USD: not what an agent reported, see [Cost.Estimated]
 	Worked  time.Duration // from begin to end
 }

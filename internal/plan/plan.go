@@ -80,8 +80,9 @@ func Decide(in Input) Plan {
 			odds := in.Odds[c.Category]
 			c.Odds = &odds
 		}
-		refusal, full, seated := in.refuse(n, started), "", false
+		refusal, full := in.refuse(n, started), ""
 		if refusal == "" {
+			var seated bool
 			if c.Agent, full, seated = seats.Take(in.Agents[c.Category]); !seated {
 				refusal = full
 			}

@@ -35,7 +35,7 @@ func (p Report) CSV() ([]byte, error) {
 
 func csvHead() []string {
 	head := strings.Fields(`kind category agent from to runs ended spawned sessions part share ratio judgement
-graded grade grade_low grade_high noop_rate tokens usd worked_seconds`)
+graded grade grade_low grade_high noop_rate tokens usd usd_estimated worked_seconds`)
 	for _, o := range fleet.Outcomes() {
 		head = append(head, string(o))
 	}
@@ -54,7 +54,7 @@ func (p Report) csvRow(kind string, c fleet.Category, agent string, from, to tim
 	} else {
 		row = append(row, "", "", "")
 	}
-	row = append(row, decimal(u.NoopRate()), strconv.FormatInt(u.Tokens, 10), decimal(u.USD), decimal(u.Worked.Seconds()))
+	row = append(row, decimal(u.NoopRate()), strconv.FormatInt(u.Tokens, 10), decimal(u.USD), decimal(u.Guessed), decimal(u.Worked.Seconds()))
 	for _, o := range fleet.Outcomes() {
 		row = append(row, strconv.Itoa(u.Outcomes[o]))
 	}

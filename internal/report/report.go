@@ -47,6 +47,7 @@ type Use struct {
 	Grades   float64 // their sum
 	Tokens   int64   // as far as they are known
 	USD      float64
+	Guessed  float64 // of USD: computed from prices, or assumed
 	Worked   time.Duration
 }
 
@@ -70,6 +71,7 @@ func (u *Use) add(t fleet.Tally) {
 	u.Grades += t.Grades
 	u.Tokens += t.Tokens
 	u.USD += t.USD
+	u.Guessed += t.Guessed
 	u.Worked += t.Worked
 }
 

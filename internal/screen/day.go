@@ -104,7 +104,7 @@ func spentText(list []fleet.Spent, brief bool) string {
 			text += ", " + Count(u.Tokens) + " tokens"
 		}
 		if u.USD > 0 {
-			text += fmt.Sprintf(", %.2f USD", u.USD)
+			text += ", " + USD(u.USD, shows(u.Guessed)) + " USD"
 		}
 		if u.Scope == fleet.FleetScope {
 			all = text

@@ -134,9 +134,9 @@ func idleFleet() screen.StatusView {
 	}
 	v.Spent = []fleet.Spent{
 		{Scope: "agent:claude", Runs: 30, Tokens: 1_100_000, USD: 4},
-		{Scope: "agent:codex", Runs: 8, Tokens: 90_000},
+		{Scope: "agent:codex", Runs: 8, Tokens: 90_000, USD: 0.5, Guessed: 0.5},
 		{Scope: "category:code", Runs: 12},
-		{Scope: fleet.FleetScope, Runs: 38, Tokens: 1_190_000, USD: 4},
+		{Scope: fleet.FleetScope, Runs: 38, Tokens: 1_190_000, USD: 4.5, Guessed: 0.5},
 	}
 	v.Runs = []fleet.Run{
 		ended("code", "fix-the-login-page-that-nobody-can-use", fleet.Productive, 50*minute, new(0.71), "2 commits in 3 files, the agent reports success"),
@@ -285,7 +285,7 @@ func endedView() screen.RunView {
 		Outcome: fleet.Productive, Grade: new(0.671), Reason: "2 commits in 3 files, the agent reports success, 9 of 14 tool calls failed", ExitStatus: new(0),
 		Parts: map[string]float64{"grade_work": 0.7, "grade_success": 0.1, "grade_tool_errors": -0.129, "commits": 2, "files": 3, "tool_calls": 14},
 	}
-	v.EndedAt, v.Usage, v.Tokens, v.ChainDepth = before(minute), fleet.Usage{Tokens: new(int64(1_234_567)), USD: new(0.4)}, nil, 2
+	v.EndedAt, v.Usage, v.Tokens, v.ChainDepth = before(minute), fleet.Usage{Tokens: new(int64(1_234_567)), USD: new(0.4), Cost: fleet.CostComputed, Models: []string{"a-model"}}, nil, 2
 	v.Followed = "by run 0123456789abcdef: graded 0.67"
 	v.Log = strings.Repeat("a line\n", 20) + "the last line\n"
 	return v

@@ -75,7 +75,26 @@ func costText(u report.Use) string {
 	if u.Productive() > 0 {
 		each = fmt.Sprintf(", %.2f for each productive run", u.USDPerProductive())
 	}
-	return fmt.Sprintf("%.2f USD%s; %s tokens; %.1f hours", u.USD, each, Count(u.Tokens), u.Worked.Hours())
+	return fmt.Sprintf("%s USD%s%s; %s tokens; %.1f hours", USD(u.USD, shows(u.Guessed)), guessedText(u), each, Count(u.Tokens), u.Worked.Hours())
+}
+
+// guessedText says how much of the cost no agent reported.
+func guessedText(u report.Use) string {
+	if !shows(u.Guessed) {
+		return ""
+	}
+	return fmt.Sprintf(" (%.2f computed from prices or assumed)", u.Guessed)
+}
+
+// shows reports whether an amount is worth a cent.
+func shows(usd float64) bool { return usd >= 0.005 }
+
+// USD is an amount, with a mark when it is an estimate.
+func USD(amount float64, estimate bool) string {
+	if estimate {
+		return fmt.Sprintf("≈%.2f", amount)
+	}
+	return fmt.Sprintf("%.2f", amount)
 }
 
 func gradesText(u report.Use) string {
@@ -166,7 +185,7 @@ func useCells(u report.Use) []Cell {
 	return []Cell{
 		Text(fmt.Sprint(u.Graded)), Text(mean), Text(interval),
 		{strip, Cyan},
-		Text(report.Percent(u.NoopRate())), Text(Count(u.Tokens)), Text(fmt.Sprintf("%.2f", u.USD)),
+		Text(report.Percent(u.NoopRate())), Text(Count(u.Tokens)), Text(USD(u.USD, shows(u.Guessed))),
 	}
 }
 

@@ -200,12 +200,27 @@ func usageText(v RunView) string {
 		parts = append(parts, Count(*n)+" tokens")
 	}
 	if v.Usage.USD != nil {
-		parts = append(parts, fmt.Sprintf("%.2f USD", *v.Usage.USD))
+		parts = append(parts, USD(*v.Usage.USD, v.Usage.Cost.Estimated())+" USD"+costSource(v.Usage.Cost))
+	}
+	if len(v.Usage.Models) > 0 {
+		parts = append(parts, "by "+Line(strings.Join(v.Usage.Models, " and ")))
 	}
 	if !v.QuotaUntil.IsZero() {
 		parts = append(parts, "its usage limit ends "+Stamp(v.QuotaUntil))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// costSource says where a cost comes from that no agent reported.
+func costSource(c fleet.Cost) string {
+	switch c {
+	case fleet.CostComputed:
+		return " (computed from prices)"
+	case fleet.CostAssumed:
+		return " (assumed: not known)"
+	case fleet.CostReported:
+	}
+	return ""
 }
 
 // chainText says what came before the run, and whether one came after.

@@ -114,7 +114,7 @@ func oneUnit(d time.Duration) string {
 func ASCII(lines []string) []string {
 	plainer := strings.NewReplacer(
 		running, "*", resting, "~", dead, "x", idle, "o", "…", ">", "█", "#", "▉", "#", "▊", "#", "▋", "#", "▌", "-", "▍", "-", "▎", " ", "▏", " ",
-		"│", "|", "━", "=", "●", "*", "·", ".", "▁", "_", "▂", "_", "▃", "-", "▄", "-", "▅", "=", "▆", "=", "▇", "#",
+		"│", "|", "━", "=", "●", "*", "·", ".", "≈", "~", "▁", "_", "▂", "_", "▃", "-", "▄", "-", "▅", "=", "▆", "=", "▇", "#",
 	)
 	for i, line := range lines {
 		lines[i] = plainer.Replace(line)

@@ -191,7 +191,7 @@ type Runs interface {
 	// Abandon gives back what a run whose session is gone has left: its end, if it
 	// is open, its claims, its lane. Nothing is learnt of it. It reports whether
 	// there was anything left; of two calls one finds nothing.
-	Abandon(ctx context.Context, id fleet.RunID, reason string) (bool, error)
+	Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage) (bool, error)
 }
 
 // Record answers what is asked of the past. It grows for years: what is asked for often

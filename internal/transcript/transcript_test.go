@@ -228,7 +228,8 @@ func TestReadGptme(t *testing.T) {
 `, at(recorded()))
 	want := transcript.Summary{
 		Tokens: transcript.Tokens{Input: 300, Output: 30, CacheRead: 7, CacheWrite: 3}, CostUSD: new(0.75),
-		Turns: 2, ToolCalls: 2, ToolErrors: 1, Answered: true, Events: 6,
+		Models: transcript.Models{"": {Input: 300, Output: 30, CacheRead: 7, CacheWrite: 3}},
+		Turns:  2, ToolCalls: 2, ToolErrors: 1, Answered: true, Events: 6,
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("summary (-got +want):\n%s", diff)
@@ -241,7 +242,10 @@ func TestReadWithoutResult(t *testing.T) {
 	t.Parallel()
 	message := `{"type":"assistant","session_id":"s1","message":{"id":"m1","content":[{"type":"tool_use"}],"usage":{"input_tokens":5,"output_tokens":1}}}` + "\n"
 	got := read(t, transcript.Claude, claudeInit+message+message+strings.Replace(message, "m1", "m2", 1)+message[:60], at(recorded()))
-	want := transcript.Summary{Tokens: transcript.Tokens{Input: 10, Output: 2}, Turns: 2, ToolCalls: 3, SessionID: "s1", Answered: true, Events: 4}
+	want := transcript.Summary{
+		Tokens: transcript.Tokens{Input: 10, Output: 2}, Models: transcript.Models{"": {Input: 10, Output: 2}},
+		Turns: 2, ToolCalls: 3, SessionID: "s1", Answered: true, Events: 4,
+	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("summary (-got +want):\n%s", diff)
 	}

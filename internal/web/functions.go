@@ -30,6 +30,7 @@ func functions() template.FuncMap {
 		"percent":  report.Percent,
 		"wide":     func(p float64) string { return coordinate(100 * min(max(p, 0), 1)) },
 		"money":    func(usd float64) string { return fmt.Sprintf("$%.2f", usd) },
+		"about":    about,
 		"outcome":  outcomeState,
 		"run":      func(r fleet.Run, now time.Time) state { return stateOf(engine.OpenRun{Run: r, Live: true}, now) },
 		"runOf":    func(h fleet.Holder) fleet.RunID { id, _ := h.Run(); return id },
@@ -131,4 +132,12 @@ func signed(x float64) string {
 		return text
 	}
 	return "–"
+}
+
+// about is the mark of an amount of which a part that shows is an estimate.
+func about(guessed float64) string {
+	if guessed >= 0.005 {
+		return "≈"
+	}
+	return ""
 }

@@ -47,6 +47,7 @@ type ReportUse struct {
 	NoopRate float64               `json:"noop_rate"`
 	Tokens   int64                 `json:"tokens"`
 	USD      float64               `json:"usd"`
+	Guessed  float64               `json:"usd_estimated"` // of usd: computed from prices, or assumed
 	Worked   float64               `json:"worked_seconds"`
 }
 
@@ -123,7 +124,7 @@ func newReportCategory(c report.CategoryUse) ReportCategory {
 func newReportUse(u report.Use) ReportUse {
 	o := ReportUse{
 		Runs: u.Runs, Ended: u.Ended, Spawned: u.Spawned, Sessions: u.Sessions, Outcomes: u.Outcomes, Graded: u.Graded,
-		NoopRate: u.NoopRate(), Tokens: u.Tokens, USD: u.USD, Worked: u.Worked.Seconds(),
+		NoopRate: u.NoopRate(), Tokens: u.Tokens, USD: u.USD, Guessed: u.Guessed, Worked: u.Worked.Seconds(),
 	}
 	if o.Outcomes == nil {
 		o.Outcomes = map[fleet.Outcome]int{}

@@ -32,6 +32,8 @@ type Run struct {
 	Commits    []string           `json:"commits"` // that it made and that stood at its end, oldest first
 	Tokens     *int64             `json:"tokens"`  // null: not known
 	USD        *float64           `json:"usd"`
+	Cost       fleet.Cost         `json:"cost"`        // where usd comes from: reported, computed or assumed; empty: it is not known
+	Models     []string           `json:"models"`      // that it was billed for, as far as they are named
 	QuotaUntil *string            `json:"quota_until"` // of a usage limit that the agent met
 	Followed   string             `json:"followed"`    // whether a session follows it, and why
 }
@@ -44,7 +46,7 @@ func NewRun(r fleet.Run) Run {
 		Epoch: r.Epoch, Agent: r.Agent, Unit: r.Unit, Rank: r.Rank, ChainDepth: r.ChainDepth, NotBefore: Time(r.NotBefore),
 		CreatedAt: Time(r.CreatedAt), StartedAt: Time(r.StartedAt), EndedAt: Time(r.EndedAt),
 		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, Parts: v.Parts, TaskState: v.TaskState, ExitStatus: v.ExitStatus,
-		Commits: append([]string{}, r.Commits...), Tokens: r.Usage.Tokens, USD: r.Usage.USD, QuotaUntil: Time(r.QuotaUntil), Followed: r.Followed,
+		Commits: append([]string{}, r.Commits...), Tokens: r.Usage.Tokens, USD: r.Usage.USD, Cost: r.Usage.Cost, Models: append([]string{}, r.Usage.Models...), QuotaUntil: Time(r.QuotaUntil), Followed: r.Followed,
 	}
 }
 

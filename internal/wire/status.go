@@ -83,6 +83,8 @@ type Spent struct {
 	Runs   int         `json:"runs"`
 	Tokens int64       `json:"tokens"`
 	USD    float64     `json:"usd"`
+	// Of USD: computed from prices, assumed, or expected of a session under way.
+	Guessed float64 `json:"usd_estimated"`
 }
 
 // OpenRun is a run that has not ended. Its tokens are those that its agent has told of so far.

@@ -139,7 +139,7 @@ func (t tx) reserve(ctx context.Context, r store.RunTake, tokens int64, usd floa
 		}
 	}
 	for _, scope := range scopes(r.Agent, c) {
-		if err := t.spend(ctx, day, scope, 1, tokens, usd); err != nil {
+		if err := t.spend(ctx, day, fleet.Spent{Scope: scope, Runs: 1, Tokens: tokens, USD: usd, Guessed: usd}); err != nil {
 			return err
 		}
 	}
@@ -154,8 +154,8 @@ func scopes(agent string, c fleet.Category) []fleet.Scope {
 
 func (t tx) spentOf(ctx context.Context, day string, scope fleet.Scope) (fleet.Spent, error) {
 	s := fleet.Spent{Scope: scope}
-	err := t.QueryRowContext(ctx, "select runs, tokens, usd from spent where day = ? and scope = ?", day, scope).
-		Scan(&s.Runs, &s.Tokens, &s.USD)
+	err := t.QueryRowContext(ctx, "select runs, tokens, usd, guessed from spent where day = ? and scope = ?", day, scope).
+		Scan(&s.Runs, &s.Tokens, &s.USD, &s.Guessed)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -164,15 +164,17 @@ func (t tx) spentOf(ctx context.Context, day string, scope fleet.Scope) (fleet.S
 
 func (t tx) spentToday(ctx context.Context) ([]fleet.Spent, error) {
 	return collect(ctx, t, func(row scanner) (s fleet.Spent, err error) {
-		err = row.Scan(&s.Scope, &s.Runs, &s.Tokens, &s.USD)
+		err = row.Scan(&s.Scope, &s.Runs, &s.Tokens, &s.USD, &s.Guessed)
 		return s, err
-	}, "select scope, runs, tokens, usd from spent where day = ? order by scope", t.today())
+	}, "select scope, runs, tokens, usd, guessed from spent where day = ? order by scope", t.today())
 }
 
-func (t tx) spend(ctx context.Context, day string, scope fleet.Scope, runs int, tokens int64, usd float64) error {
-	_, err := t.ExecContext(ctx, `insert into spent (day, scope, runs, tokens, usd) values (?, ?, ?, ?, ?)
-on conflict (day, scope) do update set runs = runs + excluded.runs, tokens = tokens + excluded.tokens, usd = usd + excluded.usd`,
-		day, scope, runs, tokens, usd)
+// spend adds to what a scope used in a day.
+func (t tx) spend(ctx context.Context, day string, s fleet.Spent) error {
+	_, err := t.ExecContext(ctx, `insert into spent (day, scope, runs, tokens, usd, guessed) values (?, ?, ?, ?, ?, ?)
+on conflict (day, scope) do update set runs = runs + excluded.runs, tokens = tokens + excluded.tokens, usd = usd + excluded.usd,
+guessed = guessed + excluded.guessed`,
+		day, s.Scope, s.Runs, s.Tokens, s.USD, s.Guessed)
 	return err
 }
 
@@ -203,8 +205,19 @@ func (t tx) settle(ctx context.Context, r fleet.Run) error {
 	if r.Usage.USD != nil {
 		usd = *r.Usage.USD
 	}
+	guessed := usd
+	if r.Usage.USD != nil && !r.Usage.Cost.Estimated() {
+		guessed = 0
+	}
 	for _, scope := range scopes(agent, category) {
-		if err := t.spend(ctx, day, scope, runs, tokens-reserved.tokens, usd-reserved.usd); err != nil {
+		delta := fleet.Spent{Scope: scope, Runs: runs, Tokens: tokens - reserved.tokens, USD: usd - reserved.usd, Guessed: guessed - reserved.usd}
+		if err := t.spend(ctx, day, delta); err != nil {
+			return err
+		}
+	}
+	if r.Usage.USD == nil && usd > 0 {
+		_, err := t.ExecContext(ctx, "update runs set usd = ?, cost = ? where id = ?", usd, fleet.CostAssumed, r.ID)
+		if err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 const runColumns = `id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, clock, load, agent, pid,
 created_at, not_before, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status, fault,
-tokens, usd, commits, branch, quota_until, followed`
+tokens, usd, cost, models, commits, branch, quota_until, followed`
 
 // AddRun stores a run that no fire planned.
 func (d *DB) AddRun(ctx context.Context, r fleet.Run) error {
@@ -152,12 +152,16 @@ func (t tx) endRun(ctx context.Context, r fleet.Run) error {
 	if err != nil {
 		return err
 	}
+	models, err := json.Marshal(append([]string{}, r.Usage.Models...))
+	if err != nil {
+		return err
+	}
 	res, err := t.ExecContext(ctx, `update runs
 set ended_at = ?, outcome = ?, grade = ?, reason = ?, parts = ?, task_state = ?, exit_status = ?, fault = ?,
-tokens = ?, usd = ?, commits = ?, branch = ?, quota_until = ?
+tokens = ?, usd = ?, cost = ?, models = ?, commits = ?, branch = ?, quota_until = ?
 where id = ? and ended_at is null`,
 		millis(t.now), v.Outcome, v.Grade, v.Reason, string(parts), v.TaskState, v.ExitStatus, v.Fault,
-		r.Usage.Tokens, r.Usage.USD, string(commits), r.Branch, nullMillis(r.QuotaUntil), r.ID)
+		r.Usage.Tokens, r.Usage.USD, r.Usage.Cost, string(models), string(commits), r.Branch, nullMillis(r.QuotaUntil), r.ID)
 	if err := oneRow(res, err, fmt.Errorf("it has ended already: %w", fleet.ErrLost)); err != nil {
 		return err
 	}
@@ -169,17 +173,25 @@ where id = ? and ended_at is null`,
 	return nil
 }
 
-// Abandon gives back what a run whose session is gone has left.
+// Abandon gives back what a run whose session is gone has left, and books what that is
+// known to have used.
 //
 // All of it is one transaction: dying here leaves everything to the next reaping.
-func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string) (left bool, err error) {
+func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage) (left bool, err error) {
+	models, err := json.Marshal(append([]string{}, used.Models...))
+	if err != nil {
+		return false, fmt.Errorf("abandon run %s: %w", id, err)
+	}
 	err = d.update(ctx, func(t tx) error {
 		now := millis(t.now)
-		for _, write := range []struct {
+		for i, write := range []struct {
 			query string
 			args  []any
 		}{
-			{"update runs set ended_at = ?, outcome = ?, reason = ? where id = ? and ended_at is null", []any{now, fleet.Abandoned, reason, id}},
+			{
+				"update runs set ended_at = ?, outcome = ?, reason = ?, tokens = ?, usd = ?, cost = ?, models = ? where id = ? and ended_at is null",
+				[]any{now, fleet.Abandoned, reason, used.Tokens, used.USD, used.Cost, string(models), id},
+			},
 			{
 				"update claims set released_at = ?, ending = ?, reason = ? where holder = ? and released_at is null",
 				[]any{now, fleet.EndingAbandoned, reason, id.Holder()},
@@ -195,6 +207,12 @@ func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string) (left b
 				return err
 			}
 			left = left || n > 0
+			if i > 0 || n == 0 {
+				continue // only the run itself has an account, and only until it is closed
+			}
+			if err := t.settle(ctx, fleet.Run{ID: id, Usage: used}); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -237,10 +255,11 @@ func scanRun(row scanner) (fleet.Run, error) {
 		started, ended sql.NullInt64
 		quotaUntil     sql.NullInt64
 		parts, commits string
+		models         string
 	)
 	err := row.Scan(&r.ID, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
 		&r.Epoch, &r.Clock, &r.Load, &r.Agent, &r.PID, &created, &notBefore, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault,
-		&r.Usage.Tokens, &r.Usage.USD, &commits, &r.Branch, &quotaUntil, &r.Followed)
+		&r.Usage.Tokens, &r.Usage.USD, &r.Usage.Cost, &models, &commits, &r.Branch, &quotaUntil, &r.Followed)
 	if err != nil {
 		return fleet.Run{}, err
 	}
@@ -249,6 +268,11 @@ func scanRun(row scanner) (fleet.Run, error) {
 	r.CreatedAt, r.StartedAt, r.EndedAt = fromMillis(created), fromNullMillis(started), fromNullMillis(ended)
 	if err := json.Unmarshal([]byte(parts), &v.Parts); err != nil {
 		return fleet.Run{}, fmt.Errorf("parts of run %s: %w", r.ID, err)
+	}
+	if models != "[]" {
+		if err := json.Unmarshal([]byte(models), &r.Usage.Models); err != nil {
+			return fleet.Run{}, fmt.Errorf("models of run %s: %w", r.ID, err)
+		}
 	}
 	if commits != "[]" { // most runs made none
 		if err := json.Unmarshal([]byte(commits), &r.Commits); err != nil {

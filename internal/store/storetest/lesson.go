@@ -95,7 +95,7 @@ func testLessonsUngraded(t *testing.T, b bundle) {
 	noop := b.begun(t, "0r3", fleet.LessonUse{Lesson: "a"}, fleet.LessonUse{Lesson: "b"})
 	noop.Verdict.Outcome = fleet.Noop
 	must(t, b.Complete(t.Context(), noop))
-	_, err := b.Abandon(t.Context(), b.begun(t, "0r4", fleet.LessonUse{Lesson: "a"}).ID, "found dead")
+	_, err := b.Abandon(t.Context(), b.begun(t, "0r4", fleet.LessonUse{Lesson: "a"}).ID, "found dead", fleet.Usage{})
 	must(t, err)
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 }

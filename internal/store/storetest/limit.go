@@ -121,7 +121,7 @@ func testBudgetOfOthers(t *testing.T, b bundle) {
 // used is a run's end with what it used.
 func (b bundle) used(t *testing.T, r fleet.Run, tokens int64, usd float64) {
 	t.Helper()
-	r.Usage = fleet.Usage{Tokens: &tokens, USD: &usd}
+	r.Usage = fleet.Usage{Tokens: &tokens, USD: &usd, Cost: fleet.CostReported}
 	b.ends(t, r, fleet.Noop, "")
 }
 
@@ -129,25 +129,25 @@ func testBudgetOfUsage(t *testing.T, b bundle) {
 	tokens := fleet.Budget{Scope: fleet.AgentScope("claude"), Tokens: 2500}
 	b.used(t, b.works(t, "0r1", "claude", tokens), 1000, 1)
 	want := map[fleet.Scope]fleet.Spent{}
-	all := func(runs int, tokens int64, usd float64) map[fleet.Scope]fleet.Spent {
+	all := func(runs int, tokens int64, usd, guessed float64) map[fleet.Scope]fleet.Spent {
 		for _, s := range []fleet.Scope{fleet.FleetScope, fleet.AgentScope("claude"), fleet.CategoryScope("code")} {
-			want[s] = fleet.Spent{Scope: s, Runs: runs, Tokens: tokens, USD: usd}
+			want[s] = fleet.Spent{Scope: s, Runs: runs, Tokens: tokens, USD: usd, Guessed: guessed}
 		}
 		return want
 	}
-	same(t, "settled without a reserve", b.spent(t), all(1, 1000, 1))
+	same(t, "settled without a reserve", b.spent(t), all(1, 1000, 1, 0))
 
 	second := b.works(t, "0r2", "claude", tokens)
-	same(t, "with a reserve of the mean", b.spent(t), all(2, 2000, 2))
+	same(t, "with a reserve of the mean", b.spent(t), all(2, 2000, 2, 1))
 	b.mustRefuse(t, b.asks(t, "0r3", "claude", tokens), "2000 of 2500 tokens today, and a session takes about 1000")
 	b.mustRefuse(t, b.asks(t, "0r4", "claude", fleet.Budget{Scope: fleet.FleetScope, USD: 2.5}), "2.00 of 2.50 USD today, and a session takes about 1.00")
 	b.used(t, second, 500, 0.5)
-	same(t, "settled", b.spent(t), all(2, 1500, 1.5))
+	same(t, "settled", b.spent(t), all(2, 1500, 1.5, 0))
 	a := b.claude(t)
 	same(t, "mean of tokens", a.MeanTokens, 900.0)
 	same(t, "mean of dollars", a.MeanUSD, 0.9)
 	stored := b.mustRun(t, "0r2").Usage
-	same(t, "stored usage", stored, fleet.Usage{Tokens: value(int64(500)), USD: value(0.5)})
+	same(t, "stored usage", stored, fleet.Usage{Tokens: value(int64(500)), USD: value(0.5), Cost: fleet.CostReported})
 
 	third := b.works(t, "0r5", "claude", tokens)
 	same(t, "reserved", b.spent(t)[fleet.FleetScope].Tokens, int64(2400))
@@ -159,17 +159,32 @@ func testBudgetOfUsage(t *testing.T, b bundle) {
 func testReserveOfTheSilent(t *testing.T, b bundle) {
 	b.used(t, b.works(t, "0r1", "claude"), 1000, 1)
 	ends := map[fleet.RunID]func(fleet.Run){
-		"0dead":   func(r fleet.Run) { _, err := b.Abandon(t.Context(), r.ID, "found dead"); must(t, err) },
+		"0dead":   func(r fleet.Run) { _, err := b.Abandon(t.Context(), r.ID, "found dead", fleet.Usage{}); must(t, err) },
 		"0silent": func(r fleet.Run) { b.ends(t, r, fleet.Noop, "") },
 		"0lost":   func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must(t, b.EndRun(t.Context(), r)) },
 	}
 	for id, end := range ends {
 		before := b.spent(t)[fleet.FleetScope]
 		end(b.works(t, id, "claude"))
-		before.Runs, before.Tokens, before.USD = before.Runs+1, before.Tokens+1000, before.USD+1
+		before.Runs, before.Tokens, before.USD, before.Guessed = before.Runs+1, before.Tokens+1000, before.USD+1, before.Guessed+1
 		same(t, string(id), b.spent(t)[fleet.FleetScope], before)
+		same(t, "stored usage", b.mustRun(t, id).Usage, fleet.Usage{USD: value(1.0), Cost: fleet.CostAssumed})
 	}
 	same(t, "mean", b.claude(t).MeanTokens, 1000.0)
+}
+
+// testCostOfTheDead books what a killed session is known to have used, and once: what is
+// closed already is left as it is.
+func testCostOfTheDead(t *testing.T, b bundle) {
+	b.used(t, b.works(t, "0r1", "claude"), 1000, 1)
+	dead := b.works(t, "0r2", "claude")
+	used := fleet.Usage{Tokens: value(int64(70)), USD: value(0.25), Cost: fleet.CostComputed, Models: []string{"m"}}
+	for range 2 {
+		_, err := b.Abandon(t.Context(), dead.ID, "found dead", used)
+		must(t, err)
+		same(t, "spent", b.spent(t)[fleet.FleetScope], fleet.Spent{Scope: fleet.FleetScope, Runs: 2, Tokens: 1070, USD: 1.25, Guessed: 0.25})
+		same(t, "stored usage", b.mustRun(t, dead.ID).Usage, used)
+	}
 }
 
 // testSettledInItsDay has a session from one day into the next.
@@ -253,7 +268,7 @@ func testSlots(t *testing.T, b bundle) {
 	b.ends(t, b.mustRun(t, "0r1"), fleet.Noop, "")
 	b.mustTakeForRun(t, third, fleet.Granted)
 	b.mustRefuse(t, ask("0r5", "claude"), "slots are in use")
-	_, err := b.Abandon(t.Context(), "0r2", "found dead")
+	_, err := b.Abandon(t.Context(), "0r2", "found dead", fleet.Usage{})
 	must(t, err)
 	b.mustTakeForRun(t, ask("0r6", "claude"), fleet.Granted)
 	same(t, "agent in the row", b.mustRun(t, "0r4").Agent, "codex")
@@ -365,7 +380,7 @@ func testProbeWithoutAnswer(t *testing.T, b bundle) {
 	b.opened(t)
 	b.clock.Advance(30 * time.Minute)
 	ends := map[fleet.RunID]func(fleet.Run){
-		"0killed":    func(r fleet.Run) { _, err := b.Abandon(t.Context(), r.ID, "found dead"); must(t, err) },
+		"0killed":    func(r fleet.Run) { _, err := b.Abandon(t.Context(), r.ID, "found dead", fleet.Usage{}); must(t, err) },
 		"0cancelled": func(r fleet.Run) { b.ends(t, r, fleet.Cancelled, "stopped") },
 		"0lost":      func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must(t, b.EndRun(t.Context(), r)) },
 	}

@@ -56,6 +56,9 @@ func (h *past) drawRun(t *testing.T, rt *rapid.T, from time.Time, fire fleet.Fir
 	r.Verdict.Ours = true // no agent is stopped for what it did
 	r.Verdict.Outcome = rapid.SampledFrom([]fleet.Outcome{fleet.Productive, fleet.Failed, fleet.Idle}).Draw(rt, "outcome")
 	r.Usage = fleet.Usage{Tokens: rapid.Ptr(rapid.Int64Range(0, 1e6), true).Draw(rt, "tokens"), USD: rapid.Ptr(rapid.Float64Range(0, 9), true).Draw(rt, "usd")}
+	if r.Usage.USD != nil {
+		r.Usage.Cost = rapid.SampledFrom([]fleet.Cost{fleet.CostReported, fleet.CostComputed, fleet.CostAssumed}).Draw(rt, "cost")
+	}
 	switch stage {
 	case "claimed":
 		h.mustTakeForRun(t, takeFor(r.ID, h.task()), fleet.Granted)
@@ -132,6 +135,9 @@ func plus(n fleet.Tally, r fleet.Run) fleet.Tally {
 	}
 	if r.Usage.USD != nil {
 		n.USD += *r.Usage.USD
+		if r.Usage.Cost.Estimated() {
+			n.Guessed += *r.Usage.USD
+		}
 	}
 	if !r.EndedAt.IsZero() {
 		n.Worked += max(0, r.EndedAt.Sub(r.StartedAt)) // a clock may be set back

@@ -181,7 +181,7 @@ func (h *history) end(rt *rapid.T) {
 	case "lost":
 		err = h.EndRun(h.t.Context(), graded(s.run, grade))
 	case "dead":
-		_, err = h.Abandon(h.t.Context(), s.run.ID, "found dead")
+		_, err = h.Abandon(h.t.Context(), s.run.ID, "found dead", fleet.Usage{})
 	}
 	must(h.t, err)
 }

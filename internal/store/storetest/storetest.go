@@ -76,6 +76,7 @@ func Run(t *testing.T, open Open) {
 		"BudgetOfRuns":       testBudgetOfRuns,
 		"BudgetOfOthers":     testBudgetOfOthers,
 		"BudgetOfUsage":      testBudgetOfUsage,
+		"CostOfTheDead":      testCostOfTheDead,
 		"ReserveOfTheSilent": testReserveOfTheSilent,
 		"SettledInItsDay":    testSettledInItsDay,
 		"SettledAfterPivot":  testSettledAfterPivot,

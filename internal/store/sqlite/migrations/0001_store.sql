@@ -86,6 +86,8 @@ create table runs (
   fault       text not null default '',        -- what kept the agent from its work, in a word
   tokens      integer,                         -- used; null: not known
   usd         real,
+  cost        text not null default '' check (cost in ('', 'reported', 'computed', 'assumed')), -- where usd comes from
+  models      text not null default '[]',      -- JSON: that were billed, as far as they are named
   day         text not null default '',        -- of the claim, UTC: whose budget it counts for
   reserved_tokens integer not null default 0,  -- in the budgets, until the end tells better
   reserved_usd    real not null default 0,
@@ -220,6 +222,7 @@ create table spent (
   runs   integer not null,
   tokens integer not null,
   usd    real not null,
+  guessed real not null default 0,             -- of usd: no agent has reported it, or not yet
   primary key (day, scope)
 ) strict, without rowid;
 

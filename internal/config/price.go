@@ -1,0 +1,163 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/transcript"
+)
+
+// Price is what a model's tokens cost, in USD for a million of them.
+type Price struct {
+	Input       float64
+	CachedInput float64 // read from a cache; left out in the file: as Input
+	CacheWrite  float64 // written to a cache; left out in the file: as Input
+	Output      float64
+	AsOf        string // the day on which the prices were looked up: 2026-11-01
+}
+
+// Prices are those of the models, by name. A name that ends in "*" stands for all that
+// begin so.
+type Prices map[string]Price
+
+// Of finds the price of a model: by its own name, or else by the longest that stands for it.
+func (p Prices) Of(model string) (found Price, ok bool) {
+	if found, ok = p[model]; ok {
+		return found, true
+	}
+	longest := -1
+	for name, price := range p {
+		start, many := strings.CutSuffix(name, "*")
+		if many && len(start) > longest && strings.HasPrefix(model, start) {
+			longest, found = len(start), price
+		}
+	}
+	return found, longest >= 0
+}
+
+// Cost is what tokens cost, and the models without a price, sorted: with one of these the
+// cost of the whole is not known.
+func (p Prices) Cost(used transcript.Models) (usd float64, unpriced []string) {
+	for _, model := range slices.Sorted(maps.Keys(used)) {
+		price, ok := p.Of(model)
+		if !ok {
+			unpriced = append(unpriced, model)
+			continue
+		}
+		t := used[model]
+		usd += (float64(t.Input)*price.Input + float64(t.CacheRead)*price.CachedInput +
+			float64(t.CacheWrite)*price.CacheWrite + float64(t.Output)*price.Output) / 1e6
+	}
+	return usd, unpriced
+}
+
+func (r *reader) prices(file *table) Prices {
+	var prices Prices
+	for name, t := range file.child("price").children() {
+		if at := strings.IndexByte(name, '*'); name == "" || at >= 0 && at < len(name)-1 {
+			r.report(t.key, errors.New(`want the name of a model, or its beginning and a "*"`), `rename it, as in [price."gpt-5*"]`)
+		}
+		if prices == nil {
+			prices = Prices{}
+		}
+		prices[name] = price(t)
+	}
+	return prices
+}
+
+func price(t *table) Price {
+	perMillion := number(0, 1e6)
+	p := Price{Input: get(t, "input", 0, perMillion), Output: get(t, "output", 0, perMillion), AsOf: get(t, "as_of", "", day())}
+	p.CachedInput = get(t, "cached_input", p.Input, perMillion)
+	p.CacheWrite = get(t, "cache_write", p.Input, perMillion)
+	for _, name := range []string{"input", "output"} {
+		if !t.has(name) {
+			t.missing(name, fmt.Sprintf("write %s = …, in USD for a million tokens", name))
+		}
+	}
+	if !t.has("as_of") {
+		t.missing("as_of", `write the day on which you looked the prices up: as_of = "2026-11-01"`)
+	}
+	t.close()
+	return p
+}
+
+// day is a day as in 2026-11-01.
+func day() rule[string] {
+	return rule[string]{`"2026-11-01"`, func(value any) (string, error) {
+		s, _ := value.(string)
+		if _, err := time.Parse(time.DateOnly, s); err != nil {
+			return "", wanted(`a day, such as "2026-11-01"`, value)
+		}
+		return s, nil
+	}}
+}
+
+// costUnknown says why the cost of an agent's sessions cannot be known, and what to do
+// about it; "" where it can be.
+func (c *Config) costUnknown(name string) (reason, hint string) {
+	const instead = ", or bound tokens or runs instead of usd: stint help budgets"
+	switch a := c.Agents[name]; {
+	case a.ReportsCost:
+		return "", ""
+	case a.Transcript == transcript.Text:
+		return "nothing is read of its output",
+			fmt.Sprintf("write reports_cost = true in [%s] if its result file has cost_usd, or bound runs instead of usd: stint help budgets", dotted("agent", name))
+	case len(c.Prices) == 0:
+		return "it reports none, and no model has a price",
+			`write [price."MODEL"] with input, output and as_of` + instead
+	case a.Transcript == transcript.Codex && a.SessionLog == "":
+		return "its output names no model", fmt.Sprintf("write session_log in [%s]", dotted("agent", name)) + instead
+	}
+	return "", ""
+}
+
+// budgetsBind refuses a budget in USD over an agent whose cost cannot be known: it would
+// bind nothing.
+func (r *reader) budgetsBind(c *Config) {
+	all := slices.Sorted(maps.Keys(c.Agents))
+	refuse := func(b Budget, agents []string, key ...string) {
+		for _, name := range agents {
+			reason, hint := c.costUnknown(name)
+			if b.USD > 0 && reason != "" {
+				r.report(dotted(append(key, "budget", "usd")...),
+					fmt.Errorf("what a session of agent %s costs cannot be known: %s", name, reason), hint)
+			}
+		}
+	}
+	refuse(c.Budget, all)
+	for _, name := range all {
+		refuse(c.Agents[name].Budget, []string{name}, "agent", name)
+	}
+	for _, name := range c.CategoryNames() {
+		refuse(c.Categories[name].Budget, c.Categories[name].Agents, "category", string(name))
+	}
+}
+
+// Unpriced is why budgets in USD do not know what a model costs.
+func Unpriced(models []string) string {
+	return fmt.Sprintf("no price is configured for %s", strings.Join(mapped(models, func(m string) string {
+		if m == "" {
+			return "a model that has no name"
+		}
+		return "model " + m
+	}), " and "))
+}
+
+// BindsUSD reports whether a budget in USD holds for sessions of the category by the agent.
+func (c *Config) BindsUSD(category fleet.Category, agent string) bool {
+	return c.Budget.USD > 0 || c.Agents[agent].Budget.USD > 0 || c.Categories[category].Budget.USD > 0
+}
+
+func (v *values) addPrice(name string, p Price) {
+	v.add(p.Input, "price", name, "input")
+	v.add(p.CachedInput, "price", name, "cached_input")
+	v.add(p.CacheWrite, "price", name, "cache_write")
+	v.add(p.Output, "price", name, "output")
+	v.add(p.AsOf, "price", name, "as_of")
+}

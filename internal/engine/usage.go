@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/transcript"
+)
+
+const (
+	// mostOwnBytes bounds what is read of the files in which an agent keeps a session: of
+	// longer ones nothing is known.
+	mostOwnBytes = 256 << 20
+	// mostHelpers bounds how many files of a session's helpers are read.
+	mostHelpers = 1000
+)
+
+// account is what a run's session used. What its result file and its output told, which is
+// said, comes first. Of what they do not tell, as of a session that was killed or of an
+// agent that reports no cost, the agent's own files tell the tokens, and the configured
+// prices the cost. What is not known after that the store assumes.
+func (e *Engine) account(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.Usage {
+	used, session, ended := e.printed(r)
+	printed := used.Total()
+	cut := !ended && said.Tokens != nil && *said.Tokens == printed.Total()
+	own, kept := e.ownUsage(ctx, r, session)
+	switch sum := own.Total(); {
+	case len(own) == 1 && used[""].Total() > 0 && sum.Total() <= printed.Total():
+		for model := range own { // it told how much, and its file of which model
+			used = transcript.Models{model: printed}
+		}
+	case sum.Total() >= printed.Total():
+		used = own
+	}
+	u := said
+	if sum := used.Total(); (u.Tokens == nil || cut) && sum.Total() > 0 {
+		u.Tokens = new(sum.Total())
+	}
+	if ended && kept && len(used) == 0 && u.Tokens == nil {
+		u.Tokens = new(int64(0)) // it came to its own end, and no answer was billed
+	}
+	u.Models = slices.DeleteFunc(slices.Sorted(maps.Keys(used)), func(name string) bool { return name == "" })
+	if u.USD != nil {
+		u.Cost = fleet.CostReported
+		return u
+	}
+	if u.Tokens == nil || *u.Tokens > 0 && len(used) == 0 {
+		return u
+	}
+	usd, unpriced := e.Config.Prices.Cost(used)
+	if len(unpriced) == 0 {
+		u.USD, u.Cost = &usd, fleet.CostComputed
+		return u
+	}
+	if e.Config.BindsUSD(r.Category, r.Agent) {
+		e.Log.WarnContext(ctx, "cost not known", slog.String("run_id", string(r.ID)), slog.String("category", string(r.Category)),
+			slog.String("reason", config.Unpriced(unpriced)+"; what a session of agent "+r.Agent+" costs on average is assumed"))
+	}
+	return u
+}
+
+// printed is what a run's output tells of its tokens by model, under no name where it names
+// none, of its session, and whether it came to an end of its own.
+func (e *Engine) printed(r fleet.Run) (used transcript.Models, session string, ended bool) {
+	s, err := e.readLog(r, mostOwnBytes)
+	if err != nil {
+		return nil, "", false // it printed nothing
+	}
+	if used = s.Models; len(used) == 0 {
+		used.Add("", s.Tokens)
+	}
+	return used, s.SessionID, s.Success != nil
+}
+
+// readLog reads the beginning of what a run's agent printed.
+func (e *Engine) readLog(r fleet.Run, most int64) (transcript.Summary, error) {
+	f, err := e.Agents.Open(fleet.FilesOf(e.Config.State, r.ID).Log)
+	if err != nil {
+		return transcript.Summary{}, err
+	}
+	defer f.Close()
+	return transcript.Read(e.Config.Agents[r.Agent].Transcript, io.LimitReader(f, most), transcript.Options{Now: e.Now()})
+}
+
+// ownUsage is what an agent's own files say of a run's session, and whether there are any.
+// Where the session has no name, a file counts only if it is the only one that was written
+// meanwhile.
+func (e *Engine) ownUsage(ctx context.Context, r fleet.Run, session string) (used transcript.Models, kept bool) {
+	files := e.ownFiles(r, session)
+	if len(files) != 1 {
+		return nil, false
+	}
+	format := e.Config.Agents[r.Agent].Transcript
+	if glob := transcript.HelperGlob(format, files[0]); glob != "" {
+		helpers, _ := filepath.Glob(glob) // a pattern that is none has no files
+		files = append(files, helpers[:min(len(helpers), mostHelpers)]...)
+	}
+	left := int64(mostOwnBytes)
+	for _, file := range files {
+		models, err := e.readOwn(format, file, &left)
+		if err != nil {
+			e.Log.WarnContext(ctx, "usage not read", slog.String("run_id", string(r.ID)), slog.Any("err", err))
+			return nil, false
+		}
+		for model, t := range models {
+			used.Add(model, t)
+		}
+	}
+	return used, true
+}
+
+func (e *Engine) readOwn(format transcript.Format, file string, left *int64) (transcript.Models, error) {
+	f, err := e.Agents.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if *left -= info.Size(); *left < 0 {
+		return nil, errors.New(file + ": too long to be read")
+	}
+	return transcript.ReadUsage(format, io.LimitReader(f, info.Size()))
+}
+
+// ownFiles are the files in which an agent itself keeps a session. Which those are it says
+// at the beginning of what it prints; of one that says nothing it is whatever was written
+// there while the session ran, by its neighbours, too.
+func (e *Engine) ownFiles(r fleet.Run, session string) (list []string) {
+	a := e.Config.Agents[r.Agent]
+	if a.SessionLog == "" {
+		return nil
+	}
+	environment := a.Passed(e.Getenv)
+	files, err := filepath.Glob(transcript.LogGlob(inOwnFolder(a, environment), lastOf(environment, "HOME"), session))
+	if err != nil {
+		return nil // a pattern that is none, which says nothing of the run
+	}
+	for _, file := range files {
+		if len(list) < mostOwn && (session != "" || writtenDuring(file, r)) {
+			list = append(list, file)
+		}
+	}
+	return list
+}
+
+// inOwnFolder is the pattern of an agent's own files, in the folder that its environment
+// names for them, if it does.
+func inOwnFolder(a config.Agent, environment []string) string {
+	login, _ := config.PresetLogin(a.Preset)
+	for _, f := range login.Files {
+		rest, isThere := strings.CutPrefix(a.SessionLog, "~/"+f.Folder+"/")
+		if folder := lastOf(environment, f.Variable); isThere && folder != "" {
+			return strings.TrimRight(folder, "/") + "/" + rest
+		}
+	}
+	return a.SessionLog
+}
+
+// lastOf is the value of a variable: of several the last one counts.
+func lastOf(environment []string, name string) string {
+	for _, e := range slices.Backward(environment) {
+		if value, found := strings.CutPrefix(e, name+"="); found {
+			return value
+		}
+	}
+	return ""
+}
