@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -15,9 +16,10 @@ func newConfig(a *app) *cobra.Command {
 			Use:   "check",
 			Short: "Check the configuration",
 			Long: `Check the configuration: every mistake in it is an error with file, line and
-column, and status 2; what is allowed but odd is a warning.`,
+column, and status 2; what is allowed but odd is a warning, and so is an agent that could
+not start in a unit of the service manager.`,
 			Args: cobra.NoArgs,
-			RunE: func(*cobra.Command, []string) error { return a.configCheck() },
+			RunE: func(cmd *cobra.Command, _ []string) error { return a.configCheck(cmd.Context()) },
 		},
 		&cobra.Command{
 			Use:   "show",
@@ -37,7 +39,7 @@ type problemObject struct {
 	Text     string `json:"text"`
 }
 
-func (a *app) configCheck() error {
+func (a *app) configCheck(ctx context.Context) error {
 	c, err := a.loadConfig()
 	if err != nil {
 		return err
@@ -47,9 +49,13 @@ func (a *app) configCheck() error {
 		warnings = append(warnings, problemObject{w.Pos, w.Text})
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s: %s\n", plain(w.Pos), plain(w.Text))
 	}
+	others := idleAgents(a.agentFacts(c, unitEnvironment(ctx)))
 	if err := fleet.CheckUnitWord(c.Path); err != nil {
-		warnings = append(warnings, problemObject{c.Path, err.Error()})
-		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain(err.Error()))
+		others = append(others, err.Error())
+	}
+	for _, text := range others {
+		warnings = append(warnings, problemObject{c.Path, text})
+		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain(text))
 	}
 	if a.json {
 		printJSON(a.Stdout, struct {

@@ -3,10 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/command"
 	"stint/internal/config"
 	"stint/internal/doctor"
 	"stint/internal/engine"
@@ -115,43 +112,6 @@ func controllerFacts(c *config.Config, m *systemd.Manager) (f doctor.Controllers
 	f.NoMemory = strings.Join(systemd.Undelegated(root, group, memory), "; ")
 	f.Absent = len(systemd.Undelegated(root, "/", memory)) > 0
 	return f
-}
-
-// agentFacts looks for the agents as a unit of the manager would, or, where that cannot
-// be asked, as this process does.
-func (a *app) agentFacts(c *config.Config, environment []string) (list []doctor.Agent) {
-	getenv := a.Getenv
-	if environment != nil {
-		getenv = func(name string) string { return systemd.Lookup(environment, name) }
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
-		agent := c.Agents[name]
-		f := doctor.Agent{Name: name, Preset: agent.Preset, Program: agent.Command[0], Manager: environment != nil}
-		path, err := findProgram(f.Program, agent.Passed(getenv), c.Workspace)
-		f.Path, f.Missing = path, reason(err)
-		if err != nil && f.Manager {
-			f.Here, _ = findProgram(f.Program, agent.Passed(a.Getenv), c.Workspace)
-		}
-		addLogin(&f, agent.Passed(getenv))
-		list = append(list, f)
-	}
-	return list
-}
-
-// findProgram finds a program as a session that works in a folder does.
-func findProgram(program string, environment []string, dir string) (string, error) {
-	path, err := command.LookPath(program, environment)
-	if err != nil {
-		return "", err
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	found, err := exec.LookPath(path)
-	if plain := (*exec.Error)(nil); errors.As(err, &plain) {
-		err = plain.Err // the rest is the path, which the reader has
-	}
-	return found, err
 }
 
 // addLogin looks for where an agent's login is. Of a file it only asks whether it is

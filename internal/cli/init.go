@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,7 +73,14 @@ type setup struct {
 	dir     string
 	changes []change
 	missing []string
+
+	noAgent     bool     // none of those that are known is installed
+	environment []string // of a unit
 }
+
+// systemPath is the PATH of a service manager that nobody has given another, for a fleet
+// that is set up before the manager runs.
+const systemPath = "/usr/local/bin:/usr/bin:/bin"
 
 // change is what became, or would become, of one file, folder or unit.
 type change struct {
@@ -93,13 +101,16 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 	if o.runtime && !o.systemd {
 		return fleet.WithHint(usage(errors.New("--runtime needs --systemd")), "stint init --systemd --runtime")
 	}
-	s := &setup{app: a, o: o, dir: dir}
+	s := &setup{app: a, o: o, dir: dir, environment: unitEnvironment(ctx)}
+	if systemd.Lookup(s.environment, "PATH") == "" {
+		s.environment = append(s.environment, "PATH="+systemPath)
+	}
 	c, err := s.config(ctx)
 	if err != nil {
 		return err
 	}
 	s.look(ctx, c)
-	for _, step := range []func(context.Context, *config.Config) error{s.state, s.tasks, s.units} {
+	for _, step := range []func(context.Context, *config.Config) error{s.state, s.tasks, s.exclude, s.units} {
 		if err := step(ctx, c); err != nil {
 			return err
 		}
@@ -151,18 +162,25 @@ func nameOf(dir string) string {
 	return strings.Trim(name[:min(len(name), 32)], "_")
 }
 
-// agents are the agents to begin with: the first known one that is installed. Its
-// absolute path is written, for a timer's PATH is not a shell's.
-func (s *setup) agents() []config.SampleAgent {
+// agents are the agents to begin with: all known ones that are installed. Their absolute
+// paths are written, for a timer's PATH is not a shell's, and so is a PATH where a unit's
+// own lacks what an agent needs.
+func (s *setup) agents() (list []config.SampleAgent) {
 	for _, name := range []string{"claude", "codex", "gptme"} {
-		command := slices.Clone(config.Preset(name).Command)
-		if path, err := exec.LookPath(command[0]); err == nil && filepath.IsAbs(path) {
-			command[0] = path
-			return []config.SampleAgent{{Name: name, Preset: name, Command: command}}
+		agent := config.Preset(name)
+		path, err := exec.LookPath(agent.Command[0])
+		if err != nil || !filepath.IsAbs(path) {
+			continue
 		}
+		agent.Command[0] = path
+		list = append(list, config.SampleAgent{
+			Name: name, Preset: name, Command: agent.Command, Path: s.programFacts(agent, s.environment, s.dir).Repair,
+		})
 	}
-	s.missing = append(s.missing, "an agent: none of claude, codex and gptme is in PATH; name yours, preset and command, under [agent.claude] in "+config.FileName)
-	return nil
+	if s.noAgent = len(list) == 0; s.noAgent {
+		s.missing = append(s.missing, "an agent: none of claude, codex and gptme is in PATH; name yours, preset and command, under [agent.claude] in "+config.FileName)
+	}
+	return list
 }
 
 // look notes what a fleet needs and this workspace lacks.
@@ -170,6 +188,9 @@ func (s *setup) look(ctx context.Context, c *config.Config) {
 	inside, err := exec.CommandContext(ctx, "git", "-C", c.Workspace, "rev-parse", "--is-inside-work-tree").Output()
 	if err != nil || strings.TrimSpace(string(inside)) != "true" {
 		s.missing = append(s.missing, "a git work tree: without one no commit tells what a session did, only its result file; run: git init")
+	}
+	if !s.noAgent {
+		s.missing = append(s.missing, idleAgents(s.agentFacts(c, s.environment))...)
 	}
 	program, err := binary()
 	if err == nil {
@@ -248,6 +269,21 @@ func (s *setup) tasks(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	_, err := taskFolder(c).Add(ctx, draft)
+	return err
+}
+
+// exclude has git overlook the empty files that the sandbox of Claude Code puts into the
+// workspace for as long as a command runs: its own "git add --all" would fail at them, and
+// that of another session commit them.
+func (s *setup) exclude(ctx context.Context, c *config.Config) error {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(c.Agents)), config.Agent.Sandboxed) {
+		return nil
+	}
+	path, text, err := s.places(c).Clone.Excluding(ctx, "# Claude Code's sandbox makes these while a command runs (stint init).", config.SandboxFiles())
+	if err != nil || path == "" {
+		return err // without a repository there is nothing to write to
+	}
+	_, err = s.write(path, []byte(text))
 	return err
 }
 

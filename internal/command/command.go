@@ -143,12 +143,7 @@ func LookPath(name string, environment []string) (string, error) {
 	if strings.ContainsRune(name, '/') {
 		return name, nil
 	}
-	path := ""
-	for _, e := range environment {
-		if value, ok := strings.CutPrefix(e, "PATH="); ok {
-			path = value
-		}
-	}
+	path := valueOf(environment, "PATH")
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
 			continue

@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // Login is where an agent may have what it shows to the service that it asks: any one of
 // them will do. Whether that is still good only the service knows.
 type Login struct {
@@ -53,4 +55,25 @@ func (a Agent) Passed(getenv func(string) string) (env []string) {
 		env = append(env, name+"="+value)
 	}
 	return env
+}
+
+// Sandboxed says whether the agent is Claude Code with its own sandbox.
+func (a Agent) Sandboxed() bool { return slices.Contains(a.Command, claudeSandbox) }
+
+// SandboxFiles are what Claude Code's sandbox puts into the folder that it works in where
+// they are not there: what a shell, git or an editor would run.
+func SandboxFiles() []string {
+	return []string{
+		".bash_profile", ".bashrc", ".gitconfig", ".gitmodules", ".idea", ".mcp.json", ".profile", ".ripgreprc",
+		".vscode", ".zprofile", ".zshrc",
+	}
+}
+
+// Programs are those that a session needs: the agent's own, then what it does not start
+// without. They are looked for in the environment that the agent gets.
+func (a Agent) Programs() []string {
+	if a.Sandboxed() {
+		return []string{a.Command[0], "bwrap", "socat"}
+	}
+	return a.Command[:1]
 }

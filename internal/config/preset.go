@@ -50,6 +50,10 @@ func presetEnvironment(own ...string) []string {
 	}, own)
 }
 
+// claudeSandbox are Claude Code's settings for its sandbox: without one it does not start,
+// and no command runs outside of it.
+const claudeSandbox = `{"sandbox":{"enabled":true,"failIfUnavailable":true,"allowUnsandboxedCommands":false}}`
+
 // claudePreset is Claude Code (github.com/anthropics/claude-code), tried with 2.1.
 func claudePreset() Agent {
 	return Agent{
@@ -58,10 +62,14 @@ func claudePreset() Agent {
 			"claude", "-p",
 			"--output-format", "stream-json", "--verbose", // a line per event; without --verbose it refuses
 			// In a folder where nobody has accepted its trust dialogue it ignores the rules
-			// of .claude/settings.json, and then may write nothing. So the least it needs
-			// is said here: to edit files in the workspace, and to commit.
-			"--permission-mode", "acceptEdits",
-			"--allowedTools", "Bash(git add:*)", "Bash(git commit:*)",
+			// of .claude/settings.json, and then may write nothing. So what it needs is said
+			// here: to edit files, and to run any command within its sandbox, which lets a
+			// command write in the workspace, in what git keeps of it and in these folders
+			// alone, and keeps it off the network. Rules for single commands, such as
+			// "Bash(make:*)", would allow as much, outside of it, and refuse pipes and loops.
+			"--permission-mode", "acceptEdits", "--allowedTools", "Bash",
+			"--settings", claudeSandbox,
+			"--add-dir", "{run_dir}", "{cache_dir}",
 		},
 		Prompt: fleet.PromptStdin,
 		PassEnvironment: presetEnvironment(
@@ -86,6 +94,9 @@ func codexPreset() Agent {
 			// not in what git keeps of it, which a commit needs. Of a worktree git keeps some
 			// in a folder of its own and the rest with the workspace's.
 			"--sandbox", "workspace-write", "--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}",
+			"--add-dir", "{run_dir}", "--add-dir", "{cache_dir}",
+			// Its commands see the PATH that it was given, and not that of a login.
+			"-c", "allow_login_shell=false",
 			"-", // the prompt is on standard input
 		},
 		Prompt: fleet.PromptStdin,
@@ -100,7 +111,8 @@ func codexPreset() Agent {
 	}
 }
 
-// gptmePreset is gptme (github.com/gptme/gptme), by its source of 2026.
+// gptmePreset is gptme (github.com/gptme/gptme), by its source of 2026. It has no sandbox:
+// without a person it runs whatever the model asks for, and needs no folder to be granted.
 func gptmePreset() Agent {
 	return Agent{
 		Preset:  "gptme",

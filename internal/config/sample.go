@@ -27,6 +27,7 @@ type SampleAgent struct {
 	Preset  string // one of [PresetNames]; empty: [DefaultPreset]
 	Command []string
 	Prompt  string // a [fleet.PromptMode]; empty: the default
+	Path    string // the PATH to set for it; empty: that which it is given
 }
 
 //go:embed sample.toml
@@ -126,14 +127,18 @@ func sampleAgents(agents []SampleAgent) string {
 			fmt.Fprintf(&b, "# What the other settings start from: what is known of \"claude\", \"codex\" or \"gptme\", or of any \"command\".\n")
 		}
 		fmt.Fprintf(&b, "%s\ncommand = %s\n", named, literal(agent.Command))
+		environment := "# environment = {}"
+		if agent.Path != "" {
+			environment = "environment = { PATH = " + literal(agent.Path) + " }"
+		}
 		if i > 0 {
-			fmt.Fprintf(&b, "%s\n\n", prompt)
+			fmt.Fprintf(&b, "%s\n%s\n\n", prompt, environment)
 			continue
 		}
 		fmt.Fprintf(&b, `# How it gets its prompt: on "stdin", as its last "argument", or in a "file".
 %s
 # Variables to set for it, such as { LOG_LEVEL = "debug" }.
-# environment = {}
+%s
 # Variables to hand on to it; it gets no others.
 # pass_environment = %s
 # How many of its sessions may run at once; 0 is no limit of its own.
@@ -155,7 +160,7 @@ func sampleAgents(agents []SampleAgent) string {
 # Where it keeps a log of its own; {session} is the session's name there.
 # session_log = %s
 
-`, prompt, literal(preset.PassEnvironment), literal(preset.Slots), literal(preset.Silence), literal(preset.Trust), literal(string(preset.Transcript)),
+`, prompt, environment, literal(preset.PassEnvironment), literal(preset.Slots), literal(preset.Silence), literal(preset.Trust), literal(string(preset.Transcript)),
 			literal(preset.Quota), literal(preset.Throttle), literal(preset.ReportsCost), literal(preset.SessionLog))
 	}
 	return b.String()

@@ -152,10 +152,13 @@ type Unpriced struct {
 type Agent struct {
 	Name    string
 	Preset  string
-	Program string
-	Path    string // where the program is; empty: nowhere
-	Missing string // why it is not found
+	Program string // the agent's own, or the one that it cannot start for
+	Path    string // where its own program is; empty: it cannot start
+	Missing string // why it cannot
 	Here    string // where this process finds it, if only this one does
+	Added   bool   // Program is another one that it needs
+	Wanting bool   // Program is a script, and its interpreter is missing
+	Repair  string // a PATH with which it could start
 	Manager bool   // looked for in the environment of the service manager; else in this process's own
 
 	Known   bool     // its preset says where its login is

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -10,12 +11,16 @@ import (
 
 func examineAgents(agents []Agent) (list []Finding) {
 	for _, a := range agents {
-		list = append(list, examineProgram(a), examineLogin(a))
+		list = append(list, ExamineProgram(a), examineLogin(a))
 	}
 	return list
 }
 
-func examineProgram(a Agent) Finding {
+// packages are those of Debian that have what an agent needs beside its own program.
+var packages = map[string]string{"bwrap": "bubblewrap", "socat": "socat"}
+
+// ExamineProgram says whether an agent's sessions can start.
+func ExamineProgram(a Agent) Finding {
 	const check = "agent"
 	bad := Finding{Check: check, State: Problem, Why: "no session of it can start"}
 	whose := ", as this process finds it, for no service manager could be asked"
@@ -25,6 +30,13 @@ func examineProgram(a Agent) Finding {
 	switch {
 	case a.Path != "":
 		return ok(check, "%s: %s", a.Name, a.Path)
+	case a.Added || a.Wanting:
+		bad.What = fmt.Sprintf("%s: %s", a.Name, a.Missing)
+		if a.Added {
+			bad.What = fmt.Sprintf("%s: its sandbox needs %s: %s", a.Name, a.Program, a.Missing)
+		}
+		bad.What += whose
+		bad.Fix = missingFix(a)
 	case a.Here != "":
 		bad.What = fmt.Sprintf("%s: %s is in your PATH and not in that of the service manager", a.Name, a.Program)
 		bad.Fix = fmt.Sprintf("name it by its path in stint.toml, [agent.%s] command: %s", a.Name, a.Here)
@@ -36,6 +48,16 @@ func examineProgram(a Agent) Finding {
 		bad.Fix = fmt.Sprintf("install %s, or name it by its path in stint.toml, [agent.%s] command", a.Program, a.Name)
 	}
 	return bad
+}
+
+func missingFix(a Agent) string {
+	switch {
+	case a.Repair != "":
+		return fmt.Sprintf("write in stint.toml, [agent.%s]: environment = { PATH = %q }", a.Name, a.Repair)
+	case a.Added:
+		return "apt-get install " + cmp.Or(packages[a.Program], a.Program)
+	}
+	return fmt.Sprintf("install the interpreter, or write in stint.toml, [agent.%s] environment, a PATH that it is in", a.Name)
 }
 
 func examineLogin(a Agent) Finding {

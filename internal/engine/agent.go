@@ -47,12 +47,11 @@ func (e *Engine) withoutAgent(v view, c fleet.Category) string {
 func (e *Engine) able(v view, c fleet.Category) (list []string) {
 	agents := e.Config.Categories[c].Agents
 	for _, agent := range agents {
-		a := e.Config.Agents[agent]
 		barred := false
 		for h := range e.hindrances(v, c, agent) {
 			barred = barred || h.Kind != why.GateSlots
 		}
-		if !barred && e.Agents.Find(a.Command[0], e.passed(a)) == nil {
+		if !barred && e.installed(agent) {
 			list = append(list, agent)
 		}
 	}
@@ -80,6 +79,15 @@ func (e *Engine) firstAgent(v view, c fleet.Category) string {
 		return agent
 	}
 	return list[0]
+}
+
+// installed says whether all programs that a session of the agent needs can be started:
+// looked for in the workspace, of which a worktree has what is committed.
+func (e *Engine) installed(agent string) bool {
+	a, known := e.Config.Agents[agent]
+	return known && !slices.ContainsFunc(a.Programs(), func(program string) bool {
+		return e.Agents.Find(program, e.passed(a), e.Config.Workspace) != nil
+	})
 }
 
 // hindrance says what keeps an agent from a session of the category, or "".
@@ -174,8 +182,7 @@ func (w *worker) agents() []string {
 		}
 	}
 	there := slices.DeleteFunc(slices.Clone(list), func(agent string) bool {
-		a, known := w.Config.Agents[agent]
-		return !known || w.Agents.Find(a.Command[0], w.passed(a)) != nil
+		return !w.installed(agent)
 	})
 	if len(there) == 0 {
 		return list[:1]

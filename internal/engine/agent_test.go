@@ -21,7 +21,7 @@ type installed struct {
 	agent
 }
 
-func (i installed) Find(program string, _ []string) error {
+func (i installed) Find(program string, _ []string, _ string) error {
 	if !slices.Contains(i.programs, program) {
 		return fleet.ErrNotFound
 	}

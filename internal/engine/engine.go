@@ -69,8 +69,8 @@ type Lanes interface {
 type Agents interface {
 	// Run runs one to its end. When ctx ends, the agent is stopped.
 	Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, error)
-	// Find looks for an agent's program where the environment it gets has it be found.
-	Find(program string, environment []string) error
+	// Find says whether a program can be started in dir with the environment that it gets.
+	Find(program string, environment []string, dir string) error
 	// Open opens a file that a session left, and refuses what an agent may have put in its
 	// place: a link, a pipe, another file of this process's.
 	Open(path string) (*os.File, error)

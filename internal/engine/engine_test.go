@@ -145,7 +145,7 @@ func (a agent) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit,
 }
 
 // Find finds every program.
-func (agent) Find(string, []string) error { return nil }
+func (agent) Find(string, []string, string) error { return nil }
 
 func (agent) Open(path string) (*os.File, error) { return os.Open(path) }
 

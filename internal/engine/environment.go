@@ -17,7 +17,12 @@ func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Tim
 	if a.task != nil {
 		path = a.task.Path
 	}
-	return append(e.passed(agent),
+	var env []string
+	if asksForCache(agent.Command) {
+		// An agent that may not write in the home folder may write its caches here.
+		env = append(env, "XDG_CACHE_HOME="+files.Cache)
+	}
+	return append(append(env, e.passed(agent)...),
 		"STINT_FLEET="+string(e.Config.Fleet),
 		"STINT_CONFIG="+e.Config.Path,
 		"STINT_RUN_ID="+string(r.ID),

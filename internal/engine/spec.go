@@ -84,7 +84,8 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 // they stand in one, and in what is filled in no more. Other words in braces are the
 // agent's own, as in JSON. Nothing is split, so no value makes two arguments.
 func (e *Engine) argv(ctx context.Context, a assignment, command []string) ([]string, error) {
-	values := []string{"{workspace}", a.dir, "{run_id}", string(a.run.ID), "{run_dir}", fleet.FilesOf(e.Config.State, a.run.ID).Out}
+	files := fleet.FilesOf(e.Config.State, a.run.ID)
+	values := []string{"{workspace}", a.dir, "{run_id}", string(a.run.ID), "{run_dir}", files.Out, cacheDir, files.Cache}
 	if asksForGit(command) {
 		own, common, err := e.Repo.GitDirs(ctx, a.dir)
 		if err != nil {
@@ -101,6 +102,13 @@ func (e *Engine) argv(ctx context.Context, a assignment, command []string) ([]st
 
 // The placeholders for which git is asked.
 const gitDir, gitCommonDir = "{git_dir}", "{git_common_dir}"
+
+// cacheDir is the placeholder by which a command asks for the folder for caches.
+const cacheDir = "{cache_dir}"
+
+func asksForCache(command []string) bool {
+	return slices.ContainsFunc(command[1:], func(word string) bool { return strings.Contains(word, cacheDir) })
+}
 
 func asksForGit(command []string) bool {
 	return slices.ContainsFunc(command[1:], func(word string) bool {

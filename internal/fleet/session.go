@@ -30,6 +30,7 @@ type RunFiles struct {
 	Out    string // the one folder that the agent may write: result, git's report, scratch
 	Result string // in Out: what the agent says of itself, if it does
 	Git    string // in Out: what git reported of the session's commands
+	Cache  string // the folder for caches that the sessions of all runs share
 }
 
 // FilesOf names the files of a run under a state folder.
@@ -38,7 +39,7 @@ func FilesOf(state string, run RunID) RunFiles {
 	out := dir + "/out"
 	return RunFiles{
 		Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Alive: dir + "/alive",
-		Out: out, Result: out + "/result.json", Git: out + "/git",
+		Out: out, Result: out + "/result.json", Git: out + "/git", Cache: state + "/cache",
 	}
 }
 

@@ -6,9 +6,10 @@ import (
 	"stint/internal/command"
 )
 
-// Find looks for an agent's program in the PATH that the agent will have.
-func (Runner) Find(program string, environment []string) error {
-	_, err := command.LookPath(program, environment)
+// Find says whether an agent's program can be started where it will work, with the
+// environment that it will have.
+func (Runner) Find(program string, environment []string, dir string) error {
+	_, err := command.Runnable(program, environment, dir)
 	return err
 }
 

@@ -52,8 +52,10 @@ func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit
 	if err := os.WriteFile(s.Files.Prompt, []byte(s.Prompt), 0o600); err != nil {
 		return fleet.SessionExit{}, err
 	}
-	if err := os.MkdirAll(s.Files.Out, 0o700); err != nil {
-		return fleet.SessionExit{}, err
+	for _, dir := range []string{s.Files.Out, s.Files.Cache} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return fleet.SessionExit{}, err
+		}
 	}
 	log, err := openLog(s.Files.Log, s.LogLimit)
 	if err != nil {
@@ -95,12 +97,12 @@ func prepare(s fleet.SessionSpec) (*exec.Cmd, error) {
 		}
 		argv = append(argv[:len(argv):len(argv)], s.Prompt)
 	}
-	program, err := command.LookPath(argv[0], s.Environment)
-	if err != nil {
-		return nil, fmt.Errorf("%q: %w", argv[0], err)
-	}
 	if _, err := os.Stat(s.Dir); err != nil {
 		return nil, err // the kernel's own error would name the program
+	}
+	program, err := command.Runnable(argv[0], s.Environment, s.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("%q: %w", argv[0], err)
 	}
 	return &exec.Cmd{
 		Path: program, Args: argv, Dir: s.Dir,

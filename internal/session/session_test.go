@@ -182,7 +182,7 @@ func TestEnds(t *testing.T) {
 		{
 			"no program", func(s *fleet.SessionSpec) { s.Argv[0] = "/nonexistent/agent" },
 			"exit", nil,
-			fleet.SessionExit{End: fleet.NoProcess, Detail: "fork/exec /nonexistent/agent: no such file or directory"},
+			fleet.SessionExit{End: fleet.NoProcess, Detail: `"/nonexistent/agent": no such file or directory`},
 		},
 		{
 			"no folder", func(s *fleet.SessionSpec) { s.Dir = "/nonexistent" },
