@@ -32,7 +32,7 @@ race: ## the packages' tests again under the race detector
 	@PACKAGES='./internal/... ./systemd' scripts/test -race
 
 test-agents: ## try the presets with the real claude and codex, which npm fetches, and a stub of their models
-	@scripts/setup test
+	@scripts/setup test-agents
 	@scripts/test-agents
 
 test-arch: ## replay the ranking with the instructions of other processors, arm64 among them

@@ -313,7 +313,7 @@ func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Tas
 	case err != nil:
 		return failed(fmt.Errorf("prepare the session: %w", err))
 	case errors.Is(lost, fleet.ErrLost):
-		_, _ = w.lookAtWork(ctx, spec) // it is logged; what the session committed is not lost with its claim
+		_, _ = w.lookAtWork(ctx, spec)                     // it is logged; what the session committed is not lost with its claim
 		w.run.Usage = w.account(ctx, w.run, fleet.Usage{}) // it was paid for all the same
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	}

@@ -9,12 +9,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -24,13 +26,19 @@ func main() { os.Exit(run(os.Args[1:])) }
 func run(args []string) int {
 	flags := flag.NewFlagSet("testagents", flag.ContinueOnError)
 	record := flags.String("record", "", "write what the agents printed to this `folder`, without what differs from run to run")
+	pattern := flags.String("only", "", "try only those whose name matches this `pattern`")
 	if err := flags.Parse(args); err != nil || flags.NArg() != 2 {
-		fmt.Fprintln(os.Stderr, "usage: testagents [-record FOLDER] STINT FOLDER-OF-THE-AGENTS")
+		fmt.Fprintln(os.Stderr, "usage: testagents [-record FOLDER] [-only PATTERN] STINT FOLDER-OF-THE-AGENTS")
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	failed, err := try(ctx, flags.Arg(0), flags.Arg(1), *record)
+	only, err := regexp.Compile(*pattern)
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "testagents: -only: %v\n", err)
+		return 2
+	}
+	failed, err := try(ctx, flags.Arg(0), flags.Arg(1), *record, only)
 	switch {
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "testagents: %v\n", err)
@@ -43,7 +51,7 @@ func run(args []string) int {
 }
 
 // try plays every case and counts those that failed.
-func try(ctx context.Context, stint, agents, record string) (failed int, err error) {
+func try(ctx context.Context, stint, agents, record string, only *regexp.Regexp) (failed int, err error) {
 	if stint, err = filepath.Abs(stint); err != nil {
 		return 0, err
 	}
@@ -57,16 +65,19 @@ func try(ctx context.Context, stint, agents, record string) (failed int, err err
 		return 0, err
 	}
 	defer model.Close() //nolint:errcheck // nothing is lost with it
-	folder, err := os.MkdirTemp("", "testagents")
+	folder, err := homes()
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(folder) //nolint:errcheck // it is in the folder for such things
+	defer os.RemoveAll(folder) //nolint:errcheck // what stays of it says testagents
 	for i, c := range cases(resetAt) {
-		s := session{
-			trial: c, stint: stint, agents: agents, model: model,
-			dir: filepath.Join(folder, fmt.Sprintf("%d", i)), record: record,
+		if !only.MatchString(c.String()) {
+			continue
 		}
+		s := session{trial: c, model: model, record: record, place: place{
+			home: filepath.Join(folder, fmt.Sprintf("%d", i)), stint: stint, agents: agents,
+			url: model.address(c.behaviour), accounts: []account{c.account},
+		}}
 		began := time.Now()
 		faults, err := s.play(ctx)
 		if err != nil {
@@ -91,12 +102,18 @@ func verdict(faults []string) string {
 	return text
 }
 
-// git runs git in a folder.
-func git(ctx context.Context, dir string, environment []string, args ...string) error {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir, cmd.Env = dir, environment
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("git %s: %w\n%s", args[0], err, out)
+// homes is a folder for homes. The agents hold that everybody may write in /tmp, so a home
+// there would hide what they may not write.
+func homes() (string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
 	}
-	return nil
+	if os.Getuid() == 0 {
+		return "", errors.New("the agents are tried as a user who is not root: start scripts/test-agents")
+	}
+	if home = filepath.Clean(home) + "/"; strings.HasPrefix(home, "/tmp/") || strings.HasPrefix(home, "/var/tmp/") {
+		return "", fmt.Errorf("the home folder %s is one in which the agents may write: set HOME to another", home)
+	}
+	return os.MkdirTemp(home, "testagents")
 }

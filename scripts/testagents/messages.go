@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -50,7 +51,7 @@ func (s *stub) messages(w http.ResponseWriter, r *http.Request, q question) {
 	case breaks:
 		events(w, messageStart("msg_stub"))
 		panic(http.ErrAbortHandler)
-	case usesTool, failsTool, oversteps, stalls:
+	case usesTool, failsTool, oversteps, stalls, works, worksTools:
 		if q.wantsTool(`"tool_result"`) {
 			events(w, messageToolCall(q)...)
 			return
@@ -86,10 +87,19 @@ func messageSentence() []object {
 }
 
 func messageToolCall(q question) []object {
-	input := fmt.Sprintf(`{"command":%q,"description":"Do it"}`, q.command())
+	const result = `"tool_result"`
+	tool, input := "Bash", object{"command": q.command(result), "description": "Do it"}
+	switch {
+	case q.behaviour == oversteps:
+		tool, input = "Write", object{"file_path": "/etc/stint-test", "content": "not allowed"}
+	case q.writesFile(result):
+		tool, input = "Write", object{"file_path": q.resultFile(), "content": workResult}
+	}
+	// The calls of one session have names of their own.
+	id := fmt.Sprintf("toolu_stub%d", bytes.Count(q.body, []byte(result)))
 	return append([]object{
-		messageStart("msg_stub_tool"),
-		{"type": "content_block_start", "index": 0, "content_block": object{"type": "tool_use", "id": "toolu_stub", "name": "Bash", "input": object{}}},
-		{"type": "content_block_delta", "index": 0, "delta": object{"type": "input_json_delta", "partial_json": input}},
+		messageStart("msg_" + id),
+		{"type": "content_block_start", "index": 0, "content_block": object{"type": "tool_use", "id": id, "name": tool, "input": object{}}},
+		{"type": "content_block_delta", "index": 0, "delta": object{"type": "input_json_delta", "partial_json": asJSON(input)}},
 	}, messageEnd("tool_use")...)
 }

@@ -23,7 +23,7 @@ func (s session) keepOwn(run string) error {
 	case claudePlan, anyProgram:
 		return nil
 	}
-	files, err := filepath.Glob(filepath.Join(s.home(), pattern))
+	files, err := filepath.Glob(filepath.Join(s.home, pattern))
 	if err != nil || len(files) != 1 {
 		return fmt.Errorf("the agent's own files: got %v, %w, want one", files, err)
 	}

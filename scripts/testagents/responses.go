@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 )
 
 // responses answers as OpenAI's service does
@@ -17,7 +17,7 @@ func (s *stub) responses(w http.ResponseWriter, r *http.Request, q question) {
 	case breaks:
 		events(w, responseStart())
 		panic(http.ErrAbortHandler)
-	case usesTool, failsTool, oversteps, stalls:
+	case usesTool, failsTool, oversteps, stalls, works, worksTools:
 		if q.wantsTool(`_call_output"`) {
 			events(w, responseToolCall(q)...)
 			return
@@ -69,7 +69,7 @@ func (s *stub) refuseAsOpenAI(w http.ResponseWriter, q question) {
 			"type": "insufficient_quota", "code": "insufficient_quota",
 			"message": "You exceeded your current quota, please check your plan and billing details.",
 		})
-	case answers, usesTool, failsTool, oversteps, refuses, breaks, hangs, stalls, resets, unreachable, tooLong, declines:
+	case answers, usesTool, failsTool, oversteps, refuses, breaks, hangs, stalls, works, worksTools, resets, unreachable, tooLong, declines:
 		refuse(http.StatusUnauthorized, object{"type": "invalid_request_error", "code": "invalid_api_key", "message": "Incorrect API key provided."})
 	}
 }
@@ -105,14 +105,21 @@ func responseSentence() []object {
 // responseToolCall calls whichever of the shells that the program offers its
 // models: which one is a matter of model and version.
 func responseToolCall(q question) []object {
-	name, arguments := "shell_command", fmt.Sprintf(`{"command":%s}`, strconv.Quote(q.command()))
+	const result = `_call_output"`
+	command := q.command(result)
+	if q.writesFile(result) {
+		command = q.patch()
+	}
+	// The calls of one session have names of their own.
+	call := fmt.Sprintf("call_stub%d", bytes.Count(q.body, []byte(result)))
+	name, arguments := "shell_command", object{"command": command}
 	switch {
 	case slices.Contains(q.tools, "exec_command"):
-		name, arguments = "exec_command", fmt.Sprintf(`{"cmd":%s}`, strconv.Quote(q.command()))
+		name, arguments = "exec_command", object{"cmd": command}
 	case slices.Contains(q.tools, "shell"):
-		name, arguments = "shell", fmt.Sprintf(`{"command":["sh","-c",%s]}`, strconv.Quote(q.command()))
+		name, arguments = "shell", object{"command": []string{"sh", "-c", command}}
 	}
 	return []object{responseStart(), {"type": "response.output_item.done", "output_index": 0, "item": object{
-		"type": "function_call", "id": "fc_stub", "call_id": "call_stub", "name": name, "arguments": arguments, "status": "completed",
+		"type": "function_call", "id": "fc_stub", "call_id": call, "name": name, "arguments": asJSON(arguments), "status": "completed",
 	}}, responseEnd()}
 }

@@ -7,29 +7,23 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"stint/internal/transcript"
 )
 
-// session is a trial in a folder of its own.
+// session is a trial in a home folder of its own.
 type session struct {
 	trial
-	stint, agents string // the program under test, and the folder of the agents' programs
-	model         *stub
-	dir           string
-	record        string
+	place
+	model  *stub
+	record string
 }
-
-func (s session) workspace() string { return filepath.Join(s.dir, "workspace") }
-func (s session) home() string      { return filepath.Join(s.dir, "home") }
 
 // play runs the trial, and says what of it is not as it should be.
 func (s session) play(ctx context.Context) ([]string, error) {
@@ -44,13 +38,44 @@ func (s session) play(ctx context.Context) ([]string, error) {
 	if run.Outcome != s.outcome {
 		faults = append(faults, fmt.Sprintf("outcome: got %s (%s), want %s", run.Outcome, run.Reason, s.outcome))
 	}
-	log, err := os.ReadFile(filepath.Join(s.dir, "state/runs", run.Run, "log"))
+	log, err := os.ReadFile(filepath.Join(s.runFiles(run.Run), "log"))
 	if err != nil {
 		return nil, err
 	}
 	faults = append(faults, s.told(run)...)
 	more, err := s.compare(log)
-	return append(faults, more...), errors.Join(err, s.keep(log, run.Run), s.keepOwn(run.Run))
+	faults = append(faults, more...)
+	if err == nil && s.works() {
+		more, err = s.witness(ctx, run)
+		faults = append(faults, more...)
+	}
+	return faults, errors.Join(err, s.keep(log, run.Run), s.keepOwn(run.Run))
+}
+
+// witness looks for what a session leaves that worked: a commit and git's trace of it,
+// its caches, and a result file that was read.
+func (s session) witness(ctx context.Context, run result) (faults []string, err error) {
+	out := filepath.Join(s.runFiles(run.Run), "out")
+	commits, err := s.ask(ctx, "rev-list", "--count", "--all")
+	if err != nil {
+		return nil, err
+	}
+	if commits != "2" {
+		faults = append(faults, fmt.Sprintf("commits: got %s in all, want that of the session after the first", commits))
+	}
+	if text, err := os.ReadFile(filepath.Join(out, "result.json")); strings.TrimSpace(string(text)) != workResult {
+		faults = append(faults, fmt.Sprintf("result file: got %q, %v", text, err))
+	}
+	if run.Reason != "the stub says so" {
+		faults = append(faults, fmt.Sprintf("reason: got %q, want that of the result file", run.Reason))
+	}
+	if trace, err := os.ReadFile(filepath.Join(out, "git")); err != nil || !bytes.Contains(trace, []byte(`"commit"`)) {
+		faults = append(faults, fmt.Sprintf("git's trace: got %d bytes without a commit, %v", len(trace), err))
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(filepath.Dir(s.runFiles(run.Run))), "cache/project/log")); err != nil {
+		faults = append(faults, fmt.Sprintf("cache of the tests: %v", err))
+	}
+	return faults, nil
 }
 
 // result is as much of stint/run@1 as is looked at.
@@ -61,126 +86,63 @@ type result struct {
 	Reason  string   `json:"reason"`
 }
 
-func (s session) run(ctx context.Context) (result, error) {
-	cmd := exec.CommandContext(ctx, s.stint, "run", "--category", "code", "--json")
-	cmd.Dir, cmd.Env = s.workspace(), s.environment()
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+func (s session) run(ctx context.Context) (r result, err error) {
 	// Its exit status says how the session ended, which its output says as well.
-	out, err := cmd.Output()
-	var r result
-	if json.Unmarshal(out, &r) != nil {
-		return result{}, fmt.Errorf("stint run: %w\n%s", err, stderr.Bytes())
+	out, err := s.command(ctx, "run", "--category", "code", "--json")
+	if err != nil {
+		return result{}, err
 	}
-	return r, nil
+	return r, json.Unmarshal(out, &r)
 }
 
-// environment is that of the operator who types the command. The agents get of it what
-// their presets pass on.
-func (s session) environment() []string {
-	env := []string{
-		"PATH=" + s.agents + string(filepath.ListSeparator) + os.Getenv("PATH"),
-		"HOME=" + s.home(), "LANG=C.UTF-8", "TZ=" + os.Getenv("TZ"),
-		"HTTPS_PROXY=http://127.0.0.1:9", "HTTP_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1",
-	}
-	switch s.account {
-	case claudeKey:
-		env = append(env, "ANTHROPIC_API_KEY=stub")
-	case claudePlan:
-		env = append(env, "CLAUDE_CODE_OAUTH_TOKEN=stub")
-	case codexKey:
-		env = append(env, "OPENAI_API_KEY=stub", "CODEX_HOME="+filepath.Join(s.home(), "codex"))
-	case anyProgram:
-	}
-	return append(env, "ANTHROPIC_BASE_URL="+s.url())
-}
-
-func (s session) url() string {
-	if s.behaviour == unreachable {
-		return nobody + "/" + string(s.behaviour)
-	}
-	return s.model.URL + "/" + string(s.behaviour)
-}
-
-// prepare writes a workspace with one category, whose sessions need no task.
+// prepare builds a workspace, and edits of its configuration what a session without a
+// task needs.
 func (s session) prepare(ctx context.Context) error {
-	for path, text := range map[string]string{
-		filepath.Join(s.workspace(), "stint.toml"):      s.config(),
-		filepath.Join(s.workspace(), "prompt.md"):       "Do what there is to do.\n",
-		filepath.Join(s.home(), ".gitconfig"):           "[user]\n\tname = tester\n\temail = tester@example.org\n",
-		filepath.Join(s.home(), "codex", "config.toml"): s.codexConfig(),
-	} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			return err
-		}
-	}
-	for _, args := range [][]string{
-		{"init", "--quiet", "--initial-branch=main"},
-		{"add", "."},
-		{"commit", "--quiet", "--message=start"},
-	} {
-		if err := git(ctx, s.workspace(), s.environment(), args...); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.build(ctx, map[string]string{
+		"prompt.md": "Do what there is to do.\n",
+		// What the tests of a project do: write a cache, and files for a while.
+		"Makefile": "test:\n\tmkdir -p $${XDG_CACHE_HOME:-$$HOME/.cache}/project\n" +
+			"\techo tested >$${XDG_CACHE_HOME:-$$HOME/.cache}/project/log\n\tcat $$(mktemp)\n\techo passed\n",
+	}, s.edit)
 }
 
-func (s session) config() string {
-	timeout := "60s"
+func (s session) edit(config string) string {
+	timeout, workspace, agent := `"60s"`, `"shared"`, "claude"
 	if s.stalls() || s.behaviour == stalls {
-		timeout = "10s"
+		timeout = `"10s"`
 	}
-	workspace := "shared"
 	if s.worktree {
-		workspace = "worktree"
+		workspace = `"worktree"`
 	}
-	return fmt.Sprintf(`fleet = "agents"
-state = %q
-[agent.one]
-%s
-[category.code]
-timeout = %q
-workspace = %q
-self_directed = true
-prompt = "prompt.md"
-`, filepath.Join(s.dir, "state"), s.agentConfig(), timeout, workspace)
-}
-
-func (s session) agentConfig() string {
 	switch s.account {
 	case claudeKey, claudePlan:
-		return `preset = "claude"
-environment = { CLAUDE_CODE_MAX_RETRIES = "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = "1", DISABLE_TELEMETRY = "1", DISABLE_AUTOUPDATER = "1" }`
 	case codexKey:
-		return `preset = "codex"`
+		agent = "codex"
 	case anyProgram:
+		agent = "one"
+		config = strings.Replace(config, "[category.code]\n", s.program()+"[category.code]\n", 1)
 	}
-	if s.behaviour == walled {
-		return fmt.Sprintf(`command = ["sh", "-c", "cat >&2; echo limit reached, back at %d; exit 1"]
-quota = ['^limit reached, back at (?P<reset>\d+)$']`, s.model.resetAt.Unix())
+	for _, key := range [][2]string{
+		{"timeout", timeout},
+		{"workspace", workspace},
+		{"self_directed", "true"},
+		{"prompt", `"prompt.md"`},
+		{"agents", fmt.Sprintf("[%q]", agent)},
+	} {
+		config = set(config, "category.code", key[0], key[1])
 	}
-	return `command = ["git", "commit", "--quiet", "--allow-empty", "--message=done"]`
+	return quiet(config)
 }
 
-func (s session) codexConfig() string {
-	return fmt.Sprintf(`model = "gpt-stub"
-model_provider = "stub"
-check_for_update_on_startup = false
-[analytics]
-enabled = false
-[model_providers.stub]
-name = "stub"
-base_url = %q
-wire_api = "responses"
-env_key = "OPENAI_API_KEY"
-request_max_retries = 0
-stream_max_retries = 1
-`, s.url()+"/v1")
+// program is an agent of which nothing is known.
+func (s session) program() string {
+	if s.behaviour == walled {
+		return fmt.Sprintf(`[agent.one]
+command = ["sh", "-c", "cat >&2; echo limit reached, back at %d; exit 1"]
+quota = ['^limit reached, back at (?P<reset>\d+)$']
+`, s.model.resetAt.Unix())
+	}
+	return "[agent.one]\ncommand = [\"git\", \"commit\", \"--quiet\", \"--allow-empty\", \"--message=done\"]\n"
 }
 
 // compare reads the log as the preset says, and names what is not as wanted.
@@ -230,8 +192,8 @@ func (s session) compare(log []byte) ([]string, error) {
 	return faults, nil
 }
 
-func asJSON(s transcript.Summary) string {
-	text, err := json.Marshal(s)
+func asJSON(value any) string {
+	text, err := json.Marshal(value)
 	if err != nil {
 		return err.Error()
 	}
@@ -241,7 +203,7 @@ func asJSON(s transcript.Summary) string {
 // keep writes the log where it was asked to, without paths, names and numbers that are
 // different each time.
 func (s session) keep(log []byte, run string) error {
-	if s.record == "" || s.account == anyProgram || s.worktree {
+	if s.record == "" || s.account == anyProgram || s.worktree || s.works() {
 		return nil
 	}
 	return s.write("log", run, string(log))
@@ -251,7 +213,7 @@ func (s session) keep(log []byte, run string) error {
 func (s session) write(kind, run, text string) error {
 	text = strings.NewReplacer(
 		strings.ReplaceAll(s.workspace(), "/", "-"), "-workspace",
-		s.workspace(), "/workspace", s.home(), "/home/bob", s.dir, "/bob", run, "run",
+		s.workspace(), "/workspace", s.home, "/home/bob", run, "run",
 		strings.TrimPrefix(s.model.URL, "http://"), "127.0.0.1:1",
 	).Replace(text)
 	seen := map[string]string{}

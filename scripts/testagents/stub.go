@@ -19,7 +19,7 @@ const (
 	answers   behaviour = "answer"      // says a sentence
 	usesTool  behaviour = "tool"        // asks for one command, then says a sentence
 	failsTool behaviour = "tool-fails"  // the same with a command that fails
-	oversteps behaviour = "tool-denied" // the same with a command that nobody has allowed
+	oversteps behaviour = "tool-denied" // the same with a file where nobody has allowed one
 	walled    behaviour = "quota"       // the plan's allowance is used up until a day from the start
 	throttled behaviour = "throttled"   // too many requests, for seconds
 	crowded   behaviour = "overloaded"  // the service has no room
@@ -42,6 +42,14 @@ const (
 
 // nobody is an address on loopback at which nobody listens.
 const nobody = "http://127.0.0.1:9"
+
+// address is where the model server of a behaviour is.
+func (s *stub) address(b behaviour) string {
+	if b == unreachable {
+		return nobody + "/" + string(b)
+	}
+	return s.URL + "/" + string(b)
+}
 
 // What the stub says that an answer took, in either protocol. Anthropic's does not
 // count what came from the cache as input; OpenAI's does.
@@ -130,16 +138,19 @@ func toolNames(body []byte) []string {
 // wantsTool says whether the answer is to be a call of a tool: once, as the result
 // of it is in the next question.
 func (q question) wantsTool(result string) bool {
+	if q.works() {
+		return q.step(result) != ""
+	}
 	return !bytes.Contains(q.body, []byte(result))
 }
 
 // command is what the tool is asked to run.
-func (q question) command() string {
+func (q question) command(result string) string {
+	if q.works() {
+		return q.step(result)
+	}
 	if q.behaviour == failsTool {
 		return "cat no-such-file"
-	}
-	if q.behaviour == oversteps {
-		return "make install"
 	}
 	return "git commit --allow-empty -q -m done"
 }

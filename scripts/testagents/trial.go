@@ -37,6 +37,8 @@ func (t trial) String() string {
 	return text
 }
 
+func (t trial) works() bool { return question{behaviour: t.behaviour}.works() }
+
 // cases are all trials. What a model used up is the stub's to say: one answer is one
 // request, a tool call one more.
 func cases(resetAt time.Time) []trial {
@@ -66,9 +68,6 @@ func cases(resetAt time.Time) []trial {
 		)
 		list = append(list, faults(a)...)
 	}
-	list = append(list, trial{claudeKey, oversteps, "noop", transcript.Summary{
-		Tokens: tokens(claudeKey, 2), Success: new(true), Turns: 2, ToolCalls: 1, ToolErrors: 1, Denied: 1,
-	}, true, false, false})
 	for _, a := range []account{claudeKey, codexKey} {
 		for _, b := range []behaviour{usesTool, failsTool} {
 			i := slices.IndexFunc(list, func(t trial) bool { return t.account == a && t.behaviour == b })
@@ -76,7 +75,23 @@ func cases(resetAt time.Time) []trial {
 			t.worktree = true
 			list = append(list, t)
 		}
+		for _, b := range []behaviour{works, worksTools} {
+			for _, worktree := range []bool{false, true} {
+				turns := 4
+				if a == codexKey {
+					turns = 1
+				}
+				list = append(list, trial{
+					a, b, "productive",
+					transcript.Summary{Tokens: tokens(a, 4), Success: new(true), Turns: turns, ToolCalls: 3}, a != codexKey, false, worktree,
+				})
+			}
+		}
 	}
+	// What no rule and no folder allows is refused, and counted.
+	list = append(list, trial{claudeKey, oversteps, "noop", transcript.Summary{
+		Tokens: tokens(claudeKey, 2), Success: new(true), Turns: 2, ToolCalls: 1, ToolErrors: 1, Denied: 1,
+	}, true, false, false})
 	back := transcript.Quota{Kind: transcript.Exhausted, ResetAt: resetAt.UTC()}
 	return append(list,
 		trial{anyProgram, usesTool, "productive", transcript.Summary{}, false, false, false},
