@@ -41,6 +41,37 @@ func TestPresetGivesEveryKeyADefault(t *testing.T) {
 	}
 }
 
+// TestPresetsAsShipped has the commands word by word: they say what an agent may do.
+func TestPresetsAsShipped(t *testing.T) {
+	t.Parallel()
+	want := map[string][]string{
+		"claude": {
+			"claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--allowedTools", "Bash",
+			"--settings", `{"sandbox":{"enabled":true,"failIfUnavailable":true,"allowUnsandboxedCommands":false}}`,
+			"--add-dir", "{run_dir}", "{cache_dir}",
+		},
+		"codex": {
+			"codex", "exec", "--json", "--sandbox", "workspace-write", "--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}",
+			"--add-dir", "{run_dir}", "--add-dir", "{cache_dir}", "-c", "allow_login_shell=false", "-",
+		},
+		"gptme":   {"gptme", "--non-interactive", "--output-format", "json"},
+		"command": nil,
+	}
+	programs := map[string][]string{"claude": {"claude", "bwrap", "socat"}, "codex": {"codex"}, "gptme": {"gptme"}}
+	for _, name := range config.PresetNames() {
+		agent := config.Preset(name)
+		if diff := cmp.Diff(agent.Command, want[name]); diff != "" {
+			t.Errorf("%s: command (-got +want):\n%s", name, diff)
+		}
+		if name == config.DefaultPreset {
+			continue
+		}
+		if diff := cmp.Diff(agent.Programs(), programs[name]); diff != "" {
+			t.Errorf("%s: programs (-got +want):\n%s", name, diff)
+		}
+	}
+}
+
 func TestPresetKeysOverride(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(least, `command = ["claude", "-p"]`, `preset = "claude"

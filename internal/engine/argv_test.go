@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,6 +33,44 @@ func TestArgv(t *testing.T) {
 	}
 	if agent.Command[2] != "{git_dir}" {
 		t.Error("the configuration was written to")
+	}
+}
+
+// TestArgvCache gives the folder for caches to the agents that ask for it, unless the
+// operator has set another.
+func TestArgvCache(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		argument, set string
+		want          []string
+	}{
+		{"{workspace}", "", nil},
+		{"--add-dir={cache_dir}", "", []string{"XDG_CACHE_HOME=STATE/cache"}},
+		{"{cache_dir}", "/elsewhere", []string{"XDG_CACHE_HOME=STATE/cache", "XDG_CACHE_HOME=/elsewhere"}}, // the last counts
+	} {
+		b := newBench(t, "[category.code]\nself_directed = true\n")
+		agent := b.Config.Agents["fake"]
+		agent.Command = []string{"fake", test.argument}
+		if test.set != "" {
+			agent.Environment = map[string]string{"XDG_CACHE_HOME": test.set}
+		}
+		b.Config.Agents["fake"] = agent
+		p, err := b.Preview(t.Context(), engine.RunOptions{Category: "code"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, e := range p.Spec.Environment {
+			if strings.HasPrefix(e, "XDG_CACHE_HOME=") {
+				got = append(got, strings.Replace(e, b.Config.State, "STATE", 1))
+			}
+		}
+		if diff := cmp.Diff(got, test.want); diff != "" {
+			t.Errorf("%s: (-got +want):\n%s", test.argument, diff)
+		}
+		if argument := strings.ReplaceAll(test.argument, "{cache_dir}", b.Config.State+"/cache"); test.argument != "{workspace}" && p.Spec.Argv[1] != argument {
+			t.Errorf("argument: got %s, want %s", p.Spec.Argv[1], argument)
+		}
 	}
 }
 
