@@ -98,7 +98,7 @@ func shebang(path string) (string, error) {
 	defer f.Close()
 	r := bufio.NewReaderSize(f, longest)
 	if start, err := r.Peek(2); err != nil || string(start) != "#!" {
-		return "", nil //nolint:nilerr // a file without a second byte is no script
+		return "", nil // a file without a second byte is no script
 	}
 	text, _ := r.Peek(longest) // at the end of the file, what there is
 	line, _, _ := strings.Cut(string(text[2:]), "\n")

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -15,9 +14,6 @@ func examineAgents(agents []Agent) (list []Finding) {
 	}
 	return list
 }
-
-// packages are those of Debian that have what an agent needs beside its own program.
-var packages = map[string]string{"bwrap": "bubblewrap", "socat": "socat"}
 
 // ExamineProgram says whether an agent's sessions can start.
 func ExamineProgram(a Agent) Finding {
@@ -55,7 +51,7 @@ func missingFix(a Agent) string {
 	case a.Repair != "":
 		return fmt.Sprintf("write in stint.toml, [agent.%s]: environment = { PATH = %q }", a.Name, a.Repair)
 	case a.Added:
-		return "apt-get install " + cmp.Or(packages[a.Program], a.Program)
+		return "apt-get install bubblewrap socat"
 	}
 	return fmt.Sprintf("install the interpreter, or write in stint.toml, [agent.%s] environment, a PATH that it is in", a.Name)
 }

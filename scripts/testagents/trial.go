@@ -83,7 +83,8 @@ func cases(resetAt time.Time) []trial {
 				}
 				list = append(list, trial{
 					a, b, "productive",
-					transcript.Summary{Tokens: tokens(a, 4), Success: new(true), Turns: turns, ToolCalls: 3}, a != codexKey, false, worktree,
+					transcript.Summary{Tokens: tokens(a, 4), Success: new(true), Turns: turns, ToolCalls: 3},
+					a != codexKey, false, worktree,
 				})
 			}
 		}
