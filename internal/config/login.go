@@ -1,6 +1,9 @@
 package config
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Login is where an agent may have what it shows to the service that it asks: any one of
 // them will do. Whether that is still good only the service knows.
@@ -58,7 +61,9 @@ func (a Agent) Passed(getenv func(string) string) (env []string) {
 }
 
 // Sandboxed says whether the agent is Claude Code with its own sandbox.
-func (a Agent) Sandboxed() bool { return slices.Contains(a.Command, claudeSandbox) }
+func (a Agent) Sandboxed() bool {
+	return slices.ContainsFunc(a.Command, func(word string) bool { return strings.Contains(word, `"sandbox":{"enabled":true`) })
+}
 
 // SandboxFiles are what Claude Code's sandbox puts into the folder that it works in where
 // they are not there: what a shell, git or an editor would run.
