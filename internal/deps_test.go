@@ -92,8 +92,9 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/coreos/go-systemd/v22/dbus", "github.com/godbus/dbus/v5"},
 			not:     []string{"os/exec"},
 		},
-		"internal/session":   {house: []string{"internal/command", "internal/fleet"}, foreign: []string{"golang.org/x/sys"}},
-		"internal/workspace": {house: []string{"internal/fleet"}, foreign: []string{"golang.org/x/sys/unix"}},
+		"internal/rundir":    {house: []string{"internal/fleet"}, not: []string{"os/exec"}},
+		"internal/session":   {house: []string{"internal/command", "internal/fleet", "internal/rundir"}, foreign: []string{"golang.org/x/sys"}},
+		"internal/workspace": {house: []string{"internal/fleet", "internal/rundir"}, foreign: []string{"golang.org/x/sys/unix"}},
 		"internal/config": {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/pressure", "internal/simulate", "internal/transcript"},
 			foreign: []string{"github.com/pelletier/go-toml/v2"},
@@ -138,7 +139,7 @@ func rules() map[string]rule {
 		"internal/cli": {
 			house: []string{
 				"internal/bandit", "internal/command", "internal/config", "internal/doctor", "internal/engine", "internal/fleet", "internal/gate", "internal/lane",
-				"internal/lease", "internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/screen", "internal/selector", "internal/session", "internal/simulate", "internal/simulate/crowd",
+				"internal/lease", "internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/rundir", "internal/screen", "internal/selector", "internal/session", "internal/simulate", "internal/simulate/crowd",
 				"internal/store", "internal/store/sqlite", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},
 			foreign: []string{

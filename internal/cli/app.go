@@ -24,6 +24,7 @@ import (
 	"stint/internal/lesson"
 	"stint/internal/notice"
 	"stint/internal/pressure"
+	"stint/internal/rundir"
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
@@ -141,6 +142,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Timers:   timers{c.Fleet},
 		Machine:  func() pressure.Reading { return pressure.Read(os.DirFS("/proc")) },
 		Repo:     a.places(c),
+		Folders:  rundir.Folders{State: c.State, Keep: c.Runs.Keep, MaxAge: c.Runs.MaxAge, Out: c.Runs.Out, Now: a.Now},
 		Unenforced: func(properties map[string]any) []string {
 			return systemd.Unenforced(os.DirFS("/"), "self", properties)
 		},

@@ -217,7 +217,7 @@ func (p *logPrinter) print(ctx context.Context) error {
 		case p.outputFailed():
 			return nil // which is told at the end of the command
 		case !p.options.follow && p.log == nil:
-			return noLog(r)
+			return p.noLog(ctx, r)
 		case !p.options.follow:
 			return nil
 		case over:
@@ -323,7 +323,10 @@ func (l *lastLines) release() error {
 }
 
 // noLog says why a run has none.
-func noLog(r fleet.Run) error {
+func (p *logPrinter) noLog(ctx context.Context, r fleet.Run) error {
+	if d, err := p.engine.RunDetail(ctx, r.ID); err == nil && d.Swept != "" {
+		return fleet.WithHint(fmt.Errorf("log of run %s: %w: %s", r.ID, fleet.ErrNotFound, d.Swept), "stint show "+string(r.ID))
+	}
 	if r.EndedAt.IsZero() {
 		return fleet.WithHint(fmt.Errorf("log of run %s: %w: its agent has not been started yet, or its files are gone", r.ID, fleet.ErrNotFound),
 			"stint logs -f "+string(r.ID))

@@ -18,7 +18,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/session"
+	"stint/internal/rundir"
 	"stint/internal/web"
 )
 
@@ -122,7 +122,7 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 				return fn(e)
 			})
 		},
-		Fleet: c.Fleet, Version: version(), Token: token, Hosts: o.hosts, Open: session.Open, Log: a.log, Now: a.Now,
+		Fleet: c.Fleet, Version: version(), Token: token, Hosts: o.hosts, Open: rundir.Open, Log: a.log, Now: a.Now,
 	})
 	a.printAddress(c.Fleet, listener.Addr())
 	return serve(ctx, listener, &http.Server{

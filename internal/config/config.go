@@ -45,6 +45,7 @@ type Config struct {
 	Budget     Budget // of all sessions
 	Prices     Prices
 	Worktrees  Worktrees
+	Runs       Runs
 	Agents     map[string]Agent // by name, at least one
 	Pools      map[string]Pool  // by name, at least [DefaultPool]
 	Categories map[fleet.Category]Category
@@ -111,6 +112,13 @@ type Selector struct {
 type Worktrees struct {
 	Keep   int           // at most so many, the youngest
 	MaxAge time.Duration // and none that nothing changed in for longer
+}
+
+// Runs bounds what stays on disk of sessions that are over. Their record stays.
+type Runs struct {
+	Keep   int           // folders at most, of the youngest
+	MaxAge time.Duration // and none of a session that was made longer ago
+	Out    int64         // the most bytes that stay of what an agent wrote into a folder
 }
 
 // Budget is what may be used in a day, which begins at midnight UTC. A bound of 0 is none.

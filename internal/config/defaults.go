@@ -32,6 +32,11 @@ func defaults() (Config, Agent, Category) {
 			Keep:   20,                 // a disk holds some clones of most things
 			MaxAge: 7 * 24 * time.Hour, // what nobody looked at for a week is not looked at
 		},
+		Runs: Runs{
+			Keep:   1000,                // some weeks of sessions, most of which leave a megabyte
+			MaxAge: 30 * 24 * time.Hour, // what nobody asked about for a month is answered by the record
+			Out:    16 << 20,            // a report, a patch, some pictures
+		},
 		Lessons: Lessons{
 			Dir:      "lessons", // where workspaces of this kind have them already
 			Withhold: 0.2,       // one session in five is enough to compare with, and costs little of what a lesson brings

@@ -75,6 +75,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 3, Slots: 6}},
 		Notice:    noNotice(),
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
+		Runs:      config.Runs{Keep: 1000, MaxAge: 30 * 24 * time.Hour, Out: 16 << 20},
 		Tasks:     config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", PassEnvironment: []string{"PATH", "HOME", "LANG"}, After: "ready_for_review"},
 		Lessons:   config.Lessons{Dir: filepath.Join(folder, "lessons"), Withhold: 0.2},
 		Selector: config.Selector{
@@ -191,6 +192,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 2, Slots: 2}},
 		Notice:    noNotice(),
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
+		Runs:      config.Runs{Keep: 1000, MaxAge: 30 * 24 * time.Hour, Out: 16 << 20},
 		Tasks: config.Tasks{
 			Dir: "/srv/tasks", Format: fleet.FormatStint, DefaultCategory: "code",
 			Tags:            map[string]fleet.Category{"docs": "code", "a b": "cleanup"},
@@ -383,7 +385,7 @@ func TestLoadRefusesKeys(t *testing.T) {
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
 		{"shortened", strings.Replace(least, "[category", "env = {}\n[category", 1), "5:1: agent.claude.env: unknown key", "did you mean environment?"},
 		{"plural", least + "[categories.x]\n", "6:2: categories: unknown key", "did you mean category?"},
-		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, fanout, fleet, lessons, notice, pool, price, selector, state, store, tasks, workspace, worktrees"},
+		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, fanout, fleet, lessons, notice, pool, price, runs, selector, state, store, tasks, workspace, worktrees"},
 		{"dotted", "fanout.wrkers = 1\n" + least, "1:8: fanout.wrkers: unknown key", "did you mean workers?"},
 		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_load, max_memory_pressure, max_pivots, min_memory, slots, workers"},
 		{"quoted", least + "\"a b\" = 1\n", `6:1: category.code."a b": unknown key`, categoryKeys},

@@ -55,6 +55,7 @@ func (r *reader) config(file *table) *Config {
 	c.Budget = r.budget(file.child("budget"))
 	c.Prices = r.prices(file)
 	c.Worktrees = worktrees(file.child("worktrees"), c.Worktrees)
+	c.Runs = runs(file.child("runs"), c.Runs)
 	file.close()
 	r.budgetsBind(c)
 	r.refuseNUL()
@@ -168,6 +169,16 @@ func worktrees(t *table, d Worktrees) Worktrees {
 	}
 	t.close()
 	return w
+}
+
+func runs(t *table, d Runs) Runs {
+	r := Runs{
+		Keep:   get(t, "keep", d.Keep, whole(0, math.MaxInt)),
+		MaxAge: get(t, "max_age", d.MaxAge, duration()),
+		Out:    get(t, "out", d.Out, storage()),
+	}
+	t.close()
+	return r
 }
 
 func (r *reader) selector(t *table, d Selector) Selector {

@@ -65,6 +65,9 @@ func (c *Config) Values() []Value {
 	}
 	v.add(c.Worktrees.Keep, "worktrees", "keep")
 	v.add(c.Worktrees.MaxAge, "worktrees", "max_age")
+	v.add(c.Runs.Keep, "runs", "keep")
+	v.add(c.Runs.MaxAge, "runs", "max_age")
+	v.add(shownBytes(c.Runs.Out), "runs", "out")
 	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
 		v.addAgent(name, c.Agents[name])
 	}

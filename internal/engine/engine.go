@@ -101,6 +101,16 @@ type Repo interface {
 	Tidy(ctx context.Context, live func(fleet.RunID) bool) error
 }
 
+// Folders keeps what runs leave on disk within bounds.
+type Folders interface {
+	// Sweep removes what the oldest runs left, but for those of which over says no, and
+	// returns how many that were. It does a bounded piece of work.
+	Sweep(over func(fleet.RunID) bool) (removed int, err error)
+	// Trim removes what need not stay of what the agent of a run that is over wrote, and
+	// reports whether there was anything.
+	Trim(run fleet.RunID) (trimmed bool, err error)
+}
+
 // Units starts workers.
 type Units interface {
 	// Start returns one error a spec, nil where the worker runs.
@@ -137,6 +147,7 @@ type Engine struct {
 	Unenforced func(properties map[string]any) []string
 	Graders    Graders
 	Repo       Repo
+	Folders    Folders
 	Log        *slog.Logger
 	Now        func() time.Time
 	Random     func() uint64

@@ -27,6 +27,7 @@ import (
 	"stint/internal/lesson"
 	"stint/internal/selector"
 	"stint/internal/store"
+	"stint/internal/rundir"
 	"stint/internal/store/sqlite"
 	"stint/internal/task"
 )
@@ -78,6 +79,7 @@ func newBench(t *testing.T, categories string) *bench {
 	var chance atomic.Uint64
 	b.Engine = &engine.Engine{
 		Config: c, Store: b.db, Lanes: lane.State(c.State), Sessions: b, Agents: agent(nil), Repo: noRepo{},
+		Folders: rundir.Folders{State: c.State, Keep: c.Runs.Keep, MaxAge: c.Runs.MaxAge, Out: c.Runs.Out, Now: b.clock},
 		Tasks:   task.Sources{Folder: task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory}},
 		Lessons: lesson.Folder{Dir: c.Lessons.Dir},
 		Log:     slog.New(slog.NewTextHandler(t.Output(), nil)),

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -25,11 +27,12 @@ type Sessions interface {
 	End(ctx context.Context, r fleet.Run) error
 }
 
-// Why a run was closed by another than itself.
+// Why a run was closed by another than itself, and why it has no files any more.
 const (
 	reasonNeverBegan = "its worker never began"
 	reasonFoundDead  = "found dead: its session left no end"
 	reasonOverdue    = "stopped: its session outlived its supervisor and its time"
+	reasonSwept      = "its files were removed, as those of old runs are: [runs] keep and max_age say when"
 )
 
 // Reaped is a run that was closed because its session was gone.
@@ -89,6 +92,8 @@ func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (bool, e
 	if reason == reasonNeverBegan {
 		return e.Store.NotStarted(ctx, r.Fire, r.ID, reason)
 	}
+	// If we die after this, the run is still to be closed, and its folder is looked at again.
+	e.trim(ctx, r.ID)
 	return e.abandon(ctx, r, reason)
 }
 
@@ -160,7 +165,7 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 		}
 		return reasonNeverBegan, nil
 	}
-	live := e.Sessions.Liveness(ctx, r)
+	live := e.liveness(ctx, r)
 	if live == fleet.Gone {
 		return reasonFoundDead, nil
 	}
@@ -190,18 +195,52 @@ func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > c.Timeout+c.GradingTime()+agentGrace+closingTime+startGrace
 }
 
-// tidy removes the worktrees of runs that are over.
+// tidy removes the worktrees of runs that are over, and the oldest of their folders. What
+// the record does not know is nobody's to remove.
 func (e *Engine) tidy(ctx context.Context) {
-	err := e.Repo.Tidy(ctx, func(id fleet.RunID) bool {
+	over := func(id fleet.RunID) bool {
 		r, err := e.Store.Run(ctx, id)
-		if err != nil {
-			return !errors.Is(err, fleet.ErrNotFound)
-		}
-		return r.EndedAt.IsZero() || e.Sessions.Liveness(ctx, r) != fleet.Gone
-	})
-	if err != nil {
+		return err == nil && !r.EndedAt.IsZero() && e.liveness(ctx, r) == fleet.Gone
+	}
+	if err := e.Repo.Tidy(ctx, over); err != nil {
 		e.Log.WarnContext(ctx, "not every worktree could be looked at", slog.Any("err", err))
 	}
+	removed, err := e.Folders.Sweep(over)
+	if err != nil {
+		e.Log.WarnContext(ctx, "not every run's folder could be removed", slog.Any("err", err))
+	}
+	if removed > 0 {
+		e.Log.InfoContext(ctx, "folders of old runs removed", slog.Int("folders", removed))
+	}
+}
+
+// trim removes what need not stay of what a run's agent wrote.
+func (e *Engine) trim(ctx context.Context, run fleet.RunID) {
+	trimmed, err := e.Folders.Trim(run)
+	switch {
+	case err != nil:
+		e.Log.WarnContext(ctx, "run's folder not trimmed", slog.String("run_id", string(run)), slog.Any("err", err))
+	case trimmed:
+		e.Log.InfoContext(ctx, "run's folder trimmed: what its agent wrote was more than [runs] out", slog.String("run_id", string(run)))
+	}
+}
+
+// liveness is a session's. Of a run that is over and has no folder any more nothing is left:
+// the folder stays as long as anything is.
+func (e *Engine) liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
+	if e.swept(r) {
+		return fleet.Gone
+	}
+	return e.Sessions.Liveness(ctx, r)
+}
+
+// swept reports whether the files of a run were removed, as those of old ones are.
+func (e *Engine) swept(r fleet.Run) bool {
+	if r.StartedAt.IsZero() || r.EndedAt.IsZero() {
+		return false
+	}
+	_, err := os.Lstat(fleet.FilesOf(e.Config.State, r.ID).Dir)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // worktree is the folder of a run that has one of its own.

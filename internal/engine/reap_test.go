@@ -549,3 +549,67 @@ func TestPivotLeavesTheFamily(t *testing.T) {
 		})
 	}
 }
+
+// TestReapTrims finds what a run wrote whose supervisor died before it had trimmed that.
+func TestReapTrims(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, halfHour)
+	r, lock := b.dead("code", "fix")
+	files := fleet.FilesOf(b.Config.State, r.ID)
+	big := filepath.Join(files.Out, "big")
+	err := errors.Join(os.Mkdir(files.Out, 0o700), os.WriteFile(files.Result, []byte("{}"), 0o600), os.WriteFile(big, nil, 0o600),
+		os.Truncate(big, b.Config.Runs.Out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.reap()
+	if _, err := os.Lstat(big); err != nil {
+		t.Errorf("trimmed while it lives: %v", err)
+	}
+	if err := lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b.reap()
+	if _, err := os.Lstat(big); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v, want it gone", err)
+	}
+	if _, err := os.Lstat(files.Result); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWorktreeOfSweptRun: once the files of a run are removed, nothing of it lives.
+func TestWorktreeOfSweptRun(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, halfHour)
+	b.addTask("fix", "code", fleet.StateTodo)
+	run, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := map[fleet.RunID]bool{}
+	b.Repo = tidier{ask: func(live func(fleet.RunID) bool) { over[run.ID], over["0stranger"] = live(run.ID), live("0stranger") }}
+	b.Config.Fanout.Allow = nil
+	for range 2 {
+		if _, err := b.fire(engine.FanoutOptions{}); err != nil && !errors.Is(err, fleet.ErrNothing) {
+			t.Fatal(err)
+		}
+		if !over[run.ID] || over["0stranger"] {
+			t.Errorf("got %v, want the run over, and the one not on record left alone", over)
+		}
+		if err := os.RemoveAll(fleet.FilesOf(b.Config.State, run.ID).Dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// tidier asks who is over.
+type tidier struct {
+	noRepo
+	ask func(over func(fleet.RunID) bool)
+}
+
+func (r tidier) Tidy(_ context.Context, over func(fleet.RunID) bool) error {
+	r.ask(over)
+	return nil
+}

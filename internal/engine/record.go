@@ -17,6 +17,7 @@ type RunDetail struct {
 	Denials []fleet.DeniedClaim // oldest first
 	Lessons []fleet.LessonUse
 	Files   fleet.RunFiles // which may not be there
+	Swept   string         // why they are not there any more; empty: nobody removed them
 	Own     []string       // files in which the agent itself keeps the session, see [Engine.ownLogs]
 }
 
@@ -34,6 +35,9 @@ func (e *Engine) RunDetail(ctx context.Context, id fleet.RunID) (d RunDetail, er
 		d.OpenRun = e.underWay(r, e.live(ctx, r, e.Now()))
 	}
 	d.Own = e.ownLogs(r)
+	if e.swept(r) {
+		d.Swept = reasonSwept
+	}
 	if d.Denials, err = e.Store.LastDenials(ctx, store.DenialQuery{Run: id, Limit: mostDenials}); err != nil {
 		return d, err
 	}

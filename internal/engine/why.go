@@ -298,7 +298,7 @@ func (m *moment) whyRun(ctx context.Context, id fleet.RunID) (r why.Run, err err
 	}
 	r = why.Run{
 		Run: d.Run, Now: m.Now(), Live: d.Live, Timeout: d.Timeout, Choice: d.Choice,
-		Denials: d.Denials, Lessons: d.Lessons,
+		Denials: d.Denials, Lessons: d.Lessons, Swept: d.Swept,
 	}
 	if d.Choice != nil {
 		f, err := m.whyFire(ctx, d.Run.Fire)

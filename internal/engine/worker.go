@@ -202,7 +202,7 @@ func (w *worker) inhabitant(ctx context.Context, c fleet.Category, lane int) (fl
 		return "", err
 	}
 	for _, r := range runs {
-		if w.Sessions.Liveness(ctx, r) != fleet.Gone {
+		if w.liveness(ctx, r) != fleet.Gone {
 			return r.ID, nil
 		}
 		if _, err := w.abandon(ctx, r, reasonFoundDead); err != nil {
@@ -363,6 +363,8 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	}
 	w.leavePlace(ctx)
 	w.tellEnd(ctx)
+	// If we die before it, the lane is still this run's on record: the next reaping trims.
+	w.trim(ctx, w.run.ID)
 	v = w.run.Verdict
 	w.Log.InfoContext(ctx, "run ended", w.attrs(slog.String("outcome", string(v.Outcome)), slog.String("reason", v.Reason))...)
 	if v.Outcome.Succeeded() {

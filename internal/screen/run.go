@@ -48,6 +48,7 @@ func Run(v RunView, s Style) []string {
 	r.text("chain", chainText(v))
 	r.add("denied", denials(v.Denials, r.inner()))
 	r.text("lessons", lessonsText(v.Lessons))
+	r.text("files", v.Swept)
 	r.add("files", safe(v.There))
 	r.add("prompt", r.excerpt(v.Prompt, mostPrompt, false))
 	r.add("log", r.excerpt(v.Log, mostLog, true))

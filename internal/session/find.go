@@ -4,6 +4,7 @@ import (
 	"os"
 
 	"stint/internal/command"
+	"stint/internal/rundir"
 )
 
 // Find says whether an agent's program can be started where it will work, with the
@@ -13,5 +14,5 @@ func (Runner) Find(program string, environment []string, dir string) error {
 	return err
 }
 
-// Open opens a file that a session left, see [Open].
-func (Runner) Open(path string) (*os.File, error) { return Open(path) }
+// Open opens a file that a session left, see [rundir.Open].
+func (Runner) Open(path string) (*os.File, error) { return rundir.Open(path) }

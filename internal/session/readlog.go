@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/rundir"
 )
 
 // LogReader reads the log of a run that may still be written, see [cappedLog]. What was
@@ -25,7 +26,7 @@ type LogReader struct {
 
 // ReadLog opens the log of a run: [fleet.ErrNotFound] when there is none.
 func ReadLog(path string) (*LogReader, error) {
-	f, err := Open(path)
+	f, err := rundir.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("log %s: %w", path, fleet.ErrNotFound)
 	}
@@ -171,7 +172,7 @@ func Beginning(path string, most int64) (string, error) { return part(path, most
 func Ending(path string, most int64) (string, error) { return part(path, most, true) }
 
 func part(path string, most int64, end bool) (string, error) {
-	f, err := Open(path)
+	f, err := rundir.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}

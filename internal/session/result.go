@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"syscall"
+
+	"stint/internal/rundir"
 )
 
 // maxResult bounds what is read of a result file: it holds a handful of fields.
@@ -26,7 +26,7 @@ func readResult(path string) (data []byte, spoilt string) {
 }
 
 func readRegular(path string) ([]byte, error) {
-	f, err := Open(path)
+	f, err := rundir.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -36,28 +36,4 @@ func readRegular(path string) ([]byte, error) {
 		return nil, fmt.Errorf("more than %d bytes", maxResult)
 	}
 	return data, err
-}
-
-// Open opens a file that an agent may have put something else in the place of: a link, or a
-// pipe that would be waited for, is refused.
-func Open(path string) (*os.File, error) {
-	// A hard link may lead to a file that this process has open: to close it once would
-	// drop the locks on it, and the store's are such.
-	if info, err := os.Lstat(path); err == nil && info.Sys().(*syscall.Stat_t).Nlink > 1 && info.Mode().IsRegular() {
-		return nil, errors.New("a file with more than one name")
-	}
-	// Opening a FIFO would wait for a writer without O_NONBLOCK.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
 }

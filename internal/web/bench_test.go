@@ -21,6 +21,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/lane"
 	"stint/internal/lesson"
+	"stint/internal/rundir"
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
@@ -71,7 +72,7 @@ func emptyBench(t *testing.T, o web.Options) *bench {
 	b.Engine = b.engine(nil)
 	o.With, o.Fleet, o.Version, o.Now = b.with, c.Fleet, "v1", b.pageClock
 	o.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
-	o.Open = session.Open
+	o.Open = rundir.Open
 	b.server = httptest.NewUnstartedServer(web.New(o))
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stop = cancel
@@ -94,6 +95,7 @@ func (b *bench) engine(s store.Store) *engine.Engine {
 	var chance atomic.Uint64
 	return &engine.Engine{
 		Config: b.config, Store: s, Lanes: lane.State(b.config.State), Sessions: sessions{}, Agents: session.Runner{}, Repo: noRepo{},
+		Folders: rundir.Folders{State: b.config.State, Keep: b.config.Runs.Keep, Now: clock},
 		Tasks:   task.Sources{Folder: task.Folder{Dir: b.config.Tasks.Dir, DefaultCategory: b.config.Tasks.DefaultCategory}},
 		Lessons: lesson.Folder{Dir: b.config.Lessons.Dir},
 		Log:     slog.New(slog.DiscardHandler),

@@ -55,9 +55,17 @@ func (s *site) run(r *http.Request, e *engine.Engine) (view, error) {
 		return v, nil
 	}
 	v.Body = runBody{
-		RunDetail: d, State: stateOf(d.OpenRun, e.Now()), Parts: partsOfGrade(d.Verdict), Log: s.tail(d.Files.Log, v.Live, e.Config.Agents[d.Agent].Transcript),
+		RunDetail: d, State: stateOf(d.OpenRun, e.Now()), Parts: partsOfGrade(d.Verdict), Log: s.logOf(d, v.Live, e.Config.Agents[d.Agent].Transcript),
 	}
 	return v, nil
+}
+
+// logOf is the end of a run's log, or why there is none.
+func (s *site) logOf(d engine.RunDetail, grows bool, f transcript.Format) logView {
+	if d.Swept != "" {
+		return logView{Missing: d.Swept}
+	}
+	return s.tail(d.Files.Log, grows, f)
 }
 
 // detail reads the run that a request names. Its id is checked before it becomes part of

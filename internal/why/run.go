@@ -22,6 +22,7 @@ type Run struct {
 	Before  fleet.RunID   // that it follows; may be empty
 	Denials []fleet.DeniedClaim
 	Lessons []fleet.LessonUse
+	Swept   string // why its files are not there any more; empty: nobody removed them
 }
 
 // Answer says why the run was started, why this task, why it ended so, and what came
@@ -37,6 +38,9 @@ func (r Run) Answer() Answer {
 	a.add("Lessons", r.lessons()...)
 	if r.Run.Followed != "" {
 		a.add("What followed", followed(r.Run.Followed))
+	}
+	if r.Swept != "" {
+		a.add("What is left of it", sentence("Its record stays; %s", r.Swept))
 	}
 	return a
 }

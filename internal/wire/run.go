@@ -101,6 +101,7 @@ type RunFiles struct {
 	Prompt string   `json:"prompt"`
 	Log    string   `json:"log"`
 	Result string   `json:"result"`
+	Swept  bool     `json:"swept"` // they were removed, as those of old runs are
 	Own    []string `json:"own"` // in which the agent itself keeps the session
 }
 
@@ -112,7 +113,7 @@ func NewRunDetail(d engine.RunDetail) RunDetail {
 	}
 	o := RunDetail{
 		Schema: "stint/run-detail@1", Run: r.Run, Open: d.EndedAt.IsZero(), Live: r.Live, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
-		Denials: []Denial{}, Lessons: []LessonUse{}, Files: RunFiles{d.Files.Dir, d.Files.Prompt, d.Files.Log, d.Files.Result, append([]string{}, d.Own...)},
+		Denials: []Denial{}, Lessons: []LessonUse{}, Files: RunFiles{d.Files.Dir, d.Files.Prompt, d.Files.Log, d.Files.Result, d.Swept != "", append([]string{}, d.Own...)},
 	}
 	if d.Choice != nil {
 		o.Choice = new(Choice(*d.Choice))

@@ -2,9 +2,7 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,17 +90,9 @@ func (g git) addWork(ctx context.Context, all *Changes, net net, commands []comm
 
 // committing are the run's commands that made a commit, in the order of their ends.
 func (c Clone) committing(files fleet.RunFiles) ([]command, error) {
-	file, err := os.Open(files.Git)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	commands, err := readTrace(files)
 	if err != nil {
-		return nil, fmt.Errorf("read what git reported: %w", err)
-	}
-	defer file.Close()
-	commands, err := readCommands(file)
-	if err != nil {
-		return nil, fmt.Errorf("read what git reported: %w", err)
+		return nil, err
 	}
 	var made []command
 	for _, command := range commands {

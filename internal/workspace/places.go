@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 
 	"stint/internal/fleet"
@@ -56,6 +57,10 @@ func (Places) Branch(run fleet.RunID) string { return Branch(run) }
 
 // Work tells what a run did in the folder that it worked in.
 func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error) {
+	if info, err := os.Lstat(files.Git); err == nil && info.Size() > maxTrace {
+		p.Log.WarnContext(ctx, "git's report is too long: commits in its middle are not counted",
+			slog.String("file", files.Git), slog.Int64("bytes", info.Size()), slog.Int64("read", maxTrace))
+	}
 	commits, err := Folder(dir).Commits(files)
 	if err != nil || commits == 0 {
 		return fleet.Work{Commits: commits}, err

@@ -13,13 +13,6 @@
 package workspace
 
 import (
-	"bufio"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,17 +32,9 @@ func (Folder) Mark(files fleet.RunFiles) string { return "GIT_TRACE2_EVENT=" + f
 // Commits counts the commits of a run in the workspace. Amending one's own commit makes
 // no second one, and what a rebase, a merge or a pull writes is not counted.
 func (f Folder) Commits(files fleet.RunFiles) (int, error) {
-	file, err := os.Open(files.Git)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, nil // the session ran no git
-	}
+	commands, err := readTrace(files)
 	if err != nil {
-		return 0, fmt.Errorf("read what git reported: %w", err)
-	}
-	defer file.Close()
-	commands, err := readCommands(file)
-	if err != nil {
-		return 0, fmt.Errorf("read what git reported: %w", err)
+		return 0, err
 	}
 	made, amended := 0, 0
 	for _, c := range commands {
@@ -103,47 +88,3 @@ func (c command) commits() bool {
 func (c command) name() string { return c.hierarchy[strings.LastIndexByte(c.hierarchy, '/')+1:] }
 
 func (c command) has(flag string) bool { return slices.Contains(c.argv, flag) }
-
-// event is a line of git's report.
-type event struct {
-	Event     string    `json:"event"`
-	SID       string    `json:"sid"` // of the process
-	Time      time.Time `json:"time"`
-	Argv      []string  `json:"argv"`
-	Hierarchy string    `json:"hierarchy"`
-	Worktree  string    `json:"worktree"`
-	Code      int       `json:"code"`
-}
-
-// maxEvent bounds a line: it holds a command line, of which the kernel takes 2 MiB.
-const maxEvent = 16 << 20
-
-// readCommands puts the events together by process. A line that cannot be read, such as
-// the last of a process that was killed, is passed over.
-func readCommands(r io.Reader) (map[string]*command, error) {
-	commands := map[string]*command{}
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, maxEvent)
-	for lines.Scan() {
-		var e event
-		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			continue
-		}
-		c := commands[e.SID]
-		if c == nil {
-			c = &command{sid: e.SID}
-			commands[e.SID] = c
-		}
-		switch e.Event {
-		case "start":
-			c.argv, c.began = e.Argv, e.Time
-		case "cmd_name":
-			c.hierarchy = e.Hierarchy
-		case "def_repo":
-			c.worktree = e.Worktree
-		case "exit":
-			c.succeeded, c.ended = e.Code == 0, e.Time
-		}
-	}
-	return commands, lines.Err()
-}

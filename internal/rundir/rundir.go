@@ -1,0 +1,265 @@
+// Package rundir keeps what runs leave on disk, in a folder each, within bounds. An agent
+// may have written there whatever it liked: what it left is opened in one way only ([Open]),
+// and no link is followed on the way to what is removed.
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Folders are the folders of a fleet's runs.
+type Folders struct {
+	State  string        // the fleet's state folder
+	Keep   int           // folders at most, of the youngest runs
+	MaxAge time.Duration // and none of a run that was made longer ago; zero: of any age
+	Out    int64         // the most bytes that stay of what an agent wrote, once its run is over
+	Now    func() time.Time
+}
+
+const (
+	// mostLooked bounds how many runs a sweep asks about: each is a row of the store, and a
+	// fire waits for it.
+	mostLooked = 1000
+	// patience is for removing: a folder may hold a hundred thousand files.
+	patience = 2 * time.Second
+	// going ends the name of a folder that is being removed.
+	going = ".gone"
+	// mostFiles bounds what stays of what an agent wrote, besides its bytes.
+	mostFiles = 1000
+)
+
+// Sweep removes the folders of runs that are too old or too many, but for those of which
+// over says no, and returns how many. One call does a bounded piece of work: what is left,
+// the next one goes on with. The rest goes on when one cannot be removed.
+//
+// If we die before a folder has its other name, it is whole. If we die after that, the next
+// sweep removes the rest of it.
+func (f Folders) Sweep(over func(fleet.RunID) bool) (removed int, err error) {
+	root, err := os.OpenRoot(filepath.Join(f.State, "runs"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil // nothing has run yet
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer root.Close()
+	began := time.Now()
+	runs, left, err := list(root)
+	if err != nil {
+		return 0, err
+	}
+	var errs []error
+	for _, name := range left {
+		if time.Since(began) > patience {
+			break
+		}
+		errs = append(errs, removeAll(root, name))
+	}
+	stale := f.stale(runs)
+	// What can never go must not stand in the way of what can: it is begun anywhere.
+	from := 0
+	if len(stale) > mostLooked {
+		from = int(uint64(f.Now().UnixNano()) % uint64(len(stale))) //nolint:gosec // any number will do
+	}
+	for i := range min(len(stale), mostLooked) {
+		if time.Since(began) > patience {
+			break
+		}
+		run := stale[(from+i)%len(stale)]
+		if !over(run) {
+			continue
+		}
+		name := string(run)
+		if err := root.Rename(name, name+going); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		removed++
+		errs = append(errs, removeAll(root, name+going))
+	}
+	return removed, errors.Join(errs...)
+}
+
+// list reads which runs have a folder, and which folders were being removed. What is not a
+// folder is nobody's: a link least of all.
+func list(root *os.Root) (runs []fleet.RunID, left []string, err error) {
+	dir, err := root.Open(".")
+	if err != nil {
+		return nil, nil, err
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(-1)
+	for _, entry := range entries {
+		name, isGoing := strings.CutSuffix(entry.Name(), going)
+		run, wrong := fleet.ParseRunID(name)
+		switch {
+		case wrong != nil || !entry.IsDir():
+		case isGoing:
+			left = append(left, entry.Name())
+		default:
+			runs = append(runs, run)
+		}
+	}
+	return runs, left, err
+}
+
+// stale are the runs whose folders are too many or too old, the oldest first.
+func (f Folders) stale(runs []fleet.RunID) []fleet.RunID {
+	slices.Sort(runs) // by time of creation
+	many := max(0, len(runs)-f.Keep)
+	old := many
+	if f.MaxAge > 0 {
+		oldest := fleet.NewRunID(f.Now().Add(-f.MaxAge), 0)
+		old, _ = slices.BinarySearch(runs, oldest)
+	}
+	return runs[:max(many, old)]
+}
+
+// Trim removes what a run that is over need not keep of what its agent wrote, and reports
+// whether there was anything. The result stays, then git's report, then other files, as
+// long as there is room; what [Open] refuses goes.
+//
+// If we die in it, the next call goes on: it comes to the same.
+func (f Folders) Trim(run fleet.RunID) (trimmed bool, err error) {
+	files := fleet.FilesOf(f.State, run)
+	root, err := os.OpenRoot(files.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer root.Close()
+	out := filepath.Base(files.Out)
+	info, err := root.Lstat(out)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !info.IsDir(): // the agent put something else there
+		return true, root.Remove(out)
+	}
+	t := trimmer{root: root, bytes: f.Out, files: mostFiles}
+	first := []string{path.Join(out, filepath.Base(files.Result)), path.Join(out, filepath.Base(files.Git))}
+	for _, name := range first {
+		info, err := root.Lstat(name)
+		if err == nil && t.takes(info) {
+			t.kept = append(t.kept, name)
+		}
+	}
+	err = t.folder(out)
+	if err != nil {
+		err = fmt.Errorf("trim what run %s wrote: %w", run, err)
+	}
+	return t.removed > 0, err
+}
+
+// trimmer goes through the files that an agent wrote.
+type trimmer struct {
+	root    *os.Root
+	bytes   int64 // for which there is room
+	files   int
+	kept    []string // without being asked again
+	removed int
+}
+
+// takes reports whether there is room for a file that is worth keeping, and takes it.
+func (t *trimmer) takes(info fs.FileInfo) bool {
+	if refuse(info) != nil || info.Size() > t.bytes || t.files == 0 {
+		return false
+	}
+	t.bytes -= info.Size()
+	t.files--
+	return true
+}
+
+func (t *trimmer) folder(name string) error {
+	// Agents leave folders that may not be written, such as a cache of Go's modules.
+	if err := t.root.Chmod(name, 0o700); err != nil {
+		return err
+	}
+	entries, err := fs.ReadDir(t.root.FS(), name)
+	errs := []error{err}
+	for _, entry := range entries {
+		errs = append(errs, t.entry(path.Join(name, entry.Name()), entry))
+	}
+	return errors.Join(errs...)
+}
+
+func (t *trimmer) entry(name string, entry fs.DirEntry) error {
+	if slices.Contains(t.kept, name) {
+		return nil
+	}
+	if entry.IsDir() && t.files > 0 {
+		return t.folder(name)
+	}
+	if info, err := entry.Info(); err == nil && !entry.IsDir() && t.takes(info) {
+		return nil
+	}
+	t.removed++
+	return removeAll(t.root, name)
+}
+
+// removeAll removes a folder, also what is in folders that may not be written.
+func removeAll(root *os.Root, name string) error {
+	err := root.RemoveAll(name)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = fs.WalkDir(root.FS(), name, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			return root.Chmod(path, 0o700)
+		}
+		return nil
+	})
+	return root.RemoveAll(name)
+}
+
+// Open opens a file that an agent may have put something else in the place of: a link, or a
+// pipe that would be waited for, is refused.
+func Open(path string) (*os.File, error) {
+	// A hard link may lead to a file that this process has open: to close it once would
+	// drop the locks on it, and the store's are such.
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+		if err := refuse(info); err != nil {
+			return nil, err
+		}
+	}
+	// Opening a FIFO would wait for a writer without O_NONBLOCK.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = refuse(info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// refuse says why something is not to be read.
+func refuse(info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Nlink > 1 {
+		return errors.New("a file with more than one name")
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package workspace
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"runtime"
+	"syscall"
+	"testing"
+)
+
+// TestLongTrace has a report of more bytes than are read, with a commit at its beginning and
+// one at its end, and between them a hole.
+func TestLongTrace(t *testing.T) { //nolint:paralleltest // it measures what is allocated
+	g := repository(t).as(own)
+	g.commit("early")
+	path := g.files(own).Git
+	early, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	g.commit("late")
+	late, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(append(early, "\n"...)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(append([]byte("\n"), late...), maxTrace+100<<20); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g.mustCount(own, 2)
+	runtime.ReadMemStats(&after)
+	if got := (after.TotalAlloc - before.TotalAlloc) >> 20; got > 256 {
+		t.Errorf("got %d MiB allocated, want no more than two lines of the longest", got)
+	}
+}
+
+// TestManyCommands has a report of hundreds of thousands of commands: those that ended
+// without a commit are forgotten, and of those that never end only so many remembered.
+func TestManyCommands(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]int{"ended": 0, "running": maxCommands} {
+		var report bytes.Buffer
+		for i := range 100_000 {
+			fmt.Fprintf(&report, `{"event":"start","sid":"%d","argv":["git"]}`+"\n", i)
+			if name == "ended" {
+				fmt.Fprintf(&report, `{"event":"exit","sid":"%d"}`+"\n", i)
+			}
+		}
+		if commands, err := readCommands(&report); err != nil || len(commands) != want {
+			t.Errorf("%s: got %d commands, %v, want %d", name, len(commands), err, want)
+		}
+	}
+}
+
+// TestTraceIsNoPipe has what a session would wait for ever for in the place of the report.
+func TestTraceIsNoPipe(t *testing.T) {
+	t.Parallel()
+	g := repository(t).as(own)
+	if err := syscall.Mkfifo(g.files(own).Git, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := Folder(g.dir).Commits(g.files(own)); err == nil {
+		t.Errorf("got %d commits of a pipe", n)
+	}
+}
