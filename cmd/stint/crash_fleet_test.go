@@ -179,6 +179,21 @@ func (f *crashFleet) planGood() {
 	f.exec("update choices set run = '" + run + "'")
 }
 
+// inWorktrees gives every session a worktree.
+func (f *crashFleet) inWorktrees() {
+	f.Helper()
+	text, err := os.ReadFile(filepath.Join(f.dir, "stint.toml"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.write("stint.toml", string(text)+"workspace = \"worktree\"\n")
+	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "--allow-empty", "-m", "begin"}} {
+		if out, err := exec.CommandContext(f.Context(), "git", append([]string{"-C", f.dir}, args...)...).CombinedOutput(); err != nil {
+			f.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+}
+
 // blockWorkers makes every start of a worker fail.
 func (f *crashFleet) blockWorkers() { f.write("state/workers.log/in the way", "") }
 

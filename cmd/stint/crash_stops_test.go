@@ -43,6 +43,7 @@ func crashstint() {
 		e.Sessions = crashSessions{e.Sessions, stop}
 		e.Agents = crashAgents{e.Agents, stop}
 		e.Later = crashTimers{stop}
+		e.Folders = crashFolders{e.Folders, stop}
 	}
 	os.Exit(cli.Main(os.Args[1:], s))
 }
@@ -99,6 +100,10 @@ func (c crashStore) BeginRun(ctx context.Context, id fleet.RunID, pid int) error
 
 func (c crashStore) LaneTaken(ctx context.Context, id fleet.RunID, category fleet.Category, lane int) error {
 	return c.stop.around("Store.LaneTaken", func() error { return c.Store.LaneTaken(ctx, id, category, lane) })
+}
+
+func (c crashStore) OnBranch(ctx context.Context, id fleet.RunID, branch string) error {
+	return c.stop.around("Store.OnBranch", func() error { return c.Store.OnBranch(ctx, id, branch) })
 }
 
 func (c crashStore) LaneReleased(ctx context.Context, id fleet.RunID) error {
@@ -196,6 +201,19 @@ func (c crashRepo) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit
 		return err
 	})
 	return branch, err
+}
+
+type crashFolders struct {
+	engine.Folders
+	stop stop
+}
+
+func (c crashFolders) Trim(run fleet.RunID) (trimmed bool, err error) {
+	err = c.stop.around("Folders.Trim", func() error {
+		trimmed, err = c.Folders.Trim(run)
+		return err
+	})
+	return trimmed, err
 }
 
 type crashLanes struct {

@@ -44,12 +44,14 @@ func crashCases() []crashCase {
 		{stop: "Store.Denied", rival: true},
 		{stop: "Store.EndRun", rival: true},
 		{stop: "Store.Renew", prepare: (*crashFleet).holdAgent, after: (*crashFleet).freeOrphan},
+		{stop: "Store.OnBranch", prepare: (*crashFleet).inWorktrees},
 		{stop: "Agents.Run"},
 		{stop: "Store.Complete"},
 		{stop: "Repo.Record"},
 		{stop: "FileEdit.Write"},
 		{stop: "Store.SeeTasks"},
 		{stop: "Store.ReleaseHolder"},
+		{stop: "Folders.Trim"},
 		{stop: "Store.LaneReleased"},
 		{stop: "Lane.Release"},
 		{stop: "Store.Respawn", prepare: (*crashFleet).planGood, command: planned},
@@ -75,6 +77,7 @@ func notStops() map[string][]string {
 		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Sessions.Stop"},
 		"of trackers, see TestCrashTracker": {"Tasks.Call", "Store.LeaveTask"},
 		"see package workspace":             {"Repo.Enter", "Repo.Tidy"},
+		"in steps, see package rundir":      {"Folders.Sweep"},
 		"for news, which may be lost":       {"Store.NoticeDue", "Store.ForgetNotice"},
 	}
 }
@@ -98,7 +101,7 @@ func TestCrashStopsAreAll(t *testing.T) {
 	parts := []reflect.Type{
 		reflect.TypeFor[store.Store](), reflect.TypeFor[engine.Tasks](), reflect.TypeFor[engine.Lanes](),
 		reflect.TypeFor[engine.Sessions](), reflect.TypeFor[engine.Agents](), reflect.TypeFor[engine.Later](),
-		reflect.TypeFor[engine.Repo](),
+		reflect.TypeFor[engine.Repo](), reflect.TypeFor[engine.Folders](),
 	}
 	methods := map[string]bool{"Lane.Release": true, "FileEdit.Write": true}
 	for _, part := range parts {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -212,7 +213,7 @@ func (s *soak) checkWorktrees() {
 		}
 	}
 	for ref := range strings.FieldsSeq(s.must("git", "-C", "work", "for-each-ref", "--format=%(refname)", "refs/heads/stint/")) {
-		if run := strings.TrimPrefix(ref, "refs/heads/stint/"); !kept[run] {
+		if run := path.Base(ref); !kept[run] {
 			s.Errorf("branch %s has no worktree, and %d commits", ref, s.unmerged(ref, s.work))
 		}
 	}

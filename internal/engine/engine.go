@@ -82,8 +82,8 @@ type Repo interface {
 	Mark(files fleet.RunFiles) string
 	// Enter readies the folder in which a run is to work. Leave is called when the run
 	// has ended, and says why the folder is kept, if it is.
-	Enter(ctx context.Context, run fleet.RunID, p fleet.Place) (dir string, leave func(context.Context) (kept string, err error), err error)
-	// Branch names the branch of a run that works in a folder of its own.
+	Enter(ctx context.Context, run fleet.RunID, p fleet.Place) (site fleet.Site, leave func(context.Context) (kept string, err error), err error)
+	// Branch names the branch that a run in a folder of its own will most likely have.
 	Branch(run fleet.RunID) string
 	// Work tells what a run did in its folder.
 	Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error)
@@ -97,8 +97,9 @@ type Repo interface {
 	// GitDirs are where git keeps what it knows of the folder: of this work tree, and of
 	// all that belong together. The folder need not be there yet.
 	GitDirs(ctx context.Context, dir string) (own, common string, err error)
-	// Tidy removes the folders of runs that do not live and left nothing in them.
-	Tidy(ctx context.Context, live func(fleet.RunID) bool) error
+	// Tidy removes the folders and branches of runs that are over and left nothing in them.
+	// What over says no of is left alone.
+	Tidy(ctx context.Context, over func(fleet.RunID) bool) error
 }
 
 // Folders keeps what runs leave on disk within bounds.

@@ -25,9 +25,9 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/lane"
 	"stint/internal/lesson"
+	"stint/internal/rundir"
 	"stint/internal/selector"
 	"stint/internal/store"
-	"stint/internal/rundir"
 	"stint/internal/store/sqlite"
 	"stint/internal/task"
 )
@@ -162,8 +162,8 @@ type noRepo struct{}
 
 func (noRepo) Mark(fleet.RunFiles) string { return "MARK=x" }
 
-func (noRepo) Enter(context.Context, fleet.RunID, fleet.Place) (string, func(context.Context) (string, error), error) {
-	return "", func(context.Context) (string, error) { return "", nil }, nil
+func (noRepo) Enter(context.Context, fleet.RunID, fleet.Place) (fleet.Site, func(context.Context) (string, error), error) {
+	return fleet.Site{}, func(context.Context) (string, error) { return "", nil }, nil
 }
 
 func (noRepo) Branch(run fleet.RunID) string { return "stint/" + string(run) }

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"stint/internal/fleet"
 )
@@ -59,10 +62,16 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 // warnLimits tells of limits that were asked for and are not in force: the manager takes
 // them without a word where the kernel or the machine has no controller for them.
 func (e *Engine) warnLimits(ctx context.Context, r fleet.Run) {
+	properties := e.Config.Categories[r.Category].Unit
+	if r.Unit == "" && len(properties) > 0 {
+		names := slices.Sorted(maps.Keys(properties))
+		e.Log.WarnContext(ctx, fmt.Sprintf("unit properties do not apply: this session is not in a unit of its own, so nothing enforces [category.%s.unit] %s",
+			r.Category, strings.Join(names, ", ")), slog.String("run_id", string(r.ID)))
+	}
 	if e.Unenforced == nil || r.Unit == "" {
 		return
 	}
-	for _, reason := range e.Unenforced(e.Config.Categories[r.Category].Unit) {
+	for _, reason := range e.Unenforced(properties) {
 		e.Log.WarnContext(ctx, "limit not in force", slog.String("run_id", string(r.ID)), slog.String("unit", r.Unit), slog.String("reason", reason))
 	}
 }

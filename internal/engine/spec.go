@@ -46,10 +46,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	now, files := e.Now(), fleet.FilesOf(e.Config.State, r.ID)
 	data := promptData{
 		Category: r.Category, Task: task, Lessons: a.lessons, Dir: a.dir,
-		Now: now, Deadline: now.Add(c.Timeout), Result: files.Result,
-	}
-	if c.Worktree {
-		data.Branch = e.Repo.Branch(r.ID)
+		Branch: r.Branch, Now: now, Deadline: now.Add(c.Timeout), Result: files.Result,
 	}
 	if data.Attempts, err = e.attempts(ctx, task); err != nil {
 		return fleet.SessionSpec{}, err
@@ -200,7 +197,7 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	_, given := e.matching(v.lessons, run, task)
 	dir := e.Config.Workspace
 	if c.Worktree {
-		dir = e.worktree(run.ID)
+		dir, run.Branch = e.worktree(run.ID), e.Repo.Branch(run.ID)
 	}
 	spec, err := e.sessionSpec(ctx, assignment{run, c, task, given, dir})
 	return Preview{Run: run, Spec: spec}, err

@@ -13,7 +13,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/session"
+	"stint/internal/rundir"
 )
 
 // printing is an agent that prints a log and keeps a session file, or puts something else
@@ -42,7 +42,7 @@ func (p printing) Run(_ context.Context, s fleet.SessionSpec) (fleet.SessionExit
 	return p.end, os.WriteFile(s.Files.Log, []byte(p.log), 0o600)
 }
 
-func (printing) Open(path string) (*os.File, error) { return session.Open(path) }
+func (printing) Open(path string) (*os.File, error) { return rundir.Open(path) }
 
 // TestAccount has codex end in every way, with and without a session file to be believed.
 func TestAccount(t *testing.T) {

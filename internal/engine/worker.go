@@ -280,10 +280,11 @@ func (w *worker) keep(ctx context.Context, c config.Category) (kept context.Cont
 func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Task, lessons []fleet.Lesson) fleet.Verdict {
 	kept, stop := w.keep(ctx, c)
 	defer stop()
-	dir, leave, err := w.Repo.Enter(kept, w.run.ID, fleet.Place{Worktree: c.Worktree, Sync: c.Sync})
+	site, leave, err := w.Repo.Enter(kept, w.run.ID, fleet.Place{Worktree: c.Worktree, Sync: c.Sync})
 	switch lost := context.Cause(kept); {
 	case err == nil:
-		w.leaveFolder = leave
+		w.leaveFolder, w.run.Branch = leave, site.Branch
+		w.noteBranch(ctx)
 	case errors.Is(lost, fleet.ErrLost):
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	case kept.Err() != nil:
@@ -291,7 +292,7 @@ func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Tas
 	default:
 		return failed(fmt.Errorf("prepare the workspace: %w", err))
 	}
-	spec, err := w.sessionSpec(kept, assignment{w.run, c, task, lessons, dir})
+	spec, err := w.sessionSpec(kept, assignment{w.run, c, task, lessons, site.Dir})
 	if err != nil {
 		return failed(err)
 	}
@@ -319,6 +320,19 @@ func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Tas
 	}
 	// The claim is kept while the session is judged, for check and grader take their time.
 	return w.judge(kept, c, task, spec, exit)
+}
+
+// noteBranch records the branch of the run's own as soon as it is there.
+//
+// If we die before it, there is a branch without work, which a fire tidies up. If we die after
+// it, the run is found dead later, and where it worked is on record.
+func (w *worker) noteBranch(ctx context.Context) {
+	if w.run.Branch == "" {
+		return
+	}
+	if err := w.Store.OnBranch(ctx, w.run.ID, w.run.Branch); err != nil {
+		w.Log.WarnContext(ctx, "branch not recorded before the end", w.attrs(slog.Any("err", err))...)
+	}
 }
 
 // failed is the end of a session that stint could not run. There is nothing to

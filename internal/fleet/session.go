@@ -66,6 +66,12 @@ type Place struct {
 	Sync     bool // brought up to date with its remote first
 }
 
+// Site is the place that was readied for a run.
+type Site struct {
+	Dir    string
+	Branch string // of the run's own; empty: the workspace's
+}
+
 // Work is what a run did to the workspace, and nobody else.
 type Work struct {
 	Commits   int      // that it made

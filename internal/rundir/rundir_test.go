@@ -252,4 +252,3 @@ func TestTrimCountsFiles(t *testing.T) {
 		t.Errorf("got %d files, want 999 beside the result", len(left))
 	}
 }
-

@@ -44,6 +44,7 @@ func Run(v RunView, s Style) []string {
 	r.text("claim", claimText(v))
 	r.text("agent", agentText(v))
 	r.text("commits", commitsText(v.Commits))
+	r.text("branch", Line(v.Branch))
 	r.text("used", usageText(v))
 	r.text("chain", chainText(v))
 	r.add("denied", denials(v.Denials, r.inner()))

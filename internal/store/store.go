@@ -154,6 +154,8 @@ type Runs interface {
 	// LaneTaken records that a run took a lane, whose category it works from
 	// then on. The caller holds the lock.
 	LaneTaken(ctx context.Context, id fleet.RunID, c fleet.Category, lane int) error
+	// OnBranch records the branch that a run works on, if it is the run's own.
+	OnBranch(ctx context.Context, id fleet.RunID, branch string) error
 	// Unreturned reads the runs whose hold of this lane was never given back.
 	Unreturned(ctx context.Context, c fleet.Category, lane int) ([]fleet.Run, error)
 	// LaneReleased records that a run gives its lane back. The caller still holds

@@ -35,6 +35,7 @@ type Run struct {
 	Cost       fleet.Cost         `json:"cost"`        // where usd comes from: reported, computed or assumed; empty: it is not known
 	Models     []string           `json:"models"`      // that it was billed for, as far as they are named
 	QuotaUntil *string            `json:"quota_until"` // of a usage limit that the agent met
+	Branch     string             `json:"branch"`      // that it worked on, if it was its own
 	Followed   string             `json:"followed"`    // whether a session follows it, and why
 }
 
@@ -46,7 +47,7 @@ func NewRun(r fleet.Run) Run {
 		Epoch: r.Epoch, Agent: r.Agent, Unit: r.Unit, Rank: r.Rank, ChainDepth: r.ChainDepth, NotBefore: Time(r.NotBefore),
 		CreatedAt: Time(r.CreatedAt), StartedAt: Time(r.StartedAt), EndedAt: Time(r.EndedAt),
 		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, Parts: v.Parts, TaskState: v.TaskState, ExitStatus: v.ExitStatus,
-		Commits: append([]string{}, r.Commits...), Tokens: r.Usage.Tokens, USD: r.Usage.USD, Cost: r.Usage.Cost, Models: append([]string{}, r.Usage.Models...), QuotaUntil: Time(r.QuotaUntil), Followed: r.Followed,
+		Commits: append([]string{}, r.Commits...), Tokens: r.Usage.Tokens, USD: r.Usage.USD, Cost: r.Usage.Cost, Models: append([]string{}, r.Usage.Models...), QuotaUntil: Time(r.QuotaUntil), Branch: r.Branch, Followed: r.Followed,
 	}
 }
 
@@ -102,7 +103,7 @@ type RunFiles struct {
 	Log    string   `json:"log"`
 	Result string   `json:"result"`
 	Swept  bool     `json:"swept"` // they were removed, as those of old runs are
-	Own    []string `json:"own"` // in which the agent itself keeps the session
+	Own    []string `json:"own"`   // in which the agent itself keeps the session
 }
 
 // NewRunDetail tells all of a run.

@@ -21,6 +21,7 @@ import (
 // time, for all of its worktrees.
 type Clone struct {
 	Dir         Folder
+	Fleet       fleet.Name    // whose runs' branches are its own
 	Environment []string      // what git gets, as NAME=value: PATH, HOME, what its transports need
 	Patience    time.Duration // to wait for one's turn; zero: two minutes
 	Timeout     time.Duration // of each git command; zero: five minutes
@@ -80,7 +81,8 @@ func (g git) layout(ctx context.Context) (layout, error) {
 type turn struct {
 	git
 	layout
-	note note
+	clone Clone
+	note  note
 }
 
 // note is what the holder of the turn is about to do, as the lock file says. It is empty
@@ -126,7 +128,7 @@ func (c Clone) inTurn(ctx context.Context, run fleet.RunID, doing string, do fun
 	}
 	defer func() { err = errors.Join(err, unix.Flock(int(f.Fd()), unix.LOCK_UN)) }()
 	g.turn = f
-	t := &turn{git: g, layout: l}
+	t := &turn{git: g, layout: l, clone: c}
 	before, err := t.read()
 	if err != nil {
 		return err

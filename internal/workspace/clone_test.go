@@ -68,7 +68,7 @@ func person() []string {
 }
 
 func cloneAt(dir string) Clone {
-	return Clone{Dir: Folder(dir), Environment: person(), Patience: time.Minute, Timeout: time.Minute}
+	return Clone{Dir: Folder(dir), Fleet: "bob", Environment: person(), Patience: time.Minute, Timeout: time.Minute}
 }
 
 func (g gitter) clone() Clone { return cloneAt(g.dir) }

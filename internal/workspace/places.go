@@ -26,34 +26,35 @@ func (p Places) Mark(files fleet.RunFiles) string { return p.Dir.Mark(files) }
 // called when the run has ended. A worktree starts from the upstream as it is fetched
 // now, or else from what the workspace has checked out; the workspace itself is not
 // touched for it.
-func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (dir string, leave func(context.Context) (kept string, err error), err error) {
+func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (site fleet.Site, leave func(context.Context) (kept string, err error), err error) {
 	stay := func(context.Context) (string, error) { return "", nil }
 	switch {
 	case place.Worktree:
 		from := FromHead
 		if place.Sync {
 			if _, err := p.Fetch(ctx, run); err != nil {
-				return "", nil, err
+				return site, nil, err
 			}
 			from = FromUpstream
 		}
 		w, err := p.Open(ctx, run, filepath.Join(p.Root, string(run)), from)
 		if err != nil {
-			return "", nil, err
+			return site, nil, err
 		}
-		return w.Dir, func(ctx context.Context) (string, error) {
+		return fleet.Site{Dir: w.Dir, Branch: w.Branch}, func(ctx context.Context) (string, error) {
 			state, err := p.Close(ctx, w)
 			return state.Reason(), err
 		}, nil
 	case place.Sync:
 		_, err := p.Sync(ctx, run)
-		return string(p.Dir), stay, err
+		return fleet.Site{Dir: string(p.Dir)}, stay, err
 	}
-	return string(p.Dir), stay, nil
+	return fleet.Site{Dir: string(p.Dir)}, stay, nil
 }
 
-// Branch names the branch of a run's worktree.
-func (Places) Branch(run fleet.RunID) string { return Branch(run) }
+// Branch names the branch that a run's worktree will have, unless another branch is in the
+// way of the name.
+func (p Places) Branch(run fleet.RunID) string { return p.nested() + string(run) }
 
 // Work tells what a run did in the folder that it worked in.
 func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error) {
@@ -95,12 +96,12 @@ func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, er
 	return l.gitDir, l.common, nil
 }
 
-// Tidy prunes the worktrees of runs that are over.
-func (p Places) Tidy(ctx context.Context, live func(fleet.RunID) bool) error {
+// Tidy prunes the worktrees and branches of runs that are over.
+func (p Places) Tidy(ctx context.Context, over func(fleet.RunID) bool) error {
 	if !exists(p.Root) {
 		return nil // no run ever had one
 	}
-	pruned, err := p.Prune(ctx, p.Root, p.Limits, live)
+	pruned, err := p.Prune(ctx, p.Root, p.Limits, over)
 	for _, w := range pruned {
 		if w.Removed {
 			p.Log.InfoContext(ctx, "worktree removed", slog.String("run_id", string(w.Run)), slog.String("reason", w.Reason))

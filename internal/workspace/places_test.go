@@ -28,7 +28,7 @@ func TestGitDirs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check("worktree", p, made, filepath.Join(gitDir, "worktrees", string(own)), gitDir)
+	check("worktree", p, made.Dir, filepath.Join(gitDir, "worktrees", string(own)), gitDir)
 	if _, err := leave(t.Context()); err != nil {
 		t.Error(err)
 	}

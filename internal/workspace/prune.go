@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"stint/internal/fleet"
@@ -31,14 +30,15 @@ type Pruned struct {
 }
 
 // Prune goes through the worktrees below root, each in a folder named like its run, and
-// the branches of runs. What has commits that are merged nowhere is never removed. What
-// has nothing is removed; what has uncommitted changes is kept within the limits. A run
-// for which live says yes is left alone: live is asked in the turn in which the run's
-// worktree would be removed. What crashes left behind is put right on the way.
+// the branches of the fleet's runs. What has commits that are merged nowhere is never
+// removed, nor is a branch on which somebody works. What has nothing is removed; what has
+// uncommitted changes is kept within the limits. A run for which over says no is left alone:
+// over is asked in the turn in which the run's worktree would be removed, and says no of what
+// is not on record. What crashes left behind is put right on the way.
 //
 // The rest goes on when one cannot be judged or removed; the error tells of each.
-func (c Clone) Prune(ctx context.Context, root string, limits Limits, live func(fleet.RunID) bool) ([]Pruned, error) {
-	var found map[fleet.RunID]string
+func (c Clone) Prune(ctx context.Context, root string, limits Limits, over func(fleet.RunID) bool) ([]Pruned, error) {
+	var found map[fleet.RunID]remains
 	err := c.inTurn(ctx, "", "prune", func(ctx context.Context, t *turn) (err error) {
 		found, err = t.find(ctx, root)
 		return err
@@ -55,7 +55,7 @@ func (c Clone) Prune(ctx context.Context, root string, limits Limits, live func(
 	for _, run := range slices.Backward(slices.Sorted(maps.Keys(found))) {
 		// A turn for each: syncs need not wait for a large folder after the other.
 		err := c.inTurn(ctx, run, "prune", func(ctx context.Context, t *turn) error {
-			if live(run) {
+			if !over(run) {
 				return nil
 			}
 			p, err := t.prune(ctx, run, found[run], limits, kept)
@@ -74,17 +74,18 @@ func (c Clone) Prune(ctx context.Context, root string, limits Limits, live func(
 	return all, errors.Join(errs...)
 }
 
+// remains are what a run left in the clone.
+type remains struct{ dir, branch string } // empty: none
+
 // find lists the runs that have a folder, an entry in git's list or a branch.
-func (t *turn) find(ctx context.Context, root string) (map[fleet.RunID]string, error) {
-	found := map[fleet.RunID]string{}
-	branches, err := t.run(ctx, "for-each-ref", "--format=%(refname)", branchPrefix)
+func (t *turn) find(ctx context.Context, root string) (map[fleet.RunID]remains, error) {
+	branches, err := t.branches(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for name := range strings.Lines(branches) {
-		if run, err := fleet.ParseRunID(strings.TrimPrefix(strings.TrimSpace(name), branchPrefix)); err == nil {
-			found[run] = ""
-		}
+	found := map[fleet.RunID]remains{}
+	for run, branch := range branches {
+		found[run] = remains{branch: branch}
 	}
 	trees, err := t.trees(ctx)
 	if err != nil {
@@ -92,7 +93,7 @@ func (t *turn) find(ctx context.Context, root string) (map[fleet.RunID]string, e
 	}
 	for _, tree := range trees {
 		if run, err := fleet.ParseRunID(filepath.Base(tree.dir)); err == nil && filepath.Dir(tree.dir) == resolved(root) {
-			found[run] = tree.dir
+			found[run] = remains{tree.dir, branches[run]}
 		}
 	}
 	entries, err := os.ReadDir(root)
@@ -101,31 +102,41 @@ func (t *turn) find(ctx context.Context, root string) (map[fleet.RunID]string, e
 	}
 	for _, entry := range entries {
 		if run, err := fleet.ParseRunID(entry.Name()); err == nil && entry.IsDir() {
-			found[run] = filepath.Join(resolved(root), entry.Name())
+			found[run] = remains{filepath.Join(resolved(root), entry.Name()), branches[run]}
 		}
 	}
 	return found, nil
 }
 
-func (t *turn) prune(ctx context.Context, run fleet.RunID, dir string, limits Limits, kept int) (Pruned, error) {
+func (t *turn) prune(ctx context.Context, run fleet.RunID, r remains, limits Limits, kept int) (Pruned, error) {
+	dir := r.dir
 	p := Pruned{Run: run, Dir: dir}
 	age, there := idle(dir, limits.Now)
-	s, err := t.state(ctx, run, dir)
+	s, err := t.state(ctx, r.branch, dir)
 	orphan := errors.Is(err, errNoRepository)
 	if orphan {
 		// It has no entry in git's list. What is in it was not committed, or is on a branch:
 		// the folder goes when it is old. One in which git was killed before it had put
 		// anything there goes at once.
 		s.Dirty = !bare(dir)
-		s.Unmerged, err = t.countUnmerged(ctx, []string{branchPrefix + string(run)})
+		s.Unmerged, err = t.countUnmerged(ctx, tipsOf(r.branch))
 	}
 	if err != nil {
 		return p, err
+	}
+	used := ""
+	if dir == "" {
+		if used, err = t.usedIn(ctx, r.branch); err != nil {
+			return p, err
+		}
 	}
 	tooOld := limits.MaxAge > 0 && age > limits.MaxAge
 	switch {
 	case s.Unmerged > 0 && !orphan:
 		p.Reason = s.Reason()
+		return p, nil
+	case used != "":
+		p.Reason = "somebody works on its branch in " + used
 		return p, nil
 	case s.Dirty && !tooOld && kept < limits.Keep:
 		p.Reason = "uncommitted changes"
@@ -145,7 +156,10 @@ func (t *turn) prune(ctx context.Context, run fleet.RunID, dir string, limits Li
 			return p, err
 		}
 	}
-	return p, t.dropBranch(ctx, run)
+	if r.branch == "" {
+		return p, nil
+	}
+	return p, t.dropBranch(ctx, r.branch)
 }
 
 // bare reports whether a folder holds nothing but what git begins a worktree with.

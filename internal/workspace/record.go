@@ -38,12 +38,20 @@ func (p Places) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (
 			if tree.layout, err = tree.git.layout(ctx); err != nil {
 				return err
 			}
-			unmerged, err := t.countUnmerged(ctx, []string{branchPrefix + string(run)})
+			branches, err := t.branches(ctx)
+			if err != nil {
+				return err
+			}
+			name := branches[run]
+			if name == "" {
+				return t.record(ctx, e.Path, e)
+			}
+			unmerged, err := t.countUnmerged(ctx, []string{heads + name})
 			if err != nil {
 				return err
 			}
 			if unmerged > 0 {
-				branch = Branch(run)
+				branch = name
 				return tree.record(ctx, own, e)
 			}
 		}

@@ -123,7 +123,7 @@ func TestRecordInAWorktree(t *testing.T) {
 				g.at(w.Dir).add("work", "work")
 			}
 			branch, err := g.places(root).Record(t.Context(), own, marked(filepath.Join(g.dir, "a.md")))
-			if err != nil || (branch == Branch(own)) != commits {
+			if err != nil || (branch == w.Branch) != commits {
 				t.Fatalf("got %q, %v", branch, err)
 			}
 			if text := g.read("a.md"); (text == "todo\n") != commits {
@@ -132,7 +132,7 @@ func TestRecordInAWorktree(t *testing.T) {
 			if status := g.git("status", "--porcelain"); status != "" {
 				t.Errorf("status %q, which stands in a merge's way", status)
 			}
-			g.git("merge", "-q", "-m", "merge", Branch(own))
+			g.git("merge", "-q", "-m", "merge", w.Branch)
 			if text := g.read("a.md"); text != "done\n" {
 				t.Errorf("merged, the file is %q", text)
 			}

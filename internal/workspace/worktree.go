@@ -13,18 +13,13 @@ import (
 	"stint/internal/fleet"
 )
 
-// branchPrefix is what the refs of the runs' branches begin with.
-const branchPrefix = "refs/heads/stint/"
-
 // Worktree is a run's own folder and branch.
 type Worktree struct {
-	Run   fleet.RunID
-	Dir   string
-	Start string // the commit that the run began with
+	Run    fleet.RunID
+	Dir    string
+	Branch string // its short name
+	Start  string // the commit that the run began with
 }
-
-// Branch is the branch of a run, by its short name.
-func Branch(run fleet.RunID) string { return "stint/" + string(run) }
 
 // From is where a worktree starts.
 type From string
@@ -54,46 +49,49 @@ func (t *turn) open(ctx context.Context, run fleet.RunID, dir string, from From)
 	if err != nil {
 		return Worktree{}, err
 	}
-	if _, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", branchPrefix+string(run)); err != nil {
+	branch, err := t.newBranch(ctx, run)
+	if err != nil {
+		return Worktree{}, err
+	}
+	if _, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", heads+branch); err != nil {
 		return Worktree{}, err
 	} else if there || exists(dir) {
-		return Worktree{}, fmt.Errorf("branch %s or folder %s: %w", Branch(run), dir, fs.ErrExist)
+		return Worktree{}, fmt.Errorf("branch %s or folder %s: %w", branch, dir, fs.ErrExist)
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return Worktree{}, err
 	}
 	err = insist(ctx, func() error {
-		_, err := t.run(ctx, "worktree", "add", "--quiet", "--no-track", "-b", Branch(run), "--", dir, start)
+		_, err := t.run(ctx, "worktree", "add", "--quiet", "--no-track", "-b", branch, "--", dir, start)
 		if err == nil {
 			return nil
 		}
 		ctx, cancel := tidying(ctx)
 		defer cancel()
-		return errors.Join(err, t.unopen(ctx, run, dir, start))
+		return errors.Join(err, t.unopen(ctx, branch, dir, start))
 	})
-	return Worktree{Run: run, Dir: dir, Start: start}, err
+	return Worktree{Run: run, Dir: dir, Branch: branch, Start: start}, err
 }
 
 // unopen takes away what a failed opening may have left, and nothing of anybody else's:
 // a folder only if git knows it as the run's, a branch only if nothing was added to it.
-func (t *turn) unopen(ctx context.Context, run fleet.RunID, dir, start string) error {
+func (t *turn) unopen(ctx context.Context, branch, dir, start string) error {
 	trees, err := t.trees(ctx)
 	if err != nil {
 		return err
 	}
 	for _, tree := range trees {
-		if tree.branch == branchPrefix+string(run) && tree.dir == dir {
+		if tree.branch == heads+branch && tree.dir == dir {
 			if err := t.remove(ctx, dir); err != nil {
 				return err
 			}
 		}
 	}
-	tip, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", branchPrefix+string(run))
+	tip, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", heads+branch)
 	if err != nil || !there || tip != start {
 		return err
 	}
-	_, err = t.run(ctx, "update-ref", "-d", branchPrefix+string(run), start)
-	return err
+	return t.deleteBranch(ctx, branch, start)
 }
 
 func (t *turn) start(ctx context.Context, from From) (string, error) {
@@ -150,13 +148,13 @@ func (s State) Reason() string {
 // the branch is, [Clone.Prune] takes that away.
 func (c Clone) Close(ctx context.Context, w Worktree) (s State, err error) {
 	err = c.inTurn(ctx, w.Run, "close", func(ctx context.Context, t *turn) error {
-		if s, err = t.state(ctx, w.Run, w.Dir); err != nil || s.Reason() != "" {
+		if s, err = t.state(ctx, w.Branch, w.Dir); err != nil || s.Reason() != "" {
 			return err
 		}
 		if err := t.remove(ctx, w.Dir); err != nil {
 			return err
 		}
-		return t.dropBranch(ctx, w.Run)
+		return t.dropBranch(ctx, w.Branch)
 	})
 	if err != nil {
 		return s, fmt.Errorf("close the worktree of run %s: %w", w.Run, err)
@@ -165,8 +163,8 @@ func (c Clone) Close(ctx context.Context, w Worktree) (s State, err error) {
 }
 
 // state looks at a run's branch and, if there is one, its folder.
-func (t *turn) state(ctx context.Context, run fleet.RunID, dir string) (s State, err error) {
-	tips := []string{branchPrefix + string(run)}
+func (t *turn) state(ctx context.Context, branch, dir string) (s State, err error) {
+	tips := tipsOf(branch)
 	if dir != "" && exists(dir) {
 		tree := t.git
 		tree.dir = dir
@@ -191,6 +189,14 @@ func (t *turn) state(ctx context.Context, run fleet.RunID, dir string) (s State,
 	}
 	s.Unmerged, err = t.countUnmerged(ctx, tips)
 	return s, err
+}
+
+// tipsOf is the branch as a revision; a worktree may have none left.
+func tipsOf(branch string) []string {
+	if branch == "" {
+		return nil
+	}
+	return []string{heads + branch}
 }
 
 func resolved(path string) string {
@@ -297,22 +303,6 @@ func removeAll(dir string) error {
 		return nil
 	})
 	return os.RemoveAll(dir)
-}
-
-// dropBranch deletes the run's branch at the commit that it has been looked at with.
-func (t *turn) dropBranch(ctx context.Context, run fleet.RunID) error {
-	ref := branchPrefix + string(run)
-	tip, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", ref)
-	if err != nil || !there {
-		return err
-	}
-	if n, err := t.countUnmerged(ctx, []string{tip}); err != nil || n > 0 {
-		return err
-	}
-	return insist(ctx, func() error {
-		_, err := t.run(ctx, "update-ref", "-d", ref, tip)
-		return err
-	})
 }
 
 // tree is a worktree as git lists it.

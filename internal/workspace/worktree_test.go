@@ -15,7 +15,7 @@ import (
 
 func mustPrune(t *testing.T, g gitter, root string, limits Limits) []Pruned {
 	t.Helper()
-	pruned, err := g.clone().Prune(t.Context(), root, limits, func(fleet.RunID) bool { return false })
+	pruned, err := g.clone().Prune(t.Context(), root, limits, func(fleet.RunID) bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,9 +50,12 @@ func TestClose(t *testing.T) {
 		"two commits": {func(_, w gitter) { w.add("d", "d"); w.add("e", "e"); w.write("f", "") }, "2 unmerged commits"},
 		"uncommitted": {func(_, w gitter) { w.write("a", "x") }, "uncommitted changes"},
 		"untracked":   {func(_, w gitter) { w.write("n", "x") }, "uncommitted changes"},
-		"merged":      {func(c, w gitter) { w.add("d", "d"); c.git("merge", "--quiet", "--no-ff", "--no-edit", "stint/0own") }, ""},
-		"picked":      {func(c, w gitter) { w.add("d", "d"); c.add("e", "e"); c.git("cherry-pick", "stint/0own") }, ""},
-		"pushed":      {func(_, w gitter) { w.add("d", "d"); w.git("push", "--quiet", "origin", "HEAD:next") }, "1 unmerged commit"},
+		"merged": {func(c, w gitter) {
+			w.add("d", "d")
+			c.git("merge", "--quiet", "--no-ff", "--no-edit", "stint/bob/0own")
+		}, ""},
+		"picked": {func(c, w gitter) { w.add("d", "d"); c.add("e", "e"); c.git("cherry-pick", "stint/bob/0own") }, ""},
+		"pushed": {func(_, w gitter) { w.add("d", "d"); w.git("push", "--quiet", "origin", "HEAD:next") }, "1 unmerged commit"},
 		"upstream": {func(_, w gitter) {
 			w.add("d", "d")
 			w.git("push", "--quiet", "origin", "HEAD:other", "HEAD:refs/heads/main2")
@@ -119,8 +122,8 @@ func TestOpen(t *testing.T) {
 		if got := exists(filepath.Join(w.Dir, "c")); got != test.want {
 			t.Errorf("%s: has the upstream's file: %v, want %v", run, got, test.want)
 		}
-		if got := clone.at(w.Dir).git("branch", "--show-current"); got != Branch(run) {
-			t.Errorf("on %q, want %q", got, Branch(run))
+		if got := clone.at(w.Dir).git("branch", "--show-current"); got != w.Branch {
+			t.Errorf("on %q, want %q", got, w.Branch)
 		}
 		if _, err := clone.clone().Open(t.Context(), run, w.Dir, test.from); err == nil || !exists(w.Dir) {
 			t.Errorf("%s opened twice, or gone: %v", run, err)
@@ -196,13 +199,13 @@ func TestPrune(t *testing.T) {
 			clone.at(dir).write(file, "gitdir: /nowhere/.git/worktrees/"+name+"\n")
 		}
 	}
-	clone.git("branch", "stint/abranch")
-	clone.git("branch", "stint/bwork", "stint/6work")
+	clone.git("branch", "stint/bob/abranch")
+	clone.git("branch", "stint/bob/bwork", "stint/bob/6work")
 	if err := os.Mkdir(filepath.Join(root, "Not-a-run"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	limits := Limits{Keep: 4, MaxAge: 7 * 24 * time.Hour, Now: now} // the two with work count, and the one with a file
-	pruned, err := clone.clone().Prune(t.Context(), root, limits, func(run fleet.RunID) bool { return run == "4live" })
+	pruned, err := clone.clone().Prune(t.Context(), root, limits, func(run fleet.RunID) bool { return run != "4live" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +238,7 @@ func TestPrune(t *testing.T) {
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("pruned (-got +want):\n%s", diff)
 	}
-	if got := strings.Fields(clone.git("for-each-ref", "--format=%(refname:lstrip=3)", branchPrefix)); !cmp.Equal(got, []string{"3kept", "4live", "6work", "bwork"}) {
+	if got := strings.Fields(clone.git("for-each-ref", "--format=%(refname:lstrip=4)", "refs/heads/stint/bob")); !cmp.Equal(got, []string{"3kept", "4live", "6work", "bwork"}) {
 		t.Errorf("branches: %v", got)
 	}
 }

@@ -222,6 +222,18 @@ func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fl
 	return left, nil
 }
 
+// OnBranch records the branch that a run works on.
+func (d *DB) OnBranch(ctx context.Context, id fleet.RunID, branch string) error {
+	err := d.update(ctx, func(t tx) error {
+		res, err := t.ExecContext(ctx, "update runs set branch = ? where id = ? and ended_at is null", branch, id)
+		return oneRow(res, err, fmt.Errorf("it is not open: %w", fleet.ErrLost))
+	})
+	if err != nil {
+		return fmt.Errorf("record the branch of run %s: %w", id, err)
+	}
+	return nil
+}
+
 // Unreturned reads the runs whose hold of a lane was never given back.
 func (d *DB) Unreturned(ctx context.Context, c fleet.Category, lane int) ([]fleet.Run, error) {
 	return d.listRuns(ctx, `where id in

@@ -72,6 +72,23 @@ func testAddRun(t *testing.T, b bundle) {
 	same(t, "after a second", b.mustRun(t, "0r1"), want)
 }
 
+func testOnBranch(t *testing.T, b bundle) {
+	const branch = "stint/bob/0r1"
+	for _, id := range []fleet.RunID{"0r1", "0r2"} {
+		b.begun(t, id)
+		must(t, b.OnBranch(t.Context(), id, branch))
+		same(t, "branch", b.mustRun(t, id).Branch, branch)
+	}
+	_, err := b.Abandon(t.Context(), "0r1", "found dead", fleet.Usage{})
+	must(t, err)
+	same(t, "branch of an abandoned run", b.mustRun(t, "0r1").Branch, branch)
+	mustBe(t, b.OnBranch(t.Context(), "0r1", "stint/other"), fleet.ErrLost)
+	same(t, "branch of a run that is over", b.mustRun(t, "0r1").Branch, branch)
+	r := graded(b.mustRun(t, "0r2"), 0.5)
+	must(t, b.Complete(t.Context(), r))
+	same(t, "branch at the end", b.mustRun(t, "0r2").Branch, branch)
+}
+
 func testLastRuns(t *testing.T, b bundle) {
 	for _, id := range []fleet.RunID{"0r2", "0r3", "0r1"} {
 		must(t, b.AddRun(t.Context(), plannedRun(id)))

@@ -38,6 +38,7 @@ func Run(t *testing.T, open Open) {
 		"List":               testList,
 		"ClaimModel":         testClaimModel,
 		"AddRun":             testAddRun,
+		"OnBranch":           testOnBranch,
 		"LastRuns":           testLastRuns,
 		"BeginRun":           testBeginRun,
 		"Lanes":              testLanes,

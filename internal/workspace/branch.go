@@ -1,0 +1,108 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"stint/internal/fleet"
+)
+
+// heads is what the refs of branches begin with.
+const heads = "refs/heads/"
+
+// nested and flat begin the names of the branches of a fleet's runs: stint/bob/01jd8wz4v0k3m7qa.
+// Git can make no branch below one that is there. Where somebody's is named "stint" or
+// "stint/bob", a run's is stint-bob-01jd8wz4v0k3m7qa, which can always be made. A fleet's name
+// has no "-", so that neither is another fleet's.
+func (c Clone) nested() string { return "stint/" + string(c.Fleet) + "/" }
+
+func (c Clone) flat() string { return "stint-" + string(c.Fleet) + "-" }
+
+// newBranch is the name of the branch that is to be made for a run.
+func (t *turn) newBranch(ctx context.Context, run fleet.RunID) (string, error) {
+	for _, above := range []string{"stint", strings.TrimSuffix(t.clone.nested(), "/")} {
+		if _, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", heads+above); err != nil {
+			return "", err
+		} else if there {
+			return t.clone.flat() + string(run), nil
+		}
+	}
+	return t.clone.nested() + string(run), nil
+}
+
+// branches are those of the fleet's runs, by run.
+func (t *turn) branches(ctx context.Context) (map[fleet.RunID]string, error) {
+	names, err := t.run(ctx, "for-each-ref", "--format=%(refname)", heads+t.clone.nested(), heads+t.clone.flat()+"*")
+	if err != nil {
+		return nil, err
+	}
+	found := map[fleet.RunID]string{}
+	for name := range strings.Lines(names) {
+		name = strings.TrimPrefix(strings.TrimSpace(name), heads)
+		for _, prefix := range []string{t.clone.nested(), t.clone.flat()} {
+			rest, ours := strings.CutPrefix(name, prefix)
+			if run, err := fleet.ParseRunID(rest); ours && err == nil {
+				found[run] = name
+			}
+		}
+	}
+	return found, nil
+}
+
+// usedIn is a folder in which somebody works on a branch, or "": it is checked out there, or
+// is what a rebase or a bisection under way comes back to.
+func (t *turn) usedIn(ctx context.Context, branch string) (string, error) {
+	trees, err := t.trees(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, tree := range trees {
+		if tree.branch == heads+branch {
+			return tree.dir, nil
+		}
+	}
+	dirs, err := filepath.Glob(filepath.Join(t.common, "worktrees", "*"))
+	if err != nil {
+		return "", err
+	}
+	for _, dir := range append(dirs, t.common) {
+		for _, file := range []string{"rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"} {
+			text, err := os.ReadFile(filepath.Join(dir, file))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return "", err
+			}
+			if strings.TrimPrefix(strings.TrimSpace(string(text)), heads) == branch {
+				return dir, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// dropBranch deletes a run's branch at the commit that it has been looked at with, unless it
+// has commits that are merged nowhere or somebody works on it.
+func (t *turn) dropBranch(ctx context.Context, branch string) error {
+	tip, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", heads+branch)
+	if err != nil || !there {
+		return err
+	}
+	if n, err := t.countUnmerged(ctx, []string{tip}); err != nil || n > 0 {
+		return err
+	}
+	return t.deleteBranch(ctx, branch, tip)
+}
+
+// deleteBranch deletes a branch that is at a commit, unless somebody works on it.
+func (t *turn) deleteBranch(ctx context.Context, branch, tip string) error {
+	if used, err := t.usedIn(ctx, branch); err != nil || used != "" {
+		return err
+	}
+	return insist(ctx, func() error {
+		_, err := t.run(ctx, "update-ref", "-d", heads+branch, tip)
+		return err
+	})
+}

@@ -1,0 +1,130 @@
+package workspace
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+)
+
+// branches are all of the clone.
+func (g gitter) branches() []string {
+	g.t.Helper()
+	return strings.Fields(g.git("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads"))
+}
+
+func mustOpen(t *testing.T, c Clone, run fleet.RunID, root string) Worktree {
+	t.Helper()
+	w, err := c.Open(t.Context(), run, filepath.Join(root, string(run)), FromHead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestBranchBesideAnyOther makes worktrees where somebody has a branch with a name that is in
+// the way, and takes them away again.
+func TestBranchBesideAnyOther(t *testing.T) {
+	t.Parallel()
+	for taken, want := range map[string]string{
+		"stint":     "stint-bob-0own",
+		"stint/bob": "stint-bob-0own",
+		"stint/eve": "stint/bob/0own",
+		"stint-bob": "stint/bob/0own",
+	} {
+		t.Run(taken, func(t *testing.T) {
+			t.Parallel()
+			_, clone := pair(t)
+			root := t.TempDir()
+			clone.git("branch", taken)
+			before := clone.branches()
+			w := mustOpen(t, clone.clone(), own, root)
+			if got := clone.at(w.Dir).git("branch", "--show-current"); got != want || w.Branch != want {
+				t.Errorf("on %q, by its name %q, want %q", got, w.Branch, want)
+			}
+			if s, err := clone.clone().Close(t.Context(), w); err != nil || s != (State{}) {
+				t.Errorf("got %+v, %v", s, err)
+			}
+			mustOpen(t, clone.clone(), own, root)
+			if pruned := mustPrune(t, clone, root, Limits{Now: testTime(t)}); len(pruned) != 1 || !pruned[0].Removed {
+				t.Errorf("pruned %+v", pruned)
+			}
+			if diff := cmp.Diff(clone.branches(), before); diff != "" {
+				t.Errorf("branches (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestBranchesOfOthers has two fleets and people in one clone. What one fleet prunes is its
+// own, on its record, and nobody's folder.
+func TestBranchesOfOthers(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	bob, eve := clone.clone(), clone.clone()
+	eve.Fleet = "eve"
+	roots := map[fleet.Name]string{"bob": t.TempDir(), "eve": t.TempDir()}
+	mustOpen(t, eve, "0theirs", roots["eve"]) // under work
+	clone.git("branch", "stint/eve/0ended")
+	clone.git("branch", "stint/0person")
+	clone.git("branch", "stint/bob/0stranger") // of another store of that name
+	clone.git("branch", "stint-bob_two-0a")
+	for name, use := range map[string]func(person gitter, branch string){
+		"0out":    func(gitter, string) {},
+		"0rebase": func(p gitter, _ string) { _, _ = p.try("rebase", "--exec", "false", "HEAD~1") },
+		"0bisect": func(p gitter, _ string) { p.git("bisect", "start", "HEAD", "HEAD~1") },
+	} {
+		branch := "stint/bob/" + name
+		dir := filepath.Join(t.TempDir(), name)
+		clone.git("worktree", "add", "--quiet", "-b", branch, dir)
+		person := clone.at(dir)
+		person.commit("merged")
+		clone.git("merge", "--quiet", branch)
+		use(person, branch)
+	}
+	before := clone.branches()
+	clone.git("branch", "stint/bob/0mine")
+	for range 2 {
+		mine := []fleet.RunID{"0mine", "0out", "0rebase", "0bisect"}
+		pruned, err := bob.Prune(t.Context(), roots["bob"], Limits{Now: testTime(t)}, func(run fleet.RunID) bool { return slices.Contains(mine, run) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range pruned {
+			if p.Removed != (p.Run == "0mine") || !p.Removed && !strings.HasPrefix(p.Reason, "somebody works on its branch in /") {
+				t.Errorf("got %+v", p)
+			}
+		}
+		if diff := cmp.Diff(clone.branches(), before); diff != "" {
+			t.Errorf("branches (-got +want):\n%s", diff)
+		}
+	}
+	// The session of the other fleet commits on what it began with.
+	theirs := clone.at(filepath.Join(roots["eve"], "0theirs"))
+	theirs.add("d", "d")
+	if got := theirs.git("rev-list", "--count", "HEAD"); got == "1" {
+		t.Error("its commit is a root commit")
+	}
+}
+
+// TestCloseKeepsWhatIsUsed: a person looks at a run's branch while the run ends.
+func TestCloseKeepsWhatIsUsed(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	w := mustOpen(t, clone.clone(), own, t.TempDir())
+	dir := filepath.Join(t.TempDir(), "look")
+	clone.git("worktree", "add", "--quiet", "--force", dir, w.Branch)
+	if _, err := clone.clone().Close(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	if exists(w.Dir) {
+		t.Error("the run's folder is left")
+	}
+	if got := clone.branches(); !slices.Contains(got, w.Branch) {
+		t.Errorf("got %v, want %s to stay", got, w.Branch)
+	}
+}
