@@ -210,7 +210,7 @@ func (e *Engine) tidy(ctx context.Context) {
 		e.Log.WarnContext(ctx, "not every run's folder could be removed", slog.Any("err", err))
 	}
 	if removed > 0 {
-		e.Log.InfoContext(ctx, "folders of old runs removed", slog.Int("folders", removed))
+		e.Log.InfoContext(ctx, "folders of old runs removed", slog.String("reason", fmt.Sprintf("[runs] keep and max_age: %d of them", removed)))
 	}
 }
 

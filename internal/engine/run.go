@@ -65,8 +65,8 @@ func (e *Engine) warnLimits(ctx context.Context, r fleet.Run) {
 	properties := e.Config.Categories[r.Category].Unit
 	if r.Unit == "" && len(properties) > 0 {
 		names := slices.Sorted(maps.Keys(properties))
-		e.Log.WarnContext(ctx, fmt.Sprintf("unit properties do not apply: this session is not in a unit of its own, so nothing enforces [category.%s.unit] %s",
-			r.Category, strings.Join(names, ", ")), slog.String("run_id", string(r.ID)))
+		e.Log.WarnContext(ctx, "unit properties do not apply: this session is not in a unit of its own", slog.String("run_id", string(r.ID)),
+			slog.String("reason", fmt.Sprintf("nothing enforces [category.%s.unit] %s", r.Category, strings.Join(names, ", "))))
 	}
 	if e.Unenforced == nil || r.Unit == "" {
 		return

@@ -53,16 +53,26 @@ func (f Folders) Sweep(over func(fleet.RunID) bool) (removed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer root.Close()
-	began := time.Now()
+	defer root.Close() //nolint:errcheck // nothing is written by it
 	runs, left, err := list(root)
 	if err != nil {
 		return 0, err
 	}
+	// What is listed is looked at for so long: of a hundred thousand folders the list alone
+	// may take its time.
+	enough := time.After(patience)
+	late := func() bool {
+		select {
+		case <-enough:
+			return true
+		default:
+			return false
+		}
+	}
 	var errs []error
 	for _, name := range left {
-		if time.Since(began) > patience {
-			break
+		if late() {
+			return removed, errors.Join(errs...)
 		}
 		errs = append(errs, removeAll(root, name))
 	}
@@ -73,7 +83,7 @@ func (f Folders) Sweep(over func(fleet.RunID) bool) (removed int, err error) {
 		from = int(uint64(f.Now().UnixNano()) % uint64(len(stale))) //nolint:gosec // any number will do
 	}
 	for i := range min(len(stale), mostLooked) {
-		if time.Since(began) > patience {
+		if late() {
 			break
 		}
 		run := stale[(from+i)%len(stale)]
@@ -140,7 +150,7 @@ func (f Folders) Trim(run fleet.RunID) (trimmed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer root.Close()
+	defer root.Close() //nolint:errcheck // nothing is written by it
 	out := filepath.Base(files.Out)
 	info, err := root.Lstat(out)
 	switch {

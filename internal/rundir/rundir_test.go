@@ -16,7 +16,7 @@ import (
 )
 
 // now is when the tests take place.
-var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // a constant
+var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 // state is a state folder.
 type state struct {

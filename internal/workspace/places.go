@@ -60,7 +60,7 @@ func (p Places) Branch(run fleet.RunID) string { return p.nested() + string(run)
 func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error) {
 	if info, err := os.Lstat(files.Git); err == nil && info.Size() > maxTrace {
 		p.Log.WarnContext(ctx, "git's report is too long: commits in its middle are not counted",
-			slog.String("file", files.Git), slog.Int64("bytes", info.Size()), slog.Int64("read", maxTrace))
+			slog.String("reason", fmt.Sprintf("%s has %d bytes, of which %d are read", files.Git, info.Size(), maxTrace)))
 	}
 	commits, err := Folder(dir).Commits(files)
 	if err != nil || commits == 0 {
