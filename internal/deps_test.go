@@ -157,7 +157,7 @@ func rules() map[string]rule {
 		},
 		"scripts/benchselection": {},
 		"scripts/demofleet":      {},
-		"scripts/testagents":     {house: []string{"internal/transcript"}},
+		"scripts/testagents":     {house: []string{"internal/transcript", "internal/fleet"}},
 		"scripts/testtrackers":   {},
 	}
 }
