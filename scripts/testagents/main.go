@@ -26,9 +26,10 @@ func main() { os.Exit(run(os.Args[1:])) }
 func run(args []string) int {
 	flags := flag.NewFlagSet("testagents", flag.ContinueOnError)
 	record := flags.String("record", "", "write what the agents printed to this `folder`, without what differs from run to run")
+	fleet := flags.Bool("fleet", false, "try a fleet instead: three fires over twelve tasks, with a service manager")
 	pattern := flags.String("only", "", "try only those whose name matches this `pattern`")
 	if err := flags.Parse(args); err != nil || flags.NArg() != 2 {
-		fmt.Fprintln(os.Stderr, "usage: testagents [-record FOLDER] [-only PATTERN] STINT FOLDER-OF-THE-AGENTS")
+		fmt.Fprintln(os.Stderr, "usage: testagents [-record FOLDER] [-only PATTERN] [-fleet] STINT FOLDER-OF-THE-AGENTS")
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -38,7 +39,7 @@ func run(args []string) int {
 		fmt.Fprintf(os.Stderr, "testagents: -only: %v\n", err)
 		return 2
 	}
-	failed, err := try(ctx, flags.Arg(0), flags.Arg(1), *record, only)
+	failed, err := try(ctx, flags.Arg(0), flags.Arg(1), *record, only, *fleet)
 	switch {
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "testagents: %v\n", err)
@@ -51,7 +52,7 @@ func run(args []string) int {
 }
 
 // try plays every case and counts those that failed.
-func try(ctx context.Context, stint, agents, record string, only *regexp.Regexp) (failed int, err error) {
+func try(ctx context.Context, stint, agents, record string, only *regexp.Regexp, fleet bool) (failed int, err error) {
 	if stint, err = filepath.Abs(stint); err != nil {
 		return 0, err
 	}
@@ -70,6 +71,13 @@ func try(ctx context.Context, stint, agents, record string, only *regexp.Regexp)
 		return 0, err
 	}
 	defer os.RemoveAll(folder) //nolint:errcheck // what stays of it says testagents
+	if fleet {
+		faults, err := tryFleet(ctx, place{
+			home: folder, stint: stint, agents: agents, url: model.URL + "/" + string(fleetWork), accounts: []account{claudeKey, codexKey},
+		})
+		fmt.Println("fleet:", verdict(faults))
+		return len(faults), err
+	}
 	for i, c := range cases(resetAt) {
 		if !only.MatchString(c.String()) {
 			continue

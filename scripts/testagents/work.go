@@ -19,7 +19,9 @@ const workResult = `{"outcome":"productive","grade":0.9,"reason":"the stub says 
 // in the prompt, or in what a command printed.
 var resultPath = regexp.MustCompile(`/[\w./-]+/out/result\.json`)
 
-func (q question) works() bool { return q.behaviour == works || q.behaviour == worksTools }
+func (q question) works() bool {
+	return q.behaviour == works || q.behaviour == worksTools || q.behaviour == fleetWork
+}
 
 func (q question) resultFile() string {
 	return string(resultPath.Find(q.body))
@@ -28,6 +30,9 @@ func (q question) resultFile() string {
 // step is the next command of a model that works, or "": it is done. Which one is
 // next is in the question, which holds the results of those before.
 func (q question) step(result string) string {
+	if q.behaviour == fleetWork {
+		return q.fleetStep(result)
+	}
 	steps := []string{
 		`make test 2>&1 | tail -n 5 && echo "result file: $STINT_RESULT"`,
 		`for i in 1 2; do echo "line $i" >>work.txt; done && git add --all && git commit --quiet --message="Work" && git status --short`,
