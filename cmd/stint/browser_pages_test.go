@@ -67,7 +67,7 @@ func showFleet(tb testing.TB, binary string, runs int) *shown {
 	for i := range 20 {
 		config += fmt.Sprintf("[category.c%d]\nagents = [\"claude\"]\nmax_chain = 0\n", i)
 	}
-	f.write("stint.toml", config+"[category.rare]\nagents = [\"claude\"]\n[category.slow]\nagents = [\"slow\"]\nself_directed = true\n", 0o600)
+	f.write("stint.toml", config+"[category.rare]\nagents = [\"claude\"]\n[category.slow]\nagents = [\"slow\"]\nself_directed = true\nparallel = false\n", 0o600)
 	for i, text := range hostileTexts() {
 		f.write(fmt.Sprintf("tasks/task-%d <img src=x onerror=alert(5)> \u202e.md", i), fmt.Sprintf("---\nstate: todo\ncategory: c%d\nnext_action: %q\n---\n# %s\n", i, text, text), 0o600)
 	}

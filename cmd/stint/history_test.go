@@ -161,11 +161,11 @@ const (
 			iif(worked, date(at / 1000, 'unixepoch'), ''), iif(outcome = 'productive', 'its grade is below respawn', '')
 		from worked;
 	`
-	pastChoices = `insert into choices (fire, place, category, decision, reason, source, rank, score, odds, unit, run)
-		select fire, rank, category, 'spawn', 'drew 0.61', source, rank, 0.61, 0.4, unit, id from runs where fire is not null;
-		insert into choices (fire, place, category, decision, reason, source, rank, score, odds, unit, run)
+	pastChoices = `insert into choices (fire, place, category, decision, reason, source, rank, score, odds, agent, unit, run)
+		select fire, rank, category, 'spawn', 'drew 0.61', source, rank, 0.61, 0.4, agent, unit, id from runs where fire is not null;
+		insert into choices (fire, place, category, decision, reason, source, rank, score, odds, agent, unit, run)
 		select fires.id, n, 'c' || ((fires.id * 3 + n) % :categories), 'skip', (select text from words where n = fires.id % :words),
-			'all_scores', n, 0.3, 0.1, '', ''
+			'all_scores', n, 0.3, 0.1, '', '', ''
 		from fires, (select 4 as n union all select 5 union all select 6);
 	`
 	// A run that was denied went on to the next category's second lane.
@@ -185,10 +185,11 @@ const (
 	pastTrouble = `insert into claims (key, holder, epoch, acquired_at, expires_at, note)
 		select 'held ' || text, text || '@host', 1, :now - 60000, :now + 86400000, text from words;
 		insert into pauses (category, since, until, reason) select 'c' || n, :now - 60000, null, text from words where n < 3;
-		insert into attempts (task, failures, since, reason) select text, 3, :now - 60000, text from words;
-		insert or replace into agents (agent, until, reason, failures, walls, probe, mean_tokens, mean_usd)
-			select 'codex', :now + 3600000, text, 0, 1, '', 1000, 1 from words where n = 1;
-		insert or replace into spent (day, scope, runs, tokens, usd) values (':today', 'fleet', 1440, 1000000, 12.5);
+		insert into tasks (task, state, source, item, seen, owed, run, branch, since, sessions, failures, reason)
+			select text, '', '', '', '', '', '', '', :now - 60000, 3, 3, text from words;
+		insert or replace into agents (agent, until, reason, failures, walls, fault, faults, probe, mean_tokens, mean_usd)
+			select 'codex', :now + 3600000, text, 0, 1, '', 0, '', 1000, 1 from words where n = 1;
+		insert or replace into spent (day, scope, runs, tokens, usd, guessed) values (':today', 'fleet', 1440, 1000000, 12.5, 2.5);
 		insert into runs (id, category, rank, source, agent, created_at, started_at, reason, task, key)
 			select :newid, 'c' || n, 0, 'hand', 'claude', :now - 1000, :now - 900, text, text, text from words where n < 2;
 	`

@@ -519,6 +519,7 @@ func TestProbesDisturbNobody(t *testing.T) {
 	const starts = 40
 	s := newSite(t, "code")
 	s.write("agent", "#!/bin/sh\n", 0o755)
+	s.write("tasks/work-code.md", "---\nstate: active\ncategory: code\n---\n", 0o644) // which any number of sessions may have
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	for i := range 8 {
