@@ -133,8 +133,11 @@ func (t *turn) alone(ctx context.Context, path string, e fleet.FileEdit) (bool, 
 		return false, err
 	}
 	committed, err := t.run(ctx, "cat-file", "blob", "HEAD:"+filepath.ToSlash(rel))
-	if err != nil {
+	if failed := (*gitError)(nil); errors.As(err, &failed) {
 		return false, nil // it is not in the commit
+	}
+	if err != nil {
+		return false, err
 	}
 	now, err := os.ReadFile(path)
 	if err != nil {
