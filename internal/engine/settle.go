@@ -159,9 +159,35 @@ func (w *worker) settleTask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellingTime)
 	defer cancel()
 	m := fleet.TaskMemory{Task: w.run.Task, Run: w.run.ID, TaskLeft: left}
+	apart := w.run.Branch != "" && len(w.run.Commits) > 0 // on a branch of its own
+	if left.Owed == fleet.CallWrite && !apart {
+		w.payWrites(ctx)
+		return
+	}
 	if err := w.pay(ctx, *w.task, m, w.run.Verdict.Reason); err != nil {
 		w.Log.WarnContext(ctx, "task state not told", w.attrs(slog.Any("err", err))...)
 	}
+}
+
+// payWrites writes the states that sessions have left into their tasks' files, this run's
+// and those that waited, unless some session works in the workspace: a commit of stint's at
+// the wrong moment would make one of its agent fail, as git gives up at once where another
+// holds the index or has moved the branch. The last session to end there does it for all,
+// or a fire that finds none.
+func (e *Engine) payWrites(ctx context.Context) {
+	s, err := e.Store.Snapshot(ctx)
+	if err != nil {
+		e.Log.WarnContext(ctx, "task state not told", slog.Any("err", err))
+		return
+	}
+	s.Tasks = slices.DeleteFunc(s.Tasks, func(m fleet.TaskMemory) bool { return m.Owed != fleet.CallWrite })
+	e.payAll(ctx, s, nil)
+}
+
+// inUse reports whether some session works in the workspace, among whatever others do there.
+func (e *Engine) inUse(ctx context.Context) (bool, error) {
+	list, err := e.beside(ctx, "", e.Now())
+	return slices.ContainsFunc(list, func(n neighbour) bool { return !n.Apart }), err
 }
 
 // tellingTime is for the commands and the locks that telling one source takes.
@@ -237,6 +263,9 @@ func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
 		}
 		if err != nil {
 			return err
+		}
+		if used, err := e.inUse(ctx); err != nil || used {
+			return err // it is written later
 		}
 		return e.pay(ctx, again, m, m.Reason)
 	}
