@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,16 +53,17 @@ func (s session) play(ctx context.Context) ([]string, error) {
 	return faults, errors.Join(err, s.keep(log, run.Run), s.keepOwn(run.Run))
 }
 
-// witness looks for what a session leaves that worked: a commit and git's trace of it,
-// its caches, and a result file that was read.
+// witness looks for what a session leaves that worked: a commit that the run names, and git's
+// trace of it, its caches, and a result file that was read. stint's own commit of the task's
+// state is nobody's work.
 func (s session) witness(ctx context.Context, run result) (faults []string, err error) {
 	out := filepath.Join(s.runFiles(run.Run), "out")
-	commits, err := s.ask(ctx, "rev-list", "--count", "--all")
+	made, err := s.ask(ctx, "log", "--all", "--format=%H", "--grep=^Work$")
 	if err != nil {
 		return nil, err
 	}
-	if commits != "2" {
-		faults = append(faults, fmt.Sprintf("commits: got %s in all, want that of the session after the first", commits))
+	if made == "" || !slices.Equal(run.Commits, []string{made}) {
+		faults = append(faults, fmt.Sprintf("commits: got %v, want the one that was made: %q", run.Commits, made))
 	}
 	if text, err := os.ReadFile(filepath.Join(out, "result.json")); strings.TrimSpace(string(text)) != workResult {
 		faults = append(faults, fmt.Sprintf("result file: got %q, %v", text, err))
@@ -84,6 +86,7 @@ type result struct {
 	Outcome string   `json:"outcome"`
 	Grade   *float64 `json:"grade"`
 	Reason  string   `json:"reason"`
+	Commits []string `json:"commits"`
 }
 
 func (s session) run(ctx context.Context) (r result, err error) {
@@ -142,7 +145,7 @@ command = ["sh", "-c", "cat >&2; echo limit reached, back at %d; exit 1"]
 quota = ['^limit reached, back at (?P<reset>\d+)$']
 `, s.model.resetAt.Unix())
 	}
-	return "[agent.one]\ncommand = [\"git\", \"commit\", \"--quiet\", \"--allow-empty\", \"--message=done\"]\n"
+	return "[agent.one]\ncommand = [\"sh\", \"-c\", \"echo done >done.txt && git add done.txt && git commit --quiet --message=done\"]\n"
 }
 
 // compare reads the log as the preset says, and names what is not as wanted.

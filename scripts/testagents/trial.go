@@ -60,7 +60,8 @@ func cases(resetAt time.Time) []trial {
 		slow := transcript.Quota{Kind: transcript.Throttled}
 		list = append(list,
 			trial{a, answers, "noop", transcript.Summary{Tokens: once, Success: new(true), Turns: turns(1)}, costs, false, false},
-			trial{a, usesTool, "productive", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1}, costs, false, false},
+			// The command makes a commit without a change, which is not work.
+			trial{a, usesTool, "noop", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1}, costs, false, false},
 			trial{a, failsTool, "noop", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1, ToolErrors: 1}, costs, false, false},
 			trial{a, walled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &used}, costs, true, false},
 			trial{a, throttled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &slow}, costs, true, false},
