@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -27,12 +28,14 @@ type Changes struct {
 // what they changed: commits that are not to be reached any more count for nothing, those
 // that take each other back leave nothing, and neither blank space nor modes are a change.
 // What a rebase made of a commit stands for it. A commit that may be a neighbour's is left
-// out and counted as unknown.
+// out and counted as unknown. In other repositories, such as those that tests make, only
+// what lies in the folder that the run works in, or in the workspace, is its work.
 //
 // Git reports when a command of the run began and ended, not what it committed. A commit
 // of the run is one that the log of its work tree's HEAD has as committed and whose
-// object was written in that time. In a worktree of the run's own there are no others.
-func (c Clone) Changes(ctx context.Context, files fleet.RunFiles) (Changes, error) {
+// object was written in that time. In a worktree of the run's own there are no others. What
+// the repository says in the place of an object is not believed: the run may have said it.
+func (c Clone) Changes(ctx context.Context, dir Folder, files fleet.RunFiles) (Changes, error) {
 	commands, err := c.committing(files)
 	if err != nil {
 		return Changes{}, err
@@ -50,18 +53,32 @@ func (c Clone) Changes(ctx context.Context, files fleet.RunFiles) (Changes, erro
 		byTree[command.worktree] = append(byTree[command.worktree], command)
 	}
 	for _, top := range trees {
-		g := c.git()
-		g.dir = top
-		if !exists(top) {
-			all.Unknown += len(byTree[top])
+		g := c.asItIs()
+		switch inside := dir.meets(top) || c.Dir.meets(top); {
+		case !exists(top):
+			if inside {
+				all.Unknown += len(byTree[top])
+			}
+			continue
+		case !inside && !c.has(ctx, top):
 			continue
 		}
+		g.dir = top
 		if err := g.addWork(ctx, &all, net, byTree[top]); err != nil {
 			return Changes{}, fmt.Errorf("find what run committed in %s: %w", top, err)
 		}
 	}
 	net.count(&all)
 	return all, nil
+}
+
+// has reports whether a folder is in a work tree of the clone.
+func (c Clone) has(ctx context.Context, top string) bool {
+	g := c.git()
+	own, err := g.layout(ctx)
+	g.dir = top
+	its, itsErr := g.layout(ctx)
+	return err == nil && itsErr == nil && own.common == its.common
 }
 
 // addWork adds what the commands did in one work tree.
@@ -129,8 +146,20 @@ type span struct {
 	found        []entry
 }
 
+// has reports whether a commit was made in that time: by when its object was written or,
+// once that is in a pack, by its own date, which has no parts of a second.
+func (s span) has(written, dated time.Time) bool {
+	if written.IsZero() {
+		return !dated.Before(s.began.Truncate(time.Second)) && !dated.After(s.ended)
+	}
+	return !written.Before(s.began) && !written.After(s.ended)
+}
+
 // entry is one of the log of a HEAD.
-type entry struct{ before, commit, action string }
+type entry struct {
+	before, commit, action string
+	dated                  time.Time // by its committer
+}
 
 func (e entry) single() bool { return strings.HasPrefix(e.action, "commit") }
 
@@ -187,7 +216,7 @@ func (g git) steps(ctx context.Context, commands []command) (steps []step, unkno
 	for _, e := range entries {
 		at := written(objects, e.commit)
 		for i, s := range all {
-			if committed(e.action) && !at.Before(s.began) && !at.After(s.ended) {
+			if committed(e.action) && s.has(at, e.dated) {
 				all[i].found = append(all[i].found, e)
 			}
 		}
@@ -216,13 +245,14 @@ func (g git) log(ctx context.Context) (entries []entry, err error) {
 	if err != nil || !born {
 		return nil, err
 	}
-	text, err := g.run(ctx, "log", "--walk-reflogs", "--max-count", logged, "--format=%H %gs", "HEAD", "--")
+	text, err := g.run(ctx, "log", "--walk-reflogs", "--max-count", logged, "--format=%H %ct %gs", "HEAD", "--")
 	for line := range strings.Lines(text) {
-		commit, action, _ := strings.Cut(strings.TrimSpace(line), " ")
+		commit, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		seconds, action, _ := strings.Cut(rest, " ")
 		if len(entries) > 0 {
 			entries[len(entries)-1].before = commit
 		}
-		entries = append(entries, entry{commit: commit, action: action})
+		entries = append(entries, entry{commit: commit, action: action, dated: date(seconds)})
 	}
 	slices.Reverse(entries)
 	return entries, err
@@ -235,6 +265,12 @@ func committed(action string) bool {
 	return slices.Contains([]string{
 		"commit", "commit (initial)", "commit (amend)", "commit (merge)", "commit (cherry-pick)", "cherry-pick", "revert", "am",
 	}, name)
+}
+
+// date is a time as git writes it.
+func date(seconds string) time.Time {
+	n, _ := strconv.ParseInt(seconds, 10, 64) // none is long ago
+	return time.Unix(n, 0)
 }
 
 // written is when a commit's object was; zero: it is in a pack, or nowhere.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ import (
 // and the rest.
 func (g gitter) leaves(want left) {
 	g.t.Helper()
-	c, err := g.clone().Changes(g.t.Context(), g.files(own))
+	c, err := g.clone().Changes(g.t.Context(), Folder(g.dir), g.files(own))
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -215,9 +216,118 @@ func TestChangesInAWorktree(t *testing.T) {
 func TestChangesThatNobodyCanTell(t *testing.T) {
 	t.Parallel()
 	_, clone := pair(t)
-	clone.as(own).add("c", "c\n")
-	clone.git("gc", "--quiet") // all objects are in one pack
+	mine := clone.as(own)
+	mine.write("c", "c\n")
+	mine.git("add", "c")
+	mine.git("-c", "alias.old=!GIT_COMMITTER_DATE=2026-01-01T00:00:00Z git commit -q", "old", "-m", "c")
+	clone.leaves(left{commits: []string{"c"}, files: 1, inserted: 1})
+	clone.git("gc", "--quiet") // all objects are in one pack, and nothing but their dates is left
 	clone.leaves(left{unknown: 1})
+}
+
+// TestChangesInAPack counts what was committed before git tidied up: once an agent's
+// commits are many, git does so by itself.
+func TestChangesInAPack(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	clone.as(own).add("c", "c\n")
+	clone.git("gc", "--quiet")
+	clone.leaves(left{commits: []string{"c"}, files: 1, inserted: 1})
+}
+
+// TestChangesElsewhere has a session commit in repositories of its own, as tests of
+// programs that use git do, and as one may that wants to have something to show.
+func TestChangesElsewhere(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	mine := clone.as(own)
+	mine.add("c", "c\n")
+	scratch := mine.at(t.TempDir())
+	scratch.git("init", "-q", "-b", "main")
+	scratch.add("big", strings.Repeat("x\n", 100))
+	gone := mine.at(filepath.Join(t.TempDir(), "gone"))
+	mine.git("init", "-q", "-b", "main", gone.dir)
+	gone.add("big", "x\n")
+	if err := os.RemoveAll(gone.dir); err != nil {
+		t.Fatal(err)
+	}
+	clone.leaves(left{commits: []string{"c"}, files: 1, inserted: 1})
+
+	// A worktree of the clone is the clone's, wherever it is.
+	tree := mine.at(filepath.Join(t.TempDir(), "tree"))
+	mine.git("worktree", "add", "-q", "-b", "side", tree.dir)
+	tree.add("d", "d\n")
+	clone.leaves(left{commits: []string{"c", "d"}, branch: "side", files: 2, inserted: 2})
+}
+
+// TestChangesOfAPerson has a session make a commit that looks like one of a person, and
+// take it back: what stands is the person's.
+func TestChangesOfAPerson(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	const day = "2026-01-01T00:00:00Z"
+	clone.write("feature", strings.Repeat("x\n", 100))
+	clone.git("add", "feature")
+	clone.git("-c", "alias.old=!GIT_COMMITTER_DATE="+day+" git commit -q", "old", "--date="+day, "-m", "a feature")
+	clone.git("gc", "--quiet") // as a clone has what it cloned
+	mine := clone.as(own)
+	mine.git("commit", "-q", "--allow-empty", "-m", "a feature", "--date="+day)
+	mine.git("reset", "-q", "--hard", "HEAD~1")
+	clone.leaves(left{})
+}
+
+// TestReplacedObjects has a session say of its commit that it is another.
+func TestReplacedObjects(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	mine := clone.as(own)
+	mine.commit("nothing")
+	nothing := mine.git("rev-parse", "HEAD")
+	clone.git("checkout", "-q", "-b", "aside")
+	clone.add("feature", strings.Repeat("x\n", 100))
+	clone.git("checkout", "-q", "main")
+	clone.git("replace", nothing, "aside")
+	text, _, err := clone.clone().Diff(t.Context(), []string{nothing}, 1<<20)
+	if err != nil || strings.Contains(text, "+x") || !strings.Contains(text, "nothing") {
+		t.Errorf("shown %q, %v, want the commit as it was made", text, err)
+	}
+	c, err := clone.clone().Changes(t.Context(), Folder(clone.dir), clone.files(own))
+	if err != nil || len(c.Commits) != 1 || c.Files != 0 {
+		t.Errorf("found %+v, %v, want one commit of nothing", c, err)
+	}
+}
+
+// TestSignaturesAreNotAsked has a repository name the program that looks at signatures.
+func TestSignaturesAreNotAsked(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	evil := filepath.Join(t.TempDir(), "evil")
+	clone.write(".git/gpg", "#!/bin/sh\ncat >/dev/null\ntouch "+evil+"\necho '[GNUPG:] SIG_CREATED ' >&2\necho signed\n")
+	if err := os.Chmod(filepath.Join(clone.dir, ".git", "gpg"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	clone.git("config", "gpg.program", filepath.Join(clone.dir, ".git", "gpg"))
+	clone.git("config", "log.showSignature", "true")
+	mine := clone.as(own)
+	mine.write("c", "c\n")
+	mine.git("add", "c")
+	mine.git("commit", "-q", "-S", "-m", "c")
+	if !exists(evil) {
+		t.Fatal("the commit was not signed by the program")
+	}
+	if err := os.Remove(evil); err != nil {
+		t.Fatal(err)
+	}
+	c, err := clone.clone().Changes(t.Context(), Folder(clone.dir), clone.files(own))
+	if err != nil || len(c.Commits) != 1 {
+		t.Fatalf("found %v, %v, want one commit", c.Commits, err)
+	}
+	if _, _, err := clone.clone().Diff(t.Context(), c.Commits, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	if exists(evil) {
+		t.Error("a program ran that the repository names")
+	}
 }
 
 func TestDiff(t *testing.T) {
@@ -236,6 +346,10 @@ func TestDiff(t *testing.T) {
 	}
 	if exists(filepath.Join(clone.dir, "evil")) {
 		t.Error("a program ran that the repository names")
+	}
+	elsewhere := strings.Repeat("1", 40)
+	if text, _, err := clone.clone().Diff(t.Context(), []string{elsewhere, one}, 1<<20); err != nil || !strings.Contains(text, "+first\n") {
+		t.Errorf("got %q, %v, want the commit that is here", text, err)
 	}
 	text, cut, err = clone.clone().Diff(t.Context(), []string{one, two}, 1000)
 	if err != nil || !cut || len(text) != 1000 || !strings.Contains(text, "+first\n") {

@@ -54,6 +54,14 @@ func (c Clone) git() git {
 	return git{dir: string(c.Dir), env: environment(c.Environment), timeout: orDefault(c.Timeout, defaultTimeout)}
 }
 
+// asItIs is git that shows what is in the repository, and not what stands there for it by
+// the word of whoever may write there.
+func (c Clone) asItIs() git {
+	g := c.git()
+	g.env = append(g.env, "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=/dev/null")
+	return g
+}
+
 // layout is where a work tree's parts are, as absolute paths.
 type layout struct {
 	top    string // the work tree

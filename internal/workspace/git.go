@@ -33,6 +33,7 @@ func settings() []string {
 	return []string{
 		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false",
 		"-c", "rebase.autoSquash=false", "-c", "rebase.updateRefs=false", "-c", "advice.detachedHead=false",
+		"-c", "log.showSignature=false", // which would run the program that the repository names for it
 	}
 }
 

@@ -167,14 +167,15 @@ func testNames() *regexp.Regexp {
 }
 
 // Diff is what git shows of commits, each with its message and its change, oldest first,
-// and whether more than the most bytes were. No program that the repository names is run.
+// and whether more than the most bytes were. Those that the clone does not have, as of a
+// repository below the workspace, are left out. No program that the repository names is run.
 func (c Clone) Diff(ctx context.Context, revisions []string, most int) (text string, cut bool, err error) {
 	if len(revisions) == 0 {
 		return "", false, nil
 	}
 	args := []string{
-		"-c", "core.quotePath=false", "show", "--no-color", "--no-show-signature", "--no-notes", "--no-ext-diff", "--no-textconv",
-		"--stat", "--patch",
+		"-c", "core.quotePath=false", "show", "--ignore-missing", "--no-color", "--no-notes", "--no-ext-diff", "--no-textconv",
+		"--submodule=short", "--format=medium", "--stat", "--patch",
 	}
-	return c.git().head(ctx, most, append(append(args, revisions...), "--")...)
+	return c.asItIs().head(ctx, most, append(append(args, revisions...), "--")...)
 }

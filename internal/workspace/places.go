@@ -66,7 +66,7 @@ func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fle
 	if err != nil || commits == 0 {
 		return fleet.Work{Commits: commits}, err
 	}
-	changes, err := p.Changes(ctx, files)
+	changes, err := p.Changes(ctx, Folder(dir), files)
 	left := changes.Commits
 	return fleet.Work{
 		Commits: commits, Revisions: left[max(0, len(left)-fleet.MostCommits):], Branch: changes.Branch,

@@ -4,26 +4,29 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 )
 
 // commit is what is known of one.
 type commit struct {
 	id      string
 	parents []string
-	author  string // name, address and time: what a rebase and an amendment leave as they are
+	author  string    // name, address and time: what a rebase and an amendment leave as they are
+	dated   time.Time // by the committer: when it was made, or made anew
 	subject string
 }
 
 // commitFormat is a commit in one line, as [parseCommit] reads it.
-const commitFormat = "--format=%H%x00%P%x00%an%x00%ae%x00%at%x00%s"
+const commitFormat = "--format=%H%x00%P%x00%an%x00%ae%x00%at%x00%ct%x00%s"
 
 func parseCommit(line string) (c commit, ok bool) {
-	fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\x00", 6)
-	if len(fields) != 6 {
+	fields := strings.SplitN(strings.TrimSuffix(line, "\n"), "\x00", 7)
+	if len(fields) != 7 {
 		return commit{}, false
 	}
 	return commit{
-		id: fields[0], parents: strings.Fields(fields[1]), author: strings.Join(fields[2:5], "\x00"), subject: fields[5],
+		id: fields[0], parents: strings.Fields(fields[1]), author: strings.Join(fields[2:5], "\x00"),
+		dated: date(fields[5]), subject: fields[6],
 	}, true
 }
 
@@ -37,7 +40,7 @@ func (c commit) before() string {
 
 // commits lists commits, with arguments that name them.
 func (g git) commits(ctx context.Context, args ...string) (list []commit, err error) {
-	text, err := g.run(ctx, append([]string{"log", "--no-show-signature", "--no-color", commitFormat}, args...)...)
+	text, err := g.run(ctx, append([]string{"log", "--no-color", commitFormat}, args...)...)
 	for line := range strings.Lines(text) {
 		if c, ok := parseCommit(line); ok {
 			list = append(list, c)
@@ -120,7 +123,11 @@ func (g git) heirs(ctx context.Context, known []commit, gone []string) (map[stri
 			if heir.author != c.author || heir.subject != c.subject {
 				continue
 			}
-			if w := written(objects, heir.id); w.IsZero() || !w.Before(at) {
+			made := written(objects, heir.id)
+			if made.IsZero() { // it is in a pack: a second is as exact as its date is
+				made = heir.dated.Add(time.Second)
+			}
+			if !made.Before(at) {
 				heirs[c.id] = heir
 				break
 			}
