@@ -35,8 +35,9 @@ type Tasks interface {
 	Again(ctx context.Context, t fleet.Task) (fleet.Task, error)
 	// StateAt is the state in a copy of a task's file.
 	StateAt(path string) (fleet.TaskState, error)
-	// Edit is the change of a task's file that gives it a state.
-	Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) fleet.FileEdit
+	// Edit is the change of a task's file that gives it a state. It is an error where the
+	// folder has no word for that state.
+	Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) (fleet.FileEdit, error)
 	// Call tells the tracker that a task is from what becomes of it.
 	Call(ctx context.Context, what fleet.TaskCall, t fleet.Task, run fleet.RunID, reason string) error
 }

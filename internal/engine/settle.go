@@ -199,7 +199,13 @@ func (e *Engine) pay(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reas
 	sight := store.TaskSight{TaskMemory: m, Was: m.Seen}
 	switch m.Owed {
 	case fleet.CallWrite:
-		branch, err := e.Repo.Record(ctx, m.Run, e.Tasks.Edit(ctx, t, m.State))
+		edit, err := e.Tasks.Edit(ctx, t, m.State)
+		if err != nil { // no later fire can write it either, and the store remembers it
+			e.Log.WarnContext(ctx, "task state not written", slog.String("task_id", string(t.ID)),
+				slog.String("reason", fmt.Sprintf("%v; %s", err, fleet.Hint(err))))
+			break
+		}
+		branch, err := e.Repo.Record(ctx, m.Run, edit)
 		if err != nil {
 			return err
 		}
@@ -333,6 +339,8 @@ func (e *Engine) GiveState(ctx context.Context, t fleet.Task, s fleet.TaskState)
 	}}
 	if t.Source != "" {
 		m.Owed = e.owedTo(t, s)
+	} else if _, err := e.Tasks.Edit(ctx, t, s); err != nil {
+		return false, err
 	}
 	if err := e.Store.LeaveTask(ctx, m); err != nil {
 		return false, err

@@ -63,8 +63,12 @@ func (f Format) setState(path string, s fleet.TaskState) (changed bool, err erro
 }
 
 // Edit is what [Folder.SetState] does to a task's file, for whoever has a copy of that
-// file to change as well: the same name in another folder.
-func (f Folder) Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) fleet.FileEdit {
+// file to change as well: the same name in another folder. A state that the folder has no
+// word for is an error.
+func (f Folder) Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) (fleet.FileEdit, error) {
+	if _, _, err := f.Format.stateEntry(s); err != nil {
+		return fleet.FileEdit{}, fmt.Errorf("set state of task %q to %s: %w", t.ID, s, err)
+	}
 	return fleet.FileEdit{
 		Path: t.Path, Subject: fmt.Sprintf("task %s: %s", t.ID, s),
 		Edit: func(path string, data []byte) ([]byte, error) { return f.Format.withState(path, data, s) },
@@ -73,7 +77,7 @@ func (f Folder) Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) fleet
 			there.Dir = filepath.Dir(path)
 			return there.SetState(ctx, t.ID, s)
 		},
-	}
+	}, nil
 }
 
 // withState is the pure part of [Folder.SetState]: a task file's bytes in that
