@@ -313,11 +313,11 @@ where entitled <> (select count(*) from choices c where c.category = arms.catego
 select id from runs where epoch > 0 and (select count(*) from run_lessons where run = id) <> %d`, len(crashLessons))},
 		{"lessons without their session", `select run from run_lessons join runs on id = run where epoch = 0`},
 		{"a lesson that is not what its sessions add up to", `
-select lesson, category, sum(injected), sum(not injected), round(sum(grade), 6) from run_lessons join runs on id = run where grade is not null group by lesson, category
-except select lesson, category, with_w, without_w, round(with_s + without_s, 6) from lessons`},
+select lesson, category, sum(injected), sum(not injected) from run_lessons join runs on id = run where grade is not null group by lesson, category
+except select lesson, category, with_graded, without_graded from lessons`},
 		{"a lesson without its sessions", `
-select lesson, category, with_w, without_w, round(with_s + without_s, 6) from lessons
-except select lesson, category, sum(injected), sum(not injected), round(sum(grade), 6) from run_lessons join runs on id = run where grade is not null group by lesson, category`},
+select lesson, category, with_graded, without_graded from lessons
+except select lesson, category, sum(injected), sum(not injected) from run_lessons join runs on id = run where grade is not null group by lesson, category`},
 		{"a grade of a run that is open", `select id from runs where grade is not null and ended_at is null`},
 		{"an epoch of two runs", `select key, epoch from runs where epoch > 0 group by key, epoch having count(*) > 1`},
 		{"a gap in the epochs", fmt.Sprintf(`

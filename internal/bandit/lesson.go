@@ -1,6 +1,10 @@
 package bandit
 
-import "math"
+import (
+	"math"
+
+	"stint/internal/fleet"
+)
 
 const (
 	// effectSpread is the typical size of a lesson's effect, in units of grade: the
@@ -14,19 +18,46 @@ const (
 )
 
 // Trial is what became of the sessions of one category that a lesson matched: with it
-// and, by chance, without it.
+// and, by chance, without it. Its sums are kept as of the fire At, see [Evidence].
 type Trial struct {
-	With    Sums `json:"with"`
-	Without Sums `json:"without"`
+	At      fleet.FireID `json:"at"`
+	With    Tried        `json:"with"`
+	Without Tried        `json:"without"`
 }
 
-// Add counts a graded session.
-func (t *Trial) Add(injected bool, grade float64) {
+// Tried is one arm of a trial. Its sums fade with the slow half-life: an effect that is
+// worth knowing takes hundreds of sessions to show. A session without a grade is in no sum,
+// so that a lesson under which sessions do nothing rather than fail would look good by its
+// grades alone: the numbers show it.
+type Tried struct {
+	Sums   `json:"sums"`
+	Graded int `json:"graded"` // sessions that brought a grade
+	Empty  int `json:"empty"`  // that ended without work
+	Failed int `json:"failed"` // that failed, graded or not
+}
+
+// Of is the arm of the sessions that got the lesson, or of those that did not.
+func (t *Trial) Of(injected bool) *Tried {
 	if injected {
-		t.With.add(1, grade)
-		return
+		return &t.With
 	}
-	t.Without.add(1, grade)
+	return &t.Without
+}
+
+// Try counts a graded session.
+func (s Settings) Try(t *Trial, injected bool, now fleet.FireID, x Graded) {
+	*t = s.Faded(*t, now)
+	a := t.Of(injected)
+	a.Graded++
+	a.add(fade(float64(t.At-x.Fire), s.SlowHalfLife), x.Grade)
+}
+
+// Faded brings a trial to the fire now, never back.
+func (s Settings) Faded(t Trial, now fleet.FireID) Trial {
+	now = max(now, t.At)
+	f := fade(float64(now-t.At), s.SlowHalfLife)
+	t.With.Sums, t.Without.Sums, t.At = t.With.times(f), t.Without.times(f), now
+	return t
 }
 
 // Effect is what a lesson does to a grade, in units of grade.
@@ -41,20 +72,18 @@ func (e Effect) Interval() (low, high float64) {
 	return e.Mean - float64(1.96*e.SD), e.Mean + float64(1.96*e.SD)
 }
 
+// Known reports whether the interval leaves out zero: else the sign is not known.
+func (e Effect) Known() bool {
+	low, high := e.Interval()
+	return low > 0 || high < 0
+}
+
 // EffectOf estimates a lesson's effect from its trials, one a category. Only chance
 // decided who got the lesson, so the difference is the lesson's doing; comparing within
 // categories only (Mantel and Haenszel, 1959) keeps easy categories from passing for
 // good lessons. Noise is the variance of a grade, see [Noise].
 func EffectOf(trials []Trial, noise float64) Effect {
-	var weights, sum float64
-	for _, t := range trials {
-		if t.With.W == 0 || t.Without.W == 0 {
-			continue
-		}
-		w := t.With.W * t.Without.W / (t.With.W + t.Without.W)
-		weights += w
-		sum += float64(w * (t.With.S/t.With.W - t.Without.S/t.Without.W))
-	}
+	weights, sum := weigh(trials)
 	prior := effectSpread * effectSpread
 	if weights == 0 {
 		return Effect{SD: effectSpread}
@@ -63,11 +92,37 @@ func EffectOf(trials []Trial, noise float64) Effect {
 	return Effect{Raw: d, Mean: d * prior / (prior + v), SD: math.Sqrt(prior * v / (prior + v))}
 }
 
+// weigh sums up the differences of the grades, each category by its weight.
+func weigh(trials []Trial) (weights, sum float64) {
+	for _, t := range trials {
+		if t.With.W == 0 || t.Without.W == 0 {
+			continue
+		}
+		w := t.With.W * t.Without.W / (t.With.W + t.Without.W)
+		weights += w
+		sum += float64(w * (t.With.S/t.With.W - t.Without.S/t.Without.W))
+	}
+	return weights, sum
+}
+
+// Missing is how many more graded sessions that match a lesson it takes until a difference
+// of that size, above 0, would have an interval that leaves out zero, if chance withholds
+// the lesson from that part of them, between 0 and 1. A lesson with just that effect then
+// shows it in half of the cases. What fades meanwhile is left out.
+func Missing(trials []Trial, noise, withhold, size float64) int {
+	// The interval of d·p/(p+v) ± 1.96·sqrt(p·v/(p+v)) touches zero where
+	// v² + p·v = d²·p/1.96².
+	p, d := effectSpread*effectSpread, size/1.96
+	v := (math.Sqrt(float64(p*p)+float64(4*d*d*p)) - p) / 2
+	weights, _ := weigh(trials)
+	return int(math.Ceil(max(0, noise/v-weights) / (withhold * (1 - withhold))))
+}
+
 // Noise is the variance of a grade within one category, with or without a lesson.
 func Noise(trials []Trial) float64 {
 	sum, weight := noisePrior*noiseWeight, float64(noiseWeight)
 	for _, t := range trials {
-		for _, g := range []Sums{t.With, t.Without} {
+		for _, g := range []Sums{t.With.Sums, t.Without.Sums} {
 			if g.W > 1 {
 				is, _ := g.scatter()
 				sum, weight = sum+is, weight+g.W-1

@@ -6,15 +6,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"stint/internal/fleet"
 )
 
 // trial is so many sessions with and without a lesson, all of the same grade each.
 func trial(with int, grade float64, without int, other float64) (t Trial) {
 	for range with {
-		t.Add(true, grade)
+		Settings{}.Try(&t, true, 0, Graded{Grade: grade})
 	}
 	for range without {
-		t.Add(false, other)
+		Settings{}.Try(&t, false, 0, Graded{Grade: other})
 	}
 	return t
 }
@@ -52,12 +54,64 @@ func TestEffect(t *testing.T) {
 	}
 }
 
+// TestMissingSessionsShowAnEffect adds as many sessions as are said to be missing, of a
+// difference of just that size: the interval leaves out zero, and it held zero with a
+// tenth fewer.
+func TestMissingSessionsShowAnEffect(t *testing.T) {
+	t.Parallel()
+	const withhold, noise = 0.25, 0.04
+	for _, size := range []float64{0.05, 0.1} {
+		had := []Trial{trial(9, 0.5+size, 3, 0.5), trial(30, 0.2+size, 10, 0.2)}
+		missing := Missing(had, noise, withhold, size)
+		for _, part := range []float64{0.9, 1.01} {
+			more := int(part * float64(missing) / 4)
+			after := []Trial{had[0], trial(30+3*more, 0.2+size, 10+more, 0.2)}
+			if got, want := EffectOf(after, noise).Known(), part > 1; got != want {
+				t.Errorf("size %v: with %v of %d more sessions: got known %v, want %v", size, part, missing, got, want)
+			}
+		}
+	}
+	if got := Missing([]Trial{trial(1e4, 0.6, 1e4, 0.5)}, noise, withhold, 0.1); got != 0 {
+		t.Errorf("got %d sessions missing from 20000, want 0", got)
+	}
+}
+
+// TestTrialsFadeInAnyOrder delivers the grades of a trial in any order and in batches: the
+// sums are the same, and each session weighs by its age.
+func TestTrialsFadeInAnyOrder(t *testing.T) {
+	t.Parallel()
+	s := Defaults()
+	type try struct {
+		Graded
+		injected bool
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		tries := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) try {
+			fire := fleet.FireID(rapid.IntRange(0, 5000).Draw(t, "fire"))
+			return try{Graded{Fire: fire, Grade: rapid.Float64Range(0, 1).Draw(t, "grade")}, rapid.Bool().Draw(t, "injected")}
+		}), 1, 9).Draw(t, "sessions")
+		const end = 6000
+		want := Trial{At: end}
+		for _, x := range tries {
+			a := want.Of(x.injected)
+			a.Graded++
+			a.add(math.Exp2(-float64(end-x.Fire)/s.SlowHalfLife), x.Grade)
+		}
+		got, now := Trial{}, fleet.FireID(0)
+		for _, x := range rapid.Permutation(tries).Draw(t, "order") {
+			now = max(now, x.Fire) + fleet.FireID(rapid.IntRange(0, 50).Draw(t, "later"))
+			s.Try(&got, x.injected, now, x.Graded)
+		}
+		if diff := cmp.Diff(s.Faded(got, end), want, approximately()); diff != "" {
+			t.Fatalf("trial (-got +want):\n%s", diff)
+		}
+	})
+}
+
 func TestNoise(t *testing.T) {
 	t.Parallel()
-	coins := Trial{}
-	coins.Add(true, 0)
-	coins.Add(true, 1)
-	coins.Add(false, 1)
+	coins := trial(1, 0, 1, 1)
+	coins.With.add(1, 1)
 	tests := []struct {
 		name   string
 		trials []Trial
@@ -89,7 +143,7 @@ func TestEffectIsFoundByChance(t *testing.T) {
 			if injected {
 				grade += truth
 			}
-			trials[i%3].Add(injected, grade)
+			Settings{}.Try(&trials[i%3], injected, 0, Graded{Grade: grade})
 		}
 		low, high := EffectOf(trials, Noise(trials)).Interval()
 		if low <= truth && truth <= high {

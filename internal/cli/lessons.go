@@ -23,7 +23,15 @@ the sessions they match, by category and tag.
 By chance a session in five (lessons.withhold) does without a lesson that matches it, so
 that the difference is the lesson's doing: EFFECT is the mean difference of the grades
 within categories (Mantel-Haenszel), drawn towards none by how little is known, with its
-95% interval. EXPOSURE is the part of the sessions behind the present ranking that had it.`,
+95% interval. While the interval holds zero, nobody knows whether the lesson helps or harms.
+SHOWS-0.05 and SHOWS-0.10 are how many more graded sessions that match it take until a
+difference of that size would show; a lesson with just that effect then shows it in half of
+the cases. A session weighs half after slow_half_life fires, and an edited lesson starts anew.
+
+WITH and WITHOUT count graded sessions. EMPTY and FAILED count, with and without the lesson,
+the sessions that found nothing to do and those that failed: a lesson after which sessions do
+nothing rather than fail has no success by that. EXPOSURE is the part of the sessions behind
+the present ranking that had it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runLessons(cmd.Context())
@@ -34,14 +42,34 @@ within categories (Mantel-Haenszel), drawn towards none by how little is known, 
 // lessonObject is what is known of one lesson. Effects are in units of grade.
 type lessonObject struct {
 	ID       fleet.LessonID             `json:"id"`
-	Active   bool                       `json:"active"` // there is a file of it
+	Version  string                     `json:"version"` // a hash of its text
+	Active   bool                       `json:"active"`  // there is a file of it
+	Edited   bool                       `json:"edited"`  // there is a file of it with another text
 	Effect   float64                    `json:"effect"`
 	Low      float64                    `json:"low"` // the 95 % interval
 	High     float64                    `json:"high"`
+	Known    bool                       `json:"known"`   // the interval leaves out zero
 	Raw      float64                    `json:"raw"`     // the difference as observed
 	With     int                        `json:"with"`    // graded sessions that got it
 	Without  int                        `json:"without"` // graded sessions from which it was withheld
+	Empty    armCounts                  `json:"empty"`   // sessions that found nothing to do
+	Failed   armCounts                  `json:"failed"`  // sessions that failed
+	Missing  []missing                  `json:"missing"`
 	Exposure map[fleet.Category]float64 `json:"exposure"`
+}
+
+// armCounts are sessions of the two arms of a trial.
+type armCounts struct {
+	With    int `json:"with"`
+	Without int `json:"without"`
+}
+
+func (c armCounts) String() string { return fmt.Sprintf("%d/%d", c.With, c.Without) }
+
+// missing is how many more graded sessions it takes to show an effect.
+type missing struct {
+	Effect   float64 `json:"effect"`
+	Sessions *int    `json:"sessions"` // null: it is never withheld
 }
 
 func (a *app) runLessons(ctx context.Context) error {
@@ -57,9 +85,21 @@ func (a *app) runLessons(ctx context.Context) error {
 			if exposure == nil {
 				exposure = map[fleet.Category]float64{}
 			}
-			objects = append(objects, lessonObject{
-				l.ID, l.Active, l.Effect.Mean, low, high, l.Effect.Raw, l.With, l.Without, exposure,
-			})
+			o := lessonObject{
+				ID: l.ID, Version: l.Version, Active: l.Active, Edited: l.Edited,
+				Effect: l.Effect.Mean, Low: low, High: high, Known: l.Effect.Known(), Raw: l.Effect.Raw,
+				With: l.With.Graded, Without: l.Without.Graded,
+				Empty: armCounts{l.With.Empty, l.Without.Empty}, Failed: armCounts{l.With.Failed, l.Without.Failed},
+				Exposure: exposure,
+			}
+			for i, size := range engine.EffectSizes {
+				m := missing{Effect: size}
+				if n := l.Missing[i]; n >= 0 {
+					m.Sessions = &n
+				}
+				o.Missing = append(o.Missing, m)
+			}
+			objects = append(objects, o)
 		}
 		if a.json {
 			printJSON(a.Stdout, struct {
@@ -72,7 +112,7 @@ func (a *app) runLessons(ctx context.Context) error {
 			fmt.Fprintf(a.Stderr, "stint: no lessons in %s\n", e.Config.Lessons.Dir)
 			return nil
 		}
-		rows := [][]string{fields("LESSON EFFECT 95% WITH WITHOUT EXPOSURE")}
+		rows := [][]string{fields("LESSON EFFECT 95% SHOWS-0.05 SHOWS-0.10 WITH WITHOUT EMPTY FAILED EXPOSURE")}
 		for _, o := range objects {
 			rows = append(rows, lessonRow(o))
 		}
@@ -83,15 +123,32 @@ func (a *app) runLessons(ctx context.Context) error {
 
 func lessonRow(o lessonObject) []string {
 	name, effect, interval := string(o.ID), "-", "-"
-	if !o.Active {
+	switch {
+	case o.Edited:
+		name += " (before an edit)"
+	case !o.Active:
 		name += " (gone)"
 	}
 	if o.With > 0 && o.Without > 0 {
-		effect, interval = fmt.Sprintf("%+.3f", o.Effect), fmt.Sprintf("%+.2f to %+.2f", o.Low, o.High)
+		effect, interval = "unknown", fmt.Sprintf("%+.2f to %+.2f", o.Low, o.High)
+		if o.Known {
+			effect = fmt.Sprintf("%+.3f", o.Effect)
+		}
+	}
+	row := []string{name, effect, interval}
+	for _, m := range o.Missing {
+		switch {
+		case !o.Active || m.Sessions == nil:
+			row = append(row, "-")
+		case *m.Sessions == 0:
+			row = append(row, "now")
+		default:
+			row = append(row, fmt.Sprintf("%d more", *m.Sessions))
+		}
 	}
 	var exposure []string
 	for _, c := range slices.Sorted(maps.Keys(o.Exposure)) {
 		exposure = append(exposure, fmt.Sprintf("%s %.2f", c, o.Exposure[c]))
 	}
-	return []string{name, effect, interval, fmt.Sprint(o.With), fmt.Sprint(o.Without), dash(strings.Join(exposure, ", "))}
+	return append(row, fmt.Sprint(o.With), fmt.Sprint(o.Without), o.Empty.String(), o.Failed.String(), dash(strings.Join(exposure, ", ")))
 }

@@ -43,7 +43,7 @@ func (e *Engine) matching(lessons []fleet.Lesson, r fleet.Run, task *fleet.Task)
 		}
 		size += len(l.Body) // also of one that is withheld: whether others fit must not depend on chance
 		injected := bandit.Chance(string(r.ID), string(l.ID)) >= e.Config.Lessons.Withhold
-		uses = append(uses, fleet.LessonUse{Lesson: l.ID, Injected: injected})
+		uses = append(uses, fleet.LessonUse{Lesson: l.ID, Version: l.Version(), Injected: injected})
 		if injected {
 			given = append(given, l)
 		}
@@ -51,14 +51,31 @@ func (e *Engine) matching(lessons []fleet.Lesson, r fleet.Run, task *fleet.Task)
 	return uses, given
 }
 
-// LessonEffect is what the record says of a lesson.
+// LessonEffect is what the record says of one version of a lesson.
 type LessonEffect struct {
 	ID       fleet.LessonID
-	Active   bool // there is a file of it
-	With     int  // graded sessions that got it
-	Without  int  // graded sessions from which it was withheld
+	Version  string
+	Active   bool         // there is a file of it
+	Edited   bool         // there is a file of another version
+	With     bandit.Tried // its sessions, over all categories
+	Without  bandit.Tried // those from which it was withheld
 	Effect   bandit.Effect
+	Missing  [len(EffectSizes)]int      // graded sessions until an effect of that size would show; -1: never
 	Exposure map[fleet.Category]float64 // mean, of the sessions behind what is believed of each
+}
+
+// EffectSizes are the effects, in units of grade, for which [LessonEffect.Missing] says how
+// far off their proof is.
+var EffectSizes = [2]float64{0.05, 0.10}
+
+// lessonKey is one version of a lesson.
+type lessonKey struct {
+	id      fleet.LessonID
+	version string
+}
+
+func (k lessonKey) compare(other lessonKey) int {
+	return cmp.Or(cmp.Compare(k.id, other.id), cmp.Compare(k.version, other.version))
 }
 
 // LessonEffects sums up the record by lesson, in order of their ids.
@@ -67,85 +84,97 @@ func (e *Engine) LessonEffects(ctx context.Context) ([]LessonEffect, error) {
 	if err != nil {
 		return nil, err
 	}
-	var known []store.Lesson
+	s := store.Snapshot{}
 	if e.Store != nil {
-		s, err := e.Store.Snapshot(ctx)
-		if err != nil {
+		if s, err = e.Store.Snapshot(ctx); err != nil {
 			return nil, err
 		}
-		known = s.Lessons
 	}
-	byID := map[fleet.LessonID]*LessonEffect{}
+	byKey := map[lessonKey]*LessonEffect{}
+	files := map[fleet.LessonID]bool{}
 	for _, l := range lessons {
-		byID[l.ID] = &LessonEffect{ID: l.ID, Active: true}
+		byKey[lessonKey{l.ID, l.Version()}], files[l.ID] = &LessonEffect{Active: true}, true
 	}
-	for _, l := range known {
-		if byID[l.ID] == nil {
-			byID[l.ID] = &LessonEffect{ID: l.ID}
+	for _, l := range s.Lessons {
+		key := lessonKey{l.ID, l.Version}
+		if byKey[key] == nil {
+			byKey[key] = &LessonEffect{Edited: files[l.ID]}
 		}
-		r := byID[l.ID]
-		r.With, r.Without = r.With+int(l.With.W), r.Without+int(l.Without.W)
+		r := byKey[key]
+		for _, injected := range []bool{true, false} {
+			sum, a := &r.With, l.Of(injected)
+			if !injected {
+				sum = &r.Without
+			}
+			sum.Graded, sum.Empty, sum.Failed = sum.Graded+a.Graded, sum.Empty+a.Empty, sum.Failed+a.Failed
+		}
 		if r.Exposure == nil {
 			r.Exposure = map[fleet.Category]float64{}
 		}
 		r.Exposure[l.Category] = l.Exposure
 	}
-	effects := effectsOf(known)
+	trials, noise := e.trials(s)
 	list := []LessonEffect{}
-	for id, r := range byID {
-		r.Effect = bandit.EffectOf(nil, 0)
-		if effect, found := effects[id]; found {
-			r.Effect = effect
+	for _, key := range slices.SortedFunc(maps.Keys(byKey), lessonKey.compare) {
+		r := byKey[key]
+		r.ID, r.Version, r.Effect = key.id, key.version, bandit.EffectOf(trials[key], noise)
+		for i, size := range EffectSizes {
+			r.Missing[i] = -1
+			if w := e.Config.Lessons.Withhold; w > 0 {
+				r.Missing[i] = bandit.Missing(trials[key], noise, w, size)
+			}
 		}
 		list = append(list, *r)
 	}
-	slices.SortFunc(list, func(a, b LessonEffect) int { return cmp.Compare(a.ID, b.ID) })
 	return list, nil
 }
 
-// effectsOf estimates the effect of each lesson.
-func effectsOf(known []store.Lesson) map[fleet.LessonID]bandit.Effect {
+// trials are those of each lesson, as of the next fire, and the noise of their grades.
+func (e *Engine) trials(s store.Snapshot) (trials map[lessonKey][]bandit.Trial, noise float64) {
 	var all []bandit.Trial
-	trials := map[fleet.LessonID][]bandit.Trial{}
-	for _, l := range known { // ordered, as a sum's last bit is
-		all = append(all, l.Trial)
-		trials[l.ID] = append(trials[l.ID], l.Trial)
+	trials = map[lessonKey][]bandit.Trial{}
+	for _, l := range s.Lessons { // ordered, as a sum's last bit is
+		t := e.Config.Selector.Settings.Faded(l.Trial, s.NextFire)
+		all = append(all, t)
+		key := lessonKey{l.ID, l.Version}
+		trials[key] = append(trials[key], t)
 	}
-	noise := bandit.Noise(all)
-	effects := map[fleet.LessonID]bandit.Effect{}
-	for id, list := range trials {
-		effects[id] = bandit.EffectOf(list, noise)
-	}
-	return effects
+	return trials, bandit.Noise(all)
 }
 
 // lessonShifts is, by category, what today's lessons change beside those behind what is
-// believed.
+// believed. The next session of a category works on the task that it would try first, or
+// finds its own work: that decides which lessons it can get.
 func (e *Engine) lessonShifts(v view) map[fleet.Category]float64 {
-	lessons, known, tasks := v.lessons, v.snapshot.Lessons, v.tasks
-	effects := effectsOf(known)
-	today := map[fleet.LessonID]map[fleet.Category]float64{}
-	for _, l := range lessons {
-		if _, found := effects[l.ID]; found { // of others nothing is known
-			today[l.ID] = selector.MatchRates(l, e.Config.CategoryNames(), tasks)
+	trials, noise := e.trials(v.snapshot)
+	if len(trials) == 0 { // of lessons nothing is known
+		return nil
+	}
+	next := selector.Firsts(v.tasks, v.held, v.now)
+	today := map[lessonKey]map[fleet.Category]float64{}
+	for _, l := range v.lessons {
+		key := lessonKey{l.ID, l.Version()}
+		today[key] = map[fleet.Category]float64{}
+		for _, c := range e.Config.CategoryNames() {
+			if l.Matches(c, next[c]) {
+				today[key][c] = 1 - e.Config.Lessons.Withhold
+			}
 		}
+	}
+	behind := map[lessonKey]map[fleet.Category]float64{}
+	for _, l := range v.snapshot.Lessons {
+		key := lessonKey{l.ID, l.Version}
+		if behind[key] == nil {
+			behind[key] = map[fleet.Category]float64{}
+		}
+		behind[key][l.Category] = l.Exposure
 	}
 	parts := map[fleet.Category][]bandit.Exposure{}
-	behind := map[fleet.LessonID]map[fleet.Category]float64{}
-	for _, l := range known {
-		if behind[l.ID] == nil {
-			behind[l.ID] = map[fleet.Category]float64{}
-		}
-		behind[l.ID][l.Category] = l.Exposure
-	}
-	for _, exposure := range behind {
-		e.assume(exposure, v.snapshot.Arms)
-	}
-	for _, id := range slices.Sorted(maps.Keys(effects)) {
+	for _, key := range slices.SortedFunc(maps.Keys(trials), lessonKey.compare) {
+		effect := bandit.EffectOf(trials[key], noise).Mean
+		e.assume(behind[key], v.snapshot.Arms)
 		for _, c := range e.Config.CategoryNames() {
-			parts[c] = append(parts[c], bandit.Exposure{
-				Effect: effects[id].Mean, Next: (1 - e.Config.Lessons.Withhold) * today[id][c], Behind: behind[id][c],
-			})
+			parts[c] = append(parts[c], bandit.Exposure{Effect: effect, Next: today[key][c], Behind: behind[key][c]})
 		}
 	}
 	shifts := map[fleet.Category]float64{}

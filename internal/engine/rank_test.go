@@ -199,7 +199,7 @@ func TestLessonsOnRecord(t *testing.T) {
 	if err != nil || len(effects) != 1 {
 		t.Fatalf("effects: %+v, %v", effects, err)
 	}
-	if e := effects[0]; e.With != given || e.Without != sessions-given || given == 0 || given == sessions || e.Effect.Raw != 1 || !e.Active {
+	if e := effects[0]; e.With.Graded != given || e.Without.Graded != sessions-given || given == 0 || given == sessions || e.Effect.Raw != 1 || !e.Active {
 		t.Errorf("%d of %d had it, on record: %+v", given, sessions, e)
 	}
 }

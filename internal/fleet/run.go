@@ -162,6 +162,7 @@ type Pause struct {
 // some, so that their effect can be told.
 type LessonUse struct {
 	Lesson   LessonID
+	Version  string // see [Lesson.Version]
 	Injected bool
 }
 

@@ -70,6 +70,19 @@ func Pick(tasks []fleet.Task, held []fleet.Claim, c fleet.Category, only fleet.T
 	return nil, reason
 }
 
+// Firsts are the tasks that the next session of each category should try. A category
+// without one has no workable task.
+func Firsts(tasks []fleet.Task, held []fleet.Claim, now time.Time) map[fleet.Category]*fleet.Task {
+	firsts := map[fleet.Category]*fleet.Task{}
+	ready, _ := Workable(tasks, byKey(held), now)
+	for _, t := range ready {
+		if firsts[t.Category] == nil {
+			firsts[t.Category] = t
+		}
+	}
+	return firsts
+}
+
 func byKey(claims []fleet.Claim) map[fleet.Key]fleet.Claim {
 	m := make(map[fleet.Key]fleet.Claim, len(claims))
 	for _, c := range claims {

@@ -114,7 +114,7 @@ type Snapshot struct {
 	Claims   []fleet.Claim // those that may stand in the way, ordered by key; [fleet.Claim.Free] decides
 	Open     []fleet.Run   // not ended, oldest first
 	Pauses   []fleet.Pause // also those that are over, by category
-	Lessons  []Lesson      // by lesson and category
+	Lessons  []Lesson      // by lesson, version and category
 
 	Agents []fleet.AgentState // that something is known of, by name
 	Spent  []fleet.Spent      // today, by scope
@@ -134,9 +134,10 @@ type Arm struct {
 	Ended time.Time // of the last session that had a claim; zero without any
 }
 
-// Lesson is what is remembered of a lesson in one category.
+// Lesson is what is remembered of one version of a lesson in one category.
 type Lesson struct {
 	ID       fleet.LessonID
+	Version  string
 	Category fleet.Category
 	bandit.Trial
 	Exposure float64 // mean, of the sessions behind what is believed of the category

@@ -22,7 +22,7 @@ type armRow struct {
 	asleepSince sql.NullInt64
 }
 
-// column is a column of arms and the place of its value.
+// column is a column of a table and the place of its value.
 type column struct {
 	name  string
 	value any
@@ -135,10 +135,7 @@ func (t tx) putArm(ctx context.Context, c fleet.Category, a bandit.Arm) error {
 	if !a.AsleepSince.IsZero() {
 		r.asleepSince = sql.NullInt64{Int64: millis(a.AsleepSince), Valid: true}
 	}
-	columns := r.columns()
-	places := strings.TrimSuffix(strings.Repeat("?, ", len(columns)), ", ")
-	_, err := t.ExecContext(ctx, "insert or replace into arms ("+names(columns)+") values ("+places+")", values(columns)...)
-	return err
+	return t.put(ctx, "arms", r.columns())
 }
 
 // clock is the number of the last fire: the time by which grades fade.
@@ -179,6 +176,9 @@ func (t tx) debit(ctx context.Context, id fleet.RunID) error {
 // learnFrom takes what a run's end says of its category into account: a grade, or that
 // there was nothing to do. Anything else says nothing.
 func (t tx) learnFrom(ctx context.Context, r fleet.Run) error {
+	if err := t.countLessons(ctx, r); err != nil {
+		return err
+	}
 	v := r.Verdict
 	switch {
 	case v.Grade != nil:
@@ -214,60 +214,121 @@ func (t tx) learnGrade(ctx context.Context, id fleet.RunID, grade float64) error
 	if err := t.putArm(ctx, c, arm); err != nil {
 		return err
 	}
-	return t.learnLessons(ctx, id, c, grade, arm.Fast.W)
+	return t.learnLessons(ctx, id, c, now, x, arm.Fast.W)
+}
+
+// lessonKey is one version of a lesson.
+type lessonKey struct {
+	id      fleet.LessonID
+	version string
 }
 
 // learnLessons counts a grade for the lessons that matched its run, and moves the
 // exposure of all that the category knows. Weight is that of the evidence with it.
-func (t tx) learnLessons(ctx context.Context, id fleet.RunID, c fleet.Category, grade, weight float64) error {
+func (t tx) learnLessons(ctx context.Context, id fleet.RunID, c fleet.Category, now fleet.FireID, x bandit.Graded, weight float64) error {
+	injected := map[lessonKey]bool{}
+	lessons, err := t.matchedLessons(ctx, id, c, func(l *store.Lesson, with bool) {
+		t.learn.Try(&l.Trial, with, now, x)
+		injected[lessonKey{l.ID, l.Version}] = with
+	})
+	for key, l := range lessons {
+		l.Exposure = bandit.Expose(l.Exposure, injected[key], weight)
+		err = errors.Join(err, t.putLesson(ctx, l))
+	}
+	return err
+}
+
+// countLessons counts a session without work, or a failed one, for the lessons that matched
+// its run.
+func (t tx) countLessons(ctx context.Context, r fleet.Run) error {
+	empty := r.Verdict.Outcome == fleet.Noop || r.Verdict.Outcome == fleet.Nothing
+	failed := r.Verdict.Outcome == fleet.Failed || r.Verdict.Outcome == fleet.Timeout
+	if !empty && !failed {
+		return nil
+	}
+	lessons, err := t.matchedLessons(ctx, r.ID, r.Category, func(l *store.Lesson, with bool) {
+		a := l.Of(with)
+		if empty {
+			a.Empty++
+		} else {
+			a.Failed++
+		}
+	})
+	for _, l := range lessons {
+		err = errors.Join(err, t.putLesson(ctx, l))
+	}
+	return err
+}
+
+// matchedLessons reads what is known of lessons in a category, with those that matched a run,
+// each of which is given to count.
+func (t tx) matchedLessons(ctx context.Context, id fleet.RunID, c fleet.Category, count func(l *store.Lesson, injected bool)) (map[lessonKey]store.Lesson, error) {
 	uses, err := t.lessonUses(ctx, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	known, err := t.lessons(ctx, "where category = ?", c)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	lessons := map[fleet.LessonID]store.Lesson{}
+	lessons := map[lessonKey]store.Lesson{}
 	for _, l := range known {
-		lessons[l.ID] = l
+		lessons[lessonKey{l.ID, l.Version}] = l
 	}
-	injected := map[fleet.LessonID]bool{}
 	for _, u := range uses {
-		l := lessons[u.Lesson]
-		l.ID, l.Category = u.Lesson, c
-		l.Add(u.Injected, grade)
-		lessons[u.Lesson], injected[u.Lesson] = l, u.Injected
+		key := lessonKey{u.Lesson, u.Version}
+		l := lessons[key]
+		l.ID, l.Version, l.Category = u.Lesson, u.Version, c
+		count(&l, u.Injected)
+		lessons[key] = l
 	}
-	for _, l := range lessons {
-		l.Exposure = bandit.Expose(l.Exposure, injected[l.ID], weight)
-		if err := t.putLesson(ctx, l); err != nil {
-			return err
-		}
-	}
-	return nil
+	return lessons, nil
 }
 
-const lessonColumns = "lesson, category, with_w, with_s, with_g2, without_w, without_s, without_g2, exposure"
+// lessonRow is a row of lessons, as it is read and written.
+func lessonRow(l *store.Lesson) []column {
+	return []column{
+		{"lesson", &l.ID},
+		{"version", &l.Version},
+		{"category", &l.Category},
+		{"at_fire", &l.At},
+		{"with_w", &l.With.W},
+		{"with_s", &l.With.S},
+		{"with_g2", &l.With.G2},
+		{"with_graded", &l.With.Graded},
+		{"with_empty", &l.With.Empty},
+		{"with_failed", &l.With.Failed},
+		{"without_w", &l.Without.W},
+		{"without_s", &l.Without.S},
+		{"without_g2", &l.Without.G2},
+		{"without_graded", &l.Without.Graded},
+		{"without_empty", &l.Without.Empty},
+		{"without_failed", &l.Without.Failed},
+		{"exposure", &l.Exposure},
+	}
+}
 
 func (t tx) lessons(ctx context.Context, where string, args ...any) ([]store.Lesson, error) {
 	return collect(ctx, t, func(row scanner) (l store.Lesson, err error) {
-		err = row.Scan(&l.ID, &l.Category, &l.With.W, &l.With.S, &l.With.G2, &l.Without.W, &l.Without.S, &l.Without.G2, &l.Exposure)
+		err = row.Scan(values(lessonRow(&l))...)
 		return l, err
-	}, "select "+lessonColumns+" from lessons "+where+" order by lesson, category", args...)
+	}, "select "+names(lessonRow(&store.Lesson{}))+" from lessons "+where+" order by lesson, version, category", args...)
 }
 
-func (t tx) putLesson(ctx context.Context, l store.Lesson) error {
-	_, err := t.ExecContext(ctx, "insert or replace into lessons ("+lessonColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		l.ID, l.Category, l.With.W, l.With.S, l.With.G2, l.Without.W, l.Without.S, l.Without.G2, l.Exposure)
+func (t tx) putLesson(ctx context.Context, l store.Lesson) error { return t.put(ctx, "lessons", lessonRow(&l)) }
+
+// put writes a row, in place of the one with its key.
+func (t tx) put(ctx context.Context, table string, row []column) error {
+	places := strings.TrimSuffix(strings.Repeat("?, ", len(row)), ", ")
+	_, err := t.ExecContext(ctx, "insert or replace into "+table+" ("+names(row)+") values ("+places+")", values(row)...)
 	return err
 }
 
 func (t tx) lessonUses(ctx context.Context, id fleet.RunID) ([]fleet.LessonUse, error) {
 	return collect(ctx, t, func(row scanner) (u fleet.LessonUse, err error) {
-		err = row.Scan(&u.Lesson, &u.Injected)
+		err = row.Scan(&u.Lesson, &u.Version, &u.Injected)
 		return u, err
-	}, "select lesson, injected from run_lessons where run = ? order by lesson", id)
+	}, "select lesson, version, injected from run_lessons where run = ? order by lesson", id)
 }
 
 func (t tx) useLessons(ctx context.Context, id fleet.RunID, uses []fleet.LessonUse) error {
@@ -275,7 +336,7 @@ func (t tx) useLessons(ctx context.Context, id fleet.RunID, uses []fleet.LessonU
 		return err
 	}
 	for _, u := range uses {
-		if _, err := t.ExecContext(ctx, "insert into run_lessons (run, lesson, injected) values (?, ?, ?)", id, u.Lesson, u.Injected); err != nil {
+		if _, err := t.ExecContext(ctx, "insert into run_lessons (run, lesson, version, injected) values (?, ?, ?, ?)", id, u.Lesson, u.Version, u.Injected); err != nil {
 			return err
 		}
 	}

@@ -191,9 +191,9 @@ func scanTally(row scanner) (n fleet.Tally, err error) {
 func (d *DB) LessonUses(ctx context.Context, run fleet.RunID) (list []fleet.LessonUse, err error) {
 	err = d.view(ctx, func(t tx) error {
 		list, err = collect(ctx, t, func(row scanner) (u fleet.LessonUse, err error) {
-			err = row.Scan(&u.Lesson, &u.Injected)
+			err = row.Scan(&u.Lesson, &u.Version, &u.Injected)
 			return u, err
-		}, "select lesson, injected from run_lessons where run = ? order by lesson", run)
+		}, "select lesson, version, injected from run_lessons where run = ? order by lesson", run)
 		return err
 	})
 	if err != nil {

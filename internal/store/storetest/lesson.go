@@ -16,6 +16,11 @@ func sums(grades ...float64) (s bandit.Sums) {
 	return s
 }
 
+// tried are the graded sessions of one arm of a trial.
+func tried(grades ...float64) bandit.Tried {
+	return bandit.Tried{Sums: sums(grades...), Graded: len(grades)}
+}
+
 func testLessons(t *testing.T, b bundle) {
 	with := func(id fleet.LessonID) fleet.LessonUse { return fleet.LessonUse{Lesson: id, Injected: true} }
 	without := func(id fleet.LessonID) fleet.LessonUse { return fleet.LessonUse{Lesson: id} }
@@ -23,8 +28,8 @@ func testLessons(t *testing.T, b bundle) {
 	same(t, "before the grade", b.mustSnapshot(t).Lessons, []store.Lesson(nil))
 	must(t, b.Complete(t.Context(), graded(r, 0.5)))
 	want := []store.Lesson{
-		{ID: "a", Category: "code", Trial: bandit.Trial{With: sums(0.5)}, Exposure: 1},
-		{ID: "b", Category: "code", Trial: bandit.Trial{Without: sums(0.5)}},
+		{ID: "a", Category: "code", Trial: bandit.Trial{With: tried(0.5)}, Exposure: 1},
+		{ID: "b", Category: "code", Trial: bandit.Trial{Without: tried(0.5)}},
 	}
 	same(t, "after one grade", b.mustSnapshot(t).Lessons, want)
 	mustBe(t, b.Complete(t.Context(), graded(r, 0.5)), fleet.ErrLost)
@@ -33,17 +38,17 @@ func testLessons(t *testing.T, b bundle) {
 	// The second of the sessions behind the belief moves a mean by half the way.
 	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r2", with("b"), with("c")), 1)))
 	want = []store.Lesson{
-		{ID: "a", Category: "code", Trial: bandit.Trial{With: sums(0.5)}, Exposure: 0.5},
-		{ID: "b", Category: "code", Trial: bandit.Trial{With: sums(1), Without: sums(0.5)}, Exposure: 0.5},
-		{ID: "c", Category: "code", Trial: bandit.Trial{With: sums(1)}, Exposure: 0.5},
+		{ID: "a", Category: "code", Trial: bandit.Trial{With: tried(0.5)}, Exposure: 0.5},
+		{ID: "b", Category: "code", Trial: bandit.Trial{With: tried(1), Without: tried(0.5)}, Exposure: 0.5},
+		{ID: "c", Category: "code", Trial: bandit.Trial{With: tried(1)}, Exposure: 0.5},
 	}
 	same(t, "after two grades", b.mustSnapshot(t).Lessons, want)
 	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r3"), 1)))
 	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r4", with("a"), without("b"), with("c")), 0.25)))
 	third := 0.5 + (0-0.5)/3
-	want[0].With, want[0].Exposure = sums(0.5, 0.25), third+(1-third)/4
-	want[1].Without, want[1].Exposure = sums(0.5, 0.25), third+(0-third)/4
-	want[2].With, want[2].Exposure = sums(1, 0.25), third+(1-third)/4
+	want[0].With, want[0].Exposure = tried(0.5, 0.25), third+(1-third)/4
+	want[1].Without, want[1].Exposure = tried(0.5, 0.25), third+(0-third)/4
+	want[2].With, want[2].Exposure = tried(1, 0.25), third+(1-third)/4
 	same(t, "after four grades", b.mustSnapshot(t).Lessons, want)
 }
 
@@ -53,9 +58,9 @@ func testLessonsByCategory(t *testing.T, b bundle) {
 	must(t, b.Complete(t.Context(), graded(b.begunIn(t, "code", "0r2", use, fleet.LessonUse{Lesson: "B"}), 1)))
 	must(t, b.Complete(t.Context(), graded(b.begunIn(t, "triage", "0r3"), 1)))
 	want := []store.Lesson{
-		{ID: "B", Category: "code", Trial: bandit.Trial{Without: sums(1)}},
-		{ID: "a", Category: "code", Trial: bandit.Trial{With: sums(1)}, Exposure: 1},
-		{ID: "a", Category: "docs", Trial: bandit.Trial{With: sums(0.5)}, Exposure: 1},
+		{ID: "B", Category: "code", Trial: bandit.Trial{Without: tried(1)}},
+		{ID: "a", Category: "code", Trial: bandit.Trial{With: tried(1)}, Exposure: 1},
+		{ID: "a", Category: "docs", Trial: bandit.Trial{With: tried(0.5)}, Exposure: 1},
 	}
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 }
@@ -77,25 +82,52 @@ func testLessonsReplaced(t *testing.T, b bundle) {
 	b.mustTakeForRun(t, takeFor("0r1", "second", uses("b", "c")...), fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "hers", uses("d")...), fleet.Denied)
 	must(t, b.Complete(ctx, graded(b.mustRun(t, "0r1"), 0.5)))
-	one := bandit.Trial{With: sums(0.5)}
+	one := bandit.Trial{With: tried(0.5)}
 	want := []store.Lesson{{ID: "b", Category: "code", Trial: one, Exposure: 1}, {ID: "c", Category: "code", Trial: one, Exposure: 1}}
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 }
 
-// testLessonsUngraded has runs whose lessons nobody can judge.
+// testLessonsEdited has a lesson whose text changes: it starts anew, and what was known of
+// the one before stays that one's.
+func testLessonsEdited(t *testing.T, b bundle) {
+	use := func(version string) fleet.LessonUse {
+		return fleet.LessonUse{Lesson: "a", Version: version, Injected: true}
+	}
+	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r1", use("first")), 0.5)))
+	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r2", use("second")), 1)))
+	same(t, "lessons", b.mustSnapshot(t).Lessons, []store.Lesson{
+		{ID: "a", Version: "first", Category: "code", Trial: bandit.Trial{With: tried(0.5)}, Exposure: 0.5},
+		{ID: "a", Version: "second", Category: "code", Trial: bandit.Trial{With: tried(1)}, Exposure: 0.5},
+	})
+}
+
+// testLessonsUngraded has runs without a grade: sessions that did nothing or failed are
+// counted beside the grades, and of what nobody can judge nothing is.
 func testLessonsUngraded(t *testing.T, b bundle) {
-	use := fleet.LessonUse{Lesson: "a", Injected: true}
-	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r1", use), 0.5)))
+	with, without := fleet.LessonUse{Lesson: "a", Injected: true}, fleet.LessonUse{Lesson: "a"}
+	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r1", with), 0.5)))
 	want := b.mustSnapshot(t).Lessons
 	same(t, "number", len(want), 1)
 
-	lost := graded(b.begun(t, "0r2", fleet.LessonUse{Lesson: "a"}), 1)
+	lost := graded(b.begun(t, "0r2", without), 1)
 	lost.Verdict.Outcome = fleet.Lost
 	must(t, b.EndRun(t.Context(), lost))
-	noop := b.begun(t, "0r3", fleet.LessonUse{Lesson: "a"}, fleet.LessonUse{Lesson: "b"})
-	noop.Verdict.Outcome = fleet.Noop
-	must(t, b.Complete(t.Context(), noop))
-	_, err := b.Abandon(t.Context(), b.begun(t, "0r4", fleet.LessonUse{Lesson: "a"}).ID, "found dead", fleet.Usage{})
+	_, err := b.Abandon(t.Context(), b.begun(t, "0r3", without).ID, "found dead", fleet.Usage{})
 	must(t, err)
+	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
+
+	for i, outcome := range []fleet.Outcome{fleet.Noop, fleet.Nothing, fleet.Failed} {
+		r := b.begun(t, fleet.RunID("0s"+string(rune('1'+i))), with, fleet.LessonUse{Lesson: "b"})
+		r.Verdict.Outcome = outcome
+		must(t, b.Complete(t.Context(), r))
+	}
+	failed := graded(b.begun(t, "0t1", without), 0)
+	failed.Verdict.Outcome = fleet.Failed
+	must(t, b.Complete(t.Context(), failed))
+	want[0].With.Empty, want[0].With.Failed = 2, 1
+	want[0].Without = tried(0)
+	want[0].Without.Failed = 1
+	want[0].Exposure = 0.5
+	want = append(want, store.Lesson{ID: "b", Category: "code", Trial: bandit.Trial{Without: bandit.Tried{Empty: 2, Failed: 1}}})
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 }

@@ -64,17 +64,25 @@ func (m *memory) grade(s session, grade float64) {
 		arms = append(arms, m.arms[c])
 	}
 	arm := m.arm(s.run.Category)
-	m.Learn(arm, m.Pool(m.now, arms), m.now, bandit.Graded{Fire: s.clock, Load: s.load, Grade: grade})
+	x := bandit.Graded{Fire: s.clock, Load: s.load, Grade: grade}
+	m.Learn(arm, m.Pool(m.now, arms), m.now, x)
 	injected := map[fleet.LessonID]bool{}
 	for _, u := range s.lessons {
 		l := m.lesson(u.Lesson, s.run.Category)
-		l.Add(u.Injected, grade)
+		m.Try(&l.Trial, u.Injected, m.now, x)
 		injected[u.Lesson] = u.Injected
 	}
 	for i := range m.lessons {
 		if l := &m.lessons[i]; l.Category == s.run.Category {
 			l.Exposure = bandit.Expose(l.Exposure, injected[l.ID], arm.Fast.W)
 		}
+	}
+}
+
+// empty counts a session without work for its lessons.
+func (m *memory) empty(s session) {
+	for _, u := range s.lessons {
+		m.lesson(u.Lesson, s.run.Category).Of(u.Injected).Empty++
 	}
 }
 
@@ -176,8 +184,10 @@ func (h *history) end(rt *rapid.T) {
 	case "noop":
 		err = complete(fleet.Verdict{Outcome: fleet.Noop})
 		h.memory.arm(s.run.Category).Noop(h.now, h.clock.Now())
+		h.empty(s)
 	case "nothing":
 		err = complete(fleet.Verdict{Outcome: fleet.Nothing})
+		h.empty(s)
 	case "lost":
 		err = h.EndRun(h.t.Context(), graded(s.run, grade))
 	case "dead":

@@ -69,6 +69,7 @@ func Run(t *testing.T, open Open) {
 		"Lessons":            testLessons,
 		"LessonsByCategory":  testLessonsByCategory,
 		"LessonsReplaced":    testLessonsReplaced,
+		"LessonsEdited":      testLessonsEdited,
 		"LessonsUngraded":    testLessonsUngraded,
 		"Pause":              testPause,
 		"Resume":             testResume,

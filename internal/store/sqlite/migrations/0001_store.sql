@@ -183,22 +183,31 @@ create table arms (
 create table run_lessons (
   run      text not null references runs (id),
   lesson   text not null,
+  version  text not null,                      -- a hash of its text
   injected integer not null check (injected in (0, 1)),
   primary key (run, lesson)
 ) strict, without rowid;
 
--- What became of the graded sessions of a category that a lesson matched.
+-- What became of the sessions of a category that a version of a lesson matched.
 create table lessons (
-  lesson      text not null,
-  category    text not null,
-  with_w      real not null,                   -- sessions that got it: number, grades, squares
-  with_s      real not null,
-  with_g2     real not null,
-  without_w   real not null,                   -- sessions from which it was withheld
-  without_s   real not null,
-  without_g2  real not null,
-  exposure    real not null check (exposure between 0 and 1), -- mean, of the sessions behind the belief
-  primary key (lesson, category)
+  lesson         text not null,
+  version        text not null,                -- a hash of its text: an edited lesson starts anew
+  category       text not null,
+  at_fire        integer not null,             -- the sums are as of this fire
+  with_w         real not null,                -- graded sessions that got it: weight, grades, squares
+  with_s         real not null,
+  with_g2        real not null,
+  with_graded    integer not null,
+  with_empty     integer not null,             -- sessions that ended without work
+  with_failed    integer not null,             -- sessions that failed, graded or not
+  without_w      real not null,                -- the same of those from which it was withheld
+  without_s      real not null,
+  without_g2     real not null,
+  without_graded integer not null,
+  without_empty  integer not null,
+  without_failed integer not null,
+  exposure       real not null check (exposure between 0 and 1), -- mean, of the sessions behind the belief
+  primary key (lesson, version, category)
 ) strict, without rowid;
 
 -- What the sessions of an agent share: nobody needs to find out again what one has met.
