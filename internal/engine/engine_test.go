@@ -769,7 +769,7 @@ func TestLimitsThatDoNotHold(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "[category.code]\n[category.code.unit]\nMemoryMax = \"4G\"\n")
 	b.addTask("fix", "code", fleet.StateTodo)
-	b.Agents = says(`{"outcome":"nothing"}`)
+	b.Agents = says(`{"outcome":"nothing","task_state":"done"}`)
 	var log bytes.Buffer
 	b.Engine.Log = slog.New(slog.NewTextHandler(&log, nil))
 	asked := 0

@@ -98,7 +98,7 @@ func EndNotice(r Run, noops int) (Notice, bool) {
 		n.Event = EventQuota
 	case outcome == Unavailable:
 		n.Event, n.Reason = EventUnavailable, r.Agent+": "+r.Verdict.Reason
-	case outcome == Noop && noops >= noopStreak:
+	case r.Verdict.Empty() && noops >= noopStreak:
 		n.Event = EventNoopStreak
 		n.Reason = fmt.Sprintf("%d sessions in a row found nothing to do; the last: %s", noops, r.Verdict.Reason)
 	default:

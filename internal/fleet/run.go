@@ -109,6 +109,12 @@ type Run struct {
 // MostCommits bounds how many revisions of a run are recorded: the last ones it made.
 const MostCommits = 100
 
+// Empty reports whether a session did nothing for its category: there was something to do
+// and it did none of it, or it found nothing to do and closed no task by that.
+func (v Verdict) Empty() bool {
+	return v.Outcome == Noop || v.Outcome == Nothing && !v.TaskState.Settled()
+}
+
 // Decision says whether a category of a fire was started.
 type Decision string
 

@@ -13,6 +13,7 @@ type Tally struct {
 	Claimed  bool    // they had a claim: sessions
 
 	Runs    int
+	Empty   int // of these, see [Verdict.Empty]
 	Graded  int
 	Grades  float64 // their sum
 	Squares float64 // the sum of the grades' squares

@@ -28,7 +28,7 @@ type Audit struct {
 	Denials           int // claims that workers were denied
 	Pivots            int // denials after which the worker took another category's lane
 	Runs              int // that ended, busy, denied and idle ones included
-	Noops             int // of these
+	Noops             int // of these: empty ones, see [fleet.Verdict.Empty]
 	SafetyNet         int // runs that the allow-list stood in for, as a payload named no usable category
 	Fallbacks         int // fires for which the external selector failed
 	Outcomes          map[fleet.Outcome]int
@@ -95,10 +95,10 @@ func NewAudit(r Record) Audit {
 			continue
 		}
 		a.Runs += t.Runs
+		a.Noops += t.Empty
 		a.Outcomes[t.Outcome] += t.Runs
 		a.Grades = a.Grades.plus(t)
 	}
-	a.Noops = a.Outcomes[fleet.Noop]
 	return a
 }
 
@@ -120,7 +120,7 @@ func fruitless(tallies []fleet.Tally) (list []Fruitless) {
 	return list
 }
 
-// NoopRate is the part of the ended runs that did nothing, in [0,1]; 0 without runs.
+// NoopRate is the part of the ended runs that were empty, in [0,1]; 0 without runs.
 func (a Audit) NoopRate() float64 {
 	if a.Runs == 0 {
 		return 0

@@ -47,7 +47,7 @@ func (p Report) findings() (list []Finding) {
 	}
 	p.judged(add)
 	if rate := p.All.NoopRate(); rate > mostNoops && p.All.Ended >= leastRuns {
-		add(FoundNoops, "", "%s of the runs did nothing: %d of %d", Percent(rate), p.All.Outcomes[fleet.Noop], p.All.Ended)
+		add(FoundNoops, "", "%s of the runs did nothing: %d of %d", Percent(rate), p.All.Empty, p.All.Ended)
 	}
 	if n := p.Audit.Fallbacks; n > 0 {
 		add(FoundFallback, "", "the external selector failed in %s: stint's own ranking was followed", plural(n, "fire", "fires"))

@@ -40,6 +40,7 @@ type Report struct {
 type Use struct {
 	Runs     int // open ones included
 	Ended    int
+	Empty    int // of these, see [fleet.Verdict.Empty]
 	Spawned  int // started by fires
 	Sessions int // that had a claim
 	Outcomes map[fleet.Outcome]int
@@ -59,6 +60,7 @@ func (u *Use) add(t fleet.Tally) {
 	u.Runs += t.Runs
 	if t.Outcome != "" {
 		u.Ended += t.Runs
+		u.Empty += t.Empty
 		u.Outcomes[t.Outcome] += t.Runs
 	}
 	if t.Fired {
@@ -101,8 +103,8 @@ func (u Use) Posterior() bandit.Beta {
 // Interval holds the mean with a probability of 95 %.
 func (u Use) Interval() (low, high float64) { return u.Posterior().Interval(0.95) }
 
-// NoopRate is the part of the ended runs that did nothing, in [0,1].
-func (u Use) NoopRate() float64 { return ratio(float64(u.Outcomes[fleet.Noop]), float64(u.Ended)) }
+// NoopRate is the part of the ended runs that were empty, in [0,1].
+func (u Use) NoopRate() float64 { return ratio(float64(u.Empty), float64(u.Ended)) }
 
 // Productive is how many runs did work.
 func (u Use) Productive() int { return u.Outcomes[fleet.Productive] }

@@ -80,6 +80,9 @@ func past(steps int, names map[fleet.Category]fleet.Category) (Record, Options) 
 			v.Grade = &grade
 			t.Graded, t.Grades, t.Squares = 1, grade, grade*grade
 		}
+		if v.Empty() {
+			t.Empty = 1
+		}
 		r.Tallies = append(r.Tallies, t)
 		r.Holds = append(r.Holds, fleet.LaneHold{Run: id, Category: c, Lane: 1, AcquiredAt: at, ReleasedAt: at.Add(length)})
 		o.Runs = append(o.Runs, fleet.Run{ID: id, Category: c, Task: "task<1>", CreatedAt: at, Verdict: v})
@@ -180,7 +183,7 @@ func TestNoopsAreFound(t *testing.T) {
 		want          bool
 	}{{1, 4, false}, {2, 3, true}, {4, 0, false}, {5, 0, true}} {
 		p := New(Record{Tallies: []fleet.Tally{
-			{Category: "a", Outcome: fleet.Noop, Runs: tt.noops}, {Category: "a", Outcome: fleet.Productive, Runs: tt.others},
+			{Category: "a", Outcome: fleet.Noop, Runs: tt.noops, Empty: tt.noops}, {Category: "a", Outcome: fleet.Productive, Runs: tt.others},
 		}}, Options{})
 		if got := len(p.Findings) == 1 && p.Findings[0].Kind == FoundNoops; got != tt.want {
 			t.Errorf("%d noops of %d: got %v, want one: %t", tt.noops, tt.noops+tt.others, p.Findings, tt.want)

@@ -55,7 +55,7 @@ func figureLines(s Style, r report.Report) []string {
 		{"runs", fmt.Sprintf("%d, %d of them started by fires; %d have ended", all.Runs, all.Spawned, all.Ended)},
 		{"sessions", fmt.Sprintf("%d: %.1f a day, %.2f an hour; at most %d at once", all.Sessions, r.PerDay(), r.PerHour(), a.PeakConcurrency)},
 		{"grades", gradesText(all)},
-		{"noop rate", fmt.Sprintf("%s: %d of %d", report.Percent(all.NoopRate()), all.Outcomes[fleet.Noop], all.Ended)},
+		{"noop rate", fmt.Sprintf("%s: %d of %d", report.Percent(all.NoopRate()), all.Empty, all.Ended)},
 		{"cost", costText(all)},
 		{"claims", fmt.Sprintf("denials %d, pivots %d", a.Denials, a.Pivots)},
 		{"lanes", fmt.Sprintf("acquisitions %d, held by two at once %d", a.TotalAcquisitions, len(a.Violations))},

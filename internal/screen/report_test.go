@@ -27,6 +27,9 @@ func reported() report.Report {
 			if outcome == fleet.Productive {
 				t.Graded, t.Grades = runs, grade*float64(runs)
 			}
+			if outcome == fleet.Noop {
+				t.Empty = runs
+			}
 			r.Tallies = append(r.Tallies, t)
 		}
 		if i%20 < 5 {

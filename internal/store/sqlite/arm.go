@@ -183,7 +183,7 @@ func (t tx) learnFrom(ctx context.Context, r fleet.Run) error {
 	switch {
 	case v.Grade != nil:
 		return t.learnGrade(ctx, r.ID, *v.Grade)
-	case v.Outcome == fleet.Noop:
+	case v.Empty():
 		return t.changeArm(ctx, r.Category, func(a *bandit.Arm, now fleet.FireID) { a.Noop(now, t.now) })
 	case v.Outcome == fleet.Idle && r.Task == "": // that one task is not workable says nothing of the others
 		return t.changeArm(ctx, r.Category, func(a *bandit.Arm, now fleet.FireID) { a.Sleep(now, t.now) })
@@ -241,7 +241,7 @@ func (t tx) learnLessons(ctx context.Context, id fleet.RunID, c fleet.Category, 
 // countLessons counts a session without work, or a failed one, for the lessons that matched
 // its run.
 func (t tx) countLessons(ctx context.Context, r fleet.Run) error {
-	empty := r.Verdict.Outcome == fleet.Noop || r.Verdict.Outcome == fleet.Nothing
+	empty := r.Verdict.Empty()
 	failed := r.Verdict.Outcome == fleet.Failed || r.Verdict.Outcome == fleet.Timeout
 	if !empty && !failed {
 		return nil

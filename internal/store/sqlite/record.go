@@ -175,14 +175,14 @@ func (d *DB) Tallies(ctx context.Context, since time.Time, step time.Duration) (
 const talliesSince = `select
 case ?2 when 0 then ?1 else ?1 + (created_at - ?1) / ?2 * ?2 end as span,
 category, agent, source, outcome, fire is not null and source <> 'respawn', epoch > 0,
-count(*), count(grade), total(grade), total(grade * grade), coalesce(sum(tokens), 0), total(usd), total(usd) filter (where cost in ('computed', 'assumed')),
+count(*), sum(outcome = 'noop' or outcome = 'nothing' and task_state not in ('done', 'cancelled')), count(grade), total(grade), total(grade * grade), coalesce(sum(tokens), 0), total(usd), total(usd) filter (where cost in ('computed', 'assumed')),
 coalesce(sum(max(ended_at - started_at, 0)), 0)
 from runs where id >= ?3 group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`
 
 func scanTally(row scanner) (n fleet.Tally, err error) {
 	var span, worked int64
 	err = row.Scan(&span, &n.Category, &n.Agent, &n.Source, &n.Outcome, &n.Fired, &n.Claimed,
-		&n.Runs, &n.Graded, &n.Grades, &n.Squares, &n.Tokens, &n.USD, &n.Guessed, &worked)
+		&n.Runs, &n.Empty, &n.Graded, &n.Grades, &n.Squares, &n.Tokens, &n.USD, &n.Guessed, &worked)
 	n.From, n.Worked = fromMillis(span), time.Duration(worked)*time.Millisecond
 	return n, err
 }

@@ -169,7 +169,7 @@ func testGradesOfAll(t *testing.T, b bundle) {
 }
 
 func testBackoff(t *testing.T, b bundle) {
-	const noop, idle = fleet.Noop, fleet.Idle
+	const noop, nothing, idle = fleet.Noop, fleet.Nothing, fleet.Idle
 	b.mustFire(t, nil)
 	steps := []struct {
 		id      fleet.RunID
@@ -178,7 +178,7 @@ func testBackoff(t *testing.T, b bundle) {
 	}{
 		{"0r1", noop, bandit.Backoff{Noops: 1, NoopsEver: 1, AsleepUntil: 2 + 1}},
 		{"0r2", idle, bandit.Backoff{Noops: 2, NoopsEver: 1, AsleepUntil: 4 + 2}},
-		{"0r3", noop, bandit.Backoff{Noops: 3, NoopsEver: 2, AsleepUntil: 8 + 3}},
+		{"0r3", nothing, bandit.Backoff{Noops: 3, NoopsEver: 2, AsleepUntil: 8 + 3}},
 		{"0r4", idle, bandit.Backoff{Noops: 4, NoopsEver: 2, AsleepUntil: 16 + 4}},
 		{"0r5", idle, bandit.Backoff{Noops: 5, NoopsEver: 2, AsleepUntil: 32 + 5}},
 		{"0r6", noop, bandit.Backoff{Noops: 6, NoopsEver: 3, AsleepUntil: 64 + 6}},
@@ -227,7 +227,7 @@ func testLearnsNothing(t *testing.T, b bundle) {
 		},
 	}
 	for _, outcome := range []fleet.Outcome{
-		fleet.Nothing, fleet.Busy, fleet.RunDenied, fleet.Quota, fleet.Cancelled, fleet.Lost, fleet.Abandoned,
+		fleet.Busy, fleet.RunDenied, fleet.Quota, fleet.Unavailable, fleet.Cancelled, fleet.Lost, fleet.Abandoned,
 		fleet.Productive, fleet.Failed, fleet.Timeout, // that nobody graded
 	} {
 		for how, end := range ends {
@@ -239,6 +239,11 @@ func testLearnsNothing(t *testing.T, b bundle) {
 			same(t, string(r.ID), b.arm(t, "code").Arm, before)
 		}
 	}
+	closed := b.begun(t, "0closed")
+	arm := b.arm(t, "code").Arm
+	closed.Verdict.Outcome, closed.Verdict.TaskState = fleet.Nothing, fleet.StateDone
+	must(t, b.Complete(ctx, closed))
+	same(t, "a task closed without work", b.arm(t, "code").Arm, arm)
 	before := b.mustSnapshot(t).Arms
 	f := b.mustRecord(t, "0planned1", "0planned2")
 	b.mustNotStart(t, f.ID, "0planned1", true)

@@ -177,7 +177,7 @@ func (h *history) end(rt *rapid.T) {
 		return h.Complete(h.t.Context(), s.run)
 	}
 	var err error
-	switch rapid.SampledFrom([]string{"graded", "graded", "graded", "noop", "nothing", "lost", "dead"}).Draw(rt, "end") {
+	switch rapid.SampledFrom([]string{"graded", "graded", "graded", "noop", "nothing", "closed", "lost", "dead"}).Draw(rt, "end") {
 	case "graded":
 		err = complete(fleet.Verdict{Outcome: fleet.Productive, Grade: &grade})
 		h.grade(s, grade)
@@ -187,7 +187,10 @@ func (h *history) end(rt *rapid.T) {
 		h.empty(s)
 	case "nothing":
 		err = complete(fleet.Verdict{Outcome: fleet.Nothing})
+		h.memory.arm(s.run.Category).Noop(h.now, h.clock.Now())
 		h.empty(s)
+	case "closed":
+		err = complete(fleet.Verdict{Outcome: fleet.Nothing, TaskState: fleet.StateDone})
 	case "lost":
 		err = h.EndRun(h.t.Context(), graded(s.run, grade))
 	case "dead":
