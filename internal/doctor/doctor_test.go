@@ -77,6 +77,7 @@ func TestHealthy(t *testing.T) {
 		"agent_rest: none",
 		"workspace: /w, 2 files have changes while sessions work, 1 file is untracked",
 		"tasks: 4 tasks read",
+		"task_aside: none",
 		"workable: 2 categories looked at",
 		"graded: 2 categories looked at",
 		"clock: kept in time",
@@ -85,7 +86,7 @@ func TestHealthy(t *testing.T) {
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
-	if got, want := Summary(Examine(healthy())), "24 ok, 0 warnings, 0 problems, 0 unknown"; got != want {
+	if got, want := Summary(Examine(healthy())), "25 ok, 0 warnings, 0 problems, 0 unknown"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -222,7 +223,7 @@ func TestExamine(t *testing.T) {
 			"store problem: /s/stint.db: a; b | restore it from a backup, or save what can be read: sqlite3 /s/stint.db .recover | sqlite3 recovered.db",
 		}},
 		{"record unseen", func(f *Facts) { f.Record = Record{Unseen: "store"}; f.Workspace.Changed = 0 }, []string{
-			"runs unknown: store", "lanes unknown: store", "agent_rest unknown: store", "graded unknown: store",
+			"runs unknown: store", "lanes unknown: store", "agent_rest unknown: store", "task_aside unknown: store", "graded unknown: store",
 		}},
 		{"dead runs", func(f *Facts) {
 			f.Record.Leftovers = []Leftover{{Run: "r1", Category: "code"}, {Run: "r2", Category: "docs", Ended: true}, {Run: "r3", Category: "code"}}
@@ -265,6 +266,15 @@ func TestExamine(t *testing.T) {
 			f.Record.Rests = []Rest{{Agent: "claude", Why: "it failed 5 times", Fix: "stint resume"}}
 		}, []string{
 			"agent_rest warning: claude: it failed 5 times | stint resume",
+		}},
+		{"tasks that wait for a person", func(f *Facts) {
+			f.Record.Aside = []fleet.Quarantine{{Task: "a b", Sessions: 2, State: "todo"}}
+			f.Record.Untold = []fleet.TaskMemory{{
+				Task: "fix", Run: "r1", TaskLeft: fleet.TaskLeft{State: "done"}, Trouble: fleet.BranchGone("b"),
+			}}
+		}, []string{
+			"task_aside warning: a b: 2 sessions worked on it and left it todo | stint task retry 'a b'",
+			"task_aside warning: fix: closed by run r1, but its file does not say so: branch b is gone | stint why --task fix",
 		}},
 		{"no workspace", func(f *Facts) { f.Workspace = Workspace{Path: "/w", Missing: true, Unseen: "stat"} }, []string{
 			`workspace problem: /w is not there | correct "workspace" in stint.toml`,

@@ -122,6 +122,8 @@ type Record struct {
 	Leftovers  []Leftover
 	Violations int // lanes held twice, in the last day
 	Rests      []Rest
+	Aside      []fleet.Quarantine // tasks that are left alone
+	Untold     []fleet.TaskMemory // tasks whose source does not show the state in which they were left
 	Unpriced   []Unpriced
 	LastFire   time.Time
 	Latest     time.Time // the latest time on record

@@ -184,6 +184,31 @@ func examineTasks(t Tasks) (list []Finding) {
 	return list
 }
 
+// examineAside reports the tasks that only a person brings on.
+func examineAside(r Record) (list []Finding) {
+	const check = "task_aside"
+	if r.Unseen != "" {
+		return []Finding{unknown(check, r.Unseen)}
+	}
+	for _, q := range r.Aside {
+		list = append(list, Finding{
+			Check: check, State: Warning, What: fmt.Sprintf("%s: %s", q.Task, q.Why()),
+			Why: "no session works on it until it is changed or retried",
+			Fix: "stint task retry " + fleet.ShellWord(string(q.Task)),
+		})
+	}
+	for _, m := range r.Untold {
+		list = append(list, Finding{
+			Check: check, State: Warning, What: fmt.Sprintf("%s: %s", m.Task, m.Why()),
+			Why: "what its source says does not count until it changes", Fix: "stint why --task " + fleet.ShellWord(string(m.Task)),
+		})
+	}
+	if len(list) == 0 {
+		list = append(list, ok(check, "none"))
+	}
+	return list
+}
+
 // fewSessions is from when on a category without a grade is more than bad luck.
 const fewSessions = 5
 

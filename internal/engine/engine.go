@@ -93,6 +93,8 @@ type Repo interface {
 	// Record changes a file as a commit of its own where it can: on the run's branch, whose
 	// name it returns, or where the file is.
 	Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (branch string, err error)
+	// Branches are those of the fleet's runs, by run.
+	Branches(ctx context.Context) (map[fleet.RunID]string, error)
 	// Diff is what commits changed, oldest first, and whether more than the most bytes were.
 	Diff(ctx context.Context, revisions []string, most int) (text string, cut bool, err error)
 	// GitDirs are where git keeps what it knows of the folder: of this work tree, and of

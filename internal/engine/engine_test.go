@@ -178,6 +178,8 @@ func (noRepo) GitDirs(_ context.Context, dir string) (own, common string, err er
 	return dir + "/own.git", dir + "/common.git", nil
 }
 
+func (noRepo) Branches(context.Context) (map[fleet.RunID]string, error) { return nil, nil }
+
 func (noRepo) Own(context.Context, fleet.RunID, string) (string, error) { return "", nil }
 
 func (noRepo) Record(_ context.Context, _ fleet.RunID, e fleet.FileEdit) (branch string, err error) {

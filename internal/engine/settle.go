@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -193,10 +194,24 @@ func (e *Engine) inUse(ctx context.Context) (bool, error) {
 // tellingTime is for the commands and the locks that telling one source takes.
 const tellingTime = 3 * time.Minute
 
-// pay tells the source of a task what it is owed, and remembers that, with what the source
-// shows then.
+// pay tells the source of a task what it is owed, and remembers that it was, or why not.
 func (e *Engine) pay(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reason string) error {
+	err := e.tellSource(ctx, t, m, reason)
+	if err == nil || m.Owed == "" || err.Error() == m.Trouble {
+		return err
+	}
+	sight := store.TaskSight{TaskMemory: m, Was: m.Seen, Owing: true}
+	sight.Trouble = err.Error()
+	ctx, cancel := closing(ctx) // the time that it took may be up
+	defer cancel()
+	return errors.Join(err, e.Store.SeeTasks(ctx, []store.TaskSight{sight}))
+}
+
+// tellSource tells the source of a task what it is owed, and remembers what the source shows
+// then.
+func (e *Engine) tellSource(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reason string) error {
 	sight := store.TaskSight{TaskMemory: m, Was: m.Seen}
+	sight.Trouble = ""
 	switch m.Owed {
 	case fleet.CallWrite:
 		edit, err := e.Tasks.Edit(ctx, t, m.State)
@@ -240,18 +255,26 @@ func (e *Engine) shown(ctx context.Context, t fleet.Task) string {
 	return ""
 }
 
-// payAll tells sources what dead or failed workers have not told them. A source that fails
-// is not tried again for its other tasks.
+// debtTime is what a fire takes to tell sources what they are owed. Its unit has five minutes.
+const debtTime = time.Minute
+
+// payAll tells sources what dead or failed workers have not told them, within debtTime. Its
+// order is chance: a task or a source that takes all of that time is not always the first.
 func (e *Engine) payAll(ctx context.Context, s store.Snapshot, reaped []Reaped) {
-	failed := map[string]bool{}
-	for _, m := range s.Tasks {
+	ctx, cancel := context.WithTimeout(ctx, debtTime)
+	defer cancel()
+	for _, i := range rand.Perm(len(s.Tasks)) { //nolint:gosec // nothing is decided by it
+		m := s.Tasks[i]
 		open := slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.ID == m.Run }) &&
 			!slices.ContainsFunc(reaped, func(r Reaped) bool { return r.Run.ID == m.Run })
-		if m.Owed == "" || open || failed[m.Source] && m.Source != "" {
+		if m.Owed == "" || open {
 			continue
 		}
+		if ctx.Err() != nil {
+			e.Log.WarnContext(ctx, "some sources of tasks are told by the next fire", slog.String("reason", "it took longer than "+debtTime.String()))
+			return
+		}
 		if err := e.payLate(ctx, m); err != nil {
-			failed[m.Source] = true
 			e.Log.WarnContext(ctx, "task state not told", slog.String("task_id", string(m.Task)), slog.Any("err", err))
 		}
 	}
@@ -303,18 +326,19 @@ func (e *Engine) see(ctx context.Context, v view) {
 	for i := range v.tasks {
 		listed[v.tasks[i].ID] = &v.tasks[i]
 	}
+	branches := e.branches(ctx, v.snapshot.Tasks)
 	var sights []store.TaskSight
 	for _, m := range v.snapshot.Tasks {
 		t, sight := listed[m.Task], store.TaskSight{TaskMemory: m, Was: m.Seen}
-		gone := m.Source != "" && m.Seen != fleet.SeenNowhere &&
-			!slices.ContainsFunc(v.problems, func(p fleet.TaskProblem) bool { return p.Path == m.Source })
 		switch {
-		case m.Owed != "", t == nil && !gone:
+		case m.Owed != "", t == nil && !v.gone(m):
 			continue
 		case t == nil || !m.Holds(*t):
 			sight.Forget = true
 		case m.Seen == "":
 			sight.Seen = t.Seen
+		case m.Branch != "" && branches != nil && branches[m.Run] != m.Branch:
+			sight.Branch, sight.Trouble = "", fleet.BranchGone(m.Branch)
 		default:
 			continue
 		}
@@ -328,10 +352,33 @@ func (e *Engine) see(ctx context.Context, v view) {
 	}
 }
 
+// gone reports whether a task that is not listed is known to be no more. A file that a
+// merge is to change may only be away, with another branch checked out.
+func (v view) gone(m fleet.TaskMemory) bool {
+	if m.Source != "" {
+		return m.Seen != fleet.SeenNowhere && !slices.ContainsFunc(v.problems, func(p fleet.TaskProblem) bool { return p.Path == m.Source })
+	}
+	return m.Branch == "" && len(v.tasks) > 0 && len(v.failed) == 0 &&
+		!slices.ContainsFunc(v.problems, func(p fleet.TaskProblem) bool { return p.Task == m.Task })
+}
+
+// branches are those of runs, if any are waited for; nil: nobody knows.
+func (e *Engine) branches(ctx context.Context, memories []fleet.TaskMemory) map[fleet.RunID]string {
+	if !slices.ContainsFunc(memories, func(m fleet.TaskMemory) bool { return m.Branch != "" }) {
+		return nil
+	}
+	list, err := e.Repo.Branches(ctx)
+	if err != nil {
+		e.Log.WarnContext(ctx, "branches not listed", slog.Any("err", err))
+		return nil
+	}
+	return list
+}
+
 // GiveState gives a task a state by a person's hand, as a session does. The caller holds
 // its claim. It reports whether that changed anything.
 func (e *Engine) GiveState(ctx context.Context, t fleet.Task, s fleet.TaskState) (bool, error) {
-	if t.State == s {
+	if t.State == s && (t.InSource() == s || t.Source != "") {
 		return false, nil
 	}
 	m := fleet.TaskMemory{Task: t.ID, TaskLeft: fleet.TaskLeft{

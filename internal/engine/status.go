@@ -33,6 +33,7 @@ type Status struct {
 	Pauses      []fleet.Pause // in force: the whole fleet's first, then by category
 	Stopped     []StoppedAgent
 	Quarantined []fleet.Quarantine // by task
+	Untold      []fleet.TaskMemory // whose source does not show their state, by task
 	Spent       []fleet.Spent      // today, by scope
 }
 
@@ -91,7 +92,7 @@ func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err err
 	s.Beliefs = e.beliefs(snapshot)
 	s.Pauses = pausesAt(snapshot.Pauses, s.At)
 	s.Stopped = e.stoppedAgents(snapshot, s.At)
-	s.Quarantined, s.Spent = fleet.Quarantines(snapshot.Tasks), snapshot.Spent
+	s.Quarantined, s.Untold, s.Spent = fleet.Quarantines(snapshot.Tasks), fleet.Untold(snapshot.Tasks), snapshot.Spent
 	if e.Store == nil {
 		s.Lanes = e.lanes(nil)
 		return s, nil

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -45,6 +46,28 @@ type TaskMemory struct {
 	Sessions int       // that worked on it since its state last changed
 	Failures int       // that failed at it, in a row
 	Reason   string    // of the last of these sessions
+	Trouble  string    // why its source does not show the state; empty: nothing is known to be in the way
+}
+
+// BranchGone is what is in the way once the branch that has a task's state was deleted.
+func BranchGone(branch string) string {
+	return "branch " + branch + " is gone"
+}
+
+// Untold are the tasks whose source does not show the state in which they were left, and
+// of which it is known why.
+func Untold(memories []TaskMemory) (list []TaskMemory) {
+	for _, m := range memories {
+		if m.Trouble != "" {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// Why says what is in the way of the source.
+func (m TaskMemory) Why() string {
+	return fmt.Sprintf("%s, but %s does not say so: %s", m.left(), m.where(), m.Trouble)
 }
 
 // Holds reports whether the task's source shows no change since. Of an item whose
@@ -132,18 +155,12 @@ func Recall(tasks []Task, memories []TaskMemory) map[TaskID]TaskMemory {
 
 // From says where the state of a task is from that its source does not show.
 func (m TaskMemory) From(t Task) string {
-	by, verb, source := "hand", "left "+string(m.State), "its file"
-	if m.Run != "" {
-		by = "run " + string(m.Run)
-	}
-	if m.State.Settled() {
-		verb = "closed"
-	}
-	if m.Source != "" {
-		source = m.Source
-	}
-	text := fmt.Sprintf("%s by %s; %s still says %s", verb, by, source, t.InSource())
+	text := fmt.Sprintf("%s; %s still says %s", m.left(), m.where(), t.InSource())
 	switch {
+	case m.Trouble != "" && m.Owed != "":
+		return text + " until a fire can tell it, which failed: " + m.Trouble
+	case m.Trouble != "":
+		return text + ", for " + m.Trouble
 	case m.Branch != "":
 		return text + " until branch " + m.Branch + " is merged"
 	case m.Owed != "":
@@ -152,6 +169,21 @@ func (m TaskMemory) From(t Task) string {
 		return text + ", and that counts again once it shows a change"
 	}
 	return text
+}
+
+func (m TaskMemory) left() string {
+	by, verb := "hand", "left "+string(m.State)
+	if m.Run != "" {
+		by = "run " + string(m.Run)
+	}
+	if m.State.Settled() {
+		verb = "closed"
+	}
+	return verb + " by " + by
+}
+
+func (m TaskMemory) where() string {
+	return cmp.Or(m.Source, "its file")
 }
 
 // FileEdit changes one file.

@@ -57,6 +57,9 @@ func (s *sheet) alarms(v StatusView) {
 	for _, q := range v.Quarantined {
 		tasks = append(tasks, because(Line(string(q.Task))+" in quarantine", q.Why()))
 	}
+	for _, m := range v.Untold {
+		tasks = append(tasks, because(Line(string(m.Task)), m.Why()))
+	}
 	for _, x := range v.Day.Violations {
 		alarms = append(alarms, fmt.Sprintf("lane %s.%d was held by two runs at once: %s and %s: stint audit", x.Category, x.Lane, x.First, x.Second))
 	}

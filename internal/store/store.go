@@ -126,6 +126,7 @@ type TaskSight struct {
 	fleet.TaskMemory
 	Was    string // seen of it before
 	Forget bool   // the source shows a change: its own word counts from now on
+	Owing  bool   // the source could not be told: what is owed still is
 }
 
 // Arm is what is remembered of a category.
@@ -187,12 +188,14 @@ type Runs interface {
 	// a word. Sessions are counted anew if the state is another than before.
 	LeaveTask(ctx context.Context, m fleet.TaskMemory) error
 	// SeeTasks takes what sources show into what is remembered of their tasks: what is
-	// owed is paid then, or all of it forgotten. What was changed meanwhile is left alone.
+	// owed is paid then, unless it is owing, or all of it forgotten. What was changed meanwhile is left alone.
 	SeeTasks(ctx context.Context, list []TaskSight) error
 	// Retry forgets what sessions left of a task, and reports whether there was anything.
+	// What a tracker is owed becomes its release: it has the item as begun, or still to be closed.
 	Retry(ctx context.Context, task fleet.TaskID) (bool, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it
-	// is open, its claims, its lane. Nothing is learnt of it. It reports whether
+	// is open, its claims, its lane. Nothing is learnt of it, but that its task was tried in
+	// vain. It reports whether
 	// there was anything left; of two calls one finds nothing.
 	Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage) (bool, error)
 }

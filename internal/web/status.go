@@ -27,7 +27,8 @@ type statusBody struct {
 	Idle       []fleet.Category   // whose lanes are all free
 	People     int                // claims that no run holds
 	Violations []report.Violation // the first of the last day
-	Failed     []fleet.Quarantine // the first of the tasks that are left alone
+	Aside      []fleet.Quarantine // the first of the tasks that are left alone
+	Untold     []fleet.TaskMemory // the first of those whose source does not show their state
 	Outcomes   []outcomeCount
 	Spans      []spanLink
 	Timeline   template.HTML
@@ -59,7 +60,7 @@ const (
 	statusRuns  = 12
 	// mostViolations are shown of what must never be: one is enough to look into it.
 	mostViolations = 5
-	mostFailed     = 8
+	mostAside      = 8
 )
 
 func (s *site) status(r *http.Request, e *engine.Engine) (view, error) {
@@ -78,7 +79,8 @@ func (s *site) status(r *http.Request, e *engine.Engine) (view, error) {
 	}
 	b := statusBody{Status: st, Never: len(st.Fires) == 0 && len(st.Runs) == 0, Outcomes: outcomesOf(st)}
 	b.Violations = st.Day.Violations[:min(mostViolations, len(st.Day.Violations))]
-	b.Failed = st.Quarantined[:min(mostFailed, len(st.Quarantined))]
+	b.Aside = st.Quarantined[:min(mostAside, len(st.Quarantined))]
+	b.Untold = st.Untold[:min(mostAside, len(st.Untold))]
 	b.Busy, b.Idle = lanesOf(st)
 	for _, c := range st.Claims {
 		if _, ofRun := c.Holder.Run(); !ofRun {

@@ -118,7 +118,7 @@ func (t Task) obstacles() (list []Obstacle) {
 	if !t.Task.State.Workable() {
 		list = append(list, Obstacle{
 			Kind: KindState, Reason: sentence("Its state is %s, which no session works on", t.Task.State),
-			Change: sentence("It takes state: todo in %s", orSource(t.Task.Path)),
+			Change: t.otherState(), Command: t.forget(),
 		})
 	}
 	if t.Category == nil {
@@ -141,6 +141,22 @@ func (t Task) obstacles() (list []Obstacle) {
 		list = append(list, t.hinder(h))
 	}
 	return list
+}
+
+// otherState says what would make it workable. What is remembered stands above a file that
+// may say so already.
+func (t Task) otherState() string {
+	if t.Memory == nil || t.Task.Listed == "" {
+		return sentence("It takes state: todo in %s", orSource(t.Task.Path))
+	}
+	return sentence("It takes a change in %s, or to forget what is remembered of it", orSource(t.Task.Path))
+}
+
+func (t Task) forget() string {
+	if t.Memory == nil || t.Task.Listed == "" {
+		return ""
+	}
+	return "stint task retry " + named(t.ID)
 }
 
 func orSource(path string) string {

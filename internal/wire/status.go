@@ -27,6 +27,7 @@ type Status struct {
 	Pauses      []Pause        `json:"pauses"` // in force
 	Agents      []StoppedAgent `json:"agents_stopped"`
 	Quarantined []Quarantine   `json:"quarantined"`
+	Untold      []Untold       `json:"untold"`
 	Spent       []Spent        `json:"spent_today"` // UTC, with what sessions under way are expected to use
 }
 
@@ -77,6 +78,14 @@ type Quarantine struct {
 	Reason   string       `json:"reason"`
 }
 
+// Untold is a task whose source does not show the state in which it was left.
+type Untold struct {
+	Task   fleet.TaskID    `json:"task"`
+	State  fleet.TaskState `json:"state"`
+	Since  string          `json:"since"`
+	Reason string          `json:"reason"`
+}
+
 // Spent is what the sessions of a day used.
 type Spent struct {
 	Scope  fleet.Scope `json:"scope"`
@@ -117,7 +126,7 @@ func NewStatus(e *engine.Engine, s engine.Status) Status {
 		Timers: []Timer{}, Lanes: []Lane{}, Closed: []Gate{}, Failed: []fleet.SourceFault{},
 		Running: []OpenRun{}, Claims: []Claim{}, Fires: []Fire{}, Runs: []Run{},
 		Posteriors: posteriors(s), Day: NewAudit(s.Day),
-		Pauses: []Pause{}, Agents: []StoppedAgent{}, Quarantined: []Quarantine{}, Spent: []Spent{},
+		Pauses: []Pause{}, Agents: []StoppedAgent{}, Quarantined: []Quarantine{}, Untold: []Untold{}, Spent: []Spent{},
 	}
 	for _, t := range s.Timers {
 		o.Timers = append(o.Timers, Timer{t.Pool, t.Unit, t.Active, Time(t.Last), Time(t.Next)})
@@ -163,6 +172,9 @@ func (o *Status) addLimits(s engine.Status) {
 	}
 	for _, q := range s.Quarantined {
 		o.Quarantined = append(o.Quarantined, Quarantine{q.Task, q.Failures, q.Sessions, Stamp(q.Since), q.Reason})
+	}
+	for _, m := range s.Untold {
+		o.Untold = append(o.Untold, Untold{m.Task, m.State, Stamp(m.Since), m.Trouble})
 	}
 	for _, u := range s.Spent {
 		o.Spent = append(o.Spent, Spent(u))

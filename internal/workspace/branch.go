@@ -53,6 +53,12 @@ func (t *turn) branches(ctx context.Context) (map[fleet.RunID]string, error) {
 	return found, nil
 }
 
+// Branches are those of the fleet's runs, by run.
+func (p Places) Branches(ctx context.Context) (map[fleet.RunID]string, error) {
+	t := &turn{git: p.git(), clone: p.Clone}
+	return t.branches(ctx)
+}
+
 // usedIn is a folder in which somebody works on a branch, or "": it is checked out there, or
 // is what a rebase or a bisection under way comes back to.
 func (t *turn) usedIn(ctx context.Context, branch string) (string, error) {

@@ -18,7 +18,7 @@ import (
 // there, and what merges its branch brings it; its name is returned. Else it goes where
 // the file is. The change is only written, and not committed, where git does not know the
 // file, or where it has changes that somebody has not committed: whoever commits these
-// commits it with them.
+// commits it with them. A branch that moves the file, or takes it away, is left as it is.
 //
 // If we die before the file is written, nothing has changed. If we die before it is
 // committed, or cannot commit it, it is there, and the next call finds that it differs
@@ -32,28 +32,40 @@ func (p Places) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (
 		return "", err
 	}
 	err = c.inTurn(ctx, run, "record", func(ctx context.Context, t *turn) error {
-		if own, there := p.own(t.layout, run, e.Path); there {
-			tree := &turn{git: t.git, layout: t.layout, note: t.note}
-			tree.dir = filepath.Join(p.Root, string(run))
-			if tree.layout, err = tree.git.layout(ctx); err != nil {
-				return err
-			}
-			branches, err := t.branches(ctx)
-			if err != nil {
-				return err
-			}
-			name := branches[run]
-			if name == "" {
-				return t.record(ctx, e.Path, e)
-			}
-			unmerged, err := t.countUnmerged(ctx, []string{heads + name})
-			if err != nil {
-				return err
-			}
-			if unmerged > 0 {
-				branch = name
-				return tree.record(ctx, own, e)
-			}
+		tree, err := p.tree(ctx, t, run)
+		if err != nil {
+			return err
+		}
+		if tree == nil {
+			return t.record(ctx, e.Path, e)
+		}
+		branches, err := t.branches(ctx)
+		if err != nil {
+			return err
+		}
+		at, attached, err := tree.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
+		if err != nil {
+			return err
+		}
+		name := branches[run]
+		if name == "" || !attached || at != heads+name {
+			return t.record(ctx, e.Path, e)
+		}
+		unmerged, err := t.countUnmerged(ctx, []string{heads + name})
+		if err != nil {
+			return err
+		}
+		if unmerged == 0 {
+			return t.record(ctx, e.Path, e)
+		}
+		if own := ownCopy(tree.layout, t.layout, e.Path); own != "" {
+			branch = name
+			return tree.record(ctx, own, e)
+		}
+		_, same, err := t.asks(ctx, "diff", "--quiet", "--no-ext-diff", "HEAD..."+heads+name, "--", e.Path)
+		if err == nil && !same { // the branch moves the file, or takes it away: a change here would be in the way of that
+			branch = name
+			return nil
 		}
 		return t.record(ctx, e.Path, e)
 	})
@@ -74,20 +86,41 @@ func (p Places) Own(ctx context.Context, run fleet.RunID, path string) (string, 
 	if err != nil {
 		return "", fmt.Errorf("find the copy of %s in the worktree of run %s: %w", path, run, err)
 	}
-	own, there := p.own(l, run, path)
-	if !there {
-		return "", nil
+	tree, err := p.tree(ctx, &turn{git: g, layout: l}, run)
+	if err != nil || tree == nil {
+		return "", err
 	}
-	return own, nil
+	return ownCopy(tree.layout, l, path), nil
 }
 
-func (p Places) own(l layout, run fleet.RunID, path string) (own string, there bool) {
-	rel, err := filepath.Rel(l.top, resolvedFile(path))
-	if err != nil || run == "" || !filepath.IsLocal(rel) {
-		return "", false
+// tree is a run's own worktree, if it has one of the clone that a file is in; nil: none. The
+// tasks may be in another repository than the sessions' work.
+func (p Places) tree(ctx context.Context, t *turn, run fleet.RunID) (*turn, error) {
+	dir := filepath.Join(p.Root, string(run))
+	if run == "" || !exists(dir) {
+		return nil, nil
 	}
-	own = filepath.Join(p.Root, string(run), rel)
-	return own, exists(own)
+	tree := &turn{git: t.git, note: t.note}
+	tree.dir = dir
+	var err error
+	if tree.layout, err = tree.git.layout(ctx); errors.Is(err, errNoRepository) || err == nil && tree.common != t.common {
+		return nil, nil
+	}
+	return tree, err
+}
+
+// ownCopy is the copy in a worktree of a file of the clone; empty: there is none. A link there is
+// the agent's, and may lead anywhere.
+func ownCopy(tree, l layout, path string) string {
+	rel, err := filepath.Rel(l.top, resolvedFile(path))
+	if err != nil || !filepath.IsLocal(rel) {
+		return ""
+	}
+	own := filepath.Join(tree.top, rel)
+	if at, err := filepath.EvalSymlinks(own); err != nil || at != own {
+		return ""
+	}
+	return own
 }
 
 // resolvedFile is where a file's folder really is; the file itself may be a link.

@@ -143,6 +143,88 @@ func TestRecordInAWorktree(t *testing.T) {
 	}
 }
 
+// TestRecordBesideAnAgent has an agent leave its worktree in ways in which the change has no
+// place there. Nothing of it stands in the way of a merge of the branch.
+func TestRecordBesideAnAgent(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		work   func(g gitter)
+		branch bool // that the state is said to come with
+		merged string
+	}{
+		"file moved":   {func(g gitter) { g.git("mv", "a.md", "b.md"); g.git("commit", "-qm", "move") }, true, ""},
+		"file removed": {func(g gitter) { g.git("rm", "-q", "a.md"); g.git("commit", "-qm", "remove") }, true, ""},
+		"a link for the file": {func(g gitter) {
+			outside := filepath.Join(t.TempDir(), "outside.md")
+			if err := os.WriteFile(outside, []byte("todo\n"), 0o600); err != nil {
+				t.Error(err)
+			}
+			t.Cleanup(func() {
+				if text, err := os.ReadFile(outside); err != nil || string(text) != "todo\n" {
+					t.Errorf("through the link %q was written, %v", text, err)
+				}
+			})
+			g.git("rm", "-q", "a.md")
+			if err := os.Symlink(outside, filepath.Join(g.dir, "a.md")); err != nil {
+				t.Error(err)
+			}
+			g.git("add", ".")
+			g.git("commit", "-qm", "link")
+		}, true, "todo\n"},
+		"HEAD detached": {func(g gitter) { g.add("work", "work"); g.git("checkout", "-q", "--detach") }, false, "done\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, g := pair(t)
+			g.add("a.md", "todo\n")
+			root := t.TempDir()
+			w, err := g.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.work(g.at(w.Dir))
+			branch, err := g.places(root).Record(t.Context(), own, marked(filepath.Join(g.dir, "a.md")))
+			if err != nil || (branch == w.Branch) != tt.branch {
+				t.Fatalf("got %q, %v", branch, err)
+			}
+			g.git("merge", "-q", "-m", "merge", w.Branch)
+			text, err := os.ReadFile(filepath.Join(g.dir, "a.md"))
+			if string(text) != tt.merged || (err == nil) != (tt.merged != "") {
+				t.Errorf("merged, the file is %q, %v", text, err)
+			}
+		})
+	}
+}
+
+// TestRecordInAnotherRepository has the tasks in a repository of their own, and a file of the
+// same name in the sessions' worktree, which is none of a task's.
+func TestRecordInAnotherRepository(t *testing.T) {
+	t.Parallel()
+	_, code := pair(t)
+	_, notes := pair(t)
+	code.add("a.md", "todo\n")
+	notes.add("a.md", "todo\n")
+	root, path := t.TempDir(), filepath.Join(notes.dir, "a.md")
+	w, err := code.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code.at(w.Dir).add("work", "work")
+	if there, err := code.places(root).Own(t.Context(), own, path); there != "" || err != nil {
+		t.Errorf("got the copy %q, %v", there, err)
+	}
+	branch, err := code.places(root).Record(t.Context(), own, marked(path))
+	if branch != "" || err != nil {
+		t.Fatalf("got %q, %v", branch, err)
+	}
+	if text := notes.read("a.md"); text != "done\n" {
+		t.Errorf("the file is %q", text)
+	}
+	if text := code.at(w.Dir).read("a.md"); text != "todo\n" {
+		t.Errorf("the worktree's is %q", text)
+	}
+}
+
 func TestRecordOutsideARepository(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.md")

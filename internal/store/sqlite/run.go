@@ -213,6 +213,15 @@ func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fl
 			if err := t.settle(ctx, fleet.Run{ID: id, Usage: used}); err != nil {
 				return err
 			}
+			runs, err := t.runs(ctx, "where id = ?", id)
+			if err != nil {
+				return err
+			}
+			for _, r := range runs {
+				if err := t.judgeTask(ctx, r); err != nil {
+					return err
+				}
+			}
 		}
 		return nil
 	})

@@ -10,11 +10,11 @@ import (
 	"stint/internal/store"
 )
 
-const taskColumns = "task, state, source, item, seen, owed, run, branch, since, sessions, failures, reason"
+const taskColumns = "task, state, source, item, seen, owed, run, branch, since, sessions, failures, reason, trouble"
 
 func scanTask(row scanner) (m fleet.TaskMemory, err error) {
 	var since int64
-	err = row.Scan(&m.Task, &m.State, &m.Source, &m.Item, &m.Seen, &m.Owed, &m.Run, &m.Branch, &since, &m.Sessions, &m.Failures, &m.Reason)
+	err = row.Scan(&m.Task, &m.State, &m.Source, &m.Item, &m.Seen, &m.Owed, &m.Run, &m.Branch, &since, &m.Sessions, &m.Failures, &m.Reason, &m.Trouble)
 	m.Since = fromMillis(since)
 	return m, err
 }
@@ -32,8 +32,8 @@ func (t tx) task(ctx context.Context, id fleet.TaskID) (fleet.TaskMemory, error)
 }
 
 func (t tx) putTask(ctx context.Context, m fleet.TaskMemory) error {
-	_, err := t.ExecContext(ctx, "insert or replace into tasks ("+taskColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		m.Task, m.State, m.Source, m.Item, m.Seen, m.Owed, m.Run, m.Branch, millis(t.now), m.Sessions, m.Failures, m.Reason)
+	_, err := t.ExecContext(ctx, "insert or replace into tasks ("+taskColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		m.Task, m.State, m.Source, m.Item, m.Seen, m.Owed, m.Run, m.Branch, millis(t.now), m.Sessions, m.Failures, m.Reason, m.Trouble)
 	return err
 }
 
@@ -56,7 +56,9 @@ func (t tx) judgeTask(ctx context.Context, r fleet.Run) error {
 	if left.State != "" {
 		m.TaskLeft = left
 		if left.Changed || left.Source != "" || before.State == "" {
-			m.Run, m.Branch = r.ID, ""
+			m.Run, m.Branch, m.Trouble = r.ID, "", ""
+		} else if m.Owed == "" {
+			m.Owed = before.Owed // the state that its file has not been told is still this one
 		}
 	}
 	switch {
@@ -86,9 +88,11 @@ func counted(m fleet.TaskMemory, r fleet.Run) (sessions, failures int) {
 		if (v.Grade != nil || v.Fault.OfTask()) && !v.Ours {
 			failures++
 		}
+	case fleet.Abandoned: // a task that is the death of each worker is not to be tried for ever
+		failures++
 	case fleet.Productive, fleet.Nothing:
 		failures = 0
-	case fleet.Noop, fleet.Quota, fleet.Unavailable, fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
+	case fleet.Noop, fleet.Quota, fleet.Unavailable, fleet.Cancelled, fleet.Lost, fleet.Busy, fleet.RunDenied, fleet.Idle:
 	}
 	return sessions, failures
 }
@@ -120,7 +124,11 @@ func (d *DB) SeeTasks(ctx context.Context, list []store.TaskSight) error {
 			const same = " where task = ? and run = ? and state = ? and seen = ? and owed = ?"
 			query, args := "delete from tasks"+same, []any{}
 			if !s.Forget {
-				query, args = "update tasks set seen = ?, owed = '', branch = ?"+same, []any{s.Seen, s.Branch}
+				owed := fleet.TaskCall("")
+				if s.Owing {
+					owed = s.Owed
+				}
+				query, args = "update tasks set seen = ?, owed = ?, branch = ?, trouble = ?"+same, []any{s.Seen, owed, s.Branch, s.Trouble}
 			}
 			if _, err := t.ExecContext(ctx, query, append(args, s.Task, s.Run, s.State, s.Was, s.Owed)...); err != nil {
 				return err
@@ -134,16 +142,25 @@ func (d *DB) SeeTasks(ctx context.Context, list []store.TaskSight) error {
 	return nil
 }
 
-// Retry forgets what sessions left of a task.
+// Retry forgets what sessions left of a task, but that its tracker is owed a word.
 func (d *DB) Retry(ctx context.Context, task fleet.TaskID) (found bool, err error) {
 	err = d.update(ctx, func(t tx) error {
-		res, err := t.ExecContext(ctx, "delete from tasks where task = ?", task)
-		if err != nil {
-			return err
+		for _, query := range []string{
+			`update tasks set state = '', owed = 'release', branch = '', sessions = 0, failures = 0, reason = '', trouble = ''
+where task = ? and source <> '' and owed <> ''`,
+			"delete from tasks where task = ? and (source = '' or owed = '')",
+		} {
+			res, err := t.ExecContext(ctx, query, task)
+			if err != nil {
+				return err
+			}
+			n, err := res.RowsAffected()
+			if err != nil {
+				return err
+			}
+			found = found || n > 0
 		}
-		n, err := res.RowsAffected()
-		found = n > 0
-		return err
+		return nil
 	})
 	if err != nil {
 		return false, fmt.Errorf("retry task %q: %w", task, err)

@@ -446,6 +446,17 @@ func testQuarantine(t *testing.T, b bundle) {
 	same(t, "after the retry", fleet.Quarantines(b.mustSnapshot(t).Tasks), []fleet.Quarantine{})
 	b.attempt(t, "0anew", "fix", fleet.Failed)
 	same(t, "counted anew", fleet.Quarantines(b.mustSnapshot(t).Tasks), []fleet.Quarantine{})
+
+	for i := range fleet.FailuresToQuarantine { // the death of every worker
+		id := fleet.RunID(fmt.Sprint("0killed", i))
+		must(t, b.AddRun(t.Context(), plannedRun(id)))
+		b.mustTakeForRun(t, takeFor(id, "deadly"), fleet.Granted)
+		for range 2 { // whoever finds it second finds nothing
+			_, err := b.Abandon(t.Context(), id, "found dead", fleet.Usage{})
+			must(t, err)
+		}
+		same(t, "killed "+fmt.Sprint(i+1), len(fleet.Quarantines(b.mustSnapshot(t).Tasks)) > 0, i+1 == fleet.FailuresToQuarantine)
+	}
 }
 
 func testRespawn(t *testing.T, b bundle) {

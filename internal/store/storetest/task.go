@@ -73,5 +73,18 @@ func testTaskOwed(t *testing.T, b bundle) {
 	found, err := b.Retry(t.Context(), "item")
 	must(t, err)
 	same(t, "found by a retry", found, true)
-	same(t, "after it", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{})
+	// The tracker has the item as begun: it is still to be released.
+	open := fleet.TaskMemory{Task: "item", Since: closed.Since, TaskLeft: fleet.TaskLeft{Source: "gh", Item: "7", Owed: fleet.CallRelease}}
+	same(t, "after it", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{open})
+
+	broken := store.TaskSight{TaskMemory: open, Owing: true}
+	broken.Trouble = "no answer"
+	must(t, b.SeeTasks(t.Context(), []store.TaskSight{broken}))
+	same(t, "told in vain", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{broken.TaskMemory})
+	must(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: open}}))
+	open.Owed = ""
+	same(t, "told", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{open})
+	_, err = b.Retry(t.Context(), "item")
+	must(t, err)
+	same(t, "after another retry", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{})
 }

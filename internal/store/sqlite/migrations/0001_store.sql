@@ -248,7 +248,8 @@ create table tasks (
   since    integer not null,                   -- of the last that was left
   sessions integer not null,                   -- that worked on it since its state last changed
   failures integer not null,                   -- that failed at it, in a row
-  reason   text not null                       -- of the last of these sessions
+  reason   text not null,                      -- of the last of these sessions
+  trouble  text not null default ''            -- why its source does not show the state; empty: nothing is known to be in the way
 ) strict, without rowid;
 
 -- When people were last told of what, so that no news is told by every worker.
