@@ -215,9 +215,12 @@ func (e *Engine) tellSource(ctx context.Context, t fleet.Task, m fleet.TaskMemor
 	switch m.Owed {
 	case fleet.CallWrite:
 		edit, err := e.Tasks.Edit(ctx, t, m.State)
-		if err != nil { // no later fire can write it either, and the store remembers it
-			e.Log.WarnContext(ctx, "task state not written", slog.String("task_id", string(t.ID)),
-				slog.String("reason", fmt.Sprintf("%v; %s", err, fleet.Hint(err))))
+		if err != nil { // no fire can write it before the configuration is another, and the store remembers it
+			sight.Trouble, sight.Owing = fmt.Sprintf("%v; %s", err, fleet.Hint(err)), true
+			if sight.Trouble == m.Trouble {
+				return nil
+			}
+			e.Log.WarnContext(ctx, "task state not written", slog.String("task_id", string(t.ID)), slog.String("reason", sight.Trouble))
 			break
 		}
 		branch, err := e.Repo.Record(ctx, m.Run, edit)

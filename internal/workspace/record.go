@@ -130,9 +130,12 @@ func resolvedFile(path string) string {
 
 func (t *turn) record(ctx context.Context, path string, e fleet.FileEdit) error {
 	// In the middle of a merge no single file can be committed, and a change would be in
-	// the way of it.
+	// the way of it. A commit in the middle of a bisection would be judged by it.
 	if err := insist(ctx, func() error { return unfinished(t.layout) }); err != nil {
 		return err
+	}
+	if exists(filepath.Join(t.gitDir, "BISECT_LOG")) {
+		return fleet.WithHint(unfinishedError{"bisection", t.top}, fmt.Sprintf("git -C %s bisect reset", t.top))
 	}
 	alone, err := t.alone(ctx, path, e)
 	if err != nil {

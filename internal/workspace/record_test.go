@@ -91,17 +91,23 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestRecordWaits leaves a file alone while somebody is in the middle of a merge.
+// TestRecordWaits leaves a file alone while somebody is in the middle of something.
 func TestRecordWaits(t *testing.T) {
 	t.Parallel()
-	_, g := pair(t)
-	g.add("a.md", "todo\n")
-	g.write(".git/MERGE_HEAD", g.git("rev-parse", "HEAD")+"\n")
-	if _, err := g.places(t.TempDir()).Record(t.Context(), own, marked(filepath.Join(g.dir, "a.md"))); err == nil || !strings.Contains(err.Error(), "merge is under way") {
-		t.Errorf("got %v, want that a merge is under way", err)
-	}
-	if text := g.read("a.md"); text != "todo\n" {
-		t.Errorf("the file is %q", text)
+	for what, begin := range map[string]func(g gitter){
+		"merge":     func(g gitter) { g.write(".git/MERGE_HEAD", g.git("rev-parse", "HEAD")+"\n") },
+		"bisection": func(g gitter) { g.git("bisect", "start"); g.git("bisect", "bad") },
+	} {
+		_, g := pair(t)
+		g.add("a.md", "todo\n")
+		begin(g)
+		_, err := g.places(t.TempDir()).Record(t.Context(), own, marked(filepath.Join(g.dir, "a.md")))
+		if err == nil || !strings.Contains(err.Error(), what+" is under way") {
+			t.Errorf("got %v, want that a %s is under way", err, what)
+		}
+		if text := g.read("a.md"); text != "todo\n" {
+			t.Errorf("the file is %q", text)
+		}
 	}
 }
 
