@@ -243,7 +243,7 @@ func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
 	case fleet.Unavailable:
 		a.fault(t.now, r)
 	case fleet.Failed, fleet.Timeout:
-		a.answered(t.now)
+		a.answered(t.now, r)
 		if r.Verdict.Fault.OfTask() && r.Task != "" {
 			break // its service works, and the task is to blame
 		}
@@ -252,7 +252,7 @@ func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
 		}
 	case fleet.Productive, fleet.Noop, fleet.Nothing:
 		a.Failures = 0
-		a.answered(t.now)
+		a.answered(t.now, r)
 		if !a.walled(t.now) && a.Faults == 0 { // one that began before the rest says nothing of it
 			a.Walls, a.Until, a.Reason, a.Fault = 0, time.Time{}, "", ""
 		}
@@ -285,7 +285,7 @@ func (a *agentRow) wall(now time.Time, r fleet.Run) {
 	if r.QuotaUntil.After(now) {
 		until = r.QuotaUntil
 	}
-	a.answered(now)
+	a.answered(now, r)
 	a.rest(until, "usage limit: "+r.Verdict.Reason, "")
 }
 
@@ -306,10 +306,10 @@ func (a *agentRow) fault(now time.Time, r fleet.Run) {
 	a.rest(now.Add(rest+spread(r.ID, rest/4)), r.Verdict.Reason, r.Verdict.Fault)
 }
 
-// answered notes that the agent's service works. A session that began before the rest
-// says nothing of it.
-func (a *agentRow) answered(now time.Time) {
-	if a.Faults > 0 && !now.Before(a.Until) {
+// answered notes that the agent's service works, by the word of the session that tries it:
+// one that began before the rest says nothing of it.
+func (a *agentRow) answered(now time.Time, r fleet.Run) {
+	if a.Faults > 0 && a.Probe == r.ID && !now.Before(a.Until) {
 		a.Faults, a.Fault, a.Reason, a.Until = 0, "", "", time.Time{}
 	}
 }

@@ -3,11 +3,14 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -508,6 +511,137 @@ func testResumeAgents(t *testing.T, b bundle) {
 	must(t, err)
 	same(t, "ended with the fleet", ended, true)
 	b.mustTakeForRun(t, take, fleet.Granted)
+}
+
+// testProbeOfService has a session that began before its service failed end beside the one
+// that tries the agent since.
+func testProbeOfService(t *testing.T, b bundle) {
+	take := b.asks(t, "0old", "claude")
+	take.TTL = 24 * time.Hour
+	b.mustTakeForRun(t, take, fleet.Granted)
+	old := b.mustRun(t, "0old")
+	b.meets(t, b.works(t, "0first", "claude"), fleet.FaultLogin, "login expired")
+	b.clock.Advance(2 * time.Hour)
+	b.works(t, "0probe", "claude")
+	b.ends(t, old, fleet.Timeout, "hung")
+	b.mustRefuse(t, b.asks(t, "0beside", "claude"), "login expired (run 0probe tries it)")
+	b.ends(t, b.mustRun(t, "0probe"), fleet.Failed, "it does not build")
+	b.works(t, "0both", "claude")
+}
+
+// testRests holds any order of ends against what a rest is: nothing but a person, or an
+// agent that shows that it works after failures of its own, ends it before its time; a time that the
+// service named is waited for; after a fault one session tries.
+func testRests(t *testing.T, b bundle) {
+	agents := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		agents++
+		agent := fmt.Sprint("agent", agents)
+		var (
+			told    time.Time // by the service
+			working []fleet.RunID
+			trying  []fleet.RunID
+			runs    int
+		)
+		state := func() fleet.AgentState {
+			list := b.mustSnapshot(t).Agents
+			if i := slices.IndexFunc(list, func(a fleet.AgentState) bool { return a.Agent == agent }); i >= 0 {
+				return list[i]
+			}
+			return fleet.AgentState{Agent: agent}
+		}
+		start := func(rt *rapid.T) bool {
+			runs++
+			before, now := state(), b.clock.Now()
+			id := fleet.RunID(fmt.Sprintf("0%sr%d", agent, runs))
+			take := b.asks(t, id, agent)
+			take.TTL = 1000 * time.Hour
+			_, _, err := b.TakeForRun(t.Context(), take)
+			var refused fleet.RefusedError
+			may := !now.Before(before.Until) && (!before.Tried() || len(trying) == 0)
+			switch {
+			case errors.As(err, &refused) && !may:
+				must(t, b.EndRun(t.Context(), fleet.Run{ID: id, Verdict: fleet.Verdict{Outcome: refused.Outcome, Reason: refused.Reason}}))
+				return false
+			case err != nil || !may:
+				rt.Fatalf("started: %v, may %t: %+v at %v", err, may, before, now)
+			case now.Before(told):
+				rt.Fatalf("started at %v, before the %v that the service named", now, told)
+			case len(trying) > 0:
+				rt.Fatalf("started beside %v, which tries the agent: %+v", trying, before)
+			case before.Tried():
+				trying = append(trying, id)
+			}
+			working = append(working, id)
+			return true
+		}
+		forget := func(id fleet.RunID) {
+			is := func(other fleet.RunID) bool { return other == id }
+			working, trying = slices.DeleteFunc(working, is), slices.DeleteFunc(trying, is)
+		}
+		steps := []func(*rapid.T){
+			func(rt *rapid.T) { start(rt) },
+			func(rt *rapid.T) {
+				if len(working) == 0 {
+					start(rt)
+					return
+				}
+				r := b.mustRun(t, rapid.SampledFrom(working).Draw(rt, "run"))
+				before, now := state(), b.clock.Now()
+				r.Verdict.Outcome = rapid.SampledFrom([]fleet.Outcome{
+					fleet.Productive, fleet.Noop, fleet.Failed, fleet.Failed, fleet.Timeout, fleet.Quota, fleet.Unavailable, fleet.Cancelled,
+				}).Draw(rt, "outcome")
+				r.Verdict.Reason = "so"
+				switch o := r.Verdict.Outcome; {
+				case o == fleet.Unavailable:
+					r.Verdict.Fault = rapid.SampledFrom([]fleet.FaultKind{fleet.FaultLogin, fleet.FaultServer}).Draw(rt, "fault")
+				case o == fleet.Failed:
+					r.Verdict.Fault = rapid.SampledFrom([]fleet.FaultKind{"", fleet.FaultContext}).Draw(rt, "fault")
+				case o == fleet.Quota || o == fleet.Productive:
+					if hours := rapid.IntRange(0, 3).Draw(rt, "hours"); hours > 0 {
+						r.QuotaUntil = now.Add(time.Duration(hours) * time.Hour)
+						told = later(told, r.QuotaUntil)
+					}
+				}
+				must(t, b.Complete(t.Context(), r))
+				must(t, b.ReleaseHolder(t.Context(), r.ID.Holder(), fleet.EndingReleased))
+				forget(r.ID)
+				works := before.Faults == 0 && r.Verdict.Outcome.Succeeded()
+				if works {
+					trying = nil
+				}
+				if after := state(); now.Before(before.Until) && after.Until.Before(before.Until) && !(works && before.Fault == fleet.FaultAgent) {
+					rt.Fatalf("%s shortened a rest: %+v, then %+v", r.Verdict.Outcome, before, after)
+				}
+			},
+			func(rt *rapid.T) {
+				b.clock.Advance(time.Duration(rapid.IntRange(1, 90).Draw(rt, "minutes")) * time.Minute)
+			},
+			func(rt *rapid.T) {
+				if _, err := b.Resume(t.Context(), ""); err != nil {
+					rt.Fatal(err)
+				}
+				told, trying = time.Time{}, nil
+				if !start(rt) {
+					rt.Fatalf("refused after a person's word: %+v", state())
+				}
+			},
+		}
+		for range 12 {
+			rapid.SampledFrom(slices.Concat(steps, steps[:3], steps[:3])).Draw(rt, "step")(rt)
+		}
+		for _, id := range working {
+			_, err := b.Abandon(t.Context(), id, "", fleet.Usage{})
+			must(t, err)
+		}
+	})
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // testUnworked has a run that stint could not bring to its agent be given back what was

@@ -97,6 +97,8 @@ func Run(t *testing.T, open Open) {
 		"ProbeWithoutAnswer": testProbeWithoutAnswer,
 		"ProbeAlone":         testProbeAlone,
 		"ResumeAgents":       testResumeAgents,
+		"ProbeOfService":     testProbeOfService,
+		"Rests":              testRests,
 		"Unworked":           testUnworked,
 		"Quarantine":         testQuarantine,
 		"TaskLeft":           testTaskLeft,
