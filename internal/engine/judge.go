@@ -39,7 +39,8 @@ type Graders interface {
 // as they are in the run's unit, and closes the run as abandoned.
 func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task, spec fleet.SessionSpec, exit fleet.SessionExit) fleet.Verdict {
 	work, err := w.lookAtWork(ctx, spec)
-	e := grade.Evidence{Exit: exit, Commits: work.Commits, Trusted: w.Config.Agents[w.run.Agent].Trust}
+	agent := w.Config.Agents[w.run.Agent]
+	e := grade.Evidence{Exit: exit, Commits: work.Commits, Trusted: agent.Trust, Reports: agent.ReportsCost}
 	if work.Known {
 		e.Changes = &grade.Changes{
 			Commits: work.Standing, Branch: work.Branch, Files: work.Files, Tests: work.Tests,

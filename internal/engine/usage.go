@@ -23,10 +23,11 @@ const (
 	mostHelpers = 1000
 )
 
-// account is what a run's session used. What its result file and its output told, which is
-// said, comes first. Of what they do not tell, as of a session that was killed or of an
-// agent that reports no cost, the agent's own files tell the tokens, and the configured
-// prices the cost. What is not known after that the store assumes.
+// account is what a run's session used. What its output told or, where that says nothing, its
+// result file, which is said, comes first. Of what they do not tell, as of a session that was
+// killed or of an agent that reports no cost, the agent's own files tell the tokens, and the
+// configured prices the cost. The files are also believed before the result file, unless the
+// operator says that this reports the cost. What is not known after that the store assumes.
 func (e *Engine) account(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.Usage {
 	used, session, ended := e.printed(r)
 	printed := used.Total()
@@ -40,8 +41,11 @@ func (e *Engine) account(ctx context.Context, r fleet.Run, said fleet.Usage) fle
 	case sum.Total() >= printed.Total():
 		used = own
 	}
-	u := said
-	if sum := used.Total(); (u.Tokens == nil || cut) && sum.Total() > 0 {
+	u, sum := said, used.Total()
+	if sum.Total() > 0 && printed.Total() == 0 && !e.Config.Agents[r.Agent].ReportsCost {
+		u = fleet.Usage{} // only its model's word
+	}
+	if (u.Tokens == nil || cut) && sum.Total() > 0 {
 		u.Tokens = new(sum.Total())
 	}
 	if ended && kept && len(used) == 0 && u.Tokens == nil {

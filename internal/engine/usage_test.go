@@ -24,6 +24,7 @@ type printing struct {
 	log  string
 	end  fleet.SessionExit
 	home string
+	more string // of its configuration
 }
 
 func (p printing) Run(_ context.Context, s fleet.SessionSpec) (fleet.SessionExit, error) {
@@ -58,6 +59,7 @@ func TestAccount(t *testing.T) {
 		return func(path string) error { return os.WriteFile(path, []byte(text), 0o600) }
 	}
 	exited, killed := fleet.SessionExit{End: fleet.Exited}, fleet.SessionExit{End: fleet.Killed, Detail: "killed"}
+	wrote := fleet.SessionExit{End: fleet.Exited, Result: []byte(`{"tokens":5,"cost_usd":3}`)}
 	known := fleet.Usage{Tokens: new(int64(110)), USD: new(0.000164), Cost: fleet.CostComputed, Models: []string{"gpt"}}
 	for _, tt := range []struct {
 		name string
@@ -89,16 +91,18 @@ func TestAccount(t *testing.T) {
 			}
 			return os.Truncate(path, 1<<40)
 		}}, "gpt", fleet.Usage{}},
+		{"its model's word", printing{log: ended, keep: keep(file), end: wrote}, "gpt", known},
+		{"its model's word, killed", printing{log: begun, keep: keep(file), end: fleet.SessionExit{End: fleet.Killed, Result: wrote.Result}}, "gpt", known},
+		{"its model's word alone", printing{log: begun, end: wrote}, "gpt", fleet.Usage{Tokens: new(int64(5)), USD: new(3.0), Cost: fleet.CostReported}},
 		{
-			"its own word",
-			printing{log: ended, keep: keep(file), end: fleet.SessionExit{End: fleet.Exited, Result: []byte(`{"tokens":5,"cost_usd":3}`)}},
+			"its result file, which reports the cost", printing{log: ended, keep: keep(file), end: wrote, more: "reports_cost = true\n"},
 			"gpt",
 			fleet.Usage{Tokens: new(int64(5)), USD: new(3.0), Cost: fleet.CostReported, Models: []string{"gpt"}},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, fmt.Sprintf("preset = \"codex\"\n[price.%s]\ninput = 1\ncached_input = 0.1\noutput = 10\nas_of = \"2026-11-01\"\n[category.code]\nself_directed = true\n", tt.price))
+			b := newBench(t, fmt.Sprintf("preset = \"codex\"\n%s[price.%s]\ninput = 1\ncached_input = 0.1\noutput = 10\nas_of = \"2026-11-01\"\n[category.code]\nself_directed = true\n", tt.more, tt.price))
 			tt.home = t.TempDir()
 			b.Getenv = func(name string) string { return map[string]string{"HOME": tt.home}[name] }
 			b.Agents = tt.printing

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -345,6 +346,54 @@ func TestJudgeAtAUsageLimit(t *testing.T) {
 			}
 			if tt.want == fleet.Quota && WantsOpinion(e) {
 				t.Error("a grader is asked about a session that met a limit")
+			}
+		})
+	}
+}
+
+// TestJudgeByAWordOfALimit has agents say themselves that they met one.
+func TestJudgeByAWordOfALimit(t *testing.T) {
+	t.Parallel()
+	const says = `{"outcome":"quota","reason":"until noon","quota":{"reset_at":"2026-06-26T12:00:00Z"}}`
+	noon := time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC)
+	tests := []struct {
+		name     string
+		evidence Evidence
+		want     fleet.Outcome
+		grade    *float64
+		reason   string
+		wall     *Wall
+		asked    bool // its grader
+	}{
+		{"of whose output nothing is known", Evidence{}, fleet.Quota, nil, "until noon", &Wall{ResetAt: noon, Text: "until noon"}, false},
+		{
+			"after work", Evidence{Commits: 1}, fleet.Productive, value(0.5), "until noon; the agent says that it met a usage limit",
+			&Wall{ResetAt: noon, Text: "until noon; the agent says that it met a usage limit"}, true,
+		},
+		{
+			"whose output tells of none", Evidence{Transcript: &Transcript{ToolCalls: 1}}, fleet.Noop, nil,
+			"exit status 0 with no commit and no result file; the agent says that it met a usage limit, and its output tells of none", nil, true,
+		},
+		{
+			"after work, whose output tells of none", Evidence{Commits: 1, Transcript: &Transcript{ToolCalls: 1}}, fleet.Productive, value(0.5),
+			"1 commit; the agent says that it met a usage limit, and its output tells of none", nil, true,
+		},
+		{"that is trusted", Evidence{Trusted: true, Transcript: &Transcript{}}, fleet.Quota, nil, "until noon", &Wall{ResetAt: noon, Text: "until noon"}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.evidence.Exit = exited(0, says)
+			j := Assess(tt.evidence)
+			got := fleet.Verdict{Outcome: j.Verdict.Outcome, Grade: j.Verdict.Grade, Reason: j.Verdict.Reason}
+			if diff := cmp.Diff(got, fleet.Verdict{Outcome: tt.want, Grade: tt.grade, Reason: tt.reason}); diff != "" {
+				t.Errorf("verdict (-got +want):\n%s", diff)
+			}
+			if diff := cmp.Diff(j.Wall, tt.wall); diff != "" {
+				t.Errorf("limit (-got +want):\n%s", diff)
+			}
+			if WantsOpinion(tt.evidence) != tt.asked {
+				t.Errorf("its grader is asked: %t", !tt.asked)
 			}
 		})
 	}

@@ -12,6 +12,7 @@
 package grade
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type Evidence struct {
 	Check      *Check   // nil: there is none, or nothing to check
 	Opinion    *Opinion // nil: no grader was asked
 	Trusted    bool     // the operator trusts the agent: its own grade counts in full
+	Reports    bool     // the operator says that the result file tells what a session used
 }
 
 // Changes are what is left at the end of what a session did to the files of its
@@ -65,7 +67,7 @@ type Wall struct {
 // Judgement is a verdict and what else the witnesses said.
 type Judgement struct {
 	Verdict fleet.Verdict
-	Usage   fleet.Usage // by the result file, or else by the agent's output
+	Usage   fleet.Usage // by the agent's output, or else by the result file
 	Wall    *Wall       // met by the session, whatever its outcome; with outcome quota never nil
 	Lessons []string    // for later sessions; Markdown
 	// Warnings say what a witness said that cannot be used, and so was not: a grader
@@ -187,28 +189,41 @@ func wall(e Evidence, v fleet.Verdict, said statement) *Wall {
 	switch {
 	case e.Transcript != nil && e.Transcript.Wall != nil:
 		w = *e.Transcript.Wall
-	case v.Outcome != fleet.Quota:
+	case !saysWall(e, said) || v.Outcome != fleet.Quota && !worked(e):
 		return nil // a reset without a limit is the end of an allowance that is not used up
 	default:
 		w.Text = v.Reason
 	}
-	if at := said.extras.resetAt; at != nil && v.Outcome == fleet.Quota {
+	if at := said.extras.resetAt; at != nil && (v.Outcome == fleet.Quota || saysWall(e, said)) {
 		w.ResetAt, w.Throttled = *at, false
 	}
 	return &w
 }
 
-// usage counts however the session ended: it was paid for.
+// saysWall reports whether the result file tells of a usage limit, and is believed: a program
+// that reports its limits itself has met none that it did not report.
+func saysWall(e Evidence, said statement) bool {
+	return said.result.Outcome == fleet.Quota && (e.Trusted || e.Transcript == nil || e.Transcript.Wall != nil)
+}
+
+// usage counts however the session ended: it was paid for. The program that was billed
+// knows; what a model writes of it may be made up, to get round a budget or to use it up.
 func usage(e Evidence, said statement) fleet.Usage {
-	u := said.extras.usage
-	if e.Transcript == nil {
-		return u
+	var u fleet.Usage
+	if t := e.Transcript; t != nil {
+		if n := t.Usage.Tokens; n != nil && *n >= 0 && *n <= maxTokens {
+			u.Tokens = n
+		}
+		if c := t.Usage.USD; c != nil && *c >= 0 && *c <= maxUSD {
+			u.USD = c
+		}
 	}
-	if n := e.Transcript.Usage.Tokens; u.Tokens == nil && n != nil && *n >= 0 && *n <= maxTokens {
-		u.Tokens = n
-	}
-	if c := e.Transcript.Usage.USD; u.USD == nil && c != nil && *c >= 0 && *c <= maxUSD {
-		u.USD = c
+	wrote := said.extras.usage
+	switch {
+	case e.Reports:
+		return fleet.Usage{Tokens: cmp.Or(wrote.Tokens, u.Tokens), USD: cmp.Or(wrote.USD, u.USD)}
+	case u.Tokens == nil && u.USD == nil:
+		return wrote
 	}
 	return u
 }

@@ -102,6 +102,13 @@ func byResult(e Evidence, v fleet.Verdict, said statement) fleet.Verdict {
 	case r.Outcome == "":
 	case e.Trusted:
 		v = trusted(v, r)
+	case r.Outcome == fleet.Quota && !saysWall(e, said):
+		// Else a word would spare a session its grader, and put its agent out of work.
+		v.Reason = annotate(v.Reason, "the agent says that it met a usage limit, and its output tells of none")
+		return v
+	case r.Outcome == fleet.Quota && worked(e):
+		v = productive(e, nil)
+		return stated(v, said, "the agent says that it met a usage limit")
 	case r.Outcome != fleet.Productive:
 		v.Outcome, v.Grade, v.Parts = r.Outcome, claimed(r.Outcome, r.Grade), withoutTerms(v.Parts)
 		v.Reason = selfSaid

@@ -29,9 +29,7 @@ func TestAssessReadsExtras(t *testing.T) {
 			Usage: fleet.Usage{Tokens: value(int64(123)), USD: value(0.4)}, Lessons: []string{"a\nb", "c"},
 		}},
 		{"of the output", ``, output, Judgement{Usage: output.Usage, Wall: output.Wall}},
-		{"of the result, then of the output", `{"tokens":0}`, output, Judgement{
-			Usage: fleet.Usage{Tokens: value(int64(0)), USD: value(0.07)}, Wall: output.Wall,
-		}},
+		{"of the output before the result", `{"tokens":0,"cost_usd":0}`, output, Judgement{Usage: output.Usage, Wall: output.Wall}},
 		{"null", `{"tokens":null,"cost_usd":null,"lessons":null,"quota":null}`, nil, Judgement{}},
 		{"of a spoilt result", `{"grade":7,"tokens":5}`, nil, Judgement{Usage: fleet.Usage{Tokens: value(int64(5))}}},
 		{"a reset", `{"outcome":"quota","reason":"r","quota":{"reset_at":"2026-06-26T02:25:19+02:00"}}`, nil, Judgement{Wall: &Wall{ResetAt: reset, Text: "r"}}},
