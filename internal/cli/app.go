@@ -248,18 +248,21 @@ func (a *app) places(c *config.Config) workspace.Places {
 type graders struct{}
 
 // Ask runs a grader on the evidence.
-func (graders) Ask(ctx context.Context, q engine.Question) ([]byte, error) {
-	return command.Command{
+func (graders) Ask(ctx context.Context, q engine.Question) (answer []byte, err error) {
+	answer, err = command.Command{
 		Argv: q.Argv, Dir: q.Dir, Env: q.Environment, Stdin: q.Evidence, Timeout: q.Timeout, Limit: q.Limit,
 	}.Output(ctx)
+	// A test that leaves a server behind has it move to a session of its own. The session's
+	// environment gives it away, and the lane is not given back before it is gone.
+	return answer, errors.Join(err, session.Sweep(q.Run))
 }
 
 // Statuses by which a shell, or env, says that it could not run what it was to run.
 const cannotRun, notFound = 126, 127
 
 // Check runs a check. One that overran, or was ended by a signal, says nothing.
-func (graders) Check(ctx context.Context, q engine.Question) (failure string, err error) {
-	_, err = command.Command{Argv: q.Argv, Dir: q.Dir, Env: q.Environment, Timeout: q.Timeout, Limit: q.Limit}.Output(ctx)
+func (g graders) Check(ctx context.Context, q engine.Question) (failure string, err error) {
+	_, err = g.Ask(ctx, q)
 	if exit := (*command.ExitError)(nil); errors.As(err, &exit) && exit.Status != cannotRun && exit.Status != notFound {
 		return err.Error(), nil
 	}

@@ -14,6 +14,7 @@ import (
 
 // Question is what a grader or a check is asked.
 type Question struct {
+	Run         fleet.RunID
 	Argv        []string
 	Dir         string
 	Environment []string
@@ -22,7 +23,8 @@ type Question struct {
 	Limit       int // the most bytes of an answer; 0: as much as memory holds well
 }
 
-// Graders are the operator's own judges of sessions.
+// Graders are the operator's own judges of sessions. What they run may be the session's work:
+// of the processes that they start none is left when they have answered.
 type Graders interface {
 	Ask(ctx context.Context, q Question) (answer []byte, err error)
 	// Check runs a command that says by its exit status whether all is in order: failure
@@ -84,7 +86,7 @@ func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (fleet.
 // check runs the category's check in the folder that the session left.
 func (w *worker) check(ctx context.Context, c config.Category, spec fleet.SessionSpec) *grade.Check {
 	failure, err := w.Graders.Check(ctx, Question{
-		Argv: c.Check, Dir: spec.Dir, Environment: spec.Environment, Timeout: c.CheckTimeout,
+		Run: w.run.ID, Argv: c.Check, Dir: spec.Dir, Environment: spec.Environment, Timeout: c.CheckTimeout,
 	})
 	if err != nil {
 		return &grade.Check{Fault: err.Error()}
@@ -145,7 +147,7 @@ func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Tas
 		return &grade.Opinion{Fault: err.Error()}
 	}
 	answer, err := w.Graders.Ask(ctx, Question{
-		Argv: c.Grader, Dir: spec.Dir, Environment: spec.Environment, Evidence: evidence,
+		Run: w.run.ID, Argv: c.Grader, Dir: spec.Dir, Environment: spec.Environment, Evidence: evidence,
 		Timeout: c.GraderTimeout, Limit: grade.MaxOpinion,
 	})
 	if err != nil {
