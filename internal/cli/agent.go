@@ -12,6 +12,7 @@ import (
 	"stint/internal/command"
 	"stint/internal/config"
 	"stint/internal/doctor"
+	"stint/internal/fleet"
 	"stint/internal/systemd"
 )
 
@@ -43,7 +44,7 @@ func (a *app) getenvOf(environment []string) func(string) string {
 	if environment == nil {
 		return a.Getenv
 	}
-	return func(name string) string { return systemd.Lookup(environment, name) }
+	return func(name string) string { return fleet.Variable(environment, name) }
 }
 
 // programFacts says whether an agent's programs can be started in a folder with what it
@@ -87,7 +88,7 @@ func firstFault(programs, environment []string, dir string) (program, path strin
 // It is empty where this process does not find it either.
 func (a *app) repairedPath(agent config.Agent, environment []string, dir string) string {
 	const most = 8 // programs and interpreters; each round finds one
-	path, here := systemd.Lookup(environment, "PATH"), []string{"PATH=" + a.Getenv("PATH")}
+	path, here := fleet.Variable(environment, "PATH"), []string{"PATH=" + a.Getenv("PATH")}
 	for range most {
 		name, _, err := firstFault(agent.Programs(), environment, dir)
 		if err == nil {

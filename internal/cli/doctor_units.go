@@ -125,14 +125,14 @@ func addLogin(f *doctor.Agent, environment []string) {
 	f.Command = login.Command
 	for _, name := range login.Variables {
 		f.Logins = append(f.Logins, "$"+name)
-		if systemd.Lookup(environment, name) != "" {
+		if fleet.Variable(environment, name) != "" {
 			f.Login = cmp.Or(f.Login, "$"+name)
 		}
 	}
 	for _, file := range login.Files {
-		folder := systemd.Lookup(environment, file.Variable)
+		folder := fleet.Variable(environment, file.Variable)
 		if folder == "" {
-			folder = filepath.Join(systemd.Lookup(environment, "HOME"), file.Folder)
+			folder = filepath.Join(fleet.Variable(environment, "HOME"), file.Folder)
 		}
 		path := filepath.Join(folder, file.Name)
 		f.Logins = append(f.Logins, path)

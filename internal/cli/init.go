@@ -102,7 +102,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 		return fleet.WithHint(usage(errors.New("--runtime needs --systemd")), "stint init --systemd --runtime")
 	}
 	s := &setup{app: a, o: o, dir: dir, environment: unitEnvironment(ctx)}
-	if systemd.Lookup(s.environment, "PATH") == "" {
+	if fleet.Variable(s.environment, "PATH") == "" {
 		s.environment = append(s.environment, "PATH="+systemPath)
 	}
 	c, err := s.config(ctx)

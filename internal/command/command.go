@@ -143,7 +143,7 @@ func LookPath(name string, environment []string) (string, error) {
 	if strings.ContainsRune(name, '/') {
 		return name, nil
 	}
-	path := valueOf(environment, "PATH")
+	path := fleet.Variable(environment, "PATH")
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
 			continue

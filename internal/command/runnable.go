@@ -72,7 +72,7 @@ func checkInterpreter(script string, environment []string, dir string) error {
 		if interpreter == "" {
 			return nil // what env is asked to do is not understood: it may work
 		}
-		missing := &InterpreterError{Script: script, Interpreter: interpreter, Path: valueOf(searched, "PATH")}
+		missing := &InterpreterError{Script: script, Interpreter: interpreter, Path: fleet.Variable(searched, "PATH")}
 		path, err := LookPath(interpreter, searched)
 		if err != nil {
 			return fleet.WithHint(missing, "install it, or add the folder that it is in to the agent's PATH")
@@ -133,14 +133,4 @@ func interpreterOf(line string, environment []string) (program string, searched 
 		}
 	}
 	return "", nil
-}
-
-// valueOf is a variable's value in an environment, in which later entries win.
-func valueOf(environment []string, name string) (value string) {
-	for _, e := range environment {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			value = v
-		}
-	}
-	return value
 }

@@ -144,7 +144,7 @@ func writeAttempts(b *strings.Builder, attempts []fleet.Run) {
 	for _, r := range attempts {
 		fmt.Fprintf(b, "- %s, %s", utc(r.EndedAt), r.Verdict.Outcome)
 		if r.Verdict.Reason != "" {
-			fmt.Fprintf(b, ", %q", clipped(r.Verdict.Reason, mostReason))
+			fmt.Fprintf(b, ", %q", fleet.Clipped(r.Verdict.Reason, mostReason))
 		}
 		b.WriteString("; " + leftBy(r) + "\n")
 		branches, commits = branches || r.Branch != "" && len(r.Commits) > 0, commits || len(r.Commits) > 0
@@ -222,12 +222,4 @@ func minutes(d time.Duration) string {
 		return fmt.Sprintf("%d seconds", d/time.Second)
 	}
 	return fmt.Sprintf("%d minutes", d/time.Minute)
-}
-
-// clipped is the beginning of a text.
-func clipped(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }

@@ -146,7 +146,7 @@ func (e *Engine) ownFiles(r fleet.Run, session string) (list []string) {
 		return nil
 	}
 	environment := a.Passed(e.Getenv)
-	files, err := filepath.Glob(transcript.LogGlob(inOwnFolder(a, environment), lastOf(environment, "HOME"), session))
+	files, err := filepath.Glob(transcript.LogGlob(inOwnFolder(a, environment), fleet.Variable(environment, "HOME"), session))
 	if err != nil {
 		return nil // a pattern that is none, which says nothing of the run
 	}
@@ -164,19 +164,9 @@ func inOwnFolder(a config.Agent, environment []string) string {
 	login, _ := config.PresetLogin(a.Preset)
 	for _, f := range login.Files {
 		rest, isThere := strings.CutPrefix(a.SessionLog, "~/"+f.Folder+"/")
-		if folder := lastOf(environment, f.Variable); isThere && folder != "" {
+		if folder := fleet.Variable(environment, f.Variable); isThere && folder != "" {
 			return strings.TrimRight(folder, "/") + "/" + rest
 		}
 	}
 	return a.SessionLog
-}
-
-// lastOf is the value of a variable: of several the last one counts.
-func lastOf(environment []string, name string) string {
-	for _, e := range slices.Backward(environment) {
-		if value, found := strings.CutPrefix(e, name+"="); found {
-			return value
-		}
-	}
-	return ""
 }

@@ -49,3 +49,22 @@ func TestOutcomeError(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestVariable(t *testing.T) {
+	t.Parallel()
+	environment := []string{"A=1", "AB=2", "A=3"}
+	for name, want := range map[string]string{"A": "3", "AB": "2", "B": ""} {
+		if got := Variable(environment, name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestClipped(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"ärger": "ärger", "ärgerlich": "ärg…", "abcdefghi": "abcd…"} {
+		if got := Clipped(text, 7); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}

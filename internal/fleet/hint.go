@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -40,6 +41,27 @@ func ShellWord(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// Variable is the value of a variable in an environment, in which later entries win; empty:
+// it is not there.
+func Variable(environment []string, name string) string {
+	for _, e := range slices.Backward(environment) {
+		if value, found := strings.CutPrefix(e, name+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+// Clipped is the beginning of a text, with a mark where there was more: so many bytes at
+// most.
+func Clipped(text string, most int) string {
+	const mark = "…"
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:max(0, most-len(mark))], "") + mark
 }
 
 // Nearest is the known word that word was likely meant to be: it differs by a

@@ -251,18 +251,9 @@ const (
 // note explains.
 func annotate(reason, note string) string {
 	if room := maxReason - len("; ") - len(note); len(reason) > room {
-		reason = cut(reason, room)
+		reason = fleet.Clipped(reason, room)
 	}
 	return reason + "; " + note
-}
-
-// cut is the first bytes of s, with a mark where more was.
-func cut(s string, most int) string {
-	const mark = "…"
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:max(0, most-len(mark))], "") + mark
 }
 
 // brief is an error as a person may read it.
@@ -275,7 +266,7 @@ func line(s string) string {
 			return ' '
 		}
 		return r
-	}, cut(s, maxQuote))
+	}, fleet.Clipped(s, maxQuote))
 	return strings.ToValidUTF8(s, "")
 }
 

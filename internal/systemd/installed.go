@@ -3,7 +3,6 @@ package systemd
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/godbus/dbus/v5"
 )
@@ -60,15 +59,4 @@ func (m *Manager) Environment() ([]string, error) {
 	}
 	environment, _ := value.Value().([]string)
 	return environment, nil
-}
-
-// Lookup finds a variable in an environment; of several of a name the last counts.
-func Lookup(environment []string, name string) string {
-	found := ""
-	for _, e := range environment {
-		if value, ok := strings.CutPrefix(e, name+"="); ok {
-			found = value
-		}
-	}
-	return found
 }

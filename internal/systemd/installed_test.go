@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
 )
 
 func TestInstalled(t *testing.T) {
@@ -68,20 +70,10 @@ func TestEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found := Lookup(got, name); found != value {
+	if found := fleet.Variable(got, name); found != value {
 		t.Errorf("got %q, want %q", found, value)
 	}
-	if Lookup(got, "PATH") == "" {
+	if fleet.Variable(got, "PATH") == "" {
 		t.Errorf("no PATH in %q", got)
-	}
-}
-
-func TestLookup(t *testing.T) {
-	t.Parallel()
-	environment := []string{"A=1", "AB=2", "A=3"}
-	for name, want := range map[string]string{"A": "3", "AB": "2", "B": ""} {
-		if got := Lookup(environment, name); got != want {
-			t.Errorf("%s: got %q, want %q", name, got, want)
-		}
 	}
 }

@@ -135,18 +135,23 @@ func (a Advice) Sentence() string {
 // Advise says what a fault of an agent is called and how a person fixes it. What the agent
 // said tells a login that expired from a key that was never good.
 func Advise(format Format, kind fleet.FaultKind, said string) Advice {
-	said = strings.ToLower(said)
+	its := wordsOf(format)
+	reach := "check " + its.address + ", HTTPS_PROXY and NO_PROXY"
 	switch kind {
 	case fleet.FaultLogin:
-		return adviseLogin(format, said)
+		return adviseLogin(its, strings.ToLower(said))
 	case fleet.FaultForbidden:
-		return Advice{What: "access denied", Do: "give its account access, or log in with another" + loginOf(format)}
+		a := Advice{What: "access denied", Do: "give its account access, or log in with another"}
+		if its.login != "" {
+			a.Do += ": " + its.login
+		}
+		return a
 	case fleet.FaultModel:
-		return Advice{What: "no such model", Do: modelKey(format)}
+		return Advice{What: "no such model", Do: its.model}
 	case fleet.FaultConnection:
-		return Advice{What: "service not reached", Do: "check " + addressOf(format)}
+		return Advice{What: "service not reached", Do: reach}
 	case fleet.FaultSilent:
-		return Advice{What: "no answer from its service", Do: "check " + addressOf(format)}
+		return Advice{What: "no answer from its service", Do: reach}
 	case fleet.FaultServer:
 		return Advice{What: "its service failed"}
 	case fleet.FaultCut:
@@ -161,71 +166,47 @@ func Advise(format Format, kind fleet.FaultKind, said string) Advice {
 	return Advice{}
 }
 
-func adviseLogin(format Format, said string) Advice {
-	a := Advice{What: "login refused", Command: loginCommand(format)}
+func adviseLogin(its words, said string) Advice {
+	a := Advice{What: "login refused", Command: its.login}
 	switch {
 	case containsAny(said, "not logged in"):
 		a.What = "not logged in"
 	case containsAny(said, "api key", "x-api-key"):
-		a.What = "key refused"
-		a.Command, a.Do = "", "correct "+keyOf(format)
+		a.What, a.Command = "key refused", ""
 	case containsAny(said, "expired"):
 		a.What = "login expired"
 	}
-	if a.Command == "" && a.Do == "" {
-		a.Do = "correct " + keyOf(format)
+	if a.Command == "" {
+		a.Do = "correct " + its.key
 	}
 	return a
 }
 
-func loginCommand(format Format) string {
-	switch format {
-	case Claude:
-		return "claude /login"
-	case Codex:
-		return "codex login"
-	case Gptme, Text:
-	}
-	return ""
+// words are how an agent's settings are called.
+type words struct {
+	login   string // a command; empty: there is none
+	key     string
+	model   string // and what to do about it
+	address string
 }
 
-func loginOf(format Format) string {
-	if command := loginCommand(format); command != "" {
-		return ": " + command
-	}
-	return ""
-}
-
-func keyOf(format Format) string {
+func wordsOf(format Format) words {
 	switch format {
 	case Claude:
-		return "ANTHROPIC_API_KEY"
+		return words{
+			"claude /login", "ANTHROPIC_API_KEY",
+			"name another in stint.toml, environment.ANTHROPIC_MODEL of the agent", "ANTHROPIC_BASE_URL",
+		}
 	case Codex:
-		return "OPENAI_API_KEY"
+		return words{
+			"codex login", "OPENAI_API_KEY",
+			`name another in stint.toml, "--model" in command of the agent, or in Codex's config.toml`,
+			"OPENAI_BASE_URL or base_url in Codex's config.toml",
+		}
 	case Gptme, Text:
 	}
-	return "the key of its service in its environment"
-}
-
-func modelKey(format Format) string {
-	switch format {
-	case Claude:
-		return "name another in stint.toml, environment.ANTHROPIC_MODEL of the agent"
-	case Codex:
-		return `name another in stint.toml, "--model" in command of the agent, or in Codex's config.toml`
-	case Gptme, Text:
+	return words{
+		"", "the key of its service in its environment",
+		"name another in stint.toml, environment.MODEL of the agent", "OPENAI_BASE_URL",
 	}
-	return "name another in stint.toml, environment.MODEL of the agent"
-}
-
-func addressOf(format Format) string {
-	proxies := "HTTPS_PROXY and NO_PROXY"
-	switch format {
-	case Claude:
-		return "ANTHROPIC_BASE_URL, " + proxies
-	case Codex:
-		return "OPENAI_BASE_URL or base_url in Codex's config.toml, " + proxies
-	case Gptme, Text:
-	}
-	return "OPENAI_BASE_URL, " + proxies
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"stint/internal/fleet"
 )
 
 // Readable passes on what an agent printed as text for people: what the model said, its
@@ -146,9 +148,7 @@ func excerpt(text string) string {
 		lines = append(lines, tail...)
 	}
 	for i, line := range lines {
-		if len(line) > maxText {
-			lines[i] = strings.ToValidUTF8(line[:maxText], "") + "…"
-		}
+		lines[i] = fleet.Clipped(line, maxText)
 	}
 	return setIn + strings.Join(lines, "\n"+setIn) + "\n"
 }
