@@ -22,13 +22,13 @@ func newDoctor(a *app) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what keeps the fleet from working, and say what mends it",
+		Short: "Look for what keeps the fleet from working, and say what fixes it",
 		Long: `Look at all that a fleet depends on: the configuration, the service manager, timers and
 unit files, the state folder, the store and what is recorded in it, agents and their
 logins, the workspace, tasks, the clock, disk space. Each finding says what is wrong, why it
-matters, and the command that mends it. A problem is status 1, a warning is not.
+matters, and the command that fixes it. A problem is status 1, a warning is not.
 
-With --fix, what can be mended without a person is mended, and all is looked at again:
+With --fix, what can be fixed without a person is fixed, and all is looked at again:
 lingering, the mode of the state folder, runs whose session is gone, the timers (one that
 was stopped or disabled is started, too). What git keeps of the workspace and the agents'
 logins are never touched.`,
@@ -39,7 +39,7 @@ logins are never touched.`,
 			return a.runDoctor(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().BoolVar(&o.fix, "fix", false, "mend what can be mended without a person")
+	cmd.Flags().BoolVar(&o.fix, "fix", false, "fix what can be fixed without a person")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
@@ -95,7 +95,7 @@ type doctorObject struct {
 	Problems int             `json:"problems"`
 	Unknown  int             `json:"unknown"`
 	Findings []findingObject `json:"findings"`
-	Mended   []mendedObject  `json:"mended"` // by --fix, before the findings
+	Mended   []mendedObject  `json:"fixed"` // by --fix, before the findings
 }
 
 type findingObject struct {
@@ -107,7 +107,7 @@ type findingObject struct {
 }
 
 type mendedObject struct {
-	Mend  doctor.Mend `json:"mend"`
+	Mend  doctor.Mend `json:"fix"`
 	Done  []string    `json:"done"`
 	Error *string     `json:"error"` // null: it worked
 }
@@ -121,7 +121,7 @@ func (a *app) tellFindings(f fleet.Name, list []doctor.Finding, done []mended, o
 		a.tellMended(m, o.dryRun)
 	}
 	if o.fix && len(done) == 0 {
-		fmt.Fprintln(a.Stdout, "nothing that could be mended without a person")
+		fmt.Fprintln(a.Stdout, "nothing that could be fixed without a person")
 	}
 	a.print(screen.Findings(list, a.style()))
 }
@@ -148,15 +148,15 @@ func newDoctorObject(f fleet.Name, list []doctor.Finding, done []mended, o docto
 }
 
 func (a *app) tellMended(m mended, dryRun bool) {
-	word := "mended"
+	word := "fixed"
 	if dryRun {
-		word = "would mend"
+		word = "would fix"
 	}
 	for _, did := range m.done {
 		fmt.Fprintf(a.Stdout, "%s %s: %s\n", word, m.mend, screen.Line(did))
 	}
 	if m.err != nil {
-		fmt.Fprintf(a.Stdout, "not mended %s: %s\n", m.mend, screen.Line(m.err.Error()))
+		fmt.Fprintf(a.Stdout, "not fixed %s: %s\n", m.mend, screen.Line(m.err.Error()))
 	}
 }
 

@@ -24,14 +24,14 @@ type mended struct {
 	err  error
 }
 
-// failures is what could not be mended, and the first hint of it: status 1, whatever the
-// status of the command is that mends only that.
+// failures is what could not be fixed, and the first hint of it: status 1, whatever the
+// status of the command is that fixes only that.
 func failures(done []mended) error {
 	var texts []string
 	hint := ""
 	for _, m := range done {
 		if m.err != nil {
-			texts = append(texts, fmt.Sprintf("mend %s: %v", m.mend, m.err))
+			texts = append(texts, fmt.Sprintf("fix %s: %v", m.mend, m.err))
 			hint = cmp.Or(hint, fleet.Hint(m.err))
 		}
 	}

@@ -418,9 +418,9 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 			}{"stint/retry@1", dryRun, id, found})
 			return nil
 		}
-		line := fmt.Sprintf("%s is free to be tried again", id)
+		line := fmt.Sprintf("stint has forgotten what sessions left of %s: the state in its file, or its tracker, counts again", id)
 		if !found {
-			line = fmt.Sprintf("nothing keeps sessions from %s", id)
+			line = fmt.Sprintf("stint remembers nothing of %s: the state in its file, or its tracker, counts", id)
 		}
 		fmt.Fprintln(a.Stdout, plain(line))
 		return nil

@@ -137,10 +137,10 @@ func TestLoadRefusesGates(t *testing.T) {
 func TestLoadChecksTheWebhook(t *testing.T) {
 	t.Parallel()
 	options := config.Options{CheckWebhook: func(address string) error {
-		return fleet.WithHint(errors.New("no "+address), "mend it")
+		return fleet.WithHint(errors.New("no "+address), "fix it")
 	}}
 	_, err := config.Load(write(t, least+"[notice]\nwebhook = \"http://example.org\""), options)
-	wantError(t, err, "7:1: notice.webhook: no http://example.org", "mend it")
+	wantError(t, err, "7:1: notice.webhook: no http://example.org", "fix it")
 	if _, err := config.Load(write(t, least+"[notice]\nwebhook = \"\""), options); err != nil {
 		t.Errorf("none: %v", err)
 	}

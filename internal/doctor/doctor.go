@@ -1,4 +1,4 @@
-// Package doctor judges whether a fleet can work, and says what would mend it. It is
+// Package doctor judges whether a fleet can work, and says what would fix it. It is
 // pure: what was seen of the machine, the service manager, the store and the workspace
 // comes in as [Facts], findings go out. Whatever could not be looked at comes in as the
 // reason why, and is a finding of its own: a doctor that stops at the first broken part
@@ -42,7 +42,7 @@ type Finding struct {
 	State State
 	What  string
 	Why   string // why it matters; only of a warning or a problem
-	Fix   string // what mends it: a command to type, or at worst advice; empty: nothing known
+	Fix   string // what fixes it: a command to type, or at worst advice; empty: nothing known
 	Mend  Mend   // empty: it takes a person
 }
 

@@ -99,7 +99,7 @@ func TestExamine(t *testing.T) {
 	tests := []struct {
 		name  string
 		spoil func(*Facts)
-		want  []string // "check state mend: what | fix"
+		want  []string // "check state fix: what | fix"
 	}{
 		{"config warns", func(f *Facts) { f.Config.Warnings = []string{"a", "b"} }, []string{
 			"config warning: a | stint config check", "config warning: b | stint config check",
@@ -349,7 +349,7 @@ const delegating = "sudo mkdir -p /etc/systemd/system/user@.service.d && " +
 	`printf '[Service]\nDelegate=cpu io memory pids\n' | sudo tee /etc/systemd/system/user@.service.d/delegate.conf && ` +
 	"sudo systemctl daemon-reload && sudo systemctl restart user@1000.service"
 
-// amiss is what is not ok, a line each. What is amiss says why it matters and what mends
+// amiss is what is not ok, a line each. What is amiss says why it matters and what fixes
 // it.
 func amiss(t *testing.T, list []Finding) (lines []string) {
 	t.Helper()

@@ -15,7 +15,7 @@ var (
 	ErrFolder = errors.New("a folder")
 )
 
-const moveOut = "mend it or move it out of the folder"
+const moveOut = "fix it or move it out of the folder"
 
 // ReadFile reads at most one byte more than [Kind.Parse] accepts, and what the file
 // was when it was read. Its errors are [ErrAbsent], [ErrFolder] and those of type

@@ -101,7 +101,7 @@ func (d *Document) split(text string) error {
 func (d *Document) parse() error {
 	node, err := parseYAML(d.Front)
 	if err != nil {
-		return NewError(d.Path, errorLine(d.Front, err), "%s: mend the YAML, most often by quoting the value", reason(err))
+		return NewError(d.Path, errorLine(d.Front, err), "%s: fix the YAML, most often by quoting the value", reason(err))
 	}
 	switch root := node.Content[0]; {
 	case root.Kind == yaml.MappingNode:

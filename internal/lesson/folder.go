@@ -86,7 +86,7 @@ func (w *walk) visit(path string, entry fs.DirEntry, err error) error {
 	switch {
 	case err != nil:
 		if !errors.Is(err, fs.ErrNotExist) {
-			w.report(frontmatter.Unreadable(path, err, "mend it or move it out of the folder"))
+			w.report(frontmatter.Unreadable(path, err, "fix it or move it out of the folder"))
 		}
 	case entry.IsDir():
 		if hidden(entry) {
@@ -106,7 +106,7 @@ func (w *walk) visitFile(path string, entry fs.DirEntry) {
 	data, _, err := frontmatter.ReadFile(path)
 	switch {
 	case errors.Is(err, frontmatter.ErrAbsent) && isLink(entry):
-		w.report(frontmatter.NewError(path, 0, "the link leads nowhere: mend it or remove it"))
+		w.report(frontmatter.NewError(path, 0, "the link leads nowhere: fix it or remove it"))
 	case errors.Is(err, frontmatter.ErrAbsent), errors.Is(err, frontmatter.ErrFolder):
 	case err != nil:
 		w.report(err)

@@ -208,14 +208,14 @@ func TestListReportsWhatIsNoLesson(t *testing.T) {
 		`"caf\xe9.md": lesson id "caf\xe9": not valid UTF-8: rename the file`,
 		`category.md:5: category "Code": want 1 to 32 of a-z, 0-9, _ and -, not starting with _ or -`,
 		`control.md:4: tags "\x1b[31m": control characters are not allowed`,
-		`deep.md:2: exceeded max depth of 10000: mend the YAML, most often by quoting the value`,
+		`deep.md:2: exceeded max depth of 10000: fix the YAML, most often by quoting the value`,
 		`empty.md:3: no text: write the lesson below the front matter, or set status: draft`,
 		`fifo.md: not a regular file: move it out of the folder`,
 		`front.md:1: more than 64 KiB of front matter: end it with ---, or move text below it`,
-		`gone.md: the link leads nowhere: mend it or remove it`,
+		`gone.md: the link leads nowhere: fix it or remove it`,
 		`latin1.md:3: not valid UTF-8: save the file as UTF-8`,
 		`long.md:1027: more than 16 KiB of text up to here: keep the lesson short and link to the rest`,
-		`loop.md: unreadable: too many levels of symbolic links: mend it or move it out of the folder`,
+		`loop.md: unreadable: too many levels of symbolic links: fix it or move it out of the folder`,
 		`match.md:3: match: want lines of ` + "`field: value`",
 		`merge.md:3: merge keys are not read: write the fields out`,
 		`null.md: not a regular file: move it out of the folder`,
@@ -226,7 +226,7 @@ func TestListReportsWhatIsNoLesson(t *testing.T) {
 		`tools/round: a link to a folder is not followed: link its files, or move them here`,
 		`tools/round.md: a link to a folder is not followed: link its files, or move them here`,
 		`twice.md:4: tags is given twice, first on line 3: remove one`,
-		`yaml.md:2: did not find expected ',' or ']': mend the YAML, most often by quoting the value`,
+		`yaml.md:2: did not find expected ',' or ']': fix the YAML, most often by quoting the value`,
 	}
 	if diff := cmp.Diff(problems, want); diff != "" {
 		t.Errorf("problems (-got +want):\n%s", diff)
@@ -340,8 +340,8 @@ func TestListOfWhatMayNotBeRead(t *testing.T) {
 		t.Errorf("ids (-got +want):\n%s", diff)
 	}
 	want := []string{
-		"a.md: unreadable: permission denied: mend it or move it out of the folder",
-		"tools: unreadable: permission denied: mend it or move it out of the folder",
+		"a.md: unreadable: permission denied: fix it or move it out of the folder",
+		"tools: unreadable: permission denied: fix it or move it out of the folder",
 	}
 	if diff := cmp.Diff(problems, want); diff != "" {
 		t.Errorf("problems (-got +want):\n%s", diff)

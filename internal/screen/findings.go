@@ -9,7 +9,7 @@ import (
 )
 
 // Findings lays out what a doctor found: a line each, and below what is amiss why it matters
-// and what mends it. A command is never broken, as it is to be copied.
+// and what fixes it. A command is never broken, as it is to be copied.
 func Findings(list []doctor.Finding, s Style) []string {
 	widest := 0
 	for _, f := range list {
@@ -26,7 +26,7 @@ func Findings(list []doctor.Finding, s Style) []string {
 			lines = append(lines, s.paragraph(Dim, findingIndent, findingIndent, f.Why)...)
 		}
 		if f.Fix != "" {
-			lines = append(lines, findingIndent+"mend: "+s.Paint(Bold, Line(f.Fix)))
+			lines = append(lines, findingIndent+"fix: "+s.Paint(Bold, Line(f.Fix)))
 		}
 	}
 	return append(lines, doctor.Summary(list))

@@ -31,7 +31,7 @@ func TestFindings(t *testing.T) {
 	}
 	golden(t, "findings-coloured.txt", screen.Findings(list, screen.Style{Width: 80, Colour: true}))
 	for _, line := range screen.Findings(list, screen.Style{Width: 20}) {
-		if strings.Contains(line, "mend") && !strings.Contains(line, "loginctl enable-linger 1000") && !strings.Contains(line, "chmod 700 /home") {
+		if strings.Contains(line, "fix") && !strings.Contains(line, "loginctl enable-linger 1000") && !strings.Contains(line, "chmod 700 /home") {
 			t.Errorf("a command is broken: %q", line)
 		}
 	}

@@ -102,7 +102,10 @@ func prepare(s fleet.SessionSpec) (*exec.Cmd, error) {
 	}
 	program, err := command.Runnable(argv[0], s.Environment, s.Dir)
 	if err != nil {
-		return nil, fmt.Errorf("%q: %w", argv[0], err)
+		if !errors.As(err, new(*command.InterpreterError)) { // which names it
+			err = fmt.Errorf("%q: %w", argv[0], err)
+		}
+		return nil, err
 	}
 	return &exec.Cmd{
 		Path: program, Args: argv, Dir: s.Dir,

@@ -168,8 +168,8 @@ func TestListReportsWhatIsNoTask(t *testing.T) {
 		`"caf\xe9.md": task id: key "caf\xe9": not valid UTF-8: rename the file`,
 		`category:x.md: task id: key "category:x": the prefix "category:" is reserved for sessions without a task: rename the file`,
 		`fifo.md: not a regular file: move it out of the folder`,
-		`gone.md: the link leads nowhere: mend it or remove it`,
-		`loop.md: unreadable: too many levels of symbolic links: mend it or move it out of the folder`,
+		`gone.md: the link leads nowhere: fix it or remove it`,
+		`loop.md: unreadable: too many levels of symbolic links: fix it or move it out of the folder`,
 		`null.md: not a regular file: move it out of the folder`,
 		`readme.md:1: no front matter: the first line must be ---`,
 	}

@@ -144,7 +144,7 @@ func explain(path string, err error) error {
 	case info.IsDir():
 		return errIgnored
 	case info.Mode()&fs.ModeSymlink != 0 && errors.Is(err, errAbsent):
-		return newProblem(path, 0, "the link leads nowhere: mend it or remove it")
+		return newProblem(path, 0, "the link leads nowhere: fix it or remove it")
 	}
 	return err
 }
