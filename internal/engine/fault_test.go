@@ -23,7 +23,8 @@ func TestTableOfFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const head = "| the service | agent | outcome | what it is called |\n|---|---|---|---|\n"
+	head := row("the service", "agent", "outcome", "what it is called") +
+		"|-----------------------|--------|-------------|-----------------------------------------------|\n"
 	before, rest, found := strings.Cut(string(text), head)
 	got, after, _ := strings.Cut(rest, "\n\n")
 	if !found {
@@ -41,6 +42,10 @@ func TestTableOfFaults(t *testing.T) {
 	}
 }
 
+func row(service, agent, outcome, what string) string {
+	return fmt.Sprintf("| %-21s | %-6s | %-11s | %-45s |\n", service, agent, outcome, what)
+}
+
 func tableOfFaults(t *testing.T) string {
 	t.Helper()
 	var rows strings.Builder
@@ -52,16 +57,17 @@ func tableOfFaults(t *testing.T) string {
 		{"unreachable", "connection refused"},
 		{"reset", "connection reset"},
 		{"broken", "answer cut off"},
-		{"failing", "error of its own (500)"},
+		{"failing", "server error (500)"},
 		{"bad-gateway", "bad gateway (502)"},
 		{"overloaded", "overloaded (529, 503)"},
-		{"hang", "no answer until the time is up"},
-		{"too-long", "context too long (400)"},
+		{"hang", "no answer in time"},
+		{"too-long", "prompt too long (400)"},
 		{"declined", "request refused"},
-		{"throttled", "too many requests (429)"},
+		{"throttled", "rate limit (429)"},
 		{"quota", "plan used up (429)"},
 		{"no-credit", "no credit left"},
 	} {
+		var says []string
 		for _, agent := range []struct {
 			name, prefix string
 			format       transcript.Format
@@ -70,8 +76,12 @@ func tableOfFaults(t *testing.T) string {
 			if v.Grade != nil {
 				t.Errorf("%s %s: got grade %v, want none", agent.name, service.log, *v.Grade)
 			}
-			fmt.Fprintf(&rows, "| %s | %s | %s | %s |\n", service.says, agent.name, v.Outcome, cmp.Or(what, "usage limit"))
+			says = append(says, row(service.says, agent.name, string(v.Outcome), cmp.Or(what, "usage limit")))
 		}
+		if both := strings.Replace(says[0], "claude", "both  ", 1); both == strings.Replace(says[1], "codex ", "both  ", 1) {
+			says = []string{both}
+		}
+		rows.WriteString(strings.Join(says, ""))
 	}
 	return rows.String()
 }
