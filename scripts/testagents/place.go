@@ -129,12 +129,23 @@ func set(config, table, key, value string) string {
 }
 
 // quiet keeps Claude Code off the network, and from waiting for it.
-func quiet(config string) string {
-	environment := `{ CLAUDE_CODE_MAX_RETRIES = "1", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = "1", DISABLE_TELEMETRY = "1", DISABLE_AUTOUPDATER = "1"`
-	if path := regexp.MustCompile(`(?m)^environment = \{ (PATH = ".*") \}$`).FindStringSubmatch(config); path != nil {
-		environment += ", " + path[1]
+func quiet() []string {
+	return []string{
+		"CLAUDE_CODE_MAX_RETRIES=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_AUTOUPDATER=1",
 	}
-	return set(config, "agent.claude", "environment", environment+" }")
+}
+
+// environ sets these variables for an agent, and the PATH that init wrote for it.
+func environ(config, agent string, pairs []string) string {
+	var list []string
+	for _, pair := range pairs {
+		name, value, _ := strings.Cut(pair, "=")
+		list = append(list, fmt.Sprintf("%s = %q", name, value))
+	}
+	if path := regexp.MustCompile(`(?m)^environment = \{ (PATH = ".*") \}$`).FindStringSubmatch(config); path != nil {
+		list = append(list, path[1])
+	}
+	return set(config, "agent."+agent, "environment", "{ "+strings.Join(list, ", ")+" }")
 }
 
 // command runs stint in the workspace, and returns what it printed. Of an exit status

@@ -134,7 +134,7 @@ func (s session) edit(config string) string {
 	} {
 		config = set(config, "category.code", key[0], key[1])
 	}
-	return quiet(config)
+	return environ(config, "claude", quiet())
 }
 
 // program is an agent of which nothing is known.
