@@ -10,7 +10,7 @@ export GOTOOLCHAIN ?= auto
 STATIC := -tags sqlite_omit_load_extension,netgo,osusergo -ldflags '-linkmode external -extldflags -static'
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-agents test-arch race storm soak lint bench bench-selection install uninstall fmt tidy clean
+.PHONY: help build demo test test-agents test-trackers test-arch race storm soak lint bench bench-selection install uninstall fmt tidy clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,10 @@ race: ## the packages' tests again under the race detector
 test-agents: ## try the presets with the real claude and codex, which npm fetches, and a stub of their models
 	@scripts/setup test-agents
 	@scripts/test-agents
+
+test-trackers: ## close issues with the real gh and a stub of GitHub, and with a stand-in for bd
+	@scripts/setup test-trackers
+	@scripts/test-trackers
 
 test-arch: ## replay the ranking with the instructions of other processors, arm64 among them
 	@scripts/setup arch

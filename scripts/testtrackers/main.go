@@ -1,7 +1,7 @@
-// Command testtrackers has stint read issues by the real gh, configured as a help topic
-// shows it, from a stub of GitHub's API on loopback: 150 issues that are open, and 3 that
-// are closed. It fails where stint does not list each open issue once, or lists a closed
-// one as work.
+// Command testtrackers has stint work on issues as a help topic configures it. The real gh
+// asks a stub of GitHub's API on loopback: of 150 open issues and 3 closed ones each open one
+// is listed once, and each of a few is closed there once by sessions side by side. The same
+// sessions close the items of Beads, by a program that stands in for bd.
 package main
 
 import (
@@ -16,7 +16,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -25,28 +24,25 @@ const (
 	open   = 150
 )
 
-func isClosed(number int) bool { return number%51 == 0 }
-
 func main() {
 	record := flag.String("record", "", "write the first two issues that gh prints to this `file`")
 	flag.Parse()
-	if flag.NArg() != 2 {
-		fmt.Fprintln(os.Stderr, "usage: testtrackers [-record FILE] STINT TOPIC")
+	if flag.NArg() != 3 {
+		fmt.Fprintln(os.Stderr, "usage: testtrackers [-record FILE] STINT TOPIC BD")
 		os.Exit(2)
 	}
-	if err := try(flag.Arg(0), flag.Arg(1), *record); err != nil {
+	if err := try(flag.Arg(0), flag.Arg(1), flag.Arg(2), *record); err != nil {
 		fmt.Fprintf(os.Stderr, "testtrackers: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func try(stint, topic, record string) error {
+func try(stint, topic, bd, record string) error {
 	stint, err := filepath.Abs(stint)
 	if err != nil {
 		return err
 	}
-	source, err := sourceOf(topic)
-	if err != nil {
+	if bd, err = filepath.Abs(bd); err != nil {
 		return err
 	}
 	dir, err := os.MkdirTemp("", "testtrackers")
@@ -54,58 +50,135 @@ func try(stint, topic, record string) error {
 		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // it is in the folder for such things
-	api := httptest.NewTLSServer(http.HandlerFunc(answer))
-	defer api.Close()
-	certificate := filepath.Join(dir, "certificate.pem")
-	text := fmt.Sprintf(`fleet = "trackers"
-state = %q
-[agent.none]
-command = ["false"]
-[category.code]
-[tasks]
-pass_environment = ["PATH", "HOME", "GH_REPO", "GH_ENTERPRISE_TOKEN", "SSL_CERT_FILE"]
-%s`, filepath.Join(dir, "state"), source)
-	if err := errors.Join(
-		os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}), 0o600),
-		os.WriteFile(filepath.Join(dir, "stint.toml"), []byte(text), 0o600),
-	); err != nil {
-		return err
-	}
-	host := strings.TrimPrefix(api.URL, "https://")
-	run := func(argv ...string) ([]byte, error) {
-		cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it ends by itself
-		cmd.Dir, cmd.Stderr = dir, os.Stderr
-		cmd.Env = []string{
-			"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GH_REPO=" + host + "/example/shop", "GH_ENTERPRISE_TOKEN=none", "SSL_CERT_FILE=" + certificate,
-		}
-		return cmd.Output()
-	}
-	if record != "" {
-		output, err := run("gh", "issue", "list", "--state", "all", "--limit", "2", "--json", "number,title,body,labels,state,createdAt,updatedAt,assignees,url")
-		if err != nil {
-			return fmt.Errorf("gh: %w", err)
-		}
-		return os.WriteFile(record, []byte(strings.ReplaceAll(string(output), host, "github.com")), 0o600)
-	}
-	output, err := run(stint, "task", "list", "--all", "--json")
-	if err != nil {
-		return fmt.Errorf("stint task list: %w", err)
-	}
-	return check(output)
-}
-
-// sourceOf is the example of the topic that reads GitHub's issues.
-func sourceOf(topic string) (string, error) {
 	text, err := os.ReadFile(topic)
 	if err != nil {
-		return "", err
+		return err
 	}
-	_, rest, found := strings.Cut(string(text), "    [tasks.source.github]\n")
-	example, _, _ := strings.Cut(rest, "\n\n")
-	if !found {
-		return "", fmt.Errorf("%s has no example of [tasks.source.github]", topic)
+	source, err := sourceOf(string(text), "github")
+	if err != nil {
+		return err
 	}
-	return "[tasks.source.github]\n" + example + "\n", nil
+	if record != "" {
+		return recordIssues(filepath.Join(dir, "record"), record)
+	}
+	if err := tryListing(filepath.Join(dir, "listing"), stint, source); err != nil {
+		return err
+	}
+	if err := tryGitHub(filepath.Join(dir, "github"), stint, source); err != nil {
+		return fmt.Errorf("sessions with gh: %w", err)
+	}
+	if source, err = sourceOf(string(text), "beads"); err != nil {
+		return err
+	}
+	if err := tryBeads(filepath.Join(dir, "beads"), stint, bd, source); err != nil {
+		return fmt.Errorf("sessions with the stand-in for bd: %w", err)
+	}
+	return nil
+}
+
+// sourceOf is the configuration of a source as the topic shows it, by parts.
+func sourceOf(topic, name string) (string, error) {
+	header := "    [tasks.source." + name + "]\n"
+	parts := strings.Split(topic, header)
+	if len(parts) != 3 {
+		return "", fmt.Errorf("the topic shows %d examples of [tasks.source.%s], want one to read and one to tell", len(parts)-1, name)
+	}
+	read, _, _ := strings.Cut(parts[1], "\n\n")
+	tell, _, _ := strings.Cut(parts[2], "\n\n")
+	return header + tell + "\n" + read + "\n", nil
+}
+
+// workspace is a folder with a fleet of one source.
+type workspace struct {
+	dir         string
+	environment []string
+}
+
+// newWorkspace writes it. Its agent says that it is done; the other says nothing.
+func newWorkspace(dir, source string, environment ...string) (workspace, error) {
+	var names []string
+	for _, pair := range environment {
+		name, _, _ := strings.Cut(pair, "=")
+		names = append(names, fmt.Sprintf("%q", name))
+	}
+	text := fmt.Sprintf(`fleet = "trackers"
+state = %q
+[agent.closes]
+command = ["sh", "-c", 'echo "{\"outcome\":\"productive\",\"task_state\":\"done\"}" >$STINT_RESULT']
+[agent.silent]
+command = ["true"]
+[category.code]
+agents = ["closes", "silent"]
+lanes = %d
+cooldown = "0s"
+[tasks]
+pass_environment = ["HOME", "PATH", %s]
+%s`, filepath.Join(dir, "state"), workers, strings.Join(names, ", "), source)
+	w := workspace{dir: dir, environment: append([]string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}, environment...)}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return w, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "stint.toml"), []byte(text), 0o600); err != nil {
+		return w, err
+	}
+	_, err := w.run("git", "init", "--quiet")
+	return w, err
+}
+
+func (w workspace) run(argv ...string) ([]byte, error) {
+	cmd := exec.Command(argv[0], argv[1:]...) //nolint:noctx // it ends by itself
+	cmd.Dir, cmd.Env = w.dir, w.environment
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return out, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, exit.Stderr)
+	}
+	return out, err
+}
+
+// serve starts a stub of GitHub's API, and says how gh finds it.
+func (g *github) serve(dir string) (api *httptest.Server, environment []string, err error) {
+	api = httptest.NewTLSServer(http.HandlerFunc(g.answer))
+	certificate := dir + ".pem"
+	environment = []string{
+		"GH_REPO=" + strings.TrimPrefix(api.URL, "https://") + "/example/shop", "GH_ENTERPRISE_TOKEN=none", "SSL_CERT_FILE=" + certificate,
+	}
+	return api, environment, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}), 0o600)
+}
+
+func recordIssues(dir, file string) error {
+	g := &github{issues: issues}
+	api, environment, err := g.serve(dir)
+	defer api.Close()
+	if err != nil {
+		return err
+	}
+	w, err := newWorkspace(dir, "", environment...)
+	if err != nil {
+		return err
+	}
+	out, err := w.run("gh", "issue", "list", "--state", "all", "--limit", "2", "--json", "number,title,body,labels,state,createdAt,updatedAt,assignees,url")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(strings.ReplaceAll(string(out), strings.TrimPrefix(api.URL, "https://"), "github.com")), 0o600)
+}
+
+func tryListing(dir, stint, source string) error {
+	g := &github{issues: issues}
+	api, environment, err := g.serve(dir)
+	defer api.Close()
+	if err != nil {
+		return err
+	}
+	w, err := newWorkspace(dir, source, environment...)
+	if err != nil {
+		return err
+	}
+	output, err := w.run(stint, "task", "list", "--all", "--json")
+	if err != nil {
+		return err
+	}
+	return check(output)
 }
 
 func check(output []byte) error {
@@ -137,55 +210,4 @@ func check(output []byte) error {
 		return fmt.Errorf("%d tasks, want %d", len(list.Tasks), open)
 	}
 	return nil
-}
-
-type object = map[string]any
-
-// answer is the part of GitHub's GraphQL API that "gh issue list" asks.
-func answer(w http.ResponseWriter, r *http.Request) {
-	var question struct {
-		Query     string
-		Variables struct {
-			Limit     int
-			EndCursor string
-			States    []string
-		}
-	}
-	if r.URL.Path != "/api/graphql" || json.NewDecoder(r.Body).Decode(&question) != nil {
-		http.NotFound(w, r)
-		return
-	}
-	data := object{}
-	if strings.Contains(question.Query, "query IssueList(") {
-		v := question.Variables
-		from, _ := strconv.Atoi(v.EndCursor) // empty: the first page
-		list := issuesIn(v.States)
-		to := min(from+v.Limit, len(list))
-		data["repository"] = object{"hasIssuesEnabled": true, "issues": object{
-			"totalCount": len(list), "nodes": list[from:to],
-			"pageInfo": object{"hasNextPage": to < len(list), "endCursor": strconv.Itoa(to)},
-		}}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(object{"data": data}) // gh tells what it did not get
-}
-
-// issuesIn are the issues in those states, the newest first.
-func issuesIn(states []string) (list []object) {
-	for n := issues; n > 0; n-- {
-		state := "OPEN"
-		if isClosed(n) {
-			state = "CLOSED"
-		}
-		if slices.Contains(states, state) {
-			list = append(list, object{
-				"number": n, "title": fmt.Sprintf("Issue %d", n), "body": "It is <broken>.\r\n", "state": state,
-				"createdAt": "2026-09-30T12:01:02Z", "updatedAt": "2026-10-01T00:00:00Z",
-				"url":       fmt.Sprintf("https://github.com/example/shop/issues/%d", n),
-				"labels":    object{"totalCount": 1, "nodes": []object{{"id": "LA_1", "name": "bug", "description": "", "color": "d73a4a"}}},
-				"assignees": object{"totalCount": 1, "nodes": []object{{"id": "U_1", "login": "ann", "name": "Ann Example"}}},
-			})
-		}
-	}
-	return list
 }
