@@ -142,16 +142,20 @@ func (g *github) serve(dir string) (api *httptest.Server, environment []string, 
 	environment = []string{
 		"GH_REPO=" + strings.TrimPrefix(api.URL, "https://") + "/example/shop", "GH_ENTERPRISE_TOKEN=none", "SSL_CERT_FILE=" + certificate,
 	}
-	return api, environment, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}), 0o600)
+	if err := os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: api.Certificate().Raw}), 0o600); err != nil {
+		api.Close()
+		return nil, nil, err
+	}
+	return api, environment, nil
 }
 
 func recordIssues(dir, file string) error {
 	g := &github{issues: issues}
 	api, environment, err := g.serve(dir)
-	defer api.Close()
 	if err != nil {
 		return err
 	}
+	defer api.Close()
 	w, err := newWorkspace(dir, "", environment...)
 	if err != nil {
 		return err
@@ -166,10 +170,10 @@ func recordIssues(dir, file string) error {
 func tryListing(dir, stint, source string) error {
 	g := &github{issues: issues}
 	api, environment, err := g.serve(dir)
-	defer api.Close()
 	if err != nil {
 		return err
 	}
+	defer api.Close()
 	w, err := newWorkspace(dir, source, environment...)
 	if err != nil {
 		return err

@@ -20,10 +20,10 @@ const (
 func tryGitHub(dir, stint, source string) error {
 	g := &github{issues: sessions, closes: map[int]int{}}
 	api, environment, err := g.serve(dir)
-	defer api.Close()
 	if err != nil {
 		return err
 	}
+	defer api.Close()
 	w, err := newWorkspace(dir, source, environment...)
 	if err != nil {
 		return err
