@@ -79,9 +79,8 @@ const fleetTries = 12
 
 // fleetStep is the next command of a model that works on a task of the fleet, or "": it is
 // done. Neighbours commit in the same work tree, so that a commit is tried until git's lock is
-// free. A command that failed is run again, as models do: where two sessions of Claude Code
-// share a folder, one ends its sandbox, and takes its empty files away, while the other's
-// starts. The quotes keep the mark of success out of the command itself.
+// free. A command that failed is run again, as models do: of two sandboxes of Claude Code in one
+// repository, one takes its empty files away while the other starts. The quotes keep the mark of success out of the command itself.
 func (q question) fleetStep(result string) string {
 	t, ok := q.task()
 	if !ok || strings.Count(string(q.body), result) >= fleetTries {
