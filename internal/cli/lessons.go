@@ -92,7 +92,7 @@ func (a *app) runLessons(ctx context.Context) error {
 				Empty: armCounts{l.With.Empty, l.Without.Empty}, Failed: armCounts{l.With.Failed, l.Without.Failed},
 				Exposure: exposure,
 			}
-			for i, size := range engine.EffectSizes {
+			for i, size := range engine.EffectSizes() {
 				m := missing{Effect: size}
 				if n := l.Missing[i]; n >= 0 {
 					m.Sessions = &n

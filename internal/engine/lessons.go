@@ -60,13 +60,13 @@ type LessonEffect struct {
 	With     bandit.Tried // its sessions, over all categories
 	Without  bandit.Tried // those from which it was withheld
 	Effect   bandit.Effect
-	Missing  [len(EffectSizes)]int      // graded sessions until an effect of that size would show; -1: never
+	Missing  [2]int                     // graded sessions until an effect of that size would show; -1: never
 	Exposure map[fleet.Category]float64 // mean, of the sessions behind what is believed of each
 }
 
 // EffectSizes are the effects, in units of grade, for which [LessonEffect.Missing] says how
 // far off their proof is.
-var EffectSizes = [2]float64{0.05, 0.10}
+func EffectSizes() [2]float64 { return [2]float64{0.05, 0.10} }
 
 // lessonKey is one version of a lesson.
 type lessonKey struct {
@@ -118,7 +118,7 @@ func (e *Engine) LessonEffects(ctx context.Context) ([]LessonEffect, error) {
 	for _, key := range slices.SortedFunc(maps.Keys(byKey), lessonKey.compare) {
 		r := byKey[key]
 		r.ID, r.Version, r.Effect = key.id, key.version, bandit.EffectOf(trials[key], noise)
-		for i, size := range EffectSizes {
+		for i, size := range EffectSizes() {
 			r.Missing[i] = -1
 			if w := e.Config.Lessons.Withhold; w > 0 {
 				r.Missing[i] = bandit.Missing(trials[key], noise, w, size)

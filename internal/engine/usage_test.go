@@ -95,7 +95,8 @@ func TestAccount(t *testing.T) {
 		{"its model's word, killed", printing{log: begun, keep: keep(file), end: fleet.SessionExit{End: fleet.Killed, Result: wrote.Result}}, "gpt", known},
 		{"its model's word alone", printing{log: begun, end: wrote}, "gpt", fleet.Usage{Tokens: new(int64(5)), USD: new(3.0), Cost: fleet.CostReported}},
 		{
-			"its result file, which reports the cost", printing{log: ended, keep: keep(file), end: wrote, more: "reports_cost = true\n"},
+			"its result file, which reports the cost",
+			printing{log: ended, keep: keep(file), end: wrote, more: "reports_cost = true\n"},
 			"gpt",
 			fleet.Usage{Tokens: new(int64(5)), USD: new(3.0), Cost: fleet.CostReported, Models: []string{"gpt"}},
 		},

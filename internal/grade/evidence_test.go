@@ -367,15 +367,21 @@ func TestJudgeByAWordOfALimit(t *testing.T) {
 	}{
 		{"of whose output nothing is known", Evidence{}, fleet.Quota, nil, "until noon", &Wall{ResetAt: noon, Text: "until noon"}, false},
 		{
-			"after work", Evidence{Commits: 1}, fleet.Productive, value(0.5), "until noon; the agent says that it met a usage limit",
+			"after work",
+			Evidence{Commits: 1},
+			fleet.Productive, value(0.5), "until noon; the agent says that it met a usage limit",
 			&Wall{ResetAt: noon, Text: "until noon; the agent says that it met a usage limit"}, true,
 		},
 		{
-			"whose output tells of none", Evidence{Transcript: &Transcript{ToolCalls: 1}}, fleet.Noop, nil,
+			"whose output tells of none",
+			Evidence{Transcript: &Transcript{ToolCalls: 1}},
+			fleet.Noop, nil,
 			"exit status 0 with no commit and no result file; the agent says that it met a usage limit, and its output tells of none", nil, true,
 		},
 		{
-			"after work, whose output tells of none", Evidence{Commits: 1, Transcript: &Transcript{ToolCalls: 1}}, fleet.Productive, value(0.5),
+			"after work, whose output tells of none",
+			Evidence{Commits: 1, Transcript: &Transcript{ToolCalls: 1}},
+			fleet.Productive, value(0.5),
 			"1 commit; the agent says that it met a usage limit, and its output tells of none", nil, true,
 		},
 		{"that is trusted", Evidence{Trusted: true, Transcript: &Transcript{}}, fleet.Quota, nil, "until noon", &Wall{ResetAt: noon, Text: "until noon"}, false},

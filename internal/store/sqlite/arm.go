@@ -315,7 +315,9 @@ func (t tx) lessons(ctx context.Context, where string, args ...any) ([]store.Les
 	}, "select "+names(lessonRow(&store.Lesson{}))+" from lessons "+where+" order by lesson, version, category", args...)
 }
 
-func (t tx) putLesson(ctx context.Context, l store.Lesson) error { return t.put(ctx, "lessons", lessonRow(&l)) }
+func (t tx) putLesson(ctx context.Context, l store.Lesson) error {
+	return t.put(ctx, "lessons", lessonRow(&l))
+}
 
 // put writes a row, in place of the one with its key.
 func (t tx) put(ctx context.Context, table string, row []column) error {
