@@ -342,6 +342,7 @@ func drawSettings(t *rapid.T) Settings {
 		SlowHalfLife: rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(500, 5000)).Draw(t, "slow half-life"),
 		Alarm:        rapid.OneOf(rapid.Just(0.0), rapid.Float64Range(1, 20)).Draw(t, "alarm"),
 		Depletion:    rapid.Bool().Draw(t, "depletion"),
+		Season:       rapid.Bool().Draw(t, "season"),
 		Anchor:       rapid.Bool().Draw(t, "anchor"),
 		Dispersion:   rapid.Bool().Draw(t, "dispersion"),
 	}

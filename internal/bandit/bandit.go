@@ -39,6 +39,9 @@ type Settings struct {
 	// Depletion says whether a category whose grades fall with its recent load is
 	// marked down while the load is high.
 	Depletion bool `json:"depletion"`
+	// Season says whether a category whose grades go with the time of day is ranked by
+	// what the time of the fire brings.
+	Season bool `json:"season"`
 	// Anchor says whether a category's prior is its own long-run mean, drawn towards
 	// that of all, rather than the uniform distribution.
 	Anchor bool `json:"anchor"`
@@ -52,7 +55,7 @@ type Settings struct {
 func Defaults() Settings {
 	return Settings{
 		V: 10, Floor: 0.5, Cap: 1.8, HalfLife: 300, SlowHalfLife: 3000, Alarm: 15,
-		Depletion: true, Anchor: true, Dispersion: true,
+		Depletion: true, Season: true, Anchor: true, Dispersion: true,
 	}
 }
 
@@ -62,11 +65,11 @@ func (s Settings) Unfair() Settings {
 	return s
 }
 
-// Core is s without floors, caps, forgetting, alarms and depletion: what is left is
+// Core is s without floors, caps, forgetting, alarms, depletion and season: what is left is
 // for problems that never change.
 func (s Settings) Core() Settings {
 	s = s.Unfair()
-	s.HalfLife, s.SlowHalfLife, s.Alarm, s.Depletion = 0, 0, 0, false
+	s.HalfLife, s.SlowHalfLife, s.Alarm, s.Depletion, s.Season = 0, 0, 0, false, false
 	return s
 }
 
@@ -94,12 +97,13 @@ type Components struct {
 	Beta    Beta    // what is believed of the mean grade
 	TS      float64 // the Thompson draw from Beta, in [0,1]
 	LOO     float64 // what today's lessons change beside those behind the belief, in [-0.2,0.2]
+	Season  float64 // what the time of day brings beside the times behind the belief
 	Plateau float64 // what the recent load costs beside the load behind the belief
 	Div     float64 // what the category is owed (above 0), or has had too much of
 }
 
 // Fixed is the score without the draw.
-func (c Components) Fixed() float64 { return c.LOO + c.Plateau + c.Div }
+func (c Components) Fixed() float64 { return c.LOO + c.Season + c.Plateau + c.Div }
 
 // Score is what a ranking is sorted by.
 func (c Components) Score() float64 { return c.TS + c.Fixed() }
@@ -109,6 +113,7 @@ type Round struct {
 	Settings
 	Seed uint64
 	Fire fleet.FireID
+	Turn float64 // the time of day, in [0,1)
 	Pool Pool
 }
 
@@ -127,6 +132,7 @@ func (r Round) Score(c fleet.Category, a *Arm, pending int, loo float64) Compone
 		Beta:    b,
 		TS:      b.Draw(Generator(r.Seed, r.Fire, c)),
 		LOO:     loo,
+		Season:  r.season(now, r.Turn, r.Pool),
 		Plateau: r.plateau(now, a.LoadNow(r.Fire), r.Pool),
 		Div:     a.Debt(r.Settings),
 	}

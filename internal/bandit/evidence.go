@@ -38,6 +38,7 @@ type Evidence struct {
 	Fast   Sums         `json:"fast"`
 	Slow   Sums         `json:"slow"`
 	Slope  Slope        `json:"slope"`
+	Season Season       `json:"season"`
 	Up     Drift        `json:"up"`
 	Down   Drift        `json:"down"`
 	Graded int          `json:"graded"` // sessions that brought a grade
@@ -76,6 +77,7 @@ func (s Sums) scatter() (is, most float64) {
 // Graded is a session that brought a grade.
 type Graded struct {
 	Fire  fleet.FireID // the clock when it was started
+	Turn  float64      // the time of day then, in [0,1)
 	Load  float64      // of its category then, see [Account.LoadNow]
 	Grade float64      // in [0,1]
 }
@@ -89,7 +91,7 @@ func (s Settings) Learn(a *Arm, p Pool, now fleet.FireID, x Graded) (alarm bool)
 	if e.Fast.W > settledWeight {
 		b := s.belief(e, p)
 		mean := b.Mean()
-		surprise := (x.Grade - mean) / math.Sqrt(s.dispersion(e, p)*mean*(1-mean))
+		surprise := (x.Grade - mean - s.season(e, x.Turn, p)) / math.Sqrt(s.dispersion(e, p)*mean*(1-mean))
 		e.Up.step(surprise, x.Grade)
 		e.Down.step(-surprise, x.Grade)
 	}
@@ -98,6 +100,7 @@ func (s Settings) Learn(a *Arm, p Pool, now fleet.FireID, x Graded) (alarm bool)
 	e.Fast.add(fade(age, s.HalfLife), x.Grade)
 	e.Slow.add(slow, x.Grade)
 	e.Slope.add(slow, x.Load, x.Grade)
+	e.Season.add(slow, x.Turn, x.Grade)
 	if alarm = s.Alarm > 0 && max(e.Up.Level, e.Down.Level) > s.Alarm; alarm {
 		e.restart()
 	}
@@ -111,7 +114,8 @@ func (s Settings) forward(e Evidence, now fleet.FireID) Evidence {
 	now = max(now, e.At)
 	age := float64(now - e.At)
 	fast, slow := fade(age, s.HalfLife), fade(age, s.SlowHalfLife)
-	e.Fast, e.Slow, e.Slope, e.At = e.Fast.times(fast), e.Slow.times(slow), e.Slope.times(slow), now
+	e.Fast, e.Slow, e.At = e.Fast.times(fast), e.Slow.times(slow), now
+	e.Slope, e.Season = e.Slope.times(slow), e.Season.times(slow)
 	return e
 }
 
@@ -128,6 +132,7 @@ type Pool struct {
 	Mean       float64 // of their long-run means, in (0,1)
 	Dispersion float64 // how far grades scatter, in (0,1]; 1: as 0 or 1 grades do
 	slope      float64 // by how much a grade falls for a whole unit of load, at least 0
+	season     float64 // the weight of no season in a category's own; 0: nobody has one
 	ridge      float64 // the weight of that in a category's own slope
 }
 
@@ -137,6 +142,7 @@ func (s Settings) Pool(now fleet.FireID, arms []*Arm) Pool {
 		means, weights = 1.0, 2.0
 		is, most       = dispersionPrior, dispersionPrior
 		xx, xy         float64
+		seasons        []Season
 	)
 	for _, a := range arms {
 		e := s.forward(a.Evidence, now)
@@ -149,12 +155,14 @@ func (s Settings) Pool(now fleet.FireID, arms []*Arm) Pool {
 		is, most = is+scattered, most+possible
 		sxx, sxy := e.Slope.moments()
 		xx, xy = xx+sxx, xy+sxy
+		seasons = append(seasons, e.Season)
 	}
 	p := Pool{Mean: means / weights, Dispersion: 1}
 	if s.Dispersion {
 		p.Dispersion = min(1, max(leastDispersion, is/most))
 	}
 	p.ridge = ridge(p.Dispersion)
+	p.season = seasonRidge(seasons, float64(0.25*p.Dispersion))
 	p.slope = max(0, -xy/(xx+p.ridge))
 	return p
 }

@@ -112,7 +112,7 @@ func drawArrivals(t *rapid.T, most int) (list []arrival) {
 		clock += fleet.FireID(rapid.IntRange(0, 90).Draw(t, "later"))
 		started := fleet.FireID(rapid.Int64Range(0, int64(clock)).Draw(t, "started"))
 		load := rapid.Float64Range(0, 1).Draw(t, "load")
-		list = append(list, arrival{Graded{Fire: started, Load: load, Grade: drawGrade(t)}, clock})
+		list = append(list, arrival{Graded{Fire: started, Load: load, Turn: float64(started%48) / 48, Grade: drawGrade(t)}, clock})
 	}
 	return list
 }

@@ -56,6 +56,7 @@ func (w *world) turn(out []bool, workers int) round {
 		score  = make([]float64, len(w.arms))
 	)
 	look := NewRound(w.Settings, w.seed, w.fire, w.arms)
+	look.Turn = float64(w.fire%5) / 5
 	for i, a := range w.arms {
 		parts := look.Score(w.names[i], a, 0, 0)
 		r.Parts, score[i] = append(r.Parts, parts), parts.Score()
@@ -90,7 +91,7 @@ func (w *world) end(k int, grade float64) session {
 	case grade < 0:
 		w.arms[x.arm].Noop(w.fire, noon())
 	case grade <= 1:
-		w.Learn(w.arms[x.arm], w.Pool(w.fire, w.arms), w.fire, Graded{Fire: x.fire, Load: x.load, Grade: grade})
+		w.Learn(w.arms[x.arm], w.Pool(w.fire, w.arms), w.fire, Graded{Fire: x.fire, Load: x.load, Turn: float64(x.fire%5) / 5, Grade: grade})
 	}
 	return x
 }

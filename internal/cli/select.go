@@ -30,6 +30,7 @@ func newSelect(a *app) *cobra.Command {
 
   ts       a random draw from what is believed of its mean grade (Thompson sampling)
   loo      what its lessons of today change beside those it has been graded with
+  season   what the time of day brings, where grades were seen to go with it
   plateau  what its recent load costs, where grades were seen to fall with load
   div      what it is owed: (sessions below its floor - sessions above its cap) / v
 
@@ -98,7 +99,7 @@ func mark(start bool) string {
 }
 
 func (a *app) printExplain(s selector.Selection) {
-	rows := [][]string{fields("- CATEGORY SCORE TS MEAN 95% LOO PLATEAU DIV SHARE FLOOR CAP TASKS NEXT")}
+	rows := [][]string{fields("- CATEGORY SCORE TS MEAN 95% LOO SEASON PLATEAU DIV SHARE FLOOR CAP TASKS NEXT")}
 	rows[0][0] = ""
 	for _, c := range s.Scores {
 		rows = append(rows, explainRow(c, c.Explain(s.Settings), c.Picked))
@@ -131,7 +132,7 @@ func explainRow(c selector.Score, e selector.Explain, starts bool) []string {
 	}
 	return []string{
 		mark(starts), string(c.Category), score, fmt.Sprintf("%.3f", e.TS), fmt.Sprintf("%.3f", e.Mean),
-		fmt.Sprintf("%.2f-%.2f", e.Low, e.High), signed(e.LOO), signed(e.Plateau), signed(e.Div),
+		fmt.Sprintf("%.2f-%.2f", e.Low, e.High), signed(e.LOO), signed(e.Season), signed(e.Plateau), signed(e.Div),
 		fmt.Sprintf("%.2f", e.Share), fmt.Sprintf("%.1f", e.Deficit), fmt.Sprintf("%.1f", e.Surplus), strconv.Itoa(e.Tasks), next,
 	}
 }

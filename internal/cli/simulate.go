@@ -55,11 +55,12 @@ is left out as a whole:
   concentration = 8
   missing = 0           # probability that a finished session brings no grade
   [change]
-  kind = "none"         # or "permute" with every; or "walk" with sd, low, high
+  kind = "none"         # or "permute" with every; "walk" with sd, low, high; "cycle" with swing
   every = 500
   sd = 0.01
   low = 0.15
   high = 0.85
+  swing = 0.2           # every is its period; a day has 48 fires
   [availability]        # absent: always awake. A Markov chain per fire
   wake = 0.03           # asleep → awake
   sleep = 0.04          # awake → asleep
@@ -71,7 +72,7 @@ is left out as a whole:
   [depletion]           # absent: none
   amount = 0.35         # the mean grade falls by amount × recent load
   half_life = 6         # of the load, in fires
-  [policy.stint]        # v, floor, cap, half_life, slow_half_life, alarm, anchor,
+  [policy.stint]        # v, floor, cap, half_life, slow_half_life, alarm, anchor, season,
   v = 10                # dispersion, depletion, fairness = false, core = true; gamma
                         # of additive and discounted-ts; epsilon of epsilon-greedy
   [policy.mine]         # a new one

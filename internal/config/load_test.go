@@ -205,7 +205,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 			Command: []string{"rank", "--fast"}, Timeout: 90 * time.Second, PassEnvironment: []string{"PATH"},
 			Settings: bandit.Settings{
 				V: 5, Floor: 0.25, HalfLife: 100, SlowHalfLife: 1000, Alarm: 12.5,
-				Depletion: true, Anchor: true, Dispersion: true,
+				Depletion: true, Season: true, Anchor: true, Dispersion: true,
 			},
 		},
 		Agents: map[string]config.Agent{

@@ -89,11 +89,12 @@ func grades(t *table) simulate.Grades {
 func (r *reader) change(t *table) simulate.Change {
 	c := simulate.Change{
 		Kind: simulate.ChangeKind(get(t, "kind", string(simulate.Still),
-			oneOf(string(simulate.Still), string(simulate.Permute), string(simulate.Walk)))),
+			oneOf(string(simulate.Still), string(simulate.Permute), string(simulate.Walk), string(simulate.Cycle)))),
 		Every: get(t, "every", 500, whole(1, mostFires)),
 		SD:    get(t, "sd", 0.01, fraction()),
 		Low:   get(t, "low", 0.15, fraction()),
 		High:  get(t, "high", 0.85, fraction()),
+		Swing: get(t, "swing", 0.2, fraction()),
 	}
 	if c.Kind == simulate.Walk && c.Low >= c.High {
 		r.reportAt(r.source.at[t.key], t.key, fmt.Errorf("low = %v is not below high = %v", c.Low, c.High), "write low = 0.15 and high = 0.85")
@@ -261,6 +262,7 @@ func settings(t *table, p *simulate.Policy) {
 	s.SlowHalfLife = get(t, "slow_half_life", s.SlowHalfLife, orNever(amount(0.001, 1e9)))
 	s.Alarm = get(t, "alarm", s.Alarm, orNever(amount(0.001, 1e9)))
 	s.Depletion = get(t, "depletion", s.Depletion, truth())
+	s.Season = get(t, "season", s.Season, truth())
 	s.Anchor = get(t, "anchor", s.Anchor, truth())
 	s.Dispersion = get(t, "dispersion", s.Dispersion, truth())
 	p.Settings = s

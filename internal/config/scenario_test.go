@@ -27,6 +27,7 @@ kind = "walk"
 sd = 0.02
 low = 0.2
 high = 0.8
+swing = 0.1
 [availability]
 wake = 0.1
 sleep = 0.2
@@ -45,6 +46,7 @@ cap = 0
 [policy.mine]
 base = "stint"
 core = true
+season = true
 floor = 0.4
 [policy.additive]
 gamma = 1
@@ -65,11 +67,12 @@ func TestLoadScenarioReadsEveryKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	stint, mine := bandit.Defaults(), bandit.Defaults().Core()
+	mine.Season = true
 	stint.V, stint.HalfLife, stint.Cap, mine.Floor = 30, 0, 0, 0.4
 	want := &simulate.Scenario{
 		Fires: 300, Workers: 2,
 		Grades:       simulate.Grades{Noise: simulate.Graded, Concentration: 4, Missing: 0.1},
-		Change:       simulate.Change{Kind: simulate.Walk, Every: 500, SD: 0.02, Low: 0.2, High: 0.8},
+		Change:       simulate.Change{Kind: simulate.Walk, Every: 500, SD: 0.02, Low: 0.2, High: 0.8, Swing: 0.1},
 		Availability: &simulate.Chain{Wake: 0.1, Sleep: 0.2},
 		Sessions:     &simulate.Sessions{Median: 3, Sigma: 0.5, Slots: 9},
 		Depletion:    &simulate.Depletion{Amount: 0.2, HalfLife: 4},
@@ -98,7 +101,7 @@ func TestLoadScenarioFillsInDefaults(t *testing.T) {
 	want := &simulate.Scenario{
 		Fires: 2000, Workers: 3,
 		Grades:     simulate.Grades{Noise: simulate.Bernoulli, Concentration: 8},
-		Change:     simulate.Change{Kind: simulate.Still, Every: 500, SD: 0.01, Low: 0.15, High: 0.85},
+		Change:     simulate.Change{Kind: simulate.Still, Every: 500, SD: 0.01, Low: 0.15, High: 0.85, Swing: 0.2},
 		Categories: []simulate.Category{{Name: "a", Mean: 0.5, Share: 1}},
 	}
 	if diff := cmp.Diff(got, want); diff != "" {

@@ -22,7 +22,7 @@ func (c Score) Reason() string {
 		name  string
 		value float64
 	}{
-		{"lessons", c.Components.LOO}, {"load", c.Plateau}, {"debt", c.Div},
+		{"lessons", c.Components.LOO}, {"season", c.Season}, {"load", c.Plateau}, {"debt", c.Div},
 	} {
 		if math.Abs(part.value) >= shown {
 			fmt.Fprintf(&b, ", %s %+.3f", part.name, part.value)
@@ -91,6 +91,9 @@ func (c Score) made(s bandit.Settings) string {
 	words := []string{fmt.Sprintf("it drew %.3f where %.3f is expected", c.TS, c.Beta.Mean())}
 	if debt := c.Explain(s).Debt(); debt != "" {
 		words = append(words, fmt.Sprintf("%s (%+.3f)", debt, c.Div))
+	}
+	if math.Abs(c.Season) >= shown {
+		words = append(words, fmt.Sprintf("the time of day counts %+.3f", c.Season))
 	}
 	if math.Abs(c.Plateau) >= shown {
 		words = append(words, fmt.Sprintf("its recent load counts %+.3f", c.Plateau))

@@ -73,7 +73,7 @@ func TestReasonNamesWhatCounts(t *testing.T) {
 		want  string
 	}{
 		{"the draw alone", bandit.Components{TS: 0.5}, "drew 0.500 from Beta(2.00, 3.50)"},
-		{"all", bandit.Components{TS: 0.25, LOO: 0.01, Plateau: -0.02, Div: 0.125}, "drew 0.250 from Beta(2.00, 3.50), lessons +0.010, load -0.020, debt +0.125"},
+		{"all", bandit.Components{TS: 0.25, LOO: 0.01, Season: 0.03, Plateau: -0.02, Div: 0.125}, "drew 0.250 from Beta(2.00, 3.50), lessons +0.010, season +0.030, load -0.020, debt +0.125"},
 		{"too little to show", bandit.Components{TS: 1, LOO: 0.0004, Plateau: -0.0004, Div: -0.0004}, "drew 1.000 from Beta(2.00, 3.50)"},
 		{"just enough", bandit.Components{TS: 1, Div: -0.0006}, "drew 1.000 from Beta(2.00, 3.50), debt -0.001"},
 	}
@@ -155,7 +155,7 @@ func TestSentencesAreTrue(t *testing.T) {
 	t.Parallel()
 	parts := regexp.MustCompile(`it drew (\S+) where (\S+) is expected` +
 		`(?:, (?:it is owed (\S+) sessions of its floor)?(?: and is | ?it is |)?(?:(\S+) (?:sessions )?over its cap)? \((\S+)\))?` +
-		`(?:, its recent load counts (\S+))?(?:, its lessons count (\S+?))?\.$`)
+		`(?:, the time of day counts (\S+))?(?:, its recent load counts (\S+))?(?:, its lessons count (\S+?))?\.$`)
 	rapid.Check(t, func(t *rapid.T) {
 		s := anyState(t)
 		sentences := s.Sentences()
@@ -190,7 +190,7 @@ func TestSentencesAreTrue(t *testing.T) {
 			want := []string{
 				fmt.Sprintf("%.3f", c.TS), fmt.Sprintf("%.3f", c.Beta.Mean()),
 				mentioned("%.1f", deficit, 0.05), mentioned("%.1f", surplus, 0.05), debt,
-				mentioned("%+.3f", c.Plateau, 0.0005), mentioned("%+.3f", c.Components.LOO, 0.0005),
+				mentioned("%+.3f", c.Season, 0.0005), mentioned("%+.3f", c.Plateau, 0.0005), mentioned("%+.3f", c.Components.LOO, 0.0005),
 			}
 			if diff := cmp.Diff(said[1:], want); diff != "" {
 				t.Fatalf("%q (-said +true):\n%s", text, diff)

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -20,7 +21,7 @@ import (
 // instructions.
 func TestRankingIsForever(t *testing.T) {
 	t.Parallel()
-	const want = "c7a9c42980ad133ccf887a4dbb5bcab1656919a313f8de2b9485973bac22f618"
+	const want = "f3381f1c91dd1db25965230fafa50b9a6622c94735b98f8c73d456e1982204f5"
 	sum := sha256.New()
 	note := func(numbers ...float64) {
 		for _, x := range numbers {
@@ -31,6 +32,7 @@ func TestRankingIsForever(t *testing.T) {
 		settings   = bandit.Defaults()
 		chance     = rand.New(rand.NewPCG(1, 2))
 		candidates []Candidate
+		seasons    bool
 	)
 	for i := range 12 {
 		candidates = append(candidates, candidate(fleet.Category(fmt.Sprintf("c%02d", i)), share(0.02*float64(i+1))))
@@ -38,6 +40,7 @@ func TestRankingIsForever(t *testing.T) {
 	for fire := fleet.FireID(1); fire <= 300; fire++ {
 		in := testInput(candidates...)
 		in.Seed, in.Fire, in.Workers = chance.Uint64(), fire, 3
+		in.At = in.At.Add(time.Duration(fire) * 30 * time.Minute)
 		s := Rank(in)
 		payload, err := json.Marshal(s.Payload())
 		if err != nil {
@@ -46,7 +49,7 @@ func TestRankingIsForever(t *testing.T) {
 		_, _ = sum.Write(payload)
 		odds := s.Odds(3)
 		for i, score := range s.Ranked() {
-			note(score.Value, score.TS, score.Plateau, score.Div, score.Beta.A, score.Beta.B, odds[score.Category])
+			note(score.Value, score.TS, score.Season, score.Plateau, score.Div, score.Beta.A, score.Beta.B, odds[score.Category])
 			at := score.Category[1:]
 			arm := &candidates[(at[0]-'0')*10+at[1]-'0'].Arm
 			arm.Entitle(settings, score.Due)
@@ -57,9 +60,17 @@ func TestRankingIsForever(t *testing.T) {
 			if chance.IntN(10) == 0 {
 				continue // no grade
 			}
-			settings.Learn(arm, s.Pool, fire, bandit.Graded{Fire: fire, Load: load, Grade: chance.Float64()})
-			note(arm.Fast.S, arm.Slow.G2, arm.Slope.LG, arm.Up.Level, arm.Load, arm.Surplus)
+			x := bandit.Graded{Fire: fire, Load: load, Turn: bandit.Turn(in.At), Grade: chance.Float64()}
+			if x.Turn < 0.5 {
+				x.Grade /= 2
+			}
+			settings.Learn(arm, s.Pool, fire, x)
+			seasons = seasons || score.Season != 0
+			note(arm.Fast.S, arm.Slow.G2, arm.Slope.LG, arm.Evidence.Season.XG, arm.Up.Level, arm.Load, arm.Surplus)
 		}
+	}
+	if !seasons {
+		t.Error("no ranking knows of a season")
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
 		t.Errorf("rankings: got %s, want %s", got, want)

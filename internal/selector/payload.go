@@ -76,6 +76,7 @@ type Explain struct {
 	High     float64 `json:"high"`
 	TS       float64 `json:"ts"`
 	LOO      float64 `json:"loo"`
+	Season   float64 `json:"season"`
 	Plateau  float64 `json:"plateau"`
 	Div      float64 `json:"div"`
 	Score    float64 `json:"score"`
@@ -95,7 +96,7 @@ const credible = 0.95
 func (c Score) Explain(s bandit.Settings) Explain {
 	e := Explain{
 		In: c.In, Reason: c.Reason(), Alpha: c.Beta.A, Beta: c.Beta.B, Mean: c.Beta.Mean(),
-		TS: c.TS, LOO: c.Components.LOO, Plateau: c.Plateau, Div: c.Div, Score: c.Value,
+		TS: c.TS, LOO: c.Components.LOO, Season: c.Season, Plateau: c.Plateau, Div: c.Div, Score: c.Value,
 		Share: c.Share, Due: c.Due, Sessions: c.Arm.Sessions, Entitled: c.Arm.Entitled, Tasks: c.Tasks,
 	}
 	low, high := c.Beta.Interval(credible)

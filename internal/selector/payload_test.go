@@ -71,7 +71,7 @@ func rounded(p Payload) Payload {
 		p.AllScores[c] = score
 	}
 	for c, e := range p.Explain {
-		digits(&e.Alpha, &e.Beta, &e.Mean, &e.Low, &e.High, &e.TS, &e.Plateau, &e.Div, &e.Score, &e.Due, &e.Deficit, &e.Surplus)
+		digits(&e.Alpha, &e.Beta, &e.Mean, &e.Low, &e.High, &e.TS, &e.Season, &e.Plateau, &e.Div, &e.Score, &e.Due, &e.Deficit, &e.Surplus)
 		p.Explain[c] = e
 	}
 	return p

@@ -95,6 +95,7 @@ func Rank(in Input) Selection {
 		arms[i] = &in.Candidates[i].Arm
 	}
 	round := bandit.NewRound(in.Settings, in.Seed, in.Fire, arms)
+	round.Turn = bandit.Turn(in.At)
 	s := Selection{Input: in, Pool: round.Pool, Scores: make([]Score, len(in.Candidates))}
 	for i := range in.Candidates {
 		c := &in.Candidates[i]

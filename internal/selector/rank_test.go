@@ -92,7 +92,7 @@ func TestRankKeepsItsPromises(t *testing.T) {
 			if c.In != (c.Out == "") || c.In != (i < in0) || c.Reason() == "" {
 				t.Errorf("%s: got in %v at %d, %q, want in what is not out, first, and a reason", c.Category, c.In, i, c.Reason())
 			}
-			if sum := c.TS + c.Components.LOO + c.Plateau + c.Div; math.Abs(c.Value-sum) > 1e-12 {
+			if sum := c.TS + c.Components.LOO + c.Season + c.Plateau + c.Div; math.Abs(c.Value-sum) > 1e-12 {
 				t.Errorf("%s: got score %v, want the sum %v", c.Category, c.Value, sum)
 			}
 			if !(0 <= c.Due && c.Due <= 1) || !c.In && c.Due != 0 {
@@ -426,7 +426,7 @@ func drawArm(t *rapid.T, s bandit.Settings, a *bandit.Arm) {
 		a.Entitle(s, rapid.Float64Range(0, 1).Draw(t, "due"))
 		load := a.Debit(fire)
 		grade := rapid.OneOf(rapid.Just(0.0), rapid.Just(1.0), rapid.Float64Range(0, 1)).Draw(t, "grade")
-		s.Learn(a, s.Pool(fire, []*bandit.Arm{a}), fire, bandit.Graded{Fire: fire, Load: load, Grade: grade})
+		s.Learn(a, s.Pool(fire, []*bandit.Arm{a}), fire, bandit.Graded{Fire: fire, Load: load, Turn: float64(fire%4) / 4, Grade: grade})
 	}
 	a.Entitle(s, 0)
 	if rapid.Bool().Draw(t, "within its cap") {

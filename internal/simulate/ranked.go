@@ -51,7 +51,7 @@ func (r *ranked) choose(v view) choice {
 		c.Out, c.Pending, r.due[i] = r.unavailable(c, v, i), v.busy[i], 0
 	}
 	s := selector.Rank(selector.Input{
-		Settings: r.settings, Seed: r.seed, Fire: v.fire, Workers: v.picks, Free: v.free, Candidates: r.candidates,
+		Settings: r.settings, Seed: r.seed, Fire: v.fire, At: at(v.fire), Workers: v.picks, Free: v.free, Candidates: r.candidates,
 	})
 	r.pool = s.Pool
 	r.picks, r.loads = r.picks[:0], r.loads[:0]
@@ -90,7 +90,7 @@ func (r *ranked) learn(e ended) {
 	case e.noop:
 		arm.Noop(e.now, time.Time{})
 	case e.graded:
-		r.settings.Learn(arm, r.pool, e.now, bandit.Graded{Fire: e.started, Load: e.load, Grade: e.grade})
+		r.settings.Learn(arm, r.pool, e.now, bandit.Graded{Fire: e.started, Turn: bandit.Turn(at(e.started)), Load: e.load, Grade: e.grade})
 	}
 }
 
@@ -101,3 +101,9 @@ func (r *ranked) alarms() int {
 	}
 	return sum
 }
+
+// noon is when the first of the fires is.
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// at is when a fire is: every half hour, 48 a day.
+func at(fire fleet.FireID) time.Time { return noon.Add(time.Duration(fire) * 30 * time.Minute) }

@@ -40,6 +40,8 @@ const (
 	Still ChangeKind = "none"
 	// Permute deals the means out anew at intervals.
 	Permute ChangeKind = "permute"
+	// Cycle swings each mean as a sine does, each from a point of its own.
+	Cycle ChangeKind = "cycle"
 	// Walk moves each mean by a normal step at every fire, within bounds that reflect.
 	Walk ChangeKind = "walk"
 )
@@ -47,9 +49,10 @@ const (
 // Change is how true means move.
 type Change struct {
 	Kind      ChangeKind
-	Every     int     // fires between two permutations
+	Every     int     // fires between two permutations, or of a cycle
 	SD        float64 // of a step of the walk
 	Low, High float64 // its bounds
+	Swing     float64 // of a cycle: a mean rises and falls by so much
 }
 
 // Chain is a Markov chain of two states that starts awake and moves before every fire

@@ -16,6 +16,7 @@ type world struct {
 	steps    []steps // per category
 	deal     *rand.Rand
 	mean     []float64 // true means, before depletion
+	begin    []float64 // where in a cycle each begins, in [0,1)
 	awake    []bool
 	work     []bool
 	session  *rand.PCG
@@ -30,7 +31,7 @@ func newWorld(s *Scenario, seed uint64, run int) *world {
 	pcg := &rand.PCG{}
 	w := &world{
 		scenario: s, key: keyOf(seed, run, "session"), steps: make([]steps, n), deal: generator(seed, run, "deal"),
-		mean: make([]float64, n), awake: make([]bool, n), work: make([]bool, n), session: pcg, chance: rand.New(pcg),
+		mean: make([]float64, n), begin: make([]float64, n), awake: make([]bool, n), work: make([]bool, n), session: pcg, chance: rand.New(pcg),
 	}
 	for i, c := range s.Categories {
 		w.mean[i], w.awake[i], w.work[i] = c.Mean, true, true
@@ -39,6 +40,7 @@ func newWorld(s *Scenario, seed uint64, run int) *world {
 			awake: generator(seed, run, "awake "+string(c.Name)),
 			work:  generator(seed, run, "work "+string(c.Name)),
 		}
+		w.begin[i] = w.steps[i].mean.Float64()
 	}
 	return w
 }
@@ -54,10 +56,16 @@ func generator(seed uint64, run int, what string) *rand.Rand {
 
 // move goes on to a fire; they are counted from 1.
 func (w *world) move(fire fleet.FireID) {
+	s := w.scenario
+	if s.Change.Kind == Cycle {
+		for i, c := range s.Categories {
+			turn := w.begin[i] + float64(int(fire)%s.Change.Every)/float64(s.Change.Every)
+			w.mean[i] = min(1, max(0, c.Mean+s.Change.Swing*math.Sin(2*math.Pi*turn)))
+		}
+	}
 	if fire == 1 {
 		return
 	}
-	s := w.scenario
 	if s.Change.Kind == Permute && int(fire-1)%s.Change.Every == 0 {
 		w.deal.Shuffle(len(w.mean), func(i, j int) { w.mean[i], w.mean[j] = w.mean[j], w.mean[i] })
 	}

@@ -185,7 +185,7 @@ type scorePart struct {
 }
 
 func partsOf(c selector.Score) []scorePart {
-	return []scorePart{{"ts", c.TS}, {"div", c.Div}, {"loo", c.Components.LOO}, {"plateau", c.Plateau}}
+	return []scorePart{{"ts", c.TS}, {"div", c.Div}, {"loo", c.Components.LOO}, {"season", c.Season}, {"plateau", c.Plateau}}
 }
 
 // coordinate writes a number for a picture, which knows no NaN.

@@ -44,6 +44,15 @@ func (r *armRow) columns() []column {
 		{"slope_g", &a.Slope.G},
 		{"slope_ll", &a.Slope.LL},
 		{"slope_lg", &a.Slope.LG},
+		{"season_n", &a.Evidence.Season.N},
+		{"season_x", &a.Evidence.Season.X},
+		{"season_y", &a.Evidence.Season.Y},
+		{"season_g", &a.Evidence.Season.G},
+		{"season_xx", &a.Evidence.Season.XX},
+		{"season_yy", &a.Evidence.Season.YY},
+		{"season_xy", &a.Evidence.Season.XY},
+		{"season_xg", &a.Evidence.Season.XG},
+		{"season_yg", &a.Evidence.Season.YG},
 		{"up_level", &a.Up.Level},
 		{"up_w", &a.Up.Since.W},
 		{"up_s", &a.Up.Since.S},
@@ -195,12 +204,14 @@ func (t tx) learnFrom(ctx context.Context, r fleet.Run) error {
 // counted for stands in the run's row.
 func (t tx) learnGrade(ctx context.Context, id fleet.RunID, grade float64) error {
 	var (
-		c fleet.Category
-		x = bandit.Graded{Grade: grade}
+		c     fleet.Category
+		x     = bandit.Graded{Grade: grade}
+		began int64
 	)
-	if err := t.QueryRowContext(ctx, "select category, clock, load from runs where id = ?", id).Scan(&c, &x.Fire, &x.Load); err != nil {
+	if err := t.QueryRowContext(ctx, "select category, clock, load, coalesce(started_at, created_at) from runs where id = ?", id).Scan(&c, &x.Fire, &x.Load, &began); err != nil {
 		return err
 	}
+	x.Turn = bandit.Turn(fromMillis(began))
 	now, err := t.clock(ctx)
 	if err != nil {
 		return err

@@ -138,7 +138,8 @@ func testGradeAsDispatched(t *testing.T, b bundle) {
 	got := b.arm(t, "code").Evidence
 	want := bandit.Evidence{
 		At: 9, Graded: 1, Fast: bandit.Sums{W: 0.25, S: 0.125, G2: 0.0625}, Slow: bandit.Sums{W: 0.5, S: 0.25, G2: 0.125},
-		Slope: bandit.Slope{N: 0.5, L: load / 2, G: 0.25, LL: load * load / 2, LG: load / 4},
+		Slope:  bandit.Slope{N: 0.5, L: load / 2, G: 0.25, LL: load * load / 2, LG: load / 4},
+		Season: bandit.Season{N: 0.5, Y: -0.5, G: 0.25, YY: 0.5, YG: -0.25}, // it began at noon
 	}
 	same(t, "two fires late", got, want)
 
@@ -146,6 +147,7 @@ func testGradeAsDispatched(t *testing.T, b bundle) {
 	want.Graded, want.Fast = 2, bandit.Sums{W: 0.25 + 1.0/256, S: 0.125 + 1.0/256, G2: 0.0625 + 1.0/256}
 	want.Slow = bandit.Sums{W: 0.5 + 1.0/16, S: 0.25 + 1.0/16, G2: 0.125 + 1.0/16}
 	want.Slope.N, want.Slope.G = want.Slow.W, want.Slow.S
+	want.Season = bandit.Season{N: want.Slow.W, Y: -want.Slow.W, G: want.Slow.S, YY: want.Slow.W, YG: -want.Slow.S}
 	same(t, "eight fires late", b.arm(t, "code").Evidence, want)
 }
 

@@ -64,7 +64,7 @@ func (m *memory) grade(s session, grade float64) {
 		arms = append(arms, m.arms[c])
 	}
 	arm := m.arm(s.run.Category)
-	x := bandit.Graded{Fire: s.clock, Load: s.load, Grade: grade}
+	x := bandit.Graded{Fire: s.clock, Load: s.load, Turn: bandit.Turn(s.run.CreatedAt), Grade: grade}
 	m.Learn(arm, m.Pool(m.now, arms), m.now, x)
 	injected := map[fleet.LessonID]bool{}
 	for _, u := range s.lessons {
@@ -120,7 +120,7 @@ func anyCategory(rt *rapid.T) fleet.Category {
 func (h *history) planned(rt *rapid.T) fleet.Run {
 	h.runs++
 	r := plannedRun(fleet.RunID(fmt.Sprintf("0r%04d", h.runs)))
-	r.Category = anyCategory(rt)
+	r.Category, r.CreatedAt = anyCategory(rt), h.clock.Now()
 	must(h.t, h.AddRun(h.t.Context(), r))
 	return r
 }

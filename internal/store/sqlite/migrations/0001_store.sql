@@ -154,6 +154,15 @@ create table arms (
   slope_g      real not null,
   slope_ll     real not null,
   slope_lg     real not null,
+  season_n     real not null,                  -- grade against the time of day, as two waves
+  season_x     real not null,
+  season_y     real not null,
+  season_g     real not null,
+  season_xx    real not null,
+  season_yy    real not null,
+  season_xy    real not null,
+  season_xg    real not null,
+  season_yg    real not null,
   up_level     real not null,                  -- change detector, upwards
   up_w         real not null,
   up_s         real not null,
