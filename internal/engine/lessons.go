@@ -60,7 +60,7 @@ type LessonEffect struct {
 	With     bandit.Tried // its sessions, over all categories
 	Without  bandit.Tried // those from which it was withheld
 	Effect   bandit.Effect
-	Missing  [2]int                     // graded sessions until an effect of that size would show; -1: never
+	Missing  [2]int                     // graded sessions until each of [EffectSizes] would show; -1: never
 	Exposure map[fleet.Category]float64 // mean, of the sessions behind what is believed of each
 }
 

@@ -102,8 +102,7 @@ func (r *ranked) alarms() int {
 	return sum
 }
 
-// noon is when the first of the fires is.
-var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-
 // at is when a fire is: every half hour, 48 a day.
-func at(fire fleet.FireID) time.Time { return noon.Add(time.Duration(fire) * 30 * time.Minute) }
+func at(fire fleet.FireID) time.Time {
+	return time.Date(2026, 1, 1, 0, 30*int(fire), 0, 0, time.UTC)
+}
