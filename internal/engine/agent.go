@@ -143,7 +143,7 @@ func (w *worker) takeWith(ctx context.Context, r store.RunTake) (grant fleet.Gra
 		r.Agent, r.Slots, r.Budgets = agent, w.Config.Agents[agent].Slots, w.budgets(w.run.Category, agent)
 		grant, c, err = w.Store.TakeForRun(ctx, r)
 		var refused fleet.RefusedError
-		if !errors.As(err, &refused) {
+		if !errors.As(err, &refused) || refused.Outcome == fleet.RunDenied { // of the task, not of the agent
 			return grant, c, agent, err
 		}
 		list = append(list, refused)

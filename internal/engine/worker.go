@@ -27,6 +27,8 @@ type worker struct {
 	alive *os.File
 	shun  []string // families in which a claim was denied
 
+	memory fleet.TaskMemory // of the task that was picked, as it was then
+
 	task   *fleet.Task     // that is claimed; nil: none
 	began  fleet.TaskState // in the run's own copy of the task's file, when the session began; empty: it has none
 	worked bool            // an agent was at work
@@ -234,6 +236,13 @@ func (w *worker) pick(ctx context.Context, c fleet.Category) (task *fleet.Task, 
 		return t.Family != "" && slices.Contains(w.shun, t.Family)
 	})
 	task, idle = selector.Pick(tasks, v.held, c, w.only, v.now)
+	w.memory = fleet.TaskMemory{}
+	for _, m := range v.snapshot.Tasks {
+		_, holds := v.memories[m.Task] // else it is forgotten by now, unless something is owed
+		if task != nil && m.Task == task.ID && (holds || m.Owed != "") {
+			w.memory = m
+		}
+	}
 	return task, idle, w.unlisted(v.failed, c), nil
 }
 
@@ -243,7 +252,7 @@ func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task,
 	run := claimFor(w.run, task)
 	take := store.Take{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL}
 	grant, claim, err := w.desk().Take(ctx, take, func(ctx context.Context, t store.Take) (fleet.Grant, fleet.Claim, error) {
-		grant, claim, agent, err := w.takeWith(ctx, store.RunTake{Take: t, Run: run.ID, Task: run.Task, Lessons: lessons})
+		grant, claim, agent, err := w.takeWith(ctx, store.RunTake{Take: t, Run: run.ID, Task: run.Task, Memory: w.memory, Lessons: lessons})
 		run.Agent = agent
 		return grant, claim, err
 	})

@@ -28,7 +28,8 @@ type RefusedError struct {
 	Reason string
 	Scope  Scope // the budget that is used up; empty: the agent cannot work
 	// Outcome is how the session ends: quota for budgets and usage limits, busy while
-	// other sessions have the agent's slots, unavailable otherwise.
+	// other sessions have the agent's slots, denied where another has left the task
+	// meanwhile, unavailable otherwise.
 	Outcome Outcome
 }
 

@@ -66,6 +66,7 @@ type RunTake struct {
 	Take
 	Run     fleet.RunID
 	Task    fleet.TaskID
+	Memory  fleet.TaskMemory  // what was remembered of the task when it was picked; zero: nothing
 	Lessons []fleet.LessonUse // that match
 	Agent   string            // that is to work; empty: the one in the run's row
 	Slots   int               // sessions of that agent at once; 0: no limit
@@ -165,8 +166,9 @@ type Runs interface {
 	LaneReleased(ctx context.Context, id fleet.RunID) error
 	// TakeForRun takes a claim and, unless it is denied, writes task, key, epoch and
 	// lessons into the run's row with it. A grant is debited to the category that the
-	// run works, and reserved in the budgets. A run whose agent cannot work, or whose
-	// budget is used up, gets a [fleet.RefusedError] and no claim.
+	// run works, and reserved in the budgets. A run whose agent cannot work, whose budget
+	// is used up, or whose task was left in another state since it was picked, gets a
+	// [fleet.RefusedError] and no claim.
 	TakeForRun(ctx context.Context, r RunTake) (fleet.Grant, fleet.Claim, error)
 	// Denied records that a run was denied a claim, and by whom.
 	Denied(ctx context.Context, d fleet.DeniedClaim) error

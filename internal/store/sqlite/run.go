@@ -101,6 +101,9 @@ func (d *DB) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant
 		if err := t.useLessons(ctx, r.Run, r.Lessons); err != nil || grant == fleet.Renewed {
 			return err
 		}
+		if err := t.stillAsPicked(ctx, r); err != nil {
+			return err
+		}
 		if err := t.debit(ctx, r.Run); err != nil {
 			return err
 		}

@@ -97,6 +97,21 @@ func counted(m fleet.TaskMemory, r fleet.Run) (sessions, failures int) {
 	return sessions, failures
 }
 
+// stillAsPicked refuses a run whose task another session, or a person, has left in another
+// state since the run looked: that session's claim was granted and given back in between.
+func (t tx) stillAsPicked(ctx context.Context, r store.RunTake) error {
+	if r.Task == "" {
+		return nil
+	}
+	m, err := t.task(ctx, r.Task)
+	if err != nil || m.Run == r.Memory.Run && m.State == r.Memory.State {
+		return err
+	}
+	return fleet.RefusedError{
+		Reason: fmt.Sprintf("task %q was left %s while this run looked", r.Task, m.State), Outcome: fleet.RunDenied,
+	}
+}
+
 // LeaveTask remembers the state that a person gives a task, or that a session owes its
 // source a word from now on.
 func (d *DB) LeaveTask(ctx context.Context, m fleet.TaskMemory) error {

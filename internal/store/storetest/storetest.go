@@ -102,6 +102,7 @@ func Run(t *testing.T, open Open) {
 		"Unworked":           testUnworked,
 		"Quarantine":         testQuarantine,
 		"TaskLeft":           testTaskLeft,
+		"TaskLeftMeanwhile":  testTaskLeftMeanwhile,
 		"TaskOwed":           testTaskOwed,
 		"Respawn":            testRespawn,
 		"RunQuery":           testRunQuery,

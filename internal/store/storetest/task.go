@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -12,11 +13,37 @@ import (
 func (b bundle) leave(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome fleet.Outcome, left fleet.TaskLeft) {
 	t.Helper()
 	must(t, b.AddRun(t.Context(), plannedRun(id)))
-	b.mustTakeForRun(t, takeFor(id, task), fleet.Granted)
+	take := takeFor(id, task)
+	for _, m := range b.mustSnapshot(t).Tasks {
+		if m.Task == task {
+			take.Memory = m
+		}
+	}
+	b.mustTakeForRun(t, take, fleet.Granted)
 	r := b.mustRun(t, id)
 	r.Verdict, r.Left = fleet.Verdict{Outcome: outcome, Reason: "because of " + string(id)}, left
 	must(t, b.Complete(t.Context(), r))
 	must(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
+}
+
+// testTaskLeftMeanwhile has a run that looked before another one finished the task: it is
+// refused, with nothing left behind, and may take the task as it is now.
+func testTaskLeftMeanwhile(t *testing.T, b bundle) {
+	late := takeFor("0late", "fix")
+	must(t, b.AddRun(t.Context(), plannedRun("0late")))
+	must(t, b.BeginRun(t.Context(), "0late", 7))
+	b.leave(t, "0r1", "fix", fleet.Productive, fleet.TaskLeft{State: "done", Seen: "a", Worked: true, Changed: true})
+	_, _, err := b.TakeForRun(t.Context(), late)
+	var refused fleet.RefusedError
+	if !errors.As(err, &refused) || refused.Outcome != fleet.RunDenied {
+		t.Fatalf("got %v, want a refusal that ends denied", err)
+	}
+	claim, err := b.Check(t.Context(), late.Key)
+	must(t, err)
+	same(t, "epoch", claim.Epoch, fleet.Epoch(1))
+	same(t, "run", b.mustRun(t, "0late").Key, fleet.Key(""))
+	late.Memory = b.mustSnapshot(t).Tasks[0]
+	b.mustTakeForRun(t, late, fleet.Granted)
 }
 
 // testTaskLeft counts the sessions that change nothing of a task, and remembers the state
