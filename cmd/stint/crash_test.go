@@ -71,7 +71,7 @@ func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
 			"Store.Snapshot", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
-			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.LessonUses", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Tasks.Again", "Tasks.StateAt", "Tasks.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.GitDirs", "Agents.Find", "Agents.Open", "Sessions.Liveness", "Sessions.Supervised",
+			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.LessonUses", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Tasks.Again", "Tasks.StateAt", "Tasks.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs", "Agents.Find", "Agents.Open", "Sessions.Liveness", "Sessions.Supervised",
 		},
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
 		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Sessions.Stop"},
@@ -198,7 +198,7 @@ func TestCrashCheckFails(t *testing.T) {
 		"not debited":             "update arms set sessions = sessions - 1",
 		"debit not settled":       "update arms set since = 0",
 		"entitled to more":        "update arms set entitled = entitled + 1",
-		"lesson counted twice":    "update lessons set with_w = with_w + 1",
+		"lesson counted twice":    "update lessons set with_graded = with_graded + 1",
 		"lesson not counted":      "delete from lessons where lesson = 'measure'",
 		"lessons not on record":   "delete from run_lessons where lesson = 'measure'",
 		"lessons without a claim": "update runs set key = '', epoch = 0",

@@ -158,9 +158,11 @@ func recount(s *soak, settings bandit.Settings, fires []fleet.Fire, runs []fleet
 	}
 	for _, r := range slices.SortedFunc(slices.Values(runs), func(a, b fleet.Run) int { return cmp.Or(a.EndedAt.Compare(b.EndedAt), cmp.Compare(a.ID, b.ID)) }) {
 		if r.Verdict.Grade != nil {
-			settings.Learn(arm(r.Category), bandit.Pool{}, r.Clock, bandit.Graded{Fire: r.Clock, Load: r.Load, Grade: *r.Verdict.Grade})
+			settings.Learn(arm(r.Category), bandit.Pool{}, r.Clock, bandit.Graded{
+				Fire: r.Clock, Turn: bandit.Turn(r.StartedAt), Load: r.Load, Grade: *r.Verdict.Grade,
+			})
 		}
-		if r.Verdict.Outcome == fleet.Noop {
+		if r.Verdict.Empty() {
 			arm(r.Category).NoopsEver++
 		}
 	}
