@@ -108,7 +108,7 @@ func weigh(trials []Trial) (weights, sum float64) {
 // Missing is how many more graded sessions that match a lesson it takes until a difference
 // of that size, above 0, would have an interval that leaves out zero, if chance withholds
 // the lesson from that part of them, between 0 and 1. A lesson with just that effect then
-// shows it in half of the cases. What fades meanwhile is left out.
+// shows it in half of the cases. The fading meanwhile is left out.
 func Missing(trials []Trial, noise, withhold, size float64) int {
 	// The interval of d·p/(p+v) ± 1.96·sqrt(p·v/(p+v)) touches zero where
 	// v² + p·v = d²·p/1.96².

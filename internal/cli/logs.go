@@ -151,7 +151,7 @@ type logPrinter struct {
 	log    *session.LogReader // nil: there is none yet
 	deaths int                // looks in a row at which nothing of the session lived
 
-	// What the log goes through on its way into the buffer; nil: raw, or there is no log yet.
+	// The renderer of the log on its way into the buffer; nil: raw, or there is no log yet.
 	text  *transcript.Readable
 	lines *screen.Printed
 	last  *lastLines

@@ -101,7 +101,7 @@ type Repo interface {
 	// all that belong together. The folder need not be there yet.
 	GitDirs(ctx context.Context, dir string) (own, common string, err error)
 	// Tidy removes the folders and branches of runs that are over and left nothing in them.
-	// What over says no of is left alone.
+	// A folder that over refuses is left alone.
 	Tidy(ctx context.Context, over func(fleet.RunID) bool) error
 }
 

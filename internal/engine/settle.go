@@ -14,10 +14,10 @@ import (
 	"stint/internal/store"
 )
 
-// What a session leaves of its task takes three steps, so that it is not handed out again
+// A session gives its task a new state in three steps, so that the task is not handed out again
 // whatever dies in between: the store remembers it with the end of the run, in one write;
 // its source is told, a file written or a command run; and the store notes that it was.
-// What is remembered stands above what the source says, until that shows a change.
+// The memory stands above the source until the source shows a change.
 //
 // If we die before the first, the run has no end, and the task is as it was: the next
 // session takes it. If we die before the second or the third, the store knows that a word
@@ -148,7 +148,7 @@ func stateAfter(v fleet.Verdict, before, listed, now fleet.TaskState, after stri
 	return before
 }
 
-// settleTask tells the source of the run's task what the run left of it. What cannot be
+// settleTask tells the source of the run's task what the run left of it. A word that cannot be
 // told now is told by a later fire: the session's result is on record.
 func (w *worker) settleTask(ctx context.Context) {
 	left := w.run.Left

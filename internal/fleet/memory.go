@@ -31,7 +31,7 @@ type TaskLeft struct {
 	Seen   string    // of the task in its source, see [Task.Seen]; empty: as it is seen next
 	Owed   TaskCall  // what its source has not been told; empty: nothing
 
-	// What follows is for the count of sessions, and not stored.
+	// The next fields are for the count of sessions, and not stored.
 	Changed bool // the state is another than before
 	Worked  bool // an agent was at work
 }

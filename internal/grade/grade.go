@@ -6,7 +6,7 @@
 // and grade. Then comes the evidence: what is left at the end, and a check of it. The
 // agent's own word is believed where it says less than the evidence shows (failed, noop,
 // nothing, quota); where it says more it moves the grade by a bounded amount, unless the
-// operator trusts the agent. What stint itself saw (a time-out, a stop) outweighs all
+// operator trusts the agent. Stint's own sight (a time-out, a stop) outweighs all
 // three. What usage limits change is said at [Assess], and what evidence is worth at
 // [Terms].
 package grade

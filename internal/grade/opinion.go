@@ -268,7 +268,7 @@ func byOpinion(v fleet.Verdict, said statement, o Opinion, warnings []string) (j
 		v.Reason = annotate(v.Reason, "result file: "+brief(said.err))
 	}
 	if v.Outcome != before && (v.Outcome == fleet.Noop || v.Outcome == fleet.Failed) && v.TaskState.Settled() {
-		// What was not done is not settled.
+		// A task that was not done is not settled.
 		v.Reason = annotate(v.Reason, "the task is not taken for "+string(v.TaskState))
 		v.TaskState = ""
 	}

@@ -59,7 +59,7 @@ type term struct {
 }
 
 // terms are what the grade of work is the sum of; claim is the agent's own grade, if it
-// gave one. What a usage limit did to the session is left out.
+// gave one. The effects of a usage limit are left out.
 func terms(e Evidence, claim *float64) []term {
 	list := []term{{"work", workTerm(e)}}
 	add := func(name string, value float64) {

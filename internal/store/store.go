@@ -190,10 +190,10 @@ type Runs interface {
 	// a word. Sessions are counted anew if the state is another than before.
 	LeaveTask(ctx context.Context, m fleet.TaskMemory) error
 	// SeeTasks takes what sources show into what is remembered of their tasks: what is
-	// owed is paid then, unless it is owing, or all of it forgotten. What was changed meanwhile is left alone.
+	// owed is paid then, unless it is owing, or all of it forgotten. A task that changed meanwhile is left alone.
 	SeeTasks(ctx context.Context, list []TaskSight) error
 	// Retry forgets what sessions left of a task, and reports whether there was anything.
-	// What a tracker is owed becomes its release: it has the item as begun, or still to be closed.
+	// The debt to a tracker becomes a release: it has the item as begun, or still to be closed.
 	Retry(ctx context.Context, task fleet.TaskID) (bool, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it
 	// is open, its claims, its lane. Nothing is learnt of it, but that its task was tried in

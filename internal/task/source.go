@@ -33,7 +33,7 @@ func (s Source) list(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem) {
 }
 
 // Sources is the folder of task files together with the commands that print tasks of
-// other places. What becomes of their tasks, these are told by commands ([Sources.Call]).
+// other places. Commands tell them the fate of their tasks ([Sources.Call]).
 // Ids are kept apart by the first who has one: the folder, then the commands in
 // their order; a later one of the same id is a problem and left out.
 type Sources struct {

@@ -50,7 +50,7 @@ type Gate struct {
 	Reason string
 	Until  time.Time // zero: until something changes
 
-	// What a person does about it, a command or words; both empty: nothing.
+	// The fix for a person, a command or words; both empty: there is none.
 	Command, Do string
 	Lasting     bool // it does not end before a person has done so
 }

@@ -143,7 +143,7 @@ func (t Task) obstacles() (list []Obstacle) {
 	return list
 }
 
-// otherState says what would make it workable. What is remembered stands above a file that
+// otherState says what would make it workable. The memory stands above a file that
 // may say so already.
 func (t Task) otherState() string {
 	if t.Memory == nil || t.Task.Listed == "" {

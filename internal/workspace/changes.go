@@ -27,7 +27,7 @@ type Changes struct {
 // Changes finds the commits that a run made, wherever in the clone, and what is left of
 // what they changed: commits that are not to be reached any more count for nothing, those
 // that take each other back leave nothing, and neither blank space nor modes are a change.
-// What a rebase made of a commit stands for it. A commit that may be a neighbour's is left
+// The commit that a rebase made stands for the old one. A commit that may be a neighbour's is left
 // out and counted as unknown. In other repositories, such as those that tests make, only
 // what lies in the folder that the run works in, or in the workspace, is its work.
 //

@@ -30,11 +30,11 @@ type Pruned struct {
 }
 
 // Prune goes through the worktrees below root, each in a folder named like its run, and
-// the branches of the fleet's runs. What has commits that are merged nowhere is never
-// removed, nor is a branch on which somebody works. What has nothing is removed; what has
+// the branches of the fleet's runs. A worktree with commits that are merged nowhere is never
+// removed, nor is a branch on which somebody works. An empty one is removed; what has
 // uncommitted changes is kept within the limits. A run for which over says no is left alone:
 // over is asked in the turn in which the run's worktree would be removed, and says no of what
-// is not on record. What crashes left behind is put right on the way.
+// is not on record. Leftovers of crashes are put right on the way.
 //
 // The rest goes on when one cannot be judged or removed; the error tells of each.
 func (c Clone) Prune(ctx context.Context, root string, limits Limits, over func(fleet.RunID) bool) ([]Pruned, error) {

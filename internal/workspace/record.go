@@ -164,7 +164,7 @@ func (t *turn) alone(ctx context.Context, path string, e fleet.FileEdit) (bool, 
 	if err != nil || clean {
 		return clean, err
 	}
-	// What is staged of it would go along.
+	// A staged change of it would go along.
 	if _, same, err := t.asks(ctx, "diff", "--quiet", "--cached", "HEAD", "--", path); err != nil || !same {
 		return false, err
 	}

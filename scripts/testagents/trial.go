@@ -90,7 +90,7 @@ func cases(resetAt time.Time) []trial {
 			}
 		}
 	}
-	// What no rule and no folder allows is refused, and counted.
+	// A call that no rule and no folder allows is refused, and counted.
 	list = append(list, trial{claudeKey, oversteps, "noop", transcript.Summary{
 		Tokens: tokens(claudeKey, 2), Success: new(true), Turns: 2, ToolCalls: 1, ToolErrors: 1, Denied: 1,
 	}, true, false, false})

@@ -70,7 +70,7 @@ func testTaskLeft(t *testing.T, b bundle) {
 	}
 	same(t, "one that closed it", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{want})
 
-	// Whoever looked at what was there before changes nothing.
+	// A sight of an earlier state changes nothing.
 	stale := want
 	stale.Run = "0r1"
 	must(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: stale, Was: "a", Forget: true}, {TaskMemory: want, Was: "b", Forget: true}}))
