@@ -54,10 +54,6 @@ func rules() map[string]rule {
 			foreign: []string{"gonum.org/v1/gonum/mathext"},
 			not:     append(outside, "os"),
 		},
-		"internal/simulate/crowd": {
-			house: []string{"internal/bandit", "internal/fleet", "internal/plan", "internal/selector", "internal/store"},
-			not:   append(outside, "os"),
-		},
 		"internal/grade":  {house: []string{"internal/fleet"}, not: world},
 		"internal/report": {house: []string{"internal/bandit", "internal/fleet", "internal/plot"}, not: world},
 		"internal/doctor": {house: []string{"internal/fleet"}, not: world},
@@ -139,7 +135,7 @@ func rules() map[string]rule {
 		"internal/cli": {
 			house: []string{
 				"internal/bandit", "internal/command", "internal/config", "internal/doctor", "internal/engine", "internal/fleet", "internal/gate", "internal/lane",
-				"internal/lease", "internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/rundir", "internal/screen", "internal/selector", "internal/session", "internal/simulate", "internal/simulate/crowd",
+				"internal/lease", "internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/rundir", "internal/screen", "internal/selector", "internal/session", "internal/simulate",
 				"internal/store", "internal/store/sqlite", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},
 			foreign: []string{
@@ -156,9 +152,12 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/google/go-cmp", "pgregory.net/rapid"},
 		},
 		"scripts/benchselection": {},
-		"scripts/demofleet":      {},
-		"scripts/testagents":     {house: []string{"internal/transcript", "internal/fleet"}},
-		"scripts/testtrackers":   {},
+		"scripts/crowd": {house: []string{
+			"internal/bandit", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/sqlite",
+		}},
+		"scripts/demofleet":    {},
+		"scripts/testagents":   {house: []string{"internal/transcript", "internal/fleet"}},
+		"scripts/testtrackers": {},
 	}
 }
 

@@ -19,7 +19,7 @@ func TestArgumentKinds(t *testing.T) {
 		"run (--run ID | --task ID)": nil,
 		"replay FIRE | --since DURATION [--set KEY=VALUE]…": {"FIRE"},
 		"logs RUN|CATEGORY":                    {"RUN", "CATEGORY"},
-		"simulate SCENARIO.toml | --fleet":     {"SCENARIO.toml"},
+		"simulate SCENARIO.toml":               {"SCENARIO.toml"},
 		"why (TASK | CATEGORY | FIRE) [--now]": {"TASK", "CATEGORY", "FIRE"},
 	} {
 		if diff := cmp.Diff(argumentKinds(use), want); diff != "" {

@@ -27,7 +27,6 @@ type simulateOptions struct {
 	seed     seedValue
 	policies []string
 	svg      string
-	fleet    crowdOptions
 }
 
 const (
@@ -38,7 +37,7 @@ const (
 func newSimulate(a *app) *cobra.Command {
 	var o simulateOptions
 	cmd := &cobra.Command{
-		Use:   "simulate SCENARIO.toml | --fleet",
+		Use:   "simulate SCENARIO.toml",
 		Short: "Try policies for choosing categories in a virtual world",
 		Long: `Try policies for choosing categories in a virtual world whose true grades are
 known: the ranking of real fires ("stint", the same code), without floors and caps
@@ -84,25 +83,17 @@ is left out as a whole:
   supply_sleep = 0.05   # and goes, and only a session that finds none tells
 
 Regret is what the best sessions that could have been started at each fire were
-worth, less what the policy's were. n/E is sessions over entitlement.` + fleetHelp,
+worth, less what the policy's were. n/E is sessions over entitlement.`,
 		Example: `  stint simulate testdata/scenarios/twelve.toml
-  stint simulate twelve.toml --policy stint,additive --runs 100 --svg twelve.svg
-  stint simulate --fleet --hosts 20 --workers-per-host 6
-  stint simulate --fleet --measure --sweep 1,10,100,1000`,
-		Args: func(cmd *cobra.Command, args []string) error { return checkFleetArgs(cmd, &o.fleet, args) },
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.fleet.on {
-				return a.runSimulateFleet(cmd.Context(), o.fleet, o.seed.seed, o.svg)
-			}
-			return a.runSimulate(cmd.Context(), args[0], o)
-		},
+  stint simulate twelve.toml --policy stint,additive --runs 100 --svg twelve.svg`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runSimulate(cmd.Context(), args[0], o) },
 	}
 	f := cmd.Flags()
 	f.Var(&o.runs, "runs", fmt.Sprintf("play each policy `R` times (default %d)", defaultRuns))
 	f.Var(&o.seed, "seed", "seed of the world and the policies, an unsigned 64-bit number (default: by chance)")
 	f.StringSliceVar(&o.policies, "policy", nil, "play these policies only, as `P,...`")
 	f.StringVar(&o.svg, "svg", "", "draw regret over time, and what each category got, to `FILE`")
-	addFleetFlags(f, &o.fleet)
 	return cmd
 }
 

@@ -1,27 +1,9 @@
-// Package crowd simulates many hosts that share one store: how often workers are denied
-// a claim, how long they and the tasks wait, and at what number of hosts the store can
-// keep up no more. It is pure but for [Measure]: options and a seed give the same report
-// to the last bit.
-//
-// What the rules are is asked where they are kept: whether a claim is free
-// ([fleet.Claim.Free]) or its holder's ([fleet.Claim.Current]), what a fire starts
-// ([plan.Decide]), how a category backs off ([bandit.Backoff]). Rules that stand in SQL, or
-// between waits, are written again, each in one function that names the original, and
-// a test holds it against that.
-//
-// What is simplified: all categories are worth the same, so that a fire's ranking is a
-// shuffle. Whoever waits for the store is served in turn, while SQLite lets chance
-// decide. Lanes, slots and cooldowns are each host's own, and a fire sweeps up what its
-// own host's dead have left. Tasks require nothing of each other, and every host sees at once that
-// one has come or is done.
-package crowd
+package main
 
 import (
 	"context"
 	"fmt"
 	"time"
-
-	"stint/internal/fleet"
 )
 
 // Options say what is simulated.
@@ -51,8 +33,6 @@ type Options struct {
 
 	Costs Costs
 	Seed  uint64
-	// Progress is told now and then which part of the time is over; nil: nobody asks.
-	Progress func(done, all int)
 }
 
 // Defaults are a thousand hosts with a hundred workers each, over two days, under the
@@ -90,45 +70,42 @@ const (
 	mostTasks      = 50_000_000 // a gigabyte or three, if nobody works on them
 )
 
-// RangeError is an option that cannot be simulated. It wraps [fleet.ErrUsage].
-type RangeError struct {
+// rangeError is an option that cannot be simulated.
+type rangeError struct {
 	Option string // the name of the field of [Options]
 	Value  any
 	Want   string
 }
 
-func (e RangeError) Error() string { return fmt.Sprintf("%s %v: want %s", e.Option, e.Value, e.Want) }
+func (e rangeError) Error() string { return fmt.Sprintf("%s %v: want %s", e.Option, e.Value, e.Want) }
 
-// Unwrap makes it wrong usage.
-func (RangeError) Unwrap() error { return fleet.ErrUsage }
-
-// Validate refuses what cannot be simulated, with a [RangeError].
+// Validate refuses what cannot be simulated, with a [rangeError].
 func (o Options) Validate() error {
 	for _, r := range []struct {
 		ok bool
-		RangeError
+		rangeError
 	}{
-		{o.Hosts > 0 && o.Hosts <= mostWorkers, RangeError{"Hosts", o.Hosts, upTo(mostWorkers)}},
-		{o.Workers > 0 && o.Workers <= mostWorkers, RangeError{"Workers", o.Workers, upTo(mostWorkers)}},
-		{o.Categories > 0 && o.Categories <= mostCategories, RangeError{
+		{o.Hosts > 0 && o.Hosts <= mostWorkers, rangeError{"Hosts", o.Hosts, upTo(mostWorkers)}},
+		{o.Workers > 0 && o.Workers <= mostWorkers, rangeError{"Workers", o.Workers, upTo(mostWorkers)}},
+		{o.Categories > 0 && o.Categories <= mostCategories, rangeError{
 			"Categories", o.Categories, upTo(mostCategories) + "; unless given, they are as many as a host's workers",
 		}},
-		{o.Lanes > 0 && o.Lanes <= mostLanes, RangeError{"Lanes", o.Lanes, upTo(mostLanes)}},
-		{o.Length > 0, RangeError{"Length", o.Length, "more than 0"}},
-		{o.Every > 0, RangeError{"Every", o.Every, "more than 0"}},
-		{o.Spread >= 0 && o.Spread <= o.Every, RangeError{"Spread", o.Spread, fmt.Sprintf("0 to %s, the time between two fires", o.Every)}},
-		{o.TasksPerHour > 0, RangeError{"TasksPerHour", o.TasksPerHour, "more than 0"}},
-		{o.Median > 0, RangeError{"Median", o.Median, "more than 0"}},
-		{o.Sigma >= 0, RangeError{"Sigma", o.Sigma, "0 or more"}},
-		{o.TTL >= time.Millisecond, RangeError{"TTL", o.TTL, "a millisecond or more"}},
-		{o.Timeout > 0, RangeError{"Timeout", o.Timeout, "more than 0"}},
-		{o.Cooldown >= 0, RangeError{"Cooldown", o.Cooldown, "0 or more"}},
-		{o.Skew >= 0, RangeError{"Skew", o.Skew, "0 or more"}},
-		{o.HostLife >= 0, RangeError{"HostLife", o.HostLife, "0 or more"}},
-		{o.HostRepair >= 0, RangeError{"HostRepair", o.HostRepair, "0 or more"}},
+		{o.Lanes > 0 && o.Lanes <= mostLanes, rangeError{"Lanes", o.Lanes, upTo(mostLanes)}},
+		{o.Length > 0, rangeError{"Length", o.Length, "more than 0"}},
+		{o.Every > 0, rangeError{"Every", o.Every, "more than 0"}},
+		{o.Spread >= 0 && o.Spread <= o.Every, rangeError{"Spread", o.Spread, fmt.Sprintf("0 to %s, the time between two fires", o.Every)}},
+		{o.TasksPerHour > 0, rangeError{"TasksPerHour", o.TasksPerHour, "more than 0"}},
+		{o.Median > 0, rangeError{"Median", o.Median, "more than 0"}},
+		{o.Sigma >= 0, rangeError{"Sigma", o.Sigma, "0 or more"}},
+		{o.TTL >= time.Millisecond, rangeError{"TTL", o.TTL, "a millisecond or more"}},
+		{o.Timeout > 0, rangeError{"Timeout", o.Timeout, "more than 0"}},
+		{o.Cooldown >= 0, rangeError{"Cooldown", o.Cooldown, "0 or more"}},
+		{o.Skew >= 0, rangeError{"Skew", o.Skew, "0 or more"}},
+		{o.HostLife >= 0, rangeError{"HostLife", o.HostLife, "0 or more"}},
+		{o.HostRepair >= 0, rangeError{"HostRepair", o.HostRepair, "0 or more"}},
 	} {
 		if !r.ok {
-			return r.RangeError
+			return r.rangeError
 		}
 	}
 	return o.validateProducts()
@@ -137,13 +114,13 @@ func (o Options) Validate() error {
 // validateProducts bounds what each option may be beside the others.
 func (o Options) validateProducts() error {
 	if most := mostWorkers / o.Workers; o.Hosts > most {
-		return RangeError{"Hosts", o.Hosts, fmt.Sprintf("1 to %d: with %d workers each, those are %d in all", most, o.Workers, mostWorkers)}
+		return rangeError{"Hosts", o.Hosts, fmt.Sprintf("1 to %d: with %d workers each, those are %d in all", most, o.Workers, mostWorkers)}
 	}
 	if most := mostPlaces / o.Categories; o.Hosts > most {
-		return RangeError{"Hosts", o.Hosts, fmt.Sprintf("1 to %d: with %d categories each, those are %d in all", most, o.Categories, mostPlaces)}
+		return rangeError{"Hosts", o.Hosts, fmt.Sprintf("1 to %d: with %d categories each, those are %d in all", most, o.Categories, mostPlaces)}
 	}
 	if hours := o.Length.Hours(); o.TasksPerHour*hours > mostTasks {
-		return RangeError{
+		return rangeError{
 			"TasksPerHour", o.TasksPerHour,
 			fmt.Sprintf("more than 0 and at most %.0f: in %.4g hours, those are %d in all", mostTasks/hours, hours, mostTasks),
 		}
@@ -153,8 +130,8 @@ func (o Options) validateProducts() error {
 
 func upTo(most int) string { return fmt.Sprintf("1 to %d", most) }
 
-// Run simulates. It stops with the context's error when that ends.
-func Run(ctx context.Context, o Options) (*Report, error) {
+// simulate plays a size. It stops with the context's error when that ends.
+func simulate(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package crowd
+package main
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func small() Options {
 
 func mustRun(t *testing.T, o Options) *Report {
 	t.Helper()
-	r, err := Run(t.Context(), o)
+	r, err := simulate(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -344,10 +344,10 @@ func TestBeatsAsTheKeeper(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const ttl = time.Hour
-		began := time.Now() //nolint:forbidigo // the bubble's clock
+		began := time.Now()
 		var beats []time.Duration
 		k := lease.Keeper{TTL: ttl, Log: slog.New(slog.DiscardHandler), Claims: renewer(func() error {
-			beats = append(beats, time.Since(began)) //nolint:forbidigo // the bubble's clock
+			beats = append(beats, time.Since(began))
 			if len(beats) > 1 {
 				return errors.New("out of order")
 			}
@@ -355,7 +355,7 @@ func TestBeatsAsTheKeeper(t *testing.T) {
 		})}
 		ctx, stop := k.Keep(t.Context())
 		<-ctx.Done()
-		lost := time.Since(began) //nolint:forbidigo // the bubble's clock
+		lost := time.Since(began)
 		stop()
 		want := []time.Duration{ttl / beat, 2 * ttl / beat, 2*ttl/beat + ttl/retry}
 		if len(beats) < 3 || !cmp.Equal(beats[:3], want) || lost != ttl/beat+ttl {
@@ -394,8 +394,8 @@ func TestValidate(t *testing.T) {
 	} {
 		o := small()
 		spoil(&o)
-		_, err := Run(t.Context(), o)
-		if wrong := (RangeError{}); !errors.Is(err, fleet.ErrUsage) || !errors.As(err, &wrong) || wrong.Want == "" {
+		_, err := simulate(t.Context(), o)
+		if wrong := (rangeError{}); !errors.As(err, &wrong) || wrong.Want == "" {
 			t.Errorf("%s: %v, want wrong usage with an option and its range", name, err)
 		}
 	}
@@ -405,7 +405,7 @@ func TestStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Run(ctx, small()); !errors.Is(err, context.Canceled) {
+	if _, err := simulate(ctx, small()); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -427,7 +427,7 @@ func BenchmarkThousandHosts(b *testing.B) {
 	o := Defaults()
 	o.Length = time.Hour
 	for b.Loop() {
-		if _, err := Run(b.Context(), o.Complete()); err != nil {
+		if _, err := simulate(b.Context(), o.Complete()); err != nil {
 			b.Fatal(err)
 		}
 	}

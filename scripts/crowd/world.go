@@ -1,4 +1,4 @@
-package crowd
+package main
 
 import (
 	"math"
@@ -158,9 +158,6 @@ func (w *world) run(stop func() error) error {
 		if n%often == 0 {
 			if err := stop(); err != nil {
 				return err
-			}
-			if w.Progress != nil {
-				w.Progress(int(w.now/time.Second), int(w.Length/time.Second))
 			}
 		}
 		e := w.pop()
