@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"syscall"
@@ -174,6 +175,28 @@ func scriptManager(ts *testscript.TestScript, _ []string) {
 	if err != nil {
 		ts.Fatalf("no service manager: %v: %s\nrun the tests as: scripts/with-systemd go test ./...", err, out)
 	}
-	slice := "stint-" + ts.Getenv("FLEET") + ".slice"
-	ts.Defer(func() { _ = exec.Command("systemctl", "--user", "stop", slice).Run() })
+	name := ts.Getenv("FLEET")
+	ts.Defer(func() {
+		_ = exec.Command("systemctl", "--user", "stop", "stint-"+name+".slice").Run()
+		ts.Check(uninstall(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd/user"), name))
+	})
+}
+
+// uninstall removes the unit files of a fleet, and the stamps of its timers.
+func uninstall(folder, fleet string) error {
+	files, err := filepath.Glob(filepath.Join(folder, "stint?"+fleet+"*"))
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	var errs []error
+	for _, file := range files {
+		if timer := filepath.Base(file); filepath.Ext(timer) == ".timer" {
+			_ = exec.Command("systemctl", "--user", "stop", timer).Run() // Most run no longer.
+			errs = append(errs, exec.Command("systemctl", "--user", "clean", "--what=state", timer).Run())
+		}
+	}
+	for _, file := range files {
+		errs = append(errs, os.RemoveAll(file))
+	}
+	return errors.Join(append(errs, exec.Command("systemctl", "--user", "daemon-reload").Run())...)
 }
