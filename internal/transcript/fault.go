@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -52,30 +51,34 @@ func claudeFault(word string, status int, text string) fleet.FaultKind {
 		return fleet.FaultForbidden
 	case word == "authentication_failed", containsAny(plain, "failed to authenticate", "please run /login", "invalid api key", "not logged in"):
 		return fleet.FaultLogin
-	case word == "server_error", word == "overloaded", apiError5.MatchString(plain):
+	case word == "server_error", word == "overloaded", byStatus(statusAfter(plain, "api error: ")) == fleet.FaultServer:
 		return fleet.FaultServer
 	}
 	return ""
 }
 
-var (
-	apiError5 = regexp.MustCompile(`api error: 5\d\d\b`)
-	// codexStatus is of "unexpected status 401 Unauthorized" and of "exceeded retry limit,
-	// last status: 503".
-	codexStatus = regexp.MustCompile(`status:? (\d{3})\b`)
-	// gptmeStatus is of the exceptions of its services' libraries, on standard error.
-	gptmeStatus = regexp.MustCompile(`Error code: (\d{3})\b`)
-)
+// statusAfter is the status of HTTP, three digits, that follows one of these marks in a
+// text; 0 without one.
+func statusAfter(text string, marks ...string) int {
+	for _, mark := range marks {
+		for rest, found := text, true; found; {
+			_, rest, found = strings.Cut(rest, mark)
+			if digits := len(rest) - len(strings.TrimLeft(rest, "0123456789")); digits == 3 {
+				n, _ := strconv.Atoi(rest[:digits]) // it is three digits
+				return n
+			}
+		}
+	}
+	return 0
+}
 
 // codexFault reads the sentences of codex-rs/protocol/src/error.rs of 0.169. A service's
 // page of HTML may stand in them, so that the status comes before the words.
 func codexFault(text string) fleet.FaultKind {
 	plain := strings.ToLower(straight(text))
-	if status := codexStatus.FindStringSubmatch(plain); status != nil {
-		n, _ := strconv.Atoi(status[1]) // it is three digits
-		if kind := byStatus(n); kind != "" {
-			return kind
-		}
+	// "unexpected status 401 Unauthorized", "exceeded retry limit, last status: 503".
+	if kind := byStatus(statusAfter(plain, "status ", "status: ")); kind != "" {
+		return kind
 	}
 	switch {
 	case containsAny(plain, "ran out of room", "context window"):
@@ -99,18 +102,14 @@ func codexFault(text string) fleet.FaultKind {
 // gptmeError reads a line of standard error: gptme reports nothing of its own.
 func (s *session) gptmeError(line []byte) {
 	text := string(line)
-	switch status := gptmeStatus.FindStringSubmatch(text); {
-	case status == nil:
-		if containsAny(text, "APIConnectionError", "APITimeoutError") {
-			s.blame(fleet.FaultConnection, text)
-		}
-	case status[1] == "400":
-		if containsAny(text, "context_length_exceeded", "prompt is too long") {
-			s.blame(fleet.FaultContext, text)
-		}
+	// The exceptions of its services' libraries say "Error code: 503".
+	switch status := statusAfter(text, "Error code: "); {
+	case status == 0 && containsAny(text, "APIConnectionError", "APITimeoutError"):
+		s.blame(fleet.FaultConnection, text)
+	case status == 400 && containsAny(text, "context_length_exceeded", "prompt is too long"):
+		s.blame(fleet.FaultContext, text)
 	default:
-		n, _ := strconv.Atoi(status[1]) // it is three digits
-		s.blame(byStatus(n), text)
+		s.blame(byStatus(status), text)
 	}
 }
 
