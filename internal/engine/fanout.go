@@ -125,9 +125,6 @@ func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireRepor
 	r := FireReport{DryRun: o.DryRun, Fire: fleet.Fire{
 		Pool: v.pool, At: v.now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
 	}}
-	for _, c := range s.Ranked() {
-		r.Due[c.Category] = c.Due
-	}
 	limits := plan.Limits(in)
 	limits.Known, limits.Allowed = e.Config.CategoryNames(), e.Config.Fanout.Allow
 	var err error
@@ -139,6 +136,18 @@ func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireRepor
 	}
 	p := plan.Decide(limits)
 	r.Choices = p.Choices
+	if s.Moves() || r.Count(fleet.Spawn) > 0 { // another selector may start what is out
+		for _, c := range s.Candidates {
+			if c.Pool == "" {
+				r.Moves = append(r.Moves, c.Category)
+			}
+		}
+	}
+	if s.Picks > 0 {
+		for _, c := range s.Ranked() {
+			r.Due[c.Category] = c.Due
+		}
+	}
 	e.warn(ctx, p, limits.Elsewhere)
 	return r, nil
 }

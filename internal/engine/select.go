@@ -84,7 +84,7 @@ func (e *Engine) free(v view) int {
 
 // situation is what decides who may be ranked.
 func (e *Engine) situation(v view) selector.Situation {
-	s := selector.Situation{Fire: v.snapshot.NextFire, At: v.now, Tasks: v.tasks, Held: v.held}
+	s := selector.Situation{At: v.now, Tasks: v.tasks, Held: v.held}
 	shifts := e.lessonShifts(v)
 	for _, name := range e.Config.CategoryNames() {
 		c, arm := e.Config.Categories[name], v.snapshot.Arms[name]
@@ -101,7 +101,7 @@ func (e *Engine) situation(v view) selector.Situation {
 			Unlisted:     e.unlisted(v.failed, name),
 			Agents:       e.able(v, name),
 			LOO:          shifts[name],
-			Arm:          arm.Arm,
+			Arm:          arm.Coming(),
 		}
 		if !arm.Ended.IsZero() {
 			f.Rests = arm.Ended.Add(c.Cooldown)
@@ -135,7 +135,7 @@ func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
 // input is what the ranking depends on.
 func (e *Engine) input(v view, s selector.Situation, seed *uint64) selector.Input {
 	in := selector.Input{
-		Settings: e.Config.Selector.Settings, Fire: s.Fire, At: s.At,
+		Settings: e.Config.Selector.Settings, Fire: v.snapshot.NextFire, At: s.At,
 		Free: e.free(v), Seats: e.seats(v), Failed: v.failed,
 	}
 	if v.pool != config.DefaultPool {

@@ -203,7 +203,7 @@ func (e *Engine) closed(s Status) (list []Gate, failed []fleet.SourceFault) {
 		return list, nil // a record that cannot be read is for "stint replay" to complain of
 	}
 	for _, c := range in.Candidates {
-		if c.Gated && c.Out != "" {
+		if c.By == selector.HinderedByGate {
 			list = append(list, Gate{c.Category, c.Out})
 		}
 	}
@@ -239,13 +239,13 @@ func (e *Engine) beliefs(s store.Snapshot) (list []Belief) {
 	names := e.Config.CategoryNames()
 	arms := make([]*bandit.Arm, len(names))
 	for i, name := range names {
-		arm := s.Arms[name].Arm
+		arm := s.Arms[name].Coming()
 		arms[i] = &arm
 	}
 	settings := e.Config.Selector.Settings
-	pool := settings.Pool(s.NextFire, arms)
+	pool := settings.Pool(arms)
 	for i, name := range names {
-		list = append(list, Belief{name, arms[i].Graded, settings.Belief(arms[i], pool, s.NextFire)})
+		list = append(list, Belief{name, arms[i].Graded, settings.Belief(arms[i], pool)})
 	}
 	return list
 }

@@ -86,7 +86,7 @@ type Run struct {
 	Task       TaskID // empty before a pick, and for a session without a task
 	Key        Key    // what was claimed
 	Epoch      Epoch
-	Clock      FireID  // the last fire when the claim was granted
+	Round      Round   // of the category when the claim was granted
 	Load       float64 // of the category then, before this run
 	Agent      string
 	PID        int // of stint run
@@ -150,10 +150,11 @@ type Fire struct {
 	Fallback  string // why the external selector was not followed; empty: it was, or there is none
 	Choices   []Choice
 
-	// Due is what the fire entitles each category to that could be started, in
-	// sessions. It is added to what is remembered of the category, not stored with
-	// the fire.
-	Due map[Category]float64
+	// Moves are the categories whose clocks the fire moves on: all of its pool, or none.
+	// Due is what it entitles those of them to that could be started, in sessions. Both go
+	// into what is remembered of the category, and are not stored with the fire.
+	Moves []Category
+	Due   map[Category]float64
 }
 
 // Pause is work that a person has stopped.

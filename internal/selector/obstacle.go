@@ -35,10 +35,13 @@ type Obstacle struct {
 	Until  time.Time // when it ends by itself; zero: when something else changes
 }
 
-// first is the reason of the first obstacle, or "" when there is none.
-func first(obstacles iter.Seq[Obstacle]) string {
-	for o := range obstacles {
-		return o.Reason
+// endsByRounds reports whether it ends with the rounds of the category's pool alone.
+func (h Hindrance) endsByRounds() bool { return h == HinderedByBackoff }
+
+// first is the first obstacle, or none.
+func first(obstacles iter.Seq[Obstacle]) (o Obstacle) {
+	for o = range obstacles {
+		break
 	}
-	return ""
+	return o
 }

@@ -40,12 +40,20 @@ func deficit(sessions float64) func(*Candidate) {
 	return func(c *Candidate) { c.Arm.Deficit = sessions }
 }
 
-// graded has a category bring these grades, one a session, at the first fire.
+// inRound has all be in a round.
+func inRound(now fleet.Round, list []Candidate) {
+	for i := range list {
+		list[i].Arm.Round = now
+	}
+}
+
+// graded has a category bring these grades, one a session, in the first round.
 func graded(grades ...float64) func(*Candidate) {
 	return func(c *Candidate) {
+		c.Arm.Round = 1
 		s := bandit.Defaults()
 		for _, g := range grades {
-			s.Learn(&c.Arm, s.Pool(1, []*bandit.Arm{&c.Arm}), 1, bandit.Graded{Fire: 1, Grade: g})
+			s.Learn(&c.Arm, s.Pool([]*bandit.Arm{&c.Arm}), bandit.Graded{Round: 1, Grade: g})
 		}
 	}
 }
@@ -420,21 +428,21 @@ func drawSettings(t *rapid.T) bandit.Settings {
 }
 
 func drawArm(t *rapid.T, s bandit.Settings, a *bandit.Arm) {
-	fire := fleet.FireID(0)
 	for range rapid.IntRange(0, 5).Draw(t, "sessions") {
-		fire += fleet.FireID(rapid.IntRange(0, 4).Draw(t, "later"))
+		a.Round += fleet.Round(rapid.IntRange(0, 4).Draw(t, "later"))
 		a.Entitle(s, rapid.Float64Range(0, 1).Draw(t, "due"))
-		load := a.Debit(fire)
+		load := a.Debit(a.Round)
 		grade := rapid.OneOf(rapid.Just(0.0), rapid.Just(1.0), rapid.Float64Range(0, 1)).Draw(t, "grade")
-		s.Learn(a, s.Pool(fire, []*bandit.Arm{a}), fire, bandit.Graded{Fire: fire, Load: load, Turn: float64(fire%4) / 4, Grade: grade})
+		s.Learn(a, s.Pool([]*bandit.Arm{a}), bandit.Graded{Round: a.Round, Load: load, Turn: float64(a.Round%4) / 4, Grade: grade})
 	}
 	a.Entitle(s, 0)
 	if rapid.Bool().Draw(t, "within its cap") {
 		a.Surplus = 0
 	}
 	if rapid.Bool().Draw(t, "nothing found") {
-		a.Noop(fire, noon())
+		a.Noop(a.Round, noon())
 	}
+	a.Round += fleet.Round(rapid.IntRange(0, 40).Draw(t, "since"))
 }
 
 // TestSessionsByHandDoNotStarve has a person run one session of a category beside each of
@@ -447,12 +455,13 @@ func TestSessionsByHandDoNotStarve(t *testing.T) {
 		in.Candidates = append(in.Candidates, candidate(fleet.Category(fmt.Sprintf("c%02d", i))))
 	}
 	work := func(c *Candidate, p bandit.Pool) {
-		load := c.Arm.Debit(in.Fire)
-		settings.Learn(&c.Arm, p, in.Fire, bandit.Graded{Fire: in.Fire, Load: load, Grade: grade})
+		load := c.Arm.Debit(c.Arm.Round)
+		settings.Learn(&c.Arm, p, bandit.Graded{Round: c.Arm.Round, Load: load, Grade: grade})
 	}
 	hand := &in.Candidates[0]
 	for in.Workers = 3; ; in.Fire++ {
 		in.Seed = uint64(in.Fire)
+		inRound(fleet.Round(in.Fire), in.Candidates)
 		if hand.Out = ""; in.Fire <= byHand {
 			hand.Out = "its lane is in use"
 			hand.Arm.Entitle(settings, 0)

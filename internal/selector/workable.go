@@ -35,7 +35,7 @@ func workable(tasks []fleet.Task, g graph, held map[fleet.Key]fleet.Claim, now t
 			blocked = append(blocked, Blocked{Task: t, Reason: ClaimBlocked, Claim: &claim})
 			continue
 		}
-		if reason := first(g.obstacles(t, now)); reason != "" {
+		if reason := first(g.obstacles(t, now)).Reason; reason != "" {
 			blocked = append(blocked, Blocked{Task: t, Reason: reason})
 			continue
 		}

@@ -90,9 +90,9 @@ type Listing struct {
 type Fires interface {
 	// Snapshot reads what a ranking needs, at one instant.
 	Snapshot(ctx context.Context) (Snapshot, error)
-	// RecordFire stores a fire, its choices and the runs it is about to start, and
-	// entitles the categories to what is due to them, all or nothing. It returns the
-	// fire's number.
+	// RecordFire stores a fire, its choices and the runs it is about to start, moves the
+	// clocks of its categories on, and entitles them to what is due to them, all or
+	// nothing. It returns the fire's number.
 	RecordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fleet.FireID, error)
 	// NotStarted records that a run's unit did not start, and reports true. A run
 	// that has begun all the same is left alone, and its fire's choice with it.

@@ -10,11 +10,12 @@ import (
 	"stint/internal/store"
 )
 
-// mustFire records a fire that starts nothing, entitles to so much and is the next.
+// mustFire records a fire that starts nothing, entitles to so much, is the next, and a round
+// of code and docs.
 func (b bundle) mustFire(t *testing.T, due map[fleet.Category]float64) {
 	t.Helper()
 	next := b.mustSnapshot(t).NextFire
-	id, err := b.RecordFire(t.Context(), fleet.Fire{At: b.clock.Now(), Due: due}, nil)
+	id, err := b.RecordFire(t.Context(), fleet.Fire{At: b.clock.Now(), Due: due, Moves: []fleet.Category{"code", "docs"}}, nil)
 	must(t, err)
 	same(t, "fire", id, next)
 }
@@ -44,7 +45,7 @@ func testDebit(t *testing.T, b bundle) {
 	same(t, "without a grant", b.accounts(t), map[fleet.Category]bandit.Account{})
 
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
-	want := bandit.Account{Sessions: 1, Since: 1, Load: loadAfter(0), LoadAt: 1}
+	want := bandit.Account{Sessions: 1, Since: 1, Load: loadAfter(0)}
 	same(t, "granted", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Renewed)
 	_, err = b.Renew(ctx, store.Hold{Key: "fix", Holder: "run:0r1"}, time.Hour)
@@ -52,12 +53,15 @@ func testDebit(t *testing.T, b bundle) {
 	must(t, b.Complete(ctx, graded(b.mustRun(t, "0r1"), 0.5)))
 	same(t, "renewed and ended", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
 
-	by := b.begun(t, "0hand")
-	if by.Fire != 0 || by.Clock != 1 || by.Load != loadAfter(0) {
-		t.Errorf("got clock %d, load %v in the row, want those of its start: 1, %v", by.Clock, by.Load, loadAfter(0))
+	for range 6 {
+		b.mustFire(t, nil)
 	}
-	want.Sessions, want.Since, want.Load = 2, 2, loadAfter(loadAfter(0))
-	same(t, "granted to a run by hand", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
+	by := b.begun(t, "0hand")
+	if by.Fire != 0 || by.Round != 6 || by.Load != loadAfter(0)/2 {
+		t.Errorf("got round %d, load %v in the row, want those of its start: 6, %v", by.Round, by.Load, loadAfter(0)/2)
+	}
+	want.Sessions, want.Since, want.Load, want.LoadAt = 2, 2, loadAfter(loadAfter(0)/2), 6
+	same(t, "granted to a run by hand", b.accounts(t), map[fleet.Category]bandit.Account{"code": want, "docs": {}})
 }
 
 // testDebitAfterPivot has a run that was denied in one category and works another.
@@ -110,6 +114,7 @@ func testEntitleAllOrNothing(t *testing.T, b bundle) {
 	for _, ids := range [][2]fleet.RunID{{"0r3", "0r1"}, {"0r1", "0r3"}, {"0r3", "0r3"}} {
 		f, runs := testFire(ids[0], ids[1])
 		f.Due = map[fleet.Category]float64{"code": 1, "docs": 1, "triage": 1}
+		f.Moves = []fleet.Category{"code", "docs", "triage"}
 		if id, err := b.RecordFire(t.Context(), f, runs); err == nil {
 			t.Fatalf("got fire %d with runs %v, want an error", id, ids)
 		}
@@ -117,38 +122,38 @@ func testEntitleAllOrNothing(t *testing.T, b bundle) {
 	}
 }
 
-// testGradeAsDispatched has grades count half after a fire, so that a grade that comes a
-// fire late weighs exactly half, with the load of its start.
+// testGradeAsDispatched has grades count half after a round, so that a grade that comes a
+// round late weighs exactly half, with the load of its start.
 func testGradeAsDispatched(t *testing.T, b bundle) {
 	b = b.fresh(t, bandit.Settings{V: 10, HalfLife: 1, SlowHalfLife: 2})
 	b.mustFire(t, nil)
-	early := b.begun(t, "0r1") // at fire 1, without any load
+	early := b.begun(t, "0r1") // in round 1, without any load
 	for range 6 {
 		b.mustFire(t, nil)
 	}
-	late := b.begun(t, "0r2") // at fire 7, with half the load of one session
+	late := b.begun(t, "0r2") // in round 7, with half the load of one session
 	b.begun(t, "0r3")
 	load := loadAfter(0) / 2
 	same(t, "load", late.Load, load)
-	same(t, "clock", late.Clock, fleet.FireID(7))
+	same(t, "round", late.Round, fleet.Round(7))
 	b.mustFire(t, nil)
 	b.mustFire(t, nil)
 
-	must(t, b.Complete(t.Context(), graded(late, 0.5))) // at fire 9: two late
+	must(t, b.Complete(t.Context(), graded(late, 0.5))) // in round 9: two late
 	got := b.arm(t, "code").Evidence
 	want := bandit.Evidence{
 		At: 9, Graded: 1, Fast: bandit.Sums{W: 0.25, S: 0.125, G2: 0.0625}, Slow: bandit.Sums{W: 0.5, S: 0.25, G2: 0.125},
 		Slope:  bandit.Slope{N: 0.5, L: load / 2, G: 0.25, LL: load * load / 2, LG: load / 4},
 		Season: bandit.Season{N: 0.5, Y: -0.5, G: 0.25, YY: 0.5, YG: -0.25}, // it began at noon
 	}
-	same(t, "two fires late", got, want)
+	same(t, "two rounds late", got, want)
 
-	must(t, b.Complete(t.Context(), graded(early, 1))) // at fire 9: eight late
+	must(t, b.Complete(t.Context(), graded(early, 1))) // in round 9: eight late
 	want.Graded, want.Fast = 2, bandit.Sums{W: 0.25 + 1.0/256, S: 0.125 + 1.0/256, G2: 0.0625 + 1.0/256}
 	want.Slow = bandit.Sums{W: 0.5 + 1.0/16, S: 0.25 + 1.0/16, G2: 0.125 + 1.0/16}
 	want.Slope.N, want.Slope.G = want.Slow.W, want.Slow.S
 	want.Season = bandit.Season{N: want.Slow.W, Y: -want.Slow.W, G: want.Slow.S, YY: want.Slow.W, YG: -want.Slow.S}
-	same(t, "eight fires late", b.arm(t, "code").Evidence, want)
+	same(t, "eight rounds late", b.arm(t, "code").Evidence, want)
 }
 
 // testGradesOfAll has the same grades surprise more where others have bad ones: a belief

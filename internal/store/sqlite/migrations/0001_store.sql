@@ -27,7 +27,7 @@ create index claims_open on claims (holder) where released_at is null;
 create index claims_expiry on claims (expires_at) where released_at is null;
 
 create table fires (
-  id        integer primary key autoincrement, -- also the clock of the ranking: never reused
+  id        integer primary key autoincrement, -- never reused
   at        integer not null,
   seed      text not null,                     -- unsigned 64 bits, in decimal
   pool      text not null,                     -- of which it started categories
@@ -69,7 +69,7 @@ create table runs (
   task        text not null default '',
   key         text not null default '',        -- what was claimed
   epoch       integer not null default 0,
-  clock       integer not null default 0,      -- the last fire when the claim was granted
+  round       integer not null default 0,      -- of the category when the claim was granted
   load        real not null default 0,         -- of the category then
   agent       text not null default '',
   pid         integer not null default 0,      -- of stint run
@@ -138,11 +138,12 @@ create index denials_run on denials (run);
 create index denials_key on denials (key);
 
 -- What is remembered of a category, so that no ranking reads history: what its graded
--- sessions were worth (sums as of the fire at_fire, older sessions weighing less) and
+-- sessions were worth (sums as of its round at_round, older sessions weighing less) and
 -- what it is owed. Package bandit says what each number means.
 create table arms (
   category     text primary key,
-  at_fire      integer not null,
+  round        integer not null,               -- its clock: one more with each fire of its pool that counts
+  at_round     integer not null,
   fast_w       real not null,                  -- recent grades: weight, sum, sum of squares
   fast_s       real not null,
   fast_g2      real not null,
@@ -184,7 +185,7 @@ create table arms (
   load_at      integer not null,
   noops        integer not null,               -- in a row
   noops_ever   integer not null,
-  asleep_until integer not null,               -- fire
+  asleep_until integer not null,               -- round
   asleep_since integer                         -- null: it does not back off
 ) strict, without rowid;
 
@@ -202,7 +203,7 @@ create table lessons (
   lesson         text not null,
   version        text not null,                -- a hash of its text: an edited lesson starts anew
   category       text not null,
-  at_fire        integer not null,             -- the sums are as of this fire
+  at_round       integer not null,             -- the sums are as of this round of the category
   with_w         real not null,                -- graded sessions that got it: weight, grades, squares
   with_s         real not null,
   with_g2        real not null,
