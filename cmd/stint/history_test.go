@@ -142,7 +142,7 @@ const (
 		select i, :start + (i - 1) * 180000, i * 7919, 'autonomous', 3, '{}', '{}',
 			case when i % 500 = 0 then (select text from words where n = i % :words) else '' end from n;
 	`
-	pastRuns = `insert into runs (id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, clock, agent, pid,
+	pastRuns = `insert into runs (id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, agent, pid,
 			created_at, started_at, ended_at, outcome, grade, reason, parts, exit_status, tokens, usd, day, followed)
 		with recursive n(i) as (select 0 union all select i + 1 from n where i < :runs - 1),
 		drawn as (select i, :start + i * 60000 + i * 7919 % 50000 as at, i * 2654435761 >> 4 & 1073741823 as chance from n),
