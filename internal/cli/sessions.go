@@ -31,6 +31,10 @@ type sessions struct {
 // Liveness says whether any process of a run's session is left. The lock is asked
 // first: the manager only when nobody holds it.
 func (s sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
+	if r.StartedAt.IsZero() && r.EndedAt.IsZero() && r.Unit != "" {
+		waits, err := populated(ctx, timerOf(r), r.Unit)
+		return s.answer(ctx, r, waits, err)
+	}
 	lives, err := s.locks.Lives(r.ID)
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):
@@ -41,10 +45,15 @@ func (s sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 		return fleet.Lives
 	}
 	left, err := s.left(ctx, r)
+	return s.answer(ctx, r, left, err)
+}
+
+// answer is what is known of a run once somebody was asked whether anything of it is there.
+func (s sessions) answer(ctx context.Context, r fleet.Run, there bool, err error) fleet.Liveness {
 	switch {
 	case err != nil:
 		return s.unknown(ctx, r, err)
-	case left:
+	case there:
 		return fleet.Lives
 	default:
 		return fleet.Gone
@@ -59,13 +68,22 @@ func (s sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
 	if err != nil || len(pids) > 0 || r.Unit == "" {
 		return len(pids) > 0, err
 	}
-	var populated bool
+	return populated(ctx, r.Unit)
+}
+
+// populated reports whether one of the units is up.
+func populated(ctx context.Context, units ...string) (up bool, err error) {
 	err = withManager(ctx, func(ctx context.Context, m *systemd.Manager) (err error) {
-		populated, err = m.Populated(ctx, r.Unit)
+		for i := 0; i < len(units) && !up && err == nil; i++ {
+			up, err = m.Populated(ctx, units[i])
+		}
 		return err
 	})
-	return populated, err
+	return up, err
 }
+
+// timerOf is the timer that starts a run's unit, if it follows another.
+func timerOf(r fleet.Run) string { return strings.TrimSuffix(r.Unit, ".service") + ".timer" }
 
 // Supervised reports whether the process that began a run is still there.
 func (s sessions) Supervised(r fleet.Run) bool {
@@ -109,7 +127,7 @@ func stopUnit(ctx context.Context, r fleet.Run) error {
 	}
 	defer m.Close()
 	if r.StartedAt.IsZero() { // it may rest until a timer of its own starts it
-		if err := m.Stop(ctx, strings.TrimSuffix(r.Unit, ".service")+".timer"); err != nil {
+		if err := m.Stop(ctx, timerOf(r)); err != nil {
 			return err
 		}
 	}

@@ -190,7 +190,7 @@ type view struct {
 	live     map[fleet.RunID]bool           // open runs that live, or are about to
 	dead     map[fleet.Category]fleet.RunID // open runs that had a claim and live no more: one of each category
 	full     map[fleet.Category]string      // out until a person has looked at results
-	running  map[fleet.Category]int         // sessions that take up a slot
+	running  map[fleet.Category]int         // sessions that take up a slot, those that are to follow others included
 	busy     map[string]int                 // the same, by agent
 	pool     string                         // that is to be fired
 	now      time.Time
@@ -223,10 +223,8 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 		if e.live(ctx, r, v.now) {
 			v.live[r.ID] = true
 			v.inFlight[r.Category] = append(v.inFlight[r.Category], r.ID)
-			if !r.NotBefore.After(v.now) { // one that still rests takes up no slot
-				v.running[r.Category]++
-				v.busy[r.Agent]++
-			}
+			v.running[r.Category]++
+			v.busy[r.Agent]++
 		} else if r.Key != "" {
 			v.dead[r.Category] = r.ID
 		}
@@ -234,22 +232,37 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 	return v, nil
 }
 
-// live reports whether an open run has a session, or is about to. A session that
-// cannot be asked counts as alive: the lane decides.
-func (e *Engine) live(ctx context.Context, r fleet.Run, now time.Time) bool {
-	if r.StartedAt.IsZero() {
-		return !missedStart(r, now)
+// without leaves a run out of what takes up slots and lanes: for one that asks whether it
+// may go on.
+func (v view) without(r fleet.Run) {
+	if v.live[r.ID] {
+		v.running[r.Category]--
+		v.busy[r.Agent]--
+		v.inFlight[r.Category] = slices.DeleteFunc(v.inFlight[r.Category], func(id fleet.RunID) bool { return id == r.ID })
 	}
-	return e.Sessions.Liveness(ctx, r) != fleet.Gone
 }
 
-// missedStart reports whether a planned run should have begun by now.
+// live reports whether an open run has a session, or is about to. A session that
+// cannot be asked counts as alive: the lane decides. Of a run that follows another the
+// service manager knows whether it still waits; of others, and where nobody can be asked,
+// the time tells.
+func (e *Engine) live(ctx context.Context, r fleet.Run, now time.Time) bool {
+	begun := !r.StartedAt.IsZero()
+	if !begun && r.Source != fleet.FromRespawn {
+		return !missedStart(r, now)
+	}
+	l := e.Sessions.Liveness(ctx, r)
+	return l == fleet.Lives || l == fleet.Unknown && (begun || !missedStart(r, now))
+}
+
+// missedStart reports whether a planned run should have begun by now. One that was planned
+// later than now was so by a clock that has been set back.
 func missedStart(r fleet.Run, now time.Time) bool {
 	due := r.CreatedAt
 	if r.NotBefore.After(due) {
 		due = r.NotBefore
 	}
-	return now.Sub(due) >= startGrace
+	return now.Sub(due) >= startGrace || r.CreatedAt.Sub(now) >= startGrace
 }
 
 func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {

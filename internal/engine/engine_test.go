@@ -41,7 +41,8 @@ type bench struct {
 	ended []fleet.RunID
 	told  []fleet.RunID // to end
 
-	supervised bool // every run still has its supervisor
+	supervised bool        // every run still has its supervisor
+	untimed    fleet.RunID // the timer that was to start it is gone
 
 	mu  sync.Mutex
 	now time.Time
@@ -113,6 +114,8 @@ func (b *bench) addTask(id string, c fleet.Category, state fleet.TaskState) {
 // Liveness knows sessions by their lock alone: the agents here have no processes.
 func (b *bench) Liveness(_ context.Context, r fleet.Run) fleet.Liveness {
 	switch lives, err := lane.State(b.Config.State).Lives(r.ID); {
+	case r.ID == b.untimed:
+		return fleet.Gone
 	case errors.Is(err, fleet.ErrNotFound):
 		return fleet.Unknown
 	case err != nil || lives:

@@ -125,8 +125,7 @@ func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireRepor
 	r := FireReport{DryRun: o.DryRun, Fire: fleet.Fire{
 		Pool: v.pool, At: v.now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
 	}}
-	limits := plan.Limits(in)
-	limits.Known, limits.Allowed = e.Config.CategoryNames(), e.Config.Fanout.Allow
+	limits := e.limits(in)
 	var err error
 	if r.Inputs, err = json.Marshal(in); err != nil {
 		return FireReport{}, err
@@ -150,6 +149,13 @@ func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireRepor
 	}
 	e.warn(ctx, p, limits.Elsewhere)
 	return r, nil
+}
+
+// limits are those in force.
+func (e *Engine) limits(in selector.Input) plan.Input {
+	limits := plan.Limits(in)
+	limits.Known, limits.Allowed = e.Config.CategoryNames(), e.Config.Fanout.Allow
+	return limits
 }
 
 // follow decides whose ranking the fire follows: a payload that was handed in, another

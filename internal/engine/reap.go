@@ -16,7 +16,8 @@ import (
 
 // Sessions knows, and can end, the processes of sessions on this machine.
 type Sessions interface {
-	// Liveness says whether any process of a run's session is left.
+	// Liveness says whether any process of a run's session is left; of an open run that has
+	// not begun, whether its timer or its unit is there.
 	Liveness(ctx context.Context, r fleet.Run) fleet.Liveness
 	// Supervised reports whether the process that began a run is still there.
 	Supervised(r fleet.Run) bool
@@ -30,6 +31,7 @@ type Sessions interface {
 // Why a run was closed by another than itself, and why it has no files any more.
 const (
 	reasonNeverBegan = "its worker never began"
+	reasonTimerGone  = "the timer that was to start it is gone"
 	reasonFoundDead  = "found dead: its session left no end"
 	reasonOverdue    = "stopped: its session outlived its supervisor and its time"
 	reasonSwept      = "its files were removed, as those of old runs are: [runs] keep and max_age say when"
@@ -89,7 +91,7 @@ func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 // close closes a run, and reports whether there was anything to close. One that had not
 // begun when it was looked at may have begun since: it is left alone.
 func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (bool, error) {
-	if reason == reasonNeverBegan {
+	if planned(r) {
 		return e.Store.NotStarted(ctx, r.Fire, r.ID, reason)
 	}
 	// If we die after this, the run is still to be closed, and its folder is looked at again.
@@ -158,10 +160,13 @@ func (e *Engine) holders(ctx context.Context, s store.Snapshot) (ids []fleet.Run
 // over says why a run is to be closed, or "". It ends a session that is overdue.
 func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, error) {
 	now := e.Now()
-	if r.StartedAt.IsZero() && r.EndedAt.IsZero() {
+	if planned(r) {
 		// A worker that begins now, after all, finds its run closed, and ends.
-		if !missedStart(r, now) {
+		if e.live(ctx, r, now) {
 			return "", nil
+		}
+		if r.Rests(now) {
+			return reasonTimerGone, nil
 		}
 		return reasonNeverBegan, nil
 	}
@@ -187,6 +192,9 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 	}
 	return reasonOverdue, nil
 }
+
+// planned reports whether a run is open and has not begun.
+func planned(r fleet.Run) bool { return r.StartedAt.IsZero() && r.EndedAt.IsZero() }
 
 // overdue reports whether a session should be over, its supervisor's own time-out and
 // closing included.

@@ -73,6 +73,9 @@ type OpenRun struct {
 	Tokens  *int64        // used so far; nil: not known
 }
 
+// Phase is how the run does.
+func (r OpenRun) Phase(now time.Time) fleet.Phase { return r.Run.Phase(r.Live, now) }
+
 // StatusOptions say how much of the past a status shows.
 type StatusOptions struct {
 	Fires int // the latest so many

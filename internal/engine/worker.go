@@ -40,10 +40,10 @@ type worker struct {
 // first, until one gives it a lane and a claim; then it runs the session. Only a
 // denied claim leads on to the next category.
 func (w *worker) work(ctx context.Context) error {
-	if reason, err := w.stopped(ctx); err != nil {
+	if refused, err := w.refused(ctx); err != nil {
 		return w.giveUp(ctx, err)
-	} else if reason != "" {
-		return w.end(ctx, fleet.Verdict{Outcome: fleet.Cancelled, Reason: "paused: " + reason})
+	} else if refused.Outcome != "" {
+		return w.end(ctx, refused)
 	}
 	w.own = w.run.Category
 	denial, ended, err := w.try(ctx, w.own)
@@ -110,7 +110,7 @@ func (w *worker) others(ctx context.Context) (list []fleet.Category, err error) 
 	}
 	own := w.Config.Categories[w.own]
 	v.pool = own.Pool
-	v.busy[w.run.Agent]-- // it takes the slot that it was planned for
+	v.without(w.run) // it takes the slot that it was planned for
 	out := map[fleet.Category]string{}
 	candidates, _ := w.situation(v).Assess()
 	for _, c := range candidates {

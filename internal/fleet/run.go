@@ -106,6 +106,34 @@ type Run struct {
 	Left TaskLeft
 }
 
+// Rests reports whether the run is planned and waits until its category has rested.
+func (r Run) Rests(now time.Time) bool {
+	return r.StartedAt.IsZero() && r.EndedAt.IsZero() && r.NotBefore.After(now)
+}
+
+// Phase is how a run does that has not ended.
+type Phase string
+
+const (
+	Running  Phase = "running"
+	Starting Phase = "starting"
+	Resting  Phase = "resting"
+	Dead     Phase = "dead" // nothing of it lives, and it left no end
+)
+
+// Phase says how the run does, if it has not ended and lives, or not.
+func (r Run) Phase(lives bool, now time.Time) Phase {
+	switch {
+	case !lives:
+		return Dead
+	case r.Rests(now):
+		return Resting
+	case r.StartedAt.IsZero():
+		return Starting
+	}
+	return Running
+}
+
 // MostCommits bounds how many revisions of a run are recorded: the last ones it made.
 const MostCommits = 100
 

@@ -31,7 +31,9 @@ func Runs(list []fleet.Run, now time.Time, s Style) []string {
 			when = Stamp(r.CreatedAt)
 		}
 		if r.EndedAt.IsZero() {
-			outcome = "open"
+			if outcome = "open"; r.Rests(now) {
+				outcome = string(fleet.Resting)
+			}
 		}
 		row := []Cell{Text(string(r.ID)), Text(when), Text(string(r.Category)), Text(Dash(string(r.Task)))}
 		if agents {

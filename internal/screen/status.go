@@ -216,13 +216,19 @@ func (s *sheet) running(v StatusView) {
 // pulse is the glyph of an open run, and how long it has been at it.
 func pulse(r engine.OpenRun, now time.Time) (glyph, took Cell) {
 	elapsed := now.Sub(r.StartedAt)
-	switch {
-	case !r.Live:
+	switch r.Phase(now) {
+	case fleet.Dead:
+		if r.StartedAt.IsZero() {
+			return Cell{dead, Red}, Cell{"dead: it never began", Red}
+		}
 		return Cell{dead, Red}, Cell{"dead: it left no end", Red}
-	case r.StartedAt.IsZero() && r.NotBefore.After(now):
+	case fleet.Resting:
 		return Cell{resting, Yellow}, Cell{"rests " + Span(r.NotBefore.Sub(now)), Yellow}
-	case r.StartedAt.IsZero():
+	case fleet.Starting:
 		return Cell{resting, Yellow}, Cell{"starting", Yellow}
+	case fleet.Running:
+	}
+	switch {
 	case r.Timeout <= 0:
 		return Cell{running, Green}, Text(Span(elapsed))
 	case elapsed > r.Timeout*8/10:

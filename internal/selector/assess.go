@@ -46,6 +46,9 @@ type Situation struct {
 	Tasks []fleet.Task
 	Held  []fleet.Claim  // what a take would deny
 	Only  fleet.Category // assess this one alone; empty: all
+	// Begins leaves out what a session that begins finds out by itself: whether it gets a lane,
+	// a task and a claim. Its category has rested.
+	Begins bool
 }
 
 // Candidate is what a ranking knows of one category. Candidates are recorded with the
@@ -167,7 +170,7 @@ func (s Situation) obstacles(f Facts, w *backlog) iter.Seq[Obstacle] {
 			{w.tasks == 0 && !f.SelfDirected && !w.claimed && f.Unlisted == "", HinderedByTasks, says(ReasonNoTask), time.Time{}},
 			{f.Arm.Asleep(f.Arm.Round, w.news), HinderedByBackoff, f.backsOff, time.Time{}},
 		} {
-			if o.stands && !yield(Obstacle{Kind: o.kind, Reason: o.reason(), Until: o.until}) {
+			if o.stands && !yield(Obstacle{Kind: o.kind, Reason: o.reason(), Until: o.until}) || s.Begins && o.kind == HinderedByGate {
 				return
 			}
 		}
