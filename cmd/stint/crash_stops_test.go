@@ -155,8 +155,8 @@ func (c crashStore) Abandon(ctx context.Context, id fleet.RunID, reason string, 
 	return left, err
 }
 
-func (c crashStore) LeaveTask(ctx context.Context, m fleet.TaskMemory) error {
-	return c.stop.around("Store.LeaveTask", func() error { return c.Store.LeaveTask(ctx, m) })
+func (c crashStore) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) error {
+	return c.stop.around("Store.LeaveTask", func() error { return c.Store.LeaveTask(ctx, h, m) })
 }
 
 func (c crashStore) SeeTasks(ctx context.Context, list []store.TaskSight) error {

@@ -280,9 +280,13 @@ func (w *worker) denied(ctx context.Context, by fleet.Claim, task *fleet.Task) e
 // keep keeps the run's claim until stop; the context ends when it is lost.
 func (w *worker) keep(ctx context.Context, c config.Category) (kept context.Context, stop func()) {
 	return lease.Keeper{
-		Claims: w.Store, TTL: c.TTL, Log: w.Log,
-		Hold: store.Hold{Key: w.run.Key, Holder: w.run.ID.Holder(), Epoch: w.run.Epoch},
+		Claims: w.Store, TTL: c.TTL, Log: w.Log, Hold: w.hold(),
 	}.Keep(ctx)
+}
+
+// hold is the run's claim.
+func (w *worker) hold() store.Hold {
+	return store.Hold{Key: w.run.Key, Holder: w.run.ID.Holder(), Epoch: w.run.Epoch}
 }
 
 // session runs the agent under a claim that is kept, and judges what came of it.

@@ -187,8 +187,9 @@ type Runs interface {
 	// ForgetNotice takes back the note of a notice that did not go out.
 	ForgetNotice(ctx context.Context, n fleet.Notice) error
 	// LeaveTask remembers the state that a person gives a task, or that its source is owed
-	// a word. Sessions are counted anew if the state is another than before.
-	LeaveTask(ctx context.Context, m fleet.TaskMemory) error
+	// a word. Sessions are counted anew if the state is another than before. [fleet.ErrLost],
+	// and nothing written, when the task's claim is no longer the hold's.
+	LeaveTask(ctx context.Context, h Hold, m fleet.TaskMemory) error
 	// SeeTasks takes what sources show into what is remembered of their tasks: what is
 	// owed is paid then, unless it is owing, or all of it forgotten. A task that changed meanwhile is left alone.
 	SeeTasks(ctx context.Context, list []TaskSight) error
