@@ -90,6 +90,15 @@ func (a *app) openStore(ctx context.Context, c *config.Config, how access) (stor
 	return db, nil
 }
 
+// hasStore reports whether anything has run yet.
+func (a *app) hasStore(ctx context.Context, c *config.Config) (there bool, err error) {
+	err = a.withStoreOf(ctx, c, reading, func(_ *config.Config, s store.Store) error {
+		there = s != nil
+		return nil
+	})
+	return there, err
+}
+
 func (a *app) storeOptions(c *config.Config) sqlite.Options {
 	workspace := c.Workspace
 	if resolved, err := filepath.EvalSymlinks(workspace); err == nil {

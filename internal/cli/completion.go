@@ -285,7 +285,8 @@ func (a *app) completeHolders(cmd *cobra.Command, _ []string, typed string) ([]c
 	})
 }
 
-// completeRuns completes one of the latest runs, newest first.
+// completeRuns completes one of the latest runs, newest first: to stop one, those that are
+// open.
 func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	names, directive := a.completeStore(cmd, typed, func(ctx context.Context, s store.Store) (list []candidate) {
 		runs, err := s.LastRuns(ctx, store.RunQuery{Limit: latestOffered})
@@ -293,7 +294,9 @@ func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]cobr
 			return nil
 		}
 		for _, r := range runs {
-			list = append(list, candidate{string(r.ID), runAbout(r)})
+			if r.EndedAt.IsZero() || cmd.CommandPath() != "stint stop" {
+				list = append(list, candidate{string(r.ID), runAbout(r)})
+			}
 		}
 		return list
 	})

@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,7 +69,8 @@ func Main(args []string, s Surroundings) int {
 		err = nil // it is that the version could not be written, which is told below
 	default:
 		// Whatever else fails before a command begins is cobra's, about the command line.
-		err = fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), command.CommandPath()+" --help")
+		hint := cmp.Or(fleet.Hint(err), command.CommandPath()+" --help")
+		err = fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), hint)
 	}
 	return a.finish(errors.Join(err, out.err))
 }
@@ -142,6 +144,7 @@ func entries() []entry {
 		{name: "replay", group: groupAround, make: newReplay},
 		{name: "reap", group: groupAround, make: newReap},
 		{name: "simulate", group: groupAround, make: newSimulate},
+		{name: "stop", group: groupAround, make: newStop},
 		{name: "pause", group: groupAround, make: newPause},
 		{name: "resume", group: groupAround, make: newResume},
 		{name: "lessons", group: groupAround, make: newLessons},
@@ -199,6 +202,14 @@ the agent and records what came of it.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true // there is our own
 	root.InitDefaultHelpCmd()
+	if c, _, err := root.Find([]string{"help"}); err == nil {
+		c.Args = func(_ *cobra.Command, args []string) error {
+			if found, _, err := root.Find(args); err == nil && found != root {
+				return nil
+			}
+			return noSuchCommand(root, args)
+		}
+	}
 	finishCommands(root, a)
 	if completes(args) {
 		a.addCompletion(root)
@@ -216,7 +227,7 @@ func finishCommands(c *cobra.Command, a *app) {
 		c.Long = c.Short + "."
 	}
 	if c.Run == nil && c.RunE == nil {
-		c.Args, c.RunE = cobra.NoArgs, help
+		c.Args, c.RunE = noSuchCommand, help
 	}
 	if run := c.RunE; run != nil {
 		c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -227,6 +238,25 @@ func finishCommands(c *cobra.Command, a *app) {
 	for _, sub := range c.Commands() {
 		finishCommands(sub, a)
 	}
+}
+
+// noSuchCommand refuses a word that names no command below c, and says which may have been
+// meant. All of those are made: a command line that begins with none of them gets them all.
+func noSuchCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var known []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			known = append(known, sub.Name())
+		}
+	}
+	err := fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath())
+	if near := fleet.Nearest(args[0], known); near != "" {
+		return fleet.WithHint(err, fmt.Sprintf("did you mean %s %s?", c.CommandPath(), near))
+	}
+	return err
 }
 
 // heedSignals gives a command, and those below it, a context that a signal ends.

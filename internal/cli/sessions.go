@@ -115,6 +115,7 @@ func (s sessions) Stop(ctx context.Context, r fleet.Run) error {
 	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("end its supervisor, process %d: %w", r.PID, err)
 	}
+	_ = p.Signal(syscall.SIGCONT) // one that was stopped from a keyboard learns of nothing before
 	return nil
 }
 

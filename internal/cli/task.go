@@ -21,7 +21,7 @@ import (
 )
 
 func newTask(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "task", Short: "List, show, add, finish and retry tasks", Args: cobra.NoArgs, RunE: help}
+	cmd := &cobra.Command{Use: "task", Short: "List, show, add, finish and retry tasks"}
 	cmd.AddCommand(newTaskList(a), newTaskShow(a), newTaskAdd(a), newTaskDone(a), newTaskRetry(a))
 	return cmd
 }

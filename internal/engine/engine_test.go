@@ -41,8 +41,9 @@ type bench struct {
 	ended []fleet.RunID
 	told  []fleet.RunID // to end
 
-	supervised bool        // every run still has its supervisor
-	untimed    fleet.RunID // the timer that was to start it is gone
+	supervised atomic.Bool     // every run still has its supervisor
+	untimed    fleet.RunID     // the timer that was to start it is gone
+	onStop     func(fleet.Run) // what one does that is told to end; nil: nothing
 
 	mu  sync.Mutex
 	now time.Time
@@ -125,11 +126,16 @@ func (b *bench) Liveness(_ context.Context, r fleet.Run) fleet.Liveness {
 	}
 }
 
-func (b *bench) Supervised(fleet.Run) bool { return b.supervised }
+func (b *bench) Supervised(fleet.Run) bool { return b.supervised.Load() }
 
 // Stop notes whose session was told to end.
 func (b *bench) Stop(_ context.Context, r fleet.Run) error {
+	b.mu.Lock()
 	b.told = append(b.told, r.ID)
+	b.mu.Unlock()
+	if b.onStop != nil {
+		b.onStop(r)
+	}
 	return nil
 }
 

@@ -265,7 +265,7 @@ func TestClockStepEndsNoSession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, halfHour)
 	r, lock := b.dead("code", "fix")
-	b.supervised = true
+	b.supervised.Store(true)
 	b.later(24 * time.Hour)
 	if reaped := b.reap(); len(b.ended) != 0 || len(reaped) != 0 || !b.stored(r.ID).EndedAt.IsZero() {
 		t.Errorf("ended %v, reaped %v", b.ended, reaped)
