@@ -323,13 +323,7 @@ func (a *app) completeFires(cmd *cobra.Command, _ []string, typed string) ([]cob
 			return nil
 		}
 		for _, f := range fires {
-			spawned := 0
-			for _, c := range f.Choices {
-				if c.Decision == fleet.Spawn {
-					spawned++
-				}
-			}
-			list = append(list, candidate{strconv.FormatInt(int64(f.ID), 10), fmt.Sprintf("%s, %d spawned", stamp(f.At), spawned)})
+			list = append(list, candidate{strconv.FormatInt(int64(f.ID), 10), fmt.Sprintf("%s, %d spawned", stamp(f.At), len(f.Started()))})
 		}
 		return list
 	})

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -174,6 +175,17 @@ func (v *spanValue) before(now time.Time) time.Time {
 		return time.Unix(0, 0)
 	}
 	return now.Add(-v.span)
+}
+
+// sinceOf is what of a list, newest first, is not older than was asked for.
+func sinceOf[T any](v spanValue, list []T, now time.Time, at func(T) time.Time) []T {
+	if !v.given {
+		return list
+	}
+	if i := slices.IndexFunc(list, func(x T) bool { return at(x).Before(v.before(now)) }); i >= 0 {
+		return list[:i]
+	}
+	return list
 }
 
 // setValue is --set: other settings to rank under.

@@ -131,6 +131,7 @@ func entries() []entry {
 		{name: "init", group: groupAround, make: newInit},
 		{name: "status", group: groupSight, make: newStatus},
 		{name: "runs", group: groupSight, make: newRuns},
+		{name: "fires", group: groupSight, make: newFires},
 		{name: "show", group: groupSight, make: newShow},
 		{name: "logs", group: groupSight, make: newLogs},
 		{name: "top", group: groupSight, make: newTop},

@@ -185,6 +185,16 @@ type Fire struct {
 	Due   map[Category]float64
 }
 
+// Started names the categories of which the fire started a session, in their order.
+func (f Fire) Started() (names []string) {
+	for _, c := range f.Choices {
+		if c.Decision == Spawn {
+			names = append(names, string(c.Category))
+		}
+	}
+	return names
+}
+
 // Pause is work that a person has stopped.
 type Pause struct {
 	Category Category // empty: the whole fleet

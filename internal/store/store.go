@@ -246,6 +246,7 @@ type RunQuery struct {
 // FireQuery says which fires are asked for.
 type FireQuery struct {
 	Before fleet.FireID // 0: any
+	Pool   string       // empty: any
 	Brief  bool         // without inputs and selection
 	Limit  int
 }

@@ -24,7 +24,7 @@ type Fire struct {
 // Answer says who ranked, and of every category why it was started or skipped, and what
 // became of it.
 func (f Fire) Answer() Answer {
-	started := f.categories(fleet.Spawn)
+	started := f.Fire.Started()
 	failed := f.categories(fleet.StartFailed)
 	a := Answer{Kind: OfFire, Subject: fmt.Sprint(f.Fire.ID), Verdict: "nothing"}
 	switch {
@@ -218,4 +218,25 @@ func refusal(reason string) string {
 		return reason[i+2:]
 	}
 	return reason
+}
+
+// Nothing says why a fire started nothing: each reason with what it kept back. It is empty
+// where the fire started something.
+func Nothing(f fleet.Fire) string {
+	if len(f.Started()) > 0 {
+		return ""
+	}
+	var reasons []string
+	kept := map[string][]string{}
+	for _, c := range f.Choices {
+		reason := brief(c)
+		if len(kept[reason]) == 0 {
+			reasons = append(reasons, reason)
+		}
+		kept[reason] = append(kept[reason], string(c.Category))
+	}
+	for i, reason := range reasons {
+		reasons[i] = fmt.Sprintf("%s (%s)", reason, listed(kept[reason]))
+	}
+	return strings.Join(reasons, "; ")
 }

@@ -73,6 +73,7 @@ func (d *DB) FiresSince(ctx context.Context, since time.Time) ([]fleet.Fire, err
 func (d *DB) LastFires(ctx context.Context, q store.FireQuery) ([]fleet.Fire, error) {
 	var w where
 	w.add(q.Before != 0, "id < ?", q.Before)
+	w.add(q.Pool != "", "pool = ?", q.Pool)
 	columns := fireColumns
 	if q.Brief {
 		columns = briefFire
