@@ -34,13 +34,14 @@ func newReport(a *app) *cobra.Command {
 		Short: "Say what the fleet did, what it cost, and what deserves attention",
 		Long: `Say what the fleet did, what it came to and what it cost, by category and by agent,
 and first what deserves attention: lanes held twice, categories that never get to work,
-that are neglected or over-allocated, too many runs that did nothing, an external
-selector that failed.
+that are neglected or over-allocated, tasks that keep failing, too many runs that did
+nothing, an external selector that failed.
 
 A category is neglected when its part of the sessions is less than half of its share,
 and its share comes to 2 sessions or more; it is over-allocated at more than twice its
 share and 4 sessions or more. What fires may not start has no share here: it is divided
-among the others. Runs that did nothing are too many above 20 % of 5 or more.
+among the others. A task keeps failing at 3 failed sessions or more that are most of its
+sessions; one between them that does not fail keeps it out of quarantine. Runs that did nothing are too many above 20 % of 5 or more.
 
 The 95 % interval of a mean grade is that of the Beta distribution with 1+S and 1+n-S
 for n grades with the sum S: a uniform prior, and each grade as that part of a success.

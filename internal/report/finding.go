@@ -19,6 +19,7 @@ type FindingKind string
 const (
 	FoundViolation     FindingKind = "violation"      // a lane was held twice
 	FoundFruitless     FindingKind = "fruitless"      // chosen, and never at work
+	FoundFailing       FindingKind = "failing"        // most sessions at a task fail
 	FoundNeglected     FindingKind = "neglected"      // less than half of its share
 	FoundOverAllocated FindingKind = "over-allocated" // more than twice its share
 	FoundNoops         FindingKind = "noop"           // too many runs did nothing
@@ -31,6 +32,8 @@ const (
 	// takes to say so.
 	mostNoops = 0.2
 	leastRuns = 5
+	// mostFailing is how many tasks that keep failing are named.
+	mostFailing = 5
 )
 
 func (p Report) findings() (list []Finding) {
@@ -44,6 +47,13 @@ func (p Report) findings() (list []Finding) {
 	}
 	for _, f := range p.Audit.Fruitless {
 		add(FoundFruitless, f.Category, "%s never gets to work: all %d runs ended busy, denied or idle", f.Category, f.Runs)
+	}
+	for i, f := range p.Audit.Failing {
+		if i == mostFailing {
+			add(FoundFailing, "", "%s more keep failing", plural(len(p.Audit.Failing)-i, "task", "tasks"))
+			break
+		}
+		add(FoundFailing, f.Category, "task %s keeps failing: %s (stint why %s)", f.Task, f.Why(), fleet.ShellWord(string(f.Task)))
 	}
 	p.judged(add)
 	if rate := p.All.NoopRate(); rate > mostNoops && p.All.Ended >= leastRuns {

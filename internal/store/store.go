@@ -227,6 +227,9 @@ type Record interface {
 	// are counted apart for each such span of time from since on; 0 is one span. The order
 	// is that of the spans, then of categories.
 	Tallies(ctx context.Context, since time.Time, step time.Duration) ([]fleet.Tally, error)
+	// FailedTasks counts the sessions created since a time at tasks of which so many failed,
+	// those with the most failures first.
+	FailedTasks(ctx context.Context, since time.Time, least int) ([]fleet.TaskTally, error)
 	// LessonUses reads the lessons that matched a run, by id.
 	LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.LessonUse, error)
 }

@@ -188,6 +188,28 @@ func scanTally(row scanner) (n fleet.Tally, err error) {
 	return n, err
 }
 
+// FailedTasks counts the sessions at tasks of which so many failed.
+func (d *DB) FailedTasks(ctx context.Context, since time.Time, least int) (list []fleet.TaskTally, err error) {
+	err = d.view(ctx, func(t tx) error {
+		list, err = collect(ctx, t, func(row scanner) (n fleet.TaskTally, err error) {
+			var last fleet.RunID
+			err = row.Scan(&n.Task, &last, &n.Category, &n.Reason, &n.Sessions, &n.Failed)
+			return n, err
+		}, failedTasks, fleet.NewRunID(since, 0), least)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count sessions of tasks: %w", err)
+	}
+	return list, nil
+}
+
+// Category and reason are those of the row that the max is from.
+const failedTasks = `select task, max(iif(failed, id, '')), category, reason, count(*), sum(failed) from (
+select id, task, category, reason, outcome in ('failed', 'timeout', 'abandoned') as failed from runs
+where id >= ?1 and task <> '' and key <> '' and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout', 'abandoned'))
+group by task having sum(failed) >= ?2 order by sum(failed) desc, task`
+
 // LessonUses reads the lessons that matched a run, by id.
 func (d *DB) LessonUses(ctx context.Context, run fleet.RunID) (list []fleet.LessonUse, err error) {
 	err = d.view(ctx, func(t tx) error {
