@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/user"
@@ -83,6 +84,9 @@ func (a *app) openStore(ctx context.Context, c *config.Config, how access) (stor
 		return db, nil
 	}
 	o.DryRun = how == trying
+	if err := notMovedAway(ctx, c); err != nil {
+		return nil, err
+	}
 	db, err := sqlite.Open(ctx, o)
 	if err != nil {
 		return nil, err
@@ -97,6 +101,31 @@ func (a *app) hasStore(ctx context.Context, c *config.Config) (there bool, err e
 		return nil
 	})
 	return there, err
+}
+
+// notMovedAway refuses to make a store while units of the fleet are at work: their store was
+// moved away, and in an empty one all that they hold would be free. Without a service manager
+// there are none.
+func notMovedAway(ctx context.Context, c *config.Config) error {
+	if _, err := os.Lstat(filepath.Join(c.State, sqlite.File)); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var names []string
+	_ = withManager(ctx, func(ctx context.Context, m *systemd.Manager) error {
+		units, err := m.List(ctx, fleet.UnitPattern(c.Fleet))
+		for _, u := range units {
+			if u.Active != "inactive" && u.Active != "failed" {
+				names = append(names, u.Name)
+			}
+		}
+		return err
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	return fleet.WithHint(
+		fmt.Errorf("there is no store in %s, but units of fleet %s are at work: %s", c.State, c.Fleet, strings.Join(names, ", ")),
+		"put the state folder back where it was; to end what they do instead: systemctl --user stop "+fleet.ShellWord(fleet.UnitPattern(c.Fleet)))
 }
 
 func (a *app) storeOptions(c *config.Config) sqlite.Options {
@@ -352,9 +381,11 @@ func (r ranker) Rank(ctx context.Context, own []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// nothingYet says that the fleet has no store.
+// nothingYet says that the fleet has no store. An object says so by what is not in it.
 func (a *app) nothingYet() {
-	fmt.Fprintln(a.Stderr, "stint: nothing has run yet")
+	if !a.json {
+		fmt.Fprintln(a.Stderr, "stint: nothing has run yet")
+	}
 }
 
 // holder is who the command line acts for, and whether it was named: two scripts

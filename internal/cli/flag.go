@@ -127,6 +127,20 @@ func (v *textValue) Set(s string) error {
 	return nil
 }
 
+// holderValue is who claims. A name that came out empty, as of a variable that is not set, is
+// no name: two scripts would else share a claim, or a list show everybody's.
+type holderValue fleet.Holder
+
+func (v *holderValue) Type() string { return "name" }
+
+func (v *holderValue) String() string { return string(*v) }
+
+func (v *holderValue) Set(s string) error {
+	h, err := fleet.ParseHolder(s)
+	*v = holderValue(h)
+	return err
+}
+
 // spanValue is how far to look back: a duration that may begin with days.
 type spanValue struct {
 	span  time.Duration // 0: all of the record

@@ -241,6 +241,9 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 			return nil
 		}
 	}
+	if err := notMovedAway(ctx, c); err != nil {
+		return err
+	}
 	db, err := sqlite.Open(ctx, s.storeFor(c))
 	if err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -52,7 +53,7 @@ func Main(args []string, s Surroundings) int {
 	// be told of in JSON, too.
 	out := &output{Writer: s.Stdout}
 	s.Stdout = out
-	asJSON := slices.Contains(args, "--json")
+	asJSON := wantsJSON(args)
 	if inJournal(s.Getenv, s.Stderr) {
 		s.Stderr = &journal{w: s.Stderr}
 	}
@@ -73,6 +74,22 @@ func Main(args []string, s Surroundings) int {
 		err = fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), hint)
 	}
 	return a.finish(errors.Join(err, out.err))
+}
+
+// wantsJSON reports whether --json is among the flags.
+func wantsJSON(args []string) (wanted bool) {
+	for _, arg := range args {
+		value, given := strings.CutPrefix(arg, "--json=")
+		switch {
+		case arg == "--":
+			return wanted
+		case arg == "--json":
+			wanted = true
+		case given:
+			wanted, _ = strconv.ParseBool(value)
+		}
+	}
+	return wanted
 }
 
 // signalled is the cause of a context that a signal ended.
