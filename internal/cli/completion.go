@@ -146,7 +146,7 @@ func (a *app) completeArgument(use string) cobra.CompletionFunc {
 		return first(cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault))
 	}
 	known := map[string]cobra.CompletionFunc{
-		"TASK": a.completeTasks, "CATEGORY": a.completeCategories, "RUN": a.completeRuns, "FIRE": a.completeFires,
+		"TASK": a.completeTasks, "CATEGORY": a.completeCategories, "RUN": a.completeRuns, "FIRE": a.completeFires, "SCOPE": a.completeScopes,
 	}
 	var functions []cobra.CompletionFunc
 	for _, kind := range kinds {
@@ -256,6 +256,16 @@ func (a *app) completeCategories(cmd *cobra.Command, _ []string, typed string) (
 // completeAgents completes an agent.
 func (a *app) completeAgents(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return a.completeConfig(cmd, typed, func(_ context.Context, c *config.Config) []candidate { return sortedNames(c.Agents) })
+}
+
+// completeScopes completes what a budget is for.
+func (a *app) completeScopes(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completeConfig(cmd, typed, func(_ context.Context, c *config.Config) (list []candidate) {
+		for _, b := range c.AllBudgets() {
+			list = append(list, candidate{name: string(b.Scope)})
+		}
+		return list
+	})
 }
 
 // completePools completes a pool.

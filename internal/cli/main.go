@@ -165,6 +165,7 @@ func entries() []entry {
 		{name: "stop", group: groupAround, make: newStop},
 		{name: "pause", group: groupAround, make: newPause},
 		{name: "resume", group: groupAround, make: newResume},
+		{name: "budget", group: groupSight, make: newBudget},
 		{name: "lessons", group: groupAround, make: newLessons},
 		{name: "config", group: groupAround, make: newConfig},
 		{name: "completion", group: groupAround, make: newCompletion},

@@ -58,6 +58,13 @@ func (w *worker) tellEnd(ctx context.Context) {
 	if n, worth := fleet.EndNotice(run, s.Arms[run.Category].Noops); worth {
 		w.tell(ctx, n)
 	}
+	for _, b := range w.Config.Budgets(run.Category, run.Agent) {
+		if reason := b.Above(run.Usage); reason != "" {
+			w.tell(ctx, fleet.Notice{
+				Event: fleet.EventBudget, Category: run.Category, Run: run.ID, Agent: run.Agent, Scope: b.Scope, Reason: reason, At: run.EndedAt,
+			})
+		}
+	}
 	for _, q := range fleet.Quarantines(s.Tasks) {
 		if q.Task == run.Task {
 			w.tell(ctx, fleet.Notice{

@@ -17,7 +17,8 @@ const (
 	EventQuota Event = "quota"
 	// EventUnavailable is an agent whose service or login failed.
 	EventUnavailable Event = "unavailable"
-	// EventBudget is a budget that is used up.
+	// EventBudget is a budget that is used up, or a session that was billed for more than one is
+	// believed to use.
 	EventBudget Event = "budget"
 	// EventNoopStreak is a category whose sessions keep doing nothing.
 	EventNoopStreak Event = "noop_streak"
@@ -47,7 +48,7 @@ type Notice struct {
 	Reason   string // a sentence fragment for the operator
 	At       time.Time
 
-	// Scope is the budget that is used up, with [EventBudget].
+	// Scope is whose budget it is, with [EventBudget].
 	Scope Scope
 	// Source is the one that failed, with [EventSourceFailed].
 	Source string

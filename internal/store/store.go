@@ -196,6 +196,10 @@ type Runs interface {
 	// Retry forgets what sessions left of a task, and reports whether there was anything.
 	// The debt to a tracker becomes a release: it has the item as begun, or still to be closed.
 	Retry(ctx context.Context, task fleet.TaskID) (bool, error)
+	// ResetBudget strikes out what a scope used today, but for what is reserved for the
+	// sessions under way, and records it. Of an agent's scope, its bills until now say
+	// nothing more of its next session. It returns what was struck out.
+	ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (fleet.Spent, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it
 	// is open, its claims, its lane. Nothing is learnt of it, but that its task was tried in
 	// vain. It reports whether
@@ -230,6 +234,8 @@ type Record interface {
 	// FailedTasks counts the sessions created since a time at tasks of which so many failed,
 	// those with the most failures first.
 	FailedTasks(ctx context.Context, since time.Time, least int) ([]fleet.TaskTally, error)
+	// BudgetResets reads what people struck out of budgets since a time, oldest first.
+	BudgetResets(ctx context.Context, since time.Time) ([]fleet.Reset, error)
 	// LessonUses reads the lessons that matched a run, by id.
 	LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.LessonUse, error)
 }

@@ -95,6 +95,9 @@ type Spent struct {
 	USD    float64     `json:"usd"`
 	// Of USD: computed from prices, assumed, or expected of a session under way.
 	Guessed float64 `json:"usd_estimated"`
+	// Of tokens and usd: for the sessions under way.
+	ReservedTokens int64   `json:"tokens_reserved"`
+	ReservedUSD    float64 `json:"usd_reserved"`
 }
 
 // OpenRun is a run that has not ended. Its tokens are those that its agent has told of so far.

@@ -108,6 +108,9 @@ create index runs_category on runs (category);
 create index runs_outcome on runs (outcome);
 create index runs_agent on runs (agent);
 
+-- What a session of an agent uses, without reading those that say nothing of it.
+create index runs_billed on runs (agent) where tokens is not null or cost in ('reported', 'computed');
+
 -- When a category's last session ended, without reading the others.
 create index runs_ended on runs (category, ended_at) where key <> '';
 
@@ -230,9 +233,19 @@ create table agents (
   fault      text not null,                    -- why not, in a word; empty: a usage limit, or it can
   faults     integer not null,                 -- of its service or its login, met in a row
   probe      text not null,                    -- the run that tries an agent after many failures
-  mean_tokens real not null,                   -- of a session: what is reserved for the next
-  mean_usd   real not null
+  billed_after text not null default ''        -- bills of runs up to this one say nothing of the next
 ) strict, without rowid;
+
+-- What people struck out of a day's account.
+create table resets (
+  id     integer primary key,
+  at     integer not null,
+  scope  text not null,
+  runs   integer not null,                     -- that were on it
+  tokens integer not null,
+  usd    real not null,
+  reason text not null
+) strict;
 
 -- What was used in a day, with what is reserved for the sessions under way.
 create table spent (
