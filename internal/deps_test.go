@@ -156,6 +156,7 @@ func rules() map[string]rule {
 			"internal/bandit", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/sqlite",
 		}},
 		"scripts/demofleet":    {},
+		"scripts/sbom":         {},
 		"scripts/testagents":   {house: []string{"internal/transcript", "internal/fleet"}},
 		"scripts/testtrackers": {},
 	}
