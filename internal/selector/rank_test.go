@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -486,5 +487,52 @@ func TestSessionsByHandDoNotStarve(t *testing.T) {
 		if in.Fire > byHand+600 {
 			t.Fatal("no fire starts it again in 600")
 		}
+	}
+}
+
+// TestMoves asks which fires are a round of their pool.
+func TestMoves(t *testing.T) {
+	t.Parallel()
+	ready := facts("ready", selfDirected)
+	asleep := func(edits ...func(*Facts)) Facts {
+		return facts("asleep", append(edits, selfDirected, noops(1))...)
+	}
+	gated := func(f *Facts) { f.Gate = "too many reviews wait" }
+	elsewhere := func(f *Facts) { f.Elsewhere = "other" }
+	by := func(agents ...string) func(*Facts) { return func(f *Facts) { f.Agents = agents } }
+	full := func(in *Input) { in.Seats = Seats{"busy": {All: 1}} }
+	for _, tt := range []struct {
+		name  string
+		facts []Facts
+		edit  func(*Input)
+		want  bool
+	}{
+		{"one can start", []Facts{ready, facts("code")}, nil, true},
+		{"all back off", []Facts{asleep()}, nil, true},
+		{"one backs off, the others never start", []Facts{asleep(), facts("code"), facts("docs", paused("bob")), facts("ops", selfDirected, gated)}, nil, true},
+		{"one backs off beside a busy agent's", []Facts{asleep(), facts("code", selfDirected, by("busy"))}, full, true},
+		{"no category", nil, nil, false},
+		{"of another pool", []Facts{facts("code", selfDirected, elsewhere), asleep(elsewhere)}, nil, false},
+		{"not for fires", []Facts{facts("code", selfDirected, forbidden), asleep(forbidden)}, nil, false},
+		{"paused", []Facts{facts("code", selfDirected, paused("bob")), asleep(paused("bob"))}, nil, false},
+		{"behind a gate", []Facts{facts("code", selfDirected, gated), asleep(gated)}, nil, false},
+		{"in use", []Facts{facts("code", selfDirected, inFlight("0r1")), asleep(inFlight("0r2"))}, nil, false},
+		{"cooling down", []Facts{facts("code", selfDirected, rests(time.Minute)), asleep(rests(time.Minute))}, nil, false},
+		{"without work", []Facts{facts("code"), facts("docs", noops(1))}, nil, false},
+		{"the machine is closed", []Facts{ready, asleep()}, func(in *Input) { in.Closed = "short of memory" }, false},
+		{"no slot", []Facts{ready, asleep()}, func(in *Input) { in.Free = 0 }, false},
+		{"no worker", []Facts{ready, asleep()}, func(in *Input) { in.Workers = 0 }, false},
+		{"no slot of an agent", []Facts{facts("code", selfDirected, by("busy")), asleep(by("busy"))}, full, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			in := Situation{At: noon(), Facts: tt.facts}.rank(1).Input
+			if tt.edit != nil {
+				tt.edit(&in)
+			}
+			if got := Rank(in).Moves(); got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
 	}
 }
