@@ -98,7 +98,6 @@ type ended struct {
 	ending
 	category int
 	started  fleet.FireID
-	now      fleet.FireID // the last fire
 	load     float64      // as the policy gave it
 }
 

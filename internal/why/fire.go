@@ -79,6 +79,9 @@ func (f Fire) ranked() (list []string) {
 		list = append(list, tierOf(*f.Selection))
 	}
 	list = append(list, limitOf(*f.Selection))
+	if !f.Selection.Moves() && len(f.categories(fleet.Skip)) == len(f.Fire.Choices) {
+		list = append(list, "It was no round of its pool: nothing faded by it, and no back-off came nearer its end.")
+	}
 	switch {
 	case f.Differences > 0:
 		list = append(list, sentence("Ranked again from the record, with seed %d, it comes out otherwise: stint replay %d shows how", f.Fire.Seed, f.Fire.ID))
