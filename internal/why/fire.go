@@ -136,8 +136,10 @@ func (f Fire) Sentences() map[fleet.Category]string {
 	if f.Selection == nil || !f.Followed {
 		return said
 	}
-	for i, text := range f.Selection.Sentences() {
-		said[f.Selection.Scores[i].Category] = text
+	list := f.Selection.Sentences()
+	list = list[len(list)-len(f.Selection.Scores):] // but for what is said of the whole fire
+	for i, c := range f.Selection.Scores {
+		said[c.Category] = list[i]
 	}
 	return said
 }
