@@ -98,7 +98,7 @@ type ended struct {
 	ending
 	category int
 	started  fleet.FireID
-	load     float64      // as the policy gave it
+	load     float64 // as the policy gave it
 }
 
 // player is a policy at work in one run.
