@@ -135,7 +135,7 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	if err != nil {
 		return nil, fleet.WithHint(usage(err), "name the fleet: stint init --fleet NAME")
 	}
-	state := config.DefaultState(s.Getenv, name)
+	state := resolved(config.DefaultState(s.Getenv, name))
 	if state == "" {
 		return nil, fleet.WithHint(usage(errors.New("no place for the fleet's state: neither $XDG_STATE_HOME nor $HOME is set")), "set HOME")
 	}
@@ -154,6 +154,14 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 		return c, nil
 	}
 	return c, renameio.WriteFile(path, text, 0o644)
+}
+
+// resolved is a path without links, as far as it is there: a link may lead elsewhere one day.
+func resolved(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil || path == "" {
+		return target
+	}
+	return filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
 }
 
 // nameOf makes a fleet's name from a folder's.

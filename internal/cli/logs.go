@@ -330,7 +330,7 @@ func (p *logPrinter) noLog(ctx context.Context, r fleet.Run) error {
 	if r.EndedAt.IsZero() {
 		why := "its agent has not been started yet, or its files are gone"
 		if now := p.Now(); r.Rests(now) {
-			why = "it is resting: it begins in " + screen.Span(r.NotBefore.Sub(now))
+			why = "it is resting: it begins in " + screen.Span(r.RestLeft(now))
 		}
 		return fleet.WithHint(fmt.Errorf("log of run %s: %w: %s", r.ID, fleet.ErrNotFound, why), "stint logs -f "+string(r.ID))
 	}

@@ -187,13 +187,19 @@ type view struct {
 	problems []fleet.TaskProblem               // of the tasks
 	lessons  []fleet.Lesson
 	inFlight map[fleet.Category][]fleet.RunID
-	live     map[fleet.RunID]bool           // open runs that live, or are about to
-	dead     map[fleet.Category]fleet.RunID // open runs that had a claim and live no more: one of each category
-	full     map[fleet.Category]string      // out until a person has looked at results
-	running  map[fleet.Category]int         // sessions that take up a slot, those that are to follow others included
-	busy     map[string]int                 // the same, by agent
-	pool     string                         // that is to be fired
+	live     map[fleet.RunID]bool      // open runs that live, or are about to
+	dead     map[fleet.Category]death  // open runs that had a claim and live no more: the last of each category
+	full     map[fleet.Category]string // out until a person has looked at results
+	running  map[fleet.Category]int    // sessions that take up a slot, those that are to follow others included
+	busy     map[string]int            // the same, by agent
+	pool     string                    // that is to be fired
 	now      time.Time
+}
+
+// death is when the session of a run died.
+type death struct {
+	run fleet.RunID
+	at  time.Time
 }
 
 // look gathers what a decision depends on. Trouble with single tasks and runs is
@@ -201,7 +207,7 @@ type view struct {
 func (e *Engine) look(ctx context.Context) (view, error) {
 	v := view{
 		snapshot: store.Snapshot{NextFire: 1}, inFlight: map[fleet.Category][]fleet.RunID{}, running: map[fleet.Category]int{}, busy: map[string]int{},
-		live: map[fleet.RunID]bool{}, dead: map[fleet.Category]fleet.RunID{},
+		live: map[fleet.RunID]bool{}, dead: map[fleet.Category]death{},
 		pool: config.DefaultPool, now: e.Now(),
 	}
 	var err error
@@ -225,8 +231,8 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 			v.inFlight[r.Category] = append(v.inFlight[r.Category], r.ID)
 			v.running[r.Category]++
 			v.busy[r.Agent]++
-		} else if r.Key != "" {
-			v.dead[r.Category] = r.ID
+		} else if at := e.died(r, v.snapshot.Claims); r.Key != "" && at.After(v.dead[r.Category].at) {
+			v.dead[r.Category] = death{r.ID, at}
 		}
 	}
 	return v, nil

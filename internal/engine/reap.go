@@ -96,19 +96,47 @@ func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (bool, e
 	}
 	// If we die after this, the run is still to be closed, and its folder is looked at again.
 	e.trim(ctx, r.ID)
-	return e.abandon(ctx, r, reason)
+	var died time.Time
+	if reason == reasonFoundDead && r.Key != "" {
+		c, err := e.Store.Check(ctx, r.Key)
+		if err != nil {
+			return false, err
+		}
+		died = e.died(r, []fleet.Claim{c})
+	}
+	return e.abandon(ctx, r, reason, died)
+}
+
+// died is when a session died that was found dead, as far as can be told: right after the
+// last that is known of it, which is its log and the last renewal of its claim.
+func (e *Engine) died(r fleet.Run, claims []fleet.Claim) time.Time {
+	last := r.StartedAt
+	note := func(t time.Time) {
+		if t.After(last) && !t.After(e.Now()) {
+			last = t
+		}
+	}
+	if log, err := os.Stat(fleet.FilesOf(e.Config.State, r.ID).Log); err == nil {
+		note(log.ModTime())
+	}
+	for _, c := range claims {
+		if c.Key == r.Key && c.Holder == r.ID.Holder() {
+			note(c.ExpiresAt.Add(-e.Config.Categories[r.Category].TTL))
+		}
+	}
+	return last
 }
 
 // abandon closes a run whose session is gone, with what it is known to have used.
 //
 // If we die before the write, the run is open and its reserve stands: the next reaping reads
 // its files again.
-func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string) (bool, error) {
+func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string, died time.Time) (bool, error) {
 	var used fleet.Usage
 	if r.EndedAt.IsZero() && r.Key != "" { // it had an agent, and the end of it is not recorded
 		used = e.account(ctx, r, used)
 	}
-	return e.Store.Abandon(ctx, r.ID, reason, used)
+	return e.Store.Abandon(ctx, r.ID, reason, used, died)
 }
 
 // leftovers are the runs that may have left something behind: open ones, and ended ones

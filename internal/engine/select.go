@@ -103,15 +103,23 @@ func (e *Engine) situation(v view) selector.Situation {
 			LOO:          shifts[name],
 			Arm:          arm.Coming(),
 		}
-		if !arm.Ended.IsZero() {
-			f.Rests = arm.Ended.Add(c.Cooldown)
+		// A fire closes the dead first, and the category rests from their end on.
+		if ended := latest(arm.Ended, v.dead[name].at); !ended.IsZero() {
+			f.Rests = ended.Add(c.Cooldown)
 		}
-		if v.dead[name] != "" { // a fire closes it first, and from its end the category rests
-			f.Rests = v.now.Add(c.Cooldown)
+		if fleet.Ahead(arm.AsleepSince, v.now) {
+			f.Arm.AsleepUntil = 0 // no change of a task would end it
 		}
 		s.Facts = append(s.Facts, f)
 	}
 	return s
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // paused says what keeps a category from being started, or "".

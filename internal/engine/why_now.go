@@ -27,7 +27,7 @@ func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Ca
 	c = why.Category{
 		Name: name, Now: v.now, Path: m.Config.Path, Pool: v.pool, Pools: len(m.Config.PoolNames()) > 1,
 		Ordinary: v.pool == config.DefaultPool, Slots: min(m.Config.Fanout.Slots, m.Config.Pools[v.pool].Slots),
-		Cooldown: own.Cooldown, Dead: v.dead[name], Hinders: s.Obstacles(name), Gates: m.gatesOf(v, name), Held: heldOf(v, name, own.Lanes),
+		Cooldown: own.Cooldown, Dead: v.dead[name].run, Hinders: s.Obstacles(name), Gates: m.gatesOf(v, name), Held: heldOf(v, name, own.Lanes),
 		States: map[fleet.TaskState]int{}, Ranking: ranking, Odds: ranking.Odds(redraws)[name],
 	}
 	for _, t := range v.tasks {

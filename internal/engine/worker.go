@@ -207,7 +207,7 @@ func (w *worker) inhabitant(ctx context.Context, c fleet.Category, lane int) (fl
 		if w.liveness(ctx, r) != fleet.Gone {
 			return r.ID, nil
 		}
-		if _, err := w.abandon(ctx, r, reasonFoundDead); err != nil {
+		if _, err := w.close(ctx, r, reasonFoundDead); err != nil {
 			return "", err
 		}
 	}

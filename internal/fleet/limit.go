@@ -101,6 +101,7 @@ func (c Cost) Estimated() bool { return c == CostComputed || c == CostAssumed }
 type AgentState struct {
 	Agent    string
 	Until    time.Time // it cannot work before this; zero: it can
+	Since    time.Time // when that was found out
 	Reason   string    // why not
 	Failures int       // in a row
 	Walls    int       // usage limits met in a row
@@ -225,11 +226,14 @@ func (b bounded) ceiling() float64 {
 // program that was updated for the worse. After a pause one session may try it.
 const FailuresToOpen = 5
 
+// Rests reports whether the agent cannot work before some time to come.
+func (a AgentState) Rests(now time.Time) bool { return now.Before(a.Until) && !Ahead(a.Since, now) }
+
 // Blocked says why no session of the agent may start now, or "". Probing reports whether
 // the run that it last let try is still under way.
 func (a AgentState) Blocked(now time.Time, probing bool) string {
 	switch {
-	case now.Before(a.Until):
+	case a.Rests(now):
 		return a.Reason + " (until " + a.Until.UTC().Format(time.RFC3339) + ")"
 	case a.Failures >= FailuresToOpen && probing:
 		return fmt.Sprintf("it failed %d times in a row, and run %s tries it", a.Failures, a.Probe)
@@ -244,7 +248,7 @@ func (a AgentState) Tried() bool { return a.Failures >= FailuresToOpen || a.Faul
 
 // Refuses is how a session ends that the agent cannot do, as it is [AgentState.Blocked].
 func (a AgentState) Refuses(now time.Time) Outcome {
-	if a.Fault == "" && now.Before(a.Until) {
+	if a.Fault == "" && a.Rests(now) {
 		return Quota
 	}
 	return Unavailable

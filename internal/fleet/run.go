@@ -111,6 +111,12 @@ func (r Run) Rests(now time.Time) bool {
 	return r.StartedAt.IsZero() && r.EndedAt.IsZero() && r.NotBefore.After(now)
 }
 
+// RestLeft is how long such a run still rests: never longer than it was to, also where its
+// times are of a clock that was ahead.
+func (r Run) RestLeft(now time.Time) time.Duration {
+	return min(r.NotBefore.Sub(now), r.NotBefore.Sub(r.CreatedAt))
+}
+
 // Phase is how a run does that has not ended.
 type Phase string
 

@@ -223,7 +223,7 @@ func pulse(r engine.OpenRun, now time.Time) (glyph, took Cell) {
 		}
 		return Cell{dead, Red}, Cell{"dead: it left no end", Red}
 	case fleet.Resting:
-		return Cell{resting, Yellow}, Cell{"rests " + Span(r.NotBefore.Sub(now)), Yellow}
+		return Cell{resting, Yellow}, Cell{"rests " + Span(r.RestLeft(now)), Yellow}
 	case fleet.Starting:
 		return Cell{resting, Yellow}, Cell{"starting", Yellow}
 	case fleet.Running:

@@ -202,9 +202,9 @@ type Runs interface {
 	ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (fleet.Spent, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it
 	// is open, its claims, its lane. Nothing is learnt of it, but that its task was tried in
-	// vain. It reports whether
-	// there was anything left; of two calls one finds nothing.
-	Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage) (bool, error)
+	// vain. The run ended when its session died; zero is now. It reports whether there was
+	// anything left; of two calls one finds nothing.
+	Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (bool, error)
 }
 
 // Record answers what is asked of the past. It grows for years: what is asked for often

@@ -26,7 +26,7 @@ func (m Model) state(r row) (glyph string, paint screen.Paint, word string) {
 	case fleet.Dead:
 		return "✗", screen.Red, string(phase)
 	case fleet.Resting:
-		return "◌", screen.Yellow, "rests " + screen.Span(r.run.NotBefore.Sub(m.now))
+		return "◌", screen.Yellow, "rests " + screen.Span(r.run.RestLeft(m.now))
 	case fleet.Starting:
 		return "◌", screen.Yellow, string(phase)
 	default:

@@ -103,8 +103,9 @@ func scanArm(row scanner, more ...any) (r armRow, err error) {
 	return r, err
 }
 
-// lastSession is when the category's last session ended.
-const lastSession = "(select max(ended_at) from runs where runs.category = arms.category and key <> '')"
+// lastSession is when the category's last session ended. An end that lies ahead is of a
+// clock that was wrong, and nothing rests after it.
+const lastSession = "(select max(ended_at) from runs where runs.category = arms.category and key <> '' and ended_at <= ?)"
 
 // arms reads what is remembered of every category.
 func (t tx) arms(ctx context.Context) (map[fleet.Category]store.Arm, error) {
@@ -116,7 +117,7 @@ func (t tx) arms(ctx context.Context) (map[fleet.Category]store.Arm, error) {
 	list, err := collect(ctx, t, func(row scanner) (e entry, err error) {
 		e.armRow, err = scanArm(row, &e.ended)
 		return e, err
-	}, "select "+names(blank.columns())+", "+lastSession+" from arms")
+	}, "select "+names(blank.columns())+", "+lastSession+" from arms", millis(t.now.Add(fleet.ClockSlack)))
 	m := map[fleet.Category]store.Arm{}
 	for _, e := range list {
 		m[e.category] = store.Arm{Arm: e.arm, Ended: fromNullMillis(e.ended)}

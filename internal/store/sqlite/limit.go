@@ -31,7 +31,7 @@ type agentRow struct {
 	billedAfter fleet.RunID // bills of runs up to this one count no more
 }
 
-const agentColumns = "agent, until, reason, failures, walls, fault, faults, probe, billed_after"
+const agentColumns = "agent, until, since, reason, failures, walls, fault, faults, probe, billed_after"
 
 // billed reads the bills of an agent's last sessions that worked. What others cost says
 // nothing of the next.
@@ -40,10 +40,10 @@ where agent = ? and id > ? and (tokens is not null or cost in ('reported', 'comp
 and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout') order by id desc limit ?`
 
 func scanAgent(row scanner) (a agentRow, err error) {
-	var until int64
-	err = row.Scan(&a.Agent, &until, &a.Reason, &a.Failures, &a.Walls, &a.Fault, &a.Faults, &a.Probe, &a.billedAfter)
+	var until, since int64
+	err = row.Scan(&a.Agent, &until, &since, &a.Reason, &a.Failures, &a.Walls, &a.Fault, &a.Faults, &a.Probe, &a.billedAfter)
 	if until > 0 {
-		a.Until = fromMillis(until)
+		a.Until, a.Since = fromMillis(until), fromMillis(since)
 	}
 	return a, err
 }
@@ -64,12 +64,12 @@ func (t tx) bills(ctx context.Context, a agentRow) ([]fleet.Bill, error) {
 }
 
 func (t tx) putAgent(ctx context.Context, a agentRow) error {
-	var until int64
+	var until, since int64
 	if !a.Until.IsZero() {
-		until = millis(a.Until)
+		until, since = millis(a.Until), millis(a.Since)
 	}
-	_, err := t.ExecContext(ctx, "insert or replace into agents ("+agentColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		a.Agent, until, a.Reason, a.Failures, a.Walls, a.Fault, a.Faults, a.Probe, a.billedAfter)
+	_, err := t.ExecContext(ctx, "insert or replace into agents ("+agentColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		a.Agent, until, since, a.Reason, a.Failures, a.Walls, a.Fault, a.Faults, a.Probe, a.billedAfter)
 	return err
 }
 
@@ -316,7 +316,7 @@ func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
 			break // its service works, and the task is to blame
 		}
 		if a.Failures++; a.Failures >= fleet.FailuresToOpen {
-			a.rest(t.now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, r.Verdict.Reason), fleet.FaultAgent)
+			a.rest(t.now, t.now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, r.Verdict.Reason), fleet.FaultAgent)
 		}
 	case fleet.Productive, fleet.Noop, fleet.Nothing:
 		a.Failures = 0
@@ -353,38 +353,38 @@ func (a *agentRow) wall(now time.Time, r fleet.Run) {
 		until = r.QuotaUntil
 	}
 	a.answered(now, r)
-	a.rest(until, "usage limit: "+r.Verdict.Reason, "")
+	a.rest(now, until, "usage limit: "+r.Verdict.Reason, "")
 }
 
 // walled reports whether a usage limit that was met still holds.
-func (a *agentRow) walled(now time.Time) bool { return a.Walls > 0 && now.Before(a.Until) }
+func (a *agentRow) walled(now time.Time) bool { return a.Walls > 0 && a.Rests(now) }
 
 // fault notes that the agent's service or login failed: it rests for an hour where a person
 // has to act, and else for twice as long as the last time, from 2 minutes to an hour.
 // Sessions that were under way when the first of them met it meet the same fault.
 func (a *agentRow) fault(now time.Time, r fleet.Run) {
-	if a.Faults == 0 || !now.Before(a.Until) {
+	if a.Faults == 0 || !a.Rests(now) {
 		a.Faults++
 	}
 	rest := min(mostFault, firstFault<<min(a.Faults-1, 10))
 	if r.Verdict.Fault.Lasting() {
 		rest = lastingRest
 	}
-	a.rest(now.Add(rest+spread(r.ID, rest/4)), r.Verdict.Reason, r.Verdict.Fault)
+	a.rest(now, now.Add(rest+spread(r.ID, rest/4)), r.Verdict.Reason, r.Verdict.Fault)
 }
 
 // answered notes that the agent's service works, by the word of the session that tries it:
 // one that began before the rest says nothing of it.
 func (a *agentRow) answered(now time.Time, r fleet.Run) {
-	if a.Faults > 0 && a.Probe == r.ID && !now.Before(a.Until) {
+	if a.Faults > 0 && a.Probe == r.ID && !a.Rests(now) {
 		a.Faults, a.Fault, a.Reason, a.Until = 0, "", "", time.Time{}
 	}
 }
 
 // rest keeps the agent from work until then, if nothing does so for longer.
-func (a *agentRow) rest(until time.Time, reason string, fault fleet.FaultKind) {
-	if until.After(a.Until) {
-		a.Until, a.Reason, a.Fault = until, reason, fault
+func (a *agentRow) rest(now, until time.Time, reason string, fault fleet.FaultKind) {
+	if until.After(a.Until) || !a.Rests(now) {
+		a.Until, a.Since, a.Reason, a.Fault = until, now, reason, fault
 	}
 }
 

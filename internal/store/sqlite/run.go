@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/store"
@@ -177,23 +178,26 @@ where id = ? and ended_at is null`,
 }
 
 // Abandon gives back what a run whose session is gone has left, and books what that is
-// known to have used.
+// known to have used. The run ended when its session died; what it held is held until now.
 //
 // All of it is one transaction: dying here leaves everything to the next reaping.
-func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage) (left bool, err error) {
+func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (left bool, err error) {
 	models, err := json.Marshal(append([]string{}, used.Models...))
 	if err != nil {
 		return false, fmt.Errorf("abandon run %s: %w", id, err)
 	}
 	err = d.update(ctx, func(t tx) error {
-		now := millis(t.now)
+		now, ended := millis(t.now), millis(t.now)
+		if !died.IsZero() && died.Before(t.now) {
+			ended = millis(died)
+		}
 		for i, write := range []struct {
 			query string
 			args  []any
 		}{
 			{
 				"update runs set ended_at = ?, outcome = ?, reason = ?, tokens = ?, usd = ?, cost = ?, models = ? where id = ? and ended_at is null",
-				[]any{now, fleet.Abandoned, reason, used.Tokens, used.USD, used.Cost, string(models), id},
+				[]any{ended, fleet.Abandoned, reason, used.Tokens, used.USD, used.Cost, string(models), id},
 			},
 			{
 				"update claims set released_at = ?, ending = ?, reason = ? where holder = ? and released_at is null",

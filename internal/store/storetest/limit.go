@@ -162,7 +162,10 @@ func testBudgetOfUsage(t *testing.T, b bundle) {
 func testReserveOfTheSilent(t *testing.T, b bundle) {
 	b.used(t, b.works(t, "0r1", "claude"), 1000, 1)
 	ends := map[fleet.RunID]func(fleet.Run){
-		"0dead":   func(r fleet.Run) { _, err := b.Abandon(t.Context(), r.ID, "found dead", fleet.Usage{}); must(t, err) },
+		"0dead": func(r fleet.Run) {
+			_, err := b.Abandon(t.Context(), r.ID, "found dead", fleet.Usage{}, time.Time{})
+			must(t, err)
+		},
 		"0silent": func(r fleet.Run) { b.ends(t, r, fleet.Noop, "") },
 		"0lost":   func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must(t, b.EndRun(t.Context(), r)) },
 	}
@@ -268,7 +271,7 @@ func testCostOfTheDead(t *testing.T, b bundle) {
 	dead := b.works(t, "0r2", "claude")
 	used := fleet.Usage{Tokens: value(int64(70)), USD: value(0.25), Cost: fleet.CostComputed, Models: []string{"m"}}
 	for range 2 {
-		_, err := b.Abandon(t.Context(), dead.ID, "found dead", used)
+		_, err := b.Abandon(t.Context(), dead.ID, "found dead", used, time.Time{})
 		must(t, err)
 		same(t, "spent", b.spent(t)[fleet.FleetScope], fleet.Spent{Scope: fleet.FleetScope, Runs: 2, Tokens: 1070, USD: 1.25, Guessed: 0.25})
 		same(t, "stored usage", b.mustRun(t, dead.ID).Usage, used)
@@ -356,7 +359,7 @@ func testSlots(t *testing.T, b bundle) {
 	b.ends(t, b.mustRun(t, "0r1"), fleet.Noop, "")
 	b.mustTakeForRun(t, third, fleet.Granted)
 	b.mustRefuse(t, ask("0r5", "claude"), "slots are in use")
-	_, err := b.Abandon(t.Context(), "0r2", "found dead", fleet.Usage{})
+	_, err := b.Abandon(t.Context(), "0r2", "found dead", fleet.Usage{}, time.Time{})
 	must(t, err)
 	b.mustTakeForRun(t, ask("0r6", "claude"), fleet.Granted)
 	same(t, "agent in the row", b.mustRun(t, "0r4").Agent, "codex")
@@ -369,7 +372,7 @@ func testWall(t *testing.T, b bundle) {
 	r.QuotaUntil = until
 	b.ends(t, r, fleet.Quota, "5-hour limit reached")
 	same(t, "stored", b.mustRun(t, "0r1").QuotaUntil, until)
-	want := fleet.AgentState{Agent: "claude", Until: until, Reason: "usage limit: 5-hour limit reached", Walls: 1}
+	want := fleet.AgentState{Agent: "claude", Until: until, Since: Start(), Reason: "usage limit: 5-hour limit reached", Walls: 1}
 	same(t, "agent", b.claude(t), want)
 
 	next := b.asks(t, "0r2", "claude")
@@ -468,7 +471,10 @@ func testProbeWithoutAnswer(t *testing.T, b bundle) {
 	b.opened(t)
 	b.clock.Advance(30 * time.Minute)
 	ends := map[fleet.RunID]func(fleet.Run){
-		"0killed":    func(r fleet.Run) { _, err := b.Abandon(t.Context(), r.ID, "found dead", fleet.Usage{}); must(t, err) },
+		"0killed": func(r fleet.Run) {
+			_, err := b.Abandon(t.Context(), r.ID, "found dead", fleet.Usage{}, time.Time{})
+			must(t, err)
+		},
 		"0cancelled": func(r fleet.Run) { b.ends(t, r, fleet.Cancelled, "stopped") },
 		"0lost":      func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must(t, b.EndRun(t.Context(), r)) },
 	}
@@ -540,7 +546,7 @@ func testQuarantine(t *testing.T, b bundle) {
 		must(t, b.AddRun(t.Context(), plannedRun(id)))
 		b.mustTakeForRun(t, takeFor(id, "deadly"), fleet.Granted)
 		for range 2 { // whoever finds it second finds nothing
-			_, err := b.Abandon(t.Context(), id, "found dead", fleet.Usage{})
+			_, err := b.Abandon(t.Context(), id, "found dead", fleet.Usage{}, time.Time{})
 			must(t, err)
 		}
 		same(t, "killed "+fmt.Sprint(i+1), len(fleet.Quarantines(b.mustSnapshot(t).Tasks)) > 0, i+1 == fleet.FailuresToQuarantine)
@@ -716,7 +722,7 @@ func testRests(t *testing.T, b bundle) {
 			rapid.SampledFrom(slices.Concat(steps, steps[:3], steps[:3])).Draw(rt, "step")(rt)
 		}
 		for _, id := range working {
-			_, err := b.Abandon(t.Context(), id, "", fleet.Usage{})
+			_, err := b.Abandon(t.Context(), id, "", fleet.Usage{}, time.Time{})
 			must(t, err)
 		}
 	})

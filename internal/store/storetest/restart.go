@@ -202,7 +202,7 @@ func (h *history) end(rt *rapid.T) {
 	case "lost":
 		err = h.EndRun(h.t.Context(), graded(s.run, grade))
 	case "dead":
-		_, err = h.Abandon(h.t.Context(), s.run.ID, "found dead", fleet.Usage{})
+		_, err = h.Abandon(h.t.Context(), s.run.ID, "found dead", fleet.Usage{}, time.Time{})
 	}
 	must(h.t, err)
 }

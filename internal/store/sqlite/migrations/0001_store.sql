@@ -227,6 +227,7 @@ create table lessons (
 create table agents (
   agent      text primary key,
   until      integer not null,                 -- it cannot work before; 0: it can
+  since      integer not null,                 -- when that was found out
   reason     text not null,                    -- why not
   failures   integer not null,                 -- in a row
   walls      integer not null,                 -- usage limits met in a row
