@@ -90,6 +90,11 @@ func (s sessions) Supervised(r fleet.Run) bool {
 	return session.Supervised(r, fleet.FilesOf(string(s.locks), r.ID))
 }
 
+// Suspended reports whether that process is stopped.
+func (s sessions) Suspended(r fleet.Run) bool {
+	return session.Suspended(r, fleet.FilesOf(string(s.locks), r.ID))
+}
+
 // awaitStop is how long a unit may take to be down: its agent has ten seconds to end, and
 // its supervisor twenty to record that.
 const awaitStop = time.Minute
@@ -112,8 +117,11 @@ func (s sessions) Stop(ctx context.Context, r fleet.Run) error {
 	if !s.Supervised(r) {
 		return nil // it ended a moment ago
 	}
-	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("end its supervisor, process %d: %w", r.PID, err)
+	// One that is stopped hears the first once it goes on, as units do by the manager.
+	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGCONT} {
+		if err := p.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("end its supervisor, process %d: %w", r.PID, err)
+		}
 	}
 	_ = p.Signal(syscall.SIGCONT) // one that was stopped from a keyboard learns of nothing before
 	return nil

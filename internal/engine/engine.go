@@ -175,7 +175,20 @@ const (
 	// closingTime is what a worker gets to record its end after it was told to
 	// stop. It covers one full wait for the store.
 	closingTime = 20 * time.Second
+	// enterTime is for the folder that a session works in: its turn in the clone, a fetch over a
+	// slow line, the checkout of a large tree.
+	enterTime = 15 * time.Minute
 )
+
+// workerTime is how long a worker of the category takes at most, all of its own time-outs
+// one after the other. What ends one that hangs comes after it.
+func workerTime(c config.Category) time.Duration {
+	d := tellingTime + c.Timeout + agentGrace + c.GradingTime() + closingTime + tellingTime + closingTime + closingTime
+	if c.Worktree || c.Sync {
+		d += enterTime
+	}
+	return d
+}
 
 // view is what is known of the fleet at one moment.
 type view struct {

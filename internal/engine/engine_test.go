@@ -44,6 +44,7 @@ type bench struct {
 	supervised atomic.Bool     // every run still has its supervisor
 	untimed    fleet.RunID     // the timer that was to start it is gone
 	onStop     func(fleet.Run) // what one does that is told to end; nil: nothing
+	suspended  bool            // and each of these is
 
 	mu  sync.Mutex
 	now time.Time
@@ -127,6 +128,8 @@ func (b *bench) Liveness(_ context.Context, r fleet.Run) fleet.Liveness {
 }
 
 func (b *bench) Supervised(fleet.Run) bool { return b.supervised.Load() }
+
+func (b *bench) Suspended(fleet.Run) bool { return b.suspended }
 
 // Stop notes whose session was told to end.
 func (b *bench) Stop(_ context.Context, r fleet.Run) error {

@@ -21,6 +21,8 @@ type Sessions interface {
 	Liveness(ctx context.Context, r fleet.Run) fleet.Liveness
 	// Supervised reports whether the process that began a run is still there.
 	Supervised(r fleet.Run) bool
+	// Suspended reports whether that process is stopped, and does nothing.
+	Suspended(r fleet.Run) bool
 	// Stop tells a run's supervisor to end the session, or keeps one from beginning. A
 	// unit is down when it returns; what has no unit may still be about to end.
 	Stop(ctx context.Context, r fleet.Run) error
@@ -203,8 +205,14 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 		return reasonFoundDead, nil
 	}
 	// A supervisor that lives keeps its time by a clock that does not jump. Only without
-	// one does the wall clock decide.
-	if !e.overdue(r, now) || e.Sessions.Supervised(r) {
+	// one does the wall clock decide, or if it is suspended: then it is told to end itself.
+	if !e.overdue(r, now) {
+		return "", nil
+	}
+	if e.Sessions.Supervised(r) {
+		if !dryRun && e.Sessions.Suspended(r) {
+			return "", e.Sessions.Stop(ctx, r)
+		}
 		return "", nil
 	}
 	if dryRun {
@@ -228,7 +236,7 @@ func planned(r fleet.Run) bool { return r.StartedAt.IsZero() && r.EndedAt.IsZero
 // closing included.
 func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 	c, known := e.Config.Categories[r.Category]
-	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > c.Timeout+c.GradingTime()+agentGrace+closingTime+startGrace
+	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > workerTime(c)+startGrace
 }
 
 // tidy removes the worktrees of runs that are over, and the oldest of their folders. What

@@ -22,8 +22,9 @@ import (
 )
 
 // patience is how long a session without a time-out of its own may take: the
-// category's, the agent's grace, closing, and a minute's slack.
-const patience = 30*time.Minute + 10*time.Second + 20*time.Second + time.Minute
+// category's, the agent's grace, telling its task's source twice, closing three times, and a
+// minute's slack.
+const patience = 30*time.Minute + 10*time.Second + 2*3*time.Minute + 3*20*time.Second + time.Minute
 
 const halfHour = "[category.code]\ntimeout = \"30m\"\nttl = \"60m\"\n[category.docs]\n[category.triage]\n"
 
@@ -336,6 +337,28 @@ func TestClockStepEndsNoSession(t *testing.T) {
 		t.Errorf("ended %v, reaped %v", b.ended, reaped)
 	}
 	b.closeAll(lock)
+}
+
+// TestSuspendedSupervisor stops a supervisor, as Ctrl-Z does: that is said, and once the
+// session's time is over it is told to end.
+func TestSuspendedSupervisor(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, halfHour)
+	r, _ := b.dead("code", "fix")
+	b.supervised.Store(true)
+	b.suspended = true
+	s, err := b.Status(t.Context(), engine.StatusOptions{})
+	if err != nil || len(s.Open) != 1 || s.Open[0].Phase(s.At) != fleet.Suspended {
+		t.Errorf("got %+v, %v, want the run suspended", s.Open, err)
+	}
+	b.later(patience)
+	if b.reap(); len(b.told) != 0 {
+		t.Errorf("told %v to end in their time", b.told)
+	}
+	b.later(time.Second)
+	if reaped := b.reap(); len(reaped) != 0 || len(b.ended) != 0 || !slices.Equal(b.told, []fleet.RunID{r.ID}) {
+		t.Errorf("closed %+v, killed %v, told %v to end; want run %s told alone", reaped, b.ended, b.told, r.ID)
+	}
 }
 
 // ending is sessions that do something when they are ended.

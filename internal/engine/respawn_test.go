@@ -425,3 +425,32 @@ func TestSessionWithoutAnEndIsNotFollowed(t *testing.T) {
 		}
 	})
 }
+
+// slow is a workspace that is never ready.
+type slow struct{ noRepo }
+
+func (slow) Enter(ctx context.Context, _ fleet.RunID, _ fleet.Place) (fleet.Site, func(context.Context) (string, error), error) {
+	<-ctx.Done()
+	return fleet.Site{}, nil, ctx.Err()
+}
+
+// TestBackstopBehindTimeouts has the fetch of a sync hang. The worker gives up on it by itself,
+// and its unit would have let a session begin then and take all of its time.
+//
+//nolint:paralleltest // a bubble's test stands alone
+func TestBackstopBehindTimeouts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, later, id := chain(t, "[category.code]\nsync = true\n")
+		next := b.follower(b.mustRun(id))
+		b.Repo = slow{}
+		b.later(3 * time.Minute)
+		began := time.Now()
+		r, err := b.Run(t.Context(), engine.RunOptions{Run: next.ID})
+		if outcome(err) != fleet.Failed || !strings.Contains(r.Verdict.Reason, "prepare the workspace") {
+			t.Errorf("got %+v, %v, want it given up", r.Verdict, err)
+		}
+		if took, rest := time.Since(began), b.Config.Categories["code"].Timeout; later.specs[0].RuntimeMax < took+rest+time.Minute {
+			t.Errorf("got at most %v for the unit, want more than the %v that a sync may take and %v after it", later.specs[0].RuntimeMax, took, rest)
+		}
+	})
+}

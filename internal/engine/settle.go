@@ -40,6 +40,8 @@ func (w *worker) startTask(ctx context.Context, task *fleet.Task) {
 			return
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, tellingTime)
+	defer cancel()
 	if err := w.Tasks.Call(ctx, fleet.CallStart, *task, w.run.ID, ""); err != nil {
 		w.Log.WarnContext(ctx, "tracker not told", w.attrs(slog.Any("err", err))...)
 	}

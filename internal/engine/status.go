@@ -68,13 +68,19 @@ type Belief struct {
 // that does not was killed before it could record its end.
 type OpenRun struct {
 	fleet.Run
-	Live    bool
-	Timeout time.Duration // of its category; 0: that is not in the configuration
-	Tokens  *int64        // used so far; nil: not known
+	Live      bool
+	Suspended bool          // its supervisor is suspended
+	Timeout   time.Duration // of its category; 0: that is not in the configuration
+	Tokens    *int64        // used so far; nil: not known
 }
 
 // Phase is how the run does.
-func (r OpenRun) Phase(now time.Time) fleet.Phase { return r.Run.Phase(r.Live, now) }
+func (r OpenRun) Phase(now time.Time) fleet.Phase {
+	if phase := r.Run.Phase(r.Live, now); phase != fleet.Running || !r.Suspended {
+		return phase
+	}
+	return fleet.Suspended
+}
 
 // StatusOptions say how much of the past a status shows.
 type StatusOptions struct {
@@ -148,7 +154,7 @@ func (e *Engine) openRuns(ctx context.Context, open []fleet.Run, now time.Time) 
 }
 
 func (e *Engine) underWay(r fleet.Run, live bool) OpenRun {
-	return OpenRun{Run: r, Live: live, Timeout: e.Config.Categories[r.Category].Timeout, Tokens: e.usedSoFar(r)}
+	return OpenRun{Run: r, Live: live, Suspended: live && !r.StartedAt.IsZero() && e.Sessions.Suspended(r), Timeout: e.Config.Categories[r.Category].Timeout, Tokens: e.usedSoFar(r)}
 }
 
 // mostRead is how much of a log is read to tell what its session used so far: a status is

@@ -137,7 +137,7 @@ func (e *Engine) stop(ctx context.Context, r fleet.Run) error {
 		}
 	case fleet.Gone:
 	}
-	_, err := e.abandon(ctx, r, reasonStoppedOrphan, time.Time{})
+	_, err := e.close(ctx, r, reasonStoppedOrphan)
 	return err
 }
 

@@ -293,7 +293,9 @@ func (w *worker) hold() store.Hold {
 func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Task, lessons []fleet.Lesson) fleet.Verdict {
 	kept, stop := w.keep(ctx, c)
 	defer stop()
-	site, leave, err := w.Repo.Enter(kept, w.run.ID, fleet.Place{Worktree: c.Worktree, Sync: c.Sync})
+	entering, cancel := context.WithTimeout(kept, enterTime)
+	site, leave, err := w.Repo.Enter(entering, w.run.ID, fleet.Place{Worktree: c.Worktree, Sync: c.Sync})
+	cancel()
 	switch lost := context.Cause(kept); {
 	case err == nil:
 		w.leaveFolder, w.run.Branch = leave, site.Branch

@@ -125,6 +125,9 @@ const (
 	Starting Phase = "starting"
 	Resting  Phase = "resting"
 	Dead     Phase = "dead" // nothing of it lives, and it left no end
+	// Suspended runs have a supervisor that a signal stopped: nobody looks after their claim
+	// and their time.
+	Suspended Phase = "suspended"
 )
 
 // Phase says how the run does, if it has not ended and lives, or not.

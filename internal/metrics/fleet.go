@@ -103,7 +103,7 @@ func (p *page) now(s engine.Status) {
 			dead++
 		case fleet.Resting:
 			resting[r.Category]++
-		case fleet.Starting, fleet.Running:
+		case fleet.Starting, fleet.Running, fleet.Suspended:
 		}
 		if r.Tokens != nil {
 			tokens += *r.Tokens

@@ -226,6 +226,8 @@ func pulse(r engine.OpenRun, now time.Time) (glyph, took Cell) {
 		return Cell{resting, Yellow}, Cell{"rests " + Span(r.RestLeft(now)), Yellow}
 	case fleet.Starting:
 		return Cell{resting, Yellow}, Cell{"starting", Yellow}
+	case fleet.Suspended:
+		return Cell{"=", Red}, Cell{Suspended(r), Red}
 	case fleet.Running:
 	}
 	switch {
@@ -236,6 +238,11 @@ func pulse(r engine.OpenRun, now time.Time) (glyph, took Cell) {
 	default:
 		return Cell{running, Green}, Text(Span(elapsed) + " of " + Span(r.Timeout))
 	}
+}
+
+// Suspended says what to do about a run whose supervisor is suspended.
+func Suspended(r engine.OpenRun) string {
+	return fmt.Sprintf("suspended: kill -CONT %d lets it go on", r.PID)
 }
 
 // elapsedBar is how much of its time an open run has used.

@@ -26,3 +26,10 @@ func Supervised(r fleet.Run, files fleet.RunFiles) bool {
 		return err == nil && os.SameFile(open, alive)
 	})
 }
+
+// Suspended reports whether a run has a supervisor that a signal has stopped, as Ctrl-Z does:
+// it keeps neither its claim nor its time.
+func Suspended(r fleet.Run, files fleet.RunFiles) bool {
+	p, there := readProcess(r.PID)
+	return there && p.stopped && Supervised(r, files)
+}

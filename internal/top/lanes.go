@@ -25,6 +25,8 @@ func (m Model) state(r row) (glyph string, paint screen.Paint, word string) {
 	switch phase := r.run.Phase(m.now); phase {
 	case fleet.Dead:
 		return "✗", screen.Red, string(phase)
+	case fleet.Suspended:
+		return "=", screen.Red, string(phase)
 	case fleet.Resting:
 		return "◌", screen.Yellow, "rests " + screen.Span(r.run.RestLeft(m.now))
 	case fleet.Starting:

@@ -127,6 +127,8 @@ func stateOf(r engine.OpenRun, now time.Time) state {
 	switch phase := r.Phase(now); phase {
 	case fleet.Dead:
 		return state{"bad", "✗", string(phase)}
+	case fleet.Suspended:
+		return state{"bad", "=", screen.Suspended(r)}
 	case fleet.Resting, fleet.Starting:
 		return state{"rest", "◌", string(phase)}
 	default:
