@@ -256,6 +256,7 @@ type RunQuery struct {
 type FireQuery struct {
 	Before fleet.FireID // 0: any
 	Pool   string       // empty: any
+	Until  time.Time    // at that time or before; zero: any
 	Brief  bool         // without inputs and selection
 	Limit  int
 }

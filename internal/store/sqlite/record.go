@@ -74,6 +74,7 @@ func (d *DB) LastFires(ctx context.Context, q store.FireQuery) ([]fleet.Fire, er
 	var w where
 	w.add(q.Before != 0, "id < ?", q.Before)
 	w.add(q.Pool != "", "pool = ?", q.Pool)
+	w.add(!q.Until.IsZero(), "at <= ?", millis(q.Until))
 	columns := fireColumns
 	if q.Brief {
 		columns = briefFire
