@@ -203,6 +203,22 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 	})
 }
 
+// withRecord is [app.withEngine] for a command that changes what there is: where nothing has
+// run yet, no store is made only to find nothing in it.
+func (a *app) withRecord(ctx context.Context, dryRun bool, fn func(*engine.Engine) error) error {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	how := accessFor(dryRun)
+	if there, err := a.hasStore(ctx, c); err != nil {
+		return err
+	} else if !there {
+		how = reading
+	}
+	return a.withEngine(ctx, how, nil, fn)
+}
+
 func (a *app) sessions(c *config.Config) sessions {
 	return sessions{locks: lane.State(c.State), log: a.log}
 }

@@ -146,6 +146,7 @@ func entries() []entry {
 		{name: "fanout", group: groupMain, make: newFanout},
 		{name: "run", group: groupMain, make: newRun},
 		{name: "init", group: groupAround, make: newInit},
+		{name: "uninstall", group: groupAround, make: newUninstall},
 		{name: "status", group: groupSight, make: newStatus},
 		{name: "runs", group: groupSight, make: newRuns},
 		{name: "fires", group: groupSight, make: newFires},

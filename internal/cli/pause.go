@@ -9,10 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/store"
 	"stint/internal/wire"
 )
 
@@ -76,7 +74,7 @@ type pauseObject struct {
 }
 
 func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error {
-	_, category, err := a.categoryOf(args)
+	category, err := a.categoryOf(args)
 	if err != nil {
 		return err
 	}
@@ -116,11 +114,11 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 }
 
 func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
-	c, category, err := a.categoryOf(args)
+	category, err := a.categoryOf(args)
 	if err != nil {
 		return err
 	}
-	changed, err := a.resume(ctx, c, category, dryRun)
+	changed, err := a.resume(ctx, category, dryRun)
 	if err != nil {
 		return err
 	}
@@ -132,34 +130,26 @@ func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
 	return nil
 }
 
-// resume reports whether there was anything to end. Where nothing has run yet there is
-// not, and a store for it is not made.
-func (a *app) resume(ctx context.Context, c *config.Config, category fleet.Category, dryRun bool) (changed bool, err error) {
-	there, err := a.hasStore(ctx, c)
-	if err != nil {
-		return false, err
-	}
-	if !there {
-		a.nothingYet()
-		return false, nil
-	}
-	err = a.withStoreOf(ctx, c, accessFor(dryRun), func(_ *config.Config, s store.Store) error {
-		changed, err = s.Resume(ctx, category)
+// resume reports whether there was anything to end.
+func (a *app) resume(ctx context.Context, category fleet.Category, dryRun bool) (changed bool, err error) {
+	err = a.withRecord(ctx, dryRun, func(e *engine.Engine) error {
+		if e.Store == nil {
+			a.nothingYet()
+			return nil
+		}
+		changed, err = e.Store.Resume(ctx, category)
 		return err
 	})
 	return changed, err
 }
 
-// categoryOf is the configuration, and the category that the arguments name, or none.
-func (a *app) categoryOf(args []string) (*config.Config, fleet.Category, error) {
+// categoryOf is the category that the arguments name, or none.
+func (a *app) categoryOf(args []string) (fleet.Category, error) {
 	c, err := a.loadConfig()
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
-	if len(args) == 0 {
-		return c, "", nil
-	}
-	return c, fleet.Category(args[0]), knownCategory(c, args[0])
+	return fleet.Category(oneLine(args)), knownCategory(c, oneLine(args))
 }
 
 func (a *app) printPause(o pauseObject, line string) {

@@ -65,17 +65,7 @@ type stoppedObject struct {
 }
 
 func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
-	c, err := a.loadConfig()
-	if err != nil {
-		return err
-	}
-	how := accessFor(o.dryRun)
-	if there, err := a.hasStore(ctx, c); err != nil {
-		return err
-	} else if !there {
-		how = reading // none is made only to find nothing in it
-	}
-	return a.withEngine(ctx, how, nil, func(e *engine.Engine) error {
+	return a.withRecord(ctx, o.dryRun, func(e *engine.Engine) error {
 		list, err := a.stop(ctx, e, name, o)
 		if err != nil {
 			return err
