@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stint/internal/fleet"
+	"stint/internal/rundir"
 )
 
 // State is the fleet's state folder, in which the locks are kept.
@@ -83,13 +84,13 @@ func (s State) Turn(ctx context.Context) (end func() error, err error) {
 // when the last process that kept the descriptor is gone. A run that lives already
 // is an error that wraps [fleet.ErrBusy].
 func (s State) Live(run fleet.RunID) (*os.File, error) {
-	path := fleet.FilesOf(string(s), run).Alive
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
+	files := fleet.FilesOf(string(s), run)
+	if err := rundir.MakeFolder(files.Dir); err != nil {
+		return nil, fmt.Errorf("lock of run %s: %w", run, err)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := rundir.Make(files.Alive)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("lock of run %s: %w", run, err)
 	}
 	if err := outwait(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("run %s: %w", run, err), f.Close())
@@ -117,14 +118,15 @@ func outwait(f *os.File) error {
 }
 
 // Lives reports whether some process of the run still holds its lock. Of a run that
-// never took it here the error wraps [fleet.ErrNotFound].
+// never took it here the error wraps [fleet.ErrNotFound]. Where something else is in its
+// place, nobody can tell: that is another error.
 func (s State) Lives(run fleet.RunID) (bool, error) {
-	f, err := os.Open(fleet.FilesOf(string(s), run).Alive)
+	f, err := rundir.Open(fleet.FilesOf(string(s), run).Alive)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("lock of run %s: %w", run, fleet.ErrNotFound)
 	}
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("lock of run %s: %w", run, err)
 	}
 	err = lock(f, unix.LOCK_SH|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
