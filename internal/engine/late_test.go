@@ -163,3 +163,43 @@ func TestLateWordIsRefused(t *testing.T) {
 		t.Errorf("got %+v remembered and %v told (%v), want nothing", s.Tasks, items.told, err)
 	}
 }
+
+// releasing looks at a lane while its release is put on record.
+type releasing struct {
+	store.Store
+	b     *bench
+	taken error // of whoever tries it meanwhile
+	asked int
+}
+
+func (s *releasing) LaneReleased(ctx context.Context, id fleet.RunID) error {
+	s.asked++
+	l, err := s.b.Lanes.Take("code", 1, "0other")
+	if s.taken = err; err == nil {
+		return errors.Join(l.Release(), s.Store.LaneReleased(ctx, id))
+	}
+	return s.Store.LaneReleased(ctx, id)
+}
+
+// TestLaneIsReleasedOnRecordFirst: else the next session's hold could begin, on record,
+// before the last one's ended, and the audit would find two in one lane.
+func TestLaneIsReleasedOnRecordFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "[category.code]\n")
+	b.addTask("a", "code", "todo")
+	looks := &releasing{Store: b.db, b: b}
+	b.Store = looks
+	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil {
+		t.Error(err)
+	}
+	if looks.asked != 1 || !errors.Is(looks.taken, fleet.ErrBusy) {
+		t.Errorf("released %d times; taken meanwhile: %v, want %v", looks.asked, looks.taken, fleet.ErrBusy)
+	}
+	l, err := b.Lanes.Take("code", 1, "0other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(); err != nil {
+		t.Error(err)
+	}
+}
