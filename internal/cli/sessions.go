@@ -62,11 +62,15 @@ func (s sessions) answer(ctx context.Context, r fleet.Run, there bool, err error
 
 // left reports whether processes are left that dropped the lock they inherited, as
 // children of Node and Python do. They may have left the unit's cgroup, too: for a scope
-// of their own, as tmux does.
+// of their own, as tmux does. The manager knows nothing of a cgroup that was populated when
+// it was killed and started anew: the kernel does.
 func (s sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
 	pids, err := session.Strays(r.ID)
 	if err != nil || len(pids) > 0 || r.Unit == "" {
 		return len(pids) > 0, err
+	}
+	if up, err := s.cgroup(r).Populated(); err != nil || up {
+		return up, err
 	}
 	return populated(ctx, r.Unit)
 }
@@ -84,6 +88,11 @@ func populated(ctx context.Context, units ...string) (up bool, err error) {
 
 // timerOf is the timer that starts a run's unit, if it follows another.
 func timerOf(r fleet.Run) string { return strings.TrimSuffix(r.Unit, ".service") + ".timer" }
+
+// cgroup is that of a run's unit; empty: nobody knows which that was.
+func (s sessions) cgroup(r fleet.Run) systemd.Cgroup {
+	return systemd.Cgroup(s.locks.Cgroup(r.ID, r.Unit))
+}
 
 // Supervised reports whether the process that began a run is still there.
 func (s sessions) Supervised(r fleet.Run) bool {
@@ -149,6 +158,9 @@ func (s sessions) End(ctx context.Context, r fleet.Run) error {
 		err := withManager(ctx, func(ctx context.Context, m *systemd.Manager) error { return m.Stop(ctx, r.Unit) })
 		if err != nil {
 			return err
+		}
+		if err := s.cgroup(r).Kill(); err != nil {
+			return fmt.Errorf("end what its manager has forgotten of unit %s: %w", r.Unit, err)
 		}
 	}
 	return session.Sweep(r.ID)
