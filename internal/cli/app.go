@@ -60,13 +60,17 @@ func (a *app) loadConfig() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := config.Find(a.configPath, a.Getenv, dir)
+	path, err := config.Find(a.configPath, a.Getenv, dir, os.Geteuid())
 	if err != nil {
 		return nil, err
 	}
-	return config.Load(path, config.Options{
+	c, err := config.Load(path, config.Options{
 		CheckUnit: systemd.CheckProperty, CheckWebhook: notice.CheckWebhook, Getenv: a.Getenv,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return c, actForOwner(c)
 }
 
 // openStore opens a fleet's store. When it is only read and there is none, both
