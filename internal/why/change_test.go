@@ -74,17 +74,17 @@ func drawnRanking(r *rand.Rand, id fleet.FireID) why.Ranked {
 
 // witness is what a recorded fire says of a category.
 type witness struct {
-	selector.Explain
-	selector.Candidate
-	odds    float64
-	workers int
+	explain   selector.Explain
+	candidate selector.Candidate
+	odds      float64
+	workers   int
 }
 
 func witnessOf(f why.Ranked, name string) (w witness) {
-	w.Explain = f.Selection.Payload().Explain[name]
+	w.explain = f.Selection.Payload().Explain[name]
 	for _, c := range f.Selection.Input.Candidates {
 		if string(c.Category) == name {
-			w.Candidate = c
+			w.candidate = c
 		}
 	}
 	w.odds, w.workers = f.Selection.Odds(100)[fleet.Category(name)], f.Selection.Workers
@@ -101,21 +101,21 @@ func changeKinds() []changeKind {
 		return func(then, last witness) []float64 { return []float64{of(last), of(then)} }
 	}
 	odds := func(w witness) float64 { return w.odds }
-	mean := func(w witness) float64 { return w.Mean }
+	mean := func(w witness) float64 { return w.explain.Mean }
 	none := func(witness, witness) []float64 { return nil }
 	return []changeKind{
 		{`^A fire starts (\d) at most, and started (\d)\.$`, both(func(w witness) float64 { return float64(w.workers) })},
 		{`^A fire starts it with a probability of (\S+), and did with (\S+)\.$`, both(odds)},
 		{`^It can be started, with a probability of (\S+)\.$`, func(_, last witness) []float64 { return []float64{last.odds} }},
 		{`^It could, with a probability of (\S+)\.$`, func(then, _ witness) []float64 { return []float64{then.odds} }},
-		{`^Its share is (\S+), and was (\S+)\.$`, both(func(w witness) float64 { return w.Candidate.Share })},
-		{`^(\d+) tasks? can be worked on, and (\d+) could\.$`, both(func(w witness) float64 { return float64(w.Candidate.Tasks) })},
+		{`^Its share is (\S+), and was (\S+)\.$`, both(func(w witness) float64 { return w.candidate.Share })},
+		{`^(\d+) tasks? can be worked on, and (\d+) could\.$`, both(func(w witness) float64 { return float64(w.candidate.Tasks) })},
 		{`^Its mean grade is believed to be (\S+), and was to be ([^,]+)\.$`, both(mean)},
 		{`^Its mean grade is believed to be (\S+), and was to be (\S+), after (\d+) graded sessions? more\.$`, func(then, last witness) []float64 {
-			return append(both(mean)(then, last), float64(last.Arm.Graded-then.Arm.Graded))
+			return append(both(mean)(then, last), float64(last.candidate.Arm.Graded-then.candidate.Arm.Graded))
 		}},
-		{`^What it is owed or had too much of counts (\S+) in its score, and counted (\S+)\.$`, both(func(w witness) float64 { return w.Div })},
-		{`^What its lessons do counts (\S+) in its score, and counted (\S+)\.$`, both(func(w witness) float64 { return w.Explain.LOO })},
+		{`^What it is owed or had too much of counts (\S+) in its score, and counted (\S+)\.$`, both(func(w witness) float64 { return w.explain.Div })},
+		{`^What its lessons do counts (\S+) in its score, and counted (\S+)\.$`, both(func(w witness) float64 { return w.explain.LOO })},
 		{`^It cannot be started: (?:cools down|no workable task)\.$`, none},
 		{`^It could not(?: before)?: (?:cools down|no workable task)\.$`, none},
 		{`^It was not in the configuration\.$`, none},
