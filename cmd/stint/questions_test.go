@@ -33,104 +33,128 @@ func questions() []question {
 	const failed = "outcome in ('failed', 'timeout', 'abandoned')"
 	return []question{
 		{
-			"what runs?", "status", 0, "running", []string{"run", "category", "agent"},
+			"what runs?", "status", 0, "running",
+			[]string{"run", "category", "agent"},
 			"select id, category, agent from runs where ended_at is null order by id",
 		},
 		{
-			"what would a stop end?", "stop --all --dry-run", 0, "stopped", []string{"run", "was"},
+			"what would a stop end?", "stop --all --dry-run", 0, "stopped",
+			[]string{"run", "was"},
 			"select id, 'running' from runs where ended_at is null order by id",
 		},
 		{
-			"who holds what?", "claim list", 0, "claims", []string{"task", "holder", "epoch"},
+			"who holds what?", "claim list", 0, "claims",
+			[]string{"task", "holder", "epoch"},
 			"select key, holder, epoch from claims where released_at is null order by key",
 		},
 		{
-			"what is paused, and by whom?", "status", 0, "pauses", []string{"category", "reason"},
+			"what is paused, and by whom?", "status", 0, "pauses",
+			[]string{"category", "reason"},
 			"select category, reason from pauses order by category",
 		},
 		{
-			"why does c0 not run?", "why c0", 0, "", []string{"verdict", "kind"},
+			"why does c0 not run?", "why c0", 0, "",
+			[]string{"verdict", "kind"},
 			"select iif(count(*) > 0, 'no', 'yes'), 'category' from pauses where category = 'c0'",
 		},
 		{
-			"what did the last fires start?", "fires --limit 5", 0, "fires", []string{"fire", "pool", "seed", "spawned"},
+			"what did the last fires start?", "fires --limit 5", 0, "fires",
+			[]string{"fire", "pool", "seed", "spawned"},
 			"select id, pool, seed, (select count(*) from choices where fire = fires.id and decision = 'spawn') from fires order by id desc limit 5",
 		},
 		{
-			"which fires of the last hours started nothing?", "fires --since 3h --limit 500", 0, "fires", []string{"fire", "skipped"},
+			"which fires of the last hours started nothing?", "fires --since 3h --limit 500", 0, "fires",
+			[]string{"fire", "skipped"},
 			`select id, (select count(*) from choices where fire = fires.id and decision = 'skip') from fires
 			 where at >= unixepoch('subsec') * 1000 - 10800000 order by id desc`,
 		},
 		{
-			"what will the next fire do?", "fanout --dry-run", -1, "categories", []string{"category", "decision"},
+			"what will the next fire do?", "fanout --dry-run", -1, "categories",
+			[]string{"category", "decision"},
 			`select c.value, iif(c.value = 'c3' or c.value in (select category from pauses) or c.value in (select category from runs where ended_at is null), 'skip', 'spawn')
 			 as d from json_each('["c0","c1","c2","c3"]') c order by d desc, c.value`,
 		},
 		{
-			"what did each day cost, by agent?", "report --by day,agent --since 2d", 0, "parts", []string{"day", "agent", "runs", "tokens", "usd:%.4f"},
+			"what did each day cost, by agent?", "report --by day,agent --since 2d", 0, "parts",
+			[]string{"day", "agent", "runs", "tokens", "usd:%.4f"},
 			`select date(created_at / 1000, 'unixepoch') as d, agent, count(*), coalesce(sum(tokens), 0), printf('%.4f', total(usd))
 			 from runs where created_at / 86400000 >= unixepoch() / 86400 - 2 group by d, agent order by d, agent`,
 		},
 		{
-			"what did each category cost?", "report --by category --since 0", 0, "parts", []string{"category", "sessions", "usd:%.4f"},
+			"what did each category cost?", "report --by category --since 0", 0, "parts",
+			[]string{"category", "sessions", "usd:%.4f"},
 			"select category, sum(epoch > 0), printf('%.4f', total(usd)) from runs group by category order by category",
 		},
 		{
-			"what was used today?", "status", 0, "spent_today", []string{"scope", "runs"},
+			"what was used today?", "status", 0, "spent_today",
+			[]string{"scope", "runs"},
 			"select scope, runs from spent where day = date('now') order by scope",
 		},
 		{
-			"what keeps failing?", "report --since 2d", 0, "audit.failing", []string{"task", "sessions", "failed"},
+			"what keeps failing?", "report --since 2d", 0, "audit.failing",
+			[]string{"task", "sessions", "failed"},
 			`select task, count(*), sum(` + failed + `) as f from runs where ` + days + ` and key <> '' and task <> '' and
 			 (` + failed + ` or outcome in ('productive', 'noop', 'nothing')) group by task having f >= 3 and 2 * f > count(*) order by f desc, task`,
 		},
 		{
-			"what was tried at that task?", "runs --task :task", 0, "runs", []string{"run", "outcome"},
+			"what was tried at that task?", "runs --task :task", 0, "runs",
+			[]string{"run", "outcome"},
 			"select id, outcome from runs where task = ':task' order by id desc limit 20",
 		},
 		{
-			"which runs failed in two days?", "runs --outcome failed --since 2d --limit 1000", 0, "runs", []string{"run", "category"},
+			"which runs failed in two days?", "runs --outcome failed --since 2d --limit 1000", 0, "runs",
+			[]string{"run", "category"},
 			"select id, category from runs where outcome = 'failed' and " + days + " order by id desc",
 		},
 		{
-			"how did runs end?", "report --since 0", 0, "all.outcomes", []string{"failed", "noop", "productive", "timeout"},
+			"how did runs end?", "report --since 0", 0, "all.outcomes",
+			[]string{"failed", "noop", "productive", "timeout"},
 			"select sum(outcome = 'failed'), sum(outcome = 'noop'), sum(outcome = 'productive'), sum(outcome = 'timeout') from runs",
 		},
 		{
-			"which category does good work?", "report --since 0", 0, "categories", []string{"category", "graded", "grade:%.6f"},
+			"which category does good work?", "report --since 0", 0, "categories",
+			[]string{"category", "graded", "grade:%.6f"},
 			"select category, count(grade), iif(count(grade), printf('%.6f', avg(grade)), '<nil>') from runs group by category order by category",
 		},
 		{
-			"does everybody get a share?", "report --since 0", 0, "categories", []string{"category", "sessions", "part:%.6f"},
+			"does everybody get a share?", "report --since 0", 0, "categories",
+			[]string{"category", "sessions", "part:%.6f"},
 			"select category, sum(epoch > 0), printf('%.6f', 1.0 * sum(epoch > 0) / (select count(*) from runs where epoch > 0)) from runs group by category order by category",
 		},
 		{
-			"did two ever hold one lane?", "audit", 1, "", []string{"total_acquisitions", "same_lock_violations"},
+			"did two ever hold one lane?", "audit", 1, "",
+			[]string{"total_acquisitions", "same_lock_violations"},
 			`select (select count(*) from lane_holds), count(*) from lane_holds a where exists (select 1 from lane_holds b where
 			 a.category = b.category and a.lane = b.lane and (b.acquired_at, b.id) < (a.acquired_at, a.id) and ifnull(b.released_at, 9e15) > a.acquired_at)`,
 		},
 		{
-			"what waits for me?", "task list --state ready_for_review", 0, "tasks", []string{"id", "state"},
+			"what waits for me?", "task list --state ready_for_review", 0, "tasks",
+			[]string{"id", "state"},
 			"select task, 'ready_for_review' from runs where outcome = 'productive' and agent = 'worker'",
 		},
 		{
-			"how did that run go?", "show :run", 0, "", []string{"outcome", "grade:%.4f", "agent", "category"},
+			"how did that run go?", "show :run", 0, "",
+			[]string{"outcome", "grade:%.4f", "agent", "category"},
 			"select outcome, printf('%.4f', grade), agent, category from runs where id = ':run'",
 		},
 		{
-			"why did it start?", "why :run", 0, "", []string{"kind", "subject", "verdict"},
+			"why did it start?", "why :run", 0, "",
+			[]string{"kind", "subject", "verdict"},
 			"select 'run', id, outcome from runs where id = ':run'",
 		},
 		{
-			"what did it print?", "logs :run", 0, "", []string{"run", "line"},
+			"what did it print?", "logs :run", 0, "",
+			[]string{"run", "line"},
 			"select id, 'hello' from runs where id = ':run'",
 		},
 		{
-			"what changed in the ranking?", "why --since 1h", 0, "", []string{"kind", "verdict"},
+			"what changed in the ranking?", "why --since 1h", 0, "",
+			[]string{"kind", "verdict"},
 			"select 'ranking', iif(count(*) > 1, 'changed', 'unchanged') from fires where inputs <> '{}'",
 		},
 		{
-			"stop everything", "stop --all", 0, "stopped", []string{"run", "outcome", "error"},
+			"stop everything", "stop --all", 0, "stopped",
+			[]string{"run", "outcome", "error"},
 			"select id, outcome, '' from runs where outcome = 'cancelled' and lane > 0 and agent = 'sleeper' order by id",
 		},
 		{

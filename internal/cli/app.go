@@ -207,6 +207,17 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 	})
 }
 
+// withPast is [app.withEngine] for a command that only reads. Where there is nothing to be
+// read, it says so.
+func (a *app) withPast(ctx context.Context, fn func(*engine.Engine) error) error {
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		if e.Store == nil {
+			a.nothingYet()
+		}
+		return fn(e)
+	})
+}
+
 // withRecord is [app.withEngine] for a command that changes what there is: where nothing has
 // run yet, no store is made only to find nothing in it.
 func (a *app) withRecord(ctx context.Context, dryRun bool, fn func(*engine.Engine) error) error {

@@ -332,8 +332,9 @@ type errorObject struct {
 	Hint   string `json:"hint"`
 }
 
+// hint says what a person may do next; a program has the object.
 func (a *app) hint(text string) {
-	if text != "" {
+	if text != "" && !a.json {
 		fmt.Fprintf(leveled(a.Stderr, levelNotice), "stint: hint: %s\n", plain(text))
 	}
 }

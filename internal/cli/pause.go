@@ -93,7 +93,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 		if err := e.Store.Pause(ctx, p); err != nil {
 			return err
 		}
-		open, err := e.Open(ctx, category)
+		open, err := e.Open(ctx, string(category))
 		for _, r := range open {
 			if !r.NotBefore.After(a.Now()) { // one that rests will find the pause
 				running++
@@ -107,7 +107,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 	a.printPause(pauseObject{
 		DryRun: o.dryRun, Category: category, Paused: true, Changed: true, Until: wire.Time(p.Until), Reason: p.Reason, Running: running,
 	}, fmt.Sprintf("%s %s until %s: %s", did(o.dryRun, "paused", "would pause"), whole(category), until, p.Reason))
-	if running > 0 && !a.json {
+	if running > 0 {
 		a.hint(fmt.Sprintf("what is under way goes on: %d; to end it: stint stop %s", running, cmp.Or(string(category), "--all")))
 	}
 	return nil

@@ -26,6 +26,15 @@ func encode(w io.Writer, v any, indent string) {
 	_, _ = w.Write(text.Bytes()) // an output that fails says so at the end
 }
 
+// say prints an object, or with no --json lines for people.
+func (a *app) say(object any, lines func(screen.Style) []string) {
+	if a.json {
+		printJSON(a.Stdout, object)
+		return
+	}
+	a.print(a.glyphs(lines(a.style())))
+}
+
 // output is standard output that remembers its first failure: what was not told must
 // not pass for done.
 type output struct {

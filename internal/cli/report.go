@@ -87,10 +87,7 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 	if o.html && len(o.by) > 0 {
 		return usage(errors.New("--by: not with --html"))
 	}
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
-		if e.Store == nil {
-			a.nothingYet()
-		}
+	return a.withPast(ctx, func(e *engine.Engine) error {
 		text, err := a.reportText(ctx, e, o)
 		if err != nil {
 			return fmt.Errorf("report: %w", err)
