@@ -448,14 +448,6 @@ func (a *app) user() string {
 	return strconv.Itoa(os.Getuid())
 }
 
-// usage marks an error as one of the command line.
-func usage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%w: %w", fleet.ErrUsage, err)
-}
-
 // binary is the path of this program, as units are to name it.
 func binary() (string, error) {
 	path, err := os.Executable()

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/engine"
 	"stint/internal/fleet"
 )
 
@@ -43,6 +45,15 @@ func (a *app) configCheck(ctx context.Context) error {
 	c, err := a.loadConfig()
 	if err != nil {
 		return err
+	}
+	var faults []error
+	for _, name := range c.CategoryNames() {
+		if err := engine.CheckPrompt(c.Categories[name].Prompt); err != nil {
+			faults = append(faults, c.PromptFault(name, err))
+		}
+	}
+	if len(faults) > 0 {
+		return errors.Join(faults...)
 	}
 	warnings := []problemObject{}
 	for _, w := range c.Warnings() {

@@ -70,8 +70,7 @@ func Main(args []string, s Surroundings) int {
 		err = nil // it is that the version could not be written, which is told below
 	default:
 		// Whatever else fails before a command begins is cobra's, about the command line.
-		hint := cmp.Or(fleet.Hint(err), command.CommandPath()+" --help")
-		err = fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), hint)
+		err = fleet.WithHint(usage(groupWanted(err)), cmp.Or(fleet.Hint(err), command.CommandPath()+" --help"))
 	}
 	return a.finish(errors.Join(err, out.err))
 }
@@ -220,6 +219,7 @@ the agent and records what came of it.`,
 	if asked < 0 {
 		addTopics(root)
 	}
+	root.SetFlagErrorFunc(flagWanted)
 	root.CompletionOptions.DisableDefaultCmd = true // there is our own
 	root.InitDefaultHelpCmd()
 	if c, _, err := root.Find([]string{"help"}); err == nil {
@@ -248,6 +248,9 @@ func finishCommands(c *cobra.Command, a *app) {
 	}
 	if c.Run == nil && c.RunE == nil {
 		c.Args, c.RunE = noSuchCommand, help
+	}
+	if c.Args != nil {
+		c.Args = wordsWanted(c.Args)
 	}
 	if run := c.RunE; run != nil {
 		c.RunE = func(cmd *cobra.Command, args []string) error {
