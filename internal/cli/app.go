@@ -70,6 +70,7 @@ func (a *app) loadConfig() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.secrets.hide(c, a.Getenv)
 	return c, actForOwner(c)
 }
 

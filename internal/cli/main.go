@@ -51,13 +51,16 @@ func Process() Surroundings {
 func Main(args []string, s Surroundings) int {
 	// Looked for by hand: parsing may fail before it comes to the flag, and must then
 	// be told of in JSON, too.
-	out := &output{Writer: s.Stdout}
+	secrets := &mask{}
+	out := &output{Writer: s.Stdout, mask: secrets}
 	s.Stdout = out
 	asJSON := wantsJSON(args)
-	if inJournal(s.Getenv, s.Stderr) {
-		s.Stderr = &journal{w: s.Stderr}
+	if stderr := (veil{s.Stderr, secrets}); inJournal(s.Getenv, s.Stderr) {
+		s.Stderr = &journal{w: stderr}
+	} else {
+		s.Stderr = stderr
 	}
-	a := &app{Surroundings: s, log: newLog(s.Stderr, asJSON), json: asJSON}
+	a := &app{Surroundings: s, log: newLog(s.Stderr, asJSON), json: asJSON, secrets: secrets}
 	root := newRoot(a, args)
 	root.SetArgs(args)
 	root.SetIn(s.Stdin)
@@ -122,6 +125,7 @@ func untilSignal(parent context.Context) (context.Context, func()) {
 type app struct {
 	Surroundings
 	log        *slog.Logger
+	secrets    *mask
 	configPath string
 	json       bool
 	began      bool  // a command's own code was reached

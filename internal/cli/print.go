@@ -39,11 +39,12 @@ func (a *app) say(object any, lines func(screen.Style) []string) {
 // not pass for done.
 type output struct {
 	io.Writer
+	*mask
 	err error
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	n, err := o.Writer.Write(p)
+	n, err := o.Writer.Write(o.masked(p))
 	if o.err == nil && err != nil {
 		o.err = fmt.Errorf("write to standard output: %w", err)
 	}

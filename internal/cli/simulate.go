@@ -196,11 +196,8 @@ type progress struct {
 }
 
 func (a *app) progress() *progress {
-	f, ok := a.Stderr.(*os.File)
+	f, ok := terminal(a.Stderr)
 	if !ok || a.json {
-		return &progress{}
-	}
-	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return &progress{}
 	}
 	return &progress{w: f, shown: -1}

@@ -106,7 +106,7 @@ func (v *values) addAgent(name string, a Agent) {
 	v.add(a.Preset, "agent", name, "preset")
 	v.add(a.Command, "agent", name, "command")
 	v.add(string(a.Prompt), "agent", name, "prompt")
-	addTable(v, a.Environment, func(s string) any { return s }, "agent", name, "environment")
+	addTable(v, masked(a.Environment), func(s string) any { return s }, "agent", name, "environment")
 	v.add(a.PassEnvironment, "agent", name, "pass_environment")
 	v.add(a.Slots, "agent", name, "slots")
 	v.add(a.Silence, "agent", name, "silence")
