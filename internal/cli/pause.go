@@ -49,9 +49,10 @@ func newResume(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [CATEGORY]",
 		Short: "End a pause, and the back-off of a category that did nothing",
-		Long: `End the pause of a category, and its back-off after sessions that did nothing. Without
-a category, end the pause of the whole fleet, every back-off, and what keeps agents
-from working: a usage limit, or failures in a row. Pauses of single categories stay.`,
+		Long: `End the pause of a category, and its back-off and the rests of its tasks after sessions
+that did nothing. Without a category, end the pause of the whole fleet, every back-off
+and rest, and what keeps agents from working: a usage limit, or failures in a row. Pauses
+of single categories stay.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runResume(cmd.Context(), args, dryRun)

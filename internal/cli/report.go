@@ -41,7 +41,9 @@ A category is neglected when its part of the sessions is less than half of its s
 and its share comes to 2 sessions or more; it is over-allocated at more than twice its
 share and 4 sessions or more. What fires may not start has no share here: it is divided
 among the others. A task keeps failing at 3 failed sessions or more that are most of its
-sessions; one between them that does not fail keeps it out of quarantine. Runs that did nothing are too many above 20 % of 5 or more.
+sessions; one between them that does not fail keeps it out of quarantine. Runs that did
+nothing are too many above 20 % of 5 or more. An open task takes no end when more sessions
+than most_sessions have worked on it.
 
 The 95 % interval of a mean grade is that of the Beta distribution with 1+S and 1+n-S
 for n grades with the sum S: a uniform prior, and each grade as that part of a success.

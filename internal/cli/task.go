@@ -77,28 +77,27 @@ func listOf(s []string) []string {
 // standings puts tasks in the states that are remembered of them, and says of those that
 // are blocked why.
 func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, tasks []fleet.Task) (standings, error) {
-	held := map[fleet.Key]fleet.Claim{}
+	q := selector.Queue{Tasks: tasks, At: a.Now(), RaiseAfter: c.Tasks.RaiseAfter}
 	known := standings{map[fleet.TaskID]string{}, map[fleet.TaskID]string{}}
 	if s != nil {
 		list, err := s.List(ctx, store.Listing{})
 		if err != nil {
 			return known, err
 		}
-		for _, claim := range a.desk(c, s).Held(ctx, list, a.Now()) {
-			held[claim.Key] = claim
-		}
+		q.Held = a.desk(c, s).Held(ctx, list, q.At)
 		snapshot, err := s.Snapshot(ctx)
 		if err != nil {
 			return known, err
 		}
-		memories := fleet.Recall(tasks, snapshot.Tasks)
+		q.Round = snapshot.Coming
+		fleet.Recall(tasks, snapshot.Tasks)
 		for _, t := range tasks {
 			if t.Listed != "" {
-				known.from[t.ID] = memories[t.ID].From(t)
+				known.from[t.ID] = t.Memory.From(t)
 			}
 		}
 	}
-	_, blocked := selector.Workable(tasks, held, a.Now())
+	_, blocked := q.Workable()
 	for _, b := range blocked {
 		known.blocked[b.Task.ID] = b.Reason
 		if b.Claim != nil {
@@ -414,7 +413,8 @@ func newTaskRetry(a *app) *cobra.Command {
 		Long: `Forget what sessions left of a task: what its file, or its tracker, says of it counts
 again. A task at which three sessions in a row failed is left alone until then, or until
 its file or its item in the tracker changes. So is one, unless it is active, on which two
-sessions worked and which they left in its state.`,
+sessions worked and which they left in its state. A task that rests, as its last session
+brought nothing, rests no longer.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.taskRetry(cmd.Context(), args[0], dryRun)

@@ -42,6 +42,8 @@ func (c *Config) Values() []Value {
 	v.add(string(c.Tasks.DefaultCategory), "tasks", "default_category")
 	addTable(v, c.Tasks.Tags, func(name fleet.Category) any { return string(name) }, "tasks", "tags")
 	v.add(c.Tasks.After, "tasks", "after")
+	v.add(c.Tasks.RaiseAfter, "tasks", "raise_after")
+	v.add(c.Tasks.MostSessions, "tasks", "most_sessions")
 	v.add(c.Tasks.ResolveURL, "tasks", "resolve_url")
 	v.add(c.Tasks.PassEnvironment, "tasks", "pass_environment")
 	for _, name := range slices.Sorted(maps.Keys(c.Tasks.Sources)) {

@@ -23,6 +23,7 @@ const (
 	FoundNeglected     FindingKind = "neglected"      // less than half of its share
 	FoundOverAllocated FindingKind = "over-allocated" // more than twice its share
 	FoundNoops         FindingKind = "noop"           // too many runs did nothing
+	FoundEndless       FindingKind = "endless"        // a task took many sessions and is still open
 	FoundFallback      FindingKind = "fallback"       // the external selector failed
 	FoundSafetyNet     FindingKind = "safety-net"     // a payload named no usable category
 )
@@ -58,6 +59,11 @@ func (p Report) findings() (list []Finding) {
 	p.judged(add)
 	if rate := p.All.NoopRate(); rate > mostNoops && p.All.Ended >= leastRuns {
 		add(FoundNoops, "", "%s of the runs did nothing: %d of %d", Percent(rate), p.All.Empty, p.All.Ended)
+	}
+	for _, t := range p.Tasks {
+		if endless := t.Endless(p.Most); endless != "" {
+			add(FoundEndless, t.Category, "task %q of %s takes no end: %s (stint why %s)", t.ID, t.Category, endless, fleet.ShellWord(string(t.ID)))
+		}
 	}
 	if n := p.Audit.Fallbacks; n > 0 {
 		add(FoundFallback, "", "the external selector failed in %s: stint's own ranking was followed", plural(n, "fire", "fires"))

@@ -24,6 +24,7 @@ const (
 	HinderedByWaiting Hindrance = "waiting"       // the task waits for something outside the fleet
 	HinderedByDate    Hindrance = "wait"          // the task waits for a day
 	HinderedByNeed    Hindrance = "requires"      // the task requires something that is not settled
+	HinderedByEmpty   Hindrance = "rests"         // sessions at the task brought nothing
 )
 
 // Obstacle is one thing that keeps a category from being started, or a task from being
@@ -36,7 +37,7 @@ type Obstacle struct {
 }
 
 // endsByRounds reports whether it ends with the rounds of the category's pool alone.
-func (h Hindrance) endsByRounds() bool { return h == HinderedByBackoff }
+func (h Hindrance) endsByRounds() bool { return h == HinderedByBackoff || h == HinderedByEmpty }
 
 // first is the first obstacle, or none.
 func first(obstacles iter.Seq[Obstacle]) (o Obstacle) {
