@@ -283,3 +283,24 @@ func BenchmarkFire(b *testing.B) {
 	}
 	run(b, s, simulate.Options{Policies: simulate.Policies()[:1]})
 }
+
+// TestAnotherPoolAgesNothing has a second pool fire six times between two fires of the first:
+// beliefs and back-offs of the first go by its own rounds, so that it earns what it earns
+// alone, with as many sessions in vain.
+func TestAnotherPoolAgesNothing(t *testing.T) {
+	t.Parallel()
+	s := &simulate.Scenario{Fires: 600, Workers: 2, Categories: categories(0.8, 0.7, 0.6, 0.5, 0.4, 0.3)}
+	for i := range 4 {
+		s.Categories[i].Supply = &simulate.Chain{Wake: 0.02, Sleep: 0.05}
+	}
+	alone := run(t, s, simulate.Options{Runs: 6, Seed: 4, Parallel: 2, Policies: simulate.Policies()[:1]}).Policies[0]
+	s.Pools = []simulate.Pool{{Name: "quick", PerFire: 6, Workers: 1}}
+	s.Categories = append(s.Categories, simulate.Category{Name: "poll", Pool: "quick", Mean: 0.5, Share: 1})
+	beside := run(t, s, simulate.Options{Runs: 6, Seed: 4, Parallel: 2, Policies: simulate.Policies()[:1]}).Policies[0]
+	if r := beside.RewardPerFire.Mean / alone.RewardPerFire.Mean; r < 0.96 {
+		t.Errorf("got %v of the reward that there is without the other pool, want about 1", r)
+	}
+	if more := beside.NoopRate.Mean - alone.NoopRate.Mean; more > 0.03 {
+		t.Errorf("got a NOOP rate higher by %v than without the other pool, want about 0", more)
+	}
+}
