@@ -32,7 +32,7 @@ type additive struct {
 	last   []int // round that started each category
 }
 
-func (a *additive) learn(e ended) {
+func (a *additive) learn(e flight) {
 	if e.verdict.Grade != nil || e.verdict.Empty() {
 		a.fade(a.gamma)
 	}

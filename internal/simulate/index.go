@@ -16,7 +16,7 @@ type index struct {
 	gamma  float64 // what is left of evidence after a round
 	window int     // rounds that evidence counts; 0: for ever
 	rng    *rand.Rand
-	recent []ended // in the window, oldest first
+	recent []flight // in the window, oldest first
 }
 
 func (x *index) choose(v view) choice {
@@ -39,7 +39,7 @@ func (x *index) choose(v view) choice {
 	return x.best(v)
 }
 
-func (x *index) learn(e ended) {
+func (x *index) learn(e flight) {
 	x.tally.learn(e)
 	if x.window > 0 {
 		x.recent = append(x.recent, e)
@@ -92,10 +92,10 @@ func newTally(p Policy, categories int) tally {
 
 func (t *tally) alarms() int { return 0 }
 
-func (t *tally) learn(e ended) { t.count(e, 1) }
+func (t *tally) learn(e flight) { t.count(e, 1) }
 
 // count adds a session to what is remembered, or with -1 takes it out.
-func (t *tally) count(e ended, times float64) {
+func (t *tally) count(e flight, times float64) {
 	if e.verdict.Grade == nil && !e.verdict.Empty() {
 		return
 	}

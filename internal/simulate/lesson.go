@@ -70,7 +70,7 @@ func (r *ranked) compareLessons(round int) {
 }
 
 // learnLessons counts a grade for the lessons that matched its session.
-func (r *ranked) learnLessons(e ended, x bandit.Graded) {
+func (r *ranked) learnLessons(e flight, x bandit.Graded) {
 	arm := r.arm(e.category)
 	for l := range r.lessons {
 		k := &r.lessons[l][e.category]

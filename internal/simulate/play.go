@@ -283,7 +283,7 @@ func (p *play) land() {
 		}
 		p.flights = slices.Delete(p.flights, i, i+1)
 		p.view.busy[f.category]--
-		p.player.learn(ended{start: f.start, verdict: f.verdict, lessons: f.lessons, category: f.category})
+		p.player.learn(f)
 		p.respawn(f)
 	}
 }

@@ -118,20 +118,12 @@ type start struct {
 	load  float64
 }
 
-// ended is a session that a policy hears of.
-type ended struct {
-	start
-	verdict  fleet.Verdict
-	lessons  map[int]bool // that matched it; true: it got it
-	category int
-}
-
 // player is a policy at work in one run.
 type player interface {
 	choose(view) choice
 	// begin counts a session, whoever started it.
 	begin(category int, v view) start
-	learn(ended)
+	learn(flight)
 	// surplus is how many sessions a category is above its cap.
 	surplus(category int) float64
 	// alarms is the number of changes that it has noticed.

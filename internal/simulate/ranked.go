@@ -114,7 +114,7 @@ func (r *ranked) surplus(category int) float64 {
 	return surplus
 }
 
-func (r *ranked) learn(e ended) {
+func (r *ranked) learn(e flight) {
 	arm := r.arm(e.category)
 	switch v := e.verdict; {
 	case v.Grade != nil:
