@@ -29,8 +29,8 @@ not start in a unit of the service manager.`,
 			Long: `Show every value in force and where it comes from. The values of variables that look by
 their names as if they held a secret (…_KEY, …_TOKEN, …_SECRET, …_PASSWORD and the like) are
 masked: here, in "stint run --dry-run", and wherever else stint shows a text that holds them.`,
-			Args:  cobra.NoArgs,
-			RunE:  func(*cobra.Command, []string) error { return a.configShow() },
+			Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error { return a.configShow() },
 		},
 	)
 	return cmd

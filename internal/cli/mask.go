@@ -13,7 +13,9 @@ import (
 
 // mask keeps secrets out of what is shown, wherever they got into it: an error, a reason, a
 // command line. It knows none before a configuration is read.
-type mask struct{ atomic.Pointer[strings.Replacer] }
+type mask struct {
+	atomic.Pointer[strings.Replacer]
+}
 
 // hide has a configuration's secrets be shown as asterisks, as many as they have bytes, so
 // that what tells its length beforehand keeps its word. Quoted or escaped they are hidden, too.

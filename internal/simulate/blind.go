@@ -39,6 +39,6 @@ func (r *roundRobin) choose(v view) choice {
 type blind struct{}
 
 func (blind) begin(_ int, v view) start { return start{round: v.round} }
-func (blind) learn(flight)               {}
+func (blind) learn(flight)              {}
 func (blind) surplus(int) float64       { return 0 }
 func (blind) alarms() int               { return 0 }
