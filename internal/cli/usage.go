@@ -25,8 +25,9 @@ func usage(err error) error {
 // too many, in place of how many there are.
 func wordsWanted(takes cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if takes(cmd, args) == nil {
-			return nil
+		err := takes(cmd, args)
+		if err == nil || cmd.Name() == "help" { // which has its own words for what it does not know
+			return err
 		}
 		excess := len(args)
 		for excess >= 0 && takes(cmd, args[:excess]) != nil {
