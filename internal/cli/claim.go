@@ -402,7 +402,7 @@ func (a *app) whyLost(ctx context.Context, s store.Store, h store.Hold, verb str
 		return err
 	}
 	c, unread := s.Check(ctx, h.Key)
-	reason := ""
+	var reason string
 	switch {
 	case unread != nil:
 		return err
