@@ -96,7 +96,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 		}
 		open, err := e.Open(ctx, string(category))
 		for _, r := range open {
-			if !r.NotBefore.After(a.Now()) { // one that rests will find the pause
+			if !r.Rests(a.Now()) { // one that rests will find the pause
 				running++
 			}
 		}

@@ -132,7 +132,6 @@ func (s sessions) Stop(ctx context.Context, r fleet.Run) error {
 			return fmt.Errorf("end its supervisor, process %d: %w", r.PID, err)
 		}
 	}
-	_ = p.Signal(syscall.SIGCONT) // one that was stopped from a keyboard learns of nothing before
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,7 +57,7 @@ type stoppedObject struct {
 	Run      fleet.RunID    `json:"run"`
 	Category fleet.Category `json:"category"`
 	Task     fleet.TaskID   `json:"task"`
-	Was      string         `json:"was"`     // running, planned, resting
+	Was      fleet.Phase    `json:"was"`
 	Outcome  fleet.Outcome  `json:"outcome"` // empty: it has not ended
 	Reason   string         `json:"reason"`
 	Error    string         `json:"error"` // why it has not ended
@@ -89,7 +88,7 @@ func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
 // nothingOpen says why there is nothing to stop.
 func nothingOpen(ctx context.Context, e *engine.Engine, name string) error {
 	if _, known := e.Config.Categories[fleet.Category(name)]; known || name == "" {
-		return fmt.Errorf("stop %s: %w: nothing of it is at work, planned or resting", whole(fleet.Category(name)), fleet.ErrNothing)
+		return fmt.Errorf("stop %s: %w: nothing of it is at work, starting or resting", whole(fleet.Category(name)), fleet.ErrNothing)
 	}
 	r, err := resolveRun(ctx, e, name)
 	if err != nil {
@@ -103,7 +102,7 @@ func (a *app) tellStopped(list []engine.Stopped, name string, dryRun bool) error
 	var errs []error
 	for _, s := range list {
 		x := stoppedObject{
-			Run: s.Was.ID, Category: s.Was.Category, Task: s.Was.Task, Was: stateOf(s.Was, a.Now()),
+			Run: s.Was.ID, Category: s.Was.Category, Task: s.Was.Task, Was: s.Was.Phase(true, a.Now()),
 			Outcome: s.Run.Verdict.Outcome, Reason: s.Run.Verdict.Reason,
 		}
 		if s.Err != nil {
@@ -143,16 +142,4 @@ func stoppedLine(s engine.Stopped, x stoppedObject, dryRun bool) string {
 		return fmt.Sprintf("kept %s from beginning: it was %s", subject, x.Was)
 	}
 	return fmt.Sprintf("stopped %s after %s: %s", subject, screen.Span(s.Run.EndedAt.Sub(s.Run.StartedAt)), verdictText(s.Run.Verdict))
-}
-
-// stateOf is what an open run does, in a word.
-func stateOf(r fleet.Run, now time.Time) string {
-	switch {
-	case !r.StartedAt.IsZero():
-		return "running"
-	case r.NotBefore.After(now):
-		return "resting"
-	default:
-		return "planned"
-	}
 }
