@@ -216,6 +216,10 @@ func (c crashFolders) Trim(run fleet.RunID) (trimmed bool, err error) {
 	return trimmed, err
 }
 
+func (c crashFolders) PutEnd(r fleet.Run) error {
+	return c.stop.around("Folders.PutEnd", func() error { return c.Folders.PutEnd(r) })
+}
+
 type crashLanes struct {
 	engine.Lanes
 	stop stop

@@ -46,7 +46,11 @@ func crashCases() []crashCase {
 		{stop: "Store.Renew", prepare: (*crashFleet).holdAgent, after: (*crashFleet).freeOrphan},
 		{stop: "Store.OnBranch", prepare: (*crashFleet).inWorktrees},
 		{stop: "Agents.Run"},
+		{stop: "Folders.PutEnd"},
 		{stop: "Store.Complete"},
+		{stop: "Store.Complete", command: reap, prepare: func(f *crashFleet) { f.dies("before Store.Complete", run...) }},
+		{stop: "Store.Complete", command: fanout, prepare: func(f *crashFleet) { f.dies("before Store.Complete", run...) }},
+		{stop: "Store.ReleaseHolder", command: reap, prepare: func(f *crashFleet) { f.dies("before Store.Complete", run...) }},
 		{stop: "Repo.Record"},
 		{stop: "FileEdit.Write"},
 		{stop: "Store.SeeTasks"},
@@ -71,7 +75,7 @@ func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
 			"Store.Snapshot", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
-			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.LessonUses", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Tasks.Again", "Tasks.StateAt", "Tasks.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs", "Agents.Find", "Agents.Open", "Sessions.Liveness", "Sessions.Supervised", "Sessions.Suspended",
+			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.LessonUses", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Tasks.Again", "Tasks.StateAt", "Tasks.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs", "Agents.Find", "Agents.Open", "Folders.End", "Sessions.Liveness", "Sessions.Supervised", "Sessions.Suspended",
 		},
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
 		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Sessions.Stop"},

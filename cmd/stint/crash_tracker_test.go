@@ -27,7 +27,8 @@ func TestCrashTracker(t *testing.T) {
 		"before Tasks.Call start":    2,
 		"after Tasks.Call start":     2,
 		"after Agents.Run":           2, // its result died with it
-		"before Store.Complete":      2,
+		"before Folders.PutEnd":      2,
+		"before Store.Complete":      1, // its result was written down
 		"after Store.Complete":       1,
 		"before Tasks.Call done":     1,
 		"after Tasks.Call done":      1,

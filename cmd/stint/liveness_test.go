@@ -611,20 +611,68 @@ func TestForgottenUnit(t *testing.T) {
 		t.Cleanup(func() { _ = cmd.Process.Kill(); <-gone })
 	})
 	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
-	db, err := sql.Open("sqlite3", "file:"+s.path("state/stint.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), "update runs set unit = ?", unit); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	s.sql("update runs set unit = '" + unit + "'")
 	s.refused(4, "DENIED", "claim", "work-code", "--holder", "another")
 	s.refused(75, "still works in lane code.1", "run", "--category", "code")
 	s.refused(0, "reaped=0\n", "reap")
 	s.signal(pid, syscall.SIGKILL)
 	s.died(pid)
 	s.refused(0, "reaped=1\n", "reap")
+}
+
+// sql changes the record behind the program's back, and returns what keeps it open.
+func (s *site) sql(statement string) *sql.DB {
+	s.Helper()
+	db, err := sql.Open("sqlite3", "file:"+s.path("state/stint.db")+"?_busy_timeout=10000")
+	if err != nil {
+		s.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	s.Cleanup(func() { _ = db.Close() })
+	if _, err := db.ExecContext(s.Context(), statement); err != nil {
+		s.Fatal(err)
+	}
+	return db
+}
+
+// TestStoreLockedAtTheEnd has somebody lock the store while a session ends, and in one case
+// kills its supervisor before the lock is gone. The result is written down: nobody else gets
+// the task, and it is recorded once, with the grade.
+func TestStoreLockedAtTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, killed := range map[string]bool{"waits": false, "killed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, "code")
+			wait := s.byHand("code")
+			run := s.atWork("code").Running[0].Run
+			locked := s.sql("begin immediate")
+			s.open("code", 1)
+			s.eventually("the end written down", func(status) bool {
+				info, err := os.Stat(s.path("state/runs/" + run + "/end.json"))
+				return err == nil && info.Size() > 0
+			})
+			if killed {
+				s.signal(s.supervisor("code.1"), syscall.SIGKILL)
+				wait()
+				s.refused(4, "held work-code", "claim", "check", "work-code")
+			}
+			if err := locked.Close(); err != nil {
+				t.Fatal(err)
+			}
+			reaped := "reaped=0\n"
+			if killed {
+				reaped = "recorded run " + run + " (code): its end was written down, and is on record now\nreaped=1\n"
+			} else if got := wait(); got != 0 {
+				t.Errorf("status %d, want 0", got)
+			}
+			s.refused(0, reaped, "reap")
+			s.refused(0, "reaped=0\n", "reap")
+			st := s.status()
+			if r := st.Runs[len(st.Runs)-1]; r.Outcome != "productive" || r.Grade == nil || st.Posteriors[0].Graded != 1 || len(st.Claims) != 0 {
+				t.Errorf("run %+v, posteriors %+v, claims %+v", r, st.Posteriors, st.Claims)
+			}
+			s.checkNoOverlap()
+		})
+	}
 }

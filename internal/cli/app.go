@@ -241,7 +241,7 @@ func (a *app) sessions(c *config.Config) sessions {
 
 // desk is where claims are asked for.
 func (a *app) desk(c *config.Config, s store.Store) lease.Desk {
-	return lease.Desk{Runs: s, Sessions: a.sessions(c), Log: a.log}
+	return lease.Desk{Runs: s, Sessions: a.sessions(c), Ends: rundir.Folders{State: c.State}, Log: a.log}
 }
 
 // taskFolder is where the fleet's tasks are: its folder, and what its commands list.

@@ -49,11 +49,14 @@ func (a *app) runReap(ctx context.Context, dryRun bool) error {
 			}{"stint/reap@1", dryRun, objects})
 			return err
 		}
-		verb := "abandoned"
-		if dryRun {
-			verb = "would abandon"
-		}
 		for _, o := range objects {
+			verb := "abandoned"
+			switch {
+			case dryRun:
+				verb = "would abandon"
+			case o.Reason == engine.ReasonDelivered:
+				verb = "recorded"
+			}
 			fmt.Fprintf(a.Stdout, "%s run %s (%s): %s\n", verb, o.Run, o.Category, o.Reason)
 		}
 		fmt.Fprintf(a.Stdout, "reaped=%d\n", len(objects))

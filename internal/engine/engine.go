@@ -113,6 +113,11 @@ type Folders interface {
 	// Trim removes what need not stay of what the agent of a run that is over wrote, and
 	// reports whether there was anything.
 	Trim(run fleet.RunID) (trimmed bool, err error)
+	// PutEnd writes down how a run ended; it is on disk when that returns.
+	PutEnd(r fleet.Run) error
+	// End reads what was written down. Where there is nothing that can be read, the error
+	// wraps [fleet.ErrNotFound].
+	End(run fleet.RunID) (fleet.Run, error)
 }
 
 // Units starts workers.
@@ -163,7 +168,7 @@ type Engine struct {
 
 // desk is where claims are asked for.
 func (e *Engine) desk() lease.Desk {
-	return lease.Desk{Runs: e.Store, Sessions: e.Sessions, Log: e.Log}
+	return lease.Desk{Runs: e.Store, Sessions: e.Sessions, Ends: e.Folders, Log: e.Log}
 }
 
 const (

@@ -510,16 +510,20 @@ func TestCancelledRunIsRecordedAndReleased(t *testing.T) {
 	}
 }
 
-// broken is a store whose next Complete fails, either before the write took
-// effect or after.
+// broken is a store whose every Complete fails, either before the write took effect or
+// after, until a time.
 type broken struct {
 	store.Store
 	applied bool
+	until   time.Time // zero: for ever
 }
 
 var errDisk = errors.New("disk on fire")
 
 func (s broken) Complete(ctx context.Context, r fleet.Run) error {
+	if !s.until.IsZero() && time.Now().After(s.until) {
+		return s.Store.Complete(ctx, r)
+	}
 	if s.applied {
 		if err := s.Store.Complete(ctx, r); err != nil {
 			return err
@@ -531,11 +535,12 @@ func (s broken) Complete(ctx context.Context, r fleet.Run) error {
 //nolint:paralleltest // a bubble's test stands alone
 func TestEndThatCannotBeRecorded(t *testing.T) {
 	for _, applied := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) { // it is tried for as long as a closing worker has
+		synctest.Test(t, func(t *testing.T) { // it is tried for as long as the claim is leased
 			b := newBench(t, threeCategories)
 			b.addTask("fix", "code", fleet.StateTodo)
 			b.Agents = says(`{"outcome":"productive","grade":0.5,"task_state":"done"}`)
-			b.Store = broken{b.db, applied}
+			began := time.Now()
+			b.Store = broken{Store: b.db, applied: applied}
 			run, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
 			graded := b.arm("code").Graded
 			if applied { // the second try finds that the first went through
@@ -550,12 +555,57 @@ func TestEndThatCannotBeRecorded(t *testing.T) {
 			if !b.stored(run.ID).EndedAt.IsZero() || graded != 0 {
 				t.Errorf("run %+v, graded %d, want it open and ungraded", b.stored(run.ID), graded)
 			}
-			// Nobody else has the task until the claim expires or the run is reaped, and
-			// then its next epoch is 2.
+			if took := time.Since(began); took < 59*time.Minute {
+				t.Errorf("given up after %v", took)
+			}
+			// Nobody else has the task, also when its claim has expired on the way: the next
+			// session records what is written down, and finds the task done.
+			b.later(61 * time.Minute)
 			b.Store = b.db
-			again, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
-			if err != nil || again.Epoch != 2 {
-				t.Errorf("next session: epoch %d, %v", again.Epoch, err)
+			_, err = b.Run(t.Context(), engine.RunOptions{Category: "code"})
+			if last := b.stored(run.ID); outcome(err) != fleet.Idle || b.arm("code").Graded != 1 || last.Verdict.Outcome != fleet.Productive ||
+				last.EndedAt.After(b.clock().Add(-time.Hour)) || b.held() != nil {
+				t.Errorf("next session: %v; run %+v, graded %d, held %v", err, last, b.arm("code").Graded, b.held())
+			}
+			if got := b.reap(); len(got) != 0 || b.arm("code").Graded != 1 {
+				t.Errorf("reaped %+v, graded %d: the end is recorded once", got, b.arm("code").Graded)
+			}
+		})
+	}
+}
+
+// TestEndRecordedLate has a store that fails for longer than a worker has to close, while its
+// claim has long to run; one that is told to stop meanwhile does not wait that long.
+//
+//nolint:paralleltest // a bubble's test stands alone
+func TestEndRecordedLate(t *testing.T) {
+	for _, stopped := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, threeCategories)
+			b.addTask("fix", "code", fleet.StateTodo)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			b.Agents = says(`{"outcome":"productive","grade":0.5,"task_state":"done"}`)
+			began := time.Now()
+			b.Store = broken{Store: b.db, until: began.Add(50 * time.Minute)}
+			if stopped {
+				time.AfterFunc(time.Minute, stop)
+			}
+			run, err := b.Run(ctx, engine.RunOptions{Category: "code"})
+			took := time.Since(began)
+			if stopped {
+				if !errors.Is(err, errDisk) || took > 2*time.Minute {
+					t.Errorf("%v after %v", err, took)
+				}
+				b.Store = b.db
+				if got := b.reap(); len(got) != 1 || got[0].Reason != engine.ReasonDelivered {
+					t.Errorf("reaped %+v", got)
+				}
+			} else if err != nil || took > 51*time.Minute {
+				t.Errorf("%v after %v", err, took)
+			}
+			if got := b.stored(run.ID); b.arm("code").Graded != 1 || got.Verdict.Outcome != fleet.Productive {
+				t.Errorf("graded %d, run %+v", b.arm("code").Graded, got)
 			}
 		})
 	}

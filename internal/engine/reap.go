@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"stint/internal/fleet"
@@ -38,6 +39,9 @@ const (
 	reasonOverdue    = "stopped: its session outlived its supervisor and its time"
 	reasonSwept      = "its files were removed, as those of old runs are: [runs] keep and max_age say when"
 )
+
+// ReasonDelivered is why a run was closed that had written down its end.
+const ReasonDelivered = "its end was written down, and is on record now"
 
 // Reaped is a run that was closed because its session was gone.
 type Reaped struct {
@@ -71,30 +75,40 @@ func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 		if reason == "" {
 			continue
 		}
-		left := true
 		if !dryRun {
-			if left, err = e.close(ctx, r, reason); err != nil {
+			if reason, err = e.close(ctx, r, reason); err != nil {
 				errs = append(errs, err)
 				continue
 			}
 		}
-		if left {
+		if reason == ReasonDelivered {
+			reaped = append(reaped, Reaped{r, reason})
+		} else if reason != "" {
 			e.Log.WarnContext(ctx, "run abandoned", slog.String("run_id", string(r.ID)), slog.String("category", string(r.Category)),
 				slog.String("reason", reason))
 			reaped = append(reaped, Reaped{r, reason})
 		}
 	}
-	if !dryRun {
-		e.payAll(ctx, snapshot, reaped)
+	if dryRun {
+		return reaped, errors.Join(errs...)
 	}
+	if slices.ContainsFunc(reaped, func(r Reaped) bool { return r.Reason == ReasonDelivered }) { // it may owe its source a word
+		if snapshot, err = e.Store.Snapshot(ctx); err != nil {
+			return reaped, errors.Join(append(errs, err)...)
+		}
+	}
+	e.payAll(ctx, snapshot, reaped)
 	return reaped, errors.Join(errs...)
 }
 
-// close closes a run, and reports whether there was anything to close. One that had not
+// close closes a run, and says why, or "" if there was nothing to close. One that had not
 // begun when it was looked at may have begun since: it is left alone.
-func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (bool, error) {
+func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (why string, err error) {
 	if planned(r) {
-		return e.Store.NotStarted(ctx, r.Fire, r.ID, reason)
+		if left, err := e.Store.NotStarted(ctx, r.Fire, r.ID, reason); err != nil || !left {
+			return "", err
+		}
+		return reason, nil
 	}
 	// If we die after this, the run is still to be closed, and its folder is looked at again.
 	e.trim(ctx, r.ID)
@@ -102,7 +116,7 @@ func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (bool, e
 	if reason == reasonFoundDead && r.Key != "" {
 		c, err := e.Store.Check(ctx, r.Key)
 		if err != nil {
-			return false, err
+			return "", err
 		}
 		died = e.died(r, []fleet.Claim{c})
 	}
@@ -129,16 +143,61 @@ func (e *Engine) died(r fleet.Run, claims []fleet.Claim) time.Time {
 	return last
 }
 
-// abandon closes a run whose session is gone, with what it is known to have used.
+// deliver records the end that a run wrote down and could not record, and reports whether
+// it did. It is refused, and the run is closed as any other, when the claim is another's by
+// now, or had expired before the run ended.
+//
+// If we die before the record, the next reaping delivers it. If we die after it, the run has
+// ended on record, and the next reaping gives back what it holds.
+func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
+	if !r.EndedAt.IsZero() || r.Key == "" {
+		return false, nil
+	}
+	end, err := e.Folders.End(r.ID)
+	if err == nil && (end.Key != r.Key || end.Epoch != r.Epoch) {
+		err = fmt.Errorf("it is of epoch %d of %q: %w", end.Epoch, end.Key, fleet.ErrLost)
+	}
+	if err == nil {
+		// What the run is, the store knows; what became of it, the file.
+		r.Verdict, r.Usage, r.Commits, r.QuotaUntil = end.Verdict, end.Usage, end.Commits, end.QuotaUntil
+		r.Left, r.EndedAt = end.Left, end.EndedAt
+		err = e.Store.Complete(ctx, r)
+	}
+	switch {
+	case err == nil:
+		e.Log.InfoContext(ctx, "end recorded late", slog.String("run_id", string(r.ID)), slog.String("outcome", string(end.Verdict.Outcome)))
+		return true, e.Store.ReleaseHolder(ctx, r.ID.Holder(), endingOf(r))
+	case errors.Is(err, fleet.ErrNotFound):
+		return false, nil
+	case errors.Is(err, fleet.ErrLost):
+		e.Log.WarnContext(ctx, "end not recorded: its claim was lost meanwhile", slog.String("run_id", string(r.ID)), slog.Any("err", err))
+		return false, nil
+	}
+	return false, err
+}
+
+// abandon closes a run whose session is gone, with what it is known to have used, unless it
+// wrote its end down.
 //
 // If we die before the write, the run is open and its reserve stands: the next reaping reads
 // its files again.
-func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string, died time.Time) (bool, error) {
+func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string, died time.Time) (why string, err error) {
 	var used fleet.Usage
+	delivered, err := e.deliver(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	if delivered { // the rest gives its lane back
+		reason, r.EndedAt = ReasonDelivered, e.Now()
+	}
 	if r.EndedAt.IsZero() && r.Key != "" { // it had an agent, and the end of it is not recorded
 		used = e.account(ctx, r, used)
 	}
-	return e.Store.Abandon(ctx, r.ID, reason, used, died)
+	left, err := e.Store.Abandon(ctx, r.ID, reason, used, died)
+	if err != nil || !left && !delivered {
+		return "", err
+	}
+	return reason, nil
 }
 
 // leftovers are the runs that may have left something behind: open ones, and ended ones

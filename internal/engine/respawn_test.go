@@ -416,7 +416,7 @@ func TestDecisionThatCannotBeRecorded(t *testing.T) {
 func TestSessionWithoutAnEndIsNotFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, later, id := chain(t, threeCategories)
-		b.Store = broken{b.db, false}
+		b.Store = broken{Store: b.db, applied: false}
 		if _, err := b.Run(t.Context(), engine.RunOptions{Run: id}); !errors.Is(err, errDisk) {
 			t.Errorf("got %v, want the store's error", err)
 		}

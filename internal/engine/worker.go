@@ -33,7 +33,10 @@ type worker struct {
 	began  fleet.TaskState // in the run's own copy of the task's file, when the session began; empty: it has none
 	worked bool            // an agent was at work
 
-	leaveFolder func(context.Context) (kept string, err error) // nil: none was entered
+	leaveFolder func(context.Context) (kept string, err error)              // nil: none was entered
+	leased      func(context.Context) (context.Context, context.CancelFunc) // see [leased]; nil: there was no claim
+	stopKeeping func()
+	unrecorded  bool // its end; it may be written down
 }
 
 // work tries the categories that the run may work, the one it was started for
@@ -166,7 +169,13 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	if err != nil || denial != "" {
 		return fleet.Verdict{Outcome: fleet.RunDenied, Reason: denial}, false, err
 	}
-	return v, true, w.end(ctx, w.session(ctx, category, task, given))
+	kept, stop := w.keep(ctx, category)
+	defer stop()
+	w.stopKeeping = stop
+	w.leased = func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return leased(ctx, kept, category.TTL)
+	}
+	return v, true, w.end(ctx, w.session(ctx, kept, category, task, given))
 }
 
 // lane takes a lane that nobody of the session before is left in, or says why there is
@@ -217,8 +226,12 @@ func (w *worker) inhabitant(ctx context.Context, c fleet.Category, lane int) (fl
 // leave gives the lane back: first on record, then for real.
 //
 // If we die in between, the kernel frees the lock, and the record ends the hold
-// no later than it really ended.
+// no later than it really ended. So it is with a run whose end is not on record: whoever
+// takes the lane next records that first.
 func (w *worker) leave(ctx context.Context, lane fleet.Lane) error {
+	if w.unrecorded {
+		return lane.Release()
+	}
 	ctx, cancel := closing(ctx)
 	defer cancel()
 	return errors.Join(w.Store.LaneReleased(ctx, w.run.ID), lane.Release())
@@ -299,10 +312,8 @@ func (w *worker) hold() store.Hold {
 	return store.Hold{Key: w.run.Key, Holder: w.run.ID.Holder(), Epoch: w.run.Epoch}
 }
 
-// session runs the agent under a claim that is kept, and judges what came of it.
-func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Task, lessons []fleet.Lesson) fleet.Verdict {
-	kept, stop := w.keep(ctx, c)
-	defer stop()
+// session runs the agent while its claim is kept, and judges what came of it.
+func (w *worker) session(ctx, kept context.Context, c config.Category, task *fleet.Task, lessons []fleet.Lesson) fleet.Verdict {
 	entering, cancel := context.WithTimeout(kept, enterTime)
 	site, leave, err := w.Repo.Enter(entering, w.run.ID, fleet.Place{Worktree: c.Worktree, Sync: c.Sync})
 	cancel()
@@ -380,23 +391,26 @@ func (w *worker) giveUp(ctx context.Context, err error) error {
 // end records how the run ended and what it leaves of its task, tells the task's source,
 // and gives every claim of the run back.
 //
-// If we die before the record, the run is open and nothing is graded: the next reaping
-// closes it and gives its claims back. If we die after it, outcome, grade and the task's
-// state stand, and the next reaping tells the source and gives the claims back. Nothing is
-// graded twice.
+// If we die before the end is written down, the run is open and nothing is graded: the next
+// reaping closes it and gives its claims back. If we die after that, before the record, the
+// next reaping records what is written down. If we die after it, outcome, grade and the
+// task's state stand, and the next reaping tells the source and gives the claims back.
+// Nothing is graded twice.
 func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	ctx, cancel := closing(ctx)
 	defer cancel()
 	w.run.Verdict = v
 	w.run.Left = w.leaves(ctx)
 	if err := w.record(ctx); err != nil {
+		w.unrecorded = true
 		return err
 	}
 	if w.run.Key != "" {
+		w.stopKeeping()
 		w.settleTask(ctx)
 		ctx, cancel = closing(ctx) // that may have taken its time
 		defer cancel()
-		if err := w.Store.ReleaseHolder(ctx, w.run.ID.Holder(), w.ending()); err != nil {
+		if err := w.Store.ReleaseHolder(ctx, w.run.ID.Holder(), endingOf(w.run)); err != nil {
 			return err
 		}
 	}
@@ -434,7 +448,19 @@ func (w *worker) record(ctx context.Context) error {
 	if w.run.Key == "" || w.run.Verdict.Outcome == fleet.Lost {
 		return w.Store.EndRun(ctx, w.run)
 	}
-	err := w.insist(ctx, func() error { return w.Store.Complete(ctx, w.run) })
+	ctx, cancel := w.leased(ctx)
+	defer cancel()
+	w.run.EndedAt = w.Now()
+	down := false
+	err := w.insist(ctx, func() error {
+		if !down { // a full disk has room for it sooner than for the store
+			err := w.Folders.PutEnd(w.run)
+			if down = err == nil; err != nil {
+				w.Log.WarnContext(ctx, "end not written down", w.attrs(slog.Any("err", err))...)
+			}
+		}
+		return w.Store.Complete(ctx, w.run)
+	})
 	if !errors.Is(err, fleet.ErrLost) {
 		return err
 	}
@@ -448,14 +474,31 @@ func (w *worker) record(ctx context.Context) error {
 	return w.Store.EndRun(ctx, w.run)
 }
 
+// leased is a context for recording the end. It lasts as long as the claim that was kept; one
+// who is told to stop has closingTime, for its manager will not wait.
+func leased(ctx, kept context.Context, ttl time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ttl)
+	stop := context.AfterFunc(kept, func() {
+		if !errors.Is(context.Cause(kept), fleet.ErrLost) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(closingTime):
+			}
+		}
+		cancel()
+	})
+	return ctx, func() { stop(); cancel() }
+}
+
+// mostPause is the longest between two tries to record an end.
+const mostPause = 30 * time.Second
+
 // insist tries a write until it goes through, is refused for good, or ctx ends: a disk
-// that is full for a moment must not cost a session its result. All of what it is used
-// for changes nothing the second time.
+// that is full for minutes, or a store that somebody locked, must not cost a session its
+// result. All of what it is used for changes nothing the second time.
 func (w *worker) insist(ctx context.Context, write func() error) error {
-	again := time.NewTicker(time.Second)
-	defer again.Stop()
 	var last error
-	for {
+	for pause := time.Second; ; pause = min(2*pause, mostPause) {
 		err := write()
 		if err == nil || errors.Is(err, fleet.ErrLost) {
 			return err
@@ -465,16 +508,16 @@ func (w *worker) insist(ctx context.Context, write func() error) error {
 		}
 		w.Log.WarnContext(ctx, "end not recorded", w.attrs(slog.Any("err", err))...)
 		select {
-		case <-again.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return last
 		}
 	}
 }
 
-// ending says how the run's claims are given back.
-func (w *worker) ending() fleet.Ending {
-	if w.run.Left.State.Settled() {
+// endingOf says how a run's claims are given back.
+func endingOf(r fleet.Run) fleet.Ending {
+	if r.Left.State.Settled() {
 		return fleet.EndingDone
 	}
 	return fleet.EndingReleased

@@ -28,6 +28,7 @@ type RunFiles struct {
 	Prompt string // what the agent was asked
 	Log    string // what the agent printed
 	Alive  string // locked while any process of the session lives
+	End    string // what is to be recorded of its end, from before it is
 	Out    string // the one folder that the agent may write: result, git's report, scratch
 	Result string // in Out: what the agent says of itself, if it does
 	Git    string // in Out: what git reported of the session's commands
@@ -39,7 +40,7 @@ func FilesOf(state string, run RunID) RunFiles {
 	dir := state + "/runs/" + string(run)
 	out := dir + "/out"
 	return RunFiles{
-		Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Alive: dir + "/alive",
+		Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Alive: dir + "/alive", End: dir + "/end.json",
 		Out: out, Result: out + "/result.json", Git: out + "/git", Cache: state + "/cache",
 	}
 }

@@ -23,11 +23,18 @@ type Runs interface {
 	Run(ctx context.Context, id fleet.RunID) (fleet.Run, error)
 }
 
+// Ends knows the ends of runs that are written down on this machine.
+type Ends interface {
+	// End wraps [fleet.ErrNotFound] when the run left none.
+	End(id fleet.RunID) (fleet.Run, error)
+}
+
 // Desk is where claims are asked for: it looks whether the session that is in the way
 // still lives, which the store cannot know.
 type Desk struct {
 	Runs     Runs
 	Sessions Sessions
+	Ends     Ends
 	Log      *slog.Logger
 }
 
@@ -90,5 +97,13 @@ func (d Desk) Holder(ctx context.Context, c fleet.Claim) fleet.Liveness {
 		}
 		return fleet.Unknown
 	}
-	return d.Sessions.Liveness(ctx, run)
+	live := d.Sessions.Liveness(ctx, run)
+	if live != fleet.Gone || !run.EndedAt.IsZero() {
+		return live
+	}
+	// Its result is not on record yet. Who takes its claim now would do its work again.
+	if end, err := d.Ends.End(id); err == nil && end.Key == c.Key && end.Epoch == c.Epoch {
+		return fleet.Unknown
+	}
+	return live
 }

@@ -15,6 +15,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/lease"
+	"stint/internal/rundir"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 )
@@ -51,7 +52,7 @@ func newDesk(t *testing.T) *desk {
 			t.Error(err)
 		}
 	})
-	d.Desk = lease.Desk{Runs: d.db, Sessions: d, Log: slog.New(slog.DiscardHandler)}
+	d.Desk = lease.Desk{Runs: d.db, Sessions: d, Ends: rundir.Folders{State: t.TempDir()}, Log: slog.New(slog.DiscardHandler)}
 	return d
 }
 

@@ -178,7 +178,8 @@ type Runs interface {
 	Denied(ctx context.Context, d fleet.DeniedClaim) error
 	// Complete ends a run that worked under a claim: outcome, grade and what is learnt
 	// of it together, once. [fleet.ErrLost], and nothing written, when the claim is no
-	// longer the run's at its epoch or the run has ended.
+	// longer the run's at its epoch, had expired by the run's EndedAt (zero: by now), or
+	// the run has ended on record.
 	Complete(ctx context.Context, r fleet.Run) error
 	// EndRun ends a run that holds no claim, or lost it. Nothing is learnt of a grade.
 	EndRun(ctx context.Context, r fleet.Run) error

@@ -204,12 +204,12 @@ func (t tx) fenced(ctx context.Context, query string, h store.Hold, more ...any)
 }
 
 // current fails with [fleet.ErrLost] unless the claim is still this holder's at
-// this epoch.
-func (t tx) current(ctx context.Context, h store.Hold) error {
+// this epoch, and was not expired at a time.
+func (t tx) current(ctx context.Context, h store.Hold, at time.Time) error {
 	var ok bool
 	err := t.QueryRowContext(ctx, isCurrent,
 		sql.Named("key", h.Key), sql.Named("holder", h.Holder),
-		sql.Named("epoch", h.Epoch), sql.Named("now", millis(t.now))).Scan(&ok)
+		sql.Named("epoch", h.Epoch), sql.Named("now", millis(at))).Scan(&ok)
 	if err == nil && !ok {
 		return fleet.ErrLost
 	}

@@ -118,14 +118,15 @@ func (d *DB) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant
 
 // Complete ends a run that worked under a claim: outcome, grade and what is
 // learnt of it in one transaction, once. It fails with [fleet.ErrLost], and writes nothing, when
-// the claim is no longer the run's at its epoch or the run has ended.
+// the claim is no longer the run's at its epoch, or was not when the run ended, or the run
+// has ended on record.
 //
 // If we die before the commit, the run is open and ungraded, and its claim
 // expires. If we die after it, the grade is counted, and calling again changes
 // nothing.
 func (d *DB) Complete(ctx context.Context, r fleet.Run) error {
 	err := d.update(ctx, func(t tx) error {
-		if err := t.current(ctx, store.Hold{Key: r.Key, Holder: r.ID.Holder(), Epoch: r.Epoch}); err != nil {
+		if err := t.current(ctx, store.Hold{Key: r.Key, Holder: r.ID.Holder(), Epoch: r.Epoch}, t.endOf(r)); err != nil {
 			return err
 		}
 		return t.endRun(ctx, r)
@@ -146,6 +147,14 @@ func (d *DB) EndRun(ctx context.Context, r fleet.Run) error {
 	return nil
 }
 
+// endOf is when a run ended: before this, if it could not be recorded then.
+func (t tx) endOf(r fleet.Run) time.Time {
+	if r.EndedAt.IsZero() || r.EndedAt.After(t.now) {
+		return t.now
+	}
+	return r.EndedAt
+}
+
 func (t tx) endRun(ctx context.Context, r fleet.Run) error {
 	v := r.Verdict
 	parts, err := json.Marshal(v.Parts)
@@ -164,7 +173,7 @@ func (t tx) endRun(ctx context.Context, r fleet.Run) error {
 set ended_at = ?, outcome = ?, grade = ?, reason = ?, parts = ?, task_state = ?, exit_status = ?, fault = ?,
 tokens = ?, usd = ?, cost = ?, models = ?, commits = ?, branch = ?, quota_until = ?
 where id = ? and ended_at is null`,
-		millis(t.now), v.Outcome, v.Grade, v.Reason, string(parts), v.TaskState, v.ExitStatus, v.Fault,
+		millis(t.endOf(r)), v.Outcome, v.Grade, v.Reason, string(parts), v.TaskState, v.ExitStatus, v.Fault,
 		r.Usage.Tokens, r.Usage.USD, r.Usage.Cost, string(models), string(commits), r.Branch, nullMillis(r.QuotaUntil), r.ID)
 	if err := oneRow(res, err, fmt.Errorf("it has ended already: %w", fleet.ErrLost)); err != nil {
 		return err

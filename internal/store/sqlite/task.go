@@ -92,7 +92,7 @@ func (t tx) stillAsPicked(ctx context.Context, r store.RunTake) error {
 // source a word from now on.
 func (d *DB) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) error {
 	err := d.update(ctx, func(t tx) error {
-		if err := t.current(ctx, h); err != nil {
+		if err := t.current(ctx, h, t.now); err != nil {
 			return err
 		}
 		before, err := t.task(ctx, m.Task)

@@ -1,0 +1,70 @@
+package rundir
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"stint/internal/fleet"
+)
+
+const (
+	endSchema = "stint/end@1"
+	// mostEnd bounds what is read of an end: a reason, and a hundred commits.
+	mostEnd = 1 << 20
+)
+
+// spooled is how a run ended, as it is on disk.
+type spooled struct {
+	Schema string    `json:"schema"`
+	Run    fleet.Run `json:"run"`
+}
+
+// PutEnd writes down how a run ended, before the store is told: it is on disk when this
+// returns. It lies beside the folder that the agent may write.
+//
+// If we die in it, what is there cannot be read, and the run has left no end.
+func (f Folders) PutEnd(r fleet.Run) (err error) {
+	text, err := json.Marshal(spooled{endSchema, r})
+	if err != nil {
+		return fmt.Errorf("write down the end of run %s: %w", r.ID, err)
+	}
+	file, err := Make(fleet.FilesOf(f.State, r.ID).End)
+	if err != nil {
+		return fmt.Errorf("write down the end of run %s: %w", r.ID, err)
+	}
+	_, err = file.WriteAt(text, 0)
+	if err = errors.Join(err, file.Truncate(int64(len(text))), file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("write down the end of run %s: %w", r.ID, err)
+	}
+	dir, err := os.Open(fleet.FilesOf(f.State, r.ID).Dir) // its entry is to outlast a power cut, too
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// End reads how a run ended. One that left no end that can be read wraps
+// [fleet.ErrNotFound].
+func (f Folders) End(run fleet.RunID) (fleet.Run, error) {
+	file, err := Open(fleet.FilesOf(f.State, run).End)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fleet.ErrNotFound
+	}
+	if err != nil {
+		return fleet.Run{}, fmt.Errorf("read the end of run %s: %w", run, err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, mostEnd))
+	if err != nil {
+		return fleet.Run{}, fmt.Errorf("read the end of run %s: %w", run, err)
+	}
+	var s spooled
+	if json.Unmarshal(text, &s) != nil || s.Schema != endSchema || s.Run.ID != run { // it died while it wrote
+		return fleet.Run{}, fmt.Errorf("end of run %s: %w", run, fleet.ErrNotFound)
+	}
+	return s.Run, nil
+}
