@@ -237,6 +237,22 @@ func testCompleteOnce(t *testing.T, b bundle) {
 	same(t, "arm", b.arm(t, "code"), arm)
 }
 
+// testCompleteLate completes a run that ended while its claim was good, when that has expired
+// and nobody has taken it; one that ended later is too late.
+func testCompleteLate(t *testing.T, b bundle) {
+	late, tooLate := b.begun(t, "0late"), b.begun(t, "0toolate")
+	late.EndedAt = b.clock.Now().Add(time.Minute)
+	b.clock.Advance(2 * time.Hour)
+	tooLate.EndedAt = b.clock.Now().Add(-time.Minute)
+	must(t, b.Complete(t.Context(), graded(late, 0.5)))
+	mustBe(t, b.Complete(t.Context(), graded(tooLate, 0.5)), fleet.ErrLost)
+	mustBe(t, b.Complete(t.Context(), graded(late, 0.5)), fleet.ErrLost)
+	if got := b.mustRun(t, "0late").EndedAt; !got.Equal(late.EndedAt) {
+		t.Errorf("ended at %v, want %v", got, late.EndedAt)
+	}
+	same(t, "graded", b.arm(t, "code").Graded, 1)
+}
+
 // testCompleteFenced completes under a claim that is not, or no longer, the run's.
 func testCompleteFenced(t *testing.T, b bundle) {
 	tests := map[fleet.RunID]func(*fleet.Run){

@@ -47,6 +47,7 @@ func Run(t *testing.T, open Open) {
 		"Complete":           testComplete,
 		"CompleteOnce":       testCompleteOnce,
 		"CompleteFenced":     testCompleteFenced,
+		"CompleteLate":       testCompleteLate,
 		"CompleteUngraded":   testCompleteUngraded,
 		"EndRun":             testEndRun,
 		"RecordFire":         testRecordFire,
