@@ -25,7 +25,7 @@ func TestOpenRefuses(t *testing.T) {
 		"a second name":     func(f fleet.RunFiles, to string) error { return os.Link(to+"/out/result.json", f.Result) },
 		"a linked folder":   func(f fleet.RunFiles, to string) error { return replaceBy(to+"/out", f.Out) },
 		"a linked run":      func(f fleet.RunFiles, to string) error { return replaceBy(to, f.Dir) },
-		"a file for a folder": func(f fleet.RunFiles, to string) error {
+		"a file for a folder": func(f fleet.RunFiles, _ string) error {
 			return errors.Join(os.Remove(f.Out), os.WriteFile(f.Out, nil, 0o600))
 		},
 	} {
