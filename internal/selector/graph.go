@@ -1,6 +1,7 @@
 package selector
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -87,8 +88,15 @@ func (g graph) findKnots() {
 // nothing more, and a folder of 10⁵ tasks must be sorted quickly.
 const mostPower = 100
 
-// powers is, by id, how many open tasks wait for each of these, directly or not.
-func (g graph) powers(tasks []*fleet.Task) map[fleet.TaskID]int {
+// waiters are the open tasks that wait for a task, directly or not.
+type waiters struct {
+	count int         // up to [mostPower]
+	first *fleet.Task // one of the most pressing
+}
+
+// waiters are, by id, those of each of these tasks that has any. Class is as what a task's
+// own priority counts.
+func (g graph) waiters(tasks []*fleet.Task, class func(*fleet.Task) fleet.Priority) map[fleet.TaskID]waiters {
 	waiting := map[string][]string{}
 	for id, needs := range g.needs {
 		if !g.tasks[id].State.Workable() {
@@ -98,30 +106,38 @@ func (g graph) powers(tasks []*fleet.Task) map[fleet.TaskID]int {
 			waiting[need] = append(waiting[need], id)
 		}
 	}
-	powers := map[fleet.TaskID]int{}
+	all := map[fleet.TaskID]waiters{}
 	for _, t := range tasks {
-		if n := reach(waiting, string(t.ID)); n > 0 {
-			powers[t.ID] = n
+		var w waiters
+		for _, id := range reach(waiting, string(t.ID)) {
+			other := g.tasks[id]
+			if w.first == nil || cmp.Or(cmp.Compare(class(other).Rank(), class(w.first).Rank()), cmp.Compare(other.ID, w.first.ID)) < 0 {
+				w.first = other
+			}
+			w.count++
+		}
+		if w.count > 0 {
+			all[t.ID] = w
 		}
 	}
-	return powers
+	return all
 }
 
-// reach counts, up to [mostPower], what can be reached from start.
-func reach(edges map[string][]string, start string) int {
-	if len(edges[start]) == 0 {
-		return 0
-	}
+// reach is what can be reached from start, up to [mostPower].
+func reach(edges map[string][]string, start string) (found []string) {
 	seen := map[string]bool{start: true}
-	for queue := []string{start}; len(queue) > 0 && len(seen) <= mostPower; queue = queue[1:] {
+	for queue := []string{start}; len(queue) > 0; queue = queue[1:] {
 		for _, next := range edges[queue[0]] {
+			if len(found) == mostPower {
+				return found
+			}
 			if !seen[next] {
 				seen[next] = true
-				queue = append(queue, next)
+				queue, found = append(queue, next), append(found, next)
 			}
 		}
 	}
-	return min(mostPower, len(seen)-1)
+	return found
 }
 
 // changed is when a workable task last became what it is: when it was made or written,

@@ -13,12 +13,12 @@ import (
 // session has worked on in vain, what the most other tasks wait for, what is old.
 type order struct {
 	Queue
-	power map[fleet.TaskID]int
-	place map[fleet.TaskState]int
+	waiters map[fleet.TaskID]waiters
+	place   map[fleet.TaskState]int
 }
 
 func (q Queue) order(ready []*fleet.Task, g graph) order {
-	o := order{Queue: q, power: g.powers(ready), place: map[fleet.TaskState]int{}}
+	o := order{Queue: q, waiters: g.waiters(ready, q.aged), place: map[fleet.TaskState]int{}}
 	for i, state := range fleet.TaskStates() {
 		o.place[state] = i
 	}
@@ -32,7 +32,7 @@ const (
 	byState criterion = iota
 	byPriority
 	byLeftOpen
-	byPower
+	byWaiters
 	byAge
 	byID
 )
@@ -42,7 +42,7 @@ func (o order) compare(a, b *fleet.Task) (int, criterion) {
 	if n := cmp.Compare(o.placeOf(a), o.placeOf(b)); n != 0 {
 		return n, byState
 	}
-	if n := cmp.Compare(o.Class(a).Rank(), o.Class(b).Rank()); n != 0 {
+	if n := cmp.Compare(o.class(a).Rank(), o.class(b).Rank()); n != 0 {
 		return n, byPriority
 	}
 	if left := b.LeftOpen(); left != a.LeftOpen() {
@@ -51,9 +51,9 @@ func (o order) compare(a, b *fleet.Task) (int, criterion) {
 		}
 		return 1, byLeftOpen
 	}
-	if len(o.power) > 0 {
-		if more := cmp.Compare(o.power[b.ID], o.power[a.ID]); more != 0 {
-			return more, byPower
+	if len(o.waiters) > 0 {
+		if more := cmp.Compare(o.waiters[b.ID].count, o.waiters[a.ID].count); more != 0 {
+			return more, byWaiters
 		}
 	}
 	if n := compareAge(a.Created, b.Created); n != 0 {
@@ -74,9 +74,19 @@ func (o order) placeOf(t *fleet.Task) int {
 // vain reports whether a task was begun, and leads no longer for what sessions brought it.
 func vain(t *fleet.Task) bool { return t.State == fleet.StateActive && !t.Leads() }
 
-// Class is the priority as which a task counts: one that waits gains a class for each
+// class is the priority as which a task counts: its own, or that of a more pressing one that
+// waits for it.
+func (o order) class(t *fleet.Task) fleet.Priority {
+	own := o.aged(t)
+	if first := o.waiters[t.ID].first; first != nil && o.aged(first).Rank() < own.Rank() {
+		return o.aged(first)
+	}
+	return own
+}
+
+// aged is a task's own priority with the time that it has waited: it gains a class for each
 // RaiseAfter, so that none waits for ever.
-func (q Queue) Class(t *fleet.Task) fleet.Priority {
+func (q Queue) aged(t *fleet.Task) fleet.Priority {
 	since := t.Created
 	if since.IsZero() {
 		since = t.Modified
@@ -118,14 +128,14 @@ func (o order) because(by criterion, a, b *fleet.Task) string {
 		}
 		return fmt.Sprintf("it is %s, this one is %s", a.State, b.State)
 	case byPriority:
-		return fmt.Sprintf("its priority is %s; this one's is %s", o.Counts(a), o.Counts(b))
+		return fmt.Sprintf("its priority is %s; this one's is %s", o.counts(a), o.counts(b))
 	case byLeftOpen:
 		if vain(b) {
 			return fmt.Sprintf("this one is active, and the last %d sessions at it brought nothing", b.Memory.Vain)
 		}
 		return "sessions have worked on this one and left it open"
-	case byPower:
-		return fmt.Sprintf("more open tasks wait for it: %d, and %d for this one", o.power[a.ID], o.power[b.ID])
+	case byWaiters:
+		return fmt.Sprintf("more open tasks wait for it: %d, and %d for this one", o.waiters[a.ID].count, o.waiters[b.ID].count)
 	case byAge:
 		if b.Created.IsZero() {
 			return "it has a date, this one has none"
@@ -138,10 +148,18 @@ func (o order) because(by criterion, a, b *fleet.Task) string {
 
 // Counts is a task's priority, and as what it counts.
 func (q Queue) Counts(t *fleet.Task) string {
-	if class := q.Class(t); class != t.Priority {
+	return q.order([]*fleet.Task{t}, newGraph(q.Tasks)).counts(t)
+}
+
+func (o order) counts(t *fleet.Task) string {
+	class := o.class(t)
+	switch {
+	case class == t.Priority:
+		return string(t.Priority)
+	case class == o.aged(t):
 		return fmt.Sprintf("%s, which counts as %s for the time that it has waited", t.Priority, class)
 	}
-	return string(t.Priority)
+	return fmt.Sprintf("%s, which counts as %s for %s, which waits for it", t.Priority, class, o.waiters[t.ID].first.ID)
 }
 
 // TaskObstacles are all that keeps a task in a workable state from being worked on, but

@@ -14,7 +14,7 @@ import (
 // A queue of tasks under load, in which one session a slot works on one task and settles it.
 const (
 	queueSlot  = 2 * time.Hour
-	queueWeeks = 4
+	queueWeeks = 8
 	queueSlots = queueWeeks * 7 * 12
 	queueSeeds = 24
 )
@@ -105,7 +105,7 @@ func waits(seed uint64, load float64, best func(ready []*fleet.Task, o order) *f
 	return got
 }
 
-// TestOrderOfAQueue has more tasks come in than can be worked on, for four weeks, and compares
+// TestOrderOfAQueue has more tasks come in than can be worked on, for eight weeks, and compares
 // the order of tasks with others on the same streams: first what is pressing, then what is
 // old, and first what the most tasks wait for. Where no task waits for another, none that
 // ends starvation can match the first, which is best then (the cμ rule); here it pays for
@@ -122,7 +122,7 @@ func TestOrderOfAQueue(t *testing.T) {
 		},
 		"power first": func(ready []*fleet.Task, o order) *fleet.Task {
 			return slices.MinFunc(ready, func(a, b *fleet.Task) int {
-				return cmp.Or(cmp.Compare(o.power[b.ID], o.power[a.ID]), cmp.Compare(a.Priority.Rank(), b.Priority.Rank()), byAge(a, b))
+				return cmp.Or(cmp.Compare(o.waiters[b.ID].count, o.waiters[a.ID].count), cmp.Compare(a.Priority.Rank(), b.Priority.Rank()), byAge(a, b))
 			})
 		},
 	}
@@ -146,7 +146,8 @@ func TestOrderOfAQueue(t *testing.T) {
 	if wait["ours"] > wait["priority first"] {
 		t.Errorf("got a weighted wait of %.3f days, want at most the %.3f of priority first", wait["ours"], wait["priority first"])
 	}
-	if most := 14 * 24 * time.Hour; low["ours"] > most || low["ours"] >= low["priority first"] || low["ours"] >= low["power first"] {
+	// In three weeks of waiting a low task counts as urgent.
+	if most := 21 * 24 * time.Hour; low["ours"] > most || low["ours"] >= low["priority first"] || low["ours"] >= low["power first"] {
 		t.Errorf("95 %% of the low ones wait up to %s, want %s at most, and less than in other orders: %v", low["ours"], most, low)
 	}
 }

@@ -222,7 +222,7 @@ func TestPowersAreReach(t *testing.T) {
 			tasks = append(tasks, testTask(fleet.TaskID(fmt.Sprint(i)), requires(ids...)))
 		}
 		g := newGraph(tasks)
-		powers := g.powers(pointers(tasks))
+		waiting := g.waiters(pointers(tasks), ownPriority)
 		for _, task := range tasks {
 			want := 0
 			for _, other := range tasks {
@@ -230,12 +230,14 @@ func TestPowersAreReach(t *testing.T) {
 					want++
 				}
 			}
-			if got := powers[task.ID]; got != want {
+			if got := waiting[task.ID].count; got != want {
 				t.Errorf("%s: got %d waiting, want %d", task.ID, got, want)
 			}
 		}
 	})
 }
+
+func ownPriority(t *fleet.Task) fleet.Priority { return t.Priority }
 
 func pointers(tasks []fleet.Task) (list []*fleet.Task) {
 	for i := range tasks {
@@ -244,9 +246,9 @@ func pointers(tasks []fleet.Task) (list []*fleet.Task) {
 	return list
 }
 
-// TestPowersEndAtAHundred has more wait for a task than are worth counting, in a row and
+// TestWaitersEndAtAHundred has more wait for a task than are worth counting, in a row and
 // side by side.
-func TestPowersEndAtAHundred(t *testing.T) {
+func TestWaitersEndAtAHundred(t *testing.T) {
 	t.Parallel()
 	row, wide := []fleet.Task{testTask("t0")}, []fleet.Task{testTask("t0")}
 	for i := range 300 {
@@ -255,10 +257,10 @@ func TestPowersEndAtAHundred(t *testing.T) {
 		wide = append(wide, testTask(id, requires("t0")))
 	}
 	for name, tasks := range map[string][]fleet.Task{"row": row, "wide": wide} {
-		if got := newGraph(tasks).powers(pointers(tasks))["t0"]; got != 100 {
+		if got := newGraph(tasks).waiters(pointers(tasks), ownPriority)["t0"].count; got != 100 {
 			t.Errorf("%s: got %d, want 100", name, got)
 		}
-		if got := newGraph(tasks[:51]).powers(pointers(tasks[:1]))["t0"]; got != 50 {
+		if got := newGraph(tasks[:51]).waiters(pointers(tasks[:1]), ownPriority)["t0"].count; got != 50 {
 			t.Errorf("%s: got %d for fifty, want 50", name, got)
 		}
 	}
