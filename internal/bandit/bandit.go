@@ -94,7 +94,8 @@ type Arm struct {
 
 // Components are what a category's score is made of, all in units of grade.
 type Components struct {
-	Beta    Beta    // what is believed of the mean grade
+	Belief  Beta    // what is believed of the mean grade
+	Beta    Beta    // that with the sessions in flight, from which the draw is
 	TS      float64 // the Thompson draw from Beta, in [0,1]
 	LOO     float64 // what today's lessons change beside those behind the belief, in [-0.2,0.2]
 	Season  float64 // what the time of day brings beside the times behind the belief
@@ -127,8 +128,10 @@ func NewRound(s Settings, seed uint64, fire fleet.FireID, arms []*Arm) Round {
 // have not ended; loo comes from [LOO].
 func (r Round) Score(c fleet.Category, a *Arm, pending int, loo float64) Components {
 	now := r.forward(a.Evidence, r.Fire)
-	b := r.belief(now, r.Pool).pending(pending)
+	belief := r.belief(now, r.Pool)
+	b := belief.pending(pending)
 	return Components{
+		Belief:  belief,
 		Beta:    b,
 		TS:      b.Draw(Generator(r.Seed, r.Fire, c)),
 		LOO:     loo,

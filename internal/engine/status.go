@@ -276,6 +276,9 @@ func (e *Engine) past(ctx context.Context, since time.Time, step time.Duration) 
 	if r.Fallbacks, err = e.Store.Fallbacks(ctx, since); err != nil {
 		return report.Record{}, err
 	}
+	if r.Entitled, err = e.Store.Entitled(ctx, since); err != nil {
+		return report.Record{}, err
+	}
 	r.Tallies, err = e.Store.Tallies(ctx, since, step)
 	return r, err
 }

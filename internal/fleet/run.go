@@ -151,8 +151,7 @@ type Fire struct {
 	Choices   []Choice
 
 	// Due is what the fire entitles each category to that could be started, in
-	// sessions. It is added to what is remembered of the category, not stored with
-	// the fire.
+	// sessions.
 	Due map[Category]float64
 }
 

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 )
 
@@ -19,8 +20,8 @@ type FindingKind string
 const (
 	FoundViolation     FindingKind = "violation"      // a lane was held twice
 	FoundFruitless     FindingKind = "fruitless"      // chosen, and never at work
-	FoundNeglected     FindingKind = "neglected"      // less than half of its share
-	FoundOverAllocated FindingKind = "over-allocated" // more than twice its share
+	FoundNeglected     FindingKind = "neglected"      // far less than what it was entitled to
+	FoundOverAllocated FindingKind = "over-allocated" // far more
 	FoundNoops         FindingKind = "noop"           // too many runs did nothing
 	FoundFallback      FindingKind = "fallback"       // the external selector failed
 	FoundSafetyNet     FindingKind = "safety-net"     // a payload named no usable category
@@ -61,15 +62,15 @@ func (p Report) findings() (list []Finding) {
 // judged are the findings about shares.
 func (p Report) judged(add func(kind FindingKind, c fleet.Category, format string, args ...any)) {
 	for _, c := range p.Categories {
-		if c.Judgement == Neglected {
-			add(FoundNeglected, c.Category, "%s is neglected: %s of the sessions, its share is %s; seen in %d of %d spawned workers",
-				c.Category, Percent(c.Part), Percent(c.Share), c.Spawned, p.All.Spawned)
+		if c.Judgement == bandit.Neglected {
+			add(FoundNeglected, c.Category, "%s is neglected: %s, which is %s of all, where fires entitled it to %.1f; seen in %d of %d spawned workers",
+				c.Category, plural(c.Sessions, "session", "sessions"), Percent(c.Part), c.Entitled, c.Spawned, p.All.Spawned)
 		}
 	}
 	for _, c := range p.Categories {
-		if c.Judgement == OverAllocated {
-			add(FoundOverAllocated, c.Category, "%s is over-allocated: %s of the sessions, its share is %s",
-				c.Category, Percent(c.Part), Percent(c.Share))
+		if c.Judgement == bandit.OverAllocated {
+			add(FoundOverAllocated, c.Category, "%s is over-allocated: %s, which is %s of all, where fires entitled it to %.1f",
+				c.Category, plural(c.Sessions, "session", "sessions"), Percent(c.Part), c.Entitled)
 		}
 	}
 }

@@ -89,9 +89,6 @@ type Explain struct {
 	Tasks    int     `json:"tasks"`
 }
 
-// credible is the probability that the intervals shown hold.
-const credible = 0.95
-
 // Explain says what the score is made of.
 func (c Score) Explain(s bandit.Settings) Explain {
 	e := Explain{
@@ -99,7 +96,7 @@ func (c Score) Explain(s bandit.Settings) Explain {
 		TS: c.TS, LOO: c.Components.LOO, Season: c.Season, Plateau: c.Plateau, Div: c.Div, Score: c.Value,
 		Share: c.Share, Due: c.Due, Sessions: c.Arm.Sessions, Entitled: c.Arm.Entitled, Tasks: c.Tasks,
 	}
-	low, high := c.Beta.Interval(credible)
+	low, high := c.Belief.Credible()
 	e.Low, e.High = millionths(low), millionths(high)
 	e.Deficit, e.Surplus = c.Arm.Settled(s)
 	return e

@@ -215,6 +215,8 @@ type Record interface {
 	LastFires(ctx context.Context, q FireQuery) ([]fleet.Fire, error)
 	// Fallbacks counts the fires since a time for which the external selector failed.
 	Fallbacks(ctx context.Context, since time.Time) (int, error)
+	// Entitled sums up what the fires since a time entitled each category to.
+	Entitled(ctx context.Context, since time.Time) (map[fleet.Category]float64, error)
 	// LaneHolds reads the acquisitions of lanes that lasted into the time since,
 	// oldest first.
 	LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error)

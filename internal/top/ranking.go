@@ -13,9 +13,6 @@ import (
 	"stint/internal/selector"
 )
 
-// credible is the probability that the intervals shown hold, as those of "stint select" do.
-const credible = 0.95
-
 // ranked is what is believed of a category, and what the last fire of its pool made of it.
 type ranked struct {
 	engine.Belief
@@ -31,7 +28,7 @@ type ranked struct {
 func rankingOf(s engine.Status) (list []ranked) {
 	for _, b := range s.Beliefs {
 		r := ranked{Belief: b}
-		r.low, r.high = b.Interval(credible)
+		r.low, r.high = b.Credible()
 		list = append(list, r)
 	}
 	pools := map[string]bool{}

@@ -91,6 +91,26 @@ func (d *DB) Fallbacks(ctx context.Context, since time.Time) (n int, err error) 
 	return n, nil
 }
 
+// Entitled sums up what the fires since a time entitled each category to.
+func (d *DB) Entitled(ctx context.Context, since time.Time) (map[fleet.Category]float64, error) {
+	sums := map[fleet.Category]float64{}
+	err := d.view(ctx, func(t tx) error {
+		_, err := collect(ctx, t, func(row scanner) (c fleet.Category, err error) {
+			var sum float64
+			err = row.Scan(&c, &sum)
+			sums[c] = sum
+			return c, err
+		}, entitledSince, millis(since))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read fires: %w", err)
+	}
+	return sums, nil
+}
+
+const entitledSince = "select due.key, total(due.value) from fires, json_each(fires.due) as due where at >= ? group by 1"
+
 // LaneHolds reads the acquisitions of lanes that lasted into the time since,
 // oldest first.
 func (d *DB) LaneHolds(ctx context.Context, since time.Time) (list []fleet.LaneHold, err error) {

@@ -32,6 +32,7 @@ create table fires (
   seed      text not null,                     -- unsigned 64 bits, in decimal
   pool      text not null,                     -- of which it started categories
   workers   integer not null,
+  due       text not null,                     -- JSON: sessions that it entitles each category to
   inputs    text not null,                     -- JSON: what the ranking was computed from
   selection text not null,                     -- JSON: the payload that was followed
   fallback  text not null                      -- why an external selector was not followed
