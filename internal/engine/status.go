@@ -279,6 +279,9 @@ func (e *Engine) past(ctx context.Context, since time.Time, step time.Duration) 
 	if r.Entitled, err = e.Store.Entitled(ctx, since); err != nil {
 		return report.Record{}, err
 	}
+	if r.Resets, err = e.Store.Resets(ctx, store.ResetQuery{Since: since, Limit: mostDrawn}); err != nil {
+		return report.Record{}, err
+	}
 	r.Tallies, err = e.Store.Tallies(ctx, since, step)
 	return r, err
 }

@@ -113,6 +113,9 @@ func (m *moment) pastOf(ctx context.Context, c *why.Category) error {
 	if c.Runs, err = m.Store.LastRuns(ctx, store.RunQuery{Category: c.Name, Ended: true, Limit: whyRuns}); err != nil {
 		return err
 	}
+	if c.Resets, err = m.Store.Resets(ctx, store.ResetQuery{Category: c.Name, Limit: whyResets}); err != nil {
+		return err
+	}
 	denials, err := m.Store.LastDenials(ctx, store.DenialQuery{Limit: whyLook})
 	for _, d := range denials {
 		if d.Category == c.Name && len(c.Denials) < whyDenials {

@@ -15,6 +15,7 @@ import (
 type Record struct {
 	Holds     []fleet.LaneHold
 	Denials   []fleet.DeniedClaim
+	Resets    []fleet.Reset // newest first
 	Fallbacks int           // fires for which the external selector failed
 	Tallies   []fleet.Tally // of all runs
 	Shares    map[fleet.Category]float64

@@ -23,6 +23,7 @@ const (
 	FoundNeglected     FindingKind = "neglected"      // far less than what it was entitled to
 	FoundOverAllocated FindingKind = "over-allocated" // far more
 	FoundNoops         FindingKind = "noop"           // too many runs did nothing
+	FoundReset         FindingKind = "reset"          // grades changed, and what was learnt before is forgotten
 	FoundFallback      FindingKind = "fallback"       // the external selector failed
 	FoundSafetyNet     FindingKind = "safety-net"     // a payload named no usable category
 )
@@ -32,9 +33,11 @@ const (
 	// takes to say so.
 	mostNoops = 0.2
 	leastRuns = 5
+	// mostResets is how many changes of grades are named one by one.
+	mostResets = 5
 )
 
-func (p Report) findings() (list []Finding) {
+func (p Report) findings(resets []fleet.Reset) (list []Finding) {
 	add := func(kind FindingKind, c fleet.Category, format string, args ...any) {
 		list = append(list, Finding{kind, c, fmt.Sprintf(format, args...)})
 	}
@@ -49,6 +52,13 @@ func (p Report) findings() (list []Finding) {
 	p.judged(add)
 	if rate := p.All.NoopRate(); rate > mostNoops && p.All.Ended >= leastRuns {
 		add(FoundNoops, "", "%s of the runs did nothing: %d of %d", Percent(rate), p.All.Empty, p.All.Ended)
+	}
+	for i, r := range resets {
+		if i == mostResets {
+			add(FoundReset, "", "the grades of categories changed %d more times (stint why CATEGORY)", len(resets)-i)
+			break
+		}
+		add(FoundReset, r.Category, "%s", r)
 	}
 	if n := p.Audit.Fallbacks; n > 0 {
 		add(FoundFallback, "", "the external selector failed in %s: stint's own ranking was followed", plural(n, "fire", "fires"))

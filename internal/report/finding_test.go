@@ -40,6 +40,12 @@ func anyRecord(t *rapid.T) Record {
 		}
 		r.Tallies = append(r.Tallies, n)
 	}
+	for i := range rapid.IntRange(0, 7).Draw(t, "resets") {
+		r.Resets = append(r.Resets, fleet.Reset{
+			Run: fleet.RunID(fmt.Sprintf("r%d", i)), Fire: fleet.FireID(rapid.IntRange(0, 3).Draw(t, "fire")),
+			Category: rapid.SampledFrom(names).Draw(t, "changed"), Was: rapid.Float64Range(0, 1).Draw(t, "was"), Became: rapid.Float64Range(0, 1).Draw(t, "became"),
+		})
+	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "holds") {
 		r.Holds = append(r.Holds, fleet.LaneHold{
 			Run: fleet.RunID(fmt.Sprintf("r%d", i)), Category: "a", Lane: 1,
@@ -69,8 +75,10 @@ func TestFindingsAreTrue(t *testing.T) {
 		FoundNeglected:     regexp.MustCompile(`^(\S+) is neglected: (\d+) sessions?, which is (.+ %) of all, where fires entitled it to (\S+); seen in (\d+) of (\d+) spawned workers$`),
 		FoundOverAllocated: regexp.MustCompile(`^(\S+) is over-allocated: (\d+) sessions?, which is (.+ %) of all, where fires entitled it to (\S+)$`),
 		FoundNoops:         regexp.MustCompile(`^(.+ %) of the runs did nothing: (\d+) of (\d+)$`),
-		FoundFallback:      regexp.MustCompile(`^the external selector failed in (\d+) fires?: stint's own ranking was followed$`),
-		FoundSafetyNet:     regexp.MustCompile(`^a payload named no usable category: (\d+) runs? came of the allow-list$`),
+		FoundReset: regexp.MustCompile(`^the grades of (?:(\S+) changed: its mean was believed to be (\S+) and has been believed to be (\S+) since run (\S+), (?:of fire )?(.+); what was learnt before is forgotten|` +
+			`categories changed (\d+) more times \(stint why CATEGORY\))$`),
+		FoundFallback:  regexp.MustCompile(`^the external selector failed in (\d+) fires?: stint's own ranking was followed$`),
+		FoundSafetyNet: regexp.MustCompile(`^a payload named no usable category: (\d+) runs? came of the allow-list$`),
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		r, settings := anyRecord(t), bandit.Defaults()
@@ -120,6 +128,17 @@ func TestFindingsAreTrue(t *testing.T) {
 		}
 		if ended >= 5 && float64(empty) > 0.2*float64(ended) {
 			say(FoundNoops, fmt.Sprintf("%s | %d | %d", Percent(float64(empty)/float64(ended)), empty, ended))
+		}
+		for i, x := range r.Resets {
+			if by := fmt.Sprint(x.Fire); i < 5 {
+				if x.Fire == 0 {
+					by = "run by hand"
+				}
+				say(FoundReset, fmt.Sprintf("%s | %.3f | %.3f | %s | %s | ", x.Category, x.Was, x.Became, x.Run, by))
+			}
+		}
+		if n := len(r.Resets) - 5; n > 0 {
+			say(FoundReset, fmt.Sprintf(" |  |  |  |  | %d", n))
 		}
 		if r.Fallbacks > 0 {
 			say(FoundFallback, r.Fallbacks)

@@ -196,7 +196,7 @@ func New(r Record, o Options) Report {
 	p.Steps = steps(r.Tallies)
 	p.First = p.first()
 	p.Lanes = lanes(r.Holds, p)
-	p.Findings = p.findings()
+	p.Findings = p.findings(r.Resets)
 	return p
 }
 

@@ -86,6 +86,7 @@ type Explain struct {
 	Surplus  float64 `json:"surplus"`
 	Sessions int     `json:"sessions"`
 	Entitled float64 `json:"entitled"`
+	Changes  int     `json:"changes"` // found in its grades, after each of which it was learnt anew
 	Tasks    int     `json:"tasks"`
 }
 
@@ -94,7 +95,7 @@ func (c Score) Explain(s bandit.Settings) Explain {
 	e := Explain{
 		In: c.In, Reason: c.Reason(), Alpha: c.Beta.A, Beta: c.Beta.B, Mean: c.Beta.Mean(),
 		TS: c.TS, LOO: c.Components.LOO, Season: c.Season, Plateau: c.Plateau, Div: c.Div, Score: c.Value,
-		Share: c.Share, Due: c.Due, Sessions: c.Arm.Sessions, Entitled: c.Arm.Entitled, Tasks: c.Tasks,
+		Share: c.Share, Due: c.Due, Sessions: c.Arm.Sessions, Entitled: c.Arm.Entitled, Changes: c.Arm.Alarms, Tasks: c.Tasks,
 	}
 	low, high := c.Belief.Credible()
 	e.Low, e.High = millionths(low), millionths(high)

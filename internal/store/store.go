@@ -217,6 +217,8 @@ type Record interface {
 	Fallbacks(ctx context.Context, since time.Time) (int, error)
 	// Entitled sums up what the fires since a time entitled each category to.
 	Entitled(ctx context.Context, since time.Time) (map[fleet.Category]float64, error)
+	// Resets reads the latest changes that a query asks for, newest first.
+	Resets(ctx context.Context, q ResetQuery) ([]fleet.Reset, error)
 	// LaneHolds reads the acquisitions of lanes that lasted into the time since,
 	// oldest first.
 	LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error)
@@ -249,6 +251,14 @@ type FireQuery struct {
 	Before fleet.FireID // 0: any
 	Brief  bool         // without inputs and selection
 	Limit  int
+}
+
+// ResetQuery says which changes are asked for. An empty field asks for any.
+type ResetQuery struct {
+	Category fleet.Category
+	Run      fleet.RunID
+	Since    time.Time
+	Limit    int
 }
 
 // DenialQuery says which denials are asked for. An empty field asks for any.

@@ -35,6 +35,7 @@ type Category struct {
 
 	Fires   []fleet.Fire // of its pool, newest first
 	Runs    []fleet.Run  // newest first
+	Resets  []fleet.Reset
 	Denials []fleet.DeniedClaim
 }
 
@@ -178,8 +179,15 @@ func (c Category) believed() []string {
 		return nil
 	}
 	e := s.Explain(c.Ranking.Settings)
-	return []string{sentence("Its mean grade is believed to be %.3f, with 95 %% certainty between %.2f and %.2f if it has not changed since, going by %s and what is known of the others",
+	list := []string{sentence("Its mean grade is believed to be %.3f, with 95 %% certainty between %.2f and %.2f if it has not changed since, going by %s and what is known of the others",
 		e.Mean, e.Low, e.High, plural(s.Arm.Graded, "graded session"))}
+	for _, r := range c.Resets {
+		list = append(list, sentence("At %s %s", moment(r.At, c.Now), r))
+	}
+	if more := s.Arm.Alarms - len(c.Resets); more > 0 && len(c.Resets) > 0 {
+		list = append(list, sentence("Before that its grades changed %s", plural(more, "time")))
+	}
+	return list
 }
 
 func (c Category) owed() (list []string) {

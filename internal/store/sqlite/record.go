@@ -111,6 +111,28 @@ func (d *DB) Entitled(ctx context.Context, since time.Time) (map[fleet.Category]
 
 const entitledSince = "select due.key, total(due.value) from fires, json_each(fires.due) as due where at >= ? group by 1"
 
+// Resets reads the latest changes that a query asks for, newest first.
+func (d *DB) Resets(ctx context.Context, q store.ResetQuery) (list []fleet.Reset, err error) {
+	var w where
+	w.add(q.Category != "", "category = ?", q.Category)
+	w.add(q.Run != "", "run = ?", q.Run)
+	w.add(!q.Since.IsZero(), "at >= ?", millis(q.Since))
+	err = d.view(ctx, func(t tx) error {
+		list, err = collect(ctx, t, func(row scanner) (r fleet.Reset, err error) {
+			var at int64
+			err = row.Scan(&r.Run, &r.Fire, &r.Category, &at, &r.Was, &r.Became)
+			r.At = fromMillis(at)
+			return r, err
+		}, "select run, coalesce(fire, 0), category, at, was, became from resets join runs on runs.id = run "+
+			w.String()+" order by at desc, run desc limit ?", append(w.args, q.Limit)...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read changes of grades: %w", err)
+	}
+	return list, nil
+}
+
 // LaneHolds reads the acquisitions of lanes that lasted into the time since,
 // oldest first.
 func (d *DB) LaneHolds(ctx context.Context, since time.Time) (list []fleet.LaneHold, err error) {

@@ -62,6 +62,7 @@ func Run(t *testing.T, open Open) {
 		"Entitle":            testEntitle,
 		"EntitleAtOnce":      testEntitleAllOrNothing,
 		"GradeAsDispatched":  testGradeAsDispatched,
+		"Resets":             testResets,
 		"GradesOfAll":        testGradesOfAll,
 		"Backoff":            testBackoff,
 		"LearnsNothing":      testLearnsNothing,

@@ -189,6 +189,17 @@ create table arms (
   asleep_since integer                         -- null: it does not back off
 ) strict, without rowid;
 
+-- Where the grades of a category were found to have changed, so that those from before
+-- were forgotten.
+create table resets (
+  run    text primary key references runs (id), -- whose grade it was
+  at     integer not null,
+  was    real not null,                        -- the mean grade as it was believed before
+  became real not null                         -- and after
+) strict, without rowid;
+
+create index resets_at on resets (at);
+
 -- The lessons that matched a session, and which of them chance kept from it.
 create table run_lessons (
   run      text not null references runs (id),
