@@ -32,6 +32,7 @@ type Facts struct {
 	InFlight     []fleet.RunID // runs that live, or are about to
 	Rests        time.Time     // cools down until then; zero: it does not
 	Paused       string        // by whom or why; empty: it is not
+	Review       string        // why its results keep it from starting; empty: they do not
 	Gate         string        // what else keeps every session of it from starting; empty: nothing
 	Unlisted     string        // which failed sources may have tasks for it; empty: none
 	Agents       []string      // that could work, but for their slots, the preferred one first
@@ -54,7 +55,7 @@ type Situation struct {
 type Candidate struct {
 	Category fleet.Category `json:"category"`
 	Out      string         `json:"out,omitempty"`    // why it cannot be started; empty: it can
-	Gated    bool           `json:"gated,omitempty"`  // it is out by a gate: for want of an agent, a budget or a person's look
+	Kind     Hindrance      `json:"kind,omitempty"`   // of what keeps it out
 	Pool     string         `json:"pool,omitempty"`   // that it is of, when it is not the fire's
 	Agents   []string       `json:"agents,omitempty"` // that could work, but for their slots, the preferred one first
 	Share    float64        `json:"share"`
@@ -82,8 +83,9 @@ func (s Situation) Assess() ([]Candidate, []BlockedTask) {
 	var candidates []Candidate
 	for _, f := range s.Facts {
 		w := work.of(f.Category)
+		out := first(s.obstacles(f, w))
 		candidates = append(candidates, Candidate{
-			Category: f.Category, Out: first(s.obstacles(f, w)), Gated: f.Gate != "", Pool: f.Elsewhere, Agents: f.Agents, Share: f.Share, Pending: len(f.InFlight),
+			Category: f.Category, Out: out.Reason, Kind: out.Kind, Pool: f.Elsewhere, Agents: f.Agents, Share: f.Share, Pending: len(f.InFlight),
 			Tasks: w.tasks, Next: w.next, LOO: f.LOO, Arm: f.Arm,
 		})
 	}
@@ -158,7 +160,8 @@ func (s Situation) obstacles(f Facts, w *backlog) iter.Seq[Obstacle] {
 			// Asking for a category by name overrides the list.
 			{!f.Allowed && s.Only == "", HinderedByList, says(ReasonNotAllowed), time.Time{}},
 			{f.Paused != "", HinderedByPause, func() string { return "paused: " + f.Paused }, time.Time{}},
-			{f.Gate != "", HinderedByGate, says(f.Gate), time.Time{}},
+			{f.Review != "", HinderedByReview, says(f.Review), time.Time{}},
+			{f.Review == "" && f.Gate != "", HinderedByGate, says(f.Gate), time.Time{}},
 			{len(f.InFlight) >= f.Lanes, HinderedByLane, func() string { return fmt.Sprintf("lane busy: run %s", f.InFlight[0]) }, time.Time{}},
 			{s.At.Before(f.Rests), HinderedByRest, func() string { return "cools down until " + f.Rests.UTC().Format(time.RFC3339) }, f.Rests},
 			{w.tasks == 0 && f.SelfDirected && lanesClaimed(s.Held, f), HinderedByClaim, says(ClaimBlocked), time.Time{}},

@@ -14,7 +14,8 @@ const (
 	HinderedByPool    Hindrance = "pool"          // fires of another pool start it
 	HinderedByList    Hindrance = "not-allowed"   // no fire may start it
 	HinderedByPause   Hindrance = "paused"        // a person has stopped it
-	HinderedByGate    Hindrance = "gate"          // results wait for a person, or no agent or budget is left
+	HinderedByReview  Hindrance = "review"        // too many of its results wait for a person
+	HinderedByGate    Hindrance = "gate"          // no agent or budget is left
 	HinderedByLane    Hindrance = "lane-busy"     // sessions of it run
 	HinderedByRest    Hindrance = "cooldown"      // it rests after a session
 	HinderedByClaim   Hindrance = "claimed"       // another holds the claim
@@ -35,10 +36,22 @@ type Obstacle struct {
 	Until  time.Time // when it ends by itself; zero: when something else changes
 }
 
-// first is the reason of the first obstacle, or "" when there is none.
-func first(obstacles iter.Seq[Obstacle]) string {
-	for o := range obstacles {
-		return o.Reason
+// Lists reports whether the obstacle is found only by listing tasks or asking a gate, which
+// may take a while.
+func (h Hindrance) Lists() bool {
+	switch h {
+	case HinderedByReview, HinderedByClaim, HinderedBySource, HinderedByTasks, HinderedByBackoff:
+		return true
+	case HinderedByFilter, HinderedByPool, HinderedByList, HinderedByPause, HinderedByGate, HinderedByLane, HinderedByRest,
+		HinderedByWaiting, HinderedByDate, HinderedByNeed:
 	}
-	return ""
+	return false
+}
+
+// first is the first obstacle, or the zero value when there is none.
+func first(obstacles iter.Seq[Obstacle]) Obstacle {
+	for o := range obstacles {
+		return o
+	}
+	return Obstacle{}
 }

@@ -196,7 +196,7 @@ func (t Task) hinder(h selector.Obstacle) Obstacle {
 		if id, err := fleet.ParseTaskID(h.On); err == nil {
 			o.Command = "stint why --task " + named(id)
 		}
-	case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByList, selector.HinderedByPause, selector.HinderedByGate,
+	case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByList, selector.HinderedByPause, selector.HinderedByReview, selector.HinderedByGate,
 		selector.HinderedByLane, selector.HinderedByRest, selector.HinderedByClaim, selector.HinderedBySource, selector.HinderedByTasks, selector.HinderedByBackoff:
 	}
 	return o
