@@ -10,7 +10,7 @@ export GOTOOLCHAIN ?= auto
 STATIC := -tags sqlite_omit_load_extension,netgo,osusergo -ldflags '-linkmode external -extldflags -static'
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-agents test-trackers test-arch race storm soak lint bench bench-selection install uninstall fmt tidy clean
+.PHONY: help build demo test test-agents test-trackers test-arch test-dist dist race storm soak lint bench bench-selection install uninstall fmt tidy clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,14 @@ test-trackers: ## close issues with the real gh and a stub of GitHub, and with a
 test-arch: ## replay the ranking with the instructions of other processors, arm64 among them
 	@scripts/setup arch
 	@scripts/test-arch
+
+dist: ## build a release into dist/: tarball, .deb, .rpm, SBOM and sums, equal to the bit wherever it is made
+	@scripts/setup build
+	@scripts/dist
+
+test-dist: ## build it twice, and install, upgrade and purge it on bare Debians
+	@scripts/setup test-dist
+	@scripts/test-dist
 
 storm: ## a hundred processes fight over fifty claims, and are killed at it
 	@scripts/setup build

@@ -301,11 +301,12 @@ select category, sessions from arms where sessions > 0 except select category, c
 		{"an epoch that was not debited once", fmt.Sprintf(`
 select n, debits from (select sum(epoch) - iif(sum(key = 'fix'), %d, 0) as n from claims), (select sum(sessions) as debits from arms)
 where coalesce(n, 0) <> coalesce(debits, 0)`, rivals)},
-		{"a debit since the last fire that ranked it, of no session", `
+		{"a debit since the last round, of no session", `
 select category, since from arms
-where since <> (
-  select count(*) from runs r where r.category = arms.category and r.epoch > 0
-  and r.clock >= (select coalesce(max(fire), 0) from choices c where c.category = arms.category and rank > 0))`},
+where since <> (select count(*) from runs r where r.category = arms.category and r.epoch > 0 and r.round = arms.round)`},
+		{"a round that no fire made, or a fire that made none", `
+select category, round from arms
+where round <> (select count(*) from choices c where c.category = arms.category and rank > 0)`},
 		{"an entitlement that no fire gave", `
 select category, entitled from arms
 where entitled <> (select count(*) from choices c where c.category = arms.category and decision in ('spawn', 'failed'))`},

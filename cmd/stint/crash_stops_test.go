@@ -147,16 +147,16 @@ func (c crashStore) EndRun(ctx context.Context, r fleet.Run) error {
 	return c.stop.around("Store.EndRun", func() error { return c.Store.EndRun(ctx, r) })
 }
 
-func (c crashStore) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage) (left bool, err error) {
+func (c crashStore) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (left bool, err error) {
 	err = c.stop.around("Store.Abandon", func() error {
-		left, err = c.Store.Abandon(ctx, id, reason, used)
+		left, err = c.Store.Abandon(ctx, id, reason, used, died)
 		return err
 	})
 	return left, err
 }
 
-func (c crashStore) LeaveTask(ctx context.Context, m fleet.TaskMemory) error {
-	return c.stop.around("Store.LeaveTask", func() error { return c.Store.LeaveTask(ctx, m) })
+func (c crashStore) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) error {
+	return c.stop.around("Store.LeaveTask", func() error { return c.Store.LeaveTask(ctx, h, m) })
 }
 
 func (c crashStore) SeeTasks(ctx context.Context, list []store.TaskSight) error {

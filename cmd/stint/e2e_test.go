@@ -301,12 +301,13 @@ func asExit(err error, target **exec.ExitError) bool {
 }
 
 // checkNextRanking compares the next ranking with one computed here from the grades that
-// were given: one session a category, at the clock that its run has on record. It knows
+// were given: one session a category, in the round that its run has on record. It knows
 // what the ranking need not: that a good grade raises the mean, a bad one lowers it, and
 // that each session was debited against the one that the first fire entitled it to.
 func (s *site) checkNextRanking(grades map[string]float64, before map[string]explained, next fleet.FireID) {
 	s.Helper()
 	settings, after := bandit.Defaults(), s.ranking(7)
+	round := fleet.Round(next) // every fire could start something
 	arms := map[string]*bandit.Arm{}
 	var all []*bandit.Arm
 	for _, r := range s.runs() {
@@ -314,16 +315,16 @@ func (s *site) checkNextRanking(grades map[string]float64, before map[string]exp
 			s.Errorf("%s began under a load of %v, want none: it was the first", r.Category, r.Load)
 		}
 		// What the session weighs by now.
-		w, g := math.Exp2(-float64(next-r.Clock)/300), grades[string(r.Category)]
-		slow := math.Exp2(-float64(next-r.Clock) / 3000)
-		arm := &bandit.Arm{Evidence: bandit.Evidence{
-			At: next, Fast: bandit.Sums{W: w, S: w * g, G2: w * g * g}, Slow: bandit.Sums{W: slow, S: slow * g, G2: slow * g * g},
+		w, g := math.Exp2(-float64(round-r.Round)/300), grades[string(r.Category)]
+		slow := math.Exp2(-float64(round-r.Round) / 3000)
+		arm := &bandit.Arm{Round: round, Evidence: bandit.Evidence{
+			At: round, Fast: bandit.Sums{W: w, S: w * g, G2: w * g * g}, Slow: bandit.Sums{W: slow, S: slow * g, G2: slow * g * g},
 		}}
 		arms[string(r.Category)], all = arm, append(all, arm)
 	}
-	pool := settings.Pool(next, all)
+	pool := settings.Pool(all)
 	for c, g := range grades {
-		b := settings.Belief(arms[c], pool, next)
+		b := settings.Belief(arms[c], pool)
 		want := b.Draw(bandit.Generator(7, next, fleet.Category(c)))
 		if !near(after[c].TS, want) || !near(after[c].Mean, b.Mean()) {
 			s.Errorf("%s in fire %d: drew %v, mean %v; want %v, %v", c, next, after[c].TS, after[c].Mean, want, b.Mean())

@@ -142,7 +142,7 @@ const (
 		select i, :start + (i - 1) * 180000, i * 7919, 'autonomous', 3, json_object('c0', 1.0, 'c' || (1 + i % (:categories - 1)), 0.5), '{}', '{}',
 			case when i % 500 = 0 then (select text from words where n = i % :words) else '' end from n;
 	`
-	pastRuns = `insert into runs (id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, clock, agent, pid,
+	pastRuns = `insert into runs (id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, agent, pid,
 			created_at, started_at, ended_at, outcome, grade, reason, parts, exit_status, tokens, usd, day, followed)
 		with recursive n(i) as (select 0 union all select i + 1 from n where i < :runs - 1),
 		drawn as (select i, :start + i * 60000 + i * 7919 % 50000 as at, i * 2654435761 >> 4 & 1073741823 as chance from n),
@@ -187,8 +187,8 @@ const (
 		insert into pauses (category, since, until, reason) select 'c' || n, :now - 60000, null, text from words where n < 3;
 		insert into tasks (task, state, source, item, seen, owed, run, branch, since, sessions, failures, reason)
 			select text, '', '', '', '', '', '', '', :now - 60000, 3, 3, text from words;
-		insert or replace into agents (agent, until, reason, failures, walls, fault, faults, probe, mean_tokens, mean_usd)
-			select 'codex', :now + 3600000, text, 0, 1, '', 0, '', 1000, 1 from words where n = 1;
+		insert or replace into agents (agent, until, reason, failures, walls, fault, faults, probe)
+			select 'codex', :now + 3600000, text, 0, 1, '', 0, '' from words where n = 1;
 		insert or replace into spent (day, scope, runs, tokens, usd, guessed) values (':today', 'fleet', 1440, 1000000, 12.5, 2.5);
 		insert into runs (id, category, rank, source, agent, created_at, started_at, reason, task, key)
 			select :newid, 'c' || n, 0, 'hand', 'claude', :now - 1000, :now - 900, text, text, text from words where n < 2;

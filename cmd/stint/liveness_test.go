@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -574,4 +575,56 @@ pass_environment = ["PATH", "HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS
 	s.open("code", 1)
 	s.died(pid)
 	s.refused(0, "free", "claim", "check", "work-code")
+}
+
+// forgottenUnit runs stint as a unit of which the manager knows nothing, as one that was
+// killed and started anew does: in a cgroup of that name.
+const forgottenUnit = `d=/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)/"$0"
+mkdir "$d" && echo $$ >"$d/cgroup.procs" && exec "$@"`
+
+// hiddenAgent has its work done by a child that no mark, no descriptor and no session tell
+// from any other process.
+const hiddenAgent = haunting + `echo $$ >parent
+setsid env -i PATH="$PATH" bash -c 'exec 3>&-
+	echo $$ >>pids
+	touch at.code
+	read -r grade <gate.code' &
+wait
+`
+
+// TestForgottenUnit kills the supervisor of a unit that the manager has forgotten: what is
+// left in its cgroup keeps the lane and the claim.
+func TestForgottenUnit(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "code")
+	s.write("agent", hiddenAgent, 0o755)
+	const unit = "stint-forgotten.service"
+	pid := s.orphan(func() {
+		cmd := exec.CommandContext(s.Context(), "systemd-run", "--user", "--scope", "--quiet", "--property=Delegate=yes",
+			"sh", "-c", forgottenUnit, unit, s.binary, "--config", s.path("stint.toml"), "run", "--category", "code")
+		cmd.Stderr = t.Output()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		gone := make(chan struct{})
+		go func() { defer close(gone); _ = cmd.Wait() }()
+		t.Cleanup(func() { _ = cmd.Process.Kill(); <-gone })
+	})
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	db, err := sql.Open("sqlite3", "file:"+s.path("state/stint.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "update runs set unit = ?", unit); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.refused(4, "DENIED", "claim", "work-code", "--holder", "another")
+	s.refused(75, "still works in lane code.1", "run", "--category", "code")
+	s.refused(0, "reaped=0\n", "reap")
+	s.signal(pid, syscall.SIGKILL)
+	s.died(pid)
+	s.refused(0, "reaped=1\n", "reap")
 }

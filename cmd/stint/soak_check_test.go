@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -18,6 +17,8 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/replay"
+	"stint/internal/selector"
 	"stint/internal/store/sqlite"
 )
 
@@ -125,41 +126,47 @@ func (s *soak) checkArms() {
 func recount(s *soak, settings bandit.Settings, fires []fleet.Fire, runs []fleet.Run) map[fleet.Category]*bandit.Arm {
 	s.Helper()
 	arms := map[fleet.Category]*bandit.Arm{}
+	counted := map[fleet.RunID]bool{}
 	arm := func(c fleet.Category) *bandit.Arm {
 		if arms[c] == nil {
 			arms[c] = &bandit.Arm{}
 		}
 		return arms[c]
 	}
-	debit := func(clock fleet.FireID) {
+	debit := func() {
 		for _, r := range runs {
-			if r.Epoch > 0 && r.Clock == clock {
-				arm(r.Category).Debit(clock)
+			if a := arm(r.Category); r.Epoch > 0 && r.Round == a.Round && !counted[r.ID] {
+				counted[r.ID] = true
+				a.Debit(a.Round)
 			}
 		}
 	}
-	debit(0)
+	debit()
 	for _, f := range fires {
-		var selection struct {
-			Explain map[fleet.Category]struct {
-				In  bool
-				Due float64
-			}
-		}
-		if err := json.Unmarshal(f.Selection, &selection); err != nil {
+		in, err := replay.Read(f)
+		if err != nil {
 			s.Fatal(err)
 		}
-		for c, e := range selection.Explain {
-			if e.In {
-				arm(c).Entitle(settings, e.Due)
+		ranked := selector.Rank(in)
+		if !ranked.Moves() {
+			continue
+		}
+		for _, c := range ranked.Scores {
+			if c.Pool != "" {
+				continue
+			}
+			a := arm(c.Category)
+			a.Round++
+			if c.In && ranked.Picks > 0 {
+				a.Entitle(settings, c.Due)
 			}
 		}
-		debit(f.ID)
+		debit()
 	}
 	for _, r := range slices.SortedFunc(slices.Values(runs), func(a, b fleet.Run) int { return cmp.Or(a.EndedAt.Compare(b.EndedAt), cmp.Compare(a.ID, b.ID)) }) {
 		if r.Verdict.Grade != nil {
-			settings.Learn(arm(r.Category), bandit.Pool{}, r.Clock, bandit.Graded{
-				Fire: r.Clock, Turn: bandit.Turn(r.StartedAt), Load: r.Load, Grade: *r.Verdict.Grade,
+			settings.Learn(arm(r.Category), bandit.Pool{}, bandit.Graded{
+				Round: r.Round, Turn: bandit.Turn(r.StartedAt), Load: r.Load, Grade: *r.Verdict.Grade,
 			})
 		}
 		if r.Verdict.Empty() {

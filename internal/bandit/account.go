@@ -2,7 +2,7 @@ package bandit
 
 import "stint/internal/fleet"
 
-// loadHalfLife is the number of fires after which a session counts half in a
+// loadHalfLife is the number of rounds after which a session counts half in a
 // category's load.
 const loadHalfLife = 6
 
@@ -18,15 +18,15 @@ const loadHalfLife = 6
 // elsewhere, are debited when their claims are granted. Both are settled at the
 // category's next fire, against each other: Due and Since wait for it.
 type Account struct {
-	Sessions int          `json:"sessions"` // that were granted a claim, whoever started them
-	Entitled float64      `json:"entitled"` // to so many sessions, by all fires
-	Deficit  float64      `json:"deficit"`  // below the floor by so many sessions, at least 0
-	Surplus  float64      `json:"surplus"`  // above the cap by so many sessions, at least 0
-	Forgiven float64      `json:"forgiven"` // sessions above the cap that are held against it no longer
-	Due      float64      `json:"due"`      // entitled by the last fire
-	Since    int          `json:"since"`    // sessions since that fire
-	Load     float64      `json:"load"`     // of recent sessions, in [0,1] at one session a fire
-	LoadAt   fleet.FireID `json:"load_at"`
+	Sessions int         `json:"sessions"` // that were granted a claim, whoever started them
+	Entitled float64     `json:"entitled"` // to so many sessions, by all fires
+	Deficit  float64     `json:"deficit"`  // below the floor by so many sessions, at least 0
+	Surplus  float64     `json:"surplus"`  // above the cap by so many sessions, at least 0
+	Forgiven float64     `json:"forgiven"` // sessions above the cap that are held against it no longer
+	Due      float64     `json:"due"`      // entitled by the last fire
+	Since    int         `json:"since"`    // sessions since that fire
+	Load     float64     `json:"load"`     // of recent sessions, in [0,1] at one session a round
+	LoadAt   fleet.Round `json:"load_at"`
 }
 
 // Entitle settles the last fire and adds what this one entitles the category to.
@@ -36,7 +36,7 @@ func (a *Account) Entitle(s Settings, due float64) {
 }
 
 // Debit counts a session, and returns the load before it.
-func (a *Account) Debit(now fleet.FireID) (load float64) {
+func (a *Account) Debit(now fleet.Round) (load float64) {
 	load = a.LoadNow(now)
 	a.Sessions++
 	a.Since++
@@ -45,8 +45,8 @@ func (a *Account) Debit(now fleet.FireID) (load float64) {
 }
 
 // LoadNow is the category's recent load: sessions, of which one counts half after six
-// fires, so that one at every fire is a load of 1.
-func (a *Account) LoadNow(now fleet.FireID) float64 {
+// rounds, so that one in every round is a load of 1.
+func (a *Account) LoadNow(now fleet.Round) float64 {
 	return float64(a.Load * fade(float64(now-a.LoadAt), loadHalfLife))
 }
 

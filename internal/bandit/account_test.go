@@ -135,7 +135,7 @@ func TestFloorAndCapHoldExactly(t *testing.T) {
 			a                  Account
 			sessions, entitled float64
 		)
-		for fire := range fleet.FireID(rapid.IntRange(0, 60).Draw(t, "fires")) {
+		for fire := range fleet.Round(rapid.IntRange(0, 60).Draw(t, "fires")) {
 			if due := rapid.Float64Range(0, 1).Draw(t, "due"); rapid.Bool().Draw(t, "awake") {
 				a.Entitle(s, due)
 				entitled += due
@@ -244,17 +244,17 @@ func TestLoad(t *testing.T) {
 		}
 		for fire, is := range started {
 			want := load(fire)
-			if got := a.LoadNow(fleet.FireID(fire)); math.Abs(got-want) > near {
+			if got := a.LoadNow(fleet.Round(fire)); math.Abs(got-want) > near {
 				t.Fatalf("fire %d: got load %v, want %v", fire, got, want)
 			}
 			if !is {
 				continue
 			}
-			if got := a.Debit(fleet.FireID(fire)); math.Abs(got-want) > near {
+			if got := a.Debit(fleet.Round(fire)); math.Abs(got-want) > near {
 				t.Fatalf("fire %d: got %v from the claim, want the load before it, %v", fire, got, want)
 			}
 		}
-		if got := a.LoadNow(fleet.FireID(len(started))); !(0 <= got && got <= 1) {
+		if got := a.LoadNow(fleet.Round(len(started))); !(0 <= got && got <= 1) {
 			t.Errorf("got load %v, want 0 to 1 at one session a fire", got)
 		}
 	})
@@ -289,7 +289,7 @@ func TestDebtsStayBounded(t *testing.T) {
 				limit := s.V*scoreRange + 1 + math.Log(float64(shape.k))
 				rng := Generator(3, fleet.FireID(shape.k), fleet.Category(name))
 				accounts, asleep := make([]Account, shape.k), make([]bool, shape.k)
-				for fire := range fleet.FireID(25_000) {
+				for fire := range fleet.Round(25_000) {
 					var awake []int
 					var shares []float64
 					for i := range accounts {

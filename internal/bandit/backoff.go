@@ -6,35 +6,35 @@ import (
 	"stint/internal/fleet"
 )
 
-// longestBackoff bounds how often a back-off doubles: 2⁶ is 64 fires, 32 hours of
+// longestBackoff bounds how often a back-off doubles: 2⁶ is 64 rounds, 32 hours of
 // fires half an hour apart.
 const longestBackoff = 6
 
 // Backoff keeps a category out that found nothing to do. Such a session is no grade:
 // counting it as 0 would call the work bad where there was none.
 type Backoff struct {
-	Noops       int          `json:"noops"`        // in a row: times it backed off without a grade between
-	NoopsEver   int          `json:"noops_ever"`   // of all sessions
-	AsleepUntil fleet.FireID `json:"asleep_until"` // the first fire that may start it
-	AsleepSince time.Time    `json:"asleep_since"`
+	Noops       int         `json:"noops"`        // in a row: times it backed off without a grade between
+	NoopsEver   int         `json:"noops_ever"`   // of all sessions
+	AsleepUntil fleet.Round `json:"asleep_until"` // the first round in which it may start
+	AsleepSince time.Time   `json:"asleep_since"`
 }
 
 // Noop counts a session that did nothing, and backs off.
-func (b *Backoff) Noop(now fleet.FireID, at time.Time) {
+func (b *Backoff) Noop(now fleet.Round, at time.Time) {
 	b.NoopsEver++
 	b.Sleep(now, at)
 }
 
-// Sleep backs off for twice as long as the last time: the first fire that may start the
-// category is 2, 4, … 64 later.
-func (b *Backoff) Sleep(now fleet.FireID, at time.Time) {
+// Sleep backs off for twice as long as the last time: the first round in which the category
+// may start is 2, 4, … 64 later.
+func (b *Backoff) Sleep(now fleet.Round, at time.Time) {
 	b.Noops = min(b.Noops+1, longestBackoff)
 	b.AsleepUntil, b.AsleepSince = now+1<<b.Noops, at
 }
 
-// Asleep reports whether the category is out at a fire. News is when its workable tasks
+// Asleep reports whether the category is out in a round. News is when its workable tasks
 // last changed: what is newer than the back-off ends it.
-func (b *Backoff) Asleep(now fleet.FireID, news time.Time) bool {
+func (b *Backoff) Asleep(now fleet.Round, news time.Time) bool {
 	return now < b.AsleepUntil && !news.After(b.AsleepSince)
 }
 

@@ -20,7 +20,7 @@ func TestNoopIsNoGrade(t *testing.T) {
 		a := *learned(s, 10, rapid.SliceOfN(rapid.Float64Range(0, 1), 0, 9).Draw(t, "grades")...)
 		a.Account = drawAccount(t)
 		before := a
-		now := fleet.FireID(10)
+		now := fleet.Round(10)
 		noops := rapid.IntRange(1, 12).Draw(t, "noops")
 		for range noops {
 			a.Noop(now, noon())
@@ -43,8 +43,8 @@ func TestBackoffDoubles(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
 	a := Arm{}
-	now := fleet.FireID(1)
-	for _, want := range []fleet.FireID{2, 4, 8, 16, 32, 64, 64, 64} {
+	now := fleet.Round(1)
+	for _, want := range []fleet.Round{2, 4, 8, 16, 32, 64, 64, 64} {
 		a.Noop(now, noon())
 		for fire := now; fire < now+want; fire++ {
 			if !a.Asleep(fire, time.Time{}) {
@@ -56,7 +56,7 @@ func TestBackoffDoubles(t *testing.T) {
 		}
 	}
 	a.Noop(now, noon())
-	s.Learn(&a, s.Pool(now, []*Arm{&a}), now, Graded{Fire: now, Grade: 0})
+	s.Learn(in(now, &a), s.Pool(at(now, []*Arm{&a})), Graded{Round: now, Grade: 0})
 	if a.Asleep(now, time.Time{}) || a.Noops != 0 || a.NoopsEver != 9 {
 		t.Errorf("got %+v after a grade, want it awake and the count kept", a.Backoff)
 	}

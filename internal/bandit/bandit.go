@@ -9,9 +9,10 @@
 // 2019). The solution is an index that is a sum ([Components]), all in units of
 // grade, so that every decision can be explained term by term.
 //
-// An arm is what the literature calls one of the choices: here, a category. The
-// clock is the number of the fire: it stands still while the fleet does, so that
-// nothing is forgotten during downtime.
+// An arm is what the literature calls one of the choices: here, a category. Each has its
+// clock ([fleet.Round]), which the fires of its pool move on: those that could start
+// something. So nothing is forgotten while the fleet stands still, is paused, finds its
+// gates closed or its categories without work, and no pool's timer is another's clock.
 package bandit
 
 import "stint/internal/fleet"
@@ -27,7 +28,7 @@ type Settings struct {
 	// Cap is the multiple of its entitlement that a category gets at most, at least
 	// 1; 0: no cap.
 	Cap float64 `json:"cap"`
-	// HalfLife is the number of fires after which a grade counts half; 0: grades
+	// HalfLife is the number of rounds after which a grade counts half; 0: grades
 	// count for ever.
 	HalfLife float64 `json:"half_life"`
 	// SlowHalfLife is the same for the long-run mean to which a belief returns as its
@@ -87,9 +88,17 @@ func (s Settings) Plain() Settings {
 // Arm is all that is remembered of a category: what its sessions were worth and what
 // it is owed. The zero value is a category that has never run.
 type Arm struct {
+	Round fleet.Round `json:"round"` // that it is in
 	Evidence
 	Account
 	Backoff
+}
+
+// Coming is the arm in the round that the next fire of its pool will be, if it counts: so
+// a fire sees it.
+func (a Arm) Coming() Arm {
+	a.Round++
+	return a
 }
 
 // Components are what a category's score is made of, all in units of grade.
@@ -109,8 +118,8 @@ func (c Components) Fixed() float64 { return c.LOO + c.Season + c.Plateau + c.Di
 // Score is what a ranking is sorted by.
 func (c Components) Score() float64 { return c.TS + c.Fixed() }
 
-// Round is one fire's look at the arms.
-type Round struct {
+// Look is one fire's look at the arms.
+type Look struct {
 	Settings
 	Seed uint64
 	Fire fleet.FireID
@@ -118,25 +127,25 @@ type Round struct {
 	Pool Pool
 }
 
-// NewRound begins a fire over these arms, awake or not. Their order decides the last
+// NewLook begins a fire over these arms, awake or not. Their order decides the last
 // bit of the result: the caller keeps it.
-func NewRound(s Settings, seed uint64, fire fleet.FireID, arms []*Arm) Round {
-	return Round{Settings: s, Seed: seed, Fire: fire, Pool: s.Pool(fire, arms)}
+func NewLook(s Settings, seed uint64, fire fleet.FireID, arms []*Arm) Look {
+	return Look{Settings: s, Seed: seed, Fire: fire, Pool: s.Pool(arms)}
 }
 
 // Score works out one arm's components. Pending is the number of its sessions that
 // have not ended; loo comes from [LOO].
-func (r Round) Score(c fleet.Category, a *Arm, pending int, loo float64) Components {
-	now := r.forward(a.Evidence, r.Fire)
-	belief := r.belief(now, r.Pool)
+func (l Look) Score(c fleet.Category, a *Arm, pending int, loo float64) Components {
+	now := l.forward(a.Evidence, a.Round)
+	belief := l.belief(now, l.Pool)
 	b := belief.pending(pending)
 	return Components{
 		Belief:  belief,
 		Beta:    b,
-		TS:      b.Draw(Generator(r.Seed, r.Fire, c)),
+		TS:      b.Draw(Generator(l.Seed, l.Fire, c)),
 		LOO:     loo,
-		Season:  r.season(now, r.Turn, r.Pool),
-		Plateau: r.plateau(now, a.LoadNow(r.Fire), r.Pool),
-		Div:     a.Debt(r.Settings),
+		Season:  l.season(now, l.Turn, l.Pool),
+		Plateau: l.plateau(now, a.LoadNow(a.Round), l.Pool),
+		Div:     a.Debt(l.Settings),
 	}
 }

@@ -31,7 +31,7 @@ func TestAlarmAfterAChange(t *testing.T) {
 				t.Fatalf("got %d alarms before the change, want none", a.Alarms)
 			}
 			for n := range 60 {
-				if !s.Learn(a, s.Pool(1, []*Arm{a}), 1, Graded{Fire: 1, Grade: tt.after[n%len(tt.after)]}) {
+				if !s.Learn(in(1, a), s.Pool(at(1, []*Arm{a})), Graded{Round: 1, Grade: tt.after[n%len(tt.after)]}) {
 					continue
 				}
 				mean, want := a.Fast.S/a.Fast.W, tt.after[0]*0.5+tt.after[1]*0.5
@@ -70,8 +70,8 @@ func TestNoAlarmWithoutAChange(t *testing.T) {
 			t.Parallel()
 			s := Defaults()
 			a, rng := &Arm{}, Generator(23, 1, "noise")
-			for fire := range fleet.FireID(30_000) {
-				s.Learn(a, s.Pool(fire, []*Arm{a}), fire, Graded{Fire: fire, Grade: tt.grade(rng.Float64)})
+			for fire := range fleet.Round(30_000) {
+				s.Learn(in(fire, a), s.Pool(at(fire, []*Arm{a})), Graded{Round: fire, Grade: tt.grade(rng.Float64)})
 			}
 			if a.Alarms > tt.most {
 				t.Errorf("got %d alarms in 30,000 sessions without a change, want at most %d", a.Alarms, tt.most)

@@ -29,20 +29,20 @@ const (
 )
 
 // Evidence is what the graded sessions of a category say, as sums in which a session
-// weighs 2^-(age/half-life), its age in fires from its start. They are kept as of the
-// fire At and brought forward when they are used (forward decay: Cormode,
+// weighs 2^-(age/half-life), its age in rounds from its start. They are kept as of the
+// round At and brought forward when they are used (forward decay: Cormode,
 // Shkapenyuk, Srivastava and Xu, ICDE 2009): grades may come late, in any order or
 // all at once, and give the same sums.
 type Evidence struct {
-	At     fleet.FireID `json:"at"`
-	Fast   Sums         `json:"fast"`
-	Slow   Sums         `json:"slow"`
-	Slope  Slope        `json:"slope"`
-	Season Season       `json:"season"`
-	Up     Drift        `json:"up"`
-	Down   Drift        `json:"down"`
-	Graded int          `json:"graded"` // sessions that brought a grade
-	Alarms int          `json:"alarms"` // changes that were detected
+	At     fleet.Round `json:"at"`
+	Fast   Sums        `json:"fast"`
+	Slow   Sums        `json:"slow"`
+	Slope  Slope       `json:"slope"`
+	Season Season      `json:"season"`
+	Up     Drift       `json:"up"`
+	Down   Drift       `json:"down"`
+	Graded int         `json:"graded"` // sessions that brought a grade
+	Alarms int         `json:"alarms"` // changes that were detected
 }
 
 // Sums are the weight of the sessions, and the weighted sums of their grades and of
@@ -76,17 +76,17 @@ func (s Sums) scatter() (is, most float64) {
 
 // Graded is a session that brought a grade.
 type Graded struct {
-	Fire  fleet.FireID // the clock when it was started
-	Turn  float64      // the time of day then, in [0,1)
-	Load  float64      // of its category then, see [Account.LoadNow]
-	Grade float64      // in [0,1]
+	Round fleet.Round // when it was started
+	Turn  float64     // the time of day then, in [0,1)
+	Load  float64     // of its category then, see [Account.LoadNow]
+	Grade float64     // in [0,1]
 }
 
 // Learn adds a graded session to an arm and reports whether it raised the alarm:
 // then the grades from before the change are forgotten. The pool is that of the same
-// fire.
-func (s Settings) Learn(a *Arm, p Pool, now fleet.FireID, x Graded) (alarm bool) {
-	e := s.forward(a.Evidence, now)
+// time.
+func (s Settings) Learn(a *Arm, p Pool, x Graded) (alarm bool) {
+	e := s.forward(a.Evidence, a.Round)
 	e.Graded++
 	if e.Fast.W > settledWeight {
 		b := s.belief(e, p)
@@ -95,7 +95,7 @@ func (s Settings) Learn(a *Arm, p Pool, now fleet.FireID, x Graded) (alarm bool)
 		e.Up.step(surprise, x.Grade)
 		e.Down.step(-surprise, x.Grade)
 	}
-	age := float64(e.At - x.Fire)
+	age := float64(e.At - x.Round)
 	slow := fade(age, s.SlowHalfLife)
 	e.Fast.add(fade(age, s.HalfLife), x.Grade)
 	e.Slow.add(slow, x.Grade)
@@ -109,8 +109,8 @@ func (s Settings) Learn(a *Arm, p Pool, now fleet.FireID, x Graded) (alarm bool)
 	return alarm
 }
 
-// forward brings evidence to the fire now, never back: what has faded stays faded.
-func (s Settings) forward(e Evidence, now fleet.FireID) Evidence {
+// forward brings evidence to the round now, never back: what has faded stays faded.
+func (s Settings) forward(e Evidence, now fleet.Round) Evidence {
 	now = max(now, e.At)
 	age := float64(now - e.At)
 	fast, slow := fade(age, s.HalfLife), fade(age, s.SlowHalfLife)
@@ -119,7 +119,7 @@ func (s Settings) forward(e Evidence, now fleet.FireID) Evidence {
 	return e
 }
 
-// fade is the weight of what is so many fires old.
+// fade is the weight of what is so many rounds old.
 func fade(age, halfLife float64) float64 {
 	if halfLife == 0 || age <= 0 {
 		return 1
@@ -127,7 +127,7 @@ func fade(age, halfLife float64) float64 {
 	return exp2(-age / halfLife)
 }
 
-// Pool is what the categories have in common at one fire.
+// Pool is what the categories have in common at one time.
 type Pool struct {
 	Mean       float64 // of their long-run means, in (0,1)
 	Dispersion float64 // how far grades scatter, in (0,1]; 1: as 0 or 1 grades do
@@ -136,8 +136,8 @@ type Pool struct {
 	ridge      float64 // the weight of that in a category's own slope
 }
 
-// Pool works out what the arms have in common.
-func (s Settings) Pool(now fleet.FireID, arms []*Arm) Pool {
+// Pool works out what the arms have in common, each as of its own round.
+func (s Settings) Pool(arms []*Arm) Pool {
 	var (
 		means, weights = 1.0, 2.0
 		is, most       = dispersionPrior, dispersionPrior
@@ -145,7 +145,7 @@ func (s Settings) Pool(now fleet.FireID, arms []*Arm) Pool {
 		seasons        []Season
 	)
 	for _, a := range arms {
-		e := s.forward(a.Evidence, now)
+		e := s.forward(a.Evidence, a.Round)
 		if e.Slow.W > 0 {
 			u := e.Slow.W / (e.Slow.W + poolWeight)
 			means += u * e.Slow.S / e.Slow.W
@@ -194,7 +194,7 @@ func (s Settings) belief(e Evidence, p Pool) Beta {
 	return Beta{float64(n0*m) + e.Fast.S/phi, float64(n0*(1-m)) + (e.Fast.W-e.Fast.S)/phi}
 }
 
-// Belief is what is believed of an arm's mean grade at a fire.
-func (s Settings) Belief(a *Arm, p Pool, now fleet.FireID) Beta {
-	return s.belief(s.forward(a.Evidence, now), p)
+// Belief is what is believed of an arm's mean grade.
+func (s Settings) Belief(a *Arm, p Pool) Beta {
+	return s.belief(s.forward(a.Evidence, a.Round), p)
 }

@@ -15,10 +15,10 @@ import (
 func approximately() cmp.Option { return cmpopts.EquateApprox(near, near) }
 
 // learned is an arm that had these grades at the fire now, one a session.
-func learned(s Settings, now fleet.FireID, grades ...float64) *Arm {
+func learned(s Settings, now fleet.Round, grades ...float64) *Arm {
 	a := &Arm{}
 	for _, g := range grades {
-		s.Learn(a, s.Pool(now, []*Arm{a}), now, Graded{Fire: now, Grade: g})
+		s.Learn(in(now, a), s.Pool(at(now, []*Arm{a})), Graded{Round: now, Grade: g})
 	}
 	return a
 }
@@ -45,7 +45,7 @@ func TestBelief(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			a := learned(tt.settings, 5, tt.grades...)
-			got := tt.settings.Belief(a, tt.settings.Pool(5, []*Arm{a}), 5)
+			got := tt.settings.Belief(in(5, a), tt.settings.Pool(at(5, []*Arm{a})))
 			if diff := cmp.Diff(got, tt.want, approximately()); diff != "" {
 				t.Errorf("belief (-got +want):\n%s", diff)
 			}
@@ -61,7 +61,7 @@ func TestFadedEvidenceWeighsInThePrior(t *testing.T) {
 	s.SlowHalfLife, s.Alarm = 0, 0
 	for pairs, want := range map[int]Beta{4: {5, 5}, 12: {12, 12}, 20: {16, 16}} {
 		a := learned(s, 0, slices.Repeat([]float64{0, 1}, pairs)...)
-		if diff := cmp.Diff(s.Belief(a, s.Pool(300, []*Arm{a}), 300), want, approximately()); diff != "" {
+		if diff := cmp.Diff(s.Belief(in(300, a), s.Pool(at(300, []*Arm{a}))), want, approximately()); diff != "" {
 			t.Errorf("%d sessions, a half-life later (-got +want):\n%s", 2*pairs, diff)
 		}
 	}
@@ -74,31 +74,31 @@ func TestNewCategoryExpectsWhatTheOthersBring(t *testing.T) {
 	s := Defaults()
 	good := learned(s, 1, slices.Repeat([]float64{1, 0.8}, 100)...)
 	arms := []*Arm{good, good, good, good, {}}
-	b := s.Belief(arms[4], s.Pool(1, arms), 1)
+	b := s.Belief(in(1, arms[4]), s.Pool(at(1, arms)))
 	if weight := b.A + b.B; math.Abs(weight-2) > near || b.Mean() < 0.7 || b.Mean() > 0.9 {
 		t.Errorf("got %+v, mean %v, want a weight of 2 and a mean towards 0.9", b, b.Mean())
 	}
 }
 
-// TestGradesFadeOnTheFireClock halves a grade's weight after a half-life, of the fast
+// TestGradesFadeByRounds halves a grade's weight after a half-life, of the fast
 // and of the slow sums.
-func TestGradesFadeOnTheFireClock(t *testing.T) {
+func TestGradesFadeByRounds(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
 	e := s.forward(learned(s, 100, 1, 0.5).Evidence, 400)
 	if diff := cmp.Diff(e.Fast, Sums{W: 1, S: 0.75, G2: 0.625}, approximately()); diff != "" {
-		t.Errorf("after 300 fires (-got +want):\n%s", diff)
+		t.Errorf("after 300 rounds (-got +want):\n%s", diff)
 	}
 	e = s.forward(e, 3100)
 	if diff := cmp.Diff(e.Slow, Sums{W: 1, S: 0.75, G2: 0.625}, approximately()); diff != "" {
-		t.Errorf("after 3000 fires (-got +want):\n%s", diff)
+		t.Errorf("after 3000 rounds (-got +want):\n%s", diff)
 	}
 }
 
 // arrival is a grade and when it came.
 type arrival struct {
 	Graded
-	at fleet.FireID
+	at fleet.Round
 }
 
 func drawGrade(t *rapid.T) float64 {
@@ -107,12 +107,12 @@ func drawGrade(t *rapid.T) float64 {
 
 // drawArrivals draws sessions and, in order, when their grades come.
 func drawArrivals(t *rapid.T, most int) (list []arrival) {
-	clock := fleet.FireID(0)
+	clock := fleet.Round(0)
 	for range rapid.IntRange(1, most).Draw(t, "grades") {
-		clock += fleet.FireID(rapid.IntRange(0, 90).Draw(t, "later"))
-		started := fleet.FireID(rapid.Int64Range(0, int64(clock)).Draw(t, "started"))
+		clock += fleet.Round(rapid.IntRange(0, 90).Draw(t, "later"))
+		started := fleet.Round(rapid.Int64Range(0, int64(clock)).Draw(t, "started"))
 		load := rapid.Float64Range(0, 1).Draw(t, "load")
-		list = append(list, arrival{Graded{Fire: started, Load: load, Turn: float64(started%48) / 48, Grade: drawGrade(t)}, clock})
+		list = append(list, arrival{Graded{Round: started, Load: load, Turn: float64(started%48) / 48, Grade: drawGrade(t)}, clock})
 	}
 	return list
 }
@@ -129,10 +129,10 @@ func TestOrderOfGradesIsNothing(t *testing.T) {
 		end := grades[len(grades)-1].at
 		var as, batch Arm
 		for _, g := range grades {
-			s.Learn(&as, Pool{Mean: 0.5, Dispersion: 1}, g.at, g.Graded)
+			s.Learn(in(g.at, &as), Pool{Mean: 0.5, Dispersion: 1}, g.Graded)
 		}
 		for _, g := range rapid.Permutation(grades).Draw(t, "order") {
-			s.Learn(&batch, Pool{Mean: 0.5, Dispersion: 1}, end, g.Graded)
+			s.Learn(in(end, &batch), Pool{Mean: 0.5, Dispersion: 1}, g.Graded)
 		}
 		ignore := cmpopts.IgnoreFields(Evidence{}, "Up", "Down")
 		if diff := cmp.Diff(batch.Evidence, as.Evidence, approximately(), ignore); diff != "" {
@@ -156,12 +156,12 @@ func TestLazyIsEager(t *testing.T) {
 			eager.Evidence = s.forward(eager.Evidence, fire)
 			for _, g := range grades {
 				if g.at == fire {
-					s.Learn(&lazy, s.Pool(fire, arms(&lazy)), fire, g.Graded)
-					s.Learn(&eager, s.Pool(fire, arms(&eager)), fire, g.Graded)
+					s.Learn(in(fire, &lazy), s.Pool(at(fire, arms(&lazy))), g.Graded)
+					s.Learn(in(fire, &eager), s.Pool(at(fire, arms(&eager))), g.Graded)
 				}
 			}
 		}
-		got, want := s.Belief(&lazy, s.Pool(end, arms(&lazy)), end), s.Belief(&eager, s.Pool(end, arms(&eager)), end)
+		got, want := s.Belief(in(end, &lazy), s.Pool(at(end, arms(&lazy)))), s.Belief(in(end, &eager), s.Pool(at(end, arms(&eager))))
 		if diff := cmp.Diff(got, want, cmpopts.EquateApprox(1e-6, 1e-6)); diff != "" {
 			t.Errorf("belief (-lazy +eager):\n%s", diff)
 		}
@@ -190,14 +190,14 @@ func TestBeliefsAreProper(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)
 		var a Arm
-		now := fleet.FireID(0)
+		now := fleet.Round(0)
 		for _, g := range drawArrivals(t, 30) {
-			s.Learn(&a, s.Pool(g.at, []*Arm{&a}), g.at, g.Graded)
+			s.Learn(in(g.at, &a), s.Pool(at(g.at, []*Arm{&a})), g.Graded)
 			now = g.at
 		}
-		now += fleet.FireID(rapid.Int64Range(0, 100_000).Draw(t, "idle"))
-		p := s.Pool(now, []*Arm{&a})
-		b := s.Belief(&a, p, now)
+		now += fleet.Round(rapid.Int64Range(0, 100_000).Draw(t, "idle"))
+		p := s.Pool(at(now, []*Arm{&a}))
+		b := s.Belief(in(now, &a), p)
 		if !(b.A > 0 && b.B > 0 && b.A < 1e9 && b.B < 1e9) {
 			t.Errorf("got %+v, want two finite parameters above 0", b)
 		}
@@ -219,10 +219,10 @@ func TestRaisingAGradeNeverLowersTheMean(t *testing.T) {
 		mean := func() float64 {
 			var a Arm
 			for _, g := range grades {
-				s.Learn(&a, s.Pool(g.at, []*Arm{&a}), g.at, g.Graded)
+				s.Learn(in(g.at, &a), s.Pool(at(g.at, []*Arm{&a})), g.Graded)
 			}
 			end := grades[len(grades)-1].at
-			return s.Belief(&a, s.Pool(end, []*Arm{&a}), end).Mean()
+			return s.Belief(in(end, &a), s.Pool(at(end, []*Arm{&a}))).Mean()
 		}
 		before := mean()
 		raised := &grades[rapid.IntRange(0, len(grades)-1).Draw(t, "which")]
@@ -259,13 +259,13 @@ func TestWholeGradesScatterMost(t *testing.T) {
 		s := drawSettings(t)
 		s.Dispersion = true
 		var a Arm
-		now := fleet.FireID(0)
+		now := fleet.Round(0)
 		for _, g := range drawArrivals(t, 30) {
 			g.Grade = math.Round(g.Grade)
 			now = g.at
-			s.Learn(&a, s.Pool(now, []*Arm{&a}), now, g.Graded)
+			s.Learn(in(now, &a), s.Pool(at(now, []*Arm{&a})), g.Graded)
 		}
-		p := s.Pool(now+7, []*Arm{&a, {}})
+		p := s.Pool(at(now+7, []*Arm{&a, {}}))
 		if got := s.dispersion(s.forward(a.Evidence, now+7), p); got != 1 || p.Dispersion != 1 {
 			t.Errorf("got dispersion %v, of all %v, want exactly 1", got, p.Dispersion)
 		}
@@ -279,9 +279,9 @@ func TestDispersionSharpens(t *testing.T) {
 	s := Defaults()
 	grades := slices.Repeat([]float64{0.5, 0.7}, 100)
 	a := learned(s, 1, grades...)
-	got := s.Belief(a, s.Pool(1, []*Arm{a}), 1)
+	got := s.Belief(in(1, a), s.Pool(at(1, []*Arm{a})))
 	s.Dispersion = false
-	coins := s.Belief(a, s.Pool(1, []*Arm{a}), 1)
+	coins := s.Belief(in(1, a), s.Pool(at(1, []*Arm{a})))
 	// Of coins the sd is √(0.24/200) = 0.035; the least dispersion allows √0.05 of it.
 	if math.Abs(got.Mean()-0.6) > 0.005 || math.Abs(coins.SD()-0.0345) > 0.0005 || math.Abs(got.SD()-0.0345*math.Sqrt(0.077)) > 0.003 {
 		t.Errorf("got mean %v, sd %v, coins %v, want 0.6, 0.0096, 0.0345", got.Mean(), got.SD(), coins.SD())
@@ -296,15 +296,15 @@ func TestIdlenessForgetsNoMean(t *testing.T) {
 		s := Defaults()
 		mean := rapid.Float64Range(0.15, 0.85).Draw(t, "mean")
 		a, other := &Arm{}, learned(s, 400, slices.Repeat([]float64{0.3, 0.6}, 20)...)
-		for fire := range fleet.FireID(400) {
+		for fire := range fleet.Round(400) {
 			g := mean + 0.1*float64(fire%3-1)
-			s.Learn(a, s.Pool(fire, []*Arm{a, other}), fire, Graded{Fire: fire, Grade: g})
+			s.Learn(in(fire, a), s.Pool(at(fire, []*Arm{a, other})), Graded{Round: fire, Grade: g})
 		}
 		arms := []*Arm{a, other}
-		start := s.Belief(a, s.Pool(400, arms), 400)
+		start := s.Belief(in(400, a), s.Pool(at(400, arms)))
 		last := start.SD()
-		for idle := fleet.FireID(10); idle <= 1000; idle += 10 {
-			b := s.Belief(a, s.Pool(400+idle, arms), 400+idle)
+		for idle := fleet.Round(10); idle <= 1000; idle += 10 {
+			b := s.Belief(in(400+idle, a), s.Pool(at(400+idle, arms)))
 			if math.Abs(b.Mean()-start.Mean()) >= 0.01 {
 				t.Fatalf("after %d fires: got mean %v, want %v ± 0.01", idle, b.Mean(), start.Mean())
 			}
@@ -322,7 +322,17 @@ func TestADroughtLeavesTheMean(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
 	a := learned(s, 100, slices.Repeat([]float64{0.285}, 60)...)
-	if got := s.Belief(a, s.Pool(150, []*Arm{a}), 150).Mean(); math.Abs(got-0.285) > 0.01 {
+	if got := s.Belief(in(150, a), s.Pool(at(150, []*Arm{a}))).Mean(); math.Abs(got-0.285) > 0.01 {
 		t.Errorf("got mean %v after 50 fires asleep, want 0.285 ± 0.01", got)
 	}
 }
+
+// at has all arms be in a round.
+func at(now fleet.Round, arms []*Arm) []*Arm {
+	for _, a := range arms {
+		a.Round = now
+	}
+	return arms
+}
+
+func in(now fleet.Round, a *Arm) *Arm { return at(now, []*Arm{a})[0] }

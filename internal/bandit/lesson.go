@@ -18,11 +18,11 @@ const (
 )
 
 // Trial is what became of the sessions of one category that a lesson matched: with it
-// and, by chance, without it. Its sums are kept as of the fire At, see [Evidence].
+// and, by chance, without it. Its sums are kept as of the round At of the category, see [Evidence].
 type Trial struct {
-	At      fleet.FireID `json:"at"`
-	With    Tried        `json:"with"`
-	Without Tried        `json:"without"`
+	At      fleet.Round `json:"at"`
+	With    Tried       `json:"with"`
+	Without Tried       `json:"without"`
 }
 
 // Tried is one arm of a trial. Its sums fade with the slow half-life: an effect that is
@@ -45,15 +45,15 @@ func (t *Trial) Of(injected bool) *Tried {
 }
 
 // Try counts a graded session.
-func (s Settings) Try(t *Trial, injected bool, now fleet.FireID, x Graded) {
+func (s Settings) Try(t *Trial, injected bool, now fleet.Round, x Graded) {
 	*t = s.Faded(*t, now)
 	a := t.Of(injected)
 	a.Graded++
-	a.add(fade(float64(t.At-x.Fire), s.SlowHalfLife), x.Grade)
+	a.add(fade(float64(t.At-x.Round), s.SlowHalfLife), x.Grade)
 }
 
-// Faded brings a trial to the fire now, never back.
-func (s Settings) Faded(t Trial, now fleet.FireID) Trial {
+// Faded brings a trial to the round now, never back.
+func (s Settings) Faded(t Trial, now fleet.Round) Trial {
 	now = max(now, t.At)
 	f := fade(float64(now-t.At), s.SlowHalfLife)
 	t.With.Sums, t.Without.Sums, t.At = t.With.times(f), t.Without.times(f), now

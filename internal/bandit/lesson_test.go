@@ -87,19 +87,19 @@ func TestTrialsFadeInAnyOrder(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		tries := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) try {
-			fire := fleet.FireID(rapid.IntRange(0, 5000).Draw(t, "fire"))
-			return try{Graded{Fire: fire, Grade: rapid.Float64Range(0, 1).Draw(t, "grade")}, rapid.Bool().Draw(t, "injected")}
+			fire := fleet.Round(rapid.IntRange(0, 5000).Draw(t, "fire"))
+			return try{Graded{Round: fire, Grade: rapid.Float64Range(0, 1).Draw(t, "grade")}, rapid.Bool().Draw(t, "injected")}
 		}), 1, 9).Draw(t, "sessions")
 		const end = 6000
 		want := Trial{At: end}
 		for _, x := range tries {
 			a := want.Of(x.injected)
 			a.Graded++
-			a.add(math.Exp2(-float64(end-x.Fire)/s.SlowHalfLife), x.Grade)
+			a.add(math.Exp2(-float64(end-x.Round)/s.SlowHalfLife), x.Grade)
 		}
-		got, now := Trial{}, fleet.FireID(0)
+		got, now := Trial{}, fleet.Round(0)
 		for _, x := range rapid.Permutation(tries).Draw(t, "order") {
-			now = max(now, x.Fire) + fleet.FireID(rapid.IntRange(0, 50).Draw(t, "later"))
+			now = max(now, x.Round) + fleet.Round(rapid.IntRange(0, 50).Draw(t, "later"))
 			s.Try(&got, x.injected, now, x.Graded)
 		}
 		if diff := cmp.Diff(s.Faded(got, end), want, approximately()); diff != "" {

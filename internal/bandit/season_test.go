@@ -16,7 +16,7 @@ func cyclic(s Settings, swing float64) *Arm {
 	for i := range 480 {
 		turn := float64(i%48) / 48
 		grade := 0.5 + swing*math.Sin(2*math.Pi*turn) + 0.2*float64(i/48%2*2-1)
-		s.Learn(a, s.Pool(0, []*Arm{a}), 0, Graded{Turn: turn, Grade: grade})
+		s.Learn(in(0, a), s.Pool(at(0, []*Arm{a})), Graded{Turn: turn, Grade: grade})
 	}
 	return a
 }
@@ -31,10 +31,10 @@ func TestSameTimeOfDayBringsNothing(t *testing.T) {
 		turn := rapid.Float64Range(0, 0.999).Draw(t, "turn")
 		var a, other Arm
 		for range rapid.IntRange(0, 9).Draw(t, "sessions") {
-			s.Learn(&a, s.Pool(0, []*Arm{&a, &other}), 0, Graded{Turn: turn, Grade: drawGrade(t)})
-			s.Learn(&other, s.Pool(0, []*Arm{&a, &other}), 0, Graded{Turn: drawGrade(t) * 0.999, Grade: drawGrade(t)})
+			s.Learn(in(0, &a), s.Pool(at(0, []*Arm{&a, &other})), Graded{Turn: turn, Grade: drawGrade(t)})
+			s.Learn(in(0, &other), s.Pool(at(0, []*Arm{&a, &other})), Graded{Turn: drawGrade(t) * 0.999, Grade: drawGrade(t)})
 		}
-		if got := s.season(a.Evidence, turn, s.Pool(0, []*Arm{&a, &other})); math.Abs(got) > near {
+		if got := s.season(a.Evidence, turn, s.Pool(at(0, []*Arm{&a, &other}))); math.Abs(got) > near {
 			t.Errorf("got %v at the usual time, want 0", got)
 		}
 	})
@@ -62,7 +62,7 @@ func TestSeasonIsFound(t *testing.T) {
 			s := Defaults()
 			s.Season, s.Alarm = tt.season, 0
 			a := cyclic(s, tt.swing)
-			if got := s.season(a.Evidence, tt.turn, s.Pool(0, []*Arm{a})); math.Abs(got-tt.want) > 0.02 {
+			if got := s.season(a.Evidence, tt.turn, s.Pool(at(0, []*Arm{a}))); math.Abs(got-tt.want) > 0.02 {
 				t.Errorf("got %v, want %v ± 0.02", got, tt.want)
 			}
 		})
@@ -81,10 +81,10 @@ func TestChangeWithinMinutesIsNoSeason(t *testing.T) {
 		if i >= 20 {
 			grade -= 0.8
 		}
-		s.Learn(a, s.Pool(0, []*Arm{a}), 0, Graded{Turn: 0.5 + float64(i)/2880, Grade: grade})
+		s.Learn(a, s.Pool([]*Arm{a}), Graded{Turn: 0.5 + float64(i)/2880, Grade: grade})
 	}
 	for i := range 48 {
-		if got := s.season(a.Evidence, float64(i)/48, s.Pool(0, []*Arm{a})); math.Abs(got) > 0.1 {
+		if got := s.season(a.Evidence, float64(i)/48, s.Pool([]*Arm{a})); math.Abs(got) > 0.1 {
 			t.Errorf("at %d:%02d: got %v, want nearly nothing", i/2, i%2*30, got)
 		}
 	}
@@ -95,7 +95,7 @@ func TestSeasonCountsInTheScore(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
 	a := cyclic(s, 0.2)
-	r := NewRound(s, 1, 12, []*Arm{a})
+	r := NewLook(s, 1, 12, at(12, []*Arm{a}))
 	for at, want := range map[string]float64{"2026-06-01T06:00:00Z": 0.2, "2026-06-01T20:00:00+02:00": -0.2} {
 		when, err := time.Parse(time.RFC3339, at)
 		if err != nil {
@@ -115,10 +115,10 @@ func TestSeasonRaisesNoAlarm(t *testing.T) {
 	s := Defaults()
 	alarms := func() int {
 		a := &Arm{}
-		for i := range fleet.FireID(4800) {
+		for i := range fleet.Round(4800) {
 			turn := float64(i%480) / 480 // so slow that it looks like a change
 			grade := 0.5 + 0.3*math.Sin(2*math.Pi*turn) + 0.1*float64(i%2*2-1)
-			s.Learn(a, s.Pool(i, []*Arm{a}), i, Graded{Fire: i, Turn: turn, Grade: grade})
+			s.Learn(in(i, a), s.Pool(at(i, []*Arm{a})), Graded{Round: i, Turn: turn, Grade: grade})
 		}
 		return a.Alarms
 	}

@@ -29,7 +29,7 @@ type world struct {
 
 type session struct {
 	arm  int
-	fire fleet.FireID
+	at   fleet.Round
 	load float64
 }
 
@@ -50,18 +50,19 @@ func newWorld(s Settings, seed uint64, shares []float64) *world {
 // turn is one fire: what runs already is unavailable, and so is what sleeps.
 func (w *world) turn(out []bool, workers int) round {
 	w.fire++
+	at(fleet.Round(w.fire), w.arms)
 	var (
 		r      round
 		shares []float64
 		score  = make([]float64, len(w.arms))
 	)
-	look := NewRound(w.Settings, w.seed, w.fire, w.arms)
+	look := NewLook(w.Settings, w.seed, w.fire, w.arms)
 	look.Turn = float64(w.fire%5) / 5
 	for i, a := range w.arms {
 		parts := look.Score(w.names[i], a, 0, 0)
 		r.Parts, score[i] = append(r.Parts, parts), parts.Score()
 		busy := slices.ContainsFunc(w.running, func(s session) bool { return s.arm == i })
-		if !out[i] && !busy && !a.Asleep(w.fire, time.Time{}) {
+		if !out[i] && !busy && !a.Asleep(a.Round, time.Time{}) {
 			r.Awake, shares = append(r.Awake, i), append(shares, w.shares[i])
 		}
 	}
@@ -79,7 +80,7 @@ func (w *world) turn(out []bool, workers int) round {
 }
 
 func (w *world) claim(i int) {
-	w.running = append(w.running, session{i, w.fire, w.arms[i].Debit(w.fire)})
+	w.running = append(w.running, session{i, w.arms[i].Round, w.arms[i].Debit(w.arms[i].Round)})
 }
 
 // end ends a session: with a grade from 0 to 1, with none (above 1), or as one that did
@@ -89,9 +90,9 @@ func (w *world) end(k int, grade float64) session {
 	w.running = slices.Delete(w.running, k, k+1)
 	switch {
 	case grade < 0:
-		w.arms[x.arm].Noop(w.fire, noon())
+		w.arms[x.arm].Noop(w.arms[x.arm].Round, noon())
 	case grade <= 1:
-		w.Learn(w.arms[x.arm], w.Pool(w.fire, w.arms), w.fire, Graded{Fire: x.fire, Load: x.load, Turn: float64(x.fire%5) / 5, Grade: grade})
+		w.Learn(w.arms[x.arm], w.Pool(w.arms), Graded{Round: x.at, Load: x.load, Turn: float64(x.at%5) / 5, Grade: grade})
 	}
 	return x
 }
@@ -177,6 +178,7 @@ func TestEveryTraceKeepsThePromises(t *testing.T) {
 					sessions[i]++
 				}
 				for i, a := range w.arms {
+					before[i].Round = a.Round
 					if !slices.Contains(r.Awake, i) && *a != before[i] {
 						t.Errorf("%s: got %+v after a fire it was out of, want %+v", w.names[i], *a, before[i])
 					}
@@ -256,8 +258,8 @@ func TestANewCategoryLeavesDrawsAlone(t *testing.T) {
 		for _, e := range drawEvents(t, len(w.arms)) {
 			w.play(e)
 		}
-		look := NewRound(w.Settings, w.seed, w.fire+1, w.arms)
-		wider := NewRound(w.Settings, w.seed, w.fire+1, append([]*Arm{{}}, w.arms...))
+		look := NewLook(w.Settings, w.seed, w.fire+1, at(fleet.Round(w.fire+1), w.arms))
+		wider := NewLook(w.Settings, w.seed, w.fire+1, append([]*Arm{{}}, w.arms...))
 		for i, a := range w.arms {
 			if got, want := wider.Score(w.names[i], a, 0, 0), look.Score(w.names[i], a, 0, 0); got != want {
 				t.Errorf("%s: got %+v beside a new category, want %+v", w.names[i], got, want)

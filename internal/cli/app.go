@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"os/user"
@@ -59,13 +60,17 @@ func (a *app) loadConfig() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := config.Find(a.configPath, a.Getenv, dir)
+	path, err := config.Find(a.configPath, a.Getenv, dir, os.Geteuid())
 	if err != nil {
 		return nil, err
 	}
-	return config.Load(path, config.Options{
+	c, err := config.Load(path, config.Options{
 		CheckUnit: systemd.CheckProperty, CheckWebhook: notice.CheckWebhook, Getenv: a.Getenv,
 	})
+	if err != nil {
+		return nil, err
+	}
+	return c, actForOwner(c)
 }
 
 // openStore opens a fleet's store. When it is only read and there is none, both
@@ -83,11 +88,48 @@ func (a *app) openStore(ctx context.Context, c *config.Config, how access) (stor
 		return db, nil
 	}
 	o.DryRun = how == trying
+	if err := notMovedAway(ctx, c); err != nil {
+		return nil, err
+	}
 	db, err := sqlite.Open(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	return db, nil
+}
+
+// hasStore reports whether anything has run yet.
+func (a *app) hasStore(ctx context.Context, c *config.Config) (there bool, err error) {
+	err = a.withStoreOf(ctx, c, reading, func(_ *config.Config, s store.Store) error {
+		there = s != nil
+		return nil
+	})
+	return there, err
+}
+
+// notMovedAway refuses to make a store while units of the fleet are at work: their store was
+// moved away, and in an empty one all that they hold would be free. Without a service manager
+// there are none.
+func notMovedAway(ctx context.Context, c *config.Config) error {
+	if _, err := os.Lstat(filepath.Join(c.State, sqlite.File)); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var names []string
+	_ = withManager(ctx, func(ctx context.Context, m *systemd.Manager) error {
+		units, err := m.List(ctx, fleet.UnitPattern(c.Fleet))
+		for _, u := range units {
+			if u.Active != "inactive" && u.Active != "failed" {
+				names = append(names, u.Name)
+			}
+		}
+		return err
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	return fleet.WithHint(
+		fmt.Errorf("there is no store in %s, but units of fleet %s are at work: %s", c.State, c.Fleet, strings.Join(names, ", ")),
+		"put the state folder back where it was; to end what they do instead: systemctl --user stop "+fleet.ShellWord(fleet.UnitPattern(c.Fleet)))
 }
 
 func (a *app) storeOptions(c *config.Config) sqlite.Options {
@@ -163,6 +205,22 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		}
 		return fn(e)
 	})
+}
+
+// withRecord is [app.withEngine] for a command that changes what there is: where nothing has
+// run yet, no store is made only to find nothing in it.
+func (a *app) withRecord(ctx context.Context, dryRun bool, fn func(*engine.Engine) error) error {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	how := accessFor(dryRun)
+	if there, err := a.hasStore(ctx, c); err != nil {
+		return err
+	} else if !there {
+		how = reading
+	}
+	return a.withEngine(ctx, how, nil, fn)
 }
 
 func (a *app) sessions(c *config.Config) sessions {
@@ -343,9 +401,11 @@ func (r ranker) Rank(ctx context.Context, own []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// nothingYet says that the fleet has no store.
+// nothingYet says that the fleet has no store. An object says so by what is not in it.
 func (a *app) nothingYet() {
-	fmt.Fprintln(a.Stderr, "stint: nothing has run yet")
+	if !a.json {
+		fmt.Fprintln(a.Stderr, "stint: nothing has run yet")
+	}
 }
 
 // holder is who the command line acts for, and whether it was named: two scripts

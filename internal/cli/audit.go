@@ -70,6 +70,9 @@ func (a *app) printAudit(r report.Audit) {
 	for _, f := range r.Fruitless {
 		fmt.Fprintln(a.Stdout, fruitlessLine(f))
 	}
+	for _, f := range r.Failing {
+		fmt.Fprintf(a.Stdout, "alarm: task %s keeps failing: %s\n", plain(string(f.Task)), plain(f.Why()))
+	}
 	rows := [][]string{{"CATEGORY", "SPAWNED", "SESSIONS", "ENTITLED", "PART", "SHARE"}}
 	for _, c := range o.Categories {
 		rows = append(rows, []string{string(c.Category), fmt.Sprint(c.Spawned), fmt.Sprint(c.Sessions), fmt.Sprintf("%.1f", c.Entitled), fmt.Sprintf("%.3f", c.Part), fmt.Sprintf("%.3f", c.Share)})

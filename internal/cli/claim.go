@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/lease"
 	"stint/internal/store"
 	"stint/internal/wire"
 )
@@ -20,7 +20,7 @@ const defaultTTL = time.Hour
 
 // claimOptions are the flags of the claim commands.
 type claimOptions struct {
-	holder    string
+	holder    holderValue
 	ttl       ttlValue
 	note      textValue
 	epoch     countValue
@@ -41,13 +41,30 @@ a task that is free gets it at the next epoch; whoever else takes it is denied.
 "stint claim TASK" is short for "stint claim take TASK". The holder is --holder,
 else $STINT_HOLDER, else user@host. Only a holder that was named renews by taking
 again. TASK is a task's id, or any other text that says what is claimed: 1 to 512
-bytes without control characters, and not beginning with "category:".`
+bytes without control characters, and not beginning with "category:". A word that looks
+like a slip of one of the commands below is refused, unless it is a task's id: for that,
+"stint claim take TASK".`
 	cmd.Example = `  stint claim fix-login --holder alice
   stint claim check fix-login
   stint claim renew fix-login --holder alice --epoch 1 --ttl 30m
   stint claim release fix-login --holder alice --done
   stint claim verify          # in a git pre-push hook`
 	cmd.AddCommand(newClaimTake(a), newClaimCheck(a), newClaimRenew(a), newClaimRelease(a), newClaimVerify(a), newClaimList(a))
+	take := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if args[0] == "help" {
+			return cmd.Help()
+		}
+		var verbs []string
+		for _, verb := range cmd.Commands() {
+			verbs = append(verbs, verb.Name())
+		}
+		if verb := fleet.Slip(args[0], verbs); verb != "" && !a.isTask(cmd.Context(), args[0]) {
+			return fleet.WithHint(usage(fmt.Errorf("no claim was taken: %q looks like a slip of %q", args[0], verb)),
+				fmt.Sprintf("stint claim %s TASK, or for a claim on %[2]s: stint claim take %[2]s", verb, args[0]))
+		}
+		return take(cmd, args)
+	}
 	return cmd
 }
 
@@ -101,7 +118,10 @@ func newClaimRelease(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release TASK",
 		Short: "Give one's own claim back",
-		Args:  cobra.ExactArgs(1),
+		Long: `Give one's own claim back. Whoever names another holder, as for a claim that is stuck, ends
+that holder's right to work on the task. While a session holds it and lives, that is denied:
+status 4. Where nobody can tell whether it lives, --abandoned says that it does not.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.claimRelease(cmd.Context(), args[0], o)
 		},
@@ -159,12 +179,12 @@ func newClaimList(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "released and expired ones too")
-	cmd.Flags().StringVar(&o.holder, "holder", "", "those of one holder")
+	cmd.Flags().Var(&o.holder, "holder", "those of one holder")
 	return cmd
 }
 
 func (o *claimOptions) addHolder(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.holder, "holder", "", "who claims (default $STINT_HOLDER, else user@host)")
+	cmd.Flags().Var(&o.holder, "holder", "who claims (default $STINT_HOLDER, else user@host)")
 }
 
 func (o *claimOptions) addTTL(cmd *cobra.Command) {
@@ -176,12 +196,25 @@ func (o *claimOptions) addEpoch(cmd *cobra.Command) {
 	cmd.Flags().Var(&o.epoch, "epoch", "the epoch the claim was granted at")
 }
 
+// isTask reports whether a word is the id of a task.
+func (a *app) isTask(ctx context.Context, word string) bool {
+	id, err := fleet.ParseTaskID(word)
+	if err != nil {
+		return false
+	}
+	c, err := a.loadConfig()
+	if err == nil {
+		_, err = taskFolder(c).Get(ctx, id)
+	}
+	return err == nil
+}
+
 // hold is the claim that the command line means.
 func (a *app) hold(task string, o claimOptions) (h store.Hold, named bool, err error) {
 	if h.Key, err = fleet.ParseKey(task); err != nil {
 		return h, false, usage(err)
 	}
-	if h.Holder, named, err = a.holder(o.holder); err != nil {
+	if h.Holder, named, err = a.holder(string(o.holder)); err != nil {
 		return h, false, err
 	}
 	h.Epoch = fleet.Epoch(o.epoch)
@@ -301,10 +334,47 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 	case o.abandoned:
 		ending = fleet.EndingAbandoned
 	}
-	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
+	return a.withStore(ctx, accessFor(o.dryRun), func(cfg *config.Config, s store.Store) error {
+		if _, session := h.Holder.Run(); session {
+			if err := a.mayRelease(ctx, a.desk(cfg, s), s, &h, o.abandoned); err != nil {
+				return err
+			}
+		}
 		c, err := s.Release(ctx, h, ending, string(o.reason))
 		return a.tellHeld(h, wire.ClaimReleased, c, o.dryRun, err)
 	})
+}
+
+// mayRelease refuses to give back the claim of a session that lives, for anybody but that
+// session: two would work on one task. What was found out counts for the claim at its epoch
+// alone.
+func (a *app) mayRelease(ctx context.Context, desk lease.Desk, s store.Store, h *store.Hold, abandoned bool) error {
+	c, err := s.Check(ctx, h.Key)
+	run, _ := h.Holder.Run()
+	if h.Epoch == 0 {
+		h.Epoch = c.Epoch
+	}
+	if err != nil || c.Holder != h.Holder || c.Epoch != h.Epoch || !c.ReleasedAt.IsZero() || a.Getenv("STINT_RUN_ID") == string(run) {
+		return err // what is not theirs, the release says
+	}
+	advice := fmt.Sprintf("end its session first, which gives the claim back: x in stint top, or the unit that stint show %s names", run)
+	switch desk.Holder(ctx, c) {
+	case fleet.Gone:
+		return nil
+	case fleet.Unknown:
+		if abandoned {
+			return nil
+		}
+		advice = "nobody here can tell whether its session lives: if you know that it does not, add --abandoned"
+	case fleet.Lives:
+	}
+	if a.json {
+		printJSON(a.Stdout, wire.NewClaim(wire.ClaimDenied, c))
+	} else {
+		fmt.Fprintln(a.Stderr, plain(c.Denial(a.Now())))
+		a.hint(advice)
+	}
+	return reported{fmt.Errorf("release claim %q: %w", c.Key, fleet.ErrHeld)}
 }
 
 // tellHeld tells of a write that only the claim's holder may make.
@@ -348,6 +418,9 @@ func (a *app) claimVerify(ctx context.Context, task string, o claimOptions) erro
 func (a *app) claimVerifyOwn(ctx context.Context) error {
 	text := a.Getenv("STINT_RUN_ID")
 	if text == "" {
+		if a.json {
+			printJSON(a.Stdout, wire.NewClaim(wire.ClaimFree, fleet.Claim{}))
+		}
 		return nil
 	}
 	id, err := fleet.ParseRunID(text)
@@ -394,18 +467,28 @@ func (a *app) claimList(ctx context.Context, o claimOptions) error {
 		if !o.all {
 			list = held
 		}
-		a.printClaims(list, held)
+		a.printClaims(list, heldKeys(held))
 		return nil
 	})
 }
 
-func (a *app) printClaims(list, held []fleet.Claim) {
+// heldKeys are the keys of claims: what is listed is looked up in them one by one, and may
+// be many.
+func heldKeys(held []fleet.Claim) map[fleet.Key]bool {
+	keys := map[fleet.Key]bool{}
+	for _, c := range held {
+		keys[c.Key] = true
+	}
+	return keys
+}
+
+func (a *app) printClaims(list []fleet.Claim, held map[fleet.Key]bool) {
 	rows := [][]string{{"TASK", "STATUS", "HOLDER", "EPOCH", "UNTIL", "NOTE"}}
 	objects := wire.Claims{Schema: "stint/claims@1", Claims: []wire.ListedClaim{}}
 	for _, c := range list {
 		status := wire.ClaimFree
 		switch {
-		case slices.Contains(held, c):
+		case held[c.Key]:
 			status = wire.ClaimHeld
 		case !c.ReleasedAt.IsZero():
 			status = wire.ClaimReleased

@@ -146,7 +146,7 @@ func (a *app) completeArgument(use string) cobra.CompletionFunc {
 		return first(cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault))
 	}
 	known := map[string]cobra.CompletionFunc{
-		"TASK": a.completeTasks, "CATEGORY": a.completeCategories, "RUN": a.completeRuns, "FIRE": a.completeFires,
+		"TASK": a.completeTasks, "CATEGORY": a.completeCategories, "RUN": a.completeRuns, "FIRE": a.completeFires, "SCOPE": a.completeScopes,
 	}
 	var functions []cobra.CompletionFunc
 	for _, kind := range kinds {
@@ -258,6 +258,16 @@ func (a *app) completeAgents(cmd *cobra.Command, _ []string, typed string) ([]co
 	return a.completeConfig(cmd, typed, func(_ context.Context, c *config.Config) []candidate { return sortedNames(c.Agents) })
 }
 
+// completeScopes completes what a budget is for.
+func (a *app) completeScopes(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completeConfig(cmd, typed, func(_ context.Context, c *config.Config) (list []candidate) {
+		for _, b := range c.AllBudgets() {
+			list = append(list, candidate{name: string(b.Scope)})
+		}
+		return list
+	})
+}
+
 // completePools completes a pool.
 func (a *app) completePools(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	return a.completeConfig(cmd, typed, func(_ context.Context, c *config.Config) []candidate { return sortedNames(c.Pools) })
@@ -285,7 +295,8 @@ func (a *app) completeHolders(cmd *cobra.Command, _ []string, typed string) ([]c
 	})
 }
 
-// completeRuns completes one of the latest runs, newest first.
+// completeRuns completes one of the latest runs, newest first: to stop one, those that are
+// open.
 func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	names, directive := a.completeStore(cmd, typed, func(ctx context.Context, s store.Store) (list []candidate) {
 		runs, err := s.LastRuns(ctx, store.RunQuery{Limit: latestOffered})
@@ -293,7 +304,9 @@ func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]cobr
 			return nil
 		}
 		for _, r := range runs {
-			list = append(list, candidate{string(r.ID), runAbout(r)})
+			if r.EndedAt.IsZero() || cmd.CommandPath() != "stint stop" {
+				list = append(list, candidate{string(r.ID), runAbout(r)})
+			}
 		}
 		return list
 	})
@@ -320,13 +333,7 @@ func (a *app) completeFires(cmd *cobra.Command, _ []string, typed string) ([]cob
 			return nil
 		}
 		for _, f := range fires {
-			spawned := 0
-			for _, c := range f.Choices {
-				if c.Decision == fleet.Spawn {
-					spawned++
-				}
-			}
-			list = append(list, candidate{strconv.FormatInt(int64(f.ID), 10), fmt.Sprintf("%s, %d spawned", stamp(f.At), spawned)})
+			list = append(list, candidate{strconv.FormatInt(int64(f.ID), 10), fmt.Sprintf("%s, %d spawned", stamp(f.At), len(f.Started()))})
 		}
 		return list
 	})

@@ -10,7 +10,7 @@ import (
 )
 
 func newConfig(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Check and show the configuration", Args: cobra.NoArgs, RunE: help}
+	cmd := &cobra.Command{Use: "config", Short: "Check and show the configuration"}
 	cmd.AddCommand(
 		&cobra.Command{
 			Use:   "check",

@@ -103,6 +103,7 @@ func folderFacts(path string) doctor.Folder {
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 			f.Owner = int(stat.Uid)
 		}
+		f.Foreign = foreign(path, f.User)
 		const toWrite = 2 // W_OK of access(2)
 		f.Unwritable = reason(syscall.Access(path, toWrite))
 	}
@@ -111,6 +112,27 @@ func folderFacts(path string) doctor.Folder {
 		f.Magic = int64(at.Type) & 0xffffffff //nolint:unconvert // an int32, signed, on machines of 32 bits
 	}
 	return f
+}
+
+// mostForeign is how many files of others are named.
+const mostForeign = 10
+
+// foreign are files in the state folder that belong to another user: stint's own, not what
+// agents and git made.
+func foreign(state string, user int) (list []string) {
+	for _, pattern := range []string{"*", "locks/*", "runs/*", "runs/*/*", "worktrees/*"} {
+		paths, _ := filepath.Glob(filepath.Join(state, pattern)) // an error is of the pattern alone
+		for _, path := range paths {
+			info, err := os.Lstat(path)
+			if err != nil || len(list) == mostForeign {
+				continue
+			}
+			if stat, ok := info.Sys().(*syscall.Stat_t); ok && int(stat.Uid) != user {
+				list = append(list, strings.TrimPrefix(path, state+"/"))
+			}
+		}
+	}
+	return list
 }
 
 // standing is the path, or what there is of it.

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -126,6 +127,20 @@ func (v *textValue) Set(s string) error {
 	return nil
 }
 
+// holderValue is who claims. A name that came out empty, as of a variable that is not set, is
+// no name: two scripts would else share a claim, or a list show everybody's.
+type holderValue fleet.Holder
+
+func (v *holderValue) Type() string { return "name" }
+
+func (v *holderValue) String() string { return string(*v) }
+
+func (v *holderValue) Set(s string) error {
+	h, err := fleet.ParseHolder(s)
+	*v = holderValue(h)
+	return err
+}
+
 // spanValue is how far to look back: a duration that may begin with days.
 type spanValue struct {
 	span  time.Duration // 0: all of the record
@@ -174,6 +189,17 @@ func (v *spanValue) before(now time.Time) time.Time {
 		return time.Unix(0, 0)
 	}
 	return now.Add(-v.span)
+}
+
+// sinceOf is what of a list, newest first, is not older than was asked for.
+func sinceOf[T any](v spanValue, list []T, now time.Time, at func(T) time.Time) []T {
+	if !v.given {
+		return list
+	}
+	if i := slices.IndexFunc(list, func(x T) bool { return at(x).Before(v.before(now)) }); i >= 0 {
+		return list[:i]
+	}
+	return list
 }
 
 // setValue is --set: other settings to rank under.

@@ -135,7 +135,7 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	if err != nil {
 		return nil, fleet.WithHint(usage(err), "name the fleet: stint init --fleet NAME")
 	}
-	state := config.DefaultState(s.Getenv, name)
+	state := resolved(config.DefaultState(s.Getenv, name))
 	if state == "" {
 		return nil, fleet.WithHint(usage(errors.New("no place for the fleet's state: neither $XDG_STATE_HOME nor $HOME is set")), "set HOME")
 	}
@@ -154,6 +154,14 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 		return c, nil
 	}
 	return c, renameio.WriteFile(path, text, 0o644)
+}
+
+// resolved is a path without links, as far as it is there: a link may lead elsewhere one day.
+func resolved(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil || path == "" {
+		return target
+	}
+	return filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
 }
 
 // nameOf makes a fleet's name from a folder's.
@@ -241,6 +249,9 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 			return nil
 		}
 	}
+	if err := notMovedAway(ctx, c); err != nil {
+		return err
+	}
 	db, err := sqlite.Open(ctx, s.storeFor(c))
 	if err != nil {
 		return err
@@ -304,12 +315,16 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	folder, err := s.unitFolder()
+	folder, err := s.unitFolder(s.o.runtime)
 	if err != nil {
 		return err
 	}
-	if err := s.checkUnits(filepath.Join(folder, units.DropIn(units.Instance(c.Fleet, ""))), c); err != nil {
+	dropIn := filepath.Join(folder, units.DropIn(units.Instance(c.Fleet, "")))
+	if whose, err := ownerOf(dropIn, c); err != nil {
 		return err
+	} else if whose == another {
+		return fleet.WithHint(usage(fmt.Errorf("%s is the timer's of another configuration", dropIn)),
+			"give this fleet another name; if the other one is gone, remove that file")
 	}
 	// The manager is asked first: without one, no file is written.
 	m, err := systemd.Connect(ctx)
@@ -337,27 +352,37 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 	return s.lingering()
 }
 
-// checkUnits refuses to take over the timer of another fleet of the same name.
-func (s *setup) checkUnits(dropIn string, c *config.Config) error {
-	old, err := os.ReadFile(dropIn)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// owner is whose a drop-in is.
+type owner int
+
+const (
+	nobody  owner = iota // there is none
+	ours                 // it names this configuration
+	another              // it names another, as that of a fleet of the same name
+)
+
+// ownerOf says whose timer a drop-in is for.
+func ownerOf(dropIn string, c *config.Config) (owner, error) {
+	text, err := os.ReadFile(dropIn)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nobody, nil
+	case err != nil:
+		return nobody, err
+	case strings.Contains(string(text), " --config "+c.Path+" "):
+		return ours, nil
 	}
-	if err != nil || strings.Contains(string(old), " --config "+c.Path+" ") {
-		return err
-	}
-	return fleet.WithHint(usage(fmt.Errorf("%s is the timer's of another configuration", dropIn)),
-		"give this fleet another name; if the other one is gone, remove that file")
+	return another, nil
 }
 
 // unitFolder is where the user's manager looks for units: the user's own, or
 // those until the machine goes down.
-func (s *setup) unitFolder() (string, error) {
-	base := s.Getenv("XDG_RUNTIME_DIR")
-	if !s.o.runtime {
-		base = s.Getenv("XDG_CONFIG_HOME")
-		if base == "" && s.Getenv("HOME") != "" {
-			base = filepath.Join(s.Getenv("HOME"), ".config")
+func (a *app) unitFolder(runtime bool) (string, error) {
+	base := a.Getenv("XDG_RUNTIME_DIR")
+	if !runtime {
+		base = a.Getenv("XDG_CONFIG_HOME")
+		if base == "" && a.Getenv("HOME") != "" {
+			base = filepath.Join(a.Getenv("HOME"), ".config")
 		}
 	}
 	if base == "" {
@@ -442,13 +467,7 @@ func (s *setup) tell(c *config.Config) {
 		}{"stint/init@1", c.Fleet, s.o.dryRun, s.changes, listOf(s.missing)})
 		return
 	}
-	for _, ch := range s.changes {
-		action := ch.Action
-		if s.o.dryRun && action != kept {
-			action = "would be " + action
-		}
-		fmt.Fprintf(s.Stdout, "%s: %s\n", action, plain(ch.Path))
-	}
+	s.tellChanges()
 	for _, m := range s.missing {
 		fmt.Fprintf(s.Stdout, "missing: %s\n", plain(m))
 	}
@@ -457,4 +476,14 @@ func (s *setup) tell(c *config.Config) {
 		state = "is not ready: see to what is missing; then"
 	}
 	fmt.Fprintf(s.Stdout, "fleet %s %s: stint fanout --dry-run\n", c.Fleet, state)
+}
+
+func (s *setup) tellChanges() {
+	for _, ch := range s.changes {
+		action := ch.Action
+		if s.o.dryRun && action != kept {
+			action = "would be " + action
+		}
+		fmt.Fprintf(s.Stdout, "%s: %s\n", action, plain(ch.Path))
+	}
 }

@@ -26,7 +26,7 @@ within categories (Mantel-Haenszel), drawn towards none by how little is known, 
 95% interval. While the interval holds zero, nobody knows whether the lesson helps or harms.
 SHOWS-0.05 and SHOWS-0.10 are how many more graded sessions that match it take until a
 difference of that size would show; a lesson with just that effect then shows it in half of
-the cases. A session weighs half after slow_half_life fires, and an edited lesson starts anew.
+the cases. A session weighs half after slow_half_life rounds, and an edited lesson starts anew.
 
 WITH and WITHOUT count graded sessions. EMPTY and FAILED count, with and without the lesson,
 the sessions that found nothing to do and those that failed: a lesson after which sessions do

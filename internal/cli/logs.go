@@ -328,8 +328,11 @@ func (p *logPrinter) noLog(ctx context.Context, r fleet.Run) error {
 		return fleet.WithHint(fmt.Errorf("log of run %s: %w: %s", r.ID, fleet.ErrNotFound, d.Swept), "stint show "+string(r.ID))
 	}
 	if r.EndedAt.IsZero() {
-		return fleet.WithHint(fmt.Errorf("log of run %s: %w: its agent has not been started yet, or its files are gone", r.ID, fleet.ErrNotFound),
-			"stint logs -f "+string(r.ID))
+		why := "its agent has not been started yet, or its files are gone"
+		if now := p.Now(); r.Rests(now) {
+			why = "it is resting: it begins in " + screen.Span(r.RestLeft(now))
+		}
+		return fleet.WithHint(fmt.Errorf("log of run %s: %w: %s", r.ID, fleet.ErrNotFound, why), "stint logs -f "+string(r.ID))
 	}
 	return fleet.WithHint(fmt.Errorf("log of run %s: %w: it ended %s", r.ID, fleet.ErrNotFound, verdictText(r.Verdict)),
 		"stint show "+string(r.ID))

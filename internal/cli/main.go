@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -51,7 +53,7 @@ func Main(args []string, s Surroundings) int {
 	// be told of in JSON, too.
 	out := &output{Writer: s.Stdout}
 	s.Stdout = out
-	asJSON := slices.Contains(args, "--json")
+	asJSON := wantsJSON(args)
 	if inJournal(s.Getenv, s.Stderr) {
 		s.Stderr = &journal{w: s.Stderr}
 	}
@@ -68,9 +70,26 @@ func Main(args []string, s Surroundings) int {
 		err = nil // it is that the version could not be written, which is told below
 	default:
 		// Whatever else fails before a command begins is cobra's, about the command line.
-		err = fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), command.CommandPath()+" --help")
+		hint := cmp.Or(fleet.Hint(err), command.CommandPath()+" --help")
+		err = fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), hint)
 	}
 	return a.finish(errors.Join(err, out.err))
+}
+
+// wantsJSON reports whether --json is among the flags.
+func wantsJSON(args []string) (wanted bool) {
+	for _, arg := range args {
+		value, given := strings.CutPrefix(arg, "--json=")
+		switch {
+		case arg == "--":
+			return wanted
+		case arg == "--json":
+			wanted = true
+		case given:
+			wanted, _ = strconv.ParseBool(value)
+		}
+	}
+	return wanted
 }
 
 // signalled is the cause of a context that a signal ended.
@@ -127,8 +146,10 @@ func entries() []entry {
 		{name: "fanout", group: groupMain, make: newFanout},
 		{name: "run", group: groupMain, make: newRun},
 		{name: "init", group: groupAround, make: newInit},
+		{name: "uninstall", group: groupAround, make: newUninstall},
 		{name: "status", group: groupSight, make: newStatus},
 		{name: "runs", group: groupSight, make: newRuns},
+		{name: "fires", group: groupSight, make: newFires},
 		{name: "show", group: groupSight, make: newShow},
 		{name: "logs", group: groupSight, make: newLogs},
 		{name: "top", group: groupSight, make: newTop},
@@ -142,8 +163,10 @@ func entries() []entry {
 		{name: "replay", group: groupAround, make: newReplay},
 		{name: "reap", group: groupAround, make: newReap},
 		{name: "simulate", group: groupAround, make: newSimulate},
+		{name: "stop", group: groupAround, make: newStop},
 		{name: "pause", group: groupAround, make: newPause},
 		{name: "resume", group: groupAround, make: newResume},
+		{name: "budget", group: groupSight, make: newBudget},
 		{name: "lessons", group: groupAround, make: newLessons},
 		{name: "config", group: groupAround, make: newConfig},
 		{name: "completion", group: groupAround, make: newCompletion},
@@ -199,6 +222,14 @@ the agent and records what came of it.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true // there is our own
 	root.InitDefaultHelpCmd()
+	if c, _, err := root.Find([]string{"help"}); err == nil {
+		c.Args = func(_ *cobra.Command, args []string) error {
+			if found, _, err := root.Find(args); err == nil && found != root {
+				return nil
+			}
+			return noSuchCommand(root, args)
+		}
+	}
 	finishCommands(root, a)
 	if completes(args) {
 		a.addCompletion(root)
@@ -216,7 +247,7 @@ func finishCommands(c *cobra.Command, a *app) {
 		c.Long = c.Short + "."
 	}
 	if c.Run == nil && c.RunE == nil {
-		c.Args, c.RunE = cobra.NoArgs, help
+		c.Args, c.RunE = noSuchCommand, help
 	}
 	if run := c.RunE; run != nil {
 		c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -227,6 +258,25 @@ func finishCommands(c *cobra.Command, a *app) {
 	for _, sub := range c.Commands() {
 		finishCommands(sub, a)
 	}
+}
+
+// noSuchCommand refuses a word that names no command below c, and says which may have been
+// meant. All of those are made: a command line that begins with none of them gets them all.
+func noSuchCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var known []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			known = append(known, sub.Name())
+		}
+	}
+	err := fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath())
+	if near := fleet.Nearest(args[0], known); near != "" {
+		return fleet.WithHint(err, fmt.Sprintf("did you mean %s %s?", c.CommandPath(), near))
+	}
+	return err
 }
 
 // heedSignals gives a command, and those below it, a context that a signal ends.

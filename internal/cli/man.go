@@ -100,8 +100,11 @@ func described(c *cobra.Command) []*cobra.Command {
 func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
 // buildDate is the day of the commit that the program was built of, so that the same
-// program always writes the same pages; empty where the toolchain did not record it.
+// program always writes the same pages; empty where nobody recorded it.
 func buildDate() string {
+	if released != "" {
+		return released
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/config"
+	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/store"
 	"stint/internal/wire"
 )
 
@@ -25,8 +25,9 @@ func newPause(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pause [CATEGORY]",
 		Short: "Keep fires from starting a category, or anything at all",
-		Long: `Keep fires from starting sessions of a category, or of any without one. Sessions that
-run are left alone, and a session by hand still runs. Pausing again replaces the pause.`,
+		Long: `Keep fires from starting sessions of a category, or of any without one. Sessions under
+way go on, which is said, and "stint stop" ends them; a session by hand still runs. Pausing
+again replaces the pause.`,
 		Example: `  stint pause triage --for 8h --reason "the tracker is down"
   stint pause`,
 		Args: cobra.MaximumNArgs(1),
@@ -69,10 +70,11 @@ type pauseObject struct {
 	Changed  bool           `json:"changed"`
 	Until    *string        `json:"until"` // null: until it is resumed
 	Reason   string         `json:"reason"`
+	Running  int            `json:"running"` // of a pause: sessions under way, which go on
 }
 
 func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error {
-	c, category, err := a.categoryOf(args)
+	category, err := a.categoryOf(args)
 	if err != nil {
 		return err
 	}
@@ -85,22 +87,38 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 		p.Until = a.Now().Add(o.length.span)
 		until = stamp(p.Until)
 	}
-	err = a.withStoreOf(ctx, c, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error { return s.Pause(ctx, p) })
+	running := 0
+	err = a.withEngine(ctx, accessFor(o.dryRun), nil, func(e *engine.Engine) error {
+		// Counted after: a fire that decided before may have started one until then.
+		if err := e.Store.Pause(ctx, p); err != nil {
+			return err
+		}
+		open, err := e.Open(ctx, category)
+		for _, r := range open {
+			if !r.NotBefore.After(a.Now()) { // one that rests will find the pause
+				running++
+			}
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
 	a.printPause(pauseObject{
-		DryRun: o.dryRun, Category: category, Paused: true, Changed: true, Until: wire.Time(p.Until), Reason: p.Reason,
+		DryRun: o.dryRun, Category: category, Paused: true, Changed: true, Until: wire.Time(p.Until), Reason: p.Reason, Running: running,
 	}, fmt.Sprintf("%s %s until %s: %s", did(o.dryRun, "paused", "would pause"), whole(category), until, p.Reason))
+	if running > 0 && !a.json {
+		a.hint(fmt.Sprintf("what is under way goes on: %d; to end it: stint stop %s", running, cmp.Or(string(category), "--all")))
+	}
 	return nil
 }
 
 func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
-	c, category, err := a.categoryOf(args)
+	category, err := a.categoryOf(args)
 	if err != nil {
 		return err
 	}
-	changed, err := a.resume(ctx, c, category, dryRun)
+	changed, err := a.resume(ctx, category, dryRun)
 	if err != nil {
 		return err
 	}
@@ -112,43 +130,26 @@ func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
 	return nil
 }
 
-// resume reports whether there was anything to end. Where nothing has run yet there is
-// not, and a store for it is not made.
-func (a *app) resume(ctx context.Context, c *config.Config, category fleet.Category, dryRun bool) (changed bool, err error) {
-	there := false
-	err = a.withStoreOf(ctx, c, reading, func(_ *config.Config, s store.Store) error {
-		there = s != nil
-		return nil
-	})
-	if err != nil {
-		return false, err
-	}
-	if !there {
-		a.nothingYet()
-		return false, nil
-	}
-	err = a.withStoreOf(ctx, c, accessFor(dryRun), func(_ *config.Config, s store.Store) error {
-		changed, err = s.Resume(ctx, category)
+// resume reports whether there was anything to end.
+func (a *app) resume(ctx context.Context, category fleet.Category, dryRun bool) (changed bool, err error) {
+	err = a.withRecord(ctx, dryRun, func(e *engine.Engine) error {
+		if e.Store == nil {
+			a.nothingYet()
+			return nil
+		}
+		changed, err = e.Store.Resume(ctx, category)
 		return err
 	})
 	return changed, err
 }
 
-// categoryOf is the configuration, and the category that the arguments name, or none.
-func (a *app) categoryOf(args []string) (*config.Config, fleet.Category, error) {
+// categoryOf is the category that the arguments name, or none.
+func (a *app) categoryOf(args []string) (fleet.Category, error) {
 	c, err := a.loadConfig()
 	if err != nil {
-		return nil, "", err
+		return "", err
 	}
-	if len(args) == 0 {
-		return c, "", nil
-	}
-	category := fleet.Category(args[0])
-	if _, ok := c.Categories[category]; !ok {
-		return nil, "", fleet.WithHint(usage(fmt.Errorf("category %q is not in %s", category, c.Path)),
-			fmt.Sprintf("the categories are %v", c.CategoryNames()))
-	}
-	return c, category, nil
+	return fleet.Category(oneLine(args)), knownCategory(c, oneLine(args))
 }
 
 func (a *app) printPause(o pauseObject, line string) {

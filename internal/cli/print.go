@@ -66,8 +66,15 @@ func stamp(t time.Time) string { return screen.Stamp(t) }
 // printLine writes one object on a line of its own, as a log does.
 func printLine(w io.Writer, v any) { encode(w, v, "") }
 
-// version is the module's version as the toolchain recorded it.
+// release and released are the version and the day of a build that was made without the
+// repository's own stamp; scripts/dist fills them in.
+var release, released string
+
+// version is the release's, or the module's version as the toolchain recorded it.
 func version() string {
+	if release != "" {
+		return release
+	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {
 		return "(devel)"

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,6 +22,7 @@ const usualReport = 7 * 24 * time.Hour
 
 type reportOptions struct {
 	since     spanValue
+	by        byValue
 	csv, html bool
 	output    string
 }
@@ -31,8 +34,8 @@ func newReport(a *app) *cobra.Command {
 		Short: "Say what the fleet did, what it cost, and what deserves attention",
 		Long: `Say what the fleet did, what it came to and what it cost, by category and by agent,
 and first what deserves attention: lanes held twice, categories that never get to work,
-that are neglected or over-allocated, too many runs that did nothing, an external
-selector that failed.
+that are neglected or over-allocated, tasks that keep failing, too many runs that did
+nothing, an external selector that failed.
 
 ENTITLED are the sessions to which the fires of that time entitled a category: a fire
 divides what it starts by the shares of what can start then. RATIO is of the sessions to
@@ -40,8 +43,9 @@ that, PART is of all sessions, and the mark on the bar is what it was entitled t
 category is neglected below its floor, and over-allocated above its cap, by more than the
 ranking lets a healthy fleet come: half of selector.v, 5 sessions by default, or 2 at the
 least. In a healthy fleet that is said wrongly in less than one report of a hundred. What
-no fire could start is not judged. Runs that did nothing are too many above 20 % of 5 or
-more.
+no fire could start is not judged. A task keeps failing at 3 failed sessions or more that
+are most of its sessions; one between them that does not fail keeps it out of quarantine.
+Runs that did nothing are too many above 20 % of 5 or more.
 
 MEAN is of the grades of that time. BELIEVED is the interval that the ranking believes in
 with 95 % certainty at its end, the same as in stint select --explain. An agent is not
@@ -56,11 +60,16 @@ than too narrow. Tokens and cost are counted as far as agents told of them.
 a category, an agent, a category and an agent, or a step, which is a 60th of the time.
 Names that a spreadsheet would take for a formula have an apostrophe before them.
 
+--by splits what the runs used, the sessions, tokens and cost, by day, category and agent,
+or any of these. A day is UTC, as that of budgets, and whole; a run counts for the day on
+which it was made.
+
 --html prints one page with pictures that needs no other file: the lanes, shares, what
 the grades tell of the categories, grades over time. The lanes are those of the last
 1500 runs, at most; all figures are of all runs.`,
 		Example: `  stint report
   stint report --since 30d --html -o report.html
+  stint report --by day,agent --since 2d
   stint report --csv | sqlite3 :memory: '.import --csv /dev/stdin r' 'select category, ratio from r where kind = "category"'`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -70,6 +79,8 @@ the grades tell of the categories, grades over time. The lanes are those of the 
 	flags := cmd.Flags()
 	flags.Var(&o.since, "since", "look back so far, such as 90m, 24h or 30d; 0: all of the record (default 7d)")
 	flags.Lookup("since").DefValue = "" // it would be told in hours
+	flags.Var(&o.by, "by", "what was used instead, by `KEY,…` of day, category, agent")
+	_ = cmd.RegisterFlagCompletionFunc("by", among(report.Keys()...)) // the flag is there
 	flags.BoolVar(&o.csv, "csv", false, "print a table for a spreadsheet")
 	flags.BoolVar(&o.html, "html", false, "print a page for a browser")
 	flags.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead, at once or not at all")
@@ -80,15 +91,14 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 	if o.csv && o.html || a.json && (o.csv || o.html) {
 		return usage(errors.New("want one of --json, --csv and --html"))
 	}
+	if o.html && len(o.by) > 0 {
+		return usage(errors.New("--by: not with --html"))
+	}
 	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
 		if e.Store == nil {
 			a.nothingYet()
 		}
-		r, err := e.Report(ctx, o.since.before(a.Now()))
-		if err != nil {
-			return err
-		}
-		text, err := a.reportText(e, r, o)
+		text, err := a.reportText(ctx, e, o)
 		if err != nil {
 			return fmt.Errorf("report: %w", err)
 		}
@@ -101,24 +111,61 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 }
 
 // reportText is the report in the form that was asked for.
-func (a *app) reportText(e *engine.Engine, r report.Report, o reportOptions) ([]byte, error) {
+func (a *app) reportText(ctx context.Context, e *engine.Engine, o reportOptions) ([]byte, error) {
+	since := o.since.before(a.Now())
+	if len(o.by) > 0 {
+		p, err := e.Spending(ctx, since, o.by)
+		switch {
+		case err != nil:
+			return nil, err
+		case o.csv:
+			return p.CSV()
+		}
+		return a.shown(o, wire.NewSpending(e.Config.Fleet, p), func(s screen.Style) []string { return screen.Spending(s, p) }), nil
+	}
+	r, err := e.Report(ctx, since)
 	switch {
+	case err != nil:
+		return nil, err
 	case o.html:
 		return r.Page(e.Config.Fleet)
 	case o.csv:
 		return r.CSV()
 	}
+	return a.shown(o, wire.NewReport(e.Config.Fleet, r), func(s screen.Style) []string { return screen.Report(s, e.Config.Fleet, r) }), nil
+}
+
+// shown is an object, or with no --json lines for people: plain ones for a file.
+func (a *app) shown(o reportOptions, object any, lines func(screen.Style) []string) []byte {
 	var b bytes.Buffer
 	if a.json {
-		printJSON(&b, wire.NewReport(e.Config.Fleet, r))
-		return b.Bytes(), nil
+		printJSON(&b, object)
+		return b.Bytes()
 	}
-	lines := screen.Report(screen.Style{}, e.Config.Fleet, r)
+	text := lines(screen.Style{})
 	if o.output == "" {
-		lines = a.glyphs(screen.Report(a.style(), e.Config.Fleet, r))
+		text = a.glyphs(lines(a.style()))
 	}
-	for _, line := range lines {
+	for _, line := range text {
 		fmt.Fprintln(&b, line)
 	}
-	return b.Bytes(), nil
+	return b.Bytes()
+}
+
+// byValue is --by: keys to split by, each once.
+type byValue []report.Key
+
+func (v *byValue) Type() string { return "KEYS" }
+
+func (v *byValue) String() string { return "" }
+
+func (v *byValue) Set(s string) error {
+	*v = nil
+	for word := range strings.SplitSeq(s, ",") {
+		if !slices.Contains(report.Keys(), report.Key(word)) || slices.Contains(*v, report.Key(word)) {
+			return fmt.Errorf("want some of %v, each once, with commas between", report.Keys())
+		}
+		*v = append(*v, report.Key(word))
+	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,9 +16,8 @@ import (
 )
 
 type runsOptions struct {
-	n                               countValue
+	limit, fire                     countValue
 	category, task, outcome, before string
-	fire                            countValue
 	since                           spanValue
 }
 
@@ -36,11 +36,11 @@ page, give --before the last run of this one.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP(&o.n, "number", "n", "list the last `N` (default 20)")
+	f.VarP(&o.limit, "limit", "n", "list the last `N` (default 20)")
 	f.StringVar(&o.category, "category", "", "those of one category")
 	f.StringVar(&o.task, "task", "", "those at one `TASK`")
 	f.StringVar(&o.outcome, "outcome", "", "those of this `OUTCOME`, such as failed")
-	f.Var(&o.since, "since", "those of a time back from now, such as 90m, 24h or 7d (default: all of the record)")
+	f.Var(&o.since, "since", sinceUsage)
 	f.Var(&o.fire, "fire", "those of one fire")
 	f.StringVar(&o.before, "before", "", "those that were made before this `RUN`")
 	return cmd
@@ -55,10 +55,13 @@ func (a *app) runRuns(ctx context.Context, o runsOptions) error {
 		if e.Store == nil {
 			a.nothingYet()
 		}
-		list, err := listRuns(ctx, e, q, o)
-		if err != nil {
-			return err
+		var list []fleet.Run
+		if e.Store != nil {
+			if list, err = e.Store.LastRuns(ctx, q); err != nil {
+				return err
+			}
 		}
+		list = sinceOf(o.since, list, a.Now(), func(r fleet.Run) time.Time { return r.CreatedAt })
 		if len(list) == 0 {
 			// A category that left the configuration still has a record.
 			if err := knownCategory(e.Config, o.category); err != nil {
@@ -77,29 +80,9 @@ func (a *app) runRuns(ctx context.Context, o runsOptions) error {
 	})
 }
 
-// listRuns reads what a query asks for. Newest first, so that the first run that is too
-// old is followed by none that is not.
-func listRuns(ctx context.Context, e *engine.Engine, q store.RunQuery, o runsOptions) ([]fleet.Run, error) {
-	if e.Store == nil {
-		return nil, nil
-	}
-	list, err := e.Store.LastRuns(ctx, q)
-	if err != nil || !o.since.given {
-		return list, err
-	}
-	since := o.since.before(e.Now())
-	for i, r := range list {
-		if r.CreatedAt.Before(since) {
-			return list[:i], nil
-		}
-	}
-	return list, nil
-}
-
 func (o runsOptions) query() (q store.RunQuery, err error) {
-	const runs = 20
 	q = store.RunQuery{
-		Category: fleet.Category(o.category), Outcome: fleet.Outcome(o.outcome), Fire: fleet.FireID(o.fire), Limit: o.n.or(runs),
+		Category: fleet.Category(o.category), Outcome: fleet.Outcome(o.outcome), Fire: fleet.FireID(o.fire), Limit: o.limit.or(usualLimit),
 	}
 	if o.task != "" {
 		if q.Task, err = fleet.ParseTaskID(o.task); err != nil {

@@ -31,6 +31,10 @@ type sessions struct {
 // Liveness says whether any process of a run's session is left. The lock is asked
 // first: the manager only when nobody holds it.
 func (s sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
+	if r.StartedAt.IsZero() && r.EndedAt.IsZero() && r.Unit != "" {
+		waits, err := populated(ctx, timerOf(r), r.Unit)
+		return s.answer(ctx, r, waits, err)
+	}
 	lives, err := s.locks.Lives(r.ID)
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):
@@ -41,10 +45,15 @@ func (s sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 		return fleet.Lives
 	}
 	left, err := s.left(ctx, r)
+	return s.answer(ctx, r, left, err)
+}
+
+// answer is what is known of a run once somebody was asked whether anything of it is there.
+func (s sessions) answer(ctx context.Context, r fleet.Run, there bool, err error) fleet.Liveness {
 	switch {
 	case err != nil:
 		return s.unknown(ctx, r, err)
-	case left:
+	case there:
 		return fleet.Lives
 	default:
 		return fleet.Gone
@@ -53,23 +62,46 @@ func (s sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 
 // left reports whether processes are left that dropped the lock they inherited, as
 // children of Node and Python do. They may have left the unit's cgroup, too: for a scope
-// of their own, as tmux does.
+// of their own, as tmux does. The manager knows nothing of a cgroup that was populated when
+// it was killed and started anew: the kernel does.
 func (s sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
 	pids, err := session.Strays(r.ID)
 	if err != nil || len(pids) > 0 || r.Unit == "" {
 		return len(pids) > 0, err
 	}
-	var populated bool
+	if up, err := s.cgroup(r).Populated(); err != nil || up {
+		return up, err
+	}
+	return populated(ctx, r.Unit)
+}
+
+// populated reports whether one of the units is up.
+func populated(ctx context.Context, units ...string) (up bool, err error) {
 	err = withManager(ctx, func(ctx context.Context, m *systemd.Manager) (err error) {
-		populated, err = m.Populated(ctx, r.Unit)
+		for i := 0; i < len(units) && !up && err == nil; i++ {
+			up, err = m.Populated(ctx, units[i])
+		}
 		return err
 	})
-	return populated, err
+	return up, err
+}
+
+// timerOf is the timer that starts a run's unit, if it follows another.
+func timerOf(r fleet.Run) string { return strings.TrimSuffix(r.Unit, ".service") + ".timer" }
+
+// cgroup is that of a run's unit; empty: nobody knows which that was.
+func (s sessions) cgroup(r fleet.Run) systemd.Cgroup {
+	return systemd.Cgroup(s.locks.Cgroup(r.ID, r.Unit))
 }
 
 // Supervised reports whether the process that began a run is still there.
 func (s sessions) Supervised(r fleet.Run) bool {
 	return session.Supervised(r, fleet.FilesOf(string(s.locks), r.ID))
+}
+
+// Suspended reports whether that process is stopped.
+func (s sessions) Suspended(r fleet.Run) bool {
+	return session.Suspended(r, fleet.FilesOf(string(s.locks), r.ID))
 }
 
 // awaitStop is how long a unit may take to be down: its agent has ten seconds to end, and
@@ -94,9 +126,13 @@ func (s sessions) Stop(ctx context.Context, r fleet.Run) error {
 	if !s.Supervised(r) {
 		return nil // it ended a moment ago
 	}
-	if err := p.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("end its supervisor, process %d: %w", r.PID, err)
+	// One that is stopped hears the first once it goes on, as units do by the manager.
+	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGCONT} {
+		if err := p.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("end its supervisor, process %d: %w", r.PID, err)
+		}
 	}
+	_ = p.Signal(syscall.SIGCONT) // one that was stopped from a keyboard learns of nothing before
 	return nil
 }
 
@@ -109,7 +145,7 @@ func stopUnit(ctx context.Context, r fleet.Run) error {
 	}
 	defer m.Close()
 	if r.StartedAt.IsZero() { // it may rest until a timer of its own starts it
-		if err := m.Stop(ctx, strings.TrimSuffix(r.Unit, ".service")+".timer"); err != nil {
+		if err := m.Stop(ctx, timerOf(r)); err != nil {
 			return err
 		}
 	}
@@ -122,6 +158,9 @@ func (s sessions) End(ctx context.Context, r fleet.Run) error {
 		err := withManager(ctx, func(ctx context.Context, m *systemd.Manager) error { return m.Stop(ctx, r.Unit) })
 		if err != nil {
 			return err
+		}
+		if err := s.cgroup(r).Kill(); err != nil {
+			return fmt.Errorf("end what its manager has forgotten of unit %s: %w", r.Unit, err)
 		}
 	}
 	return session.Sweep(r.ID)

@@ -50,7 +50,7 @@ func (a *app) runShow(ctx context.Context, name string) error {
 			return err
 		}
 		if a.json {
-			printJSON(a.Stdout, wire.NewRunDetail(d))
+			printJSON(a.Stdout, wire.NewRunDetail(d, e.Now()))
 			return nil
 		}
 		a.print(a.glyphs(screen.Run(newRunView(d, a, e.Config.Agents[d.Agent].Transcript), a.style())))

@@ -21,7 +21,7 @@ import (
 )
 
 func newTask(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "task", Short: "List, show, add, finish and retry tasks", Args: cobra.NoArgs, RunE: help}
+	cmd := &cobra.Command{Use: "task", Short: "List, show, add, finish and retry tasks"}
 	cmd.AddCommand(newTaskList(a), newTaskShow(a), newTaskAdd(a), newTaskDone(a), newTaskRetry(a))
 	return cmd
 }
@@ -458,7 +458,8 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 		if err != nil {
 			return err
 		}
-		give, err := a.guard(ctx, e.Config, e.Store, store.Hold{Key: id.Key(), Holder: holder}, named)
+		hold := store.Hold{Key: id.Key(), Holder: holder}
+		give, err := a.guard(ctx, e.Config, e.Store, &hold, named)
 		if err != nil {
 			return err
 		}
@@ -472,7 +473,7 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 		t = found[0]
 		changed := t.State != fleet.StateDone
 		if !dryRun {
-			if changed, err = e.GiveState(ctx, t, fleet.StateDone); err != nil {
+			if changed, err = e.GiveState(ctx, hold, t, fleet.StateDone); err != nil {
 				return err
 			}
 			t.State = fleet.StateDone
@@ -483,14 +484,15 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 }
 
 // guard holds a task's claim while its file is written, so that no session is at
-// it. A claim that the caller has already, such as an agent its own task's, is
+// it, and says at which epoch. A claim that the caller has already, such as an agent its own task's, is
 // neither renewed nor given back.
-func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h store.Hold, named bool) (give func() error, err error) {
+func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h *store.Hold, named bool) (give func() error, err error) {
 	c, err := s.Check(ctx, h.Key)
 	if err != nil {
 		return nil, err
 	}
 	if named && c.Holder == h.Holder && c.Current(a.Now()) {
+		h.Epoch = c.Epoch
 		return func() error { return nil }, nil
 	}
 	take := store.Take{Key: h.Key, Holder: h.Holder, TTL: time.Minute, Note: "stint task done"}
@@ -503,7 +505,7 @@ func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h st
 	}
 	h.Epoch = c.Epoch
 	return func() error {
-		_, err := s.Release(ctx, h, fleet.EndingDone, "")
+		_, err := s.Release(ctx, *h, fleet.EndingDone, "")
 		if errors.Is(err, fleet.ErrLost) { // a dry run undid the take
 			return nil
 		}

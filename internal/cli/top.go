@@ -179,10 +179,7 @@ func (t topScreen) pause(ctx context.Context, category fleet.Category) error {
 
 func (t topScreen) resume(ctx context.Context, category fleet.Category) error {
 	a, _ := t.quiet()
-	c, err := a.loadConfig()
-	if err == nil {
-		_, err = a.resume(ctx, c, category, false)
-	}
+	_, err := a.resume(ctx, category, false)
 	return err
 }
 

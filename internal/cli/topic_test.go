@@ -51,7 +51,7 @@ func TestRankingTopic(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		fmt.Sprintf("half_life fires (%v)", s.HalfLife),
+		fmt.Sprintf("half_life rounds (%v)", s.HalfLife),
 		fmt.Sprintf("less than floor (%v) times", s.Floor),
 		fmt.Sprintf("more than cap (%v) times", s.Cap),
 		fmt.Sprintf("A debt of v sessions (%v)", s.V),

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/engine"
+	"stint/internal/fleet"
 	"stint/internal/screen"
 	"stint/internal/why"
 	"stint/internal/wire"
@@ -15,8 +16,9 @@ import (
 
 func newWhy(a *app) *cobra.Command {
 	asked := map[why.Kind]*bool{}
+	var since spanValue
 	cmd := &cobra.Command{
-		Use:   "why TASK|CATEGORY|FIRE|RUN",
+		Use:   "why TASK|CATEGORY|FIRE|RUN | --since TIME",
 		Short: "Say why something is as it is, and what would have to change",
 		Long: `Answer in sentences from the record and the moment. Of
 
@@ -33,19 +35,31 @@ For all that is in the way it says what would have to change, with a command to 
 there is one. Where a name is of several things, it is taken for the first of fire, run,
 category and task; --fire, --run, --category and --task choose.
 
+With --since it says what changed in the ranking: of all categories, or of one, what the
+last fire was given and made of it, and what the fire was given that was the last then.
+
 Nothing is written.`,
 		Example: `  stint why last
   stint why code
-  stint why --task code`,
-		Args: cobra.ExactArgs(1),
+  stint why --task code
+  stint why --since 1d`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, err := onlyKind(asked)
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
+			case since.given && kind != "":
+				return usage(fmt.Errorf("--since: not with --%s", kind))
+			case since.given:
+				return a.runWhyChanged(cmd.Context(), since, oneLine(args))
+			case len(args) == 0:
+				return usage(errors.New("want the name of a task, a category, a fire or a run, or --since"))
 			}
 			return a.runWhy(cmd.Context(), engine.WhyQuestion{Name: args[0], Kind: kind})
 		},
 	}
+	cmd.Flags().Var(&since, "since", "say what changed in the ranking in this time, such as 90m, 24h or 7d")
 	for _, kind := range why.Kinds() {
 		asked[kind] = cmd.Flags().Bool(string(kind), false, "take the name for a "+string(kind)+"'s")
 	}
@@ -75,14 +89,35 @@ func (a *app) runWhy(ctx context.Context, q engine.WhyQuestion) error {
 		if err != nil {
 			return err
 		}
-		if a.json {
-			printJSON(a.Stdout, wire.NewWhy(answer, also))
-			return nil
-		}
-		a.print(screen.Why(answer, a.style()))
+		a.printWhy(answer, also)
 		for _, kind := range also {
+			if a.json {
+				break
+			}
 			a.hint(fmt.Sprintf("this is of the %s; there is a %s of the name, too: stint why --%s %s", answer.Kind, kind, kind, q.Name))
 		}
 		return nil
 	})
+}
+
+func (a *app) runWhyChanged(ctx context.Context, since spanValue, name string) error {
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		if err := knownCategory(e.Config, name); err != nil {
+			return err
+		}
+		answer, err := e.WhyChanged(ctx, since.before(a.Now()), fleet.Category(name))
+		if err != nil {
+			return err
+		}
+		a.printWhy(answer, nil)
+		return nil
+	})
+}
+
+func (a *app) printWhy(answer why.Answer, also []why.Kind) {
+	if a.json {
+		printJSON(a.Stdout, wire.NewWhy(answer, also))
+		return
+	}
+	a.print(screen.Why(answer, a.style()))
 }

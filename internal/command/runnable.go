@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"stint/internal/fleet"
 )
@@ -91,7 +92,8 @@ func checkInterpreter(script string, environment []string, dir string) error {
 // shebang is what follows "#!" in the first line of a file, or "".
 func shebang(path string) (string, error) {
 	const longest = 4096 // more than any kernel reads of such a line
-	f, err := os.Open(path)
+	// A pipe is not waited for, and has no bytes.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return "", err
 	}

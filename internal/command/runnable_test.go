@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"stint/internal/command"
@@ -62,6 +63,18 @@ func TestRunnable(t *testing.T) {
 				t.Errorf("interpreter: got %q, want %q", missing.Interpreter, test.interpreter)
 			}
 		})
+	}
+}
+
+// TestRunnableIsNoPipe has a pipe in the place of a program: nobody waits for its writer.
+func TestRunnableIsNoPipe(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "agent")
+	if err := syscall.Mkfifo(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := command.Runnable(path, nil, "/"); got != path || err != nil {
+		t.Errorf("got %q, %v, want what the kernel will refuse", got, err)
 	}
 }
 

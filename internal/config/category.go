@@ -76,6 +76,9 @@ func (r *reader) budget(t *table) Budget {
 		Runs:   get(t, "runs", 0, whole(0, math.MaxInt)),
 		Tokens: int64(get(t, "tokens", 0, whole(0, math.MaxInt))),
 		USD:    get(t, "usd", 0, number(0, 1e9)),
+
+		SessionTokens: int64(get(t, "session_tokens", 0, whole(0, math.MaxInt))),
+		SessionUSD:    get(t, "session_usd", 0, number(0, 1e9)),
 	}
 	t.close()
 	return b

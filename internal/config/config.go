@@ -126,6 +126,10 @@ type Budget struct {
 	Runs   int
 	Tokens int64
 	USD    float64
+	// The most that one session is believed to use: a higher bill is recorded as it is, and
+	// counts as this much in what is reserved for the next.
+	SessionTokens int64
+	SessionUSD    float64
 }
 
 // Agent is a named command that does the work.

@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"stint/internal/fleet"
 )
@@ -12,7 +13,11 @@ import (
 // the user's own. A relative path counts from dir, which must be absolute. A path
 // that was named is not looked at; for a search that finds none, the error is a
 // [fleet.ErrUsage].
-func Find(explicit string, getenv func(string) string, dir string) (string, error) {
+//
+// A file that is only found must belong to the user uid or to root: it names commands that
+// are run, and whoever can write above dir could have others run theirs. Who names a file
+// takes it at its word.
+func Find(explicit string, getenv func(string) string, dir string, uid int) (string, error) {
 	for _, named := range []string{explicit, getenv("STINT_CONFIG")} {
 		switch {
 		case filepath.IsAbs(named):
@@ -23,7 +28,7 @@ func Find(explicit string, getenv func(string) string, dir string) (string, erro
 	}
 	for folder := dir; ; folder = filepath.Dir(folder) {
 		if path := filepath.Join(folder, FileName); exists(path) {
-			return path, nil
+			return path, ownFile(path, uid)
 		}
 		if folder == filepath.Dir(folder) {
 			break
@@ -37,12 +42,28 @@ func Find(explicit string, getenv func(string) string, dir string) (string, erro
 	if !exists(path) {
 		return "", usagef("write one with: stint init", "find config: no %s in %s or above, and no %s", FileName, dir, path)
 	}
-	return path, nil
+	return path, ownFile(path, uid)
 }
 
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// ownFile refuses a file of another user. A link is looked at, too: a path in the file counts
+// from where the link is.
+func ownFile(path string, uid int) error {
+	for _, look := range []func(string) (os.FileInfo, error){os.Lstat, os.Stat} {
+		info, err := look(path)
+		if err != nil {
+			return usagef("check the permissions of the folders above it", "find config: %w", err)
+		}
+		if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Uid != 0 && int(stat.Uid) != uid {
+			return usagef("if you trust it, name it: --config "+fleet.ShellWord(path)+"; its commands are run as you",
+				"find config: %s belongs to another user, %d", path, stat.Uid)
+		}
+	}
+	return nil
 }
 
 // DefaultState is where a fleet keeps its state unless its file says otherwise, or

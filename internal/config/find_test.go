@@ -3,6 +3,7 @@ package config_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"stint/internal/config"
@@ -41,7 +42,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := config.Find(test.explicit, test.getenv, test.dir)
+			got, err := config.Find(test.explicit, test.getenv, test.dir, os.Getuid())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,8 +56,57 @@ func TestFind(t *testing.T) {
 func TestFindNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	_, err := config.Find("", environment(), dir)
+	_, err := config.Find("", environment(), dir, os.Getuid())
 	wantError(t, err, "find config: no stint.toml in "+dir+" or above", "write one with: stint init")
-	_, err = config.Find("", environment("HOME", dir), dir)
+	_, err = config.Find("", environment("HOME", dir), dir, os.Getuid())
 	wantError(t, err, "find config: no stint.toml in "+dir+" or above, and no "+dir+"/.config/stint/stint.toml", "write one with: stint init")
+}
+
+// TestFindOfOthers looks with the eyes of another user: what is only found is refused, and
+// what is named is not. As root, everything here belongs to another already.
+func TestFindOfOthers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	own, link := filepath.Join(dir, "own"), filepath.Join(dir, "link")
+	for _, folder := range []string{own, link, filepath.Join(dir, "home", ".config", "stint")} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(folder, "stint.toml")
+		if folder == link {
+			if err := os.Symlink(filepath.Join(own, "stint.toml"), path); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chown(path, os.Getuid()+theirs(), -1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	another := os.Getuid() + theirs() + 1
+	for folder, found := range map[string]string{
+		own: filepath.Join(own, "stint.toml"), link: filepath.Join(link, "stint.toml"), dir: filepath.Join(dir, "home/.config/stint/stint.toml"),
+	} {
+		getenv := environment("HOME", filepath.Join(dir, "home"))
+		_, err := config.Find("", getenv, folder, another)
+		wantError(t, err, "find config: "+found+" belongs to another user, "+strconv.Itoa(another-1),
+			"if you trust it, name it: --config "+found+"; its commands are run as you")
+		for _, named := range []string{found, ""} {
+			if _, err := config.Find(named, environment("STINT_CONFIG", found), folder, another); err != nil {
+				t.Errorf("%s, which was named: %v", found, err)
+			}
+		}
+	}
+}
+
+// theirs is how far from this user's the number of one is to whom it can give a file: root
+// alone can, and files of root are everybody's to trust.
+func theirs() int {
+	if os.Getuid() == 0 {
+		return 65000
+	}
+	return 0
 }

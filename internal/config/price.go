@@ -154,6 +154,33 @@ func (c *Config) BindsUSD(category fleet.Category, agent string) bool {
 	return c.Budget.USD > 0 || c.Agents[agent].Budget.USD > 0 || c.Categories[category].Budget.USD > 0
 }
 
+// AllBudgets are those of all scopes, also of what has no bound: the fleet's first, then
+// those of agents and of categories by name.
+func (c *Config) AllBudgets() []fleet.Budget {
+	list := []fleet.Budget{c.Budget.of(fleet.FleetScope)}
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		list = append(list, c.Agents[name].Budget.of(fleet.AgentScope(name)))
+	}
+	for _, name := range c.CategoryNames() {
+		list = append(list, c.Categories[name].Budget.of(fleet.CategoryScope(name)))
+	}
+	return list
+}
+
+// Budgets are those that hold for a session of the category by the agent.
+func (c *Config) Budgets(category fleet.Category, agent string) []fleet.Budget {
+	return []fleet.Budget{
+		c.Budget.of(fleet.FleetScope), c.Agents[agent].Budget.of(fleet.AgentScope(agent)),
+		c.Categories[category].Budget.of(fleet.CategoryScope(category)),
+	}
+}
+
+func (b Budget) of(scope fleet.Scope) fleet.Budget {
+	return fleet.Budget{
+		Scope: scope, Runs: b.Runs, Tokens: b.Tokens, USD: b.USD, SessionTokens: b.SessionTokens, SessionUSD: b.SessionUSD,
+	}
+}
+
 func (v *values) addPrice(name string, p Price) {
 	v.add(p.Input, "price", name, "input")
 	v.add(p.CachedInput, "price", name, "cached_input")

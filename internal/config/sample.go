@@ -147,7 +147,7 @@ func sampleAgents(agents []SampleAgent) string {
 # How many of its sessions may run at once; 0 is no limit of its own.
 # slots = %s
 # What its sessions may use in a day, UTC; 0 is no limit.
-# budget = { runs = 0, tokens = 0, usd = 0.0 }
+# budget = { runs = 0, tokens = 0, usd = 0.0, session_tokens = 0, session_usd = 0.0 }
 # How long it may print nothing before it is stopped; "0s" is as long as it likes.
 # silence = %s
 # true: the grade that it gives itself counts in full where no grader is asked: for work that leaves no trace in git.

@@ -123,6 +123,8 @@ func (v *values) addBudget(b Budget, key ...string) {
 	v.add(b.Runs, append(slices.Clone(key), "runs")...)
 	v.add(b.Tokens, append(slices.Clone(key), "tokens")...)
 	v.add(b.USD, append(slices.Clone(key), "usd")...)
+	v.add(b.SessionTokens, append(slices.Clone(key), "session_tokens")...)
+	v.add(b.SessionUSD, append(slices.Clone(key), "session_usd")...)
 }
 
 func (v *values) addCategory(name string, c Category) {

@@ -99,9 +99,10 @@ type Folder struct {
 	Missing    bool
 	Mode       uint32 // permission bits
 	Owner      int
-	User       int    // who looks
-	Unwritable string // why nothing can be written into it; empty: it can be
-	Magic      int64  // the number of its file system, see statfs(2)
+	User       int      // who looks
+	Foreign    []string // files in it that belong to somebody else; a part of them
+	Unwritable string   // why nothing can be written into it; empty: it can be
+	Magic      int64    // the number of its file system, see statfs(2)
 }
 
 // Store is the file with the record.

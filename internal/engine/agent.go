@@ -9,24 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/why"
 )
-
-// budgets are those that hold for a session of the category by the agent.
-func (e *Engine) budgets(c fleet.Category, agent string) []fleet.Budget {
-	of := func(scope fleet.Scope, b config.Budget) fleet.Budget {
-		return fleet.Budget{Scope: scope, Runs: b.Runs, Tokens: b.Tokens, USD: b.USD}
-	}
-	return []fleet.Budget{
-		of(fleet.FleetScope, e.Config.Budget),
-		of(fleet.AgentScope(agent), e.Config.Agents[agent].Budget),
-		of(fleet.CategoryScope(c), e.Config.Categories[c].Budget),
-	}
-}
 
 // withoutAgent says why no session of the category could start now, for want of an agent
 // that can work or of a budget, or "".
@@ -119,12 +106,14 @@ func (e *Engine) hindrances(v view, c fleet.Category, agent string) iter.Seq[why
 			!yield(why.Gate{Kind: why.GateSlots, Reason: fmt.Sprintf("agent %s: all of its %d slots are in use", agent, slots)}) {
 			return
 		}
-		for _, b := range e.budgets(c, agent) {
+		budgets := e.Config.Budgets(c, agent)
+		tokens, usd := state.Expected(budgets)
+		for _, b := range budgets {
 			var spent fleet.Spent
 			if i := slices.IndexFunc(v.snapshot.Spent, func(s fleet.Spent) bool { return s.Scope == b.Scope }); i >= 0 {
 				spent = v.snapshot.Spent[i]
 			}
-			reason := b.Gone(spent, int64(state.MeanTokens), state.MeanUSD)
+			reason := b.Gone(spent, tokens, usd)
 			if reason != "" && !yield(why.Gate{Kind: why.GateBudget, Reason: reason, Until: nextDay(v.now)}) {
 				return
 			}
@@ -140,7 +129,7 @@ func nextDay(now time.Time) time.Time { return now.UTC().Truncate(24*time.Hour).
 func (w *worker) takeWith(ctx context.Context, r store.RunTake) (grant fleet.Grant, c fleet.Claim, agent string, err error) {
 	var list []fleet.RefusedError
 	for _, agent = range w.agents() {
-		r.Agent, r.Slots, r.Budgets = agent, w.Config.Agents[agent].Slots, w.budgets(w.run.Category, agent)
+		r.Agent, r.Slots, r.Budgets = agent, w.Config.Agents[agent].Slots, w.Config.Budgets(w.run.Category, agent)
 		grant, c, err = w.Store.TakeForRun(ctx, r)
 		var refused fleet.RefusedError
 		if !errors.As(err, &refused) || refused.Outcome == fleet.RunDenied { // of the task, not of the agent

@@ -175,7 +175,20 @@ const (
 	// closingTime is what a worker gets to record its end after it was told to
 	// stop. It covers one full wait for the store.
 	closingTime = 20 * time.Second
+	// enterTime is for the folder that a session works in: its turn in the clone, a fetch over a
+	// slow line, the checkout of a large tree.
+	enterTime = 15 * time.Minute
 )
+
+// workerTime is how long a worker of the category takes at most, all of its own time-outs
+// one after the other. What ends one that hangs comes after it.
+func workerTime(c config.Category) time.Duration {
+	d := tellingTime + c.Timeout + agentGrace + c.GradingTime() + closingTime + tellingTime + closingTime + closingTime
+	if c.Worktree || c.Sync {
+		d += enterTime
+	}
+	return d
+}
 
 // view is what is known of the fleet at one moment.
 type view struct {
@@ -187,13 +200,19 @@ type view struct {
 	problems []fleet.TaskProblem               // of the tasks
 	lessons  []fleet.Lesson
 	inFlight map[fleet.Category][]fleet.RunID
-	live     map[fleet.RunID]bool           // open runs that live, or are about to
-	dead     map[fleet.Category]fleet.RunID // open runs that had a claim and live no more: one of each category
-	full     map[fleet.Category]string      // out until a person has looked at results
-	running  map[fleet.Category]int         // sessions that take up a slot
-	busy     map[string]int                 // the same, by agent
-	pool     string                         // that is to be fired
+	live     map[fleet.RunID]bool      // open runs that live, or are about to
+	dead     map[fleet.Category]death  // open runs that had a claim and live no more: the last of each category
+	full     map[fleet.Category]string // out until a person has looked at results
+	running  map[fleet.Category]int    // sessions that take up a slot, those that are to follow others included
+	busy     map[string]int            // the same, by agent
+	pool     string                    // that is to be fired
 	now      time.Time
+}
+
+// death is when the session of a run died.
+type death struct {
+	run fleet.RunID
+	at  time.Time
 }
 
 // look gathers what a decision depends on. Trouble with single tasks and runs is
@@ -217,7 +236,7 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 func (e *Engine) present(ctx context.Context) (view, error) {
 	v := view{
 		snapshot: store.Snapshot{NextFire: 1}, inFlight: map[fleet.Category][]fleet.RunID{}, running: map[fleet.Category]int{}, busy: map[string]int{},
-		live: map[fleet.RunID]bool{}, dead: map[fleet.Category]fleet.RunID{},
+		live: map[fleet.RunID]bool{}, dead: map[fleet.Category]death{},
 		pool: config.DefaultPool, now: e.Now(),
 	}
 	var err error
@@ -231,33 +250,46 @@ func (e *Engine) present(ctx context.Context) (view, error) {
 		if e.live(ctx, r, v.now) {
 			v.live[r.ID] = true
 			v.inFlight[r.Category] = append(v.inFlight[r.Category], r.ID)
-			if !r.NotBefore.After(v.now) { // one that still rests takes up no slot
-				v.running[r.Category]++
-				v.busy[r.Agent]++
-			}
-		} else if r.Key != "" {
-			v.dead[r.Category] = r.ID
+			v.running[r.Category]++
+			v.busy[r.Agent]++
+		} else if at := e.died(r, v.snapshot.Claims); r.Key != "" && at.After(v.dead[r.Category].at) {
+			v.dead[r.Category] = death{r.ID, at}
 		}
 	}
 	return v, nil
 }
 
-// live reports whether an open run has a session, or is about to. A session that
-// cannot be asked counts as alive: the lane decides.
-func (e *Engine) live(ctx context.Context, r fleet.Run, now time.Time) bool {
-	if r.StartedAt.IsZero() {
-		return !missedStart(r, now)
+// without leaves a run out of what takes up slots and lanes: for one that asks whether it
+// may go on.
+func (v view) without(r fleet.Run) {
+	if v.live[r.ID] {
+		v.running[r.Category]--
+		v.busy[r.Agent]--
+		v.inFlight[r.Category] = slices.DeleteFunc(v.inFlight[r.Category], func(id fleet.RunID) bool { return id == r.ID })
 	}
-	return e.Sessions.Liveness(ctx, r) != fleet.Gone
 }
 
-// missedStart reports whether a planned run should have begun by now.
+// live reports whether an open run has a session, or is about to. A session that
+// cannot be asked counts as alive: the lane decides. Of a run that follows another the
+// service manager knows whether it still waits; of others, and where nobody can be asked,
+// the time tells.
+func (e *Engine) live(ctx context.Context, r fleet.Run, now time.Time) bool {
+	begun := !r.StartedAt.IsZero()
+	if !begun && r.Source != fleet.FromRespawn {
+		return !missedStart(r, now)
+	}
+	l := e.Sessions.Liveness(ctx, r)
+	return l == fleet.Lives || l == fleet.Unknown && (begun || !missedStart(r, now))
+}
+
+// missedStart reports whether a planned run should have begun by now. One that was planned
+// later than now was so by a clock that has been set back.
 func missedStart(r fleet.Run, now time.Time) bool {
 	due := r.CreatedAt
 	if r.NotBefore.After(due) {
 		due = r.NotBefore
 	}
-	return now.Sub(due) >= startGrace
+	return now.Sub(due) >= startGrace || r.CreatedAt.Sub(now) >= startGrace
 }
 
 func (e *Engine) listTasks(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {

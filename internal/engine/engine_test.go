@@ -41,7 +41,10 @@ type bench struct {
 	ended []fleet.RunID
 	told  []fleet.RunID // to end
 
-	supervised bool // every run still has its supervisor
+	supervised atomic.Bool     // every run still has its supervisor
+	untimed    fleet.RunID     // the timer that was to start it is gone
+	onStop     func(fleet.Run) // what one does that is told to end; nil: nothing
+	suspended  bool            // and each of these is
 
 	mu  sync.Mutex
 	now time.Time
@@ -113,6 +116,8 @@ func (b *bench) addTask(id string, c fleet.Category, state fleet.TaskState) {
 // Liveness knows sessions by their lock alone: the agents here have no processes.
 func (b *bench) Liveness(_ context.Context, r fleet.Run) fleet.Liveness {
 	switch lives, err := lane.State(b.Config.State).Lives(r.ID); {
+	case r.ID == b.untimed:
+		return fleet.Gone
 	case errors.Is(err, fleet.ErrNotFound):
 		return fleet.Unknown
 	case err != nil || lives:
@@ -122,11 +127,18 @@ func (b *bench) Liveness(_ context.Context, r fleet.Run) fleet.Liveness {
 	}
 }
 
-func (b *bench) Supervised(fleet.Run) bool { return b.supervised }
+func (b *bench) Supervised(fleet.Run) bool { return b.supervised.Load() }
+
+func (b *bench) Suspended(fleet.Run) bool { return b.suspended }
 
 // Stop notes whose session was told to end.
 func (b *bench) Stop(_ context.Context, r fleet.Run) error {
+	b.mu.Lock()
 	b.told = append(b.told, r.ID)
+	b.mu.Unlock()
+	if b.onStop != nil {
+		b.onStop(r)
+	}
 	return nil
 }
 

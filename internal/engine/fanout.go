@@ -125,11 +125,7 @@ func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireRepor
 	r := FireReport{DryRun: o.DryRun, Fire: fleet.Fire{
 		Pool: v.pool, At: v.now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
 	}}
-	for _, c := range s.Ranked() {
-		r.Due[c.Category] = c.Due
-	}
-	limits := plan.Limits(in)
-	limits.Known, limits.Allowed = e.Config.CategoryNames(), e.Config.Fanout.Allow
+	limits := e.limits(in)
 	var err error
 	if r.Inputs, err = json.Marshal(in); err != nil {
 		return FireReport{}, err
@@ -139,8 +135,27 @@ func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireRepor
 	}
 	p := plan.Decide(limits)
 	r.Choices = p.Choices
+	if s.Moves() || r.Count(fleet.Spawn) > 0 { // another selector may start what is out
+		for _, c := range s.Candidates {
+			if c.Pool == "" {
+				r.Moves = append(r.Moves, c.Category)
+			}
+		}
+	}
+	if s.Picks > 0 {
+		for _, c := range s.Ranked() {
+			r.Due[c.Category] = c.Due
+		}
+	}
 	e.warn(ctx, p, limits.Elsewhere)
 	return r, nil
+}
+
+// limits are those in force.
+func (e *Engine) limits(in selector.Input) plan.Input {
+	limits := plan.Limits(in)
+	limits.Known, limits.Allowed = e.Config.CategoryNames(), e.Config.Fanout.Allow
+	return limits
 }
 
 // follow decides whose ranking the fire follows: a payload that was handed in, another
@@ -297,7 +312,7 @@ func (e *Engine) workerSpec(r fleet.Run, binary string) fleet.UnitSpec {
 		Argv:        []string{binary, "--config", e.Config.Path, "run", "--run", string(r.ID)},
 		Environment: []string{"STINT_FLEET=" + string(e.Config.Fleet), "STINT_RUN_ID=" + string(r.ID)},
 		// A backstop for a worker that hangs: its own time-out comes first.
-		RuntimeMax:  c.Timeout + c.GradingTime() + agentGrace + closingTime + time.Minute,
+		RuntimeMax:  workerTime(c) + time.Minute,
 		StopTimeout: agentGrace + closingTime + 5*time.Second,
 		Properties:  c.Unit,
 	}

@@ -2,11 +2,13 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
+	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/lane"
@@ -101,5 +103,103 @@ func TestRunWithoutFolderIsClosedOnceOverdue(t *testing.T) {
 	}
 	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil {
 		t.Errorf("the next session: %v", err)
+	}
+}
+
+// overtaken is a workspace that takes so long that another has the run's claim when it is ready.
+type overtaken struct {
+	noRepo
+	*bench
+}
+
+func (o overtaken) Enter(ctx context.Context, run fleet.RunID, p fleet.Place) (fleet.Site, func(context.Context) (string, error), error) {
+	if err := o.db.ReleaseHolder(ctx, run.Holder(), fleet.EndingReleased); err != nil {
+		return fleet.Site{}, nil, err
+	}
+	if grant, _, err := o.db.Take(ctx, store.Take{Key: "item", Holder: "quick", TTL: time.Hour}); err != nil || grant != fleet.Granted {
+		o.Errorf("got %s, %v, want the claim", grant, err)
+	}
+	return o.noRepo.Enter(ctx, run, p)
+}
+
+// tracker has one item, and notes what it is told.
+type tracker struct {
+	engine.Tasks
+	told []fleet.TaskCall
+}
+
+func (t *tracker) List(context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
+	return []fleet.Task{{ID: "item", Source: "gh", Item: "7", Category: "code", State: fleet.StateTodo}}, nil, nil
+}
+
+func (t *tracker) Body(context.Context, fleet.Task) (string, error) { return "", nil }
+
+func (t *tracker) Call(_ context.Context, what fleet.TaskCall, _ fleet.Task, _ fleet.RunID, _ string) error {
+	t.told = append(t.told, what)
+	return nil
+}
+
+// TestLateWordIsRefused has a claim be another's by the time its session begins, and by the
+// time a person who had it gives its task a state: neither is remembered, and the tracker is
+// told nothing.
+func TestLateWordIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "[category.code]\n")
+	items := &tracker{}
+	b.Tasks, b.Repo = items, overtaken{bench: b}
+	call := []string{"true"}
+	b.Config.Tasks.Sources = map[string]config.TaskSource{
+		"gh": {Calls: map[fleet.TaskCall][]string{fleet.CallStart: call, fleet.CallDone: call, fleet.CallRelease: call}},
+	}
+	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); outcome(err) != fleet.Lost {
+		t.Errorf("got %v, want the run lost", err)
+	}
+	list, _, _ := items.List(t.Context())
+	if _, err := b.GiveState(t.Context(), store.Hold{Key: "item", Holder: "slow", Epoch: 1}, list[0], fleet.StateDone); !errors.Is(err, fleet.ErrLost) {
+		t.Errorf("a person's late word: got %v, want it lost", err)
+	}
+	s, err := b.db.Snapshot(t.Context())
+	if err != nil || len(s.Tasks) != 0 || len(items.told) != 0 {
+		t.Errorf("got %+v remembered and %v told (%v), want nothing", s.Tasks, items.told, err)
+	}
+}
+
+// releasing looks at a lane while its release is put on record.
+type releasing struct {
+	store.Store
+	b     *bench
+	taken error // of whoever tries it meanwhile
+	asked int
+}
+
+func (s *releasing) LaneReleased(ctx context.Context, id fleet.RunID) error {
+	s.asked++
+	l, err := s.b.Lanes.Take("code", 1, "0other")
+	if s.taken = err; err == nil {
+		return errors.Join(l.Release(), s.Store.LaneReleased(ctx, id))
+	}
+	return s.Store.LaneReleased(ctx, id)
+}
+
+// TestLaneIsReleasedOnRecordFirst: else the next session's hold could begin, on record,
+// before the last one's ended, and the audit would find two in one lane.
+func TestLaneIsReleasedOnRecordFirst(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "[category.code]\n")
+	b.addTask("a", "code", "todo")
+	looks := &releasing{Store: b.db, b: b}
+	b.Store = looks
+	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil {
+		t.Error(err)
+	}
+	if looks.asked != 1 || !errors.Is(looks.taken, fleet.ErrBusy) {
+		t.Errorf("released %d times; taken meanwhile: %v, want %v", looks.asked, looks.taken, fleet.ErrBusy)
+	}
+	l, err := b.Lanes.Take("code", 1, "0other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(); err != nil {
+		t.Error(err)
 	}
 }

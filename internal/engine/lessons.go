@@ -134,7 +134,7 @@ func (e *Engine) trials(s store.Snapshot) (trials map[lessonKey][]bandit.Trial, 
 	var all []bandit.Trial
 	trials = map[lessonKey][]bandit.Trial{}
 	for _, l := range s.Lessons { // ordered, as a sum's last bit is
-		t := e.Config.Selector.Settings.Faded(l.Trial, s.NextFire)
+		t := e.Config.Selector.Settings.Faded(l.Trial, s.Arms[l.Category].Coming().Round)
 		all = append(all, t)
 		key := lessonKey{l.ID, l.Version}
 		trials[key] = append(trials[key], t)

@@ -59,12 +59,19 @@ func (w *worker) tellEnd(ctx context.Context) {
 	if n, worth := fleet.EndNotice(run, s.Arms[run.Category].Noops); worth {
 		w.tell(ctx, n)
 	}
-	resets, err := w.Store.Resets(ctx, store.ResetQuery{Run: run.ID, Limit: 1})
+	changes, err := w.Store.GradeChanges(ctx, store.ChangeQuery{Run: run.ID, Limit: 1})
 	if err != nil {
 		w.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
 	}
-	for _, r := range resets {
-		w.tell(ctx, fleet.Notice{Event: fleet.EventReset, Category: r.Category, Task: run.Task, Run: r.Run, Reason: r.String(), At: r.At})
+	for _, r := range changes {
+		w.tell(ctx, fleet.Notice{Event: fleet.EventGradesChanged, Category: r.Category, Task: run.Task, Run: r.Run, Reason: r.String(), At: r.At})
+	}
+	for _, b := range w.Config.Budgets(run.Category, run.Agent) {
+		if reason := b.Above(run.Usage); reason != "" {
+			w.tell(ctx, fleet.Notice{
+				Event: fleet.EventBudget, Category: run.Category, Run: run.ID, Agent: run.Agent, Scope: b.Scope, Reason: reason, At: run.EndedAt,
+			})
+		}
 	}
 	for _, q := range fleet.Quarantines(s.Tasks) {
 		if q.Task == run.Task {

@@ -116,7 +116,7 @@ func TestBackoffDoubles(t *testing.T) {
 	b.wantsGrades("code", 8)
 
 	// What is as old as the back-off is no news; what is newer is.
-	if got := b.reason("code"); !strings.HasPrefix(got, "backs off until fire ") || !strings.HasSuffix(got, ": found nothing to do 6 times") {
+	if got := b.reason("code"); !strings.HasPrefix(got, "backs off for this round and 62 more of its pool, ") || !strings.HasSuffix(got, ": found nothing to do 6 times") {
 		t.Errorf("left out because %q", got)
 	}
 	tasks.at = b.clock().Add(time.Millisecond)

@@ -16,10 +16,13 @@ import (
 
 // Sessions knows, and can end, the processes of sessions on this machine.
 type Sessions interface {
-	// Liveness says whether any process of a run's session is left.
+	// Liveness says whether any process of a run's session is left; of an open run that has
+	// not begun, whether its timer or its unit is there.
 	Liveness(ctx context.Context, r fleet.Run) fleet.Liveness
 	// Supervised reports whether the process that began a run is still there.
 	Supervised(r fleet.Run) bool
+	// Suspended reports whether that process is stopped, and does nothing.
+	Suspended(r fleet.Run) bool
 	// Stop tells a run's supervisor to end the session, or keeps one from beginning. A
 	// unit is down when it returns; what has no unit may still be about to end.
 	Stop(ctx context.Context, r fleet.Run) error
@@ -30,6 +33,7 @@ type Sessions interface {
 // Why a run was closed by another than itself, and why it has no files any more.
 const (
 	reasonNeverBegan = "its worker never began"
+	reasonTimerGone  = "the timer that was to start it is gone"
 	reasonFoundDead  = "found dead: its session left no end"
 	reasonOverdue    = "stopped: its session outlived its supervisor and its time"
 	reasonSwept      = "its files were removed, as those of old runs are: [runs] keep and max_age say when"
@@ -89,24 +93,52 @@ func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 // close closes a run, and reports whether there was anything to close. One that had not
 // begun when it was looked at may have begun since: it is left alone.
 func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (bool, error) {
-	if reason == reasonNeverBegan {
+	if planned(r) {
 		return e.Store.NotStarted(ctx, r.Fire, r.ID, reason)
 	}
 	// If we die after this, the run is still to be closed, and its folder is looked at again.
 	e.trim(ctx, r.ID)
-	return e.abandon(ctx, r, reason)
+	var died time.Time
+	if reason == reasonFoundDead && r.Key != "" {
+		c, err := e.Store.Check(ctx, r.Key)
+		if err != nil {
+			return false, err
+		}
+		died = e.died(r, []fleet.Claim{c})
+	}
+	return e.abandon(ctx, r, reason, died)
+}
+
+// died is when a session died that was found dead, as far as can be told: right after the
+// last that is known of it, which is its log and the last renewal of its claim.
+func (e *Engine) died(r fleet.Run, claims []fleet.Claim) time.Time {
+	last := r.StartedAt
+	note := func(t time.Time) {
+		if t.After(last) && !t.After(e.Now()) {
+			last = t
+		}
+	}
+	if log, err := os.Stat(fleet.FilesOf(e.Config.State, r.ID).Log); err == nil {
+		note(log.ModTime())
+	}
+	for _, c := range claims {
+		if c.Key == r.Key && c.Holder == r.ID.Holder() {
+			note(c.ExpiresAt.Add(-e.Config.Categories[r.Category].TTL))
+		}
+	}
+	return last
 }
 
 // abandon closes a run whose session is gone, with what it is known to have used.
 //
 // If we die before the write, the run is open and its reserve stands: the next reaping reads
 // its files again.
-func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string) (bool, error) {
+func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string, died time.Time) (bool, error) {
 	var used fleet.Usage
 	if r.EndedAt.IsZero() && r.Key != "" { // it had an agent, and the end of it is not recorded
 		used = e.account(ctx, r, used)
 	}
-	return e.Store.Abandon(ctx, r.ID, reason, used)
+	return e.Store.Abandon(ctx, r.ID, reason, used, died)
 }
 
 // leftovers are the runs that may have left something behind: open ones, and ended ones
@@ -158,10 +190,13 @@ func (e *Engine) holders(ctx context.Context, s store.Snapshot) (ids []fleet.Run
 // over says why a run is to be closed, or "". It ends a session that is overdue.
 func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, error) {
 	now := e.Now()
-	if r.StartedAt.IsZero() && r.EndedAt.IsZero() {
+	if planned(r) {
 		// A worker that begins now, after all, finds its run closed, and ends.
-		if !missedStart(r, now) {
+		if e.live(ctx, r, now) {
 			return "", nil
+		}
+		if r.Rests(now) {
+			return reasonTimerGone, nil
 		}
 		return reasonNeverBegan, nil
 	}
@@ -170,8 +205,14 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 		return reasonFoundDead, nil
 	}
 	// A supervisor that lives keeps its time by a clock that does not jump. Only without
-	// one does the wall clock decide.
-	if !e.overdue(r, now) || e.Sessions.Supervised(r) {
+	// one does the wall clock decide, or if it is suspended: then it is told to end itself.
+	if !e.overdue(r, now) {
+		return "", nil
+	}
+	if e.Sessions.Supervised(r) {
+		if !dryRun && e.Sessions.Suspended(r) {
+			return "", e.Sessions.Stop(ctx, r)
+		}
 		return "", nil
 	}
 	if dryRun {
@@ -188,11 +229,14 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 	return reasonOverdue, nil
 }
 
+// planned reports whether a run is open and has not begun.
+func planned(r fleet.Run) bool { return r.StartedAt.IsZero() && r.EndedAt.IsZero() }
+
 // overdue reports whether a session should be over, its supervisor's own time-out and
 // closing included.
 func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 	c, known := e.Config.Categories[r.Category]
-	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > c.Timeout+c.GradingTime()+agentGrace+closingTime+startGrace
+	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > workerTime(c)+startGrace
 }
 
 // tidy removes the worktrees of runs that are over, and the oldest of their folders. What

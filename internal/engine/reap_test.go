@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,8 +22,9 @@ import (
 )
 
 // patience is how long a session without a time-out of its own may take: the
-// category's, the agent's grace, closing, and a minute's slack.
-const patience = 30*time.Minute + 10*time.Second + 20*time.Second + time.Minute
+// category's, the agent's grace, telling its task's source twice, closing three times, and a
+// minute's slack.
+const patience = 30*time.Minute + 10*time.Second + 2*3*time.Minute + 3*20*time.Second + time.Minute
 
 const halfHour = "[category.code]\ntimeout = \"30m\"\nttl = \"60m\"\n[category.docs]\n[category.triage]\n"
 
@@ -101,7 +103,7 @@ func TestDeadRunIsClosedOnce(t *testing.T) {
 		t.Errorf("closed %+v, want run %s", reaped, r.ID)
 	}
 	first := b.stored(r.ID)
-	if v := first.Verdict; v.Outcome != fleet.Abandoned || v.Grade != nil || !first.EndedAt.Equal(b.clock()) {
+	if v := first.Verdict; v.Outcome != fleet.Abandoned || v.Grade != nil || !first.EndedAt.Equal(first.StartedAt) {
 		t.Errorf("closed as %+v at %s", v, first.EndedAt)
 	}
 	b.later(time.Second)
@@ -116,6 +118,70 @@ func TestDeadRunIsClosedOnce(t *testing.T) {
 		t.Errorf("next session: epoch %d, %v; want 2", again.Epoch, err)
 	}
 	b.checkRecord()
+}
+
+// TestDeadRestFromTheirDeath finds a run an hour after the last that was known of it: its
+// category has rested.
+func TestDeadRestFromTheirDeath(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "[category.code]\nttl = \"30m\"\n")
+	b.addTask("fix", "code", fleet.StateTodo)
+	r, lock := b.dead("code", "fix")
+	b.later(10 * time.Minute)
+	if _, err := b.db.Renew(t.Context(), store.Hold{Key: "fix", Holder: r.ID.Holder()}, 30*time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	b.closeAll(lock)
+	died := b.clock()
+	b.later(2 * time.Minute)
+	if out := b.explained().Out; !strings.HasPrefix(out, "cools down until 2026-06-01T12:13:00Z") {
+		t.Errorf("right after it: got code out for %q, want it to rest for three minutes", out)
+	}
+	b.later(time.Hour)
+	if out := b.explained().Out; out != "" {
+		t.Errorf("before it is found: got code out for %q, want it rested", out)
+	}
+	b.reap()
+	if got := b.stored(r.ID).EndedAt; !got.Equal(died) {
+		t.Errorf("it ended at %s, want its death, %s", got, died)
+	}
+	if out := b.explained().Out; out != "" {
+		t.Errorf("once it is found: got code out for %q, want it rested", out)
+	}
+}
+
+// TestClockThatWasAhead sets a clock right that was two days ahead. What it wrote holds nothing
+// up: ends of sessions, a planned run, rests of agents, a claim by hand, a back-off.
+func TestClockThatWasAhead(t *testing.T) {
+	t.Parallel()
+	b, _, id := chain(t, "[category.code]\nmax_chain = 0\n[category.docs]\n[category.triage]\nself_directed = true\n")
+	b.addTask("write", "docs", fleet.StateTodo)
+	b.mustRun(id)
+	const ahead = 48 * time.Hour
+	b.later(ahead)
+	b.meetWall("fake")
+	b.session("0empty", "code", "other", fleet.Run{Verdict: fleet.Verdict{Outcome: fleet.Noop}})
+	planned := fleet.Run{ID: "0planned", Category: "docs", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}
+	_, _, err := b.db.Take(t.Context(), store.Take{Key: "write", Holder: "bob", TTL: time.Hour})
+	if err := errors.Join(err, b.db.AddRun(t.Context(), planned)); err != nil {
+		t.Fatal(err)
+	}
+	b.later(10*time.Minute - ahead)
+	s, err := b.Select(t.Context(), engine.SelectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range s.Candidates {
+		if c.Out != "" {
+			t.Errorf("got %s out for %q, want it ready", c.Category, c.Out)
+		}
+	}
+	if reaped := b.reap(); len(reaped) != 1 || reaped[0].Run.ID != planned.ID {
+		t.Errorf("closed %+v, want run %s", reaped, planned.ID)
+	}
+	if r, err := b.Run(t.Context(), engine.RunOptions{Category: "docs"}); err != nil {
+		t.Errorf("got %+v, %v, want a session of the task that was claimed ahead", r.Verdict, err)
+	}
 }
 
 // TestReapersAtOnce has eight reap what fires and sessions do at the same time.
@@ -167,12 +233,12 @@ type dying struct {
 	applied bool
 }
 
-func (s *dying) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage) (bool, error) {
+func (s *dying) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (bool, error) {
 	if s.left--; s.left >= 0 {
-		return s.Store.Abandon(ctx, id, reason, used)
+		return s.Store.Abandon(ctx, id, reason, used, died)
 	}
 	if s.applied {
-		if _, err := s.Store.Abandon(ctx, id, reason, used); err != nil {
+		if _, err := s.Store.Abandon(ctx, id, reason, used, died); err != nil {
 			return false, err
 		}
 	}
@@ -265,12 +331,34 @@ func TestClockStepEndsNoSession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, halfHour)
 	r, lock := b.dead("code", "fix")
-	b.supervised = true
+	b.supervised.Store(true)
 	b.later(24 * time.Hour)
 	if reaped := b.reap(); len(b.ended) != 0 || len(reaped) != 0 || !b.stored(r.ID).EndedAt.IsZero() {
 		t.Errorf("ended %v, reaped %v", b.ended, reaped)
 	}
 	b.closeAll(lock)
+}
+
+// TestSuspendedSupervisor stops a supervisor, as Ctrl-Z does: that is said, and once the
+// session's time is over it is told to end.
+func TestSuspendedSupervisor(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, halfHour)
+	r, _ := b.dead("code", "fix")
+	b.supervised.Store(true)
+	b.suspended = true
+	s, err := b.Status(t.Context(), engine.StatusOptions{})
+	if err != nil || len(s.Open) != 1 || s.Open[0].Phase(s.At) != fleet.Suspended {
+		t.Errorf("got %+v, %v, want the run suspended", s.Open, err)
+	}
+	b.later(patience)
+	if b.reap(); len(b.told) != 0 {
+		t.Errorf("told %v to end in their time", b.told)
+	}
+	b.later(time.Second)
+	if reaped := b.reap(); len(reaped) != 0 || len(b.ended) != 0 || !slices.Equal(b.told, []fleet.RunID{r.ID}) {
+		t.Errorf("closed %+v, killed %v, told %v to end; want run %s told alone", reaped, b.ended, b.told, r.ID)
+	}
 }
 
 // ending is sessions that do something when they are ended.

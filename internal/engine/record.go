@@ -88,7 +88,8 @@ const mostDenials = 100
 const mostSearched = 20
 
 // ResolveRun finds the run that a person means: by its id, or by its category the run
-// that is under way there, or else the last one. Where there is none the error wraps
+// that is under way there, or else the last one that came to work, not one that rests or
+// found nothing, or else the last one. Where there is none the error wraps
 // [fleet.ErrNotFound].
 func (e *Engine) ResolveRun(ctx context.Context, name string) (fleet.Run, error) {
 	if e.Store == nil {
@@ -110,6 +111,11 @@ func (e *Engine) ResolveRun(ctx context.Context, name string) (fleet.Run, error)
 	}
 	for _, r := range runs {
 		if r.EndedAt.IsZero() && !r.StartedAt.IsZero() {
+			return r, nil
+		}
+	}
+	for _, r := range runs {
+		if r.Key != "" {
 			return r, nil
 		}
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"stint/internal/bandit"
@@ -85,4 +86,22 @@ func (e *Engine) pastOf(ctx context.Context, o *report.Options) (report.Record, 
 // steps divides a span of time, to the second.
 func steps(span time.Duration) time.Duration {
 	return max(time.Minute, span/reportSteps).Truncate(time.Second)
+}
+
+// Spending says what the runs since a time used, split by some keys. By day, the first day
+// is a whole one.
+func (e *Engine) Spending(ctx context.Context, since time.Time, by []report.Key) (report.Spending, error) {
+	const day = 24 * time.Hour
+	step := time.Duration(0)
+	if slices.Contains(by, report.ByDay) {
+		since, step = since.UTC().Truncate(day), day
+	}
+	var tallies []fleet.Tally
+	if e.Store != nil {
+		var err error
+		if tallies, err = e.Store.Tallies(ctx, since, step); err != nil {
+			return report.Spending{}, err
+		}
+	}
+	return report.NewSpending(tallies, since, e.Now(), by), nil
 }

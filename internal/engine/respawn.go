@@ -2,13 +2,13 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/plan"
-	"stint/internal/selector"
 )
 
 // Later starts workers when their time has come.
@@ -18,17 +18,25 @@ type Later interface {
 	StartAfter(ctx context.Context, spec fleet.UnitSpec, delay time.Duration) error
 }
 
-// respawn has one more session of the category follow a good one, once it has rested.
-// How deep the chain is stands in the store: no crash makes it endless.
+// respawn has one more session of the category follow a good one, once it has rested. It
+// takes its slot from here on: no fire decides meanwhile. How deep the chain is stands in
+// the store: no crash makes it endless.
 //
-// If we die before the record, nothing follows. If we die after it and before the
-// timer is started, the next run never begins, and is closed when its time is over.
+// The timer comes before the record, so that of a run on record whose timer is gone it is
+// known that it will never begin. If we die between the two, nothing follows: the worker
+// that the timer starts finds no run of its id, and ends.
 func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 	c := w.Config.Categories[w.run.Category]
 	if w.run.Verdict.Outcome != fleet.Productive || c.MaxChain == 0 {
 		return nil
 	}
-	out, surplus, err := w.couldFollow(ctx)
+	full := w.full(ctx) // before the turn, as who counts may be slow
+	end, err := w.Lanes.Turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = end() }() // the lock ends with the process at the latest
+	out, surplus, err := w.couldFollow(ctx, full)
 	if err != nil {
 		return err
 	}
@@ -36,66 +44,92 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 		Outcome: w.run.Verdict.Outcome, Grade: w.run.Verdict.Grade, Depth: w.run.ChainDepth, Most: c.MaxChain, From: c.Respawn,
 		Out: out, Surplus: surplus, Later: w.Later != nil && w.run.Unit != "",
 	})
-	if !follows {
-		_, err := w.Store.Respawn(ctx, w.run.ID, nil, reason)
-		return err
+	var next *fleet.Run
+	if follows {
+		if next, err = w.follower(ctx, c.Cooldown, o.Binary); err != nil {
+			w.Log.ErrorContext(ctx, "worker not started", w.attrs(slog.Any("err", err))...)
+			reason = err.Error()
+		} else {
+			reason = fmt.Sprintf("by run %s: %s", next.ID, reason)
+		}
 	}
+	decided, err := w.Store.Respawn(ctx, w.run.ID, next, reason)
+	switch {
+	case next == nil:
+	case !decided:
+		err = errors.Join(err, w.Sessions.Stop(ctx, *next))
+	default:
+		w.Log.InfoContext(ctx, "respawn", w.attrs(slog.String("unit", next.Unit), slog.String("reason", reason))...)
+	}
+	return err
+}
+
+// follower is the run that follows, with a timer that starts it when its category has rested.
+func (w *worker) follower(ctx context.Context, rest time.Duration, binary string) (*fleet.Run, error) {
 	now := w.Now()
 	next := w.newRun(w.run.Category, fleet.FromRespawn, now)
 	next.Fire, next.Rank, next.ChainDepth = w.run.Fire, w.run.Rank, w.run.ChainDepth+1
-	next.NotBefore = now.Add(c.Cooldown)
-	spec := w.workerSpec(next, o.Binary)
+	next.NotBefore = now.Add(rest)
+	spec := w.workerSpec(next, binary)
 	next.Unit = spec.Name
-	decided, err := w.Store.Respawn(ctx, w.run.ID, &next, fmt.Sprintf("by run %s: %s", next.ID, reason))
-	if err != nil || !decided {
-		return err
+	if err := w.Later.StartAfter(ctx, spec, rest); err != nil {
+		return nil, err
 	}
-	w.Log.InfoContext(ctx, "respawn", w.attrs(slog.String("unit", next.Unit), slog.String("reason", reason))...)
-	if err := w.Later.StartAfter(ctx, spec, c.Cooldown); err != nil {
-		_, recordErr := w.Store.NotStarted(ctx, next.Fire, next.ID, err.Error())
-		w.Log.ErrorContext(ctx, "worker not started", w.attrs(slog.Any("err", err))...)
-		return recordErr
-	}
-	return nil
+	return &next, nil
 }
 
 // couldFollow says why a session of the run's category could not follow it, but for the
 // rest it takes first, and how far the category is over its cap.
-func (w *worker) couldFollow(ctx context.Context) (out string, surplus float64, err error) {
+func (w *worker) couldFollow(ctx context.Context, full map[fleet.Category]string) (out string, surplus float64, err error) {
 	v, err := w.look(ctx)
 	if err != nil {
 		return "", 0, err
 	}
-	if w.Machine != nil {
-		if closed := w.Config.Fanout.Limits.Refuse(w.Machine()); closed != "" {
-			return closed, 0, nil
-		}
-	}
-	v.full, v.pool = w.full(ctx), w.Config.Categories[w.run.Category].Pool
-	s := w.situation(v)
-	s.Only = w.run.Category // allowed for fires or not: it has run
-	for i := range s.Facts {
-		s.Facts[i].Rests = time.Time{}
-	}
-	candidates, _ := s.Assess()
-	for _, c := range candidates {
-		if c.Category == w.run.Category {
-			_, surplus = c.Arm.Settled(w.Config.Selector.Settings)
-			return c.Out, surplus, nil
-		}
-	}
-	return selector.ReasonNotAllowed, 0, nil
+	v.full = full
+	arm := v.snapshot.Arms[w.run.Category]
+	_, surplus = arm.Settled(w.Config.Selector.Settings)
+	out, _ = w.admit(v, false)
+	return out, surplus, nil
 }
 
-// stopped says why a run that follows another may not begin after all: much can have
-// happened while it waited.
-func (w *worker) stopped(ctx context.Context) (string, error) {
+// refused is how a run ends at once that was to follow another and may not begin after all:
+// much can have happened while it waited. Of what a person has decided it is cancelled.
+func (w *worker) refused(ctx context.Context) (v fleet.Verdict, err error) {
 	if w.run.Source != fleet.FromRespawn {
-		return "", nil
+		return v, nil
 	}
-	s, err := w.Store.Snapshot(ctx)
+	if most := w.Config.Categories[w.run.Category].MaxChain; w.run.ChainDepth > most {
+		return fleet.Verdict{Outcome: fleet.Cancelled, Reason: plan.ChainEnds(most)}, nil
+	}
+	now, err := w.look(ctx)
 	if err != nil {
-		return "", err
+		return v, err
 	}
-	return paused(s.Pauses, w.run.Category, w.Now()), nil
+	now.without(w.run)
+	now.full = w.full(ctx)
+	reason, standing := w.admit(now, true)
+	switch {
+	case reason == "":
+	case standing:
+		v = fleet.Verdict{Outcome: fleet.Cancelled, Reason: reason}
+	default:
+		v = fleet.Verdict{Outcome: fleet.Busy, Reason: reason}
+	}
+	return v, nil
+}
+
+// admit says why one more session of the run's category may not begin, or "", and whether a
+// person has decided so. Whether an agent can work is asked by the claim of one that begins.
+func (w *worker) admit(v view, begins bool) (reason string, standing bool) {
+	c := w.run.Category
+	v.pool = w.Config.Categories[c].Pool
+	s := w.situation(v)
+	s.Begins = begins
+	for i := range s.Facts {
+		if s.Facts[i].Rests = (time.Time{}); begins {
+			s.Facts[i].Gate = ""
+		}
+	}
+	obstacles := s.Obstacles(c)
+	return w.limits(w.input(v, s, nil)).Admit(c, obstacles), len(obstacles) > 0 && !obstacles[0].Kind.Gate()
 }

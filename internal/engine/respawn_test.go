@@ -14,6 +14,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/pressure"
 	"stint/internal/selector"
 	"stint/internal/store"
 )
@@ -231,18 +232,125 @@ func (b *bench) meetFault(agent string) {
 	})
 }
 
-// TestRestingRun takes its lane, so that no fire starts another, but none of the slots.
+// TestRestingRun has a session that waits to follow another take a lane and a slot: when it
+// begins, no more than the slots run.
 func TestRestingRun(t *testing.T) {
 	t.Parallel()
 	b, _, id := chain(t, "[fanout]\nslots = 1\n[category.code]\n[category.docs]\n")
 	b.addTask("write", "docs", fleet.StateTodo)
 	next := b.follower(b.mustRun(id))
-	r, err := b.fire(engine.FanoutOptions{})
-	if err != nil || r.Count(fleet.Spawn) != 1 || b.runOf(r, "docs") == "" {
-		t.Errorf("got %+v, %v, want docs started", r.Choices, err)
+	if r, err := b.fire(engine.FanoutOptions{}); !errors.Is(err, fleet.ErrNothing) || !strings.Contains(r.Choices[0].Reason, "no slot free") {
+		t.Errorf("got %+v, %v, want docs left without a slot", r.Choices, err)
 	}
 	if out := b.explained().Out; out != fmt.Sprintf("lane busy: run %s", next.ID) {
 		t.Errorf("got code out for %q, want it busy with run %s", out, next.ID)
+	}
+	b.later(3 * time.Minute)
+	if r := b.mustRun(next.ID); r.Verdict.Outcome != fleet.Productive {
+		t.Errorf("got %+v, want it to run in its own slot", r.Verdict)
+	}
+}
+
+// TestNoSlotForOneMore has the slot that a session leaves be taken before one could follow it.
+func TestNoSlotForOneMore(t *testing.T) {
+	t.Parallel()
+	b, later, id := chain(t, "[fanout]\nslots = 1\n[category.code]\n[category.docs]\n")
+	if err := b.db.AddRun(t.Context(), fleet.Run{ID: "0other", Category: "docs", Source: fleet.FromHand, Agent: "fake", CreatedAt: b.clock()}); err != nil {
+		t.Fatal(err)
+	}
+	if r := b.mustRun(id); r.Followed != "no slot free" || len(later.specs) != 0 {
+		t.Errorf("got %q and timers %+v, want nothing planned", r.Followed, later.specs)
+	}
+}
+
+// TestTimerThatIsGone has a run that is to follow never begin, as is known long before its
+// category has rested: its lane and its slot are free at once, and the next reaping closes it.
+func TestTimerThatIsGone(t *testing.T) {
+	t.Parallel()
+	b, _, id := chain(t, "[fanout]\nslots = 1\n[category.code]\n[category.docs]\n")
+	next := b.follower(b.mustRun(id))
+	phase := func() fleet.Phase {
+		t.Helper()
+		d, err := b.RunDetail(t.Context(), next.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d.Phase(b.clock())
+	}
+	if got := phase(); got != fleet.Resting {
+		t.Errorf("got it %s, want it resting", got)
+	}
+	b.untimed = next.ID
+	if got := phase(); got != fleet.Dead {
+		t.Errorf("without its timer: got it %s, want it dead", got)
+	}
+	if out := b.explained().Out; strings.HasPrefix(out, "lane busy") {
+		t.Errorf("got code out for %q, want its lane free", out)
+	}
+	if reaped := b.reap(); len(reaped) != 1 || reaped[0].Run.ID != next.ID || reaped[0].Reason != "the timer that was to start it is gone" {
+		t.Errorf("got %+v, want run %s closed", reaped, next.ID)
+	}
+}
+
+// full are gates that are closed.
+type full map[fleet.Category]string
+
+func (f full) Full(context.Context) (map[fleet.Category]string, map[fleet.Category]error) {
+	return f, nil
+}
+
+// TestLookedAtAgain changes the world while a run rests that is to follow another. It is
+// asked again when it begins, and ends with the reason and no grade.
+func TestLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		change  func(*bench)
+		outcome fleet.Outcome
+		want    string
+	}{
+		{"paused", func(b *bench) {
+			if err := b.db.Pause(b.Context(), fleet.Pause{Category: "code", Reason: "lunch"}); err != nil {
+				b.Error(err)
+			}
+		}, fleet.Cancelled, "paused: lunch"},
+		{"not allowed any more", func(b *bench) { b.Config.Fanout.Allow = []fleet.Category{"docs"} }, fleet.Cancelled, selector.ReasonNotAllowed},
+		{"a shorter chain", func(b *bench) {
+			c := b.Config.Categories["code"]
+			c.MaxChain = 0
+			b.Config.Categories["code"] = c
+		}, fleet.Cancelled, "a chain ends after 0 more"},
+		{"fewer slots, which others have", func(b *bench) {
+			b.Config.Fanout.Slots = 1
+			if err := b.db.AddRun(b.Context(), fleet.Run{ID: "0other", Category: "docs", Source: fleet.FromHand, Agent: "fake", CreatedAt: b.clock()}); err != nil {
+				b.Error(err)
+			}
+		}, fleet.Busy, "no slot free"},
+		{"results that wait for a person", func(b *bench) { b.Gates = full{"code": "3 results wait"} }, fleet.Busy, "3 results wait"},
+		{"too little memory", func(b *bench) {
+			b.Machine = func() pressure.Reading { return pressure.Reading{MemoryAvailable: new(int64(1 << 20))} }
+		}, fleet.Busy, "memory"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b, _, id := chain(t, threeCategories)
+			next := b.follower(b.mustRun(id))
+			b.later(3 * time.Minute)
+			tt.change(b)
+			graded := b.arm("code").Graded
+			b.Agents = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
+				t.Error("it ran")
+				return fleet.SessionExit{End: fleet.Exited}
+			})
+			r, err := b.Run(t.Context(), engine.RunOptions{Run: next.ID})
+			if outcome(err) != tt.outcome || !strings.Contains(r.Verdict.Reason, tt.want) || r.Verdict.Grade != nil || r.Followed != "" {
+				t.Errorf("got %+v, %q, %v, want it %s: %s", r.Verdict, r.Followed, err, tt.outcome, tt.want)
+			}
+			if got := b.arm("code").Graded; got != graded {
+				t.Errorf("got %d grades, want %d", got, graded)
+			}
+		})
 	}
 }
 
@@ -282,30 +390,9 @@ func TestRunWhoseTimerIsRefused(t *testing.T) {
 	b, later, id := chain(t, threeCategories)
 	later.refusal = errors.New("no bus")
 	first := b.mustRun(id)
-	if v := b.follower(first).Verdict; v.Outcome != fleet.Abandoned || v.Reason != "no bus" {
-		t.Errorf("got it ended as %+v, want as never started", v)
-	}
-	if first.Verdict.Outcome != fleet.Productive {
-		t.Errorf("the session before: %+v", first.Verdict)
-	}
-}
-
-// TestPausedWhileItRests has a person stop the category between two sessions.
-func TestPausedWhileItRests(t *testing.T) {
-	t.Parallel()
-	b, _, id := chain(t, threeCategories)
-	next := b.follower(b.mustRun(id))
-	if err := b.db.Pause(t.Context(), fleet.Pause{Category: "code", Reason: "lunch"}); err != nil {
-		t.Fatal(err)
-	}
-	b.later(3 * time.Minute)
-	b.Agents = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
-		t.Error("it ran")
-		return fleet.SessionExit{End: fleet.Exited}
-	})
-	r, err := b.Run(t.Context(), engine.RunOptions{Run: next.ID})
-	if outcome(err) != fleet.Cancelled || r.Verdict.Reason != "paused: lunch" || r.Followed != "" {
-		t.Errorf("got %+v, %q, %v, want it cancelled", r.Verdict, r.Followed, err)
+	runs, err := b.db.RunsSince(t.Context(), first.CreatedAt)
+	if err != nil || len(runs) != 1 || first.Followed != "no bus" || first.Verdict.Outcome != fleet.Productive {
+		t.Errorf("got runs %+v (%v), the first followed %q, want it alone and the reason", runs, err, first.Followed)
 	}
 }
 
@@ -320,8 +407,8 @@ func TestDecisionThatCannotBeRecorded(t *testing.T) {
 	t.Parallel()
 	b, later, id := chain(t, threeCategories)
 	b.Store = unruly{b.db}
-	if r := b.mustRun(id); r.Verdict.Outcome != fleet.Productive || len(later.specs) != 0 {
-		t.Errorf("got %+v and timers %+v, want a good end and nothing planned", r.Verdict, later.specs)
+	if r := b.mustRun(id); r.Verdict.Outcome != fleet.Productive || len(later.specs) != 1 || len(b.told) != 1 {
+		t.Errorf("got %+v, timers %+v and runs %v kept from beginning, want a good end and the timer taken back", r.Verdict, later.specs, b.told)
 	}
 }
 
@@ -335,6 +422,35 @@ func TestSessionWithoutAnEndIsNotFollowed(t *testing.T) {
 		}
 		if r := b.stored(id); r.Followed != "" || len(later.specs) != 0 {
 			t.Errorf("got %q and timers %+v of a run that is open", r.Followed, later.specs)
+		}
+	})
+}
+
+// slow is a workspace that is never ready.
+type slow struct{ noRepo }
+
+func (slow) Enter(ctx context.Context, _ fleet.RunID, _ fleet.Place) (fleet.Site, func(context.Context) (string, error), error) {
+	<-ctx.Done()
+	return fleet.Site{}, nil, ctx.Err()
+}
+
+// TestBackstopBehindTimeouts has the fetch of a sync hang. The worker gives up on it by itself,
+// and its unit would have let a session begin then and take all of its time.
+//
+//nolint:paralleltest // a bubble's test stands alone
+func TestBackstopBehindTimeouts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, later, id := chain(t, "[category.code]\nsync = true\n")
+		next := b.follower(b.mustRun(id))
+		b.Repo = slow{}
+		b.later(3 * time.Minute)
+		began := time.Now()
+		r, err := b.Run(t.Context(), engine.RunOptions{Run: next.ID})
+		if outcome(err) != fleet.Failed || !strings.Contains(r.Verdict.Reason, "prepare the workspace") {
+			t.Errorf("got %+v, %v, want it given up", r.Verdict, err)
+		}
+		if took, rest := time.Since(began), b.Config.Categories["code"].Timeout; later.specs[0].RuntimeMax < took+rest+time.Minute {
+			t.Errorf("got at most %v for the unit, want more than the %v that a sync may take and %v after it", later.specs[0].RuntimeMax, took, rest)
 		}
 	})
 }

@@ -84,7 +84,7 @@ func (e *Engine) free(v view) int {
 
 // situation is what decides who may be ranked.
 func (e *Engine) situation(v view) selector.Situation {
-	s := selector.Situation{Fire: v.snapshot.NextFire, At: v.now, Tasks: v.tasks, Held: v.held}
+	s := selector.Situation{At: v.now, Tasks: v.tasks, Held: v.held}
 	shifts := e.lessonShifts(v)
 	for _, name := range e.Config.CategoryNames() {
 		c, arm := e.Config.Categories[name], v.snapshot.Arms[name]
@@ -102,17 +102,25 @@ func (e *Engine) situation(v view) selector.Situation {
 			Unlisted:     e.unlisted(v.failed, name),
 			Agents:       e.able(v, name),
 			LOO:          shifts[name],
-			Arm:          arm.Arm,
+			Arm:          arm.Coming(),
 		}
-		if !arm.Ended.IsZero() {
-			f.Rests = arm.Ended.Add(c.Cooldown)
+		// A fire closes the dead first, and the category rests from their end on.
+		if ended := latest(arm.Ended, v.dead[name].at); !ended.IsZero() {
+			f.Rests = ended.Add(c.Cooldown)
 		}
-		if v.dead[name] != "" { // a fire closes it first, and from its end the category rests
-			f.Rests = v.now.Add(c.Cooldown)
+		if fleet.Ahead(arm.AsleepSince, v.now) {
+			f.Arm.AsleepUntil = 0 // no change of a task would end it
 		}
 		s.Facts = append(s.Facts, f)
 	}
 	return s
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // paused says what keeps a category from being started, or "".
@@ -136,7 +144,7 @@ func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
 // input is what the ranking depends on.
 func (e *Engine) input(v view, s selector.Situation, seed *uint64) selector.Input {
 	in := selector.Input{
-		Settings: e.Config.Selector.Settings, Fire: s.Fire, At: s.At,
+		Settings: e.Config.Selector.Settings, Fire: v.snapshot.NextFire, At: s.At,
 		Free: e.free(v), Seats: e.seats(v), Failed: v.failed,
 	}
 	if v.pool != config.DefaultPool {

@@ -35,11 +35,13 @@ func (w *worker) startTask(ctx context.Context, task *fleet.Task) {
 		State: task.State, Source: task.Source, Item: task.Item, Owed: w.owedTo(*task, task.State),
 	}}
 	if m.Owed != "" {
-		if err := w.Store.LeaveTask(ctx, m); err != nil {
+		if err := w.Store.LeaveTask(ctx, w.hold(), m); err != nil {
 			w.Log.ErrorContext(ctx, "tracker not told", w.attrs(slog.Any("err", err))...)
 			return
 		}
 	}
+	ctx, cancel := context.WithTimeout(ctx, tellingTime)
+	defer cancel()
 	if err := w.Tasks.Call(ctx, fleet.CallStart, *task, w.run.ID, ""); err != nil {
 		w.Log.WarnContext(ctx, "tracker not told", w.attrs(slog.Any("err", err))...)
 	}
@@ -378,9 +380,10 @@ func (e *Engine) branches(ctx context.Context, memories []fleet.TaskMemory) map[
 	return list
 }
 
-// GiveState gives a task a state by a person's hand, as a session does. The caller holds
-// its claim. It reports whether that changed anything.
-func (e *Engine) GiveState(ctx context.Context, t fleet.Task, s fleet.TaskState) (bool, error) {
+// GiveState gives a task a state by a person's hand, as a session does, under its claim: an
+// error that wraps [fleet.ErrLost] says that this is no longer the caller's. It reports whether
+// that changed anything.
+func (e *Engine) GiveState(ctx context.Context, h store.Hold, t fleet.Task, s fleet.TaskState) (bool, error) {
 	if t.State == s && (t.InSource() == s || t.Source != "") {
 		return false, nil
 	}
@@ -392,7 +395,7 @@ func (e *Engine) GiveState(ctx context.Context, t fleet.Task, s fleet.TaskState)
 	} else if _, err := e.Tasks.Edit(ctx, t, s); err != nil {
 		return false, err
 	}
-	if err := e.Store.LeaveTask(ctx, m); err != nil {
+	if err := e.Store.LeaveTask(ctx, h, m); err != nil {
 		return false, err
 	}
 	if err := e.pay(ctx, t, m, "by hand"); err != nil {

@@ -173,8 +173,8 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 		return Preview{}, err
 	}
 	c := e.Config.Categories[run.Category]
-	if busy := v.inFlight[run.Category]; len(busy) >= c.Lanes {
-		return Preview{}, fmt.Errorf("category %s: run %s: %w", run.Category, busy[0], fleet.ErrBusy)
+	if run.Lane, err = e.freeLane(ctx, run.Category, c.Lanes); err != nil {
+		return Preview{}, err
 	}
 	task, idle := selector.Pick(v.tasks, v.held, run.Category, o.Task, v.now)
 	if task == nil && (!c.SelfDirected || o.Task != "") {
@@ -186,7 +186,6 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	if o.Agent == "" {
 		run.Agent = e.firstAgent(v, run.Category)
 	}
-	run.Lane = 1
 	run = claimFor(run, task)
 	for _, held := range v.held {
 		if held.Key == run.Key {
@@ -201,4 +200,25 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	}
 	spec, err := e.sessionSpec(ctx, assignment{run, c, task, given, dir})
 	return Preview{Run: run, Spec: spec}, err
+}
+
+// freeLane is the lane that a run would be given. Whoever is in one is on record there: what
+// rests has none yet, and what is in one that the category has no more is in nobody's way.
+func (e *Engine) freeLane(ctx context.Context, c fleet.Category, lanes int) (lane int, err error) {
+	if e.Store == nil {
+		return 1, nil
+	}
+	var busy fleet.RunID
+	for n := 1; n <= lanes; n++ {
+		runs, err := e.Store.Unreturned(ctx, c, n)
+		if err != nil {
+			return 0, err
+		}
+		at := slices.IndexFunc(runs, func(r fleet.Run) bool { return e.liveness(ctx, r) != fleet.Gone })
+		if at < 0 {
+			return n, nil
+		}
+		busy = runs[at].ID
+	}
+	return 0, fmt.Errorf("category %s: run %s: %w", c, busy, fleet.ErrBusy)
 }

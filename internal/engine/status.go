@@ -80,9 +80,18 @@ type Belief struct {
 // that does not was killed before it could record its end.
 type OpenRun struct {
 	fleet.Run
-	Live    bool
-	Timeout time.Duration // of its category; 0: that is not in the configuration
-	Tokens  *int64        // used so far; nil: not known
+	Live      bool
+	Suspended bool          // its supervisor is suspended
+	Timeout   time.Duration // of its category; 0: that is not in the configuration
+	Tokens    *int64        // used so far; nil: not known
+}
+
+// Phase is how the run does.
+func (r OpenRun) Phase(now time.Time) fleet.Phase {
+	if phase := r.Run.Phase(r.Live, now); phase != fleet.Running || !r.Suspended {
+		return phase
+	}
+	return fleet.Suspended
 }
 
 // StatusOptions say how much of the past a status shows.
@@ -164,7 +173,7 @@ func (e *Engine) openRuns(ctx context.Context, v view) (list []OpenRun, err erro
 }
 
 func (e *Engine) underWay(r fleet.Run, live bool) OpenRun {
-	return OpenRun{Run: r, Live: live, Timeout: e.Config.Categories[r.Category].Timeout, Tokens: e.usedSoFar(r)}
+	return OpenRun{Run: r, Live: live, Suspended: live && !r.StartedAt.IsZero() && e.Sessions.Suspended(r), Timeout: e.Config.Categories[r.Category].Timeout, Tokens: e.usedSoFar(r)}
 }
 
 // mostRead is how much of a log is read to tell what its session used so far: a status is
@@ -217,7 +226,7 @@ func (e *Engine) closed(bars map[fleet.Category]bar) (list []Gate) {
 		}
 	}
 	for _, c := range slices.Sorted(maps.Keys(bars)) {
-		if kind := bars[c].kind; kind == selector.HinderedByGate || kind == selector.HinderedByReview {
+		if bars[c].kind.Gate() {
 			list = append(list, bars[c].Gate)
 		}
 	}
@@ -247,8 +256,8 @@ func (e *Engine) bars(v view, last map[string]found) map[fleet.Category]bar {
 				}
 			}
 			for _, c := range last[v.pool].Candidates {
-				if _, barred := bars[name]; !barred && c.Category == name && c.Kind.Lists() {
-					bars[name] = bar{Gate{name, c.Out, last[v.pool].fire}, c.Kind}
+				if _, barred := bars[name]; !barred && c.Category == name && c.By.Lists() {
+					bars[name] = bar{Gate{name, c.Out, last[v.pool].fire}, c.By}
 				}
 			}
 		}
@@ -307,13 +316,13 @@ func (e *Engine) beliefs(s store.Snapshot) (list []Belief) {
 	names := e.Config.CategoryNames()
 	arms := make([]*bandit.Arm, len(names))
 	for i, name := range names {
-		arm := s.Arms[name].Arm
+		arm := s.Arms[name].Coming()
 		arms[i] = &arm
 	}
 	settings := e.Config.Selector.Settings
-	pool := settings.Pool(s.NextFire, arms)
+	pool := settings.Pool(arms)
 	for i, name := range names {
-		list = append(list, Belief{name, arms[i].Graded, settings.Belief(arms[i], pool, s.NextFire)})
+		list = append(list, Belief{name, arms[i].Graded, settings.Belief(arms[i], pool)})
 	}
 	return list
 }
@@ -347,7 +356,10 @@ func (e *Engine) past(ctx context.Context, since time.Time, step time.Duration) 
 	if r.Entitled, err = e.Store.Entitled(ctx, since); err != nil {
 		return report.Record{}, err
 	}
-	if r.Resets, err = e.Store.Resets(ctx, store.ResetQuery{Since: since, Limit: mostDrawn}); err != nil {
+	if r.GradeChanges, err = e.Store.GradeChanges(ctx, store.ChangeQuery{Since: since, Limit: mostDrawn}); err != nil {
+		return report.Record{}, err
+	}
+	if r.Tasks, err = e.Store.FailedTasks(ctx, since, fleet.FailuresToQuarantine); err != nil {
 		return report.Record{}, err
 	}
 	r.Tallies, err = e.Store.Tallies(ctx, since, step)

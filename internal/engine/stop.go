@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
+	"time"
 
 	"stint/internal/fleet"
 )
@@ -14,10 +17,69 @@ const (
 	reasonStoppedOrphan = "stopped by a person: its supervisor was gone"
 )
 
-// Stop ends a run because a person asks for it, and returns it as it is then. Its session
-// is told to end, and records by itself that it was cancelled; without a unit that may
-// come later. A run that has not begun never will. What no supervisor looks after any more
-// is killed, and its run closed. One that has ended wraps [fleet.ErrNothing].
+const (
+	// awaitEnd is how long a supervisor may take to end its agent, to grade what there is
+	// and to record the end, on a machine under load.
+	awaitEnd = agentGrace + closingTime + startGrace
+	endPoll  = 50 * time.Millisecond
+)
+
+// Stopped is a run that was to end because a person asks for it.
+type Stopped struct {
+	Was fleet.Run // before
+	Run fleet.Run // as it is now
+	Err error     // why it has not ended; nil: it has
+}
+
+// Open reads the runs that have not ended, of one category or with an empty one of all,
+// oldest first: those at work, those about to begin, and those that rest before they do.
+func (e *Engine) Open(ctx context.Context, c fleet.Category) ([]fleet.Run, error) {
+	if e.Store == nil {
+		return nil, nil
+	}
+	s, err := e.Store.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(s.Open, func(r fleet.Run) bool { return c != "" && r.Category != c }), nil
+}
+
+// StopAll ends the runs of one category, or with an empty one all, and returns them oldest
+// first. It looks again until nothing is open that it has not tried: a session that ends
+// well meanwhile may be followed by another.
+func (e *Engine) StopAll(ctx context.Context, c fleet.Category) (list []Stopped, err error) {
+	tried := map[fleet.RunID]bool{}
+	for {
+		open, err := e.Open(ctx, c)
+		if err != nil {
+			return list, err
+		}
+		open = slices.DeleteFunc(open, func(r fleet.Run) bool { return tried[r.ID] })
+		if len(open) == 0 {
+			return list, nil
+		}
+		ended := make([]Stopped, len(open))
+		var all sync.WaitGroup
+		for i, r := range open {
+			tried[r.ID] = true
+			all.Go(func() {
+				ended[i].Was = r
+				ended[i].Run, ended[i].Err = e.Stop(ctx, r.ID)
+				if errors.Is(ended[i].Err, fleet.ErrNothing) {
+					ended[i].Err = nil // it ended by itself since
+				}
+			})
+		}
+		all.Wait()
+		list = append(list, ended...)
+	}
+}
+
+// Stop ends a run because a person asks for it, waits for that, and returns the run as it
+// is then. Its supervisor is told to end the session, records by itself that it was
+// cancelled, and gives claim and lane back. A run that has not begun never will. What no
+// supervisor looks after any more is killed, and its run closed. One that has ended wraps
+// [fleet.ErrNothing].
 //
 // If we die half-way, the run ends by itself, or the next reaping closes it.
 func (e *Engine) Stop(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
@@ -42,11 +104,26 @@ func (e *Engine) stop(ctx context.Context, r fleet.Run) error {
 		if err := e.Sessions.Stop(ctx, r); err != nil {
 			return err
 		}
-		_, err := e.Store.NotStarted(ctx, r.Fire, r.ID, reasonStoppedEarly)
-		return err
+		kept, err := e.Store.NotStarted(ctx, r.Fire, r.ID, reasonStoppedEarly)
+		if kept || err != nil {
+			return err
+		}
+		// It began, or was closed, between the two.
+		if r, err = e.Store.Run(ctx, r.ID); err != nil || !r.EndedAt.IsZero() {
+			return err
+		}
 	}
 	if e.Sessions.Supervised(r) {
-		return e.Sessions.Stop(ctx, r)
+		if err := e.Sessions.Stop(ctx, r); err != nil {
+			return err
+		}
+		if err := e.awaitSupervisor(ctx, r); err != nil {
+			return err
+		}
+		ended, err := e.Store.Run(ctx, r.ID)
+		if err != nil || !ended.EndedAt.IsZero() {
+			return err
+		}
 	}
 	switch e.Sessions.Liveness(ctx, r) {
 	case fleet.Unknown:
@@ -60,6 +137,24 @@ func (e *Engine) stop(ctx context.Context, r fleet.Run) error {
 		}
 	case fleet.Gone:
 	}
-	_, err := e.abandon(ctx, r, reasonStoppedOrphan)
+	_, err := e.close(ctx, r, reasonStoppedOrphan)
 	return err
+}
+
+// awaitSupervisor waits until the process that began a run is gone: by then it has recorded
+// the end, and given back what the run held.
+func (e *Engine) awaitSupervisor(ctx context.Context, r fleet.Run) error {
+	slow := fmt.Errorf("its supervisor, process %d, was told to end and has not within %s", r.PID, awaitEnd)
+	ctx, cancel := context.WithTimeoutCause(ctx, awaitEnd, fleet.WithHint(slow, fmt.Sprintf("kill -KILL %d, and then the same command again", r.PID)))
+	defer cancel()
+	tick := time.NewTicker(endPoll)
+	defer tick.Stop()
+	for e.Sessions.Supervised(r) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }

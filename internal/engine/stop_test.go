@@ -1,9 +1,13 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
@@ -16,12 +20,14 @@ func TestStop(t *testing.T) {
 		supervised bool
 		gone       bool // nothing of it lives
 		deaf       bool // nor can be ended
+		dies       bool // told to end, the supervisor does, and records nothing
 		told       int
 		ended      int
 		refused    bool
 		outcome    fleet.Outcome
 	}{
-		{name: "at work", supervised: true, told: 1},
+		{name: "at work", supervised: true, told: 1, outcome: fleet.Cancelled},
+		{name: "at work, supervisor dies of it", supervised: true, dies: true, told: 1, ended: 1, outcome: fleet.Abandoned},
 		{name: "supervisor killed", ended: 1, outcome: fleet.Abandoned},
 		{name: "supervisor killed, does not die", ended: 1, deaf: true, refused: true},
 		{name: "dead", gone: true, outcome: fleet.Abandoned},
@@ -31,7 +37,7 @@ func TestStop(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, threeCategories)
 			r, lock := b.dead("code", "fix")
-			b.supervised = tt.supervised
+			b.supervised.Store(tt.supervised)
 			if tt.gone {
 				b.closeAll(lock)
 			}
@@ -40,6 +46,18 @@ func TestStop(t *testing.T) {
 					b.closeAll(lock)
 				}
 			}}
+			b.onStop = func(r fleet.Run) {
+				// It takes a moment: what asks for the end has to wait for it.
+				go func() {
+					if !tt.dies {
+						r.Verdict = fleet.Verdict{Outcome: fleet.Cancelled}
+						if err := b.db.Complete(context.WithoutCancel(t.Context()), r); err != nil {
+							t.Error(err)
+						}
+					}
+					b.supervised.Store(false)
+				}()
+			}
 			got, err := b.Engine.Stop(t.Context(), r.ID)
 			if (err != nil) != tt.refused {
 				t.Fatalf("stop: %v; want an error: %t", err, tt.refused)
@@ -76,5 +94,55 @@ func TestStopBeforeItBegan(t *testing.T) {
 	}
 	if _, err := b.Engine.Stop(t.Context(), "nosuchrun"); !errors.Is(err, fleet.ErrNotFound) {
 		t.Errorf("a run that is not there: %v; want that it is not found", err)
+	}
+}
+
+// TestStopAll ends what is open of a category, and of all: also the session that follows
+// one which ended well after it was looked for. What does not end is told of, and keeps
+// nothing else from it.
+func TestStopAll(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, threeCategories)
+	code, _ := b.dead("code", "fix")
+	docs, lock := b.dead("docs", "write")
+	b.closeAll(lock)
+	rests := fleet.Run{ID: fleet.NewRunID(b.clock(), 1001), Category: "docs", CreatedAt: b.clock(), NotBefore: b.clock().Add(time.Hour)}
+	if err := b.db.AddRun(t.Context(), rests); err != nil {
+		t.Fatal(err)
+	}
+	follower := rests
+	follower.ID = fleet.NewRunID(b.clock(), 1002)
+	b.onStop = func(r fleet.Run) {
+		if r.ID != rests.ID {
+			return
+		}
+		if err := b.db.AddRun(t.Context(), follower); err != nil {
+			t.Error(err)
+		}
+	}
+	stop := func(c fleet.Category) map[fleet.RunID]fleet.Outcome {
+		t.Helper()
+		list, err := b.StopAll(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[fleet.RunID]fleet.Outcome{}
+		for _, s := range list {
+			got[s.Was.ID] = s.Run.Verdict.Outcome
+			if (s.Err != nil) != s.Run.EndedAt.IsZero() {
+				t.Errorf("run %s: ended at %s, error %v", s.Was.ID, s.Run.EndedAt, s.Err)
+			}
+		}
+		return got
+	}
+	want := map[fleet.RunID]fleet.Outcome{docs.ID: fleet.Abandoned, rests.ID: fleet.Abandoned, follower.ID: fleet.Abandoned}
+	if diff := cmp.Diff(stop("docs"), want); diff != "" {
+		t.Errorf("stopped of docs (-got +want):\n%s", diff)
+	}
+	if diff := cmp.Diff(stop(""), map[fleet.RunID]fleet.Outcome{code.ID: ""}); diff != "" {
+		t.Errorf("stopped of all, of which one does not die (-got +want):\n%s", diff)
+	}
+	if got := stop("triage"); len(got) > 0 {
+		t.Errorf("stopped %v of a category with nothing open", got)
 	}
 }

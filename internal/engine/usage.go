@@ -23,12 +23,24 @@ const (
 	mostHelpers = 1000
 )
 
-// account is what a run's session used. What its output told or, where that says nothing, its
+// account is what a run's session used. A bill that is higher than one can be by the
+// configuration is pointed out, and recorded as it is.
+func (e *Engine) account(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.Usage {
+	r.Usage = e.used(ctx, r, said)
+	for _, b := range e.Config.Budgets(r.Category, r.Agent) {
+		if reason := b.Above(r.Usage); reason != "" {
+			e.Log.WarnContext(ctx, "bill not believed", slog.String("run_id", string(r.ID)), slog.String("reason", reason))
+		}
+	}
+	return r.Usage
+}
+
+// used is what a run's session used. What its output told or, where that says nothing, its
 // result file, which is said, comes first. Of what they do not tell, as of a session that was
 // killed or of an agent that reports no cost, the agent's own files tell the tokens, and the
 // configured prices the cost. The files are also believed before the result file, unless the
 // operator says that this reports the cost. What is not known after that the store assumes.
-func (e *Engine) account(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.Usage {
+func (e *Engine) used(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.Usage {
 	used, session, ended := e.printed(r)
 	printed := used.Total()
 	cut := !ended && said.Tokens != nil && *said.Tokens == printed.Total()

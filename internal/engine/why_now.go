@@ -2,10 +2,13 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/replay"
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/why"
@@ -27,7 +30,7 @@ func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Ca
 	c = why.Category{
 		Name: name, Now: v.now, Path: m.Config.Path, Pool: v.pool, Pools: len(m.Config.PoolNames()) > 1,
 		Ordinary: v.pool == config.DefaultPool, Slots: min(m.Config.Fanout.Slots, m.Config.Pools[v.pool].Slots),
-		Cooldown: own.Cooldown, Dead: v.dead[name], Hinders: s.Obstacles(name), Gates: m.gatesOf(v, name), Held: heldOf(v, name, own.Lanes),
+		Cooldown: own.Cooldown, Dead: v.dead[name].run, Hinders: s.Obstacles(name), Gates: m.gatesOf(v, name), Held: heldOf(v, name, own.Lanes),
 		States: map[fleet.TaskState]int{}, Ranking: ranking, Odds: ranking.Odds(redraws)[name],
 	}
 	for _, t := range v.tasks {
@@ -113,7 +116,7 @@ func (m *moment) pastOf(ctx context.Context, c *why.Category) error {
 	if c.Runs, err = m.Store.LastRuns(ctx, store.RunQuery{Category: c.Name, Ended: true, Limit: whyRuns}); err != nil {
 		return err
 	}
-	if c.Resets, err = m.Store.Resets(ctx, store.ResetQuery{Category: c.Name, Limit: whyResets}); err != nil {
+	if c.GradeChanges, err = m.Store.GradeChanges(ctx, store.ChangeQuery{Category: c.Name, Limit: whyChanges}); err != nil {
 		return err
 	}
 	denials, err := m.Store.LastDenials(ctx, store.DenialQuery{Limit: whyLook})
@@ -204,4 +207,63 @@ func withoutSetAside(hinders []selector.Obstacle, t fleet.Task, m fleet.TaskMemo
 	return slices.DeleteFunc(hinders, func(h selector.Obstacle) bool {
 		return h.Kind == selector.HinderedByWaiting && t.WaitingFor == blank[0].WaitingFor
 	})
+}
+
+// WhyChanged compares the last fire of every pool with the one that was the last at a time,
+// or where there was none yet with the first since. Only is a category, or empty. Before the
+// first fire it wraps [fleet.ErrNothing].
+func (e *Engine) WhyChanged(ctx context.Context, since time.Time, only fleet.Category) (why.Answer, error) {
+	c := why.Change{Now: e.Now(), Since: since, Only: only}
+	for _, pool := range e.Config.PoolNames() {
+		if only != "" && e.Config.Categories[only].Pool != pool || e.Store == nil {
+			continue
+		}
+		last, err := e.Store.LastFires(ctx, store.FireQuery{Pool: pool, Limit: 1})
+		if err != nil {
+			return why.Answer{}, err
+		}
+		if len(last) == 0 {
+			continue
+		}
+		then, err := e.fireAt(ctx, pool, since)
+		if err != nil {
+			return why.Answer{}, err
+		}
+		p := why.PoolChange{Pool: pool}
+		if p.Then, err = ranked(then); err != nil {
+			return why.Answer{}, err
+		}
+		if p.Last, err = ranked(last[0]); err != nil {
+			return why.Answer{}, err
+		}
+		c.Pools = append(c.Pools, p)
+	}
+	if len(c.Pools) == 0 {
+		return why.Answer{}, fleet.WithHint(fmt.Errorf("what changed in the ranking: %w: there has been no fire yet", fleet.ErrNothing), "stint fanout")
+	}
+	return c.Answer(), nil
+}
+
+// fireAt is the fire that was a pool's last at a time, or its first since.
+func (e *Engine) fireAt(ctx context.Context, pool string, at time.Time) (f fleet.Fire, err error) {
+	before, err := e.Store.LastFires(ctx, store.FireQuery{Pool: pool, Until: at, Limit: 1})
+	if err != nil || len(before) > 0 {
+		return append(before, f)[0], err
+	}
+	since, err := e.Store.FiresSince(ctx, at)
+	for _, f := range since {
+		if f.Pool == pool {
+			return f, err
+		}
+	}
+	return f, err
+}
+
+func ranked(f fleet.Fire) (why.Ranked, error) {
+	in, err := replay.Read(f)
+	if err != nil {
+		return why.Ranked{}, fleet.WithHint(err, "ask for a shorter time: such a fire cannot be ranked again")
+	}
+	s := selector.Rank(in)
+	return why.Ranked{ID: f.ID, At: f.At, Selection: s, Odds: s.Odds(redraws)}, nil
 }

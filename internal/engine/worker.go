@@ -40,10 +40,10 @@ type worker struct {
 // first, until one gives it a lane and a claim; then it runs the session. Only a
 // denied claim leads on to the next category.
 func (w *worker) work(ctx context.Context) error {
-	if reason, err := w.stopped(ctx); err != nil {
+	if refused, err := w.refused(ctx); err != nil {
 		return w.giveUp(ctx, err)
-	} else if reason != "" {
-		return w.end(ctx, fleet.Verdict{Outcome: fleet.Cancelled, Reason: "paused: " + reason})
+	} else if refused.Outcome != "" {
+		return w.end(ctx, refused)
 	}
 	w.own = w.run.Category
 	denial, ended, err := w.try(ctx, w.own)
@@ -110,7 +110,7 @@ func (w *worker) others(ctx context.Context) (list []fleet.Category, err error) 
 	}
 	own := w.Config.Categories[w.own]
 	v.pool = own.Pool
-	v.busy[w.run.Agent]-- // it takes the slot that it was planned for
+	v.without(w.run) // it takes the slot that it was planned for
 	out := map[fleet.Category]string{}
 	candidates, _ := w.situation(v).Assess()
 	for _, c := range candidates {
@@ -207,7 +207,7 @@ func (w *worker) inhabitant(ctx context.Context, c fleet.Category, lane int) (fl
 		if w.liveness(ctx, r) != fleet.Gone {
 			return r.ID, nil
 		}
-		if _, err := w.abandon(ctx, r, reasonFoundDead); err != nil {
+		if _, err := w.close(ctx, r, reasonFoundDead); err != nil {
 			return "", err
 		}
 	}
@@ -280,16 +280,22 @@ func (w *worker) denied(ctx context.Context, by fleet.Claim, task *fleet.Task) e
 // keep keeps the run's claim until stop; the context ends when it is lost.
 func (w *worker) keep(ctx context.Context, c config.Category) (kept context.Context, stop func()) {
 	return lease.Keeper{
-		Claims: w.Store, TTL: c.TTL, Log: w.Log,
-		Hold: store.Hold{Key: w.run.Key, Holder: w.run.ID.Holder(), Epoch: w.run.Epoch},
+		Claims: w.Store, TTL: c.TTL, Log: w.Log, Hold: w.hold(),
 	}.Keep(ctx)
+}
+
+// hold is the run's claim.
+func (w *worker) hold() store.Hold {
+	return store.Hold{Key: w.run.Key, Holder: w.run.ID.Holder(), Epoch: w.run.Epoch}
 }
 
 // session runs the agent under a claim that is kept, and judges what came of it.
 func (w *worker) session(ctx context.Context, c config.Category, task *fleet.Task, lessons []fleet.Lesson) fleet.Verdict {
 	kept, stop := w.keep(ctx, c)
 	defer stop()
-	site, leave, err := w.Repo.Enter(kept, w.run.ID, fleet.Place{Worktree: c.Worktree, Sync: c.Sync})
+	entering, cancel := context.WithTimeout(kept, enterTime)
+	site, leave, err := w.Repo.Enter(entering, w.run.ID, fleet.Place{Worktree: c.Worktree, Sync: c.Sync})
+	cancel()
 	switch lost := context.Cause(kept); {
 	case err == nil:
 		w.leaveFolder, w.run.Branch = leave, site.Branch

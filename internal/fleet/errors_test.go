@@ -38,6 +38,19 @@ func TestHints(t *testing.T) {
 	}
 }
 
+func TestSlip(t *testing.T) {
+	t.Parallel()
+	verbs := []string{"check", "list", "release", "renew", "take", "verify"}
+	for word, want := range map[string]string{
+		"relase": "release", "verfiy": "verify", "lsit": "list", "lst": "list", "takes": "take", "chick": "check",
+		"list": "", "lint": "", "make": "", "fix": "", "test": "", "check-login": "", "": "",
+	} {
+		if got := Slip(word, verbs); got != want {
+			t.Errorf("%q: got %q, want %q", word, got, want)
+		}
+	}
+}
+
 func TestOutcomeError(t *testing.T) {
 	t.Parallel()
 	err := fmt.Errorf("work: %w", OutcomeError{Run: "0a", Outcome: Failed, Reason: "exit 3"})

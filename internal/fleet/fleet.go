@@ -202,6 +202,11 @@ func NewRunID(now time.Time, random uint32) RunID {
 	return RunID(id[:])
 }
 
-// FireID numbers the fires of a fleet from 1: it is also the clock of the
-// ranking.
+// FireID numbers the fires of a fleet from 1.
 type FireID int64
+
+// Round is a time on the clock of one category, by which what is remembered of it fades and
+// what rests wakes. The fires of its pool move it on by one, but for those that could start
+// nothing whatever was remembered. It never goes back, into whatever pool the category is
+// moved, and two categories' rounds are not compared.
+type Round int64

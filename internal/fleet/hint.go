@@ -85,6 +85,23 @@ func Nearest(word string, known []string) string {
 	return best
 }
 
+// Slip is the known word of which word is a slip of the fingers: letters in another order,
+// one too many or too few, or in a longer word another one. Empty: none. It is narrower
+// than [Nearest], for words that may well be meant as they are.
+func Slip(word string, known []string) string {
+	const long = 5 // of shorter words most neighbours are words, too: lint for list
+	for _, candidate := range known {
+		switch sameLength := len(word) == len(candidate); {
+		case word == candidate:
+			return ""
+		case sameLength && slices.Equal(slices.Sorted(slices.Values([]byte(word))), slices.Sorted(slices.Values([]byte(candidate)))),
+			(!sameLength || len(word) >= long) && distance(word, candidate) == 1:
+			return candidate
+		}
+	}
+	return ""
+}
+
 // distance is Levenshtein's, in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)

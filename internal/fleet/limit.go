@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -24,6 +25,21 @@ type Budget struct {
 	Runs   int
 	Tokens int64
 	USD    float64
+	// The most that one session is believed to use, when the next one's share is reserved.
+	SessionTokens int64
+	SessionUSD    float64
+}
+
+// Above says that a session was billed for more than one is believed to use, or "". Its bill
+// is recorded as it was reported.
+func (b Budget) Above(u Usage) string {
+	switch {
+	case b.SessionTokens > 0 && u.Tokens != nil && *u.Tokens > b.SessionTokens:
+		return fmt.Sprintf("a session was billed for %d tokens, above the %d of session_tokens in the budget of %s", *u.Tokens, b.SessionTokens, b.Scope)
+	case b.SessionUSD > 0 && u.USD != nil && *u.USD > b.SessionUSD:
+		return fmt.Sprintf("a session was billed for %.2f USD, above the %.2f of session_usd in the budget of %s", *u.USD, b.SessionUSD, b.Scope)
+	}
+	return ""
 }
 
 // Gone says which bound one more session would break that uses so much, or "". The first
@@ -49,6 +65,16 @@ type Spent struct {
 	Tokens  int64
 	USD     float64
 	Guessed float64 // of USD: computed, assumed, or expected of a session under way
+
+	ReservedTokens int64 // of Tokens: for the sessions under way
+	ReservedUSD    float64
+}
+
+// Reset is a person's word that what a scope used until then counts no more.
+type Reset struct {
+	At     time.Time
+	Spent  // what was struck out; what is reserved for sessions under way stays
+	Reason string
 }
 
 // Usage is what one session used, as far as it is known.
@@ -75,6 +101,7 @@ func (c Cost) Estimated() bool { return c == CostComputed || c == CostAssumed }
 type AgentState struct {
 	Agent    string
 	Until    time.Time // it cannot work before this; zero: it can
+	Since    time.Time // when that was found out
 	Reason   string    // why not
 	Failures int       // in a row
 	Walls    int       // usage limits met in a row
@@ -82,18 +109,131 @@ type AgentState struct {
 	Faults   int       // of its service or its login, met in a row
 	Probe    RunID     // the run that tries an agent which failed, or whose service did
 
-	MeanTokens, MeanUSD float64 // of a session: what the next is expected to use
+	Bills []Bill // of its last sessions that worked, newest first: what the next is expected to use
+}
+
+// Bill is what a session is known to have used.
+type Bill struct {
+	Run RunID
+	Usage
+}
+
+// BillsKept is how many bills of an agent count: as many as follow a change of its prices
+// within a day.
+const BillsKept = 9
+
+// What is reserved for a session of an agent of which no bill is known, where a budget binds
+// it: some hours of work of a costly model, and no more than the budget has in a day. Without
+// it, all that start before the first bill arrives would start for nothing.
+const (
+	FirstTokens = 2_000_000
+	FirstUSD    = 5.0
+)
+
+// Expected is what a session of the agent is expected to use, under the budgets that hold for
+// it: this much is reserved for it. Without a bill it is the most that a session may use by
+// the configuration, else [FirstTokens] and [FirstUSD].
+func (a AgentState) Expected(budgets []Budget) (tokens int64, usd float64) {
+	t, u := a.bounds(budgets)
+	return int64(t.mean()), u.mean()
+}
+
+// Doubtful are the bills that count as less than they were in what is expected.
+func (a AgentState) Doubtful(budgets []Budget) (list []Bill) {
+	t, u := a.bounds(budgets)
+	for _, b := range a.Bills {
+		if b.Tokens != nil && float64(*b.Tokens) > t.ceiling() || b.USD != nil && *b.USD > u.ceiling() {
+			list = append(list, b)
+		}
+	}
+	return list
+}
+
+func (a AgentState) bounds(budgets []Budget) (tokens, usd bounded) {
+	tokens, usd = bounded{first: FirstTokens}, bounded{first: FirstUSD}
+	for _, b := range budgets {
+		tokens.bind(float64(b.Tokens), float64(b.SessionTokens))
+		usd.bind(b.USD, b.SessionUSD)
+	}
+	for _, b := range []*bounded{&tokens, &usd} {
+		if b.most > 0 {
+			b.first = b.most
+		}
+	}
+	for _, bill := range a.Bills {
+		if bill.Tokens != nil {
+			tokens.bills = append(tokens.bills, float64(*bill.Tokens))
+		}
+		if bill.USD != nil {
+			usd.bills = append(usd.bills, *bill.USD)
+		}
+	}
+	return tokens, usd
+}
+
+// bounded is what sessions were billed for, in one unit, and what bounds it.
+type bounded struct {
+	bills []float64
+	first float64 // expected of an agent without a bill
+	day   float64 // the least that a budget has for a day; 0: none binds
+	most  float64 // that a session may use; 0: nobody says
+}
+
+func (b *bounded) bind(day, most float64) {
+	for _, bound := range []struct {
+		value float64
+		least *float64
+	}{{day, &b.day}, {most, &b.most}} {
+		if bound.value > 0 && (*bound.least == 0 || bound.value < *bound.least) {
+			*bound.least = bound.value
+		}
+	}
+}
+
+// mean is what the next session is expected to use.
+func (b bounded) mean() float64 {
+	if len(b.bills) == 0 {
+		return min(b.first, b.day) // where nothing binds, nothing need be kept
+	}
+	most, sum := b.ceiling(), 0.0
+	for _, bill := range b.bills {
+		sum += min(bill, most)
+	}
+	return sum / float64(len(b.bills))
+}
+
+// ceiling is what a bill counts as at most: what the configuration lets a session use, and
+// five times the median, so that one bill that is absurd keeps nobody from work. While there
+// are not three, the median is taken with what is expected of an agent without any.
+func (b bounded) ceiling() float64 {
+	const (
+		outlier = 5 // sessions of one agent differ by less, day after day
+		enough  = 3 // bills outvote one that is absurd
+	)
+	usual := slices.DeleteFunc(slices.Clone(b.bills), func(bill float64) bool { return bill == 0 })
+	for len(usual) < enough {
+		usual = append(usual, b.first)
+	}
+	slices.Sort(usual)
+	most := outlier * usual[len(usual)/2]
+	if b.most > 0 {
+		most = min(most, b.most)
+	}
+	return most
 }
 
 // FailuresToOpen is how many failures in a row stop an agent: a login that ran out, a
 // program that was updated for the worse. After a pause one session may try it.
 const FailuresToOpen = 5
 
+// Rests reports whether the agent cannot work before some time to come.
+func (a AgentState) Rests(now time.Time) bool { return now.Before(a.Until) && !Ahead(a.Since, now) }
+
 // Blocked says why no session of the agent may start now, or "". Probing reports whether
 // the run that it last let try is still under way.
 func (a AgentState) Blocked(now time.Time, probing bool) string {
 	switch {
-	case now.Before(a.Until):
+	case a.Rests(now):
 		return a.Reason + " (until " + a.Until.UTC().Format(time.RFC3339) + ")"
 	case a.Failures >= FailuresToOpen && probing:
 		return fmt.Sprintf("it failed %d times in a row, and run %s tries it", a.Failures, a.Probe)
@@ -108,7 +248,7 @@ func (a AgentState) Tried() bool { return a.Failures >= FailuresToOpen || a.Faul
 
 // Refuses is how a session ends that the agent cannot do, as it is [AgentState.Blocked].
 func (a AgentState) Refuses(now time.Time) Outcome {
-	if a.Fault == "" && now.Before(a.Until) {
+	if a.Fault == "" && a.Rests(now) {
 		return Quota
 	}
 	return Unavailable

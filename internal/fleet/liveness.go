@@ -33,6 +33,14 @@ func (h Holder) Run() (RunID, bool) {
 	return run, err == nil
 }
 
+// ClockSlack is how far a time of the past may lie ahead all the same: clocks are set by
+// seconds, and two that look at once do not look in the same instant.
+const ClockSlack = time.Minute
+
+// Ahead reports whether a time of the past lies ahead: it was written by a clock that was
+// wrong, and what counts from it is over.
+func Ahead(past, now time.Time) bool { return past.After(now.Add(ClockSlack)) }
+
 // Current reports whether the claim's holder may still write under it. One that may
 // not may yet be free for nobody: see [Claim.Free].
 func (c Claim) Current(now time.Time) bool {
@@ -46,7 +54,8 @@ func (c Claim) Current(now time.Time) bool {
 //   - A claim of a session that lives is not, whatever the clock says: its work
 //     goes on.
 //   - A claim of a session that is proven gone is, without waiting for the clock.
-//   - Any other is free once it is expired.
+//   - Any other is free once it is expired, or when it is further ahead than it is long: the
+//     clock was wrong when it was taken.
 func (c Claim) Free(now time.Time, holder Liveness) bool {
 	if !c.ReleasedAt.IsZero() {
 		return true
@@ -60,5 +69,5 @@ func (c Claim) Free(now time.Time, holder Liveness) bool {
 		case Unknown:
 		}
 	}
-	return !c.Current(now)
+	return !c.Current(now) || c.AcquiredAt.Sub(now) > c.ExpiresAt.Sub(c.AcquiredAt)
 }

@@ -17,7 +17,8 @@ const (
 	EventQuota Event = "quota"
 	// EventUnavailable is an agent whose service or login failed.
 	EventUnavailable Event = "unavailable"
-	// EventBudget is a budget that is used up.
+	// EventBudget is a budget that is used up, or a session that was billed for more than one is
+	// believed to use.
 	EventBudget Event = "budget"
 	// EventNoopStreak is a category whose sessions keep doing nothing.
 	EventNoopStreak Event = "noop_streak"
@@ -25,8 +26,8 @@ const (
 	EventWIPFull Event = "wip_full"
 	// EventLaneOverdue is a lane that was held over twice its time-out.
 	EventLaneOverdue Event = "lane_overdue"
-	// EventReset is a category whose grades changed, so that those before are forgotten.
-	EventReset Event = "reset"
+	// EventGradesChanged is a category whose grades changed, so that those before are forgotten.
+	EventGradesChanged Event = "grades_changed"
 	// EventSourceFailed is a source of tasks that cannot be read.
 	EventSourceFailed Event = "source_failed"
 )
@@ -35,7 +36,7 @@ const (
 func Events() []Event {
 	return []Event{
 		EventFailed, EventQuarantined, EventQuota, EventUnavailable, EventBudget, EventNoopStreak, EventWIPFull, EventLaneOverdue,
-		EventReset, EventSourceFailed,
+		EventGradesChanged, EventSourceFailed,
 	}
 }
 
@@ -49,7 +50,7 @@ type Notice struct {
 	Reason   string // a sentence fragment for the operator
 	At       time.Time
 
-	// Scope is the budget that is used up, with [EventBudget].
+	// Scope is whose budget it is, with [EventBudget].
 	Scope Scope
 	// Source is the one that failed, with [EventSourceFailed].
 	Source string
@@ -70,7 +71,7 @@ func (n Notice) Subject() string {
 		return string(n.Scope)
 	case EventNoopStreak, EventWIPFull:
 		return string(n.Category)
-	case EventLaneOverdue, EventReset:
+	case EventLaneOverdue, EventGradesChanged:
 		return string(n.Run)
 	case EventSourceFailed:
 		return n.Source

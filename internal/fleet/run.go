@@ -86,7 +86,7 @@ type Run struct {
 	Task       TaskID // empty before a pick, and for a session without a task
 	Key        Key    // what was claimed
 	Epoch      Epoch
-	Clock      FireID  // the last fire when the claim was granted
+	Round      Round   // of the category when the claim was granted
 	Load       float64 // of the category then, before this run
 	Agent      string
 	PID        int // of stint run
@@ -104,6 +104,43 @@ type Run struct {
 	// Left is what the run leaves of its task. It is added to what is remembered of the
 	// task, not stored with the run.
 	Left TaskLeft
+}
+
+// Rests reports whether the run is planned and waits until its category has rested.
+func (r Run) Rests(now time.Time) bool {
+	return r.StartedAt.IsZero() && r.EndedAt.IsZero() && r.NotBefore.After(now)
+}
+
+// RestLeft is how long such a run still rests: never longer than it was to, also where its
+// times are of a clock that was ahead.
+func (r Run) RestLeft(now time.Time) time.Duration {
+	return min(r.NotBefore.Sub(now), r.NotBefore.Sub(r.CreatedAt))
+}
+
+// Phase is how a run does that has not ended.
+type Phase string
+
+const (
+	Running  Phase = "running"
+	Starting Phase = "starting"
+	Resting  Phase = "resting"
+	Dead     Phase = "dead" // nothing of it lives, and it left no end
+	// Suspended runs have a supervisor that a signal stopped: nobody looks after their claim
+	// and their time.
+	Suspended Phase = "suspended"
+)
+
+// Phase says how the run does, if it has not ended and lives, or not.
+func (r Run) Phase(lives bool, now time.Time) Phase {
+	switch {
+	case !lives:
+		return Dead
+	case r.Rests(now):
+		return Resting
+	case r.StartedAt.IsZero():
+		return Starting
+	}
+	return Running
 }
 
 // MostCommits bounds how many revisions of a run are recorded: the last ones it made.
@@ -150,9 +187,21 @@ type Fire struct {
 	Fallback  string // why the external selector was not followed; empty: it was, or there is none
 	Choices   []Choice
 
-	// Due is what the fire entitles each category to that could be started, in
-	// sessions.
-	Due map[Category]float64
+	// Moves are the categories whose clocks the fire moves on: all of its pool, or none.
+	// Due is what it entitles those of them to that could be started, in sessions. Both go
+	// into what is remembered of the category.
+	Moves []Category
+	Due   map[Category]float64
+}
+
+// Started names the categories of which the fire started a session, in their order.
+func (f Fire) Started() (names []string) {
+	for _, c := range f.Choices {
+		if c.Decision == Spawn {
+			names = append(names, string(c.Category))
+		}
+	}
+	return names
 }
 
 // Pause is work that a person has stopped.

@@ -3,6 +3,7 @@ package fleet
 import (
 	"io"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -41,6 +42,18 @@ func FilesOf(state string, run RunID) RunFiles {
 		Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Alive: dir + "/alive",
 		Out: out, Result: out + "/result.json", Git: out + "/git", Cache: state + "/cache",
 	}
+}
+
+// RunsAbove is the folder of all runs that a run's file is in, and the path below it. Of any
+// other file it is the folder that it is in; empty: the current one.
+func RunsAbove(path string) (runs, below string) {
+	parts := strings.Split(path, "/")
+	for i := len(parts) - 2; i > 0; i-- {
+		if _, err := ParseRunID(parts[i]); err == nil && parts[i-1] == "runs" {
+			return strings.Join(parts[:i], "/"), strings.Join(parts[i:], "/")
+		}
+	}
+	return path[:strings.LastIndexByte(path, '/')+1], parts[len(parts)-1]
 }
 
 // SessionSpec is one agent process, before it starts.

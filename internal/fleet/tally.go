@@ -22,3 +22,13 @@ type Tally struct {
 	Guessed float64       // of USD: not what an agent reported, see [Cost.Estimated]
 	Worked  time.Duration // from begin to end
 }
+
+// TaskTally counts the sessions at a task that came to something or failed: not those whose
+// service failed, or that were stopped.
+type TaskTally struct {
+	Task     TaskID
+	Category Category // of the last that failed
+	Sessions int
+	Failed   int
+	Reason   string // of the last that failed
+}

@@ -24,6 +24,9 @@ func UnitName(n Name, c Category, r RunID) string {
 	return fmt.Sprintf("stint-%s-%s-%s.service", n, strings.ReplaceAll(string(c), "-", `\x2d`), r)
 }
 
+// UnitPattern is the glob of a fleet's workers, as the service manager takes it.
+func UnitPattern(n Name) string { return fmt.Sprintf("stint-%s-*.service", n) }
+
 // SliceName is the slice that holds every worker of a fleet.
 func SliceName(n Name) string { return fmt.Sprintf("stint-%s.slice", n) }
 

@@ -8,15 +8,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
 	"stint/internal/fleet"
+	"stint/internal/rundir"
 )
 
 // State is the fleet's state folder, in which the locks are kept.
@@ -43,20 +46,37 @@ func (s State) Take(c fleet.Category, lane int, run fleet.RunID) (fleet.Lane, er
 	return fleet.Lane{Number: lane, Release: lock.Close}, nil
 }
 
-// poll is how often a turn is asked for. A fire decides in a few milliseconds.
-const poll = 5 * time.Millisecond
+const (
+	// poll is how often a turn is asked for. A fire decides in a few milliseconds.
+	poll = 5 * time.Millisecond
+	// patience is how long a turn is waited for: a fire that takes a minute to decide hangs, or
+	// was stopped.
+	patience = time.Minute
+)
 
 // Turn waits until no other fire of the fleet decides, and returns what ends the turn. It
-// ends with the process at the latest.
+// ends with the process at the latest. One that lasts for a minute is given up on: the error
+// wraps [fleet.ErrBusy] and names the process that has it.
 func (s State) Turn(ctx context.Context) (end func() error, err error) {
 	dir := filepath.Join(string(s), "locks")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock := flock.New(filepath.Join(dir, "fire.lock"), flock.SetPermissions(0o600))
-	if _, err := lock.TryLockContext(ctx, poll); err != nil {
-		return nil, fmt.Errorf("await the turn to fire: %w", err)
+	path := filepath.Join(dir, "fire.lock")
+	lock := flock.New(path, flock.SetPermissions(0o600))
+	waiting, cancel := context.WithTimeoutCause(ctx, patience, fleet.ErrBusy)
+	defer cancel()
+	if _, err := lock.TryLockContext(waiting, poll); err != nil {
+		if waiting.Err() != nil {
+			err = context.Cause(waiting)
+		}
+		holder, _ := os.ReadFile(path) // for people; the kernel knows who it is
+		pid := strings.TrimSpace(string(holder))
+		return nil, fleet.WithHint(fmt.Errorf("await the turn to fire, which process %s has: %w", pid, err),
+			fmt.Sprintf("kill -CONT %s lets it go on if it is stopped, kill -KILL %s ends it; its workers live on", pid, pid))
 	}
+	// Whoever waits reads this; failing to write it loosens no lock.
+	_ = os.WriteFile(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600)
 	return lock.Close, nil
 }
 
@@ -65,18 +85,39 @@ func (s State) Turn(ctx context.Context) (end func() error, err error) {
 // when the last process that kept the descriptor is gone. A run that lives already
 // is an error that wraps [fleet.ErrBusy].
 func (s State) Live(run fleet.RunID) (*os.File, error) {
-	path := fleet.FilesOf(string(s), run).Alive
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
+	files := fleet.FilesOf(string(s), run)
+	if err := rundir.MakeFolder(files.Dir); err != nil {
+		return nil, fmt.Errorf("lock of run %s: %w", run, err)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := rundir.Make(files.Alive)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("lock of run %s: %w", run, err)
 	}
 	if err := outwait(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("run %s: %w", run, err), f.Close())
 	}
+	// Where it lives outlasts what its manager remembers. Without it, that one is asked.
+	text, _ := os.ReadFile("/proc/self/cgroup")
+	_, _ = f.WriteAt(text, 0)
 	return f, nil
+}
+
+// Cgroup is the one of the unified hierarchy that a run's process was in when it began,
+// if that was its unit's; empty: nobody knows.
+func (s State) Cgroup(run fleet.RunID, unit string) string {
+	f, err := rundir.Open(fleet.FilesOf(string(s), run).Alive)
+	if err != nil {
+		return ""
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, 64<<10))
+	_ = f.Close() // it was only read
+	for line := range strings.Lines(string(text)) {
+		group, unified := strings.CutPrefix(strings.TrimSpace(line), "0::")
+		if unified && filepath.Clean(group) == group && filepath.Base(group) == unit {
+			return group
+		}
+	}
+	return ""
 }
 
 // outwait locks a file that nobody holds for longer than it takes to probe it,
@@ -99,14 +140,15 @@ func outwait(f *os.File) error {
 }
 
 // Lives reports whether some process of the run still holds its lock. Of a run that
-// never took it here the error wraps [fleet.ErrNotFound].
+// never took it here the error wraps [fleet.ErrNotFound]. Where something else is in its
+// place, nobody can tell: that is another error.
 func (s State) Lives(run fleet.RunID) (bool, error) {
-	f, err := os.Open(fleet.FilesOf(string(s), run).Alive)
+	f, err := rundir.Open(fleet.FilesOf(string(s), run).Alive)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("lock of run %s: %w", run, fleet.ErrNotFound)
 	}
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("lock of run %s: %w", run, err)
 	}
 	err = lock(f, unix.LOCK_SH|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {

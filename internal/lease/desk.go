@@ -44,7 +44,7 @@ func (d Desk) Take(
 		if err != nil || grant != fleet.Denied || !session {
 			return grant, c, err
 		}
-		known := store.Known{Holder: c.Holder, Epoch: c.Epoch, Session: d.holder(ctx, c)}
+		known := store.Known{Holder: c.Holder, Epoch: c.Epoch, Session: d.Holder(ctx, c)}
 		if known.Session == fleet.Lives || known == t.Known {
 			return grant, c, nil
 		}
@@ -52,11 +52,18 @@ func (d Desk) Take(
 	}
 }
 
-// Held are those of the claims that a take would be denied.
+// Held are those of the claims that a take would be denied. A session is asked about once,
+// however many of them it holds.
 func (d Desk) Held(ctx context.Context, claims []fleet.Claim, now time.Time) []fleet.Claim {
 	var held []fleet.Claim
+	asked := map[fleet.Holder]fleet.Liveness{}
 	for _, c := range claims {
-		if !d.Free(ctx, c, now) {
+		if c.ReleasedAt.IsZero() {
+			if _, known := asked[c.Holder]; !known {
+				asked[c.Holder] = d.Holder(ctx, c)
+			}
+		}
+		if !c.Free(now, asked[c.Holder]) {
 			held = append(held, c)
 		}
 	}
@@ -65,12 +72,12 @@ func (d Desk) Held(ctx context.Context, claims []fleet.Claim, now time.Time) []f
 
 // Free reports whether a take would be granted.
 func (d Desk) Free(ctx context.Context, c fleet.Claim, now time.Time) bool {
-	return c.Free(now, d.holder(ctx, c))
+	return c.Free(now, d.Holder(ctx, c))
 }
 
-// holder says whether the session that holds a claim lives. A claim that was given
+// Holder says whether the session that holds a claim lives. A claim that was given
 // back, or is nobody's session, is not asked about.
-func (d Desk) holder(ctx context.Context, c fleet.Claim) fleet.Liveness {
+func (d Desk) Holder(ctx context.Context, c fleet.Claim) fleet.Liveness {
 	id, session := c.Holder.Run()
 	if !session || !c.ReleasedAt.IsZero() {
 		return fleet.Unknown

@@ -3,6 +3,7 @@ package lease_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -150,6 +151,43 @@ func TestAnswerCountsForOneEpoch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestHeldAsksOnceASession counts the questions that a list of claims costs: one for each
+// session, however many claims it or anybody else has.
+func TestHeldAsksOnceASession(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	runs := &countedRuns{Runs: d.db}
+	d.Runs = runs
+	var claims []fleet.Claim
+	for i := range 300 {
+		holder := fleet.Holder("alice")
+		if i%3 == 0 {
+			holder = session.Holder()
+		}
+		c := fleet.Claim{Key: fleet.Key(fmt.Sprint(i)), Holder: holder, Epoch: 1, ExpiresAt: d.now.Add(ttl)}
+		if i%2 == 0 {
+			c.ReleasedAt = d.now
+		}
+		claims = append(claims, c)
+	}
+	if got := len(d.Held(t.Context(), claims, d.now)); got != 150 {
+		t.Errorf("got %d held, want the 150 that were not given back", got)
+	}
+	if runs.read != 1 || d.asked != 1 {
+		t.Errorf("read %d runs and asked %d sessions, want 1 and 1", runs.read, d.asked)
+	}
+}
+
+type countedRuns struct {
+	lease.Runs
+	read int
+}
+
+func (c *countedRuns) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
+	c.read++
+	return c.Runs.Run(ctx, id)
 }
 
 // TestDeskAsksOnce asks of a session once a take, and of nobody else at all.

@@ -95,11 +95,15 @@ func (p *page) now(s engine.Status) {
 	}
 	counts(p.family("stint_lanes", gauge, "Lanes of a category."), lanes, lanes)
 	counts(p.family("stint_lanes_busy", gauge, "Lanes of a category that a run holds."), lanes, busy)
-	open, dead, tokens := map[fleet.Category]int{}, 0, int64(0)
+	open, resting, dead, tokens := map[fleet.Category]int{}, map[fleet.Category]int{}, 0, int64(0)
 	for _, r := range s.Open {
 		open[r.Category]++
-		if !r.Live {
+		switch r.Phase(s.At) {
+		case fleet.Dead:
 			dead++
+		case fleet.Resting:
+			resting[r.Category]++
+		case fleet.Starting, fleet.Running, fleet.Suspended:
 		}
 		if r.Tokens != nil {
 			tokens += *r.Tokens
@@ -109,6 +113,7 @@ func (p *page) now(s engine.Status) {
 		open[c] += 0 // a series that comes and goes cannot be added up
 	}
 	counts(p.family("stint_runs_open", gauge, "Runs that have not ended, those that are about to start included."), open, open)
+	counts(p.family("stint_runs_resting", gauge, "Of them, those that follow a good session and wait until its category has rested."), open, resting)
 	p.family("stint_runs_dead", gauge, "Runs that died before they could record their end; the next fire, or stint reap, closes them.").
 		add(float64(dead))
 	p.family("stint_runs_open_tokens", gauge, "Tokens that the open runs used so far, as far as their agents tell.").

@@ -15,6 +15,7 @@ import (
 const (
 	ReasonUnknown    = "unknown category"
 	ReasonNotAllowed = selector.ReasonNotAllowed
+	ReasonNoSlot     = "no slot free"
 	ReasonStart      = "among the best"
 	ReasonSafetyNet  = "the payload named no usable category; taken from the allow-list"
 )
@@ -80,7 +81,7 @@ func Decide(in Input) Plan {
 			odds := in.Odds[c.Category]
 			c.Odds = &odds
 		}
-		refusal, full := in.refuse(n, started), ""
+		refusal, full := in.refuse(c.Category, started), ""
 		if refusal == "" {
 			var seated bool
 			if c.Agent, full, seated = seats.Take(in.Agents[c.Category]); !seated {
@@ -111,9 +112,21 @@ func (in Input) usable(n selector.Named) bool {
 	return slices.Contains(in.Known, c) && slices.Contains(in.Allowed, c) && !elsewhere
 }
 
+// Admit says why one more session of the category may not begin now, or "": what keeps fires
+// from the category also keeps a session from following another, and from beginning then.
+func (in Input) Admit(c fleet.Category, obstacles []selector.Obstacle) string {
+	switch {
+	case len(obstacles) > 0:
+		return obstacles[0].Reason
+	case in.Free <= 0:
+		return ReasonNoSlot
+	}
+	in.Workers = 1
+	return in.refuse(c, 0)
+}
+
 // refuse says why a named category is not started, or "".
-func (in Input) refuse(n selector.Named, started int) string {
-	c := fleet.Category(n.Category)
+func (in Input) refuse(c fleet.Category, started int) string {
 	switch {
 	case !slices.Contains(in.Known, c):
 		return ReasonUnknown
@@ -126,7 +139,7 @@ func (in Input) refuse(n selector.Named, started int) string {
 	case started >= in.Workers:
 		return fmt.Sprintf("beyond this fire's limit of %d", in.Workers)
 	case started >= in.Free:
-		return fmt.Sprintf("no slot free: %d left when the fire began", in.Free)
+		return fmt.Sprintf("%s: %d left when the fire began", ReasonNoSlot, in.Free)
 	}
 	return ""
 }

@@ -24,6 +24,9 @@ type Chain struct {
 // allowed, no session was ever followed from six equal categories on.
 const mostSurplus = 1
 
+// ChainEnds is why no session follows that would be deeper in its chain than the most.
+func ChainEnds(most int) string { return fmt.Sprintf("a chain ends after %d more", most) }
+
 // Respawn says whether a session follows, and why, or why not.
 func Respawn(c Chain) (follows bool, reason string) {
 	switch {
@@ -32,13 +35,13 @@ func Respawn(c Chain) (follows bool, reason string) {
 	case *c.Grade < c.From:
 		return false, fmt.Sprintf("its grade %.2f is below %.2f", *c.Grade, c.From)
 	case c.Depth >= c.Most:
-		return false, fmt.Sprintf("a chain ends after %d more", c.Most)
+		return false, ChainEnds(c.Most)
 	case c.Surplus > mostSurplus:
 		return false, fmt.Sprintf("the category is %.1f sessions over its cap", c.Surplus)
-	case c.Out != "":
-		return false, c.Out
 	case !c.Later:
 		return false, "it ran without a service manager, which would start the next"
+	case c.Out != "":
+		return false, c.Out
 	}
 	return true, fmt.Sprintf("its grade %.2f is at least %.2f", *c.Grade, c.From)
 }

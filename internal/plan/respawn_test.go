@@ -64,12 +64,15 @@ func TestRespawnLives(t *testing.T) {
 				arms[in.Candidates[i].Category] = &in.Candidates[i].Arm
 			}
 			work := func(a *bandit.Arm, p bandit.Pool) {
-				load := a.Debit(in.Fire)
-				settings.Learn(a, p, in.Fire, bandit.Graded{Fire: in.Fire, Load: load, Grade: grade})
+				load := a.Debit(a.Round)
+				settings.Learn(a, p, bandit.Graded{Round: a.Round, Load: load, Grade: grade})
 			}
 			followed := 0
 			for in.Fire = 1; in.Fire <= fires; in.Fire++ {
 				in.Seed = uint64(in.Fire)
+				for _, a := range arms {
+					a.Round++
+				}
 				s := selector.Rank(in)
 				for _, score := range s.Ranked() {
 					arms[score.Category].Entitle(settings, score.Due)

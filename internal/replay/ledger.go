@@ -59,7 +59,7 @@ func (l ledger) note(recorded selector.Input, s selector.Selection, then, now []
 	}
 	for _, c := range s.Scores {
 		e := l[c.Category]
-		e.carried, e.settings, e.due, e.entitled = c.Arm.Account, s.Settings, c.Due, c.In
+		e.carried, e.settings, e.due, e.entitled = c.Arm.Account, s.Settings, c.Due, c.In && s.Picks > 0
 		l[c.Category] = e
 	}
 }

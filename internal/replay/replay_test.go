@@ -224,7 +224,7 @@ func drawInput(t *rapid.T) selector.Input {
 		Workers: rapid.IntRange(0, 5).Draw(t, "workers"), Free: rapid.IntRange(0, 5).Draw(t, "free"),
 	}
 	for _, name := range []fleet.Category{"a", "b", "c", "d"}[:rapid.IntRange(1, 4).Draw(t, "categories")] {
-		in.Candidates = append(in.Candidates, drawCandidate(t, name, in.Fire))
+		in.Candidates = append(in.Candidates, drawCandidate(t, name))
 	}
 	if rapid.Bool().Draw(t, "blocked") {
 		until := in.At.Add(time.Hour)
@@ -236,21 +236,23 @@ func drawInput(t *rapid.T) selector.Input {
 	return in
 }
 
-func drawCandidate(t *rapid.T, name fleet.Category, fire fleet.FireID) selector.Candidate {
+func drawCandidate(t *rapid.T, name fleet.Category) selector.Candidate {
+	round := fleet.Round(rapid.Int64Range(1, 1e6).Draw(t, "round"))
 	c := selector.Candidate{
 		Category: name, Out: rapid.SampledFrom([]string{"", "", "", selector.ReasonNotAllowed, "paused: <&>"}).Draw(t, "out"),
 		Share: rapid.Float64Range(0, 1).Draw(t, "share"), Pending: rapid.IntRange(0, 3).Draw(t, "pending"),
 		Tasks: rapid.IntRange(0, 9).Draw(t, "tasks"), LOO: rapid.Float64Range(-0.2, 0.2).Draw(t, "loo"),
 		Arm: bandit.Arm{
+			Round: round,
 			Evidence: bandit.Evidence{
-				At: fire - fleet.FireID(rapid.Int64Range(0, 500).Draw(t, "age")), Fast: drawSums(t), Slow: drawSums(t),
+				At: round - fleet.Round(rapid.Int64Range(0, 500).Draw(t, "age")), Fast: drawSums(t), Slow: drawSums(t),
 				Graded: rapid.IntRange(0, 99).Draw(t, "graded"),
 			},
 			Account: bandit.Account{
 				Sessions: rapid.IntRange(0, 99).Draw(t, "sessions"), Entitled: rapid.Float64Range(0, 99).Draw(t, "entitled"),
 				Deficit: rapid.Float64Range(0, 9).Draw(t, "deficit"), Surplus: rapid.Float64Range(0, 9).Draw(t, "surplus"),
 				Due: rapid.Float64Range(0, 1).Draw(t, "due"), Since: rapid.IntRange(0, 3).Draw(t, "since"),
-				Load: rapid.Float64Range(0, 1).Draw(t, "load"), LoadAt: fire,
+				Load: rapid.Float64Range(0, 1).Draw(t, "load"), LoadAt: round,
 			},
 		},
 	}
@@ -258,7 +260,7 @@ func drawCandidate(t *rapid.T, name fleet.Category, fire fleet.FireID) selector.
 		c.Arm.Slope = bandit.Slope{N: l.W, L: l.W / 3, G: l.S, LL: l.W / 5, LG: l.S / 4}
 	}
 	if rapid.Bool().Draw(t, "asleep") {
-		c.Arm.Sleep(fire, time.Unix(1, 1).UTC())
+		c.Arm.Sleep(round, time.Unix(1, 1).UTC())
 	}
 	if rapid.Bool().Draw(t, "next") {
 		states := []fleet.TaskState{fleet.StateActive, fleet.StateTodo}

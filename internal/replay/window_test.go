@@ -37,6 +37,7 @@ func (h *history) input(workers int) selector.Input {
 		Settings: bandit.Defaults(), Seed: uint64(id) * 7, Fire: id, At: time.Unix(int64(id)*1800, 0).UTC(), Workers: workers, Free: 9,
 	}
 	for c, arm := range h.arms {
+		arm.Round = fleet.Round(id)
 		in.Candidates = append(in.Candidates, selector.Candidate{Category: c, Share: h.share[c], Arm: *arm})
 	}
 	return in
@@ -47,8 +48,10 @@ func (h *history) fire(t rapid.TB, in selector.Input, payload []byte, during fun
 	t.Helper()
 	f := record(t, in, payload)
 	during()
-	for _, c := range selector.Rank(in).Ranked() {
-		h.arms[c.Category].Entitle(in.Settings, c.Due)
+	if s := selector.Rank(in); s.Picks > 0 {
+		for _, c := range s.Ranked() {
+			h.arms[c.Category].Entitle(in.Settings, c.Due)
+		}
 	}
 	for i := range f.Choices {
 		if c := &f.Choices[i]; c.Decision == fleet.Spawn {
@@ -70,8 +73,9 @@ func (h *history) learn(f fleet.Fire, grade func(fleet.Category) float64) {
 		if c.Decision != fleet.Spawn {
 			continue
 		}
-		load, g := h.arms[c.Category].Debit(f.ID), grade(c.Category)
-		settings.Learn(h.arms[c.Category], settings.Pool(f.ID, arms), f.ID, bandit.Graded{Fire: f.ID, Load: load, Grade: g})
+		arm, g := h.arms[c.Category], grade(c.Category)
+		load := arm.Debit(arm.Round)
+		settings.Learn(arm, settings.Pool(arms), bandit.Graded{Round: arm.Round, Load: load, Grade: g})
 		h.Runs = append(h.Runs, fleet.Run{ID: c.Run, Verdict: fleet.Verdict{Grade: &g}})
 	}
 }
@@ -85,7 +89,8 @@ func TestLedgerKeepsWhatDidNotChange(t *testing.T) {
 		h, l := newHistory(names...), ledger{}
 		debit := func(what string) {
 			for range rapid.IntRange(0, 2).Draw(t, what) {
-				h.arms[rapid.SampledFrom(names).Draw(t, "category")].Debit(fleet.FireID(len(h.Fires)))
+				arm := h.arms[rapid.SampledFrom(names).Draw(t, "category")]
+				arm.Debit(arm.Round)
 			}
 		}
 		for range rapid.IntRange(2, 12).Draw(t, "fires") {

@@ -4,6 +4,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -13,13 +14,14 @@ import (
 
 // Record is what an audit is computed from, all since one time.
 type Record struct {
-	Holds     []fleet.LaneHold
-	Denials   []fleet.DeniedClaim
-	Resets    []fleet.Reset // newest first
-	Fallbacks int           // fires for which the external selector failed
-	Tallies   []fleet.Tally // of all runs
-	Shares    map[fleet.Category]float64
-	Entitled  map[fleet.Category]float64 // by the fires of that time, in sessions
+	Holds        []fleet.LaneHold
+	Denials      []fleet.DeniedClaim
+	GradeChanges []fleet.GradeChange // newest first
+	Fallbacks    int                 // fires for which the external selector failed
+	Tallies      []fleet.Tally       // of all runs
+	Tasks        []fleet.TaskTally   // at which sessions failed
+	Shares       map[fleet.Category]float64
+	Entitled     map[fleet.Category]float64 // by the fires of that time, in sessions
 }
 
 // Audit says how lanes, claims and categories were used.
@@ -37,6 +39,31 @@ type Audit struct {
 	Grades            Grades
 	Categories        []CategoryAudit
 	Fruitless         []Fruitless
+	Failing           []Failing // by failures, most first
+}
+
+// Failing is a task at which most sessions fail. A session between them that does not fail
+// keeps it out of quarantine.
+type Failing fleet.TaskTally
+
+// Why says how the task fails.
+func (f Failing) Why() string {
+	text := fmt.Sprintf("%d of %d sessions at it failed", f.Failed, f.Sessions)
+	if f.Reason != "" {
+		text += ", the last as " + f.Reason
+	}
+	return text
+}
+
+// failing are the tasks at which more sessions failed than did not, and as many as put one
+// into quarantine that fail in a row.
+func failing(tasks []fleet.TaskTally) (list []Failing) {
+	for _, t := range tasks {
+		if t.Failed >= fleet.FailuresToQuarantine && 2*t.Failed > t.Sessions {
+			list = append(list, Failing(t))
+		}
+	}
+	return list
 }
 
 // Fruitless is a category that is chosen again and again and never gets to an agent:
@@ -89,7 +116,7 @@ func NewAudit(r Record) Audit {
 	a := Audit{
 		PeakConcurrency: peak(r.Holds), TotalAcquisitions: len(r.Holds), Violations: violations(r.Holds),
 		Denials: len(r.Denials), Pivots: pivots(r), Fallbacks: r.Fallbacks, Categories: categories(r),
-		Outcomes: map[fleet.Outcome]int{}, Fruitless: fruitless(r.Tallies),
+		Outcomes: map[fleet.Outcome]int{}, Fruitless: fruitless(r.Tallies), Failing: failing(r.Tasks),
 	}
 	for _, t := range r.Tallies {
 		if t.Source == fleet.FromAllowList {

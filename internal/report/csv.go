@@ -13,9 +13,6 @@ import (
 // CSV is the report as one table after RFC 4180. Each row sums up runs: its kind says of
 // what, and the columns before the figures which. What a row has no figure for is empty.
 func (p Report) CSV() ([]byte, error) {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	w.UseCRLF = true
 	rows := [][]string{csvHead(), p.csvRow("fleet", "", "", p.From, p.To, p.All, CategoryUse{})}
 	for _, c := range p.Categories {
 		rows = append(rows, p.csvRow("category", c.Category, "", p.From, p.To, c.Use, c))
@@ -29,6 +26,13 @@ func (p Report) CSV() ([]byte, error) {
 	for _, s := range p.Steps {
 		rows = append(rows, p.csvRow("step", "", "", s.From, s.From.Add(p.Step), s.Use, CategoryUse{}))
 	}
+	return csvText(rows)
+}
+
+func csvText(rows [][]string) ([]byte, error) {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	w.UseCRLF = true
 	err := w.WriteAll(rows)
 	return b.Bytes(), err
 }

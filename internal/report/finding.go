@@ -20,10 +20,11 @@ type FindingKind string
 const (
 	FoundViolation     FindingKind = "violation"      // a lane was held twice
 	FoundFruitless     FindingKind = "fruitless"      // chosen, and never at work
+	FoundFailing       FindingKind = "failing"        // most sessions at a task fail
 	FoundNeglected     FindingKind = "neglected"      // far less than what it was entitled to
 	FoundOverAllocated FindingKind = "over-allocated" // far more
 	FoundNoops         FindingKind = "noop"           // too many runs did nothing
-	FoundReset         FindingKind = "reset"          // grades changed, and what was learnt before is forgotten
+	FoundChange        FindingKind = "grades-changed" // grades changed, and what was learnt before is forgotten
 	FoundFallback      FindingKind = "fallback"       // the external selector failed
 	FoundSafetyNet     FindingKind = "safety-net"     // a payload named no usable category
 )
@@ -33,11 +34,13 @@ const (
 	// takes to say so.
 	mostNoops = 0.2
 	leastRuns = 5
-	// mostResets is how many changes of grades are named one by one.
-	mostResets = 5
+	// mostChanges is how many changes of grades are named one by one.
+	mostChanges = 5
+	// mostFailing is how many tasks that keep failing are named.
+	mostFailing = 5
 )
 
-func (p Report) findings(resets []fleet.Reset) (list []Finding) {
+func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
 	add := func(kind FindingKind, c fleet.Category, format string, args ...any) {
 		list = append(list, Finding{kind, c, fmt.Sprintf(format, args...)})
 	}
@@ -49,16 +52,23 @@ func (p Report) findings(resets []fleet.Reset) (list []Finding) {
 	for _, f := range p.Audit.Fruitless {
 		add(FoundFruitless, f.Category, "%s never gets to work: all %d runs ended busy, denied or idle", f.Category, f.Runs)
 	}
+	for i, f := range p.Audit.Failing {
+		if i == mostFailing {
+			add(FoundFailing, "", "%s more keep failing", plural(len(p.Audit.Failing)-i, "task", "tasks"))
+			break
+		}
+		add(FoundFailing, f.Category, "task %s keeps failing: %s (stint why %s)", f.Task, f.Why(), fleet.ShellWord(string(f.Task)))
+	}
 	p.judged(add)
 	if rate := p.All.NoopRate(); rate > mostNoops && p.All.Ended >= leastRuns {
 		add(FoundNoops, "", "%s of the runs did nothing: %d of %d", Percent(rate), p.All.Empty, p.All.Ended)
 	}
-	for i, r := range resets {
-		if i == mostResets {
-			add(FoundReset, "", "the grades of categories changed %d more times (stint why CATEGORY)", len(resets)-i)
+	for i, r := range changes {
+		if i == mostChanges {
+			add(FoundChange, "", "the grades of categories changed %d more times (stint why CATEGORY)", len(changes)-i)
 			break
 		}
-		add(FoundReset, r.Category, "%s", r)
+		add(FoundChange, r.Category, "%s", r)
 	}
 	if n := p.Audit.Fallbacks; n > 0 {
 		add(FoundFallback, "", "the external selector failed in %s: stint's own ranking was followed", plural(n, "fire", "fires"))

@@ -40,8 +40,8 @@ func anyRecord(t *rapid.T) Record {
 		}
 		r.Tallies = append(r.Tallies, n)
 	}
-	for i := range rapid.IntRange(0, 7).Draw(t, "resets") {
-		r.Resets = append(r.Resets, fleet.Reset{
+	for i := range rapid.IntRange(0, 7).Draw(t, "changes") {
+		r.GradeChanges = append(r.GradeChanges, fleet.GradeChange{
 			Run: fleet.RunID(fmt.Sprintf("r%d", i)), Fire: fleet.FireID(rapid.IntRange(0, 3).Draw(t, "fire")),
 			Category: rapid.SampledFrom(names).Draw(t, "changed"), Was: rapid.Float64Range(0, 1).Draw(t, "was"), Became: rapid.Float64Range(0, 1).Draw(t, "became"),
 		})
@@ -75,7 +75,7 @@ func TestFindingsAreTrue(t *testing.T) {
 		FoundNeglected:     regexp.MustCompile(`^(\S+) is neglected: (\d+) sessions?, which is (.+ %) of all, where fires entitled it to (\S+); seen in (\d+) of (\d+) spawned workers$`),
 		FoundOverAllocated: regexp.MustCompile(`^(\S+) is over-allocated: (\d+) sessions?, which is (.+ %) of all, where fires entitled it to (\S+)$`),
 		FoundNoops:         regexp.MustCompile(`^(.+ %) of the runs did nothing: (\d+) of (\d+)$`),
-		FoundReset: regexp.MustCompile(`^the grades of (?:(\S+) changed: its mean was believed to be (\S+) and has been believed to be (\S+) since run (\S+), (?:of fire )?(.+); what was learnt before is forgotten|` +
+		FoundChange: regexp.MustCompile(`^the grades of (?:(\S+) changed: its mean was believed to be (\S+) and has been believed to be (\S+) since run (\S+), (?:of fire )?(.+); what was learnt before is forgotten|` +
 			`categories changed (\d+) more times \(stint why CATEGORY\))$`),
 		FoundFallback:  regexp.MustCompile(`^the external selector failed in (\d+) fires?: stint's own ranking was followed$`),
 		FoundSafetyNet: regexp.MustCompile(`^a payload named no usable category: (\d+) runs? came of the allow-list$`),
@@ -129,16 +129,16 @@ func TestFindingsAreTrue(t *testing.T) {
 		if ended >= 5 && float64(empty) > 0.2*float64(ended) {
 			say(FoundNoops, fmt.Sprintf("%s | %d | %d", Percent(float64(empty)/float64(ended)), empty, ended))
 		}
-		for i, x := range r.Resets {
+		for i, x := range r.GradeChanges {
 			if by := fmt.Sprint(x.Fire); i < 5 {
 				if x.Fire == 0 {
 					by = "run by hand"
 				}
-				say(FoundReset, fmt.Sprintf("%s | %.3f | %.3f | %s | %s | ", x.Category, x.Was, x.Became, x.Run, by))
+				say(FoundChange, fmt.Sprintf("%s | %.3f | %.3f | %s | %s | ", x.Category, x.Was, x.Became, x.Run, by))
 			}
 		}
-		if n := len(r.Resets) - 5; n > 0 {
-			say(FoundReset, fmt.Sprintf(" |  |  |  |  | %d", n))
+		if n := len(r.GradeChanges) - 5; n > 0 {
+			say(FoundChange, fmt.Sprintf(" |  |  |  |  | %d", n))
 		}
 		if r.Fallbacks > 0 {
 			say(FoundFallback, r.Fallbacks)

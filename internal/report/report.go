@@ -196,7 +196,7 @@ func New(r Record, o Options) Report {
 	p.Steps = steps(r.Tallies)
 	p.First = p.first()
 	p.Lanes = lanes(r.Holds, p)
-	p.Findings = p.findings(r.Resets)
+	p.Findings = p.findings(r.GradeChanges)
 	return p
 }
 

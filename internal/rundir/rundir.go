@@ -1,6 +1,6 @@
 // Package rundir keeps what runs leave on disk, in a folder each, within bounds. An agent
-// may have written there whatever it liked: what it left is opened in one way only ([Open]),
-// and no link is followed on the way to what is removed.
+// may have written there whatever it liked: what it left is opened in one way only ([Open],
+// [Make]), and no link is followed on the way to what is read, written or removed.
 package rundir
 
 import (
@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"stint/internal/fleet"
@@ -143,15 +142,19 @@ func (f Folders) stale(runs []fleet.RunID) []fleet.RunID {
 // If we die in it, the next call goes on: it comes to the same.
 func (f Folders) Trim(run fleet.RunID) (trimmed bool, err error) {
 	files := fleet.FilesOf(f.State, run)
-	root, err := os.OpenRoot(files.Dir)
+	dir, out, err := folderOf(files.Out, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
+	defer dir.Close()
+	root, err := os.OpenRoot(descriptor(dir))
+	if err != nil {
+		return false, err
+	}
 	defer root.Close() //nolint:errcheck // nothing is written by it
-	out := filepath.Base(files.Out)
 	info, err := root.Lstat(out)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -235,41 +238,4 @@ func removeAll(root *os.Root, name string) error {
 		return nil
 	})
 	return root.RemoveAll(name)
-}
-
-// Open opens a file that an agent may have put something else in the place of: a link, or a
-// pipe that would be waited for, is refused.
-func Open(path string) (*os.File, error) {
-	// A hard link may lead to a file that this process has open: to close it once would
-	// drop the locks on it, and the store's are such.
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-		if err := refuse(info); err != nil {
-			return nil, err
-		}
-	}
-	// Opening a FIFO would wait for a writer without O_NONBLOCK.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = refuse(info)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// refuse says why something is not to be read.
-func refuse(info fs.FileInfo) error {
-	if !info.Mode().IsRegular() {
-		return errors.New("not a regular file")
-	}
-	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Nlink > 1 {
-		return errors.New("a file with more than one name")
-	}
-	return nil
 }

@@ -29,6 +29,31 @@ func Report(s Style, name fleet.Name, r report.Report) []string {
 	return lines
 }
 
+// Spending is a table of what runs used, split by day, category or agent; the last line is
+// their sum.
+func Spending(s Style, p report.Spending) []string {
+	var t Table
+	for _, k := range p.By {
+		t.Columns = append(t.Columns, Column{Title: strings.ToUpper(string(k)), Least: 8})
+	}
+	for _, title := range []string{"RUNS", "SESSIONS", "PRODUCTIVE", "TOKENS", "USD", "HOURS"} {
+		t.Columns = append(t.Columns, Column{Title: title, Right: true})
+	}
+	add := func(names []string, u report.Use) {
+		t.Rows = append(t.Rows, Row(append(names, fmt.Sprint(u.Runs), fmt.Sprint(u.Sessions), fmt.Sprint(u.Productive()), Count(u.Tokens),
+			USD(u.USD, shows(u.Guessed)), fmt.Sprintf("%.1f", u.Worked.Hours()))...))
+	}
+	for _, part := range p.Parts {
+		var names []string
+		for _, k := range p.By {
+			names = append(names, Dash(part.Text(k)))
+		}
+		add(names, part.Use)
+	}
+	add(append([]string{"all"}, make([]string, len(p.By)-1)...), p.All)
+	return t.Lines(s)
+}
+
 func findingLines(s Style, findings []report.Finding) (lines []string) {
 	if len(findings) == 0 {
 		return []string{s.Fit("Nothing stands out.")}

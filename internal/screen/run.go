@@ -60,7 +60,7 @@ func stateText(v RunView, s Style) string {
 	}
 	glyph, took := pulse(v.OpenRun, v.At)
 	text := glyph.Text + " " + took.Text
-	if v.Live && !v.StartedAt.IsZero() {
+	if v.Phase(v.At) == fleet.Running {
 		text = glyph.Text + " running, " + took.Text
 	}
 	if !v.Live {

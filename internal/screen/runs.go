@@ -1,9 +1,13 @@
 package screen
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/why"
 )
 
 // roomForAgent is how wide a terminal must be for the agents to be worth a column of it.
@@ -16,24 +20,20 @@ func Runs(list []fleet.Run, now time.Time, s Style) []string {
 		return nil
 	}
 	agents := s.Width <= 0 || s.Width >= roomForAgent
-	t := Table{Columns: []Column{{Title: "RUN"}, {Title: "AGO", Right: true}, {Title: "CATEGORY", Least: 6}, {Title: "TASK", Least: 6}}}
-	if s.Width <= 0 {
-		t.Columns[1] = Column{Title: "WHEN"}
-	}
+	t := Table{Columns: []Column{{Title: "RUN"}, s.whenColumn(), {Title: "CATEGORY", Least: 6}, {Title: "TASK", Least: 6}}}
 	if agents {
 		t.Columns = append(t.Columns, Column{Title: "AGENT", Least: 5})
 	}
 	t.Columns = append(t.Columns, Column{Title: "TOOK", Right: true}, Column{Title: "OUTCOME"},
 		Column{Title: "GRADE", Right: true}, Column{Title: "REASON", Least: 6})
 	for _, r := range list {
-		when, outcome := oneUnit(max(now.Sub(r.CreatedAt), 0)), string(r.Verdict.Outcome)
-		if s.Width <= 0 {
-			when = Stamp(r.CreatedAt)
-		}
+		outcome := string(r.Verdict.Outcome)
 		if r.EndedAt.IsZero() {
-			outcome = "open"
+			if outcome = "open"; r.Rests(now) {
+				outcome = string(fleet.Resting)
+			}
 		}
-		row := []Cell{Text(string(r.ID)), Text(when), Text(string(r.Category)), Text(Dash(string(r.Task)))}
+		row := []Cell{Text(string(r.ID)), s.when(r.CreatedAt, now), Text(string(r.Category)), Text(Dash(string(r.Task)))}
 		if agents {
 			row = append(row, Text(Dash(r.Agent)))
 		}
@@ -41,6 +41,40 @@ func Runs(list []fleet.Run, now time.Time, s Style) []string {
 			Text(gradeText(r.Verdict.Grade)), Text(r.Verdict.Reason)))
 	}
 	return t.Lines(s)
+}
+
+// Fires is a table of fires, in the order in which they are given: what each started, or
+// why it started nothing.
+func Fires(list []fleet.Fire, now time.Time, s Style) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	t := Table{Columns: []Column{
+		{Title: "FIRE", Right: true}, s.whenColumn(), {Title: "POOL", Least: 6}, {Title: "STARTED", Least: 8},
+		{Title: "SEED", Right: true}, {Title: "WHY NOTHING", Least: 8},
+	}}
+	for _, f := range list {
+		t.Rows = append(t.Rows, []Cell{
+			Text(fmt.Sprint(f.ID)), s.when(f.At, now), Text(f.Pool), Text(Dash(strings.Join(f.Started(), ", "))),
+			Text(strconv.FormatUint(f.Seed, 10)), Text(why.Nothing(f)),
+		})
+	}
+	return t.Lines(s)
+}
+
+// whenColumn is for times: in a pipe as they are, on a terminal how long ago.
+func (s Style) whenColumn() Column {
+	if s.Width <= 0 {
+		return Column{Title: "WHEN"}
+	}
+	return Column{Title: "AGO", Right: true}
+}
+
+func (s Style) when(t, now time.Time) Cell {
+	if s.Width <= 0 {
+		return Text(Stamp(t))
+	}
+	return Text(oneUnit(max(now.Sub(t), 0)))
 }
 
 // took is how long a run took, or has taken so far.

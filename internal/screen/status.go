@@ -216,13 +216,21 @@ func (s *sheet) running(v StatusView) {
 // pulse is the glyph of an open run, and how long it has been at it.
 func pulse(r engine.OpenRun, now time.Time) (glyph, took Cell) {
 	elapsed := now.Sub(r.StartedAt)
-	switch {
-	case !r.Live:
+	switch r.Phase(now) {
+	case fleet.Dead:
+		if r.StartedAt.IsZero() {
+			return Cell{dead, Red}, Cell{"dead: it never began", Red}
+		}
 		return Cell{dead, Red}, Cell{"dead: it left no end", Red}
-	case r.StartedAt.IsZero() && r.NotBefore.After(now):
-		return Cell{resting, Yellow}, Cell{"rests " + Span(r.NotBefore.Sub(now)), Yellow}
-	case r.StartedAt.IsZero():
+	case fleet.Resting:
+		return Cell{resting, Yellow}, Cell{"rests " + Span(r.RestLeft(now)), Yellow}
+	case fleet.Starting:
 		return Cell{resting, Yellow}, Cell{"starting", Yellow}
+	case fleet.Suspended:
+		return Cell{"=", Red}, Cell{Suspended(r), Red}
+	case fleet.Running:
+	}
+	switch {
 	case r.Timeout <= 0:
 		return Cell{running, Green}, Text(Span(elapsed))
 	case elapsed > r.Timeout*8/10:
@@ -230,6 +238,11 @@ func pulse(r engine.OpenRun, now time.Time) (glyph, took Cell) {
 	default:
 		return Cell{running, Green}, Text(Span(elapsed) + " of " + Span(r.Timeout))
 	}
+}
+
+// Suspended says what to do about a run whose supervisor is suspended.
+func Suspended(r engine.OpenRun) string {
+	return fmt.Sprintf("suspended: kill -CONT %d lets it go on", r.PID)
 }
 
 // elapsedBar is how much of its time an open run has used.

@@ -3,6 +3,7 @@ package screen
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"stint/internal/fleet"
@@ -56,6 +57,11 @@ func (s *sheet) alarms(v StatusView) {
 	}
 	for _, q := range v.Quarantined {
 		tasks = append(tasks, because(Line(string(q.Task))+" in quarantine", q.Why()))
+	}
+	for _, f := range v.Day.Failing {
+		if !slices.ContainsFunc(v.Quarantined, func(q fleet.Quarantine) bool { return q.Task == f.Task }) {
+			tasks = append(tasks, because(Line(string(f.Task))+" keeps failing", f.Why()))
+		}
 	}
 	for _, m := range v.Untold {
 		tasks = append(tasks, because(Line(string(m.Task)), m.Why()))

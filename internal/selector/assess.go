@@ -42,12 +42,14 @@ type Facts struct {
 
 // Situation is everything that decides who may be ranked.
 type Situation struct {
-	Fire  fleet.FireID
 	At    time.Time
 	Facts []Facts
 	Tasks []fleet.Task
 	Held  []fleet.Claim  // what a take would deny
 	Only  fleet.Category // assess this one alone; empty: all
+	// Begins leaves out what a session that begins finds out by itself: whether it gets a lane,
+	// a task and a claim. Its category has rested.
+	Begins bool
 }
 
 // Candidate is what a ranking knows of one category. Candidates are recorded with the
@@ -55,7 +57,7 @@ type Situation struct {
 type Candidate struct {
 	Category fleet.Category `json:"category"`
 	Out      string         `json:"out,omitempty"`    // why it cannot be started; empty: it can
-	Kind     Hindrance      `json:"kind,omitempty"`   // of what keeps it out
+	By       Hindrance      `json:"by,omitempty"`     // what kind of thing that is
 	Pool     string         `json:"pool,omitempty"`   // that it is of, when it is not the fire's
 	Agents   []string       `json:"agents,omitempty"` // that could work, but for their slots, the preferred one first
 	Share    float64        `json:"share"`
@@ -85,7 +87,7 @@ func (s Situation) Assess() ([]Candidate, []BlockedTask) {
 		w := work.of(f.Category)
 		out := first(s.obstacles(f, w))
 		candidates = append(candidates, Candidate{
-			Category: f.Category, Out: out.Reason, Kind: out.Kind, Pool: f.Elsewhere, Agents: f.Agents, Share: f.Share, Pending: len(f.InFlight),
+			Category: f.Category, Out: out.Reason, By: out.Kind, Pool: f.Elsewhere, Agents: f.Agents, Share: f.Share, Pending: len(f.InFlight),
 			Tasks: w.tasks, Next: w.next, LOO: f.LOO, Arm: f.Arm,
 		})
 	}
@@ -168,9 +170,9 @@ func (s Situation) obstacles(f Facts, w *backlog) iter.Seq[Obstacle] {
 			{w.tasks == 0 && !f.SelfDirected && f.Unlisted != "", HinderedBySource, says(f.Unlisted), time.Time{}},
 			{w.tasks == 0 && !f.SelfDirected && w.claimed, HinderedByClaim, says(ReasonAllClaimed), time.Time{}},
 			{w.tasks == 0 && !f.SelfDirected && !w.claimed && f.Unlisted == "", HinderedByTasks, says(ReasonNoTask), time.Time{}},
-			{f.Arm.Asleep(s.Fire, w.news), HinderedByBackoff, f.backsOff, time.Time{}},
+			{f.Arm.Asleep(f.Arm.Round, w.news), HinderedByBackoff, f.backsOff, time.Time{}},
 		} {
-			if o.stands && !yield(Obstacle{Kind: o.kind, Reason: o.reason(), Until: o.until}) {
+			if o.stands && !yield(Obstacle{Kind: o.kind, Reason: o.reason(), Until: o.until}) || s.Begins && o.kind == HinderedByGate {
 				return
 			}
 		}
@@ -180,8 +182,15 @@ func (s Situation) obstacles(f Facts, w *backlog) iter.Seq[Obstacle] {
 func says(reason string) func() string { return func() string { return reason } }
 
 func (f Facts) backsOff() string {
-	return fmt.Sprintf("backs off until fire %d, or until a task changes: found nothing to do %s",
-		f.Arm.AsleepUntil, times(f.Arm.Noops))
+	return fmt.Sprintf("backs off for this round%s of its pool, or until a task changes: found nothing to do %s",
+		more(f.Arm.AsleepUntil-f.Arm.Round-1), times(f.Arm.Noops))
+}
+
+func more(rounds fleet.Round) string {
+	if rounds == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", rounds)
 }
 
 func times(n int) string {

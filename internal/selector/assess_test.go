@@ -30,12 +30,14 @@ func paused(by string) func(*Facts) { return func(f *Facts) { f.Paused = by } }
 
 func rests(d time.Duration) func(*Facts) { return func(f *Facts) { f.Rests = noon().Add(d) } }
 
-// noops has so many sessions find nothing at the fifth fire, an hour before noon.
+// noops has so many sessions find nothing in the fifth round, an hour before noon. It is the
+// sixth.
 func noops(n int) func(*Facts) {
 	return func(f *Facts) {
 		for range n {
 			f.Arm.Noop(5, noon().Add(-time.Hour))
 		}
+		f.Arm.Round = 6
 	}
 }
 
@@ -46,7 +48,7 @@ func armOf(edits ...func(*Candidate)) bandit.Arm { return candidate("x", edits..
 
 // rank assesses a situation and ranks for two workers.
 func (s Situation) rank(seed uint64) Selection {
-	in := Input{Settings: bandit.Defaults(), Seed: seed, Fire: s.Fire, At: s.At, Workers: 2, Free: 9}
+	in := Input{Settings: bandit.Defaults(), Seed: seed, Fire: 7, At: s.At, Workers: 2, Free: 9}
 	in.Candidates, in.Blocked = s.Assess()
 	return Rank(in)
 }
@@ -87,15 +89,15 @@ func TestReasons(t *testing.T) {
 		{"self-directed, lane claimed, a task", facts("code", selfDirected), one, lane(1), "", ""},
 		{"self-directed, one lane of two claimed", facts("code", selfDirected, lanes(2)), nil, lane(1), "", ""},
 		{"self-directed, both lanes claimed", facts("code", selfDirected, lanes(2)), nil, append(lane(1), lane(2)...), "", "claim_blocked"},
-		{"found nothing", facts("code", noops(1)), one, nil, "", "backs off until fire 7, or until a task changes: found nothing to do once"},
-		{"found nothing again", facts("code", noops(3)), one, nil, "", "backs off until fire 13, or until a task changes: found nothing to do 3 times"},
+		{"found nothing", facts("code", noops(1)), one, nil, "", "backs off for this round of its pool, or until a task changes: found nothing to do once"},
+		{"found nothing again", facts("code", noops(3)), one, nil, "", "backs off for this round and 6 more of its pool, or until a task changes: found nothing to do 3 times"},
 		{"found nothing, no task", facts("code", noops(1)), nil, nil, "", "no workable task"},
-		{"found nothing, self-directed", facts("code", noops(1), selfDirected), nil, nil, "", "backs off until fire 7, or until a task changes: found nothing to do once"},
+		{"found nothing, self-directed", facts("code", noops(1), selfDirected), nil, nil, "", "backs off for this round of its pool, or until a task changes: found nothing to do once"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := Situation{Fire: 6, At: noon(), Facts: []Facts{tt.facts}, Tasks: tt.tasks, Held: tt.held, Only: tt.only}
+			s := Situation{At: noon(), Facts: []Facts{tt.facts}, Tasks: tt.tasks, Held: tt.held, Only: tt.only}
 			candidates, _ := s.Assess()
 			if got := candidates[0].Out; got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
@@ -116,11 +118,11 @@ func TestNewsEndsTheBackoff(t *testing.T) {
 	tests := []struct {
 		name  string
 		tasks []fleet.Task
-		fire  fleet.FireID
+		round fleet.Round
 		awake bool
 	}{
 		{"old tasks", []fleet.Task{testTask("a", modified(before))}, 6, false},
-		{"old tasks, the last fire of it", []fleet.Task{testTask("a", modified(before))}, 12, false},
+		{"old tasks, the last round of it", []fleet.Task{testTask("a", modified(before))}, 12, false},
 		{"old tasks, the back-off is over", []fleet.Task{testTask("a", modified(before))}, 13, true},
 		{"no date", []fleet.Task{testTask("a")}, 6, false},
 		{"a changed task", []fleet.Task{testTask("a", modified(before)), testTask("b", modified(after))}, 6, true},
@@ -137,7 +139,8 @@ func TestNewsEndsTheBackoff(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := Situation{Fire: tt.fire, At: noon(), Facts: []Facts{facts("code", noops(3))}, Tasks: tt.tasks}
+			s := Situation{At: noon(), Facts: []Facts{facts("code", noops(3))}, Tasks: tt.tasks}
+			s.Facts[0].Arm.Round = tt.round
 			candidates, _ := s.Assess()
 			if got := candidates[0].Out; (got == "") != tt.awake {
 				t.Errorf("got %q, want it awake: %v", got, tt.awake)
@@ -159,7 +162,7 @@ func TestAssessCarriesWhatARankingNeeds(t *testing.T) {
 		testTask("taken", inCategory("docs")),
 	}
 	held := heldBy("bob@host", "taken")
-	candidates, blocked := Situation{Fire: 3, At: noon(), Facts: []Facts{code}, Tasks: tasks, Held: held}.Assess()
+	candidates, blocked := Situation{At: noon(), Facts: []Facts{code}, Tasks: tasks, Held: held}.Assess()
 	want := []Candidate{{
 		Category: "code", Share: 2.5, Pending: 2, Tasks: 2, LOO: -0.1, Arm: code.Arm,
 		Next: &Next{ID: "first", State: fleet.StateActive, NextAction: "go on"},
@@ -180,7 +183,7 @@ func TestAssessCarriesWhatARankingNeeds(t *testing.T) {
 // mean.
 func TestPendingSessionsNarrowTheBelief(t *testing.T) {
 	t.Parallel()
-	s := Situation{Fire: 3, At: noon(), Facts: []Facts{facts("code", selfDirected, lanes(2))}}
+	s := Situation{At: noon(), Facts: []Facts{facts("code", selfDirected, lanes(2))}}
 	alone := s.rank(1).Scores[0].Beta
 	s.Facts[0].InFlight = []fleet.RunID{"0r1"}
 	if got, want := s.rank(1).Scores[0].Beta, (bandit.Beta{A: 1.5, B: 1.5}); got != want || alone != (bandit.Beta{A: 1, B: 1}) {

@@ -25,6 +25,7 @@ func explained() Input {
 		candidate("cleanup", out(ReasonNoTask)),
 	)
 	in.Fire = 4
+	inRound(4, in.Candidates)
 	return in
 }
 
@@ -32,9 +33,10 @@ func explained() Input {
 func busy() func(*Candidate) {
 	return func(c *Candidate) {
 		s := bandit.Defaults()
+		c.Arm.Round = 1
 		for i := range 60 {
 			load := float64(i%4) / 4
-			s.Learn(&c.Arm, s.Pool(1, []*bandit.Arm{&c.Arm}), 1, bandit.Graded{Fire: 1, Load: load, Grade: 0.9 - load/2})
+			s.Learn(&c.Arm, s.Pool([]*bandit.Arm{&c.Arm}), bandit.Graded{Round: 1, Load: load, Grade: 0.9 - load/2})
 		}
 		c.Arm.Load, c.Arm.LoadAt = 0.9, 3
 	}

@@ -40,6 +40,7 @@ func TestRankingIsForever(t *testing.T) {
 	for fire := fleet.FireID(1); fire <= 300; fire++ {
 		in := testInput(candidates...)
 		in.Seed, in.Fire, in.Workers = chance.Uint64(), fire, 3
+		inRound(fleet.Round(fire), in.Candidates)
 		in.At = in.At.Add(time.Duration(fire) * 30 * time.Minute)
 		s := Rank(in)
 		payload, err := json.Marshal(s.Payload())
@@ -56,15 +57,15 @@ func TestRankingIsForever(t *testing.T) {
 			if i >= s.Picks {
 				continue
 			}
-			load := arm.Debit(fire)
+			load := arm.Debit(arm.Round)
 			if chance.IntN(10) == 0 {
 				continue // no grade
 			}
-			x := bandit.Graded{Fire: fire, Load: load, Turn: bandit.Turn(in.At), Grade: chance.Float64()}
+			x := bandit.Graded{Round: arm.Round, Load: load, Turn: bandit.Turn(in.At), Grade: chance.Float64()}
 			if x.Turn < 0.5 {
 				x.Grade /= 2
 			}
-			settings.Learn(arm, s.Pool, fire, x)
+			settings.Learn(arm, s.Pool, x)
 			seasons = seasons || score.Season != 0
 			note(arm.Fast.S, arm.Slow.G2, arm.Slope.LG, arm.Evidence.Season.XG, arm.Up.Level, arm.Load, arm.Surplus)
 		}

@@ -36,6 +36,9 @@ type Obstacle struct {
 	Until  time.Time // when it ends by itself; zero: when something else changes
 }
 
+// Gate reports whether it is a gate: for want of an agent, a budget or a person's look.
+func (h Hindrance) Gate() bool { return h == HinderedByGate || h == HinderedByReview }
+
 // Lists reports whether the obstacle is found only by listing tasks or asking a gate, which
 // may take a while.
 func (h Hindrance) Lists() bool {
@@ -48,10 +51,13 @@ func (h Hindrance) Lists() bool {
 	return false
 }
 
-// first is the first obstacle, or the zero value when there is none.
-func first(obstacles iter.Seq[Obstacle]) Obstacle {
-	for o := range obstacles {
-		return o
+// endsByRounds reports whether it ends with the rounds of the category's pool alone.
+func (h Hindrance) endsByRounds() bool { return h == HinderedByBackoff }
+
+// first is the first obstacle, or none.
+func first(obstacles iter.Seq[Obstacle]) (o Obstacle) {
+	for o = range obstacles {
+		break
 	}
-	return Obstacle{}
+	return o
 }

@@ -16,7 +16,7 @@ func TestAllObstacles(t *testing.T) {
 	f := facts("code", forbidden, paused("holidays"), inFlight("0r0"), rests(time.Minute), noops(1), func(f *Facts) {
 		f.Elsewhere, f.Gate = "night", "no agent"
 	})
-	s := Situation{Fire: 6, At: noon(), Facts: []Facts{facts("docs"), f}, Tasks: []fleet.Task{testTask("a", requires("gone"))}}
+	s := Situation{At: noon(), Facts: []Facts{facts("docs"), f}, Tasks: []fleet.Task{testTask("a", requires("gone"))}}
 	want := []Obstacle{
 		{Kind: HinderedByPool, Reason: "of pool night"},
 		{Kind: HinderedByList, Reason: ReasonNotAllowed},
@@ -25,7 +25,7 @@ func TestAllObstacles(t *testing.T) {
 		{Kind: HinderedByLane, Reason: "lane busy: run 0r0"},
 		{Kind: HinderedByRest, Reason: "cools down until 2026-06-26T12:01:00Z", Until: noon().Add(time.Minute)},
 		{Kind: HinderedByTasks, Reason: ReasonNoTask},
-		{Kind: HinderedByBackoff, Reason: "backs off until fire 7, or until a task changes: found nothing to do once"},
+		{Kind: HinderedByBackoff, Reason: "backs off for this round of its pool, or until a task changes: found nothing to do once"},
 	}
 	if diff := cmp.Diff(s.Obstacles("code"), want); diff != "" {
 		t.Errorf("obstacles (-got +want):\n%s", diff)

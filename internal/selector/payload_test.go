@@ -32,6 +32,9 @@ func TestGoldenPayloads(t *testing.T) {
 	all[0].Arm, all[0].LOO = armOf(code, deficit(1.25)), 0.05
 	all[1].Share = 3
 	all[2].Arm = armOf(graded(0, 1, 0, 0), surplus(2))
+	for i := range all {
+		all[i].Arm.Round = 7
+	}
 	todo := testTask("write-docs", inCategory("docs"))
 	begun := testTask("fix <it> & 'run'", inState(fleet.StateActive), func(t *fleet.Task) { t.NextAction = "look at the log" })
 	claimed := testTask("claimed", inCategory("research"))
@@ -46,7 +49,7 @@ func TestGoldenPayloads(t *testing.T) {
 	for name, in := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			in.Fire, in.At = 7, noon().Add(time.Millisecond)
+			in.At = noon().Add(time.Millisecond)
 			got, err := json.MarshalIndent(rounded(in.rank(1<<64-1).Payload()), "", "  ")
 			if err != nil {
 				t.Fatal(err)

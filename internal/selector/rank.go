@@ -24,7 +24,7 @@ import (
 type Input struct {
 	Settings   bandit.Settings     `json:"settings"`
 	Seed       uint64              `json:"seed,string"`
-	Fire       fleet.FireID        `json:"fire"` // the fire's number: the clock of the draws
+	Fire       fleet.FireID        `json:"fire"` // the fire's number, by which it draws
 	At         time.Time           `json:"at"`
 	FirePool   string              `json:"pool,omitempty"`           // whose categories are ranked; empty: the default pool's
 	Workers    int                 `json:"workers"`                  // start at most so many
@@ -94,12 +94,12 @@ func Rank(in Input) Selection {
 	for i := range in.Candidates {
 		arms[i] = &in.Candidates[i].Arm
 	}
-	round := bandit.NewRound(in.Settings, in.Seed, in.Fire, arms)
-	round.Turn = bandit.Turn(in.At)
-	s := Selection{Input: in, Pool: round.Pool, Scores: make([]Score, len(in.Candidates))}
+	look := bandit.NewLook(in.Settings, in.Seed, in.Fire, arms)
+	look.Turn = bandit.Turn(in.At)
+	s := Selection{Input: in, Pool: look.Pool, Scores: make([]Score, len(in.Candidates))}
 	for i := range in.Candidates {
 		c := &in.Candidates[i]
-		parts := round.Score(c.Category, &c.Arm, c.Pending, c.LOO)
+		parts := look.Score(c.Category, &c.Arm, c.Pending, c.LOO)
 		s.Scores[i] = Score{
 			Candidate: c, Components: parts, In: c.Out == "", Value: parts.Score(),
 			tie: bandit.Key(in.Seed^uint64(in.Fire), string(c.Category)),
@@ -111,6 +111,22 @@ func Rank(in Input) Selection {
 	s.Picks = in.pick(ranked)
 	entitle(ranked, s.Picks)
 	return s
+}
+
+// Moves reports whether a fire that ranked so is a round of its pool: it can start
+// something, or could if nobody waited for rounds to pass. With all categories backing off
+// the clock must go on, or none would ever wake. A fire that is closed, has no slot, or
+// finds every lane held, every category paused or without work, ages nothing.
+func (s Selection) Moves() bool {
+	if s.Picks > 0 {
+		return true
+	}
+	awake := slices.Clone(s.Scores)
+	for i := range awake {
+		awake[i].In = awake[i].In || awake[i].By.endsByRounds()
+	}
+	slices.SortFunc(awake, compareScores)
+	return s.pick(awake[:countIn(awake)]) > 0
 }
 
 func byName(a, b Candidate) int { return cmp.Compare(a.Category, b.Category) }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -40,12 +41,20 @@ func deficit(sessions float64) func(*Candidate) {
 	return func(c *Candidate) { c.Arm.Deficit = sessions }
 }
 
-// graded has a category bring these grades, one a session, at the first fire.
+// inRound has all be in a round.
+func inRound(now fleet.Round, list []Candidate) {
+	for i := range list {
+		list[i].Arm.Round = now
+	}
+}
+
+// graded has a category bring these grades, one a session, in the first round.
 func graded(grades ...float64) func(*Candidate) {
 	return func(c *Candidate) {
+		c.Arm.Round = 1
 		s := bandit.Defaults()
 		for _, g := range grades {
-			s.Learn(&c.Arm, s.Pool(1, []*bandit.Arm{&c.Arm}), 1, bandit.Graded{Fire: 1, Grade: g})
+			s.Learn(&c.Arm, s.Pool([]*bandit.Arm{&c.Arm}), bandit.Graded{Round: 1, Grade: g})
 		}
 	}
 }
@@ -420,21 +429,21 @@ func drawSettings(t *rapid.T) bandit.Settings {
 }
 
 func drawArm(t *rapid.T, s bandit.Settings, a *bandit.Arm) {
-	fire := fleet.FireID(0)
 	for range rapid.IntRange(0, 5).Draw(t, "sessions") {
-		fire += fleet.FireID(rapid.IntRange(0, 4).Draw(t, "later"))
+		a.Round += fleet.Round(rapid.IntRange(0, 4).Draw(t, "later"))
 		a.Entitle(s, rapid.Float64Range(0, 1).Draw(t, "due"))
-		load := a.Debit(fire)
+		load := a.Debit(a.Round)
 		grade := rapid.OneOf(rapid.Just(0.0), rapid.Just(1.0), rapid.Float64Range(0, 1)).Draw(t, "grade")
-		s.Learn(a, s.Pool(fire, []*bandit.Arm{a}), fire, bandit.Graded{Fire: fire, Load: load, Turn: float64(fire%4) / 4, Grade: grade})
+		s.Learn(a, s.Pool([]*bandit.Arm{a}), bandit.Graded{Round: a.Round, Load: load, Turn: float64(a.Round%4) / 4, Grade: grade})
 	}
 	a.Entitle(s, 0)
 	if rapid.Bool().Draw(t, "within its cap") {
 		a.Surplus = 0
 	}
 	if rapid.Bool().Draw(t, "nothing found") {
-		a.Noop(fire, noon())
+		a.Noop(a.Round, noon())
 	}
+	a.Round += fleet.Round(rapid.IntRange(0, 40).Draw(t, "since"))
 }
 
 // TestSessionsByHandDoNotStarve has a person run one session of a category beside each of
@@ -447,12 +456,13 @@ func TestSessionsByHandDoNotStarve(t *testing.T) {
 		in.Candidates = append(in.Candidates, candidate(fleet.Category(fmt.Sprintf("c%02d", i))))
 	}
 	work := func(c *Candidate, p bandit.Pool) {
-		load := c.Arm.Debit(in.Fire)
-		settings.Learn(&c.Arm, p, in.Fire, bandit.Graded{Fire: in.Fire, Load: load, Grade: grade})
+		load := c.Arm.Debit(c.Arm.Round)
+		settings.Learn(&c.Arm, p, bandit.Graded{Round: c.Arm.Round, Load: load, Grade: grade})
 	}
 	hand := &in.Candidates[0]
 	for in.Workers = 3; ; in.Fire++ {
 		in.Seed = uint64(in.Fire)
+		inRound(fleet.Round(in.Fire), in.Candidates)
 		if hand.Out = ""; in.Fire <= byHand {
 			hand.Out = "its lane is in use"
 			hand.Arm.Entitle(settings, 0)
@@ -477,5 +487,52 @@ func TestSessionsByHandDoNotStarve(t *testing.T) {
 		if in.Fire > byHand+600 {
 			t.Fatal("no fire starts it again in 600")
 		}
+	}
+}
+
+// TestMoves asks which fires are a round of their pool.
+func TestMoves(t *testing.T) {
+	t.Parallel()
+	ready := facts("ready", selfDirected)
+	asleep := func(edits ...func(*Facts)) Facts {
+		return facts("asleep", append(edits, selfDirected, noops(1))...)
+	}
+	gated := func(f *Facts) { f.Gate = "too many reviews wait" }
+	elsewhere := func(f *Facts) { f.Elsewhere = "other" }
+	by := func(agents ...string) func(*Facts) { return func(f *Facts) { f.Agents = agents } }
+	full := func(in *Input) { in.Seats = Seats{"busy": {All: 1}} }
+	for _, tt := range []struct {
+		name  string
+		facts []Facts
+		edit  func(*Input)
+		want  bool
+	}{
+		{"one can start", []Facts{ready, facts("code")}, nil, true},
+		{"all back off", []Facts{asleep()}, nil, true},
+		{"one backs off, the others never start", []Facts{asleep(), facts("code"), facts("docs", paused("bob")), facts("ops", selfDirected, gated)}, nil, true},
+		{"one backs off beside a busy agent's", []Facts{asleep(), facts("code", selfDirected, by("busy"))}, full, true},
+		{"no category", nil, nil, false},
+		{"of another pool", []Facts{facts("code", selfDirected, elsewhere), asleep(elsewhere)}, nil, false},
+		{"not for fires", []Facts{facts("code", selfDirected, forbidden), asleep(forbidden)}, nil, false},
+		{"paused", []Facts{facts("code", selfDirected, paused("bob")), asleep(paused("bob"))}, nil, false},
+		{"behind a gate", []Facts{facts("code", selfDirected, gated), asleep(gated)}, nil, false},
+		{"in use", []Facts{facts("code", selfDirected, inFlight("0r1")), asleep(inFlight("0r2"))}, nil, false},
+		{"cooling down", []Facts{facts("code", selfDirected, rests(time.Minute)), asleep(rests(time.Minute))}, nil, false},
+		{"without work", []Facts{facts("code"), facts("docs", noops(1))}, nil, false},
+		{"the machine is closed", []Facts{ready, asleep()}, func(in *Input) { in.Closed = "short of memory" }, false},
+		{"no slot", []Facts{ready, asleep()}, func(in *Input) { in.Free = 0 }, false},
+		{"no worker", []Facts{ready, asleep()}, func(in *Input) { in.Workers = 0 }, false},
+		{"no slot of an agent", []Facts{facts("code", selfDirected, by("busy")), asleep(by("busy"))}, full, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			in := Situation{At: noon(), Facts: tt.facts}.rank(1).Input
+			if tt.edit != nil {
+				tt.edit(&in)
+			}
+			if got := Rank(in).Moves(); got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
 	}
 }

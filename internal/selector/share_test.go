@@ -31,6 +31,7 @@ func TestSmallShares(t *testing.T) {
 			var got, due [n][fires]float64
 			for fire := range fires {
 				in.Fire, in.Seed = fleet.FireID(fire+1), uint64(fire)
+				inRound(fleet.Round(fire+1), in.Candidates)
 				s := Rank(in)
 				for place, score := range s.Ranked() {
 					var i int
@@ -43,7 +44,7 @@ func TestSmallShares(t *testing.T) {
 					if place < s.Picks {
 						got[i][fire] = 1
 						grade := min(1, max(0, means[i]+0.25*(chance.Float64()+chance.Float64()-1)))
-						settings.Learn(arm, s.Pool, in.Fire, bandit.Graded{Fire: in.Fire, Load: arm.Debit(in.Fire), Grade: grade})
+						settings.Learn(arm, s.Pool, bandit.Graded{Round: arm.Round, Load: arm.Debit(arm.Round), Grade: grade})
 					}
 				}
 				if fire+1 < window {

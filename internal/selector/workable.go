@@ -35,8 +35,8 @@ func workable(tasks []fleet.Task, g graph, held map[fleet.Key]fleet.Claim, now t
 			blocked = append(blocked, Blocked{Task: t, Reason: ClaimBlocked, Claim: &claim})
 			continue
 		}
-		if out := first(g.obstacles(t, now)).Reason; out != "" {
-			blocked = append(blocked, Blocked{Task: t, Reason: out})
+		if reason := first(g.obstacles(t, now)).Reason; reason != "" {
+			blocked = append(blocked, Blocked{Task: t, Reason: reason})
 			continue
 		}
 		ready = append(ready, t)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"stint/internal/rundir"
 )
 
 const (
@@ -36,7 +38,7 @@ func openLog(path string, limit int64) (*cappedLog, error) {
 		limit = defaultLogLimit
 	}
 	// Not to append: cutting down writes in the middle.
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := rundir.Make(path)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ type process struct {
 	pid, parent, group, session int
 	start                       uint64 // in ticks since the machine's; with pid, who it is
 	dead                        bool   // a zombie
+	stopped                     bool   // by a signal, until another has it go on
 }
 
 // readProcess reports false for a process that is gone.
@@ -43,6 +44,7 @@ func parseProcess(pid int, text []byte) (process, bool) {
 	p := process{pid: pid, parent: number(parent), group: number(group), session: number(session)}
 	// One whose first thread ended looks like a zombie and works on in its others.
 	p.dead = fields[state][0] == 'X' || fields[state][0] == 'Z' && number(threads) <= 1
+	p.stopped = fields[state][0] == 'T'
 	ticks, e := strconv.ParseUint(string(fields[start]), 10, 64)
 	p.start = ticks
 	return p, errors.Join(err, e) == nil

@@ -25,6 +25,7 @@ import (
 
 	"stint/internal/command"
 	"stint/internal/fleet"
+	"stint/internal/rundir"
 )
 
 // maxArgument is the kernel's limit for one argument (MAX_ARG_STRLEN), with its
@@ -49,13 +50,8 @@ type Runner struct {
 // the session to end and kills it after the spec's grace. An error means that the
 // session could not be prepared.
 func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, error) {
-	if err := os.WriteFile(s.Files.Prompt, []byte(s.Prompt), 0o600); err != nil {
+	if err := furnish(s); err != nil {
 		return fleet.SessionExit{}, err
-	}
-	for _, dir := range []string{s.Files.Out, s.Files.Cache} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return fleet.SessionExit{}, err
-		}
 	}
 	log, err := openLog(s.Files.Log, s.LogLimit)
 	if err != nil {
@@ -68,7 +64,7 @@ func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit
 	}
 	if s.PromptMode == fleet.PromptStdin {
 		// A file and no pipe: one that does not read it holds up nobody.
-		stdin, err := os.Open(s.Files.Prompt)
+		stdin, err := rundir.Open(s.Files.Prompt)
 		if err != nil {
 			return fleet.SessionExit{}, err
 		}
@@ -83,6 +79,20 @@ func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit
 	exit, err := r.run(ctx, cmd, s, log)
 	exit.Result, exit.Spoilt = readResult(s.Files.Result)
 	return exit, err
+}
+
+// furnish makes what the agent finds. The run's folder may be there before its session, and
+// another agent may have known its name.
+func furnish(s fleet.SessionSpec) error {
+	prompt, err := rundir.Make(s.Files.Prompt)
+	if err != nil {
+		return err
+	}
+	_, err = prompt.WriteString(s.Prompt)
+	if err = errors.Join(err, prompt.Truncate(int64(len(s.Prompt))), prompt.Close()); err != nil {
+		return err
+	}
+	return errors.Join(rundir.MakeFolder(s.Files.Out), os.MkdirAll(s.Files.Cache, 0o700))
 }
 
 // prepare builds the process from the spec.

@@ -163,6 +163,13 @@ func TestSupervised(t *testing.T) {
 	if !Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}, files) {
 		t.Error("this process has the lock open, and is not taken for the supervisor")
 	}
+	link := filepath.Join(t.TempDir(), "state")
+	if err := os.Symlink(filepath.Dir(filepath.Dir(files.Dir)), link); err != nil {
+		t.Fatal(err)
+	}
+	if !Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}, fleet.FilesOf(link, "0s1")) {
+		t.Error("by another name of the state folder, this process is not taken for the supervisor")
+	}
 	if Supervised(fleet.Run{ID: "0s1"}, files) || Supervised(fleet.Run{ID: "0s1", PID: 1 << 30}, files) {
 		t.Error("a run without a process has a supervisor")
 	}

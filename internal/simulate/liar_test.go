@@ -58,7 +58,7 @@ func shareOfLiar(t *testing.T, trusted bool, workers int, seed uint64) float64 {
 				e = liar(trusted)
 			}
 			v := grade.Judge(e)
-			end := ended{category: category, started: fire, now: fire, load: c.loads[i]}
+			end := ended{category: category, started: fire, load: c.loads[i]}
 			end.length, end.noop = 1, v.Outcome == fleet.Noop
 			if v.Grade != nil {
 				end.graded, end.grade = true, *v.Grade

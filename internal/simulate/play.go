@@ -186,7 +186,7 @@ func (p *play) land(fire fleet.FireID) {
 			continue
 		}
 		p.view.busy[f.category]--
-		p.player.learn(ended{ending: f.ending, category: f.category, started: f.started, now: fire, load: f.load})
+		p.player.learn(ended(f))
 	}
 	p.flights = aloft
 }

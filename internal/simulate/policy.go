@@ -98,8 +98,7 @@ type ended struct {
 	ending
 	category int
 	started  fleet.FireID
-	now      fleet.FireID // the last fire
-	load     float64      // as the policy gave it
+	load     float64 // as the policy gave it
 }
 
 // player is a policy at work in one run.

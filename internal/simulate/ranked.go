@@ -25,6 +25,7 @@ type ranked struct {
 	index      []int                // of each candidate in the scenario
 	pool       bandit.Pool
 	due        []float64
+	rounds     []fleet.Round // that each fire saw
 	picks      []int
 	loads      []float64
 }
@@ -48,12 +49,20 @@ func newRanked(settings bandit.Settings, s *Scenario, seed uint64) *ranked {
 func (r *ranked) choose(v view) choice {
 	for at := range r.candidates {
 		c, i := &r.candidates[at], r.index[at]
-		c.Out, c.Pending, r.due[i] = r.unavailable(c, v, i), v.busy[i], 0
+		c.Arm = c.Arm.Coming()
+		c.Out, c.By = r.unavailable(c, v, i)
+		c.Pending, r.due[i] = v.busy[i], 0
 	}
 	s := selector.Rank(selector.Input{
 		Settings: r.settings, Seed: r.seed, Fire: v.fire, At: at(v.fire), Workers: v.picks, Free: v.free, Candidates: r.candidates,
 	})
 	r.pool = s.Pool
+	r.rounds = append(r.rounds, r.candidates[0].Arm.Round)
+	if !s.Moves() {
+		for at := range r.candidates {
+			r.candidates[at].Arm.Round--
+		}
+	}
 	r.picks, r.loads = r.picks[:0], r.loads[:0]
 	// Entitlement accrues at the fire, and is debited after it.
 	for _, c := range s.Ranked() {
@@ -62,19 +71,19 @@ func (r *ranked) choose(v view) choice {
 	}
 	for _, c := range s.Ranked()[:s.Picks] {
 		r.picks = append(r.picks, r.category(c))
-		r.loads = append(r.loads, c.Arm.Debit(v.fire))
+		r.loads = append(r.loads, c.Arm.Debit(c.Arm.Round))
 	}
 	return choice{picks: r.picks, loads: r.loads, due: r.due}
 }
 
-func (r *ranked) unavailable(c *selector.Candidate, v view, i int) string {
+func (r *ranked) unavailable(c *selector.Candidate, v view, i int) (string, selector.Hindrance) {
 	switch {
 	case !v.awake[i]:
-		return outOfReach
-	case c.Arm.Asleep(v.fire, time.Time{}):
-		return outAsleep
+		return outOfReach, selector.HinderedByTasks
+	case c.Arm.Asleep(c.Arm.Round, time.Time{}):
+		return outAsleep, selector.HinderedByBackoff
 	}
-	return ""
+	return "", ""
 }
 
 func (r *ranked) category(s selector.Score) int {
@@ -88,9 +97,9 @@ func (r *ranked) learn(e ended) {
 	arm := &r.candidates[r.at[e.category]].Arm
 	switch {
 	case e.noop:
-		arm.Noop(e.now, time.Time{})
+		arm.Noop(arm.Round, time.Time{})
 	case e.graded:
-		r.settings.Learn(arm, r.pool, e.now, bandit.Graded{Fire: e.started, Turn: bandit.Turn(at(e.started)), Load: e.load, Grade: e.grade})
+		r.settings.Learn(arm, r.pool, bandit.Graded{Round: r.rounds[e.started-1], Turn: bandit.Turn(at(e.started)), Load: e.load, Grade: e.grade})
 	}
 }
 

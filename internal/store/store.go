@@ -90,9 +90,9 @@ type Listing struct {
 type Fires interface {
 	// Snapshot reads what a ranking needs, at one instant.
 	Snapshot(ctx context.Context) (Snapshot, error)
-	// RecordFire stores a fire, its choices and the runs it is about to start, and
-	// entitles the categories to what is due to them, all or nothing. It returns the
-	// fire's number.
+	// RecordFire stores a fire, its choices and the runs it is about to start, moves the
+	// clocks of its categories on, and entitles them to what is due to them, all or
+	// nothing. It returns the fire's number.
 	RecordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fleet.FireID, error)
 	// NotStarted records that a run's unit did not start, and reports true. A run
 	// that has begun all the same is left alone, and its fire's choice with it.
@@ -187,19 +187,24 @@ type Runs interface {
 	// ForgetNotice takes back the note of a notice that did not go out.
 	ForgetNotice(ctx context.Context, n fleet.Notice) error
 	// LeaveTask remembers the state that a person gives a task, or that its source is owed
-	// a word. Sessions are counted anew if the state is another than before.
-	LeaveTask(ctx context.Context, m fleet.TaskMemory) error
+	// a word. Sessions are counted anew if the state is another than before. [fleet.ErrLost],
+	// and nothing written, when the task's claim is no longer the hold's.
+	LeaveTask(ctx context.Context, h Hold, m fleet.TaskMemory) error
 	// SeeTasks takes what sources show into what is remembered of their tasks: what is
 	// owed is paid then, unless it is owing, or all of it forgotten. A task that changed meanwhile is left alone.
 	SeeTasks(ctx context.Context, list []TaskSight) error
 	// Retry forgets what sessions left of a task, and reports whether there was anything.
 	// The debt to a tracker becomes a release: it has the item as begun, or still to be closed.
 	Retry(ctx context.Context, task fleet.TaskID) (bool, error)
+	// ResetBudget strikes out what a scope used today, but for what is reserved for the
+	// sessions under way, and records it. Of an agent's scope, its bills until now say
+	// nothing more of its next session. It returns what was struck out.
+	ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (fleet.Spent, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it
 	// is open, its claims, its lane. Nothing is learnt of it, but that its task was tried in
-	// vain. It reports whether
-	// there was anything left; of two calls one finds nothing.
-	Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage) (bool, error)
+	// vain. The run ended when its session died; zero is now. It reports whether there was
+	// anything left; of two calls one finds nothing.
+	Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (bool, error)
 }
 
 // Record answers what is asked of the past. It grows for years: what is asked for often
@@ -217,8 +222,8 @@ type Record interface {
 	Fallbacks(ctx context.Context, since time.Time) (int, error)
 	// Entitled sums up what the fires since a time entitled each category to.
 	Entitled(ctx context.Context, since time.Time) (map[fleet.Category]float64, error)
-	// Resets reads the latest changes that a query asks for, newest first.
-	Resets(ctx context.Context, q ResetQuery) ([]fleet.Reset, error)
+	// GradeChanges reads the latest changes of grades that a query asks for, newest first.
+	GradeChanges(ctx context.Context, q ChangeQuery) ([]fleet.GradeChange, error)
 	// LaneHolds reads the acquisitions of lanes that lasted into the time since,
 	// oldest first.
 	LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error)
@@ -230,6 +235,11 @@ type Record interface {
 	// are counted apart for each such span of time from since on; 0 is one span. The order
 	// is that of the spans, then of categories.
 	Tallies(ctx context.Context, since time.Time, step time.Duration) ([]fleet.Tally, error)
+	// FailedTasks counts the sessions created since a time at tasks of which so many failed,
+	// those with the most failures first.
+	FailedTasks(ctx context.Context, since time.Time, least int) ([]fleet.TaskTally, error)
+	// BudgetResets reads what people struck out of budgets since a time, oldest first.
+	BudgetResets(ctx context.Context, since time.Time) ([]fleet.Reset, error)
 	// LessonUses reads the lessons that matched a run, by id.
 	LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.LessonUse, error)
 }
@@ -249,12 +259,14 @@ type RunQuery struct {
 // FireQuery says which fires are asked for.
 type FireQuery struct {
 	Before fleet.FireID // 0: any
+	Pool   string       // empty: any
+	Until  time.Time    // at that time or before; zero: any
 	Brief  bool         // without inputs and selection
 	Limit  int
 }
 
-// ResetQuery says which changes are asked for. An empty field asks for any.
-type ResetQuery struct {
+// ChangeQuery says which changes of grades are asked for. An empty field asks for any.
+type ChangeQuery struct {
 	Category fleet.Category
 	Run      fleet.RunID
 	Since    time.Time

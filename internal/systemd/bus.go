@@ -30,6 +30,7 @@ const hintNoManager = "let your service manager run without a login (loginctl en
 // from several goroutines.
 type Manager struct {
 	conn   *sdbus.Conn
+	raw    *dbus.Conn      // for what the library has no method for
 	lost   <-chan struct{} // closed when the bus hangs up
 	cancel context.CancelFunc
 }
@@ -92,13 +93,13 @@ func connect(ctx context.Context, address string) (*Manager, error) {
 // open makes the two connections that the library wants, one for calls and one for
 // signals, and asks for one property: a bus may well run without a manager on it.
 func open(ctx context.Context, address string) (*Manager, error) {
-	var lost <-chan struct{}
+	var raw *dbus.Conn
 	conn, err := sdbus.NewConnection(func() (*dbus.Conn, error) {
 		c, err := dial(ctx, address)
 		if err != nil {
 			return nil, err
 		}
-		lost = c.Context().Done() // The second wins; they hang up together.
+		raw = c // The second wins; they hang up together.
 		return c, nil
 	})
 	if err != nil {
@@ -108,7 +109,7 @@ func open(ctx context.Context, address string) (*Manager, error) {
 		conn.Close()
 		return nil, fmt.Errorf("read the manager's state: %w", err)
 	}
-	return &Manager{conn: conn, lost: lost}, nil
+	return &Manager{conn: conn, raw: raw, lost: raw.Context().Done()}, nil
 }
 
 // dial offers the uid as the only proof of who we are: the library's other method

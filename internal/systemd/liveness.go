@@ -58,6 +58,30 @@ func populated(group string) (bool, error) {
 	return false, lines.Err()
 }
 
+// Cgroup is one of the unified hierarchy, by its path there; empty: none.
+type Cgroup string
+
+// Populated reports whether a process is in it, or below it, by the kernel's own word. One
+// that is gone has none.
+func (g Cgroup) Populated() (bool, error) {
+	if g == "" {
+		return false, nil
+	}
+	return populated(filepath.Join(cgroupRoot, string(g)))
+}
+
+// Kill ends all that is in it, or below it, whatever the manager knows of it.
+func (g Cgroup) Kill() error {
+	if g == "" {
+		return nil
+	}
+	err := os.WriteFile(filepath.Join(cgroupRoot, string(g), "cgroup.kill"), []byte("1"), 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
 // Stop stops a unit and waits until it is down.
 func (m *Manager) Stop(ctx context.Context, unit string) error {
 	job := newJob()

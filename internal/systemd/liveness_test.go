@@ -50,6 +50,34 @@ func TestPopulated(t *testing.T) {
 	}
 }
 
+// TestCgroupKill ends a unit by its cgroup, without its manager.
+func TestCgroupKill(t *testing.T) {
+	t.Parallel()
+	m := testManager(t)
+	ctx := testContext(t)
+	works := testSpec(t, testFleet(t, m), "0r1", "wait")
+	start(t, m, works)
+	properties, err := m.conn.GetAllPropertiesContext(ctx, works.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, _ := properties["ControlGroup"].(string)
+	group := Cgroup(name)
+	if got, err := group.Populated(); name == "" || err != nil || !got {
+		t.Fatalf("%q populated %t, %v", name, got, err)
+	}
+	if err := group.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the cgroup empty", func(context.Context) bool {
+		got, err := group.Populated()
+		return err == nil && !got
+	})
+	if err := Cgroup("/no/such").Kill(); err != nil {
+		t.Errorf("kill of what is gone: %v", err)
+	}
+}
+
 // TestPopulatedOfAnUnreachableManager is an error, never an answer.
 func TestPopulatedOfAnUnreachableManager(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,8 @@ package systemd
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -108,7 +110,7 @@ func TestEnable(t *testing.T) {
 		timer:   "[Timer]\nOnCalendar=yearly\n[Install]\nWantedBy=timers.target\n",
 	})
 	t.Cleanup(func() {
-		if _, err := m.conn.DisableUnitFilesContext(context.WithoutCancel(t.Context()), []string{timer}, true); err != nil {
+		if err := m.Disable(context.WithoutCancel(t.Context()), timer, true); err != nil {
 			t.Error(err)
 		}
 	})
@@ -131,5 +133,46 @@ func TestEnable(t *testing.T) {
 	}
 	if err := m.StartUnit(testContext(t), "stint-"+name+"_none.timer"); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("got error %v for the start of a unit that does not exist", err)
+	}
+}
+
+// TestForget leaves nothing of a timer: neither that it is enabled, nor the stamp of its last
+// fire, which the manager keeps among the user's files.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	m := testManager(t)
+	name := string(testFleet(t, m))
+	timer, service := "stint-"+name+".timer", "stint-"+name+".service"
+	installUnits(t, m, map[string]string{
+		service: "[Service]\nType=oneshot\nExecStart=/bin/true\n",
+		timer:   "[Timer]\nOnCalendar=2100-01-01 00:00:00 UTC\nPersistent=true\n[Install]\nWantedBy=timers.target\n",
+	})
+	if _, err := m.Enable(testContext(t), timer, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(m.Reload(testContext(t)), m.StartUnit(testContext(t), timer)); err != nil {
+		t.Fatal(err)
+	}
+	data := os.Getenv("XDG_DATA_HOME")
+	if data == "" {
+		data = filepath.Join(os.Getenv("HOME"), ".local/share")
+	}
+	stamp := filepath.Join(data, "systemd/timers/stamp-"+timer)
+	if _, err := os.Stat(stamp); err != nil {
+		t.Fatalf("the manager keeps its stamps elsewhere: %v", err)
+	}
+	for range 2 { // the second finds nothing to do
+		if err := errors.Join(m.Disable(testContext(t), timer, true), m.Stop(testContext(t), timer), m.Forget(testContext(t), timer)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(stamp); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("stamp: %v, want it gone", err)
+	}
+	if got, err := m.Installed(testContext(t), timer); err != nil || got.Enabled != "disabled" || got.Active != "inactive" {
+		t.Errorf("got %+v, %v, want it disabled and inactive", got, err)
+	}
+	if err := m.Forget(testContext(t), "stint-none@x.timer"); err != nil {
+		t.Errorf("of a unit that there is not: %v", err)
 	}
 }

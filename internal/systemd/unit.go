@@ -2,7 +2,11 @@ package systemd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/godbus/dbus/v5"
 )
 
 // UnitState is how a unit stands, in the manager's own words.
@@ -47,6 +51,42 @@ func (m *Manager) Enable(ctx context.Context, unit string, runtime bool) (change
 		return false, fmt.Errorf("enable unit %s: its file has no [Install] section", unit)
 	}
 	return len(changes) > 0, nil
+}
+
+// noSuchUnit is how the manager names the error about a unit that it does not know.
+const noSuchUnit = "org.freedesktop.systemd1.NoSuchUnit"
+
+// Disable undoes [Manager.Enable]. Of a unit without a file there is nothing to undo.
+func (m *Manager) Disable(ctx context.Context, unit string, runtime bool) error {
+	_, err := m.conn.DisableUnitFilesContext(ctx, []string{unit}, runtime)
+	if err := unlessNamed(err, noSuchUnit); err != nil {
+		return fmt.Errorf("disable unit %s: %w", unit, err)
+	}
+	return nil
+}
+
+// Forget has the manager forget what it remembers of a unit that is down: the stamp of a
+// timer's last fire, and that the unit failed. What it does not know it has forgotten.
+func (m *Manager) Forget(ctx context.Context, unit string) error {
+	clean := m.raw.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1").
+		CallWithContext(ctx, "org.freedesktop.systemd1.Manager.CleanUnit", 0, unit, []string{"state"}).Err
+	// A timer that is not Persistent has no stamp, a service none at all.
+	if err := unlessNamed(clean, "org.freedesktop.systemd1.NothingToClean", noSuchUnit); err != nil {
+		return fmt.Errorf("clean unit %s: %w", unit, err)
+	}
+	if err := unlessNamed(m.conn.ResetFailedUnitContext(ctx, unit), noSuchUnit); err != nil {
+		return fmt.Errorf("reset unit %s: %w", unit, err)
+	}
+	return nil
+}
+
+// unlessNamed is an error but for those that the manager gives one of these names.
+func unlessNamed(err error, names ...string) error {
+	var known dbus.Error
+	if errors.As(err, &known) && slices.Contains(names, known.Name) {
+		return nil
+	}
+	return err
 }
 
 // StartUnit starts a unit that has a file, such as the fleet's timer, and waits until

@@ -21,14 +21,18 @@ func (m Model) state(r row) (glyph string, paint screen.Paint, word string) {
 		return "=", screen.Yellow, "paused"
 	case r.run == nil:
 		return "○", screen.Dim, "idle"
-	case !r.run.Live:
-		return "✗", screen.Red, "dead"
-	case r.run.StartedAt.IsZero() && r.run.NotBefore.After(m.now):
-		return "◌", screen.Yellow, "rests " + screen.Span(r.run.NotBefore.Sub(m.now))
-	case r.run.StartedAt.IsZero():
-		return "◌", screen.Yellow, "starting"
+	}
+	switch phase := r.run.Phase(m.now); phase {
+	case fleet.Dead:
+		return "✗", screen.Red, string(phase)
+	case fleet.Suspended:
+		return "=", screen.Red, string(phase)
+	case fleet.Resting:
+		return "◌", screen.Yellow, "rests " + screen.Span(r.run.RestLeft(m.now))
+	case fleet.Starting:
+		return "◌", screen.Yellow, string(phase)
 	default:
-		return "●", screen.Green, "running"
+		return "●", screen.Green, string(phase)
 	}
 }
 

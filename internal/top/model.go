@@ -316,9 +316,6 @@ func (m *Model) askStop() {
 	name := fmt.Sprintf("%s of %s", r.ID, r.Category)
 	m.ask("stop "+name, "stopping "+name, func() (string, error) {
 		ended, err := m.Stop(r.ID)
-		if err == nil && ended.EndedAt.IsZero() {
-			return name + " was told to end", nil
-		}
 		return fmt.Sprintf("%s ended: %s", name, ended.Verdict.Outcome), err
 	})
 }

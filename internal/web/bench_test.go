@@ -145,6 +145,7 @@ func (b *bench) with(ctx context.Context, fn func(*engine.Engine) error) error {
 type sessions struct{}
 
 func (sessions) Liveness(context.Context, fleet.Run) fleet.Liveness { return fleet.Lives }
+func (sessions) Suspended(fleet.Run) bool                           { return false }
 func (sessions) Supervised(fleet.Run) bool                          { return true }
 func (sessions) End(context.Context, fleet.Run) error               { return nil }
 func (sessions) Stop(context.Context, fleet.Run) error              { return nil }

@@ -41,7 +41,7 @@ func (s *site) run(r *http.Request, e *engine.Engine) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := view{Title: "Run " + string(d.ID), Object: wire.NewRunDetail(d)}
+	v := view{Title: "Run " + string(d.ID), Object: wire.NewRunDetail(d, e.Now())}
 	if v.Live = d.EndedAt.IsZero(); v.Live {
 		v.Events = "/runs/" + string(d.ID) + "/events"
 	}

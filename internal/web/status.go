@@ -121,17 +121,18 @@ func lanesOf(st engine.Status) (busy []laneView, idle []fleet.Category) {
 
 // stateOf says how an open run does.
 func stateOf(r engine.OpenRun, now time.Time) state {
-	switch {
-	case !r.EndedAt.IsZero():
+	if !r.EndedAt.IsZero() {
 		return outcomeState(r.Verdict.Outcome)
-	case !r.Live:
-		return state{"bad", "✗", "dead"}
-	case r.StartedAt.IsZero() && r.NotBefore.After(now):
-		return state{"rest", "◌", "resting"}
-	case r.StartedAt.IsZero():
-		return state{"rest", "◌", "starting"}
+	}
+	switch phase := r.Phase(now); phase {
+	case fleet.Dead:
+		return state{"bad", "✗", string(phase)}
+	case fleet.Suspended:
+		return state{"bad", "=", screen.Suspended(r)}
+	case fleet.Resting, fleet.Starting:
+		return state{"rest", "◌", string(phase)}
 	default:
-		return state{"live", "●", "running"}
+		return state{"live", "●", string(phase)}
 	}
 }
 

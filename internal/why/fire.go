@@ -24,7 +24,7 @@ type Fire struct {
 // Answer says who ranked, and of every category why it was started or skipped, and what
 // became of it.
 func (f Fire) Answer() Answer {
-	started := f.categories(fleet.Spawn)
+	started := f.Fire.Started()
 	failed := f.categories(fleet.StartFailed)
 	a := Answer{Kind: OfFire, Subject: fmt.Sprint(f.Fire.ID), Verdict: "nothing"}
 	switch {
@@ -79,6 +79,9 @@ func (f Fire) ranked() (list []string) {
 		list = append(list, tierOf(*f.Selection))
 	}
 	list = append(list, limitOf(*f.Selection))
+	if !f.Selection.Moves() && len(f.categories(fleet.Skip)) == len(f.Fire.Choices) {
+		list = append(list, "It was no round of its pool: nothing faded by it, and no back-off came nearer its end.")
+	}
 	switch {
 	case f.Differences > 0:
 		list = append(list, sentence("Ranked again from the record, with seed %d, it comes out otherwise: stint replay %d shows how", f.Fire.Seed, f.Fire.ID))
@@ -133,8 +136,10 @@ func (f Fire) Sentences() map[fleet.Category]string {
 	if f.Selection == nil || !f.Followed {
 		return said
 	}
-	for i, text := range f.Selection.Sentences() {
-		said[f.Selection.Scores[i].Category] = text
+	list := f.Selection.Sentences()
+	list = list[len(list)-len(f.Selection.Scores):] // but for what is said of the whole fire
+	for i, c := range f.Selection.Scores {
+		said[c.Category] = list[i]
 	}
 	return said
 }
@@ -218,4 +223,25 @@ func refusal(reason string) string {
 		return reason[i+2:]
 	}
 	return reason
+}
+
+// Nothing says why a fire started nothing: each reason with what it kept back. It is empty
+// where the fire started something.
+func Nothing(f fleet.Fire) string {
+	if len(f.Started()) > 0 {
+		return ""
+	}
+	var reasons []string
+	kept := map[string][]string{}
+	for _, c := range f.Choices {
+		reason := brief(c)
+		if len(kept[reason]) == 0 {
+			reasons = append(reasons, reason)
+		}
+		kept[reason] = append(kept[reason], string(c.Category))
+	}
+	for i, reason := range reasons {
+		reasons[i] = fmt.Sprintf("%s (%s)", reason, listed(kept[reason]))
+	}
+	return strings.Join(reasons, "; ")
 }

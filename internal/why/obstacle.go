@@ -172,7 +172,7 @@ func (c Category) inLane(kind selector.Hindrance, r OpenRun) Obstacle {
 		work = fmt.Sprintf(" on %q", r.Task)
 	}
 	switch {
-	case r.NotBefore.After(c.Now):
+	case r.Rests(c.Now):
 		o.Reason = sentence("Its lane is kept for run %s, which begins at %s", r.ID, moment(r.NotBefore, c.Now))
 	case r.StartedAt.IsZero():
 		o.Reason = sentence("Its lane is kept for run %s, which is about to begin", r.ID)

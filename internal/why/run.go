@@ -45,14 +45,10 @@ func (r Run) Answer() Answer {
 
 // underWay is the verdict on a run that has not ended.
 func (r Run) underWay() string {
-	switch {
-	case !r.Live:
-		return "dead"
-	case r.Run.StartedAt.IsZero():
-		return "planned"
-	default:
-		return "running"
+	if phase := r.Run.Phase(r.Live, r.Now); phase != fleet.Starting {
+		return string(phase)
 	}
+	return "planned"
 }
 
 // state says where the run is, or how it ended.
@@ -65,7 +61,7 @@ func (r Run) state() string {
 		return sentence("Run %s of %s was planned at %s and never began: the next fire, or stint reap, closes it as abandoned", run.ID, run.Category, moment(run.CreatedAt, r.Now))
 	case !r.Live:
 		return sentence("Run %s of %s began at %s and is dead: the next fire, or stint reap, closes it as abandoned", run.ID, run.Category, moment(run.StartedAt, r.Now))
-	case run.NotBefore.After(r.Now):
+	case run.Rests(r.Now):
 		return sentence("Run %s of %s begins once its category has rested, at %s", run.ID, run.Category, moment(run.NotBefore, r.Now))
 	case run.StartedAt.IsZero():
 		return sentence("Run %s of %s is about to begin", run.ID, run.Category)

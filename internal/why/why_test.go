@@ -152,7 +152,7 @@ func stuckCategory() why.Category {
 		{Kind: selector.HinderedByLane, Reason: "lane busy"},
 		{Kind: selector.HinderedByRest, Reason: "cools down", Until: noon().Add(2 * time.Minute)},
 		{Kind: selector.HinderedByTasks, Reason: selector.ReasonNoTask},
-		{Kind: selector.HinderedByBackoff, Reason: "backs off until fire 44, or until a task changes: found nothing to do twice"},
+		{Kind: selector.HinderedByBackoff, Reason: "backs off for this round and 3 more of its pool, or until a task changes: found nothing to do 2 times"},
 	}
 	c.Pauses = []fleet.Pause{
 		{Since: ago(time.Hour), Reason: "holidays"},

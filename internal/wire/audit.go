@@ -23,6 +23,16 @@ type Audit struct {
 	Fallbacks          int                   `json:"fallbacks"`  // fires for which the external selector failed
 	Categories         []CategoryAudit       `json:"categories"`
 	Fruitless          []Fruitless           `json:"fruitless"` // chosen, and never at work
+	Failing            []Failing             `json:"failing"`   // tasks at which most sessions fail
+}
+
+// Failing is a task at which most sessions fail.
+type Failing struct {
+	Task     fleet.TaskID   `json:"task"`
+	Category fleet.Category `json:"category"`
+	Sessions int            `json:"sessions"`
+	Failed   int            `json:"failed"`
+	Reason   string         `json:"reason"` // of the last that failed
 }
 
 // Fruitless is a category that is chosen and never gets to work.
@@ -58,13 +68,16 @@ func NewAudit(r report.Audit) Audit {
 		SameLockViolations: len(r.Violations), Violations: []Violation{},
 		Denials: r.Denials, Pivots: r.Pivots, Runs: r.Runs, NoopRate: r.NoopRate(),
 		Outcomes: r.Outcomes, Graded: r.Grades.Number, Grade: r.Grades.Mean,
-		SafetyNet: r.SafetyNet, Fallbacks: r.Fallbacks, Categories: []CategoryAudit{}, Fruitless: []Fruitless{},
+		SafetyNet: r.SafetyNet, Fallbacks: r.Fallbacks, Categories: []CategoryAudit{}, Fruitless: []Fruitless{}, Failing: []Failing{},
 	}
 	for _, v := range r.Violations {
 		o.Violations = append(o.Violations, Violation{v.Category, v.Lane, [2]fleet.RunID{v.First, v.Second}, Stamp(v.At)})
 	}
 	for _, f := range r.Fruitless {
 		o.Fruitless = append(o.Fruitless, Fruitless(f))
+	}
+	for _, f := range r.Failing {
+		o.Failing = append(o.Failing, Failing(f))
 	}
 	for _, c := range r.Categories {
 		o.Categories = append(o.Categories, CategoryAudit{

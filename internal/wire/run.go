@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"time"
+
 	"stint/internal/engine"
 	"stint/internal/fleet"
 )
@@ -74,6 +76,7 @@ type RunDetail struct {
 	Open    bool        `json:"open"`            // it has not ended
 	Live    bool        `json:"live"`            // and something of it lives
 	Timeout int64       `json:"timeout_seconds"` // of the category of one that has not ended
+	Phase   fleet.Phase `json:"phase"`           // how it does; empty: it has ended
 	PID     int         `json:"pid"`             // of stint run; 0 before it began
 	Key     fleet.Key   `json:"key"`             // what it claimed; empty: nothing
 	Choice  *Choice     `json:"choice"`          // what its fire decided of its category; null: no fire planned it
@@ -107,14 +110,17 @@ type RunFiles struct {
 }
 
 // NewRunDetail tells all of a run.
-func NewRunDetail(d engine.RunDetail) RunDetail {
-	r := NewOpenRun(d.OpenRun)
+func NewRunDetail(d engine.RunDetail, now time.Time) RunDetail {
+	r := NewOpenRun(d.OpenRun, now)
 	if d.Tokens == nil {
 		r.Tokens = d.Usage.Tokens
 	}
 	o := RunDetail{
 		Schema: "stint/run-detail@1", Run: r.Run, Open: d.EndedAt.IsZero(), Live: r.Live, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
 		Denials: []Denial{}, Lessons: []LessonUse{}, Files: RunFiles{d.Files.Dir, d.Files.Prompt, d.Files.Log, d.Files.Result, d.Swept != "", append([]string{}, d.Own...)},
+	}
+	if o.Open {
+		o.Phase = r.Phase
 	}
 	if d.Choice != nil {
 		o.Choice = new(Choice(*d.Choice))

@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
@@ -95,18 +96,22 @@ type Spent struct {
 	USD    float64     `json:"usd"`
 	// Of USD: computed from prices, assumed, or expected of a session under way.
 	Guessed float64 `json:"usd_estimated"`
+	// Of tokens and usd: for the sessions under way.
+	ReservedTokens int64   `json:"tokens_reserved"`
+	ReservedUSD    float64 `json:"usd_reserved"`
 }
 
 // OpenRun is a run that has not ended. Its tokens are those that its agent has told of so far.
 type OpenRun struct {
 	Run
-	Live    bool  `json:"live"`            // false: it died before it could record its end
-	Timeout int64 `json:"timeout_seconds"` // of its category
+	Live    bool        `json:"live"`            // false: it died before it could record its end
+	Timeout int64       `json:"timeout_seconds"` // of its category
+	Phase   fleet.Phase `json:"phase"`
 }
 
 // NewOpenRun tells of a run that has not ended.
-func NewOpenRun(r engine.OpenRun) OpenRun {
-	o := OpenRun{NewRun(r.Run), r.Live, int64(r.Timeout.Seconds())}
+func NewOpenRun(r engine.OpenRun, now time.Time) OpenRun {
+	o := OpenRun{NewRun(r.Run), r.Live, int64(r.Timeout.Seconds()), r.Phase(now)}
 	o.Tokens = r.Tokens
 	return o
 }
@@ -140,7 +145,7 @@ func NewStatus(e *engine.Engine, s engine.Status) Status {
 		o.Lanes = append(o.Lanes, lane)
 	}
 	for _, r := range s.Open {
-		o.Running = append(o.Running, NewOpenRun(r))
+		o.Running = append(o.Running, NewOpenRun(r, s.At))
 	}
 	for _, c := range s.Claims {
 		o.Claims = append(o.Claims, NewClaim(ClaimHeld, c))

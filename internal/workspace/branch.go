@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -77,7 +76,7 @@ func (t *turn) usedIn(ctx context.Context, branch string) (string, error) {
 	}
 	for _, dir := range append(dirs, t.common) {
 		for _, file := range []string{"rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"} {
-			text, err := os.ReadFile(filepath.Join(dir, file))
+			text, err := readFile(filepath.Join(dir, file))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return "", err
 			}

@@ -1,9 +1,12 @@
 package workspace
 
 import (
+	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -126,5 +129,30 @@ func TestCloseKeepsWhatIsUsed(t *testing.T) {
 	}
 	if got := clone.branches(); !slices.Contains(got, w.Branch) {
 		t.Errorf("got %v, want %s to stay", got, w.Branch)
+	}
+}
+
+// TestPipesInTheClone has pipes in the place of what git keeps: nobody waits for a writer
+// while all others wait for their turn, and no branch is deleted that may be in use.
+func TestPipesInTheClone(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	clone.git("branch", "stint/bob/0mine")
+	common := filepath.Join(clone.dir, ".git")
+	for _, path := range []string{common + "/BISECT_START", common + "/info/exclude"} {
+		_ = os.Remove(path)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := clone.branches()
+	if _, err := clone.clone().Prune(t.Context(), t.TempDir(), Limits{Now: testTime(t)}, func(fleet.RunID) bool { return true }); err == nil {
+		t.Error("pruned in spite of a bisection that cannot be read")
+	}
+	if diff := cmp.Diff(clone.branches(), before); diff != "" {
+		t.Errorf("branches (-got +want):\n%s", diff)
+	}
+	if _, text, err := clone.clone().Excluding(t.Context(), "# ours", []string{"tmp"}); err == nil {
+		t.Errorf("got %q of a pipe", text)
 	}
 }

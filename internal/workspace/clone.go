@@ -126,7 +126,7 @@ func (c Clone) inTurn(ctx context.Context, run fleet.RunID, doing string, do fun
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(l.common, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(filepath.Join(l.common, lockName), os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ func (c Clone) Excluding(ctx context.Context, comment string, names []string) (p
 		return "", "", fmt.Errorf("look at workspace %s: %w", c.Dir, err)
 	}
 	path = filepath.Join(l.common, "info", "exclude")
-	old, err := os.ReadFile(path)
+	old, err := readFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", "", err
 	}

@@ -211,6 +211,21 @@ func passes(err error) bool {
 	return errors.As(err, &failed) && passing().MatchString(failed.said)
 }
 
+// readFile reads a file of the clone. Whoever works there may have put a pipe in its place,
+// which is not waited for.
+func readFile(path string) ([]byte, error) {
+	const most = 16 << 20 // a task, a list of patterns, the name of a branch
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(fmt.Errorf("read %s: not a regular file", path), err)
+	}
+	return io.ReadAll(io.LimitReader(f, most))
+}
+
 const (
 	// tries and firstPause make about three seconds in all: longer than any command of a
 	// neighbour holds the index, and shorter than anybody waits for a push.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -175,7 +174,7 @@ func (t *turn) alone(ctx context.Context, path string, e fleet.FileEdit) (bool, 
 	if err != nil {
 		return false, err
 	}
-	now, err := os.ReadFile(path)
+	now, err := readFile(path)
 	if err != nil {
 		return false, err
 	}

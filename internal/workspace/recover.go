@@ -103,7 +103,7 @@ func (t *turn) recoverTakingBack(ctx context.Context, dead note) error {
 // ours reports whether the rebase under way is the one that the dead began.
 func ours(gitDir string, dead note) bool {
 	for _, dir := range rebaseDirs(gitDir) {
-		text, err := os.ReadFile(filepath.Join(dir, "orig-head"))
+		text, err := readFile(filepath.Join(dir, "orig-head"))
 		if err == nil {
 			return strings.TrimSpace(string(text)) == dead.From
 		}

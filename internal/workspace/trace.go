@@ -35,6 +35,8 @@ const (
 	// maxCommands bounds the commands that are remembered at once: those that run, and those
 	// that made a commit.
 	maxCommands = 10_000
+	// maxWord bounds what is remembered of one: its folder is the longest.
+	maxWord = 4 << 10
 )
 
 // readTrace reads what git reported of a run's commands; without a report there were none.
@@ -119,6 +121,9 @@ func take(commands map[string]*command, line []byte) {
 	if json.Unmarshal(line, &e) != nil {
 		return
 	}
+	if max(len(e.SID), len(e.Hierarchy), len(e.Worktree)) > maxWord {
+		return // no git wrote it
+	}
 	c := commands[e.SID]
 	if c == nil {
 		if e.Event != "start" || len(commands) == maxCommands {
@@ -129,7 +134,7 @@ func take(commands map[string]*command, line []byte) {
 	}
 	switch e.Event {
 	case "start":
-		c.argv, c.began = e.Argv, e.Time
+		c.amends, c.tries, c.began = slices.Contains(e.Argv, "--amend"), slices.Contains(e.Argv, "--dry-run"), e.Time
 	case "cmd_name":
 		c.hierarchy = e.Hierarchy
 	case "def_repo":

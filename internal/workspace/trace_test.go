@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 )
@@ -64,6 +65,29 @@ func TestManyCommands(t *testing.T) {
 		if commands, err := readCommands(&report); err != nil || len(commands) != want {
 			t.Errorf("%s: got %d commands, %v, want %d", name, len(commands), err, want)
 		}
+	}
+}
+
+// TestLongCommands has a report of commands that never end, each with a thousand arguments:
+// what is remembered of them is not those. It runs alone, as it looks at all that is held.
+func TestLongCommands(t *testing.T) { //nolint:paralleltest // see above
+	var report bytes.Buffer
+	arguments := strings.Repeat(`,"a"`, 1000)
+	for i := range maxCommands {
+		fmt.Fprintf(&report, `{"event":"start","sid":"%d","argv":["git"%s]}`+"\n", i, arguments)
+		fmt.Fprintf(&report, `{"event":"cmd_name","sid":"%d","hierarchy":"%s"}`+"\n", i, strings.Repeat("x", maxWord+1))
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	commands, err := readCommands(&report)
+	if err != nil || len(commands) != maxCommands {
+		t.Errorf("got %d commands, %v", len(commands), err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if got := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) >> 20; got > 20 {
+		t.Errorf("got %d MiB held for %d commands", got, len(commands))
 	}
 }
 

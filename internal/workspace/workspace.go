@@ -40,7 +40,7 @@ func (f Folder) Commits(files fleet.RunFiles) (int, error) {
 	for _, c := range commands {
 		switch {
 		case !c.commits() || !f.meets(c.worktree):
-		case c.has("--amend"):
+		case c.amends:
 			amended = 1
 		default:
 			made++
@@ -65,7 +65,8 @@ func within(outer, inner string) bool {
 
 // command is one git command of a session.
 type command struct {
-	argv      []string
+	amends    bool   // its own commit
+	tries     bool   // without doing it
 	hierarchy string // the command, below the git commands that called it
 	worktree  string
 	succeeded bool
@@ -82,9 +83,7 @@ func (c command) commits() bool {
 			return false
 		}
 	}
-	return c.succeeded && !c.has("--dry-run") && slices.Contains([]string{"commit", "cherry-pick", "revert", "am"}, c.name())
+	return c.succeeded && !c.tries && slices.Contains([]string{"commit", "cherry-pick", "revert", "am"}, c.name())
 }
 
 func (c command) name() string { return c.hierarchy[strings.LastIndexByte(c.hierarchy, '/')+1:] }
-
-func (c command) has(flag string) bool { return slices.Contains(c.argv, flag) }

@@ -135,7 +135,7 @@ func (w *world) available(h int32, c int16) bool {
 	case len(b.open) == 0 && !slices.ContainsFunc(b.disputed, func(id int32) bool { return w.free(h, id) }):
 		return false
 	}
-	return !w.arms[c].Asleep(w.fire+1, at(b.news))
+	return !w.arms[c].Asleep(fleet.Round(w.fire)+1, at(b.news))
 }
 
 func (w *world) fireRecorded(e event) {

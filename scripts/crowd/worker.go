@@ -161,7 +161,7 @@ func (w *world) runAsked(e event) {
 func (w *world) idle(id int32) {
 	r := &w.runs[id]
 	w.Idle++
-	w.arms[r.category].Sleep(w.fire, at(w.now))
+	w.arms[r.category].Sleep(fleet.Round(w.fire), at(w.now))
 	w.unlock(id)
 	w.ask(2*w.Costs.Write, runEnded, id, r.turn)
 }

@@ -32,7 +32,8 @@ func (r *armRow) columns() []column {
 	a := &r.arm
 	return []column{
 		{"category", &r.category},
-		{"at_fire", &a.At},
+		{"round", &a.Round},
+		{"at_round", &a.At},
 		{"fast_w", &a.Fast.W},
 		{"fast_s", &a.Fast.S},
 		{"fast_g2", &a.Fast.G2},
@@ -102,8 +103,9 @@ func scanArm(row scanner, more ...any) (r armRow, err error) {
 	return r, err
 }
 
-// lastSession is when the category's last session ended.
-const lastSession = "(select max(ended_at) from runs where runs.category = arms.category and key <> '')"
+// lastSession is when the category's last session ended. An end that lies ahead is of a
+// clock that was wrong, and nothing rests after it.
+const lastSession = "(select max(ended_at) from runs where runs.category = arms.category and key <> '' and ended_at <= ?)"
 
 // arms reads what is remembered of every category.
 func (t tx) arms(ctx context.Context) (map[fleet.Category]store.Arm, error) {
@@ -115,7 +117,7 @@ func (t tx) arms(ctx context.Context) (map[fleet.Category]store.Arm, error) {
 	list, err := collect(ctx, t, func(row scanner) (e entry, err error) {
 		e.armRow, err = scanArm(row, &e.ended)
 		return e, err
-	}, "select "+names(blank.columns())+", "+lastSession+" from arms")
+	}, "select "+names(blank.columns())+", "+lastSession+" from arms", millis(t.now.Add(fleet.ClockSlack)))
 	m := map[fleet.Category]store.Arm{}
 	for _, e := range list {
 		m[e.category] = store.Arm{Arm: e.arm, Ended: fromNullMillis(e.ended)}
@@ -123,19 +125,15 @@ func (t tx) arms(ctx context.Context) (map[fleet.Category]store.Arm, error) {
 	return m, err
 }
 
-// changeArm reads what is remembered of a category, lets change work on it at the clock
-// of the fires, and writes it back. The caller's transaction holds the write lock.
-func (t tx) changeArm(ctx context.Context, c fleet.Category, change func(a *bandit.Arm, now fleet.FireID)) error {
-	now, err := t.clock(ctx)
-	if err != nil {
-		return err
-	}
+// changeArm reads what is remembered of a category, lets change work on it, and writes it
+// back. The caller's transaction holds the write lock.
+func (t tx) changeArm(ctx context.Context, c fleet.Category, change func(a *bandit.Arm)) error {
 	var blank armRow
 	row, err := scanArm(t.QueryRowContext(ctx, "select "+names(blank.columns())+" from arms where category = ?", c))
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	change(&row.arm, now)
+	change(&row.arm)
 	return t.putArm(ctx, c, row.arm)
 }
 
@@ -147,38 +145,39 @@ func (t tx) putArm(ctx context.Context, c fleet.Category, a bandit.Arm) error {
 	return t.put(ctx, "arms", r.columns())
 }
 
-// clock is the number of the last fire: the time by which grades fade.
-func (t tx) clock(ctx context.Context) (now fleet.FireID, err error) {
-	err = t.QueryRowContext(ctx, "select coalesce(max(id), 0) from fires").Scan(&now)
-	return now, err
-}
-
-// entitle adds to the accounts what a fire entitles its categories to.
-func (t tx) entitle(ctx context.Context, due map[fleet.Category]float64) error {
-	for c, d := range due {
-		if err := t.changeArm(ctx, c, func(a *bandit.Arm, _ fleet.FireID) { a.Entitle(t.learn, d) }); err != nil {
+// move moves the clocks of the categories for which a fire is a round, and adds to their
+// accounts what it entitles them to.
+func (t tx) move(ctx context.Context, f fleet.Fire) error {
+	for _, c := range f.Moves {
+		err := t.changeArm(ctx, c, func(a *bandit.Arm) {
+			a.Round++
+			if due, ok := f.Due[c]; ok {
+				a.Entitle(t.learn, due)
+			}
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// debit counts the session that a run begins, and notes in its row under what clock and
-// load.
+// debit counts the session that a run begins, and notes in its row in what round and
+// under what load.
 func (t tx) debit(ctx context.Context, id fleet.RunID) error {
 	var (
 		c     fleet.Category
-		clock fleet.FireID
+		round fleet.Round
 		load  float64
 	)
 	if err := t.QueryRowContext(ctx, "select category from runs where id = ?", id).Scan(&c); err != nil {
 		return err
 	}
-	err := t.changeArm(ctx, c, func(a *bandit.Arm, now fleet.FireID) { clock, load = now, a.Debit(now) })
+	err := t.changeArm(ctx, c, func(a *bandit.Arm) { round, load = a.Round, a.Debit(a.Round) })
 	if err != nil {
 		return err
 	}
-	_, err = t.ExecContext(ctx, "update runs set clock = ?, load = ? where id = ?", clock, load, id)
+	_, err = t.ExecContext(ctx, "update runs set round = ?, load = ? where id = ?", round, load, id)
 	return err
 }
 
@@ -193,9 +192,9 @@ func (t tx) learnFrom(ctx context.Context, r fleet.Run) error {
 	case v.Grade != nil:
 		return t.learnGrade(ctx, r.ID, *v.Grade)
 	case v.Empty():
-		return t.changeArm(ctx, r.Category, func(a *bandit.Arm, now fleet.FireID) { a.Noop(now, t.now) })
+		return t.changeArm(ctx, r.Category, func(a *bandit.Arm) { a.Noop(a.Round, t.now) })
 	case v.Outcome == fleet.Idle && r.Task == "": // that one task is not workable says nothing of the others
-		return t.changeArm(ctx, r.Category, func(a *bandit.Arm, now fleet.FireID) { a.Sleep(now, t.now) })
+		return t.changeArm(ctx, r.Category, func(a *bandit.Arm) { a.Sleep(a.Round, t.now) })
 	}
 	return nil
 }
@@ -208,32 +207,28 @@ func (t tx) learnGrade(ctx context.Context, id fleet.RunID, grade float64) error
 		x     = bandit.Graded{Grade: grade}
 		began int64
 	)
-	if err := t.QueryRowContext(ctx, "select category, clock, load, coalesce(started_at, created_at) from runs where id = ?", id).Scan(&c, &x.Fire, &x.Load, &began); err != nil {
+	if err := t.QueryRowContext(ctx, "select category, round, load, coalesce(started_at, created_at) from runs where id = ?", id).Scan(&c, &x.Round, &x.Load, &began); err != nil {
 		return err
 	}
 	x.Turn = bandit.Turn(fromMillis(began))
-	now, err := t.clock(ctx)
-	if err != nil {
-		return err
-	}
 	arms, err := t.arms(ctx)
 	if err != nil {
 		return err
 	}
-	arm, pool := arms[c].Arm, t.learn.Pool(now, inOrder(arms))
-	was := t.learn.Belief(&arm, pool, now).Mean()
-	alarm := t.learn.Learn(&arm, pool, now, x)
+	arm, pool := arms[c].Arm, t.learn.Pool(inOrder(arms))
+	was := t.learn.Belief(&arm, pool).Mean()
+	alarm := t.learn.Learn(&arm, pool, x)
 	if err := t.putArm(ctx, c, arm); err != nil {
 		return err
 	}
 	if alarm {
 		arms[c] = store.Arm{Arm: arm}
-		became := t.learn.Belief(&arm, t.learn.Pool(now, inOrder(arms)), now).Mean()
-		if _, err := t.ExecContext(ctx, "insert into resets (run, at, was, became) values (?, ?, ?, ?)", id, millis(t.now), was, became); err != nil {
+		became := t.learn.Belief(&arm, t.learn.Pool(inOrder(arms))).Mean()
+		if _, err := t.ExecContext(ctx, "insert into grade_changes (run, at, was, became) values (?, ?, ?, ?)", id, millis(t.now), was, became); err != nil {
 			return err
 		}
 	}
-	return t.learnLessons(ctx, id, c, now, x, arm.Fast.W)
+	return t.learnLessons(ctx, id, c, arm.Round, x, arm.Fast.W)
 }
 
 // lessonKey is one version of a lesson.
@@ -244,7 +239,7 @@ type lessonKey struct {
 
 // learnLessons counts a grade for the lessons that matched its run, and moves the
 // exposure of all that the category knows. Weight is that of the evidence with it.
-func (t tx) learnLessons(ctx context.Context, id fleet.RunID, c fleet.Category, now fleet.FireID, x bandit.Graded, weight float64) error {
+func (t tx) learnLessons(ctx context.Context, id fleet.RunID, c fleet.Category, now fleet.Round, x bandit.Graded, weight float64) error {
 	injected := map[lessonKey]bool{}
 	lessons, err := t.matchedLessons(ctx, id, c, func(l *store.Lesson, with bool) {
 		t.learn.Try(&l.Trial, with, now, x)
@@ -310,7 +305,7 @@ func lessonRow(l *store.Lesson) []column {
 		{"lesson", &l.ID},
 		{"version", &l.Version},
 		{"category", &l.Category},
-		{"at_fire", &l.At},
+		{"at_round", &l.At},
 		{"with_w", &l.With.W},
 		{"with_s", &l.With.S},
 		{"with_g2", &l.With.G2},

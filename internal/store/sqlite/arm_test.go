@@ -41,7 +41,7 @@ func leaves(path string, v reflect.Value) (list []leaf) {
 // columnOf is the column that keeps a field: most are named as in JSON.
 func columnOf(path string) string {
 	if path == "at" {
-		return "at_fire"
+		return "at_round"
 	}
 	return strings.NewReplacer("up_since_", "up_", "down_since_", "down_").Replace(path)
 }

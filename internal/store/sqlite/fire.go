@@ -55,7 +55,7 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			return 0, err
 		}
 	}
-	return id, t.entitle(ctx, f.Due)
+	return id, t.move(ctx, f)
 }
 
 // NotStarted records that a fire's unit did not start: its run ends as abandoned and

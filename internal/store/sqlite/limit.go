@@ -23,20 +23,27 @@ const (
 	firstFault, mostFault = 2 * time.Minute, time.Hour
 	// openTime is how long an agent rests that failed again and again.
 	openTime = 30 * time.Minute
-	// meanWeight is how much one session moves the mean that is reserved for the next.
-	meanWeight = 0.2
 )
 
 // agentRow is what is known of an agent, as it learns.
-type agentRow struct{ fleet.AgentState }
+type agentRow struct {
+	fleet.AgentState
+	billedAfter fleet.RunID // bills of runs up to this one count no more
+}
 
-const agentColumns = "agent, until, reason, failures, walls, fault, faults, probe, mean_tokens, mean_usd"
+const agentColumns = "agent, until, since, reason, failures, walls, fault, faults, probe, billed_after"
+
+// billed reads the bills of an agent's last sessions that worked. What others cost says
+// nothing of the next.
+const billed = `select id, tokens, iif(cost in ('reported', 'computed'), usd, null) from runs
+where agent = ? and id > ? and (tokens is not null or cost in ('reported', 'computed'))
+and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout') order by id desc limit ?`
 
 func scanAgent(row scanner) (a agentRow, err error) {
-	var until int64
-	err = row.Scan(&a.Agent, &until, &a.Reason, &a.Failures, &a.Walls, &a.Fault, &a.Faults, &a.Probe, &a.MeanTokens, &a.MeanUSD)
+	var until, since int64
+	err = row.Scan(&a.Agent, &until, &since, &a.Reason, &a.Failures, &a.Walls, &a.Fault, &a.Faults, &a.Probe, &a.billedAfter)
 	if until > 0 {
-		a.Until = fromMillis(until)
+		a.Until, a.Since = fromMillis(until), fromMillis(since)
 	}
 	return a, err
 }
@@ -49,19 +56,29 @@ func (t tx) agent(ctx context.Context, name string) (agentRow, error) {
 	return a, err
 }
 
+func (t tx) bills(ctx context.Context, a agentRow) ([]fleet.Bill, error) {
+	return collect(ctx, t, func(row scanner) (b fleet.Bill, err error) {
+		err = row.Scan(&b.Run, &b.Tokens, &b.USD)
+		return b, err
+	}, billed, a.Agent, a.billedAfter, fleet.BillsKept)
+}
+
 func (t tx) putAgent(ctx context.Context, a agentRow) error {
-	var until int64
+	var until, since int64
 	if !a.Until.IsZero() {
-		until = millis(a.Until)
+		until, since = millis(a.Until), millis(a.Since)
 	}
 	_, err := t.ExecContext(ctx, "insert or replace into agents ("+agentColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		a.Agent, until, a.Reason, a.Failures, a.Walls, a.Fault, a.Faults, a.Probe, a.MeanTokens, a.MeanUSD)
+		a.Agent, until, since, a.Reason, a.Failures, a.Walls, a.Fault, a.Faults, a.Probe, a.billedAfter)
 	return err
 }
 
 func (t tx) agents(ctx context.Context) (list []fleet.AgentState, err error) {
 	rows, err := collect(ctx, t, scanAgent, "select "+agentColumns+" from agents order by agent")
 	for _, a := range rows {
+		if err == nil {
+			a.Bills, err = t.bills(ctx, a)
+		}
 		list = append(list, a.AgentState)
 	}
 	return list, err
@@ -101,7 +118,11 @@ func (t tx) admit(ctx context.Context, r store.RunTake) error {
 			return err
 		}
 	}
-	return t.reserve(ctx, r, int64(a.MeanTokens), a.MeanUSD)
+	if a.Bills, err = t.bills(ctx, a); err != nil {
+		return err
+	}
+	tokens, usd := a.Expected(r.Budgets)
+	return t.reserve(ctx, r, tokens, usd)
 }
 
 func (t tx) admitSlot(ctx context.Context, r store.RunTake) error {
@@ -122,7 +143,7 @@ func (t tx) admitSlot(ctx context.Context, r store.RunTake) error {
 // today is the day of whose budgets a session is.
 func (t tx) today() string { return t.now.UTC().Format(time.DateOnly) }
 
-// reserve takes from every scope of the run what a session of its agent uses on average.
+// reserve takes from every scope of the run what a session of its agent is expected to use.
 func (t tx) reserve(ctx context.Context, r store.RunTake, tokens int64, usd float64) error {
 	var c fleet.Category
 	if err := t.QueryRowContext(ctx, "select category from runs where id = ?", r.Run).Scan(&c); err != nil {
@@ -164,9 +185,56 @@ func (t tx) spentOf(ctx context.Context, day string, scope fleet.Scope) (fleet.S
 
 func (t tx) spentToday(ctx context.Context) ([]fleet.Spent, error) {
 	return collect(ctx, t, func(row scanner) (s fleet.Spent, err error) {
-		err = row.Scan(&s.Scope, &s.Runs, &s.Tokens, &s.USD, &s.Guessed)
+		err = row.Scan(&s.Scope, &s.Runs, &s.Tokens, &s.USD, &s.Guessed, &s.ReservedTokens, &s.ReservedUSD)
 		return s, err
-	}, "select scope, runs, tokens, usd, guessed from spent where day = ? order by scope", t.today())
+	}, `select s.scope, s.runs, s.tokens, s.usd, s.guessed, coalesce(sum(r.reserved_tokens), 0), coalesce(sum(r.reserved_usd), 0.0)
+from spent s left join runs r on r.ended_at is null and r.day = s.day and s.scope in ('fleet', 'agent:' || r.agent, 'category:' || r.category)
+where s.day = ? group by s.scope order by s.scope`, t.today())
+}
+
+// ResetBudget strikes out what a scope used today, but for what is reserved for the sessions
+// under way, which settle theirs when they end. Of an agent, the bills there are count no more.
+func (d *DB) ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (before fleet.Spent, err error) {
+	err = d.update(ctx, func(t tx) error {
+		if before, err = t.spentOf(ctx, t.today(), scope); err != nil {
+			return err
+		}
+		for _, write := range []string{
+			`insert into resets (at, scope, runs, tokens, usd, reason) values (:now, :scope, :runs, :tokens, :usd, :reason)`,
+			`update spent set (runs, tokens, usd, guessed) =
+(select count(*), coalesce(sum(reserved_tokens), 0), coalesce(sum(reserved_usd), 0.0), coalesce(sum(reserved_usd), 0.0) from runs
+where ended_at is null and day = :day and :scope in ('fleet', 'agent:' || agent, 'category:' || category)) where day = :day and scope = :scope`,
+			`update agents set billed_after = (select coalesce(max(id), '') from runs) where 'agent:' || agent = :scope`,
+		} {
+			_, err := t.ExecContext(ctx, write, sql.Named("now", millis(t.now)), sql.Named("day", t.today()), sql.Named("scope", scope),
+				sql.Named("runs", before.Runs), sql.Named("tokens", before.Tokens), sql.Named("usd", before.USD), sql.Named("reason", reason))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fleet.Spent{}, fmt.Errorf("reset budget of %s: %w", scope, err)
+	}
+	return before, nil
+}
+
+// BudgetResets reads what people struck out since a time, oldest first.
+func (d *DB) BudgetResets(ctx context.Context, since time.Time) (list []fleet.Reset, err error) {
+	err = d.view(ctx, func(t tx) error {
+		list, err = collect(ctx, t, func(row scanner) (r fleet.Reset, err error) {
+			var at int64
+			err = row.Scan(&at, &r.Scope, &r.Runs, &r.Tokens, &r.USD, &r.Reason)
+			r.At = fromMillis(at)
+			return r, err
+		}, "select at, scope, runs, tokens, usd, reason from resets where at >= ? order by id", millis(since))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read resets of budgets: %w", err)
+	}
+	return list, nil
 }
 
 // spend adds to what a scope used in a day.
@@ -248,7 +316,7 @@ func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
 			break // its service works, and the task is to blame
 		}
 		if a.Failures++; a.Failures >= fleet.FailuresToOpen {
-			a.rest(t.now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, r.Verdict.Reason), fleet.FaultAgent)
+			a.rest(t.now, t.now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, r.Verdict.Reason), fleet.FaultAgent)
 		}
 	case fleet.Productive, fleet.Noop, fleet.Nothing:
 		a.Failures = 0
@@ -268,7 +336,6 @@ func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
 	if a.Probe == r.ID {
 		a.Probe = ""
 	}
-	a.learn(r.Usage)
 	return t.putAgent(ctx, a)
 }
 
@@ -286,38 +353,38 @@ func (a *agentRow) wall(now time.Time, r fleet.Run) {
 		until = r.QuotaUntil
 	}
 	a.answered(now, r)
-	a.rest(until, "usage limit: "+r.Verdict.Reason, "")
+	a.rest(now, until, "usage limit: "+r.Verdict.Reason, "")
 }
 
 // walled reports whether a usage limit that was met still holds.
-func (a *agentRow) walled(now time.Time) bool { return a.Walls > 0 && now.Before(a.Until) }
+func (a *agentRow) walled(now time.Time) bool { return a.Walls > 0 && a.Rests(now) }
 
 // fault notes that the agent's service or login failed: it rests for an hour where a person
 // has to act, and else for twice as long as the last time, from 2 minutes to an hour.
 // Sessions that were under way when the first of them met it meet the same fault.
 func (a *agentRow) fault(now time.Time, r fleet.Run) {
-	if a.Faults == 0 || !now.Before(a.Until) {
+	if a.Faults == 0 || !a.Rests(now) {
 		a.Faults++
 	}
 	rest := min(mostFault, firstFault<<min(a.Faults-1, 10))
 	if r.Verdict.Fault.Lasting() {
 		rest = lastingRest
 	}
-	a.rest(now.Add(rest+spread(r.ID, rest/4)), r.Verdict.Reason, r.Verdict.Fault)
+	a.rest(now, now.Add(rest+spread(r.ID, rest/4)), r.Verdict.Reason, r.Verdict.Fault)
 }
 
 // answered notes that the agent's service works, by the word of the session that tries it:
 // one that began before the rest says nothing of it.
 func (a *agentRow) answered(now time.Time, r fleet.Run) {
-	if a.Faults > 0 && a.Probe == r.ID && !now.Before(a.Until) {
+	if a.Faults > 0 && a.Probe == r.ID && !a.Rests(now) {
 		a.Faults, a.Fault, a.Reason, a.Until = 0, "", "", time.Time{}
 	}
 }
 
 // rest keeps the agent from work until then, if nothing does so for longer.
-func (a *agentRow) rest(until time.Time, reason string, fault fleet.FaultKind) {
-	if until.After(a.Until) {
-		a.Until, a.Reason, a.Fault = until, reason, fault
+func (a *agentRow) rest(now, until time.Time, reason string, fault fleet.FaultKind) {
+	if until.After(a.Until) || !a.Rests(now) {
+		a.Until, a.Since, a.Reason, a.Fault = until, now, reason, fault
 	}
 }
 
@@ -328,24 +395,6 @@ func spread(id fleet.RunID, most time.Duration) time.Duration {
 		sum = (sum*31 + int(b)) % 1000
 	}
 	return most * time.Duration(sum) / 1000
-}
-
-// learn moves the means by one session.
-func (a *agentRow) learn(u fleet.Usage) {
-	if u.Tokens != nil {
-		a.MeanTokens = moved(a.MeanTokens, float64(*u.Tokens))
-	}
-	if u.USD != nil {
-		a.MeanUSD = moved(a.MeanUSD, *u.USD)
-	}
-}
-
-// moved is the mean after one more value; the first is all there is to go by.
-func moved(mean, value float64) float64 {
-	if mean == 0 {
-		return value
-	}
-	return mean + meanWeight*(value-mean)
 }
 
 // Respawn records whether a session follows a run, and the run that does.

@@ -73,6 +73,8 @@ func (d *DB) FiresSince(ctx context.Context, since time.Time) ([]fleet.Fire, err
 func (d *DB) LastFires(ctx context.Context, q store.FireQuery) ([]fleet.Fire, error) {
 	var w where
 	w.add(q.Before != 0, "id < ?", q.Before)
+	w.add(q.Pool != "", "pool = ?", q.Pool)
+	w.add(!q.Until.IsZero(), "at <= ?", millis(q.Until))
 	columns := fireColumns
 	if q.Brief {
 		columns = briefFire
@@ -111,19 +113,19 @@ func (d *DB) Entitled(ctx context.Context, since time.Time) (map[fleet.Category]
 
 const entitledSince = "select due.key, total(due.value) from fires, json_each(fires.due) as due where at >= ? group by 1"
 
-// Resets reads the latest changes that a query asks for, newest first.
-func (d *DB) Resets(ctx context.Context, q store.ResetQuery) (list []fleet.Reset, err error) {
+// GradeChanges reads the latest changes that a query asks for, newest first.
+func (d *DB) GradeChanges(ctx context.Context, q store.ChangeQuery) (list []fleet.GradeChange, err error) {
 	var w where
 	w.add(q.Category != "", "category = ?", q.Category)
 	w.add(q.Run != "", "run = ?", q.Run)
 	w.add(!q.Since.IsZero(), "at >= ?", millis(q.Since))
 	err = d.view(ctx, func(t tx) error {
-		list, err = collect(ctx, t, func(row scanner) (r fleet.Reset, err error) {
+		list, err = collect(ctx, t, func(row scanner) (r fleet.GradeChange, err error) {
 			var at int64
 			err = row.Scan(&r.Run, &r.Fire, &r.Category, &at, &r.Was, &r.Became)
 			r.At = fromMillis(at)
 			return r, err
-		}, "select run, coalesce(fire, 0), category, at, was, became from resets join runs on runs.id = run "+
+		}, "select run, coalesce(fire, 0), category, at, was, became from grade_changes join runs on runs.id = run "+
 			w.String()+" order by at desc, run desc limit ?", append(w.args, q.Limit)...)
 		return err
 	})
@@ -228,6 +230,28 @@ func scanTally(row scanner) (n fleet.Tally, err error) {
 	n.From, n.Worked = fromMillis(span), time.Duration(worked)*time.Millisecond
 	return n, err
 }
+
+// FailedTasks counts the sessions at tasks of which so many failed.
+func (d *DB) FailedTasks(ctx context.Context, since time.Time, least int) (list []fleet.TaskTally, err error) {
+	err = d.view(ctx, func(t tx) error {
+		list, err = collect(ctx, t, func(row scanner) (n fleet.TaskTally, err error) {
+			var last fleet.RunID
+			err = row.Scan(&n.Task, &last, &n.Category, &n.Reason, &n.Sessions, &n.Failed)
+			return n, err
+		}, failedTasks, fleet.NewRunID(since, 0), least)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count sessions of tasks: %w", err)
+	}
+	return list, nil
+}
+
+// Category and reason are those of the row that the max is from.
+const failedTasks = `select task, max(iif(failed, id, '')), category, reason, count(*), sum(failed) from (
+select id, task, category, reason, outcome in ('failed', 'timeout', 'abandoned') as failed from runs
+where id >= ?1 and task <> '' and key <> '' and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout', 'abandoned'))
+group by task having sum(failed) >= ?2 order by sum(failed) desc, task`
 
 // LessonUses reads the lessons that matched a run, by id.
 func (d *DB) LessonUses(ctx context.Context, run fleet.RunID) (list []fleet.LessonUse, err error) {

@@ -5,12 +5,13 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/store"
 )
 
-const runColumns = `id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, clock, load, agent, pid,
+const runColumns = `id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, load, agent, pid,
 created_at, not_before, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status, fault,
 tokens, usd, cost, models, commits, branch, quota_until, followed`
 
@@ -177,23 +178,26 @@ where id = ? and ended_at is null`,
 }
 
 // Abandon gives back what a run whose session is gone has left, and books what that is
-// known to have used.
+// known to have used. The run ended when its session died; what it held is held until now.
 //
 // All of it is one transaction: dying here leaves everything to the next reaping.
-func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage) (left bool, err error) {
+func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (left bool, err error) {
 	models, err := json.Marshal(append([]string{}, used.Models...))
 	if err != nil {
 		return false, fmt.Errorf("abandon run %s: %w", id, err)
 	}
 	err = d.update(ctx, func(t tx) error {
-		now := millis(t.now)
+		now, ended := millis(t.now), millis(t.now)
+		if !died.IsZero() && died.Before(t.now) {
+			ended = millis(died)
+		}
 		for i, write := range []struct {
 			query string
 			args  []any
 		}{
 			{
 				"update runs set ended_at = ?, outcome = ?, reason = ?, tokens = ?, usd = ?, cost = ?, models = ? where id = ? and ended_at is null",
-				[]any{now, fleet.Abandoned, reason, used.Tokens, used.USD, used.Cost, string(models), id},
+				[]any{ended, fleet.Abandoned, reason, used.Tokens, used.USD, used.Cost, string(models), id},
 			},
 			{
 				"update claims set released_at = ?, ending = ?, reason = ? where holder = ? and released_at is null",
@@ -282,7 +286,7 @@ func scanRun(row scanner) (fleet.Run, error) {
 		models         string
 	)
 	err := row.Scan(&r.ID, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
-		&r.Epoch, &r.Clock, &r.Load, &r.Agent, &r.PID, &created, &notBefore, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault,
+		&r.Epoch, &r.Round, &r.Load, &r.Agent, &r.PID, &created, &notBefore, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault,
 		&r.Usage.Tokens, &r.Usage.USD, &r.Usage.Cost, &models, &commits, &r.Branch, &quotaUntil, &r.Followed)
 	if err != nil {
 		return fleet.Run{}, err

@@ -145,7 +145,7 @@ func stoppedWrites() map[string]stoppedWrite {
 		"Complete":      {begun, end(fleet.Verdict{Outcome: fleet.Failed, Grade: new(float64)})},
 		"Complete noop": {begun, noop},
 		"Abandon": {begun, func(ctx context.Context, d *DB) error {
-			_, err := d.Abandon(ctx, run.ID, "found dead", fleet.Usage{})
+			_, err := d.Abandon(ctx, run.ID, "found dead", fleet.Usage{}, time.Time{})
 			return err
 		}},
 		"NotStarted": {planned, func(ctx context.Context, d *DB) error {

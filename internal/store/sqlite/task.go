@@ -114,8 +114,11 @@ func (t tx) stillAsPicked(ctx context.Context, r store.RunTake) error {
 
 // LeaveTask remembers the state that a person gives a task, or that a session owes its
 // source a word from now on.
-func (d *DB) LeaveTask(ctx context.Context, m fleet.TaskMemory) error {
+func (d *DB) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) error {
 	err := d.update(ctx, func(t tx) error {
+		if err := t.current(ctx, h); err != nil {
+			return err
+		}
 		before, err := t.task(ctx, m.Task)
 		if err != nil {
 			return err

@@ -11,11 +11,12 @@ import (
 	"stint/internal/store"
 )
 
-// mustFire records a fire that starts nothing, entitles to so much and is the next.
+// mustFire records a fire that starts nothing, entitles to so much, is the next, and a round
+// of code and docs.
 func (b bundle) mustFire(t *testing.T, due map[fleet.Category]float64) {
 	t.Helper()
 	next := b.mustSnapshot(t).NextFire
-	id, err := b.RecordFire(t.Context(), fleet.Fire{At: b.clock.Now(), Due: due}, nil)
+	id, err := b.RecordFire(t.Context(), fleet.Fire{At: b.clock.Now(), Due: due, Moves: []fleet.Category{"code", "docs"}}, nil)
 	must(t, err)
 	same(t, "fire", id, next)
 }
@@ -45,7 +46,7 @@ func testDebit(t *testing.T, b bundle) {
 	same(t, "without a grant", b.accounts(t), map[fleet.Category]bandit.Account{})
 
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
-	want := bandit.Account{Sessions: 1, Since: 1, Load: loadAfter(0), LoadAt: 1}
+	want := bandit.Account{Sessions: 1, Since: 1, Load: loadAfter(0)}
 	same(t, "granted", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Renewed)
 	_, err = b.Renew(ctx, store.Hold{Key: "fix", Holder: "run:0r1"}, time.Hour)
@@ -53,12 +54,15 @@ func testDebit(t *testing.T, b bundle) {
 	must(t, b.Complete(ctx, graded(b.mustRun(t, "0r1"), 0.5)))
 	same(t, "renewed and ended", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
 
-	by := b.begun(t, "0hand")
-	if by.Fire != 0 || by.Clock != 1 || by.Load != loadAfter(0) {
-		t.Errorf("got clock %d, load %v in the row, want those of its start: 1, %v", by.Clock, by.Load, loadAfter(0))
+	for range 6 {
+		b.mustFire(t, nil)
 	}
-	want.Sessions, want.Since, want.Load = 2, 2, loadAfter(loadAfter(0))
-	same(t, "granted to a run by hand", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
+	by := b.begun(t, "0hand")
+	if by.Fire != 0 || by.Round != 6 || by.Load != loadAfter(0)/2 {
+		t.Errorf("got round %d, load %v in the row, want those of its start: 6, %v", by.Round, by.Load, loadAfter(0)/2)
+	}
+	want.Sessions, want.Since, want.Load, want.LoadAt = 2, 2, loadAfter(loadAfter(0)/2), 6
+	same(t, "granted to a run by hand", b.accounts(t), map[fleet.Category]bandit.Account{"code": want, "docs": {}})
 }
 
 // testDebitAfterPivot has a run that was denied in one category and works another.
@@ -111,6 +115,7 @@ func testEntitleAllOrNothing(t *testing.T, b bundle) {
 	for _, ids := range [][2]fleet.RunID{{"0r3", "0r1"}, {"0r1", "0r3"}, {"0r3", "0r3"}} {
 		f, runs := testFire(ids[0], ids[1])
 		f.Due = map[fleet.Category]float64{"code": 1, "docs": 1, "triage": 1}
+		f.Moves = []fleet.Category{"code", "docs", "triage"}
 		if id, err := b.RecordFire(t.Context(), f, runs); err == nil {
 			t.Fatalf("got fire %d with runs %v, want an error", id, ids)
 		}
@@ -118,60 +123,60 @@ func testEntitleAllOrNothing(t *testing.T, b bundle) {
 	}
 }
 
-// testGradeAsDispatched has grades count half after a fire, so that a grade that comes a
-// fire late weighs exactly half, with the load of its start.
+// testGradeAsDispatched has grades count half after a round, so that a grade that comes a
+// round late weighs exactly half, with the load of its start.
 func testGradeAsDispatched(t *testing.T, b bundle) {
 	b = b.fresh(t, bandit.Settings{V: 10, HalfLife: 1, SlowHalfLife: 2})
 	b.mustFire(t, nil)
-	early := b.begun(t, "0r1") // at fire 1, without any load
+	early := b.begun(t, "0r1") // in round 1, without any load
 	for range 6 {
 		b.mustFire(t, nil)
 	}
-	late := b.begun(t, "0r2") // at fire 7, with half the load of one session
+	late := b.begun(t, "0r2") // in round 7, with half the load of one session
 	b.begun(t, "0r3")
 	load := loadAfter(0) / 2
 	same(t, "load", late.Load, load)
-	same(t, "clock", late.Clock, fleet.FireID(7))
+	same(t, "round", late.Round, fleet.Round(7))
 	b.mustFire(t, nil)
 	b.mustFire(t, nil)
 
-	must(t, b.Complete(t.Context(), graded(late, 0.5))) // at fire 9: two late
+	must(t, b.Complete(t.Context(), graded(late, 0.5))) // in round 9: two late
 	got := b.arm(t, "code").Evidence
 	want := bandit.Evidence{
 		At: 9, Graded: 1, Fast: bandit.Sums{W: 0.25, S: 0.125, G2: 0.0625}, Slow: bandit.Sums{W: 0.5, S: 0.25, G2: 0.125},
 		Slope:  bandit.Slope{N: 0.5, L: load / 2, G: 0.25, LL: load * load / 2, LG: load / 4},
 		Season: bandit.Season{N: 0.5, Y: -0.5, G: 0.25, YY: 0.5, YG: -0.25}, // it began at noon
 	}
-	same(t, "two fires late", got, want)
+	same(t, "two rounds late", got, want)
 
-	must(t, b.Complete(t.Context(), graded(early, 1))) // at fire 9: eight late
+	must(t, b.Complete(t.Context(), graded(early, 1))) // in round 9: eight late
 	want.Graded, want.Fast = 2, bandit.Sums{W: 0.25 + 1.0/256, S: 0.125 + 1.0/256, G2: 0.0625 + 1.0/256}
 	want.Slow = bandit.Sums{W: 0.5 + 1.0/16, S: 0.25 + 1.0/16, G2: 0.125 + 1.0/16}
 	want.Slope.N, want.Slope.G = want.Slow.W, want.Slow.S
 	want.Season = bandit.Season{N: want.Slow.W, Y: -want.Slow.W, G: want.Slow.S, YY: want.Slow.W, YG: -want.Slow.S}
-	same(t, "eight fires late", b.arm(t, "code").Evidence, want)
+	same(t, "eight rounds late", b.arm(t, "code").Evidence, want)
 }
 
-// testResets has a category bring good grades and then bad ones, beside one that does not
+// testGradeChanges has a category bring good grades and then bad ones, beside one that does not
 // change. What was believed before and after is that of the arms then, and a grade that is
 // refused leaves nothing.
-func testResets(t *testing.T, b bundle) {
+func testGradeChanges(t *testing.T, b bundle) {
 	settings := bandit.Defaults()
 	b = b.fresh(t, settings)
 	believed := func() float64 {
 		s := b.mustSnapshot(t)
 		code, docs := s.Arms["code"].Arm, s.Arms["docs"].Arm
-		return settings.Belief(&code, settings.Pool(s.NextFire-1, []*bandit.Arm{&code, &docs}), s.NextFire-1).Mean()
+		return settings.Belief(&code, settings.Pool([]*bandit.Arm{&code, &docs})).Mean()
 	}
 	b.mustFire(t, nil)
-	var want []fleet.Reset
+	var want []fleet.GradeChange
 	end := func(r fleet.Run, grade float64) {
 		t.Helper()
 		was, alarms := believed(), b.arm(t, "code").Alarms
 		must(t, b.Complete(t.Context(), graded(r, grade)))
 		mustBe(t, b.Complete(t.Context(), graded(r, grade)), fleet.ErrLost)
 		if b.arm(t, "code").Alarms > alarms {
-			want = append([]fleet.Reset{{Run: r.ID, Fire: r.Fire, Category: "code", At: b.clock.Now(), Was: was, Became: believed()}}, want...)
+			want = append([]fleet.GradeChange{{Run: r.ID, Fire: r.Fire, Category: "code", At: b.clock.Now(), Was: was, Became: believed()}}, want...)
 		}
 		b.clock.Advance(5 * time.Hour) // within one hour a change passes for the time of day
 	}
@@ -191,21 +196,21 @@ func testResets(t *testing.T, b bundle) {
 	if len(want) < 2 || want[0].Became < want[0].Was || want[1].Became > want[1].Was {
 		t.Fatalf("got the changes %+v, want one up after one down", want)
 	}
-	all, err := b.Resets(t.Context(), store.ResetQuery{Limit: 9})
+	all, err := b.GradeChanges(t.Context(), store.ChangeQuery{Limit: 9})
 	must(t, err)
 	same(t, "all", all, want)
-	for what, q := range map[string]store.ResetQuery{
+	for what, q := range map[string]store.ChangeQuery{
 		"one":   {Limit: 1},
 		"since": {Since: want[0].At, Limit: 9},
 		"a run": {Run: want[0].Run, Category: "code", Limit: 9},
 	} {
-		got, err := b.Resets(t.Context(), q)
+		got, err := b.GradeChanges(t.Context(), q)
 		must(t, err)
 		same(t, what, got, want[:1])
 	}
-	none, err := b.Resets(t.Context(), store.ResetQuery{Category: "docs", Limit: 9})
+	none, err := b.GradeChanges(t.Context(), store.ChangeQuery{Category: "docs", Limit: 9})
 	must(t, err)
-	same(t, "docs", none, []fleet.Reset{})
+	same(t, "docs", none, []fleet.GradeChange{})
 }
 
 // testGradesOfAll has the same grades surprise more where others have bad ones: a belief
@@ -281,7 +286,7 @@ func testLearnsNothing(t *testing.T, b bundle) {
 		"0claimed": func(r fleet.Run) error { return b.Complete(ctx, r) },
 		"0lost":    func(r fleet.Run) error { return b.EndRun(ctx, graded(r, 0.9)) },
 		"0dead": func(r fleet.Run) error {
-			_, err := b.Abandon(ctx, r.ID, "found dead", fleet.Usage{})
+			_, err := b.Abandon(ctx, r.ID, "found dead", fleet.Usage{}, time.Time{})
 			return err
 		},
 	}
@@ -326,7 +331,7 @@ func testEnded(t *testing.T, b bundle) {
 		{"another category", func() error { return b.Complete(ctx, graded(elsewhere, 0.5)) }, 1},
 		{"idle", func() error { b.backOff(t, "code", "0r5", fleet.Idle); return nil }, 1},
 		{"lost", func() error { return b.EndRun(ctx, first) }, 4},
-		{"abandoned", func() error { _, err := b.Abandon(ctx, dead.ID, "found dead", fleet.Usage{}); return err }, 5},
+		{"abandoned", func() error { _, err := b.Abandon(ctx, dead.ID, "found dead", fleet.Usage{}, time.Time{}); return err }, 5},
 		{"not started", func() error {
 			f := b.mustRecord(t, "0r6", "0r7")
 			b.mustNotStart(t, f.ID, "0r6", true)

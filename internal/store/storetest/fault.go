@@ -33,7 +33,7 @@ func testFault(t *testing.T, b bundle) {
 	if rest < time.Hour || rest > 75*time.Minute {
 		t.Errorf("rests for %v, want an hour and at most a quarter more", rest)
 	}
-	same(t, "agent", a, fleet.AgentState{Agent: "claude", Until: a.Until, Reason: "login expired", Fault: fleet.FaultLogin, Faults: 1})
+	same(t, "agent", a, fleet.AgentState{Agent: "claude", Until: a.Until, Since: Start(), Reason: "login expired", Fault: fleet.FaultLogin, Faults: 1})
 	next, beside := b.asks(t, "0r2", "claude"), b.asks(t, "0r3", "claude")
 	b.mustRefuse(t, next, "agent claude: login expired (until ")
 	same(t, "its outcome", b.refusal(t, next).Outcome, fleet.Unavailable)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"testing"
+	"time"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -112,7 +113,7 @@ func testLessonsUngraded(t *testing.T, b bundle) {
 	lost := graded(b.begun(t, "0r2", without), 1)
 	lost.Verdict.Outcome = fleet.Lost
 	must(t, b.EndRun(t.Context(), lost))
-	_, err := b.Abandon(t.Context(), b.begun(t, "0r3", without).ID, "found dead", fleet.Usage{})
+	_, err := b.Abandon(t.Context(), b.begun(t, "0r3", without).ID, "found dead", fleet.Usage{}, time.Time{})
 	must(t, err)
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 

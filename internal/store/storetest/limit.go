@@ -132,28 +132,28 @@ func testBudgetOfUsage(t *testing.T, b bundle) {
 	tokens := fleet.Budget{Scope: fleet.AgentScope("claude"), Tokens: 2500}
 	b.used(t, b.works(t, "0r1", "claude", tokens), 1000, 1)
 	want := map[fleet.Scope]fleet.Spent{}
-	all := func(runs int, tokens int64, usd, guessed float64) map[fleet.Scope]fleet.Spent {
+	all := func(u fleet.Spent) map[fleet.Scope]fleet.Spent {
 		for _, s := range []fleet.Scope{fleet.FleetScope, fleet.AgentScope("claude"), fleet.CategoryScope("code")} {
-			want[s] = fleet.Spent{Scope: s, Runs: runs, Tokens: tokens, USD: usd, Guessed: guessed}
+			u.Scope = s
+			want[s] = u
 		}
 		return want
 	}
-	same(t, "settled without a reserve", b.spent(t), all(1, 1000, 1, 0))
+	same(t, "settled", b.spent(t), all(fleet.Spent{Runs: 1, Tokens: 1000, USD: 1}))
 
 	second := b.works(t, "0r2", "claude", tokens)
-	same(t, "with a reserve of the mean", b.spent(t), all(2, 2000, 2, 1))
+	same(t, "with a reserve of the mean", b.spent(t),
+		all(fleet.Spent{Runs: 2, Tokens: 2000, USD: 2, Guessed: 1, ReservedTokens: 1000, ReservedUSD: 1}))
 	b.mustRefuse(t, b.asks(t, "0r3", "claude", tokens), "2000 of 2500 tokens today, and a session takes about 1000")
 	b.mustRefuse(t, b.asks(t, "0r4", "claude", fleet.Budget{Scope: fleet.FleetScope, USD: 2.5}), "2.00 of 2.50 USD today, and a session takes about 1.00")
 	b.used(t, second, 500, 0.5)
-	same(t, "settled", b.spent(t), all(2, 1500, 1.5, 0))
-	a := b.claude(t)
-	same(t, "mean of tokens", a.MeanTokens, 900.0)
-	same(t, "mean of dollars", a.MeanUSD, 0.9)
+	same(t, "settled", b.spent(t), all(fleet.Spent{Runs: 2, Tokens: 1500, USD: 1.5}))
+	b.expects(t, 750, 0.75)
 	stored := b.mustRun(t, "0r2").Usage
 	same(t, "stored usage", stored, fleet.Usage{Tokens: value(int64(500)), USD: value(0.5), Cost: fleet.CostReported})
 
 	third := b.works(t, "0r5", "claude", tokens)
-	same(t, "reserved", b.spent(t)[fleet.FleetScope].Tokens, int64(2400))
+	same(t, "reserved", b.spent(t)[fleet.FleetScope].Tokens, int64(2250))
 	b.used(t, third, 5000, 9) // more than anybody thought
 	b.mustRefuse(t, b.asks(t, "0r6", "claude", tokens), "6500 of 2500 tokens")
 }
@@ -162,7 +162,10 @@ func testBudgetOfUsage(t *testing.T, b bundle) {
 func testReserveOfTheSilent(t *testing.T, b bundle) {
 	b.used(t, b.works(t, "0r1", "claude"), 1000, 1)
 	ends := map[fleet.RunID]func(fleet.Run){
-		"0dead":   func(r fleet.Run) { _, err := b.Abandon(t.Context(), r.ID, "found dead", fleet.Usage{}); must(t, err) },
+		"0dead": func(r fleet.Run) {
+			_, err := b.Abandon(t.Context(), r.ID, "found dead", fleet.Usage{}, time.Time{})
+			must(t, err)
+		},
 		"0silent": func(r fleet.Run) { b.ends(t, r, fleet.Noop, "") },
 		"0lost":   func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must(t, b.EndRun(t.Context(), r)) },
 	}
@@ -173,7 +176,92 @@ func testReserveOfTheSilent(t *testing.T, b bundle) {
 		same(t, string(id), b.spent(t)[fleet.FleetScope], before)
 		same(t, "stored usage", b.mustRun(t, id).Usage, fleet.Usage{USD: value(1.0), Cost: fleet.CostAssumed})
 	}
-	same(t, "mean", b.claude(t).MeanTokens, 1000.0)
+	b.expects(t, 1000, 1)
+}
+
+// expects is what the next session of claude is expected to use, where nothing bounds it.
+func (b bundle) expects(t *testing.T, tokens int64, usd float64) {
+	t.Helper()
+	gotTokens, gotUSD := b.claude(t).Expected(nil)
+	same(t, "tokens expected", gotTokens, tokens)
+	same(t, "dollars expected", gotUSD, usd)
+}
+
+// testFirstReserves has ten sessions of an agent of which nothing is known begin at once: no
+// more of them start than what one is expected to use lets.
+func testFirstReserves(t *testing.T, b bundle) {
+	for _, first := range []struct {
+		budget fleet.Budget
+		starts int
+		tokens int64
+		usd    float64
+	}{
+		{fleet.Budget{USD: 2 * fleet.FirstUSD}, 2, 0, 2 * fleet.FirstUSD},
+		{fleet.Budget{USD: 1}, 1, 0, 1},
+		{fleet.Budget{USD: 100, SessionUSD: 25}, 4, 0, 100},
+		{fleet.Budget{Tokens: 3 * fleet.FirstTokens}, 3, 3 * fleet.FirstTokens, 0},
+		{fleet.Budget{SessionUSD: 25}, 10, 0, 0},
+		{fleet.Budget{}, 10, 0, 0},
+	} {
+		b := b.fresh(t, bandit.Defaults())
+		first.budget.Scope = fleet.FleetScope
+		same(t, fmt.Sprintf("started under %+v", first.budget),
+			b.race(t, 10, func(r *store.RunTake) { r.Budgets = []fleet.Budget{first.budget} }), first.starts)
+		s := b.spent(t)[fleet.FleetScope]
+		same(t, "reserved tokens", s.Tokens, first.tokens)
+		same(t, "reserved dollars", s.USD, first.usd)
+	}
+}
+
+// testAbsurdBill has one session billed for ten thousand times what the others are, as the
+// first of its agent, too: the day after, the budget has room as before.
+func testAbsurdBill(t *testing.T, b bundle) {
+	for _, before := range []int{0, 1, 5} {
+		b := b.fresh(t, bandit.Defaults())
+		budget := fleet.Budget{Scope: fleet.FleetScope, USD: 100}
+		for i := range before {
+			b.used(t, b.works(t, fleet.RunID(fmt.Sprint("0a", i)), "claude", budget), 1000, 1)
+		}
+		b.used(t, b.works(t, "0b", "claude", budget), 1000, 1e6)
+		b.mustRefuse(t, b.asks(t, "0c", "claude", budget), ".00 of 100.00 USD today") // it is recorded as it was reported
+		same(t, "recorded", *b.mustRun(t, "0b").Usage.USD, 1e6)
+		b.clock.Advance(24 * time.Hour)
+		for i := range 4 {
+			b.works(t, fleet.RunID(fmt.Sprint("0d", i)), "claude", budget)
+		}
+	}
+}
+
+// testResetBudget has a person strike out what was used. What is reserved for a session
+// under way stays until that settles it.
+func testResetBudget(t *testing.T, b bundle) {
+	budget := fleet.Budget{Scope: fleet.AgentScope("claude"), USD: 100}
+	b.used(t, b.works(t, "0a", "claude", budget), 1000, 2)
+	under := b.works(t, "0b", "claude", budget)
+	b.used(t, b.works(t, "0c", "claude", budget), 1000, 1e6)
+	next := b.asks(t, "0d", "claude", budget)
+	b.mustRefuse(t, next, "1000004.00 of 100.00 USD today")
+
+	before, err := b.ResetBudget(t.Context(), budget.Scope, "a wrong bill")
+	must(t, err)
+	want := fleet.Spent{Scope: budget.Scope, Runs: 3, Tokens: 3000, USD: 1e6 + 4, Guessed: 2}
+	same(t, "struck out", before, want)
+	left := fleet.Spent{Scope: budget.Scope, Runs: 1, Tokens: 1000, USD: 2, Guessed: 2, ReservedTokens: 1000, ReservedUSD: 2}
+	same(t, "left", b.spent(t)[budget.Scope], left)
+	same(t, "of the fleet", b.spent(t)[fleet.FleetScope].Runs, 3)
+	b.expects(t, 0, 0)
+	b.used(t, under, 500, 3)
+	same(t, "settled", b.spent(t)[budget.Scope], fleet.Spent{Scope: budget.Scope, Runs: 1, Tokens: 500, USD: 3})
+	b.mustTakeForRun(t, next, fleet.Granted)
+
+	list, err := b.BudgetResets(t.Context(), b.clock.Now())
+	must(t, err)
+	want.Guessed = 0 // is not kept
+	same(t, "on record", list, []fleet.Reset{{At: b.clock.Now(), Spent: want, Reason: "a wrong bill"}})
+	b.clock.Advance(time.Hour)
+	list, err = b.BudgetResets(t.Context(), b.clock.Now())
+	must(t, err)
+	same(t, "since then", len(list), 0)
 }
 
 // testCostOfTheDead books what a killed session is known to have used, and once: what is
@@ -183,7 +271,7 @@ func testCostOfTheDead(t *testing.T, b bundle) {
 	dead := b.works(t, "0r2", "claude")
 	used := fleet.Usage{Tokens: value(int64(70)), USD: value(0.25), Cost: fleet.CostComputed, Models: []string{"m"}}
 	for range 2 {
-		_, err := b.Abandon(t.Context(), dead.ID, "found dead", used)
+		_, err := b.Abandon(t.Context(), dead.ID, "found dead", used, time.Time{})
 		must(t, err)
 		same(t, "spent", b.spent(t)[fleet.FleetScope], fleet.Spent{Scope: fleet.FleetScope, Runs: 2, Tokens: 1070, USD: 1.25, Guessed: 0.25})
 		same(t, "stored usage", b.mustRun(t, dead.ID).Usage, used)
@@ -271,7 +359,7 @@ func testSlots(t *testing.T, b bundle) {
 	b.ends(t, b.mustRun(t, "0r1"), fleet.Noop, "")
 	b.mustTakeForRun(t, third, fleet.Granted)
 	b.mustRefuse(t, ask("0r5", "claude"), "slots are in use")
-	_, err := b.Abandon(t.Context(), "0r2", "found dead", fleet.Usage{})
+	_, err := b.Abandon(t.Context(), "0r2", "found dead", fleet.Usage{}, time.Time{})
 	must(t, err)
 	b.mustTakeForRun(t, ask("0r6", "claude"), fleet.Granted)
 	same(t, "agent in the row", b.mustRun(t, "0r4").Agent, "codex")
@@ -284,7 +372,7 @@ func testWall(t *testing.T, b bundle) {
 	r.QuotaUntil = until
 	b.ends(t, r, fleet.Quota, "5-hour limit reached")
 	same(t, "stored", b.mustRun(t, "0r1").QuotaUntil, until)
-	want := fleet.AgentState{Agent: "claude", Until: until, Reason: "usage limit: 5-hour limit reached", Walls: 1}
+	want := fleet.AgentState{Agent: "claude", Until: until, Since: Start(), Reason: "usage limit: 5-hour limit reached", Walls: 1}
 	same(t, "agent", b.claude(t), want)
 
 	next := b.asks(t, "0r2", "claude")
@@ -383,7 +471,10 @@ func testProbeWithoutAnswer(t *testing.T, b bundle) {
 	b.opened(t)
 	b.clock.Advance(30 * time.Minute)
 	ends := map[fleet.RunID]func(fleet.Run){
-		"0killed":    func(r fleet.Run) { _, err := b.Abandon(t.Context(), r.ID, "found dead", fleet.Usage{}); must(t, err) },
+		"0killed": func(r fleet.Run) {
+			_, err := b.Abandon(t.Context(), r.ID, "found dead", fleet.Usage{}, time.Time{})
+			must(t, err)
+		},
 		"0cancelled": func(r fleet.Run) { b.ends(t, r, fleet.Cancelled, "stopped") },
 		"0lost":      func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must(t, b.EndRun(t.Context(), r)) },
 	}
@@ -455,7 +546,7 @@ func testQuarantine(t *testing.T, b bundle) {
 		must(t, b.AddRun(t.Context(), plannedRun(id)))
 		b.mustTakeForRun(t, takeFor(id, "deadly"), fleet.Granted)
 		for range 2 { // whoever finds it second finds nothing
-			_, err := b.Abandon(t.Context(), id, "found dead", fleet.Usage{})
+			_, err := b.Abandon(t.Context(), id, "found dead", fleet.Usage{}, time.Time{})
 			must(t, err)
 		}
 		same(t, "killed "+fmt.Sprint(i+1), len(fleet.Quarantines(b.mustSnapshot(t).Tasks)) > 0, i+1 == fleet.FailuresToQuarantine)
@@ -631,7 +722,7 @@ func testRests(t *testing.T, b bundle) {
 			rapid.SampledFrom(slices.Concat(steps, steps[:3], steps[:3])).Draw(rt, "step")(rt)
 		}
 		for _, id := range working {
-			_, err := b.Abandon(t.Context(), id, "", fleet.Usage{})
+			_, err := b.Abandon(t.Context(), id, "", fleet.Usage{}, time.Time{})
 			must(t, err)
 		}
 	})

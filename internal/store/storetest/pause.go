@@ -76,7 +76,7 @@ func testResumeAwakes(t *testing.T, b bundle) {
 	must(t, b.Pause(t.Context(), fleet.Pause{Category: "code"}))
 	asleep, awake := b.arm(t, "docs").Backoff, bandit.Backoff{NoopsEver: 1}
 	same(t, "before", b.arm(t, "code").Backoff, asleep)
-	same(t, "asleep until", asleep.AsleepUntil, fleet.FireID(3))
+	same(t, "asleep until", asleep.AsleepUntil, fleet.Round(3))
 
 	code := b.arm(t, "code")
 	b.mustResume(t, "code", true)

@@ -46,7 +46,7 @@ func testRestarts(t *testing.T, b bundle) {
 // memory is what a store is to remember of its categories, without one.
 type memory struct {
 	bandit.Settings
-	now     fleet.FireID
+	fires   fleet.FireID
 	arms    map[fleet.Category]*bandit.Arm
 	lessons []store.Lesson
 }
@@ -64,12 +64,12 @@ func (m *memory) grade(s session, grade float64) {
 		arms = append(arms, m.arms[c])
 	}
 	arm := m.arm(s.run.Category)
-	x := bandit.Graded{Fire: s.clock, Load: s.load, Turn: bandit.Turn(s.run.CreatedAt), Grade: grade}
-	m.Learn(arm, m.Pool(m.now, arms), m.now, x)
+	x := bandit.Graded{Round: s.round, Load: s.load, Turn: bandit.Turn(s.run.CreatedAt), Grade: grade}
+	m.Learn(arm, m.Pool(arms), x)
 	injected := map[fleet.LessonID]bool{}
 	for _, u := range s.lessons {
 		l := m.lesson(u.Lesson, s.run.Category)
-		m.Try(&l.Trial, u.Injected, m.now, x)
+		m.Try(&l.Trial, u.Injected, arm.Round, x)
 		injected[u.Lesson] = u.Injected
 	}
 	for i := range m.lessons {
@@ -97,7 +97,7 @@ func (m *memory) lesson(id fleet.LessonID, c fleet.Category) *store.Lesson {
 // session is a run that was granted a claim, and what was so at its start.
 type session struct {
 	run     fleet.Run
-	clock   fleet.FireID
+	round   fleet.Round
 	load    float64
 	lessons []fleet.LessonUse
 }
@@ -127,12 +127,17 @@ func (h *history) planned(rt *rapid.T) fleet.Run {
 
 func (h *history) fire(rt *rapid.T) {
 	due := rapid.MapOf(rapid.Custom(anyCategory), rapid.Float64Range(0, 1)).Draw(rt, "due")
-	id, err := h.RecordFire(h.t.Context(), fleet.Fire{Due: due}, nil)
+	moves := rapid.SliceOfDistinct(rapid.Custom(anyCategory), rapid.ID).Draw(rt, "moves")
+	id, err := h.RecordFire(h.t.Context(), fleet.Fire{Due: due, Moves: moves}, nil)
 	must(h.t, err)
-	h.now++
-	same(h.t, "fire", id, h.now)
-	for c, d := range due {
-		h.memory.arm(c).Entitle(h.Settings, d)
+	h.fires++
+	same(h.t, "fire", id, h.fires)
+	for _, c := range moves {
+		arm := h.memory.arm(c)
+		arm.Round++
+		if d, ok := due[c]; ok {
+			arm.Entitle(h.Settings, d)
+		}
 	}
 }
 
@@ -147,7 +152,7 @@ func several(do func(rt *rapid.T)) func(rt *rapid.T) {
 
 // begin starts a session, now and then of another category than was planned.
 func (h *history) begin(rt *rapid.T) {
-	s := session{run: h.planned(rt), clock: h.now}
+	s := session{run: h.planned(rt)}
 	if rapid.Bool().Draw(rt, "pivot") {
 		s.run.Category = anyCategory(rt)
 		must(h.t, h.LaneTaken(h.t.Context(), s.run.ID, s.run.Category, 1))
@@ -159,7 +164,8 @@ func (h *history) begin(rt *rapid.T) {
 	take.TTL = 1e6 * time.Hour
 	h.mustTakeForRun(h.t, take, fleet.Granted)
 	s.run.Key, s.run.Epoch = take.Key, 1
-	s.load = h.memory.arm(s.run.Category).Debit(h.now)
+	arm := h.memory.arm(s.run.Category)
+	s.round, s.load = arm.Round, arm.Debit(arm.Round)
 	h.open = append(h.open, s)
 }
 
@@ -183,18 +189,20 @@ func (h *history) end(rt *rapid.T) {
 		h.grade(s, grade)
 	case "noop":
 		err = complete(fleet.Verdict{Outcome: fleet.Noop})
-		h.memory.arm(s.run.Category).Noop(h.now, h.clock.Now())
+		arm := h.memory.arm(s.run.Category)
+		arm.Noop(arm.Round, h.clock.Now())
 		h.empty(s)
 	case "nothing":
 		err = complete(fleet.Verdict{Outcome: fleet.Nothing})
-		h.memory.arm(s.run.Category).Noop(h.now, h.clock.Now())
+		arm := h.memory.arm(s.run.Category)
+		arm.Noop(arm.Round, h.clock.Now())
 		h.empty(s)
 	case "closed":
 		err = complete(fleet.Verdict{Outcome: fleet.Nothing, TaskState: fleet.StateDone})
 	case "lost":
 		err = h.EndRun(h.t.Context(), graded(s.run, grade))
 	case "dead":
-		_, err = h.Abandon(h.t.Context(), s.run.ID, "found dead", fleet.Usage{})
+		_, err = h.Abandon(h.t.Context(), s.run.ID, "found dead", fleet.Usage{}, time.Time{})
 	}
 	must(h.t, err)
 }
@@ -212,7 +220,8 @@ func (h *history) idle(rt *rapid.T) {
 	r := h.planned(rt)
 	r.Verdict.Outcome = fleet.Idle
 	must(h.t, h.EndRun(h.t.Context(), r))
-	h.memory.arm(r.Category).Sleep(h.now, h.clock.Now())
+	arm := h.memory.arm(r.Category)
+	arm.Sleep(arm.Round, h.clock.Now())
 }
 
 func (h *history) resume(rt *rapid.T) {

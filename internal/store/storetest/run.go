@@ -79,7 +79,7 @@ func testOnBranch(t *testing.T, b bundle) {
 		must(t, b.OnBranch(t.Context(), id, branch))
 		same(t, "branch", b.mustRun(t, id).Branch, branch)
 	}
-	_, err := b.Abandon(t.Context(), "0r1", "found dead", fleet.Usage{})
+	_, err := b.Abandon(t.Context(), "0r1", "found dead", fleet.Usage{}, time.Time{})
 	must(t, err)
 	same(t, "branch of an abandoned run", b.mustRun(t, "0r1").Branch, branch)
 	mustBe(t, b.OnBranch(t.Context(), "0r1", "stint/other"), fleet.ErrLost)

@@ -89,12 +89,21 @@ func testTaskLeft(t *testing.T, b bundle) {
 func testTaskOwed(t *testing.T, b bundle) {
 	b.leave(t, "0r1", "item", fleet.Noop, fleet.TaskLeft{State: "todo", Source: "gh", Item: "7", Seen: "a", Worked: true})
 	begun := fleet.TaskMemory{Task: "item", Run: "0r2", TaskLeft: fleet.TaskLeft{State: "todo", Source: "gh", Item: "7", Owed: fleet.CallRelease}}
-	must(t, b.LeaveTask(t.Context(), begun))
+	_, claim, err := b.Take(t.Context(), store.Take{Key: "item", Holder: "run:0r2", TTL: time.Hour})
+	must(t, err)
+	hold := store.Hold{Key: "item", Holder: "run:0r2", Epoch: claim.Epoch}
+	must(t, b.LeaveTask(t.Context(), hold, begun))
 	begun.Since, begun.Sessions, begun.Reason = b.clock.Now(), 1, "because of 0r1"
 	same(t, "begun", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{begun})
 
 	closed := fleet.TaskMemory{Task: "item", TaskLeft: fleet.TaskLeft{State: "done", Source: "gh", Item: "7", Owed: fleet.CallDone, Changed: true}}
-	must(t, b.LeaveTask(t.Context(), closed))
+	for _, stale := range []store.Hold{{Key: "item", Holder: bob, Epoch: hold.Epoch}, {Key: "item", Holder: hold.Holder, Epoch: hold.Epoch - 1}, {}} {
+		if err := b.LeaveTask(t.Context(), stale, closed); !errors.Is(err, fleet.ErrLost) {
+			t.Errorf("by %+v: got %v, want it lost", stale, err)
+		}
+	}
+	same(t, "after writes without the claim", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{begun})
+	must(t, b.LeaveTask(t.Context(), hold, closed))
 	closed.Since, closed.Changed = b.clock.Now(), false
 	same(t, "closed by hand", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{closed})
 	found, err := b.Retry(t.Context(), "item")

@@ -27,7 +27,7 @@ create index claims_open on claims (holder) where released_at is null;
 create index claims_expiry on claims (expires_at) where released_at is null;
 
 create table fires (
-  id        integer primary key autoincrement, -- also the clock of the ranking: never reused
+  id        integer primary key autoincrement, -- never reused
   at        integer not null,
   seed      text not null,                     -- unsigned 64 bits, in decimal
   pool      text not null,                     -- of which it started categories
@@ -70,7 +70,7 @@ create table runs (
   task        text not null default '',
   key         text not null default '',        -- what was claimed
   epoch       integer not null default 0,
-  clock       integer not null default 0,      -- the last fire when the claim was granted
+  round       integer not null default 0,      -- of the category when the claim was granted
   load        real not null default 0,         -- of the category then
   agent       text not null default '',
   pid         integer not null default 0,      -- of stint run
@@ -109,6 +109,9 @@ create index runs_category on runs (category);
 create index runs_outcome on runs (outcome);
 create index runs_agent on runs (agent);
 
+-- What a session of an agent uses, without reading those that say nothing of it.
+create index runs_billed on runs (agent) where tokens is not null or cost in ('reported', 'computed');
+
 -- When a category's last session ended, without reading the others.
 create index runs_ended on runs (category, ended_at) where key <> '';
 
@@ -139,11 +142,12 @@ create index denials_run on denials (run);
 create index denials_key on denials (key);
 
 -- What is remembered of a category, so that no ranking reads history: what its graded
--- sessions were worth (sums as of the fire at_fire, older sessions weighing less) and
+-- sessions were worth (sums as of its round at_round, older sessions weighing less) and
 -- what it is owed. Package bandit says what each number means.
 create table arms (
   category     text primary key,
-  at_fire      integer not null,
+  round        integer not null,               -- its clock: one more with each fire of its pool that counts
+  at_round     integer not null,
   fast_w       real not null,                  -- recent grades: weight, sum, sum of squares
   fast_s       real not null,
   fast_g2      real not null,
@@ -185,20 +189,20 @@ create table arms (
   load_at      integer not null,
   noops        integer not null,               -- in a row
   noops_ever   integer not null,
-  asleep_until integer not null,               -- fire
+  asleep_until integer not null,               -- round
   asleep_since integer                         -- null: it does not back off
 ) strict, without rowid;
 
 -- Where the grades of a category were found to have changed, so that those from before
 -- were forgotten.
-create table resets (
+create table grade_changes (
   run    text primary key references runs (id), -- whose grade it was
   at     integer not null,
   was    real not null,                        -- the mean grade as it was believed before
   became real not null                         -- and after
 ) strict, without rowid;
 
-create index resets_at on resets (at);
+create index grade_changes_at on grade_changes (at);
 
 -- The lessons that matched a session, and which of them chance kept from it.
 create table run_lessons (
@@ -214,7 +218,7 @@ create table lessons (
   lesson         text not null,
   version        text not null,                -- a hash of its text: an edited lesson starts anew
   category       text not null,
-  at_fire        integer not null,             -- the sums are as of this fire
+  at_round       integer not null,             -- the sums are as of this round of the category
   with_w         real not null,                -- graded sessions that got it: weight, grades, squares
   with_s         real not null,
   with_g2        real not null,
@@ -235,15 +239,26 @@ create table lessons (
 create table agents (
   agent      text primary key,
   until      integer not null,                 -- it cannot work before; 0: it can
+  since      integer not null,                 -- when that was found out
   reason     text not null,                    -- why not
   failures   integer not null,                 -- in a row
   walls      integer not null,                 -- usage limits met in a row
   fault      text not null,                    -- why not, in a word; empty: a usage limit, or it can
   faults     integer not null,                 -- of its service or its login, met in a row
   probe      text not null,                    -- the run that tries an agent after many failures
-  mean_tokens real not null,                   -- of a session: what is reserved for the next
-  mean_usd   real not null
+  billed_after text not null default ''        -- bills of runs up to this one say nothing of the next
 ) strict, without rowid;
+
+-- What people struck out of a day's account.
+create table resets (
+  id     integer primary key,
+  at     integer not null,
+  scope  text not null,
+  runs   integer not null,                     -- that were on it
+  tokens integer not null,
+  usd    real not null,
+  reason text not null
+) strict;
 
 -- What was used in a day, with what is reserved for the sessions under way.
 create table spent (

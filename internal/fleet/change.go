@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Reset is a change that was found in what the sessions of a category are worth: the grades
+// GradeChange is a change that was found in what the sessions of a category are worth: the grades
 // from before it are forgotten.
-type Reset struct {
+type GradeChange struct {
 	Run      RunID  // whose grade it was
 	Fire     FireID // that started it; 0: a person did
 	Category Category
@@ -17,7 +17,7 @@ type Reset struct {
 }
 
 // String is a sentence without its end.
-func (r Reset) String() string {
+func (r GradeChange) String() string {
 	by := "run by hand"
 	if r.Fire != 0 {
 		by = fmt.Sprintf("of fire %d", r.Fire)

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/screen"
+	"stint/internal/store"
+	"stint/internal/wire"
+)
+
+type firesOptions struct {
+	limit, before countValue
+	since         spanValue
+	pool          string
+}
+
+func newFires(a *app) *cobra.Command {
+	var o firesOptions
+	cmd := &cobra.Command{
+		Use:   "fires",
+		Short: "List the fires, newest first, and why one started nothing",
+		Long: `List the fires, newest first: the last 20, or those that the flags ask for. Of a fire that
+started nothing the reasons stand beside it, each with the categories that it kept back;
+"stint why FIRE" says all of it in sentences, and "stint replay FIRE" ranks with its seed
+again. For the next page, give --before the last fire of this one.`,
+		Example: `  stint fires --since 24h
+  stint fires --pool monitoring -n 5 --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runFires(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.VarP(&o.limit, "limit", "n", "list the last `N` (default 20)")
+	f.Var(&o.since, "since", sinceUsage)
+	f.StringVar(&o.pool, "pool", "", "those of one pool")
+	f.Var(&o.before, "before", "those before this `FIRE`")
+	_ = cmd.RegisterFlagCompletionFunc("before", a.completeFires) // else it would be a run's; the flag is there
+	return cmd
+}
+
+const (
+	// usualLimit is how many runs, and fires, are listed.
+	usualLimit = 20
+	sinceUsage = "those of a time back from now, such as 90m, 24h or 7d (default: all of the record)"
+)
+
+func (a *app) runFires(ctx context.Context, o firesOptions) error {
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		if _, known := e.Config.Pools[o.pool]; o.pool != "" && !known {
+			return fleet.WithHint(usage(fmt.Errorf("pool %q is not in %s", o.pool, e.Config.Path)), fmt.Sprintf("the pools are %v", e.Config.PoolNames()))
+		}
+		var list []fleet.Fire
+		if e.Store == nil {
+			a.nothingYet()
+		} else {
+			var err error
+			if list, err = e.Store.LastFires(ctx, store.FireQuery{
+				Before: fleet.FireID(o.before), Pool: o.pool, Brief: true, Limit: o.limit.or(usualLimit),
+			}); err != nil {
+				return err
+			}
+		}
+		list = sinceOf(o.since, list, a.Now(), func(f fleet.Fire) time.Time { return f.At })
+		switch {
+		case a.json:
+			printJSON(a.Stdout, wire.NewFires(list))
+		case len(list) == 0 && e.Store != nil:
+			fmt.Fprintln(a.Stderr, "stint: no such fire")
+		default:
+			a.print(a.glyphs(screen.Fires(list, a.Now(), a.style())))
+		}
+		return nil
+	})
+}

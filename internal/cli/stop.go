@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/screen"
+)
+
+type stopOptions struct{ all, dryRun bool }
+
+func newStop(a *app) *cobra.Command {
+	var o stopOptions
+	cmd := &cobra.Command{
+		Use:   "stop RUN|CATEGORY | --all",
+		Short: "End sessions in order, and wait for it",
+		Long: `End a run, all runs of a category, or all there are, and wait until they have ended: those
+at work, those about to begin, and those that rest before they follow another. An agent
+gets SIGTERM and ten seconds; its run is recorded as cancelled, and claim and lane are
+given back. A run that has not begun never will. A run whose supervisor is gone is ended
+as "stint reap" ends it. Unfinished work stays where it is.
+
+Fires go on: "stint pause" keeps them from starting more.
+
+Status 0: all of it has ended. 1: something has not, and is named. 3: there was nothing
+to end.`,
+		Example: `  stint stop code
+  stint stop 01jd8wz4v0k3m7qa
+  stint pause && stint stop --all`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.all == (len(args) > 0) {
+				return usage(errors.New("want a run, a category, or --all"))
+			}
+			return a.runStop(cmd.Context(), oneLine(args), o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.all, "all", false, "end every run of the fleet")
+	addDryRun(cmd, &o.dryRun)
+	return cmd
+}
+
+// stopObject is stint/stop@1.
+type stopObject struct {
+	Schema  string          `json:"schema"`
+	DryRun  bool            `json:"dry_run"`
+	Stopped []stoppedObject `json:"stopped"`
+}
+
+type stoppedObject struct {
+	Run      fleet.RunID    `json:"run"`
+	Category fleet.Category `json:"category"`
+	Task     fleet.TaskID   `json:"task"`
+	Was      string         `json:"was"`     // running, planned, resting
+	Outcome  fleet.Outcome  `json:"outcome"` // empty: it has not ended
+	Reason   string         `json:"reason"`
+	Error    string         `json:"error"` // why it has not ended
+}
+
+func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
+	return a.withRecord(ctx, o.dryRun, func(e *engine.Engine) error {
+		list, err := a.stop(ctx, e, name, o)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			return fmt.Errorf("stop %s: %w: nothing of it is at work, planned or resting", whole(fleet.Category(name)), fleet.ErrNothing)
+		}
+		return a.tellStopped(list, name, o.dryRun)
+	})
+}
+
+// stop ends what a person named, or with --dry-run only finds it.
+func (a *app) stop(ctx context.Context, e *engine.Engine, name string, o stopOptions) (list []engine.Stopped, err error) {
+	open, err := e.Open(ctx, fleet.Category(name))
+	if err != nil {
+		return nil, err
+	}
+	_, known := e.Config.Categories[fleet.Category(name)]
+	isRun := !o.all && !known && len(open) == 0 // a category may have left the configuration
+	switch {
+	case isRun:
+		r, err := resolveRun(ctx, e, name)
+		if err == nil && !o.dryRun {
+			s := engine.Stopped{Was: r}
+			s.Run, err = e.Stop(ctx, r.ID)
+			return []engine.Stopped{s}, err
+		}
+		open = []fleet.Run{r}
+		if err == nil && !r.EndedAt.IsZero() {
+			err = fmt.Errorf("stop run %s: %w: it has ended as %s", r.ID, fleet.ErrNothing, r.Verdict.Outcome)
+		}
+		if err != nil {
+			return nil, err
+		}
+	case !o.dryRun:
+		return e.StopAll(ctx, fleet.Category(name))
+	}
+	for _, r := range open {
+		list = append(list, engine.Stopped{Was: r, Run: r})
+	}
+	return list, nil
+}
+
+func (a *app) tellStopped(list []engine.Stopped, name string, dryRun bool) error {
+	o := stopObject{Schema: "stint/stop@1", DryRun: dryRun, Stopped: []stoppedObject{}}
+	var errs []error
+	for _, s := range list {
+		x := stoppedObject{
+			Run: s.Was.ID, Category: s.Was.Category, Task: s.Was.Task, Was: stateOf(s.Was, a.Now()),
+			Outcome: s.Run.Verdict.Outcome, Reason: s.Run.Verdict.Reason,
+		}
+		if s.Err != nil {
+			x.Error = s.Err.Error()
+			errs = append(errs, s.Err)
+		}
+		o.Stopped = append(o.Stopped, x)
+		if !a.json {
+			fmt.Fprintln(a.Stdout, plain(stoppedLine(s, x, dryRun)))
+		}
+	}
+	if a.json {
+		printJSON(a.Stdout, o)
+	} else {
+		fmt.Fprintf(a.Stdout, "%s=%d\n", did(dryRun, "stopped", "would_stop"), len(list)-len(errs))
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("%d of %d have not ended: %w", len(errs), len(list), errors.Join(errs...))
+	}
+	if !a.json && (name == "" || fleet.Category(name) == list[0].Was.Category) {
+		a.hint(strings.TrimSpace("stint pause "+name) + " keeps fires from starting more")
+	}
+	return nil
+}
+
+func stoppedLine(s engine.Stopped, x stoppedObject, dryRun bool) string {
+	subject := fmt.Sprintf("run %s (%s)", x.Run, x.Category)
+	if x.Task != "" {
+		subject += fmt.Sprintf(" at %q", x.Task)
+	}
+	switch {
+	case dryRun:
+		return fmt.Sprintf("would stop %s: %s", subject, x.Was)
+	case s.Err != nil:
+		return fmt.Sprintf("not ended: %s: %s", subject, x.Error)
+	case s.Was.StartedAt.IsZero():
+		return fmt.Sprintf("kept %s from beginning: it was %s", subject, x.Was)
+	}
+	return fmt.Sprintf("stopped %s after %s: %s", subject, screen.Span(s.Run.EndedAt.Sub(s.Run.StartedAt)), verdictText(s.Run.Verdict))
+}
+
+// stateOf is what an open run does, in a word.
+func stateOf(r fleet.Run, now time.Time) string {
+	switch {
+	case !r.StartedAt.IsZero():
+		return "running"
+	case r.NotBefore.After(now):
+		return "resting"
+	default:
+		return "planned"
+	}
+}

@@ -1,0 +1,356 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/config"
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/store/sqlite"
+	"stint/internal/systemd"
+	"stint/internal/task"
+	units "stint/systemd"
+)
+
+type uninstallOptions struct{ purge, yes, dryRun bool }
+
+func newUninstall(a *app) *cobra.Command {
+	var o uninstallOptions
+	cmd := &cobra.Command{
+		Use:   "uninstall",
+		Short: "Take the fleet's timers and units away, and with --purge its state",
+		Long: `Undo what "stint init --systemd" installed: stop and disable the timers of the fleet and
+of all its pools, also of pools that left the configuration, keep from beginning what rests
+before it follows another session, and remove units, drop-ins, slice and the stamps of the
+timers. With the last fleet the units go that all fleets share. Sessions at work go on:
+"stint stop --all" ends them. Drop-ins of your own, from "systemctl --user edit", stay.
+
+With --purge the state goes, too: the record, claims, logs and worktrees, and your drop-ins.
+It wants no session at work, and a typed answer or --yes. Configuration, tasks, lessons and
+the branches of the sessions stay.
+
+Running it again does what is left to do.`,
+		Example: `  stint uninstall --dry-run
+  stint stop --all; stint uninstall --purge`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.runUninstall(cmd.Context(), o)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.purge, "purge", false, "remove the state folder's content, too")
+	f.BoolVar(&o.yes, "yes", false, "with --purge: do not ask")
+	addDryRun(cmd, &o.dryRun)
+	return cmd
+}
+
+// removal is one run of uninstall.
+type removal struct {
+	setup
+	c       *config.Config
+	purge   bool
+	running int // sessions at work
+}
+
+func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	r := &removal{setup: setup{app: a, o: initOptions{dryRun: o.dryRun}}, c: c, purge: o.purge}
+	if err := a.withRecord(ctx, o.dryRun, func(e *engine.Engine) error {
+		open, err := e.Open(ctx, "")
+		for _, run := range open {
+			if !run.StartedAt.IsZero() {
+				r.running++
+			}
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	if o.purge {
+		if err := r.consent(o); err != nil {
+			return err
+		}
+	}
+	if err := r.timers(ctx); err != nil {
+		return err
+	}
+	if err := a.withRecord(ctx, o.dryRun, func(e *engine.Engine) error { return r.waiting(ctx, e) }); err != nil {
+		return err
+	}
+	if o.purge {
+		if err := r.state(ctx); err != nil {
+			return err
+		}
+	}
+	r.tell()
+	return nil
+}
+
+// consent refuses to purge under a session, or unasked.
+func (r *removal) consent(o uninstallOptions) error {
+	if r.running > 0 {
+		return fleet.WithHint(fmt.Errorf("uninstall --purge: %w: sessions are at work: %d", fleet.ErrHeld, r.running), "stint stop --all")
+	}
+	if o.yes || o.dryRun {
+		return nil
+	}
+	in, isTerminal := terminal(r.Stdin)
+	if !isTerminal || r.json {
+		return fleet.WithHint(usage(errors.New("--purge removes the fleet's whole record, and nobody is there to be asked")), "stint uninstall --purge --yes")
+	}
+	fmt.Fprintf(r.Stderr, "This removes the record, the logs and the worktrees in %s.\nType the fleet's name, %s, to go on: ", plain(r.c.State), r.c.Fleet)
+	answer, err := bufio.NewReader(in).ReadString('\n')
+	if err != nil || strings.TrimSpace(answer) != string(r.c.Fleet) {
+		return fmt.Errorf("uninstall --purge: %w: that was not the fleet's name", fleet.ErrNothing)
+	}
+	return nil
+}
+
+// timers takes the fleet's units away, from the user's own folder and from that of trials.
+//
+// If we die between two steps, nothing fires any more, and running it again does the rest:
+// the drop-in, which says whose an instance is, goes last.
+func (r *removal) timers(ctx context.Context) error {
+	var m *systemd.Manager
+	for _, runtime := range []bool{false, true} {
+		folder, err := r.unitFolder(runtime)
+		if err != nil {
+			continue // then nothing can have been installed there
+		}
+		list, err := r.instances(folder)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			continue
+		}
+		if m == nil {
+			if m, err = systemd.Connect(ctx); err != nil {
+				return err
+			}
+			defer m.Close()
+		}
+		for _, instance := range list {
+			if err := r.silence(ctx, m, "stint@"+instance, runtime); err != nil {
+				return err
+			}
+		}
+		if err := r.files(folder, list); err != nil {
+			return err
+		}
+		if r.o.dryRun {
+			continue
+		}
+		if err := m.Reload(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// instances are those of a folder that are this configuration's: of the fleet, of its pools,
+// and of pools that it had. That of a fleet of the same name elsewhere is nobody's to remove.
+func (r *removal) instances(folder string) (list []string, err error) {
+	for _, pattern := range []string{units.Instance(r.c.Fleet, ""), units.Instance(r.c.Fleet, "*")} {
+		found, err := filepath.Glob(filepath.Join(folder, units.DropIn(pattern)))
+		if err != nil {
+			return nil, err
+		}
+		for _, dropIn := range found {
+			switch whose, err := ownerOf(dropIn, r.c); {
+			case err != nil:
+				return nil, err
+			case whose == ours:
+				name := strings.TrimPrefix(filepath.Base(filepath.Dir(dropIn)), "stint@")
+				list = append(list, strings.TrimSuffix(name, ".service.d"))
+			default:
+				r.did(dropIn, kept)
+			}
+		}
+	}
+	return list, nil
+}
+
+// silence stops and disables an instance's timer, and has the manager forget it.
+func (r *removal) silence(ctx context.Context, m *systemd.Manager, unit string, runtime bool) error {
+	r.did(unit+".timer", stopped)
+	if r.o.dryRun {
+		return nil
+	}
+	if err := m.Disable(ctx, unit+".timer", runtime); err != nil {
+		return err
+	}
+	// A fire under way is ended, too: what it planned and has not begun is found next.
+	for _, kind := range []string{".timer", ".service"} {
+		if err := m.Stop(ctx, unit+kind); err != nil {
+			return err
+		}
+		if err := m.Forget(ctx, unit+kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// files removes the unit files of instances, the fleet's slice, and with the last fleet the
+// units of all.
+func (r *removal) files(folder string, list []string) error {
+	var names []string
+	for _, instance := range list {
+		names = append(names, "stint@"+instance+".timer", "stint@"+instance+".service")
+	}
+	others, err := filepath.Glob(filepath.Join(folder, units.DropIn("*")))
+	if err != nil {
+		return err
+	}
+	ofOthers := func(dropIn string) bool {
+		return !slices.ContainsFunc(list, func(instance string) bool { return dropIn == filepath.Join(folder, units.DropIn(instance)) })
+	}
+	if !slices.ContainsFunc(others, ofOthers) {
+		names = append(names, "stint@.timer", "stint@.service")
+	}
+	names = append(names, fleet.SliceName(r.c.Fleet))
+	for _, instance := range list {
+		names = append(names, units.DropIn(instance))
+	}
+	for _, name := range names {
+		if err := r.remove(filepath.Join(folder, name)); err != nil {
+			return err
+		}
+	}
+	for _, instance := range list {
+		for _, kind := range []string{".timer.d", ".service.d"} {
+			if err := r.removeFolder(filepath.Join(folder, "stint@"+instance+kind)); err != nil {
+				return err
+			}
+		}
+	}
+	return r.removeFolder(filepath.Join(folder, fleet.SliceName(r.c.Fleet)+".d"))
+}
+
+// remove removes a file, or a folder with what is in it.
+func (r *removal) remove(path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	r.did(path, removed)
+	if r.o.dryRun {
+		return nil
+	}
+	return os.RemoveAll(path)
+}
+
+// removeFolder removes a folder of drop-ins. What a person put there stays, but for a purge.
+func (r *removal) removeFolder(path string) error {
+	left, err := os.ReadDir(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case r.purge:
+		return r.remove(path)
+	}
+	for _, f := range left {
+		if own := filepath.Join(path, f.Name()); !r.has(own) {
+			r.did(own, kept)
+		}
+	}
+	if err := os.Remove(path); len(left) == 0 && !r.o.dryRun {
+		return err
+	}
+	return nil
+}
+
+// has reports whether something became of a path already.
+func (r *removal) has(path string) bool {
+	return slices.ContainsFunc(r.changes, func(c change) bool { return c.Path == path })
+}
+
+// waiting keeps from beginning what has not begun: planned and resting runs.
+func (r *removal) waiting(ctx context.Context, e *engine.Engine) error {
+	open, err := e.Open(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, run := range open {
+		if !run.StartedAt.IsZero() {
+			continue
+		}
+		r.did("run "+string(run.ID), stopped)
+		if r.o.dryRun {
+			continue
+		}
+		if _, err := e.Stop(ctx, run.ID); err != nil && !errors.Is(err, fleet.ErrNothing) {
+			return err
+		}
+	}
+	return nil
+}
+
+// state removes from the state folder what is stint's, and the folder, if that was all.
+//
+// If we die half-way, the store, which goes last, says whose the rest is.
+func (r *removal) state(ctx context.Context) error {
+	files := fleet.FilesOf(r.c.State, "")
+	for _, path := range []string{
+		"worktrees", "runs", "locks", filepath.Base(files.Cache), task.CacheFile, sqlite.File + "-shm", sqlite.File + "-wal", sqlite.File,
+	} {
+		if err := r.remove(filepath.Join(r.c.State, path)); err != nil {
+			return err
+		}
+	}
+	if r.o.dryRun {
+		return nil
+	}
+	// Git forgets the worktrees that are gone. Where there is no repository there were none.
+	_ = exec.CommandContext(ctx, "git", "-C", r.c.Workspace, "worktree", "prune").Run()
+	if left, err := os.ReadDir(r.c.State); err != nil || len(left) > 0 {
+		r.did(r.c.State, kept)
+		return nil
+	}
+	r.did(r.c.State, removed)
+	return os.Remove(r.c.State)
+}
+
+// What can become of what was installed, beside [kept].
+const (
+	removed = "removed"
+	stopped = "stopped"
+)
+
+func (r *removal) tell() {
+	if r.json {
+		printJSON(r.Stdout, struct {
+			Schema  string     `json:"schema"`
+			Fleet   fleet.Name `json:"fleet"`
+			DryRun  bool       `json:"dry_run"`
+			Changes []change   `json:"changes"`
+			Running int        `json:"running"` // sessions at work, which go on
+		}{"stint/uninstall@1", r.c.Fleet, r.o.dryRun, append([]change{}, r.changes...), r.running})
+		return
+	}
+	r.tellChanges()
+	if len(r.changes) == 0 {
+		fmt.Fprintf(r.Stdout, "nothing of fleet %s is installed\n", r.c.Fleet)
+	}
+	if r.running > 0 {
+		r.hint(fmt.Sprintf("sessions at work go on: %d; to end them: stint stop --all", r.running))
+	}
+}

@@ -1,0 +1,110 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Key is one of the things by which what was used can be split.
+type Key string
+
+const (
+	ByDay      Key = "day" // UTC, as budgets count; of the run's creation
+	ByCategory Key = "category"
+	ByAgent    Key = "agent"
+)
+
+// Keys are all of them.
+func Keys() []Key { return []Key{ByDay, ByCategory, ByAgent} }
+
+// Spending is what runs used, split by some keys.
+type Spending struct {
+	From, To time.Time
+	By       []Key
+	All      Use
+	Parts    []Part // in the order of the keys
+}
+
+// Part is what was used of one day, of one category, by one agent; a field is zero where
+// the split is not by it.
+type Part struct {
+	Day      time.Time
+	Category fleet.Category
+	Agent    string
+	Use
+}
+
+// Text is the part's value of a key.
+func (p Part) Text(by Key) string {
+	switch by {
+	case ByDay:
+		return p.Day.UTC().Format(time.DateOnly)
+	case ByCategory:
+		return string(p.Category)
+	case ByAgent:
+		return p.Agent
+	}
+	return ""
+}
+
+// NewSpending splits tallies, which are of one day each where the split is by day.
+func NewSpending(tallies []fleet.Tally, from, to time.Time, by []Key) Spending {
+	s := Spending{From: from, To: to, By: by}
+	parts := map[string]*Part{}
+	for _, t := range tallies {
+		p := Part{}
+		var key []string
+		for _, k := range by {
+			switch k {
+			case ByDay:
+				p.Day = t.From
+			case ByCategory:
+				p.Category = t.Category
+			case ByAgent:
+				p.Agent = t.Agent
+			}
+			key = append(key, p.Text(k))
+		}
+		name := strings.Join(key, "\x00")
+		if parts[name] == nil {
+			parts[name] = &p
+		}
+		parts[name].add(t)
+		s.All.add(t)
+	}
+	for _, p := range slices.SortedFunc(maps.Values(parts), s.compare) {
+		s.Parts = append(s.Parts, *p)
+	}
+	return s
+}
+
+func (s Spending) compare(a, b *Part) int {
+	for _, k := range s.By {
+		if c := cmp.Compare(a.Text(k), b.Text(k)); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// CSV is the split as a table with the columns of a report's.
+func (s Spending) CSV() ([]byte, error) {
+	kind := make([]string, len(s.By))
+	for i, k := range s.By {
+		kind[i] = string(k)
+	}
+	rows := [][]string{csvHead()}
+	for _, p := range s.Parts {
+		from, to := s.From, s.To
+		if !p.Day.IsZero() {
+			from, to = p.Day, p.Day.AddDate(0, 0, 1)
+		}
+		rows = append(rows, Report{}.csvRow(strings.Join(kind, "+"), p.Category, p.Agent, from, to, p.Use, CategoryUse{}))
+	}
+	return csvText(rows)
+}

@@ -1,0 +1,45 @@
+package wire
+
+import (
+	"slices"
+
+	"stint/internal/fleet"
+	"stint/internal/report"
+)
+
+// Spending is stint/spending@1.
+type Spending struct {
+	Schema string       `json:"schema"`
+	Fleet  fleet.Name   `json:"fleet"`
+	From   string       `json:"from"`
+	To     string       `json:"to"`
+	By     []report.Key `json:"by"`
+	All    ReportUse    `json:"all"`
+	Parts  []SpendPart  `json:"parts"`
+}
+
+// SpendPart is one part of what was used; null is what the split is not by.
+type SpendPart struct {
+	Day      *string `json:"day"` // UTC
+	Category *string `json:"category"`
+	Agent    *string `json:"agent"` // empty: none was chosen
+	ReportUse
+}
+
+// NewSpending tells of what was used.
+func NewSpending(name fleet.Name, s report.Spending) Spending {
+	o := Spending{
+		Schema: "stint/spending@1", Fleet: name, From: Stamp(s.From), To: Stamp(s.To), By: s.By, All: newReportUse(s.All), Parts: []SpendPart{},
+	}
+	for _, p := range s.Parts {
+		of := func(k report.Key) *string {
+			if !slices.Contains(s.By, k) {
+				return nil
+			}
+			text := p.Text(k)
+			return &text
+		}
+		o.Parts = append(o.Parts, SpendPart{of(report.ByDay), of(report.ByCategory), of(report.ByAgent), newReportUse(p.Use)})
+	}
+	return o
+}
