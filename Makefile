@@ -67,7 +67,8 @@ bench: build ## measure stint beside the sqlite3 shell, flock and bare SQL
 	@scripts/setup bench
 	@scripts/bench
 
-bench-selection: build ## play the published problems of choosing, with fresh seeds
+bench-selection: ## play the published problems of choosing and those of real fleets, with fresh seeds
+	@scripts/setup build
 	@scripts/bench-selection
 
 # A program that is built already is installed by make install STINT=FILE.

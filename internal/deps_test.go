@@ -50,7 +50,7 @@ func rules() map[string]rule {
 		"internal/pressure":   {not: world},
 		"internal/transcript": {house: []string{"internal/fleet"}, not: world},
 		"internal/simulate": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/selector"},
+			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/plan", "internal/selector"},
 			foreign: []string{"gonum.org/v1/gonum/mathext"},
 			not:     append(outside, "os"),
 		},
@@ -151,7 +151,7 @@ func rules() map[string]rule {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/store"},
 			foreign: []string{"github.com/google/go-cmp", "pgregory.net/rapid"},
 		},
-		"scripts/benchselection": {},
+		"scripts/benchselection": {house: []string{"internal/bandit", "internal/config", "internal/fleet", "internal/report", "internal/simulate"}},
 		"scripts/crowd": {house: []string{
 			"internal/bandit", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/sqlite",
 		}},

@@ -301,12 +301,18 @@ select category, sessions from arms where sessions > 0 except select category, c
 		{"an epoch that was not debited once", fmt.Sprintf(`
 select n, debits from (select sum(epoch) - iif(sum(key = 'fix'), %d, 0) as n from claims), (select sum(sessions) as debits from arms)
 where coalesce(n, 0) <> coalesce(debits, 0)`, rivals)},
-		{"a debit since the last round, of no session", `
-select category, since from arms
-where since <> (select count(*) from runs r where r.category = arms.category and r.epoch > 0 and r.round = arms.round)`},
+		{"a debit since the last fire that entitled it, of no session", `
+with entitled as (
+  select c.category, max(k.value ->> '$.arm.round') as round from choices c join fires f on f.id = c.fire, json_each(f.inputs, '$.candidates') k
+  where c.rank > 0 and k.value ->> 'category' = c.category and exists (select 1 from choices s where s.fire = f.id and s.decision <> 'skip')
+  group by c.category
+)
+select category, since from arms left join entitled using (category)
+where since <> (select count(*) from runs r where r.category = arms.category and r.epoch > 0 and r.round >= coalesce(entitled.round, 0))`},
 		{"a round that no fire made, or a fire that made none", `
-select category, round from arms
-where round <> (select count(*) from choices c where c.category = arms.category and rank > 0)`},
+select category, round from arms where round not between
+  (select count(distinct fire) from choices where decision <> 'skip')
+  and (select count(distinct fire) from choices where decision <> 'skip' or reason like 'backs off%')`},
 		{"an entitlement that no fire gave", `
 select category, entitled from arms
 where entitled <> (select count(*) from choices c where c.category = arms.category and decision in ('spawn', 'failed'))`},

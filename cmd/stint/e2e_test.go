@@ -307,7 +307,7 @@ func asExit(err error, target **exec.ExitError) bool {
 func (s *site) checkNextRanking(grades map[string]float64, before map[string]explained, next fleet.FireID) {
 	s.Helper()
 	settings, after := bandit.Defaults(), s.ranking(7)
-	round := fleet.Round(next) // every fire could start something
+	const round = 2 // the fires after the first found every lane in use
 	arms := map[string]*bandit.Arm{}
 	var all []*bandit.Arm
 	for _, r := range s.runs() {

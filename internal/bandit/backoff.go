@@ -6,17 +6,26 @@ import (
 	"stint/internal/fleet"
 )
 
-// longestBackoff bounds how often a back-off doubles: 2⁶ is 64 rounds, 32 hours of
-// fires half an hour apart.
-const longestBackoff = 6
-
 // Backoff keeps a category out that found nothing to do. Such a session is no grade:
 // counting it as 0 would call the work bad where there was none.
 type Backoff struct {
-	Noops       int         `json:"noops"`        // in a row: times it backed off without a grade between
-	NoopsEver   int         `json:"noops_ever"`   // of all sessions
-	AsleepUntil fleet.Round `json:"asleep_until"` // the first round in which it may start
-	AsleepSince time.Time   `json:"asleep_since"`
+	Noops       int          `json:"noops"`        // in a row: times it backed off without a grade between
+	NoopsEver   int          `json:"noops_ever"`   // of all sessions
+	AsleepUntil fleet.Round  `json:"asleep_until"` // the first round in which it may start
+	AsleepSince time.Time    `json:"asleep_since"`
+	VainAt      fleet.TaskID `json:"vain_at"` // at which the last session brought nothing; empty: none, or it brought something
+}
+
+// Vain counts a session that did nothing at its task, and backs off where the task may not
+// be what is to blame: another task brought nothing just before, no other is left, or it
+// had none.
+func (b *Backoff) Vain(task fleet.TaskID, last bool, now fleet.Round, at time.Time) {
+	if task == "" || last || b.VainAt != "" && b.VainAt != task {
+		b.Noop(now, at)
+	} else {
+		b.NoopsEver++
+	}
+	b.VainAt = task
 }
 
 // Noop counts a session that did nothing, and backs off.
@@ -28,7 +37,7 @@ func (b *Backoff) Noop(now fleet.Round, at time.Time) {
 // Sleep backs off for twice as long as the last time: the first round in which the category
 // may start is 2, 4, … 64 later.
 func (b *Backoff) Sleep(now fleet.Round, at time.Time) {
-	b.Noops = min(b.Noops+1, longestBackoff)
+	b.Noops = min(b.Noops+1, fleet.MostDoublings)
 	b.AsleepUntil, b.AsleepSince = now+1<<b.Noops, at
 }
 
@@ -40,7 +49,7 @@ func (b *Backoff) Asleep(now fleet.Round, news time.Time) bool {
 
 // wake ends the back-off: there was something to do.
 func (b *Backoff) wake() {
-	b.Noops, b.AsleepUntil, b.AsleepSince = 0, 0, time.Time{}
+	b.Noops, b.AsleepUntil, b.AsleepSince, b.VainAt = 0, 0, time.Time{}, ""
 }
 
 // Wake ends the back-off because a person says so.

@@ -104,3 +104,26 @@ func TestSleepBacksOffUncounted(t *testing.T) {
 		t.Errorf("got %+v once woken, want nothing left of it", b)
 	}
 }
+
+// TestOneTaskIsNoReason has a category back off for a task that brought nothing only where
+// another did just before, or none is left.
+func TestOneTaskIsNoReason(t *testing.T) {
+	t.Parallel()
+	var b Backoff
+	for i, x := range []struct {
+		task   fleet.TaskID
+		last   bool
+		asleep int
+	}{
+		{"a", false, 0}, {"a", false, 0}, {"b", false, 1}, {"b", false, 1}, {"a", false, 2}, {"a", true, 3}, {"", false, 4},
+	} {
+		b.Vain(x.task, x.last, 1, noon())
+		if b.Noops != x.asleep || b.NoopsEver != i+1 {
+			t.Errorf("after %d sessions: got %+v, want %d back-offs", i+1, b, x.asleep)
+		}
+	}
+	b.Wake()
+	if b.Vain("b", false, 1, noon()); b.Noops != 0 {
+		t.Errorf("got %+v after a grade and one task, want it awake", b)
+	}
+}

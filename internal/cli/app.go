@@ -70,6 +70,7 @@ func (a *app) loadConfig() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.secrets.hide(c, a.Getenv)
 	return c, actForOwner(c)
 }
 
@@ -202,6 +203,17 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		e.Store = s
 		if a.Tamper != nil {
 			a.Tamper(e)
+		}
+		return fn(e)
+	})
+}
+
+// withPast is [app.withEngine] for a command that only reads. Where there is nothing to be
+// read, it says so.
+func (a *app) withPast(ctx context.Context, fn func(*engine.Engine) error) error {
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		if e.Store == nil {
+			a.nothingYet()
 		}
 		return fn(e)
 	})
@@ -435,14 +447,6 @@ func (a *app) user() string {
 		return u.Username
 	}
 	return strconv.Itoa(os.Getuid())
-}
-
-// usage marks an error as one of the command line.
-func usage(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%w: %w", fleet.ErrUsage, err)
 }
 
 // binary is the path of this program, as units are to name it.

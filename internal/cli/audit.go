@@ -36,15 +36,10 @@ start has none, and its own is divided among the others.`,
 }
 
 func (a *app) runAudit(ctx context.Context, since spanValue) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
-		var r report.Audit
-		if e.Store == nil {
-			a.nothingYet()
-		} else {
-			var err error
-			if r, err = e.Audit(ctx, since.before(a.Now())); err != nil {
-				return err
-			}
+	return a.withPast(ctx, func(e *engine.Engine) error {
+		r, err := e.Audit(ctx, since.before(a.Now()))
+		if err != nil {
+			return err
 		}
 		a.printAudit(r)
 		if n := len(r.Violations); n > 0 {

@@ -224,14 +224,11 @@ func (a *app) budgetReset(ctx context.Context, scope fleet.Scope, reason string,
 	if reason == "" {
 		reason = "by " + a.user()
 	}
-	// A store is not made for it.
-	if s, err := a.openStore(ctx, c, reading); err != nil {
+	if there, err := a.hasStore(ctx, c); err != nil {
 		return err
-	} else if s == nil {
+	} else if !there {
 		a.nothingYet()
 		return fmt.Errorf("nothing was used of the budget of %s: %w", scope, fleet.ErrNothing)
-	} else if err := s.Close(); err != nil {
-		return err
 	}
 	return a.withStoreOf(ctx, c, accessFor(dryRun), func(_ *config.Config, s store.Store) error {
 		before, err := s.ResetBudget(ctx, scope, reason)

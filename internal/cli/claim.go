@@ -318,7 +318,7 @@ func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error
 	}
 	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
 		c, err := s.Renew(ctx, h, time.Duration(o.ttl))
-		return a.tellHeld(h, wire.ClaimRenewed, c, o.dryRun, err)
+		return a.tellHeld(h, wire.ClaimRenewed, c, o.dryRun, a.whyLost(ctx, s, h, "renew", err))
 	})
 }
 
@@ -341,7 +341,7 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 			}
 		}
 		c, err := s.Release(ctx, h, ending, string(o.reason))
-		return a.tellHeld(h, wire.ClaimReleased, c, o.dryRun, err)
+		return a.tellHeld(h, wire.ClaimReleased, c, o.dryRun, a.whyLost(ctx, s, h, "release", err))
 	})
 }
 
@@ -396,12 +396,36 @@ func (a *app) tellHeld(h store.Hold, status wire.ClaimStatus, c fleet.Claim, dry
 	return nil
 }
 
+// whyLost says of a claim that is lost what became of it.
+func (a *app) whyLost(ctx context.Context, s store.Store, h store.Hold, verb string, err error) error {
+	if !errors.Is(err, fleet.ErrLost) {
+		return err
+	}
+	c, unread := s.Check(ctx, h.Key)
+	reason := ""
+	switch {
+	case unread != nil:
+		return err
+	case c.Epoch == 0:
+		reason = "nobody has ever claimed it"
+	case !c.ReleasedAt.IsZero():
+		reason = fmt.Sprintf("%s gave it back at %s", c.Holder, stamp(c.ReleasedAt))
+	case c.Holder != h.Holder:
+		reason = fmt.Sprintf("%s holds it, not %s", c.Holder, h.Holder)
+	case h.Epoch != 0 && c.Epoch != h.Epoch:
+		reason = fmt.Sprintf("it is at epoch %d, not %d", c.Epoch, h.Epoch)
+	default:
+		reason = "it expired at " + stamp(c.ExpiresAt)
+	}
+	return fmt.Errorf("%s claim %q: %s: %w", verb, h.Key, reason, fleet.ErrLost)
+}
+
 // tellLost tells that a claim is not, or no longer, what the caller thinks.
 func (a *app) tellLost(h store.Hold, err error) error {
 	if a.json {
 		printJSON(a.Stdout, wire.NewClaim(wire.ClaimLost, fleet.Claim{Key: h.Key, Holder: h.Holder, Epoch: h.Epoch}))
 	}
-	return fleet.WithHint(err, fmt.Sprintf("stint claim check %q says who holds it", h.Key))
+	return fleet.WithHint(err, "stint claim check "+fleet.ShellWord(string(h.Key))+" says who holds it, and stint claim list what is claimed")
 }
 
 func (a *app) claimVerify(ctx context.Context, task string, o claimOptions) error {

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/engine"
 	"stint/internal/fleet"
 )
 
@@ -24,8 +26,11 @@ not start in a unit of the service manager.`,
 		&cobra.Command{
 			Use:   "show",
 			Short: "Show every value in force and where it comes from",
-			Args:  cobra.NoArgs,
-			RunE:  func(*cobra.Command, []string) error { return a.configShow() },
+			Long: `Show every value in force and where it comes from. The values of variables that look by
+their names as if they held a secret (…_KEY, …_TOKEN, …_SECRET, …_PASSWORD and the like) are
+masked: here, in "stint run --dry-run", and wherever else stint shows a text that holds them.`,
+			Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error { return a.configShow() },
 		},
 	)
 	return cmd
@@ -43,6 +48,15 @@ func (a *app) configCheck(ctx context.Context) error {
 	c, err := a.loadConfig()
 	if err != nil {
 		return err
+	}
+	var faults []error
+	for _, name := range c.CategoryNames() {
+		if err := engine.CheckPrompt(c.Categories[name].Prompt); err != nil {
+			faults = append(faults, c.PromptFault(name, err))
+		}
+	}
+	if len(faults) > 0 {
+		return errors.Join(faults...)
 	}
 	warnings := []problemObject{}
 	for _, w := range c.Warnings() {

@@ -52,30 +52,23 @@ const (
 )
 
 func (a *app) runFires(ctx context.Context, o firesOptions) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+	return a.withPast(ctx, func(e *engine.Engine) error {
 		if _, known := e.Config.Pools[o.pool]; o.pool != "" && !known {
 			return fleet.WithHint(usage(fmt.Errorf("pool %q is not in %s", o.pool, e.Config.Path)), fmt.Sprintf("the pools are %v", e.Config.PoolNames()))
 		}
 		var list []fleet.Fire
-		if e.Store == nil {
-			a.nothingYet()
-		} else {
+		if e.Store != nil {
 			var err error
-			if list, err = e.Store.LastFires(ctx, store.FireQuery{
-				Before: fleet.FireID(o.before), Pool: o.pool, Brief: true, Limit: o.limit.or(usualLimit),
-			}); err != nil {
+			q := store.FireQuery{Before: fleet.FireID(o.before), Pool: o.pool, Brief: true, Limit: o.limit.or(usualLimit)}
+			if list, err = e.Store.LastFires(ctx, q); err != nil {
 				return err
 			}
 		}
 		list = sinceOf(o.since, list, a.Now(), func(f fleet.Fire) time.Time { return f.At })
-		switch {
-		case a.json:
-			printJSON(a.Stdout, wire.NewFires(list))
-		case len(list) == 0 && e.Store != nil:
+		if len(list) == 0 && e.Store != nil && !a.json {
 			fmt.Fprintln(a.Stderr, "stint: no such fire")
-		default:
-			a.print(a.glyphs(screen.Fires(list, a.Now(), a.style())))
 		}
+		a.say(wire.NewFires(list), func(s screen.Style) []string { return screen.Fires(list, a.Now(), s) })
 		return nil
 	})
 }

@@ -51,13 +51,16 @@ func Process() Surroundings {
 func Main(args []string, s Surroundings) int {
 	// Looked for by hand: parsing may fail before it comes to the flag, and must then
 	// be told of in JSON, too.
-	out := &output{Writer: s.Stdout}
+	secrets := &mask{}
+	out := &output{Writer: s.Stdout, mask: secrets}
 	s.Stdout = out
 	asJSON := wantsJSON(args)
-	if inJournal(s.Getenv, s.Stderr) {
-		s.Stderr = &journal{w: s.Stderr}
+	if stderr := (veil{s.Stderr, secrets}); inJournal(s.Getenv, s.Stderr) {
+		s.Stderr = &journal{w: stderr}
+	} else {
+		s.Stderr = stderr
 	}
-	a := &app{Surroundings: s, log: newLog(s.Stderr, asJSON), json: asJSON}
+	a := &app{Surroundings: s, log: newLog(s.Stderr, asJSON), json: asJSON, secrets: secrets}
 	root := newRoot(a, args)
 	root.SetArgs(args)
 	root.SetIn(s.Stdin)
@@ -70,8 +73,7 @@ func Main(args []string, s Surroundings) int {
 		err = nil // it is that the version could not be written, which is told below
 	default:
 		// Whatever else fails before a command begins is cobra's, about the command line.
-		hint := cmp.Or(fleet.Hint(err), command.CommandPath()+" --help")
-		err = fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), hint)
+		err = fleet.WithHint(usage(groupWanted(err)), cmp.Or(fleet.Hint(err), command.CommandPath()+" --help"))
 	}
 	return a.finish(errors.Join(err, out.err))
 }
@@ -123,6 +125,7 @@ func untilSignal(parent context.Context) (context.Context, func()) {
 type app struct {
 	Surroundings
 	log        *slog.Logger
+	secrets    *mask
 	configPath string
 	json       bool
 	began      bool  // a command's own code was reached
@@ -220,6 +223,7 @@ the agent and records what came of it.`,
 	if asked < 0 {
 		addTopics(root)
 	}
+	root.SetFlagErrorFunc(flagWanted)
 	root.CompletionOptions.DisableDefaultCmd = true // there is our own
 	root.InitDefaultHelpCmd()
 	if c, _, err := root.Find([]string{"help"}); err == nil {
@@ -248,6 +252,9 @@ func finishCommands(c *cobra.Command, a *app) {
 	}
 	if c.Run == nil && c.RunE == nil {
 		c.Args, c.RunE = noSuchCommand, help
+	}
+	if c.Args != nil {
+		c.Args = wordsWanted(c.Args)
 	}
 	if run := c.RunE; run != nil {
 		c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -332,8 +339,9 @@ type errorObject struct {
 	Hint   string `json:"hint"`
 }
 
+// hint says what a person may do next; a program has the object.
 func (a *app) hint(text string) {
-	if text != "" {
+	if text != "" && !a.json {
 		fmt.Fprintf(leveled(a.Stderr, levelNotice), "stint: hint: %s\n", plain(text))
 	}
 }

@@ -49,9 +49,10 @@ func newResume(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [CATEGORY]",
 		Short: "End a pause, and the back-off of a category that did nothing",
-		Long: `End the pause of a category, and its back-off after sessions that did nothing. Without
-a category, end the pause of the whole fleet, every back-off, and what keeps agents
-from working: a usage limit, or failures in a row. Pauses of single categories stay.`,
+		Long: `End the pause of a category, and its back-off and the rests of its tasks after sessions
+that did nothing. Without a category, end the pause of the whole fleet, every back-off
+and rest, and what keeps agents from working: a usage limit, or failures in a row. Pauses
+of single categories stay.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runResume(cmd.Context(), args, dryRun)
@@ -93,7 +94,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 		if err := e.Store.Pause(ctx, p); err != nil {
 			return err
 		}
-		open, err := e.Open(ctx, category)
+		open, err := e.Open(ctx, string(category))
 		for _, r := range open {
 			if !r.NotBefore.After(a.Now()) { // one that rests will find the pause
 				running++
@@ -107,7 +108,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 	a.printPause(pauseObject{
 		DryRun: o.dryRun, Category: category, Paused: true, Changed: true, Until: wire.Time(p.Until), Reason: p.Reason, Running: running,
 	}, fmt.Sprintf("%s %s until %s: %s", did(o.dryRun, "paused", "would pause"), whole(category), until, p.Reason))
-	if running > 0 && !a.json {
+	if running > 0 {
 		a.hint(fmt.Sprintf("what is under way goes on: %d; to end it: stint stop %s", running, cmp.Or(string(category), "--all")))
 	}
 	return nil

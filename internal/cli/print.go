@@ -26,15 +26,25 @@ func encode(w io.Writer, v any, indent string) {
 	_, _ = w.Write(text.Bytes()) // an output that fails says so at the end
 }
 
+// say prints an object, or with no --json lines for people.
+func (a *app) say(object any, lines func(screen.Style) []string) {
+	if a.json {
+		printJSON(a.Stdout, object)
+		return
+	}
+	a.print(a.glyphs(lines(a.style())))
+}
+
 // output is standard output that remembers its first failure: what was not told must
 // not pass for done.
 type output struct {
 	io.Writer
+	*mask
 	err error
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	n, err := o.Writer.Write(p)
+	n, err := o.Writer.Write(o.masked(p))
 	if o.err == nil && err != nil {
 		o.err = fmt.Errorf("write to standard output: %w", err)
 	}

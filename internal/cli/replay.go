@@ -195,10 +195,7 @@ func replayRow(c, recorded fleet.Choice) []string {
 }
 
 func (a *app) replaySince(ctx context.Context, o replayOptions) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
-		if e.Store == nil {
-			a.nothingYet()
-		}
+	return a.withPast(ctx, func(e *engine.Engine) error {
 		w, err := e.ReplaySince(ctx, o.since.before(a.Now()), o.changes.Changes)
 		if err != nil {
 			return err

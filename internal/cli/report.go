@@ -45,7 +45,8 @@ ranking lets a healthy fleet come: half of selector.v, 5 sessions by default, or
 least. In a healthy fleet that is said wrongly in less than one report of a hundred. What
 no fire could start is not judged. A task keeps failing at 3 failed sessions or more that
 are most of its sessions; one between them that does not fail keeps it out of quarantine.
-Runs that did nothing are too many above 20 % of 5 or more.
+Runs that did nothing are too many above 20 % of 5 or more. An open task
+takes no end when more sessions than most_sessions have worked on it.
 
 MEAN is of the grades of that time. BELIEVED is the interval that the ranking believes in
 with 95 % certainty at its end, the same as in stint select --explain. An agent is not
@@ -94,10 +95,7 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 	if o.html && len(o.by) > 0 {
 		return usage(errors.New("--by: not with --html"))
 	}
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
-		if e.Store == nil {
-			a.nothingYet()
-		}
+	return a.withPast(ctx, func(e *engine.Engine) error {
 		text, err := a.reportText(ctx, e, o)
 		if err != nil {
 			return fmt.Errorf("report: %w", err)

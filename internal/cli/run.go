@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/wire"
@@ -77,6 +78,10 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 			p, err := e.Preview(ctx, options)
 			if err != nil {
 				return err
+			}
+			for i, entry := range p.Spec.Environment {
+				name, value, _ := strings.Cut(entry, "=")
+				p.Spec.Environment[i] = name + "=" + config.Mask(name, value)
 			}
 			a.printPreview(p)
 			return nil

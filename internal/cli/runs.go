@@ -51,10 +51,7 @@ func (a *app) runRuns(ctx context.Context, o runsOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
-		if e.Store == nil {
-			a.nothingYet()
-		}
+	return a.withPast(ctx, func(e *engine.Engine) error {
 		var list []fleet.Run
 		if e.Store != nil {
 			if list, err = e.Store.LastRuns(ctx, q); err != nil {
@@ -68,14 +65,10 @@ func (a *app) runRuns(ctx context.Context, o runsOptions) error {
 				return err
 			}
 		}
-		if a.json {
-			printJSON(a.Stdout, wire.NewRuns(list))
-			return nil
-		}
-		if len(list) == 0 && e.Store != nil {
+		if len(list) == 0 && e.Store != nil && !a.json {
 			fmt.Fprintln(a.Stderr, "stint: no such run")
 		}
-		a.print(a.glyphs(screen.Runs(list, a.Now(), a.style())))
+		a.say(wire.NewRuns(list), func(s screen.Style) []string { return screen.Runs(list, a.Now(), s) })
 		return nil
 	})
 }

@@ -71,7 +71,7 @@ As a unit of the user's service manager, ~/.config/systemd/user/stint-serve.serv
 With a socket unit of the same name (ListenStream=127.0.0.1:7788) it starts when somebody
 looks; --listen is then not heeded.`,
 		Example: `  stint serve
-  head -c 24 /dev/urandom | base64 | install -D -m 600 /dev/stdin ~/.config/stint/token
+  head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' | install -D -m 600 /dev/stdin ~/.config/stint/token
   stint serve --listen 0.0.0.0:7788 --token-file ~/.config/stint/token --host build.example.org`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -126,7 +126,7 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	})
 	a.printAddress(c.Fleet, listener.Addr())
 	return serve(ctx, listener, &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: pageTime, IdleTimeout: idleTime,
+		Handler: a.secrets.handler(handler), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: pageTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: mostHeader,
 		ErrorLog:       slog.NewLogLogger(a.log.Handler(), slog.LevelDebug), // of what clients do wrong
 		// Streams end with it, so that they do not keep the server from ending.
@@ -234,7 +234,7 @@ func (a *app) token(path string) (string, error) {
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", fleet.WithHint(usage(fmt.Errorf("token of %s: no request can bring it: want letters, digits and signs of ASCII, without a space", from)),
-			"head -c 24 /dev/urandom | base64")
+			"head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \\n'")
 	}
 	return text, nil
 }

@@ -49,11 +49,9 @@ func (a *app) runShow(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		if a.json {
-			printJSON(a.Stdout, wire.NewRunDetail(d, e.Now()))
-			return nil
-		}
-		a.print(a.glyphs(screen.Run(newRunView(d, a, e.Config.Agents[d.Agent].Transcript), a.style())))
+		a.say(wire.NewRunDetail(d, e.Now()), func(s screen.Style) []string {
+			return screen.Run(newRunView(d, a, e.Config.Agents[d.Agent].Transcript), s)
+		})
 		return nil
 	})
 }

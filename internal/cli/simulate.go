@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -53,6 +52,7 @@ is left out as a whole:
   noise = "bernoulli"   # or "beta", with concentration
   concentration = 8
   missing = 0           # probability that a finished session brings no grade
+  nothing = 0           # probability that one without work ends as nothing, not as noop
   [change]
   kind = "none"         # or "permute" with every; "walk" with sd, low, high; "cycle" with swing
   every = 500
@@ -71,9 +71,26 @@ is left out as a whole:
   [depletion]           # absent: none
   amount = 0.35         # the mean grade falls by amount × recent load
   half_life = 6         # of the load, in fires
+  [respawn]             # absent: none. What follows a session comes before the next fire
+  from = 0.65           # the least grade that is followed
+  max_chain = 3
+  [outage.night]        # any number of them
+  first = 1             # the fires in which sessions fail; without the keys, all
+  last = 48
+  agent = "codex"       # whose sessions, and of which category; without the keys, all
+  category = "code"
+  outcome = "unavailable" # or "failed", which is graded
+  rest = false          # true: its agent rests, and is tried at every other fire
+  [lesson.style]        # any number; first, last and category as above: no other session
+  effect = 0.1          # can match it. What it adds to the mean grade of those that get it
+  withhold = 0.2        # probability that chance withholds it
+  [pool.quick]          # a pool beside the default one, whose sessions are in no result
+  per_fire = 6          # its fires for each of the default pool
+  workers = 1
   [policy.stint]        # v, floor, cap, half_life, slow_half_life, alarm, anchor, season,
-  v = 10                # dispersion, depletion, fairness = false, core = true; gamma
-                        # of additive and discounted-ts; epsilon of epsilon-greedy
+  v = 10                # dispersion, depletion, fairness = false, core = true; gamma of
+                        # additive, discounted-ts and d-ucb; window of sliding-ts; fairness,
+                        # v, floor and cap of these, of ucb1 and of known
   [policy.mine]         # a new one
   base = "stint"
   [category.code]       # at least one
@@ -81,8 +98,15 @@ is left out as a whole:
   share = 0.20          # target share; without the key, an equal part of the rest
   supply_wake = 0.02    # without both keys, there is always work. Otherwise work comes
   supply_sleep = 0.05   # and goes, and only a session that finds none tells
+  pool = "quick"        # without the key, the default one
+  agent = "codex"       # for the outages
+  witness = "grader"    # takes the true grade. Otherwise a session reports its own grade,
+                        # and leaves "changes" or "none" as evidence, or has the "trust"
+  report = 1.0          # what it reports; without the key, the true grade
+  by_hand = 300         # until that fire, each has a session by hand in its lane beside it
 
-Regret is what the best sessions that could have been started at each fire were
+The policy "known" knows what each session would be worth, and is within floors and
+caps. Regret is what the best sessions that could have been started at each fire were
 worth, less what the policy's were. n/E is sessions over entitlement.`,
 		Example: `  stint simulate testdata/scenarios/twelve.toml
   stint simulate twelve.toml --policy stint,additive --runs 100 --svg twelve.svg`,
@@ -196,11 +220,8 @@ type progress struct {
 }
 
 func (a *app) progress() *progress {
-	f, ok := a.Stderr.(*os.File)
+	f, ok := terminal(a.Stderr)
 	if !ok || a.json {
-		return &progress{}
-	}
-	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return &progress{}
 	}
 	return &progress{w: f, shown: -1}
@@ -241,23 +262,10 @@ func fixed(v float64, decimals int) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-type estimateObject struct {
-	Mean float64  `json:"mean"`
-	CI95 *float64 `json:"ci95"` // null: one run alone does not tell
-}
-
 type policyObject struct {
-	Regret        estimateObject            `json:"regret"`
-	RewardPerFire estimateObject            `json:"reward_per_fire"`
-	RewardPerPick estimateObject            `json:"reward_per_pick"`
-	MinRatio      estimateObject            `json:"min_ratio"`
-	MaxRatio      estimateObject            `json:"max_ratio"`
-	WindowMax     estimateObject            `json:"window_max"`
-	LongestGap    estimateObject            `json:"longest_gap"`
-	NoopRate      estimateObject            `json:"noop_rate"`
-	Alarms        estimateObject            `json:"alarms"`
-	Fractions     map[string]estimateObject `json:"fractions"`
-	CPUSeconds    float64                   `json:"cpu_seconds"`
+	simulate.Result
+	Fractions  map[fleet.Category]simulate.Estimate `json:"fractions"`
+	CPUSeconds float64                              `json:"cpu_seconds"`
 }
 
 type simulationObject struct {
@@ -274,31 +282,11 @@ func simulationOf(r *simulate.Results) simulationObject {
 		Policies: map[string]policyObject{},
 	}
 	for _, p := range r.Policies {
-		fractions := map[string]estimateObject{}
+		object := policyObject{p, map[fleet.Category]simulate.Estimate{}, p.CPU.Seconds()}
 		for i, c := range r.Categories {
-			fractions[string(c)] = estimateOf(p.Fractions[i])
+			object.Fractions[c] = p.Fractions[i]
 		}
-		o.Policies[p.Policy.Name] = policyObject{
-			Regret:        estimateOf(p.Regret),
-			RewardPerFire: estimateOf(p.RewardPerFire),
-			RewardPerPick: estimateOf(p.RewardPerPick),
-			MinRatio:      estimateOf(p.MinRatio),
-			MaxRatio:      estimateOf(p.MaxRatio),
-			WindowMax:     estimateOf(p.WindowMax),
-			LongestGap:    estimateOf(p.LongestGap),
-			NoopRate:      estimateOf(p.NoopRate),
-			Alarms:        estimateOf(p.Alarms),
-			Fractions:     fractions,
-			CPUSeconds:    p.CPU.Seconds(),
-		}
-	}
-	return o
-}
-
-func estimateOf(e simulate.Estimate) estimateObject {
-	o := estimateObject{Mean: e.Mean}
-	if !math.IsNaN(e.CI95) {
-		o.CI95 = &e.CI95
+		o.Policies[p.Policy.Name] = object
 	}
 	return o
 }

@@ -65,48 +65,37 @@ type stoppedObject struct {
 }
 
 func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
-	return a.withRecord(ctx, o.dryRun, func(e *engine.Engine) error {
-		list, err := a.stop(ctx, e, name, o)
-		if err != nil {
+	return a.withRecord(ctx, o.dryRun, func(e *engine.Engine) (err error) {
+		var list []engine.Stopped
+		if o.dryRun {
+			open, openErr := e.Open(ctx, name)
+			for _, r := range open {
+				list = append(list, engine.Stopped{Was: r, Run: r})
+			}
+			err = openErr
+		} else {
+			list, err = e.StopAll(ctx, name)
+		}
+		switch {
+		case err != nil:
 			return err
+		case len(list) > 0:
+			return a.tellStopped(list, name, o.dryRun)
 		}
-		if len(list) == 0 {
-			return fmt.Errorf("stop %s: %w: nothing of it is at work, planned or resting", whole(fleet.Category(name)), fleet.ErrNothing)
-		}
-		return a.tellStopped(list, name, o.dryRun)
+		return nothingOpen(ctx, e, name)
 	})
 }
 
-// stop ends what a person named, or with --dry-run only finds it.
-func (a *app) stop(ctx context.Context, e *engine.Engine, name string, o stopOptions) (list []engine.Stopped, err error) {
-	open, err := e.Open(ctx, fleet.Category(name))
+// nothingOpen says why there is nothing to stop.
+func nothingOpen(ctx context.Context, e *engine.Engine, name string) error {
+	if _, known := e.Config.Categories[fleet.Category(name)]; known || name == "" {
+		return fmt.Errorf("stop %s: %w: nothing of it is at work, planned or resting", whole(fleet.Category(name)), fleet.ErrNothing)
+	}
+	r, err := resolveRun(ctx, e, name)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	_, known := e.Config.Categories[fleet.Category(name)]
-	isRun := !o.all && !known && len(open) == 0 // a category may have left the configuration
-	switch {
-	case isRun:
-		r, err := resolveRun(ctx, e, name)
-		if err == nil && !o.dryRun {
-			s := engine.Stopped{Was: r}
-			s.Run, err = e.Stop(ctx, r.ID)
-			return []engine.Stopped{s}, err
-		}
-		open = []fleet.Run{r}
-		if err == nil && !r.EndedAt.IsZero() {
-			err = fmt.Errorf("stop run %s: %w: it has ended as %s", r.ID, fleet.ErrNothing, r.Verdict.Outcome)
-		}
-		if err != nil {
-			return nil, err
-		}
-	case !o.dryRun:
-		return e.StopAll(ctx, fleet.Category(name))
-	}
-	for _, r := range open {
-		list = append(list, engine.Stopped{Was: r, Run: r})
-	}
-	return list, nil
+	return fmt.Errorf("stop run %s: %w: it has ended as %s", r.ID, fleet.ErrNothing, r.Verdict.Outcome)
 }
 
 func (a *app) tellStopped(list []engine.Stopped, name string, dryRun bool) error {
@@ -132,9 +121,9 @@ func (a *app) tellStopped(list []engine.Stopped, name string, dryRun bool) error
 		fmt.Fprintf(a.Stdout, "%s=%d\n", did(dryRun, "stopped", "would_stop"), len(list)-len(errs))
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("%d of %d have not ended: %w", len(errs), len(list), errors.Join(errs...))
+		return fmt.Errorf("not ended: %d of %d; the first: %w", len(errs), len(list), errs[0])
 	}
-	if !a.json && (name == "" || fleet.Category(name) == list[0].Was.Category) {
+	if name == "" || fleet.Category(name) == list[0].Was.Category {
 		a.hint(strings.TrimSpace("stint pause "+name) + " keeps fires from starting more")
 	}
 	return nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,28 +77,27 @@ func listOf(s []string) []string {
 // standings puts tasks in the states that are remembered of them, and says of those that
 // are blocked why.
 func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, tasks []fleet.Task) (standings, error) {
-	held := map[fleet.Key]fleet.Claim{}
+	q := selector.Queue{Tasks: tasks, At: a.Now(), RaiseAfter: c.Tasks.RaiseAfter}
 	known := standings{map[fleet.TaskID]string{}, map[fleet.TaskID]string{}}
 	if s != nil {
 		list, err := s.List(ctx, store.Listing{})
 		if err != nil {
 			return known, err
 		}
-		for _, claim := range a.desk(c, s).Held(ctx, list, a.Now()) {
-			held[claim.Key] = claim
-		}
+		q.Held = a.desk(c, s).Held(ctx, list, q.At)
 		snapshot, err := s.Snapshot(ctx)
 		if err != nil {
 			return known, err
 		}
-		memories := fleet.Recall(tasks, snapshot.Tasks)
+		q.Round = snapshot.Coming
+		fleet.Recall(tasks, snapshot.Tasks)
 		for _, t := range tasks {
 			if t.Listed != "" {
-				known.from[t.ID] = memories[t.ID].From(t)
+				known.from[t.ID] = t.Memory.From(t)
 			}
 		}
 	}
-	_, blocked := selector.Workable(tasks, held, a.Now())
+	_, blocked := q.Workable()
 	for _, b := range blocked {
 		known.blocked[b.Task.ID] = b.Reason
 		if b.Claim != nil {
@@ -325,6 +325,11 @@ func (a *app) taskAdd(ctx context.Context, title string, o taskAddOptions) error
 		return err
 	}
 	folder := taskFolder(c)
+	for _, required := range o.requires {
+		if err := a.checkRequired(ctx, c, required); err != nil {
+			return err
+		}
+	}
 	add, verb := folder.Add, "added"
 	if o.dryRun {
 		add, verb = func(_ context.Context, d task.Draft) (fleet.Task, error) { return folder.Preview(d) }, "would add"
@@ -339,6 +344,25 @@ func (a *app) taskAdd(ctx context.Context, title string, o taskAddOptions) error
 	}
 	fmt.Fprintf(a.Stdout, "%s %s (%s): %s\n", verb, plain(string(t.ID)), t.Category, plain(t.Path))
 	return nil
+}
+
+// checkRequired refuses what a new task could only wait for in vain: a task that there is not.
+func (a *app) checkRequired(ctx context.Context, c *config.Config, required string) error {
+	if strings.Contains(required, "://") {
+		return nil
+	}
+	if c.Tasks.Format == fleet.FormatBacklog {
+		required = strings.ToLower(required) // BACK-7 is of the file back-7
+	}
+	id, err := fleet.ParseTaskID(required)
+	if err != nil {
+		return usage(fmt.Errorf("--requires: %w", err))
+	}
+	if _, err = taskFolder(c).Get(ctx, id); errors.Is(err, fleet.ErrNotFound) {
+		err = fmt.Errorf("--requires %q: the new task would wait for ever: %w", required, fleet.ErrNotFound)
+		return a.withNearest(ctx, c, err, required)
+	}
+	return nil // what else is wrong with that task is told where tasks are listed
 }
 
 // knownCategory refuses a category that the configuration does not have.
@@ -389,7 +413,8 @@ func newTaskRetry(a *app) *cobra.Command {
 		Long: `Forget what sessions left of a task: what its file, or its tracker, says of it counts
 again. A task at which three sessions in a row failed is left alone until then, or until
 its file or its item in the tracker changes. So is one, unless it is active, on which two
-sessions worked and which they left in its state.`,
+sessions worked and which they left in its state. A task that rests, as its last session
+brought nothing, rests no longer.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.taskRetry(cmd.Context(), args[0], dryRun)
@@ -404,8 +429,22 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 	if err != nil {
 		return usage(err)
 	}
-	return a.withStore(ctx, accessFor(dryRun), func(_ *config.Config, s store.Store) error {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	_, unknown := taskFolder(c).Get(ctx, id)
+	if errors.Is(unknown, fleet.ErrNotFound) {
+		unknown = a.withNearest(ctx, c, unknown, arg)
+		if there, err := a.hasStore(ctx, c); err != nil || !there { // one is not made for it
+			return cmp.Or(err, unknown)
+		}
+	}
+	return a.withStoreOf(ctx, c, accessFor(dryRun), func(_ *config.Config, s store.Store) error {
 		found, err := s.Retry(ctx, id)
+		if err == nil && !found && errors.Is(unknown, fleet.ErrNotFound) {
+			return unknown // nothing was forgotten, as there is nothing of the name
+		}
 		if err != nil {
 			return err
 		}
@@ -425,6 +464,21 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 		fmt.Fprintln(a.Stdout, plain(line))
 		return nil
 	})
+}
+
+// withNearest adds to the error of a task that there is none of the task that was likely meant.
+func (a *app) withNearest(ctx context.Context, c *config.Config, err error, name string) error {
+	hint := "stint task list --all lists the tasks"
+	if tasks, _, failed := taskFolder(c).List(ctx); failed == nil {
+		var known []string
+		for _, t := range tasks {
+			known = append(known, string(t.ID))
+		}
+		if near := fleet.Nearest(name, known); near != "" {
+			hint = fmt.Sprintf("did you mean %s?", near)
+		}
+	}
+	return fleet.WithHint(err, hint)
 }
 
 func newTaskDone(a *app) *cobra.Command {

@@ -27,8 +27,11 @@ func (a *app) style() screen.Style {
 
 // terminal is what a stream of this process is, if it is one.
 func terminal(stream any) (*os.File, bool) {
-	if out, ok := stream.(*output); ok {
-		stream = out.Writer
+	switch s := stream.(type) {
+	case *output:
+		stream = s.Writer
+	case veil:
+		stream = s.Writer
 	}
 	f, ok := stream.(*os.File)
 	return f, ok && term.IsTerminal(f.Fd())

@@ -268,19 +268,14 @@ func (r *removal) removeFolder(path string) error {
 		return r.remove(path)
 	}
 	for _, f := range left {
-		if own := filepath.Join(path, f.Name()); !r.has(own) {
-			r.did(own, kept)
+		if f.Name() != filepath.Base(units.DropIn("")) { // which a dry run finds there
+			r.did(filepath.Join(path, f.Name()), kept)
 		}
 	}
 	if err := os.Remove(path); len(left) == 0 && !r.o.dryRun {
 		return err
 	}
 	return nil
-}
-
-// has reports whether something became of a path already.
-func (r *removal) has(path string) bool {
-	return slices.ContainsFunc(r.changes, func(c change) bool { return c.Path == path })
 }
 
 // waiting keeps from beginning what has not begun: planned and resting runs.
@@ -321,12 +316,17 @@ func (r *removal) state(ctx context.Context) error {
 	}
 	// Git forgets the worktrees that are gone. Where there is no repository there were none.
 	_ = exec.CommandContext(ctx, "git", "-C", r.c.Workspace, "worktree", "prune").Run()
-	if left, err := os.ReadDir(r.c.State); err != nil || len(left) > 0 {
+	left, err := os.ReadDir(r.c.State)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // nothing has run yet
+	case err != nil:
+		return err
+	case len(left) > 0:
 		r.did(r.c.State, kept)
 		return nil
 	}
-	r.did(r.c.State, removed)
-	return os.Remove(r.c.State)
+	return r.remove(r.c.State)
 }
 
 // What can become of what was installed, beside [kept].

@@ -81,19 +81,13 @@ func onlyKind(asked map[why.Kind]*bool) (only why.Kind, err error) {
 }
 
 func (a *app) runWhy(ctx context.Context, q engine.WhyQuestion) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
-		if e.Store == nil {
-			a.nothingYet()
-		}
+	return a.withPast(ctx, func(e *engine.Engine) error {
 		answer, also, err := e.Why(ctx, q)
 		if err != nil {
 			return err
 		}
 		a.printWhy(answer, also)
 		for _, kind := range also {
-			if a.json {
-				break
-			}
 			a.hint(fmt.Sprintf("this is of the %s; there is a %s of the name, too: stint why --%s %s", answer.Kind, kind, kind, q.Name))
 		}
 		return nil
@@ -115,9 +109,5 @@ func (a *app) runWhyChanged(ctx context.Context, since spanValue, name string) e
 }
 
 func (a *app) printWhy(answer why.Answer, also []why.Kind) {
-	if a.json {
-		printJSON(a.Stdout, wire.NewWhy(answer, also))
-		return
-	}
-	a.print(screen.Why(answer, a.style()))
+	a.say(wire.NewWhy(answer, also), func(s screen.Style) []string { return screen.Why(answer, s) })
 }

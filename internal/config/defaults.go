@@ -27,6 +27,8 @@ func defaults() (Config, Agent, Category) {
 			Format:          "stint",
 			PassEnvironment: []string{"PATH", "HOME", "LANG"}, // as for agents
 			After:           string(fleet.StateReview),        // what was done once is not done again, and a person looks at it
+			RaiseAfter:      7 * 24 * time.Hour,               // a low one is as urgent as any after three weeks, which people still remember
+			MostSessions:    8,                                // a day's work of sessions of 50 minutes
 		},
 		Worktrees: Worktrees{
 			Keep:   20,                 // a disk holds some clones of most things

@@ -76,7 +76,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Notice:    noNotice(),
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
 		Runs:      config.Runs{Keep: 1000, MaxAge: 30 * 24 * time.Hour, Out: 16 << 20},
-		Tasks:     config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", PassEnvironment: []string{"PATH", "HOME", "LANG"}, After: "ready_for_review"},
+		Tasks:     config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", PassEnvironment: []string{"PATH", "HOME", "LANG"}, After: "ready_for_review", RaiseAfter: 168 * time.Hour, MostSessions: 8},
 		Lessons:   config.Lessons{Dir: filepath.Join(folder, "lessons"), Withhold: 0.2},
 		Selector: config.Selector{
 			Timeout: 20 * time.Second, PassEnvironment: []string{"PATH", "HOME", "LANG"}, Settings: bandit.Defaults(),
@@ -196,7 +196,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Tasks: config.Tasks{
 			Dir: "/srv/tasks", Format: fleet.FormatStint, DefaultCategory: "code",
 			Tags:            map[string]fleet.Category{"docs": "code", "a b": "cleanup"},
-			PassEnvironment: []string{"PATH", "HOME", "LANG"}, After: "ready_for_review",
+			PassEnvironment: []string{"PATH", "HOME", "LANG"}, After: "ready_for_review", RaiseAfter: 168 * time.Hour, MostSessions: 8,
 		},
 		Lessons: config.Lessons{Dir: filepath.Join(folder, "work", "notes")},
 		Budget:  config.Budget{Runs: 100},

@@ -128,6 +128,8 @@ func (r *reader) tasks(t *table, c *Config) Tasks {
 	}
 	tasks.Sources = r.taskSources(t.child("source"), c.Categories)
 	tasks.After = get(t, "after", c.Tasks.After, oneOf(append(mapped(fleet.TaskStates(), func(s fleet.TaskState) string { return string(s) }), KeepState)...))
+	tasks.RaiseAfter = get(t, "raise_after", c.Tasks.RaiseAfter, pause())
+	tasks.MostSessions = get(t, "most_sessions", c.Tasks.MostSessions, whole(0, 1000))
 	tasks.ResolveURL = t.list("resolve_url", 0, program())
 	tasks.PassEnvironment = t.variables(c.Tasks.PassEnvironment)
 	t.close()

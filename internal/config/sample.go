@@ -56,6 +56,8 @@ func Sample(o SampleOptions) []byte {
 		"@format\n", sampleKey("format", cmp.Or(string(o.TaskFormat), string(config.Tasks.Format)), o.TaskFormat != "")+"\n",
 		"@tasks_pass_environment", literal(config.Tasks.PassEnvironment),
 		"@after", literal(config.Tasks.After),
+		"@raise_after", literal(config.Tasks.RaiseAfter),
+		"@most_sessions", literal(config.Tasks.MostSessions),
 		"@worktrees_keep", literal(config.Worktrees.Keep),
 		"@worktrees_max_age", literal(config.Worktrees.MaxAge),
 		"@runs_keep", literal(config.Runs.Keep),

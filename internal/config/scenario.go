@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/simulate"
 )
@@ -65,12 +66,16 @@ func (r *reader) scenario(file *table) *simulate.Scenario {
 		Workers:      get(file, "workers", 3, whole(1, mostWorkers)),
 		Grades:       grades(file.child("grades")),
 		Change:       r.change(file.child("change")),
-		Availability: chain(file, "availability"),
-		Sessions:     sessions(file),
-		Depletion:    depletion(file),
+		Availability: optional(file, "availability", chain),
+		Sessions:     optional(file, "sessions", sessions),
+		Depletion:    optional(file, "depletion", depletion),
+		Respawn:      optional(file, "respawn", respawn),
 		Categories:   r.kindsOfWork(file),
 		Policies:     r.policies(file.child("policy")),
 	}
+	r.otherPools(file.child("pool"), s)
+	r.outages(file.child("outage"), s)
+	r.taught(file.child("lesson"), s)
 	file.close()
 	r.refuseNUL()
 	return s
@@ -81,6 +86,7 @@ func grades(t *table) simulate.Grades {
 		Noise:         simulate.Noise(get(t, "noise", string(simulate.Bernoulli), oneOf(string(simulate.Bernoulli), string(simulate.Graded)))),
 		Concentration: get(t, "concentration", 8, amount(0.001, 1e6)),
 		Missing:       get(t, "missing", 0, fraction()),
+		Nothing:       get(t, "nothing", 0, fraction()),
 	}
 	t.close()
 	return g
@@ -103,46 +109,116 @@ func (r *reader) change(t *table) simulate.Change {
 	return c
 }
 
-// chain is nil when the file has no such table.
-func chain(file *table, name string) *simulate.Chain {
-	t, given := file.child(name), file.has(name)
-	c := &simulate.Chain{
-		Wake:  get(t, "wake", 0.03, fraction()),
-		Sleep: get(t, "sleep", 0.04, fraction()),
-	}
-	t.close()
-	if !given {
+// optional reads a table by its keys; nil: the file has none.
+func optional[T any](file *table, name string, read func(*table) T) *T {
+	t := file.child(name)
+	if !file.has(name) {
 		return nil
 	}
-	return c
+	v := read(t)
+	t.close()
+	return &v
 }
 
-func sessions(file *table) *simulate.Sessions {
-	t, given := file.child("sessions"), file.has("sessions")
-	s := &simulate.Sessions{
+func chain(t *table) simulate.Chain {
+	return simulate.Chain{Wake: get(t, "wake", 0.03, fraction()), Sleep: get(t, "sleep", 0.04, fraction())}
+}
+
+func sessions(t *table) simulate.Sessions {
+	return simulate.Sessions{
 		Median: get(t, "median", 2.5, amount(0, 1e6)),
 		Sigma:  get(t, "sigma", 0.6, amount(0, 10)),
 		Slots:  get(t, "slots", 0, whole(1, mostWorkers)),
 		Lock:   get(t, "lock", true, truth()),
 	}
-	t.close()
-	if !given {
-		return nil
-	}
-	return s
 }
 
-func depletion(file *table) *simulate.Depletion {
-	t, given := file.child("depletion"), file.has("depletion")
-	d := &simulate.Depletion{
-		Amount:   get(t, "amount", 0.35, fraction()),
-		HalfLife: get(t, "half_life", 6, amount(0.001, 1e6)),
+func depletion(t *table) simulate.Depletion {
+	return simulate.Depletion{Amount: get(t, "amount", 0.35, fraction()), HalfLife: get(t, "half_life", 6, amount(0.001, 1e6))}
+}
+
+func respawn(t *table) simulate.Respawn {
+	return simulate.Respawn{From: get(t, "from", 0.65, fraction()), Most: get(t, "max_chain", 3, whole(1, mostWorkers))}
+}
+
+// otherPools reads the pools beside the default one, of which each category is to know its own.
+func (r *reader) otherPools(t *table, s *simulate.Scenario) {
+	for _, p := range r.inOrder(t) {
+		s.Pools = append(s.Pools, simulate.Pool{
+			Name: p.name, PerFire: get(p.table, "per_fire", 6, whole(1, mostWorkers)), Workers: get(p.table, "workers", 1, whole(1, mostWorkers)),
+		})
+		p.close()
 	}
-	t.close()
-	if !given {
-		return nil
+	others := 0
+	for _, c := range s.Categories {
+		if c.Pool == "" {
+			continue
+		}
+		if slices.ContainsFunc(s.Pools, func(p simulate.Pool) bool { return p.Name == c.Pool }) {
+			others++
+		} else {
+			r.report(under(dotted("category", string(c.Name)), "pool"), fmt.Errorf("there is no pool %q", c.Pool), fmt.Sprintf("write [pool.%s]", c.Pool))
+		}
 	}
-	return d
+	if others > 0 && others == len(s.Categories) {
+		r.report("category", errors.New("none is of the default pool"), "leave out pool in one of them")
+	}
+}
+
+func (r *reader) outages(t *table, s *simulate.Scenario) {
+	for _, p := range r.inOrder(t) {
+		o := simulate.Outage{
+			Agent:   get(p.table, "agent", "", text()),
+			Outcome: fleet.Outcome(get(p.table, "outcome", string(fleet.Unavailable), oneOf(string(fleet.Unavailable), string(fleet.Failed)))),
+			Rest:    get(p.table, "rest", false, truth()),
+		}
+		o.First, o.Last, o.Category = r.span(p, s)
+		if !slices.ContainsFunc(s.Categories, func(c simulate.Category) bool { return o.Agent == "" || o.Agent == c.Agent }) {
+			r.report(under(p.key, "agent"), fmt.Errorf("no category has agent %q", o.Agent), fmt.Sprintf("write agent = %q at one", o.Agent))
+		}
+		s.Outages = append(s.Outages, o)
+		p.close()
+	}
+}
+
+func (r *reader) taught(t *table, s *simulate.Scenario) {
+	for _, p := range r.inOrder(t) {
+		l := simulate.Lesson{
+			Name: p.name, Effect: get(p.table, "effect", 0.1, amount(-1, 1)), Withhold: get(p.table, "withhold", 0.2, fraction()),
+		}
+		l.First, l.Last, l.Category = r.span(p, s)
+		s.Lessons = append(s.Lessons, l)
+		p.close()
+	}
+}
+
+// span are the fires, and the category, that something is limited to.
+func (r *reader) span(p named, s *simulate.Scenario) (first, last int, only fleet.Category) {
+	first = get(p.table, "first", 1, whole(1, mostFires))
+	last = get(p.table, "last", mostFires, whole(1, mostFires))
+	only = fleet.Category(get(p.table, "category", "", text()))
+	if last < first {
+		r.report(under(p.key, "last"), fmt.Errorf("%d is before first = %d", last, first), fmt.Sprintf("write last = %d", first))
+	}
+	if only != "" && !slices.ContainsFunc(s.Categories, func(c simulate.Category) bool { return c.Name == only }) {
+		r.report(under(p.key, "category"), fmt.Errorf("there is no category %q", only), "name one, or leave it out")
+	}
+	return first, last, only
+}
+
+// named is one of a table's children.
+type named struct {
+	*table
+	name string
+}
+
+// inOrder are the children of a table as they stand in the file.
+func (r *reader) inOrder(t *table) (list []named) {
+	for name, child := range t.children() {
+		list = append(list, named{child, name})
+	}
+	slices.SortFunc(list, func(a, b named) int { return cmp.Compare(r.source.at[a.key], r.source.at[b.key]) })
+	return list
 }
 
 // kindsOfWork are the categories in the order of the file. Those without a share get
@@ -153,19 +229,23 @@ func (r *reader) kindsOfWork(file *table) []simulate.Category {
 		rest    = 1.0
 		without []int
 	)
-	tables := file.child("category").children()
+	tables := r.inOrder(file.child("category"))
 	if len(tables) > mostCategories {
 		r.report("category", fmt.Errorf("want at most %d, not %d", mostCategories, len(tables)), "remove some")
 	}
-	at := func(name string) int { return r.source.at[dotted("category", name)] }
-	for _, name := range slices.SortedFunc(maps.Keys(tables), func(a, b string) int { return cmp.Compare(at(a), at(b)) }) {
-		t := tables[name]
-		if _, err := fleet.ParseCategory(name); err != nil {
+	for _, t := range tables {
+		if _, err := fleet.ParseCategory(t.name); err != nil {
 			r.report(t.key, err, "rename it, as in [category.code]")
 		}
 		c := simulate.Category{
-			Name: fleet.Category(name), Mean: get(t, "mean", 0, fraction()), Share: get(t, "share", 0, fraction()),
-			Supply: supply(t),
+			Name: fleet.Category(t.name), Mean: get(t.table, "mean", 0, fraction()), Share: get(t.table, "share", 0, fraction()),
+			Supply: supply(t.table), Pool: get(t.table, "pool", "", text()), Agent: get(t.table, "agent", "", text()),
+			ByHand: get(t.table, "by_hand", 0, whole(0, mostFires)),
+			Witness: simulate.Witness(get(t.table, "witness", string(simulate.Grader),
+				oneOf(string(simulate.Grader), string(simulate.NoWitness), string(simulate.Changes), string(simulate.Trust)))),
+		}
+		if t.has("report") {
+			c.Report = new(get(t.table, "report", 1, fraction()))
 		}
 		if !t.has("mean") {
 			t.missing("mean", "write mean = 0.5")
@@ -201,12 +281,9 @@ func supply(t *table) *simulate.Chain {
 
 func (r *reader) policies(t *table) []simulate.Policy {
 	var list []simulate.Policy
-	for name, p := range t.children() {
-		list = append(list, r.policy(p, name))
+	for _, p := range r.inOrder(t) {
+		list = append(list, r.policy(p.table, p.name))
 	}
-	slices.SortFunc(list, func(a, b simulate.Policy) int {
-		return cmp.Compare(r.source.at[dotted("policy", a.Name)], r.source.at[dotted("policy", b.Name)])
-	})
 	return list
 }
 
@@ -237,11 +314,16 @@ func (r *reader) policy(t *table, name string) simulate.Policy {
 	switch p.Kind {
 	case simulate.Ranked:
 		settings(t, &p)
-	case simulate.Additive, simulate.DiscountedTS:
+	case simulate.Additive, simulate.DiscountedTS, simulate.DiscountedUCB:
 		p.Gamma = get(t, "gamma", p.Gamma, amount(0.001, 1))
-	case simulate.EpsilonGreedy:
-		p.Epsilon = get(t, "epsilon", p.Epsilon, fraction())
-	case simulate.UCB1, simulate.Random, simulate.RoundRobin:
+	case simulate.SlidingTS:
+		p.Window = get(t, "window", p.Window, whole(1, mostFires))
+	case simulate.Known, simulate.UCB1, simulate.Random, simulate.RoundRobin:
+	}
+	if p.Kind.IsIndex() {
+		if p.Fair = get(t, "fairness", p.Fair, truth()); p.Fair {
+			floorAndCap(t, &p.Settings)
+		}
 	}
 	t.close()
 	return p
@@ -255,9 +337,7 @@ func settings(t *table, p *simulate.Policy) {
 	if !get(t, "fairness", true, truth()) {
 		s = s.Unfair()
 	}
-	s.V = get(t, "v", s.V, amount(0.001, 1e9))
-	s.Floor = get(t, "floor", s.Floor, fraction())
-	s.Cap = get(t, "cap", s.Cap, orNever(amount(1, 1e9)))
+	floorAndCap(t, &s)
 	s.HalfLife = get(t, "half_life", s.HalfLife, orNever(amount(0.001, 1e9)))
 	s.SlowHalfLife = get(t, "slow_half_life", s.SlowHalfLife, orNever(amount(0.001, 1e9)))
 	s.Alarm = get(t, "alarm", s.Alarm, orNever(amount(0.001, 1e9)))
@@ -266,6 +346,13 @@ func settings(t *table, p *simulate.Policy) {
 	s.Anchor = get(t, "anchor", s.Anchor, truth())
 	s.Dispersion = get(t, "dispersion", s.Dispersion, truth())
 	p.Settings = s
+}
+
+// floorAndCap are the bounds of the accounts, and what a debt weighs.
+func floorAndCap(t *table, s *bandit.Settings) {
+	s.V = get(t, "v", s.V, amount(0.001, 1e9))
+	s.Floor = get(t, "floor", s.Floor, fraction())
+	s.Cap = get(t, "cap", s.Cap, orNever(amount(1, 1e9)))
 }
 
 // amount is a number from low to high, which nan is not.

@@ -22,6 +22,7 @@ workers = 2
 noise = "beta"
 concentration = 4
 missing = 0.1
+nothing = 0.2
 [change]
 kind = "walk"
 sd = 0.02
@@ -39,6 +40,25 @@ lock = false
 [depletion]
 amount = 0.2
 half_life = 4
+[respawn]
+from = 0.7
+max_chain = 2
+[outage.night]
+first = 40
+last = 60
+agent = "codex"
+rest = true
+[outage.broken]
+category = "alpha"
+outcome = "failed"
+[pool.quick]
+per_fire = 3
+workers = 2
+[lesson.style]
+effect = -0.2
+withhold = 0.5
+category = "zulu"
+last = 90
 [policy.stint]
 v = 30
 half_life = inf
@@ -50,14 +70,23 @@ season = true
 floor = 0.4
 [policy.additive]
 gamma = 1
+[policy.sliding-ts]
+window = 50
+fairness = true
+floor = 0.3
 [category.zulu]
 mean = 0.61
 share = 0.2
 supply_wake = 0.02
 [category.alpha]
 mean = 1
+witness = "none"
+report = 0.9
+by_hand = 30
 [category.bravo]
 mean = 0
+pool = "quick"
+agent = "codex"
 `
 
 func TestLoadScenarioReadsEveryKey(t *testing.T) {
@@ -68,23 +97,33 @@ func TestLoadScenarioReadsEveryKey(t *testing.T) {
 	}
 	stint, mine := bandit.Defaults(), bandit.Defaults().Core()
 	mine.Season = true
+	sliding := bandit.Defaults()
+	sliding.Floor = 0.3
 	stint.V, stint.HalfLife, stint.Cap, mine.Floor = 30, 0, 0, 0.4
 	want := &simulate.Scenario{
 		Fires: 300, Workers: 2,
-		Grades:       simulate.Grades{Noise: simulate.Graded, Concentration: 4, Missing: 0.1},
+		Grades:       simulate.Grades{Noise: simulate.Graded, Concentration: 4, Missing: 0.1, Nothing: 0.2},
 		Change:       simulate.Change{Kind: simulate.Walk, Every: 500, SD: 0.02, Low: 0.2, High: 0.8, Swing: 0.1},
 		Availability: &simulate.Chain{Wake: 0.1, Sleep: 0.2},
 		Sessions:     &simulate.Sessions{Median: 3, Sigma: 0.5, Slots: 9},
 		Depletion:    &simulate.Depletion{Amount: 0.2, HalfLife: 4},
+		Respawn:      &simulate.Respawn{From: 0.7, Most: 2},
+		Outages: []simulate.Outage{
+			{First: 40, Last: 60, Agent: "codex", Outcome: fleet.Unavailable, Rest: true},
+			{First: 1, Last: 10_000_000, Category: "alpha", Outcome: fleet.Failed},
+		},
+		Lessons: []simulate.Lesson{{Name: "style", Category: "zulu", First: 1, Last: 90, Effect: -0.2, Withhold: 0.5}},
+		Pools:   []simulate.Pool{{Name: "quick", PerFire: 3, Workers: 2}},
 		Categories: []simulate.Category{
-			{Name: "zulu", Mean: 0.61, Share: 0.2, Supply: &simulate.Chain{Wake: 0.02, Sleep: 0.05}},
-			{Name: "alpha", Mean: 1, Share: 0.4},
-			{Name: "bravo", Mean: 0, Share: 0.4},
+			{Name: "zulu", Mean: 0.61, Share: 0.2, Supply: &simulate.Chain{Wake: 0.02, Sleep: 0.05}, Witness: simulate.Grader},
+			{Name: "alpha", Mean: 1, Share: 0.4, Witness: simulate.NoWitness, Report: new(0.9), ByHand: 30},
+			{Name: "bravo", Mean: 0, Share: 0.4, Pool: "quick", Agent: "codex", Witness: simulate.Grader},
 		},
 		Policies: []simulate.Policy{
 			{Name: "stint", Kind: simulate.Ranked, Settings: stint},
 			{Name: "mine", Kind: simulate.Ranked, Settings: mine},
 			{Name: "additive", Kind: simulate.Additive, Gamma: 1},
+			{Name: "sliding-ts", Kind: simulate.SlidingTS, Settings: sliding, Fair: true, Gamma: 1, Window: 50},
 		},
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
@@ -102,7 +141,7 @@ func TestLoadScenarioFillsInDefaults(t *testing.T) {
 		Fires: 2000, Workers: 3,
 		Grades:     simulate.Grades{Noise: simulate.Bernoulli, Concentration: 8},
 		Change:     simulate.Change{Kind: simulate.Still, Every: 500, SD: 0.01, Low: 0.15, High: 0.85, Swing: 0.2},
-		Categories: []simulate.Category{{Name: "a", Mean: 0.5, Share: 1}},
+		Categories: []simulate.Category{{Name: "a", Mean: 0.5, Share: 1, Witness: simulate.Grader}},
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
@@ -134,6 +173,22 @@ func TestLoadScenarioRefuses(t *testing.T) {
 		{"cap", least + "[policy.stint]\ncap = 0.5\n", "policy.stint.cap: want a number from 1 to 1e+09, not 0.5, or 0 or inf for never", "write cap"},
 		{"v", least + "[policy.stint]\nv = 0\n", "policy.stint.v: want a number from 0.001", "write v"},
 		{"gamma", least + "[policy.additive]\ngamma = 1.1\n", "policy.additive.gamma: want a number from 0.001 to 1, not 1.1", "write gamma"},
+		{"window", least + "[policy.sliding-ts]\nwindow = 0\n", "policy.sliding-ts.window: want a whole number", "write window = 1"},
+		{"floor of one without", least + "[policy.ucb1]\nfloor = 0.3\n", "/s.toml:4:1: policy.ucb1.floor: unknown key", "want one of: fairness"},
+		{"unknown pool", least + "pool = \"quick\"\n", "/s.toml:3:1: category.a.pool: there is no pool \"quick\"", "write [pool.quick]"},
+		{"no default pool", least + "pool = \"q\"\n[pool.q]\n", "category: none is of the default pool", "leave out pool"},
+		{"fires of a pool", least + "[pool.q]\nper_fire = 0\n", "/s.toml:4:1: pool.q.per_fire: want a whole number from 1", "write per_fire = 1"},
+		{"end of an outage", least + "[outage.o]\nfirst = 9\nlast = 8\n", "/s.toml:5:1: outage.o.last: 8 is before first = 9", "write last = 9"},
+		{"agent of an outage", least + "[outage.o]\nagent = \"codex\"\n", "/s.toml:4:1: outage.o.agent: no category has agent \"codex\"", "write agent = \"codex\" at one"},
+		{"category of an outage", least + "[outage.o]\ncategory = \"b\"\n", "/s.toml:4:1: outage.o.category: there is no category \"b\"", "name one"},
+		{"outcome of an outage", least + "[outage.o]\noutcome = \"noop\"\n", "/s.toml:4:1: outage.o.outcome: want \"unavailable\" or \"failed\", not \"noop\"", "write outcome"},
+		{"effect of a lesson", least + "[lesson.l]\neffect = -2\n", "/s.toml:4:1: lesson.l.effect: want a number from -1 to 1, not -2", "write effect = "},
+		{"end of a lesson", least + "[lesson.l]\nlast = 0\n", "/s.toml:4:1: lesson.l.last: want a whole number from 1", "write last = 1"},
+		{"witness", least + "witness = \"me\"\n", "/s.toml:3:1: category.a.witness: want \"grader\" or \"none\" or \"changes\" or \"trust\", not \"me\"", "write witness"},
+		{"report", least + "report = 2\n", "/s.toml:3:1: category.a.report: want a number from 0 to 1, not 2", "write report"},
+		{"by hand", least + "by_hand = -1\n", "/s.toml:3:1: category.a.by_hand: want a whole number from 0", "write by_hand = 0"},
+		{"nothing", "[grades]\nnothing = 1.5\n" + least, "/s.toml:2:1: grades.nothing: want a number from 0 to 1, not 1.5", "write nothing"},
+		{"respawn", "[respawn]\nmax_chain = 0\n" + least, "/s.toml:2:1: respawn.max_chain: want a whole number from 1", "write max_chain = 1"},
 		{"policy's name", least + "[policy.\"<b>\"]\nbase = \"stint\"\n", "a policy's name is", "rename it"},
 		{"both", "fires = 0\nworkers = 0\n" + least, "/s.toml:2:1: workers: want a whole number from 1 to 1000, not 0", "correct these 2 places, then: stint simulate /s.toml"},
 		{"not UTF-8", least + "# \xff", "byte 0xff is not UTF-8", "save the file as UTF-8"},

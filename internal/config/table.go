@@ -123,6 +123,9 @@ func (t *table) pairs(name string, check func(key, value string) error) map[stri
 		if err == nil {
 			err = check(key, word)
 		}
+		if err != nil && SecretName(key) {
+			err = errors.New("want a string") // and not a word of what stands there
+		}
 		if err != nil {
 			t.report(under(child.key, key), err, fmt.Sprintf(`write %s = "…"`, under("", key)))
 		}

@@ -42,6 +42,8 @@ func (c *Config) Values() []Value {
 	v.add(string(c.Tasks.DefaultCategory), "tasks", "default_category")
 	addTable(v, c.Tasks.Tags, func(name fleet.Category) any { return string(name) }, "tasks", "tags")
 	v.add(c.Tasks.After, "tasks", "after")
+	v.add(c.Tasks.RaiseAfter, "tasks", "raise_after")
+	v.add(c.Tasks.MostSessions, "tasks", "most_sessions")
 	v.add(c.Tasks.ResolveURL, "tasks", "resolve_url")
 	v.add(c.Tasks.PassEnvironment, "tasks", "pass_environment")
 	for _, name := range slices.Sorted(maps.Keys(c.Tasks.Sources)) {
@@ -106,7 +108,7 @@ func (v *values) addAgent(name string, a Agent) {
 	v.add(a.Preset, "agent", name, "preset")
 	v.add(a.Command, "agent", name, "command")
 	v.add(string(a.Prompt), "agent", name, "prompt")
-	addTable(v, a.Environment, func(s string) any { return s }, "agent", name, "environment")
+	addTable(v, masked(a.Environment), func(s string) any { return s }, "agent", name, "environment")
 	v.add(a.PassEnvironment, "agent", name, "pass_environment")
 	v.add(a.Slots, "agent", name, "slots")
 	v.add(a.Silence, "agent", name, "silence")

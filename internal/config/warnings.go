@@ -24,6 +24,12 @@ func (c *Config) Warnings() []Problem {
 	return w.problems()
 }
 
+// PromptFault is an error of a category's prompt file, at the place that names it.
+func (c *Config) PromptFault(name fleet.Category, err error) error {
+	offset := c.source.at[dotted("category", string(name), "prompt")]
+	return usagef("write the file, or leave prompt out", "%s: prompt of category %s: %w", c.source.position(offset), name, err)
+}
+
 func (c *Config) warnFanout(w *warnings) {
 	if f := c.Fanout; f.Workers > f.Slots {
 		w.add(fmt.Sprintf("workers (%d) is above slots (%d): a fire starts no more than there are slots", f.Workers, f.Slots),

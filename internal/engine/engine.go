@@ -195,9 +195,8 @@ type view struct {
 	snapshot store.Snapshot
 	held     []fleet.Claim // what a take would be denied
 	tasks    []fleet.Task
-	failed   []fleet.SourceFault               // of the tasks
-	memories map[fleet.TaskID]fleet.TaskMemory // that hold
-	problems []fleet.TaskProblem               // of the tasks
+	failed   []fleet.SourceFault // of the tasks
+	problems []fleet.TaskProblem // of the tasks
 	lessons  []fleet.Lesson
 	inFlight map[fleet.Category][]fleet.RunID
 	live     map[fleet.RunID]bool      // open runs that live, or are about to
@@ -226,7 +225,7 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 		return view{}, err
 	}
 	v.failed = failedSources(v.problems)
-	v.memories = fleet.Recall(v.tasks, v.snapshot.Tasks)
+	fleet.Recall(v.tasks, v.snapshot.Tasks)
 	v.lessons, err = e.listLessons(ctx)
 	return v, err
 }

@@ -9,7 +9,6 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/selector"
 	"stint/internal/store"
 )
 
@@ -150,7 +149,7 @@ func (e *Engine) lessonShifts(v view) map[fleet.Category]float64 {
 	if len(trials) == 0 { // of lessons nothing is known
 		return nil
 	}
-	next := selector.Firsts(v.tasks, v.held, v.now)
+	next := e.queue(v).Firsts()
 	today := map[lessonKey]map[fleet.Category]float64{}
 	for _, l := range v.lessons {
 		key := lessonKey{l.ID, l.Version()}

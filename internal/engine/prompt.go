@@ -54,7 +54,8 @@ type neighbour struct {
 func prompt(c config.Category, d promptData) (string, error) {
 	text, err := readPrompt(c.Prompt)
 	if err != nil {
-		return "", fmt.Errorf("read prompt of category %s: %w", d.Category, err)
+		err = fmt.Errorf("read prompt of category %s: %w: %w", d.Category, err, fleet.ErrUsage)
+		return "", fleet.WithHint(err, "write the file, or correct its path: stint config check")
 	}
 	d.instructed = text != ""
 	bare, err := compose(c.Prompt, text, d)
@@ -63,6 +64,19 @@ func prompt(c config.Category, d promptData) (string, error) {
 	}
 	d.Fence = fence(bare)
 	return compose(c.Prompt, text, d)
+}
+
+// CheckPrompt says why a category's prompt file cannot be used, if it has one: it is not there,
+// or is no template.
+func CheckPrompt(path string) error {
+	text, err := readPrompt(path)
+	if err != nil || !strings.Contains(text, "{{") {
+		return err
+	}
+	if _, err = template.New(path).Parse(text); err != nil {
+		err = fmt.Errorf("prompt template: %w", err)
+	}
+	return err
 }
 
 // compose makes the prompt with the fence that it is given.

@@ -20,13 +20,14 @@ import (
 // dated are tasks that all changed when the test says, as files have the real time.
 type dated struct {
 	engine.Tasks
-	at time.Time
+	at   time.Time
+	seen string
 }
 
 func (d *dated) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
 	tasks, problems, err := d.Tasks.List(ctx)
 	for i := range tasks {
-		tasks[i].Modified = d.at
+		tasks[i].Modified, tasks[i].Seen = d.at, tasks[i].Seen+d.seen
 	}
 	return tasks, problems, err
 }
@@ -93,7 +94,7 @@ func TestBackoffDoubles(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "[category.code]\ncooldown = \"0s\"\n")
 	b.addTask("fix", "code", fleet.StateActive)
-	tasks := &dated{b.Tasks, b.clock()}
+	tasks := &dated{Tasks: b.Tasks, at: b.clock()}
 	b.Tasks = tasks
 	var left []int
 	for skipped := 0; len(left) < 8; {
@@ -115,7 +116,12 @@ func TestBackoffDoubles(t *testing.T) {
 	}
 	b.wantsGrades("code", 8)
 
-	// What is as old as the back-off is no news; what is newer is.
+	// What is as old as the back-off is no news; what is newer is, and ends the rest of a task
+	// that changed.
+	if got := b.reason("code"); !strings.HasPrefix(got, `every workable task rests, "fix" for 63 more fires of its pool: its last 8 sessions brought nothing`) {
+		t.Errorf("left out because %q", got)
+	}
+	tasks.seen = "changed"
 	if got := b.reason("code"); !strings.HasPrefix(got, "backs off for this round and 62 more of its pool, ") || !strings.HasSuffix(got, ": found nothing to do 6 times") {
 		t.Errorf("left out because %q", got)
 	}

@@ -41,6 +41,11 @@ func (e *Engine) Report(ctx context.Context, since time.Time) (report.Report, er
 		return report.Report{}, err
 	}
 	o.AllRuns = len(o.Runs) < mostDrawn || o.Runs[len(o.Runs)-1].CreatedAt.Before(o.From)
+	v, err := e.look(ctx)
+	if err != nil {
+		return report.Report{}, err
+	}
+	o.Tasks, o.Most = v.tasks, e.Config.Tasks.MostSessions
 	fires, err := e.Store.LastFires(ctx, store.FireQuery{Brief: true, Limit: mostDrawn})
 	if err != nil {
 		return report.Report{}, err

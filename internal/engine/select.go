@@ -82,9 +82,14 @@ func (e *Engine) free(v view) int {
 	return max(0, min(e.Config.Fanout.Slots-all, e.Config.Pools[v.pool].Slots-own))
 }
 
+// queue is what decides which task a session tries first, of those that a fire starts next.
+func (e *Engine) queue(v view) selector.Queue {
+	return selector.Queue{Tasks: v.tasks, Held: v.held, At: v.now, RaiseAfter: e.Config.Tasks.RaiseAfter, Round: v.snapshot.Coming}
+}
+
 // situation is what decides who may be ranked.
 func (e *Engine) situation(v view) selector.Situation {
-	s := selector.Situation{At: v.now, Tasks: v.tasks, Held: v.held}
+	s := selector.Situation{Queue: e.queue(v)}
 	shifts := e.lessonShifts(v)
 	for _, name := range e.Config.CategoryNames() {
 		c, arm := e.Config.Categories[name], v.snapshot.Arms[name]

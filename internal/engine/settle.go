@@ -83,6 +83,7 @@ func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
 	left.State = stateAfter(v, task.State, task.InSource(), now, w.Config.Tasks.After)
 	left.Changed = left.State != task.State
 	left.Worked = w.worked && worked(v)
+	left.Last = v.Empty() && w.last(ctx)
 	if task.Source != "" {
 		left.Owed = w.owedTo(*task, left.State)
 		return left
@@ -91,6 +92,26 @@ func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
 		left.Owed = fleet.CallWrite
 	}
 	return left
+}
+
+// last reports whether no other task of the category is left that a session could work on,
+// now that this one has brought nothing. Where that cannot be known, some may be.
+func (w *worker) last(ctx context.Context) bool {
+	c := w.run.Category
+	if w.Config.Categories[c].SelfDirected { // it needs no task
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, closingTime/4) // a slow tracker must not keep the end from its record
+	defer cancel()
+	v, err := w.look(ctx)
+	if err != nil {
+		w.Log.WarnContext(ctx, "other tasks not looked at", w.attrs(slog.Any("err", err))...)
+		return false
+	}
+	ready, _ := w.queue(v).Workable()
+	return w.unlisted(v.failed, c) == "" && !slices.ContainsFunc(ready, func(t *fleet.Task) bool {
+		return t.Category == c && t.ID != w.task.ID
+	})
 }
 
 // fileNow looks at the task's file once the session is over.
@@ -293,7 +314,7 @@ func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
 		again, err := e.Tasks.Again(ctx, t)
 		// A file that says another state than it did, and than it is to, is a person's word.
 		if errors.Is(err, fleet.ErrNotFound) || err == nil && !m.Holds(again) && again.State != m.State {
-			return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true}})
+			return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true, Over: err != nil || m.State.Settled()}})
 		}
 		if err != nil {
 			return err
@@ -304,7 +325,7 @@ func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
 		return e.pay(ctx, again, m, m.Reason)
 	}
 	if _, known := e.Config.Tasks.Sources[m.Source]; !known {
-		return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true}})
+		return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true, Over: true}})
 	}
 	grant, c, err := e.desk().Take(ctx, store.Take{
 		Key: m.Task.Key(), Holder: settler, TTL: tellingTime, Note: "tells its tracker how the last session ended",
@@ -338,8 +359,8 @@ func (e *Engine) see(ctx context.Context, v view) {
 		switch {
 		case m.Owed != "", t == nil && !v.gone(m):
 			continue
-		case t == nil || !m.Holds(*t):
-			sight.Forget = true
+		case t == nil || !m.Holds(*t) || m.State == "" && t.State.Settled():
+			sight.Forget, sight.Over = true, t == nil || t.State.Settled() || m.State.Settled()
 		case m.Seen == "":
 			sight.Seen = t.Seen
 		case m.Branch != "" && branches != nil && branches[m.Run] != m.Branch:

@@ -9,7 +9,6 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/selector"
 	"stint/internal/store"
 )
 
@@ -176,7 +175,9 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	if run.Lane, err = e.freeLane(ctx, run.Category, c.Lanes); err != nil {
 		return Preview{}, err
 	}
-	task, idle := selector.Pick(v.tasks, v.held, run.Category, o.Task, v.now)
+	q := e.queue(v)
+	q.ByHand = true
+	task, idle := q.Pick(run.Category, o.Task)
 	if task == nil && (!c.SelfDirected || o.Task != "") {
 		if reason := e.unlisted(v.failed, run.Category); reason != "" {
 			return Preview{}, fmt.Errorf("category %s: %s", run.Category, reason)

@@ -31,9 +31,9 @@ type Stopped struct {
 	Err error     // why it has not ended; nil: it has
 }
 
-// Open reads the runs that have not ended, of one category or with an empty one of all,
-// oldest first: those at work, those about to begin, and those that rest before they do.
-func (e *Engine) Open(ctx context.Context, c fleet.Category) ([]fleet.Run, error) {
+// Open reads the runs that have not ended, oldest first: those at work, those about to begin,
+// and those that rest before they do. The name is a category's or a run's; empty: all.
+func (e *Engine) Open(ctx context.Context, name string) ([]fleet.Run, error) {
 	if e.Store == nil {
 		return nil, nil
 	}
@@ -41,16 +41,18 @@ func (e *Engine) Open(ctx context.Context, c fleet.Category) ([]fleet.Run, error
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(s.Open, func(r fleet.Run) bool { return c != "" && r.Category != c }), nil
+	return slices.DeleteFunc(s.Open, func(r fleet.Run) bool {
+		return name != "" && string(r.Category) != name && string(r.ID) != name
+	}), nil
 }
 
-// StopAll ends the runs of one category, or with an empty one all, and returns them oldest
-// first. It looks again until nothing is open that it has not tried: a session that ends
-// well meanwhile may be followed by another.
-func (e *Engine) StopAll(ctx context.Context, c fleet.Category) (list []Stopped, err error) {
+// StopAll ends the runs of a name, as [Engine.Open] reads them. It looks again until nothing
+// is open that it has not tried: a session that ends well meanwhile may be followed by
+// another.
+func (e *Engine) StopAll(ctx context.Context, name string) (list []Stopped, err error) {
 	tried := map[fleet.RunID]bool{}
 	for {
-		open, err := e.Open(ctx, c)
+		open, err := e.Open(ctx, name)
 		if err != nil {
 			return list, err
 		}

@@ -120,9 +120,9 @@ func TestStopAll(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	stop := func(c fleet.Category) map[fleet.RunID]fleet.Outcome {
+	stop := func(name string) map[fleet.RunID]fleet.Outcome {
 		t.Helper()
-		list, err := b.StopAll(t.Context(), c)
+		list, err := b.StopAll(t.Context(), name)
 		if err != nil {
 			t.Fatal(err)
 		}

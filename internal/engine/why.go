@@ -120,6 +120,7 @@ func (m *moment) is(ctx context.Context, kind why.Kind, name string) (bool, erro
 		return known, nil
 	case why.OfTask:
 		return m.isTask(ctx, name)
+	case why.OfRanking: // which has no name
 	}
 	return false, nil
 }
@@ -199,7 +200,7 @@ func (m *moment) problem(ctx context.Context, id fleet.TaskID) (string, error) {
 func (m *moment) unknown(ctx context.Context, q WhyQuestion) error {
 	kind := cmp.Or(string(q.Kind), "fire, run, category or task")
 	err := fmt.Errorf("%s %q: %w", kind, q.Name, fleet.ErrNotFound)
-	if id, numErr := strconv.ParseInt(q.Name, 10, 64); q.Kind == why.OfFire || numErr == nil && id > 0 {
+	if id, numErr := strconv.ParseInt(q.Name, 10, 64); q.Kind == why.OfFire || q.Name == LastFire || numErr == nil && id > 0 {
 		return fleet.WithHint(err, m.lastFire(ctx))
 	}
 	var known []string
@@ -222,7 +223,7 @@ func (m *moment) unknown(ctx context.Context, q WhyQuestion) error {
 func (m *moment) lastFire(ctx context.Context) string {
 	id, err := m.fireID(ctx, LastFire)
 	if err != nil || id == 0 {
-		return "there has been no fire yet"
+		return "there has been no fire yet: stint fanout makes the first, and stint fanout --dry-run says what it would do"
 	}
 	return fmt.Sprintf("the last fire is %d", id)
 }
@@ -263,6 +264,7 @@ func (m *moment) answer(ctx context.Context, kind why.Kind, name string) (why.An
 	case why.OfTask:
 		t, err := m.whyTask(ctx, fleet.TaskID(name))
 		return t.Answer(), err
+	case why.OfRanking: // which has no name
 	}
 	return why.Answer{}, fmt.Errorf("%s %q: %w", kind, name, fleet.ErrUsage)
 }

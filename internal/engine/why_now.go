@@ -36,6 +36,9 @@ func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Ca
 	for _, t := range v.tasks {
 		if t.Category == name {
 			c.States[t.State]++
+			if endless := t.Endless(m.Config.Tasks.MostSessions); endless != "" {
+				c.Endless = append(c.Endless, fmt.Sprintf("%q: %s", t.ID, endless))
+			}
 		}
 	}
 	for _, b := range in.Blocked {
@@ -163,12 +166,12 @@ func (m *moment) whyTask(ctx context.Context, id fleet.TaskID) (t why.Task, err 
 // standing is what decides whether a session would take the task.
 func (m *moment) standing(ctx context.Context, v view, t *why.Task) error {
 	s := m.situation(v)
-	t.Hinders, t.Ahead = s.TaskObstacles(t.Task), s.Ahead(t.Task)
-	if memory, holds := v.memories[t.ID]; holds {
-		t.Memory = &memory
+	t.Hinders, t.Ahead, t.Counts = s.TaskObstacles(t.Task), s.Ahead(t.Task), s.Counts(t.Task)
+	if memory := t.Task.Memory; memory != nil {
+		t.Endless = t.Task.Endless(m.Config.Tasks.MostSessions)
 		if q, aside := memory.Quarantine(); aside {
 			t.Quarantine = &q
-			t.Hinders = withoutSetAside(t.Hinders, *t.Task, memory)
+			t.Hinders = withoutSetAside(t.Hinders, *t.Task, *memory)
 		}
 	}
 	if i := slices.IndexFunc(v.held, func(c fleet.Claim) bool { return c.Key == t.ID.Key() }); i >= 0 {

@@ -232,18 +232,28 @@ func (w *worker) pick(ctx context.Context, c fleet.Category) (task *fleet.Task, 
 		return nil, "", "", err
 	}
 	w.see(ctx, v)
-	tasks := slices.DeleteFunc(v.tasks, func(t fleet.Task) bool {
+	q := w.queue(v)
+	q.Tasks = slices.DeleteFunc(q.Tasks, func(t fleet.Task) bool {
 		return t.Family != "" && slices.Contains(w.shun, t.Family)
 	})
-	task, idle = selector.Pick(tasks, v.held, c, w.only, v.now)
+	task, idle = q.Pick(c, w.only)
 	w.memory = fleet.TaskMemory{}
-	for _, m := range v.snapshot.Tasks {
-		_, holds := v.memories[m.Task] // else it is forgotten by now, unless something is owed
-		if task != nil && m.Task == task.ID && (holds || m.Owed != "") {
+	for _, m := range v.snapshot.Tasks { // what does not hold is forgotten by now, unless something is owed
+		if task != nil && m.Task == task.ID && (task.Memory != nil || m.Owed != "") {
 			w.memory = m
 		}
 	}
 	return task, idle, w.unlisted(v.failed, c), nil
+}
+
+// queue is what decides which task the session tries first. One that a fire started is in
+// the round of that fire, not in the one to come.
+func (w *worker) queue(v view) selector.Queue {
+	q := w.Engine.queue(v)
+	if q.ByHand = w.run.Source == fleet.FromHand; !q.ByHand {
+		q.Round = func(c fleet.Category) fleet.Round { return v.snapshot.Arms[c].Round }
+	}
+	return q
 }
 
 // claim takes the task, or for a session without one its lane, and returns the

@@ -205,8 +205,8 @@ func NewRunID(now time.Time, random uint32) RunID {
 // FireID numbers the fires of a fleet from 1.
 type FireID int64
 
-// Round is a time on the clock of one category, by which what is remembered of it fades and
-// what rests wakes. The fires of its pool move it on by one, but for those that could start
-// nothing whatever was remembered. It never goes back, into whatever pool the category is
-// moved, and two categories' rounds are not compared.
+// Round is a reading of one category's clock, by which evidence fades, loads fall and
+// back-offs end. Each fire of the category's pool that could start something moves it on by
+// one. A category that is moved into another pool keeps its reading: those of two categories
+// are not to be compared.
 type Round int64

@@ -34,6 +34,7 @@ type TaskLeft struct {
 	// The next fields are for the count of sessions, and not stored.
 	Changed bool // the state is another than before
 	Worked  bool // an agent was at work
+	Last    bool // of its category no other task is left that could be worked on
 }
 
 // TaskMemory is what is remembered of a task until its source shows a change.
@@ -45,6 +46,9 @@ type TaskMemory struct {
 	Since    time.Time // of the last that was left
 	Sessions int       // that worked on it since its state last changed
 	Failures int       // that failed at it, in a row
+	Vain     int       // that worked on it and were not productive, in a row
+	Taken    int       // that worked on it since it was opened, whatever its source has shown since
+	Rests    Round     // of its category: the first in which it may be worked on; 0: it does not rest
 	Reason   string    // of the last of these sessions
 	Trouble  string    // why its source does not show the state; empty: nothing is known to be in the way
 }
@@ -74,6 +78,98 @@ func (m TaskMemory) Why() string {
 // tracker is still to be told, a change says nothing.
 func (m TaskMemory) Holds(t Task) bool {
 	return m.Seen == "" || m.Seen == t.Seen || m.Owed != "" && m.Source != ""
+}
+
+const (
+	// MostDoublings bounds how often a rest, or a back-off, doubles: 2⁶ is 64 rounds,
+	// 32 hours of fires half an hour apart.
+	MostDoublings = 6
+	// VainToLoseLead is how many sessions in a row bring a begun task nothing before it
+	// comes first no longer.
+	VainToLoseLead = 3
+)
+
+// After is the memory once one more session at the task has ended, in the round now: how
+// many worked on it, how many of them in vain, and how long it rests. What the session
+// leaves of the task is not part of it.
+func (m TaskMemory) After(r Run, now Round) TaskMemory {
+	v, before := r.Verdict, m
+	switch {
+	case r.Left.Changed:
+		m.Sessions = 0
+	case r.Left.Worked:
+		m.Sessions++
+	}
+	if r.Left.Worked {
+		m.Taken++
+	}
+	switch v.Outcome {
+	case Failed, Timeout:
+		// Without a grade the agent did not start, or cannot be understood, which says nothing
+		// of the task; a text that is too long for the model, or refused, was tried.
+		if (v.Grade != nil || v.Fault.OfTask()) && !v.Ours {
+			m.Failures++
+		}
+	case Abandoned: // a task that is the death of each worker is not to be tried for ever
+		m.Failures++
+	case Productive, Nothing:
+		m.Failures = 0
+	case Noop, Quota, Unavailable, Cancelled, Lost, Busy, RunDenied, Idle:
+	}
+	m = m.rested(r, now)
+	if m.Sessions > before.Sessions || m.Failures > before.Failures || m.Rests > before.Rests {
+		m.Reason = v.Reason
+	}
+	return m
+}
+
+// rested counts what brought the task nothing. After an empty session it rests, twice as
+// long each time: the first round in which it may be worked on again is 2, 4, … 64 later. A
+// grade ends the rest.
+func (m TaskMemory) rested(r Run, now Round) TaskMemory {
+	switch v := r.Verdict; {
+	case v.Outcome == Productive, v.Outcome == Nothing && !v.Empty():
+		m.Vain, m.Rests = 0, 0
+	case !r.Left.Worked || v.Outcome == Cancelled:
+	case v.Empty():
+		m.Vain++
+		m.Rests = now + 1<<min(m.Vain, MostDoublings)
+	default:
+		m.Vain, m.Rests = m.Vain+1, 0
+	}
+	return m
+}
+
+// Rest is for how many more rounds from this one on the task rests.
+func (m TaskMemory) Rest(round Round) int { return max(0, int(m.Rests-round)) }
+
+// Fires says for how many more fires of its pool something rests.
+func Fires(n int) string {
+	if n == 1 {
+		return "1 more fire of its pool"
+	}
+	return fmt.Sprintf("%d more fires of its pool", n)
+}
+
+// Emptied says why a task rests.
+func (m TaskMemory) Emptied() string {
+	text, last := "its last session brought nothing", ": "
+	if m.Vain > 1 {
+		text, last = fmt.Sprintf("its last %d sessions brought nothing", m.Vain), ", last: "
+	}
+	if m.Reason != "" {
+		text += last + m.Reason
+	}
+	return text
+}
+
+// Endless says so of a task that has taken more than most sessions and is still to be worked
+// on; 0 is any number.
+func (t *Task) Endless(most int) string {
+	if t.Memory == nil || most == 0 || t.Memory.Taken <= most || !t.State.Workable() {
+		return ""
+	}
+	return fmt.Sprintf("%d sessions have worked on it, and it is still %s", t.Memory.Taken, t.State)
 }
 
 // Quarantine is a task that is left alone because sessions fail at it, or bring it to no
@@ -126,23 +222,22 @@ func (q Quarantine) Why() string {
 
 // Recall puts tasks in the states that are remembered of them, and marks those in
 // quarantine as waiting for a person. What its source has changed since is left as the
-// source has it. It returns the memories that hold, by task.
-func Recall(tasks []Task, memories []TaskMemory) map[TaskID]TaskMemory {
+// source has it. Tasks of which something is remembered that holds get it.
+func Recall(tasks []Task, memories []TaskMemory) {
 	if len(memories) == 0 {
-		return nil
+		return
 	}
 	all := make(map[TaskID]TaskMemory, len(memories))
 	for _, m := range memories {
 		all[m.Task] = m
 	}
-	held := map[TaskID]TaskMemory{}
 	for i := range tasks {
 		t := &tasks[i]
 		m, ok := all[t.ID]
 		if !ok || !m.Holds(*t) {
 			continue
 		}
-		held[t.ID] = m
+		t.Memory = &m
 		if m.State != "" && m.State != t.State {
 			t.Listed, t.State = t.State, m.State
 		}
@@ -150,7 +245,17 @@ func Recall(tasks []Task, memories []TaskMemory) map[TaskID]TaskMemory {
 			t.WaitingFor = "a person: " + q.Why()
 		}
 	}
-	return held
+}
+
+// Leads reports whether the task comes before those that nobody has begun.
+func (t *Task) Leads() bool {
+	return t.State == StateActive && (t.Memory == nil || t.Memory.Vain < VainToLoseLead)
+}
+
+// LeftOpen reports whether sessions have worked on the task and left it open, and nobody
+// has changed it since.
+func (t *Task) LeftOpen() bool {
+	return t.Memory != nil && t.Memory.Run != "" && t.Memory.Taken > 0
 }
 
 // From says where the state of a task is from that its source does not show.

@@ -83,6 +83,9 @@ func TestRecall(t *testing.T) {
 			t.Parallel()
 			got := []fleet.Task{tt.task}
 			fleet.Recall(got, []fleet.TaskMemory{tt.memory})
+			if tt.memory.Task == "" && tt.memory.Holds(tt.task) {
+				tt.want.Memory = &tt.memory
+			}
 			if diff := cmp.Diff(got[0], tt.want); diff != "" {
 				t.Errorf("task (-got +want):\n%s", diff)
 			}
@@ -106,6 +109,64 @@ func TestMemoryFrom(t *testing.T) {
 	} {
 		if got := m.From(listed); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestAfter has sessions end one after the other at a task: how many worked on it, for how
+// long it rests, and whether it leads.
+func TestAfter(t *testing.T) {
+	t.Parallel()
+	graded := 0.0
+	ends := map[byte]fleet.Verdict{
+		'p': {Outcome: fleet.Productive, Grade: &graded},
+		'n': {Outcome: fleet.Noop},
+		'o': {Outcome: fleet.Nothing},
+		'd': {Outcome: fleet.Nothing, TaskState: fleet.StateDone},
+		'f': {Outcome: fleet.Failed, Grade: &graded},
+		't': {Outcome: fleet.Timeout, Grade: &graded},
+		'c': {Outcome: fleet.Cancelled},
+		'q': {Outcome: fleet.Quota},
+		'a': {Outcome: fleet.Abandoned},
+	}
+	for _, tt := range []struct {
+		ends  string // capital: the session gave the task another state
+		rests fleet.Round
+		want  fleet.TaskMemory // but for that
+		leads bool
+	}{
+		{"", 0, fleet.TaskMemory{}, true},
+		{"n", 2, fleet.TaskMemory{Sessions: 1, Vain: 1, Taken: 1}, true},
+		{"o", 2, fleet.TaskMemory{Sessions: 1, Vain: 1, Taken: 1}, true},
+		{"nn", 4, fleet.TaskMemory{Sessions: 2, Vain: 2, Taken: 2}, true},
+		{"nno", 8, fleet.TaskMemory{Sessions: 3, Vain: 3, Taken: 3}, false},
+		{"nnnnnnn", 64, fleet.TaskMemory{Sessions: 7, Vain: 7, Taken: 7}, false},
+		{"N", 2, fleet.TaskMemory{Vain: 1, Taken: 1}, true},
+		{"nnnp", 0, fleet.TaskMemory{Sessions: 4, Taken: 4}, true},
+		{"nnnD", 0, fleet.TaskMemory{Taken: 4}, true},
+		{"nnf", 0, fleet.TaskMemory{Sessions: 3, Vain: 3, Taken: 3, Failures: 1}, false},
+		{"nnt", 0, fleet.TaskMemory{Sessions: 3, Vain: 3, Taken: 3, Failures: 1}, false},
+		{"nfn", 8, fleet.TaskMemory{Sessions: 3, Vain: 3, Taken: 3, Failures: 1}, false},
+		{"ppppppppp", 0, fleet.TaskMemory{Sessions: 9, Taken: 9}, true},
+		{"nc", 1, fleet.TaskMemory{Sessions: 2, Vain: 1, Taken: 2}, true},
+		{"nqa", 0, fleet.TaskMemory{Sessions: 1, Vain: 1, Taken: 1, Failures: 1}, true},
+	} {
+		m, now := fleet.TaskMemory{}, fleet.Round(10)
+		for _, end := range []byte(tt.ends) {
+			now++
+			v := ends[end|0x20]
+			worked := v.Outcome != fleet.Quota && v.Outcome != fleet.Abandoned
+			m = m.After(fleet.Run{Verdict: v, Left: fleet.TaskLeft{Worked: worked, Changed: end < 'a'}}, now)
+		}
+		if got := m.Rest(now); got != int(tt.rests) {
+			t.Errorf("%s: rests for %d fires, want %d", tt.ends, got, tt.rests)
+		}
+		if leads := (&fleet.Task{State: fleet.StateActive, Memory: &m}).Leads(); leads != tt.leads {
+			t.Errorf("%s: leads: %v, want %v", tt.ends, leads, tt.leads)
+		}
+		m.Rests = 0
+		if diff := cmp.Diff(m, tt.want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", tt.ends, diff)
 		}
 	}
 }

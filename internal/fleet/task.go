@@ -99,6 +99,15 @@ func (p Priority) Rank() int {
 	return 2
 }
 
+// Raised is the priority so many classes higher, at most the most pressing.
+func (p Priority) Raised(classes int) Priority {
+	if classes <= 0 {
+		return p
+	}
+	all := []Priority{PriorityUrgent, PriorityHigh, PriorityMedium, PriorityLow}
+	return all[max(0, p.Rank()-classes)]
+}
+
 // Task is one unit of work.
 type Task struct {
 	ID               TaskID
@@ -122,6 +131,8 @@ type Task struct {
 	Item             string    // its id there, which may differ from ID
 	Seen             string    // the same as long as its source shows the same of it
 	Listed           TaskState // what its source says, where stint remembers another State
+
+	Memory *TaskMemory // what is remembered of it; nil: nothing that holds
 }
 
 // InSource is the state that the task's source says.

@@ -25,6 +25,7 @@ const (
 	FoundOverAllocated FindingKind = "over-allocated" // far more
 	FoundNoops         FindingKind = "noop"           // too many runs did nothing
 	FoundChange        FindingKind = "grades-changed" // grades changed, and what was learnt before is forgotten
+	FoundEndless       FindingKind = "endless"        // a task took many sessions and is still open
 	FoundFallback      FindingKind = "fallback"       // the external selector failed
 	FoundSafetyNet     FindingKind = "safety-net"     // a payload named no usable category
 )
@@ -69,6 +70,11 @@ func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
 			break
 		}
 		add(FoundChange, r.Category, "%s", r)
+	}
+	for _, t := range p.Tasks {
+		if endless := t.Endless(p.Most); endless != "" {
+			add(FoundEndless, t.Category, "task %q of %s takes no end: %s (stint why %s)", t.ID, t.Category, endless, fleet.ShellWord(string(t.ID)))
+		}
 	}
 	if n := p.Audit.Fallbacks; n > 0 {
 		add(FoundFallback, "", "the external selector failed in %s: stint's own ranking was followed", plural(n, "fire", "fires"))

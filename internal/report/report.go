@@ -19,6 +19,8 @@ type Options struct {
 	Runs     []fleet.Run                    // the latest, of which lanes are drawn
 	Fires    []fleet.Fire                   // the latest
 	AllRuns  bool                           // Runs are all that there were in that time
+	Tasks    []fleet.Task                   // as they are now, with what is remembered of them
+	Most     int                            // sessions that may work on a task that stays open; 0: any number
 }
 
 // Report says what a fleet did in a span of time, and what it came to.

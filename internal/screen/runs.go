@@ -50,8 +50,12 @@ func Fires(list []fleet.Fire, now time.Time, s Style) []string {
 		return nil
 	}
 	t := Table{Columns: []Column{
-		{Title: "FIRE", Right: true}, s.whenColumn(), {Title: "POOL", Least: 6}, {Title: "STARTED", Least: 8},
-		{Title: "SEED", Right: true}, {Title: "WHY NOTHING", Least: 8},
+		{Title: "FIRE", Right: true},
+		s.whenColumn(),
+		{Title: "POOL", Least: 6},
+		{Title: "STARTED", Least: 8},
+		{Title: "SEED", Right: true},
+		{Title: "WHY NOTHING", Least: 8},
 	}}
 	for _, f := range list {
 		t.Rows = append(t.Rows, []Cell{

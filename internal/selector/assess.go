@@ -15,6 +15,7 @@ const (
 	ReasonNotAllowed = "not in the fanout's allow-list"
 	ReasonNoTask     = "no workable task"
 	ReasonAllClaimed = "every workable task is claimed"
+	ReasonAllRest    = "every workable task rests"
 	ReasonFiltered   = "not asked for"
 )
 
@@ -42,10 +43,8 @@ type Facts struct {
 
 // Situation is everything that decides who may be ranked.
 type Situation struct {
-	At    time.Time
+	Queue
 	Facts []Facts
-	Tasks []fleet.Task
-	Held  []fleet.Claim  // what a take would deny
 	Only  fleet.Category // assess this one alone; empty: all
 	// Begins leaves out what a session that begins finds out by itself: whether it gets a lane,
 	// a task and a claim. Its category has rested.
@@ -73,6 +72,7 @@ type Next struct {
 	ID         fleet.TaskID    `json:"id"`
 	State      fleet.TaskState `json:"state"`
 	NextAction string          `json:"next_action,omitempty"`
+	Vain       bool            `json:"vain,omitempty"` // it was begun, and leads no longer: it brings nothing
 }
 
 // Assess finds out who can be started, and lists the open tasks that are blocked.
@@ -109,14 +109,13 @@ func (s Situation) Obstacles(c fleet.Category) []Obstacle {
 // backlogs are the open tasks of every category, and those of them that are blocked.
 func (s Situation) backlogs() (backlogs, []Blocked) {
 	g := newGraph(s.Tasks)
-	ready, blocked := workable(s.Tasks, g, byKey(s.Held), s.At)
+	ready, blocked := s.workable(g)
 	work := backlogs{}
 	for _, t := range ready {
 		work.of(t.Category).add(t, g.changed(t, s.At))
 	}
 	for _, b := range blocked {
-		w := work.of(b.Task.Category)
-		w.claimed = w.claimed || b.Reason == ClaimBlocked
+		work.of(b.Task.Category).block(b, s.Queue)
 	}
 	return work, blocked
 }
@@ -134,22 +133,43 @@ func (b backlogs) of(c fleet.Category) *backlog {
 type backlog struct {
 	tasks   int
 	next    *Next
-	news    time.Time // when its workable tasks last changed
-	claimed bool      // some are
+	news    time.Time   // when its workable tasks last changed
+	claimed bool        // some are
+	rests   int         // for how many more fires of the pool those that only rest all do; 0: there are none
+	resting *fleet.Task // that can be worked on first again
 }
 
 func (b *backlog) add(t *fleet.Task, changed time.Time) {
 	if b.tasks++; b.next == nil {
-		b.next = &Next{t.ID, t.State, t.NextAction}
+		b.next = &Next{t.ID, t.State, t.NextAction, vain(t)}
 	}
 	if changed.After(b.news) {
 		b.news = changed
 	}
 }
 
+func (b *backlog) block(t Blocked, q Queue) {
+	b.claimed = b.claimed || t.Kind == HinderedByClaim
+	if fires := q.rest(t.Task); t.Kind == HinderedByEmpty && (b.resting == nil || fires < b.rests) {
+		b.rests, b.resting = fires, t.Task
+	}
+}
+
+// empty says why there is nothing to work on.
+func (b *backlog) empty() Obstacle {
+	switch {
+	case b.claimed:
+		return Obstacle{Kind: HinderedByClaim, Reason: ReasonAllClaimed}
+	case b.resting != nil:
+		return Obstacle{Kind: HinderedByEmpty, Reason: fmt.Sprintf("%s, %q for %s: %s", ReasonAllRest, b.resting.ID, fleet.Fires(b.rests), b.resting.Memory.Emptied())}
+	}
+	return Obstacle{Kind: HinderedByTasks, Reason: ReasonNoTask}
+}
+
 // obstacles are what keeps a category from being started, one after the other, the
 // most lasting first.
 func (s Situation) obstacles(f Facts, w *backlog) iter.Seq[Obstacle] {
+	idle := w.tasks == 0 && !f.SelfDirected
 	return func(yield func(Obstacle) bool) {
 		for _, o := range []struct {
 			stands bool
@@ -167,9 +187,8 @@ func (s Situation) obstacles(f Facts, w *backlog) iter.Seq[Obstacle] {
 			{len(f.InFlight) >= f.Lanes, HinderedByLane, func() string { return fmt.Sprintf("lane busy: run %s", f.InFlight[0]) }, time.Time{}},
 			{s.At.Before(f.Rests), HinderedByRest, func() string { return "cools down until " + f.Rests.UTC().Format(time.RFC3339) }, f.Rests},
 			{w.tasks == 0 && f.SelfDirected && lanesClaimed(s.Held, f), HinderedByClaim, says(ClaimBlocked), time.Time{}},
-			{w.tasks == 0 && !f.SelfDirected && f.Unlisted != "", HinderedBySource, says(f.Unlisted), time.Time{}},
-			{w.tasks == 0 && !f.SelfDirected && w.claimed, HinderedByClaim, says(ReasonAllClaimed), time.Time{}},
-			{w.tasks == 0 && !f.SelfDirected && !w.claimed && f.Unlisted == "", HinderedByTasks, says(ReasonNoTask), time.Time{}},
+			{idle && f.Unlisted != "", HinderedBySource, says(f.Unlisted), time.Time{}},
+			{idle && (f.Unlisted == "" || w.claimed), w.empty().Kind, func() string { return w.empty().Reason }, time.Time{}},
 			{f.Arm.Asleep(f.Arm.Round, w.news), HinderedByBackoff, f.backsOff, time.Time{}},
 		} {
 			if o.stands && !yield(Obstacle{Kind: o.kind, Reason: o.reason(), Until: o.until}) || s.Begins && o.kind == HinderedByGate {

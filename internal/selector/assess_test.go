@@ -59,6 +59,7 @@ func TestReasons(t *testing.T) {
 	task, blocked := testTask("a"), testTask("b", requires("gone"))
 	one := []fleet.Task{task}
 	lane := func(n int) []fleet.Claim { return heldBy("run:0r0", fleet.LaneKey("code", n)) }
+	resting := []fleet.Task{testTask("r", inVain(2, 8)), testTask("b", inVain(1, 7))}
 	tests := []struct {
 		name  string
 		facts Facts
@@ -84,6 +85,10 @@ func TestReasons(t *testing.T) {
 		{"two lanes of two busy", facts("code", lanes(2), inFlight("0r1", "0r2")), one, nil, "", "lane busy: run 0r1"},
 		{"cools down", facts("code", rests(time.Hour)), one, nil, "", "cools down until 2026-06-26T13:00:00Z"},
 		{"cooled down", facts("code", rests(0)), one, nil, "", ""},
+		{"all rest", facts("code"), resting, nil, "", `every workable task rests, "b" for 1 more fire of its pool: its last session brought nothing`},
+		{"all rest or are claimed", facts("code"), append(resting, testTask("a")), heldBy("bob@host", "a"), "", "every workable task is claimed"},
+		{"all rest, and one is blocked", facts("code"), append(resting, testTask("a", requires("gone"))), nil, "", `every workable task rests, "b" for 1 more fire of its pool: its last session brought nothing`},
+		{"self-directed, all rest", facts("code", selfDirected), resting, nil, "", ""},
 		{"self-directed", facts("code", selfDirected), nil, nil, "", ""},
 		{"self-directed, lane claimed", facts("code", selfDirected), nil, lane(1), "", "claim_blocked"},
 		{"self-directed, lane claimed, a task", facts("code", selfDirected), one, lane(1), "", ""},
@@ -97,7 +102,7 @@ func TestReasons(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := Situation{At: noon(), Facts: []Facts{tt.facts}, Tasks: tt.tasks, Held: tt.held, Only: tt.only}
+			s := Situation{Queue: queue(tt.tasks, tt.held...), Facts: []Facts{tt.facts}, Only: tt.only}
 			candidates, _ := s.Assess()
 			if got := candidates[0].Out; got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
@@ -139,7 +144,7 @@ func TestNewsEndsTheBackoff(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := Situation{At: noon(), Facts: []Facts{facts("code", noops(3))}, Tasks: tt.tasks}
+			s := Situation{Queue: queue(tt.tasks), Facts: []Facts{facts("code", noops(3))}}
 			s.Facts[0].Arm.Round = tt.round
 			candidates, _ := s.Assess()
 			if got := candidates[0].Out; (got == "") != tt.awake {
@@ -162,7 +167,7 @@ func TestAssessCarriesWhatARankingNeeds(t *testing.T) {
 		testTask("taken", inCategory("docs")),
 	}
 	held := heldBy("bob@host", "taken")
-	candidates, blocked := Situation{At: noon(), Facts: []Facts{code}, Tasks: tasks, Held: held}.Assess()
+	candidates, blocked := Situation{Queue: queue(tasks, held...), Facts: []Facts{code}}.Assess()
 	want := []Candidate{{
 		Category: "code", Share: 2.5, Pending: 2, Tasks: 2, LOO: -0.1, Arm: code.Arm,
 		Next: &Next{ID: "first", State: fleet.StateActive, NextAction: "go on"},
@@ -183,7 +188,7 @@ func TestAssessCarriesWhatARankingNeeds(t *testing.T) {
 // mean.
 func TestPendingSessionsNarrowTheBelief(t *testing.T) {
 	t.Parallel()
-	s := Situation{At: noon(), Facts: []Facts{facts("code", selfDirected, lanes(2))}}
+	s := Situation{Queue: queue(nil), Facts: []Facts{facts("code", selfDirected, lanes(2))}}
 	alone := s.rank(1).Scores[0].Beta
 	s.Facts[0].InFlight = []fleet.RunID{"0r1"}
 	if got, want := s.rank(1).Scores[0].Beta, (bandit.Beta{A: 1.5, B: 1.5}); got != want || alone != (bandit.Beta{A: 1, B: 1}) {

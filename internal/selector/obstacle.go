@@ -25,6 +25,7 @@ const (
 	HinderedByWaiting Hindrance = "waiting"       // the task waits for something outside the fleet
 	HinderedByDate    Hindrance = "wait"          // the task waits for a day
 	HinderedByNeed    Hindrance = "requires"      // the task requires something that is not settled
+	HinderedByEmpty   Hindrance = "rests"         // sessions at the task brought nothing
 )
 
 // Obstacle is one thing that keeps a category from being started, or a task from being
@@ -46,13 +47,13 @@ func (h Hindrance) Lists() bool {
 	case HinderedByReview, HinderedByClaim, HinderedBySource, HinderedByTasks, HinderedByBackoff:
 		return true
 	case HinderedByFilter, HinderedByPool, HinderedByList, HinderedByPause, HinderedByGate, HinderedByLane, HinderedByRest,
-		HinderedByWaiting, HinderedByDate, HinderedByNeed:
+		HinderedByWaiting, HinderedByDate, HinderedByNeed, HinderedByEmpty:
 	}
 	return false
 }
 
 // endsByRounds reports whether it ends with the rounds of the category's pool alone.
-func (h Hindrance) endsByRounds() bool { return h == HinderedByBackoff }
+func (h Hindrance) endsByRounds() bool { return h == HinderedByBackoff || h == HinderedByEmpty }
 
 // first is the first obstacle, or none.
 func first(obstacles iter.Seq[Obstacle]) (o Obstacle) {

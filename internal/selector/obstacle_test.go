@@ -1,6 +1,7 @@
 package selector
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -16,7 +17,7 @@ func TestAllObstacles(t *testing.T) {
 	f := facts("code", forbidden, paused("holidays"), inFlight("0r0"), rests(time.Minute), noops(1), func(f *Facts) {
 		f.Elsewhere, f.Gate = "night", "no agent"
 	})
-	s := Situation{At: noon(), Facts: []Facts{facts("docs"), f}, Tasks: []fleet.Task{testTask("a", requires("gone"))}}
+	s := Situation{Queue: queue([]fleet.Task{testTask("a", requires("gone"))}), Facts: []Facts{facts("docs"), f}}
 	want := []Obstacle{
 		{Kind: HinderedByPool, Reason: "of pool night"},
 		{Kind: HinderedByList, Reason: ReasonNotAllowed},
@@ -43,8 +44,8 @@ func TestAllObstacles(t *testing.T) {
 func TestClaimsAreOneObstacle(t *testing.T) {
 	t.Parallel()
 	s := Situation{
-		At: noon(), Facts: []Facts{facts("code"), facts("free", selfDirected)}, Tasks: []fleet.Task{testTask("a")},
-		Held: heldBy("alice", "a", fleet.LaneKey("free", 1)),
+		Queue: queue([]fleet.Task{testTask("a")}, heldBy("alice", "a", fleet.LaneKey("free", 1))...),
+		Facts: []Facts{facts("code"), facts("free", selfDirected)},
 	}
 	for c, want := range map[fleet.Category][]Obstacle{
 		"code": {{Kind: HinderedByClaim, Reason: ReasonAllClaimed}},
@@ -61,11 +62,11 @@ func TestClaimsAreOneObstacle(t *testing.T) {
 func TestAllTaskObstacles(t *testing.T) {
 	t.Parallel()
 	day := noon().AddDate(0, 0, 2)
-	s := Situation{At: noon(), Tasks: []fleet.Task{
-		testTask("a", requires("gone", "done", "open", "https://x.org/1"), func(t *fleet.Task) { t.WaitingFor, t.Wait = "the review", day }),
+	s := queue([]fleet.Task{
+		testTask("a", requires("gone", "done", "open", "https://x.org/1"), inVain(2, 8), func(t *fleet.Task) { t.WaitingFor, t.Wait = "the review", day }),
 		testTask("done", inState(fleet.StateDone)), testTask("open"),
 		testTask("b", requires("open", "c", "gone")), testTask("c", requires("b")),
-	}}
+	})
 	tests := []struct {
 		task int
 		want []Obstacle
@@ -76,6 +77,7 @@ func TestAllTaskObstacles(t *testing.T) {
 			{Kind: HinderedByNeed, Reason: `requires "gone", which does not exist`, On: "gone"},
 			{Kind: HinderedByNeed, Reason: `requires "open", which is todo`, On: "open"},
 			{Kind: HinderedByNeed, Reason: "requires https://x.org/1, which is not settled", On: "https://x.org/1"},
+			{Kind: HinderedByEmpty, Reason: "rests for 2 more fires of its pool: its last 2 sessions brought nothing"},
 		}},
 		{2, nil},
 		{3, []Obstacle{
@@ -99,32 +101,49 @@ func TestAhead(t *testing.T) {
 		return func(t *fleet.Task) { t.Created = noon().AddDate(0, 0, day) }
 	}
 	high := func(t *fleet.Task) { t.Priority = fleet.PriorityHigh }
-	s := Situation{At: noon(), Tasks: []fleet.Task{
+	low := func(t *fleet.Task) { t.Priority = fleet.PriorityLow }
+	q := queue([]fleet.Task{
 		testTask("m", created(0)),
 		testTask("begun", inState(fleet.StateActive)),
 		testTask("needed"), testTask("needy", requires("needed")),
 		testTask("urgent", high, created(9)),
+		testTask("patient", low, created(-15)),
 		testTask("older", created(-1)),
 		testTask("l", created(0)), testTask("n", created(0)), testTask("undated"),
 		testTask("elsewhere", inCategory("docs"), inState(fleet.StateActive)),
 		testTask("held", inState(fleet.StateActive)),
 		testTask("blocked", requires("gone"), high),
-	}, Held: heldBy("alice", "held")}
+		testTask("tried", created(-3), leftOpen), testTask("vain", created(-4), inState(fleet.StateActive), inVain(3, 0)),
+	}, heldBy("alice", "held")...)
+	q.RaiseAfter = 7 * 24 * time.Hour
 	want := []Ahead{
 		{"begun", "it is active, this one is todo"},
+		{"patient", "its priority is low, which counts as high for the time that it has waited; this one's is medium"},
+		{"urgent", "its priority is high; this one's is medium"},
 		{"needed", "more open tasks wait for it: 1, and 0 for this one"},
-		{"urgent", "its priority is high, this one's is medium"},
 		{"older", "it is from 2026-06-25, this one from 2026-06-26"},
 		{"l", "its name comes first, and nothing else tells them apart"},
 	}
-	if diff := cmp.Diff(s.Ahead(&s.Tasks[0]), want); diff != "" {
+	if diff := cmp.Diff(q.Ahead(&q.Tasks[0]), want); diff != "" {
 		t.Errorf("ahead of m (-got +want):\n%s", diff)
 	}
-	if got := s.Ahead(&s.Tasks[1]); got != nil {
+	if got := q.Ahead(&q.Tasks[1]); got != nil {
 		t.Errorf("got %v ahead of what is begun, want nothing", got)
 	}
-	undated := s.Ahead(&s.Tasks[8])
-	if got, want := undated[len(undated)-1].Because, "it has a date, this one has none"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+	for _, tt := range []struct {
+		task  int
+		ahead fleet.TaskID
+		want  string
+	}{
+		{9, "n", "it has a date, this one has none"},
+		{13, "undated", "sessions have worked on this one and left it open"},
+		{14, "l", "this one is active, and the last 3 sessions at it brought nothing"},
+		{13, "vain", "it is from 2026-06-22, this one from 2026-06-23"},
+		{14, "begun", "it is active, and the last 3 sessions at this one brought nothing"},
+	} {
+		list := q.Ahead(&q.Tasks[tt.task])
+		if !slices.Contains(list, Ahead{tt.ahead, tt.want}) {
+			t.Errorf("%s: got %+v, want %s, as %s", q.Tasks[tt.task].ID, list, tt.ahead, tt.want)
+		}
 	}
 }

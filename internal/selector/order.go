@@ -9,15 +9,16 @@ import (
 	"stint/internal/fleet"
 )
 
-// order is the one in which a session tries tasks: what was begun, what the most other
-// tasks wait for, what is pressing, what is old.
+// order is the one in which a session tries tasks: what was begun, what is pressing, what no
+// session has worked on in vain, what the most other tasks wait for, what is old.
 type order struct {
+	Queue
 	power map[fleet.TaskID]int
 	place map[fleet.TaskState]int
 }
 
-func newOrder(ready []*fleet.Task, g graph) order {
-	o := order{power: g.powers(ready), place: map[fleet.TaskState]int{}}
+func (q Queue) order(ready []*fleet.Task, g graph) order {
+	o := order{Queue: q, power: g.powers(ready), place: map[fleet.TaskState]int{}}
 	for i, state := range fleet.TaskStates() {
 		o.place[state] = i
 	}
@@ -29,29 +30,61 @@ type criterion int
 
 const (
 	byState criterion = iota
-	byPower
 	byPriority
+	byLeftOpen
+	byPower
 	byAge
 	byID
 )
 
 // compare is negative when a session tries a before b, and says what decided it.
 func (o order) compare(a, b *fleet.Task) (int, criterion) {
-	if a.State != b.State {
-		return cmp.Compare(o.place[a.State], o.place[b.State]), byState
+	if n := cmp.Compare(o.placeOf(a), o.placeOf(b)); n != 0 {
+		return n, byState
+	}
+	if n := cmp.Compare(o.Class(a).Rank(), o.Class(b).Rank()); n != 0 {
+		return n, byPriority
+	}
+	if left := b.LeftOpen(); left != a.LeftOpen() {
+		if left {
+			return -1, byLeftOpen
+		}
+		return 1, byLeftOpen
 	}
 	if len(o.power) > 0 {
 		if more := cmp.Compare(o.power[b.ID], o.power[a.ID]); more != 0 {
 			return more, byPower
 		}
 	}
-	if n := cmp.Compare(a.Priority.Rank(), b.Priority.Rank()); n != 0 {
-		return n, byPriority
-	}
 	if n := compareAge(a.Created, b.Created); n != 0 {
 		return n, byAge
 	}
 	return cmp.Compare(a.ID, b.ID), byID
+}
+
+// placeOf is that of the task's state. What was begun and has brought nothing since takes its
+// turn with what is to be begun.
+func (o order) placeOf(t *fleet.Task) int {
+	if vain(t) {
+		return o.place[fleet.StateTodo]
+	}
+	return o.place[t.State]
+}
+
+// vain reports whether a task was begun, and leads no longer for what sessions brought it.
+func vain(t *fleet.Task) bool { return t.State == fleet.StateActive && !t.Leads() }
+
+// Class is the priority as which a task counts: one that waits gains a class for each
+// RaiseAfter, so that none waits for ever.
+func (q Queue) Class(t *fleet.Task) fleet.Priority {
+	since := t.Created
+	if since.IsZero() {
+		since = t.Modified
+	}
+	if q.RaiseAfter == 0 || since.IsZero() || since.After(q.At) {
+		return t.Priority
+	}
+	return t.Priority.Raised(int(q.At.Sub(since) / q.RaiseAfter))
 }
 
 // Ahead is a workable task that a session tries before another of its category.
@@ -62,10 +95,10 @@ type Ahead struct {
 
 // Ahead lists the workable tasks that a session of its category tries before this one,
 // first the first. The task itself need not be workable.
-func (s Situation) Ahead(t *fleet.Task) (list []Ahead) {
-	g := newGraph(s.Tasks)
-	ready, _ := workable(s.Tasks, g, byKey(s.Held), s.At)
-	o := newOrder(append(slices.Clone(ready), t), g)
+func (q Queue) Ahead(t *fleet.Task) (list []Ahead) {
+	g := newGraph(q.Tasks)
+	ready, _ := q.workable(g)
+	o := q.order(append(slices.Clone(ready), t), g)
 	for _, other := range ready {
 		if other.Category != t.Category || other.ID == t.ID {
 			continue
@@ -80,11 +113,19 @@ func (s Situation) Ahead(t *fleet.Task) (list []Ahead) {
 func (o order) because(by criterion, a, b *fleet.Task) string {
 	switch by {
 	case byState:
+		if vain(b) {
+			return fmt.Sprintf("it is %s, and the last %d sessions at this one brought nothing", a.State, b.Memory.Vain)
+		}
 		return fmt.Sprintf("it is %s, this one is %s", a.State, b.State)
+	case byPriority:
+		return fmt.Sprintf("its priority is %s; this one's is %s", o.Counts(a), o.Counts(b))
+	case byLeftOpen:
+		if vain(b) {
+			return fmt.Sprintf("this one is active, and the last %d sessions at it brought nothing", b.Memory.Vain)
+		}
+		return "sessions have worked on this one and left it open"
 	case byPower:
 		return fmt.Sprintf("more open tasks wait for it: %d, and %d for this one", o.power[a.ID], o.power[b.ID])
-	case byPriority:
-		return fmt.Sprintf("its priority is %s, this one's is %s", a.Priority, b.Priority)
 	case byAge:
 		if b.Created.IsZero() {
 			return "it has a date, this one has none"
@@ -95,8 +136,16 @@ func (o order) because(by criterion, a, b *fleet.Task) string {
 	return "its name comes first, and nothing else tells them apart"
 }
 
+// Counts is a task's priority, and as what it counts.
+func (q Queue) Counts(t *fleet.Task) string {
+	if class := q.Class(t); class != t.Priority {
+		return fmt.Sprintf("%s, which counts as %s for the time that it has waited", t.Priority, class)
+	}
+	return string(t.Priority)
+}
+
 // TaskObstacles are all that keeps a task in a workable state from being worked on, but
 // for claims.
-func (s Situation) TaskObstacles(t *fleet.Task) []Obstacle {
-	return slices.Collect(newGraph(s.Tasks).obstacles(t, s.At))
+func (q Queue) TaskObstacles(t *fleet.Task) []Obstacle {
+	return slices.Collect(q.hinder(newGraph(q.Tasks), t))
 }

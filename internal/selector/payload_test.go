@@ -40,10 +40,10 @@ func TestGoldenPayloads(t *testing.T) {
 	claimed := testTask("claimed", inCategory("research"))
 	stuck := testTask("stuck", requires("claimed"), inCategory("ops"))
 	tests := map[string]Situation{
-		"active":     {Facts: all, Tasks: []fleet.Task{begun, todo, claimed, stuck}, Held: heldBy("bob@host", "claimed")},
-		"ready":      {Facts: all[:2], Tasks: []fleet.Task{todo}},
+		"active":     {Facts: all, Queue: queue([]fleet.Task{begun, todo, claimed, stuck}, heldBy("bob@host", "claimed")...)},
+		"ready":      {Facts: all[:2], Queue: queue([]fleet.Task{todo})},
 		"categories": {Facts: all[2:3]},
-		"nothing":    {Facts: all[3:5], Tasks: []fleet.Task{stuck}},
+		"nothing":    {Facts: all[3:5], Queue: queue([]fleet.Task{stuck})},
 		"empty":      {},
 	}
 	for name, in := range tests {

@@ -178,7 +178,7 @@ func lead(ranked []Score, s bandit.Settings) Tier {
 }
 
 func mayLead(c Score, s bandit.Settings) bool {
-	if c.Next == nil || c.Next.State != fleet.StateActive {
+	if c.Next == nil || c.Next.State != fleet.StateActive || c.Next.Vain {
 		return false
 	}
 	_, surplus := c.Arm.Settled(s)

@@ -511,6 +511,8 @@ func TestMoves(t *testing.T) {
 		{"all back off", []Facts{asleep()}, nil, true},
 		{"one backs off, the others never start", []Facts{asleep(), facts("code"), facts("docs", paused("bob")), facts("ops", selfDirected, gated)}, nil, true},
 		{"one backs off beside a busy agent's", []Facts{asleep(), facts("code", selfDirected, by("busy"))}, full, true},
+		{"all tasks rest", []Facts{facts("weary")}, nil, true},
+		{"all tasks rest, behind a gate", []Facts{facts("weary", gated)}, nil, false},
 		{"no category", nil, nil, false},
 		{"of another pool", []Facts{facts("code", selfDirected, elsewhere), asleep(elsewhere)}, nil, false},
 		{"not for fires", []Facts{facts("code", selfDirected, forbidden), asleep(forbidden)}, nil, false},
@@ -526,7 +528,7 @@ func TestMoves(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			in := Situation{At: noon(), Facts: tt.facts}.rank(1).Input
+			in := Situation{Queue: queue([]fleet.Task{testTask("r", inCategory("weary"), inVain(1, 8))}), Facts: tt.facts}.rank(1).Input
 			if tt.edit != nil {
 				tt.edit(&in)
 			}

@@ -2,6 +2,7 @@ package selector
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -14,90 +15,122 @@ const ClaimBlocked = "claim_blocked"
 // Blocked is a task that is open but cannot be worked on, and why.
 type Blocked struct {
 	Task   *fleet.Task
+	Kind   Hindrance
 	Reason string
-	Claim  *fleet.Claim // the one in the way, with [ClaimBlocked]
+	Claim  *fleet.Claim // the one in the way, with [HinderedByClaim]
+}
+
+// Queue is the tasks among which sessions choose, and what decides in which order.
+type Queue struct {
+	Tasks []fleet.Task
+	Held  []fleet.Claim // what a take would deny
+	At    time.Time
+	// RaiseAfter is the time of waiting for which a task counts as one class of priority
+	// higher; 0: it never does.
+	RaiseAfter time.Duration
+	// Round is that of a category, by which its tasks rest.
+	Round func(fleet.Category) fleet.Round
+	// ByHand has a task that rests be worked on where no other is left: a person asks for it.
+	ByHand bool
 }
 
 // Workable splits the open tasks into those a session may take, in the order in
-// which a session should try them, and those that are blocked. Held are the
-// claims that a take would deny, by key. What is returned points into tasks.
-func Workable(tasks []fleet.Task, held map[fleet.Key]fleet.Claim, now time.Time) (ready []*fleet.Task, blocked []Blocked) {
-	return workable(tasks, newGraph(tasks), held, now)
+// which a session should try them, and those that are blocked. What is returned points
+// into the tasks.
+func (q Queue) Workable() (ready []*fleet.Task, blocked []Blocked) {
+	return q.workable(newGraph(q.Tasks))
 }
 
-func workable(tasks []fleet.Task, g graph, held map[fleet.Key]fleet.Claim, now time.Time) (ready []*fleet.Task, blocked []Blocked) {
-	for i := range tasks {
-		t := &tasks[i]
+func (q Queue) workable(g graph) (ready []*fleet.Task, blocked []Blocked) {
+	held := make(map[fleet.Key]*fleet.Claim, len(q.Held))
+	for i := range q.Held {
+		held[q.Held[i].Key] = &q.Held[i]
+	}
+	for i := range q.Tasks {
+		t := &q.Tasks[i]
 		if !t.State.Workable() {
 			continue
 		}
-		if claim, ok := held[t.ID.Key()]; ok {
-			blocked = append(blocked, Blocked{Task: t, Reason: ClaimBlocked, Claim: &claim})
+		if claim := held[t.ID.Key()]; claim != nil {
+			blocked = append(blocked, Blocked{Task: t, Kind: HinderedByClaim, Reason: ClaimBlocked, Claim: claim})
 			continue
 		}
-		if reason := first(g.obstacles(t, now)).Reason; reason != "" {
-			blocked = append(blocked, Blocked{Task: t, Reason: reason})
+		if o := first(q.hinder(g, t)); o.Kind != "" {
+			blocked = append(blocked, Blocked{Task: t, Kind: o.Kind, Reason: o.Reason})
 			continue
 		}
 		ready = append(ready, t)
 	}
-	sortReady(ready, g)
+	o := q.order(ready, g)
+	slices.SortFunc(ready, func(a, b *fleet.Task) int {
+		n, _ := o.compare(a, b)
+		return n
+	})
 	return ready, blocked
+}
+
+// hinder is what keeps a task in a workable state from being worked on, one after the
+// other, but for claims. That it rests comes last: it ends by itself.
+func (q Queue) hinder(g graph, t *fleet.Task) iter.Seq[Obstacle] {
+	return func(yield func(Obstacle) bool) {
+		for o := range g.obstacles(t, q.At) {
+			if !yield(o) {
+				return
+			}
+		}
+		if fires := q.rest(t); fires > 0 {
+			yield(Obstacle{Kind: HinderedByEmpty, Reason: fmt.Sprintf("rests for %s: %s", fleet.Fires(fires), t.Memory.Emptied())})
+		}
+	}
+}
+
+// rest is for how many more rounds a task rests.
+func (q Queue) rest(t *fleet.Task) int {
+	if t.Memory == nil || t.Memory.Rests == 0 {
+		return 0
+	}
+	return t.Memory.Rest(q.Round(t.Category))
 }
 
 // Pick is the task that a session of a category should try, or nil and the reason
 // why there is none. When only is not empty, that task is meant; it is returned
-// even where a claim stands in its way, for the claim to say so.
-func Pick(tasks []fleet.Task, held []fleet.Claim, c fleet.Category, only fleet.TaskID, now time.Time) (*fleet.Task, string) {
-	ready, blocked := Workable(tasks, byKey(held), now)
+// even where a claim stands in its way, for the claim to say so, and while it rests.
+func (q Queue) Pick(c fleet.Category, only fleet.TaskID) (*fleet.Task, string) {
+	ready, blocked := q.Workable()
 	for _, t := range ready {
 		if t.Category == c && (only == "" || t.ID == only) {
 			return t, ""
 		}
 	}
-	reason := ReasonNoTask
+	var w backlog
 	for _, b := range blocked {
 		switch {
 		case b.Task.Category != c || only != "" && b.Task.ID != only:
-		case only != "" && b.Reason == ClaimBlocked:
+		case only == "":
+			w.block(b, q)
+		case b.Kind == HinderedByClaim || b.Kind == HinderedByEmpty:
 			return b.Task, ""
-		case only != "":
+		default:
 			return nil, fmt.Sprintf("task %q %s", only, b.Reason)
-		case b.Reason == ClaimBlocked:
-			reason = ReasonAllClaimed
 		}
 	}
-	return nil, reason
+	if q.ByHand && w.resting != nil {
+		return w.resting, ""
+	}
+	return nil, w.empty().Reason
 }
 
 // Firsts are the tasks that the next session of each category should try. A category
 // without one has no workable task.
-func Firsts(tasks []fleet.Task, held []fleet.Claim, now time.Time) map[fleet.Category]*fleet.Task {
+func (q Queue) Firsts() map[fleet.Category]*fleet.Task {
 	firsts := map[fleet.Category]*fleet.Task{}
-	ready, _ := Workable(tasks, byKey(held), now)
+	ready, _ := q.Workable()
 	for _, t := range ready {
 		if firsts[t.Category] == nil {
 			firsts[t.Category] = t
 		}
 	}
 	return firsts
-}
-
-func byKey(claims []fleet.Claim) map[fleet.Key]fleet.Claim {
-	m := make(map[fleet.Key]fleet.Claim, len(claims))
-	for _, c := range claims {
-		m[c.Key] = c
-	}
-	return m
-}
-
-// sortReady puts tasks in the order in which a session tries them.
-func sortReady(ready []*fleet.Task, g graph) {
-	o := newOrder(ready, g)
-	slices.SortFunc(ready, func(a, b *fleet.Task) int {
-		n, _ := o.compare(a, b)
-		return n
-	})
 }
 
 // compareAge puts the older first and what has no date last.

@@ -22,6 +22,22 @@ func testTask(id fleet.TaskID, edits ...func(*fleet.Task)) fleet.Task {
 	return t
 }
 
+// queue is what sessions of the sixth round choose from.
+func queue(tasks []fleet.Task, held ...fleet.Claim) Queue {
+	return Queue{Tasks: tasks, Held: held, At: noon(), Round: func(fleet.Category) fleet.Round { return 6 }}
+}
+
+// inVain has so many sessions in a row have brought the task nothing, so that it rests until
+// a round.
+func inVain(sessions int, until fleet.Round) func(*fleet.Task) {
+	return func(t *fleet.Task) {
+		t.Memory = &fleet.TaskMemory{Run: "0r1", Vain: sessions, Taken: sessions, Rests: until}
+	}
+}
+
+// leftOpen has a session have worked on the task, not in vain.
+func leftOpen(t *fleet.Task) { t.Memory = &fleet.TaskMemory{Run: "0r1", Taken: 1} }
+
 func inState(s fleet.TaskState) func(*fleet.Task) { return func(t *fleet.Task) { t.State = s } }
 
 func requires(ids ...string) func(*fleet.Task) { return func(t *fleet.Task) { t.Requires = ids } }
@@ -91,7 +107,7 @@ func ring(n int) (tasks []fleet.Task) {
 // is neither.
 func fate(t *testing.T, tasks []fleet.Task, held []fleet.Claim, id fleet.TaskID) string {
 	t.Helper()
-	ready, blocked := Workable(tasks, byKey(held), noon())
+	ready, blocked := queue(tasks, held...).Workable()
 	for _, b := range blocked {
 		if b.Task.ID == id {
 			return b.Reason
@@ -122,11 +138,11 @@ func TestWorkableClaims(t *testing.T) {
 	t.Parallel()
 	tasks := []fleet.Task{testTask("a"), testTask("b", requires("gone")), testTask("c", inState(fleet.StateDone))}
 	held := heldBy("bob@host", "a", "b", "c", "other")
-	ready, blocked := Workable(tasks, byKey(held), noon())
+	ready, blocked := queue(tasks, held...).Workable()
 	if len(ready) > 0 {
 		t.Errorf("got %v ready, want none", ready)
 	}
-	want := []Blocked{{&tasks[0], ClaimBlocked, &held[0]}, {&tasks[1], ClaimBlocked, &held[1]}}
+	want := []Blocked{{&tasks[0], HinderedByClaim, ClaimBlocked, &held[0]}, {&tasks[1], HinderedByClaim, ClaimBlocked, &held[1]}}
 	if diff := cmp.Diff(blocked, want); diff != "" {
 		t.Errorf("blocked (-got +want):\n%s", diff)
 	}
@@ -140,35 +156,37 @@ func TestWorkableOrder(t *testing.T) {
 	created := func(at time.Time) func(*fleet.Task) { return func(t *fleet.Task) { t.Created = at } }
 	priority := func(p fleet.Priority) func(*fleet.Task) { return func(t *fleet.Task) { t.Priority = p } }
 	want := []fleet.Task{
-		testTask("z-active", inState(fleet.StateActive), priority(fleet.PriorityLow)),
+		testTask("z-active", inState(fleet.StateActive), priority(fleet.PriorityLow), inVain(fleet.VainToLoseLead-1, 6)),
 		testTask("y-urgent", priority(fleet.PriorityUrgent), created(recent)),
 		testTask("x-high", priority(fleet.PriorityHigh)),
 		testTask("w-old", created(old)),
 		testTask("v-recent", created(recent)),
 		testTask("t-undated"),
 		testTask("u-undated"),
+		testTask("a-left-open", created(old), leftOpen),
+		testTask("b-vain", inState(fleet.StateActive), inVain(fleet.VainToLoseLead, 6)),
 		testTask("s-low", priority(fleet.PriorityLow), created(old)),
 		testTask("a-backlog", inState(fleet.StateBacklog), priority(fleet.PriorityUrgent), created(old)),
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		got, _ := Workable(rapid.Permutation(want).Draw(t, "tasks"), nil, noon())
+		got, _ := queue(rapid.Permutation(want).Draw(t, "tasks")).Workable()
 		if diff := cmp.Diff(got, pointers(want)); diff != "" {
 			t.Errorf("ready (-got +want):\n%s", diff)
 		}
 	})
 }
 
-// TestUnblockingComesBeforePriority has tasks of one state that others wait for: what
-// frees more is tried first, then what is pressing.
-func TestUnblockingComesBeforePriority(t *testing.T) {
+// TestUnblockingComesAfterPriority has tasks of one state that others wait for: what is
+// pressing is tried first, then what frees more.
+func TestUnblockingComesAfterPriority(t *testing.T) {
 	t.Parallel()
 	urgent := func(t *fleet.Task) { t.Priority = fleet.PriorityUrgent }
 	want := []fleet.Task{
 		testTask("begun", inState(fleet.StateActive)),
+		testTask("urgent", urgent),
 		testTask("frees-three"),
 		testTask("frees-two"),
 		testTask("frees-one"),
-		testTask("urgent", urgent),
 		testTask("idle"),
 		testTask("later", inState(fleet.StateBacklog)),
 	}
@@ -182,7 +200,7 @@ func TestUnblockingComesBeforePriority(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		tasks := rapid.Permutation(append(waiting, want...)).Draw(t, "tasks")
-		got, _ := Workable(tasks, nil, noon())
+		got, _ := queue(tasks).Workable()
 		if diff := cmp.Diff(got, pointers(want)); diff != "" {
 			t.Errorf("ready (-got +want):\n%s", diff)
 		}
@@ -255,6 +273,7 @@ func TestPick(t *testing.T) {
 		testTask("over", inState(fleet.StateDone)),
 		testTask("doc", inCategory("docs")),
 		testTask("idea", inCategory("novelty"), requires("gone")),
+		testTask("weary", inCategory("research"), inVain(1, 8)), testTask("worn", inCategory("research"), inVain(1, 7), requires("gone")),
 	}
 	tests := []struct {
 		name     string
@@ -271,16 +290,24 @@ func TestPick(t *testing.T) {
 		{"none", "triage", "", nil, "", ReasonNoTask},
 		{"asked for", "code", "next", nil, "next", ""},
 		{"asked for, claimed", "code", "next", heldBy("bob", "next"), "next", ""},
+		{"asked for, resting", "research", "weary", nil, "weary", ""},
+		{"asked for, resting and blocked", "research", "worn", nil, "", `task "worn" requires "gone", which does not exist`},
+		{"all rest", "research", "", nil, "", `every workable task rests, "weary" for 2 more fires of its pool: its last session brought nothing`},
 		{"asked for, blocked", "code", "stuck", nil, "", `task "stuck" requires "gone", which does not exist`},
 		{"asked for, done", "code", "over", nil, "", ReasonNoTask},
 		{"asked for, of another category", "code", "doc", nil, "", ReasonNoTask},
 		{"asked for, missing", "code", "gone", nil, "", ReasonNoTask},
 		{"asked for, others claimed", "code", "gone", heldBy("bob", "best"), "", ReasonNoTask},
 	}
+	byHand := queue(tasks)
+	byHand.ByHand = true
+	if task, reason := byHand.Pick("research", ""); task == nil || task.ID != "weary" {
+		t.Errorf("by hand: got %v, %q, want the one that only rests", task, reason)
+	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			task, reason := Pick(tasks, tt.held, tt.category, tt.only, noon())
+			task, reason := queue(tasks, tt.held...).Pick(tt.category, tt.only)
 			got := fleet.TaskID("")
 			if task != nil {
 				got = task.ID

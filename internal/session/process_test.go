@@ -19,10 +19,12 @@ func TestParseProcess(t *testing.T) {
 	want := process{pid: 7, parent: 2, group: 3, session: 4, start: 12345}
 	dead := want
 	dead.dead = true
+	stopped := want
+	stopped.stopped = true
 	for text, want := range map[string]process{
 		"7 (bash) " + rest("S", 1):            want,
 		"7 (a) Z 1 1 (b) " + rest("R", 1):     want,
-		"7 (\n) ) " + rest("T", 1):            want,
+		"7 (\n) ) " + rest("T", 1):            stopped,
 		"7 (node) " + rest("Z", 1):            dead,
 		"7 (node) " + rest("X", 0):            dead,
 		"7 (half a zombie) " + rest("Z", 2):   want,

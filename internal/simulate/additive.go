@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 
 	"stint/internal/bandit"
-	"stint/internal/fleet"
 )
 
 const (
@@ -29,12 +28,12 @@ type additive struct {
 	tally
 	gamma  float64
 	rng    *rand.Rand
-	recent []int          // the last sessions' categories, oldest first
-	last   []fleet.FireID // that started each category
+	recent []int // the last sessions' categories, oldest first
+	last   []int // round that started each category
 }
 
-func (a *additive) learn(e ended) {
-	if e.noop || e.graded {
+func (a *additive) learn(e flight) {
+	if e.verdict.Grade != nil || e.verdict.Empty() {
 		a.fade(a.gamma)
 	}
 	a.tally.learn(e)
@@ -51,13 +50,13 @@ func (a *additive) choose(v view) choice {
 				a.scores[i] += neglectBonus
 			}
 		}
-		if a.last[i] == v.fire-1 && v.fire > 1 {
+		if a.last[i] == v.round-1 && v.round > 1 {
 			a.scores[i] -= recencyMalus
 		}
 	}
 	c := a.best(v)
 	for _, i := range c.picks {
-		a.last[i] = v.fire
+		a.last[i] = v.round
 		a.recent = append(a.recent, i)
 	}
 	a.recent = a.recent[max(0, len(a.recent)-recentSessions):]

@@ -17,20 +17,20 @@ func (r *random) choose(v view) choice {
 // roundRobin takes the categories in turn and passes over those that are not awake.
 type roundRobin struct {
 	blind
-	next int
+	next map[string]int // by pool
 }
 
 func (r *roundRobin) choose(v view) choice {
 	var c choice
 	n := len(v.awake)
 	for i := 0; i < n && len(c.picks) < v.picks; i++ {
-		at := (r.next + i) % n
+		at := (r.next[v.pool] + i) % n
 		if v.awake[at] {
 			c.picks = append(c.picks, at)
 		}
 	}
 	if len(c.picks) > 0 {
-		r.next = c.picks[len(c.picks)-1] + 1
+		r.next[v.pool] = c.picks[len(c.picks)-1] + 1
 	}
 	return c
 }
@@ -38,5 +38,7 @@ func (r *roundRobin) choose(v view) choice {
 // blind learns nothing.
 type blind struct{}
 
-func (blind) learn(ended) {}
-func (blind) alarms() int { return 0 }
+func (blind) begin(_ int, v view) start { return start{round: v.round} }
+func (blind) learn(flight)              {}
+func (blind) surplus(int) float64       { return 0 }
+func (blind) alarms() int               { return 0 }

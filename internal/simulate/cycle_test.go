@@ -46,12 +46,12 @@ func TestCyclesSwing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(cycles(48, 0.6), 1, 0)
 	low, high := 1.0, 0.0
-	for fire := fleet.FireID(1); fire <= 48; fire++ {
+	for fire := 1; fire <= 48; fire++ {
 		w.move(fire)
 		low, high = min(low, w.mean[3]), max(high, w.mean[3])
 	}
 	first := w.mean[3]
-	for fire := fleet.FireID(49); fire <= 96; fire++ {
+	for fire := 49; fire <= 96; fire++ {
 		w.move(fire)
 	}
 	if low != 0 || high != 1 || w.mean[3] != first {

@@ -34,7 +34,10 @@ func TestHealthyWeeksAreFair(t *testing.T) {
 			p := newPlay(s, Policies()[0], 11, run)
 			sessions, entitled := make([]int, len(s.Categories)), make([]float64, len(s.Categories))
 			for fire := 1; fire <= s.Fires; fire++ {
-				p.fire(fleet.FireID(fire))
+				p.world.move(fire)
+				p.view.round = fire
+				clear(p.begun)
+				p.fire(Pool{Workers: s.Workers})
 				if fire%week > 0 {
 					continue
 				}

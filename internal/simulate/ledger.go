@@ -36,31 +36,32 @@ func newLedger(categories int) *ledger {
 	return l
 }
 
-// add books one fire.
-func (l *ledger) add(due []float64, picks []int) {
+// add books one fire, whose sessions follow.
+func (l *ledger) add(due []float64) {
+	if l.fires >= window {
+		l.compare()
+	}
 	now := l.recent[l.fires%window]
+	l.fires++
 	for i, old := range now {
 		l.sums[i].due -= old.due
 		l.sums[i].got -= old.got
 		now[i] = entry{due: due[i]}
 	}
-	for _, i := range picks {
-		now[i].got++
-	}
 	for i, e := range now {
 		l.entitled[i] += e.due
 		l.waiting[i] += e.due
 		l.longest = max(l.longest, l.waiting[i])
-		l.sessions[i] += e.got
-		if e.got > 0 {
-			l.waiting[i] = 0
-		}
 		l.sums[i].due += e.due
-		l.sums[i].got += e.got
 	}
-	if l.fires++; l.fires >= window {
-		l.compare()
-	}
+}
+
+// got books a session of the last fire, or one that followed it.
+func (l *ledger) got(category int) {
+	l.sessions[category]++
+	l.waiting[category] = 0
+	l.recent[(l.fires-1)%window][category].got++
+	l.sums[category].got++
 }
 
 func (l *ledger) compare() {

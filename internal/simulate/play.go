@@ -5,6 +5,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plan"
 )
 
 // outcome is what one run of one policy came to.
@@ -22,15 +23,36 @@ type outcome struct {
 	curve     []float64 // the regret as it grows, at intervals
 }
 
+// Session is one that began, and what became of it.
+type Session struct {
+	Category int
+	Source   fleet.Source
+	Verdict  fleet.Verdict
+	Worth    float64 // the expected grade; 0 without work
+}
+
+// Moment is one fire of the default pool as a whole, for those who watch. It holds until
+// they return.
+type Moment struct {
+	Fire     int
+	Sessions []Session // that began since the last one, by whatever pool or hand
+	Due      []float64 // what the fire entitled each category to
+	Means    []float64 // the true ones
+	// Belief is what stint's ranking believes of a category's mean grade; nil: another
+	// policy plays.
+	Belief func(category int) bandit.Beta
+}
+
 // flight is a session that has not ended.
 type flight struct {
 	ending
+	start
 	category int
-	started  fleet.FireID
-	load     float64
+	source   fleet.Source
+	depth    int // of its chain
 }
 
-func (f flight) last() fleet.FireID { return f.started + fleet.FireID(f.length) - 1 }
+func (f flight) last() int { return f.round + f.length - 1 }
 
 // play is one run of one policy.
 type play struct {
@@ -43,18 +65,21 @@ type play struct {
 	strain   []strain
 	value    []float64 // the expected grade of a session that is started now
 	shares   []float64 // of the categories that are awake, in their order
-	due      []float64
 	best     []float64
+	begun    []int // sessions of this round, by category
+	sessions []Session
+	watch    func(Moment)
 	every    int // fires between two points of the curve
 	outcome
 }
 
 func newPlay(s *Scenario, p Policy, seed uint64, run int) *play {
 	n := len(s.Categories)
+	w, value := newWorld(s, seed, run), make([]float64, n)
 	return &play{
-		scenario: s, world: newWorld(s, seed, run), player: p.start(s, seed, run), ledger: newLedger(n),
-		view: view{awake: make([]bool, n), busy: make([]int, n)}, strain: make([]strain, n),
-		value: make([]float64, n), due: make([]float64, n), every: spacing(s.Fires),
+		scenario: s, world: w, player: p.start(s, seed, run), ledger: newLedger(n),
+		view:   view{awake: make([]bool, n), busy: make([]int, n), due: make([]float64, n), worth: value},
+		strain: make([]strain, n), value: value, begun: make([]int, n), every: spacing(s.Fires),
 	}
 }
 
@@ -67,77 +92,149 @@ func spacing(fires int) int { return max(1, fires/points) }
 // run plays all fires, unless stop says otherwise: it is asked now and then.
 func (p *play) run(stop func() bool) outcome {
 	const often = 1024
-	for fire := 1; fire <= p.scenario.Fires; fire++ {
-		if fire%often == 0 && stop() {
+	for round := 1; round <= p.scenario.Fires; round++ {
+		if round%often == 0 && stop() {
 			break
 		}
-		p.fire(fleet.FireID(fire))
-		if fire%p.every == 0 || fire == p.scenario.Fires {
+		p.world.move(round)
+		p.view.round = round
+		clear(p.begun)
+		for _, pool := range p.scenario.Pools {
+			for range pool.PerFire {
+				p.fire(pool)
+			}
+		}
+		p.fire(Pool{Workers: p.scenario.Workers})
+		if round%p.every == 0 || round == p.scenario.Fires {
 			p.curve = append(p.curve, p.regret)
 		}
 	}
 	p.alarms = p.player.alarms()
 	p.minRatio, p.maxRatio = p.ledger.ratios()
-	p.windowMax, p.longest, p.sessions = p.ledger.worst, p.ledger.longest, p.ledger.sessions
+	p.windowMax, p.longest, p.outcome.sessions = p.ledger.worst, p.ledger.longest, p.ledger.sessions
 	return p.outcome
 }
 
-func (p *play) fire(fire fleet.FireID) {
-	p.world.move(fire)
-	p.look(fire)
+func (p *play) fire(pool Pool) {
+	p.look(pool)
+	p.byHand(pool)
+	p.entitle()
 	c := p.player.choose(p.view)
-	due := c.due
-	if due == nil {
-		due = p.entitlement()
+	if c.due == nil {
+		c.due = p.view.due
 	}
-	p.ledger.add(due, c.picks)
-	p.regret += p.attainable()
-	for i, category := range c.picks {
-		f := flight{ending: p.world.end(fire, category, p.mean(fire, category)), category: category, started: fire}
-		if c.loads != nil {
-			f.load = c.loads[i]
-		}
-		p.flights = append(p.flights, f)
-		p.view.busy[category]++
-		p.picks++
-		p.regret -= p.value[category]
-		p.reward += p.value[category]
-		if f.noop {
-			p.noops++
-		}
-		if p.scenario.Depletion != nil {
-			p.strain[category].add(p.scenario.Depletion, fire)
+	if pool.Name == "" { // which alone is in the results
+		p.ledger.add(c.due)
+		p.regret += p.attainable()
+		for _, category := range c.picks {
+			p.regret -= p.value[category]
 		}
 	}
-	p.land(fire)
+	for _, category := range c.picks {
+		p.begin(category, fleet.FromScores, 0)
+	}
+	p.land()
+	if p.watch != nil && pool.Name == "" {
+		m := Moment{Fire: p.view.round, Sessions: p.sessions, Due: c.due, Means: p.world.mean}
+		if r, ok := p.player.(*ranked); ok {
+			m.Belief = r.belief
+		}
+		p.watch(m)
+		p.sessions = p.sessions[:0]
+	}
+}
+
+// begin has a session begin, which a chain of so many came before.
+func (p *play) begin(category int, source fleet.Source, depth int) {
+	round := p.view.round
+	f := flight{
+		ending:   p.world.end(round, category, p.begun[category], p.mean(category)),
+		start:    p.player.begin(category, p.view),
+		category: category, source: source, depth: depth,
+	}
+	p.begun[category]++
+	p.flights = append(p.flights, f)
+	p.view.busy[category]++
+	if d := p.scenario.Depletion; d != nil {
+		p.strain[category].add(d, round)
+	}
+	if p.watch != nil {
+		p.sessions = append(p.sessions, Session{category, source, f.verdict, f.worth})
+	}
+	if source == fleet.FromHand || p.scenario.Categories[category].Pool != "" {
+		return
+	}
+	p.ledger.got(category)
+	p.picks++
+	p.reward += f.worth
+	if f.verdict.Empty() {
+		p.noops++
+	}
+}
+
+// byHand starts the sessions that people run beside a fire.
+func (p *play) byHand(pool Pool) {
+	for i, c := range p.scenario.Categories {
+		if c.Pool == pool.Name && p.view.round <= c.ByHand {
+			p.begin(i, fleet.FromHand, 0)
+		}
+	}
 }
 
 // look finds out what the policy sees, and what it does not: what sessions are worth.
-func (p *play) look(fire fleet.FireID) {
-	v, s := &p.view, p.scenario.Sessions
+func (p *play) look(pool Pool) {
+	v, s := &p.view, p.scenario
 	awake := 0
 	for i, on := range p.world.awake {
-		v.awake[i] = on && (s == nil || !s.Lock || v.busy[i] == 0)
+		c := &s.Categories[i]
+		v.awake[i] = on && c.Pool == pool.Name && v.round > c.ByHand && p.free(i) && !s.rests(i, v.round)
 		if v.awake[i] {
 			awake++
 		}
 		p.value[i] = 0
-		if p.world.work[i] {
-			p.value[i] = p.mean(fire, i)
+		if p.world.work[i] && !slices.ContainsFunc(s.Outages, func(o Outage) bool { return o.hits(*c, v.round) }) {
+			p.value[i] = p.mean(i)
 		}
 	}
-	v.fire, v.free = fire, awake
-	if s != nil && s.Slots > 0 {
-		v.free = max(0, s.Slots-len(p.flights))
+	v.pool, v.fire, v.free = pool.Name, v.fire+1, awake
+	if s.Sessions != nil && s.Sessions.Slots > 0 {
+		v.free = max(0, s.Sessions.Slots-len(p.flights))
 	}
-	v.picks = min(p.scenario.Workers, v.free, awake)
+	v.picks = min(pool.Workers, v.free, awake)
+}
+
+// free reports whether no session in flight keeps a category from starting.
+func (p *play) free(category int) bool {
+	s := p.scenario.Sessions
+	return s == nil || !s.Lock || p.view.busy[category] == 0
+}
+
+// rests reports whether the agent of a category rests at a fire.
+func (s *Scenario) rests(category, fire int) bool {
+	for _, o := range s.Outages {
+		since := fire - o.First
+		if c := s.Categories[category]; !o.Rest || since == 0 || !o.hits(c, fire) {
+			continue
+		}
+		var of []int
+		for i, c := range s.Categories {
+			if o.hits(c, fire) {
+				of = append(of, i)
+			}
+		}
+		return since%2 == 1 || of[since/2%len(of)] != category
+	}
+	return false
 }
 
 // mean is the true mean of a category's grade, with what its load costs.
-func (p *play) mean(fire fleet.FireID, category int) float64 {
+func (p *play) mean(category int) float64 {
 	m := p.world.mean[category]
 	if d := p.scenario.Depletion; d != nil {
-		m -= d.Amount * p.strain[category].now(d, fire)
+		m -= d.Amount * p.strain[category].now(d, p.view.round)
+	}
+	for _, l := range p.scenario.Lessons {
+		m += l.Effect * l.next(p.scenario.Categories[category].Name, p.view.round)
 	}
 	return min(1, max(0, m))
 }
@@ -158,9 +255,8 @@ func (p *play) attainable() float64 {
 	return sum
 }
 
-// entitlement is what this fire entitles each category to, for policies that do not
-// say so themselves.
-func (p *play) entitlement() []float64 {
+// entitle divides this fire's sessions by the shares of all that are awake.
+func (p *play) entitle() {
 	p.shares = p.shares[:0]
 	for i, awake := range p.view.awake {
 		if awake {
@@ -169,24 +265,41 @@ func (p *play) entitlement() []float64 {
 	}
 	due := bandit.Entitlement(p.shares, p.view.picks)
 	for i, awake := range p.view.awake {
-		p.due[i] = 0
+		p.view.due[i] = 0
 		if awake {
-			p.due[i], due = due[0], due[1:]
+			p.view.due[i], due = due[0], due[1:]
 		}
 	}
-	return p.due
 }
 
-// land ends the sessions that take until the next fire.
-func (p *play) land(fire fleet.FireID) {
-	aloft := p.flights[:0]
-	for _, f := range p.flights {
-		if f.last() > fire {
-			aloft = append(aloft, f)
+// land ends the sessions that take until the next fire. What follows them comes to its end
+// with them, unless it takes longer.
+func (p *play) land() {
+	for i := 0; i < len(p.flights); {
+		f := p.flights[i]
+		if f.last() > p.view.round {
+			i++
 			continue
 		}
+		p.flights = slices.Delete(p.flights, i, i+1)
 		p.view.busy[f.category]--
-		p.player.learn(ended(f))
+		p.player.learn(f)
+		p.respawn(f)
 	}
-	p.flights = aloft
+}
+
+// respawn has one more session follow one that ended, if real sessions are followed so. By
+// hand they run without a service manager.
+func (p *play) respawn(f flight) {
+	r := p.scenario.Respawn
+	if r == nil || !p.world.awake[f.category] || !p.free(f.category) {
+		return
+	}
+	follows, _ := plan.Respawn(plan.Chain{
+		Outcome: f.verdict.Outcome, Grade: f.verdict.Grade, Depth: f.depth, Most: r.Most, From: r.From,
+		Surplus: p.player.surplus(f.category), Later: f.source != fleet.FromHand,
+	})
+	if follows {
+		p.begin(f.category, fleet.FromRespawn, f.depth+1)
+	}
 }

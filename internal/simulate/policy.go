@@ -14,12 +14,18 @@ type Kind string
 const (
 	// Ranked ranks as "stint select" does.
 	Ranked Kind = "stint"
+	// Known takes what is worth most now, which nobody knows: the best there is.
+	Known Kind = "known"
 	// UCB1 takes the highest upper confidence bounds.
 	UCB1 Kind = "ucb1"
-	// EpsilonGreedy takes the best means so far, and now and then any category.
-	EpsilonGreedy Kind = "epsilon-greedy"
-	// DiscountedTS is Thompson sampling that forgets at every fire.
+	// DiscountedUCB is the same with evidence that fades at every fire.
+	DiscountedUCB Kind = "d-ucb"
+	// DiscountedTS is Thompson sampling with evidence that fades at every fire (Raj and
+	// Kalyani, "Taming Non-stationary Bandits", 2017).
 	DiscountedTS Kind = "discounted-ts"
+	// SlidingTS is Thompson sampling with the evidence of the last fires (Trovo and others,
+	// "Sliding-Window Thompson Sampling for Non-Stationary Environments", JAIR 68, 2020).
+	SlidingTS Kind = "sliding-ts"
 	// Additive adds bonuses for what was neglected to a Thompson draw.
 	Additive Kind = "additive"
 	// Random takes any.
@@ -32,9 +38,16 @@ const (
 type Policy struct {
 	Name     string
 	Kind     Kind
-	Settings bandit.Settings // of [Ranked]
-	Gamma    float64         // what is left of evidence: per update of [Additive], per fire of [DiscountedTS]; in (0,1]
-	Epsilon  float64         // of [EpsilonGreedy], in [0,1]
+	Settings bandit.Settings // of [Ranked]; the floor, the cap and v of those within them
+	Fair     bool            // one of the others keeps the ranking's floors and caps
+	Gamma    float64         // what is left of evidence: per update of [Additive], per fire of the discounted; in (0,1]
+	Window   int             // of [SlidingTS], in fires
+}
+
+// IsIndex reports whether a policy takes the highest of some index, to which a debt can be
+// added.
+func (k Kind) IsIndex() bool {
+	return k == Known || k == UCB1 || k == DiscountedUCB || k == DiscountedTS || k == SlidingTS
 }
 
 // Policies are those that need no scenario, in the order in which they are shown.
@@ -45,9 +58,11 @@ func Policies() []Policy {
 		{Name: "stint-free", Kind: Ranked, Settings: d.Unfair()},
 		{Name: "stint-core", Kind: Ranked, Settings: d.Core()},
 		{Name: "mp-ts", Kind: Ranked, Settings: d.Plain()},
-		{Name: "ucb1", Kind: UCB1},
-		{Name: "epsilon-greedy", Kind: EpsilonGreedy, Epsilon: 0.1},
-		{Name: "discounted-ts", Kind: DiscountedTS, Gamma: 0.99},
+		{Name: "known", Kind: Known, Settings: d, Fair: true},
+		{Name: "ucb1", Kind: UCB1, Settings: d, Gamma: 1},
+		{Name: "d-ucb", Kind: DiscountedUCB, Settings: d, Gamma: 0.99},
+		{Name: "discounted-ts", Kind: DiscountedTS, Settings: d, Gamma: 0.99},
+		{Name: "sliding-ts", Kind: SlidingTS, Settings: d, Gamma: 1, Window: 300},
 		{Name: "additive", Kind: Additive, Gamma: 0.95},
 		{Name: "random", Kind: Random},
 		{Name: "round-robin", Kind: RoundRobin},
@@ -79,32 +94,38 @@ func Names(policies []Policy) string {
 
 // view is what a policy sees when a fire comes.
 type view struct {
-	fire  fleet.FireID
-	awake []bool // can be started
-	picks int    // start so many, at most as many as are awake
+	pool  string       // that fires; empty: the default one
+	round int          // of the default pool, from 1
+	fire  fleet.FireID // which counts those of other pools, too
+	awake []bool       // can be started
+	picks int          // start so many, at most as many as are awake
 	free  int
-	busy  []int // sessions in flight
+	busy  []int     // sessions in flight
+	due   []float64 // what this fire entitles each category to, by the shares of all that are awake
+	worth []float64 // the expected grade of a session that is started now, for those that know it
 }
 
 // choice is what a policy starts: distinct categories that are awake.
 type choice struct {
 	picks []int
-	loads []float64 // of the picks, if the policy wants them back
-	due   []float64 // what this fire entitles each category to; nil: by the shares of all that are awake
+	due   []float64 // what this fire entitles each category to, if not the view's
 }
 
-// ended is a session that a policy hears of.
-type ended struct {
-	ending
-	category int
-	started  fleet.FireID
-	load     float64 // as the policy gave it
+// start is what a policy notes of a session that begins, to have it back when it ends.
+type start struct {
+	round int
+	at    fleet.Round // of its category
+	load  float64
 }
 
 // player is a policy at work in one run.
 type player interface {
 	choose(view) choice
-	learn(ended)
+	// begin counts a session, whoever started it.
+	begin(category int, v view) start
+	learn(flight)
+	// surplus is how many sessions a category is above its cap.
+	surplus(category int) float64
 	// alarms is the number of changes that it has noticed.
 	alarms() int
 }
@@ -112,23 +133,19 @@ type player interface {
 // start returns a policy that knows nothing yet. Policies that draw the same things in
 // the same way draw the same numbers.
 func (p Policy) start(s *Scenario, seed uint64, run int) player {
-	t := newTally(len(s.Categories))
+	t := newTally(p, len(s.Categories))
 	rng := generator(seed, run, "policy")
 	switch p.Kind {
 	case Ranked:
 		return newRanked(p.Settings, s, keyOf(seed, run, "policy"))
-	case UCB1:
-		return &ucb1{tally: t}
-	case EpsilonGreedy:
-		return &epsilonGreedy{tally: t, epsilon: p.Epsilon, rng: rng}
-	case DiscountedTS:
-		return &discounted{tally: t, gamma: p.Gamma, rng: rng}
+	case Known, UCB1, DiscountedUCB, DiscountedTS, SlidingTS:
+		return &index{tally: t, kind: p.Kind, gamma: p.Gamma, window: p.Window, rng: rng}
 	case Additive:
-		return &additive{tally: t, gamma: p.Gamma, rng: rng, last: make([]fleet.FireID, len(s.Categories))}
+		return &additive{tally: t, gamma: p.Gamma, rng: rng, last: make([]int, len(s.Categories))}
 	case Random:
 		return &random{rng: rng}
 	case RoundRobin:
-		return &roundRobin{}
+		return &roundRobin{next: map[string]int{}}
 	}
 	panic("simulate: policy " + p.Name + " is of no kind: " + string(p.Kind))
 }

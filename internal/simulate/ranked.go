@@ -19,22 +19,25 @@ const outAsleep = "backs off"
 // ranked decides by the ranking of real fires, and keeps what the store keeps.
 type ranked struct {
 	settings   bandit.Settings
+	scenario   *Scenario
 	seed       uint64
 	candidates []selector.Candidate // by name, as a ranking wants them
 	at         []int                // of each category in candidates
 	index      []int                // of each candidate in the scenario
 	pool       bandit.Pool
 	due        []float64
-	rounds     []fleet.Round // that each fire saw
+	lessons    [][]known // by lesson and category
 	picks      []int
-	loads      []float64
 }
 
 func newRanked(settings bandit.Settings, s *Scenario, seed uint64) *ranked {
 	n := len(s.Categories)
-	r := &ranked{settings: settings, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n)}
+	r := &ranked{settings: settings, scenario: s, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n)}
 	for i := range s.Categories {
 		r.index[i] = i
+	}
+	for range s.Lessons {
+		r.lessons = append(r.lessons, make([]known, n))
 	}
 	slices.SortFunc(r.index, func(a, b int) int {
 		return strings.Compare(string(s.Categories[a].Name), string(s.Categories[b].Name))
@@ -50,20 +53,23 @@ func (r *ranked) choose(v view) choice {
 	for at := range r.candidates {
 		c, i := &r.candidates[at], r.index[at]
 		c.Arm = c.Arm.Coming()
-		c.Out, c.By = r.unavailable(c, v, i)
+		c.Out, c.By = unavailable(c, v, i)
 		c.Pending, r.due[i] = v.busy[i], 0
 	}
+	if len(r.lessons) > 0 {
+		r.compareLessons(v.round)
+	}
 	s := selector.Rank(selector.Input{
-		Settings: r.settings, Seed: r.seed, Fire: v.fire, At: at(v.fire), Workers: v.picks, Free: v.free, Candidates: r.candidates,
+		Settings: r.settings, Seed: r.seed, Fire: v.fire, At: at(v.round), FirePool: v.pool, Workers: v.picks, Free: v.free, Candidates: r.candidates,
 	})
 	r.pool = s.Pool
-	r.rounds = append(r.rounds, r.candidates[0].Arm.Round)
-	if !s.Moves() {
-		for at := range r.candidates {
+	moves := s.Moves()
+	for at := range r.candidates {
+		if of := r.scenario.Categories[r.index[at]].Pool; of != v.pool || !moves {
 			r.candidates[at].Arm.Round--
 		}
 	}
-	r.picks, r.loads = r.picks[:0], r.loads[:0]
+	r.picks = r.picks[:0]
 	// Entitlement accrues at the fire, and is debited after it.
 	for _, c := range s.Ranked() {
 		c.Arm.Entitle(r.settings, c.Due)
@@ -71,12 +77,16 @@ func (r *ranked) choose(v view) choice {
 	}
 	for _, c := range s.Ranked()[:s.Picks] {
 		r.picks = append(r.picks, r.category(c))
-		r.loads = append(r.loads, c.Arm.Debit(c.Arm.Round))
 	}
-	return choice{picks: r.picks, loads: r.loads, due: r.due}
+	return choice{picks: r.picks, due: r.due}
 }
 
-func (r *ranked) unavailable(c *selector.Candidate, v view, i int) (string, selector.Hindrance) {
+func (r *ranked) begin(category int, v view) start {
+	arm := r.arm(category)
+	return start{round: v.round, at: arm.Round, load: arm.Debit(arm.Round)}
+}
+
+func unavailable(c *selector.Candidate, v view, i int) (string, selector.Hindrance) {
 	switch {
 	case !v.awake[i]:
 		return outOfReach, selector.HinderedByTasks
@@ -93,13 +103,26 @@ func (r *ranked) category(s selector.Score) int {
 	return r.index[at]
 }
 
-func (r *ranked) learn(e ended) {
-	arm := &r.candidates[r.at[e.category]].Arm
-	switch {
-	case e.noop:
+func (r *ranked) arm(category int) *bandit.Arm { return &r.candidates[r.at[category]].Arm }
+
+func (r *ranked) belief(category int) bandit.Beta {
+	return r.settings.Belief(r.arm(category), r.pool)
+}
+
+func (r *ranked) surplus(category int) float64 {
+	_, surplus := r.arm(category).Settled(r.settings)
+	return surplus
+}
+
+func (r *ranked) learn(e flight) {
+	arm := r.arm(e.category)
+	switch v := e.verdict; {
+	case v.Grade != nil:
+		x := bandit.Graded{Round: e.at, Turn: bandit.Turn(at(e.round)), Load: e.load, Grade: *v.Grade}
+		r.settings.Learn(arm, r.pool, x)
+		r.learnLessons(e, x)
+	case v.Empty():
 		arm.Noop(arm.Round, time.Time{})
-	case e.graded:
-		r.settings.Learn(arm, r.pool, bandit.Graded{Round: r.rounds[e.started-1], Turn: bandit.Turn(at(e.started)), Load: e.load, Grade: e.grade})
 	}
 }
 
@@ -112,6 +135,6 @@ func (r *ranked) alarms() int {
 }
 
 // at is when a fire is: every half hour, 48 a day.
-func at(fire fleet.FireID) time.Time {
-	return time.Date(2026, 1, 1, 0, 30*int(fire), 0, 0, time.UTC)
+func at(round int) time.Time {
+	return time.Date(2026, 1, 1, 0, 30*round, 0, 0, time.UTC)
 }

@@ -11,6 +11,10 @@ type Scenario struct {
 	Availability *Chain // nil: every category is always awake
 	Sessions     *Sessions
 	Depletion    *Depletion
+	Respawn      *Respawn
+	Outages      []Outage
+	Pools        []Pool
+	Lessons      []Lesson
 	Categories   []Category // at least one, in the order of the results
 	Policies     []Policy   // what the scenario sets or adds, by name
 }
@@ -30,6 +34,7 @@ type Grades struct {
 	Noise         Noise
 	Concentration float64 // of [Graded], above 0: a+b of the Beta distribution
 	Missing       float64 // probability that a session that worked brings no grade
+	Nothing       float64 // probability that one that found no work ends as nothing, else it is a noop
 }
 
 // ChangeKind says how true means move.
@@ -76,10 +81,59 @@ type Depletion struct {
 	HalfLife float64 // of the load, in fires, above 0
 }
 
+// Respawn has one more session follow a good one, before the next fire.
+type Respawn struct {
+	From float64 // the least grade that is followed
+	Most int     // sessions of a chain after the first
+}
+
+// Outage is a time in which sessions fail.
+type Outage struct {
+	First, Last int            // fires
+	Agent       string         // whose sessions; empty: everybody's
+	Category    fleet.Category // of which; empty: of all
+	Outcome     fleet.Outcome  // [fleet.Unavailable], or [fleet.Failed]
+	// Rest says whether the agent rests: from the second fire of the outage on, one
+	// category at every other fire may try it.
+	Rest bool
+}
+
+// hits reports whether sessions of a category that start at a fire fail.
+func (o Outage) hits(c Category, fire int) bool {
+	return fire >= o.First && fire <= o.Last && (o.Agent == "" || o.Agent == c.Agent) && (o.Category == "" || o.Category == c.Name)
+}
+
+// Pool is one beside the default one, with a timer of its own. What its sessions are worth
+// is in no result.
+type Pool struct {
+	Name    string
+	PerFire int // fires of it for each of the default pool
+	Workers int
+}
+
+// Witness is who speaks for what a session did.
+type Witness string
+
+const (
+	// Grader is somebody who judges it, and whose word is taken.
+	Grader Witness = "grader"
+	// NoWitness leaves nothing but the session's own report.
+	NoWitness Witness = "none"
+	// Changes are left behind, beside the session's own report.
+	Changes Witness = "changes"
+	// Trust in the agent has its own report taken for the grade.
+	Trust Witness = "trust"
+)
+
 // Category is a kind of work as it really is.
 type Category struct {
-	Name   fleet.Category
-	Mean   float64 // of a grade, in [0,1]
-	Share  float64 // of the sessions that it is to get, relative to the others'
-	Supply *Chain  // of work: without any, a session finds nothing to do; nil: there is always some
+	Name    fleet.Category
+	Mean    float64  // of a grade, in [0,1]
+	Share   float64  // of the sessions that it is to get, relative to the others'
+	Supply  *Chain   // of work: without any, a session finds nothing to do; nil: there is always some
+	Pool    string   // whose fires start it; empty: the default pool's
+	Agent   string   // that works on it; empty: one that no outage is of
+	Witness Witness  // empty: a grader
+	Report  *float64 // the grade that its sessions report of themselves; nil: the true one
+	ByHand  int      // until this fire, each has a session of it by hand beside it, which has its lane
 }

@@ -22,6 +22,8 @@ type Options struct {
 	Parallel int // runs at once, at least 1
 	// Clock measures the processor time of the calling thread; nil: it is not measured.
 	Clock func() time.Duration
+	// Watch returns what is told of every fire of a run; nil: nobody watches.
+	Watch func(p Policy, run int) func(Moment)
 	// Progress is told, one call at a time, how many of the runs of all policies are
 	// done; nil: nobody asks.
 	Progress func(done, all int)
@@ -49,7 +51,11 @@ func Run(ctx context.Context, s *Scenario, o Options) (*Results, error) {
 				policy, run := i%len(o.Policies), i/len(o.Policies)
 				at := policy*o.Runs + run
 				began := o.clock()
-				outcomes[at] = newPlay(s, o.Policies[policy], o.Seed, run).run(func() bool { return ctx.Err() != nil })
+				p := newPlay(s, o.Policies[policy], o.Seed, run)
+				if o.Watch != nil {
+					p.watch = o.Watch(o.Policies[policy], run)
+				}
+				outcomes[at] = p.run(func() bool { return ctx.Err() != nil })
 				spent[at] = o.clock() - began
 				if o.Progress != nil {
 					telling.Lock()

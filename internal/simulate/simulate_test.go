@@ -114,6 +114,8 @@ func TestKnownRewards(t *testing.T) {
 	two := categories(0.8, 0.2)
 	dry := categories(0.8)
 	dry[0].Supply = &simulate.Chain{Sleep: 1} // work for the first fire alone
+	elsewhere, byHand := categories(0.8, 1), categories(0.8, 0.2)
+	elsewhere[1].Pool, byHand[0].ByHand = "quick", 50
 	for _, test := range []struct {
 		name   string
 		s      simulate.Scenario
@@ -136,6 +138,16 @@ func TestKnownRewards(t *testing.T) {
 		{"the means change places", simulate.Scenario{
 			Fires: 100, Workers: 2, Categories: two, Change: simulate.Change{Kind: simulate.Permute, Every: 3},
 		}, "ucb1", 1},
+		{"half of the time everything fails", simulate.Scenario{
+			Fires: 100, Workers: 2, Categories: two, Outages: []simulate.Outage{{First: 11, Last: 60, Outcome: fleet.Unavailable, Rest: true}},
+		}, "stint", 0.5},
+		{"one category fails", simulate.Scenario{
+			Fires: 100, Workers: 2, Categories: two, Outages: []simulate.Outage{{First: 1, Last: 100, Category: "c00", Outcome: fleet.Failed}},
+		}, "stint", 0.2},
+		{"another pool is in no result", simulate.Scenario{
+			Fires: 100, Workers: 1, Categories: elsewhere, Pools: []simulate.Pool{{Name: "quick", PerFire: 3, Workers: 1}},
+		}, "stint", 0.8},
+		{"by hand half of the time", simulate.Scenario{Fires: 100, Workers: 2, Categories: byHand}, "stint", 0.6},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -152,10 +164,10 @@ func TestKnownRewards(t *testing.T) {
 // stint backs off for 2, 4, … 64 fires.
 func TestNoopsAndAccounts(t *testing.T) {
 	t.Parallel()
-	s := &simulate.Scenario{Fires: 127, Workers: 1, Categories: categories(0.5)}
+	s := &simulate.Scenario{Fires: 127, Workers: 1, Categories: categories(0.5), Grades: simulate.Grades{Nothing: 0.5}}
 	s.Categories[0].Supply = &simulate.Chain{Sleep: 1}
 	policies := run(t, s, simulate.Options{Seed: 1}).Policies
-	stint, random := policies[0], policies[8]
+	stint, random := policies[0], policies[10]
 	// Fire 1 has work; NOOPs follow at 2, 4, 8, 16, 32, 64.
 	if got, want := stint.Fractions[0].Mean*127, 7.0; math.Abs(got-want) > 1e-9 {
 		t.Errorf("stint: got %v sessions, want %v", got, want)
@@ -171,13 +183,73 @@ func TestNoopsAndAccounts(t *testing.T) {
 	}
 }
 
+// TestWatch follows one category that is good for sure through everything that can happen to
+// its sessions.
+func TestWatch(t *testing.T) {
+	t.Parallel()
+	s := &simulate.Scenario{
+		Fires: 40, Workers: 1, Categories: categories(1, 0), Respawn: &simulate.Respawn{From: 0.65, Most: 1},
+		Outages: []simulate.Outage{
+			{First: 21, Last: 24, Agent: "codex", Outcome: fleet.Unavailable, Rest: true}, {First: 25, Last: 30, Outcome: fleet.Failed},
+		},
+		Pools: []simulate.Pool{{Name: "quick", PerFire: 2, Workers: 1}},
+	}
+	s.Categories[0].ByHand, s.Categories[0].Agent, s.Categories[1].Pool = 10, "codex", "quick"
+	got := map[fleet.Source]map[fleet.Outcome][]int{}
+	fires := 0
+	run(t, s, simulate.Options{Seed: 1, Policies: simulate.Policies()[:1], Watch: func(p simulate.Policy, run int) func(simulate.Moment) {
+		if p.Name != "stint" || run != 0 {
+			t.Errorf("got run %d of %s, want run 0 of stint", run, p.Name)
+		}
+		return func(m simulate.Moment) {
+			quick := 0
+			for _, x := range m.Sessions {
+				if x.Category == 1 {
+					quick++
+					continue
+				}
+				if got[x.Source] == nil {
+					got[x.Source] = map[fleet.Outcome][]int{}
+				}
+				got[x.Source][x.Verdict.Outcome] = append(got[x.Source][x.Verdict.Outcome], m.Fire)
+			}
+			if fires++; m.Fire != fires || quick != 2 || m.Means[0] != 1 {
+				t.Errorf("fire %d: got number %d, %d sessions of the other pool and mean %v, want 2 and 1", fires, m.Fire, quick, m.Means[0])
+			}
+			if b := m.Belief(0); m.Fire <= 24 && b.Mean() <= 0.5 {
+				t.Errorf("fire %d: got belief %v of good work, want it above 0.5", m.Fire, b)
+			}
+		}
+	}})
+	want := map[fleet.Source]map[fleet.Outcome][]int{
+		fleet.FromHand: {fleet.Productive: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		fleet.FromScores: {
+			fleet.Productive:  {11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40},
+			fleet.Unavailable: {21, 23},
+			fleet.Failed:      {25, 26, 27, 28, 29, 30},
+		},
+	}
+	want[fleet.FromRespawn] = map[fleet.Outcome][]int{fleet.Productive: {31, 32, 33, 34, 35, 36, 37, 38, 39}} // the surplus by hand is paid
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("fires of sessions (-got +want):\n%s", diff)
+	}
+}
+
 // TestFairShares: without grades to follow, floors and caps hold.
 func TestFairShares(t *testing.T) {
 	t.Parallel()
 	s := &simulate.Scenario{Fires: 2000, Workers: 2, Grades: simulate.Grades{Noise: simulate.Bernoulli}, Categories: categories(0.9, 0.8, 0.2, 0.1)}
-	stint := run(t, s, simulate.Options{Runs: 3, Seed: 9}).Policies[0]
-	if stint.MinRatio.Mean < 0.49 || stint.MaxRatio.Mean > 1.81 {
-		t.Errorf("sessions over entitlement %v to %v, want 0.49 to 1.81", stint.MinRatio.Mean, stint.MaxRatio.Mean)
+	policies := simulate.Policies()
+	fair := []simulate.Policy{policies[0]}
+	for _, p := range policies {
+		if p.Fair = p.Kind.IsIndex(); p.Fair {
+			fair = append(fair, p)
+		}
+	}
+	for _, p := range run(t, s, simulate.Options{Runs: 3, Seed: 9, Policies: fair}).Policies {
+		if p.MinRatio.Mean < 0.49 || p.MaxRatio.Mean > 1.81 {
+			t.Errorf("%s: sessions over entitlement %v to %v, want 0.49 to 1.81", p.Policy.Name, p.MinRatio.Mean, p.MaxRatio.Mean)
+		}
 	}
 }
 
@@ -210,4 +282,25 @@ func BenchmarkFire(b *testing.B) {
 		Categories: categories(.71, .695, .61, .60, .58, .566, .55, .52, .50, .46, .45, .43),
 	}
 	run(b, s, simulate.Options{Policies: simulate.Policies()[:1]})
+}
+
+// TestAnotherPoolAgesNothing has a second pool fire six times between two fires of the first:
+// beliefs and back-offs of the first go by its own rounds, so that it earns what it earns
+// alone, with as many sessions in vain.
+func TestAnotherPoolAgesNothing(t *testing.T) {
+	t.Parallel()
+	s := &simulate.Scenario{Fires: 600, Workers: 2, Categories: categories(0.8, 0.7, 0.6, 0.5, 0.4, 0.3)}
+	for i := range 4 {
+		s.Categories[i].Supply = &simulate.Chain{Wake: 0.02, Sleep: 0.05}
+	}
+	alone := run(t, s, simulate.Options{Runs: 6, Seed: 4, Parallel: 2, Policies: simulate.Policies()[:1]}).Policies[0]
+	s.Pools = []simulate.Pool{{Name: "quick", PerFire: 6, Workers: 1}}
+	s.Categories = append(s.Categories, simulate.Category{Name: "poll", Pool: "quick", Mean: 0.5, Share: 1})
+	beside := run(t, s, simulate.Options{Runs: 6, Seed: 4, Parallel: 2, Policies: simulate.Policies()[:1]}).Policies[0]
+	if r := beside.RewardPerFire.Mean / alone.RewardPerFire.Mean; r < 0.96 {
+		t.Errorf("got %v of the reward that there is without the other pool, want about 1", r)
+	}
+	if more := beside.NoopRate.Mean - alone.NoopRate.Mean; more > 0.03 {
+		t.Errorf("got a NOOP rate higher by %v than without the other pool, want about 0", more)
+	}
 }

@@ -1,11 +1,13 @@
 package simulate
 
 import (
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/grade"
 )
 
 // world is what no policy can change: how true means move, who is awake and who has
@@ -55,18 +57,18 @@ func generator(seed uint64, run int, what string) *rand.Rand {
 }
 
 // move goes on to a fire; they are counted from 1.
-func (w *world) move(fire fleet.FireID) {
+func (w *world) move(fire int) {
 	s := w.scenario
 	if s.Change.Kind == Cycle {
 		for i, c := range s.Categories {
-			turn := w.begin[i] + float64(int(fire)%s.Change.Every)/float64(s.Change.Every)
+			turn := w.begin[i] + float64(fire%s.Change.Every)/float64(s.Change.Every)
 			w.mean[i] = min(1, max(0, c.Mean+s.Change.Swing*math.Sin(2*math.Pi*turn)))
 		}
 	}
 	if fire == 1 {
 		return
 	}
-	if s.Change.Kind == Permute && int(fire-1)%s.Change.Every == 0 {
+	if s.Change.Kind == Permute && (fire-1)%s.Change.Every == 0 {
 		w.deal.Shuffle(len(w.mean), func(i, j int) { w.mean[i], w.mean[j] = w.mean[j], w.mean[i] })
 	}
 	for i, c := range s.Categories {
@@ -99,26 +101,67 @@ func reflected(x, low, high float64) float64 {
 
 // ending is what becomes of a session.
 type ending struct {
-	length int // in fires, at least 1
-	noop   bool
-	graded bool
-	grade  float64
+	length  int // in fires, at least 1
+	verdict fleet.Verdict
+	worth   float64      // the expected grade
+	lessons map[int]bool // that matched; true: it got it
 }
 
-// end decides what becomes of a session that is started now, from the true mean of now.
-// What it draws depends on fire and category alone.
-func (w *world) end(fire fleet.FireID, category int, mean float64) ending {
-	c := &w.scenario.Categories[category]
-	w.session.Seed(w.key, bandit.Key(uint64(fire), string(c.Name)))
+// end decides what becomes of a session that is started now, from the true mean of now. What
+// it draws depends on the fire, the category and how many sessions of it came before alone.
+func (w *world) end(fire, category, before int, mean float64) ending {
+	s, c := w.scenario, &w.scenario.Categories[category]
+	w.session.Seed(w.key, bandit.Key(uint64(fire)+uint64(before)<<32, string(c.Name)))
 	missing, length := w.chance.Float64(), w.chance.NormFloat64()
+	for _, o := range s.Outages {
+		if o.hits(*c, fire) {
+			return ending{length: 1, verdict: o.verdict()}
+		}
+	}
 	if !w.work[category] {
-		return ending{length: 1, noop: true}
+		return ending{length: 1, verdict: fleet.Verdict{Outcome: s.Grades.empty(w.chance)}}
 	}
-	return ending{
-		length: w.scenario.Sessions.length(length),
-		graded: missing >= w.scenario.Grades.Missing,
-		grade:  w.scenario.Grades.draw(mean, w.chance),
+	given, better := w.teach(fire, c.Name)
+	mean = min(1, max(0, mean+better))
+	e := ending{length: s.Sessions.length(length), worth: mean, lessons: given, verdict: fleet.Verdict{Outcome: fleet.Productive}}
+	if g := s.Grades.draw(mean, w.chance); missing >= s.Grades.Missing {
+		e.verdict = c.verdict(g)
 	}
+	return e
+}
+
+// verdict is the one on a session whose true grade that is.
+func (c *Category) verdict(worth float64) fleet.Verdict {
+	said := fleet.Verdict{Outcome: fleet.Productive, Grade: &worth}
+	if c.Report != nil {
+		said.Grade = c.Report
+	}
+	if c.Witness == "" || c.Witness == Grader {
+		return said
+	}
+	e := grade.Evidence{Exit: fleet.SessionExit{End: fleet.Exited}, Changes: &grade.Changes{}, Trusted: c.Witness == Trust}
+	e.Exit.Result, _ = json.Marshal(grade.Result{Outcome: said.Outcome, Grade: said.Grade}) // numbers can be written
+	if c.Witness == Changes {
+		e.Commits, e.Changes.Commits, e.Changes.Files = 1, 1, 1
+	}
+	return grade.Judge(e)
+}
+
+// verdict is the one on a session that the outage meets.
+func (o Outage) verdict() fleet.Verdict {
+	e := grade.Evidence{Exit: fleet.SessionExit{End: fleet.Exited, Status: 1}, Transcript: &grade.Transcript{}}
+	if o.Outcome == fleet.Unavailable {
+		e.Transcript.Fault = &grade.Fault{Kind: fleet.FaultServer}
+	}
+	return grade.Judge(e)
+}
+
+// empty is how a session without work ends.
+func (g Grades) empty(rng *rand.Rand) fleet.Outcome {
+	if g.Nothing > 0 && rng.Float64() < g.Nothing {
+		return fleet.Nothing
+	}
+	return fleet.Noop
 }
 
 // longest bounds a session, in fires: far more than a scenario has.

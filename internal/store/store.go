@@ -122,11 +122,15 @@ type Snapshot struct {
 	Tasks  []fleet.TaskMemory // by task
 }
 
+// Coming is the round of a category that the next fire of its pool will be, if it counts.
+func (s Snapshot) Coming(c fleet.Category) fleet.Round { return s.Arms[c].Coming().Round }
+
 // TaskSight is what a task's source was seen to show, against what was remembered.
 type TaskSight struct {
 	fleet.TaskMemory
 	Was    string // seen of it before
 	Forget bool   // the source shows a change: its own word counts from now on
+	Over   bool   // it was closed, or is gone: how many sessions it took is forgotten, too
 	Owing  bool   // the source could not be told: what is owed still is
 }
 

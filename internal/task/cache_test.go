@@ -215,6 +215,7 @@ func TestCacheHoldsEveryField(t *testing.T) {
 			field.SetString("text " + fmt.Sprint(i))
 		case field.Type() == reflect.TypeFor[[]string]():
 			field.Set(reflect.ValueOf([]string{"", fmt.Sprint(i), "é"}))
+		case field.Type() == reflect.TypeFor[*fleet.TaskMemory](): // no file has one
 		case field.Type() == reflect.TypeFor[time.Time]():
 			field.Set(reflect.ValueOf(time.Date(1+i, 2, 3, 4, 5, 6, 7, time.UTC)))
 		default:

@@ -255,7 +255,7 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("state %q of %q", got.State, data)
 		}
 		if strings.ContainsAny(got.Title+got.Family+got.WaitingFor, "\x00\x1b\r") {
-			t.Errorf("control characters in %+q", got)
+			t.Errorf("control characters in %q", got.Title+got.Family+got.WaitingFor)
 		}
 	})
 }

@@ -472,7 +472,7 @@ func FuzzFormat(f *testing.F) {
 				t.Errorf("state %q of %q", got.State, data)
 			}
 			if strings.ContainsAny(got.Title+got.Family+got.WaitingFor+got.AssignedTo, "\x00\x1b\r") {
-				t.Errorf("control characters in %+q", got)
+				t.Errorf("control characters in %q", got.Title+got.Family+got.WaitingFor+got.AssignedTo)
 			}
 			edited, err := task.WithStateIn(format, "/t/a.md", data, fleet.StateDone)
 			if err != nil {

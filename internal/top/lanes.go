@@ -31,9 +31,9 @@ func (m Model) state(r row) (glyph string, paint screen.Paint, word string) {
 		return "◌", screen.Yellow, "rests " + screen.Span(r.run.RestLeft(m.now))
 	case fleet.Starting:
 		return "◌", screen.Yellow, string(phase)
-	default:
-		return "●", screen.Green, string(phase)
+	case fleet.Running:
 	}
+	return "●", screen.Green, string(fleet.Running)
 }
 
 // spent is how long a run has been at work, of the time it may be.

@@ -131,9 +131,9 @@ func stateOf(r engine.OpenRun, now time.Time) state {
 		return state{"bad", "=", screen.Suspended(r)}
 	case fleet.Resting, fleet.Starting:
 		return state{"rest", "◌", string(phase)}
-	default:
-		return state{"live", "●", string(phase)}
+	case fleet.Running:
 	}
+	return state{"live", "●", string(fleet.Running)}
 }
 
 // outcomeState says how a run ended.

@@ -28,6 +28,7 @@ type Category struct {
 	Gates    []Gate        // what is behind a gate
 	Held     []fleet.Claim // on its tasks and lanes
 	States   map[fleet.TaskState]int
+	Endless  []string               // its tasks that have taken too many sessions
 	Blocked  []selector.BlockedTask // of its tasks
 
 	Ranking selector.Selection // as a fire of the pool would rank now
@@ -216,9 +217,12 @@ func moves(part float64) string {
 
 // tasks are what it would work on next, and what is blocked.
 func (c Category) tasks() (list []string) {
+	for _, task := range c.Endless {
+		list = append(list, capital(sentence("%s", task)))
+	}
 	s, _ := c.score()
 	if s.Candidate == nil || s.Tasks == 0 {
-		return nil // that is told as an obstacle, or it needs none
+		return list // that is told as an obstacle, or it needs none
 	}
 	list = append(list, sentence("%s can be worked on; the next is %q, which is %s", plural(s.Tasks, "task"), s.Next.ID, s.Next.State))
 	if n := len(c.Blocked); n > 0 {
@@ -307,7 +311,7 @@ func brief(c fleet.Choice) string {
 		reason = refusal(reason)
 	}
 	for _, known := range []string{
-		"lane busy", "cools down", "backs off", "paused", "beyond this fire's limit", "no slot free", "budget of", "memory", "load",
+		"lane busy", "cools down", "backs off", "paused", "beyond this fire's limit", "no slot free", "budget of", "memory", "load", selector.ReasonAllRest,
 	} {
 		if strings.HasPrefix(reason, known) {
 			return known

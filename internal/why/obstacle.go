@@ -19,7 +19,7 @@ func (c Category) Obstacles() (list []Obstacle) {
 		case selector.HinderedByLane:
 			list = append(list, c.lanes(h)...)
 		case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByList, selector.HinderedByRest,
-			selector.HinderedByClaim, selector.HinderedBySource, selector.HinderedByTasks, selector.HinderedByBackoff,
+			selector.HinderedByClaim, selector.HinderedBySource, selector.HinderedByTasks, selector.HinderedByBackoff, selector.HinderedByEmpty,
 			selector.HinderedByWaiting, selector.HinderedByDate, selector.HinderedByNeed:
 			list = append(list, c.obstacle(h))
 		}
@@ -53,6 +53,10 @@ func (c Category) obstacle(h selector.Obstacle) Obstacle {
 		o.Reason = c.noTask()
 		o.Change = "It takes a task that can be worked on."
 		o.Command = command("stint", "task", "add", "--category", string(c.Name)) + " TITLE"
+	case selector.HinderedByEmpty:
+		o.Reason = c.noTask()
+		o.Change = "That ends by itself, with a change of such a task, or by a person."
+		o.Command = command("stint", "resume", string(c.Name))
 	case selector.HinderedByClaim:
 		o.Reason = sentence("All that it could work on is claimed: %s", c.claims())
 		o.Change = "It takes the end of a claim, or another task."

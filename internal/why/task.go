@@ -19,8 +19,9 @@ type Task struct {
 	Worker     *OpenRun     // that holds it; nil: none that is under way
 	Claim      fleet.Claim  // its last; epoch 0: it was never claimed
 	Quarantine *fleet.Quarantine
-	Memory     *fleet.TaskMemory // that holds; nil: none
 	Ahead      []selector.Ahead
+	Counts     string    // its priority, and as what it counts
+	Endless    string    // that it has taken too many sessions; empty: it has not
 	Category   *Category // nil: the configuration has none of the name
 	Runs       []fleet.Run
 	Denials    []fleet.DeniedClaim
@@ -146,14 +147,14 @@ func (t Task) obstacles() (list []Obstacle) {
 // otherState says what would make it workable. The memory stands above a file that
 // may say so already.
 func (t Task) otherState() string {
-	if t.Memory == nil || t.Task.Listed == "" {
+	if t.Task.Listed == "" {
 		return sentence("It takes state: todo in %s", orSource(t.Task.Path))
 	}
 	return sentence("It takes a change in %s, or to forget what is remembered of it", orSource(t.Task.Path))
 }
 
 func (t Task) forget() string {
-	if t.Memory == nil || t.Task.Listed == "" {
+	if t.Task.Listed == "" {
 		return ""
 	}
 	return "stint task retry " + named(t.ID)
@@ -196,6 +197,9 @@ func (t Task) hinder(h selector.Obstacle) Obstacle {
 		if id, err := fleet.ParseTaskID(h.On); err == nil {
 			o.Command = "stint why --task " + named(id)
 		}
+	case selector.HinderedByEmpty:
+		o.Change = sentence("That ends by itself, with a change in %s, or by a person", orSource(t.Task.Path))
+		o.Command = "stint task retry " + named(t.ID)
 	case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByList, selector.HinderedByPause, selector.HinderedByReview, selector.HinderedByGate,
 		selector.HinderedByLane, selector.HinderedByRest, selector.HinderedByClaim, selector.HinderedBySource, selector.HinderedByTasks, selector.HinderedByBackoff:
 	}
@@ -225,7 +229,10 @@ func (t Task) place() (list []string) {
 	if t.Category == nil || !t.open() || t.Worker != nil {
 		return nil
 	}
-	list = append(list, sentence("Its state is %s and its priority %s", t.Task.State, t.Task.Priority))
+	list = append(list, sentence("Its state is %s and its priority %s", t.Task.State, t.Counts))
+	if t.Endless != "" {
+		list = append(list, capital(sentence("%s", t.Endless)))
+	}
 	switch n := len(t.Ahead); n {
 	case 0:
 		list = append(list, sentence("No workable task of %s comes before it", t.Category.Name))
@@ -242,10 +249,10 @@ func (t Task) place() (list []string) {
 
 // remembered says where the task's state is from when its source says another.
 func (t Task) remembered() []string {
-	if t.Memory == nil || t.Task.Listed == "" {
+	if t.Task == nil || t.Task.Listed == "" {
 		return nil
 	}
-	return []string{capital(sentence("%s", t.Memory.From(*t.Task)))}
+	return []string{capital(sentence("%s", t.Task.Memory.From(*t.Task)))}
 }
 
 func (t Task) attempts() (list []string) {

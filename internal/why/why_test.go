@@ -239,7 +239,7 @@ func task(id fleet.TaskID) *fleet.Task {
 func queuedTask() why.Task {
 	c := freeCategory()
 	return why.Task{
-		ID: "later", Now: noon(), Task: task("later"), Category: &c,
+		ID: "later", Now: noon(), Task: task("later"), Category: &c, Counts: "medium",
 		Ahead: []selector.Ahead{{ID: "fix", Because: "it is active, this one is todo"}, {ID: "new", Because: "it is from 2026-06-01, this one from 2026-06-02"}},
 	}
 }
@@ -248,7 +248,7 @@ func quarantinedTask() why.Task {
 	c := freeCategory()
 	c.Hinders = []selector.Obstacle{{Kind: selector.HinderedByRest, Until: noon().Add(time.Minute)}}
 	return why.Task{
-		ID: "fix it", Now: noon(), Task: task("fix it"), Category: &c,
+		ID: "fix it", Now: noon(), Task: task("fix it"), Category: &c, Counts: "medium",
 		Quarantine: &fleet.Quarantine{Task: "fix it", Failures: 3, Since: ago(time.Hour), Reason: "it does not build"},
 		Held:       &fleet.Claim{Key: "fix it", Holder: "alice o'neil@host", Epoch: 4, ExpiresAt: noon().Add(20 * time.Minute), Note: "mine"},
 		Hinders: []selector.Obstacle{

@@ -244,7 +244,7 @@ func TestBacklogPicksAsTheSelector(t *testing.T) {
 			}
 		}
 		got := b.best(shun, func(int32) bool { return true })
-		want, _ := selector.Pick(offered, nil, "c", "", at(time.Hour))
+		want, _ := selector.Queue{Tasks: offered, At: at(time.Hour)}.Pick("c", "")
 		switch {
 		case want == nil && got != nobody:
 			t.Fatalf("picked %d, the selector nothing", got)

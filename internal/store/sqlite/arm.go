@@ -77,6 +77,7 @@ func (r *armRow) columns() []column {
 		{"noops_ever", &a.NoopsEver},
 		{"asleep_until", &a.AsleepUntil},
 		{"asleep_since", &r.asleepSince},
+		{"vain_at", &a.VainAt},
 	}
 }
 
@@ -145,6 +146,12 @@ func (t tx) putArm(ctx context.Context, c fleet.Category, a bandit.Arm) error {
 	return t.put(ctx, "arms", r.columns())
 }
 
+// round is the one that a category is in.
+func (t tx) round(ctx context.Context, c fleet.Category) (now fleet.Round, err error) {
+	err = t.QueryRowContext(ctx, "select coalesce(max(round), 0) from arms where category = ?", c).Scan(&now)
+	return now, err
+}
+
 // move moves the clocks of the categories for which a fire is a round, and adds to their
 // accounts what it entitles them to.
 func (t tx) move(ctx context.Context, f fleet.Fire) error {
@@ -192,8 +199,8 @@ func (t tx) learnFrom(ctx context.Context, r fleet.Run) error {
 	case v.Grade != nil:
 		return t.learnGrade(ctx, r.ID, *v.Grade)
 	case v.Empty():
-		return t.changeArm(ctx, r.Category, func(a *bandit.Arm) { a.Noop(a.Round, t.now) })
-	case v.Outcome == fleet.Idle && r.Task == "": // that one task is not workable says nothing of the others
+		return t.changeArm(ctx, r.Category, func(a *bandit.Arm) { a.Vain(r.Task, r.Left.Last, a.Round, t.now) })
+	case v.Outcome == fleet.Idle && r.Source != fleet.FromHand: // a fire had seen something to do, which a person need not have
 		return t.changeArm(ctx, r.Category, func(a *bandit.Arm) { a.Sleep(a.Round, t.now) })
 	}
 	return nil
@@ -379,7 +386,8 @@ func (d *DB) Resume(ctx context.Context, c fleet.Category) (ended bool, err erro
 	err = d.update(ctx, func(t tx) error {
 		for _, write := range []string{
 			"delete from pauses where category = ?1",
-			"update arms set noops = 0, asleep_until = 0, asleep_since = null where ?1 in (category, '') and asleep_until > 0",
+			"update arms set noops = 0, asleep_until = 0, asleep_since = null, vain_at = '' where ?1 in (category, '') and (asleep_until > 0 or vain_at <> '')",
+			"update tasks set rests = 0 where rests > 0 and (?1 = '' or exists (select 1 from runs where id = tasks.run and category = ?1))",
 			`update agents set until = 0, reason = '', failures = 0, walls = 0, fault = '', faults = 0, probe = ''
 where ?1 = '' and (until > 0 or failures > 0 or faults > 0)`,
 		} {

@@ -57,6 +57,9 @@ func setAll(t *testing.T, a *bandit.Arm, number func(i int) float64) (columns ma
 		case l.value.CanFloat():
 			l.value.SetFloat(number(i))
 			columns[name] = l.value.Float()
+		case l.value.Kind() == reflect.String:
+			l.value.SetString("text " + name)
+			columns[name] = l.value.String()
 		case l.value.CanInt():
 			l.value.SetInt(math.MaxInt64 - int64(i))
 			columns[name] = l.value.Int()

@@ -10,11 +10,11 @@ import (
 	"stint/internal/store"
 )
 
-const taskColumns = "task, state, source, item, seen, owed, run, branch, since, sessions, failures, reason, trouble"
+const taskColumns = "task, state, source, item, seen, owed, run, branch, since, sessions, failures, vain, taken, rests, reason, trouble"
 
 func scanTask(row scanner) (m fleet.TaskMemory, err error) {
 	var since int64
-	err = row.Scan(&m.Task, &m.State, &m.Source, &m.Item, &m.Seen, &m.Owed, &m.Run, &m.Branch, &since, &m.Sessions, &m.Failures, &m.Reason, &m.Trouble)
+	err = row.Scan(&m.Task, &m.State, &m.Source, &m.Item, &m.Seen, &m.Owed, &m.Run, &m.Branch, &since, &m.Sessions, &m.Failures, &m.Vain, &m.Taken, &m.Rests, &m.Reason, &m.Trouble)
 	m.Since = fromMillis(since)
 	return m, err
 }
@@ -32,13 +32,14 @@ func (t tx) task(ctx context.Context, id fleet.TaskID) (fleet.TaskMemory, error)
 }
 
 func (t tx) putTask(ctx context.Context, m fleet.TaskMemory) error {
-	_, err := t.ExecContext(ctx, "insert or replace into tasks ("+taskColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		m.Task, m.State, m.Source, m.Item, m.Seen, m.Owed, m.Run, m.Branch, millis(t.now), m.Sessions, m.Failures, m.Reason, m.Trouble)
+	_, err := t.ExecContext(ctx, "insert or replace into tasks ("+taskColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		m.Task, m.State, m.Source, m.Item, m.Seen, m.Owed, m.Run, m.Branch, millis(t.now), m.Sessions, m.Failures, m.Vain, m.Taken, m.Rests, m.Reason, m.Trouble)
 	return err
 }
 
 // judgeTask takes the end of a session into what is remembered of its task: the state it
-// left it in, what is owed to the task's source, and how many worked on it in vain.
+// left it in, what is owed to the task's source, and how many worked on it in vain. It is
+// part of the end: if we die before that is written, no session has rested the task.
 func (t tx) judgeTask(ctx context.Context, r fleet.Run) error {
 	v, left := r.Verdict, r.Left
 	if r.Task == "" || r.Key == "" || v.Outcome == fleet.Lost {
@@ -48,11 +49,12 @@ func (t tx) judgeTask(ctx context.Context, r fleet.Run) error {
 	if err != nil {
 		return err
 	}
-	m := before
-	m.Sessions, m.Failures = counted(before, r)
-	if m.Sessions > before.Sessions || m.Failures > before.Failures {
-		m.Reason = v.Reason
+	now, err := t.round(ctx, r.Category)
+	if err != nil {
+		return err
 	}
+	m := before.After(r, now)
+	untouched := m == before && !left.Changed
 	if left.State != "" {
 		m.TaskLeft = left
 		if left.Changed || left.Source != "" || before.State == "" {
@@ -62,39 +64,13 @@ func (t tx) judgeTask(ctx context.Context, r fleet.Run) error {
 		}
 	}
 	switch {
-	case !left.Changed && before.State == "" && m.Sessions+m.Failures == 0 && m.Owed == "":
-		_, err := t.ExecContext(ctx, "delete from tasks where task = ?", r.Task)
-		return err
 	case m == before:
 		return nil
+	case untouched && before.State == "" && m.Owed == "": // nobody has worked on it
+		_, err := t.ExecContext(ctx, "delete from tasks where task = ? and taken = 0", r.Task)
+		return err
 	}
 	return t.putTask(ctx, m)
-}
-
-// counted are the sessions that worked on a task in vain, and those that failed at it in
-// a row, after one more.
-func counted(m fleet.TaskMemory, r fleet.Run) (sessions, failures int) {
-	sessions, failures = m.Sessions, m.Failures
-	switch {
-	case r.Left.Changed:
-		sessions = 0
-	case r.Left.Worked:
-		sessions++
-	}
-	switch v := r.Verdict; v.Outcome {
-	case fleet.Failed, fleet.Timeout:
-		// Without a grade the agent did not start, or cannot be understood, which says nothing
-		// of the task; a text that is too long for the model, or refused, was tried.
-		if (v.Grade != nil || v.Fault.OfTask()) && !v.Ours {
-			failures++
-		}
-	case fleet.Abandoned: // a task that is the death of each worker is not to be tried for ever
-		failures++
-	case fleet.Productive, fleet.Nothing:
-		failures = 0
-	case fleet.Noop, fleet.Quota, fleet.Unavailable, fleet.Cancelled, fleet.Lost, fleet.Busy, fleet.RunDenied, fleet.Idle:
-	}
-	return sessions, failures
 }
 
 // stillAsPicked refuses a run whose task another session, or a person, has left in another
@@ -124,7 +100,7 @@ func (d *DB) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) er
 			return err
 		}
 		if !m.Changed {
-			m.Sessions, m.Failures, m.Reason = before.Sessions, before.Failures, before.Reason
+			m.Sessions, m.Failures, m.Vain, m.Taken, m.Rests, m.Reason = before.Sessions, before.Failures, before.Vain, before.Taken, before.Rests, before.Reason
 		}
 		return t.putTask(ctx, m)
 	})
@@ -134,14 +110,20 @@ func (d *DB) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) er
 	return nil
 }
 
+// forgotten is a task of which nothing is remembered but how many sessions it has taken.
+const forgotten = "state = '', seen = '', owed = '', run = '', branch = '', sessions = 0, failures = 0, vain = 0, rests = 0, reason = '', trouble = ''"
+
 // SeeTasks takes what the sources show into what is remembered, each unless that was
 // changed meanwhile.
 func (d *DB) SeeTasks(ctx context.Context, list []store.TaskSight) error {
 	err := d.update(ctx, func(t tx) error {
 		for _, s := range list {
 			const same = " where task = ? and run = ? and state = ? and seen = ? and owed = ?"
-			query, args := "delete from tasks"+same, []any{}
-			if !s.Forget {
+			query, args := "update tasks set "+forgotten+same, []any{}
+			switch {
+			case s.Forget && (s.Over || s.Taken == 0):
+				query = "delete from tasks" + same
+			case !s.Forget:
 				owed := fleet.TaskCall("")
 				if s.Owing {
 					owed = s.Owed
@@ -164,9 +146,10 @@ func (d *DB) SeeTasks(ctx context.Context, list []store.TaskSight) error {
 func (d *DB) Retry(ctx context.Context, task fleet.TaskID) (found bool, err error) {
 	err = d.update(ctx, func(t tx) error {
 		for _, query := range []string{
-			`update tasks set state = '', owed = 'release', branch = '', sessions = 0, failures = 0, reason = '', trouble = ''
+			"update tasks set " + forgotten + `, owed = 'release', taken = 0
 where task = ? and source <> '' and owed <> ''`,
 			"delete from tasks where task = ? and (source = '' or owed = '')",
+			"update arms set noops = 0, asleep_until = 0, asleep_since = null, vain_at = '' where vain_at = ?",
 		} {
 			res, err := t.ExecContext(ctx, query, task)
 			if err != nil {

@@ -248,9 +248,13 @@ func testBackoff(t *testing.T, b bundle) {
 		{"0r6", noop, bandit.Backoff{Noops: 6, NoopsEver: 3, AsleepUntil: 64 + 6}},
 		{"0r7", noop, bandit.Backoff{Noops: 6, NoopsEver: 4, AsleepUntil: 64 + 7}},
 	}
+	last := fleet.TaskID("")
 	for _, step := range steps {
 		b.clock.Advance(time.Minute)
-		step.want.AsleepSince = b.clock.Now()
+		if step.outcome != idle {
+			last = fleet.TaskID("task of " + step.id)
+		}
+		step.want.VainAt, step.want.AsleepSince = last, b.clock.Now()
 		b.backOff(t, "code", step.id, step.outcome)
 		same(t, string(step.id), b.arm(t, "code").Backoff, step.want)
 		b.mustFire(t, nil)
@@ -261,19 +265,20 @@ func testBackoff(t *testing.T, b bundle) {
 	same(t, "after a grade", b.arm(t, "code").Backoff, bandit.Backoff{NoopsEver: 4})
 }
 
-// backOff has a run find nothing to do: with a claim, or, where it is idle, without.
+// backOff has a run find nothing to do: with a claim on the last task that is left, or, where
+// it is idle, without.
 func (b bundle) backOff(t *testing.T, c fleet.Category, id fleet.RunID, outcome fleet.Outcome) {
 	t.Helper()
 	if outcome == fleet.Idle {
 		r := plannedRun(id)
-		r.Category = c
+		r.Category, r.Source = c, fleet.FromScores
 		must(t, b.AddRun(t.Context(), r))
 		r.Verdict.Outcome = outcome
 		must(t, b.EndRun(t.Context(), r))
 		return
 	}
 	r := b.begunIn(t, c, id)
-	r.Verdict.Outcome = outcome
+	r.Verdict.Outcome, r.Left.Last = outcome, true
 	must(t, b.Complete(t.Context(), r))
 }
 

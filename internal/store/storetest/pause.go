@@ -75,7 +75,9 @@ func testResumeAwakes(t *testing.T, b bundle) {
 	must(t, b.Complete(t.Context(), graded(b.begunIn(t, "news", "0r4"), 0.5)))
 	must(t, b.Pause(t.Context(), fleet.Pause{Category: "code"}))
 	asleep, awake := b.arm(t, "docs").Backoff, bandit.Backoff{NoopsEver: 1}
+	asleep.VainAt = b.arm(t, "code").VainAt
 	same(t, "before", b.arm(t, "code").Backoff, asleep)
+	asleep.VainAt = b.arm(t, "docs").VainAt
 	same(t, "asleep until", asleep.AsleepUntil, fleet.Round(3))
 
 	code := b.arm(t, "code")

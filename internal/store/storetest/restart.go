@@ -79,10 +79,12 @@ func (m *memory) grade(s session, grade float64) {
 	}
 }
 
-// empty counts a session without work for its lessons.
-func (m *memory) empty(s session) {
+// empty counts a session without work for its category and its lessons.
+func (h *history) empty(s session) {
+	arm := h.memory.arm(s.run.Category)
+	arm.Vain(s.run.Task, s.run.Left.Last, arm.Round, h.clock.Now())
 	for _, u := range s.lessons {
-		m.lesson(u.Lesson, s.run.Category).Of(u.Injected).Empty++
+		h.memory.lesson(u.Lesson, s.run.Category).Of(u.Injected).Empty++
 	}
 }
 
@@ -163,7 +165,7 @@ func (h *history) begin(rt *rapid.T) {
 	take := takeFor(s.run.ID, fleet.TaskID(s.run.ID), s.lessons...)
 	take.TTL = 1e6 * time.Hour
 	h.mustTakeForRun(h.t, take, fleet.Granted)
-	s.run.Key, s.run.Epoch = take.Key, 1
+	s.run.Task, s.run.Key, s.run.Epoch = take.Task, take.Key, 1
 	arm := h.memory.arm(s.run.Category)
 	s.round, s.load = arm.Round, arm.Debit(arm.Round)
 	h.open = append(h.open, s)
@@ -188,14 +190,11 @@ func (h *history) end(rt *rapid.T) {
 		err = complete(fleet.Verdict{Outcome: fleet.Productive, Grade: &grade})
 		h.grade(s, grade)
 	case "noop":
+		s.run.Left.Last = rapid.Bool().Draw(rt, "last")
 		err = complete(fleet.Verdict{Outcome: fleet.Noop})
-		arm := h.memory.arm(s.run.Category)
-		arm.Noop(arm.Round, h.clock.Now())
 		h.empty(s)
 	case "nothing":
 		err = complete(fleet.Verdict{Outcome: fleet.Nothing})
-		arm := h.memory.arm(s.run.Category)
-		arm.Noop(arm.Round, h.clock.Now())
 		h.empty(s)
 	case "closed":
 		err = complete(fleet.Verdict{Outcome: fleet.Nothing, TaskState: fleet.StateDone})
@@ -219,9 +218,14 @@ func (h *history) again(rt *rapid.T) {
 func (h *history) idle(rt *rapid.T) {
 	r := h.planned(rt)
 	r.Verdict.Outcome = fleet.Idle
+	if rapid.Bool().Draw(rt, "of a fire") {
+		r.Source = fleet.FromScores
+	}
 	must(h.t, h.EndRun(h.t.Context(), r))
-	arm := h.memory.arm(r.Category)
-	arm.Sleep(arm.Round, h.clock.Now())
+	if r.Source != fleet.FromHand { // what a person asks for says nothing
+		arm := h.memory.arm(r.Category)
+		arm.Sleep(arm.Round, h.clock.Now())
+	}
 }
 
 func (h *history) resume(rt *rapid.T) {

@@ -108,6 +108,7 @@ func Run(t *testing.T, open Open) {
 		"TaskLeft":           testTaskLeft,
 		"TaskLeftMeanwhile":  testTaskLeftMeanwhile,
 		"TaskOwed":           testTaskOwed,
+		"TaskRests":          testTaskRests,
 		"Respawn":            testRespawn,
 		"RunQuery":           testRunQuery,
 		"RunPages":           testRunPages,

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
 )
@@ -55,7 +56,7 @@ func testTaskLeft(t *testing.T, b bundle) {
 	b.clock.Advance(time.Minute)
 	b.leave(t, "0r2", "fix", fleet.Nothing, idle)
 	stored := fleet.TaskLeft{State: "todo", Seen: "a"}
-	want := fleet.TaskMemory{TaskLeft: stored, Task: "fix", Run: "0r1", Since: b.clock.Now(), Sessions: 2, Reason: "because of 0r2"}
+	want := fleet.TaskMemory{TaskLeft: stored, Task: "fix", Run: "0r1", Since: b.clock.Now(), Sessions: 2, Vain: 2, Taken: 2, Rests: 4, Reason: "because of 0r2"}
 	same(t, "two in vain", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{want})
 
 	b.leave(t, "0r3", "fix", fleet.Cancelled, fleet.TaskLeft{State: "todo", Seen: "a"})
@@ -66,7 +67,7 @@ func testTaskLeft(t *testing.T, b bundle) {
 	b.leave(t, "0r5", "fix", fleet.Productive, fleet.TaskLeft{State: "done", Seen: "a", Owed: fleet.CallWrite, Worked: true, Changed: true})
 	want = fleet.TaskMemory{
 		TaskLeft: fleet.TaskLeft{State: "done", Seen: "a", Owed: fleet.CallWrite},
-		Task:     "fix", Run: "0r5", Since: b.clock.Now(), Reason: "because of 0r2",
+		Task:     "fix", Run: "0r5", Since: b.clock.Now(), Taken: 3, Reason: "because of 0r2",
 	}
 	same(t, "one that closed it", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{want})
 
@@ -81,7 +82,12 @@ func testTaskLeft(t *testing.T, b bundle) {
 	paid.Owed = ""
 	same(t, "paid", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{paid})
 	must(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: paid, Was: "b", Forget: true}}))
-	same(t, "forgotten", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{})
+	bare := fleet.TaskMemory{Task: "fix", Since: paid.Since, Taken: 3}
+	same(t, "changed", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{bare})
+	b.leave(t, "0r6", "fix", fleet.Quota, fleet.TaskLeft{State: "todo", Seen: "c"})
+	same(t, "after a session that did not come to work", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{bare})
+	must(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: bare, Forget: true, Over: true}}))
+	same(t, "over", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{})
 }
 
 // testTaskOwed has a task's tracker owed a word from before its session is at work, and a
@@ -93,7 +99,7 @@ func testTaskOwed(t *testing.T, b bundle) {
 	must(t, err)
 	hold := store.Hold{Key: "item", Holder: "run:0r2", Epoch: claim.Epoch}
 	must(t, b.LeaveTask(t.Context(), hold, begun))
-	begun.Since, begun.Sessions, begun.Reason = b.clock.Now(), 1, "because of 0r1"
+	begun.Since, begun.Sessions, begun.Vain, begun.Taken, begun.Rests, begun.Reason = b.clock.Now(), 1, 1, 1, 2, "because of 0r1"
 	same(t, "begun", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{begun})
 
 	closed := fleet.TaskMemory{Task: "item", TaskLeft: fleet.TaskLeft{State: "done", Source: "gh", Item: "7", Owed: fleet.CallDone, Changed: true}}
@@ -123,4 +129,39 @@ func testTaskOwed(t *testing.T, b bundle) {
 	_, err = b.Retry(t.Context(), "item")
 	must(t, err)
 	same(t, "after another retry", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{})
+}
+
+// testTaskRests has tasks rest by the rounds of their category, one after another, and what
+// ends that.
+func testTaskRests(t *testing.T, b bundle) {
+	rests := func(what string, want ...fleet.Round) {
+		t.Helper()
+		var got []fleet.Round
+		for _, m := range b.mustSnapshot(t).Tasks {
+			got = append(got, m.Rests)
+		}
+		same(t, what, got, want)
+	}
+	open := fleet.TaskLeft{State: "active", Seen: "a", Worked: true}
+	b.leave(t, "0r1", "a", fleet.Noop, open)
+	same(t, "one task", b.arm(t, "code").Backoff, bandit.Backoff{NoopsEver: 1, VainAt: "a"})
+	b.mustFire(t, nil)
+	b.leave(t, "0r2", "a", fleet.Nothing, open)
+	rests("twice", 1+4)
+	b.leave(t, "0r3", "b", fleet.Noop, open)
+	rests("another", 1+4, 1+2)
+	same(t, "two tasks", b.arm(t, "code").AsleepUntil, fleet.Round(1+2))
+	b.mustResume(t, "docs", false)
+	b.mustResume(t, "code", true)
+	rests("resumed", 0, 0)
+	same(t, "resumed", b.arm(t, "code").Backoff, bandit.Backoff{NoopsEver: 3})
+	b.leave(t, "0r4", "a", fleet.Noop, open)
+	rests("three times", 1+8, 0)
+	b.leave(t, "0r5", "a", fleet.Productive, open)
+	rests("worked on", 0, 0)
+	b.leave(t, "0r6", "b", fleet.Noop, open)
+	found, err := b.Retry(t.Context(), "b")
+	must(t, err)
+	same(t, "found by a retry", found, true)
+	rests("tried again", 0)
 }

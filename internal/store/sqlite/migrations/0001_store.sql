@@ -190,7 +190,8 @@ create table arms (
   noops        integer not null,               -- in a row
   noops_ever   integer not null,
   asleep_until integer not null,               -- round
-  asleep_since integer                         -- null: it does not back off
+  asleep_since integer,                        -- null: it does not back off
+  vain_at      text not null                   -- task at which the last session brought nothing; empty: none
 ) strict, without rowid;
 
 -- Where the grades of a category were found to have changed, so that those from before
@@ -284,6 +285,9 @@ create table tasks (
   since    integer not null,                   -- of the last that was left
   sessions integer not null,                   -- that worked on it since its state last changed
   failures integer not null,                   -- that failed at it, in a row
+  vain     integer not null,                   -- that worked on it and were not productive, in a row
+  taken    integer not null,                   -- that worked on it since it was opened, whatever its source has shown since
+  rests    integer not null,                   -- round of its category from which it may be worked on; 0: it does not rest
   reason   text not null,                      -- of the last of these sessions
   trouble  text not null default ''            -- why its source does not show the state; empty: nothing is known to be in the way
 ) strict, without rowid;

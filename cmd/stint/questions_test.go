@@ -1,0 +1,324 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// question is something that an operator asks. One command answers it; what it says is
+// compared with what the record says in SQL, row by row.
+type question struct {
+	asked   string
+	command string   // without stint; "--json" is added
+	status  int      // that it ends with
+	at      string   // where in its object the rows are
+	fields  []string // of a row; NAME:%.2f writes a number so
+	sql     string   // :task is the failing one, :run the latest that was graded
+}
+
+func questions() []question {
+	const days = "created_at >= unixepoch('subsec') * 1000 - 2 * 86400000"
+	const failed = "outcome in ('failed', 'timeout', 'abandoned')"
+	return []question{
+		{
+			"what runs?", "status", 0, "running",
+			[]string{"run", "category", "agent"},
+			"select id, category, agent from runs where ended_at is null order by id",
+		},
+		{
+			"what would a stop end?", "stop --all --dry-run", 0, "stopped",
+			[]string{"run", "was"},
+			"select id, 'running' from runs where ended_at is null order by id",
+		},
+		{
+			"who holds what?", "claim list", 0, "claims",
+			[]string{"task", "holder", "epoch"},
+			"select key, holder, epoch from claims where released_at is null order by key",
+		},
+		{
+			"what is paused, and by whom?", "status", 0, "pauses",
+			[]string{"category", "reason"},
+			"select category, reason from pauses order by category",
+		},
+		{
+			"why does c0 not run?", "why c0", 0, "",
+			[]string{"verdict", "kind"},
+			"select iif(count(*) > 0, 'no', 'yes'), 'category' from pauses where category = 'c0'",
+		},
+		{
+			"what did the last fires start?", "fires --limit 5", 0, "fires",
+			[]string{"fire", "pool", "seed", "spawned"},
+			"select id, pool, seed, (select count(*) from choices where fire = fires.id and decision = 'spawn') from fires order by id desc limit 5",
+		},
+		{
+			"which fires of the last hours started nothing?", "fires --since 3h --limit 500", 0, "fires",
+			[]string{"fire", "skipped"},
+			`select id, (select count(*) from choices where fire = fires.id and decision = 'skip') from fires
+			 where at >= unixepoch('subsec') * 1000 - 10800000 order by id desc`,
+		},
+		{
+			"what will the next fire do?", "fanout --dry-run", -1, "categories",
+			[]string{"category", "decision"},
+			`select c.value, iif(c.value = 'c3' or c.value in (select category from pauses) or c.value in (select category from runs where ended_at is null), 'skip', 'spawn')
+			 as d from json_each('["c0","c1","c2","c3"]') c order by d desc, c.value`,
+		},
+		{
+			"what did each day cost, by agent?", "report --by day,agent --since 2d", 0, "parts",
+			[]string{"day", "agent", "runs", "tokens", "usd:%.4f"},
+			`select date(created_at / 1000, 'unixepoch') as d, agent, count(*), coalesce(sum(tokens), 0), printf('%.4f', total(usd))
+			 from runs where created_at / 86400000 >= unixepoch() / 86400 - 2 group by d, agent order by d, agent`,
+		},
+		{
+			"what did each category cost?", "report --by category --since 0", 0, "parts",
+			[]string{"category", "sessions", "usd:%.4f"},
+			"select category, sum(epoch > 0), printf('%.4f', total(usd)) from runs group by category order by category",
+		},
+		{
+			"what was used today?", "status", 0, "spent_today",
+			[]string{"scope", "runs"},
+			"select scope, runs from spent where day = date('now') order by scope",
+		},
+		{
+			"what keeps failing?", "report --since 2d", 0, "audit.failing",
+			[]string{"task", "sessions", "failed"},
+			`select task, count(*), sum(` + failed + `) as f from runs where ` + days + ` and key <> '' and task <> '' and
+			 (` + failed + ` or outcome in ('productive', 'noop', 'nothing')) group by task having f >= 3 and 2 * f > count(*) order by f desc, task`,
+		},
+		{
+			"what was tried at that task?", "runs --task :task", 0, "runs",
+			[]string{"run", "outcome"},
+			"select id, outcome from runs where task = ':task' order by id desc limit 20",
+		},
+		{
+			"which runs failed in two days?", "runs --outcome failed --since 2d --limit 1000", 0, "runs",
+			[]string{"run", "category"},
+			"select id, category from runs where outcome = 'failed' and " + days + " order by id desc",
+		},
+		{
+			"how did runs end?", "report --since 0", 0, "all.outcomes",
+			[]string{"failed", "noop", "productive", "timeout"},
+			"select sum(outcome = 'failed'), sum(outcome = 'noop'), sum(outcome = 'productive'), sum(outcome = 'timeout') from runs",
+		},
+		{
+			"which category does good work?", "report --since 0", 0, "categories",
+			[]string{"category", "graded", "grade:%.6f"},
+			"select category, count(grade), iif(count(grade), printf('%.6f', avg(grade)), '<nil>') from runs group by category order by category",
+		},
+		{
+			"does everybody get a share?", "report --since 0", 0, "categories",
+			[]string{"category", "sessions", "part:%.6f"},
+			"select category, sum(epoch > 0), printf('%.6f', 1.0 * sum(epoch > 0) / (select count(*) from runs where epoch > 0)) from runs group by category order by category",
+		},
+		{
+			"did two ever hold one lane?", "audit", 1, "",
+			[]string{"total_acquisitions", "same_lock_violations"},
+			`select (select count(*) from lane_holds), count(*) from lane_holds a where exists (select 1 from lane_holds b where
+			 a.category = b.category and a.lane = b.lane and (b.acquired_at, b.id) < (a.acquired_at, a.id) and ifnull(b.released_at, 9e15) > a.acquired_at)`,
+		},
+		{
+			"what waits for me?", "task list --state ready_for_review", 0, "tasks",
+			[]string{"id", "state"},
+			"select task, 'ready_for_review' from runs where outcome = 'productive' and agent = 'worker'",
+		},
+		{
+			"how did that run go?", "show :run", 0, "",
+			[]string{"outcome", "grade:%.4f", "agent", "category"},
+			"select outcome, printf('%.4f', grade), agent, category from runs where id = ':run'",
+		},
+		{
+			"why did it start?", "why :run", 0, "",
+			[]string{"kind", "subject", "verdict"},
+			"select 'run', id, outcome from runs where id = ':run'",
+		},
+		{
+			"what did it print?", "logs :run", 0, "",
+			[]string{"run", "line"},
+			"select id, 'hello' from runs where id = ':run'",
+		},
+		{
+			"what changed in the ranking?", "why --since 1h", 0, "",
+			[]string{"kind", "verdict"},
+			"select 'ranking', iif(count(*) > 1, 'changed', 'unchanged') from fires where inputs <> '{}'",
+		},
+		{
+			"stop everything", "stop --all", 0, "stopped",
+			[]string{"run", "outcome", "error"},
+			"select id, outcome, '' from runs where outcome = 'cancelled' and lane > 0 and agent = 'sleeper' order by id",
+		},
+		{
+			"does anything run now?", "stop --all", 3, "", nil,
+			"select id from runs where ended_at is null",
+		},
+	}
+}
+
+// TestQuestions asks a fleet with a past of two days, and with sessions under way, what
+// operators ask.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	f := newQuestioned(t)
+	for _, q := range questions() {
+		fill := strings.NewReplacer(":task", "task-000007", ":run", f.graded)
+		var want []string
+		if !strings.HasPrefix(q.command, "stop") || strings.Contains(q.command, "--dry-run") {
+			want = f.query(fill.Replace(q.sql))
+		}
+		args := append(strings.Fields(fill.Replace(q.command)), "--json")
+		text, status := f.stint(args...)
+		if want == nil { // a stop changes the record
+			want = f.query(fill.Replace(q.sql))
+		}
+		if q.status >= 0 && status != q.status {
+			t.Errorf("%s stint %s: status %d, want %d", q.asked, strings.Join(args, " "), status, q.status)
+			continue
+		}
+		if got := rowsOf(t, text, q); len(got)+len(q.fields) > 0 && cmp.Diff(got, want) != "" {
+			t.Errorf("%s stint %s (-got +want):\n%s", q.asked, strings.Join(args, " "), cmp.Diff(got, want))
+		}
+		if len(want) == 0 && q.status != 3 {
+			t.Errorf("%s the record of the test has nothing to say", q.asked)
+		}
+	}
+}
+
+// questioned is a fleet that is asked.
+type questioned struct {
+	*testing.T
+	dir    string
+	graded string // the run that was graded last
+}
+
+func newQuestioned(t *testing.T) *questioned {
+	t.Helper()
+	f := &questioned{T: t, dir: t.TempDir()}
+	config := fmt.Sprintf("fleet = \"asked\"\nstate = %q\n[fanout]\nworkers = 1\nslots = 4\nmin_memory = \"0\"\n", filepath.Join(f.dir, "state")) +
+		"[agent.sleeper]\ncommand = [\"fakeagent\", \"sh=exec sleep 300\"]\npass_environment = [\"PATH\"]\n" +
+		"[agent.worker]\ntrust = true\ncommand = [\"fakeagent\", \"print=hello\", 'result={\"outcome\":\"productive\",\"grade\":0.75,\"cost_usd\":0.5,\"tokens\":100}']\npass_environment = [\"PATH\"]\n"
+	for _, c := range []string{"c0", "c1", "c2"} {
+		config += "[category." + c + "]\nagents = [\"sleeper\"]\nself_directed = true\ncooldown = \"0s\"\n"
+	}
+	config += "[category.c3]\nagents = [\"worker\"]\nmax_chain = 0\n"
+	for name, text := range map[string]string{"stint.toml": config, "tasks/review-me.md": "---\nstate: todo\ncategory: c3\n---\n"} {
+		path := filepath.Join(f.dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.must("pause", "c0", "--reason", "holidays") // which makes the store
+	p := past{runs: 2900, categories: 4}
+	p.fill(t, f.database())
+	p.execute(t, f.database(), "update runs set outcome = 'failed', grade = 0 where id in (select id from runs where task = 'task-000007' and key <> '' order by id desc limit 4)")
+	f.must("run", "--category", "c3")
+	f.graded = f.query("select max(id) from runs")[0]
+	t.Cleanup(func() { f.stint("stop", "--all") })
+	f.must("fanout", "--exec", "--seed", "1")
+	f.until("select count(*) from runs where ended_at is null and epoch > 0", "1")
+	p.execute(t, f.database(), "update fires set at = at - 7200000 where id = (select max(id) from fires)")
+	f.must("pause", "--reason", "at lunch")
+	f.stint("fanout", "--exec", "--seed", "2") // which starts nothing
+	f.must("resume")
+	f.must("claim", "mine", "--holder", "me")
+	return f
+}
+
+func (f *questioned) database() string { return filepath.Join(f.dir, "state/stint.db") }
+
+func (f *questioned) query(statement string) []string {
+	f.Helper()
+	db, err := sql.Open("sqlite3", "file:"+f.database()+"?mode=ro&_busy_timeout=5000")
+	if err != nil {
+		f.Fatal(err)
+	}
+	rows, err := queryRows(f.Context(), db, statement)
+	if err := errors.Join(err, db.Close()); err != nil {
+		f.Fatalf("%v: %s", err, statement)
+	}
+	return rows
+}
+
+// until waits until the record says so.
+func (f *questioned) until(statement, want string) {
+	f.Helper()
+	deadline := time.After(patience)
+	for tick := time.NewTicker(20 * time.Millisecond); f.query(statement)[0] != want; {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			f.Fatalf("%s: want %s", statement, want)
+		}
+	}
+}
+
+func (f *questioned) stint(args ...string) (text string, status int) {
+	f.Helper()
+	cmd := exec.Command("stint", args...)
+	cmd.Dir = f.dir
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		f.Fatal(err)
+	}
+	if errs.Len() > 0 {
+		f.Logf("stint %s: %s", strings.Join(args, " "), errs.String())
+	}
+	return out.String(), cmd.ProcessState.ExitCode()
+}
+
+func (f *questioned) must(args ...string) {
+	f.Helper()
+	if text, status := f.stint(args...); status != 0 {
+		f.Fatalf("stint %s: status %d: %s", strings.Join(args, " "), status, text)
+	}
+}
+
+// rowsOf is what an answer says, written as [queryRows] writes a row.
+func rowsOf(t *testing.T, text string, q question) (rows []string) {
+	t.Helper()
+	if q.fields == nil {
+		return nil
+	}
+	var value any
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		t.Errorf("%s stint %s: %v: %s", q.asked, q.command, err, text)
+		return nil
+	}
+	for part := range strings.SplitSeq(q.at, ".") {
+		if part != "" {
+			value, _ = child(value, part)
+		}
+	}
+	list, many := value.([]any)
+	if !many {
+		list = []any{value}
+	}
+	for _, object := range list {
+		var words []string
+		for _, field := range q.fields {
+			name, format, rounded := strings.Cut(field, ":")
+			word, _ := child(object, name)
+			if rounded {
+				if x, err := strconv.ParseFloat(fmt.Sprint(word), 64); err == nil {
+					word = fmt.Sprintf(format, x)
+				}
+			}
+			words = append(words, fmt.Sprint(word))
+		}
+		rows = append(rows, strings.TrimSpace(strings.Join(words, " ")))
+	}
+	return rows
+}

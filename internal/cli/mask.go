@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"encoding/json"
+	"html"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"stint/internal/config"
+)
+
+// mask keeps secrets out of what is shown, wherever they got into it: an error, a reason, a
+// command line. It knows none before a configuration is read.
+type mask struct {
+	atomic.Pointer[strings.Replacer]
+}
+
+// hide has a configuration's secrets be shown as asterisks, as many as they have bytes, so
+// that what tells its length beforehand keeps its word. Quoted or escaped they are hidden, too.
+func (m *mask) hide(c *config.Config, getenv func(string) string) {
+	var pairs []string
+	for _, secret := range c.Secrets(getenv) {
+		quoted, _ := json.Marshal(secret) // no string fails
+		for _, form := range []string{secret, strings.Trim(string(quoted), `"`), html.EscapeString(secret)} {
+			pairs = append(pairs, form, strings.Repeat("*", len(form)))
+		}
+	}
+	if pairs != nil {
+		m.Store(strings.NewReplacer(pairs...))
+	}
+}
+
+func (m *mask) masked(p []byte) []byte {
+	if r := m.Load(); r != nil {
+		return []byte(r.Replace(string(p)))
+	}
+	return p
+}
+
+// veil is a writer whose text is masked, call by call.
+type veil struct {
+	io.Writer
+	*mask
+}
+
+func (v veil) Write(p []byte) (int, error) { return v.Writer.Write(v.masked(p)) }
+
+// handler masks what a handler answers.
+func (m *mask) handler(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(veiledResponse{w, m}, r) })
+}
+
+type veiledResponse struct {
+	http.ResponseWriter
+	*mask
+}
+
+func (v veiledResponse) Write(p []byte) (int, error) { return v.ResponseWriter.Write(v.masked(p)) }
+
+// Unwrap lets a stream be flushed.
+func (v veiledResponse) Unwrap() http.ResponseWriter { return v.ResponseWriter }

@@ -1,0 +1,83 @@
+package simulate
+
+import (
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+)
+
+// Lesson is what sessions that it matches are told, unless chance withholds it.
+type Lesson struct {
+	Name        string
+	Category    fleet.Category // that it can match; empty: all
+	First, Last int            // fires in which it can
+	Effect      float64        // on the mean grade of a session that gets it
+	Withhold    float64        // probability, in [0,1]
+}
+
+// next is the probability with which the next session of a category gets it.
+func (l Lesson) next(c fleet.Category, fire int) float64 {
+	if fire < l.First || fire > l.Last || l.Category != "" && l.Category != c {
+		return 0
+	}
+	return 1 - l.Withhold
+}
+
+// teach decides which lessons a session gets of those that match, and by how much that makes
+// it better than could be expected.
+func (w *world) teach(fire int, c fleet.Category) (given map[int]bool, better float64) {
+	for i, l := range w.scenario.Lessons {
+		next := l.next(c, fire)
+		if next == 0 {
+			continue
+		}
+		if given == nil {
+			given = map[int]bool{}
+		}
+		if given[i] = w.chance.Float64() >= l.Withhold; given[i] {
+			better += l.Effect
+		}
+		better -= l.Effect * next
+	}
+	return given, better
+}
+
+// known is what is remembered of one lesson in one category.
+type known struct {
+	trial    bandit.Trial
+	exposure float64 // mean, of the sessions behind what is believed
+}
+
+// compareLessons sets what today's lessons change of each category's grade, as real fires do.
+func (r *ranked) compareLessons(round int) {
+	var all []bandit.Trial
+	trials := make([][]bandit.Trial, len(r.lessons))
+	for l, of := range r.lessons {
+		for c, k := range of {
+			trials[l] = append(trials[l], r.settings.Faded(k.trial, r.arm(c).Round))
+		}
+		all = append(all, trials[l]...)
+	}
+	noise := bandit.Noise(all)
+	for at := range r.candidates {
+		c, list := &r.candidates[at], []bandit.Exposure(nil)
+		for l, of := range r.lessons {
+			list = append(list, bandit.Exposure{
+				Effect: bandit.EffectOf(trials[l], noise).Mean, Next: r.scenario.Lessons[l].next(c.Category, round), Behind: of[r.index[at]].exposure,
+			})
+		}
+		c.LOO = bandit.LOO(list)
+	}
+}
+
+// learnLessons counts a grade for the lessons that matched its session.
+func (r *ranked) learnLessons(e flight, x bandit.Graded) {
+	arm := r.arm(e.category)
+	for l := range r.lessons {
+		k := &r.lessons[l][e.category]
+		injected, matched := e.lessons[l]
+		if matched {
+			r.settings.Try(&k.trial, injected, arm.Round, x)
+		}
+		k.exposure = bandit.Expose(k.exposure, injected, arm.Fast.W)
+	}
+}
