@@ -103,7 +103,8 @@ func (a Arm) Coming() Arm {
 
 // Components are what a category's score is made of, all in units of grade.
 type Components struct {
-	Beta    Beta    // what is believed of the mean grade
+	Belief  Beta    // what is believed of the mean grade
+	Beta    Beta    // that with the sessions in flight, from which the draw is
 	TS      float64 // the Thompson draw from Beta, in [0,1]
 	LOO     float64 // what today's lessons change beside those behind the belief, in [-0.2,0.2]
 	Season  float64 // what the time of day brings beside the times behind the belief
@@ -136,8 +137,10 @@ func NewLook(s Settings, seed uint64, fire fleet.FireID, arms []*Arm) Look {
 // have not ended; loo comes from [LOO].
 func (l Look) Score(c fleet.Category, a *Arm, pending int, loo float64) Components {
 	now := l.forward(a.Evidence, a.Round)
-	b := l.belief(now, l.Pool).pending(pending)
+	belief := l.belief(now, l.Pool)
+	b := belief.pending(pending)
 	return Components{
+		Belief:  belief,
 		Beta:    b,
 		TS:      b.Draw(Generator(l.Seed, l.Fire, c)),
 		LOO:     loo,

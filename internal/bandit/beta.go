@@ -28,6 +28,12 @@ func (b Beta) Interval(probability float64) (low, high float64) {
 	return mathext.InvRegIncBeta(b.A, b.B, tail), mathext.InvRegIncBeta(b.A, b.B, 1-tail)
 }
 
+// credible is the probability with which the intervals hold that are shown.
+const credible = 0.95
+
+// Credible is the interval that is shown of a mean grade, wherever one is.
+func (b Beta) Credible() (low, high float64) { return b.Interval(credible) }
+
 // Draw returns a variate in [0,1]: X/(X+Y) of two gamma variates, in logarithms
 // because both may be too small for a float64 where a parameter is.
 func (b Beta) Draw(rng *rand.Rand) float64 {

@@ -96,8 +96,13 @@ func seasonRidge(list []Season, noise float64) float64 {
 	if excess <= 0 {
 		return 0
 	}
-	return noise * spread / excess
+	return float64(noise * max(spread/excess, leastRidge))
 }
+
+// leastRidge is that of a swing by a quarter of a grade, over the variance of a grade. Without
+// it a change within minutes passes for a piece of a wave that is steep without end: thirty
+// sessions of a quarter of an hour, the last ten bad, were worth 8.7 grades at another hour.
+const leastRidge = 16
 
 // season is what the time of day brings beside the times behind the belief, in units of
 // grade; 0 while nothing speaks for it.

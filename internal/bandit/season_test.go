@@ -69,6 +69,27 @@ func TestSeasonIsFound(t *testing.T) {
 	}
 }
 
+// TestChangeWithinMinutesIsNoSeason has all sessions in a quarter of an hour, the later ones
+// bad: no other time of the day is known to be better, nor much worse.
+func TestChangeWithinMinutesIsNoSeason(t *testing.T) {
+	t.Parallel()
+	s := Defaults()
+	a := &Arm{}
+	s.Alarm = 0
+	for i := range 30 {
+		grade := 0.9 - float64(i%3)/20
+		if i >= 20 {
+			grade -= 0.8
+		}
+		s.Learn(a, s.Pool([]*Arm{a}), Graded{Turn: 0.5 + float64(i)/2880, Grade: grade})
+	}
+	for i := range 48 {
+		if got := s.season(a.Evidence, float64(i)/48, s.Pool([]*Arm{a})); math.Abs(got) > 0.1 {
+			t.Errorf("at %d:%02d: got %v, want nearly nothing", i/2, i%2*30, got)
+		}
+	}
+}
+
 // TestSeasonCountsInTheScore ranks one arm at two times of the same day.
 func TestSeasonCountsInTheScore(t *testing.T) {
 	t.Parallel()

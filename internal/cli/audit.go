@@ -19,11 +19,13 @@ func newAudit(a *app) *cobra.Command {
 		Long: `Compute from the record how many lanes were held at once at most, whether any was
 ever held by two runs at once, how often workers were denied a claim and went on to
 another category, how many runs did nothing, and what each category got of the
-sessions against its share. A lane held twice is status 1.
+sessions against what it was entitled to. A lane held twice is status 1.
 
 SESSIONS are the runs that had a claim, whoever started them, and PART is theirs of all
-sessions; SPAWNED are the runs that fires started. SHARE is what a category is to get: what
-fires may not start has none, and its own is divided among the others.`,
+sessions; SPAWNED are the runs that fires started. ENTITLED is what the fires of that time
+entitled it to, by its share of what could start; stint report judges by it. SHARE is what
+a category is to get of all sessions where every category can start: what fires may not
+start has none, and its own is divided among the others.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runAudit(cmd.Context(), since)
@@ -66,9 +68,9 @@ func (a *app) printAudit(r report.Audit) {
 	for _, f := range r.Failing {
 		fmt.Fprintf(a.Stdout, "alarm: task %s keeps failing: %s\n", plain(string(f.Task)), plain(f.Why()))
 	}
-	rows := [][]string{{"CATEGORY", "SPAWNED", "SESSIONS", "PART", "SHARE"}}
+	rows := [][]string{{"CATEGORY", "SPAWNED", "SESSIONS", "ENTITLED", "PART", "SHARE"}}
 	for _, c := range o.Categories {
-		rows = append(rows, []string{string(c.Category), fmt.Sprint(c.Spawned), fmt.Sprint(c.Sessions), fmt.Sprintf("%.3f", c.Part), fmt.Sprintf("%.3f", c.Share)})
+		rows = append(rows, []string{string(c.Category), fmt.Sprint(c.Spawned), fmt.Sprint(c.Sessions), fmt.Sprintf("%.1f", c.Entitled), fmt.Sprintf("%.3f", c.Part), fmt.Sprintf("%.3f", c.Share)})
 	}
 	a.table(rows)
 }

@@ -37,16 +37,22 @@ and first what deserves attention: lanes held twice, categories that never get t
 that are neglected or over-allocated, tasks that keep failing, too many runs that did
 nothing, an external selector that failed.
 
-A category is neglected when its part of the sessions is less than half of its share,
-and its share comes to 2 sessions or more; it is over-allocated at more than twice its
-share and 4 sessions or more. What fires may not start has no share here: it is divided
-among the others. A task keeps failing at 3 failed sessions or more that are most of its
-sessions; one between them that does not fail keeps it out of quarantine. Runs that did
-nothing are too many above 20 % of 5 or more. An open task takes no end when more sessions
-than most_sessions have worked on it.
+ENTITLED are the sessions to which the fires of that time entitled a category: a fire
+divides what it starts by the shares of what can start then. RATIO is of the sessions to
+that, PART is of all sessions, and the mark on the bar is what it was entitled to. A
+category is neglected below its floor, and over-allocated above its cap, by more than the
+ranking lets a healthy fleet come: half of selector.v, 5 sessions by default, or 2 at the
+least. In a healthy fleet that is said wrongly in less than one report of a hundred. What
+no fire could start is not judged. A task keeps failing at 3 failed sessions or more that
+are most of its sessions; one between them that does not fail keeps it out of quarantine.
+Runs that did nothing are too many above 20 % of 5 or more. An open task
+takes no end when more sessions than most_sessions have worked on it.
 
-The 95 % interval of a mean grade is that of the Beta distribution with 1+S and 1+n-S
-for n grades with the sum S: a uniform prior, and each grade as that part of a success.
+MEAN is of the grades of that time. BELIEVED is the interval that the ranking believes in
+with 95 % certainty at its end, the same as in stint select --explain. An agent is not
+ranked: ALONE is the 95 % interval that its grades of that time give by themselves, of the
+Beta distribution with 1+S and 1+n-S for n grades with the sum S: a uniform prior, and
+each grade as that part of a success.
 Grades from 0 to 1 vary by no more than such trials do (Bhatia and Davis, "A Better
 Bound on the Variance", Amer. Math. Monthly 107, 2000), so that it is rather too wide
 than too narrow. Tokens and cost are counted as far as agents told of them.

@@ -222,6 +222,22 @@ type death struct {
 // look gathers what a decision depends on. Trouble with single tasks and runs is
 // logged and left out.
 func (e *Engine) look(ctx context.Context) (view, error) {
+	v, err := e.present(ctx)
+	if err != nil {
+		return view{}, err
+	}
+	if v.tasks, v.problems, err = e.listTasks(ctx); err != nil {
+		return view{}, err
+	}
+	v.failed = failedSources(v.problems)
+	fleet.Recall(v.tasks, v.snapshot.Tasks)
+	v.lessons, err = e.listLessons(ctx)
+	return v, err
+}
+
+// present is what the store and the processes say, without the tasks and lessons, which may
+// take a while to list.
+func (e *Engine) present(ctx context.Context) (view, error) {
 	v := view{
 		snapshot: store.Snapshot{NextFire: 1}, inFlight: map[fleet.Category][]fleet.RunID{}, running: map[fleet.Category]int{}, busy: map[string]int{},
 		live: map[fleet.RunID]bool{}, dead: map[fleet.Category]death{},
@@ -233,14 +249,6 @@ func (e *Engine) look(ctx context.Context) (view, error) {
 			return view{}, err
 		}
 		v.held = e.desk().Held(ctx, v.snapshot.Claims, v.now)
-	}
-	if v.tasks, v.problems, err = e.listTasks(ctx); err != nil {
-		return view{}, err
-	}
-	v.failed = failedSources(v.problems)
-	fleet.Recall(v.tasks, v.snapshot.Tasks)
-	if v.lessons, err = e.listLessons(ctx); err != nil {
-		return view{}, err
 	}
 	for _, r := range v.snapshot.Open {
 		if e.live(ctx, r, v.now) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/store"
 )
 
 // tellTime is what a fire may take to tell of lanes: it has five minutes for all it does.
@@ -57,6 +58,13 @@ func (w *worker) tellEnd(ctx context.Context) {
 	run.EndedAt = w.Now()
 	if n, worth := fleet.EndNotice(run, s.Arms[run.Category].Noops); worth {
 		w.tell(ctx, n)
+	}
+	changes, err := w.Store.GradeChanges(ctx, store.ChangeQuery{Run: run.ID, Limit: 1})
+	if err != nil {
+		w.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
+	}
+	for _, r := range changes {
+		w.tell(ctx, fleet.Notice{Event: fleet.EventGradesChanged, Category: r.Category, Task: run.Task, Run: r.Run, Reason: r.String(), At: r.At})
 	}
 	for _, b := range w.Config.Budgets(run.Category, run.Agent) {
 		if reason := b.Above(run.Usage); reason != "" {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/report"
 	"stint/internal/store"
@@ -23,11 +24,18 @@ const (
 // beginning of all time.
 func (e *Engine) Report(ctx context.Context, since time.Time) (report.Report, error) {
 	o := report.Options{
-		From: since, To: e.Now(), Floor: e.Config.Selector.Settings.Floor, Cap: e.Config.Selector.Settings.Cap,
+		From: since, To: e.Now(), Settings: e.Config.Selector.Settings, Beliefs: map[fleet.Category]bandit.Beta{},
 	}
 	r, err := e.pastOf(ctx, &o)
 	if err != nil || e.Store == nil {
 		return report.New(r, o), err
+	}
+	s, err := e.Store.Snapshot(ctx)
+	if err != nil {
+		return report.Report{}, err
+	}
+	for _, b := range e.beliefs(s) {
+		o.Beliefs[b.Category] = b.Beta
 	}
 	if o.Runs, err = e.Store.LastRuns(ctx, store.RunQuery{Limit: mostDrawn}); err != nil {
 		return report.Report{}, err

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -67,5 +68,48 @@ func TestReportWithoutAStore(t *testing.T) {
 	r, err := b.Report(t.Context(), time.Unix(0, 0))
 	if err != nil || r.All.Runs != 0 || len(r.Categories) != 3 || len(r.Findings) != 0 {
 		t.Errorf("got %+v (%v), want three categories and nothing else", r, err)
+	}
+}
+
+// TestReportAgreesWithTheRanking fires, and has one session under way and others graded:
+// ranking, status and report tell of the same entitlement and of the same interval.
+func TestReportAgreesWithTheRanking(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "[category.code]\nself_directed = true\ncooldown = \"0s\"\nlanes = 2\n[category.docs]\nself_directed = true\ncooldown = \"0s\"\n")
+	b.Agents = says(`{"outcome":"productive","grade":0.8}`)
+	for i := range 6 {
+		f, err := b.fire(engine.FanoutOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range f.Choices {
+			if i < 5 && c.Run != "" { // of the last fire they are under way
+				b.mustRun(c.Run)
+			}
+		}
+		b.later(time.Minute)
+	}
+	r, err := b.Report(t.Context(), time.Unix(0, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Select(t.Context(), engine.SelectOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	explain := s.Payload().Explain
+	entitled := 0.0
+	for _, c := range r.Categories {
+		e := explain[string(c.Category)]
+		entitled += c.Entitled
+		if math.Abs(c.Entitled-e.Entitled) > 1e-9 || c.Sessions != e.Sessions {
+			t.Errorf("%s: got %d sessions of %v in the report, %d of %v in the ranking", c.Category, c.Sessions, c.Entitled, e.Sessions, e.Entitled)
+		}
+		if math.Abs(c.Believed.Low-e.Low) > 1e-6 || math.Abs(c.Believed.High-e.High) > 1e-6 || math.Abs(c.Believed.Mean-e.Mean) > 1e-9 {
+			t.Errorf("%s: got %+v believed in the report, %v to %v in the ranking", c.Category, c.Believed, e.Low, e.High)
+		}
+	}
+	if want := 12.0; math.Abs(entitled-want) > 1e-9 {
+		t.Errorf("got %v sessions entitled, want %v: two a fire", entitled, want)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/plan"
-	"stint/internal/selector"
 )
 
 // Later starts workers when their time has come.
@@ -128,9 +127,9 @@ func (w *worker) admit(v view, begins bool) (reason string, standing bool) {
 	s.Begins = begins
 	for i := range s.Facts {
 		if s.Facts[i].Rests = (time.Time{}); begins {
-			s.Facts[i].Gate = v.full[s.Facts[i].Category]
+			s.Facts[i].Gate = ""
 		}
 	}
 	obstacles := s.Obstacles(c)
-	return w.limits(w.input(v, s, nil)).Admit(c, obstacles), len(obstacles) > 0 && obstacles[0].Kind != selector.HinderedByGate
+	return w.limits(w.input(v, s, nil)).Admit(c, obstacles), len(obstacles) > 0 && !obstacles[0].Kind.Gate()
 }

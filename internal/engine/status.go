@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -19,16 +21,17 @@ import (
 // Status is the fleet at one moment.
 type Status struct {
 	At      time.Time
-	Timers  []fleet.Timer       // of the pools, the default one's first; nil: there is no manager to ask
-	Lanes   []LaneState         // of every category, by name
-	Open    []OpenRun           // oldest first
-	Claims  []fleet.Claim       // held
-	Closed  []Gate              // what keeps sessions from starting
-	Failed  []fleet.SourceFault // sources of tasks that the last fire could not read
-	Day     report.Audit        // of the last 24 hours
-	Fires   []fleet.Fire        // newest first
-	Runs    []fleet.Run         // newest first
-	Beliefs []Belief            // by category, as configured
+	Timers  []fleet.Timer           // of the pools, the default one's first; nil: there is no manager to ask
+	Lanes   []LaneState             // of every category, by name
+	Open    []OpenRun               // oldest first
+	Claims  []fleet.Claim           // held
+	Closed  []Gate                  // what keeps sessions from starting
+	Bars    map[fleet.Category]Gate // the first thing that keeps a fire from starting a category, as far as it is known
+	Failed  []fleet.SourceFault     // sources of tasks that the last fire could not read
+	Day     report.Audit            // of the last 24 hours
+	Fires   []fleet.Fire            // newest first
+	Runs    []fleet.Run             // newest first
+	Beliefs []Belief                // by category, as configured
 
 	Pauses      []fleet.Pause // in force: the whole fleet's first, then by category
 	Stopped     []StoppedAgent
@@ -48,6 +51,15 @@ type LaneState struct {
 type Gate struct {
 	Category fleet.Category // empty: it holds for the whole fleet
 	Reason   string
+	Fire     fleet.FireID // that found it so, as finding out takes a while; 0: it holds now
+}
+
+// String is the reason, and whose it is.
+func (g Gate) String() string {
+	if g.Fire == 0 {
+		return g.Reason
+	}
+	return fmt.Sprintf("%s, as fire %d found", g.Reason, g.Fire)
 }
 
 // StoppedAgent is an agent of which no session may start, and why.
@@ -90,14 +102,13 @@ type StatusOptions struct {
 
 // Status reads the fleet's state. What it costs does not depend on the age of the record.
 func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err error) {
-	s.At = e.Now()
+	s.At, s.Bars = e.Now(), map[fleet.Category]Gate{}
 	s.Timers = e.timers(ctx)
-	snapshot := store.Snapshot{NextFire: 1}
-	if e.Store != nil {
-		if snapshot, err = e.Store.Snapshot(ctx); err != nil {
-			return Status{}, err
-		}
+	v, err := e.present(ctx)
+	if err != nil {
+		return Status{}, err
 	}
+	snapshot := v.snapshot
 	s.Beliefs = e.beliefs(snapshot)
 	s.Pauses = pausesAt(snapshot.Pauses, s.At)
 	s.Stopped = e.stoppedAgents(snapshot, s.At)
@@ -106,18 +117,26 @@ func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err err
 		s.Lanes = e.lanes(nil)
 		return s, nil
 	}
-	if s.Open, err = e.openRuns(ctx, snapshot.Open, s.At); err != nil {
+	if s.Open, err = e.openRuns(ctx, v); err != nil {
 		return Status{}, err
 	}
 	s.Lanes = e.lanes(s.Open)
-	s.Claims = e.desk().Held(ctx, snapshot.Claims, s.At)
+	s.Claims = v.held
 	if s.Fires, err = e.Store.LastFires(ctx, store.FireQuery{Limit: o.Fires}); err != nil {
 		return Status{}, err
 	}
 	if s.Runs, err = e.Store.LastRuns(ctx, store.RunQuery{Limit: o.Runs}); err != nil {
 		return Status{}, err
 	}
-	s.Closed, s.Failed = e.closed(s)
+	last := lastFound(s.Fires)
+	bars := e.bars(v, last)
+	s.Closed = e.closed(bars)
+	for c, b := range bars {
+		s.Bars[c] = b.Gate
+	}
+	if len(s.Fires) > 0 {
+		s.Failed = last[s.Fires[0].Pool].Failed
+	}
 	s.Day, err = e.Audit(ctx, s.At.Add(-24*time.Hour))
 	return s, err
 }
@@ -136,9 +155,9 @@ func (e *Engine) timers(ctx context.Context) []fleet.Timer {
 }
 
 // openRuns are those that have not ended, with how they do.
-func (e *Engine) openRuns(ctx context.Context, open []fleet.Run, now time.Time) (list []OpenRun, err error) {
-	for _, r := range open {
-		live := e.live(ctx, r, now)
+func (e *Engine) openRuns(ctx context.Context, v view) (list []OpenRun, err error) {
+	for _, r := range v.snapshot.Open {
+		live := v.live[r.ID]
 		if !live {
 			// It may have ended, as it should, since the snapshot was taken.
 			if r, err = e.Store.Run(ctx, r.ID); err != nil {
@@ -199,24 +218,73 @@ func (e *Engine) lanes(open []OpenRun) (list []LaneState) {
 }
 
 // closed says what keeps sessions from starting, but for pauses, which are told of by
-// themselves: the machine now, and the gates that the last fire found closed. Those are
-// not asked again, as who counts may be slow.
-func (e *Engine) closed(s Status) (list []Gate, failed []fleet.SourceFault) {
+// themselves: the machine, agents, budgets, and results that wait for a person.
+func (e *Engine) closed(bars map[fleet.Category]bar) (list []Gate) {
 	if e.Machine != nil {
 		if reason := e.Config.Fanout.Limits.Refuse(e.Machine()); reason != "" {
 			list = append(list, Gate{Reason: reason})
 		}
 	}
-	var in selector.Input
-	if len(s.Fires) == 0 || json.Unmarshal(s.Fires[0].Inputs, &in) != nil {
-		return list, nil // a record that cannot be read is for "stint replay" to complain of
-	}
-	for _, c := range in.Candidates {
-		if c.By == selector.HinderedByGate {
-			list = append(list, Gate{c.Category, c.Out})
+	for _, c := range slices.Sorted(maps.Keys(bars)) {
+		if bars[c].kind.Gate() {
+			list = append(list, bars[c].Gate)
 		}
 	}
-	return list, in.Failed
+	return list
+}
+
+// bar is the first thing that keeps a fire from starting a category.
+type bar struct {
+	Gate
+	kind selector.Hindrance
+}
+
+// bars are the first things that keep the fires of their own pools from starting categories:
+// as they are now, and only where finding out takes a while as the last of these fires found
+// them.
+func (e *Engine) bars(v view, last map[string]found) map[fleet.Category]bar {
+	bars := map[fleet.Category]bar{}
+	for _, v.pool = range e.Config.PoolNames() {
+		s := e.situation(v)
+		for _, name := range e.Config.CategoryNames() {
+			if e.Config.Categories[name].Pool != v.pool {
+				continue
+			}
+			for _, o := range s.Obstacles(name) {
+				if _, barred := bars[name]; !barred && !o.Kind.Lists() {
+					bars[name] = bar{Gate{Category: name, Reason: o.Reason}, o.Kind}
+				}
+			}
+			for _, c := range last[v.pool].Candidates {
+				if _, barred := bars[name]; !barred && c.Category == name && c.By.Lists() {
+					bars[name] = bar{Gate{name, c.Out, last[v.pool].fire}, c.By}
+				}
+			}
+		}
+	}
+	return bars
+}
+
+// found is what a fire went by.
+type found struct {
+	selector.Input
+	fire fleet.FireID
+}
+
+// lastFound is what the last fire of each pool went by. One that cannot be read is for "stint
+// replay" to complain of.
+func lastFound(fires []fleet.Fire) map[string]found {
+	last := map[string]found{}
+	for _, f := range fires { // newest first
+		if _, newer := last[f.Pool]; newer {
+			continue
+		}
+		in := found{fire: f.ID}
+		if json.Unmarshal(f.Inputs, &in.Input) == nil {
+			last[f.Pool] = in
+		}
+	}
+	return last
 }
 
 // pausesAt are those that are not over.
@@ -283,6 +351,12 @@ func (e *Engine) past(ctx context.Context, since time.Time, step time.Duration) 
 		return report.Record{}, err
 	}
 	if r.Fallbacks, err = e.Store.Fallbacks(ctx, since); err != nil {
+		return report.Record{}, err
+	}
+	if r.Entitled, err = e.Store.Entitled(ctx, since); err != nil {
+		return report.Record{}, err
+	}
+	if r.GradeChanges, err = e.Store.GradeChanges(ctx, store.ChangeQuery{Since: since, Limit: mostDrawn}); err != nil {
 		return report.Record{}, err
 	}
 	if r.Tasks, err = e.Store.FailedTasks(ctx, since, fleet.FailuresToQuarantine); err != nil {

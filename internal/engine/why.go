@@ -30,6 +30,7 @@ const (
 	whyLook    = 200 // fires and denials that are looked through for them
 	whyRuns    = 5   // that are told of
 	whyDenials = 5
+	whyChanges = 3
 )
 
 // Why answers from the record and the moment, and writes nothing. Also are the other

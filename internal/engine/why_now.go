@@ -119,6 +119,9 @@ func (m *moment) pastOf(ctx context.Context, c *why.Category) error {
 	if c.Runs, err = m.Store.LastRuns(ctx, store.RunQuery{Category: c.Name, Ended: true, Limit: whyRuns}); err != nil {
 		return err
 	}
+	if c.GradeChanges, err = m.Store.GradeChanges(ctx, store.ChangeQuery{Category: c.Name, Limit: whyChanges}); err != nil {
+		return err
+	}
 	denials, err := m.Store.LastDenials(ctx, store.DenialQuery{Limit: whyLook})
 	for _, d := range denials {
 		if d.Category == c.Name && len(c.Denials) < whyDenials {

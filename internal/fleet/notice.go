@@ -26,6 +26,8 @@ const (
 	EventWIPFull Event = "wip_full"
 	// EventLaneOverdue is a lane that was held over twice its time-out.
 	EventLaneOverdue Event = "lane_overdue"
+	// EventGradesChanged is a category whose grades changed, so that those before are forgotten.
+	EventGradesChanged Event = "grades_changed"
 	// EventSourceFailed is a source of tasks that cannot be read.
 	EventSourceFailed Event = "source_failed"
 )
@@ -34,7 +36,7 @@ const (
 func Events() []Event {
 	return []Event{
 		EventFailed, EventQuarantined, EventQuota, EventUnavailable, EventBudget, EventNoopStreak, EventWIPFull, EventLaneOverdue,
-		EventSourceFailed,
+		EventGradesChanged, EventSourceFailed,
 	}
 }
 
@@ -56,7 +58,7 @@ type Notice struct {
 
 // Subject is what a notice is about. Two of one event on one subject are one piece of
 // news: the run that brought it does not matter, but for a lane that a certain run
-// holds.
+// holds, and a grade that it got.
 func (n Notice) Subject() string {
 	switch n.Event {
 	case EventFailed: // not the task: where one fails, all may
@@ -69,7 +71,7 @@ func (n Notice) Subject() string {
 		return string(n.Scope)
 	case EventNoopStreak, EventWIPFull:
 		return string(n.Category)
-	case EventLaneOverdue:
+	case EventLaneOverdue, EventGradesChanged:
 		return string(n.Run)
 	case EventSourceFailed:
 		return n.Source

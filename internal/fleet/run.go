@@ -189,7 +189,7 @@ type Fire struct {
 
 	// Moves are the categories whose clocks the fire moves on: all of its pool, or none.
 	// Due is what it entitles those of them to that could be started, in sessions. Both go
-	// into what is remembered of the category, and are not stored with the fire.
+	// into what is remembered of the category.
 	Moves []Category
 	Due   map[Category]float64
 }

@@ -9,9 +9,6 @@ import (
 	"stint/internal/fleet"
 )
 
-// termPrefix begins the names of the parts that add up to the grade.
-const termPrefix = "grade_"
-
 // byEvidence judges without a result file and without an opinion.
 func byEvidence(e Evidence) fleet.Verdict {
 	switch e.Exit.End {
@@ -98,7 +95,7 @@ func counts(e Evidence) map[string]float64 {
 // withoutTerms are the parts of a verdict whose grade is somebody else's.
 func withoutTerms(parts map[string]float64) map[string]float64 {
 	parts = maps.Clone(parts)
-	maps.DeleteFunc(parts, func(name string, _ float64) bool { return strings.HasPrefix(name, termPrefix) })
+	maps.DeleteFunc(parts, func(name string, _ float64) bool { return strings.HasPrefix(name, fleet.TermPrefix) })
 	return parts
 }
 

@@ -171,7 +171,7 @@ func trusted(v fleet.Verdict, r Result) fleet.Verdict {
 	if r.Outcome != fleet.Productive || r.Grade != nil || v.Outcome != fleet.Productive {
 		v.Grade, v.Parts = claimed(r.Outcome, r.Grade), withoutTerms(v.Parts)
 		if r.Outcome == fleet.Productive && r.Grade != nil {
-			v.Parts[termPrefix+"claim"] = *r.Grade
+			v.Parts[fleet.TermPrefix+"claim"] = *r.Grade
 		}
 	} // else its work is evidence all the same
 	v.Outcome, v.Reason = r.Outcome, selfSaid

@@ -115,7 +115,7 @@ func productive(e Evidence, claim *float64) fleet.Verdict {
 	sum, parts := 0.0, counts(e)
 	for _, t := range terms(e, claim) {
 		sum += t.value
-		parts[termPrefix+t.name] = t.value
+		parts[fleet.TermPrefix+t.name] = t.value
 	}
 	return fleet.Verdict{Outcome: fleet.Productive, Grade: new(thousandths(sum)), Parts: parts, Reason: found(e)}
 }

@@ -14,12 +14,14 @@ import (
 
 // Record is what an audit is computed from, all since one time.
 type Record struct {
-	Holds     []fleet.LaneHold
-	Denials   []fleet.DeniedClaim
-	Fallbacks int               // fires for which the external selector failed
-	Tallies   []fleet.Tally     // of all runs
-	Tasks     []fleet.TaskTally // at which sessions failed
-	Shares    map[fleet.Category]float64
+	Holds        []fleet.LaneHold
+	Denials      []fleet.DeniedClaim
+	GradeChanges []fleet.GradeChange // newest first
+	Fallbacks    int                 // fires for which the external selector failed
+	Tallies      []fleet.Tally       // of all runs
+	Tasks        []fleet.TaskTally   // at which sessions failed
+	Shares       map[fleet.Category]float64
+	Entitled     map[fleet.Category]float64 // by the fires of that time, in sessions
 }
 
 // Audit says how lanes, claims and categories were used.
@@ -80,7 +82,9 @@ type CategoryAudit struct {
 	Spawned  int     // runs of fires that worked in it, after a pivot too
 	Sessions int     // runs that had a claim in it, whoever started them: what its entitlement is debited for
 	Part     float64 // of all sessions, in [0,1]
-	Share    float64 // its target, in [0,1]; 0: fires may not start it
+	Share    float64 // of all sessions that it is to get where every category can start, in [0,1]; 0: fires may not start it
+	Entitled float64 // by the fires of that time, which count what could start, in sessions
+	Target   float64 // that, of all sessions that there were
 	Grades   Grades
 }
 
@@ -189,9 +193,9 @@ func categories(r Record) []CategoryAudit {
 	}
 	var list []CategoryAudit
 	for _, c := range slices.Sorted(maps.Keys(r.Shares)) {
-		a := CategoryAudit{Category: c, Spawned: spawned[c], Sessions: sessions[c], Share: r.Shares[c], Grades: grades[c]}
+		a := CategoryAudit{Category: c, Spawned: spawned[c], Sessions: sessions[c], Share: r.Shares[c], Entitled: r.Entitled[c], Grades: grades[c]}
 		if all > 0 {
-			a.Part = float64(a.Sessions) / float64(all)
+			a.Part, a.Target = float64(a.Sessions)/float64(all), a.Entitled/float64(all)
 		}
 		list = append(list, a)
 	}

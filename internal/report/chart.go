@@ -84,75 +84,60 @@ func OutcomeSeries() []plot.Series {
 // Shares draws what each category got of the sessions.
 func (p Report) Shares() plot.Shares {
 	s := plot.Shares{
-		Title: "Share of the sessions", X: "part of all sessions", Target: "share", Range: "floor to cap",
+		Title: "Share of the sessions", X: "part of all sessions", Target: "entitled to", Range: "floor to cap",
 		Series: []plot.Series{{Name: "got", Colour: plot.Blue}, {Name: "neglected or over-allocated", Colour: plot.Vermilion}},
 	}
 	for _, c := range p.Categories {
 		highest := 1.0
-		if p.Cap > 0 {
-			highest = p.Cap * c.Share
+		if p.Settings.Cap > 0 {
+			highest = p.Settings.Cap * c.Target
 		}
 		colour := plot.Blue
-		if c.Judgement != Fair {
+		if c.Judgement != bandit.Fair {
 			colour = plot.Vermilion
 		}
 		s.Shares = append(s.Shares, plot.Share{
-			Name: string(c.Category), Part: c.Part, Target: c.Share, Low: p.Floor * c.Share, High: highest, Colour: colour,
-			Note: fmt.Sprintf("%s: %d sessions, %s of all; its share is %s", c.Category, c.Sessions, Percent(c.Part), Percent(c.Share)),
+			Name: string(c.Category), Part: c.Part, Target: c.Target, Low: p.Settings.Floor * c.Target, High: highest, Colour: colour,
+			Note: fmt.Sprintf("%s: %s, %s of all; fires entitled it to %.1f", c.Category, plural(c.Sessions, "session", "sessions"), Percent(c.Part), c.Entitled),
 		})
 	}
 	return s
 }
 
-// Densities draws what the grades say of each category that has any.
+// Densities draws what is believed of each category that was graded in this time.
 func (p Report) Densities() plot.Density {
-	d := plot.Density{Title: "Mean grade, as the grades tell", X: "mean grade"}
+	d := plot.Density{Title: "Mean grade, as the ranking believes at the end", X: "mean grade"}
 	for i, c := range p.Categories {
-		if c.Graded == 0 {
+		b, believed := p.Beliefs[c.Category]
+		if c.Graded == 0 || !believed {
 			continue
 		}
-		low, high := c.Interval()
 		d.Curves = append(d.Curves, plot.DensityCurve{
-			Series: plot.Series{Name: string(c.Category), Colour: i}, Points: densityPoints(c.Posterior()), Mean: c.Mean(),
-			Note: fmt.Sprintf("%s: %.2f of %d grades, %.2f to %.2f", c.Category, c.Mean(), c.Graded, low, high),
+			Series: plot.Series{Name: string(c.Category), Colour: i}, Points: densityPoints(b), Mean: b.Mean(),
+			Note: fmt.Sprintf("%s: %.2f, with 95 %% certainty %.2f to %.2f", c.Category, c.Believed.Mean, c.Believed.Low, c.Believed.High),
 		})
 	}
 	return d
 }
 
-// densityPoints are close where the density is, however narrow that is.
+// densityPoints are close where the density is, however narrow that is, and not on the
+// edges, where it may be infinite. It is not scaled to an area of 1, as only its shape is
+// drawn, but to what is highest, in logarithms, so that it can be held.
 func densityPoints(b bandit.Beta) (list []plot.Point) {
-	const points = 120
+	const points, edge = 120, 0.002
 	reach := max(0.02, 5*b.SD())
-	low, high := max(0, b.Mean()-reach), min(1, b.Mean()+reach)
+	low, high := max(edge, b.Mean()-reach), min(1-edge, b.Mean()+reach)
+	highest := math.Inf(-1)
 	for i := range points + 1 {
 		x := low + (high-low)*float64(i)/points
-		list = append(list, plot.Point{X: x, Y: density(b, x)})
+		y := (b.A-1)*math.Log(x) + (b.B-1)*math.Log1p(-x)
+		highest = max(highest, y)
+		list = append(list, plot.Point{X: x, Y: y})
+	}
+	for i := range list {
+		list[i].Y = math.Exp(list[i].Y - highest)
 	}
 	return list
-}
-
-// density is that of a Beta distribution whose parameters are at least 1, at a place in
-// [0,1]. It is not scaled to an area of 1, as only its shape is drawn; its logarithm is
-// taken off at the mode, where it is highest, so that it can be held.
-func density(b bandit.Beta, x float64) float64 {
-	mode := 0.5
-	if b.A+b.B > 2 {
-		mode = (b.A - 1) / (b.A + b.B - 2)
-	}
-	return math.Exp(logKernel(b, x) - logKernel(b, mode))
-}
-
-func logKernel(b bandit.Beta, x float64) float64 {
-	return times(b.A-1, math.Log(x)) + times(b.B-1, math.Log1p(-x))
-}
-
-// times is a product that is 0 where the first factor is, even if the other is infinite.
-func times(factor, log float64) float64 {
-	if factor == 0 {
-		return 0
-	}
-	return factor * log
 }
 
 // Grades draws the mean grades of categories step by step, and how the mean of all went.
@@ -180,8 +165,8 @@ func (p Report) Grades() plot.Dots {
 		}
 	}
 	for _, a := range p.Averages() {
-		low, high := a.Interval()
-		d.Mean = append(d.Mean, plot.DotMean{At: a.At, Value: a.Mean(), Low: low, High: high})
+		e := a.Alone()
+		d.Mean = append(d.Mean, plot.DotMean{At: a.At, Value: e.Mean, Low: e.Low, High: e.High})
 	}
 	return d
 }

@@ -38,8 +38,8 @@ func csvText(rows [][]string) ([]byte, error) {
 }
 
 func csvHead() []string {
-	head := strings.Fields(`kind category agent from to runs ended spawned sessions part share ratio judgement
-graded grade grade_low grade_high noop_rate tokens usd usd_estimated worked_seconds`)
+	head := strings.Fields(`kind category agent from to runs ended spawned sessions part share entitled ratio judgement
+believed believed_low believed_high graded grade grade_low grade_high noop_rate tokens usd usd_estimated worked_seconds`)
 	for _, o := range fleet.Outcomes() {
 		head = append(head, string(o))
 	}
@@ -53,11 +53,11 @@ func (p Report) csvRow(kind string, c fleet.Category, agent string, from, to tim
 	}
 	row = append(row, against.csv()...)
 	row = append(row, strconv.Itoa(u.Graded))
-	if u.Graded > 0 {
-		row = append(row, decimal(u.Mean()), decimal(u.Low()), decimal(u.High()))
-	} else {
-		row = append(row, "", "", "")
+	alone := u.Alone().csv()
+	if against.Category != "" { // of which more is believed
+		alone[1], alone[2] = "", ""
 	}
+	row = append(row, alone...)
 	row = append(row, decimal(u.NoopRate()), strconv.FormatInt(u.Tokens, 10), decimal(u.USD), decimal(u.Guessed), decimal(u.Worked.Seconds()))
 	for _, o := range fleet.Outcomes() {
 		row = append(row, strconv.Itoa(u.Outcomes[o]))
@@ -68,13 +68,20 @@ func (p Report) csvRow(kind string, c fleet.Category, agent string, from, to tim
 // csv are the columns that only categories have.
 func (c CategoryUse) csv() []string {
 	if c.Category == "" {
-		return []string{"", "", "", ""}
+		return make([]string, 8)
 	}
 	ratio := ""
-	if c.Share > 0 {
+	if c.Entitled > 0 {
 		ratio = decimal(c.Ratio())
 	}
-	return []string{decimal(c.Part), decimal(c.Share), ratio, string(c.Judgement)}
+	return append([]string{decimal(c.Part), decimal(c.Share), decimal(c.Entitled), ratio, string(c.Judgement)}, c.Believed.csv()...)
+}
+
+func (e Estimate) csv() []string {
+	if e == (Estimate{}) {
+		return make([]string, 3)
+	}
+	return []string{decimal(e.Mean), decimal(e.Low), decimal(e.High)}
 }
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', 4, 64) }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 )
 
@@ -20,9 +21,10 @@ const (
 	FoundViolation     FindingKind = "violation"      // a lane was held twice
 	FoundFruitless     FindingKind = "fruitless"      // chosen, and never at work
 	FoundFailing       FindingKind = "failing"        // most sessions at a task fail
-	FoundNeglected     FindingKind = "neglected"      // less than half of its share
-	FoundOverAllocated FindingKind = "over-allocated" // more than twice its share
+	FoundNeglected     FindingKind = "neglected"      // far less than what it was entitled to
+	FoundOverAllocated FindingKind = "over-allocated" // far more
 	FoundNoops         FindingKind = "noop"           // too many runs did nothing
+	FoundChange        FindingKind = "grades-changed" // grades changed, and what was learnt before is forgotten
 	FoundEndless       FindingKind = "endless"        // a task took many sessions and is still open
 	FoundFallback      FindingKind = "fallback"       // the external selector failed
 	FoundSafetyNet     FindingKind = "safety-net"     // a payload named no usable category
@@ -33,11 +35,13 @@ const (
 	// takes to say so.
 	mostNoops = 0.2
 	leastRuns = 5
+	// mostChanges is how many changes of grades are named one by one.
+	mostChanges = 5
 	// mostFailing is how many tasks that keep failing are named.
 	mostFailing = 5
 )
 
-func (p Report) findings() (list []Finding) {
+func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
 	add := func(kind FindingKind, c fleet.Category, format string, args ...any) {
 		list = append(list, Finding{kind, c, fmt.Sprintf(format, args...)})
 	}
@@ -60,6 +64,13 @@ func (p Report) findings() (list []Finding) {
 	if rate := p.All.NoopRate(); rate > mostNoops && p.All.Ended >= leastRuns {
 		add(FoundNoops, "", "%s of the runs did nothing: %d of %d", Percent(rate), p.All.Empty, p.All.Ended)
 	}
+	for i, r := range changes {
+		if i == mostChanges {
+			add(FoundChange, "", "the grades of categories changed %d more times (stint why CATEGORY)", len(changes)-i)
+			break
+		}
+		add(FoundChange, r.Category, "%s", r)
+	}
 	for _, t := range p.Tasks {
 		if endless := t.Endless(p.Most); endless != "" {
 			add(FoundEndless, t.Category, "task %q of %s takes no end: %s (stint why %s)", t.ID, t.Category, endless, fleet.ShellWord(string(t.ID)))
@@ -77,15 +88,15 @@ func (p Report) findings() (list []Finding) {
 // judged are the findings about shares.
 func (p Report) judged(add func(kind FindingKind, c fleet.Category, format string, args ...any)) {
 	for _, c := range p.Categories {
-		if c.Judgement == Neglected {
-			add(FoundNeglected, c.Category, "%s is neglected: %s of the sessions, its share is %s; seen in %d of %d spawned workers",
-				c.Category, Percent(c.Part), Percent(c.Share), c.Spawned, p.All.Spawned)
+		if c.Judgement == bandit.Neglected {
+			add(FoundNeglected, c.Category, "%s is neglected: %s, which is %s of all, where fires entitled it to %.1f; seen in %d of %d spawned workers",
+				c.Category, plural(c.Sessions, "session", "sessions"), Percent(c.Part), c.Entitled, c.Spawned, p.All.Spawned)
 		}
 	}
 	for _, c := range p.Categories {
-		if c.Judgement == OverAllocated {
-			add(FoundOverAllocated, c.Category, "%s is over-allocated: %s of the sessions, its share is %s",
-				c.Category, Percent(c.Part), Percent(c.Share))
+		if c.Judgement == bandit.OverAllocated {
+			add(FoundOverAllocated, c.Category, "%s is over-allocated: %s, which is %s of all, where fires entitled it to %.1f",
+				c.Category, plural(c.Sessions, "session", "sessions"), Percent(c.Part), c.Entitled)
 		}
 	}
 }

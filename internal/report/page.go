@@ -24,6 +24,7 @@ func (p Report) Page(name fleet.Name) ([]byte, error) {
 		"grouped": grouped,
 		"line":    safeLine,
 		"stamp":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
+		"one":     func(v float64) string { return fmt.Sprintf("%.1f", v) },
 		"two":     func(v float64) string { return fmt.Sprintf("%.2f", v) },
 		"usd":     func(v float64) string { return fmt.Sprintf("%.2f", v) },
 		"hours":   func(d time.Duration) string { return fmt.Sprintf("%.1f", d.Hours()) },

@@ -14,13 +14,13 @@ import (
 type Options struct {
 	From, To time.Time
 	Step     time.Duration // in which the tallies were counted apart
-	Floor    float64       // the part of its share below which the ranking raises a category
-	Cap      float64       // the multiple of its share above which it is lowered; 0: never
-	Runs     []fleet.Run   // the latest, of which lanes are drawn
-	Fires    []fleet.Fire  // the latest
-	AllRuns  bool          // Runs are all that there were in that time
-	Tasks    []fleet.Task  // as they are now, with what is remembered of them
-	Most     int           // sessions that may work on a task that stays open; 0: any number
+	Settings bandit.Settings
+	Beliefs  map[fleet.Category]bandit.Beta // at the end of that time, as the ranking has them
+	Runs     []fleet.Run                    // the latest, of which lanes are drawn
+	Fires    []fleet.Fire                   // the latest
+	AllRuns  bool                           // Runs are all that there were in that time
+	Tasks    []fleet.Task                   // as they are now, with what is remembered of them
+	Most     int                            // sessions that may work on a task that stays open; 0: any number
 }
 
 // Report says what a fleet did in a span of time, and what it came to.
@@ -102,8 +102,18 @@ func (u Use) Posterior() bandit.Beta {
 	return bandit.Beta{A: 1 + max(0, u.Grades), B: 1 + max(0, float64(u.Graded)-u.Grades)}
 }
 
-// Interval holds the mean with a probability of 95 %.
-func (u Use) Interval() (low, high float64) { return u.Posterior().Interval(0.95) }
+// Estimate is a mean grade, and the interval that holds it with a probability of 95 %. The
+// zero value is none.
+type Estimate struct{ Mean, Low, High float64 }
+
+// Alone is what the grades say by themselves; zero without any.
+func (u Use) Alone() Estimate {
+	if u.Graded == 0 {
+		return Estimate{}
+	}
+	low, high := u.Posterior().Credible()
+	return Estimate{u.Mean(), low, high}
+}
 
 // NoopRate is the part of the ended runs that were empty, in [0,1].
 func (u Use) NoopRate() float64 { return ratio(float64(u.Empty), float64(u.Ended)) }
@@ -123,51 +133,24 @@ func ratio(part, whole float64) float64 {
 	return part / whole
 }
 
-// CategoryUse compares what a category got, and what it came to, with its share.
+// CategoryUse compares what a category got with what it was entitled to.
 type CategoryUse struct {
 	Category fleet.Category
 	Use
-	Part  float64 // of all sessions, in [0,1]
-	Share float64 // its target, in [0,1]; 0: it is not in the configuration, or fires may not start it
+	Part     float64  // of all sessions, in [0,1]
+	Share    float64  // that it is to get where every category can start; 0: it is not in the configuration, or fires may not start it
+	Entitled float64  // by the fires of that time, in sessions
+	Target   float64  // of all sessions that there were, in [0,1]: what it was entitled to
+	Believed Estimate // of its mean grade, by the ranking, at the end; zero: it is not in the configuration
 	Judgement
 }
 
-// Ratio is the part that a category got of what it was to get.
-func (c CategoryUse) Ratio() float64 { return ratio(c.Part, c.Share) }
+// Judgement says whether a category got about what fires entitled it to, see
+// [bandit.Settings.Judge].
+type Judgement = bandit.Judgement
 
-// Judgement says whether a category got about its share.
-type Judgement string
-
-const (
-	// Fair is a category near its share, or with too few sessions to tell.
-	Fair Judgement = ""
-	// Neglected is a category that got less than half of its share.
-	Neglected Judgement = "neglected"
-	// OverAllocated is a category that got more than twice its share.
-	OverAllocated Judgement = "over-allocated"
-)
-
-const (
-	neglectedBelow = 0.5
-	overAbove      = 2
-	// leastExpected is how many sessions a category's share must have come to before it
-	// is said to be neglected, and leastSessions how many it must have had to have had too
-	// many: with fewer, chance alone does it.
-	leastExpected, leastSessions = 2, 4
-)
-
-// judge says what a category's sessions are, of all that there were.
-func judge(c CategoryUse, all int) Judgement {
-	switch {
-	case c.Share <= 0:
-		return Fair
-	case c.Ratio() < neglectedBelow && c.Share*float64(all) >= leastExpected:
-		return Neglected
-	case c.Ratio() > overAbove && c.Sessions >= leastSessions:
-		return OverAllocated
-	}
-	return Fair
-}
+// Ratio is what a category got of what it was entitled to.
+func (c CategoryUse) Ratio() float64 { return ratio(float64(c.Sessions), c.Entitled) }
 
 // AgentUse is what an agent did.
 type AgentUse struct {
@@ -205,7 +188,7 @@ func New(r Record, o Options) Report {
 			p.Respawns += t.Runs
 		}
 	}
-	p.Categories = p.compare(categories, r.Shares)
+	p.Categories = p.compare(categories, r)
 	for _, a := range slices.Sorted(maps.Keys(agents)) {
 		p.Agents = append(p.Agents, AgentUse{a, *agents[a]})
 	}
@@ -215,7 +198,7 @@ func New(r Record, o Options) Report {
 	p.Steps = steps(r.Tallies)
 	p.First = p.first()
 	p.Lanes = lanes(r.Holds, p)
-	p.Findings = p.findings()
+	p.Findings = p.findings(r.GradeChanges)
 	return p
 }
 
@@ -252,12 +235,18 @@ func (p pair) compare(other pair) int {
 	return cmp.Or(cmp.Compare(p.category, other.category), cmp.Compare(p.agent, other.agent))
 }
 
-// compare holds the categories against their shares.
-func (p Report) compare(got uses[fleet.Category], shares map[fleet.Category]float64) (list []CategoryUse) {
+// compare holds the categories against what they were entitled to.
+func (p Report) compare(got uses[fleet.Category], r Record) (list []CategoryUse) {
 	for _, name := range slices.Sorted(maps.Keys(got)) {
-		c := CategoryUse{Category: name, Use: *got[name], Share: shares[name]}
-		c.Part = ratio(float64(c.Sessions), float64(p.All.Sessions))
-		c.Judgement = judge(c, p.All.Sessions)
+		c := CategoryUse{Category: name, Use: *got[name], Share: r.Shares[name], Entitled: r.Entitled[name]}
+		if b, believed := p.Beliefs[name]; believed {
+			c.Believed.Mean = b.Mean()
+			c.Believed.Low, c.Believed.High = b.Credible()
+		}
+		c.Part, c.Target = ratio(float64(c.Sessions), float64(p.All.Sessions)), ratio(c.Entitled, float64(p.All.Sessions))
+		if c.Share > 0 && c.Entitled > 0 { // what no fire could start was for people to start
+			c.Judgement = p.Settings.Judge(c.Sessions, c.Entitled)
+		}
 		list = append(list, c)
 	}
 	return list
@@ -298,7 +287,7 @@ func (p Report) per(unit time.Duration) float64 {
 // categories.
 func (p Report) NeglectedSpawned() (n int) {
 	for _, c := range p.Categories {
-		if c.Judgement == Neglected {
+		if c.Judgement == bandit.Neglected {
 			n += c.Spawned
 		}
 	}
@@ -331,9 +320,3 @@ func (p Report) Averages() (list []Average) {
 	}
 	return list
 }
-
-// Low is where the interval of the mean grade begins.
-func (u Use) Low() float64 { low, _ := u.Interval(); return low }
-
-// High is where it ends.
-func (u Use) High() float64 { _, high := u.Interval(); return high }

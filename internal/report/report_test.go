@@ -55,8 +55,8 @@ func week(names map[fleet.Category]fleet.Category) (Record, Options) { return pa
 // past is so many steps of it.
 func past(steps int, names map[fleet.Category]fleet.Category) (Record, Options) {
 	to := start.Add(time.Duration(steps) * step)
-	r := Record{Shares: map[fleet.Category]float64{}, Fallbacks: 2}
-	o := Options{From: start, To: to, Step: step, Floor: 0.5, Cap: 1.8, AllRuns: true}
+	r := Record{Shares: map[fleet.Category]float64{}, Entitled: map[fleet.Category]float64{}, Fallbacks: 2}
+	o := Options{From: start, To: to, Step: step, Settings: bandit.Defaults(), Beliefs: map[fleet.Category]bandit.Beta{}, AllRuns: true}
 	name := func(c fleet.Category) fleet.Category {
 		if other, ok := names[c]; ok {
 			return other
@@ -64,7 +64,8 @@ func past(steps int, names map[fleet.Category]fleet.Category) (Record, Options) 
 		return c
 	}
 	for c, share := range map[fleet.Category]float64{"code": 0.3, "docs": 0.3, "triage": 0.3, "ops": 0.1} {
-		r.Shares[name(c)] = share
+		r.Shares[name(c)], r.Entitled[name(c)] = share, 3*share*float64(steps)
+		o.Beliefs[name(c)] = bandit.Beta{A: 20 * share, B: 8 * share}
 	}
 	n := 0
 	run := func(c fleet.Category, agent string, at time.Time, length time.Duration, outcome fleet.Outcome, grade float64) {
@@ -126,10 +127,10 @@ func TestReportOfAWeek(t *testing.T) {
 		got = append(got, line{c.Category, c.Spawned, c.Sessions, c.Graded, c.Judgement})
 	}
 	want := []line{
-		{"code", 120, 120, 120, OverAllocated},
-		{"docs", 6, 6, 6, Neglected},
-		{"ops", 6, 0, 0, Neglected},
-		{"triage", 45, 45, 30, Fair},
+		{"code", 120, 120, 120, bandit.OverAllocated},
+		{"docs", 6, 6, 6, bandit.Neglected},
+		{"ops", 6, 0, 0, bandit.Neglected},
+		{"triage", 45, 45, 30, bandit.Fair},
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("categories (-got +want):\n%s", diff)
@@ -150,28 +151,28 @@ func TestReportOfAWeek(t *testing.T) {
 	}
 }
 
-func TestJudgements(t *testing.T) {
+// TestJudgedByEntitlement has two categories of one share, one of which could hardly ever
+// start, and one that fires may not start: no part of all sessions says how they were treated.
+func TestJudgedByEntitlement(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		sessions, all int
-		share         float64
-		want          Judgement
-	}{
-		{0, 0, 0.5, Fair},
-		{0, 3, 0.5, Fair}, // chance
-		{0, 4, 0.5, Neglected},
-		{24, 100, 0.5, Neglected},
-		{25, 100, 0.5, Fair},
-		{40, 100, 0.2, Fair},
-		{41, 100, 0.2, OverAllocated},
-		{3, 3, 0.2, Fair}, // chance
-		{4, 4, 0.2, OverAllocated},
-		{10, 100, 0, Fair}, // not in the configuration any more
-	} {
-		c := CategoryUse{Use: Use{Sessions: tt.sessions}, Share: tt.share, Part: ratio(float64(tt.sessions), float64(tt.all))}
-		if got := judge(c, tt.all); got != tt.want {
-			t.Errorf("%d of %d with a share of %v: got %q, want %q", tt.sessions, tt.all, tt.share, got, tt.want)
+	r := Record{
+		Shares:   map[fleet.Category]float64{"rare": 0.5, "usual": 0.5, "by hand": 0},
+		Entitled: map[fleet.Category]float64{"rare": 4, "usual": 96},
+	}
+	for c, n := range map[fleet.Category]int{"rare": 4, "usual": 96, "by hand": 60} {
+		r.Tallies = append(r.Tallies, fleet.Tally{Category: c, Runs: n, Claimed: true})
+	}
+	p := New(r, Options{Settings: bandit.Defaults()})
+	for _, c := range p.Categories {
+		if c.Judgement != bandit.Fair {
+			t.Errorf("%s: got %q with %d sessions of %v, want it fair", c.Category, c.Judgement, c.Sessions, c.Entitled)
 		}
+	}
+	r.Entitled["rare"], r.Entitled["usual"] = 19, 50
+	p = New(r, Options{Settings: bandit.Defaults()})
+	got := []Judgement{p.Categories[0].Judgement, p.Categories[1].Judgement, p.Categories[2].Judgement}
+	if diff := cmp.Diff(got, []Judgement{bandit.Fair, bandit.Neglected, bandit.OverAllocated}); diff != "" {
+		t.Errorf("judgements (-got +want):\n%s", diff)
 	}
 }
 
@@ -216,13 +217,14 @@ func TestIntervals(t *testing.T) {
 		grades float64
 		want   string
 	}{
-		{0, 0, "0.03 0.97"}, // the prior
+		{0, 0, "0.00 0.00"}, // none
+		{1, 0.5, "0.06 0.94"},
 		{10, 10, "0.72 1.00"},
 		{10, 0, "0.00 0.28"},
 		{1000, 500, "0.47 0.53"},
 	} {
-		u := Use{Graded: tt.graded, Grades: tt.grades}
-		if got := fmt.Sprintf("%.2f %.2f", u.Low(), u.High()); got != tt.want {
+		alone := Use{Graded: tt.graded, Grades: tt.grades}.Alone()
+		if got := fmt.Sprintf("%.2f %.2f", alone.Low, alone.High); got != tt.want {
 			t.Errorf("%d grades with a sum of %v: got %s, want %s", tt.graded, tt.grades, got, tt.want)
 		}
 	}
@@ -282,21 +284,16 @@ func TestSumsAgree(t *testing.T) {
 // TestDensityIsTheBetas compares with what the distribution says of its own middle.
 func TestDensityIsTheBetas(t *testing.T) {
 	t.Parallel()
-	for _, b := range []bandit.Beta{{A: 1, B: 1}, {A: 1, B: 9}, {A: 30, B: 2}, {A: 400, B: 900}, {A: 1e6, B: 1e5}} {
-		all, mean := 0.0, 0.0
-		const steps = 200_000
-		for i := range steps {
-			x := (float64(i) + 0.5) / steps
-			all += density(b, x)
-			mean += x * density(b, x)
-		}
-		if got := mean / all; math.Abs(got-b.Mean()) > 1e-4 {
-			t.Errorf("%v: got a mean of %v, want %v", b, got, b.Mean())
-		}
+	for _, b := range []bandit.Beta{{A: 1, B: 1}, {A: 1, B: 9}, {A: 30, B: 2}, {A: 400, B: 900}, {A: 1e6, B: 1e5}, {A: 0.1, B: 1.9}} {
+		all, mean, highest := 0.0, 0.0, 0.0
 		for _, p := range densityPoints(b) {
-			if math.IsNaN(p.Y) || p.Y < 0 || p.Y > 1+1e-9 || p.X < 0 || p.X > 1 {
+			if math.IsNaN(p.Y) || p.Y < 0 || p.Y > 1 || p.X < 0 || p.X > 1 {
 				t.Fatalf("%v: got the point %v, want it in the picture", b, p)
 			}
+			all, mean, highest = all+p.Y, mean+p.X*p.Y, max(highest, p.Y)
+		}
+		if got := mean / all; b.A >= 1 && math.Abs(got-b.Mean()) > 0.005 || highest != 1 {
+			t.Errorf("%v: got a mean of %v and a peak of %v, want %v and 1", b, got, highest, b.Mean())
 		}
 	}
 }

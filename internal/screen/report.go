@@ -126,8 +126,8 @@ func gradesText(u report.Use) string {
 	if u.Graded == 0 {
 		return "none"
 	}
-	low, high := u.Interval()
-	return fmt.Sprintf("%d, mean %.2f (95 %%: %.2f to %.2f)", u.Graded, u.Mean(), low, high)
+	alone := u.Alone()
+	return fmt.Sprintf("%d, mean %.2f (95 %%: %.2f to %.2f)", u.Graded, alone.Mean, alone.Low, alone.High)
 }
 
 // barColumns is how long a bar is at most.
@@ -138,40 +138,32 @@ func shareLines(s Style, r report.Report) []string {
 		{Title: "CATEGORY", Least: 8},
 		{Title: "SPAWNED", Right: true},
 		{Title: "SESSIONS", Right: true},
-		{Title: "PART", Right: true},
-		{Title: "SHARE", Right: true},
+		{Title: "ENTITLED", Right: true},
 		{Title: "RATIO", Right: true},
+		{Title: "PART", Right: true},
 		{Title: ""},
 		{Title: ""},
 	}}
 	most := 0.0
 	for _, c := range r.Categories {
-		most = max(most, c.Part, c.Share)
+		most = max(most, c.Part, c.Target)
 	}
 	for _, c := range r.Categories {
 		ratio, paint := "-", Green
-		if c.Share > 0 {
+		if c.Entitled > 0 {
 			ratio = fmt.Sprintf("%.2f", c.Ratio())
 		}
-		if c.Judgement != report.Fair {
+		if c.Judgement != "" {
 			paint = Yellow
 		}
 		t.Rows = append(t.Rows, []Cell{
-			Text(string(c.Category)), Text(fmt.Sprint(c.Spawned)), Text(fmt.Sprint(c.Sessions)), Text(report.Percent(c.Part)),
-			Text(report.Percent(c.Share)), Text(ratio),
-			{shareBar(c.Part, c.Share, most), paint},
-			{judgementWord(c.Judgement), Yellow},
+			Text(string(c.Category)), Text(fmt.Sprint(c.Spawned)), Text(fmt.Sprint(c.Sessions)),
+			Text(fmt.Sprintf("%.1f", c.Entitled)), Text(ratio), Text(report.Percent(c.Part)),
+			{shareBar(c.Part, c.Target, most), paint},
+			{strings.TrimSuffix(string(c.Judgement), "-allocated"), Yellow}, // there is little room
 		})
 	}
 	return t.Lines(s)
-}
-
-// judgementWord is short, as there is little room.
-func judgementWord(j report.Judgement) string {
-	if j == report.OverAllocated {
-		return "over"
-	}
-	return string(j)
 }
 
 // shareBar draws a part, and a mark at its target.
@@ -189,11 +181,11 @@ func shareBar(part, target, most float64) string {
 	return strings.TrimRight(string(bar), " ")
 }
 
-func useColumns() []Column {
+func useColumns(interval string) []Column {
 	return []Column{
 		{Title: "GRADES", Right: true},
 		{Title: "MEAN", Right: true},
-		{Title: "95 %"},
+		{Title: interval},
 		{Title: "0        1"},
 		{Title: "NOOP", Right: true},
 		{Title: "TOKENS", Right: true},
@@ -201,11 +193,15 @@ func useColumns() []Column {
 	}
 }
 
-func useCells(u report.Use) []Cell {
+// useCells shows what the grades come to, and what is known of their mean: of a category
+// what the ranking believes, of an agent what these grades say alone.
+func useCells(u report.Use, known report.Estimate) []Cell {
 	mean, interval, strip := "-", "-", ""
 	if u.Graded > 0 {
-		low, high := u.Interval()
-		mean, interval, strip = fmt.Sprintf("%.2f", u.Mean()), fmt.Sprintf("%.2f-%.2f", low, high), intervalStrip(low, u.Mean(), high)
+		mean = fmt.Sprintf("%.2f", u.Mean())
+	}
+	if known != (report.Estimate{}) {
+		interval, strip = fmt.Sprintf("%.2f-%.2f", known.Low, known.High), intervalStrip(known.Low, known.Mean, known.High)
 	}
 	return []Cell{
 		Text(fmt.Sprint(u.Graded)), Text(mean), Text(interval),
@@ -227,9 +223,9 @@ func intervalStrip(low, mean, high float64) string {
 }
 
 func gradeLines(s Style, r report.Report) []string {
-	t := Table{Columns: append([]Column{{Title: "CATEGORY", Least: 8}}, useColumns()...)}
+	t := Table{Columns: append([]Column{{Title: "CATEGORY", Least: 8}}, useColumns("BELIEVED")...)}
 	for _, c := range r.Categories {
-		t.Rows = append(t.Rows, append([]Cell{Text(string(c.Category))}, useCells(c.Use)...))
+		t.Rows = append(t.Rows, append([]Cell{Text(string(c.Category))}, useCells(c.Use, c.Believed)...))
 	}
 	return t.Lines(s)
 }
@@ -237,12 +233,12 @@ func gradeLines(s Style, r report.Report) []string {
 // agentLines are about the agents, and about what each did in which category where there
 // are several.
 func agentLines(s Style, r report.Report) []string {
-	t := Table{Columns: append([]Column{{Title: "AGENT", Least: 8}}, useColumns()...)}
+	t := Table{Columns: append([]Column{{Title: "AGENT", Least: 8}}, useColumns("ALONE")...)}
 	for _, a := range r.Agents {
-		t.Rows = append(t.Rows, append([]Cell{Text(Dash(a.Agent))}, useCells(a.Use)...))
+		t.Rows = append(t.Rows, append([]Cell{Text(Dash(a.Agent))}, useCells(a.Use, a.Alone())...))
 		for _, p := range r.Pairs {
 			if p.Agent == a.Agent && len(r.Categories) > 1 {
-				t.Rows = append(t.Rows, append([]Cell{Text("  " + string(p.Category))}, useCells(p.Use)...))
+				t.Rows = append(t.Rows, append([]Cell{Text("  " + string(p.Category))}, useCells(p.Use, p.Alone())...))
 			}
 		}
 	}

@@ -1,11 +1,8 @@
 package screen
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -72,15 +69,17 @@ func stateText(v RunView, s Style) string {
 	return s.Paint(glyph.Paint, text)
 }
 
-// termPrefix begins the names of the parts that the evidence's grade is the sum of.
-const termPrefix = "grade_"
-
 // gradeSum is the grade, what it is the sum of, and the counts that it was made from.
 func gradeSum(v fleet.Verdict, s Style) string {
 	if v.Outcome == "" {
 		return ""
 	}
-	terms, sum := gradeTerms(v.Parts)
+	addends, facts := v.Terms()
+	var terms []string
+	sum := 0.0
+	for _, p := range addends {
+		terms, sum = append(terms, fmt.Sprintf("%s %+.3f", Line(p.Name), p.Value)), sum+p.Value
+	}
 	text := "none"
 	switch {
 	case v.Grade == nil:
@@ -91,30 +90,13 @@ func gradeSum(v fleet.Verdict, s Style) string {
 		text = fmt.Sprintf("%.3f", *v.Grade)
 	}
 	text = s.Paint(Bold, text)
-	for _, name := range slices.Sorted(maps.Keys(v.Parts)) {
-		if !strings.HasPrefix(name, termPrefix) {
-			terms = append(terms, fmt.Sprintf("%s %.4g", Line(name), v.Parts[name]))
-		}
+	for _, p := range facts {
+		terms = append(terms, fmt.Sprintf("%s %.4g", Line(p.Name), p.Value))
 	}
 	if len(terms) > 0 {
 		text += " (" + strings.Join(terms, ", ") + ")"
 	}
 	return text
-}
-
-// gradeTerms are the addends among the parts, the greatest first, and their sum.
-func gradeTerms(parts map[string]float64) (terms []string, sum float64) {
-	var names []string
-	for name, value := range parts {
-		if strings.HasPrefix(name, termPrefix) {
-			names, sum = append(names, name), sum+value
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(parts[b], parts[a]), cmp.Compare(a, b)) })
-	for _, name := range names {
-		terms = append(terms, fmt.Sprintf("%s %+.3f", Line(strings.TrimPrefix(name, termPrefix)), parts[name]))
-	}
-	return terms, sum
 }
 
 func timesText(v RunView) string {

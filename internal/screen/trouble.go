@@ -47,7 +47,7 @@ func (s *sheet) alarms(v StatusView) {
 		closed = append(closed, because(whose(p.Category)+" paused, "+left, p.Reason))
 	}
 	for _, g := range v.Closed {
-		closed = append(closed, because(whose(g.Category), g.Reason))
+		closed = append(closed, because(whose(g.Category), g.String()))
 	}
 	for _, f := range v.Failed {
 		closed = append(closed, Line(f.String()))

@@ -33,6 +33,7 @@ type Facts struct {
 	InFlight     []fleet.RunID // runs that live, or are about to
 	Rests        time.Time     // cools down until then; zero: it does not
 	Paused       string        // by whom or why; empty: it is not
+	Review       string        // why its results keep it from starting; empty: they do not
 	Gate         string        // what else keeps every session of it from starting; empty: nothing
 	Unlisted     string        // which failed sources may have tasks for it; empty: none
 	Agents       []string      // that could work, but for their slots, the preferred one first
@@ -181,7 +182,8 @@ func (s Situation) obstacles(f Facts, w *backlog) iter.Seq[Obstacle] {
 			// Asking for a category by name overrides the list.
 			{!f.Allowed && s.Only == "", HinderedByList, says(ReasonNotAllowed), time.Time{}},
 			{f.Paused != "", HinderedByPause, func() string { return "paused: " + f.Paused }, time.Time{}},
-			{f.Gate != "", HinderedByGate, says(f.Gate), time.Time{}},
+			{f.Review != "", HinderedByReview, says(f.Review), time.Time{}},
+			{f.Review == "" && f.Gate != "", HinderedByGate, says(f.Gate), time.Time{}},
 			{len(f.InFlight) >= f.Lanes, HinderedByLane, func() string { return fmt.Sprintf("lane busy: run %s", f.InFlight[0]) }, time.Time{}},
 			{s.At.Before(f.Rests), HinderedByRest, func() string { return "cools down until " + f.Rests.UTC().Format(time.RFC3339) }, f.Rests},
 			{w.tasks == 0 && f.SelfDirected && lanesClaimed(s.Held, f), HinderedByClaim, says(ClaimBlocked), time.Time{}},

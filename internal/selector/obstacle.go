@@ -14,7 +14,8 @@ const (
 	HinderedByPool    Hindrance = "pool"          // fires of another pool start it
 	HinderedByList    Hindrance = "not-allowed"   // no fire may start it
 	HinderedByPause   Hindrance = "paused"        // a person has stopped it
-	HinderedByGate    Hindrance = "gate"          // results wait for a person, or no agent or budget is left
+	HinderedByReview  Hindrance = "review"        // too many of its results wait for a person
+	HinderedByGate    Hindrance = "gate"          // no agent or budget is left
 	HinderedByLane    Hindrance = "lane-busy"     // sessions of it run
 	HinderedByRest    Hindrance = "cooldown"      // it rests after a session
 	HinderedByClaim   Hindrance = "claimed"       // another holds the claim
@@ -34,6 +35,21 @@ type Obstacle struct {
 	Reason string    // a sentence fragment: what a fire records when this comes first
 	On     string    // what a task requires, with [HinderedByNeed]
 	Until  time.Time // when it ends by itself; zero: when something else changes
+}
+
+// Gate reports whether it is a gate: for want of an agent, a budget or a person's look.
+func (h Hindrance) Gate() bool { return h == HinderedByGate || h == HinderedByReview }
+
+// Lists reports whether the obstacle is found only by listing tasks or asking a gate, which
+// may take a while.
+func (h Hindrance) Lists() bool {
+	switch h {
+	case HinderedByReview, HinderedByClaim, HinderedBySource, HinderedByTasks, HinderedByBackoff:
+		return true
+	case HinderedByFilter, HinderedByPool, HinderedByList, HinderedByPause, HinderedByGate, HinderedByLane, HinderedByRest,
+		HinderedByWaiting, HinderedByDate, HinderedByNeed, HinderedByEmpty:
+	}
+	return false
 }
 
 // endsByRounds reports whether it ends with the rounds of the category's pool alone.

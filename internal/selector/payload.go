@@ -86,20 +86,18 @@ type Explain struct {
 	Surplus  float64 `json:"surplus"`
 	Sessions int     `json:"sessions"`
 	Entitled float64 `json:"entitled"`
+	Changes  int     `json:"changes"` // found in its grades, after each of which it was learnt anew
 	Tasks    int     `json:"tasks"`
 }
-
-// credible is the probability that the intervals shown hold.
-const credible = 0.95
 
 // Explain says what the score is made of.
 func (c Score) Explain(s bandit.Settings) Explain {
 	e := Explain{
 		In: c.In, Reason: c.Reason(), Alpha: c.Beta.A, Beta: c.Beta.B, Mean: c.Beta.Mean(),
 		TS: c.TS, LOO: c.Components.LOO, Season: c.Season, Plateau: c.Plateau, Div: c.Div, Score: c.Value,
-		Share: c.Share, Due: c.Due, Sessions: c.Arm.Sessions, Entitled: c.Arm.Entitled, Tasks: c.Tasks,
+		Share: c.Share, Due: c.Due, Sessions: c.Arm.Sessions, Entitled: c.Arm.Entitled, Changes: c.Arm.Alarms, Tasks: c.Tasks,
 	}
-	low, high := c.Beta.Interval(credible)
+	low, high := c.Belief.Credible()
 	e.Low, e.High = millionths(low), millionths(high)
 	e.Deficit, e.Surplus = c.Arm.Settled(s)
 	return e

@@ -225,6 +225,10 @@ type Record interface {
 	LastFires(ctx context.Context, q FireQuery) ([]fleet.Fire, error)
 	// Fallbacks counts the fires since a time for which the external selector failed.
 	Fallbacks(ctx context.Context, since time.Time) (int, error)
+	// Entitled sums up what the fires since a time entitled each category to.
+	Entitled(ctx context.Context, since time.Time) (map[fleet.Category]float64, error)
+	// GradeChanges reads the latest changes of grades that a query asks for, newest first.
+	GradeChanges(ctx context.Context, q ChangeQuery) ([]fleet.GradeChange, error)
 	// LaneHolds reads the acquisitions of lanes that lasted into the time since,
 	// oldest first.
 	LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error)
@@ -264,6 +268,14 @@ type FireQuery struct {
 	Until  time.Time    // at that time or before; zero: any
 	Brief  bool         // without inputs and selection
 	Limit  int
+}
+
+// ChangeQuery says which changes of grades are asked for. An empty field asks for any.
+type ChangeQuery struct {
+	Category fleet.Category
+	Run      fleet.RunID
+	Since    time.Time
+	Limit    int
 }
 
 // DenialQuery says which denials are asked for. An empty field asks for any.

@@ -13,9 +13,6 @@ import (
 	"stint/internal/selector"
 )
 
-// credible is the probability that the intervals shown hold, as those of "stint select" do.
-const credible = 0.95
-
 // ranked is what is believed of a category, and what the last fire of its pool made of it.
 type ranked struct {
 	engine.Belief
@@ -24,6 +21,7 @@ type ranked struct {
 	score     float64       // of that fire
 	draw      *float64      // nil: it was not ranked
 	choice    *fleet.Choice // nil: the fire decided nothing about it
+	out       string        // why no fire would start it; empty: nothing is known to keep it out
 }
 
 // rankingOf has the categories as the last fires ranked them, then the others by what is
@@ -31,7 +29,10 @@ type ranked struct {
 func rankingOf(s engine.Status) (list []ranked) {
 	for _, b := range s.Beliefs {
 		r := ranked{Belief: b}
-		r.low, r.high = b.Interval(credible)
+		r.low, r.high = b.Credible()
+		if bar, barred := s.Bars[b.Category]; barred {
+			r.out = bar.String()
+		}
 		list = append(list, r)
 	}
 	pools := map[string]bool{}
@@ -122,8 +123,8 @@ func (m Model) rankingLines(width, rows int) (lines []string, shown string) {
 			text += m.style().Paint(screen.Cyan, r.bar(bar))
 		}
 		text += r.numbers()
-		if reason := r.reason(); bar == widestBar && reason != "" {
-			text += "   " + m.style().Paint(screen.Dim, line(reason))
+		if bar == widestBar && r.out != "" {
+			text += "   " + m.style().Paint(screen.Dim, line(r.out))
 		}
 		lines = append(lines, text)
 	}
@@ -134,14 +135,6 @@ const (
 	leastBar  = 10 // columns of the narrowest bar that says more than its numbers
 	widestBar = 40 // a column is then a fortieth of a grade, which is finer than any belief
 )
-
-// reason is why the last fire did not start the category, or "".
-func (r ranked) reason() string {
-	if r.choice == nil || r.choice.Decision == fleet.Spawn {
-		return ""
-	}
-	return r.choice.Reason
-}
 
 func (m Model) rankAt() int {
 	return slices.IndexFunc(m.ranking, func(r ranked) bool { return r.Category == m.selected.category })

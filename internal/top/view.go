@@ -128,7 +128,7 @@ func (m Model) trouble() string {
 		if g.Category != "" {
 			name = string(g.Category)
 		}
-		add(screen.Yellow, name+": "+g.Reason)
+		add(screen.Yellow, name+": "+g.String())
 	}
 	for _, f := range m.look.Failed {
 		add(screen.Yellow, f.String())

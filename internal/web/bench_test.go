@@ -225,7 +225,7 @@ func (b *bench) end(id fleet.RunID, reason string) {
 	r, err := b.db.Run(b.Context(), id)
 	b.check(err)
 	grade, tokens := 0.75, int64(1234)
-	r.Verdict = fleet.Verdict{Outcome: fleet.Productive, Grade: &grade, Reason: reason, Parts: map[string]float64{"evidence": 0.75}}
+	r.Verdict = fleet.Verdict{Outcome: fleet.Productive, Grade: &grade, Reason: reason, Parts: map[string]float64{"grade_work": 0.7, "grade_size": 0.08, "grade_retries": -0.03, "commits": 1, "files": 12}}
 	r.Usage.Tokens = &tokens
 	b.check(b.db.Complete(b.Context(), r))
 	b.check(b.db.LaneReleased(b.Context(), id))

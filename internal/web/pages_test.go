@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,7 +45,7 @@ func TestPagesShowTheFleet(t *testing.T) {
 		"/runs?fire=1":                     {string(open), `name="fire" value="1"`},
 		"/runs?agent=fake":                 {string(ended), "selected>fake"},
 		"/runs?agent=none":                 {"No such run"},
-		"/runs/" + string(ended):           {"What the grade is made of", "0.750", "begin\n", "over\n", "Denied"},
+		"/runs/" + string(ended):           {"What the grade is made of", "0.75", "begin\n", "over\n", "Denied"},
 		"/runs/" + string(open):            {"running", "at work\n", "/events", `http-equiv="refresh"`},
 		"/report":                          {"Categories", "<svg"},
 		"/report?since=all":                {"Categories"},
@@ -63,6 +66,23 @@ func TestPagesShowTheFleet(t *testing.T) {
 	if _, text = b.get("/runs/" + string(ended)); strings.Contains(text, "refresh") {
 		t.Errorf("a run that has ended: the page is reloaded")
 	}
+	// What is said to add up to the grade does: counts are no part of it.
+	sum := 0.0
+	table, _, _ := strings.Cut(text[strings.Index(text, `id="parts"`):], "</table>")
+	for _, part := range regexp.MustCompile(`[+-][0-9.]+</td>`).FindAllString(html.UnescapeString(table), -1) {
+		value, err := strconv.ParseFloat(strings.TrimSuffix(part, "</td>"), 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += value
+	}
+	if math.Abs(sum-0.75) > 1e-9 || strings.Contains(table, "commits") {
+		t.Errorf("got parts that add up to %v, want 0.75:\n%s", sum, table)
+	}
+	contains(t, "facts", text, `id="facts"`, `>commits</bdi></th><td class="n">1<`)
+	// What is believed stands on a scale of grades, not on that of the scores.
+	_, text = b.get("/ranking")
+	contains(t, "nothing is known", text, `class="range" x="2.5" y="3" width="95"`, "(0.03–0.97)")
 }
 
 // TestNothingHostileIsMarkup asks for every page of a fleet whose names, notes, reasons and

@@ -36,7 +36,7 @@ type scoreView struct {
 	Picked bool
 	Place  int // from 1; 0: it is out
 	Bars   []barView
-	// Of what is believed, in parts of the bar's width.
+	// Of what is believed, on a scale of its own: from 0 to 1, as grades are.
 	Low, Width, Mean string
 }
 
@@ -162,7 +162,7 @@ func scoresOf(s selector.Selection) (list []scoreView, scale string) {
 		if c.In {
 			v.Place = i + 1
 		}
-		v.Low, v.Width, v.Mean = at(v.Explain.Low), wide(v.Explain.High-v.Explain.Low), at(v.Explain.Mean)
+		v.Low, v.Width, v.Mean = coordinate(100*v.Explain.Low), coordinate(100*(v.Explain.High-v.Explain.Low)), coordinate(100*v.Explain.Mean)
 		right, left := 0.0, 0.0
 		for _, p := range partsOf(c) {
 			switch {

@@ -2,13 +2,11 @@ package web
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"io"
 	"io/fs"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +21,8 @@ import (
 type runBody struct {
 	engine.RunDetail
 	State state
-	Parts []gradePart
+	Terms []fleet.Part // that the grade is the sum of
+	Facts []fleet.Part // what else is known
 	Log   logView
 }
 
@@ -32,11 +31,6 @@ type logView struct {
 	Text     string // made safe to show
 	From, To int64  // which bytes of the log it is
 	Missing  string // why there is nothing to show
-}
-
-type gradePart struct {
-	Name  string
-	Value float64
 }
 
 // logShown is how much of a log a page shows: its end.
@@ -54,8 +48,9 @@ func (s *site) run(r *http.Request, e *engine.Engine) (view, error) {
 	if wantsJSON(r) {
 		return v, nil
 	}
+	terms, facts := d.Verdict.Terms()
 	v.Body = runBody{
-		RunDetail: d, State: stateOf(d.OpenRun, e.Now()), Parts: partsOfGrade(d.Verdict), Log: s.logOf(d, v.Live, e.Config.Agents[d.Agent].Transcript),
+		RunDetail: d, State: stateOf(d.OpenRun, e.Now()), Terms: terms, Facts: facts, Log: s.logOf(d, v.Live, e.Config.Agents[d.Agent].Transcript),
 	}
 	return v, nil
 }
@@ -76,14 +71,6 @@ func (s *site) detail(r *http.Request, e *engine.Engine) (engine.RunDetail, erro
 		return engine.RunDetail{}, errors.Join(err, fleet.ErrUsage)
 	}
 	return e.RunDetail(r.Context(), id)
-}
-
-func partsOfGrade(v fleet.Verdict) (list []gradePart) {
-	for name, value := range v.Parts {
-		list = append(list, gradePart{name, value})
-	}
-	slices.SortFunc(list, func(a, b gradePart) int { return cmp.Compare(a.Name, b.Name) })
-	return list
 }
 
 // openLog opens a log, of which an agent may have made something else: nobody is to read by

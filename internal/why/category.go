@@ -34,9 +34,10 @@ type Category struct {
 	Ranking selector.Selection // as a fire of the pool would rank now
 	Odds    float64            // of being started by it, in [0,1]
 
-	Fires   []fleet.Fire // of its pool, newest first
-	Runs    []fleet.Run  // newest first
-	Denials []fleet.DeniedClaim
+	Fires        []fleet.Fire // of its pool, newest first
+	Runs         []fleet.Run  // newest first
+	GradeChanges []fleet.GradeChange
+	Denials      []fleet.DeniedClaim
 }
 
 // OpenRun is a run under way.
@@ -179,8 +180,15 @@ func (c Category) believed() []string {
 		return nil
 	}
 	e := s.Explain(c.Ranking.Settings)
-	return []string{sentence("Its mean grade is believed to be %.3f, with 95 %% certainty between %.2f and %.2f if it has not changed since, going by %s and what is known of the others",
+	list := []string{sentence("Its mean grade is believed to be %.3f, with 95 %% certainty between %.2f and %.2f if it has not changed since, going by %s and what is known of the others",
 		e.Mean, e.Low, e.High, plural(s.Arm.Graded, "graded session"))}
+	for _, r := range c.GradeChanges {
+		list = append(list, sentence("At %s %s", moment(r.At, c.Now), r))
+	}
+	if more := s.Arm.Alarms - len(c.GradeChanges); more > 0 && len(c.GradeChanges) > 0 {
+		list = append(list, sentence("Before that its grades changed %s", plural(more, "time")))
+	}
+	return list
 }
 
 func (c Category) owed() (list []string) {

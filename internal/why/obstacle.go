@@ -14,7 +14,7 @@ func (c Category) Obstacles() (list []Obstacle) {
 		switch h.Kind {
 		case selector.HinderedByPause:
 			list = append(list, c.pauses(h)...)
-		case selector.HinderedByGate:
+		case selector.HinderedByReview, selector.HinderedByGate:
 			list = append(list, c.gates(h)...)
 		case selector.HinderedByLane:
 			list = append(list, c.lanes(h)...)
@@ -68,7 +68,7 @@ func (c Category) obstacle(h selector.Obstacle) Obstacle {
 		o.Reason = capital(sentence("it %s", h.Reason))
 		o.Change = "A grade, a new or changed task, or a person ends that."
 		o.Command = command("stint", "resume", string(c.Name))
-	case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByPause, selector.HinderedByGate, selector.HinderedByLane,
+	case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByPause, selector.HinderedByReview, selector.HinderedByGate, selector.HinderedByLane,
 		selector.HinderedByWaiting, selector.HinderedByDate, selector.HinderedByNeed:
 		o.Reason = capital(sentence("it is out: %s", h.Reason))
 	}

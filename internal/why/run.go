@@ -2,8 +2,6 @@ package why
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -151,17 +149,14 @@ func (r Run) graded() (list []string) {
 	return append(list, partsOf(v)...)
 }
 
-// addend begins the names of the parts that a grade is the sum of.
-const addend = "grade_"
-
 func partsOf(v fleet.Verdict) (list []string) {
 	var sum, counts []string
-	for _, name := range slices.Sorted(maps.Keys(v.Parts)) {
-		if part, is := strings.CutPrefix(name, addend); is {
-			sum = append(sum, fmt.Sprintf("%s %+.3f", spaced(part), v.Parts[name]))
-			continue
-		}
-		counts = append(counts, fmt.Sprintf("%s %g", spaced(name), v.Parts[name]))
+	terms, facts := v.Terms()
+	for _, p := range terms {
+		sum = append(sum, fmt.Sprintf("%s %+.3f", spaced(p.Name), p.Value))
+	}
+	for _, p := range facts {
+		counts = append(counts, fmt.Sprintf("%s %g", spaced(p.Name), p.Value))
 	}
 	if len(sum) > 0 {
 		list = append(list, sentence("It is the sum of %s", strings.Join(sum, ", ")))

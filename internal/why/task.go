@@ -200,7 +200,7 @@ func (t Task) hinder(h selector.Obstacle) Obstacle {
 	case selector.HinderedByEmpty:
 		o.Change = sentence("That ends by itself, with a change in %s, or by a person", orSource(t.Task.Path))
 		o.Command = "stint task retry " + named(t.ID)
-	case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByList, selector.HinderedByPause, selector.HinderedByGate,
+	case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByList, selector.HinderedByPause, selector.HinderedByReview, selector.HinderedByGate,
 		selector.HinderedByLane, selector.HinderedByRest, selector.HinderedByClaim, selector.HinderedBySource, selector.HinderedByTasks, selector.HinderedByBackoff:
 	}
 	return o

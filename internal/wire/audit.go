@@ -48,8 +48,9 @@ type CategoryAudit struct {
 	Sessions int            `json:"sessions"` // runs that had a claim, whoever started them
 	Part     float64        `json:"part"`     // of all sessions
 	Share    float64        `json:"share"`
-	Graded   int            `json:"graded"` // runs that brought a grade
-	Grade    float64        `json:"grade"`  // their mean; 0 without any
+	Entitled float64        `json:"entitled"` // by the fires of that time, in sessions
+	Graded   int            `json:"graded"`   // runs that brought a grade
+	Grade    float64        `json:"grade"`    // their mean; 0 without any
 }
 
 // Violation is a lane that two runs held at once, from At on.
@@ -80,7 +81,7 @@ func NewAudit(r report.Audit) Audit {
 	}
 	for _, c := range r.Categories {
 		o.Categories = append(o.Categories, CategoryAudit{
-			c.Category, c.Spawned, c.Sessions, c.Part, c.Share, c.Grades.Number, c.Grades.Mean,
+			c.Category, c.Spawned, c.Sessions, c.Part, c.Share, c.Entitled, c.Grades.Number, c.Grades.Mean,
 		})
 	}
 	return o

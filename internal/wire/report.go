@@ -42,8 +42,8 @@ type ReportUse struct {
 	Sessions int                   `json:"sessions"`
 	Outcomes map[fleet.Outcome]int `json:"outcomes"`
 	Graded   int                   `json:"graded"`
-	Grade    *float64              `json:"grade"` // the mean; null without any
-	Interval *[2]float64           `json:"grade_interval"`
+	Grade    *float64              `json:"grade"`          // the mean; null without any
+	Interval *[2]float64           `json:"grade_interval"` // of these grades alone; null for categories, of which more is believed
 	NoopRate float64               `json:"noop_rate"`
 	Tokens   int64                 `json:"tokens"`
 	USD      float64               `json:"usd"`
@@ -57,8 +57,18 @@ type ReportCategory struct {
 	ReportUse
 	Part      float64           `json:"part"`
 	Share     float64           `json:"share"`
-	Ratio     *float64          `json:"ratio"` // of the part to the share; null: it has no share
+	Entitled  float64           `json:"entitled"` // by the fires of that time, in sessions
+	Ratio     *float64          `json:"ratio"`    // of the sessions to that; null: it was entitled to none
 	Judgement *report.Judgement `json:"judgement"`
+	Believed  *Believed         `json:"believed"` // of its mean grade; null: it is not in the configuration
+}
+
+// Believed is what the ranking believes of a mean grade: with 95 % certainty it is from low
+// to high.
+type Believed struct {
+	Mean float64 `json:"mean"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
 }
 
 // ReportAgent is what an agent did.
@@ -112,11 +122,16 @@ func NewReport(name fleet.Name, r report.Report) Report {
 
 func newReportCategory(c report.CategoryUse) ReportCategory {
 	o := ReportCategory{
-		Category: c.Category, ReportUse: newReportUse(c.Use), Part: c.Part, Share: c.Share, Judgement: given(c.Judgement),
+		Category: c.Category, ReportUse: newReportUse(c.Use), Part: c.Part, Share: c.Share, Entitled: c.Entitled, Judgement: given(c.Judgement),
 	}
-	if c.Share > 0 {
+	o.Interval = nil
+	if c.Entitled > 0 {
 		ratio := c.Ratio()
 		o.Ratio = &ratio
+	}
+	if c.Believed != (report.Estimate{}) {
+		believed := Believed(c.Believed)
+		o.Believed = &believed
 	}
 	return o
 }
@@ -130,9 +145,8 @@ func newReportUse(u report.Use) ReportUse {
 		o.Outcomes = map[fleet.Outcome]int{}
 	}
 	if u.Graded > 0 {
-		mean := u.Mean()
-		low, high := u.Interval()
-		o.Grade, o.Interval = &mean, &[2]float64{low, high}
+		alone := u.Alone()
+		o.Grade, o.Interval = &alone.Mean, &[2]float64{alone.Low, alone.High}
 	}
 	return o
 }

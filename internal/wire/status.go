@@ -52,6 +52,7 @@ type Lane struct {
 type Gate struct {
 	Category fleet.Category `json:"category"` // empty: it holds for the whole fleet
 	Reason   string         `json:"reason"`
+	Fire     fleet.FireID   `json:"fire"` // that found it so; 0: it holds now
 }
 
 // Pause is work that a person has stopped.

@@ -42,7 +42,7 @@ func (b *bench) weeks() error {
 type record struct{ report.Record }
 
 func newRecord(s *simulate.Scenario) *record {
-	r := &record{report.Record{Shares: map[fleet.Category]float64{}}}
+	r := &record{report.Record{Shares: map[fleet.Category]float64{}, Entitled: map[fleet.Category]float64{}}}
 	sum := 0.0
 	for _, c := range s.Categories {
 		sum += c.Share
@@ -54,6 +54,9 @@ func newRecord(s *simulate.Scenario) *record {
 }
 
 func (r *record) add(s *simulate.Scenario, m simulate.Moment) {
+	for i, due := range m.Due {
+		r.Entitled[s.Categories[i].Name] += due
+	}
 	for _, x := range m.Sessions {
 		t := fleet.Tally{Category: s.Categories[x.Category].Name, Source: x.Source, Outcome: x.Verdict.Outcome, Fired: true, Claimed: true, Runs: 1}
 		if x.Verdict.Empty() {
@@ -68,9 +71,8 @@ func (r *record) add(s *simulate.Scenario, m simulate.Moment) {
 
 // cries reports whether a category is called neglected or over-allocated.
 func (r *record) cries() bool {
-	d := bandit.Defaults()
-	for _, c := range report.New(r.Record, report.Options{Floor: d.Floor, Cap: d.Cap}).Categories {
-		if c.Judgement != report.Fair {
+	for _, c := range report.New(r.Record, report.Options{Settings: bandit.Defaults()}).Categories {
+		if c.Judgement != bandit.Fair {
 			return true
 		}
 	}

@@ -222,10 +222,18 @@ func (t tx) learnGrade(ctx context.Context, id fleet.RunID, grade float64) error
 	if err != nil {
 		return err
 	}
-	arm := arms[c].Arm
-	t.learn.Learn(&arm, t.learn.Pool(inOrder(arms)), x)
+	arm, pool := arms[c].Arm, t.learn.Pool(inOrder(arms))
+	was := t.learn.Belief(&arm, pool).Mean()
+	alarm := t.learn.Learn(&arm, pool, x)
 	if err := t.putArm(ctx, c, arm); err != nil {
 		return err
+	}
+	if alarm {
+		arms[c] = store.Arm{Arm: arm}
+		became := t.learn.Belief(&arm, t.learn.Pool(inOrder(arms))).Mean()
+		if _, err := t.ExecContext(ctx, "insert into grade_changes (run, at, was, became) values (?, ?, ?, ?)", id, millis(t.now), was, became); err != nil {
+			return err
+		}
 	}
 	return t.learnLessons(ctx, id, c, arm.Round, x, arm.Fast.W)
 }

@@ -40,6 +40,8 @@ const (
 	// half-way can be refused however long it waits; a reader never.
 	immediate = "immediate"
 	deferred  = "deferred"
+	// A reader of a file that nobody can write takes no lock at all.
+	frozen = "frozen"
 	// Readers and one writer at a time, without blocking each other.
 	journalMode = "WAL"
 	// A grant that was announced must survive a power cut.
@@ -89,12 +91,19 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 
 // OpenRead opens an existing store for reading. Without one it returns an error
 // that wraps [fleet.ErrNotFound] and creates nothing.
+//
+// Even a reader makes a file beside the store, to see what writers do. On a disk that is full
+// or read-only it cannot, and nor can a writer: then the file itself is read, unless a log of
+// writes that are not in it stands beside it.
 func OpenRead(ctx context.Context, o Options) (*DB, error) {
 	path := filepath.Join(o.Dir, File)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("store %s: %w", path, fleet.ErrNotFound)
 	}
 	d, err := open(ctx, path, o, deferred)
+	if err != nil && unwritable(err) && settled(path) {
+		d, err = open(ctx, path, o, frozen)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -102,6 +111,19 @@ func OpenRead(ctx context.Context, o Options) (*DB, error) {
 		return nil, errors.Join(translate(err), d.Close())
 	}
 	return d, nil
+}
+
+// unwritable reports whether an error may come of a disk that cannot be written.
+func unwritable(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) &&
+		(e.Code == sqlite3.ErrFull || e.Code == sqlite3.ErrIoErr || e.Code == sqlite3.ErrReadonly || e.Code == sqlite3.ErrCantOpen)
+}
+
+// settled reports whether all that was written is in the file itself.
+func settled(path string) bool {
+	log, err := os.Stat(path + "-wal")
+	return errors.Is(err, fs.ErrNotExist) || err == nil && log.Size() == 0
 }
 
 // Close closes the store.
@@ -113,7 +135,7 @@ func open(ctx context.Context, path string, o Options, lock string) (*DB, error)
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 	d := &DB{sql: db, now: o.Now, learn: o.Settings, dryRun: o.DryRun, path: path}
-	if err = d.check(ctx, o, lock == deferred); err == nil {
+	if err = d.check(ctx, o, lock != immediate); err == nil {
 		d.file, err = os.Stat(path)
 	}
 	if err != nil {
@@ -124,16 +146,25 @@ func open(ctx context.Context, path string, o Options, lock string) (*DB, error)
 
 // connect opens the file without ever creating it: a mistyped path must not
 // become a second, empty store in which every claim is free.
-func connect(path, lock string) (*sql.DB, error) { return connectAs(path, "rw", lock) }
+func connect(path, lock string) (*sql.DB, error) {
+	if lock == frozen {
+		return connectAs(path, "ro", deferred, "immutable")
+	}
+	return connectAs(path, "rw", lock)
+}
 
-func connectAs(path, mode, lock string) (*sql.DB, error) {
-	dsn := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{
+func connectAs(path, mode, lock string, also ...string) (*sql.DB, error) {
+	query := url.Values{
 		"mode":          {mode},
 		"_txlock":       {lock},
 		"_busy_timeout": {busyTimeoutMillis},
 		"_foreign_keys": {"1"},
 		"_synchronous":  {synchronous},
-	}.Encode()}
+	}
+	for _, key := range also {
+		query.Set(key, "1")
+	}
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}
 	db, err := sql.Open("sqlite3", dsn.String())
 	if err != nil {
 		return nil, err

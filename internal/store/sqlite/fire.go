@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -23,8 +24,15 @@ func (d *DB) RecordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (id
 }
 
 func (t tx) recordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fleet.FireID, error) {
-	res, err := t.ExecContext(ctx, "insert into fires (at, seed, pool, workers, inputs, selection, fallback) values (?, ?, ?, ?, ?, ?, ?)",
-		millis(f.At), strconv.FormatUint(f.Seed, 10), f.Pool, f.Workers, string(f.Inputs), string(f.Selection), f.Fallback)
+	if f.Due == nil {
+		f.Due = map[fleet.Category]float64{}
+	}
+	due, err := json.Marshal(f.Due)
+	if err != nil {
+		return 0, err
+	}
+	res, err := t.ExecContext(ctx, "insert into fires (at, seed, pool, workers, due, inputs, selection, fallback) values (?, ?, ?, ?, ?, ?, ?, ?)",
+		millis(f.At), strconv.FormatUint(f.Seed, 10), f.Pool, f.Workers, string(due), string(f.Inputs), string(f.Selection), f.Fallback)
 	if err != nil {
 		return 0, err
 	}
@@ -138,8 +146,8 @@ func (d *DB) fires(ctx context.Context, columns, tail string, args ...any) (list
 }
 
 const (
-	fireColumns = "id, at, seed, pool, workers, inputs, selection, fallback"
-	briefFire   = "id, at, seed, pool, workers, x'', x'', fallback"
+	fireColumns = "id, at, seed, pool, workers, due, inputs, selection, fallback"
+	briefFire   = "id, at, seed, pool, workers, due, x'', x'', fallback"
 )
 
 func (t tx) fires(ctx context.Context, columns, tail string, args ...any) ([]fleet.Fire, error) {
@@ -150,13 +158,20 @@ func scanFire(row scanner) (f fleet.Fire, err error) {
 	var (
 		at   int64
 		seed string
+		due  []byte
 	)
-	if err := row.Scan(&f.ID, &at, &seed, &f.Pool, &f.Workers, &f.Inputs, &f.Selection, &f.Fallback); err != nil {
+	if err := row.Scan(&f.ID, &at, &seed, &f.Pool, &f.Workers, &due, &f.Inputs, &f.Selection, &f.Fallback); err != nil {
 		return fleet.Fire{}, err
 	}
 	f.At = fromMillis(at)
 	if f.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {
 		return fleet.Fire{}, fmt.Errorf("seed of fire %d: %w", f.ID, err)
+	}
+	if string(due) == "{}" {
+		return f, nil
+	}
+	if err := json.Unmarshal(due, &f.Due); err != nil {
+		return fleet.Fire{}, fmt.Errorf("entitlement of fire %d: %w", f.ID, err)
 	}
 	return f, nil
 }

@@ -93,6 +93,48 @@ func (d *DB) Fallbacks(ctx context.Context, since time.Time) (n int, err error) 
 	return n, nil
 }
 
+// Entitled sums up what the fires since a time entitled each category to.
+func (d *DB) Entitled(ctx context.Context, since time.Time) (map[fleet.Category]float64, error) {
+	sums := map[fleet.Category]float64{}
+	err := d.view(ctx, func(t tx) error {
+		_, err := collect(ctx, t, func(row scanner) (c fleet.Category, err error) {
+			var sum float64
+			err = row.Scan(&c, &sum)
+			sums[c] = sum
+			return c, err
+		}, entitledSince, millis(since))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read fires: %w", err)
+	}
+	return sums, nil
+}
+
+const entitledSince = "select due.key, total(due.value) from fires, json_each(fires.due) as due where at >= ? group by 1"
+
+// GradeChanges reads the latest changes that a query asks for, newest first.
+func (d *DB) GradeChanges(ctx context.Context, q store.ChangeQuery) (list []fleet.GradeChange, err error) {
+	var w where
+	w.add(q.Category != "", "category = ?", q.Category)
+	w.add(q.Run != "", "run = ?", q.Run)
+	w.add(!q.Since.IsZero(), "at >= ?", millis(q.Since))
+	err = d.view(ctx, func(t tx) error {
+		list, err = collect(ctx, t, func(row scanner) (r fleet.GradeChange, err error) {
+			var at int64
+			err = row.Scan(&r.Run, &r.Fire, &r.Category, &at, &r.Was, &r.Became)
+			r.At = fromMillis(at)
+			return r, err
+		}, "select run, coalesce(fire, 0), category, at, was, became from grade_changes join runs on runs.id = run "+
+			w.String()+" order by at desc, run desc limit ?", append(w.args, q.Limit)...)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read changes of grades: %w", err)
+	}
+	return list, nil
+}
+
 // LaneHolds reads the acquisitions of lanes that lasted into the time since,
 // oldest first.
 func (d *DB) LaneHolds(ctx context.Context, since time.Time) (list []fleet.LaneHold, err error) {

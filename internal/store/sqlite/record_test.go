@@ -41,6 +41,7 @@ func TestRecordPlans(t *testing.T) {
 		"runs, of a fire":              {query: runs(store.RunQuery{Fire: 7}), uses: `runs_fire \(fire=\?\)`},
 		"runs, of a fire and category": {query: runs(store.RunQuery{Fire: 7, Category: "code"}), uses: `runs_(fire|category) `},
 		"tallies":                      {query: talliesSince, uses: `PRIMARY KEY \(id>\?\)`, sorts: true},
+		"entitled":                     {query: entitledSince, uses: `fires_at \(at>\?\)$`, sorts: true},
 		"lane holds":                   {query: holdsSince, uses: `lane_holds_end \(released_at>\?\)`, sorts: true},
 		"denials, since":               {query: allDenials + denialsSince, uses: `denials_at \(at>\?\)`},
 		"denials, any":                 {query: denials(store.DenialQuery{}), uses: `^SCAN denials$`},

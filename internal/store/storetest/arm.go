@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -154,6 +155,62 @@ func testGradeAsDispatched(t *testing.T, b bundle) {
 	want.Slope.N, want.Slope.G = want.Slow.W, want.Slow.S
 	want.Season = bandit.Season{N: want.Slow.W, Y: -want.Slow.W, G: want.Slow.S, YY: want.Slow.W, YG: -want.Slow.S}
 	same(t, "eight rounds late", b.arm(t, "code").Evidence, want)
+}
+
+// testGradeChanges has a category bring good grades and then bad ones, beside one that does not
+// change. What was believed before and after is that of the arms then, and a grade that is
+// refused leaves nothing.
+func testGradeChanges(t *testing.T, b bundle) {
+	settings := bandit.Defaults()
+	b = b.fresh(t, settings)
+	believed := func() float64 {
+		s := b.mustSnapshot(t)
+		code, docs := s.Arms["code"].Arm, s.Arms["docs"].Arm
+		return settings.Belief(&code, settings.Pool([]*bandit.Arm{&code, &docs})).Mean()
+	}
+	b.mustFire(t, nil)
+	var want []fleet.GradeChange
+	end := func(r fleet.Run, grade float64) {
+		t.Helper()
+		was, alarms := believed(), b.arm(t, "code").Alarms
+		must(t, b.Complete(t.Context(), graded(r, grade)))
+		mustBe(t, b.Complete(t.Context(), graded(r, grade)), fleet.ErrLost)
+		if b.arm(t, "code").Alarms > alarms {
+			want = append([]fleet.GradeChange{{Run: r.ID, Fire: r.Fire, Category: "code", At: b.clock.Now(), Was: was, Became: believed()}}, want...)
+		}
+		b.clock.Advance(5 * time.Hour) // within one hour a change passes for the time of day
+	}
+	end(b.begunIn(t, "docs", "0d"), 0.5)
+	for i := range 60 {
+		grade := 0.9 - float64(i%3)/20
+		if i/20 == 1 {
+			grade -= 0.8
+		}
+		r := plannedRun(fleet.RunID(fmt.Sprintf("0e%02d", i)))
+		r.Fire = fleet.FireID(i % 2) // every other one by hand
+		must(t, b.AddRun(t.Context(), r))
+		must(t, b.BeginRun(t.Context(), r.ID, 7))
+		b.mustTakeForRun(t, takeFor(r.ID, fleet.TaskID("task of "+r.ID)), fleet.Granted)
+		end(b.mustRun(t, r.ID), grade)
+	}
+	if len(want) < 2 || want[0].Became < want[0].Was || want[1].Became > want[1].Was {
+		t.Fatalf("got the changes %+v, want one up after one down", want)
+	}
+	all, err := b.GradeChanges(t.Context(), store.ChangeQuery{Limit: 9})
+	must(t, err)
+	same(t, "all", all, want)
+	for what, q := range map[string]store.ChangeQuery{
+		"one":   {Limit: 1},
+		"since": {Since: want[0].At, Limit: 9},
+		"a run": {Run: want[0].Run, Category: "code", Limit: 9},
+	} {
+		got, err := b.GradeChanges(t.Context(), q)
+		must(t, err)
+		same(t, what, got, want[:1])
+	}
+	none, err := b.GradeChanges(t.Context(), store.ChangeQuery{Category: "docs", Limit: 9})
+	must(t, err)
+	same(t, "docs", none, []fleet.GradeChange{})
 }
 
 // testGradesOfAll has the same grades surprise more where others have bad ones: a belief

@@ -82,6 +82,7 @@ func testFiresSince(t *testing.T, b bundle) {
 	for i, ids := range [][2]fleet.RunID{{"0r1", "0r2"}, {"0r3", "0r4"}, {"0r5", "0r6"}} {
 		f, runs := testFire(ids[0], ids[1])
 		f.At = Start().Add(time.Duration(i) * time.Minute)
+		f.Due = map[fleet.Category]float64{"docs": 0.25, "code": float64(i) / 2}
 		id, err := b.RecordFire(t.Context(), f, runs)
 		must(t, err)
 		f.ID = id
@@ -93,6 +94,15 @@ func testFiresSince(t *testing.T, b bundle) {
 		got, err := b.FiresSince(t.Context(), Start().Add(since))
 		must(t, err)
 		same(t, since.String(), got, want)
+		entitled, err := b.Entitled(t.Context(), Start().Add(since))
+		must(t, err)
+		sums := map[fleet.Category]float64{}
+		for _, f := range want {
+			for c, due := range f.Due {
+				sums[c] += due
+			}
+		}
+		same(t, "entitled, "+since.String(), entitled, sums)
 	}
 }
 

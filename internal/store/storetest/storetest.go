@@ -63,6 +63,7 @@ func Run(t *testing.T, open Open) {
 		"Entitle":            testEntitle,
 		"EntitleAtOnce":      testEntitleAllOrNothing,
 		"GradeAsDispatched":  testGradeAsDispatched,
+		"GradeChanges":       testGradeChanges,
 		"GradesOfAll":        testGradesOfAll,
 		"Backoff":            testBackoff,
 		"LearnsNothing":      testLearnsNothing,

@@ -32,6 +32,7 @@ create table fires (
   seed      text not null,                     -- unsigned 64 bits, in decimal
   pool      text not null,                     -- of which it started categories
   workers   integer not null,
+  due       text not null,                     -- JSON: sessions that it entitles each category to
   inputs    text not null,                     -- JSON: what the ranking was computed from
   selection text not null,                     -- JSON: the payload that was followed
   fallback  text not null                      -- why an external selector was not followed
@@ -192,6 +193,17 @@ create table arms (
   asleep_since integer,                        -- null: it does not back off
   vain_at      text not null                   -- task at which the last session brought nothing; empty: none
 ) strict, without rowid;
+
+-- Where the grades of a category were found to have changed, so that those from before
+-- were forgotten.
+create table grade_changes (
+  run    text primary key references runs (id), -- whose grade it was
+  at     integer not null,
+  was    real not null,                        -- the mean grade as it was believed before
+  became real not null                         -- and after
+) strict, without rowid;
+
+create index grade_changes_at on grade_changes (at);
 
 -- The lessons that matched a session, and which of them chance kept from it.
 create table run_lessons (

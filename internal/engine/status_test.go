@@ -1,0 +1,87 @@
+package engine_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+)
+
+// waiting are gates of which those with a reason are closed.
+type waiting map[fleet.Category]string
+
+func (w waiting) Full(context.Context) (full map[fleet.Category]string, failed map[fleet.Category]error) {
+	return w, nil
+}
+
+// TestStatusTellsWhatHoldsNow has a fire of each pool find some categories closed and paused,
+// and then another state of things: nothing that is over is told as if it held, and what is
+// not asked again is told as the fire's.
+func TestStatusTellsWhatHoldsNow(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "[pool.monitoring]\n[category.code]\n[category.docs]\n[category.triage]\nself_directed = true\n"+
+		"[category.ops]\npool = \"monitoring\"\nself_directed = true\n[category.alerts]\npool = \"monitoring\"\nself_directed = true\n")
+	b.addTask("a-docs", "docs", fleet.StateTodo)
+	bars := func() map[fleet.Category]string {
+		t.Helper()
+		s, err := b.Status(t.Context(), engine.StatusOptions{Fires: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[fleet.Category]string{}
+		for c, g := range s.Bars {
+			got[c] = g.String()
+		}
+		for _, g := range s.Closed {
+			if g.Category != "" && got[g.Category] != g.String() {
+				t.Errorf("got %s closed by %q and barred by %q", g.Category, g, got[g.Category])
+			}
+		}
+		return got
+	}
+	check := func(when string, want map[fleet.Category]string) {
+		t.Helper()
+		if diff := cmp.Diff(bars(), want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", when, diff)
+		}
+	}
+	pause := func(c fleet.Category) {
+		t.Helper()
+		if err := b.db.Pause(t.Context(), fleet.Pause{Category: c, Reason: "bob", Until: b.clock().Add(30 * time.Second)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Gates = waiting{"docs": "5 results wait", "alerts": "2 results wait"}
+	pause("triage")
+	pause("alerts")
+	if _, err := b.fire(engine.FanoutOptions{}); err == nil {
+		t.Fatal("want nothing started: everything is out")
+	}
+	if _, err := b.fire(engine.FanoutOptions{Pool: "monitoring", Workers: 1}); err != nil {
+		t.Fatal(err) // ops
+	}
+	check("now", map[fleet.Category]string{
+		"code": "no workable task, as fire 1 found", "docs": "5 results wait, as fire 1 found",
+		"triage": "paused: bob (until 2026-06-01T12:00:30Z)", "alerts": "paused: bob (until 2026-06-01T12:00:30Z)",
+		"ops": bars()["ops"], // its lane is taken
+	})
+	b.later(30 * time.Second)
+	pause("docs")
+	check("after the pauses", map[fleet.Category]string{
+		"code": "no workable task, as fire 1 found", "docs": "paused: bob (until 2026-06-01T12:01:00Z)", "ops": bars()["ops"],
+	})
+	b.later(time.Hour) // ops never began
+	check("an hour later", map[fleet.Category]string{"code": "no workable task, as fire 1 found", "docs": "5 results wait, as fire 1 found"})
+	b.Gates = waiting{}
+	if _, err := b.fire(engine.FanoutOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	got := bars()
+	if got["code"] != "no workable task, as fire 3 found" || got["docs"] == "5 results wait, as fire 1 found" {
+		t.Errorf("after the next fire: got %v", got)
+	}
+}
