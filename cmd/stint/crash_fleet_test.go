@@ -289,11 +289,11 @@ type crashCheck struct{ what, query string }
 func crashAlways(rivals int) []crashCheck {
 	return []crashCheck{
 		{"evidence that is not what its runs add up to", `
-select category, count(*), sum(grade), sum(grade) from runs where grade is not null group by category
+select category, count(*), sum(grade), sum(grade) from runs where grade is not null and held = 0 group by category
 except select category, graded, fast_s, slow_s from arms where fast_w = graded and slow_w = graded`},
 		{"evidence without its runs", `
 select category, graded, fast_s, slow_s from arms where graded > 0 or fast_w <> 0 or slow_w <> 0
-except select category, count(*), sum(grade), sum(grade) from runs where grade is not null group by category`},
+except select category, count(*), sum(grade), sum(grade) from runs where grade is not null and held = 0 group by category`},
 		{"a session that was not debited once", `
 select category, count(*) from runs where epoch > 0 group by category except select category, sessions from arms`},
 		{"a debit without its session", `
@@ -320,11 +320,11 @@ where entitled <> (select count(*) from choices c where c.category = arms.catego
 select id from runs where epoch > 0 and (select count(*) from run_lessons where run = id) <> %d`, len(crashLessons))},
 		{"lessons without their session", `select run from run_lessons join runs on id = run where epoch = 0`},
 		{"a lesson that is not what its sessions add up to", `
-select lesson, category, sum(injected), sum(not injected) from run_lessons join runs on id = run where grade is not null group by lesson, category
+select lesson, category, sum(injected), sum(not injected) from run_lessons join runs on id = run where grade is not null and held = 0 group by lesson, category
 except select lesson, category, with_graded, without_graded from lessons`},
 		{"a lesson without its sessions", `
 select lesson, category, with_graded, without_graded from lessons
-except select lesson, category, sum(injected), sum(not injected) from run_lessons join runs on id = run where grade is not null group by lesson, category`},
+except select lesson, category, sum(injected), sum(not injected) from run_lessons join runs on id = run where grade is not null and held = 0 group by lesson, category`},
 		{"a grade of a run that is open", `select id from runs where grade is not null and ended_at is null`},
 		{"an epoch of two runs", `select key, epoch from runs where epoch > 0 group by key, epoch having count(*) > 1`},
 		{"a gap in the epochs", fmt.Sprintf(`

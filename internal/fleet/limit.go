@@ -223,7 +223,8 @@ func (b bounded) ceiling() float64 {
 }
 
 // FailuresToOpen is how many failures in a row stop an agent: a login that ran out, a
-// program that was updated for the worse. After a pause one session may try it.
+// program that was updated for the worse. After a pause one session may try it. The failures
+// are the agent's then, and not the work's: they have no grade, and are no attempt at a task.
 const FailuresToOpen = 5
 
 // Rests reports whether the agent cannot work before some time to come.

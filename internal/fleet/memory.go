@@ -94,6 +94,9 @@ const (
 // leaves of the task is not part of it.
 func (m TaskMemory) After(r Run, now Round) TaskMemory {
 	v, before := r.Verdict, m
+	if v.Fault == FaultAgent {
+		r.Left.Worked = false
+	}
 	switch {
 	case r.Left.Changed:
 		m.Sessions = 0

@@ -95,6 +95,7 @@ type Run struct {
 	EndedAt    time.Time // zero while open
 	NotBefore  time.Time // a run that waits for its cooldown; zero: it does not
 	Verdict    Verdict
+	Held       bool      // a failure that counts only once its agent has worked again, see [FailuresToOpen]
 	Usage      Usage     // as far as it is known
 	Commits    []string  // revisions that the run made, oldest first; at most [MostCommits]
 	Branch     string    // that it worked on, if it had one of its own; empty: the workspace's

@@ -27,12 +27,20 @@ type ranked struct {
 	pool       bandit.Pool
 	due        []float64
 	lessons    [][]known // by lesson and category
+	agents     map[string]*streak
 	picks      []int
+}
+
+// streak are the sessions of an agent that failed in a row: nobody knows yet whether the work
+// is to blame, or the agent.
+type streak struct {
+	failures int
+	held     []flight
 }
 
 func newRanked(settings bandit.Settings, s *Scenario, seed uint64) *ranked {
 	n := len(s.Categories)
-	r := &ranked{settings: settings, scenario: s, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n)}
+	r := &ranked{settings: settings, scenario: s, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n), agents: map[string]*streak{}}
 	for i := range s.Categories {
 		r.index[i] = i
 	}
@@ -114,7 +122,32 @@ func (r *ranked) surplus(category int) float64 {
 	return surplus
 }
 
+// learn counts a session, as the store does: a failure once its agent has worked again, and
+// not at all if that fails as often as opens its breaker.
 func (r *ranked) learn(e flight) {
+	agent := r.scenario.Categories[e.category].Agent
+	if r.agents[agent] == nil {
+		r.agents[agent] = &streak{}
+	}
+	s := r.agents[agent]
+	switch e.verdict.Outcome {
+	case fleet.Failed, fleet.Timeout:
+		if s.failures++; s.failures < fleet.FailuresToOpen {
+			s.held = append(s.held, e)
+		} else {
+			s.held = nil
+		}
+		return
+	case fleet.Productive, fleet.Noop, fleet.Nothing:
+		for _, held := range s.held {
+			r.count(held)
+		}
+		*s = streak{}
+	}
+	r.count(e)
+}
+
+func (r *ranked) count(e flight) {
 	arm := r.arm(e.category)
 	switch v := e.verdict; {
 	case v.Grade != nil:

@@ -137,6 +137,13 @@ func (r Run) graded() (list []string) {
 		return nil
 	}
 	switch {
+	case v.Fault == fleet.FaultAgent:
+		list = append(list, sentence("It has none: agent %s failed %d times in a row, or more, so that the failure is the agent's, no attempt at a task, and moves nothing that is believed of %s", r.Run.Agent, fleet.FailuresToOpen, r.Run.Category))
+	case r.Run.Held:
+		if v.Grade != nil {
+			list = append(list, sentence("It is %.3f", *v.Grade))
+		}
+		list = append(list, sentence("It counts once agent %s has worked again: %d failures in a row would be the agent's, and not the work's", r.Run.Agent, fleet.FailuresToOpen))
 	case v.Grade == nil && v.Outcome == fleet.Failed && v.Fault.OfTask():
 		list = append(list, sentence("It has none: that a task is too long or refused counts as an attempt at the task, and moves nothing that is believed of %s", r.Run.Category))
 	case v.Grade == nil && (v.Outcome == fleet.Failed || v.Outcome == fleet.Timeout || v.Outcome == fleet.Productive):

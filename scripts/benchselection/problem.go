@@ -155,7 +155,7 @@ func (b *bench) outage() error {
 	if err != nil {
 		return err
 	}
-	for _, o := range []simulate.Outage{{}, {Rest: true}, {Agent: "codex"}, {Agent: "codex", Rest: true}, {Outcome: fleet.Failed}} {
+	for _, o := range []simulate.Outage{{}, {Rest: true}, {Agent: "codex"}, {Agent: "codex", Rest: true}, {Outcome: fleet.Failed}, {Agent: "codex", Outcome: fleet.Failed}} {
 		s := *calm
 		o.First, o.Last, o.Outcome = before+1, before+down, cmp.Or(o.Outcome, fleet.Unavailable)
 		s.Outages = []simulate.Outage{o}
@@ -186,11 +186,6 @@ func (b *bench) outage() error {
 		}
 		b.table(name, r)
 		reward, change := "reward of the 50 fires after, to that without", "mean belief of the good categories, change"
-		if o.Outcome == fleet.Failed { // an agent that only exits with 1: nobody can tell it from bad work
-			b.tell(reward, ratio(with, without))
-			b.tell(change, sample(beliefs))
-			continue
-		}
 		b.judge(reward, ratio(with, without), atLeast(0.99, 1))
 		b.judge(change, sample(beliefs), aim{-0.05, 0.05, 0})
 	}

@@ -189,8 +189,11 @@ func (t tx) debit(ctx context.Context, id fleet.RunID) error {
 }
 
 // learnFrom takes what a run's end says of its category into account: a grade, or that
-// there was nothing to do. Anything else says nothing.
+// there was nothing to do. Anything else says nothing, and a failure that is held not yet.
 func (t tx) learnFrom(ctx context.Context, r fleet.Run) error {
+	if r.Held || r.Verdict.Fault == fleet.FaultAgent {
+		return nil
+	}
 	if err := t.countLessons(ctx, r); err != nil {
 		return err
 	}

@@ -296,8 +296,11 @@ func (t tx) settle(ctx context.Context, r fleet.Run) error {
 }
 
 // judgeAgent takes the end of a session into what is known of its agent: a usage limit,
-// a fault of its service, a failure, or that it works.
-func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
+// a fault of its service, a failure, or that it works. A failure is held back until more is
+// known: when the agent works again it counts for the work, when the agent fails as often as
+// opens its breaker it is the agent's, has no grade, and is no attempt at a task. So is every
+// failure from then on, until the agent works.
+func (t tx) judgeAgent(ctx context.Context, r *fleet.Run) error {
 	if r.Key == "" || r.Verdict.Ours { // no agent was at work
 		return nil
 	}
@@ -307,28 +310,37 @@ func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
 	}
 	switch r.Verdict.Outcome {
 	case fleet.Quota:
-		a.wall(t.now, r)
+		a.wall(t.now, *r)
 	case fleet.Unavailable:
-		a.fault(t.now, r)
+		a.fault(t.now, *r)
 	case fleet.Failed, fleet.Timeout:
-		a.answered(t.now, r)
+		a.answered(t.now, *r)
 		if r.Verdict.Fault.OfTask() && r.Task != "" {
 			break // its service works, and the task is to blame
 		}
-		if a.Failures++; a.Failures >= fleet.FailuresToOpen {
-			a.rest(t.now, t.now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, r.Verdict.Reason), fleet.FaultAgent)
+		if a.Failures++; a.Failures < fleet.FailuresToOpen {
+			r.Held = true
+			break
 		}
+		r.Verdict.Grade, r.Verdict.Fault = nil, fleet.FaultAgent
+		if err := t.spare(ctx, r.Agent); err != nil {
+			return err
+		}
+		a.rest(t.now, t.now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, r.Verdict.Reason), fleet.FaultAgent)
 	case fleet.Productive, fleet.Noop, fleet.Nothing:
+		if err := t.blame(ctx, r.Agent); err != nil {
+			return err
+		}
 		a.Failures = 0
-		a.answered(t.now, r)
+		a.answered(t.now, *r)
 		if !a.walled(t.now) && a.Faults == 0 { // one that began before the rest says nothing of it
 			a.Walls, a.Until, a.Reason, a.Fault = 0, time.Time{}, "", ""
 		}
 		if r.QuotaUntil.After(t.now) { // it did its work, and then met one
-			a.wall(t.now, r)
+			a.wall(t.now, *r)
 		}
 		if f := r.Verdict.Fault; f != "" && !f.OfTask() {
-			a.fault(t.now, r)
+			a.fault(t.now, *r)
 		}
 	case fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
 		return nil
@@ -337,6 +349,41 @@ func (t tx) judgeAgent(ctx context.Context, r fleet.Run) error {
 		a.Probe = ""
 	}
 	return t.putAgent(ctx, a)
+}
+
+// blame has the failures that were held back count for the work: their agent works.
+func (t tx) blame(ctx context.Context, agent string) error {
+	held, err := t.runs(ctx, "where agent = ? and held = 1 order by id", agent)
+	if err != nil {
+		return err
+	}
+	for _, r := range held {
+		if _, err := t.ExecContext(ctx, "update runs set held = 0 where id = ?", r.ID); err != nil {
+			return err
+		}
+		r.Held = false
+		if err := t.learnFrom(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// spare makes the failures that were held back their agent's own: no grade, and no attempt at
+// a task.
+func (t tx) spare(ctx context.Context, agent string) error {
+	for _, write := range []string{
+		`update tasks set failures = max(0, failures - n), sessions = max(0, sessions - n), taken = max(0, taken - n), vain = max(0, vain - n)
+from (select task as tried, count(*) as n from runs where agent = ?1 and held = 1 and task <> '' group by task) where task = tried`,
+		`delete from tasks where state = '' and owed = '' and failures = 0 and taken = 0 and rests = 0
+and task in (select task from runs where agent = ?1 and held = 1)`,
+		`update runs set held = 0, grade = null, fault = 'agent' where agent = ?1 and held = 1`,
+	} {
+		if _, err := t.ExecContext(ctx, write, agent); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wall notes a usage limit: until the agent's own word, or for twice as long as the last

@@ -250,7 +250,7 @@ func (d *DB) FailedTasks(ctx context.Context, since time.Time, least int) (list 
 // Category and reason are those of the row that the max is from.
 const failedTasks = `select task, max(iif(failed, id, '')), category, reason, count(*), sum(failed) from (
 select id, task, category, reason, outcome in ('failed', 'timeout', 'abandoned') as failed from runs
-where id >= ?1 and task <> '' and key <> '' and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout', 'abandoned'))
+where id >= ?1 and task <> '' and key <> '' and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout', 'abandoned') and fault <> 'agent')
 group by task having sum(failed) >= ?2 order by sum(failed) desc, task`
 
 // LessonUses reads the lessons that matched a run, by id.

@@ -12,7 +12,7 @@ import (
 )
 
 const runColumns = `id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, load, agent, pid,
-created_at, not_before, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status, fault,
+created_at, not_before, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status, fault, held,
 tokens, usd, cost, models, commits, branch, quota_until, followed`
 
 // AddRun stores a run that no fire planned.
@@ -156,6 +156,9 @@ func (t tx) endOf(r fleet.Run) time.Time {
 }
 
 func (t tx) endRun(ctx context.Context, r fleet.Run) error {
+	if err := t.judgeAgent(ctx, &r); err != nil {
+		return err
+	}
 	v := r.Verdict
 	parts, err := json.Marshal(v.Parts)
 	if err != nil {
@@ -170,15 +173,15 @@ func (t tx) endRun(ctx context.Context, r fleet.Run) error {
 		return err
 	}
 	res, err := t.ExecContext(ctx, `update runs
-set ended_at = ?, outcome = ?, grade = ?, reason = ?, parts = ?, task_state = ?, exit_status = ?, fault = ?,
+set ended_at = ?, outcome = ?, grade = ?, reason = ?, parts = ?, task_state = ?, exit_status = ?, fault = ?, held = ?,
 tokens = ?, usd = ?, cost = ?, models = ?, commits = ?, branch = ?, quota_until = ?
 where id = ? and ended_at is null`,
-		millis(t.endOf(r)), v.Outcome, v.Grade, v.Reason, string(parts), v.TaskState, v.ExitStatus, v.Fault,
+		millis(t.endOf(r)), v.Outcome, v.Grade, v.Reason, string(parts), v.TaskState, v.ExitStatus, v.Fault, r.Held,
 		r.Usage.Tokens, r.Usage.USD, r.Usage.Cost, string(models), string(commits), r.Branch, nullMillis(r.QuotaUntil), r.ID)
 	if err := oneRow(res, err, fmt.Errorf("it has ended already: %w", fleet.ErrLost)); err != nil {
 		return err
 	}
-	for _, take := range []func(context.Context, fleet.Run) error{t.settle, t.judgeAgent, t.judgeTask, t.learnFrom} {
+	for _, take := range []func(context.Context, fleet.Run) error{t.settle, t.judgeTask, t.learnFrom} {
 		if err := take(ctx, r); err != nil {
 			return err
 		}
@@ -295,7 +298,7 @@ func scanRun(row scanner) (fleet.Run, error) {
 		models         string
 	)
 	err := row.Scan(&r.ID, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
-		&r.Epoch, &r.Round, &r.Load, &r.Agent, &r.PID, &created, &notBefore, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault,
+		&r.Epoch, &r.Round, &r.Load, &r.Agent, &r.PID, &created, &notBefore, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault, &r.Held,
 		&r.Usage.Tokens, &r.Usage.USD, &r.Usage.Cost, &models, &commits, &r.Branch, &quotaUntil, &r.Followed)
 	if err != nil {
 		return fleet.Run{}, err

@@ -466,6 +466,84 @@ func testBreaker(t *testing.T, b bundle) {
 	b.works(t, "0two", "claude")
 }
 
+// failsAt ends a session that failed at a task, graded 0.
+func (b bundle) failsAt(t *testing.T, task fleet.TaskID, r fleet.Run) {
+	t.Helper()
+	r.Task, r.Verdict = task, fleet.Verdict{Outcome: fleet.Failed, Reason: "exit 1", Grade: new(float64)}
+	r.Left.Worked = true
+	must(t, b.Complete(t.Context(), r))
+}
+
+// testBlameOfFailures has an agent fail in a row: what it failed at counts once it works
+// again, and never if it fails so often that it rests.
+func testBlameOfFailures(t *testing.T, b bundle) {
+	works := func(id fleet.RunID) fleet.Run {
+		r := b.asks(t, id, "claude")
+		r.Task = fleet.TaskID(r.Key)
+		b.mustTakeForRun(t, r, fleet.Granted)
+		return b.mustRun(t, id)
+	}
+	believed := func() (int, float64) {
+		arm := b.mustSnapshot(t).Arms["code"]
+		return arm.Graded, arm.Fast.S
+	}
+	b.ends(t, works("0calm"), fleet.Productive, "")
+	calm := b.mustSnapshot(t)
+
+	var failed []fleet.Run
+	for i := range fleet.FailuresToOpen {
+		r := works(fleet.RunID(fmt.Sprint("0f", i)))
+		failed = append(failed, r)
+		if b.failsAt(t, r.Task, r); i == fleet.FailuresToOpen-1 {
+			break
+		}
+		same(t, "held", b.mustRun(t, r.ID).Held, true)
+		same(t, "attempts at its task, at once", b.memoryOf(t, r.Task).Failures, 1)
+	}
+	after := b.mustSnapshot(t)
+	same(t, "tasks", after.Tasks, calm.Tasks)
+	for _, r := range failed {
+		got := b.mustRun(t, r.ID)
+		same(t, "the agent's own", got.Verdict, fleet.Verdict{Outcome: fleet.Failed, Reason: "exit 1", Fault: fleet.FaultAgent})
+		same(t, "held", got.Held, false)
+	}
+	graded, _ := believed()
+	same(t, "grades", graded, calm.Arms["code"].Graded)
+
+	// A probe that fails is the agent's, too.
+	b.clock.Advance(30 * time.Minute)
+	probe := works("0probe1")
+	b.failsAt(t, probe.Task, probe)
+	same(t, "the probe has no grade", b.mustRun(t, probe.ID).Verdict.Grade == nil, true)
+	same(t, "tasks after the probe", b.mustSnapshot(t).Tasks, calm.Tasks)
+
+	// Once it works, failures count as soon as it works again: with another category.
+	b.clock.Advance(30 * time.Minute)
+	b.ends(t, works("0probe2"), fleet.Noop, "")
+	for _, id := range []fleet.RunID{"0g1", "0g2"} {
+		r := works(id)
+		b.failsAt(t, r.Task, r)
+	}
+	graded, _ = believed()
+	same(t, "grades while they are held", graded, calm.Arms["code"].Graded)
+	b.ends(t, works("0g3"), fleet.Noop, "")
+	graded, sum := believed()
+	same(t, "grades once it works", graded, calm.Arms["code"].Graded+2)
+	same(t, "their sum", sum, calm.Arms["code"].Fast.S)
+	same(t, "held", b.mustRun(t, "0g1").Held, false)
+}
+
+// memoryOf is what is remembered of a task.
+func (b bundle) memoryOf(t *testing.T, id fleet.TaskID) fleet.TaskMemory {
+	t.Helper()
+	for _, m := range b.mustSnapshot(t).Tasks {
+		if m.Task == id {
+			return m
+		}
+	}
+	return fleet.TaskMemory{}
+}
+
 // testProbeWithoutAnswer has probes that tell nothing of their agent: another follows.
 func testProbeWithoutAnswer(t *testing.T, b bundle) {
 	b.opened(t)

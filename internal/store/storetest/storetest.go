@@ -99,6 +99,7 @@ func Run(t *testing.T, open Open) {
 		"WallAfterWork":      testWallAfterWork,
 		"WallMetAtOnce":      testWallMetAtOnce,
 		"Breaker":            testBreaker,
+		"BlameOfFailures":    testBlameOfFailures,
 		"ProbeWithoutAnswer": testProbeWithoutAnswer,
 		"ProbeAlone":         testProbeAlone,
 		"ResumeAgents":       testResumeAgents,

@@ -85,6 +85,7 @@ create table runs (
   task_state  text not null default '',        -- what the agent asked for
   exit_status integer,                         -- the agent's own
   fault       text not null default '',        -- what kept the agent from its work, in a word
+  held        integer not null default 0 check (held in (0, 1)), -- its failure counts once its agent has worked again
   tokens      integer,                         -- used; null: not known
   usd         real,
   cost        text not null default '' check (cost in ('', 'reported', 'computed', 'assumed')), -- where usd comes from
@@ -111,6 +112,9 @@ create index runs_agent on runs (agent);
 
 -- What a session of an agent uses, without reading those that say nothing of it.
 create index runs_billed on runs (agent) where tokens is not null or cost in ('reported', 'computed');
+
+-- Failures of which nobody knows yet whether they are the agent's.
+create index runs_held on runs (agent) where held = 1;
 
 -- When a category's last session ended, without reading the others.
 create index runs_ended on runs (category, ended_at) where key <> '';
