@@ -94,6 +94,14 @@ func (r OpenRun) Phase(now time.Time) fleet.Phase {
 	return fleet.Suspended
 }
 
+// Sign is how the run is shown.
+func (r OpenRun) Sign(now time.Time) fleet.Sign {
+	if r.EndedAt.IsZero() {
+		return r.Phase(now).Sign()
+	}
+	return r.Verdict.Outcome.Sign()
+}
+
 // StatusOptions say how much of the past a status shows.
 type StatusOptions struct {
 	Fires int // the latest so many

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"stint/internal/bandit"
@@ -13,7 +14,7 @@ import (
 // Timeline draws the lanes and the fires. Link is where a run's page is; nil: there is none.
 func (p Report) Timeline(link func(fleet.RunID) string) plot.Timeline {
 	t := plot.Timeline{
-		Title: "Lanes", From: p.LanesFrom(), To: p.To, Mark: "fire", Series: OutcomeSeries(),
+		Title: "Lanes", From: p.LanesFrom(), To: p.To, Mark: "fire", Series: MoodSeries(),
 	}
 	if t.From.After(p.From) && !p.AllRuns {
 		t.Title = fmt.Sprintf("Lanes, the last %d runs", len(p.Runs))
@@ -32,12 +33,9 @@ func (p Report) Timeline(link func(fleet.RunID) string) plot.Timeline {
 }
 
 func (h Held) span(link func(fleet.RunID) string) plot.TimelineSpan {
-	outcome := string(h.Outcome)
-	if outcome == "" {
-		outcome = "open"
-	}
+	sign := h.Outcome.Sign()
 	s := plot.TimelineSpan{
-		From: h.AcquiredAt, To: h.ReleasedAt, Open: h.ReleasedAt.IsZero(), Colour: OutcomeColour(h.Outcome), Title: outcome,
+		From: h.AcquiredAt, To: h.ReleasedAt, Open: h.ReleasedAt.IsZero(), Colour: MoodColour(sign.Mood), Title: sign.Word,
 	}
 	if h.Grade != nil {
 		s.Title += fmt.Sprintf(" %.2f", *h.Grade)
@@ -52,33 +50,39 @@ func (h Held) span(link func(fleet.RunID) string) plot.TimelineSpan {
 	return s
 }
 
-// OutcomeColour is how an outcome looks in every picture.
-func OutcomeColour(o fleet.Outcome) int {
-	switch o {
-	case fleet.Productive:
+// MoodColour is how runs of a mood look in every picture.
+func MoodColour(m fleet.Mood) int {
+	switch m {
+	case fleet.Good:
 		return plot.Green
-	case fleet.Noop, fleet.Nothing:
+	case fleet.Vain:
 		return plot.Ochre
-	case fleet.Failed, fleet.Timeout, fleet.Lost, fleet.Abandoned:
+	case fleet.Bad:
 		return plot.Vermilion
-	case fleet.Quota, fleet.Unavailable, fleet.Cancelled:
+	case fleet.Ended:
 		return plot.Violet
-	case fleet.Busy, fleet.RunDenied, fleet.Idle:
+	case fleet.NoWork:
 		return plot.Grey
+	case fleet.Alive, fleet.Coming:
 	}
-	return plot.Sky // open
+	return plot.Sky
 }
 
-// OutcomeSeries is the legend of the outcomes' colours.
-func OutcomeSeries() []plot.Series {
-	return []plot.Series{
-		{Name: "productive", Colour: OutcomeColour(fleet.Productive)},
-		{Name: "noop, nothing", Colour: OutcomeColour(fleet.Noop)},
-		{Name: "failed, timeout, lost", Colour: OutcomeColour(fleet.Failed)},
-		{Name: "quota, unavailable, cancelled", Colour: OutcomeColour(fleet.Quota)},
-		{Name: "no work", Colour: OutcomeColour(fleet.Idle)},
-		{Name: "open", Colour: OutcomeColour("")},
+// MoodSeries is the legend of the colours of runs.
+func MoodSeries() (list []plot.Series) {
+	for _, m := range fleet.Moods() {
+		var words []string
+		for _, o := range fleet.Outcomes() {
+			if o.Sign().Mood == m {
+				words = append(words, string(o))
+			}
+		}
+		if m == fleet.Alive {
+			words = []string{string(fleet.Running)}
+		}
+		list = append(list, plot.Series{Name: strings.Join(words, ", "), Colour: MoodColour(m)})
 	}
+	return list
 }
 
 // Shares draws what each category got of the sessions.

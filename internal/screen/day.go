@@ -23,20 +23,6 @@ func day(v StatusView, s Style, brief bool) []string {
 	return day.lines
 }
 
-// mood is the colour of an outcome.
-func mood(o fleet.Outcome) Paint {
-	switch o {
-	case fleet.Productive:
-		return Green
-	case fleet.Failed, fleet.Timeout, fleet.Lost, fleet.Abandoned:
-		return Red
-	case fleet.Quota, fleet.Unavailable, fleet.Cancelled:
-		return Yellow
-	case fleet.Noop, fleet.Nothing, fleet.Busy, fleet.RunDenied, fleet.Idle:
-	}
-	return Normal
-}
-
 func dayText(a report.Audit, s Style) string {
 	if a.Runs == 0 {
 		return s.Paint(Dim, "no run ended")
@@ -44,7 +30,7 @@ func dayText(a report.Audit, s Style) string {
 	var parts []string
 	for _, o := range fleet.Outcomes() {
 		if n := a.Outcomes[o]; n > 0 {
-			parts = append(parts, s.Paint(mood(o), fmt.Sprintf("%d %s", n, o)))
+			parts = append(parts, s.Paint(MoodPaint(o.Sign().Mood), fmt.Sprintf("%d %s", n, o)))
 		}
 	}
 	text := many(a.Runs, "run") + ": " + strings.Join(parts, ", ")

@@ -56,7 +56,7 @@ func Run(v RunView, s Style) []string {
 // stateText is how the run ended, or how it does.
 func stateText(v RunView, s Style) string {
 	if o := v.Verdict.Outcome; o != "" || !v.EndedAt.IsZero() {
-		return because(s.Paint(mood(o), string(o)), v.Verdict.Reason)
+		return because(s.Paint(MoodPaint(o.Sign().Mood), string(o)), v.Verdict.Reason)
 	}
 	glyph, took := pulse(v.OpenRun, v.At)
 	text := glyph.Text + " " + took.Text

@@ -37,7 +37,7 @@ func Runs(list []fleet.Run, now time.Time, s Style) []string {
 		if agents {
 			row = append(row, Text(Dash(r.Agent)))
 		}
-		t.Rows = append(t.Rows, append(row, Text(took(r, now)), Cell{outcome, mood(r.Verdict.Outcome)},
+		t.Rows = append(t.Rows, append(row, Text(took(r, now)), Cell{outcome, MoodPaint(r.Verdict.Outcome.Sign().Mood)},
 			Text(gradeText(r.Verdict.Grade)), Text(r.Verdict.Reason)))
 	}
 	return t.Lines(s)

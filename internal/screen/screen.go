@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"stint/internal/fleet"
 )
 
 // Style is how a screen is to look.
@@ -41,6 +43,27 @@ func (s Style) Paint(p Paint, text string) string {
 	}
 	return "\x1b[" + string(p) + "m" + text + "\x1b[m"
 }
+
+// MoodPaint is the colour of runs of a mood.
+func MoodPaint(m fleet.Mood) Paint {
+	switch m {
+	case fleet.Good:
+		return Green
+	case fleet.Vain:
+		return Blue
+	case fleet.Bad:
+		return Red
+	case fleet.Ended, fleet.Coming:
+		return Yellow
+	case fleet.NoWork:
+		return Dim
+	case fleet.Alive:
+	}
+	return Cyan
+}
+
+// SignCell is the mark of a run, in its colour.
+func SignCell(s fleet.Sign) Cell { return Cell{s.Mark, MoodPaint(s.Mood)} }
 
 // Fit cuts a line to the width.
 func (s Style) Fit(line string) string {

@@ -113,7 +113,7 @@ func oneUnit(d time.Duration) string {
 // it. Names that people gave stay as they are.
 func ASCII(lines []string) []string {
 	plainer := strings.NewReplacer(
-		running, "*", resting, "~", dead, "x", idle, "o", "…", ">", "█", "#", "▉", "#", "▊", "#", "▋", "#", "▌", "-", "▍", "-", "▎", " ", "▏", " ",
+		"●", "*", "◌", "~", "✗", "x", "○", "o", "…", ">", "█", "#", "▉", "#", "▊", "#", "▋", "#", "▌", "-", "▍", "-", "▎", " ", "▏", " ",
 		"│", "|", "━", "=", "●", "*", "·", ".", "≈", "~", "▁", "_", "▂", "_", "▃", "-", "▄", "-", "▅", "=", "▆", "=", "▇", "#",
 	)
 	for i, line := range lines {

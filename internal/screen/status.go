@@ -18,12 +18,8 @@ type StatusView struct {
 	Last  int // runs that are shown; below 0: those that there is room for
 }
 
-const (
-	running = "●"
-	resting = "◌"
-	dead    = "✗"
-	idle    = "○"
-)
+// idle is the mark of a lane that nothing runs in.
+const idle = "○"
 
 // mostOf is how many lines of one kind are shown on a terminal.
 const mostOf = 6
@@ -213,31 +209,32 @@ func (s *sheet) running(v StatusView) {
 	s.add("running", t.Lines(inner))
 }
 
-// pulse is the glyph of an open run, and how long it has been at it.
-func pulse(r engine.OpenRun, now time.Time) (glyph, took Cell) {
-	elapsed := now.Sub(r.StartedAt)
+// pulse is the mark of an open run, and how long it has been at it.
+func pulse(r engine.OpenRun, now time.Time) (mark, took Cell) {
+	sign, elapsed := r.Sign(now), now.Sub(r.StartedAt)
+	mark = SignCell(sign)
 	switch r.Phase(now) {
 	case fleet.Dead:
 		if r.StartedAt.IsZero() {
-			return Cell{dead, Red}, Cell{"dead: it never began", Red}
+			return mark, Cell{"dead: it never began", mark.Paint}
 		}
-		return Cell{dead, Red}, Cell{"dead: it left no end", Red}
+		return mark, Cell{"dead: it left no end", mark.Paint}
 	case fleet.Resting:
-		return Cell{resting, Yellow}, Cell{"rests " + Span(r.RestLeft(now)), Yellow}
+		return mark, Cell{"rests " + Span(r.RestLeft(now)), mark.Paint}
 	case fleet.Starting:
-		return Cell{resting, Yellow}, Cell{"starting", Yellow}
+		return mark, Cell{sign.Word, mark.Paint}
 	case fleet.Suspended:
-		return Cell{"=", Red}, Cell{Suspended(r), Red}
+		return mark, Cell{Suspended(r), mark.Paint}
 	case fleet.Running:
 	}
-	switch {
-	case r.Timeout <= 0:
-		return Cell{running, Green}, Text(Span(elapsed))
-	case elapsed > r.Timeout*8/10:
-		return Cell{running, Green}, Cell{Span(elapsed) + " of " + Span(r.Timeout), Yellow}
-	default:
-		return Cell{running, Green}, Text(Span(elapsed) + " of " + Span(r.Timeout))
+	took = Text(Span(elapsed))
+	if r.Timeout > 0 {
+		took.Text += " of " + Span(r.Timeout)
 	}
+	if r.Timeout > 0 && elapsed > r.Timeout*8/10 {
+		took.Paint = Yellow
+	}
+	return mark, took
 }
 
 // Suspended says what to do about a run whose supervisor is suspended.
@@ -320,7 +317,7 @@ func lastRuns(v StatusView, s Style) []string {
 			{string(r.ID), Dim},
 			Text(string(r.Category)),
 			Text(Dash(string(r.Task))),
-			{string(r.Verdict.Outcome), mood(r.Verdict.Outcome)},
+			{string(r.Verdict.Outcome), MoodPaint(r.Verdict.Outcome.Sign().Mood)},
 			Text(gradeText(r.Verdict.Grade)),
 		}
 		if wide {

@@ -22,18 +22,11 @@ func (m Model) state(r row) (glyph string, paint screen.Paint, word string) {
 	case r.run == nil:
 		return "○", screen.Dim, "idle"
 	}
-	switch phase := r.run.Phase(m.now); phase {
-	case fleet.Dead:
-		return "✗", screen.Red, string(phase)
-	case fleet.Suspended:
-		return "=", screen.Red, string(phase)
-	case fleet.Resting:
-		return "◌", screen.Yellow, "rests " + screen.Span(r.run.RestLeft(m.now))
-	case fleet.Starting:
-		return "◌", screen.Yellow, string(phase)
-	case fleet.Running:
+	sign := r.run.Sign(m.now)
+	if r.run.Phase(m.now) == fleet.Resting {
+		sign.Word = "rests " + screen.Span(r.run.RestLeft(m.now))
 	}
-	return "●", screen.Green, string(fleet.Running)
+	return sign.Mark, screen.MoodPaint(sign.Mood), sign.Word
 }
 
 // spent is how long a run has been at work, of the time it may be.

@@ -5,74 +5,29 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/screen"
 )
 
-// sign is how runs of an outcome stand in the timeline: by colour, or by letter where
-// there is none.
-type sign struct {
-	letter byte
-	name   string
-	paint  screen.Paint
-}
-
-func signOf(o fleet.Outcome) sign {
-	switch o {
-	case "":
-		return sign{'R', "running", screen.Cyan}
-	case fleet.Productive:
-		return sign{'P', string(o), screen.Green}
-	case fleet.Noop:
-		return sign{'O', string(o), screen.Blue}
-	case fleet.Nothing:
-		return sign{'N', string(o), screen.Blue}
-	case fleet.Failed:
-		return sign{'F', string(o), screen.Red}
-	case fleet.Timeout:
-		return sign{'T', string(o), screen.Red}
-	case fleet.Quota:
-		return sign{'Q', string(o), screen.Yellow}
-	case fleet.Unavailable:
-		return sign{'U', string(o), screen.Yellow}
-	case fleet.Cancelled:
-		return sign{'C', string(o), screen.Yellow}
-	case fleet.Lost:
-		return sign{'L', string(o), screen.Red}
-	case fleet.Abandoned:
-		return sign{'A', string(o), screen.Red}
-	case fleet.Busy:
-		return sign{'B', string(o), screen.Dim}
-	case fleet.RunDenied:
-		return sign{'D', string(o), screen.Dim}
-	case fleet.Idle:
-		return sign{'I', string(o), screen.Dim}
-	}
-	return sign{'?', string(o), screen.Normal}
-}
-
 // signs are those that a timeline may show, what is under way first.
-func signs() []sign {
-	list := []sign{signOf(""), dead()}
-	for _, o := range []fleet.Outcome{
-		fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout, fleet.Quota, fleet.Unavailable,
-		fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.RunDenied,
-	} {
-		list = append(list, signOf(o))
+func signs() []fleet.Sign {
+	list := []fleet.Sign{fleet.Running.Sign(), fleet.Dead.Sign(), fleet.Suspended.Sign()}
+	for _, o := range fleet.Outcomes() {
+		if o != fleet.Busy && o != fleet.Idle { // which never have a lane
+			list = append(list, o.Sign())
+		}
 	}
 	return list
 }
 
-// dead is the sign of runs that were killed before they could record their end.
-func dead() sign { return sign{'X', "dead", screen.Red} }
-
 // sign is how a run stands in the timeline.
-func (m Model) sign(r fleet.Run) sign {
-	if slices.ContainsFunc(m.look.Open, func(o engine.OpenRun) bool { return o.ID == r.ID && !o.Live }) {
-		return dead()
+func (m Model) sign(r fleet.Run) fleet.Sign {
+	for _, o := range m.look.Open {
+		if o.ID == r.ID {
+			return o.Sign(m.now)
+		}
 	}
-	return signOf(r.Verdict.Outcome)
+	return r.Verdict.Outcome.Sign()
 }
 
 // track is what happened in one lane.
@@ -173,13 +128,13 @@ func (m Model) draw(t track, columns int) string {
 		sign := m.sign(t.runs[n])
 		switch {
 		case !s.Colour && first:
-			b.WriteByte(sign.letter)
+			b.WriteString(sign.Letter)
 		case !s.Colour:
 			b.WriteString("=")
 		case first:
-			b.WriteString(s.Paint(sign.paint, "▐"))
+			b.WriteString(s.Paint(screen.MoodPaint(sign.Mood), "▐"))
 		default:
-			b.WriteString(s.Paint(sign.paint, "█"))
+			b.WriteString(s.Paint(screen.MoodPaint(sign.Mood), "█"))
 		}
 	}
 	return b.String()
@@ -226,15 +181,15 @@ func (m Model) legend() string {
 	var parts []string
 	for _, sign := range signs() {
 		if slices.ContainsFunc(runs, func(r fleet.Run) bool { return m.sign(r) == sign }) {
-			parts = append(parts, sign.text(m.style()))
+			parts = append(parts, signText(sign, m.style()))
 		}
 	}
 	return strings.Join(parts, " ")
 }
 
-func (s sign) text(style screen.Style) string {
+func signText(s fleet.Sign, style screen.Style) string {
 	if style.Colour {
-		return style.Paint(s.paint, "█") + s.name
+		return style.Paint(screen.MoodPaint(s.Mood), "█") + s.Word
 	}
-	return string(s.letter) + "=" + s.name
+	return s.Letter + "=" + s.Word
 }

@@ -271,7 +271,7 @@ func (m Model) helpLines(room int) []string {
 	}
 	text := " "
 	for _, sign := range signs() {
-		part := " " + sign.text(m.style())
+		part := " " + signText(sign, m.style())
 		if ansi.StringWidth(text+part) > m.width-2 {
 			list, text = append(list, text), " "
 		}

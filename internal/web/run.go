@@ -20,7 +20,7 @@ import (
 // runBody is one run.
 type runBody struct {
 	engine.RunDetail
-	State state
+	State fleet.Sign
 	Terms []fleet.Part // that the grade is the sum of
 	Facts []fleet.Part // what else is known
 	Log   logView
@@ -50,7 +50,7 @@ func (s *site) run(r *http.Request, e *engine.Engine) (view, error) {
 	}
 	terms, facts := d.Verdict.Terms()
 	v.Body = runBody{
-		RunDetail: d, State: stateOf(d.OpenRun, e.Now()), Terms: terms, Facts: facts, Log: s.logOf(d, v.Live, e.Config.Agents[d.Agent].Transcript),
+		RunDetail: d, State: d.OpenRun.Sign(e.Now()), Terms: terms, Facts: facts, Log: s.logOf(d, v.Live, e.Config.Agents[d.Agent].Transcript),
 	}
 	return v, nil
 }

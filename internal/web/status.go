@@ -39,11 +39,8 @@ type statusBody struct {
 type laneView struct {
 	*engine.OpenRun
 	Number int
-	State  state
+	State  fleet.Sign
 }
-
-// state is how something does: a class for its colour, a mark and a word.
-type state struct{ Class, Mark, Word string }
 
 type outcomeCount struct {
 	Outcome fleet.Outcome
@@ -103,12 +100,12 @@ func lanesOf(st engine.Status) (busy []laneView, idle []fleet.Category) {
 	for _, l := range st.Lanes {
 		all[l.Category] = all[l.Category] || l.Run != nil
 		if l.Run != nil {
-			busy = append(busy, laneView{l.Run, l.Number, stateOf(*l.Run, st.At)})
+			busy = append(busy, laneView{l.Run, l.Number, l.Run.Sign(st.At)})
 		}
 	}
 	for i := range st.Open {
 		if r := &st.Open[i]; r.Lane == 0 {
-			busy = append(busy, laneView{r, 0, stateOf(*r, st.At)})
+			busy = append(busy, laneView{r, 0, r.Sign(st.At)})
 		}
 	}
 	for _, l := range st.Lanes {
@@ -117,39 +114,6 @@ func lanesOf(st engine.Status) (busy []laneView, idle []fleet.Category) {
 		}
 	}
 	return busy, idle
-}
-
-// stateOf says how an open run does.
-func stateOf(r engine.OpenRun, now time.Time) state {
-	if !r.EndedAt.IsZero() {
-		return outcomeState(r.Verdict.Outcome)
-	}
-	switch phase := r.Phase(now); phase {
-	case fleet.Dead:
-		return state{"bad", "✗", string(phase)}
-	case fleet.Suspended:
-		return state{"bad", "=", screen.Suspended(r)}
-	case fleet.Resting, fleet.Starting:
-		return state{"rest", "◌", string(phase)}
-	case fleet.Running:
-	}
-	return state{"live", "●", string(fleet.Running)}
-}
-
-// outcomeState says how a run ended.
-func outcomeState(o fleet.Outcome) state {
-	word := string(o)
-	switch o {
-	case fleet.Productive:
-		return state{"good", "✓", word}
-	case fleet.Failed, fleet.Timeout, fleet.Lost, fleet.Abandoned:
-		return state{"bad", "✗", word}
-	case fleet.Quota, fleet.Unavailable, fleet.Cancelled:
-		return state{"warn", "!", word}
-	case fleet.Noop, fleet.Nothing, fleet.Busy, fleet.RunDenied, fleet.Idle:
-		return state{"dull", "–", word}
-	}
-	return state{"live", "●", cmp.Or(word, "open")}
 }
 
 // outcomesOf are the last day's, most frequent first.
@@ -226,7 +190,7 @@ func runsOver(ctx context.Context, s store.Store, since time.Time) (list []fleet
 func newTimeline(st engine.Status, runs []fleet.Run, fires []fleet.Fire, since time.Time) plot.Timeline {
 	t := plot.Timeline{
 		Title: "Lanes of the last " + screen.Span(st.At.Sub(since)) + ", UTC", From: since, To: st.At, Mark: "fire",
-		Series: report.OutcomeSeries(),
+		Series: report.MoodSeries(),
 	}
 	counts, rows := screen.LaneCounts(st.Lanes), map[string]int{}
 	for _, l := range st.Lanes {
@@ -236,17 +200,16 @@ func newTimeline(st engine.Status, runs []fleet.Run, fires []fleet.Fire, since t
 			t.Rows = append(t.Rows, plot.TimelineRow{Name: name})
 		}
 	}
-	dead := map[fleet.RunID]bool{}
-	for _, r := range st.Open {
-		dead[r.ID] = !r.Live
-		if !slices.ContainsFunc(runs, func(o fleet.Run) bool { return o.ID == r.ID }) {
-			runs = append(runs, r.Run)
+	list := slices.Clone(st.Open)
+	for _, r := range runs {
+		if !slices.ContainsFunc(st.Open, func(o engine.OpenRun) bool { return o.ID == r.ID }) {
+			list = append(list, engine.OpenRun{Run: r, Live: true})
 		}
 	}
-	for _, r := range runs {
+	for _, r := range list {
 		row, found := rows[screen.LaneName(r.Category, r.Lane, counts[r.Category])]
 		if found && r.Lane > 0 && !r.StartedAt.IsZero() {
-			t.Rows[row].Spans = append(t.Rows[row].Spans, spanOfRun(r, dead[r.ID]))
+			t.Rows[row].Spans = append(t.Rows[row].Spans, spanOfRun(r, st.At))
 		}
 	}
 	for _, f := range fires {
@@ -257,17 +220,14 @@ func newTimeline(st engine.Status, runs []fleet.Run, fires []fleet.Fire, since t
 }
 
 // spanOfRun is a run as a bar.
-func spanOfRun(r fleet.Run, dead bool) plot.TimelineSpan {
+func spanOfRun(r engine.OpenRun, now time.Time) plot.TimelineSpan {
+	sign := r.Sign(now)
 	s := plot.TimelineSpan{
-		From: r.StartedAt, To: r.EndedAt, Open: r.EndedAt.IsZero(), Link: "/runs/" + string(r.ID),
-		Colour: report.OutcomeColour(r.Verdict.Outcome),
+		From: r.StartedAt, To: r.EndedAt, Open: r.EndedAt.IsZero(), Link: "/runs/" + string(r.ID), Colour: report.MoodColour(sign.Mood),
 	}
-	how := "running"
-	switch {
-	case !s.Open:
-		how = string(r.Verdict.Outcome) + " after " + screen.Span(r.EndedAt.Sub(r.StartedAt))
-	case dead:
-		s.Colour, how = plot.Vermilion, "dead"
+	how := sign.Word
+	if !s.Open {
+		how += " after " + screen.Span(r.EndedAt.Sub(r.StartedAt))
 	}
 	s.Title = screen.Line(strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", r.Category, r.Task, how)), " "))
 	return s

@@ -1,0 +1,75 @@
+package fleet
+
+// Sign is how a run is shown, by how it ended or how it does: a word, a mark, a letter where
+// there are no colours, and the mood that each screen and picture has one colour for.
+type Sign struct {
+	Word, Mark, Letter string
+	Mood               Mood
+}
+
+// Mood is what a glance at a run is to tell. Pages take it for the class of an element.
+type Mood string
+
+const (
+	Good   Mood = "good"  // work was done
+	Vain   Mood = "empty" // it ran and did nothing
+	Bad    Mood = "bad"   // it failed
+	Ended  Mood = "warn"  // something beside its work ended it
+	NoWork Mood = "dull"  // it had nothing to work on, or no lane
+	Alive  Mood = "live"  // it is at work
+	Coming Mood = "rest"  // it is yet to begin
+)
+
+// Moods lists those of runs that were in a lane, from work to none, what is under way last.
+func Moods() []Mood { return []Mood{Good, Vain, Bad, Ended, NoWork, Alive} }
+
+// Sign is how runs of the outcome are shown. Without one they have not ended.
+func (o Outcome) Sign() Sign {
+	word := string(o)
+	switch o {
+	case Productive:
+		return Sign{word, "✓", "P", Good}
+	case Noop:
+		return Sign{word, "–", "O", Vain}
+	case Nothing:
+		return Sign{word, "–", "N", Vain}
+	case Failed:
+		return Sign{word, "✗", "F", Bad}
+	case Timeout:
+		return Sign{word, "✗", "T", Bad}
+	case Lost:
+		return Sign{word, "✗", "L", Bad}
+	case Abandoned:
+		return Sign{word, "✗", "A", Bad}
+	case Quota:
+		return Sign{word, "!", "Q", Ended}
+	case Unavailable:
+		return Sign{word, "!", "U", Ended}
+	case Cancelled:
+		return Sign{word, "!", "C", Ended}
+	case Busy:
+		return Sign{word, "–", "B", NoWork}
+	case RunDenied:
+		return Sign{word, "–", "D", NoWork}
+	case Idle:
+		return Sign{word, "–", "I", NoWork}
+	}
+	return Running.Sign()
+}
+
+// Sign is how runs that have not ended are shown.
+func (p Phase) Sign() Sign {
+	word := string(p)
+	switch p {
+	case Dead:
+		return Sign{word, "✗", "X", Bad}
+	case Suspended:
+		return Sign{word, "=", "Z", Bad}
+	case Starting:
+		return Sign{word, "◌", "S", Coming}
+	case Resting:
+		return Sign{word, "◌", "W", Coming}
+	case Running:
+	}
+	return Sign{string(Running), "●", "R", Alive}
+}
