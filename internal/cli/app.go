@@ -26,6 +26,7 @@ import (
 	"stint/internal/notice"
 	"stint/internal/pressure"
 	"stint/internal/rundir"
+	"stint/internal/screen"
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
@@ -81,6 +82,7 @@ func (a *app) openStore(ctx context.Context, c *config.Config, how access) (stor
 	if how == reading {
 		db, err := sqlite.OpenRead(ctx, o)
 		if errors.Is(err, fleet.ErrNotFound) {
+			a.storeless = c.State
 			return nil, nil
 		}
 		if err != nil {
@@ -416,7 +418,7 @@ func (r ranker) Rank(ctx context.Context, own []byte) ([]byte, error) {
 // nothingYet says that the fleet has no store. An object says so by what is not in it.
 func (a *app) nothingYet() {
 	if !a.json {
-		fmt.Fprintln(a.Stderr, "stint: nothing has run yet")
+		fmt.Fprintln(a.Stderr, "stint: "+plain(screen.NoStore(a.storeless)))
 	}
 }
 

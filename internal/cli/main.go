@@ -127,6 +127,7 @@ type app struct {
 	log        *slog.Logger
 	secrets    *mask
 	configPath string
+	storeless  string // the state folder in which there was no store to read
 	json       bool
 	began      bool  // a command's own code was reached
 	cause      error // why the command's context ended, if it did

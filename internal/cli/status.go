@@ -68,9 +68,6 @@ func (a *app) runStatus(ctx context.Context, o statusOptions) error {
 	}
 	return a.lookAt(ctx, o, func(e *engine.Engine, s engine.Status) {
 		switch {
-		case a.json && e.Store == nil:
-			a.nothingYet()
-			fallthrough
 		case a.json:
 			printJSON(a.Stdout, wire.NewStatus(e, s))
 		default:

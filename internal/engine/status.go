@@ -21,6 +21,7 @@ import (
 // Status is the fleet at one moment.
 type Status struct {
 	At      time.Time
+	NoStore string                  // the folder in which there is no store; empty: there is one
 	Timers  []fleet.Timer           // of the pools, the default one's first; nil: there is no manager to ask
 	Lanes   []LaneState             // of every category, by name
 	Open    []OpenRun               // oldest first
@@ -122,7 +123,7 @@ func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err err
 	s.Stopped = e.stoppedAgents(snapshot, s.At)
 	s.Quarantined, s.Untold, s.Spent = fleet.Quarantines(snapshot.Tasks), fleet.Untold(snapshot.Tasks), snapshot.Spent
 	if e.Store == nil {
-		s.Lanes = e.lanes(nil)
+		s.NoStore, s.Lanes = e.Config.State, e.lanes(nil)
 		return s, nil
 	}
 	if s.Open, err = e.openRuns(ctx, v); err != nil {

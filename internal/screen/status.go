@@ -298,7 +298,16 @@ func firstSteps(v StatusView, s Style) []string {
 	} {
 		t.Rows = append(t.Rows, []Cell{{step[0], Bold}, Text(step[1])})
 	}
-	return append([]string{"nothing has run yet"}, t.Lines(s)...)
+	return append([]string{NoStore(v.NoStore)}, t.Lines(s)...)
+}
+
+// NoStore says that there is no record of the fleet. "init" makes the store: where the folder
+// has none, it may be somewhere else.
+func NoStore(folder string) string {
+	if folder == "" {
+		return "nothing has run yet"
+	}
+	return "nothing has run yet, or the record was moved: there is no store in " + folder
 }
 
 // lastRuns are the latest that have ended. Those under way are in the lanes.
