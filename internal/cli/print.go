@@ -78,7 +78,7 @@ func printLine(w io.Writer, v any) { encode(w, v, "") }
 
 // release and released are the version and the day of a build that was made without the
 // repository's own stamp; scripts/dist fills them in.
-var release, released string
+var release, released string //nolint:gochecknoglobals // the linker fills them in
 
 // version is the release's, or the module's version as the toolchain recorded it.
 func version() string {
