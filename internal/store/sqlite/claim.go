@@ -25,7 +25,7 @@ values (:key, :holder, 1, :now, :expires, :note)
 on conflict (key) do update set
   holder      = excluded.holder,
   epoch       = epoch + :fresh,
-  acquired_at = iif(:fresh, :now, acquired_at),
+  acquired_at = iif(:fresh, :now, min(acquired_at, :now)),
   renewals    = iif(:fresh, 0, renewals + 1),
   note        = iif(:fresh or :note <> '', :note, note),
   expires_at  = :expires,
@@ -35,8 +35,10 @@ on conflict (key) do update set
 where epoch = :seen_epoch and renewals = :seen_renewals and (released_at is null) = :seen_open
 returning ` + claimColumns
 
+// renewClaim takes a grant that lies ahead for one of now: the clock was wrong then, and the
+// claim is further ahead than it is long no more.
 const renewClaim = `
-update claims set expires_at = :expires, renewals = renewals + 1
+update claims set expires_at = :expires, renewals = renewals + 1, acquired_at = min(acquired_at, :now)
 where key = :key and holder = :holder and (:epoch = 0 or epoch = :epoch) and ` + current + `
 returning ` + claimColumns
 

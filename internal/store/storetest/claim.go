@@ -55,6 +55,25 @@ func testRenewByTaking(t *testing.T, b bundle) {
 	same(t, "renewed for less", b.mustTake(t, r, fleet.Renewed), want)
 }
 
+// testRenewAhead renews claims that a clock granted that was ahead. They are their holders'
+// then: nothing else of them is from the future.
+func testRenewAhead(t *testing.T, b bundle) {
+	again := store.Take{Key: "again", Holder: bob, Renews: true, TTL: time.Hour}
+	b.mustTake(t, again, fleet.Granted)
+	h := b.mustTake(t, store.Take{Key: "k", Holder: bob, TTL: time.Hour}, fleet.Granted)
+	b.clock.Advance(-50 * time.Minute)
+	b.mustTake(t, again, fleet.Renewed)
+	_, err := b.Renew(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: h.Epoch}, time.Hour)
+	must(t, err)
+	for _, key := range []fleet.Key{"again", "k"} {
+		b.mustTake(t, store.Take{Key: key, Holder: alice, TTL: time.Hour}, fleet.Denied)
+	}
+	b.clock.Advance(-61 * time.Minute)
+	for _, key := range []fleet.Key{"again", "k"} {
+		b.mustTake(t, store.Take{Key: key, Holder: alice, TTL: time.Hour}, fleet.Granted)
+	}
+}
+
 // testExpiry stands at the last instant of a claim, and at the first after it.
 func testExpiry(t *testing.T, b bundle) {
 	take := store.Take{Key: "k", Holder: bob, Renews: true, TTL: time.Hour, Note: "bob's"}

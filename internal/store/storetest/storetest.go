@@ -29,6 +29,7 @@ func Run(t *testing.T, open Open) {
 		"Take":               testTake,
 		"TakeRefused":        testTakeRefused,
 		"RenewByTaking":      testRenewByTaking,
+		"RenewAhead":         testRenewAhead,
 		"Expiry":             testExpiry,
 		"Renew":              testRenew,
 		"Release":            testRelease,
