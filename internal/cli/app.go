@@ -121,7 +121,7 @@ func notMovedAway(ctx context.Context, c *config.Config) error {
 	_ = withManager(ctx, func(ctx context.Context, m *systemd.Manager) error {
 		units, err := m.List(ctx, fleet.UnitPattern(c.Fleet))
 		for _, u := range units {
-			if u.Active != "inactive" && u.Active != "failed" {
+			if fleet.WorkerUnit(c.Fleet, u.Name) && u.Active != "inactive" && u.Active != "failed" {
 				names = append(names, u.Name)
 			}
 		}

@@ -27,6 +27,17 @@ func UnitName(n Name, c Category, r RunID) string {
 // UnitPattern is the glob of a fleet's workers, as the service manager takes it.
 func UnitPattern(n Name) string { return fmt.Sprintf("stint-%s-*.service", n) }
 
+// WorkerUnit reports whether a unit is that of a run of this fleet. Others bear the fleet's
+// name, too, such as one in which an operator starts a fire.
+func WorkerUnit(n Name, unit string) bool {
+	parts := strings.Split(strings.TrimSuffix(unit, ".service"), "-")
+	if len(parts) != 4 || parts[0] != "stint" || parts[1] != string(n) {
+		return false
+	}
+	_, err := ParseRunID(parts[3])
+	return err == nil
+}
+
 // SliceName is the slice that holds every worker of a fleet.
 func SliceName(n Name) string { return fmt.Sprintf("stint-%s.slice", n) }
 

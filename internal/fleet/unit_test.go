@@ -35,6 +35,9 @@ func TestUnitName(t *testing.T) {
 		if parts := strings.Split(got, "-"); len(parts) != 4 || unit.UnitNameUnescape(parts[2]) != string(c) {
 			t.Errorf("got %q, want it to split into 4 with category %s third", parts, c)
 		}
+		if !WorkerUnit(name, got) || WorkerUnit(name+"x", got) || WorkerUnit(name, "stint-"+string(name)+"-"+string(run)+".service") {
+			t.Errorf("%s is not told apart from units that are not fleet %s's workers", got, name)
+		}
 	})
 	if got, want := SliceName("bob_2"), "stint-bob_2.slice"; got != want {
 		t.Errorf("got %s, want %s", got, want)
