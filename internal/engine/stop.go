@@ -127,17 +127,23 @@ func (e *Engine) stop(ctx context.Context, r fleet.Run) error {
 			return err
 		}
 	}
-	switch e.Sessions.Liveness(ctx, r) {
-	case fleet.Unknown:
-		return errors.New("whether it lives cannot be told")
-	case fleet.Lives:
+	live := e.Sessions.Liveness(ctx, r)
+	if live == fleet.Unknown { // its agent may have put something else in its lock's place: its manager still has its unit
+		if err := e.Sessions.Stop(ctx, r); err != nil {
+			return err
+		}
+		ended, err := e.Store.Run(ctx, r.ID)
+		if err != nil || !ended.EndedAt.IsZero() {
+			return err
+		}
+	}
+	if live != fleet.Gone {
 		if err := e.Sessions.End(ctx, r); err != nil {
 			return err
 		}
 		if e.Sessions.Liveness(ctx, r) == fleet.Lives {
 			return errors.New("its processes do not end")
 		}
-	case fleet.Gone:
 	}
 	_, err := e.close(ctx, r, reasonStoppedOrphan)
 	return err

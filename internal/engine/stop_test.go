@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ func TestStop(t *testing.T) {
 		name       string
 		supervised bool
 		gone       bool // nothing of it lives
+		lost       bool // its lock is gone: whether it lives cannot be told
 		deaf       bool // nor can be ended
 		dies       bool // told to end, the supervisor does, and records nothing
 		told       int
@@ -31,6 +33,8 @@ func TestStop(t *testing.T) {
 		{name: "supervisor killed", ended: 1, outcome: fleet.Abandoned},
 		{name: "supervisor killed, does not die", ended: 1, deaf: true, refused: true},
 		{name: "dead", gone: true, outcome: fleet.Abandoned},
+		{name: "lock lost, unit at work", lost: true, told: 1, outcome: fleet.Cancelled},
+		{name: "lock lost, dead", lost: true, dies: true, told: 1, ended: 1, outcome: fleet.Abandoned},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -41,14 +45,18 @@ func TestStop(t *testing.T) {
 			if tt.gone {
 				b.closeAll(lock)
 			}
+			if tt.lost {
+				if err := os.Remove(fleet.FilesOf(b.Config.State, r.ID).Alive); err != nil {
+					t.Fatal(err)
+				}
+			}
 			b.Sessions = ending{b, func() {
 				if !tt.deaf {
 					b.closeAll(lock)
 				}
 			}}
 			b.onStop = func(r fleet.Run) {
-				// It takes a moment: what asks for the end has to wait for it.
-				go func() {
+				end := func() {
 					if !tt.dies {
 						r.Verdict = fleet.Verdict{Outcome: fleet.Cancelled}
 						if err := b.db.Complete(context.WithoutCancel(t.Context()), r); err != nil {
@@ -56,7 +64,12 @@ func TestStop(t *testing.T) {
 						}
 					}
 					b.supervised.Store(false)
-				}()
+				}
+				if tt.lost { // the manager waits until its unit is down
+					end()
+				} else { // it takes a moment: what asks for the end has to wait for it
+					go end()
+				}
 			}
 			got, err := b.Engine.Stop(t.Context(), r.ID)
 			if (err != nil) != tt.refused {

@@ -48,11 +48,12 @@ func (f Folders) PutEnd(r fleet.Run) (err error) {
 }
 
 // End reads how a run ended. One that left no end that can be read wraps
-// [fleet.ErrNotFound].
+// [fleet.ErrNotFound]; so does one whose agent put something else there, or withdrew the
+// right to read it: else its run could never be closed.
 func (f Folders) End(run fleet.RunID) (fleet.Run, error) {
 	file, err := Open(fleet.FilesOf(f.State, run).End)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fleet.ErrNotFound
+	if foreign := refusal(""); errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.As(err, &foreign) {
+		err = fmt.Errorf("%w: %w", fleet.ErrNotFound, err)
 	}
 	if err != nil {
 		return fleet.Run{}, fmt.Errorf("read the end of run %s: %w", run, err)

@@ -94,7 +94,7 @@ func folderOf(path string, create bool) (dir *os.File, name string, err error) {
 		}
 		dir.Close()
 		if errors.Is(err, unix.ENOTDIR) {
-			return nil, "", fmt.Errorf("%s: not a folder", here)
+			return nil, "", fmt.Errorf("%s: %w", here, refusal("not a folder"))
 		}
 		return nil, "", err
 	}
@@ -112,13 +112,18 @@ func openAt(dir *os.File, name string, how int, path string) (*os.File, error) {
 // descriptor is a path that leads to what is open, whatever its name leads to by now.
 func descriptor(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
+// refusal is why something is not opened that stint did not put there.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
 // refuse says why something is not to be read.
 func refuse(info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {
-		return errors.New("not a regular file")
+		return refusal("not a regular file")
 	}
 	if s, ok := info.Sys().(*syscall.Stat_t); ok && s.Nlink > 1 {
-		return errors.New("a file with more than one name")
+		return refusal("a file with more than one name")
 	}
 	return nil
 }
