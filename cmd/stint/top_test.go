@@ -146,11 +146,17 @@ func (t *pane) say(category, words string) {
 	fmt.Fprintln(gate, words)
 }
 
-// TestTop sits before the live screen of a fleet with two sessions, one of them in a unit:
-// reads a log as it grows, pauses a category, stops both, and leaves.
+// TestTop sits before the live screen of a fleet with two sessions, one of them in a unit,
+// and idle lanes: reads a log as it grows, pauses a category, stops both, finds one of them
+// among the runs, and leaves.
 func TestTop(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "code", "docs")
+	config, err := os.ReadFile(s.path("stint.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write("stint.toml", string(config)+"[category.x]\n[category.y]\n[category.z]\n", 0o644) // which have no task
 	s.write("agent", talker, 0o755)
 	byHand := s.byHand("docs")
 	s.atWork("docs")
@@ -160,11 +166,17 @@ func TestTop(t *testing.T) {
 	modes := term.modes()
 
 	term.top()
-	for _, want := range []string{"stint " + s.fleet, "> ●  code  running  work-code", "  ●  docs  running  work-docs", "2 last 2h", "3 ranking", "4 log"} {
+	for _, want := range []string{"stint " + s.fleet, "> ●  code  running  work-code", "  ●  docs  running  work-docs", "  ○  3 idle: x, y, z", "2 last 2h", "3 ranking", "4 log"} {
 		term.shows(want)
 	}
+	for i := range 20 {
+		term.say("code", fmt.Sprintf("word %d", i))
+	}
+	term.until("eight lines of the log beside all else", func(screen string) bool {
+		return strings.Contains(screen, "3 ranking") && strings.Contains(screen, "  word 12\n  word 13\n  word 14\n  word 15\n  word 16\n  word 17\n  word 18\n  word 19\n")
+	})
 	term.press("Enter")
-	term.shows("at code")
+	term.shows("task work-code, agent fake, made ")
 	term.say("code", "a word while you look")
 	term.shows("a word while you look")
 	term.press("Escape")
@@ -187,6 +199,16 @@ func TestTop(t *testing.T) {
 	term.shows(" of docs? y/n")
 	term.press("y")
 	term.shows("○  docs  idle")
+	term.press("/")
+	term.types("docs cancelled")
+	term.shows(" 1 of 2 ")
+	term.press("Enter")
+	term.shows("! cancelled")
+	term.shows("task work-docs, agent fake, ")
+	term.press("Escape")
+	term.shows(" 1 of 2 ")
+	term.press("Escape")
+	term.shows("3 ranking")
 	if got := byHand(); got != 143 {
 		t.Errorf("the session by hand ended with %d, want 143", got)
 	}

@@ -32,8 +32,9 @@ func newTop(a *app) *cobra.Command {
 		Use:   "top",
 		Short: "Watch the fleet, pause it, stop runs and read their logs",
 		Long: `Show what "stint status" does as it changes: lanes, a timeline of the last two hours,
-the ranking, and the end of a run's log. Keys pause and resume categories, stop a run
-and open its log; ? lists them. Nothing is changed before you have said yes.`,
+the ranking, and the end of a run's log. Idle lanes share a line. Keys pause and resume
+categories, stop a run, list the latest runs, filter them by words of theirs, and open
+one: how it ended, and its log. ? lists them. Nothing is changed before you have said yes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runTop(cmd.Context(), time.Duration(interval))
@@ -118,9 +119,9 @@ func (t topScreen) look(ctx context.Context) (l top.Look, err error) {
 	return l, err
 }
 
-// latestRuns is how many of the latest runs are looked through for the last one of a
-// category without one in the timeline.
-const latestRuns = 50
+// latestRuns is how many of the latest runs are listed, and looked through for the last one
+// of a category without one in the timeline.
+const latestRuns = 200
 
 // pastRuns are those that may have been under way since a time. One that was created
 // before may have been, by as much as the longest time-out.

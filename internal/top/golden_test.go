@@ -275,6 +275,9 @@ func TestScreens(t *testing.T) {
 		{name: "busy_colour", width: 80, height: 24, look: busy(t), options: top.Options{Log: printed(40), Colour: true}},
 		{name: "busy_ascii", width: 80, height: 24, look: busy(t), options: top.Options{Log: printed(40), ASCII: true}},
 		{name: "many", width: 80, height: 24, look: many(t)},
+		{name: "unfolded", width: 80, height: 24, look: many(t), keys: []string{"f"}},
+		{name: "runs", width: 80, height: 24, look: busy(t), keys: []string{"R"}},
+		{name: "runs_filter", width: 80, height: 24, look: busy(t), keys: []string{"/", "c", "o", "d", "e"}},
 		{name: "log_pane", width: 80, height: 24, look: busy(t), options: top.Options{Log: printed(40)}, keys: []string{"down", "4"}},
 		{name: "log", width: 80, height: 24, look: busy(t), options: top.Options{Log: printed(40)}, keys: []string{"enter"}},
 		{name: "log", width: 120, height: 40, look: busy(t), options: top.Options{Log: printed(60)}, keys: []string{"enter"}},
@@ -336,7 +339,7 @@ func TestNoColour(t *testing.T) {
 // overlap.
 func TestEverySize(t *testing.T) {
 	t.Parallel()
-	for _, keys := range [][]string{nil, {"2"}, {"3"}, {"4"}, {"enter"}, {"?"}, {"x"}} {
+	for _, keys := range [][]string{nil, {"2"}, {"3"}, {"4"}, {"enter"}, {"?"}, {"x"}, {"R"}, {"/"}} {
 		u := sit(t, 80, 24, busy(t), top.Options{Log: printed(40), Colour: true})
 		u.press(keys...)
 		for _, width := range []int{0, 1, 5, 20, 39, 79, 300} {

@@ -7,6 +7,10 @@ func (m Model) key(key string) (tea.Model, tea.Cmd) {
 	switch {
 	case m.asked != nil:
 		return m.answer(key)
+	case m.runs.typing && key != "ctrl+c" && key != "ctrl+z":
+		m.runs = m.runs.key(key)
+		m.rechoose()
+		return m, m.readLog()
 	case key == "q", key == "ctrl+c":
 		return m.quit()
 	case key == "ctrl+z":
@@ -30,6 +34,10 @@ func (m Model) key(key string) (tea.Model, tea.Cmd) {
 			m.log = m.log.key(key, m.logRows())
 			return m, m.readLog()
 		}
+		if m.runs.open {
+			m = m.runsKey(key)
+			return m, m.readLog()
+		}
 		return m.paneKey(key)
 	}
 	return m, nil
@@ -48,15 +56,23 @@ func (m Model) paneKey(key string) (tea.Model, tea.Cmd) {
 		if m.selected.category != "" {
 			m.askPause(m.selected.category)
 		}
+	case "R", "/":
+		m.runs.open, m.runs.typing = true, key == "/"
+		m.rechoose()
+	case "f":
+		m.fold()
 	case "enter", "l":
+		if m.selected.folded {
+			m.fold()
+			break
+		}
 		return m.openLog()
 	default:
 		if by, moves := movesBy(key, m.height); moves {
 			m.move(by)
 		}
-		return m, m.readLog()
 	}
-	return m, nil
+	return m, m.readLog()
 }
 
 // movesBy is how many lines a key moves by.

@@ -2,6 +2,7 @@ package top
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"stint/internal/engine"
@@ -34,8 +35,12 @@ func (m Model) spent(r *engine.OpenRun) string {
 	if r.StartedAt.IsZero() {
 		return ""
 	}
-	text := screen.Span(max(m.now.Sub(r.StartedAt), 0))
-	if r.Timeout > 0 {
+	end := r.EndedAt
+	if end.IsZero() {
+		end = m.now
+	}
+	text := screen.Span(max(end.Sub(r.StartedAt), 0))
+	if r.EndedAt.IsZero() && r.Timeout > 0 {
 		text += "/" + limit(r.Timeout)
 	}
 	return text
@@ -61,6 +66,9 @@ func (m Model) laneLines(width, rows int) (lines []string, shown string) {
 		{}, {Least: 6}, {}, {Least: 8}, {Least: 4}, {Right: true}, {Right: true},
 	}}
 	for _, r := range list[first:end] {
+		if r.folded {
+			continue // which has no columns
+		}
 		glyph, paint, word := m.state(r)
 		cells := []screen.Cell{
 			{Text: glyph, Paint: paint},
@@ -84,7 +92,19 @@ func (m Model) laneLines(width, rows int) (lines []string, shown string) {
 	for i, text := range table.Lines(style) {
 		lines = append(lines, m.pointer(list[first+i].place == m.selected)+" "+text)
 	}
+	if end > first && list[end-1].folded {
+		lines = append(lines, m.pointer(m.selected.folded)+" "+m.foldLine(list[end-1].lanes))
+	}
 	return lines, partly(first, end, len(list))
+}
+
+// foldLine names the lanes that are folded.
+func (m Model) foldLine(rows []row) string {
+	names := make([]string, len(rows))
+	for i, r := range rows {
+		names[i] = m.laneName(r.category, r.lane)
+	}
+	return m.style().Paint(screen.Dim, fmt.Sprintf("○  %d idle: %s", len(rows), strings.Join(names, ", ")))
 }
 
 // lastText says what a category did last.

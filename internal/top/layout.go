@@ -23,7 +23,7 @@ func (m Model) panes(room int) []string {
 	for p, rows := range m.share(room - panes) {
 		lines, shown := m.paneLines(pane(p), rows)
 		note := m.paneNote(pane(p))
-		list = append(list, m.title(m.paneTitle(pane(p)), pane(p) == m.pane, join(note, shown), shown, note))
+		list = append(list, m.title(m.paneTitle(pane(p)), pane(p) == m.pane, join(note, shown), note, shown))
 		for len(lines) < rows {
 			lines = append(lines, "")
 		}
@@ -32,20 +32,28 @@ func (m Model) panes(room int) []string {
 	return list
 }
 
-// share divides the lines between the panes: two for each to begin with, then what the
-// chosen one wants, then the others, and what is left to the log.
+// share divides the lines between the panes: two for each to begin with, and what a log needs
+// to be read; then what the chosen one wants, then the others, and what is left to the log.
 func (m Model) share(room int) (rows [panes]int) {
-	wants := [panes]int{len(m.rows()), len(m.tracks()) + 1, len(m.ranking), 4}
+	const least, leastOfLog = 2, 8
+	wants := [panes]int{len(m.rows()), len(m.tracks()) + 1, len(m.ranking), leastOfLog}
+	if m.log.run == "" {
+		wants[paneLog] = 1
+	}
 	if m.pane == paneLog {
 		wants[paneLog] = room
 	}
 	for p := range rows {
-		rows[p] = min(2, wants[p])
+		rows[p] = min(least, wants[p])
 		room -= rows[p]
 	}
 	give := func(p pane) {
 		more := min(max(wants[p]-rows[p], 0), room)
 		rows[p] += more
+		room -= more
+	}
+	if more := min(leastOfLog-least, wants[paneLog]-rows[paneLog], room); more > 0 {
+		rows[paneLog] += more // which nothing else takes away
 		room -= more
 	}
 	for _, p := range []pane{m.pane, paneLanes, paneRanking, paneTimeline} {

@@ -28,6 +28,7 @@ type Model struct {
 
 	pane     pane
 	selected place
+	unfolded bool // lanes in which nothing runs have a line each
 	help     bool
 	asked    *question
 	working  int  // actions under way
@@ -35,7 +36,8 @@ type Model struct {
 	said     string
 	wrong    bool // what was said is of a failure
 
-	log logView
+	log  logView
+	runs runsView
 }
 
 // pane is one of the parts of the screen.
@@ -101,7 +103,7 @@ func (m Model) logCmd() tea.Cmd {
 	run, _ := m.run(m.log.run)
 	run.ID = m.log.run
 	return func() tea.Msg {
-		l, err := m.Log(run)
+		l, err := m.Log(run.Run)
 		return loggedMsg{run.ID, l, err}
 	}
 }
@@ -163,6 +165,7 @@ func (m *Model) takeLook(msg lookedMsg) {
 	m.look, m.lookedAt = msg.look, msg.at
 	m.ranking = rankingOf(msg.look.Status)
 	m.reselect()
+	m.rechoose()
 }
 
 // readLog reads the log of the selected run, unless that is being read.
@@ -181,21 +184,50 @@ func (m *Model) readLog() tea.Cmd {
 	return m.logCmd()
 }
 
-// place is where the selection is: a lane, or the run of a category that has none yet.
+// place is where the selection is: a lane, the run of a category that has none yet, or the line
+// of the lanes that are folded into one.
 type place struct {
 	category fleet.Category
 	lane     int
 	run      fleet.RunID // 0 lanes, and the second run in a lane; else empty
+	folded   bool        // the line of lanes that are folded, which is no one category's
 }
 
-// row is a line of the lanes: one of them, or a run that has none yet.
+// row is a line of the lanes: one of them, a run that has none yet, or those that are folded.
 type row struct {
 	place
-	run *engine.OpenRun // nil: the lane is free
+	run   *engine.OpenRun // nil: the lane is free
+	lanes []row           // that are folded
 }
 
-// rows are the lanes, each category's followed by its runs that have none.
-func (m Model) rows() (list []row) {
+// rows are the lanes that are shown. Where several are idle these are folded into the last
+// line, but for the selected one.
+func (m Model) rows() []row {
+	list := m.allRows()
+	idle := func(r row) bool { return r.run == nil && !m.paused(r.category) && r.place != m.selected }
+	fold := row{place: place{folded: true}}
+	for _, r := range list {
+		if idle(r) {
+			fold.lanes = append(fold.lanes, r)
+		}
+	}
+	if m.unfolded || len(fold.lanes) < 2 {
+		return list
+	}
+	return append(slices.DeleteFunc(list, idle), fold)
+}
+
+// fold folds the idle lanes, or unfolds them.
+func (m *Model) fold() {
+	rows := m.rows()
+	at := m.at(rows)
+	if m.unfolded = !m.unfolded; m.unfolded && m.selected.folded && at >= 0 {
+		m.selected = rows[at].lanes[0].place
+	}
+}
+
+// allRows are the lanes, each category's followed by its runs that have none.
+func (m Model) allRows() (list []row) {
 	add := func(r row) {
 		if r.run != nil && slices.ContainsFunc(list, func(o row) bool { return o.place == r.place }) {
 			r.place.run = r.run.ID
@@ -206,12 +238,12 @@ func (m Model) rows() (list []row) {
 	waiting := func(c fleet.Category) {
 		for i := range m.look.Open {
 			if r := &m.look.Open[i]; r.Lane == 0 && r.Category == c {
-				add(row{place{category: c, run: r.ID}, r})
+				add(row{place: place{category: c, run: r.ID}, run: r})
 			}
 		}
 	}
 	for i, l := range lanes {
-		add(row{place{category: l.Category, lane: l.Number}, l.Run})
+		add(row{place: place{category: l.Category, lane: l.Number}, run: l.Run})
 		if i == len(lanes)-1 || lanes[i+1].Category != l.Category {
 			waiting(l.Category)
 		}
@@ -219,7 +251,7 @@ func (m Model) rows() (list []row) {
 	for i := range m.look.Open { // of categories that are configured no more
 		r := &m.look.Open[i]
 		if r.Lane == 0 && !slices.ContainsFunc(lanes, func(l engine.LaneState) bool { return l.Category == r.Category }) {
-			add(row{place{category: r.Category, run: r.ID}, r})
+			add(row{place: place{category: r.Category, run: r.ID}, run: r})
 		}
 	}
 	return list
@@ -250,8 +282,13 @@ func (m *Model) move(by int) {
 	}
 }
 
-// selectedRun is the run in the selected lane, or else the last of the category.
+// selectedRun is the run in the selected lane, or else the last of the category; of folded
+// lanes, the last of all.
 func (m Model) selectedRun() fleet.Run {
+	if m.runs.open {
+		r, _ := m.run(m.runs.chosen)
+		return r.Run
+	}
 	rows := m.rows()
 	if i := m.at(rows); i >= 0 && rows[i].run != nil {
 		return rows[i].run.Run
@@ -261,7 +298,7 @@ func (m Model) selectedRun() fleet.Run {
 
 func (m Model) lastRun(c fleet.Category) (last fleet.Run) {
 	for _, r := range slices.Concat(m.look.Runs, m.look.Past) {
-		if r.Category == c && !r.StartedAt.IsZero() && r.CreatedAt.After(last.CreatedAt) {
+		if (r.Category == c || c == "") && !r.StartedAt.IsZero() && r.CreatedAt.After(last.CreatedAt) {
 			last = r
 		}
 	}
@@ -269,18 +306,12 @@ func (m Model) lastRun(c fleet.Category) (last fleet.Run) {
 }
 
 // run is what is known of a run.
-func (m Model) run(id fleet.RunID) (fleet.Run, bool) {
-	for _, r := range m.look.Open {
-		if r.ID == id {
-			return r.Run, true
-		}
+func (m Model) run(id fleet.RunID) (engine.OpenRun, bool) {
+	list := m.known()
+	if i := slices.IndexFunc(list, func(r engine.OpenRun) bool { return r.ID == id }); i >= 0 {
+		return list[i], true
 	}
-	for _, r := range slices.Concat(m.look.Runs, m.look.Past) {
-		if r.ID == id {
-			return r, true
-		}
-	}
-	return fleet.Run{}, false
+	return engine.OpenRun{}, false
 }
 
 func (m Model) paused(c fleet.Category) bool {
@@ -303,11 +334,11 @@ func (m *Model) askPause(c fleet.Category) {
 }
 
 func (m *Model) askStop() {
-	var r fleet.Run
-	if rows := m.rows(); m.log.open {
+	var r engine.OpenRun
+	if rows := m.rows(); m.log.open || m.runs.open {
 		r, _ = m.run(m.log.run)
 	} else if i := m.at(rows); i >= 0 && rows[i].run != nil {
-		r = rows[i].run.Run
+		r = *rows[i].run
 	}
 	if r.ID == "" || !r.EndedAt.IsZero() {
 		m.said, m.wrong = "no run to stop here", true

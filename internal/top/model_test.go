@@ -32,7 +32,7 @@ func TestNothingUnasked(t *testing.T) {
 	u.shows(" of code? y/n")
 	u.press("y")
 	u.shows("of code ended: cancelled")
-	u.press("down", "down", "down", "down", "down", "down", "down", "p")
+	u.press("down", "down", "down", "p")
 	u.shows("resume triage? y/n")
 	u.press("y")
 	u.shows("resumed triage")
@@ -119,7 +119,7 @@ func TestSelectionStays(t *testing.T) {
 	t.Parallel()
 	look := busy(t)
 	u := sit(t, 80, 24, top.Look{}, top.Options{Look: func() (top.Look, error) { return look, nil }})
-	u.press("down", "down")
+	u.press("down")
 	u.shows("> ✗  docs")
 	look.Lanes = slices.Insert(slices.Clone(look.Lanes), 0, engine.LaneState{Category: "aaa", Number: 1})
 	u.press("r")
@@ -127,7 +127,47 @@ func TestSelectionStays(t *testing.T) {
 	look.Lanes = slices.DeleteFunc(look.Lanes, func(l engine.LaneState) bool { return l.Category == "docs" })
 	look.Open = look.Open[:1]
 	u.press("r")
-	u.shows("> ○  aaa")
+	u.shows("> ●  code.1")
+}
+
+// TestFold has a line for all idle lanes, or one for each, and none for what is selected there.
+func TestFold(t *testing.T) {
+	t.Parallel()
+	u := sit(t, 120, 40, many(t), top.Options{})
+	u.press("down", "down", "down", "down")
+	u.shows("> ○  14 idle: code.2, research, work-0")
+	u.press("p") // of no category
+	u.shows("f fold")
+	u.press("enter")
+	u.shows("> ○  code.2")
+	u.press("down", "down", "f")
+	u.shows("> ○  research")
+	u.shows("  ○  13 idle: code.2, work-0")
+}
+
+// TestRuns lists runs, finds some by words of theirs, opens one and goes back to the list.
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	u := sit(t, 80, 24, busy(t), top.Options{Log: printed(3)})
+	u.press("R")
+	u.shows(" 8 of 8 ")
+	u.press("/", "q", "p", "?")
+	u.shows("no run has these words")
+	u.press("esc", "/", "C", "o", "d", "e", "space", "f", "a", "i", "enter")
+	u.shows(" 1 of 8 ")
+	u.press("enter")
+	u.shows("✗ failed")
+	u.shows("task fix-code, agent claude, made 1h39m ago, by fire 41, at work 30m00s")
+	u.shows("step 3 of the work")
+	u.press("x")
+	u.shows("no run to stop here")
+	u.press("esc")
+	u.shows("runs  /Code fai")
+	u.press("/", "backspace", "backspace", "backspace", "r", "u", "n", "enter", "x", "y", "esc")
+	u.shows("3 ranking")
+	if want := []string{fmt.Sprintf("stop %q", busy(t).Open[0].ID)}; !slices.Equal(u.did, want) || u.quit {
+		t.Errorf("did %q, quit: %t; want %q", u.did, u.quit, want)
+	}
 }
 
 // TestLog follows a log as it grows, stays where the reader is, and goes on following.

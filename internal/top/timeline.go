@@ -37,7 +37,8 @@ type track struct {
 	runs     []fleet.Run
 }
 
-// tracks are those of all lanes, also of lanes that are configured no more.
+// tracks are those of all lanes, also of lanes that are configured no more, but for those in
+// which nothing happened while idle lanes are folded.
 func (m Model) tracks() (list []track) {
 	at := func(c fleet.Category, lane int) int {
 		return slices.IndexFunc(list, func(t track) bool { return t.category == c && t.lane == lane })
@@ -55,7 +56,9 @@ func (m Model) tracks() (list []track) {
 		}
 		list[i].runs = append(list[i].runs, r)
 	}
-	return list
+	return slices.DeleteFunc(list, func(t track) bool {
+		return !m.unfolded && len(t.runs) == 0 && (t.category != m.selected.category || t.lane != m.selected.lane)
+	})
 }
 
 // pastRuns are those that were in a lane within the timeline's time.

@@ -33,6 +33,8 @@ func (m Model) Lines() []string {
 		body = []string{"", "  looking at the fleet …"}
 	case m.log.open:
 		body = m.logScreen(room)
+	case m.runs.open:
+		body = m.runsScreen(room)
 	default:
 		body = m.panes(room)
 	}
@@ -170,12 +172,17 @@ func (m Model) footer() string {
 		return s.Paint(screen.Green, " "+said)
 	case m.help:
 		return s.Paint(screen.Dim, " any key: back")
+	case m.runs.typing:
+		return s.Paint(screen.Dim, m.longest(" type words of a category, task, agent or outcome  enter keeps them  esc drops them", " enter keeps the words  esc drops them"))
 	case m.log.open:
 		return s.Paint(screen.Dim, m.longest(
 			" esc back  ↑↓ pgup pgdn g scroll  G follow  x stop  ? help  q quit", " esc back  ? help  q quit"))
+	case m.runs.open:
+		return s.Paint(screen.Dim, m.longest(
+			" esc back  ↑↓ select  enter open  / filter  x stop  ? help  q quit", " enter open  / filter  esc back"))
 	default:
 		return s.Paint(screen.Dim, m.longest(
-			" ↑↓ select  tab pane  enter log  p pause  P pause all  x stop  ? help  q quit", " enter log  ? help  q quit"))
+			" ↑↓ select  enter open  / runs  f fold  p pause  P all  x stop  ? help  q quit", " enter open  ? help  q quit"))
 	}
 }
 
@@ -190,12 +197,21 @@ func (m Model) longest(texts ...string) string {
 }
 
 // logRows is how many lines of a log a screen that it has for itself shows.
-func (m Model) logRows() int { return max(m.height-len(m.header())-2, 1) }
+func (m Model) logRows() int { return max(m.height-len(m.header())-2-len(m.logDetail()), 1) }
 
-// logScreen is the selected run's log on all of the screen.
+// logScreen is a run on all of the screen: how it does or ended, and its log.
 func (m Model) logScreen(room int) []string {
-	list := []string{m.title(m.logTitle(), true, m.logPlace())}
-	return append(list, m.logBody(room-1)...)
+	list := append([]string{m.title(m.logTitle(), true, m.logPlace())}, m.logDetail()...)
+	return append(list, m.logBody(room-len(list))...)
+}
+
+// logDetail is none on a screen that has no room for it.
+func (m Model) logDetail() []string {
+	r, known := m.run(m.log.run)
+	if !known || m.height < leastStacked {
+		return nil
+	}
+	return m.detail(r)
 }
 
 func (m Model) logTitle() string {
@@ -256,8 +272,10 @@ func (m Model) helpLines(room int) []string {
 		m.title("help", true),
 		"  q ctrl-c   quit",
 		"  ↑ ↓ j k    select a lane",
-		"  enter l    log of the lane's run, or else of its category's last one",
-		"             there: ↑ ↓ pgup pgdn g scroll, G follows, esc goes back",
+		"  enter l    open the lane's run, or else its category's last one: how it ended",
+		"             and its log. ↑ ↓ pgup pgdn g scroll, G follows, esc goes back",
+		"  R /        list the latest runs; / filters them by words of theirs",
+		"  f          a line for each idle lane, or one for all of them",
 		"  p          pause or resume the category: fires start nothing of it",
 		"  P          pause or resume the whole fleet",
 		"  x          stop the run in the lane: it is recorded as cancelled",

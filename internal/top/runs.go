@@ -1,0 +1,148 @@
+package top
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/screen"
+)
+
+// runsView is the list of the latest runs, on all of the screen.
+type runsView struct {
+	open   bool
+	typing bool   // keys go into the filter
+	filter string // words that each run shown has
+	chosen fleet.RunID
+}
+
+// key is a key that goes into the filter.
+func (v runsView) key(key string) runsView {
+	switch {
+	case key == "esc":
+		v.filter, v.typing = "", false
+	case key == "enter":
+		v.typing = false
+	case key == "backspace":
+		_, size := utf8.DecodeLastRuneInString(v.filter)
+		v.filter = v.filter[:len(v.filter)-size]
+	case key == "space":
+		v.filter += " "
+	case utf8.RuneCountInString(key) == 1:
+		v.filter += key
+	}
+	return v
+}
+
+// runsKey is a key that means something beside the list of runs alone.
+func (m Model) runsKey(key string) Model {
+	switch key {
+	case "esc", "R", "backspace", "left":
+		m.runs.open = false
+	case "/":
+		m.runs.typing = true
+	case "enter", "l":
+		m.log.open = m.log.run != ""
+	default:
+		if by, moves := movesBy(key, m.height); moves {
+			list := m.listed()
+			at := slices.IndexFunc(list, func(r engine.OpenRun) bool { return r.ID == m.runs.chosen })
+			if len(list) > 0 {
+				m.runs.chosen = list[min(max(at+by, 0), len(list)-1)].ID
+			}
+		}
+	}
+	return m
+}
+
+// known are all runs of which something is known, newest first.
+func (m Model) known() []engine.OpenRun {
+	list := slices.Clone(m.look.Open)
+	for _, r := range slices.Concat(m.look.Runs, m.look.Past) {
+		list = append(list, engine.OpenRun{Run: r, Live: true})
+	}
+	slices.SortStableFunc(list, func(a, b engine.OpenRun) int { return strings.Compare(string(b.ID), string(a.ID)) })
+	return slices.CompactFunc(list, func(a, b engine.OpenRun) bool { return a.ID == b.ID })
+}
+
+// listed are the runs that have all words of the filter.
+func (m Model) listed() []engine.OpenRun {
+	words := strings.Fields(strings.ToLower(m.runs.filter))
+	return slices.DeleteFunc(m.known(), func(r engine.OpenRun) bool {
+		text := strings.ToLower(fmt.Sprintln(r.ID, r.Category, r.Task, r.Agent, r.Sign(m.now).Word, r.Verdict.Reason))
+		return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+	})
+}
+
+// rechoose keeps the chosen run, or takes the first that is listed.
+func (m *Model) rechoose() {
+	list := m.listed()
+	if !slices.ContainsFunc(list, func(r engine.OpenRun) bool { return r.ID == m.runs.chosen }) {
+		m.runs.chosen = ""
+		if len(list) > 0 {
+			m.runs.chosen = list[0].ID
+		}
+	}
+}
+
+// runsScreen is the list of runs, with the filter in its title.
+func (m Model) runsScreen(room int) []string {
+	list := m.listed()
+	at := slices.IndexFunc(list, func(r engine.OpenRun) bool { return r.ID == m.runs.chosen })
+	first, end := window(len(list), room-1, at)
+	title := "runs"
+	if m.runs.typing || m.runs.filter != "" {
+		title += "  /" + line(m.runs.filter)
+	}
+	if m.runs.typing {
+		title += "█"
+	}
+	table := screen.Table{Columns: []screen.Column{{}, {Right: true}, {}, {Least: 6}, {Least: 8}, {Least: 4}, {Right: true}, {Right: true}}}
+	for _, r := range list[first:end] {
+		sign := r.Sign(m.now)
+		grade := ""
+		if r.Verdict.Grade != nil {
+			grade = fmt.Sprintf("%.2f", *r.Verdict.Grade)
+		}
+		table.Rows = append(table.Rows, []screen.Cell{
+			screen.SignCell(sign), {Text: screen.Ago(r.CreatedAt, m.now), Paint: screen.Dim}, {Text: sign.Word, Paint: screen.MoodPaint(sign.Mood)},
+			screen.Text(string(r.Category)), screen.Text(screen.Dash(string(r.Task))), screen.Text(r.Agent), screen.Text(m.spent(&r)), screen.Text(grade),
+		})
+	}
+	style := m.style()
+	style.Width = m.width - 2
+	lines := []string{m.title(title, true, fmt.Sprintf("%d of %d", len(list), len(m.known())))}
+	for i, text := range table.Lines(style) {
+		lines = append(lines, m.pointer(first+i == at)+" "+text)
+	}
+	if len(list) == 0 {
+		lines = append(lines, m.style().Paint(screen.Dim, "  no run has these words"))
+	}
+	return lines
+}
+
+// detail is what is known of a run beside its log.
+func (m Model) detail(r engine.OpenRun) []string {
+	sign := r.Sign(m.now)
+	how := sign.Mark + " " + sign.Word
+	if r.Verdict.Grade != nil {
+		how += fmt.Sprintf(", grade %.2f", *r.Verdict.Grade)
+	}
+	if r.Verdict.Reason != "" {
+		how += ": " + r.Verdict.Reason
+	}
+	what := []string{"task " + screen.Dash(string(r.Task)), "agent " + screen.Dash(r.Agent), "made " + screen.Ago(r.CreatedAt, m.now)}
+	if r.Fire != 0 {
+		what = append(what, fmt.Sprintf("by fire %d", r.Fire))
+	}
+	if spent := m.spent(&r); spent != "" {
+		what = append(what, "at work "+spent)
+	}
+	if tokens := r.Usage.Tokens; tokens != nil {
+		what = append(what, screen.Count(*tokens)+" tokens")
+	}
+	return []string{"  " + m.style().Paint(screen.MoodPaint(sign.Mood), line(how)), "  " + line(strings.Join(what, ", "))}
+}
