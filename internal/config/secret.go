@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -29,12 +31,22 @@ func SecretName(name string) bool {
 }
 
 // Secrets are the values that nobody is to be shown, the longest first: those of variables with
-// the name of a secret that agents and commands are given.
+// the name of a secret that agents and commands are given, and the webhook's address behind its
+// host, which is all that a chat service asks of who posts there.
 func (c *Config) Secrets(getenv func(string) string) (list []string) {
-	add := func(name, value string) {
-		if SecretName(name) && len(value) >= leastSecret {
+	keep := func(value string) {
+		if len(value) >= leastSecret {
 			list = append(list, value)
 		}
+	}
+	add := func(name, value string) {
+		if SecretName(name) {
+			keep(value)
+		}
+	}
+	if u, err := url.Parse(c.Notice.Webhook); err == nil {
+		keep(u.RequestURI())
+		keep(u.User.String())
 	}
 	passed := slices.Concat(c.Tasks.PassEnvironment, c.Selector.PassEnvironment, c.Notice.PassEnvironment)
 	for _, a := range c.Agents {
@@ -49,7 +61,7 @@ func (c *Config) Secrets(getenv func(string) string) (list []string) {
 	for _, name := range passed {
 		add(name, getenv(name))
 	}
-	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return slices.Compact(list)
 }
 

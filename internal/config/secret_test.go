@@ -24,14 +24,15 @@ func TestSecretName(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	c := &config.Config{
-		Tasks: config.Tasks{PassEnvironment: []string{"GH_TOKEN", "HOME"}},
+		Notice: config.Notice{Webhook: "https://somebody:pass@chat.example.org/hooks/T01/abcdef"},
+		Tasks:  config.Tasks{PassEnvironment: []string{"GH_TOKEN", "HOME"}},
 		Agents: map[string]config.Agent{
 			"a": {Environment: map[string]string{"API_KEY": "sk-0123456789", "MODEL": "a-long-name", "PIN_KEY": "1234"}},
 			"b": {Environment: map[string]string{"API_KEY": "sk-0123456789"}, PassEnvironment: []string{"UNSET_TOKEN"}},
 		},
 	}
 	got := c.Secrets(environment("GH_TOKEN", "ghp_0123456789abc", "HOME", "/home/somebody"))
-	if want := []string{"ghp_0123456789abc", "sk-0123456789"}; !slices.Equal(got, want) {
+	if want := []string{"/hooks/T01/abcdef", "ghp_0123456789abc", "sk-0123456789", "somebody:pass"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
