@@ -75,7 +75,7 @@ func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
 			"Store.Snapshot", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
-			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Tasks.Again", "Tasks.StateAt", "Tasks.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs", "Agents.Find", "Agents.Open", "Folders.End", "Sessions.Liveness", "Sessions.Supervised", "Sessions.Suspended",
+			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Tasks.Again", "Tasks.StateAt", "Tasks.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs", "Agents.Find", "Agents.Open", "Folders.End", "Sessions.Liveness", "Sessions.Supervised", "Sessions.Suspended",
 		},
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
 		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Sessions.Stop"},

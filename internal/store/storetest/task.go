@@ -160,8 +160,16 @@ func testTaskRests(t *testing.T, b bundle) {
 	b.leave(t, "0r5", "a", fleet.Productive, open)
 	rests("worked on", 0, 0)
 	b.leave(t, "0r6", "b", fleet.Noop, open)
-	found, err := b.Retry(t.Context(), "b")
-	must(t, err)
-	same(t, "found by a retry", found, true)
-	rests("tried again", 0)
+	b.leave(t, "0r7", "a", fleet.Noop, open)
+	asleep := b.arm(t, "code").Backoff
+	for _, step := range []struct {
+		task fleet.TaskID
+		want bandit.Backoff
+	}{{"b", asleep}, {"a", bandit.Backoff{NoopsEver: asleep.NoopsEver}}} { // the back-off is of the last
+		found, err := b.Retry(t.Context(), step.task)
+		must(t, err)
+		same(t, "found by a retry", found, true)
+		same(t, "back-off after a retry", b.arm(t, "code").Backoff, step.want)
+	}
+	rests("tried again")
 }
