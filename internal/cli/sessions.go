@@ -162,7 +162,7 @@ func (s sessions) End(ctx context.Context, r fleet.Run) error {
 			return fmt.Errorf("end what its manager has forgotten of unit %s: %w", r.Unit, err)
 		}
 	}
-	return session.Sweep(r.ID)
+	return session.End(r.ID, fleet.FilesOf(string(s.locks), r.ID).Alive)
 }
 
 func (s sessions) unknown(ctx context.Context, r fleet.Run, err error) fleet.Liveness {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -103,13 +105,27 @@ const deathMillis = 1000
 
 // Sweep kills a run's strays until none is left.
 func Sweep(run fleet.RunID) error {
+	return sweep(run, func() ([]int, error) { return Strays(run) }, func(pid int) bool { return marked(pid, run) })
+}
+
+// End kills a run's strays, and then whoever else has its lock: one that cleared its
+// environment and left the unit may have inherited that, and keeps the lane with it. The
+// run's supervisor is gone by then.
+func End(run fleet.RunID, alive string) error {
+	if err := Sweep(run); err != nil {
+		return err
+	}
+	return sweep(run, func() ([]int, error) { return holders(alive) }, func(pid int) bool { return holds(pid, alive) })
+}
+
+func sweep(run fleet.RunID, find func() ([]int, error), theirs func(pid int) bool) error {
 	for range maxSweeps {
-		pids, err := Strays(run)
+		pids, err := find()
 		if err != nil || len(pids) == 0 {
 			return err
 		}
 		for _, pid := range pids {
-			if err := killMarked(pid, run); err != nil {
+			if err := kill(pid, theirs); err != nil {
 				return err
 			}
 		}
@@ -117,10 +133,31 @@ func Sweep(run fleet.RunID) error {
 	return fmt.Errorf("kill what is left of run %s: it forks faster than it dies", run)
 }
 
-// killMarked kills a process that still carries a run's id, and waits until it is
-// gone. It goes through a descriptor of the process, so that no other is hit that was
-// given the same number meanwhile.
-func killMarked(pid int, run fleet.RunID) error {
+// holders are the processes that have inherited a run's lock.
+func holders(alive string) ([]int, error) {
+	pids, err := processes()
+	return slices.DeleteFunc(pids, func(pid int) bool { return !holds(pid, alive) }), err
+}
+
+// holds reports whether a process has inherited a run's lock: it is open for writing there.
+// Who asks whether the run lives has it open as well, for an instant and for reading.
+func holds(pid int, alive string) bool {
+	return slices.ContainsFunc(opened(pid, alive), func(descriptor string) bool {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%s", pid, filepath.Base(descriptor)))
+		_, flags, _ := strings.Cut(string(text), "flags:")
+		fields := strings.Fields(flags)
+		if err != nil || len(fields) == 0 {
+			return false
+		}
+		how, err := strconv.ParseUint(fields[0], 8, 32)
+		return err == nil && how&unix.O_ACCMODE == unix.O_RDWR
+	})
+}
+
+// kill kills a process that is still theirs, and waits until it is gone. It goes through a
+// descriptor of the process, so that no other is hit that was given the same number
+// meanwhile.
+func kill(pid int, theirs func(pid int) bool) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) {
 		return nil
@@ -129,7 +166,7 @@ func killMarked(pid int, run fleet.RunID) error {
 		return fmt.Errorf("open process %d: %w", pid, err)
 	}
 	defer func() { _ = unix.Close(fd) }()
-	if !marked(pid, run) {
+	if !theirs(pid) {
 		return nil
 	}
 	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {

@@ -111,6 +111,35 @@ func TestSweepEndsThemAll(t *testing.T) {
 	}
 }
 
+// TestEndOfWhoeverHasTheLock has a process with nothing of the run but its lock: the end of
+// the run is its end. Who only asks for the lock, or has that of another run, lives on.
+func TestEndOfWhoeverHasTheLock(t *testing.T) {
+	t.Parallel()
+	run, dir := fleet.RunID(fmt.Sprintf("0h%d", os.Getpid())), t.TempDir()
+	const keeps = `; echo $$ >"$READY"; exec env -i sleep 100`
+	alive, other := filepath.Join(dir, "alive"), filepath.Join(dir, "other")
+	theirs := stray(t, `exec 9<>"$LOCK"`+keeps, "LOCK="+alive)
+	asks := stray(t, `exec 9<"$LOCK"`+keeps, "LOCK="+alive)
+	others := stray(t, `exec 9<>"$LOCK"`+keeps, "LOCK="+other)
+	for _, pid := range []int{asks, others} {
+		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // nothing in its environment tells whose it is
+	}
+	if !holds(theirs, alive) || len(opened(asks, alive)) == 0 {
+		t.Fatal("they do not have the lock open")
+	}
+	if err := End(run, alive); err != nil {
+		t.Fatal(err)
+	}
+	if holds(theirs, alive) {
+		t.Errorf("process %d is left", theirs)
+	}
+	for _, pid := range []int{asks, others} {
+		if err := syscall.Kill(pid, 0); err != nil {
+			t.Errorf("process %d: %v", pid, err)
+		}
+	}
+}
+
 // TestSweepEndsAFamilyThatGrows has a stray that starts a new one each millisecond.
 func TestSweepEndsAFamilyThatGrows(t *testing.T) {
 	t.Parallel()

@@ -13,17 +13,19 @@ import (
 // the run's lock open, which no other process of that number would. Files are compared, not
 // their names: of a state folder there may be several.
 func Supervised(r fleet.Run, files fleet.RunFiles) bool {
-	if r.PID == 0 {
-		return false
-	}
-	descriptors, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", r.PID))
+	return r.PID != 0 && len(opened(r.PID, files.Alive)) > 0
+}
+
+// opened are the descriptors by which a process has a file open.
+func opened(pid int, path string) []string {
+	file, err := os.Stat(path)
 	if err != nil {
-		return false
+		return nil
 	}
-	alive, err := os.Stat(files.Alive)
-	return err == nil && slices.ContainsFunc(descriptors, func(d string) bool {
+	descriptors, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid)) // its pattern is sound
+	return slices.DeleteFunc(descriptors, func(d string) bool {
 		open, err := os.Stat(d)
-		return err == nil && os.SameFile(open, alive)
+		return err != nil || !os.SameFile(open, file)
 	})
 }
 
