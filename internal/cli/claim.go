@@ -55,7 +55,7 @@ like a slip of one of the commands below is refused, unless it is a task's id: f
 		if args[0] == "help" {
 			return cmd.Help()
 		}
-		var verbs []string
+		verbs := []string{"help"}
 		for _, verb := range cmd.Commands() {
 			verbs = append(verbs, verb.Name())
 		}
@@ -357,7 +357,7 @@ func (a *app) mayRelease(ctx context.Context, desk lease.Desk, s store.Store, h 
 	if err != nil || c.Holder != h.Holder || c.Epoch != h.Epoch || !c.ReleasedAt.IsZero() || a.Getenv("STINT_RUN_ID") == string(run) {
 		return err // what is not theirs, the release says
 	}
-	advice := fmt.Sprintf("end its session first, which gives the claim back: x in stint top, or the unit that stint show %s names", run)
+	advice := fmt.Sprintf("end its session first, which gives the claim back: stint stop %s", run)
 	switch desk.Holder(ctx, c) {
 	case fleet.Gone:
 		return nil

@@ -187,9 +187,7 @@ func (c Category) inLane(kind selector.Hindrance, r OpenRun) Obstacle {
 			o.Change = sentence("It takes the end of that session, which may take until %s, or a person who stops it", stamp(r.StartedAt.Add(r.Timeout)))
 		}
 	}
-	if r.Unit != "" {
-		o.Command = command("systemctl", "--user", "stop", r.Unit)
-	}
+	o.Command = command("stint", "stop", string(r.ID))
 	return o
 }
 

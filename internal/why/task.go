@@ -174,8 +174,8 @@ func (t Task) held() Obstacle {
 	o.Reason = sentence("It is claimed by %s at epoch %d, until %s%s", h.Holder, h.Epoch, moment(h.ExpiresAt, t.Now), tail(h.Note))
 	if _, session := h.Holder.Run(); session {
 		o.Change = "The claim is renewed while its session runs, and ends with it."
-		if t.Worker != nil && t.Worker.Unit != "" {
-			o.Command = command("systemctl", "--user", "stop", t.Worker.Unit)
+		if id, _ := h.Holder.Run(); t.Worker != nil {
+			o.Command = command("stint", "stop", string(id))
 		}
 		return o
 	}
