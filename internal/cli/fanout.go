@@ -28,6 +28,7 @@ type fanoutOptions struct {
 	selector string
 	seed     seedValue
 	exec     bool
+	explain  bool
 }
 
 func newFanout(a *app) *cobra.Command {
@@ -45,6 +46,7 @@ payload in this order: selected.category, diversity_alternatives[].category,
 alternatives[].category, all_scores (best first), and, when none of these names a
 usable one, fanout.allow of the configuration.`,
 		Example: `  stint fanout --dry-run
+  stint fanout --dry-run --explain
   stint fanout -n 2
   stint fanout --pool monitoring
   my-selector | stint fanout --selector -`,
@@ -59,6 +61,7 @@ usable one, fanout.allow of the configuration.`,
 	f.StringVar(&o.selector, "selector", "", "follow the payload in `FILE`, or on standard input with -")
 	f.Var(&o.seed, "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
 	f.BoolVar(&o.exec, "exec", false, "run the workers as detached processes, without systemd and its limits")
+	f.BoolVar(&o.explain, "explain", false, "show for every category what its score is made of, as select does")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
@@ -93,7 +96,7 @@ func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
 			DryRun: o.dryRun, Detached: o.exec, Units: units, Binary: program,
 		})
 		if r.Choices != nil || errors.Is(err, fleet.ErrNothing) {
-			a.printFire(r)
+			a.printFire(r, o.explain)
 		}
 		return err
 	})
@@ -143,18 +146,24 @@ func (a *app) readPayload(from string) ([]byte, error) {
 	return data, err
 }
 
-func (a *app) printFire(r engine.FireReport) {
+func (a *app) printFire(r engine.FireReport, explain bool) {
 	o := wire.NewFire(r)
 	if a.json {
 		printJSON(a.Stdout, o)
 		return
 	}
 	for _, c := range r.Choices {
+		if r.Ranking != nil && !explain {
+			c.Source = "" // the names of stint's own payload
+		}
 		fmt.Fprintln(a.Stdout, plain(choiceLine(c, r.DryRun)))
 	}
 	counts := fmt.Sprintf("spawned=%d skipped=%d", o.Spawned, o.Skipped)
 	if o.Failed > 0 {
 		counts += fmt.Sprintf(" failed=%d", o.Failed)
+	}
+	if explain && r.Ranking != nil {
+		a.printExplain(*r.Ranking)
 	}
 	fmt.Fprintln(a.Stdout, counts)
 }

@@ -26,7 +26,8 @@ func newSelect(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "select",
 		Short: "Rank the categories of work and print the ranking",
-		Long: `Rank the categories of work. The score of a category is a sum, in units of grade:
+		Long: `Rank the categories of work, and mark with * what a fire would start. The score of a
+category is a sum, in units of grade, that --explain shows:
 
   ts       a random draw from what is believed of its mean grade (Thompson sampling)
   loo      what its lessons of today change beside those it has been graded with
@@ -52,7 +53,7 @@ Nothing is written. The same store, clock and seed give the same ranking.`,
 	f.StringVar(&o.pool, "pool", "", "rank the categories of this `POOL` (default that of --category, or else "+config.DefaultPool+")")
 	f.StringVar(&o.category, "category", "", "rank this category alone, allowed for fires or not")
 	f.Var(&o.seed, "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
-	f.BoolVar(&o.explain, "explain", false, "show for every category what its score is made of")
+	f.BoolVar(&o.explain, "explain", false, "show for every category what its score is made of, and why it is in or out")
 	return cmd
 }
 
@@ -87,7 +88,6 @@ func (a *app) printRanking(s selector.Selection) {
 		}
 		fmt.Fprintf(a.Stdout, "%s %2d  %.3f  %s%s\n", mark(c.Picked), i+1, c.Value, c.Category, plain(next))
 	}
-	fmt.Fprintf(a.Stdout, "tier=%d seed=%d\n", s.Tier, s.Seed)
 }
 
 // mark points at what a fire would start.
@@ -106,7 +106,7 @@ func (a *app) printExplain(s selector.Selection) {
 	}
 	a.table(rows)
 	fmt.Fprintln(a.Stdout)
-	for _, sentence := range s.Sentences() {
+	for _, sentence := range s.Sentences(selector.Figures) {
 		fmt.Fprintln(a.Stdout, plain(sentence))
 	}
 	for _, b := range s.Blocked {

@@ -10,6 +10,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/screen"
+	"stint/internal/selector"
 	"stint/internal/why"
 	"stint/internal/wire"
 )
@@ -17,6 +18,7 @@ import (
 func newWhy(a *app) *cobra.Command {
 	asked := map[why.Kind]*bool{}
 	var since spanValue
+	explain := false
 	cmd := &cobra.Command{
 		Use:   "why TASK|CATEGORY|FIRE|RUN | --since TIME",
 		Short: "Say why something is as it is, and what would have to change",
@@ -56,10 +58,11 @@ Nothing is written.`,
 			case len(args) == 0:
 				return usage(errors.New("want the name of a task, a category, a fire or a run, or --since"))
 			}
-			return a.runWhy(cmd.Context(), engine.WhyQuestion{Name: args[0], Kind: kind})
+			return a.runWhy(cmd.Context(), engine.WhyQuestion{Name: args[0], Kind: kind, Detail: selector.Detail(explain || a.json)})
 		},
 	}
 	cmd.Flags().Var(&since, "since", "say what changed in the ranking in this time, such as 90m, 24h or 7d")
+	cmd.Flags().BoolVar(&explain, "explain", false, "say of a ranking what each score was computed from, too")
 	for _, kind := range why.Kinds() {
 		asked[kind] = cmd.Flags().Bool(string(kind), false, "take the name for a "+string(kind)+"'s")
 	}

@@ -34,6 +34,10 @@ type FireReport struct {
 	fleet.Fire
 	DryRun bool
 	Tier   selector.Tier // 0 when another selector's payload was followed
+
+	// Ranking is what a fire followed; nil: another selector's payload, or the fire is one of
+	// the record.
+	Ranking *selector.Selection
 }
 
 // Count returns how many choices ended in d.
@@ -184,7 +188,7 @@ func (e *Engine) follow(ctx context.Context, r *FireReport, limits *plan.Input, 
 		e.Log.ErrorContext(ctx, "external selector not followed, the built-in one is", slog.Any("err", err))
 	}
 	limits.Request, limits.Scores, limits.Odds = own.Request(), s.Scores, s.Odds(redraws)
-	r.Selection, r.Tier = text, s.Tier
+	r.Selection, r.Tier, r.Ranking = text, s.Tier, &s
 	return nil
 }
 

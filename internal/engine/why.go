@@ -20,6 +20,8 @@ import (
 type WhyQuestion struct {
 	Name string
 	Kind why.Kind // what the name is of; empty: whatever has it, in the order of [why.Kinds]
+
+	Detail selector.Detail // of what is said of rankings
 }
 
 // LastFire is the name of the last fire.
@@ -38,7 +40,7 @@ const (
 func (e *Engine) Why(ctx context.Context, q WhyQuestion) (a why.Answer, also []why.Kind, err error) {
 	own := *e
 	own.Tasks = &onceListed{Tasks: e.Tasks}
-	m := &moment{Engine: &own}
+	m := &moment{Engine: &own, detail: q.Detail}
 	var found []why.Kind
 	for _, kind := range why.Kinds() {
 		if q.Kind != "" && q.Kind != kind {
@@ -65,7 +67,8 @@ func (e *Engine) Why(ctx context.Context, q WhyQuestion) (a why.Answer, also []w
 // moment is the fleet as it is while one question is answered: tasks are listed once.
 type moment struct {
 	*Engine
-	seen *view
+	seen   *view
+	detail selector.Detail
 }
 
 // onceListed are tasks that are listed once: a large folder takes a while, and a moment is
@@ -271,7 +274,7 @@ func (m *moment) answer(ctx context.Context, kind why.Kind, name string) (why.An
 
 // whyFire ranks the fire again and reads what became of it.
 func (m *moment) whyFire(ctx context.Context, id fleet.FireID) (f why.Fire, err error) {
-	f = why.Fire{Now: m.Now(), Denials: map[fleet.RunID][]fleet.DeniedClaim{}}
+	f = why.Fire{Now: m.Now(), Detail: m.detail, Denials: map[fleet.RunID][]fleet.DeniedClaim{}}
 	if f.Fire, err = m.Store.Fire(ctx, id); err != nil {
 		return f, err
 	}

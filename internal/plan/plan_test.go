@@ -53,8 +53,8 @@ func TestDecide(t *testing.T) {
 			"own ranking",
 			Input{Request: selector.Request{Categories: append(named(selected, "docs"), named(others, "code")...)}, Scores: scores, Odds: odds, Workers: 3, Free: 6},
 			[]fleet.Choice{
-				{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.900 from Beta(1.00, 1.00)", Source: selected, Rank: 1, Score: 0.9, Odds: &likely},
-				{Category: "code", Decision: fleet.Spawn, Reason: "drew 0.400 from Beta(1.00, 1.00)", Source: others, Rank: 2, Score: 0.4, Odds: &unlikely},
+				{Category: "docs", Decision: fleet.Spawn, Reason: "ranked by chance, as it has no grades yet", Source: selected, Rank: 1, Score: 0.9, Odds: &likely},
+				{Category: "code", Decision: fleet.Spawn, Reason: "ranked by chance, as it has no grades yet", Source: others, Rank: 2, Score: 0.4, Odds: &unlikely},
 				{Category: "cleanup", Decision: fleet.Skip, Reason: selector.ReasonNotAllowed},
 				{Category: "triage", Decision: fleet.Skip, Reason: selector.ReasonNoTask},
 			},
@@ -73,8 +73,8 @@ func TestDecide(t *testing.T) {
 			"beyond the workers",
 			Input{Request: selector.Request{Categories: named(others, "docs", "code")}, Scores: scores[:2], Workers: 1, Free: 6},
 			[]fleet.Choice{
-				{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.900 from Beta(1.00, 1.00)", Source: others, Rank: 1, Score: 0.9},
-				{Category: "code", Decision: fleet.Skip, Reason: "drew 0.400 from Beta(1.00, 1.00); beyond this fire's limit of 1", Source: others, Rank: 2, Score: 0.4},
+				{Category: "docs", Decision: fleet.Spawn, Reason: "ranked by chance, as it has no grades yet", Source: others, Rank: 1, Score: 0.9},
+				{Category: "code", Decision: fleet.Skip, Reason: "ranked by chance, as it has no grades yet; beyond this fire's limit of 1", Source: others, Rank: 2, Score: 0.4},
 			},
 			false,
 		},
@@ -82,8 +82,8 @@ func TestDecide(t *testing.T) {
 			"no slot",
 			Input{Request: selector.Request{Categories: named(others, "docs", "code")}, Scores: scores[:2], Workers: 3, Free: 1},
 			[]fleet.Choice{
-				{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.900 from Beta(1.00, 1.00)", Source: others, Rank: 1, Score: 0.9},
-				{Category: "code", Decision: fleet.Skip, Reason: "drew 0.400 from Beta(1.00, 1.00); no slot free: 1 left when the fire began", Source: others, Rank: 2, Score: 0.4},
+				{Category: "docs", Decision: fleet.Spawn, Reason: "ranked by chance, as it has no grades yet", Source: others, Rank: 1, Score: 0.9},
+				{Category: "code", Decision: fleet.Skip, Reason: "ranked by chance, as it has no grades yet; no slot free: 1 left when the fire began", Source: others, Rank: 2, Score: 0.4},
 			},
 			false,
 		},

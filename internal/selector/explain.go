@@ -11,32 +11,69 @@ import (
 // shown is the least part of a score that a reason mentions: three decimals.
 const shown = 0.0005
 
-// Reason says why a category is in, or out.
+// part is one of the parts of a score beside its draw and its debt.
+type part struct {
+	words, verb string
+	value       float64
+}
+
+// parts are those that show.
+func (c Score) parts() (list []part) {
+	for _, p := range []part{
+		{"the time of day", "counts", c.Season}, {"its recent load", "counts", c.Plateau}, {"its lessons", "count", c.Components.LOO},
+	} {
+		if math.Abs(p.value) >= shown {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Reason says in plain words why a category is in, or out.
 func (c Score) Reason() string {
 	if !c.In {
 		return c.Out
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "drew %.3f from Beta(%.2f, %.2f)", c.TS, c.Beta.A, c.Beta.B)
-	for _, part := range []struct {
-		name  string
-		value float64
-	}{
-		{"lessons", c.Components.LOO}, {"season", c.Season}, {"load", c.Plateau}, {"debt", c.Div},
-	} {
-		if math.Abs(part.value) >= shown {
-			fmt.Fprintf(&b, ", %s %+.3f", part.name, part.value)
+	text := "ranked by its grades"
+	if c.Arm.Graded == 0 {
+		text = "ranked by chance, as it has no grades yet"
+	}
+	var raised, lowered []string
+	if c.Div >= shown {
+		raised = append(raised, "what it is owed")
+	} else if c.Div <= -shown {
+		lowered = append(lowered, "what it had too much of")
+	}
+	for _, p := range c.parts() {
+		if p.value > 0 {
+			raised = append(raised, p.words)
+		} else {
+			lowered = append(lowered, p.words)
 		}
 	}
-	if c.Leads {
-		fmt.Fprintf(&b, "; leads: %q is active", c.Next.ID)
+	if len(raised) > 0 {
+		text += ", raised by " + strings.Join(raised, " and ")
 	}
-	return b.String()
+	if len(lowered) > 0 {
+		text += ", lowered by " + strings.Join(lowered, " and ")
+	}
+	if c.Leads {
+		text += fmt.Sprintf("; its task %q is begun", c.Next.ID)
+	}
+	return text
 }
+
+// Detail is how much is said of a ranking.
+type Detail bool
+
+const (
+	Plain   Detail = false // words
+	Figures Detail = true  // what each score was computed from, too
+)
 
 // Sentences explain the ranking, one sentence a category: the winner first, then the
 // others in order, then what is out.
-func (s Selection) Sentences() []string {
+func (s Selection) Sentences(d Detail) []string {
 	var list []string
 	if s.Closed != "" {
 		list = append(list, fmt.Sprintf("Nothing can start: %s.", s.Closed))
@@ -45,6 +82,8 @@ func (s Selection) Sentences() []string {
 		switch {
 		case !c.In:
 			list = append(list, fmt.Sprintf("%s is out: %s.", c.Category, c.Out))
+		case d == Plain:
+			list = append(list, fmt.Sprintf("%s %s: %s.", c.Category, s.place(i, c), c.Reason()))
 		case i == 0:
 			list = append(list, s.winner(c))
 		default:
@@ -52,6 +91,19 @@ func (s Selection) Sentences() []string {
 		}
 	}
 	return list
+}
+
+// place says where a category stands, and whether it is started.
+func (s Selection) place(i int, c Score) string {
+	switch {
+	case c.Picked && i == 0:
+		return "is number 1 and is started"
+	case c.Picked:
+		return fmt.Sprintf("is number %d and is started, too", i+1)
+	case c.Full != "":
+		return fmt.Sprintf("is number %d and is not started: %s", i+1, c.Full)
+	}
+	return fmt.Sprintf("is number %d where %d can start", i+1, s.Picks)
 }
 
 func (s Selection) winner(c Score) string {
@@ -71,35 +123,21 @@ func (s Selection) verb(does, would string) string {
 
 func (s Selection) loser(i int, c Score) string {
 	first := s.Scores[0]
-	verdict := fmt.Sprintf("is number %d and is started, too", i+1)
-	switch {
-	case c.Picked:
-	case c.Full != "":
-		verdict = fmt.Sprintf("is number %d and is not started: %s", i+1, c.Full)
-	default:
-		verdict = fmt.Sprintf("is number %d where %d can start", i+1, s.Picks)
-	}
 	behind := fmt.Sprintf("%.3f behind %s", first.Value-c.Value, first.Category)
 	if first.Leads && c.Value > first.Value {
 		behind = fmt.Sprintf("%.3f before %s, whose task is begun", c.Value-first.Value, first.Category)
 	}
-	return fmt.Sprintf("%s %s, %s: %s.", c.Category, verdict, behind, c.made(s.Settings))
+	return fmt.Sprintf("%s %s, %s: %s.", c.Category, s.place(i, c), behind, c.made(s.Settings))
 }
 
-// made says in words what the score is made of.
+// made says what the score is made of, in figures.
 func (c Score) made(s bandit.Settings) string {
-	words := []string{fmt.Sprintf("it drew %.3f where %.3f is expected", c.TS, c.Beta.Mean())}
+	words := []string{fmt.Sprintf("it drew %.3f from Beta(%.2f, %.2f) where %.3f is expected", c.TS, c.Beta.A, c.Beta.B, c.Beta.Mean())}
 	if debt := c.Explain(s).Debt(); debt != "" {
 		words = append(words, fmt.Sprintf("%s (%+.3f)", debt, c.Div))
 	}
-	if math.Abs(c.Season) >= shown {
-		words = append(words, fmt.Sprintf("the time of day counts %+.3f", c.Season))
-	}
-	if math.Abs(c.Plateau) >= shown {
-		words = append(words, fmt.Sprintf("its recent load counts %+.3f", c.Plateau))
-	}
-	if math.Abs(c.Components.LOO) >= shown {
-		words = append(words, fmt.Sprintf("its lessons count %+.3f", c.Components.LOO))
+	for _, p := range c.parts() {
+		words = append(words, fmt.Sprintf("%s %s %+.3f", p.words, p.verb, p.value))
 	}
 	return strings.Join(words, ", ")
 }

@@ -54,10 +54,12 @@ func TestGoldenExplanations(t *testing.T) {
 			t.Parallel()
 			s := Rank(in)
 			var b strings.Builder
-			for _, sentence := range s.Sentences() {
-				fmt.Fprintln(&b, sentence)
+			for _, d := range []Detail{Figures, Plain} {
+				for _, sentence := range s.Sentences(d) {
+					fmt.Fprintln(&b, sentence)
+				}
+				b.WriteString("\n")
 			}
-			b.WriteString("\n")
 			for _, c := range s.Scores {
 				fmt.Fprintf(&b, "%s: %s\n", c.Category, c.Reason())
 			}
@@ -74,16 +76,16 @@ func TestReasonNamesWhatCounts(t *testing.T) {
 		parts bandit.Components
 		want  string
 	}{
-		{"the draw alone", bandit.Components{TS: 0.5}, "drew 0.500 from Beta(2.00, 3.50)"},
-		{"all", bandit.Components{TS: 0.25, LOO: 0.01, Season: 0.03, Plateau: -0.02, Div: 0.125}, "drew 0.250 from Beta(2.00, 3.50), lessons +0.010, season +0.030, load -0.020, debt +0.125"},
-		{"too little to show", bandit.Components{TS: 1, LOO: 0.0004, Plateau: -0.0004, Div: -0.0004}, "drew 1.000 from Beta(2.00, 3.50)"},
-		{"just enough", bandit.Components{TS: 1, Div: -0.0006}, "drew 1.000 from Beta(2.00, 3.50), debt -0.001"},
+		{"its grades alone", bandit.Components{TS: 0.5}, "ranked by its grades"},
+		{"all", bandit.Components{LOO: 0.01, Season: 0.03, Plateau: -0.02, Div: 0.125}, "ranked by its grades, raised by what it is owed and the time of day and its lessons, lowered by its recent load"},
+		{"too little to show", bandit.Components{LOO: 0.0004, Plateau: -0.0004, Div: -0.0004}, "ranked by its grades"},
+		{"just enough", bandit.Components{Div: -0.0006}, "ranked by its grades, lowered by what it had too much of"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.parts.Beta = bandit.Beta{A: 2, B: 3.5}
-			k := candidate("code")
+			k := candidate("code", graded(0.5))
 			if got := (Score{Candidate: &k, Components: tt.parts, In: true}).Reason(); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -155,12 +157,12 @@ func anyState(t *rapid.T) Selection {
 // ranking, and works each out again.
 func TestSentencesAreTrue(t *testing.T) {
 	t.Parallel()
-	parts := regexp.MustCompile(`it drew (\S+) where (\S+) is expected` +
+	parts := regexp.MustCompile(`it drew (\S+) from Beta\((\S+), (\S+)\) where (\S+) is expected` +
 		`(?:, (?:it is owed (\S+) sessions of its floor)?(?: and is | ?it is |)?(?:(\S+) (?:sessions )?over its cap)? \((\S+)\))?` +
 		`(?:, the time of day counts (\S+))?(?:, its recent load counts (\S+))?(?:, its lessons count (\S+?))?\.$`)
 	rapid.Check(t, func(t *rapid.T) {
 		s := anyState(t)
-		sentences := s.Sentences()
+		sentences := s.Sentences(Figures)
 		if closed := strings.HasPrefix(sentences[0], "Nothing can start: "); closed != (s.Closed != "") {
 			t.Fatalf("closed %q: got %q first", s.Closed, sentences[0])
 		} else if closed {
@@ -190,7 +192,7 @@ func TestSentencesAreTrue(t *testing.T) {
 				debt = fmt.Sprintf("%+.3f", (deficit-surplus)/s.Settings.V)
 			}
 			want := []string{
-				fmt.Sprintf("%.3f", c.TS), fmt.Sprintf("%.3f", c.Beta.Mean()),
+				fmt.Sprintf("%.3f", c.TS), fmt.Sprintf("%.2f", c.Beta.A), fmt.Sprintf("%.2f", c.Beta.B), fmt.Sprintf("%.3f", c.Beta.Mean()),
 				mentioned("%.1f", deficit, 0.05), mentioned("%.1f", surplus, 0.05), debt,
 				mentioned("%+.3f", c.Season, 0.0005), mentioned("%+.3f", c.Plateau, 0.0005), mentioned("%+.3f", c.Components.LOO, 0.0005),
 			}

@@ -129,7 +129,7 @@ func (s *site) fireOf(ctx context.Context, e *engine.Engine, id fleet.FireID) (b
 		b.Why = err.Error()
 		return b, nil //nolint:nilerr // an old record can be shown, if not ranked again
 	}
-	b.Result, b.Sentences = &result, result.Selection.Sentences()
+	b.Result, b.Sentences = &result, result.Selection.Sentences(selector.Figures)
 	b.Scores, b.Scale = scoresOf(result.Selection)
 	return b, nil
 }

@@ -16,6 +16,7 @@ type Fire struct {
 	Selection   *selector.Selection // ranked again; nil: it cannot be
 	Unread      string              // why not
 	Followed    bool                // stint's own ranking was
+	Detail      selector.Detail     // of what is said of it
 	Differences int                 // between the record and what comes out now
 	Runs        []fleet.Run         // that are its own, oldest first
 	Denials     map[fleet.RunID][]fleet.DeniedClaim
@@ -76,31 +77,39 @@ func (f Fire) ranked() (list []string) {
 		return append(list, sentence("It cannot be ranked again: %s", f.Unread))
 	}
 	if f.Followed {
-		list = append(list, tierOf(*f.Selection))
+		list = append(list, f.led())
 	}
 	list = append(list, limitOf(*f.Selection))
 	if !f.Selection.Moves() && len(f.categories(fleet.Skip)) == len(f.Fire.Choices) {
 		list = append(list, "It was no round of its pool: nothing faded by it, and no back-off came nearer its end.")
 	}
-	switch {
-	case f.Differences > 0:
-		list = append(list, sentence("Ranked again from the record, with seed %d, it comes out otherwise: stint replay %d shows how", f.Fire.Seed, f.Fire.ID))
-	default:
-		list = append(list, sentence("Ranked again from the record, with seed %d, it comes out the same, bit for bit", f.Fire.Seed))
+	again := "Ranked again from the record, it"
+	if f.Detail == selector.Figures {
+		again = fmt.Sprintf("Ranked again from the record, with seed %d, it", f.Fire.Seed)
 	}
-	return list
+	if f.Differences > 0 {
+		return append(list, sentence("%s comes out otherwise: stint replay %d shows how", again, f.Fire.ID))
+	}
+	return append(list, sentence("%s comes out the same, bit for bit", again))
 }
 
-func tierOf(s selector.Selection) string {
-	switch {
-	case len(s.Ranked()) == 0:
+// led says what kind of work it led with.
+func (f Fire) led() string {
+	if len(f.Selection.Ranked()) == 0 {
 		return "No category could be started."
-	case s.Tier == selector.TierActive:
-		return sentence("Tier %d: it led with a task that was begun", s.Tier)
-	case s.Tier == selector.TierReady:
-		return sentence("Tier %d: it led with a task to begin", s.Tier)
 	}
-	return sentence("Tier %d: it led with a category that has no task", selector.TierCategories)
+	tier := ""
+	if f.Detail == selector.Figures {
+		tier = fmt.Sprintf(" (tier %d)", f.Selection.Tier)
+	}
+	switch f.Selection.Tier {
+	case selector.TierActive:
+		return sentence("It led with a task that was begun%s", tier)
+	case selector.TierReady:
+		return sentence("It led with a task to begin%s", tier)
+	case selector.TierCategories:
+	}
+	return sentence("It led with a category that has no task%s", tier)
 }
 
 func limitOf(s selector.Selection) string {
@@ -136,7 +145,7 @@ func (f Fire) Sentences() map[fleet.Category]string {
 	if f.Selection == nil || !f.Followed {
 		return said
 	}
-	list := f.Selection.Sentences()
+	list := f.Selection.Sentences(f.Detail)
 	list = list[len(list)-len(f.Selection.Scores):] // but for what is said of the whole fire
 	for i, c := range f.Selection.Scores {
 		said[c.Category] = list[i]

@@ -5,6 +5,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/selector"
 )
 
 // Fire is stint/fire@1.
@@ -21,6 +22,9 @@ type Fire struct {
 	Failed     int          `json:"failed"`
 	Fallback   string       `json:"fallback"` // why the external selector was not followed; empty: it was, or there is none
 	Categories []Choice     `json:"categories"`
+
+	// What the scores are made of, by category; only of a fire that is under way.
+	Explain map[string]selector.Explain `json:"explain,omitempty"`
 }
 
 // Choice is what a fire decided about one category.
@@ -46,6 +50,9 @@ func NewFire(r engine.FireReport) Fire {
 	}
 	for _, c := range r.Choices {
 		o.Categories = append(o.Categories, Choice(c))
+	}
+	if r.Ranking != nil {
+		o.Explain = r.Ranking.Payload().Explain
 	}
 	return o
 }

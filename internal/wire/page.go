@@ -75,7 +75,7 @@ func NewRanking(f fleet.Fire, r *replay.Result, runs []fleet.Run) Ranking {
 	o := Ranking{Schema: "stint/ranking@1", Followed: "other", Sentences: []string{}, Runs: []Run{}}
 	if r != nil {
 		payload := r.Selection.Payload()
-		o.Selection, o.Sentences = &payload, append(o.Sentences, r.Selection.Sentences()...)
+		o.Selection, o.Sentences = &payload, append(o.Sentences, r.Selection.Sentences(selector.Figures)...)
 		o.Identical = len(r.Differences) == 0
 		if r.Followed {
 			o.Followed, report.Tier = "stint", r.Selection.Tier

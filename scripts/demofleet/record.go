@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 )
@@ -30,7 +29,7 @@ type selection struct {
 // explained is what a category's place in a ranking is made of, and its account.
 type explained struct {
 	In       bool    `json:"in"`
-	TS       float64 `json:"ts"`       // what was drawn
+	Score    float64 `json:"score"`
 	Due      float64 `json:"due"`      // sessions of this fire that it is entitled to
 	Entitled float64 `json:"entitled"` // by the fires before
 	Sessions int     `json:"sessions"` // that were debited before
@@ -89,11 +88,6 @@ func (c choice) odds() float64 {
 	}
 	return *c.Odds
 }
-
-var beta = regexp.MustCompile(`Beta\([^)]*\)`)
-
-// belief is what the category's score was drawn from.
-func (c choice) belief() string { return beta.FindString(c.Reason) }
 
 type session struct {
 	Run       string     `json:"run"`

@@ -16,10 +16,10 @@ func sound() record {
 	r := record{
 		status: status{
 			Fires: []fire{
-				newFire(4, "tests (1.20, 1.20)", "docs (1.60, 1.40)", "code (2.10, 1.00)"),
-				newFire(3, "docs (1.20, 1.20)"),
-				newFire(2, "flaky (0.80, 2.20)"),
-				newFire(1, "code (1.00, 1.00)", "triage (1.00, 1.00)", "flaky (1.00, 1.00)"),
+				newFire(4, "tests", "docs", "code"),
+				newFire(3, "docs"),
+				newFire(2, "flaky"),
+				newFire(1, "code", "triage", "flaky"),
 			},
 			Runs: []session{
 				newRun(4, "tests", "productive", 0.6), newRun(4, "docs", "productive", 0.7), newRun(4, "code", "productive", 0.9),
@@ -48,20 +48,19 @@ func sound() record {
 func (r record) selection(f fire) selection {
 	s := selection{map[string]explained{}}
 	for _, name := range f.started() {
-		s.Explain[name] = explained{In: true, TS: 0.5, Due: 1, Sessions: r.sessions(name, f.Fire)}
+		s.Explain[name] = explained{In: true, Score: 0.5, Due: 1, Sessions: r.sessions(name, f.Fire)}
 	}
 	return s
 }
 
 func instant() time.Time { return time.Date(2026, 6, 26, 0, 25, 19, 0, time.UTC) }
 
-// newFire makes a fire that started categories, each given with what it drew from.
+// newFire makes a fire that started categories.
 func newFire(number int, started ...string) fire {
 	f := fire{Fire: number, At: instant(), Spawned: len(started)}
-	for i, text := range started {
-		name, beta, _ := strings.Cut(text, " ")
+	for i, name := range started {
 		certain := 1.0
-		f.Categories = append(f.Categories, choice{name, "spawn", "drew 0.500 from Beta" + beta, i + 1, 0.5, &certain})
+		f.Categories = append(f.Categories, choice{name, "spawn", "ranked by its grades", i + 1, 0.5, &certain})
 	}
 	for _, c := range categories() {
 		if !slices.Contains(f.started(), c.name) {
@@ -117,16 +116,16 @@ func TestVerify(t *testing.T) {
 		"unit not started":   {func(r *record) { r.Fires[1].Failed = 1 }, "fire 3: 1 units did not start"},
 		"unit without a run": {func(r *record) { r.Fires[1].Spawned++ }, "9 units were spawned, and there are 8 runs"},
 		"active task behind": {func(r *record) {
-			r.Fires[3] = newFire(1, "triage (1.00, 1.00)", "code (1.00, 1.00)", "flaky (1.00, 1.00)")
+			r.Fires[3] = newFire(1, "triage", "code", "flaky")
 		}, `the first fire started ["triage" "code" "flaky"]`},
 		"dependency ignored": {func(r *record) {
-			r.Fires[3] = newFire(1, "code (1.00, 1.00)", "triage (1.00, 1.00)", "docs (1.00, 1.00)")
+			r.Fires[3] = newFire(1, "code", "triage", "docs")
 		}, `the first fire started ["code" "triage" "docs"]`},
 		"ranking unchanged": {func(r *record) {
 			r.Fires[0].Categories = r.first().Categories
 			r.Replays[0].Selection = r.selection(r.Fires[0])
 		}, "the last fire's ranking is the first one's"},
-		"draw not the replayed":   {func(r *record) { r.Fires[2].Categories[0].Reason = "drew 0.501 from Beta(1.00, 1.00)" }, `fire 2 ranked flaky by "drew 0.501 from Beta(1.00, 1.00)"; its replay drew 0.500 from Beta(`},
+		"score not the replayed":  {func(r *record) { r.Fires[2].Categories[0].Score = 0.501 }, "fire 2 ranked flaky with 0.501; its replay with 0.500"},
 		"fire not replayed":       {func(r *record) { r.Replays = r.Replays[1:] }, "3 fires were replayed; want 4"},
 		"replay differs":          {func(r *record) { r.Replays[2].Identical = false }, "fire 2 is not what replaying it gives"},
 		"replay of another fire":  {func(r *record) { r.Replays[2].Fire = 1 }, "fire 2 is not what replaying it gives"},
@@ -193,7 +192,7 @@ func TestWidth(t *testing.T) {
 
 func TestWatcherTellsOnce(t *testing.T) {
 	t.Parallel()
-	s := status{Fires: []fire{newFire(1, "code (1.00, 1.00)", "triage (1.00, 1.00)", "flaky (1.00, 1.00)")}, Runs: []session{newRun(1, "flaky", "failed", 0)}}
+	s := status{Fires: []fire{newFire(1, "code", "triage", "flaky")}, Runs: []session{newRun(1, "flaky", "failed", 0)}}
 	end := s.Runs[0].EndedAt.Add(time.Second)
 	s.Runs[0].EndedAt = nil
 	var out bytes.Buffer

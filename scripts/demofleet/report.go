@@ -49,9 +49,9 @@ func place(f fire, i int) string {
 	if c.Rank == 0 {
 		return cut(fmt.Sprintf("-  %-7s  %s", c.Category, why(c)), 37)
 	}
-	line := fmt.Sprintf("%d  %-7s  %.3f  %s", c.Rank, c.Category, c.Score, c.belief())
-	if strings.Contains(c.Reason, "leads") {
-		line += "*"
+	line := fmt.Sprintf("%d  %-7s  %.3f", c.Rank, c.Category, c.Score)
+	if strings.Contains(c.Reason, "is begun") {
+		line += " *"
 	}
 	return cut(line, 37)
 }
