@@ -465,3 +465,37 @@ func TestTurnOfAStoppedProcess(t *testing.T) {
 }
 
 func bubbleClock() time.Time { return time.Now() } //nolint:forbidigo // a bubble has no other
+
+// TestCgroup knows a run's cgroup by the name of its unit: what an agent writes into the file,
+// or a session by hand in somebody's terminal, makes no other group one to look into and end.
+func TestCgroup(t *testing.T) {
+	t.Parallel()
+	const unit = "stint-bob-code-0r1.service"
+	for text, want := range map[string]string{
+		"0::/user.slice/" + unit + "\n":                      "/user.slice/" + unit,
+		"1:name=systemd:/x\n0::/user.slice/" + unit + "\n":   "/user.slice/" + unit,
+		"1:name=systemd:/user.slice/" + unit + "\n":          "",
+		"0::/user.slice/session-1.scope\n":                   "",
+		"0::/user.slice/stint-bob-code-0r2.service\n":        "",
+		"0::/user.slice/../system.slice/" + unit + "\n":      "",
+		"0::/user.slice/" + unit + "/agent\n":                "",
+		"":                                                   "",
+		"0::/\n0::\n":                                        "",
+		strings.Repeat("x", 64<<10) + "\n0::/" + unit + "\n": "",
+	} {
+		s := State(t.TempDir())
+		f, err := s.Live("0r1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(f.Truncate(0), os.WriteFile(f.Name(), []byte(text), 0o600), f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Cgroup("0r1", unit); got != want {
+			t.Errorf("%.100q: got %q, want %q", text, got, want)
+		}
+		if got := s.Cgroup("0r1", ""); got != "" {
+			t.Errorf("%.100q: got %q of a run without a unit, want none", text, got)
+		}
+	}
+}

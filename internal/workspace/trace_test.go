@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -10,33 +11,28 @@ import (
 	"testing"
 )
 
-// TestLongTrace has a report of more bytes than are read, with a commit at its beginning and
-// one at its end, and between them a hole.
+// TestLongTrace has a report of more bytes than are read, with a commit at its beginning, one
+// at its end, and one between them, in a hole, that is not read.
 func TestLongTrace(t *testing.T) { //nolint:paralleltest // it measures what is allocated
 	g := repository(t).as(own)
-	g.commit("early")
 	path := g.files(own).Git
-	early, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	g.commit("late")
-	late, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	var reports [][]byte
+	for _, name := range []string{"early", "between", "late"} {
+		g.commit(name)
+		report, err := os.ReadFile(path)
+		if err := errors.Join(err, os.Remove(path)); err != nil {
+			t.Fatal(err)
+		}
+		reports = append(reports, fmt.Appendf(nil, "\n%s\n", report))
 	}
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Write(append(early, "\n"...)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteAt(append([]byte("\n"), late...), maxTrace+100<<20); err != nil {
-		t.Fatal(err)
+	for i, at := range []int64{0, maxTrace/2 + 50<<20, maxTrace + 100<<20} {
+		if _, err := f.WriteAt(reports[i], at); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
