@@ -101,14 +101,16 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 	if o.runtime && !o.systemd {
 		return fleet.WithHint(usage(errors.New("--runtime needs --systemd")), "stint init --systemd --runtime")
 	}
-	s := &setup{app: a, o: o, dir: dir, environment: unitEnvironment(ctx)}
-	if fleet.Variable(s.environment, "PATH") == "" {
-		s.environment = append(s.environment, "PATH="+systemPath)
-	}
+	s := &setup{app: a, o: o, dir: dir}
+	s.askEnvironment(ctx)
 	c, err := s.config(ctx)
 	if err != nil {
 		return err
 	}
+	if err := actForOwner(c); err != nil {
+		return err
+	}
+	s.askEnvironment(ctx) // of the owner's manager by now
 	s.look(ctx, c)
 	for _, step := range []func(context.Context, *config.Config) error{s.state, s.tasks, s.exclude, s.units} {
 		if err := step(ctx, c); err != nil {
@@ -117,6 +119,14 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 	}
 	s.tell(c)
 	return nil
+}
+
+// askEnvironment finds out what a unit of the fleet is given.
+func (s *setup) askEnvironment(ctx context.Context) {
+	s.environment = unitEnvironment(ctx)
+	if fleet.Variable(s.environment, "PATH") == "" {
+		s.environment = append(s.environment, "PATH="+systemPath)
+	}
 }
 
 // config is the fleet's configuration: the file there is, or a new one.
