@@ -110,7 +110,7 @@ func (a *app) hasStore(ctx context.Context, c *config.Config) (there bool, err e
 	return there, err
 }
 
-// notMovedAway refuses to make a store while units of the fleet are at work: their store was
+// notMovedAway refuses to do without a store while units of the fleet are at work: theirs was
 // moved away, and in an empty one all that they hold would be free. Without a service manager
 // there are none.
 func notMovedAway(ctx context.Context, c *config.Config) error {

@@ -87,6 +87,9 @@ func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
 
 // nothingOpen says why there is nothing to stop.
 func nothingOpen(ctx context.Context, e *engine.Engine, name string) error {
+	if err := notMovedAway(ctx, e.Config); err != nil { // else what is at work is on no record
+		return err
+	}
 	if _, known := e.Config.Categories[fleet.Category(name)]; known || name == "" {
 		return fmt.Errorf("stop %s: %w: nothing of it is at work, starting or resting", whole(fleet.Category(name)), fleet.ErrNothing)
 	}

@@ -81,6 +81,9 @@ func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
 		return err
 	}
 	if o.purge {
+		if err := notMovedAway(ctx, c); err != nil {
+			return err
+		}
 		if err := r.consent(o); err != nil {
 			return err
 		}
