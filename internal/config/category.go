@@ -60,7 +60,7 @@ const (
 	maxChain = 9  // a fleet that follows itself for ever is what fires are there to prevent
 )
 
-// What category.NAME.workspace can be.
+// The values of category.NAME.workspace.
 const inShared, inWorktree = "shared", "worktree"
 
 func kindOf(worktree bool) string {

@@ -9,9 +9,8 @@ import (
 )
 
 // defaults are the values of keys that a file leaves out, and what any agent and
-// any category starts from. What depends on the rest of the file (the state folder,
-// the allow-list, the default category, shares, a category's agents) is worked out
-// by [reader] instead.
+// any category starts from. [reader] works out the values that depend on the rest of the file:
+// the state folder, the allow-list, the default category, shares, a category's agents.
 func defaults() (Config, Agent, Category) {
 	config := Config{
 		Workspace: ".",      // the file lies at the top of the repository it is about

@@ -14,9 +14,9 @@ import (
 // that was named is not looked at; for a search that finds none, the error is a
 // [fleet.ErrUsage].
 //
-// A file that is only found must belong to the user uid or to root: it names commands that
-// are run, and whoever can write above dir could have others run theirs. Who names a file
-// takes it at its word.
+// A file that is only found must belong to the user uid or to root: it names commands that are
+// run, and a user who can write above dir could have others run theirs. A file that is named is
+// trusted.
 func Find(explicit string, getenv func(string) string, dir string, uid int) (string, error) {
 	for _, named := range []string{explicit, getenv("STINT_CONFIG")} {
 		switch {

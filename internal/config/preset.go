@@ -41,7 +41,7 @@ func commonEnvironment() []string {
 }
 
 // presetEnvironment is what every agent that asks a model over the network needs, and
-// then its own. They are names only: what is not set is not passed.
+// then its own. They are names only: a variable that is not set is not passed.
 func presetEnvironment(own ...string) []string {
 	return slices.Concat(commonEnvironment(), []string{
 		"TZ",                                    // it writes when a limit is over in local time
@@ -91,7 +91,7 @@ func codexPreset() Agent {
 		Command: []string{
 			"codex", "exec", "--json",
 			// By default it may only read. In this mode it may write in the workspace, but
-			// not in what git keeps of it, which a commit needs. Of a worktree git keeps some
+			// not in what git keeps of it, which a commit needs. Git keeps part of that for a worktree
 			// in a folder of its own and the rest with the workspace's.
 			"--sandbox", "workspace-write", "--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}",
 			"--add-dir", "{run_dir}", "--add-dir", "{cache_dir}",
@@ -124,8 +124,8 @@ func gptmePreset() Agent {
 			"OPENAI_BASE_URL", "MODEL", // whom it asks
 		),
 		Transcript: transcript.Gptme,
-		// It reports nothing of its own at a limit: what shows is the error of the
-		// service's library, on standard error.
+		// It reports nothing of its own at a limit: the error of the service's library shows, on
+		// standard error.
 		Quota: []string{"insufficient_quota", "exceeded your current quota", "credit balance is too low"},
 		Throttle: []string{
 			`(?i)rate.?limit.*(try again|retry).* in (?P<after>[0-9.]+ ?[a-z]+)`,

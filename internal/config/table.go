@@ -39,7 +39,7 @@ func (t *table) close() {
 	}
 }
 
-// missing reports, at the table, a key that it must have. What is no table has been
+// missing reports, at the table, a key that it must have. A value that is no table has been
 // reported as such.
 func (t *table) missing(name, hint string) {
 	if t.entries == nil {

@@ -16,8 +16,8 @@ type taskFormat struct {
 	foreign    bool // stint's own words for states mean nothing there
 }
 
-// taskFormats are the presets. What stint names itself, and each format shares, is not
-// in them.
+// taskFormats are the presets. They leave out the names that are stint's own and that each
+// format shares.
 func taskFormats(name fleet.TaskFormat) taskFormat {
 	switch name {
 	case fleet.FormatGptme: // github.com/gptme/gptme-contrib, packages/gptodo

@@ -11,8 +11,8 @@ import (
 	"stint/internal/fleet"
 )
 
-// defaultTaskSource reads what bd prints (github.com/gastownhall/beads); what other
-// trackers call the same is read as well where no two mean different things by it.
+// defaultTaskSource reads what bd prints (github.com/gastownhall/beads); other trackers' names
+// are read as well where no two trackers mean different things by one.
 func defaultTaskSource() TaskSource {
 	return TaskSource{
 		Timeout: 20 * time.Second, // several sources, all slow, leave a fire its minutes

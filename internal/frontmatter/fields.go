@@ -8,8 +8,8 @@ import (
 )
 
 // Fields reads fields of a document, or of a mapping within it. A null is a field
-// not given. The first wrong field is kept, for [Fields.Err], and what is wrong reads
-// as not given.
+// not given. The first wrong field is kept, for [Fields.Err], and a wrong field reads as not
+// given.
 type Fields struct {
 	mapping
 	document *Document

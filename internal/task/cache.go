@@ -42,8 +42,8 @@ const (
 // a rename, so whoever reads it has a whole one: of two processes that write at
 // once the later stays, and both are right, since every entry carries the proof
 // by which it is believed. Killed in mid-write, a process leaves the old cache and
-// a dot-file beside it. What cannot be written is not missed: the store in the
-// same folder will say so in its own words.
+// a dot-file beside it. A cache that cannot be written is not missed: the store in the same
+// folder will say so in its own words.
 type Cache struct {
 	Path   string           // absolute; empty: there is none
 	Writes bool             // false: the file is read only
@@ -169,16 +169,16 @@ func checksum(data []byte) uint32 {
 	return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli))
 }
 
-// What an outcome begins with.
+// The first letter of an outcome.
 const (
 	outcomeIgnored = "i" // the file is none of ours
 	outcomeProblem = "p"
 	outcomeTask    = "t"
 )
 
-// encodeOutcome encodes what a file's content was read as. What follows from its
-// path is left out, and so are a task's body and, as it depends on the
-// configuration, the category of a task that names none.
+// encodeOutcome encodes what a file's content was read as. It leaves out the fields that follow
+// from its path, a task's body and, as it depends on the configuration, the category of a task
+// that names none.
 func encodeOutcome(t fleet.Task, err error) string {
 	if err == nil {
 		return outcomeTask + string(appendTask(nil, &t))

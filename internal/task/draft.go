@@ -20,9 +20,8 @@ import (
 	"stint/internal/frontmatter"
 )
 
-// Draft is a task to be written. Only an id or a title is needed; what is empty
-// is not written, but for the state, which is then backlog. Text other than the
-// body is one line.
+// Draft is a task to be written. Only an id or a title is needed; an empty field is not
+// written, except the state, which is then backlog. Text other than the body is one line.
 type Draft struct {
 	ID    fleet.TaskID `yaml:"-"` // empty: made from the title
 	Title string       `yaml:"-"` // becomes the first heading
@@ -44,7 +43,7 @@ type Draft struct {
 
 // Add writes a new task and reads it back. It never writes over a file: an id
 // that is taken is [fleet.ErrUsage], and one made from the title gets a number.
-// What could not be read back is [fleet.ErrUsage], with nothing written.
+// A task that could not be read back is [fleet.ErrUsage], with nothing written.
 func (f Folder) Add(ctx context.Context, d Draft) (fleet.Task, error) {
 	id, data, err := f.draft(d)
 	if err != nil {

@@ -71,7 +71,7 @@ func parseCategory(s string) (fleet.Category, error) {
 }
 
 // parseDate reads ISO dates and date-times, and those of YAML that put a space
-// for the T. What names no zone is in UTC.
+// for the T. A time without a zone is in UTC.
 func parseDate(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil

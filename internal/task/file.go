@@ -22,7 +22,7 @@ func create(ctx context.Context, dir string, data []byte, names func(attempt int
 	if err != nil {
 		return "", err
 	}
-	defer file.Cleanup() // What it fails to remove is a dot-file.
+	defer file.Cleanup() // A file that it fails to remove is a dot-file.
 	for attempt := 1; ; attempt++ {
 		if err := ctx.Err(); err != nil {
 			return "", err

@@ -34,8 +34,8 @@ var (
 )
 
 // Folder is a folder of task files. Sub-folders, dot-files and files not named
-// *.md are ignored, and so is a README.md without front matter. Of what the format's
-// program has put away, each task is read, and none is workable.
+// *.md are ignored, and so is a README.md without front matter. Tasks that the format's program
+// has put away are read, and none is workable.
 type Folder struct {
 	Dir             string                    // absolute
 	DefaultCategory fleet.Category            // of a task that nothing else places
@@ -77,7 +77,7 @@ func (f Folder) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, er
 }
 
 // distinct leaves out each task whose id another has: of two names that begin with one
-// id, nobody can know which is meant. What was put away gives way without a word.
+// id, nobody can know which is meant. A task that was put away gives way without a problem.
 func (f Folder) distinct(tasks []fleet.Task, problems []fleet.TaskProblem) ([]fleet.Task, []fleet.TaskProblem, error) {
 	n := 0
 	for i, t := range tasks {

@@ -111,7 +111,7 @@ func (f Format) stateIn(dir string, s fleet.TaskState) fleet.TaskState {
 func stateFields() []string { return []string{"state", "status", "done"} }
 
 // checkOwner refuses a file that keeps its state in a field that the format does not
-// know: what others have finished would be offered as work.
+// know: tasks that others have finished would be offered as work.
 func (f Format) checkOwner(d document) error {
 	own := f.name(fleet.FieldState)
 	if own != "" && d.Field(own) != nil {

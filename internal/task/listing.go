@@ -32,7 +32,7 @@ const (
 )
 
 // Parse reads what a command printed, as JSON: one list, or objects one after
-// another. An item that is no task is a problem and left out; what is not JSON is one
+// another. An item that is no task is a problem and left out; output that is not JSON is one
 // problem. Nothing printed is an empty list.
 func (l Listing) Parse(data []byte) ([]fleet.Task, []fleet.TaskProblem) {
 	list, err := items(data)
@@ -68,9 +68,9 @@ func (l Listing) failure(err error) fleet.TaskProblem {
 	return p
 }
 
-// id is a task's id for one of the tracker's. What is only a number would be that of
-// another tracker's as well, so it gets the source's name; any other is kept, for the
-// agent will use it with the tracker.
+// id is a task's id for one of the tracker's. A mere number would be that of another tracker's
+// as well, so it gets the source's name; any other is kept, for the agent will use it with the
+// tracker.
 func (l Listing) id(s string) string {
 	if s != "" && strings.Trim(s, "0123456789") == "" {
 		return l.Name + "-" + s
@@ -217,8 +217,8 @@ func (r *itemReader) words(field fleet.TaskField) (words []string, listed bool) 
 	return words, listed
 }
 
-// prose is text of any number of lines. Trackers hold what others wrote: what a
-// terminal would obey is replaced, rather than the task left out.
+// prose is text of any number of lines. Trackers hold what others wrote: control characters are
+// replaced, rather than the task left out.
 func (r *itemReader) prose(field fleet.TaskField) string {
 	words, _ := r.words(field)
 	text := strings.ReplaceAll(strings.Join(words, ", "), "\r\n", "\n")

@@ -16,8 +16,8 @@ import (
 
 const (
 	resolvers = 4 // at once: it is somebody else's server that is asked
-	// resolveTime is for all URLs together: a fire has five minutes, and who waits at
-	// a terminal has less. A URL that is not asked in time is open.
+	// resolveTime is for all URLs together: a fire has five minutes, and a person at a terminal
+	// has less. A URL that is not asked in time is open.
 	resolveTime = time.Minute
 )
 
@@ -28,7 +28,7 @@ type Resolver struct {
 }
 
 // settle takes out of the tasks' Requires, in place, the URLs that are settled. It
-// asks once for each that an open task requires. What gave no answer is open, and a
+// asks once for each that an open task requires. A URL without an answer is open, and a
 // problem.
 func (r Resolver) settle(ctx context.Context, tasks []fleet.Task) []fleet.TaskProblem {
 	if len(r.Command.Argv) == 0 {

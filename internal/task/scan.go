@@ -16,7 +16,8 @@ import (
 )
 
 // taskNames lists the files that may be tasks, in order, by names relative to the folder.
-// What bears one may be none. A folder for what was put away may be missing.
+// A file with such a name need not be a task. A folder for tasks that were put away may be
+// missing.
 func (f Folder) taskNames() ([]string, error) {
 	names, err := namesIn(f.Dir)
 	if err != nil {
@@ -50,8 +51,7 @@ func namesIn(dir string) ([]string, error) {
 }
 
 // scan reads the files of those names: of each its task, without the body, or the
-// error why it is none. What the cache knows of files that did not change is not
-// read again.
+// error why it is none. A file that is in the cache and did not change is not read again.
 func (f Folder) scan(ctx context.Context, names []string) ([]fleet.Task, []error, error) {
 	writes := f.Cache.Path != "" && f.Cache.Writes
 	var now time.Time // of all time: no file has settled

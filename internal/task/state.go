@@ -118,8 +118,8 @@ func (f Format) stateEntry(s fleet.TaskState) (field, word string, err error) {
 }
 
 // frontWith puts the text where a field is written, between its quotes if it has
-// any, else on a last line of its own. Of what it cannot edit it makes something
-// wrong, which its caller finds.
+// any, else on a last line of its own. A value that it cannot edit comes out wrong, which its
+// caller finds.
 func (d document) frontWith(field, text string) string {
 	n := d.Field(field)
 	if n == nil {

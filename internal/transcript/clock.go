@@ -18,7 +18,7 @@ func epoch(seconds float64) time.Time {
 	return time.Unix(int64(seconds), 0).UTC()
 }
 
-// parseTime reads a time as services and people write it; what follows it is ignored.
+// parseTime reads a time as services and people write it; text after it is ignored.
 // It is zero where there is none, or one too far ahead to be meant.
 func parseTime(text string, now time.Time) time.Time {
 	text = strings.TrimSpace(text)
@@ -80,8 +80,8 @@ func isDigit(c byte) bool {
 }
 
 // parseWords reads what lacks a date as the next such time, and what lacks a year as
-// the next such date. What has gone by for less than an hour is not read as the next
-// one: the session went on for a while after it was told.
+// the next such date. A time that passed less than an hour ago is not read as the next one: the
+// session went on for a while after it was told.
 func parseWords(text string, now time.Time) (time.Time, bool) {
 	for _, layout := range []string{"Jan 2 2006 3:04pm", "Jan 2 2006 3pm", "Jan 2 2006 15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"} {
 		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {

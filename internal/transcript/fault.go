@@ -131,8 +131,8 @@ func (a Advice) Sentence() string {
 	return a.What
 }
 
-// Advise says what a fault of an agent is called and how a person fixes it. What the agent
-// said tells a login that expired from a key that was never good.
+// Advise says what a fault of an agent is called and how a person fixes it. The agent's words
+// distinguish an expired login from a key that was never good.
 func Advise(format Format, kind fleet.FaultKind, said string) Advice {
 	its := wordsOf(format)
 	reach := "check " + its.address + ", HTTPS_PROXY and NO_PROXY"

@@ -46,8 +46,8 @@ func (g *gptme) event(text []byte) bool {
 			g.CostUSD = &sum
 		}
 	case "system":
-		// What a tool gave back is a message of the system that names the tool or the
-		// call; the others are the prompt.
+		// A tool's output is a message of the system that names the tool or the call; the others are
+		// the prompt.
 		if m.Tool != "" || l.CallID != "" {
 			g.ToolCalls++
 			if strings.HasPrefix(l.Content, "Error") {

@@ -2,11 +2,11 @@
 // session: tokens and cost, the agent's own verdict, its tool calls, and whether a
 // usage limit or a fault of its service stopped it. It is pure: bytes in, a summary out.
 //
-// What it reads was written by a program that stint does not control, mixed with
-// whatever else came on standard output and standard error, cut short by a kill or by
-// the log's size cap. So nothing in it is a fault: a line that is not understood is
-// passed over, a number that cannot be is none. The memory in use is bounded by the
-// longest line that is looked at, not by the input.
+// Its input was written by a program that stint does not control, mixed with whatever else came
+// on standard output and standard error, cut short by a kill or by the log's size cap. So
+// nothing in it is a fault: a line that is not understood is passed over, a number that cannot
+// be is none. The memory in use is bounded by the longest line that is looked at, not by the
+// input.
 //
 // A model writes about rate limits and errors as readily as it runs into them. A limit
 // or a fault is therefore taken only from what the program itself reports as an error, never from
@@ -46,8 +46,8 @@ func Formats() []Format {
 	return []Format{Claude, Codex, Gptme, Text}
 }
 
-// Summary is what an output tells. What it does not tell is zero or nil: agents are
-// not compared by a figure that only some of them give.
+// Summary is what an output tells. A figure that it lacks is zero or nil: agents are not
+// compared by a figure that only some of them give.
 type Summary struct {
 	Tokens     Tokens
 	Models     Models   // the tokens by model; nil: it names none
@@ -66,7 +66,7 @@ type Summary struct {
 	Events     int    // lines of the format; none in a long output: it is another format
 }
 
-// Tokens are counted as billed: what came from a cache is not in Input.
+// Tokens are counted as billed: tokens from a cache are not in Input.
 type Tokens struct {
 	Input, Output, CacheRead, CacheWrite int64
 }
@@ -93,8 +93,8 @@ type Options struct {
 }
 
 const (
-	// maxLine is how much of a line is kept. Of a longer one, which is a tool's output
-	// or an image, no field is worth the memory.
+	// maxLine is how much of a line is kept. A longer one is a tool's output or an image, and no
+	// field of it is worth the memory.
 	maxLine = 4 << 20
 	// maxText is how much of a message a person wants to read.
 	maxText = 300
@@ -150,13 +150,13 @@ func (s *session) foreign(line []byte) {
 	}
 }
 
-// answer takes note that the model answered: what went wrong before was overcome.
+// answer takes note that the model answered: earlier faults were overcome.
 func (s *session) answer() {
 	s.Answered, s.Fault = true, nil
 }
 
-// blame takes note of an error that is not the agent's own. Of two the later one knows
-// better, also of a service that only wanted a pause before.
+// blame takes note of an error that is not the agent's own. A later one replaces an earlier
+// one, and also a pause that a service asked for.
 func (s *session) blame(kind fleet.FaultKind, text string) {
 	if kind == "" {
 		return
