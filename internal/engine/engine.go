@@ -1,7 +1,7 @@
 // Package engine is what stint does: select, fire, run. It puts the pure decisions
 // and the adapters together in the order that survives a crash at any point, and
-// sees no SQL, D-Bus, process or flag: what it needs it declares as small
-// interfaces and is handed.
+// sees no SQL, D-Bus, process or flag: it declares its needs as small interfaces and is handed
+// them.
 package engine
 
 import (
@@ -186,7 +186,7 @@ const (
 )
 
 // workerTime is how long a worker of the category takes at most, all of its own time-outs
-// one after the other. What ends one that hangs comes after it.
+// one after the other. The time-out of one that hangs comes after it.
 func workerTime(c config.Category) time.Duration {
 	d := tellingTime + c.Timeout + agentGrace + c.GradingTime() + closingTime + tellingTime + closingTime + closingTime
 	if c.Worktree || c.Sync {
@@ -274,9 +274,9 @@ func (v view) without(r fleet.Run) {
 }
 
 // live reports whether an open run has a session, or is about to. A session that
-// cannot be asked counts as alive: the lane decides. Of a run that follows another the
-// service manager knows whether it still waits; of others, and where nobody can be asked,
-// the time tells.
+// cannot be asked counts as alive: the lane decides. The service manager knows whether a run
+// that follows another still waits; for others, and where nobody can be asked, the time
+// decides.
 func (e *Engine) live(ctx context.Context, r fleet.Run, now time.Time) bool {
 	begun := !r.StartedAt.IsZero()
 	if !begun && r.Source != fleet.FromRespawn {

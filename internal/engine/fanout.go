@@ -61,7 +61,7 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		return FireReport{}, err
 	}
 	if !o.DryRun {
-		// What the dead have left is swept up first: it may be what this fire starts.
+		// Crashed runs are swept up first: this fire may start their work again.
 		if _, err := e.Reap(ctx, false); err != nil {
 			e.Log.ErrorContext(ctx, "not everything was reaped", slog.Any("err", err))
 		}

@@ -23,8 +23,8 @@ type Question struct {
 	Limit       int // the most bytes of an answer; 0: as much as memory holds well
 }
 
-// Graders are the operator's own judges of sessions. What they run may be the session's work:
-// of the processes that they start none is left when they have answered.
+// Graders are the operator's own judges of sessions. They may run the session's work: no
+// process that they start is left when they have answered.
 type Graders interface {
 	Ask(ctx context.Context, q Question) (answer []byte, err error)
 	// Check runs a command that says by its exit status whether all is in order: failure
@@ -160,8 +160,8 @@ func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Tas
 // is a month's. A later time is a misreading, and would put it out of work for ever.
 const (
 	longestWall = 35 * 24 * time.Hour
-	// shortestWall is how long one rests at least: what it names for less, it waits for
-	// by itself, and in vain if the session ended with it.
+	// shortestWall is how long one rests at least: it waits out a shorter limit by itself, and in
+	// vain if the session ended with it.
 	shortestWall = 30 * time.Second
 	// unsaidWall is how long an agent rests that got its work done, met a limit at the
 	// end of it, and did not say for how long.

@@ -183,8 +183,8 @@ func (e *Engine) lessonShifts(v view) map[fleet.Category]float64 {
 	return shifts
 }
 
-// assume gives the categories without a grade the mean exposure of the others: what is
-// believed of them comes from those.
+// assume gives the categories without a grade the mean exposure of the others: the belief about
+// them comes from those.
 func (e *Engine) assume(exposure map[fleet.Category]float64, arms map[fleet.Category]store.Arm) {
 	sum := 0.0
 	known := slices.Sorted(maps.Keys(exposure))

@@ -25,7 +25,7 @@ type Sessions interface {
 	// Suspended reports whether that process is stopped, and does nothing.
 	Suspended(r fleet.Run) bool
 	// Stop tells a run's supervisor to end the session, or keeps one from beginning. A
-	// unit is down when it returns; what has no unit may still be about to end.
+	// unit is down when it returns; a session without a unit may still be about to end.
 	Stop(ctx context.Context, r fleet.Run) error
 	// End ends whatever is left of a run's session.
 	End(ctx context.Context, r fleet.Run) error
@@ -158,7 +158,7 @@ func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
 		err = fmt.Errorf("it is of epoch %d of %q: %w", end.Epoch, end.Key, fleet.ErrLost)
 	}
 	if err == nil {
-		// What the run is, the store knows; what became of it, the file.
+		// The store knows the run; the file knows how it ended.
 		r.Verdict, r.Usage, r.Commits, r.QuotaUntil = end.Verdict, end.Usage, end.Commits, end.QuotaUntil
 		r.Left, r.EndedAt = end.Left, end.EndedAt
 		err = e.Store.Complete(ctx, r)
@@ -280,7 +280,7 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 	if err := e.Sessions.End(ctx, r); err != nil {
 		return "", fmt.Errorf("end run %s, which is overdue: %w", r.ID, err)
 	}
-	// What was ended, and cannot be asked any more, is over: else a run whose folder is
+	// A session that was ended, and cannot be asked any more, is over: else a run whose folder is
 	// gone would be open, and its lane taken, for ever.
 	if e.Sessions.Liveness(ctx, r) == fleet.Lives {
 		return "", nil
@@ -328,8 +328,8 @@ func (e *Engine) trim(ctx context.Context, run fleet.RunID) {
 	}
 }
 
-// liveness is a session's. Of a run that is over and has no folder any more nothing is left:
-// the folder stays as long as anything is.
+// liveness is a session's. A run that is over and has no folder any more has left nothing: the
+// folder stays as long as anything does.
 func (e *Engine) liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 	if e.swept(r) {
 		return fleet.Gone

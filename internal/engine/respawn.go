@@ -93,7 +93,7 @@ func (w *worker) couldFollow(ctx context.Context, full map[fleet.Category]string
 }
 
 // refused is how a run ends at once that was to follow another and may not begin after all:
-// much can have happened while it waited. Of what a person has decided it is cancelled.
+// much can have happened while it waited. A person's decision cancels it.
 func (w *worker) refused(ctx context.Context) (v fleet.Verdict, err error) {
 	if w.run.Source != fleet.FromRespawn {
 		return v, nil

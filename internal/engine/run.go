@@ -31,8 +31,8 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	if err != nil {
 		return run, err
 	}
-	// The lock comes before anything that says "running": whoever reads the store
-	// can then tell a live run from a dead one.
+	// The lock comes before anything that says "running": a reader of the store can then tell a
+	// live run from a crashed one.
 	alive, err := e.Lanes.Live(run.ID)
 	if err != nil {
 		return run, fmt.Errorf("begin run %s: %w", run.ID, err)

@@ -267,8 +267,8 @@ func (e *Engine) tellSource(ctx context.Context, t fleet.Task, m fleet.TaskMemor
 	return e.Store.SeeTasks(ctx, []store.TaskSight{sight})
 }
 
-// shown is what a tracker shows of an item; empty: it cannot be asked, and what it shows
-// next counts.
+// shown is what a tracker shows of an item; empty: it cannot be asked, and its next answer
+// counts.
 func (e *Engine) shown(ctx context.Context, t fleet.Task) string {
 	again, err := e.Tasks.Again(ctx, t)
 	switch {
@@ -344,9 +344,8 @@ func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
 // settler holds a task's claim while its tracker is told.
 const settler fleet.Holder = "stint-reap"
 
-// see takes what the sources show into what is remembered of their tasks: what has changed
-// counts from now on. Of a source of which something could not be read, nothing that is
-// missing is known to be gone.
+// see takes what the sources show into what is remembered of their tasks: a change counts from
+// now on. If part of a source could not be read, its missing tasks are not known to be gone.
 func (e *Engine) see(ctx context.Context, v view) {
 	listed := make(map[fleet.TaskID]*fleet.Task, len(v.tasks))
 	for i := range v.tasks {

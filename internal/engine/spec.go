@@ -203,8 +203,8 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	return Preview{Run: run, Spec: spec}, err
 }
 
-// freeLane is the lane that a run would be given. Whoever is in one is on record there: what
-// rests has none yet, and what is in one that the category has no more is in nobody's way.
+// freeLane is the lane that a run would be given. The record has the run in each lane: a
+// resting run has none yet, and one in a lane that the category has no more is in nobody's way.
 func (e *Engine) freeLane(ctx context.Context, c fleet.Category, lanes int) (lane int, err error) {
 	if e.Store == nil {
 		return 1, nil

@@ -109,7 +109,7 @@ type StatusOptions struct {
 	Runs  int
 }
 
-// Status reads the fleet's state. What it costs does not depend on the age of the record.
+// Status reads the fleet's state. Its cost does not depend on the age of the record.
 func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err error) {
 	s.At, s.Bars = e.Now(), map[fleet.Category]Gate{}
 	s.Timers = e.timers(ctx)
@@ -203,7 +203,7 @@ func (e *Engine) usedSoFar(r fleet.Run) *int64 {
 	return t.Usage.Tokens
 }
 
-// lanes are those of the configuration, and what runs that hold another hold.
+// lanes are those of the configuration, and any others that runs hold.
 func (e *Engine) lanes(open []OpenRun) (list []LaneState) {
 	for _, name := range e.Config.CategoryNames() {
 		for n := range e.Config.Categories[name].Lanes {
@@ -375,8 +375,8 @@ func (e *Engine) past(ctx context.Context, since time.Time, step time.Duration) 
 	return r, err
 }
 
-// shares are the parts of all sessions that the categories are to get. What fires may not
-// start is to get none: its share is divided among the others, as every fire does.
+// shares are the parts of all sessions that the categories are to get. A category that fires
+// may not start gets none: its share is divided among the others, as in every fire.
 func (e *Engine) shares() map[fleet.Category]float64 {
 	shares := map[fleet.Category]float64{}
 	all, open := 0.0, 0.0

@@ -35,11 +35,11 @@ func (e *Engine) account(ctx context.Context, r fleet.Run, said fleet.Usage) fle
 	return r.Usage
 }
 
-// used is what a run's session used. What its output told or, where that says nothing, its
-// result file, which is said, comes first. Of what they do not tell, as of a session that was
-// killed or of an agent that reports no cost, the agent's own files tell the tokens, and the
-// configured prices the cost. The files are also believed before the result file, unless the
-// operator says that this reports the cost. What is not known after that the store assumes.
+// used is what a run's session used. Its output comes first or, where that says nothing, its
+// result file, which is said. Where both are silent, as after a kill or with an agent that
+// reports no cost, the agent's own files give the tokens, and the configured prices the cost.
+// The files are also believed before the result file, unless the operator says that this
+// reports the cost. The store assumes the rest.
 func (e *Engine) used(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.Usage {
 	used, session, ended := e.printed(r)
 	printed := used.Total()

@@ -63,7 +63,7 @@ func (w *worker) work(ctx context.Context) error {
 }
 
 // pivot goes on to other categories after a denial, until one gives the run a session.
-// The walk is to categories with a free lane: what is busy is no pivot.
+// The walk is to categories with a free lane: a busy one is no pivot.
 func (w *worker) pivot(ctx context.Context, denial fleet.Verdict) error {
 	categories, err := w.others(ctx)
 	if err != nil {
@@ -205,8 +205,8 @@ func (w *worker) lane(ctx context.Context, c fleet.Category, lanes int) (lane fl
 }
 
 // inhabitant is the run that died in a lane whose session lives on, if there is one.
-// What is gone is closed on the way: its hold is ended before the next one begins, so
-// that the record shows two holds at once only where there were two.
+// A run whose session is gone is closed on the way: its hold is ended before the next one
+// begins, so that the record shows two holds at once only where there were two.
 func (w *worker) inhabitant(ctx context.Context, c fleet.Category, lane int) (fleet.RunID, error) {
 	runs, err := w.Store.Unreturned(ctx, c, lane)
 	if err != nil {
@@ -226,8 +226,8 @@ func (w *worker) inhabitant(ctx context.Context, c fleet.Category, lane int) (fl
 // leave gives the lane back: first on record, then for real.
 //
 // If we die in between, the kernel frees the lock, and the record ends the hold
-// no later than it really ended. So it is with a run whose end is not on record: whoever
-// takes the lane next records that first.
+// no later than it really ended. So it is with a run whose end is not on record: the next taker
+// of the lane records that first.
 func (w *worker) leave(ctx context.Context, lane fleet.Lane) error {
 	if w.unrecorded {
 		return lane.Release()
@@ -350,7 +350,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	case err != nil:
 		return failed(fmt.Errorf("prepare the session: %w", err))
 	case errors.Is(lost, fleet.ErrLost):
-		_, _ = w.lookAtWork(ctx, spec)                     // it is logged; what the session committed is not lost with its claim
+		_, _ = w.lookAtWork(ctx, spec)                     // it is logged; the session's commits are not lost with its claim
 		w.run.Usage = w.account(ctx, w.run, fleet.Usage{}) // it was paid for all the same
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	}

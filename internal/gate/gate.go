@@ -1,5 +1,5 @@
 // Package gate keeps a category out while too many of its results wait for a person:
-// review is the bottleneck of a fleet, and what nobody looks at is not worth making.
+// review is the bottleneck of a fleet, and results that nobody looks at are not worth making.
 //
 // How many wait, a configured command says, by printing a whole number. A gate whose
 // command fails is open, and the caller is to say so loudly. It guards people's

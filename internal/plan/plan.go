@@ -112,8 +112,8 @@ func (in Input) usable(n selector.Named) bool {
 	return slices.Contains(in.Known, c) && slices.Contains(in.Allowed, c) && !elsewhere
 }
 
-// Admit says why one more session of the category may not begin now, or "": what keeps fires
-// from the category also keeps a session from following another, and from beginning then.
+// Admit says why one more session of the category may not begin now, or "": an obstacle to
+// fires also keeps a session from following another, and from beginning then.
 func (in Input) Admit(c fleet.Category, obstacles []selector.Obstacle) string {
 	switch {
 	case len(obstacles) > 0:

@@ -175,8 +175,7 @@ func tickTime(t time.Time, step time.Duration) string {
 	}
 }
 
-// local is a link to a page of the same place, or nothing: what it is made of may come from
-// elsewhere.
+// local is a link to a page of the same place, or nothing: its parts may come from elsewhere.
 func local(link string) string {
 	if !strings.HasPrefix(link, "/") || strings.HasPrefix(link, "//") || strings.Contains(link, `\`) {
 		return ""

@@ -1,6 +1,6 @@
 // Package plot draws small charts as SVG, without scripts, fonts or anything else from
-// outside, readable on light and dark ground and on a phone. It is pure; whatever text it
-// is given ends up as text, never as markup.
+// outside, readable on light and dark ground and on a phone. It is pure; any text that it is
+// given ends up as text, never as markup.
 package plot
 
 import (

@@ -23,13 +23,13 @@ func Defaults() Limits {
 		// At a fifth, the machine takes back memory that is in use. It is where
 		// systemd-oomd, which kills at 60 by default, has not yet begun.
 		MemoryPressure: 20,
-		// What one session takes with a compiler or a test suite under it.
+		// One session takes this much with a compiler or a test suite under it.
 		MemoryAvailable: 1 << 30,
 	}
 }
 
-// Refuse says why a fire should start nothing now, or "" when it may. Memory comes
-// first: what it costs to go on without it is sessions, and not only time.
+// Refuse says why a fire should start nothing now, or "" when it may. Memory comes first: going
+// on without it costs sessions, and not only time.
 func (l Limits) Refuse(r Reading) string {
 	switch {
 	case l.MemoryAvailable > 0 && r.MemoryAvailable != nil && *r.MemoryAvailable < l.MemoryAvailable:

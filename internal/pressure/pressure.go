@@ -1,11 +1,11 @@
-// Package pressure is what the machine can still take: what it says of itself, and
-// whether that is reason to start nothing. Each session looks small to the fire that
-// starts it; together they have had a service manager killed for memory.
+// Package pressure reads how loaded the machine is, and says whether that is reason to start
+// nothing. Each session looks small to the fire that starts it; together they have had a
+// service manager killed for memory.
 //
-// What cannot be read is not known, and what is not known refuses nothing: kernels
-// without pressure stall information, and containers that hide parts of /proc, have
-// fleets too. A figure is the machine's, not a container's: what bounds the fleet by
-// itself is the cap on its slice.
+// A figure that cannot be read is unknown, and an unknown figure refuses nothing: kernels
+// without pressure stall information, and containers that hide parts of /proc, have fleets too.
+// A figure is the machine's, not a container's: the cap on its slice bounds the fleet by
+// itself.
 //
 // The package reads only the file system it is handed, and keeps nothing.
 package pressure
@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// Reading is what the machine says of itself at one moment. What is nil is not known.
+// Reading is what the machine says of itself at one moment. A nil figure is unknown.
 type Reading struct {
 	CPU             *Stall   `json:"cpu,omitempty"`
 	Memory          *Stall   `json:"memory,omitempty"`

@@ -11,7 +11,8 @@ import (
 )
 
 // CSV is the report as one table after RFC 4180. Each row sums up runs: its kind says of
-// what, and the columns before the figures which. What a row has no figure for is empty.
+// what, and the columns before the figures which. A column that a row has no figure for is
+// empty.
 func (p Report) CSV() ([]byte, error) {
 	rows := [][]string{csvHead(), p.csvRow("fleet", "", "", p.From, p.To, p.All, CategoryUse{})}
 	for _, c := range p.Categories {

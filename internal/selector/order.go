@@ -62,8 +62,8 @@ func (o order) compare(a, b *fleet.Task) (int, criterion) {
 	return cmp.Compare(a.ID, b.ID), byID
 }
 
-// placeOf is that of the task's state. What was begun and has brought nothing since takes its
-// turn with what is to be begun.
+// placeOf is that of the task's state. A begun task that has brought nothing since takes its
+// turn with those to be begun.
 func (o order) placeOf(t *fleet.Task) int {
 	if vain(t) {
 		return o.place[fleet.StateTodo]

@@ -161,8 +161,7 @@ type Request struct {
 	Categories []Named
 }
 
-// foreignPayload is the part of a payload that a fire reads; whatever else is
-// there is ignored.
+// foreignPayload is the part of a payload that a fire reads; other fields are ignored.
 type foreignPayload struct {
 	Schema   string `json:"schema"`
 	Selected *struct {
@@ -178,9 +177,8 @@ type foreignPayload struct {
 }
 
 // ParsePayload reads the categories out of a payload, stint's own or another
-// selector's. What is null counts as absent. What is not JSON, or of the wrong
-// type, is an error that names the field and the place and wraps
-// [fleet.ErrUsage].
+// selector's. A null counts as absent. Text that is not JSON, or a value of the wrong type, is
+// an error that names the field and the place and wraps [fleet.ErrUsage].
 func ParsePayload(data []byte) (Request, error) {
 	if bad := notUTF8(data); bad >= 0 {
 		return Request{}, fmt.Errorf("payload: not valid UTF-8 at %s: %w", position(data, int64(bad)+1), fleet.ErrUsage)

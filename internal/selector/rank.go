@@ -3,12 +3,11 @@
 // values, and every category comes out with the reason why it is in or out.
 //
 // A ranking takes two steps. [Situation.Assess] looks at tasks, claims and lanes and
-// says who can be started; [Rank] orders these. What goes from the one to the other
-// is small, and is stored with each fire.
+// says which categories can be started; [Rank] orders these. The input of [Rank] is small, and
+// is stored with each fire.
 //
 // The ranking recommends; it leaves out only what is known to be stable (a lane
-// in use, a claim that stands). Who really works on what is decided by the
-// claim.
+// in use, a claim that stands). The claim decides who really works on a task.
 package selector
 
 import (
@@ -83,9 +82,8 @@ func countIn(scores []Score) int {
 }
 
 // Rank orders the categories that can be started by their scores. A category with a
-// begun task is lifted to the front, the best of them if there are several: what was
-// begun is finished before anything is started, unless the category has had more than
-// its cap.
+// begun task is lifted to the front, the best of them if there are several: begun work is
+// finished before new work is started, unless the category has had more than its cap.
 func Rank(in Input) Selection {
 	if !slices.IsSortedFunc(in.Candidates, byName) { // the order must not decide the last bit
 		in.Candidates = slices.SortedFunc(slices.Values(in.Candidates), byName)
@@ -131,8 +129,8 @@ func (s Selection) Moves() bool {
 
 func byName(a, b Candidate) int { return cmp.Compare(a.Category, b.Category) }
 
-// compareScores puts what is in first, best first; a hash breaks ties, so that no name
-// is preferred for ever. What is out stands by name.
+// compareScores puts the categories that are in first, best first; a hash breaks ties, so that
+// no name is preferred for ever. Those that are out stand by name.
 func compareScores(a, b Score) int {
 	switch {
 	case a.In != b.In:

@@ -35,8 +35,8 @@ type Queue struct {
 }
 
 // Workable splits the open tasks into those a session may take, in the order in
-// which a session should try them, and those that are blocked. What is returned points
-// into the tasks.
+// which a session should try them, and those that are blocked. The results point into the
+// tasks.
 func (q Queue) Workable() (ready []*fleet.Task, blocked []Blocked) {
 	return q.workable(newGraph(q.Tasks))
 }

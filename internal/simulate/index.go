@@ -121,9 +121,9 @@ func (t *tally) draw(rng *rand.Rand) {
 	}
 }
 
-// best are the categories with the highest scores among those awake. Of equals the first is
-// preferred. A policy within floors and caps adds what the account says of each, as the
-// ranking of real fires does.
+// best are the categories with the highest scores among those awake. The first of equals is
+// preferred. A policy within floors and caps adds what the account says of each, as the ranking
+// of real fires does.
 func (t *tally) best(v view) choice {
 	for i := range t.accounts {
 		t.scores[i] += t.accounts[i].Debt(t.settings)

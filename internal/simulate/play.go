@@ -272,8 +272,8 @@ func (p *play) entitle() {
 	}
 }
 
-// land ends the sessions that take until the next fire. What follows them comes to its end
-// with them, unless it takes longer.
+// land ends the sessions that take until the next fire. Their followers end with them, unless
+// they take longer.
 func (p *play) land() {
 	for i := 0; i < len(p.flights); {
 		f := p.flights[i]

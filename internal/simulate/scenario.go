@@ -103,8 +103,8 @@ func (o Outage) hits(c Category, fire int) bool {
 	return fire >= o.First && fire <= o.Last && (o.Agent == "" || o.Agent == c.Agent) && (o.Category == "" || o.Category == c.Name)
 }
 
-// Pool is one beside the default one, with a timer of its own. What its sessions are worth
-// is in no result.
+// Pool is one beside the default one, with a timer of its own. The worth of its sessions is in
+// no result.
 type Pool struct {
 	Name    string
 	PerFire int // fires of it for each of the default pool

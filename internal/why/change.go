@@ -182,8 +182,8 @@ func (r Ranked) score(name fleet.Category) (selector.Score, bool) {
 	return selector.Score{}, false
 }
 
-// digits and signed are numbers as they are told: what differs in further digits does not
-// differ for a person.
+// digits and signed are numbers as they are told: a difference in further digits is none for a
+// person.
 func digits(x float64) string { return fmt.Sprintf("%.2f", x) }
 
 func signed(x float64) string {

@@ -225,8 +225,8 @@ func (f Fire) chains() (list []string) {
 	return list
 }
 
-// refusal is the part of a choice's reason that is the plan's: what the ranking said
-// stands before it.
+// refusal is the part of a choice's reason that is the plan's: the ranking's reason stands
+// before it.
 func refusal(reason string) string {
 	if i := strings.LastIndex(reason, "; "); i >= 0 {
 		return reason[i+2:]

@@ -124,7 +124,8 @@ func (c Category) pauses(h selector.Obstacle) (list []Obstacle) {
 	return list
 }
 
-// gates tells of what is behind a gate. Of several agents it takes one.
+// gates lists the obstacles behind a gate. Where several agents rest, one that can work is
+// enough.
 func (c Category) gates(h selector.Obstacle) (list []Obstacle) {
 	for _, g := range c.Gates {
 		o := Obstacle{Kind: g.Kind, Reason: capital(sentence("%s", g.Reason)), Until: later(g.Until, c.Now)}

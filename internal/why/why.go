@@ -3,7 +3,7 @@
 // it did, and what would have to change. It is pure: the record and the moment come in as
 // values, and nothing is said that is not in them.
 //
-// Other people's words (reasons, holders, names) are passed on as they are. Whoever
+// Other people's words (reasons, holders, names) are passed on as they are. The caller that
 // shows an answer makes them safe for where it is shown.
 package why
 
