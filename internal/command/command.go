@@ -98,7 +98,7 @@ func (c Command) run(ctx context.Context) ([]byte, error) {
 		return nil, c.stopped(ctx, err)
 	}
 	err = cmd.Wait()
-	// Whatever it left in its group ends with it.
+	// Processes that it left in its group end with it.
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 	if err == nil || cmd.ProcessState.Success() && errors.Is(err, exec.ErrWaitDelay) {
 		return stdout.data, nil

@@ -1,11 +1,11 @@
 // Package doctor judges whether a fleet can work, and says what would fix it. It is
-// pure: what was seen of the machine, the service manager, the store and the workspace
-// comes in as [Facts], findings go out. Whatever could not be looked at comes in as the
-// reason why, and is a finding of its own: a doctor that stops at the first broken part
-// is of no use where several are.
+// pure: observations of the machine, the service manager, the store and the workspace come in
+// as [Facts], findings go out. A part that could not be looked at comes in as the reason why,
+// and is a finding of its own: a doctor that stops at the first broken part is of no use where
+// several are.
 //
-// The caller guarantees that the facts are of about one moment, and that what is gone the
-// moment after, such as a run that just ends, was looked at twice.
+// The caller guarantees that the facts are of about one moment, and that a thing that is gone
+// the moment after, such as a run that just ends, was looked at twice.
 package doctor
 
 import (
@@ -46,8 +46,8 @@ type Finding struct {
 	Mend  Mend   // empty: it takes a person
 }
 
-// Examine judges the facts, in an order in which one would look: what others depend on
-// first.
+// Examine judges the facts, in an order in which one would look: first the things that others
+// depend on.
 func Examine(f Facts) []Finding {
 	list := append(examineConfig(f.Config), examineManager(f)...)
 	if f.Config.Fault != "" {

@@ -75,7 +75,7 @@ func (s State) Turn(ctx context.Context) (end func() error, err error) {
 		return nil, fleet.WithHint(fmt.Errorf("await the turn to fire, which process %s has: %w", pid, err),
 			fmt.Sprintf("kill -CONT %s lets it go on if it is stopped, kill -KILL %s ends it; its workers live on", pid, pid))
 	}
-	// Whoever waits reads this; failing to write it loosens no lock.
+	// Waiting fires read this; failing to write it loosens no lock.
 	_ = os.WriteFile(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600)
 	return lock.Close, nil
 }
@@ -139,9 +139,9 @@ func outwait(f *os.File) error {
 	}
 }
 
-// Lives reports whether some process of the run still holds its lock. Of a run that
-// never took it here the error wraps [fleet.ErrNotFound]. Where something else is in its
-// place, nobody can tell: that is another error.
+// Lives reports whether some process of the run still holds its lock. For a run that never took
+// it here the error wraps [fleet.ErrNotFound]. Where something else is in its place, nobody can
+// tell: that is another error.
 func (s State) Lives(run fleet.RunID) (bool, error) {
 	f, err := rundir.Open(fleet.FilesOf(string(s), run).Alive)
 	if errors.Is(err, fs.ErrNotExist) {

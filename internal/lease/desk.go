@@ -101,7 +101,7 @@ func (d Desk) Holder(ctx context.Context, c fleet.Claim) fleet.Liveness {
 	if live != fleet.Gone || !run.EndedAt.IsZero() {
 		return live
 	}
-	// Its result is not on record yet. Who takes its claim now would do its work again.
+	// Its result is not on record yet. A run that took its claim now would do its work again.
 	if end, err := d.Ends.End(id); err == nil && end.Key == c.Key && end.Epoch == c.Epoch {
 		return fleet.Unknown
 	}

@@ -1,7 +1,7 @@
 // Package metrics says what Prometheus is told of a fleet, in its text format 0.0.4. It is
-// pure, and what it costs does not depend on the age of the record: counters come from the
-// sums that the ranking keeps, and what would have to be counted is told of the last day
-// alone, as gauges whose names end in "_last_day".
+// pure, and its cost does not depend on the age of the record: counters come from the sums that
+// the ranking keeps, and figures that would have to be counted cover the last day alone, as
+// gauges whose names end in "_last_day".
 //
 // Labels are names of the configuration and words of stint. No task, run, reason or person
 // becomes one: a series that nobody asked for costs as much as any other, for ever.
@@ -60,7 +60,7 @@ func (f *family) time(t time.Time, labels ...string) {
 	}
 }
 
-// escape makes a label's value of text. What is not UTF-8 would make the whole page
+// escape makes a label's value of text. Bytes that are not UTF-8 would make the whole page
 // unreadable.
 func escape(value string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(strings.ToValidUTF8(value, "\ufffd"))

@@ -65,7 +65,7 @@ func open(path string, how int, create bool) (*os.File, error) {
 }
 
 // folderOf finds the folder that a file is in, by a descriptor that can be opened below, and
-// the file's name in it. Of a run's files no folder is reached through a link.
+// the file's name in it. No folder of a run's files is reached through a link.
 func folderOf(path string, create bool) (dir *os.File, name string, err error) {
 	top, below := fleet.RunsAbove(path)
 	if create {

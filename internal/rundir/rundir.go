@@ -1,6 +1,6 @@
 // Package rundir keeps what runs leave on disk, in a folder each, within bounds. An agent
-// may have written there whatever it liked: what it left is opened in one way only ([Open],
-// [Make]), and no link is followed on the way to what is read, written or removed.
+// may have written anything there: its files are opened in one way only ([Open], [Make]), and
+// no link is followed on the way to a file that is read, written or removed.
 package rundir
 
 import (
@@ -57,8 +57,8 @@ func (f Folders) Sweep(over func(fleet.RunID) bool) (removed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	// What is listed is looked at for so long: of a hundred thousand folders the list alone
-	// may take its time.
+	// The listed folders are looked at for so long: a hundred thousand take their time even to
+	// list.
 	enough := time.After(patience)
 	late := func() bool {
 		select {
@@ -76,7 +76,7 @@ func (f Folders) Sweep(over func(fleet.RunID) bool) (removed int, err error) {
 		errs = append(errs, removeAll(root, name))
 	}
 	stale := f.stale(runs)
-	// What can never go must not stand in the way of what can: it is begun anywhere.
+	// A folder that can never go must not stand in the way of others: the sweep begins anywhere.
 	from := 0
 	if len(stale) > mostLooked {
 		from = int(uint64(f.Now().UnixNano()) % uint64(len(stale))) //nolint:gosec // any number will do
@@ -100,8 +100,8 @@ func (f Folders) Sweep(over func(fleet.RunID) bool) (removed int, err error) {
 	return removed, errors.Join(errs...)
 }
 
-// list reads which runs have a folder, and which folders were being removed. What is not a
-// folder is nobody's: a link least of all.
+// list reads which runs have a folder, and which folders were being removed. An entry that is
+// not a folder belongs to no run, a link least of all.
 func list(root *os.Root) (runs []fleet.RunID, left []string, err error) {
 	dir, err := root.Open(".")
 	if err != nil {

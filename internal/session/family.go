@@ -12,7 +12,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// family is the processes of one session: whoever is in the agent's session or group,
+// family is the processes of one session: each process that is in the agent's session or group,
 // carries the run's id, descends from one of these, or was adopted from them.
 //
 // The agent leads a session of its own, which nobody can enter from outside and which
@@ -120,9 +120,9 @@ func reap(zombies []process) (reaped int) {
 	return reaped
 }
 
-// settled finds who lives once no zombie is left. Whoever ended since the look before
-// left one, and may have left a child that was not listed yet: only a look that finds
-// neither proves that the family is gone.
+// settled finds who lives once no zombie is left. A process that ended since the look before
+// left one, and may have left a child that was not listed yet: only a look that finds neither
+// proves that the family is gone.
 func (f family) settled() ([]process, error) {
 	for {
 		living, zombies, err := f.look()

@@ -80,7 +80,7 @@ func connect(ctx context.Context, address string) (*Manager, error) {
 	m, err := open(life, address)
 	stop()
 	if ended := context.Cause(ctx); ended != nil {
-		err = ended // What the handshake says is only that the connection was closed.
+		err = ended // The handshake says only that the connection was closed.
 	}
 	if err != nil {
 		cancel()

@@ -294,8 +294,8 @@ type mounts struct {
 	legacy  map[string]mount // by controller of version 1
 }
 
-// readMounts finds the hierarchies. Of several mounts of one, the first that shows all of
-// it counts, else the first.
+// readMounts finds the hierarchies. If one is mounted several times, the first mount that shows
+// all of it counts, else the first.
 func readMounts(root fs.FS) (mounts, error) {
 	text, err := fs.ReadFile(root, "proc/self/mountinfo")
 	if err != nil {

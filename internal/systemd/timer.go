@@ -22,7 +22,7 @@ func (m *Manager) Timer(ctx context.Context, unit string) (TimerState, error) {
 		return TimerState{}, fmt.Errorf("read timer %s: %w", unit, err)
 	}
 	state := TimerState{Next: instant(properties["NextElapseUSecRealtime"])}
-	// Of a fire that the manager did not see itself it has the wall clock's time alone, from the
+	// For a fire that the manager did not see itself it has the wall clock's time alone, from the
 	// time stamp of a file. That file is made when the timer is first started, too: no fire.
 	if !instant(properties["LastTriggerUSecMonotonic"]).IsZero() {
 		state.Last = instant(properties["LastTriggerUSec"])

@@ -31,7 +31,7 @@ func (m *Manager) List(ctx context.Context, pattern string) ([]UnitState, error)
 	return units, nil
 }
 
-// Reload makes the manager read all unit files again. What runs keeps running.
+// Reload makes the manager read all unit files again. Running units keep running.
 func (m *Manager) Reload(ctx context.Context) error {
 	if err := m.conn.ReloadContext(ctx); err != nil {
 		return fmt.Errorf("reload the manager: %w", err)
@@ -56,7 +56,7 @@ func (m *Manager) Enable(ctx context.Context, unit string, runtime bool) (change
 // noSuchUnit is how the manager names the error about a unit that it does not know.
 const noSuchUnit = "org.freedesktop.systemd1.NoSuchUnit"
 
-// Disable undoes [Manager.Enable]. Of a unit without a file there is nothing to undo.
+// Disable undoes [Manager.Enable]. A unit without a file has nothing to undo.
 func (m *Manager) Disable(ctx context.Context, unit string, runtime bool) error {
 	_, err := m.conn.DisableUnitFilesContext(ctx, []string{unit}, runtime)
 	if err := unlessNamed(err, noSuchUnit); err != nil {
@@ -66,7 +66,8 @@ func (m *Manager) Disable(ctx context.Context, unit string, runtime bool) error 
 }
 
 // Forget has the manager forget what it remembers of a unit that is down: the stamp of a
-// timer's last fire, and that the unit failed. What it does not know it has forgotten.
+// timer's last fire, and that the unit failed. A unit that it does not know counts as
+// forgotten.
 func (m *Manager) Forget(ctx context.Context, unit string) error {
 	clean := m.raw.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1").
 		CallWithContext(ctx, "org.freedesktop.systemd1.Manager.CleanUnit", 0, unit, []string{"state"}).Err

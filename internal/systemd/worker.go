@@ -116,7 +116,7 @@ func workerProperties(spec fleet.UnitSpec, uid int) ([]sdbus.Property, error) {
 		sdbus.PropType("exec"),
 		// Ended units are unloaded, failed ones too; thousands of them break a manager.
 		setting("CollectMode", "inactive-or-failed"),
-		// SIGTERM goes to stint alone, which stops its agent; what is left is killed.
+		// SIGTERM goes to stint alone, which stops its agent; remaining processes are killed.
 		setting("KillMode", "mixed"),
 		setting("TimeoutStopUSec", microseconds(spec.StopTimeout)),
 		setting("RuntimeMaxUSec", microseconds(spec.RuntimeMax)),

@@ -16,9 +16,9 @@ import (
 	"stint/internal/fleet"
 )
 
-// Clone is the workspace's clone, which every run of the fleet shares. What changes its
-// refs, its list of worktrees or the shared work tree happens in turn, one process at a
-// time, for all of its worktrees.
+// Clone is the workspace's clone, which every run of the fleet shares. Changes to its refs, its
+// list of worktrees or the shared work tree happen in turn, one process at a time, for all of
+// its worktrees.
 type Clone struct {
 	Dir         Folder
 	Fleet       fleet.Name    // whose runs' branches are its own
@@ -94,8 +94,8 @@ type turn struct {
 }
 
 // note is what the holder of the turn is about to do, as the lock file says. It is empty
-// once that is done: whoever takes the turn and finds one knows that its holder died,
-// and of what to clean up.
+// once that is done: a process that takes the turn and finds one knows that its holder died,
+// and what to clean up.
 type note struct {
 	Run    fleet.RunID `json:"run"`
 	PID    int         `json:"pid"`
@@ -193,8 +193,8 @@ func (t *turn) read() (note, error) {
 	return n, nil
 }
 
-// write makes the note the lock file's text. What is in the way of a reader in between
-// reads as a holder that had not begun.
+// write makes the note the lock file's text. A reader in between sees a holder that had not
+// begun.
 func (t *turn) write(n note) error {
 	text, err := json.Marshal(n)
 	if err != nil {

@@ -57,8 +57,8 @@ func environment(base []string) []string {
 const gitGrace = 5 * time.Second
 
 // run is one command's standard output, without the last line's end. Git gets a session
-// of its own, and with it no terminal on which ssh could ask; what is left of its
-// process group ends with it.
+// of its own, and with it no terminal on which ssh could ask; the rest of its process group
+// ends with it.
 func (g git) run(ctx context.Context, args ...string) (string, error) {
 	var stdout bytes.Buffer
 	if err := g.write(ctx, &stdout, args...); err != nil {
@@ -211,7 +211,7 @@ func passes(err error) bool {
 	return errors.As(err, &failed) && passing().MatchString(failed.said)
 }
 
-// readFile reads a file of the clone. Whoever works there may have put a pipe in its place,
+// readFile reads a file of the clone. A session or a person may have put a pipe in its place,
 // which is not waited for.
 func readFile(path string) ([]byte, error) {
 	const most = 16 << 20 // a task, a list of patterns, the name of a branch

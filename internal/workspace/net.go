@@ -83,11 +83,11 @@ func sum(lines map[string]int) (total int, marked bool) {
 // mostPatch is how much of a change is read: many times what counts.
 const mostPatch = 4 << 20
 
-// addNet adds what one step changed. What the repository says of how its files are to be
-// shown is not followed: that may be a program.
+// addNet adds what one step changed. The repository's word on how to show its files is not
+// followed: that may be a program.
 //
-// Of a merge it is only the files in which it differs from each of its parents, whose
-// conflicts were solved in it: the rest is what others did.
+// A merge adds only the files in which it differs from each of its parents, whose conflicts
+// were solved in it: others did the rest.
 func (g git) addNet(ctx context.Context, n net, s step) error {
 	if s.merge {
 		files, err := g.names(ctx, "diff-tree", "-c", "-r", "-z", "--name-only", "--no-commit-id", "--no-renames", s.to)

@@ -76,8 +76,8 @@ func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fle
 }
 
 // GitDirs are where git keeps what it knows of the folder, and of the clone with all of
-// its worktrees. Of a worktree that is not there yet they are where git would make them;
-// of what no git knows, where git init would.
+// its worktrees. For a worktree that is not there yet they are where git would make them; for a
+// folder that no git knows, where git init would.
 func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, err error) {
 	g, there := p.git(), exists(dir)
 	if there {

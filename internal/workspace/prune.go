@@ -31,7 +31,7 @@ type Pruned struct {
 
 // Prune goes through the worktrees below root, each in a folder named like its run, and
 // the branches of the fleet's runs. A worktree with commits that are merged nowhere is never
-// removed, nor is a branch on which somebody works. An empty one is removed; what has
+// removed, nor is a branch on which somebody works. An empty one is removed; one with
 // uncommitted changes is kept within the limits. A run for which over says no is left alone:
 // over is asked in the turn in which the run's worktree would be removed, and says no of what
 // is not on record. Leftovers of crashes are put right on the way.
@@ -115,9 +115,9 @@ func (t *turn) prune(ctx context.Context, run fleet.RunID, r remains, limits Lim
 	s, err := t.state(ctx, r.branch, dir)
 	orphan := errors.Is(err, errNoRepository)
 	if orphan {
-		// It has no entry in git's list. What is in it was not committed, or is on a branch:
-		// the folder goes when it is old. One in which git was killed before it had put
-		// anything there goes at once.
+		// It has no entry in git's list. Its files were not committed, or are on a branch: the folder
+		// goes when it is old. One in which git was killed before it had put anything there goes at
+		// once.
 		s.Dirty = !bare(dir)
 		s.Unmerged, err = t.countUnmerged(ctx, tipsOf(r.branch))
 	}
@@ -168,8 +168,8 @@ func bare(dir string) bool {
 	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() != ".git" || !e.Type().IsRegular() })
 }
 
-// idle is how long ago a folder was changed, and whether there is one. What counts is the
-// folder and git's own entry in it, not what may be below.
+// idle is how long ago a folder was changed, and whether there is one. The folder and git's own
+// entry in it count, not its other contents.
 func idle(dir string, now time.Time) (time.Duration, bool) {
 	info, err := os.Stat(dir)
 	if dir == "" || err != nil {

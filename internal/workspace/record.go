@@ -14,10 +14,10 @@ import (
 
 // Record changes a file of the clone in a way that stands in no merge's way: as a commit
 // of its own, of that file alone. A run that has commits in a worktree of its own gets it
-// there, and what merges its branch brings it; its name is returned. Else it goes where
-// the file is. The change is only written, and not committed, where git does not know the
-// file, or where it has changes that somebody has not committed: whoever commits these
-// commits it with them. A branch that moves the file, or takes it away, is left as it is.
+// there, and a merge of its branch brings it; its name is returned. Else it goes where the file
+// is. The change is only written, and not committed, where git does not know the file, or where
+// it has changes that somebody has not committed: it is committed with these. A branch that
+// moves the file, or takes it away, is left as it is.
 //
 // If we die before the file is written, nothing has changed. If we die before it is
 // committed, or cannot commit it, it is there, and the next call finds that it differs

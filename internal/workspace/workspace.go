@@ -2,14 +2,14 @@
 // date, gives a session a worktree of its own, takes that away again, and finds out what
 // the session committed. Real git does all of it.
 //
-// Sessions, people and other fleets use the same clone at the same time. What stint does
-// to it happens in turn, under a lock in the clone ([Clone.Sync], [Clone.Open],
-// [Clone.Close], [Clone.Prune]); what others do meanwhile is waited for, and an error
-// leaves the clone as it was. Whose a commit is, only the command tells that made it:
-// git reports the commands of a session's processes ([Folder.Mark]).
+// Sessions, people and other fleets use the same clone at the same time. Stint's changes to it
+// happen in turn, under a lock in the clone ([Clone.Sync], [Clone.Open], [Clone.Close],
+// [Clone.Prune]); others are waited for, and an error leaves the clone as it was. Only the
+// command that made a commit tells whose it is: git reports the commands of a session's
+// processes ([Folder.Mark]).
 //
-// Of what a repository contains nothing is run, except by git itself: its hooks and
-// filters are those that the operator has configured. Each command has a time-out.
+// Nothing that a repository contains is run, except by git itself: its hooks and filters are
+// those that the operator has configured. Each command has a time-out.
 package workspace
 
 import (
@@ -30,7 +30,7 @@ type Folder string
 func (Folder) Mark(files fleet.RunFiles) string { return "GIT_TRACE2_EVENT=" + files.Git }
 
 // Commits counts the commits of a run in the workspace. Amending one's own commit makes
-// no second one, and what a rebase, a merge or a pull writes is not counted.
+// no second one, and commits by a rebase, a merge or a pull are not counted.
 func (f Folder) Commits(files fleet.RunFiles) (int, error) {
 	commands, err := readTrace(files)
 	if err != nil {

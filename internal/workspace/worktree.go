@@ -141,7 +141,7 @@ func (s State) Reason() string {
 }
 
 // Close removes the run's worktree and branch unless there is something in them that
-// exists nowhere else; what git ignores does not count. It returns what there was: a
+// exists nowhere else; files that git ignores do not count. It returns what there was: a
 // worktree whose state has a reason is kept.
 //
 // If we die before the folder is gone, the next turn goes on with it. If we die before
