@@ -614,6 +614,35 @@ func TestEndRecordedLate(t *testing.T) {
 	}
 }
 
+// TestEndOfAnotherClaim has an end in a run's folder that is of another epoch than the run's
+// claim, as one from a backup is. Nothing is learnt of it.
+//
+//nolint:paralleltest // a bubble's test stands alone
+func TestEndOfAnotherClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, threeCategories)
+		b.addTask("fix", "code", fleet.StateTodo)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		time.AfterFunc(time.Minute, stop)
+		b.Agents = says(`{"outcome":"productive","grade":0.5,"task_state":"done"}`)
+		b.Store = broken{Store: b.db, until: virtual().Add(50 * time.Minute)}
+		run, _ := b.Run(ctx, engine.RunOptions{Category: "code"})
+		b.Store = b.db
+		end, err := b.Folders.End(run.ID)
+		end.Epoch++
+		if err := errors.Join(err, b.Folders.PutEnd(end)); err != nil {
+			t.Fatal(err)
+		}
+		if got := b.reap(); len(got) != 1 || got[0].Reason == engine.ReasonDelivered {
+			t.Errorf("reaped %+v, want it given up", got)
+		}
+		if got := b.stored(run.ID); b.arm("code").Graded != 0 || got.Verdict.Outcome != fleet.Abandoned {
+			t.Errorf("graded %d, run %+v; want it abandoned", b.arm("code").Graded, got)
+		}
+	})
+}
+
 func TestFanoutWhoseUnitsDoNotStart(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused")
