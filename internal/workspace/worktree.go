@@ -174,15 +174,18 @@ func (t *turn) state(ctx context.Context, branch, dir string) (s State, err erro
 		if err != nil || l.common != t.common || l.top != resolved(dir) {
 			return s, fmt.Errorf("%s: %w", dir, errors.Join(errNoRepository, err))
 		}
+		head, born, err := tree.asks(ctx, "rev-parse", "--quiet", "--verify", "HEAD")
+		if err != nil {
+			return s, err
+		}
+		if born && strings.Trim(head, "0") == "" { // killed in the making of it, git has left this in the place of a commit
+			return s, fmt.Errorf("%s: %w", dir, errNoRepository)
+		}
 		changes, err := tree.run(ctx, "status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=none")
 		if err != nil {
 			return s, err
 		}
 		s.Dirty = changes != ""
-		head, born, err := tree.asks(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
-		if err != nil {
-			return s, err
-		}
 		if born {
 			tips = append(tips, head)
 		}

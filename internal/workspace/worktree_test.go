@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -189,7 +190,20 @@ func TestPrune(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	// Git was killed when it had made the folder, and when it had written its file there.
+	// Git was killed when it had made its entry, which names no commit and is locked then; when it
+	// had made the folder; and when it had written its file there.
+	open("fentry", 0, func(w gitter) {
+		entry := filepath.Join(clone.dir, ".git/worktrees/fentry")
+		files, err := filepath.Glob(filepath.Join(w.dir, "[a-z]*"))
+		for _, path := range append(files, filepath.Join(entry, "index")) {
+			err = errors.Join(err, os.Remove(path))
+		}
+		err = errors.Join(err, os.WriteFile(filepath.Join(entry, "HEAD"), []byte(strings.Repeat("0", 40)+"\n"), 0o600),
+			os.WriteFile(filepath.Join(entry, "locked"), []byte("initializing"), 0o600))
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
 	for name, files := range map[string][]string{"cempty": nil, "dbegun": {".git"}, "efile": {"a"}} {
 		dir := filepath.Join(root, name)
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -234,6 +248,7 @@ func TestPrune(t *testing.T) {
 		"cempty":    "removed: nothing in it that is not merged",
 		"dbegun":    "removed: nothing in it that is not merged",
 		"efile":     "kept: uncommitted changes",
+		"fentry":    "removed: nothing in it that is not merged",
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("pruned (-got +want):\n%s", diff)
