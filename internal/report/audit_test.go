@@ -152,3 +152,21 @@ func TestShares(t *testing.T) {
 		t.Errorf("categories (-got +want):\n%s", diff)
 	}
 }
+
+// TestFailing names tasks at which most sessions fail, and enough of them for a pattern.
+func TestFailing(t *testing.T) {
+	t.Parallel()
+	var got []fleet.TaskID
+	for _, f := range failing([]fleet.TaskTally{
+		{Task: "all", Sessions: 4, Failed: 4},
+		{Task: "most", Sessions: 5, Failed: 3},
+		{Task: "half", Sessions: 6, Failed: 3},
+		{Task: "few", Sessions: 40, Failed: 5},
+		{Task: "twice", Sessions: 2, Failed: 2},
+	}) {
+		got = append(got, f.Task)
+	}
+	if diff := cmp.Diff(got, []fleet.TaskID{"all", "most"}); diff != "" {
+		t.Errorf("failing (-got +want):\n%s", diff)
+	}
+}

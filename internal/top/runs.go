@@ -108,7 +108,9 @@ func (m Model) runsScreen(room int) []string {
 			grade = fmt.Sprintf("%.2f", *r.Verdict.Grade)
 		}
 		table.Rows = append(table.Rows, []screen.Cell{
-			screen.SignCell(sign), {Text: screen.Ago(r.CreatedAt, m.now), Paint: screen.Dim}, {Text: sign.Word, Paint: screen.MoodPaint(sign.Mood)},
+			screen.SignCell(sign),
+			{Text: screen.Ago(r.CreatedAt, m.now), Paint: screen.Dim},
+			{Text: sign.Word, Paint: screen.MoodPaint(sign.Mood)},
 			screen.Text(string(r.Category)), screen.Text(screen.Dash(string(r.Task))), screen.Text(r.Agent), screen.Text(m.spent(&r)), screen.Text(grade),
 		})
 	}
