@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"stint/internal/fleet"
 )
@@ -15,6 +16,8 @@ const (
 	endSchema = "stint/end@1"
 	// mostEnd bounds what is read of an end: a reason, and a hundred commits.
 	mostEnd = 1 << 20
+	// mostUsed bounds the tokens and the USD of one session.
+	mostUsed = 1e12
 )
 
 // spooled is how a run ended, as it is on disk.
@@ -64,8 +67,19 @@ func (f Folders) End(run fleet.RunID) (fleet.Run, error) {
 		return fleet.Run{}, fmt.Errorf("read the end of run %s: %w", run, err)
 	}
 	var s spooled
-	if json.Unmarshal(text, &s) != nil || s.Schema != endSchema || s.Run.ID != run { // it died while it wrote
+	if json.Unmarshal(text, &s) != nil || s.Schema != endSchema || s.Run.ID != run || !possible(s.Run) { // it died while it wrote
 		return fleet.Run{}, fmt.Errorf("end of run %s: %w", run, fleet.ErrNotFound)
 	}
 	return s.Run, nil
+}
+
+// possible reports whether a run can have ended so: an agent that is not kept from it may
+// have written there what the store would refuse, each time that it is told.
+func possible(r fleet.Run) bool {
+	grade, usage := r.Verdict.Grade, r.Usage
+	return slices.Contains(fleet.Outcomes(), r.Verdict.Outcome) && (grade == nil || 0 <= *grade && *grade <= 1) &&
+		(usage.Tokens == nil || 0 <= *usage.Tokens && *usage.Tokens <= mostUsed) && (usage.USD == nil || 0 <= *usage.USD && *usage.USD <= mostUsed) &&
+		slices.Contains([]fleet.Cost{"", fleet.CostReported, fleet.CostComputed, fleet.CostAssumed}, usage.Cost) &&
+		(r.Left.State == "" || slices.Contains(fleet.TaskStates(), r.Left.State)) &&
+		slices.Contains([]fleet.TaskCall{"", fleet.CallDone, fleet.CallRelease, fleet.CallWrite}, r.Left.Owed)
 }

@@ -37,6 +37,23 @@ func TestEnd(t *testing.T) {
 	if diff := cmp.Diff(got, want); err != nil || diff != "" {
 		t.Errorf("%v (-got +want):\n%s", err, diff)
 	}
+	for name, change := range map[string]func(r *fleet.Run){
+		"outcome": func(r *fleet.Run) { r.Verdict.Outcome = "splendid" },
+		"grade":   func(r *fleet.Run) { more := 7.5; r.Verdict.Grade = &more },
+		"tokens":  func(r *fleet.Run) { less := int64(-5); r.Usage.Tokens = &less },
+		"usd":     func(r *fleet.Run) { more := 1e300; r.Usage.USD = &more },
+		"cost":    func(r *fleet.Run) { r.Usage.Cost = "guessed" },
+		"state":   func(r *fleet.Run) { r.Left.State = "nearly" },
+		"owed":    func(r *fleet.Run) { r.Left.Owed = "money" },
+	} {
+		bad := want
+		change(&bad)
+		s.must(f.PutEnd(bad))
+		if _, err := f.End(run); !errors.Is(err, fleet.ErrNotFound) {
+			t.Errorf("%s that cannot be: %v", name, err)
+		}
+	}
+	s.must(f.PutEnd(want))
 	s.must(os.Truncate(path, 100))
 	if _, err := f.End(run); !errors.Is(err, fleet.ErrNotFound) {
 		t.Errorf("cut short: %v", err)
