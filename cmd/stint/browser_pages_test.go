@@ -50,8 +50,13 @@ func program(tb testing.TB) string {
 	return path
 }
 
-// showFleet makes such a fleet, of so many runs.
+// showFleet makes such a fleet, of so many runs in twenty categories and two.
 func showFleet(tb testing.TB, binary string, runs int) *shown {
+	tb.Helper()
+	return showCategories(tb, binary, runs, 20)
+}
+
+func showCategories(tb testing.TB, binary string, runs, categories int) *shown {
 	tb.Helper()
 	dir, err := filepath.EvalSymlinks(tb.TempDir())
 	if err != nil {
@@ -64,18 +69,18 @@ func showFleet(tb testing.TB, binary string, runs int) *shown {
 		tb.Fatal(err)
 	}
 	config := fmt.Sprintf("fleet = \"shown\"\nstate = %q\n[agent.claude]\ncommand = [\"true\"]\n[agent.slow]\ncommand = [%q]\n", f.path("state"), f.path("agent"))
-	for i := range 20 {
+	for i := range categories {
 		config += fmt.Sprintf("[category.c%d]\nagents = [\"claude\"]\nmax_chain = 0\n", i)
 	}
 	f.write("stint.toml", config+"[category.rare]\nagents = [\"claude\"]\n[category.slow]\nagents = [\"slow\"]\nself_directed = true\nparallel = false\n", 0o600)
 	for i, text := range hostileTexts() {
-		f.write(fmt.Sprintf("tasks/task-%d <img src=x onerror=alert(5)> \u202e.md", i), fmt.Sprintf("---\nstate: todo\ncategory: c%d\nnext_action: %q\n---\n# %s\n", i, text, text), 0o600)
+		f.write(fmt.Sprintf("tasks/task-%d <img src=x onerror=alert(5)> \u202e.md", i), fmt.Sprintf("---\nstate: todo\ncategory: c%d\nnext_action: %q\n---\n# %s\n", i%categories, text, text), 0o600)
 	}
 	f.run(0, "claim", "mine", "--holder", "me", "--ttl", "24h", "--note", "<b>mine</b>") // makes the store
-	past{runs: runs, categories: 20, hostile: true}.fill(tb, f.database())
+	past{runs: runs, categories: categories, hostile: true}.fill(tb, f.database())
 	f.run(0, "fanout", "--exec", "-n", "3", "--seed", "7") // a ranking to show
 	f.until("select count(*) = 0 from runs where ended_at is null")
-	past{categories: 20, hostile: true}.trouble(tb, f.database())
+	past{categories: categories, hostile: true}.trouble(tb, f.database())
 	return f
 }
 
@@ -221,6 +226,44 @@ func TestBrowser(t *testing.T) {
 	f.testLive(t, tab)
 	f.testTabs(c)
 	f.testWithoutScript(tab, pages)
+}
+
+// TestBrowserPhone opens the front of a fleet of twelve categories on a phone. It begins with
+// one sentence, says what to type about each thing that is out of order, and is not longer
+// than four screens.
+func TestBrowserPhone(t *testing.T) {
+	t.Parallel()
+	f := showCategories(t, program(t), 5_000, 10) // and two
+	f.run(0, "resume", "c0")
+	f.run(0, "pause", "c0", "--reason", "the tracker is down")
+	f.serve()
+	tab := startChromium(t).tab()
+	tab.look(390, "light")
+	tab.open(f.url + "/")
+	var front struct {
+		Height, Lanes  int
+		First, Summary string
+		Alerts, Silent []string // of these the alerts without a command
+	}
+	tab.eval(`(() => {
+		const alerts = [...document.querySelectorAll('#attention li')];
+		return {
+			height: document.documentElement.scrollHeight, lanes: document.querySelectorAll('.idle a, #lanes tbody tr').length,
+			first: document.querySelector('main h1').nextElementSibling.id, summary: document.querySelector('#summary').innerText,
+			alerts: alerts.map(a => a.innerText), silent: alerts.filter(a => !/^(stint|kill|systemctl) /.test(a.querySelector('code')?.innerText ?? '')).map(a => a.innerText),
+		};
+	})()`, &front)
+	t.Logf("%d pixels: %s %q", front.Height, front.Summary, front.Alerts)
+	tab.picture("front-phone")
+	if screens := float64(front.Height) / 844; screens > 4 {
+		t.Errorf("got a front of %.1f screens of 844 pixels, want at most 4", screens)
+	}
+	if want := regexp.MustCompile(`^(\d+ running|Nothing runs), (next fire|no timer) .*c0 paused, until it is resumed: the tracker is down.*\.$`); front.First != "summary" || !want.MatchString(front.Summary) {
+		t.Errorf("got %q first, %q; want the summary, like %s", front.First, front.Summary, want)
+	}
+	if len(front.Alerts) < 3 || len(front.Silent) > 0 {
+		t.Errorf("got alerts %q, and without a command %q; want some, and each with one", front.Alerts, front.Silent)
+	}
 }
 
 // testPage looks at a page as people do: on a screen and on a phone, by day and by night.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"stint/internal/engine"
 	"stint/internal/fleet"
 )
 
@@ -36,45 +37,109 @@ func claimsText(v StatusView) string {
 	}
 }
 
-// alarms adds what keeps sessions from starting, and what needs a person.
-func (s *sheet) alarms(v StatusView) {
-	var closed, tasks, alarms []string
+// Alert is what is out of order, and what to type about it.
+type Alert struct {
+	Kind    AlertKind
+	Text    string // on one line
+	Command string
+}
+
+// AlertKind is what an alert is of.
+type AlertKind string
+
+const (
+	AlertBroken AlertKind = "alarm"  // a promise, or a category's work
+	AlertRun    AlertKind = "run"    // one that does not go on
+	AlertClosed AlertKind = "closed" // what keeps sessions from starting
+	AlertTask   AlertKind = "tasks"  // what only a person brings on
+	AlertTimer  AlertKind = "timer"
+)
+
+// Alerts are what is out of order, what matters most first.
+func Alerts(v engine.Status) (list []Alert) {
+	add := func(kind AlertKind, command, text, reason string) {
+		list = append(list, Alert{kind, because(Line(text), reason), command})
+	}
+	why := func(name string) string { return "stint why " + fleet.ShellWord(name) }
+	if n := len(v.Day.Violations); n > 0 { // one is enough to look into all of them
+		x := v.Day.Violations[0]
+		text := fmt.Sprintf("lane %s.%d was held by two runs at once: %s and %s", x.Category, x.Lane, x.First, x.Second)
+		if n > 1 {
+			text += fmt.Sprintf(", and %d times more", n-1)
+		}
+		add(AlertBroken, "stint audit --since 24h", text, "")
+	}
+	for _, f := range v.Day.Fruitless {
+		add(AlertBroken, why(string(f.Category)), fmt.Sprintf("all %d runs of %s ended busy, denied or idle: nothing is learnt of it", f.Runs, f.Category), "")
+	}
+	for _, r := range v.Open {
+		switch r.Phase(v.At) {
+		case fleet.Dead:
+			add(AlertRun, "stint reap", fmt.Sprintf("run %s of %s is dead: it left no end", r.ID, r.Category), "")
+		case fleet.Suspended:
+			add(AlertRun, fmt.Sprintf("kill -CONT %d", r.PID), fmt.Sprintf("run %s of %s is suspended", r.ID, r.Category), "")
+		case fleet.Running, fleet.Starting, fleet.Resting:
+		}
+	}
 	for _, p := range v.Pauses {
 		left := "until it is resumed"
 		if !p.Until.IsZero() {
 			left = Span(p.Until.Sub(v.At)) + " left"
 		}
-		closed = append(closed, because(whose(p.Category)+" paused, "+left, p.Reason))
+		add(AlertClosed, strings.TrimSpace("stint resume "+string(p.Category)), whose(p.Category)+" paused, "+left, p.Reason)
 	}
 	for _, g := range v.Closed {
-		closed = append(closed, because(whose(g.Category), g.String()))
+		command := "stint doctor"
+		if g.Category != "" {
+			command = why(string(g.Category))
+		}
+		add(AlertClosed, command, whose(g.Category), g.String())
 	}
 	for _, f := range v.Failed {
-		closed = append(closed, Line(f.String()))
+		add(AlertClosed, "stint task list", f.String(), "")
 	}
 	for _, g := range v.Stopped {
-		closed = append(closed, because("agent "+Line(g.Agent), g.Why))
+		add(AlertClosed, cmp.Or(g.Fix, "stint doctor"), "agent "+g.Agent, g.Why)
 	}
 	for _, q := range v.Quarantined {
-		tasks = append(tasks, because(Line(string(q.Task))+" in quarantine", q.Why()))
+		add(AlertTask, "stint task retry "+fleet.ShellWord(string(q.Task)), string(q.Task)+" in quarantine", q.Why())
 	}
 	for _, f := range v.Day.Failing {
 		if !slices.ContainsFunc(v.Quarantined, func(q fleet.Quarantine) bool { return q.Task == f.Task }) {
-			tasks = append(tasks, because(Line(string(f.Task))+" keeps failing", f.Why()))
+			add(AlertTask, why(string(f.Task)), string(f.Task)+" keeps failing", f.Why())
 		}
 	}
 	for _, m := range v.Untold {
-		tasks = append(tasks, because(Line(string(m.Task)), m.Why()))
+		add(AlertTask, "stint why --task "+fleet.ShellWord(string(m.Task)), string(m.Task), m.Why())
 	}
-	for _, x := range v.Day.Violations {
-		alarms = append(alarms, fmt.Sprintf("lane %s.%d was held by two runs at once: %s and %s: stint audit", x.Category, x.Lane, x.First, x.Second))
+	for _, t := range v.Timers {
+		switch {
+		case !t.Active && t.Last.IsZero():
+			add(AlertTimer, "stint init --systemd", "no timer fires pool "+t.Pool, "")
+		case !t.Active:
+			add(AlertTimer, "systemctl --user start "+fleet.ShellWord(t.Unit), "the timer of pool "+t.Pool+" is stopped", "")
+		}
 	}
-	for _, f := range v.Day.Fruitless {
-		alarms = append(alarms, fmt.Sprintf("all %d runs of %s ended busy, denied or idle: nothing is learnt of it", f.Runs, f.Category))
+	return list
+}
+
+// alarms adds what keeps sessions from starting, and what needs a person. Runs and timers
+// have lines of their own.
+func (s *sheet) alarms(v StatusView) {
+	texts := map[AlertKind][]string{}
+	for _, a := range Alerts(v.Status) {
+		if a.Kind == AlertBroken {
+			a.Text += ": " + a.Command
+		}
+		texts[a.Kind] = append(texts[a.Kind], a.Text)
 	}
-	s.add("closed", s.some(s.painted(Yellow, closed), mostOf))
-	s.add("tasks", s.some(s.painted(Red, tasks), mostOf))
-	s.add("alarm", s.some(s.painted(Red, alarms), mostOf))
+	for _, kind := range []AlertKind{AlertClosed, AlertTask, AlertBroken} {
+		paint := Red
+		if kind == AlertClosed {
+			paint = Yellow
+		}
+		s.add(string(kind), s.some(s.painted(paint, texts[kind]), mostOf))
+	}
 }
 
 func (s *sheet) painted(p Paint, lines []string) []string {

@@ -22,17 +22,19 @@ import (
 // statusBody is the first page.
 type statusBody struct {
 	engine.Status
-	Never      bool // nothing has run yet
-	Busy       []laneView
-	Idle       []fleet.Category   // whose lanes are all free
-	People     int                // claims that no run holds
-	Violations []report.Violation // the first of the last day
-	Aside      []fleet.Quarantine // the first of the tasks that are left alone
-	Untold     []fleet.TaskMemory // the first of those whose source does not show their state
-	Outcomes   []outcomeCount
-	Spans      []spanLink
-	Timeline   template.HTML
-	Cut        bool // the timeline does not show all
+	Never    bool // nothing has run yet
+	Busy     []laneView
+	Idle     []fleet.Category // whose lanes are all free
+	People   int              // claims that no run holds
+	Alerts   []screen.Alert   // the first of them
+	More     int              // alerts
+	Running  int
+	Next     *fleet.Timer // the first that fires; nil: none is known
+	Blocked  string       // what keeps work from starting, on one line
+	Outcomes []outcomeCount
+	Spans    []spanLink
+	Timeline template.HTML
+	Cut      bool // the timeline does not show all
 }
 
 // laneView is a lane with a run in it, or an open run without a lane.
@@ -55,9 +57,9 @@ type spanLink struct {
 const (
 	statusFires = 6
 	statusRuns  = 12
-	// mostViolations are shown of what must never be: one is enough to look into it.
-	mostViolations = 5
-	mostAside      = 8
+	// mostOfKind alerts are listed of each kind, and of the reason of one the page's first
+	// sentence has mostOfReason columns.
+	mostOfKind, mostOfReason = 3, 100
 )
 
 func (s *site) status(r *http.Request, e *engine.Engine) (view, error) {
@@ -75,9 +77,7 @@ func (s *site) status(r *http.Request, e *engine.Engine) (view, error) {
 		return v, nil
 	}
 	b := statusBody{Status: st, Never: len(st.Fires) == 0 && len(st.Runs) == 0, Outcomes: outcomesOf(st)}
-	b.Violations = st.Day.Violations[:min(mostViolations, len(st.Day.Violations))]
-	b.Aside = st.Quarantined[:min(mostAside, len(st.Quarantined))]
-	b.Untold = st.Untold[:min(mostAside, len(st.Untold))]
+	b.summarize(st)
 	b.Busy, b.Idle = lanesOf(st)
 	for _, c := range st.Claims {
 		if _, ofRun := c.Holder.Run(); !ofRun {
@@ -92,6 +92,33 @@ func (s *site) status(r *http.Request, e *engine.Engine) (view, error) {
 	}
 	v.Body = b
 	return v, err
+}
+
+// summarize says how the fleet does in one sentence, and what is out of order.
+func (b *statusBody) summarize(st engine.Status) {
+	for _, r := range st.Open {
+		if r.Phase(st.At) == fleet.Running {
+			b.Running++
+		}
+	}
+	for i, t := range st.Timers {
+		if t.Active && !t.Next.IsZero() && (b.Next == nil || t.Next.Before(b.Next.Next)) {
+			b.Next = &st.Timers[i]
+		}
+	}
+	of := map[screen.AlertKind]int{}
+	for _, a := range screen.Alerts(st) {
+		if of[a.Kind]++; of[a.Kind] > mostOfKind {
+			b.More++
+			continue
+		}
+		if b.Alerts = append(b.Alerts, a); a.Kind == screen.AlertClosed && b.Blocked == "" {
+			b.Blocked = screen.Style{Width: mostOfReason}.Fit(a.Text)
+		}
+	}
+	if more := of[screen.AlertClosed] - 1; more > 0 {
+		b.Blocked += fmt.Sprintf(", and %d more keep work from starting", more)
+	}
 }
 
 // lanesOf are the open runs, those in lanes first, and the categories that have none.
