@@ -93,8 +93,8 @@ func (a *Account) Debt(s Settings) float64 {
 
 // Entitlement divides so many sessions among categories by their shares, none of them
 // getting more than one: a fire starts a category once (water-filling). Shares are at
-// least 0 and count relative to each other; what no share claims goes to those without
-// one, in equal parts. Sessions are at most as many as categories.
+// least 0 and count relative to each other; the rest goes to those without one, in equal parts.
+// Sessions are at most as many as categories.
 func Entitlement(shares []float64, sessions int) []float64 {
 	due := make([]float64, len(shares))
 	left := float64(min(sessions, len(shares)))

@@ -42,7 +42,7 @@ func (b *Backoff) Sleep(now fleet.Round, at time.Time) {
 }
 
 // Asleep reports whether the category is out in a round. News is when its workable tasks
-// last changed: what is newer than the back-off ends it.
+// last changed: news after its beginning ends the back-off.
 func (b *Backoff) Asleep(now fleet.Round, news time.Time) bool {
 	return now < b.AsleepUntil && !news.After(b.AsleepSince)
 }

@@ -66,8 +66,8 @@ func (s Settings) Unfair() Settings {
 	return s
 }
 
-// Core is s without floors, caps, forgetting, alarms, depletion and season: what is left is
-// for problems that never change.
+// Core is s without floors, caps, forgetting, alarms, depletion and season: the rest is for
+// problems that never change.
 func (s Settings) Core() Settings {
 	s = s.Unfair()
 	s.HalfLife, s.SlowHalfLife, s.Alarm, s.Depletion, s.Season = 0, 0, 0, false, false

@@ -109,7 +109,7 @@ func (s Settings) Learn(a *Arm, p Pool, x Graded) (alarm bool) {
 	return alarm
 }
 
-// forward brings evidence to the round now, never back: what has faded stays faded.
+// forward brings evidence to the round now, never back: faded evidence stays faded.
 func (s Settings) forward(e Evidence, now fleet.Round) Evidence {
 	now = max(now, e.At)
 	age := float64(now - e.At)

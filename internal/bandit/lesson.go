@@ -141,7 +141,7 @@ type Exposure struct {
 }
 
 // LOO is what today's lessons change of a category's expected grade, in [-0.2,0.2]. Only
-// a change of exposure counts: what the lessons always did is in the grades already.
+// a change of exposure counts: their lasting effect is in the grades already.
 func LOO(lessons []Exposure) float64 {
 	sum := 0.0
 	for _, l := range lessons {

@@ -23,7 +23,7 @@ func (r *reader) report(key string, err error, hint string) {
 	r.reportAt(r.source.at[key], key, err, hint)
 }
 
-// reportAt prefers a hint that err has already: who knows more gave it.
+// reportAt prefers a hint that err has already: the code that gave it knows more.
 func (r *reader) reportAt(offset int, key string, err error, hint string) {
 	if own := fleet.Hint(err); own != "" {
 		hint = own

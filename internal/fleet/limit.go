@@ -122,9 +122,9 @@ type Bill struct {
 // within a day.
 const BillsKept = 9
 
-// What is reserved for a session of an agent of which no bill is known, where a budget binds
-// it: some hours of work of a costly model, and no more than the budget has in a day. Without
-// it, all that start before the first bill arrives would start for nothing.
+// The reserve for a session of an agent without a known bill, where a budget binds it: some
+// hours of work of a costly model, and no more than the budget has in a day. Without it, all
+// that start before the first bill arrives would start for nothing.
 const (
 	FirstTokens = 2_000_000
 	FirstUSD    = 5.0

@@ -38,7 +38,7 @@ func (h Holder) Run() (RunID, bool) {
 const ClockSlack = time.Minute
 
 // Ahead reports whether a time of the past lies ahead: it was written by a clock that was
-// wrong, and what counts from it is over.
+// wrong, and a wait that counts from it is over.
 func Ahead(past, now time.Time) bool { return past.After(now.Add(ClockSlack)) }
 
 // Current reports whether the claim's holder may still write under it. One that may

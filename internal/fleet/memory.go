@@ -74,8 +74,8 @@ func (m TaskMemory) Why() string {
 	return fmt.Sprintf("%s, but %s does not say so: %s", m.left(), m.where(), m.Trouble)
 }
 
-// Holds reports whether the task's source shows no change since. Of an item whose
-// tracker is still to be told, a change says nothing.
+// Holds reports whether the task's source shows no change since. While an item's tracker is
+// still to be told, a change says nothing.
 func (m TaskMemory) Holds(t Task) bool {
 	return m.Seen == "" || m.Seen == t.Seen || m.Owed != "" && m.Source != ""
 }
@@ -90,8 +90,8 @@ const (
 )
 
 // After is the memory once one more session at the task has ended, in the round now: how
-// many worked on it, how many of them in vain, and how long it rests. What the session
-// leaves of the task is not part of it.
+// many worked on it, how many of them in vain, and how long it rests. The state in which the
+// session leaves the task is not part of it.
 func (m TaskMemory) After(r Run, now Round) TaskMemory {
 	v, before := r.Verdict, m
 	if v.Fault == FaultAgent {
@@ -224,8 +224,8 @@ func (q Quarantine) Why() string {
 }
 
 // Recall puts tasks in the states that are remembered of them, and marks those in
-// quarantine as waiting for a person. What its source has changed since is left as the
-// source has it. Tasks of which something is remembered that holds get it.
+// quarantine as waiting for a person. A task that its source has changed since stays as the
+// source has it. Tasks with a memory that holds get it.
 func Recall(tasks []Task, memories []TaskMemory) {
 	if len(memories) == 0 {
 		return

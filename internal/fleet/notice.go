@@ -40,7 +40,7 @@ func Events() []Event {
 	}
 }
 
-// Notice is one event, for whoever is told of it. What an event is not about is empty.
+// Notice is one event to notify people of. Fields that the event is not about are empty.
 type Notice struct {
 	Event    Event
 	Category Category

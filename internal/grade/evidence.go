@@ -45,8 +45,8 @@ func overrun(e fleet.SessionExit) string {
 	return "the agent overran its time"
 }
 
-// worked reports whether the session left a change in the repository. Of commits of which
-// nobody knows what they changed, it is believed that they did.
+// worked reports whether the session left a change in the repository. Commits whose changes are
+// unknown count as a change.
 func worked(e Evidence) bool {
 	if e.Changes == nil {
 		return e.Commits > 0

@@ -28,9 +28,9 @@ func faulted(e Evidence) bool {
 	return e.Exit.End == fleet.Killed || e.Exit.Status != 0 || flag(e.Transcript.Success) < 0
 }
 
-// excused is the verdict on a session that a fault kept from working. What is the
-// service's or the login's is not the agent's and not the task's. A task that is too long
-// or refused has failed, but that says nothing of how good work of its category is.
+// excused is the verdict on a session that a fault kept from working. A fault of the service or
+// the login is not the agent's and not the task's. A task that is too long or refused has
+// failed, but that says nothing of how good work of its category is.
 func excused(v fleet.Verdict, e Evidence) fleet.Verdict {
 	f := e.Transcript.Fault
 	v.Outcome, v.Grade, v.Fault, v.Reason = fleet.Unavailable, nil, f.Kind, f.Text

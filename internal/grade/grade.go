@@ -1,14 +1,13 @@
-// Package grade judges a session from the evidence it left. It is pure. What nobody
-// measured is never made up: a session whose result cannot be read is not graded
-// by what it left, and what was not looked at moves no grade.
+// Package grade judges a session from the evidence it left. It is pure, and never makes up a
+// measurement: a session whose result cannot be read is not graded by what it left, and
+// evidence that was not looked at moves no grade.
 //
 // Three witnesses are heard, the strongest first. A grader has the last word on outcome
 // and grade. Then comes the evidence: what is left at the end, and a check of it. The
 // agent's own word is believed where it says less than the evidence shows (failed, noop,
 // nothing, quota); where it says more it moves the grade by a bounded amount, unless the
 // operator trusts the agent. Stint's own sight (a time-out, a stop) outweighs all
-// three. What usage limits change is said at [Assess], and what evidence is worth at
-// [Terms].
+// three. [Assess] says what usage limits change, and [Terms] what evidence is worth.
 package grade
 
 import (
@@ -166,8 +165,8 @@ func (w Wall) met() string {
 	return "it met a usage limit"
 }
 
-// walled reports whether a usage limit ended the session. What throttles for seconds
-// is got over: it counts only against an agent that failed by itself.
+// walled reports whether a usage limit ended the session. A throttle of seconds is got over: it
+// counts only against an agent that failed by itself.
 func walled(e Evidence) bool {
 	if e.Transcript == nil || e.Transcript.Wall == nil {
 		return false
@@ -207,7 +206,7 @@ func saysWall(e Evidence, said statement) bool {
 }
 
 // usage counts however the session ended: it was paid for. The program that was billed
-// knows; what a model writes of it may be made up, to get round a budget or to use it up.
+// knows; a model's own figures may be made up, to get round a budget or to use it up.
 func usage(e Evidence, said statement) fleet.Usage {
 	var u fleet.Usage
 	if t := e.Transcript; t != nil {
@@ -247,8 +246,8 @@ const (
 	maxQuote = 300
 )
 
-// annotate adds a note to a reason. What is too long is cut from the reason, which the
-// note explains.
+// annotate adds a note to a reason. Excess length is cut from the reason, which the note
+// explains.
 func annotate(reason, note string) string {
 	if room := maxReason - len("; ") - len(note); len(reason) > room {
 		reason = fleet.Clipped(reason, room)

@@ -100,8 +100,8 @@ type wallObject struct {
 	Text      string     `json:"text"`
 }
 
-// Encode is what a grader reads on its standard input: one object of JSON. What is not
-// known is null.
+// Encode is what a grader reads on its standard input: one object of JSON. Unknown fields are
+// null.
 func (c Case) Encode(e Evidence) ([]byte, error) {
 	e.Opinion = nil
 	v := Judge(e)

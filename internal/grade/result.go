@@ -150,8 +150,8 @@ func stated(v fleet.Verdict, said statement, note string) fleet.Verdict {
 	return v
 }
 
-// unread is the verdict where the result file cannot be read. What can be seen is graded
-// all the same, unless the agent's own grade was to count.
+// unread is the verdict where the result file cannot be read. The evidence is graded all the
+// same, unless the agent's own grade was to count.
 func unread(e Evidence, v fleet.Verdict, err error) fleet.Verdict {
 	if v.Outcome == fleet.Noop {
 		// It wrote a result: that there was nothing to do is not known.

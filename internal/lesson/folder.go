@@ -3,8 +3,8 @@
 //
 // It owns the shape of those files and their folder, and nothing else: it never
 // decides which session gets a lesson, and never writes. Lessons help sessions, so
-// that nothing about them stops one: what cannot be read is told of, by name and
-// line, and left out.
+// that nothing about them stops one: a file that cannot be read is reported, by name and line,
+// and left out.
 //
 // A lesson says what it fits under match, as categories and as tags, or with the
 // same two fields at the top, where match does not have them. The lessons of gptme
@@ -30,8 +30,8 @@ import (
 
 const extension = ".md"
 
-// Folder is a folder of lesson files, with its sub-folders. What has a dot in front,
-// and files not named *.md, are ignored, and so is a README.md without front matter.
+// Folder is a folder of lesson files, with its sub-folders. Names with a dot in front, and
+// files not named *.md, are ignored, and so is a README.md without front matter.
 type Folder struct {
 	Dir        string           // absolute; a folder that does not exist has no lessons
 	Categories []fleet.Category // those there are
@@ -40,8 +40,8 @@ type Folder struct {
 // List reads every lesson in force, sorted by id, and says what is wrong with the
 // folder, in the order in which it is read: by name, and each sub-folder at its own.
 // A file that has a problem is left out, but for one that names a category there is
-// not: the lesson is good for the others it names. Of two files of one id, the first
-// is the lesson. The only error is that of ctx.
+// not: the lesson is good for the others it names. The first of two files with one id is the
+// lesson. The only error is that of ctx.
 //
 // A link to a file is read as the file. A link to a folder is a problem: following
 // it could lead anywhere, and back.
@@ -137,7 +137,7 @@ func (w *walk) take(path string, data []byte) {
 	}
 }
 
-// report keeps a problem; what this package and frontmatter say of files are all of
+// report keeps a problem; the errors of this package and frontmatter about files are all of
 // that type.
 func (w *walk) report(err error) {
 	var bad *frontmatter.FileError

@@ -10,8 +10,8 @@ import (
 	"stint/internal/frontmatter"
 )
 
-// maxBodyBytes is a dozen screens: what is longer is no lesson but a manual, and
-// would crowd the task out of the prompt.
+// maxBodyBytes is a dozen screens: a longer text is no lesson but a manual, and would crowd the
+// task out of the prompt.
 const maxBodyBytes = 16 << 10
 
 // reading is what a lesson file was read as.

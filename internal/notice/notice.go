@@ -5,9 +5,9 @@
 // know, and so is that a notice which fails fails nothing else. A send ends within the
 // time it is given.
 //
-// Whoever answers at a webhook is believed nothing: its answer is not read beyond the
-// status, and never followed elsewhere. The address is a secret with many services, so
-// that no error has more of it than the host.
+// A webhook's answer is not trusted: it is not read beyond the status, and never followed
+// elsewhere. The address is a secret with many services, so that no error has more of it than
+// the host.
 package notice
 
 import (
@@ -56,7 +56,7 @@ func (s Sender) Send(ctx context.Context, n fleet.Notice) error {
 	return nil
 }
 
-// object is the notice as sent. What an event is not about is an empty string, so that
+// object is the notice as sent. A field that the event is not about is an empty string, so that
 // every field is always there.
 type object struct {
 	Schema   string         `json:"schema"`

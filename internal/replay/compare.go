@@ -121,8 +121,8 @@ func excerpt(text []byte) string {
 	return string(text)
 }
 
-// compareChoices compares what was decided. What a failed start has overwritten is not
-// compared, nor what only a real fire has: units and runs.
+// compareChoices compares the decisions. It leaves out what a failed start has overwritten, and
+// what only a real fire has: units and runs.
 func (r *Result) compareChoices() {
 	recorded := r.Fire.Choices
 	for i := range max(len(recorded), len(r.Choices)) {

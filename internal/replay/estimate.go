@@ -10,7 +10,7 @@ type Session struct {
 }
 
 // Estimate is what a graded session would have brought on average under other settings,
-// beside what it brought. What is not known is NaN.
+// beside what it brought. An unknown figure is NaN.
 type Estimate struct {
 	Sessions  int     // graded ones
 	Mean      float64 // of their grades

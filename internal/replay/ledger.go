@@ -23,8 +23,8 @@ type entry struct {
 	extra    int  // sessions that the other picks would have added; below 0: spared
 }
 
-// carry puts the carried accounts in place of the recorded ones. Loads, and what was
-// learnt, stay: nobody knows what sessions that never were would have taught.
+// carry puts the carried accounts in place of the recorded ones. Loads and beliefs stay: nobody
+// knows what sessions that never were would have taught.
 func (l ledger) carry(in *selector.Input) {
 	for i := range in.Candidates {
 		c := &in.Candidates[i]
@@ -42,7 +42,7 @@ func (e entry) next(recorded bandit.Account) bandit.Account {
 	a := e.carried
 	came := recorded.Sessions - e.recorded.Sessions
 	if e.entitled {
-		// What was debited while the fire decided was settled with the one before.
+		// Sessions debited while the fire decided were settled with the one before.
 		a.Since += came - recorded.Since
 		a.Entitle(e.settings, e.due)
 		came = recorded.Since

@@ -35,7 +35,7 @@ type Difference struct {
 }
 
 // Read reads what a fire's ranking was computed from. Inputs of another format are an
-// error: what they do not say must not pass for zero.
+// error: a field that they lack must not pass for zero.
 func Read(f fleet.Fire) (selector.Input, error) {
 	var in selector.Input
 	d := json.NewDecoder(bytes.NewReader(f.Inputs))
@@ -78,9 +78,9 @@ func Fire(f fleet.Fire, redraws int) (Result, error) {
 	return r, nil
 }
 
-// followsOwn reports whether a fire followed stint's own ranking. Of that alone the odds
-// are known; with nothing to start there are none, but then every choice is about a
-// category that no payload named.
+// followsOwn reports whether a fire followed stint's own ranking. Only then are the odds known;
+// with nothing to start there are none, but then every choice is about a category that no
+// payload named.
 func followsOwn(f fleet.Fire) bool {
 	if slices.ContainsFunc(f.Choices, func(c fleet.Choice) bool { return c.Odds != nil }) {
 		return true

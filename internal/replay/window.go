@@ -46,9 +46,9 @@ type Picks struct {
 }
 
 // NewWindow ranks the record's fires again, with the seeds and the redraws that they
-// were fired with, under other settings. What was believed, the load, who was in flight
-// and what could be started stay as they were recorded; debts are carried on from the
-// first fire as the other settings and picks would have had them.
+// were fired with, under other settings. Beliefs, loads, sessions in flight and the categories
+// that could be started stay as they were recorded; debts are carried on from the first fire as
+// the other settings and picks would have had them.
 func NewWindow(r Record, c Changes, redraws int) Window {
 	t := tally{redraws: redraws, grades: grades(r.Runs), ledger: ledger{}, picks: map[fleet.Category]*Picks{}}
 	for _, f := range r.Fires {

@@ -94,9 +94,9 @@ type Spent struct {
 	Runs   int         `json:"runs"`
 	Tokens int64       `json:"tokens"`
 	USD    float64     `json:"usd"`
-	// Of USD: computed from prices, assumed, or expected of a session under way.
+	// The part of USD that was computed from prices, assumed, or expected of a session under way.
 	Guessed float64 `json:"usd_estimated"`
-	// Of tokens and usd: for the sessions under way.
+	// The part of tokens and usd for the sessions under way.
 	ReservedTokens int64   `json:"tokens_reserved"`
 	ReservedUSD    float64 `json:"usd_reserved"`
 }
