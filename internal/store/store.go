@@ -201,9 +201,9 @@ type Runs interface {
 	// Retry forgets what sessions left of a task, and reports whether there was anything.
 	// The debt to a tracker becomes a release: it has the item as begun, or still to be closed.
 	Retry(ctx context.Context, task fleet.TaskID) (bool, error)
-	// ResetBudget strikes out what a scope used today, but for what is reserved for the
-	// sessions under way, and records it. Of an agent's scope, its bills until now say
-	// nothing more of its next session. It returns what was struck out.
+	// ResetBudget strikes out what a scope used today, but for the reserves of the sessions under
+	// way, and records it. The bills of an agent's scope until now say nothing more of its next
+	// session. It returns what was struck out.
 	ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (fleet.Spent, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it
 	// is open, its claims, its lane. Nothing is learnt of it, but that its task was tried in
@@ -212,8 +212,8 @@ type Runs interface {
 	Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (bool, error)
 }
 
-// Record answers what is asked of the past. It grows for years: what is asked for often
-// must not cost more with its age.
+// Record answers what is asked of the past. It grows for years: frequent questions must not
+// cost more with its age.
 type Record interface {
 	// RunsSince reads the runs created since a time, oldest first.
 	RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error)

@@ -209,8 +209,8 @@ func (t tx) learnFrom(ctx context.Context, r fleet.Run) error {
 	return nil
 }
 
-// learnGrade counts a grade. Nothing but [DB.Complete] may cause it. What the grade is
-// counted for stands in the run's row.
+// learnGrade counts a grade. Nothing but [DB.Complete] may cause it. The run's row says what
+// the grade counts for.
 func (t tx) learnGrade(ctx context.Context, id fleet.RunID, grade float64) error {
 	var (
 		c     fleet.Category

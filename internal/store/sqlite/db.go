@@ -234,8 +234,8 @@ func (d *DB) update(ctx context.Context, fn func(tx) error) error {
 	return translate(t.Commit())
 }
 
-// inPlace fails when the store was removed or replaced since it was opened: what is
-// written to a file that nobody can find again would be lost without a word.
+// inPlace fails when the store was removed or replaced since it was opened: writes to a file
+// that nobody can find again would be lost without a word.
 func (d *DB) inPlace() error {
 	if d.file == nil {
 		return nil

@@ -33,8 +33,8 @@ type agentRow struct {
 
 const agentColumns = "agent, until, since, reason, failures, walls, fault, faults, probe, billed_after"
 
-// billed reads the bills of an agent's last sessions that worked. What others cost says
-// nothing of the next.
+// billed reads the bills of an agent's last sessions that worked. The cost of other sessions
+// says nothing of the next.
 const billed = `select id, tokens, iif(cost in ('reported', 'computed'), usd, null) from runs
 where agent = ? and id > ? and (tokens is not null or cost in ('reported', 'computed'))
 and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout') order by id desc limit ?`
@@ -192,8 +192,8 @@ from spent s left join runs r on r.ended_at is null and r.day = s.day and s.scop
 where s.day = ? group by s.scope order by s.scope`, t.today())
 }
 
-// ResetBudget strikes out what a scope used today, but for what is reserved for the sessions
-// under way, which settle theirs when they end. Of an agent, the bills there are count no more.
+// ResetBudget strikes out what a scope used today, but for the reserves of the sessions under
+// way, which settle theirs when they end. An agent's earlier bills count no more.
 func (d *DB) ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (before fleet.Spent, err error) {
 	err = d.update(ctx, func(t tx) error {
 		if before, err = t.spentOf(ctx, t.today(), scope); err != nil {
@@ -246,8 +246,8 @@ guessed = guessed + excluded.guessed`,
 	return err
 }
 
-// settle puts what a session used in place of what was reserved for it. Of one that does
-// not say, such as one that was killed, the reserve stays: it is the best guess.
+// settle puts what a session used in place of what was reserved for it. If it does not say, as
+// after a kill, the reserve stays: it is the best guess.
 func (t tx) settle(ctx context.Context, r fleet.Run) error {
 	var (
 		day      string

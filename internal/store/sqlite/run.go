@@ -190,7 +190,8 @@ where id = ? and ended_at is null`,
 }
 
 // Abandon gives back what a run whose session is gone has left, and books what that is
-// known to have used. The run ended when its session died; what it held is held until now.
+// known to have used. The run ended when its session died; its claims and lane are held until
+// now.
 //
 // All of it is one transaction: dying here leaves everything to the next reaping.
 func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (left bool, err error) {

@@ -182,7 +182,7 @@ func Adopt(ctx context.Context, o Options) (former string, err error) {
 	return workspace, nil
 }
 
-// exists reports whether something is at path. What cannot be looked at is there.
+// exists reports whether something is at path. A path that cannot be looked at counts as there.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)

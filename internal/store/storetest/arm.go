@@ -158,8 +158,8 @@ func testGradeAsDispatched(t *testing.T, b bundle) {
 }
 
 // testGradeChanges has a category bring good grades and then bad ones, beside one that does not
-// change. What was believed before and after is that of the arms then, and a grade that is
-// refused leaves nothing.
+// change. The beliefs before and after are those of the arms then, and a grade that is refused
+// leaves nothing.
 func testGradeChanges(t *testing.T, b bundle) {
 	settings := bandit.Defaults()
 	b = b.fresh(t, settings)

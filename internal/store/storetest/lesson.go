@@ -88,8 +88,8 @@ func testLessonsReplaced(t *testing.T, b bundle) {
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 }
 
-// testLessonsEdited has a lesson whose text changes: it starts anew, and what was known of
-// the one before stays that one's.
+// testLessonsEdited has a lesson whose text changes: it starts anew, and the evidence of the
+// one before stays that one's.
 func testLessonsEdited(t *testing.T, b bundle) {
 	use := func(version string) fleet.LessonUse {
 		return fleet.LessonUse{Lesson: "a", Version: version, Injected: true}

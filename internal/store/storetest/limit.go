@@ -232,8 +232,8 @@ func testAbsurdBill(t *testing.T, b bundle) {
 	}
 }
 
-// testResetBudget has a person strike out what was used. What is reserved for a session
-// under way stays until that settles it.
+// testResetBudget has a person strike out what was used. The reserve of a session under way
+// stays until that settles it.
 func testResetBudget(t *testing.T, b bundle) {
 	budget := fleet.Budget{Scope: fleet.AgentScope("claude"), USD: 100}
 	b.used(t, b.works(t, "0a", "claude", budget), 1000, 2)
@@ -264,8 +264,8 @@ func testResetBudget(t *testing.T, b bundle) {
 	same(t, "since then", len(list), 0)
 }
 
-// testCostOfTheDead books what a killed session is known to have used, and once: what is
-// closed already is left as it is.
+// testCostOfTheDead books what a killed session is known to have used, and once: a closed run
+// is left as it is.
 func testCostOfTheDead(t *testing.T, b bundle) {
 	b.used(t, b.works(t, "0r1", "claude"), 1000, 1)
 	dead := b.works(t, "0r2", "claude")

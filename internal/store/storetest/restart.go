@@ -20,8 +20,7 @@ import (
 )
 
 // testRestarts holds any log of events, on a store that is closed and opened between
-// them, against the same events counted in memory. What is remembered is the same to
-// the last bit.
+// them, against the same events counted in memory. The memory is the same to the last bit.
 func testRestarts(t *testing.T, b bundle) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := bandit.Defaults()

@@ -183,8 +183,8 @@ func testTakeForRun(t *testing.T, b bundle) {
 	same(t, "run, refused", b.mustRun(t, "0r1"), want)
 }
 
-// testTakeForEndedRun shows that claim and row are one write: who cannot have the
-// row gets no claim.
+// testTakeForEndedRun shows that claim and row are one write: a run that cannot have the row
+// gets no claim.
 func testTakeForEndedRun(t *testing.T, b bundle) {
 	ended := plannedRun("0r1")
 	must(t, b.AddRun(t.Context(), ended))

@@ -19,7 +19,7 @@ import (
 
 // Open says where a store is to be that reads this clock and learns by these settings,
 // and returns what opens it: the first call makes it, another finds it as it was left.
-// What was opened ends with the test.
+// Opened stores are closed with the test.
 type Open func(t *testing.T, now func() time.Time, s bandit.Settings) func() store.Store
 
 // Run tests one kind of store.
