@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// crowded is how many claims a store holds when its looks are measured: what each costs is
-	// then well above what timing is off by.
+	// crowded is how many claims a store holds when its looks are measured: the cost of each is
+	// then well above the error of timing.
 	crowded = 1000
 	// samples is how often an operation is timed; the middle one counts.
 	samples = 50

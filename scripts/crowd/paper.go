@@ -17,8 +17,8 @@ type Paper struct {
 // OnPaper reckons the load. Sessions per hour are as many as tasks come for, each taken up
 // 1/Done times, and no more than there are lanes, each of which is started at the first
 // fire after its session and cooldown; by Little's law, claims are sessions per hour times
-// their length. What a session asks of the store is as in worker.go, a fire as in fire.go:
-// its looks grow with the claims, so that the load grows with the square of the hosts.
+// their length. A session's calls of the store are as in worker.go, a fire's as in fire.go: its
+// looks grow with the claims, so that the load grows with the square of the hosts.
 func OnPaper(o Options) Paper {
 	low, high := 1e-6, 1e9 // of what multiplies the hosts
 	for high/low > 1+1e-9 {

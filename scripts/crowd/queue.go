@@ -32,7 +32,7 @@ func Measured() Costs {
 // busy time-out of the SQLite store.
 const patience = 15 * time.Second
 
-// queue is the one store: whoever comes is served in turn.
+// queue is the one store, which serves one caller after the other.
 type queue struct {
 	free   time.Duration // when it has served all that came so far
 	busy   time.Duration // how long it has been at work

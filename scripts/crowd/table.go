@@ -37,7 +37,7 @@ func (c *claim) row() fleet.Claim {
 func at(d time.Duration) time.Time { return time.Unix(0, int64(d)).UTC() }
 
 // take grants a claim, or denies it: as take in store/sqlite does for a session that does
-// not hold it yet. Whoever does not know of the session in the way takes it for living.
+// not hold it yet. A run that does not know of the session in the way takes it for living.
 func (c *claim) take(run int32, now, ttl time.Duration, k known) bool {
 	session := fleet.Lives
 	if k.epoch == c.epoch && k.session != "" {

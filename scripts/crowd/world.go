@@ -315,8 +315,8 @@ func (w *world) leave(r *run) {
 	w.forget(r.task)
 }
 
-// hostDies takes all sessions with it. What they held is theirs in the store until it
-// expires, or until the host is back and can tell.
+// hostDies takes all sessions with it. Their claims stay theirs in the store until they expire,
+// or until the host is back and can tell.
 func (w *world) hostDies(h int32) {
 	w.HostDeaths++
 	host := &w.hosts[h]

@@ -96,7 +96,7 @@ func (u units) remove(ctx context.Context) error {
 }
 
 // stop stops the units that match by their exact names. One that ended meanwhile is
-// an error to systemctl; what really did not stop is found in the end.
+// an error to systemctl; a unit that really did not stop is found in the end.
 func (u units) stop(ctx context.Context, pattern string) {
 	names, _ := u.list(ctx, pattern)
 	if len(names) > 0 {

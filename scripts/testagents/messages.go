@@ -19,7 +19,7 @@ func (s *stub) messages(w http.ResponseWriter, r *http.Request, q question) {
 	}
 	switch q.behaviour {
 	case walled:
-		// What the service says to a subscriber whose plan is used up.
+		// The service says this to a subscriber whose plan is used up.
 		w.Header().Set("Anthropic-Ratelimit-Unified-Status", "rejected")
 		w.Header().Set("Anthropic-Ratelimit-Unified-Reset", strconv.FormatInt(s.resetAt.Unix(), 10))
 		w.Header().Set("Anthropic-Ratelimit-Unified-Representative-Claim", "five_hour")

@@ -148,8 +148,8 @@ func environ(config, agent string, pairs []string) string {
 	return set(config, "agent."+agent, "environment", "{ "+strings.Join(list, ", ")+" }")
 }
 
-// command runs stint in the workspace, and returns what it printed. Of an exit status
-// other than 0 it makes an error, but for one with output that is JSON.
+// command runs stint in the workspace, and returns what it printed. An exit status other than 0
+// is an error, unless the output is JSON.
 func (p place) command(ctx context.Context, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, p.stint, args...)
 	cmd.Dir, cmd.Env = p.workspace(), p.environment()

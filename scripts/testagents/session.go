@@ -103,7 +103,7 @@ func (s session) run(ctx context.Context) (r result, err error) {
 func (s session) prepare(ctx context.Context) error {
 	return s.build(ctx, map[string]string{
 		"prompt.md": "Do what there is to do.\n",
-		// What the tests of a project do: write a cache, and files for a while.
+		// A project's tests write a cache, and files for a while.
 		"Makefile": "test:\n\tmkdir -p $${XDG_CACHE_HOME:-$$HOME/.cache}/project\n" +
 			"\techo tested >$${XDG_CACHE_HOME:-$$HOME/.cache}/project/log\n\tcat $$(mktemp)\n\techo passed\n",
 	}, s.edit)

@@ -51,8 +51,8 @@ func (s *stub) address(b behaviour) string {
 	return s.URL + "/" + string(b)
 }
 
-// What the stub says that an answer took, in either protocol. Anthropic's does not
-// count what came from the cache as input; OpenAI's does.
+// The usage that the stub reports for an answer, in either protocol. Anthropic's does not count
+// tokens from the cache as input; OpenAI's does.
 const (
 	sentence     = "There was nothing to do."
 	inputTokens  = 1000

@@ -39,8 +39,8 @@ func (t trial) String() string {
 
 func (t trial) works() bool { return question{behaviour: t.behaviour}.works() }
 
-// cases are all trials. What a model used up is the stub's to say: one answer is one
-// request, a tool call one more.
+// cases are all trials. The stub says what a model used up: one answer is one request, a tool
+// call one more.
 func cases(resetAt time.Time) []trial {
 	var list []trial
 	for _, a := range []account{claudeKey, claudePlan, codexKey} {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// What a model does that works through a day: it runs the project's tests, commits, and
-// writes the result file, by a command or by the agent's own tool for files.
+// A model that works through a day runs the project's tests, commits, and writes the result
+// file, by a command or by the agent's own tool for files.
 const (
 	works      behaviour = "work"
 	worksTools behaviour = "work-file-tool"
