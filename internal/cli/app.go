@@ -247,7 +247,7 @@ func (a *app) desk(c *config.Config, s store.Store) lease.Desk {
 }
 
 // taskFolder is where the fleet's tasks are: its folder, and what its commands list.
-// What is remembered of the folder is only read.
+// The folder's cache is only read.
 func taskFolder(c *config.Config) task.Sources {
 	s := task.Sources{
 		Folder: task.Folder{

@@ -346,8 +346,7 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 }
 
 // mayRelease refuses to give back the claim of a session that lives, for anybody but that
-// session: two would work on one task. What was found out counts for the claim at its epoch
-// alone.
+// session: two would work on one task. The finding counts for the claim at its epoch alone.
 func (a *app) mayRelease(ctx context.Context, desk lease.Desk, s store.Store, h *store.Hold, abandoned bool) error {
 	c, err := s.Check(ctx, h.Key)
 	run, _ := h.Holder.Run()
@@ -463,7 +462,7 @@ func (a *app) claimVerifyOwn(ctx context.Context) error {
 	})
 }
 
-// verify tells whether a claim may be written under. Whoever may not is told so, taken
+// verify reports whether a claim may be written under. A lost claim is reported as such, taken
 // since or not.
 func (a *app) verify(ctx context.Context, cfg *config.Config, s store.Store, h store.Hold) error {
 	c, _, err := a.check(ctx, cfg, s, h.Key)
@@ -496,7 +495,7 @@ func (a *app) claimList(ctx context.Context, o claimOptions) error {
 	})
 }
 
-// heldKeys are the keys of claims: what is listed is looked up in them one by one, and may
+// heldKeys are the keys of claims: the listed claims are looked up in them one by one, and may
 // be many.
 func heldKeys(held []fleet.Claim) map[fleet.Key]bool {
 	keys := map[fleet.Key]bool{}

@@ -89,8 +89,7 @@ type candidate struct{ name, about string }
 
 // addCompletion gives a command, and those below it, the names that their usage asks for:
 // of the kind that stands there for an argument, TASK or RUN|CATEGORY, or by the flag's
-// name. What a command has of its own is left alone. Files are offered for FILE and DIR
-// alone.
+// name. A command's own completions are left alone. Files are offered for FILE and DIR alone.
 func (a *app) addCompletion(c *cobra.Command) {
 	if c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 {
 		c.ValidArgsFunction = a.completeArgument(c.Use)

@@ -47,7 +47,7 @@ func (a *app) machine() doctor.Facts {
 	return f
 }
 
-// look looks at everything. What cannot be looked at is told in its place.
+// look looks at everything. A part that cannot be looked at is reported in its place.
 func (a *app) look(ctx context.Context, c *config.Config) sight {
 	s := sight{Facts: a.machine()}
 	s.Config = configFacts(c)

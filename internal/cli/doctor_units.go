@@ -115,8 +115,7 @@ func controllerFacts(c *config.Config, m *systemd.Manager) (f doctor.Controllers
 	return f
 }
 
-// addLogin looks for where an agent's login is. Of a file it only asks whether it is
-// there.
+// addLogin looks for where an agent's login is. It only asks whether a file is there.
 func addLogin(f *doctor.Agent, environment []string) {
 	var login config.Login
 	if login, f.Known = config.PresetLogin(f.Preset); !f.Known {

@@ -141,7 +141,7 @@ func (a *app) readPayload(from string) ([]byte, error) {
 	case len(data) == 0:
 		return nil, usage(fmt.Errorf("--selector %s: not JSON: it is empty", from))
 	}
-	// What cannot be followed is refused before a store is opened for it.
+	// A payload that cannot be followed is refused before a store is opened for it.
 	_, err = selector.ParsePayload(data)
 	return data, err
 }

@@ -455,7 +455,7 @@ func (s *setup) lingering() error {
 	return err
 }
 
-// What can become of a path or a unit.
+// The words for what init did with a path or a unit.
 const (
 	created = "created"
 	updated = "updated"

@@ -24,7 +24,7 @@ const (
 
 // inJournal reports whether standard error is the journal: the service manager names in
 // $JOURNAL_STREAM the device and inode of the stream that it connected. The variable
-// alone says little: whoever is started by a service inherits it, with another output.
+// alone says little: every process below a service inherits it, with another output.
 func inJournal(getenv func(string) string, stderr io.Writer) bool {
 	named := getenv("JOURNAL_STREAM")
 	f, isFile := stderr.(*os.File)
@@ -84,8 +84,8 @@ type journalLevel struct {
 func (j journalLevel) Write(p []byte) (int, error) { return j.write(j.level, p) }
 
 // levelOfStatus is how much it matters that a command ended with a status. A fire that finds
-// nothing to do and a session that a person stops are no trouble: who asks the journal for
-// warnings is not to hear of an idle fleet every half hour.
+// nothing to do and a session that a person stops are no trouble: an idle fleet is not to put a
+// warning into the journal every half hour.
 func levelOfStatus(status int) level {
 	switch status {
 	case statusNothing, statusDenied, statusBusy, statusInterrupted, statusTerminated:

@@ -30,8 +30,8 @@ type logsOptions struct {
 const (
 	// followed is how many lines stand before what comes, unless told otherwise.
 	followed = 100
-	// logPoll is how often a log is looked at. What is looked for is one row of the store
-	// and the size of one file.
+	// logPoll is how often a log is looked at. A look reads one row of the store and the size of
+	// one file.
 	logPoll = 250 * time.Millisecond
 	// lifePolls is how many such looks go by between two at whether the session lives: for
 	// that, the service manager may be asked.
@@ -205,7 +205,7 @@ func (p *logPrinter) close() error {
 // print prints what there is, and with -f what comes.
 func (p *logPrinter) print(ctx context.Context) error {
 	for look := 0; ; look++ {
-		// Whether the run has ended is asked first: what it printed is in the log then.
+		// Whether the run has ended is asked first: all that it printed is in the log then.
 		r, over, err := p.over(ctx, look)
 		if err != nil {
 			return err

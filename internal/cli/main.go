@@ -72,7 +72,7 @@ func Main(args []string, s Surroundings) int {
 	case out.err != nil:
 		err = nil // it is that the version could not be written, which is told below
 	default:
-		// Whatever else fails before a command begins is cobra's, about the command line.
+		// Any other failure before a command begins is cobra's, about the command line.
 		err = fleet.WithHint(usage(groupWanted(err)), cmp.Or(fleet.Hint(err), command.CommandPath()+" --help"))
 	}
 	return a.finish(errors.Join(err, out.err))

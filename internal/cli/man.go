@@ -275,7 +275,7 @@ func (p *page) options(title string, flags *pflag.FlagSet) {
 		if value != "" {
 			term += ` \fI` + roff(value) + `\fR`
 		}
-		// What is said of a default in words is not said again.
+		// A default that the words give is not given again.
 		if !slices.Contains([]string{"", "0", "0s", "false", "[]"}, f.DefValue) && !strings.Contains(usage, "default") {
 			usage += " (default " + f.DefValue + ")"
 		}

@@ -11,8 +11,8 @@ import (
 	"stint/internal/fleet"
 )
 
-// actForOwner has root become the owner of the fleet's state folder, for good: what root
-// would leave there, a lock above all, the owner could not open any more, and the commands of
+// actForOwner has root become the owner of the fleet's state folder, for good: the owner could
+// not open the files that root would leave there, a lock above all, and the commands of
 // somebody's configuration are not root's to run. So "sudo stint fanout" is what the owner's
 // own is, with the owner's home and service manager.
 func actForOwner(c *config.Config) error {

@@ -25,8 +25,8 @@ const (
 	clearBelow  = "\x1b[J"
 )
 
-// painter draws screens in one place, on the terminal's other screen. What is on its first
-// one comes back when the painter is closed.
+// painter draws screens in one place, on the terminal's other screen. Its first screen comes
+// back when the painter is closed.
 type painter struct {
 	file    terminalFile
 	resized chan os.Signal

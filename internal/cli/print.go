@@ -35,8 +35,8 @@ func (a *app) say(object any, lines func(screen.Style) []string) {
 	a.print(a.glyphs(lines(a.style())))
 }
 
-// output is standard output that remembers its first failure: what was not told must
-// not pass for done.
+// output is standard output that remembers its first failure: lost output must not pass for
+// printed.
 type output struct {
 	io.Writer
 	*mask

@@ -85,7 +85,7 @@ looks; --listen is then not heeded.`,
 	return cmd
 }
 
-// What a connection may take. Streams and logs set their own time for writing.
+// The limits of a connection. Streams and logs set their own time for writing.
 const (
 	headerTime  = 5 * time.Second
 	requestTime = 10 * time.Second

@@ -109,7 +109,7 @@ func (s sessions) Suspended(r fleet.Run) bool {
 const awaitStop = time.Minute
 
 // Stop tells a run's supervisor to end the session: by the service manager, where it is a
-// unit of that, and waits until it is down. What has not begun is kept from it.
+// unit of that, and waits until it is down. A session that has not begun is kept from it.
 func (s sessions) Stop(ctx context.Context, r fleet.Run) error {
 	switch {
 	case r.Unit != "":

@@ -254,7 +254,8 @@ func (a *app) printSimulation(r *simulate.Results) {
 	fmt.Fprintf(a.Stdout, "fires=%d runs=%d seed=%d; ± is half of the 95 %% interval\n", r.Fires, r.Runs, r.Seed)
 }
 
-// fixed writes a number with so many decimals; what one run alone does not tell is "-".
+// fixed writes a number with so many decimals; a figure that one run alone does not give is
+// "-".
 func fixed(v float64, decimals int) string {
 	if math.IsNaN(v) {
 		return "-"

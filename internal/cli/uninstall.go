@@ -197,7 +197,7 @@ func (r *removal) silence(ctx context.Context, m *systemd.Manager, unit string, 
 	if err := m.Disable(ctx, unit+".timer", runtime); err != nil {
 		return err
 	}
-	// A fire under way is ended, too: what it planned and has not begun is found next.
+	// A fire under way is ended, too: runs that it planned and that have not begun are found next.
 	for _, kind := range []string{".timer", ".service"} {
 		if err := m.Stop(ctx, unit+kind); err != nil {
 			return err
@@ -259,7 +259,7 @@ func (r *removal) remove(path string) error {
 	return os.RemoveAll(path)
 }
 
-// removeFolder removes a folder of drop-ins. What a person put there stays, but for a purge.
+// removeFolder removes a folder of drop-ins. A person's files stay, except in a purge.
 func (r *removal) removeFolder(path string) error {
 	left, err := os.ReadDir(path)
 	switch {
@@ -332,7 +332,7 @@ func (r *removal) state(ctx context.Context) error {
 	return r.remove(r.c.State)
 }
 
-// What can become of what was installed, beside [kept].
+// The words for what uninstall did, beside [kept].
 const (
 	removed = "removed"
 	stopped = "stopped"
