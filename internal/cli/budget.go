@@ -35,8 +35,8 @@ was is listed: "stint help budgets".`,
 	reset := &cobra.Command{
 		Use:   "reset SCOPE",
 		Short: "Strike out what was used of a budget today",
-		Long: `Strike out what a scope used today: fleet, agent:NAME or category:NAME. What is reserved
-for the sessions under way stays, and the record of runs keeps what they were billed for.
+		Long: `Strike out what a scope used today: fleet, agent:NAME or category:NAME. The reserve
+of the sessions under way stays, and the record of runs keeps what they were billed for.
 With an agent's, its bills until now say nothing more of what its next session will use.
 A wrong bill is on three accounts: its agent's, its category's and the fleet's. The reset is
 recorded with its reason, and "stint budget" shows those of today.`,

@@ -35,8 +35,8 @@ func newClaim(a *app) *cobra.Command {
 	cmd := newClaimTake(a)
 	cmd.Use = "claim TASK"
 	cmd.Short = "Take, check, renew and give back claims on tasks"
-	cmd.Long = `A claim is the exclusive right to work on a task until it expires. Whoever takes
-a task that is free gets it at the next epoch; whoever else takes it is denied.
+	cmd.Long = `A claim is the exclusive right to work on a task until it expires. The first
+to take a free task gets it at the next epoch; another is denied.
 
 "stint claim TASK" is short for "stint claim take TASK". The holder is --holder,
 else $STINT_HOLDER, else user@host. Only a holder that was named renews by taking
@@ -118,8 +118,8 @@ func newClaimRelease(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release TASK",
 		Short: "Give one's own claim back",
-		Long: `Give one's own claim back. Whoever names another holder, as for a claim that is stuck, ends
-that holder's right to work on the task. While a session holds it and lives, that is denied:
+		Long: `Give one's own claim back. Naming another holder, as for a claim that is stuck, ends that
+holder's right to work on the task. While a session holds it and lives, that is denied:
 status 4. Where nobody can tell whether it lives, --abandoned says that it does not.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -30,7 +30,7 @@ matters, and the command that fixes it. A problem is status 1, a warning is not.
 
 With --fix, what can be fixed without a person is fixed, and all is looked at again:
 lingering, the mode of the state folder, runs whose session is gone, the timers (one that
-was stopped or disabled is started, too). What git keeps of the workspace and the agents'
+was stopped or disabled is started, too). Git's data of the workspace and the agents'
 logins are never touched.`,
 		Example: `  stint doctor
   stint doctor --fix --dry-run    # what --fix would do`,

@@ -25,8 +25,8 @@ func newFires(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fires",
 		Short: "List the fires, newest first, and why one started nothing",
-		Long: `List the fires, newest first: the last 20, or those that the flags ask for. Of a fire that
-started nothing the reasons stand beside it, each with the categories that it kept back;
+		Long: `List the fires, newest first: the last 20, or those that the flags ask for. A fire that
+started nothing has its reasons beside it, each with the categories that it kept back;
 "stint why FIRE" says all of it in sentences, and "stint replay FIRE" ranks with its seed
 again. For the next page, give --before the last fire of this one.`,
 		Example: `  stint fires --since 24h

@@ -43,15 +43,15 @@ func newLogs(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs RUN|CATEGORY",
 		Short: "Print what the agent of a run printed",
-		Long: `Print what the agent of a run printed. Of a category it is the run that is under way,
+		Long: `Print what the agent of a run printed. For a category it is the run under way,
 else the last one. The JSON that claude, codex and gptme print becomes text. The model's
 words stand as they are; "$" marks a command, ">" another tool, "!" an error, a retry or a
-rate limit, "~" a thought, "*" the beginning and the end with tokens and cost. What a tool
-returned is indented and shortened. Any other line stands as the agent printed it. Escape
+rate limit, "~" a thought, "*" the beginning and the end with tokens and cost. A tool's
+output is indented and shortened. Any other line stands as the agent printed it. Escape
 sequences are left out, and other control characters are replaced. --raw prints every byte
 of the log as it is, into a file or a pipe.
 
-With -f it goes on until the run has ended, and then says how on standard error. Of a
+With -f it goes on until the run has ended, and then says how on standard error. For a
 category without a run under way it waits for the next. A log that is over its limit
 lacks its middle, which one line stands for.`,
 		Example: `  stint logs -f code

@@ -112,7 +112,7 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	}
 	if !isLoopback(listener.Addr()) && token == "" {
 		return errors.Join(fleet.WithHint(
-			usage(fmt.Errorf("listen at %s: whoever reaches it would read everything: want a token", listener.Addr())),
+			usage(fmt.Errorf("listen at %s: everybody who reaches it could read everything: want a token", listener.Addr())),
 			"--token-file FILE, or --listen 127.0.0.1:7788 and ssh -L"), listener.Close())
 	}
 	handler := web.New(web.Options{

@@ -29,7 +29,7 @@ claim, its agent and unit, how it ended and what its grade is made of, what it u
 denied it what, the lessons it got and those that chance withheld, whether another run
 followed it, and its files, with the beginning of the prompt and the end of the log.
 
-Of a category it is the run that is under way, else the last one.`,
+For a category it is the run that is under way, else the last one.`,
 		Example: `  stint show code
   stint show 01jd8wz4v0k3m7qa --json`,
 		Args: cobra.ExactArgs(1),

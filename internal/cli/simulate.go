@@ -71,7 +71,7 @@ is left out as a whole:
   [depletion]           # absent: none
   amount = 0.35         # the mean grade falls by amount × recent load
   half_life = 6         # of the load, in fires
-  [respawn]             # absent: none. What follows a session comes before the next fire
+  [respawn]             # absent: none. A follower begins before the next fire
   from = 0.65           # the least grade that is followed
   max_chain = 3
   [outage.night]        # any number of them
@@ -82,7 +82,7 @@ is left out as a whole:
   outcome = "unavailable" # or "failed", which is graded
   rest = false          # true: its agent rests, and is tried at every other fire
   [lesson.style]        # any number; first, last and category as above: no other session
-  effect = 0.1          # can match it. What it adds to the mean grade of those that get it
+  effect = 0.1          # can match it. Added to the mean grade of those that get it
   withhold = 0.2        # probability that chance withholds it
   [pool.quick]          # a pool beside the default one, whose sessions are in no result
   per_fire = 6          # its fires for each of the default pool

@@ -36,7 +36,7 @@ func newStatus(a *app) *cobra.Command {
 		Long: `Show the fleet on one screen: when the timer fires next and what the last fire came
 to, what runs and for how long, the claims that people hold, what keeps sessions from
 starting, tasks in quarantine, the outcomes and grades of the last 24 hours, what
-today's sessions used, and the last runs. What there is none of takes no line. Today's
+today's sessions used, and the last runs. Empty sections are left out. Today's
 sums are what budgets count: a session that did not say what it used stands in them with
 the mean of those before, where a report leaves it out.
 
