@@ -14,7 +14,7 @@ import (
 )
 
 // fakeagent is an obedient agent: every argument is a step, "name" or "name=value",
-// and they are done in order. What follows "--" is no step, such as the prompt.
+// and they are done in order. Arguments after "--", such as the prompt, are no steps.
 func fakeagent() {
 	for i, arg := range os.Args[1:] {
 		if arg == "--" {

@@ -11,7 +11,7 @@ import (
 	"stint/internal/store"
 )
 
-// What a claim says to SQLite, for whoever says it without stint.
+// The statements of a claim, to be run without stint.
 const (
 	claimPragmas = `pragma busy_timeout = 15000; pragma foreign_keys = 1; pragma synchronous = full;`
 	claimOwner   = `pragma user_version; select name, workspace from fleet;`

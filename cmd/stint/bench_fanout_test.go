@@ -11,9 +11,9 @@ import (
 )
 
 // BenchmarkFanout measures a fire that starts six workers, ranking and record included,
-// beside as many calls of systemd-run, which start the same workers or "true". What a
-// service does after it was started counts only as far as it slows those that are still
-// to start: on few processors that is much, and less of it when the service is "true".
+// beside as many calls of systemd-run, which start the same workers or "true". A service's work
+// after its start counts only as far as it slows those that are still to start: on few
+// processors that is much, and less of it when the service is "true".
 func BenchmarkFanout(b *testing.B) {
 	const workers = 6
 	f := newBench(b, "true")

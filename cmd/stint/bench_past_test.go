@@ -97,7 +97,7 @@ func BenchmarkPage(b *testing.B) {
 	}
 }
 
-// What an audit asks of the record, for whoever asks it without stint.
+// The queries of an audit, to be run without stint.
 const (
 	sumsOfLanes = `
 select count(*), max(held) from (select sum(step) over (order by at, step rows unbounded preceding) as held from

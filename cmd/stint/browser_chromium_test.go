@@ -19,7 +19,7 @@ import (
 
 // chromium is a browser without a screen, driven over a pipe by the DevTools protocol:
 // https://chromedevtools.github.io/devtools-protocol. Each message is JSON and ends with a
-// zero byte. What is used of it here takes fewer lines than the choice of a library.
+// zero byte. The part used here takes fewer lines than the choice of a library.
 type chromium struct {
 	testing.TB
 	to *os.File

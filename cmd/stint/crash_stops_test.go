@@ -14,7 +14,7 @@ import (
 	"stint/internal/store"
 )
 
-// What crashstint is told by its environment.
+// The variables that crashstint reads.
 const (
 	crashStop  = "STINT_CRASH_STOP"  // where it kills itself, as "before Store.AddRun"
 	crashLater = "STINT_CRASH_LATER" // how far its clock is ahead

@@ -125,7 +125,7 @@ func TestCrashStopsAreAll(t *testing.T) {
 }
 
 // TestCrash kills the real program at every stop, once before and once after the call
-// took effect. Whatever was left is swept up, and the next sessions do the work.
+// took effect. All leftovers are swept up, and the next sessions do the work.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for _, c := range crashCases() {
@@ -156,7 +156,7 @@ func (c crashCase) check(f *crashFleet, when string) {
 		c.after(f)
 	}
 
-	// What has begun is over at once, what was only planned after its grace.
+	// A run that has begun is over at once, a planned one after its grace.
 	f.exits(0, "reap")
 	f.wants("after reaping", crashAlways, crashReaped)
 	f.later = 2 * time.Minute

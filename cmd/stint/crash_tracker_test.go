@@ -17,8 +17,8 @@ release = ["sh", "-c", "echo release $0 >>told", "{id}"]
 `
 
 // TestCrashTracker kills the program at each step at which a tracker is told of an item.
-// Whatever it died of, the item is closed there in the end, at most one session closes it,
-// and it is handed out again only if no end of a session is on record.
+// Wherever it died, the item is closed there in the end, at most one session closes it, and it
+// is handed out again only if no end of a session is on record.
 func TestCrashTracker(t *testing.T) {
 	t.Parallel()
 	for stop, sessions := range map[string]int{

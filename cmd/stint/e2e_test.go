@@ -102,7 +102,7 @@ func (s *site) stopAll() {
 		{"stop", "stint-" + s.fleet + "-*.timer"}, // of what would follow
 		{"stop", "stint-" + s.fleet + ".slice"},
 	} {
-		// What was never started cannot be stopped.
+		// A unit that was never started cannot be stopped.
 		_ = exec.Command("systemctl", append([]string{"--user"}, args...)...).Run()
 	}
 	units := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd", "user")
@@ -314,7 +314,7 @@ func (s *site) checkNextRanking(grades map[string]float64, before map[string]exp
 		if r.Load != 0 {
 			s.Errorf("%s began under a load of %v, want none: it was the first", r.Category, r.Load)
 		}
-		// What the session weighs by now.
+		// The present weight of the session.
 		w, g := math.Exp2(-float64(round-r.Round)/300), grades[string(r.Category)]
 		slow := math.Exp2(-float64(round-r.Round) / 3000)
 		arm := &bandit.Arm{Round: round, Evidence: bandit.Evidence{

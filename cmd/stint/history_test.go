@@ -126,8 +126,8 @@ func runIDText(millis, chance string) string {
 	return strings.Join(digits, " || ")
 }
 
-// What a run has by chance depends on nothing but its number, so that two stores of one
-// size hold the same.
+// A run's chance values depend on nothing but its number, so that two stores of one size hold
+// the same.
 const (
 	pastWords = `create temp table words (n integer primary key, text text);
 		create temp table ends (n integer primary key, outcome text);

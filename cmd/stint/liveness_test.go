@@ -527,7 +527,7 @@ func TestProbesDisturbNobody(t *testing.T) {
 		probe := [][]string{{"select"}, {"status"}, {"claim", "check", "work-code"}, {"reap", "--dry-run"}}[i%4]
 		group.Go(func() {
 			for ctx.Err() == nil {
-				// What it answers is another test's.
+				// Another test reads its answer.
 				_ = exec.CommandContext(ctx, s.binary, append([]string{"--config", s.path("stint.toml")}, probe...)...).Run()
 			}
 		})

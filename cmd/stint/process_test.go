@@ -165,8 +165,8 @@ func scriptRelease(ts *testscript.TestScript, args []string) {
 	ts.Check(file.Close())
 }
 
-// scriptManager connects the script to the user's service manager. Whatever the
-// fleet still runs at the script's end is stopped.
+// scriptManager connects the script to the user's service manager. Units that the fleet still
+// runs at the script's end are stopped.
 func scriptManager(ts *testscript.TestScript, _ []string) {
 	ts.Setenv("XDG_RUNTIME_DIR", os.Getenv("XDG_RUNTIME_DIR"))
 	ts.Setenv("DBUS_SESSION_BUS_ADDRESS", os.Getenv("DBUS_SESSION_BUS_ADDRESS"))

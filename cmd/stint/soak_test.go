@@ -420,7 +420,7 @@ func (s *soak) settle() {
 			return
 		}
 	}
-	// What was planned and died before it began is over once its time is.
+	// A planned run that died before it began is over once its time is.
 	s.stint("stint", []int{0}, "reap")
 	s.stint("crashstint", []int{0}, "reap")
 	s.stint("stint", []int{3}, "fanout") // It is paused, and tidies up.
@@ -451,7 +451,7 @@ func (s *soak) processes() (found []string) {
 // stopAll leaves nothing of the fleet behind, whatever the test found.
 func (s *soak) stopAll() {
 	for _, unit := range []string{"stint-" + s.fleet + "-*.timer", "stint-" + s.fleet + ".slice"} {
-		_ = exec.Command("systemctl", "--user", "stop", unit).Run() // What is not there cannot be stopped.
+		_ = exec.Command("systemctl", "--user", "stop", unit).Run() // An absent unit cannot be stopped.
 	}
 	for _, pid := range processesWith("STINT_FLEET=" + s.fleet) {
 		s.killIf(pid, "environ", "STINT_FLEET="+s.fleet)

@@ -95,7 +95,7 @@ func statusTable(t *testing.T, text string) (rows []statusRow) {
 		case row != nil:
 			rows = append(rows, statusRow{row[1], row[2]})
 		case len(rows) == 0:
-			continue // What leads up to the first row.
+			continue // These lines lead up to the first row.
 		case strings.HasPrefix(line, "  "):
 			rows[len(rows)-1].Meaning += " " + strings.TrimSpace(line)
 		default:

@@ -11,8 +11,8 @@ const loadHalfLife = 6
 // forgiven exactly, whoever started the sessions.
 //
 // The surplus is bounded, see [Settings.mostSurplus]: sessions that people run by hand know
-// no cap, and a category must not wait for hundreds of fires on their account. What is
-// above the bound is forgiven.
+// no cap, and a category must not wait for hundreds of fires on their account. An excess above
+// the bound is forgiven.
 //
 // A fire adds what it entitles a category to; the sessions that come of it, or from
 // elsewhere, are debited when their claims are granted. Both are settled at the

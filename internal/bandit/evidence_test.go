@@ -282,7 +282,7 @@ func TestDispersionSharpens(t *testing.T) {
 	got := s.Belief(in(1, a), s.Pool(at(1, []*Arm{a})))
 	s.Dispersion = false
 	coins := s.Belief(in(1, a), s.Pool(at(1, []*Arm{a})))
-	// Of coins the sd is √(0.24/200) = 0.035; the least dispersion allows √0.05 of it.
+	// Coins have the sd √(0.24/200) = 0.035; the least dispersion allows √0.05 of it.
 	if math.Abs(got.Mean()-0.6) > 0.005 || math.Abs(coins.SD()-0.0345) > 0.0005 || math.Abs(got.SD()-0.0345*math.Sqrt(0.077)) > 0.003 {
 		t.Errorf("got mean %v, sd %v, coins %v, want 0.6, 0.0096, 0.0345", got.Mean(), got.SD(), coins.SD())
 	}

@@ -144,7 +144,7 @@ func TestOutputErrors(t *testing.T) {
 			test.change(&c)
 			got := refusal(t, c)
 			if at := strings.Index(got, ": yes: "); at >= 0 {
-				got = got[:at] // What it says of the closed pipe depends on the system.
+				got = got[:at] // Its words on the closed pipe depend on the system.
 			}
 			if diff := cmp.Diff(got, test.want); diff != "" {
 				t.Errorf("error (-got +want):\n%s", diff)

@@ -27,9 +27,9 @@ type Options struct {
 	Getenv func(string) string
 }
 
-// Load reads the file at path. Every error is a [fleet.ErrUsage] with a hint. What
-// is not TOML is reported at its first fault, anything else with the file's first
-// twenty, in its order, each with line and column.
+// Load reads the file at path. Every error is a [fleet.ErrUsage] with a hint. A file that is
+// not TOML is reported at its first fault, any other with its first twenty, in its order, each
+// with line and column.
 func Load(path string, o Options) (*Config, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"stint/internal/pressure"
 )
 
-// least is a file with nothing that has a default. What a test adds begins in line 6,
-// in the table category.code.
+// least is a file with nothing that has a default. A test's additions begin in line 6, in the
+// table category.code.
 const least = `fleet = "bob"
 state = "/var/lib/stint/bob"
 [agent.claude]

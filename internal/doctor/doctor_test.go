@@ -349,8 +349,7 @@ const delegating = "sudo mkdir -p /etc/systemd/system/user@.service.d && " +
 	`printf '[Service]\nDelegate=cpu io memory pids\n' | sudo tee /etc/systemd/system/user@.service.d/delegate.conf && ` +
 	"sudo systemctl daemon-reload && sudo systemctl restart user@1000.service"
 
-// amiss is what is not ok, a line each. What is amiss says why it matters and what fixes
-// it.
+// amiss is what is not ok, a line each. Each says why it matters and what fixes it.
 func amiss(t *testing.T, list []Finding) (lines []string) {
 	t.Helper()
 	for _, f := range list {

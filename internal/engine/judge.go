@@ -33,8 +33,8 @@ type Graders interface {
 }
 
 // judge gathers the evidence of a session whose agent is gone and gives the verdict; what
-// it used and committed, and when its agent can work again, go into the run. What cannot
-// be found out is left out, loudly: an agent that was not looked at did not fail.
+// it used and committed, and when its agent can work again, go into the run. Evidence that
+// cannot be found out is left out, loudly: an agent that was not looked at did not fail.
 //
 // If we die in here, the run is open with nothing of it recorded but what its folder and
 // git hold, and check or grader go on to their own end: the next reaping waits for these,

@@ -116,8 +116,8 @@ func TestBackoffDoubles(t *testing.T) {
 	}
 	b.wantsGrades("code", 8)
 
-	// What is as old as the back-off is no news; what is newer is, and ends the rest of a task
-	// that changed.
+	// A change as old as the back-off is no news; a newer one is, and ends the rest of a task that
+	// changed.
 	if got := b.reason("code"); !strings.HasPrefix(got, `every workable task rests, "fix" for 63 more fires of its pool: its last 8 sessions brought nothing`) {
 		t.Errorf("left out because %q", got)
 	}

@@ -298,8 +298,8 @@ func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > workerTime(c)+startGrace
 }
 
-// tidy removes the worktrees of runs that are over, and the oldest of their folders. What
-// the record does not know is nobody's to remove.
+// tidy removes the worktrees of runs that are over, and the oldest of their folders. Folders
+// that the record does not know stay.
 func (e *Engine) tidy(ctx context.Context) {
 	over := func(id fleet.RunID) bool {
 		r, err := e.Store.Run(ctx, id)

@@ -150,8 +150,8 @@ func TestDeadRestFromTheirDeath(t *testing.T) {
 	}
 }
 
-// TestClockThatWasAhead sets a clock right that was two days ahead. What it wrote holds nothing
-// up: ends of sessions, a planned run, rests of agents, a claim by hand, a back-off.
+// TestClockThatWasAhead sets a clock right that was two days ahead. Its times hold nothing up:
+// ends of sessions, a planned run, rests of agents, a claim by hand, a back-off.
 func TestClockThatWasAhead(t *testing.T) {
 	t.Parallel()
 	b, _, id := chain(t, "[category.code]\nmax_chain = 0\n[category.docs]\n[category.triage]\nself_directed = true\n")

@@ -111,8 +111,8 @@ func TestStopBeforeItBegan(t *testing.T) {
 }
 
 // TestStopAll ends what is open of a category, and of all: also the session that follows
-// one which ended well after it was looked for. What does not end is told of, and keeps
-// nothing else from it.
+// one which ended well after it was looked for. A session that does not end is reported, and
+// keeps no other from it.
 func TestStopAll(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories)

@@ -45,7 +45,7 @@ func FilesOf(state string, run RunID) RunFiles {
 	}
 }
 
-// RunsAbove is the folder of all runs that a run's file is in, and the path below it. Of any
+// RunsAbove is the folder of all runs that a run's file is in, and the path below it. For any
 // other file it is the folder that it is in; empty: the current one.
 func RunsAbove(path string) (runs, below string) {
 	parts := strings.Split(path, "/")

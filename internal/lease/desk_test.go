@@ -71,7 +71,7 @@ func (d *desk) take(holder fleet.Holder) (fleet.Grant, fleet.Claim) {
 }
 
 // TestDeskDecides crosses who holds a claim, whether that lives, and whether the claim
-// has expired. What a take does is what is said to be free beforehand.
+// has expired. A take grants exactly the claims that are said to be free beforehand.
 func TestDeskDecides(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -39,7 +39,7 @@ func newGraph(tasks []fleet.Task) graph {
 }
 
 // findKnots marks the strongly connected components that have a cycle, by Tarjan's
-// algorithm (SIAM J. Comput. 1, 1972): one pass over all that tasks require. What
+// algorithm (SIAM J. Comput. 1, 1972): one pass over all that tasks require. A task that
 // requires nothing is on no cycle.
 func (g graph) findKnots() {
 	type mark struct {

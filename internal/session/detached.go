@@ -12,8 +12,8 @@ import (
 )
 
 // Detached starts workers as processes of their own session, for machines without
-// a service manager. Nothing but the worker itself limits or watches them. What
-// they print goes to workers.log in the state folder.
+// a service manager. Nothing but the worker itself limits or watches them. Their output goes to
+// workers.log in the state folder.
 type Detached struct{ State string }
 
 // Start starts every worker and returns one error a spec, nil where it started.

@@ -171,8 +171,8 @@ func (f family) keepReaping() (stop func()) {
 	}
 }
 
-// ask asks everybody to end, also those who are stopped and would not hear it. Whoever
-// is deaf to it, or not found, is killed later.
+// ask asks every process to end, also those that are stopped and would not hear it. A process
+// that ignores it, or is not found, is killed later.
 func (f family) ask(living []process) {
 	_ = unix.Kill(-f.leader, unix.SIGTERM)
 	_ = unix.Kill(-f.leader, unix.SIGCONT)

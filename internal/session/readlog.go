@@ -14,9 +14,9 @@ import (
 	"stint/internal/rundir"
 )
 
-// LogReader reads the log of a run that may still be written, see [cappedLog]. What was
-// read once comes neither twice nor out of order when the log is cut down meanwhile; what
-// was cut out before it was read is stood for by the line about it.
+// LogReader reads the log of a run that may still be written, see [cappedLog]. Text that was
+// read comes neither twice nor out of order when the log is cut down meanwhile; the line about
+// a cut stands for text that was cut out before it was read.
 type LogReader struct {
 	file    *os.File
 	from    int64 // where the line about what is missing begins, once the log is cut

@@ -108,9 +108,9 @@ func Sweep(run fleet.RunID) error {
 	return sweep(run, func() ([]int, error) { return Strays(run) }, func(pid int) bool { return marked(pid, run) })
 }
 
-// End kills a run's strays, and then whoever else has its lock: one that cleared its
-// environment and left the unit may have inherited that, and keeps the lane with it. The
-// run's supervisor is gone by then.
+// End kills a run's strays, and then any others that have its lock: one that cleared its
+// environment and left the unit may have inherited that, and keeps the lane with it. The run's
+// supervisor is gone by then.
 func End(run fleet.RunID, alive string) error {
 	if err := Sweep(run); err != nil {
 		return err
@@ -140,7 +140,8 @@ func holders(alive string) ([]int, error) {
 }
 
 // holds reports whether a process has inherited a run's lock: it is open for writing there.
-// Who asks whether the run lives has it open as well, for an instant and for reading.
+// A process that asks whether the run lives has it open as well, for an instant and for
+// reading.
 func holds(pid int, alive string) bool {
 	return slices.ContainsFunc(opened(pid, alive), func(descriptor string) bool {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%s", pid, filepath.Base(descriptor)))

@@ -112,7 +112,8 @@ func TestSweepEndsThemAll(t *testing.T) {
 }
 
 // TestEndOfWhoeverHasTheLock has a process with nothing of the run but its lock: the end of
-// the run is its end. Who only asks for the lock, or has that of another run, lives on.
+// the run is its end. A process that only asks for the lock, or has that of another run, lives
+// on.
 func TestEndOfWhoeverHasTheLock(t *testing.T) {
 	t.Parallel()
 	run, dir := fleet.RunID(fmt.Sprintf("0h%d", os.Getpid())), t.TempDir()

@@ -107,8 +107,8 @@ type ending struct {
 	lessons map[int]bool // that matched; true: it got it
 }
 
-// end decides what becomes of a session that is started now, from the true mean of now. What
-// it draws depends on the fire, the category and how many sessions of it came before alone.
+// end decides what becomes of a session that is started now, from the true mean of now. Its
+// draws depend on the fire, the category and how many sessions of it came before alone.
 func (w *world) end(fire, category, before int, mean float64) ending {
 	s, c := w.scenario, &w.scenario.Categories[category]
 	w.session.Seed(w.key, bandit.Key(uint64(fire)+uint64(before)<<32, string(c.Name)))

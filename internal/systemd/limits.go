@@ -116,8 +116,8 @@ type wanted struct {
 	amount uint64
 }
 
-// wantedLimits are those that are to bind something, in the order of [limits]. What no
-// property is was refused when the configuration was read.
+// wantedLimits are those that are to bind something, in the order of [limits]. Names that are
+// no property were refused when the configuration was read.
 func wantedLimits(properties map[string]any) (list []wanted) {
 	for _, l := range limits() {
 		value, given := properties[l.property]

@@ -263,9 +263,9 @@ func parsedItem[T any](r *itemReader, field fleet.TaskField, parse func(string) 
 	return value
 }
 
-// translated is what the table, or else stint itself, takes a field's text for. Of a
-// list, such as labels, the first that either knows counts, and one that neither
-// knows means something else; a text of its own must be known.
+// translated is what the table, or else stint itself, takes a field's text for. In a list, such
+// as labels, the first text that either knows counts, and one that neither knows means
+// something else; a text of its own must be known.
 func translated[T any](r *itemReader, field fleet.TaskField, table map[string]T, parse func(string) (T, error)) T {
 	words, listed := r.words(field)
 	words = slices.DeleteFunc(words, func(word string) bool { return word == "" })

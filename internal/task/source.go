@@ -42,9 +42,9 @@ type Sources struct {
 	Resolver Resolver
 }
 
-// List reads every task, sorted by id, and says what could not be read. What a
-// command does wrong is a problem and stops nothing. The folder may be missing, with
-// [fleet.ErrNotFound], only where there is no command.
+// List reads every task, sorted by id, and says what could not be read. A command's error is a
+// problem and stops nothing. The folder may be missing, with [fleet.ErrNotFound], only where
+// there is no command.
 //
 // Required URLs that the resolver settles are not in the tasks' Requires.
 func (s Sources) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {

@@ -29,9 +29,9 @@ func byStatus(status int) fleet.FaultKind {
 	return ""
 }
 
-// claudeFault reads an error of Claude Code 2.1: its word, its status, its text. What the
-// text says for certain comes first, as one word stands for several things: a connection
-// that was refused is a "server_error" too.
+// claudeFault reads an error of Claude Code 2.1: its word, its status, its text. A text that is
+// certain comes first, as one word stands for several things: a connection that was refused is
+// a "server_error" too.
 func claudeFault(word string, status int, text string) fleet.FaultKind {
 	plain := strings.ToLower(straight(text))
 	switch {

@@ -69,8 +69,8 @@ func (c *claudeShower) assistant(l claudeLine) string {
 	return b.String()
 }
 
-// toolUsedOn is the part of a tool's input that says most: the command or the file. Of a
-// tool that has neither it is all of its input.
+// toolUsedOn is the part of a tool's input that says most: the command or the file. For a tool
+// that has neither it is all of its input.
 func toolUsedOn(input json.RawMessage) string {
 	var fields map[string]any
 	if decode(input, &fields) {

@@ -23,7 +23,7 @@ type Fire struct {
 	Fallback   string       `json:"fallback"` // why the external selector was not followed; empty: it was, or there is none
 	Categories []Choice     `json:"categories"`
 
-	// What the scores are made of, by category; only of a fire that is under way.
+	// The terms of the scores, by category; only of a fire that is under way.
 	Explain map[string]selector.Explain `json:"explain,omitempty"`
 }
 

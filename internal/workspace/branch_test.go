@@ -63,8 +63,8 @@ func TestBranchBesideAnyOther(t *testing.T) {
 	}
 }
 
-// TestBranchesOfOthers has two fleets and people in one clone. What one fleet prunes is its
-// own, on its record, and nobody's folder.
+// TestBranchesOfOthers has two fleets and people in one clone. A fleet prunes only its own
+// branches, on its record, that are in nobody's folder.
 func TestBranchesOfOthers(t *testing.T) {
 	t.Parallel()
 	_, clone := pair(t)

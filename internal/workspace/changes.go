@@ -33,8 +33,8 @@ type Changes struct {
 //
 // Git reports when a command of the run began and ended, not what it committed. A commit
 // of the run is one that the log of its work tree's HEAD has as committed and whose
-// object was written in that time. In a worktree of the run's own there are no others. What
-// the repository says in the place of an object is not believed: the run may have said it.
+// object was written in that time. In a worktree of the run's own there are no others.
+// Replacements of objects in the repository are not believed: the run may have made them.
 func (c Clone) Changes(ctx context.Context, dir Folder, files fleet.RunFiles) (Changes, error) {
 	commands, err := c.committing(files)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // Excluding is the clone's own list of what git overlooks, which its worktrees share, and
-// what is to be in it so that git overlooks these names in the workspace's folder. What is
-// there stays. Without a repository the path is empty.
+// what is to be in it so that git overlooks these names in the workspace's folder. Present
+// lines stay. Without a repository the path is empty.
 func (c Clone) Excluding(ctx context.Context, comment string, names []string) (path, text string, err error) {
 	l, err := c.git().layout(ctx)
 	if errors.Is(err, errNoRepository) {

@@ -67,7 +67,7 @@ func (g git) run(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSuffix(stdout.String(), "\n"), nil
 }
 
-// head is the first bytes of what a command prints, and whether there is more. What
+// head is the first bytes of what a command prints, and whether there is more. A command that
 // prints too much is stopped.
 func (g git) head(ctx context.Context, most int, args ...string) (text string, cut bool, err error) {
 	ctx, stop := context.WithCancel(ctx)

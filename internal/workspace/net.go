@@ -12,7 +12,7 @@ import (
 // is the lines that are compared, not the states of the file.
 type net map[string]*delta
 
-// delta counts the lines that were inserted and deleted, without their blank space. What
+// delta counts the lines that were inserted and deleted, without their blank space. A text that
 // begins with NUL is no line, see [mark].
 type delta struct{ inserted, deleted map[string]int }
 

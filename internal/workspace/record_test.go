@@ -27,8 +27,8 @@ func marked(path string) fleet.FileEdit {
 
 func (g gitter) places(root string) Places { return Places{Clone: g.clone(), Root: root} }
 
-// TestRecord changes a file in every state that git may know it in. What others have
-// changed or staged is not committed, and what is committed is clean.
+// TestRecord changes a file in every state that git may know it in. Changes that others made or
+// staged are not committed, and committed files are clean.
 func TestRecord(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

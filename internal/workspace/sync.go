@@ -53,10 +53,9 @@ func list(names []string) string {
 }
 
 // Sync brings the branch that is checked out onto its upstream: a fetch to the ref that
-// follows it, then a rebase, around which uncommitted changes are put aside. What stands
-// in the way for a moment is tried again. After an error the work tree is what it was:
-// commits, uncommitted changes and what was staged of them. A conflict is a
-// [*ConflictError].
+// follows it, then a rebase, around which uncommitted changes are put aside. A step that meets
+// a momentary obstacle is tried again. After an error the work tree is what it was: commits,
+// uncommitted changes and what was staged of them. A conflict is a [*ConflictError].
 //
 // Without a repository, branch, upstream or commit there is nothing to do.
 func (c Clone) Sync(ctx context.Context, run fleet.RunID) (s Synced, err error) {

@@ -41,8 +41,8 @@ func (w *world) giveUp(id int32) {
 	w.vacate(id)
 }
 
-// try works one category, as try in package engine: a lane first, then a look. Of lanes
-// that are taken, and when there is nothing to do, it goes on only after a denial.
+// try works one category, as try in package engine: a lane first, then a look. From taken
+// lanes, and when there is nothing to do, it goes on only after a denial.
 func (w *world) try(id int32) {
 	r := &w.runs[id]
 	for {

@@ -46,8 +46,8 @@ func columnOf(path string) string {
 	return strings.NewReplacer("up_since_", "up_", "down_since_", "down_").Replace(path)
 }
 
-// setAll gives each field of an arm a value of its own. What a bandit computes is never
-// below zero.
+// setAll gives each field of an arm a value of its own. A bandit's figures are never below
+// zero.
 func setAll(t *testing.T, a *bandit.Arm, number func(i int) float64) (columns map[string]any) {
 	t.Helper()
 	columns = map[string]any{"category": "code"}

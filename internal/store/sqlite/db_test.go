@@ -327,7 +327,7 @@ func everyWrite(ctx context.Context, d *DB) error {
 	_, err = d.Release(ctx, hold, fleet.EndingReleased, "")
 	try(err)
 	for _, err := range errs {
-		// What a dry run undid is not there for what would follow it.
+		// A dry run undid the rows that the next steps would need.
 		var foreign sqlite3.Error
 		dangling := errors.As(err, &foreign) && foreign.ExtendedCode == sqlite3.ErrConstraintForeignKey
 		if err != nil && !dangling && !errors.Is(err, fleet.ErrLost) && !errors.Is(err, fleet.ErrUsage) {

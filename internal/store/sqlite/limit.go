@@ -471,9 +471,9 @@ func (d *DB) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reas
 	return decided, nil
 }
 
-// NoticeDue notes that a notice goes out, unless the same news did a short while ago. Of
-// many workers that bring it at once, one is told that it is due. A note from the future
-// is of a clock that was set back, and holds nothing up.
+// NoticeDue notes that a notice goes out, unless the same news did a short while ago. If many
+// workers bring it at once, it is due for one of them. A note from the future is of a clock
+// that was set back, and holds nothing up.
 func (d *DB) NoticeDue(ctx context.Context, n fleet.Notice, every time.Duration) (due bool, err error) {
 	err = d.update(ctx, func(t tx) error {
 		res, err := t.ExecContext(ctx, `insert into notices (event, subject, at) values (?1, ?2, ?3)
