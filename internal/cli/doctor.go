@@ -59,9 +59,9 @@ func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
 		return context.Cause(ctx) // what was not looked at for that is no finding
 	}
 	list := doctor.Examine(seen.Facts)
-	var done []mended
+	var done []repaired
 	if o.fix {
-		done = a.mend(ctx, c, seen, doctor.Mends(list), o.dryRun)
+		done = a.repair(ctx, c, seen, doctor.Repairs(list), o.dryRun)
 		if len(done) > 0 && !o.dryRun {
 			list = doctor.Examine(a.look(ctx, c).Facts)
 		}
@@ -87,15 +87,15 @@ func verdict(list []doctor.Finding) error {
 
 // doctorObject is stint/doctor@1.
 type doctorObject struct {
-	Schema   string          `json:"schema"`
-	Fleet    fleet.Name      `json:"fleet"` // empty: there is no configuration that can be used
-	DryRun   bool            `json:"dry_run"`
-	OK       int             `json:"ok"`
-	Warnings int             `json:"warnings"`
-	Problems int             `json:"problems"`
-	Unknown  int             `json:"unknown"`
-	Findings []findingObject `json:"findings"`
-	Mended   []mendedObject  `json:"fixed"` // by --fix, before the findings
+	Schema   string           `json:"schema"`
+	Fleet    fleet.Name       `json:"fleet"` // empty: there is no configuration that can be used
+	DryRun   bool             `json:"dry_run"`
+	OK       int              `json:"ok"`
+	Warnings int              `json:"warnings"`
+	Problems int              `json:"problems"`
+	Unknown  int              `json:"unknown"`
+	Findings []findingObject  `json:"findings"`
+	Repaired []repairedObject `json:"fixed"` // by --fix, before the findings
 }
 
 type findingObject struct {
@@ -106,19 +106,19 @@ type findingObject struct {
 	Fix   string       `json:"fix"`
 }
 
-type mendedObject struct {
-	Mend  doctor.Mend `json:"fix"`
-	Done  []string    `json:"done"`
-	Error *string     `json:"error"` // null: it worked
+type repairedObject struct {
+	Repair doctor.Repair `json:"fix"`
+	Done   []string      `json:"done"`
+	Error  *string       `json:"error"` // null: it worked
 }
 
-func (a *app) tellFindings(f fleet.Name, list []doctor.Finding, done []mended, o doctorOptions) {
+func (a *app) tellFindings(f fleet.Name, list []doctor.Finding, done []repaired, o doctorOptions) {
 	if a.json {
 		printJSON(a.Stdout, newDoctorObject(f, list, done, o))
 		return
 	}
 	for _, m := range done {
-		a.tellMended(m, o.dryRun)
+		a.tellRepaired(m, o.dryRun)
 	}
 	if o.fix && len(done) == 0 {
 		fmt.Fprintln(a.Stdout, "nothing that could be fixed without a person")
@@ -126,12 +126,12 @@ func (a *app) tellFindings(f fleet.Name, list []doctor.Finding, done []mended, o
 	a.print(screen.Findings(list, a.style()))
 }
 
-func newDoctorObject(f fleet.Name, list []doctor.Finding, done []mended, o doctorOptions) doctorObject {
+func newDoctorObject(f fleet.Name, list []doctor.Finding, done []repaired, o doctorOptions) doctorObject {
 	object := doctorObject{
 		Schema: "stint/doctor@1", Fleet: f, DryRun: o.dryRun,
 		OK: doctor.Count(list, doctor.OK), Warnings: doctor.Count(list, doctor.Warning),
 		Problems: doctor.Count(list, doctor.Problem), Unknown: doctor.Count(list, doctor.Unknown),
-		Findings: []findingObject{}, Mended: []mendedObject{},
+		Findings: []findingObject{}, Repaired: []repairedObject{},
 	}
 	for _, finding := range list {
 		object.Findings = append(object.Findings, findingObject{finding.Check, finding.State, finding.What, finding.Why, finding.Fix})
@@ -142,21 +142,21 @@ func newDoctorObject(f fleet.Name, list []doctor.Finding, done []mended, o docto
 			text := m.err.Error()
 			fault = &text
 		}
-		object.Mended = append(object.Mended, mendedObject{m.mend, listOf(m.done), fault})
+		object.Repaired = append(object.Repaired, repairedObject{m.repair, listOf(m.done), fault})
 	}
 	return object
 }
 
-func (a *app) tellMended(m mended, dryRun bool) {
+func (a *app) tellRepaired(m repaired, dryRun bool) {
 	word := "fixed"
 	if dryRun {
 		word = "would fix"
 	}
 	for _, did := range m.done {
-		fmt.Fprintf(a.Stdout, "%s %s: %s\n", word, m.mend, screen.Line(did))
+		fmt.Fprintf(a.Stdout, "%s %s: %s\n", word, m.repair, screen.Line(did))
 	}
 	if m.err != nil {
-		fmt.Fprintf(a.Stdout, "not fixed %s: %s\n", m.mend, screen.Line(m.err.Error()))
+		fmt.Fprintf(a.Stdout, "not fixed %s: %s\n", m.repair, screen.Line(m.err.Error()))
 	}
 }
 

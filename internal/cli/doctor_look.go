@@ -19,7 +19,7 @@ import (
 	"stint/internal/task"
 )
 
-// sight is what was seen, with what mending needs to know beside it.
+// sight is what was seen, with what repairing needs to know beside it.
 type sight struct {
 	doctor.Facts
 	environment []string // of the service manager; nil: it cannot be asked

@@ -26,24 +26,24 @@ const (
 	Unknown State = "unknown"
 )
 
-// Mend is what can be done about a finding without a person.
-type Mend string
+// Repair is what can be done about a finding without a person.
+type Repair string
 
 const (
-	MendLinger Mend = "linger"       // have the user's manager outlive the last logout
-	MendMode   Mend = "state_folder" // keep others out of the state folder
-	MendReap   Mend = "runs"         // close the runs whose session is gone
-	MendTimers Mend = "timer"        // install, enable and start the timers
+	RepairLinger Repair = "linger"       // have the user's manager outlive the last logout
+	RepairMode   Repair = "state_folder" // keep others out of the state folder
+	RepairReap   Repair = "runs"         // close the runs whose session is gone
+	RepairTimers Repair = "timer"        // install, enable and start the timers
 )
 
 // Finding is what one check found out about one thing.
 type Finding struct {
-	Check string // the check's name, which does not change
-	State State
-	What  string
-	Why   string // why it matters; only of a warning or a problem
-	Fix   string // what fixes it: a command to type, or at worst advice; empty: nothing known
-	Mend  Mend   // empty: it takes a person
+	Check  string // the check's name, which does not change
+	State  State
+	What   string
+	Why    string // why it matters; only of a warning or a problem
+	Fix    string // what fixes it: a command to type, or at worst advice; empty: nothing known
+	Repair Repair // empty: it takes a person
 }
 
 // Examine judges the facts, in an order in which one would look: first the things that others
@@ -81,17 +81,17 @@ func Summary(list []Finding) string {
 		count(Count(list, Problem), "problem", "problems"), Count(list, Unknown))
 }
 
-// Mends are what can be done about the findings without a person, each once, in the
+// Repairs are what can be done about the findings without a person, each once, in the
 // findings' order.
-func Mends(list []Finding) (mends []Mend) {
-	seen := map[Mend]bool{"": true}
+func Repairs(list []Finding) (repairs []Repair) {
+	seen := map[Repair]bool{"": true}
 	for _, f := range list {
-		if !seen[f.Mend] {
-			seen[f.Mend] = true
-			mends = append(mends, f.Mend)
+		if !seen[f.Repair] {
+			seen[f.Repair] = true
+			repairs = append(repairs, f.Repair)
 		}
 	}
-	return mends
+	return repairs
 }
 
 func ok(check, format string, args ...any) Finding {

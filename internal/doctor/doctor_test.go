@@ -51,7 +51,7 @@ func TestHealthy(t *testing.T) {
 	t.Parallel()
 	var got []string
 	for _, f := range Examine(healthy()) {
-		if f.State != OK || f.Why != "" || f.Fix != "" || f.Mend != "" {
+		if f.State != OK || f.Why != "" || f.Fix != "" || f.Repair != "" {
 			t.Errorf("got %+v, want nothing but ok", f)
 		}
 		got = append(got, f.Check+": "+f.What)
@@ -365,21 +365,21 @@ func amiss(t *testing.T, list []Finding) (lines []string) {
 		if f.Why == "" || f.Fix == "" {
 			t.Errorf("%s: got why %q and fix %q, want both", f.What, f.Why, f.Fix)
 		}
-		if f.Mend != "" {
-			line += " " + string(f.Mend)
+		if f.Repair != "" {
+			line += " " + string(f.Repair)
 		}
 		lines = append(lines, fmt.Sprintf("%s: %s | %s", line, f.What, f.Fix))
 	}
 	return lines
 }
 
-func TestMends(t *testing.T) {
+func TestRepairs(t *testing.T) {
 	t.Parallel()
-	list := []Finding{{Mend: MendTimers}, {}, {Mend: MendReap}, {Mend: MendTimers}, {Mend: MendMode}}
-	if got, want := Mends(list), []Mend{MendTimers, MendReap, MendMode}; !slices.Equal(got, want) {
+	list := []Finding{{Repair: RepairTimers}, {}, {Repair: RepairReap}, {Repair: RepairTimers}, {Repair: RepairMode}}
+	if got, want := Repairs(list), []Repair{RepairTimers, RepairReap, RepairMode}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := Mends(Examine(healthy())); len(got) > 0 {
+	if got := Repairs(Examine(healthy())); len(got) > 0 {
 		t.Errorf("healthy: got %q, want none", got)
 	}
 }

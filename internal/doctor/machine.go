@@ -63,7 +63,7 @@ func examineLinger(l Linger) Finding {
 		Check: check, State: Warning, What: "off: the service manager ends with your last session",
 		Why: "the fleet stops when you log out, and does not start at boot",
 		// Without polkit only root may.
-		Fix: "loginctl enable-linger || sudo loginctl enable-linger $(id -un)", Mend: MendLinger,
+		Fix: "loginctl enable-linger || sudo loginctl enable-linger $(id -un)", Repair: RepairLinger,
 	}
 }
 

@@ -42,7 +42,7 @@ func examineMode(check string, d Folder) Finding {
 		} else {
 			bad.State = Warning
 		}
-		bad.Fix, bad.Mend = "chmod 700 "+fleet.ShellWord(d.Path), MendMode
+		bad.Fix, bad.Repair = "chmod 700 "+fleet.ShellWord(d.Path), RepairMode
 	default:
 		return ok(check, "%s", d.Path)
 	}
@@ -121,7 +121,7 @@ func examineRuns(r Record) Finding {
 	return Finding{
 		Check: check, State: Warning, What: strings.Join(what, "; "),
 		Why: "their claims, lanes and slots are in the way of others until the next fire",
-		Fix: "stint reap", Mend: MendReap,
+		Fix: "stint reap", Repair: RepairReap,
 	}
 }
 

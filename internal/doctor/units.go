@@ -36,7 +36,7 @@ func again(t Timer, c Config) string {
 
 func examineTimer(t Timer, f Facts) Finding {
 	const check = "timer"
-	bad := Finding{Check: check, State: Problem, Fix: again(t, f.Config), Mend: MendTimers}
+	bad := Finding{Check: check, State: Problem, Fix: again(t, f.Config), Repair: RepairTimers}
 	fires := "nothing fires the fleet"
 	if t.Pool != "" {
 		fires = "nothing fires the pool " + t.Pool
@@ -44,7 +44,7 @@ func examineTimer(t Timer, f Facts) Finding {
 	switch {
 	case t.Load == "masked":
 		// Somebody means it: only a person takes that back.
-		bad.What, bad.Why, bad.Fix, bad.Mend = t.Unit+" is masked", fires, "systemctl --user unmask "+t.Unit, ""
+		bad.What, bad.Why, bad.Fix, bad.Repair = t.Unit+" is masked", fires, "systemctl --user unmask "+t.Unit, ""
 	case t.Load == "not-found":
 		// Fires may be started by other means.
 		bad.State, bad.What, bad.Why = Warning, t.Unit+" is not installed", fires+" but a person or another program"
@@ -57,7 +57,7 @@ func examineTimer(t Timer, f Facts) Finding {
 		bad.Why = "after the next start of the service manager " + fires
 	case t.Next.IsZero():
 		bad.What, bad.Why = t.Unit+" has no next fire", fires
-		bad.Fix, bad.Mend = "systemctl --user edit "+t.Unit, ""
+		bad.Fix, bad.Repair = "systemctl --user edit "+t.Unit, ""
 	default:
 		return ok(check, "%s, next fire %s", t.Unit, stamp(t.Next))
 	}
@@ -67,7 +67,7 @@ func examineTimer(t Timer, f Facts) Finding {
 func examineUnitFiles(t Timer, f Facts) Finding {
 	const check = "unit_files"
 	s := t.Service
-	bad := Finding{Check: check, State: Problem, Fix: again(t, f.Config), Mend: MendTimers, Why: "every fire fails"}
+	bad := Finding{Check: check, State: Problem, Fix: again(t, f.Config), Repair: RepairTimers, Why: "every fire fails"}
 	switch {
 	case s.Load != "loaded":
 		bad.What = fmt.Sprintf("%s cannot be loaded: %s", s.Unit, s.Load)
@@ -75,7 +75,7 @@ func examineUnitFiles(t Timer, f Facts) Finding {
 		bad.What = s.Unit + " names no configuration: its drop-in is missing"
 	case s.Config != f.Config.Path:
 		bad.What, bad.Why = fmt.Sprintf("%s fires another configuration: %s", s.Unit, s.Config), "this one is fired by nobody"
-		bad.Fix, bad.Mend = "give one of the two fleets another name", "" // which, is for a person to say
+		bad.Fix, bad.Repair = "give one of the two fleets another name", "" // which, is for a person to say
 	case !s.Found:
 		bad.What = fmt.Sprintf("%s runs %s, which is not there", s.Unit, s.Binary)
 	case !s.Ours:

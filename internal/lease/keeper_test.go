@@ -52,7 +52,7 @@ type faulty struct {
 	beats int
 }
 
-func (f *faulty) mend() {
+func (f *faulty) heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err = nil
@@ -133,7 +133,7 @@ func TestStoreThatFailsForAWhile(t *testing.T) {
 		ctx, stop := keep(t, f, h)
 		defer stop()
 		wait(ttl - ttl/4) // two beats failed
-		f.mend()
+		f.heal()
 		wait(10 * ttl)
 		if err := ctx.Err(); err != nil {
 			t.Errorf("lost although the store came back in time: %v", context.Cause(ctx))

@@ -17,21 +17,21 @@ import (
 	"stint/internal/fleet"
 )
 
-// mended is what was done about one thing.
-type mended struct {
-	mend doctor.Mend
-	done []string
-	err  error
+// repaired is what was done about one thing.
+type repaired struct {
+	repair doctor.Repair
+	done   []string
+	err    error
 }
 
 // failures is what could not be fixed, and the first hint of it: status 1, whatever the
 // status of the command is that fixes only that.
-func failures(done []mended) error {
+func failures(done []repaired) error {
 	var texts []string
 	hint := ""
 	for _, m := range done {
 		if m.err != nil {
-			texts = append(texts, fmt.Sprintf("fix %s: %v", m.mend, m.err))
+			texts = append(texts, fmt.Sprintf("fix %s: %v", m.repair, m.err))
 			hint = cmp.Or(hint, fleet.Hint(m.err))
 		}
 	}
@@ -41,23 +41,23 @@ func failures(done []mended) error {
 	return fleet.WithHint(errors.New(strings.Join(texts, "; ")), hint)
 }
 
-// mend does what can be done without a person. Each is done whatever becomes of the
+// repair does what can be done without a person. Each is done whatever becomes of the
 // others. If we die between two of them, running it again does the rest.
-func (a *app) mend(ctx context.Context, c *config.Config, seen sight, mends []doctor.Mend, dryRun bool) (list []mended) {
-	for _, m := range mends {
-		did := mended{mend: m}
+func (a *app) repair(ctx context.Context, c *config.Config, seen sight, repairs []doctor.Repair, dryRun bool) (list []repaired) {
+	for _, m := range repairs {
+		did := repaired{repair: m}
 		switch m {
-		case doctor.MendLinger:
-			did.done, did.err = mendLinger(ctx, dryRun)
-		case doctor.MendMode:
+		case doctor.RepairLinger:
+			did.done, did.err = repairLinger(ctx, dryRun)
+		case doctor.RepairMode:
 			did.done, did.err = []string{"chmod 700 " + c.State}, nil
 			if !dryRun {
 				did.err = os.Chmod(c.State, 0o700)
 			}
-		case doctor.MendReap:
-			did.done, did.err = a.mendRuns(ctx, dryRun)
-		case doctor.MendTimers:
-			did.done, did.err = a.mendTimers(ctx, c, seen, dryRun)
+		case doctor.RepairReap:
+			did.done, did.err = a.repairRuns(ctx, dryRun)
+		case doctor.RepairTimers:
+			did.done, did.err = a.repairTimers(ctx, c, seen, dryRun)
 		}
 		if did.err != nil {
 			did.done = nil // what was done of it in part, the findings tell
@@ -67,7 +67,7 @@ func (a *app) mend(ctx context.Context, c *config.Config, seen sight, mends []do
 	return list
 }
 
-func mendLinger(ctx context.Context, dryRun bool) ([]string, error) {
+func repairLinger(ctx context.Context, dryRun bool) ([]string, error) {
 	const patience = 20 * time.Second // it waits for logind, which waits for polkit
 	if dryRun {
 		return []string{"loginctl enable-linger"}, nil
@@ -78,7 +78,7 @@ func mendLinger(ctx context.Context, dryRun bool) ([]string, error) {
 	return []string{"loginctl enable-linger"}, err
 }
 
-func (a *app) mendRuns(ctx context.Context, dryRun bool) (done []string, err error) {
+func (a *app) repairRuns(ctx context.Context, dryRun bool) (done []string, err error) {
 	err = a.withEngine(ctx, accessFor(dryRun), nil, func(e *engine.Engine) error {
 		reaped, err := e.Reap(ctx, dryRun)
 		for _, r := range reaped {
@@ -89,9 +89,9 @@ func (a *app) mendRuns(ctx context.Context, dryRun bool) (done []string, err err
 	return done, err
 }
 
-// mendTimers installs, enables and starts what "init --systemd" does, where it is
+// repairTimers installs, enables and starts what "init --systemd" does, where it is
 // installed already.
-func (a *app) mendTimers(ctx context.Context, c *config.Config, seen sight, dryRun bool) (done []string, err error) {
+func (a *app) repairTimers(ctx context.Context, c *config.Config, seen sight, dryRun bool) (done []string, err error) {
 	s := &setup{app: a, o: initOptions{systemd: true, runtime: seen.runtime, dryRun: dryRun}, dir: filepath.Dir(c.Path)}
 	if err := s.units(ctx, c); err != nil {
 		return nil, err
