@@ -354,7 +354,7 @@ func (s *soak) meddle(chance *rand.Rand) {
 	default:
 		for _, task := range s.rows("select task from tasks where failures >= 3 or sessions >= 2") {
 			s.stint("stint", []int{0, 1}, "task", "retry", task)
-			s.count("quarantined tasks tried again")
+			s.count("waiting tasks tried again")
 		}
 	}
 }
@@ -488,7 +488,7 @@ func (s *soak) tell() {
 		"select 'sessions that followed another', count(*) from runs where chain_depth > 0",
 		"select 'claims denied', count(*) from denials",
 		"select 'fires', count(*) from fires",
-		"select 'tasks set aside', count(*) from tasks where failures >= 3 or sessions >= 2",
+		"select 'tasks that wait for a person', count(*) from tasks where failures >= 3 or sessions >= 2",
 	} {
 		for _, row := range s.rows(query) {
 			s.Log(row)

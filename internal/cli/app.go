@@ -341,7 +341,7 @@ func (g graders) Check(ctx context.Context, q engine.Question) (failure string, 
 	return "", err
 }
 
-// newGates are the gates of the categories whose results wait for a person.
+// newGates are the gates of the categories whose results wait for review.
 func newGates(c *config.Config) engine.Gates {
 	gates := gate.Gates{}
 	for name, category := range c.Categories {

@@ -178,7 +178,7 @@ func (s *sight) readRecord(ctx context.Context, e *engine.Engine) error {
 	for _, g := range status.Stopped {
 		r.Rests = append(r.Rests, doctor.Rest{Agent: g.Agent, Why: g.Why, Fix: g.Fix})
 	}
-	r.Aside, r.Untold = status.Quarantined, status.Untold
+	r.Waiting, r.Untold = status.Waiting, status.Untold
 	if r.Unpriced, err = unpriced(ctx, e); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func newStatus(a *app) *cobra.Command {
 		Short: "Show the fleet on one screen: what runs, and what keeps work away",
 		Long: `Show the fleet on one screen: when the timer fires next and what the last fire came
 to, what runs and for how long, the claims that people hold, what keeps sessions from
-starting, tasks in quarantine, the outcomes and grades of the last 24 hours, what
+starting, tasks that wait for a person, the outcomes and grades of the last 24 hours, what
 today's sessions used, and the last runs. Empty sections are left out. Today's
 sums are what budgets count: a session that did not say what it used stands in them with
 the mean of those before, where a report leaves it out.

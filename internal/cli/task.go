@@ -411,7 +411,7 @@ func newTaskRetry(a *app) *cobra.Command {
 		Use:   "retry TASK",
 		Short: "Have sessions try a task again",
 		Long: `Forget what sessions left of a task: what its file, or its tracker, says of it counts
-again. A task at which three sessions in a row failed is left alone until then, or until
+again. A task at which three sessions in a row failed waits for a person until then, or until
 its file or its item in the tracker changes. So is one, unless it is active, on which two
 sessions worked and which they left in its state. A task that rests, as its last session
 brought nothing, rests no longer.`,
@@ -488,7 +488,7 @@ func newTaskDone(a *app) *cobra.Command {
 		Short: "Mark a task as done",
 		Long: `Mark a task as done: in its file, with a commit of its own where git tracks the file, or
 in its tracker by the command "done" of its source. A task that another holder has claimed
-is left alone: status 4.`,
+stays as it is: status 4.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.taskDone(cmd.Context(), args[0], dryRun)

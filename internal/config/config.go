@@ -174,7 +174,7 @@ type Category struct {
 	MaxChain      int           // how many sessions may follow one another so; 0: none
 	Budget        Budget
 
-	WIP WIP // results that wait for a person
+	WIP WIP // results that wait for review
 
 	// Unit holds properties of its transient units, as decoded: a value is a
 	// string, int64, float64, bool, list, table or time.

@@ -11,7 +11,7 @@ import (
 	"stint/internal/pressure"
 )
 
-// WIP bounds the work in progress of a category: results that wait for a person.
+// WIP bounds the work in progress of a category: results that wait for review.
 type WIP struct {
 	Command         []string      // prints how many there are; empty: nobody counts, and there is no bound
 	Limit           int           // fires leave the category out when so many wait

@@ -77,7 +77,7 @@ func TestHealthy(t *testing.T) {
 		"agent_rest: none",
 		"workspace: /w, 2 files have changes while sessions work, 1 file is untracked",
 		"tasks: 4 tasks read",
-		"task_aside: none",
+		"task_waiting: none",
 		"workable: 2 categories looked at",
 		"graded: 2 categories looked at",
 		"clock: kept in time",
@@ -223,7 +223,7 @@ func TestExamine(t *testing.T) {
 			"store problem: /s/stint.db: a; b | restore it from a backup, or save what can be read: sqlite3 /s/stint.db .recover | sqlite3 recovered.db",
 		}},
 		{"record unseen", func(f *Facts) { f.Record = Record{Unseen: "store"}; f.Workspace.Changed = 0 }, []string{
-			"runs unknown: store", "lanes unknown: store", "agent_rest unknown: store", "task_aside unknown: store", "graded unknown: store",
+			"runs unknown: store", "lanes unknown: store", "agent_rest unknown: store", "task_waiting unknown: store", "graded unknown: store",
 		}},
 		{"dead runs", func(f *Facts) {
 			f.Record.Leftovers = []Leftover{{Run: "r1", Category: "code"}, {Run: "r2", Category: "docs", Ended: true}, {Run: "r3", Category: "code"}}
@@ -268,13 +268,13 @@ func TestExamine(t *testing.T) {
 			"agent_rest warning: claude: it failed 5 times | stint resume",
 		}},
 		{"tasks that wait for a person", func(f *Facts) {
-			f.Record.Aside = []fleet.Quarantine{{Task: "a b", Sessions: 2, State: "todo"}}
+			f.Record.Waiting = []fleet.Waiting{{Task: "a b", Sessions: 2, State: "todo"}}
 			f.Record.Untold = []fleet.TaskMemory{{
 				Task: "fix", Run: "r1", TaskLeft: fleet.TaskLeft{State: "done"}, Trouble: fleet.BranchGone("b"),
 			}}
 		}, []string{
-			"task_aside warning: a b: 2 sessions worked on it and left it todo | stint task retry 'a b'",
-			"task_aside warning: fix: closed by run r1, but its file does not say so: branch b is gone | stint why --task fix",
+			"task_waiting warning: a b: 2 sessions worked on it and left it todo | stint task retry 'a b'",
+			"task_waiting warning: fix: closed by run r1, but its file does not say so: branch b is gone | stint why --task fix",
 		}},
 		{"no workspace", func(f *Facts) { f.Workspace = Workspace{Path: "/w", Missing: true, Unseen: "stat"} }, []string{
 			`workspace problem: /w is not there | correct "workspace" in stint.toml`,

@@ -123,7 +123,7 @@ type Record struct {
 	Leftovers  []Leftover
 	Violations int // lanes held twice, in the last day
 	Rests      []Rest
-	Aside      []fleet.Quarantine // tasks that are left alone
+	Waiting    []fleet.Waiting    // that wait for a person
 	Untold     []fleet.TaskMemory // tasks whose source does not show the state in which they were left
 	Unpriced   []Unpriced
 	LastFire   time.Time

@@ -184,13 +184,13 @@ func examineTasks(t Tasks) (list []Finding) {
 	return list
 }
 
-// examineAside reports the tasks that only a person brings on.
-func examineAside(r Record) (list []Finding) {
-	const check = "task_aside"
+// examineWaiting reports the tasks that only a person brings on.
+func examineWaiting(r Record) (list []Finding) {
+	const check = "task_waiting"
 	if r.Unseen != "" {
 		return []Finding{unknown(check, r.Unseen)}
 	}
-	for _, q := range r.Aside {
+	for _, q := range r.Waiting {
 		list = append(list, Finding{
 			Check: check, State: Warning, What: fmt.Sprintf("%s: %s", q.Task, q.Why()),
 			Why: "no session works on it until it is changed or retried",

@@ -191,12 +191,12 @@ func TestProbeThatIsKilled(t *testing.T) {
 	}
 }
 
-func TestTaskInQuarantine(t *testing.T) {
+func TestTaskThatWaits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "[category.code]\ncooldown = \"0s\"\n")
 	b.addTask("fix", "code", fleet.StateActive)
 	b.Agents = says(`{"outcome":"failed","reason":"it does not build"}`)
-	for range fleet.FailuresToQuarantine {
+	for range fleet.FailuresToWait {
 		if r, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); outcome(err) != fleet.Failed || r.Task != "fix" {
 			t.Fatalf("got %+v, %v, want a failed session", r, err)
 		}

@@ -73,10 +73,10 @@ func (w *worker) tellEnd(ctx context.Context) {
 			})
 		}
 	}
-	for _, q := range fleet.Quarantines(s.Tasks) {
+	for _, q := range fleet.WaitingTasks(s.Tasks) {
 		if q.Task == run.Task {
 			w.tell(ctx, fleet.Notice{
-				Event: fleet.EventQuarantined, Category: run.Category, Task: run.Task, Run: run.ID, Reason: q.Why(), At: run.EndedAt,
+				Event: fleet.EventWaiting, Category: run.Category, Task: run.Task, Run: run.ID, Reason: q.Why(), At: run.EndedAt,
 			})
 		}
 	}
@@ -102,7 +102,7 @@ func (e *Engine) tellLanes(ctx context.Context) {
 	}
 }
 
-// Gates keep categories out while too many of their results wait for a person.
+// Gates keep categories out while too many of their results wait for review.
 type Gates interface {
 	// Full says which categories are out and why, and which could not be asked.
 	Full(ctx context.Context) (full map[fleet.Category]string, failed map[fleet.Category]error)

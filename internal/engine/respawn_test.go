@@ -326,7 +326,7 @@ func TestLookedAtAgain(t *testing.T) {
 				b.Error(err)
 			}
 		}, fleet.Busy, "no slot free"},
-		{"results that wait for a person", func(b *bench) { b.Gates = full{"code": "3 results wait"} }, fleet.Busy, "3 results wait"},
+		{"results that wait for review", func(b *bench) { b.Gates = full{"code": "3 results wait"} }, fleet.Busy, "3 results wait"},
 		{"too little memory", func(b *bench) {
 			b.Machine = func() pressure.Reading { return pressure.Reading{MemoryAvailable: new(int64(1 << 20))} }
 		}, fleet.Busy, "memory"},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stint/internal/bandit"
+	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/report"
 	"stint/internal/selector"
@@ -34,11 +35,12 @@ type Status struct {
 	Runs    []fleet.Run             // newest first
 	Beliefs []Belief                // by category, as configured
 
-	Pauses      []fleet.Pause // in force: the whole fleet's first, then by category
-	Stopped     []StoppedAgent
-	Quarantined []fleet.Quarantine // by task
-	Untold      []fleet.TaskMemory // whose source does not show their state, by task
-	Spent       []fleet.Spent      // today, by scope
+	Pauses  []fleet.Pause // in force: the whole fleet's first, then by category
+	Stopped []StoppedAgent
+	Waiting []fleet.Waiting    // by task
+	Untold  []fleet.TaskMemory // whose source does not show their state, by task
+	Spent   []fleet.Spent      // today, by scope
+	First   fleet.Category     // that a fire may start, and has the tasks that name none if it can be that; empty: none
 }
 
 // LaneState is one lane of a category, and the run that is in it.
@@ -118,10 +120,10 @@ func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err err
 		return Status{}, err
 	}
 	snapshot := v.snapshot
-	s.Beliefs = e.beliefs(snapshot)
+	s.Beliefs, s.First = e.beliefs(snapshot), e.firstCategory()
 	s.Pauses = pausesAt(snapshot.Pauses, s.At)
 	s.Stopped = e.stoppedAgents(snapshot, s.At)
-	s.Quarantined, s.Untold, s.Spent = fleet.Quarantines(snapshot.Tasks), fleet.Untold(snapshot.Tasks), snapshot.Spent
+	s.Waiting, s.Untold, s.Spent = fleet.WaitingTasks(snapshot.Tasks), fleet.Untold(snapshot.Tasks), snapshot.Spent
 	if e.Store == nil {
 		s.NoStore, s.Lanes = e.Config.State, e.lanes(nil)
 		return s, nil
@@ -227,7 +229,7 @@ func (e *Engine) lanes(open []OpenRun) (list []LaneState) {
 }
 
 // closed says what keeps sessions from starting, but for pauses, which are told of by
-// themselves: the machine, agents, budgets, and results that wait for a person.
+// themselves: the machine, agents, budgets, and results that wait for review.
 func (e *Engine) closed(bars map[fleet.Category]bar) (list []Gate) {
 	if e.Machine != nil {
 		if reason := e.Config.Fanout.Limits.Refuse(e.Machine()); reason != "" {
@@ -320,6 +322,16 @@ func probing(s store.Snapshot, a fleet.AgentState) bool {
 	return slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.ID == a.Probe })
 }
 
+// firstCategory is the one to name to a person who begins.
+func (e *Engine) firstCategory() fleet.Category {
+	for _, c := range append([]fleet.Category{e.Config.Tasks.DefaultCategory}, e.Config.Fanout.Allow...) {
+		if slices.Contains(e.Config.Fanout.Allow, c) && e.elsewhere(c, config.DefaultPool) == "" {
+			return c
+		}
+	}
+	return ""
+}
+
 // beliefs are about every category of the configuration, in order of names.
 func (e *Engine) beliefs(s store.Snapshot) (list []Belief) {
 	names := e.Config.CategoryNames()
@@ -368,7 +380,7 @@ func (e *Engine) past(ctx context.Context, since time.Time, step time.Duration) 
 	if r.GradeChanges, err = e.Store.GradeChanges(ctx, store.ChangeQuery{Since: since, Limit: mostDrawn}); err != nil {
 		return report.Record{}, err
 	}
-	if r.Tasks, err = e.Store.FailedTasks(ctx, since, fleet.FailuresToQuarantine); err != nil {
+	if r.Tasks, err = e.Store.FailedTasks(ctx, since, fleet.FailuresToWait); err != nil {
 		return report.Record{}, err
 	}
 	r.Tallies, err = e.Store.Tallies(ctx, since, step)

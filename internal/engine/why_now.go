@@ -169,9 +169,9 @@ func (m *moment) standing(ctx context.Context, v view, t *why.Task) error {
 	t.Hinders, t.Ahead, t.Counts = s.TaskObstacles(t.Task), s.Ahead(t.Task), s.Counts(t.Task)
 	if memory := t.Task.Memory; memory != nil {
 		t.Endless = t.Task.Endless(m.Config.Tasks.MostSessions)
-		if q, aside := memory.Quarantine(); aside {
-			t.Quarantine = &q
-			t.Hinders = withoutSetAside(t.Hinders, *t.Task, *memory)
+		if q, waits := memory.Waits(); waits {
+			t.Waiting = &q
+			t.Hinders = withoutWaiting(t.Hinders, *t.Task, *memory)
 		}
 	}
 	if i := slices.IndexFunc(v.held, func(c fleet.Claim) bool { return c.Key == t.ID.Key() }); i >= 0 {
@@ -202,9 +202,9 @@ func (m *moment) worker(v view, c fleet.Claim) *why.OpenRun {
 	return nil
 }
 
-// withoutSetAside leaves out what a quarantine says of a task, which is told in its own
+// withoutWaiting leaves out what a task waits for that is told in its own
 // words.
-func withoutSetAside(hinders []selector.Obstacle, t fleet.Task, m fleet.TaskMemory) []selector.Obstacle {
+func withoutWaiting(hinders []selector.Obstacle, t fleet.Task, m fleet.TaskMemory) []selector.Obstacle {
 	blank := []fleet.Task{{ID: t.ID, Seen: t.Seen}}
 	fleet.Recall(blank, []fleet.TaskMemory{m})
 	return slices.DeleteFunc(hinders, func(h selector.Obstacle) bool {

@@ -175,9 +175,9 @@ func (t *Task) Endless(most int) string {
 	return fmt.Sprintf("%d sessions have worked on it, and it is still %s", t.Memory.Taken, t.State)
 }
 
-// Quarantine is a task that is left alone because sessions fail at it, or bring it to no
+// Waiting is a task that waits for a person because sessions fail at it, or bring it to no
 // other state.
-type Quarantine struct {
+type Waiting struct {
 	Task     TaskID
 	Failures int
 	Sessions int       // that worked on it since its state last changed
@@ -187,24 +187,24 @@ type Quarantine struct {
 }
 
 const (
-	// FailuresToQuarantine is how many attempts may fail before a task is left alone.
-	FailuresToQuarantine = 3
-	// SessionsToQuarantine is how many sessions may work on a task that is not active
+	// FailuresToWait is how many attempts may fail before a task waits for a person.
+	FailuresToWait = 3
+	// SessionsToWait is how many sessions may work on a task that is not active
 	// and leave it in its state.
-	SessionsToQuarantine = 2
+	SessionsToWait = 2
 )
 
-// Quarantine reports whether the task is left alone.
-func (m TaskMemory) Quarantine() (Quarantine, bool) {
-	q := Quarantine{Task: m.Task, Failures: m.Failures, Sessions: m.Sessions, State: m.State, Since: m.Since, Reason: m.Reason}
-	unmoved := m.Sessions >= SessionsToQuarantine && m.State.Workable() && m.State != StateActive
-	return q, m.Failures >= FailuresToQuarantine || unmoved
+// Waits reports whether the task waits for a person, and why.
+func (m TaskMemory) Waits() (Waiting, bool) {
+	q := Waiting{Task: m.Task, Failures: m.Failures, Sessions: m.Sessions, State: m.State, Since: m.Since, Reason: m.Reason}
+	unmoved := m.Sessions >= SessionsToWait && m.State.Workable() && m.State != StateActive
+	return q, m.Failures >= FailuresToWait || unmoved
 }
 
-// Quarantines are the tasks that are left alone.
-func Quarantines(memories []TaskMemory) (list []Quarantine) {
+// WaitingTasks are the tasks that wait for a person.
+func WaitingTasks(memories []TaskMemory) (list []Waiting) {
 	for _, m := range memories {
-		if q, aside := m.Quarantine(); aside {
+		if q, waits := m.Waits(); waits {
 			list = append(list, q)
 		}
 	}
@@ -212,9 +212,9 @@ func Quarantines(memories []TaskMemory) (list []Quarantine) {
 }
 
 // Why says what the sessions did to the task.
-func (q Quarantine) Why() string {
+func (q Waiting) Why() string {
 	text := fmt.Sprintf("%d sessions worked on it and left it %s", q.Sessions, q.State)
-	if q.Failures >= FailuresToQuarantine || q.Failures > 0 && q.Failures >= q.Sessions {
+	if q.Failures >= FailuresToWait || q.Failures > 0 && q.Failures >= q.Sessions {
 		text = fmt.Sprintf("%d sessions failed at it", q.Failures)
 	}
 	if q.Reason != "" {
@@ -223,8 +223,8 @@ func (q Quarantine) Why() string {
 	return text
 }
 
-// Recall puts tasks in the states that are remembered of them, and marks those in
-// quarantine as waiting for a person. A task that its source has changed since stays as the
+// Recall puts tasks in the states that are remembered of them, and marks those that
+// wait for a person. A task that its source has changed since stays as the
 // source has it. Tasks with a memory that holds get it.
 func Recall(tasks []Task, memories []TaskMemory) {
 	if len(memories) == 0 {
@@ -244,7 +244,7 @@ func Recall(tasks []Task, memories []TaskMemory) {
 		if m.State != "" && m.State != t.State {
 			t.Listed, t.State = t.State, m.State
 		}
-		if q, aside := m.Quarantine(); aside && t.WaitingFor == "" {
+		if q, waits := m.Waits(); waits && t.WaitingFor == "" {
 			t.WaitingFor = "a person: " + q.Why()
 		}
 	}

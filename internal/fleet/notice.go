@@ -11,8 +11,8 @@ type Event string
 const (
 	// EventFailed is a session that failed or overran.
 	EventFailed Event = "failed"
-	// EventQuarantined is a task that is left alone because sessions fail at it.
-	EventQuarantined Event = "quarantined"
+	// EventWaiting is a task that waits for a person because sessions fail at it.
+	EventWaiting Event = "waiting_for_person"
 	// EventQuota is an agent that met its usage limit.
 	EventQuota Event = "quota"
 	// EventUnavailable is an agent whose service or login failed.
@@ -35,7 +35,7 @@ const (
 // Events are all there are.
 func Events() []Event {
 	return []Event{
-		EventFailed, EventQuarantined, EventQuota, EventUnavailable, EventBudget, EventNoopStreak, EventWIPFull, EventLaneOverdue,
+		EventFailed, EventWaiting, EventQuota, EventUnavailable, EventBudget, EventNoopStreak, EventWIPFull, EventLaneOverdue,
 		EventGradesChanged, EventSourceFailed,
 	}
 }
@@ -63,7 +63,7 @@ func (n Notice) Subject() string {
 	switch n.Event {
 	case EventFailed: // not the task: where one fails, all may
 		return string(n.Category)
-	case EventQuarantined:
+	case EventWaiting:
 		return string(n.Task)
 	case EventQuota, EventUnavailable:
 		return n.Agent

@@ -1,4 +1,4 @@
-// Package gate keeps a category out while too many of its results wait for a person:
+// Package gate keeps a category out while too many of its results wait for review:
 // review is the bottleneck of a fleet, and results that nobody looks at are not worth making.
 //
 // How many wait, a configured command says, by printing a whole number. A gate whose
@@ -22,7 +22,7 @@ import (
 
 // Gate is what keeps one category out.
 type Gate struct {
-	Command command.Command // prints how many results wait for a person
+	Command command.Command // prints how many results wait for review
 	Limit   int             // it is out when so many do, at least 1
 }
 
@@ -62,7 +62,7 @@ func Refuse(waiting, limit int) string {
 	if waiting < limit {
 		return ""
 	}
-	return fmt.Sprintf("%d of its results wait for a person, and the limit is %d", waiting, limit)
+	return fmt.Sprintf("%d of its results wait for review, and the limit is %d", waiting, limit)
 }
 
 func (g Gate) waiting(ctx context.Context) (int, error) {

@@ -32,8 +32,8 @@ func TestFull(t *testing.T) {
 	}{
 		"none":      {"echo 0", "", ""},
 		"below":     {"printf ' 2\\r\\n\\n'", "", ""},
-		"at":        {"echo 3", "3 of its results wait for a person, and the limit is 3", ""},
-		"above":     {"echo 1000", "1000 of its results wait for a person, and the limit is 3", ""},
+		"at":        {"echo 3", "3 of its results wait for review, and the limit is 3", ""},
+		"above":     {"echo 1000", "1000 of its results wait for review, and the limit is 3", ""},
 		"nothing":   {"true", "", `it printed "", want one whole number`},
 		"negative":  {"echo -1", "", `it printed "-1", want one whole number`},
 		"fraction":  {"echo 3.0", "", `it printed "3.0", want one whole number`},
@@ -74,7 +74,7 @@ func TestFullAsksEach(t *testing.T) {
 	}
 	gates := gate.Gates{"code": meet("a", "b"), "docs": meet("b", "a"), "broken": shell(t, "exit 1"), "open": shell(t, "echo 2")}
 	full, failed := gates.Full(t.Context())
-	const reason = "5 of its results wait for a person, and the limit is 3"
+	const reason = "5 of its results wait for review, and the limit is 3"
 	if diff := cmp.Diff(full, map[fleet.Category]string{"code": reason, "docs": reason}); diff != "" {
 		t.Errorf("full (-got +want):\n%s", diff)
 	}

@@ -152,9 +152,9 @@ func (p *page) trouble(s engine.Status) {
 	p.family("stint_fleet_paused", gauge, "1 while the whole fleet is paused, else 0.").add(truth(whole))
 	counts(p.family("stint_paused", gauge, "1 while a category is paused by itself, else 0."), paused, paused)
 	p.family("stint_machine_gates_closed", gauge, "Why fires start nothing: memory, pressure or load of the machine.").add(float64(machine))
-	counts(p.family("stint_gates_closed", gauge, "Gates that keep a category out: an agent, a budget or results that wait for a person."), closed, closed)
+	counts(p.family("stint_gates_closed", gauge, "Gates that keep a category out: an agent, a budget or results that wait for review."), closed, closed)
 	p.family("stint_agents_stopped", gauge, "Agents of which no session may start.").add(float64(len(s.Stopped)))
-	p.family("stint_tasks_quarantined", gauge, "Tasks that are left alone because sessions fail at them.").add(float64(len(s.Quarantined)))
+	p.family("stint_tasks_waiting_for_person", gauge, "Tasks that wait for a person because sessions failed at them, or left them as they were.").add(float64(len(s.Waiting)))
 }
 
 func (p *page) spent(list []fleet.Spent) {

@@ -43,7 +43,7 @@ type Audit struct {
 }
 
 // Failing is a task at which most sessions fail. A session between them that does not fail
-// keeps it out of quarantine.
+// keeps it from waiting for a person.
 type Failing fleet.TaskTally
 
 // Why says how the task fails.
@@ -56,10 +56,10 @@ func (f Failing) Why() string {
 }
 
 // failing are the tasks at which more sessions failed than did not, and as many as put one
-// into quarantine that fail in a row.
+// among those that wait for a person that fail in a row.
 func failing(tasks []fleet.TaskTally) (list []Failing) {
 	for _, t := range tasks {
-		if t.Failed >= fleet.FailuresToQuarantine && 2*t.Failed > t.Sessions {
+		if t.Failed >= fleet.FailuresToWait && 2*t.Failed > t.Sessions {
 			list = append(list, Failing(t))
 		}
 	}

@@ -172,7 +172,7 @@ func troubledFleet() screen.StatusView {
 	v.Pauses = []fleet.Pause{{Since: before(hour), Reason: "holidays"}, {Category: "code", Until: before(-26 * hour), Reason: "tracker down"}}
 	v.Closed = []engine.Gate{{Reason: "less than 500 MiB of memory are free"}, {Category: "content", Reason: "budget of category:content: 5 of 5 runs today"}}
 	v.Stopped = []engine.StoppedAgent{{AgentState: fleet.AgentState{Agent: "tired"}, Why: "usage limit: until noon (until 2026-06-26T15:00:00Z)"}}
-	v.Quarantined = []fleet.Quarantine{{Task: "fix", Failures: 3, Since: before(hour), Reason: "the agent exited with 1"}}
+	v.Waiting = []fleet.Waiting{{Task: "fix", Failures: 3, Since: before(hour), Reason: "the agent exited with 1"}}
 	v.Day.Violations = []report.Violation{{Category: "code", Lane: 1, First: "0000000000000001", Second: "0000000000000002"}}
 	v.Day.Fruitless = []report.Fruitless{{Category: "social", Runs: 7}}
 	return v
@@ -183,6 +183,7 @@ func newFleet() screen.StatusView {
 	v.At = noon()
 	v.Timers = []fleet.Timer{{Pool: "autonomous", Unit: "stint@demo.timer"}}
 	v.Lanes = []engine.LaneState{{Category: "code", Number: 1}, {Category: "docs", Number: 1}}
+	v.First = "code"
 	v.Pauses = []fleet.Pause{{Category: "docs", Since: before(hour)}}
 	return v
 }
@@ -247,7 +248,7 @@ func TestStatusOfMuch(t *testing.T) {
 	for i := range 40 {
 		name := fmt.Sprintf("thing-%02d", i)
 		v.Claims = append(v.Claims, fleet.Claim{Key: fleet.Key(name), Holder: "bob", ExpiresAt: before(-hour)})
-		v.Quarantined = append(v.Quarantined, fleet.Quarantine{Task: fleet.TaskID(name), Failures: 3})
+		v.Waiting = append(v.Waiting, fleet.Waiting{Task: fleet.TaskID(name), Failures: 3})
 		v.Closed = append(v.Closed, engine.Gate{Category: fleet.Category(name), Reason: "full"})
 	}
 	lines := screen.Status(v, screen.Style{Width: 80})

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -285,10 +286,7 @@ func idleText(v StatusView) string {
 // firstSteps is what to do with a fleet that has never run.
 func firstSteps(v StatusView, s Style) []string {
 	t := Table{Columns: []Column{{}, {Least: 10}}}
-	category := "CATEGORY"
-	if len(v.Lanes) > 0 {
-		category = string(v.Lanes[0].Category)
-	}
+	category := cmp.Or(string(v.First), "CATEGORY")
 	for _, step := range [][2]string{
 		{"stint doctor", "is all it needs there?"},
 		{"stint task add TITLE --category " + category, "a first task"},

@@ -101,11 +101,11 @@ func Alerts(v engine.Status) (list []Alert) {
 	for _, g := range v.Stopped {
 		add(AlertClosed, cmp.Or(g.Fix, "stint doctor"), "agent "+g.Agent, g.Why)
 	}
-	for _, q := range v.Quarantined {
-		add(AlertTask, "stint task retry "+fleet.ShellWord(string(q.Task)), string(q.Task)+" in quarantine", q.Why())
+	for _, q := range v.Waiting {
+		add(AlertTask, "stint task retry "+fleet.ShellWord(string(q.Task)), string(q.Task)+" waits for a person", q.Why())
 	}
 	for _, f := range v.Day.Failing {
-		if !slices.ContainsFunc(v.Quarantined, func(q fleet.Quarantine) bool { return q.Task == f.Task }) {
+		if !slices.ContainsFunc(v.Waiting, func(q fleet.Waiting) bool { return q.Task == f.Task }) {
 			add(AlertTask, why(string(f.Task)), string(f.Task)+" keeps failing", f.Why())
 		}
 	}

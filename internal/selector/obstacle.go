@@ -14,7 +14,7 @@ const (
 	HinderedByPool    Hindrance = "pool"          // fires of another pool start it
 	HinderedByList    Hindrance = "not-allowed"   // no fire may start it
 	HinderedByPause   Hindrance = "paused"        // a person has stopped it
-	HinderedByReview  Hindrance = "review"        // too many of its results wait for a person
+	HinderedByReview  Hindrance = "review"        // too many of its results wait for review
 	HinderedByGate    Hindrance = "gate"          // no agent or budget is left
 	HinderedByLane    Hindrance = "lane-busy"     // sessions of it run
 	HinderedByRest    Hindrance = "cooldown"      // it rests after a session

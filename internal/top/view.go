@@ -138,8 +138,8 @@ func (m Model) trouble() string {
 	for _, a := range m.look.Stopped {
 		add(screen.Yellow, a.Agent+": "+a.Why)
 	}
-	if n := len(m.look.Quarantined); n > 0 {
-		add(screen.Yellow, fmt.Sprintf("%d tasks in quarantine", n))
+	if n := len(m.look.Waiting); n > 0 {
+		add(screen.Yellow, fmt.Sprintf("%d tasks wait for a person", n))
 	}
 	if m.look.ReadOnly != "" {
 		add(screen.Dim, "read only: "+m.look.ReadOnly)

@@ -58,7 +58,7 @@ type Gate struct {
 }
 
 const (
-	GateReview = "review" // too many of its results wait for a person
+	GateReview = "review" // too many of its results wait for review
 	GateAgent  = "agent"  // an agent cannot work
 	GateSlots  = "agent-busy"
 	GateBudget = "budget"
@@ -66,13 +66,13 @@ const (
 
 // Kinds of obstacles beside those of [selector.Hindrance] and of gates.
 const (
-	KindMachine  = "machine"
-	KindNoSlot   = "no-slot"
-	KindWorkers  = "beyond-workers"
-	KindState    = "state"
-	KindProblem  = "unreadable"
-	KindSetAside = "quarantine"
-	KindUnknown  = "unknown-category"
+	KindMachine = "machine"
+	KindNoSlot  = "no-slot"
+	KindWorkers = "beyond-workers"
+	KindState   = "state"
+	KindProblem = "unreadable"
+	KindWaiting = "waits-for-person"
+	KindUnknown = "unknown-category"
 )
 
 // Verdicts on a category.

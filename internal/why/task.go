@@ -10,21 +10,21 @@ import (
 
 // Task is what is known of one task.
 type Task struct {
-	ID         fleet.TaskID
-	Now        time.Time
-	Task       *fleet.Task // nil: it is nowhere any more
-	Problem    string      // why it could not be read; empty: it could, or is not there
-	Hinders    []selector.Obstacle
-	Held       *fleet.Claim // in its way; nil: none
-	Worker     *OpenRun     // that holds it; nil: none that is under way
-	Claim      fleet.Claim  // its last; epoch 0: it was never claimed
-	Quarantine *fleet.Quarantine
-	Ahead      []selector.Ahead
-	Counts     string    // its priority, and as what it counts
-	Endless    string    // that it has taken too many sessions; empty: it has not
-	Category   *Category // nil: the configuration has none of the name
-	Runs       []fleet.Run
-	Denials    []fleet.DeniedClaim
+	ID       fleet.TaskID
+	Now      time.Time
+	Task     *fleet.Task // nil: it is nowhere any more
+	Problem  string      // why it could not be read; empty: it could, or is not there
+	Hinders  []selector.Obstacle
+	Held     *fleet.Claim // in its way; nil: none
+	Worker   *OpenRun     // that holds it; nil: none that is under way
+	Claim    fleet.Claim  // its last; epoch 0: it was never claimed
+	Waiting  *fleet.Waiting
+	Ahead    []selector.Ahead
+	Counts   string    // its priority, and as what it counts
+	Endless  string    // that it has taken too many sessions; empty: it has not
+	Category *Category // nil: the configuration has none of the name
+	Runs     []fleet.Run
+	Denials  []fleet.DeniedClaim
 }
 
 // Verdicts on a task.
@@ -128,10 +128,10 @@ func (t Task) obstacles() (list []Obstacle) {
 			Change: sentence("It takes another category in %s, or a [category.%s] in the configuration", orSource(t.Task.Path), t.Task.Category),
 		})
 	}
-	if t.Quarantine != nil {
+	if t.Waiting != nil {
 		list = append(list, Obstacle{
-			Kind: KindSetAside, Command: "stint task retry " + named(t.ID),
-			Reason: sentence("It is left alone since %s, because %s", stamp(t.Quarantine.Since), t.Quarantine.Why()),
+			Kind: KindWaiting, Command: "stint task retry " + named(t.ID),
+			Reason: sentence("It has waited for a person since %s, because %s", stamp(t.Waiting.Since), t.Waiting.Why()),
 			Change: sentence("It takes a person to fix what is wrong, and a change in %s or a retry", orSource(t.Task.Path)),
 		})
 	}

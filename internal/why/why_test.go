@@ -75,15 +75,15 @@ func golden(t *testing.T, name, got string) {
 
 func answers() map[string]why.Answer {
 	return map[string]why.Answer{
-		"category_free":    freeCategory().Answer(),
-		"category_stuck":   stuckCategory().Answer(),
-		"fire":             pivotFire().Answer(),
-		"fire_other":       otherFire().Answer(),
-		"run_ended":        endedRun().Answer(),
-		"run_denied":       deniedRun().Answer(),
-		"task_queued":      queuedTask().Answer(),
-		"task_quarantined": quarantinedTask().Answer(),
-		"task_hostile":     hostileTask().Answer(),
+		"category_free":  freeCategory().Answer(),
+		"category_stuck": stuckCategory().Answer(),
+		"fire":           pivotFire().Answer(),
+		"fire_other":     otherFire().Answer(),
+		"run_ended":      endedRun().Answer(),
+		"run_denied":     deniedRun().Answer(),
+		"task_queued":    queuedTask().Answer(),
+		"task_waiting":   waitingTask().Answer(),
+		"task_hostile":   hostileTask().Answer(),
 	}
 }
 
@@ -159,7 +159,7 @@ func stuckCategory() why.Category {
 		{Category: "code", Since: ago(2 * time.Hour), Until: noon().Add(time.Hour), Reason: "the tracker is down"},
 	}
 	c.Gates = []why.Gate{
-		{Kind: why.GateReview, Reason: "3 of its results wait for a person, and the limit is 2"},
+		{Kind: why.GateReview, Reason: "3 of its results wait for review, and the limit is 2"},
 		{Kind: why.GateAgent, Reason: "agent claude: usage limit: until one", Until: noon().Add(time.Hour)},
 		{Kind: why.GateSlots, Reason: "agent codex: all of its 1 slots are in use"},
 		{Kind: why.GateBudget, Reason: "budget of fleet: 5 of 5 runs today", Until: noon().Add(12 * time.Hour)},
@@ -244,13 +244,13 @@ func queuedTask() why.Task {
 	}
 }
 
-func quarantinedTask() why.Task {
+func waitingTask() why.Task {
 	c := freeCategory()
 	c.Hinders = []selector.Obstacle{{Kind: selector.HinderedByRest, Until: noon().Add(time.Minute)}}
 	return why.Task{
 		ID: "fix it", Now: noon(), Task: task("fix it"), Category: &c, Counts: "medium",
-		Quarantine: &fleet.Quarantine{Task: "fix it", Failures: 3, Since: ago(time.Hour), Reason: "it does not build"},
-		Held:       &fleet.Claim{Key: "fix it", Holder: "alice o'neil@host", Epoch: 4, ExpiresAt: noon().Add(20 * time.Minute), Note: "mine"},
+		Waiting: &fleet.Waiting{Task: "fix it", Failures: 3, Since: ago(time.Hour), Reason: "it does not build"},
+		Held:    &fleet.Claim{Key: "fix it", Holder: "alice o'neil@host", Epoch: 4, ExpiresAt: noon().Add(20 * time.Minute), Note: "mine"},
 		Hinders: []selector.Obstacle{
 			{Kind: selector.HinderedByWaiting, Reason: "waiting for the review"},
 			{Kind: selector.HinderedByDate, Reason: "waits until 2026-07-01", Until: noon().AddDate(0, 0, 5)},
@@ -271,8 +271,8 @@ func hostileTask() why.Task {
 	t := task(evil)
 	return why.Task{
 		ID: evil, Now: noon(), Task: t,
-		Held:       &fleet.Claim{Key: evil, Holder: "\u202eeve\x1b]0;x\x07", Epoch: 1, ExpiresAt: noon().Add(time.Hour), Note: "two\nlines"},
-		Quarantine: &fleet.Quarantine{Task: evil, Failures: 3, Since: ago(time.Hour), Reason: "\x1b[31mred\u2067"},
+		Held:    &fleet.Claim{Key: evil, Holder: "\u202eeve\x1b]0;x\x07", Epoch: 1, ExpiresAt: noon().Add(time.Hour), Note: "two\nlines"},
+		Waiting: &fleet.Waiting{Task: evil, Failures: 3, Since: ago(time.Hour), Reason: "\x1b[31mred\u2067"},
 		Runs: []fleet.Run{{
 			ID: first, Category: "code", Task: evil, EndedAt: ago(time.Hour),
 			Verdict: fleet.Verdict{Outcome: fleet.Failed, Reason: "漢字漢字漢字 " + strings.Repeat("漢字", 60) + "\r\x1b[K"},

@@ -25,11 +25,11 @@ type Status struct {
 	Posteriors []Posterior         `json:"posteriors"`
 	Day        Audit               `json:"day"` // of the last 24 hours
 
-	Pauses      []Pause        `json:"pauses"` // in force
-	Agents      []StoppedAgent `json:"agents_stopped"`
-	Quarantined []Quarantine   `json:"quarantined"`
-	Untold      []Untold       `json:"untold"`
-	Spent       []Spent        `json:"spent_today"` // UTC, with what sessions under way are expected to use
+	Pauses  []Pause        `json:"pauses"` // in force
+	Agents  []StoppedAgent `json:"agents_stopped"`
+	Waiting []Waiting      `json:"waiting_for_person"`
+	Untold  []Untold       `json:"untold"`
+	Spent   []Spent        `json:"spent_today"` // UTC, with what sessions under way are expected to use
 }
 
 // Timer is what fires a pool.
@@ -71,8 +71,8 @@ type StoppedAgent struct {
 	Reason   string  `json:"reason"`
 }
 
-// Quarantine is a task that is left alone, because sessions failed at it or left it as it was.
-type Quarantine struct {
+// Waiting is a task that waits for a person, because sessions failed at it or left it as it was.
+type Waiting struct {
 	Task     fleet.TaskID `json:"task"`
 	Failures int          `json:"failures"` // in a row
 	Sessions int          `json:"sessions"` // since its state last changed
@@ -132,7 +132,7 @@ func NewStatus(e *engine.Engine, s engine.Status) Status {
 		Timers: []Timer{}, Lanes: []Lane{}, Closed: []Gate{}, Failed: []fleet.SourceFault{},
 		Running: []OpenRun{}, Claims: []Claim{}, Fires: []Fire{}, Runs: []Run{},
 		Posteriors: posteriors(s), Day: NewAudit(s.Day),
-		Pauses: []Pause{}, Agents: []StoppedAgent{}, Quarantined: []Quarantine{}, Untold: []Untold{}, Spent: []Spent{},
+		Pauses: []Pause{}, Agents: []StoppedAgent{}, Waiting: []Waiting{}, Untold: []Untold{}, Spent: []Spent{},
 	}
 	for _, t := range s.Timers {
 		o.Timers = append(o.Timers, Timer{t.Pool, t.Unit, t.Active, Time(t.Last), Time(t.Next)})
@@ -176,8 +176,8 @@ func (o *Status) addLimits(s engine.Status) {
 		}
 		o.Agents = append(o.Agents, StoppedAgent{g.Agent, until, g.Failures, g.Why})
 	}
-	for _, q := range s.Quarantined {
-		o.Quarantined = append(o.Quarantined, Quarantine{q.Task, q.Failures, q.Sessions, Stamp(q.Since), q.Reason})
+	for _, q := range s.Waiting {
+		o.Waiting = append(o.Waiting, Waiting{q.Task, q.Failures, q.Sessions, Stamp(q.Since), q.Reason})
 	}
 	for _, m := range s.Untold {
 		o.Untold = append(o.Untold, Untold{m.Task, m.State, Stamp(m.Since), m.Trouble})

@@ -51,7 +51,7 @@ func testFault(t *testing.T, b bundle) {
 	b.mustTakeForRun(t, beside, fleet.Granted)
 	b.ends(t, b.mustRun(t, "0r3"), fleet.Noop, "")
 	same(t, "agent that works again", b.claude(t), fleet.AgentState{Agent: "claude"})
-	for i := range fleet.FailuresToQuarantine { // of one task, and it may still be tried
+	for i := range fleet.FailuresToWait { // of one task, and it may still be tried
 		take := takeFor(fleet.RunID(fmt.Sprint("0t", i)), "fix")
 		take.Agent = "codex"
 		must(t, b.AddRun(t.Context(), plannedRun(take.Run)))
@@ -61,7 +61,7 @@ func testFault(t *testing.T, b bundle) {
 		b.clock.Advance(2 * time.Hour)
 		must(t, b.ReleaseHolder(t.Context(), take.Run.Holder(), fleet.EndingReleased))
 	}
-	same(t, "no failure of the task", len(fleet.Quarantines(b.mustSnapshot(t).Tasks)), 0)
+	same(t, "no failure of the task", len(fleet.WaitingTasks(b.mustSnapshot(t).Tasks)), 0)
 }
 
 // testFaultBackoff has a service that does not come back, and then does.
@@ -88,7 +88,7 @@ func testFaultBackoff(t *testing.T, b bundle) {
 // category nor agent is to blame.
 func testFaultOfTask(t *testing.T, b bundle) {
 	before := b.arm(t, "code").Arm
-	for i := range fleet.FailuresToQuarantine {
+	for i := range fleet.FailuresToWait {
 		take := takeFor(fleet.RunID(fmt.Sprint("0r", i)), "long")
 		take.Agent = "claude"
 		must(t, b.AddRun(t.Context(), plannedRun(take.Run)))
@@ -101,9 +101,9 @@ func testFaultOfTask(t *testing.T, b bundle) {
 	}
 	same(t, "grades", b.arm(t, "code").Graded, before.Graded)
 	same(t, "agent", b.claude(t), fleet.AgentState{Agent: "claude"})
-	list := fleet.Quarantines(b.mustSnapshot(t).Tasks)
+	list := fleet.WaitingTasks(b.mustSnapshot(t).Tasks)
 	if len(list) != 1 || list[0].Task != "long" || list[0].Reason != "too long" {
-		t.Errorf("got %+v, want the task in quarantine", list)
+		t.Errorf("got %+v, want that the task waits for a person", list)
 	}
 }
 

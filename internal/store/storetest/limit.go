@@ -384,7 +384,7 @@ func testWall(t *testing.T, b bundle) {
 	b.mustTakeForRun(t, next, fleet.Granted)
 	b.ends(t, b.mustRun(t, "0r2"), fleet.Noop, "")
 	same(t, "agent that works again", b.claude(t), fleet.AgentState{Agent: "claude"})
-	same(t, "no failure of the task", fleet.Quarantines(b.mustSnapshot(t).Tasks), []fleet.Quarantine{})
+	same(t, "no failure of the task", fleet.WaitingTasks(b.mustSnapshot(t).Tasks), []fleet.Waiting{})
 }
 
 // testWallAfterWork has a session do its work, and then meet a limit.
@@ -591,7 +591,7 @@ func (b bundle) attempt(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome
 	must(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
 }
 
-func testQuarantine(t *testing.T, b bundle) {
+func testWaiting(t *testing.T, b bundle) {
 	outcomes := []fleet.Outcome{
 		fleet.Failed, fleet.Timeout, fleet.Productive, // forgets
 		fleet.Failed, fleet.Noop, fleet.Quota, fleet.Cancelled, fleet.Timeout, // two, by their task's fault
@@ -601,11 +601,11 @@ func testQuarantine(t *testing.T, b bundle) {
 	}
 	b.attempt(t, "0other", "other", fleet.Failed)
 	b.ends(t, b.works(t, "0unable", "another"), fleet.Failed, "no program") // no word of the task
-	same(t, "after two failures", fleet.Quarantines(b.mustSnapshot(t).Tasks), []fleet.Quarantine{})
+	same(t, "after two failures", fleet.WaitingTasks(b.mustSnapshot(t).Tasks), []fleet.Waiting{})
 	b.clock.Advance(time.Minute)
 	b.attempt(t, "0last", "fix", fleet.Failed)
-	want := []fleet.Quarantine{{Task: "fix", Failures: 3, Since: b.clock.Now(), Reason: "because of 0last"}}
-	same(t, "after three", fleet.Quarantines(b.mustSnapshot(t).Tasks), want)
+	want := []fleet.Waiting{{Task: "fix", Failures: 3, Since: b.clock.Now(), Reason: "because of 0last"}}
+	same(t, "after three", fleet.WaitingTasks(b.mustSnapshot(t).Tasks), want)
 
 	for _, step := range []struct {
 		task fleet.TaskID
@@ -615,11 +615,11 @@ func testQuarantine(t *testing.T, b bundle) {
 		must(t, err)
 		same(t, "retry "+string(step.task), found, step.want)
 	}
-	same(t, "after the retry", fleet.Quarantines(b.mustSnapshot(t).Tasks), []fleet.Quarantine{})
+	same(t, "after the retry", fleet.WaitingTasks(b.mustSnapshot(t).Tasks), []fleet.Waiting{})
 	b.attempt(t, "0anew", "fix", fleet.Failed)
-	same(t, "counted anew", fleet.Quarantines(b.mustSnapshot(t).Tasks), []fleet.Quarantine{})
+	same(t, "counted anew", fleet.WaitingTasks(b.mustSnapshot(t).Tasks), []fleet.Waiting{})
 
-	for i := range fleet.FailuresToQuarantine { // the death of every worker
+	for i := range fleet.FailuresToWait { // the death of every worker
 		id := fleet.RunID(fmt.Sprint("0killed", i))
 		must(t, b.AddRun(t.Context(), plannedRun(id)))
 		b.mustTakeForRun(t, takeFor(id, "deadly"), fleet.Granted)
@@ -627,7 +627,7 @@ func testQuarantine(t *testing.T, b bundle) {
 			_, err := b.Abandon(t.Context(), id, "found dead", fleet.Usage{}, time.Time{})
 			must(t, err)
 		}
-		same(t, "killed "+fmt.Sprint(i+1), len(fleet.Quarantines(b.mustSnapshot(t).Tasks)) > 0, i+1 == fleet.FailuresToQuarantine)
+		same(t, "killed "+fmt.Sprint(i+1), len(fleet.WaitingTasks(b.mustSnapshot(t).Tasks)) > 0, i+1 == fleet.FailuresToWait)
 	}
 }
 

@@ -107,7 +107,7 @@ func Run(t *testing.T, open Open) {
 		"ProbeOfService":     testProbeOfService,
 		"Rests":              testRests,
 		"Unworked":           testUnworked,
-		"Quarantine":         testQuarantine,
+		"Waiting":            testWaiting,
 		"TaskLeft":           testTaskLeft,
 		"TaskLeftMeanwhile":  testTaskLeftMeanwhile,
 		"TaskOwed":           testTaskOwed,
