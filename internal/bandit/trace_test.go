@@ -97,8 +97,8 @@ func (w *world) end(k int, grade float64) session {
 	return x
 }
 
-// event is what may happen to a world. Which session or category is meant is taken
-// modulo how many there are.
+// event is what may happen to a world. The number of a session or category is taken modulo how
+// many there are.
 type event struct {
 	Kind    int // 0: a fire, 1: a session ends, 2: somebody else starts one
 	Out     []bool

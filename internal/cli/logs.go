@@ -89,8 +89,8 @@ func (a *app) runLogs(ctx context.Context, name string, o logsOptions) error {
 	return unlessInterrupted(ctx, err)
 }
 
-// unlessInterrupted is the error of a command that goes on until it is interrupted: whatever
-// that broke off needs no words.
+// unlessInterrupted is the error of a command that goes on until it is interrupted: the work
+// that it broke off needs no words.
 func unlessInterrupted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return reported{err}

@@ -20,7 +20,7 @@ type LoginFile struct {
 	Name     string
 }
 
-// PresetLogin is where a preset's agent has its login. Of [DefaultPreset] it is not known.
+// PresetLogin is where a preset's agent has its login. That of [DefaultPreset] is not known.
 func PresetLogin(preset string) (l Login, known bool) {
 	switch preset {
 	case "claude":

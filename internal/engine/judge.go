@@ -32,8 +32,8 @@ type Graders interface {
 	Check(ctx context.Context, q Question) (failure string, err error)
 }
 
-// judge gathers the evidence of a session whose agent is gone and gives the verdict; what
-// it used and committed, and when its agent can work again, go into the run. Evidence that
+// judge gathers the evidence of a session whose agent is gone and gives the verdict; its use
+// and commits, and the time at which its agent can work again, go into the run. Evidence that
 // cannot be found out is left out, loudly: an agent that was not looked at did not fail.
 //
 // If we die in here, the run is open with nothing of it recorded but what its folder and

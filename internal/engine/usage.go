@@ -149,9 +149,9 @@ func (e *Engine) readOwn(format transcript.Format, file string, left *int64) (tr
 	return transcript.ReadUsage(format, io.LimitReader(f, info.Size()))
 }
 
-// ownFiles are the files in which an agent itself keeps a session. Which those are it says
-// at the beginning of what it prints; of one that says nothing it is whatever was written
-// there while the session ran, by its neighbours, too.
+// ownFiles are the files in which an agent itself keeps a session. The agent names them at the
+// beginning of its output; where it does not, they are all files that were written there while
+// the session ran, by its neighbours, too.
 func (e *Engine) ownFiles(r fleet.Run, session string) (list []string) {
 	a := e.Config.Agents[r.Agent]
 	if a.SessionLog == "" {

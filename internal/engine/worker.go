@@ -442,8 +442,8 @@ func (w *worker) leavePlace(ctx context.Context) {
 	}
 }
 
-// record stores the end. A run whose claim was lost meanwhile ends as lost, and
-// what its agent achieved is not graded: the work is another's by now.
+// record stores the end. A run whose claim was lost meanwhile ends as lost, and its agent's
+// work is not graded: the task is another's by now.
 func (w *worker) record(ctx context.Context) error {
 	if w.run.Key == "" || w.run.Verdict.Outcome == fleet.Lost {
 		return w.Store.EndRun(ctx, w.run)

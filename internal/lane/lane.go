@@ -1,7 +1,7 @@
 // Package lane owns the locks that keep the sessions of a category apart on one
 // machine: flock(2) on files that are never unlinked, so that no two processes can
-// hold locks on two files of one name. The text in a lock file is for people; who
-// holds it is the kernel's knowledge alone.
+// hold locks on two files of one name. The text in a lock file is for people; the kernel alone
+// knows its holder.
 package lane
 
 import (

@@ -105,7 +105,7 @@ func FuzzRead(f *testing.F) {
 		for name := range files {
 			files[name] = text
 		}
-		said(t, pressure.Read(tree(files))) // Which refuses infinities and what is no number.
+		said(t, pressure.Read(tree(files))) // It refuses infinities and NaN.
 	})
 }
 

@@ -275,8 +275,8 @@ func steps(tallies []fleet.Tally) (list []Step) {
 // be younger than what was asked for. The first hour counts as a whole one.
 func (p Report) PerHour() float64 { return p.per(time.Hour) }
 
-// PerDay is how many there were in a day, of which the first counts as a whole one: what
-// went on for an hour says nothing of a day.
+// PerDay is how many there were in a day, of which the first counts as a whole one: one hour
+// says nothing of a day.
 func (p Report) PerDay() float64 { return p.per(24 * time.Hour) }
 
 func (p Report) per(unit time.Duration) float64 {

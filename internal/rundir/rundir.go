@@ -39,8 +39,8 @@ const (
 )
 
 // Sweep removes the folders of runs that are too old or too many, but for those of which
-// over says no, and returns how many. One call does a bounded piece of work: what is left,
-// the next one goes on with. The rest goes on when one cannot be removed.
+// over says no, and returns how many. One call does a bounded piece of work: the next one goes
+// on with the rest. The rest goes on when one cannot be removed.
 //
 // If we die before a folder has its other name, it is whole. If we die after that, the next
 // sweep removes the rest of it.
@@ -137,7 +137,7 @@ func (f Folders) stale(runs []fleet.RunID) []fleet.RunID {
 
 // Trim removes what a run that is over need not keep of what its agent wrote, and reports
 // whether there was anything. The result stays, then git's report, then other files, as
-// long as there is room; what [Open] refuses goes.
+// long as there is room; files that [Open] refuses go.
 //
 // If we die in it, the next call goes on: it comes to the same.
 func (f Folders) Trim(run fleet.RunID) (trimmed bool, err error) {

@@ -22,8 +22,8 @@ const CacheFile = "tasks.cache"
 
 const (
 	// cacheMagic begins a cache file. Its number grows with every change of the
-	// layout, of what [Format.Parse] makes of a file, and of what a problem says: what
-	// an older program remembered is then read anew.
+	// layout, of what [Format.Parse] makes of a file, and of what a problem says: the entries of
+	// an older program are then read anew.
 	cacheMagic = "stint tasks 2\n"
 	// settling is how long ago a file must have changed for its times to prove that
 	// it has not changed since. The kernel stamps files by a clock that ticks every
@@ -39,11 +39,10 @@ const (
 //
 // A cache that is missing, of another version, folder or format, or damaged is as good as
 // an empty one, and the next listing that may write replaces it. It is replaced by
-// a rename, so whoever reads it has a whole one: of two processes that write at
-// once the later stays, and both are right, since every entry carries the proof
-// by which it is believed. Killed in mid-write, a process leaves the old cache and
-// a dot-file beside it. A cache that cannot be written is not missed: the store in the same
-// folder will say so in its own words.
+// a rename, so every reader has a whole one: the later of two processes that write at once
+// stays, and both are right, since every entry carries the proof by which it is believed.
+// Killed in mid-write, a process leaves the old cache and a dot-file beside it. A cache that
+// cannot be written is not missed: the store in the same folder will say so in its own words.
 type Cache struct {
 	Path   string           // absolute; empty: there is none
 	Writes bool             // false: the file is read only

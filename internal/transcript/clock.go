@@ -115,8 +115,8 @@ func onDate(clock time.Time, year int, month time.Month, day int) time.Time {
 	return time.Date(year, month, day, clock.Hour(), clock.Minute(), clock.Second(), 0, clock.Location())
 }
 
-// parseWait reads a duration as "7s", "350ms", "1h30m" or "3 days 4 hours"; what
-// follows it is ignored. A bare number is seconds, as in Retry-After.
+// parseWait reads a duration as "7s", "350ms", "1h30m" or "3 days 4 hours"; text after it is
+// ignored. A bare number is seconds, as in Retry-After.
 func parseWait(text string) time.Duration {
 	var sum time.Duration
 	rest := strings.ToLower(text)

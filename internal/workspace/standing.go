@@ -164,8 +164,8 @@ func (g git) branchWith(ctx context.Context, id string) (string, error) {
 	return first, err
 }
 
-// joined are the steps, with those in one that follow each other directly: what one of
-// them takes back of another is no change.
+// joined are the steps, with those in one that follow each other directly: a part of one that
+// another takes back is no change.
 func joined(steps []step) (all []step) {
 	for _, s := range steps {
 		last := len(all) - 1

@@ -27,7 +27,7 @@ func (r record) verifyFires() (wrong []error) {
 	if spawned != len(r.Runs) {
 		wrong = append(wrong, fmt.Errorf("%d units were spawned, and there are %d runs", spawned, len(r.Runs)))
 	}
-	// The begun task's category leads, and what requires that task is left out.
+	// The begun task's category leads, and tasks that require that task are left out.
 	names := r.first().started()
 	if len(names) != 3 || names[0] != "code" || !slices.Contains(names, "triage") || !slices.Contains(names, "flaky") {
 		wrong = append(wrong, fmt.Errorf("the first fire started %q; want code first, triage and flaky", names))

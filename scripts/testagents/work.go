@@ -27,8 +27,8 @@ func (q question) resultFile() string {
 	return string(resultPath.Find(q.body))
 }
 
-// step is the next command of a model that works, or "": it is done. Which one is
-// next is in the question, which holds the results of those before.
+// step is the next command of a model that works, or "": it is done. The question decides which
+// one is next: it holds the results of those before.
 func (q question) step(result string) string {
 	if q.behaviour == fleetWork {
 		return q.fleetStep(result)

@@ -68,9 +68,9 @@ func (t tx) apply(ctx context.Context, have int) error {
 }
 
 // create makes a complete store under a name of its own and links it into place:
-// whoever opens stint.db finds either nothing or a finished store in WAL mode, and
-// of many that create at once exactly one wins. Dying before the link leaves only
-// a stray stint.db.new-* file, which nobody opens.
+// a process that opens stint.db finds either nothing or a finished store in WAL mode, and
+// exactly one of many that create it at once wins. Dying before the link leaves only a stray
+// stint.db.new-* file, which nobody opens.
 func create(ctx context.Context, path string, o Options) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
