@@ -185,7 +185,7 @@ func TestTop(t *testing.T) {
 	term.press("p")
 	term.shows("pause code? y/n")
 	term.press("y")
-	term.shows("paused: code (by ")
+	term.shows("code paused, until it is resumed: by ")
 	if got := s.stint("status", "--json"); !strings.Contains(got, `"pauses": [`) || !strings.Contains(got, `"category": "code",`) {
 		t.Errorf("status after the pause:\n%s", got)
 	}

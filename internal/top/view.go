@@ -115,31 +115,14 @@ func (m Model) trouble() string {
 	if age := m.now.Sub(m.lookedAt); !m.lookedAt.IsZero() && (m.fault != nil || age > stale(m.Interval)) {
 		add(screen.Red, "shown is "+screen.Span(age)+" old")
 	}
-	for _, p := range m.look.Pauses {
-		text := "paused: the whole fleet"
-		if p.Category != "" {
-			text = "paused: " + string(p.Category)
+	for _, a := range screen.Alerts(m.look.Status) {
+		switch a.Kind {
+		case screen.AlertBroken:
+			add(screen.Red, a.Text)
+		case screen.AlertClosed, screen.AlertTask:
+			add(screen.Yellow, a.Text)
+		case screen.AlertRun, screen.AlertTimer: // which have a place of their own
 		}
-		if !p.Until.IsZero() {
-			text += " for " + screen.Span(p.Until.Sub(m.now))
-		}
-		add(screen.Yellow, text+" ("+p.Reason+")")
-	}
-	for _, g := range m.look.Closed {
-		name := "nothing starts"
-		if g.Category != "" {
-			name = string(g.Category)
-		}
-		add(screen.Yellow, name+": "+g.String())
-	}
-	for _, f := range m.look.Failed {
-		add(screen.Yellow, f.String())
-	}
-	for _, a := range m.look.Stopped {
-		add(screen.Yellow, a.Agent+": "+a.Why)
-	}
-	if n := len(m.look.Waiting); n > 0 {
-		add(screen.Yellow, fmt.Sprintf("%d tasks wait for a person", n))
 	}
 	if m.look.ReadOnly != "" {
 		add(screen.Dim, "read only: "+m.look.ReadOnly)
