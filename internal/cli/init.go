@@ -44,7 +44,7 @@ DIR (default: this folder). With --systemd also install, enable and start the
 timer stint@FLEET.timer of your own service manager, which fires every 30 minutes, and for
 each further pool of the configuration a timer stint@FLEET-POOL.timer that fires it.
 
-What is there already is kept: running it twice changes nothing.`,
+Existing files are kept: running it twice changes nothing.`,
 		Example: `  stint init
   stint init ~/work --fleet bob --systemd
   systemctl --user edit stint@bob.timer          # another cadence

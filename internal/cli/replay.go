@@ -40,10 +40,10 @@ and what a graded session would have brought on average. The keys of --set are
   fanout.workers, fanout.slots, selector.v, selector.floor, selector.cap,
   selector.half_life, selector.slow_half_life, category.NAME.share
 
-What was learnt, the load, what was in flight and who was available stay as they were
+Beliefs, loads, the sessions in flight and the available categories stay as they were
 recorded. Debts are carried on from the first of these fires as the other settings and
 picks would have had them. A half-life acts on how the stored sums fade from a
-category's last grade to the fire; what had faded before that stays faded. selector.alarm
+category's last grade to the fire; sums that had faded before stay faded. selector.alarm
 cannot be changed: the stored sums were made under it.
 
 The estimate weighs every graded session by how much likelier the other settings would

@@ -42,9 +42,9 @@ divides what it starts by the shares of what can start then. RATIO is of the ses
 that, PART is of all sessions, and the mark on the bar is what it was entitled to. A
 category is neglected below its floor, and over-allocated above its cap, by more than the
 ranking lets a healthy fleet come: half of selector.v, 5 sessions by default, or 2 at the
-least. In a healthy fleet that is said wrongly in less than one report of a hundred. What
-no fire could start is not judged. A task keeps failing at 3 failed sessions or more that
-are most of its sessions; one between them that does not fail keeps it from that.
+least. In a healthy fleet that is said wrongly in less than one report of a hundred. A
+category that no fire could start is not judged. A task keeps failing at 3 failed sessions or
+more that are most of its sessions; one between them that does not fail keeps it from that.
 Runs that did nothing are too many above 20 % of 5 or more. An open task
 takes no end when more sessions than most_sessions have worked on it.
 

@@ -48,7 +48,7 @@ depends on this command: it may run or not.
   /metrics        for Prometheus
   /healthz        200 while the fleet can be read, else 503; needs no token
 
-Whoever reaches the port reads everything, logs included. On any other address than a
+Everybody who reaches the port reads everything, logs included. On any other address than a
 loopback one a token is therefore needed: $STINT_TOKEN, or --token-file, a file of 16 bytes
 or more that only its owner can read. A loopback address is open to every account of the
 machine: give a token there, too, if there are others. A program brings it as "Authorization:

@@ -22,9 +22,9 @@ func newWhy(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "why TASK|CATEGORY|FIRE|RUN | --since TIME",
 		Short: "Say why something is as it is, and what would have to change",
-		Long: `Answer in sentences from the record and the moment. Of
+		Long: `Answer in sentences from the record and the moment. For
 
-  a fire      (its number, or "last") who ranked, and of every category why it was started
+  a fire      (its number, or "last") who ranked, and for every category why it was started
               or skipped, and what became of the session;
   a run       why it was started, why it took its task, what it was denied, how its grade
               came about, whether a session followed;
