@@ -290,7 +290,7 @@ func stepLines(s Style, r report.Report) []string {
 	return t.Lines(s)
 }
 
-// spark draws numbers in [0,1], one a column; what is not known is blank.
+// spark draws numbers in [0,1], one a column; an unknown number is blank.
 func spark(values []float64) string {
 	const eighths = "▁▂▃▄▅▆▇█"
 	var b strings.Builder

@@ -1,7 +1,6 @@
 // Package screen lays out what people read on a terminal: tables that fit the width,
 // times, bars, the screens of single commands. It is pure: values and a style in, lines
-// out. Whatever it is given of other people's words can neither move the cursor nor
-// reorder text.
+// out. Other people's words can neither move the cursor nor reorder text.
 package screen
 
 import (
@@ -73,8 +72,8 @@ func (s Style) Fit(line string) string {
 	return ansi.Truncate(line, s.Width, "…")
 }
 
-// Plain makes text safe to show on a terminal: what comes from files, agents and
-// other people's holders may hold control characters and marks that reorder text.
+// Plain makes text safe to show on a terminal: text from files, agents and other people's
+// holders may hold control characters and marks that reorder text.
 func Plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

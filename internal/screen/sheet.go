@@ -39,7 +39,7 @@ func (s *sheet) add(label string, lines []string) {
 	}
 }
 
-// text wraps a text beside a label. What is not ours in it has gone through [Line].
+// text wraps a text beside a label. Words of others in it have gone through [Line].
 func (s *sheet) text(label, text string) { s.add(label, s.wrap(text)) }
 
 // wrap breaks a text between words to what stands beside the labels.

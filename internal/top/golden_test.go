@@ -38,7 +38,7 @@ type operator struct {
 	quit  bool
 }
 
-// sit begins with a look at the fleet. What is not set in o does nothing, or is noted.
+// sit begins with a look at the fleet. A function that o leaves out does nothing, or is noted.
 func sit(t *testing.T, width, height int, look top.Look, o top.Options) *operator {
 	t.Helper()
 	u := &operator{T: t}

@@ -58,7 +58,7 @@ type question struct {
 	do    func() (said string, err error)
 }
 
-// What commands report.
+// The reports of commands.
 type (
 	tickMsg   time.Time
 	lookedMsg struct {

@@ -1,7 +1,7 @@
 // Package top is the fleet as its operator watches it: a screen that is drawn anew as the
-// fleet changes, and keys to pause, to stop a run and to read its log. What the screen
-// shows depends on the messages that came and on nothing else; whatever waits, such as a
-// look at the store, does so in a command, so that keys answer at once.
+// fleet changes, and keys to pause, to stop a run and to read its log. The screen depends on
+// the messages that came and on nothing else; work that waits, such as a look at the store, is
+// done in a command, so that keys answer at once.
 //
 // Other people's words go through package screen before they are shown.
 package top

@@ -23,7 +23,7 @@ const (
 )
 
 // version names the state of all that the pages show. It is cheap at any age of the
-// record: what is read is what is open, what is learnt, and the last of the rest.
+// record: it reads all that is open or learnt, and the last of the rest.
 func version(ctx context.Context, e *engine.Engine, now time.Time) string {
 	if e.Store == nil {
 		return "nothing"

@@ -50,7 +50,7 @@ func (s *site) begin(w http.ResponseWriter, r *http.Request) (*stream, error) {
 	return st, st.write(fmt.Sprintf("retry: %d\n\n", retryAfter))
 }
 
-// send sends an event. What it says goes as JSON, which has no line ends.
+// send sends an event. Its data goes as JSON, which has no line ends.
 func (s *stream) send(event, id string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -220,7 +220,7 @@ type follower struct {
 }
 
 // drain sends what was added. A log that was cut down since is told of as "reset": the
-// page is to be read anew. What has no line end yet waits for it, unless it is the last.
+// page is to be read anew. Text without a line end waits for it, unless it is the last.
 func (f *follower) drain(last bool) error {
 	file, info, err := f.open(f.path)
 	if err != nil {

@@ -153,7 +153,7 @@ func TestRunIsFollowed(t *testing.T) {
 	if !strings.HasPrefix(text, "three\n</script><img") || strings.ContainsAny(text, "\u202e\x1b\x07\x00") {
 		t.Errorf("got %q, want the third line, and then text that does nothing", text)
 	}
-	// Who lost the stream goes on at the line that was not whole.
+	// A reader that lost the stream goes on at the line that was not whole.
 	again := b.stream(path, "Last-Event-ID", at)
 	b.print(id, " more\nlast")
 	for _, s := range []<-chan event{events, again} {

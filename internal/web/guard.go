@@ -19,10 +19,10 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // guard lets those requests through that a page of ours, or a person who typed our
-// address, makes. Whoever has an account on this machine can connect to a loopback
-// address, and so can every web page that is open in a browser here: what keeps the latter
-// out are the checks of Host, against names that are made to point here (DNS rebinding),
-// and of Origin and Sec-Fetch-Site. Against the former there is the token.
+// address, makes. Everybody with an account on this machine can connect to a loopback address,
+// and so can every web page that is open in a browser here. The checks of Host, against names
+// that are made to point here (DNS rebinding), and of Origin and Sec-Fetch-Site keep pages out;
+// the token keeps people out.
 func (s *site) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())

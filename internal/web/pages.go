@@ -123,7 +123,7 @@ func withAsked[Name ~string](names []Name, asked Name) []Name {
 	return append(slices.Clone(names), asked)
 }
 
-// runQuery reads what runs are asked for. What a form leaves empty is not asked for.
+// runQuery reads what runs are asked for. A field that a form leaves empty is not asked for.
 func runQuery(v url.Values) (q store.RunQuery, err error) {
 	q = store.RunQuery{
 		Task: fleet.TaskID(v.Get("task")), Outcome: fleet.Outcome(v.Get("outcome")), Agent: v.Get("agent"),

@@ -66,7 +66,7 @@ func TestPagesShowTheFleet(t *testing.T) {
 	if _, text = b.get("/runs/" + string(ended)); strings.Contains(text, "refresh") {
 		t.Errorf("a run that has ended: the page is reloaded")
 	}
-	// What is said to add up to the grade does: counts are no part of it.
+	// The parts that are said to add up to the grade do: counts are none of them.
 	sum := 0.0
 	table, _, _ := strings.Cut(text[strings.Index(text, `id="parts"`):], "</table>")
 	for _, part := range regexp.MustCompile(`[+-][0-9.]+</td>`).FindAllString(html.UnescapeString(table), -1) {
@@ -80,7 +80,7 @@ func TestPagesShowTheFleet(t *testing.T) {
 		t.Errorf("got parts that add up to %v, want 0.75:\n%s", sum, table)
 	}
 	contains(t, "facts", text, `id="facts"`, `>commits</bdi></th><td class="n">1<`)
-	// What is believed stands on a scale of grades, not on that of the scores.
+	// Beliefs stand on a scale of grades, not on that of the scores.
 	_, text = b.get("/ranking")
 	contains(t, "nothing is known", text, `class="range" x="2.5" y="3" width="95"`, "(0.03–0.97)")
 }
@@ -254,7 +254,7 @@ func TestLogIsServedAsText(t *testing.T) {
 	if answer.StatusCode != http.StatusPartialContent || text != "begin" {
 		t.Errorf("a range: got %d %q, want 206 and the first five bytes", answer.StatusCode, text)
 	}
-	// What an agent puts in the place of its log is not read.
+	// A thing that an agent puts in the place of its log is not read.
 	log := fleet.FilesOf(b.config.State, open).Log
 	for name, place := range map[string]func() error{
 		"link":       func() error { return os.Symlink(b.config.Path, log) },

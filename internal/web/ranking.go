@@ -36,7 +36,7 @@ type scoreView struct {
 	Picked bool
 	Place  int // from 1; 0: it is out
 	Bars   []barView
-	// Of what is believed, on a scale of its own: from 0 to 1, as grades are.
+	// The belief, on a scale of its own: from 0 to 1, as grades are.
 	Low, Width, Mean string
 }
 
@@ -144,8 +144,8 @@ func (b fireBody) object() wire.Ranking {
 	return wire.NewRanking(b.Fire, b.Result, append(runs, b.Others...))
 }
 
-// scoresOf draws the scores to one scale: what adds to a score to the right of nothing,
-// what takes from it to the left.
+// scoresOf draws the scores to one scale: terms that add to a score to the right of nothing,
+// terms that take from it to the left.
 func scoresOf(s selector.Selection) (list []scoreView, scale string) {
 	low, high := 0.0, 1.0
 	for _, c := range s.Scores {

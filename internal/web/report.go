@@ -27,8 +27,8 @@ func reportSpans() []namedSpan {
 	return []namedSpan{{"24h", day}, {"7d", 7 * day}, {"30d", 30 * day}, {"all", 0}}
 }
 
-// report says what the fleet did in a span of time. It is not kept up to date: what it
-// says changes slowly, and is summed up anew at each look.
+// report says what the fleet did in a span of time. It is not kept up to date: its figures
+// change slowly, and are summed up anew at each look.
 func (s *site) report(r *http.Request, e *engine.Engine) (view, error) {
 	name := cmp.Or(r.URL.Query().Get("since"), "7d")
 	b, since, found := reportBody{}, time.Unix(0, 0), false

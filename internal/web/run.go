@@ -142,7 +142,7 @@ func (s *site) log(w http.ResponseWriter, r *http.Request) {
 }
 
 // patient gives each piece its own time to be taken: a log has up to 64 MiB, and a phone
-// may be far away, but who takes nothing is not waited for.
+// may be far away, but a client that takes nothing is not waited for.
 type patient struct {
 	http.ResponseWriter
 	control *http.ResponseController

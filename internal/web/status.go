@@ -174,7 +174,7 @@ func spanOf(r *http.Request) (string, time.Duration, error) {
 	return "", 0, fmt.Errorf("span %q: want 2h, 6h, 24h or 7d: %w", screen.Line(name), fleet.ErrUsage)
 }
 
-// What a timeline reads at most, however busy the fleet was.
+// The most that a timeline reads, however busy the fleet was.
 const (
 	timelineRuns  = 1500
 	timelineFires = 400

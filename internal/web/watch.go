@@ -26,8 +26,8 @@ func (s *site) metrics(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(text) // a reader that went away is nobody's to tell
 }
 
-// healthz says whether the fleet can be read, and nothing else of it: who asks need not
-// know the token.
+// healthz says whether the fleet can be read, and nothing else of it: the request needs no
+// token.
 func (s *site) healthz(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	err := s.with(ctx, func(e *engine.Engine) error {

@@ -3,10 +3,10 @@
 // every request, holds nothing of what it was told, and decides nothing.
 //
 // Every page works without a script, by reloading; with one it is replaced in place when
-// something has changed. Nothing is fetched from elsewhere. What comes from tasks, agents,
-// logs or other people's holders ends up as text: html/template escapes it, control
-// characters and marks that reorder text are made visible, and the content-security policy
-// forbids whatever we did not write ourselves.
+// something has changed. Nothing is fetched from elsewhere. Words of tasks, agents, logs or
+// other people's holders end up as text: html/template escapes it, control characters and marks
+// that reorder text are made visible, and the content-security policy forbids whatever we did
+// not write ourselves.
 package web
 
 import (
@@ -187,8 +187,8 @@ func (s *site) with(ctx context.Context, fn func(*engine.Engine) error) error {
 	return inTurn(ctx, s.working, func() error { return s.o.With(ctx, fn) })
 }
 
-// alone is with for who reads much of the record at once: that of a million runs takes
-// seconds, and 0.8 GB of memory. Who waits for it keeps nobody else from looking.
+// alone is with for a request that reads much of the record at once: that of a million runs
+// takes seconds, and 0.8 GB of memory. Waiting for it keeps nobody else from looking.
 func (s *site) alone(ctx context.Context, fn func(*engine.Engine) error) error {
 	return inTurn(ctx, s.summing, func() error { return s.with(ctx, fn) })
 }
@@ -250,8 +250,8 @@ type failure struct {
 	Token             bool // a token is what is wanted
 }
 
-// failed tells why a page cannot be shown. What is wrong with the fleet is no fault of the
-// request, and may be over when it is made again.
+// failed tells why a page cannot be shown. A fault of the fleet is no fault of the request, and
+// may be over when it is made again.
 func (s *site) failed(w http.ResponseWriter, r *http.Request, err error, ofPage bool) {
 	f := failure{Status: http.StatusServiceUnavailable, Title: "Not available", Text: err.Error(), Hint: fleet.Hint(err)}
 	switch {
