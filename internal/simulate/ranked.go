@@ -130,15 +130,15 @@ func (r *ranked) learn(e flight) {
 		r.agents[agent] = &streak{}
 	}
 	s := r.agents[agent]
-	switch e.verdict.Outcome {
-	case fleet.Failed, fleet.Timeout:
+	switch o := e.verdict.Outcome; {
+	case o == fleet.Failed, o == fleet.Timeout:
 		if s.failures++; s.failures < fleet.FailuresToOpen {
 			s.held = append(s.held, e)
 		} else {
 			s.held = nil
 		}
 		return
-	case fleet.Productive, fleet.Noop, fleet.Nothing:
+	case o == fleet.Productive, o == fleet.Noop, o == fleet.Nothing:
 		for _, held := range s.held {
 			r.count(held)
 		}
