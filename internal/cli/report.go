@@ -34,7 +34,7 @@ func newReport(a *app) *cobra.Command {
 		Short: "Say what the fleet did, what it cost, and what deserves attention",
 		Long: `Say what the fleet did, what it came to and what it cost, by category and by agent,
 and first what deserves attention: lanes held twice, categories that never get to work,
-that are neglected or over-allocated, tasks that keep failing, too many runs that did
+that are neglected or over-allocated, tasks and agents that keep failing, too many runs that did
 nothing, an external selector that failed.
 
 ENTITLED are the sessions to which the fires of that time entitled a category: a fire

@@ -21,6 +21,7 @@ const (
 	FoundViolation     FindingKind = "violation"      // a lane was held twice
 	FoundFruitless     FindingKind = "fruitless"      // chosen, and never at work
 	FoundFailing       FindingKind = "failing"        // most sessions at a task fail
+	FoundAgent         FindingKind = "agent"          // most sessions of an agent fail
 	FoundNeglected     FindingKind = "neglected"      // far less than what it was entitled to
 	FoundOverAllocated FindingKind = "over-allocated" // far more
 	FoundNoops         FindingKind = "noop"           // too many runs did nothing
@@ -60,6 +61,11 @@ func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
 		}
 		add(FoundFailing, f.Category, "task %s keeps failing: %s (stint why %s)", f.Task, f.Why(), fleet.ShellWord(string(f.Task)))
 	}
+	for _, a := range p.Agents {
+		if failed, ended := a.failed(); a.Agent != "" && 2*failed > ended && ended >= leastRuns {
+			add(FoundAgent, "", "most sessions of agent %s failed: %d of %d (stint doctor)", a.Agent, failed, ended)
+		}
+	}
 	p.judged(add)
 	if rate := p.All.NoopRate(); rate > mostNoops && p.All.Ended >= leastRuns {
 		add(FoundNoops, "", "%s of the runs did nothing: %d of %d", Percent(rate), p.All.Empty, p.All.Ended)
@@ -83,6 +89,14 @@ func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
 		add(FoundSafetyNet, "", "a payload named no usable category: %s came of the allow-list", plural(n, "run", "runs"))
 	}
 	return list
+}
+
+// failed counts the sessions that failed, and those in which an agent was at work, or was to be.
+func (u Use) failed() (failed, ended int) {
+	for _, o := range []fleet.Outcome{fleet.Failed, fleet.Timeout, fleet.Unavailable, fleet.Abandoned} {
+		failed += u.Outcomes[o]
+	}
+	return failed, failed + u.Outcomes[fleet.Productive] + u.Outcomes[fleet.Noop] + u.Outcomes[fleet.Nothing]
 }
 
 // judged are the findings about shares.

@@ -34,6 +34,7 @@ func anyRecord(t *rapid.T) Record {
 			Outcome: rapid.SampledFrom(append(fleet.Outcomes(), "", fleet.Noop, fleet.Busy)).Draw(t, "outcome"),
 			Claimed: rapid.Bool().Draw(t, "claimed"), Fired: rapid.Bool().Draw(t, "fired"),
 			Source: rapid.SampledFrom([]fleet.Source{fleet.FromSelected, fleet.FromAllowList}).Draw(t, "source"),
+			Agent:  rapid.SampledFrom([]string{"", "claude", "codex"}).Draw(t, "agent"),
 		}
 		if n.Outcome == fleet.Noop {
 			n.Empty = n.Runs
@@ -72,6 +73,7 @@ func TestFindingsAreTrue(t *testing.T) {
 	patterns := map[FindingKind]*regexp.Regexp{
 		FoundViolation:     regexp.MustCompile(`^a lane was held by two runs at once, (\d+) times?: first (\S+)\.(\d+), by (\S+) and (\S+) \(stint audit\)$`),
 		FoundFruitless:     regexp.MustCompile(`^(\S+) never gets to work: all (\d+) runs ended busy, denied or idle$`),
+		FoundAgent:         regexp.MustCompile(`^most sessions of agent (\S+) failed: (\d+) of (\d+) \(stint doctor\)$`),
 		FoundNeglected:     regexp.MustCompile(`^(\S+) is neglected: (\d+) sessions?, which is (.+ %) of all, where fires entitled it to (\S+); seen in (\d+) of (\d+) spawned workers$`),
 		FoundOverAllocated: regexp.MustCompile(`^(\S+) is over-allocated: (\d+) sessions?, which is (.+ %) of all, where fires entitled it to (\S+)$`),
 		FoundNoops:         regexp.MustCompile(`^(.+ %) of the runs did nothing: (\d+) of (\d+)$`),
@@ -124,6 +126,15 @@ func TestFindingsAreTrue(t *testing.T) {
 			}
 			if r.Shares[c] > 0 && r.Entitled[c] > 0 && float64(n) > 1.8*r.Entitled[c]+leeway {
 				say(FoundOverAllocated, facts)
+			}
+		}
+		for _, agent := range []string{"claude", "codex"} {
+			of := func(outcomes ...fleet.Outcome) int {
+				return sum(r.Tallies, func(n fleet.Tally) bool { return n.Agent == agent && slices.Contains(outcomes, n.Outcome) })
+			}
+			bad := of(fleet.Failed, fleet.Timeout, fleet.Unavailable, fleet.Abandoned)
+			if n := bad + of(fleet.Productive, fleet.Noop, fleet.Nothing); n >= 5 && bad > n-bad {
+				say(FoundAgent, fmt.Sprintf("%s | %d | %d", agent, bad, n))
 			}
 		}
 		if ended >= 5 && float64(empty) > 0.2*float64(ended) {
