@@ -81,6 +81,36 @@ func scriptStart(ts *testscript.TestScript, args []string) {
 	})
 }
 
+// endProcesses kills every process whose environment has this text, and waits until none is
+// left: an agent that outlives its killed supervisor would go on to write in its folder.
+func endProcesses(text string) {
+	for tick := time.NewTicker(10 * time.Millisecond); ; <-tick.C {
+		pids := processesWith(text)
+		if len(pids) == 0 {
+			return
+		}
+		for _, pid := range pids {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// processesWith are the other processes that have this text in their environment. A process
+// that has ended has none.
+func processesWith(text string) (pids []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, f := range files {
+		environ, err := os.ReadFile(f)
+		if err != nil || !bytes.Contains(environ, []byte(text)) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
 // scriptEnviron is the part of a script's environment that stint looks at.
 func scriptEnviron(ts *testscript.TestScript) (env []string) {
 	for _, name := range []string{

@@ -66,6 +66,7 @@ func setupScript(env *testscript.Env) error {
 	} {
 		env.Setenv(pair[0], pair[1])
 	}
+	env.Defer(func() { endProcesses(env.WorkDir + "/") }) // Their folder is about to be removed.
 	env.Values[started{}] = map[string]*process{}
 	env.Values[held{}] = map[string]*os.File{}
 	env.Values[remembered{}] = &map[string]string{}

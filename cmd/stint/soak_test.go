@@ -306,7 +306,7 @@ func (s *soak) kill(chance *rand.Rand) {
 		}
 		return
 	}
-	others := slices.DeleteFunc(processesWith("STINT_RUN_ID="+fields[0]), func(pid int) bool { return pid == supervisor })
+	others := slices.DeleteFunc(processesWith("STINT_RUN_ID="+fields[0]+"\x00"), func(pid int) bool { return pid == supervisor })
 	if len(others) > 0 && s.killIf(others[chance.IntN(len(others))], "environ", "STINT_RUN_ID="+fields[0]) {
 		s.count("agents, or what they started, killed")
 	}
@@ -322,21 +322,6 @@ func (s *soak) killIf(pid int, file, word string) bool {
 	defer func() { _ = p.Release() }()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	return err == nil && bytes.Contains(text, []byte(word)) && p.Kill() == nil
-}
-
-// processesWith are the processes that have this in their environment.
-func processesWith(pair string) (pids []int) {
-	files, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, f := range files {
-		text, err := os.ReadFile(f)
-		if err != nil || !slices.Contains(strings.Split(string(text), "\x00"), pair) {
-			continue
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // meddle is what people do beside: pause, resume, and give up on no task.
@@ -441,7 +426,7 @@ func (s *soak) units() (found []string) {
 
 // processes are those that carry the fleet's name, with their command lines.
 func (s *soak) processes() (found []string) {
-	for _, pid := range processesWith("STINT_FLEET=" + s.fleet) {
+	for _, pid := range processesWith("STINT_FLEET=" + s.fleet + "\x00") {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 		found = append(found, fmt.Sprintf("process %d: %q", pid, text))
 	}
@@ -453,9 +438,7 @@ func (s *soak) stopAll() {
 	for _, unit := range []string{"stint-" + s.fleet + "-*.timer", "stint-" + s.fleet + ".slice"} {
 		_ = exec.Command("systemctl", "--user", "stop", unit).Run() // An absent unit cannot be stopped.
 	}
-	for _, pid := range processesWith("STINT_FLEET=" + s.fleet) {
-		s.killIf(pid, "environ", "STINT_FLEET="+s.fleet)
-	}
+	endProcesses("STINT_FLEET=" + s.fleet + "\x00")
 }
 
 func (s *soak) rows(query string) []string {
