@@ -70,7 +70,7 @@ func timerFacts(ctx context.Context, m *systemd.Manager, c *config.Config, pool 
 	if err != nil {
 		return t, err
 	}
-	t.Last, t.Next = fires.Last, fires.Next
+	t.Again, t.Firing, t.Last, t.Next = fires.Active, fires.Firing, fires.Last, fires.Next
 	t.Service, err = serviceFacts(ctx, m, c, strings.TrimSuffix(t.Unit, ".timer")+".service")
 	return t, err
 }

@@ -19,7 +19,7 @@ func healthy() Facts {
 	timer := func(pool, instance string) Timer {
 		return Timer{
 			Pool: pool, Unit: "stint@" + instance + ".timer", Load: "loaded", Enabled: "enabled", Active: "active",
-			Last: now().Add(-10 * time.Minute), Next: now().Add(20 * time.Minute),
+			Last: now().Add(-10 * time.Minute), Next: now().Add(20 * time.Minute), Again: true,
 			Service: Service{
 				Unit: "stint@" + instance + ".service", Load: "loaded", Active: "inactive", Result: "success",
 				Binary: "/bin/stint", Found: true, Ours: true, Config: "/w/stint.toml", Program: "/bin/stint",
@@ -140,9 +140,11 @@ func TestExamine(t *testing.T) {
 		}, []string{
 			"timer warning timer: stint@bob.timer is active and disabled | stint init --systemd '/a b'",
 		}},
-		{"no next", func(f *Facts) { own(f).Next = time.Time{} }, []string{
+		{"no next", func(f *Facts) { own(f).Next, own(f).Again = time.Time{}, false }, []string{
 			"timer problem: stint@bob.timer has no next fire | systemctl --user edit stint@bob.timer",
 		}},
+		{"fires now", func(f *Facts) { own(f).Next, own(f).Firing = time.Time{}, true }, nil},
+		{"not by the calendar", func(f *Facts) { own(f).Next = time.Time{} }, nil},
 		{"no service", func(f *Facts) { own(f).Service.Load = "not-found" }, []string{
 			"unit_files problem timer: stint@bob.service cannot be loaded: not-found | stint init --systemd /w",
 		}},

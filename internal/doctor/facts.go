@@ -57,8 +57,10 @@ type Timer struct {
 	Load    string // the manager's words: loaded, not-found, masked, …
 	Enabled string // enabled, enabled-runtime, disabled, …
 	Active  string // active, inactive, failed, …
+	Again   bool   // it will fire again
+	Firing  bool   // a fire is under way; the next is known when it has ended
 	Last    time.Time
-	Next    time.Time
+	Next    time.Time // zero: not known, or not by the calendar
 	Runtime bool // installed until the machine goes down
 
 	Service Service

@@ -55,9 +55,13 @@ func examineTimer(t Timer, f Facts) Finding {
 	case !strings.HasPrefix(t.Enabled, "enabled"):
 		bad.State, bad.What = Warning, fmt.Sprintf("%s is active and %s", t.Unit, t.Enabled)
 		bad.Why = "after the next start of the service manager " + fires
-	case t.Next.IsZero():
+	case !t.Again:
 		bad.What, bad.Why = t.Unit+" has no next fire", fires
 		bad.Fix, bad.Repair = "systemctl --user edit "+t.Unit, ""
+	case t.Firing:
+		return ok(check, "%s fires now", t.Unit)
+	case t.Next.IsZero():
+		return ok(check, "%s fires, not by the calendar", t.Unit)
 	default:
 		return ok(check, "%s, next fire %s", t.Unit, stamp(t.Next))
 	}

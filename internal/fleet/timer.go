@@ -7,6 +7,7 @@ type Timer struct {
 	Pool   string
 	Unit   string
 	Active bool      // it will fire again
+	Firing bool      // a fire is under way; the next is known when it has ended
 	Last   time.Time // zero: it has not fired since the manager started
 	Next   time.Time // zero: it is not known
 }

@@ -165,7 +165,8 @@ func busyFleet() screen.StatusView {
 
 func troubledFleet() screen.StatusView {
 	v := busyFleet()
-	v.Timers = append(v.Timers, fleet.Timer{Pool: "monitoring", Unit: "stint@demo-monitoring.timer", Last: before(3 * hour)})
+	v.Timers = append(v.Timers, fleet.Timer{Pool: "monitoring", Unit: "stint@demo-monitoring.timer", Last: before(3 * hour)},
+		fleet.Timer{Pool: "review", Unit: "stint@demo-review.timer", Active: true, Firing: true, Last: before(0)})
 	v.Fires[0].Fallback = "external selector: exit status 1"
 	v.Fires[0].Choices[1].Decision = fleet.StartFailed
 	v.Open[1].Live = false

@@ -90,6 +90,8 @@ func timerText(v StatusView, s Style) string {
 	for _, t := range v.Timers {
 		var text string
 		switch {
+		case t.Firing:
+			text = "fires now"
 		case t.Active && t.Next.IsZero():
 			text = "will fire"
 		case t.Active:

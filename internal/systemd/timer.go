@@ -7,21 +7,25 @@ import (
 	"time"
 )
 
-// TimerState is when a timer fired and will fire. A zero time is a "never": it has not
-// fired since the manager started, it is stopped, or it counts from its last fire, not by
-// the calendar.
+// TimerState is when a timer fired and will fire.
 type TimerState struct {
-	Last time.Time
-	Next time.Time
+	Active bool      // it will fire again
+	Firing bool      // its service runs; the manager sets the next time when that has ended
+	Last   time.Time // zero: it has not fired since the manager started
+	Next   time.Time // zero: never, or not known while it fires, or not by the calendar
 }
 
 // Timer reads a timer's state. A timer that does not exist never fires.
 func (m *Manager) Timer(ctx context.Context, unit string) (TimerState, error) {
-	properties, err := m.conn.GetUnitTypePropertiesContext(ctx, unit, "Timer")
+	properties, err := m.conn.GetAllPropertiesContext(ctx, unit)
 	if err != nil {
 		return TimerState{}, fmt.Errorf("read timer %s: %w", unit, err)
 	}
-	state := TimerState{Next: instant(properties["NextElapseUSecRealtime"])}
+	sub := properties["SubState"]
+	state := TimerState{
+		Active: sub == "waiting" || sub == "running", Firing: sub == "running",
+		Next: instant(properties["NextElapseUSecRealtime"]),
+	}
 	// For a fire that the manager did not see itself it has the wall clock's time alone, from the
 	// time stamp of a file. That file is made when the timer is first started, too: no fire.
 	if !instant(properties["LastTriggerUSecMonotonic"]).IsZero() {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,8 +39,12 @@ func TestTimer(t *testing.T) {
 	m := testManager(t)
 	name := string(testFleet(t, m))
 	timer, service := "stint-"+name+".timer", "stint-"+name+".service"
+	gate := filepath.Join(t.TempDir(), "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	installUnits(t, m, map[string]string{
-		service: "[Service]\nType=oneshot\nExecStart=/bin/true\n",
+		service: "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'read end <" + gate + "'\n",
 		timer:   "[Timer]\nOnActiveSec=0\nAccuracySec=1ms\nOnCalendar=2100-01-01 00:00:00 UTC\n[Install]\nWantedBy=timers.target\n",
 	})
 	if got, err := m.Timer(testContext(t), timer); err != nil || got != (TimerState{}) {
@@ -53,13 +58,29 @@ func TestTimer(t *testing.T) {
 		t.Errorf("second start: %v", err)
 	}
 	var got TimerState
-	eventually(t, "the timer has fired, and its service is done", func(ctx context.Context) bool {
+	eventually(t, "the timer has fired", func(ctx context.Context) (fires bool) {
 		var err error
 		if got, err = m.Timer(ctx, timer); err != nil {
 			t.Fatal(err)
 		}
-		return !got.Last.IsZero() && !got.Next.IsZero()
+		return got.Firing
 	})
+	if !got.Active || !got.Next.IsZero() {
+		t.Errorf("while its service runs: got %+v, want an active timer whose next fire is not known", got)
+	}
+	if err := os.WriteFile(gate, []byte("end\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "its service is done", func(ctx context.Context) bool {
+		var err error
+		if got, err = m.Timer(ctx, timer); err != nil {
+			t.Fatal(err)
+		}
+		return !got.Firing
+	})
+	if !got.Active {
+		t.Error("after its fire the timer is not active")
+	}
 	if want := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC); !got.Next.Equal(want) {
 		t.Errorf("got next %v, want %v", got.Next, want)
 	}

@@ -92,8 +92,12 @@ func (m Model) nextFire() string {
 			name = line(t.Pool)
 		}
 		switch {
+		case t.Firing:
+			parts = append(parts, name+" now")
 		case t.Active && !t.Next.IsZero():
 			parts = append(parts, name+" "+screen.Ago(t.Next, m.now))
+		case t.Active:
+			parts = append(parts, name+" not known")
 		case i == 0:
 			parts = append(parts, "no timer runs")
 		}

@@ -102,7 +102,7 @@ func (b *statusBody) summarize(st engine.Status) {
 		}
 	}
 	for i, t := range st.Timers {
-		if t.Active && !t.Next.IsZero() && (b.Next == nil || t.Next.Before(b.Next.Next)) {
+		if t.Active && (b.Next == nil || t.Firing || !t.Next.IsZero() && t.Next.Before(b.Next.Next)) {
 			b.Next = &st.Timers[i]
 		}
 	}
