@@ -61,7 +61,7 @@ type Timer struct {
 	Firing  bool   // a fire is under way; the next is known when it has ended
 	Last    time.Time
 	Next    time.Time // zero: not known, or not by the calendar
-	Runtime bool // installed until the machine goes down
+	Runtime bool      // installed until the machine goes down
 
 	Service Service
 }
