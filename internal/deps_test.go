@@ -64,7 +64,7 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/mattn/go-sqlite3"},
 			not:     []string{"os/exec"},
 		},
-		"internal/lease": {house: []string{"internal/fleet", "internal/store"}, not: append(outside, "os")},
+		"internal/claim": {house: []string{"internal/fleet", "internal/store"}, not: append(outside, "os")},
 		"internal/lane": {
 			house:   []string{"internal/fleet", "internal/rundir"},
 			foreign: []string{"github.com/gofrs/flock", "golang.org/x/sys/unix"},
@@ -99,7 +99,7 @@ func rules() map[string]rule {
 
 		"internal/engine": {
 			house: []string{
-				"internal/bandit", "internal/config", "internal/fleet", "internal/grade", "internal/lease",
+				"internal/bandit", "internal/claim", "internal/config", "internal/fleet", "internal/grade",
 				"internal/plan", "internal/pressure", "internal/replay", "internal/report", "internal/selector",
 				"internal/store", "internal/transcript", "internal/why",
 			},
@@ -134,8 +134,8 @@ func rules() map[string]rule {
 		"systemd": {house: []string{"internal/fleet"}, not: world},
 		"internal/cli": {
 			house: []string{
-				"internal/bandit", "internal/command", "internal/config", "internal/doctor", "internal/engine", "internal/fleet", "internal/gate", "internal/lane",
-				"internal/lease", "internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/rundir", "internal/screen", "internal/selector", "internal/session", "internal/simulate",
+				"internal/bandit", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/engine", "internal/fleet", "internal/gate", "internal/lane",
+				"internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/rundir", "internal/screen", "internal/selector", "internal/session", "internal/simulate",
 				"internal/store", "internal/store/sqlite", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},
 			foreign: []string{

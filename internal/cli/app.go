@@ -15,13 +15,13 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/claim"
 	"stint/internal/command"
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/gate"
 	"stint/internal/lane"
-	"stint/internal/lease"
 	"stint/internal/lesson"
 	"stint/internal/notice"
 	"stint/internal/pressure"
@@ -242,8 +242,8 @@ func (a *app) sessions(c *config.Config) sessions {
 }
 
 // desk is where claims are asked for.
-func (a *app) desk(c *config.Config, s store.Store) lease.Desk {
-	return lease.Desk{Runs: s, Sessions: a.sessions(c), Ends: rundir.Folders{State: c.State}, Log: a.log}
+func (a *app) desk(c *config.Config, s store.Store) claim.Desk {
+	return claim.Desk{Store: s, Sessions: a.sessions(c), Ends: rundir.Folders{State: c.State}, Log: a.log}
 }
 
 // taskFolder is where the fleet's tasks are: its folder, and what its commands list.

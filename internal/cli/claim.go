@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/lease"
 	"stint/internal/store"
 	"stint/internal/wire"
 )
@@ -228,7 +228,7 @@ func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error 
 	}
 	return a.withStore(ctx, accessFor(o.dryRun), func(cfg *config.Config, s store.Store) error {
 		take := store.Take{Key: h.Key, Holder: h.Holder, Renews: named, TTL: time.Duration(o.ttl), Note: string(o.note)}
-		grant, c, err := a.desk(cfg, s).Take(ctx, take, s.Take)
+		grant, c, err := a.desk(cfg, s).Take(ctx, take)
 		if err != nil {
 			return err
 		}
@@ -335,45 +335,28 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 		ending = fleet.EndingAbandoned
 	}
 	return a.withStore(ctx, accessFor(o.dryRun), func(cfg *config.Config, s store.Store) error {
-		if _, session := h.Holder.Run(); session {
-			if err := a.mayRelease(ctx, a.desk(cfg, s), s, &h, o.abandoned); err != nil {
-				return err
-			}
+		c, err := a.desk(cfg, s).Release(ctx, h, fleet.RunID(a.Getenv("STINT_RUN_ID")), ending, string(o.reason))
+		if used := (claim.InUseError{}); errors.As(err, &used) {
+			a.tellInUse(used)
+			return reported{err}
 		}
-		c, err := s.Release(ctx, h, ending, string(o.reason))
 		return a.tellHeld(h, wire.ClaimReleased, c, o.dryRun, a.whyLost(ctx, s, h, "release", err))
 	})
 }
 
-// mayRelease refuses to give back the claim of a session that lives, for anybody but that
-// session: two would work on one task. The finding counts for the claim at its epoch alone.
-func (a *app) mayRelease(ctx context.Context, desk lease.Desk, s store.Store, h *store.Hold, abandoned bool) error {
-	c, err := s.Check(ctx, h.Key)
-	run, _ := h.Holder.Run()
-	if h.Epoch == 0 {
-		h.Epoch = c.Epoch
-	}
-	if err != nil || c.Holder != h.Holder || c.Epoch != h.Epoch || !c.ReleasedAt.IsZero() || a.Getenv("STINT_RUN_ID") == string(run) {
-		return err // what is not theirs, the release says
-	}
-	advice := fmt.Sprintf("end its session first, which gives the claim back: stint stop %s", run)
-	switch desk.Holder(ctx, c) {
-	case fleet.Gone:
-		return nil
-	case fleet.Unknown:
-		if abandoned {
-			return nil
-		}
-		advice = "nobody here can tell whether its session lives: if you know that it does not, add --abandoned"
-	case fleet.Lives:
-	}
+// tellInUse says that a session has the claim that was to be given back, and what may be done.
+func (a *app) tellInUse(e claim.InUseError) {
 	if a.json {
-		printJSON(a.Stdout, wire.NewClaim(wire.ClaimDenied, c))
-	} else {
-		fmt.Fprintln(a.Stderr, plain(c.Denial(a.Now())))
-		a.hint(advice)
+		printJSON(a.Stdout, wire.NewClaim(wire.ClaimDenied, e.Claim))
+		return
 	}
-	return reported{fmt.Errorf("release claim %q: %w", c.Key, fleet.ErrHeld)}
+	fmt.Fprintln(a.Stderr, plain(e.Claim.Denial(a.Now())))
+	run, _ := e.Claim.Holder.Run()
+	if e.Session == fleet.Lives {
+		a.hint(fmt.Sprintf("end its session first, which gives the claim back: stint stop %s", run))
+	} else {
+		a.hint("nobody here can tell whether its session lives: if you know that it does not, add --abandoned")
+	}
 }
 
 // tellHeld tells of a write that only the claim's holder may make.

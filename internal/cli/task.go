@@ -550,7 +550,7 @@ func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h *s
 		return func() error { return nil }, nil
 	}
 	take := store.Take{Key: h.Key, Holder: h.Holder, TTL: time.Minute, Note: "stint task done"}
-	grant, c, err := a.desk(cfg, s).Take(ctx, take, s.Take)
+	grant, c, err := a.desk(cfg, s).Take(ctx, take)
 	if err != nil {
 		return nil, err
 	}

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -11,7 +9,6 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/selector"
-	"stint/internal/store"
 	"stint/internal/why"
 )
 
@@ -124,57 +121,29 @@ func (e *Engine) hindrances(v view, c fleet.Category, agent string) iter.Seq[why
 // nextDay is when budgets begin anew.
 func nextDay(now time.Time) time.Time { return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) }
 
-// takeWith claims with the first of the agents that can work. When none can, the error
-// is a [fleet.RefusedError] of all of them.
-func (w *worker) takeWith(ctx context.Context, r store.RunTake) (grant fleet.Grant, c fleet.Claim, agent string, err error) {
-	var list []fleet.RefusedError
-	for _, agent = range w.agents() {
-		r.Agent, r.Slots, r.Budgets = agent, w.Config.Agents[agent].Slots, w.Config.Budgets(w.run.Category, agent)
-		grant, c, err = w.Store.TakeForRun(ctx, r)
-		var refused fleet.RefusedError
-		if !errors.As(err, &refused) || refused.Outcome == fleet.RunDenied { // of the task, not of the agent
-			return grant, c, agent, err
-		}
-		list = append(list, refused)
-	}
-	return "", fleet.Claim{}, agent, allRefused(list)
-}
-
-// allRefused is why no agent of a category could do a session. One that only has no slot
-// free can do it soon, so that the session ends busy; a usage limit or a budget of one
-// makes it end quota, and else it is unavailable.
-func allRefused(list []fleet.RefusedError) fleet.RefusedError {
-	all := fleet.RefusedError{Outcome: fleet.Unavailable}
-	var reasons []string
-	for _, r := range list {
-		reasons = append(reasons, r.Reason)
-		if all.Scope == "" {
-			all.Scope = r.Scope
-		}
-		if r.Outcome == fleet.Busy || r.Outcome == fleet.Quota && all.Outcome != fleet.Busy {
-			all.Outcome = r.Outcome
-		}
-	}
-	all.Reason = strings.Join(slices.Compact(reasons), "; ")
-	return all
+// terms are those of an agent's sessions of a category.
+func (e *Engine) terms(c fleet.Category, agent string) fleet.Terms {
+	return fleet.Terms{Agent: agent, Slots: e.Config.Agents[agent].Slots, Budgets: e.Config.Budgets(c, agent)}
 }
 
 // agents are those that may do the run, the preferred one first, without those that are
 // not installed. When none is, the first is to say so.
-func (w *worker) agents() []string {
-	list := []string{w.run.Agent}
+func (w *worker) agents() (list []fleet.Terms) {
+	names := []string{w.run.Agent}
 	if w.asked == "" {
 		for _, agent := range w.Config.Categories[w.run.Category].Agents {
 			if agent != w.run.Agent {
-				list = append(list, agent)
+				names = append(names, agent)
 			}
 		}
 	}
-	there := slices.DeleteFunc(slices.Clone(list), func(agent string) bool {
-		return !w.installed(agent)
-	})
-	if len(there) == 0 {
-		return list[:1]
+	for _, agent := range names {
+		if w.installed(agent) {
+			list = append(list, w.terms(w.run.Category, agent))
+		}
 	}
-	return there
+	if len(list) == 0 {
+		return []fleet.Terms{w.terms(w.run.Category, names[0])}
+	}
+	return list
 }

@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/lease"
 	"stint/internal/pressure"
 	"stint/internal/store"
 )
@@ -167,8 +167,8 @@ type Engine struct {
 }
 
 // desk is where claims are asked for.
-func (e *Engine) desk() lease.Desk {
-	return lease.Desk{Runs: e.Store, Sessions: e.Sessions, Ends: e.Folders, Log: e.Log}
+func (e *Engine) desk() claim.Desk {
+	return claim.Desk{Store: e.Store, Sessions: e.Sessions, Ends: e.Folders, Log: e.Log}
 }
 
 const (

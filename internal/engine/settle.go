@@ -329,7 +329,7 @@ func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
 	}
 	grant, c, err := e.desk().Take(ctx, store.Take{
 		Key: m.Task.Key(), Holder: settler, TTL: tellingTime, Note: "tells its tracker how the last session ended",
-	}, e.Store.Take)
+	})
 	if err != nil || grant == fleet.Denied {
 		return err
 	}

@@ -8,11 +8,10 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"time"
 
+	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/lease"
 	"stint/internal/selector"
 	"stint/internal/store"
 )
@@ -26,8 +25,6 @@ type worker struct {
 	own   fleet.Category // that it was started for
 	alive *os.File
 	shun  []string // families in which a claim was denied
-
-	memory fleet.TaskMemory // of the task that was picked, as it was then
 
 	task   *fleet.Task     // that is claimed; nil: none
 	began  fleet.TaskState // in the run's own copy of the task's file, when the session began; empty: it has none
@@ -111,8 +108,7 @@ func (w *worker) others(ctx context.Context) (list []fleet.Category, err error) 
 	if err != nil {
 		return nil, err
 	}
-	own := w.Config.Categories[w.own]
-	v.pool = own.Pool
+	v.pool = w.Config.Categories[w.own].Pool
 	v.without(w.run) // it takes the slot that it was planned for
 	out := map[fleet.Category]string{}
 	candidates, _ := w.situation(v).Assess()
@@ -120,14 +116,19 @@ func (w *worker) others(ctx context.Context) (list []fleet.Category, err error) 
 		out[c.Category] = c.Out
 	}
 	for _, choice := range fire.Choices { // ranked ones stand in order
-		c, known := w.Config.Categories[choice.Category]
-		if known && choice.Rank > 0 && choice.Category != w.own && out[choice.Category] == "" &&
-			slices.Contains(w.Config.Fanout.Allow, choice.Category) &&
-			slices.Contains(c.Agents, w.run.Agent) && c.Timeout <= own.Timeout && reflect.DeepEqual(c.Unit, own.Unit) {
-			list = append(list, choice.Category)
+		if c := choice.Category; choice.Rank > 0 && c != w.own && out[c] == "" && w.suits(c) {
+			list = append(list, c)
 		}
 	}
 	return list, nil
+}
+
+// suits reports whether this unit and its agent can run a session of another category.
+func (w *worker) suits(c fleet.Category) bool {
+	own := w.Config.Categories[w.own]
+	other, known := w.Config.Categories[c]
+	return known && slices.Contains(w.Config.Fanout.Allow, c) && slices.Contains(other.Agents, w.run.Agent) &&
+		other.Timeout <= own.Timeout && reflect.DeepEqual(other.Unit, own.Unit)
 }
 
 // try works one category: lane, pick, claim, session. It reports ended when the
@@ -144,22 +145,21 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 		return v, false, err
 	}
 	w.run.Category, w.run.Lane = c, lane.Number
-	task, idle, unlisted, err := w.pick(ctx, c)
+	seen, err := w.look(ctx)
 	if err != nil {
 		return v, false, err
 	}
+	w.see(ctx, seen)
+	task, idle := w.pick(seen, c)
 	if task == nil && (!category.SelfDirected || w.only != "") {
-		if unlisted != "" && w.only == "" { // nobody knows whether there is work: the category is not to back off
+		// Where nobody knows whether there is work, the category is not to back off.
+		if unlisted := w.unlisted(seen.failed, c); unlisted != "" && w.only == "" {
 			return failed(errors.New(unlisted)), false, nil
 		}
 		return fleet.Verdict{Outcome: fleet.Idle, Reason: idle}, false, nil
 	}
-	lessons, err := w.listLessons(ctx)
-	if err != nil {
-		return v, false, err
-	}
-	uses, given := w.matching(lessons, w.run, task)
-	denial, err := w.claim(ctx, category, task, uses)
+	uses, given := w.matching(seen.lessons, w.run, task)
+	denial, err := w.claim(ctx, category, task, seen.memory(task), uses)
 	if refused := (fleet.RefusedError{}); errors.As(err, &refused) {
 		if refused.Scope != "" {
 			w.tell(ctx, fleet.Notice{Event: fleet.EventBudget, Scope: refused.Scope, Category: c, Run: w.run.ID, Reason: refused.Reason, At: w.Now()})
@@ -237,26 +237,24 @@ func (w *worker) leave(ctx context.Context, lane fleet.Lane) error {
 	return errors.Join(w.Store.LaneReleased(ctx, w.run.ID), lane.Release())
 }
 
-// pick chooses the task, without any certainty that the claim will agree. Unlisted says
-// which failed sources may have one.
-func (w *worker) pick(ctx context.Context, c fleet.Category) (task *fleet.Task, idle, unlisted string, err error) {
-	v, err := w.look(ctx)
-	if err != nil {
-		return nil, "", "", err
-	}
-	w.see(ctx, v)
+// pick chooses the task, without any certainty that the claim will agree, or says why there is
+// none.
+func (w *worker) pick(v view, c fleet.Category) (task *fleet.Task, idle string) {
 	q := w.queue(v)
 	q.Tasks = slices.DeleteFunc(q.Tasks, func(t fleet.Task) bool {
 		return t.Family != "" && slices.Contains(w.shun, t.Family)
 	})
-	task, idle = q.Pick(c, w.only)
-	w.memory = fleet.TaskMemory{}
+	return q.Pick(c, w.only)
+}
+
+// memory is what is remembered of a task, as it was when it was picked.
+func (v view) memory(task *fleet.Task) fleet.TaskMemory {
 	for _, m := range v.snapshot.Tasks { // what does not hold is forgotten by now, unless something is owed
 		if task != nil && m.Task == task.ID && (task.Memory != nil || m.Owed != "") {
-			w.memory = m
+			return m
 		}
 	}
-	return task, idle, w.unlisted(v.failed, c), nil
+	return fleet.TaskMemory{}
 }
 
 // queue is what decides which task the session tries first. One that a fire started is in
@@ -271,23 +269,21 @@ func (w *worker) queue(v view) selector.Queue {
 
 // claim takes the task, or for a session without one its lane, and returns the
 // denial if it is another's.
-func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task, lessons []fleet.LessonUse) (denial string, err error) {
+func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task, memory fleet.TaskMemory, lessons []fleet.LessonUse) (denial string, err error) {
 	run := claimFor(w.run, task)
-	take := store.Take{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL}
-	grant, claim, err := w.desk().Take(ctx, take, func(ctx context.Context, t store.Take) (fleet.Grant, fleet.Claim, error) {
-		grant, claim, agent, err := w.takeWith(ctx, store.RunTake{Take: t, Run: run.ID, Task: run.Task, Memory: w.memory, Lessons: lessons})
-		run.Agent = agent
-		return grant, claim, err
-	})
+	grant, taken, agent, err := w.desk().TakeForRun(ctx, store.RunTake{
+		Take: store.Take{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL},
+		Run:  run.ID, Task: run.Task, Memory: memory, Lessons: lessons,
+	}, w.agents())
 	if err != nil {
 		return "", err
 	}
 	if grant == fleet.Denied {
-		return claim.Denial(w.Now()), w.denied(ctx, claim, task)
+		return taken.Denial(w.Now()), w.denied(ctx, taken, task)
 	}
-	run.Epoch = claim.Epoch
+	run.Agent, run.Epoch = agent, taken.Epoch
 	w.run, w.task = run, task
-	w.Log.InfoContext(ctx, "claimed", w.attrs(slog.Int64("claim_epoch", int64(claim.Epoch)))...)
+	w.Log.InfoContext(ctx, "claimed", w.attrs(slog.Int64("claim_epoch", int64(run.Epoch)))...)
 	return "", nil
 }
 
@@ -302,7 +298,7 @@ func (w *worker) denied(ctx context.Context, by fleet.Claim, task *fleet.Task) e
 
 // keep keeps the run's claim until stop; the context ends when it is lost.
 func (w *worker) keep(ctx context.Context, c config.Category) (kept context.Context, stop func()) {
-	return lease.Keeper{
+	return claim.Keeper{
 		Claims: w.Store, TTL: c.TTL, Log: w.Log, Hold: w.hold(),
 	}.Keep(ctx)
 }
@@ -386,141 +382,6 @@ func (w *worker) giveUp(ctx context.Context, err error) error {
 	}
 	w.Log.ErrorContext(ctx, "run given up", w.attrs(slog.Any("err", err))...)
 	return fleet.WithHint(w.end(ctx, failed(err)), fleet.Hint(err))
-}
-
-// end records how the run ended and what it leaves of its task, tells the task's source,
-// and gives every claim of the run back.
-//
-// If we die before the end is written down, the run is open and nothing is graded: the next
-// reaping closes it and gives its claims back. If we die after that, before the record, the
-// next reaping records what is written down. If we die after it, outcome, grade and the
-// task's state stand, and the next reaping tells the source and gives the claims back.
-// Nothing is graded twice.
-func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
-	ctx, cancel := closing(ctx)
-	defer cancel()
-	w.run.Verdict = v
-	w.run.Left = w.leaves(ctx)
-	if err := w.record(ctx); err != nil {
-		w.unrecorded = true
-		return err
-	}
-	if w.run.Key != "" {
-		w.stopKeeping()
-		w.settleTask(ctx)
-		ctx, cancel = closing(ctx) // that may have taken its time
-		defer cancel()
-		if err := w.Store.ReleaseHolder(ctx, w.run.ID.Holder(), endingOf(w.run)); err != nil {
-			return err
-		}
-	}
-	w.leavePlace(ctx)
-	w.tellEnd(ctx)
-	// If we die before it, the lane is still this run's on record: the next reaping trims.
-	w.trim(ctx, w.run.ID)
-	v = w.run.Verdict
-	w.Log.InfoContext(ctx, "run ended", w.attrs(slog.String("outcome", string(v.Outcome)), slog.String("reason", v.Reason))...)
-	if v.Outcome.Succeeded() {
-		return nil
-	}
-	return fleet.OutcomeError{Run: w.run.ID, Outcome: v.Outcome, Reason: v.Reason}
-}
-
-// leavePlace gives up the folder the run worked in.
-//
-// If we die before it, the next fire tidies up.
-func (w *worker) leavePlace(ctx context.Context) {
-	if w.leaveFolder == nil {
-		return
-	}
-	kept, err := w.leaveFolder(ctx)
-	switch {
-	case err != nil:
-		w.Log.WarnContext(ctx, "worktree not closed", w.attrs(slog.Any("err", err))...)
-	case kept != "":
-		w.Log.InfoContext(ctx, "worktree kept", w.attrs(slog.String("reason", kept))...)
-	}
-}
-
-// record stores the end. A run whose claim was lost meanwhile ends as lost, and its agent's
-// work is not graded: the task is another's by now.
-func (w *worker) record(ctx context.Context) error {
-	if w.run.Key == "" || w.run.Verdict.Outcome == fleet.Lost {
-		return w.Store.EndRun(ctx, w.run)
-	}
-	ctx, cancel := w.leased(ctx)
-	defer cancel()
-	w.run.EndedAt = w.Now()
-	down := false
-	err := w.insist(ctx, func() error {
-		if !down { // a full disk has room for it sooner than for the store
-			err := w.Folders.PutEnd(w.run)
-			if down = err == nil; err != nil {
-				w.Log.WarnContext(ctx, "end not written down", w.attrs(slog.Any("err", err))...)
-			}
-		}
-		return w.Store.Complete(ctx, w.run)
-	})
-	if !errors.Is(err, fleet.ErrLost) {
-		return err
-	}
-	if stored, err := w.Store.Run(ctx, w.run.ID); err == nil && stored.Verdict.Outcome == w.run.Verdict.Outcome {
-		return nil // an earlier try went through, although it did not say so
-	}
-	w.run.Verdict = fleet.Verdict{
-		Outcome: fleet.Lost, ExitStatus: w.run.Verdict.ExitStatus,
-		Reason: fmt.Sprintf("the claim on %q at epoch %d expired or was taken while working", w.run.Key, w.run.Epoch),
-	}
-	return w.Store.EndRun(ctx, w.run)
-}
-
-// leased is a context for recording the end. It lasts as long as the claim that was kept; one
-// who is told to stop has closingTime, for its manager will not wait.
-func leased(ctx, kept context.Context, ttl time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ttl)
-	stop := context.AfterFunc(kept, func() {
-		if !errors.Is(context.Cause(kept), fleet.ErrLost) {
-			select {
-			case <-ctx.Done():
-			case <-time.After(closingTime):
-			}
-		}
-		cancel()
-	})
-	return ctx, func() { stop(); cancel() }
-}
-
-// mostPause is the longest between two tries to record an end.
-const mostPause = 30 * time.Second
-
-// insist tries a write until it goes through, is refused for good, or ctx ends: a disk
-// that is full for minutes, or a store that somebody locked, must not cost a session its
-// result. All of what it is used for changes nothing the second time.
-func (w *worker) insist(ctx context.Context, write func() error) error {
-	var last error
-	for pause := time.Second; ; pause = min(2*pause, mostPause) {
-		err := write()
-		if err == nil || errors.Is(err, fleet.ErrLost) {
-			return err
-		}
-		if ctx.Err() == nil || last == nil {
-			last = err // not the echo of the time being up
-		}
-		w.Log.WarnContext(ctx, "end not recorded", w.attrs(slog.Any("err", err))...)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return last
-		}
-	}
-}
-
-// endingOf says how a run's claims are given back.
-func endingOf(r fleet.Run) fleet.Ending {
-	if r.Left.State.Settled() {
-		return fleet.EndingDone
-	}
-	return fleet.EndingReleased
 }
 
 // attrs are the attributes of every line about the run.

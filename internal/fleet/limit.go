@@ -57,6 +57,13 @@ func (b Budget) Gone(s Spent, tokens int64, usd float64) string {
 	return ""
 }
 
+// Terms are what the configuration says of the sessions of an agent in a category.
+type Terms struct {
+	Agent   string
+	Slots   int      // for that agent's sessions at once; 0: no limit
+	Budgets []Budget // that hold for such a session
+}
+
 // Spent is what the sessions of a scope used in a day, with what those under way are
 // expected to.
 type Spent struct {

@@ -64,13 +64,11 @@ type Known struct {
 // RunTake is a request for the claim under which a run is to work.
 type RunTake struct {
 	Take
-	Run     fleet.RunID
-	Task    fleet.TaskID
-	Memory  fleet.TaskMemory  // what was remembered of the task when it was picked; zero: nothing
-	Lessons []fleet.LessonUse // that match
-	Agent   string            // that is to work; empty: the one in the run's row
-	Slots   int               // sessions of that agent at once; 0: no limit
-	Budgets []fleet.Budget    // that hold for the run
+	fleet.Terms // of the agent that is to work; without a name, it is the one in the run's row
+	Run         fleet.RunID
+	Task        fleet.TaskID
+	Memory      fleet.TaskMemory  // what was remembered of the task when it was picked; zero: nothing
+	Lessons     []fleet.LessonUse // that match
 }
 
 // Hold names a claim that the caller believes to be its own.

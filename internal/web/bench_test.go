@@ -199,7 +199,7 @@ func (b *bench) begin(id fleet.RunID, c fleet.Category, on fleet.TaskID, printed
 	b.check(b.db.BeginRun(b.Context(), id, os.Getpid()))
 	b.check(b.db.LaneTaken(b.Context(), id, c, 1))
 	grant, _, err := b.db.TakeForRun(b.Context(), store.RunTake{
-		Take: store.Take{Key: on.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: on, Agent: "fake",
+		Take: store.Take{Key: on.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: on, Terms: fleet.Terms{Agent: "fake"},
 	})
 	b.check(err)
 	if grant != fleet.Granted {

@@ -15,9 +15,9 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/bandit"
+	claims "stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/lease"
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
@@ -346,7 +346,7 @@ func TestBeatsAsTheKeeper(t *testing.T) {
 		const ttl = time.Hour
 		began := time.Now()
 		var beats []time.Duration
-		k := lease.Keeper{TTL: ttl, Log: slog.New(slog.DiscardHandler), Claims: renewer(func() error {
+		k := claims.Keeper{TTL: ttl, Log: slog.New(slog.DiscardHandler), Claims: renewer(func() error {
 			beats = append(beats, time.Since(began))
 			if len(beats) > 1 {
 				return errors.New("out of order")

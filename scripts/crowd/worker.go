@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// beat and retry are the parts of the time-to-live after which [lease.Keeper] renews,
+	// beat and retry are the parts of the time-to-live after which [claim.Keeper] renews,
 	// and tries again what failed.
 	beat  = 3
 	retry = 12
@@ -167,7 +167,7 @@ func (w *world) idle(id int32) {
 }
 
 // runTook learns whether the claim was granted. Where a session is in the way the run asks
-// whether that lives and tries once more with the answer, as Desk.Take in package lease.
+// whether that lives and tries once more with the answer, as TakeForRun in package claim.
 func (w *world) runTook(e event) {
 	r := &w.runs[e.who]
 	if e.refused {
@@ -275,7 +275,7 @@ func (w *world) runWakes(id int32) {
 	}
 }
 
-// runRenewed is a beat of [lease.Keeper]: a renewal that failed is tried again, one that
+// runRenewed is a beat of [claim.Keeper]: a renewal that failed is tried again, one that
 // came too late, or failed for a whole time-to-live, loses the claim.
 func (w *world) runRenewed(e event) {
 	r := &w.runs[e.who]

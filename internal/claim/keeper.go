@@ -1,9 +1,4 @@
-// Package lease keeps a claim while work is done under it. It owns the heartbeat: a
-// claim that is kept is renewed at a third of its time-to-live, and a claim that is
-// lost ends the work, by cancelling its context with the loss as its cause. It never
-// takes a claim and never gives one back; the caller must hold the claim when it
-// begins to keep it.
-package lease
+package claim
 
 import (
 	"context"
@@ -30,7 +25,9 @@ type Renewer interface {
 	Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error)
 }
 
-// Keeper keeps one claim.
+// Keeper keeps one claim while work is done under it: it renews the claim at a third of its
+// time-to-live, and a claim that is lost ends the work, by cancelling its context with the loss as
+// its cause. The caller must hold the claim when it begins to keep it, and gives it back.
 type Keeper struct {
 	Claims Renewer
 	Hold   store.Hold

@@ -1,4 +1,4 @@
-package lease_test
+package claim_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"stint/internal/claim"
 	"stint/internal/fleet"
-	"stint/internal/lease"
 	"stint/internal/rundir"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
@@ -26,7 +26,7 @@ const session = fleet.RunID("01kt1gw6g0000001")
 // desk is a desk on a real store, with sessions as it is told and a clock that the
 // test moves.
 type desk struct {
-	lease.Desk
+	claim.Desk
 	*testing.T
 	db    *sqlite.DB
 	now   time.Time
@@ -52,7 +52,7 @@ func newDesk(t *testing.T) *desk {
 			t.Error(err)
 		}
 	})
-	d.Desk = lease.Desk{Runs: d.db, Sessions: d, Ends: rundir.Folders{State: t.TempDir()}, Log: slog.New(slog.DiscardHandler)}
+	d.Desk = claim.Desk{Store: d.db, Sessions: d, Ends: rundir.Folders{State: t.TempDir()}, Log: slog.New(slog.DiscardHandler)}
 	return d
 }
 
@@ -63,7 +63,7 @@ func (d *desk) Liveness(context.Context, fleet.Run) fleet.Liveness {
 
 func (d *desk) take(holder fleet.Holder) (fleet.Grant, fleet.Claim) {
 	d.Helper()
-	grant, c, err := d.Take(d.Context(), store.Take{Key: "fix", Holder: holder, TTL: ttl}, d.db.Take)
+	grant, c, err := d.Take(d.Context(), store.Take{Key: "fix", Holder: holder, TTL: ttl})
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -140,19 +140,116 @@ func TestAnswerCountsForOneEpoch(t *testing.T) {
 			d := newDesk(t)
 			d.take(session.Holder())
 			d.lives = fleet.Gone
-			writes := 0
-			grant, c, err := d.Take(t.Context(), store.Take{Key: "fix", Holder: "bob", TTL: ttl},
-				func(ctx context.Context, take store.Take) (fleet.Grant, fleet.Claim, error) {
-					if writes++; writes == 2 {
-						if grant, _ := d.take(second); grant != fleet.Granted {
-							t.Errorf("the quicker one: %s", grant)
-						}
-						d.lives = fleet.Lives // a session of that name works again
-					}
-					return d.db.Take(ctx, take)
-				})
+			slow := d.Desk
+			slow.Store = &slowStore{Store: d.db, before: func() {
+				if grant, _ := d.take(second); grant != fleet.Granted {
+					t.Errorf("the quicker one: %s", grant)
+				}
+				d.lives = fleet.Lives // a session of that name works again
+			}}
+			grant, c, err := slow.Take(t.Context(), store.Take{Key: "fix", Holder: "bob", TTL: ttl})
 			if err != nil || grant != fleet.Denied || c.Holder != second || c.Epoch != 2 {
 				t.Errorf("take: %s, held by %s at %d, %v; want denied by %s at 2", grant, c.Holder, c.Epoch, err, second)
+			}
+		})
+	}
+}
+
+// slowStore is a store in which something happens before the second take.
+type slowStore struct {
+	store.Store
+	before func()
+	takes  int
+}
+
+func (s *slowStore) Take(ctx context.Context, t store.Take) (fleet.Grant, fleet.Claim, error) {
+	if s.takes++; s.takes == 2 {
+		s.before()
+	}
+	return s.Store.Take(ctx, t)
+}
+
+// TestTakeForRun has a run take the claim of a session that is gone, with the first of the
+// agents that can work. The session is asked about once, whichever agent it is.
+func TestTakeForRun(t *testing.T) {
+	t.Parallel()
+	busy := func(agent string) fleet.Terms { return fleet.Terms{Agent: agent, Slots: 1} }
+	free := fleet.Terms{Agent: "fake", Slots: 2}
+	tests := []struct {
+		name   string
+		agents []fleet.Terms
+		lives  fleet.Liveness
+		grant  fleet.Grant
+		agent  string
+		reason string // of a refusal
+	}{
+		{"the first agent", []fleet.Terms{free, busy("other")}, fleet.Gone, fleet.Granted, "fake", ""},
+		{"the second agent", []fleet.Terms{busy("fake"), busy("other")}, fleet.Gone, fleet.Granted, "other", ""},
+		{"no agent", []fleet.Terms{busy("fake"), busy("fake")}, fleet.Gone, "", "", "agent fake: all of its 1 slots are in use"},
+		{"the session lives", []fleet.Terms{busy("fake"), busy("other")}, fleet.Lives, fleet.Denied, "fake", ""},
+		{"nobody can tell", []fleet.Terms{busy("fake"), busy("other")}, fleet.Unknown, fleet.Denied, "fake", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.lives = tt.lives
+			const next = fleet.RunID("01kt1gw6g0000002")
+			if err := d.db.AddRun(t.Context(), fleet.Run{ID: next, Category: "code", Agent: "fake", CreatedAt: d.now}); err != nil {
+				t.Fatal(err)
+			}
+			take := func(run fleet.RunID, agents ...fleet.Terms) (fleet.Grant, fleet.Claim, string, error) {
+				return d.TakeForRun(t.Context(), store.RunTake{Take: store.Take{Key: "fix", Holder: run.Holder(), TTL: ttl}, Run: run}, agents)
+			}
+			if grant, _, _, err := take(session, free); grant != fleet.Granted {
+				t.Fatalf("first take: %s, %v", grant, err)
+			}
+			grant, c, agent, err := take(next, tt.agents...)
+			reason := ""
+			if err != nil {
+				refused := fleet.RefusedError{}
+				if !errors.As(err, &refused) || refused.Outcome != fleet.Busy {
+					t.Errorf("got %v, want a refusal that ends busy", err)
+				}
+				reason = refused.Reason
+			}
+			if grant != tt.grant || agent != tt.agent || reason != tt.reason || d.asked != 1 {
+				t.Errorf("got %s with %q, %q, asked %d times; want %s with %q, %q, once", grant, agent, reason, d.asked, tt.grant, tt.agent, tt.reason)
+			}
+			if want := fleet.Epoch(2); grant == fleet.Granted && c.Epoch != want {
+				t.Errorf("epoch %d, want %d", c.Epoch, want)
+			}
+		})
+	}
+}
+
+// TestRelease crosses who gives a session's claim back with what is known of that session.
+func TestRelease(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		by     fleet.RunID
+		lives  fleet.Liveness
+		ending fleet.Ending
+		epoch  fleet.Epoch
+		want   error
+	}{
+		{"its own, that lives", session, fleet.Lives, fleet.EndingDone, 0, nil},
+		{"another, and it lives", "", fleet.Lives, fleet.EndingAbandoned, 0, fleet.ErrHeld},
+		{"another, and it is gone", "", fleet.Gone, fleet.EndingReleased, 1, nil},
+		{"another, and nobody can tell", "", fleet.Unknown, fleet.EndingReleased, 0, fleet.ErrHeld},
+		{"another, who knows better", "", fleet.Unknown, fleet.EndingAbandoned, 0, nil},
+		{"at another epoch", "", fleet.Lives, fleet.EndingReleased, 2, fleet.ErrLost},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.lives = tt.lives
+			d.take(session.Holder())
+			h := store.Hold{Key: "fix", Holder: session.Holder(), Epoch: tt.epoch}
+			if _, err := d.Release(t.Context(), h, tt.by, tt.ending, ""); !errors.Is(err, tt.want) {
+				t.Errorf("got %v, want %v", err, tt.want)
 			}
 		})
 	}
@@ -163,8 +260,8 @@ func TestAnswerCountsForOneEpoch(t *testing.T) {
 func TestHeldAsksOnceASession(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	runs := &countedRuns{Runs: d.db}
-	d.Runs = runs
+	runs := &countedRuns{Store: d.db}
+	d.Store = runs
 	var claims []fleet.Claim
 	for i := range 300 {
 		holder := fleet.Holder("alice")
@@ -186,13 +283,13 @@ func TestHeldAsksOnceASession(t *testing.T) {
 }
 
 type countedRuns struct {
-	lease.Runs
+	store.Store
 	read int
 }
 
 func (c *countedRuns) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 	c.read++
-	return c.Runs.Run(ctx, id)
+	return c.Store.Run(ctx, id)
 }
 
 // TestDeskAsksOnce asks of a session once a take, and of nobody else at all.

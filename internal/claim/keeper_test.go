@@ -1,4 +1,4 @@
-package lease_test
+package claim_test
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"stint/internal/claim"
 	"stint/internal/fleet"
-	"stint/internal/lease"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 )
@@ -45,7 +45,7 @@ func closeStore(t *testing.T, db *sqlite.DB) {
 
 // faulty is a store whose renewals fail while err is set.
 type faulty struct {
-	lease.Renewer
+	claim.Renewer
 
 	mu    sync.Mutex
 	err   error
@@ -68,9 +68,9 @@ func (f *faulty) Renew(ctx context.Context, h store.Hold, d time.Duration) (flee
 	return f.Renewer.Renew(ctx, h, d)
 }
 
-func keep(t *testing.T, claims lease.Renewer, h store.Hold) (context.Context, func()) {
+func keep(t *testing.T, claims claim.Renewer, h store.Hold) (context.Context, func()) {
 	t.Helper()
-	return lease.Keeper{Claims: claims, Hold: h, TTL: ttl, Log: slog.New(slog.DiscardHandler)}.Keep(t.Context())
+	return claim.Keeper{Claims: claims, Hold: h, TTL: ttl, Log: slog.New(slog.DiscardHandler)}.Keep(t.Context())
 }
 
 //nolint:paralleltest // a bubble's test stands alone

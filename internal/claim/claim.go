@@ -1,0 +1,179 @@
+// Package claim is how claims are got, kept and given back. The store decides who has one; it
+// cannot know whether the session that is in the way still lives. So this package asks, between
+// two writes, and tells the store. A [Keeper] renews a claim while work is done under it.
+package claim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// Sessions knows which sessions live on this machine.
+type Sessions interface {
+	// Liveness says whether any process of a run's session is left.
+	Liveness(ctx context.Context, r fleet.Run) fleet.Liveness
+}
+
+// Ends knows the ends of runs that are written down on this machine.
+type Ends interface {
+	// End wraps [fleet.ErrNotFound] when the run left none.
+	End(id fleet.RunID) (fleet.Run, error)
+}
+
+// Desk is where claims are asked for.
+type Desk struct {
+	Store    store.Store
+	Sessions Sessions
+	Ends     Ends
+	Log      *slog.Logger
+}
+
+// Take takes a claim for whoever is no run.
+func (d Desk) Take(ctx context.Context, t store.Take) (fleet.Grant, fleet.Claim, error) {
+	grant, c, err := d.Store.Take(ctx, t)
+	if grant == fleet.Denied && d.mayBeFree(ctx, c, &t.Known) {
+		return d.Store.Take(ctx, t)
+	}
+	return grant, c, err
+}
+
+// TakeForRun takes a claim for a run with the first of the agents that can work. It returns the
+// agent's name; when none can, the error is a [fleet.RefusedError] of all of them.
+func (d Desk) TakeForRun(ctx context.Context, t store.RunTake, agents []fleet.Terms) (fleet.Grant, fleet.Claim, string, error) {
+	var refusals []fleet.RefusedError
+	for _, terms := range agents {
+		t.Terms = terms
+		grant, c, err := d.Store.TakeForRun(ctx, t)
+		if grant == fleet.Denied && d.mayBeFree(ctx, c, &t.Known) {
+			grant, c, err = d.Store.TakeForRun(ctx, t)
+		}
+		var refused fleet.RefusedError
+		if !errors.As(err, &refused) || refused.Outcome == fleet.RunDenied { // of the task, not of the agent
+			return grant, c, t.Agent, err
+		}
+		refusals = append(refusals, refused)
+	}
+	return "", fleet.Claim{}, "", allRefused(refusals)
+}
+
+// mayBeFree asks whether the session lives that holds the claim in the way, and notes the answer
+// for a second try. The answer counts for that claim at that epoch alone, so that it cannot be
+// used on a claim granted meanwhile. It reports false when a second try is in vain.
+func (d Desk) mayBeFree(ctx context.Context, c fleet.Claim, known *store.Known) bool {
+	if _, session := c.Holder.Run(); !session {
+		return false
+	}
+	*known = store.Known{Holder: c.Holder, Epoch: c.Epoch, Session: d.Holder(ctx, c)}
+	return known.Session != fleet.Lives
+}
+
+// allRefused is why no agent of a category could do a session. One that only has no slot
+// free can do it soon, so that the session ends busy; a usage limit or a budget of one
+// makes it end quota, and else it is unavailable.
+func allRefused(list []fleet.RefusedError) fleet.RefusedError {
+	all := fleet.RefusedError{Outcome: fleet.Unavailable}
+	var reasons []string
+	for _, r := range list {
+		reasons = append(reasons, r.Reason)
+		if all.Scope == "" {
+			all.Scope = r.Scope
+		}
+		if r.Outcome == fleet.Busy || r.Outcome == fleet.Quota && all.Outcome != fleet.Busy {
+			all.Outcome = r.Outcome
+		}
+	}
+	all.Reason = strings.Join(slices.Compact(reasons), "; ")
+	return all
+}
+
+// InUseError says that the claim is held by a session which lives, or may live.
+type InUseError struct {
+	Claim   fleet.Claim
+	Session fleet.Liveness
+}
+
+func (e InUseError) Error() string {
+	return fmt.Sprintf("release claim %q: %v", e.Claim.Key, fleet.ErrHeld)
+}
+
+// Unwrap is [fleet.ErrHeld].
+func (e InUseError) Unwrap() error { return fleet.ErrHeld }
+
+// Release gives a claim back by hand. The claim of a session that lives is only that session's
+// own to give back, or two would work on one task: the error is an [InUseError]. Where nobody can
+// tell whether the session lives, the word of whoever releases the claim as abandoned decides.
+func (d Desk) Release(ctx context.Context, h store.Hold, by fleet.RunID, ending fleet.Ending, reason string) (fleet.Claim, error) {
+	if run, session := h.Holder.Run(); session && run != by {
+		c, err := d.Store.Check(ctx, h.Key)
+		if err != nil {
+			return c, err
+		}
+		if h.Epoch == 0 {
+			h.Epoch = c.Epoch // what is found out below counts for this epoch alone
+		}
+		if c.Holder == h.Holder && c.Epoch == h.Epoch && c.ReleasedAt.IsZero() { // else the store refuses it
+			lives := d.Holder(ctx, c)
+			if lives == fleet.Lives || lives == fleet.Unknown && ending != fleet.EndingAbandoned {
+				return c, InUseError{c, lives}
+			}
+		}
+	}
+	return d.Store.Release(ctx, h, ending, reason)
+}
+
+// Held are those of the claims that a take would be denied. A session is asked about once,
+// however many of them it holds.
+func (d Desk) Held(ctx context.Context, claims []fleet.Claim, now time.Time) []fleet.Claim {
+	var held []fleet.Claim
+	asked := map[fleet.Holder]fleet.Liveness{}
+	for _, c := range claims {
+		if c.ReleasedAt.IsZero() {
+			if _, known := asked[c.Holder]; !known {
+				asked[c.Holder] = d.Holder(ctx, c)
+			}
+		}
+		if !c.Free(now, asked[c.Holder]) {
+			held = append(held, c)
+		}
+	}
+	return held
+}
+
+// Free reports whether a take would be granted.
+func (d Desk) Free(ctx context.Context, c fleet.Claim, now time.Time) bool {
+	return c.Free(now, d.Holder(ctx, c))
+}
+
+// Holder says whether the session that holds a claim lives. A claim that was given
+// back, or is nobody's session, is not asked about.
+func (d Desk) Holder(ctx context.Context, c fleet.Claim) fleet.Liveness {
+	id, session := c.Holder.Run()
+	if !session || !c.ReleasedAt.IsZero() {
+		return fleet.Unknown
+	}
+	run, err := d.Store.Run(ctx, id)
+	if err != nil {
+		if !errors.Is(err, fleet.ErrNotFound) {
+			d.Log.WarnContext(ctx, "cannot tell whether a run lives", slog.String("run_id", string(id)),
+				slog.Any("err", fmt.Errorf("read run: %w", err)))
+		}
+		return fleet.Unknown
+	}
+	live := d.Sessions.Liveness(ctx, run)
+	if live != fleet.Gone || !run.EndedAt.IsZero() {
+		return live
+	}
+	// Its result is not on record yet. A run that took its claim now would do its work again.
+	if end, err := d.Ends.End(id); err == nil && end.Key == c.Key && end.Epoch == c.Epoch {
+		return fleet.Unknown
+	}
+	return live
+}

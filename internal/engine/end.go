@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// end records how the run ended and what it leaves of its task, tells the task's source,
+// and gives every claim of the run back.
+//
+// If we die before the end is written down, the run is open and nothing is graded: the next
+// reaping closes it and gives its claims back. If we die after that, before the record, the
+// next reaping records what is written down. If we die after it, outcome, grade and the
+// task's state stand, and the next reaping tells the source and gives the claims back.
+// Nothing is graded twice.
+func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
+	ctx, cancel := closing(ctx)
+	defer cancel()
+	w.run.Verdict = v
+	w.run.Left = w.leaves(ctx)
+	if err := w.record(ctx); err != nil {
+		w.unrecorded = true
+		return err
+	}
+	if w.run.Key != "" {
+		w.stopKeeping()
+		w.settleTask(ctx)
+		ctx, cancel = closing(ctx) // that may have taken its time
+		defer cancel()
+		if err := w.Store.ReleaseHolder(ctx, w.run.ID.Holder(), endingOf(w.run)); err != nil {
+			return err
+		}
+	}
+	w.leavePlace(ctx)
+	w.tellEnd(ctx)
+	// If we die before it, the lane is still this run's on record: the next reaping trims.
+	w.trim(ctx, w.run.ID)
+	v = w.run.Verdict
+	w.Log.InfoContext(ctx, "run ended", w.attrs(slog.String("outcome", string(v.Outcome)), slog.String("reason", v.Reason))...)
+	if v.Outcome.Succeeded() {
+		return nil
+	}
+	return fleet.OutcomeError{Run: w.run.ID, Outcome: v.Outcome, Reason: v.Reason}
+}
+
+// leavePlace gives up the folder the run worked in.
+//
+// If we die before it, the next fire tidies up.
+func (w *worker) leavePlace(ctx context.Context) {
+	if w.leaveFolder == nil {
+		return
+	}
+	kept, err := w.leaveFolder(ctx)
+	switch {
+	case err != nil:
+		w.Log.WarnContext(ctx, "worktree not closed", w.attrs(slog.Any("err", err))...)
+	case kept != "":
+		w.Log.InfoContext(ctx, "worktree kept", w.attrs(slog.String("reason", kept))...)
+	}
+}
+
+// record stores the end. A run whose claim was lost meanwhile ends as lost, and its agent's
+// work is not graded: the task is another's by now.
+func (w *worker) record(ctx context.Context) error {
+	if w.run.Key == "" || w.run.Verdict.Outcome == fleet.Lost {
+		return w.Store.EndRun(ctx, w.run)
+	}
+	ctx, cancel := w.leased(ctx)
+	defer cancel()
+	w.run.EndedAt = w.Now()
+	down := false
+	err := w.insist(ctx, func() error {
+		if !down { // a full disk has room for it sooner than for the store
+			err := w.Folders.PutEnd(w.run)
+			if down = err == nil; err != nil {
+				w.Log.WarnContext(ctx, "end not written down", w.attrs(slog.Any("err", err))...)
+			}
+		}
+		return w.Store.Complete(ctx, w.run)
+	})
+	if !errors.Is(err, fleet.ErrLost) {
+		return err
+	}
+	if stored, err := w.Store.Run(ctx, w.run.ID); err == nil && stored.Verdict.Outcome == w.run.Verdict.Outcome {
+		return nil // an earlier try went through, although it did not say so
+	}
+	w.run.Verdict = fleet.Verdict{
+		Outcome: fleet.Lost, ExitStatus: w.run.Verdict.ExitStatus,
+		Reason: fmt.Sprintf("the claim on %q at epoch %d expired or was taken while working", w.run.Key, w.run.Epoch),
+	}
+	return w.Store.EndRun(ctx, w.run)
+}
+
+// leased is a context for recording the end. It lasts as long as the claim that was kept; one
+// who is told to stop has closingTime, for its manager will not wait.
+func leased(ctx, kept context.Context, ttl time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ttl)
+	stop := context.AfterFunc(kept, func() {
+		if !errors.Is(context.Cause(kept), fleet.ErrLost) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(closingTime):
+			}
+		}
+		cancel()
+	})
+	return ctx, func() { stop(); cancel() }
+}
+
+// mostPause is the longest between two tries to record an end.
+const mostPause = 30 * time.Second
+
+// insist tries a write until it goes through, is refused for good, or ctx ends: a disk
+// that is full for minutes, or a store that somebody locked, must not cost a session its
+// result. All of what it is used for changes nothing the second time.
+func (w *worker) insist(ctx context.Context, write func() error) error {
+	var last error
+	for pause := time.Second; ; pause = min(2*pause, mostPause) {
+		err := write()
+		if err == nil || errors.Is(err, fleet.ErrLost) {
+			return err
+		}
+		if ctx.Err() == nil || last == nil {
+			last = err // not the echo of the time being up
+		}
+		w.Log.WarnContext(ctx, "end not recorded", w.attrs(slog.Any("err", err))...)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return last
+		}
+	}
+}
+
+// endingOf says how a run's claims are given back.
+func endingOf(r fleet.Run) fleet.Ending {
+	if r.Left.State.Settled() {
+		return fleet.EndingDone
+	}
+	return fleet.EndingReleased
+}
