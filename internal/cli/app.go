@@ -237,8 +237,8 @@ func (a *app) withRecord(ctx context.Context, dryRun bool, fn func(*engine.Engin
 	return a.withEngine(ctx, how, nil, fn)
 }
 
-func (a *app) sessions(c *config.Config) sessions {
-	return sessions{locks: lane.State(c.State), log: a.log}
+func (a *app) sessions(c *config.Config) session.Sessions {
+	return session.Sessions{State: c.State, Locks: lane.State(c.State), Units: systemd.Units{}, Log: a.log}
 }
 
 // desk is where claims are asked for.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"time"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
@@ -34,4 +35,19 @@ func timerUnit(f fleet.Name, pool string) string {
 		pool = ""
 	}
 	return "stint@" + units.Instance(f, pool) + ".timer"
+}
+
+// askManager is how long the service manager is waited for. It answers in a millisecond, or
+// hangs.
+const askManager = 5 * time.Second
+
+func withManager(ctx context.Context, fn func(context.Context, *systemd.Manager) error) error {
+	ctx, cancel := context.WithTimeout(ctx, askManager)
+	defer cancel()
+	m, err := systemd.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	return fn(ctx, m)
 }

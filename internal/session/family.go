@@ -36,7 +36,7 @@ func adopt() error {
 
 // look finds who lives, and which zombies nobody else will reap.
 func (f family) look() (living, zombies []process, err error) {
-	strays, err := Strays(f.run)
+	strays, err := strays(f.run)
 	if err != nil {
 		return nil, nil, err
 	}

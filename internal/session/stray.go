@@ -16,14 +16,14 @@ import (
 	"stint/internal/fleet"
 )
 
-// Strays are the processes that carry a run's id in their environment, other than
+// strays are the processes that carry a run's id in their environment, other than
 // this one. Every process of a session inherits it from the agent, whatever group,
 // session or parent it has moved to, and whatever descriptors it has closed; one that
 // cleared its environment is not found.
 //
 // It looks again while processes have come since the look before: one that starts the
 // next and ends, again and again, would else slip through between being listed and read.
-func Strays(run fleet.RunID) ([]int, error) {
+func strays(run fleet.RunID) ([]int, error) {
 	var strays []int
 	seen := map[int]bool{os.Getpid(): true}
 	for range looks {
@@ -105,13 +105,13 @@ const deathMillis = 1000
 
 // Sweep kills a run's strays until none is left.
 func Sweep(run fleet.RunID) error {
-	return sweep(run, func() ([]int, error) { return Strays(run) }, func(pid int) bool { return marked(pid, run) })
+	return sweep(run, func() ([]int, error) { return strays(run) }, func(pid int) bool { return marked(pid, run) })
 }
 
-// End kills a run's strays, and then any others that have its lock: one that cleared its
+// end kills a run's strays, and then any others that have its lock: one that cleared its
 // environment and left the unit may have inherited that, and keeps the lane with it. The run's
 // supervisor is gone by then.
-func End(run fleet.RunID, alive string) error {
+func end(run fleet.RunID, alive string) error {
 	if err := Sweep(run); err != nil {
 		return err
 	}

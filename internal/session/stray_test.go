@@ -55,7 +55,7 @@ func stray(t *testing.T, script string, environment ...string) int {
 
 func mustStrays(t *testing.T, run fleet.RunID) []int {
 	t.Helper()
-	pids, err := Strays(run)
+	pids, err := strays(run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestEndOfWhoeverHasTheLock(t *testing.T) {
 	if !holds(theirs, alive) || len(opened(asks, alive)) == 0 {
 		t.Fatal("they do not have the lock open")
 	}
-	if err := End(run, alive); err != nil {
+	if err := end(run, alive); err != nil {
 		t.Fatal(err)
 	}
 	if holds(theirs, alive) {
@@ -190,23 +190,23 @@ func TestSupervised(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}, files) {
+	if !supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}, files) {
 		t.Error("this process has the lock open, and is not taken for the supervisor")
 	}
 	link := filepath.Join(t.TempDir(), "state")
 	if err := os.Symlink(filepath.Dir(filepath.Dir(files.Dir)), link); err != nil {
 		t.Fatal(err)
 	}
-	if !Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}, fleet.FilesOf(link, "0s1")) {
+	if !supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}, fleet.FilesOf(link, "0s1")) {
 		t.Error("by another name of the state folder, this process is not taken for the supervisor")
 	}
-	if Supervised(fleet.Run{ID: "0s1"}, files) || Supervised(fleet.Run{ID: "0s1", PID: 1 << 30}, files) {
+	if supervised(fleet.Run{ID: "0s1"}, files) || supervised(fleet.Run{ID: "0s1", PID: 1 << 30}, files) {
 		t.Error("a run without a process has a supervisor")
 	}
 	if err := alive.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}, files) {
+	if supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}, files) {
 		t.Error("a process without the lock is taken for the supervisor")
 	}
 }

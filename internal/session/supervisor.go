@@ -9,10 +9,10 @@ import (
 	"stint/internal/fleet"
 )
 
-// Supervised reports whether the process that began a run is still there: whether it has
+// supervised reports whether the process that began a run is still there: whether it has
 // the run's lock open, which no other process of that number would. Files are compared, not
 // their names: of a state folder there may be several.
-func Supervised(r fleet.Run, files fleet.RunFiles) bool {
+func supervised(r fleet.Run, files fleet.RunFiles) bool {
 	return r.PID != 0 && len(opened(r.PID, files.Alive)) > 0
 }
 
@@ -29,9 +29,9 @@ func opened(pid int, path string) []string {
 	})
 }
 
-// Suspended reports whether a run has a supervisor that a signal has stopped, as Ctrl-Z does:
+// suspended reports whether a run has a supervisor that a signal has stopped, as Ctrl-Z does:
 // it keeps neither its claim nor its time.
-func Suspended(r fleet.Run, files fleet.RunFiles) bool {
+func suspended(r fleet.Run, files fleet.RunFiles) bool {
 	p, there := readProcess(r.PID)
-	return there && p.stopped && Supervised(r, files)
+	return there && p.stopped && supervised(r, files)
 }

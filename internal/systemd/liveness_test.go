@@ -62,18 +62,18 @@ func TestCgroupKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	name, _ := properties["ControlGroup"].(string)
-	group := Cgroup(name)
-	if got, err := group.Populated(); name == "" || err != nil || !got {
+	var units Units
+	if got, err := units.CgroupPopulated(name); name == "" || err != nil || !got {
 		t.Fatalf("%q populated %t, %v", name, got, err)
 	}
-	if err := group.Kill(); err != nil {
+	if err := units.KillCgroup(name); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the cgroup empty", func(context.Context) bool {
-		got, err := group.Populated()
+		got, err := units.CgroupPopulated(name)
 		return err == nil && !got
 	})
-	if err := Cgroup("/no/such").Kill(); err != nil {
+	if err := units.KillCgroup("/no/such"); err != nil {
 		t.Errorf("kill of what is gone: %v", err)
 	}
 }

@@ -1,0 +1,177 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+const (
+	// askTime is how long the service manager is waited for when it is asked about a
+	// unit. It answers in a millisecond, or hangs.
+	askTime = 5 * time.Second
+	// stopTime is how long a unit may take to be down: its agent has ten seconds to end, and
+	// its supervisor twenty to record that.
+	stopTime = time.Minute
+)
+
+// Locks knows the locks that runs hold while they live.
+type Locks interface {
+	// Lives reports whether some process of the run still holds its lock. For a run that never
+	// took it here the error wraps [fleet.ErrNotFound].
+	Lives(run fleet.RunID) (bool, error)
+	// Cgroup is that of a run's unit; empty: nobody knows which that was.
+	Cgroup(run fleet.RunID, unit string) string
+}
+
+// Units is the service manager, and what the kernel knows of units that the manager has forgotten.
+type Units interface {
+	// Populated reports whether one of the units has, or is about to have, a process.
+	Populated(ctx context.Context, units ...string) (bool, error)
+	// Stop stops units, one after the other, and waits until they are down.
+	Stop(ctx context.Context, units ...string) error
+	// CgroupPopulated reports whether a process is in a cgroup; in "" there is none.
+	CgroupPopulated(cgroup string) (bool, error)
+	// KillCgroup ends all that is in a cgroup.
+	KillCgroup(cgroup string) error
+}
+
+// Sessions knows which sessions live, from whoever knows: the lock that a session
+// holds while it lives, which costs a system call, then its unit's cgroup, or without
+// a unit the processes that carry its id.
+type Sessions struct {
+	State string // the fleet's state folder
+	Locks Locks
+	Units Units
+	Log   *slog.Logger
+}
+
+// Liveness says whether any process of a run's session is left. The lock is asked
+// first: the manager only when nobody holds it.
+func (s Sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
+	if r.StartedAt.IsZero() && r.EndedAt.IsZero() && r.Unit != "" {
+		waits, err := s.populated(ctx, timerOf(r), r.Unit)
+		return s.answer(ctx, r, waits, err)
+	}
+	lives, err := s.Locks.Lives(r.ID)
+	switch {
+	case errors.Is(err, fleet.ErrNotFound):
+		return fleet.Unknown // it never ran here
+	case err != nil:
+		return s.unknown(ctx, r, err)
+	case lives:
+		return fleet.Lives
+	}
+	left, err := s.left(ctx, r)
+	return s.answer(ctx, r, left, err)
+}
+
+// answer is what is known of a run once somebody was asked whether anything of it is there.
+func (s Sessions) answer(ctx context.Context, r fleet.Run, there bool, err error) fleet.Liveness {
+	switch {
+	case err != nil:
+		return s.unknown(ctx, r, err)
+	case there:
+		return fleet.Lives
+	default:
+		return fleet.Gone
+	}
+}
+
+// left reports whether processes are left that dropped the lock they inherited, as
+// children of Node and Python do. They may have left the unit's cgroup, too: for a scope
+// of their own, as tmux does. The manager knows nothing of a cgroup that was populated when
+// it was killed and started anew: the kernel does.
+func (s Sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
+	pids, err := strays(r.ID)
+	if err != nil || len(pids) > 0 || r.Unit == "" {
+		return len(pids) > 0, err
+	}
+	if up, err := s.Units.CgroupPopulated(s.Locks.Cgroup(r.ID, r.Unit)); err != nil || up {
+		return up, err
+	}
+	return s.populated(ctx, r.Unit)
+}
+
+// populated reports whether one of the units is up.
+func (s Sessions) populated(ctx context.Context, units ...string) (up bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	return s.Units.Populated(ctx, units...)
+}
+
+// timerOf is the timer that starts a run's unit, if it follows another.
+func timerOf(r fleet.Run) string { return strings.TrimSuffix(r.Unit, ".service") + ".timer" }
+
+// Supervised reports whether the process that began a run is still there.
+func (s Sessions) Supervised(r fleet.Run) bool {
+	return supervised(r, fleet.FilesOf(s.State, r.ID))
+}
+
+// Suspended reports whether that process is stopped.
+func (s Sessions) Suspended(r fleet.Run) bool {
+	return suspended(r, fleet.FilesOf(s.State, r.ID))
+}
+
+// Stop tells a run's supervisor to end the session: by the service manager, where it is a
+// unit of that, and waits until it is down. A session that has not begun is kept from it.
+func (s Sessions) Stop(ctx context.Context, r fleet.Run) error {
+	switch {
+	case r.Unit != "":
+		return s.stopUnit(ctx, r)
+	case r.StartedAt.IsZero():
+		return nil
+	}
+	// From here on the number is this process's, whoever is given it after its end.
+	p, err := os.FindProcess(r.PID)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = p.Release() }()
+	if !s.Supervised(r) {
+		return nil // it ended a moment ago
+	}
+	// One that is stopped hears the first once it goes on, as units do by the manager.
+	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGCONT} {
+		if err := p.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return fmt.Errorf("end its supervisor, process %d: %w", r.PID, err)
+		}
+	}
+	return nil
+}
+
+func (s Sessions) stopUnit(ctx context.Context, r fleet.Run) error {
+	ctx, cancel := context.WithTimeout(ctx, stopTime)
+	defer cancel()
+	if r.StartedAt.IsZero() { // it may rest until a timer of its own starts it
+		return s.Units.Stop(ctx, timerOf(r), r.Unit)
+	}
+	return s.Units.Stop(ctx, r.Unit)
+}
+
+// End ends whatever is left of a run's session.
+func (s Sessions) End(ctx context.Context, r fleet.Run) error {
+	if r.Unit != "" {
+		stopping, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		if err := s.Units.Stop(stopping, r.Unit); err != nil {
+			return err
+		}
+		if err := s.Units.KillCgroup(s.Locks.Cgroup(r.ID, r.Unit)); err != nil {
+			return fmt.Errorf("end what its manager has forgotten of unit %s: %w", r.Unit, err)
+		}
+	}
+	return end(r.ID, fleet.FilesOf(s.State, r.ID).Alive)
+}
+
+func (s Sessions) unknown(ctx context.Context, r fleet.Run, err error) fleet.Liveness {
+	s.Log.WarnContext(ctx, "cannot tell whether a run lives", slog.String("run_id", string(r.ID)), slog.Any("err", err))
+	return fleet.Unknown
+}
