@@ -17,7 +17,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const module = "stint"
+const (
+	module = "stint"
+	common = "internal/plain" // every package may import it
+)
 
 // rule says what the shipped files of one package may import. Its tests may
 // import what they like.
@@ -37,6 +40,7 @@ func rules() map[string]rule {
 	)
 	return map[string]rule{
 		"internal/fleet": {not: []string{"context", "database/sql", "log", "net", "os/exec"}},
+		common:           {not: world},
 
 		"internal/bandit":   {house: []string{"internal/fleet"}, foreign: []string{"gonum.org/v1/gonum/mathext"}, not: world},
 		"internal/selector": {house: []string{"internal/bandit", "internal/fleet"}, not: world},
@@ -220,7 +224,7 @@ func (r rule) refuses(imported string) string {
 	first, _, _ := strings.Cut(imported, "/")
 	switch {
 	case first == module:
-		if !slices.Contains(r.house, strings.TrimPrefix(imported, module+"/")) {
+		if dir := strings.TrimPrefix(imported, module+"/"); dir != common && !slices.Contains(r.house, dir) {
 			return "not a package it may know"
 		}
 	case strings.Contains(first, "."):

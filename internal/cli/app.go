@@ -24,6 +24,7 @@ import (
 	"stint/internal/lane"
 	"stint/internal/lesson"
 	"stint/internal/notice"
+	"stint/internal/plain"
 	"stint/internal/pressure"
 	"stint/internal/rundir"
 	"stint/internal/screen"
@@ -418,7 +419,7 @@ func (r ranker) Rank(ctx context.Context, own []byte) ([]byte, error) {
 // nothingYet says that the fleet has no store. An object says so by what is not in it.
 func (a *app) nothingYet() {
 	if !a.json {
-		fmt.Fprintln(a.Stderr, "stint: "+plain(screen.NoStore(a.storeless)))
+		fmt.Fprintln(a.Stderr, "stint: "+plain.Text(screen.NoStore(a.storeless)))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/engine"
+	"stint/internal/plain"
 	"stint/internal/report"
 	"stint/internal/wire"
 )
@@ -66,7 +67,7 @@ func (a *app) printAudit(r report.Audit) {
 		fmt.Fprintln(a.Stdout, fruitlessLine(f))
 	}
 	for _, f := range r.Failing {
-		fmt.Fprintf(a.Stdout, "alarm: task %s keeps failing: %s\n", plain(string(f.Task)), plain(f.Why()))
+		fmt.Fprintf(a.Stdout, "alarm: task %s keeps failing: %s\n", plain.Text(string(f.Task)), plain.Text(f.Why()))
 	}
 	rows := [][]string{{"CATEGORY", "SPAWNED", "SESSIONS", "ENTITLED", "PART", "SHARE"}}
 	for _, c := range o.Categories {

@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/store"
 	"stint/internal/wire"
@@ -176,13 +177,13 @@ func (a *app) printBudget(o budgetObject) {
 		case 1:
 			why = "as its last one was billed for"
 		}
-		fmt.Fprintf(a.Stdout, "The next session of %s reserves %s tokens and %.2f USD: %s.\n", plain(n.Agent), screen.Count(n.Tokens), n.USD, why)
+		fmt.Fprintf(a.Stdout, "The next session of %s reserves %s tokens and %.2f USD: %s.\n", plain.Text(n.Agent), screen.Count(n.Tokens), n.USD, why)
 		for _, b := range n.Doubtful {
 			fmt.Fprintf(a.Stdout, "  Run %s was billed for %s: for this it counts as less.\n", b.Run, billText(b))
 		}
 	}
 	for _, r := range o.Resets {
-		fmt.Fprintln(a.Stdout, plain("Reset "+deref(r.At)+": "+resetText(r)))
+		fmt.Fprintln(a.Stdout, plain.Text("Reset "+deref(r.At)+": "+resetText(r)))
 	}
 }
 
@@ -243,7 +244,7 @@ func (a *app) budgetReset(ctx context.Context, scope fleet.Scope, reason string,
 			}{"stint/budget-reset@1", o})
 			return nil
 		}
-		fmt.Fprintln(a.Stdout, plain(dry(dryRun)+resetText(o)))
+		fmt.Fprintln(a.Stdout, plain.Text(dry(dryRun)+resetText(o)))
 		return nil
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 	"stint/internal/wire"
 )
@@ -244,7 +245,7 @@ func (a *app) tellGrant(grant fleet.Grant, c fleet.Claim, named, dryRun bool) er
 	}
 	if grant == fleet.Denied {
 		if !a.json {
-			fmt.Fprintln(a.Stderr, plain(c.Denial(a.Now())))
+			fmt.Fprintln(a.Stderr, plain.Text(c.Denial(a.Now())))
 			if !named {
 				a.hint("to renew a claim of your own, name its holder: --holder NAME")
 			}
@@ -267,7 +268,7 @@ func dry(dryRun bool) string {
 // tellClaim says what was done with a claim, unless JSON did.
 func (a *app) tellClaim(verb string, c fleet.Claim) {
 	if !a.json {
-		fmt.Fprintf(a.Stdout, "%s %s epoch %d until %s\n", verb, plain(string(c.Key)), c.Epoch, stamp(c.ExpiresAt))
+		fmt.Fprintf(a.Stdout, "%s %s epoch %d until %s\n", verb, plain.Text(string(c.Key)), c.Epoch, stamp(c.ExpiresAt))
 	}
 }
 
@@ -285,11 +286,11 @@ func (a *app) claimCheck(ctx context.Context, task string) error {
 		case held && a.json:
 			printJSON(a.Stdout, wire.NewClaim(wire.ClaimHeld, c))
 		case held:
-			fmt.Fprintf(a.Stdout, "held %s by %s epoch %d until %s\n", plain(string(c.Key)), plain(string(c.Holder)), c.Epoch, stamp(c.ExpiresAt))
+			fmt.Fprintf(a.Stdout, "held %s by %s epoch %d until %s\n", plain.Text(string(c.Key)), plain.Text(string(c.Holder)), c.Epoch, stamp(c.ExpiresAt))
 		case a.json:
 			printJSON(a.Stdout, wire.NewClaim(wire.ClaimFree, fleet.Claim{Key: key, Epoch: c.Epoch}))
 		default:
-			fmt.Fprintf(a.Stdout, "free %s\n", plain(string(key)))
+			fmt.Fprintf(a.Stdout, "free %s\n", plain.Text(string(key)))
 		}
 		if held {
 			return reported{fmt.Errorf("check claim %q: %w", key, fleet.ErrHeld)}
@@ -350,7 +351,7 @@ func (a *app) tellInUse(e claim.InUseError) {
 		printJSON(a.Stdout, wire.NewClaim(wire.ClaimDenied, e.Claim))
 		return
 	}
-	fmt.Fprintln(a.Stderr, plain(e.Claim.Denial(a.Now())))
+	fmt.Fprintln(a.Stderr, plain.Text(e.Claim.Denial(a.Now())))
 	run, _ := e.Claim.Holder.Run()
 	if e.Session == fleet.Lives {
 		a.hint(fmt.Sprintf("end its session first, which gives the claim back: stint stop %s", run))
@@ -371,7 +372,7 @@ func (a *app) tellHeld(h store.Hold, status wire.ClaimStatus, c fleet.Claim, dry
 		object.DryRun = dryRun
 		printJSON(a.Stdout, object)
 	case status == wire.ClaimReleased:
-		fmt.Fprintf(a.Stdout, "%sreleased %s epoch %d (%s)\n", dry(dryRun), plain(string(c.Key)), c.Epoch, c.Ending)
+		fmt.Fprintf(a.Stdout, "%sreleased %s epoch %d (%s)\n", dry(dryRun), plain.Text(string(c.Key)), c.Epoch, c.Ending)
 	default:
 		a.tellClaim(dry(dryRun)+string(status), c)
 	}

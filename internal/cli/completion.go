@@ -17,6 +17,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
@@ -394,7 +395,7 @@ func typeable(name string) bool {
 
 // shortened is a description in one line.
 func shortened(about string) string {
-	runes := []rune(strings.Join(strings.Fields(plain(about)), " "))
+	runes := []rune(strings.Join(strings.Fields(plain.Text(about)), " "))
 	if len(runes) > aboutRunes {
 		runes = append(runes[:aboutRunes-1], '…')
 	}

@@ -9,6 +9,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 func newConfig(a *app) *cobra.Command {
@@ -62,7 +63,7 @@ func (a *app) configCheck(ctx context.Context) error {
 	warnings := []problemObject{}
 	for _, w := range c.Warnings() {
 		warnings = append(warnings, problemObject{w.Pos, w.Text})
-		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s: %s\n", plain(w.Pos), plain(w.Text))
+		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s: %s\n", plain.Text(w.Pos), plain.Text(w.Text))
 	}
 	others := idleAgents(a.agentFacts(c, unitEnvironment(ctx)))
 	if err := fleet.CheckUnitWord(c.Path); err != nil {
@@ -70,7 +71,7 @@ func (a *app) configCheck(ctx context.Context) error {
 	}
 	for _, text := range others {
 		warnings = append(warnings, problemObject{c.Path, text})
-		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain(text))
+		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(text))
 	}
 	if a.json {
 		printJSON(a.Stdout, struct {
@@ -80,7 +81,7 @@ func (a *app) configCheck(ctx context.Context) error {
 		}{"stint/config-check@1", c.Path, warnings})
 		return nil
 	}
-	fmt.Fprintf(a.Stdout, "%s: fleet %s: ok\n", plain(c.Path), c.Fleet)
+	fmt.Fprintf(a.Stdout, "%s: fleet %s: ok\n", plain.Text(c.Path), c.Fleet)
 	return nil
 }
 

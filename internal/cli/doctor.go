@@ -10,6 +10,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/doctor"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/screen"
 )
 
@@ -153,10 +154,10 @@ func (a *app) tellRepaired(m repaired, dryRun bool) {
 		word = "would fix"
 	}
 	for _, did := range m.done {
-		fmt.Fprintf(a.Stdout, "%s %s: %s\n", word, m.repair, screen.Line(did))
+		fmt.Fprintf(a.Stdout, "%s %s: %s\n", word, m.repair, plain.Line(did))
 	}
 	if m.err != nil {
-		fmt.Fprintf(a.Stdout, "not fixed %s: %s\n", m.repair, screen.Line(m.err.Error()))
+		fmt.Fprintf(a.Stdout, "not fixed %s: %s\n", m.repair, plain.Line(m.err.Error()))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/selector"
 	"stint/internal/session"
 	"stint/internal/systemd"
@@ -156,7 +157,7 @@ func (a *app) printFire(r engine.FireReport, explain bool) {
 		if r.Ranking != nil && !explain {
 			c.Source = "" // the names of stint's own payload
 		}
-		fmt.Fprintln(a.Stdout, plain(choiceLine(c, r.DryRun)))
+		fmt.Fprintln(a.Stdout, plain.Text(choiceLine(c, r.DryRun)))
 	}
 	counts := fmt.Sprintf("spawned=%d skipped=%d", o.Spawned, o.Skipped)
 	if o.Failed > 0 {

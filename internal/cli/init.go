@@ -21,6 +21,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/notice"
+	"stint/internal/plain"
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
 	"stint/internal/task"
@@ -479,7 +480,7 @@ func (s *setup) tell(c *config.Config) {
 	}
 	s.tellChanges()
 	for _, m := range s.missing {
-		fmt.Fprintf(s.Stdout, "missing: %s\n", plain(m))
+		fmt.Fprintf(s.Stdout, "missing: %s\n", plain.Text(m))
 	}
 	state := "is ready; next"
 	if len(s.missing) > 0 {
@@ -494,6 +495,6 @@ func (s *setup) tellChanges() {
 		if s.o.dryRun && action != kept {
 			action = "would be " + action
 		}
-		fmt.Fprintf(s.Stdout, "%s: %s\n", action, plain(ch.Path))
+		fmt.Fprintf(s.Stdout, "%s: %s\n", action, plain.Text(ch.Path))
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/session"
 	"stint/internal/store"
@@ -349,7 +350,7 @@ func (p *logPrinter) tellEnd(r fleet.Run) {
 	if p.log == nil {
 		text += ", and left no log"
 	}
-	fmt.Fprintf(p.Stderr, "stint: run %s %s\n", r.ID, screen.Line(text))
+	fmt.Fprintf(p.Stderr, "stint: run %s %s\n", r.ID, plain.Line(text))
 }
 
 // logLine is stint/log-line@1.

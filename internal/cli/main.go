@@ -26,6 +26,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Surroundings are what a process has around it.
@@ -328,7 +329,7 @@ func (a *app) finish(err error) int {
 		printLine(stderr, errorObject{Schema: "stint/error@1", Status: status, Error: err.Error(), Hint: fleet.Hint(err)})
 		return status
 	}
-	fmt.Fprintf(stderr, "stint: error: %s\n", plain(err.Error()))
+	fmt.Fprintf(stderr, "stint: error: %s\n", plain.Text(err.Error()))
 	a.hint(fleet.Hint(err))
 	return status
 }
@@ -343,6 +344,6 @@ type errorObject struct {
 // hint says what a person may do next; a program has the object.
 func (a *app) hint(text string) {
 	if text != "" && !a.json {
-		fmt.Fprintf(leveled(a.Stderr, levelNotice), "stint: hint: %s\n", plain(text))
+		fmt.Fprintf(leveled(a.Stderr, levelNotice), "stint: hint: %s\n", plain.Text(text))
 	}
 }

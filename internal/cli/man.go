@@ -12,6 +12,8 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"stint/internal/plain"
 )
 
 func newMan(a *app) *cobra.Command {
@@ -160,7 +162,7 @@ type page struct{ strings.Builder }
 // named, as not every formatter is told how they are encoded.
 func roff(s string) string {
 	var b strings.Builder
-	for _, r := range plain(s) {
+	for _, r := range plain.Text(s) {
 		switch {
 		case strings.ContainsRune(roffSpecial, r) || r > unicode.MaxASCII:
 			fmt.Fprintf(&b, `\[u%04X]`, r)

@@ -11,6 +11,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/wire"
 )
 
@@ -158,7 +159,7 @@ func (a *app) printPause(o pauseObject, line string) {
 		printJSON(a.Stdout, o)
 		return
 	}
-	fmt.Fprintln(a.Stdout, plain(line))
+	fmt.Fprintln(a.Stdout, plain.Text(line))
 }
 
 func did(dryRun bool, done, would string) string {

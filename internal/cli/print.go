@@ -67,9 +67,6 @@ func (a *app) print(lines []string) {
 	}
 }
 
-// plain makes text safe to show on a terminal.
-func plain(s string) string { return screen.Plain(s) }
-
 // stamp is how a time is shown.
 func stamp(t time.Time) string { return screen.Stamp(t) }
 

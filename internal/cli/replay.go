@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/replay"
 	"stint/internal/selector"
 	"stint/internal/wire"
@@ -168,7 +169,7 @@ func (a *app) printReplay(r replay.Result) {
 		a.printRanking(r.Selection)
 	}
 	for _, d := range r.Differences {
-		fmt.Fprintln(a.Stdout, plain(fmt.Sprintf("differs: %s: recorded %s, replayed %s", d.Field, d.Recorded, d.Replayed)))
+		fmt.Fprintln(a.Stdout, plain.Text(fmt.Sprintf("differs: %s: recorded %s, replayed %s", d.Field, d.Recorded, d.Replayed)))
 	}
 	if len(r.Differences) == 0 {
 		fmt.Fprintln(a.Stdout, "identical")

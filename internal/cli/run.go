@@ -11,6 +11,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/wire"
 )
 
@@ -98,7 +99,7 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 			return err
 		}
 		if err == nil {
-			fmt.Fprintln(a.Stdout, plain(runLine(run)))
+			fmt.Fprintln(a.Stdout, plain.Text(runLine(run)))
 		}
 		return err
 	})
@@ -173,7 +174,7 @@ func (a *app) printPreview(p engine.Preview) {
 	for _, e := range p.Spec.Environment {
 		fmt.Fprintf(a.Stdout, "  %q\n", e)
 	}
-	fmt.Fprintf(a.Stdout, "prompt (%s):\n%s", p.Spec.PromptMode, plain(indent(p.Spec.Prompt)))
+	fmt.Fprintf(a.Stdout, "prompt (%s):\n%s", p.Spec.PromptMode, plain.Text(indent(p.Spec.Prompt)))
 }
 
 func indent(s string) string {

@@ -10,6 +10,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/selector"
 )
 
@@ -86,7 +87,7 @@ func (a *app) printRanking(s selector.Selection) {
 		if c.Next != nil {
 			next = fmt.Sprintf("  %s (%s)", c.Next.ID, c.Next.State)
 		}
-		fmt.Fprintf(a.Stdout, "%s %2d  %.3f  %s%s\n", mark(c.Picked), i+1, c.Value, c.Category, plain(next))
+		fmt.Fprintf(a.Stdout, "%s %2d  %.3f  %s%s\n", mark(c.Picked), i+1, c.Value, c.Category, plain.Text(next))
 	}
 }
 
@@ -107,14 +108,14 @@ func (a *app) printExplain(s selector.Selection) {
 	a.table(rows)
 	fmt.Fprintln(a.Stdout)
 	for _, sentence := range s.Sentences(selector.Figures) {
-		fmt.Fprintln(a.Stdout, plain(sentence))
+		fmt.Fprintln(a.Stdout, plain.Text(sentence))
 	}
 	for _, b := range s.Blocked {
 		reason := b.Reason
 		if b.Holder != "" {
 			reason += " by " + string(b.Holder) + " until " + stamp(*b.ExpiresAt)
 		}
-		fmt.Fprintf(a.Stdout, "blocked: %s (%s): %s\n", plain(string(b.ID)), b.Category, plain(reason))
+		fmt.Fprintf(a.Stdout, "blocked: %s (%s): %s\n", plain.Text(string(b.ID)), b.Category, plain.Text(reason))
 	}
 	fmt.Fprintln(a.Stdout, healthLine(s.Health()))
 	fmt.Fprintf(a.Stdout, "tier=%d seed=%d\n", s.Tier, s.Seed)

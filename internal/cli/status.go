@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/engine"
+	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/wire"
 )
@@ -195,7 +196,7 @@ func (a *app) watchTerminal(ctx context.Context, o statusOptions, f terminalFile
 	for {
 		shown := lines
 		if trouble != "" {
-			shown = append(shown[:len(shown):len(shown)], a.style().Fit(a.style().Paint(screen.Red, "stint: error: "+screen.Line(trouble))))
+			shown = append(shown[:len(shown):len(shown)], a.style().Fit(a.style().Paint(screen.Red, "stint: error: "+plain.Line(trouble))))
 		}
 		p.show(shown)
 		select {

@@ -10,6 +10,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/screen"
 )
 
@@ -114,7 +115,7 @@ func (a *app) tellStopped(list []engine.Stopped, name string, dryRun bool) error
 		}
 		o.Stopped = append(o.Stopped, x)
 		if !a.json {
-			fmt.Fprintln(a.Stdout, plain(stoppedLine(s, x, dryRun)))
+			fmt.Fprintln(a.Stdout, plain.Text(stoppedLine(s, x, dryRun)))
 		}
 	}
 	if a.json {

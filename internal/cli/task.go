@@ -15,6 +15,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/task"
@@ -157,7 +158,7 @@ func (a *app) taskList(ctx context.Context, o taskListOptions) error {
 			return err
 		}
 		for _, p := range problems {
-			fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain(p.String()))
+			fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(p.String()))
 		}
 		known, err := a.standings(ctx, c, s, tasks)
 		if err != nil {
@@ -268,7 +269,7 @@ func (a *app) printTask(o taskObject, body string) {
 	}
 	a.table(rows)
 	if body = strings.Trim(body, "\n"); body != "" {
-		fmt.Fprintf(a.Stdout, "\n%s\n", plain(body))
+		fmt.Fprintf(a.Stdout, "\n%s\n", plain.Text(body))
 	}
 }
 
@@ -342,7 +343,7 @@ func (a *app) taskAdd(ctx context.Context, title string, o taskAddOptions) error
 		printJSON(a.Stdout, newTaskObject(t, standings{}))
 		return nil
 	}
-	fmt.Fprintf(a.Stdout, "%s %s (%s): %s\n", verb, plain(string(t.ID)), t.Category, plain(t.Path))
+	fmt.Fprintf(a.Stdout, "%s %s (%s): %s\n", verb, plain.Text(string(t.ID)), t.Category, plain.Text(t.Path))
 	return nil
 }
 
@@ -461,7 +462,7 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 		if !found {
 			line = fmt.Sprintf("stint remembers nothing of %s: the state in its file, or its tracker, counts", id)
 		}
-		fmt.Fprintln(a.Stdout, plain(line))
+		fmt.Fprintln(a.Stdout, plain.Text(line))
 		return nil
 	})
 }
@@ -572,10 +573,10 @@ func (a *app) tellDone(t fleet.Task, changed, dryRun bool) {
 	case a.json:
 		printJSON(a.Stdout, newTaskObject(t, standings{}))
 	case !changed:
-		fmt.Fprintf(a.Stdout, "%s is done already\n", plain(string(t.ID)))
+		fmt.Fprintf(a.Stdout, "%s is done already\n", plain.Text(string(t.ID)))
 	case dryRun:
-		fmt.Fprintf(a.Stdout, "would mark %s as done\n", plain(string(t.ID)))
+		fmt.Fprintf(a.Stdout, "would mark %s as done\n", plain.Text(string(t.ID)))
 	default:
-		fmt.Fprintf(a.Stdout, "%s is done\n", plain(string(t.ID)))
+		fmt.Fprintf(a.Stdout, "%s is done\n", plain.Text(string(t.ID)))
 	}
 }

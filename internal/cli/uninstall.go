@@ -17,6 +17,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
 	"stint/internal/task"
@@ -115,7 +116,7 @@ func (r *removal) consent(o uninstallOptions) error {
 	if !isTerminal || r.json {
 		return fleet.WithHint(usage(errors.New("--purge removes the fleet's whole record, and nobody is there to be asked")), "stint uninstall --purge --yes")
 	}
-	fmt.Fprintf(r.Stderr, "This removes the record, the logs and the worktrees in %s.\nType the fleet's name, %s, to go on: ", plain(r.c.State), r.c.Fleet)
+	fmt.Fprintf(r.Stderr, "This removes the record, the logs and the worktrees in %s.\nType the fleet's name, %s, to go on: ", plain.Text(r.c.State), r.c.Fleet)
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil || strings.TrimSpace(answer) != string(r.c.Fleet) {
 		return fmt.Errorf("uninstall --purge: %w: that was not the fleet's name", fleet.ErrNothing)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 const (
@@ -103,7 +104,7 @@ func (c Command) run(ctx context.Context) ([]byte, error) {
 	if err == nil || cmd.ProcessState.Success() && errors.Is(err, exec.ErrWaitDelay) {
 		return stdout.data, nil
 	}
-	return nil, withStderr(c.stopped(ctx, plain(err)), stderr.String())
+	return nil, withStderr(c.stopped(ctx, waited(err)), stderr.String())
 }
 
 func (c Command) limit() int {
@@ -129,7 +130,7 @@ func (c Command) stopped(ctx context.Context, err error) error {
 // name is the command as a person may read it in one line.
 func (c Command) name() string {
 	const most = 120 // leaves room in a line for what went wrong
-	words := []rune(Printable(strings.Join(c.Argv, " ")))
+	words := []rune(plain.Line(strings.Join(c.Argv, " ")))
 	if len(words) > most {
 		return string(words[:most-1]) + "…"
 	}

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"strings"
 	"syscall"
-	"unicode"
 )
 
 // ExitError is a command that ran and ended by itself with a status other than 0.
@@ -16,8 +14,8 @@ type ExitError struct {
 
 func (e *ExitError) Error() string { return fmt.Sprintf("exit status %d", e.Status) }
 
-// plain is the error of a wait in words of this package.
-func plain(err error) error {
+// waited is the error of a wait in words of this package.
+func waited(err error) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
 		return err
@@ -34,17 +32,4 @@ func withStderr(err error, said string) error {
 		return err
 	}
 	return fmt.Errorf("%w: %s", err, said)
-}
-
-// Printable is s in one line with nothing in it that a terminal would obey.
-func Printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t' || r == '\r':
-			return ' '
-		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r):
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.ToValidUTF8(s, string(unicode.ReplacementChar)))
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"stint/internal/plain"
 )
 
 // capped keeps all that is written to it, up to its limit.
@@ -45,7 +47,7 @@ func (t *tail) Write(p []byte) (int, error) {
 func (t *tail) String() string {
 	var lines []string
 	for line := range bytes.Lines(t.data) {
-		if text := strings.TrimSpace(Printable(string(line))); text != "" {
+		if text := strings.TrimSpace(plain.Line(string(line))); text != "" {
 			lines = append(lines, text)
 		}
 	}

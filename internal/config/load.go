@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Options are what reading a file needs from elsewhere.
@@ -103,7 +103,7 @@ func decode(path string, data []byte, k kind) (source, map[string]any, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return source{}, nil, text.check([]fault{{0, fleet.WithHint(errors.New("the file is empty"), "remove it, then "+k.write)}})
 	}
-	if at := invalidUTF8(data); at >= 0 {
+	if at := plain.Invalid(data); at >= 0 {
 		return source{}, nil, text.check([]fault{{at, fleet.WithHint(fmt.Errorf("byte %#x is not UTF-8", data[at]),
 			"save the file as UTF-8")}})
 	}
@@ -113,20 +113,6 @@ func decode(path string, data []byte, k kind) (source, map[string]any, error) {
 	}
 	text.index()
 	return text, entries, nil
-}
-
-// invalidUTF8 is where data stops being UTF-8, or -1.
-func invalidUTF8(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
-	}
-	for at := 0; ; {
-		r, size := utf8.DecodeRune(data[at:])
-		if r == utf8.RuneError && size <= 1 {
-			return at
-		}
-		at += size
-	}
 }
 
 // syntaxError is what the decoder says. It stops at the first fault, as nothing

@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"stint/internal/plain"
 )
 
 // source is the text of a configuration file and where things stand in it.
@@ -116,10 +118,7 @@ func (s *source) has(key string) bool {
 }
 
 // line counts from 1, as does the column, which is in bytes.
-func (s *source) line(offset int) (line, column int) {
-	before := s.data[:offset]
-	return bytes.Count(before, []byte{'\n'}) + 1, offset - bytes.LastIndexByte(before, '\n')
-}
+func (s *source) line(offset int) (line, column int) { return plain.Position(s.data, offset) }
 
 func (s *source) position(offset int) string {
 	line, column := s.line(offset)

@@ -10,6 +10,8 @@ package doctor
 
 import (
 	"fmt"
+
+	"stint/internal/plain"
 )
 
 // State is how a check came out.
@@ -77,8 +79,8 @@ func Count(list []Finding, s State) (n int) {
 
 // Summary counts the findings in a line.
 func Summary(list []Finding) string {
-	return fmt.Sprintf("%d ok, %s, %s, %d unknown", Count(list, OK), count(Count(list, Warning), "warning", "warnings"),
-		count(Count(list, Problem), "problem", "problems"), Count(list, Unknown))
+	return fmt.Sprintf("%d ok, %s, %s, %d unknown", Count(list, OK), plain.Plural(Count(list, Warning), "warning"),
+		plain.Plural(Count(list, Problem), "problem"), Count(list, Unknown))
 }
 
 // Repairs are what can be done about the findings without a person, each once, in the
@@ -100,12 +102,4 @@ func ok(check, format string, args ...any) Finding {
 
 func unknown(check, why string) Finding {
 	return Finding{Check: check, State: Unknown, What: why}
-}
-
-// count is a number of things, in words for one and for several.
-func count(n int, one, several string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, several)
 }

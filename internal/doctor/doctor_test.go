@@ -75,7 +75,7 @@ func TestHealthy(t *testing.T) {
 		"agent: claude: /bin/claude",
 		"login: claude: /h/.claude/.credentials.json",
 		"agent_rest: none",
-		"workspace: /w, 2 files have changes while sessions work, 1 file is untracked",
+		"workspace: /w, 2 changed files while sessions work, 1 untracked file",
 		"tasks: 4 tasks read",
 		"task_waiting: none",
 		"workable: 2 categories looked at",
@@ -296,7 +296,7 @@ func TestExamine(t *testing.T) {
 			"workspace problem: /w is in the middle of a rebase | git -C /w status",
 		}},
 		{"uncommitted", func(f *Facts) { f.Record.Live = 0 }, []string{
-			"workspace warning: /w: 2 files have changes not committed, and no session is at work | git -C /w status",
+			"workspace warning: /w: 2 changed files not committed, and no session is at work | git -C /w status",
 		}},
 		{"tasks unseen", func(f *Facts) { f.Tasks = Tasks{Unseen: "no folder", Hint: "stint init"} }, []string{"tasks problem: no folder | stint init"}},
 		{"bad tasks", func(f *Facts) { f.Tasks.Faults = []string{"a.md:1: bad"} }, []string{"tasks warning: a.md:1: bad | stint task list"}},

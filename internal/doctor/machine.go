@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 func examineConfig(c Config) (list []Finding) {
@@ -113,7 +114,7 @@ func examineClock(f Facts) Finding {
 	if ahead := f.Record.Latest.Sub(f.Now); f.Record.Unseen == "" && ahead > tick {
 		return Finding{
 			Check: check, State: Problem,
-			What: fmt.Sprintf("the record has times from the future: %s, %v from now", stamp(f.Record.Latest), ahead.Round(time.Second)),
+			What: fmt.Sprintf("the record has times from the future: %s, %v from now", plain.Stamp(f.Record.Latest), ahead.Round(time.Second)),
 			Why:  "the clock was set back: claims last longer than they should, and what rests does not wake in time",
 			Fix:  "timedatectl",
 		}
@@ -164,8 +165,6 @@ func bytesText(n uint64) string {
 	}
 	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // listed is names in a sentence, the first few of them.
 func listed[T ~string](names []T) string {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // examineFolder looks at the state folder itself and at what it is on.
@@ -110,13 +111,13 @@ func examineRuns(r Record) Finding {
 	}
 	var what []string
 	if len(dead) > 0 {
-		what = append(what, count(len(dead), "run", "runs")+" open, and no session of it lives: "+listed(dead))
+		what = append(what, plain.Plural(len(dead), "run")+" open, and no session of it lives: "+listed(dead))
 	}
 	if len(ended) > 0 {
-		what = append(what, count(len(ended), "run", "runs")+" ended, and did not give back a claim or lane: "+listed(ended))
+		what = append(what, plain.Plural(len(ended), "run")+" ended, and did not give back a claim or lane: "+listed(ended))
 	}
 	if len(what) == 0 {
-		return ok(check, "%s under way, nothing left behind", count(r.Live, "session", "sessions"))
+		return ok(check, "%s under way, nothing left behind", plain.Plural(r.Live, "session"))
 	}
 	return Finding{
 		Check: check, State: Warning, What: strings.Join(what, "; "),
@@ -130,7 +131,7 @@ func examineLanes(r Record) Finding {
 	if r.Violations > 0 {
 		return Finding{
 			Check: check, State: Problem,
-			What: count(r.Violations, "time", "times") + " in the last day two runs held one lane at once",
+			What: plain.Plural(r.Violations, "time") + " in the last day two runs held one lane at once",
 			Why:  "sessions of a category worked side by side where one at a time may: locks do not hold on that disk, or were removed",
 			Fix:  "stint audit --since 24h",
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // examineTimers looks at each pool's timer, at the files behind it, and at whether it
@@ -63,7 +64,7 @@ func examineTimer(t Timer, f Facts) Finding {
 	case t.Next.IsZero():
 		return ok(check, "%s fires, not by the calendar", t.Unit)
 	default:
-		return ok(check, "%s, next fire %s", t.Unit, stamp(t.Next))
+		return ok(check, "%s, next fire %s", t.Unit, plain.Stamp(t.Next))
 	}
 	return bad
 }
@@ -108,18 +109,18 @@ func examineFires(t Timer, f Facts) Finding {
 	case t.Service.Active == "failed":
 		bad.What = fmt.Sprintf("%s failed at its last fire: %s", t.Service.Unit, t.Service.Result)
 	case !t.Next.IsZero() && f.Now.Sub(t.Next) > late:
-		bad.What = fmt.Sprintf("%s was to fire at %s, and did not", t.Unit, stamp(t.Next))
+		bad.What = fmt.Sprintf("%s was to fire at %s, and did not", t.Unit, plain.Stamp(t.Next))
 		bad.Why = "the fire before hangs, or the clock was set"
 	case t.Last.IsZero():
 		return ok(check, "%s has not fired since it was started", t.Unit)
 	case f.Record.Unseen != "" || t.Pool != "": // the record does not say of which pool a fire was
-		return ok(check, "%s fired at %s", t.Unit, stamp(t.Last))
+		return ok(check, "%s fired at %s", t.Unit, plain.Stamp(t.Last))
 	case !f.Record.LastFire.Before(t.Last.Add(-tick)):
-		return ok(check, "the last at %s", stamp(f.Record.LastFire))
+		return ok(check, "the last at %s", plain.Stamp(f.Record.LastFire))
 	case f.Now.Sub(t.Last) > late:
-		bad.What = fmt.Sprintf("%s fired at %s, and no fire since then is on record", t.Unit, stamp(t.Last))
+		bad.What = fmt.Sprintf("%s fired at %s, and no fire since then is on record", t.Unit, plain.Stamp(t.Last))
 	default:
-		return ok(check, "one under way since %s", stamp(t.Last))
+		return ok(check, "one under way since %s", plain.Stamp(t.Last))
 	}
 	return bad
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 func examineAgents(agents []Agent) (list []Finding) {
@@ -137,7 +138,7 @@ func examineWorkspace(f Facts) []Finding {
 		bad.Why = "sessions would commit into the middle of it, and syncing fails"
 	case w.Changed > 0 && f.Record.Live == 0:
 		bad.State, bad.Fix = Warning, status
-		bad.What = fmt.Sprintf("%s: %s not committed, and no session is at work", w.Path, count(w.Changed, "file has changes", "files have changes"))
+		bad.What = fmt.Sprintf("%s: %s not committed, and no session is at work", w.Path, plain.Plural(w.Changed, "changed file"))
 		bad.Why = "the next session finds them, and may commit them as its own; they can keep a sync from working"
 	default:
 		return []Finding{ok(check, "%s%s", w.Path, asides(w))}
@@ -148,10 +149,10 @@ func examineWorkspace(f Facts) []Finding {
 func asides(w Workspace) string {
 	var list []string
 	if w.Changed > 0 {
-		list = append(list, count(w.Changed, "file has changes", "files have changes")+" while sessions work")
+		list = append(list, plain.Plural(w.Changed, "changed file")+" while sessions work")
 	}
 	if w.Untracked > 0 {
-		list = append(list, count(w.Untracked, "file is untracked", "files are untracked"))
+		list = append(list, plain.Plural(w.Untracked, "untracked file"))
 	}
 	if len(list) == 0 {
 		return ", clean"
@@ -179,7 +180,7 @@ func examineTasks(t Tasks) (list []Finding) {
 		})
 	}
 	if len(list) == 0 {
-		list = append(list, ok(check, "%s read", count(t.Read, "task", "tasks")))
+		list = append(list, ok(check, "%s read", plain.Plural(t.Read, "task")))
 	}
 	return list
 }
@@ -233,7 +234,7 @@ func examineEach(check string, categories []Category, judge func(Category) (Find
 		}
 	}
 	if len(list) == 0 {
-		list = append(list, ok(check, "%s looked at", count(len(categories), "category", "categories")))
+		list = append(list, ok(check, "%s looked at", plain.Plural(len(categories), "category")))
 	}
 	return list
 }

@@ -6,6 +6,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // environment is all that an agent gets to see of its surroundings: what the
@@ -37,7 +38,7 @@ func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Tim
 		"STINT_RESULT="+files.Result,
 		"STINT_LANE="+strconv.Itoa(r.Lane),
 		"STINT_CHAIN_DEPTH="+strconv.Itoa(r.ChainDepth),
-		"STINT_DEADLINE="+deadline.UTC().Format(time.RFC3339),
+		"STINT_DEADLINE="+plain.Stamp(deadline),
 		e.Repo.Mark(files),
 	)
 }

@@ -9,6 +9,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/selector"
 )
 
@@ -139,7 +140,7 @@ func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
 			reason = "the whole fleet, " + reason
 		}
 		if !p.Until.IsZero() {
-			reason += " (until " + p.Until.UTC().Format(time.RFC3339) + ")"
+			reason += " (until " + plain.Stamp(p.Until) + ")"
 		}
 		return reason
 	}

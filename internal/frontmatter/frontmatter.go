@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"stint/internal/plain"
 )
 
 // Fence is the line before the front matter and the line after it.
@@ -75,7 +77,7 @@ func (k Kind) checkBytes(path string, data []byte) error {
 	if at := bytes.IndexByte(data, 0); at >= 0 {
 		return NewError(path, LineAt(string(data), at), "a NUL byte: a %s is plain text", k)
 	}
-	if at := invalidUTF8(string(data)); at >= 0 {
+	if at := plain.Invalid(data); at >= 0 {
 		return NewError(path, LineAt(string(data), at), "not valid UTF-8: save the file as UTF-8")
 	}
 	return nil
@@ -164,17 +166,7 @@ func Begins(data []byte) bool {
 func isFence(line string) bool { return strings.TrimRight(line, " \t\r\n") == Fence }
 
 // LineAt is the line of the text that the byte at offset is on.
-func LineAt(text string, offset int) int { return 1 + strings.Count(text[:offset], "\n") }
-
-// invalidUTF8 is where the text stops being UTF-8, or -1.
-func invalidUTF8(text string) int {
-	if utf8.ValidString(text) {
-		return -1
-	}
-	for at, r := range text {
-		if _, size := utf8.DecodeRuneInString(text[at:]); r == utf8.RuneError && size == 1 {
-			return at
-		}
-	}
-	return -1
+func LineAt(text string, offset int) int {
+	line, _ := plain.Position(text, offset)
+	return line
 }

@@ -18,6 +18,7 @@ import (
 
 	"stint/internal/command"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Gate is what keeps one category out.
@@ -81,7 +82,7 @@ func parse(text []byte) (int, error) {
 	said := string(bytes.TrimSpace(text))
 	n, err := strconv.Atoi(said)
 	if err != nil || n < 0 {
-		shown := []rune(command.Printable(said))
+		shown := []rune(plain.Line(said))
 		return 0, fleet.WithHint(
 			fmt.Errorf("it printed %q, want one whole number", string(shown[:min(len(shown), 40)])),
 			"count in the command, such as: gh pr list --json number --jq length")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // byEvidence judges without a result file and without an opinion.
@@ -70,7 +71,7 @@ func leftBehind(reason string, e Evidence) string {
 	if n == 0 {
 		return reason // files without a commit
 	}
-	return annotate(reason, plural(n, "commit")+" left behind"+where)
+	return annotate(reason, plain.Plural(n, "commit")+" left behind"+where)
 }
 
 func failure(e Evidence, o fleet.Outcome, reason string) fleet.Verdict {
@@ -101,19 +102,19 @@ func withoutTerms(parts map[string]float64) map[string]float64 {
 
 // found says what there is to see of the work.
 func found(e Evidence) string {
-	reason := plural(e.Commits, "commit")
+	reason := plain.Plural(e.Commits, "commit")
 	switch {
 	case e.Commits == 0 && !worked(e):
 		return noCommit + " and no result file"
 	case e.Changes == nil:
 	case e.Commits == 0:
-		reason = plural(e.Changes.Files, "file") + " changed without a commit"
+		reason = plain.Plural(e.Changes.Files, "file") + " changed without a commit"
 	case e.Changes.Files == 0 && e.Changes.Commits == 0:
 		reason += ", of which none is left"
 	case e.Changes.Files == 0:
 		reason += " without a change that is left"
 	default:
-		reason += " in " + plural(e.Changes.Files, "file")
+		reason += " in " + plain.Plural(e.Changes.Files, "file")
 	}
 	if c := e.Check; c != nil && c.Fault == "" && c.Failure == "" {
 		reason += ", the check passes"
@@ -129,10 +130,10 @@ func found(e Evidence) string {
 		reason += ", the agent reports that it failed"
 	}
 	if n := e.Transcript.ToolErrors; n > 0 {
-		reason += fmt.Sprintf(", %d of %s failed", n, plural(max(n, e.Transcript.ToolCalls), "tool call"))
+		reason += fmt.Sprintf(", %d of %s failed", n, plain.Plural(max(n, e.Transcript.ToolCalls), "tool call"))
 	}
 	if n := e.Transcript.Retries; n > 0 {
-		reason += ", " + plural(n, "retry")
+		reason += ", " + plain.Plural(n, "retry")
 	}
 	if hindered(e) {
 		reason += "; " + hindrance(e)

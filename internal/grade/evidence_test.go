@@ -237,7 +237,7 @@ func TestJudgeByEvidence(t *testing.T) {
 		{
 			"a check that fails",
 			Evidence{Commits: 1, Changes: &Changes{Commits: 1, Files: 1, Insertions: 50}, Check: &Check{Failure: "run make: exit status 2: \x1b[2J"}},
-			fleet.Productive, value(0.38), "1 commit in 1 file, the check fails (run make: exit status 2:  [2J)",
+			fleet.Productive, value(0.38), "1 commit in 1 file, the check fails (run make: exit status 2: \ufffd[2J)",
 			map[string]float64{"grade_work": 0.5, "grade_size": 0.08, "grade_check": -0.2},
 		},
 		{

@@ -12,12 +12,11 @@ package grade
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
-	"unicode"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Evidence is what is known of a session once its agent is gone. A nil pointer is
@@ -258,23 +257,5 @@ func annotate(reason, note string) string {
 // brief is an error as a person may read it.
 func brief(err error) string { return line(err.Error()) }
 
-// line is s as a short line that no terminal obeys.
-func line(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, fleet.Clipped(s, maxQuote))
-	return strings.ToValidUTF8(s, "")
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if strings.HasSuffix(noun, "y") {
-		noun = strings.TrimSuffix(noun, "y") + "ie"
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
+// line is s as a short line that is safe to print.
+func line(s string) string { return plain.Line(fleet.Clipped(s, maxQuote)) }

@@ -70,7 +70,7 @@ func TestJudgeFallsBackLoudly(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", MaxOpinion-100)
 	tests := []struct{ name, output, fault, want string }{
-		{"failed", `{"grade":1}`, "run judge: exit status 1: no \x1b[2J\nmodel", "run judge: exit status 1: no  [2J model"},
+		{"failed", `{"grade":1}`, "run judge: exit status 1: no \x1b[2J\nmodel", "run judge: exit status 1: no \ufffd[2J model"},
 		{"silent", "", "", "want an object of JSON"},
 		{"no JSON", "0.8", "", "want an object of JSON"},
 		{"null", "null", "", "want an object of JSON"},

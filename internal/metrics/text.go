@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"stint/internal/plain"
 )
 
 // kind is how the values of a family are to be read.
@@ -60,10 +62,9 @@ func (f *family) time(t time.Time, labels ...string) {
 	}
 }
 
-// escape makes a label's value of text. Bytes that are not UTF-8 would make the whole page
-// unreadable.
+// escape makes a label's value of text.
 func escape(value string) string {
-	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(strings.ToValidUTF8(value, "\ufffd"))
+	return strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`).Replace(plain.Text(value))
 }
 
 // number writes a value so that it is read as what it was.

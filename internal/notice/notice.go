@@ -23,6 +23,7 @@ import (
 
 	"stint/internal/command"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Schema names the JSON that is sent.
@@ -76,7 +77,7 @@ type object struct {
 func (s Sender) Encode(n fleet.Notice) ([]byte, error) {
 	text, err := json.Marshal(object{
 		Schema: Schema, Event: n.Event, Fleet: s.Fleet, Category: n.Category, Task: n.Task, Run: n.Run,
-		Agent: n.Agent, Scope: n.Scope, Source: n.Source, Reason: n.Reason, At: n.At.UTC().Format(time.RFC3339),
+		Agent: n.Agent, Scope: n.Scope, Source: n.Source, Reason: n.Reason, At: plain.Stamp(n.At),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encode notice %s: %w", n.Event, err)
@@ -147,7 +148,7 @@ func exchange(ctx context.Context, request *http.Request) error {
 // status is what a server calls its answer, which may be anything.
 func status(r *http.Response) string {
 	const most = 60 // a phrase
-	said := []rune(command.Printable(r.Status))
+	said := []rune(plain.Line(r.Status))
 	return string(said[:min(len(said), most)])
 }
 

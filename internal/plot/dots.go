@@ -45,7 +45,7 @@ func (d Dots) keys() (list []key) {
 	}
 	if d.Average != "" {
 		list = append(list, key{d.Average, func(c *canvas, x, y float64) {
-			c.printf(`<path class="mean" d="M%s %sh14"/>`+"\n", coordinate(x-7), coordinate(y))
+			c.printf(`<path class="mean" d="M%s %sh14"/>`+"\n", Coordinate(x-7), Coordinate(y))
 		}})
 	}
 	return list
@@ -64,11 +64,11 @@ func (d Dots) draw(c *canvas) {
 	c.keys(d.keys())
 	for i := range 6 {
 		v := float64(i) / 5
-		at := coordinate(y.at(v))
-		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", coordinate(start), coordinate(end), at, at)
+		at := Coordinate(y.at(v))
+		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", Coordinate(start), Coordinate(end), at, at)
 		c.label(start-8, y.at(v)+4, "end", number(v))
 	}
-	c.printf(`<text transform="translate(22 %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", coordinate((high+floor)/2), escape(d.Y))
+	c.printf(`<text transform="translate(22 %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", Coordinate((high+floor)/2), escape(d.Y))
 	x := newTimes(d.From, d.To, start, end)
 	x.ticks(c, high, floor)
 	c.around(d.Mean, x, y)
@@ -81,7 +81,7 @@ func (d Dots) draw(c *canvas) {
 
 func (c *canvas) dot(x, y, radius float64, i int, title string) {
 	c.printf(`<circle class="dot" cx="%s" cy="%s" r="%s" fill="%s" stroke="%s">%s</circle>`+"\n",
-		coordinate(x), coordinate(y), coordinate(radius), colour(i), colour(i), c.tooltip(title))
+		Coordinate(x), Coordinate(y), Coordinate(radius), colour(i), colour(i), c.tooltip(title))
 }
 
 // around draws between what the mean is likely to be.
@@ -91,9 +91,9 @@ func (c *canvas) around(mean []DotMean, x times, y axis) {
 	}
 	var upper, lower strings.Builder
 	for i, m := range mean {
-		upper.WriteString("L" + coordinate(x.place(m.At)) + " " + coordinate(y.at(m.High)))
+		upper.WriteString("L" + Coordinate(x.place(m.At)) + " " + Coordinate(y.at(m.High)))
 		back := mean[len(mean)-1-i]
-		lower.WriteString("L" + coordinate(x.place(back.At)) + " " + coordinate(y.at(back.Low)))
+		lower.WriteString("L" + Coordinate(x.place(back.At)) + " " + Coordinate(y.at(back.Low)))
 	}
 	c.printf(`<path class="around" d="M%s%sZ"/>`+"\n", strings.TrimPrefix(upper.String(), "L"), lower.String())
 }
@@ -105,7 +105,7 @@ func (c *canvas) average(mean []DotMean, x times, y axis) {
 	}
 	var b strings.Builder
 	for _, m := range mean {
-		b.WriteString("L" + coordinate(x.place(m.At)) + " " + coordinate(y.at(m.Value)))
+		b.WriteString("L" + Coordinate(x.place(m.At)) + " " + Coordinate(y.at(m.Value)))
 	}
 	c.printf(`<path class="mean" d="M%s"/>`+"\n", strings.TrimPrefix(b.String(), "L"))
 }

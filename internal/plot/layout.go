@@ -65,7 +65,7 @@ func (g grid) rowNames(c *canvas) {
 			continue
 		}
 		c.printf(`<text x="%s" y="%s" text-anchor="end"%s>%s</text>`+"\n",
-			coordinate(g.left-nameGap), coordinate(g.middle(i)+4), fitted(name, g.left-2*nameGap), escape(name))
+			Coordinate(g.left-nameGap), Coordinate(g.middle(i)+4), fitted(name, g.left-2*nameGap), escape(name))
 	}
 }
 
@@ -78,7 +78,7 @@ type key struct {
 // square is the sample of a filled colour.
 func square(i int) func(*canvas, float64, float64) {
 	return func(c *canvas, x, y float64) {
-		c.printf(`<rect class="bar" x="%s" y="%s" width="12" height="12" rx="2" fill="%s"/>`+"\n", coordinate(x-6), coordinate(y-6), colour(i))
+		c.printf(`<rect class="bar" x="%s" y="%s" width="12" height="12" rx="2" fill="%s"/>`+"\n", Coordinate(x-6), Coordinate(y-6), colour(i))
 	}
 }
 
@@ -138,8 +138,8 @@ func (a times) ticks(c *canvas, high, floor float64) {
 		if t.Before(a.from) {
 			continue
 		}
-		x := coordinate(a.place(t))
-		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", x, x, coordinate(high), coordinate(floor))
+		x := Coordinate(a.place(t))
+		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", x, x, Coordinate(high), Coordinate(floor))
 		text := tickTime(t, step)
 		half := textWidth(text) / 2
 		c.label(min(max(a.place(t), half), c.width-half), floor+18, "middle", text)

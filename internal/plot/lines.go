@@ -36,7 +36,7 @@ func (l Lines) drawWide(c *canvas) {
 	x, xs, y, ys := l.axes()
 	c.title(left, l.Title)
 	for _, v := range ys {
-		c.printf(`<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"/>`+"\n", left, width-right, coordinate(y.at(v)), coordinate(y.at(v)))
+		c.printf(`<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"/>`+"\n", left, width-right, Coordinate(y.at(v)), Coordinate(y.at(v)))
 		c.label(left-8, y.at(v)+4, "end", number(v))
 	}
 	for _, v := range xs {
@@ -105,7 +105,7 @@ func path(points []Point, x, y axis, spreads float64) string {
 		if i == 0 {
 			step = "M"
 		}
-		b.WriteString(step + coordinate(x.at(p.X)) + " " + coordinate(y.at(max(y.low, p.Y+spreads*p.spread()))))
+		b.WriteString(step + Coordinate(x.at(p.X)) + " " + Coordinate(y.at(max(y.low, p.Y+spreads*p.spread()))))
 	}
 	return b.String()
 }

@@ -5,10 +5,12 @@ package plot
 
 import (
 	"fmt"
+	"html"
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
+
+	"stint/internal/plain"
 )
 
 const (
@@ -53,7 +55,7 @@ type Chart interface {
 func Page(charts ...Chart) []byte {
 	p := &canvas{width: width}
 	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 %d %s" width="%d" font-family="sans-serif" font-size="%d">`+"\n",
-		width, coordinate(total(charts, width)), width, fontSize)
+		width, Coordinate(total(charts, width)), width, fontSize)
 	p.printf("<style>%s%s</style>\n", Style, ground)
 	p.printf(`<rect class="ground" width="100%%" height="100%%"/>` + "\n")
 	p.stack(charts)
@@ -72,7 +74,7 @@ func Fragment(charts ...Chart) []byte {
 	}{{width, "plot-wide"}, {narrow, "plot-narrow"}} {
 		p.width = size.width
 		p.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="plot %s" role="%s" viewBox="0 0 %s %s" font-family="sans-serif" font-size="%d">`+"\n",
-			size.class, role(charts), coordinate(p.width), coordinate(total(charts, p.width)), fontSize)
+			size.class, role(charts), Coordinate(p.width), Coordinate(total(charts, p.width)), fontSize)
 		p.printf("<title>%s</title>\n", escape(names(charts)))
 		p.stack(charts)
 		p.printf("</svg>\n")
@@ -150,7 +152,7 @@ func (c *canvas) printf(format string, args ...any) { fmt.Fprintf(&c.text, forma
 func (c *canvas) stack(charts []Chart) {
 	y := 0.0
 	for _, chart := range charts {
-		c.printf(`<g transform="translate(0 %s)">`+"\n", coordinate(y))
+		c.printf(`<g transform="translate(0 %s)">`+"\n", Coordinate(y))
 		chart.draw(c)
 		c.printf("</g>\n")
 		y += chart.height(c.width)
@@ -163,18 +165,18 @@ func (c *canvas) scale(draw func()) {
 		draw()
 		return
 	}
-	c.printf(`<g transform="scale(%s)">`+"\n", coordinate(c.width/width))
+	c.printf(`<g transform="scale(%s)">`+"\n", Coordinate(c.width/width))
 	draw()
 	c.printf("</g>\n")
 }
 
 // label writes text at a place; anchor is start, middle or end.
 func (c *canvas) label(x, y float64, anchor, text string) {
-	c.printf(`<text x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", coordinate(x), coordinate(y), anchor, escape(text))
+	c.printf(`<text x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", Coordinate(x), Coordinate(y), anchor, escape(text))
 }
 
 func (c *canvas) title(x float64, text string) {
-	c.printf(`<text x="%s" y="26" font-size="16" font-weight="bold">%s</text>`+"\n", coordinate(x), escape(text))
+	c.printf(`<text x="%s" y="26" font-size="16" font-weight="bold">%s</text>`+"\n", Coordinate(x), escape(text))
 }
 
 // legend names, in a row to the right of the chart, what looks as sample draws it around
@@ -188,7 +190,7 @@ func (c *canvas) legend(row int, name string, sample func(x, y float64)) {
 // stroke is a piece of a line.
 func (c *canvas) stroke(x, y float64, i int) {
 	c.printf(`<line class="line" x1="%s" x2="%s" y1="%s" y2="%s" stroke="%s" stroke-dasharray="%s"/>`+"\n",
-		coordinate(x-12), coordinate(x+12), coordinate(y), coordinate(y), colour(i), dash(i))
+		Coordinate(x-12), Coordinate(x+12), Coordinate(y), Coordinate(y), colour(i), dash(i))
 }
 
 // shortened fits a name into so many characters.
@@ -199,36 +201,13 @@ func shortened(name string, room int) string {
 	return name
 }
 
-// coordinate writes a number for SVG, which knows no NaN: that becomes 0.
-func coordinate(v float64) string {
+// Coordinate writes a number for SVG, which knows no NaN: that becomes 0.
+func Coordinate(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		v = 0
 	}
 	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 }
 
-// escape makes text of what could be markup, drops what XML cannot hold, and shows in place
-// of it what would reorder text.
-func escape(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		switch {
-		case r == '<':
-			b.WriteString("&lt;")
-		case r == '>':
-			b.WriteString("&gt;")
-		case r == '&':
-			b.WriteString("&amp;")
-		case r == '"':
-			b.WriteString("&#34;")
-		case r == '\t' || r == '\n':
-			b.WriteByte(' ')
-		case r < ' ' || r == 0xfffe || r == 0xffff:
-		case unicode.IsControl(r), unicode.In(r, unicode.Zl, unicode.Zp), unicode.Is(unicode.Cf, r) && r != '\u200d':
-			b.WriteRune(unicode.ReplacementChar)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
+// escape makes text of what could be markup, and of what a picture cannot show.
+func escape(text string) string { return html.EscapeString(plain.Line(text)) }

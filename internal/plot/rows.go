@@ -41,14 +41,14 @@ func (r Rows) drawWide(c *canvas) {
 	floor := top + r.rowsHeight()
 	c.title(rowLeft, r.Title)
 	for _, v := range ticks {
-		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`+"\n", coordinate(x.at(v)), coordinate(x.at(v)), top, floor)
+		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`+"\n", Coordinate(x.at(v)), Coordinate(x.at(v)), top, floor)
 		c.label(x.at(v), float64(floor+18), "middle", number(v))
 	}
 	c.printf(`<path class="axis" d="M%d %dV%dH%d"/>`+"\n", rowLeft, top, floor, width-right)
 	c.label((rowLeft+width-right)/2, float64(floor+40), "middle", r.X)
 	for i, row := range r.Rows {
 		y := float64(top) + (float64(i)+0.5)*rowHeight
-		c.printf(`<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"/>`+"\n", rowLeft, width-right, coordinate(y), coordinate(y))
+		c.printf(`<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"/>`+"\n", rowLeft, width-right, Coordinate(y), Coordinate(y))
 		c.rowName(y+4, shortened(row.Name, rowName))
 		if r.Target != "" {
 			c.target(x.at(row.Target), y)
@@ -81,7 +81,7 @@ func (r Rows) high() (high float64) {
 // rowName writes a row's name before it, smaller where it has many wide letters.
 func (c *canvas) rowName(y float64, name string) {
 	const gap = 8
-	c.printf(`<text x="%d" y="%s" text-anchor="end"%s>%s</text>`+"\n", rowLeft-gap, coordinate(y), fitted(name, rowLeft-2*gap), escape(name))
+	c.printf(`<text x="%d" y="%s" text-anchor="end"%s>%s</text>`+"\n", rowLeft-gap, Coordinate(y), fitted(name, rowLeft-2*gap), escape(name))
 }
 
 // fitted is the attribute that makes a text fit the room, if it is likely to be longer. It
@@ -91,7 +91,7 @@ func fitted(name string, room float64) string {
 	if length <= room {
 		return ""
 	}
-	return ` font-size="` + coordinate(fontSize*room/length) + `"`
+	return ` font-size="` + Coordinate(fontSize*room/length) + `"`
 }
 
 // textWidth is what a text takes in common fonts of this size, and a little more.
@@ -108,7 +108,7 @@ func textWidth(text string) (length float64) {
 
 // target is an upright bar.
 func (c *canvas) target(x, y float64) {
-	c.printf(`<line class="target" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", coordinate(x), coordinate(x), coordinate(y-8), coordinate(y+8))
+	c.printf(`<line class="target" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", Coordinate(x), Coordinate(x), Coordinate(y-8), Coordinate(y+8))
 }
 
 // mark is full, or hollow where a colour is used again.
@@ -118,5 +118,5 @@ func (c *canvas) mark(x, y float64, i int) {
 		opacity = "0"
 	}
 	c.printf(`<circle cx="%s" cy="%s" r="4" fill="%s" fill-opacity="%s" stroke="%s"/>`+"\n",
-		coordinate(x), coordinate(y), colour(i), opacity, colour(i))
+		Coordinate(x), Coordinate(y), colour(i), opacity, colour(i))
 }

@@ -32,7 +32,7 @@ func (s Shares) keys() (list []key) {
 		list,
 		key{s.Target, func(c *canvas, x, y float64) { c.target(x, y) }},
 		key{s.Range, func(c *canvas, x, y float64) {
-			c.printf(`<rect class="range" x="%s" y="%s" width="16" height="16"/>`+"\n", coordinate(x-8), coordinate(y-8))
+			c.printf(`<rect class="range" x="%s" y="%s" width="16" height="16"/>`+"\n", Coordinate(x-8), Coordinate(y-8))
 		}},
 	)
 }
@@ -59,8 +59,8 @@ func (s Shares) draw(c *canvas) {
 	c.title(margin, s.Title)
 	c.keys(s.keys())
 	for _, v := range ticks {
-		at := coordinate(x.at(v))
-		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", at, at, coordinate(g.high), coordinate(g.floor()))
+		at := Coordinate(x.at(v))
+		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", at, at, Coordinate(g.high), Coordinate(g.floor()))
 		c.label(x.at(v), g.floor()+18, "middle", number(v*100)+"%")
 	}
 	c.label((g.left+g.right)/2, g.floor()+18+footTitle, "middle", s.X)
@@ -68,9 +68,9 @@ func (s Shares) draw(c *canvas) {
 	for i, row := range s.Shares {
 		y := g.middle(i)
 		low, high := x.at(max(0, row.Low)), x.at(min(x.high, row.High))
-		c.printf(`<rect class="range" x="%s" y="%s" width="%s" height="20"/>`+"\n", coordinate(low), coordinate(y-10), coordinate(max(0, high-low)))
+		c.printf(`<rect class="range" x="%s" y="%s" width="%s" height="20"/>`+"\n", Coordinate(low), Coordinate(y-10), Coordinate(max(0, high-low)))
 		c.printf(`<rect class="bar" x="%s" y="%s" width="%s" height="10" rx="2" fill="%s">%s</rect>`+"\n",
-			coordinate(g.left), coordinate(y-5), coordinate(max(0, x.at(row.Part)-g.left)), colour(row.Colour), c.tooltip(row.Note))
+			Coordinate(g.left), Coordinate(y-5), Coordinate(max(0, x.at(row.Part)-g.left)), colour(row.Colour), c.tooltip(row.Note))
 		c.target(x.at(row.Target), y)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"stint/internal/plain"
 )
 
 // Timeline shows what went on when: each row is a place in which one thing after the other
@@ -89,7 +91,7 @@ func (t Timeline) draw(c *canvas) {
 	c.keys(t.keys())
 	for i := range t.Rows {
 		c.printf(`<rect class="lane" x="%s" y="%s" width="%s" height="%d" rx="2"/>`+"\n",
-			coordinate(g.left), coordinate(g.middle(i)-barHeight/2), coordinate(g.right-g.left), barHeight)
+			Coordinate(g.left), Coordinate(g.middle(i)-barHeight/2), Coordinate(g.right-g.left), barHeight)
 	}
 	x.ticks(c, g.high, g.floor())
 	t.marks(c, x, g)
@@ -119,7 +121,7 @@ func (t Timeline) marks(c *canvas, x times, g grid) {
 		i += n
 		if few {
 			c.printf(`<line class="mark" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n",
-				coordinate(at), coordinate(at), coordinate(g.high), coordinate(g.floor()))
+				Coordinate(at), Coordinate(at), Coordinate(g.high), Coordinate(g.floor()))
 		}
 		title := first.Title
 		if n > 1 {
@@ -131,7 +133,7 @@ func (t Timeline) marks(c *canvas, x times, g grid) {
 
 // tick is a small triangle that points down at a place.
 func (c *canvas) tick(x, y float64, title string) {
-	c.printf(`<path class="tick" d="M%s %sl-3 -7h6Z">%s</path>`+"\n", coordinate(x), coordinate(y), c.tooltip(title))
+	c.printf(`<path class="tick" d="M%s %sl-3 -7h6Z">%s</path>`+"\n", Coordinate(x), Coordinate(y), c.tooltip(title))
 }
 
 // tooltip is what a browser shows under the pointer. Narrow screens are touched, and have
@@ -206,14 +208,14 @@ func (b bar) draw(c *canvas, y float64) {
 		class += " open"
 	}
 	if b.spans > 1 {
-		title = fmt.Sprintf("%d from %s to %s", b.spans, b.From.UTC().Format(time.RFC3339), b.To.UTC().Format(time.RFC3339))
+		title = fmt.Sprintf("%d from %s to %s", b.spans, plain.Stamp(b.From), plain.Stamp(b.To))
 		link = ""
 	}
 	if link != "" {
 		c.printf(`<a href="%s" aria-label="%s">`, escape(link), escape(title))
 	}
 	c.printf(`<rect class="%s" x="%s" y="%s" width="%s" height="%d" fill="%s">%s</rect>`,
-		class, coordinate(b.start), coordinate(y), coordinate(max(1, b.end-b.start)), barHeight, colour(b.Colour), c.tooltip(title))
+		class, Coordinate(b.start), Coordinate(y), Coordinate(max(1, b.end-b.start)), barHeight, colour(b.Colour), c.tooltip(title))
 	if link != "" {
 		c.printf("</a>")
 	}

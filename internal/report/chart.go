@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/plot"
 )
 
@@ -27,7 +27,7 @@ func (p Report) Timeline(link func(fleet.RunID) string) plot.Timeline {
 		t.Rows = append(t.Rows, row)
 	}
 	for _, f := range p.Fires {
-		t.Marks = append(t.Marks, plot.TimelineMark{At: f.At, Title: fmt.Sprintf("fire %d, %s", f.ID, f.At.UTC().Format(time.RFC3339))})
+		t.Marks = append(t.Marks, plot.TimelineMark{At: f.At, Title: fmt.Sprintf("fire %d, %s", f.ID, plain.Stamp(f.At))})
 	}
 	return t
 }
@@ -43,7 +43,7 @@ func (h Held) span(link func(fleet.RunID) string) plot.TimelineSpan {
 	if h.Task != "" {
 		s.Title += ", " + string(h.Task)
 	}
-	s.Title += fmt.Sprintf(", run %s, %s", h.Run, h.AcquiredAt.UTC().Format(time.RFC3339))
+	s.Title += fmt.Sprintf(", run %s, %s", h.Run, plain.Stamp(h.AcquiredAt))
 	if link != nil {
 		s.Link = link(h.Run)
 	}
@@ -102,7 +102,7 @@ func (p Report) Shares() plot.Shares {
 		}
 		s.Shares = append(s.Shares, plot.Share{
 			Name: string(c.Category), Part: c.Part, Target: c.Target, Low: p.Settings.Floor * c.Target, High: highest, Colour: colour,
-			Note: fmt.Sprintf("%s: %s, %s of all; fires entitled it to %.1f", c.Category, plural(c.Sessions, "session", "sessions"), Percent(c.Part), c.Entitled),
+			Note: fmt.Sprintf("%s: %s, %s of all; fires entitled it to %.1f", c.Category, plain.Plural(c.Sessions, "session"), Percent(c.Part), c.Entitled),
 		})
 	}
 	return s
@@ -164,7 +164,7 @@ func (p Report) Grades() plot.Dots {
 			}
 			d.Dots = append(d.Dots, plot.Dot{
 				At: s.From.Add(p.Step / 2), Value: c.Mean(), Of: c.Graded, Colour: colours[c.Category],
-				Title: fmt.Sprintf("%s: %.2f of %d from %s", c.Category, c.Mean(), c.Graded, s.From.UTC().Format(time.RFC3339)),
+				Title: fmt.Sprintf("%s: %.2f of %d from %s", c.Category, c.Mean(), c.Graded, plain.Stamp(s.From)),
 			})
 		}
 	}

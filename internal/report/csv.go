@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // CSV is the report as one table after RFC 4180. Each row sums up runs: its kind says of
@@ -49,7 +50,7 @@ believed believed_low believed_high graded grade grade_low grade_high noop_rate 
 
 func (p Report) csvRow(kind string, c fleet.Category, agent string, from, to time.Time, u Use, against CategoryUse) []string {
 	row := []string{
-		kind, inert(string(c)), inert(agent), from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339),
+		kind, inert(string(c)), inert(agent), plain.Stamp(from), plain.Stamp(to),
 		strconv.Itoa(u.Runs), strconv.Itoa(u.Ended), strconv.Itoa(u.Spawned), strconv.Itoa(u.Sessions),
 	}
 	row = append(row, against.csv()...)

@@ -5,6 +5,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Finding is something that deserves attention.
@@ -49,14 +50,14 @@ func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
 	if n := len(p.Audit.Violations); n > 0 {
 		v := p.Audit.Violations[0]
 		add(FoundViolation, v.Category, "a lane was held by two runs at once, %s: first %s.%d, by %s and %s (stint audit)",
-			plural(n, "time", "times"), v.Category, v.Lane, v.First, v.Second)
+			plain.Plural(n, "time"), v.Category, v.Lane, v.First, v.Second)
 	}
 	for _, f := range p.Audit.Fruitless {
 		add(FoundFruitless, f.Category, "%s never gets to work: all %d runs ended busy, denied or idle", f.Category, f.Runs)
 	}
 	for i, f := range p.Audit.Failing {
 		if i == mostFailing {
-			add(FoundFailing, "", "%s more keep failing", plural(len(p.Audit.Failing)-i, "task", "tasks"))
+			add(FoundFailing, "", "%s more keep failing", plain.Plural(len(p.Audit.Failing)-i, "task"))
 			break
 		}
 		add(FoundFailing, f.Category, "task %s keeps failing: %s (stint why %s)", f.Task, f.Why(), fleet.ShellWord(string(f.Task)))
@@ -83,10 +84,10 @@ func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
 		}
 	}
 	if n := p.Audit.Fallbacks; n > 0 {
-		add(FoundFallback, "", "the external selector failed in %s: stint's own ranking was followed", plural(n, "fire", "fires"))
+		add(FoundFallback, "", "the external selector failed in %s: stint's own ranking was followed", plain.Plural(n, "fire"))
 	}
 	if n := p.Audit.SafetyNet; n > 0 {
-		add(FoundSafetyNet, "", "a payload named no usable category: %s came of the allow-list", plural(n, "run", "runs"))
+		add(FoundSafetyNet, "", "a payload named no usable category: %s came of the allow-list", plain.Plural(n, "run"))
 	}
 	return list
 }
@@ -104,13 +105,13 @@ func (p Report) judged(add func(kind FindingKind, c fleet.Category, format strin
 	for _, c := range p.Categories {
 		if c.Judgement == bandit.Neglected {
 			add(FoundNeglected, c.Category, "%s is neglected: %s, which is %s of all, where fires entitled it to %.1f; seen in %d of %d spawned workers",
-				c.Category, plural(c.Sessions, "session", "sessions"), Percent(c.Part), c.Entitled, c.Spawned, p.All.Spawned)
+				c.Category, plain.Plural(c.Sessions, "session"), Percent(c.Part), c.Entitled, c.Spawned, p.All.Spawned)
 		}
 	}
 	for _, c := range p.Categories {
 		if c.Judgement == bandit.OverAllocated {
 			add(FoundOverAllocated, c.Category, "%s is over-allocated: %s, which is %s of all, where fires entitled it to %.1f",
-				c.Category, plural(c.Sessions, "session", "sessions"), Percent(c.Part), c.Entitled)
+				c.Category, plain.Plural(c.Sessions, "session"), Percent(c.Part), c.Entitled)
 		}
 	}
 }
@@ -124,11 +125,4 @@ func Percent(part float64) string {
 		return fmt.Sprintf("%.1f %%", 100*part)
 	}
 	return fmt.Sprintf("%.0f %%", 100*part)
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

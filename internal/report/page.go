@@ -6,11 +6,10 @@ import (
 	"fmt"
 	"html/template"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/plot"
 )
 
@@ -22,7 +21,7 @@ func (p Report) Page(name fleet.Name) ([]byte, error) {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"percent": Percent,
 		"grouped": grouped,
-		"line":    safeLine,
+		"line":    func(text any) string { return plain.Line(fmt.Sprint(text)) },
 		"stamp":   func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
 		"one":     func(v float64) string { return fmt.Sprintf("%.1f", v) },
 		"two":     func(v float64) string { return fmt.Sprintf("%.2f", v) },
@@ -81,16 +80,6 @@ type OutcomeCount struct {
 	Outcome fleet.Outcome
 	Runs    int
 	Part    float64 // of those that ended
-}
-
-// safeLine takes out of a text what would reorder it.
-func safeLine(text any) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200d' {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, fmt.Sprint(text))
 }
 
 // grouped writes a number with a space before each thousand.

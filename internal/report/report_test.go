@@ -301,7 +301,7 @@ func TestDensityIsTheBetas(t *testing.T) {
 // hostile are names that no configuration can have, but a store might.
 func hostile() map[fleet.Category]fleet.Category {
 	return map[fleet.Category]fleet.Category{
-		"code": "</style><script>alert(1)</script>", "docs": "=cmd|' /C calc'!A0", "triage": "a\u202eb\x1b[31m\xff", "ops": `"><img src=x onerror=y>`,
+		"code": "</style><script>alert(1)</script>", "docs": "=cmd|' /C calc'!A0", "triage": "a\u202eb\u2028c\x1b[31m\xff", "ops": `"><img src=x onerror=y>`,
 	}
 }
 
@@ -354,7 +354,7 @@ func TestPageOfHostileNames(t *testing.T) {
 	if diff := cmp.Diff(elements(t, page), elements(t, plain)); diff != "" {
 		t.Errorf("elements of a page with hostile names (-got +want):\n%s", diff)
 	}
-	for _, bad := range []string{"\u202e", "\x1b", "\xff"} {
+	for _, bad := range []string{"\u202e", "\u2028", "\x1b", "\xff"} {
 		if bytes.Contains(page, []byte(bad)) {
 			t.Errorf("the page holds %q", bad)
 		}

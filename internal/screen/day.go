@@ -8,6 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/report"
 )
 
@@ -33,12 +34,12 @@ func dayText(a report.Audit, s Style) string {
 			parts = append(parts, s.Paint(MoodPaint(o.Sign().Mood), fmt.Sprintf("%d %s", n, o)))
 		}
 	}
-	text := many(a.Runs, "run") + ": " + strings.Join(parts, ", ")
+	text := plain.Plural(a.Runs, "run") + ": " + strings.Join(parts, ", ")
 	if a.Grades.Number > 0 {
 		text += fmt.Sprintf("; mean grade %.2f of %d", a.Grades.Mean, a.Grades.Number)
 	}
 	if a.Denials > 0 {
-		text += fmt.Sprintf("; %s, %s", many(a.Denials, "denial"), many(a.Pivots, "pivot"))
+		text += fmt.Sprintf("; %s, %s", plain.Plural(a.Denials, "denial"), plain.Plural(a.Pivots, "pivot"))
 	}
 	return text
 }
@@ -85,7 +86,7 @@ func spentText(list []fleet.Spent, brief bool) string {
 	var all string
 	var agents []string
 	for _, u := range list {
-		text := many(u.Runs, "session")
+		text := plain.Plural(u.Runs, "session")
 		if u.Tokens > 0 {
 			text += ", " + Count(u.Tokens) + " tokens"
 		}
@@ -95,7 +96,7 @@ func spentText(list []fleet.Spent, brief bool) string {
 		if u.Scope == fleet.FleetScope {
 			all = text
 		} else if name, ok := strings.CutPrefix(string(u.Scope), string(fleet.AgentScope(""))); ok {
-			agents = append(agents, Line(name)+" "+text)
+			agents = append(agents, plain.Line(name)+" "+text)
 		}
 	}
 	if len(agents) > 1 && !brief {

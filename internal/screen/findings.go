@@ -6,6 +6,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"stint/internal/doctor"
+	"stint/internal/plain"
 )
 
 // Findings lays out what a doctor found: a line each, and below what is amiss why it matters
@@ -26,7 +27,7 @@ func Findings(list []doctor.Finding, s Style) []string {
 			lines = append(lines, s.paragraph(Dim, findingIndent, findingIndent, f.Why)...)
 		}
 		if f.Fix != "" {
-			lines = append(lines, findingIndent+"fix: "+s.Paint(Bold, Line(f.Fix)))
+			lines = append(lines, findingIndent+"fix: "+s.Paint(Bold, plain.Line(f.Fix)))
 		}
 	}
 	return append(lines, doctor.Summary(list))

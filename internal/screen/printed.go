@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"stint/internal/plain"
 )
 
 // longestLine is how much of a line is kept until its end comes. A longer one is broken.
@@ -103,7 +105,7 @@ func printedLine(line string) string {
 	}
 	parts := strings.Split(line, "\t")
 	for i := range parts {
-		parts[i] = Line(parts[i])
+		parts[i] = plain.Line(parts[i])
 	}
 	return strings.Join(parts, "\t")
 }

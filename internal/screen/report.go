@@ -9,13 +9,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/report"
 )
 
 // Report is what a fleet did, on one page: what deserves attention first.
 func Report(s Style, name fleet.Name, r report.Report) []string {
 	until := "to " + r.To.UTC().Format("2006-01-02 15:04 UTC")
-	lines := []string{s.Fit(s.Paint(Bold, Line(string(name))) + ": " + Span(r.To.Sub(r.From)) + " " + until)}
+	lines := []string{s.Fit(s.Paint(Bold, plain.Line(string(name))) + ": " + Span(r.To.Sub(r.From)) + " " + until)}
 	if r.All.Runs == 0 {
 		return append(lines, s.Fit("There were no runs in this time."))
 	}
@@ -63,7 +64,7 @@ func findingLines(s Style, findings []report.Finding) (lines []string) {
 		if f.Kind == report.FoundViolation || f.Kind == report.FoundFruitless {
 			paint = Red
 		}
-		for i, line := range strings.Split(ansi.Wrap(Line(f.Text), s.Width-2, ""), "\n") {
+		for i, line := range strings.Split(ansi.Wrap(plain.Line(f.Text), s.Width-2, ""), "\n") {
 			sign := "  "
 			if i == 0 {
 				sign = s.Paint(paint, "!") + " "

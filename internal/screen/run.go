@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/why"
 )
 
@@ -29,9 +30,9 @@ const (
 // Run is one run on one screen.
 func Run(v RunView, s Style) []string {
 	r := sheet{Style: s}
-	title := s.Paint(Bold, "run "+string(v.ID)) + "  " + Line(string(v.Category))
+	title := s.Paint(Bold, "run "+string(v.ID)) + "  " + plain.Line(string(v.Category))
 	if v.Task != "" {
-		title += "  " + Line(string(v.Task))
+		title += "  " + plain.Line(string(v.Task))
 	}
 	r.lines = append(r.lines, s.Fit(title))
 	r.text("state", stateText(v, s))
@@ -41,7 +42,7 @@ func Run(v RunView, s Style) []string {
 	r.text("claim", claimText(v))
 	r.text("agent", agentText(v))
 	r.text("commits", commitsText(v.Commits))
-	r.text("branch", Line(v.Branch))
+	r.text("branch", plain.Line(v.Branch))
 	r.text("used", usageText(v))
 	r.text("chain", chainText(v))
 	r.add("denied", denials(v.Denials, r.inner()))
@@ -78,7 +79,7 @@ func gradeSum(v fleet.Verdict, s Style) string {
 	var terms []string
 	sum := 0.0
 	for _, p := range addends {
-		terms, sum = append(terms, fmt.Sprintf("%s %+.3f", Line(p.Name), p.Value)), sum+p.Value
+		terms, sum = append(terms, fmt.Sprintf("%s %+.3f", plain.Line(p.Name), p.Value)), sum+p.Value
 	}
 	text := "none"
 	switch {
@@ -91,7 +92,7 @@ func gradeSum(v fleet.Verdict, s Style) string {
 	}
 	text = s.Paint(Bold, text)
 	for _, p := range facts {
-		terms = append(terms, fmt.Sprintf("%s %.4g", Line(p.Name), p.Value))
+		terms = append(terms, fmt.Sprintf("%s %.4g", plain.Line(p.Name), p.Value))
 	}
 	if len(terms) > 0 {
 		text += " (" + strings.Join(terms, ", ") + ")"
@@ -125,7 +126,7 @@ func originText(v RunView) string {
 	case v.Fire == 0:
 		return "none: it was started by hand"
 	}
-	text := fmt.Sprintf("%d, rank %d, by %s", v.Fire, v.Rank, Line(string(v.Source)))
+	text := fmt.Sprintf("%d, rank %d, by %s", v.Fire, v.Rank, plain.Line(string(v.Source)))
 	if v.Source == fleet.FromRespawn {
 		text = fmt.Sprintf("%d, rank %d; it follows a good run", v.Fire, v.Rank)
 	}
@@ -143,15 +144,15 @@ func claimText(v RunView) string {
 	if v.Lane == 0 && v.Key == "" {
 		return "none, and no lane"
 	}
-	text := fmt.Sprintf("lane %s.%d", Line(string(v.Category)), v.Lane)
+	text := fmt.Sprintf("lane %s.%d", plain.Line(string(v.Category)), v.Lane)
 	if v.Key == "" {
 		return text + ", no claim"
 	}
-	return text + fmt.Sprintf(", key %s, epoch %d", Line(string(v.Key)), v.Epoch)
+	return text + fmt.Sprintf(", key %s, epoch %d", plain.Line(string(v.Key)), v.Epoch)
 }
 
 func agentText(v RunView) string {
-	parts := []string{Line(Dash(v.Agent))}
+	parts := []string{plain.Line(Dash(v.Agent))}
 	if v.Verdict.ExitStatus != nil {
 		parts = append(parts, fmt.Sprintf("exit status %d", *v.Verdict.ExitStatus))
 	}
@@ -159,7 +160,7 @@ func agentText(v RunView) string {
 		parts = append(parts, fmt.Sprintf("pid %d", v.PID))
 	}
 	if v.Unit != "" {
-		parts = append(parts, "unit "+Line(v.Unit))
+		parts = append(parts, "unit "+plain.Line(v.Unit))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -169,7 +170,7 @@ func commitsText(ids []string) string {
 	const short = 12 // tells any two apart in a large repository
 	var list []string
 	for _, id := range ids {
-		list = append(list, Line(id[:min(short, len(id))]))
+		list = append(list, plain.Line(id[:min(short, len(id))]))
 	}
 	return strings.Join(list, " ")
 }
@@ -187,7 +188,7 @@ func usageText(v RunView) string {
 		parts = append(parts, USD(*v.Usage.USD, v.Usage.Cost.Estimated())+" USD"+costSource(v.Usage.Cost))
 	}
 	if len(v.Usage.Models) > 0 {
-		parts = append(parts, "by "+Line(strings.Join(v.Usage.Models, " and ")))
+		parts = append(parts, "by "+plain.Line(strings.Join(v.Usage.Models, " and ")))
 	}
 	if !v.QuotaUntil.IsZero() {
 		parts = append(parts, "its usage limit ends "+Stamp(v.QuotaUntil))
@@ -211,12 +212,12 @@ func costSource(c fleet.Cost) string {
 func chainText(v RunView) string {
 	var parts []string
 	if v.ChainDepth > 0 {
-		parts = append(parts, many(v.ChainDepth, "good run")+" before it")
+		parts = append(parts, plain.Plural(v.ChainDepth, "good run")+" before it")
 	}
 	if _, is := why.Follower(v.Followed); is {
-		parts = append(parts, "followed "+Line(v.Followed))
+		parts = append(parts, "followed "+plain.Line(v.Followed))
 	} else if v.Followed != "" {
-		parts = append(parts, "not followed: "+Line(v.Followed))
+		parts = append(parts, "not followed: "+plain.Line(v.Followed))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -233,9 +234,9 @@ func lessonsText(list []fleet.LessonUse) string {
 	var given, withheld []string
 	for _, u := range list {
 		if u.Injected {
-			given = append(given, Line(string(u.Lesson)))
+			given = append(given, plain.Line(string(u.Lesson)))
 		} else {
-			withheld = append(withheld, Line(string(u.Lesson)))
+			withheld = append(withheld, plain.Line(string(u.Lesson)))
 		}
 	}
 	var parts []string
@@ -250,7 +251,7 @@ func lessonsText(list []fleet.LessonUse) string {
 
 func safe(texts []string) (lines []string) {
 	for _, text := range texts {
-		lines = append(lines, Line(text))
+		lines = append(lines, plain.Line(text))
 	}
 	return lines
 }
@@ -262,7 +263,7 @@ func (s *sheet) excerpt(text string, most int, end bool) (lines []string) {
 	}
 	inner := s.inner()
 	for _, line := range PrintedLines(text) {
-		lines = append(lines, inner.Fit(Line(line)))
+		lines = append(lines, inner.Fit(plain.Line(line)))
 	}
 	if len(lines) <= most {
 		return lines

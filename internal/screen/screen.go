@@ -8,11 +8,11 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Style is how a screen is to look.
@@ -72,25 +72,6 @@ func (s Style) Fit(line string) string {
 	return ansi.Truncate(line, s.Width, "…")
 }
 
-// Plain makes text safe to show on a terminal: text from files, agents and other people's
-// holders may hold control characters and marks that reorder text.
-func Plain(text string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n':
-			return r
-		case r == '\t':
-			return ' '
-		case unicode.IsControl(r), unicode.In(r, unicode.Zl, unicode.Zp), unicode.Is(unicode.Cf, r) && r != '\u200d':
-			return '\ufffd'
-		}
-		return r
-	}, text)
-}
-
-// Line makes text safe to show on one line.
-func Line(text string) string { return strings.ReplaceAll(Plain(text), "\n", " ") }
-
 // Dash stands for what there is none of.
 func Dash(text string) string {
 	if text == "" {
@@ -99,12 +80,12 @@ func Dash(text string) string {
 	return text
 }
 
-// Stamp is how a time is shown.
+// Stamp is how a time is shown that may be none.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return t.UTC().Format(time.RFC3339)
+	return plain.Stamp(t)
 }
 
 // Span is a length of time in at most seven characters: to the second below a minute,

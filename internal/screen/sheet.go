@@ -39,7 +39,7 @@ func (s *sheet) add(label string, lines []string) {
 	}
 }
 
-// text wraps a text beside a label. Words of others in it have gone through [Line].
+// text wraps a text beside a label. Words of others in it have gone through [plain.Line].
 func (s *sheet) text(label, text string) { s.add(label, s.wrap(text)) }
 
 // wrap breaks a text between words to what stands beside the labels.
@@ -74,14 +74,6 @@ func (s *sheet) clipped(lines []string, most int) []string {
 	}
 	last := ansi.Truncate(lines[most-1], s.inner().Width-ansi.StringWidth(" …"), "") + " …"
 	return append(lines[:most-1:most-1], last)
-}
-
-// many is a number of things.
-func many(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // short is a time that was, see [oneUnit].

@@ -9,6 +9,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // StatusView is a fleet at one moment, and how much of it is to be shown.
@@ -99,10 +100,10 @@ func timerText(v StatusView, s Style) string {
 		case t.Last.IsZero():
 			text = s.Paint(Yellow, "no timer is active: stint init --systemd")
 		default:
-			text = s.Paint(Yellow, "stopped: systemctl --user start "+Line(t.Unit))
+			text = s.Paint(Yellow, "stopped: systemctl --user start "+plain.Line(t.Unit))
 		}
 		if len(v.Timers) > 1 {
-			text = Line(t.Pool) + ": " + text
+			text = plain.Line(t.Pool) + ": " + text
 		}
 		list = append(list, text)
 	}
@@ -134,7 +135,7 @@ func fireText(v StatusView, s Style) string {
 		text += ", " + s.Paint(Red, "failed to start "+named(failed))
 	}
 	if f.Fallback != "" {
-		text += "; " + s.Paint(Yellow, "its selector was not followed: "+Line(f.Fallback))
+		text += "; " + s.Paint(Yellow, "its selector was not followed: "+plain.Line(f.Fallback))
 	}
 	return text
 }
@@ -144,7 +145,7 @@ func ofPool(f fleet.Fire, v StatusView) string {
 	if len(v.Timers) < 2 || f.Pool == "" {
 		return ""
 	}
-	return " of " + Line(f.Pool)
+	return " of " + plain.Line(f.Pool)
 }
 
 // named is a number of categories, and which.

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"stint/internal/plain"
 )
 
 // Column is a column of a table.
@@ -54,7 +56,7 @@ func (t Table) Lines(s Style) []string {
 	for i, row := range t.Rows {
 		texts[i] = make([]string, len(row))
 		for j, cell := range row {
-			texts[i][j] = Line(cell.Text)
+			texts[i][j] = plain.Line(cell.Text)
 			widths[j] = max(widths[j], ansi.StringWidth(texts[i][j]))
 		}
 	}

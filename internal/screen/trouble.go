@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // claimsText names the claims that people hold. Those of runs are in the lanes.
@@ -19,9 +20,9 @@ func claimsText(v StatusView) string {
 			runs++
 			continue
 		}
-		text := fmt.Sprintf("%s by %s (%s left)", Line(string(c.Key)), Line(string(c.Holder)), Span(c.ExpiresAt.Sub(v.At)))
+		text := fmt.Sprintf("%s by %s (%s left)", plain.Line(string(c.Key)), plain.Line(string(c.Holder)), Span(c.ExpiresAt.Sub(v.At)))
 		if c.Note != "" {
-			text += ": " + Line(c.Note)
+			text += ": " + plain.Line(c.Note)
 		}
 		people = append(people, text)
 	}
@@ -29,7 +30,7 @@ func claimsText(v StatusView) string {
 	case len(people) == 0 && runs == 0:
 		return ""
 	case len(people) == 0:
-		return many(runs, "claim") + " held by runs, none by people"
+		return plain.Plural(runs, "claim") + " held by runs, none by people"
 	case runs > 0:
 		return fmt.Sprintf("%d by runs, %d by people: %s", runs, len(people), strings.Join(people, "; "))
 	default:
@@ -58,7 +59,7 @@ const (
 // Alerts are what is out of order, what matters most first.
 func Alerts(v engine.Status) (list []Alert) {
 	add := func(kind AlertKind, command, text, reason string) {
-		list = append(list, Alert{kind, because(Line(text), reason), command})
+		list = append(list, Alert{kind, because(plain.Line(text), reason), command})
 	}
 	why := func(name string) string { return "stint why " + fleet.ShellWord(name) }
 	if n := len(v.Day.Violations); n > 0 { // one is enough to look into all of them
@@ -155,7 +156,7 @@ func because(text, reason string) string {
 	if reason == "" {
 		return text
 	}
-	return text + ": " + Line(reason)
+	return text + ": " + plain.Line(reason)
 }
 
 func whose(c fleet.Category) string {

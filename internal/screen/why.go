@@ -5,6 +5,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"stint/internal/plain"
 	"stint/internal/why"
 )
 
@@ -26,7 +27,7 @@ func Why(a why.Answer, s Style) []string {
 			lines = append(lines, s.paragraph(Dim, "  ", "  ", o.Change)...)
 		}
 		if o.Command != "" { // whole, for it is to be copied
-			lines = append(lines, "    "+s.Paint(Cyan, Line(o.Command)))
+			lines = append(lines, "    "+s.Paint(Cyan, plain.Line(o.Command)))
 		}
 	}
 	for _, p := range a.Parts {
@@ -53,7 +54,7 @@ const leastParagraph = 20
 // others after another. Only a word that is wider than a line is broken: times, names and
 // paths are to be copied.
 func (s Style) paragraph(p Paint, first, rest, text string) []string {
-	text = Line(text)
+	text = plain.Line(text)
 	if s.Width > 0 {
 		text = between(text, max(s.Width-len(rest), leastParagraph))
 	}

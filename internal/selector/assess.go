@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Why a category is left out of a ranking.
@@ -185,7 +186,7 @@ func (s Situation) obstacles(f Facts, w *backlog) iter.Seq[Obstacle] {
 			{f.Review != "", HinderedByReview, says(f.Review), time.Time{}},
 			{f.Review == "" && f.Gate != "", HinderedByGate, says(f.Gate), time.Time{}},
 			{len(f.InFlight) >= f.Lanes, HinderedByLane, func() string { return fmt.Sprintf("lane busy: run %s", f.InFlight[0]) }, time.Time{}},
-			{s.At.Before(f.Rests), HinderedByRest, func() string { return "cools down until " + f.Rests.UTC().Format(time.RFC3339) }, f.Rests},
+			{s.At.Before(f.Rests), HinderedByRest, func() string { return "cools down until " + plain.Stamp(f.Rests) }, f.Rests},
 			{w.tasks == 0 && f.SelfDirected && lanesClaimed(s.Held, f), HinderedByClaim, says(ClaimBlocked), time.Time{}},
 			{idle && f.Unlisted != "", HinderedBySource, says(f.Unlisted), time.Time{}},
 			{idle && (f.Unlisted == "" || w.claimed), w.empty().Kind, func() string { return w.empty().Reason }, time.Time{}},

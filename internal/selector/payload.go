@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Schema names the payload's format and version.
@@ -180,7 +180,7 @@ type foreignPayload struct {
 // selector's. A null counts as absent. Text that is not JSON, or a value of the wrong type, is
 // an error that names the field and the place and wraps [fleet.ErrUsage].
 func ParsePayload(data []byte) (Request, error) {
-	if bad := notUTF8(data); bad >= 0 {
+	if bad := plain.Invalid(data); bad >= 0 {
 		return Request{}, fmt.Errorf("payload: not valid UTF-8 at %s: %w", position(data, int64(bad)+1), fleet.ErrUsage)
 	}
 	if string(bytes.TrimSpace(data)) == "null" {
@@ -358,24 +358,8 @@ func typeName(e *json.UnmarshalTypeError) string {
 	}
 }
 
-// notUTF8 is the index of the first byte that is not UTF-8, or -1.
-func notUTF8(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
-	}
-	for i := 0; ; {
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size <= 1 {
-			return i
-		}
-		i += size
-	}
-}
-
-// position is the line and column, from 1, of a byte offset.
+// position is the place of the byte before an offset, which the decoder has just read.
 func position(data []byte, offset int64) string {
-	before := data[:min(max(offset-1, 0), int64(len(data)))]
-	line := 1 + bytes.Count(before, []byte("\n"))
-	column := len(before) - bytes.LastIndexByte(before, '\n')
+	line, column := plain.Position(data, int(min(max(offset-1, 0), int64(len(data)))))
 	return fmt.Sprintf("line %d, column %d", line, column)
 }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"stint/internal/command"
+	"stint/internal/plain"
 )
 
 // The echo is for whoever follows the journal, which keeps other programs' lines too:
@@ -106,7 +106,7 @@ func (e *echo) flush() {
 	if len(line) > echoLine {
 		line, cut = line[:echoLine], "…"
 	}
-	e.send(echoMark + command.Printable(string(line)) + cut + "\n")
+	e.send(echoMark + plain.Line(string(line)) + cut + "\n")
 }
 
 func (e *echo) send(line string) {

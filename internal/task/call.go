@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"stint/internal/command"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Again reads a listed task once more where it is from: its file, or the list that it is
@@ -91,7 +91,7 @@ func filled(words []string, t fleet.Task, run fleet.RunID, reason string) ([]str
 }
 
 func guarded(text string) string {
-	text = strings.TrimSpace(shortened(command.Printable(text), maxCallReason))
+	text = strings.TrimSpace(shortened(plain.Line(text), maxCallReason))
 	if strings.HasPrefix(text, "-") {
 		return " " + text
 	}

@@ -226,7 +226,7 @@ func TestTitle(t *testing.T) {
 		{"#no space\n#\n# \n####### seven\n# C# and #tags #\n", "C# and #tags #"},
 		{"```sh\n# a comment\n~~~\n# b\n```\n# Heading\r\n", "Heading"},
 		{"    # code\n\t# code\n   #\tHeading  \n", "Heading"},
-		{"# red \x1b[31m\ttext\n", "red  [31m text"},
+		{"# red \x1b[31m\ttext\n", "red \ufffd[31m text"},
 		{"# 日本語 🔥", "日本語 🔥"},
 	} {
 		got, err := task.Parse("/t/a.md", []byte("---\n---\n"+test.body))

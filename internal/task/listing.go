@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"stint/internal/command"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Listing says how the items that a command prints become tasks.
@@ -58,7 +58,7 @@ func (l Listing) Parse(data []byte) ([]fleet.Task, []fleet.TaskProblem) {
 
 // problem is one of the item of that number, or with 0 of the whole.
 func (l Listing) problem(number int, err error) fleet.TaskProblem {
-	return fleet.TaskProblem{Path: l.Name, Line: number, Reason: shortened(command.Printable(err.Error()), maxReason)}
+	return fleet.TaskProblem{Path: l.Name, Line: number, Reason: shortened(plain.Line(err.Error()), maxReason)}
 }
 
 // failure is the problem of a source of which nothing can be read.
@@ -232,7 +232,7 @@ func (r *itemReader) prose(field fleet.TaskField) string {
 
 // line is text in one line.
 func (r *itemReader) line(field fleet.TaskField) string {
-	return strings.TrimSpace(command.Printable(r.prose(field)))
+	return strings.TrimSpace(plain.Line(r.prose(field)))
 }
 
 // list are the texts of a field without those empty or mentioned before.
@@ -241,7 +241,7 @@ func (r *itemReader) list(field fleet.TaskField) []string {
 	var list []string
 	seen := map[string]bool{}
 	for _, word := range words {
-		if word = strings.TrimSpace(command.Printable(word)); word != "" && !seen[word] {
+		if word = strings.TrimSpace(plain.Line(word)); word != "" && !seen[word] {
 			seen[word] = true
 			list = append(list, word)
 		}

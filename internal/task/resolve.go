@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/command"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 const (
@@ -63,7 +64,7 @@ func unanswered(urls []string, errs []error) (problems []fleet.TaskProblem) {
 			first = len(problems)
 		}
 		problems = append(problems, fleet.TaskProblem{
-			Path: urls[i], Reason: "counts as open: " + command.Printable(err.Error()), Kept: true,
+			Path: urls[i], Reason: "counts as open: " + plain.Line(err.Error()), Kept: true,
 		})
 	}
 	if late > 1 {

@@ -2,7 +2,8 @@ package task
 
 import (
 	"strings"
-	"unicode"
+
+	"stint/internal/plain"
 )
 
 // title is the text of the body's first heading of the # kind outside code
@@ -43,12 +44,5 @@ func heading(line string) string {
 	return oneLine(text)
 }
 
-// oneLine is the text without control characters.
-func oneLine(text string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, text))
-}
+// oneLine is the text as a line that is safe to print.
+func oneLine(text string) string { return strings.TrimSpace(plain.Line(text)) }

@@ -10,7 +10,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/screen"
+	"stint/internal/plain"
 )
 
 // Model is what is on the screen.
@@ -388,4 +388,4 @@ func (m Model) quit() (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-func line(text string) string { return screen.Line(text) }
+func line(text string) string { return plain.Line(text) }

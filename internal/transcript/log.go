@@ -7,7 +7,7 @@ import "strings"
 // and {session} the session. It is empty when the session is not known, or has a name
 // that could mean other files: it was read from the agent's output.
 func LogGlob(pattern, home, session string) string {
-	if strings.Contains(pattern, "{session}") && (session == "" || strings.Trim(session, plain) != "" || session[0] == '.') {
+	if strings.Contains(pattern, "{session}") && (session == "" || strings.Trim(session, harmless) != "" || session[0] == '.') {
 		return ""
 	}
 	if rest, ok := strings.CutPrefix(pattern, "~/"); ok {
@@ -19,5 +19,5 @@ func LogGlob(pattern, home, session string) string {
 	return strings.ReplaceAll(pattern, "{session}", session)
 }
 
-// plain are the characters of the names that agents give their sessions.
-const plain = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-."
+// harmless are the characters of the names that agents give their sessions.
+const harmless = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-."

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"stint/internal/plain"
 )
 
 // claudeShower makes text of Claude Code's messages.
@@ -114,7 +116,7 @@ func rateLimitText(l claudeLine) string {
 		text += ": " + info.Type
 	}
 	if at := epoch(info.ResetsAt); !at.IsZero() {
-		text += ", resets " + at.UTC().Format(time.RFC3339)
+		text += ", resets " + plain.Stamp(at)
 	}
 	return wrong(brief(text))
 }

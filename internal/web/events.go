@@ -14,6 +14,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/transcript"
 )
@@ -161,7 +162,7 @@ func offsetOf(r *http.Request) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("from %q: want a number of bytes: %w", screen.Line(text), fleet.ErrUsage)
+		return 0, fmt.Errorf("from %q: want a number of bytes: %w", plain.Line(text), fleet.ErrUsage)
 	}
 	return n, nil
 }

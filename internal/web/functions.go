@@ -8,6 +8,8 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
+	"stint/internal/plot"
 	"stint/internal/report"
 	"stint/internal/screen"
 )
@@ -15,7 +17,7 @@ import (
 // functions are what the templates may call. Text of other people goes through line.
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"line":     func(v any) string { return screen.Line(fmt.Sprint(v)) },
+		"line":     func(v any) string { return plain.Line(fmt.Sprint(v)) },
 		"stamp":    screen.Stamp,
 		"span":     screen.Span,
 		"count":    count,
@@ -29,7 +31,7 @@ func functions() template.FuncMap {
 		"signed":   signed,
 		"interval": func(e report.Estimate) string { return fmt.Sprintf("%.2f–%.2f", e.Low, e.High) },
 		"percent":  report.Percent,
-		"wide":     func(p float64) string { return coordinate(100 * min(max(p, 0), 1)) },
+		"wide":     func(p float64) string { return plot.Coordinate(100 * min(max(p, 0), 1)) },
 		"money":    func(usd float64) string { return fmt.Sprintf("$%.2f", usd) },
 		"about":    about,
 		"outcome":  fleet.Outcome.Sign,

@@ -12,7 +12,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/screen"
+	"stint/internal/plain"
 	"stint/internal/store"
 	"stint/internal/wire"
 )
@@ -76,7 +76,7 @@ func fireNumber(text string) (fleet.FireID, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("fire %q: want a number of 1 or more: %w", screen.Line(text), fleet.ErrUsage)
+		return 0, fmt.Errorf("fire %q: want a number of 1 or more: %w", plain.Line(text), fleet.ErrUsage)
 	}
 	return fleet.FireID(n), nil
 }
@@ -129,7 +129,7 @@ func runQuery(v url.Values) (q store.RunQuery, err error) {
 		Task: fleet.TaskID(v.Get("task")), Outcome: fleet.Outcome(v.Get("outcome")), Agent: v.Get("agent"),
 	}
 	if q.Outcome != "" && !slices.Contains(fleet.Outcomes(), q.Outcome) {
-		return q, fmt.Errorf("outcome %q: no run ends so: %w", screen.Line(string(q.Outcome)), fleet.ErrUsage)
+		return q, fmt.Errorf("outcome %q: no run ends so: %w", plain.Line(string(q.Outcome)), fleet.ErrUsage)
 	}
 	var wrong [3]error
 	if text := v.Get("category"); text != "" {

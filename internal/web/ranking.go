@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"strconv"
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
+	"stint/internal/plot"
 	"stint/internal/replay"
-	"stint/internal/screen"
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/wire"
@@ -155,14 +155,14 @@ func scoresOf(s selector.Selection) (list []scoreView, scale string) {
 		}
 		low, high = min(low, below), max(high, above)
 	}
-	at := func(v float64) string { return coordinate((v - low) / (high - low) * 100) }
-	wide := func(v float64) string { return coordinate(math.Abs(v) / (high - low) * 100) }
+	at := func(v float64) string { return plot.Coordinate((v - low) / (high - low) * 100) }
+	wide := func(v float64) string { return plot.Coordinate(math.Abs(v) / (high - low) * 100) }
 	for i, c := range s.Scores {
 		v := scoreView{Score: c, Explain: c.Explain(s.Settings), Picked: c.Picked}
 		if c.In {
 			v.Place = i + 1
 		}
-		v.Low, v.Width, v.Mean = coordinate(100*v.Explain.Low), coordinate(100*(v.Explain.High-v.Explain.Low)), coordinate(100*v.Explain.Mean)
+		v.Low, v.Width, v.Mean = plot.Coordinate(100*v.Explain.Low), plot.Coordinate(100*(v.Explain.High-v.Explain.Low)), plot.Coordinate(100*v.Explain.Mean)
 		right, left := 0.0, 0.0
 		for _, p := range partsOf(c) {
 			switch {
@@ -176,7 +176,7 @@ func scoresOf(s selector.Selection) (list []scoreView, scale string) {
 		}
 		list = append(list, v)
 	}
-	return list, screen.Line(fmt.Sprintf("%.2f to %.2f", low, high))
+	return list, plain.Line(fmt.Sprintf("%.2f to %.2f", low, high))
 }
 
 type scorePart struct {
@@ -186,12 +186,4 @@ type scorePart struct {
 
 func partsOf(c selector.Score) []scorePart {
 	return []scorePart{{"ts", c.TS}, {"div", c.Div}, {"loo", c.Components.LOO}, {"season", c.Season}, {"plateau", c.Plateau}}
-}
-
-// coordinate writes a number for a picture, which knows no NaN.
-func coordinate(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
-		v = 0
-	}
-	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 }

@@ -9,9 +9,9 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/plot"
 	"stint/internal/report"
-	"stint/internal/screen"
 	"stint/internal/wire"
 )
 
@@ -40,7 +40,7 @@ func (s *site) report(r *http.Request, e *engine.Engine) (view, error) {
 		found = found || p.name == name
 	}
 	if !found {
-		return view{}, fmt.Errorf("since %q: want 24h, 7d, 30d or all: %w", screen.Line(name), fleet.ErrUsage)
+		return view{}, fmt.Errorf("since %q: want 24h, 7d, 30d or all: %w", plain.Line(name), fleet.ErrUsage)
 	}
 	var err error
 	if b.Report, err = e.Report(r.Context(), since); err != nil {

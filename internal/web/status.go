@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/plot"
 	"stint/internal/report"
 	"stint/internal/screen"
@@ -171,7 +172,7 @@ func spanOf(r *http.Request) (string, time.Duration, error) {
 			return name, p.span, nil
 		}
 	}
-	return "", 0, fmt.Errorf("span %q: want 2h, 6h, 24h or 7d: %w", screen.Line(name), fleet.ErrUsage)
+	return "", 0, fmt.Errorf("span %q: want 2h, 6h, 24h or 7d: %w", plain.Line(name), fleet.ErrUsage)
 }
 
 // The most that a timeline reads, however busy the fleet was.
@@ -256,6 +257,6 @@ func spanOfRun(r engine.OpenRun, now time.Time) plot.TimelineSpan {
 	if !s.Open {
 		how += " after " + screen.Span(r.EndedAt.Sub(r.StartedAt))
 	}
-	s.Title = screen.Line(strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", r.Category, r.Task, how)), " "))
+	s.Title = plain.Line(strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", r.Category, r.Task, how)), " "))
 	return s
 }

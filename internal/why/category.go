@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/selector"
 )
 
@@ -162,7 +163,7 @@ func (c Category) rank() (list []string) {
 		return nil
 	}
 	ranked := len(c.Ranking.Ranked())
-	list = append(list, sentence("%s can start, of which a fire starts %d", plural(ranked, "category"), c.Ranking.Picks))
+	list = append(list, sentence("%s can start, of which a fire starts %d", plain.Plural(ranked, "category"), c.Ranking.Picks))
 	if s.Leads {
 		list = append(list, sentence("It leads, because its task %q is begun", s.Next.ID))
 	}
@@ -181,12 +182,12 @@ func (c Category) believed() []string {
 	}
 	e := s.Explain(c.Ranking.Settings)
 	list := []string{sentence("Its mean grade is believed to be %.3f, with 95 %% certainty between %.2f and %.2f if it has not changed since, going by %s and what is known of the others",
-		e.Mean, e.Low, e.High, plural(s.Arm.Graded, "graded session"))}
+		e.Mean, e.Low, e.High, plain.Plural(s.Arm.Graded, "graded session"))}
 	for _, r := range c.GradeChanges {
 		list = append(list, sentence("At %s %s", moment(r.At, c.Now), r))
 	}
 	if more := s.Arm.Alarms - len(c.GradeChanges); more > 0 && len(c.GradeChanges) > 0 {
-		list = append(list, sentence("Before that its grades changed %s", plural(more, "time")))
+		list = append(list, sentence("Before that its grades changed %s", plain.Plural(more, "time")))
 	}
 	return list
 }
@@ -197,7 +198,7 @@ func (c Category) owed() (list []string) {
 		return nil
 	}
 	e := s.Explain(c.Ranking.Settings)
-	list = append(list, sentence("It has had %s, and was entitled to %.1f", plural(e.Sessions, "session"), e.Entitled))
+	list = append(list, sentence("It has had %s, and was entitled to %.1f", plain.Plural(e.Sessions, "session"), e.Entitled))
 	if debt := e.Debt(); debt != "" {
 		list = append(list, sentence("Counted fire by fire, %s, which %s", debt, moves(e.Div)))
 	}
@@ -224,7 +225,7 @@ func (c Category) tasks() (list []string) {
 	if s.Candidate == nil || s.Tasks == 0 {
 		return list // that is told as an obstacle, or it needs none
 	}
-	list = append(list, sentence("%s can be worked on; the next is %q, which is %s", plural(s.Tasks, "task"), s.Next.ID, s.Next.State))
+	list = append(list, sentence("%s can be worked on; the next is %q, which is %s", plain.Plural(s.Tasks, "task"), s.Next.ID, s.Next.State))
 	if n := len(c.Blocked); n > 0 {
 		list = append(list, sentence("%s blocked: %s", areOf(n), listed(blockedWords(c.Blocked))))
 	}
@@ -271,7 +272,7 @@ func (c Category) fires() (list []string) {
 	}
 	switch {
 	case asked > 1:
-		list = append(list, sentence("Of the last %s, %d started it", plural(asked, "fire"), started))
+		list = append(list, sentence("Of the last %s, %d started it", plain.Plural(asked, "fire"), started))
 	case started > 0:
 		list = append(list, sentence("The only one started it"))
 	default:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/selector"
 )
 
@@ -39,7 +40,7 @@ const oddsMoved = 0.05
 
 // Answer says of every category what of its rank is another than it was.
 func (c Change) Answer() Answer {
-	a := Answer{Kind: OfRanking, Subject: stamp(c.Since), Verdict: "unchanged"}
+	a := Answer{Kind: OfRanking, Subject: plain.Stamp(c.Since), Verdict: "unchanged"}
 	for _, p := range c.Pools {
 		title := fmt.Sprintf("Pool %s", p.Pool)
 		if p.Then.ID == p.Last.ID {
@@ -132,12 +133,12 @@ func (p PoolChange) of(name fleet.Category) (list []string) {
 		list = append(list, sentence("Its share is %s, and was %s", b, a))
 	}
 	if a, b := then.Tasks, last.Tasks; a != b {
-		list = append(list, sentence("%s can be worked on, and %d could", plural(b, "task"), a))
+		list = append(list, sentence("%s can be worked on, and %d could", plain.Plural(b, "task"), a))
 	}
 	if a, b := digits(then.Beta.Mean()), digits(last.Beta.Mean()); a != b {
 		text := fmt.Sprintf("Its mean grade is believed to be %s, and was to be %s", b, a)
 		if more := last.Arm.Graded - then.Arm.Graded; more > 0 {
-			text += fmt.Sprintf(", after %s more", plural(more, "graded session"))
+			text += fmt.Sprintf(", after %s more", plain.Plural(more, "graded session"))
 		}
 		list = append(list, sentence("%s", text))
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/selector"
 )
 
@@ -95,13 +96,13 @@ func (c Category) noTask() string {
 			why = append(why, fmt.Sprintf("%d in state %s", n, state))
 		}
 	}
-	return sentence("None of its %s can be worked on: %s", plural(open, "open task"), listed(why))
+	return sentence("None of its %s can be worked on: %s", plain.Plural(open, "open task"), listed(why))
 }
 
 func (c Category) claims() string {
 	var words []string
 	for _, h := range c.Held {
-		words = append(words, fmt.Sprintf("%q by %s until %s", h.Key, h.Holder, stamp(h.ExpiresAt)))
+		words = append(words, fmt.Sprintf("%q by %s until %s", h.Key, h.Holder, plain.Stamp(h.ExpiresAt)))
 	}
 	return listed(words)
 }
@@ -118,7 +119,7 @@ func (c Category) pauses(h selector.Obstacle) (list []Obstacle) {
 			until = "until " + moment(p.Until, c.Now)
 			o.Change = "That ends by itself, or by a person."
 		}
-		o.Reason = sentence("%s paused since %s, %s%s", what, stamp(p.Since), until, tail(p.Reason))
+		o.Reason = sentence("%s paused since %s, %s%s", what, plain.Stamp(p.Since), until, tail(p.Reason))
 		list = append(list, o)
 	}
 	return list
@@ -185,7 +186,7 @@ func (c Category) inLane(kind selector.Hindrance, r OpenRun) Obstacle {
 		o.Reason = sentence("Its lane is busy: run %s works%s since %s", r.ID, work, moment(r.StartedAt, c.Now))
 		if r.Timeout > 0 {
 			o.Until = later(r.StartedAt.Add(r.Timeout), c.Now)
-			o.Change = sentence("It takes the end of that session, which may take until %s, or a person who stops it", stamp(r.StartedAt.Add(r.Timeout)))
+			o.Change = sentence("It takes the end of that session, which may take until %s, or a person who stops it", plain.Stamp(r.StartedAt.Add(r.Timeout)))
 		}
 	}
 	o.Command = command("stint", "stop", string(r.ID))

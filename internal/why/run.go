@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Run is what is known of one run.
@@ -66,7 +67,7 @@ func (r Run) state() string {
 	case run.StartedAt.IsZero():
 		return sentence("Run %s of %s is about to begin", run.ID, run.Category)
 	case r.Timeout > 0:
-		return sentence("Run %s of %s began at %s, and may take until %s", run.ID, run.Category, moment(run.StartedAt, r.Now), stamp(run.StartedAt.Add(r.Timeout)))
+		return sentence("Run %s of %s began at %s, and may take until %s", run.ID, run.Category, moment(run.StartedAt, r.Now), plain.Stamp(run.StartedAt.Add(r.Timeout)))
 	}
 	return sentence("Run %s of %s began at %s", run.ID, run.Category, moment(run.StartedAt, r.Now))
 }
@@ -108,7 +109,7 @@ func (r Run) chosen() (list []string) {
 func (r Run) picked() (list []string) {
 	run := r.Run
 	for _, d := range r.Denials {
-		list = append(list, sentence("In %s it was denied %q by %s at %s", d.Category, d.Key, d.Holder, stamp(d.At)))
+		list = append(list, sentence("In %s it was denied %q by %s at %s", d.Category, d.Key, d.Holder, plain.Stamp(d.At)))
 	}
 	if r.Choice != nil && r.Choice.Category != run.Category {
 		list = append(list, sentence("So it went on from %s to %s, the next of its fire that could be started", r.Choice.Category, run.Category))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/selector"
 )
 
@@ -131,7 +132,7 @@ func (t Task) obstacles() (list []Obstacle) {
 	if t.Waiting != nil {
 		list = append(list, Obstacle{
 			Kind: KindWaiting, Command: "stint task retry " + named(t.ID),
-			Reason: sentence("It has waited for a person since %s, because %s", stamp(t.Waiting.Since), t.Waiting.Why()),
+			Reason: sentence("It has waited for a person since %s, because %s", plain.Stamp(t.Waiting.Since), t.Waiting.Why()),
 			Change: sentence("It takes a person to fix what is wrong, and a change in %s or a retry", orSource(t.Task.Path)),
 		})
 	}

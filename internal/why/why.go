@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Kind is what a question is about.
@@ -93,17 +94,15 @@ func because(text, reason string) string {
 	return text + ": " + reason
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
 // moment is a time, and how far from now it is.
 func moment(t, now time.Time) string {
 	switch d := now.Sub(t); {
 	case d >= time.Second:
-		return fmt.Sprintf("%s (%s ago)", stamp(t), lapse(d))
+		return fmt.Sprintf("%s (%s ago)", plain.Stamp(t), lapse(d))
 	case d > -time.Second:
-		return stamp(t) + " (just now)"
+		return plain.Stamp(t) + " (just now)"
 	default:
-		return fmt.Sprintf("%s (in %s)", stamp(t), lapse(-d))
+		return fmt.Sprintf("%s (in %s)", plain.Stamp(t), lapse(-d))
 	}
 }
 
@@ -111,24 +110,14 @@ func moment(t, now time.Time) string {
 func lapse(d time.Duration) string {
 	switch {
 	case d < time.Minute:
-		return plural(int(d.Round(time.Second)/time.Second), "second")
+		return plain.Plural(int(d.Round(time.Second)/time.Second), "second")
 	case d < 2*time.Hour:
-		return plural(int(d/time.Minute), "minute")
+		return plain.Plural(int(d/time.Minute), "minute")
 	case d < 48*time.Hour:
-		return plural(int(d/time.Hour), "hour")
+		return plain.Plural(int(d/time.Hour), "hour")
 	default:
-		return plural(int(d/(24*time.Hour)), "day")
+		return plain.Plural(int(d/(24*time.Hour)), "day")
 	}
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if stem, found := strings.CutSuffix(what, "y"); found && !strings.HasSuffix(stem, "a") {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // listed joins words, so many as a person wants to read.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/report"
 )
 
@@ -71,7 +72,7 @@ func NewAudit(r report.Audit) Audit {
 		SafetyNet: r.SafetyNet, Fallbacks: r.Fallbacks, Categories: []CategoryAudit{}, Fruitless: []Fruitless{}, Failing: []Failing{},
 	}
 	for _, v := range r.Violations {
-		o.Violations = append(o.Violations, Violation{v.Category, v.Lane, [2]fleet.RunID{v.First, v.Second}, Stamp(v.At)})
+		o.Violations = append(o.Violations, Violation{v.Category, v.Lane, [2]fleet.RunID{v.First, v.Second}, plain.Stamp(v.At)})
 	}
 	for _, f := range r.Fruitless {
 		o.Fruitless = append(o.Fruitless, Fruitless(f))

@@ -5,6 +5,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/selector"
 )
 
@@ -44,7 +45,7 @@ type Choice struct {
 // NewFire tells of a fire.
 func NewFire(r engine.FireReport) Fire {
 	o := Fire{
-		Schema: "stint/fire@1", Fire: r.ID, DryRun: r.DryRun, Pool: r.Pool, At: Stamp(r.At), Seed: strconv.FormatUint(r.Seed, 10),
+		Schema: "stint/fire@1", Fire: r.ID, DryRun: r.DryRun, Pool: r.Pool, At: plain.Stamp(r.At), Seed: strconv.FormatUint(r.Seed, 10),
 		Tier: int(r.Tier), Spawned: r.Count(fleet.Spawn), Skipped: r.Count(fleet.Skip), Failed: r.Count(fleet.StartFailed),
 		Fallback: r.Fallback, Categories: []Choice{},
 	}

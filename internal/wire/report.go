@@ -2,6 +2,7 @@ package wire
 
 import (
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/report"
 )
 
@@ -93,7 +94,7 @@ type ReportStep struct {
 // NewReport tells of a report.
 func NewReport(name fleet.Name, r report.Report) Report {
 	o := Report{
-		Schema: "stint/report@1", Fleet: name, From: Stamp(r.From), To: Stamp(r.To), First: Time(r.First),
+		Schema: "stint/report@1", Fleet: name, From: plain.Stamp(r.From), To: plain.Stamp(r.To), First: Time(r.First),
 		Findings: []Finding{}, PerHour: r.PerHour(), PerDay: r.PerDay(), Respawns: r.Respawns,
 		Neglected: r.NeglectedSpawned(), Audit: NewAudit(r.Audit), All: newReportUse(r.All),
 		Categories: []ReportCategory{}, Agents: []ReportAgent{}, Pairs: []ReportPair{}, Step: r.Step.Seconds(), Steps: []ReportStep{},
@@ -115,7 +116,7 @@ func NewReport(name fleet.Name, r report.Report) Report {
 		o.Pairs = append(o.Pairs, ReportPair{p.Category, p.Agent, newReportUse(p.Use)})
 	}
 	for _, s := range r.Steps {
-		o.Steps = append(o.Steps, ReportStep{Stamp(s.From), newReportUse(s.Use)})
+		o.Steps = append(o.Steps, ReportStep{plain.Stamp(s.From), newReportUse(s.Use)})
 	}
 	return o
 }

@@ -5,6 +5,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Run is stint/run@1.
@@ -126,7 +127,7 @@ func NewRunDetail(d engine.RunDetail, now time.Time) RunDetail {
 		o.Choice = new(Choice(*d.Choice))
 	}
 	for _, n := range d.Denials {
-		o.Denials = append(o.Denials, Denial{n.Key, n.Category, n.Holder, Stamp(n.At)})
+		o.Denials = append(o.Denials, Denial{n.Key, n.Category, n.Holder, plain.Stamp(n.At)})
 	}
 	for _, u := range d.Lessons {
 		o.Lessons = append(o.Lessons, LessonUse{u.Lesson, u.Injected})

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/report"
 )
 
@@ -29,7 +30,7 @@ type SpendPart struct {
 // NewSpending tells of what was used.
 func NewSpending(name fleet.Name, s report.Spending) Spending {
 	o := Spending{
-		Schema: "stint/spending@1", Fleet: name, From: Stamp(s.From), To: Stamp(s.To), By: s.By, All: newReportUse(s.All), Parts: []SpendPart{},
+		Schema: "stint/spending@1", Fleet: name, From: plain.Stamp(s.From), To: plain.Stamp(s.To), By: s.By, All: newReportUse(s.All), Parts: []SpendPart{},
 	}
 	for _, p := range s.Parts {
 		of := func(k report.Key) *string {

@@ -7,6 +7,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Status is stint/status@1.
@@ -128,7 +129,7 @@ type Posterior struct {
 // NewStatus tells of a fleet at one moment.
 func NewStatus(e *engine.Engine, s engine.Status) Status {
 	o := Status{
-		Schema: "stint/status@1", Fleet: e.Config.Fleet, At: Stamp(s.At),
+		Schema: "stint/status@1", Fleet: e.Config.Fleet, At: plain.Stamp(s.At),
 		Timers: []Timer{}, Lanes: []Lane{}, Closed: []Gate{}, Failed: []fleet.SourceFault{},
 		Running: []OpenRun{}, Claims: []Claim{}, Fires: []Fire{}, Runs: []Run{},
 		Posteriors: posteriors(s), Day: NewAudit(s.Day),
@@ -167,7 +168,7 @@ func (o *Status) addLimits(s engine.Status) {
 		o.Closed = append(o.Closed, Gate(g))
 	}
 	for _, p := range s.Pauses {
-		o.Pauses = append(o.Pauses, Pause{p.Category, Stamp(p.Since), Time(p.Until), p.Reason})
+		o.Pauses = append(o.Pauses, Pause{p.Category, plain.Stamp(p.Since), Time(p.Until), p.Reason})
 	}
 	for _, g := range s.Stopped {
 		var until *string
@@ -177,10 +178,10 @@ func (o *Status) addLimits(s engine.Status) {
 		o.Agents = append(o.Agents, StoppedAgent{g.Agent, until, g.Failures, g.Why})
 	}
 	for _, q := range s.Waiting {
-		o.Waiting = append(o.Waiting, Waiting{q.Task, q.Failures, q.Sessions, Stamp(q.Since), q.Reason})
+		o.Waiting = append(o.Waiting, Waiting{q.Task, q.Failures, q.Sessions, plain.Stamp(q.Since), q.Reason})
 	}
 	for _, m := range s.Untold {
-		o.Untold = append(o.Untold, Untold{m.Task, m.State, Stamp(m.Since), m.Trouble})
+		o.Untold = append(o.Untold, Untold{m.Task, m.State, plain.Stamp(m.Since), m.Trouble})
 	}
 	for _, u := range s.Spent {
 		o.Spent = append(o.Spent, Spent(u))

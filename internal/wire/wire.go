@@ -4,16 +4,17 @@
 // lists are never null.
 package wire
 
-import "time"
+import (
+	"time"
 
-// Stamp writes a time.
-func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+	"stint/internal/plain"
+)
 
 // Time writes a time that may be none: null for the zero time.
 func Time(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	s := Stamp(t)
+	s := plain.Stamp(t)
 	return &s
 }

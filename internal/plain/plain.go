@@ -1,0 +1,73 @@
+// Package plain makes text that is safe to print, and holds the few ways of writing things
+// down that the whole program shares. Names, notes, reasons and output come from files,
+// agents and other people: none of it may move a cursor, colour a screen, break a line or
+// reorder the text around it, whether a terminal, a page, a picture or a log shows it.
+package plain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Text makes a text of any number of lines safe to print. What cannot be printed becomes
+// U+FFFD, tabs and carriage returns become spaces.
+func Text(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case r == '\t' || r == '\r':
+			return ' '
+		case hostile(r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+// Line makes a text safe to print in one line.
+func Line(s string) string { return strings.ReplaceAll(Text(s), "\n", " ") }
+
+// hostile reports whether a character is obeyed rather than shown: controls, separators of
+// lines and paragraphs, marks that reorder or hide text, and the two that XML cannot hold.
+// The zero-width joiner stays, as many emoji need it.
+func hostile(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Cf, r) && r != '\u200d' ||
+		r == '\ufffe' || r == '\uffff'
+}
+
+// Stamp writes a time as RFC 3339 in UTC.
+func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// Plural is a number of things: 1 retry, 2 retries, 3 days.
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if stem, found := strings.CutSuffix(noun, "y"); found && !strings.HasSuffix(stem, "a") {
+		return fmt.Sprintf("%d %sies", n, stem)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Invalid is the place of the first byte that is not UTF-8, or -1.
+func Invalid[T ~string | ~[]byte](data T) int {
+	if utf8.ValidString(string(data)) {
+		return -1
+	}
+	for at, r := range string(data) {
+		if _, size := utf8.DecodeRuneInString(string(data[at:])); r == utf8.RuneError && size == 1 {
+			return at
+		}
+	}
+	return -1
+}
+
+// Position is the line and the column, in bytes, of a place in a file. Both count from 1.
+func Position[T ~string | ~[]byte](data T, offset int) (line, column int) {
+	before := string(data[:offset])
+	return 1 + strings.Count(before, "\n"), offset - strings.LastIndexByte(before, '\n')
+}

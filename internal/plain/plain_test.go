@@ -1,0 +1,76 @@
+package plain_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"stint/internal/plain"
+)
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ name, text, line string }{
+		{"words", "grüße, 日本語", "grüße, 日本語"},
+		{"emoji that are joined", "👩‍👧", "👩‍👧"},
+		{"white space", "a\tb\r\nc", "a b  c"},
+		{"escape sequence", "\x1b[2Jred", "\ufffd[2Jred"},
+		{"C1 control", "a\u009bb\u0085c", "a\ufffdb\ufffdc"},
+		{"rubbed out", "a\b\x7f", "a\ufffd\ufffd"},
+		{"separators of lines and paragraphs", "a\u2028b\u2029c", "a\ufffdb\ufffdc"},
+		{"reordered", "\u202egnol\u2067x\u2069", "\ufffdgnol\ufffdx\ufffd"},
+		{"hidden", "a\u200bb\ufeff\u00ad", "a\ufffdb\ufffd\ufffd"},
+		{"no characters", "a\ufffe\uffff", "a\ufffd\ufffd"},
+		{"not UTF-8", "a\xffb", "a\ufffdb"},
+	} {
+		if got := plain.Line(tt.text); got != tt.line {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.line)
+		}
+	}
+	if got, want := plain.Text("a\nb\x00\n"), "a\nb\ufffd\n"; got != want {
+		t.Errorf("lines: got %q, want %q", got, want)
+	}
+}
+
+func TestPlural(t *testing.T) {
+	t.Parallel()
+	for n, noun := range []string{"day", "retry", "category", "day"} {
+		want := []string{"0 days", "1 retry", "2 categories", "3 days"}[n]
+		if got := plain.Plural(n, noun); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestStamp(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 6, 1, 14, 0, 0, 5, time.FixedZone("", 2*60*60))
+	if got, want := plain.Stamp(at), "2026-06-01T12:00:00Z"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text         string
+		at           int
+		line, column int
+	}{
+		{"\xff", 0, 1, 1},
+		{"ü\xff", 2, 1, 3},
+		{"a\n\n\xe2\x82", 3, 3, 1},
+		{"\ufffd\nab\x80", 6, 2, 3},
+	} {
+		at := plain.Invalid(tt.text)
+		if again := plain.Invalid([]byte(tt.text)); at != tt.at || again != at {
+			t.Fatalf("%q is invalid at %d and %d, want %d", tt.text, at, again, tt.at)
+		}
+		if line, column := plain.Position(tt.text, at); line != tt.line || column != tt.column {
+			t.Errorf("%q: got line %d, column %d, want %d and %d", tt.text, line, column, tt.line, tt.column)
+		}
+	}
+	if at := plain.Invalid(strings.Repeat("\ufffd", 3)); at != -1 {
+		t.Errorf("valid text is invalid at %d", at)
+	}
+}
