@@ -63,8 +63,9 @@ func rules() map[string]rule {
 		"internal/doctor": {house: []string{"internal/fleet"}, not: world},
 
 		"internal/store": {house: []string{"internal/bandit", "internal/fleet"}, not: outside},
+		"internal/store/book": {house: []string{"internal/fleet", "internal/store"}, not: []string{"database/sql", "log", "net", "os", "os/exec", "syscall"}},
 		"internal/store/sqlite": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/store"},
+			house:   []string{"internal/bandit", "internal/fleet", "internal/store", "internal/store/book"},
 			foreign: []string{"github.com/mattn/go-sqlite3"},
 			not:     []string{"os/exec"},
 		},
@@ -105,7 +106,7 @@ func rules() map[string]rule {
 			house: []string{
 				"internal/bandit", "internal/claim", "internal/config", "internal/fleet", "internal/grade",
 				"internal/plan", "internal/pressure", "internal/replay", "internal/report", "internal/selector",
-				"internal/store", "internal/transcript", "internal/why",
+				"internal/store", "internal/store/book", "internal/transcript", "internal/why",
 			},
 			not: outside,
 		},

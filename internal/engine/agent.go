@@ -1,14 +1,13 @@
 package engine
 
 import (
-	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/selector"
+	"stint/internal/store/book"
 	"stint/internal/why"
 )
 
@@ -17,11 +16,11 @@ import (
 func (e *Engine) withoutAgent(v view, c fleet.Category) string {
 	var reasons []string
 	for _, agent := range e.Config.Categories[c].Agents {
-		reason := e.hindrance(v, c, agent)
-		if reason == "" {
+		refusals := e.refusals(v, c, agent)
+		if len(refusals) == 0 {
 			return ""
 		}
-		reasons = append(reasons, reason)
+		reasons = append(reasons, refusals[0].Reason)
 	}
 	return strings.Join(slices.Compact(reasons), "; ")
 }
@@ -31,10 +30,7 @@ func (e *Engine) withoutAgent(v view, c fleet.Category) string {
 func (e *Engine) able(v view, c fleet.Category) (list []string) {
 	agents := e.Config.Categories[c].Agents
 	for _, agent := range agents {
-		barred := false
-		for h := range e.hindrances(v, c, agent) {
-			barred = barred || h.Kind != why.GateSlots
-		}
+		barred := slices.ContainsFunc(e.refusals(v, c, agent), func(r fleet.RefusedError) bool { return r.Outcome != fleet.Busy })
 		if !barred && e.installed(agent) {
 			list = append(list, agent)
 		}
@@ -74,47 +70,37 @@ func (e *Engine) installed(agent string) bool {
 	})
 }
 
-// hindrance says what keeps an agent from a session of the category, or "".
-func (e *Engine) hindrance(v view, c fleet.Category, agent string) string {
-	for h := range e.hindrances(v, c, agent) {
-		return h.Reason
-	}
-	return ""
+// refusals are all that keeps an agent from a session of the category. The store goes by the same
+// rule when the session takes its claim.
+func (e *Engine) refusals(v view, c fleet.Category, agent string) []fleet.RefusedError {
+	state := v.agent(agent)
+	return book.Admission{
+		Terms: e.terms(c, agent), State: state, Probing: v.live[state.Probe], Busy: v.busy[agent], Spent: v.snapshot.Spent, Now: v.now,
+	}.Refusals()
 }
 
-// hindrances are all that keeps an agent from a session of the category.
-func (e *Engine) hindrances(v view, c fleet.Category, agent string) iter.Seq[why.Gate] {
-	var state fleet.AgentState
-	if i := slices.IndexFunc(v.snapshot.Agents, func(a fleet.AgentState) bool { return a.Agent == agent }); i >= 0 {
-		state = v.snapshot.Agents[i]
+// agent is what is known of an agent.
+func (v view) agent(name string) fleet.AgentState {
+	for _, a := range v.snapshot.Agents {
+		if a.Agent == name {
+			return a
+		}
 	}
-	return func(yield func(why.Gate) bool) {
-		if reason := state.Blocked(v.now, v.live[state.Probe]); reason != "" {
-			advice := e.advice(state)
-			gate := why.Gate{
-				Kind: why.GateAgent, Reason: fmt.Sprintf("agent %s: %s", agent, reason), Until: state.Until,
-				Do: advice.Do, Command: advice.Command, Lasting: state.Fault.Lasting(),
-			}
-			if !yield(gate) {
-				return
-			}
-		}
-		if slots := e.Config.Agents[agent].Slots; slots > 0 && v.busy[agent] >= slots &&
-			!yield(why.Gate{Kind: why.GateSlots, Reason: fmt.Sprintf("agent %s: all of its %d slots are in use", agent, slots)}) {
-			return
-		}
-		budgets := e.Config.Budgets(c, agent)
-		tokens, usd := state.Expected(budgets)
-		for _, b := range budgets {
-			var spent fleet.Spent
-			if i := slices.IndexFunc(v.snapshot.Spent, func(s fleet.Spent) bool { return s.Scope == b.Scope }); i >= 0 {
-				spent = v.snapshot.Spent[i]
-			}
-			reason := b.Gone(spent, tokens, usd)
-			if reason != "" && !yield(why.Gate{Kind: why.GateBudget, Reason: reason, Until: nextDay(v.now)}) {
-				return
-			}
-		}
+	return fleet.AgentState{Agent: name}
+}
+
+// gate is why an agent is refused, and what helps.
+func (e *Engine) gate(v view, agent string, r fleet.RefusedError) why.Gate {
+	switch {
+	case r.Outcome == fleet.Busy:
+		return why.Gate{Kind: why.GateSlots, Reason: r.Reason}
+	case r.Scope != "":
+		return why.Gate{Kind: why.GateBudget, Reason: r.Reason, Until: nextDay(v.now)}
+	}
+	state := v.agent(agent)
+	advice := e.advice(state)
+	return why.Gate{
+		Kind: why.GateAgent, Reason: r.Reason, Until: state.Until, Do: advice.Do, Command: advice.Command, Lasting: state.Fault.Lasting(),
 	}
 }
 

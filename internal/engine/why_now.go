@@ -74,9 +74,9 @@ func (m *moment) gatesOf(v view, name fleet.Category) (list []why.Gate) {
 		return list
 	}
 	for _, agent := range m.Config.Categories[name].Agents {
-		for h := range m.hindrances(v, name, agent) {
-			if !slices.Contains(list, h) { // a budget may be of several
-				list = append(list, h)
+		for _, r := range m.refusals(v, name, agent) {
+			if g := m.gate(v, agent, r); !slices.Contains(list, g) { // a budget may be of several
+				list = append(list, g)
 			}
 		}
 	}

@@ -111,7 +111,7 @@ type AgentState struct {
 	Since    time.Time // when that was found out
 	Reason   string    // why not
 	Failures int       // in a row
-	Walls    int       // usage limits met in a row
+	Limits   int       // usage limits met in a row
 	Fault    FaultKind // why it cannot work; empty: it can, or met a usage limit
 	Faults   int       // of its service or its login, met in a row
 	Probe    RunID     // the run that tries an agent which failed, or whose service did

@@ -391,7 +391,7 @@ func (d *DB) Resume(ctx context.Context, c fleet.Category) (ended bool, err erro
 			"delete from pauses where category = ?1",
 			"update arms set noops = 0, asleep_until = 0, asleep_since = null, vain_at = '' where ?1 in (category, '') and (asleep_until > 0 or vain_at <> '')",
 			"update tasks set rests = 0 where rests > 0 and (?1 = '' or exists (select 1 from runs where id = tasks.run and category = ?1))",
-			`update agents set until = 0, reason = '', failures = 0, walls = 0, fault = '', faults = 0, probe = ''
+			`update agents set until = 0, reason = '', failures = 0, limits = 0, fault = '', faults = 0, probe = ''
 where ?1 = '' and (until > 0 or failures > 0 or faults > 0)`,
 		} {
 			res, err := t.ExecContext(ctx, write, c)

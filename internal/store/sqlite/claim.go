@@ -9,6 +9,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/book"
 )
 
 // current is true of a claim that its holder may still write under. Whether another
@@ -85,32 +86,18 @@ func (t tx) take(ctx context.Context, r store.Take) (fleet.Grant, fleet.Claim, e
 	if err != nil {
 		return "", fleet.Claim{}, err
 	}
-	own := r.Renews && seen.Holder == r.Holder && seen.ReleasedAt.IsZero()
-	renewal := own && seen.ExpiresAt.After(t.now)
-	if !own && !seen.Free(t.now, known(r.Known, seen)) {
-		return fleet.Denied, seen.Claim, nil
+	grant := book.Take(seen.Claim, r, t.now)
+	if grant == fleet.Denied {
+		return grant, seen.Claim, nil
 	}
 	c, err := scanClaim(t.QueryRowContext(ctx, putClaim,
-		sql.Named("key", r.Key), sql.Named("holder", r.Holder), sql.Named("note", r.Note), sql.Named("fresh", !renewal),
+		sql.Named("key", r.Key), sql.Named("holder", r.Holder), sql.Named("note", r.Note), sql.Named("fresh", grant == fleet.Granted),
 		sql.Named("now", millis(t.now)), sql.Named("expires", millis(t.now.Add(r.TTL))),
 		sql.Named("seen_epoch", seen.Epoch), sql.Named("seen_renewals", seen.renewals), sql.Named("seen_open", seen.ReleasedAt.IsZero())))
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", fleet.Claim{}, err
-	case renewal:
-		return fleet.Renewed, c.Claim, nil
-	default:
-		return fleet.Granted, c.Claim, nil
 	}
-}
-
-// known is what the caller knows of the session that holds a claim. Nothing frees a
-// session's claim from who has not asked: it counts as living.
-func known(k store.Known, c row) fleet.Liveness {
-	if k.Holder == c.Holder && k.Epoch == c.Epoch && k.Session != "" {
-		return k.Session
-	}
-	return fleet.Lives
+	return grant, c.Claim, nil
 }
 
 // Renew moves a held claim's expiry to ttl from now. When the claim is not, or

@@ -9,6 +9,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/book"
 )
 
 const runColumns = `id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, load, agent, pid,
@@ -102,7 +103,11 @@ func (d *DB) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant
 		if err := t.useLessons(ctx, r.Run, r.Lessons); err != nil || grant == fleet.Renewed {
 			return err
 		}
-		if err := t.stillAsPicked(ctx, r); err != nil {
+		m, err := t.task(ctx, r.Task)
+		if err != nil {
+			return err
+		}
+		if err := book.AsPicked(r, m); err != nil {
 			return err
 		}
 		if err := t.debit(ctx, r.Run); err != nil {
@@ -249,6 +254,33 @@ func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fl
 		return false, fmt.Errorf("abandon run %s: %w", id, err)
 	}
 	return left, nil
+}
+
+// Respawn records whether a session follows a run, and the run that does.
+//
+// If we die before it, no session follows. If we die after it and before its timer is
+// started, the next run is planned and never begins: it is closed once its time has come
+// and gone.
+func (d *DB) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string) (decided bool, err error) {
+	err = d.update(ctx, func(t tx) error {
+		res, err := t.ExecContext(ctx, "update runs set followed = ? where id = ? and followed = ''", reason, run)
+		if err != nil {
+			return err
+		}
+		n, err := res.RowsAffected()
+		if err != nil || n == 0 {
+			return err
+		}
+		decided = true
+		if next == nil {
+			return nil
+		}
+		return t.insertRun(ctx, *next)
+	})
+	if err != nil {
+		return false, fmt.Errorf("respawn after run %s: %w", run, err)
+	}
+	return decided, nil
 }
 
 // OnBranch records the branch that a run works on.

@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/book"
 )
 
 const taskColumns = "task, state, source, item, seen, owed, run, branch, since, sessions, failures, vain, taken, rests, reason, trouble"
@@ -33,7 +34,7 @@ func (t tx) task(ctx context.Context, id fleet.TaskID) (fleet.TaskMemory, error)
 
 func (t tx) putTask(ctx context.Context, m fleet.TaskMemory) error {
 	_, err := t.ExecContext(ctx, "insert or replace into tasks ("+taskColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		m.Task, m.State, m.Source, m.Item, m.Seen, m.Owed, m.Run, m.Branch, millis(t.now), m.Sessions, m.Failures, m.Vain, m.Taken, m.Rests, m.Reason, m.Trouble)
+		m.Task, m.State, m.Source, m.Item, m.Seen, m.Owed, m.Run, m.Branch, millis(m.Since), m.Sessions, m.Failures, m.Vain, m.Taken, m.Rests, m.Reason, m.Trouble)
 	return err
 }
 
@@ -41,8 +42,7 @@ func (t tx) putTask(ctx context.Context, m fleet.TaskMemory) error {
 // left it in, what is owed to the task's source, and how many worked on it in vain. It is
 // part of the end: if we die before that is written, no session has rested the task.
 func (t tx) judgeTask(ctx context.Context, r fleet.Run) error {
-	v, left := r.Verdict, r.Left
-	if r.Task == "" || r.Key == "" || v.Outcome == fleet.Lost {
+	if r.Task == "" || r.Key == "" || r.Verdict.Outcome == fleet.Lost {
 		return nil // whoever has it by now speaks for it
 	}
 	before, err := t.task(ctx, r.Task)
@@ -53,39 +53,16 @@ func (t tx) judgeTask(ctx context.Context, r fleet.Run) error {
 	if err != nil {
 		return err
 	}
-	m := before.After(r, now)
-	untouched := m == before && !left.Changed
-	if left.State != "" {
-		m.TaskLeft = left
-		if left.Changed || left.Source != "" || before.State == "" {
-			m.Run, m.Branch, m.Trouble = r.ID, "", ""
-		} else if m.Owed == "" {
-			m.Owed = before.Owed // the state that its file has not been told is still this one
-		}
-	}
+	m, remembered := book.Left(before, r, now)
 	switch {
 	case m == before:
 		return nil
-	case untouched && before.State == "" && m.Owed == "": // nobody has worked on it
+	case !remembered:
 		_, err := t.ExecContext(ctx, "delete from tasks where task = ? and taken = 0", r.Task)
 		return err
 	}
+	m.Since = t.now
 	return t.putTask(ctx, m)
-}
-
-// stillAsPicked refuses a run whose task another session, or a person, has left in another
-// state since the run looked: that session's claim was granted and given back in between.
-func (t tx) stillAsPicked(ctx context.Context, r store.RunTake) error {
-	if r.Task == "" {
-		return nil
-	}
-	m, err := t.task(ctx, r.Task)
-	if err != nil || m.Run == r.Memory.Run && m.State == r.Memory.State {
-		return err
-	}
-	return fleet.RefusedError{
-		Reason: fmt.Sprintf("task %q was left %s while this run looked", r.Task, m.State), Outcome: fleet.RunDenied,
-	}
 }
 
 // LeaveTask remembers the state that a person gives a task, or that a session owes its
@@ -102,6 +79,7 @@ func (d *DB) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) er
 		if !m.Changed {
 			m.Sessions, m.Failures, m.Vain, m.Taken, m.Rests, m.Reason = before.Sessions, before.Failures, before.Vain, before.Taken, before.Rests, before.Reason
 		}
+		m.Since = t.now
 		return t.putTask(ctx, m)
 	})
 	if err != nil {

@@ -372,7 +372,7 @@ func testWall(t *testing.T, b bundle) {
 	r.QuotaUntil = until
 	b.ends(t, r, fleet.Quota, "5-hour limit reached")
 	same(t, "stored", b.mustRun(t, "0r1").QuotaUntil, until)
-	want := fleet.AgentState{Agent: "claude", Until: until, Since: Start(), Reason: "usage limit: 5-hour limit reached", Walls: 1}
+	want := fleet.AgentState{Agent: "claude", Until: until, Since: Start(), Reason: "usage limit: 5-hour limit reached", Limits: 1}
 	same(t, "agent", b.claude(t), want)
 
 	next := b.asks(t, "0r2", "claude")

@@ -247,7 +247,7 @@ create table agents (
   since      integer not null,                 -- when that was found out
   reason     text not null,                    -- why not
   failures   integer not null,                 -- in a row
-  walls      integer not null,                 -- usage limits met in a row
+  limits     integer not null,                 -- usage limits met in a row
   fault      text not null,                    -- why not, in a word; empty: a usage limit, or it can
   faults     integer not null,                 -- of its service or its login, met in a row
   probe      text not null,                    -- the run that tries an agent after many failures

@@ -1,0 +1,72 @@
+package book
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Admission is all on which it depends whether one more session of an agent may begin.
+type Admission struct {
+	fleet.Terms
+	State   fleet.AgentState
+	Probing bool          // another run tries the agent, and is under way
+	Busy    int           // other sessions of the agent that are
+	Spent   []fleet.Spent // today
+	Now     time.Time
+}
+
+// Refusals are all reasons why the session may not begin, the one that counts first: those of the
+// agent itself, of its slots, and of budgets. What a session is to reserve is in
+// [fleet.AgentState.Expected].
+func (a Admission) Refusals() (list []fleet.RefusedError) {
+	if reason := a.State.Blocked(a.Now, a.Probing); reason != "" {
+		list = append(list, fleet.RefusedError{Reason: fmt.Sprintf("agent %s: %s", a.Agent, reason), Outcome: a.State.Refuses(a.Now)})
+	}
+	if a.Slots > 0 && a.Busy >= a.Slots {
+		list = append(list, fleet.RefusedError{
+			Reason: fmt.Sprintf("agent %s: all of its %d slots are in use", a.Agent, a.Slots), Outcome: fleet.Busy,
+		})
+	}
+	tokens, usd := a.State.Expected(a.Budgets)
+	for _, b := range a.Budgets {
+		var spent fleet.Spent
+		if i := slices.IndexFunc(a.Spent, func(s fleet.Spent) bool { return s.Scope == b.Scope }); i >= 0 {
+			spent = a.Spent[i]
+		}
+		if reason := b.Gone(spent, tokens, usd); reason != "" {
+			list = append(list, fleet.RefusedError{Reason: reason, Scope: b.Scope, Outcome: fleet.Quota})
+		}
+	}
+	return list
+}
+
+// Settle is what a session's end changes of what every scope used, by what was reserved for it:
+// what it used counts in place of that. Where it does not say, as after a kill, the reserve stays:
+// it is the best guess, and assumed as its cost.
+func Settle(reserved fleet.Spent, r fleet.Run) (change fleet.Spent, assumed bool) {
+	change = reserved
+	switch {
+	case r.Verdict.Ours: // no agent was at work
+		change.Runs, change.Tokens, change.USD = -1, 0, 0
+	default:
+		change.Runs = 0
+	}
+	if r.Usage.Tokens != nil {
+		change.Tokens = *r.Usage.Tokens
+	}
+	if r.Usage.USD != nil {
+		change.USD = *r.Usage.USD
+	}
+	change.Guessed = change.USD
+	if r.Usage.USD != nil && !r.Usage.Cost.Estimated() {
+		change.Guessed = 0
+	}
+	assumed = r.Usage.USD == nil && change.USD > 0
+	change.Tokens -= reserved.Tokens
+	change.USD -= reserved.USD
+	change.Guessed -= reserved.USD
+	return change, assumed
+}

@@ -1,0 +1,170 @@
+package book
+
+import (
+	"fmt"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+const (
+	// firstLimit is how long an agent rests that met a usage limit and did not say for
+	// how long; each further one doubles it, up to mostLimit.
+	firstLimit, mostLimit = 15 * time.Minute, 6 * time.Hour
+	// lastingRest is how long an agent rests whose login or model needs a person: then one
+	// session tries whether somebody came.
+	lastingRest = time.Hour
+	// firstFault is how long an agent rests whose service failed in a way that passes;
+	// each further one doubles it, up to mostFault.
+	firstFault, mostFault = 2 * time.Minute, time.Hour
+	// openTime is how long an agent rests that failed again and again.
+	openTime = 30 * time.Minute
+)
+
+// Judgement is what the end of a session says of its agent.
+type Judgement struct {
+	Agent fleet.AgentState
+	Run   fleet.Run // as it is to be recorded
+	Held  Held      // the earlier failures of the agent that were held back
+}
+
+// Held says what becomes of failures that were held back until more is known of their agent.
+type Held int
+
+const (
+	// HeldStay means that it is not known yet.
+	HeldStay Held = iota
+	// HeldCount means that the agent works: they count for the work.
+	HeldCount
+	// HeldSpare means that they are the agent's own: they have no grade, and are no attempt at
+	// a task.
+	HeldSpare
+)
+
+// Judge takes the end of a session into what is known of its agent: a usage limit, a fault of its
+// service, a failure, or that it works. A failure is held back until more is known: when the agent
+// works again it counts for the work, when the agent fails as often as opens its breaker it is the
+// agent's. So is every failure from then on, until the agent works. It reports false if the end
+// says nothing of the agent.
+func Judge(a fleet.AgentState, r fleet.Run, now time.Time) (j Judgement, ok bool) {
+	if r.Key == "" || r.Verdict.Ours { // no agent was at work
+		return Judgement{}, false
+	}
+	j = Judgement{Agent: a, Run: r}
+	switch r.Verdict.Outcome {
+	case fleet.Quota:
+		j.limit(now)
+	case fleet.Unavailable:
+		j.fault(now)
+	case fleet.Failed, fleet.Timeout:
+		j.answer(now)
+		j.fail(now)
+	case fleet.Productive, fleet.Noop, fleet.Nothing:
+		j.work(now)
+	case fleet.Cancelled, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
+		return Judgement{}, false
+	}
+	if a.Probe == r.ID {
+		j.Agent.Probe = ""
+	}
+	return j, true
+}
+
+// fail notes a failure.
+func (j *Judgement) fail(now time.Time) {
+	a, v := &j.Agent, &j.Run.Verdict
+	if v.Fault.OfTask() && j.Run.Task != "" {
+		return // its service works, and the task is to blame
+	}
+	if a.Failures++; a.Failures < fleet.FailuresToOpen {
+		j.Run.Held = true
+		return
+	}
+	v.Grade, v.Fault, j.Held = nil, fleet.FaultAgent, HeldSpare
+	j.rest(now, now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, v.Reason), fleet.FaultAgent)
+}
+
+// work notes that the agent works.
+func (j *Judgement) work(now time.Time) {
+	a := &j.Agent
+	a.Failures, j.Held = 0, HeldCount
+	j.answer(now)
+	if !limited(*a, now) && a.Faults == 0 { // one that began before the rest says nothing of it
+		a.Limits, a.Until, a.Reason, a.Fault = 0, time.Time{}, "", ""
+	}
+	if j.Run.QuotaUntil.After(now) { // it did its work, and then met one
+		j.limit(now)
+	}
+	if f := j.Run.Verdict.Fault; f != "" && !f.OfTask() {
+		j.fault(now)
+	}
+}
+
+// limit notes a usage limit: until the agent's own word, or for twice as long as the last
+// time, from 15 minutes to 6 hours. The last digits of the run's id spread the ends, so
+// that fleets with one login do not all come back in the same second. Sessions that were
+// under way when the first of them met it meet the same limit, not one more.
+func (j *Judgement) limit(now time.Time) {
+	if !limited(j.Agent, now) {
+		j.Agent.Limits++
+	}
+	until := now.Add(rest(firstLimit, mostLimit, j.Agent.Limits, j.Run.ID))
+	if j.Run.QuotaUntil.After(now) {
+		until = j.Run.QuotaUntil
+	}
+	j.answer(now)
+	j.rest(now, until, "usage limit: "+j.Run.Verdict.Reason, "")
+}
+
+// limited reports whether a usage limit that was met still holds.
+func limited(a fleet.AgentState, now time.Time) bool { return a.Limits > 0 && a.Rests(now) }
+
+// fault notes that the agent's service or login failed: it rests for an hour where a person
+// has to act, and else for twice as long as the last time, from 2 minutes to an hour.
+// Sessions that were under way when the first of them met it meet the same fault.
+func (j *Judgement) fault(now time.Time) {
+	a, v := &j.Agent, j.Run.Verdict
+	if a.Faults == 0 || !a.Rests(now) {
+		a.Faults++
+	}
+	long := rest(firstFault, mostFault, a.Faults, j.Run.ID)
+	if v.Fault.Lasting() {
+		long = rest(lastingRest, lastingRest, 1, j.Run.ID)
+	}
+	j.rest(now, now.Add(long), v.Reason, v.Fault)
+}
+
+// answer notes that the agent's service works, by the word of the session that tries it:
+// one that began before the rest says nothing of it.
+func (j *Judgement) answer(now time.Time) {
+	if a := &j.Agent; a.Faults > 0 && a.Probe == j.Run.ID && !a.Rests(now) {
+		a.Faults, a.Fault, a.Reason, a.Until = 0, "", "", time.Time{}
+	}
+}
+
+// rest keeps the agent from work until then, if nothing does so for longer.
+func (j *Judgement) rest(now, until time.Time, reason string, fault fleet.FaultKind) {
+	if a := &j.Agent; until.After(a.Until) || !a.Rests(now) {
+		a.Until, a.Since, a.Reason, a.Fault = until, now, reason, fault
+	}
+}
+
+// rest is how long an agent rests that met something for so many times in a row: twice as long
+// each time, and up to a quarter more, which depends on the run alone.
+func rest(first, most time.Duration, times int, run fleet.RunID) time.Duration {
+	long := min(most, first<<min(times-1, 10))
+	sum := 0
+	for _, b := range []byte(run) {
+		sum = (sum*31 + int(b)) % 1000
+	}
+	return long + long/4*time.Duration(sum)/1000
+}
+
+// Spare takes a failure that was the agent's own out of what is remembered of a task. It reports
+// false if there is nothing left to remember.
+func Spare(m fleet.TaskMemory) (fleet.TaskMemory, bool) {
+	for _, count := range []*int{&m.Failures, &m.Sessions, &m.Taken, &m.Vain} {
+		*count = max(0, *count-1)
+	}
+	return m, m.State != "" || m.Owed != "" || m.Failures > 0 || m.Taken > 0 || m.Rests > 0
+}
