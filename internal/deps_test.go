@@ -62,7 +62,7 @@ func rules() map[string]rule {
 		"internal/report": {house: []string{"internal/bandit", "internal/fleet", "internal/plot"}, not: world},
 		"internal/doctor": {house: []string{"internal/fleet"}, not: world},
 
-		"internal/store": {house: []string{"internal/bandit", "internal/fleet"}, not: outside},
+		"internal/store":      {house: []string{"internal/bandit", "internal/fleet"}, not: outside},
 		"internal/store/book": {house: []string{"internal/fleet", "internal/store"}, not: []string{"database/sql", "log", "net", "os", "os/exec", "syscall"}},
 		"internal/store/sqlite": {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/store", "internal/store/book"},

@@ -317,3 +317,39 @@ func testEndRun(t *testing.T, b bundle) {
 	mustBe(t, b.EndRun(t.Context(), want), fleet.ErrLost)
 	mustBe(t, b.EndRun(t.Context(), plannedRun("0none")), fleet.ErrLost)
 }
+
+func testRespawn(t *testing.T, b bundle) {
+	f := b.mustRecord(t, "0r1", "0r2")
+	next := plannedRun("0r3")
+	next.Fire, next.Source, next.ChainDepth = f.ID, fleet.FromRespawn, 1
+	next.CreatedAt, next.NotBefore = Start().Add(time.Second), Start().Add(time.Minute)
+	decide := func(run fleet.RunID, next *fleet.Run, reason string, want bool) {
+		t.Helper()
+		decided, err := b.Respawn(t.Context(), run, next, reason)
+		must(t, err)
+		same(t, "decided", decided, want)
+	}
+	decide("0r1", &next, "by run 0r3: good", true)
+	decide("0r2", nil, "no workable task", true)
+	same(t, "next", b.mustRun(t, "0r3"), next)
+	before := b.mustSnapshot(t)
+
+	other := next
+	other.ID = "0r4"
+	decide("0r1", &other, "once more", false)
+	decide("0r2", &other, "after all", false)
+	decide("0none", &other, "of nothing", false)
+	same(t, "after the second decisions", b.mustSnapshot(t), before)
+	same(t, "first", b.mustRun(t, "0r1").Followed, "by run 0r3: good")
+	same(t, "second", b.mustRun(t, "0r2").Followed, "no workable task")
+
+	must(t, b.AddRun(t.Context(), plannedRun("0r5")))
+	if decided, err := b.Respawn(t.Context(), "0r5", &next, "by a run that is there"); err == nil {
+		t.Errorf("got %v, want an error: the next run is there", decided)
+	}
+	same(t, "undone", b.mustRun(t, "0r5").Followed, "")
+	b.mustNotStart(t, f.ID, "0r3", true) // no choice of the fire is about it
+	got, err := b.Fire(t.Context(), f.ID)
+	must(t, err)
+	same(t, "choices", got.Choices, f.Choices)
+}

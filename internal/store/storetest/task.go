@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -172,4 +173,60 @@ func testTaskRests(t *testing.T, b bundle) {
 		same(t, "back-off after a retry", b.arm(t, "code").Backoff, step.want)
 	}
 	rests("tried again")
+}
+
+// attempt has a session try a task.
+func (b bundle) attempt(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome fleet.Outcome) {
+	t.Helper()
+	r := plannedRun(id)
+	r.Agent = "agent of " + string(id) // that none is stopped
+	must(t, b.AddRun(t.Context(), r))
+	b.mustTakeForRun(t, takeFor(id, task), fleet.Granted)
+	r = b.mustRun(t, id)
+	r.Verdict = fleet.Verdict{Outcome: outcome, Reason: "because of " + string(id)}
+	if outcome == fleet.Failed || outcome == fleet.Timeout {
+		r.Verdict.Grade = value(0.0)
+	}
+	must(t, b.Complete(t.Context(), r))
+	must(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
+}
+
+func testWaiting(t *testing.T, b bundle) {
+	outcomes := []fleet.Outcome{
+		fleet.Failed, fleet.Timeout, fleet.Productive, // forgets
+		fleet.Failed, fleet.Noop, fleet.Quota, fleet.Cancelled, fleet.Timeout, // two, by their task's fault
+	}
+	for i, outcome := range outcomes {
+		b.attempt(t, fleet.RunID(fmt.Sprint("0r", i)), "fix", outcome)
+	}
+	b.attempt(t, "0other", "other", fleet.Failed)
+	b.ends(t, b.works(t, "0unable", "another"), fleet.Failed, "no program") // no word of the task
+	same(t, "after two failures", fleet.WaitingTasks(b.mustSnapshot(t).Tasks), []fleet.Waiting{})
+	b.clock.Advance(time.Minute)
+	b.attempt(t, "0last", "fix", fleet.Failed)
+	want := []fleet.Waiting{{Task: "fix", Failures: 3, Since: b.clock.Now(), Reason: "because of 0last"}}
+	same(t, "after three", fleet.WaitingTasks(b.mustSnapshot(t).Tasks), want)
+
+	for _, step := range []struct {
+		task fleet.TaskID
+		want bool
+	}{{"fix", true}, {"fix", false}, {"none", false}} {
+		found, err := b.Retry(t.Context(), step.task)
+		must(t, err)
+		same(t, "retry "+string(step.task), found, step.want)
+	}
+	same(t, "after the retry", fleet.WaitingTasks(b.mustSnapshot(t).Tasks), []fleet.Waiting{})
+	b.attempt(t, "0anew", "fix", fleet.Failed)
+	same(t, "counted anew", fleet.WaitingTasks(b.mustSnapshot(t).Tasks), []fleet.Waiting{})
+
+	for i := range fleet.FailuresToWait { // the death of every worker
+		id := fleet.RunID(fmt.Sprint("0killed", i))
+		must(t, b.AddRun(t.Context(), plannedRun(id)))
+		b.mustTakeForRun(t, takeFor(id, "deadly"), fleet.Granted)
+		for range 2 { // whoever finds it second finds nothing
+			_, err := b.Abandon(t.Context(), id, "found dead", fleet.Usage{}, time.Time{})
+			must(t, err)
+		}
+		same(t, "killed "+fmt.Sprint(i+1), len(fleet.WaitingTasks(b.mustSnapshot(t).Tasks)) > 0, i+1 == fleet.FailuresToWait)
+	}
 }
