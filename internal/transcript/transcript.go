@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Format is how an agent's output is written.
@@ -242,20 +243,14 @@ func (c *count) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// brief is the beginning of a message, on one line and without control characters:
+// brief is the beginning of a message, on one line and safe to print:
 // it is shown to people on their terminals.
 func brief(text string) string {
 	cut := false
 	if len(text) > 4*maxText {
 		text, cut = text[:4*maxText], true
 	}
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == '\u007f' || r >= '\u0080' && r <= '\u009f' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, ""))
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(plain.Text(text)), " ")
 	if len(text) > maxText {
 		text, cut = strings.ToValidUTF8(text[:maxText], ""), true
 	}

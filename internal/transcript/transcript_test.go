@@ -337,7 +337,7 @@ func TestReadNumbersThatCannotBe(t *testing.T) {
 func TestReadTextsAreShownSafely(t *testing.T) {
 	t.Parallel()
 	got := read(t, transcript.Claude, claudeInit+claudeResult(`\u001b[2J bad\nnews \u0085 `+strings.Repeat("é", 1000)), at(recorded()))
-	if !strings.HasPrefix(got.Err, "[2J bad news é") || len(got.Err) > 310 || !strings.HasSuffix(got.Err, "é…") {
+	if !strings.HasPrefix(got.Err, "\ufffd[2J bad news \ufffd é") || len(got.Err) > 310 || !strings.HasSuffix(got.Err, "é…") {
 		t.Errorf("error: got %q", got.Err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // git runs git in one folder.
@@ -170,7 +171,7 @@ func said(text string) string {
 	const most = 600 // a list of ten files
 	var lines []string
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(strings.Map(printable, strings.ToValidUTF8(line, "�")))
+		line = strings.TrimSpace(plain.Line(line))
 		if line != "" && !strings.HasPrefix(line, "hint:") {
 			lines = append(lines, line)
 		}
@@ -180,13 +181,6 @@ func said(text string) string {
 		return string(all[:most-1]) + "…"
 	}
 	return string(all)
-}
-
-func printable(r rune) rune {
-	if r < ' ' || r == 0x7f || 0x80 <= r && r < 0xa0 {
-		return ' '
-	}
-	return r
 }
 
 // passing are the failures of which git's next try knows nothing: another command was

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Synced is what a sync did.
@@ -41,7 +42,7 @@ func list(names []string) string {
 	const most = 10
 	quoted := make([]string, 0, most)
 	for _, name := range names[:min(most, len(names))] {
-		if strings.ContainsFunc(name, func(r rune) bool { return printable(r) != r }) {
+		if plain.Line(name) != name {
 			name = fmt.Sprintf("%q", name)
 		}
 		quoted = append(quoted, name)
