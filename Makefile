@@ -84,7 +84,7 @@ install: $(if $(STINT),,build) ## install program, manual pages and completions 
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'not in your PATH yet: export PATH=$(PREFIX)/bin:$$PATH' ;; esac
 
 uninstall: ## remove what install has put into $(PREFIX)
-	rm -f '$(DEST)/bin/stint' '$(DEST)/share/man/man1/stint.1' '$(DEST)/share/man/man1/stint-'*.1 '$(DEST)/share/man/man7/stint-'*.7
+	rm -f '$(DEST)/bin/stint' '$(DEST)/share/man/man1/stint.1' '$(DEST)/share/man/man1/stint-'*.1 '$(DEST)/share/man/man5/stint-config.5' '$(DEST)/share/man/man7/stint-'*.7
 	rm -f '$(DEST)/share/bash-completion/completions/stint' '$(DEST)/share/zsh/site-functions/_stint'
 	rm -f '$(DEST)/share/fish/vendor_completions.d/stint.fish'
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,27 +16,84 @@ import (
 	"stint/internal/systemd"
 )
 
-// TestExitStatusTable holds every command's help and the README to one table of exit
-// statuses.
-func TestExitStatusTable(t *testing.T) {
+// TestExitStatuses compares the statuses that each command's help lists with those that the
+// scripts observe: none is missing, and none of the special ones is there for nothing.
+func TestExitStatuses(t *testing.T) {
 	t.Parallel()
-	want := statusTable(t, helpOf(t))
-	paths := commandPaths(t, nil)
-	if len(want) < 10 || len(paths) < 20 {
-		t.Fatalf("read only %d statuses and %d commands", len(want), len(paths))
+	all := map[string]string{}
+	for _, row := range statusTable(t, output(t, "help", "exit-status")) {
+		all[row.Status] = row.Meaning
 	}
-	for _, path := range paths {
-		if diff := cmp.Diff(statusTable(t, helpOf(t, path...)), want); diff != "" {
-			t.Errorf("stint %s --help (-got +want):\n%s", strings.Join(path, " "), diff)
+	listed := map[string][]string{}
+	for _, path := range commandPaths(t, nil) {
+		name := strings.Join(path, " ")
+		for _, row := range statusTable(t, helpOf(t, path...)) {
+			listed[name] = append(listed[name], row.Status)
+			if row.Meaning != all[row.Status] {
+				t.Errorf("stint %s --help: %s is %q, and %q in the topic", name, row.Status, row.Meaning, all[row.Status])
+			}
 		}
 	}
-	readme, err := os.ReadFile("../../README.md")
+	if len(all) < 10 || len(listed) < 40 {
+		t.Fatalf("read only %d statuses and %d commands", len(all), len(listed))
+	}
+	observed := observedStatuses(t, listed)
+	// It waits a minute for its turn.
+	observed[exit{"fanout", "75"}] = "no script"
+	for e, script := range observed {
+		if !slices.Contains(listed[e.command], e.status) {
+			t.Errorf("%s: stint %s exits with %s, which its help does not list", script, e.command, e.status)
+		}
+	}
+	general := []string{"0", "1", "2", "130", "143"}
+	for name, statuses := range listed {
+		for _, status := range statuses {
+			// "stint claim" is short for "stint claim take".
+			known := observed[exit{name, status}] + observed[exit{strings.TrimSuffix(name, " take"), status}]
+			if known == "" && !slices.Contains(general, status) {
+				t.Errorf("stint %s --help lists %s, which no script observes", name, status)
+			}
+		}
+	}
+}
+
+// exit is a command and a status of it.
+type exit struct{ command, status string }
+
+// observedStatuses are the statuses with which the scripts saw each command exit, and one of
+// the scripts.
+func observedStatuses(t *testing.T, commands map[string][]string) map[exit]string {
+	t.Helper()
+	scripts, err := filepath.Glob("../../testdata/script/*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(statusTable(t, string(readme)), want); diff != "" {
-		t.Errorf("README.md (-got +want):\n%s", diff)
+	expected := regexp.MustCompile(`(?m)^exits (\d+) (?:sh -c '(?:echo \w+ \| script -qec ")?)?(?:crash)?stint ([a-z][^'\n]*)`)
+	observed := map[exit]string{}
+	for _, path := range scripts {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range expected.FindAllStringSubmatch(string(text), -1) {
+			if strings.ContainsAny(m[2], "|;&") {
+				continue // The status is that of another command, or of several.
+			}
+			words := strings.Fields(m[2])
+			name := words[0]
+			if _, ok := commands[name]; !ok {
+				continue // It is one of those that no command is.
+			}
+			if len(words) > 1 && commands[name+" "+words[1]] != nil {
+				name += " " + words[1]
+			}
+			observed[exit{name, m[1]}] = filepath.Base(path)
+		}
 	}
+	if len(observed) < 60 {
+		t.Fatalf("read only %d statuses in the scripts", len(observed))
+	}
+	return observed
 }
 
 // TestUnitExitStatuses holds what units count as success to that table: quiet ends
@@ -43,14 +101,14 @@ func TestExitStatusTable(t *testing.T) {
 func TestUnitExitStatuses(t *testing.T) {
 	t.Parallel()
 	table := map[int]string{}
-	for _, row := range statusTable(t, helpOf(t)) {
+	for _, row := range statusTable(t, output(t, "help", "exit-status")) {
 		status, err := strconv.Atoi(row.Status)
 		if err != nil {
 			t.Fatal(err)
 		}
 		table[status] = row.Meaning
 	}
-	quiet := regexp.MustCompile(`^(nothing to do|denied|lane busy|terminated)\b`)
+	quiet := regexp.MustCompile(`^(nothing to do|denied|busy|terminated)\b`)
 	var want []int32
 	for status, meaning := range table {
 		if quiet.MatchString(meaning) {
@@ -76,11 +134,11 @@ type statusRow struct{ Status, Meaning string }
 
 var (
 	statusStart    = regexp.MustCompile(`^\s*\|?\s*(\d+)\s*[|\s]\s*(.*?)\s*\|?$`)
-	statusHeadline = regexp.MustCompile(`(?mi)^[# ]*exit status(es)?:?\n`)
+	statusHeadline = regexp.MustCompile(`(?m)^(Exit status:|\| status .*)\n`)
 )
 
-// statusTable reads the rows below the headline, be they aligned by spaces or the rows
-// of a Markdown table.
+// statusTable reads the rows below the headline, which are aligned by spaces in a command's
+// help, and those of a Markdown table in the topic.
 func statusTable(t *testing.T, text string) (rows []statusRow) {
 	t.Helper()
 	at := statusHeadline.FindStringIndex(text)
@@ -96,8 +154,6 @@ func statusTable(t *testing.T, text string) (rows []statusRow) {
 			rows = append(rows, statusRow{row[1], row[2]})
 		case len(rows) == 0:
 			continue // These lines lead up to the first row.
-		case strings.HasPrefix(line, "  "):
-			rows[len(rows)-1].Meaning += " " + strings.TrimSpace(line)
 		default:
 			return rows
 		}

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"errors"
+	"strings"
 	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"stint/internal/fleet"
 )
@@ -22,19 +25,37 @@ const (
 	statusTerminated  = 143
 )
 
-// statusTable is in every command's help and in the README.
-const statusTable = `Exit status:
-  0    done
-  1    failed
-  2    wrong usage or configuration
-  3    nothing to do
-  4    denied: held by another
-  5    lost: the claim is not, or no longer, this holder's at this epoch
-  6    partly done: some units started, some did not
-  75   lane busy: another session of the category is running; try again at
-       the next fire
-  130  interrupted
-  143  terminated`
+// meaning is what an exit status says, in help, in manual pages and in the topic exit-status.
+func meaning(status int) string {
+	return map[int]string{
+		statusDone:        "done",
+		statusFailed:      "failed",
+		statusUsage:       "wrong usage or configuration",
+		statusNothing:     "nothing to do",
+		statusDenied:      "denied: held by another",
+		statusLost:        "lost: the claim is not, or no longer, this holder's at this epoch",
+		statusPartly:      "partly done: some units started, some did not",
+		statusBusy:        "busy: another session has the lane, or another fire is deciding",
+		statusInterrupted: "interrupted",
+		statusTerminated:  "terminated",
+	}[status]
+}
+
+// statusesOf are the statuses that a command exits with. A signal ends a brief command as it
+// ends any process.
+func statusesOf(c *cobra.Command) []int {
+	list := []int{statusDone, statusFailed, statusUsage}
+	path := strings.Fields(c.CommandPath())
+	for _, e := range entries() {
+		if len(path) > 1 && e.name == path[1] {
+			list = append(list, e.statuses[strings.Join(path[2:], " ")]...)
+			if !e.brief {
+				list = append(list, statusInterrupted, statusTerminated)
+			}
+		}
+	}
+	return list
+}
 
 // exitStatus maps how a command ended to its exit status. Cause is why its context
 // ended, if it did.

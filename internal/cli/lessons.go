@@ -39,6 +39,8 @@ the present ranking that had it.`,
 	}
 }
 
+const lessonColumns = "LESSON EFFECT 95% SHOWS-0.05 SHOWS-0.10 WITH WITHOUT EMPTY FAILED EXPOSURE"
+
 // lessonObject is what is known of one lesson. Effects are in units of grade.
 type lessonObject struct {
 	ID       fleet.LessonID             `json:"id"`
@@ -112,7 +114,7 @@ func (a *app) runLessons(ctx context.Context) error {
 			fmt.Fprintf(a.Stderr, "stint: no lessons in %s\n", e.Config.Lessons.Dir)
 			return nil
 		}
-		rows := [][]string{fields("LESSON EFFECT 95% SHOWS-0.05 SHOWS-0.10 WITH WITHOUT EMPTY FAILED EXPOSURE")}
+		rows := [][]string{fields(lessonColumns)}
 		for _, o := range objects {
 			rows = append(rows, lessonRow(o))
 		}

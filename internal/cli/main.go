@@ -138,44 +138,54 @@ type app struct {
 type entry struct {
 	name, group string
 	make        func(*app) *cobra.Command
-	// A brief command may be ended by a signal as any process is: all that it does is one
-	// transaction. To look out for signals would take it a tenth more of its time, and it
-	// would live on until it had the store, as SQLite does not stop waiting for that.
+	// A brief command does not handle signals, which end it as they end any process: it makes
+	// one transaction at most. Handling them would take a claim a tenth more of its time, and
+	// the claim would go on until it had the store, as SQLite does not stop waiting for that.
 	brief bool
+	// statuses are the exit statuses beside 0, 1 and 2, and those of signals: the command's own
+	// under "", and those of a command below it under its name.
+	statuses map[string][]int
 }
+
+// exits are the statuses of a command that has none below it.
+func exits(statuses ...int) map[string][]int { return map[string][]int{"": statuses} }
 
 func entries() []entry {
 	return []entry{
-		{name: "select", group: groupMain, make: newSelect},
-		{name: "claim", group: groupMain, make: newClaim, brief: true},
-		{name: "fanout", group: groupMain, make: newFanout},
-		{name: "run", group: groupMain, make: newRun},
-		{name: "init", group: groupAround, make: newInit},
-		{name: "uninstall", group: groupAround, make: newUninstall},
-		{name: "status", group: groupSight, make: newStatus},
-		{name: "runs", group: groupSight, make: newRuns},
-		{name: "fires", group: groupSight, make: newFires},
-		{name: "show", group: groupSight, make: newShow},
-		{name: "logs", group: groupSight, make: newLogs},
-		{name: "top", group: groupSight, make: newTop},
-		{name: "task", group: groupAround, make: newTask},
-		{name: "audit", group: groupSight, make: newAudit},
-		{name: "report", group: groupSight, make: newReport},
-		{name: "why", group: groupSight, make: newWhy},
-		{name: "serve", group: groupSight, make: newServe},
-		{name: "metrics", group: groupSight, make: newMetrics},
-		{name: "doctor", group: groupSight, make: newDoctor},
-		{name: "replay", group: groupAround, make: newReplay},
-		{name: "reap", group: groupAround, make: newReap},
-		{name: "simulate", group: groupAround, make: newSimulate},
-		{name: "stop", group: groupAround, make: newStop},
-		{name: "pause", group: groupAround, make: newPause},
-		{name: "resume", group: groupAround, make: newResume},
-		{name: "budget", group: groupSight, make: newBudget},
-		{name: "lessons", group: groupAround, make: newLessons},
-		{name: "config", group: groupAround, make: newConfig},
-		{name: "completion", group: groupAround, make: newCompletion},
-		{name: "man", group: groupAround, make: newMan},
+		{name: "select", group: groupCore, make: newSelect, statuses: exits(statusNothing)},
+		{name: "claim", group: groupCore, make: newClaim, brief: true, statuses: map[string][]int{
+			"": {statusDenied}, "take": {statusDenied}, "check": {statusDenied},
+			"renew": {statusLost}, "verify": {statusLost}, "release": {statusDenied, statusLost},
+		}},
+		{name: "fanout", group: groupCore, make: newFanout, statuses: exits(statusNothing, statusPartly, statusBusy)},
+		{name: "run", group: groupCore, make: newRun, statuses: exits(statusNothing, statusDenied, statusLost, statusBusy)},
+		{name: "init", group: groupOther, make: newInit},
+		{name: "uninstall", group: groupOther, make: newUninstall, statuses: exits(statusNothing, statusDenied)},
+		{name: "status", group: groupInspect, make: newStatus},
+		{name: "runs", group: groupInspect, make: newRuns},
+		{name: "fires", group: groupInspect, make: newFires},
+		{name: "show", group: groupInspect, make: newShow},
+		{name: "logs", group: groupInspect, make: newLogs},
+		{name: "top", group: groupInspect, make: newTop},
+		{name: "task", group: groupOther, make: newTask, statuses: map[string][]int{"done": {statusDenied}}},
+		{name: "audit", group: groupInspect, make: newAudit},
+		{name: "report", group: groupInspect, make: newReport},
+		{name: "why", group: groupInspect, make: newWhy, statuses: exits(statusNothing)},
+		{name: "serve", group: groupInspect, make: newServe},
+		{name: "metrics", group: groupInspect, make: newMetrics},
+		{name: "doctor", group: groupInspect, make: newDoctor},
+		{name: "replay", group: groupOther, make: newReplay},
+		{name: "reap", group: groupOther, make: newReap},
+		{name: "simulate", group: groupOther, make: newSimulate},
+		{name: "stop", group: groupOther, make: newStop, statuses: exits(statusNothing)},
+		{name: "pause", group: groupOther, make: newPause},
+		{name: "resume", group: groupOther, make: newResume},
+		{name: "budget", group: groupInspect, make: newBudget, statuses: map[string][]int{"reset": {statusNothing}}},
+		{name: "lessons", group: groupOther, make: newLessons},
+		{name: "config", group: groupOther, make: newConfig},
+		{name: "completion", group: groupOther, make: newCompletion, brief: true},
+		{name: "man", group: groupOther, make: newMan, brief: true},
+		{name: "version", group: groupOther, make: newVersion, brief: true},
 	}
 }
 
@@ -197,18 +207,32 @@ the agent and records what came of it.`,
 	}
 	usage := strings.ReplaceAll(root.UsageTemplate(), "[command]", "COMMAND") // as all that is to be filled in
 	usage = strings.ReplaceAll(usage, "{{rpad .CommandPath .CommandPathPadding}}", "{{rpad .Name .NamePadding}}")
-	usage = strings.ReplaceAll(usage, "Additional help topics:", "Help topics, as in \"stint help agents\":")
-	root.SetUsageTemplate(usage + "\n" + statusTable + "\n")
+	root.SetUsageTemplate(usage)
+	show := root.UsageFunc()
+	root.SetUsageFunc(func(c *cobra.Command) error {
+		err := show(c)
+		if c == root {
+			fmt.Fprint(c.OutOrStderr(), "\nHelp topics, as in \"stint help agents\":\n")
+			for _, topic := range topicsOf(root) {
+				fmt.Fprintf(c.OutOrStderr(), "  %-11s  %s\n", topic.Name(), topic.Short)
+			}
+		}
+		fmt.Fprint(c.OutOrStderr(), "\nExit status:\n")
+		for _, status := range statusesOf(c) {
+			fmt.Fprintf(c.OutOrStderr(), "  %-3d  %s\n", status, meaning(status))
+		}
+		return err
+	})
 	root.SetVersionTemplate("stint {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configPath, "config", "", "the configuration `FILE` (default $STINT_CONFIG, else the\nnearest stint.toml upward, else\n$XDG_CONFIG_HOME/stint/stint.toml)")
 	flags.BoolVar(&a.json, "json", a.json, "print JSON")
 	root.AddGroup(
-		&cobra.Group{ID: groupMain, Title: "The four it is about:"},
-		&cobra.Group{ID: groupSight, Title: "To see what goes on, and why:"},
-		&cobra.Group{ID: groupAround, Title: "Around them:"},
+		&cobra.Group{ID: groupCore, Title: "Core commands:"},
+		&cobra.Group{ID: groupInspect, Title: "Inspection:"},
+		&cobra.Group{ID: groupOther, Title: "Other commands:"},
 	)
-	root.SetHelpCommandGroupID(groupAround)
+	root.SetHelpCommandGroupID(groupOther)
 	list := entries()
 	asked := slices.IndexFunc(list, func(e entry) bool { return len(args) > 0 && e.name == args[0] })
 	if asked >= 0 {
@@ -222,13 +246,13 @@ the agent and records what came of it.`,
 		}
 		root.AddCommand(c)
 	}
-	if asked < 0 {
-		addTopics(root)
-	}
 	root.SetFlagErrorFunc(flagWanted)
 	root.CompletionOptions.DisableDefaultCmd = true // there is our own
 	root.InitDefaultHelpCmd()
 	if c, _, err := root.Find([]string{"help"}); err == nil {
+		if asked < 0 {
+			addTopics(c)
+		}
 		c.Args = func(_ *cobra.Command, args []string) error {
 			if found, _, err := root.Find(args); err == nil && found != root {
 				return nil
@@ -306,9 +330,9 @@ func (a *app) heedSignals(c *cobra.Command) {
 }
 
 const (
-	groupMain   = "main"
-	groupSight  = "sight"
-	groupAround = "around"
+	groupCore    = "core"
+	groupInspect = "inspection"
+	groupOther   = "other"
 )
 
 // reported marks an error that the command has told the operator of, in its own

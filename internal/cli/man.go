@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -22,7 +23,7 @@ func newMan(a *app) *cobra.Command {
 		Short: "Print the manual page, or write those of all commands",
 		Long: `Print the manual page stint(1), made of the help, as man(1) reads it. With DIR, write
 the pages of all commands there (man1/stint.1, man1/stint-claim-take.1 and so on) and of
-the help topics (man7/stint-agents.7). "make install" does.`,
+the help topics (man5/stint-config.5, man7/stint-agents.7). "make install" does.`,
 		Example: `  stint man | man -l -
   stint man ~/.local/share/man`,
 		Args: cobra.MaximumNArgs(1),
@@ -69,17 +70,15 @@ func (a *app) runMan(args []string) error {
 
 // writeManPages writes the pages of a command and all below it, each whole or not at all.
 func writeManPages(c *cobra.Command, dir string) (pages []pageEntry, err error) {
-	for _, section := range []string{"man1", "man7"} {
-		if err := os.MkdirAll(filepath.Join(dir, section), 0o755); err != nil {
+	for _, c := range described(c) {
+		section, text := manSection(c), manPage
+		if isTopic(c) {
+			text = topicPage
+		}
+		page := pageEntry{Name: manName(c), Path: filepath.Join(dir, "man"+section, manName(c)+"."+section)}
+		if err := os.MkdirAll(filepath.Dir(page.Path), 0o755); err != nil {
 			return nil, fmt.Errorf("write manual pages: %w", err)
 		}
-	}
-	for _, c := range described(c) {
-		file, text := "man1/"+manName(c)+".1", manPage
-		if isTopic(c) {
-			file, text = "man7/"+manName(c)+".7", topicPage
-		}
-		page := pageEntry{Name: manName(c), Path: filepath.Join(dir, file)}
 		if err := renameio.WriteFile(page.Path, []byte(text(c, buildDate())), 0o644); err != nil {
 			return nil, fmt.Errorf("write manual page: %w", err)
 		}
@@ -92,14 +91,34 @@ func writeManPages(c *cobra.Command, dir string) (pages []pageEntry, err error) 
 func described(c *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() || isTopic(sub) {
+		if sub.IsAvailableCommand() {
 			list = append(list, described(sub)...)
 		}
+	}
+	if !c.HasParent() {
+		list = append(list, topicsOf(c)...)
 	}
 	return list
 }
 
-func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+// manSection is the section of the manual in which a page stands: commands, file formats, or
+// everything else.
+func manSection(c *cobra.Command) string {
+	switch {
+	case !isTopic(c):
+		return "1"
+	case c.Name() == "config":
+		return "5"
+	}
+	return "7"
+}
+
+func manName(c *cobra.Command) string {
+	if isTopic(c) {
+		return c.Root().Name() + "-" + c.Name()
+	}
+	return strings.ReplaceAll(c.CommandPath(), " ", "-")
+}
 
 // buildDate is the day of the commit that the program was built of, so that the same
 // program always writes the same pages; empty where nobody recorded it.
@@ -146,7 +165,7 @@ func manPage(c *cobra.Command, date string) string {
 		p.request("SH", "EXAMPLES")
 		p.literal(strings.Split(c.Example, "\n"))
 	}
-	p.exitStatus()
+	p.exitStatus(c)
 	p.seeAlso(c)
 	return p.String()
 }
@@ -285,17 +304,11 @@ func (p *page) options(title string, flags *pflag.FlagSet) {
 	})
 }
 
-// exitStatus writes the table that every help has.
-func (p *page) exitStatus() {
-	_, table, _ := strings.Cut(statusTable, "\n")
+// exitStatus writes the statuses that a command exits with.
+func (p *page) exitStatus(c *cobra.Command) {
 	p.request("SH", "EXIT STATUS")
-	for line := range strings.Lines(table) {
-		status, text, isFirst := strings.Cut(strings.TrimSpace(line), "  ")
-		if isFirst && !strings.HasPrefix(line, "   ") {
-			p.item(`\fB`+roff(status)+`\fR`, text)
-		} else {
-			p.text(line)
-		}
+	for _, status := range statusesOf(c) {
+		p.item(`\fB`+strconv.Itoa(status)+`\fR`, meaning(status))
 	}
 }
 
@@ -311,8 +324,13 @@ func (p *page) seeAlso(c *cobra.Command) {
 		}
 	}
 	for _, other := range around.Commands() {
-		if other != c && (other.IsAvailableCommand() || isTopic(other)) {
+		if other != c && other.IsAvailableCommand() {
 			list = append(list, reference(other))
+		}
+	}
+	if !around.HasParent() {
+		for _, topic := range topicsOf(around) {
+			list = append(list, reference(topic))
 		}
 	}
 	if !c.HasParent() {
@@ -324,9 +342,5 @@ func (p *page) seeAlso(c *cobra.Command) {
 
 // reference names the page of a command or a topic, in roff.
 func reference(c *cobra.Command) string {
-	section := "(1)"
-	if isTopic(c) {
-		section = "(7)"
-	}
-	return `\fB` + roff(manName(c)) + `\fR` + section
+	return `\fB` + roff(manName(c)) + `\fR(` + manSection(c) + ")"
 }

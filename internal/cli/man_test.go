@@ -24,7 +24,7 @@ func TestManPage(t *testing.T) {
 		"A back\\[u005C]slash and it\\[u0027]s \\-n. .TH is text, and so is:\n.PP\n.RS 4\n.nf\n\\&.SH indented\n\\&\\[u0027]two\n.fi\n.RE\n.PP\nEnd.\n",
 		".TP\n\\fB\\-t\\fR, \\fB\\-\\-to\\fR \\fIWHERE\\fR\nsay WHERE to (default here)\n",
 		".SH \"EXAMPLES\"\n.RS 4\n.nf\n\\&stint x\n\\&\n\\&  y\n",
-		".TP\n\\fB75\\fR\nlane busy: another session of the category is running; try again at\nthe next fire\n",
+		".TP\n\\fB2\\fR\nwrong usage or configuration\n",
 		".SH \"SEE ALSO\"\n\\fBjournalctl\\fR(1),\n",
 	} {
 		if !strings.Contains(got, want) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"stint/internal/screen"
 )
 
@@ -87,6 +89,28 @@ func version() string {
 		return "(devel)"
 	}
 	return info.Main.Version
+}
+
+// versionObject is stint/version@1.
+type versionObject struct {
+	Schema  string `json:"schema"`
+	Version string `json:"version"`
+}
+
+func newVersion(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if a.json {
+				printJSON(a.Stdout, versionObject{"stint/version@1", version()})
+				return nil
+			}
+			fmt.Fprintln(a.Stdout, "stint", version())
+			return nil
+		},
+	}
 }
 
 // fields splits a header into its columns.

@@ -2,11 +2,20 @@ package cli
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+
 	"stint/internal/bandit"
 	"stint/internal/config"
+	"stint/internal/fleet"
 )
 
 // TestTopicsFit holds the help topics to what a terminal and the pages show: a head that
@@ -61,4 +70,156 @@ func TestRankingTopic(t *testing.T) {
 			t.Errorf("the topic does not say %q", want)
 		}
 	}
+}
+
+// TestDocumentsNameWhatExists finds every command line in the help topics and in the
+// documents to be one of a command that there is, with flags that it has, and every command to
+// stand in one of them.
+func TestDocumentsNameWhatExists(t *testing.T) {
+	t.Parallel()
+	root := newRoot(&app{Surroundings: Process()}, nil)
+	named := map[string]bool{}
+	for _, path := range documents(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := commandLines(string(text))
+		for _, line := range lines {
+			c, err := commandOf(root, strings.Fields(line))
+			if err != nil {
+				t.Errorf("%s: stint %s: %v", filepath.Base(path), line, err)
+				continue
+			}
+			named[c.CommandPath()] = true
+		}
+	}
+	for _, c := range described(root) {
+		if c.Runnable() && !c.HasSubCommands() && !named[c.CommandPath()] {
+			t.Errorf("neither a topic nor a document names %s", c.CommandPath())
+		}
+	}
+}
+
+// documents are the files that people read beside the help.
+func documents(t *testing.T) []string {
+	t.Helper()
+	paths, err := filepath.Glob("topics/*.md")
+	if err != nil || len(paths) < 8 {
+		t.Fatalf("got %d topics, error %v", len(paths), err)
+	}
+	return append(paths, "../../README.md", "../../.github/CONTRIBUTING.md", "../../.github/SECURITY.md")
+}
+
+// commandLines are the arguments of stint in a text: in quotes, in backticks, and at the
+// beginning of a line of code.
+func commandLines(text string) (list []string) {
+	for _, m := range regexp.MustCompile("(?m)^(?: {4})?stint ([a-z].*)$").FindAllStringSubmatch(text, -1) {
+		line, _, _ := strings.Cut(m[1], " # ")
+		line, _, _ = strings.Cut(line, " | ")
+		list = append(list, line)
+	}
+	joined := strings.Join(strings.Fields(text), " ")
+	for _, m := range regexp.MustCompile("[\"`](?:sudo )?stint ([a-z][^\"`]*)[\"`]").FindAllStringSubmatch(joined, -1) {
+		list = append(list, m[1])
+	}
+	return list
+}
+
+// commandOf is the command that a command line means, whose flags all exist.
+func commandOf(root *cobra.Command, words []string) (*cobra.Command, error) {
+	c, _, err := root.Find(words)
+	if err != nil {
+		return nil, err
+	}
+	if words[0] == "help" && len(words) > 1 && !isTopic(c) {
+		return nil, fmt.Errorf("no topic %s", words[1])
+	}
+	for _, word := range words {
+		name, _, _ := strings.Cut(word, "=")
+		long, isLong := strings.CutPrefix(name, "--")
+		if isLong && c.Flags().Lookup(long) == nil && c.InheritedFlags().Lookup(long) == nil {
+			return nil, fmt.Errorf("no flag %s", name)
+		}
+		if !isLong && len(name) == 2 && name[0] == '-' && c.Flags().ShorthandLookup(name[1:]) == nil {
+			return nil, fmt.Errorf("no flag %s", name)
+		}
+	}
+	return c, nil
+}
+
+// cells are the rows of the table in a text that has a title, without its head.
+func cells(t *testing.T, text, title string) (rows [][]string) {
+	t.Helper()
+	_, text, _ = strings.Cut(text, "\n| "+title)
+	_, text, found := strings.Cut(text, "|\n|-")
+	if !found {
+		t.Fatalf("no table %q", title)
+	}
+	for line := range strings.Lines(text) {
+		if cut, ok := strings.CutPrefix(line, "| "); ok {
+			row := strings.Split(strings.Trim(cut, "|\n "), " | ")
+			for i := range row {
+				row[i] = strings.TrimSpace(row[i])
+			}
+			rows = append(rows, row)
+		} else if len(rows) > 0 {
+			break
+		}
+	}
+	return rows
+}
+
+// column is one column of rows.
+func column(rows [][]string, i int) (list []string) {
+	for _, row := range rows {
+		list = append(list, row[i])
+	}
+	return list
+}
+
+// TestTopicTables compares the tables of the topics with what the program has.
+func TestTopicTables(t *testing.T) {
+	t.Parallel()
+	var statuses, outcomes [][]string
+	for _, s := range []int{
+		statusDone, statusFailed, statusUsage, statusNothing, statusDenied, statusLost, statusPartly, statusBusy, statusInterrupted, statusTerminated,
+	} {
+		statuses = append(statuses, []string{strconv.Itoa(s), meaning(s)})
+	}
+	for _, o := range fleet.Outcomes() {
+		outcomes = append(outcomes, []string{string(o), strconv.Itoa(outcomeStatus(o, nil))})
+	}
+	text := topicText(t, "exit-status.md")
+	if diff := cmp.Diff(cells(t, text, "status "), statuses); diff != "" {
+		t.Errorf("exit-status.md, statuses (-got +want):\n%s", diff)
+	}
+	var got [][]string
+	for _, row := range cells(t, text, "outcome ") {
+		got = append(got, []string{row[0], row[2]})
+	}
+	if diff := cmp.Diff(got, outcomes); diff != "" {
+		t.Errorf("exit-status.md, outcomes (-got +want):\n%s", diff)
+	}
+	if got := strings.Join(column(cells(t, topicText(t, "lessons.md"), "column "), 0), " "); "LESSON "+strings.ReplaceAll(got, ",", "") != reordered(lessonColumns) {
+		t.Errorf("lessons.md: columns %q, want those of %q", got, lessonColumns)
+	}
+	source, err := os.ReadFile("../engine/environment.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var variables []string
+	for _, m := range regexp.MustCompile(`"(STINT_[A-Z_]+)="`).FindAllStringSubmatch(string(source), -1) {
+		variables = append(variables, m[1])
+	}
+	if diff := cmp.Diff(column(cells(t, topicText(t, "agents.md"), "variable "), 0), variables); diff != "" {
+		t.Errorf("agents.md, variables (-got +want):\n%s", diff)
+	}
+}
+
+// reordered are the columns of the lessons in the order of the topic's table.
+func reordered(columns string) string {
+	list := strings.Fields(columns)
+	shows := slices.Clone(list[3:5])
+	return strings.Join(slices.Concat(list[:3], list[5:], shows), " ")
 }

@@ -1,0 +1,343 @@
+package cli
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the fields of the objects into topics/json.md")
+
+// TestJSONTopic compares the help topic with the types that make the objects: each schema of
+// the program has its section, and each section the fields, types and comments of the code.
+func TestJSONTopic(t *testing.T) {
+	t.Parallel()
+	tree := readTypes(t)
+	if len(tree.schemas) < 40 {
+		t.Fatalf("found only %d schemas", len(tree.schemas))
+	}
+	const path = "topics/json.md"
+	head, sections := splitSections(topicText(t, "json.md"))
+	for _, name := range slices.Sorted(maps.Keys(tree.schemas)) {
+		if _, ok := sections[name]; !ok {
+			t.Errorf("%s has no section %s", path, name)
+		}
+	}
+	var b strings.Builder
+	b.WriteString(head)
+	for _, name := range slices.Sorted(maps.Keys(sections)) {
+		expr, ok := tree.schemas[name]
+		if !ok {
+			t.Errorf("%s describes %s, which is nowhere in the program", path, name)
+			continue
+		}
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n%s\n", name, sections[name], block(tree.rows(expr, "", name)))
+	}
+	want := strings.TrimSuffix(b.String(), "\n")
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if topicText(t, "json.md") != want {
+		t.Errorf("%s is not what the types say: go test ./internal/cli -run TestJSONTopic -update", path)
+	}
+}
+
+// TestJSONTopicNamesCommands finds, for every object that a script looks at, the command that
+// printed it in the object's section.
+func TestJSONTopicNamesCommands(t *testing.T) {
+	t.Parallel()
+	_, sections := splitSections(topicText(t, "json.md"))
+	printed := regexp.MustCompile(`(?m)^exits 0 stint (.*--json.*)\n(?:(?:fields|!|stdout).*\n)*json stdout schema (stint/[a-z-]+@\d+)$`)
+	root := newRoot(&app{Surroundings: Process()}, nil)
+	scripts, err := filepath.Glob("../../testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, path := range scripts {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range printed.FindAllStringSubmatch(string(text), -1) {
+			c, _, err := root.Find(strings.Fields(m[1]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found++
+			if !strings.Contains(strings.Join(strings.Fields(sections[m[2]]), " "), c.CommandPath()) {
+				t.Errorf("%s: %s prints %s, whose section does not name it", filepath.Base(path), c.CommandPath(), m[2])
+			}
+		}
+	}
+	if found < 15 {
+		t.Errorf("read only %d objects in the scripts", found)
+	}
+}
+
+// splitSections takes the topic apart: the text before the first section, and what a person
+// wrote below the name of each schema.
+func splitSections(text string) (head string, sections map[string]string) {
+	sections = map[string]string{}
+	head, rest, _ := strings.Cut(text, "\n## stint/")
+	for part := range strings.SplitSeq("\n## stint/"+rest, "\n## stint/") {
+		if name, body, ok := strings.Cut(part, "\n"); ok {
+			body, _, _ = strings.Cut(body, "\n\n    ")
+			sections["stint/"+name] = strings.TrimSpace(body)
+		}
+	}
+	return head + "\n", sections
+}
+
+// named is a type as one package writes it.
+type named struct {
+	pkg  string
+	expr ast.Expr
+}
+
+// types are the types of the program, by package and name, and the objects among them that
+// have a schema.
+type types struct {
+	all     map[string]named
+	schemas map[string]named
+	of      map[string]string // the schema of a type
+}
+
+// readTypes reads the shipped files of all packages.
+func readTypes(t *testing.T) *types {
+	t.Helper()
+	tree := &types{map[string]named{}, map[string]named{}, map[string]string{}}
+	consts := map[string]string{}
+	var files []*ast.File
+	set := token.NewFileSet()
+	paths, err := filepath.Glob("../*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(set, path, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+		for _, d := range f.Decls {
+			d, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, s := range d.Specs {
+				switch s := s.(type) {
+				case *ast.TypeSpec:
+					tree.all[f.Name.Name+"."+s.Name.Name] = named{f.Name.Name, s.Type}
+				case *ast.ValueSpec:
+					for i, v := range s.Values {
+						if lit, ok := v.(*ast.BasicLit); ok {
+							consts[f.Name.Name+"."+s.Names[i].Name] = lit.Value
+						}
+					}
+				}
+			}
+		}
+	}
+	for _, f := range files {
+		pkg := f.Name.Name
+		note := func(object, value ast.Expr) {
+			text := ""
+			switch v := value.(type) {
+			case *ast.BasicLit:
+				text = v.Value
+			case *ast.Ident:
+				text = consts[pkg+"."+v.Name]
+			}
+			text, err := strconv.Unquote(text)
+			if err != nil || object == nil || !strings.HasPrefix(text, "stint/") || !strings.Contains(text, "@") {
+				return
+			}
+			tree.schemas[text] = named{pkg, object}
+			if name := tree.nameOf(named{pkg, object}); name != "" {
+				tree.of[name] = text
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CompositeLit: // Object{Schema: "stint/object@1", …}, or without the name
+				if len(n.Elts) == 0 {
+					return true
+				}
+				if pair, ok := n.Elts[0].(*ast.KeyValueExpr); !ok {
+					note(n.Type, n.Elts[0])
+				} else if key, ok := pair.Key.(*ast.Ident); ok && key.Name == "Schema" {
+					note(n.Type, pair.Value)
+				}
+			case *ast.AssignStmt: // object.Schema = "stint/object@1"
+				note(declared(n.Lhs[0]), n.Rhs[0])
+			case *ast.BinaryExpr: // object.Schema != schemaObject
+				note(declared(n.X), n.Y)
+			}
+			return true
+		})
+	}
+	return tree
+}
+
+// declared is the type of the variable of which an expression is the field Schema, or nil.
+func declared(e ast.Expr) ast.Expr {
+	field, ok := e.(*ast.SelectorExpr)
+	if !ok || field.Sel.Name != "Schema" {
+		return nil
+	}
+	if variable, ok := field.X.(*ast.Ident); ok && variable.Obj != nil {
+		switch d := variable.Obj.Decl.(type) {
+		case *ast.Field:
+			return d.Type
+		case *ast.ValueSpec:
+			return d.Type
+		}
+	}
+	return nil
+}
+
+// nameOf is the name of a type that is not written out.
+func (tree *types) nameOf(n named) string {
+	switch e := n.expr.(type) {
+	case *ast.Ident:
+		if _, ok := tree.all[n.pkg+"."+e.Name]; ok {
+			return n.pkg + "." + e.Name
+		}
+	case *ast.SelectorExpr:
+		return e.X.(*ast.Ident).Name + "." + e.Sel.Name
+	}
+	return ""
+}
+
+// structure is the struct that a type stands for.
+func (tree *types) structure(n named) (*ast.StructType, string) {
+	for range 4 {
+		if s, ok := n.expr.(*ast.StructType); ok {
+			return s, n.pkg
+		}
+		n = tree.all[tree.nameOf(n)]
+	}
+	return nil, ""
+}
+
+// row is a line of an object: a field, its type, and what the code says of it.
+type row struct{ name, kind, about string }
+
+// rows are the fields of an object.
+func (tree *types) rows(n named, indent, schema string) (list []row) {
+	s, pkg := tree.structure(n)
+	for _, f := range s.Fields.List {
+		about := strings.Join(strings.Fields(f.Doc.Text()+" "+f.Comment.Text()), " ")
+		if len(f.Names) == 0 {
+			embedded := named{pkg, f.Type}
+			if of := tree.of[tree.nameOf(embedded)]; of != "" {
+				list = append(list, row{indent + "…", "", "all fields of " + of})
+			} else {
+				list = append(list, tree.rows(embedded, indent, schema)...)
+			}
+			continue
+		}
+		if f.Tag == nil || !f.Names[0].IsExported() {
+			continue
+		}
+		tag, err := strconv.Unquote(f.Tag.Value)
+		if err != nil {
+			panic(err)
+		}
+		name, options, _ := strings.Cut(reflect.StructTag(tag).Get("json"), ",")
+		if name == "-" || name == "" {
+			continue
+		}
+		if name == "schema" && indent == "" && schema != "" {
+			list = append(list, row{name, "text", schema})
+			continue
+		}
+		kind, inner := tree.kind(named{pkg, f.Type})
+		if strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero") {
+			kind += ", may be absent"
+		}
+		list = append(list, row{indent + name, kind, about})
+		if inner != nil {
+			list = append(list, tree.rows(*inner, indent+"  ", schema)...)
+		}
+	}
+	return list
+}
+
+// kind is a type in words, and the object whose fields follow, if it is described there.
+func (tree *types) kind(n named) (kind string, inner *named) {
+	switch e := n.expr.(type) {
+	case *ast.StarExpr:
+		kind, inner = tree.kind(named{n.pkg, e.X})
+		return kind + " or null", inner
+	case *ast.ArrayType:
+		kind, inner = tree.kind(named{n.pkg, e.Elt})
+		return "list: " + kind, inner
+	case *ast.MapType:
+		kind, inner = tree.kind(named{n.pkg, e.Value})
+		return "by name: " + kind, inner
+	case *ast.StructType:
+		return "object", &n
+	case *ast.InterfaceType:
+		return "any", nil
+	}
+	name := tree.nameOf(n)
+	if s, _ := tree.structure(n); s != nil && name != "simulate.Estimate" {
+		if schema := tree.of[name]; schema != "" {
+			return schema, nil
+		}
+		return "object", &n
+	}
+	if under, ok := tree.all[name]; ok && name != "simulate.Estimate" {
+		return tree.kind(under)
+	}
+	words := map[string]string{
+		"string": "text", "bool": "boolean", "int": "integer", "int32": "integer", "int64": "integer", "uint64": "integer",
+		"float64": "number", "time.Time": "text", "json.RawMessage": "any", "any": "any",
+		"simulate.Estimate": "object: mean, ci95", // it has a form of its own
+	}
+	if id, ok := n.expr.(*ast.Ident); ok && name == "" {
+		name = id.Name
+	}
+	return cmp.Or(words[name], "? "+name), nil
+}
+
+// block writes rows as the topics write code, with lines that fit.
+func block(rows []row) string {
+	var b strings.Builder
+	names, kinds := 0, 0
+	for _, r := range rows {
+		names, kinds = max(names, len([]rune(r.name))), max(kinds, min(len(r.kind), 20))
+	}
+	for _, r := range rows {
+		line := fmt.Sprintf("    %-*s  %-*s ", names, r.name, kinds, r.kind)
+		for word := range strings.FieldsSeq(r.about) {
+			if len([]rune(line))+1+len([]rune(word)) > 96 {
+				b.WriteString(line + "\n")
+				line = strings.Repeat(" ", 4+names+2+kinds+1)
+			}
+			line += " " + word
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
