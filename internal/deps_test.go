@@ -131,7 +131,7 @@ func rules() map[string]rule {
 		},
 		"internal/metrics": {house: []string{"internal/bandit", "internal/engine", "internal/fleet"}, not: world},
 		"internal/top": {
-			house:   []string{"internal/engine", "internal/fleet", "internal/report", "internal/screen", "internal/selector"},
+			house:   []string{"internal/engine", "internal/fleet", "internal/replay", "internal/report", "internal/screen", "internal/selector"},
 			foreign: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/charmbracelet/x/ansi"},
 			not:     []string{"database/sql", "net", "os/exec"},
 		},

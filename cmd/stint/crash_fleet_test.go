@@ -332,7 +332,7 @@ select key, epoch from claims c
 where epoch <> (select count(*) from runs r where r.key = c.key and r.epoch between 1 and c.epoch) + iif(key = 'fix', %d, 0)`, rivals)},
 		{"a session that follows none, or one that another follows", `
 select id from runs where source = 'respawn'
-and (select count(*) from runs before where before.followed like 'by run ' || runs.id || ': %') <> 1`},
+and (select count(*) from runs before where before.followed_by = runs.id) <> 1`},
 		{"a chain that is too long", `select id from runs where chain_depth > 1`},
 		{"an epoch that was never granted", `select r.id from runs r left join claims c using (key) where r.epoch > coalesce(c.epoch, 0)`},
 	}

@@ -1,16 +1,17 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -94,13 +95,58 @@ func (a *app) keyboard() (in, out *os.File, err error) {
 type topScreen struct{ *app }
 
 // quiet is the app with what it would say on standard error, which must not be written
-// over the screen, in a buffer instead.
-func (t topScreen) quiet() (*app, *bytes.Buffer) {
-	said := &bytes.Buffer{}
+// over the screen, collected instead.
+func (t topScreen) quiet() (*app, *said) {
+	s := &said{}
 	a := *t.app
-	a.Stderr, a.log = said, newLog(said, false)
-	return &a, said
+	a.Stderr, a.log = s, slog.New(s)
+	return &a, s
 }
+
+// said is what was written and logged, without the times, each once. A log handler of its own
+// collects that: there are no attributes or groups that all records share.
+type said struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (s *said) add(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.list, text) {
+		s.list = append(s.list, text)
+	}
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	for text := range strings.Lines(string(p)) {
+		s.add(strings.TrimPrefix(strings.TrimSpace(text), "stint: "))
+	}
+	return len(p), nil
+}
+
+// Enabled reports whether records of a level are collected.
+func (s *said) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }
+
+// Handle collects a record.
+func (s *said) Handle(_ context.Context, r slog.Record) error {
+	text := r.Message
+	for a := range r.Attrs {
+		value := a.Value.String()
+		if quoted := strconv.Quote(value); len(quoted) > len(value)+len(`""`) || strings.ContainsAny(value, " =") {
+			value = quoted
+		}
+		text += " " + a.Key + "=" + value
+	}
+	s.add(text)
+	return nil
+}
+
+// WithAttrs is the same handler.
+func (s *said) WithAttrs([]slog.Attr) slog.Handler { return s }
+
+// WithGroup is the same handler.
+func (s *said) WithGroup(string) slog.Handler { return s }
 
 func (t topScreen) look(ctx context.Context) (l top.Look, err error) {
 	a, said := t.quiet()
@@ -115,7 +161,7 @@ func (t topScreen) look(ctx context.Context) (l top.Look, err error) {
 		l.Past, err = pastRuns(ctx, e.Config, e.Store, l.At.Add(-top.Past))
 		return err
 	})
-	l.Warnings = messages(said.String())
+	l.Warnings = said.list
 	return l, err
 }
 
@@ -134,24 +180,6 @@ func pastRuns(ctx context.Context, c *config.Config, s store.Store, since time.T
 	return slices.DeleteFunc(runs, func(r fleet.Run) bool {
 		return r.Lane == 0 || !r.EndedAt.IsZero() && r.EndedAt.Before(since)
 	}), err
-}
-
-// messages are those of log lines, each once.
-func messages(log string) (list []string) {
-	for text := range strings.Lines(log) {
-		_, text, _ = strings.Cut(strings.TrimSpace(text), " ") // the time
-		if _, message, found := strings.Cut(text, "level=WARN msg="); found {
-			text = message
-			if quoted, err := strconv.QuotedPrefix(text); err == nil {
-				message, _ = strconv.Unquote(quoted)
-				text = message + text[len(quoted):]
-			}
-		}
-		if !slices.Contains(list, text) {
-			list = append(list, text)
-		}
-	}
-	return list
 }
 
 // unwritable says why nothing can be written to a state folder that may not be there yet,

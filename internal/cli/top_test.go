@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,16 +50,18 @@ func TestReadLogEndOfJSON(t *testing.T) {
 	}
 }
 
-// TestMessages makes of log lines what fits on a screen.
-func TestMessages(t *testing.T) {
+// TestSaid makes of what is logged what fits on a screen.
+func TestSaid(t *testing.T) {
 	t.Parallel()
-	got := messages(`time=2026-06-01T12:00:00Z level=WARN msg="task left out" reason="tasks/x.md: no front matter"
-time=2026-06-01T12:00:01Z level=WARN msg=odd
-time=2026-06-01T12:00:01Z level=WARN msg=odd
-`)
-	want := []string{`task left out reason="tasks/x.md: no front matter"`, "odd"}
-	if !slices.Equal(got, want) {
-		t.Errorf("messages %q, want %q", got, want)
+	a, said := topScreen{&app{}}.quiet()
+	a.log.WarnContext(t.Context(), "task left out", slog.String("reason", "tasks/x.md: no front matter"))
+	for range 2 {
+		a.log.WarnContext(t.Context(), "odd", slog.Any("err", errors.New("oh")))
+	}
+	fmt.Fprintln(a.Stderr, "stint: nothing has run yet")
+	want := []string{`task left out reason="tasks/x.md: no front matter"`, "odd err=oh", "nothing has run yet"}
+	if !slices.Equal(said.list, want) {
+		t.Errorf("said %q, want %q", said.list, want)
 	}
 }
 

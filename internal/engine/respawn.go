@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -49,8 +48,6 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 		if next, err = w.follower(ctx, c.Cooldown, o.Binary); err != nil {
 			w.Log.ErrorContext(ctx, "worker not started", w.attrs(slog.Any("err", err))...)
 			reason = err.Error()
-		} else {
-			reason = fmt.Sprintf("by run %s: %s", next.ID, reason)
 		}
 	}
 	decided, err := w.Store.Respawn(ctx, w.run.ID, next, reason)

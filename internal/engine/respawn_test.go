@@ -61,11 +61,10 @@ func (b *bench) mustRun(id fleet.RunID) fleet.Run {
 // follower is the run that follows another.
 func (b *bench) follower(r fleet.Run) fleet.Run {
 	b.Helper()
-	id, _, found := strings.Cut(strings.TrimPrefix(r.Followed, "by run "), ": ")
-	if !found {
+	if r.FollowedBy == "" {
 		b.Fatalf("no session follows: %q", r.Followed)
 	}
-	return b.stored(fleet.RunID(id))
+	return b.stored(r.FollowedBy)
 }
 
 // explained is what a ranking says of code.
@@ -90,8 +89,8 @@ func TestGoodSessionIsFollowedOnce(t *testing.T) {
 	b.later(time.Second)
 	first := b.mustRun(id)
 	next := b.follower(first)
-	if want := fmt.Sprintf("by run %s: its grade 0.80 is at least 0.65", next.ID); first.Followed != want {
-		t.Errorf("followed: got %q, want %q", first.Followed, want)
+	if want := fmt.Sprintf("by run %s: its grade 0.80 is at least 0.65", next.ID); first.Following() != want {
+		t.Errorf("followed: got %q, want %q", first.Following(), want)
 	}
 	want := fleet.Run{
 		ID: next.ID, Fire: first.Fire, Category: "code", Rank: first.Rank, ChainDepth: 1, Source: fleet.FromRespawn,

@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -14,6 +13,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/replay"
 	"stint/internal/report"
 	"stint/internal/selector"
 	"stint/internal/store"
@@ -290,9 +290,8 @@ func lastFound(fires []fleet.Fire) map[string]found {
 		if _, newer := last[f.Pool]; newer {
 			continue
 		}
-		in := found{fire: f.ID}
-		if json.Unmarshal(f.Inputs, &in.Input) == nil {
-			last[f.Pool] = in
+		if in, err := replay.Read(f); err == nil {
+			last[f.Pool] = found{in, f.ID}
 		}
 	}
 	return last

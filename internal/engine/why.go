@@ -340,7 +340,7 @@ func (m *moment) before(ctx context.Context, r fleet.Run) (fleet.RunID, error) {
 		return "", err
 	}
 	for _, earlier := range runs {
-		if id, is := why.Follower(earlier.Followed); is && id == r.ID {
+		if earlier.FollowedBy == r.ID {
 			return earlier.ID, nil
 		}
 	}

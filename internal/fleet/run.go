@@ -100,11 +100,20 @@ type Run struct {
 	Commits    []string  // revisions that the run made, oldest first; at most [MostCommits]
 	Branch     string    // that it worked on, if it had one of its own; empty: the workspace's
 	QuotaUntil time.Time // of a usage limit that the agent met: when it can work again; zero: it met none, or did not say
-	Followed   string    // whether a session followed it in its lane, and why; empty: not decided
+	FollowedBy RunID     // the session that followed it in its lane; empty: none, or not decided
+	Followed   string    // why one did, or none; empty: not decided
 
 	// Left is what the run leaves of its task. It is added to what is remembered of the
 	// task, not stored with the run.
 	Left TaskLeft
+}
+
+// Following says whether a session followed the run, and why; empty: that is not decided.
+func (r Run) Following() string {
+	if r.FollowedBy != "" {
+		return "by run " + string(r.FollowedBy) + ": " + r.Followed
+	}
+	return r.Followed
 }
 
 // Rests reports whether the run is planned and waits until its category has rested.

@@ -288,7 +288,7 @@ func endedView() screen.RunView {
 		Parts: map[string]float64{"grade_work": 0.7, "grade_success": 0.1, "grade_tool_errors": -0.129, "commits": 2, "files": 3, "tool_calls": 14},
 	}
 	v.EndedAt, v.Usage, v.Tokens, v.ChainDepth = before(minute), fleet.Usage{Tokens: new(int64(1_234_567)), USD: new(0.4), Cost: fleet.CostComputed, Models: []string{"a-model"}}, nil, 2
-	v.Followed = "by run 0123456789abcdef: graded 0.67"
+	v.FollowedBy, v.Followed = "0123456789abcdef", "graded 0.67"
 	v.Log = strings.Repeat("a line\n", 20) + "the last line\n"
 	return v
 }

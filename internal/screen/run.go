@@ -9,7 +9,6 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-	"stint/internal/why"
 )
 
 // RunView is all that is known of one run.
@@ -214,9 +213,10 @@ func chainText(v RunView) string {
 	if v.ChainDepth > 0 {
 		parts = append(parts, plain.Plural(v.ChainDepth, "good run")+" before it")
 	}
-	if _, is := why.Follower(v.Followed); is {
-		parts = append(parts, "followed "+plain.Line(v.Followed))
-	} else if v.Followed != "" {
+	switch {
+	case v.FollowedBy != "":
+		parts = append(parts, "followed "+plain.Line(v.Following()))
+	case v.Followed != "":
 		parts = append(parts, "not followed: "+plain.Line(v.Followed))
 	}
 	return strings.Join(parts, "; ")

@@ -2,13 +2,13 @@ package top
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/replay"
 	"stint/internal/screen"
 	"stint/internal/selector"
 )
@@ -37,8 +37,8 @@ func rankingOf(s engine.Status) (list []ranked) {
 	}
 	pools := map[string]bool{}
 	for _, f := range s.Fires { // newest first
-		var in selector.Input
-		if json.Unmarshal(f.Inputs, &in) != nil || pools[in.FirePool] {
+		in, err := replay.Read(f)
+		if err != nil || pools[in.FirePool] {
 			continue // a record that cannot be read is for "stint replay" to complain of
 		}
 		pools[in.FirePool] = true

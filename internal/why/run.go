@@ -36,7 +36,7 @@ func (r Run) Answer() Answer {
 	a.add("Its grade", r.graded()...)
 	a.add("Lessons", r.lessons()...)
 	if r.Run.Followed != "" {
-		a.add("What followed", followed(r.Run.Followed))
+		a.add("What followed", r.followed())
 	}
 	if r.Swept != "" {
 		a.add("What is left of it", sentence("Its record stays; %s", r.Swept))
@@ -198,22 +198,10 @@ func (r Run) lessons() (list []string) {
 	return list
 }
 
-// followed tells of what is recorded about the session after.
-func followed(text string) string {
-	if by, is := strings.CutPrefix(text, "by run "); is {
-		id, reason, _ := strings.Cut(by, ": ")
-		return sentence("Run %s followed it: %s", id, reason)
+// followed says whether a session came after it, and why.
+func (r Run) followed() string {
+	if by := r.Run.FollowedBy; by != "" {
+		return sentence("Run %s followed it: %s", by, r.Run.Followed)
 	}
-	return sentence("No session followed it at once: %s", text)
-}
-
-// Follower is the run that follows, by what is recorded of the one before it.
-func Follower(followed string) (fleet.RunID, bool) {
-	by, is := strings.CutPrefix(followed, "by run ")
-	if !is {
-		return "", false
-	}
-	word, _, _ := strings.Cut(by, ":")
-	id, err := fleet.ParseRunID(word)
-	return id, err == nil
+	return sentence("No session followed it at once: %s", r.Run.Followed)
 }

@@ -211,7 +211,7 @@ func endedRun() why.Run {
 		Ranked: "code wins with 0.812: it drew 0.812 where 0.640 is expected.",
 		Run: fleet.Run{
 			ID: first, Fire: 41, Rank: 1, Category: "code", Task: "fix", Key: "fix", Epoch: 3, StartedAt: ago(time.Hour), EndedAt: ago(time.Minute),
-			Followed: "by run " + string(second) + ": its grade 0.65 is at least 0.65",
+			FollowedBy: second, Followed: "its grade 0.65 is at least 0.65",
 			Verdict: fleet.Verdict{
 				Outcome: fleet.Productive, Grade: &grade, Reason: "1 commit in 2 files", ExitStatus: &status,
 				Parts: map[string]float64{"grade_work": 0.7, "grade_tool_errors": -0.05, "commits": 1, "files": 2},
@@ -366,16 +366,5 @@ func TestVerdicts(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestFollower(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]fleet.RunID{
-		"by run " + string(first) + ": its grade is good": first, "a chain ends after 1 more": "", "": "", "by run ??: x": "",
-	} {
-		if got, is := why.Follower(text); got != want || is != (want != "") {
-			t.Errorf("%q: got %q, want %q", text, got, want)
-		}
 	}
 }

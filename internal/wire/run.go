@@ -50,7 +50,7 @@ func NewRun(r fleet.Run) Run {
 		Epoch: r.Epoch, Agent: r.Agent, Unit: r.Unit, Rank: r.Rank, ChainDepth: r.ChainDepth, NotBefore: Time(r.NotBefore),
 		CreatedAt: Time(r.CreatedAt), StartedAt: Time(r.StartedAt), EndedAt: Time(r.EndedAt),
 		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, Parts: v.Parts, TaskState: v.TaskState, ExitStatus: v.ExitStatus,
-		Commits: append([]string{}, r.Commits...), Tokens: r.Usage.Tokens, USD: r.Usage.USD, Cost: r.Usage.Cost, Models: append([]string{}, r.Usage.Models...), QuotaUntil: Time(r.QuotaUntil), Branch: r.Branch, Followed: r.Followed,
+		Commits: append([]string{}, r.Commits...), Tokens: r.Usage.Tokens, USD: r.Usage.USD, Cost: r.Usage.Cost, Models: append([]string{}, r.Usage.Models...), QuotaUntil: Time(r.QuotaUntil), Branch: r.Branch, Followed: r.Following(),
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 const runColumns = `id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, load, agent, pid,
 created_at, not_before, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status, fault, held,
-tokens, usd, cost, models, commits, branch, quota_until, followed`
+tokens, usd, cost, models, commits, branch, quota_until, followed_by, followed`
 
 // AddRun stores a run that no fire planned.
 func (d *DB) AddRun(ctx context.Context, r fleet.Run) error {
@@ -263,7 +263,11 @@ func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fl
 // and gone.
 func (d *DB) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string) (decided bool, err error) {
 	err = d.update(ctx, func(t tx) error {
-		res, err := t.ExecContext(ctx, "update runs set followed = ? where id = ? and followed = ''", reason, run)
+		var by fleet.RunID
+		if next != nil {
+			by = next.ID
+		}
+		res, err := t.ExecContext(ctx, "update runs set followed_by = ?, followed = ? where id = ? and followed = ''", by, reason, run)
 		if err != nil {
 			return err
 		}
@@ -332,7 +336,7 @@ func scanRun(row scanner) (fleet.Run, error) {
 	)
 	err := row.Scan(&r.ID, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
 		&r.Epoch, &r.Round, &r.Load, &r.Agent, &r.PID, &created, &notBefore, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault, &r.Held,
-		&r.Usage.Tokens, &r.Usage.USD, &r.Usage.Cost, &models, &commits, &r.Branch, &quotaUntil, &r.Followed)
+		&r.Usage.Tokens, &r.Usage.USD, &r.Usage.Cost, &models, &commits, &r.Branch, &quotaUntil, &r.FollowedBy, &r.Followed)
 	if err != nil {
 		return fleet.Run{}, err
 	}

@@ -329,7 +329,7 @@ func testRespawn(t *testing.T, b bundle) {
 		must(t, err)
 		same(t, "decided", decided, want)
 	}
-	decide("0r1", &next, "by run 0r3: good", true)
+	decide("0r1", &next, "good", true)
 	decide("0r2", nil, "no workable task", true)
 	same(t, "next", b.mustRun(t, "0r3"), next)
 	before := b.mustSnapshot(t)
@@ -340,8 +340,8 @@ func testRespawn(t *testing.T, b bundle) {
 	decide("0r2", &other, "after all", false)
 	decide("0none", &other, "of nothing", false)
 	same(t, "after the second decisions", b.mustSnapshot(t), before)
-	same(t, "first", b.mustRun(t, "0r1").Followed, "by run 0r3: good")
-	same(t, "second", b.mustRun(t, "0r2").Followed, "no workable task")
+	same(t, "first", b.mustRun(t, "0r1").Following(), "by run 0r3: good")
+	same(t, "second", b.mustRun(t, "0r2").Following(), "no workable task")
 
 	must(t, b.AddRun(t.Context(), plannedRun("0r5")))
 	if decided, err := b.Respawn(t.Context(), "0r5", &next, "by a run that is there"); err == nil {

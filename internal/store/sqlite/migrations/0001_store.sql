@@ -96,7 +96,8 @@ create table runs (
   commits     text not null default '[]',      -- JSON: revisions that it made, oldest first
   branch      text not null default '',        -- that it worked on; empty: the workspace's
   quota_until integer,                         -- null: the agent did not say
-  followed    text not null default '',        -- whether a session followed it, and why
+  followed_by text not null default '',        -- the run that followed it; empty: none
+  followed    text not null default '',        -- why one did, or none
   check ((ended_at is null) = (outcome = ''))
 ) strict, without rowid;
 
