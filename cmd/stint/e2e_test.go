@@ -120,7 +120,7 @@ type status struct {
 	Running []struct {
 		Run, Category, Task, Unit string
 		Lane                      int
-		Live                      bool
+		State                     string
 	}
 	Claims []struct {
 		Task, Holder string
@@ -222,7 +222,7 @@ func TestTimerToRanking(t *testing.T) {
 		t.Fatalf("%d runs at once, want 3:\n%s", got, s.stint("status"))
 	}
 	for _, r := range st.Running {
-		if !r.Live || r.Lane != 1 || r.Task != "work-"+r.Category || !strings.HasPrefix(r.Unit, "stint-"+s.fleet+"-"+r.Category) {
+		if r.State != "running" || r.Lane != 1 || r.Task != "work-"+r.Category || !strings.HasPrefix(r.Unit, "stint-"+s.fleet+"-"+r.Category) {
 			t.Errorf("run under way: %+v", r)
 		}
 		if !slices.ContainsFunc(st.Claims, func(c struct {
@@ -374,7 +374,7 @@ func TestWorkersOutliveTheFire(t *testing.T) {
 		return strings.TrimSpace(string(out)) != "active"
 	})
 	st := s.status()
-	if len(st.Running) != 2 || !st.Running[0].Live || !st.Running[1].Live {
+	if len(st.Running) != 2 || st.Running[0].State != "running" || st.Running[1].State != "running" {
 		t.Fatalf("workers after the fire was killed: %+v, before: %+v", st.Running, before.Running)
 	}
 	s.open("code", 1)

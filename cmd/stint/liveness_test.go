@@ -236,7 +236,7 @@ func (s *site) checkHaunted(pid int, withoutLock bool) {
 	}
 	// By now the last thread of the supervisor, and its lock with it, is gone for sure.
 	s.refused(75, "has lost its supervisor and still works in lane code.1", "run", "--category", "code")
-	if st := s.status(); len(st.Running) != 1 || !st.Running[0].Live {
+	if st := s.status(); len(st.Running) != 1 || st.Running[0].State == "crashed" {
 		s.Errorf("running beside the orphan: %+v, want it alone", st.Running)
 	}
 }
@@ -245,7 +245,7 @@ func (s *site) checkHaunted(pid int, withoutLock bool) {
 // and starts a session that has the lane to itself.
 func (s *site) checkFreed(how string) {
 	s.Helper()
-	st := s.eventually("no session alive", func(st status) bool { return len(st.Running) == 1 && !st.Running[0].Live })
+	st := s.eventually("no session alive", func(st status) bool { return len(st.Running) == 1 && st.Running[0].State == "crashed" })
 	if how == "unit" {
 		deafness := []string{"XDG_RUNTIME_DIR=/nowhere", "DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere"}
 		if got, out := s.tryWith(deafness, "claim", "check", "work-code"); got != 4 {
@@ -352,7 +352,7 @@ func TestSessionOfWhichNothingIsLeft(t *testing.T) {
 	st := s.atWork("code")
 	s.signal(s.supervisor("code.1"), syscall.SIGKILL)
 	s.open("code", 1)
-	s.eventually("no session alive", func(st status) bool { return len(st.Running) == 1 && !st.Running[0].Live })
+	s.eventually("no session alive", func(st status) bool { return len(st.Running) == 1 && st.Running[0].State == "crashed" })
 	if err := os.RemoveAll(s.path("state/runs/" + st.Running[0].Run)); err != nil {
 		t.Fatal(err)
 	}

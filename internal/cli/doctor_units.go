@@ -171,7 +171,7 @@ func (s *sight) readRecord(ctx context.Context, e *engine.Engine) error {
 	r := &s.Record
 	r.Violations = len(status.Day.Violations)
 	for _, run := range status.Open {
-		if run.Live {
+		if run.State != fleet.RunCrashed {
 			r.Live++
 		}
 	}

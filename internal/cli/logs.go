@@ -240,7 +240,7 @@ func (p *logPrinter) over(ctx context.Context, look int) (fleet.Run, bool, error
 		return r, err == nil && !r.EndedAt.IsZero(), err
 	}
 	d, err := p.engine.RunDetail(ctx, p.run)
-	if err != nil || d.Live || !d.EndedAt.IsZero() {
+	if err != nil || d.State != fleet.RunCrashed {
 		p.deaths = 0
 		return d.Run, err == nil && !d.EndedAt.IsZero(), err
 	}
@@ -331,7 +331,7 @@ func (p *logPrinter) noLog(ctx context.Context, r fleet.Run) error {
 	if r.EndedAt.IsZero() {
 		why := "its agent has not been started yet, or its files are gone"
 		if now := p.Now(); r.Rests(now) {
-			why = "it is resting: it begins in " + screen.Span(r.RestLeft(now))
+			why = "it waits until its category has rested, and begins in " + screen.Span(r.RestLeft(now))
 		}
 		return fleet.WithHint(fmt.Errorf("log of run %s: %w: %s", r.ID, fleet.ErrNotFound, why), "stint logs -f "+string(r.ID))
 	}

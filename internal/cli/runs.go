@@ -52,13 +52,11 @@ func (a *app) runRuns(ctx context.Context, o runsOptions) error {
 		return err
 	}
 	return a.withPast(ctx, func(e *engine.Engine) error {
-		var list []fleet.Run
-		if e.Store != nil {
-			if list, err = e.Store.LastRuns(ctx, q); err != nil {
-				return err
-			}
+		list, err := e.Runs(ctx, q)
+		if err != nil {
+			return err
 		}
-		list = sinceOf(o.since, list, a.Now(), func(r fleet.Run) time.Time { return r.CreatedAt })
+		list = sinceOf(o.since, list, a.Now(), func(r engine.OpenRun) time.Time { return r.CreatedAt })
 		if len(list) == 0 {
 			// A category that left the configuration still has a record.
 			if err := knownCategory(e.Config, o.category); err != nil {

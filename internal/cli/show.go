@@ -49,7 +49,7 @@ func (a *app) runShow(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		a.say(wire.NewRunDetail(d, e.Now()), func(s screen.Style) []string {
+		a.say(wire.NewRunDetail(d), func(s screen.Style) []string {
 			return screen.Run(newRunView(d, a, e.Config.Agents[d.Agent].Transcript), s)
 		})
 		return nil

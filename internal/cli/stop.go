@@ -58,7 +58,7 @@ type stoppedObject struct {
 	Run      fleet.RunID    `json:"run"`
 	Category fleet.Category `json:"category"`
 	Task     fleet.TaskID   `json:"task"`
-	Was      fleet.Phase    `json:"was"`
+	Was      fleet.RunState `json:"was"`
 	Outcome  fleet.Outcome  `json:"outcome"` // empty: it has not ended
 	Reason   string         `json:"reason"`
 	Error    string         `json:"error"` // why it has not ended
@@ -92,7 +92,7 @@ func nothingOpen(ctx context.Context, e *engine.Engine, name string) error {
 		return err
 	}
 	if _, known := e.Config.Categories[fleet.Category(name)]; known || name == "" {
-		return fmt.Errorf("stop %s: %w: nothing of it is at work, starting or resting", whole(fleet.Category(name)), fleet.ErrNothing)
+		return fmt.Errorf("stop %s: %w: nothing of it is at work or waits to begin", whole(fleet.Category(name)), fleet.ErrNothing)
 	}
 	r, err := resolveRun(ctx, e, name)
 	if err != nil {
@@ -106,7 +106,7 @@ func (a *app) tellStopped(list []engine.Stopped, name string, dryRun bool) error
 	var errs []error
 	for _, s := range list {
 		x := stoppedObject{
-			Run: s.Was.ID, Category: s.Was.Category, Task: s.Was.Task, Was: s.Was.Phase(true, a.Now()),
+			Run: s.Was.ID, Category: s.Was.Category, Task: s.Was.Task, Was: s.Was.State(fleet.Processes{Live: true}, a.Now()),
 			Outcome: s.Run.Verdict.Outcome, Reason: s.Run.Verdict.Reason,
 		}
 		if s.Err != nil {

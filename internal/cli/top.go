@@ -155,10 +155,7 @@ func (t topScreen) look(ctx context.Context) (l top.Look, err error) {
 			return err
 		}
 		l.ReadOnly = unwritable(e.Config.State)
-		if e.Store == nil {
-			return nil
-		}
-		l.Past, err = pastRuns(ctx, e.Config, e.Store, l.At.Add(-top.Past))
+		l.Past, err = e.RunsInLanes(ctx, l.At.Add(-top.Past), l.Open)
 		return err
 	})
 	l.Warnings = said.list
@@ -168,19 +165,6 @@ func (t topScreen) look(ctx context.Context) (l top.Look, err error) {
 // latestRuns is how many of the latest runs are listed, and looked through for the last one
 // of a category without one in the timeline.
 const latestRuns = 200
-
-// pastRuns are those that may have been under way since a time. One that was created
-// before may have been, by as much as the longest time-out.
-func pastRuns(ctx context.Context, c *config.Config, s store.Store, since time.Time) ([]fleet.Run, error) {
-	longest := time.Duration(0)
-	for _, category := range c.Categories {
-		longest = max(longest, category.Timeout)
-	}
-	runs, err := s.RunsSince(ctx, since.Add(-longest))
-	return slices.DeleteFunc(runs, func(r fleet.Run) bool {
-		return r.Lane == 0 || !r.EndedAt.IsZero() && r.EndedAt.Before(since)
-	}), err
-}
 
 // unwritable says why nothing can be written to a state folder that may not be there yet,
 // or "".

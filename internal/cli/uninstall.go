@@ -282,7 +282,7 @@ func (r *removal) removeFolder(path string) error {
 	return nil
 }
 
-// waiting keeps from beginning what has not begun: planned and resting runs.
+// waiting keeps from beginning what has not begun: planned and waiting runs.
 func (r *removal) waiting(ctx context.Context, e *engine.Engine) error {
 	open, err := e.Open(ctx, "")
 	if err != nil {

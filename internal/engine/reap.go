@@ -35,7 +35,7 @@ type Sessions interface {
 const (
 	reasonNeverBegan = "its worker never began"
 	reasonTimerGone  = "the timer that was to start it is gone"
-	reasonFoundDead  = "found dead: its session left no end"
+	reasonFoundDead  = "crashed: its session recorded no result"
 	reasonOverdue    = "stopped: its session outlived its supervisor and its time"
 	reasonSwept      = "its files were removed, as those of old runs are: [runs] keep and max_age say when"
 )

@@ -348,7 +348,7 @@ func TestSuspendedSupervisor(t *testing.T) {
 	b.supervised.Store(true)
 	b.suspended = true
 	s, err := b.Status(t.Context(), engine.StatusOptions{})
-	if err != nil || len(s.Open) != 1 || s.Open[0].Phase(s.At) != fleet.Suspended {
+	if err != nil || len(s.Open) != 1 || s.Open[0].State != fleet.RunSuspended {
 		t.Errorf("got %+v, %v, want the run suspended", s.Open, err)
 	}
 	b.later(patience)

@@ -12,7 +12,7 @@ import (
 
 // RunDetail is all that is known of one run.
 type RunDetail struct {
-	OpenRun                     // which may have ended
+	OpenRun
 	Choice  *fleet.Choice       // what its fire decided about its category; nil: no fire planned it
 	Denials []fleet.DeniedClaim // oldest first
 	Lessons []fleet.LessonUse
@@ -30,10 +30,7 @@ func (e *Engine) RunDetail(ctx context.Context, id fleet.RunID) (d RunDetail, er
 	if err != nil {
 		return d, err
 	}
-	d.OpenRun, d.Files = OpenRun{Run: r}, fleet.FilesOf(e.Config.State, id)
-	if r.EndedAt.IsZero() {
-		d.OpenRun = e.underWay(r, e.live(ctx, r, e.Now()))
-	}
+	d.OpenRun, d.Files = e.stateOf(ctx, r), fleet.FilesOf(e.Config.State, id)
 	d.Own = e.ownLogs(r)
 	if e.swept(r) {
 		d.Swept = reasonSwept

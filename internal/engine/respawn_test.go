@@ -268,20 +268,20 @@ func TestTimerThatIsGone(t *testing.T) {
 	t.Parallel()
 	b, _, id := chain(t, "[fanout]\nslots = 1\n[category.code]\n[category.docs]\n")
 	next := b.follower(b.mustRun(id))
-	phase := func() fleet.Phase {
+	state := func() fleet.RunState {
 		t.Helper()
 		d, err := b.RunDetail(t.Context(), next.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return d.Phase(b.clock())
+		return d.State
 	}
-	if got := phase(); got != fleet.Resting {
-		t.Errorf("got it %s, want it resting", got)
+	if got := state(); got != fleet.RunWaiting {
+		t.Errorf("got it %s, want it waiting", got)
 	}
 	b.untimed = next.ID
-	if got := phase(); got != fleet.Dead {
-		t.Errorf("without its timer: got it %s, want it dead", got)
+	if got := state(); got != fleet.RunCrashed {
+		t.Errorf("without its timer: got it %s, want it crashed", got)
 	}
 	if out := b.explained().Out; strings.HasPrefix(out, "lane busy") {
 		t.Errorf("got code out for %q, want its lane free", out)

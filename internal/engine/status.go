@@ -32,7 +32,7 @@ type Status struct {
 	Failed  []fleet.SourceFault     // sources of tasks that the last fire could not read
 	Day     report.Audit            // of the last 24 hours
 	Fires   []fleet.Fire            // newest first
-	Runs    []fleet.Run             // newest first
+	Runs    []OpenRun               // newest first
 	Beliefs []Belief                // by category, as configured
 
 	Pauses  []fleet.Pause // in force: the whole fleet's first, then by category
@@ -79,31 +79,16 @@ type Belief struct {
 	bandit.Beta
 }
 
-// OpenRun is a run that has not ended, and whether anything of it still lives. One
-// that does not was killed before it could record its end.
+// OpenRun is a run, and how it does.
 type OpenRun struct {
 	fleet.Run
-	Live      bool
-	Suspended bool          // its supervisor is suspended
-	Timeout   time.Duration // of its category; 0: that is not in the configuration
-	Tokens    *int64        // used so far; nil: not known
-}
-
-// Phase is how the run does.
-func (r OpenRun) Phase(now time.Time) fleet.Phase {
-	if phase := r.Run.Phase(r.Live, now); phase != fleet.Running || !r.Suspended {
-		return phase
-	}
-	return fleet.Suspended
+	State   fleet.RunState
+	Timeout time.Duration // of its category; 0: that is not in the configuration, or the run has ended
+	Tokens  *int64        // that it has used so far; nil: not known
 }
 
 // Sign is how the run is shown.
-func (r OpenRun) Sign(now time.Time) fleet.Sign {
-	if r.EndedAt.IsZero() {
-		return r.Phase(now).Sign()
-	}
-	return r.Verdict.Outcome.Sign()
-}
+func (r OpenRun) Sign() fleet.Sign { return r.Run.Sign(r.State) }
 
 // StatusOptions say how much of the past a status shows.
 type StatusOptions struct {
@@ -136,8 +121,12 @@ func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err err
 	if s.Fires, err = e.Store.LastFires(ctx, store.FireQuery{Limit: o.Fires}); err != nil {
 		return Status{}, err
 	}
-	if s.Runs, err = e.Store.LastRuns(ctx, store.RunQuery{Limit: o.Runs}); err != nil {
+	runs, err := e.Store.LastRuns(ctx, store.RunQuery{Limit: o.Runs})
+	if err != nil {
 		return Status{}, err
+	}
+	for _, r := range runs {
+		s.Runs = append(s.Runs, e.amongOpen(ctx, r, s.Open))
 	}
 	last := lastFound(s.Fires)
 	bars := e.bars(v, last)
@@ -183,8 +172,57 @@ func (e *Engine) openRuns(ctx context.Context, v view) (list []OpenRun, err erro
 	return list, nil
 }
 
+// underWay is a run that has not ended, with how it does.
 func (e *Engine) underWay(r fleet.Run, live bool) OpenRun {
-	return OpenRun{Run: r, Live: live, Suspended: live && !r.StartedAt.IsZero() && e.Sessions.Suspended(r), Timeout: e.Config.Categories[r.Category].Timeout, Tokens: e.usedSoFar(r)}
+	p := fleet.Processes{Live: live, Suspended: live && !r.StartedAt.IsZero() && e.Sessions.Suspended(r)}
+	return OpenRun{Run: r, State: r.State(p, e.Now()), Timeout: e.Config.Categories[r.Category].Timeout, Tokens: e.usedSoFar(r)}
+}
+
+// RunsInLanes are the runs that were in a lane since a time, as they are among those under
+// way. One that was created before may have been, by as much as the longest time-out.
+func (e *Engine) RunsInLanes(ctx context.Context, since time.Time, open []OpenRun) (list []OpenRun, err error) {
+	if e.Store == nil {
+		return nil, nil
+	}
+	longest := time.Duration(0)
+	for _, category := range e.Config.Categories {
+		longest = max(longest, category.Timeout)
+	}
+	runs, err := e.Store.RunsSince(ctx, since.Add(-longest))
+	for _, r := range runs {
+		if r.Lane > 0 && (r.EndedAt.IsZero() || !r.EndedAt.Before(since)) {
+			list = append(list, e.amongOpen(ctx, r, open))
+		}
+	}
+	return list, err
+}
+
+// amongOpen is a run as it is among those that were just looked at, or else as it is now.
+func (e *Engine) amongOpen(ctx context.Context, r fleet.Run, open []OpenRun) OpenRun {
+	if i := slices.IndexFunc(open, func(o OpenRun) bool { return o.ID == r.ID }); i >= 0 {
+		return open[i]
+	}
+	return e.stateOf(ctx, r)
+}
+
+// Runs are the latest runs, newest first, with how they do.
+func (e *Engine) Runs(ctx context.Context, q store.RunQuery) (list []OpenRun, err error) {
+	if e.Store == nil {
+		return nil, nil
+	}
+	runs, err := e.Store.LastRuns(ctx, q)
+	for _, r := range runs {
+		list = append(list, e.stateOf(ctx, r))
+	}
+	return list, err
+}
+
+// stateOf is a run with how it does.
+func (e *Engine) stateOf(ctx context.Context, r fleet.Run) OpenRun {
+	if !r.EndedAt.IsZero() {
+		return OpenRun{Run: r, State: fleet.RunEnded}
+	}
+	return e.underWay(r, e.live(ctx, r, e.Now()))
 }
 
 // mostRead is how much of a log is read to tell what its session used so far: a status is
@@ -224,6 +262,26 @@ func (e *Engine) lanes(open []OpenRun) (list []LaneState) {
 			list = slices.Insert(list, at, LaneState{Category: r.Category, Number: r.Lane})
 		}
 		list[at].Run = r
+	}
+	return list
+}
+
+// Idle are the lanes that are free, but for those that a run is about to take.
+func (s Status) Idle() (list []LaneState) {
+	soon := map[fleet.Category]int{}
+	for _, r := range s.Open {
+		if r.Lane == 0 && r.State != fleet.RunCrashed {
+			soon[r.Category]++
+		}
+	}
+	for _, l := range s.Lanes {
+		switch {
+		case l.Run != nil:
+		case soon[l.Category] > 0:
+			soon[l.Category]--
+		default:
+			list = append(list, l)
+		}
 	}
 	return list
 }

@@ -303,7 +303,7 @@ func (m *moment) whyRun(ctx context.Context, id fleet.RunID) (r why.Run, err err
 		return r, err
 	}
 	r = why.Run{
-		Run: d.Run, Now: m.Now(), Live: d.Live, Timeout: d.Timeout, Choice: d.Choice,
+		Run: d.Run, State: d.State, Now: m.Now(), Timeout: d.Timeout, Choice: d.Choice,
 		Denials: d.Denials, Lessons: d.Lessons, Swept: d.Swept,
 	}
 	if d.Choice != nil {

@@ -127,30 +127,41 @@ func (r Run) RestLeft(now time.Time) time.Duration {
 	return min(r.NotBefore.Sub(now), r.NotBefore.Sub(r.CreatedAt))
 }
 
-// Phase is how a run does that has not ended.
-type Phase string
+// RunState is how a run does.
+type RunState string
 
 const (
-	Running  Phase = "running"
-	Starting Phase = "starting"
-	Resting  Phase = "resting"
-	Dead     Phase = "dead" // nothing of it lives, and it left no end
-	// Suspended runs have a supervisor that a signal stopped: nobody looks after their claim
-	// and their time.
-	Suspended Phase = "suspended"
+	RunPlanned RunState = "planned" // its worker is about to begin
+	RunWaiting RunState = "waiting" // planned, until its category has rested
+	RunRunning RunState = "running"
+	// RunSuspended runs have a supervisor that a signal stopped: nobody looks after their
+	// claim and their time.
+	RunSuspended RunState = "suspended"
+	RunCrashed   RunState = "crashed" // nothing of it lives, and no result is recorded
+	RunEnded     RunState = "ended"
 )
 
-// Phase says how the run does, if it has not ended and lives, or not.
-func (r Run) Phase(lives bool, now time.Time) Phase {
+// Processes is what is known of the processes of a run that has not ended.
+type Processes struct {
+	Live      bool // it has some, or is about to
+	Suspended bool // its supervisor is suspended
+}
+
+// State is how the run does.
+func (r Run) State(p Processes, now time.Time) RunState {
 	switch {
-	case !lives:
-		return Dead
+	case !r.EndedAt.IsZero():
+		return RunEnded
+	case !p.Live:
+		return RunCrashed
 	case r.Rests(now):
-		return Resting
+		return RunWaiting
 	case r.StartedAt.IsZero():
-		return Starting
+		return RunPlanned
+	case p.Suspended:
+		return RunSuspended
 	}
-	return Running
+	return RunRunning
 }
 
 // MostCommits bounds how many revisions of a run are recorded: the last ones it made.

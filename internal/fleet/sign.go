@@ -54,22 +54,29 @@ func (o Outcome) Sign() Sign {
 	case Idle:
 		return Sign{word, "–", "I", NoWork}
 	}
-	return Running.Sign()
+	return RunRunning.sign()
 }
 
-// Sign is how runs that have not ended are shown.
-func (p Phase) Sign() Sign {
-	word := string(p)
-	switch p {
-	case Dead:
-		return Sign{word, "✗", "X", Bad}
-	case Suspended:
-		return Sign{word, "=", "Z", Bad}
-	case Starting:
-		return Sign{word, "◌", "S", Coming}
-	case Resting:
-		return Sign{word, "◌", "W", Coming}
-	case Running:
+// Sign is how a run is shown that does so.
+func (r Run) Sign(s RunState) Sign {
+	if s == RunEnded {
+		return r.Verdict.Outcome.Sign()
 	}
-	return Sign{string(Running), "●", "R", Alive}
+	return s.sign()
+}
+
+func (s RunState) sign() Sign {
+	word := string(s)
+	switch s {
+	case RunCrashed:
+		return Sign{word, "✗", "X", Bad}
+	case RunSuspended:
+		return Sign{word, "=", "Z", Bad}
+	case RunPlanned:
+		return Sign{word, "◌", "S", Coming}
+	case RunWaiting:
+		return Sign{word, "◌", "W", Coming}
+	case RunRunning, RunEnded:
+	}
+	return Sign{string(RunRunning), "●", "R", Alive}
 }

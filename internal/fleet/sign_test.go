@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"stint/internal/fleet"
 )
@@ -10,7 +11,10 @@ import (
 // TestSigns can be told apart without colours, by letter, and have a mood that is listed.
 func TestSigns(t *testing.T) {
 	t.Parallel()
-	signs := []fleet.Sign{fleet.Running.Sign(), fleet.Starting.Sign(), fleet.Resting.Sign(), fleet.Dead.Sign(), fleet.Suspended.Sign()}
+	var signs []fleet.Sign
+	for _, s := range []fleet.RunState{fleet.RunRunning, fleet.RunPlanned, fleet.RunWaiting, fleet.RunCrashed, fleet.RunSuspended} {
+		signs = append(signs, fleet.Run{}.Sign(s))
+	}
 	for _, o := range fleet.Outcomes() {
 		s := o.Sign()
 		if s.Word != string(o) || !slices.Contains(fleet.Moods(), s.Mood) {
@@ -25,7 +29,33 @@ func TestSigns(t *testing.T) {
 		}
 		letters[s.Letter] = s.Word
 	}
-	if got := fleet.Outcome("").Sign(); got != fleet.Running.Sign() {
+	if got := fleet.Outcome("").Sign(); got != (fleet.Run{}).Sign(fleet.RunRunning) {
 		t.Errorf("without an outcome: got %+v, want that of a run under way", got)
+	}
+}
+
+// TestRunState is decided by the first that holds.
+func TestRunState(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	live, suspended := fleet.Processes{Live: true}, fleet.Processes{Live: true, Suspended: true}
+	for _, tt := range []struct {
+		run  fleet.Run
+		p    fleet.Processes
+		want fleet.RunState
+	}{
+		{fleet.Run{}, live, fleet.RunPlanned},
+		{fleet.Run{NotBefore: now}, live, fleet.RunPlanned},
+		{fleet.Run{NotBefore: now.Add(time.Second)}, live, fleet.RunWaiting},
+		{fleet.Run{NotBefore: now.Add(time.Second)}, fleet.Processes{}, fleet.RunCrashed},
+		{fleet.Run{StartedAt: now, NotBefore: now.Add(time.Second)}, live, fleet.RunRunning},
+		{fleet.Run{StartedAt: now}, suspended, fleet.RunSuspended},
+		{fleet.Run{StartedAt: now}, fleet.Processes{}, fleet.RunCrashed},
+		{fleet.Run{StartedAt: now, EndedAt: now}, live, fleet.RunEnded},
+		{fleet.Run{EndedAt: now}, fleet.Processes{}, fleet.RunEnded},
+	} {
+		if got := tt.run.State(tt.p, now); got != tt.want {
+			t.Errorf("%+v with %+v: got %s, want %s", tt.run, tt.p, got, tt.want)
+		}
 	}
 }

@@ -95,15 +95,15 @@ func (p *page) now(s engine.Status) {
 	}
 	counts(p.family("stint_lanes", gauge, "Lanes of a category."), lanes, lanes)
 	counts(p.family("stint_lanes_busy", gauge, "Lanes of a category that a run holds."), lanes, busy)
-	open, resting, dead, tokens := map[fleet.Category]int{}, map[fleet.Category]int{}, 0, int64(0)
+	open, waiting, crashed, tokens := map[fleet.Category]int{}, map[fleet.Category]int{}, 0, int64(0)
 	for _, r := range s.Open {
 		open[r.Category]++
-		switch r.Phase(s.At) {
-		case fleet.Dead:
-			dead++
-		case fleet.Resting:
-			resting[r.Category]++
-		case fleet.Starting, fleet.Running, fleet.Suspended:
+		switch r.State {
+		case fleet.RunCrashed:
+			crashed++
+		case fleet.RunWaiting:
+			waiting[r.Category]++
+		case fleet.RunPlanned, fleet.RunRunning, fleet.RunSuspended, fleet.RunEnded:
 		}
 		if r.Tokens != nil {
 			tokens += *r.Tokens
@@ -113,9 +113,9 @@ func (p *page) now(s engine.Status) {
 		open[c] += 0 // a series that comes and goes cannot be added up
 	}
 	counts(p.family("stint_runs_open", gauge, "Runs that have not ended, those that are about to start included."), open, open)
-	counts(p.family("stint_runs_resting", gauge, "Of them, those that follow a good session and wait until its category has rested."), open, resting)
-	p.family("stint_runs_dead", gauge, "Runs that died before they could record their end; the next fire, or stint reap, closes them.").
-		add(float64(dead))
+	counts(p.family("stint_runs_waiting", gauge, "Of them, those that follow a good session and wait until its category has rested."), open, waiting)
+	p.family("stint_runs_crashed", gauge, "Runs that crashed, so that no result is recorded; the next fire, or stint reap, closes them.").
+		add(float64(crashed))
 	p.family("stint_runs_open_tokens", gauge, "Tokens that the open runs used so far, as far as their agents tell.").
 		add(float64(tokens))
 	p.family("stint_claims_held", gauge, "Claims that are held, by runs and by people.").add(float64(len(s.Claims)))

@@ -26,8 +26,8 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func busy() engine.Counters {
 	at := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	tokens := int64(1500)
-	run := &engine.OpenRun{Run: fleet.Run{ID: "0000000000000001", Category: "code", Lane: 1}, Live: true, Tokens: &tokens}
-	dead := engine.OpenRun{Run: fleet.Run{ID: "0000000000000002", Category: "gone", Lane: 0}}
+	run := &engine.OpenRun{Run: fleet.Run{ID: "0000000000000001", Category: "code", Lane: 1}, State: fleet.RunRunning, Tokens: &tokens}
+	crashed := engine.OpenRun{Run: fleet.Run{ID: "0000000000000002", Category: "gone", Lane: 0}, State: fleet.RunCrashed}
 	arm := bandit.Arm{}
 	arm.Sessions, arm.Entitled, arm.Graded, arm.Alarms, arm.NoopsEver = 12, 13.5, 9, 1, 2
 	return engine.Counters{
@@ -37,7 +37,7 @@ func busy() engine.Counters {
 			Lanes: []engine.LaneState{
 				{Category: "code", Number: 1, Run: run}, {Category: "code", Number: 2}, {Category: "docs", Number: 1},
 			},
-			Open:   []engine.OpenRun{*run, dead},
+			Open:   []engine.OpenRun{*run, crashed},
 			Claims: []fleet.Claim{{Key: "a"}},
 			Closed: []engine.Gate{{Reason: "memory"}, {Category: "docs", Reason: "reviews"}},
 			Day:    report.Audit{Denials: 3, Pivots: 2, Fallbacks: 1, PeakConcurrency: 2, Violations: make([]report.Violation, 1)},

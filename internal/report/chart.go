@@ -78,7 +78,7 @@ func MoodSeries() (list []plot.Series) {
 			}
 		}
 		if m == fleet.Alive {
-			words = []string{string(fleet.Running)}
+			words = []string{string(fleet.RunRunning)}
 		}
 		list = append(list, plot.Series{Name: strings.Join(words, ", "), Colour: MoodColour(m)})
 	}

@@ -94,18 +94,18 @@ func categories() []fleet.Category {
 // busyRun is a run under way.
 func busyRun(c fleet.Category, task fleet.TaskID, agent string, elapsed time.Duration) engine.OpenRun {
 	run := id(elapsed+time.Second, uint32(len(c)))
-	return engine.OpenRun{Live: true, Timeout: hour, Tokens: new(int64(34_210)), Run: fleet.Run{
+	return engine.OpenRun{State: fleet.RunRunning, Timeout: hour, Tokens: new(int64(34_210)), Run: fleet.Run{
 		ID: run, Fire: 41, Category: c, Rank: 1, Source: fleet.FromSelected, Lane: 1, Task: task, Key: task.Key(), Epoch: 3, Agent: agent, PID: 4711,
 		Unit: fleet.UnitName("demo", c, run), CreatedAt: before(elapsed + time.Second), StartedAt: before(elapsed),
 	}}
 }
 
 // ended is a run that is over.
-func ended(c fleet.Category, task fleet.TaskID, o fleet.Outcome, ago time.Duration, grade *float64, reason string) fleet.Run {
-	return fleet.Run{
+func ended(c fleet.Category, task fleet.TaskID, o fleet.Outcome, ago time.Duration, grade *float64, reason string) engine.OpenRun {
+	return engine.OpenRun{State: fleet.RunEnded, Run: fleet.Run{
 		ID: id(ago, uint32(len(reason))), Fire: 40, Category: c, Task: task, Agent: "claude", CreatedAt: before(ago), StartedAt: before(ago - time.Second),
 		EndedAt: before(ago - 5*minute), Verdict: fleet.Verdict{Outcome: o, Grade: grade, Reason: reason},
-	}
+	}}
 }
 
 func idleFleet() screen.StatusView {
@@ -138,7 +138,7 @@ func idleFleet() screen.StatusView {
 		{Scope: "category:code", Runs: 12},
 		{Scope: fleet.FleetScope, Runs: 38, Tokens: 1_190_000, USD: 4.5, Guessed: 0.5},
 	}
-	v.Runs = []fleet.Run{
+	v.Runs = []engine.OpenRun{
 		ended("code", "fix-the-login-page-that-nobody-can-use", fleet.Productive, 50*minute, new(0.71), "2 commits in 3 files, the agent reports success"),
 		ended("docs", "write-docs", fleet.Noop, 51*minute, nil, "exit status 0 with no commit and no result file"),
 		ended("infra", "", fleet.Failed, 80*minute, new(0.0), "the agent exited with 1"),
@@ -150,10 +150,10 @@ func idleFleet() screen.StatusView {
 
 func busyFleet() screen.StatusView {
 	v := idleFleet()
-	resting := engine.OpenRun{Live: true, Run: fleet.Run{ID: id(minute, 9), Category: "news", Agent: "gptme", CreatedAt: before(minute), NotBefore: before(-2 * minute)}}
+	waiting := engine.OpenRun{State: fleet.RunWaiting, Run: fleet.Run{ID: id(minute, 9), Category: "news", Agent: "gptme", CreatedAt: before(minute), NotBefore: before(-2 * minute)}}
 	v.Open = []engine.OpenRun{
 		busyRun("code", "fix-the-login-page-that-nobody-can-use", "claude", 12*minute+4*time.Second),
-		busyRun("docs", "write-docs", "codex", 55*minute), resting,
+		busyRun("docs", "write-docs", "codex", 55*minute), waiting,
 	}
 	v.Lanes[0].Run, v.Lanes[4].Run = &v.Open[0], &v.Open[1]
 	v.Claims = []fleet.Claim{
@@ -169,7 +169,7 @@ func troubledFleet() screen.StatusView {
 		fleet.Timer{Pool: "review", Unit: "stint@demo-review.timer", Active: true, Firing: true, Last: before(0)})
 	v.Fires[0].Fallback = "external selector: exit status 1"
 	v.Fires[0].Choices[1].Decision = fleet.StartFailed
-	v.Open[1].Live = false
+	v.Open[1].State = fleet.RunCrashed
 	v.Pauses = []fleet.Pause{{Since: before(hour), Reason: "holidays"}, {Category: "code", Until: before(-26 * hour), Reason: "tracker down"}}
 	v.Closed = []engine.Gate{{Reason: "less than 500 MiB of memory are free"}, {Category: "content", Reason: "budget of category:content: 5 of 5 runs today"}}
 	v.Stopped = []engine.StoppedAgent{{AgentState: fleet.AgentState{Agent: "tired"}, Why: "usage limit: until noon (until 2026-06-26T15:00:00Z)"}}
@@ -265,7 +265,7 @@ func TestStatusOfMuch(t *testing.T) {
 
 func TestRuns(t *testing.T) {
 	t.Parallel()
-	list := append([]fleet.Run{busyRun("code", "fix-the-login-page-that-nobody-can-use", "claude", 12*minute).Run}, idleFleet().Runs...)
+	list := append([]engine.OpenRun{busyRun("code", "fix-the-login-page-that-nobody-can-use", "claude", 12*minute)}, idleFleet().Runs...)
 	each(t, "runs", func(s screen.Style) []string { return screen.Runs(list, noon(), s) })
 	if got := screen.Runs(nil, noon(), screen.Style{}); got != nil {
 		t.Errorf("no runs: %q, want no titles either", got)
@@ -287,6 +287,7 @@ func endedView() screen.RunView {
 		Outcome: fleet.Productive, Grade: new(0.671), Reason: "2 commits in 3 files, the agent reports success, 9 of 14 tool calls failed", ExitStatus: new(0),
 		Parts: map[string]float64{"grade_work": 0.7, "grade_success": 0.1, "grade_tool_errors": -0.129, "commits": 2, "files": 3, "tool_calls": 14},
 	}
+	v.State = fleet.RunEnded
 	v.EndedAt, v.Usage, v.Tokens, v.ChainDepth = before(minute), fleet.Usage{Tokens: new(int64(1_234_567)), USD: new(0.4), Cost: fleet.CostComputed, Models: []string{"a-model"}}, nil, 2
 	v.FollowedBy, v.Followed = "0123456789abcdef", "graded 0.67"
 	v.Log = strings.Repeat("a line\n", 20) + "the last line\n"
@@ -296,7 +297,7 @@ func endedView() screen.RunView {
 func deniedView() screen.RunView {
 	v := openView()
 	v.Lane, v.Key, v.Task, v.Epoch, v.Log, v.Prompt, v.There, v.Lessons, v.Choice, v.Fire = 1, "", "", 0, "", "", nil, nil, nil, 0
-	v.EndedAt, v.Tokens, v.Unit = before(11*minute), nil, ""
+	v.State, v.EndedAt, v.Tokens, v.Unit = fleet.RunEnded, before(11*minute), nil, ""
 	v.Verdict = fleet.Verdict{Outcome: fleet.RunDenied, Reason: "2 claims denied"}
 	v.Denials = []fleet.DeniedClaim{
 		{Category: "code", Key: "fix-login", Holder: "alice@desk", At: before(12 * minute)},

@@ -55,15 +55,16 @@ func Run(v RunView, s Style) []string {
 
 // stateText is how the run ended, or how it does.
 func stateText(v RunView, s Style) string {
-	if o := v.Verdict.Outcome; o != "" || !v.EndedAt.IsZero() {
-		return because(s.Paint(MoodPaint(o.Sign().Mood), string(o)), v.Verdict.Reason)
+	if v.State == fleet.RunEnded {
+		word := signWord(v.OpenRun)
+		return because(s.Paint(word.Paint, word.Text), v.Verdict.Reason)
 	}
 	glyph, took := pulse(v.OpenRun, v.At)
 	text := glyph.Text + " " + took.Text
-	if v.Phase(v.At) == fleet.Running {
+	if v.State == fleet.RunRunning {
 		text = glyph.Text + " running, " + took.Text
 	}
-	if !v.Live {
+	if v.State == fleet.RunCrashed {
 		text += "; the next fire closes it, or stint reap"
 	}
 	return s.Paint(glyph.Paint, text)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/why"
 )
@@ -15,7 +16,7 @@ const roomForAgent = 100
 
 // Runs is a table of runs, in the order in which they are given. In a pipe it has the time
 // at which each was made, on a terminal how long ago that was.
-func Runs(list []fleet.Run, now time.Time, s Style) []string {
+func Runs(list []engine.OpenRun, now time.Time, s Style) []string {
 	if len(list) == 0 {
 		return nil
 	}
@@ -27,17 +28,11 @@ func Runs(list []fleet.Run, now time.Time, s Style) []string {
 	t.Columns = append(t.Columns, Column{Title: "TOOK", Right: true}, Column{Title: "OUTCOME"},
 		Column{Title: "GRADE", Right: true}, Column{Title: "REASON", Least: 6})
 	for _, r := range list {
-		outcome := string(r.Verdict.Outcome)
-		if r.EndedAt.IsZero() {
-			if outcome = "open"; r.Rests(now) {
-				outcome = string(fleet.Resting)
-			}
-		}
 		row := []Cell{Text(string(r.ID)), s.when(r.CreatedAt, now), Text(string(r.Category)), Text(Dash(string(r.Task)))}
 		if agents {
 			row = append(row, Text(Dash(r.Agent)))
 		}
-		t.Rows = append(t.Rows, append(row, Text(took(r, now)), Cell{outcome, MoodPaint(r.Verdict.Outcome.Sign().Mood)},
+		t.Rows = append(t.Rows, append(row, Text(took(r.Run, now)), signWord(r),
 			Text(gradeText(r.Verdict.Grade)), Text(r.Verdict.Reason)))
 	}
 	return t.Lines(s)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 )
@@ -63,6 +64,12 @@ func MoodPaint(m fleet.Mood) Paint {
 
 // SignCell is the mark of a run, in its colour.
 func SignCell(s fleet.Sign) Cell { return Cell{s.Mark, MoodPaint(s.Mood)} }
+
+// signWord is its word, in the same colour.
+func signWord(r engine.OpenRun) Cell {
+	s := r.Sign()
+	return Cell{s.Word, MoodPaint(s.Mood)}
+}
 
 // Fit cuts a line to the width.
 func (s Style) Fit(line string) string {

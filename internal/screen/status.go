@@ -215,21 +215,18 @@ func (s *sheet) running(v StatusView) {
 
 // pulse is the mark of an open run, and how long it has been at it.
 func pulse(r engine.OpenRun, now time.Time) (mark, took Cell) {
-	sign, elapsed := r.Sign(now), now.Sub(r.StartedAt)
+	sign, elapsed := r.Sign(), now.Sub(r.StartedAt)
 	mark = SignCell(sign)
-	switch r.Phase(now) {
-	case fleet.Dead:
-		if r.StartedAt.IsZero() {
-			return mark, Cell{"dead: it never began", mark.Paint}
-		}
-		return mark, Cell{"dead: it left no end", mark.Paint}
-	case fleet.Resting:
-		return mark, Cell{"rests " + Span(r.RestLeft(now)), mark.Paint}
-	case fleet.Starting:
+	switch r.State {
+	case fleet.RunCrashed:
+		return mark, Cell{crashed(r), mark.Paint}
+	case fleet.RunWaiting:
+		return mark, Cell{Waits(r, now), mark.Paint}
+	case fleet.RunPlanned:
 		return mark, Cell{sign.Word, mark.Paint}
-	case fleet.Suspended:
+	case fleet.RunSuspended:
 		return mark, Cell{Suspended(r), mark.Paint}
-	case fleet.Running:
+	case fleet.RunRunning, fleet.RunEnded:
 	}
 	took = Text(Span(elapsed))
 	if r.Timeout > 0 {
@@ -241,6 +238,16 @@ func pulse(r engine.OpenRun, now time.Time) (mark, took Cell) {
 	return mark, took
 }
 
+func crashed(r engine.OpenRun) string {
+	if r.StartedAt.IsZero() {
+		return "crashed: it never began"
+	}
+	return "crashed: no result"
+}
+
+// Waits is how long a run still waits.
+func Waits(r engine.OpenRun, now time.Time) string { return "waits " + Span(r.RestLeft(now)) }
+
 // Suspended says what to do about a run whose supervisor is suspended.
 func Suspended(r engine.OpenRun) string {
 	return fmt.Sprintf("suspended: kill -CONT %d lets it go on", r.PID)
@@ -249,7 +256,7 @@ func Suspended(r engine.OpenRun) string {
 // elapsedBar is how much of its time an open run has used.
 func elapsedBar(r engine.OpenRun, now time.Time) string {
 	const columns = 10
-	if r.StartedAt.IsZero() || r.Timeout <= 0 || !r.Live {
+	if r.StartedAt.IsZero() || r.Timeout <= 0 || r.State == fleet.RunCrashed {
 		return ""
 	}
 	return Bar(float64(now.Sub(r.StartedAt))/float64(r.Timeout), columns)
@@ -262,23 +269,12 @@ func tokens(n *int64) string {
 	return Count(*n) + " tok"
 }
 
-// idleText names the lanes that are free, but for those that a run is about to take.
+// idleText names the lanes that are idle.
 func idleText(v StatusView) string {
-	counts, soon := LaneCounts(v.Lanes), map[fleet.Category]int{}
-	for _, r := range v.Open {
-		if r.Lane == 0 && r.Live {
-			soon[r.Category]++
-		}
-	}
+	counts := LaneCounts(v.Lanes)
 	var names []string
-	for _, l := range v.Lanes {
-		switch {
-		case l.Run != nil:
-		case soon[l.Category] > 0:
-			soon[l.Category]--
-		default:
-			names = append(names, LaneName(l.Category, l.Number, counts[l.Category]))
-		}
+	for _, l := range v.Idle() {
+		names = append(names, LaneName(l.Category, l.Number, counts[l.Category]))
 	}
 	if len(names) == 0 {
 		return ""
@@ -319,7 +315,7 @@ func lastRuns(v StatusView, s Style) []string {
 		t.Columns = append(t.Columns, Column{Least: 8})
 	}
 	for _, r := range v.Runs {
-		if r.EndedAt.IsZero() {
+		if r.State != fleet.RunEnded {
 			continue
 		}
 		row := []Cell{
@@ -327,7 +323,7 @@ func lastRuns(v StatusView, s Style) []string {
 			{string(r.ID), Dim},
 			Text(string(r.Category)),
 			Text(Dash(string(r.Task))),
-			{string(r.Verdict.Outcome), MoodPaint(r.Verdict.Outcome.Sign().Mood)},
+			signWord(r),
 			Text(gradeText(r.Verdict.Grade)),
 		}
 		if wide {

@@ -74,12 +74,12 @@ func Alerts(v engine.Status) (list []Alert) {
 		add(AlertBroken, why(string(f.Category)), fmt.Sprintf("all %d runs of %s ended busy, denied or idle: nothing is learnt of it", f.Runs, f.Category), "")
 	}
 	for _, r := range v.Open {
-		switch r.Phase(v.At) {
-		case fleet.Dead:
-			add(AlertRun, "stint reap", fmt.Sprintf("run %s of %s is dead: it left no end", r.ID, r.Category), "")
-		case fleet.Suspended:
+		switch r.State {
+		case fleet.RunCrashed:
+			add(AlertRun, "stint reap", fmt.Sprintf("run %s of %s crashed (no result recorded)", r.ID, r.Category), "")
+		case fleet.RunSuspended:
 			add(AlertRun, fmt.Sprintf("kill -CONT %d", r.PID), fmt.Sprintf("run %s of %s is suspended", r.ID, r.Category), "")
-		case fleet.Running, fleet.Starting, fleet.Resting:
+		case fleet.RunRunning, fleet.RunPlanned, fleet.RunWaiting, fleet.RunEnded:
 		}
 	}
 	for _, p := range v.Pauses {

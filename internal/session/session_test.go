@@ -264,7 +264,7 @@ func TestOverrun(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			s := testSpec(t, mode)
-			s.Timeout = 2 * time.Second // by then the agent can hear that it is asked to end
+			s.Timeout = 2 * time.Second                                      // by then the agent can hear that it is asked to end
 			reader, err := os.OpenFile(variable(s, readyFile), os.O_RDWR, 0) // so that the agent need not wait for one
 			if err != nil {
 				t.Fatal(err)

@@ -178,7 +178,7 @@ func idle() top.Look {
 	return l
 }
 
-func run(n int, c fleet.Category, began, took time.Duration, o fleet.Outcome) fleet.Run {
+func run(n int, c fleet.Category, began, took time.Duration, o fleet.Outcome) engine.OpenRun {
 	r := fleet.Run{
 		ID: fleet.NewRunID(ago(began), uint32(n)), Fire: 41, Category: c, Lane: 1, Task: fleet.TaskID("fix-" + string(c)), Agent: "claude",
 		CreatedAt: ago(began), StartedAt: ago(began), Verdict: fleet.Verdict{Outcome: o},
@@ -190,7 +190,7 @@ func run(n int, c fleet.Category, began, took time.Duration, o fleet.Outcome) fl
 		grade := 0.7
 		r.Verdict.Grade = &grade
 	}
-	return r
+	return engine.OpenRun{Run: r, State: r.State(fleet.Processes{Live: true}, clock())}
 }
 
 // busy is a fleet with a session of every kind.
@@ -201,17 +201,20 @@ func busy(t *testing.T) top.Look {
 	l.Lanes = append([]engine.LaneState{{Category: "code", Number: 1}, {Category: "code", Number: 2}}, l.Lanes[1:]...)
 	tokens := int64(34_200)
 	l.Open = []engine.OpenRun{
-		{Run: run(1, "code", 12*time.Minute, 0, ""), Live: true, Timeout: time.Hour, Tokens: &tokens},
-		{Run: run(2, "docs", 55*time.Minute, 0, ""), Timeout: 50 * time.Minute},
-		{Run: run(3, "research", 0, 0, ""), Live: true, Timeout: 50 * time.Minute},
+		run(1, "code", 12*time.Minute, 0, ""),
+		run(2, "docs", 55*time.Minute, 0, ""),
+		run(3, "research", 0, 0, ""),
 	}
+	l.Open[0].Timeout, l.Open[0].Tokens = time.Hour, &tokens
+	l.Open[1].Timeout, l.Open[1].State = 50*time.Minute, fleet.RunCrashed
+	l.Open[2].Timeout, l.Open[2].State = 50*time.Minute, fleet.RunWaiting
 	l.Open[2].StartedAt, l.Open[2].Lane, l.Open[2].Task = time.Time{}, 0, ""
 	l.Open[2].NotBefore = clock().Add(9 * time.Minute)
 	l.Lanes[0].Run, l.Lanes[2].Run = &l.Open[0], &l.Open[1]
-	l.Past = []fleet.Run{
+	l.Past = []engine.OpenRun{
 		run(10, "code", 119*time.Minute, 20*time.Minute, fleet.Productive), run(11, "code", 99*time.Minute, 30*time.Minute, fleet.Failed),
 		run(12, "code", 60*time.Minute, 40*time.Minute, fleet.Productive), run(13, "research", 30*time.Minute, time.Second, fleet.Noop),
-		run(14, "triage", 140*time.Minute, 40*time.Minute, fleet.Timeout), l.Open[0].Run, l.Open[1].Run,
+		run(14, "triage", 140*time.Minute, 40*time.Minute, fleet.Timeout), l.Open[0], l.Open[1],
 	}
 	l.Runs = l.Past
 	in := selector.Input{Settings: bandit.Defaults(), Seed: 7, Fire: 41, At: ago(18 * time.Minute), Workers: 2, Free: 2}

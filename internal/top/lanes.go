@@ -23,9 +23,9 @@ func (m Model) state(r row) (glyph string, paint screen.Paint, word string) {
 	case r.run == nil:
 		return "○", screen.Dim, "idle"
 	}
-	sign := r.run.Sign(m.now)
-	if r.run.Phase(m.now) == fleet.Resting {
-		sign.Word = "rests " + screen.Span(r.run.RestLeft(m.now))
+	sign := r.run.Sign()
+	if r.run.State == fleet.RunWaiting {
+		sign.Word = screen.Waits(*r.run, m.now)
 	}
 	return sign.Mark, screen.MoodPaint(sign.Mood), sign.Word
 }

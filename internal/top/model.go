@@ -299,7 +299,7 @@ func (m Model) selectedRun() fleet.Run {
 func (m Model) lastRun(c fleet.Category) (last fleet.Run) {
 	for _, r := range slices.Concat(m.look.Runs, m.look.Past) {
 		if (r.Category == c || c == "") && !r.StartedAt.IsZero() && r.CreatedAt.After(last.CreatedAt) {
-			last = r
+			last = r.Run
 		}
 	}
 	return last

@@ -60,10 +60,7 @@ func (m Model) runsKey(key string) Model {
 
 // known are all runs of which something is known, newest first.
 func (m Model) known() []engine.OpenRun {
-	list := slices.Clone(m.look.Open)
-	for _, r := range slices.Concat(m.look.Runs, m.look.Past) {
-		list = append(list, engine.OpenRun{Run: r, Live: true})
-	}
+	list := slices.Concat(m.look.Open, m.look.Runs, m.look.Past)
 	slices.SortStableFunc(list, func(a, b engine.OpenRun) int { return strings.Compare(string(b.ID), string(a.ID)) })
 	return slices.CompactFunc(list, func(a, b engine.OpenRun) bool { return a.ID == b.ID })
 }
@@ -72,7 +69,7 @@ func (m Model) known() []engine.OpenRun {
 func (m Model) listed() []engine.OpenRun {
 	words := strings.Fields(strings.ToLower(m.runs.filter))
 	return slices.DeleteFunc(m.known(), func(r engine.OpenRun) bool {
-		text := strings.ToLower(fmt.Sprintln(r.ID, r.Category, r.Task, r.Agent, r.Sign(m.now).Word, r.Verdict.Reason))
+		text := strings.ToLower(fmt.Sprintln(r.ID, r.Category, r.Task, r.Agent, r.Sign().Word, r.Verdict.Reason))
 		return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	})
 }
@@ -102,7 +99,7 @@ func (m Model) runsScreen(room int) []string {
 	}
 	table := screen.Table{Columns: []screen.Column{{}, {Right: true}, {}, {Least: 6}, {Least: 8}, {Least: 4}, {Right: true}, {Right: true}}}
 	for _, r := range list[first:end] {
-		sign := r.Sign(m.now)
+		sign := r.Sign()
 		grade := ""
 		if r.Verdict.Grade != nil {
 			grade = fmt.Sprintf("%.2f", *r.Verdict.Grade)
@@ -128,7 +125,7 @@ func (m Model) runsScreen(room int) []string {
 
 // detail is what is known of a run beside its log.
 func (m Model) detail(r engine.OpenRun) []string {
-	sign := r.Sign(m.now)
+	sign := r.Sign()
 	how := sign.Mark + " " + sign.Word
 	if r.Verdict.Grade != nil {
 		how += fmt.Sprintf(", grade %.2f", *r.Verdict.Grade)

@@ -5,13 +5,17 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/screen"
 )
 
 // signs are those that a timeline may show, what is under way first.
 func signs() []fleet.Sign {
-	list := []fleet.Sign{fleet.Running.Sign(), fleet.Dead.Sign(), fleet.Suspended.Sign()}
+	var list []fleet.Sign
+	for _, s := range []fleet.RunState{fleet.RunRunning, fleet.RunCrashed, fleet.RunSuspended} {
+		list = append(list, fleet.Run{}.Sign(s))
+	}
 	for _, o := range fleet.Outcomes() {
 		if o != fleet.Busy && o != fleet.Idle { // which never have a lane
 			list = append(list, o.Sign())
@@ -20,21 +24,11 @@ func signs() []fleet.Sign {
 	return list
 }
 
-// sign is how a run stands in the timeline.
-func (m Model) sign(r fleet.Run) fleet.Sign {
-	for _, o := range m.look.Open {
-		if o.ID == r.ID {
-			return o.Sign(m.now)
-		}
-	}
-	return r.Verdict.Outcome.Sign()
-}
-
 // track is what happened in one lane.
 type track struct {
 	category fleet.Category
 	lane     int
-	runs     []fleet.Run
+	runs     []engine.OpenRun
 }
 
 // tracks are those of all lanes, also of lanes that are configured no more, but for those in
@@ -62,7 +56,7 @@ func (m Model) tracks() (list []track) {
 }
 
 // pastRuns are those that were in a lane within the timeline's time.
-func (m Model) pastRuns() (list []fleet.Run) {
+func (m Model) pastRuns() (list []engine.OpenRun) {
 	from := m.now.Add(-Past)
 	for _, r := range m.look.Past {
 		if r.Lane > 0 && !r.StartedAt.IsZero() && (r.EndedAt.IsZero() || r.EndedAt.After(from)) {
@@ -128,7 +122,7 @@ func (m Model) draw(t track, columns int) string {
 			b.WriteString(s.Paint(screen.Dim, "·"))
 			continue
 		}
-		sign := m.sign(t.runs[n])
+		sign := t.runs[n].Sign()
 		switch {
 		case !s.Colour && first:
 			b.WriteString(sign.Letter)
@@ -183,7 +177,7 @@ func (m Model) legend() string {
 	runs := m.pastRuns()
 	var parts []string
 	for _, sign := range signs() {
-		if slices.ContainsFunc(runs, func(r fleet.Run) bool { return m.sign(r) == sign }) {
+		if slices.ContainsFunc(runs, func(r engine.OpenRun) bool { return r.Sign() == sign }) {
 			parts = append(parts, signText(sign, m.style()))
 		}
 	}

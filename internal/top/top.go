@@ -27,9 +27,9 @@ const Fires = 10
 // Look is what is known of the fleet at one moment.
 type Look struct {
 	engine.Status
-	Past     []fleet.Run // that were in a lane within the time of the timeline
-	Warnings []string    // that the look gave rise to
-	ReadOnly string      // why nothing can be written; empty: it can
+	Past     []engine.OpenRun // that were in a lane within the time of the timeline
+	Warnings []string         // that the look gave rise to
+	ReadOnly string           // why nothing can be written; empty: it can
 }
 
 // Log is the end of what a run's agent printed.

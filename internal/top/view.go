@@ -269,7 +269,7 @@ func (m Model) helpLines(room int) []string {
 		"  tab 1-4    choose a pane: it gets more room",
 		"  r          look again now",
 		"",
-		"  ● running  ◌ starting or resting  ✗ dead: it left no end  ○ idle  = paused",
+		"  ● running  ◌ planned or waiting  ✗ crashed: no result  ○ idle  = paused",
 		"  ranking: █ low end ▓ mean ░ high end of what is believed (95 %), ◆ drawn by",
 		"  the last fire, * started by it",
 		"  timeline, by outcome:",

@@ -35,7 +35,7 @@ func functions() template.FuncMap {
 		"money":    func(usd float64) string { return fmt.Sprintf("$%.2f", usd) },
 		"about":    about,
 		"outcome":  fleet.Outcome.Sign,
-		"run":      func(r fleet.Run, now time.Time) fleet.Sign { return engine.OpenRun{Run: r, Live: true}.Sign(now) },
+		"lane":     screen.LaneName,
 		"runOf":    func(h fleet.Holder) fleet.RunID { id, _ := h.Run(); return id },
 		"deref":    func(g *float64) float64 { return *g },
 		"spawned":  func(d fleet.Decision) bool { return d == fleet.Spawn },
@@ -85,7 +85,7 @@ func since(t, now time.Time) template.HTML {
 }
 
 // took is how long a run took, or has taken.
-func took(r fleet.Run, now time.Time) template.HTML {
+func took(r engine.OpenRun, now time.Time) template.HTML {
 	switch {
 	case r.StartedAt.IsZero():
 		return "–"

@@ -82,7 +82,7 @@ func fireNumber(text string) (fleet.FireID, error) {
 }
 
 type runsBody struct {
-	Runs       []fleet.Run
+	Runs       []engine.OpenRun
 	Query      store.RunQuery
 	Categories []fleet.Category
 	Agents     []string
@@ -101,11 +101,9 @@ func (s *site) runs(r *http.Request, e *engine.Engine) (view, error) {
 		Query: q, Categories: withAsked(e.Config.CategoryNames(), q.Category), Agents: withAsked(agentNames(e), q.Agent), Outcomes: fleet.Outcomes(),
 		Paged: q.Before != "", Filtered: q.Category != "" || q.Task != "" || q.Outcome != "" || q.Agent != "" || q.Fire != 0,
 	}
-	if e.Store != nil {
-		q.Limit = pageRows + 1
-		if b.Runs, err = e.Store.LastRuns(r.Context(), q); err != nil {
-			return view{}, err
-		}
+	q.Limit = pageRows + 1
+	if b.Runs, err = e.Runs(r.Context(), q); err != nil {
+		return view{}, err
 	}
 	if len(b.Runs) > pageRows {
 		b.Runs = b.Runs[:pageRows]

@@ -157,7 +157,7 @@ func TestPagesOfNothing(t *testing.T) {
 	b.addTask("a", "code")
 	b.fire("code")
 	_, text := b.get("/")
-	contains(t, "after the first fire", text, "code", "starting")
+	contains(t, "after the first fire", text, "code", "planned")
 }
 
 func TestPagesThatAreNot(t *testing.T) {

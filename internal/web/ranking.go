@@ -24,9 +24,9 @@ type fireBody struct {
 	Scores    []scoreView
 	Scale     string // what the bars' ends stand for
 	Sentences []string
-	Runs      map[fleet.RunID]fleet.Run // of the fire
-	Others    []fleet.Run               // of these, those that no choice names
-	Last      bool                      // there is none after it
+	Runs      map[fleet.RunID]engine.OpenRun // of the fire
+	Others    []engine.OpenRun               // of these, those that no choice names
+	Last      bool                           // there is none after it
 }
 
 // scoreView is a category's line of a ranking.
@@ -107,11 +107,11 @@ func (s *site) fireOf(ctx context.Context, e *engine.Engine, id fleet.FireID) (b
 	if b.Fire, err = e.Store.Fire(ctx, id); err != nil {
 		return b, err
 	}
-	runs, err := e.Store.LastRuns(ctx, store.RunQuery{Fire: id, Limit: mostOfFire})
+	runs, err := e.Runs(ctx, store.RunQuery{Fire: id, Limit: mostOfFire})
 	if err != nil {
 		return b, err
 	}
-	b.Runs = map[fleet.RunID]fleet.Run{}
+	b.Runs = map[fleet.RunID]engine.OpenRun{}
 	for _, r := range runs {
 		b.Runs[r.ID] = r
 	}
@@ -135,7 +135,7 @@ func (s *site) fireOf(ctx context.Context, e *engine.Engine, id fleet.FireID) (b
 }
 
 func (b fireBody) object() wire.Ranking {
-	var runs []fleet.Run
+	var runs []engine.OpenRun
 	for _, c := range b.Choices {
 		if r, found := b.Runs[c.Run]; found {
 			runs = append(runs, r)

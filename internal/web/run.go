@@ -20,7 +20,7 @@ import (
 // runBody is one run.
 type runBody struct {
 	engine.RunDetail
-	State fleet.Sign
+	Sign  fleet.Sign
 	Terms []fleet.Part // that the grade is the sum of
 	Facts []fleet.Part // what else is known
 	Log   logView
@@ -41,7 +41,7 @@ func (s *site) run(r *http.Request, e *engine.Engine) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := view{Title: "Run " + string(d.ID), Object: wire.NewRunDetail(d, e.Now())}
+	v := view{Title: "Run " + string(d.ID), Object: wire.NewRunDetail(d)}
 	if v.Live = d.EndedAt.IsZero(); v.Live {
 		v.Events = "/runs/" + string(d.ID) + "/events"
 	}
@@ -50,7 +50,7 @@ func (s *site) run(r *http.Request, e *engine.Engine) (view, error) {
 	}
 	terms, facts := d.Verdict.Terms()
 	v.Body = runBody{
-		RunDetail: d, State: d.OpenRun.Sign(e.Now()), Terms: terms, Facts: facts, Log: s.logOf(d, v.Live, e.Config.Agents[d.Agent].Transcript),
+		RunDetail: d, Sign: d.OpenRun.Sign(), Terms: terms, Facts: facts, Log: s.logOf(d, v.Live, e.Config.Agents[d.Agent].Transcript),
 	}
 	return v, nil
 }

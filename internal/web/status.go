@@ -25,10 +25,10 @@ type statusBody struct {
 	engine.Status
 	Never    bool // nothing has run yet
 	Busy     []laneView
-	Idle     []fleet.Category // whose lanes are all free
-	People   int              // claims that no run holds
-	Alerts   []screen.Alert   // the first of them
-	More     int              // alerts
+	Counts   map[fleet.Category]int // of lanes
+	People   int                    // claims that no run holds
+	Alerts   []screen.Alert         // the first of them
+	More     int                    // alerts
 	Running  int
 	Next     *fleet.Timer // the first that fires; nil: none is known
 	Blocked  string       // what keeps work from starting, on one line
@@ -42,7 +42,6 @@ type statusBody struct {
 type laneView struct {
 	*engine.OpenRun
 	Number int
-	State  fleet.Sign
 }
 
 type outcomeCount struct {
@@ -79,7 +78,7 @@ func (s *site) status(r *http.Request, e *engine.Engine) (view, error) {
 	}
 	b := statusBody{Status: st, Never: len(st.Fires) == 0 && len(st.Runs) == 0, Outcomes: outcomesOf(st)}
 	b.summarize(st)
-	b.Busy, b.Idle = lanesOf(st)
+	b.Busy, b.Counts = busyLanes(st), screen.LaneCounts(st.Lanes)
 	for _, c := range st.Claims {
 		if _, ofRun := c.Holder.Run(); !ofRun {
 			b.People++
@@ -89,7 +88,7 @@ func (s *site) status(r *http.Request, e *engine.Engine) (view, error) {
 		b.Spans = append(b.Spans, spanLink{p.name, p.name == name})
 	}
 	if e.Store != nil {
-		b.Timeline, b.Cut, err = timeline(ctx, e.Store, st, span)
+		b.Timeline, b.Cut, err = timeline(ctx, e, st, span)
 	}
 	v.Body = b
 	return v, err
@@ -98,7 +97,7 @@ func (s *site) status(r *http.Request, e *engine.Engine) (view, error) {
 // summarize says how the fleet does in one sentence, and what is out of order.
 func (b *statusBody) summarize(st engine.Status) {
 	for _, r := range st.Open {
-		if r.Phase(st.At) == fleet.Running {
+		if r.State == fleet.RunRunning {
 			b.Running++
 		}
 	}
@@ -122,26 +121,19 @@ func (b *statusBody) summarize(st engine.Status) {
 	}
 }
 
-// lanesOf are the open runs, those in lanes first, and the categories that have none.
-func lanesOf(st engine.Status) (busy []laneView, idle []fleet.Category) {
-	all := map[fleet.Category]bool{}
+// busyLanes are the open runs, those in lanes first.
+func busyLanes(st engine.Status) (busy []laneView) {
 	for _, l := range st.Lanes {
-		all[l.Category] = all[l.Category] || l.Run != nil
 		if l.Run != nil {
-			busy = append(busy, laneView{l.Run, l.Number, l.Run.Sign(st.At)})
+			busy = append(busy, laneView{l.Run, l.Number})
 		}
 	}
 	for i := range st.Open {
 		if r := &st.Open[i]; r.Lane == 0 {
-			busy = append(busy, laneView{r, 0, r.Sign(st.At)})
+			busy = append(busy, laneView{r, 0})
 		}
 	}
-	for _, l := range st.Lanes {
-		if !all[l.Category] && !slices.Contains(idle, l.Category) {
-			idle = append(idle, l.Category)
-		}
-	}
-	return busy, idle
+	return busy
 }
 
 // outcomesOf are the last day's, most frequent first.
@@ -183,13 +175,13 @@ const (
 )
 
 // timeline draws what was in the lanes. It reports whether there was more than it reads.
-func timeline(ctx context.Context, s store.Store, st engine.Status, span time.Duration) (template.HTML, bool, error) {
+func timeline(ctx context.Context, e *engine.Engine, st engine.Status, span time.Duration) (template.HTML, bool, error) {
 	since := st.At.Add(-span)
-	runs, cut, err := runsOver(ctx, s, since)
+	runs, cut, err := runsOver(ctx, e, since)
 	if err != nil {
 		return "", false, err
 	}
-	fires, err := s.LastFires(ctx, store.FireQuery{Brief: true, Limit: min(timelineFires, 10+int(span/(3*time.Minute)))})
+	fires, err := e.Store.LastFires(ctx, store.FireQuery{Brief: true, Limit: min(timelineFires, 10+int(span/(3*time.Minute)))})
 	if err != nil {
 		return "", false, err
 	}
@@ -198,11 +190,11 @@ func timeline(ctx context.Context, s store.Store, st engine.Status, span time.Du
 
 // runsOver reads the runs that may reach into the time since. One that has ended, and was
 // created longer before it than sessions usually take, is missed.
-func runsOver(ctx context.Context, s store.Store, since time.Time) (list []fleet.Run, cut bool, err error) {
+func runsOver(ctx context.Context, e *engine.Engine, since time.Time) (list []engine.OpenRun, cut bool, err error) {
 	const longest = 6 * time.Hour
 	q := store.RunQuery{Limit: timelinePage}
 	for len(list) < timelineRuns {
-		page, err := s.LastRuns(ctx, q)
+		page, err := e.Runs(ctx, q)
 		if err != nil {
 			return nil, false, err
 		}
@@ -215,7 +207,7 @@ func runsOver(ctx context.Context, s store.Store, since time.Time) (list []fleet
 	return list, list[len(list)-1].CreatedAt.After(since), nil
 }
 
-func newTimeline(st engine.Status, runs []fleet.Run, fires []fleet.Fire, since time.Time) plot.Timeline {
+func newTimeline(st engine.Status, runs []engine.OpenRun, fires []fleet.Fire, since time.Time) plot.Timeline {
 	t := plot.Timeline{
 		Title: "Lanes of the last " + screen.Span(st.At.Sub(since)) + ", UTC", From: since, To: st.At, Mark: "fire",
 		Series: report.MoodSeries(),
@@ -228,16 +220,10 @@ func newTimeline(st engine.Status, runs []fleet.Run, fires []fleet.Fire, since t
 			t.Rows = append(t.Rows, plot.TimelineRow{Name: name})
 		}
 	}
-	list := slices.Clone(st.Open)
-	for _, r := range runs {
-		if !slices.ContainsFunc(st.Open, func(o engine.OpenRun) bool { return o.ID == r.ID }) {
-			list = append(list, engine.OpenRun{Run: r, Live: true})
-		}
-	}
-	for _, r := range list {
+	for _, r := range append(runs, st.Open...) {
 		row, found := rows[screen.LaneName(r.Category, r.Lane, counts[r.Category])]
 		if found && r.Lane > 0 && !r.StartedAt.IsZero() {
-			t.Rows[row].Spans = append(t.Rows[row].Spans, spanOfRun(r, st.At))
+			t.Rows[row].Spans = append(t.Rows[row].Spans, spanOfRun(r))
 		}
 	}
 	for _, f := range fires {
@@ -248,8 +234,8 @@ func newTimeline(st engine.Status, runs []fleet.Run, fires []fleet.Fire, since t
 }
 
 // spanOfRun is a run as a bar.
-func spanOfRun(r engine.OpenRun, now time.Time) plot.TimelineSpan {
-	sign := r.Sign(now)
+func spanOfRun(r engine.OpenRun) plot.TimelineSpan {
+	sign := r.Sign()
 	s := plot.TimelineSpan{
 		From: r.StartedAt, To: r.EndedAt, Open: r.EndedAt.IsZero(), Link: "/runs/" + string(r.ID), Colour: report.MoodColour(sign.Mood),
 	}

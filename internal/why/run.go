@@ -13,7 +13,7 @@ import (
 type Run struct {
 	Run     fleet.Run
 	Now     time.Time
-	Live    bool          // it is open, and something of it lives
+	State   fleet.RunState
 	Timeout time.Duration // of its category; 0: not known
 	Choice  *fleet.Choice // what its fire decided; nil: no fire planned it
 	Ranked  string        // what the fire's ranking says of the category it was started for; may be empty
@@ -28,8 +28,8 @@ type Run struct {
 // after it.
 func (r Run) Answer() Answer {
 	a := Answer{Kind: OfRun, Subject: string(r.Run.ID), Verdict: string(r.Run.Verdict.Outcome), Lead: []string{r.state()}}
-	if r.Run.EndedAt.IsZero() {
-		a.Verdict = r.underWay()
+	if r.State != fleet.RunEnded {
+		a.Verdict = string(r.State)
 	}
 	a.add("Why it was started", r.started()...)
 	a.add("Why this task", r.picked()...)
@@ -44,32 +44,29 @@ func (r Run) Answer() Answer {
 	return a
 }
 
-// underWay is the verdict on a run that has not ended.
-func (r Run) underWay() string {
-	if phase := r.Run.Phase(r.Live, r.Now); phase != fleet.Starting {
-		return string(phase)
-	}
-	return "planned"
-}
-
 // state says where the run is, or how it ended.
 func (r Run) state() string {
 	run := r.Run
-	switch {
-	case !run.EndedAt.IsZero():
-		return sentence("Run %s of %s ended %s at %s%s", run.ID, run.Category, run.Verdict.Outcome, moment(run.EndedAt, r.Now), tail(run.Verdict.Reason))
-	case !r.Live && run.StartedAt.IsZero():
-		return sentence("Run %s of %s was planned at %s and never began: the next fire, or stint reap, closes it as abandoned", run.ID, run.Category, moment(run.CreatedAt, r.Now))
-	case !r.Live:
-		return sentence("Run %s of %s began at %s and is dead: the next fire, or stint reap, closes it as abandoned", run.ID, run.Category, moment(run.StartedAt, r.Now))
-	case run.Rests(r.Now):
-		return sentence("Run %s of %s begins once its category has rested, at %s", run.ID, run.Category, moment(run.NotBefore, r.Now))
-	case run.StartedAt.IsZero():
-		return sentence("Run %s of %s is about to begin", run.ID, run.Category)
-	case r.Timeout > 0:
-		return sentence("Run %s of %s began at %s, and may take until %s", run.ID, run.Category, moment(run.StartedAt, r.Now), plain.Stamp(run.StartedAt.Add(r.Timeout)))
+	name := fmt.Sprintf("Run %s of %s", run.ID, run.Category)
+	switch r.State {
+	case fleet.RunEnded:
+		return sentence("%s ended %s at %s%s", name, run.Verdict.Outcome, moment(run.EndedAt, r.Now), tail(run.Verdict.Reason))
+	case fleet.RunCrashed:
+		const closed = "the next fire, or stint reap, closes it as abandoned"
+		if run.StartedAt.IsZero() {
+			return sentence("%s was planned at %s and never began: %s", name, moment(run.CreatedAt, r.Now), closed)
+		}
+		return sentence("%s began at %s and crashed: %s", name, moment(run.StartedAt, r.Now), closed)
+	case fleet.RunWaiting:
+		return sentence("%s begins once its category has rested, at %s", name, moment(run.NotBefore, r.Now))
+	case fleet.RunPlanned:
+		return sentence("%s is about to begin", name)
+	case fleet.RunRunning, fleet.RunSuspended:
 	}
-	return sentence("Run %s of %s began at %s", run.ID, run.Category, moment(run.StartedAt, r.Now))
+	if r.Timeout > 0 {
+		return sentence("%s began at %s, and may take until %s", name, moment(run.StartedAt, r.Now), plain.Stamp(run.StartedAt.Add(r.Timeout)))
+	}
+	return sentence("%s began at %s", name, moment(run.StartedAt, r.Now))
 }
 
 func tail(reason string) string { return because("", reason) }

@@ -207,7 +207,7 @@ func otherFire() why.Fire {
 func endedRun() why.Run {
 	grade, odds, status := 0.65, 0.42, 0
 	return why.Run{
-		Now: noon(), Choice: &fleet.Choice{Category: "code", Rank: 1, Odds: &odds}, First: "fix",
+		State: fleet.RunEnded, Now: noon(), Choice: &fleet.Choice{Category: "code", Rank: 1, Odds: &odds}, First: "fix",
 		Ranked: "code wins with 0.812: it drew 0.812 where 0.640 is expected.",
 		Run: fleet.Run{
 			ID: first, Fire: 41, Rank: 1, Category: "code", Task: "fix", Key: "fix", Epoch: 3, StartedAt: ago(time.Hour), EndedAt: ago(time.Minute),
@@ -223,7 +223,7 @@ func endedRun() why.Run {
 
 func deniedRun() why.Run {
 	return why.Run{
-		Now: noon(), Choice: &fleet.Choice{Category: "code", Rank: 1, Reason: "among the best"}, First: "fix",
+		State: fleet.RunEnded, Now: noon(), Choice: &fleet.Choice{Category: "code", Rank: 1, Reason: "among the best"}, First: "fix",
 		Denials: []fleet.DeniedClaim{{Run: first, Category: "code", Key: "fix", Holder: "alice", At: ago(time.Hour)}},
 		Run: fleet.Run{
 			ID: first, Fire: 41, Rank: 1, Category: "docs", EndedAt: ago(time.Hour),
@@ -339,9 +339,9 @@ func TestVerdicts(t *testing.T) {
 		{"no such category", ofTask(func(q *why.Task) { q.Category = nil }), why.Blocked, []string{why.KindUnknown}},
 		{"claimed", ofTask(func(q *why.Task) { q.Held = mine }), why.Claimed, []string{"claimed"}},
 		{"worked on", ofTask(func(q *why.Task) { q.Held, q.Worker = mine, &why.OpenRun{Run: fleet.Run{ID: first}} }), why.Working, []string{"claimed"}},
-		{"running", ofRun(func(r *why.Run) { r.Live = true }), "running", nil},
-		{"planned", ofRun(func(r *why.Run) { r.Live, r.Run.StartedAt = true, time.Time{} }), "planned", nil},
-		{"dead", ofRun(func(*why.Run) {}), "dead", nil},
+		{"running", ofRun(func(r *why.Run) { r.State = fleet.RunRunning }), "running", nil},
+		{"planned", ofRun(func(r *why.Run) { r.State, r.Run.StartedAt = fleet.RunPlanned, time.Time{} }), "planned", nil},
+		{"crashed", ofRun(func(r *why.Run) { r.State = fleet.RunCrashed }), "crashed", nil},
 		{"ended", endedRun().Answer(), "productive", nil},
 		{"a fire", pivotFire().Answer(), "started", nil},
 		{"a fire that failed", otherFire().Answer(), "failed", nil},

@@ -70,7 +70,7 @@ type Ranking struct {
 }
 
 // NewRanking tells of a fire.
-func NewRanking(f fleet.Fire, r *replay.Result, runs []fleet.Run) Ranking {
+func NewRanking(f fleet.Fire, r *replay.Result, runs []engine.OpenRun) Ranking {
 	report := engine.FireReport{Fire: f}
 	o := Ranking{Schema: "stint/ranking@1", Followed: "other", Sentences: []string{}, Runs: []Run{}}
 	if r != nil {
@@ -83,7 +83,7 @@ func NewRanking(f fleet.Fire, r *replay.Result, runs []fleet.Run) Ranking {
 	}
 	o.Fire = NewFire(report)
 	for _, run := range runs {
-		o.Runs = append(o.Runs, NewRun(run))
+		o.Runs = append(o.Runs, NewRun(run.Run))
 	}
 	return o
 }

@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"time"
-
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
@@ -61,10 +59,10 @@ type Runs struct {
 }
 
 // NewRuns tells of runs.
-func NewRuns(list []fleet.Run) Runs {
+func NewRuns(list []engine.OpenRun) Runs {
 	o := Runs{Schema: "stint/runs@1", Runs: []Run{}}
 	for _, r := range list {
-		o.Runs = append(o.Runs, NewRun(r))
+		o.Runs = append(o.Runs, NewRun(r.Run))
 	}
 	return o
 }
@@ -74,16 +72,14 @@ func NewRuns(list []fleet.Run) Runs {
 type RunDetail struct {
 	Schema string `json:"schema"`
 	Run
-	Open    bool        `json:"open"`            // it has not ended
-	Live    bool        `json:"live"`            // and something of it lives
-	Timeout int64       `json:"timeout_seconds"` // of the category of one that has not ended
-	Phase   fleet.Phase `json:"phase"`           // how it does; empty: it has ended
-	PID     int         `json:"pid"`             // of stint run; 0 before it began
-	Key     fleet.Key   `json:"key"`             // what it claimed; empty: nothing
-	Choice  *Choice     `json:"choice"`          // what its fire decided of its category; null: no fire planned it
-	Denials []Denial    `json:"denials"`         // oldest first
-	Lessons []LessonUse `json:"lessons"`
-	Files   RunFiles    `json:"files"`
+	State   fleet.RunState `json:"state"`
+	Timeout int64          `json:"timeout_seconds"` // of the category of one that has not ended
+	PID     int            `json:"pid"`             // of stint run; 0 before it began
+	Key     fleet.Key      `json:"key"`             // what it claimed; empty: nothing
+	Choice  *Choice        `json:"choice"`          // what its fire decided of its category; null: no fire planned it
+	Denials []Denial       `json:"denials"`         // oldest first
+	Lessons []LessonUse    `json:"lessons"`
+	Files   RunFiles       `json:"files"`
 }
 
 // Denial is a claim that a run was denied.
@@ -111,17 +107,14 @@ type RunFiles struct {
 }
 
 // NewRunDetail tells all of a run.
-func NewRunDetail(d engine.RunDetail, now time.Time) RunDetail {
-	r := NewOpenRun(d.OpenRun, now)
+func NewRunDetail(d engine.RunDetail) RunDetail {
+	r := NewOpenRun(d.OpenRun)
 	if d.Tokens == nil {
 		r.Tokens = d.Usage.Tokens
 	}
 	o := RunDetail{
-		Schema: "stint/run-detail@1", Run: r.Run, Open: d.EndedAt.IsZero(), Live: r.Live, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
+		Schema: "stint/run-detail@1", Run: r.Run, State: r.State, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
 		Denials: []Denial{}, Lessons: []LessonUse{}, Files: RunFiles{d.Files.Dir, d.Files.Prompt, d.Files.Log, d.Files.Result, d.Swept != "", append([]string{}, d.Own...)},
-	}
-	if o.Open {
-		o.Phase = r.Phase
 	}
 	if d.Choice != nil {
 		o.Choice = new(Choice(*d.Choice))

@@ -3,7 +3,6 @@ package wire
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
@@ -105,14 +104,13 @@ type Spent struct {
 // OpenRun is a run that has not ended. Its tokens are those that its agent has told of so far.
 type OpenRun struct {
 	Run
-	Live    bool        `json:"live"`            // false: it died before it could record its end
-	Timeout int64       `json:"timeout_seconds"` // of its category
-	Phase   fleet.Phase `json:"phase"`
+	State   fleet.RunState `json:"state"`
+	Timeout int64          `json:"timeout_seconds"` // of its category
 }
 
 // NewOpenRun tells of a run that has not ended.
-func NewOpenRun(r engine.OpenRun, now time.Time) OpenRun {
-	o := OpenRun{NewRun(r.Run), r.Live, int64(r.Timeout.Seconds()), r.Phase(now)}
+func NewOpenRun(r engine.OpenRun) OpenRun {
+	o := OpenRun{NewRun(r.Run), r.State, int64(r.Timeout.Seconds())}
 	o.Tokens = r.Tokens
 	return o
 }
@@ -146,7 +144,7 @@ func NewStatus(e *engine.Engine, s engine.Status) Status {
 		o.Lanes = append(o.Lanes, lane)
 	}
 	for _, r := range s.Open {
-		o.Running = append(o.Running, NewOpenRun(r, s.At))
+		o.Running = append(o.Running, NewOpenRun(r))
 	}
 	for _, c := range s.Claims {
 		o.Claims = append(o.Claims, NewClaim(ClaimHeld, c))
@@ -155,7 +153,7 @@ func NewStatus(e *engine.Engine, s engine.Status) Status {
 		o.Fires = append(o.Fires, NewFire(engine.FireReport{Fire: f}))
 	}
 	for _, r := range s.Runs {
-		o.Runs = append(o.Runs, NewRun(r))
+		o.Runs = append(o.Runs, NewRun(r.Run))
 	}
 	o.addLimits(s)
 	return o

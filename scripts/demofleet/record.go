@@ -46,7 +46,7 @@ type status struct {
 // dead is a run that is open and has no living process, or "".
 func (s status) dead() string {
 	for _, r := range s.Running {
-		if !r.Live {
+		if r.State == "crashed" {
 			return r.Run
 		}
 	}
@@ -100,7 +100,7 @@ type session struct {
 	Outcome   string     `json:"outcome"`
 	Grade     *float64   `json:"grade"`
 	Reason    string     `json:"reason"`
-	Live      bool       `json:"live"` // said of running ones only
+	State     string     `json:"state"` // said of running ones only
 }
 
 // grade is a run's grade as it is shown: "-" where there is none.
