@@ -54,7 +54,7 @@ func rules() map[string]rule {
 		"internal/pressure":   {not: world},
 		"internal/transcript": {house: []string{"internal/fleet"}, not: world},
 		"internal/simulate": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/plan", "internal/selector"},
+			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/plan", "internal/selector", "internal/tomlfile"},
 			foreign: []string{"gonum.org/v1/gonum/mathext"},
 			not:     append(outside, "os"),
 		},
@@ -96,10 +96,10 @@ func rules() map[string]rule {
 		"internal/rundir":    {house: []string{"internal/fleet"}, foreign: []string{"golang.org/x/sys/unix"}, not: []string{"os/exec"}},
 		"internal/session":   {house: []string{"internal/command", "internal/fleet", "internal/rundir"}, foreign: []string{"golang.org/x/sys"}},
 		"internal/workspace": {house: []string{"internal/fleet", "internal/rundir"}, foreign: []string{"golang.org/x/sys/unix"}},
+		"internal/tomlfile": {house: []string{"internal/fleet", "internal/plain"}, foreign: []string{"github.com/pelletier/go-toml/v2"}, not: []string{"os/exec"}},
 		"internal/config": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/pressure", "internal/simulate", "internal/transcript"},
-			foreign: []string{"github.com/pelletier/go-toml/v2"},
-			not:     []string{"os/exec"},
+			house: []string{"internal/bandit", "internal/fleet", "internal/pressure", "internal/tomlfile", "internal/transcript"},
+			not:   []string{"os/exec"},
 		},
 
 		"internal/engine": {
@@ -156,7 +156,7 @@ func rules() map[string]rule {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/store"},
 			foreign: []string{"github.com/google/go-cmp", "pgregory.net/rapid"},
 		},
-		"scripts/benchselection": {house: []string{"internal/bandit", "internal/config", "internal/fleet", "internal/report", "internal/simulate"}},
+		"scripts/benchselection": {house: []string{"internal/bandit", "internal/fleet", "internal/report", "internal/simulate"}},
 		"scripts/crowd": {house: []string{
 			"internal/bandit", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/sqlite",
 		}},

@@ -267,7 +267,7 @@ func taskFolder(c *config.Config) task.Sources {
 			Listing: task.Listing{
 				Name: name, Category: source.Category, Fields: source.Fields, States: source.States, Priorities: source.Priorities,
 			},
-			Command: helper(c, source.Command, source.Timeout), Calls: source.Calls,
+			Command: helper(c, source.Command, source.Timeout), Calls: source.Calls(),
 		})
 	}
 	return s

@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/plot"
 	"stint/internal/simulate"
@@ -122,7 +121,7 @@ worth, less what the policy's were. n/E is sessions over entitlement.`,
 }
 
 func (a *app) runSimulate(ctx context.Context, path string, o simulateOptions) error {
-	scenario, err := config.LoadScenario(path)
+	scenario, err := simulate.Load(path)
 	if err != nil {
 		return err
 	}

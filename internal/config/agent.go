@@ -1,115 +1,87 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/tomlfile"
 	"stint/internal/transcript"
 )
 
-func (r *reader) agents(file *table, d Agent) map[string]Agent {
-	agents := map[string]Agent{}
-	for name, t := range file.child("agent").children() {
-		if !isPlainName(name) {
-			r.report(t.key,
-				errors.New("an agent's name is 1 to 32 of a-z, A-Z, 0-9, _ and -, not starting with _ or -"),
-				"rename it, as in [agent.claude]")
-		}
-		agents[name] = r.agent(t, d)
+// agents start from what their preset says, whatever the file has in other keys.
+func (c *Config) agents() tomlfile.Each[Agent] {
+	return tomlfile.Each[Agent]{
+		Name:   tomlfile.PlainName("an agent's name", "[agent.claude]"),
+		Start:  func(t *tomlfile.Table) Agent { return Preset(t.Word("preset")) },
+		Keys:   func(_ string, a *Agent) []tomlfile.Key { return agentKeys(a) },
+		Varies: true,
 	}
-	if len(agents) == 0 {
-		file.missing("agent", `write [agent.claude] and in it preset = "claude"`)
-	}
-	return agents
 }
 
-func (r *reader) agent(t *table, d Agent) Agent {
-	d = r.preset(t, d)
-	a := Agent{
-		Preset:          d.Preset,
-		Command:         t.command(1),
-		Prompt:          fleet.PromptMode(get(t, "prompt", string(d.Prompt), oneOf(promptModes()...))),
-		Environment:     t.pairs("environment", func(name, _ string) error { return checkVariable(name) }),
-		PassEnvironment: t.variables(d.PassEnvironment),
-		Slots:           get(t, "slots", d.Slots, whole(0, math.MaxInt)),
-		Silence:         get(t, "silence", d.Silence, pause()),
-		Trust:           get(t, "trust", d.Trust, truth()),
-		Transcript:      transcript.Format(get(t, "transcript", string(d.Transcript), oneOf(transcriptFormats()...))),
-		Quota:           t.patterns("quota", d.Quota),
-		Throttle:        t.patterns("throttle", d.Throttle),
-		SessionLog:      get(t, "session_log", d.SessionLog, text()),
-		Budget:          r.budget(t.child("budget")),
+func agentKeys(a *Agent) []tomlfile.Key {
+	p := Preset(a.Preset)
+	command := tomlfile.Always()
+	if p.Command == nil {
+		command = tomlfile.Required(`write preset = "claude", or the command of your own: command = ["my-agent"]`)
 	}
-	a.ReportsCost = get(t, "reports_cost", reportsCost(a.Transcript), truth())
-	switch {
-	case t.has("command"):
-	case d.Preset == DefaultPreset:
-		t.missing("command", `write preset = "claude", or the command of your own: command = ["my-agent"]`)
-	default:
-		a.Command = d.Command
+	return []tomlfile.Key{
+		tomlfile.Of("preset", &a.Preset, DefaultPreset, tomlfile.OneOf(PresetNames()...),
+			`Where the other settings start from: what is known of "claude", "codex" or "gptme", or of any "command".`),
+		tomlfile.Command("command", &a.Command, p.Command, 1,
+			`The program and its arguments; left out, the preset's.`, command),
+		tomlfile.Of("prompt", &a.Prompt, p.Prompt, tomlfile.OneOf(fleet.PromptStdin, fleet.PromptArgument, fleet.PromptFile),
+			`How it gets its prompt: on "stdin", as its last "argument", or in a "file".`),
+		tomlfile.Words("environment", &a.Environment, tomlfile.Entries[string]{
+			Rule: tomlfile.Text(), Check: func(name, _ string) error { return checkVariable(name) }, Hide: SecretName,
+			Names: tomlfile.Schema{"pattern": variablePattern},
+		}, `Variables to set for it, such as { LOG_LEVEL = "debug" }.`),
+		environment(&a.PassEnvironment, p.PassEnvironment),
+		tomlfile.Of("slots", &a.Slots, 0, tomlfile.Whole(0, tomlfile.NoLimit),
+			`How many of its sessions may run at once; 0 is no limit of its own.`),
+		tomlfile.Inline("budget", `What its sessions may use in a day, UTC; 0 is no limit.`, budgetKeys(&a.Budget)),
+		tomlfile.Of("silence", &a.Silence, p.Silence, tomlfile.Pause(),
+			`How long it may print nothing before it is stopped; "0s" is as long as it likes.`),
+		tomlfile.Of("trust", &a.Trust, p.Trust, tomlfile.Truth(),
+			`true: the grade that it gives itself counts in full where no grader is asked: for work that leaves no trace in git.`),
+		tomlfile.Of("transcript", &a.Transcript, p.Transcript, tomlfile.OneOf(transcript.Formats()...),
+			`The format of its output, from which tokens and errors are read: that of "claude", "codex" or "gptme", or any "text".`),
+		tomlfile.List("quota", &a.Quota, p.Quota, pattern(),
+			`Regular expressions for what it prints when its allowance is used up. A group (?P<reset>…) is when
+			that is over, (?P<after>…) how long it lasts.`),
+		tomlfile.List("throttle", &a.Throttle, p.Throttle, pattern(),
+			`The same for what it prints when it is only slowed down.`),
+		tomlfile.Derived("reports_cost", &a.ReportsCost, func() bool { return reportsCost(a.Transcript) }, tomlfile.Truth(),
+			`true: its output, or its result file, says what a session cost.`),
+		tomlfile.Of("session_log", &a.SessionLog, p.SessionLog, tomlfile.Text(),
+			`Where it keeps a log of its own; {session} is the session's name there.`),
 	}
-	t.close()
-	return a
-}
-
-// preset is what the keys of an agent start from: what its preset says, and what holds
-// for any agent.
-func (r *reader) preset(t *table, d Agent) Agent {
-	p := Preset(get(t, "preset", d.Preset, oneOf(PresetNames()...)))
-	p.Slots = d.Slots
-	return p
 }
 
 // reportsCost reports whether an output of the format says what the session cost.
 func reportsCost(f transcript.Format) bool { return f == transcript.Claude || f == transcript.Gptme }
 
-func transcriptFormats() []string {
-	return mapped(transcript.Formats(), func(f transcript.Format) string { return string(f) })
-}
-
-// patterns reads a list of regular expressions.
-func (t *table) patterns(name string, fallback []string) []string {
-	list := t.list(name, 0, distinct(func(word string) error {
+func pattern() tomlfile.Rule[string] {
+	return tomlfile.Word[string](func(word string) error {
 		_, err := transcript.ParseLimits([]string{word}, nil)
 		return fleet.WithHint(err, "want a regular expression as in https://pkg.go.dev/regexp/syntax")
-	}))
-	if t.has(name) {
-		return list
-	}
-	return fallback
+	})
 }
 
-func promptModes() []string {
-	return []string{string(fleet.PromptStdin), string(fleet.PromptArgument), string(fleet.PromptFile)}
-}
-
-// Names are looked at without patterns, which every start of the program would take
-// longer to compile than to read the whole file.
-const (
-	digits       = "0123456789"
-	alphanumeric = digits + "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-)
-
-func isPlainName(s string) bool {
-	return s != "" && len(s) <= 32 && strings.Trim(s, alphanumeric+"_-") == "" && !strings.ContainsAny(s[:1], "_-")
-}
-
-func isVariableName(s string) bool {
-	return s != "" && strings.Trim(s, alphanumeric+"_") == "" && !strings.ContainsAny(s[:1], digits)
-}
+// variablePattern is for editors. A program would take longer to compile it, at every
+// start, than to read the whole file.
+const variablePattern = "^[A-Za-z_][A-Za-z0-9_]*$"
 
 // checkVariable refuses what is no name in an environment, and what stint sets
 // itself, so that a session can trust it.
 func checkVariable(name string) error {
+	const digits, letters = "0123456789", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 	switch {
-	case !isVariableName(name):
-		return fleet.WithHint(fmt.Errorf("%s is no name of a variable", describe(name)),
+	case name == "" || strings.Trim(name, digits+letters) != "" || strings.ContainsAny(name[:1], digits):
+		return fleet.WithHint(fmt.Errorf("%s is no name of a variable", tomlfile.Describe(name)),
 			"want letters, digits and _, not starting with a digit")
 	case strings.HasPrefix(name, "STINT_"):
-		return fleet.WithHint(fmt.Errorf("%s: names that start with STINT_ are reserved", describe(name)),
+		return fleet.WithHint(fmt.Errorf("%s: names that start with STINT_ are reserved", tomlfile.Describe(name)),
 			"rename or remove it")
 	}
 	return nil

@@ -3,133 +3,167 @@ package config
 import (
 	"fmt"
 	"maps"
-	"math"
-	"path/filepath"
 	"slices"
+	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/tomlfile"
 )
 
-func (r *reader) categories(file *table, d Category, agents []string) map[fleet.Category]Category {
-	categories := map[fleet.Category]Category{}
-	for name, t := range file.child("category").children() {
-		if _, err := fleet.ParseCategory(name); err != nil {
-			r.report(t.key, err, "rename it, as in [category.code]")
-		}
-		categories[fleet.Category(name)] = r.category(t, d, agents)
+func (c *Config) categories(o Options, folder *string) tomlfile.Each[Category] {
+	return tomlfile.Each[Category]{
+		Name: categoryWord(),
+		Keys: func(_ string, v *Category) []tomlfile.Key { return c.categoryKeys(v, o, folder) },
 	}
-	if len(categories) == 0 {
-		file.missing("category", "write [category.code]")
-	}
-	r.divide(categories)
-	return categories
 }
 
-func (r *reader) category(t *table, d Category, agents []string) Category {
-	c := Category{
-		Pool:         get(t, "pool", d.Pool, text()),
-		Share:        get(t, "share", d.Share, fraction()),
-		Agents:       r.categoryAgents(t, agents),
-		Lanes:        get(t, "lanes", d.Lanes, whole(1, maxLanes)),
-		TTL:          get(t, "ttl", d.TTL, duration()),
-		Timeout:      get(t, "timeout", d.Timeout, duration()),
-		Cooldown:     get(t, "cooldown", d.Cooldown, pause()),
-		SelfDirected: get(t, "self_directed", d.SelfDirected, truth()),
-		Parallel:     get(t, "parallel", d.Parallel, truth()),
-		Prompt:       get(t, "prompt", d.Prompt, pathOrNone(filepath.Dir(r.source.path))),
-
-		Check:         t.list("check", 0, program()),
-		CheckTimeout:  get(t, "check_timeout", d.CheckTimeout, duration()),
-		Grader:        t.list("grader", 0, program()),
-		GraderTimeout: get(t, "grader_timeout", d.GraderTimeout, duration()),
-
-		Worktree: get(t, "workspace", kindOf(d.Worktree), oneOf(inShared, inWorktree)) == inWorktree,
-		Sync:     get(t, "sync", d.Sync, truth()),
-		Respawn:  get(t, "respawn", d.Respawn, fraction()),
-		MaxChain: get(t, "max_chain", d.MaxChain, whole(0, maxChain)),
-		Budget:   r.budget(t.child("budget")),
-		WIP:      r.wip(t.child("wip"), d.WIP),
-		Unit:     r.unit(t.child("unit")),
-	}
-	t.close()
-	return c
+func categoryWord() tomlfile.Rule[string] {
+	return tomlfile.Word[string](func(s string) error {
+		_, err := fleet.ParseCategory(s)
+		return fleet.WithHint(err, "rename it, as in [category.code]")
+	}).Matching("^[a-z0-9][a-z0-9_-]{0,31}$")
 }
 
 const (
-	maxLanes = 99 // far more than one machine runs; a typing error shows
-	maxChain = 9  // a fleet that follows itself for ever is what fires are there to prevent
+	maxLanes = 99   // far more than one machine runs; a typing error shows
+	maxChain = 9    // a fleet that follows itself for ever is what fires are there to prevent
+	maxWIP   = 9999 // nobody reads so many
 )
 
-// The values of category.NAME.workspace.
-const inShared, inWorktree = "shared", "worktree"
-
-func kindOf(worktree bool) string {
-	if worktree {
-		return inWorktree
+func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile.Key {
+	return []tomlfile.Key{
+		tomlfile.Of("pool", &v.Pool, DefaultPool, tomlfile.Text(),
+			`The pool whose fires start it.`),
+		tomlfile.Derived("share", &v.Share, func() float64 { return 0 }, tomlfile.Fraction(), // see [Config.divide]
+			`The part of all sessions it should get, 0 to 1. Left out, it gets an equal part of the rest.`, tomlfile.Shown(0.33)),
+		c.agentsOf(v),
+		tomlfile.Of("lanes", &v.Lanes, 1, tomlfile.Whole(1, maxLanes), // two sessions of one kind meet in the same files
+			`How many of its sessions may run at once.`),
+		tomlfile.Of("ttl", &v.TTL, 60*time.Minute, tomlfile.Duration(), // the time-out, and ten minutes to grade and to commit
+			`How long a claim on a task lasts that is not renewed.`),
+		tomlfile.Of("timeout", &v.Timeout, 50*time.Minute, tomlfile.Duration(), // a session past this has lost its thread
+			`How long a session may take before it is stopped.`),
+		tomlfile.Of("cooldown", &v.Cooldown, 3*time.Minute, tomlfile.Pause(), // lets the last session's commits arrive first
+			`How long it rests after a session.`),
+		tomlfile.Of("workspace", &v.Worktree, false, place(),
+			`"shared": its sessions work in the workspace, beside each other; "worktree": each on a branch
+			and in a folder of its own, which is kept while it has commits that are merged nowhere.`),
+		tomlfile.Of("sync", &v.Sync, false, tomlfile.Truth(),
+			`true: the workspace is brought up to date with its remote first: fetch, then rebase.`),
+		tomlfile.Of("respawn", &v.Respawn, 0.65, tomlfile.Fraction(), // well above the mean of most: work that goes well goes on
+			`The grade from which one more session follows, once it has rested.`),
+		tomlfile.Of("max_chain", &v.MaxChain, 1, tomlfile.Whole(0, maxChain), // then fires decide again
+			`How many sessions may follow one another so; 0 is none.`),
+		tomlfile.Inline("budget", `What its sessions may use in a day, UTC; 0 is no limit.`, budgetKeys(&v.Budget)),
+		tomlfile.Of("self_directed", &v.SelfDirected, false, tomlfile.Truth(),
+			`true: its sessions run without a task, from the prompt alone.`),
+		tomlfile.Of("parallel", &v.Parallel, true, tomlfile.Truth(), // a category is there to be worked on
+			`false: fires leave it out, unless fanout.allow names it.`),
+		tomlfile.Path("prompt", &v.Prompt, "", folder,
+			`A file with instructions for its sessions, relative to this file; one with {{ in it is a template for
+			the whole prompt. {{.Situation}}, {{.Assignment}} and {{.Report}} are the standard text; "stint help
+			agents" lists the rest.`),
+		tomlfile.Command("check", &v.Check, nil, 0,
+			`A command that says by its exit status whether what a session left is in order, such as ["make",
+			"test"]. It runs in the session's folder once the agent has ended, and raises or lowers the grade
+			("stint help agents").`),
+		tomlfile.Of("check_timeout", &v.CheckTimeout, 5*time.Minute, tomlfile.Duration(), // the tests of most projects; the lane waits for them
+			`How long that may take.`),
+		tomlfile.Command("grader", &v.Grader, nil, 0,
+			`A command that grades each session: it gets what is known of it as JSON on its input, with the diff of
+			its commits, and prints {"grade": 0.8, "reason": "…"}. Without one, what is left of the session's work
+			counts. Keep it out of the workspace, where the sessions that it judges could change it.`),
+		tomlfile.Of("grader_timeout", &v.GraderTimeout, 3*time.Minute, tomlfile.Duration(), // a model reads a day's diff in one; the lane waits for it
+			`How long that may take.`),
+		tomlfile.Words("unit", &v.Unit, o.properties(),
+			`Limits of a session as systemd.resource-control(5) has them, such as { MemoryMax = "4G" }.`),
+		tomlfile.Group("wip", `Fires leave the category out while too many of its results wait for review.`, wipKeys(&v.WIP)),
 	}
-	return inShared
 }
 
-// budget bounds nothing where the file says nothing.
-func (r *reader) budget(t *table) Budget {
-	b := Budget{
-		Runs:   get(t, "runs", 0, whole(0, math.MaxInt)),
-		Tokens: int64(get(t, "tokens", 0, whole(0, math.MaxInt))),
-		USD:    get(t, "usd", 0, number(0, 1e9)),
-
-		SessionTokens: int64(get(t, "session_tokens", 0, whole(0, math.MaxInt))),
-		SessionUSD:    get(t, "session_usd", 0, number(0, 1e9)),
+func wipKeys(w *WIP) []tomlfile.Key {
+	return []tomlfile.Key{
+		tomlfile.Command("command", &w.Command, nil, 0,
+			`A command that prints how many do, such as ["gh", "pr", "list", "--json", "number", "--jq", "length"].`),
+		tomlfile.Of("limit", &w.Limit, 5, // as many as a person reviews in one sitting
+			tomlfile.Whole(1, maxWIP),
+			`How many are too many.`),
+		tomlfile.Of("timeout", &w.Timeout, 20*time.Second, // leaves a fire its minutes, as for task sources
+			tomlfile.Within(time.Minute), // a fire waits for it
+			`How long counting may take.`),
+		environment(&w.PassEnvironment, commonEnvironment()),
 	}
-	t.close()
-	return b
 }
 
-// categoryAgents default to the only agent there is.
-func (r *reader) categoryAgents(t *table, agents []string) []string {
-	names := t.list("agents", 1, distinct(func(word string) error {
-		if slices.Contains(agents, word) {
-			return nil
-		}
-		return fleet.WithHint(fmt.Errorf("there is no agent %s", describe(word)), meant(word, agents))
-	}))
-	switch {
-	case t.has("agents") || len(agents) == 0:
-		return names
-	case len(agents) > 1:
-		t.missing("agents", "say which of the agents may work on it: write agents = "+literal(agents))
+// place is where sessions work: it is true for a worktree of their own.
+func place() tomlfile.Rule[bool] {
+	const inShared, inWorktree = "shared", "worktree"
+	word := tomlfile.OneOf(inShared, inWorktree)
+	return tomlfile.Rule[bool]{
+		Parse: func(value any) (bool, error) {
+			s, err := word.Parse(value)
+			return s == inWorktree, err
+		},
+		Suggest: func(refused any, _ bool) any { return word.Suggest(refused, inShared) },
+		Write: func(worktree bool) any {
+			if worktree {
+				return inWorktree
+			}
+			return inShared
+		},
+		Schema: word.Schema,
 	}
-	return slices.Clone(agents)
 }
 
-// unit leaves to the caller which properties there are.
-func (r *reader) unit(t *table) map[string]any {
-	if len(t.entries) == 0 {
-		return nil
+// agentsOf is the key for a category's agents. They default to the only one there is.
+func (c *Config) agentsOf(v *Category) tomlfile.Key {
+	agents := slices.Sorted(maps.Keys(c.Agents))
+	var options []tomlfile.Option
+	if len(agents) > 1 {
+		options = append(options, tomlfile.Required("say which of the agents may work on it: write agents = "+tomlfile.Literal(agents)))
 	}
-	if r.CheckUnit == nil {
-		return t.entries
+	return tomlfile.DerivedList("agents", &v.Agents, func() []string { return slices.Clone(agents) }, 1,
+		tomlfile.Word[string](func(word string) error {
+			if slices.Contains(agents, word) {
+				return nil
+			}
+			return fleet.WithHint(fmt.Errorf("there is no agent %s", tomlfile.Describe(word)), tomlfile.Meant(word, agents))
+		}), `The agents that may work on it; there is no default when there are several.`, options...)
+}
+
+// properties leave to the caller which there are.
+func (o Options) properties() tomlfile.Entries[any] {
+	return tomlfile.Entries[any]{
+		Rule: tomlfile.Rule[any]{
+			Parse:  func(value any) (any, error) { return value, nil },
+			Schema: func() tomlfile.Schema { return tomlfile.Schema{} },
+		},
+		Check: func(name string, value any) error {
+			if o.CheckUnit == nil {
+				return nil
+			}
+			err := o.CheckUnit(name, value)
+			if fleet.Hint(err) != "" {
+				return err
+			}
+			return fleet.WithHint(err, "see man systemd.resource-control and systemd.exec")
+		},
 	}
-	for name, value := range t.entries {
-		if err := r.CheckUnit(name, value); err != nil {
-			r.report(under(t.key, name), err, "see man systemd.resource-control and systemd.exec")
-		}
-	}
-	return t.entries
 }
 
 // divide gives the categories without a share equal parts of what the others leave.
-func (r *reader) divide(categories map[fleet.Category]Category) {
+func (c *Config) divide() {
 	rest, without := 1.0, []fleet.Category{}
-	for _, name := range slices.Sorted(maps.Keys(categories)) {
-		if r.source.has(dotted("category", string(name), "share")) {
-			rest -= categories[name].Share
+	for _, name := range c.CategoryNames() {
+		if c.file.Has(tomlfile.Dotted("category", string(name), "share")) {
+			rest -= c.Categories[name].Share
 		} else {
 			without = append(without, name)
 		}
 	}
 	for _, name := range without {
-		category := categories[name]
+		category := c.Categories[name]
 		category.Share = max(0, rest) / float64(len(without))
-		categories[name] = category
+		c.Categories[name] = category
 	}
 }

@@ -6,11 +6,8 @@
 // those who use them to find out. It runs no command and expands nothing: "~" and
 // "$HOME" in a path are refused or taken as they are written.
 //
-// The file is decoded by go-toml into plain maps and checked against the keys that
-// the reading functions ask for. The library's own strict mode is not used: it
-// matches keys in any letter case, so that a file may say both "Workers" and
-// "workers", and it stops at the first value of a wrong type. A person who corrects
-// a file wants all of its faults at once, in its order.
+// Each key is written down once: [Config.keys] and the lists below it. From there it is
+// read, checked and shown, and so are the sample and the JSON Schema made.
 //
 // The caller guarantees that a Config is not changed once it is loaded.
 package config
@@ -23,6 +20,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/pressure"
+	"stint/internal/tomlfile"
 	"stint/internal/transcript"
 )
 
@@ -50,7 +48,7 @@ type Config struct {
 	Pools      map[string]Pool  // by name, at least [DefaultPool]
 	Categories map[fleet.Category]Category
 
-	source source
+	file *tomlfile.File
 }
 
 // Fanout bounds what one fire starts.
@@ -89,7 +87,9 @@ type TaskSource struct {
 	Fields     map[fleet.TaskField]string // where each is in an item; empty: nowhere
 	States     map[string]fleet.TaskState // what its own words mean
 	Priorities map[string]fleet.Priority
-	Calls      map[fleet.TaskCall][]string // programs that tell the tracker of a task: start, done, release
+	Start      []string // programs that tell the tracker of a task; empty: nothing is told
+	Done       []string
+	Release    []string
 }
 
 // KeepState leaves tasks in their state.

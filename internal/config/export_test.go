@@ -2,10 +2,4 @@ package config
 
 // Position is where a dotted key stands in the file, or the path alone when the file has
 // no such key. A part that is not a bare key of TOML is quoted: `tasks.tags."a b"`.
-func (c *Config) Position(key string) string {
-	offset, ok := c.source.at[key]
-	if !ok {
-		return c.Path
-	}
-	return c.source.position(offset)
-}
+func (c *Config) Position(key string) string { return c.file.Position(key) }

@@ -116,8 +116,8 @@ func TestLoadRefusesGates(t *testing.T) {
 	const amountWant = `7:1: fanout.min_memory: want an amount such as "1G" or "512M", not `
 	const amountHint = `write min_memory = "1G"`
 	refuses(t, []unfit{
-		{"load", least + "[fanout]\nmax_load = -1", "7:1: fanout.max_load: want a number from 0.1 to 1000, not -1; or 0 for none", "write max_load = 0.1"},
-		{"pressure", least + "[fanout]\nmax_memory_pressure = 101", "7:1: fanout.max_memory_pressure: want a number from 0.1 to 100, not 101; or 0 for none", "write max_memory_pressure = 0.1"},
+		{"load", least + "[fanout]\nmax_load = -1", "7:1: fanout.max_load: want a number from 0.1 to 1000, not -1; or 0 for none", "write max_load = 0.0"},
+		{"pressure", least + "[fanout]\nmax_memory_pressure = 101", "7:1: fanout.max_memory_pressure: want a number from 0.1 to 100, not 101; or 0 for none", "write max_memory_pressure = 100.0"},
 		{"negative memory", least + "[fanout]\nmin_memory = -1", amountWant + "-1", amountHint},
 		{"share of memory", least + "[fanout]\nmin_memory = \"10%\"", amountWant + `"10%"`, amountHint},
 		{"unit alone", least + "[fanout]\nmin_memory = \"G\"", amountWant + `"G"`, amountHint},

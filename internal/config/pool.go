@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/tomlfile"
 )
 
 // DefaultPool is the pool of what names none. It is there whether the file has it or not.
@@ -21,14 +21,6 @@ type Pool struct {
 	Slots   int // of its sessions that run at once at most, within those of the fleet
 }
 
-// defaultPool is what a pool starts from that the file adds.
-func defaultPool() Pool {
-	return Pool{
-		Workers: 1, // it is there for a few sessions that must not wait, not for more of them
-		Slots:   2, // one may outlast the time to the next fire
-	}
-}
-
 // PoolNames are the names of the pools: [DefaultPool], then the others, sorted.
 func (c *Config) PoolNames() []string {
 	others := slices.DeleteFunc(slices.Sorted(maps.Keys(c.Pools)), func(name string) bool { return name == DefaultPool })
@@ -39,42 +31,56 @@ func (c *Config) PoolNames() []string {
 func (c *Config) Pool(name string) (Pool, error) {
 	p, ok := c.Pools[name]
 	if !ok {
-		return Pool{}, usagef("the pools are "+strings.Join(c.PoolNames(), ", "), "there is no pool %q in %s", name, c.Path)
+		return Pool{}, tomlfile.Usagef("the pools are "+strings.Join(c.PoolNames(), ", "), "there is no pool %q in %s", name, c.Path)
 	}
 	return p, nil
 }
 
-// pools reads the pools and looks at which of them the categories name. The default one
-// starts from what holds for the whole fleet.
-func (r *reader) pools(file *table, f Fanout, categories map[fleet.Category]Category) map[string]Pool {
-	pools := map[string]Pool{DefaultPool: {Workers: f.Workers, Slots: f.Slots}}
-	for name, t := range file.child("pool").children() {
-		if !isPlainName(name) || name != strings.ToLower(name) {
-			r.report(t.key, errors.New("a pool's name is 1 to 32 of a-z, 0-9, _ and -, not starting with _ or -"),
-				"rename it, as in [pool.monitoring]")
-		}
-		d, ok := pools[name]
-		if !ok {
-			d = defaultPool()
-		}
-		pools[name] = Pool{
-			Workers: get(t, "workers", d.Workers, whole(1, math.MaxInt)),
-			Slots:   get(t, "slots", d.Slots, whole(1, math.MaxInt)),
-		}
-		t.close()
+// pools start from little, but the default one from what holds for the whole fleet.
+func (c *Config) pools() tomlfile.Each[Pool] {
+	return tomlfile.Each[Pool]{
+		Name: poolName(),
+		Keys: func(name string, p *Pool) []tomlfile.Key {
+			d := func() Pool {
+				if name == DefaultPool {
+					return Pool{Workers: c.Fanout.Workers, Slots: c.Fanout.Slots}
+				}
+				return Pool{
+					Workers: 1, // it is there for a few sessions that must not wait, not for more of them
+					Slots:   2, // one may outlast the time to the next fire
+				}
+			}
+			return []tomlfile.Key{
+				tomlfile.Derived("workers", &p.Workers, func() int { return d().Workers }, tomlfile.Whole(1, tomlfile.NoLimit),
+					`How many sessions one of its fires starts at most. Left out, as in [fanout]; in other pools 1.`),
+				tomlfile.Derived("slots", &p.Slots, func() int { return d().Slots }, tomlfile.Whole(1, tomlfile.NoLimit),
+					`How many of its sessions run at once at most, within fanout.slots. Left out, as many; in other pools 2.`),
+			}
+		},
 	}
-	known := slices.Sorted(maps.Keys(pools))
-	for name, c := range categories {
-		if _, ok := pools[c.Pool]; !ok {
-			r.report(dotted("category", string(name), "pool"), fmt.Errorf("there is no pool %s", describe(c.Pool)), meant(c.Pool, known))
-		}
-	}
-	return pools
 }
 
-func (v *values) addPool(name string, p Pool) {
-	v.add(p.Workers, "pool", name, "workers")
-	v.add(p.Slots, "pool", name, "slots")
+func poolName() tomlfile.Rule[string] {
+	r := categoryWord()
+	r.Parse = func(value any) (string, error) {
+		name, _ := value.(string)
+		if _, err := fleet.ParseCategory(name); err != nil {
+			return "", fleet.WithHint(errors.New("a pool's name is 1 to 32 of a-z, 0-9, _ and -, not starting with _ or -"),
+				"rename it, as in [pool.monitoring]")
+		}
+		return name, nil
+	}
+	return r
+}
+
+// checkPools looks at which of the pools the categories name.
+func (c *Config) checkPools() {
+	for name, category := range c.Categories {
+		if _, ok := c.Pools[category.Pool]; !ok {
+			c.file.Report(tomlfile.Dotted("category", string(name), "pool"),
+				fmt.Errorf("there is no pool %s", tomlfile.Describe(category.Pool)), tomlfile.Meant(category.Pool, c.PoolNames()))
+		}
+	}
 }
 
 func (c *Config) warnPools(w *warnings) {
@@ -83,11 +89,11 @@ func (c *Config) warnPools(w *warnings) {
 		members[category.Pool]++
 	}
 	for _, name := range c.PoolNames() {
-		p, workers, slots := c.Pools[name], dotted("pool", name, "workers"), dotted("pool", name, "slots")
-		given := w.source.has(workers) || w.source.has(slots) // what it has from the fleet is looked at there
+		p, workers, slots := c.Pools[name], tomlfile.Dotted("pool", name, "workers"), tomlfile.Dotted("pool", name, "slots")
+		given := c.file.Has(workers) || c.file.Has(slots) // what it has from the fleet is looked at there
 		switch {
 		case members[name] == 0:
-			w.add("no category is of it: its fires start nothing", dotted("pool", name))
+			w.add("no category is of it: its fires start nothing", tomlfile.Dotted("pool", name))
 		case given && p.Workers > p.Slots:
 			w.add(fmt.Sprintf("workers (%d) is above slots (%d): a fire starts no more than there are slots", p.Workers, p.Slots),
 				workers, slots)

@@ -106,7 +106,7 @@ func TestPresetRefuses(t *testing.T) {
 		{"preset", in(`preset = "cluade"`), `5:1: agent.claude.preset: want "claude" or "codex" or "command" or "gptme", not "cluade"`, `write preset = "claude"`},
 		{
 			"transcript", in(`transcript = "json"`),
-			`5:1: agent.claude.transcript: want "claude" or "codex" or "gptme" or "text", not "json"`, `write transcript = "claude"`,
+			`5:1: agent.claude.transcript: want "claude" or "codex" or "gptme" or "text", not "json"`, `write transcript = "text"`,
 		},
 		{
 			"pattern", in(`quota = ["limit ("]`),

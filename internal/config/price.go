@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/tomlfile"
 	"stint/internal/transcript"
 )
 
@@ -56,46 +57,45 @@ func (p Prices) Cost(used transcript.Models) (usd float64, unpriced []string) {
 	return usd, unpriced
 }
 
-func (r *reader) prices(file *table) Prices {
-	var prices Prices
-	for name, t := range file.child("price").children() {
-		if at := strings.IndexByte(name, '*'); name == "" || at >= 0 && at < len(name)-1 {
-			r.report(t.key, errors.New(`want the name of a model, or its beginning and a "*"`), `rename it, as in [price."gpt-5*"]`)
-		}
-		if prices == nil {
-			prices = Prices{}
-		}
-		prices[name] = price(t)
+func prices() tomlfile.Each[Price] {
+	return tomlfile.Each[Price]{
+		Name: tomlfile.Word[string](func(name string) error {
+			if at := strings.IndexByte(name, '*'); name == "" || at >= 0 && at < len(name)-1 {
+				return fleet.WithHint(errors.New(`want the name of a model, or its beginning and a "*"`), `rename it, as in [price."gpt-5*"]`)
+			}
+			return nil
+		}).Matching(`^([^*]+\*?|\*)$`),
+		Keys: func(_ string, p *Price) []tomlfile.Key { return priceKeys(p) },
 	}
-	return prices
 }
 
-func price(t *table) Price {
-	perMillion := number(0, 1e6)
-	p := Price{Input: get(t, "input", 0, perMillion), Output: get(t, "output", 0, perMillion), AsOf: get(t, "as_of", "", day())}
-	p.CachedInput = get(t, "cached_input", p.Input, perMillion)
-	p.CacheWrite = get(t, "cache_write", p.Input, perMillion)
-	for _, name := range []string{"input", "output"} {
-		if !t.has(name) {
-			t.missing(name, fmt.Sprintf("write %s = …, in USD for a million tokens", name))
-		}
+func priceKeys(p *Price) []tomlfile.Key {
+	asInput, perMillion := func() float64 { return p.Input }, tomlfile.Number(0, 1e6)
+	return []tomlfile.Key{
+		tomlfile.Of("input", &p.Input, 0, perMillion,
+			`Tokens that it reads.`, tomlfile.Required("write input = …, in USD for a million tokens")),
+		tomlfile.Derived("cached_input", &p.CachedInput, asInput, perMillion,
+			`Those that are read from a cache; left out, as input.`),
+		tomlfile.Derived("cache_write", &p.CacheWrite, asInput, perMillion,
+			`Those that are written to a cache; left out, as input.`),
+		tomlfile.Of("output", &p.Output, 0, perMillion,
+			`Tokens that it writes.`, tomlfile.Required("write output = …, in USD for a million tokens")),
+		tomlfile.Of("as_of", &p.AsOf, "", day(),
+			`The day of these prices.`, tomlfile.Required(`write the day on which you looked the prices up: as_of = "2026-11-01"`)),
 	}
-	if !t.has("as_of") {
-		t.missing("as_of", `write the day on which you looked the prices up: as_of = "2026-11-01"`)
-	}
-	t.close()
-	return p
 }
 
 // day is a day as in 2026-11-01.
-func day() rule[string] {
-	return rule[string]{`"2026-11-01"`, func(value any) (string, error) {
-		s, _ := value.(string)
-		if _, err := time.Parse(time.DateOnly, s); err != nil {
-			return "", wanted(`a day, such as "2026-11-01"`, value)
-		}
-		return s, nil
-	}}
+func day() tomlfile.Rule[string] {
+	return tomlfile.Rule[string]{
+		Parse: func(value any) (string, error) {
+			s, _ := value.(string)
+			if _, err := time.Parse(time.DateOnly, s); err != nil {
+				return "", tomlfile.Wanted(`a day, such as "2026-11-01"`, value)
+			}
+			return s, nil
+		},
+	}.Example("2026-11-01").Matching("^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
 }
 
 // costUnknown says why the cost of an agent's sessions cannot be known, and what to do
@@ -107,25 +107,25 @@ func (c *Config) costUnknown(name string) (reason, hint string) {
 		return "", ""
 	case a.Transcript == transcript.Text:
 		return "nothing is read of its output",
-			fmt.Sprintf("write reports_cost = true in [%s] if its result file has cost_usd, or bound runs instead of usd: stint help budgets", dotted("agent", name))
+			fmt.Sprintf("write reports_cost = true in [%s] if its result file has cost_usd, or bound runs instead of usd: stint help budgets", tomlfile.Dotted("agent", name))
 	case len(c.Prices) == 0:
 		return "it reports none, and no model has a price",
 			`write [price."MODEL"] with input, output and as_of` + instead
 	case a.Transcript == transcript.Codex && a.SessionLog == "":
-		return "its output names no model", fmt.Sprintf("write session_log in [%s]", dotted("agent", name)) + instead
+		return "its output names no model", fmt.Sprintf("write session_log in [%s]", tomlfile.Dotted("agent", name)) + instead
 	}
 	return "", ""
 }
 
-// budgetsBind refuses a budget in USD over an agent whose cost cannot be known: it would
+// checkBudgets refuses a budget in USD over an agent whose cost cannot be known: it would
 // bind nothing.
-func (r *reader) budgetsBind(c *Config) {
+func (c *Config) checkBudgets() {
 	all := slices.Sorted(maps.Keys(c.Agents))
 	refuse := func(b Budget, agents []string, key ...string) {
 		for _, name := range agents {
 			reason, hint := c.costUnknown(name)
 			if b.USD > 0 && reason != "" {
-				r.report(dotted(append(key, "budget", "usd")...),
+				c.file.Report(tomlfile.Dotted(append(key, "budget", "usd")...),
 					fmt.Errorf("what a session of agent %s costs cannot be known: %s", name, reason), hint)
 			}
 		}
@@ -141,12 +141,16 @@ func (r *reader) budgetsBind(c *Config) {
 
 // Unpriced is why budgets in USD do not know what a model costs.
 func Unpriced(models []string) string {
-	return fmt.Sprintf("no price is configured for %s", strings.Join(mapped(models, func(m string) string {
+	var named []string
+	for _, m := range models {
 		if m == "" {
-			return "a model that has no name"
+			m = "a model that has no name"
+		} else {
+			m = "model " + m
 		}
-		return "model " + m
-	}), " and "))
+		named = append(named, m)
+	}
+	return fmt.Sprintf("no price is configured for %s", strings.Join(named, " and "))
 }
 
 // BindsUSD reports whether a budget in USD holds for sessions of the category by the agent.
@@ -179,12 +183,4 @@ func (b Budget) of(scope fleet.Scope) fleet.Budget {
 	return fleet.Budget{
 		Scope: scope, Runs: b.Runs, Tokens: b.Tokens, USD: b.USD, SessionTokens: b.SessionTokens, SessionUSD: b.SessionUSD,
 	}
-}
-
-func (v *values) addPrice(name string, p Price) {
-	v.add(p.Input, "price", name, "input")
-	v.add(p.CachedInput, "price", name, "cached_input")
-	v.add(p.CacheWrite, "price", name, "cache_write")
-	v.add(p.Output, "price", name, "output")
-	v.add(p.AsOf, "price", name, "as_of")
 }

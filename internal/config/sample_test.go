@@ -52,6 +52,11 @@ func TestSampleShowsTheDefaults(t *testing.T) {
 	}
 }
 
+func TestSampleAsWritten(t *testing.T) {
+	t.Parallel()
+	golden(t, "sample.toml", string(config.Sample(config.SampleOptions{Fleet: "bob", State: "/var/bob"})))
+}
+
 func TestSampleHasEveryKey(t *testing.T) {
 	t.Parallel()
 	text := string(config.Sample(config.SampleOptions{Fleet: "bob", State: "/var/bob"}))
@@ -82,7 +87,7 @@ func TestSampleTakesAnyString(t *testing.T) {
 		agents := []config.SampleAgent{{
 			Name:    "a",
 			Command: rapid.SliceOfN(words, 1, 4).Draw(rt, "command"),
-			Prompt:  rapid.SampledFrom([]string{"", "stdin", "argument", "file"}).Draw(rt, "prompt"),
+			Prompt:  rapid.SampledFrom([]fleet.PromptMode{"", "stdin", "argument", "file"}).Draw(rt, "prompt"),
 		}}
 		c := load(t, string(config.Sample(config.SampleOptions{Fleet: "bob", State: state, Agents: agents})))
 		if got, want := c.State, filepath.Clean(state); got != want {

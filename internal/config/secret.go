@@ -2,10 +2,11 @@ package config
 
 import (
 	"cmp"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
+
+	"stint/internal/tomlfile"
 )
 
 // leastSecret is how long a value must be to be looked for in what is shown: shorter ones
@@ -65,19 +66,10 @@ func (c *Config) Secrets(getenv func(string) string) (list []string) {
 	return slices.Compact(list)
 }
 
-// masked is an environment to show.
-func masked(environment map[string]string) map[string]string {
-	shown := maps.Clone(environment)
-	for name := range shown {
-		shown[name] = Mask(name, shown[name])
-	}
-	return shown
-}
-
 // Mask is a variable's value to show.
 func Mask(name, value string) string {
 	if value != "" && SecretName(name) {
-		return "***"
+		return tomlfile.Hidden
 	}
 	return value
 }

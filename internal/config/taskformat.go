@@ -65,21 +65,18 @@ func fileFields() []fleet.TaskField {
 	})
 }
 
-// taskFormat adds the file's fields, states and priorities to those of its format. A
-// field for the state that is not the format's has words of its own.
-func (r *reader) taskFormat(t *table, tasks *Tasks) {
-	names := mapped(fleet.TaskFormats(), func(f fleet.TaskFormat) string { return string(f) })
-	tasks.Format = fleet.TaskFormat(get(t, "format", string(fleet.FormatStint), oneOf(names...)))
-	preset := taskFormats(tasks.Format)
-	own := translations(t, "states", fleet.ParseTaskState)
-	tasks.Fields = merged(preset.fields, taskFields(t, fileFields()))
-	if tasks.Fields[fleet.FieldState] != preset.fields[fleet.FieldState] && len(own) > 0 {
+// addFormat adds to the file's fields, states and priorities those of its format. A field
+// for the state that is not the format's has words of its own.
+func (t *Tasks) addFormat() {
+	preset, own := taskFormats(t.Format), t.States
+	t.Fields = merged(preset.fields, t.Fields)
+	if t.Fields[fleet.FieldState] != preset.fields[fleet.FieldState] && len(own) > 0 {
 		preset.states, preset.foreign = nil, true
 	}
-	tasks.States = merged(preset.states, own)
-	tasks.Priorities = merged(preset.priorities, translations(t, "priorities", fleet.ParsePriority))
-	tasks.Foreign = preset.foreign
-	tasks.Words = words(tasks.States, preset.states)
+	t.States = merged(preset.states, own)
+	t.Priorities = merged(preset.priorities, t.Priorities)
+	t.Foreign = preset.foreign
+	t.Words = words(t.States, preset.states)
 }
 
 // words is the inverse of what states mean: the word to write for each state that has

@@ -3,19 +3,18 @@ package config
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/tomlfile"
 )
 
 // defaultTaskSource reads what bd prints (github.com/gastownhall/beads); other trackers' names
 // are read as well where no two trackers mean different things by one.
 func defaultTaskSource() TaskSource {
 	return TaskSource{
-		Timeout: 20 * time.Second, // several sources, all slow, leave a fire its minutes
 		Fields: map[fleet.TaskField]string{
 			fleet.FieldID:               "id",
 			fleet.FieldTitle:            "title",
@@ -50,126 +49,130 @@ func defaultTaskSource() TaskSource {
 	}
 }
 
-func (r *reader) taskSources(file *table, categories map[fleet.Category]Category) map[string]TaskSource {
-	var sources map[string]TaskSource
-	for name, t := range file.children() {
-		if !isPlainName(name) {
-			r.report(t.key,
-				errors.New("a source's name is 1 to 32 of a-z, A-Z, 0-9, _ and -, not starting with _ or -"),
-				"rename it, as in [tasks.source.beads]")
-		}
-		if sources == nil {
-			sources = map[string]TaskSource{}
-		}
-		sources[name] = r.taskSource(t, categories)
+func (c *Config) taskKeys() []tomlfile.Key {
+	t := &c.Tasks
+	return []tomlfile.Key{
+		tomlfile.Path("dir", &t.Dir, defaultTaskDir, &c.Workspace,
+			`The folder of task files, relative to the workspace.`),
+		tomlfile.Of("format", &t.Format, fleet.FormatStint, tomlfile.OneOf(fleet.TaskFormats()...),
+			`Whose format the files have: stint, gptme or backlog.md. See: stint help tasks.`),
+		taskFields(&t.Fields, fileFields(),
+			`Other names for fields in the files, such as { state = "status" }; added to those of the format.`),
+		taskStates(&t.States,
+			`The meaning of the files' own words for states, such as { "In Review" = "ready_for_review" }; added to those of the format.`),
+		taskPriorities(&t.Priorities,
+			`The meaning of the files' own words for priorities, such as { none = "low" }; added to those of the format.`),
+		tomlfile.Derived("default_category", &t.DefaultCategory, c.firstCategory, c.categoryName(),
+			`The category of a task that names none. Left out, the first in this file.`, tomlfile.Shown("code")),
+		tomlfile.Words("tags", &t.Tags, tomlfile.Entries[fleet.Category]{Rule: c.categoryName()},
+			`The category of a task that names none, by its tag, such as { docs = "research" }.`),
+		tomlfile.Of("after", &t.After, string(fleet.StateReview), // what was done once is not done again, and a person looks at it
+			tomlfile.OneOf(afterwards()...),
+			`The state of a task of which a productive session said nothing: a task's state, or "keep" to leave it
+			as it is, to be worked on once more.`),
+		tomlfile.Of("raise_after", &t.RaiseAfter, 7*24*time.Hour, tomlfile.Pause(), // a low one is as urgent as any after three weeks, which people still remember
+			`A task counts as one class of priority higher for each such time that it has waited; "0s" is never.`),
+		tomlfile.Of("most_sessions", &t.MostSessions, 8, tomlfile.Whole(0, 1000), // a day's work of sessions of 50 minutes
+			`An open task on which more sessions than this have worked is reported; 0 is never.`),
+		tomlfile.Command("resolve_url", &t.ResolveURL, nil, 0,
+			`A command that says whether a URL that a task requires is settled: it is added as the last argument;
+			exit status 0 is settled, 1 open. Without one, such a task waits.`),
+		tomlfile.List("pass_environment", &t.PassEnvironment, commonEnvironment(), variable(),
+			`Variables to hand on to that command, and to those of the sources; they get no others.`),
+		tomlfile.Family("source", &t.Sources, tomlfile.Each[TaskSource]{
+			Name:  tomlfile.PlainName("a source's name", "[tasks.source.beads]"),
+			Start: func(*tomlfile.Table) TaskSource { return defaultTaskSource() },
+			Keys:  func(_ string, s *TaskSource) []tomlfile.Key { return c.sourceKeys(s) },
+		}, `Tasks may be in a tracker as well: write a table [tasks.source.NAME] with a command that prints them as
+			JSON. The output of bd is read as it is; for others, fields, states and priorities say where and what
+			things are. With start, done and release, the tracker is told what becomes of a task.`),
 	}
-	return sources
 }
 
-// taskSource adds the file's fields, states and priorities to the default ones.
-func (r *reader) taskSource(t *table, categories map[fleet.Category]Category) TaskSource {
-	s := defaultTaskSource()
-	s.Command = t.command(1)
-	if !t.has("command") {
-		t.missing("command", `write command = ["bd", "ready", "--json", "--limit", "1000"]`)
+// afterwards are the values of tasks.after.
+func afterwards() (words []string) {
+	for _, state := range fleet.TaskStates() {
+		words = append(words, string(state))
 	}
-	s.Timeout = get(t, "timeout", s.Timeout, duration())
-	s.Category = get(t, "category", s.Category, rule[fleet.Category]{`"…"`, func(value any) (fleet.Category, error) {
-		word, err := text().parse(value)
-		if err == nil && word != "" {
-			err = checkCategory(word, categories)
-		}
-		return fleet.Category(word), err
-	}})
-	maps.Copy(s.Fields, taskFields(t, fleet.TaskFields()))
-	maps.Copy(s.States, translations(t, "states", fleet.ParseTaskState))
-	maps.Copy(s.Priorities, translations(t, "priorities", fleet.ParsePriority))
-	for _, call := range taskCalls() {
-		if words := t.list(string(call), 0, program()); len(words) > 0 {
-			if s.Calls == nil {
-				s.Calls = map[fleet.TaskCall][]string{}
+	return append(words, KeepState)
+}
+
+// sourceKeys add the file's fields, states and priorities to the default ones.
+func (c *Config) sourceKeys(s *TaskSource) []tomlfile.Key {
+	return []tomlfile.Key{
+		tomlfile.Command("command", &s.Command, nil, 1,
+			`The command that prints the tasks, such as ["bd", "ready", "--json", "--limit", "1000"].`,
+			tomlfile.Required(`write command = ["bd", "ready", "--json", "--limit", "1000"]`)),
+		tomlfile.Command("start", &s.Start, nil, 0,
+			`A command that tells the tracker that a session has begun with a task, such as ["bd", "update", "{id}", "--status", "in_progress"].`),
+		tomlfile.Command("done", &s.Done, nil, 0,
+			`A command that tells the tracker that a task is done, such as ["bd", "close", "{id}"].`),
+		tomlfile.Command("release", &s.Release, nil, 0,
+			`A command that tells the tracker that nobody works on a task any more.`),
+		tomlfile.Of("timeout", &s.Timeout, 20*time.Second, tomlfile.Duration(), // several sources, all slow, leave a fire its minutes
+			`How long the command may take.`),
+		tomlfile.Of("category", &s.Category, "", tomlfile.Word[fleet.Category](func(word string) error {
+			if word == "" {
+				return nil
 			}
-			s.Calls[call] = words
-		}
+			return c.checkCategory(word)
+		}),
+			`The category of a task that names none; left out, it goes by its tags, or else is tasks.default_category.`),
+		taskFields(&s.Fields, fleet.TaskFields(), `Where each field is in an item, such as { id = "number", tags = "labels.name" }.`),
+		taskStates(&s.States, `The meaning of the tracker's words for states, such as { open = "todo" }.`),
+		taskPriorities(&s.Priorities, `The meaning of the tracker's words for priorities, such as { P0 = "urgent" }.`),
 	}
-	t.close()
-	return s
 }
 
-// taskCalls are what a tracker can be told.
-func taskCalls() []fleet.TaskCall {
-	return []fleet.TaskCall{fleet.CallStart, fleet.CallDone, fleet.CallRelease}
-}
-
-func taskFields(t *table, all []fleet.TaskField) map[fleet.TaskField]string {
-	known := mapped(all, func(f fleet.TaskField) string { return string(f) })
-	fields := map[fleet.TaskField]string{}
-	for name, path := range t.pairs("fields", func(name, path string) error {
-		if !slices.Contains(known, name) {
-			return fleet.WithHint(errors.New("unknown field"), meant(name, known))
-		}
-		return checkFieldPath(path)
-	}) {
-		fields[fleet.TaskField(name)] = path
-	}
-	return fields
+// Calls are the programs that tell the tracker of a task, by what.
+func (s TaskSource) Calls() map[fleet.TaskCall][]string {
+	return map[fleet.TaskCall][]string{fleet.CallStart: s.Start, fleet.CallDone: s.Done, fleet.CallRelease: s.Release}
 }
 
 // checkFieldPath accepts names joined by dots, or nothing.
 func checkFieldPath(path string) error {
 	if path != "" && slices.Contains(strings.Split(path, "."), "") {
-		return fleet.WithHint(fmt.Errorf("%s: an empty name in a path", describe(path)), `write a path such as "labels.name"`)
+		return fleet.WithHint(fmt.Errorf("%s: an empty name in a path", tomlfile.Describe(path)), `write a path such as "labels.name"`)
 	}
 	return nil
 }
 
-// translations reads a table from a tracker's words to stint's.
-func translations[T any](t *table, name string, parse func(string) (T, error)) map[string]T {
-	table := map[string]T{}
-	words := t.pairs(name, func(_, word string) error {
+func taskFields(field *map[fleet.TaskField]string, known []fleet.TaskField, doc string) tomlfile.Key {
+	return tomlfile.Words("fields", field, tomlfile.Entries[string]{
+		Rule: tomlfile.Word[string](checkFieldPath), Names: tomlfile.OneOf(known...).Schema(),
+		Check: func(name, _ string) error {
+			if slices.Contains(known, fleet.TaskField(name)) {
+				return nil
+			}
+			return fleet.WithHint(errors.New("unknown field"), tomlfile.Meant(name, known))
+		},
+	}, doc)
+}
+
+func taskStates(field *map[string]fleet.TaskState, doc string) tomlfile.Key {
+	return tomlfile.Words("states", field, tomlfile.Entries[fleet.TaskState]{
+		Rule: meaning(fleet.ParseTaskState, append(fleet.TaskStates(), "new", "paused")),
+	}, doc)
+}
+
+func taskPriorities(field *map[string]fleet.Priority, doc string) tomlfile.Key {
+	return tomlfile.Words("priorities", field, tomlfile.Entries[fleet.Priority]{Rule: meaning(fleet.ParsePriority, []fleet.Priority{
+		fleet.PriorityUrgent, fleet.PriorityHigh, fleet.PriorityMedium, fleet.PriorityLow,
+	})}, doc)
+}
+
+// meaning is a word that stands for one of stint's, which known lists for editors.
+func meaning[T ~string](parse func(string) (T, error), known []T) tomlfile.Rule[T] {
+	r := tomlfile.OneOf(known...)
+	r.Parse = func(value any) (T, error) {
+		word, err := tomlfile.Text().Parse(value)
+		if err != nil {
+			return "", err
+		}
 		if word == "" {
-			return errors.New("want a word, not an empty string")
+			return "", errors.New("want a word, not an empty string")
 		}
-		_, err := parse(word)
-		return err
-	})
-	for theirs, ours := range words {
-		if value, err := parse(ours); err == nil && ours != "" {
-			table[theirs] = value
-		}
+		return parse(word)
 	}
-	return table
-}
-
-// program checks the elements of a command, of which the first is a program.
-func program() func(string) error {
-	first := true
-	return func(word string) error {
-		defer func() { first = false }()
-		if first && word == "" {
-			return errors.New("want a program, not an empty string")
-		}
-		return nil
-	}
-}
-
-func (v *values) addTaskSource(name string, s TaskSource) {
-	v.add(s.Command, "tasks", "source", name, "command")
-	for _, call := range taskCalls() {
-		v.add(s.Calls[call], "tasks", "source", name, string(call))
-	}
-	v.add(s.Timeout, "tasks", "source", name, "timeout")
-	v.add(string(s.Category), "tasks", "source", name, "category")
-	v.addTaskMaps(s.Fields, s.States, s.Priorities, "tasks", "source", name)
-}
-
-// addTaskMaps adds what fields and words mean in a folder or a tracker.
-func (v *values) addTaskMaps(fields map[fleet.TaskField]string, states map[string]fleet.TaskState, priorities map[string]fleet.Priority, key ...string) {
-	for _, field := range fleet.TaskFields() {
-		if path, ok := fields[field]; ok {
-			v.add(path, append(slices.Clone(key), "fields", string(field))...)
-		}
-	}
-	addTable(v, states, func(state fleet.TaskState) any { return string(state) }, append(slices.Clone(key), "states")...)
-	addTable(v, priorities, func(p fleet.Priority) any { return string(p) }, append(slices.Clone(key), "priorities")...)
+	return r
 }

@@ -1,16 +1,18 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"stint/internal/fleet"
+	"stint/internal/tomlfile"
 )
 
 // Warnings are what a person should look at in a file that is in order, in the
 // order of the file.
 func (c *Config) Warnings() []Problem {
-	w := &warnings{source: c.source}
+	w := &warnings{file: c.file}
 	c.warnFanout(w)
 	c.warnPools(w)
 	if c.Lessons.Withhold == 0 {
@@ -26,8 +28,8 @@ func (c *Config) Warnings() []Problem {
 
 // PromptFault is an error of a category's prompt file, at the place that names it.
 func (c *Config) PromptFault(name fleet.Category, err error) error {
-	offset := c.source.at[dotted("category", string(name), "prompt")]
-	return usagef("write the file, or leave prompt out", "%s: prompt of category %s: %w", c.source.position(offset), name, err)
+	at := c.file.Position(tomlfile.Dotted("category", string(name), "prompt"))
+	return tomlfile.Usagef("write the file, or leave prompt out", "%s: prompt of category %s: %w", at, name, err)
 }
 
 func (c *Config) warnFanout(w *warnings) {
@@ -46,12 +48,12 @@ func (c *Config) warnShares(w *warnings) {
 	const rounding = 1e-9 // decimal fractions such as 0.7 + 0.2 + 0.1 are not 1 to the last bit
 	sum, last, without := 0.0, "", 0
 	for _, name := range c.CategoryNames() {
-		key := dotted("category", string(name), "share")
-		if !w.source.has(key) {
+		key := tomlfile.Dotted("category", string(name), "share")
+		if !w.file.Has(key) {
 			without++
 			continue
 		}
-		if sum += c.Categories[name].Share; last == "" || w.source.at[key] > w.source.at[last] {
+		if sum += c.Categories[name].Share; last == "" || w.file.Offset(key) > w.file.Offset(last) {
 			last = key
 		}
 	}
@@ -68,29 +70,43 @@ func (c *Config) warnShares(w *warnings) {
 }
 
 func (c *Config) warnCategory(w *warnings, name fleet.Category) {
-	key, category := dotted("category", string(name)), c.Categories[name]
+	key, category := tomlfile.Dotted("category", string(name)), c.Categories[name]
 	if category.SelfDirected && category.Prompt == "" {
-		w.add("without a prompt its sessions have nothing to go by", under(key, "self_directed"))
+		w.add("without a prompt its sessions have nothing to go by", key+".self_directed")
 	}
-	if limit := dotted("category", string(name), "wip", "limit"); len(category.WIP.Command) == 0 && w.source.has(limit) {
+	if limit := tomlfile.Dotted("category", string(name), "wip", "limit"); len(category.WIP.Command) == 0 && w.file.Has(limit) {
 		w.add("without a command nobody counts what waits, and there is no limit", limit)
 	}
 }
 
 type warnings struct {
-	source source
-	faults []fault
+	file *tomlfile.File
+	list []warning
 }
 
-// add warns at the first of the keys that is in the file.
+// warning is a text about a place of the file.
+type warning struct {
+	offset int
+	Problem
+}
+
+// add warns at the first of the keys that is in the file, or else at its beginning.
 func (w *warnings) add(text string, keys ...string) {
-	at := max(0, slices.IndexFunc(keys, w.source.has))
-	w.faults = append(w.faults, fault{w.source.at[keys[at]], fmt.Errorf("%s: %s", keys[at], text)})
+	key := keys[max(0, slices.IndexFunc(keys, w.file.Has))]
+	pos := w.file.Position(key)
+	if !w.file.Has(key) {
+		pos += ":1:1"
+	}
+	w.list = append(w.list, warning{w.file.Offset(key), Problem{pos, key + ": " + text}})
 }
 
-func (w *warnings) problems() []Problem {
-	sortFaults(w.faults)
-	return mapped(w.faults, func(f fault) Problem {
-		return Problem{w.source.position(f.offset), f.err.Error()}
-	})
+func (w *warnings) problems() (list []Problem) {
+	slices.SortStableFunc(w.list, func(a, b warning) int { return cmp.Compare(a.offset, b.offset) })
+	for _, found := range w.list {
+		list = append(list, found.Problem)
+	}
+	return list
 }
+
+// Problem is something about a file that its author should know.
+type Problem struct{ Pos, Text string }

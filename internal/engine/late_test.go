@@ -149,7 +149,7 @@ func TestLateWordIsRefused(t *testing.T) {
 	b.Tasks, b.Repo = items, overtaken{bench: b}
 	call := []string{"true"}
 	b.Config.Tasks.Sources = map[string]config.TaskSource{
-		"gh": {Calls: map[fleet.TaskCall][]string{fleet.CallStart: call, fleet.CallDone: call, fleet.CallRelease: call}},
+		"gh": {Start: call, Done: call, Release: call},
 	}
 	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); outcome(err) != fleet.Lost {
 		t.Errorf("got %v, want the run lost", err)

@@ -49,7 +49,7 @@ func (w *worker) startTask(ctx context.Context, task *fleet.Task) {
 
 // calls are the programs that tell a tracker of its items.
 func (e *Engine) calls(source string) map[fleet.TaskCall][]string {
-	return e.Config.Tasks.Sources[source].Calls
+	return e.Config.Tasks.Sources[source].Calls()
 }
 
 // owedTo is what the tracker of an item is to be told when a session leaves it in that

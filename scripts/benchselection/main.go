@@ -19,7 +19,6 @@ import (
 	"syscall"
 	"time"
 
-	"stint/internal/config"
 	"stint/internal/simulate"
 )
 
@@ -75,7 +74,7 @@ func (b *bench) all() error {
 		if b.only != "" && b.only != name {
 			continue
 		}
-		s, err := config.LoadScenario(path)
+		s, err := simulate.Load(path)
 		if err != nil {
 			return err
 		}

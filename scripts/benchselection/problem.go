@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"stint/internal/bandit"
-	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/simulate"
 )
@@ -56,7 +55,7 @@ func stint() []simulate.Policy { return rivals()[:1] }
 
 // scenario reads one of the folder's, to be changed.
 func (b *bench) scenario(name string) (*simulate.Scenario, error) {
-	return config.LoadScenario(filepath.Join(b.folder, name+".toml"))
+	return simulate.Load(filepath.Join(b.folder, name+".toml"))
 }
 
 // equal are so many categories alike.

@@ -1,4 +1,4 @@
-package config
+package tomlfile
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// literal writes a value as TOML reads it, on one line.
-func literal(value any) string {
+// Literal writes a value as TOML reads it, on one line.
+func Literal(value any) string {
 	switch v := value.(type) {
 	case string:
 		return quote(v)
@@ -19,9 +19,9 @@ func literal(value any) string {
 	case float64:
 		return floatLiteral(v)
 	case []string:
-		return list(v, quote)
+		return listLiteral(v, quote)
 	case []any:
-		return list(v, literal)
+		return listLiteral(v, Literal)
 	case map[string]any:
 		return tableLiteral(v)
 	case time.Time:
@@ -30,7 +30,7 @@ func literal(value any) string {
 	return fmt.Sprint(value)
 }
 
-func list[T any](items []T, write func(T) string) string {
+func listLiteral[T any](items []T, write func(T) string) string {
 	words := make([]string, len(items))
 	for i, item := range items {
 		words[i] = write(item)
@@ -41,7 +41,7 @@ func list[T any](items []T, write func(T) string) string {
 func tableLiteral(table map[string]any) string {
 	pairs := make([]string, 0, len(table))
 	for _, key := range slices.Sorted(maps.Keys(table)) {
-		pairs = append(pairs, under("", key)+" = "+literal(table[key]))
+		pairs = append(pairs, under("", key)+" = "+Literal(table[key]))
 	}
 	if len(pairs) == 0 {
 		return "{}"

@@ -1,4 +1,4 @@
-package config_test
+package simulate_test
 
 import (
 	"errors"
@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/bandit"
-	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/simulate"
 )
@@ -91,7 +90,7 @@ agent = "codex"
 
 func TestLoadScenarioReadsEveryKey(t *testing.T) {
 	t.Parallel()
-	got, err := config.ParseScenario("/s.toml", []byte(everything))
+	got, err := simulate.Parse("/s.toml", []byte(everything))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +132,7 @@ func TestLoadScenarioReadsEveryKey(t *testing.T) {
 
 func TestLoadScenarioFillsInDefaults(t *testing.T) {
 	t.Parallel()
-	got, err := config.ParseScenario("/s.toml", []byte("[category.a]\nmean = 0.5\n"))
+	got, err := simulate.Parse("/s.toml", []byte("[category.a]\nmean = 0.5\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +155,7 @@ func TestLoadScenarioRefuses(t *testing.T) {
 		{"no TOML", "fires = = 1", "/s.toml:1:9: ", "correct the TOML"},
 		{"no category", "fires = 1\n", "category: missing", "write [category.code]"},
 		{"no mean", "[category.a]\n", "/s.toml:1:11: category.a.mean: missing", "write mean = 0.5"},
-		{"mean above one", "[category.a]\nmean = 1.5\n", "/s.toml:2:1: category.a.mean: want a number from 0 to 1, not 1.5", "write mean = 0.5"},
+		{"mean above one", "[category.a]\nmean = 1.5\n", "/s.toml:2:1: category.a.mean: want a number from 0 to 1, not 1.5", "write mean = 1.0"},
 		{"mean no number", "[category.a]\nmean = nan\n", "want a number from 0 to 1, not nan", "write mean"},
 		{"name", "[category.A]\nmean = 0\n", `category "A": want 1 to 32`, "rename it"},
 		{"misspelt", "worker = 3\n" + least, "/s.toml:1:1: worker: unknown key", "did you mean workers?"},
@@ -170,7 +169,7 @@ func TestLoadScenarioRefuses(t *testing.T) {
 		{"base", least + "[policy.mine]\nv = 3\n", "policy.mine.base: missing", `write base = "stint"`},
 		{"unknown base", least + "[policy.mine]\nbase = \"mine\"\n", `policy.mine.base: want "stint" or`, "write base"},
 		{"policy's key", least + "[policy.random]\nv = 3\n", "policy.random.v: unknown key", "remove it"},
-		{"cap", least + "[policy.stint]\ncap = 0.5\n", "policy.stint.cap: want a number from 1 to 1e+09, not 0.5, or 0 or inf for never", "write cap"},
+		{"cap", least + "[policy.stint]\ncap = 0.5\n", "policy.stint.cap: want a number from 1 to 1e+09, not 0.5; or 0 for none", "write cap"},
 		{"v", least + "[policy.stint]\nv = 0\n", "policy.stint.v: want a number from 0.001", "write v"},
 		{"gamma", least + "[policy.additive]\ngamma = 1.1\n", "policy.additive.gamma: want a number from 0.001 to 1, not 1.1", "write gamma"},
 		{"window", least + "[policy.sliding-ts]\nwindow = 0\n", "policy.sliding-ts.window: want a whole number", "write window = 1"},
@@ -196,7 +195,7 @@ func TestLoadScenarioRefuses(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := config.ParseScenario("/s.toml", []byte(test.text))
+			_, err := simulate.Parse("/s.toml", []byte(test.text))
 			if err == nil {
 				t.Fatal("accepted")
 			}
@@ -230,10 +229,10 @@ func TestLoadScenarioOfOddFiles(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none.toml"): "no such file",
-		dir:                             "not a regular file",
+		dir:                             "is a folder",
 		large:                           "more than",
 	} {
-		if _, err := config.LoadScenario(path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := simulate.Load(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", path, err, want)
 		}
 	}
@@ -247,7 +246,7 @@ func TestScenariosAreWhole(t *testing.T) {
 		t.Fatalf("no scenarios: %v", err)
 	}
 	for _, path := range paths {
-		if _, err := config.LoadScenario(path); err != nil {
+		if _, err := simulate.Load(path); err != nil {
 			t.Error(err)
 		}
 	}
@@ -257,7 +256,7 @@ func FuzzParseScenario(f *testing.F) {
 	f.Add([]byte(everything))
 	f.Add([]byte("[category.a]\nmean = 0.5\n[change]\nkind = \"walk\"\nsd = 1\nlow = 0.5\nhigh = 0.5000001\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := config.ParseScenario("/s.toml", text)
+		s, err := simulate.Parse("/s.toml", text)
 		if err != nil || len(s.Categories) > 20 {
 			return
 		}

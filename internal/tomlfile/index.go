@@ -1,37 +1,25 @@
-package config
+package tomlfile
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 
 	"github.com/pelletier/go-toml/v2/unstable"
-
-	"stint/internal/plain"
 )
 
-// source is the text of a configuration file and where things stand in it.
-type source struct {
-	kind kind
-	path string
-	data []byte
-	at   map[string]int // the offset of a dotted key's last part; of a list's elements as key[0]
-	nuls []int          // the offsets of keys and strings that hold a NUL
-}
-
 // index finds out where things stand in the data, which must be TOML without faults.
-func (s *source) index() {
-	s.at = map[string]int{}
+func (f *File) index() {
+	f.at = map[string]int{}
 	var parser unstable.Parser
-	parser.Reset(s.data)
+	parser.Reset(f.data)
 	header := place{}
 	for parser.NextExpression() {
 		node := parser.Expression()
 		if node.Kind == unstable.KeyValue {
-			s.pair(header, node)
+			f.pair(header, node)
 			continue
 		}
-		header = s.mark(place{}, node.Key())
+		header = f.mark(place{}, node.Key())
 	}
 }
 
@@ -46,83 +34,70 @@ type place struct {
 const maxDepth = 5
 
 // mark records each part of a key below at, and returns the place of the whole.
-func (s *source) mark(at place, key unstable.Iterator) place {
+func (f *File) mark(at place, key unstable.Iterator) place {
 	for key.Next() {
 		part := key.Node()
-		s.noteNUL(part)
+		f.noteNUL(part)
 		at.depth++
 		if at.depth > maxDepth {
 			continue
 		}
 		at.key = under(at.key, string(part.Data))
-		s.note(at.key, part)
+		f.note(at.key, part)
 	}
 	return at
 }
 
-func (s *source) pair(at place, node *unstable.Node) {
-	s.value(s.mark(at, node.Key()), node.Value())
+func (f *File) pair(at place, node *unstable.Node) {
+	f.value(f.mark(at, node.Key()), node.Value())
 }
 
-func (s *source) value(at place, node *unstable.Node) {
+func (f *File) value(at place, node *unstable.Node) {
 	switch {
 	case node.Kind == unstable.String:
-		s.noteNUL(node)
+		f.noteNUL(node)
 	case node.Kind == unstable.InlineTable:
 		for pairs := node.Children(); pairs.Next(); {
-			s.pair(at, pairs.Node())
+			f.pair(at, pairs.Node())
 		}
 	case node.Kind == unstable.Array:
-		s.elements(at, node)
+		f.elements(at, node)
 	}
 }
 
-func (s *source) elements(at place, array *unstable.Node) {
+func (f *File) elements(at place, array *unstable.Node) {
 	i := 0
 	for items := array.Children(); items.Next(); i++ {
 		item := place{depth: at.depth + 1}
 		if item.depth <= maxDepth {
 			item.key = element(at.key, i)
-			s.noteElement(at.key, item.key, items.Node())
+			f.noteElement(at.key, item.key, items.Node())
 		}
-		s.value(item, items.Node())
+		f.value(item, items.Node())
 	}
 }
 
 // note records where key first stands.
-func (s *source) note(key string, node *unstable.Node) {
-	if !s.has(key) {
-		s.at[key] = int(node.Raw.Offset)
+func (f *File) note(key string, node *unstable.Node) {
+	if !f.Has(key) {
+		f.at[key] = int(node.Raw.Offset)
 	}
 }
 
 // noteElement takes the list's own place for an element that is a list, to which
 // the parser gives none.
-func (s *source) noteElement(list, key string, node *unstable.Node) {
+func (f *File) noteElement(list, key string, node *unstable.Node) {
 	if node.Kind == unstable.Array {
-		s.at[key] = s.at[list]
+		f.at[key] = f.at[list]
 		return
 	}
-	s.note(key, node)
+	f.note(key, node)
 }
 
-func (s *source) noteNUL(node *unstable.Node) {
+func (f *File) noteNUL(node *unstable.Node) {
 	if bytes.IndexByte(node.Data, 0) >= 0 {
-		s.nuls = append(s.nuls, int(node.Raw.Offset))
+		f.nuls = append(f.nuls, int(node.Raw.Offset))
 	}
-}
-
-func (s *source) has(key string) bool {
-	_, ok := s.at[key]
-	return ok
-}
-
-// line counts from 1, as does the column, which is in bytes.
-func (s *source) line(offset int) (line, column int) { return plain.Position(s.data, offset) }
-
-func (s *source) position(offset int) string {
-	line, column := s.line(offset)
-	return fmt.Sprintf("%s:%d:%d", s.path, line, column)
 }
 
 // under is the dotted key of part in the table key, which is empty for the file.
@@ -136,7 +111,8 @@ func under(key, part string) string {
 	return key + "." + part
 }
 
-func dotted(parts ...string) string {
+// Dotted is the dotted key of a path of names.
+func Dotted(parts ...string) string {
 	key := ""
 	for _, part := range parts {
 		key = under(key, part)

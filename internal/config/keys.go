@@ -1,0 +1,236 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/pressure"
+	"stint/internal/tomlfile"
+)
+
+// keys are all keys of a file, each written down once, over the fields of c. Their order is
+// that of the sample and of "config show", and that in which a file is read: agents come
+// before the categories that name them, categories before the lists of them.
+func (c *Config) keys(o Options) []tomlfile.Key {
+	folder := filepath.Dir(c.Path)
+	return []tomlfile.Key{
+		tomlfile.Of("fleet", &c.Fleet, "", fleetName(),
+			`The fleet's name: a-z, 0-9 and _ only. Its units and folders are named after it.`,
+			tomlfile.Required(`write fleet = "bob" in the first line`)),
+		tomlfile.Path("workspace", &c.Workspace, ".", &folder, // the file lies at the top of the repository it is about
+			`The git repository that the sessions work in, relative to this file.`),
+		tomlfile.Derived("state", &c.State, func() string { return DefaultState(o.getenv, c.Fleet) },
+			tomlfile.Absolute("/var/lib/stint/bob"),
+			`The folder for claims, runs and logs: an absolute path, so that there is only one. Left out, it is
+			$XDG_STATE_HOME/stint/FLEET.`, tomlfile.Always()),
+		tomlfile.Of("store", &c.Store, "sqlite", storeKind(), // one machine needs no server
+			`What keeps them.`),
+		tomlfile.Family("agent", &c.Agents, c.agents(),
+			`An agent is a command that does the work. It runs in the workspace, without a shell.`,
+			tomlfile.Required(`write [agent.claude] and in it preset = "claude"`)),
+		tomlfile.Family("category", &c.Categories, c.categories(o, &folder),
+			`A category is a kind of work. Each has the settings that are shown for this one.`,
+			tomlfile.Required("write [category.code]")),
+		tomlfile.Group("fanout", `What a fire may start.`, c.fanoutKeys()),
+		tomlfile.Family("pool", &c.Pools, c.pools(),
+			`The categories of a pool are started by fires of their own, "stint fanout --pool NAME", for which
+			"stint init --systemd" installs a timer. Plain fires start the pool "autonomous".`),
+		tomlfile.Group("tasks", `Where the tasks are, and which category each belongs to.`, c.taskKeys()),
+		tomlfile.Group("lessons", `Lessons are files that a session is given where they fit its task.`, []tomlfile.Key{
+			tomlfile.Path("dir", &c.Lessons.Dir, "lessons", &c.Workspace, // where workspaces of this kind have them already
+				`The folder of lesson files, relative to the workspace. It need not exist.`),
+			tomlfile.Of("withhold", &c.Lessons.Withhold, 0.2, // enough to compare with, and it costs little of what a lesson brings
+				tomlfile.Chance(),
+				`How often a session does without a lesson that fits it, 0 to below 1: the others are compared with it.`),
+		}),
+		tomlfile.Group("selector", `How categories are ranked.`, c.selectorKeys()),
+		tomlfile.Group("notice", `Whom stint notifies of what the fleet cannot solve by itself.`, c.noticeKeys(o)),
+		tomlfile.Group("budget", `What all sessions together may use in a day, which begins at midnight UTC.`, budgetKeys(&c.Budget)),
+		tomlfile.Family("price", (*map[string]Price)(&c.Prices), prices(),
+			`What a million tokens of a model cost in USD. What an agent does not report is computed from its
+			tokens and these prices: write a table [price."MODEL"] with input, cached_input, cache_write, output and
+			the day of these prices, as_of = "2026-11-01". No prices come with stint: see "stint help budgets".`),
+		tomlfile.Group("worktrees", `Which work trees stay once their sessions are over. Those with commits that are
+			merged nowhere stay in any case.`, []tomlfile.Key{
+			tomlfile.Of("keep", &c.Worktrees.Keep, 20, tomlfile.Whole(0, tomlfile.NoLimit), // a disk holds some clones of most things
+				`How many are kept at most, the youngest.`),
+			tomlfile.Of("max_age", &c.Worktrees.MaxAge, 7*24*time.Hour, tomlfile.Duration(), // what nobody looked at for a week is not looked at
+				`How long one is kept after its last change.`),
+		}),
+		tomlfile.Group("runs", `What stays on disk of sessions that are over: prompt, log, and what the agent wrote.
+			Their record stays in any case.`, []tomlfile.Key{
+			tomlfile.Of("keep", &c.Runs.Keep, 1000, tomlfile.Whole(0, tomlfile.NoLimit), // some weeks of sessions, most of which leave a megabyte
+				`How many sessions keep their files at most, the youngest.`),
+			tomlfile.Of("max_age", &c.Runs.MaxAge, 30*24*time.Hour, tomlfile.Duration(), // what nobody asked about for a month is answered by the record
+				`How long a session keeps its files.`),
+			tomlfile.Of("out", &c.Runs.Out, 16<<20, tomlfile.Bytes(), // a report, a patch, some pictures
+				`How much is kept of what an agent wrote into its folder.`),
+		}),
+	}
+}
+
+func (c *Config) fanoutKeys() []tomlfile.Key {
+	f, d := &c.Fanout, pressure.Defaults()
+	return []tomlfile.Key{
+		tomlfile.Of("workers", &f.Workers, 3, tomlfile.Whole(1, tomlfile.NoLimit), // as many results as a person reviews between two fires
+			`How many sessions one fire starts at most.`),
+		tomlfile.Of("slots", &f.Slots, 6, tomlfile.Whole(1, tomlfile.NoLimit), // two fires' worth, as sessions outlast the half hour between fires
+			`How many sessions run at once at most.`),
+		tomlfile.Of("max_pivots", &f.MaxPivots, 2, tomlfile.Whole(0, 99), // more would burn the session on asking
+			`How many other categories a worker tries when another session has the claim it wants.`),
+		tomlfile.DerivedList("allow", &f.Allow, c.parallel, 0, c.categoryName(),
+			`The categories that a fire may start. Left out, all but those with parallel = false.`,
+			tomlfile.Shown([]string{"code", "research"})),
+		tomlfile.Of("max_load", &f.Limits.Load, d.Load, tomlfile.OrNone(tomlfile.Number(0.1, 1000)),
+			`A fire starts nothing while the load average of the last minute, for each processor, is above this; 0 is no limit.`),
+		tomlfile.Of("max_memory_pressure", &f.Limits.MemoryPressure, d.MemoryPressure, tomlfile.OrNone(tomlfile.Number(0.1, 100)),
+			`The same for the percentage of the last ten seconds that was lost to waiting for memory; 0 is no limit.`),
+		tomlfile.Of("min_memory", &f.Limits.MemoryAvailable, d.MemoryAvailable, tomlfile.Bytes(),
+			`The memory that must be available for a fire to start anything; 0 is no limit.`),
+	}
+}
+
+// parallel are the categories that a fire may start without being told so, sorted.
+func (c *Config) parallel() []fleet.Category {
+	return slices.DeleteFunc(c.CategoryNames(), func(name fleet.Category) bool { return !c.Categories[name].Parallel })
+}
+
+// categoryName is the name of a category that the file has.
+func (c *Config) categoryName() tomlfile.Rule[fleet.Category] {
+	return tomlfile.Word[fleet.Category](c.checkCategory)
+}
+
+func (c *Config) checkCategory(word string) error {
+	if _, ok := c.Categories[fleet.Category(word)]; ok {
+		return nil
+	}
+	return fleet.WithHint(fmt.Errorf("there is no category %s", tomlfile.Describe(word)), tomlfile.Meant(word, c.CategoryNames()))
+}
+
+// firstCategory is the one that the file names first.
+func (c *Config) firstCategory() (first fleet.Category) {
+	least := math.MaxInt
+	for _, name := range c.CategoryNames() {
+		if at := c.file.Offset(tomlfile.Dotted("category", string(name))); at < least {
+			first, least = name, at
+		}
+	}
+	return first
+}
+
+func (c *Config) selectorKeys() []tomlfile.Key {
+	s, d := &c.Selector, bandit.Defaults()
+	b := &s.Settings
+	return []tomlfile.Key{
+		tomlfile.Command("command", &s.Command, nil, 0,
+			`A command that prints a ranking to follow instead of the built-in one, which it gets as JSON on its
+			input. When it fails, the built-in one stands.`),
+		tomlfile.Of("timeout", &s.Timeout, 20*time.Second, tomlfile.Duration(), // leaves a fire, which has five minutes, time to fall back
+			`How long it may take.`),
+		environment(&s.PassEnvironment, commonEnvironment()),
+		tomlfile.Of("v", &b.V, d.V, tomlfile.Number(0.1, 1000),
+			`How many sessions of debt to a category one whole point of grade outweighs.`),
+		tomlfile.Of("floor", &b.Floor, d.Floor, tomlfile.Fraction(),
+			`The part of what it is entitled to that a category gets at least, 0 to 1; 0 is no floor.`),
+		tomlfile.Of("cap", &b.Cap, d.Cap, tomlfile.OrNone(tomlfile.Number(1, 1000)),
+			`The multiple of what it is entitled to that a category gets at most, 1 or more; 0 is no cap.`),
+		tomlfile.Of("half_life", &b.HalfLife, d.HalfLife, tomlfile.OrNone(tomlfile.Number(1, 1e6)),
+			`The number of rounds after which a grade counts half; 0 is never. A round is a fire of the category's
+			pool that could start something.`),
+		tomlfile.Of("slow_half_life", &b.SlowHalfLife, d.SlowHalfLife, tomlfile.OrNone(tomlfile.Number(1, 1e6)),
+			`The same for the long-run mean to which a belief returns as its evidence fades.`),
+		tomlfile.Of("alarm", &b.Alarm, d.Alarm, tomlfile.OrNone(tomlfile.Number(1, 1000)),
+			`How surprising grades must be, summed up, to count as a change; 0 is never.`),
+	}
+}
+
+// environment is the key for the variables that a command gets.
+func environment(field *[]string, def []string) tomlfile.Key {
+	return tomlfile.List("pass_environment", field, def, variable(), `Variables to hand on to the command; it gets no others.`)
+}
+
+func variable() tomlfile.Rule[string] {
+	return tomlfile.Word[string](checkVariable).Matching(variablePattern)
+}
+
+func (c *Config) noticeKeys(o Options) []tomlfile.Key {
+	n := &c.Notice
+	return []tomlfile.Key{
+		tomlfile.Command("command", &n.Command, nil, 0,
+			`A command that gets each notice, as JSON on its input.`),
+		tomlfile.Of("webhook", &n.Webhook, "", o.webhook(),
+			`An address that the same is posted to: https, or http on this machine.`),
+		tomlfile.List("events", &n.Events, fleet.Events(), event(),
+			`The events to notify of; all there are is the default.`),
+		tomlfile.Of("every", &n.Every, time.Hour, tomlfile.Pause(), // whoever did not act on it by then may have missed it
+			`The shortest time between two notices of the same.`),
+		// A service that is well takes one in less; a session that ended waits for it.
+		tomlfile.Of("timeout", &n.Timeout, 10*time.Second, tomlfile.Within(10*time.Second),
+			`How long a notice may take.`),
+		environment(&n.PassEnvironment, commonEnvironment()),
+	}
+}
+
+func event() tomlfile.Rule[fleet.Event] {
+	r := tomlfile.Word[fleet.Event](func(word string) error {
+		if slices.Contains(fleet.Events(), fleet.Event(word)) {
+			return nil
+		}
+		return fleet.WithHint(fmt.Errorf("there is no event %s", tomlfile.Describe(word)), tomlfile.Meant(word, fleet.Events()))
+	})
+	r.Schema = tomlfile.OneOf(fleet.Events()...).Schema
+	return r
+}
+
+// webhook leaves to the caller which addresses there may be.
+func (o Options) webhook() tomlfile.Rule[string] {
+	return tomlfile.Word[string](func(s string) error {
+		if s == "" || o.CheckWebhook == nil {
+			return nil
+		}
+		return o.CheckWebhook(s)
+	}).Example("https://example.org/hook")
+}
+
+func budgetKeys(b *Budget) []tomlfile.Key {
+	return []tomlfile.Key{
+		tomlfile.Of("runs", &b.Runs, 0, tomlfile.Whole(0, tomlfile.NoLimit),
+			`How many sessions; 0 is no limit.`),
+		tomlfile.Of("tokens", &b.Tokens, 0, tomlfile.Whole[int64](0, tomlfile.NoLimit),
+			`How many tokens; 0 is no limit.`),
+		tomlfile.Of("usd", &b.USD, 0, tomlfile.Number(0, 1e9),
+			`How many USD; 0 is no limit.`),
+		tomlfile.Of("session_tokens", &b.SessionTokens, 0, tomlfile.Whole[int64](0, tomlfile.NoLimit),
+			`The most tokens that one session is believed to use; 0 is no limit. A higher bill is recorded as it
+			is, and counts as this much in what is reserved for the next session.`),
+		tomlfile.Of("session_usd", &b.SessionUSD, 0, tomlfile.Number(0, 1e9),
+			`The same in USD; 0 is no limit.`),
+	}
+}
+
+func fleetName() tomlfile.Rule[fleet.Name] {
+	return tomlfile.Word[fleet.Name](func(s string) error {
+		_, err := fleet.ParseName(s)
+		return err
+	}).Example("bob").Matching("^[a-z0-9_]{1,32}$")
+}
+
+func storeKind() tomlfile.Rule[string] {
+	r := tomlfile.OneOf("sqlite")
+	known := r.Parse
+	r.Parse = func(value any) (string, error) {
+		s, err := known(value)
+		if text, _ := value.(string); strings.HasPrefix(text, "postgres") {
+			err = errors.New(`PostgreSQL is not supported by this version, which has "sqlite" only`)
+		}
+		return s, err
+	}
+	return r
+}

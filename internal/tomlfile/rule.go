@@ -1,0 +1,407 @@
+package tomlfile
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Rule is what a value must be.
+type Rule[T any] struct {
+	// Parse makes of a decoded value what stint works with, or says what it wants instead.
+	Parse func(value any) (T, error)
+	// Suggest is a value to write in place of a refused one: what its author may have
+	// meant, or else the default, or else an example. nil: the default.
+	Suggest func(refused any, fallback T) any
+	// Write makes of a value what [Literal] takes. nil: it is that already.
+	Write func(T) any
+	// Schema is the rule for editors, as far as it can be said there.
+	Schema func() Schema
+}
+
+func (r Rule[T]) suggest(refused any, fallback T) any {
+	if r.Suggest == nil {
+		return r.write(fallback)
+	}
+	return r.Suggest(refused, fallback)
+}
+
+func (r Rule[T]) write(value T) any {
+	if r.Write == nil {
+		return value
+	}
+	return r.Write(value)
+}
+
+// Example is the rule with one value to suggest, whatever stands there.
+func (r Rule[T]) Example(value any) Rule[T] {
+	r.Suggest = func(any, T) any { return value }
+	return r
+}
+
+// Text is any string.
+func Text() Rule[string] { return Word[string](nil).Example("…") }
+
+// Word is a string that check accepts, of a type of its own.
+func Word[T ~string](check func(string) error) Rule[T] {
+	return Rule[T]{
+		Parse: func(value any) (T, error) {
+			s, ok := value.(string)
+			if !ok {
+				return "", Wanted("a string", value)
+			}
+			if check == nil {
+				return T(s), nil
+			}
+			return T(s), check(s)
+		},
+		Suggest: func(refused any, _ T) any {
+			switch refused.(type) {
+			case bool, int64, float64:
+				return Literal(refused) // with quotes
+			}
+			return "…"
+		},
+		Write:  func(v T) any { return string(v) },
+		Schema: func() Schema { return Schema{"type": "string"} },
+	}
+}
+
+// Matching is the rule with the pattern of its strings, for editors.
+func (r Rule[T]) Matching(pattern string) Rule[T] {
+	r.Schema = func() Schema { return Schema{"type": "string", "pattern": pattern} }
+	return r
+}
+
+// PlainName is a name for units and files; what says whose, and example has one.
+func PlainName(what, example string) Rule[string] {
+	return Word[string](func(s string) error {
+		if isBare(s) && len(s) <= 32 && !strings.ContainsAny(s[:1], "_-") {
+			return nil
+		}
+		return fleet.WithHint(fmt.Errorf("%s is 1 to 32 of a-z, A-Z, 0-9, _ and -, not starting with _ or -", what),
+			"rename it, as in "+example)
+	}).Matching("^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$")
+}
+
+// Truth is true or false.
+func Truth() Rule[bool] {
+	return Rule[bool]{
+		Parse: func(value any) (bool, error) {
+			b, ok := value.(bool)
+			if !ok {
+				return false, Wanted("true or false", value)
+			}
+			return b, nil
+		},
+		Suggest: func(refused any, _ bool) any {
+			return !slices.Contains([]string{"no", "off", "false", "0"}, strings.ToLower(fmt.Sprint(refused)))
+		},
+		Schema: func() Schema { return Schema{"type": "boolean"} },
+	}
+}
+
+// NoLimit is the highest whole number.
+const NoLimit = math.MaxInt
+
+// Whole is a whole number from low to high.
+func Whole[T int | int64](low, high T) Rule[T] {
+	return Rule[T]{
+		Parse: func(value any) (T, error) {
+			n, ok := value.(int64)
+			switch {
+			case ok && n >= int64(low) && n <= int64(high):
+				return T(n), nil
+			case int64(high) == NoLimit:
+				return 0, Wanted(fmt.Sprintf("a whole number of %d or more", low), value)
+			}
+			return 0, Wanted(fmt.Sprintf("a whole number from %d to %d", low, high), value)
+		},
+		Suggest: func(refused any, fallback T) any {
+			if f, ok := numberIn(refused); ok {
+				return T(min(max(f, float64(low)), float64(high), 1e15))
+			}
+			return cmp.Or(fallback, max(low, 1))
+		},
+		Schema: func() Schema {
+			s := Schema{"type": "integer", "minimum": low}
+			if int64(high) != NoLimit {
+				s["maximum"] = high
+			}
+			return s
+		},
+	}
+}
+
+// numberIn is the number that somebody wrote, if only within quotes.
+func numberIn(value any) (float64, bool) {
+	switch v := value.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, !math.IsNaN(v)
+	case string:
+		f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
+		return f, err == nil && !math.IsNaN(f)
+	}
+	return 0, false
+}
+
+// Number is a number from low to high, which nan is not.
+func Number(low, high float64) Rule[float64] {
+	return Rule[float64]{
+		Parse: func(value any) (float64, error) {
+			f, ok := value.(float64)
+			if n, isWhole := value.(int64); isWhole {
+				f, ok = float64(n), true
+			}
+			if inside := f >= low && f <= high; !ok || !inside {
+				return 0, Wanted(fmt.Sprintf("a number from %g to %g", low, high), value)
+			}
+			return f, nil
+		},
+		Suggest: func(refused any, fallback float64) any {
+			if f, ok := numberIn(refused); ok {
+				return min(max(f, low), high)
+			}
+			return cmp.Or(fallback, max(low, min(1, high/2)))
+		},
+		Schema: func() Schema { return Schema{"type": "number", "minimum": low, "maximum": high} },
+	}
+}
+
+// Fraction is a number from 0 to 1.
+func Fraction() Rule[float64] { return Number(0, 1) }
+
+// Chance is a probability that leaves room for the other case: below 1.
+func Chance() Rule[float64] {
+	r := Fraction()
+	return Rule[float64]{
+		Parse: func(value any) (float64, error) {
+			f, err := r.Parse(value)
+			if err != nil || f == 1 {
+				return 0, Wanted("a number from 0 to below 1", value)
+			}
+			return f, nil
+		},
+		Suggest: func(refused any, fallback float64) any {
+			if f, ok := numberIn(refused); ok && f < 0 {
+				return 0.0
+			}
+			return cmp.Or(fallback, 0.5)
+		},
+		Schema: func() Schema { return Schema{"type": "number", "minimum": 0, "exclusiveMaximum": 1} },
+	}
+}
+
+// OrNone takes 0 as well, which turns the thing off.
+func OrNone(r Rule[float64]) Rule[float64] {
+	return Rule[float64]{
+		Parse: func(value any) (float64, error) {
+			if value == any(int64(0)) || value == any(0.0) {
+				return 0, nil
+			}
+			f, err := r.Parse(value)
+			if err != nil {
+				return 0, fmt.Errorf("%w; or 0 for none", err)
+			}
+			return f, nil
+		},
+		Suggest: func(refused any, fallback float64) any {
+			if f, ok := numberIn(refused); ok && f <= 0 {
+				return 0.0
+			}
+			return r.Suggest(refused, fallback)
+		},
+		Schema: func() Schema { return Schema{"anyOf": []Schema{{"type": "number", "const": 0}, r.Schema()}} },
+	}
+}
+
+// Duration is a time above zero.
+func Duration() Rule[time.Duration] {
+	return span(1, math.MaxInt64, `a duration above zero, such as "90s", "50m" or "1h30m"`)
+}
+
+// Within is a time above zero, and no longer than most.
+func Within(most time.Duration) Rule[time.Duration] {
+	return span(1, most, "a duration above zero and of at most "+Literal(most))
+}
+
+// Pause is a time that may be none at all.
+func Pause() Rule[time.Duration] {
+	return span(0, math.MaxInt64, `a duration, such as "0s", "90s" or "1h30m"`)
+}
+
+func span(least, most time.Duration, want string) Rule[time.Duration] {
+	return Rule[time.Duration]{
+		Parse: func(value any) (time.Duration, error) {
+			s, _ := value.(string)
+			d, err := time.ParseDuration(s)
+			if err != nil || d < least || d > most {
+				return 0, Wanted(want, value)
+			}
+			return d, nil
+		},
+		Suggest: func(refused any, fallback time.Duration) any {
+			s, _ := refused.(string)
+			if days, ok := strings.CutSuffix(s, "d"); ok {
+				if f, err := strconv.ParseFloat(days, 64); err == nil && f > 0 && f < 1000 {
+					return min(time.Duration(f*float64(24*time.Hour)), most)
+				}
+			}
+			if d, err := time.ParseDuration(s); err == nil && d > most {
+				return most
+			}
+			return cmp.Or(fallback, min(50*time.Minute, most))
+		},
+		Schema: func() Schema {
+			const part = `[0-9.]+(ns|us|µs|μs|ms|s|m|h)`
+			if least == 0 {
+				return Schema{"type": "string", "pattern": "^([-+]?0|[+]?(" + part + ")+)$"}
+			}
+			// A digit that is not 0 in one of its parts.
+			return Schema{"type": "string", "pattern": `^[+]?(` + part + `)*[0-9.]*[1-9]` + strings.Replace(part, "+", "*", 1) + `(` + part + `)*$`}
+		},
+	}
+}
+
+// OneOf is one of some words.
+func OneOf[T ~string](words ...T) Rule[T] {
+	return Rule[T]{
+		Parse: func(value any) (T, error) {
+			s, ok := value.(string)
+			if !ok {
+				return "", Wanted("a string", value)
+			}
+			if !slices.Contains(words, T(s)) {
+				return "", Wanted(strings.ReplaceAll(strings.Trim(Literal(texts(words)), "[]"), ",", " or"), value)
+			}
+			return T(s), nil
+		},
+		Suggest: func(refused any, fallback T) any {
+			s, _ := refused.(string)
+			near := fleet.Nearest(s, texts(words))
+			return cmp.Or(near, string(cmp.Or(fallback, words[0])))
+		},
+		Write:  func(v T) any { return string(v) },
+		Schema: func() Schema { return Schema{"type": "string", "enum": words} },
+	}
+}
+
+// texts makes strings of words of a type of their own.
+func texts[T ~string](words []T) []string {
+	list := make([]string, len(words))
+	for i, word := range words {
+		list[i] = string(word)
+	}
+	return list
+}
+
+// Absolute is a path that means the same wherever it is read.
+func Absolute(example string) Rule[string] {
+	return Rule[string]{
+		Parse: func(value any) (string, error) {
+			s, err := plainPath(value)
+			switch {
+			case err != nil:
+				return "", err
+			case !filepath.IsAbs(s):
+				return "", Wanted("an absolute path", value)
+			}
+			return filepath.Clean(s), nil
+		},
+		Suggest: func(any, string) any { return example },
+		Schema:  func() Schema { return Schema{"type": "string", "pattern": "^/"} },
+	}
+}
+
+// pathIn is a path, absolute or relative to the folder that base says when it is read.
+// The default is such a path, too; where it is empty, the empty path is allowed.
+func pathIn(base *string, standard string) Rule[string] {
+	return Rule[string]{
+		Parse: func(value any) (string, error) {
+			s, err := plainPath(value)
+			switch {
+			case err != nil:
+				return "", err
+			case s == "" && standard == "":
+				return "", nil
+			case s == "":
+				return "", Wanted("a path", value)
+			case filepath.IsAbs(s):
+				return filepath.Clean(s), nil
+			}
+			return filepath.Join(*base, s), nil
+		},
+		Suggest: func(any, string) any { return cmp.Or(standard, "FILE") },
+		Schema: func() Schema {
+			s := Schema{"type": "string", "pattern": "^([^~]|~[^/])"}
+			if standard == "" {
+				s["pattern"] = "^($|[^~]|~[^/])"
+			}
+			return s
+		},
+	}
+}
+
+// plainPath refuses a path that its author expects a shell to expand.
+func plainPath(value any) (string, error) {
+	s, err := Text().Parse(value)
+	if err == nil && (s == "~" || strings.HasPrefix(s, "~/")) {
+		err = fleet.WithHint(fmt.Errorf("%s: ~ is not expanded", Describe(s)), "write the home folder's own path")
+	}
+	return s, err
+}
+
+// Bytes is an amount of memory or of space on a disk, or 0 for none.
+func Bytes() Rule[int64] {
+	return Rule[int64]{
+		Parse: func(value any) (int64, error) {
+			n, ok := value.(int64)
+			if s, isText := value.(string); isText {
+				n, ok = bytesOf(s)
+			}
+			if !ok || n < 0 {
+				return 0, Wanted(`an amount such as "1G" or "512M"`, value)
+			}
+			return n, nil
+		},
+		Suggest: func(_ any, fallback int64) any { return shownBytes(cmp.Or(fallback, 1<<30)) },
+		Write:   shownBytes,
+		Schema: func() Schema {
+			return Schema{"anyOf": []Schema{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+[" + byteUnits + "]?$"}}}
+		},
+	}
+}
+
+const byteUnits = "KMGT" // in steps of 1024
+
+func bytesOf(s string) (int64, bool) {
+	digits := strings.TrimRight(s, byteUnits)
+	n, err := strconv.ParseUint(digits, 10, 40) // so that no unit makes it overflow, and more than any machine has
+	if unit := s[len(digits):]; unit != "" {
+		power := strings.Index(byteUnits, unit) + 1
+		if power == 0 || n > 1<<20 {
+			return 0, false
+		}
+		n <<= 10 * power
+	}
+	return int64(n), err == nil
+}
+
+// shownBytes is an amount in the largest unit of which it is a whole number.
+func shownBytes(n int64) any {
+	for power := len(byteUnits); n > 0 && power > 0; power-- {
+		if unit := int64(1) << (10 * power); n%unit == 0 && n/unit <= 1<<20 {
+			return strconv.FormatInt(n/unit, 10) + byteUnits[power-1:power]
+		}
+	}
+	return n
+}
