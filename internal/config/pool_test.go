@@ -78,7 +78,7 @@ func TestLoadRefusesPools(t *testing.T) {
 	refuses(t, []unfit{
 		{"unknown pool", pools + "[category.docs]\npool = \"monitorin\"", `14:1: category.docs.pool: there is no pool "monitorin"`, "did you mean monitoring?"},
 		{"no pool", least + "pool = \"\"", `6:1: category.code.pool: there is no pool ""`, "want one of: autonomous"},
-		{"pool of another type", least + "pool = 1", "6:1: category.code.pool: want a string, not 1", `write pool = "…"`},
+		{"pool of another type", least + "pool = 1", "6:1: category.code.pool: want a string, not 1", `write pool = "autonomous"`},
 		{"upper case", least + "[pool.Ops]", "6:7: pool.Ops: " + name, rename},
 		{"unit's words", least + "[pool.\"a b\"]", `6:7: pool."a b": ` + name, rename},
 		{"dash first", least + "[pool.-a]", "6:7: pool.-a: " + name, rename},

@@ -53,16 +53,17 @@ func Always() Option { return func(a *about) { a.always = true } }
 // Shown is the value in the sample where the default depends on other keys.
 func Shown(value any) Option { return func(a *about) { a.example = value } }
 
-func describe(name, doc string, options []Option) about {
-	a := about{name: name, doc: doc}
+// with gives a key what holds for few.
+func with[K Key](k K, options []Option) Key {
 	for _, o := range options {
-		o(&a)
+		o(k.head())
 	}
-	return a
+	return k
 }
 
 // Read sets the fields of all keys from a table, and reports the keys that are not among them.
 func Read(t *Table, keys []Key) {
+	t.known = make([]string, 0, len(keys))
 	for _, k := range keys {
 		k.read(t)
 		if a := k.head(); a.missing != "" && !t.Has(a.name) {
@@ -82,80 +83,80 @@ func Fill(keys []Key) {
 // scalar is a key with one value.
 type scalar[T any] struct {
 	about
-	field *T
-	def   func() T
-	rule  Rule[T]
-	parse bool // the default goes by the rule, too
+	field  *T
+	def    T
+	derive func() T // the default, where other keys make it
+	rule   Rule[T]
+	parse  bool // the default goes by the rule, too
 }
 
 // Of is a key with a default of its own.
 func Of[T any](name string, field *T, def T, rule Rule[T], doc string, options ...Option) Key {
-	return &scalar[T]{about: describe(name, doc, options), field: field, def: func() T { return def }, rule: rule}
+	return with(&scalar[T]{about: about{name: name, doc: doc}, field: field, def: def, rule: rule}, options)
 }
 
 // Derived is a key with a default that other keys make, those before it in the file's list.
 func Derived[T any](name string, field *T, def func() T, rule Rule[T], doc string, options ...Option) Key {
-	k := &scalar[T]{about: describe(name, doc, options), field: field, def: def, rule: rule}
-	k.derived = true
-	return k
+	return with(&scalar[T]{about: about{name: name, doc: doc, derived: true}, field: field, derive: def, rule: rule}, options)
 }
 
 // Path is a key with a path, absolute or relative to the folder base, which keys before it
 // may set. Its default is such a path, too; where that is empty, the empty path is allowed.
 func Path(name string, field *string, def string, base *string, doc string) Key {
-	return &scalar[string]{
-		about: describe(name, doc, nil), field: field, def: func() string { return def }, rule: pathIn(base, def), parse: true,
-	}
+	return &scalar[string]{about: about{name: name, doc: doc}, field: field, def: def, rule: pathIn(base, def), parse: true}
 }
 
 func (k *scalar[T]) read(t *Table) {
-	fallback := k.def()
+	fallback := k.fallback()
 	if k.parse {
 		fallback, _ = k.rule.Parse(fallback)
 	}
 	*k.field = Get(t, k.name, fallback, k.rule)
 }
 
-func (k *scalar[T]) fill()          { *k.field = k.def() }
+func (k *scalar[T]) fallback() T {
+	if k.derive != nil {
+		return k.derive()
+	}
+	return k.def
+}
+
+func (k *scalar[T]) fill()          { *k.field = k.fallback() }
 func (k *scalar[T]) value() any     { return k.rule.write(*k.field) }
-func (k *scalar[T]) standard() any  { return k.rule.write(k.def()) }
-func (k *scalar[T]) schema() Schema { return k.rule.Schema() }
+func (k *scalar[T]) standard() any  { return k.rule.write(k.fallback()) }
+func (k *scalar[T]) schema() Schema { return k.rule.schema() }
 
 // list is a key with a list of strings.
 type list[T ~string] struct {
 	about
 	field   *[]T
-	def     func() []T
+	def     []T
+	derive  func() []T // the default, where other keys make it
 	least   int
 	item    Rule[T]
 	program bool // a program and its arguments; else no word is listed twice
 }
 
 // List is a key with a list of words, each by a rule and none twice.
-func List[T ~string](name string, field *[]T, def []T, item Rule[T], doc string, options ...Option) Key {
-	return &list[T]{about: describe(name, doc, options), field: field, def: func() []T { return slices.Clone(def) }, item: item}
+func List[T ~string](name string, field *[]T, def []T, item Rule[T], doc string) Key {
+	return &list[T]{about: about{name: name, doc: doc}, field: field, def: def, item: item}
 }
 
 // DerivedList is a list, of at least so many words, with a default that other keys make.
 func DerivedList[T ~string](name string, field *[]T, def func() []T, least int, item Rule[T], doc string, options ...Option) Key {
-	k := &list[T]{about: describe(name, doc, options), field: field, def: def, least: least, item: item}
-	k.derived = true
-	return k
+	return with(&list[T]{about: about{name: name, doc: doc, derived: true}, field: field, derive: def, least: least, item: item}, options)
 }
 
 // Command is a key with a program and its arguments; least is 1 where it may not be empty.
 func Command(name string, field *[]string, def []string, least int, doc string, options ...Option) Key {
-	return &list[string]{
-		about: describe(name, doc, options), field: field, def: func() []string { return slices.Clone(def) },
-		least: least, item: Text(), program: true,
-	}
+	return with(&list[string]{about: about{name: name, doc: doc}, field: field, def: def, least: least, item: Text(), program: true}, options)
 }
 
 func (k *list[T]) read(t *Table) {
 	if value, ok := t.lookup(k.name); ok {
 		*k.field = k.words(t, value)
 	} else {
-		*k.field = k.def()
+		k.fill()
 	}
 }
 
@@ -190,12 +191,19 @@ func (k *list[T]) words(t *Table, value any) (words []T) {
 	return words
 }
 
-func (k *list[T]) fill()         { *k.field = k.def() }
+func (k *list[T]) fallback() []T {
+	if k.derive != nil {
+		return k.derive()
+	}
+	return slices.Clone(k.def)
+}
+
+func (k *list[T]) fill()         { *k.field = k.fallback() }
 func (k *list[T]) value() any    { return texts(*k.field) }
-func (k *list[T]) standard() any { return texts(k.def()) }
+func (k *list[T]) standard() any { return texts(k.fallback()) }
 
 func (k *list[T]) schema() Schema {
-	s := Schema{"type": "array", "items": k.item.Schema(), "uniqueItems": true}
+	s := Schema{"type": "array", "items": k.item.schema(), "uniqueItems": true}
 	if k.program {
 		s = Schema{
 			"type": "array", "additionalItems": Schema{"type": "string"},
@@ -226,7 +234,7 @@ type words[K ~string, V any] struct {
 // Words is a key with a table whose keys are names that the file's author chooses. The
 // entries of the file are added to what the field has already.
 func Words[K ~string, V any](name string, field *map[K]V, entries Entries[V], doc string) Key {
-	return &words[K, V]{about: describe(name, doc, nil), field: field, Entries: entries}
+	return &words[K, V]{about: about{name: name, doc: doc}, field: field, Entries: entries}
 }
 
 func (k *words[K, V]) read(t *Table) {
@@ -270,7 +278,7 @@ func (k *words[K, V]) value() any {
 const Hidden = "***"
 
 func (k *words[K, V]) schema() Schema {
-	s := Schema{"type": "object", "additionalProperties": k.Rule.Schema()}
+	s := Schema{"type": "object", "additionalProperties": k.Rule.schema()}
 	if k.Names != nil {
 		s["propertyNames"] = k.Names
 	}
@@ -328,7 +336,7 @@ type family[K ~string, T any] struct {
 // Family is a table of tables, by names that the file's author chooses. NAME stands for
 // these in the list of all keys.
 func Family[K ~string, T any](name string, all *map[K]T, each Each[T], doc string, options ...Option) Key {
-	return &family[K, T]{about: describe(name, doc, options), all: all, each: each}
+	return with(&family[K, T]{about: about{name: name, doc: doc}, all: all, each: each}, options)
 }
 
 func (k *family[K, T]) read(t *Table) {
@@ -372,7 +380,7 @@ func (k *family[K, T]) tables() (list []named) {
 
 func (k *family[K, T]) schema() Schema {
 	s := Schema{
-		"type": "object", "propertyNames": k.each.Name.Schema(), "additionalProperties": object(k.blank(), k.each.Varies),
+		"type": "object", "propertyNames": k.each.Name.schema(), "additionalProperties": object(k.blank(), k.each.Varies),
 	}
 	if k.missing != "" {
 		s["minProperties"] = 1

@@ -18,26 +18,48 @@ type Rule[T any] struct {
 	// Parse makes of a decoded value what stint works with, or says what it wants instead.
 	Parse func(value any) (T, error)
 	// Suggest is a value to write in place of a refused one: what its author may have
-	// meant, or else the default, or else an example. nil: the default.
+	// meant, or else the default, or else an example. nil: a string.
 	Suggest func(refused any, fallback T) any
-	// Write makes of a value what [Literal] takes. nil: it is that already.
+	// Write makes of a value what [Literal] takes. nil: it is that already, or a string.
 	Write func(T) any
-	// Schema is the rule for editors, as far as it can be said there.
+	// Schema is the rule for editors, as far as it can be said there. nil: it is a string.
 	Schema func() Schema
+
+	pattern string // of a string, for editors
 }
 
 func (r Rule[T]) suggest(refused any, fallback T) any {
-	if r.Suggest == nil {
-		return r.write(fallback)
+	if r.Suggest != nil {
+		return r.Suggest(refused, fallback)
 	}
-	return r.Suggest(refused, fallback)
+	if standard := fmt.Sprint(fallback); standard != "" {
+		return standard
+	}
+	switch refused.(type) {
+	case bool, int64, float64:
+		return Literal(refused) // with quotes
+	}
+	return "…"
 }
 
 func (r Rule[T]) write(value T) any {
-	if r.Write == nil {
-		return value
+	switch {
+	case r.Write != nil:
+		return r.Write(value)
+	case r.Schema == nil:
+		return fmt.Sprint(value) // of a type of its own
 	}
-	return r.Write(value)
+	return value
+}
+
+func (r Rule[T]) schema() Schema {
+	switch {
+	case r.Schema != nil:
+		return r.Schema()
+	case r.pattern != "":
+		return Schema{"type": "string", "pattern": r.pattern}
+	}
+	return Schema{"type": "string"}
 }
 
 // Example is the rule with one value to suggest, whatever stands there.
@@ -47,7 +69,7 @@ func (r Rule[T]) Example(value any) Rule[T] {
 }
 
 // Text is any string.
-func Text() Rule[string] { return Word[string](nil).Example("…") }
+func Text() Rule[string] { return Word[string](nil) }
 
 // Word is a string that check accepts, of a type of its own.
 func Word[T ~string](check func(string) error) Rule[T] {
@@ -62,21 +84,12 @@ func Word[T ~string](check func(string) error) Rule[T] {
 			}
 			return T(s), check(s)
 		},
-		Suggest: func(refused any, _ T) any {
-			switch refused.(type) {
-			case bool, int64, float64:
-				return Literal(refused) // with quotes
-			}
-			return "…"
-		},
-		Write:  func(v T) any { return string(v) },
-		Schema: func() Schema { return Schema{"type": "string"} },
 	}
 }
 
 // Matching is the rule with the pattern of its strings, for editors.
 func (r Rule[T]) Matching(pattern string) Rule[T] {
-	r.Schema = func() Schema { return Schema{"type": "string", "pattern": pattern} }
+	r.pattern = pattern
 	return r
 }
 
