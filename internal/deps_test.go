@@ -96,7 +96,7 @@ func rules() map[string]rule {
 		"internal/rundir":    {house: []string{"internal/fleet"}, foreign: []string{"golang.org/x/sys/unix"}, not: []string{"os/exec"}},
 		"internal/session":   {house: []string{"internal/command", "internal/fleet", "internal/rundir"}, foreign: []string{"golang.org/x/sys"}},
 		"internal/workspace": {house: []string{"internal/fleet", "internal/rundir"}, foreign: []string{"golang.org/x/sys/unix"}},
-		"internal/tomlfile": {house: []string{"internal/fleet", "internal/plain"}, foreign: []string{"github.com/pelletier/go-toml/v2"}, not: []string{"os/exec"}},
+		"internal/tomlfile":  {house: []string{"internal/fleet", "internal/plain"}, foreign: []string{"github.com/pelletier/go-toml/v2"}, not: []string{"os/exec"}},
 		"internal/config": {
 			house: []string{"internal/bandit", "internal/fleet", "internal/pressure", "internal/tomlfile", "internal/transcript"},
 			not:   []string{"os/exec"},

@@ -13,22 +13,24 @@ func ulps(a, b float64) uint64 {
 	return max(x, y) - min(x, y)
 }
 
-// TestElementaryFunctions compares them with package math, whose error is below 1 unit in
-// the last place, too.
+// TestElementaryFunctions compares them with package math. Their error is below 1 unit in the
+// last place; that of its assembly of Exp for amd64 is not, as at exp(-15.600756198778981),
+// where it errs by 1.29 units: there the two are 2 apart.
 func TestElementaryFunctions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		for name, f := range map[string]struct {
 			own, std func(float64) float64
 			low, top float64
+			apart    uint64
 		}{
-			"exp":  {exp, math.Exp, -700, 700},
-			"exp2": {exp2, math.Exp2, -1000, 1000},
-			"log":  {log, math.Log, 1e-300, 1e300},
-			"near": {log, math.Log, 0.5, 2},
+			"exp":  {exp, math.Exp, -700, 700, 2},
+			"exp2": {exp2, math.Exp2, -1000, 1000, 1},
+			"log":  {log, math.Log, 1e-300, 1e300, 1},
+			"near": {log, math.Log, 0.5, 2, 1},
 		} {
 			x := rapid.Float64Range(f.low, f.top).Draw(t, name)
-			if got, want := f.own(x), f.std(x); ulps(got, want) > 1 {
+			if got, want := f.own(x), f.std(x); ulps(got, want) > f.apart {
 				t.Errorf("%s(%v): got %v, want %v, %d apart", name, x, got, want, ulps(got, want))
 			}
 		}
@@ -39,6 +41,7 @@ func TestElementaryFunctions(t *testing.T) {
 		got, want float64
 	}{
 		{"exp(0)", exp(0), 1},
+		{"exp(-15.600756198778981)", exp(-15.600756198778981), 1.6775584825538963e-07}, // 0.71 units off
 		{"exp(∞)", exp(inf), inf},
 		{"exp(-∞)", exp(-inf), 0},
 		{"exp(710)", exp(710), inf},
