@@ -137,9 +137,9 @@ const (
 			when i < 81 then 'timeout' when i < 83 then 'quota' when i < 85 then 'cancelled' when i < 86 then 'lost'
 			when i < 88 then 'abandoned' when i < 91 then 'busy' when i < 95 then 'denied' else 'idle' end from n;
 	`
-	pastFires = `insert into fires (id, at, seed, pool, workers, due, inputs, selection, fallback)
+	pastFires = `insert into fires (id, at, seed, pool, workers, due, inputs, selection, own, allowed, fallback)
 		with recursive n(i) as (select 1 union all select i + 1 from n where i < :fires)
-		select i, :start + (i - 1) * 180000, i * 7919, 'autonomous', 3, json_object('c0', 1.0, 'c' || (1 + i % (:categories - 1)), 0.5), '{}', '{}',
+		select i, :start + (i - 1) * 180000, i * 7919, 'autonomous', 3, json_object('c0', 1.0, 'c' || (1 + i % (:categories - 1)), 0.5), '{}', '{}', 1, '[]',
 			case when i % 500 = 0 then (select text from words where n = i % :words) else '' end from n;
 	`
 	pastRuns = `insert into runs (id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, agent, pid,

@@ -138,7 +138,7 @@ func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireRepor
 		return FireReport{}, err
 	}
 	p := plan.Decide(limits)
-	r.Choices = p.Choices
+	r.Choices, r.Allowed = p.Choices, limits.Allowed
 	if s.Moves() || r.Count(fleet.Spawn) > 0 { // another selector may start what is out
 		for _, c := range s.Candidates {
 			if c.Pool == "" {
@@ -188,7 +188,7 @@ func (e *Engine) follow(ctx context.Context, r *FireReport, limits *plan.Input, 
 		e.Log.ErrorContext(ctx, "external selector not followed, the built-in one is", slog.Any("err", err))
 	}
 	limits.Request, limits.Scores, limits.Odds = own.Request(), s.Scores, s.Odds(redraws)
-	r.Selection, r.Tier, r.Ranking = text, s.Tier, &s
+	r.Selection, r.Own, r.Tier, r.Ranking = text, true, s.Tier, &s
 	return nil
 }
 

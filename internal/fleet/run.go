@@ -203,9 +203,11 @@ type Fire struct {
 	Seed      uint64
 	Pool      string // of which it started categories
 	Workers   int
-	Inputs    []byte // JSON: what the ranking was computed from
-	Selection []byte // JSON: the payload that was followed
-	Fallback  string // why the external selector was not followed; empty: it was, or there is none
+	Inputs    []byte     // JSON: what the ranking was computed from
+	Selection []byte     // JSON: the payload that was followed
+	Own       bool       // that was stint's own ranking; else another selector's
+	Allowed   []Category // the allow-list, in its order
+	Fallback  string     // why the external selector was not followed; empty: it was, or there is none
 	Choices   []Choice
 
 	// Moves are the categories whose clocks the fire moves on: all of its pool, or none.

@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"stint/internal/fleet"
 	"stint/internal/plan"
@@ -58,10 +57,14 @@ func Fire(f fleet.Fire, redraws int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Fire: f, Selection: selector.Rank(in), Followed: followsOwn(f)}
+	r := Result{Fire: f, Selection: selector.Rank(in), Followed: f.Own}
 	r.compare("seed", f.Seed, in.Seed)
 	r.compare("workers", f.Workers, in.Workers)
-	limits := limitsOf(f, in)
+	limits := plan.Limits(in)
+	limits.Allowed = f.Allowed
+	for _, c := range in.Candidates {
+		limits.Known = append(limits.Known, c.Category)
+	}
 	if r.Followed {
 		own := r.Selection.Payload()
 		text, err := json.Marshal(own)
@@ -76,49 +79,6 @@ func Fire(f fleet.Fire, redraws int) (Result, error) {
 	r.Choices = plan.Decide(limits).Choices
 	r.compareChoices()
 	return r, nil
-}
-
-// followsOwn reports whether a fire followed stint's own ranking. Only then are the odds known;
-// with nothing to start there are none, but then every choice is about a category that no
-// payload named.
-func followsOwn(f fleet.Fire) bool {
-	if slices.ContainsFunc(f.Choices, func(c fleet.Choice) bool { return c.Odds != nil }) {
-		return true
-	}
-	named := func(c fleet.Choice) bool { return c.Source != "" }
-	return len(f.Choices) > 0 && !slices.ContainsFunc(f.Choices, named)
-}
-
-// limitsOf are the limits that were in force. A category that was not allowed is among
-// the candidates with that reason before any other.
-func limitsOf(f fleet.Fire, in selector.Input) plan.Input {
-	limits := plan.Limits(in)
-	var allowed []fleet.Category
-	for _, c := range in.Candidates {
-		limits.Known = append(limits.Known, c.Category)
-		if c.Out != selector.ReasonNotAllowed {
-			allowed = append(allowed, c.Category)
-		}
-	}
-	limits.Allowed = inOrderOf(f.Choices, allowed)
-	return limits
-}
-
-// inOrderOf puts the allowed categories into the order of the allow-list, which only a
-// fire that fell back on the list has recorded, and which counts for no other.
-func inOrderOf(choices []fleet.Choice, allowed []fleet.Category) []fleet.Category {
-	var ordered []fleet.Category
-	for _, c := range choices {
-		if c.Source == fleet.FromAllowList && slices.Contains(allowed, c.Category) {
-			ordered = append(ordered, c.Category)
-		}
-	}
-	for _, c := range allowed {
-		if !slices.Contains(ordered, c) {
-			ordered = append(ordered, c)
-		}
-	}
-	return ordered
 }
 
 // wanted reports whether a fire decided to start what a choice is about, whatever came

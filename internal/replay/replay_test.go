@@ -33,6 +33,7 @@ func record(t rapid.TB, in selector.Input, payload []byte) fleet.Fire {
 		}
 	}
 	slices.Reverse(limits.Allowed) // no order that the inputs would tell
+	f.Own, f.Allowed = payload == nil, limits.Allowed
 	if payload == nil {
 		f.Selection = marshal(t, own)
 		limits.Request, limits.Scores, limits.Odds = own.Request(), s.Scores, s.Odds(testRedraws)

@@ -103,7 +103,7 @@ func (t *tally) add(f fleet.Fire, c Changes) {
 	s := selector.Rank(in)
 	then := started(f)
 	now := then
-	if own := followsOwn(f); own {
+	if f.Own {
 		now = best(s)
 		t.compare(f, then, now)
 		t.weigh(f, s.Odds(t.redraws))

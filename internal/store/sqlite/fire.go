@@ -31,8 +31,12 @@ func (t tx) recordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fle
 	if err != nil {
 		return 0, err
 	}
-	res, err := t.ExecContext(ctx, "insert into fires (at, seed, pool, workers, due, inputs, selection, fallback) values (?, ?, ?, ?, ?, ?, ?, ?)",
-		millis(f.At), strconv.FormatUint(f.Seed, 10), f.Pool, f.Workers, string(due), string(f.Inputs), string(f.Selection), f.Fallback)
+	allowed, err := json.Marshal(append([]fleet.Category{}, f.Allowed...))
+	if err != nil {
+		return 0, err
+	}
+	res, err := t.ExecContext(ctx, "insert into fires (at, seed, pool, workers, due, inputs, selection, own, allowed, fallback) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		millis(f.At), strconv.FormatUint(f.Seed, 10), f.Pool, f.Workers, string(due), string(f.Inputs), string(f.Selection), f.Own, string(allowed), f.Fallback)
 	if err != nil {
 		return 0, err
 	}
@@ -146,8 +150,8 @@ func (d *DB) fires(ctx context.Context, columns, tail string, args ...any) (list
 }
 
 const (
-	fireColumns = "id, at, seed, pool, workers, due, inputs, selection, fallback"
-	briefFire   = "id, at, seed, pool, workers, due, x'', x'', fallback"
+	fireColumns = "id, at, seed, pool, workers, due, inputs, selection, own, allowed, fallback"
+	briefFire   = "id, at, seed, pool, workers, due, x'', x'', own, allowed, fallback"
 )
 
 func (t tx) fires(ctx context.Context, columns, tail string, args ...any) ([]fleet.Fire, error) {
@@ -156,22 +160,26 @@ func (t tx) fires(ctx context.Context, columns, tail string, args ...any) ([]fle
 
 func scanFire(row scanner) (f fleet.Fire, err error) {
 	var (
-		at   int64
-		seed string
-		due  []byte
+		at           int64
+		seed         string
+		due, allowed []byte
 	)
-	if err := row.Scan(&f.ID, &at, &seed, &f.Pool, &f.Workers, &due, &f.Inputs, &f.Selection, &f.Fallback); err != nil {
+	if err := row.Scan(&f.ID, &at, &seed, &f.Pool, &f.Workers, &due, &f.Inputs, &f.Selection, &f.Own, &allowed, &f.Fallback); err != nil {
 		return fleet.Fire{}, err
 	}
 	f.At = fromMillis(at)
 	if f.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {
 		return fleet.Fire{}, fmt.Errorf("seed of fire %d: %w", f.ID, err)
 	}
-	if string(due) == "{}" {
-		return f, nil
+	if string(due) != "{}" {
+		if err := json.Unmarshal(due, &f.Due); err != nil {
+			return fleet.Fire{}, fmt.Errorf("entitlement of fire %d: %w", f.ID, err)
+		}
 	}
-	if err := json.Unmarshal(due, &f.Due); err != nil {
-		return fleet.Fire{}, fmt.Errorf("entitlement of fire %d: %w", f.ID, err)
+	if string(allowed) != "[]" {
+		if err := json.Unmarshal(allowed, &f.Allowed); err != nil {
+			return fleet.Fire{}, fmt.Errorf("allow-list of fire %d: %w", f.ID, err)
+		}
 	}
 	return f, nil
 }

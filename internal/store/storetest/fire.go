@@ -13,6 +13,7 @@ func testFire(first, second fleet.RunID) (fleet.Fire, []fleet.Run) {
 	f := fleet.Fire{
 		Pool: "monitoring",
 		At:   Start(), Seed: 1<<64 - 1, Workers: 3, Inputs: []byte(`{"fire":1}`), Selection: []byte(`{"a":"ünïcode"}`),
+		Own: true, Allowed: []fleet.Category{"docs", "code"},
 		Choices: []fleet.Choice{
 			{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.9", Source: fleet.FromSelected, Rank: 1, Score: 0.9, Odds: value(0.25), Unit: "u1", Run: first},
 			{Category: "No\nSuch", Decision: fleet.Skip, Reason: "unknown category", Source: fleet.FromScores, Rank: 2},

@@ -35,6 +35,8 @@ create table fires (
   due       text not null,                     -- JSON: sessions that it entitles each category to
   inputs    text not null,                     -- JSON: what the ranking was computed from
   selection text not null,                     -- JSON: the payload that was followed
+  own       integer not null,                  -- 1: that was stint's own ranking
+  allowed   text not null,                     -- JSON: the allow-list
   fallback  text not null                      -- why an external selector was not followed
 ) strict;
 
