@@ -377,10 +377,7 @@ func (d *DB) Pause(ctx context.Context, p fleet.Pause) error {
 			p.Category, millis(t.now), until, p.Reason)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("pause: %w", err)
-	}
-	return nil
+	return wrap(err, "pause")
 }
 
 // Resume ends a pause, and the back-off of what was paused; with the whole fleet, also what
@@ -394,11 +391,7 @@ func (d *DB) Resume(ctx context.Context, c fleet.Category) (ended bool, err erro
 			`update agents set until = 0, reason = '', failures = 0, limits = 0, fault = '', faults = 0, probe = ''
 where ?1 = '' and (until > 0 or failures > 0 or faults > 0)`,
 		} {
-			res, err := t.ExecContext(ctx, write, c)
-			if err != nil {
-				return err
-			}
-			n, err := res.RowsAffected()
+			n, err := t.exec(ctx, write, c)
 			if err != nil {
 				return err
 			}

@@ -26,8 +26,5 @@ func (d *DB) Damage(ctx context.Context) (faults []string, err error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("check store %s: %w", d.path, err)
-	}
-	return faults, nil
+	return faults, wrap(err, "check store %s", d.path)
 }

@@ -110,7 +110,7 @@ func (d *DB) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (c flee
 		c, err = t.fenced(ctx, renewClaim, h, sql.Named("expires", millis(t.now.Add(ttl))))
 		return err
 	})
-	return c, wrapClaim("renew", h.Key, err)
+	return c, wrap(err, "renew claim %q", h.Key)
 }
 
 // Release gives a held claim back. When the claim is not, or no longer, this
@@ -120,7 +120,7 @@ func (d *DB) Release(ctx context.Context, h store.Hold, ending fleet.Ending, rea
 		c, err = t.fenced(ctx, releaseClaim, h, sql.Named("ending", ending), sql.Named("reason", reason))
 		return err
 	})
-	return c, wrapClaim("release", h.Key, err)
+	return c, wrap(err, "release claim %q", h.Key)
 }
 
 // ReleaseHolder gives back whatever a holder still holds.
@@ -142,7 +142,7 @@ func (d *DB) Check(ctx context.Context, key fleet.Key) (c fleet.Claim, err error
 		c = seen.Claim
 		return err
 	})
-	return c, wrapClaim("check", key, err)
+	return c, wrap(err, "check claim %q", key)
 }
 
 // List lists claims by key.
@@ -151,10 +151,7 @@ func (d *DB) List(ctx context.Context, l store.Listing) (list []fleet.Claim, err
 		list, err = t.claims(ctx, l)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("list claims: %w", err)
-	}
-	return list, nil
+	return list, wrap(err, "list claims")
 }
 
 func (t tx) claims(ctx context.Context, l store.Listing) ([]fleet.Claim, error) {
@@ -223,11 +220,4 @@ func scanClaim(from scanner) (row, error) {
 	}
 	c.AcquiredAt, c.ExpiresAt, c.ReleasedAt = fromMillis(acquired), fromMillis(expires), fromNullMillis(released)
 	return c, nil
-}
-
-func wrapClaim(verb string, key fleet.Key, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s claim %q: %w", verb, key, err)
 }

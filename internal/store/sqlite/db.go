@@ -258,6 +258,23 @@ func (d *DB) view(ctx context.Context, fn func(tx) error) error {
 	return errors.Join(translate(fn(tx{t, d.now(), d.learn})), rollback(t))
 }
 
+// exec writes, and says how many rows that changed.
+func (t tx) exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
+	res, err := t.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// wrap says what it was that failed, if anything did.
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
+
 // scanner is a row, or rows at one.
 type scanner interface{ Scan(dest ...any) error }
 

@@ -66,13 +66,9 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 // the choice failed. It reports false, and writes nothing, when the run has begun.
 func (d *DB) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (closed bool, err error) {
 	err = d.update(ctx, func(t tx) error {
-		res, err := t.ExecContext(ctx, `update runs set ended_at = ?, outcome = ?, reason = ?
+		n, err := t.exec(ctx, `update runs set ended_at = ?, outcome = ?, reason = ?
 where id = ? and started_at is null and ended_at is null`,
 			millis(t.now), fleet.Abandoned, reason, run)
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
 		if err != nil || n == 0 {
 			return err
 		}
@@ -117,10 +113,7 @@ func (d *DB) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 		s.Open, err = t.runs(ctx, "where ended_at is null order by id")
 		return err
 	})
-	if err != nil {
-		return store.Snapshot{}, fmt.Errorf("read store: %w", err)
-	}
-	return s, nil
+	return s, wrap(err, "read store")
 }
 
 // Fire reads one fire with its choices; one that does not exist wraps
@@ -143,10 +136,7 @@ func (d *DB) fires(ctx context.Context, columns, tail string, args ...any) (list
 		}
 		return t.addChoices(ctx, list)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read fires: %w", err)
-	}
-	return list, nil
+	return list, wrap(err, "read fires")
 }
 
 const (

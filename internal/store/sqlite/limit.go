@@ -114,10 +114,7 @@ where ended_at is null and day = :day and :scope in ('fleet', 'agent:' || agent,
 		}
 		return nil
 	})
-	if err != nil {
-		return fleet.Spent{}, fmt.Errorf("reset budget of %s: %w", scope, err)
-	}
-	return before, nil
+	return before, wrap(err, "reset budget of %s", scope)
 }
 
 // BudgetResets reads what people struck out since a time, oldest first.
@@ -131,10 +128,7 @@ func (d *DB) BudgetResets(ctx context.Context, since time.Time) (list []fleet.Re
 		}, "select at, scope, runs, tokens, usd, reason from resets where at >= ? order by id", millis(since))
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read resets of budgets: %w", err)
-	}
-	return list, nil
+	return list, wrap(err, "read resets of budgets")
 }
 
 // spend adds to what a scope used in a day.
@@ -182,13 +176,9 @@ func (t tx) settle(ctx context.Context, r fleet.Run) error {
 // that was set back, and holds nothing up.
 func (d *DB) NoticeDue(ctx context.Context, n fleet.Notice, every time.Duration) (due bool, err error) {
 	err = d.update(ctx, func(t tx) error {
-		res, err := t.ExecContext(ctx, `insert into notices (event, subject, at) values (?1, ?2, ?3)
+		changed, err := t.exec(ctx, `insert into notices (event, subject, at) values (?1, ?2, ?3)
 on conflict (event, subject) do update set at = excluded.at where at > ?3 or at <= ?3 - ?4`,
 			n.Event, n.Subject(), millis(t.now), every.Milliseconds())
-		if err != nil {
-			return err
-		}
-		changed, err := res.RowsAffected()
 		due = changed > 0
 		return err
 	})
@@ -204,8 +194,5 @@ func (d *DB) ForgetNotice(ctx context.Context, n fleet.Notice) error {
 		_, err := t.ExecContext(ctx, "delete from notices where event = ? and subject = ?", n.Event, n.Subject())
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("forget notice: %w", err)
-	}
-	return nil
+	return wrap(err, "forget notice")
 }

@@ -58,10 +58,7 @@ func (d *DB) listRuns(ctx context.Context, tail string, args ...any) (list []fle
 		list, err = t.runs(ctx, tail, args...)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read runs: %w", err)
-	}
-	return list, nil
+	return list, wrap(err, "read runs")
 }
 
 // FiresSince reads the fires since a time with their choices, oldest first.
@@ -105,10 +102,7 @@ func (d *DB) Entitled(ctx context.Context, since time.Time) (map[fleet.Category]
 		}, entitledSince, millis(since))
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read fires: %w", err)
-	}
-	return sums, nil
+	return sums, wrap(err, "read fires")
 }
 
 const entitledSince = "select due.key, total(due.value) from fires, json_each(fires.due) as due where at >= ? group by 1"
@@ -129,10 +123,7 @@ func (d *DB) GradeChanges(ctx context.Context, q store.ChangeQuery) (list []flee
 			w.String()+" order by at desc, run desc limit ?", append(w.args, q.Limit)...)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read changes of grades: %w", err)
-	}
-	return list, nil
+	return list, wrap(err, "read changes of grades")
 }
 
 // LaneHolds reads the acquisitions of lanes that lasted into the time since,
@@ -142,10 +133,7 @@ func (d *DB) LaneHolds(ctx context.Context, since time.Time) (list []fleet.LaneH
 		list, err = t.laneHolds(ctx, since)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read lane holds: %w", err)
-	}
-	return list, nil
+	return list, wrap(err, "read lane holds")
 }
 
 func (t tx) laneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error) {
@@ -189,10 +177,7 @@ func (d *DB) denials(ctx context.Context, tail string, args ...any) (list []flee
 		list, err = collect(ctx, t, scanDenial, allDenials+tail, args...)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read denials: %w", err)
-	}
-	return list, nil
+	return list, wrap(err, "read denials")
 }
 
 const allDenials = "select run, category, key, holder, at from denials "
@@ -210,10 +195,7 @@ func (d *DB) Tallies(ctx context.Context, since time.Time, step time.Duration) (
 		list, err = collect(ctx, t, scanTally, talliesSince, millis(since), step.Milliseconds(), fleet.NewRunID(since, 0))
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("count runs: %w", err)
-	}
-	return list, nil
+	return list, wrap(err, "count runs")
 }
 
 const talliesSince = `select
@@ -241,10 +223,7 @@ func (d *DB) FailedTasks(ctx context.Context, since time.Time, least int) (list 
 		}, failedTasks, fleet.NewRunID(since, 0), least)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("count sessions of tasks: %w", err)
-	}
-	return list, nil
+	return list, wrap(err, "count sessions of tasks")
 }
 
 // Category and reason are those of the row that the max is from.
@@ -262,8 +241,5 @@ func (d *DB) LessonUses(ctx context.Context, run fleet.RunID) (list []fleet.Less
 		}, "select lesson, version, injected from run_lessons where run = ? order by lesson", run)
 		return err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read lessons of run %s: %w", run, err)
-	}
-	return list, nil
+	return list, wrap(err, "read lessons of run %s", run)
 }

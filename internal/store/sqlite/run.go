@@ -19,10 +19,7 @@ tokens, usd, cost, models, commits, branch, quota_until, followed_by, followed`
 // AddRun stores a run that no fire planned.
 func (d *DB) AddRun(ctx context.Context, r fleet.Run) error {
 	err := d.update(ctx, func(t tx) error { return t.insertRun(ctx, r) })
-	if err != nil {
-		return fmt.Errorf("add run %s: %w", r.ID, err)
-	}
-	return nil
+	return wrap(err, "add run %s", r.ID)
 }
 
 func (t tx) insertRun(ctx context.Context, r fleet.Run) error {
@@ -48,10 +45,10 @@ func (d *DB) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 // ended before wraps [fleet.ErrUsage].
 func (d *DB) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
 	return d.update(ctx, func(t tx) error {
-		res, err := t.ExecContext(ctx,
+		rows, err := t.exec(ctx,
 			"update runs set started_at = ?, pid = ? where id = ? and started_at is null and ended_at is null",
 			millis(t.now), pid, id)
-		return oneRow(res, err, fmt.Errorf("run %s has begun or ended already: %w", id, fleet.ErrUsage))
+		return oneRow(rows, err, fmt.Errorf("run %s has begun or ended already: %w", id, fleet.ErrUsage))
 	})
 }
 
@@ -67,10 +64,7 @@ func (d *DB) LaneTaken(ctx context.Context, id fleet.RunID, c fleet.Category, la
 		_, err = t.ExecContext(ctx, "update runs set category = ?, lane = ? where id = ?", c, lane, id)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("record lane %s.%d: %w", c, lane, err)
-	}
-	return nil
+	return wrap(err, "record lane %s.%d", c, lane)
 }
 
 // LaneReleased records that the run gives its lane back. The caller still holds
@@ -81,10 +75,7 @@ func (d *DB) LaneReleased(ctx context.Context, id fleet.RunID) error {
 			millis(t.now), id)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("record release of the lane of run %s: %w", id, err)
-	}
-	return nil
+	return wrap(err, "record release of the lane of run %s", id)
 }
 
 // TakeForRun takes a claim for a run and, when it is granted, writes task, key, epoch and
@@ -95,9 +86,9 @@ func (d *DB) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant
 		if err != nil || grant == fleet.Denied {
 			return err
 		}
-		res, err := t.ExecContext(ctx,
+		rows, err := t.exec(ctx,
 			"update runs set task = ?, key = ?, epoch = ? where id = ? and ended_at is null", r.Task, c.Key, c.Epoch, r.Run)
-		if err := oneRow(res, err, fmt.Errorf("run %s is not open: %w", r.Run, fleet.ErrLost)); err != nil {
+		if err := oneRow(rows, err, fmt.Errorf("run %s is not open: %w", r.Run, fleet.ErrLost)); err != nil {
 			return err
 		}
 		if err := t.useLessons(ctx, r.Run, r.Lessons); err != nil || grant == fleet.Renewed {
@@ -116,7 +107,7 @@ func (d *DB) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant
 		return t.admit(ctx, r)
 	})
 	if err != nil {
-		return "", fleet.Claim{}, wrapClaim("take", r.Key, err) // what was granted was undone
+		return "", fleet.Claim{}, wrap(err, "take claim %q", r.Key) // what was granted was undone
 	}
 	return grant, c, nil
 }
@@ -136,20 +127,14 @@ func (d *DB) Complete(ctx context.Context, r fleet.Run) error {
 		}
 		return t.endRun(ctx, r)
 	})
-	if err != nil {
-		return fmt.Errorf("complete run %s: %w", r.ID, err)
-	}
-	return nil
+	return wrap(err, "complete run %s", r.ID)
 }
 
 // EndRun ends a run that holds no claim, or lost it. It counts no grade.
 func (d *DB) EndRun(ctx context.Context, r fleet.Run) error {
 	r.Verdict.Grade = nil
 	err := d.update(ctx, func(t tx) error { return t.endRun(ctx, r) })
-	if err != nil {
-		return fmt.Errorf("end run %s: %w", r.ID, err)
-	}
-	return nil
+	return wrap(err, "end run %s", r.ID)
 }
 
 // endOf is when a run ended: before this, if it could not be recorded then.
@@ -177,13 +162,13 @@ func (t tx) endRun(ctx context.Context, r fleet.Run) error {
 	if err != nil {
 		return err
 	}
-	res, err := t.ExecContext(ctx, `update runs
+	rows, err := t.exec(ctx, `update runs
 set ended_at = ?, outcome = ?, grade = ?, reason = ?, parts = ?, task_state = ?, exit_status = ?, fault = ?, held = ?,
 tokens = ?, usd = ?, cost = ?, models = ?, commits = ?, branch = ?, quota_until = ?
 where id = ? and ended_at is null`,
 		millis(t.endOf(r)), v.Outcome, v.Grade, v.Reason, string(parts), v.TaskState, v.ExitStatus, v.Fault, r.Held,
 		r.Usage.Tokens, r.Usage.USD, r.Usage.Cost, string(models), string(commits), r.Branch, nullMillis(r.QuotaUntil), r.ID)
-	if err := oneRow(res, err, fmt.Errorf("it has ended already: %w", fleet.ErrLost)); err != nil {
+	if err := oneRow(rows, err, fmt.Errorf("it has ended already: %w", fleet.ErrLost)); err != nil {
 		return err
 	}
 	for _, take := range []func(context.Context, fleet.Run) error{t.settle, t.judgeTask, t.learnFrom} {
@@ -223,11 +208,7 @@ func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fl
 			},
 			{"update lane_holds set released_at = ? where run = ? and released_at is null", []any{now, id}},
 		} {
-			res, err := t.ExecContext(ctx, write.query, write.args...)
-			if err != nil {
-				return err
-			}
-			n, err := res.RowsAffected()
+			n, err := t.exec(ctx, write.query, write.args...)
 			if err != nil {
 				return err
 			}
@@ -267,11 +248,7 @@ func (d *DB) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reas
 		if next != nil {
 			by = next.ID
 		}
-		res, err := t.ExecContext(ctx, "update runs set followed_by = ?, followed = ? where id = ? and followed = ''", by, reason, run)
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
+		n, err := t.exec(ctx, "update runs set followed_by = ?, followed = ? where id = ? and followed = ''", by, reason, run)
 		if err != nil || n == 0 {
 			return err
 		}
@@ -290,13 +267,10 @@ func (d *DB) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reas
 // OnBranch records the branch that a run works on.
 func (d *DB) OnBranch(ctx context.Context, id fleet.RunID, branch string) error {
 	err := d.update(ctx, func(t tx) error {
-		res, err := t.ExecContext(ctx, "update runs set branch = ? where id = ? and ended_at is null", branch, id)
-		return oneRow(res, err, fmt.Errorf("it is not open: %w", fleet.ErrLost))
+		rows, err := t.exec(ctx, "update runs set branch = ? where id = ? and ended_at is null", branch, id)
+		return oneRow(rows, err, fmt.Errorf("it is not open: %w", fleet.ErrLost))
 	})
-	if err != nil {
-		return fmt.Errorf("record the branch of run %s: %w", id, err)
-	}
-	return nil
+	return wrap(err, "record the branch of run %s", id)
 }
 
 // Unreturned reads the runs whose hold of a lane was never given back.
@@ -312,10 +286,7 @@ func (d *DB) Denied(ctx context.Context, n fleet.DeniedClaim) error {
 			n.Run, n.Category, n.Key, n.Holder, millis(t.now))
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("record denial of run %s: %w", n.Run, err)
-	}
-	return nil
+	return wrap(err, "record denial of run %s", n.Run)
 }
 
 func (t tx) runs(ctx context.Context, tail string, args ...any) ([]fleet.Run, error) {
@@ -360,12 +331,8 @@ func scanRun(row scanner) (fleet.Run, error) {
 }
 
 // oneRow turns a write that matched no row into refused.
-func oneRow(res sql.Result, err, refused error) error {
-	if err != nil {
-		return err
-	}
-	n, err := res.RowsAffected()
-	if err == nil && n != 1 {
+func oneRow(rows int64, err, refused error) error {
+	if err == nil && rows != 1 {
 		return refused
 	}
 	return err

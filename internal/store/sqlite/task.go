@@ -82,10 +82,7 @@ func (d *DB) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) er
 		m.Since = t.now
 		return t.putTask(ctx, m)
 	})
-	if err != nil {
-		return fmt.Errorf("remember task %q: %w", m.Task, err)
-	}
-	return nil
+	return wrap(err, "remember task %q", m.Task)
 }
 
 // forgotten is a task of which nothing is remembered but how many sessions it has taken.
@@ -114,10 +111,7 @@ func (d *DB) SeeTasks(ctx context.Context, list []store.TaskSight) error {
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("remember what is seen of tasks: %w", err)
-	}
-	return nil
+	return wrap(err, "remember what is seen of tasks")
 }
 
 // Retry forgets what sessions left of a task, but that its tracker is owed a word.
@@ -129,11 +123,7 @@ where task = ? and source <> '' and owed <> ''`,
 			"delete from tasks where task = ? and (source = '' or owed = '')",
 			"update arms set noops = 0, asleep_until = 0, asleep_since = null, vain_at = '' where vain_at = ?",
 		} {
-			res, err := t.ExecContext(ctx, query, task)
-			if err != nil {
-				return err
-			}
-			n, err := res.RowsAffected()
+			n, err := t.exec(ctx, query, task)
 			if err != nil {
 				return err
 			}
