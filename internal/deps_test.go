@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -287,4 +288,52 @@ func importsOf(t *testing.T, file string) []string {
 		imports = append(imports, imported)
 	}
 	return imports
+}
+
+// TestContributingLayers compares the table of layers in CONTRIBUTING.md with the rules: each
+// package stands in one layer, and none may import from a layer below its own.
+func TestContributingLayers(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../.github/CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer := map[string]int{}
+	_, table, _ := strings.Cut(string(text), "\n| layer ")
+	for i, line := range slices.Collect(strings.Lines(table)) {
+		cells := strings.Split(line, "|")
+		if i < 2 || len(cells) < 4 {
+			continue // the head, and what follows the table
+		}
+		for _, name := range strings.Fields(strings.ReplaceAll(cells[2], "`", "")) {
+			dir := "internal/" + name
+			if name == "cmd/stint" || strings.HasSuffix(name, "/") {
+				dir = strings.TrimSuffix(name, "/")
+			}
+			if layer[dir] != 0 {
+				t.Errorf("CONTRIBUTING.md has %s twice", name)
+			}
+			layer[dir] = i
+		}
+	}
+	rules := rules()
+	for _, dir := range slices.Sorted(maps.Keys(rules)) {
+		if strings.HasPrefix(dir, "scripts/") {
+			continue
+		}
+		if layer[dir] == 0 {
+			t.Errorf("CONTRIBUTING.md has no layer for %s", dir)
+		}
+		for _, imported := range append(rules[dir].house, common) {
+			if layer[imported] > layer[dir] {
+				t.Errorf("%s may import %s, which CONTRIBUTING.md has in a layer further down", dir, imported)
+			}
+		}
+		delete(layer, dir)
+	}
+	for _, dir := range slices.Sorted(maps.Keys(layer)) {
+		if dir != "internal/scripts/…" {
+			t.Errorf("CONTRIBUTING.md has %s, which no rule names", dir)
+		}
+	}
 }

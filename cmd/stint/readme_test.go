@@ -14,7 +14,7 @@ func TestReadmeSession(t *testing.T) {
 	s := newSite(t, "unused")
 	// The session's folder names its fleet; no fleet of the user's may be meant. Its agent works
 	// for 20 seconds, to be seen at it, of which one is enough here.
-	script := strings.NewReplacer("trial", s.fleet, "seq 20", "seq 1").Replace(readmeSession(t))
+	script := strings.NewReplacer("trial", s.fleet, "seq 20", "seq 1").Replace(readmeBlock(t, "<!-- tested -->\n```sh\n"))
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", script)
 	cmd.Dir = s.dir
 	cmd.Env = append(os.Environ(), "HOME="+s.dir, "XDG_STATE_HOME="+s.path("home-state"), "STINT_CONFIG=")
@@ -33,6 +33,18 @@ func TestReadmeSession(t *testing.T) {
 	s.dir = s.path(s.fleet)
 	// A commit of a line is not good enough for one more to follow.
 	st := s.eventually("two graded runs", func(st status) bool { return len(st.Runs) == 2 && len(st.Running) == 0 })
+	s.stint("claim", "by-hand")
+	seen := string(out) + s.stint("status")
+	screen := readmeBlock(t, "<!-- screen -->\n```\n")
+	for line := range strings.Lines(screen) {
+		label, _, _ := strings.Cut(line, " ")
+		if label != "$" && label != "\n" && label != "" && !strings.Contains(seen, "\n"+label+" ") {
+			t.Errorf("the README's screen has a line %q, and the session none:\n%s", label, seen)
+		}
+	}
+	if line := "\n24 hours  2 runs: 2 productive; mean grade "; !strings.Contains(screen, line) || !strings.Contains(seen, line) {
+		t.Errorf("the README's screen and the session do not both have %q:\n%s", line, seen)
+	}
 	for _, r := range st.Runs {
 		if r.Outcome != "productive" || r.Grade == nil {
 			t.Errorf("run of %s: %s", r.Category, r.Outcome)
@@ -40,47 +52,17 @@ func TestReadmeSession(t *testing.T) {
 	}
 }
 
-// readmeSession is the README's block that is marked as tested.
-func readmeSession(t *testing.T) string {
+// readmeBlock is the README's block of code that begins so.
+func readmeBlock(t *testing.T, begin string) string {
 	t.Helper()
 	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, found := strings.Cut(string(readme), "<!-- tested -->\n```sh\n")
-	session, _, closed := strings.Cut(rest, "\n```\n")
+	_, rest, found := strings.Cut(string(readme), begin)
+	block, _, closed := strings.Cut(rest, "\n```\n")
 	if !found || !closed {
-		t.Fatal("README.md has no block marked as tested")
+		t.Fatalf("README.md has no block %q", begin)
 	}
-	return session
-}
-
-// TestReadmeCommands finds every command of the program in the README, and no
-// other.
-func TestReadmeCommands(t *testing.T) {
-	t.Parallel()
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	documented := map[string]bool{}
-	for line := range strings.Lines(string(readme)) {
-		if name, ok := strings.CutPrefix(line, "| `stint "); ok {
-			documented[strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '`' })[0]] = true
-		}
-	}
-	out, err := exec.Command("stint", "__complete", "").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(out)) {
-		name, _, isCommand := strings.Cut(line, "\t")
-		if isCommand && name != "help" && name != "completion" && !documented[name] {
-			t.Errorf("README.md does not list stint %s", name)
-		}
-		delete(documented, name)
-	}
-	if len(documented) > 0 {
-		t.Errorf("README.md lists commands that do not exist: %v", documented)
-	}
+	return block
 }
