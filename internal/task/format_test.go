@@ -487,11 +487,11 @@ func FuzzFormat(f *testing.F) {
 	})
 }
 
-// TestExamplesReadWhatTrackersPrint holds that the examples for gh, in the README and in the
-// help, read what gh 2.23 printed (scripts/test-trackers -record): a closed issue is no work.
+// TestExamplesReadWhatTrackersPrint holds that the examples for gh in the help read the output of
+// gh 2.23 (scripts/test-trackers -record): a closed issue is no work.
 func TestExamplesReadWhatTrackersPrint(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"../../README.md", "../cli/topics/tasks.md"} {
+	for _, path := range []string{"../cli/topics/tasks.md"} {
 		_, rest, found := strings.Cut(readFile(t, path), "[tasks.source.github]\n")
 		example, _, _ := strings.Cut(strings.ReplaceAll(rest, "\n    ", "\n"), "\n\n")
 		example, _, _ = strings.Cut(example, "```")
