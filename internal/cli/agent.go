@@ -19,7 +19,7 @@ import (
 // unitEnvironment is what the service manager gives to its units, or nil where it cannot
 // be asked.
 func unitEnvironment(ctx context.Context) (environment []string) {
-	_ = withManager(ctx, func(_ context.Context, m *systemd.Manager) (err error) {
+	_ = systemd.Ask(ctx, func(_ context.Context, m *systemd.Manager) (err error) {
 		environment, err = m.Environment()
 		return err
 	})

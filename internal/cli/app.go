@@ -119,7 +119,7 @@ func notMovedAway(ctx context.Context, c *config.Config) error {
 		return nil
 	}
 	var names []string
-	_ = withManager(ctx, func(ctx context.Context, m *systemd.Manager) error {
+	_ = systemd.Ask(ctx, func(ctx context.Context, m *systemd.Manager) error {
 		units, err := m.List(ctx, fleet.UnitPattern(c.Fleet))
 		for _, u := range units {
 			if fleet.WorkerUnit(c.Fleet, u.Name) && u.Active != "inactive" && u.Active != "failed" {
@@ -181,7 +181,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Sessions: a.sessions(c),
 		Agents:   session.Runner{Adopts: true},
 		Echo:     a.echo(),
-		Later:    later{},
+		Later:    systemd.Units{},
 		Graders:  graders{},
 		Gates:    newGates(c),
 		Notices:  newNotices(c),
@@ -376,20 +376,6 @@ func newNotices(c *config.Config) engine.Notices {
 // fleet it is for.
 func about(c *config.Config, names []string) []string {
 	return append(passed(names), "STINT_FLEET="+string(c.Fleet), "STINT_CONFIG="+c.Path, "STINT_WORKSPACE="+c.Workspace)
-}
-
-// later starts workers by the service manager, to which it connects only when there is
-// one to start.
-type later struct{}
-
-// StartAfter starts a worker when its time has come.
-func (later) StartAfter(ctx context.Context, spec fleet.UnitSpec, delay time.Duration) error {
-	m, err := systemd.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	return m.StartAfter(ctx, spec, delay)
 }
 
 // ranker is the external selector of the configuration.

@@ -30,7 +30,7 @@ type sight struct {
 func (a *app) lookAtMachine(ctx context.Context, broken error) sight {
 	s := sight{Facts: a.machine()}
 	s.Config = doctor.Config{Fault: broken.Error(), Hint: fleet.Hint(broken)}
-	if err := withManager(ctx, func(context.Context, *systemd.Manager) error { return nil }); err != nil {
+	if err := systemd.Ask(ctx, func(context.Context, *systemd.Manager) error { return nil }); err != nil {
 		s.Manager.Unseen = err.Error()
 	}
 	return s
@@ -51,7 +51,7 @@ func (a *app) machine() doctor.Facts {
 func (a *app) look(ctx context.Context, c *config.Config) sight {
 	s := sight{Facts: a.machine()}
 	s.Config = configFacts(c)
-	if err := withManager(ctx, func(ctx context.Context, m *systemd.Manager) error { s.lookAtUnits(ctx, c, m); return nil }); err != nil {
+	if err := systemd.Ask(ctx, func(ctx context.Context, m *systemd.Manager) error { s.lookAtUnits(ctx, c, m); return nil }); err != nil {
 		s.withoutManager(c, err)
 	}
 	s.State = folderFacts(c.State)

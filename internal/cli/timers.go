@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"time"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
@@ -15,7 +14,7 @@ type timers struct{ fleet fleet.Name }
 
 // Timers asks the service manager about the timers of pools.
 func (t timers) Timers(ctx context.Context, pools []string) (list []fleet.Timer, err error) {
-	err = withManager(ctx, func(ctx context.Context, m *systemd.Manager) error {
+	err = systemd.Ask(ctx, func(ctx context.Context, m *systemd.Manager) error {
 		for _, pool := range pools {
 			unit := timerUnit(t.fleet, pool)
 			state, err := m.Timer(ctx, unit)
@@ -35,19 +34,4 @@ func timerUnit(f fleet.Name, pool string) string {
 		pool = ""
 	}
 	return "stint@" + units.Instance(f, pool) + ".timer"
-}
-
-// askManager is how long the service manager is waited for. It answers in a millisecond, or
-// hangs.
-const askManager = 5 * time.Second
-
-func withManager(ctx context.Context, fn func(context.Context, *systemd.Manager) error) error {
-	ctx, cancel := context.WithTimeout(ctx, askManager)
-	defer cancel()
-	m, err := systemd.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	return fn(ctx, m)
 }

@@ -14,12 +14,11 @@ import (
 )
 
 const (
-	// askTime is how long the service manager is waited for when it is asked about a
-	// unit. It answers in a millisecond, or hangs.
-	askTime = 5 * time.Second
 	// stopTime is how long a unit may take to be down: its agent has ten seconds to end, and
 	// its supervisor twenty to record that.
 	stopTime = time.Minute
+	// endTime is how long one may take that has no supervisor any more.
+	endTime = 5 * time.Second
 )
 
 // Locks knows the locks that runs hold while they live.
@@ -57,7 +56,7 @@ type Sessions struct {
 // first: the manager only when nobody holds it.
 func (s Sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 	if r.StartedAt.IsZero() && r.EndedAt.IsZero() && r.Unit != "" {
-		waits, err := s.populated(ctx, timerOf(r), r.Unit)
+		waits, err := s.Units.Populated(ctx, timerOf(r), r.Unit)
 		return s.answer(ctx, r, waits, err)
 	}
 	lives, err := s.Locks.Lives(r.ID)
@@ -97,14 +96,7 @@ func (s Sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
 	if up, err := s.Units.CgroupPopulated(s.Locks.Cgroup(r.ID, r.Unit)); err != nil || up {
 		return up, err
 	}
-	return s.populated(ctx, r.Unit)
-}
-
-// populated reports whether one of the units is up.
-func (s Sessions) populated(ctx context.Context, units ...string) (up bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	return s.Units.Populated(ctx, units...)
+	return s.Units.Populated(ctx, r.Unit)
 }
 
 // timerOf is the timer that starts a run's unit, if it follows another.
@@ -159,7 +151,7 @@ func (s Sessions) stopUnit(ctx context.Context, r fleet.Run) error {
 // End ends whatever is left of a run's session.
 func (s Sessions) End(ctx context.Context, r fleet.Run) error {
 	if r.Unit != "" {
-		stopping, cancel := context.WithTimeout(ctx, askTime)
+		stopping, cancel := context.WithTimeout(ctx, endTime)
 		defer cancel()
 		if err := s.Units.Stop(stopping, r.Unit); err != nil {
 			return err

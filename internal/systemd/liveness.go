@@ -58,59 +58,6 @@ func populated(group string) (bool, error) {
 	return false, lines.Err()
 }
 
-// Units are those of the user's manager, to which each question connects anew.
-type Units struct{}
-
-// Populated reports whether one of the units has, or is about to have, a process, see
-// [Manager.Populated].
-func (Units) Populated(ctx context.Context, units ...string) (up bool, err error) {
-	m, err := Connect(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer m.Close()
-	for i := 0; i < len(units) && !up && err == nil; i++ {
-		up, err = m.Populated(ctx, units[i])
-	}
-	return up, err
-}
-
-// Stop stops units, one after the other, and waits until they are down.
-func (Units) Stop(ctx context.Context, units ...string) error {
-	m, err := Connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	for _, unit := range units {
-		if err := m.Stop(ctx, unit); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// CgroupPopulated reports whether a process is in a cgroup of the unified hierarchy, or below it,
-// by the kernel's own word. In one that is gone, and in "", there is none.
-func (Units) CgroupPopulated(cgroup string) (bool, error) {
-	if cgroup == "" {
-		return false, nil
-	}
-	return populated(filepath.Join(cgroupRoot, cgroup))
-}
-
-// KillCgroup ends all that is in a cgroup, or below it, whatever the manager knows of it.
-func (Units) KillCgroup(cgroup string) error {
-	if cgroup == "" {
-		return nil
-	}
-	err := os.WriteFile(filepath.Join(cgroupRoot, cgroup, "cgroup.kill"), []byte("1"), 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
 // Stop stops a unit and waits until it is down.
 func (m *Manager) Stop(ctx context.Context, unit string) error {
 	job := newJob()

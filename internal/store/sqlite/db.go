@@ -278,6 +278,15 @@ func wrap(err error, format string, args ...any) error {
 // scanner is a row, or rows at one.
 type scanner interface{ Scan(dest ...any) error }
 
+// read is the rows of one query, at an instant of its own.
+func read[T any](ctx context.Context, d *DB, what string, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
+	err = d.view(ctx, func(t tx) error {
+		list, err = collect(ctx, t, scan, query, args...)
+		return err
+	})
+	return list, wrap(err, "read %s", what)
+}
+
 // collect reads all rows of a query.
 func collect[T any](ctx context.Context, t tx, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
 	rows, err := t.QueryContext(ctx, query, args...)

@@ -118,17 +118,13 @@ where ended_at is null and day = :day and :scope in ('fleet', 'agent:' || agent,
 }
 
 // BudgetResets reads what people struck out since a time, oldest first.
-func (d *DB) BudgetResets(ctx context.Context, since time.Time) (list []fleet.Reset, err error) {
-	err = d.view(ctx, func(t tx) error {
-		list, err = collect(ctx, t, func(row scanner) (r fleet.Reset, err error) {
-			var at int64
-			err = row.Scan(&at, &r.Scope, &r.Runs, &r.Tokens, &r.USD, &r.Reason)
-			r.At = fromMillis(at)
-			return r, err
-		}, "select at, scope, runs, tokens, usd, reason from resets where at >= ? order by id", millis(since))
-		return err
-	})
-	return list, wrap(err, "read resets of budgets")
+func (d *DB) BudgetResets(ctx context.Context, since time.Time) ([]fleet.Reset, error) {
+	return read(ctx, d, "resets of budgets", func(row scanner) (r fleet.Reset, err error) {
+		var at int64
+		err = row.Scan(&at, &r.Scope, &r.Runs, &r.Tokens, &r.USD, &r.Reason)
+		r.At = fromMillis(at)
+		return r, err
+	}, "select at, scope, runs, tokens, usd, reason from resets where at >= ? order by id", millis(since))
 }
 
 // spend adds to what a scope used in a day.

@@ -53,12 +53,8 @@ func (w *where) String() string {
 	return "where " + strings.Join(w.conditions, " and ")
 }
 
-func (d *DB) listRuns(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
-	err = d.view(ctx, func(t tx) error {
-		list, err = t.runs(ctx, tail, args...)
-		return err
-	})
-	return list, wrap(err, "read runs")
+func (d *DB) listRuns(ctx context.Context, tail string, args ...any) ([]fleet.Run, error) {
+	return read(ctx, d, "runs", scanRun, allRuns+tail, args...)
 }
 
 // FiresSince reads the fires since a time with their choices, oldest first.
@@ -108,36 +104,24 @@ func (d *DB) Entitled(ctx context.Context, since time.Time) (map[fleet.Category]
 const entitledSince = "select due.key, total(due.value) from fires, json_each(fires.due) as due where at >= ? group by 1"
 
 // GradeChanges reads the latest changes that a query asks for, newest first.
-func (d *DB) GradeChanges(ctx context.Context, q store.ChangeQuery) (list []fleet.GradeChange, err error) {
+func (d *DB) GradeChanges(ctx context.Context, q store.ChangeQuery) ([]fleet.GradeChange, error) {
 	var w where
 	w.add(q.Category != "", "category = ?", q.Category)
 	w.add(q.Run != "", "run = ?", q.Run)
 	w.add(!q.Since.IsZero(), "at >= ?", millis(q.Since))
-	err = d.view(ctx, func(t tx) error {
-		list, err = collect(ctx, t, func(row scanner) (r fleet.GradeChange, err error) {
-			var at int64
-			err = row.Scan(&r.Run, &r.Fire, &r.Category, &at, &r.Was, &r.Became)
-			r.At = fromMillis(at)
-			return r, err
-		}, "select run, coalesce(fire, 0), category, at, was, became from grade_changes join runs on runs.id = run "+
-			w.String()+" order by at desc, run desc limit ?", append(w.args, q.Limit)...)
-		return err
-	})
-	return list, wrap(err, "read changes of grades")
+	return read(ctx, d, "changes of grades", func(row scanner) (r fleet.GradeChange, err error) {
+		var at int64
+		err = row.Scan(&r.Run, &r.Fire, &r.Category, &at, &r.Was, &r.Became)
+		r.At = fromMillis(at)
+		return r, err
+	}, "select run, coalesce(fire, 0), category, at, was, became from grade_changes join runs on runs.id = run "+
+		w.String()+" order by at desc, run desc limit ?", append(w.args, q.Limit)...)
 }
 
 // LaneHolds reads the acquisitions of lanes that lasted into the time since,
 // oldest first.
-func (d *DB) LaneHolds(ctx context.Context, since time.Time) (list []fleet.LaneHold, err error) {
-	err = d.view(ctx, func(t tx) error {
-		list, err = t.laneHolds(ctx, since)
-		return err
-	})
-	return list, wrap(err, "read lane holds")
-}
-
-func (t tx) laneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error) {
-	return collect(ctx, t, func(row scanner) (h fleet.LaneHold, err error) {
+func (d *DB) LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error) {
+	return read(ctx, d, "lane holds", func(row scanner) (h fleet.LaneHold, err error) {
 		var (
 			acquired int64
 			released sql.NullInt64
@@ -172,12 +156,8 @@ func lastDenials(q store.DenialQuery) (tail string, args []any) {
 	return w.String() + " order by id desc limit ?", append(w.args, q.Limit)
 }
 
-func (d *DB) denials(ctx context.Context, tail string, args ...any) (list []fleet.DeniedClaim, err error) {
-	err = d.view(ctx, func(t tx) error {
-		list, err = collect(ctx, t, scanDenial, allDenials+tail, args...)
-		return err
-	})
-	return list, wrap(err, "read denials")
+func (d *DB) denials(ctx context.Context, tail string, args ...any) ([]fleet.DeniedClaim, error) {
+	return read(ctx, d, "denials", scanDenial, allDenials+tail, args...)
 }
 
 const allDenials = "select run, category, key, holder, at from denials "
@@ -190,12 +170,8 @@ func scanDenial(row scanner) (n fleet.DeniedClaim, err error) {
 }
 
 // Tallies counts the runs created since a time, alike ones together.
-func (d *DB) Tallies(ctx context.Context, since time.Time, step time.Duration) (list []fleet.Tally, err error) {
-	err = d.view(ctx, func(t tx) error {
-		list, err = collect(ctx, t, scanTally, talliesSince, millis(since), step.Milliseconds(), fleet.NewRunID(since, 0))
-		return err
-	})
-	return list, wrap(err, "count runs")
+func (d *DB) Tallies(ctx context.Context, since time.Time, step time.Duration) ([]fleet.Tally, error) {
+	return read(ctx, d, "counts of runs", scanTally, talliesSince, millis(since), step.Milliseconds(), fleet.NewRunID(since, 0))
 }
 
 const talliesSince = `select
@@ -214,16 +190,12 @@ func scanTally(row scanner) (n fleet.Tally, err error) {
 }
 
 // FailedTasks counts the sessions at tasks of which so many failed.
-func (d *DB) FailedTasks(ctx context.Context, since time.Time, least int) (list []fleet.TaskTally, err error) {
-	err = d.view(ctx, func(t tx) error {
-		list, err = collect(ctx, t, func(row scanner) (n fleet.TaskTally, err error) {
-			var last fleet.RunID
-			err = row.Scan(&n.Task, &last, &n.Category, &n.Reason, &n.Sessions, &n.Failed)
-			return n, err
-		}, failedTasks, fleet.NewRunID(since, 0), least)
-		return err
-	})
-	return list, wrap(err, "count sessions of tasks")
+func (d *DB) FailedTasks(ctx context.Context, since time.Time, least int) ([]fleet.TaskTally, error) {
+	return read(ctx, d, "counts of sessions by task", func(row scanner) (n fleet.TaskTally, err error) {
+		var last fleet.RunID
+		err = row.Scan(&n.Task, &last, &n.Category, &n.Reason, &n.Sessions, &n.Failed)
+		return n, err
+	}, failedTasks, fleet.NewRunID(since, 0), least)
 }
 
 // Category and reason are those of the row that the max is from.
@@ -235,10 +207,7 @@ group by task having sum(failed) >= ?2 order by sum(failed) desc, task`
 // LessonUses reads the lessons that matched a run, by id.
 func (d *DB) LessonUses(ctx context.Context, run fleet.RunID) (list []fleet.LessonUse, err error) {
 	err = d.view(ctx, func(t tx) error {
-		list, err = collect(ctx, t, func(row scanner) (u fleet.LessonUse, err error) {
-			err = row.Scan(&u.Lesson, &u.Version, &u.Injected)
-			return u, err
-		}, "select lesson, version, injected from run_lessons where run = ? order by lesson", run)
+		list, err = t.lessonUses(ctx, run)
 		return err
 	})
 	return list, wrap(err, "read lessons of run %s", run)

@@ -17,7 +17,7 @@ func TestRecordPlans(t *testing.T) {
 	d := mustOpen(t, testOptions(t, storetest.Start))
 	runs := func(q store.RunQuery) string {
 		tail, _ := lastRuns(q)
-		return "select " + runColumns + " from runs " + tail
+		return allRuns + tail
 	}
 	denials := func(q store.DenialQuery) string {
 		tail, _ := lastDenials(q)

@@ -12,9 +12,9 @@ import (
 	"stint/internal/store/book"
 )
 
-const runColumns = `id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, load, agent, pid,
+const allRuns = `select id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, load, agent, pid,
 created_at, not_before, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status, fault, held,
-tokens, usd, cost, models, commits, branch, quota_until, followed_by, followed`
+tokens, usd, cost, models, commits, branch, quota_until, followed_by, followed from runs `
 
 // AddRun stores a run that no fire planned.
 func (d *DB) AddRun(ctx context.Context, r fleet.Run) error {
@@ -290,7 +290,7 @@ func (d *DB) Denied(ctx context.Context, n fleet.DeniedClaim) error {
 }
 
 func (t tx) runs(ctx context.Context, tail string, args ...any) ([]fleet.Run, error) {
-	return collect(ctx, t, scanRun, "select "+runColumns+" from runs "+tail, args...)
+	return collect(ctx, t, scanRun, allRuns+tail, args...)
 }
 
 func scanRun(row scanner) (fleet.Run, error) {

@@ -1,0 +1,85 @@
+package systemd
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// askTime is how long the manager is waited for when it is asked. It answers in a millisecond,
+// or hangs.
+const askTime = 5 * time.Second
+
+// Ask connects to the user's manager for questions, which it has to answer at once.
+func Ask(ctx context.Context, fn func(context.Context, *Manager) error) error {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	return with(ctx, func(m *Manager) error { return fn(ctx, m) })
+}
+
+func with(ctx context.Context, fn func(*Manager) error) error {
+	m, err := Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	return fn(m)
+}
+
+// Units are those of the user's manager, to which each call connects anew.
+type Units struct{}
+
+// Populated reports whether one of the units has, or is about to have, a process, see
+// [Manager.Populated].
+func (Units) Populated(ctx context.Context, units ...string) (up bool, err error) {
+	err = Ask(ctx, func(ctx context.Context, m *Manager) (err error) {
+		for i := 0; i < len(units) && !up && err == nil; i++ {
+			up, err = m.Populated(ctx, units[i])
+		}
+		return err
+	})
+	return up, err
+}
+
+// Stop stops units, one after the other, and waits until they are down.
+func (Units) Stop(ctx context.Context, units ...string) error {
+	return with(ctx, func(m *Manager) error {
+		for _, unit := range units {
+			if err := m.Stop(ctx, unit); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// StartAfter starts a worker when its time has come, see [Manager.StartAfter].
+func (Units) StartAfter(ctx context.Context, spec fleet.UnitSpec, delay time.Duration) error {
+	return with(ctx, func(m *Manager) error { return m.StartAfter(ctx, spec, delay) })
+}
+
+// CgroupPopulated reports whether a process is in a cgroup of the unified hierarchy, or below it,
+// by the kernel's own word. In one that is gone, and in "", there is none.
+func (Units) CgroupPopulated(cgroup string) (bool, error) {
+	if cgroup == "" {
+		return false, nil
+	}
+	return populated(filepath.Join(cgroupRoot, cgroup))
+}
+
+// KillCgroup ends all that is in a cgroup, or below it, whatever the manager knows of it.
+func (Units) KillCgroup(cgroup string) error {
+	if cgroup == "" {
+		return nil
+	}
+	err := os.WriteFile(filepath.Join(cgroupRoot, cgroup, "cgroup.kill"), []byte("1"), 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
