@@ -147,11 +147,6 @@ func (d Desk) Held(ctx context.Context, claims []fleet.Claim, now time.Time) []f
 	return held
 }
 
-// Free reports whether a take would be granted.
-func (d Desk) Free(ctx context.Context, c fleet.Claim, now time.Time) bool {
-	return c.Free(now, d.Holder(ctx, c))
-}
-
 // Holder says whether the session that holds a claim lives. A claim that was given
 // back, or is nobody's session, is not asked about.
 func (d Desk) Holder(ctx context.Context, c fleet.Claim) fleet.Liveness {

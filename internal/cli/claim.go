@@ -309,7 +309,7 @@ func (a *app) check(ctx context.Context, cfg *config.Config, s store.Store, key 
 	if c, err = s.Check(ctx, key); err != nil {
 		return c, false, err
 	}
-	return c, !a.desk(cfg, s).Free(ctx, c, a.Now()), nil
+	return c, !c.Free(a.Now(), a.desk(cfg, s).Holder(ctx, c)), nil
 }
 
 func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error {

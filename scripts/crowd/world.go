@@ -262,7 +262,7 @@ func (w *world) newTask() {
 }
 
 // free reports whether a claim would be free for a host that looks now: it asks whether
-// the session in the way lives, as Desk.Free in package claim does.
+// the session in the way lives, as Desk.Holder in package claim does.
 func (w *world) free(h, id int32) bool {
 	c := &w.tasks[id].claim
 	return c.row().Free(at(w.now+w.hosts[h].skew), w.liveness(h, c))

@@ -48,11 +48,8 @@ func (a Admission) Refusals() (list []fleet.RefusedError) {
 // it is the best guess, and assumed as its cost.
 func Settle(reserved fleet.Spent, r fleet.Run) (change fleet.Spent, assumed bool) {
 	change = reserved
-	switch {
-	case r.Verdict.Ours: // no agent was at work
-		change.Runs, change.Tokens, change.USD = -1, 0, 0
-	default:
-		change.Runs = 0
+	if r.Verdict.Ours { // no agent was at work
+		change = fleet.Spent{Runs: -1}
 	}
 	if r.Usage.Tokens != nil {
 		change.Tokens = *r.Usage.Tokens

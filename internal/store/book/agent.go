@@ -25,21 +25,10 @@ const (
 type Judgement struct {
 	Agent fleet.AgentState
 	Run   fleet.Run // as it is to be recorded
-	Held  Held      // the earlier failures of the agent that were held back
+	// What becomes of its earlier failures that were held back; with neither they stay so.
+	Works  bool // the agent works: they count for the work
+	Spares bool // they are the agent's own: they have no grade, and are no attempt at a task
 }
-
-// Held says what becomes of failures that were held back until more is known of their agent.
-type Held int
-
-const (
-	// HeldStay means that it is not known yet.
-	HeldStay Held = iota
-	// HeldCount means that the agent works: they count for the work.
-	HeldCount
-	// HeldSpare means that they are the agent's own: they have no grade, and are no attempt at
-	// a task.
-	HeldSpare
-)
 
 // Judge takes the end of a session into what is known of its agent: a usage limit, a fault of its
 // service, a failure, or that it works. A failure is held back until more is known: when the agent
@@ -80,14 +69,14 @@ func (j *Judgement) fail(now time.Time) {
 		j.Run.Held = true
 		return
 	}
-	v.Grade, v.Fault, j.Held = nil, fleet.FaultAgent, HeldSpare
+	v.Grade, v.Fault, j.Spares = nil, fleet.FaultAgent, true
 	j.rest(now, now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, v.Reason), fleet.FaultAgent)
 }
 
 // work notes that the agent works.
 func (j *Judgement) work(now time.Time) {
 	a := &j.Agent
-	a.Failures, j.Held = 0, HeldCount
+	a.Failures, j.Works = 0, true
 	j.answer(now)
 	if !limited(*a, now) && a.Faults == 0 { // one that began before the rest says nothing of it
 		a.Limits, a.Until, a.Reason, a.Fault = 0, time.Time{}, "", ""

@@ -31,6 +31,7 @@ func faulty(kind fleet.FaultKind) func(*fleet.Run) {
 
 func TestJudge(t *testing.T) {
 	t.Parallel()
+	const counted, spared = "counted", "spared"
 	later := noon.Add(time.Hour)
 	rests := fleet.AgentState{Agent: "claude", Until: later, Since: noon, Reason: "usage limit: x", Limits: 1}
 	tests := []struct {
@@ -38,15 +39,15 @@ func TestJudge(t *testing.T) {
 		agent fleet.AgentState
 		run   fleet.Run
 		want  fleet.AgentState
-		held  book.Held
-		back  bool // the run itself is held back
+		held  string // what becomes of those before
+		back  bool   // the run itself is held back
 	}{
 		{
 			"a first failure",
 			fleet.AgentState{},
 			ended("0r", fleet.Failed),
 			fleet.AgentState{Failures: 1},
-			book.HeldStay, true,
+			"", true,
 		},
 		{
 			"the failure that opens the breaker",
@@ -56,49 +57,49 @@ func TestJudge(t *testing.T) {
 				Failures: fleet.FailuresToOpen, Until: noon.Add(30 * time.Minute), Since: noon,
 				Reason: "it failed 5 times in a row, last: so", Fault: fleet.FaultAgent,
 			},
-			book.HeldSpare, false,
+			spared, false,
 		},
 		{
 			"a failure that the task is to blame for",
 			fleet.AgentState{Failures: 2},
 			ended("0r", fleet.Failed, faulty(fleet.FaultContext)),
 			fleet.AgentState{Failures: 2},
-			book.HeldStay, false,
+			"", false,
 		},
 		{
 			"work after failures",
 			fleet.AgentState{Failures: 7, Probe: "0r", Until: noon, Reason: "x", Fault: fleet.FaultAgent},
 			ended("0r", fleet.Noop),
 			fleet.AgentState{},
-			book.HeldCount, false,
+			counted, false,
 		},
 		{
 			"work of a session that began before the rest", rests, ended("0r", fleet.Productive),
-			rests, book.HeldCount, false,
+			rests, counted, false,
 		},
 		{
 			"work, and then a limit",
 			fleet.AgentState{Agent: "claude"},
 			ended("0r", fleet.Productive, func(r *fleet.Run) { r.QuotaUntil, r.Verdict.Reason = later, "x" }),
-			rests, book.HeldCount, false,
+			rests, counted, false,
 		},
 		{
 			"the same limit once more", rests, ended("0r", fleet.Quota, func(r *fleet.Run) { r.QuotaUntil = noon.Add(time.Minute) }),
-			rests, book.HeldStay, false,
+			rests, "", false,
 		},
 		{
 			"a failure of the probe of a service",
 			fleet.AgentState{Faults: 2, Fault: fleet.FaultLogin, Reason: "x", Until: noon, Probe: "0r"},
 			ended("0r", fleet.Failed),
 			fleet.AgentState{Failures: 1},
-			book.HeldStay, true,
+			"", true,
 		},
 		{
 			"a failure beside the probe",
 			fleet.AgentState{Faults: 2, Reason: "x", Probe: "0p"},
 			ended("0r", fleet.Failed),
 			fleet.AgentState{Failures: 1, Faults: 2, Reason: "x", Probe: "0p"},
-			book.HeldStay, true,
+			"", true,
 		},
 	}
 	for _, tt := range tests {
@@ -111,11 +112,11 @@ func TestJudge(t *testing.T) {
 			if diff := cmp.Diff(j.Agent, tt.want); diff != "" {
 				t.Errorf("agent (-got +want):\n%s", diff)
 			}
-			if j.Held != tt.held || j.Run.Held != tt.back {
-				t.Errorf("held before: %d, the run: %t; want %d and %t", j.Held, j.Run.Held, tt.held, tt.back)
+			if j.Works != (tt.held == counted) || j.Spares != (tt.held == spared) || j.Run.Held != tt.back {
+				t.Errorf("works %t, spares %t, held back %t; want %q and %t", j.Works, j.Spares, j.Run.Held, tt.held, tt.back)
 			}
-			if spared := j.Run.Verdict.Fault == fleet.FaultAgent; spared != (tt.held == book.HeldSpare) {
-				t.Errorf("fault %q, want the agent's: %t", j.Run.Verdict.Fault, !spared)
+			if own := j.Run.Verdict.Fault == fleet.FaultAgent; own != j.Spares {
+				t.Errorf("fault %q, want the agent's: %t", j.Run.Verdict.Fault, j.Spares)
 			}
 		})
 	}

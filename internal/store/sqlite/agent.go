@@ -79,67 +79,46 @@ func (t tx) judgeAgent(ctx context.Context, r *fleet.Run) error {
 	if !ok {
 		return nil
 	}
-	switch j.Held {
-	case book.HeldCount:
-		err = t.blame(ctx, r.Agent)
-	case book.HeldSpare:
-		err = t.spare(ctx, r.Agent)
-	case book.HeldStay:
-	}
-	if err != nil {
-		return err
+	if j.Works || j.Spares {
+		if err := t.letGo(ctx, r.Agent, j.Spares); err != nil {
+			return err
+		}
 	}
 	a.AgentState, *r = j.Agent, j.Run
 	return t.putAgent(ctx, a)
 }
 
-// blame has the failures that were held back count for the work.
-func (t tx) blame(ctx context.Context, agent string) error {
-	held, err := t.heldBack(ctx, agent)
+// letGo has the failures of an agent that were held back count for the work, or makes them the
+// agent's own.
+func (t tx) letGo(ctx context.Context, agent string, own bool) error {
+	held, err := t.runs(ctx, "where agent = ? and held = 1 order by id", agent)
 	if err != nil {
 		return err
 	}
 	for _, r := range held {
-		if _, err := t.ExecContext(ctx, "update runs set held = 0 where id = ?", r.ID); err != nil {
-			return err
-		}
-		r.Held = false
-		if err := t.learnFrom(ctx, r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// spare makes the failures that were held back their agent's own.
-func (t tx) spare(ctx context.Context, agent string) error {
-	held, err := t.heldBack(ctx, agent)
-	if err != nil {
-		return err
-	}
-	for _, r := range held {
-		if r.Task == "" {
-			continue
-		}
-		m, err := t.task(ctx, r.Task)
-		if err != nil {
-			return err
-		}
-		m, remembered := book.Spare(m)
-		if !remembered {
-			_, err = t.ExecContext(ctx, "delete from tasks where task = ?", r.Task)
+		if r.Held = false; own {
+			err = t.spare(ctx, r.Task)
 		} else {
-			err = t.putTask(ctx, m)
+			err = t.learnFrom(ctx, r)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	_, err = t.ExecContext(ctx, "update runs set held = 0, grade = null, fault = ? where agent = ? and held = 1", fleet.FaultAgent, agent)
+	_, err = t.ExecContext(ctx, "update runs set held = 0, grade = iif(?2, null, grade), fault = iif(?2, 'agent', fault) where agent = ?1 and held = 1", agent, own)
 	return err
 }
 
-// heldBack reads the failures of an agent that are held back, oldest first.
-func (t tx) heldBack(ctx context.Context, agent string) ([]fleet.Run, error) {
-	return t.runs(ctx, "where agent = ? and held = 1 order by id", agent)
+// spare takes a failure that was the agent's own out of what is remembered of a task.
+func (t tx) spare(ctx context.Context, id fleet.TaskID) error {
+	m, err := t.task(ctx, id)
+	if err != nil || id == "" {
+		return err
+	}
+	m, remembered := book.Spare(m)
+	if remembered {
+		return t.putTask(ctx, m)
+	}
+	_, err = t.ExecContext(ctx, "delete from tasks where task = ?", id)
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -17,9 +18,8 @@ import (
 // armRow is a row of arms, as it is read and written: columns and places for their
 // values are one list.
 type armRow struct {
-	category    fleet.Category
-	arm         bandit.Arm
-	asleepSince sql.NullInt64
+	category fleet.Category
+	arm      bandit.Arm
 }
 
 // column is a column of a table and the place of its value.
@@ -76,7 +76,7 @@ func (r *armRow) columns() []column {
 		{"noops", &a.Noops},
 		{"noops_ever", &a.NoopsEver},
 		{"asleep_until", &a.AsleepUntil},
-		{"asleep_since", &r.asleepSince},
+		{"asleep_since", when{&a.AsleepSince}},
 		{"vain_at", &a.VainAt},
 	}
 }
@@ -100,7 +100,6 @@ func values(columns []column) []any {
 
 func scanArm(row scanner, more ...any) (r armRow, err error) {
 	err = row.Scan(append(values(r.columns()), more...)...)
-	r.arm.AsleepSince = fromNullMillis(r.asleepSince)
 	return r, err
 }
 
@@ -112,16 +111,16 @@ const lastSession = "(select max(ended_at) from runs where runs.category = arms.
 func (t tx) arms(ctx context.Context) (map[fleet.Category]store.Arm, error) {
 	type entry struct {
 		armRow
-		ended sql.NullInt64
+		ended time.Time
 	}
 	var blank armRow
 	list, err := collect(ctx, t, func(row scanner) (e entry, err error) {
-		e.armRow, err = scanArm(row, &e.ended)
+		e.armRow, err = scanArm(row, when{&e.ended})
 		return e, err
 	}, "select "+names(blank.columns())+", "+lastSession+" from arms", millis(t.now.Add(fleet.ClockSlack)))
 	m := map[fleet.Category]store.Arm{}
 	for _, e := range list {
-		m[e.category] = store.Arm{Arm: e.arm, Ended: fromNullMillis(e.ended)}
+		m[e.category] = store.Arm{Arm: e.arm, Ended: e.ended}
 	}
 	return m, err
 }
@@ -140,9 +139,6 @@ func (t tx) changeArm(ctx context.Context, c fleet.Category, change func(a *band
 
 func (t tx) putArm(ctx context.Context, c fleet.Category, a bandit.Arm) error {
 	r := armRow{category: c, arm: a}
-	if !a.AsleepSince.IsZero() {
-		r.asleepSince = sql.NullInt64{Int64: millis(a.AsleepSince), Valid: true}
-	}
 	return t.put(ctx, "arms", r.columns())
 }
 
@@ -215,12 +211,12 @@ func (t tx) learnGrade(ctx context.Context, id fleet.RunID, grade float64) error
 	var (
 		c     fleet.Category
 		x     = bandit.Graded{Grade: grade}
-		began int64
+		began time.Time
 	)
-	if err := t.QueryRowContext(ctx, "select category, round, load, coalesce(started_at, created_at) from runs where id = ?", id).Scan(&c, &x.Round, &x.Load, &began); err != nil {
+	if err := t.QueryRowContext(ctx, "select category, round, load, coalesce(started_at, created_at) from runs where id = ?", id).Scan(&c, &x.Round, &x.Load, when{&began}); err != nil {
 		return err
 	}
-	x.Turn = bandit.Turn(fromMillis(began))
+	x.Turn = bandit.Turn(began)
 	arms, err := t.arms(ctx)
 	if err != nil {
 		return err
@@ -372,9 +368,8 @@ func (t tx) useLessons(ctx context.Context, id fleet.RunID, uses []fleet.LessonU
 // Pause keeps fires from starting a category, or anything.
 func (d *DB) Pause(ctx context.Context, p fleet.Pause) error {
 	err := d.update(ctx, func(t tx) error {
-		until := sql.NullInt64{Int64: millis(p.Until), Valid: !p.Until.IsZero()}
 		_, err := t.ExecContext(ctx, "insert or replace into pauses (category, since, until, reason) values (?, ?, ?, ?)",
-			p.Category, millis(t.now), until, p.Reason)
+			p.Category, millis(t.now), nullMillis(p.Until), p.Reason)
 		return err
 	})
 	return wrap(err, "pause")
@@ -407,12 +402,7 @@ where ?1 = '' and (until > 0 or failures > 0 or faults > 0)`,
 
 func (t tx) pauses(ctx context.Context) ([]fleet.Pause, error) {
 	return collect(ctx, t, func(row scanner) (p fleet.Pause, err error) {
-		var (
-			since int64
-			until sql.NullInt64
-		)
-		err = row.Scan(&p.Category, &since, &until, &p.Reason)
-		p.Since, p.Until = fromMillis(since), fromNullMillis(until)
+		err = row.Scan(&p.Category, when{&p.Since}, when{&p.Until}, &p.Reason)
 		return p, err
 	}, "select category, since, until, reason from pauses order by category")
 }

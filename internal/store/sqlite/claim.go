@@ -209,15 +209,7 @@ type row struct {
 }
 
 func scanClaim(from scanner) (row, error) {
-	var (
-		c                 row
-		acquired, expires int64
-		released          sql.NullInt64
-	)
-	err := from.Scan(&c.Key, &c.Holder, &c.Epoch, &acquired, &expires, &c.renewals, &c.Note, &released, &c.Ending, &c.Reason)
-	if err != nil {
-		return row{}, err
-	}
-	c.AcquiredAt, c.ExpiresAt, c.ReleasedAt = fromMillis(acquired), fromMillis(expires), fromNullMillis(released)
-	return c, nil
+	var c row
+	err := from.Scan(&c.Key, &c.Holder, &c.Epoch, when{&c.AcquiredAt}, when{&c.ExpiresAt}, &c.renewals, &c.Note, when{&c.ReleasedAt}, &c.Ending, &c.Reason)
+	return c, err
 }

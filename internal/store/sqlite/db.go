@@ -12,6 +12,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -353,10 +354,21 @@ func nullMillis(t time.Time) sql.NullInt64 {
 
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
-// fromNullMillis gives the zero time for null.
-func fromNullMillis(ms sql.NullInt64) time.Time {
-	if !ms.Valid {
-		return time.Time{}
+// when is the place of a time in a row, which has null for the zero time.
+type when struct{ *time.Time }
+
+// Scan reads the time.
+func (w when) Scan(column any) error {
+	switch ms := column.(type) {
+	case nil:
+		*w.Time = time.Time{}
+	case int64:
+		*w.Time = fromMillis(ms)
+	default:
+		return fmt.Errorf("%v is no time in milliseconds", column)
 	}
-	return fromMillis(ms.Int64)
+	return nil
 }
+
+// Value is what is written of the time.
+func (w when) Value() (driver.Value, error) { return nullMillis(*w.Time).Value() }

@@ -150,14 +150,12 @@ func (t tx) fires(ctx context.Context, columns, tail string, args ...any) ([]fle
 
 func scanFire(row scanner) (f fleet.Fire, err error) {
 	var (
-		at           int64
 		seed         string
 		due, allowed []byte
 	)
-	if err := row.Scan(&f.ID, &at, &seed, &f.Pool, &f.Workers, &due, &f.Inputs, &f.Selection, &f.Own, &allowed, &f.Fallback); err != nil {
+	if err := row.Scan(&f.ID, when{&f.At}, &seed, &f.Pool, &f.Workers, &due, &f.Inputs, &f.Selection, &f.Own, &allowed, &f.Fallback); err != nil {
 		return fleet.Fire{}, err
 	}
-	f.At = fromMillis(at)
 	if f.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {
 		return fleet.Fire{}, fmt.Errorf("seed of fire %d: %w", f.ID, err)
 	}

@@ -120,9 +120,7 @@ where ended_at is null and day = :day and :scope in ('fleet', 'agent:' || agent,
 // BudgetResets reads what people struck out since a time, oldest first.
 func (d *DB) BudgetResets(ctx context.Context, since time.Time) ([]fleet.Reset, error) {
 	return read(ctx, d, "resets of budgets", func(row scanner) (r fleet.Reset, err error) {
-		var at int64
-		err = row.Scan(&at, &r.Scope, &r.Runs, &r.Tokens, &r.USD, &r.Reason)
-		r.At = fromMillis(at)
+		err = row.Scan(when{&r.At}, &r.Scope, &r.Runs, &r.Tokens, &r.USD, &r.Reason)
 		return r, err
 	}, "select at, scope, runs, tokens, usd, reason from resets where at >= ? order by id", millis(since))
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -110,9 +109,7 @@ func (d *DB) GradeChanges(ctx context.Context, q store.ChangeQuery) ([]fleet.Gra
 	w.add(q.Run != "", "run = ?", q.Run)
 	w.add(!q.Since.IsZero(), "at >= ?", millis(q.Since))
 	return read(ctx, d, "changes of grades", func(row scanner) (r fleet.GradeChange, err error) {
-		var at int64
-		err = row.Scan(&r.Run, &r.Fire, &r.Category, &at, &r.Was, &r.Became)
-		r.At = fromMillis(at)
+		err = row.Scan(&r.Run, &r.Fire, &r.Category, when{&r.At}, &r.Was, &r.Became)
 		return r, err
 	}, "select run, coalesce(fire, 0), category, at, was, became from grade_changes join runs on runs.id = run "+
 		w.String()+" order by at desc, run desc limit ?", append(w.args, q.Limit)...)
@@ -122,12 +119,7 @@ func (d *DB) GradeChanges(ctx context.Context, q store.ChangeQuery) ([]fleet.Gra
 // oldest first.
 func (d *DB) LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error) {
 	return read(ctx, d, "lane holds", func(row scanner) (h fleet.LaneHold, err error) {
-		var (
-			acquired int64
-			released sql.NullInt64
-		)
-		err = row.Scan(&h.Run, &h.Category, &h.Lane, &acquired, &released)
-		h.AcquiredAt, h.ReleasedAt = fromMillis(acquired), fromNullMillis(released)
+		err = row.Scan(&h.Run, &h.Category, &h.Lane, when{&h.AcquiredAt}, when{&h.ReleasedAt})
 		return h, err
 	}, holdsSince, millis(since))
 }
@@ -163,9 +155,7 @@ func (d *DB) denials(ctx context.Context, tail string, args ...any) ([]fleet.Den
 const allDenials = "select run, category, key, holder, at from denials "
 
 func scanDenial(row scanner) (n fleet.DeniedClaim, err error) {
-	var at int64
-	err = row.Scan(&n.Run, &n.Category, &n.Key, &n.Holder, &at)
-	n.At = fromMillis(at)
+	err = row.Scan(&n.Run, &n.Category, &n.Key, &n.Holder, when{&n.At})
 	return n, err
 }
 
@@ -182,10 +172,10 @@ coalesce(sum(max(ended_at - started_at, 0)), 0)
 from runs where id >= ?3 group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`
 
 func scanTally(row scanner) (n fleet.Tally, err error) {
-	var span, worked int64
-	err = row.Scan(&span, &n.Category, &n.Agent, &n.Source, &n.Outcome, &n.Fired, &n.Claimed,
+	var worked int64
+	err = row.Scan(when{&n.From}, &n.Category, &n.Agent, &n.Source, &n.Outcome, &n.Fired, &n.Claimed,
 		&n.Runs, &n.Empty, &n.Graded, &n.Grades, &n.Squares, &n.Tokens, &n.USD, &n.Guessed, &worked)
-	n.From, n.Worked = fromMillis(span), time.Duration(worked)*time.Millisecond
+	n.Worked = time.Duration(worked) * time.Millisecond
 	return n, err
 }
 

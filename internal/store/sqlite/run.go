@@ -295,25 +295,18 @@ func (t tx) runs(ctx context.Context, tail string, args ...any) ([]fleet.Run, er
 
 func scanRun(row scanner) (fleet.Run, error) {
 	var (
-		r              fleet.Run
-		v              = &r.Verdict
-		fire           sql.NullInt64
-		created        int64
-		notBefore      sql.NullInt64
-		started, ended sql.NullInt64
-		quotaUntil     sql.NullInt64
-		parts, commits string
-		models         string
+		r                      fleet.Run
+		v                      = &r.Verdict
+		fire                   sql.NullInt64
+		parts, commits, models string
 	)
 	err := row.Scan(&r.ID, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
-		&r.Epoch, &r.Round, &r.Load, &r.Agent, &r.PID, &created, &notBefore, &started, &ended, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault, &r.Held,
-		&r.Usage.Tokens, &r.Usage.USD, &r.Usage.Cost, &models, &commits, &r.Branch, &quotaUntil, &r.FollowedBy, &r.Followed)
+		&r.Epoch, &r.Round, &r.Load, &r.Agent, &r.PID, when{&r.CreatedAt}, when{&r.NotBefore}, when{&r.StartedAt}, when{&r.EndedAt}, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault, &r.Held,
+		&r.Usage.Tokens, &r.Usage.USD, &r.Usage.Cost, &models, &commits, &r.Branch, when{&r.QuotaUntil}, &r.FollowedBy, &r.Followed)
 	if err != nil {
 		return fleet.Run{}, err
 	}
 	r.Fire = fleet.FireID(fire.Int64)
-	r.NotBefore, r.QuotaUntil = fromNullMillis(notBefore), fromNullMillis(quotaUntil)
-	r.CreatedAt, r.StartedAt, r.EndedAt = fromMillis(created), fromNullMillis(started), fromNullMillis(ended)
 	if err := json.Unmarshal([]byte(parts), &v.Parts); err != nil {
 		return fleet.Run{}, fmt.Errorf("parts of run %s: %w", r.ID, err)
 	}

@@ -14,9 +14,7 @@ import (
 const taskColumns = "task, state, source, item, seen, owed, run, branch, since, sessions, failures, vain, taken, rests, reason, trouble"
 
 func scanTask(row scanner) (m fleet.TaskMemory, err error) {
-	var since int64
-	err = row.Scan(&m.Task, &m.State, &m.Source, &m.Item, &m.Seen, &m.Owed, &m.Run, &m.Branch, &since, &m.Sessions, &m.Failures, &m.Vain, &m.Taken, &m.Rests, &m.Reason, &m.Trouble)
-	m.Since = fromMillis(since)
+	err = row.Scan(&m.Task, &m.State, &m.Source, &m.Item, &m.Seen, &m.Owed, &m.Run, &m.Branch, when{&m.Since}, &m.Sessions, &m.Failures, &m.Vain, &m.Taken, &m.Rests, &m.Reason, &m.Trouble)
 	return m, err
 }
 
