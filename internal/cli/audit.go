@@ -16,17 +16,17 @@ func newAudit(a *app) *cobra.Command {
 	var since spanValue
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "Compute from the record whether a lane was ever held twice",
-		Long: `Compute from the record how many lanes were held at once at most, whether any was
-ever held by two runs at once, how often workers were denied a claim and went on to
-another category, how many runs did nothing, and what each category got of the
-sessions against what it was entitled to. A lane held twice is status 1.
+		Short: "Check the record for lanes held twice, and sum up denials and shares",
+		Long: `Check the record: how many lanes were held at once at most, whether two runs ever held
+one lane, how often workers were denied a claim and went on to another category, how many
+runs did nothing, and what each category got of the sessions against its entitlement. A
+lane held twice is status 1.
 
-SESSIONS are the runs that had a claim, whoever started them, and PART is theirs of all
-sessions; SPAWNED are the runs that fires started. ENTITLED is what the fires of that time
-entitled it to, by its share of what could start; stint report judges by it. SHARE is what
-a category is to get of all sessions where every category can start: what fires may not
-start has none, and its own is divided among the others.`,
+SESSIONS are the runs that had a claim, also those started by hand; PART is their part of
+all sessions. SPAWNED are the runs that fires started. ENTITLED is the category's
+entitlement in the fires of that time, by its share of the categories that could start.
+SHARE is its target part of all sessions when every category can start; the share of
+categories that fires may not start is divided among the others.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runAudit(cmd.Context(), since)

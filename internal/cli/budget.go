@@ -21,11 +21,11 @@ import (
 func newBudget(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "budget",
-		Short: "Show what was used today, of what, and what comes next",
-		Long: `Show what the fleet, each agent and each category used today, UTC, of what its budget
-lets it use; how much of that is reserved for sessions under way; and what is reserved for
-the next session of each agent, going by its last bills. A bill that counts as less than it
-was is listed: "stint help budgets".`,
+		Short: "Show what was used today, the limits, and what the next session reserves",
+		Long: `Show, for the fleet, each agent and each category, what was used today (UTC), what the
+budget allows, and how much is reserved for sessions under way; and for each agent what its
+next session will reserve, computed from its last bills. A bill that was too high to count
+in full is listed: "stint help budgets".`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.budgetShow(cmd.Context()) },
 	}
@@ -35,19 +35,19 @@ was is listed: "stint help budgets".`,
 	)
 	reset := &cobra.Command{
 		Use:   "reset SCOPE",
-		Short: "Strike out what was used of a budget today",
-		Long: `Strike out what a scope used today: fleet, agent:NAME or category:NAME. The reserve
-of the sessions under way stays, and the record of runs keeps what they were billed for.
-With an agent's, its bills until now say nothing more of what its next session will use.
-A wrong bill is on three accounts: its agent's, its category's and the fleet's. The reset is
-recorded with its reason, and "stint budget" shows those of today.`,
+		Short: "Remove today's use from a budget's account",
+		Long: `Remove what a scope used today from its account: fleet, agent:NAME or category:NAME.
+Reserves of sessions under way stay, and runs keep their bills. After the reset of an
+agent, its earlier bills no longer count for what its next session reserves. A wrong bill
+is on three accounts: its agent's, its category's and the fleet's. The reset is recorded
+with its reason, and "stint budget" lists those of today.`,
 		Example: `  stint budget reset agent:claude --reason "the bill of a million was a typo"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.budgetReset(cmd.Context(), fleet.Scope(args[0]), string(reason), dryRun)
 		},
 	}
-	reset.Flags().Var(&reason, "reason", "why: a line of `text` for those who ask")
+	reset.Flags().Var(&reason, "reason", "why: a line of `text` for other people")
 	addDryRun(reset, &dryRun)
 	cmd.AddCommand(reset)
 	return cmd

@@ -35,7 +35,7 @@ type claimOptions struct {
 func newClaim(a *app) *cobra.Command {
 	cmd := newClaimTake(a)
 	cmd.Use = "claim TASK"
-	cmd.Short = "Take, check, renew and give back claims on tasks"
+	cmd.Short = "Take, check, renew and release claims on tasks"
 	cmd.Long = `A claim is the exclusive right to work on a task until it expires. The first
 to take a free task gets it at the next epoch; another is denied.
 
@@ -73,7 +73,7 @@ func newClaimTake(a *app) *cobra.Command {
 	var o claimOptions
 	cmd := &cobra.Command{
 		Use:   "take TASK",
-		Short: "Take a claim, or renew one's own",
+		Short: "Take a claim, or renew your own",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.claimTake(cmd.Context(), args[0], o)
@@ -89,7 +89,7 @@ func newClaimTake(a *app) *cobra.Command {
 func newClaimCheck(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check TASK",
-		Short: "Say whether a task is free (status 0) or held (status 4)",
+		Short: "Check whether a task is free (status 0) or held (status 4)",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.claimCheck(cmd.Context(), args[0])
@@ -101,7 +101,7 @@ func newClaimRenew(a *app) *cobra.Command {
 	var o claimOptions
 	cmd := &cobra.Command{
 		Use:   "renew TASK",
-		Short: "Move the expiry of one's own claim",
+		Short: "Move the expiry of your own claim",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.claimRenew(cmd.Context(), args[0], o)
@@ -118,10 +118,10 @@ func newClaimRelease(a *app) *cobra.Command {
 	var o claimOptions
 	cmd := &cobra.Command{
 		Use:   "release TASK",
-		Short: "Give one's own claim back",
-		Long: `Give one's own claim back. Naming another holder, as for a claim that is stuck, ends that
-holder's right to work on the task. While a session holds it and lives, that is denied:
-status 4. Where nobody can tell whether it lives, --abandoned says that it does not.`,
+		Short: "Release your own claim",
+		Long: `Release your own claim. Naming another holder releases a claim that is stuck, and ends that
+holder's right to work on the task. While a session holds the claim and lives, this is
+denied: status 4. If nobody can know whether it lives, --abandoned says that it does not.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.claimRelease(cmd.Context(), args[0], o)
@@ -141,7 +141,7 @@ func newClaimVerify(a *app) *cobra.Command {
 	var o claimOptions
 	cmd := &cobra.Command{
 		Use:   "verify [TASK --epoch N]",
-		Short: "Say whether a claim still stands at an epoch (status 0) or not (status 5)",
+		Short: "Check whether a claim still stands at an epoch (status 0) or not (status 5)",
 		Long: `Say whether a claim still stands at an epoch: status 0, else 5.
 
 Without a task it is the claim of the session that runs this, task or not: the run

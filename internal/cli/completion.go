@@ -42,10 +42,10 @@ const (
 func newCompletion(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "completion",
-		Short: "Print what lets a shell complete commands and names",
-		Long: `Print what lets bash, zsh or fish complete commands, flags, and the names of tasks,
-categories, runs, fires, agents, pools and holders. "make install" puts the scripts
-where shells look for them. To try one in a running shell:
+		Short: "Print the completion script for a shell",
+		Long: `Print the script that completes commands, flags, and the names of tasks, categories,
+runs, fires, agents, pools and holders in bash, zsh or fish. "make install" installs the
+scripts. To try one in a running shell:
 
   source <(stint completion bash)
   source <(stint completion zsh)      # after compinit

@@ -23,14 +23,13 @@ func newDoctor(a *app) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Look for what keeps the fleet from working, and say what fixes it",
-		Long: `Look at all that a fleet depends on: the configuration, the service manager, timers and
+		Short: "Check the fleet for problems, and print a fix for each",
+		Long: `Check everything a fleet depends on: the configuration, the service manager, timers and
 unit files, the state folder, the store and what is recorded in it, agents and their
 logins, the workspace, tasks, the clock, disk space. Each finding says what is wrong, why it
 matters, and the command that fixes it. A problem is status 1, a warning is not.
 
-With --fix, what can be fixed without a person is fixed, and all is looked at again:
-lingering, the mode of the state folder, runs whose session is gone, the timers (one that
+--fix fixes what needs no person, and then checks again: lingering, the mode of the state folder, runs whose session is gone, the timers (one that
 was stopped or disabled is started, too). Git's data of the workspace and the agents'
 logins are never touched.`,
 		Example: `  stint doctor

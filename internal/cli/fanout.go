@@ -37,10 +37,10 @@ func newFanout(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fanout",
 		Short: "Fire once: rank the work and start the best as units",
-		Long: `Fire once: rank the categories, start one transient systemd unit for each of
-the best N, and record the fire with the reason for every category. Only categories
-of one pool are started, in its slots: the timer of the fleet fires the pool
-"autonomous", which is that of categories that name none.
+		Long: `Fire once: rank the categories, start one transient systemd unit for each of the best
+N, and record the fire with the reason for every category. A fire starts categories of one
+pool only, within that pool's slots. The default pool, autonomous, has every category that
+sets no pool.
 
 With --selector the ranking is another program's. Categories are taken from the
 payload in this order: selected.category, diversity_alternatives[].category,

@@ -25,10 +25,10 @@ func newFires(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fires",
 		Short: "List the fires, newest first, and why one started nothing",
-		Long: `List the fires, newest first: the last 20, or those that the flags ask for. A fire that
-started nothing has its reasons beside it, each with the categories that it kept back;
-"stint why FIRE" says all of it in sentences, and "stint replay FIRE" ranks with its seed
-again. For the next page, give --before the last fire of this one.`,
+		Long: `List the fires, newest first: the last 20, or those that the flags select. A fire that
+started nothing is listed with its reasons, each with the categories it applies to. "stint
+why FIRE" explains a fire in sentences, and "stint replay FIRE" ranks it again. For the
+next page, give --before the last fire of this one.`,
 		Example: `  stint fires --since 24h
   stint fires --pool monitoring -n 5 --json`,
 		Args: cobra.NoArgs,

@@ -16,22 +16,17 @@ import (
 func newLessons(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "lessons",
-		Short: "List the lessons and what they do to the grades",
-		Long: `List the lessons: files of Markdown in the lessons folder that go into the prompts of
-the sessions they match, by category and tag.
+		Short: "List the lessons and their effect on the grades",
+		Long: `List the lessons: Markdown files in the lessons folder that go into the prompts of the
+sessions they match. "stint help lessons" explains the columns.
 
-By chance a session in five (lessons.withhold) does without a lesson that matches it, so
-that the difference is the lesson's doing: EFFECT is the mean difference of the grades
-within categories (Mantel-Haenszel), drawn towards none by how little is known, with its
-95% interval. While the interval holds zero, nobody knows whether the lesson helps or harms.
-SHOWS-0.05 and SHOWS-0.10 are how many more graded sessions that match it take until a
-difference of that size would show; a lesson with just that effect then shows it in half of
-the cases. A session weighs half after slow_half_life rounds, and an edited lesson starts anew.
-
-WITH and WITHOUT count graded sessions. EMPTY and FAILED count, with and without the lesson,
-the sessions that found nothing to do and those that failed: a lesson after which sessions do
-nothing rather than fail has no success by that. EXPOSURE is the part of the sessions behind
-the present ranking that had it.`,
+A matching lesson is left out of one session in five at random (lessons.withhold), and
+EFFECT is the difference in grades, shrunk towards zero when there is little data, with its
+95% interval. SHOWS-0.05 and SHOWS-0.10 are how many more graded sessions are needed to
+show an effect of that size; a lesson with just that effect then shows it in half of the
+cases. WITH and WITHOUT count graded sessions. EMPTY and FAILED count, with and without the
+lesson, the sessions that found nothing to do and those that failed. EXPOSURE is the share
+of the graded sessions behind the ranking that received the lesson.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runLessons(cmd.Context())

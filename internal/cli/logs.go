@@ -44,17 +44,17 @@ func newLogs(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs RUN|CATEGORY",
 		Short: "Print what the agent of a run printed",
-		Long: `Print what the agent of a run printed. For a category it is the run under way,
-else the last one. The JSON that claude, codex and gptme print becomes text. The model's
-words stand as they are; "$" marks a command, ">" another tool, "!" an error, a retry or a
-rate limit, "~" a thought, "*" the beginning and the end with tokens and cost. A tool's
-output is indented and shortened. Any other line stands as the agent printed it. Escape
-sequences are left out, and other control characters are replaced. --raw prints every byte
-of the log as it is, into a file or a pipe.
+		Long: `Print what the agent of a run printed; for a category, of the run under way or else
+the last one. The JSON of claude, codex and gptme becomes text: the model's words stand as
+they are, "$" marks a command, ">" another tool, "!" an error, a retry or a rate limit, "~"
+a thought, and "*" the beginning and the end with tokens and cost. A tool's output is
+indented and shortened. Any other line stands as the agent printed it. Escape sequences
+are left out, and other control characters are replaced. --raw prints every byte of the log,
+into a file or a pipe.
 
-With -f it goes on until the run has ended, and then says how on standard error. For a
-category without a run under way it waits for the next. A log that is over its limit
-lacks its middle, which one line stands for.`,
+-f continues until the run has ended, and reports its outcome on standard error. For a
+category without a run under way it waits for the next one. A log above its limit lacks its
+middle, which one line replaces.`,
 		Example: `  stint logs -f code
   stint logs -n 50 01jd8wz4v0k3m7qa
   stint logs --raw code | less -R`,

@@ -50,8 +50,8 @@ func Process() Surroundings {
 
 // Main runs one command line and returns its exit status.
 func Main(args []string, s Surroundings) int {
-	// Looked for by hand: parsing may fail before it comes to the flag, and must then
-	// be told of in JSON, too.
+	// Looked for by hand: parsing may fail before the flag, and must then be reported in
+	// JSON, too.
 	secrets := &mask{}
 	out := &output{Writer: s.Stdout, mask: secrets}
 	s.Stdout = out
@@ -71,7 +71,7 @@ func Main(args []string, s Surroundings) int {
 	switch {
 	case err == nil || a.began:
 	case out.err != nil:
-		err = nil // it is that the version could not be written, which is told below
+		err = nil // the version could not be written, which is reported below
 	default:
 		// Any other failure before a command begins is cobra's, about the command line.
 		err = fleet.WithHint(usage(groupWanted(err)), cmp.Or(fleet.Hint(err), command.CommandPath()+" --help"))
@@ -200,7 +200,7 @@ func newRoot(a *app, args []string) *cobra.Command {
 systemd timer fires "stint fanout", which ranks the categories of work by what
 past sessions were worth and starts one transient unit for each of the best;
 each unit is "stint run", which takes its category's lane, claims a task, runs
-the agent and records what came of it.`,
+the agent and records the result.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Version:       version(),
@@ -335,17 +335,17 @@ const (
 	groupOther   = "other"
 )
 
-// reported marks an error that the command has told the operator of, in its own
-// words: only the exit status is left to give.
+// reported marks an error that the command has reported in its own words: only the exit
+// status is left to give.
 type reported struct{ error }
 
 func (r reported) Unwrap() error { return r.error }
 
-// finish tells of an error, unless that was done, and gives the exit status.
+// finish reports an error, unless the command did, and gives the exit status.
 func (a *app) finish(err error) int {
 	status := exitStatus(err, a.cause)
-	var told reported
-	if err == nil || errors.As(err, &told) {
+	var done reported
+	if err == nil || errors.As(err, &done) {
 		return status
 	}
 	stderr := leveled(a.Stderr, levelOfStatus(status))

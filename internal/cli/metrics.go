@@ -15,14 +15,14 @@ func newMetrics(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "metrics",
 		Short: "Print the fleet's figures for Prometheus",
-		Long: `Print the fleet's figures in the text format of Prometheus: what "stint serve" shows at
-/metrics, for machines on which nothing listens. With --textfile they are written to a
-file for node_exporter's textfile collector, in one step, readable by everybody.
+		Long: `Print the fleet's figures in the text format of Prometheus: the same as /metrics of
+"stint serve", for machines on which nothing listens. --textfile writes them to a file for
+node_exporter's textfile collector, atomically, readable by every user.
 
 Names that end in _total are counters since the store was made, of sessions, grades and
-fires: they come from the sums that the ranking keeps, so that they cost the same at any
-age of the record. Names that end in _last_day are gauges over the last 24 hours. No task,
-run or reason becomes a label.`,
+fires. They come from the sums that the ranking keeps, so that they cost the same at any
+age of the record. Names that end in _last_day are gauges over the last 24 hours. Tasks,
+runs and reasons are never labels.`,
 		Example: `  stint metrics
   stint metrics --textfile /var/lib/prometheus/node-exporter/stint.prom`,
 		Args: cobra.NoArgs,

@@ -25,10 +25,10 @@ func newPause(a *app) *cobra.Command {
 	var o pauseOptions
 	cmd := &cobra.Command{
 		Use:   "pause [CATEGORY]",
-		Short: "Keep fires from starting a category, or anything at all",
-		Long: `Keep fires from starting sessions of a category, or of any without one. Sessions under
-way go on, which is said, and "stint stop" ends them; a session by hand still runs. Pausing
-again replaces the pause.`,
+		Short: "Stop starting new sessions",
+		Long: `Stop starting new sessions of a category, or of all without one. Sessions under way
+continue and are listed; "stint stop" ends them. Sessions by hand still run. Follow-up
+sessions that are waiting are held back, too. Pausing again replaces the pause.`,
 		Example: `  stint pause triage --for 8h --reason "the tracker is down"
   stint pause`,
 		Args: cobra.MaximumNArgs(1),
@@ -40,7 +40,7 @@ again replaces the pause.`,
 		},
 	}
 	cmd.Flags().Var(&o.length, "for", "end the pause after this `duration`, such as 90m, 24h or 7d (default: when it is resumed)")
-	cmd.Flags().Var(&o.reason, "reason", "why: a line of `text` for those who ask")
+	cmd.Flags().Var(&o.reason, "reason", "why: a line of `text` for other people")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
@@ -49,11 +49,11 @@ func newResume(a *app) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "resume [CATEGORY]",
-		Short: "End a pause, and the back-off of a category that did nothing",
-		Long: `End the pause of a category, and its back-off and the rests of its tasks after sessions
-that did nothing. Without a category, end the pause of the whole fleet, every back-off
-and rest, and what keeps agents from working: a usage limit, or failures in a row. Pauses
-of single categories stay.`,
+		Short: "End a pause and a back-off",
+		Long: `End the pause of a category, its back-off, and the rests of its tasks after sessions
+that did nothing. Without a category, end the pause of the whole fleet, every back-off and
+rest, and the rests of agents after a usage limit or failures in a row. Pauses of single
+categories stay.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runResume(cmd.Context(), args, dryRun)

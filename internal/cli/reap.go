@@ -14,10 +14,10 @@ func newReap(a *app) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "reap",
-		Short: "Close the runs whose session is gone, and give their claims back",
-		Long: `Close the runs whose session is gone as abandoned, give their claims and lanes
-back, and end sessions that outlived their supervisor and their time. Every fire
-does this first; by hand it is needed only where nothing fires. No grade changes.`,
+		Short: "Close the runs whose session is gone, and release their claims",
+		Long: `Close the runs whose session is gone as abandoned, release their claims and lanes, and
+end sessions that outlived their supervisor and their timeout. Every fire does this first;
+by hand it is needed only if nothing fires. No grade changes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runReap(cmd.Context(), dryRun)

@@ -35,8 +35,8 @@ followed another selector's payload is decided by that payload; what stint would
 have ranked is shown beside it.
 
 With --since, rank the fires since then again under other settings, with the same
-seeds, and say what would have changed: whom each category's fires would have picked,
-and what a graded session would have brought on average. The keys of --set are
+seeds, and say what would have changed: how often each category would have been picked, and the
+mean grade of a session. The keys of --set are
 
   fanout.workers, fanout.slots, selector.v, selector.floor, selector.cap,
   selector.half_life, selector.slow_half_life, category.NAME.share
@@ -45,7 +45,7 @@ Beliefs, loads, the sessions in flight and the available categories stay as they
 recorded. Debts are carried on from the first of these fires as the other settings and
 picks would have had them. A half-life acts on how the stored sums fade from a
 category's last grade to the fire; sums that had faded before stay faded. selector.alarm
-cannot be changed: the stored sums were made under it.
+cannot be changed, because the stored sums depend on it.
 
 The estimate weighs every graded session by how much likelier the other settings would
 have started it (self-normalised importance weights, clipped at the square root of

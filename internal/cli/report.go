@@ -31,43 +31,39 @@ func newReport(a *app) *cobra.Command {
 	o := reportOptions{since: spanValue{usualReport, true}}
 	cmd := &cobra.Command{
 		Use:   "report",
-		Short: "Say what the fleet did, what it cost, and what deserves attention",
-		Long: `Say what the fleet did, what it came to and what it cost, by category and by agent,
-and first what deserves attention: lanes held twice, categories that never get to work,
-that are neglected or over-allocated, tasks and agents that keep failing, too many runs that did
-nothing, an external selector that failed.
+		Short: "Sum up work, cost and problems",
+		Long: `Sum up what the fleet did and what it cost, by category and agent. First come the
+problems: lanes held twice, categories that never get to work, or get far less or more than
+their entitlement, tasks and agents that keep failing, too many runs that did nothing, and
+an external selector that failed.
 
 ENTITLED are the sessions to which the fires of that time entitled a category: a fire
-divides what it starts by the shares of what can start then. RATIO is of the sessions to
-that, PART is of all sessions, and the mark on the bar is what it was entitled to. A
-category is neglected below its floor, and over-allocated above its cap, by more than the
-ranking lets a healthy fleet come: half of selector.v, 5 sessions by default, or 2 at the
-least. In a healthy fleet that is said wrongly in less than one report of a hundred. A
-category that no fire could start is not judged. A task keeps failing at 3 failed sessions or
-more that are most of its sessions; one between them that does not fail keeps it from that.
-Runs that did nothing are too many above 20 % of 5 or more. An open task
-takes no end when more sessions than most_sessions have worked on it.
+divides its sessions by the shares of the categories that could start. RATIO is the
+category's sessions divided by that, PART its part of all sessions, and the mark on the bar
+its entitlement. A category is neglected below its floor, and over-allocated above its cap,
+if the difference is more than half of selector.v (5 sessions by default, at least 2);
+a healthy fleet gets such a finding in less than one report of a hundred. A category that no
+fire could start is not judged. A task keeps failing if it has 3 failed sessions or more and
+they are most of its sessions. Runs that did nothing are too many above 20 % of 5 or more.
+An open task with more sessions than most_sessions is listed.
 
-MEAN is of the grades of that time. BELIEVED is the interval that the ranking believes in
-with 95 % certainty at its end, the same as in stint select --explain. An agent is not
-ranked: ALONE is the 95 % interval that its grades of that time give by themselves, of the
-Beta distribution with 1+S and 1+n-S for n grades with the sum S: a uniform prior, and
-each grade as that part of a success.
-Grades from 0 to 1 vary by no more than such trials do (Bhatia and Davis, "A Better
-Bound on the Variance", Amer. Math. Monthly 107, 2000), so that it is rather too wide
-than too narrow. Tokens and cost are counted as far as agents told of them.
+MEAN is the mean of the grades of that time. BELIEVED is the interval that holds the mean
+grade with 95 % probability by the belief of the ranking, as in "stint select --explain".
+ALONE is the 95 % interval by an agent's own grades of that time: of the Beta distribution
+with 1+S and 1+n-S for n grades with the sum S. Grades from 0 to 1 vary by no more than such
+trials do (Bhatia and Davis, "A Better Bound on the Variance", Amer. Math. Monthly 107,
+2000), so that the interval is rather too wide than too narrow. Tokens and cost are counted
+as far as agents report them.
 
---csv prints one table after RFC 4180. The kind of a row says what it sums up: the fleet,
-a category, an agent, a category and an agent, or a step, which is a 60th of the time.
-Names that a spreadsheet would take for a formula have an apostrophe before them.
+--csv prints one table after RFC 4180. The column kind says what a row sums up: the fleet, a
+category, an agent, a category and an agent, or a step, which is a 60th of the time. Names
+that a spreadsheet would take for a formula have an apostrophe in front.
 
---by splits what the runs used, the sessions, tokens and cost, by day, category and agent,
-or any of these. A day is UTC, as that of budgets, and whole; a run counts for the day on
-which it was made.
+--by splits sessions, tokens and cost by day, category and agent, or any of these. A day is
+a whole day in UTC, as for budgets; a run counts for the day on which it was made.
 
---html prints one page with pictures that needs no other file: the lanes, shares, what
-the grades tell of the categories, grades over time. The lanes are those of the last
-1500 runs, at most; all figures are of all runs.`,
+--html prints one page with charts that needs no other file. Its lanes are those of the last
+1500 runs at most; all figures are of all runs.`,
 		Example: `  stint report
   stint report --since 30d --html -o report.html
   stint report --by day,agent --since 2d

@@ -29,15 +29,13 @@ func newRun(a *app) *cobra.Command {
 		Use:   "run (--run ID | --category C)",
 		Short: "Run one session: lane, claim, agent, grade",
 		Long: `Run one session: take the category's lane (busy: status 75), pick a task, claim
-it, run the agent, grade what came of it, record it, and give claim and lane back.
+it, run the agent, grade the result, record it, and release claim and lane.
 
 A unit that a fire started runs "stint run --run ID". By hand, name a category and,
 if you like, a task and an agent.
 
-The agent gets its prompt, and these in its environment: STINT_FLEET STINT_CONFIG
-STINT_RUN_ID STINT_CATEGORY STINT_TASK_ID STINT_TASK_FILE STINT_EPOCH STINT_HOLDER
-STINT_WORKSPACE STINT_PROMPT_FILE STINT_RESULT STINT_CHAIN_DEPTH STINT_DEADLINE. It
-may write JSON to the file $STINT_RESULT, every field optional:
+The agent gets its prompt, and variables such as STINT_TASK_ID ("stint help agents" lists
+them). It may write JSON to the file $STINT_RESULT, every field optional:
 
   {"outcome":"productive","grade":0.8,"reason":"…","task_state":"done"}
 

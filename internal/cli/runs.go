@@ -26,7 +26,7 @@ func newRuns(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "List the runs, newest first",
-		Long: `List the runs, newest first: the last 20, or those that the flags ask for. For the next
+		Long: `List the runs, newest first: the last 20, or those that the flags select. For the next
 page, give --before the last run of this one.`,
 		Example: `  stint runs --category code --outcome failed --since 7d
   stint runs --task fix-login -n 3 --json`,

@@ -30,11 +30,11 @@ func newSelect(a *app) *cobra.Command {
 		Long: `Rank the categories of work, and mark with * what a fire would start. The score of a
 category is a sum, in units of grade, that --explain shows:
 
-  ts       a random draw from what is believed of its mean grade (Thompson sampling)
-  loo      what its lessons of today change beside those it has been graded with
-  season   what the time of day brings, where grades were seen to go with it
-  plateau  what its recent load costs, where grades were seen to fall with load
-  div      what it is owed: (sessions below its floor - sessions above its cap) / v
+  ts       a random draw from the belief about its mean grade (Thompson sampling)
+  loo      the effect of today's lessons, beside those of the graded sessions
+  season   the effect of the time of day, if grades follow it
+  plateau  the cost of its recent load, if grades fall with load
+  div      its debt: (sessions below its floor - sessions above its cap) / v
 
 Categories without a workable task, in use, cooling down, paused, or backing off after
 sessions that did nothing are left out with the reason. A category with an active task

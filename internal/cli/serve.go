@@ -33,10 +33,10 @@ func newServe(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Show the fleet in a browser, and to Prometheus",
-		Long: `Show the fleet in a browser: what runs, with a timeline of the lanes, the ranking
-explained, claims, fires and their reasons, and every run with its log. The pages are only
-read. They follow what changes, and work without JavaScript, by reloading. Nothing else
-depends on this command: it may run or not.
+		Long: `Show the fleet in a browser: running sessions, a timeline of the lanes, the ranking
+explained, claims, fires and their reasons, and every run with its log. The pages are
+read-only. They update themselves, and work without JavaScript, by reloading. Nothing else
+depends on this command.
 
   /               what runs, what needs attention, the last day (JSON: /status.json)
   /ranking        the last fire's ranking, or that of ?fire=N
@@ -48,13 +48,13 @@ depends on this command: it may run or not.
   /metrics        for Prometheus
   /healthz        200 while the fleet can be read, else 503; needs no token
 
-Everybody who reaches the port reads everything, logs included. On any other address than a
-loopback one a token is therefore needed: $STINT_TOKEN, or --token-file, a file of 16 bytes
+Everybody who can connect can read everything, logs included. An address that is not loopback
+therefore requires a token: $STINT_TOKEN, or --token-file, a file of 16 bytes
 or more that only its owner can read. A loopback address is open to every account of the
 machine: give a token there, too, if there are others. A program brings it as "Authorization:
 Bearer TOKEN"; a browser asks for it, or opens http://ADDRESS/?token=TOKEN once. The token
-crosses the network as it is: put a proxy that speaks TLS, or ssh, before it. By another
-name than localhost the page answers with --host NAME only.
+crosses the network unencrypted: put a proxy that speaks TLS, or ssh, in front. Under another
+name than localhost the page answers only with --host NAME.
 
 From another machine, without any of that:
 
@@ -68,8 +68,8 @@ As a unit of the user's service manager, ~/.config/systemd/user/stint-serve.serv
   [Install]
   WantedBy=default.target
 
-With a socket unit of the same name (ListenStream=127.0.0.1:7788) it starts when somebody
-looks; --listen is then not heeded.`,
+With a socket unit of the same name (ListenStream=127.0.0.1:7788) it starts at the first
+connection; --listen is then ignored.`,
 		Example: `  stint serve
   head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' | install -D -m 600 /dev/stdin ~/.config/stint/token
   stint serve --listen 0.0.0.0:7788 --token-file ~/.config/stint/token --host build.example.org`,
@@ -80,7 +80,7 @@ looks; --listen is then not heeded.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", o.listen, "listen at this `ADDRESS`; port 0 takes a free one")
-	f.StringVar(&o.tokenFile, "token-file", "", "show the pages to who brings the token in this `FILE` (default $STINT_TOKEN)")
+	f.StringVar(&o.tokenFile, "token-file", "", "require the token in this `FILE` (default $STINT_TOKEN)")
 	f.StringArrayVar(&o.hosts, "host", nil, "answer by this `NAME`, too; may be repeated")
 	return cmd
 }

@@ -23,13 +23,13 @@ const excerptBytes = 16 << 10
 func newShow(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show RUN|CATEGORY",
-		Short: "Show all that is known of one run",
-		Long: `Show all that is known of one run: when, which fire started it and why, its lane and
-claim, its agent and unit, how it ended and what its grade is made of, what it used, who
-denied it what, the lessons it got and those that chance withheld, whether another run
-followed it, and its files, with the beginning of the prompt and the end of the log.
+		Short: "Print everything known of one run",
+		Long: `Print everything known of one run: its times, the fire that started it and the reason,
+lane, claim, agent and unit, how it ended, the terms of its grade, what it used, denied
+claims, the lessons it got and those that were withheld, whether another run followed, and
+its files, with the beginning of the prompt and the end of the log.
 
-For a category it is the run that is under way, else the last one.`,
+For a category it is the run under way, else the last one.`,
 		Example: `  stint show code
   stint show 01jd8wz4v0k3m7qa --json`,
 		Args: cobra.ExactArgs(1),

@@ -33,16 +33,16 @@ func newStatus(a *app) *cobra.Command {
 	var last lastValue
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show the fleet on one screen: what runs, and what keeps work away",
-		Long: `Show the fleet on one screen: when the timer fires next and what the last fire came
-to, what runs and for how long, the claims that people hold, what keeps sessions from
+		Short: "Show the fleet on one screen",
+		Long: `Show the fleet on one screen: when the timer fires next and what the last fire did,
+what runs and for how long, the claims that people hold, what keeps sessions from
 starting, tasks that wait for a person, the outcomes and grades of the last 24 hours, what
-today's sessions used, and the last runs. Empty sections are left out. Today's
-sums are what budgets count: a session that did not say what it used stands in them with
-the mean of those before, where a report leaves it out.
+today's sessions used, and the last runs. Empty sections are omitted. Today's sums are
+those of the budgets: a session that did not report its use counts with the mean of those
+before; "stint report" leaves it out.
 
-On a terminal it is cut to the width, and to one screen unless --last says how many
-runs to show. In a pipe nothing is cut.`,
+On a terminal lines are cut to the width, and the list of runs to the height unless --last
+says how many to show. In a pipe nothing is cut.`,
 		Example: `  stint status --watch
   stint status --json --last 1`,
 		Args: cobra.NoArgs,

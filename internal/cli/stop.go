@@ -20,17 +20,16 @@ func newStop(a *app) *cobra.Command {
 	var o stopOptions
 	cmd := &cobra.Command{
 		Use:   "stop RUN|CATEGORY | --all",
-		Short: "End sessions in order, and wait for it",
+		Short: "End sessions in order, and wait until they have ended",
 		Long: `End a run, all runs of a category, or all there are, and wait until they have ended: those
 at work, those about to begin, and those that rest before they follow another. An agent
 gets SIGTERM and ten seconds; its run is recorded as cancelled, and claim and lane are
-given back. A run that has not begun never will. A run whose supervisor is gone is ended
-as "stint reap" ends it. Unfinished work stays where it is.
+released. A run that has not begun never will. A run whose supervisor is gone is ended as
+by "stint reap". Unfinished work stays where it is.
 
 Fires go on: "stint pause" keeps them from starting more.
 
-Status 0: all of it has ended. 1: something has not, and is named. 3: there was nothing
-to end.`,
+Status 0: all have ended. 1: a run that has not is named. 3: there was nothing to end.`,
 		Example: `  stint stop code
   stint stop 01jd8wz4v0k3m7qa
   stint pause && stint stop --all`,

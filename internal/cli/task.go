@@ -410,12 +410,12 @@ func newTaskRetry(a *app) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "retry TASK",
-		Short: "Have sessions try a task again",
-		Long: `Forget what sessions left of a task: what its file, or its tracker, says of it counts
-again. A task at which three sessions in a row failed waits for a person until then, or until
-its file or its item in the tracker changes. So is one, unless it is active, on which two
-sessions worked and which they left in its state. A task that rests, as its last session
-brought nothing, rests no longer.`,
+		Short: "Put a task back into the queue",
+		Long: `Put a task back into the queue: its state in its file or tracker counts again, whatever
+sessions left. A task waits for a person after three sessions in a row failed at it, or,
+unless it is active, after two sessions worked on it without changing its state. This command
+ends that, and so does a change of its file or item. It also ends the rest of a task whose
+last session did nothing.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.taskRetry(cmd.Context(), args[0], dryRun)

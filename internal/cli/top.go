@@ -31,11 +31,11 @@ func newTop(a *app) *cobra.Command {
 	interval := intervalValue(time.Second)
 	cmd := &cobra.Command{
 		Use:   "top",
-		Short: "Watch the fleet, pause it, stop runs and read their logs",
-		Long: `Show what "stint status" does as it changes: lanes, a timeline of the last two hours,
-the ranking, and the end of a run's log. Idle lanes share a line. Keys pause and resume
-categories, stop a run, list the latest runs, filter them by words of theirs, and open
-one: how it ended, and its log. ? lists them. Nothing is changed before you have said yes.`,
+		Short: "Watch the fleet live, pause it, stop runs and read their logs",
+		Long: `Show what "stint status" shows, live: lanes, a timeline of the last two hours, the
+ranking, and the end of a run's log. Idle lanes share a line. Keys pause and resume
+categories, stop a run, list and filter the latest runs, and open one with its log. The key
+? lists them. Nothing changes before you confirm it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runTop(cmd.Context(), time.Duration(interval))

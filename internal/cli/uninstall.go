@@ -30,18 +30,18 @@ func newUninstall(a *app) *cobra.Command {
 	var o uninstallOptions
 	cmd := &cobra.Command{
 		Use:   "uninstall",
-		Short: "Take the fleet's timers and units away, and with --purge its state",
+		Short: "Remove the fleet's timers and units, and with --purge its state",
 		Long: `Undo what "stint init --systemd" installed: stop and disable the timers of the fleet and
-of all its pools, also of pools that left the configuration, keep from beginning what rests
-before it follows another session, and remove units, drop-ins, slice and the stamps of the
-timers. With the last fleet the units go that all fleets share. Sessions at work go on:
-"stint stop --all" ends them. Drop-ins of your own, from "systemctl --user edit", stay.
+of all its pools, also of pools that are no longer configured, cancel follow-up sessions that
+are waiting, and remove units, drop-ins, slice and the stamps of the timers. The last fleet's
+uninstall also removes the units that all fleets share. Sessions at work continue: "stint
+stop --all" ends them. Your own drop-ins, from "systemctl --user edit", stay.
 
-With --purge the state goes, too: the record, claims, logs and worktrees, and your drop-ins.
-It wants no session at work, and a typed answer or --yes. Configuration, tasks, lessons and
-the branches of the sessions stay.
+--purge removes the state, too: the record, claims, logs, worktrees and your drop-ins. It
+requires that no session is at work, and a typed answer or --yes. Configuration, tasks,
+lessons and the branches of sessions stay.
 
-Running it again does what is left to do.`,
+Running it again finishes what was left.`,
 		Example: `  stint uninstall --dry-run
   stint stop --all; stint uninstall --purge`,
 		Args: cobra.NoArgs,

@@ -21,8 +21,8 @@ func newWhy(a *app) *cobra.Command {
 	explain := false
 	cmd := &cobra.Command{
 		Use:   "why TASK|CATEGORY|FIRE|RUN | --since TIME",
-		Short: "Say why something is as it is, and what would have to change",
-		Long: `Answer in sentences from the record and the moment. For
+		Short: "Explain a fire, run, category or task in sentences",
+		Long: `Explain in sentences, from the record and the present state:
 
   a fire      (its number, or "last") who ranked, and for every category why it was started
               or skipped, and what became of the session;
@@ -33,12 +33,12 @@ func newWhy(a *app) *cobra.Command {
   a task      whether a session would take it, all that is in its way, which tasks come
               before it, what was tried.
 
-For all that is in the way it says what would have to change, with a command to type where
-there is one. Where a name is of several things, it is taken for the first of fire, run,
-category and task; --fire, --run, --category and --task choose.
+For each obstacle it says what would have to change, with a command if there is one. A name
+that several things have is taken for the first of fire, run, category and task; --fire,
+--run, --category and --task choose.
 
-With --since it says what changed in the ranking: of all categories, or of one, what the
-last fire was given and made of it, and what the fire was given that was the last then.
+--since explains what changed in the ranking of all categories, or of one: it compares the
+inputs and results of the last fire with those of the last fire before that time.
 
 Nothing is written.`,
 		Example: `  stint why last
