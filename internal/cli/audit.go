@@ -16,7 +16,7 @@ func newAudit(a *app) *cobra.Command {
 	var since spanValue
 	cmd := &cobra.Command{
 		Use:   "audit",
-		Short: "Check the record for lanes held twice, and sum up denials and shares",
+		Short: "Check the record for lanes held twice; sum up shares and denials",
 		Long: `Check the record: how many lanes were held at once at most, whether two runs ever held
 one lane, how often workers were denied a claim and went on to another category, how many
 runs did nothing, and what each category got of the sessions against its entitlement. A

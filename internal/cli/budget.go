@@ -21,7 +21,7 @@ import (
 func newBudget(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "budget",
-		Short: "Show what was used today, the limits, and what the next session reserves",
+		Short: "Show what was used today, the limits, and the reserves",
 		Long: `Show, for the fleet, each agent and each category, what was used today (UTC), what the
 budget allows, and how much is reserved for sessions under way; and for each agent what its
 next session will reserve, computed from its last bills. A bill that was too high to count
