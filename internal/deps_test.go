@@ -78,13 +78,13 @@ func rules() map[string]rule {
 		},
 		"internal/frontmatter": {
 			house:   []string{"internal/fleet"},
-			foreign: []string{"go.yaml.in/yaml/v3"},
+			foreign: []string{"go.yaml.in/yaml/v4"},
 			not:     []string{"os/exec"},
 		},
 		"internal/lesson": {house: []string{"internal/fleet", "internal/frontmatter"}, not: []string{"os/exec"}},
 		"internal/task": {
 			house:   []string{"internal/command", "internal/fleet", "internal/frontmatter"},
-			foreign: []string{"github.com/google/renameio/v2", "go.yaml.in/yaml/v3"},
+			foreign: []string{"github.com/google/renameio/v2", "go.yaml.in/yaml/v4"},
 		},
 		"internal/command": {house: []string{"internal/fleet"}},
 		"internal/gate":    {house: []string{"internal/command", "internal/fleet"}, not: []string{"os", "os/exec"}},

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // Fields reads fields of a document, or of a mapping within it. A null is a field

@@ -1,6 +1,6 @@
 package frontmatter
 
-import "go.yaml.in/yaml/v3"
+import "go.yaml.in/yaml/v4"
 
 // mapping is a mapping of the front matter, or none at all.
 type mapping struct {

@@ -7,7 +7,7 @@ import (
 	"sort"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
+	"go.yaml.in/yaml/v4"
 )
 
 // parseYAML reads text that must be one document and nothing after it.

@@ -152,7 +152,7 @@ func TestParseProblems(t *testing.T) {
 		{"unknown alias", "---\na: b\nc: *d\n---\n", 3, "unknown anchor"},
 		{"bell", "---\na: b\nc: \x07\n---\n", 3, "control characters"},
 		{"two documents", "---\na: b\n--- {c: d}\n---\n", 3, "second YAML document"},
-		{"text after the document", "---\na: b\n...\nc: d\n---\n", 4, "expected <document start>"},
+		{"text after the document", "---\na: b\n...\nc: d\n---\n", 4, "second YAML document"},
 		{"last line", "---\na: b\n}\n---\n", 3, "did not find expected"},
 		{"crlf", "\ufeff---\r\na: b\r\nc: @\r\n---\r\n", 3, "cannot start any token"},
 		{"duplicate", "---\nstate: todo\nx: 1\n\"state\": done\n---\n", 4, "state is given twice, first on line 2"},
