@@ -99,20 +99,13 @@ func (f bench) lastUnits(b *testing.B, n int) []string {
 // settle waits until the manager knows none of these units any more.
 func (f bench) settle(b *testing.B, units []string) {
 	b.Helper()
-	tick, deadline := time.NewTicker(20*time.Millisecond), time.After(patience)
-	defer tick.Stop()
-	for {
-		out, err := f.managed("systemctl", append([]string{"--user", "--all", "--plain", "--no-legend", "list-units"}, units...)...).Output()
+	var out []byte
+	eventually(b, func() bool {
+		var err error
+		out, err = f.managed("systemctl", append([]string{"--user", "--all", "--plain", "--no-legend", "list-units"}, units...)...).Output()
 		if err != nil {
 			b.Fatalf("no service manager to ask: %v; run: scripts/bench", err)
 		}
-		if len(out) == 0 {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			b.Fatalf("still there:\n%s", out)
-		}
-	}
+		return len(out) == 0
+	}, func() string { return "the end of these units:\n" + string(out) })
 }

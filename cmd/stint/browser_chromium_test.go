@@ -257,20 +257,14 @@ func (t *tab) eval(expression string, value any) {
 // until waits for a condition of the page.
 func (t *tab) until(condition string) {
 	t.Helper()
-	deadline := time.After(patience)
-	for tick := time.NewTicker(20 * time.Millisecond); ; {
-		var met bool
-		if t.eval("!!("+condition+")", &met); met {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			var text string
-			t.eval("document.documentElement.outerHTML", &text)
-			t.Fatalf("not in time: %s; the page is:\n%s", condition, text)
-		}
-	}
+	eventually(t, func() (met bool) {
+		t.eval("!!("+condition+")", &met)
+		return met
+	}, func() string {
+		var text string
+		t.eval("document.documentElement.outerHTML", &text)
+		return condition + "; the page is:\n" + text
+	})
 }
 
 // open loads a page and returns how long that took, as the page itself measured it.

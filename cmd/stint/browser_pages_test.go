@@ -132,18 +132,10 @@ func (f *shown) one(query string, value any) {
 // until waits for what a query asks.
 func (f *shown) until(query string) {
 	f.Helper()
-	deadline := time.After(patience)
-	for tick := time.NewTicker(50 * time.Millisecond); ; {
-		var met bool
-		if f.one(query, &met); met {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			f.Fatalf("not in time: %s", query)
-		}
-	}
+	eventually(f, func() (met bool) {
+		f.one(query, &met)
+		return met
+	}, func() string { return query })
 }
 
 // serve starts the pages; they end with the test.

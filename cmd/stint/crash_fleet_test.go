@@ -244,16 +244,7 @@ func (f *crashFleet) orphaned() bool {
 
 func (f *crashFleet) until(what string, ok func() bool) {
 	f.Helper()
-	deadline := time.After(patience)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			f.Fatalf("never came: %s", what)
-		}
-	}
+	eventually(f, ok, func() string { return what })
 }
 
 // wantsDone checks that every task file is whole and done, and nothing beside them.

@@ -1,8 +1,7 @@
-package main_test
+package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -152,21 +151,12 @@ func (s *site) status() (st status) {
 // eventually waits until the fleet's state is as it should be.
 func (s *site) eventually(what string, ok func(status) bool) status {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), 30*time.Second)
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		st := s.status()
-		if ok(st) {
-			return st
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			s.Fatalf("never came: %s\n%s", what, s.stint("status"))
-		}
-	}
+	var st status
+	eventually(s, func() bool {
+		st = s.status()
+		return ok(st)
+	}, func() string { return what + "\n" + s.stint("status") })
+	return st
 }
 
 // atWork waits until the agents of all these categories are under way at once.

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,16 +39,29 @@ func exitStatus(ts *testscript.TestScript, err error) int {
 // scriptUntil repeats a command until its output matches.
 func scriptUntil(ts *testscript.TestScript, args []string) {
 	pattern := regexp.MustCompile(args[0])
-	deadline := time.After(patience)
-	for tick := time.NewTicker(50 * time.Millisecond); ; {
-		err := ts.Exec(args[1], args[2:]...)
-		if pattern.MatchString(ts.ReadFile("stdout")) {
-			return
-		}
+	var err error
+	eventually(ts, func() bool {
+		err = ts.Exec(args[1], args[2:]...)
+		return pattern.MatchString(ts.ReadFile("stdout"))
+	}, func() string { return fmt.Sprintf("a match for %q; the last run: %v", args[0], err) })
+}
+
+// eventually asks again and again until ok says yes. When that takes longer than it may on
+// a loaded machine, the test fails with what is missing.
+func eventually(t interface {
+	Fatalf(format string, args ...any)
+}, ok func() bool, missing func() string,
+) {
+	if h, ok := t.(interface{ Helper() }); ok {
+		h.Helper()
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(patience); !ok(); {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			ts.Fatalf("no match for %q in time; the last run: %v", args[0], err)
+			t.Fatalf("not in time: %s", missing())
 		}
 	}
 }

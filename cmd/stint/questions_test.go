@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -251,14 +250,7 @@ func (f *questioned) query(statement string) []string {
 // until waits until the record says so.
 func (f *questioned) until(statement, want string) {
 	f.Helper()
-	deadline := time.After(patience)
-	for tick := time.NewTicker(20 * time.Millisecond); f.query(statement)[0] != want; {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			f.Fatalf("%s: want %s", statement, want)
-		}
-	}
+	eventually(f, func() bool { return f.query(statement)[0] == want }, func() string { return want + ": " + statement })
 }
 
 func (f *questioned) stint(args ...string) (text string, status int) {

@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	_ "github.com/mattn/go-sqlite3" // scriptSQL opens the store itself
@@ -121,29 +120,22 @@ func scriptQuery(ts *testscript.TestScript, args []string) {
 // scriptWorkersGone waits until no process of a run is left. A run that has ended is not
 // yet a worker that has: it gives its lane back and closes the store.
 func scriptWorkersGone(ts *testscript.TestScript, args []string) {
-	deadline := time.After(patience)
-	for tick := time.NewTicker(20 * time.Millisecond); ; {
+	var planned, pids []string
+	eventually(ts, func() bool {
 		db, err := sql.Open("sqlite3", "file:"+ts.MkAbs(args[0])+"?mode=ro&_busy_timeout=5000")
 		ts.Check(err)
-		planned, err := queryRows(context.Background(), db, "select id from runs where ended_at is null")
+		planned, err = queryRows(context.Background(), db, "select id from runs where ended_at is null")
 		ts.Check(err)
-		pids, err := queryRows(context.Background(), db, "select pid from runs where pid > 0")
+		pids, err = queryRows(context.Background(), db, "select pid from runs where pid > 0")
 		ts.Check(errors.Join(err, db.Close()))
 		alive := slices.ContainsFunc(pids, func(text string) bool {
 			pid, err := strconv.Atoi(text)
 			ts.Check(err)
 			return syscall.Kill(pid, 0) == nil
 		})
-		if len(planned) == 0 && !alive {
-			checkpoint(ts, args[0])
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-deadline:
-			ts.Fatalf("workers are left: open runs %v, processes %v", planned, pids)
-		}
-	}
+		return len(planned) == 0 && !alive
+	}, func() string { return fmt.Sprintf("the end of all workers: open runs %v, processes %v", planned, pids) })
+	checkpoint(ts, args[0])
 }
 
 // checkpoint moves what is in the write-ahead log into the file. The last worker does so

@@ -1,8 +1,7 @@
-package main_test
+package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // talker is an agent that prints what it is told, a line each, until it is stopped.
@@ -69,21 +67,12 @@ func (t *pane) screen() string {
 // until waits until the screen is as it should be.
 func (t *pane) until(what string, ok func(screen string) bool) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	tick := time.NewTicker(30 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		screen := t.screen()
-		if ok(screen) {
-			return screen
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("never came: %s\n%s", what, screen)
-		}
-	}
+	var screen string
+	eventually(t, func() bool {
+		screen = t.screen()
+		return ok(screen)
+	}, func() string { return what + "\n" + screen })
+	return screen
 }
 
 func (t *pane) shows(text string) string {
