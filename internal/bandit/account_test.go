@@ -17,8 +17,7 @@ func drawShares(t *rapid.T, least int) []float64 {
 	return rapid.SliceOfN(rapid.OneOf(rapid.Just(0.0), rapid.Just(1.0), rapid.Float64Range(1e-6, 1e6)), least, 12).Draw(t, "shares")
 }
 
-// TestEntitlementIsWaterFilling is the first invariant: the sessions are divided
-// completely, nobody gets more than one, and those below one get in proportion to their
+// TestEntitlementIsWaterFilling divides the sessions of a fire: none is left over, nobody gets more than one, and those below one get in proportion to their
 // shares.
 func TestEntitlementIsWaterFilling(t *testing.T) {
 	t.Parallel()
@@ -86,7 +85,7 @@ func TestEntitlement(t *testing.T) {
 	}
 }
 
-// TestRaisingAShareNeverLowersItsEntitlement is a part of the tenth invariant.
+// TestRaisingAShareNeverLowersItsEntitlement raises one share and leaves the others.
 func TestRaisingAShareNeverLowersItsEntitlement(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -125,8 +124,8 @@ func TestEntitlementKnowsNoOrder(t *testing.T) {
 	})
 }
 
-// TestFloorAndCapHoldExactly is the second invariant, on any order of fires, claims and
-// nothing, whoever started the sessions.
+// TestFloorAndCapHoldExactly plays fires, claims and idle fires in any order: floors and
+// caps hold to the session, whoever started it.
 func TestFloorAndCapHoldExactly(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -166,8 +165,8 @@ func TestFloorAndCapHoldExactly(t *testing.T) {
 	})
 }
 
-// TestSleepingOwesNothing is a part of the first invariant: a fire that a category
-// sleeps through, with or without an entry in its account, changes nothing of it.
+// TestSleepingOwesNothing has a category sleep through a fire: its account, if it has one,
+// does not change.
 func TestSleepingOwesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -184,8 +183,8 @@ func TestSleepingOwesNothing(t *testing.T) {
 	})
 }
 
-// TestExternalSessionsAreDebited is the fifteenth invariant: a session counts the same
-// whether a fire picked it, and whether there ever was a fire.
+// TestExternalSessionsAreDebited starts sessions by hand: each counts as one that a fire
+// picked, even if there never was a fire.
 func TestExternalSessionsAreDebited(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
@@ -260,7 +259,7 @@ func TestLoad(t *testing.T) {
 	})
 }
 
-// TestDebtsStayBounded is the third invariant: neither debt exceeds what it takes to
+// TestDebtsStayBounded holds both debts against a bound: neither exceeds what it takes to
 // outweigh the scores. The adversary sees the debts, sets every score within a range
 // anew, and puts categories to sleep. The bound is conjectured.
 func TestDebtsStayBounded(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 
 func noon() time.Time { return time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC) }
 
-// TestNoopIsNoGrade is the thirteenth invariant: what found nothing to do changes
-// neither evidence nor account, and keeps the category out for at most 64 fires.
+// TestNoopIsNoGrade has sessions find nothing to do: neither evidence nor account changes,
+// and the category is kept out for at most 64 fires.
 func TestNoopIsNoGrade(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

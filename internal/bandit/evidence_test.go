@@ -117,7 +117,7 @@ func drawArrivals(t *rapid.T, most int) (list []arrival) {
 	return list
 }
 
-// TestOrderOfGradesIsNothing is the sixth invariant: sums depend on when sessions were
+// TestOrderOfGradesIsNothing shuffles grades: the sums depend on when sessions were
 // started, and on neither when nor in which order their grades came. The change
 // detector is left out: it reads grades as they come.
 func TestOrderOfGradesIsNothing(t *testing.T) {
@@ -141,8 +141,8 @@ func TestOrderOfGradesIsNothing(t *testing.T) {
 	})
 }
 
-// TestLazyIsEager is the seventh invariant: an arm that is brought forward at every
-// fire believes what one does that is touched on demand.
+// TestLazyIsEager brings one arm forward at every fire and another on demand: both believe
+// the same.
 func TestLazyIsEager(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -207,7 +207,7 @@ func TestBeliefsAreProper(t *testing.T) {
 	})
 }
 
-// TestRaisingAGradeNeverLowersTheMean is the tenth invariant, for one category. It holds
+// TestRaisingAGradeNeverLowersTheMean raises one grade of a category. The promise holds
 // at a given dispersion: a grade that is raised may scatter more, and then all grades
 // count a little less beside the prior.
 func TestRaisingAGradeNeverLowersTheMean(t *testing.T) {
@@ -233,8 +233,8 @@ func TestRaisingAGradeNeverLowersTheMean(t *testing.T) {
 	})
 }
 
-// TestABetterRecordBelievesMore is the other half of the tenth invariant: at the same
-// weight of evidence, more of it good raises every quantile.
+// TestABetterRecordBelievesMore compares records of the same weight: more good evidence
+// raises every quantile.
 func TestABetterRecordBelievesMore(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -251,8 +251,8 @@ func TestABetterRecordBelievesMore(t *testing.T) {
 	})
 }
 
-// TestWholeGradesScatterMost is the first half of the eleventh invariant: of grades 0
-// and 1 the dispersion is exactly 1, however they faded.
+// TestWholeGradesScatterMost learns from grades 0 and 1: their dispersion is exactly 1,
+// however they faded.
 func TestWholeGradesScatterMost(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -288,8 +288,8 @@ func TestDispersionSharpens(t *testing.T) {
 	}
 }
 
-// TestIdlenessForgetsNoMean is the twelfth invariant: while a category with a record
-// rests, its belief widens and stays where it was.
+// TestIdlenessForgetsNoMean rests a category with a record: its belief widens, and its
+// mean stays.
 func TestIdlenessForgetsNoMean(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -155,8 +155,8 @@ func TestEffectIsFoundByChance(t *testing.T) {
 	}
 }
 
-// TestSameLessonsSameScore is the fourteenth invariant, for lessons: none, or as many as
-// there were, change nothing.
+// TestSameLessonsSameScore ranks with no lessons, or with as many as there were: they
+// change no score.
 func TestSameLessonsSameScore(t *testing.T) {
 	t.Parallel()
 	if got := LOO(nil); got != 0 {

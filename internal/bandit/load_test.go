@@ -20,8 +20,8 @@ func depleted(s Settings, slope float64) *Arm {
 	return a
 }
 
-// TestSameLoadCostsNothing is the fourteenth invariant, for load: under the load behind
-// the belief, the belief is right.
+// TestSameLoadCostsNothing ranks under the load that the belief was learnt under: it
+// corrects nothing.
 func TestSameLoadCostsNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -21,8 +21,8 @@ func cyclic(s Settings, swing float64) *Arm {
 	return a
 }
 
-// TestSameTimeOfDayBringsNothing is the fourteenth invariant, for the season: at the time of
-// day of all the sessions behind the belief, the belief is right.
+// TestSameTimeOfDayBringsNothing ranks at the time of day of all sessions behind the
+// belief: the season corrects nothing.
 func TestSameTimeOfDayBringsNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -148,9 +148,8 @@ func drawWorld(t *rapid.T) *world {
 }
 
 // TestEveryTraceKeepsThePromises plays any order of fires, ends and foreign sessions and
-// holds each fire against the invariants that speak of one: the first (entitlement), the
-// second (floor and cap), the fourth (picks), the fifth (the sum) and the thirteenth (no
-// grade, no change).
+// holds each fire against what is promised of one: the entitlements, floor and cap, which
+// are picked, that a score is its sum, and that no grade means no change.
 func TestEveryTraceKeepsThePromises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -230,9 +229,8 @@ func checkRound(t *rapid.T, w *world, r round, workers int, busy map[int]bool) {
 	}
 }
 
-// TestRestartChangesNothing is the ninth invariant: what is remembered, written down and
-// read again before every event, gives the same picks and the same components to the
-// last bit.
+// TestRestartChangesNothing writes the memory down and reads it again before every event:
+// picks and components are the same to the last bit.
 func TestRestartChangesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -249,8 +247,8 @@ func TestRestartChangesNothing(t *testing.T) {
 	})
 }
 
-// TestANewCategoryLeavesDrawsAlone is the eighth invariant, for one fire: neither
-// another category without a record nor the order of iteration changes a draw.
+// TestANewCategoryLeavesDrawsAlone adds a category without a record, and shuffles: neither
+// changes a draw.
 func TestANewCategoryLeavesDrawsAlone(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -268,8 +266,7 @@ func TestANewCategoryLeavesDrawsAlone(t *testing.T) {
 	})
 }
 
-// TestPlainIsThompsonSampling is the eleventh invariant: on grades 0 and 1, without any
-// of the additions, the picks are those of multiple-play Thompson sampling, which
+// TestPlainIsThompsonSampling leaves out the additions: on grades 0 and 1 the picks are those of multiple-play Thompson sampling, which
 // counts successes and failures.
 func TestPlainIsThompsonSampling(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ const (
 	// prompted with.
 	maxFileBytes = 1 << 20
 	// maxFrontBytes bounds the parser's time: the worst YAML of that size takes
-	// 20 ms, and finding its faulty line as much again a dozen times.
+	// 50 ms, and finding its faulty line as much again a dozen times.
 	maxFrontBytes = 64 << 10
 
 	bom = "\ufeff"

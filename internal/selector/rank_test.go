@@ -76,8 +76,8 @@ func categories(scores []Score) (list []fleet.Category) {
 // sameScores compares rankings with what is kept to itself.
 func sameScores() cmp.Option { return cmp.AllowUnexported(Score{}, bandit.Pool{}) }
 
-// TestRankKeepsItsPromises holds any ranking against what callers rely on, among it the
-// fourth invariant (picks) and the fifth (the score is its sum, the order its order).
+// TestRankKeepsItsPromises holds any ranking against what callers rely on: which are
+// picked, that a score is the sum of its parts, and that the order is that of the scores.
 func TestRankKeepsItsPromises(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -125,8 +125,8 @@ func TestRankKeepsItsPromises(t *testing.T) {
 	})
 }
 
-// TestReplayIsExact is the ninth invariant: an input that was written down and read again
-// gives the same ranking to the last bit.
+// TestReplayIsExact reads an input again that was written down: the ranking is the same to
+// the last bit.
 func TestReplayIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -149,8 +149,8 @@ func TestReplayIsExact(t *testing.T) {
 	})
 }
 
-// TestOrderOfCandidatesIsNothing is the eighth invariant: not the last bit depends on the
-// order of what is ranked, and what came in is not reordered.
+// TestOrderOfCandidatesIsNothing shuffles the candidates: not the last bit of a score
+// depends on their order, and the input is not reordered.
 func TestOrderOfCandidatesIsNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -168,8 +168,8 @@ func TestOrderOfCandidatesIsNothing(t *testing.T) {
 	})
 }
 
-// TestANewCategoryChangesNoScore is the eighth invariant, too: one more category without
-// a record leaves every other score as it is.
+// TestANewCategoryChangesNoScore adds a category without a record: every other score stays
+// as it is.
 func TestANewCategoryChangesNoScore(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -188,8 +188,8 @@ func TestANewCategoryChangesNoScore(t *testing.T) {
 	})
 }
 
-// TestBeingOwedMoreNeverLosesAPick is the tenth invariant: a larger deficit or a smaller
-// surplus removes nobody from those that are started.
+// TestBeingOwedMoreNeverLosesAPick raises a deficit or lowers a surplus: no category that
+// was started drops out.
 func TestBeingOwedMoreNeverLosesAPick(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -49,6 +50,16 @@ func run(t testing.TB, s *simulate.Scenario, o simulate.Options) *simulate.Resul
 		t.Fatal(err)
 	}
 	return r
+}
+
+// policy is what a policy came to.
+func policy(t testing.TB, r *simulate.Results, name string) simulate.Result {
+	t.Helper()
+	i := slices.IndexFunc(r.Policies, func(p simulate.Result) bool { return p.Policy.Name == name })
+	if i < 0 {
+		t.Fatalf("no policy %q was played", name)
+	}
+	return r.Policies[i]
 }
 
 func TestResultsDoNotDependOnParallelism(t *testing.T) {
@@ -151,10 +162,9 @@ func TestKnownRewards(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			for _, p := range run(t, &test.s, simulate.Options{Runs: 2, Seed: 5}).Policies {
-				if p.Policy.Name == test.policy && math.Abs(p.RewardPerFire.Mean-test.want) > 1e-9 {
-					t.Errorf("%s: got %v a fire, want %v", test.policy, p.RewardPerFire.Mean, test.want)
-				}
+			p := policy(t, run(t, &test.s, simulate.Options{Runs: 2, Seed: 5}), test.policy)
+			if math.Abs(p.RewardPerFire.Mean-test.want) > 1e-9 {
+				t.Errorf("%s: got %v a fire, want %v", test.policy, p.RewardPerFire.Mean, test.want)
 			}
 		})
 	}
@@ -166,8 +176,8 @@ func TestNoopsAndAccounts(t *testing.T) {
 	t.Parallel()
 	s := &simulate.Scenario{Fires: 127, Workers: 1, Categories: categories(0.5), Grades: simulate.Grades{Nothing: 0.5}}
 	s.Categories[0].Supply = &simulate.Chain{Sleep: 1}
-	policies := run(t, s, simulate.Options{Seed: 1}).Policies
-	stint, random := policies[0], policies[10]
+	results := run(t, s, simulate.Options{Seed: 1})
+	stint, random := policy(t, results, "stint"), policy(t, results, "random")
 	// Fire 1 has work; NOOPs follow at 2, 4, 8, 16, 32, 64.
 	if got, want := stint.Fractions[0].Mean*127, 7.0; math.Abs(got-want) > 1e-9 {
 		t.Errorf("stint: got %v sessions, want %v", got, want)
