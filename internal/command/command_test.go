@@ -173,15 +173,15 @@ func TestExitErrorHasTheStatus(t *testing.T) {
 func TestOutputEndsItsGroup(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ script, want string }{
-		"obedient": {"sleep 300 & echo $! >pid; mv pid child; wait", "stopped: time-out after 300ms"},
-		"deaf":     {"trap '' TERM; sh -c 'trap \"\" TERM; sleep 300; sleep 300' & echo $! >pid; mv pid child; while :; do sleep 300; done", "stopped: time-out after 300ms"},
+		"obedient": {"sleep 300 & echo $! >pid; mv pid child; wait", "stopped: time-out after 3s"},
+		"deaf":     {"trap '' TERM; sh -c 'trap \"\" TERM; sleep 300; sleep 300' & echo $! >pid; mv pid child; while :; do sleep 300; done", "stopped: time-out after 3s"},
 		"failed":   {"sleep 300 >&- 2>&- & echo $! >child; exit 1", "exit status 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := shell(t, test.script)
 			if strings.HasPrefix(test.want, "stopped") {
-				c.Timeout = 300 * time.Millisecond
+				c.Timeout = 3 * time.Second
 			}
 			if got := refusal(t, c); !strings.HasSuffix(got, test.want) {
 				t.Errorf("got %q, want it to end in %q", got, test.want)
@@ -203,12 +203,14 @@ func wantGone(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 500 {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for range 3000 {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || strings.Contains(string(stat), ") Z ") {
 			return
 		}
-		<-time.After(10 * time.Millisecond)
+		<-tick.C
 	}
 	_ = syscall.Kill(pid, syscall.SIGKILL)
 	t.Errorf("process %d is left", pid)
@@ -233,13 +235,12 @@ func TestOutputEndsWithItsContext(t *testing.T) {
 			defer cancel(nil)
 			c := shell(t, "echo >ready; exec sleep 300")
 			if begun {
+				ready := filepath.Join(c.Dir, "ready")
+				if err := syscall.Mkfifo(ready, 0o600); err != nil {
+					t.Fatal(err)
+				}
 				go func() {
-					for range 3000 {
-						if _, err := os.Stat(filepath.Join(c.Dir, "ready")); err == nil {
-							break
-						}
-						<-time.After(10 * time.Millisecond)
-					}
+					_, _ = os.ReadFile(ready) // once the command has begun
 					cancel(why)
 				}()
 			} else {

@@ -75,7 +75,8 @@ func deaf() error {
 	if err := ready(); err != nil {
 		return err
 	}
-	<-time.After(2 * patience) // should the test fail, nobody else would end it
+	over := time.NewTimer(2 * patience) // should the test fail, nobody else would end it
+	<-over.C
 	return nil
 }
 

@@ -260,11 +260,17 @@ func TestStopBeforeStart(t *testing.T) {
 // what happened.
 func TestOverrun(t *testing.T) {
 	t.Parallel()
-	for mode, words := range map[string]string{"obey": "asked: terminated\n", "deaf": ""} {
+	for mode, tt := range map[string]struct {
+		words string
+		grace time.Duration
+	}{
+		"obey": {"asked: terminated\n", patience},
+		"deaf": {"", 20 * time.Millisecond},
+	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			s := testSpec(t, mode)
-			s.Timeout = 2 * time.Second                                      // by then the agent can hear that it is asked to end
+			s.Timeout, s.Grace = 3*time.Second, tt.grace // until then a loaded machine has begun it
 			reader, err := os.OpenFile(variable(s, readyFile), os.O_RDWR, 0) // so that the agent need not wait for one
 			if err != nil {
 				t.Fatal(err)
@@ -273,7 +279,7 @@ func TestOverrun(t *testing.T) {
 			if err := os.WriteFile(s.Files.Result, []byte("{}"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(mustRun(t.Context(), t, s), fleet.SessionExit{End: fleet.Overran, Result: []byte("{}"), Output: said(len(words))}); diff != "" {
+			if diff := cmp.Diff(mustRun(t.Context(), t, s), fleet.SessionExit{End: fleet.Overran, Result: []byte("{}"), Output: said(len(tt.words))}); diff != "" {
 				t.Errorf("exit (-got +want):\n%s", diff)
 			}
 		})

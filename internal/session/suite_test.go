@@ -195,7 +195,7 @@ func TestCharacters(t *testing.T) {
 	t.Parallel()
 	exited := func(printed int64) told { return told{End: fleet.Exited, Printed: printed} }
 	overran := func(printed int64) told { return told{End: fleet.Overran, Printed: printed} }
-	short := func(o *order) { o.Timeout = 2 * time.Second } // by then the script has begun
+	short := func(o *order) { o.Timeout = 3 * time.Second } // until then a loaded machine has begun it
 	for name, tt := range map[string]struct {
 		script string
 		change func(*order)
@@ -237,8 +237,8 @@ func TestCharacters(t *testing.T) {
 			func(o *order) { short(o); o.Grace = patience }, overran(6), "asked\n",
 		},
 		"silent": {
-			`echo hello; exec sleep 100`, func(o *order) { o.Silence = 2 * time.Second },
-			told{End: fleet.Overran, Detail: "it printed nothing for 2s", Printed: 6},
+			`echo hello; exec sleep 100`, func(o *order) { o.Silence = 3 * time.Second },
+			told{End: fleet.Overran, Detail: "it printed nothing for 3s", Printed: 6},
 			"hello\n",
 		},
 		"seldom":          {`for i in {1..12}; do printf .; sleep 0.2; done`, func(o *order) { o.Silence = 2 * time.Second }, exited(12), "............"},

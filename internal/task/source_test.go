@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -98,13 +99,11 @@ func TestSourcesListEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	fifo := filepath.Join(f.Dir, "begun")
 	s := task.Sources{Folder: f, Commands: []task.Source{printing(f, "one", "echo >"+fifo+"; exec sleep 300")}}
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	go func() {
-		for range 3000 {
-			if _, err := os.Stat(fifo); err == nil {
-				break
-			}
-			<-time.After(10 * time.Millisecond)
-		}
+		_, _ = os.ReadFile(fifo) // once the command has begun
 		cancel()
 	}()
 	if _, _, err := s.List(ctx); !errors.Is(err, context.Canceled) {
@@ -177,7 +176,7 @@ func TestSourcesResolveHangs(t *testing.T) {
 		"b.md": "---\nrequires: [https://x/3]\n---\n",
 	})
 	hanging := script(f, `case $1 in */odd) exit 2;; esac; exec sleep 60`)
-	hanging.Timeout = 50 * time.Millisecond
+	hanging.Timeout = 3 * time.Second
 	_, problems, err := task.Sources{Folder: f, Resolver: task.Resolver{Command: hanging}}.List(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +185,7 @@ func TestSourcesResolveHangs(t *testing.T) {
 		t.Fatalf("got problems %q, want one for all that hang and one for the odd one", problems)
 	}
 	late, odd := problems[0], problems[1]
-	if late.Path != "https://x/1" || !late.Kept || !strings.HasSuffix(late.Reason, "time-out after 50ms (and so 3 URLs in all)") {
+	if late.Path != "https://x/1" || !late.Kept || !strings.HasSuffix(late.Reason, "time-out after 3s (and so 3 URLs in all)") {
 		t.Errorf("got %q, want a time-out of three URLs", late)
 	}
 	if odd.Path != "https://x/odd" || !odd.Kept || strings.Contains(odd.Reason, "time-out") {

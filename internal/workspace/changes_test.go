@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -189,10 +190,21 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// apart lets time pass in which files of before and after can be told apart.
+// apart writes a file until its time is so much later that files of before and after can
+// be told apart.
 func (g gitter) apart() {
 	g.t.Helper()
-	<-time.After(2 * tick)
+	probe := filepath.Join(g.t.TempDir(), "probe")
+	written := func() time.Time {
+		err := os.WriteFile(probe, nil, 0o600)
+		info, statErr := os.Stat(probe)
+		if err := errors.Join(err, statErr); err != nil {
+			g.t.Fatal(err)
+		}
+		return info.ModTime()
+	}
+	for began := written(); written().Sub(began) <= 2*tick; {
+	}
 }
 
 func TestChangesInAWorktree(t *testing.T) {

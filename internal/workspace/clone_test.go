@@ -340,10 +340,7 @@ func TestSyncAwaitsTheIndex(t *testing.T) {
 	origin.add("c", "c")
 	clone.add("d", "d")
 	clone.write(".git/index.lock", "")
-	go func() {
-		<-time.After(300 * time.Millisecond)
-		_ = os.Remove(filepath.Join(clone.dir, ".git/index.lock"))
-	}()
+	time.AfterFunc(300*time.Millisecond, func() { _ = os.Remove(filepath.Join(clone.dir, ".git/index.lock")) })
 	mustSync(t, clone)
 	if got := clone.read("c"); got != "c" {
 		t.Errorf("got %q, want it synced", got)
