@@ -270,7 +270,7 @@ func TestOverrun(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			s := testSpec(t, mode)
-			s.Timeout, s.Grace = 3*time.Second, tt.grace // until then a loaded machine has begun it
+			s.Timeout, s.Grace = 3*time.Second, tt.grace                     // until then a loaded machine has begun it
 			reader, err := os.OpenFile(variable(s, readyFile), os.O_RDWR, 0) // so that the agent need not wait for one
 			if err != nil {
 				t.Fatal(err)
