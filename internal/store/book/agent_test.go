@@ -212,12 +212,12 @@ func TestRests(t *testing.T) {
 				r := ended(rapid.SampledFrom(working).Draw(rt, "run"), rapid.SampledFrom([]fleet.Outcome{
 					fleet.Productive, fleet.Noop, fleet.Failed, fleet.Failed, fleet.Timeout, fleet.Quota, fleet.Unavailable, fleet.Cancelled,
 				}).Draw(rt, "outcome"))
-				switch r.Verdict.Outcome {
-				case fleet.Unavailable:
+				switch o := r.Verdict.Outcome; {
+				case o == fleet.Unavailable:
 					r.Verdict.Fault = rapid.SampledFrom([]fleet.FaultKind{fleet.FaultLogin, fleet.FaultServer}).Draw(rt, "fault")
-				case fleet.Failed:
+				case o == fleet.Failed:
 					r.Verdict.Fault = rapid.SampledFrom([]fleet.FaultKind{"", fleet.FaultContext}).Draw(rt, "fault")
-				case fleet.Quota, fleet.Productive:
+				case o == fleet.Quota || o == fleet.Productive:
 					if hours := rapid.IntRange(0, 3).Draw(rt, "hours"); hours > 0 {
 						r.QuotaUntil = now.Add(time.Duration(hours) * time.Hour)
 						if r.QuotaUntil.After(named) {

@@ -65,8 +65,7 @@ const isCurrent = `
 select exists (select 1 from claims
 where key = :key and holder = :holder and epoch = :epoch and ` + current + `)`
 
-// Take grants, renews or denies a claim. With [fleet.Denied] the claim returned
-// is the one that stands in the way.
+// Take grants, renews or denies a claim.
 func (d *DB) Take(ctx context.Context, r store.Take) (grant fleet.Grant, c fleet.Claim, err error) {
 	err = d.update(ctx, func(t tx) error {
 		grant, c, err = t.take(ctx, r)
@@ -100,8 +99,7 @@ func (t tx) take(ctx context.Context, r store.Take) (fleet.Grant, fleet.Claim, e
 	return grant, c.Claim, nil
 }
 
-// Renew moves a held claim's expiry to ttl from now. When the claim is not, or
-// no longer, this holder's the error wraps [fleet.ErrLost].
+// Renew moves a held claim's expiry to ttl from now.
 func (d *DB) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (c fleet.Claim, err error) {
 	if ttl < time.Millisecond {
 		return c, fmt.Errorf("renew claim %q: time-to-live %s: want at least 1ms: %w", h.Key, ttl, fleet.ErrUsage)
@@ -113,8 +111,7 @@ func (d *DB) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (c flee
 	return c, wrap(err, "renew claim %q", h.Key)
 }
 
-// Release gives a held claim back. When the claim is not, or no longer, this
-// holder's the error wraps [fleet.ErrLost].
+// Release gives a held claim back.
 func (d *DB) Release(ctx context.Context, h store.Hold, ending fleet.Ending, reason string) (c fleet.Claim, err error) {
 	err = d.update(ctx, func(t tx) error {
 		c, err = t.fenced(ctx, releaseClaim, h, sql.Named("ending", ending), sql.Named("reason", reason))

@@ -92,8 +92,8 @@ from spent s left join runs r on r.ended_at is null and r.day = s.day and s.scop
 where s.day = ? group by s.scope order by s.scope`, t.today())
 }
 
-// ResetBudget strikes out what a scope used today, but for the reserves of the sessions under
-// way, which settle theirs when they end. An agent's earlier bills count no more.
+// ResetBudget strikes out what a scope used today. The sessions under way settle their reserves
+// when they end.
 func (d *DB) ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (before fleet.Spent, err error) {
 	err = d.update(ctx, func(t tx) error {
 		if before, err = t.spentOf(ctx, t.today(), scope); err != nil {

@@ -41,8 +41,7 @@ func (d *DB) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 	return list[0], nil
 }
 
-// BeginRun marks a run as begun by this process, once: a run that has begun or
-// ended before wraps [fleet.ErrUsage].
+// BeginRun marks a run as begun by this process, once.
 func (d *DB) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
 	return d.update(ctx, func(t tx) error {
 		rows, err := t.exec(ctx,
@@ -52,8 +51,7 @@ func (d *DB) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
 	})
 }
 
-// LaneTaken records an acquisition, and that the run works this category from
-// here on. The caller holds the lock.
+// LaneTaken records an acquisition. The caller holds the lock.
 func (d *DB) LaneTaken(ctx context.Context, id fleet.RunID, c fleet.Category, lane int) error {
 	err := d.update(ctx, func(t tx) error {
 		_, err := t.ExecContext(ctx, "insert into lane_holds (run, category, lane, acquired_at) values (?, ?, ?, ?)",
@@ -67,8 +65,7 @@ func (d *DB) LaneTaken(ctx context.Context, id fleet.RunID, c fleet.Category, la
 	return wrap(err, "record lane %s.%d", c, lane)
 }
 
-// LaneReleased records that the run gives its lane back. The caller still holds
-// the lock, so that recorded holds never overlap where real ones did not.
+// LaneReleased records that the run gives its lane back. The caller still holds the lock.
 func (d *DB) LaneReleased(ctx context.Context, id fleet.RunID) error {
 	err := d.update(ctx, func(t tx) error {
 		_, err := t.ExecContext(ctx, "update lane_holds set released_at = ? where run = ? and released_at is null",
@@ -113,9 +110,7 @@ func (d *DB) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant
 }
 
 // Complete ends a run that worked under a claim: outcome, grade and what is
-// learnt of it in one transaction, once. It fails with [fleet.ErrLost], and writes nothing, when
-// the claim is no longer the run's at its epoch, or was not when the run ended, or the run
-// has ended on record.
+// learnt of it in one transaction, once.
 //
 // If we die before the commit, the run is open and ungraded, and its claim
 // expires. If we die after it, the grade is counted, and calling again changes
@@ -237,11 +232,9 @@ func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fl
 	return left, nil
 }
 
-// Respawn records whether a session follows a run, and the run that does.
+// Respawn records whether a session follows a run, and the run that does. Its timer runs already.
 //
-// If we die before it, no session follows. If we die after it and before its timer is
-// started, the next run is planned and never begins: it is closed once its time has come
-// and gone.
+// If we die before it, no session follows: the worker that the timer starts finds no run of its id.
 func (d *DB) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string) (decided bool, err error) {
 	err = d.update(ctx, func(t tx) error {
 		var by fleet.RunID
