@@ -119,10 +119,10 @@ func (a *app) budgetShow(ctx context.Context) error {
 			Scopes: []scopeObject{}, Next: []nextObject{}, Resets: []resetObject{},
 		}
 		for _, b := range c.AllBudgets() {
-			o.Scopes = append(o.Scopes, newScope(snapshot.Spent, b))
+			o.Scopes = append(o.Scopes, scopeObject{wire.Spent(fleet.SpentBy(snapshot.Spent, b.Scope)), b.Runs, b.Tokens, b.USD})
 		}
 		for _, agent := range slices.Sorted(maps.Keys(c.Agents)) {
-			o.Next = append(o.Next, newNext(c, snapshot.Agents, agent))
+			o.Next = append(o.Next, newNext(snapshot.Agent(agent), c.Budgets("", agent)))
 		}
 		for _, r := range resets {
 			o.Resets = append(o.Resets, newReset(r))
@@ -136,21 +136,8 @@ func (a *app) budgetShow(ctx context.Context) error {
 	})
 }
 
-func newScope(spent []fleet.Spent, b fleet.Budget) scopeObject {
-	o := scopeObject{Spent: wire.Spent{Scope: b.Scope}, MostRuns: b.Runs, MostTokens: b.Tokens, MostUSD: b.USD}
-	if i := slices.IndexFunc(spent, func(s fleet.Spent) bool { return s.Scope == b.Scope }); i >= 0 {
-		o.Spent = wire.Spent(spent[i])
-	}
-	return o
-}
-
-func newNext(c *config.Config, agents []fleet.AgentState, agent string) nextObject {
-	var state fleet.AgentState
-	if i := slices.IndexFunc(agents, func(s fleet.AgentState) bool { return s.Agent == agent }); i >= 0 {
-		state = agents[i]
-	}
-	budgets := c.Budgets("", agent)
-	o := nextObject{Agent: agent, Bills: len(state.Bills), Doubtful: []billObject{}}
+func newNext(state fleet.AgentState, budgets []fleet.Budget) nextObject {
+	o := nextObject{Agent: state.Agent, Bills: len(state.Bills), Doubtful: []billObject{}}
 	o.Tokens, o.USD = state.Expected(budgets)
 	for _, b := range state.Doubtful(budgets) {
 		o.Doubtful = append(o.Doubtful, billObject{b.Run, b.Tokens, b.USD})

@@ -25,19 +25,13 @@ func (a *app) claimList(ctx context.Context, o claimOptions) error {
 		if !o.all {
 			list = held
 		}
-		a.printClaims(list, heldKeys(held))
+		keys := map[fleet.Key]bool{} // the listed claims are looked up one by one, and may be many
+		for _, c := range held {
+			keys[c.Key] = true
+		}
+		a.printClaims(list, keys)
 		return nil
 	})
-}
-
-// heldKeys are the keys of claims: the listed claims are looked up in them one by one, and may
-// be many.
-func heldKeys(held []fleet.Claim) map[fleet.Key]bool {
-	keys := map[fleet.Key]bool{}
-	for _, c := range held {
-		keys[c.Key] = true
-	}
-	return keys
 }
 
 func (a *app) printClaims(list []fleet.Claim, held map[fleet.Key]bool) {

@@ -73,20 +73,10 @@ func (e *Engine) installed(agent string) bool {
 // refusals are all that keeps an agent from a session of the category. The store goes by the same
 // rule when the session takes its claim.
 func (e *Engine) refusals(v view, c fleet.Category, agent string) []fleet.RefusedError {
-	state := v.agent(agent)
+	state := v.snapshot.Agent(agent)
 	return book.Admission{
 		Terms: e.terms(c, agent), State: state, Probing: v.live[state.Probe], Busy: v.busy[agent], Spent: v.snapshot.Spent, Now: v.now,
 	}.Refusals()
-}
-
-// agent is what is known of an agent.
-func (v view) agent(name string) fleet.AgentState {
-	for _, a := range v.snapshot.Agents {
-		if a.Agent == name {
-			return a
-		}
-	}
-	return fleet.AgentState{Agent: name}
 }
 
 // gate is why an agent is refused, and what helps.
@@ -97,7 +87,7 @@ func (e *Engine) gate(v view, agent string, r fleet.RefusedError) why.Gate {
 	case r.Scope != "":
 		return why.Gate{Kind: why.GateBudget, Reason: r.Reason, Until: nextDay(v.now)}
 	}
-	state := v.agent(agent)
+	state := v.snapshot.Agent(agent)
 	advice := e.advice(state)
 	return why.Gate{
 		Kind: why.GateAgent, Reason: r.Reason, Until: state.Until, Do: advice.Do, Command: advice.Command, Lasting: state.Fault.Lasting(),

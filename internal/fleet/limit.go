@@ -77,6 +77,16 @@ type Spent struct {
 	ReservedUSD    float64
 }
 
+// SpentBy is what a scope used, of what all did.
+func SpentBy(list []Spent, scope Scope) Spent {
+	for _, s := range list {
+		if s.Scope == scope {
+			return s
+		}
+	}
+	return Spent{Scope: scope}
+}
+
 // Reset is a person's word that what a scope used until then counts no more.
 type Reset struct {
 	At     time.Time

@@ -123,6 +123,16 @@ type Snapshot struct {
 // Coming is the round of a category that the next fire of its pool will be, if it counts.
 func (s Snapshot) Coming(c fleet.Category) fleet.Round { return s.Arms[c].Coming().Round }
 
+// Agent is what is known of an agent.
+func (s Snapshot) Agent(name string) fleet.AgentState {
+	for _, a := range s.Agents {
+		if a.Agent == name {
+			return a
+		}
+	}
+	return fleet.AgentState{Agent: name}
+}
+
 // TaskSight is what a task's source was seen to show, against what was remembered.
 type TaskSight struct {
 	fleet.TaskMemory

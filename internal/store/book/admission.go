@@ -2,7 +2,6 @@ package book
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"stint/internal/fleet"
@@ -32,11 +31,7 @@ func (a Admission) Refusals() (list []fleet.RefusedError) {
 	}
 	tokens, usd := a.State.Expected(a.Budgets)
 	for _, b := range a.Budgets {
-		var spent fleet.Spent
-		if i := slices.IndexFunc(a.Spent, func(s fleet.Spent) bool { return s.Scope == b.Scope }); i >= 0 {
-			spent = a.Spent[i]
-		}
-		if reason := b.Gone(spent, tokens, usd); reason != "" {
+		if reason := b.Gone(fleet.SpentBy(a.Spent, b.Scope), tokens, usd); reason != "" {
 			list = append(list, fleet.RefusedError{Reason: reason, Scope: b.Scope, Outcome: fleet.Quota})
 		}
 	}
