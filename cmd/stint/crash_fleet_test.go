@@ -19,6 +19,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/fleet"
+	"stint/internal/store/storetest"
 )
 
 // crashFleet is a fleet of one category and two tasks, whose sessions are killed.
@@ -53,6 +54,7 @@ var crashLessons = []string{"measure", "cut"}
 func newCrashFleet(t *testing.T) *crashFleet {
 	t.Helper()
 	f := &crashFleet{T: t, dir: t.TempDir(), planned: fleet.NewRunID(time.UnixMilli(1), rand.Uint32())}
+	storetest.Keep(t, filepath.Join(f.dir, "state"))
 	f.configure("60m", "print=worked")
 	for task, text := range crashTasksIn("todo") {
 		f.write(filepath.Join("tasks", task), text)

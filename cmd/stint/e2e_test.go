@@ -16,6 +16,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store/sqlite"
+	"stint/internal/store/storetest"
 )
 
 // site is a fleet on the real service manager, with an agent that works until it
@@ -46,6 +47,7 @@ func newSite(t *testing.T, categories ...string) *site {
 		t.Fatal(err)
 	}
 	s := &site{T: t, fleet: fmt.Sprintf("e2e_%d_%d", os.Getpid(), time.Now().UnixNano()%1_000_000), dir: t.TempDir(), binary: binary}
+	storetest.Keep(t, s.path("state"))
 	s.write("agent", agent, 0o755)
 	config := fmt.Sprintf("fleet = %q\nstate = %q\n[tasks]\nafter = \"active\"\n[agent.fake]\ncommand = [%q]\ntrust = true\n", s.fleet, s.path("state"), s.path("agent"))
 	for _, c := range categories {

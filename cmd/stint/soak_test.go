@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"stint/internal/store/storetest"
 )
 
 // shortSoak is how long the tests fire. STINT_SOAK asks for another time, such as 10m.
@@ -128,6 +130,7 @@ func newSoak(t *testing.T) *soak {
 		T: t, fleet: fmt.Sprintf("soak_%d", os.Getpid()), dir: dir, state: filepath.Join(dir, "state"), work: filepath.Join(dir, "work"),
 		length: shortSoak, counts: map[string]int{},
 	}
+	storetest.Keep(t, s.state)
 	if text := os.Getenv("STINT_SOAK"); text != "" {
 		var err error
 		if s.length, err = time.ParseDuration(text); err != nil {

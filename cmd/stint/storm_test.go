@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"stint/internal/store/storetest"
 )
 
 // stormSize is how hard it blows. STINT_STORM=full asks for all of it.
@@ -47,6 +49,7 @@ type storm struct {
 func newStorm(t *testing.T, keys int) *storm {
 	t.Helper()
 	dir := t.TempDir()
+	storetest.Keep(t, dir)
 	s := &storm{
 		T: t, config: filepath.Join(dir, "stint.toml"), begun: time.Now(), keys: keys,
 		running: map[int]*os.Process{}, history: map[string][]porcupine.Operation{}, answers: map[string]int{},

@@ -29,6 +29,7 @@ import (
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
+	"stint/internal/store/storetest"
 	"stint/internal/task"
 )
 
@@ -60,6 +61,7 @@ const threeCategories = `
 func newBench(t *testing.T, categories string) *bench {
 	t.Helper()
 	dir := t.TempDir()
+	storetest.Keep(t, dir)
 	b := &bench{TB: t, now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
 	text := fmt.Sprintf("fleet = \"bob\"\nstate = %q\n[tasks]\nafter = \"active\"\n[agent.fake]\ncommand = [\"fake\"]\ntrust = true\n%s", filepath.Join(dir, "state"), categories)
 	c, err := config.Parse(filepath.Join(dir, "stint.toml"), []byte(text), config.Options{})

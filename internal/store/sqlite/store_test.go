@@ -21,7 +21,9 @@ func TestStore(t *testing.T) {
 
 func testOptions(t *testing.T, now func() time.Time) Options {
 	t.Helper()
-	return Options{Dir: t.TempDir(), Fleet: "bob", Workspace: "/home/bob/work", Now: now, Settings: bandit.Defaults()}
+	dir := t.TempDir()
+	storetest.Keep(t, dir)
+	return Options{Dir: dir, Fleet: "bob", Workspace: "/home/bob/work", Now: now, Settings: bandit.Defaults()}
 }
 
 func mustOpen(t *testing.T, o Options) *DB {

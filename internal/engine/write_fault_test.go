@@ -1,0 +1,423 @@
+package engine_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"stint/internal/command"
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/report"
+	"stint/internal/store"
+	"stint/internal/task"
+)
+
+// faultyStore is a store of which one write fails: before it took effect or, with apply,
+// after. It counts the writes, so that each can be the one.
+type faultyStore struct {
+	store.Store
+	apply bool
+	err   error
+	at    int // of the calls, from 0; below: none fails
+
+	mu    sync.Mutex
+	calls []string
+}
+
+func (f *faultyStore) write(name string, do func() error) error {
+	f.mu.Lock()
+	n := len(f.calls)
+	f.calls = append(f.calls, name)
+	f.mu.Unlock()
+	switch {
+	case n != f.at:
+		return do()
+	case f.apply:
+		return cmp.Or(do(), f.err)
+	default:
+		return f.err
+	}
+}
+
+// answer is write for a method that has an answer, which gets lost with a failure.
+func answer[T any](f *faultyStore, name string, do func() (T, error)) (got T, err error) {
+	if err = f.write(name, func() error { got, err = do(); return err }); err != nil {
+		var none T
+		return none, err
+	}
+	return got, nil
+}
+
+func (f *faultyStore) Take(ctx context.Context, t store.Take) (grant fleet.Grant, c fleet.Claim, err error) {
+	err = f.write("Take", func() error { grant, c, err = f.Store.Take(ctx, t); return err })
+	return grant, c, err
+}
+
+func (f *faultyStore) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant, c fleet.Claim, err error) {
+	err = f.write("TakeForRun", func() error { grant, c, err = f.Store.TakeForRun(ctx, r); return err })
+	return grant, c, err
+}
+
+func (f *faultyStore) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error) {
+	return answer(f, "Renew", func() (fleet.Claim, error) { return f.Store.Renew(ctx, h, ttl) })
+}
+
+func (f *faultyStore) Release(ctx context.Context, h store.Hold, e fleet.Ending, reason string) (fleet.Claim, error) {
+	return answer(f, "Release", func() (fleet.Claim, error) { return f.Store.Release(ctx, h, e, reason) })
+}
+
+func (f *faultyStore) ReleaseHolder(ctx context.Context, h fleet.Holder, e fleet.Ending) error {
+	return f.write("ReleaseHolder", func() error { return f.Store.ReleaseHolder(ctx, h, e) })
+}
+
+func (f *faultyStore) RecordFire(ctx context.Context, fire fleet.Fire, runs []fleet.Run) (fleet.FireID, error) {
+	return answer(f, "RecordFire", func() (fleet.FireID, error) { return f.Store.RecordFire(ctx, fire, runs) })
+}
+
+func (f *faultyStore) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error) {
+	return answer(f, "NotStarted", func() (bool, error) { return f.Store.NotStarted(ctx, fire, run, reason) })
+}
+
+func (f *faultyStore) AddRun(ctx context.Context, r fleet.Run) error {
+	return f.write("AddRun", func() error { return f.Store.AddRun(ctx, r) })
+}
+
+func (f *faultyStore) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
+	return f.write("BeginRun", func() error { return f.Store.BeginRun(ctx, id, pid) })
+}
+
+func (f *faultyStore) LaneTaken(ctx context.Context, id fleet.RunID, c fleet.Category, lane int) error {
+	return f.write("LaneTaken", func() error { return f.Store.LaneTaken(ctx, id, c, lane) })
+}
+
+func (f *faultyStore) LaneReleased(ctx context.Context, id fleet.RunID) error {
+	return f.write("LaneReleased", func() error { return f.Store.LaneReleased(ctx, id) })
+}
+
+func (f *faultyStore) OnBranch(ctx context.Context, id fleet.RunID, branch string) error {
+	return f.write("OnBranch", func() error { return f.Store.OnBranch(ctx, id, branch) })
+}
+
+func (f *faultyStore) Denied(ctx context.Context, d fleet.DeniedClaim) error {
+	return f.write("Denied", func() error { return f.Store.Denied(ctx, d) })
+}
+
+func (f *faultyStore) Complete(ctx context.Context, r fleet.Run) error {
+	return f.write("Complete", func() error { return f.Store.Complete(ctx, r) })
+}
+
+func (f *faultyStore) EndRun(ctx context.Context, r fleet.Run) error {
+	return f.write("EndRun", func() error { return f.Store.EndRun(ctx, r) })
+}
+
+func (f *faultyStore) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string) (bool, error) {
+	return answer(f, "Respawn", func() (bool, error) { return f.Store.Respawn(ctx, run, next, reason) })
+}
+
+func (f *faultyStore) NoticeDue(ctx context.Context, n fleet.Notice, every time.Duration) (bool, error) {
+	return answer(f, "NoticeDue", func() (bool, error) { return f.Store.NoticeDue(ctx, n, every) })
+}
+
+func (f *faultyStore) ForgetNotice(ctx context.Context, n fleet.Notice) error {
+	return f.write("ForgetNotice", func() error { return f.Store.ForgetNotice(ctx, n) })
+}
+
+func (f *faultyStore) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) error {
+	return f.write("LeaveTask", func() error { return f.Store.LeaveTask(ctx, h, m) })
+}
+
+func (f *faultyStore) SeeTasks(ctx context.Context, list []store.TaskSight) error {
+	return f.write("SeeTasks", func() error { return f.Store.SeeTasks(ctx, list) })
+}
+
+func (f *faultyStore) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (bool, error) {
+	return answer(f, "Abandon", func() (bool, error) { return f.Store.Abandon(ctx, id, reason, used, died) })
+}
+
+// story is something that a fleet goes through, and the error of all that it was told.
+type story struct {
+	config string
+	play   func(b *bench) error
+}
+
+// workable is a fleet with one task in code.
+func workable(play func(*bench) error) story {
+	return story{threeCategories, func(b *bench) error {
+		b.addTask("fix", "code", fleet.StateTodo)
+		return play(b)
+	}}
+}
+
+// fireAndRun fires, and runs all that was planned.
+func fireAndRun(b *bench) error {
+	r, err := b.fire(engine.FanoutOptions{})
+	for _, c := range r.Choices {
+		if c.Run != "" {
+			_, runErr := b.Run(b.Context(), engine.RunOptions{Run: c.Run, Binary: "/usr/bin/stint"})
+			err = errors.Join(err, runErr)
+		}
+	}
+	return err
+}
+
+func byHand(b *bench) error {
+	_, err := b.Run(b.Context(), engine.RunOptions{Category: "code"})
+	return err
+}
+
+const delivers = `{"outcome":"productive","grade":0.8,"task_state":"done"}`
+
+func stories() map[string]story {
+	return map[string]story{
+		"a session of a fire, and its follower": workable(func(b *bench) error {
+			b.Agents, b.Later = says(good), &timers{}
+			return fireAndRun(b)
+		}),
+		"a session by hand settles its task": workable(func(b *bench) error {
+			b.Agents = says(delivers)
+			return byHand(b)
+		}),
+		"a long session on a branch": workable(func(b *bench) error {
+			b.Repo = branching{}
+			b.Agents = agent(func(ctx context.Context, s fleet.SessionSpec) fleet.SessionExit {
+				wait, cancel := context.WithTimeout(ctx, 25*time.Minute)
+				defer cancel()
+				<-wait.Done()
+				return says(delivers)(ctx, s)
+			})
+			return byHand(b)
+		}),
+		"nothing to do": {threeCategories, byHand},
+		"a worker that cannot be started": workable(func(b *bench) error {
+			_, err := b.fire(engine.FanoutOptions{Units: starter{"code": errors.New("no room")}})
+			return err
+		}),
+		"a fire that is stopped": workable(func(b *bench) error {
+			_, err := b.fire(engine.FanoutOptions{})
+			list, stopErr := b.StopAll(b.Context(), "")
+			for _, stopped := range list {
+				stopErr = errors.Join(stopErr, stopped.Err)
+			}
+			return errors.Join(err, stopErr)
+		}),
+		"a claim that is denied": workable(func(b *bench) error {
+			f, _ := b.Store.(*faultyStore)
+			f.Store = snatch{b.db, []fleet.TaskID{"fix"}}
+			return byHand(b)
+		}),
+		"a claim that is lost": workable(func(b *bench) error {
+			b.Agents = agent(func(ctx context.Context, s fleet.SessionSpec) fleet.SessionExit {
+				if err := b.db.ReleaseHolder(ctx, "run:"+fleet.Holder(filepath.Base(s.Files.Dir)), fleet.EndingReleased); err != nil {
+					b.Error(err)
+				}
+				return says(delivers)(ctx, s)
+			})
+			return byHand(b)
+		}),
+		"a supervisor that died": workable(func(b *bench) error {
+			_, lock := b.dead("code", "fix")
+			b.closeAll(lock)
+			_, err := b.Reap(b.Context(), false)
+			return err
+		}),
+		"news that nobody takes": {threeCategories + "[notice]\ncommand = [\"tell\"]\nevents = [\"failed\"]\n", func(b *bench) error {
+			b.addTask("fix", "code", fleet.StateTodo)
+			b.Notices = deafEars{}
+			b.Agents = says(`{"outcome":"failed"}`)
+			return byHand(b)
+		}},
+		"a tracker that hears late": {tracked, func(b *bench) error {
+			list := filepath.Join(b.Config.Workspace, "items")
+			if err := os.WriteFile(list, []byte(`{"id":"1","state":"open"}`), 0o600); err != nil {
+				return err
+			}
+			run := func(argv ...string) command.Command {
+				return command.Command{Argv: argv, Dir: b.Config.Workspace, Env: []string{"PATH=" + os.Getenv("PATH")}, Timeout: time.Minute}
+			}
+			source := func(c command.Command, done string) task.Sources {
+				return task.Sources{
+					Folder: task.Folder{Dir: b.Config.Tasks.Dir},
+					Commands: []task.Source{{
+						Listing: task.Listing{
+							Name: "tracker", Category: "code", States: map[string]fleet.TaskState{"open": fleet.StateTodo},
+							Fields: map[fleet.TaskField]string{fleet.FieldState: "state", "id": "id"},
+						},
+						Command: c,
+						Calls:   map[fleet.TaskCall][]string{fleet.CallStart: {"true"}, fleet.CallDone: {done}, fleet.CallRelease: {"true"}},
+					}},
+				}
+			}
+			b.Tasks = source(run("cat", list), "false")
+			b.Agents = says(delivers)
+			err := byHand(b)
+			b.Tasks = source(run("cat", list), "true")
+			b.later(time.Minute)
+			_, reapErr := b.Reap(b.Context(), false)
+			return errors.Join(err, reapErr)
+		}},
+	}
+}
+
+const tracked = threeCategories + `
+[tasks.source.tracker]
+command = ["cat", "items"]
+category = "code"
+start = ["true"]
+done = ["true"]
+release = ["true"]
+`
+
+// branching gives each run a branch of its own.
+type branching struct{ noRepo }
+
+func (r branching) Enter(_ context.Context, run fleet.RunID, _ fleet.Place) (fleet.Site, func(context.Context) (string, error), error) {
+	return fleet.Site{Branch: r.Branch(run)}, func(context.Context) (string, error) { return "", nil }, nil
+}
+
+// deafEars cannot be told anything.
+type deafEars struct{}
+
+func (deafEars) Send(context.Context, fleet.Notice) error { return errors.New("nobody there") }
+
+// outcomeOf is what a story came to: each run with its grade, each task file, and what was learnt.
+func (b *bench) outcomeOf() (lines []string) {
+	b.Helper()
+	runs, err := b.db.LastRuns(b.Context(), store.RunQuery{Limit: 100})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, r := range runs {
+		lines = append(lines, fmt.Sprintf("run %s %s %s %v", r.Category, r.Task, r.Verdict.Outcome, r.Verdict.Grade != nil))
+	}
+	tasks, _, err := b.Tasks.List(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, t := range tasks {
+		lines = append(lines, fmt.Sprintf("task %s %s", t.ID, t.State))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// checkSettled has time pass and the reaper look, and fails the test unless nothing is open,
+// nothing is held, each grade was learnt from once, and the fleet works on.
+func (b *bench) checkSettled() {
+	b.Helper()
+	for range 2 { // what is closed at first is tidied up at the second
+		b.later(26 * time.Hour)
+		if _, err := b.Reap(b.Context(), false); err != nil {
+			b.Errorf("reap: %v", err)
+		}
+	}
+	s, err := b.db.Snapshot(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, r := range s.Open {
+		b.Errorf("run %s of %s is open still", r.ID, r.Category)
+	}
+	if keys := b.held(); keys != nil {
+		b.Errorf("held still: %v", keys)
+	}
+	runs, err := b.db.LastRuns(b.Context(), store.RunQuery{Limit: 100})
+	if err != nil {
+		b.Fatal(err)
+	}
+	graded := map[fleet.Category]int{}
+	for _, r := range runs {
+		if r.Verdict.Grade != nil && !r.Held && r.Verdict.Fault != fleet.FaultAgent {
+			graded[r.Category]++
+		}
+	}
+	for c, arm := range s.Arms {
+		if arm.Graded != graded[c] {
+			b.Errorf("%s learnt from %d grades, and %d are on record", c, arm.Graded, graded[c])
+		}
+	}
+	holds, err := b.db.LaneHolds(b.Context(), time.Time{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, h := range holds {
+		if h.ReleasedAt.IsZero() {
+			b.Errorf("lane %s.%d of run %s is not given back", h.Category, h.Lane, h.Run)
+		}
+	}
+	if v := report.NewAudit(report.Record{Holds: holds}).Violations; v != nil {
+		b.Errorf("lanes held twice: %+v", v)
+	}
+	b.addTask("next", "docs", fleet.StateTodo)
+	b.Agents = says(delivers)
+	if _, err := b.Run(b.Context(), engine.RunOptions{Category: "docs"}); err != nil {
+		b.Errorf("the next session: %v", err)
+	}
+}
+
+// told plays a story of which the write at a place fails, and returns what was called, what it
+// came to at once, and whether anybody was told of the failure.
+func told(t *testing.T, s story, at int, apply bool) (calls, came []string, stated bool) {
+	t.Helper()
+	b := newBench(t, s.config)
+	var log bytes.Buffer
+	b.Engine.Log = slog.New(slog.NewTextHandler(io.MultiWriter(&log, t.Output()), nil))
+	f := &faultyStore{Store: b.db, apply: apply, err: errDisk, at: at}
+	b.Store = f
+	err := s.play(b)
+	came = b.outcomeOf()
+	b.Store = b.db
+	b.checkSettled()
+	return f.calls, came, errors.Is(err, errDisk) || strings.Contains(log.String(), errDisk.Error())
+}
+
+// TestEveryWriteMayFail plays each story once for each of its writes and each way to fail: it
+// had no effect, or it had one and said otherwise. Either somebody is told, or the story comes
+// to the same; and afterwards nothing is open or held, and nothing was learnt twice.
+func TestEveryWriteMayFail(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(stories())) {
+		var calls, came []string
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { calls, came, _ = told(t, stories()[name], -1, false) })
+		})
+		for at, call := range calls {
+			seen[call] = true
+			for _, apply := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/%d %s applied=%v", name, at, call, apply), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) {
+						_, got, stated := told(t, stories()[name], at, apply)
+						if diff := gocmp.Diff(got, came); diff != "" && !stated {
+							t.Errorf("nobody was told, and it came to (-got +want):\n%s", diff)
+						}
+					})
+				})
+			}
+		}
+	}
+	// The engine makes these writes; the others are people's: pauses, budgets, second tries.
+	want := []string{
+		"Abandon", "AddRun", "BeginRun", "Complete", "Denied", "EndRun", "ForgetNotice", "LaneReleased", "LaneTaken", "LeaveTask",
+		"NotStarted", "NoticeDue", "OnBranch", "RecordFire", "Release", "ReleaseHolder", "Renew", "Respawn", "SeeTasks", "Take", "TakeForRun",
+	}
+	if diff := gocmp.Diff(slices.Sorted(maps.Keys(seen)), want); diff != "" {
+		t.Errorf("writes that some story makes (-got +want):\n%s", diff)
+	}
+}
