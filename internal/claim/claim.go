@@ -157,7 +157,7 @@ func (d Desk) Holder(ctx context.Context, c fleet.Claim) fleet.Liveness {
 	run, err := d.Store.Run(ctx, id)
 	if err != nil {
 		if !errors.Is(err, fleet.ErrNotFound) {
-			d.Log.WarnContext(ctx, "cannot tell whether a run lives", slog.String("run_id", string(id)),
+			d.Log.WarnContext(ctx, "cannot determine whether a run lives", slog.String("run_id", string(id)),
 				slog.Any("err", fmt.Errorf("read run: %w", err)))
 		}
 		return fleet.Unknown

@@ -356,7 +356,7 @@ func (a *app) tellInUse(e claim.InUseError) {
 	if e.Session == fleet.Lives {
 		a.hint(fmt.Sprintf("end its session first, which gives the claim back: stint stop %s", run))
 	} else {
-		a.hint("nobody here can tell whether its session lives: if you know that it does not, add --abandoned")
+		a.hint("stint cannot know whether its session lives: if you know that it does not, add --abandoned")
 	}
 }
 
@@ -390,7 +390,7 @@ func (a *app) whyLost(ctx context.Context, s store.Store, h store.Hold, verb str
 	case unread != nil:
 		return err
 	case c.Epoch == 0:
-		reason = "nobody has ever claimed it"
+		reason = "it was never claimed"
 	case !c.ReleasedAt.IsZero():
 		reason = fmt.Sprintf("%s gave it back at %s", c.Holder, stamp(c.ReleasedAt))
 	case c.Holder != h.Holder:

@@ -206,7 +206,7 @@ func (s *setup) agents() (list []config.SampleAgent) {
 func (s *setup) look(ctx context.Context, c *config.Config) {
 	inside, err := exec.CommandContext(ctx, "git", "-C", c.Workspace, "rev-parse", "--is-inside-work-tree").Output()
 	if err != nil || strings.TrimSpace(string(inside)) != "true" {
-		s.missing = append(s.missing, "a git work tree: without one no commit tells what a session did, only its result file; run: git init")
+		s.missing = append(s.missing, "a git work tree: without one a session's work is known only from its result file; run: git init")
 	}
 	if !s.noAgent {
 		s.missing = append(s.missing, idleAgents(s.agentFacts(c, s.environment))...)

@@ -72,7 +72,7 @@ middle, which one line replaces.`,
 
 func (a *app) runLogs(ctx context.Context, name string, o logsOptions) error {
 	if _, ok := terminal(a.Stdout); ok && o.raw {
-		return fleet.WithHint(usage(errors.New("--raw: a terminal would do what the agent's output tells it")),
+		return fleet.WithHint(usage(errors.New("--raw: a terminal would obey escape sequences in the agent's output")),
 			fmt.Sprintf("stint logs --raw %s | less -R", name))
 	}
 	if o.raw && a.json {

@@ -305,7 +305,7 @@ func newTaskAdd(a *app) *cobra.Command {
 	f.StringVar(&o.state, "state", string(fleet.StateTodo), "the state to begin in")
 	f.StringVar(&o.body, "body", "", "text below the title, - for standard input")
 	f.StringVar(&o.nextAction, "next-action", "", "what to do first")
-	f.StringVar(&o.doneWhen, "done-when", "", "how to tell that it is done")
+	f.StringVar(&o.doneWhen, "done-when", "", "when it counts as done")
 	f.StringVar(&o.wait, "wait", "", "not before this date, YYYY-MM-DD")
 	f.StringArrayVar(&o.tags, "tag", nil, "a tag; may be given more than once")
 	f.StringArrayVar(&o.requires, "requires", nil, "a task or URL that must be settled first; may be given more than once")

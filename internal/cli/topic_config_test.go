@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -113,4 +115,32 @@ func documentedKeys(text string) map[string]string {
 		}
 	}
 	return found
+}
+
+// TestExamplesOfConfiguration reads every piece of a stint.toml in the topics and in the README.
+func TestExamplesOfConfiguration(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, path := range documents(t) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("(?m)(?:^    \\[.*\n(?:    .*\n|\n    )*|^```toml\n(?:[^`]|\n)*```)").FindAllString(string(text), -1) {
+			found++
+			piece := strings.Trim(strings.ReplaceAll("\n"+m, "\n    ", "\n"), "\n")
+			piece = strings.TrimSuffix(strings.TrimPrefix(piece, "```toml\n"), "```")
+			whole := "fleet = \"f\"\nstate = \"/state\"\n" + piece + "\n[category.research]\n"
+			if !strings.Contains(piece, "[agent.") || strings.Contains(piece, "[agent.claude.budget]") {
+				whole += "[agent.claude]\npreset = \"claude\"\n"
+			}
+			options := config.Options{Getenv: func(string) string { return "" }}
+			if _, err := config.Parse("stint.toml", []byte(whole), options); err != nil {
+				t.Errorf("%s: %v in\n%s", filepath.Base(path), err, whole)
+			}
+		}
+	}
+	if found < 8 {
+		t.Errorf("found only %d pieces", found)
+	}
 }

@@ -114,7 +114,7 @@ func (r *removal) consent(o uninstallOptions) error {
 	}
 	in, isTerminal := terminal(r.Stdin)
 	if !isTerminal || r.json {
-		return fleet.WithHint(usage(errors.New("--purge removes the fleet's whole record, and nobody is there to be asked")), "stint uninstall --purge --yes")
+		return fleet.WithHint(usage(errors.New("--purge removes the fleet's whole record, and there is no terminal to ask on")), "stint uninstall --purge --yes")
 	}
 	fmt.Fprintf(r.Stderr, "This removes the record, the logs and the worktrees in %s.\nType the fleet's name, %s, to go on: ", plain.Text(r.c.State), r.c.Fleet)
 	answer, err := bufio.NewReader(in).ReadString('\n')

@@ -30,7 +30,7 @@ func (c *Config) warnNotice(w *warnings) {
 	}
 	for _, key := range []string{"notice.events", "notice.every", "notice.timeout", "notice.pass_environment"} {
 		if c.file.Has(key) {
-			w.add("without a command or a webhook nobody is told", key)
+			w.add("without a command or a webhook no notice is sent", key)
 			return
 		}
 	}

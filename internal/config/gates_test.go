@@ -150,8 +150,8 @@ func TestGateWarnings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		gates:                              "",
-		least + "[notice]\nevery = \"2h\"": "notice.every: without a command or a webhook nobody is told",
-		least + "wip.limit = 3":            "category.code.wip.limit: without a command nobody counts what waits, and there is no limit",
+		least + "[notice]\nevery = \"2h\"": "notice.every: without a command or a webhook no notice is sent",
+		least + "wip.limit = 3":            "category.code.wip.limit: without a command nothing counts the results that wait, and there is no limit",
 	} {
 		got := ""
 		for _, p := range load(t, text).Warnings() {

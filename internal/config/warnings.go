@@ -16,7 +16,7 @@ func (c *Config) Warnings() []Problem {
 	c.warnFanout(w)
 	c.warnPools(w)
 	if c.Lessons.Withhold == 0 {
-		w.add("no lesson is ever withheld: nothing tells what the lessons are worth", "lessons.withhold")
+		w.add("no lesson is ever withheld, so their effect cannot be measured", "lessons.withhold")
 	}
 	c.warnNotice(w)
 	c.warnShares(w)
@@ -75,7 +75,7 @@ func (c *Config) warnCategory(w *warnings, name fleet.Category) {
 		w.add("without a prompt its sessions have nothing to go by", key+".self_directed")
 	}
 	if limit := tomlfile.Dotted("category", string(name), "wip", "limit"); len(category.WIP.Command) == 0 && w.file.Has(limit) {
-		w.add("without a command nobody counts what waits, and there is no limit", limit)
+		w.add("without a command nothing counts the results that wait, and there is no limit", limit)
 	}
 }
 

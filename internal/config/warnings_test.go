@@ -17,7 +17,7 @@ func TestWarnings(t *testing.T) {
 	}{
 		{"none", least, nil},
 		{"in the file's order", least + "[lessons]\nwithhold = 0\n[fanout]\nallow = []\n", []config.Problem{
-			{":7:1", "lessons.withhold: no lesson is ever withheld: nothing tells what the lessons are worth"},
+			{":7:1", "lessons.withhold: no lesson is ever withheld, so their effect cannot be measured"},
 			{":9:1", "fanout.allow: no category is allowed: a fire starts nothing"},
 		}},
 		{"more workers than slots", least + "[fanout]\nworkers = 7\n", []config.Problem{
@@ -33,7 +33,7 @@ func TestWarnings(t *testing.T) {
 			{":1:1", "fanout.allow: no category is allowed: a fire starts nothing"},
 		}},
 		{"no lesson withheld", least + "[lessons]\nwithhold = 0\n", []config.Problem{
-			{":7:1", "lessons.withhold: no lesson is ever withheld: nothing tells what the lessons are worth"},
+			{":7:1", "lessons.withhold: no lesson is ever withheld, so their effect cannot be measured"},
 		}},
 		{"shares above 1", least + "share = 0.7\n[category.docs]\nshare = 0.6\n", []config.Problem{
 			{":8:1", "category.docs.share: the shares that are given sum to 1.3, which is more than 1"},

@@ -79,7 +79,7 @@ func examineUnitFiles(t Timer, f Facts) Finding {
 	case s.Config == "":
 		bad.What = s.Unit + " names no configuration: its drop-in is missing"
 	case s.Config != f.Config.Path:
-		bad.What, bad.Why = fmt.Sprintf("%s fires another configuration: %s", s.Unit, s.Config), "this one is fired by nobody"
+		bad.What, bad.Why = fmt.Sprintf("%s fires another configuration: %s", s.Unit, s.Config), "no timer fires this one"
 		bad.Fix, bad.Repair = "give one of the two fleets another name", "" // which, is for a person to say
 	case !s.Found:
 		bad.What = fmt.Sprintf("%s runs %s, which is not there", s.Unit, s.Binary)

@@ -126,7 +126,7 @@ func examineWorkspace(f Facts) []Finding {
 		return []Finding{unknown(check, w.Unseen)}
 	case !w.Git:
 		bad.What, bad.Fix = w.Path+" is in no work tree of git", "git init "+fleet.ShellWord(w.Path)
-		bad.State, bad.Why = Warning, "no commit tells what a session did, only its result file"
+		bad.State, bad.Why = Warning, "a session's work is known only from its result file"
 		if len(w.Needed) > 0 {
 			bad.State, bad.Why = Problem, `these categories cannot run, as they say workspace = "worktree" or sync = true: `+listed(w.Needed)
 		}

@@ -65,7 +65,7 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 	}
 	w.run.Usage, w.run.QuotaUntil = w.account(ctx, w.run, j.Usage), w.backAt(j)
 	if err != nil && j.Verdict.Outcome == fleet.Noop {
-		return failed(fmt.Errorf("what the session did cannot be told: %w", err))
+		return failed(fmt.Errorf("the session's work cannot be read: %w", err))
 	}
 	return j.Verdict
 }

@@ -36,14 +36,14 @@ func (w *worker) startTask(ctx context.Context, task *fleet.Task) {
 	}}
 	if m.Owed != "" {
 		if err := w.Store.LeaveTask(ctx, w.hold(), m); err != nil {
-			w.Log.ErrorContext(ctx, "tracker not told", w.attrs(slog.Any("err", err))...)
+			w.Log.ErrorContext(ctx, "tracker not updated", w.attrs(slog.Any("err", err))...)
 			return
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellingTime)
 	defer cancel()
 	if err := w.Tasks.Call(ctx, fleet.CallStart, *task, w.run.ID, ""); err != nil {
-		w.Log.WarnContext(ctx, "tracker not told", w.attrs(slog.Any("err", err))...)
+		w.Log.WarnContext(ctx, "tracker not updated", w.attrs(slog.Any("err", err))...)
 	}
 }
 
@@ -189,7 +189,7 @@ func (w *worker) settleTask(ctx context.Context) {
 		return
 	}
 	if err := w.pay(ctx, *w.task, m, w.run.Verdict.Reason); err != nil {
-		w.Log.WarnContext(ctx, "task state not told", w.attrs(slog.Any("err", err))...)
+		w.Log.WarnContext(ctx, "task state not written", w.attrs(slog.Any("err", err))...)
 	}
 }
 
@@ -201,7 +201,7 @@ func (w *worker) settleTask(ctx context.Context) {
 func (e *Engine) payWrites(ctx context.Context) {
 	s, err := e.Store.Snapshot(ctx)
 	if err != nil {
-		e.Log.WarnContext(ctx, "task state not told", slog.Any("err", err))
+		e.Log.WarnContext(ctx, "task state not written", slog.Any("err", err))
 		return
 	}
 	s.Tasks = slices.DeleteFunc(s.Tasks, func(m fleet.TaskMemory) bool { return m.Owed != fleet.CallWrite })
@@ -297,11 +297,11 @@ func (e *Engine) payAll(ctx context.Context, s store.Snapshot, reaped []Reaped) 
 			continue
 		}
 		if ctx.Err() != nil {
-			e.Log.WarnContext(ctx, "some sources of tasks are told by the next fire", slog.String("reason", "it took longer than "+debtTime.String()))
+			e.Log.WarnContext(ctx, "the next fire updates the remaining sources of tasks", slog.String("reason", "it took longer than "+debtTime.String()))
 			return
 		}
 		if err := e.payLate(ctx, m); err != nil {
-			e.Log.WarnContext(ctx, "task state not told", slog.String("task_id", string(m.Task)), slog.Any("err", err))
+			e.Log.WarnContext(ctx, "task state not written", slog.String("task_id", string(m.Task)), slog.Any("err", err))
 		}
 	}
 }
@@ -328,7 +328,7 @@ func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
 		return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true, Over: true}})
 	}
 	grant, c, err := e.desk().Take(ctx, store.Take{
-		Key: m.Task.Key(), Holder: settler, TTL: tellingTime, Note: "tells its tracker how the last session ended",
+		Key: m.Task.Key(), Holder: settler, TTL: tellingTime, Note: "reports to its tracker how the last session ended",
 	})
 	if err != nil || grant == fleet.Denied {
 		return err
@@ -419,7 +419,7 @@ func (e *Engine) GiveState(ctx context.Context, h store.Hold, t fleet.Task, s fl
 		return false, err
 	}
 	if err := e.pay(ctx, t, m, "by hand"); err != nil {
-		return true, fmt.Errorf("task %q is %s, but its source is not told yet: %w", t.ID, s, err)
+		return true, fmt.Errorf("task %q is %s, but its source does not show it yet: %w", t.ID, s, err)
 	}
 	return true, nil
 }

@@ -152,7 +152,7 @@ func (e *Engine) stop(ctx context.Context, r fleet.Run) error {
 // awaitSupervisor waits until the process that began a run is gone: by then it has recorded
 // the end, and given back what the run held.
 func (e *Engine) awaitSupervisor(ctx context.Context, r fleet.Run) error {
-	slow := fmt.Errorf("its supervisor, process %d, was told to end and has not within %s", r.PID, awaitEnd)
+	slow := fmt.Errorf("its supervisor, process %d, got SIGTERM and has not ended within %s", r.PID, awaitEnd)
 	ctx, cancel := context.WithTimeoutCause(ctx, awaitEnd, fleet.WithHint(slow, fmt.Sprintf("kill -KILL %d, and then the same command again", r.PID)))
 	defer cancel()
 	tick := time.NewTicker(endPoll)

@@ -266,13 +266,13 @@ func (m TaskMemory) From(t Task) string {
 	text := fmt.Sprintf("%s; %s still says %s", m.left(), m.where(), t.InSource())
 	switch {
 	case m.Trouble != "" && m.Owed != "":
-		return text + " until a fire can tell it, which failed: " + m.Trouble
+		return text + " until a fire can update it, which failed: " + m.Trouble
 	case m.Trouble != "":
 		return text + ", for " + m.Trouble
 	case m.Branch != "":
 		return text + " until branch " + m.Branch + " is merged"
 	case m.Owed != "":
-		return text + " until the next fire can tell it"
+		return text + " until the next fire updates it"
 	case m.Source != "":
 		return text + ", and that counts again once it shows a change"
 	}

@@ -103,7 +103,7 @@ func TestMemoryFrom(t *testing.T) {
 		"left ready_for_review by run r1; gh still says todo, and that counts again once it shows a change": {
 			Run: "r1", TaskLeft: fleet.TaskLeft{State: "ready_for_review", Source: "gh"},
 		},
-		"closed by hand; gh still says todo until the next fire can tell it": {
+		"closed by hand; gh still says todo until the next fire updates it": {
 			TaskLeft: fleet.TaskLeft{State: "cancelled", Source: "gh", Owed: fleet.CallDone},
 		},
 	} {

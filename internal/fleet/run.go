@@ -231,12 +231,12 @@ func (f Fire) Started() (names []string) {
 type Pause struct {
 	Category Category // empty: the whole fleet
 	Since    time.Time
-	Until    time.Time // zero: until somebody resumes it
+	Until    time.Time // zero: until it is resumed
 	Reason   string
 }
 
 // LessonUse is a lesson that matched a run, and whether the run got it: chance withholds
-// some, so that their effect can be told.
+// some, so that their effect can be measured.
 type LessonUse struct {
 	Lesson   LessonID
 	Version  string // see [Lesson.Version]

@@ -376,13 +376,13 @@ func TestJudgeByAWordOfALimit(t *testing.T) {
 			"whose output tells of none",
 			Evidence{Transcript: &Transcript{ToolCalls: 1}},
 			fleet.Noop, nil,
-			"exit status 0 with no commit and no result file; the agent says that it met a usage limit, and its output tells of none", nil, true,
+			"exit status 0 with no commit and no result file; the agent says that it met a usage limit, and its output shows none", nil, true,
 		},
 		{
 			"after work, whose output tells of none",
 			Evidence{Commits: 1, Transcript: &Transcript{ToolCalls: 1}},
 			fleet.Productive, value(0.5),
-			"1 commit; the agent says that it met a usage limit, and its output tells of none", nil, true,
+			"1 commit; the agent says that it met a usage limit, and its output shows none", nil, true,
 		},
 		{"that is trusted", Evidence{Trusted: true, Transcript: &Transcript{}}, fleet.Quota, nil, "until noon", &Wall{ResetAt: noon, Text: "until noon"}, false},
 	}

@@ -104,7 +104,7 @@ func byResult(e Evidence, v fleet.Verdict, said statement) fleet.Verdict {
 		v = trusted(v, r)
 	case r.Outcome == fleet.Quota && !saysWall(e, said):
 		// Else a word would spare a session its grader, and put its agent out of work.
-		v.Reason = annotate(v.Reason, "the agent says that it met a usage limit, and its output tells of none")
+		v.Reason = annotate(v.Reason, "the agent says that it met a usage limit, and its output shows none")
 		return v
 	case r.Outcome == fleet.Quota && worked(e):
 		v = productive(e, nil)

@@ -61,7 +61,7 @@ func (p *page) ever(c engine.Counters) {
 			f.add(value(category), "category", string(category))
 		}
 	}
-	each("stint_sessions_total", counter, "Sessions: runs that were granted a claim, whoever started them.",
+	each("stint_sessions_total", counter, "Sessions: runs that got a claim, also those by hand.",
 		func(n fleet.Category) float64 { return float64(c.Arms[n].Sessions) })
 	each("stint_sessions_graded_total", counter, "Sessions that brought a grade.",
 		func(n fleet.Category) float64 { return float64(c.Arms[n].Graded) })
@@ -74,11 +74,11 @@ func (p *page) ever(c engine.Counters) {
 	each("stint_share_ratio", gauge, "The part of all sessions that a category is to get.",
 		func(n fleet.Category) float64 { return c.Shares[n] })
 
-	f := p.family("stint_belief_grade_ratio", gauge, "What is believed of a category's mean grade: its mean.")
+	f := p.family("stint_belief_grade_ratio", gauge, "Mean of the belief about a category's mean grade.")
 	for _, b := range c.Status.Beliefs {
 		f.add(b.Mean(), "category", string(b.Category))
 	}
-	f = p.family("stint_belief_grade_deviation_ratio", gauge, "What is believed of a category's mean grade: its standard deviation.")
+	f = p.family("stint_belief_grade_deviation_ratio", gauge, "Standard deviation of the belief about a category's mean grade.")
 	for _, b := range c.Status.Beliefs {
 		f.add(b.SD(), "category", string(b.Category))
 	}
@@ -116,7 +116,7 @@ func (p *page) now(s engine.Status) {
 	counts(p.family("stint_runs_waiting", gauge, "Of them, those that follow a good session and wait until its category has rested."), open, waiting)
 	p.family("stint_runs_crashed", gauge, "Runs that crashed, so that no result is recorded; the next fire, or stint reap, closes them.").
 		add(float64(crashed))
-	p.family("stint_runs_open_tokens", gauge, "Tokens that the open runs used so far, as far as their agents tell.").
+	p.family("stint_runs_open_tokens", gauge, "Tokens that the open runs used so far, as far as their agents report them.").
 		add(float64(tokens))
 	p.family("stint_claims_held", gauge, "Claims that are held, by runs and by people.").add(float64(len(s.Claims)))
 }

@@ -122,7 +122,7 @@ func TestAhead(t *testing.T) {
 		{"urgent", "its priority is high; this one's is medium"},
 		{"needed", "more open tasks wait for it: 1, and 0 for this one"},
 		{"older", "it is from 2026-06-25, this one from 2026-06-26"},
-		{"l", "its name comes first, and nothing else tells them apart"},
+		{"l", "its name comes first, and they are equal otherwise"},
 	}
 	if diff := cmp.Diff(q.Ahead(&q.Tasks[0]), want); diff != "" {
 		t.Errorf("ahead of m (-got +want):\n%s", diff)

@@ -143,7 +143,7 @@ func (o order) because(by criterion, a, b *fleet.Task) string {
 		return fmt.Sprintf("it is from %s, this one from %s", a.Created.Format(time.DateOnly), b.Created.Format(time.DateOnly))
 	case byID:
 	}
-	return "its name comes first, and nothing else tells them apart"
+	return "its name comes first, and they are equal otherwise"
 }
 
 // Counts is a task's priority, and as what it counts.

@@ -164,6 +164,6 @@ func (s Sessions) End(ctx context.Context, r fleet.Run) error {
 }
 
 func (s Sessions) unknown(ctx context.Context, r fleet.Run, err error) fleet.Liveness {
-	s.Log.WarnContext(ctx, "cannot tell whether a run lives", slog.String("run_id", string(r.ID)), slog.Any("err", err))
+	s.Log.WarnContext(ctx, "cannot determine whether a run lives", slog.String("run_id", string(r.ID)), slog.Any("err", err))
 	return fleet.Unknown
 }

@@ -154,7 +154,7 @@ func (s *site) enter(w http.ResponseWriter, r *http.Request) {
 func (s *site) askForToken(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="stint"`)
 	s.fail(w, r, failure{
-		Status: http.StatusUnauthorized, Title: "Token wanted", Text: "this page is shown to who knows its token",
+		Status: http.StatusUnauthorized, Title: "Token wanted", Text: "this page requires its token",
 		Hint: "Authorization: Bearer TOKEN, or the form of this page", Token: true,
 	})
 }

@@ -39,7 +39,7 @@ func TestPagesShowTheFleet(t *testing.T) {
 		fmt.Sprintf("/ranking?fire=%d", 1): {"Ranking of fire"},
 		"/claims":                          {"run " + string(open), "Last denials"},
 		"/fires":                           {fmt.Sprintf(`href="/fires/%d"`, fire)},
-		fmt.Sprintf("/fires/%d", fire):     {"What it decided, and why", string(ended), "productive", "no workable task"},
+		fmt.Sprintf("/fires/%d", fire):     {"Decisions and reasons", string(ended), "productive", "no workable task"},
 		"/runs":                            {string(ended), string(open), "<select"},
 		"/runs?category=docs":              {string(open)},
 		"/runs?fire=1":                     {string(open), `name="fire" value="1"`},

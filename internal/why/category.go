@@ -89,8 +89,8 @@ func (c Category) Answer() Answer {
 	a := Answer{Kind: OfCategory, Subject: string(c.Name), Obstacles: c.Obstacles()}
 	a.Verdict, a.Lead = c.verdict(a.Obstacles)
 	a.add("Its rank", c.rank()...)
-	a.add("What is believed of it", c.believed()...)
-	a.add("What it is owed", c.owed()...)
+	a.add("Belief", c.believed()...)
+	a.add("Debt", c.owed()...)
 	a.add("Its tasks", c.tasks()...)
 	a.add("The last fires", c.fires()...)
 	a.add("The last runs", c.runs()...)
@@ -170,7 +170,7 @@ func (c Category) rank() (list []string) {
 	if s.Full != "" && !s.Picked {
 		list = append(list, sentence("The categories before it leave it no agent: %s", s.Full))
 	} else if !s.Picked && c.Ranking.Picks > 0 {
-		list = append(list, "The draw of each fire is another, so that it has its turn.")
+		list = append(list, "Each fire draws again, so it will get its turn.")
 	}
 	return list
 }

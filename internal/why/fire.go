@@ -40,7 +40,7 @@ func (f Fire) Answer() Answer {
 	if len(failed) > 0 {
 		a.Lead = append(a.Lead, sentence("The workers of %s did not start", listed(failed)))
 	}
-	a.add("Who ranked", f.ranked()...)
+	a.add("Ranking", f.ranked()...)
 	a.add("Category by category", f.choices()...)
 	a.add("Sessions that followed", f.chains()...)
 	return a

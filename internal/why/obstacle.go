@@ -63,7 +63,7 @@ func (c Category) obstacle(h selector.Obstacle) Obstacle {
 		o.Change = "It takes the end of a claim, or another task."
 		o.Command = command("stint", "task", "add", "--category", string(c.Name)) + " TITLE"
 		if h.Reason == selector.ClaimBlocked {
-			o.Change, o.Command = "What the dead have left is given back by the next fire, or at once by hand.", "stint reap"
+			o.Change, o.Command = "The next fire releases what crashed runs hold; the command does it at once.", "stint reap"
 		}
 	case selector.HinderedByBackoff:
 		o.Reason = capital(sentence("it %s", h.Reason))
@@ -114,7 +114,7 @@ func (c Category) pauses(h selector.Obstacle) (list []Obstacle) {
 		if p.Category != "" {
 			what, o.Command = "It is", command("stint", "resume", string(p.Category))
 		}
-		until := "until somebody resumes it"
+		until := "until it is resumed"
 		if !p.Until.IsZero() {
 			until = "until " + moment(p.Until, c.Now)
 			o.Change = "That ends by itself, or by a person."

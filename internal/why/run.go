@@ -36,10 +36,10 @@ func (r Run) Answer() Answer {
 	a.add("Its grade", r.graded()...)
 	a.add("Lessons", r.lessons()...)
 	if r.Run.Followed != "" {
-		a.add("What followed", r.followed())
+		a.add("Follow-up", r.followed())
 	}
 	if r.Swept != "" {
-		a.add("What is left of it", sentence("Its record stays; %s", r.Swept))
+		a.add("Files", sentence("Its record stays; %s", r.Swept))
 	}
 	return a
 }
@@ -190,7 +190,7 @@ func (r Run) lessons() (list []string) {
 		list = append(list, sentence("It was given %s", listed(given)))
 	}
 	if len(withheld) > 0 {
-		list = append(list, sentence("Chance withheld %s from it, so that their effect can be told", listed(withheld)))
+		list = append(list, sentence("Chance withheld %s from it, so that their effect can be measured", listed(withheld)))
 	}
 	return list
 }

@@ -49,7 +49,7 @@ func (t Task) Answer() Answer {
 	}
 	a.Verdict, a.Lead = t.verdict(own, len(a.Obstacles)-own)
 	a.add("Where it stands", append(t.remembered(), t.place()...)...)
-	a.add("What was tried", t.attempts()...)
+	a.add("Attempts", t.attempts()...)
 	a.add("Its last claim", t.claim()...)
 	a.add("Denials", t.denials()...)
 	return a

@@ -67,7 +67,7 @@ func (s screen) runs(r record) {
 
 // beliefs prints what the fleet learnt.
 func (s screen) beliefs(r record) {
-	s.title("What is known of the categories")
+	s.title("Categories")
 	s.printf("  category  graded runs  mean    sessions  entitled to\n")
 	for _, p := range r.Posteriors {
 		e := r.Next.Explain[p.Category]

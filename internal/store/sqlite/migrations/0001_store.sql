@@ -311,6 +311,6 @@ create table notices (
 create table pauses (
   category text primary key,                   -- empty: the whole fleet
   since    integer not null,
-  until    integer,                            -- null: until somebody resumes it
+  until    integer,                            -- null: until it is resumed
   reason   text not null
 ) strict, without rowid;
