@@ -45,7 +45,7 @@ func TestPagesShowTheFleet(t *testing.T) {
 		"/runs?fire=1":                     {string(open), `name="fire" value="1"`},
 		"/runs?agent=fake":                 {string(ended), "selected>fake"},
 		"/runs?agent=none":                 {"No such run"},
-		"/runs/" + string(ended):           {"What the grade is made of", "0.75", "begin\n", "over\n", "Denied"},
+		"/runs/" + string(ended):           {"Terms of the grade", "0.75", "begin\n", "over\n", "Denied"},
 		"/runs/" + string(open):            {"running", "at work\n", "/events", `http-equiv="refresh"`},
 		"/report":                          {"Categories", "<svg"},
 		"/report?since=all":                {"Categories"},

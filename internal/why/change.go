@@ -146,10 +146,10 @@ func (p PoolChange) of(name fleet.Category) (list []string) {
 		what       string
 		then, last float64
 	}{
-		{"Debt or surplus", then.Div, last.Div},
+		{"Its debt or surplus", then.Div, last.Div},
 		{"The time of day", then.Season, last.Season},
 		{"Its recent load", then.Plateau, last.Plateau},
-		{"Effect of its lessons", then.Components.LOO, last.Components.LOO},
+		{"The effect of its lessons", then.Components.LOO, last.Components.LOO},
 	} {
 		if a, b := signed(part.then), signed(part.last); a != b {
 			list = append(list, sentence("%s counts %s in its score, and counted %s", part.what, b, a))

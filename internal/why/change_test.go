@@ -114,8 +114,8 @@ func changeKinds() []changeKind {
 		{`^Its mean grade is believed to be (\S+), and was to be (\S+), after (\d+) graded sessions? more\.$`, func(then, last witness) []float64 {
 			return append(both(mean)(then, last), float64(last.candidate.Arm.Graded-then.candidate.Arm.Graded))
 		}},
-		{`^What it is owed or had too much of counts (\S+) in its score, and counted (\S+)\.$`, both(func(w witness) float64 { return w.explain.Div })},
-		{`^What its lessons do counts (\S+) in its score, and counted (\S+)\.$`, both(func(w witness) float64 { return w.explain.LOO })},
+		{`^Its debt or surplus counts (\S+) in its score, and counted (\S+)\.$`, both(func(w witness) float64 { return w.explain.Div })},
+		{`^The effect of its lessons counts (\S+) in its score, and counted (\S+)\.$`, both(func(w witness) float64 { return w.explain.LOO })},
 		{`^It cannot be started: (?:cools down|no workable task)\.$`, none},
 		{`^It could not(?: before)?: (?:cools down|no workable task)\.$`, none},
 		{`^It was not in the configuration\.$`, none},
