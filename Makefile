@@ -7,7 +7,11 @@ export GOTOOLCHAIN ?= auto
 
 # One static file has no libraries to find at each start. The tags leave out the parts that need them: SQLite's
 # extensions, and names that the C library looks up.
-STATIC := -tags sqlite_omit_load_extension,netgo,osusergo -ldflags '-linkmode external -extldflags -static'
+# HTTP/2 is left out, too: the pages are served in the clear, and a webhook is as well posted without. scripts/dist has
+# the same flags.
+STATIC := -tags sqlite_omit_load_extension,netgo,osusergo,nethttpomithttp2 \
+	-ldflags '-funcalign=16 -linkmode external -extldflags -static'
+build bench: export CGO_CFLAGS := -O2 -fno-asynchronous-unwind-tables
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test test-agents test-trackers test-arch test-dist dist race storm soak lint bench bench-selection install uninstall fmt tidy clean
@@ -63,8 +67,9 @@ lint: ## check imports, habits, format and the shell scripts
 	@scripts/setup lint
 	@scripts/lint
 
-bench: build ## measure stint beside the sqlite3 shell, flock and bare SQL
+bench: build ## measure stint beside the sqlite3 shell, a bare Go program, flock and bare SQL
 	@scripts/setup bench
+	$(GO) build -trimpath $(STATIC) -o bin/bareclaim ./scripts/bareclaim
 	@scripts/bench
 
 bench-selection: ## play the published problems of choosing and those of real fleets, with fresh seeds
