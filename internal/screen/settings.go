@@ -1,0 +1,38 @@
+package screen
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"stint/internal/plain"
+)
+
+// Setting is one value in effect and where it comes from.
+type Setting struct {
+	Origin  string // stint.toml:31
+	Default bool   // the file does not have it
+	Text    string // key = value
+}
+
+// Settings have the origins first: however long a value is, it moves no column of the
+// others. A value that is too wide goes on below its beginning.
+func Settings(list []Setting, s Style) (lines []string) {
+	column := 0
+	for _, one := range list {
+		column = max(column, ansi.StringWidth(one.Origin)+gap)
+	}
+	for _, one := range list {
+		origin := one.Origin + strings.Repeat(" ", column-ansi.StringWidth(one.Origin))
+		if one.Default {
+			origin = s.Paint(Dim, origin)
+		}
+		text := plain.Line(one.Text)
+		if s.Width > 0 {
+			inner := max(s.Width-column-gap, leastParagraph)
+			text = ansi.Hardwrap(between(text, inner), inner, true) // a word may be longer than a line
+		}
+		lines = append(lines, strings.Split(origin+strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", column+gap)), "\n")...)
+	}
+	return lines
+}
