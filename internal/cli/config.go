@@ -7,13 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/screen"
 )
 
 func newConfig(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Check and show the configuration"}
+	cmd := &cobra.Command{Use: "config", Short: "Check and show the configuration, and the keys it may have"}
 	cmd.AddCommand(
 		&cobra.Command{
 			Use:   "check",
@@ -27,12 +29,28 @@ not start in a unit of the service manager.`,
 		&cobra.Command{
 			Use:   "show",
 			Short: "Show every value in force and where it comes from",
-			Long: `Show every value in force and where it comes from. The values of variables that look by
+			Long: `Show every value in force, and before it where it comes from. The values of variables that look by
 their names as if they held a secret (…_KEY, …_TOKEN, …_SECRET, …_PASSWORD and the like) are
 masked, and so is the webhook's address behind its host: here, in "stint run --dry-run",
 and wherever else stint shows a text that holds them.`,
 			Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error { return a.configShow() },
+		},
+		&cobra.Command{
+			Use:   "schema",
+			Short: "Print the JSON Schema of stint.toml, for editors",
+			Long: `Print the JSON Schema (draft 7) of stint.toml. Editors that know TOML (taplo, Even Better TOML
+and others) complete and check the file by it. "stint init" writes it into the state folder as
+` + config.SchemaFile + `, and names it in the first line of a new stint.toml; in another, write
+
+  #:schema file:///STATE/` + config.SchemaFile + `
+
+A schema knows nothing of what one key says of another: "stint config check" does.`,
+			Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error {
+				printJSON(a.Stdout, config.Schema())
+				return nil
+			},
 		},
 	)
 	return cmd
@@ -108,10 +126,10 @@ func (a *app) configShow() error {
 		}{"stint/config@1", c.Path, values})
 		return nil
 	}
-	var rows [][]string
+	var list []screen.Setting
 	for _, v := range c.Values() {
-		rows = append(rows, []string{v.Key, "= " + v.Value, "# " + v.Origin})
+		list = append(list, screen.Setting{Origin: v.Origin, Default: v.Origin == "default", Text: v.Key + " = " + v.Value})
 	}
-	a.table(rows)
+	a.print(screen.Settings(list, a.style()))
 	return nil
 }

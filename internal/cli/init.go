@@ -45,7 +45,8 @@ DIR (default: this folder). With --systemd also install, enable and start the
 timer stint@FLEET.timer of your own service manager, which fires every 30 minutes, and for
 each further pool of the configuration a timer stint@FLEET-POOL.timer that fires it.
 
-Existing files are kept: running it twice changes nothing.`,
+Existing files are kept: running it twice changes nothing. Run it again after an upgrade: unit
+files, and the schema that editors check stint.toml by, are brought up to date.`,
 		Example: `  stint init
   stint init ~/work --fleet bob --systemd
   systemctl --user edit stint@bob.timer          # another cadence
@@ -113,7 +114,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 	}
 	s.askEnvironment(ctx) // of the owner's manager by now
 	s.look(ctx, c)
-	for _, step := range []func(context.Context, *config.Config) error{s.state, s.tasks, s.exclude, s.units} {
+	for _, step := range []func(context.Context, *config.Config) error{s.state, s.schema, s.tasks, s.exclude, s.units} {
 		if err := step(ctx, c); err != nil {
 			return err
 		}
@@ -268,6 +269,15 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	return db.Close()
+}
+
+// schema writes what editors read of the configuration's keys. If we die before it, the
+// first line of stint.toml names no file until init is run again.
+func (s *setup) schema(_ context.Context, c *config.Config) error {
+	var text bytes.Buffer
+	printJSON(&text, config.Schema())
+	_, err := s.write(filepath.Join(c.State, config.SchemaFile), text.Bytes())
+	return err
 }
 
 // tasks makes the folder of tasks, with a first one in it, unless there is one.

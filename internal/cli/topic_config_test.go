@@ -4,11 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"stint/internal/config"
-	"stint/internal/fleet"
+	"stint/internal/tomlfile"
 )
 
 // everyTable is a configuration with each table that may be there, so that its values are all
@@ -27,94 +28,121 @@ command = ["/bin/true"]
 [category.code]
 `
 
-// computed are the defaults that depend on other keys, in the words of the topic.
-func computed() map[string]string {
-	return map[string]string{
-		"[fanout] allow": "all", "[tasks] default_category": "first", "[notice] events": "all",
-		"[category.NAME] share": "equal part", "[category.NAME] agents": "only agent",
-		`[price."MODEL"] cached_input`: "as input", `[price."MODEL"] cache_write`: "as input",
-	}
-}
-
-// TestConfigTopic compares the keys and defaults of the topic with those of the program.
+// TestConfigTopic compares the lists of keys in the topic with those of the program: each with
+// its default and its meaning.
 func TestConfigTopic(t *testing.T) {
 	t.Parallel()
 	c, err := config.Parse("stint.toml", []byte(everyTable), config.Options{Getenv: func(string) string { return "" }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	documented := documentedKeys(topicText(t, "config.md"))
-	seen := map[string]bool{}
+	lists := map[string]string{}
 	for _, v := range c.Values() {
-		section, key := sectionOf(v.Key)
-		name := section + " " + key
-		got, ok := documented[name]
-		want := v.Value
-		switch {
-		case v.Origin != "default":
-			want = "required"
-		case computed()[name] != "":
-			want = computed()[name]
-		case want == `["PATH", "HOME", "LANG"]`:
-			want = "see above"
-		case strings.HasPrefix(section, "[tasks.source.") && (key == "fields" || key == "states" || key == "priorities"):
-			want = "of bd"
+		path := pathOf(v.Key)
+		section, key := "Top level", path[len(path)-1]
+		if len(path) > 1 {
+			section = "[" + strings.Join(path[:len(path)-1], ".") + "]"
 		}
-		if name == "[agent.NAME] command" {
-			want = "preset's"
+		item := "- " + key
+		schema, required := schemaOf(t, path)
+		switch standard := schema["default"]; {
+		case required:
+			item += " (required)"
+		case standard != nil:
+			item += " = " + tomlfile.Literal(standard)
+		case section == "[agent.NAME]" && v.Origin == "default":
+			item += " = " + v.Value // of the preset "command"
 		}
-		if section == "[pool.NAME]" && strings.HasPrefix(v.Key, "pool.autonomous.") {
-			continue // the topic says that it starts from [fanout]
-		}
-		if !ok || got != want {
-			t.Errorf("config.md, %s: default %q, want %q", name, got, want)
-		}
-		seen[name] = true
-	}
-	for name := range documented {
-		if !seen[name] {
-			t.Errorf("config.md, %s: there is no such key", name)
+		item += ": " + strings.Join(strings.Fields(schema["description"].(string)), " ")
+		if !strings.Contains(lists[section], item+"\n") && !strings.HasPrefix(v.Key, "pool.autonomous.") {
+			lists[section] += item + "\n"
 		}
 	}
-	for _, e := range fleet.Events() {
-		if !regexp.MustCompile(`\b` + string(e) + `\b`).MatchString(topicText(t, "config.md")) {
-			t.Errorf("config.md does not name the event %s", e)
+	want := topicText(t, "config.md")
+	for section, items := range lists {
+		at := strings.Index(want, "\n## "+section)
+		if at < 0 && !strings.Contains(want, section+" and") && !strings.Contains(want, "and "+section) {
+			t.Errorf("config.md has no section %s", section)
 		}
+		if at >= 0 {
+			want = want[:at] + withList(want[at:], items)
+		}
+	}
+	if *update {
+		if err := os.WriteFile("topics/config.md", []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if topicText(t, "config.md") != want {
+		t.Error("topics/config.md is not what the keys say: go test ./internal/cli -run TestConfigTopic -update")
 	}
 }
 
-// sectionOf is the heading below which the topic has a key, and its name there.
-func sectionOf(dotted string) (section, key string) {
+// pathOf are the parts of a dotted key, with NAME for those that a person chooses.
+func pathOf(dotted string) []string {
 	dotted = strings.NewReplacer(
 		"agent.own.", "agent.NAME.", "category.code.", "category.NAME.", "pool.extra.", "pool.NAME.", "pool.autonomous.", "pool.NAME.",
 		"tasks.source.src.", "tasks.source.NAME.", "price.MODEL.", `price."MODEL".`,
 	).Replace(dotted)
-	dotted = regexp.MustCompile(`\.(fields|states|priorities)\..*`).ReplaceAllString(dotted, ".$1")
-	at := strings.LastIndex(dotted, ".")
-	if at < 0 {
-		return "Top level", dotted
-	}
-	return "[" + dotted[:at] + "]", dotted[at+1:]
+	return strings.Split(regexp.MustCompile(`\.(fields|states|priorities)\..*`).ReplaceAllString(dotted, ".$1"), ".")
 }
 
-// documentedKeys are the keys in the topic's tables, with the defaults that stand there.
-func documentedKeys(text string) map[string]string {
-	found := map[string]string{}
-	var sections []string
-	for line := range strings.Lines(text) {
-		if title, ok := strings.CutPrefix(strings.TrimSpace(line), "## "); ok {
-			if sections = regexp.MustCompile(`\[[^]]+\]`).FindAllString(title, -1); sections == nil {
-				sections = []string{title}
-			}
+// schemaOf is what editors are told of a key, and whether it must be there.
+func schemaOf(t *testing.T, path []string) (schema tomlfile.Schema, required bool) {
+	t.Helper()
+	schema = config.Schema()
+	for _, part := range path {
+		names, _ := schema["required"].([]string)
+		required = slices.Contains(names, part)
+		properties, ok := schema["properties"].(tomlfile.Schema)
+		if !ok {
+			schema = schema["additionalProperties"].(tomlfile.Schema)
+			continue
 		}
-		cells := strings.Split(line, " | ")
-		if key := strings.TrimPrefix(cells[0], "| "); len(cells) == 3 && strings.TrimSpace(key) != "key" {
-			for _, section := range sections {
-				found[section+" "+strings.TrimSpace(key)] = strings.TrimSpace(cells[1])
+		schema = properties[part].(tomlfile.Schema)
+	}
+	return schema, required
+}
+
+// withList puts a list in place of the first one, or the first table, of a section.
+func withList(section, items string) string {
+	var b strings.Builder
+	state := 0 // of the old list: before, within, behind
+	for line := range strings.Lines(section) {
+		old := strings.HasPrefix(line, "- ") || strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "|")
+		switch {
+		case state == 0 && old:
+			state = 1
+			for item := range strings.Lines(items) {
+				b.WriteString(filled(item))
 			}
+		case state == 1 && !old:
+			state = 2
+			b.WriteString(line)
+		case state != 1:
+			b.WriteString(line)
 		}
 	}
-	return found
+	return b.String()
+}
+
+// filled breaks an item between words, so that it fits.
+func filled(item string) string {
+	var b strings.Builder
+	line := ""
+	for word := range strings.FieldsSeq(item) {
+		switch {
+		case line == "":
+			line = word
+		case len([]rune(line))+1+len([]rune(word)) > 96:
+			b.WriteString(line + "\n")
+			line = "  " + word
+		default:
+			line += " " + word
+		}
+	}
+	return b.String() + line + "\n"
 }
 
 // TestExamplesOfConfiguration reads every piece of a stint.toml in the topics and in the README.

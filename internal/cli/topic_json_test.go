@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the fields of the objects into topics/json.md")
+var update = flag.Bool("update", false, "write what the code says into topics/json.md and topics/config.md")
 
 // TestJSONTopic compares the help topic with the types that make the objects: each schema of
 // the program has its section, and each section the fields, types and comments of the code.

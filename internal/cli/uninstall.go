@@ -309,7 +309,8 @@ func (r *removal) waiting(ctx context.Context, e *engine.Engine) error {
 func (r *removal) state(ctx context.Context) error {
 	files := fleet.FilesOf(r.c.State, "")
 	for _, path := range []string{
-		"worktrees", "runs", "locks", filepath.Base(files.Cache), task.CacheFile, sqlite.File + "-shm", sqlite.File + "-wal", sqlite.File,
+		"worktrees", "runs", "locks", filepath.Base(files.Cache), task.CacheFile, config.SchemaFile,
+		sqlite.File + "-shm", sqlite.File + "-wal", sqlite.File,
 	} {
 		if err := r.remove(filepath.Join(r.c.State, path)); err != nil {
 			return err

@@ -21,36 +21,36 @@ func (c *Config) agents() tomlfile.Each[Agent] {
 
 func agentKeys(a *Agent) []tomlfile.Key {
 	p := Preset(a.Preset)
-	command := tomlfile.Always()
+	var required []tomlfile.Option
 	if p.Command == nil {
-		command = tomlfile.Required(`write preset = "claude", or the command of your own: command = ["my-agent"]`)
+		required = append(required, tomlfile.Required(`write preset = "claude", or the command of your own: command = ["my-agent"]`))
 	}
 	return []tomlfile.Key{
 		tomlfile.Of("preset", &a.Preset, DefaultPreset, tomlfile.OneOf(PresetNames()...),
-			`Where the other settings start from: what is known of "claude", "codex" or "gptme", or of any "command".`),
-		tomlfile.Command("command", &a.Command, p.Command, 1,
-			`The program and its arguments; left out, the preset's.`, command),
+			`Where the other settings start from: what is known of "claude", "codex" or "gptme", or of any program, "command".`),
+		tomlfile.Of("command", &a.Command, p.Command, tomlfile.Command(1),
+			`The program and its arguments. Left out, those of the preset.`, required...),
 		tomlfile.Of("prompt", &a.Prompt, p.Prompt, tomlfile.OneOf(fleet.PromptStdin, fleet.PromptArgument, fleet.PromptFile),
 			`How it gets its prompt: on "stdin", as its last "argument", or in a "file".`),
-		tomlfile.Words("environment", &a.Environment, tomlfile.Entries[string]{
+		tomlfile.Of("environment", &a.Environment, nil, tomlfile.Words[string](nil, tomlfile.Entries[string]{
 			Rule: tomlfile.Text(), Check: func(name, _ string) error { return checkVariable(name) }, Hide: SecretName,
-			Names: tomlfile.Schema{"pattern": variablePattern},
-		}, `Variables to set for it, such as { LOG_LEVEL = "debug" }.`),
+			Names: func() tomlfile.Schema { return tomlfile.Schema{"pattern": variablePattern} },
+		}), `Variables to set for it, such as { LOG_LEVEL = "debug" }.`),
 		environment(&a.PassEnvironment, p.PassEnvironment),
 		tomlfile.Of("slots", &a.Slots, 0, tomlfile.Whole(0, tomlfile.NoLimit),
-			`How many of its sessions may run at once; 0 is no limit of its own.`),
+			`How many of its sessions run at once at most; 0 is no limit of its own.`),
 		tomlfile.Inline("budget", `What its sessions may use in a day, UTC; 0 is no limit.`, budgetKeys(&a.Budget)),
 		tomlfile.Of("silence", &a.Silence, p.Silence, tomlfile.Pause(),
-			`How long it may print nothing before it is stopped; "0s" is as long as it likes.`),
+			`How long it may print nothing before it is stopped; "0s" is for ever.`),
 		tomlfile.Of("trust", &a.Trust, p.Trust, tomlfile.Truth(),
-			`true: the grade that it gives itself counts in full where no grader is asked: for work that leaves no trace in git.`),
+			`true: the grade that the agent gives itself counts in full where no grader is asked: for work that leaves no trace in git.`),
 		tomlfile.Of("transcript", &a.Transcript, p.Transcript, tomlfile.OneOf(transcript.Formats()...),
 			`The format of its output, from which tokens and errors are read: that of "claude", "codex" or "gptme", or any "text".`),
-		tomlfile.List("quota", &a.Quota, p.Quota, pattern(),
+		tomlfile.Of("quota", &a.Quota, p.Quota, tomlfile.List(0, pattern()),
 			`Regular expressions for what it prints when its allowance is used up. A group (?P<reset>…) is when
 			that is over, (?P<after>…) how long it lasts.`),
-		tomlfile.List("throttle", &a.Throttle, p.Throttle, pattern(),
-			`The same for what it prints when it is only slowed down.`),
+		tomlfile.Of("throttle", &a.Throttle, p.Throttle, tomlfile.List(0, pattern()),
+			`Regular expressions for what it prints when it is only slowed down, with the same groups.`),
 		tomlfile.Derived("reports_cost", &a.ReportsCost, func() bool { return reportsCost(a.Transcript) }, tomlfile.Truth(),
 			`true: its output, or its result file, says what a session cost.`),
 		tomlfile.Of("session_log", &a.SessionLog, p.SessionLog, tomlfile.Text(),

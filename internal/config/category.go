@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -38,7 +37,7 @@ func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile
 			`The part of all sessions it should get, 0 to 1. Left out, it gets an equal part of the rest.`, tomlfile.Shown(0.33)),
 		c.agentsOf(v),
 		tomlfile.Of("lanes", &v.Lanes, 1, tomlfile.Whole(1, maxLanes), // two sessions of one kind meet in the same files
-			`How many of its sessions may run at once.`),
+			`How many of its sessions run at once at most.`),
 		tomlfile.Of("ttl", &v.TTL, 60*time.Minute, tomlfile.Duration(), // the time-out, and ten minutes to grade and to commit
 			`How long a claim on a task lasts that is not renewed.`),
 		tomlfile.Of("timeout", &v.Timeout, 50*time.Minute, tomlfile.Duration(), // a session past this has lost its thread
@@ -49,48 +48,47 @@ func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile
 			`"shared": its sessions work in the workspace, beside each other; "worktree": each on a branch
 			and in a folder of its own, which is kept while it has commits that are merged nowhere.`),
 		tomlfile.Of("sync", &v.Sync, false, tomlfile.Truth(),
-			`true: the workspace is brought up to date with its remote first: fetch, then rebase.`),
+			`true: before each session the workspace is brought up to date with its remote: fetch, then rebase.`),
 		tomlfile.Of("respawn", &v.Respawn, 0.65, tomlfile.Fraction(), // well above the mean of most: work that goes well goes on
 			`The grade from which one more session follows, once it has rested.`),
 		tomlfile.Of("max_chain", &v.MaxChain, 1, tomlfile.Whole(0, maxChain), // then fires decide again
-			`How many sessions may follow one another so; 0 is none.`),
+			`How many sessions may follow one another because of respawn; 0 is none.`),
 		tomlfile.Inline("budget", `What its sessions may use in a day, UTC; 0 is no limit.`, budgetKeys(&v.Budget)),
 		tomlfile.Of("self_directed", &v.SelfDirected, false, tomlfile.Truth(),
 			`true: its sessions run without a task, from the prompt alone.`),
 		tomlfile.Of("parallel", &v.Parallel, true, tomlfile.Truth(), // a category is there to be worked on
-			`false: fires leave it out, unless fanout.allow names it.`),
+			`false: fires leave it out, unless fanout.allow names it: for work that parallel sessions would undo.`),
 		tomlfile.Path("prompt", &v.Prompt, "", folder,
 			`A file with instructions for its sessions, relative to this file; one with {{ in it is a template for
 			the whole prompt. {{.Situation}}, {{.Assignment}} and {{.Report}} are the standard text; "stint help
 			agents" lists the rest.`),
-		tomlfile.Command("check", &v.Check, nil, 0,
-			`A command that says by its exit status whether what a session left is in order, such as ["make",
-			"test"]. It runs in the session's folder once the agent has ended, and raises or lowers the grade
+		tomlfile.Of("check", &v.Check, nil, tomlfile.Command(0),
+			`A command that tests what a session left, by its exit status, such as ["make", "test"]. It runs in the session's folder once the agent has ended, and raises or lowers the grade
 			("stint help agents").`),
 		tomlfile.Of("check_timeout", &v.CheckTimeout, 5*time.Minute, tomlfile.Duration(), // the tests of most projects; the lane waits for them
-			`How long that may take.`),
-		tomlfile.Command("grader", &v.Grader, nil, 0,
-			`A command that grades each session: it gets what is known of it as JSON on its input, with the diff of
-			its commits, and prints {"grade": 0.8, "reason": "…"}. Without one, what is left of the session's work
-			counts. Keep it out of the workspace, where the sessions that it judges could change it.`),
+			`How long the check may take.`),
+		tomlfile.Of("grader", &v.Grader, nil, tomlfile.Command(0),
+			`A command that grades each session: it gets a description of the session as JSON on its input, with the
+			diff of its commits, and prints {"grade": 0.8, "reason": "…"}. Without one, the evidence in git counts.
+			Keep it out of the workspace, where the sessions that it judges could change it.`),
 		tomlfile.Of("grader_timeout", &v.GraderTimeout, 3*time.Minute, tomlfile.Duration(), // a model reads a day's diff in one; the lane waits for it
-			`How long that may take.`),
-		tomlfile.Words("unit", &v.Unit, o.properties(),
-			`Limits of a session as systemd.resource-control(5) has them, such as { MemoryMax = "4G" }.`),
+			`How long the grader may take.`),
+		tomlfile.Of("unit", &v.Unit, nil, tomlfile.Words[string](nil, o.properties()),
+			`Properties of its units, such as { MemoryMax = "4G" }: see systemd.resource-control(5) and systemd.exec(5).`),
 		tomlfile.Group("wip", `Fires leave the category out while too many of its results wait for review.`, wipKeys(&v.WIP)),
 	}
 }
 
 func wipKeys(w *WIP) []tomlfile.Key {
 	return []tomlfile.Key{
-		tomlfile.Command("command", &w.Command, nil, 0,
-			`A command that prints how many do, such as ["gh", "pr", "list", "--json", "number", "--jq", "length"].`),
+		tomlfile.Of("command", &w.Command, nil, tomlfile.Command(0),
+			`A command that prints how many results wait, such as ["gh", "pr", "list", "--json", "number", "--jq", "length"].`),
 		tomlfile.Of("limit", &w.Limit, 5, // as many as a person reviews in one sitting
 			tomlfile.Whole(1, maxWIP),
-			`How many are too many.`),
+			`Fires leave the category out when so many results wait.`),
 		tomlfile.Of("timeout", &w.Timeout, 20*time.Second, // leaves a fire its minutes, as for task sources
 			tomlfile.Within(time.Minute), // a fire waits for it
-			`How long counting may take.`),
+			`How long the command may take.`),
 		environment(&w.PassEnvironment, commonEnvironment()),
 	}
 }
@@ -117,18 +115,14 @@ func place() tomlfile.Rule[bool] {
 
 // agentsOf is the key for a category's agents. They default to the only one there is.
 func (c *Config) agentsOf(v *Category) tomlfile.Key {
-	agents := slices.Sorted(maps.Keys(c.Agents))
+	names := func() []string { return slices.Sorted(maps.Keys(c.Agents)) }
 	var options []tomlfile.Option
-	if len(agents) > 1 {
-		options = append(options, tomlfile.Required("say which of the agents may work on it: write agents = "+tomlfile.Literal(agents)))
+	if len(c.Agents) > 1 {
+		options = append(options, tomlfile.Required("say which of the agents may work on it: write agents = "+tomlfile.Literal(names())))
 	}
-	return tomlfile.DerivedList("agents", &v.Agents, func() []string { return slices.Clone(agents) }, 1,
-		tomlfile.Word[string](func(word string) error {
-			if slices.Contains(agents, word) {
-				return nil
-			}
-			return fleet.WithHint(fmt.Errorf("there is no agent %s", tomlfile.Describe(word)), tomlfile.Meant(word, agents))
-		}), `The agents that may work on it; there is no default when there are several.`, options...)
+	return tomlfile.Derived("agents", &v.Agents, names, tomlfile.List(1, tomlfile.Known("agent", names)),
+		`The agents that may work on it, the preferred one first. Left out, the only agent; with several, it
+			must be given.`, options...)
 }
 
 // properties leave to the caller which there are.

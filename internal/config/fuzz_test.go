@@ -12,7 +12,7 @@ import (
 )
 
 // FuzzLoad wants that no file makes Load panic, that each error is one to correct
-// and says how, and that what it takes can be shown and placed.
+// and says how, that what it takes can be shown and placed, and that editors take it, too.
 func FuzzLoad(f *testing.F) {
 	for _, text := range []string{
 		"", least, full, "\ufeff" + least, "[[category]]\n", "category = []\n", "[category]\ncode = 1\n",
@@ -33,6 +33,9 @@ func FuzzLoad(f *testing.F) {
 				t.Errorf("error without class, hint or place: %v", err)
 			}
 			return
+		}
+		if err := inEditor(t, string(text)); err != nil {
+			t.Errorf("the schema refuses what is accepted: %v\n%s", err, text)
 		}
 		for _, v := range c.Values() {
 			if (v.Origin == "default") != (c.Position(v.Key) == path) {

@@ -24,7 +24,7 @@ type Notice struct {
 	PassEnvironment []string      // handed on to the command from the environment of stint
 }
 
-func (c *Config) warnNotice(w *warnings) {
+func (c *Config) warnNotice(w warnings) {
 	if n := c.Notice; len(n.Command) > 0 || n.Webhook != "" {
 		return
 	}

@@ -130,7 +130,7 @@ func TestLoadRefusesGates(t *testing.T) {
 		{"event", least + "[notice]\nevents = [\"fail\"]", `7:11: notice.events[0]: there is no event "fail"`, "did you mean failed?"},
 		{"event twice", least + "[notice]\nevents = [\"quota\", \"quota\"]", `7:20: notice.events[1]: "quota" is listed twice`, "remove one"},
 		{"webhook", least + "[notice]\nwebhook = 5", "7:1: notice.webhook: want a string, not 5", `write webhook = "https://example.org/hook"`},
-		{"notice program", least + "[notice]\ncommand = [\"\"]", "7:12: notice.command[0]: want a program, not an empty string", `write the program and its arguments, such as command = ["my-program", "--flag"]`},
+		{"notice program", least + "[notice]\ncommand = [\"\"]", "7:12: notice.command[0]: want a program, not an empty string", `write a program and its arguments, such as ["my-program", "--flag"]`},
 	})
 }
 

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"math"
 	"path/filepath"
 	"slices"
@@ -29,9 +28,9 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 		tomlfile.Derived("state", &c.State, func() string { return DefaultState(o.getenv, c.Fleet) },
 			tomlfile.Absolute("/var/lib/stint/bob"),
 			`The folder for claims, runs and logs: an absolute path, so that there is only one. Left out, it is
-			$XDG_STATE_HOME/stint/FLEET.`, tomlfile.Always()),
+			$XDG_STATE_HOME/stint/FLEET, or ~/.local/state/stint/FLEET.`),
 		tomlfile.Of("store", &c.Store, "sqlite", storeKind(), // one machine needs no server
-			`What keeps them.`),
+			`The kind of store that keeps claims and runs; there is no other.`),
 		tomlfile.Family("agent", &c.Agents, c.agents(),
 			`An agent is a command that does the work. It runs in the workspace, without a shell.`,
 			tomlfile.Required(`write [agent.claude] and in it preset = "claude"`)),
@@ -51,18 +50,18 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 				`How often a session does without a lesson that fits it, 0 to below 1: the others are compared with it.`),
 		}),
 		tomlfile.Group("selector", `How categories are ranked.`, c.selectorKeys()),
-		tomlfile.Group("notice", `Whom stint notifies of what the fleet cannot solve by itself.`, c.noticeKeys(o)),
+		tomlfile.Group("notice", `Who is notified of problems that the fleet cannot solve by itself.`, c.noticeKeys(o)),
 		tomlfile.Group("budget", `What all sessions together may use in a day, which begins at midnight UTC.`, budgetKeys(&c.Budget)),
 		tomlfile.Family("price", (*map[string]Price)(&c.Prices), prices(),
-			`What a million tokens of a model cost in USD. What an agent does not report is computed from its
-			tokens and these prices: write a table [price."MODEL"] with input, cached_input, cache_write, output and
-			the day of these prices, as_of = "2026-11-01". No prices come with stint: see "stint help budgets".`),
+			`What a million tokens of a model cost in USD. The cost that an agent does not report is computed from
+			its tokens and these prices: write a table [price."MODEL"] with input, cached_input, cache_write, output
+			and the day of these prices, as_of = "2026-11-01". No prices come with stint: see "stint help budgets".`),
 		tomlfile.Group("worktrees", `Which work trees stay once their sessions are over. Those with commits that are
 			merged nowhere stay in any case.`, []tomlfile.Key{
 			tomlfile.Of("keep", &c.Worktrees.Keep, 20, tomlfile.Whole(0, tomlfile.NoLimit), // a disk holds some clones of most things
-				`How many are kept at most, the youngest.`),
+				`How many work trees are kept at most, the youngest.`),
 			tomlfile.Of("max_age", &c.Worktrees.MaxAge, 7*24*time.Hour, tomlfile.Duration(), // what nobody looked at for a week is not looked at
-				`How long one is kept after its last change.`),
+				`How long a work tree is kept after its last change.`),
 		}),
 		tomlfile.Group("runs", `What stays on disk of sessions that are over: prompt, log, and what the agent wrote.
 			Their record stays in any case.`, []tomlfile.Key{
@@ -71,7 +70,7 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 			tomlfile.Of("max_age", &c.Runs.MaxAge, 30*24*time.Hour, tomlfile.Duration(), // what nobody asked about for a month is answered by the record
 				`How long a session keeps its files.`),
 			tomlfile.Of("out", &c.Runs.Out, 16<<20, tomlfile.Bytes(), // a report, a patch, some pictures
-				`How much is kept of what an agent wrote into its folder.`),
+				`How much is kept of what an agent wrote into the folder of its run.`),
 		}),
 	}
 }
@@ -82,16 +81,17 @@ func (c *Config) fanoutKeys() []tomlfile.Key {
 		tomlfile.Of("workers", &f.Workers, 3, tomlfile.Whole(1, tomlfile.NoLimit), // as many results as a person reviews between two fires
 			`How many sessions one fire starts at most.`),
 		tomlfile.Of("slots", &f.Slots, 6, tomlfile.Whole(1, tomlfile.NoLimit), // two fires' worth, as sessions outlast the half hour between fires
-			`How many sessions run at once at most.`),
+			`How many sessions run at once at most, in all pools together.`),
 		tomlfile.Of("max_pivots", &f.MaxPivots, 2, tomlfile.Whole(0, 99), // more would burn the session on asking
 			`How many other categories a worker tries when another session has the claim it wants.`),
-		tomlfile.DerivedList("allow", &f.Allow, c.parallel, 0, c.categoryName(),
-			`The categories that a fire may start. Left out, all but those with parallel = false.`,
-			tomlfile.Shown([]string{"code", "research"})),
+		tomlfile.Derived("allow", &f.Allow, c.parallel, tomlfile.List(0, c.categoryName()),
+			`The categories that a fire may start. Left out, all but those with parallel = false.`),
 		tomlfile.Of("max_load", &f.Limits.Load, d.Load, tomlfile.OrNone(tomlfile.Number(0.1, 1000)),
-			`A fire starts nothing while the load average of the last minute, for each processor, is above this; 0 is no limit.`),
+			`A fire starts nothing while the load average of the last minute, per processor, is above this; 0 is
+			no limit.`),
 		tomlfile.Of("max_memory_pressure", &f.Limits.MemoryPressure, d.MemoryPressure, tomlfile.OrNone(tomlfile.Number(0.1, 100)),
-			`The same for the percentage of the last ten seconds that was lost to waiting for memory; 0 is no limit.`),
+			`A fire starts nothing while more than this percentage of the last ten seconds was lost to waiting for
+			memory; 0 is no limit.`),
 		tomlfile.Of("min_memory", &f.Limits.MemoryAvailable, d.MemoryAvailable, tomlfile.Bytes(),
 			`The memory that must be available for a fire to start anything; 0 is no limit.`),
 	}
@@ -104,14 +104,7 @@ func (c *Config) parallel() []fleet.Category {
 
 // categoryName is the name of a category that the file has.
 func (c *Config) categoryName() tomlfile.Rule[fleet.Category] {
-	return tomlfile.Word[fleet.Category](c.checkCategory)
-}
-
-func (c *Config) checkCategory(word string) error {
-	if _, ok := c.Categories[fleet.Category(word)]; ok {
-		return nil
-	}
-	return fleet.WithHint(fmt.Errorf("there is no category %s", tomlfile.Describe(word)), tomlfile.Meant(word, c.CategoryNames()))
+	return tomlfile.Known("category", c.CategoryNames)
 }
 
 // firstCategory is the one that the file names first.
@@ -129,11 +122,11 @@ func (c *Config) selectorKeys() []tomlfile.Key {
 	s, d := &c.Selector, bandit.Defaults()
 	b := &s.Settings
 	return []tomlfile.Key{
-		tomlfile.Command("command", &s.Command, nil, 0,
+		tomlfile.Of("command", &s.Command, nil, tomlfile.Command(0),
 			`A command that prints a ranking to follow instead of the built-in one, which it gets as JSON on its
 			input. When it fails, the built-in one stands.`),
 		tomlfile.Of("timeout", &s.Timeout, 20*time.Second, tomlfile.Duration(), // leaves a fire, which has five minutes, time to fall back
-			`How long it may take.`),
+			`How long that command may take.`),
 		environment(&s.PassEnvironment, commonEnvironment()),
 		tomlfile.Of("v", &b.V, d.V, tomlfile.Number(0.1, 1000),
 			`How many sessions of debt to a category one whole point of grade outweighs.`),
@@ -145,7 +138,8 @@ func (c *Config) selectorKeys() []tomlfile.Key {
 			`The number of rounds after which a grade counts half; 0 is never. A round is a fire of the category's
 			pool that could start something.`),
 		tomlfile.Of("slow_half_life", &b.SlowHalfLife, d.SlowHalfLife, tomlfile.OrNone(tomlfile.Number(1, 1e6)),
-			`The same for the long-run mean to which a belief returns as its evidence fades.`),
+			`The number of rounds after which a grade counts half in the long-run mean, to which a belief returns
+			as its evidence fades; 0 is never.`),
 		tomlfile.Of("alarm", &b.Alarm, d.Alarm, tomlfile.OrNone(tomlfile.Number(1, 1000)),
 			`How surprising grades must be, summed up, to count as a change; 0 is never.`),
 	}
@@ -153,7 +147,7 @@ func (c *Config) selectorKeys() []tomlfile.Key {
 
 // environment is the key for the variables that a command gets.
 func environment(field *[]string, def []string) tomlfile.Key {
-	return tomlfile.List("pass_environment", field, def, variable(), `Variables to hand on to the command; it gets no others.`)
+	return tomlfile.Of("pass_environment", field, def, tomlfile.List(0, variable()), `Variables to hand on to the command; it gets no others.`)
 }
 
 func variable() tomlfile.Rule[string] {
@@ -163,28 +157,23 @@ func variable() tomlfile.Rule[string] {
 func (c *Config) noticeKeys(o Options) []tomlfile.Key {
 	n := &c.Notice
 	return []tomlfile.Key{
-		tomlfile.Command("command", &n.Command, nil, 0,
+		tomlfile.Of("command", &n.Command, nil, tomlfile.Command(0),
 			`A command that gets each notice, as JSON on its input.`),
 		tomlfile.Of("webhook", &n.Webhook, "", o.webhook(),
-			`An address that the same is posted to: https, or http on this machine.`),
-		tomlfile.List("events", &n.Events, fleet.Events(), event(),
-			`The events to notify of; all there are is the default.`),
+			`An address that each notice is posted to: https, or http on this machine.`),
+		tomlfile.Of("events", &n.Events, fleet.Events(), tomlfile.List(0, event()),
+			`The events to notify of.`),
 		tomlfile.Of("every", &n.Every, time.Hour, tomlfile.Pause(), // whoever did not act on it by then may have missed it
-			`The shortest time between two notices of the same.`),
+			`The same notice is sent no more often than this.`),
 		// A service that is well takes one in less; a session that ended waits for it.
 		tomlfile.Of("timeout", &n.Timeout, 10*time.Second, tomlfile.Within(10*time.Second),
-			`How long a notice may take.`),
+			`How long sending a notice may take.`),
 		environment(&n.PassEnvironment, commonEnvironment()),
 	}
 }
 
 func event() tomlfile.Rule[fleet.Event] {
-	r := tomlfile.Word[fleet.Event](func(word string) error {
-		if slices.Contains(fleet.Events(), fleet.Event(word)) {
-			return nil
-		}
-		return fleet.WithHint(fmt.Errorf("there is no event %s", tomlfile.Describe(word)), tomlfile.Meant(word, fleet.Events()))
-	})
+	r := tomlfile.Known("event", fleet.Events)
 	r.Schema = tomlfile.OneOf(fleet.Events()...).Schema
 	return r
 }
@@ -202,16 +191,16 @@ func (o Options) webhook() tomlfile.Rule[string] {
 func budgetKeys(b *Budget) []tomlfile.Key {
 	return []tomlfile.Key{
 		tomlfile.Of("runs", &b.Runs, 0, tomlfile.Whole(0, tomlfile.NoLimit),
-			`How many sessions; 0 is no limit.`),
+			`Sessions in a day; 0 is no limit.`),
 		tomlfile.Of("tokens", &b.Tokens, 0, tomlfile.Whole[int64](0, tomlfile.NoLimit),
-			`How many tokens; 0 is no limit.`),
+			`Tokens in a day; 0 is no limit.`),
 		tomlfile.Of("usd", &b.USD, 0, tomlfile.Number(0, 1e9),
-			`How many USD; 0 is no limit.`),
+			`USD in a day; 0 is no limit.`),
 		tomlfile.Of("session_tokens", &b.SessionTokens, 0, tomlfile.Whole[int64](0, tomlfile.NoLimit),
 			`The most tokens that one session is believed to use; 0 is no limit. A higher bill is recorded as it
 			is, and counts as this much in what is reserved for the next session.`),
 		tomlfile.Of("session_usd", &b.SessionUSD, 0, tomlfile.Number(0, 1e9),
-			`The same in USD; 0 is no limit.`),
+			`The most USD that one session is believed to cost; 0 is no limit. A higher bill counts as with tokens.`),
 	}
 }
 

@@ -65,12 +65,7 @@ func of(file *tomlfile.File, o Options) (*Config, error) {
 		root.Missing("state", `write state = "/var/lib/stint/`+string(c.Fleet)+`", as neither $XDG_STATE_HOME nor $HOME is set`)
 	}
 	c.divide()
-	if c.Pools == nil {
-		c.Pools = map[string]Pool{}
-	}
-	if _, ok := c.Pools[DefaultPool]; !ok {
-		c.Pools[DefaultPool] = Pool{Workers: c.Fanout.Workers, Slots: c.Fanout.Slots}
-	}
+	c.addDefaultPool()
 	if !file.Has("tasks.dir") {
 		c.Tasks.Dir = filepath.Join(c.Workspace, taskFormats(c.Tasks.Format).dir)
 	}
@@ -83,9 +78,6 @@ func of(file *tomlfile.File, o Options) (*Config, error) {
 // Values are all settings in effect, in the order in which a file has them, with agents and
 // categories by name.
 func (c *Config) Values() []tomlfile.Value { return c.file.Values(c.keys(Options{})) }
-
-// Keys are the names of all keys: category.NAME.ttl.
-func Keys() []string { return tomlfile.Names(new(Config).keys(Options{})) }
 
 // Schema is the JSON Schema of a file, for editors.
 func Schema() tomlfile.Schema {

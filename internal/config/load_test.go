@@ -44,6 +44,9 @@ func load(t testing.TB, text string) *config.Config {
 	if err != nil {
 		t.Fatalf("load: %v\n%s", err, text)
 	}
+	if err := inEditor(t, text); err != nil {
+		t.Errorf("the schema refuses what is accepted: %v\n%s", err, text)
+	}
 	return c
 }
 
@@ -409,7 +412,7 @@ func TestLoadRefusesTypes(t *testing.T) {
 	t.Parallel()
 	refuses(t, []unfit{
 		{"number for a string", "fleet = 1\n" + after("fleet"), "1:1: fleet: want a string, not 1", `write fleet = "bob"`},
-		{"string for a number", least + `lanes = "2"`, `6:1: category.code.lanes: want a whole number from 1 to 99, not "2"`, "write lanes = 2"},
+		{"string for a number", least + `lanes = "2"`, `6:1: category.code.lanes: want a whole number from 1 to 99, not "2"`, "write lanes = 1"},
 		{"fraction for a whole", least + `lanes = 1.5`, `6:1: category.code.lanes: want a whole number from 1 to 99, not 1.5`, "write lanes = 1"},
 		{"string for a switch", least + `parallel = "no"`, `6:1: category.code.parallel: want true or false, not "no"`, "write parallel = false"},
 		{"number for a duration", least + `ttl = 60`, `6:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not 60`, `write ttl = "1h"`},
@@ -451,16 +454,16 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"no grade", least + "respawn = 1.5", "6:1: category.code.respawn: want a number from 0 to 1, not 1.5", "write respawn = 1.0"},
 		{"endless chain", least + "max_chain = 10", "6:1: category.code.max_chain: want a whole number from 0 to 9, not 10", "write max_chain = 9"},
 		{"zero duration", least + `timeout = "0s"`, `6:1: category.code.timeout: ` + durationWant + `"0s"`, `write timeout = "50m"`},
-		{"grader without a program", least + `grader = [""]`, `6:11: category.code.grader[0]: want a program, not an empty string`, `write the program and its arguments, such as grader = ["my-program", "--flag"]`},
-		{"a check without a program", least + `check = [""]`, "6:10: category.code.check[0]: want a program, not an empty string", `write the program and its arguments, such as check = ["my-program", "--flag"]`},
+		{"grader without a program", least + `grader = [""]`, `6:11: category.code.grader[0]: want a program, not an empty string`, `write a program and its arguments, such as ["my-program", "--flag"]`},
+		{"a check without a program", least + `check = [""]`, "6:10: category.code.check[0]: want a program, not an empty string", `write a program and its arguments, such as ["my-program", "--flag"]`},
 		{"a check without time", least + `check_timeout = "0s"`, `6:1: category.code.check_timeout: want a duration above zero, such as "90s", "50m" or "1h30m", not "0s"`, `write check_timeout = "5m"`},
 		{"grader without time", least + `grader_timeout = "0s"`, `6:1: category.code.grader_timeout: want a duration above zero, such as "90s", "50m" or "1h30m", not "0s"`, `write grader_timeout = "3m"`},
 		{"negative duration", least + `cooldown = "-1s"`, `6:1: category.code.cooldown: want a duration, such as "0s", "90s" or "1h30m", not "-1s"`, `write cooldown = "3m"`},
-		{"days", least + "[selector]\ntimeout = \"1d\"", `7:1: selector.timeout: ` + durationWant + `"1d"`, `write timeout = "24h"`},
+		{"days", least + "[selector]\ntimeout = \"1d\"", `7:1: selector.timeout: ` + durationWant + `"1d"`, `write timeout = "20s"`},
 		{"share above one", least + "share = 1.01", "6:1: category.code.share: want a number from 0 to 1, not 1.01", "write share = 1.0"},
 		{"share below zero", least + "share = -1", "6:1: category.code.share: want a number from 0 to 1, not -1", "write share = 0.0"},
 		{"every lesson withheld", least + "[lessons]\nwithhold = 1", "7:1: lessons.withhold: want a number from 0 to below 1, not 1", "write withhold = 0.2"},
-		{"lesson withheld below zero", least + "[lessons]\nwithhold = -0.1", "7:1: lessons.withhold: want a number from 0 to below 1, not -0.1", "write withhold = 0.0"},
+		{"lesson withheld below zero", least + "[lessons]\nwithhold = -0.1", "7:1: lessons.withhold: want a number from 0 to below 1, not -0.1", "write withhold = 0.2"},
 		{"share no number", least + "share = nan", "6:1: category.code.share: want a number from 0 to 1, not nan", "write share = 0.5"},
 		{"fleet's name", "fleet = \"a-b\"\n" + after("fleet"), `1:1: fleet: fleet name "a-b": want 1 to 32 of a-z, 0-9 and _`, `write fleet = "bob"`},
 		{
@@ -487,7 +490,7 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"a floor above all", least + "[selector]\nfloor = 1.5", `7:1: selector.floor: want a number from 0 to 1, not 1.5`, `write floor = 1.0`},
 		{"a cap below the part", least + "[selector]\ncap = 0.5", `7:1: selector.cap: want a number from 1 to 1000, not 0.5; or 0 for none`, `write cap = 1.0`},
 		{"half-life", least + "[selector]\nhalf_life = nan", `7:1: selector.half_life: want a number from 1 to 1e+06, not nan; or 0 for none`, `write half_life = 300.0`},
-		{"empty command", least + "[selector]\ncommand = [\"\"]", `7:12: selector.command[0]: want a program, not an empty string`, `write the program and its arguments, such as command = ["my-program", "--flag"]`},
+		{"empty command", least + "[selector]\ncommand = [\"\"]", `7:12: selector.command[0]: want a program, not an empty string`, `write a program and its arguments, such as ["my-program", "--flag"]`},
 		{"no agents", least + "agents = []", "6:1: category.code.agents: want at least one, not an empty list", `write agents = ["…"]`},
 		{"unknown agent", least + "agents = [\"gpt\"]", `6:11: category.code.agents[0]: there is no agent "gpt"`, "want one of: claude"},
 		{"unknown category allowed", least + "[fanout]\nallow = [\"code\", \"coed\"]", `7:18: fanout.allow[1]: there is no category "coed"`, "did you mean code?"},
@@ -510,6 +513,7 @@ func refuses(t *testing.T, tests []unfit) {
 			t.Parallel()
 			_, err := config.Load(write(t, test.file), config.Options{CheckUnit: checkUnit})
 			wantError(t, err, test.text, test.hint)
+			schemaRefuses(t, test)
 		})
 	}
 }

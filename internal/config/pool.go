@@ -41,22 +41,28 @@ func (c *Config) pools() tomlfile.Each[Pool] {
 	return tomlfile.Each[Pool]{
 		Name: poolName(),
 		Keys: func(name string, p *Pool) []tomlfile.Key {
-			d := func() Pool {
-				if name == DefaultPool {
-					return Pool{Workers: c.Fanout.Workers, Slots: c.Fanout.Slots}
-				}
-				return Pool{
-					Workers: 1, // it is there for a few sessions that must not wait, not for more of them
-					Slots:   2, // one may outlast the time to the next fire
-				}
+			d := Pool{
+				Workers: 1, // it is there for a few sessions that must not wait, not for more of them
+				Slots:   2, // one may outlast the time to the next fire
+			}
+			if name == DefaultPool {
+				d = Pool{Workers: c.Fanout.Workers, Slots: c.Fanout.Slots}
 			}
 			return []tomlfile.Key{
-				tomlfile.Derived("workers", &p.Workers, func() int { return d().Workers }, tomlfile.Whole(1, tomlfile.NoLimit),
-					`How many sessions one of its fires starts at most. Left out, as in [fanout]; in other pools 1.`),
-				tomlfile.Derived("slots", &p.Slots, func() int { return d().Slots }, tomlfile.Whole(1, tomlfile.NoLimit),
-					`How many of its sessions run at once at most, within fanout.slots. Left out, as many; in other pools 2.`),
+				tomlfile.Of("workers", &p.Workers, d.Workers, tomlfile.Whole(1, tomlfile.NoLimit),
+					`How many sessions one fire of the pool starts at most. In the pool autonomous, the default is that of [fanout].`),
+				tomlfile.Of("slots", &p.Slots, d.Slots, tomlfile.Whole(1, tomlfile.NoLimit),
+					`How many sessions of the pool run at once at most, within fanout.slots. In the pool autonomous, the
+					default is that of [fanout].`),
 			}
 		},
+	}
+}
+
+// addDefaultPool adds the pool that is there whether the file has it or not.
+func (c *Config) addDefaultPool() {
+	if _, ok := c.Pools[DefaultPool]; !ok {
+		c.Pools = merged(c.Pools, map[string]Pool{DefaultPool: {Workers: c.Fanout.Workers, Slots: c.Fanout.Slots}})
 	}
 }
 
@@ -83,7 +89,7 @@ func (c *Config) checkPools() {
 	}
 }
 
-func (c *Config) warnPools(w *warnings) {
+func (c *Config) warnPools(w warnings) {
 	members := map[string]int{}
 	for _, category := range c.Categories {
 		members[category.Pool]++

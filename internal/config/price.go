@@ -73,15 +73,15 @@ func priceKeys(p *Price) []tomlfile.Key {
 	asInput, perMillion := func() float64 { return p.Input }, tomlfile.Number(0, 1e6)
 	return []tomlfile.Key{
 		tomlfile.Of("input", &p.Input, 0, perMillion,
-			`Tokens that it reads.`, tomlfile.Required("write input = …, in USD for a million tokens")),
+			`USD for a million tokens of input.`, tomlfile.Required("write input = …, in USD for a million tokens")),
 		tomlfile.Derived("cached_input", &p.CachedInput, asInput, perMillion,
-			`Those that are read from a cache; left out, as input.`),
+			`USD for a million tokens of input that was read from a cache. Left out, as input.`),
 		tomlfile.Derived("cache_write", &p.CacheWrite, asInput, perMillion,
-			`Those that are written to a cache; left out, as input.`),
+			`USD for a million tokens of input that was written to a cache. Left out, as input.`),
 		tomlfile.Of("output", &p.Output, 0, perMillion,
-			`Tokens that it writes.`, tomlfile.Required("write output = …, in USD for a million tokens")),
+			`USD for a million tokens of output.`, tomlfile.Required("write output = …, in USD for a million tokens")),
 		tomlfile.Of("as_of", &p.AsOf, "", day(),
-			`The day of these prices.`, tomlfile.Required(`write the day on which you looked the prices up: as_of = "2026-11-01"`)),
+			`The day on which you looked the prices up, such as "2026-11-01".`, tomlfile.Required(`write the day on which you looked the prices up: as_of = "2026-11-01"`)),
 	}
 }
 

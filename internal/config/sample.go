@@ -1,10 +1,11 @@
 package config
 
 import (
-	"cmp"
+	"fmt"
+	"net/url"
+	"path/filepath"
 	"strings"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/tomlfile"
 )
@@ -36,44 +37,50 @@ func Sample(o SampleOptions) []byte {
 	if len(o.Agents) == 0 {
 		o.Agents = []SampleAgent{{Name: "claude", Preset: "claude", Command: Preset("claude").Command}}
 	}
-	c := &Config{
-		Agents: map[string]Agent{}, Categories: map[fleet.Category]Category{}, Pools: map[string]Pool{DefaultPool: {}}, file: &tomlfile.File{},
-	}
-	for _, agent := range o.Agents {
-		a := Preset(agent.Preset)
-		tomlfile.Fill(agentKeys(&a))
-		a.Preset, a.Command, a.Prompt = Preset(agent.Preset).Preset, agent.Command, cmp.Or(agent.Prompt, a.Prompt)
-		if agent.Path != "" {
-			a.Environment = map[string]string{"PATH": agent.Path}
+	var b strings.Builder
+	set := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%s = %s\n", key, tomlfile.Literal(value))
 		}
-		c.Agents[agent.Name] = a
 	}
-	var code Category
-	tomlfile.Fill(c.categoryKeys(&code, Options{}, new(string)))
-	c.Categories["code"] = code
-	c.Selector.Settings = bandit.Defaults()
-	tomlfile.Fill(c.keys(Options{}))
-	c.Fleet, c.State = o.Fleet, o.State
-	c.Tasks.Dir, c.Tasks.Format = cmp.Or(o.TaskDir, c.Tasks.Dir), cmp.Or(o.TaskFormat, c.Tasks.Format)
-	agents := ""
-	if len(o.Agents) > 1 {
-		agents = "agents = " + tomlfile.Literal(code.Agents) + "\n"
+	set("fleet", string(o.Fleet))
+	set("state", o.State)
+	set("tasks.dir", o.TaskDir)
+	set("tasks.format", string(o.TaskFormat))
+	var names []string
+	for _, a := range o.Agents {
+		fmt.Fprintf(&b, "[%s]\ncommand = %s\n", tomlfile.Dotted("agent", a.Name), tomlfile.Literal(a.Command))
+		set("preset", a.Preset)
+		set("prompt", string(a.Prompt))
+		set("environment.PATH", a.Path)
+		names = append(names, a.Name)
 	}
-	return append([]byte(head), append(tomlfile.Sample(c.keys(Options{})), strings.ReplaceAll(tail, "@agents\n", agents)...)...)
+	for _, category := range []string{"code", "research", "cleanup"} {
+		b.WriteString("[category." + category + "]\n")
+		if len(names) > 1 {
+			b.WriteString("agents = " + tomlfile.Literal(names) + "\n")
+		}
+	}
+	b.WriteString("parallel = false\n") // of cleanup
+	c, err := Parse("/stint.toml", []byte(b.String()), Options{})
+	if err != nil {
+		return []byte(b.String()) // the caller reads it next, and finds what is wrong with it
+	}
+	schema := url.URL{Scheme: "file", Path: filepath.Join(o.State, SchemaFile)}
+	return []byte("#:schema " + schema.String() + "\n" + head + c.file.Sample(c.keys(Options{})))
 }
+
+// SchemaFile is the JSON Schema in a fleet's state folder.
+//
+// A sample names it in its first line, as taplo and with it the extensions of editors want
+// it: an address of a file, for nothing is to be asked of a network. It is in the state
+// folder because the sample names that by an absolute path anyway, because it is no file of the
+// repository, and because any installation of stint has such a folder, packaged or not. It is
+// the schema of the stint that wrote it: "stint init" brings it up to date, as it does unit files.
+const SchemaFile = "stint.schema.json"
 
 const head = `# What one fleet of agent sessions works on, and how. A line like "# name = value"
 # shows a default: take the "# " away to change it. Then: stint config check
+# Editors with a TOML extension take the keys from the file in the first line.
 
-`
-
-const tail = `
-# Two further categories.
-[category.research]
-@agents
-
-[category.cleanup]
-# Parallel cleanup churns: sessions undo each other's work. Start it by hand.
-parallel = false
-@agents
 `

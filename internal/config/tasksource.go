@@ -55,7 +55,7 @@ func (c *Config) taskKeys() []tomlfile.Key {
 		tomlfile.Path("dir", &t.Dir, defaultTaskDir, &c.Workspace,
 			`The folder of task files, relative to the workspace.`),
 		tomlfile.Of("format", &t.Format, fleet.FormatStint, tomlfile.OneOf(fleet.TaskFormats()...),
-			`Whose format the files have: stint, gptme or backlog.md. See: stint help tasks.`),
+			`The format of the files: stint, gptme or backlog.md. See: stint help tasks.`),
 		taskFields(&t.Fields, fileFields(),
 			`Other names for fields in the files, such as { state = "status" }; added to those of the format.`),
 		taskStates(&t.States,
@@ -63,29 +63,29 @@ func (c *Config) taskKeys() []tomlfile.Key {
 		taskPriorities(&t.Priorities,
 			`The meaning of the files' own words for priorities, such as { none = "low" }; added to those of the format.`),
 		tomlfile.Derived("default_category", &t.DefaultCategory, c.firstCategory, c.categoryName(),
-			`The category of a task that names none. Left out, the first in this file.`, tomlfile.Shown("code")),
-		tomlfile.Words("tags", &t.Tags, tomlfile.Entries[fleet.Category]{Rule: c.categoryName()},
+			`The category of a task that names none. Left out, the first in this file.`),
+		tomlfile.Of("tags", &t.Tags, nil, tomlfile.Words[string](nil, tomlfile.Entries[fleet.Category]{Rule: c.categoryName()}),
 			`The category of a task that names none, by its tag, such as { docs = "research" }.`),
 		tomlfile.Of("after", &t.After, string(fleet.StateReview), // what was done once is not done again, and a person looks at it
 			tomlfile.OneOf(afterwards()...),
-			`The state of a task of which a productive session said nothing: a task's state, or "keep" to leave it
-			as it is, to be worked on once more.`),
+			`The state of a task after a productive session that set none: a task's state, or "keep" to leave it as
+			it is, to be worked on once more.`),
 		tomlfile.Of("raise_after", &t.RaiseAfter, 7*24*time.Hour, tomlfile.Pause(), // a low one is as urgent as any after three weeks, which people still remember
-			`A task counts as one class of priority higher for each such time that it has waited; "0s" is never.`),
+			`A waiting task gains one class of priority for each such time; "0s" is never.`),
 		tomlfile.Of("most_sessions", &t.MostSessions, 8, tomlfile.Whole(0, 1000), // a day's work of sessions of 50 minutes
 			`An open task on which more sessions than this have worked is reported; 0 is never.`),
-		tomlfile.Command("resolve_url", &t.ResolveURL, nil, 0,
+		tomlfile.Of("resolve_url", &t.ResolveURL, nil, tomlfile.Command(0),
 			`A command that says whether a URL that a task requires is settled: it is added as the last argument;
 			exit status 0 is settled, 1 open. Without one, such a task waits.`),
-		tomlfile.List("pass_environment", &t.PassEnvironment, commonEnvironment(), variable(),
-			`Variables to hand on to that command, and to those of the sources; they get no others.`),
+		tomlfile.Of("pass_environment", &t.PassEnvironment, commonEnvironment(), tomlfile.List(0, variable()),
+			`Variables to hand on to resolve_url and to the commands of sources; they get no others.`),
 		tomlfile.Family("source", &t.Sources, tomlfile.Each[TaskSource]{
 			Name:  tomlfile.PlainName("a source's name", "[tasks.source.beads]"),
 			Start: func(*tomlfile.Table) TaskSource { return defaultTaskSource() },
 			Keys:  func(_ string, s *TaskSource) []tomlfile.Key { return c.sourceKeys(s) },
 		}, `Tasks may be in a tracker as well: write a table [tasks.source.NAME] with a command that prints them as
 			JSON. The output of bd is read as it is; for others, fields, states and priorities say where and what
-			things are. With start, done and release, the tracker is told what becomes of a task.`),
+			things are. Start, done and release report to the tracker what becomes of a task.`),
 	}
 }
 
@@ -100,28 +100,37 @@ func afterwards() (words []string) {
 // sourceKeys add the file's fields, states and priorities to the default ones.
 func (c *Config) sourceKeys(s *TaskSource) []tomlfile.Key {
 	return []tomlfile.Key{
-		tomlfile.Command("command", &s.Command, nil, 1,
+		tomlfile.Of("command", &s.Command, nil, tomlfile.Command(1),
 			`The command that prints the tasks, such as ["bd", "ready", "--json", "--limit", "1000"].`,
 			tomlfile.Required(`write command = ["bd", "ready", "--json", "--limit", "1000"]`)),
-		tomlfile.Command("start", &s.Start, nil, 0,
-			`A command that tells the tracker that a session has begun with a task, such as ["bd", "update", "{id}", "--status", "in_progress"].`),
-		tomlfile.Command("done", &s.Done, nil, 0,
-			`A command that tells the tracker that a task is done, such as ["bd", "close", "{id}"].`),
-		tomlfile.Command("release", &s.Release, nil, 0,
-			`A command that tells the tracker that nobody works on a task any more.`),
+		tomlfile.Of("start", &s.Start, nil, tomlfile.Command(0),
+			`A command that reports to the tracker that a session began, such as ["bd", "update", "{id}", "--status", "in_progress"].`),
+		tomlfile.Of("done", &s.Done, nil, tomlfile.Command(0),
+			`A command that reports to the tracker that a task was closed, such as ["bd", "close", "{id}"].`),
+		tomlfile.Of("release", &s.Release, nil, tomlfile.Command(0),
+			`A command that reports to the tracker that a session ended otherwise.`),
 		tomlfile.Of("timeout", &s.Timeout, 20*time.Second, tomlfile.Duration(), // several sources, all slow, leave a fire its minutes
-			`How long the command may take.`),
-		tomlfile.Of("category", &s.Category, "", tomlfile.Word[fleet.Category](func(word string) error {
-			if word == "" {
-				return nil
-			}
-			return c.checkCategory(word)
-		}),
-			`The category of a task that names none; left out, it goes by its tags, or else is tasks.default_category.`),
+			`How long each of the commands may take.`),
+		tomlfile.Of("category", &s.Category, "", c.categoryOrNone(),
+			`The category of its tasks that name none. Left out, it goes by their tags, or else is
+			tasks.default_category.`),
 		taskFields(&s.Fields, fleet.TaskFields(), `Where each field is in an item, such as { id = "number", tags = "labels.name" }.`),
 		taskStates(&s.States, `The meaning of the tracker's words for states, such as { open = "todo" }.`),
 		taskPriorities(&s.Priorities, `The meaning of the tracker's words for priorities, such as { P0 = "urgent" }.`),
 	}
+}
+
+// categoryOrNone is the name of a category that the file has, or empty.
+func (c *Config) categoryOrNone() tomlfile.Rule[fleet.Category] {
+	r := c.categoryName()
+	parse := r.Parse
+	r.Parse = func(value any) (fleet.Category, error) {
+		if value == any("") {
+			return "", nil
+		}
+		return parse(value)
+	}
+	return r
 }
 
 // Calls are the programs that tell the tracker of a task, by what.
@@ -138,27 +147,25 @@ func checkFieldPath(path string) error {
 }
 
 func taskFields(field *map[fleet.TaskField]string, known []fleet.TaskField, doc string) tomlfile.Key {
-	return tomlfile.Words("fields", field, tomlfile.Entries[string]{
-		Rule: tomlfile.Word[string](checkFieldPath), Names: tomlfile.OneOf(known...).Schema(),
+	return tomlfile.Of("fields", field, *field, tomlfile.Words(*field, tomlfile.Entries[string]{
+		Rule: tomlfile.Word[string](checkFieldPath), Names: tomlfile.OneOf(known...).Schema,
 		Check: func(name, _ string) error {
 			if slices.Contains(known, fleet.TaskField(name)) {
 				return nil
 			}
 			return fleet.WithHint(errors.New("unknown field"), tomlfile.Meant(name, known))
 		},
-	}, doc)
+	}), doc)
 }
 
 func taskStates(field *map[string]fleet.TaskState, doc string) tomlfile.Key {
-	return tomlfile.Words("states", field, tomlfile.Entries[fleet.TaskState]{
-		Rule: meaning(fleet.ParseTaskState, append(fleet.TaskStates(), "new", "paused")),
-	}, doc)
+	rule := meaning(fleet.ParseTaskState, append(fleet.TaskStates(), "new", "paused"))
+	return tomlfile.Of("states", field, *field, tomlfile.Words(*field, tomlfile.Entries[fleet.TaskState]{Rule: rule}), doc)
 }
 
 func taskPriorities(field *map[string]fleet.Priority, doc string) tomlfile.Key {
-	return tomlfile.Words("priorities", field, tomlfile.Entries[fleet.Priority]{Rule: meaning(fleet.ParsePriority, []fleet.Priority{
-		fleet.PriorityUrgent, fleet.PriorityHigh, fleet.PriorityMedium, fleet.PriorityLow,
-	})}, doc)
+	rule := meaning(fleet.ParsePriority, []fleet.Priority{fleet.PriorityUrgent, fleet.PriorityHigh, fleet.PriorityMedium, fleet.PriorityLow})
+	return tomlfile.Of("priorities", field, *field, tomlfile.Words(*field, tomlfile.Entries[fleet.Priority]{Rule: rule}), doc)
 }
 
 // meaning is a word that stands for one of stint's, which known lists for editors.

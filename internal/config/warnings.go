@@ -1,7 +1,7 @@
 package config
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -11,8 +11,8 @@ import (
 
 // Warnings are what a person should look at in a file that is in order, in the
 // order of the file.
-func (c *Config) Warnings() []Problem {
-	w := &warnings{file: c.file}
+func (c *Config) Warnings() []tomlfile.Problem {
+	w := warnings{c.file.Unread()}
 	c.warnFanout(w)
 	c.warnPools(w)
 	if c.Lessons.Withhold == 0 {
@@ -23,7 +23,7 @@ func (c *Config) Warnings() []Problem {
 	for _, name := range c.CategoryNames() {
 		c.warnCategory(w, name)
 	}
-	return w.problems()
+	return w.Problems()
 }
 
 // PromptFault is an error of a category's prompt file, at the place that names it.
@@ -32,7 +32,7 @@ func (c *Config) PromptFault(name fleet.Category, err error) error {
 	return tomlfile.Usagef("write the file, or leave prompt out", "%s: prompt of category %s: %w", at, name, err)
 }
 
-func (c *Config) warnFanout(w *warnings) {
+func (c *Config) warnFanout(w warnings) {
 	if f := c.Fanout; f.Workers > f.Slots {
 		w.add(fmt.Sprintf("workers (%d) is above slots (%d): a fire starts no more than there are slots", f.Workers, f.Slots),
 			"fanout.workers", "fanout.slots")
@@ -44,16 +44,16 @@ func (c *Config) warnFanout(w *warnings) {
 
 // warnShares looks at the shares that the file gives: the categories without one divide
 // what those leave. It warns at the last of them in the file, where the sum is reached.
-func (c *Config) warnShares(w *warnings) {
+func (c *Config) warnShares(w warnings) {
 	const rounding = 1e-9 // decimal fractions such as 0.7 + 0.2 + 0.1 are not 1 to the last bit
 	sum, last, without := 0.0, "", 0
 	for _, name := range c.CategoryNames() {
 		key := tomlfile.Dotted("category", string(name), "share")
-		if !w.file.Has(key) {
+		if !w.Has(key) {
 			without++
 			continue
 		}
-		if sum += c.Categories[name].Share; last == "" || w.file.Offset(key) > w.file.Offset(last) {
+		if sum += c.Categories[name].Share; last == "" || w.Offset(key) > w.Offset(last) {
 			last = key
 		}
 	}
@@ -69,44 +69,20 @@ func (c *Config) warnShares(w *warnings) {
 	}
 }
 
-func (c *Config) warnCategory(w *warnings, name fleet.Category) {
+func (c *Config) warnCategory(w warnings, name fleet.Category) {
 	key, category := tomlfile.Dotted("category", string(name)), c.Categories[name]
 	if category.SelfDirected && category.Prompt == "" {
 		w.add("without a prompt its sessions have nothing to go by", key+".self_directed")
 	}
-	if limit := tomlfile.Dotted("category", string(name), "wip", "limit"); len(category.WIP.Command) == 0 && w.file.Has(limit) {
+	if limit := tomlfile.Dotted("category", string(name), "wip", "limit"); len(category.WIP.Command) == 0 && w.Has(limit) {
 		w.add("without a command nothing counts the results that wait, and there is no limit", limit)
 	}
 }
 
-type warnings struct {
-	file *tomlfile.File
-	list []warning
-}
-
-// warning is a text about a place of the file.
-type warning struct {
-	offset int
-	Problem
-}
+// warnings are faults of the file that are none.
+type warnings struct{ *tomlfile.File }
 
 // add warns at the first of the keys that is in the file, or else at its beginning.
-func (w *warnings) add(text string, keys ...string) {
-	key := keys[max(0, slices.IndexFunc(keys, w.file.Has))]
-	pos := w.file.Position(key)
-	if !w.file.Has(key) {
-		pos += ":1:1"
-	}
-	w.list = append(w.list, warning{w.file.Offset(key), Problem{pos, key + ": " + text}})
+func (w warnings) add(text string, keys ...string) {
+	w.Report(keys[max(0, slices.IndexFunc(keys, w.Has))], errors.New(text), "")
 }
-
-func (w *warnings) problems() (list []Problem) {
-	slices.SortStableFunc(w.list, func(a, b warning) int { return cmp.Compare(a.offset, b.offset) })
-	for _, found := range w.list {
-		list = append(list, found.Problem)
-	}
-	return list
-}
-
-// Problem is something about a file that its author should know.
-type Problem struct{ Pos, Text string }

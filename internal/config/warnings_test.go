@@ -6,48 +6,48 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"stint/internal/config"
+	"stint/internal/tomlfile"
 )
 
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, file string
-		want       []config.Problem
+		want       []tomlfile.Problem
 	}{
 		{"none", least, nil},
-		{"in the file's order", least + "[lessons]\nwithhold = 0\n[fanout]\nallow = []\n", []config.Problem{
-			{":7:1", "lessons.withhold: no lesson is ever withheld, so their effect cannot be measured"},
-			{":9:1", "fanout.allow: no category is allowed: a fire starts nothing"},
+		{"in the file's order", least + "[lessons]\nwithhold = 0\n[fanout]\nallow = []\n", []tomlfile.Problem{
+			{Pos: ":7:1", Text: "lessons.withhold: no lesson is ever withheld, so their effect cannot be measured"},
+			{Pos: ":9:1", Text: "fanout.allow: no category is allowed: a fire starts nothing"},
 		}},
-		{"more workers than slots", least + "[fanout]\nworkers = 7\n", []config.Problem{
-			{":7:1", "fanout.workers: workers (7) is above slots (6): a fire starts no more than there are slots"},
+		{"more workers than slots", least + "[fanout]\nworkers = 7\n", []tomlfile.Problem{
+			{Pos: ":7:1", Text: "fanout.workers: workers (7) is above slots (6): a fire starts no more than there are slots"},
 		}},
-		{"fewer slots than workers", least + "[fanout]\nslots = 2\n", []config.Problem{
-			{":7:1", "fanout.slots: workers (3) is above slots (2): a fire starts no more than there are slots"},
+		{"fewer slots than workers", least + "[fanout]\nslots = 2\n", []tomlfile.Problem{
+			{Pos: ":7:1", Text: "fanout.slots: workers (3) is above slots (2): a fire starts no more than there are slots"},
 		}},
-		{"nothing allowed", least + "[fanout]\nallow = []\n", []config.Problem{
-			{":7:1", "fanout.allow: no category is allowed: a fire starts nothing"},
+		{"nothing allowed", least + "[fanout]\nallow = []\n", []tomlfile.Problem{
+			{Pos: ":7:1", Text: "fanout.allow: no category is allowed: a fire starts nothing"},
 		}},
-		{"nothing parallel", least + "parallel = false\n", []config.Problem{
-			{":1:1", "fanout.allow: no category is allowed: a fire starts nothing"},
+		{"nothing parallel", least + "parallel = false\n", []tomlfile.Problem{
+			{Pos: ":1:1", Text: "fanout.allow: no category is allowed: a fire starts nothing"},
 		}},
-		{"no lesson withheld", least + "[lessons]\nwithhold = 0\n", []config.Problem{
-			{":7:1", "lessons.withhold: no lesson is ever withheld, so their effect cannot be measured"},
+		{"no lesson withheld", least + "[lessons]\nwithhold = 0\n", []tomlfile.Problem{
+			{Pos: ":7:1", Text: "lessons.withhold: no lesson is ever withheld, so their effect cannot be measured"},
 		}},
-		{"shares above 1", least + "share = 0.7\n[category.docs]\nshare = 0.6\n", []config.Problem{
-			{":8:1", "category.docs.share: the shares that are given sum to 1.3, which is more than 1"},
+		{"shares above 1", least + "share = 0.7\n[category.docs]\nshare = 0.6\n", []tomlfile.Problem{
+			{Pos: ":8:1", Text: "category.docs.share: the shares that are given sum to 1.3, which is more than 1"},
 		}},
-		{"shares above 1, and one without", least + "[category.docs]\nshare = 0.7\n[category.a]\nshare = 0.6\n", []config.Problem{
-			{":9:1", "category.a.share: the shares that are given sum to 1.3, which is more than 1: nothing is left for the categories without one (1)"},
+		{"shares above 1, and one without", least + "[category.docs]\nshare = 0.7\n[category.a]\nshare = 0.6\n", []tomlfile.Problem{
+			{Pos: ":9:1", Text: "category.a.share: the shares that are given sum to 1.3, which is more than 1: nothing is left for the categories without one (1)"},
 		}},
-		{"no share left", least + "share = 0.7\n[category.a]\nshare = 0.2\n[category.b]\nshare = 0.1\n[category.docs]\n[category.ops]\n", []config.Problem{
-			{":10:1", "category.b.share: the shares that are given sum to 1: nothing is left for the categories without one (2)"},
+		{"no share left", least + "share = 0.7\n[category.a]\nshare = 0.2\n[category.b]\nshare = 0.1\n[category.docs]\n[category.ops]\n", []tomlfile.Problem{
+			{Pos: ":10:1", Text: "category.b.share: the shares that are given sum to 1: nothing is left for the categories without one (2)"},
 		}},
 		{"all shares given", least + "share = 0.7\n[category.a]\nshare = 0.2\n[category.b]\nshare = 0.1\n", nil},
 		{"shares below 1", least + "share = 0.7\n[category.a]\n", nil},
-		{"no prompt", least + "self_directed = true\n", []config.Problem{
-			{":6:1", "category.code.self_directed: without a prompt its sessions have nothing to go by"},
+		{"no prompt", least + "self_directed = true\n", []tomlfile.Problem{
+			{Pos: ":6:1", Text: "category.code.self_directed: without a prompt its sessions have nothing to go by"},
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -39,10 +39,14 @@ func (f *File) reportAt(offset int, key string, err error, hint string) {
 	f.fault(offset, fleet.WithHint(fmt.Errorf("%s: %w", key, err), hint))
 }
 
+func (f *File) sort() {
+	slices.SortStableFunc(f.faults, func(a, b fault) int { return cmp.Compare(a.offset, b.offset) })
+}
+
 // Err is nil without faults. With one, its hint is the error's; with several, each of the
 // first twenty has a line with its own, as an error has room for one only.
 func (f *File) Err() error {
-	slices.SortStableFunc(f.faults, func(a, b fault) int { return cmp.Compare(a.offset, b.offset) })
+	f.sort()
 	switch len(f.faults) {
 	case 0:
 		return nil
@@ -60,6 +64,25 @@ func (f *File) Err() error {
 	}
 	return Usagef(fmt.Sprintf("correct these %d places, then: %s", len(f.faults), f.kind.Again),
 		"%s", strings.Join(lines, "\n"))
+}
+
+// Problem is something about a file that its author should know.
+type Problem struct{ Pos, Text string }
+
+// Problems are the faults where they only warn, in the order of the file.
+func (f *File) Problems() (list []Problem) {
+	f.sort()
+	for _, fault := range f.faults {
+		list = append(list, Problem{f.position(fault.offset), fault.err.Error()})
+	}
+	return list
+}
+
+// Unread is the file without what was found in it.
+func (f *File) Unread() *File {
+	unread := *f
+	unread.faults = nil
+	return &unread
 }
 
 // Wanted says what a value should have been.
@@ -88,10 +111,7 @@ func Describe(value any) string {
 
 // Meant is the hint for a word that is none of known.
 func Meant[T ~string](word string, known []T) string {
-	words := make([]string, len(known))
-	for i, k := range known {
-		words[i] = string(k)
-	}
+	words := texts(known)
 	if near := fleet.Nearest(word, words); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}

@@ -1,20 +1,18 @@
 package tomlfile
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
 )
 
-// Key is one key that a table may have: a value ([Of], [Derived], [Path]), a list ([List],
-// [Command]), a table of words ([Words]), a table ([Group]), or tables by name ([Family]).
-// It is bound to the field that has its value.
+// Key is one key that a table may have: a value ([Of], [Derived], [Path]), a table of keys
+// ([Group], [Inline]), or such tables by name ([Family]). It is bound to the field that has
+// its value.
 type Key interface {
 	head() *about
 	read(t *Table)
-	fill()           // sets the field to the default
 	value() any      // what the field has, as TOML has it
 	standard() any   // the default, likewise
 	tables() []named // of a table: it, or each by its name
@@ -26,9 +24,8 @@ type Key interface {
 type about struct {
 	name, doc string
 	missing   string // the hint where the file must have it and has not
-	always    bool   // the sample sets it, if only to its default
 	derived   bool   // the default depends on other keys
-	example   any    // what the sample shows; nil: the value
+	example   any    // what the sample shows; nil: the default
 }
 
 func (a *about) head() *about    { return a }
@@ -37,6 +34,7 @@ func (a *about) blank() []Key    { return nil }
 
 // named is one of the tables of a key.
 type named struct {
+	name string // empty where it is the only one
 	key  string // dotted, below the table that the key is in
 	keys []Key
 }
@@ -46,9 +44,6 @@ type Option func(*about)
 
 // Required keys must be in the file; the hint says what to write.
 func Required(hint string) Option { return func(a *about) { a.missing = hint } }
-
-// Always has the sample set the key, if only to its default.
-func Always() Option { return func(a *about) { a.always = true } }
 
 // Shown is the value in the sample where the default depends on other keys.
 func Shown(value any) Option { return func(a *about) { a.example = value } }
@@ -71,13 +66,6 @@ func Read(t *Table, keys []Key) {
 		}
 	}
 	t.Close()
-}
-
-// Fill sets the fields of all keys to their defaults, tables by name excepted.
-func Fill(keys []Key) {
-	for _, k := range keys {
-		k.fill()
-	}
 }
 
 // scalar is a key with one value.
@@ -103,7 +91,7 @@ func Derived[T any](name string, field *T, def func() T, rule Rule[T], doc strin
 // Path is a key with a path, absolute or relative to the folder base, which keys before it
 // may set. Its default is such a path, too; where that is empty, the empty path is allowed.
 func Path(name string, field *string, def string, base *string, doc string) Key {
-	return &scalar[string]{about: about{name: name, doc: doc}, field: field, def: def, rule: pathIn(base, def), parse: true}
+	return &scalar[string]{about: about{name: name, doc: doc}, field: field, def: def, rule: path(base, def), parse: true}
 }
 
 func (k *scalar[T]) read(t *Table) {
@@ -121,169 +109,9 @@ func (k *scalar[T]) fallback() T {
 	return k.def
 }
 
-func (k *scalar[T]) fill()          { *k.field = k.fallback() }
 func (k *scalar[T]) value() any     { return k.rule.write(*k.field) }
 func (k *scalar[T]) standard() any  { return k.rule.write(k.fallback()) }
 func (k *scalar[T]) schema() Schema { return k.rule.schema() }
-
-// list is a key with a list of strings.
-type list[T ~string] struct {
-	about
-	field   *[]T
-	def     []T
-	derive  func() []T // the default, where other keys make it
-	least   int
-	item    Rule[T]
-	program bool // a program and its arguments; else no word is listed twice
-}
-
-// List is a key with a list of words, each by a rule and none twice.
-func List[T ~string](name string, field *[]T, def []T, item Rule[T], doc string) Key {
-	return &list[T]{about: about{name: name, doc: doc}, field: field, def: def, item: item}
-}
-
-// DerivedList is a list, of at least so many words, with a default that other keys make.
-func DerivedList[T ~string](name string, field *[]T, def func() []T, least int, item Rule[T], doc string, options ...Option) Key {
-	return with(&list[T]{about: about{name: name, doc: doc, derived: true}, field: field, derive: def, least: least, item: item}, options)
-}
-
-// Command is a key with a program and its arguments; least is 1 where it may not be empty.
-func Command(name string, field *[]string, def []string, least int, doc string, options ...Option) Key {
-	return with(&list[string]{about: about{name: name, doc: doc}, field: field, def: def, least: least, item: Text(), program: true}, options)
-}
-
-func (k *list[T]) read(t *Table) {
-	if value, ok := t.lookup(k.name); ok {
-		*k.field = k.words(t, value)
-	} else {
-		k.fill()
-	}
-}
-
-// words goes on after a fault, so that the next one is found as well.
-func (k *list[T]) words(t *Table, value any) (words []T) {
-	items, ok := value.([]any)
-	switch {
-	case !ok:
-		one := "…"
-		if word, isText := value.(string); isText {
-			one = word
-		}
-		t.Report(k.name, Wanted("a list of strings", value), "write "+k.name+" = "+Literal([]string{one}))
-	case len(items) < k.least:
-		t.Report(k.name, errors.New("want at least one, not an empty list"), fmt.Sprintf(`write %s = ["…"]`, k.name))
-	}
-	for i, item := range items {
-		word, err := k.item.Parse(item)
-		hint := "write " + Literal(k.item.suggest(item, ""))
-		switch {
-		case k.program && i == 0 && item == any(""):
-			err = errors.New("want a program, not an empty string")
-			hint = fmt.Sprintf(`write the program and its arguments, such as %s = ["my-program", "--flag"]`, k.name)
-		case !k.program && err == nil && slices.Contains(words, word):
-			err, hint = fmt.Errorf("%s is listed twice", Describe(string(word))), "remove one"
-		}
-		if err != nil {
-			t.File.Report(element(under(t.Key, k.name), i), err, hint)
-		}
-		words = append(words, word)
-	}
-	return words
-}
-
-func (k *list[T]) fallback() []T {
-	if k.derive != nil {
-		return k.derive()
-	}
-	return slices.Clone(k.def)
-}
-
-func (k *list[T]) fill()         { *k.field = k.fallback() }
-func (k *list[T]) value() any    { return texts(*k.field) }
-func (k *list[T]) standard() any { return texts(k.fallback()) }
-
-func (k *list[T]) schema() Schema {
-	s := Schema{"type": "array", "items": k.item.schema(), "uniqueItems": true}
-	if k.program {
-		s = Schema{
-			"type": "array", "additionalItems": Schema{"type": "string"},
-			"items": []Schema{{"type": "string", "minLength": 1}},
-		}
-	}
-	if k.least > 0 {
-		s["minItems"] = k.least
-	}
-	return s
-}
-
-// Entries are what a table of words may hold.
-type Entries[V any] struct {
-	Rule  Rule[V]
-	Check func(name string, value V) error // accepts an entry; nil: any
-	Names Schema                           // what names there may be, for editors
-	Hide  func(name string) bool           // the value of such a name is shown to nobody; nil: each is shown
-}
-
-// words is a key with a table of words of the file's author.
-type words[K ~string, V any] struct {
-	about
-	field *map[K]V
-	Entries[V]
-}
-
-// Words is a key with a table whose keys are names that the file's author chooses. The
-// entries of the file are added to what the field has already.
-func Words[K ~string, V any](name string, field *map[K]V, entries Entries[V], doc string) Key {
-	return &words[K, V]{about: about{name: name, doc: doc}, field: field, Entries: entries}
-}
-
-func (k *words[K, V]) read(t *Table) {
-	child := t.Child(k.name)
-	for _, name := range child.names() {
-		value, err := k.Rule.Parse(child.entries[name])
-		if err == nil && k.Check != nil {
-			err = k.Check(name, value)
-		}
-		if err != nil && k.hidden(name) {
-			err = errors.New("want a string") // and not a word of what stands there
-		}
-		if err != nil {
-			child.Report(name, err, fmt.Sprintf(`write %s = "…"`, under("", name)))
-			continue
-		}
-		if *k.field == nil {
-			*k.field = map[K]V{}
-		}
-		(*k.field)[K(name)] = value
-	}
-}
-
-func (k *words[K, V]) hidden(name string) bool { return k.Hide != nil && k.Hide(name) }
-
-func (k *words[K, V]) fill()         {}
-func (k *words[K, V]) standard() any { return map[string]any{} }
-
-func (k *words[K, V]) value() any {
-	shown := map[string]any{}
-	for name, value := range *k.field {
-		shown[string(name)] = k.Rule.write(value)
-		if k.hidden(string(name)) && shown[string(name)] != "" {
-			shown[string(name)] = Hidden
-		}
-	}
-	return shown
-}
-
-// Hidden is shown in place of a value that nobody is to see.
-const Hidden = "***"
-
-func (k *words[K, V]) schema() Schema {
-	s := Schema{"type": "object", "additionalProperties": k.Rule.schema()}
-	if k.Names != nil {
-		s["propertyNames"] = k.Names
-	}
-	return s
-}
 
 // group is a key with a table.
 type group struct {
@@ -303,17 +131,15 @@ func Inline(name, doc string, keys []Key) Key {
 }
 
 func (k *group) read(t *Table)   { Read(t.Child(k.name), k.keys) }
-func (k *group) fill()           { Fill(k.keys) }
 func (k *group) blank() []Key    { return k.keys }
-func (k *group) tables() []named { return []named{{under("", k.name), k.keys}} }
-func (k *group) value() any      { return k.collect(Key.value) }
-func (k *group) standard() any   { return k.collect(Key.standard) }
+func (k *group) tables() []named { return []named{{"", under("", k.name), k.keys}} }
+func (k *group) value() any      { return nil }
 func (k *group) schema() Schema  { return object(k.keys, false) }
 
-func (k *group) collect(what func(Key) any) any {
+func (k *group) standard() any {
 	all := map[string]any{}
 	for _, key := range k.keys {
-		all[key.head().name] = what(key)
+		all[key.head().name] = key.standard()
 	}
 	return all
 }
@@ -346,10 +172,7 @@ func (k *family[K, T]) read(t *Table) {
 		if _, err := k.each.Name.Parse(name); err != nil {
 			family.Report(name, err, "")
 		}
-		var v T
-		if k.each.Start != nil {
-			v = k.each.Start(child)
-		}
+		v := k.start(child)
 		Read(child, k.each.Keys(name, &v))
 		if *k.all == nil {
 			*k.all = map[K]T{}
@@ -361,19 +184,25 @@ func (k *family[K, T]) read(t *Table) {
 	}
 }
 
-func (k *family[K, T]) fill()         {}
 func (k *family[K, T]) value() any    { return nil }
 func (k *family[K, T]) standard() any { return nil }
 
 func (k *family[K, T]) blank() []Key {
-	var v T
+	v := k.start(new(Table))
 	return k.each.Keys("NAME", &v)
+}
+
+func (k *family[K, T]) start(t *Table) (v T) {
+	if k.each.Start != nil {
+		v = k.each.Start(t)
+	}
+	return v
 }
 
 func (k *family[K, T]) tables() (list []named) {
 	for _, name := range slices.Sorted(maps.Keys(*k.all)) {
 		v := (*k.all)[name]
-		list = append(list, named{Dotted(k.name, string(name)), k.each.Keys(string(name), &v)})
+		list = append(list, named{string(name), Dotted(k.name, string(name)), k.each.Keys(string(name), &v)})
 	}
 	return list
 }

@@ -87,6 +87,16 @@ func Word[T ~string](check func(string) error) Rule[T] {
 	}
 }
 
+// Known is one of the words that there are when it is read.
+func Known[T ~string](what string, words func() []T) Rule[T] {
+	return Word[T](func(word string) error {
+		if slices.Contains(words(), T(word)) {
+			return nil
+		}
+		return fleet.WithHint(fmt.Errorf("there is no %s %s", what, Describe(word)), Meant(word, words()))
+	})
+}
+
 // Matching is the rule with the pattern of its strings, for editors.
 func (r Rule[T]) Matching(pattern string) Rule[T] {
 	r.pattern = pattern
@@ -153,40 +163,43 @@ func Whole[T int | int64](low, high T) Rule[T] {
 	}
 }
 
-// numberIn is the number that somebody wrote, if only within quotes.
+// numberIn is a value that is a number.
 func numberIn(value any) (float64, bool) {
-	switch v := value.(type) {
-	case int64:
-		return float64(v), true
-	case float64:
-		return v, !math.IsNaN(v)
-	case string:
-		f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
-		return f, err == nil && !math.IsNaN(f)
+	if n, ok := value.(int64); ok {
+		return float64(n), true
 	}
-	return 0, false
+	f, ok := value.(float64)
+	return f, ok && !math.IsNaN(f)
 }
 
 // Number is a number from low to high, which nan is not.
 func Number(low, high float64) Rule[float64] {
+	return number(func(f float64) float64 { return min(max(f, low), high) }, func() (string, Schema) {
+		return fmt.Sprintf("from %g to %g", low, high), Schema{"type": "number", "minimum": low, "maximum": high}
+	})
+}
+
+// number is one that nearest leaves as it is; bounds says so to people and to editors.
+func number(nearest func(float64) float64, bounds func() (string, Schema)) Rule[float64] {
 	return Rule[float64]{
 		Parse: func(value any) (float64, error) {
-			f, ok := value.(float64)
-			if n, isWhole := value.(int64); isWhole {
-				f, ok = float64(n), true
+			f, ok := numberIn(value)
+			if ok && f == nearest(f) {
+				return f, nil
 			}
-			if inside := f >= low && f <= high; !ok || !inside {
-				return 0, Wanted(fmt.Sprintf("a number from %g to %g", low, high), value)
-			}
-			return f, nil
+			want, _ := bounds()
+			return 0, Wanted("a number "+want, value)
 		},
 		Suggest: func(refused any, fallback float64) any {
 			if f, ok := numberIn(refused); ok {
-				return min(max(f, low), high)
+				return nearest(f)
 			}
-			return cmp.Or(fallback, max(low, min(1, high/2)))
+			return cmp.Or(fallback, nearest(0.5))
 		},
-		Schema: func() Schema { return Schema{"type": "number", "minimum": low, "maximum": high} },
+		Schema: func() Schema {
+			_, s := bounds()
+			return s
+		},
 	}
 }
 
@@ -195,46 +208,32 @@ func Fraction() Rule[float64] { return Number(0, 1) }
 
 // Chance is a probability that leaves room for the other case: below 1.
 func Chance() Rule[float64] {
-	r := Fraction()
-	return Rule[float64]{
-		Parse: func(value any) (float64, error) {
-			f, err := r.Parse(value)
-			if err != nil || f == 1 {
-				return 0, Wanted("a number from 0 to below 1", value)
-			}
-			return f, nil
-		},
-		Suggest: func(refused any, fallback float64) any {
-			if f, ok := numberIn(refused); ok && f < 0 {
-				return 0.0
-			}
-			return cmp.Or(fallback, 0.5)
-		},
-		Schema: func() Schema { return Schema{"type": "number", "minimum": 0, "exclusiveMaximum": 1} },
-	}
+	return number(func(f float64) float64 { return min(max(f, 0), math.Nextafter(1, 0)) }, func() (string, Schema) {
+		return "from 0 to below 1", Schema{"type": "number", "minimum": 0, "exclusiveMaximum": 1}
+	}).Example(0.2)
 }
 
 // OrNone takes 0 as well, which turns the thing off.
 func OrNone(r Rule[float64]) Rule[float64] {
-	return Rule[float64]{
-		Parse: func(value any) (float64, error) {
-			if value == any(int64(0)) || value == any(0.0) {
-				return 0, nil
-			}
-			f, err := r.Parse(value)
-			if err != nil {
-				return 0, fmt.Errorf("%w; or 0 for none", err)
-			}
-			return f, nil
-		},
-		Suggest: func(refused any, fallback float64) any {
-			if f, ok := numberIn(refused); ok && f <= 0 {
-				return 0.0
-			}
-			return r.Suggest(refused, fallback)
-		},
-		Schema: func() Schema { return Schema{"anyOf": []Schema{{"type": "number", "const": 0}, r.Schema()}} },
+	or := r
+	or.Parse = func(value any) (float64, error) {
+		if value == any(int64(0)) || value == any(0.0) {
+			return 0, nil
+		}
+		f, err := r.Parse(value)
+		if err != nil {
+			err = fmt.Errorf("%w; or 0 for none", err)
+		}
+		return f, err
 	}
+	or.Suggest = func(refused any, fallback float64) any {
+		if f, ok := numberIn(refused); ok && f <= 0 {
+			return 0.0
+		}
+		return r.Suggest(refused, fallback)
+	}
+	or.Schema = func() Schema { return Schema{"anyOf": []Schema{{"type": "number", "const": 0}, r.Schema()}} }
+	return or
 }
 
 // Duration is a time above zero.
@@ -244,7 +243,7 @@ func Duration() Rule[time.Duration] {
 
 // Within is a time above zero, and no longer than most.
 func Within(most time.Duration) Rule[time.Duration] {
-	return span(1, most, "a duration above zero and of at most "+Literal(most))
+	return span(1, most, "a duration above zero and of at most "+quote(brief(most)))
 }
 
 // Pause is a time that may be none at all.
@@ -262,18 +261,7 @@ func span(least, most time.Duration, want string) Rule[time.Duration] {
 			}
 			return d, nil
 		},
-		Suggest: func(refused any, fallback time.Duration) any {
-			s, _ := refused.(string)
-			if days, ok := strings.CutSuffix(s, "d"); ok {
-				if f, err := strconv.ParseFloat(days, 64); err == nil && f > 0 && f < 1000 {
-					return min(time.Duration(f*float64(24*time.Hour)), most)
-				}
-			}
-			if d, err := time.ParseDuration(s); err == nil && d > most {
-				return most
-			}
-			return cmp.Or(fallback, min(50*time.Minute, most))
-		},
+		Suggest: func(_ any, fallback time.Duration) any { return cmp.Or(fallback, min(50*time.Minute, most)) },
 		Schema: func() Schema {
 			const part = `[0-9.]+(ns|us|µs|μs|ms|s|m|h)`
 			if least == 0 {
@@ -318,59 +306,41 @@ func texts[T ~string](words []T) []string {
 }
 
 // Absolute is a path that means the same wherever it is read.
-func Absolute(example string) Rule[string] {
-	return Rule[string]{
-		Parse: func(value any) (string, error) {
-			s, err := plainPath(value)
-			switch {
-			case err != nil:
-				return "", err
-			case !filepath.IsAbs(s):
-				return "", Wanted("an absolute path", value)
-			}
-			return filepath.Clean(s), nil
-		},
-		Suggest: func(any, string) any { return example },
-		Schema:  func() Schema { return Schema{"type": "string", "pattern": "^/"} },
-	}
-}
+func Absolute(example string) Rule[string] { return path(nil, example) }
 
-// pathIn is a path, absolute or relative to the folder that base says when it is read.
-// The default is such a path, too; where it is empty, the empty path is allowed.
-func pathIn(base *string, standard string) Rule[string] {
+// path is a path, absolute or relative to the folder that base says when it is read; nil:
+// absolute only. It is best like the standard; where that is empty, it may be empty.
+func path(base *string, standard string) Rule[string] {
 	return Rule[string]{
 		Parse: func(value any) (string, error) {
-			s, err := plainPath(value)
+			s, err := Text().Parse(value)
 			switch {
 			case err != nil:
 				return "", err
-			case s == "" && standard == "":
-				return "", nil
-			case s == "":
-				return "", Wanted("a path", value)
+			case s == "~" || strings.HasPrefix(s, "~/"): // its author expects a shell to expand it
+				return "", fleet.WithHint(fmt.Errorf("%s: ~ is not expanded", Describe(s)), "write the home folder's own path")
 			case filepath.IsAbs(s):
 				return filepath.Clean(s), nil
+			case base == nil:
+				return "", Wanted("an absolute path", value)
+			case s == "" && standard != "":
+				return "", Wanted("a path", value)
+			case s == "":
+				return "", nil
 			}
 			return filepath.Join(*base, s), nil
 		},
 		Suggest: func(any, string) any { return cmp.Or(standard, "FILE") },
 		Schema: func() Schema {
-			s := Schema{"type": "string", "pattern": "^([^~]|~[^/])"}
-			if standard == "" {
-				s["pattern"] = "^($|[^~]|~[^/])"
+			switch {
+			case base == nil:
+				return Schema{"type": "string", "pattern": "^/"}
+			case standard == "":
+				return Schema{"type": "string", "pattern": "^($|[^~]|~[^/])"}
 			}
-			return s
+			return Schema{"type": "string", "pattern": "^([^~]|~[^/])"}
 		},
 	}
-}
-
-// plainPath refuses a path that its author expects a shell to expand.
-func plainPath(value any) (string, error) {
-	s, err := Text().Parse(value)
-	if err == nil && (s == "~" || strings.HasPrefix(s, "~/")) {
-		err = fleet.WithHint(fmt.Errorf("%s: ~ is not expanded", Describe(s)), "write the home folder's own path")
-	}
-	return s, err
 }
 
 // Bytes is an amount of memory or of space on a disk, or 0 for none.

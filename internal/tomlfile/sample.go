@@ -1,39 +1,45 @@
 package tomlfile
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
-// Sample is a file to read from top to bottom: every key with what it means, those with a
-// fitting default as a comment that shows it. Of tables by name only the first is
-// explained; the others have what is set.
-func Sample(keys []Key) []byte {
-	var s sample
-	s.table("", keys, false)
-	return []byte(s.String())
+// Sample is the file written for a newcomer, to be read from top to bottom: every key with what it
+// means, those that the file does not have as a comment that shows the default. Of tables by
+// name, which stand as in the file, only the first is explained.
+func (f *File) Sample(keys []Key) string {
+	s := sample{f: f}
+	s.table("", f.entries, keys, false)
+	return s.String()
 }
 
-type sample struct{ strings.Builder }
+type sample struct {
+	strings.Builder
+	f *File
+}
 
-func (s *sample) table(at string, keys []Key, brief bool) {
+func (s *sample) table(at string, entries map[string]any, keys []Key, brief bool) {
 	for _, k := range keys {
-		a, line, set := k.head(), "", false
-		if isTable(k) {
+		a := k.head()
+		value, set := entries[a.name]
+		if isTable(k) || brief && !set {
 			continue
 		}
-		if line, set = assignment(k); brief && set {
-			s.WriteString(line)
+		if !brief {
+			s.comment(a.doc)
 		}
-		if brief {
-			continue
-		}
-		s.comment(a.doc)
 		if !set {
-			line = "# " + line
+			s.WriteString("# ")
+			value = cmp.Or(a.example, k.standard())
 		}
-		s.WriteString(line)
+		s.WriteString(under("", a.name) + " = " + Literal(value) + "\n")
 	}
 	for _, k := range keys {
-		if isTable(k) {
-			s.tables(at, k, brief)
+		below, _ := entries[k.head().name].(map[string]any)
+		if _, single := k.(*group); isTable(k) && !(single && brief && below == nil) {
+			s.tables(at, below, k, single, brief)
 		}
 	}
 }
@@ -44,60 +50,36 @@ func isTable(k Key) bool {
 	return k.blank() != nil && !(isGroup && g.inline)
 }
 
-// tables leaves out, where it is brief, a table in which nothing is set.
-func (s *sample) tables(at string, k Key, brief bool) {
-	_, single := k.(*group)
-	for i, t := range k.tables() {
-		var inner sample
-		inner.table(join(at, t.key), t.keys, brief || i > 0)
-		if brief && single && inner.Len() == 0 {
-			continue
-		}
-		s.WriteString("\n")
-		if !brief && i == 0 {
-			s.comment(k.head().doc)
-		}
-		s.WriteString("[" + join(at, t.key) + "]\n" + inner.String())
-	}
-	if !brief && len(k.tables()) == 0 {
-		s.WriteString("\n")
+func (s *sample) tables(at string, entries map[string]any, k Key, single, brief bool) {
+	tables := k.tables()
+	slices.SortStableFunc(tables, func(a, b named) int { return cmp.Compare(s.f.at[join(at, a.key)], s.f.at[join(at, b.key)]) })
+	s.WriteString("\n")
+	if !brief {
 		s.comment(k.head().doc)
 	}
-}
-
-// assignment is a key's line, and whether it says something other than the default.
-func assignment(k Key) (line string, set bool) {
-	a, value := k.head(), k.value()
-	standard := k.standard()
-	set = a.always || a.missing != "" || !a.derived && Literal(value) != Literal(standard)
-	switch {
-	case set:
-	case a.example != nil:
-		value = a.example
-	default:
-		value = standard
+	for i, t := range tables {
+		if i > 0 {
+			s.WriteString("\n")
+		}
+		below := entries
+		if !single {
+			below, _ = entries[t.name].(map[string]any)
+		}
+		s.WriteString("[" + join(at, t.key) + "]\n")
+		s.table(join(at, t.key), below, t.keys, brief || i > 0)
 	}
-	return under("", a.name) + " = " + Literal(value) + "\n", set
 }
 
 // comment breaks a text between words.
 func (s *sample) comment(text string) {
 	const width = 96
-	column := 0
-	for _, word := range strings.Fields(text) {
-		switch length := len([]rune(word)); {
-		case column == 0:
-			s.WriteString("# " + word)
-			column = 2 + length
-		case column+1+length > width:
-			s.WriteString("\n# " + word)
-			column = 2 + length
-		default:
-			s.WriteString(" " + word)
-			column += 1 + length
+	line := "#"
+	for word := range strings.FieldsSeq(text) {
+		if len([]rune(line))+1+len([]rune(word)) > width {
+			s.WriteString(line + "\n")
+			line = "#"
 		}
+		line += " " + word
 	}
-	if column > 0 {
-		s.WriteString("\n")
-	}
+	s.WriteString(line + "\n")
 }

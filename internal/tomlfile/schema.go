@@ -35,24 +35,6 @@ func object(keys []Key, varies bool) Schema {
 	return s
 }
 
-// Names are all keys of a list, dotted. NAME stands for a name that the file's author chooses.
-func Names(keys []Key) (list []string) {
-	for _, k := range keys {
-		name := k.head().name
-		if k.blank() == nil {
-			list = append(list, name)
-			continue
-		}
-		if _, single := k.(*group); !single {
-			name += ".NAME"
-		}
-		for _, below := range Names(k.blank()) {
-			list = append(list, name+"."+below)
-		}
-	}
-	return list
-}
-
 // inJSON is a value as an editor's reader of TOML hands it to a schema.
 func inJSON(value any) any {
 	if d, ok := value.(time.Duration); ok {

@@ -53,7 +53,7 @@ func (t *Table) Close() {
 }
 
 // Leave takes whatever the table has: nothing can be said of it.
-func (t *Table) Leave() { t.known = t.names() }
+func (t *Table) Leave() { t.known = slices.Collect(maps.Keys(t.entries)) }
 
 // Missing reports, at the table, a key that it must have. A value that is no table has been
 // reported as such.
@@ -87,9 +87,6 @@ func (t *Table) Children() (list []*Table) {
 	return list
 }
 
-// names are the keys of the table, sorted.
-func (t *Table) names() []string { return slices.Sorted(maps.Keys(t.entries)) }
-
 // Get reads a key by a rule: fallback when the table has none, and when the rule refuses
 // the value, which is reported.
 func Get[T any](t *Table, name string, fallback T, r Rule[T]) T {
@@ -98,9 +95,15 @@ func Get[T any](t *Table, name string, fallback T, r Rule[T]) T {
 		return fallback
 	}
 	parsed, err := r.Parse(value)
-	if err != nil {
-		t.Report(name, err, "write "+name+" = "+Literal(r.suggest(value, fallback)))
-		return fallback
+	if err == nil {
+		return parsed
 	}
-	return parsed
+	var within innerErrors
+	if !errors.As(err, &within) {
+		t.Report(name, err, "write "+name+" = "+Literal(r.suggest(value, fallback)))
+	}
+	for _, f := range within {
+		t.File.Report(under(t.Key, name)+f.key, f.error, f.hint)
+	}
+	return fallback
 }
