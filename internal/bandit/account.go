@@ -18,7 +18,7 @@ const loadHalfLife = 6
 // elsewhere, are debited when their claims are granted. Both are settled at the
 // category's next fire, against each other: Due and Since wait for it.
 type Account struct {
-	Sessions int         `json:"sessions"` // that were granted a claim, whoever started them
+	Sessions int         `json:"sessions"` // that were granted a claim, also by hand
 	Entitled float64     `json:"entitled"` // to so many sessions, by all fires
 	Deficit  float64     `json:"deficit"`  // below the floor by so many sessions, at least 0
 	Surplus  float64     `json:"surplus"`  // above the cap by so many sessions, at least 0

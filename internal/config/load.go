@@ -81,5 +81,5 @@ func (c *Config) Values() []tomlfile.Value { return c.file.Values(c.keys(Options
 
 // Schema is the JSON Schema of a file, for editors.
 func Schema() tomlfile.Schema {
-	return tomlfile.SchemaOf(FileName, "What one fleet of agent sessions works on, and how.", new(Config).keys(Options{}))
+	return tomlfile.SchemaOf(FileName, "The work of one fleet of agent sessions, and its limits.", new(Config).keys(Options{}))
 }

@@ -75,7 +75,7 @@ func claudePreset() Agent {
 		PassEnvironment: presetEnvironment(
 			"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", // who pays
 			"CLAUDE_CONFIG_DIR",                     // where its login and its logs are
-			"ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", // whom it asks
+			"ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", // the service that it asks
 		),
 		Transcript:  transcript.Claude,
 		ReportsCost: true,
@@ -103,7 +103,7 @@ func codexPreset() Agent {
 		PassEnvironment: presetEnvironment(
 			"OPENAI_API_KEY", "CODEX_API_KEY", // who pays
 			"CODEX_HOME",      // where its login and its logs are
-			"OPENAI_BASE_URL", // whom it asks
+			"OPENAI_BASE_URL", // the service that it asks
 		),
 		Transcript: transcript.Codex,
 		SessionLog: "~/.codex/sessions/*/*/*/rollout-*-{session}.jsonl",
@@ -121,7 +121,7 @@ func gptmePreset() Agent {
 		PassEnvironment: presetEnvironment(
 			"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY", // who pays
 			"GPTME_LOGS_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", // where its settings and its logs are
-			"OPENAI_BASE_URL", "MODEL", // whom it asks
+			"OPENAI_BASE_URL", "MODEL", // the service that it asks
 		),
 		Transcript: transcript.Gptme,
 		// It reports nothing of its own at a limit: the error of the service's library shows, on

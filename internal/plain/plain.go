@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// Text makes a text of any number of lines safe to print. What cannot be printed becomes
+// Text makes a text of any number of lines safe to print. A character that cannot be printed becomes
 // U+FFFD, tabs and carriage returns become spaces.
 func Text(s string) string {
 	return strings.Map(func(r rune) rune {

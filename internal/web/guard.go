@@ -141,7 +141,7 @@ func (s *site) cookieValue() string {
 // stays is how long a browser remembers that it may look.
 const stays = 30 * 24 * time.Hour
 
-// enter gives a cookie for the token in the address, also to who has one, and has the
+// enter gives a cookie for the token in the address, also to a request that has one, and has the
 // browser forget that address.
 func (s *site) enter(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{

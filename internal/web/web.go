@@ -150,7 +150,7 @@ type frame struct {
 	Now     time.Time
 }
 
-// page serves a page as HTML, or its object as JSON to who asks for that.
+// page serves a page as HTML, or its object as JSON to a request that asks for that.
 func (s *site) page(name string, p page, look look) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var (

@@ -46,7 +46,7 @@ type Fruitless struct {
 type CategoryAudit struct {
 	Category fleet.Category `json:"category"`
 	Spawned  int            `json:"spawned"`  // by fires
-	Sessions int            `json:"sessions"` // runs that had a claim, whoever started them
+	Sessions int            `json:"sessions"` // runs that had a claim, also those by hand
 	Part     float64        `json:"part"`     // of all sessions
 	Share    float64        `json:"share"`
 	Entitled float64        `json:"entitled"` // by the fires of that time, in sessions

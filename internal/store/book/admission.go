@@ -18,7 +18,7 @@ type Admission struct {
 }
 
 // Refusals are all reasons why the session may not begin, the one that counts first: those of the
-// agent itself, of its slots, and of budgets. What a session is to reserve is in
+// agent itself, of its slots, and of budgets. The reserve of a session is in
 // [fleet.AgentState.Expected].
 func (a Admission) Refusals() (list []fleet.RefusedError) {
 	if reason := a.State.Blocked(a.Now, a.Probing); reason != "" {

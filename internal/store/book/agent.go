@@ -25,7 +25,7 @@ const (
 type Judgement struct {
 	Agent fleet.AgentState
 	Run   fleet.Run // as it is to be recorded
-	// What becomes of its earlier failures that were held back; with neither they stay so.
+	// The fate of its earlier failures that were held back; with neither they stay so.
 	Works  bool // the agent works: they count for the work
 	Spares bool // they are the agent's own: they have no grade, and are no attempt at a task
 }

@@ -22,7 +22,7 @@ create table claims (
   check ((released_at is null) = (ending = ''))
 ) strict, without rowid;
 
--- What may stand in the way is found without reading what was ever claimed.
+-- Claims that may be in the way are found without reading all that were ever held.
 create index claims_open on claims (holder) where released_at is null;
 create index claims_expiry on claims (expires_at) where released_at is null;
 
@@ -43,7 +43,7 @@ create table fires (
 create index fires_fallback on fires (at) where fallback <> '';
 create index fires_at on fires (at);
 
--- What a fire decided about each category, and why.
+-- The decision of a fire about each category, and its reason.
 create table choices (
   fire     integer not null references fires (id),
   place    integer not null,                   -- order of decision, from 1
@@ -113,7 +113,7 @@ create index runs_category on runs (category);
 create index runs_outcome on runs (outcome);
 create index runs_agent on runs (agent);
 
--- What a session of an agent uses, without reading those that say nothing of it.
+-- The use of an agent's sessions, without reading those that did not report any.
 create index runs_billed on runs (agent) where tokens is not null or cost in ('reported', 'computed');
 
 -- Failures of which nobody knows yet whether they are the agent's.
@@ -148,7 +148,7 @@ create index denials_at on denials (at);
 create index denials_run on denials (run);
 create index denials_key on denials (key);
 
--- What is remembered of a category, so that no ranking reads history: what its graded
+-- The memory of a category, so that no ranking reads history: what its graded
 -- sessions were worth (sums as of its round at_round, older sessions weighing less) and
 -- what it is owed. Package bandit says what each number means.
 create table arms (
@@ -221,7 +221,7 @@ create table run_lessons (
   primary key (run, lesson)
 ) strict, without rowid;
 
--- What became of the sessions of a category that a version of a lesson matched.
+-- The results of the sessions of a category that a version of a lesson matched.
 create table lessons (
   lesson         text not null,
   version        text not null,                -- a hash of its text: an edited lesson starts anew
@@ -243,7 +243,7 @@ create table lessons (
   primary key (lesson, version, category)
 ) strict, without rowid;
 
--- What the sessions of an agent share: nobody needs to find out again what one has met.
+-- The state that the sessions of an agent share: nobody needs to find out again what one has met.
 create table agents (
   agent      text primary key,
   until      integer not null,                 -- it cannot work before; 0: it can
@@ -257,7 +257,7 @@ create table agents (
   billed_after text not null default ''        -- bills of runs up to this one say nothing of the next
 ) strict, without rowid;
 
--- What people struck out of a day's account.
+-- The amounts that people removed from a day's account.
 create table resets (
   id     integer primary key,
   at     integer not null,
@@ -268,7 +268,7 @@ create table resets (
   reason text not null
 ) strict;
 
--- What was used in a day, with what is reserved for the sessions under way.
+-- The use of a day, with the amounts reserved for the sessions under way.
 create table spent (
   day    text not null,                        -- UTC
   scope  text not null,                        -- fleet, agent:NAME, category:NAME
@@ -279,7 +279,7 @@ create table spent (
   primary key (day, scope)
 ) strict, without rowid;
 
--- What sessions, and people, left of a task, until its source shows a change of it.
+-- The state in which sessions, and people, left a task, until its source shows a change of it.
 create table tasks (
   task     text primary key,
   state    text not null,                      -- that it stands in; empty: nothing was said of it
@@ -307,7 +307,7 @@ create table notices (
   primary key (event, subject)
 ) strict, without rowid;
 
--- What a person has stopped: fires start nothing there until it is resumed.
+-- The work that a person has stopped: fires start nothing there until it is resumed.
 create table pauses (
   category text primary key,                   -- empty: the whole fleet
   since    integer not null,
