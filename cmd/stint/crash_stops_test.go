@@ -22,7 +22,7 @@ const (
 	crashGate  = "STINT_CRASH_GATE"  // set: it waits until descriptor 3 ends
 )
 
-// crashstint is stint, but for the faults that its environment asks for.
+// crashstint is stint, except for the faults that its environment asks for.
 func crashstint() {
 	if os.Getenv(crashGate) != "" {
 		if _, err := io.ReadAll(os.NewFile(3, "gate")); err != nil {

@@ -41,7 +41,7 @@ func (s *soak) check() {
 	s.checkWorktrees()
 }
 
-// storeChecks are the crash table's, but for those that hold only without fractions of
+// storeChecks are the crash table's, except for those that hold only without fractions of
 // entitlements and of grades, and those of what only a soak has.
 func (s *soak) storeChecks() []crashCheck {
 	checks := slices.Concat(crashAlways(0), crashReaped(0), crashClosed(0))

@@ -293,7 +293,7 @@ func (p *logPrinter) find(agent string) error {
 	return p.begin(agent)
 }
 
-// lastLines holds lines back but for the last so many, until release, and then passes on
+// lastLines holds lines back except for the last so many, until release, and then passes on
 // what comes. It is given whole lines, one at a time.
 type lastLines struct {
 	w     io.Writer

@@ -87,7 +87,7 @@ func writeManPages(c *cobra.Command, dir string) (pages []pageEntry, err error) 
 	return pages, nil
 }
 
-// described are a command and those below it, but for what only explains the others.
+// described are a command and those below it, except for what only explains the others.
 func described(c *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{c}
 	for _, sub := range c.Commands() {

@@ -191,7 +191,7 @@ func TestOutputEndsItsGroup(t *testing.T) {
 	}
 }
 
-// wantGone waits until the process named in the file is gone, but for the zombie
+// wantGone waits until the process named in the file is gone, except for the zombie
 // that whoever inherited it has yet to collect.
 func wantGone(t *testing.T, file string) {
 	t.Helper()

@@ -132,7 +132,7 @@ func TestAfter(t *testing.T) {
 	for _, tt := range []struct {
 		ends  string // capital: the session gave the task another state
 		rests fleet.Round
-		want  fleet.TaskMemory // but for that
+		want  fleet.TaskMemory // except for that
 		leads bool
 	}{
 		{"", 0, fleet.TaskMemory{}, true},

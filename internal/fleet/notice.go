@@ -57,7 +57,7 @@ type Notice struct {
 }
 
 // Subject is what a notice is about. Two of one event on one subject are one piece of
-// news: the run that brought it does not matter, but for a lane that a certain run
+// news: the run that brought it does not matter, except for a lane that a certain run
 // holds, and a grade that it got.
 func (n Notice) Subject() string {
 	switch n.Event {

@@ -39,7 +39,7 @@ type Folder struct {
 
 // List reads every lesson in force, sorted by id, and says what is wrong with the
 // folder, in the order in which it is read: by name, and each sub-folder at its own.
-// A file that has a problem is left out, but for one that names a category there is
+// A file that has a problem is left out, except for one that names a category there is
 // not: the lesson is good for the others it names. The first of two files with one id is the
 // lesson. The only error is that of ctx.
 //

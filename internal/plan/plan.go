@@ -30,7 +30,7 @@ type Input struct {
 	// Elsewhere is the pool of each category that is not of the pool that fires.
 	Elsewhere map[fleet.Category]string
 
-	// Agents of each category that could work, but for their slots, the preferred one first.
+	// Agents of each category that could work, except for their slots, the preferred one first.
 	Agents map[fleet.Category][]string
 	Seats  selector.Seats // slots of the agents that have a limit
 

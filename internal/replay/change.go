@@ -97,7 +97,7 @@ func (c *Changes) parseShare(key, value string) (func(*selector.Input), error) {
 	}, nil
 }
 
-// inFlight counts the sessions that ran when a fire began, but for those of categories
+// inFlight counts the sessions that ran when a fire began, except for those of categories
 // that the configuration did not have.
 func inFlight(in selector.Input) int {
 	n := 0

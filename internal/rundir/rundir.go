@@ -38,7 +38,7 @@ const (
 	mostFiles = 1000
 )
 
-// Sweep removes the folders of runs that are too old or too many, but for those of which
+// Sweep removes the folders of runs that are too old or too many, except for those of which
 // over says no, and returns how many. One call does a bounded piece of work: the next one goes
 // on with the rest. The rest goes on when one cannot be removed.
 //

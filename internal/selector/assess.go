@@ -37,7 +37,7 @@ type Facts struct {
 	Review       string        // why its results keep it from starting; empty: they do not
 	Gate         string        // what else keeps every session of it from starting; empty: nothing
 	Unlisted     string        // which failed sources may have tasks for it; empty: none
-	Agents       []string      // that could work, but for their slots, the preferred one first
+	Agents       []string      // that could work, except for their slots, the preferred one first
 	LOO          float64       // of its lessons, see [bandit.LOO]
 	Arm          bandit.Arm
 }
@@ -59,7 +59,7 @@ type Candidate struct {
 	Out      string         `json:"out,omitempty"`    // why it cannot be started; empty: it can
 	By       Hindrance      `json:"by,omitempty"`     // what kind of thing that is
 	Pool     string         `json:"pool,omitempty"`   // that it is of, when it is not the fire's
-	Agents   []string       `json:"agents,omitempty"` // that could work, but for their slots, the preferred one first
+	Agents   []string       `json:"agents,omitempty"` // that could work, except for their slots, the preferred one first
 	Share    float64        `json:"share"`
 	Pending  int            `json:"pending"` // sessions in flight
 	Tasks    int            `json:"tasks"`   // workable now

@@ -70,7 +70,7 @@ func (q Queue) workable(g graph) (ready []*fleet.Task, blocked []Blocked) {
 }
 
 // hinder is what keeps a task in a workable state from being worked on, one after the
-// other, but for claims. That it rests comes last: it ends by itself.
+// other, except for claims. That it rests comes last: it ends by itself.
 func (q Queue) hinder(g graph, t *fleet.Task) iter.Seq[Obstacle] {
 	return func(yield func(Obstacle) bool) {
 		for o := range g.obstacles(t, q.At) {

@@ -35,7 +35,7 @@ func readAll(t rapid.TB, l *LogReader, piece int) string {
 }
 
 // TestLogReaderFollows reads a log while it is written and cut down: what comes is what was
-// written, in order and once, but for what was cut out before it was read, which a line
+// written, in order and once, except for what was cut out before it was read, which a line
 // stands for.
 func TestLogReaderFollows(t *testing.T) {
 	t.Parallel()

@@ -81,7 +81,7 @@ func (m *Manager) Forget(ctx context.Context, unit string) error {
 	return nil
 }
 
-// unlessNamed is an error but for those that the manager gives one of these names.
+// unlessNamed is an error except for those that the manager gives one of these names.
 func unlessNamed(err error, names ...string) error {
 	var known dbus.Error
 	if errors.As(err, &known) && slices.Contains(names, known.Name) {

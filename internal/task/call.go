@@ -74,7 +74,7 @@ const maxCallReason = 1000
 
 var errOption = errors.New("it would be read as an option")
 
-// filled is a command's words with its placeholders filled in, but for the program. Trackers
+// filled is a command's words with its placeholders filled in, except for the program. Trackers
 // hold what others wrote, so that no value makes an option of a word that was none: an id
 // that would is refused, and before a text that would goes a space.
 func filled(words []string, t fleet.Task, run fleet.RunID, reason string) ([]string, error) {

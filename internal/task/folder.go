@@ -231,7 +231,7 @@ func usage(err error, hint string) error {
 	return fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), hint)
 }
 
-// readTaskFile is readFile but for a README.md that is only that.
+// readTaskFile is readFile except for a README.md that is only that.
 func readTaskFile(path string) ([]byte, fs.FileInfo, error) {
 	data, info, err := readFile(path)
 	if err == nil && isReadme(path, data) {

@@ -67,7 +67,7 @@ func (s Sources) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, e
 	return tasks, append(problems, open...), nil
 }
 
-// listCommands runs the commands at once and joins what they print, but for ids that
+// listCommands runs the commands at once and joins what they print, except for ids that
 // are taken.
 func (s Sources) listCommands(ctx context.Context, taken []fleet.Task) (tasks []fleet.Task, problems []fleet.TaskProblem) {
 	type listing struct {

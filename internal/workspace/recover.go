@@ -62,7 +62,7 @@ func (t *turn) recoverRebase(ctx context.Context, dead note) error {
 		return err
 	}
 	if unfinished(t.layout) == nil && (len(conflicts) > 0 || head == dead.Back) {
-		// It died before or while it took back a rebase that went well, but for the
+		// It died before or while it took back a rebase that went well, except for the
 		// uncommitted changes, which do not fit on it.
 		if _, err := t.run(ctx, "reset", "--quiet", "--hard", dead.From); err != nil {
 			return err
