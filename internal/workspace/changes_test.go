@@ -203,7 +203,9 @@ func (g gitter) apart() {
 		}
 		return info.ModTime()
 	}
-	for began := written(); written().Sub(began) <= 2*tick; {
+	began := written()
+	for now := began; now.Sub(began) <= 2*tick; {
+		now = written()
 	}
 }
 

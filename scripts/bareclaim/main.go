@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -46,11 +47,11 @@ func main() {
 	command := &cobra.Command{
 		Use:  "claim STORE KEY",
 		Args: cobra.ExactArgs(2),
-		RunE: func(_ *cobra.Command, args []string) error { return take(args[0], args[1], holder) },
+		RunE: func(c *cobra.Command, args []string) error { return take(c.Context(), args[0], args[1], holder) },
 	}
 	command.Flags().StringVar(&holder, "holder", "", "who takes it")
 	root.AddCommand(command)
-	switch err := root.Execute(); {
+	switch err := root.ExecuteContext(context.Background()); {
 	case errors.Is(err, errDenied):
 		os.Exit(denied)
 	case err != nil:
@@ -59,7 +60,7 @@ func main() {
 	}
 }
 
-func take(store, key, holder string) (err error) {
+func take(ctx context.Context, store, key, holder string) (err error) {
 	db, err := sql.Open("sqlite3", "file:"+store+"?mode=rw&_txlock=immediate&_busy_timeout=15000&_foreign_keys=1&_synchronous=FULL")
 	if err != nil {
 		return err
@@ -67,20 +68,20 @@ func take(store, key, holder string) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	db.SetMaxOpenConns(1)
 	var version int
-	if err := db.QueryRow("pragma user_version").Scan(&version); err != nil {
+	if err := db.QueryRowContext(ctx, "pragma user_version").Scan(&version); err != nil {
 		return err
 	}
 	var fleet, workspace string
-	if err := db.QueryRow("select name, workspace from fleet").Scan(&fleet, &workspace); err != nil {
+	if err := db.QueryRowContext(ctx, "select name, workspace from fleet").Scan(&fleet, &workspace); err != nil {
 		return err
 	}
-	tx, err := db.Begin()
+	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	now := time.Now()
 	var c claim
-	err = c.scan(tx.QueryRow(look, sql.Named("key", key)))
+	err = c.scan(tx.QueryRowContext(ctx, look, sql.Named("key", key)))
 	switch {
 	case err == nil && !c.released.Valid && c.expires > now.UnixMilli():
 		fmt.Printf("denied %s held by %s epoch %d until %s\n", c.key, c.holder, c.epoch, time.UnixMilli(c.expires).UTC().Format(time.RFC3339))
@@ -88,7 +89,7 @@ func take(store, key, holder string) (err error) {
 	case err != nil && !errors.Is(err, sql.ErrNoRows):
 		return errors.Join(err, tx.Rollback())
 	}
-	err = c.scan(tx.QueryRow(grant, sql.Named("key", key), sql.Named("holder", holder),
+	err = c.scan(tx.QueryRowContext(ctx, grant, sql.Named("key", key), sql.Named("holder", holder),
 		sql.Named("now", now.UnixMilli()), sql.Named("expires", now.Add(time.Hour).UnixMilli())))
 	if err != nil {
 		return errors.Join(err, tx.Rollback())
