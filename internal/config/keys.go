@@ -163,7 +163,7 @@ func (c *Config) noticeKeys(o Options) []tomlfile.Key {
 			`An address that each notice is posted to: https, or http on this machine.`),
 		tomlfile.Of("events", &n.Events, fleet.Events(), tomlfile.List(0, event()),
 			`The events to notify of.`),
-		tomlfile.Of("every", &n.Every, time.Hour, tomlfile.Pause(), // whoever did not act on it by then may have missed it
+		tomlfile.Of("every", &n.Every, time.Hour, tomlfile.Pause(), // a person who has not acted on it by then may have missed it
 			`The same notice is sent no more often than this.`),
 		// A service that is well takes one in less; a session that ended waits for it.
 		tomlfile.Of("timeout", &n.Timeout, 10*time.Second, tomlfile.Within(10*time.Second),

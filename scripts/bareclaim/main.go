@@ -1,5 +1,5 @@
 // Command bareclaim takes a claim in a store as a program does that knows nothing else: cobra, the SQLite driver, the
-// statements of "stint claim". What it takes, a Go program cannot do without; bench measures stint beside it.
+// statements of "stint claim". A Go program cannot do with less; bench measures stint beside it.
 package main
 
 import (
