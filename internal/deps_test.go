@@ -103,36 +103,51 @@ func rules() map[string]rule {
 			not:   []string{"os/exec"},
 		},
 
+		// What is known of a fleet at a moment, then what acts on it, and what explains it. These
+		// two do not know each other.
+		"internal/survey": {
+			house: []string{
+				"internal/bandit", "internal/claim", "internal/config", "internal/fleet", "internal/grade", "internal/pressure",
+				"internal/selector", "internal/store", "internal/store/book", "internal/transcript",
+			},
+			not: outside,
+		},
 		"internal/engine": {
 			house: []string{
-				"internal/bandit", "internal/claim", "internal/config", "internal/fleet", "internal/grade",
-				"internal/plan", "internal/pressure", "internal/replay", "internal/report", "internal/selector",
-				"internal/store", "internal/store/book", "internal/transcript", "internal/why",
+				"internal/bandit", "internal/claim", "internal/config", "internal/fleet", "internal/grade", "internal/plan",
+				"internal/selector", "internal/store", "internal/survey", "internal/transcript",
+			},
+			not: outside,
+		},
+		"internal/inspect": {
+			house: []string{
+				"internal/bandit", "internal/config", "internal/fleet", "internal/replay", "internal/report", "internal/selector",
+				"internal/store", "internal/survey", "internal/transcript", "internal/why",
 			},
 			not: outside,
 		},
 
+		// The faces lay out what they are given. The web page and the live screen ask the
+		// explainer, and write nothing.
 		"internal/wire": {
-			house: []string{"internal/engine", "internal/fleet", "internal/replay", "internal/report", "internal/selector", "internal/why"},
+			house: []string{"internal/fleet", "internal/inspect", "internal/replay", "internal/report", "internal/selector", "internal/why"},
 			not:   world,
 		},
 		"internal/screen": {
-			house:   []string{"internal/bandit", "internal/doctor", "internal/engine", "internal/fleet", "internal/report", "internal/selector", "internal/why"},
+			house:   []string{"internal/bandit", "internal/doctor", "internal/fleet", "internal/inspect", "internal/report", "internal/survey", "internal/why"},
 			foreign: []string{"github.com/charmbracelet/x/ansi"},
 			not:     world,
 		},
-
-		// The web page and the live screen ask the engine, and write nothing.
 		"internal/web": {
 			house: []string{
-				"internal/engine", "internal/fleet", "internal/metrics", "internal/plot", "internal/replay", "internal/report",
-				"internal/screen", "internal/selector", "internal/store", "internal/transcript", "internal/wire",
+				"internal/fleet", "internal/inspect", "internal/metrics", "internal/plot", "internal/report", "internal/screen",
+				"internal/selector", "internal/store", "internal/transcript", "internal/wire",
 			},
 			not: []string{"database/sql", "os/exec"},
 		},
-		"internal/metrics": {house: []string{"internal/bandit", "internal/engine", "internal/fleet"}, not: world},
+		"internal/metrics": {house: []string{"internal/fleet", "internal/inspect"}, not: world},
 		"internal/top": {
-			house:   []string{"internal/engine", "internal/fleet", "internal/replay", "internal/report", "internal/screen", "internal/selector"},
+			house:   []string{"internal/fleet", "internal/inspect", "internal/screen"},
 			foreign: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/charmbracelet/x/ansi"},
 			not:     []string{"database/sql", "net", "os/exec"},
 		},
@@ -140,9 +155,9 @@ func rules() map[string]rule {
 		"systemd": {house: []string{"internal/fleet"}, not: world},
 		"internal/cli": {
 			house: []string{
-				"internal/bandit", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/engine", "internal/fleet", "internal/gate", "internal/lane",
+				"internal/bandit", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/engine", "internal/fleet", "internal/gate", "internal/inspect", "internal/lane",
 				"internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/rundir", "internal/screen", "internal/selector", "internal/session", "internal/simulate",
-				"internal/store", "internal/store/sqlite", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
+				"internal/store", "internal/store/sqlite", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},
 			foreign: []string{
 				"charm.land/bubbletea/v2", "github.com/charmbracelet/x/term", "github.com/google/renameio/v2",

@@ -37,11 +37,11 @@ func crashstint() {
 	s.Tamper = func(e *engine.Engine) {
 		stop := stop(os.Getenv(crashStop))
 		e.Store = crashStore{Store: e.Store, stop: stop, rival: fleet.Holder(os.Getenv(crashRival))}
-		e.Tasks = crashTasks{e.Tasks, stop}
+		e.Sources = crashSources{e.Sources, stop}
 		e.Repo = crashRepo{e.Repo, stop}
 		e.Lanes = crashLanes{e.Lanes, stop}
-		e.Sessions = crashSessions{e.Sessions, stop}
-		e.Agents = crashAgents{e.Agents, stop}
+		e.Stopper = crashStopper{e.Stopper, stop}
+		e.Runner = crashRunner{e.Runner, stop}
 		e.Later = crashTimers{stop}
 		e.Folders = crashFolders{e.Folders, stop}
 	}
@@ -171,14 +171,14 @@ func (c crashStore) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Ru
 	return decided, err
 }
 
-type crashTasks struct {
-	engine.Tasks
+type crashSources struct {
+	engine.Sources
 	stop stop
 }
 
-func (c crashTasks) Call(ctx context.Context, what fleet.TaskCall, t fleet.Task, run fleet.RunID, reason string) error {
-	return c.stop.around("Tasks.Call", func() error {
-		return c.stop.around("Tasks.Call "+string(what), func() error { return c.Tasks.Call(ctx, what, t, run, reason) })
+func (c crashSources) Call(ctx context.Context, what fleet.TaskCall, t fleet.Task, run fleet.RunID, reason string) error {
+	return c.stop.around("Sources.Call", func() error {
+		return c.stop.around("Sources.Call "+string(what), func() error { return c.Sources.Call(ctx, what, t, run, reason) })
 	})
 }
 
@@ -252,23 +252,23 @@ func (c crashLanes) Live(run fleet.RunID) (f *os.File, err error) {
 	return f, err
 }
 
-type crashSessions struct {
-	engine.Sessions
+type crashStopper struct {
+	engine.Stopper
 	stop stop
 }
 
-func (c crashSessions) End(ctx context.Context, r fleet.Run) error {
-	return c.stop.around("Sessions.End", func() error { return c.Sessions.End(ctx, r) })
+func (c crashStopper) End(ctx context.Context, r fleet.Run) error {
+	return c.stop.around("Stopper.End", func() error { return c.Stopper.End(ctx, r) })
 }
 
-type crashAgents struct {
-	engine.Agents
+type crashRunner struct {
+	engine.Runner
 	stop stop
 }
 
-func (c crashAgents) Run(ctx context.Context, s fleet.SessionSpec) (exit fleet.SessionExit, err error) {
-	err = c.stop.around("Agents.Run", func() error {
-		exit, err = c.Agents.Run(ctx, s)
+func (c crashRunner) Run(ctx context.Context, s fleet.SessionSpec) (exit fleet.SessionExit, err error) {
+	err = c.stop.around("Runner.Run", func() error {
+		exit, err = c.Runner.Run(ctx, s)
 		return err
 	})
 	return exit, err

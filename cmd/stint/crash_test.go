@@ -45,7 +45,7 @@ func crashCases() []crashCase {
 		{stop: "Store.EndRun", rival: true},
 		{stop: "Store.Renew", prepare: (*crashFleet).holdAgent, after: (*crashFleet).freeOrphan},
 		{stop: "Store.OnBranch", prepare: (*crashFleet).inWorktrees},
-		{stop: "Agents.Run"},
+		{stop: "Runner.Run"},
 		{stop: "Folders.PutEnd"},
 		{stop: "Store.Complete"},
 		{stop: "Store.Complete", command: reap, prepare: func(f *crashFleet) { f.dies("before Store.Complete", run...) }},
@@ -63,7 +63,7 @@ func crashCases() []crashCase {
 		{stop: "Store.Abandon", command: reap, prepare: func(f *crashFleet) { f.dies("after Store.TakeForRun", run...) }},
 		{stop: "Store.Abandon", command: fanout, prepare: func(f *crashFleet) { f.dies("after Store.Complete", run...) }},
 		{stop: "Store.Abandon", command: run, prepare: func(f *crashFleet) { f.dies("before Store.LaneReleased", run...) }},
-		{stop: "Sessions.End", command: reap, later: 2 * time.Hour, prepare: func(f *crashFleet) {
+		{stop: "Stopper.End", command: reap, later: 2 * time.Hour, prepare: func(f *crashFleet) {
 			f.holdAgent()
 			f.dies("before Store.Renew", run...)
 		}, after: (*crashFleet).freeOrphan},
@@ -75,11 +75,11 @@ func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
 			"Store.Snapshot", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
-			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Tasks.List", "Tasks.Body", "Tasks.Again", "Tasks.StateAt", "Tasks.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs", "Agents.Find", "Agents.Open", "Folders.End", "Sessions.Liveness", "Sessions.Supervised", "Sessions.Suspended",
+			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs",
 		},
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
-		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Sessions.Stop"},
-		"of trackers, see TestCrashTracker": {"Tasks.Call", "Store.LeaveTask"},
+		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Stopper.Stop"},
+		"of trackers, see TestCrashTracker": {"Sources.Call", "Store.LeaveTask"},
 		"see package workspace":             {"Repo.Enter", "Repo.Tidy"},
 		"in steps, see package rundir":      {"Folders.Sweep"},
 		"for news, which may be lost":       {"Store.NoticeDue", "Store.ForgetNotice"},
@@ -103,8 +103,8 @@ func TestCrashStopsAreAll(t *testing.T) {
 		}
 	}
 	parts := []reflect.Type{
-		reflect.TypeFor[store.Store](), reflect.TypeFor[engine.Tasks](), reflect.TypeFor[engine.Lanes](),
-		reflect.TypeFor[engine.Sessions](), reflect.TypeFor[engine.Agents](), reflect.TypeFor[engine.Later](),
+		reflect.TypeFor[store.Store](), reflect.TypeFor[engine.Sources](), reflect.TypeFor[engine.Lanes](),
+		reflect.TypeFor[engine.Stopper](), reflect.TypeFor[engine.Runner](), reflect.TypeFor[engine.Later](),
 		reflect.TypeFor[engine.Repo](), reflect.TypeFor[engine.Folders](),
 	}
 	methods := map[string]bool{"Lane.Release": true, "FileEdit.Write": true}

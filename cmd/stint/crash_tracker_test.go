@@ -24,14 +24,14 @@ func TestCrashTracker(t *testing.T) {
 	for stop, sessions := range map[string]int{
 		"before Store.LeaveTask":     2, // no agent was at work yet
 		"after Store.LeaveTask":      2,
-		"before Tasks.Call start":    2,
-		"after Tasks.Call start":     2,
-		"after Agents.Run":           2, // its result died with it
+		"before Sources.Call start":  2,
+		"after Sources.Call start":   2,
+		"after Runner.Run":           2, // its result died with it
 		"before Folders.PutEnd":      2,
 		"before Store.Complete":      1, // its result was written down
 		"after Store.Complete":       1,
-		"before Tasks.Call done":     1,
-		"after Tasks.Call done":      1,
+		"before Sources.Call done":   1,
+		"after Sources.Call done":    1,
 		"before Store.SeeTasks":      1,
 		"after Store.SeeTasks":       1,
 		"before Store.ReleaseHolder": 1,

@@ -21,6 +21,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/gate"
+	"stint/internal/inspect"
 	"stint/internal/lane"
 	"stint/internal/lesson"
 	"stint/internal/notice"
@@ -31,6 +32,7 @@ import (
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
+	"stint/internal/survey"
 	"stint/internal/systemd"
 	"stint/internal/task"
 	"stint/internal/workspace"
@@ -172,30 +174,38 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 	if err != nil {
 		return err
 	}
+	sessions, runner, sources := a.sessions(c), session.Runner{Adopts: true}, a.rememberedTasks(c, how)
+	folders := rundir.Folders{State: c.State, Keep: c.Runs.Keep, MaxAge: c.Runs.MaxAge, Out: c.Runs.Out, Now: a.Now}
 	e := &engine.Engine{
-		Config:   c,
-		Tasks:    a.rememberedTasks(c, how),
-		Lessons:  lesson.Folder{Dir: c.Lessons.Dir, Categories: c.CategoryNames()},
-		Ranker:   newRanker(c),
-		Lanes:    lane.State(c.State),
-		Sessions: a.sessions(c),
-		Agents:   session.Runner{Adopts: true},
-		Echo:     a.echo(),
-		Later:    systemd.Units{},
-		Graders:  graders{},
-		Gates:    newGates(c),
-		Notices:  newNotices(c),
-		Timers:   timers{c.Fleet},
-		Machine:  func() pressure.Reading { return pressure.Read(os.DirFS("/proc")) },
-		Repo:     a.places(c),
-		Folders:  rundir.Folders{State: c.State, Keep: c.Runs.Keep, MaxAge: c.Runs.MaxAge, Out: c.Runs.Out, Now: a.Now},
+		Fleet: &survey.Fleet{
+			Config:   c,
+			Tasks:    sources,
+			Lessons:  lesson.Folder{Dir: c.Lessons.Dir, Categories: c.CategoryNames()},
+			Sessions: sessions,
+			Agents:   runner,
+			Ends:     folders,
+			Gates:    newGates(c),
+			Machine:  func() pressure.Reading { return pressure.Read(os.DirFS("/proc")) },
+			Timers:   timers{c.Fleet},
+			Log:      a.log,
+			Now:      a.Now,
+			Random:   a.Random,
+			Getenv:   a.Getenv,
+		},
+		Sources: sources,
+		Ranker:  newRanker(c),
+		Lanes:   lane.State(c.State),
+		Stopper: sessions,
+		Runner:  runner,
+		Echo:    a.echo(),
+		Later:   systemd.Units{},
+		Graders: graders{},
+		Notices: newNotices(c),
+		Repo:    a.places(c),
+		Folders: folders,
 		Unenforced: func(properties map[string]any) []string {
 			return systemd.Unenforced(os.DirFS("/"), "self", properties)
 		},
-		Log:    a.log,
-		Now:    a.Now,
-		Random: a.Random,
-		Getenv: a.Getenv,
 	}
 	if check != nil {
 		if err := check(e); err != nil {
@@ -211,11 +221,16 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 	})
 }
 
-// withPast is [app.withEngine] for a command that only reads. Where there is nothing to be
-// read, it says so.
-func (a *app) withPast(ctx context.Context, fn func(*engine.Engine) error) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
-		if e.Store == nil {
+// explain is [app.withEngine] for a command that only reads.
+func (a *app) explain(ctx context.Context, fn func(*inspect.Explainer) error) error {
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error { return fn(&inspect.Explainer{Fleet: e.Fleet}) })
+}
+
+// withPast is [app.explain] for a command that shows the record. Where there is none, it says
+// so.
+func (a *app) withPast(ctx context.Context, fn func(*inspect.Explainer) error) error {
+	return a.explain(ctx, func(e *inspect.Explainer) error {
+		if !e.Recorded() {
 			a.nothingYet()
 		}
 		return fn(e)
@@ -343,7 +358,7 @@ func (g graders) Check(ctx context.Context, q engine.Question) (failure string, 
 }
 
 // newGates are the gates of the categories whose results wait for review.
-func newGates(c *config.Config) engine.Gates {
+func newGates(c *config.Config) survey.Gates {
 	gates := gate.Gates{}
 	for name, category := range c.Categories {
 		if w := category.WIP; len(w.Command) > 0 {

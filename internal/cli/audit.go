@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/engine"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/report"
 	"stint/internal/wire"
@@ -37,7 +37,7 @@ categories that fires may not start is divided among the others.`,
 }
 
 func (a *app) runAudit(ctx context.Context, since spanValue) error {
-	return a.withPast(ctx, func(e *engine.Engine) error {
+	return a.withPast(ctx, func(e *inspect.Explainer) error {
 		r, err := e.Audit(ctx, since.before(a.Now()))
 		if err != nil {
 			return err

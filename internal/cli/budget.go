@@ -150,9 +150,9 @@ func (a *app) printBudget(o budgetObject) {
 	for _, s := range o.Scopes {
 		rows = append(rows, []string{
 			string(s.Scope), ofMost(fmt.Sprint(s.Runs), fmt.Sprint(s.MostRuns), s.MostRuns > 0),
-			ofMost(screen.Count(s.Tokens), screen.Count(s.MostTokens), s.MostTokens > 0),
+			ofMost(plain.Count(s.Tokens), plain.Count(s.MostTokens), s.MostTokens > 0),
 			ofMost(screen.USD(s.USD, s.Guessed > 0), screen.USD(s.MostUSD, false), s.MostUSD > 0),
-			screen.Count(s.ReservedTokens), screen.USD(s.ReservedUSD, false),
+			plain.Count(s.ReservedTokens), screen.USD(s.ReservedUSD, false),
 		})
 	}
 	a.table(rows)
@@ -164,7 +164,7 @@ func (a *app) printBudget(o budgetObject) {
 		case 1:
 			why = "as its last one was billed for"
 		}
-		fmt.Fprintf(a.Stdout, "The next session of %s reserves %s tokens and %.2f USD: %s.\n", plain.Text(n.Agent), screen.Count(n.Tokens), n.USD, why)
+		fmt.Fprintf(a.Stdout, "The next session of %s reserves %s tokens and %.2f USD: %s.\n", plain.Text(n.Agent), plain.Count(n.Tokens), n.USD, why)
 		for _, b := range n.Doubtful {
 			fmt.Fprintf(a.Stdout, "  Run %s was billed for %s: for this it counts as less.\n", b.Run, billText(b))
 		}
@@ -185,7 +185,7 @@ func ofMost(value, most string, bound bool) string {
 func billText(b billObject) string {
 	var words []string
 	if b.Tokens != nil {
-		words = append(words, screen.Count(*b.Tokens)+" tokens")
+		words = append(words, plain.Count(*b.Tokens)+" tokens")
 	}
 	if b.USD != nil {
 		words = append(words, fmt.Sprintf("%.2f USD", *b.USD))
@@ -194,7 +194,7 @@ func billText(b billObject) string {
 }
 
 func resetText(r resetObject) string {
-	return fmt.Sprintf("%s: %d runs, %s tokens and %.2f USD struck out: %s", r.Scope, r.Runs, screen.Count(r.Tokens), r.USD, r.Reason)
+	return fmt.Sprintf("%s: %d runs, %s tokens and %.2f USD struck out: %s", r.Scope, r.Runs, plain.Count(r.Tokens), r.USD, r.Reason)
 }
 
 func (a *app) budgetReset(ctx context.Context, scope fleet.Scope, reason string, dryRun bool) error {

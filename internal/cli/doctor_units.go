@@ -17,6 +17,7 @@ import (
 	"stint/internal/doctor"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/store"
 	"stint/internal/systemd"
 )
@@ -149,7 +150,7 @@ func (a *app) lookAtRecord(ctx context.Context, s *sight) {
 	err := a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
 		e.Timers = nil                        // they were asked
 		e.Log = slog.New(slog.DiscardHandler) // what it would warn of is told as a finding
-		if e.Store == nil {
+		if !e.Recorded() {
 			s.Record.Missing = true
 			return nil
 		}
@@ -164,7 +165,8 @@ func (a *app) lookAtRecord(ctx context.Context, s *sight) {
 }
 
 func (s *sight) readRecord(ctx context.Context, e *engine.Engine) error {
-	status, err := e.Status(ctx, engine.StatusOptions{Fires: 1, Runs: 1})
+	x := &inspect.Explainer{Fleet: e.Fleet}
+	status, err := x.Status(ctx, inspect.StatusOptions{Fires: 1, Runs: 1})
 	if err != nil {
 		return err
 	}
@@ -179,7 +181,7 @@ func (s *sight) readRecord(ctx context.Context, e *engine.Engine) error {
 		r.Rests = append(r.Rests, doctor.Rest{Agent: g.Agent, Why: g.Why, Fix: g.Fix})
 	}
 	r.Waiting, r.Untold = status.Waiting, status.Untold
-	if r.Unpriced, err = unpriced(ctx, e); err != nil {
+	if r.Unpriced, err = unpriced(ctx, x); err != nil {
 		return err
 	}
 	for _, f := range status.Fires {
@@ -191,7 +193,7 @@ func (s *sight) readRecord(ctx context.Context, e *engine.Engine) error {
 	if r.Leftovers, err = leftovers(ctx, e); err != nil {
 		return err
 	}
-	return s.countSessions(ctx, e, status)
+	return s.countSessions(ctx, x, status)
 }
 
 // mostLooked is how many of an agent's latest runs are looked at for a session: the others
@@ -199,13 +201,13 @@ func (s *sight) readRecord(ctx context.Context, e *engine.Engine) error {
 const mostLooked = 20
 
 // unpriced are the agents whose latest session used a model that has no price.
-func unpriced(ctx context.Context, e *engine.Engine) (list []doctor.Unpriced, err error) {
+func unpriced(ctx context.Context, e *inspect.Explainer) (list []doctor.Unpriced, err error) {
 	for _, agent := range slices.Sorted(maps.Keys(e.Config.Agents)) {
-		runs, err := e.Store.LastRuns(ctx, store.RunQuery{Agent: agent, Ended: true, Limit: mostLooked})
+		runs, err := e.Runs(ctx, store.RunQuery{Agent: agent, Ended: true, Limit: mostLooked})
 		if err != nil {
 			return nil, err
 		}
-		if at := slices.IndexFunc(runs, func(r fleet.Run) bool { return len(r.Usage.Models) > 0 }); at >= 0 {
+		if at := slices.IndexFunc(runs, func(r fleet.RunStatus) bool { return len(r.Usage.Models) > 0 }); at >= 0 {
 			r := runs[at]
 			models := slices.DeleteFunc(r.Usage.Models, func(m string) bool { _, ok := e.Config.Prices.Of(m); return ok })
 			if r.Usage.Cost != fleet.CostReported && len(models) > 0 && e.Config.BindsUSD(r.Category, agent) {
@@ -237,7 +239,7 @@ func leftovers(ctx context.Context, e *engine.Engine) (list []doctor.Leftover, e
 }
 
 // countSessions counts the sessions and the grades of each category.
-func (s *sight) countSessions(ctx context.Context, e *engine.Engine, status engine.Status) error {
+func (s *sight) countSessions(ctx context.Context, e *inspect.Explainer, status inspect.Status) error {
 	past, err := e.Audit(ctx, s.Now.Add(-lookBack))
 	if err != nil {
 		return fmt.Errorf("look back: %w", err)

@@ -148,7 +148,11 @@ func (a *app) readPayload(from string) ([]byte, error) {
 }
 
 func (a *app) printFire(r engine.FireReport, explain bool) {
-	o := wire.NewFire(r)
+	o := wire.NewFire(r.Fire)
+	o.DryRun, o.Tier = r.DryRun, int(r.Tier)
+	if r.Ranking != nil {
+		o.Explain = r.Ranking.Payload().Explain
+	}
 	if a.json {
 		printJSON(a.Stdout, o)
 		return

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/screen"
 	"stint/internal/store"
 	"stint/internal/wire"
@@ -52,20 +52,16 @@ const (
 )
 
 func (a *app) runFires(ctx context.Context, o firesOptions) error {
-	return a.withPast(ctx, func(e *engine.Engine) error {
+	return a.withPast(ctx, func(e *inspect.Explainer) error {
 		if _, known := e.Config.Pools[o.pool]; o.pool != "" && !known {
 			return fleet.WithHint(usage(fmt.Errorf("pool %q is not in %s", o.pool, e.Config.Path)), fmt.Sprintf("the pools are %v", e.Config.PoolNames()))
 		}
-		var list []fleet.Fire
-		if e.Store != nil {
-			var err error
-			q := store.FireQuery{Before: fleet.FireID(o.before), Pool: o.pool, Brief: true, Limit: o.limit.or(usualLimit)}
-			if list, err = e.Store.LastFires(ctx, q); err != nil {
-				return err
-			}
+		list, err := e.Fires(ctx, store.FireQuery{Before: fleet.FireID(o.before), Pool: o.pool, Brief: true, Limit: o.limit.or(usualLimit)})
+		if err != nil {
+			return err
 		}
 		list = sinceOf(o.since, list, a.Now(), func(f fleet.Fire) time.Time { return f.At })
-		if len(list) == 0 && e.Store != nil && !a.json {
+		if len(list) == 0 && e.Recorded() && !a.json {
 			fmt.Fprintln(a.Stderr, "stint: no such fire")
 		}
 		a.say(wire.NewFires(list), func(s screen.Style) []string { return screen.Fires(list, a.Now(), s) })

@@ -9,8 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
+	"stint/internal/survey"
 )
 
 func newLessons(a *app) *cobra.Command {
@@ -70,7 +71,7 @@ type missing struct {
 }
 
 func (a *app) runLessons(ctx context.Context) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+	return a.explain(ctx, func(e *inspect.Explainer) error {
 		effects, err := e.LessonEffects(ctx)
 		if err != nil {
 			return err
@@ -89,7 +90,7 @@ func (a *app) runLessons(ctx context.Context) error {
 				Empty: armCounts{l.With.Empty, l.Without.Empty}, Failed: armCounts{l.With.Failed, l.Without.Failed},
 				Exposure: exposure,
 			}
-			for i, size := range engine.EffectSizes() {
+			for i, size := range survey.EffectSizes() {
 				m := missing{Effect: size}
 				if n := l.Missing[i]; n >= 0 {
 					m.Sessions = &n

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/session"
@@ -78,12 +78,12 @@ func (a *app) runLogs(ctx context.Context, name string, o logsOptions) error {
 	if o.raw && a.json {
 		return usage(errors.New("--raw: not with --json"))
 	}
-	err := a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+	err := a.explain(ctx, func(e *inspect.Explainer) error {
 		r, err := a.runToRead(ctx, e, name, o.follow)
 		if err != nil {
 			return err
 		}
-		p := logPrinter{app: a, engine: e, run: r.ID, options: o, buffer: bufio.NewWriterSize(a.Stdout, 64<<10)}
+		p := logPrinter{app: a, fleet: e, run: r.ID, options: o, buffer: bufio.NewWriterSize(a.Stdout, 64<<10)}
 		err = p.print(ctx)
 		return errors.Join(err, p.close())
 	})
@@ -100,10 +100,10 @@ func unlessInterrupted(ctx context.Context, err error) error {
 }
 
 // runToRead finds the run whose log is meant, and may wait until there is one.
-func (a *app) runToRead(ctx context.Context, e *engine.Engine, name string, follow bool) (fleet.Run, error) {
+func (a *app) runToRead(ctx context.Context, e *inspect.Explainer, name string, follow bool) (fleet.Run, error) {
 	r, err := resolveRun(ctx, e, name)
 	_, category := e.Config.Categories[fleet.Category(name)]
-	if !follow || !category || e.Store == nil || err == nil && r.EndedAt.IsZero() {
+	if !follow || !category || !e.Recorded() || err == nil && r.EndedAt.IsZero() {
 		return r, err
 	}
 	if err != nil && !errors.Is(err, fleet.ErrNotFound) {
@@ -111,7 +111,7 @@ func (a *app) runToRead(ctx context.Context, e *engine.Engine, name string, foll
 	}
 	why := "it has never run"
 	if err == nil {
-		why = fmt.Sprintf("the last run, %s, ended %s", r.ID, screen.Ago(r.EndedAt, a.Now()))
+		why = fmt.Sprintf("the last run, %s, ended %s", r.ID, plain.Ago(r.EndedAt, a.Now()))
 	}
 	fmt.Fprintf(a.Stderr, "stint: %s: %s; waiting for the next\n", name, why)
 	last := r.ID
@@ -119,12 +119,12 @@ func (a *app) runToRead(ctx context.Context, e *engine.Engine, name string, foll
 		if err := pause(ctx, logPoll); err != nil {
 			return fleet.Run{}, err
 		}
-		list, err := e.Store.LastRuns(ctx, store.RunQuery{Category: fleet.Category(name), Limit: 1})
+		list, err := e.Runs(ctx, store.RunQuery{Category: fleet.Category(name), Limit: 1})
 		if err != nil {
 			return fleet.Run{}, err
 		}
 		if len(list) > 0 && list[0].ID > last {
-			return list[0], nil
+			return list[0].Run, nil
 		}
 	}
 }
@@ -144,7 +144,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // logPrinter prints the log of one run.
 type logPrinter struct {
 	*app
-	engine  *engine.Engine
+	fleet   *inspect.Explainer
 	run     fleet.RunID
 	options logsOptions
 
@@ -163,7 +163,7 @@ type logPrinter struct {
 func (p *logPrinter) begin(agent string) error {
 	lines := p.options.lines.or(p.options.follow)
 	format := transcript.Text
-	if a, known := p.engine.Config.Agents[agent]; known {
+	if a, known := p.fleet.Config.Agents[agent]; known {
 		format = a.Transcript
 	}
 	if !p.options.raw {
@@ -235,11 +235,11 @@ func (p *logPrinter) print(ctx context.Context) error {
 // over reads the run, and whether nothing more will come of it: it has ended, or it died
 // without an end.
 func (p *logPrinter) over(ctx context.Context, look int) (fleet.Run, bool, error) {
-	r, err := p.engine.Store.Run(ctx, p.run)
+	r, err := p.fleet.Run(ctx, p.run)
 	if err != nil || !r.EndedAt.IsZero() || !p.options.follow || look%lifePolls != 0 && p.deaths == 0 {
 		return r, err == nil && !r.EndedAt.IsZero(), err
 	}
-	d, err := p.engine.RunDetail(ctx, p.run)
+	d, err := p.fleet.RunDetail(ctx, p.run)
 	if err != nil || d.State != fleet.RunCrashed {
 		p.deaths = 0
 		return d.Run, err == nil && !d.EndedAt.IsZero(), err
@@ -282,7 +282,7 @@ func (p *logPrinter) find(agent string) error {
 	if p.log != nil {
 		return nil
 	}
-	l, err := session.ReadLog(fleet.FilesOf(p.engine.Config.State, p.run).Log)
+	l, err := session.ReadLog(fleet.FilesOf(p.fleet.Config.State, p.run).Log)
 	if errors.Is(err, fleet.ErrNotFound) {
 		return nil
 	}
@@ -325,13 +325,13 @@ func (l *lastLines) release() error {
 
 // noLog says why a run has none.
 func (p *logPrinter) noLog(ctx context.Context, r fleet.Run) error {
-	if d, err := p.engine.RunDetail(ctx, r.ID); err == nil && d.Swept != "" {
+	if d, err := p.fleet.RunDetail(ctx, r.ID); err == nil && d.Swept != "" {
 		return fleet.WithHint(fmt.Errorf("log of run %s: %w: %s", r.ID, fleet.ErrNotFound, d.Swept), "stint show "+string(r.ID))
 	}
 	if r.EndedAt.IsZero() {
 		why := "its agent has not been started yet, or its files are gone"
 		if now := p.Now(); r.Rests(now) {
-			why = "it waits until its category has rested, and begins in " + screen.Span(r.RestLeft(now))
+			why = "it waits until its category has rested, and begins in " + plain.Span(r.RestLeft(now))
 		}
 		return fleet.WithHint(fmt.Errorf("log of run %s: %w: %s", r.ID, fleet.ErrNotFound, why), "stint logs -f "+string(r.ID))
 	}
@@ -344,7 +344,7 @@ func (p *logPrinter) tellEnd(r fleet.Run) {
 	if !r.EndedAt.IsZero() {
 		text = "ended " + verdictText(r.Verdict)
 		if !r.StartedAt.IsZero() {
-			text += " after " + screen.Span(r.EndedAt.Sub(r.StartedAt))
+			text += " after " + plain.Span(r.EndedAt.Sub(r.StartedAt))
 		}
 	}
 	if p.log == nil {

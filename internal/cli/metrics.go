@@ -6,7 +6,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
-	"stint/internal/engine"
+	"stint/internal/inspect"
 	"stint/internal/metrics"
 )
 
@@ -35,7 +35,7 @@ runs and reasons are never labels.`,
 }
 
 func (a *app) runMetrics(ctx context.Context, file string) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+	return a.explain(ctx, func(e *inspect.Explainer) error {
 		c, err := e.Counters(ctx)
 		if err != nil {
 			return err

@@ -92,7 +92,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 	running := 0
 	err = a.withEngine(ctx, accessFor(o.dryRun), nil, func(e *engine.Engine) error {
 		// Counted after: a fire that decided before may have started one until then.
-		if err := e.Store.Pause(ctx, p); err != nil {
+		if err := e.Pause(ctx, p); err != nil {
 			return err
 		}
 		open, err := e.Open(ctx, string(category))
@@ -135,11 +135,11 @@ func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
 // resume reports whether there was anything to end.
 func (a *app) resume(ctx context.Context, category fleet.Category, dryRun bool) (changed bool, err error) {
 	err = a.withRecord(ctx, dryRun, func(e *engine.Engine) error {
-		if e.Store == nil {
+		if !e.Recorded() {
 			a.nothingYet()
 			return nil
 		}
-		changed, err = e.Store.Resume(ctx, category)
+		changed, err = e.Resume(ctx, category)
 		return err
 	})
 	return changed, err

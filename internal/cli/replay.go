@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/replay"
 	"stint/internal/selector"
@@ -87,7 +87,7 @@ func (a *app) runReplay(ctx context.Context, o replayOptions) error {
 }
 
 func (a *app) replayFire(ctx context.Context, id fleet.FireID) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+	return a.explain(ctx, func(e *inspect.Explainer) error {
 		r, err := e.Replay(ctx, id)
 		if errors.Is(err, fleet.ErrNotFound) {
 			return fleet.WithHint(err, "stint status lists the last fires")
@@ -196,7 +196,7 @@ func replayRow(c, recorded fleet.Choice) []string {
 }
 
 func (a *app) replaySince(ctx context.Context, o replayOptions) error {
-	return a.withPast(ctx, func(e *engine.Engine) error {
+	return a.withPast(ctx, func(e *inspect.Explainer) error {
 		w, err := e.ReplaySince(ctx, o.since.before(a.Now()), o.changes.Changes)
 		if err != nil {
 			return err

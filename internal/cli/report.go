@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/engine"
+	"stint/internal/inspect"
 	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/wire"
@@ -91,7 +91,7 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 	if o.html && len(o.by) > 0 {
 		return usage(errors.New("--by: not with --html"))
 	}
-	return a.withPast(ctx, func(e *engine.Engine) error {
+	return a.withPast(ctx, func(e *inspect.Explainer) error {
 		text, err := a.reportText(ctx, e, o)
 		if err != nil {
 			return fmt.Errorf("report: %w", err)
@@ -105,7 +105,7 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 }
 
 // reportText is the report in the form that was asked for.
-func (a *app) reportText(ctx context.Context, e *engine.Engine, o reportOptions) ([]byte, error) {
+func (a *app) reportText(ctx context.Context, e *inspect.Explainer, o reportOptions) ([]byte, error) {
 	since := o.since.before(a.Now())
 	if len(o.by) > 0 {
 		p, err := e.Spending(ctx, since, o.by)

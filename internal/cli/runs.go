@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/screen"
 	"stint/internal/store"
 	"stint/internal/wire"
@@ -51,19 +51,19 @@ func (a *app) runRuns(ctx context.Context, o runsOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.withPast(ctx, func(e *engine.Engine) error {
+	return a.withPast(ctx, func(e *inspect.Explainer) error {
 		list, err := e.Runs(ctx, q)
 		if err != nil {
 			return err
 		}
-		list = sinceOf(o.since, list, a.Now(), func(r engine.OpenRun) time.Time { return r.CreatedAt })
+		list = sinceOf(o.since, list, a.Now(), func(r fleet.RunStatus) time.Time { return r.CreatedAt })
 		if len(list) == 0 {
 			// A category that left the configuration still has a record.
 			if err := knownCategory(e.Config, o.category); err != nil {
 				return err
 			}
 		}
-		if len(list) == 0 && e.Store != nil && !a.json {
+		if len(list) == 0 && e.Recorded() && !a.json {
 			fmt.Fprintln(a.Stderr, "stint: no such run")
 		}
 		a.say(wire.NewRuns(list), func(s screen.Style) []string { return screen.Runs(list, a.Now(), s) })

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/selector"
 )
@@ -59,8 +59,8 @@ Nothing is written. The same store, clock and seed give the same ranking.`,
 }
 
 func (a *app) runSelect(ctx context.Context, o selectOptions) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
-		s, err := e.Select(ctx, engine.SelectOptions{
+	return a.explain(ctx, func(e *inspect.Explainer) error {
+		s, err := e.Select(ctx, inspect.SelectOptions{
 			Workers: o.workers.or(0), Pool: o.pool, Category: fleet.Category(o.category), Seed: o.seed.seed,
 		})
 		if err != nil {

@@ -16,8 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/rundir"
 	"stint/internal/web"
 )
@@ -116,8 +116,8 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 			"--token-file FILE, or --listen 127.0.0.1:7788 and ssh -L"), listener.Close())
 	}
 	handler := web.New(web.Options{
-		With: func(ctx context.Context, fn func(*engine.Engine) error) error {
-			return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		With: func(ctx context.Context, fn func(*inspect.Explainer) error) error {
+			return a.explain(ctx, func(e *inspect.Explainer) error {
 				e.Log = slog.New(slog.DiscardHandler) // what is wrong is on the page, at every look
 				return fn(e)
 			})

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/screen"
 	"stint/internal/session"
 	"stint/internal/transcript"
@@ -40,7 +40,7 @@ For a category it is the run under way, else the last one.`,
 }
 
 func (a *app) runShow(ctx context.Context, name string) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+	return a.explain(ctx, func(e *inspect.Explainer) error {
 		r, err := resolveRun(ctx, e, name)
 		if err != nil {
 			return err
@@ -58,7 +58,7 @@ func (a *app) runShow(ctx context.Context, name string) error {
 
 // newRunView reads what stands in the run's files. One that cannot be read says so in its
 // place: the record is worth showing without it.
-func newRunView(d engine.RunDetail, a *app, f transcript.Format) screen.RunView {
+func newRunView(d inspect.RunDetail, a *app, f transcript.Format) screen.RunView {
 	v := screen.RunView{RunDetail: d, At: a.Now()}
 	var err error
 	if v.Prompt, err = session.Beginning(d.Files.Prompt, excerptBytes); err != nil {
@@ -78,12 +78,12 @@ func newRunView(d engine.RunDetail, a *app, f transcript.Format) screen.RunView 
 }
 
 // resolveRun finds the run that a person means. Where there is none it says where to look.
-func resolveRun(ctx context.Context, e *engine.Engine, name string) (fleet.Run, error) {
+func resolveRun(ctx context.Context, e *inspect.Explainer, name string) (fleet.Run, error) {
 	r, err := e.ResolveRun(ctx, name)
 	if !errors.Is(err, fleet.ErrNotFound) && !errors.Is(err, fleet.ErrUsage) {
 		return r, err
 	}
-	if e.Store == nil {
+	if !e.Recorded() {
 		return r, fleet.WithHint(err, "nothing has run yet: stint status")
 	}
 	return r, fleet.WithHint(err, fmt.Sprintf("stint runs lists the runs; the categories are %v", e.Config.CategoryNames()))

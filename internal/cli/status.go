@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"stint/internal/engine"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/wire"
@@ -67,10 +67,10 @@ func (a *app) runStatus(ctx context.Context, o statusOptions) error {
 	if o.watch {
 		return unlessInterrupted(ctx, a.watchStatus(ctx, o))
 	}
-	return a.lookAt(ctx, o, func(e *engine.Engine, s engine.Status) {
+	return a.lookAt(ctx, o, func(e *inspect.Explainer, s inspect.Status) {
 		switch {
 		case a.json:
-			printJSON(a.Stdout, wire.NewStatus(e, s))
+			printJSON(a.Stdout, wire.NewStatus(e.Config.Fleet, s))
 		default:
 			a.print(a.statusScreen(e, s, o.last, a.rows()))
 		}
@@ -80,14 +80,14 @@ func (a *app) runStatus(ctx context.Context, o statusOptions) error {
 func (a *app) watchStatus(ctx context.Context, o statusOptions) error {
 	if a.json {
 		return a.watchPipe(ctx, o, func(_ bool) error {
-			return a.lookAt(ctx, o, func(e *engine.Engine, s engine.Status) { printLine(a.Stdout, wire.NewStatus(e, s)) })
+			return a.lookAt(ctx, o, func(e *inspect.Explainer, s inspect.Status) { printLine(a.Stdout, wire.NewStatus(e.Config.Fleet, s)) })
 		})
 	}
 	if f, ok := terminal(a.Stdout); ok && a.Getenv("TERM") != "dumb" {
 		return a.watchTerminal(ctx, o, f)
 	}
 	return a.watchPipe(ctx, o, func(first bool) error {
-		return a.lookAt(ctx, o, func(e *engine.Engine, s engine.Status) {
+		return a.lookAt(ctx, o, func(e *inspect.Explainer, s inspect.Status) {
 			if !first {
 				fmt.Fprintln(a.Stdout)
 			}
@@ -98,8 +98,8 @@ func (a *app) watchStatus(ctx context.Context, o statusOptions) error {
 
 // lookAt reads the fleet's status once, with a store that is opened for that: the next
 // look finds what another command made.
-func (a *app) lookAt(ctx context.Context, o statusOptions, show func(*engine.Engine, engine.Status)) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+func (a *app) lookAt(ctx context.Context, o statusOptions, show func(*inspect.Explainer, inspect.Status)) error {
+	return a.explain(ctx, func(e *inspect.Explainer) error {
 		last := o.last
 		if last < 0 {
 			last = lastShown
@@ -109,7 +109,7 @@ func (a *app) lookAt(ctx context.Context, o statusOptions, show func(*engine.Eng
 			runs = max(last, mostShown) // some of them have not ended
 		}
 		// The last fire tells which gates are closed, even where no fires are shown.
-		s, err := e.Status(ctx, engine.StatusOptions{Fires: max(last, 1), Runs: runs})
+		s, err := e.Status(ctx, inspect.StatusOptions{Fires: max(last, 1), Runs: runs})
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (a *app) lookAt(ctx context.Context, o statusOptions, show func(*engine.Eng
 }
 
 // statusScreen lays a status out. Rows are those of the terminal; 0: there is none.
-func (a *app) statusScreen(e *engine.Engine, s engine.Status, last, rows int) []string {
+func (a *app) statusScreen(e *inspect.Explainer, s inspect.Status, last, rows int) []string {
 	if rows == 0 && last < 0 {
 		last = lastShown
 	}
@@ -181,7 +181,7 @@ func (a *app) watchTerminal(ctx context.Context, o statusOptions, f terminalFile
 	a.log = slog.New(slog.DiscardHandler) // its lines would go across the screen
 	var lines []string
 	look := func() error {
-		return a.lookAt(ctx, o, func(e *engine.Engine, s engine.Status) {
+		return a.lookAt(ctx, o, func(e *inspect.Explainer, s inspect.Status) {
 			lines = a.statusScreen(e, s, o.last, a.rows())
 		})
 	}

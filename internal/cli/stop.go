@@ -10,8 +10,8 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
-	"stint/internal/screen"
 )
 
 type stopOptions struct{ all, dryRun bool }
@@ -93,7 +93,7 @@ func nothingOpen(ctx context.Context, e *engine.Engine, name string) error {
 	if _, known := e.Config.Categories[fleet.Category(name)]; known || name == "" {
 		return fmt.Errorf("stop %s: %w: nothing of it is at work or waits to begin", whole(fleet.Category(name)), fleet.ErrNothing)
 	}
-	r, err := resolveRun(ctx, e, name)
+	r, err := resolveRun(ctx, &inspect.Explainer{Fleet: e.Fleet}, name)
 	if err != nil {
 		return err
 	}
@@ -144,5 +144,5 @@ func stoppedLine(s engine.Stopped, x stoppedObject, dryRun bool) string {
 	case s.Was.StartedAt.IsZero():
 		return fmt.Sprintf("kept %s from beginning: it was %s", subject, x.Was)
 	}
-	return fmt.Sprintf("stopped %s after %s: %s", subject, screen.Span(s.Run.EndedAt.Sub(s.Run.StartedAt)), verdictText(s.Run.Verdict))
+	return fmt.Sprintf("stopped %s after %s: %s", subject, plain.Span(s.Run.EndedAt.Sub(s.Run.StartedAt)), verdictText(s.Run.Verdict))
 }

@@ -21,6 +21,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/top"
@@ -150,10 +151,11 @@ func (s *said) WithGroup(string) slog.Handler { return s }
 
 func (t topScreen) look(ctx context.Context) (l top.Look, err error) {
 	a, said := t.quiet()
-	err = a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
-		if l.Status, err = e.Status(ctx, engine.StatusOptions{Fires: top.Fires, Runs: latestRuns}); err != nil {
+	err = a.explain(ctx, func(e *inspect.Explainer) error {
+		if l.Status, err = e.Status(ctx, inspect.StatusOptions{Fires: top.Fires, Runs: latestRuns}); err != nil {
 			return err
 		}
+		l.Ranking = l.Status.Ranking()
 		l.ReadOnly = unwritable(e.Config.State)
 		l.Past, err = e.RunsInLanes(ctx, l.At.Add(-top.Past), l.Open)
 		return err

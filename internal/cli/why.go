@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/screen"
 	"stint/internal/selector"
 	"stint/internal/why"
@@ -58,7 +58,7 @@ Nothing is written.`,
 			case len(args) == 0:
 				return usage(errors.New("want the name of a task, a category, a fire or a run, or --since"))
 			}
-			return a.runWhy(cmd.Context(), engine.WhyQuestion{Name: args[0], Kind: kind, Detail: selector.Detail(explain || a.json)})
+			return a.runWhy(cmd.Context(), inspect.WhyQuestion{Name: args[0], Kind: kind, Detail: selector.Detail(explain || a.json)})
 		},
 	}
 	cmd.Flags().Var(&since, "since", "say what changed in the ranking in this time, such as 90m, 24h or 7d")
@@ -83,8 +83,8 @@ func onlyKind(asked map[why.Kind]*bool) (only why.Kind, err error) {
 	return only, nil
 }
 
-func (a *app) runWhy(ctx context.Context, q engine.WhyQuestion) error {
-	return a.withPast(ctx, func(e *engine.Engine) error {
+func (a *app) runWhy(ctx context.Context, q inspect.WhyQuestion) error {
+	return a.withPast(ctx, func(e *inspect.Explainer) error {
 		answer, also, err := e.Why(ctx, q)
 		if err != nil {
 			return err
@@ -98,7 +98,7 @@ func (a *app) runWhy(ctx context.Context, q engine.WhyQuestion) error {
 }
 
 func (a *app) runWhyChanged(ctx context.Context, since spanValue, name string) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+	return a.explain(ctx, func(e *inspect.Explainer) error {
 		if err := knownCategory(e.Config, name); err != nil {
 			return err
 		}

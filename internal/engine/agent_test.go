@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 )
 
 // installed is agents of which only some are installed. It notes what was run.
@@ -86,7 +87,8 @@ func TestNextAgentIsUsed(t *testing.T) {
 				tt.before(b)
 			}
 			var ran []string
-			b.Agents = installed{tt.installed, &ran, says(`{"outcome":"nothing"}`)}
+			there := installed{tt.installed, &ran, says(`{"outcome":"nothing"}`)}
+			b.Agents, b.Runner = there, there
 			r, err := b.Run(t.Context(), engine.RunOptions{Category: "code", Agent: tt.asked})
 			if tt.want == "" {
 				if outcome(err) != fleet.Quota || !strings.Contains(r.Verdict.Reason, tt.reason) || ran != nil || r.Epoch != 0 {
@@ -195,14 +197,14 @@ func TestTaskThatWaits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "[category.code]\ncooldown = \"0s\"\n")
 	b.addTask("fix", "code", fleet.StateActive)
-	b.Agents = says(`{"outcome":"failed","reason":"it does not build"}`)
+	b.Runner = says(`{"outcome":"failed","reason":"it does not build"}`)
 	for range fleet.FailuresToWait {
 		if r, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); outcome(err) != fleet.Failed || r.Task != "fix" {
 			t.Fatalf("got %+v, %v, want a failed session", r, err)
 		}
 	}
 	const reason = "waiting for a person: 3 sessions failed at it, last: it does not build"
-	s, err := b.Select(t.Context(), engine.SelectOptions{})
+	s, err := b.explain().Select(t.Context(), inspect.SelectOptions{})
 	if err != nil || len(s.Blocked) != 1 || s.Blocked[0].Reason != reason {
 		t.Errorf("got %+v, %v, want the task blocked: %s", s.Blocked, err, reason)
 	}

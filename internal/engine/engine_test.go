@@ -23,6 +23,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/lane"
 	"stint/internal/lesson"
 	"stint/internal/rundir"
@@ -30,6 +31,7 @@ import (
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 	"stint/internal/store/storetest"
+	"stint/internal/survey"
 	"stint/internal/task"
 )
 
@@ -82,17 +84,21 @@ func newBench(t *testing.T, categories string) *bench {
 		t.Fatal(err)
 	}
 	var chance atomic.Uint64
+	folders := rundir.Folders{State: c.State, Keep: c.Runs.Keep, MaxAge: c.Runs.MaxAge, Out: c.Runs.Out, Now: b.clock}
+	sources := task.Sources{Folder: task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory}}
 	b.Engine = &engine.Engine{
-		Config: c, Store: b.db, Lanes: lane.State(c.State), Sessions: b, Agents: agent(nil), Repo: noRepo{},
-		Folders: rundir.Folders{State: c.State, Keep: c.Runs.Keep, MaxAge: c.Runs.MaxAge, Out: c.Runs.Out, Now: b.clock},
-		Tasks:   task.Sources{Folder: task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory}},
-		Lessons: lesson.Folder{Dir: c.Lessons.Dir},
-		Log:     slog.New(slog.NewTextHandler(t.Output(), nil)),
-		Now:     b.clock, Random: func() uint64 { return chance.Add(1) },
-		Getenv: func(string) string { return "" },
+		Fleet: &survey.Fleet{
+			Config: c, Store: b.db, Sessions: b, Agents: agent(nil), Ends: folders, Tasks: sources, Lessons: lesson.Folder{Dir: c.Lessons.Dir},
+			Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
+			Now: b.clock, Random: func() uint64 { return chance.Add(1) }, Getenv: func(string) string { return "" },
+		},
+		Lanes: lane.State(c.State), Stopper: b, Runner: agent(nil), Repo: noRepo{}, Folders: folders, Sources: sources,
 	}
 	return b
 }
+
+// explain explains the fleet.
+func (b *bench) explain() *inspect.Explainer { return &inspect.Explainer{Fleet: b.Fleet} }
 
 func (b *bench) clock() time.Time {
 	b.mu.Lock()
@@ -312,7 +318,7 @@ func TestRunGradesOnceAndGivesEverythingBack(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
-	b.Agents = says(`{"outcome":"productive","grade":0.8,"task_state":"done"}`)
+	b.Runner = says(`{"outcome":"productive","grade":0.8,"task_state":"done"}`)
 	r, err := b.fire(engine.FanoutOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -343,7 +349,7 @@ func TestRunThatOutlivesItsClaimIsLost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
-	b.Agents = agent(func(ctx context.Context, _ fleet.SessionSpec) fleet.SessionExit {
+	b.Runner = agent(func(ctx context.Context, _ fleet.SessionSpec) fleet.SessionExit {
 		b.later(2 * time.Hour) // past the time-to-live of one
 		_, before, err := b.db.Take(ctx, store.Take{Key: "fix", Holder: "other", TTL: time.Hour})
 		if err != nil {
@@ -478,7 +484,7 @@ func TestSelfDirectedSessionClaimsItsLane(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "[category.muse]\nself_directed = true\n")
 	var held []fleet.Key
-	b.Agents = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
+	b.Runner = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
 		held = b.held()
 		return fleet.SessionExit{End: fleet.Exited}
 	})
@@ -496,7 +502,7 @@ func TestCancelledRunIsRecordedAndReleased(t *testing.T) {
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
 	ctx, cancel := context.WithCancel(t.Context())
-	b.Agents = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
+	b.Runner = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
 		cancel()
 		return fleet.SessionExit{End: fleet.Stopped, Result: []byte(`{"outcome":"productive","grade":1}`)}
 	})
@@ -543,7 +549,7 @@ func TestEndThatCannotBeRecorded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { // it is tried for as long as the claim is leased
 			b := newBench(t, threeCategories)
 			b.addTask("fix", "code", fleet.StateTodo)
-			b.Agents = says(`{"outcome":"productive","grade":0.5,"task_state":"done"}`)
+			b.Runner = says(`{"outcome":"productive","grade":0.5,"task_state":"done"}`)
 			began := virtual()
 			b.Store = broken{Store: b.db, applied: applied}
 			run, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
@@ -590,7 +596,7 @@ func TestEndRecordedLate(t *testing.T) {
 			b.addTask("fix", "code", fleet.StateTodo)
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
-			b.Agents = says(`{"outcome":"productive","grade":0.5,"task_state":"done"}`)
+			b.Runner = says(`{"outcome":"productive","grade":0.5,"task_state":"done"}`)
 			began := virtual()
 			b.Store = broken{Store: b.db, until: began.Add(50 * time.Minute)}
 			if stopped {
@@ -627,11 +633,11 @@ func TestEndOfAnotherClaim(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		time.AfterFunc(time.Minute, stop)
-		b.Agents = says(`{"outcome":"productive","grade":0.5,"task_state":"done"}`)
+		b.Runner = says(`{"outcome":"productive","grade":0.5,"task_state":"done"}`)
 		b.Store = broken{Store: b.db, until: virtual().Add(50 * time.Minute)}
 		run, _ := b.Run(ctx, engine.RunOptions{Category: "code"})
 		b.Store = b.db
-		end, err := b.Folders.End(run.ID)
+		end, err := b.Ends.End(run.ID)
 		end.Epoch++
 		if err := errors.Join(err, b.Folders.PutEnd(end)); err != nil {
 			t.Fatal(err)
@@ -827,7 +833,8 @@ func TestFiresAtOnce(t *testing.T) {
 		spawned atomic.Int64
 	)
 	for seed := range uint64(6) {
-		own := *b.Engine // every fire is a process of its own
+		own, parts := *b.Engine, *b.Fleet // every fire is a process of its own
+		own.Fleet = &parts
 		wg.Go(func() {
 			r, err := own.Fanout(t.Context(), engine.FanoutOptions{Workers: 3, Seed: &seed, Units: starter{}, Binary: "/b"})
 			if err != nil && !errors.Is(err, fleet.ErrNothing) {
@@ -867,7 +874,7 @@ func TestLimitsThatDoNotHold(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "[category.code]\n[category.code.unit]\nMemoryMax = \"4G\"\n")
 	b.addTask("fix", "code", fleet.StateTodo)
-	b.Agents = says(`{"outcome":"nothing","task_state":"done"}`)
+	b.Runner = says(`{"outcome":"nothing","task_state":"done"}`)
 	var log bytes.Buffer
 	b.Engine.Log = slog.New(slog.NewTextHandler(&log, nil))
 	asked := 0

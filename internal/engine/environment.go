@@ -23,7 +23,7 @@ func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Tim
 		// An agent that may not write in the home folder may write its caches here.
 		env = append(env, "XDG_CACHE_HOME="+files.Cache)
 	}
-	return append(append(env, e.passed(agent)...),
+	return append(append(env, e.Passed(agent)...),
 		"STINT_FLEET="+string(e.Config.Fleet),
 		"STINT_CONFIG="+e.Config.Path,
 		"STINT_RUN_ID="+string(r.ID),
@@ -42,6 +42,3 @@ func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Tim
 		e.Repo.Mark(files),
 	)
 }
-
-// passed is the part of an agent's environment that is the operator's.
-func (e *Engine) passed(a config.Agent) []string { return a.Passed(e.Getenv) }

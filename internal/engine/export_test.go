@@ -3,9 +3,6 @@ package engine
 // Prompt is what the agent is asked, which a session gives to the agent alone.
 var Prompt = prompt
 
-// FaultOf is a fault as it is recorded and told.
-var FaultOf = faultOf
-
 // PromptData is what a prompt is made of.
 type PromptData = promptData
 

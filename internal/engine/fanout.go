@@ -15,6 +15,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plan"
 	"stint/internal/selector"
+	"stint/internal/survey"
 )
 
 // FanoutOptions say how to fire.
@@ -40,17 +41,6 @@ type FireReport struct {
 	Ranking *selector.Selection
 }
 
-// Count returns how many choices ended in d.
-func (r FireReport) Count(d fleet.Decision) int {
-	n := 0
-	for _, c := range r.Choices {
-		if c.Decision == d {
-			n++
-		}
-	}
-	return n
-}
-
 // Fanout fires once: it ranks, decides, records, and starts the workers. The
 // report is complete even when the error says that units did not start
 // ([fleet.ErrPartly], or a plain error when none did) or that there was nothing to
@@ -67,7 +57,7 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		}
 		e.tidy(ctx)
 	}
-	full := e.full(ctx) // before the turn, as who counts may be slow
+	full := e.Full(ctx) // before the turn, as who counts may be slow
 	r, failed, specs, err := e.plan(ctx, o, full)
 	if !o.DryRun {
 		for _, f := range failed {
@@ -101,33 +91,29 @@ func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Categ
 		}
 		defer func() { _ = turn() }() // the lock ends with the process at the latest
 	}
-	v, err := e.look(ctx)
+	v, err := e.Look(ctx)
 	if err != nil {
 		return FireReport{}, nil, nil, err
 	}
 	if !o.DryRun {
 		e.see(ctx, v)
 	}
-	v.full, v.pool = full, o.Pool
+	v.Full, v.Pool = full, o.Pool
 	r, err = e.decide(ctx, v, o)
 	if err != nil || o.DryRun {
-		return r, v.failed, nil, err
+		return r, v.Failed, nil, err
 	}
 	specs, err = e.record(ctx, &r.Fire, o)
-	return r, v.failed, specs, err
+	return r, v.Failed, specs, err
 }
 
-// redraws is how often a fire draws again to estimate the probability of its choices: to
-// within 0.05, in some milliseconds.
-const redraws = 400
-
 // decide makes the fire: ranking, inputs and choices. It changes nothing.
-func (e *Engine) decide(ctx context.Context, v view, o FanoutOptions) (FireReport, error) {
-	in := e.input(v, e.situation(v), o.Seed)
+func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (FireReport, error) {
+	in := e.Input(v, e.Situation(v), o.Seed)
 	in.Workers = o.Workers
 	s := selector.Rank(in)
 	r := FireReport{DryRun: o.DryRun, Fire: fleet.Fire{
-		Pool: v.pool, At: v.now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
+		Pool: v.Pool, At: v.Now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
 	}}
 	limits := e.limits(in)
 	var err error
@@ -187,7 +173,7 @@ func (e *Engine) follow(ctx context.Context, r *FireReport, limits *plan.Input, 
 		r.Fallback = err.Error()
 		e.Log.ErrorContext(ctx, "external selector not followed, the built-in one is", slog.Any("err", err))
 	}
-	limits.Request, limits.Scores, limits.Odds = own.Request(), s.Scores, s.Odds(redraws)
+	limits.Request, limits.Scores, limits.Odds = own.Request(), s.Scores, s.Odds(survey.Redraws)
 	r.Selection, r.Own, r.Tier, r.Ranking = text, true, s.Tier, &s
 	return nil
 }
@@ -205,7 +191,7 @@ func (e *Engine) ask(ctx context.Context, own []byte, pool string) ([]byte, sele
 	}
 	for _, n := range request.Categories {
 		c := fleet.Category(n.Category)
-		if slices.Contains(e.Config.Fanout.Allow, c) && e.elsewhere(c, pool) == "" {
+		if slices.Contains(e.Config.Fanout.Allow, c) && e.Elsewhere(c, pool) == "" {
 			return payload, request, nil
 		}
 	}
@@ -228,7 +214,7 @@ func (e *Engine) warn(ctx context.Context, p plan.Plan, elsewhere map[fleet.Cate
 //
 // If we die before the record, nothing has happened. If we die after it, the runs
 // are planned and their workers are not started: they count as in flight for
-// startGrace, and the next fire after that closes them. A worker that did start is a
+// survey.StartGrace, and the next fire after that closes them. A worker that did start is a
 // unit of its own and goes on without us.
 func (e *Engine) record(ctx context.Context, f *fleet.Fire, o FanoutOptions) ([]fleet.UnitSpec, error) {
 	var (
@@ -261,7 +247,7 @@ func (e *Engine) record(ctx context.Context, f *fleet.Fire, o FanoutOptions) ([]
 func (e *Engine) start(ctx context.Context, f *fleet.Fire, specs []fleet.UnitSpec, units Units) error {
 	// A start that was asked for is waited for even when the fire is told to stop: its
 	// worker runs on, and the record must say so.
-	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), startGrace)
+	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), survey.StartGrace)
 	defer cancel()
 	return e.settle(ctx, f, units.Start(starting, specs))
 }

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/grade"
+	"stint/internal/survey"
 	"stint/internal/transcript"
 )
 
@@ -106,7 +106,7 @@ func verdictOn(t *testing.T, format transcript.Format, log string, overran bool)
 		e.Transcript.Wall = &grade.Wall{Throttled: s.Quota.Kind == transcript.Throttled}
 	}
 	if s.Fault != nil {
-		e.Transcript.Fault = engine.FaultOf(format, *s.Fault)
+		e.Transcript.Fault = survey.FaultOf(format, *s.Fault)
 		what = transcript.Advise(format, s.Fault.Kind, s.Fault.Text).What
 		if !strings.HasPrefix(e.Transcript.Fault.Text, what) {
 			t.Errorf("%s: %q does not begin with %q", log, e.Transcript.Fault.Text, what)

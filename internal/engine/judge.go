@@ -9,7 +9,6 @@ import (
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/grade"
-	"stint/internal/transcript"
 )
 
 // Question is what a grader or a check is asked.
@@ -50,7 +49,7 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 		}
 	}
 	var readErr error
-	if e.Transcript, readErr = w.transcript(w.run.Agent, spec.Files.Log); readErr != nil {
+	if e.Transcript, readErr = w.Transcript(w.run.Agent, spec.Files.Log); readErr != nil {
 		w.Log.WarnContext(ctx, "no evidence from the log", w.attrs(slog.Any("err", readErr))...)
 	}
 	if len(c.Check) > 0 && grade.WantsCheck(e) {
@@ -92,41 +91,6 @@ func (w *worker) check(ctx context.Context, c config.Category, spec fleet.Sessio
 		return &grade.Check{Fault: err.Error()}
 	}
 	return &grade.Check{Failure: failure}
-}
-
-// transcript reads what an agent printed; nil where that says nothing.
-func (e *Engine) transcript(agent, log string) (*grade.Transcript, error) {
-	a := e.Config.Agents[agent]
-	limits, err := transcript.ParseLimits(a.Quota, a.Throttle)
-	if err != nil {
-		return nil, err
-	}
-	f, err := e.Agents.Open(log)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	s, err := transcript.Read(a.Transcript, f, transcript.Options{Now: e.Now(), Limits: limits})
-	if err != nil {
-		return nil, fmt.Errorf("read log: %w", err)
-	}
-	if s.Events == 0 && s.Quota == nil && s.Fault == nil {
-		return nil, nil // it is no transcript: nothing is known of what the agent did
-	}
-	t := &grade.Transcript{
-		Success: s.Success, ToolCalls: s.ToolCalls, ToolErrors: s.ToolErrors, Retries: s.Retries,
-		Usage: fleet.Usage{USD: s.CostUSD},
-	}
-	if total := s.Tokens.Total(); total > 0 {
-		t.Usage.Tokens = &total
-	}
-	if q := s.Quota; q != nil {
-		t.Wall = &grade.Wall{Throttled: q.Kind == transcript.Throttled, ResetAt: q.ResetAt, RetryAfter: q.RetryAfter, Text: q.Text}
-	}
-	if s.Fault != nil {
-		t.Fault = faultOf(a.Transcript, *s.Fault)
-	}
-	return t, nil
 }
 
 // opinion asks the category's grader.

@@ -52,11 +52,12 @@ func TestWorkerThatBeginsWhileItIsReaped(t *testing.T) {
 	}
 	id := b.runOf(fired, "code")
 	b.later(time.Minute)
-	reaper := *b.Engine
+	reaper, parts := *b.Engine, *b.Fleet
+	reaper.Fleet = &parts
 	late := &lateStore{dying: &dying{Store: b.db, left: 99}, begun: make(chan struct{}), looked: make(chan struct{})}
 	reaper.Store = late
 	done := make(chan error)
-	b.Agents = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
+	b.Runner = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
 		close(late.begun) // the reaper goes on
 		if err := <-done; err != nil {
 			t.Error(err)
@@ -124,7 +125,7 @@ func (o overtaken) Enter(ctx context.Context, run fleet.RunID, p fleet.Place) (f
 
 // tracker has one item, and notes what it is told.
 type tracker struct {
-	engine.Tasks
+	engine.Sources
 	told []fleet.TaskCall
 }
 
@@ -146,7 +147,7 @@ func TestLateWordIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "[category.code]\n")
 	items := &tracker{}
-	b.Tasks, b.Repo = items, overtaken{bench: b}
+	b.Tasks, b.Sources, b.Repo = items, items, overtaken{bench: b}
 	call := []string{"true"}
 	b.Config.Tasks.Sources = map[string]config.TaskSource{
 		"gh": {Start: call, Done: call, Release: call},

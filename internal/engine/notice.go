@@ -101,21 +101,3 @@ func (e *Engine) tellLanes(ctx context.Context) {
 		}
 	}
 }
-
-// Gates keep categories out while too many of their results wait for review.
-type Gates interface {
-	// Full says which categories are out and why, and which could not be asked.
-	Full(ctx context.Context) (full map[fleet.Category]string, failed map[fleet.Category]error)
-}
-
-// full asks the gates. One that cannot be asked is open, loudly.
-func (e *Engine) full(ctx context.Context) map[fleet.Category]string {
-	if e.Gates == nil {
-		return nil
-	}
-	full, failed := e.Gates.Full(ctx)
-	for c, err := range failed {
-		e.Log.ErrorContext(ctx, "gate left open", slog.String("category", string(c)), slog.Any("err", err))
-	}
-	return full
-}

@@ -11,6 +11,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/replay"
 	"stint/internal/selector"
 )
@@ -80,7 +81,7 @@ func TestPoolsAreFiredApart(t *testing.T) {
 
 func wantIdentical(t *testing.T, b *bench, id fleet.FireID) {
 	t.Helper()
-	again, err := b.Replay(t.Context(), id)
+	again, err := b.explain().Replay(t.Context(), id)
 	if err != nil || len(again.Differences) > 0 {
 		t.Errorf("replay of fire %d: %v, differences %+v", id, err, again.Differences)
 	}
@@ -110,7 +111,7 @@ func TestPoolSlots(t *testing.T) {
 				_, lock := b.dead(c, "task-"+fleet.TaskID(c))
 				defer b.closeAll(lock)
 			}
-			s, err := b.Select(t.Context(), engine.SelectOptions{Pool: tt.pool})
+			s, err := b.explain().Select(t.Context(), inspect.SelectOptions{Pool: tt.pool})
 			if err != nil || s.Free != tt.want {
 				t.Errorf("got %d slots, %v, want %d", s.Free, err, tt.want)
 			}
@@ -123,20 +124,20 @@ func TestSelectPool(t *testing.T) {
 	b := newBench(t, twoPools)
 	tests := []struct {
 		name    string
-		options engine.SelectOptions
+		options inspect.SelectOptions
 		ranked  int
 		workers int
 		refused bool
 	}{
-		{"default", engine.SelectOptions{}, 2, 3, false},
-		{"pool", engine.SelectOptions{Pool: "monitoring"}, 2, 2, false},
-		{"category of a pool", engine.SelectOptions{Category: "alerts"}, 1, 2, false},
-		{"category of its pool", engine.SelectOptions{Category: "alerts", Pool: "monitoring"}, 1, 2, false},
-		{"category of another pool", engine.SelectOptions{Category: "alerts", Pool: "autonomous"}, 0, 0, true},
-		{"no pool", engine.SelectOptions{Pool: "nightly"}, 0, 0, true},
+		{"default", inspect.SelectOptions{}, 2, 3, false},
+		{"pool", inspect.SelectOptions{Pool: "monitoring"}, 2, 2, false},
+		{"category of a pool", inspect.SelectOptions{Category: "alerts"}, 1, 2, false},
+		{"category of its pool", inspect.SelectOptions{Category: "alerts", Pool: "monitoring"}, 1, 2, false},
+		{"category of another pool", inspect.SelectOptions{Category: "alerts", Pool: "autonomous"}, 0, 0, true},
+		{"no pool", inspect.SelectOptions{Pool: "nightly"}, 0, 0, true},
 	}
 	for _, tt := range tests {
-		s, err := b.Select(t.Context(), tt.options)
+		s, err := b.explain().Select(t.Context(), tt.options)
 		if errors.Is(err, fleet.ErrUsage) != tt.refused || len(s.Ranked()) != tt.ranked || s.Workers != tt.workers {
 			t.Errorf("%s: got %d ranked for %d workers, %v", tt.name, len(s.Ranked()), s.Workers, err)
 		}
@@ -204,7 +205,7 @@ func TestRespawnOfAnotherPool(t *testing.T) {
 	t.Parallel()
 	later := &timers{}
 	b := newBench(t, "[pool.monitoring]\n[category.docs]\n[category.code]\npool = \"monitoring\"\n")
-	b.Later, b.Agents = later, says(good)
+	b.Later, b.Runner = later, says(good)
 	b.addTask("fix", "code", fleet.StateTodo)
 	r, err := b.fire(engine.FanoutOptions{Pool: "monitoring"})
 	if err != nil {
@@ -229,7 +230,7 @@ func TestChangesOfSlotsAndPools(t *testing.T) {
 		if err := c.Add(text); err != nil {
 			t.Fatal(err)
 		}
-		w, err := b.ReplaySince(t.Context(), b.clock().Add(-time.Hour), c)
+		w, err := b.explain().ReplaySince(t.Context(), b.clock().Add(-time.Hour), c)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,12 +14,14 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/store"
+	"stint/internal/survey"
 )
 
 // dated are tasks that all changed when the test says, as files have the real time.
 type dated struct {
-	engine.Tasks
+	survey.Tasks
 	at   time.Time
 	seen string
 }
@@ -35,7 +37,7 @@ func (d *dated) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, er
 // reason is why a fire that decides now would leave a category out; empty: it would not.
 func (b *bench) reason(c fleet.Category) string {
 	b.Helper()
-	s, err := b.Select(b.Context(), engine.SelectOptions{})
+	s, err := b.explain().Select(b.Context(), inspect.SelectOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -55,7 +57,7 @@ func TestCooldown(t *testing.T) {
 	b.addTask("a-code", "code", fleet.StateTodo)
 	b.addTask("a-docs", "docs", fleet.StateTodo)
 	ended := b.clock()
-	b.Agents = says(`{"outcome":"nothing"}`) // no grade, and a session all the same
+	b.Runner = says(`{"outcome":"nothing"}`) // no grade, and a session all the same
 	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +188,7 @@ func TestLessonsOnRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := 0
-	b.Agents = agent(func(_ context.Context, s fleet.SessionSpec) fleet.SessionExit {
+	b.Runner = agent(func(_ context.Context, s fleet.SessionSpec) fleet.SessionExit {
 		grade := "0"
 		if strings.Contains(s.Prompt, "Measure first.") {
 			given++

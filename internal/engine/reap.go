@@ -4,40 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/survey"
 )
 
-// Sessions knows, and can end, the processes of sessions on this machine.
-type Sessions interface {
-	// Liveness says whether any process of a run's session is left; of an open run that has
-	// not begun, whether its timer or its unit is there.
-	Liveness(ctx context.Context, r fleet.Run) fleet.Liveness
-	// Supervised reports whether the process that began a run is still there.
-	Supervised(r fleet.Run) bool
-	// Suspended reports whether that process is stopped, and does nothing.
-	Suspended(r fleet.Run) bool
-	// Stop tells a run's supervisor to end the session, or keeps one from beginning. A
-	// unit is down when it returns; a session without a unit may still be about to end.
-	Stop(ctx context.Context, r fleet.Run) error
-	// End ends whatever is left of a run's session.
-	End(ctx context.Context, r fleet.Run) error
-}
-
-// Why a run was closed by another than itself, and why it has no files any more.
+// Why a run was closed by another than itself.
 const (
 	reasonNeverBegan = "its worker never began"
 	reasonTimerGone  = "the timer that was to start it is gone"
 	reasonFoundDead  = "crashed: its session recorded no result"
 	reasonOverdue    = "stopped: its session outlived its supervisor and its time"
-	reasonSwept      = "its files were removed, as those of old runs are: [runs] keep and max_age say when"
 )
 
 // ReasonDelivered is why a run was closed that had written down its end.
@@ -118,29 +100,9 @@ func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (why str
 		if err != nil {
 			return "", err
 		}
-		died = e.died(r, []fleet.Claim{c})
+		died = e.Died(r, []fleet.Claim{c})
 	}
 	return e.abandon(ctx, r, reason, died)
-}
-
-// died is when a session died that was found dead, as far as can be told: right after the
-// last that is known of it, which is its log and the last renewal of its claim.
-func (e *Engine) died(r fleet.Run, claims []fleet.Claim) time.Time {
-	last := r.StartedAt
-	note := func(t time.Time) {
-		if t.After(last) && !t.After(e.Now()) {
-			last = t
-		}
-	}
-	if log, err := os.Stat(fleet.FilesOf(e.Config.State, r.ID).Log); err == nil {
-		note(log.ModTime())
-	}
-	for _, c := range claims {
-		if c.Key == r.Key && c.Holder == r.ID.Holder() {
-			note(c.ExpiresAt.Add(-e.Config.Categories[r.Category].TTL))
-		}
-	}
-	return last
 }
 
 // deliver records the end that a run wrote down and could not record, and reports whether
@@ -153,7 +115,7 @@ func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
 	if !r.EndedAt.IsZero() || r.Key == "" {
 		return false, nil
 	}
-	end, err := e.Folders.End(r.ID)
+	end, err := e.Ends.End(r.ID)
 	if err == nil && (end.Key != r.Key || end.Epoch != r.Epoch) {
 		err = fmt.Errorf("it is of epoch %d of %q: %w", end.Epoch, end.Key, fleet.ErrLost)
 	}
@@ -251,7 +213,7 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 	now := e.Now()
 	if planned(r) {
 		// A worker that begins now, after all, finds its run closed, and ends.
-		if e.live(ctx, r, now) {
+		if e.Live(ctx, r, now) {
 			return "", nil
 		}
 		if r.Rests(now) {
@@ -259,7 +221,7 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 		}
 		return reasonNeverBegan, nil
 	}
-	live := e.liveness(ctx, r)
+	live := e.Liveness(ctx, r)
 	if live == fleet.Gone {
 		return reasonFoundDead, nil
 	}
@@ -270,14 +232,14 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 	}
 	if e.Sessions.Supervised(r) {
 		if !dryRun && e.Sessions.Suspended(r) {
-			return "", e.Sessions.Stop(ctx, r)
+			return "", e.Stopper.Stop(ctx, r)
 		}
 		return "", nil
 	}
 	if dryRun {
 		return reasonOverdue, nil
 	}
-	if err := e.Sessions.End(ctx, r); err != nil {
+	if err := e.Stopper.End(ctx, r); err != nil {
 		return "", fmt.Errorf("end run %s, which is overdue: %w", r.ID, err)
 	}
 	// A session that was ended, and cannot be asked any more, is over: else a run whose folder is
@@ -295,7 +257,7 @@ func planned(r fleet.Run) bool { return r.StartedAt.IsZero() && r.EndedAt.IsZero
 // closing included.
 func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 	c, known := e.Config.Categories[r.Category]
-	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > workerTime(c)+startGrace
+	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > workerTime(c)+survey.StartGrace
 }
 
 // tidy removes the worktrees of runs that are over, and the oldest of their folders. Folders
@@ -303,7 +265,7 @@ func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 func (e *Engine) tidy(ctx context.Context) {
 	over := func(id fleet.RunID) bool {
 		r, err := e.Store.Run(ctx, id)
-		return err == nil && !r.EndedAt.IsZero() && e.liveness(ctx, r) == fleet.Gone
+		return err == nil && !r.EndedAt.IsZero() && e.Liveness(ctx, r) == fleet.Gone
 	}
 	if err := e.Repo.Tidy(ctx, over); err != nil {
 		e.Log.WarnContext(ctx, "not every worktree could be looked at", slog.Any("err", err))
@@ -326,24 +288,6 @@ func (e *Engine) trim(ctx context.Context, run fleet.RunID) {
 	case trimmed:
 		e.Log.InfoContext(ctx, "run's folder trimmed: what its agent wrote was more than [runs] out", slog.String("run_id", string(run)))
 	}
-}
-
-// liveness is a session's. A run that is over and has no folder any more has left nothing: the
-// folder stays as long as anything does.
-func (e *Engine) liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
-	if e.swept(r) {
-		return fleet.Gone
-	}
-	return e.Sessions.Liveness(ctx, r)
-}
-
-// swept reports whether the files of a run were removed, as those of old ones are.
-func (e *Engine) swept(r fleet.Run) bool {
-	if r.StartedAt.IsZero() || r.EndedAt.IsZero() {
-		return false
-	}
-	_, err := os.Lstat(fleet.FilesOf(e.Config.State, r.ID).Dir)
-	return errors.Is(err, fs.ErrNotExist)
 }
 
 // worktree is the folder of a run that has one of its own.

@@ -16,6 +16,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/lane"
 	"stint/internal/report"
 	"stint/internal/store"
@@ -167,7 +168,7 @@ func TestClockThatWasAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.later(10*time.Minute - ahead)
-	s, err := b.Select(t.Context(), engine.SelectOptions{})
+	s, err := b.explain().Select(t.Context(), inspect.SelectOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -305,7 +306,7 @@ func TestOverdue(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, halfHour)
 			r, lock := b.dead("code", "fix")
-			b.Sessions = ending{b, func() {
+			b.Stopper = ending{b, func() {
 				if tt.dies {
 					b.closeAll(lock)
 				}
@@ -347,7 +348,7 @@ func TestSuspendedSupervisor(t *testing.T) {
 	r, _ := b.dead("code", "fix")
 	b.supervised.Store(true)
 	b.suspended = true
-	s, err := b.Status(t.Context(), engine.StatusOptions{})
+	s, err := b.explain().Status(t.Context(), inspect.StatusOptions{})
 	if err != nil || len(s.Open) != 1 || s.Open[0].State != fleet.RunSuspended {
 		t.Errorf("got %+v, %v, want the run suspended", s.Open, err)
 	}
@@ -460,9 +461,9 @@ func TestClockSteps(t *testing.T) {
 			b.addTask("fix", "code", fleet.StateTodo)
 			b.addTask("other", "code", fleet.StateTodo)
 			var beside, task error
-			b.Agents = agent(func(ctx context.Context, _ fleet.SessionSpec) fleet.SessionExit {
+			b.Runner = agent(func(ctx context.Context, _ fleet.SessionSpec) fleet.SessionExit {
 				b.later(step)
-				b.Agents = agent(nil)
+				b.Runner = agent(nil)
 				_, beside = b.Run(ctx, engine.RunOptions{Category: "code"})
 				grant, _, err := b.db.Take(ctx, store.Take{Key: "fix", Holder: "another", TTL: time.Hour})
 				if grant != fleet.Denied {
@@ -558,7 +559,7 @@ func TestPivots(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.Agents = says(`{"outcome":"productive","grade":0.5}`)
+			b.Runner = says(`{"outcome":"productive","grade":0.5}`)
 			b.Store = &rival{Store: b.db, holder: "quick", quick: tt.denied}
 			run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(fired, "code")})
 			if tt.works == "" {

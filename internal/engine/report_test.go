@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/engine"
+	"stint/internal/inspect"
 )
 
 // TestReportOfAnyAge has a record of an hour, of a month, and one so old that it is counted
@@ -21,7 +22,7 @@ func TestReportOfAnyAge(t *testing.T) {
 		1000 * day:  17 * day,
 	} {
 		b := newBench(t, "[category.code]\nself_directed = true\n")
-		b.Agents = says(`{"outcome":"productive","grade":0.8}`)
+		b.Runner = says(`{"outcome":"productive","grade":0.8}`)
 		first := b.clock()
 		for i := range 3 {
 			if i > 0 {
@@ -31,7 +32,7 @@ func TestReportOfAnyAge(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r, err := b.Report(t.Context(), time.Unix(0, 0))
+		r, err := b.explain().Report(t.Context(), time.Unix(0, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,7 +55,7 @@ func TestReportOfAnyAge(t *testing.T) {
 		if runs != 3 {
 			t.Errorf("%v: got %d runs in steps, want 3", age, runs)
 		}
-		if half, err := b.Report(t.Context(), b.clock().Add(-age/4)); err != nil || half.All.Runs != 1 {
+		if half, err := b.explain().Report(t.Context(), b.clock().Add(-age/4)); err != nil || half.All.Runs != 1 {
 			t.Errorf("%v: got %d runs of the last quarter (%v), want 1", age, half.All.Runs, err)
 		}
 	}
@@ -65,7 +66,7 @@ func TestReportWithoutAStore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories)
 	b.Store = nil
-	r, err := b.Report(t.Context(), time.Unix(0, 0))
+	r, err := b.explain().Report(t.Context(), time.Unix(0, 0))
 	if err != nil || r.All.Runs != 0 || len(r.Categories) != 3 || len(r.Findings) != 0 {
 		t.Errorf("got %+v (%v), want three categories and nothing else", r, err)
 	}
@@ -76,7 +77,7 @@ func TestReportWithoutAStore(t *testing.T) {
 func TestReportAgreesWithTheRanking(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "[category.code]\nself_directed = true\ncooldown = \"0s\"\nlanes = 2\n[category.docs]\nself_directed = true\ncooldown = \"0s\"\n")
-	b.Agents = says(`{"outcome":"productive","grade":0.8}`)
+	b.Runner = says(`{"outcome":"productive","grade":0.8}`)
 	for i := range 6 {
 		f, err := b.fire(engine.FanoutOptions{})
 		if err != nil {
@@ -89,11 +90,11 @@ func TestReportAgreesWithTheRanking(t *testing.T) {
 		}
 		b.later(time.Minute)
 	}
-	r, err := b.Report(t.Context(), time.Unix(0, 0))
+	r, err := b.explain().Report(t.Context(), time.Unix(0, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := b.Select(t.Context(), engine.SelectOptions{})
+	s, err := b.explain().Select(t.Context(), inspect.SelectOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/plan"
+	"stint/internal/survey"
 )
 
 // Later starts workers when their time has come.
@@ -29,7 +30,7 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 	if w.run.Verdict.Outcome != fleet.Productive || c.MaxChain == 0 {
 		return nil
 	}
-	full := w.full(ctx) // before the turn, as who counts may be slow
+	full := w.Full(ctx) // before the turn, as who counts may be slow
 	end, err := w.Lanes.Turn(ctx)
 	if err != nil {
 		return err
@@ -54,7 +55,7 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 	switch {
 	case next == nil:
 	case !decided:
-		err = errors.Join(err, w.Sessions.Stop(ctx, *next))
+		err = errors.Join(err, w.Stopper.Stop(ctx, *next))
 	default:
 		w.Log.InfoContext(ctx, "respawn", w.attrs(slog.String("unit", next.Unit), slog.String("reason", reason))...)
 	}
@@ -78,12 +79,12 @@ func (w *worker) follower(ctx context.Context, rest time.Duration, binary string
 // couldFollow says why a session of the run's category could not follow it, but for the
 // rest it takes first, and how far the category is over its cap.
 func (w *worker) couldFollow(ctx context.Context, full map[fleet.Category]string) (out string, surplus float64, err error) {
-	v, err := w.look(ctx)
+	v, err := w.Look(ctx)
 	if err != nil {
 		return "", 0, err
 	}
-	v.full = full
-	arm := v.snapshot.Arms[w.run.Category]
+	v.Full = full
+	arm := v.Snapshot.Arms[w.run.Category]
 	_, surplus = arm.Settled(w.Config.Selector.Settings)
 	out, _ = w.admit(v, false)
 	return out, surplus, nil
@@ -98,12 +99,12 @@ func (w *worker) refused(ctx context.Context) (v fleet.Verdict, err error) {
 	if most := w.Config.Categories[w.run.Category].MaxChain; w.run.ChainDepth > most {
 		return fleet.Verdict{Outcome: fleet.Cancelled, Reason: plan.ChainEnds(most)}, nil
 	}
-	now, err := w.look(ctx)
+	now, err := w.Look(ctx)
 	if err != nil {
 		return v, err
 	}
-	now.without(w.run)
-	now.full = w.full(ctx)
+	now.Without(w.run)
+	now.Full = w.Full(ctx)
 	reason, standing := w.admit(now, true)
 	switch {
 	case reason == "":
@@ -117,10 +118,10 @@ func (w *worker) refused(ctx context.Context) (v fleet.Verdict, err error) {
 
 // admit says why one more session of the run's category may not begin, or "", and whether a
 // person has decided so. Whether an agent can work is asked by the claim of one that begins.
-func (w *worker) admit(v view, begins bool) (reason string, standing bool) {
+func (w *worker) admit(v survey.View, begins bool) (reason string, standing bool) {
 	c := w.run.Category
-	v.pool = w.Config.Categories[c].Pool
-	s := w.situation(v)
+	v.Pool = w.Config.Categories[c].Pool
+	s := w.Situation(v)
 	s.Begins = begins
 	for i := range s.Facts {
 		if s.Facts[i].Rests = (time.Time{}); begins {
@@ -128,5 +129,5 @@ func (w *worker) admit(v view, begins bool) (reason string, standing bool) {
 		}
 	}
 	obstacles := s.Obstacles(c)
-	return w.limits(w.input(v, s, nil)).Admit(c, obstacles), len(obstacles) > 0 && !obstacles[0].Kind.Gate()
+	return w.limits(w.Input(v, s, nil)).Admit(c, obstacles), len(obstacles) > 0 && !obstacles[0].Kind.Gate()
 }

@@ -14,6 +14,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/pressure"
 	"stint/internal/selector"
 	"stint/internal/store"
@@ -39,7 +40,7 @@ func chain(t *testing.T, config string) (b *bench, later *timers, id fleet.RunID
 	t.Helper()
 	b, later = newBench(t, config), &timers{}
 	b.Later = later
-	b.Agents = says(good)
+	b.Runner = says(good)
 	b.addTask("fix", "code", fleet.StateTodo)
 	r, err := b.fire(engine.FanoutOptions{Payload: []byte(`{"selected":{"category":"code"}}`), Workers: 1})
 	if err != nil {
@@ -70,7 +71,7 @@ func (b *bench) follower(r fleet.Run) fleet.Run {
 // explained is what a ranking says of code.
 func (b *bench) explained() selector.Candidate {
 	b.Helper()
-	s, err := b.Select(b.Context(), engine.SelectOptions{})
+	s, err := b.explain().Select(b.Context(), inspect.SelectOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -170,7 +171,7 @@ func TestSessionIsNotFollowed(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			b, later, id := chain(t, tt.config+"\n")
-			b.Agents = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
+			b.Runner = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
 				if tt.before != nil { // while it works
 					tt.before(b)
 				}
@@ -270,7 +271,7 @@ func TestTimerThatIsGone(t *testing.T) {
 	next := b.follower(b.mustRun(id))
 	state := func() fleet.RunState {
 		t.Helper()
-		d, err := b.RunDetail(t.Context(), next.ID)
+		d, err := b.explain().RunDetail(t.Context(), next.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -338,7 +339,7 @@ func TestLookedAtAgain(t *testing.T) {
 			b.later(3 * time.Minute)
 			tt.change(b)
 			graded := b.arm("code").Graded
-			b.Agents = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
+			b.Runner = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
 				t.Error("it ran")
 				return fleet.SessionExit{End: fleet.Exited}
 			})

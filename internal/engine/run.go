@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/survey"
 )
 
 // RunOptions say which session to run: one that a fire planned, by its id, or one
@@ -93,7 +94,7 @@ func (e *Engine) openRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 			return fleet.Run{}, err
 		}
 		if _, ok := e.Config.Categories[run.Category]; !ok {
-			return fleet.Run{}, e.unknownCategory(run.Category)
+			return fleet.Run{}, e.UnknownCategory(run.Category)
 		}
 		return run, nil
 	}
@@ -108,7 +109,7 @@ func (e *Engine) openRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	c, ok := e.Config.Categories[o.Category]
 	if !ok {
-		return fleet.Run{}, e.unknownCategory(o.Category)
+		return fleet.Run{}, e.UnknownCategory(o.Category)
 	}
 	run := e.newRun(o.Category, fleet.FromHand, e.Now())
 	if o.Agent != "" {
@@ -121,7 +122,7 @@ func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	if o.Task == "" {
 		return run, nil
 	}
-	tasks, problems, err := e.listTasks(ctx)
+	tasks, problems, err := e.ListTasks(ctx)
 	if err != nil {
 		return fleet.Run{}, err
 	}
@@ -135,7 +136,7 @@ func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		run.Task = o.Task
 		return run, nil
 	}
-	if reason := e.unlisted(failedSources(problems), o.Category); reason != "" {
+	if reason := e.Unlisted(survey.FailedSources(problems), o.Category); reason != "" {
 		return fleet.Run{}, fmt.Errorf("task %q: on no list that can be read; %s", o.Task, reason)
 	}
 	return fleet.Run{}, fleet.WithHint(fmt.Errorf("task %q: %w", o.Task, fleet.ErrNotFound), "stint task list")

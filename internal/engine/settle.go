@@ -12,6 +12,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/survey"
 )
 
 // A session gives its task a new state in three steps, so that the task is not handed out again
@@ -42,7 +43,7 @@ func (w *worker) startTask(ctx context.Context, task *fleet.Task) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellingTime)
 	defer cancel()
-	if err := w.Tasks.Call(ctx, fleet.CallStart, *task, w.run.ID, ""); err != nil {
+	if err := w.Sources.Call(ctx, fleet.CallStart, *task, w.run.ID, ""); err != nil {
 		w.Log.WarnContext(ctx, "tracker not updated", w.attrs(slog.Any("err", err))...)
 	}
 }
@@ -103,20 +104,20 @@ func (w *worker) last(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, closingTime/4) // a slow tracker must not keep the end from its record
 	defer cancel()
-	v, err := w.look(ctx)
+	v, err := w.Look(ctx)
 	if err != nil {
 		w.Log.WarnContext(ctx, "other tasks not looked at", w.attrs(slog.Any("err", err))...)
 		return false
 	}
 	ready, _ := w.queue(v).Workable()
-	return w.unlisted(v.failed, c) == "" && !slices.ContainsFunc(ready, func(t *fleet.Task) bool {
+	return w.Unlisted(v.Failed, c) == "" && !slices.ContainsFunc(ready, func(t *fleet.Task) bool {
 		return t.Category == c && t.ID != w.task.ID
 	})
 }
 
 // fileNow looks at the task's file once the session is over.
 func (w *worker) fileNow(ctx context.Context, t fleet.Task) fleet.Task {
-	again, err := w.Tasks.Again(ctx, t)
+	again, err := w.Sources.Again(ctx, t)
 	switch {
 	case err == nil:
 		return again
@@ -139,7 +140,7 @@ func (w *worker) ownState(ctx context.Context, t fleet.Task) fleet.TaskState {
 	if err != nil || own == "" {
 		return ""
 	}
-	s, err := w.Tasks.StateAt(own)
+	s, err := w.Sources.StateAt(own)
 	if err != nil {
 		return ""
 	}
@@ -237,7 +238,7 @@ func (e *Engine) tellSource(ctx context.Context, t fleet.Task, m fleet.TaskMemor
 	sight.Trouble = ""
 	switch m.Owed {
 	case fleet.CallWrite:
-		edit, err := e.Tasks.Edit(ctx, t, m.State)
+		edit, err := e.Sources.Edit(ctx, t, m.State)
 		if err != nil { // no fire can write it before the configuration is another, and the store remembers it
 			sight.Trouble, sight.Owing = fmt.Sprintf("%v; %s", err, fleet.Hint(err)), true
 			if sight.Trouble == m.Trouble {
@@ -252,9 +253,9 @@ func (e *Engine) tellSource(ctx context.Context, t fleet.Task, m fleet.TaskMemor
 		}
 		sight.Branch = branch
 	case fleet.CallDone, fleet.CallRelease:
-		if err := e.Tasks.Call(ctx, m.Owed, t, m.Run, reason); err != nil {
+		if err := e.Sources.Call(ctx, m.Owed, t, m.Run, reason); err != nil {
 			// One that is closed twice may be an error of its tracker's.
-			if again, lost := e.Tasks.Again(ctx, t); !errors.Is(lost, fleet.ErrNotFound) && (lost != nil || !again.State.Settled()) {
+			if again, lost := e.Sources.Again(ctx, t); !errors.Is(lost, fleet.ErrNotFound) && (lost != nil || !again.State.Settled()) {
 				return err
 			}
 			e.Log.WarnContext(ctx, "tracker has closed it already", slog.String("task_id", string(t.ID)), slog.Any("err", err))
@@ -270,7 +271,7 @@ func (e *Engine) tellSource(ctx context.Context, t fleet.Task, m fleet.TaskMemor
 // shown is what a tracker shows of an item; empty: it cannot be asked, and its next answer
 // counts.
 func (e *Engine) shown(ctx context.Context, t fleet.Task) string {
-	again, err := e.Tasks.Again(ctx, t)
+	again, err := e.Sources.Again(ctx, t)
 	switch {
 	case err == nil:
 		return again.Seen
@@ -311,7 +312,7 @@ func (e *Engine) payAll(ctx context.Context, s store.Snapshot, reaped []Reaped) 
 func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
 	t := fleet.Task{ID: m.Task, Source: m.Source, Item: m.Item, Title: string(m.Task)}
 	if m.Source == "" {
-		again, err := e.Tasks.Again(ctx, t)
+		again, err := e.Sources.Again(ctx, t)
 		// A file that says another state than it did, and than it is to, is a person's word.
 		if errors.Is(err, fleet.ErrNotFound) || err == nil && !m.Holds(again) && again.State != m.State {
 			return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true, Over: err != nil || m.State.Settled()}})
@@ -327,7 +328,7 @@ func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
 	if _, known := e.Config.Tasks.Sources[m.Source]; !known {
 		return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true, Over: true}})
 	}
-	grant, c, err := e.desk().Take(ctx, store.Take{
+	grant, c, err := e.Desk().Take(ctx, store.Take{
 		Key: m.Task.Key(), Holder: settler, TTL: tellingTime, Note: "reports to its tracker how the last session ended",
 	})
 	if err != nil || grant == fleet.Denied {
@@ -346,17 +347,17 @@ const settler fleet.Holder = "stint-reap"
 
 // see takes what the sources show into what is remembered of their tasks: a change counts from
 // now on. If part of a source could not be read, its missing tasks are not known to be gone.
-func (e *Engine) see(ctx context.Context, v view) {
-	listed := make(map[fleet.TaskID]*fleet.Task, len(v.tasks))
-	for i := range v.tasks {
-		listed[v.tasks[i].ID] = &v.tasks[i]
+func (e *Engine) see(ctx context.Context, v survey.View) {
+	listed := make(map[fleet.TaskID]*fleet.Task, len(v.Tasks))
+	for i := range v.Tasks {
+		listed[v.Tasks[i].ID] = &v.Tasks[i]
 	}
-	branches := e.branches(ctx, v.snapshot.Tasks)
+	branches := e.branches(ctx, v.Snapshot.Tasks)
 	var sights []store.TaskSight
-	for _, m := range v.snapshot.Tasks {
+	for _, m := range v.Snapshot.Tasks {
 		t, sight := listed[m.Task], store.TaskSight{TaskMemory: m, Was: m.Seen}
 		switch {
-		case m.Owed != "", t == nil && !v.gone(m):
+		case m.Owed != "", t == nil && !gone(m, v):
 			continue
 		case t == nil || !m.Holds(*t) || m.State == "" && t.State.Settled():
 			sight.Forget, sight.Over = true, t == nil || t.State.Settled() || m.State.Settled()
@@ -379,12 +380,12 @@ func (e *Engine) see(ctx context.Context, v view) {
 
 // gone reports whether a task that is not listed is known to be no more. A file that a
 // merge is to change may only be away, with another branch checked out.
-func (v view) gone(m fleet.TaskMemory) bool {
+func gone(m fleet.TaskMemory, v survey.View) bool {
 	if m.Source != "" {
-		return m.Seen != fleet.SeenNowhere && !slices.ContainsFunc(v.problems, func(p fleet.TaskProblem) bool { return p.Path == m.Source })
+		return m.Seen != fleet.SeenNowhere && !slices.ContainsFunc(v.Problems, func(p fleet.TaskProblem) bool { return p.Path == m.Source })
 	}
-	return m.Branch == "" && len(v.tasks) > 0 && len(v.failed) == 0 &&
-		!slices.ContainsFunc(v.problems, func(p fleet.TaskProblem) bool { return p.Task == m.Task })
+	return m.Branch == "" && len(v.Tasks) > 0 && len(v.Failed) == 0 &&
+		!slices.ContainsFunc(v.Problems, func(p fleet.TaskProblem) bool { return p.Task == m.Task })
 }
 
 // branches are those of runs, if any are waited for; nil: nobody knows.
@@ -412,7 +413,7 @@ func (e *Engine) GiveState(ctx context.Context, h store.Hold, t fleet.Task, s fl
 	}}
 	if t.Source != "" {
 		m.Owed = e.owedTo(t, s)
-	} else if _, err := e.Tasks.Edit(ctx, t, s); err != nil {
+	} else if _, err := e.Sources.Edit(ctx, t, s); err != nil {
 		return false, err
 	}
 	if err := e.Store.LeaveTask(ctx, h, m); err != nil {

@@ -135,7 +135,7 @@ func (e *Engine) beside(ctx context.Context, own fleet.RunID, now time.Time) (li
 		return nil, err
 	}
 	for _, r := range s.Open {
-		if r.ID != own && !r.NotBefore.After(now) && e.live(ctx, r, now) {
+		if r.ID != own && !r.NotBefore.After(now) && e.Live(ctx, r, now) {
 			list = append(list, neighbour{r, e.Config.Categories[r.Category].Worktree})
 		}
 	}
@@ -149,7 +149,7 @@ func (e *Engine) withBody(ctx context.Context, task *fleet.Task) (*fleet.Task, e
 	}
 	t := *task
 	var err error
-	t.Body, err = e.Tasks.Body(ctx, t)
+	t.Body, err = e.Sources.Body(ctx, t)
 	return &t, err
 }
 
@@ -167,7 +167,7 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	if err != nil {
 		return Preview{}, err
 	}
-	v, err := e.look(ctx)
+	v, err := e.Look(ctx)
 	if err != nil {
 		return Preview{}, err
 	}
@@ -175,11 +175,11 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	if run.Lane, err = e.freeLane(ctx, run.Category, c.Lanes); err != nil {
 		return Preview{}, err
 	}
-	q := e.queue(v)
+	q := e.Queue(v)
 	q.ByHand = true
 	task, idle := q.Pick(run.Category, o.Task)
 	if task == nil && (!c.SelfDirected || o.Task != "") {
-		if reason := e.unlisted(v.failed, run.Category); reason != "" {
+		if reason := e.Unlisted(v.Failed, run.Category); reason != "" {
 			return Preview{}, fmt.Errorf("category %s: %s", run.Category, reason)
 		}
 		return Preview{}, fmt.Errorf("category %s: %s: %w", run.Category, idle, fleet.ErrNothing)
@@ -188,13 +188,13 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 		run.Agent = e.firstAgent(v, run.Category)
 	}
 	run = claimFor(run, task)
-	for _, held := range v.held {
+	for _, held := range v.Held {
 		if held.Key == run.Key {
-			return Preview{}, fmt.Errorf("%s: %w", held.Denial(v.now), fleet.ErrHeld)
+			return Preview{}, fmt.Errorf("%s: %w", held.Denial(v.Now), fleet.ErrHeld)
 		}
 	}
 	run.Epoch = 1 // what it would be is known only by taking the claim
-	_, given := e.matching(v.lessons, run, task)
+	_, given := e.matching(v.Lessons, run, task)
 	dir := e.Config.Workspace
 	if c.Worktree {
 		dir, run.Branch = e.worktree(run.ID), e.Repo.Branch(run.ID)
@@ -215,7 +215,7 @@ func (e *Engine) freeLane(ctx context.Context, c fleet.Category, lanes int) (lan
 		if err != nil {
 			return 0, err
 		}
-		at := slices.IndexFunc(runs, func(r fleet.Run) bool { return e.liveness(ctx, r) != fleet.Gone })
+		at := slices.IndexFunc(runs, func(r fleet.Run) bool { return e.Liveness(ctx, r) != fleet.Gone })
 		if at < 0 {
 			return n, nil
 		}

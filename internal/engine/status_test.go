@@ -9,6 +9,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 )
 
 // waiting are gates of which those with a reason are closed.
@@ -28,7 +29,7 @@ func TestStatusTellsWhatHoldsNow(t *testing.T) {
 	b.addTask("a-docs", "docs", fleet.StateTodo)
 	bars := func() map[fleet.Category]string {
 		t.Helper()
-		s, err := b.Status(t.Context(), engine.StatusOptions{Fires: 2})
+		s, err := b.explain().Status(t.Context(), inspect.StatusOptions{Fires: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

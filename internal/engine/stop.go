@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/survey"
 )
 
 // Why a run was closed that a person stopped and that could not say so itself.
@@ -20,7 +21,7 @@ const (
 const (
 	// awaitEnd is how long a supervisor may take to end its agent, to grade what there is
 	// and to record the end, on a machine under load.
-	awaitEnd = agentGrace + closingTime + startGrace
+	awaitEnd = agentGrace + closingTime + survey.StartGrace
 	endPoll  = 50 * time.Millisecond
 )
 
@@ -29,6 +30,14 @@ type Stopped struct {
 	Was fleet.Run // before
 	Run fleet.Run // as it is now
 	Err error     // why it has not ended; nil: it has
+}
+
+// Pause keeps fires from starting sessions, until it is over or resumed.
+func (e *Engine) Pause(ctx context.Context, p fleet.Pause) error { return e.Store.Pause(ctx, p) }
+
+// Resume ends a pause, and a back-off, and reports whether there was one.
+func (e *Engine) Resume(ctx context.Context, c fleet.Category) (bool, error) {
+	return e.Store.Resume(ctx, c)
 }
 
 // Open reads the runs that have not ended, oldest first: those at work, those about to begin,
@@ -103,7 +112,7 @@ func (e *Engine) Stop(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 
 func (e *Engine) stop(ctx context.Context, r fleet.Run) error {
 	if r.StartedAt.IsZero() {
-		if err := e.Sessions.Stop(ctx, r); err != nil {
+		if err := e.Stopper.Stop(ctx, r); err != nil {
 			return err
 		}
 		kept, err := e.Store.NotStarted(ctx, r.Fire, r.ID, reasonStoppedEarly)
@@ -116,7 +125,7 @@ func (e *Engine) stop(ctx context.Context, r fleet.Run) error {
 		}
 	}
 	if e.Sessions.Supervised(r) {
-		if err := e.Sessions.Stop(ctx, r); err != nil {
+		if err := e.Stopper.Stop(ctx, r); err != nil {
 			return err
 		}
 		if err := e.awaitSupervisor(ctx, r); err != nil {
@@ -129,7 +138,7 @@ func (e *Engine) stop(ctx context.Context, r fleet.Run) error {
 	}
 	live := e.Sessions.Liveness(ctx, r)
 	if live == fleet.Unknown { // its agent may have put something else in its lock's place: its manager still has its unit
-		if err := e.Sessions.Stop(ctx, r); err != nil {
+		if err := e.Stopper.Stop(ctx, r); err != nil {
 			return err
 		}
 		ended, err := e.Store.Run(ctx, r.ID)
@@ -138,7 +147,7 @@ func (e *Engine) stop(ctx context.Context, r fleet.Run) error {
 		}
 	}
 	if live != fleet.Gone {
-		if err := e.Sessions.End(ctx, r); err != nil {
+		if err := e.Stopper.End(ctx, r); err != nil {
 			return err
 		}
 		if e.Sessions.Liveness(ctx, r) == fleet.Lives {

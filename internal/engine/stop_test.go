@@ -50,7 +50,7 @@ func TestStop(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			b.Sessions = ending{b, func() {
+			b.Stopper = ending{b, func() {
 				if !tt.deaf {
 					b.closeAll(lock)
 				}

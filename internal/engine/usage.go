@@ -8,7 +8,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
@@ -86,7 +85,7 @@ func (e *Engine) used(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.
 // printed is what a run's output tells of its tokens by model, under no name where it names
 // none, of its session, and whether it came to an end of its own.
 func (e *Engine) printed(r fleet.Run) (used transcript.Models, session string, ended bool) {
-	s, err := e.readLog(r, mostOwnBytes)
+	s, err := e.ReadLog(r, mostOwnBytes)
 	if err != nil {
 		return nil, "", false // it printed nothing
 	}
@@ -96,21 +95,11 @@ func (e *Engine) printed(r fleet.Run) (used transcript.Models, session string, e
 	return used, s.SessionID, s.Success != nil
 }
 
-// readLog reads the beginning of what a run's agent printed.
-func (e *Engine) readLog(r fleet.Run, most int64) (transcript.Summary, error) {
-	f, err := e.Agents.Open(fleet.FilesOf(e.Config.State, r.ID).Log)
-	if err != nil {
-		return transcript.Summary{}, err
-	}
-	defer f.Close()
-	return transcript.Read(e.Config.Agents[r.Agent].Transcript, io.LimitReader(f, most), transcript.Options{Now: e.Now()})
-}
-
 // ownUsage is what an agent's own files say of a run's session, and whether there are any.
 // Where the session has no name, a file counts only if it is the only one that was written
 // meanwhile.
 func (e *Engine) ownUsage(ctx context.Context, r fleet.Run, session string) (used transcript.Models, kept bool) {
-	files := e.ownFiles(r, session)
+	files := e.OwnFiles(r, session)
 	if len(files) != 1 {
 		return nil, false
 	}
@@ -147,38 +136,4 @@ func (e *Engine) readOwn(format transcript.Format, file string, left *int64) (tr
 		return nil, errors.New(file + ": too long to be read")
 	}
 	return transcript.ReadUsage(format, io.LimitReader(f, info.Size()))
-}
-
-// ownFiles are the files in which an agent itself keeps a session. The agent names them at the
-// beginning of its output; where it does not, they are all files that were written there while
-// the session ran, by its neighbours, too.
-func (e *Engine) ownFiles(r fleet.Run, session string) (list []string) {
-	a := e.Config.Agents[r.Agent]
-	if a.SessionLog == "" {
-		return nil
-	}
-	environment := a.Passed(e.Getenv)
-	files, err := filepath.Glob(transcript.LogGlob(inOwnFolder(a, environment), fleet.Variable(environment, "HOME"), session))
-	if err != nil {
-		return nil // a pattern that is none, which says nothing of the run
-	}
-	for _, file := range files {
-		if len(list) < mostOwn && (session != "" || writtenDuring(file, r)) {
-			list = append(list, file)
-		}
-	}
-	return list
-}
-
-// inOwnFolder is the pattern of an agent's own files, in the folder that its environment
-// names for them, if it does.
-func inOwnFolder(a config.Agent, environment []string) string {
-	login, _ := config.PresetLogin(a.Preset)
-	for _, f := range login.Files {
-		rest, isThere := strings.CutPrefix(a.SessionLog, "~/"+f.Folder+"/")
-		if folder := fleet.Variable(environment, f.Variable); isThere && folder != "" {
-			return strings.TrimRight(folder, "/") + "/" + rest
-		}
-	}
-	return a.SessionLog
 }

@@ -106,7 +106,7 @@ func TestAccount(t *testing.T) {
 			b := newBench(t, fmt.Sprintf("preset = \"codex\"\n%s[price.%s]\ninput = 1\ncached_input = 0.1\noutput = 10\nas_of = \"2026-11-01\"\n[category.code]\nself_directed = true\n", tt.more, tt.price))
 			tt.home = t.TempDir()
 			b.Getenv = func(name string) string { return map[string]string{"HOME": tt.home}[name] }
-			b.Agents = tt.printing
+			b.Agents, b.Runner = tt.printing, tt.printing
 			r, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
 			if r.EndedAt.IsZero() {
 				t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/selector"
 	"stint/internal/store"
+	"stint/internal/survey"
 )
 
 // worker is one session under way.
@@ -104,14 +105,14 @@ func (w *worker) others(ctx context.Context) (list []fleet.Category, err error) 
 	if err != nil {
 		return nil, err
 	}
-	v, err := w.look(ctx)
+	v, err := w.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v.pool = w.Config.Categories[w.own].Pool
-	v.without(w.run) // it takes the slot that it was planned for
+	v.Pool = w.Config.Categories[w.own].Pool
+	v.Without(w.run) // it takes the slot that it was planned for
 	out := map[fleet.Category]string{}
-	candidates, _ := w.situation(v).Assess()
+	candidates, _ := w.Situation(v).Assess()
 	for _, c := range candidates {
 		out[c.Category] = c.Out
 	}
@@ -145,7 +146,7 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 		return v, false, err
 	}
 	w.run.Category, w.run.Lane = c, lane.Number
-	seen, err := w.look(ctx)
+	seen, err := w.Look(ctx)
 	if err != nil {
 		return v, false, err
 	}
@@ -153,13 +154,13 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	task, idle := w.pick(seen, c)
 	if task == nil && (!category.SelfDirected || w.only != "") {
 		// Where nobody knows whether there is work, the category is not to back off.
-		if unlisted := w.unlisted(seen.failed, c); unlisted != "" && w.only == "" {
+		if unlisted := w.Unlisted(seen.Failed, c); unlisted != "" && w.only == "" {
 			return failed(errors.New(unlisted)), false, nil
 		}
 		return fleet.Verdict{Outcome: fleet.Idle, Reason: idle}, false, nil
 	}
-	uses, given := w.matching(seen.lessons, w.run, task)
-	denial, err := w.claim(ctx, category, task, seen.memory(task), uses)
+	uses, given := w.matching(seen.Lessons, w.run, task)
+	denial, err := w.claim(ctx, category, task, memoryOf(task, seen), uses)
 	if refused := (fleet.RefusedError{}); errors.As(err, &refused) {
 		if refused.Scope != "" {
 			w.tell(ctx, fleet.Notice{Event: fleet.EventBudget, Scope: refused.Scope, Category: c, Run: w.run.ID, Reason: refused.Reason, At: w.Now()})
@@ -213,7 +214,7 @@ func (w *worker) inhabitant(ctx context.Context, c fleet.Category, lane int) (fl
 		return "", err
 	}
 	for _, r := range runs {
-		if w.liveness(ctx, r) != fleet.Gone {
+		if w.Liveness(ctx, r) != fleet.Gone {
 			return r.ID, nil
 		}
 		if _, err := w.close(ctx, r, reasonFoundDead); err != nil {
@@ -239,7 +240,7 @@ func (w *worker) leave(ctx context.Context, lane fleet.Lane) error {
 
 // pick chooses the task, without any certainty that the claim will agree, or says why there is
 // none.
-func (w *worker) pick(v view, c fleet.Category) (task *fleet.Task, idle string) {
+func (w *worker) pick(v survey.View, c fleet.Category) (task *fleet.Task, idle string) {
 	q := w.queue(v)
 	q.Tasks = slices.DeleteFunc(q.Tasks, func(t fleet.Task) bool {
 		return t.Family != "" && slices.Contains(w.shun, t.Family)
@@ -247,9 +248,9 @@ func (w *worker) pick(v view, c fleet.Category) (task *fleet.Task, idle string) 
 	return q.Pick(c, w.only)
 }
 
-// memory is what is remembered of a task, as it was when it was picked.
-func (v view) memory(task *fleet.Task) fleet.TaskMemory {
-	for _, m := range v.snapshot.Tasks { // what does not hold is forgotten by now, unless something is owed
+// memoryOf is what is remembered of a task, as it was when it was picked.
+func memoryOf(task *fleet.Task, v survey.View) fleet.TaskMemory {
+	for _, m := range v.Snapshot.Tasks { // what does not hold is forgotten by now, unless something is owed
 		if task != nil && m.Task == task.ID && (task.Memory != nil || m.Owed != "") {
 			return m
 		}
@@ -259,10 +260,10 @@ func (v view) memory(task *fleet.Task) fleet.TaskMemory {
 
 // queue is what decides which task the session tries first. One that a fire started is in
 // the round of that fire, not in the one to come.
-func (w *worker) queue(v view) selector.Queue {
-	q := w.Engine.queue(v)
+func (w *worker) queue(v survey.View) selector.Queue {
+	q := w.Engine.Queue(v)
 	if q.ByHand = w.run.Source == fleet.FromHand; !q.ByHand {
-		q.Round = func(c fleet.Category) fleet.Round { return v.snapshot.Arms[c].Round }
+		q.Round = func(c fleet.Category) fleet.Round { return v.Snapshot.Arms[c].Round }
 	}
 	return q
 }
@@ -271,7 +272,7 @@ func (w *worker) queue(v view) selector.Queue {
 // denial if it is another's.
 func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task, memory fleet.TaskMemory, lessons []fleet.LessonUse) (denial string, err error) {
 	run := claimFor(w.run, task)
-	grant, taken, agent, err := w.desk().TakeForRun(ctx, store.RunTake{
+	grant, taken, agent, err := w.Desk().TakeForRun(ctx, store.RunTake{
 		Take: store.Take{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL},
 		Run:  run.ID, Task: run.Task, Memory: memory, Lessons: lessons,
 	}, w.agents())
@@ -333,7 +334,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 		w.began = w.ownState(ctx, *task)
 	}
 	w.startTask(kept, task)
-	exit, err := w.Agents.Run(kept, spec)
+	exit, err := w.Runner.Run(kept, spec)
 	w.worked = err == nil && exit.End != fleet.NoProcess
 	if exit.Left != nil {
 		w.Log.ErrorContext(ctx, "processes left", w.attrs(slog.Any("err", exit.Left))...)

@@ -190,12 +190,12 @@ func stories() map[string]story {
 			return fireAndRun(b)
 		}),
 		"a session by hand settles its task": workable(func(b *bench) error {
-			b.Agents = says(delivers)
+			b.Runner = says(delivers)
 			return byHand(b)
 		}),
 		"a long session on a branch": workable(func(b *bench) error {
 			b.Repo = branching{}
-			b.Agents = agent(func(ctx context.Context, s fleet.SessionSpec) fleet.SessionExit {
+			b.Runner = agent(func(ctx context.Context, s fleet.SessionSpec) fleet.SessionExit {
 				wait, cancel := context.WithTimeout(ctx, 25*time.Minute)
 				defer cancel()
 				<-wait.Done()
@@ -222,7 +222,7 @@ func stories() map[string]story {
 			return byHand(b)
 		}),
 		"a claim that is lost": workable(func(b *bench) error {
-			b.Agents = agent(func(ctx context.Context, s fleet.SessionSpec) fleet.SessionExit {
+			b.Runner = agent(func(ctx context.Context, s fleet.SessionSpec) fleet.SessionExit {
 				if err := b.db.ReleaseHolder(ctx, "run:"+fleet.Holder(filepath.Base(s.Files.Dir)), fleet.EndingReleased); err != nil {
 					b.Error(err)
 				}
@@ -239,7 +239,7 @@ func stories() map[string]story {
 		"news that nobody takes": {threeCategories + "[notice]\ncommand = [\"tell\"]\nevents = [\"failed\"]\n", func(b *bench) error {
 			b.addTask("fix", "code", fleet.StateTodo)
 			b.Notices = deafEars{}
-			b.Agents = says(`{"outcome":"failed"}`)
+			b.Runner = says(`{"outcome":"failed"}`)
 			return byHand(b)
 		}},
 		"a tracker that hears late": {tracked, func(b *bench) error {
@@ -263,10 +263,12 @@ func stories() map[string]story {
 					}},
 				}
 			}
-			b.Tasks = source(run("cat", list), "false")
-			b.Agents = says(delivers)
+			both := source(run("cat", list), "false")
+			b.Tasks, b.Sources = both, both
+			b.Runner = says(delivers)
 			err := byHand(b)
-			b.Tasks = source(run("cat", list), "true")
+			both = source(run("cat", list), "true")
+			b.Tasks, b.Sources = both, both
 			b.later(time.Minute)
 			_, reapErr := b.Reap(b.Context(), false)
 			return errors.Join(err, reapErr)
@@ -364,7 +366,7 @@ func (b *bench) checkSettled() {
 		b.Errorf("lanes held twice: %+v", v)
 	}
 	b.addTask("next", "docs", fleet.StateTodo)
-	b.Agents = says(delivers)
+	b.Runner = says(delivers)
 	if _, err := b.Run(b.Context(), engine.RunOptions{Category: "docs"}); err != nil {
 		b.Errorf("the next session: %v", err)
 	}

@@ -164,6 +164,14 @@ func (r Run) State(p Processes, now time.Time) RunState {
 	return RunRunning
 }
 
+// RunStatus is a run, and how it does.
+type RunStatus struct {
+	Run
+	State   RunState
+	Timeout time.Duration // of its category; 0: that is not in the configuration, or the run has ended
+	Tokens  *int64        // that it has used so far; nil: not known
+}
+
 // MostCommits bounds how many revisions of a run are recorded: the last ones it made.
 const MostCommits = 100
 
@@ -215,6 +223,16 @@ type Fire struct {
 	// into what is remembered of the category.
 	Moves []Category
 	Due   map[Category]float64
+}
+
+// Count is how many choices ended so.
+func (f Fire) Count(d Decision) (n int) {
+	for _, c := range f.Choices {
+		if c.Decision == d {
+			n++
+		}
+	}
+	return n
 }
 
 // Started names the categories of which the fire started a session, in their order.

@@ -57,12 +57,12 @@ func (o Outcome) Sign() Sign {
 	return RunRunning.sign()
 }
 
-// Sign is how a run is shown that does so.
-func (r Run) Sign(s RunState) Sign {
-	if s == RunEnded {
+// Sign is how the run is shown.
+func (r RunStatus) Sign() Sign {
+	if r.State == RunEnded {
 		return r.Verdict.Outcome.Sign()
 	}
-	return s.sign()
+	return r.State.sign()
 }
 
 func (s RunState) sign() Sign {

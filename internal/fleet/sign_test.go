@@ -13,7 +13,7 @@ func TestSigns(t *testing.T) {
 	t.Parallel()
 	var signs []fleet.Sign
 	for _, s := range []fleet.RunState{fleet.RunRunning, fleet.RunPlanned, fleet.RunWaiting, fleet.RunCrashed, fleet.RunSuspended} {
-		signs = append(signs, fleet.Run{}.Sign(s))
+		signs = append(signs, fleet.RunStatus{State: s}.Sign())
 	}
 	for _, o := range fleet.Outcomes() {
 		s := o.Sign()
@@ -29,7 +29,7 @@ func TestSigns(t *testing.T) {
 		}
 		letters[s.Letter] = s.Word
 	}
-	if got := fleet.Outcome("").Sign(); got != (fleet.Run{}).Sign(fleet.RunRunning) {
+	if got := fleet.Outcome("").Sign(); got != (fleet.RunStatus{State: fleet.RunRunning}).Sign() {
 		t.Errorf("without an outcome: got %+v, want that of a run under way", got)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 )
 
 // cell is what runs of the last day are told apart by.
@@ -25,7 +25,7 @@ func (c cell) labels() []string {
 }
 
 // day is what the runs of the last 24 hours came to.
-func (p *page) day(c engine.Counters) {
+func (p *page) day(c inspect.Counters) {
 	runs, sums := map[cell]float64{}, map[cell]fleet.Tally{}
 	for _, t := range c.Day {
 		if t.Outcome != "" {

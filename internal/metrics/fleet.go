@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 )
 
 // About is what tells one page of metrics from another.
@@ -15,7 +15,7 @@ type About struct {
 }
 
 // Text writes the page.
-func Text(a About, c engine.Counters) []byte {
+func Text(a About, c inspect.Counters) []byte {
 	p := &page{}
 	p.family("stint_build_info", gauge, "Always 1: the version of stint that answers, and for which fleet.").
 		add(1, "fleet", string(a.Fleet), "version", a.Version)
@@ -29,10 +29,10 @@ func Text(a About, c engine.Counters) []byte {
 	return []byte(p.String())
 }
 
-func (p *page) fires(c engine.Counters) {
+func (p *page) fires(c inspect.Counters) {
 	p.family("stint_fires_total", counter, "Fires: rankings that were recorded.").add(float64(c.Fires))
 	if len(c.Status.Fires) > 0 {
-		last := engine.FireReport{Fire: c.Status.Fires[0]}
+		last := c.Status.Fires[0]
 		p.family("stint_last_fire_timestamp_seconds", gauge, "When the last fire was.").time(last.At)
 		f := p.family("stint_last_fire_categories", gauge, "Categories by what the last fire decided about them.")
 		for _, d := range []fleet.Decision{fleet.Spawn, fleet.Skip, fleet.StartFailed} {
@@ -53,7 +53,7 @@ func (p *page) fires(c engine.Counters) {
 }
 
 // ever is what is counted since the store was made, and what is learnt of it.
-func (p *page) ever(c engine.Counters) {
+func (p *page) ever(c inspect.Counters) {
 	names := slices.Sorted(maps.Keys(c.Arms))
 	each := func(name string, k kind, help string, value func(fleet.Category) float64) {
 		f := p.family(name, k, help)
@@ -85,7 +85,7 @@ func (p *page) ever(c engine.Counters) {
 }
 
 // now is what runs.
-func (p *page) now(s engine.Status) {
+func (p *page) now(s inspect.Status) {
 	lanes, busy := map[fleet.Category]int{}, map[fleet.Category]int{}
 	for _, l := range s.Lanes {
 		lanes[l.Category]++
@@ -129,7 +129,7 @@ func counts(f *family, all, count map[fleet.Category]int) {
 }
 
 // trouble is what keeps sessions from starting.
-func (p *page) trouble(s engine.Status) {
+func (p *page) trouble(s inspect.Status) {
 	paused, closed, whole := map[fleet.Category]int{}, map[fleet.Category]int{}, false
 	for _, l := range s.Lanes {
 		paused[l.Category], closed[l.Category] = 0, 0

@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/common/model"
 
 	"stint/internal/bandit"
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/metrics"
 	"stint/internal/report"
 )
@@ -23,30 +23,30 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // busy is a fleet at work, with trouble of every kind.
-func busy() engine.Counters {
+func busy() inspect.Counters {
 	at := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	tokens := int64(1500)
-	run := &engine.OpenRun{Run: fleet.Run{ID: "0000000000000001", Category: "code", Lane: 1}, State: fleet.RunRunning, Tokens: &tokens}
-	crashed := engine.OpenRun{Run: fleet.Run{ID: "0000000000000002", Category: "gone", Lane: 0}, State: fleet.RunCrashed}
+	run := &fleet.RunStatus{Run: fleet.Run{ID: "0000000000000001", Category: "code", Lane: 1}, State: fleet.RunRunning, Tokens: &tokens}
+	crashed := fleet.RunStatus{Run: fleet.Run{ID: "0000000000000002", Category: "gone", Lane: 0}, State: fleet.RunCrashed}
 	arm := bandit.Arm{}
 	arm.Sessions, arm.Entitled, arm.Graded, arm.Alarms, arm.NoopsEver = 12, 13.5, 9, 1, 2
-	return engine.Counters{
-		Status: engine.Status{
+	return inspect.Counters{
+		Status: inspect.Status{
 			At:     at,
 			Timers: []fleet.Timer{{Pool: "autonomous", Active: true, Next: at.Add(time.Minute)}, {Pool: "monitoring"}},
-			Lanes: []engine.LaneState{
+			Lanes: []inspect.LaneState{
 				{Category: "code", Number: 1, Run: run}, {Category: "code", Number: 2}, {Category: "docs", Number: 1},
 			},
-			Open:   []engine.OpenRun{*run, crashed},
+			Open:   []fleet.RunStatus{*run, crashed},
 			Claims: []fleet.Claim{{Key: "a"}},
-			Closed: []engine.Gate{{Reason: "memory"}, {Category: "docs", Reason: "reviews"}},
+			Closed: []inspect.Gate{{Reason: "memory"}, {Category: "docs", Reason: "reviews"}},
 			Day:    report.Audit{Denials: 3, Pivots: 2, Fallbacks: 1, PeakConcurrency: 2, Violations: make([]report.Violation, 1)},
 			Fires: []fleet.Fire{{ID: 7, At: at.Add(-time.Minute), Choices: []fleet.Choice{
 				{Decision: fleet.Spawn}, {Decision: fleet.Skip}, {Decision: fleet.Skip},
 			}}},
-			Beliefs: []engine.Belief{{Category: "code", Graded: 9, Beta: bandit.Beta{A: 3, B: 1}}, {Category: "docs", Beta: bandit.Beta{A: 1, B: 1}}},
+			Beliefs: []inspect.Belief{{Category: "code", Graded: 9, Beta: bandit.Beta{A: 3, B: 1}}, {Category: "docs", Beta: bandit.Beta{A: 1, B: 1}}},
 			Pauses:  []fleet.Pause{{}, {Category: "docs"}},
-			Stopped: []engine.StoppedAgent{{}},
+			Stopped: []inspect.StoppedAgent{{}},
 			Waiting: []fleet.Waiting{{Task: "x"}},
 			Spent:   []fleet.Spent{{Scope: "fleet", Runs: 4, Tokens: 4200, USD: 1.25}, {Scope: "agent:a\"b\\c\nd", Runs: 1}},
 		},
@@ -86,7 +86,7 @@ func TestText(t *testing.T) {
 func TestTextIsReadable(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`^stint_[a-z]+(_[a-z]+)*$`)
-	for state, c := range map[string]engine.Counters{"busy": busy(), "empty": {}} {
+	for state, c := range map[string]inspect.Counters{"busy": busy(), "empty": {}} {
 		text := metrics.Text(metrics.About{Fleet: "bob", Version: "v1"}, c)
 		parser := expfmt.NewTextParser(model.LegacyValidation)
 		families, err := parser.TextToMetricFamilies(bytes.NewReader(text))

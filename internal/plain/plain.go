@@ -6,6 +6,7 @@ package plain
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode"
@@ -41,6 +42,54 @@ func hostile(r rune) bool {
 
 // Stamp writes a time as RFC 3339 in UTC.
 func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// Span is a length of time in at most seven characters: to the second below a minute,
+// to the minute below a day, and then to the hour.
+func Span(d time.Duration) string {
+	d = d.Round(time.Second)
+	switch {
+	case d < 0:
+		return "-" + Span(-max(d, -math.MaxInt64)) // the least of all has no opposite
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", d/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
+	default:
+		return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+	}
+}
+
+// Ago says how long before now a time was, or how long after it will be.
+func Ago(t, now time.Time) string {
+	switch d := now.Sub(t); {
+	case t.IsZero():
+		return "-"
+	case d < 0:
+		return "in " + strings.TrimPrefix(Span(d), "-")
+	default:
+		return Span(d) + " ago"
+	}
+}
+
+// Count is a number in at most five characters: 999, 1.2k, 34k, 1.2M.
+func Count(n int64) string {
+	switch {
+	case n < 0:
+		return "-" + Count(-max(n, -math.MaxInt64)) // the least of all has no opposite
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 9_950:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	case n < 999_500:
+		return fmt.Sprintf("%.0fk", float64(n)/1e3)
+	case n < 9_950_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	default:
+		return fmt.Sprintf("%.0fM", float64(n)/1e6)
+	}
+}
 
 // Plural is a number of things: 1 retry, 2 retries, 3 days.
 func Plural(n int, noun string) string {

@@ -88,7 +88,7 @@ func spentText(list []fleet.Spent, brief bool) string {
 	for _, u := range list {
 		text := plain.Plural(u.Runs, "session")
 		if u.Tokens > 0 {
-			text += ", " + Count(u.Tokens) + " tokens"
+			text += ", " + plain.Count(u.Tokens) + " tokens"
 		}
 		if u.USD > 0 {
 			text += ", " + USD(u.USD, shows(u.Guessed)) + " USD"

@@ -12,8 +12,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/report"
 	"stint/internal/screen"
 )
@@ -92,17 +92,17 @@ func categories() []fleet.Category {
 }
 
 // busyRun is a run under way.
-func busyRun(c fleet.Category, task fleet.TaskID, agent string, elapsed time.Duration) engine.OpenRun {
+func busyRun(c fleet.Category, task fleet.TaskID, agent string, elapsed time.Duration) fleet.RunStatus {
 	run := id(elapsed+time.Second, uint32(len(c)))
-	return engine.OpenRun{State: fleet.RunRunning, Timeout: hour, Tokens: new(int64(34_210)), Run: fleet.Run{
+	return fleet.RunStatus{State: fleet.RunRunning, Timeout: hour, Tokens: new(int64(34_210)), Run: fleet.Run{
 		ID: run, Fire: 41, Category: c, Rank: 1, Source: fleet.FromSelected, Lane: 1, Task: task, Key: task.Key(), Epoch: 3, Agent: agent, PID: 4711,
 		Unit: fleet.UnitName("demo", c, run), CreatedAt: before(elapsed + time.Second), StartedAt: before(elapsed),
 	}}
 }
 
 // ended is a run that is over.
-func ended(c fleet.Category, task fleet.TaskID, o fleet.Outcome, ago time.Duration, grade *float64, reason string) engine.OpenRun {
-	return engine.OpenRun{State: fleet.RunEnded, Run: fleet.Run{
+func ended(c fleet.Category, task fleet.TaskID, o fleet.Outcome, ago time.Duration, grade *float64, reason string) fleet.RunStatus {
+	return fleet.RunStatus{State: fleet.RunEnded, Run: fleet.Run{
 		ID: id(ago, uint32(len(reason))), Fire: 40, Category: c, Task: task, Agent: "claude", CreatedAt: before(ago), StartedAt: before(ago - time.Second),
 		EndedAt: before(ago - 5*minute), Verdict: fleet.Verdict{Outcome: o, Grade: grade, Reason: reason},
 	}}
@@ -113,9 +113,9 @@ func idleFleet() screen.StatusView {
 	v.At = noon()
 	v.Timers = []fleet.Timer{{Pool: "autonomous", Unit: "stint@demo.timer", Active: true, Last: before(18 * minute), Next: before(-12 * minute)}}
 	for _, c := range categories() {
-		v.Lanes = append(v.Lanes, engine.LaneState{Category: c, Number: 1})
+		v.Lanes = append(v.Lanes, inspect.LaneState{Category: c, Number: 1})
 		if c == "code" {
-			v.Lanes = append(v.Lanes, engine.LaneState{Category: c, Number: 2})
+			v.Lanes = append(v.Lanes, inspect.LaneState{Category: c, Number: 2})
 		}
 	}
 	v.Fires = []fleet.Fire{{ID: 41, At: before(18 * minute), Choices: []fleet.Choice{
@@ -138,7 +138,7 @@ func idleFleet() screen.StatusView {
 		{Scope: "category:code", Runs: 12},
 		{Scope: fleet.FleetScope, Runs: 38, Tokens: 1_190_000, USD: 4.5, Guessed: 0.5},
 	}
-	v.Runs = []engine.OpenRun{
+	v.Runs = []fleet.RunStatus{
 		ended("code", "fix-the-login-page-that-nobody-can-use", fleet.Productive, 50*minute, new(0.71), "2 commits in 3 files, the agent reports success"),
 		ended("docs", "write-docs", fleet.Noop, 51*minute, nil, "exit status 0 with no commit and no result file"),
 		ended("infra", "", fleet.Failed, 80*minute, new(0.0), "the agent exited with 1"),
@@ -150,8 +150,8 @@ func idleFleet() screen.StatusView {
 
 func busyFleet() screen.StatusView {
 	v := idleFleet()
-	waiting := engine.OpenRun{State: fleet.RunWaiting, Run: fleet.Run{ID: id(minute, 9), Category: "news", Agent: "gptme", CreatedAt: before(minute), NotBefore: before(-2 * minute)}}
-	v.Open = []engine.OpenRun{
+	waiting := fleet.RunStatus{State: fleet.RunWaiting, Run: fleet.Run{ID: id(minute, 9), Category: "news", Agent: "gptme", CreatedAt: before(minute), NotBefore: before(-2 * minute)}}
+	v.Open = []fleet.RunStatus{
 		busyRun("code", "fix-the-login-page-that-nobody-can-use", "claude", 12*minute+4*time.Second),
 		busyRun("docs", "write-docs", "codex", 55*minute), waiting,
 	}
@@ -171,8 +171,8 @@ func troubledFleet() screen.StatusView {
 	v.Fires[0].Choices[1].Decision = fleet.StartFailed
 	v.Open[1].State = fleet.RunCrashed
 	v.Pauses = []fleet.Pause{{Since: before(hour), Reason: "holidays"}, {Category: "code", Until: before(-26 * hour), Reason: "tracker down"}}
-	v.Closed = []engine.Gate{{Reason: "less than 500 MiB of memory are free"}, {Category: "content", Reason: "budget of category:content: 5 of 5 runs today"}}
-	v.Stopped = []engine.StoppedAgent{{AgentState: fleet.AgentState{Agent: "tired"}, Why: "usage limit: until noon (until 2026-06-26T15:00:00Z)"}}
+	v.Closed = []inspect.Gate{{Reason: "less than 500 MiB of memory are free"}, {Category: "content", Reason: "budget of category:content: 5 of 5 runs today"}}
+	v.Stopped = []inspect.StoppedAgent{{AgentState: fleet.AgentState{Agent: "tired"}, Why: "usage limit: until noon (until 2026-06-26T15:00:00Z)"}}
 	v.Waiting = []fleet.Waiting{{Task: "fix", Failures: 3, Since: before(hour), Reason: "the agent exited with 1"}}
 	v.Day.Violations = []report.Violation{{Category: "code", Lane: 1, First: "0000000000000001", Second: "0000000000000002"}}
 	v.Day.Fruitless = []report.Fruitless{{Category: "social", Runs: 7}}
@@ -183,7 +183,7 @@ func newFleet() screen.StatusView {
 	v := screen.StatusView{Fleet: "demo", Rows: 24, Last: -1}
 	v.At = noon()
 	v.Timers = []fleet.Timer{{Pool: "autonomous", Unit: "stint@demo.timer"}}
-	v.Lanes = []engine.LaneState{{Category: "code", Number: 1}, {Category: "docs", Number: 1}}
+	v.Lanes = []inspect.LaneState{{Category: "code", Number: 1}, {Category: "docs", Number: 1}}
 	v.First = "code"
 	v.Pauses = []fleet.Pause{{Category: "docs", Since: before(hour)}}
 	return v
@@ -250,7 +250,7 @@ func TestStatusOfMuch(t *testing.T) {
 		name := fmt.Sprintf("thing-%02d", i)
 		v.Claims = append(v.Claims, fleet.Claim{Key: fleet.Key(name), Holder: "bob", ExpiresAt: before(-hour)})
 		v.Waiting = append(v.Waiting, fleet.Waiting{Task: fleet.TaskID(name), Failures: 3})
-		v.Closed = append(v.Closed, engine.Gate{Category: fleet.Category(name), Reason: "full"})
+		v.Closed = append(v.Closed, inspect.Gate{Category: fleet.Category(name), Reason: "full"})
 	}
 	lines := screen.Status(v, screen.Style{Width: 80})
 	shown := strings.Join(lines, "\n")
@@ -265,7 +265,7 @@ func TestStatusOfMuch(t *testing.T) {
 
 func TestRuns(t *testing.T) {
 	t.Parallel()
-	list := append([]engine.OpenRun{busyRun("code", "fix-the-login-page-that-nobody-can-use", "claude", 12*minute)}, idleFleet().Runs...)
+	list := append([]fleet.RunStatus{busyRun("code", "fix-the-login-page-that-nobody-can-use", "claude", 12*minute)}, idleFleet().Runs...)
 	each(t, "runs", func(s screen.Style) []string { return screen.Runs(list, noon(), s) })
 	if got := screen.Runs(nil, noon(), screen.Style{}); got != nil {
 		t.Errorf("no runs: %q, want no titles either", got)
@@ -275,7 +275,7 @@ func TestRuns(t *testing.T) {
 func openView() screen.RunView {
 	run := busyRun("code", "fix-login", "claude", 12*minute)
 	v := screen.RunView{At: noon(), Prompt: "You work on code.\n\n# Fix the login page\n", Log: "reading\nediting\n", There: []string{"/state/runs/x/prompt", "/state/runs/x/log"}}
-	v.OpenRun = run
+	v.RunStatus = run
 	v.Choice = &fleet.Choice{Category: "code", Decision: fleet.Spawn, Score: 0.812, Odds: new(0.63), Reason: "drew 0.812 from Beta(4.20, 1.80)"}
 	v.Lessons = []fleet.LessonUse{{Lesson: "test-first", Injected: true}, {Lesson: "small-commits"}}
 	return v

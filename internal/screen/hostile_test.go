@@ -9,7 +9,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/screen"
 )
@@ -79,7 +78,7 @@ func TestHostileWords(t *testing.T) {
 func TestWideWordsStayInColumns(t *testing.T) {
 	t.Parallel()
 	v := idleFleet()
-	v.Open = []engine.OpenRun{
+	v.Open = []fleet.RunStatus{
 		busyRun("code", "日本語", "claude", minute), busyRun("docs", "plain", "codex", minute), busyRun("news", "👩‍👩‍👧‍👦 x", "gptme", minute),
 	}
 	for i, lane := range []int{0, 4, 8} {

@@ -16,7 +16,7 @@ import (
 // Report is what a fleet did, on one page: what deserves attention first.
 func Report(s Style, name fleet.Name, r report.Report) []string {
 	until := "to " + r.To.UTC().Format("2006-01-02 15:04 UTC")
-	lines := []string{s.Fit(s.Paint(Bold, plain.Line(string(name))) + ": " + Span(r.To.Sub(r.From)) + " " + until)}
+	lines := []string{s.Fit(s.Paint(Bold, plain.Line(string(name))) + ": " + plain.Span(r.To.Sub(r.From)) + " " + until)}
 	if r.All.Runs == 0 {
 		return append(lines, s.Fit("There were no runs in this time."))
 	}
@@ -41,7 +41,7 @@ func Spending(s Style, p report.Spending) []string {
 		t.Columns = append(t.Columns, Column{Title: title, Right: true})
 	}
 	add := func(names []string, u report.Use) {
-		t.Rows = append(t.Rows, Row(append(names, fmt.Sprint(u.Runs), fmt.Sprint(u.Sessions), fmt.Sprint(u.Productive()), Count(u.Tokens),
+		t.Rows = append(t.Rows, Row(append(names, fmt.Sprint(u.Runs), fmt.Sprint(u.Sessions), fmt.Sprint(u.Productive()), plain.Count(u.Tokens),
 			USD(u.USD, shows(u.Guessed)), fmt.Sprintf("%.1f", u.Worked.Hours()))...))
 	}
 	for _, part := range p.Parts {
@@ -101,7 +101,7 @@ func costText(u report.Use) string {
 	if u.Productive() > 0 {
 		each = fmt.Sprintf(", %.2f for each productive run", u.USDPerProductive())
 	}
-	return fmt.Sprintf("%s USD%s%s; %s tokens; %.1f hours", USD(u.USD, shows(u.Guessed)), guessedText(u), each, Count(u.Tokens), u.Worked.Hours())
+	return fmt.Sprintf("%s USD%s%s; %s tokens; %.1f hours", USD(u.USD, shows(u.Guessed)), guessedText(u), each, plain.Count(u.Tokens), u.Worked.Hours())
 }
 
 // guessedText says how much of the cost no agent reported.
@@ -207,7 +207,7 @@ func useCells(u report.Use, known report.Estimate) []Cell {
 	return []Cell{
 		Text(fmt.Sprint(u.Graded)), Text(mean), Text(interval),
 		{strip, Cyan},
-		Text(report.Percent(u.NoopRate())), Text(Count(u.Tokens)), Text(USD(u.USD, shows(u.Guessed))),
+		Text(report.Percent(u.NoopRate())), Text(plain.Count(u.Tokens)), Text(USD(u.USD, shows(u.Guessed))),
 	}
 }
 

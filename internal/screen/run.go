@@ -6,14 +6,14 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 )
 
 // RunView is all that is known of one run.
 type RunView struct {
-	engine.RunDetail
+	inspect.RunDetail
 	At     time.Time
 	Prompt string   // its beginning; empty: there is none
 	Log    string   // its end; empty: there is none
@@ -56,10 +56,10 @@ func Run(v RunView, s Style) []string {
 // stateText is how the run ended, or how it does.
 func stateText(v RunView, s Style) string {
 	if v.State == fleet.RunEnded {
-		word := signWord(v.OpenRun)
+		word := signWord(v.RunStatus)
 		return because(s.Paint(word.Paint, word.Text), v.Verdict.Reason)
 	}
-	glyph, took := pulse(v.OpenRun, v.At)
+	glyph, took := pulse(v.RunStatus, v.At)
 	text := glyph.Text + " " + took.Text
 	if v.State == fleet.RunRunning {
 		text = glyph.Text + " running, " + took.Text
@@ -101,17 +101,17 @@ func gradeSum(v fleet.Verdict, s Style) string {
 }
 
 func timesText(v RunView) string {
-	parts := []string{"made " + Stamp(v.CreatedAt) + " (" + Ago(v.CreatedAt, v.At) + ")"}
+	parts := []string{"made " + Stamp(v.CreatedAt) + " (" + plain.Ago(v.CreatedAt, v.At) + ")"}
 	if !v.NotBefore.IsZero() {
 		parts = append(parts, "not before "+Stamp(v.NotBefore))
 	}
 	if !v.StartedAt.IsZero() {
-		parts = append(parts, "began "+Stamp(v.StartedAt)+", "+Span(v.StartedAt.Sub(v.CreatedAt))+" later")
+		parts = append(parts, "began "+Stamp(v.StartedAt)+", "+plain.Span(v.StartedAt.Sub(v.CreatedAt))+" later")
 	}
 	if !v.EndedAt.IsZero() {
 		text := "ended " + Stamp(v.EndedAt)
 		if !v.StartedAt.IsZero() {
-			text += ", took " + Span(v.EndedAt.Sub(v.StartedAt))
+			text += ", took " + plain.Span(v.EndedAt.Sub(v.StartedAt))
 		}
 		parts = append(parts, text)
 	}
@@ -182,7 +182,7 @@ func usageText(v RunView) string {
 	}
 	var parts []string
 	if n != nil {
-		parts = append(parts, Count(*n)+" tokens")
+		parts = append(parts, plain.Count(*n)+" tokens")
 	}
 	if v.Usage.USD != nil {
 		parts = append(parts, USD(*v.Usage.USD, v.Usage.Cost.Estimated())+" USD"+costSource(v.Usage.Cost))

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/why"
 )
 
@@ -16,7 +16,7 @@ const roomForAgent = 100
 
 // Runs is a table of runs, in the order in which they are given. In a pipe it has the time
 // at which each was made, on a terminal how long ago that was.
-func Runs(list []engine.OpenRun, now time.Time, s Style) []string {
+func Runs(list []fleet.RunStatus, now time.Time, s Style) []string {
 	if len(list) == 0 {
 		return nil
 	}
@@ -82,8 +82,8 @@ func took(r fleet.Run, now time.Time) string {
 	case r.StartedAt.IsZero():
 		return "-"
 	case r.EndedAt.IsZero():
-		return Span(now.Sub(r.StartedAt))
+		return plain.Span(now.Sub(r.StartedAt))
 	default:
-		return Span(r.EndedAt.Sub(r.StartedAt))
+		return plain.Span(r.EndedAt.Sub(r.StartedAt))
 	}
 }

@@ -4,14 +4,11 @@
 package screen
 
 import (
-	"fmt"
-	"math"
 	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 )
@@ -66,7 +63,7 @@ func MoodPaint(m fleet.Mood) Paint {
 func SignCell(s fleet.Sign) Cell { return Cell{s.Mark, MoodPaint(s.Mood)} }
 
 // signWord is its word, in the same colour.
-func signWord(r engine.OpenRun) Cell {
+func signWord(r fleet.RunStatus) Cell {
 	s := r.Sign()
 	return Cell{s.Word, MoodPaint(s.Mood)}
 }
@@ -93,54 +90,6 @@ func Stamp(t time.Time) string {
 		return "-"
 	}
 	return plain.Stamp(t)
-}
-
-// Span is a length of time in at most seven characters: to the second below a minute,
-// to the minute below a day, and then to the hour.
-func Span(d time.Duration) string {
-	d = d.Round(time.Second)
-	switch {
-	case d < 0:
-		return "-" + Span(-max(d, -math.MaxInt64)) // the least of all has no opposite
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", d/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", d/time.Minute, d%time.Minute/time.Second)
-	case d < 24*time.Hour:
-		return fmt.Sprintf("%dh%02dm", d/time.Hour, d%time.Hour/time.Minute)
-	default:
-		return fmt.Sprintf("%dd%02dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
-	}
-}
-
-// Ago says how long before now a time was, or how long after it will be.
-func Ago(t, now time.Time) string {
-	switch d := now.Sub(t); {
-	case t.IsZero():
-		return "-"
-	case d < 0:
-		return "in " + strings.TrimPrefix(Span(d), "-")
-	default:
-		return Span(d) + " ago"
-	}
-}
-
-// Count is a number in at most five characters: 999, 1.2k, 34k, 1.2M.
-func Count(n int64) string {
-	switch {
-	case n < 0:
-		return "-" + Count(-max(n, -math.MaxInt64)) // the least of all has no opposite
-	case n < 1000:
-		return fmt.Sprint(n)
-	case n < 9_950:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	case n < 999_500:
-		return fmt.Sprintf("%.0fk", float64(n)/1e3)
-	case n < 9_950_000:
-		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	default:
-		return fmt.Sprintf("%.0fM", float64(n)/1e6)
-	}
 }
 
 // Bar draws a part, in [0,1], of so many columns, to an eighth of one.

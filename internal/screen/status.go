@@ -7,14 +7,14 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 )
 
 // StatusView is a fleet at one moment, and how much of it is to be shown.
 type StatusView struct {
-	engine.Status
+	inspect.Status
 	Fleet fleet.Name
 	Rows  int // lines that there is room for; 0: any number of them
 	Last  int // runs that are shown; below 0: those that there is room for
@@ -165,7 +165,7 @@ func LaneName(c fleet.Category, lane, lanes int) string {
 }
 
 // LaneCounts is how many lanes the categories have.
-func LaneCounts(lanes []engine.LaneState) map[fleet.Category]int {
+func LaneCounts(lanes []inspect.LaneState) map[fleet.Category]int {
 	counts := map[fleet.Category]int{}
 	for _, l := range lanes {
 		counts[l.Category] = max(counts[l.Category], l.Number)
@@ -175,7 +175,7 @@ func LaneCounts(lanes []engine.LaneState) map[fleet.Category]int {
 
 // running adds what runs, or is about to.
 func (s *sheet) running(v StatusView) {
-	var list []engine.OpenRun
+	var list []fleet.RunStatus
 	for _, l := range v.Lanes {
 		if l.Run != nil {
 			list = append(list, *l.Run)
@@ -214,7 +214,7 @@ func (s *sheet) running(v StatusView) {
 }
 
 // pulse is the mark of an open run, and how long it has been at it.
-func pulse(r engine.OpenRun, now time.Time) (mark, took Cell) {
+func pulse(r fleet.RunStatus, now time.Time) (mark, took Cell) {
 	sign, elapsed := r.Sign(), now.Sub(r.StartedAt)
 	mark = SignCell(sign)
 	switch r.State {
@@ -228,9 +228,9 @@ func pulse(r engine.OpenRun, now time.Time) (mark, took Cell) {
 		return mark, Cell{Suspended(r), mark.Paint}
 	case fleet.RunRunning, fleet.RunEnded:
 	}
-	took = Text(Span(elapsed))
+	took = Text(plain.Span(elapsed))
 	if r.Timeout > 0 {
-		took.Text += " of " + Span(r.Timeout)
+		took.Text += " of " + plain.Span(r.Timeout)
 	}
 	if r.Timeout > 0 && elapsed > r.Timeout*8/10 {
 		took.Paint = Yellow
@@ -238,7 +238,7 @@ func pulse(r engine.OpenRun, now time.Time) (mark, took Cell) {
 	return mark, took
 }
 
-func crashed(r engine.OpenRun) string {
+func crashed(r fleet.RunStatus) string {
 	if r.StartedAt.IsZero() {
 		return "crashed: it never began"
 	}
@@ -246,15 +246,15 @@ func crashed(r engine.OpenRun) string {
 }
 
 // Waits is how long a run still waits.
-func Waits(r engine.OpenRun, now time.Time) string { return "waits " + Span(r.RestLeft(now)) }
+func Waits(r fleet.RunStatus, now time.Time) string { return "waits " + plain.Span(r.RestLeft(now)) }
 
 // Suspended says what to do about a run whose supervisor is suspended.
-func Suspended(r engine.OpenRun) string {
+func Suspended(r fleet.RunStatus) string {
 	return fmt.Sprintf("suspended: kill -CONT %d lets it go on", r.PID)
 }
 
 // elapsedBar is how much of its time an open run has used.
-func elapsedBar(r engine.OpenRun, now time.Time) string {
+func elapsedBar(r fleet.RunStatus, now time.Time) string {
 	const columns = 10
 	if r.StartedAt.IsZero() || r.Timeout <= 0 || r.State == fleet.RunCrashed {
 		return ""
@@ -266,7 +266,7 @@ func tokens(n *int64) string {
 	if n == nil {
 		return "-"
 	}
-	return Count(*n) + " tok"
+	return plain.Count(*n) + " tok"
 }
 
 // idleText names the lanes that are idle.

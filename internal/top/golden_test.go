@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/bandit"
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/selector"
 	"stint/internal/top"
 )
@@ -49,6 +49,7 @@ func sit(t *testing.T, width, height int, look top.Look, o top.Options) *operato
 	if o.Interval == 0 {
 		o.Interval = time.Second
 	}
+	look.Ranking = look.Status.Ranking()
 	if o.Look == nil {
 		o.Look = func() (top.Look, error) { return look, nil }
 	}
@@ -171,14 +172,14 @@ func idle() top.Look {
 	l := top.Look{}
 	l.At = clock()
 	for _, c := range []fleet.Category{"code", "docs", "research", "triage"} {
-		l.Lanes = append(l.Lanes, engine.LaneState{Category: c, Number: 1})
-		l.Beliefs = append(l.Beliefs, engine.Belief{Category: c, Beta: bandit.Beta{A: 1, B: 1}})
+		l.Lanes = append(l.Lanes, inspect.LaneState{Category: c, Number: 1})
+		l.Beliefs = append(l.Beliefs, inspect.Belief{Category: c, Beta: bandit.Beta{A: 1, B: 1}})
 	}
 	l.Timers = []fleet.Timer{{Pool: "autonomous", Active: true, Next: clock().Add(12 * time.Minute)}}
 	return l
 }
 
-func run(n int, c fleet.Category, began, took time.Duration, o fleet.Outcome) engine.OpenRun {
+func run(n int, c fleet.Category, began, took time.Duration, o fleet.Outcome) fleet.RunStatus {
 	r := fleet.Run{
 		ID: fleet.NewRunID(ago(began), uint32(n)), Fire: 41, Category: c, Lane: 1, Task: fleet.TaskID("fix-" + string(c)), Agent: "claude",
 		CreatedAt: ago(began), StartedAt: ago(began), Verdict: fleet.Verdict{Outcome: o},
@@ -190,7 +191,7 @@ func run(n int, c fleet.Category, began, took time.Duration, o fleet.Outcome) en
 		grade := 0.7
 		r.Verdict.Grade = &grade
 	}
-	return engine.OpenRun{Run: r, State: r.State(fleet.Processes{Live: true}, clock())}
+	return fleet.RunStatus{Run: r, State: r.State(fleet.Processes{Live: true}, clock())}
 }
 
 // busy is a fleet with a session of every kind.
@@ -198,9 +199,9 @@ func busy(t *testing.T) top.Look {
 	t.Helper()
 	l := idle()
 	l.Timers = append(l.Timers, fleet.Timer{Pool: "monitoring", Active: true, Next: clock().Add(time.Minute)})
-	l.Lanes = append([]engine.LaneState{{Category: "code", Number: 1}, {Category: "code", Number: 2}}, l.Lanes[1:]...)
+	l.Lanes = append([]inspect.LaneState{{Category: "code", Number: 1}, {Category: "code", Number: 2}}, l.Lanes[1:]...)
 	tokens := int64(34_200)
-	l.Open = []engine.OpenRun{
+	l.Open = []fleet.RunStatus{
 		run(1, "code", 12*time.Minute, 0, ""),
 		run(2, "docs", 55*time.Minute, 0, ""),
 		run(3, "research", 0, 0, ""),
@@ -211,7 +212,7 @@ func busy(t *testing.T) top.Look {
 	l.Open[2].StartedAt, l.Open[2].Lane, l.Open[2].Task = time.Time{}, 0, ""
 	l.Open[2].NotBefore = clock().Add(9 * time.Minute)
 	l.Lanes[0].Run, l.Lanes[2].Run = &l.Open[0], &l.Open[1]
-	l.Past = []engine.OpenRun{
+	l.Past = []fleet.RunStatus{
 		run(10, "code", 119*time.Minute, 20*time.Minute, fleet.Productive), run(11, "code", 99*time.Minute, 30*time.Minute, fleet.Failed),
 		run(12, "code", 60*time.Minute, 40*time.Minute, fleet.Productive), run(13, "research", 30*time.Minute, time.Second, fleet.Noop),
 		run(14, "triage", 140*time.Minute, 40*time.Minute, fleet.Timeout), l.Open[0], l.Open[1],
@@ -235,7 +236,7 @@ func busy(t *testing.T) top.Look {
 	for i, b := range []bandit.Beta{{A: 20, B: 8}, {A: 3, B: 3}, {A: 9, B: 2}, {A: 1, B: 6}} {
 		l.Beliefs[i].Beta, l.Beliefs[i].Graded = b, int(b.A+b.B)
 	}
-	l.Bars = map[fleet.Category]engine.Gate{"docs": {Reason: "lane busy: run 2"}, "triage": {Reason: "no workable task", Fire: 41}}
+	l.Bars = map[fleet.Category]inspect.Gate{"docs": {Reason: "lane busy: run 2"}, "triage": {Reason: "no workable task", Fire: 41}}
 	l.Pauses = []fleet.Pause{{Category: "triage", Reason: "the tracker is down", Until: clock().Add(8 * time.Hour)}}
 	return l
 }
@@ -246,8 +247,8 @@ func many(t *testing.T) top.Look {
 	l := busy(t)
 	for i := range 12 {
 		c := fleet.Category(fmt.Sprintf("work-%d", i))
-		l.Lanes = append(l.Lanes, engine.LaneState{Category: c, Number: 1})
-		l.Beliefs = append(l.Beliefs, engine.Belief{Category: c, Beta: bandit.Beta{A: 2, B: 2}})
+		l.Lanes = append(l.Lanes, inspect.LaneState{Category: c, Number: 1})
+		l.Beliefs = append(l.Beliefs, inspect.Belief{Category: c, Beta: bandit.Beta{A: 2, B: 2}})
 	}
 	return l
 }
@@ -307,7 +308,11 @@ func TestFailedLook(t *testing.T) {
 	t.Parallel()
 	var fault error
 	now := clock()
-	o := top.Options{Look: func() (top.Look, error) { return busy(t), fault }, Now: func() time.Time { return now }}
+	o := top.Options{Look: func() (top.Look, error) {
+		look := busy(t)
+		look.Ranking = look.Status.Ranking()
+		return look, fault
+	}, Now: func() time.Time { return now }}
 	u := sit(t, 80, 24, top.Look{}, o)
 	fault = errors.New("read the store: disk I/O error")
 	now = now.Add(42 * time.Second)

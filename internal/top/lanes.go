@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/screen"
 )
 
@@ -31,7 +31,7 @@ func (m Model) state(r row) (glyph string, paint screen.Paint, word string) {
 }
 
 // spent is how long a run has been at work, of the time it may be.
-func (m Model) spent(r *engine.OpenRun) string {
+func (m Model) spent(r *fleet.RunStatus) string {
 	if r.StartedAt.IsZero() {
 		return ""
 	}
@@ -39,7 +39,7 @@ func (m Model) spent(r *engine.OpenRun) string {
 	if end.IsZero() {
 		end = m.now
 	}
-	text := screen.Span(max(end.Sub(r.StartedAt), 0))
+	text := plain.Span(max(end.Sub(r.StartedAt), 0))
 	if r.EndedAt.IsZero() && r.Timeout > 0 {
 		text += "/" + limit(r.Timeout)
 	}
@@ -54,7 +54,7 @@ func limit(d time.Duration) string {
 	case d%time.Minute == 0 && d < time.Hour:
 		return fmt.Sprintf("%dm", d/time.Minute)
 	default:
-		return screen.Span(d)
+		return plain.Span(d)
 	}
 }
 
@@ -80,7 +80,7 @@ func (m Model) laneLines(width, rows int) (lines []string, shown string) {
 			cells[3], cells[4] = screen.Text(screen.Dash(string(r.run.Task))), screen.Text(r.run.Agent)
 			cells[5] = screen.Text(m.spent(r.run))
 			if r.run.Tokens != nil {
-				cells[6] = screen.Text(screen.Count(*r.run.Tokens) + " tok")
+				cells[6] = screen.Text(plain.Count(*r.run.Tokens) + " tok")
 			}
 		} else if last := m.lastRun(r.category); last.ID != "" {
 			cells[3] = screen.Cell{Text: m.lastText(last), Paint: screen.Dim}
@@ -112,7 +112,7 @@ func (m Model) lastText(r fleet.Run) string {
 	if r.EndedAt.IsZero() {
 		return ""
 	}
-	text := fmt.Sprintf("last %s %s", r.Verdict.Outcome, screen.Ago(r.EndedAt, m.now))
+	text := fmt.Sprintf("last %s %s", r.Verdict.Outcome, plain.Ago(r.EndedAt, m.now))
 	if r.Verdict.Grade != nil {
 		text += fmt.Sprintf(", grade %.2f", *r.Verdict.Grade)
 	}

@@ -36,7 +36,7 @@ func (m Model) panes(room int) []string {
 // to be read; then what the chosen one wants, then the others, and what is left to the log.
 func (m Model) share(room int) (rows [panes]int) {
 	const least, leastOfLog = 2, 8
-	wants := [panes]int{len(m.rows()), len(m.tracks()) + 1, len(m.ranking), leastOfLog}
+	wants := [panes]int{len(m.rows()), len(m.tracks()) + 1, len(m.look.Ranking), leastOfLog}
 	if m.log.run == "" {
 		wants[paneLog] = 1
 	}

@@ -8,8 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 )
 
@@ -24,7 +24,6 @@ type Model struct {
 	askedAt  time.Time // the look under way, or else the last one
 	looking  bool
 	fault    error // of the last look
-	ranking  []ranked
 
 	pane     pane
 	selected place
@@ -163,7 +162,6 @@ func (m *Model) takeLook(msg lookedMsg) {
 		return
 	}
 	m.look, m.lookedAt = msg.look, msg.at
-	m.ranking = rankingOf(msg.look.Status)
 	m.reselect()
 	m.rechoose()
 }
@@ -196,8 +194,8 @@ type place struct {
 // row is a line of the lanes: one of them, a run that has none yet, or those that are folded.
 type row struct {
 	place
-	run   *engine.OpenRun // nil: the lane is free
-	lanes []row           // that are folded
+	run   *fleet.RunStatus // nil: the lane is free
+	lanes []row            // that are folded
 }
 
 // rows are the lanes that are shown. Where several are idle these are folded into the last
@@ -250,7 +248,7 @@ func (m Model) allRows() (list []row) {
 	}
 	for i := range m.look.Open { // of categories that are configured no more
 		r := &m.look.Open[i]
-		if r.Lane == 0 && !slices.ContainsFunc(lanes, func(l engine.LaneState) bool { return l.Category == r.Category }) {
+		if r.Lane == 0 && !slices.ContainsFunc(lanes, func(l inspect.LaneState) bool { return l.Category == r.Category }) {
 			add(row{place: place{category: r.Category, run: r.ID}, run: r})
 		}
 	}
@@ -306,12 +304,12 @@ func (m Model) lastRun(c fleet.Category) (last fleet.Run) {
 }
 
 // run is what is known of a run.
-func (m Model) run(id fleet.RunID) (engine.OpenRun, bool) {
+func (m Model) run(id fleet.RunID) (fleet.RunStatus, bool) {
 	list := m.known()
-	if i := slices.IndexFunc(list, func(r engine.OpenRun) bool { return r.ID == id }); i >= 0 {
+	if i := slices.IndexFunc(list, func(r fleet.RunStatus) bool { return r.ID == id }); i >= 0 {
 		return list[i], true
 	}
-	return engine.OpenRun{}, false
+	return fleet.RunStatus{}, false
 }
 
 func (m Model) paused(c fleet.Category) bool {
@@ -334,7 +332,7 @@ func (m *Model) askPause(c fleet.Category) {
 }
 
 func (m *Model) askStop() {
-	var r engine.OpenRun
+	var r fleet.RunStatus
 	if rows := m.rows(); m.log.open || m.runs.open {
 		r, _ = m.run(m.log.run)
 	} else if i := m.at(rows); i >= 0 && rows[i].run != nil {

@@ -11,8 +11,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/top"
 )
 
@@ -121,10 +121,10 @@ func TestSelectionStays(t *testing.T) {
 	u := sit(t, 80, 24, top.Look{}, top.Options{Look: func() (top.Look, error) { return look, nil }})
 	u.press("down")
 	u.shows("> ✗  docs")
-	look.Lanes = slices.Insert(slices.Clone(look.Lanes), 0, engine.LaneState{Category: "aaa", Number: 1})
+	look.Lanes = slices.Insert(slices.Clone(look.Lanes), 0, inspect.LaneState{Category: "aaa", Number: 1})
 	u.press("r")
 	u.shows("> ✗  docs")
-	look.Lanes = slices.DeleteFunc(look.Lanes, func(l engine.LaneState) bool { return l.Category == "docs" })
+	look.Lanes = slices.DeleteFunc(look.Lanes, func(l inspect.LaneState) bool { return l.Category == "docs" })
 	look.Open = look.Open[:1]
 	u.press("r")
 	u.shows("> ●  code.1")
@@ -203,7 +203,7 @@ func TestHostileWords(t *testing.T) {
 	look.Open[0].Task, look.Open[0].Agent = hostile, hostile
 	look.Pauses[0].Reason = hostile
 	look.Warnings = []string{hostile}
-	look.Closed = []engine.Gate{{Reason: hostile}}
+	look.Closed = []inspect.Gate{{Reason: hostile}}
 	look.Fires[0].Choices[1].Reason = hostile
 	for _, keys := range [][]string{nil, {"enter"}, {"3"}} {
 		u := sit(t, 200, 40, look, top.Options{

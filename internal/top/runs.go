@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/screen"
 )
 
@@ -49,7 +49,7 @@ func (m Model) runsKey(key string) Model {
 	default:
 		if by, moves := movesBy(key, m.height); moves {
 			list := m.listed()
-			at := slices.IndexFunc(list, func(r engine.OpenRun) bool { return r.ID == m.runs.chosen })
+			at := slices.IndexFunc(list, func(r fleet.RunStatus) bool { return r.ID == m.runs.chosen })
 			if len(list) > 0 {
 				m.runs.chosen = list[min(max(at+by, 0), len(list)-1)].ID
 			}
@@ -59,16 +59,16 @@ func (m Model) runsKey(key string) Model {
 }
 
 // known are all runs of which something is known, newest first.
-func (m Model) known() []engine.OpenRun {
+func (m Model) known() []fleet.RunStatus {
 	list := slices.Concat(m.look.Open, m.look.Runs, m.look.Past)
-	slices.SortStableFunc(list, func(a, b engine.OpenRun) int { return strings.Compare(string(b.ID), string(a.ID)) })
-	return slices.CompactFunc(list, func(a, b engine.OpenRun) bool { return a.ID == b.ID })
+	slices.SortStableFunc(list, func(a, b fleet.RunStatus) int { return strings.Compare(string(b.ID), string(a.ID)) })
+	return slices.CompactFunc(list, func(a, b fleet.RunStatus) bool { return a.ID == b.ID })
 }
 
 // listed are the runs that have all words of the filter.
-func (m Model) listed() []engine.OpenRun {
+func (m Model) listed() []fleet.RunStatus {
 	words := strings.Fields(strings.ToLower(m.runs.filter))
-	return slices.DeleteFunc(m.known(), func(r engine.OpenRun) bool {
+	return slices.DeleteFunc(m.known(), func(r fleet.RunStatus) bool {
 		text := strings.ToLower(fmt.Sprintln(r.ID, r.Category, r.Task, r.Agent, r.Sign().Word, r.Verdict.Reason))
 		return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	})
@@ -77,7 +77,7 @@ func (m Model) listed() []engine.OpenRun {
 // rechoose keeps the chosen run, or takes the first that is listed.
 func (m *Model) rechoose() {
 	list := m.listed()
-	if !slices.ContainsFunc(list, func(r engine.OpenRun) bool { return r.ID == m.runs.chosen }) {
+	if !slices.ContainsFunc(list, func(r fleet.RunStatus) bool { return r.ID == m.runs.chosen }) {
 		m.runs.chosen = ""
 		if len(list) > 0 {
 			m.runs.chosen = list[0].ID
@@ -88,7 +88,7 @@ func (m *Model) rechoose() {
 // runsScreen is the list of runs, with the filter in its title.
 func (m Model) runsScreen(room int) []string {
 	list := m.listed()
-	at := slices.IndexFunc(list, func(r engine.OpenRun) bool { return r.ID == m.runs.chosen })
+	at := slices.IndexFunc(list, func(r fleet.RunStatus) bool { return r.ID == m.runs.chosen })
 	first, end := window(len(list), room-1, at)
 	title := "runs"
 	if m.runs.typing || m.runs.filter != "" {
@@ -106,7 +106,7 @@ func (m Model) runsScreen(room int) []string {
 		}
 		table.Rows = append(table.Rows, []screen.Cell{
 			screen.SignCell(sign),
-			{Text: screen.Ago(r.CreatedAt, m.now), Paint: screen.Dim},
+			{Text: plain.Ago(r.CreatedAt, m.now), Paint: screen.Dim},
 			{Text: sign.Word, Paint: screen.MoodPaint(sign.Mood)},
 			screen.Text(string(r.Category)), screen.Text(screen.Dash(string(r.Task))), screen.Text(r.Agent), screen.Text(m.spent(&r)), screen.Text(grade),
 		})
@@ -124,7 +124,7 @@ func (m Model) runsScreen(room int) []string {
 }
 
 // detail is what is known of a run beside its log.
-func (m Model) detail(r engine.OpenRun) []string {
+func (m Model) detail(r fleet.RunStatus) []string {
 	sign := r.Sign()
 	how := sign.Mark + " " + sign.Word
 	if r.Verdict.Grade != nil {
@@ -133,7 +133,7 @@ func (m Model) detail(r engine.OpenRun) []string {
 	if r.Verdict.Reason != "" {
 		how += ": " + r.Verdict.Reason
 	}
-	what := []string{"task " + screen.Dash(string(r.Task)), "agent " + screen.Dash(r.Agent), "made " + screen.Ago(r.CreatedAt, m.now)}
+	what := []string{"task " + screen.Dash(string(r.Task)), "agent " + screen.Dash(r.Agent), "made " + plain.Ago(r.CreatedAt, m.now)}
 	if r.Fire != 0 {
 		what = append(what, fmt.Sprintf("by fire %d", r.Fire))
 	}
@@ -141,7 +141,7 @@ func (m Model) detail(r engine.OpenRun) []string {
 		what = append(what, "at work "+spent)
 	}
 	if tokens := r.Usage.Tokens; tokens != nil {
-		what = append(what, screen.Count(*tokens)+" tokens")
+		what = append(what, plain.Count(*tokens)+" tokens")
 	}
 	return []string{"  " + m.style().Paint(screen.MoodPaint(sign.Mood), line(how)), "  " + line(strings.Join(what, ", "))}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/screen"
 )
@@ -14,7 +13,7 @@ import (
 func signs() []fleet.Sign {
 	var list []fleet.Sign
 	for _, s := range []fleet.RunState{fleet.RunRunning, fleet.RunCrashed, fleet.RunSuspended} {
-		list = append(list, fleet.Run{}.Sign(s))
+		list = append(list, fleet.RunStatus{State: s}.Sign())
 	}
 	for _, o := range fleet.Outcomes() {
 		if o != fleet.Busy && o != fleet.Idle { // which never have a lane
@@ -28,7 +27,7 @@ func signs() []fleet.Sign {
 type track struct {
 	category fleet.Category
 	lane     int
-	runs     []engine.OpenRun
+	runs     []fleet.RunStatus
 }
 
 // tracks are those of all lanes, also of lanes that are configured no more, but for those in
@@ -56,7 +55,7 @@ func (m Model) tracks() (list []track) {
 }
 
 // pastRuns are those that were in a lane within the timeline's time.
-func (m Model) pastRuns() (list []engine.OpenRun) {
+func (m Model) pastRuns() (list []fleet.RunStatus) {
 	from := m.now.Add(-Past)
 	for _, r := range m.look.Past {
 		if r.Lane > 0 && !r.StartedAt.IsZero() && (r.EndedAt.IsZero() || r.EndedAt.After(from)) {
@@ -177,7 +176,7 @@ func (m Model) legend() string {
 	runs := m.pastRuns()
 	var parts []string
 	for _, sign := range signs() {
-		if slices.ContainsFunc(runs, func(r engine.OpenRun) bool { return r.Sign() == sign }) {
+		if slices.ContainsFunc(runs, func(r fleet.RunStatus) bool { return r.Sign() == sign }) {
 			parts = append(parts, signText(sign, m.style()))
 		}
 	}

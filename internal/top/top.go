@@ -13,8 +13,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 )
 
 // Past is how far back the timeline goes.
@@ -26,10 +26,11 @@ const Fires = 10
 
 // Look is what is known of the fleet at one moment.
 type Look struct {
-	engine.Status
-	Past     []engine.OpenRun // that were in a lane within the time of the timeline
-	Warnings []string         // that the look gave rise to
-	ReadOnly string           // why nothing can be written; empty: it can
+	inspect.Status
+	Ranking  []inspect.Ranked  // as the last fires ranked
+	Past     []fleet.RunStatus // that were in a lane within the time of the timeline
+	Warnings []string          // that the look gave rise to
+	ReadOnly string            // why nothing can be written; empty: it can
 }
 
 // Log is the end of what a run's agent printed.

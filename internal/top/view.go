@@ -8,6 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"stint/internal/inspect"
+	"stint/internal/plain"
 	"stint/internal/screen"
 )
 
@@ -84,7 +86,7 @@ func (m Model) nextFire() string {
 	parts := []string{"never fired"}
 	if len(m.look.Fires) > 0 {
 		f := m.look.Fires[0]
-		parts[0] = fmt.Sprintf("fire %d %s", f.ID, screen.Ago(f.At, m.now))
+		parts[0] = fmt.Sprintf("fire %d %s", f.ID, plain.Ago(f.At, m.now))
 	}
 	for i, t := range m.look.Timers {
 		name := "next"
@@ -95,7 +97,7 @@ func (m Model) nextFire() string {
 		case t.Firing:
 			parts = append(parts, name+" now")
 		case t.Active && !t.Next.IsZero():
-			parts = append(parts, name+" "+screen.Ago(t.Next, m.now))
+			parts = append(parts, name+" "+plain.Ago(t.Next, m.now))
 		case t.Active:
 			parts = append(parts, name+" not known")
 		case i == 0:
@@ -117,15 +119,15 @@ func (m Model) trouble() string {
 		add(screen.Red, "look failed: "+m.fault.Error())
 	}
 	if age := m.now.Sub(m.lookedAt); !m.lookedAt.IsZero() && (m.fault != nil || age > stale(m.Interval)) {
-		add(screen.Red, "shown is "+screen.Span(age)+" old")
+		add(screen.Red, "shown is "+plain.Span(age)+" old")
 	}
-	for _, a := range screen.Alerts(m.look.Status) {
+	for _, a := range m.look.Alerts() {
 		switch a.Kind {
-		case screen.AlertBroken:
+		case inspect.AlertBroken:
 			add(screen.Red, a.Text)
-		case screen.AlertClosed, screen.AlertTask:
+		case inspect.AlertClosed, inspect.AlertTask:
 			add(screen.Yellow, a.Text)
-		case screen.AlertRun, screen.AlertTimer: // which have a place of their own
+		case inspect.AlertRun, inspect.AlertTimer: // which have a place of their own
 		}
 	}
 	if m.look.ReadOnly != "" {
@@ -208,7 +210,7 @@ func (m Model) logTitle() string {
 	}
 	text := fmt.Sprintf("log %s %s %s", r.ID, r.Category, r.Task)
 	if !r.EndedAt.IsZero() {
-		text += fmt.Sprintf(" (%s %s)", r.Verdict.Outcome, screen.Ago(r.EndedAt, m.now))
+		text += fmt.Sprintf(" (%s %s)", r.Verdict.Outcome, plain.Ago(r.EndedAt, m.now))
 	}
 	return line(text)
 }
@@ -220,11 +222,11 @@ func (m Model) logPlace() string {
 	case v.run == "":
 		return ""
 	case !v.follows && v.size > v.grown:
-		return fmt.Sprintf("+%s below: G", screen.Count(v.size-v.grown))
+		return fmt.Sprintf("+%s below: G", plain.Count(v.size-v.grown))
 	case !v.follows:
 		return "G follows"
 	case v.size > v.shown:
-		return fmt.Sprintf("end of %s bytes", screen.Count(v.size))
+		return fmt.Sprintf("end of %s bytes", plain.Count(v.size))
 	default:
 		return ""
 	}

@@ -19,12 +19,14 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/lane"
 	"stint/internal/lesson"
 	"stint/internal/rundir"
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
+	"stint/internal/survey"
 	"stint/internal/task"
 	"stint/internal/web"
 )
@@ -93,14 +95,15 @@ func (b *bench) pageClock() time.Time { return clock().Add(time.Duration(b.ahead
 // engine is the fleet's with a store that may be nil.
 func (b *bench) engine(s store.Store) *engine.Engine {
 	var chance atomic.Uint64
+	folders := rundir.Folders{State: b.config.State, Keep: b.config.Runs.Keep, Now: clock}
+	sources := task.Sources{Folder: task.Folder{Dir: b.config.Tasks.Dir, DefaultCategory: b.config.Tasks.DefaultCategory}}
 	return &engine.Engine{
-		Config: b.config, Store: s, Lanes: lane.State(b.config.State), Sessions: sessions{}, Agents: session.Runner{}, Repo: noRepo{},
-		Folders: rundir.Folders{State: b.config.State, Keep: b.config.Runs.Keep, Now: clock},
-		Tasks:   task.Sources{Folder: task.Folder{Dir: b.config.Tasks.Dir, DefaultCategory: b.config.Tasks.DefaultCategory}},
-		Lessons: lesson.Folder{Dir: b.config.Lessons.Dir},
-		Log:     slog.New(slog.DiscardHandler),
-		Now:     clock, Random: func() uint64 { return chance.Add(1) },
-		Getenv: func(string) string { return "" },
+		Fleet: &survey.Fleet{
+			Config: b.config, Store: s, Sessions: sessions{}, Agents: session.Runner{}, Ends: folders, Tasks: sources,
+			Lessons: lesson.Folder{Dir: b.config.Lessons.Dir}, Log: slog.New(slog.DiscardHandler),
+			Now: clock, Random: func() uint64 { return chance.Add(1) }, Getenv: func(string) string { return "" },
+		},
+		Lanes: lane.State(b.config.State), Stopper: sessions{}, Runner: session.Runner{}, Repo: noRepo{}, Folders: folders, Sources: sources,
 	}
 }
 
@@ -126,19 +129,19 @@ func (b *bench) open() {
 }
 
 // with opens the store anew, as the command line does.
-func (b *bench) with(ctx context.Context, fn func(*engine.Engine) error) error {
+func (b *bench) with(ctx context.Context, fn func(*inspect.Explainer) error) error {
 	if fault := b.fault.Load(); fault != nil {
 		return *fault
 	}
 	db, err := sqlite.OpenRead(ctx, b.storeOptions())
 	if errors.Is(err, fleet.ErrNotFound) {
-		return fn(b.engine(nil))
+		return fn(&inspect.Explainer{Fleet: b.engine(nil).Fleet})
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	return fn(b.engine(db))
+	return fn(&inspect.Explainer{Fleet: b.engine(db).Fleet})
 }
 
 // sessions all live.

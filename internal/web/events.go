@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"time"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/transcript"
@@ -117,11 +117,11 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 // runEvents follows the log of a run, and tells of changes, until the run has ended.
 func (s *site) runEvents(w http.ResponseWriter, r *http.Request) {
 	var (
-		d      engine.RunDetail
+		d      inspect.RunDetail
 		format transcript.Format
 		wrong  error
 	)
-	err := s.with(r.Context(), func(e *engine.Engine) error {
+	err := s.with(r.Context(), func(e *inspect.Explainer) error {
 		d, wrong = s.detail(r, e)
 		format = e.Config.Agents[d.Agent].Transcript
 		return nil
@@ -196,11 +196,8 @@ func (s *site) follow(ctx context.Context, id fleet.RunID, f *follower, versions
 }
 
 func (s *site) ended(ctx context.Context, id fleet.RunID) (ended bool) {
-	_ = s.with(ctx, func(e *engine.Engine) error { // who cannot say yet says later
-		if e.Store == nil {
-			return nil
-		}
-		run, err := e.Store.Run(ctx, id)
+	_ = s.with(ctx, func(e *inspect.Explainer) error { // who cannot say yet says later
+		run, err := e.Run(ctx, id)
 		ended = err == nil && !run.EndedAt.IsZero()
 		return err
 	})

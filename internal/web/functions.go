@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"time"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/plot"
@@ -19,7 +18,7 @@ func functions() template.FuncMap {
 	return template.FuncMap{
 		"line":     func(v any) string { return plain.Line(fmt.Sprint(v)) },
 		"stamp":    screen.Stamp,
-		"span":     screen.Span,
+		"span":     plain.Span,
 		"count":    count,
 		"when":     when,
 		"since":    since,
@@ -45,7 +44,6 @@ func functions() template.FuncMap {
 		"size":     func(list any) int64 { return int64(reflect.ValueOf(list).Len()) },
 		"pages":    pages,
 		"list":     list,
-		"reports":  reports,
 	}
 }
 
@@ -56,11 +54,11 @@ func count(n any) string {
 		if n == nil {
 			return "–"
 		}
-		return screen.Count(*n)
+		return plain.Count(*n)
 	case int64:
-		return screen.Count(n)
+		return plain.Count(n)
 	case int:
-		return screen.Count(int64(n))
+		return plain.Count(int64(n))
 	}
 	return fmt.Sprint(n)
 }
@@ -72,7 +70,7 @@ func when(t, now time.Time) template.HTML {
 		return "–"
 	}
 	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s" data-at="%d">%s</time>`, //nolint:gosec // all of it is made of times
-		screen.Stamp(t), screen.Stamp(t), t.UnixMilli(), screen.Ago(t, now)))
+		screen.Stamp(t), screen.Stamp(t), t.UnixMilli(), plain.Ago(t, now)))
 }
 
 // since is a length of time that still grows.
@@ -81,23 +79,23 @@ func since(t, now time.Time) template.HTML {
 		return "–"
 	}
 	return template.HTML(fmt.Sprintf(`<time title="since %s" data-since="%d">%s</time>`, //nolint:gosec // all of it is made of times
-		screen.Stamp(t), t.UnixMilli(), screen.Span(now.Sub(t))))
+		screen.Stamp(t), t.UnixMilli(), plain.Span(now.Sub(t))))
 }
 
 // took is how long a run took, or has taken.
-func took(r engine.OpenRun, now time.Time) template.HTML {
+func took(r fleet.RunStatus, now time.Time) template.HTML {
 	switch {
 	case r.StartedAt.IsZero():
 		return "–"
 	case r.EndedAt.IsZero():
 		return since(r.StartedAt, now)
 	default:
-		return template.HTML(screen.Span(r.EndedAt.Sub(r.StartedAt))) //nolint:gosec // a length of time
+		return template.HTML(plain.Span(r.EndedAt.Sub(r.StartedAt))) //nolint:gosec // a length of time
 	}
 }
 
 // startedBy are the choices of a fire that became sessions.
-func startedBy(f engine.FireReport) (list []fleet.Choice) {
+func startedBy(f fleet.Fire) (list []fleet.Choice) {
 	for _, c := range f.Choices {
 		if c.Decision == fleet.Spawn {
 			list = append(list, c)
@@ -120,13 +118,6 @@ func list(pairs ...any) map[string]any {
 		m[fmt.Sprint(pairs[i])] = pairs[i+1]
 	}
 	return m
-}
-
-func reports(fires []fleet.Fire) (list []engine.FireReport) {
-	for _, f := range fires {
-		list = append(list, engine.FireReport{Fire: f})
-	}
-	return list
 }
 
 // signed is a part of a score; one that would show as nothing is a dash.

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/store"
 	"stint/internal/wire"
@@ -26,46 +26,40 @@ type claimsBody struct {
 	Denials []fleet.DeniedClaim // newest first
 }
 
-func (s *site) claims(r *http.Request, e *engine.Engine) (view, error) {
+func (s *site) claims(r *http.Request, e *inspect.Explainer) (view, error) {
 	var b claimsBody
 	held, err := e.HeldClaims(r.Context())
 	if err != nil {
 		return view{}, err
 	}
 	b.Held = held
-	if e.Store != nil {
-		if b.Denials, err = e.Store.LastDenials(r.Context(), store.DenialQuery{Limit: pageRows}); err != nil {
-			return view{}, err
-		}
+	if b.Denials, err = e.Denials(r.Context(), pageRows); err != nil {
+		return view{}, err
 	}
 	return view{Title: "Claims", Live: true, Events: "/events", Body: b, Object: wire.NewClaims(held)}, nil
 }
 
 type firesBody struct {
-	Fires []engine.FireReport
+	Fires []fleet.Fire
 	Older string // the address of the page before; empty: there is none
 	Paged bool   // this is not the first
 }
 
-func (s *site) fires(r *http.Request, e *engine.Engine) (view, error) {
+func (s *site) fires(r *http.Request, e *inspect.Explainer) (view, error) {
 	before, err := fireNumber(r.URL.Query().Get("before"))
 	if err != nil {
 		return view{}, err
 	}
-	var list []fleet.Fire
-	if e.Store != nil {
-		if list, err = e.Store.LastFires(r.Context(), store.FireQuery{Before: before, Brief: true, Limit: pageRows + 1}); err != nil {
-			return view{}, err
-		}
+	list, err := e.Fires(r.Context(), store.FireQuery{Before: before, Brief: true, Limit: pageRows + 1})
+	if err != nil {
+		return view{}, err
 	}
 	b := firesBody{Paged: before != 0}
 	if len(list) > pageRows {
 		list = list[:pageRows]
 		b.Older = fmt.Sprintf("/fires?before=%d", list[pageRows-1].ID)
 	}
-	for _, f := range list {
-		b.Fires = append(b.Fires, engine.FireReport{Fire: f})
-	}
+	b.Fires = list
 	return view{Title: "Fires", Live: !b.Paged, Events: "/events", Body: b, Object: wire.NewFires(list)}, nil
 }
 
@@ -82,7 +76,7 @@ func fireNumber(text string) (fleet.FireID, error) {
 }
 
 type runsBody struct {
-	Runs       []engine.OpenRun
+	Runs       []fleet.RunStatus
 	Query      store.RunQuery
 	Categories []fleet.Category
 	Agents     []string
@@ -92,7 +86,7 @@ type runsBody struct {
 	Paged      bool
 }
 
-func (s *site) runs(r *http.Request, e *engine.Engine) (view, error) {
+func (s *site) runs(r *http.Request, e *inspect.Explainer) (view, error) {
 	q, err := runQuery(r.URL.Query())
 	if err != nil {
 		return view{}, err
@@ -164,4 +158,4 @@ func part(r *http.Request, name string) string {
 	return strings.TrimSuffix(r.PathValue(name), ".json")
 }
 
-func agentNames(e *engine.Engine) []string { return slices.Sorted(maps.Keys(e.Config.Agents)) }
+func agentNames(e *inspect.Explainer) []string { return slices.Sorted(maps.Keys(e.Config.Agents)) }

@@ -24,8 +24,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/store/sqlite"
 	"stint/internal/web"
 )
@@ -336,7 +336,7 @@ func TestReportsAreMadeInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var under atomic.Int32
 		goOn := make(chan struct{})
-		pages := web.New(web.Options{Log: slog.New(slog.DiscardHandler), Now: clock, With: func(ctx context.Context, _ func(*engine.Engine) error) error {
+		pages := web.New(web.Options{Log: slog.New(slog.DiscardHandler), Now: clock, With: func(ctx context.Context, _ func(*inspect.Explainer) error) error {
 			if ctx.Value(ofReport{}) != nil {
 				under.Add(1)
 				<-goOn

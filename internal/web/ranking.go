@@ -1,32 +1,27 @@
 package web
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"net/http"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/plot"
-	"stint/internal/replay"
 	"stint/internal/selector"
-	"stint/internal/store"
 	"stint/internal/wire"
 )
 
 // fireBody is a fire, and its ranking as it comes out when it is ranked again.
 type fireBody struct {
-	engine.FireReport
-	Result    *replay.Result // nil: it cannot be ranked again
-	Why       string         // it cannot
+	inspect.FireDetail
 	Scores    []scoreView
 	Scale     string // what the bars' ends stand for
 	Sentences []string
-	Runs      map[fleet.RunID]engine.OpenRun // of the fire
-	Others    []engine.OpenRun               // of these, those that no choice names
-	Last      bool                           // there is none after it
+	ByID      map[fleet.RunID]fleet.RunStatus // of the fire
+	Others    []fleet.RunStatus               // of these, those that no choice names
+	Last      bool                            // there is none after it
 }
 
 // scoreView is a category's line of a ranking.
@@ -44,12 +39,12 @@ type scoreView struct {
 type barView struct{ Class, X, Width string }
 
 // ranking explains the last fire, or the one that is asked for.
-func (s *site) ranking(r *http.Request, e *engine.Engine) (view, error) {
+func (s *site) ranking(r *http.Request, e *inspect.Explainer) (view, error) {
 	id, err := fireNumber(r.URL.Query().Get("fire"))
 	if err != nil {
 		return view{}, err
 	}
-	last, err := lastFire(r.Context(), e)
+	last, err := e.LastFire(r.Context())
 	if err != nil {
 		return view{}, err
 	}
@@ -60,84 +55,55 @@ func (s *site) ranking(r *http.Request, e *engine.Engine) (view, error) {
 	if id == 0 {
 		return v, nil
 	}
-	b, err := s.fireOf(r.Context(), e, id)
+	d, err := e.FireDetail(r.Context(), id)
 	if err != nil {
 		return view{}, err
 	}
-	b.Last = id >= last
+	b := newFireBody(d, id >= last)
 	v.Title, v.Body, v.Object = fmt.Sprintf("Ranking of fire %d", id), b, b.object()
 	return v, nil
 }
 
-func (s *site) fire(r *http.Request, e *engine.Engine) (view, error) {
+func (s *site) fire(r *http.Request, e *inspect.Explainer) (view, error) {
 	id, err := fireNumber(part(r, "fire"))
 	if err != nil {
 		return view{}, err
 	}
-	last, err := lastFire(r.Context(), e)
+	last, err := e.LastFire(r.Context())
 	if err != nil {
 		return view{}, err
 	}
-	b, err := s.fireOf(r.Context(), e, id)
+	d, err := e.FireDetail(r.Context(), id)
 	if err != nil {
 		return view{}, err
 	}
-	b.Last = id >= last
+	b := newFireBody(d, id >= last)
 	return view{Title: fmt.Sprintf("Fire %d", id), Live: b.Last, Events: "/events", Body: b, Object: b.object()}, nil
 }
 
-func lastFire(ctx context.Context, e *engine.Engine) (fleet.FireID, error) {
-	if e.Store == nil {
-		return 0, nil
-	}
-	fires, err := e.Store.LastFires(ctx, store.FireQuery{Brief: true, Limit: 1})
-	if err != nil || len(fires) == 0 {
-		return 0, err
-	}
-	return fires[0].ID, nil
-}
-
-// mostOfFire is how many runs of a fire are shown: more than it can start.
-const mostOfFire = 200
-
-func (s *site) fireOf(ctx context.Context, e *engine.Engine, id fleet.FireID) (b fireBody, err error) {
-	if e.Store == nil || id == 0 {
-		return b, fmt.Errorf("fire %d: %w", id, fleet.ErrNotFound)
-	}
-	if b.Fire, err = e.Store.Fire(ctx, id); err != nil {
-		return b, err
-	}
-	runs, err := e.Runs(ctx, store.RunQuery{Fire: id, Limit: mostOfFire})
-	if err != nil {
-		return b, err
-	}
-	b.Runs = map[fleet.RunID]engine.OpenRun{}
-	for _, r := range runs {
-		b.Runs[r.ID] = r
-	}
+// newFireBody lays out a fire.
+func newFireBody(d inspect.FireDetail, last bool) fireBody {
+	b := fireBody{FireDetail: d, ByID: map[fleet.RunID]fleet.RunStatus{}, Last: last}
 	named := map[fleet.RunID]bool{}
-	for _, c := range b.Choices {
+	for _, c := range d.Choices {
 		named[c.Run] = true
 	}
-	for _, r := range runs {
-		if !named[r.ID] {
+	for _, r := range d.Runs {
+		if b.ByID[r.ID] = r; !named[r.ID] {
 			b.Others = append(b.Others, r)
 		}
 	}
-	result, err := e.Replay(ctx, id)
-	if err != nil {
-		b.Why = err.Error()
-		return b, nil //nolint:nilerr // an old record can be shown, if not ranked again
+	if d.Result != nil {
+		b.Sentences = d.Result.Selection.Sentences(selector.Figures)
+		b.Scores, b.Scale = scoresOf(d.Result.Selection)
 	}
-	b.Result, b.Sentences = &result, result.Selection.Sentences(selector.Figures)
-	b.Scores, b.Scale = scoresOf(result.Selection)
-	return b, nil
+	return b
 }
 
 func (b fireBody) object() wire.Ranking {
-	var runs []engine.OpenRun
+	var runs []fleet.RunStatus
 	for _, c := range b.Choices {
-		if r, found := b.Runs[c.Run]; found {
+		if r, found := b.ByID[c.Run]; found {
 			runs = append(runs, r)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/plot"
 	"stint/internal/report"
@@ -29,7 +29,7 @@ func reportSpans() []namedSpan {
 
 // report says what the fleet did in a span of time. It is not kept up to date: its figures
 // change slowly, and are summed up anew at each look.
-func (s *site) report(r *http.Request, e *engine.Engine) (view, error) {
+func (s *site) report(r *http.Request, e *inspect.Explainer) (view, error) {
 	name := cmp.Or(r.URL.Query().Get("since"), "7d")
 	b, since, found := reportBody{}, time.Unix(0, 0), false
 	for _, p := range reportSpans() {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/screen"
 	"stint/internal/transcript"
 	"stint/internal/wire"
@@ -19,7 +19,7 @@ import (
 
 // runBody is one run.
 type runBody struct {
-	engine.RunDetail
+	inspect.RunDetail
 	Sign  fleet.Sign
 	Terms []fleet.Part // that the grade is the sum of
 	Facts []fleet.Part // what else is known
@@ -36,7 +36,7 @@ type logView struct {
 // logShown is how much of a log a page shows: its end.
 const logShown = 64 << 10
 
-func (s *site) run(r *http.Request, e *engine.Engine) (view, error) {
+func (s *site) run(r *http.Request, e *inspect.Explainer) (view, error) {
 	d, err := s.detail(r, e)
 	if err != nil {
 		return view{}, err
@@ -50,13 +50,13 @@ func (s *site) run(r *http.Request, e *engine.Engine) (view, error) {
 	}
 	terms, facts := d.Verdict.Terms()
 	v.Body = runBody{
-		RunDetail: d, Sign: d.OpenRun.Sign(), Terms: terms, Facts: facts, Log: s.logOf(d, v.Live, e.Config.Agents[d.Agent].Transcript),
+		RunDetail: d, Sign: d.RunStatus.Sign(), Terms: terms, Facts: facts, Log: s.logOf(d, v.Live, e.Config.Agents[d.Agent].Transcript),
 	}
 	return v, nil
 }
 
 // logOf is the end of a run's log, or why there is none.
-func (s *site) logOf(d engine.RunDetail, grows bool, f transcript.Format) logView {
+func (s *site) logOf(d inspect.RunDetail, grows bool, f transcript.Format) logView {
 	if d.Swept != "" {
 		return logView{Missing: d.Swept}
 	}
@@ -65,10 +65,10 @@ func (s *site) logOf(d engine.RunDetail, grows bool, f transcript.Format) logVie
 
 // detail reads the run that a request names. Its id is checked before it becomes part of
 // any path.
-func (s *site) detail(r *http.Request, e *engine.Engine) (engine.RunDetail, error) {
+func (s *site) detail(r *http.Request, e *inspect.Explainer) (inspect.RunDetail, error) {
 	id, err := fleet.ParseRunID(part(r, "run"))
 	if err != nil {
-		return engine.RunDetail{}, errors.Join(err, fleet.ErrUsage)
+		return inspect.RunDetail{}, errors.Join(err, fleet.ErrUsage)
 	}
 	return e.RunDetail(r.Context(), id)
 }
@@ -121,9 +121,9 @@ func (s *site) tail(path string, grows bool, f transcript.Format) (b logView) {
 
 // log serves the whole log as it is: as text, which a browser makes nothing else of.
 func (s *site) log(w http.ResponseWriter, r *http.Request) {
-	var d engine.RunDetail
+	var d inspect.RunDetail
 	var wrong error
-	err := s.with(r.Context(), func(e *engine.Engine) error {
+	err := s.with(r.Context(), func(e *inspect.Explainer) error {
 		d, wrong = s.detail(r, e)
 		return nil
 	})

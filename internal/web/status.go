@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/plot"
 	"stint/internal/report"
@@ -22,12 +22,12 @@ import (
 
 // statusBody is the first page.
 type statusBody struct {
-	engine.Status
+	inspect.Status
 	Never    bool // nothing has run yet
 	Busy     []laneView
 	Counts   map[fleet.Category]int // of lanes
 	People   int                    // claims that no run holds
-	Alerts   []screen.Alert         // the first of them
+	Alerts   []inspect.Alert        // the first of them
 	More     int                    // alerts
 	Running  int
 	Next     *fleet.Timer // the first that fires; nil: none is known
@@ -40,7 +40,7 @@ type statusBody struct {
 
 // laneView is a lane with a run in it, or an open run without a lane.
 type laneView struct {
-	*engine.OpenRun
+	*fleet.RunStatus
 	Number int
 }
 
@@ -62,17 +62,17 @@ const (
 	mostOfKind, mostOfReason = 3, 100
 )
 
-func (s *site) status(r *http.Request, e *engine.Engine) (view, error) {
+func (s *site) status(r *http.Request, e *inspect.Explainer) (view, error) {
 	ctx := r.Context()
 	name, span, err := spanOf(r)
 	if err != nil {
 		return view{}, err
 	}
-	st, err := e.Status(ctx, engine.StatusOptions{Fires: statusFires, Runs: statusRuns})
+	st, err := e.Status(ctx, inspect.StatusOptions{Fires: statusFires, Runs: statusRuns})
 	if err != nil {
 		return view{}, err
 	}
-	v := view{Title: "Status", Live: true, Events: "/events", Object: wire.NewStatus(e, st)}
+	v := view{Title: "Status", Live: true, Events: "/events", Object: wire.NewStatus(e.Config.Fleet, st)}
 	if wantsJSON(r) {
 		return v, nil
 	}
@@ -87,7 +87,7 @@ func (s *site) status(r *http.Request, e *engine.Engine) (view, error) {
 	for _, p := range spans() {
 		b.Spans = append(b.Spans, spanLink{p.name, p.name == name})
 	}
-	if e.Store != nil {
+	if st.NoStore == "" {
 		b.Timeline, b.Cut, err = timeline(ctx, e, st, span)
 	}
 	v.Body = b
@@ -95,7 +95,7 @@ func (s *site) status(r *http.Request, e *engine.Engine) (view, error) {
 }
 
 // summarize says how the fleet does in one sentence, and what is out of order.
-func (b *statusBody) summarize(st engine.Status) {
+func (b *statusBody) summarize(st inspect.Status) {
 	for _, r := range st.Open {
 		if r.State == fleet.RunRunning {
 			b.Running++
@@ -106,23 +106,23 @@ func (b *statusBody) summarize(st engine.Status) {
 			b.Next = &st.Timers[i]
 		}
 	}
-	of := map[screen.AlertKind]int{}
-	for _, a := range screen.Alerts(st) {
+	of := map[inspect.AlertKind]int{}
+	for _, a := range st.Alerts() {
 		if of[a.Kind]++; of[a.Kind] > mostOfKind {
 			b.More++
 			continue
 		}
-		if b.Alerts = append(b.Alerts, a); a.Kind == screen.AlertClosed && b.Blocked == "" {
+		if b.Alerts = append(b.Alerts, a); a.Kind == inspect.AlertClosed && b.Blocked == "" {
 			b.Blocked = screen.Style{Width: mostOfReason}.Fit(a.Text)
 		}
 	}
-	if more := of[screen.AlertClosed] - 1; more > 0 {
+	if more := of[inspect.AlertClosed] - 1; more > 0 {
 		b.Blocked += fmt.Sprintf(", and %d more keep work from starting", more)
 	}
 }
 
 // busyLanes are the open runs, those in lanes first.
-func busyLanes(st engine.Status) (busy []laneView) {
+func busyLanes(st inspect.Status) (busy []laneView) {
 	for _, l := range st.Lanes {
 		if l.Run != nil {
 			busy = append(busy, laneView{l.Run, l.Number})
@@ -137,7 +137,7 @@ func busyLanes(st engine.Status) (busy []laneView) {
 }
 
 // outcomesOf are the last day's, most frequent first.
-func outcomesOf(st engine.Status) (list []outcomeCount) {
+func outcomesOf(st inspect.Status) (list []outcomeCount) {
 	for o, n := range st.Day.Outcomes {
 		list = append(list, outcomeCount{o, n})
 	}
@@ -175,13 +175,13 @@ const (
 )
 
 // timeline draws what was in the lanes. It reports whether there was more than it reads.
-func timeline(ctx context.Context, e *engine.Engine, st engine.Status, span time.Duration) (template.HTML, bool, error) {
+func timeline(ctx context.Context, e *inspect.Explainer, st inspect.Status, span time.Duration) (template.HTML, bool, error) {
 	since := st.At.Add(-span)
 	runs, cut, err := runsOver(ctx, e, since)
 	if err != nil {
 		return "", false, err
 	}
-	fires, err := e.Store.LastFires(ctx, store.FireQuery{Brief: true, Limit: min(timelineFires, 10+int(span/(3*time.Minute)))})
+	fires, err := e.Fires(ctx, store.FireQuery{Brief: true, Limit: min(timelineFires, 10+int(span/(3*time.Minute)))})
 	if err != nil {
 		return "", false, err
 	}
@@ -190,7 +190,7 @@ func timeline(ctx context.Context, e *engine.Engine, st engine.Status, span time
 
 // runsOver reads the runs that may reach into the time since. One that has ended, and was
 // created longer before it than sessions usually take, is missed.
-func runsOver(ctx context.Context, e *engine.Engine, since time.Time) (list []engine.OpenRun, cut bool, err error) {
+func runsOver(ctx context.Context, e *inspect.Explainer, since time.Time) (list []fleet.RunStatus, cut bool, err error) {
 	const longest = 6 * time.Hour
 	q := store.RunQuery{Limit: timelinePage}
 	for len(list) < timelineRuns {
@@ -207,9 +207,9 @@ func runsOver(ctx context.Context, e *engine.Engine, since time.Time) (list []en
 	return list, list[len(list)-1].CreatedAt.After(since), nil
 }
 
-func newTimeline(st engine.Status, runs []engine.OpenRun, fires []fleet.Fire, since time.Time) plot.Timeline {
+func newTimeline(st inspect.Status, runs []fleet.RunStatus, fires []fleet.Fire, since time.Time) plot.Timeline {
 	t := plot.Timeline{
-		Title: "Lanes of the last " + screen.Span(st.At.Sub(since)) + ", UTC", From: since, To: st.At, Mark: "fire",
+		Title: "Lanes of the last " + plain.Span(st.At.Sub(since)) + ", UTC", From: since, To: st.At, Mark: "fire",
 		Series: report.MoodSeries(),
 	}
 	counts, rows := screen.LaneCounts(st.Lanes), map[string]int{}
@@ -227,21 +227,21 @@ func newTimeline(st engine.Status, runs []engine.OpenRun, fires []fleet.Fire, si
 		}
 	}
 	for _, f := range fires {
-		n := engine.FireReport{Fire: f}.Count(fleet.Spawn)
+		n := f.Count(fleet.Spawn)
 		t.Marks = append(t.Marks, plot.TimelineMark{At: f.At, Title: fmt.Sprintf("fire %d at %s started %d", f.ID, screen.Stamp(f.At), n)})
 	}
 	return t
 }
 
 // spanOfRun is a run as a bar.
-func spanOfRun(r engine.OpenRun) plot.TimelineSpan {
+func spanOfRun(r fleet.RunStatus) plot.TimelineSpan {
 	sign := r.Sign()
 	s := plot.TimelineSpan{
 		From: r.StartedAt, To: r.EndedAt, Open: r.EndedAt.IsZero(), Link: "/runs/" + string(r.ID), Colour: report.MoodColour(sign.Mood),
 	}
 	how := sign.Word
 	if !s.Open {
-		how += " after " + screen.Span(r.EndedAt.Sub(r.StartedAt))
+		how += " after " + plain.Span(r.EndedAt.Sub(r.StartedAt))
 	}
 	s.Title = plain.Line(strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", r.Category, r.Task, how)), " "))
 	return s

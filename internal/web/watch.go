@@ -4,8 +4,7 @@ import (
 	"io"
 	"net/http"
 
-	"stint/internal/engine"
-	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/metrics"
 )
 
@@ -13,7 +12,7 @@ import (
 func (s *site) metrics(w http.ResponseWriter, r *http.Request) {
 	var text []byte
 	ctx := r.Context()
-	err := s.with(ctx, func(e *engine.Engine) error {
+	err := s.with(ctx, func(e *inspect.Explainer) error {
 		c, err := e.Counters(ctx)
 		text = metrics.Text(metrics.About{Fleet: e.Config.Fleet, Version: s.o.Version}, c)
 		return err
@@ -30,13 +29,7 @@ func (s *site) metrics(w http.ResponseWriter, r *http.Request) {
 // token.
 func (s *site) healthz(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
-	err := s.with(ctx, func(e *engine.Engine) error {
-		if e.Store == nil {
-			return nil
-		}
-		_, err := e.Store.Check(ctx, fleet.LaneKey("healthz", 1))
-		return err
-	})
+	err := s.with(ctx, func(e *inspect.Explainer) error { return e.Readable(ctx) })
 	if err != nil {
 		refuse(w, http.StatusServiceUnavailable, "unavailable")
 		return

@@ -1,5 +1,5 @@
 // Package web is the fleet as browsers and Prometheus see it: pages that are only read, a
-// JSON object for each of them, and events that tell of change. It asks the engine anew for
+// JSON object for each of them, and events that tell of change. It asks anew for
 // every request, holds nothing of what it was told, and decides nothing.
 //
 // Every page works without a script, by reloading; with one it is replaced in place when
@@ -23,8 +23,8 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plot"
 	"stint/internal/wire"
 )
@@ -33,7 +33,7 @@ import (
 type Options struct {
 	// With runs a function with the fleet as it is at that moment. It may be called at
 	// any time by many requests at once; its engine's store is nil while nothing has run.
-	With    func(context.Context, func(*engine.Engine) error) error
+	With    func(context.Context, func(*inspect.Explainer) error) error
 	Fleet   fleet.Name
 	Version string                              // of stint
 	Token   string                              // that a request must bring; empty: whoever can connect may look
@@ -138,7 +138,7 @@ type view struct {
 }
 
 // page gathers what there is to show.
-type page func(*http.Request, *engine.Engine) (view, error)
+type page func(*http.Request, *inspect.Explainer) (view, error)
 
 // frame is what the templates get.
 type frame struct {
@@ -159,8 +159,8 @@ func (s *site) page(name string, p page, look look) http.Handler {
 			wrong error // what the page found wrong with the request
 		)
 		ctx := r.Context()
-		err := look(ctx, func(e *engine.Engine) error {
-			f.Change = version(ctx, e, f.Now)
+		err := look(ctx, func(e *inspect.Explainer) error {
+			f.Change = e.Version(ctx, f.Now)
 			v, wrong = p(r, e)
 			return nil
 		})
@@ -180,16 +180,16 @@ func (s *site) page(name string, p page, look look) http.Handler {
 }
 
 // look runs a function with the fleet as it is.
-type look func(context.Context, func(*engine.Engine) error) error
+type look func(context.Context, func(*inspect.Explainer) error) error
 
 // with looks at the fleet, when it is the request's turn.
-func (s *site) with(ctx context.Context, fn func(*engine.Engine) error) error {
+func (s *site) with(ctx context.Context, fn func(*inspect.Explainer) error) error {
 	return inTurn(ctx, s.working, func() error { return s.o.With(ctx, fn) })
 }
 
 // alone is with for a request that reads much of the record at once: that of a million runs
 // takes seconds, and 0.8 GB of memory. Waiting for it keeps nobody else from looking.
-func (s *site) alone(ctx context.Context, fn func(*engine.Engine) error) error {
+func (s *site) alone(ctx context.Context, fn func(*inspect.Explainer) error) error {
 	return inTurn(ctx, s.summing, func() error { return s.with(ctx, fn) })
 }
 

@@ -17,13 +17,13 @@ type Category struct {
 	Now      time.Time
 	Path     string // of the configuration
 	Pool     string
-	Pools    bool          // there are others
-	Ordinary bool          // its pool is the one that a fire starts without being told
-	Timer    *fleet.Timer  // of its pool; nil: not known
-	Slots    int           // of the pool, or of the fleet if that has fewer
-	Cooldown time.Duration // how long it rests after a session
-	InFlight []OpenRun     // of the category
-	Dead     fleet.RunID   // of the category, that died and is still to be closed; empty: none
+	Pools    bool              // there are others
+	Ordinary bool              // its pool is the one that a fire starts without being told
+	Timer    *fleet.Timer      // of its pool; nil: not known
+	Slots    int               // of the pool, or of the fleet if that has fewer
+	Cooldown time.Duration     // how long it rests after a session
+	InFlight []fleet.RunStatus // of the category
+	Dead     fleet.RunID       // of the category, that died and is still to be closed; empty: none
 	Hinders  []selector.Obstacle
 	Pauses   []fleet.Pause // in force that concern it
 	Gates    []Gate        // what is behind a gate
@@ -39,12 +39,6 @@ type Category struct {
 	Runs         []fleet.Run  // newest first
 	GradeChanges []fleet.GradeChange
 	Denials      []fleet.DeniedClaim
-}
-
-// OpenRun is a run under way.
-type OpenRun struct {
-	fleet.Run
-	Timeout time.Duration // of its category
 }
 
 // Gate is one of the things that can keep every session of a category from starting.

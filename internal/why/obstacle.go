@@ -171,18 +171,18 @@ func (c Category) lanes(h selector.Obstacle) (list []Obstacle) {
 	return list
 }
 
-func (c Category) inLane(kind selector.Hindrance, r OpenRun) Obstacle {
+func (c Category) inLane(kind selector.Hindrance, r fleet.RunStatus) Obstacle {
 	o := Obstacle{Kind: string(kind), Change: "It takes the end of that session."}
 	work := ""
 	if r.Task != "" {
 		work = fmt.Sprintf(" on %q", r.Task)
 	}
-	switch {
-	case r.Rests(c.Now):
+	switch r.State {
+	case fleet.RunWaiting:
 		o.Reason = sentence("Its lane is kept for run %s, which begins at %s", r.ID, moment(r.NotBefore, c.Now))
-	case r.StartedAt.IsZero():
+	case fleet.RunPlanned:
 		o.Reason = sentence("Its lane is kept for run %s, which is about to begin", r.ID)
-	default:
+	case fleet.RunRunning, fleet.RunSuspended, fleet.RunCrashed, fleet.RunEnded:
 		o.Reason = sentence("Its lane is busy: run %s works%s since %s", r.ID, work, moment(r.StartedAt, c.Now))
 		if r.Timeout > 0 {
 			o.Until = later(r.StartedAt.Add(r.Timeout), c.Now)

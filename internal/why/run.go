@@ -11,10 +11,8 @@ import (
 
 // Run is what is known of one run.
 type Run struct {
-	Run     fleet.Run
+	Run     fleet.RunStatus
 	Now     time.Time
-	State   fleet.RunState
-	Timeout time.Duration // of its category; 0: not known
 	Choice  *fleet.Choice // what its fire decided; nil: no fire planned it
 	Ranked  string        // what the fire's ranking says of the category it was started for; may be empty
 	First   fleet.TaskID  // the task that its fire saw first in its category; may be empty
@@ -28,8 +26,8 @@ type Run struct {
 // after it.
 func (r Run) Answer() Answer {
 	a := Answer{Kind: OfRun, Subject: string(r.Run.ID), Verdict: string(r.Run.Verdict.Outcome), Lead: []string{r.state()}}
-	if r.State != fleet.RunEnded {
-		a.Verdict = string(r.State)
+	if r.Run.State != fleet.RunEnded {
+		a.Verdict = string(r.Run.State)
 	}
 	a.add("Why it was started", r.started()...)
 	a.add("Why this task", r.picked()...)
@@ -48,7 +46,7 @@ func (r Run) Answer() Answer {
 func (r Run) state() string {
 	run := r.Run
 	name := fmt.Sprintf("Run %s of %s", run.ID, run.Category)
-	switch r.State {
+	switch r.Run.State {
 	case fleet.RunEnded:
 		return sentence("%s ended %s at %s%s", name, run.Verdict.Outcome, moment(run.EndedAt, r.Now), tail(run.Verdict.Reason))
 	case fleet.RunCrashed:
@@ -63,8 +61,8 @@ func (r Run) state() string {
 		return sentence("%s is about to begin", name)
 	case fleet.RunRunning, fleet.RunSuspended:
 	}
-	if r.Timeout > 0 {
-		return sentence("%s began at %s, and may take until %s", name, moment(run.StartedAt, r.Now), plain.Stamp(run.StartedAt.Add(r.Timeout)))
+	if r.Run.Timeout > 0 {
+		return sentence("%s began at %s, and may take until %s", name, moment(run.StartedAt, r.Now), plain.Stamp(run.StartedAt.Add(r.Run.Timeout)))
 	}
 	return sentence("%s began at %s", name, moment(run.StartedAt, r.Now))
 }

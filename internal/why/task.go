@@ -16,9 +16,9 @@ type Task struct {
 	Task     *fleet.Task // nil: it is nowhere any more
 	Problem  string      // why it could not be read; empty: it could, or is not there
 	Hinders  []selector.Obstacle
-	Held     *fleet.Claim // in its way; nil: none
-	Worker   *OpenRun     // that holds it; nil: none that is under way
-	Claim    fleet.Claim  // its last; epoch 0: it was never claimed
+	Held     *fleet.Claim     // in its way; nil: none
+	Worker   *fleet.RunStatus // that holds it; nil: none that is under way
+	Claim    fleet.Claim      // its last; epoch 0: it was never claimed
 	Waiting  *fleet.Waiting
 	Ahead    []selector.Ahead
 	Counts   string    // its priority, and as what it counts

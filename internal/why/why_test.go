@@ -164,9 +164,9 @@ func stuckCategory() why.Category {
 		{Kind: why.GateSlots, Reason: "agent codex: all of its 1 slots are in use"},
 		{Kind: why.GateBudget, Reason: "budget of fleet: 5 of 5 runs today", Until: noon().Add(12 * time.Hour)},
 	}
-	c.InFlight = []why.OpenRun{
-		{Run: fleet.Run{ID: first, Category: "code", Task: "fix", StartedAt: ago(10 * time.Minute), Unit: `stint-x-code\x2d1.service`}, Timeout: time.Hour},
-		{Run: fleet.Run{ID: second, Category: "code", NotBefore: noon().Add(time.Minute)}},
+	c.InFlight = []fleet.RunStatus{
+		{Run: fleet.Run{ID: first, Category: "code", Task: "fix", StartedAt: ago(10 * time.Minute), Unit: `stint-x-code\x2d1.service`}, State: fleet.RunRunning, Timeout: time.Hour},
+		{State: fleet.RunWaiting, Run: fleet.Run{ID: second, Category: "code", NotBefore: noon().Add(time.Minute)}},
 	}
 	return c
 }
@@ -207,28 +207,28 @@ func otherFire() why.Fire {
 func endedRun() why.Run {
 	grade, odds, status := 0.65, 0.42, 0
 	return why.Run{
-		State: fleet.RunEnded, Now: noon(), Choice: &fleet.Choice{Category: "code", Rank: 1, Odds: &odds}, First: "fix",
+		Now: noon(), Choice: &fleet.Choice{Category: "code", Rank: 1, Odds: &odds}, First: "fix",
 		Ranked: "code wins with 0.812: it drew 0.812 where 0.640 is expected.",
-		Run: fleet.Run{
+		Run: fleet.RunStatus{State: fleet.RunEnded, Run: fleet.Run{
 			ID: first, Fire: 41, Rank: 1, Category: "code", Task: "fix", Key: "fix", Epoch: 3, StartedAt: ago(time.Hour), EndedAt: ago(time.Minute),
 			FollowedBy: second, Followed: "its grade 0.65 is at least 0.65",
 			Verdict: fleet.Verdict{
 				Outcome: fleet.Productive, Grade: &grade, Reason: "1 commit in 2 files", ExitStatus: &status,
 				Parts: map[string]float64{"grade_work": 0.7, "grade_tool_errors": -0.05, "commits": 1, "files": 2},
 			},
-		},
+		}},
 		Lessons: []fleet.LessonUse{{Lesson: "go/errors", Injected: true}, {Lesson: "go/tests"}},
 	}
 }
 
 func deniedRun() why.Run {
 	return why.Run{
-		State: fleet.RunEnded, Now: noon(), Choice: &fleet.Choice{Category: "code", Rank: 1, Reason: "among the best"}, First: "fix",
+		Now: noon(), Choice: &fleet.Choice{Category: "code", Rank: 1, Reason: "among the best"}, First: "fix",
 		Denials: []fleet.DeniedClaim{{Run: first, Category: "code", Key: "fix", Holder: "alice", At: ago(time.Hour)}},
-		Run: fleet.Run{
+		Run: fleet.RunStatus{State: fleet.RunEnded, Run: fleet.Run{
 			ID: first, Fire: 41, Rank: 1, Category: "docs", EndedAt: ago(time.Hour),
 			Verdict: fleet.Verdict{Outcome: fleet.RunDenied, Reason: "DENIED — fix held by alice (expires 2026-06-26T12:30:00Z)"},
-		},
+		}},
 	}
 }
 
@@ -338,10 +338,10 @@ func TestVerdicts(t *testing.T) {
 		{"unreadable", ofTask(func(q *why.Task) { q.Task, q.Problem = nil, "x.md:1: odd" }), why.Blocked, []string{why.KindProblem}},
 		{"no such category", ofTask(func(q *why.Task) { q.Category = nil }), why.Blocked, []string{why.KindUnknown}},
 		{"claimed", ofTask(func(q *why.Task) { q.Held = mine }), why.Claimed, []string{"claimed"}},
-		{"worked on", ofTask(func(q *why.Task) { q.Held, q.Worker = mine, &why.OpenRun{Run: fleet.Run{ID: first}} }), why.Working, []string{"claimed"}},
-		{"running", ofRun(func(r *why.Run) { r.State = fleet.RunRunning }), "running", nil},
-		{"planned", ofRun(func(r *why.Run) { r.State, r.Run.StartedAt = fleet.RunPlanned, time.Time{} }), "planned", nil},
-		{"crashed", ofRun(func(r *why.Run) { r.State = fleet.RunCrashed }), "crashed", nil},
+		{"worked on", ofTask(func(q *why.Task) { q.Held, q.Worker = mine, &fleet.RunStatus{Run: fleet.Run{ID: first}} }), why.Working, []string{"claimed"}},
+		{"running", ofRun(func(r *why.Run) { r.Run.State = fleet.RunRunning }), "running", nil},
+		{"planned", ofRun(func(r *why.Run) { r.Run.State, r.Run.StartedAt = fleet.RunPlanned, time.Time{} }), "planned", nil},
+		{"crashed", ofRun(func(r *why.Run) { r.Run.State = fleet.RunCrashed }), "crashed", nil},
 		{"ended", endedRun().Answer(), "productive", nil},
 		{"a fire", pivotFire().Answer(), "started", nil},
 		{"a fire that failed", otherFire().Answer(), "failed", nil},

@@ -3,7 +3,6 @@ package wire
 import (
 	"strconv"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/selector"
@@ -42,18 +41,15 @@ type Choice struct {
 	Run      fleet.RunID    `json:"run"`
 }
 
-// NewFire tells of a fire.
-func NewFire(r engine.FireReport) Fire {
+// NewFire is a fire as it was recorded.
+func NewFire(f fleet.Fire) Fire {
 	o := Fire{
-		Schema: "stint/fire@1", Fire: r.ID, DryRun: r.DryRun, Pool: r.Pool, At: plain.Stamp(r.At), Seed: strconv.FormatUint(r.Seed, 10),
-		Tier: int(r.Tier), Spawned: r.Count(fleet.Spawn), Skipped: r.Count(fleet.Skip), Failed: r.Count(fleet.StartFailed),
-		Fallback: r.Fallback, Categories: []Choice{},
+		Schema: "stint/fire@1", Fire: f.ID, Pool: f.Pool, At: plain.Stamp(f.At), Seed: strconv.FormatUint(f.Seed, 10),
+		Spawned: f.Count(fleet.Spawn), Skipped: f.Count(fleet.Skip), Failed: f.Count(fleet.StartFailed),
+		Fallback: f.Fallback, Categories: []Choice{},
 	}
-	for _, c := range r.Choices {
+	for _, c := range f.Choices {
 		o.Categories = append(o.Categories, Choice(c))
-	}
-	if r.Ranking != nil {
-		o.Explain = r.Ranking.Payload().Explain
 	}
 	return o
 }

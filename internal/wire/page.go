@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/replay"
 	"stint/internal/selector"
@@ -53,7 +52,7 @@ type Fires struct {
 func NewFires(list []fleet.Fire) Fires {
 	o := Fires{Schema: "stint/fires@1", Fires: []Fire{}}
 	for _, f := range list {
-		o.Fires = append(o.Fires, NewFire(engine.FireReport{Fire: f}))
+		o.Fires = append(o.Fires, NewFire(f))
 	}
 	return o
 }
@@ -70,18 +69,16 @@ type Ranking struct {
 }
 
 // NewRanking tells of a fire.
-func NewRanking(f fleet.Fire, r *replay.Result, runs []engine.OpenRun) Ranking {
-	report := engine.FireReport{Fire: f}
-	o := Ranking{Schema: "stint/ranking@1", Followed: "other", Sentences: []string{}, Runs: []Run{}}
+func NewRanking(f fleet.Fire, r *replay.Result, runs []fleet.RunStatus) Ranking {
+	o := Ranking{Schema: "stint/ranking@1", Fire: NewFire(f), Followed: "other", Sentences: []string{}, Runs: []Run{}}
 	if r != nil {
 		payload := r.Selection.Payload()
 		o.Selection, o.Sentences = &payload, append(o.Sentences, r.Selection.Sentences(selector.Figures)...)
 		o.Identical = len(r.Differences) == 0
 		if r.Followed {
-			o.Followed, report.Tier = "stint", r.Selection.Tier
+			o.Followed, o.Fire.Tier = "stint", int(r.Selection.Tier)
 		}
 	}
-	o.Fire = NewFire(report)
 	for _, run := range runs {
 		o.Runs = append(o.Runs, NewRun(run.Run))
 	}

@@ -1,8 +1,8 @@
 package wire
 
 import (
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 )
 
@@ -59,7 +59,7 @@ type Runs struct {
 }
 
 // NewRuns tells of runs.
-func NewRuns(list []engine.OpenRun) Runs {
+func NewRuns(list []fleet.RunStatus) Runs {
 	o := Runs{Schema: "stint/runs@1", Runs: []Run{}}
 	for _, r := range list {
 		o.Runs = append(o.Runs, NewRun(r.Run))
@@ -107,8 +107,8 @@ type RunFiles struct {
 }
 
 // NewRunDetail tells all of a run.
-func NewRunDetail(d engine.RunDetail) RunDetail {
-	r := NewOpenRun(d.OpenRun)
+func NewRunDetail(d inspect.RunDetail) RunDetail {
+	r := NewOpenRun(d.RunStatus)
 	if d.Tokens == nil {
 		r.Tokens = d.Usage.Tokens
 	}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 )
 
@@ -109,7 +109,7 @@ type OpenRun struct {
 }
 
 // NewOpenRun tells of a run that has not ended.
-func NewOpenRun(r engine.OpenRun) OpenRun {
+func NewOpenRun(r fleet.RunStatus) OpenRun {
 	o := OpenRun{NewRun(r.Run), r.State, int64(r.Timeout.Seconds())}
 	o.Tokens = r.Tokens
 	return o
@@ -125,9 +125,9 @@ type Posterior struct {
 }
 
 // NewStatus tells of a fleet at one moment.
-func NewStatus(e *engine.Engine, s engine.Status) Status {
+func NewStatus(name fleet.Name, s inspect.Status) Status {
 	o := Status{
-		Schema: "stint/status@1", Fleet: e.Config.Fleet, At: plain.Stamp(s.At),
+		Schema: "stint/status@1", Fleet: name, At: plain.Stamp(s.At),
 		Timers: []Timer{}, Lanes: []Lane{}, Closed: []Gate{}, Failed: []fleet.SourceFault{},
 		Running: []OpenRun{}, Claims: []Claim{}, Fires: []Fire{}, Runs: []Run{},
 		Posteriors: posteriors(s), Day: NewAudit(s.Day),
@@ -150,7 +150,7 @@ func NewStatus(e *engine.Engine, s engine.Status) Status {
 		o.Claims = append(o.Claims, NewClaim(ClaimHeld, c))
 	}
 	for _, f := range s.Fires {
-		o.Fires = append(o.Fires, NewFire(engine.FireReport{Fire: f}))
+		o.Fires = append(o.Fires, NewFire(f))
 	}
 	for _, r := range s.Runs {
 		o.Runs = append(o.Runs, NewRun(r.Run))
@@ -160,7 +160,7 @@ func NewStatus(e *engine.Engine, s engine.Status) Status {
 }
 
 // addLimits adds what keeps sessions from starting, and what those of today used.
-func (o *Status) addLimits(s engine.Status) {
+func (o *Status) addLimits(s inspect.Status) {
 	o.Failed = append(o.Failed, s.Failed...)
 	for _, g := range s.Closed {
 		o.Closed = append(o.Closed, Gate(g))
@@ -187,7 +187,7 @@ func (o *Status) addLimits(s engine.Status) {
 }
 
 // posteriors are the beliefs, best first.
-func posteriors(s engine.Status) []Posterior {
+func posteriors(s inspect.Status) []Posterior {
 	list := []Posterior{}
 	for _, b := range s.Beliefs {
 		list = append(list, Posterior{b.Category, b.Graded, b.A, b.B, b.Mean()})

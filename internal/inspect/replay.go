@@ -1,4 +1,4 @@
-package engine
+package inspect
 
 import (
 	"context"
@@ -7,12 +7,13 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/replay"
+	"stint/internal/survey"
 )
 
 // Replay ranks a recorded fire again and compares it with the record. It changes
 // nothing, and the configuration of today has no say in it. A fire that does not exist
 // wraps [fleet.ErrNotFound].
-func (e *Engine) Replay(ctx context.Context, id fleet.FireID) (replay.Result, error) {
+func (e *Explainer) Replay(ctx context.Context, id fleet.FireID) (replay.Result, error) {
 	if e.Store == nil {
 		return replay.Result{}, fmt.Errorf("fire %d: %w", id, fleet.ErrNotFound)
 	}
@@ -20,15 +21,15 @@ func (e *Engine) Replay(ctx context.Context, id fleet.FireID) (replay.Result, er
 	if err != nil {
 		return replay.Result{}, err
 	}
-	return replay.Fire(f, redraws)
+	return replay.Fire(f, survey.Redraws)
 }
 
 // ReplaySince ranks the fires since a time again under other settings. It changes
 // nothing.
-func (e *Engine) ReplaySince(ctx context.Context, since time.Time, c replay.Changes) (replay.Window, error) {
+func (e *Explainer) ReplaySince(ctx context.Context, since time.Time, c replay.Changes) (replay.Window, error) {
 	for _, name := range c.Categories {
 		if _, ok := e.Config.Categories[name]; !ok {
-			return replay.Window{}, e.unknownCategory(name)
+			return replay.Window{}, e.UnknownCategory(name)
 		}
 	}
 	var (
@@ -43,5 +44,5 @@ func (e *Engine) ReplaySince(ctx context.Context, since time.Time, c replay.Chan
 			return replay.Window{}, err
 		}
 	}
-	return replay.NewWindow(r, c, redraws), nil
+	return replay.NewWindow(r, c, survey.Redraws), nil
 }

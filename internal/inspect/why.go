@@ -1,4 +1,4 @@
-package engine
+package inspect
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"stint/internal/replay"
 	"stint/internal/selector"
 	"stint/internal/store"
+	"stint/internal/survey"
 	"stint/internal/why"
 )
 
@@ -37,10 +38,8 @@ const (
 
 // Why answers from the record and the moment, and writes nothing. Also are the other
 // kinds of things that have the name. A name that nothing has wraps [fleet.ErrNotFound].
-func (e *Engine) Why(ctx context.Context, q WhyQuestion) (a why.Answer, also []why.Kind, err error) {
-	own := *e
-	own.Tasks = &onceListed{Tasks: e.Tasks}
-	m := &moment{Engine: &own, detail: q.Detail}
+func (e *Explainer) Why(ctx context.Context, q WhyQuestion) (a why.Answer, also []why.Kind, err error) {
+	m := &moment{Explainer: e, detail: q.Detail}
 	var found []why.Kind
 	for _, kind := range why.Kinds() {
 		if q.Kind != "" && q.Kind != kind {
@@ -64,37 +63,18 @@ func (e *Engine) Why(ctx context.Context, q WhyQuestion) (a why.Answer, also []w
 	return a, found[1:], err
 }
 
-// moment is the fleet as it is while one question is answered: tasks are listed once.
+// moment is the fleet as it is while one question is answered: it is looked at once.
 type moment struct {
-	*Engine
-	seen   *view
+	*Explainer
+	seen   *survey.View
 	detail selector.Detail
 }
 
-// onceListed are tasks that are listed once: a large folder takes a while, and a moment is
-// one moment.
-type onceListed struct {
-	Tasks
-	listed   bool
-	tasks    []fleet.Task
-	problems []fleet.TaskProblem
-	err      error
-}
-
-// List returns what the first call found, the tasks as a copy for the caller to change.
-func (o *onceListed) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
-	if !o.listed {
-		o.tasks, o.problems, o.err = o.Tasks.List(ctx)
-		o.listed = true
-	}
-	return slices.Clone(o.tasks), o.problems, o.err
-}
-
-func (m *moment) view(ctx context.Context) (view, error) {
+func (m *moment) view(ctx context.Context) (survey.View, error) {
 	if m.seen == nil {
-		v, err := m.look(ctx)
+		v, err := m.Look(ctx)
 		if err != nil {
-			return view{}, err
+			return survey.View{}, err
 		}
 		m.seen = &v
 	}
@@ -141,11 +121,7 @@ func (m *moment) fireID(ctx context.Context, name string) (fleet.FireID, error) 
 		return 0, nil
 	}
 	if name == LastFire {
-		last, err := m.Store.LastFires(ctx, store.FireQuery{Brief: true, Limit: 1})
-		if err != nil || len(last) == 0 {
-			return 0, err
-		}
-		return last[0].ID, nil
+		return m.LastFire(ctx)
 	}
 	id, err := strconv.ParseInt(name, 10, 64)
 	if err != nil || id < 1 {
@@ -161,10 +137,7 @@ func (m *moment) isTask(ctx context.Context, name string) (bool, error) {
 		return false, nil //nolint:nilerr // a name that is no task's id is an answer
 	}
 	v, err := m.view(ctx)
-	if err != nil || taskOf(v, id) != nil {
-		return err == nil, err
-	}
-	if problem, err := m.problem(ctx, id); problem != "" || err != nil {
+	if err != nil || taskOf(v, id) != nil || problem(v, id) != "" {
 		return err == nil, err
 	}
 	if m.Store == nil {
@@ -178,25 +151,21 @@ func (m *moment) isTask(ctx context.Context, name string) (bool, error) {
 	return len(runs) > 0, err
 }
 
-func taskOf(v view, id fleet.TaskID) *fleet.Task {
-	if i := slices.IndexFunc(v.tasks, func(t fleet.Task) bool { return t.ID == id }); i >= 0 {
-		return &v.tasks[i]
+func taskOf(v survey.View, id fleet.TaskID) *fleet.Task {
+	if i := slices.IndexFunc(v.Tasks, func(t fleet.Task) bool { return t.ID == id }); i >= 0 {
+		return &v.Tasks[i]
 	}
 	return nil
 }
 
 // problem says why a task that has a file is none, or "".
-func (m *moment) problem(ctx context.Context, id fleet.TaskID) (string, error) {
-	_, problems, err := m.Tasks.List(ctx)
-	if errors.Is(err, fleet.ErrNotFound) {
-		return "", nil
-	}
-	for _, p := range problems {
+func problem(v survey.View, id fleet.TaskID) string {
+	for _, p := range v.Problems {
 		if !p.Kept && p.Task == id {
-			return p.String(), err
+			return p.String()
 		}
 	}
-	return "", err
+	return ""
 }
 
 // unknown says that nothing has the name, and what may have been meant.
@@ -214,7 +183,7 @@ func (m *moment) unknown(ctx context.Context, q WhyQuestion) error {
 	}
 	if q.Kind == "" || q.Kind == why.OfTask {
 		if v, viewErr := m.view(ctx); viewErr == nil {
-			for _, t := range v.tasks {
+			for _, t := range v.Tasks {
 				known = append(known, string(t.ID))
 			}
 		}
@@ -278,7 +247,7 @@ func (m *moment) whyFire(ctx context.Context, id fleet.FireID) (f why.Fire, err 
 	if f.Fire, err = m.Store.Fire(ctx, id); err != nil {
 		return f, err
 	}
-	if r, err := replay.Fire(f.Fire, redraws); err != nil {
+	if r, err := replay.Fire(f.Fire, survey.Redraws); err != nil {
 		f.Unread = err.Error()
 	} else {
 		f.Selection, f.Followed, f.Differences = &r.Selection, r.Followed, len(r.Differences)
@@ -303,7 +272,7 @@ func (m *moment) whyRun(ctx context.Context, id fleet.RunID) (r why.Run, err err
 		return r, err
 	}
 	r = why.Run{
-		Run: d.Run, State: d.State, Now: m.Now(), Timeout: d.Timeout, Choice: d.Choice,
+		Run: d.RunStatus, Now: m.Now(), Choice: d.Choice,
 		Denials: d.Denials, Lessons: d.Lessons, Swept: d.Swept,
 	}
 	if d.Choice != nil {

@@ -1,9 +1,8 @@
-package engine
+package inspect
 
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 
 	"stint/internal/fleet"
@@ -12,27 +11,24 @@ import (
 
 // RunDetail is all that is known of one run.
 type RunDetail struct {
-	OpenRun
+	fleet.RunStatus
 	Choice  *fleet.Choice       // what its fire decided about its category; nil: no fire planned it
 	Denials []fleet.DeniedClaim // oldest first
 	Lessons []fleet.LessonUse
 	Files   fleet.RunFiles // which may not be there
 	Swept   string         // why they are not there any more; empty: nobody removed them
-	Own     []string       // files in which the agent itself keeps the session, see [Engine.ownLogs]
+	Own     []string       // files in which the agent itself keeps the session, see [Explainer.ownLogs]
 }
 
 // RunDetail reads one run; one that does not exist wraps [fleet.ErrNotFound].
-func (e *Engine) RunDetail(ctx context.Context, id fleet.RunID) (d RunDetail, err error) {
-	if e.Store == nil {
-		return d, fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
-	}
-	r, err := e.Store.Run(ctx, id)
+func (e *Explainer) RunDetail(ctx context.Context, id fleet.RunID) (d RunDetail, err error) {
+	r, err := e.Run(ctx, id)
 	if err != nil {
 		return d, err
 	}
-	d.OpenRun, d.Files = e.stateOf(ctx, r), fleet.FilesOf(e.Config.State, id)
+	d.RunStatus, d.Files = e.Describe(ctx, r, nil), fleet.FilesOf(e.Config.State, id)
 	d.Own = e.ownLogs(r)
-	if e.swept(r) {
+	if e.Swept(r) {
 		d.Swept = reasonSwept
 	}
 	if d.Denials, err = e.Store.LastDenials(ctx, store.DenialQuery{Run: id, Limit: mostDenials}); err != nil {
@@ -55,26 +51,21 @@ const (
 	// mostHead is how much of a log is read for the session that it is of: agents say that
 	// first.
 	mostHead = 64 << 10
-	// mostOwn bounds how many files are shown as an agent's own log.
-	mostOwn = 5
+	// reasonSwept is why a run has no files any more.
+	reasonSwept = "its files were removed, as those of old runs are: [runs] keep and max_age say when"
 )
 
 // ownLogs are the files in which an agent itself keeps a run's session, see
-// [Engine.ownFiles].
-func (e *Engine) ownLogs(r fleet.Run) []string {
+// [survey.Fleet.OwnFiles].
+func (e *Explainer) ownLogs(r fleet.Run) []string {
 	if r.StartedAt.IsZero() {
 		return nil
 	}
-	s, err := e.readLog(r, mostHead)
+	s, err := e.ReadLog(r, mostHead)
 	if err != nil {
 		return nil // it printed nothing
 	}
-	return e.ownFiles(r, s.SessionID)
-}
-
-func writtenDuring(file string, r fleet.Run) bool {
-	info, err := os.Stat(file)
-	return err == nil && info.ModTime().After(r.StartedAt) && (r.EndedAt.IsZero() || info.ModTime().Before(r.EndedAt))
+	return e.OwnFiles(r, s.SessionID)
 }
 
 // mostDenials is how many denials of a run are shown: more than a worker can collect.
@@ -88,7 +79,7 @@ const mostSearched = 20
 // that is under way there, or else the last one that came to work, not one that rests or
 // found nothing, or else the last one. Where there is none the error wraps
 // [fleet.ErrNotFound].
-func (e *Engine) ResolveRun(ctx context.Context, name string) (fleet.Run, error) {
+func (e *Explainer) ResolveRun(ctx context.Context, name string) (fleet.Run, error) {
 	if e.Store == nil {
 		return fleet.Run{}, fmt.Errorf("run %q: %w", name, fleet.ErrNotFound)
 	}

@@ -1,4 +1,4 @@
-package engine
+package inspect
 
 import (
 	"context"
@@ -21,7 +21,7 @@ type Counters struct {
 }
 
 // Counters reads them.
-func (e *Engine) Counters(ctx context.Context) (c Counters, err error) {
+func (e *Explainer) Counters(ctx context.Context) (c Counters, err error) {
 	c.Arms, c.Shares = map[fleet.Category]bandit.Arm{}, e.shares()
 	if c.Status, err = e.Status(ctx, StatusOptions{Fires: 1, Runs: 1}); err != nil {
 		return Counters{}, err
@@ -43,7 +43,7 @@ func (e *Engine) Counters(ctx context.Context) (c Counters, err error) {
 }
 
 // HeldClaims are the claims that stand in the way of others, by key.
-func (e *Engine) HeldClaims(ctx context.Context) ([]fleet.Claim, error) {
+func (e *Explainer) HeldClaims(ctx context.Context) ([]fleet.Claim, error) {
 	if e.Store == nil {
 		return nil, nil
 	}
@@ -51,5 +51,5 @@ func (e *Engine) HeldClaims(ctx context.Context) ([]fleet.Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e.desk().Held(ctx, list, e.Now()), nil
+	return e.Desk().Held(ctx, list, e.Now()), nil
 }

@@ -1,4 +1,4 @@
-package engine
+package inspect
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const (
 
 // Report says what the fleet did since a time, or since its first run where that is the
 // beginning of all time.
-func (e *Engine) Report(ctx context.Context, since time.Time) (report.Report, error) {
+func (e *Explainer) Report(ctx context.Context, since time.Time) (report.Report, error) {
 	o := report.Options{
 		From: since, To: e.Now(), Settings: e.Config.Selector.Settings, Beliefs: map[fleet.Category]bandit.Beta{},
 	}
@@ -41,11 +41,11 @@ func (e *Engine) Report(ctx context.Context, since time.Time) (report.Report, er
 		return report.Report{}, err
 	}
 	o.AllRuns = len(o.Runs) < mostDrawn || o.Runs[len(o.Runs)-1].CreatedAt.Before(o.From)
-	v, err := e.look(ctx)
+	v, err := e.Look(ctx)
 	if err != nil {
 		return report.Report{}, err
 	}
-	o.Tasks, o.Most = v.tasks, e.Config.Tasks.MostSessions
+	o.Tasks, o.Most = v.Tasks, e.Config.Tasks.MostSessions
 	fires, err := e.Store.LastFires(ctx, store.FireQuery{Brief: true, Limit: mostDrawn})
 	if err != nil {
 		return report.Report{}, err
@@ -60,7 +60,7 @@ func (e *Engine) Report(ctx context.Context, since time.Time) (report.Report, er
 
 // pastOf reads the record that the options ask for and sets their step, and their beginning
 // where they ask for all.
-func (e *Engine) pastOf(ctx context.Context, o *report.Options) (report.Record, error) {
+func (e *Explainer) pastOf(ctx context.Context, o *report.Options) (report.Record, error) {
 	const day = 24 * time.Hour
 	if o.From.Unix() > 0 {
 		o.Step = steps(o.To.Sub(o.From))
@@ -95,7 +95,7 @@ func steps(span time.Duration) time.Duration {
 
 // Spending says what the runs since a time used, split by some keys. By day, the first day
 // is a whole one.
-func (e *Engine) Spending(ctx context.Context, since time.Time, by []report.Key) (report.Spending, error) {
+func (e *Explainer) Spending(ctx context.Context, since time.Time, by []report.Key) (report.Spending, error) {
 	const day = 24 * time.Hour
 	step := time.Duration(0)
 	if slices.Contains(by, report.ByDay) {

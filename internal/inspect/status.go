@@ -1,4 +1,8 @@
-package engine
+// Package inspect explains a fleet and changes nothing of it: what it does at a moment, why
+// something is as it is, all of one run, what was done and what it cost, and what other
+// settings would have changed. It returns finished values, which the screens, pages and JSON
+// objects lay out.
+package inspect
 
 import (
 	"cmp"
@@ -6,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -17,7 +20,33 @@ import (
 	"stint/internal/report"
 	"stint/internal/selector"
 	"stint/internal/store"
+	"stint/internal/survey"
+	"stint/internal/transcript"
 )
+
+// Explainer answers questions about one fleet.
+type Explainer struct{ *survey.Fleet }
+
+// advice is what a person does about an agent that rests for a fault. Its reason has what
+// the agent said.
+func (e *Explainer) advice(a fleet.AgentState) transcript.Advice {
+	return transcript.Advise(e.Config.Agents[a.Agent].Transcript, a.Fault, a.Reason)
+}
+
+// fix is the advice as one line to follow. Agents that rest are tried again by themselves,
+// but not before their time.
+func (e *Explainer) fix(a fleet.AgentState) string {
+	const resume = "stint resume"
+	switch advice := e.advice(a); {
+	case advice.Command != "":
+		return advice.Command + " && " + resume
+	case advice.Do != "":
+		return advice.Do + ", then: " + resume
+	case a.Fault == fleet.FaultAgent:
+		return resume
+	}
+	return ""
+}
 
 // Status is the fleet at one moment.
 type Status struct {
@@ -25,14 +54,14 @@ type Status struct {
 	NoStore string                  // the folder in which there is no store; empty: there is one
 	Timers  []fleet.Timer           // of the pools, the default one's first; nil: there is no manager to ask
 	Lanes   []LaneState             // of every category, by name
-	Open    []OpenRun               // oldest first
+	Open    []fleet.RunStatus       // oldest first
 	Claims  []fleet.Claim           // held
 	Closed  []Gate                  // what keeps sessions from starting
 	Bars    map[fleet.Category]Gate // the first thing that keeps a fire from starting a category, as far as it is known
 	Failed  []fleet.SourceFault     // sources of tasks that the last fire could not read
 	Day     report.Audit            // of the last 24 hours
 	Fires   []fleet.Fire            // newest first
-	Runs    []OpenRun               // newest first
+	Runs    []fleet.RunStatus       // newest first
 	Beliefs []Belief                // by category, as configured
 
 	Pauses  []fleet.Pause // in force: the whole fleet's first, then by category
@@ -46,8 +75,8 @@ type Status struct {
 // LaneState is one lane of a category, and the run that is in it.
 type LaneState struct {
 	Category fleet.Category
-	Number   int      // from 1
-	Run      *OpenRun // nil: it is free
+	Number   int              // from 1
+	Run      *fleet.RunStatus // nil: it is free
 }
 
 // Gate is something that keeps sessions from starting.
@@ -79,17 +108,6 @@ type Belief struct {
 	bandit.Beta
 }
 
-// OpenRun is a run, and how it does.
-type OpenRun struct {
-	fleet.Run
-	State   fleet.RunState
-	Timeout time.Duration // of its category; 0: that is not in the configuration, or the run has ended
-	Tokens  *int64        // that it has used so far; nil: not known
-}
-
-// Sign is how the run is shown.
-func (r OpenRun) Sign() fleet.Sign { return r.Run.Sign(r.State) }
-
 // StatusOptions say how much of the past a status shows.
 type StatusOptions struct {
 	Fires int // the latest so many
@@ -97,14 +115,14 @@ type StatusOptions struct {
 }
 
 // Status reads the fleet's state. Its cost does not depend on the age of the record.
-func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err error) {
+func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err error) {
 	s.At, s.Bars = e.Now(), map[fleet.Category]Gate{}
 	s.Timers = e.timers(ctx)
-	v, err := e.present(ctx)
+	v, err := e.Present(ctx)
 	if err != nil {
 		return Status{}, err
 	}
-	snapshot := v.snapshot
+	snapshot := v.Snapshot
 	s.Beliefs, s.First = e.beliefs(snapshot), e.firstCategory()
 	s.Pauses = pausesAt(snapshot.Pauses, s.At)
 	s.Stopped = e.stoppedAgents(snapshot, s.At)
@@ -113,11 +131,11 @@ func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err err
 		s.NoStore, s.Lanes = e.Config.State, e.lanes(nil)
 		return s, nil
 	}
-	if s.Open, err = e.openRuns(ctx, v); err != nil {
+	if s.Open, err = e.OpenRuns(ctx, v); err != nil {
 		return Status{}, err
 	}
 	s.Lanes = e.lanes(s.Open)
-	s.Claims = v.held
+	s.Claims = v.Held
 	if s.Fires, err = e.Store.LastFires(ctx, store.FireQuery{Limit: o.Fires}); err != nil {
 		return Status{}, err
 	}
@@ -126,7 +144,7 @@ func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err err
 		return Status{}, err
 	}
 	for _, r := range runs {
-		s.Runs = append(s.Runs, e.amongOpen(ctx, r, s.Open))
+		s.Runs = append(s.Runs, e.Describe(ctx, r, s.Open))
 	}
 	last := lastFound(s.Fires)
 	bars := e.bars(v, last)
@@ -142,7 +160,7 @@ func (e *Engine) Status(ctx context.Context, o StatusOptions) (s Status, err err
 }
 
 // timers are those of all pools. A manager that cannot be asked has none.
-func (e *Engine) timers(ctx context.Context) []fleet.Timer {
+func (e *Explainer) timers(ctx context.Context) []fleet.Timer {
 	if e.Timers == nil {
 		return nil
 	}
@@ -154,97 +172,8 @@ func (e *Engine) timers(ctx context.Context) []fleet.Timer {
 	return list
 }
 
-// openRuns are those that have not ended, with how they do.
-func (e *Engine) openRuns(ctx context.Context, v view) (list []OpenRun, err error) {
-	for _, r := range v.snapshot.Open {
-		live := v.live[r.ID]
-		if !live {
-			// It may have ended, as it should, since the snapshot was taken.
-			if r, err = e.Store.Run(ctx, r.ID); err != nil {
-				return nil, err
-			}
-			if !r.EndedAt.IsZero() {
-				continue
-			}
-		}
-		list = append(list, e.underWay(r, live))
-	}
-	return list, nil
-}
-
-// underWay is a run that has not ended, with how it does.
-func (e *Engine) underWay(r fleet.Run, live bool) OpenRun {
-	p := fleet.Processes{Live: live, Suspended: live && !r.StartedAt.IsZero() && e.Sessions.Suspended(r)}
-	return OpenRun{Run: r, State: r.State(p, e.Now()), Timeout: e.Config.Categories[r.Category].Timeout, Tokens: e.usedSoFar(r)}
-}
-
-// RunsInLanes are the runs that were in a lane since a time, as they are among those under
-// way. One that was created before may have been, by as much as the longest time-out.
-func (e *Engine) RunsInLanes(ctx context.Context, since time.Time, open []OpenRun) (list []OpenRun, err error) {
-	if e.Store == nil {
-		return nil, nil
-	}
-	longest := time.Duration(0)
-	for _, category := range e.Config.Categories {
-		longest = max(longest, category.Timeout)
-	}
-	runs, err := e.Store.RunsSince(ctx, since.Add(-longest))
-	for _, r := range runs {
-		if r.Lane > 0 && (r.EndedAt.IsZero() || !r.EndedAt.Before(since)) {
-			list = append(list, e.amongOpen(ctx, r, open))
-		}
-	}
-	return list, err
-}
-
-// amongOpen is a run as it is among those that were just looked at, or else as it is now.
-func (e *Engine) amongOpen(ctx context.Context, r fleet.Run, open []OpenRun) OpenRun {
-	if i := slices.IndexFunc(open, func(o OpenRun) bool { return o.ID == r.ID }); i >= 0 {
-		return open[i]
-	}
-	return e.stateOf(ctx, r)
-}
-
-// Runs are the latest runs, newest first, with how they do.
-func (e *Engine) Runs(ctx context.Context, q store.RunQuery) (list []OpenRun, err error) {
-	if e.Store == nil {
-		return nil, nil
-	}
-	runs, err := e.Store.LastRuns(ctx, q)
-	for _, r := range runs {
-		list = append(list, e.stateOf(ctx, r))
-	}
-	return list, err
-}
-
-// stateOf is a run with how it does.
-func (e *Engine) stateOf(ctx context.Context, r fleet.Run) OpenRun {
-	if !r.EndedAt.IsZero() {
-		return OpenRun{Run: r, State: fleet.RunEnded}
-	}
-	return e.underWay(r, e.live(ctx, r, e.Now()))
-}
-
-// mostRead is how much of a log is read to tell what its session used so far: a status is
-// asked for often, and must not wait.
-const mostRead = 1 << 20
-
-// usedSoFar is what an open run's agent has said of the tokens that it used; nil where it
-// says nothing, or too much to be read at every look.
-func (e *Engine) usedSoFar(r fleet.Run) *int64 {
-	log := fleet.FilesOf(e.Config.State, r.ID).Log
-	if info, err := os.Stat(log); err != nil || info.Size() == 0 || info.Size() > mostRead {
-		return nil
-	}
-	t, err := e.transcript(r.Agent, log)
-	if err != nil || t == nil {
-		return nil
-	}
-	return t.Usage.Tokens
-}
-
 // lanes are those of the configuration, and any others that runs hold.
-func (e *Engine) lanes(open []OpenRun) (list []LaneState) {
+func (e *Explainer) lanes(open []fleet.RunStatus) (list []LaneState) {
 	for _, name := range e.Config.CategoryNames() {
 		for n := range e.Config.Categories[name].Lanes {
 			list = append(list, LaneState{Category: name, Number: n + 1})
@@ -255,7 +184,7 @@ func (e *Engine) lanes(open []OpenRun) (list []LaneState) {
 		if r.Lane == 0 {
 			continue
 		}
-		at, found := slices.BinarySearchFunc(list, r, func(l LaneState, r *OpenRun) int {
+		at, found := slices.BinarySearchFunc(list, r, func(l LaneState, r *fleet.RunStatus) int {
 			return cmp.Or(cmp.Compare(l.Category, r.Category), cmp.Compare(l.Number, r.Lane))
 		})
 		if !found || list[at].Run != nil { // a second one is an orphan, which is seen, too
@@ -288,7 +217,7 @@ func (s Status) Idle() (list []LaneState) {
 
 // closed says what keeps sessions from starting, but for pauses, which are told of by
 // themselves: the machine, agents, budgets, and results that wait for review.
-func (e *Engine) closed(bars map[fleet.Category]bar) (list []Gate) {
+func (e *Explainer) closed(bars map[fleet.Category]bar) (list []Gate) {
 	if e.Machine != nil {
 		if reason := e.Config.Fanout.Limits.Refuse(e.Machine()); reason != "" {
 			list = append(list, Gate{Reason: reason})
@@ -311,12 +240,12 @@ type bar struct {
 // bars are the first things that keep the fires of their own pools from starting categories:
 // as they are now, and only where finding out takes a while as the last of these fires found
 // them.
-func (e *Engine) bars(v view, last map[string]found) map[fleet.Category]bar {
+func (e *Explainer) bars(v survey.View, last map[string]found) map[fleet.Category]bar {
 	bars := map[fleet.Category]bar{}
-	for _, v.pool = range e.Config.PoolNames() {
-		s := e.situation(v)
+	for _, v.Pool = range e.Config.PoolNames() {
+		s := e.Situation(v)
 		for _, name := range e.Config.CategoryNames() {
-			if e.Config.Categories[name].Pool != v.pool {
+			if e.Config.Categories[name].Pool != v.Pool {
 				continue
 			}
 			for _, o := range s.Obstacles(name) {
@@ -324,9 +253,9 @@ func (e *Engine) bars(v view, last map[string]found) map[fleet.Category]bar {
 					bars[name] = bar{Gate{Category: name, Reason: o.Reason}, o.Kind}
 				}
 			}
-			for _, c := range last[v.pool].Candidates {
+			for _, c := range last[v.Pool].Candidates {
 				if _, barred := bars[name]; !barred && c.Category == name && c.By.Lists() {
-					bars[name] = bar{Gate{name, c.Out, last[v.pool].fire}, c.By}
+					bars[name] = bar{Gate{name, c.Out, last[v.Pool].fire}, c.By}
 				}
 			}
 		}
@@ -365,7 +294,7 @@ func pausesAt(pauses []fleet.Pause, now time.Time) (list []fleet.Pause) {
 	return list
 }
 
-func (e *Engine) stoppedAgents(s store.Snapshot, now time.Time) (list []StoppedAgent) {
+func (e *Explainer) stoppedAgents(s store.Snapshot, now time.Time) (list []StoppedAgent) {
 	for _, a := range s.Agents {
 		if why := a.Blocked(now, probing(s, a)); why != "" {
 			list = append(list, StoppedAgent{AgentState: a, Why: why, Fix: e.fix(a)})
@@ -380,9 +309,9 @@ func probing(s store.Snapshot, a fleet.AgentState) bool {
 }
 
 // firstCategory is the one to name to a person who begins.
-func (e *Engine) firstCategory() fleet.Category {
+func (e *Explainer) firstCategory() fleet.Category {
 	for _, c := range append([]fleet.Category{e.Config.Tasks.DefaultCategory}, e.Config.Fanout.Allow...) {
-		if slices.Contains(e.Config.Fanout.Allow, c) && e.elsewhere(c, config.DefaultPool) == "" {
+		if slices.Contains(e.Config.Fanout.Allow, c) && e.Elsewhere(c, config.DefaultPool) == "" {
 			return c
 		}
 	}
@@ -390,7 +319,7 @@ func (e *Engine) firstCategory() fleet.Category {
 }
 
 // beliefs are about every category of the configuration, in order of names.
-func (e *Engine) beliefs(s store.Snapshot) (list []Belief) {
+func (e *Explainer) beliefs(s store.Snapshot) (list []Belief) {
 	names := e.Config.CategoryNames()
 	arms := make([]*bandit.Arm, len(names))
 	for i, name := range names {
@@ -407,7 +336,7 @@ func (e *Engine) beliefs(s store.Snapshot) (list []Belief) {
 
 // Audit computes from the record how lanes, claims and categories were used since a
 // time.
-func (e *Engine) Audit(ctx context.Context, since time.Time) (report.Audit, error) {
+func (e *Explainer) Audit(ctx context.Context, since time.Time) (report.Audit, error) {
 	r, err := e.past(ctx, since, 0)
 	if err != nil {
 		return report.Audit{}, err
@@ -417,7 +346,7 @@ func (e *Engine) Audit(ctx context.Context, since time.Time) (report.Audit, erro
 
 // past reads what reports are computed from: the record since a time, with runs counted
 // apart for each step of it; 0 is one step.
-func (e *Engine) past(ctx context.Context, since time.Time, step time.Duration) (r report.Record, err error) {
+func (e *Explainer) past(ctx context.Context, since time.Time, step time.Duration) (r report.Record, err error) {
 	r.Shares = e.shares()
 	if e.Store == nil {
 		return r, nil
@@ -446,7 +375,7 @@ func (e *Engine) past(ctx context.Context, since time.Time, step time.Duration) 
 
 // shares are the parts of all sessions that the categories are to get. A category that fires
 // may not start gets none: its share is divided among the others, as in every fire.
-func (e *Engine) shares() map[fleet.Category]float64 {
+func (e *Explainer) shares() map[fleet.Category]float64 {
 	shares := map[fleet.Category]float64{}
 	all, open := 0.0, 0.0
 	for name, c := range e.Config.Categories {

@@ -1,4 +1,4 @@
-package engine
+package inspect
 
 import (
 	"context"
@@ -11,8 +11,27 @@ import (
 	"stint/internal/replay"
 	"stint/internal/selector"
 	"stint/internal/store"
+	"stint/internal/survey"
 	"stint/internal/why"
 )
+
+// gate is why an agent is refused, and what helps.
+func (e *Explainer) gate(v survey.View, agent string, r fleet.RefusedError) why.Gate {
+	switch {
+	case r.Outcome == fleet.Busy:
+		return why.Gate{Kind: why.GateSlots, Reason: r.Reason}
+	case r.Scope != "":
+		return why.Gate{Kind: why.GateBudget, Reason: r.Reason, Until: nextDay(v.Now)}
+	}
+	state := v.Snapshot.Agent(agent)
+	advice := e.advice(state)
+	return why.Gate{
+		Kind: why.GateAgent, Reason: r.Reason, Until: state.Until, Do: advice.Do, Command: advice.Command, Lasting: state.Fault.Lasting(),
+	}
+}
+
+// nextDay is when budgets begin anew.
+func nextDay(now time.Time) time.Time { return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) }
 
 // whyCategory is what a fire of the category's pool would go by now, and how the last
 // ones went.
@@ -22,18 +41,18 @@ func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Ca
 		return c, err
 	}
 	own := m.Config.Categories[name]
-	v.pool, v.full = own.Pool, m.full(ctx)
-	s := m.situation(v)
-	in := m.input(v, s, new(uint64)) // of the chances, which are of all seeds alike
-	in.Workers = m.Config.Pools[v.pool].Workers
+	v.Pool, v.Full = own.Pool, m.Full(ctx)
+	s := m.Situation(v)
+	in := m.Input(v, s, new(uint64)) // of the chances, which are of all seeds alike
+	in.Workers = m.Config.Pools[v.Pool].Workers
 	ranking := selector.Rank(in)
 	c = why.Category{
-		Name: name, Now: v.now, Path: m.Config.Path, Pool: v.pool, Pools: len(m.Config.PoolNames()) > 1,
-		Ordinary: v.pool == config.DefaultPool, Slots: min(m.Config.Fanout.Slots, m.Config.Pools[v.pool].Slots),
-		Cooldown: own.Cooldown, Dead: v.dead[name].run, Hinders: s.Obstacles(name), Gates: m.gatesOf(v, name), Held: heldOf(v, name, own.Lanes),
-		States: map[fleet.TaskState]int{}, Ranking: ranking, Odds: ranking.Odds(redraws)[name],
+		Name: name, Now: v.Now, Path: m.Config.Path, Pool: v.Pool, Pools: len(m.Config.PoolNames()) > 1,
+		Ordinary: v.Pool == config.DefaultPool, Slots: min(m.Config.Fanout.Slots, m.Config.Pools[v.Pool].Slots),
+		Cooldown: own.Cooldown, Dead: v.Crashed[name].Run, Hinders: s.Obstacles(name), Gates: m.gatesOf(v, name), Held: heldOf(v, name, own.Lanes),
+		States: map[fleet.TaskState]int{}, Ranking: ranking, Odds: ranking.Odds(survey.Redraws)[name],
 	}
-	for _, t := range v.tasks {
+	for _, t := range v.Tasks {
 		if t.Category == name {
 			c.States[t.State]++
 			if endless := t.Endless(m.Config.Tasks.MostSessions); endless != "" {
@@ -46,18 +65,18 @@ func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Ca
 			c.Blocked = append(c.Blocked, b)
 		}
 	}
-	for _, p := range pausesAt(v.snapshot.Pauses, v.now) {
+	for _, p := range pausesAt(v.Snapshot.Pauses, v.Now) {
 		if p.Category == "" || p.Category == name {
 			c.Pauses = append(c.Pauses, p)
 		}
 	}
-	for _, r := range v.snapshot.Open {
-		if r.Category == name && v.live[r.ID] {
-			c.InFlight = append(c.InFlight, why.OpenRun{Run: r, Timeout: own.Timeout})
+	for _, r := range v.Snapshot.Open {
+		if r.Category == name && v.Live[r.ID] {
+			c.InFlight = append(c.InFlight, m.UnderWay(r, true))
 		}
 	}
 	for _, t := range m.timers(ctx) {
-		if t.Pool == v.pool {
+		if t.Pool == v.Pool {
 			c.Timer = &t
 		}
 	}
@@ -66,15 +85,15 @@ func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Ca
 
 // gatesOf is everything that could keep a category's sessions from starting: its gate,
 // and what is in the way of each of its agents. It counts when none of these can work.
-func (m *moment) gatesOf(v view, name fleet.Category) (list []why.Gate) {
-	if reason := v.full[name]; reason != "" {
+func (m *moment) gatesOf(v survey.View, name fleet.Category) (list []why.Gate) {
+	if reason := v.Full[name]; reason != "" {
 		list = append(list, why.Gate{Kind: why.GateReview, Reason: reason})
 	}
-	if m.withoutAgent(v, name) == "" {
+	if m.WithoutAgent(v, name) == "" {
 		return list
 	}
 	for _, agent := range m.Config.Categories[name].Agents {
-		for _, r := range m.refusals(v, name, agent) {
+		for _, r := range m.Refusals(v, name, agent) {
 			if g := m.gate(v, agent, r); !slices.Contains(list, g) { // a budget may be of several
 				list = append(list, g)
 			}
@@ -84,9 +103,9 @@ func (m *moment) gatesOf(v view, name fleet.Category) (list []why.Gate) {
 }
 
 // heldOf are the claims on a category's tasks and lanes that a take would be denied.
-func heldOf(v view, name fleet.Category, lanes int) (list []fleet.Claim) {
+func heldOf(v survey.View, name fleet.Category, lanes int) (list []fleet.Claim) {
 	keys := map[fleet.Key]bool{}
-	for _, t := range v.tasks {
+	for _, t := range v.Tasks {
 		if t.Category == name {
 			keys[t.ID.Key()] = true
 		}
@@ -94,7 +113,7 @@ func heldOf(v view, name fleet.Category, lanes int) (list []fleet.Claim) {
 	for lane := range lanes {
 		keys[fleet.LaneKey(name, lane+1)] = true
 	}
-	for _, c := range v.held {
+	for _, c := range v.Held {
 		if keys[c.Key] {
 			list = append(list, c)
 		}
@@ -142,11 +161,9 @@ func (m *moment) whyTask(ctx context.Context, id fleet.TaskID) (t why.Task, err 
 	if err != nil {
 		return t, err
 	}
-	t = why.Task{ID: id, Now: v.now, Task: taskOf(v, id)}
+	t = why.Task{ID: id, Now: v.Now, Task: taskOf(v, id)}
 	if t.Task == nil {
-		if t.Problem, err = m.problem(ctx, id); err != nil {
-			return t, err
-		}
+		t.Problem = problem(v, id)
 	} else if err := m.standing(ctx, v, &t); err != nil {
 		return t, err
 	}
@@ -164,8 +181,8 @@ func (m *moment) whyTask(ctx context.Context, id fleet.TaskID) (t why.Task, err 
 }
 
 // standing is what decides whether a session would take the task.
-func (m *moment) standing(ctx context.Context, v view, t *why.Task) error {
-	s := m.situation(v)
+func (m *moment) standing(ctx context.Context, v survey.View, t *why.Task) error {
+	s := m.Situation(v)
 	t.Hinders, t.Ahead, t.Counts = s.TaskObstacles(t.Task), s.Ahead(t.Task), s.Counts(t.Task)
 	if memory := t.Task.Memory; memory != nil {
 		t.Endless = t.Task.Endless(m.Config.Tasks.MostSessions)
@@ -174,8 +191,8 @@ func (m *moment) standing(ctx context.Context, v view, t *why.Task) error {
 			t.Hinders = withoutWaiting(t.Hinders, *t.Task, *memory)
 		}
 	}
-	if i := slices.IndexFunc(v.held, func(c fleet.Claim) bool { return c.Key == t.ID.Key() }); i >= 0 {
-		t.Held = &v.held[i]
+	if i := slices.IndexFunc(v.Held, func(c fleet.Claim) bool { return c.Key == t.ID.Key() }); i >= 0 {
+		t.Held = &v.Held[i]
 		t.Worker = m.worker(v, *t.Held)
 	}
 	if _, known := m.Config.Categories[t.Task.Category]; known {
@@ -189,14 +206,14 @@ func (m *moment) standing(ctx context.Context, v view, t *why.Task) error {
 }
 
 // worker is the run under way that holds a claim, or nil.
-func (m *moment) worker(v view, c fleet.Claim) *why.OpenRun {
+func (m *moment) worker(v survey.View, c fleet.Claim) *fleet.RunStatus {
 	id, session := c.Holder.Run()
 	if !session {
 		return nil
 	}
-	for _, r := range v.snapshot.Open {
-		if r.ID == id && v.live[id] {
-			return &why.OpenRun{Run: r, Timeout: m.Config.Categories[r.Category].Timeout}
+	for _, r := range v.Snapshot.Open {
+		if r.ID == id && v.Live[id] {
+			return new(m.UnderWay(r, true))
 		}
 	}
 	return nil
@@ -215,7 +232,7 @@ func withoutWaiting(hinders []selector.Obstacle, t fleet.Task, m fleet.TaskMemor
 // WhyChanged compares the last fire of every pool with the one that was the last at a time,
 // or where there was none yet with the first since. Only is a category, or empty. Before the
 // first fire it wraps [fleet.ErrNothing].
-func (e *Engine) WhyChanged(ctx context.Context, since time.Time, only fleet.Category) (why.Answer, error) {
+func (e *Explainer) WhyChanged(ctx context.Context, since time.Time, only fleet.Category) (why.Answer, error) {
 	c := why.Change{Now: e.Now(), Since: since, Only: only}
 	for _, pool := range e.Config.PoolNames() {
 		if only != "" && e.Config.Categories[only].Pool != pool || e.Store == nil {
@@ -248,7 +265,7 @@ func (e *Engine) WhyChanged(ctx context.Context, since time.Time, only fleet.Cat
 }
 
 // fireAt is the fire that was a pool's last at a time, or its first since.
-func (e *Engine) fireAt(ctx context.Context, pool string, at time.Time) (f fleet.Fire, err error) {
+func (e *Explainer) fireAt(ctx context.Context, pool string, at time.Time) (f fleet.Fire, err error) {
 	before, err := e.Store.LastFires(ctx, store.FireQuery{Pool: pool, Until: at, Limit: 1})
 	if err != nil || len(before) > 0 {
 		return append(before, f)[0], err
@@ -268,5 +285,5 @@ func ranked(f fleet.Fire) (why.Ranked, error) {
 		return why.Ranked{}, fleet.WithHint(err, "ask for a shorter time: such a fire cannot be ranked again")
 	}
 	s := selector.Rank(in)
-	return why.Ranked{ID: f.ID, At: f.At, Selection: s, Odds: s.Odds(redraws)}, nil
+	return why.Ranked{ID: f.ID, At: f.At, Selection: s, Odds: s.Odds(survey.Redraws)}, nil
 }

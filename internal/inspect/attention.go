@@ -1,0 +1,102 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stint/internal/fleet"
+	"stint/internal/plain"
+)
+
+// Alert is what is out of order, and what to type about it.
+type Alert struct {
+	Kind    AlertKind
+	Text    string
+	Command string
+}
+
+// AlertKind is what an alert is of.
+type AlertKind string
+
+const (
+	AlertBroken AlertKind = "alarm"  // a promise, or a category's work
+	AlertRun    AlertKind = "run"    // one that does not go on
+	AlertClosed AlertKind = "closed" // what keeps sessions from starting
+	AlertTask   AlertKind = "tasks"  // what only a person brings on
+	AlertTimer  AlertKind = "timer"
+)
+
+// Alerts are what is out of order, what matters most first.
+func (s Status) Alerts() (list []Alert) {
+	add := func(kind AlertKind, command, text, reason string) {
+		if reason != "" {
+			text += ": " + reason
+		}
+		list = append(list, Alert{kind, text, command})
+	}
+	why := func(name string) string { return "stint why " + fleet.ShellWord(name) }
+	if n := len(s.Day.Violations); n > 0 { // one is enough to look into all of them
+		x := s.Day.Violations[0]
+		text := fmt.Sprintf("lane %s.%d was held by two runs at once: %s and %s", x.Category, x.Lane, x.First, x.Second)
+		if n > 1 {
+			text += fmt.Sprintf(", and %d times more", n-1)
+		}
+		add(AlertBroken, "stint audit --since 24h", text, "")
+	}
+	for _, f := range s.Day.Fruitless {
+		add(AlertBroken, why(string(f.Category)), fmt.Sprintf("all %d runs of %s ended busy, denied or idle: nothing is learnt of it", f.Runs, f.Category), "")
+	}
+	for _, r := range s.Open {
+		switch r.State {
+		case fleet.RunCrashed:
+			add(AlertRun, "stint reap", fmt.Sprintf("run %s of %s crashed (no result recorded)", r.ID, r.Category), "")
+		case fleet.RunSuspended:
+			add(AlertRun, fmt.Sprintf("kill -CONT %d", r.PID), fmt.Sprintf("run %s of %s is suspended", r.ID, r.Category), "")
+		case fleet.RunRunning, fleet.RunPlanned, fleet.RunWaiting, fleet.RunEnded:
+		}
+	}
+	for _, p := range s.Pauses {
+		left := "until it is resumed"
+		if !p.Until.IsZero() {
+			left = plain.Span(p.Until.Sub(s.At)) + " left"
+		}
+		add(AlertClosed, strings.TrimSpace("stint resume "+string(p.Category)), whose(p.Category)+" paused, "+left, p.Reason)
+	}
+	for _, g := range s.Closed {
+		command := "stint doctor"
+		if g.Category != "" {
+			command = why(string(g.Category))
+		}
+		add(AlertClosed, command, whose(g.Category), g.String())
+	}
+	for _, f := range s.Failed {
+		add(AlertClosed, "stint task list", f.String(), "")
+	}
+	for _, g := range s.Stopped {
+		add(AlertClosed, cmp.Or(g.Fix, "stint doctor"), "agent "+g.Agent, g.Why)
+	}
+	for _, q := range s.Waiting {
+		add(AlertTask, "stint task retry "+fleet.ShellWord(string(q.Task)), string(q.Task)+" waits for a person", q.Why())
+	}
+	for _, f := range s.Day.Failing {
+		if !slices.ContainsFunc(s.Waiting, func(q fleet.Waiting) bool { return q.Task == f.Task }) {
+			add(AlertTask, why(string(f.Task)), string(f.Task)+" keeps failing", f.Why())
+		}
+	}
+	for _, m := range s.Untold {
+		add(AlertTask, "stint why --task "+fleet.ShellWord(string(m.Task)), string(m.Task), m.Why())
+	}
+	for _, t := range s.Timers {
+		switch {
+		case !t.Active && t.Last.IsZero():
+			add(AlertTimer, "stint init --systemd", "no timer fires pool "+t.Pool, "")
+		case !t.Active:
+			add(AlertTimer, "systemctl --user start "+fleet.ShellWord(t.Unit), "the timer of pool "+t.Pool+" is stopped", "")
+		}
+	}
+	return list
+}
+
+func whose(c fleet.Category) string { return cmp.Or(string(c), "the whole fleet") }

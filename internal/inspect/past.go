@@ -1,0 +1,84 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+
+	"stint/internal/fleet"
+	"stint/internal/replay"
+	"stint/internal/store"
+	"stint/internal/survey"
+)
+
+// Fires are the latest fires, newest first.
+func (e *Explainer) Fires(ctx context.Context, q store.FireQuery) ([]fleet.Fire, error) {
+	if e.Store == nil {
+		return nil, nil
+	}
+	return e.Store.LastFires(ctx, q)
+}
+
+// LastFire is the number of the last fire; 0: there was none.
+func (e *Explainer) LastFire(ctx context.Context) (fleet.FireID, error) {
+	last, err := e.Fires(ctx, store.FireQuery{Brief: true, Limit: 1})
+	if err != nil || len(last) == 0 {
+		return 0, err
+	}
+	return last[0].ID, nil
+}
+
+// mostOfFire is how many runs of a fire are shown: more than it can start.
+const mostOfFire = 200
+
+// FireDetail is a fire, its ranking as it comes out when it is ranked again, and what it
+// started.
+type FireDetail struct {
+	fleet.Fire
+	Result *replay.Result // nil: it cannot be ranked again
+	Why    string         // it cannot
+	Runs   []fleet.RunStatus
+}
+
+// FireDetail reads one fire; one that does not exist wraps [fleet.ErrNotFound].
+func (e *Explainer) FireDetail(ctx context.Context, id fleet.FireID) (d FireDetail, err error) {
+	if e.Store == nil || id == 0 {
+		return d, fmt.Errorf("fire %d: %w", id, fleet.ErrNotFound)
+	}
+	if d.Fire, err = e.Store.Fire(ctx, id); err != nil {
+		return d, err
+	}
+	if d.Runs, err = e.Runs(ctx, store.RunQuery{Fire: id, Limit: mostOfFire}); err != nil {
+		return d, err
+	}
+	if result, unread := replay.Fire(d.Fire, survey.Redraws); unread != nil {
+		d.Why = unread.Error() // an old record can be shown, if not ranked again
+	} else {
+		d.Result = &result
+	}
+	return d, nil
+}
+
+// Denials are the latest denials of claims, newest first.
+func (e *Explainer) Denials(ctx context.Context, limit int) ([]fleet.DeniedClaim, error) {
+	if e.Store == nil {
+		return nil, nil
+	}
+	return e.Store.LastDenials(ctx, store.DenialQuery{Limit: limit})
+}
+
+// Run reads one run; one that does not exist wraps [fleet.ErrNotFound].
+func (e *Explainer) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
+	if e.Store == nil {
+		return fleet.Run{}, fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
+	}
+	return e.Store.Run(ctx, id)
+}
+
+// Readable says why the record cannot be read, if it cannot.
+func (e *Explainer) Readable(ctx context.Context) error {
+	if e.Store == nil {
+		return nil
+	}
+	_, err := e.Store.Check(ctx, fleet.LaneKey("readable", 1))
+	return err
+}

@@ -1,0 +1,213 @@
+// Package survey is what is known of a fleet at a moment: its open runs and how they do, what
+// is held, which tasks and lessons there are, what keeps each category and agent from work,
+// and what a ranking would go by. It asks the parts of a fleet and changes none of them: the
+// engine acts on what it finds, and package inspect explains it.
+package survey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/claim"
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/pressure"
+	"stint/internal/store"
+)
+
+// Tasks is where tasks come from.
+type Tasks interface {
+	// List returns every task, and what could not be read as one. The tasks may be
+	// without their bodies. A source that does not exist wraps [fleet.ErrNotFound].
+	List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error)
+}
+
+// Lessons is where lessons come from.
+type Lessons interface {
+	// List returns every lesson, and what could not be read as one.
+	List(ctx context.Context) ([]fleet.Lesson, []fleet.LessonProblem, error)
+}
+
+// Sessions knows the processes of sessions on this machine.
+type Sessions interface {
+	// Liveness says whether any process of a run's session is left; of an open run that has
+	// not begun, whether its timer or its unit is there.
+	Liveness(ctx context.Context, r fleet.Run) fleet.Liveness
+	// Supervised reports whether the process that began a run is still there.
+	Supervised(r fleet.Run) bool
+	// Suspended reports whether that process is stopped, and does nothing.
+	Suspended(r fleet.Run) bool
+}
+
+// Agents knows the programs of agents, and what they print.
+type Agents interface {
+	// Find says whether a program can be started in dir with the environment that it gets.
+	Find(program string, environment []string, dir string) error
+	// Open opens a file that a session left, and refuses what an agent may have put in its
+	// place: a link, a pipe, another file of this process's.
+	Open(path string) (*os.File, error)
+}
+
+// Timers is what fires the fleet.
+type Timers interface {
+	// Timers reads the timers of pools: one for each, in their order.
+	Timers(ctx context.Context, pools []string) ([]fleet.Timer, error)
+}
+
+// Gates keep categories out while too many of their results wait for review.
+type Gates interface {
+	// Full says which categories are out and why, and which could not be asked.
+	Full(ctx context.Context) (full map[fleet.Category]string, failed map[fleet.Category]error)
+}
+
+// Fleet has the parts of one fleet that are asked. All fields are needed but for Store, which
+// is nil when nothing has run yet and nothing will be written, and those that say what nil
+// means.
+type Fleet struct {
+	Config   *config.Config
+	Store    store.Store
+	Tasks    Tasks
+	Lessons  Lessons
+	Sessions Sessions
+	Agents   Agents
+	Ends     claim.Ends
+	Gates    Gates                   // nil: none
+	Machine  func() pressure.Reading // nil: nobody looks
+	Timers   Timers                  // nil: no service manager
+	Log      *slog.Logger
+	Now      func() time.Time
+	Random   func() uint64
+	Getenv   func(string) string
+
+	warned        bool // of the tasks, in this process
+	warnedLessons bool
+}
+
+// Recorded reports whether there is a record: something has run, or is about to.
+func (f *Fleet) Recorded() bool { return f.Store != nil }
+
+// Desk is where claims are asked for.
+func (f *Fleet) Desk() claim.Desk {
+	return claim.Desk{Store: f.Store, Sessions: f.Sessions, Ends: f.Ends, Log: f.Log}
+}
+
+// ListTasks reads the tasks and logs what is wrong with them, once a process.
+func (f *Fleet) ListTasks(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
+	tasks, problems, err := f.Tasks.List(ctx)
+	if errors.Is(err, fleet.ErrNotFound) {
+		if f.wantsTasks() {
+			f.Log.WarnContext(ctx, "no tasks", slog.Any("err", err))
+		}
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.warned {
+		return tasks, problems, nil
+	}
+	f.warned = true
+	for _, p := range problems {
+		switch {
+		case p.Kept:
+			f.Log.WarnContext(ctx, "required URL not resolved", slog.String("reason", p.String()))
+		case p.Source != "":
+			f.Log.WarnContext(ctx, "task source failed", slog.String("reason", p.String()))
+		default:
+			f.Log.WarnContext(ctx, "task left out", slog.String("reason", p.String()))
+		}
+	}
+	for _, t := range tasks {
+		if _, ok := f.Config.Categories[t.Category]; !ok && t.State.Workable() {
+			f.Log.WarnContext(ctx, "task of an unknown category",
+				slog.String("task_id", string(t.ID)), slog.String("category", string(t.Category)))
+		}
+	}
+	return tasks, problems, nil
+}
+
+// FailedSources are the sources among the problems.
+func FailedSources(problems []fleet.TaskProblem) (list []fleet.SourceFault) {
+	for _, p := range problems {
+		if p.Source != "" {
+			list = append(list, fleet.SourceFault{Source: p.Source, Reason: p.Reason})
+		}
+	}
+	return list
+}
+
+// Unlisted says which failed sources may have work for a category, or "".
+func (f *Fleet) Unlisted(failed []fleet.SourceFault, c fleet.Category) string {
+	var list []string
+	for _, fault := range failed {
+		if f.mayFeed(f.Config.Tasks.Sources[fault.Source], c) {
+			list = append(list, fault.String())
+		}
+	}
+	return strings.Join(list, "; ")
+}
+
+// mayFeed reports whether an item of the source may be a task of the category.
+func (f *Fleet) mayFeed(s config.TaskSource, c fleet.Category) bool {
+	if s.Fields[fleet.FieldCategory] != "" {
+		return true
+	}
+	if s.Category != "" {
+		return s.Category == c
+	}
+	return c == f.Config.Tasks.DefaultCategory || slices.Contains(slices.Collect(maps.Values(f.Config.Tasks.Tags)), c)
+}
+
+// wantsTasks reports whether any category works on tasks only.
+func (f *Fleet) wantsTasks() bool {
+	for _, c := range f.Config.Categories {
+		if !c.SelfDirected {
+			return true
+		}
+	}
+	return false
+}
+
+// Passed is the part of an agent's environment that is the operator's.
+func (f *Fleet) Passed(a config.Agent) []string { return a.Passed(f.Getenv) }
+
+// listLessons reads the lessons and tells of those that cannot be read, once a process.
+func (f *Fleet) listLessons(ctx context.Context) ([]fleet.Lesson, error) {
+	lessons, problems, err := f.Lessons.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !f.warnedLessons {
+		f.warnedLessons = true
+		for _, p := range problems {
+			f.Log.WarnContext(ctx, "lesson problem", slog.String("reason", p.String()))
+		}
+	}
+	return lessons, nil
+}
+
+// Full asks the gates. One that cannot be asked is open, loudly.
+func (f *Fleet) Full(ctx context.Context) map[fleet.Category]string {
+	if f.Gates == nil {
+		return nil
+	}
+	full, failed := f.Gates.Full(ctx)
+	for c, err := range failed {
+		f.Log.ErrorContext(ctx, "gate left open", slog.String("category", string(c)), slog.Any("err", err))
+	}
+	return full
+}
+
+// UnknownCategory says that the configuration has no such category.
+func (f *Fleet) UnknownCategory(c fleet.Category) error {
+	return fleet.WithHint(
+		fmt.Errorf("category %q is not in %s: %w", c, f.Config.Path, fleet.ErrUsage),
+		fmt.Sprintf("the categories are %v", f.Config.CategoryNames()))
+}

@@ -1,0 +1,187 @@
+package survey
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/plain"
+	"stint/internal/selector"
+	"stint/internal/store/book"
+)
+
+// WithoutAgent says why no session of the category could start now, for want of an agent
+// that can work or of a budget, or "".
+func (f *Fleet) WithoutAgent(v View, c fleet.Category) string {
+	var reasons []string
+	for _, agent := range f.Config.Categories[c].Agents {
+		refusals := f.Refusals(v, c, agent)
+		if len(refusals) == 0 {
+			return ""
+		}
+		reasons = append(reasons, refusals[0].Reason)
+	}
+	return strings.Join(slices.Compact(reasons), "; ")
+}
+
+// Able are those of the category's agents that can work, but for their slots, and are
+// installed; when there is none, the first of all.
+func (f *Fleet) Able(v View, c fleet.Category) (list []string) {
+	agents := f.Config.Categories[c].Agents
+	for _, agent := range agents {
+		barred := slices.ContainsFunc(f.Refusals(v, c, agent), func(r fleet.RefusedError) bool { return r.Outcome != fleet.Busy })
+		if !barred && f.Installed(agent) {
+			list = append(list, agent)
+		}
+	}
+	if len(list) == 0 {
+		return agents[:1]
+	}
+	return list
+}
+
+// Seats are the slots of the agents that have a limit of their own.
+func (f *Fleet) Seats(v View) selector.Seats {
+	seats := selector.Seats{}
+	for name, a := range f.Config.Agents {
+		if a.Slots > 0 {
+			seats[name] = selector.Seat{All: a.Slots, Free: max(0, a.Slots-v.Busy[name])}
+		}
+	}
+	return seats
+}
+
+// Installed says whether all programs that a session of the agent needs can be started:
+// looked for in the workspace, of which a worktree has what is committed.
+func (f *Fleet) Installed(agent string) bool {
+	a, known := f.Config.Agents[agent]
+	return known && !slices.ContainsFunc(a.Programs(), func(program string) bool {
+		return f.Agents.Find(program, f.Passed(a), f.Config.Workspace) != nil
+	})
+}
+
+// Refusals are all that keeps an agent from a session of the category. The store goes by the same
+// rule when the session takes its claim.
+func (f *Fleet) Refusals(v View, c fleet.Category, agent string) []fleet.RefusedError {
+	state := v.Snapshot.Agent(agent)
+	return book.Admission{
+		Terms: f.Terms(c, agent), State: state, Probing: v.Live[state.Probe], Busy: v.Busy[agent], Spent: v.Snapshot.Spent, Now: v.Now,
+	}.Refusals()
+}
+
+// Terms are those of an agent's sessions of a category.
+func (f *Fleet) Terms(c fleet.Category, agent string) fleet.Terms {
+	return fleet.Terms{Agent: agent, Slots: f.Config.Agents[agent].Slots, Budgets: f.Config.Budgets(c, agent)}
+}
+
+// Redraws is how often a fire draws again to estimate the probability of its choices: to
+// within 0.05, in some milliseconds.
+const Redraws = 400
+
+// Elsewhere is the pool of a category that fires of another pool than this one start, or "".
+func (f *Fleet) Elsewhere(c fleet.Category, pool string) string {
+	if own := f.Config.Categories[c].Pool; own != pool {
+		return own
+	}
+	return ""
+}
+
+// free is how many sessions of the pool may be started: its own slots bound them, and the
+// fleet's.
+func (f *Fleet) free(v View) int {
+	all, own := 0, 0
+	for c, n := range v.Running {
+		all += n
+		if f.Elsewhere(c, v.Pool) == "" {
+			own += n
+		}
+	}
+	return max(0, min(f.Config.Fanout.Slots-all, f.Config.Pools[v.Pool].Slots-own))
+}
+
+// Queue is what decides which task a session tries first, of those that a fire starts next.
+func (f *Fleet) Queue(v View) selector.Queue {
+	return selector.Queue{Tasks: v.Tasks, Held: v.Held, At: v.Now, RaiseAfter: f.Config.Tasks.RaiseAfter, Round: v.Snapshot.Coming}
+}
+
+// Situation is what decides who may be ranked.
+func (f *Fleet) Situation(v View) selector.Situation {
+	s := selector.Situation{Queue: f.Queue(v)}
+	shifts := f.lessonShifts(v)
+	for _, name := range f.Config.CategoryNames() {
+		c, arm := f.Config.Categories[name], v.Snapshot.Arms[name]
+		facts := selector.Facts{
+			Category:     name,
+			Elsewhere:    f.Elsewhere(name, v.Pool),
+			Share:        c.Share,
+			Allowed:      slices.Contains(f.Config.Fanout.Allow, name),
+			SelfDirected: c.SelfDirected,
+			Lanes:        c.Lanes,
+			InFlight:     v.InFlight[name],
+			Paused:       paused(v.Snapshot.Pauses, name, v.Now),
+			Review:       v.Full[name],
+			Gate:         f.WithoutAgent(v, name),
+			Unlisted:     f.Unlisted(v.Failed, name),
+			Agents:       f.Able(v, name),
+			LOO:          shifts[name],
+			Arm:          arm.Coming(),
+		}
+		// A fire closes the dead first, and the category rests from their end on.
+		if ended := latest(arm.Ended, v.Crashed[name].At); !ended.IsZero() {
+			facts.Rests = ended.Add(c.Cooldown)
+		}
+		if fleet.Ahead(arm.AsleepSince, v.Now) {
+			facts.Arm.AsleepUntil = 0 // no change of a task would end it
+		}
+		s.Facts = append(s.Facts, facts)
+	}
+	return s
+}
+
+func latest(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// paused says what keeps a category from being started, or "".
+func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
+	for _, p := range pauses {
+		if p.Category != "" && p.Category != c || !p.Until.IsZero() && !p.Until.After(now) {
+			continue
+		}
+		reason := p.Reason
+		if p.Category == "" {
+			reason = "the whole fleet, " + reason
+		}
+		if !p.Until.IsZero() {
+			reason += " (until " + plain.Stamp(p.Until) + ")"
+		}
+		return reason
+	}
+	return ""
+}
+
+// Input is what the ranking depends on.
+func (f *Fleet) Input(v View, s selector.Situation, seed *uint64) selector.Input {
+	in := selector.Input{
+		Settings: f.Config.Selector.Settings, Fire: v.Snapshot.NextFire, At: s.At,
+		Free: f.free(v), Seats: f.Seats(v), Failed: v.Failed,
+	}
+	if v.Pool != config.DefaultPool {
+		in.FirePool = v.Pool
+	}
+	if f.Machine != nil {
+		in.Closed = f.Config.Fanout.Limits.Refuse(f.Machine())
+	}
+	in.Candidates, in.Blocked = s.Assess()
+	if seed == nil {
+		in.Seed = f.Random()
+	} else {
+		in.Seed = *seed
+	}
+	return in
+}

@@ -1,0 +1,157 @@
+package survey
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// StartGrace is how long a planned run counts as in flight before its worker has begun:
+// starting a unit takes milliseconds, a loaded machine seconds.
+const StartGrace = time.Minute
+
+// View is what is known of the fleet at one moment.
+type View struct {
+	Snapshot store.Snapshot
+	Held     []fleet.Claim // what a take would be denied
+	Tasks    []fleet.Task
+	Failed   []fleet.SourceFault // of the tasks
+	Problems []fleet.TaskProblem // of the tasks
+	Lessons  []fleet.Lesson
+	InFlight map[fleet.Category][]fleet.RunID
+	Live     map[fleet.RunID]bool      // open runs that live, or are about to
+	Crashed  map[fleet.Category]Crash  // open runs that had a claim and live no more: the last of each category
+	Full     map[fleet.Category]string // out until a person has looked at results
+	Running  map[fleet.Category]int    // sessions that take up a slot, those that are to follow others included
+	Busy     map[string]int            // the same, by agent
+	Pool     string                    // that is to be fired
+	Now      time.Time
+}
+
+// Crash is when the session of a run crashed.
+type Crash struct {
+	Run fleet.RunID
+	At  time.Time
+}
+
+// Look gathers what a decision depends on. Trouble with single tasks and runs is
+// logged and left out.
+func (f *Fleet) Look(ctx context.Context) (View, error) {
+	v, err := f.Present(ctx)
+	if err != nil {
+		return View{}, err
+	}
+	if v.Tasks, v.Problems, err = f.ListTasks(ctx); err != nil {
+		return View{}, err
+	}
+	v.Failed = FailedSources(v.Problems)
+	fleet.Recall(v.Tasks, v.Snapshot.Tasks)
+	v.Lessons, err = f.listLessons(ctx)
+	return v, err
+}
+
+// Present is what the store and the processes say, without the tasks and lessons, which may
+// take a while to list.
+func (f *Fleet) Present(ctx context.Context) (View, error) {
+	v := View{
+		Snapshot: store.Snapshot{NextFire: 1}, InFlight: map[fleet.Category][]fleet.RunID{}, Running: map[fleet.Category]int{}, Busy: map[string]int{},
+		Live: map[fleet.RunID]bool{}, Crashed: map[fleet.Category]Crash{},
+		Pool: config.DefaultPool, Now: f.Now(),
+	}
+	var err error
+	if f.Store != nil {
+		if v.Snapshot, err = f.Store.Snapshot(ctx); err != nil {
+			return View{}, err
+		}
+		v.Held = f.Desk().Held(ctx, v.Snapshot.Claims, v.Now)
+	}
+	for _, r := range v.Snapshot.Open {
+		if f.Live(ctx, r, v.Now) {
+			v.Live[r.ID] = true
+			v.InFlight[r.Category] = append(v.InFlight[r.Category], r.ID)
+			v.Running[r.Category]++
+			v.Busy[r.Agent]++
+		} else if at := f.Died(r, v.Snapshot.Claims); r.Key != "" && at.After(v.Crashed[r.Category].At) {
+			v.Crashed[r.Category] = Crash{r.ID, at}
+		}
+	}
+	return v, nil
+}
+
+// Without leaves a run out of what takes up slots and lanes: for one that asks whether it
+// may go on.
+func (v View) Without(r fleet.Run) {
+	if v.Live[r.ID] {
+		v.Running[r.Category]--
+		v.Busy[r.Agent]--
+		v.InFlight[r.Category] = slices.DeleteFunc(v.InFlight[r.Category], func(id fleet.RunID) bool { return id == r.ID })
+	}
+}
+
+// Live reports whether an open run has a session, or is about to. A session that
+// cannot be asked counts as alive: the lane decides. The service manager knows whether a run
+// that follows another still waits; for others, and where nobody can be asked, the time
+// decides.
+func (f *Fleet) Live(ctx context.Context, r fleet.Run, now time.Time) bool {
+	begun := !r.StartedAt.IsZero()
+	if !begun && r.Source != fleet.FromRespawn {
+		return !missedStart(r, now)
+	}
+	l := f.Sessions.Liveness(ctx, r)
+	return l == fleet.Lives || l == fleet.Unknown && (begun || !missedStart(r, now))
+}
+
+// missedStart reports whether a planned run should have begun by now. One that was planned
+// later than now was so by a clock that has been set back.
+func missedStart(r fleet.Run, now time.Time) bool {
+	due := r.CreatedAt
+	if r.NotBefore.After(due) {
+		due = r.NotBefore
+	}
+	return now.Sub(due) >= StartGrace || r.CreatedAt.Sub(now) >= StartGrace
+}
+
+// Died is when a session died that was found dead, as far as can be told: right after the
+// last that is known of it, which is its log and the last renewal of its claim.
+func (f *Fleet) Died(r fleet.Run, claims []fleet.Claim) time.Time {
+	last := r.StartedAt
+	note := func(t time.Time) {
+		if t.After(last) && !t.After(f.Now()) {
+			last = t
+		}
+	}
+	if log, err := os.Stat(fleet.FilesOf(f.Config.State, r.ID).Log); err == nil {
+		note(log.ModTime())
+	}
+	for _, c := range claims {
+		if c.Key == r.Key && c.Holder == r.ID.Holder() {
+			note(c.ExpiresAt.Add(-f.Config.Categories[r.Category].TTL))
+		}
+	}
+	return last
+}
+
+// Liveness is a session's. A run that is over and has no folder any more has left nothing: the
+// folder stays as long as anything does.
+func (f *Fleet) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
+	if f.Swept(r) {
+		return fleet.Gone
+	}
+	return f.Sessions.Liveness(ctx, r)
+}
+
+// Swept reports whether the files of a run were removed, as those of old ones are.
+func (f *Fleet) Swept(r fleet.Run) bool {
+	if r.StartedAt.IsZero() || r.EndedAt.IsZero() {
+		return false
+	}
+	_, err := os.Lstat(fleet.FilesOf(f.Config.State, r.ID).Dir)
+	return errors.Is(err, fs.ErrNotExist)
+}
