@@ -79,7 +79,7 @@ func Sample(o SampleOptions) []byte {
 // the schema of the stint that wrote it: "stint init" brings it up to date, as it does unit files.
 const SchemaFile = "stint.schema.json"
 
-const head = `# What one fleet of agent sessions works on, and how. A line like "# name = value"
+const head = `# The work of one fleet of agent sessions, and its limits. A line like "# name = value"
 # shows a default: take the "# " away to change it. Then: stint config check
 # Editors with a TOML extension take the keys from the file in the first line.
 

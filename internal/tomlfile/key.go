@@ -159,8 +159,7 @@ type family[K ~string, T any] struct {
 	each Each[T]
 }
 
-// Family is a table of tables, by names that the file's author chooses. NAME stands for
-// these in the list of all keys.
+// Family is a table of tables, by names that the file's author chooses.
 func Family[K ~string, T any](name string, all *map[K]T, each Each[T], doc string, options ...Option) Key {
 	return with(&family[K, T]{about: about{name: name, doc: doc}, all: all, each: each}, options)
 }

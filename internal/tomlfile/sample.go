@@ -8,7 +8,7 @@ import (
 
 // Sample is the file written for a newcomer, to be read from top to bottom: every key with its
 // meaning, and those that the file does not have as a comment that shows the default. Tables by
-// name stand as in the file, and only the first of them is explained.
+// name stand as in the file, and the first of them is explained.
 func (f *File) Sample(keys []Key) string {
 	s := sample{f: f}
 	s.table("", f.entries, keys, false)
