@@ -297,7 +297,8 @@ type deafEars struct{}
 
 func (deafEars) Send(context.Context, fleet.Notice) error { return errors.New("nobody there") }
 
-// outcomeOf is what a story came to: each run with its grade, each task file, and what was learnt.
+// outcomeOf is what a story came to: each run with its grade, each task, what its tracker is
+// owed, and each denial.
 func (b *bench) outcomeOf() (lines []string) {
 	b.Helper()
 	runs, err := b.db.LastRuns(b.Context(), store.RunQuery{Limit: 100})
@@ -313,6 +314,20 @@ func (b *bench) outcomeOf() (lines []string) {
 	}
 	for _, t := range tasks {
 		lines = append(lines, fmt.Sprintf("task %s %s", t.ID, t.State))
+	}
+	denials, err := b.db.DeniedClaims(b.Context(), time.Time{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, d := range denials {
+		lines = append(lines, fmt.Sprintf("denied %s by %s", d.Key, d.Holder))
+	}
+	s, err := b.db.Snapshot(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, m := range s.Tasks {
+		lines = append(lines, fmt.Sprintf("remembered %s %s owed %q", m.Task, m.State, m.Owed))
 	}
 	slices.Sort(lines)
 	return lines
