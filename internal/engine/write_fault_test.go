@@ -298,7 +298,7 @@ type deafEars struct{}
 func (deafEars) Send(context.Context, fleet.Notice) error { return errors.New("nobody there") }
 
 // outcomeOf is what a story came to: each run with its grade, each task, what its tracker is
-// owed, and each denial.
+// owed, each denial, and each lane that is held.
 func (b *bench) outcomeOf() (lines []string) {
 	b.Helper()
 	runs, err := b.db.LastRuns(b.Context(), store.RunQuery{Limit: 100})
@@ -321,6 +321,15 @@ func (b *bench) outcomeOf() (lines []string) {
 	}
 	for _, d := range denials {
 		lines = append(lines, fmt.Sprintf("denied %s by %s", d.Key, d.Holder))
+	}
+	holds, err := b.db.LaneHolds(b.Context(), time.Time{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, h := range holds {
+		if h.ReleasedAt.IsZero() {
+			lines = append(lines, fmt.Sprintf("lane %s.%d is held", h.Category, h.Lane))
+		}
 	}
 	s, err := b.db.Snapshot(b.Context())
 	if err != nil {
@@ -408,12 +417,13 @@ func told(t *testing.T, s story, at int, apply bool) (calls, came []string, stat
 // to the same; and afterwards nothing is open or held, and nothing was learnt twice.
 func TestEveryWriteMayFail(t *testing.T) {
 	t.Parallel()
-	seen := map[string]bool{}
+	seen, all := map[string]bool{}, true
 	for _, name := range slices.Sorted(maps.Keys(stories())) {
 		var calls, came []string
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { calls, came, _ = told(t, stories()[name], -1, false) })
 		})
+		all = all && calls != nil // go test -run may have left it out
 		for at, call := range calls {
 			seen[call] = true
 			for _, apply := range []bool{false, true} {
@@ -434,7 +444,7 @@ func TestEveryWriteMayFail(t *testing.T) {
 		"Abandon", "AddRun", "BeginRun", "Complete", "Denied", "EndRun", "ForgetNotice", "LaneReleased", "LaneTaken", "LeaveTask",
 		"NotStarted", "NoticeDue", "OnBranch", "RecordFire", "Release", "ReleaseHolder", "Renew", "Respawn", "SeeTasks", "Take", "TakeForRun",
 	}
-	if diff := gocmp.Diff(slices.Sorted(maps.Keys(seen)), want); diff != "" {
+	if diff := gocmp.Diff(slices.Sorted(maps.Keys(seen)), want); diff != "" && all {
 		t.Errorf("writes that some story makes (-got +want):\n%s", diff)
 	}
 }
