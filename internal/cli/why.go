@@ -89,7 +89,17 @@ func (a *app) runWhy(ctx context.Context, q inspect.WhyQuestion) error {
 		if err != nil {
 			return err
 		}
-		a.printWhy(answer, also)
+		facts, err := a.factsOf(ctx, e, answer)
+		if err != nil {
+			return err
+		}
+		a.say(wire.NewWhy(answer, also), func(s screen.Style) []string {
+			if facts != nil { // which begin with what leads the answer
+				answer.Lead = nil
+				return append(screen.Run(*facts, s), screen.Why(answer, s)...)
+			}
+			return screen.Why(answer, s)
+		})
 		for _, kind := range also {
 			a.hint(fmt.Sprintf("this is of the %s; there is a %s of the name, too: stint why --%s %s", answer.Kind, kind, kind, q.Name))
 		}
@@ -106,11 +116,17 @@ func (a *app) runWhyChanged(ctx context.Context, since spanValue, name string) e
 		if err != nil {
 			return err
 		}
-		a.printWhy(answer, nil)
+		a.say(wire.NewWhy(answer, nil), func(s screen.Style) []string { return screen.Why(answer, s) })
 		return nil
 	})
 }
 
-func (a *app) printWhy(answer why.Answer, also []why.Kind) {
-	a.say(wire.NewWhy(answer, also), func(s screen.Style) []string { return screen.Why(answer, s) })
+// factsOf is what "stint show" says of the run that an answer is about, without its prompt and
+// log; nil: it is about no run.
+func (a *app) factsOf(ctx context.Context, e *inspect.Explainer, answer why.Answer) (*screen.RunView, error) {
+	if answer.Kind != why.OfRun || a.json {
+		return nil, nil
+	}
+	d, err := e.RunDetail(ctx, fleet.RunID(answer.Subject))
+	return &screen.RunView{RunDetail: d, At: a.Now()}, err
 }

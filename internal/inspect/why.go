@@ -273,7 +273,7 @@ func (m *moment) whyRun(ctx context.Context, id fleet.RunID) (r why.Run, err err
 	}
 	r = why.Run{
 		Run: d.RunStatus, Now: m.Now(), Choice: d.Choice,
-		Denials: d.Denials, Lessons: d.Lessons, Swept: d.Swept,
+		Denials: d.Denials,
 	}
 	if d.Choice != nil {
 		f, err := m.whyFire(ctx, d.Run.Fire)

@@ -2,7 +2,6 @@ package why
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"stint/internal/fleet"
@@ -18,12 +17,10 @@ type Run struct {
 	First   fleet.TaskID  // the task that its fire saw first in its category; may be empty
 	Before  fleet.RunID   // that it follows; may be empty
 	Denials []fleet.DeniedClaim
-	Lessons []fleet.LessonUse
-	Swept   string // why its files are not there any more; empty: nobody removed them
 }
 
-// Answer says why the run was started, why this task, why it ended so, and what came
-// after it.
+// Answer says what the facts of a run do not: why it was started, why this task, and why it
+// has no grade.
 func (r Run) Answer() Answer {
 	a := Answer{Kind: OfRun, Subject: string(r.Run.ID), Verdict: string(r.Run.Verdict.Outcome), Lead: []string{r.state()}}
 	if r.Run.State != fleet.RunEnded {
@@ -31,13 +28,8 @@ func (r Run) Answer() Answer {
 	}
 	a.add("Why it was started", r.started()...)
 	a.add("Why this task", r.picked()...)
-	a.add("Its grade", r.graded()...)
-	a.add("Lessons", r.lessons()...)
-	if r.Run.Followed != "" {
-		a.add("Follow-up", r.followed())
-	}
-	if r.Swept != "" {
-		a.add("Files", sentence("Its record stays; %s", r.Swept))
+	if v := r.graded(); v != "" {
+		a.add("Its grade", v)
 	}
 	return a
 }
@@ -69,36 +61,20 @@ func (r Run) state() string {
 
 func tail(reason string) string { return because("", reason) }
 
-func (r Run) started() (list []string) {
-	run := r.Run
-	switch {
+func (r Run) started() []string {
+	switch run := r.Run; {
 	case run.Source == fleet.FromRespawn && r.Before != "":
-		list = append(list, sentence("It follows run %s, whose grade was good enough for one more session of its category; it is number %d of that chain", r.Before, run.ChainDepth+1))
+		return []string{sentence("It follows run %s, whose grade was good enough for one more session of its category; it is number %d of that chain", r.Before, run.ChainDepth+1)}
 	case run.Source == fleet.FromRespawn:
-		list = append(list, sentence("It follows a session of its category whose grade was good enough for one more; it is number %d of that chain", run.ChainDepth+1))
+		return []string{sentence("It follows a session of its category whose grade was good enough for one more; it is number %d of that chain", run.ChainDepth+1)}
 	case run.Fire == 0:
-		list = append(list, "A person started it by hand: no fire ranked it.")
-	default:
-		list = append(list, sentence("Fire %d started it, as its number %d", run.Fire, run.Rank))
-	}
-	if r.Choice != nil && run.Source != fleet.FromRespawn {
-		list = append(list, r.chosen()...)
-	}
-	return list
-}
-
-// chosen is what the fire said of the category that the run was started for.
-func (r Run) chosen() (list []string) {
-	switch {
+		return []string{"A person started it by hand: no fire ranked it."}
 	case r.Ranked != "":
-		list = append(list, r.Ranked)
-	default:
-		list = append(list, sentence("The fire's reason for %s was: %s", r.Choice.Category, r.Choice.Reason))
+		return []string{r.Ranked}
+	case r.Choice != nil:
+		return []string{sentence("The fire's reason for %s was: %s", r.Choice.Category, r.Choice.Reason)}
 	}
-	if r.Choice.Odds != nil {
-		list = append(list, sentence("It was to be started with a probability of %.2f", *r.Choice.Odds))
-	}
-	return list
+	return nil
 }
 
 func (r Run) picked() (list []string) {
@@ -126,77 +102,22 @@ func (r Run) picked() (list []string) {
 	return list
 }
 
-// graded says what the grade is made of.
-func (r Run) graded() (list []string) {
+// graded says why the run has no grade, or one that does not count yet; empty: it has one.
+func (r Run) graded() string {
 	v := r.Run.Verdict
-	if r.Run.EndedAt.IsZero() {
-		return nil
-	}
 	switch {
+	case r.Run.State != fleet.RunEnded:
 	case v.Fault == fleet.FaultAgent:
-		list = append(list, sentence("It has none: agent %s failed %d times in a row, or more, so that the failure is the agent's, no attempt at a task, and moves nothing that is believed of %s", r.Run.Agent, fleet.FailuresToOpen, r.Run.Category))
+		return sentence("It has none: agent %s failed %d times in a row, or more, so that the failure is the agent's, no attempt at a task, and moves nothing that is believed of %s", r.Run.Agent, fleet.FailuresToOpen, r.Run.Category)
 	case r.Run.Held:
-		if v.Grade != nil {
-			list = append(list, sentence("It is %.3f", *v.Grade))
-		}
-		list = append(list, sentence("It counts once agent %s has worked again: %d failures in a row would be the agent's, and not the work's", r.Run.Agent, fleet.FailuresToOpen))
-	case v.Grade == nil && v.Outcome == fleet.Failed && v.Fault.OfTask():
-		list = append(list, sentence("It has none: that a task is too long or refused counts as an attempt at the task, and moves nothing that is believed of %s", r.Run.Category))
-	case v.Grade == nil && (v.Outcome == fleet.Failed || v.Outcome == fleet.Timeout || v.Outcome == fleet.Productive):
-		list = append(list, sentence("It has none: the agent was not at work, or what it left could not be judged"))
-	case v.Grade == nil:
-		list = append(list, sentence("It has none, as every run that ends %s: it moves nothing that is believed of %s", v.Outcome, r.Run.Category))
+		return sentence("It counts once agent %s has worked again: %d failures in a row would be the agent's, and not the work's", r.Run.Agent, fleet.FailuresToOpen)
+	case v.Grade != nil:
+	case v.Outcome == fleet.Failed && v.Fault.OfTask():
+		return sentence("It has none: that a task is too long or refused counts as an attempt at the task, and moves nothing that is believed of %s", r.Run.Category)
+	case v.Outcome == fleet.Failed || v.Outcome == fleet.Timeout || v.Outcome == fleet.Productive:
+		return "It has none: the agent was not at work, or what it left could not be judged."
 	default:
-		list = append(list, sentence("It is %.3f", *v.Grade))
+		return sentence("It has none, as every run that ends %s: it moves nothing that is believed of %s", v.Outcome, r.Run.Category)
 	}
-	return append(list, partsOf(v)...)
-}
-
-func partsOf(v fleet.Verdict) (list []string) {
-	var sum, counts []string
-	terms, facts := v.Terms()
-	for _, p := range terms {
-		sum = append(sum, fmt.Sprintf("%s %+.3f", spaced(p.Name), p.Value))
-	}
-	for _, p := range facts {
-		counts = append(counts, fmt.Sprintf("%s %g", spaced(p.Name), p.Value))
-	}
-	if len(sum) > 0 {
-		list = append(list, sentence("It is the sum of %s", strings.Join(sum, ", ")))
-	}
-	if len(counts) > 0 {
-		list = append(list, sentence("Of the session is known: %s", strings.Join(counts, ", ")))
-	}
-	if v.ExitStatus != nil {
-		list = append(list, sentence("The agent exited with status %d", *v.ExitStatus))
-	}
-	return list
-}
-
-func spaced(name string) string { return strings.ReplaceAll(name, "_", " ") }
-
-func (r Run) lessons() (list []string) {
-	var given, withheld []string
-	for _, u := range r.Lessons {
-		if u.Injected {
-			given = append(given, string(u.Lesson))
-		} else {
-			withheld = append(withheld, string(u.Lesson))
-		}
-	}
-	if len(given) > 0 {
-		list = append(list, sentence("It was given %s", listed(given)))
-	}
-	if len(withheld) > 0 {
-		list = append(list, sentence("Chance withheld %s from it, so that their effect can be measured", listed(withheld)))
-	}
-	return list
-}
-
-// followed says whether a session came after it, and why.
-func (r Run) followed() string {
-	if by := r.Run.FollowedBy; by != "" {
-		return sentence("Run %s followed it: %s", by, r.Run.Followed)
-	}
-	return sentence("No session followed it at once: %s", r.Run.Followed)
+	return ""
 }

@@ -217,7 +217,6 @@ func endedRun() why.Run {
 				Parts: map[string]float64{"grade_work": 0.7, "grade_tool_errors": -0.05, "commits": 1, "files": 2},
 			},
 		}},
-		Lessons: []fleet.LessonUse{{Lesson: "go/errors", Injected: true}, {Lesson: "go/tests"}},
 	}
 }
 
