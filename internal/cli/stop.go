@@ -105,7 +105,7 @@ func (a *app) tellStopped(list []engine.Stopped, name string, dryRun bool) error
 	var errs []error
 	for _, s := range list {
 		x := stoppedObject{
-			Run: s.Was.ID, Category: s.Was.Category, Task: s.Was.Task, Was: s.Was.State(fleet.Processes{Live: true}, a.Now()),
+			Run: s.Was.ID, Category: s.Was.Category, Task: s.Was.Task, Was: s.Was.State(true, false, a.Now()),
 			Outcome: s.Run.Verdict.Outcome, Reason: s.Run.Verdict.Reason,
 		}
 		if s.Err != nil {

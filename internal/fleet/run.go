@@ -141,24 +141,18 @@ const (
 	RunEnded     RunState = "ended"
 )
 
-// Processes is what is known of the processes of a run that has not ended.
-type Processes struct {
-	Live      bool // it has some, or is about to
-	Suspended bool // its supervisor is suspended
-}
-
-// State is how the run does.
-func (r Run) State(p Processes, now time.Time) RunState {
+// State is how the run does, if it lives, or is about to, and its supervisor is suspended.
+func (r Run) State(lives, suspended bool, now time.Time) RunState {
 	switch {
 	case !r.EndedAt.IsZero():
 		return RunEnded
-	case !p.Live:
+	case !lives:
 		return RunCrashed
 	case r.Rests(now):
 		return RunWaiting
 	case r.StartedAt.IsZero():
 		return RunPlanned
-	case p.Suspended:
+	case suspended:
 		return RunSuspended
 	}
 	return RunRunning

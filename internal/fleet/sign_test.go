@@ -38,24 +38,24 @@ func TestSigns(t *testing.T) {
 func TestRunState(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	live, suspended := fleet.Processes{Live: true}, fleet.Processes{Live: true, Suspended: true}
+	const live, suspended, gone = 1, 2, 0
 	for _, tt := range []struct {
 		run  fleet.Run
-		p    fleet.Processes
+		p    int
 		want fleet.RunState
 	}{
 		{fleet.Run{}, live, fleet.RunPlanned},
 		{fleet.Run{NotBefore: now}, live, fleet.RunPlanned},
 		{fleet.Run{NotBefore: now.Add(time.Second)}, live, fleet.RunWaiting},
-		{fleet.Run{NotBefore: now.Add(time.Second)}, fleet.Processes{}, fleet.RunCrashed},
+		{fleet.Run{NotBefore: now.Add(time.Second)}, gone, fleet.RunCrashed},
 		{fleet.Run{StartedAt: now, NotBefore: now.Add(time.Second)}, live, fleet.RunRunning},
 		{fleet.Run{StartedAt: now}, suspended, fleet.RunSuspended},
-		{fleet.Run{StartedAt: now}, fleet.Processes{}, fleet.RunCrashed},
+		{fleet.Run{StartedAt: now}, gone, fleet.RunCrashed},
 		{fleet.Run{StartedAt: now, EndedAt: now}, live, fleet.RunEnded},
-		{fleet.Run{EndedAt: now}, fleet.Processes{}, fleet.RunEnded},
+		{fleet.Run{EndedAt: now}, gone, fleet.RunEnded},
 	} {
-		if got := tt.run.State(tt.p, now); got != tt.want {
-			t.Errorf("%+v with %+v: got %s, want %s", tt.run, tt.p, got, tt.want)
+		if got := tt.run.State(tt.p != gone, tt.p == suspended, now); got != tt.want {
+			t.Errorf("%+v, %d: got %s, want %s", tt.run, tt.p, got, tt.want)
 		}
 	}
 }

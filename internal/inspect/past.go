@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/replay"
@@ -39,12 +40,16 @@ type FireDetail struct {
 	Runs   []fleet.RunStatus
 }
 
+func (e *Explainer) fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error) {
+	if e.Store == nil {
+		return fleet.Fire{}, fmt.Errorf("fire %d: %w", id, fleet.ErrNotFound)
+	}
+	return e.Store.Fire(ctx, id)
+}
+
 // FireDetail reads one fire; one that does not exist wraps [fleet.ErrNotFound].
 func (e *Explainer) FireDetail(ctx context.Context, id fleet.FireID) (d FireDetail, err error) {
-	if e.Store == nil || id == 0 {
-		return d, fmt.Errorf("fire %d: %w", id, fleet.ErrNotFound)
-	}
-	if d.Fire, err = e.Store.Fire(ctx, id); err != nil {
+	if d.Fire, err = e.fire(ctx, id); err != nil {
 		return d, err
 	}
 	if d.Runs, err = e.Runs(ctx, store.RunQuery{Fire: id, Limit: mostOfFire}); err != nil {
@@ -81,4 +86,38 @@ func (e *Explainer) Readable(ctx context.Context) error {
 	}
 	_, err := e.Store.Check(ctx, fleet.LaneKey("readable", 1))
 	return err
+}
+
+// Replay ranks a recorded fire again and compares it with the record. It changes
+// nothing, and the configuration of today has no say in it. A fire that does not exist
+// wraps [fleet.ErrNotFound].
+func (e *Explainer) Replay(ctx context.Context, id fleet.FireID) (replay.Result, error) {
+	f, err := e.fire(ctx, id)
+	if err != nil {
+		return replay.Result{}, err
+	}
+	return replay.Fire(f, survey.Redraws)
+}
+
+// ReplaySince ranks the fires since a time again under other settings. It changes
+// nothing.
+func (e *Explainer) ReplaySince(ctx context.Context, since time.Time, c replay.Changes) (replay.Window, error) {
+	for _, name := range c.Categories {
+		if _, ok := e.Config.Categories[name]; !ok {
+			return replay.Window{}, e.UnknownCategory(name)
+		}
+	}
+	var (
+		r   replay.Record
+		err error
+	)
+	if e.Store != nil {
+		if r.Fires, err = e.Store.FiresSince(ctx, since); err != nil {
+			return replay.Window{}, err
+		}
+		if r.Runs, err = e.Store.RunsSince(ctx, since); err != nil {
+			return replay.Window{}, err
+		}
+	}
+	return replay.NewWindow(r, c, survey.Redraws), nil
 }

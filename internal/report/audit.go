@@ -151,13 +151,25 @@ func fruitless(tallies []fleet.Tally) (list []Fruitless) {
 	return list
 }
 
-// NoopRate is the part of the ended runs that were empty, in [0,1]; 0 without runs.
-func (a Audit) NoopRate() float64 {
-	if a.Runs == 0 {
-		return 0
-	}
-	return float64(a.Noops) / float64(a.Runs)
+// OutcomeCount is how many runs ended so.
+type OutcomeCount struct {
+	Outcome fleet.Outcome
+	Runs    int
+	Part    float64 // of those that ended
 }
+
+// Ended are the outcomes that there were, from work to none.
+func (a Audit) Ended() (list []OutcomeCount) {
+	for _, o := range fleet.Outcomes() {
+		if n := a.Outcomes[o]; n > 0 {
+			list = append(list, OutcomeCount{o, n, ratio(float64(n), float64(a.Runs))})
+		}
+	}
+	return list
+}
+
+// NoopRate is the part of the ended runs that were empty, in [0,1]; 0 without runs.
+func (a Audit) NoopRate() float64 { return ratio(float64(a.Noops), float64(a.Runs)) }
 
 // pivots counts, for each denied run, the lanes it took after the first.
 func pivots(r Record) int {

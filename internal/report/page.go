@@ -65,23 +65,6 @@ func (p Report) Charts(link func(fleet.RunID) string) (list []plot.Chart) {
 	return list
 }
 
-// Ended are the outcomes that there were, from work to none.
-func (p Report) Ended() (list []OutcomeCount) {
-	for _, o := range fleet.Outcomes() {
-		if n := p.All.Outcomes[o]; n > 0 {
-			list = append(list, OutcomeCount{o, n, ratio(float64(n), float64(p.All.Ended))})
-		}
-	}
-	return list
-}
-
-// OutcomeCount is how many runs ended so.
-type OutcomeCount struct {
-	Outcome fleet.Outcome
-	Runs    int
-	Part    float64 // of those that ended
-}
-
 // grouped writes a number with a space before each thousand.
 func grouped(n int64) string {
 	text := strconv.FormatInt(n, 10)

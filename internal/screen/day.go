@@ -29,10 +29,8 @@ func dayText(a report.Audit, s Style) string {
 		return s.Paint(Dim, "no run ended")
 	}
 	var parts []string
-	for _, o := range fleet.Outcomes() {
-		if n := a.Outcomes[o]; n > 0 {
-			parts = append(parts, s.Paint(MoodPaint(o.Sign().Mood), fmt.Sprintf("%d %s", n, o)))
-		}
+	for _, o := range a.Ended() {
+		parts = append(parts, s.Paint(MoodPaint(o.Outcome.Sign().Mood), fmt.Sprintf("%d %s", o.Runs, o.Outcome)))
 	}
 	text := plain.Plural(a.Runs, "run") + ": " + strings.Join(parts, ", ")
 	if a.Grades.Number > 0 {

@@ -30,8 +30,8 @@ func (f *Fleet) OpenRuns(ctx context.Context, v View) (list []fleet.RunStatus, e
 
 // UnderWay is a run that has not ended, with how it does.
 func (f *Fleet) UnderWay(r fleet.Run, live bool) fleet.RunStatus {
-	p := fleet.Processes{Live: live, Suspended: live && !r.StartedAt.IsZero() && f.Sessions.Suspended(r)}
-	return fleet.RunStatus{Run: r, State: r.State(p, f.Now()), Timeout: f.Config.Categories[r.Category].Timeout, Tokens: f.usedSoFar(r)}
+	suspended := live && !r.StartedAt.IsZero() && f.Sessions.Suspended(r)
+	return fleet.RunStatus{Run: r, State: r.State(live, suspended, f.Now()), Timeout: f.Config.Categories[r.Category].Timeout, Tokens: f.usedSoFar(r)}
 }
 
 // RunsInLanes are the runs that were in a lane since a time, as they are among those under

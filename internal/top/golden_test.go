@@ -191,7 +191,7 @@ func run(n int, c fleet.Category, began, took time.Duration, o fleet.Outcome) fl
 		grade := 0.7
 		r.Verdict.Grade = &grade
 	}
-	return fleet.RunStatus{Run: r, State: r.State(fleet.Processes{Live: true}, clock())}
+	return fleet.RunStatus{Run: r, State: r.State(true, false, clock())}
 }
 
 // busy is a fleet with a session of every kind.

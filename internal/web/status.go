@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -32,7 +31,6 @@ type statusBody struct {
 	Running  int
 	Next     *fleet.Timer // the first that fires; nil: none is known
 	Blocked  string       // what keeps work from starting, on one line
-	Outcomes []outcomeCount
 	Spans    []spanLink
 	Timeline template.HTML
 	Cut      bool // the timeline does not show all
@@ -42,11 +40,6 @@ type statusBody struct {
 type laneView struct {
 	*fleet.RunStatus
 	Number int
-}
-
-type outcomeCount struct {
-	Outcome fleet.Outcome
-	Runs    int
 }
 
 type spanLink struct {
@@ -76,7 +69,7 @@ func (s *site) status(r *http.Request, e *inspect.Explainer) (view, error) {
 	if wantsJSON(r) {
 		return v, nil
 	}
-	b := statusBody{Status: st, Never: len(st.Fires) == 0 && len(st.Runs) == 0, Outcomes: outcomesOf(st)}
+	b := statusBody{Status: st, Never: len(st.Fires) == 0 && len(st.Runs) == 0}
 	b.summarize(st)
 	b.Busy, b.Counts = busyLanes(st), screen.LaneCounts(st.Lanes)
 	for _, c := range st.Claims {
@@ -134,17 +127,6 @@ func busyLanes(st inspect.Status) (busy []laneView) {
 		}
 	}
 	return busy
-}
-
-// outcomesOf are the last day's, most frequent first.
-func outcomesOf(st inspect.Status) (list []outcomeCount) {
-	for o, n := range st.Day.Outcomes {
-		list = append(list, outcomeCount{o, n})
-	}
-	slices.SortFunc(list, func(a, b outcomeCount) int {
-		return cmp.Or(cmp.Compare(b.Runs, a.Runs), cmp.Compare(a.Outcome, b.Outcome))
-	})
-	return list
 }
 
 type namedSpan struct {
