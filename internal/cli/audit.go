@@ -64,7 +64,7 @@ func (a *app) printAudit(r report.Audit) {
 		fmt.Fprintf(a.Stdout, "violation: lane %s.%d by run %s and run %s from %s\n", v.Category, v.Lane, v.Runs[0], v.Runs[1], v.At)
 	}
 	for _, f := range r.Fruitless {
-		fmt.Fprintln(a.Stdout, fruitlessLine(f))
+		fmt.Fprintln(a.Stdout, "alarm: "+f.Why())
 	}
 	for _, f := range r.Failing {
 		fmt.Fprintf(a.Stdout, "alarm: task %s keeps failing: %s\n", plain.Text(string(f.Task)), plain.Text(f.Why()))
@@ -74,9 +74,4 @@ func (a *app) printAudit(r report.Audit) {
 		rows = append(rows, []string{string(c.Category), fmt.Sprint(c.Spawned), fmt.Sprint(c.Sessions), fmt.Sprintf("%.1f", c.Entitled), fmt.Sprintf("%.3f", c.Part), fmt.Sprintf("%.3f", c.Share)})
 	}
 	a.table(rows)
-}
-
-// fruitlessLine is the alarm about a category that never gets to work.
-func fruitlessLine(f report.Fruitless) string {
-	return fmt.Sprintf("alarm: all %d runs of %s ended busy, denied or idle: nothing is learnt of it", f.Runs, f.Category)
 }

@@ -46,7 +46,7 @@ func (s Status) Alerts() (list []Alert) {
 		add(AlertBroken, "stint audit --since 24h", text, "")
 	}
 	for _, f := range s.Day.Fruitless {
-		add(AlertBroken, why(string(f.Category)), fmt.Sprintf("all %d runs of %s ended busy, denied or idle: nothing is learnt of it", f.Runs, f.Category), "")
+		add(AlertBroken, why(string(f.Category)), f.Why(), "")
 	}
 	for _, r := range s.Open {
 		switch r.State {

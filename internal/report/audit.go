@@ -73,6 +73,11 @@ type Fruitless struct {
 	Runs     int // all of which ended busy, denied or idle
 }
 
+// Why says how its runs end.
+func (f Fruitless) Why() string {
+	return fmt.Sprintf("%s never gets to work: all %d runs ended busy, denied or idle", f.Category, f.Runs)
+}
+
 // leastFruitless is how many runs make an alarm of it: fewer are bad luck.
 const leastFruitless = 5
 

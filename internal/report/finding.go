@@ -53,7 +53,7 @@ func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
 			plain.Plural(n, "time"), v.Category, v.Lane, v.First, v.Second)
 	}
 	for _, f := range p.Audit.Fruitless {
-		add(FoundFruitless, f.Category, "%s never gets to work: all %d runs ended busy, denied or idle", f.Category, f.Runs)
+		add(FoundFruitless, f.Category, "%s", f.Why())
 	}
 	for i, f := range p.Audit.Failing {
 		if i == mostFailing {
