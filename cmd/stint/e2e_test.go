@@ -314,7 +314,7 @@ func (s *site) checkNextRanking(grades map[string]float64, before map[string]exp
 		}}
 		arms[string(r.Category)], all = arm, append(all, arm)
 	}
-	pool := settings.Pool(all)
+	pool := settings.Prior(all)
 	for c, g := range grades {
 		b := settings.Belief(arms[c], pool)
 		want := b.Draw(bandit.Generator(7, next, fleet.Category(c)))

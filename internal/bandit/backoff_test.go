@@ -56,7 +56,7 @@ func TestBackoffDoubles(t *testing.T) {
 		}
 	}
 	a.Noop(now, noon())
-	s.Learn(in(now, &a), s.Pool(at(now, []*Arm{&a})), Graded{Round: now, Grade: 0})
+	s.Learn(in(now, &a), s.Prior(at(now, []*Arm{&a})), Graded{Round: now, Grade: 0})
 	if a.Asleep(now, time.Time{}) || a.Noops != 0 || a.NoopsEver != 9 {
 		t.Errorf("got %+v after a grade, want it awake and the count kept", a.Backoff)
 	}

@@ -121,31 +121,31 @@ func (c Components) Score() float64 { return c.TS + c.Fixed() }
 // Look is one fire's look at the arms.
 type Look struct {
 	Settings
-	Seed uint64
-	Fire fleet.FireID
-	Turn float64 // the time of day, in [0,1)
-	Pool Pool
+	Seed  uint64
+	Fire  fleet.FireID
+	Turn  float64 // the time of day, in [0,1)
+	Prior Prior
 }
 
 // NewLook begins a fire over these arms, awake or not. Their order decides the last
 // bit of the result: the caller keeps it.
 func NewLook(s Settings, seed uint64, fire fleet.FireID, arms []*Arm) Look {
-	return Look{Settings: s, Seed: seed, Fire: fire, Pool: s.Pool(arms)}
+	return Look{Settings: s, Seed: seed, Fire: fire, Prior: s.Prior(arms)}
 }
 
 // Score works out one arm's components. Pending is the number of its sessions that
 // have not ended; loo comes from [LOO].
 func (l Look) Score(c fleet.Category, a *Arm, pending int, loo float64) Components {
 	now := l.forward(a.Evidence, a.Round)
-	belief := l.belief(now, l.Pool)
+	belief := l.belief(now, l.Prior)
 	b := belief.pending(pending)
 	return Components{
 		Belief:  belief,
 		Beta:    b,
 		TS:      b.Draw(Generator(l.Seed, l.Fire, c)),
 		LOO:     loo,
-		Season:  l.season(now, l.Turn, l.Pool),
-		Plateau: l.plateau(now, a.LoadNow(a.Round), l.Pool),
+		Season:  l.season(now, l.Turn, l.Prior),
+		Plateau: l.plateau(now, a.LoadNow(a.Round), l.Prior),
 		Div:     a.Debt(l.Settings),
 	}
 }

@@ -32,7 +32,7 @@ func TestAlarmAfterAChange(t *testing.T) {
 				t.Fatalf("got %d alarms before the change, want none", a.Alarms)
 			}
 			for n := range 60 {
-				if !s.Learn(in(1, a), s.Pool(at(1, []*Arm{a})), Graded{Round: 1, Grade: tt.after[n%len(tt.after)]}) {
+				if !s.Learn(in(1, a), s.Prior(at(1, []*Arm{a})), Graded{Round: 1, Grade: tt.after[n%len(tt.after)]}) {
 					continue
 				}
 				if a.Alarms != 1 || a.Fast.W > 6+near || a.Fast != a.Slow {
@@ -71,7 +71,7 @@ func TestNoAlarmWithoutAChange(t *testing.T) {
 			s := Defaults()
 			a, rng := &Arm{}, Generator(23, 1, "noise")
 			for fire := range fleet.Round(30_000) {
-				s.Learn(in(fire, a), s.Pool(at(fire, []*Arm{a})), Graded{Round: fire, Grade: tt.grade(rng.Float64)})
+				s.Learn(in(fire, a), s.Prior(at(fire, []*Arm{a})), Graded{Round: fire, Grade: tt.grade(rng.Float64)})
 			}
 			if a.Alarms > tt.most {
 				t.Errorf("got %d alarms in 30,000 sessions without a change, want at most %d", a.Alarms, tt.most)

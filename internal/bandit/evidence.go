@@ -85,7 +85,7 @@ type Graded struct {
 // Learn adds a graded session to an arm and reports whether it raised the alarm:
 // then the grades from before the change are forgotten. The pool is that of the same
 // time.
-func (s Settings) Learn(a *Arm, p Pool, x Graded) (alarm bool) {
+func (s Settings) Learn(a *Arm, p Prior, x Graded) (alarm bool) {
 	e := s.forward(a.Evidence, a.Round)
 	e.Graded++
 	if e.Fast.W > settledWeight {
@@ -127,8 +127,8 @@ func fade(age, halfLife float64) float64 {
 	return exp2(-age / halfLife)
 }
 
-// Pool is what the categories have in common at one time.
-type Pool struct {
+// Prior is what the categories have in common at one time: the belief about one begins with it.
+type Prior struct {
 	Mean       float64 // of their long-run means, in (0,1)
 	Dispersion float64 // how far grades scatter, in (0,1]; 1: as 0 or 1 grades do
 	slope      float64 // by how much a grade falls for a whole unit of load, at least 0
@@ -136,8 +136,8 @@ type Pool struct {
 	ridge      float64 // the weight of that in a category's own slope
 }
 
-// Pool works out what the arms have in common, each as of its own round.
-func (s Settings) Pool(arms []*Arm) Pool {
+// Prior works out what the arms have in common, each as of its own round.
+func (s Settings) Prior(arms []*Arm) Prior {
 	var (
 		means, weights = 1.0, 2.0
 		is, most       = dispersionPrior, dispersionPrior
@@ -157,7 +157,7 @@ func (s Settings) Pool(arms []*Arm) Pool {
 		xx, xy = xx+sxx, xy+sxy
 		seasons = append(seasons, e.Season)
 	}
-	p := Pool{Mean: means / weights, Dispersion: 1}
+	p := Prior{Mean: means / weights, Dispersion: 1}
 	if s.Dispersion {
 		p.Dispersion = min(1, max(leastDispersion, is/most))
 	}
@@ -168,7 +168,7 @@ func (s Settings) Pool(arms []*Arm) Pool {
 }
 
 // dispersion is how far the grades of one category scatter, in (0,1].
-func (s Settings) dispersion(e Evidence, p Pool) float64 {
+func (s Settings) dispersion(e Evidence, p Prior) float64 {
 	if !s.Dispersion {
 		return 1
 	}
@@ -184,7 +184,7 @@ func (s Settings) dispersion(e Evidence, p Pool) float64 {
 // counts by how little it scatters, on a prior that is the category's long-run mean.
 // As evidence fades its weight goes over to the prior, so that the variance grows and
 // the mean stays.
-func (s Settings) belief(e Evidence, p Pool) Beta {
+func (s Settings) belief(e Evidence, p Prior) Beta {
 	m, n0, phi := 0.5, float64(priorWeight), s.dispersion(e, p)
 	if s.Anchor {
 		m = (float64(anchorWeight*p.Mean) + e.Slow.S) / (anchorWeight + e.Slow.W)
@@ -195,6 +195,6 @@ func (s Settings) belief(e Evidence, p Pool) Beta {
 }
 
 // Belief is what is believed of an arm's mean grade.
-func (s Settings) Belief(a *Arm, p Pool) Beta {
+func (s Settings) Belief(a *Arm, p Prior) Beta {
 	return s.belief(s.forward(a.Evidence, a.Round), p)
 }

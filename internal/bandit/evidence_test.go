@@ -18,7 +18,7 @@ func approximately() cmp.Option { return cmpopts.EquateApprox(near, near) }
 func learned(s Settings, now fleet.Round, grades ...float64) *Arm {
 	a := &Arm{}
 	for _, g := range grades {
-		s.Learn(in(now, a), s.Pool(at(now, []*Arm{a})), Graded{Round: now, Grade: g})
+		s.Learn(in(now, a), s.Prior(at(now, []*Arm{a})), Graded{Round: now, Grade: g})
 	}
 	return a
 }
@@ -45,7 +45,7 @@ func TestBelief(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			a := learned(tt.settings, 5, tt.grades...)
-			got := tt.settings.Belief(in(5, a), tt.settings.Pool(at(5, []*Arm{a})))
+			got := tt.settings.Belief(in(5, a), tt.settings.Prior(at(5, []*Arm{a})))
 			if diff := cmp.Diff(got, tt.want, approximately()); diff != "" {
 				t.Errorf("belief (-got +want):\n%s", diff)
 			}
@@ -61,7 +61,7 @@ func TestFadedEvidenceWeighsInThePrior(t *testing.T) {
 	s.SlowHalfLife, s.Alarm = 0, 0
 	for pairs, want := range map[int]Beta{4: {5, 5}, 12: {12, 12}, 20: {16, 16}} {
 		a := learned(s, 0, slices.Repeat([]float64{0, 1}, pairs)...)
-		if diff := cmp.Diff(s.Belief(in(300, a), s.Pool(at(300, []*Arm{a}))), want, approximately()); diff != "" {
+		if diff := cmp.Diff(s.Belief(in(300, a), s.Prior(at(300, []*Arm{a}))), want, approximately()); diff != "" {
 			t.Errorf("%d sessions, a half-life later (-got +want):\n%s", 2*pairs, diff)
 		}
 	}
@@ -74,7 +74,7 @@ func TestNewCategoryExpectsWhatTheOthersBring(t *testing.T) {
 	s := Defaults()
 	good := learned(s, 1, slices.Repeat([]float64{1, 0.8}, 100)...)
 	arms := []*Arm{good, good, good, good, {}}
-	b := s.Belief(in(1, arms[4]), s.Pool(at(1, arms)))
+	b := s.Belief(in(1, arms[4]), s.Prior(at(1, arms)))
 	if weight := b.A + b.B; math.Abs(weight-2) > near || b.Mean() < 0.7 || b.Mean() > 0.9 {
 		t.Errorf("got %+v, mean %v, want a weight of 2 and a mean towards 0.9", b, b.Mean())
 	}
@@ -129,10 +129,10 @@ func TestOrderOfGradesIsNothing(t *testing.T) {
 		end := grades[len(grades)-1].at
 		var as, batch Arm
 		for _, g := range grades {
-			s.Learn(in(g.at, &as), Pool{Mean: 0.5, Dispersion: 1}, g.Graded)
+			s.Learn(in(g.at, &as), Prior{Mean: 0.5, Dispersion: 1}, g.Graded)
 		}
 		for _, g := range rapid.Permutation(grades).Draw(t, "order") {
-			s.Learn(in(end, &batch), Pool{Mean: 0.5, Dispersion: 1}, g.Graded)
+			s.Learn(in(end, &batch), Prior{Mean: 0.5, Dispersion: 1}, g.Graded)
 		}
 		ignore := cmpopts.IgnoreFields(Evidence{}, "Up", "Down")
 		if diff := cmp.Diff(batch.Evidence, as.Evidence, approximately(), ignore); diff != "" {
@@ -156,12 +156,12 @@ func TestLazyIsEager(t *testing.T) {
 			eager.Evidence = s.forward(eager.Evidence, fire)
 			for _, g := range grades {
 				if g.at == fire {
-					s.Learn(in(fire, &lazy), s.Pool(at(fire, arms(&lazy))), g.Graded)
-					s.Learn(in(fire, &eager), s.Pool(at(fire, arms(&eager))), g.Graded)
+					s.Learn(in(fire, &lazy), s.Prior(at(fire, arms(&lazy))), g.Graded)
+					s.Learn(in(fire, &eager), s.Prior(at(fire, arms(&eager))), g.Graded)
 				}
 			}
 		}
-		got, want := s.Belief(in(end, &lazy), s.Pool(at(end, arms(&lazy)))), s.Belief(in(end, &eager), s.Pool(at(end, arms(&eager))))
+		got, want := s.Belief(in(end, &lazy), s.Prior(at(end, arms(&lazy)))), s.Belief(in(end, &eager), s.Prior(at(end, arms(&eager))))
 		if diff := cmp.Diff(got, want, cmpopts.EquateApprox(1e-6, 1e-6)); diff != "" {
 			t.Errorf("belief (-lazy +eager):\n%s", diff)
 		}
@@ -192,11 +192,11 @@ func TestBeliefsAreProper(t *testing.T) {
 		var a Arm
 		now := fleet.Round(0)
 		for _, g := range drawArrivals(t, 30) {
-			s.Learn(in(g.at, &a), s.Pool(at(g.at, []*Arm{&a})), g.Graded)
+			s.Learn(in(g.at, &a), s.Prior(at(g.at, []*Arm{&a})), g.Graded)
 			now = g.at
 		}
 		now += fleet.Round(rapid.Int64Range(0, 100_000).Draw(t, "idle"))
-		p := s.Pool(at(now, []*Arm{&a}))
+		p := s.Prior(at(now, []*Arm{&a}))
 		b := s.Belief(in(now, &a), p)
 		if !(b.A > 0 && b.B > 0 && b.A < 1e9 && b.B < 1e9) {
 			t.Errorf("got %+v, want two finite parameters above 0", b)
@@ -219,10 +219,10 @@ func TestRaisingAGradeNeverLowersTheMean(t *testing.T) {
 		mean := func() float64 {
 			var a Arm
 			for _, g := range grades {
-				s.Learn(in(g.at, &a), s.Pool(at(g.at, []*Arm{&a})), g.Graded)
+				s.Learn(in(g.at, &a), s.Prior(at(g.at, []*Arm{&a})), g.Graded)
 			}
 			end := grades[len(grades)-1].at
-			return s.Belief(in(end, &a), s.Pool(at(end, []*Arm{&a}))).Mean()
+			return s.Belief(in(end, &a), s.Prior(at(end, []*Arm{&a}))).Mean()
 		}
 		before := mean()
 		raised := &grades[rapid.IntRange(0, len(grades)-1).Draw(t, "which")]
@@ -263,9 +263,9 @@ func TestWholeGradesScatterMost(t *testing.T) {
 		for _, g := range drawArrivals(t, 30) {
 			g.Grade = math.Round(g.Grade)
 			now = g.at
-			s.Learn(in(now, &a), s.Pool(at(now, []*Arm{&a})), g.Graded)
+			s.Learn(in(now, &a), s.Prior(at(now, []*Arm{&a})), g.Graded)
 		}
-		p := s.Pool(at(now+7, []*Arm{&a, {}}))
+		p := s.Prior(at(now+7, []*Arm{&a, {}}))
 		if got := s.dispersion(s.forward(a.Evidence, now+7), p); got != 1 || p.Dispersion != 1 {
 			t.Errorf("got dispersion %v, of all %v, want exactly 1", got, p.Dispersion)
 		}
@@ -279,9 +279,9 @@ func TestDispersionSharpens(t *testing.T) {
 	s := Defaults()
 	grades := slices.Repeat([]float64{0.5, 0.7}, 100)
 	a := learned(s, 1, grades...)
-	got := s.Belief(in(1, a), s.Pool(at(1, []*Arm{a})))
+	got := s.Belief(in(1, a), s.Prior(at(1, []*Arm{a})))
 	s.Dispersion = false
-	coins := s.Belief(in(1, a), s.Pool(at(1, []*Arm{a})))
+	coins := s.Belief(in(1, a), s.Prior(at(1, []*Arm{a})))
 	// Coins have the sd √(0.24/200) = 0.035; the least dispersion allows √0.05 of it.
 	if math.Abs(got.Mean()-0.6) > 0.005 || math.Abs(coins.SD()-0.0345) > 0.0005 || math.Abs(got.SD()-0.0345*math.Sqrt(0.077)) > 0.003 {
 		t.Errorf("got mean %v, sd %v, coins %v, want 0.6, 0.0096, 0.0345", got.Mean(), got.SD(), coins.SD())
@@ -298,13 +298,13 @@ func TestIdlenessForgetsNoMean(t *testing.T) {
 		a, other := &Arm{}, learned(s, 400, slices.Repeat([]float64{0.3, 0.6}, 20)...)
 		for fire := range fleet.Round(400) {
 			g := mean + 0.1*float64(fire%3-1)
-			s.Learn(in(fire, a), s.Pool(at(fire, []*Arm{a, other})), Graded{Round: fire, Grade: g})
+			s.Learn(in(fire, a), s.Prior(at(fire, []*Arm{a, other})), Graded{Round: fire, Grade: g})
 		}
 		arms := []*Arm{a, other}
-		start := s.Belief(in(400, a), s.Pool(at(400, arms)))
+		start := s.Belief(in(400, a), s.Prior(at(400, arms)))
 		last := start.SD()
 		for idle := fleet.Round(10); idle <= 1000; idle += 10 {
-			b := s.Belief(in(400+idle, a), s.Pool(at(400+idle, arms)))
+			b := s.Belief(in(400+idle, a), s.Prior(at(400+idle, arms)))
 			if math.Abs(b.Mean()-start.Mean()) >= 0.01 {
 				t.Fatalf("after %d fires: got mean %v, want %v ± 0.01", idle, b.Mean(), start.Mean())
 			}
@@ -322,7 +322,7 @@ func TestADroughtLeavesTheMean(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
 	a := learned(s, 100, slices.Repeat([]float64{0.285}, 60)...)
-	if got := s.Belief(in(150, a), s.Pool(at(150, []*Arm{a}))).Mean(); math.Abs(got-0.285) > 0.01 {
+	if got := s.Belief(in(150, a), s.Prior(at(150, []*Arm{a}))).Mean(); math.Abs(got-0.285) > 0.01 {
 		t.Errorf("got mean %v after 50 fires asleep, want 0.285 ± 0.01", got)
 	}
 }

@@ -37,7 +37,7 @@ func ridge(dispersion float64) float64 { return 0.25 * dispersion / (0.15 * 0.15
 // plateau is what the load of now costs beside the load under which the belief was
 // formed, in units of grade; 0 while nothing speaks for depletion. The belief contains
 // the cost of the usual load already.
-func (s Settings) plateau(e Evidence, load float64, p Pool) float64 {
+func (s Settings) plateau(e Evidence, load float64, p Prior) float64 {
 	if !s.Depletion || e.Slope.N == 0 {
 		return 0
 	}

@@ -15,7 +15,7 @@ func depleted(s Settings, slope float64) *Arm {
 	for i := range 300 {
 		load := float64(i%7) / 10
 		grade := 0.8 - slope*load + 0.05*float64(i%2*2-1)
-		s.Learn(in(0, a), s.Pool(at(0, []*Arm{a})), Graded{Load: load, Grade: grade})
+		s.Learn(in(0, a), s.Prior(at(0, []*Arm{a})), Graded{Load: load, Grade: grade})
 	}
 	return a
 }
@@ -30,10 +30,10 @@ func TestSameLoadCostsNothing(t *testing.T) {
 		load := rapid.Float64Range(0, 1).Draw(t, "load")
 		var a, other Arm
 		for range rapid.IntRange(0, 9).Draw(t, "sessions") {
-			s.Learn(in(0, &a), s.Pool(at(0, []*Arm{&a, &other})), Graded{Load: load, Grade: drawGrade(t)})
-			s.Learn(in(0, &other), s.Pool(at(0, []*Arm{&a, &other})), Graded{Load: drawGrade(t), Grade: drawGrade(t)})
+			s.Learn(in(0, &a), s.Prior(at(0, []*Arm{&a, &other})), Graded{Load: load, Grade: drawGrade(t)})
+			s.Learn(in(0, &other), s.Prior(at(0, []*Arm{&a, &other})), Graded{Load: drawGrade(t), Grade: drawGrade(t)})
 		}
-		if got := s.plateau(a.Evidence, load, s.Pool(at(0, []*Arm{&a, &other}))); math.Abs(got) > near {
+		if got := s.plateau(a.Evidence, load, s.Prior(at(0, []*Arm{&a, &other}))); math.Abs(got) > near {
 			t.Errorf("got %v under the usual load, want 0", got)
 		}
 	})
@@ -63,7 +63,7 @@ func TestDepletionIsFound(t *testing.T) {
 			s.Depletion = tt.depletion
 			a := depleted(s, tt.slope)
 			// A slope is drawn a little towards that of all.
-			got := s.plateau(a.Evidence, tt.load, s.Pool(at(0, []*Arm{a})))
+			got := s.plateau(a.Evidence, tt.load, s.Prior(at(0, []*Arm{a})))
 			if math.Abs(got-tt.want) > 0.03 {
 				t.Errorf("got %v, want %v ± 0.03", got, tt.want)
 			}
@@ -78,9 +78,9 @@ func TestPlateauByHand(t *testing.T) {
 	s := Defaults()
 	var a Arm
 	for _, load := range []float64{0, 1} {
-		s.Learn(in(0, &a), s.Pool(at(0, []*Arm{&a})), Graded{Load: load, Grade: 1 - load})
+		s.Learn(in(0, &a), s.Prior(at(0, []*Arm{&a})), Graded{Load: load, Grade: 1 - load})
 	}
-	if got, want := s.plateau(a.Evidence, 1, s.Pool(at(0, []*Arm{&a}))), -0.5*0.0842701; math.Abs(got-want) > 1e-6 {
+	if got, want := s.plateau(a.Evidence, 1, s.Prior(at(0, []*Arm{&a}))), -0.5*0.0842701; math.Abs(got-want) > 1e-6 {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }

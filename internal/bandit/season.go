@@ -106,7 +106,7 @@ const leastRidge = 16
 
 // season is what the time of day brings beside the times behind the belief, in units of
 // grade; 0 while nothing speaks for it.
-func (s Settings) season(e Evidence, turn float64, p Pool) float64 {
+func (s Settings) season(e Evidence, turn float64, p Prior) float64 {
 	if !s.Season || p.season == 0 || e.Season.N == 0 {
 		return 0
 	}

@@ -16,7 +16,7 @@ func cyclic(s Settings, swing float64) *Arm {
 	for i := range 480 {
 		turn := float64(i%48) / 48
 		grade := 0.5 + swing*math.Sin(2*math.Pi*turn) + 0.2*float64(i/48%2*2-1)
-		s.Learn(in(0, a), s.Pool(at(0, []*Arm{a})), Graded{Turn: turn, Grade: grade})
+		s.Learn(in(0, a), s.Prior(at(0, []*Arm{a})), Graded{Turn: turn, Grade: grade})
 	}
 	return a
 }
@@ -31,10 +31,10 @@ func TestSameTimeOfDayBringsNothing(t *testing.T) {
 		turn := rapid.Float64Range(0, 0.999).Draw(t, "turn")
 		var a, other Arm
 		for range rapid.IntRange(0, 9).Draw(t, "sessions") {
-			s.Learn(in(0, &a), s.Pool(at(0, []*Arm{&a, &other})), Graded{Turn: turn, Grade: drawGrade(t)})
-			s.Learn(in(0, &other), s.Pool(at(0, []*Arm{&a, &other})), Graded{Turn: drawGrade(t) * 0.999, Grade: drawGrade(t)})
+			s.Learn(in(0, &a), s.Prior(at(0, []*Arm{&a, &other})), Graded{Turn: turn, Grade: drawGrade(t)})
+			s.Learn(in(0, &other), s.Prior(at(0, []*Arm{&a, &other})), Graded{Turn: drawGrade(t) * 0.999, Grade: drawGrade(t)})
 		}
-		if got := s.season(a.Evidence, turn, s.Pool(at(0, []*Arm{&a, &other}))); math.Abs(got) > near {
+		if got := s.season(a.Evidence, turn, s.Prior(at(0, []*Arm{&a, &other}))); math.Abs(got) > near {
 			t.Errorf("got %v at the usual time, want 0", got)
 		}
 	})
@@ -62,7 +62,7 @@ func TestSeasonIsFound(t *testing.T) {
 			s := Defaults()
 			s.Season, s.Alarm = tt.season, 0
 			a := cyclic(s, tt.swing)
-			if got := s.season(a.Evidence, tt.turn, s.Pool(at(0, []*Arm{a}))); math.Abs(got-tt.want) > 0.02 {
+			if got := s.season(a.Evidence, tt.turn, s.Prior(at(0, []*Arm{a}))); math.Abs(got-tt.want) > 0.02 {
 				t.Errorf("got %v, want %v ± 0.02", got, tt.want)
 			}
 		})
@@ -81,10 +81,10 @@ func TestChangeWithinMinutesIsNoSeason(t *testing.T) {
 		if i >= 20 {
 			grade -= 0.8
 		}
-		s.Learn(a, s.Pool([]*Arm{a}), Graded{Turn: 0.5 + float64(i)/2880, Grade: grade})
+		s.Learn(a, s.Prior([]*Arm{a}), Graded{Turn: 0.5 + float64(i)/2880, Grade: grade})
 	}
 	for i := range 48 {
-		if got := s.season(a.Evidence, float64(i)/48, s.Pool([]*Arm{a})); math.Abs(got) > 0.1 {
+		if got := s.season(a.Evidence, float64(i)/48, s.Prior([]*Arm{a})); math.Abs(got) > 0.1 {
 			t.Errorf("at %d:%02d: got %v, want nearly nothing", i/2, i%2*30, got)
 		}
 	}
@@ -118,7 +118,7 @@ func TestSeasonRaisesNoAlarm(t *testing.T) {
 		for i := range fleet.Round(4800) {
 			turn := float64(i%480) / 480 // so slow that it looks like a change
 			grade := 0.5 + 0.3*math.Sin(2*math.Pi*turn) + 0.1*float64(i%2*2-1)
-			s.Learn(in(i, a), s.Pool(at(i, []*Arm{a})), Graded{Round: i, Turn: turn, Grade: grade})
+			s.Learn(in(i, a), s.Prior(at(i, []*Arm{a})), Graded{Round: i, Turn: turn, Grade: grade})
 		}
 		return a.Alarms
 	}

@@ -92,7 +92,7 @@ func (w *world) end(k int, grade float64) session {
 	case grade < 0:
 		w.arms[x.arm].Noop(w.arms[x.arm].Round, noon())
 	case grade <= 1:
-		w.Learn(w.arms[x.arm], w.Pool(w.arms), Graded{Round: x.at, Load: x.load, Turn: float64(x.at%5) / 5, Grade: grade})
+		w.Learn(w.arms[x.arm], w.Prior(w.arms), Graded{Round: x.at, Load: x.load, Turn: float64(x.at%5) / 5, Grade: grade})
 	}
 	return x
 }

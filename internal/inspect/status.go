@@ -327,7 +327,7 @@ func (e *Explainer) beliefs(s store.Snapshot) (list []Belief) {
 		arms[i] = &arm
 	}
 	settings := e.Config.Selector.Settings
-	pool := settings.Pool(arms)
+	pool := settings.Prior(arms)
 	for i, name := range names {
 		list = append(list, Belief{name, arms[i].Graded, settings.Belief(arms[i], pool)})
 	}

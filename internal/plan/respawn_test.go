@@ -63,7 +63,7 @@ func TestRespawnLives(t *testing.T) {
 			for i := range in.Candidates {
 				arms[in.Candidates[i].Category] = &in.Candidates[i].Arm
 			}
-			work := func(a *bandit.Arm, p bandit.Pool) {
+			work := func(a *bandit.Arm, p bandit.Prior) {
 				load := a.Debit(a.Round)
 				settings.Learn(a, p, bandit.Graded{Round: a.Round, Load: load, Grade: grade})
 			}
@@ -79,12 +79,12 @@ func TestRespawnLives(t *testing.T) {
 				}
 				for _, score := range s.Ranked()[:s.Picks] {
 					a := arms[score.Category]
-					work(a, s.Pool)
+					work(a, s.Prior)
 					_, surplus := a.Settled(settings)
 					if follows, _ := plan.Respawn(plan.Chain{
 						Outcome: fleet.Productive, Grade: &grade, Most: 1, From: 0.65, Surplus: surplus, Later: true,
 					}); follows {
-						work(a, s.Pool)
+						work(a, s.Prior)
 						followed++
 					}
 				}

@@ -75,7 +75,7 @@ func (h *history) learn(f fleet.Fire, grade func(fleet.Category) float64) {
 		}
 		arm, g := h.arms[c.Category], grade(c.Category)
 		load := arm.Debit(arm.Round)
-		settings.Learn(arm, settings.Pool(arms), bandit.Graded{Round: arm.Round, Load: load, Grade: g})
+		settings.Learn(arm, settings.Prior(arms), bandit.Graded{Round: arm.Round, Load: load, Grade: g})
 		h.Runs = append(h.Runs, fleet.Run{ID: c.Run, Verdict: fleet.Verdict{Grade: &g}})
 	}
 }

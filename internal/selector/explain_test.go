@@ -36,7 +36,7 @@ func busy() func(*Candidate) {
 		c.Arm.Round = 1
 		for i := range 60 {
 			load := float64(i%4) / 4
-			s.Learn(&c.Arm, s.Pool([]*bandit.Arm{&c.Arm}), bandit.Graded{Round: 1, Load: load, Grade: 0.9 - load/2})
+			s.Learn(&c.Arm, s.Prior([]*bandit.Arm{&c.Arm}), bandit.Graded{Round: 1, Load: load, Grade: 0.9 - load/2})
 		}
 		c.Arm.Load, c.Arm.LoadAt = 0.9, 3
 	}

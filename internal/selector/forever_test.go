@@ -65,7 +65,7 @@ func TestRankingIsForever(t *testing.T) {
 			if x.Turn < 0.5 {
 				x.Grade /= 2
 			}
-			settings.Learn(arm, s.Pool, x)
+			settings.Learn(arm, s.Prior, x)
 			seasons = seasons || score.Season != 0
 			note(arm.Fast.S, arm.Slow.G2, arm.Slope.LG, arm.Evidence.Season.XG, arm.Up.Level, arm.Load, arm.Surplus)
 		}

@@ -64,7 +64,7 @@ const (
 type Selection struct {
 	Input
 	Tier   Tier
-	Pool   bandit.Pool
+	Prior  bandit.Prior
 	Scores []Score
 	Picks  int // so many of them are what a fire starts
 }
@@ -94,7 +94,7 @@ func Rank(in Input) Selection {
 	}
 	look := bandit.NewLook(in.Settings, in.Seed, in.Fire, arms)
 	look.Turn = bandit.Turn(in.At)
-	s := Selection{Input: in, Pool: look.Pool, Scores: make([]Score, len(in.Candidates))}
+	s := Selection{Input: in, Prior: look.Prior, Scores: make([]Score, len(in.Candidates))}
 	for i := range in.Candidates {
 		c := &in.Candidates[i]
 		parts := look.Score(c.Category, &c.Arm, c.Pending, c.LOO)

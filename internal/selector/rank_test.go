@@ -54,7 +54,7 @@ func graded(grades ...float64) func(*Candidate) {
 		c.Arm.Round = 1
 		s := bandit.Defaults()
 		for _, g := range grades {
-			s.Learn(&c.Arm, s.Pool([]*bandit.Arm{&c.Arm}), bandit.Graded{Round: 1, Grade: g})
+			s.Learn(&c.Arm, s.Prior([]*bandit.Arm{&c.Arm}), bandit.Graded{Round: 1, Grade: g})
 		}
 	}
 }
@@ -74,7 +74,7 @@ func categories(scores []Score) (list []fleet.Category) {
 }
 
 // sameScores compares rankings with what is kept to itself.
-func sameScores() cmp.Option { return cmp.AllowUnexported(Score{}, bandit.Pool{}) }
+func sameScores() cmp.Option { return cmp.AllowUnexported(Score{}, bandit.Prior{}) }
 
 // TestRankKeepsItsPromises holds any ranking against what callers rely on: which are
 // picked, that a score is the sum of its parts, and that the order is that of the scores.
@@ -434,7 +434,7 @@ func drawArm(t *rapid.T, s bandit.Settings, a *bandit.Arm) {
 		a.Entitle(s, rapid.Float64Range(0, 1).Draw(t, "due"))
 		load := a.Debit(a.Round)
 		grade := rapid.OneOf(rapid.Just(0.0), rapid.Just(1.0), rapid.Float64Range(0, 1)).Draw(t, "grade")
-		s.Learn(a, s.Pool([]*bandit.Arm{a}), bandit.Graded{Round: a.Round, Load: load, Turn: float64(a.Round%4) / 4, Grade: grade})
+		s.Learn(a, s.Prior([]*bandit.Arm{a}), bandit.Graded{Round: a.Round, Load: load, Turn: float64(a.Round%4) / 4, Grade: grade})
 	}
 	a.Entitle(s, 0)
 	if rapid.Bool().Draw(t, "within its cap") {
@@ -455,7 +455,7 @@ func TestSessionsByHandDoNotStarve(t *testing.T) {
 	for i := range 12 {
 		in.Candidates = append(in.Candidates, candidate(fleet.Category(fmt.Sprintf("c%02d", i))))
 	}
-	work := func(c *Candidate, p bandit.Pool) {
+	work := func(c *Candidate, p bandit.Prior) {
 		load := c.Arm.Debit(c.Arm.Round)
 		settings.Learn(&c.Arm, p, bandit.Graded{Round: c.Arm.Round, Load: load, Grade: grade})
 	}
@@ -472,7 +472,7 @@ func TestSessionsByHandDoNotStarve(t *testing.T) {
 			c := &in.Candidates[slices.IndexFunc(in.Candidates, func(c Candidate) bool { return c.Category == score.Category })]
 			c.Arm.Entitle(settings, score.Due)
 			if i < s.Picks {
-				work(c, s.Pool)
+				work(c, s.Prior)
 			}
 			if i < s.Picks && c == hand {
 				if waited := in.Fire - byHand; waited > 22 {
@@ -482,7 +482,7 @@ func TestSessionsByHandDoNotStarve(t *testing.T) {
 			}
 		}
 		if in.Fire <= byHand {
-			work(hand, s.Pool)
+			work(hand, s.Prior)
 		}
 		if in.Fire > byHand+600 {
 			t.Fatal("no fire starts it again in 600")

@@ -44,7 +44,7 @@ func TestSmallShares(t *testing.T) {
 					if place < s.Picks {
 						got[i][fire] = 1
 						grade := min(1, max(0, means[i]+0.25*(chance.Float64()+chance.Float64()-1)))
-						settings.Learn(arm, s.Pool, bandit.Graded{Round: arm.Round, Load: arm.Debit(arm.Round), Grade: grade})
+						settings.Learn(arm, s.Prior, bandit.Graded{Round: arm.Round, Load: arm.Debit(arm.Round), Grade: grade})
 					}
 				}
 				if fire+1 < window {

@@ -24,7 +24,7 @@ type ranked struct {
 	candidates []selector.Candidate // by name, as a ranking wants them
 	at         []int                // of each category in candidates
 	index      []int                // of each candidate in the scenario
-	pool       bandit.Pool
+	pool       bandit.Prior
 	due        []float64
 	lessons    [][]known // by lesson and category
 	agents     map[string]*streak
@@ -70,7 +70,7 @@ func (r *ranked) choose(v view) choice {
 	s := selector.Rank(selector.Input{
 		Settings: r.settings, Seed: r.seed, Fire: v.fire, At: at(v.round), FirePool: v.pool, Workers: v.picks, Free: v.free, Candidates: r.candidates,
 	})
-	r.pool = s.Pool
+	r.pool = s.Prior
 	moves := s.Moves()
 	for at := range r.candidates {
 		if of := r.scenario.Categories[r.index[at]].Pool; of != v.pool || !moves {

@@ -221,7 +221,7 @@ func (t tx) learnGrade(ctx context.Context, id fleet.RunID, grade float64) error
 	if err != nil {
 		return err
 	}
-	arm, pool := arms[c].Arm, t.learn.Pool(inOrder(arms))
+	arm, pool := arms[c].Arm, t.learn.Prior(inOrder(arms))
 	was := t.learn.Belief(&arm, pool).Mean()
 	alarm := t.learn.Learn(&arm, pool, x)
 	if err := t.putArm(ctx, c, arm); err != nil {
@@ -229,7 +229,7 @@ func (t tx) learnGrade(ctx context.Context, id fleet.RunID, grade float64) error
 	}
 	if alarm {
 		arms[c] = store.Arm{Arm: arm}
-		became := t.learn.Belief(&arm, t.learn.Pool(inOrder(arms))).Mean()
+		became := t.learn.Belief(&arm, t.learn.Prior(inOrder(arms))).Mean()
 		if _, err := t.ExecContext(ctx, "insert into grade_changes (run, at, was, became) values (?, ?, ?, ?)", id, millis(t.now), was, became); err != nil {
 			return err
 		}

@@ -166,7 +166,7 @@ func testGradeChanges(t *testing.T, b bundle) {
 	believed := func() float64 {
 		s := b.mustSnapshot(t)
 		code, docs := s.Arms["code"].Arm, s.Arms["docs"].Arm
-		return settings.Belief(&code, settings.Pool([]*bandit.Arm{&code, &docs})).Mean()
+		return settings.Belief(&code, settings.Prior([]*bandit.Arm{&code, &docs})).Mean()
 	}
 	b.mustFire(t, nil)
 	var want []fleet.GradeChange

@@ -64,7 +64,7 @@ func (m *memory) grade(s session, grade float64) {
 	}
 	arm := m.arm(s.run.Category)
 	x := bandit.Graded{Round: s.round, Load: s.load, Turn: bandit.Turn(s.run.CreatedAt), Grade: grade}
-	m.Learn(arm, m.Pool(arms), x)
+	m.Learn(arm, m.Prior(arms), x)
 	injected := map[fleet.LessonID]bool{}
 	for _, u := range s.lessons {
 		l := m.lesson(u.Lesson, s.run.Category)
