@@ -24,7 +24,7 @@ func (c Clone) flat() string { return "stint-" + string(c.Fleet) + "-" }
 // newBranch is the name of the branch that is to be made for a run.
 func (t *turn) newBranch(ctx context.Context, run fleet.RunID) (string, error) {
 	for _, above := range []string{"stint", strings.TrimSuffix(t.clone.nested(), "/")} {
-		if _, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", heads+above); err != nil {
+		if _, there, err := t.revision(ctx, heads+above); err != nil {
 			return "", err
 		} else if there {
 			return t.clone.flat() + string(run), nil
@@ -91,7 +91,7 @@ func (t *turn) usedIn(ctx context.Context, branch string) (string, error) {
 // dropBranch deletes a run's branch at the commit that it has been looked at with, unless it
 // has commits that are merged nowhere or somebody works on it.
 func (t *turn) dropBranch(ctx context.Context, branch string) error {
-	tip, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", heads+branch)
+	tip, there, err := t.revision(ctx, heads+branch)
 	if err != nil || !there {
 		return err
 	}

@@ -208,7 +208,7 @@ func (g git) steps(ctx context.Context, commands []command) (steps []step, unkno
 	if err != nil {
 		return nil, 0, err
 	}
-	objects, err := g.run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+	objects, err := g.objects(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -241,7 +241,7 @@ func (g git) steps(ctx context.Context, commands []command) (steps []step, unkno
 
 // log is HEAD's, the oldest entry first.
 func (g git) log(ctx context.Context) (entries []entry, err error) {
-	_, born, err := g.asks(ctx, "rev-parse", "--quiet", "--verify", "HEAD")
+	_, born, err := g.revision(ctx, "HEAD")
 	if err != nil || !born {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,15 +44,8 @@ var (
 	errNoCommit     = errors.New("the workspace's branch has no commit yet")
 )
 
-func orDefault(d, whenZero time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-	return whenZero
-}
-
 func (c Clone) git() git {
-	return git{dir: string(c.Dir), env: environment(c.Environment), timeout: orDefault(c.Timeout, defaultTimeout)}
+	return git{dir: string(c.Dir), env: environment(c.Environment), timeout: cmp.Or(c.Timeout, defaultTimeout)}
 }
 
 // asItIs is git that shows what is in the repository, and not what stands there for it by
@@ -131,7 +125,7 @@ func (c Clone) inTurn(ctx context.Context, run fleet.RunID, doing string, do fun
 		return err
 	}
 	defer f.Close()
-	if err := await(ctx, f, orDefault(c.Patience, defaultPatience)); err != nil {
+	if err := await(ctx, f, cmp.Or(c.Patience, defaultPatience)); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, unix.Flock(int(f.Fd()), unix.LOCK_UN)) }()

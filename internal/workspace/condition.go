@@ -49,6 +49,9 @@ func (c Clone) Condition(ctx context.Context) (Condition, error) {
 	return state, nil
 }
 
+// bisection is what [midway] calls one.
+const bisection = "bisect"
+
 // midway names what git was told to begin in a work tree and has not ended.
 func midway(gitDir string) string {
 	for _, sign := range [][2]string{
@@ -57,7 +60,7 @@ func midway(gitDir string) string {
 		{"MERGE_HEAD", "merge"},
 		{"CHERRY_PICK_HEAD", "cherry-pick"},
 		{"REVERT_HEAD", "revert"},
-		{"BISECT_LOG", "bisect"},
+		{"BISECT_LOG", bisection},
 	} {
 		if exists(filepath.Join(gitDir, sign[0])) {
 			return sign[1]

@@ -139,6 +139,16 @@ func (g git) asks(ctx context.Context, args ...string) (string, bool, error) {
 	return out, err == nil, err
 }
 
+// revision is the id of what a name stands for, and whether it is there.
+func (g git) revision(ctx context.Context, name string) (id string, there bool, err error) {
+	return g.asks(ctx, "rev-parse", "--quiet", "--verify", name)
+}
+
+// objects is the folder of the repository's objects.
+func (g git) objects(ctx context.Context) (string, error) {
+	return g.run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+}
+
 // names is run for commands that list names with -z.
 func (g git) names(ctx context.Context, args ...string) ([]string, error) {
 	out, err := g.run(ctx, args...)

@@ -133,7 +133,7 @@ func (t *turn) record(ctx context.Context, path string, e fleet.FileEdit) error 
 	if err := insist(ctx, func() error { return unfinished(t.layout) }); err != nil {
 		return err
 	}
-	if exists(filepath.Join(t.gitDir, "BISECT_LOG")) {
+	if midway(t.gitDir) == bisection {
 		return fleet.WithHint(unfinishedError{"bisection", t.top}, fmt.Sprintf("git -C %s bisect reset", t.top))
 	}
 	alone, err := t.alone(ctx, path, e)

@@ -72,13 +72,20 @@ func (t *turn) recoverRebase(ctx context.Context, dead note) error {
 	if dead.Saved == "" || head != dead.From {
 		return nil
 	}
-	return t.recoverTakingBack(ctx, dead)
+	// It died while it took the rebase back: the branch is where it was, and the changes may be
+	// cleared away, or in place but not staged. If the tree has other changes, somebody has worked
+	// there since, with nothing to be put back.
+	there, clean, err := t.holds(ctx, dead.Saved)
+	if err != nil || !there && !clean {
+		return err
+	}
+	return t.reinstate(ctx, dead)
 }
 
 // dropPick forgets the commit that a rebase was about to apply. Any other that is being
 // picked is a person's.
 func (t *turn) dropPick(ctx context.Context, dead note) error {
-	pick, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", "CHERRY_PICK_HEAD")
+	pick, there, err := t.revision(ctx, "CHERRY_PICK_HEAD")
 	if err != nil || !there {
 		return err
 	}
@@ -87,17 +94,6 @@ func (t *turn) dropPick(ctx context.Context, dead note) error {
 	}
 	_, err = t.run(ctx, "update-ref", "-d", "CHERRY_PICK_HEAD")
 	return err
-}
-
-// recoverTakingBack goes on with a taking back that was cut short: the branch is where it
-// was, and the changes may be cleared away, or in place but not staged. If the tree has
-// other changes, somebody has worked there since, with nothing to be put back.
-func (t *turn) recoverTakingBack(ctx context.Context, dead note) error {
-	there, clean, err := t.holds(ctx, dead.Saved)
-	if err != nil || !there && !clean {
-		return err
-	}
-	return t.reinstate(ctx, dead)
 }
 
 // ours reports whether the rebase under way is the one that the dead began.

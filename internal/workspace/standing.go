@@ -108,7 +108,7 @@ func (g git) heirs(ctx context.Context, known []commit, gone []string) (map[stri
 	if len(gone) == 0 {
 		return nil, nil
 	}
-	objects, err := g.run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+	objects, err := g.objects(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (g git) gone(ctx context.Context, ids []string) (list []string, err error) 
 
 // branchWith is a branch that holds a commit: the one that is checked out, if it does.
 func (g git) branchWith(ctx context.Context, id string) (string, error) {
-	text, err := g.run(ctx, "for-each-ref", "--contains", id, "--format=%(HEAD)%(refname:short)", "refs/heads")
+	text, err := g.run(ctx, "for-each-ref", "--contains", id, "--format=%(HEAD)%(refname:short)", heads)
 	first := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)

@@ -17,7 +17,6 @@ import (
 type Synced struct {
 	Branch   string // the one checked out, by its short name
 	Upstream string // the ref it follows
-	From, To string // its commit before and after
 	Idle     string // why there was nothing to sync; empty: it was synced
 }
 
@@ -59,32 +58,29 @@ func list(names []string) string {
 // uncommitted changes and what was staged of them. A conflict is a [*ConflictError].
 //
 // Without a repository, branch, upstream or commit there is nothing to do.
-func (c Clone) Sync(ctx context.Context, run fleet.RunID) (s Synced, err error) {
-	err = c.inTurn(ctx, run, "sync", func(ctx context.Context, t *turn) error {
-		s, err = t.sync(ctx)
-		return err
-	})
-	if errors.Is(err, errNoRepository) {
-		return Synced{Idle: err.Error()}, nil
-	}
-	if err != nil {
-		return s, fmt.Errorf("sync %s: %w", c.Dir, err)
-	}
-	return s, nil
+func (c Clone) Sync(ctx context.Context, run fleet.RunID) (Synced, error) {
+	return c.synced(ctx, run, "sync", "sync", (*turn).sync)
 }
 
 // Fetch brings the ref that follows the upstream up to date and leaves the work tree
 // alone: all that a worktree opened from the upstream needs.
-func (c Clone) Fetch(ctx context.Context, run fleet.RunID) (s Synced, err error) {
-	err = c.inTurn(ctx, run, "fetch", func(ctx context.Context, t *turn) error {
-		s, err = t.fetch(ctx)
+func (c Clone) Fetch(ctx context.Context, run fleet.RunID) (Synced, error) {
+	return c.synced(ctx, run, "fetch", "fetch into", (*turn).fetch)
+}
+
+// synced is what was done in a turn. Without a repository there is nothing to do.
+func (c Clone) synced(
+	ctx context.Context, run fleet.RunID, doing, failed string, do func(*turn, context.Context) (Synced, error),
+) (s Synced, err error) {
+	err = c.inTurn(ctx, run, doing, func(ctx context.Context, t *turn) error {
+		s, err = do(t, ctx)
 		return err
 	})
 	if errors.Is(err, errNoRepository) {
 		return Synced{Idle: err.Error()}, nil
 	}
 	if err != nil {
-		return s, fmt.Errorf("fetch into %s: %w", c.Dir, err)
+		return s, fmt.Errorf("%s %s: %w", failed, c.Dir, err)
 	}
 	return s, nil
 }
@@ -102,34 +98,26 @@ func (t *turn) sync(ctx context.Context) (Synced, error) {
 	if err != nil {
 		return s, err
 	}
-	err = insist(ctx, func() error {
-		s.From, s.To, err = t.bring(ctx, s, onto)
-		return err
-	})
-	return s, err
+	return s, insist(ctx, func() error { return t.bring(ctx, s, onto) })
 }
 
 // bring moves the branch onto a commit, once.
-func (t *turn) bring(ctx context.Context, s Synced, onto string) (from, to string, err error) {
+func (t *turn) bring(ctx context.Context, s Synced, onto string) error {
 	if err := unfinished(t.layout); err != nil {
-		return "", "", err
+		return err
 	}
-	from, born, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+	from, born, err := t.revision(ctx, "HEAD^{commit}")
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	if !born {
 		_, err := t.run(ctx, "merge", "--quiet", "--ff-only", onto)
-		return "", onto, err
+		return err
 	}
 	if _, there, err := t.asks(ctx, "merge-base", "--is-ancestor", onto, from); err != nil || there {
-		return from, from, err // not even a refresh of the index in a tree that others work in
+		return err // not even a refresh of the index in a tree that others work in
 	}
-	if err := t.rebase(ctx, s, from, onto); err != nil {
-		return from, from, err
-	}
-	to, err = t.run(ctx, "rev-parse", "--verify", "HEAD")
-	return from, to, err
+	return t.rebase(ctx, s, from, onto)
 }
 
 // fetch finds what the branch follows and brings the ref of that up to date.
@@ -138,7 +126,7 @@ func (t *turn) fetch(ctx context.Context) (s Synced, err error) {
 	if err != nil || !attached {
 		return Synced{Idle: "HEAD is detached"}, err
 	}
-	s.Branch = strings.TrimPrefix(ref, "refs/heads/")
+	s.Branch = strings.TrimPrefix(ref, heads)
 	remote, followed, err := t.asks(ctx, "config", "--get", "branch."+s.Branch+".remote")
 	if err != nil {
 		return s, err
@@ -176,7 +164,7 @@ func (t *turn) tracking(ctx context.Context, branch, remote, theirs string) (str
 		return configured, err
 	}
 	remotes, err := t.run(ctx, "remote")
-	short := strings.TrimPrefix(theirs, "refs/heads/")
+	short := strings.TrimPrefix(theirs, heads)
 	if slices.Contains(strings.Split(remotes, "\n"), remote) {
 		return "refs/remotes/" + remote + "/" + short, err
 	}
@@ -195,20 +183,14 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// unfinished is an error if somebody is in the middle of something in the work tree.
+// unfinished is an error if somebody is in the middle of something in the work tree. A bisection
+// is in the way of no branch that moves.
 func unfinished(l layout) error {
-	if rebasing(l.gitDir) {
-		return fleet.WithHint(unfinishedError{"rebase", l.top},
-			fmt.Sprintf("git -C %s rebase --continue, or git -C %[1]s rebase --abort", l.top))
+	what := midway(l.gitDir)
+	if what == "" || what == bisection {
+		return nil
 	}
-	for _, what := range []string{"merge", "cherry-pick", "revert"} {
-		head := strings.ReplaceAll(strings.ToUpper(what), "-", "_") + "_HEAD"
-		if exists(filepath.Join(l.gitDir, head)) {
-			return fleet.WithHint(unfinishedError{what, l.top},
-				fmt.Sprintf("git -C %s %s --continue, or git -C %[1]s %[2]s --abort", l.top, what))
-		}
-	}
-	return nil
+	return fleet.WithHint(unfinishedError{what, l.top}, fmt.Sprintf("git -C %s %s --continue, or git -C %[1]s %[2]s --abort", l.top, what))
 }
 
 // rebase rebases the branch, or leaves everything as it was.
@@ -221,12 +203,12 @@ func (t *turn) rebase(ctx context.Context, s Synced, from, onto string) error {
 	if err != nil {
 		return err
 	}
-	stash, _, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", "refs/stash")
+	stash, _, err := t.revision(ctx, "refs/stash")
 	if err != nil {
 		return err
 	}
 	n := t.note
-	n.GitDir, n.Top, n.Branch, n.From, n.Saved, n.Stash = t.gitDir, t.top, "refs/heads/"+s.Branch, from, saved, stash
+	n.GitDir, n.Top, n.Branch, n.From, n.Saved, n.Stash = t.gitDir, t.top, heads+s.Branch, from, saved, stash
 	if err := t.write(n); err != nil {
 		return err
 	}
@@ -256,12 +238,10 @@ func (t *turn) rebase(ctx context.Context, s Synced, from, onto string) error {
 	if err := t.write(t.note); err != nil {
 		return err
 	}
-	switch {
-	case len(conflicts) > 0:
+	if len(conflicts) > 0 {
 		return fleet.WithHint(conflict, fmt.Sprintf("git -C %s rebase --autostash %s", t.top, s.Upstream))
-	default:
-		return failed
 	}
+	return failed
 }
 
 func (t *turn) unmerged(ctx context.Context) ([]string, error) {
@@ -291,7 +271,7 @@ func (t *turn) takeBack(ctx context.Context, n note) error {
 
 // dropStash takes git's own copy of the changes off the list of stashes.
 func (t *turn) dropStash(ctx context.Context, n note) error {
-	last, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", "refs/stash")
+	last, there, err := t.revision(ctx, "refs/stash")
 	if err != nil || !there || last == n.Stash || last == n.Saved {
 		return err
 	}

@@ -129,7 +129,7 @@ func take(commands map[string]*command, line []byte) {
 		if e.Event != "start" || len(commands) == maxCommands {
 			return
 		}
-		c = &command{sid: e.SID}
+		c = &command{}
 		commands[e.SID] = c
 	}
 	switch e.Event {

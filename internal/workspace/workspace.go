@@ -70,7 +70,6 @@ type command struct {
 	hierarchy string // the command, below the git commands that called it
 	worktree  string
 	succeeded bool
-	sid       string // of the process
 	began     time.Time
 	ended     time.Time
 }

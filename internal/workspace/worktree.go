@@ -18,7 +18,6 @@ type Worktree struct {
 	Run    fleet.RunID
 	Dir    string
 	Branch string // its short name
-	Start  string // the commit that the run began with
 }
 
 // From is where a worktree starts.
@@ -53,7 +52,7 @@ func (t *turn) open(ctx context.Context, run fleet.RunID, dir string, from From)
 	if err != nil {
 		return Worktree{}, err
 	}
-	if _, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", heads+branch); err != nil {
+	if _, there, err := t.revision(ctx, heads+branch); err != nil {
 		return Worktree{}, err
 	} else if there || exists(dir) {
 		return Worktree{}, fmt.Errorf("branch %s or folder %s: %w", branch, dir, fs.ErrExist)
@@ -70,7 +69,7 @@ func (t *turn) open(ctx context.Context, run fleet.RunID, dir string, from From)
 		defer cancel()
 		return errors.Join(err, t.unopen(ctx, branch, dir, start))
 	})
-	return Worktree{Run: run, Dir: dir, Branch: branch, Start: start}, err
+	return Worktree{Run: run, Dir: dir, Branch: branch}, err
 }
 
 // unopen takes away what a failed opening may have left, and nothing of anybody else's:
@@ -87,7 +86,7 @@ func (t *turn) unopen(ctx context.Context, branch, dir, start string) error {
 			}
 		}
 	}
-	tip, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", heads+branch)
+	tip, there, err := t.revision(ctx, heads+branch)
 	if err != nil || !there || tip != start {
 		return err
 	}
@@ -101,7 +100,7 @@ func (t *turn) start(ctx context.Context, from From) (string, error) {
 			return commit, err
 		}
 	}
-	commit, born, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+	commit, born, err := t.revision(ctx, "HEAD^{commit}")
 	if err == nil && !born {
 		err = fleet.WithHint(errNoCommit, fmt.Sprintf("git -C %s commit --allow-empty -m start", t.top))
 	}
@@ -118,7 +117,7 @@ func (t *turn) upstream(ctx context.Context) (commit string, there bool, err err
 	if err != nil || name == "" {
 		return "", false, err
 	}
-	return t.asks(ctx, "rev-parse", "--quiet", "--verify", name+"^{commit}")
+	return t.revision(ctx, name+"^{commit}")
 }
 
 // State is what a worktree still has that exists nowhere else.
@@ -174,7 +173,7 @@ func (t *turn) state(ctx context.Context, branch, dir string) (s State, err erro
 		if err != nil || l.common != t.common || l.top != resolved(dir) {
 			return s, fmt.Errorf("%s: %w", dir, errors.Join(errNoRepository, err))
 		}
-		head, born, err := tree.asks(ctx, "rev-parse", "--quiet", "--verify", "HEAD")
+		head, born, err := tree.revision(ctx, "HEAD")
 		if err != nil {
 			return s, err
 		}
@@ -214,7 +213,7 @@ func resolved(path string) string {
 // another parent. A merge counts, for what it resolved is nowhere else.
 func (t *turn) countUnmerged(ctx context.Context, tips []string) (int, error) {
 	var bases []string
-	head, born, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+	head, born, err := t.revision(ctx, "HEAD^{commit}")
 	if err != nil {
 		return 0, err
 	}
@@ -230,7 +229,7 @@ func (t *turn) countUnmerged(ctx context.Context, tips []string) (int, error) {
 	}
 	unmerged := map[string]bool{}
 	for _, tip := range tips {
-		tip, there, err := t.asks(ctx, "rev-parse", "--quiet", "--verify", tip+"^{commit}")
+		tip, there, err := t.revision(ctx, tip+"^{commit}")
 		if err != nil {
 			return 0, err
 		}
@@ -281,7 +280,7 @@ func (t *turn) remove(ctx context.Context, dir string) error {
 		return err
 	}
 	for _, tree := range trees {
-		if tree.dir != dir && tree.dir != resolved(filepath.Dir(dir))+"/"+filepath.Base(dir) {
+		if tree.dir != dir && tree.dir != resolvedFile(dir) {
 			continue
 		}
 		// Forced twice: also if it is locked, as one is that git was killed in the making of.
