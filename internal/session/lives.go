@@ -63,10 +63,8 @@ func (s Sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):
 		return fleet.Unknown // it never ran here
-	case err != nil:
-		return s.unknown(ctx, r, err)
-	case lives:
-		return fleet.Lives
+	case err != nil || lives:
+		return s.answer(ctx, r, lives, err)
 	}
 	left, err := s.left(ctx, r)
 	return s.answer(ctx, r, left, err)
@@ -76,7 +74,8 @@ func (s Sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 func (s Sessions) answer(ctx context.Context, r fleet.Run, there bool, err error) fleet.Liveness {
 	switch {
 	case err != nil:
-		return s.unknown(ctx, r, err)
+		s.Log.WarnContext(ctx, "cannot determine whether a run lives", slog.String("run_id", string(r.ID)), slog.Any("err", err))
+		return fleet.Unknown
 	case there:
 		return fleet.Lives
 	default:
@@ -102,23 +101,32 @@ func (s Sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
 // timerOf is the timer that starts a run's unit, if it follows another.
 func timerOf(r fleet.Run) string { return strings.TrimSuffix(r.Unit, ".service") + ".timer" }
 
-// Supervised reports whether the process that began a run is still there.
+// Supervised reports whether the process that began a run is still there: whether it has the
+// run's lock open, which no other process of that number would.
 func (s Sessions) Supervised(r fleet.Run) bool {
-	return supervised(r, fleet.FilesOf(s.State, r.ID))
+	return r.PID != 0 && len(opened(r.PID, fleet.FilesOf(s.State, r.ID).Alive)) > 0
 }
 
-// Suspended reports whether that process is stopped.
+// Suspended reports whether a signal has stopped that process, as Ctrl-Z does: it keeps neither
+// its claim nor its time.
 func (s Sessions) Suspended(r fleet.Run) bool {
-	return suspended(r, fleet.FilesOf(s.State, r.ID))
+	p, there := readProcess(r.PID)
+	return there && p.stopped && s.Supervised(r)
 }
 
 // Stop tells a run's supervisor to end the session: by the service manager, where it is a
 // unit of that, and waits until it is down. A session that has not begun is kept from it.
 func (s Sessions) Stop(ctx context.Context, r fleet.Run) error {
-	switch {
-	case r.Unit != "":
-		return s.stopUnit(ctx, r)
-	case r.StartedAt.IsZero():
+	notBegun := r.StartedAt.IsZero()
+	if r.Unit != "" {
+		ctx, cancel := context.WithTimeout(ctx, stopTime)
+		defer cancel()
+		if notBegun { // it may rest until a timer of its own starts it
+			return s.Units.Stop(ctx, timerOf(r), r.Unit)
+		}
+		return s.Units.Stop(ctx, r.Unit)
+	}
+	if notBegun {
 		return nil
 	}
 	// From here on the number is this process's, whoever is given it after its end.
@@ -139,15 +147,6 @@ func (s Sessions) Stop(ctx context.Context, r fleet.Run) error {
 	return nil
 }
 
-func (s Sessions) stopUnit(ctx context.Context, r fleet.Run) error {
-	ctx, cancel := context.WithTimeout(ctx, stopTime)
-	defer cancel()
-	if r.StartedAt.IsZero() { // it may rest until a timer of its own starts it
-		return s.Units.Stop(ctx, timerOf(r), r.Unit)
-	}
-	return s.Units.Stop(ctx, r.Unit)
-}
-
 // End ends whatever is left of a run's session.
 func (s Sessions) End(ctx context.Context, r fleet.Run) error {
 	if r.Unit != "" {
@@ -161,9 +160,4 @@ func (s Sessions) End(ctx context.Context, r fleet.Run) error {
 		}
 	}
 	return end(r.ID, fleet.FilesOf(s.State, r.ID).Alive)
-}
-
-func (s Sessions) unknown(ctx context.Context, r fleet.Run, err error) fleet.Liveness {
-	s.Log.WarnContext(ctx, "cannot determine whether a run lives", slog.String("run_id", string(r.ID)), slog.Any("err", err))
-	return fleet.Unknown
 }

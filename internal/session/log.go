@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -53,30 +54,26 @@ func openLog(path string, limit int64) (*cappedLog, error) {
 // Write never fails: an agent is not to suffer from a full disk. Each write tries
 // again, for a disk may have room again.
 func (l *cappedLog) Write(p []byte) (int, error) {
-	written := 0
-	for written < len(p) {
-		if err := l.writeSome(p, &written); err != nil {
-			l.dropped += int64(len(p) - written)
-			if l.fault == nil {
-				l.fault = err
-			}
+	for rest := p; len(rest) > 0; {
+		n, err := l.writeSome(rest)
+		if rest = rest[n:]; err != nil {
+			l.dropped += int64(len(rest))
+			l.fault = cmp.Or(l.fault, err)
 			break
 		}
 	}
 	return len(p), nil
 }
 
-func (l *cappedLog) writeSome(p []byte, written *int) error {
+func (l *cappedLog) writeSome(p []byte) (int, error) {
 	if l.size >= l.limit {
 		if err := l.cutDown(); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	rest := p[*written:]
-	n, err := l.file.WriteAt(rest[:min(int64(len(rest)), l.limit-l.size)], l.size)
+	n, err := l.file.WriteAt(p[:min(int64(len(p)), l.limit-l.size)], l.size)
 	l.size += int64(n)
-	*written += n
-	return err
+	return n, err
 }
 
 // gap is the line that stands for what is missing. It is of one length, so that it can be

@@ -65,21 +65,34 @@ func listProcesses() ([]process, error) {
 	return list, nil
 }
 
-// signal sends the process a signal, and no other that was given its number meanwhile.
-// It is no error that it is gone.
-func (p process) signal(s unix.Signal) error {
-	return p.open(func(fd int) error { return unix.PidfdSendSignal(fd, s, nil, 0) })
+// same reports whether the number is still this process's.
+func (p process) same(pid int) bool {
+	now, ok := readProcess(pid)
+	return ok && now.start == p.start
 }
 
-// kill ends the process, and waits until it is gone.
-func (p process) kill() error {
-	return p.open(func(fd int) error {
+// signal sends the process a signal.
+func (p process) signal(s unix.Signal) error {
+	return open(p.pid, p.same, func(fd int) error { return unix.PidfdSendSignal(fd, s, nil, 0) })
+}
+
+func (p process) kill() error { return kill(p.pid, p.same) }
+
+// deathMillis is how long one killed process is waited for. It is gone in well under a
+// millisecond, unless the kernel is at something that cannot be interrupted.
+const deathMillis = 1000
+
+var errStays = fmt.Errorf("it does not end within %d ms", deathMillis)
+
+// kill ends a process that is the one meant, and waits until it is gone.
+func kill(pid int, meant func(pid int) bool) error {
+	return open(pid, meant, func(fd int) error {
 		if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil {
 			return err
 		}
 		ended, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, deathMillis)
 		if err == nil && ended == 0 {
-			return fmt.Errorf("it does not end within %d ms", deathMillis)
+			return errStays
 		}
 		if errors.Is(err, unix.EINTR) {
 			return nil // whether it ended is looked at anyway
@@ -88,18 +101,19 @@ func (p process) kill() error {
 	})
 }
 
-// open calls fn with a descriptor of the process, unless it is gone.
-func (p process) open(fn func(fd int) error) error {
-	fd, err := unix.PidfdOpen(p.pid, 0)
+// open calls fn with a descriptor of a process that is the one meant, so that no other is hit that
+// was given its number meanwhile. It is no error that it is gone.
+func open(pid int, meant func(pid int) bool, fn func(fd int) error) error {
+	fd, err := unix.PidfdOpen(pid, 0)
 	if err == nil {
 		defer func() { _ = unix.Close(fd) }()
-		if same, ok := readProcess(p.pid); !ok || same.start != p.start {
+		if !meant(pid) {
 			return nil
 		}
 		err = fn(fd)
 	}
 	if err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("end process %d: %w", p.pid, err)
+		return fmt.Errorf("end process %d: %w", pid, err)
 	}
 	return nil
 }

@@ -15,25 +15,20 @@ const maxResult = 1 << 20
 // readResult reads the file an agent may have written, or says why it cannot be
 // read. The agent chose what is at that path, so it may be no file at all.
 func readResult(path string) (data []byte, spoilt string) {
-	data, err := readRegular(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	f, err := rundir.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, ""
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err.Error()
 	}
-	return data, ""
-}
-
-func readRegular(path string) ([]byte, error) {
-	f, err := rundir.Open(path)
-	if err != nil {
-		return nil, err
-	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxResult+1))
-	if err == nil && len(data) > maxResult {
-		return nil, fmt.Errorf("more than %d bytes", maxResult)
+	data, err = io.ReadAll(io.LimitReader(f, maxResult+1))
+	switch {
+	case err != nil:
+		return nil, err.Error()
+	case len(data) > maxResult:
+		return nil, fmt.Sprintf("more than %d bytes", maxResult)
 	}
-	return data, err
+	return data, ""
 }

@@ -99,10 +99,6 @@ func readMark(pid int, run fleet.RunID) (found, readable bool) {
 // have a new child at each look.
 const maxSweeps = 100
 
-// deathMillis is how long one killed process is waited for. It is gone in well under a
-// millisecond, unless the kernel is at something that cannot be interrupted.
-const deathMillis = 1000
-
 // Sweep kills a run's strays until none is left.
 func Sweep(run fleet.RunID) error {
 	return sweep(run, func() ([]int, error) { return strays(run) }, func(pid int) bool { return marked(pid, run) })
@@ -125,7 +121,7 @@ func sweep(run fleet.RunID, find func() ([]int, error), theirs func(pid int) boo
 			return err
 		}
 		for _, pid := range pids {
-			if err := kill(pid, theirs); err != nil {
+			if err := kill(pid, theirs); err != nil && !errors.Is(err, errStays) {
 				return err
 			}
 		}
@@ -155,27 +151,16 @@ func holds(pid int, alive string) bool {
 	})
 }
 
-// kill kills a process that is still theirs, and waits until it is gone. It goes through a
-// descriptor of the process, so that no other is hit that was given the same number
-// meanwhile.
-func kill(pid int, theirs func(pid int) bool) error {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if errors.Is(err, unix.ESRCH) {
-		return nil
-	}
+// opened are the descriptors by which a process has a file open. Files are compared, not their
+// names: of a state folder there may be several.
+func opened(pid int, path string) []string {
+	file, err := os.Stat(path)
 	if err != nil {
-		return fmt.Errorf("open process %d: %w", pid, err)
-	}
-	defer func() { _ = unix.Close(fd) }()
-	if !theirs(pid) {
 		return nil
 	}
-	if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil && !errors.Is(err, unix.ESRCH) {
-		return fmt.Errorf("kill process %d: %w", pid, err)
-	}
-	_, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, deathMillis)
-	if err != nil && !errors.Is(err, unix.EINTR) {
-		return fmt.Errorf("await process %d: %w", pid, err)
-	}
-	return nil
+	descriptors, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid)) // its pattern is sound
+	return slices.DeleteFunc(descriptors, func(d string) bool {
+		open, err := os.Stat(d)
+		return err != nil || !os.SameFile(open, file)
+	})
 }

@@ -182,7 +182,8 @@ func TestSessionLeavesNoStray(t *testing.T) {
 // TestSupervised knows a supervisor by the lock that it has open.
 func TestSupervised(t *testing.T) {
 	t.Parallel()
-	files := fleet.FilesOf(t.TempDir(), "0s1")
+	state := t.TempDir()
+	s, files := Sessions{State: state}, fleet.FilesOf(state, "0s1")
 	if err := os.MkdirAll(files.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -190,23 +191,23 @@ func TestSupervised(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}, files) {
+	if !s.Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}) {
 		t.Error("this process has the lock open, and is not taken for the supervisor")
 	}
 	link := filepath.Join(t.TempDir(), "state")
-	if err := os.Symlink(filepath.Dir(filepath.Dir(files.Dir)), link); err != nil {
+	if err := os.Symlink(state, link); err != nil {
 		t.Fatal(err)
 	}
-	if !supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}, fleet.FilesOf(link, "0s1")) {
+	if !(Sessions{State: link}).Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}) {
 		t.Error("by another name of the state folder, this process is not taken for the supervisor")
 	}
-	if supervised(fleet.Run{ID: "0s1"}, files) || supervised(fleet.Run{ID: "0s1", PID: 1 << 30}, files) {
+	if s.Supervised(fleet.Run{ID: "0s1"}) || s.Supervised(fleet.Run{ID: "0s1", PID: 1 << 30}) {
 		t.Error("a run without a process has a supervisor")
 	}
 	if err := alive.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}, files) {
+	if s.Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}) {
 		t.Error("a process without the lock is taken for the supervisor")
 	}
 }
