@@ -2,7 +2,6 @@ package selector
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -101,7 +100,7 @@ func (s Situation) Obstacles(c fleet.Category) []Obstacle {
 	work, _ := s.backlogs()
 	for _, f := range s.Facts {
 		if f.Category == c {
-			return slices.Collect(s.obstacles(f, work.of(c)))
+			return s.obstacles(f, work.of(c))
 		}
 	}
 	return nil
@@ -169,34 +168,36 @@ func (b *backlog) empty() Obstacle {
 
 // obstacles are what keeps a category from being started, one after the other, the
 // most lasting first.
-func (s Situation) obstacles(f Facts, w *backlog) iter.Seq[Obstacle] {
+func (s Situation) obstacles(f Facts, w *backlog) (list []Obstacle) {
 	idle := w.tasks == 0 && !f.SelfDirected
-	return func(yield func(Obstacle) bool) {
-		for _, o := range []struct {
-			stands bool
-			kind   Hindrance
-			reason func() string
-			until  time.Time
-		}{
-			{s.Only != "" && s.Only != f.Category, HinderedByFilter, says(ReasonFiltered), time.Time{}},
-			{f.Elsewhere != "", HinderedByPool, func() string { return OfPool(f.Elsewhere) }, time.Time{}},
-			// Asking for a category by name overrides the list.
-			{!f.Allowed && s.Only == "", HinderedByList, says(ReasonNotAllowed), time.Time{}},
-			{f.Paused != "", HinderedByPause, func() string { return "paused: " + f.Paused }, time.Time{}},
-			{f.Review != "", HinderedByReview, says(f.Review), time.Time{}},
-			{f.Review == "" && f.Gate != "", HinderedByGate, says(f.Gate), time.Time{}},
-			{len(f.InFlight) >= f.Lanes, HinderedByLane, func() string { return fmt.Sprintf("lane busy: run %s", f.InFlight[0]) }, time.Time{}},
-			{s.At.Before(f.Rests), HinderedByRest, func() string { return "cools down until " + plain.Stamp(f.Rests) }, f.Rests},
-			{w.tasks == 0 && f.SelfDirected && lanesClaimed(s.Held, f), HinderedByClaim, says(ClaimBlocked), time.Time{}},
-			{idle && f.Unlisted != "", HinderedBySource, says(f.Unlisted), time.Time{}},
-			{idle && (f.Unlisted == "" || w.claimed), w.empty().Kind, func() string { return w.empty().Reason }, time.Time{}},
-			{f.Arm.Asleep(f.Arm.Round, w.news), HinderedByBackoff, f.backsOff, time.Time{}},
-		} {
-			if o.stands && !yield(Obstacle{Kind: o.kind, Reason: o.reason(), Until: o.until}) || s.Begins && o.kind == HinderedByGate {
-				return
-			}
+	for _, o := range []struct {
+		stands bool
+		kind   Hindrance
+		reason func() string
+		until  time.Time
+	}{
+		{s.Only != "" && s.Only != f.Category, HinderedByFilter, says(ReasonFiltered), time.Time{}},
+		{f.Elsewhere != "", HinderedByPool, func() string { return OfPool(f.Elsewhere) }, time.Time{}},
+		// Asking for a category by name overrides the list.
+		{!f.Allowed && s.Only == "", HinderedByList, says(ReasonNotAllowed), time.Time{}},
+		{f.Paused != "", HinderedByPause, func() string { return "paused: " + f.Paused }, time.Time{}},
+		{f.Review != "", HinderedByReview, says(f.Review), time.Time{}},
+		{f.Review == "" && f.Gate != "", HinderedByGate, says(f.Gate), time.Time{}},
+		{len(f.InFlight) >= f.Lanes, HinderedByLane, func() string { return fmt.Sprintf("lane busy: run %s", f.InFlight[0]) }, time.Time{}},
+		{s.At.Before(f.Rests), HinderedByRest, func() string { return "cools down until " + plain.Stamp(f.Rests) }, f.Rests},
+		{w.tasks == 0 && f.SelfDirected && lanesClaimed(s.Held, f), HinderedByClaim, says(ClaimBlocked), time.Time{}},
+		{idle && f.Unlisted != "", HinderedBySource, says(f.Unlisted), time.Time{}},
+		{idle && (f.Unlisted == "" || w.claimed), w.empty().Kind, func() string { return w.empty().Reason }, time.Time{}},
+		{f.Arm.Asleep(f.Arm.Round, w.news), HinderedByBackoff, f.backsOff, time.Time{}},
+	} {
+		if o.stands {
+			list = append(list, Obstacle{Kind: o.kind, Reason: o.reason(), Until: o.until})
+		}
+		if s.Begins && o.kind == HinderedByGate {
+			break
 		}
 	}
+	return list
 }
 
 func says(reason string) func() string { return func() string { return reason } }

@@ -3,7 +3,6 @@ package selector
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -160,30 +159,26 @@ func (g graph) changed(t *fleet.Task, now time.Time) (last time.Time) {
 
 // obstacles are what keeps a task in a workable state from being worked on, one after
 // the other.
-func (g graph) obstacles(t *fleet.Task, now time.Time) iter.Seq[Obstacle] {
-	return func(yield func(Obstacle) bool) {
-		if t.WaitingFor != "" && !yield(Obstacle{Kind: HinderedByWaiting, Reason: "waiting for " + t.WaitingFor}) {
-			return
+func (g graph) obstacles(t *fleet.Task, now time.Time) (list []Obstacle) {
+	if t.WaitingFor != "" {
+		list = append(list, Obstacle{Kind: HinderedByWaiting, Reason: "waiting for " + t.WaitingFor})
+	}
+	if t.Wait.After(now) {
+		list = append(list, Obstacle{Kind: HinderedByDate, Reason: "waits until " + t.Wait.Format(time.DateOnly), Until: t.Wait})
+	}
+	var loop []string // a cycle that the task is on: its first step is named as that
+	for _, need := range t.Requires {
+		open, reason := g.open(need)
+		if open && loop == nil && g.tasks[need] != nil {
+			if loop = g.cycle(t); loop != nil {
+				list = append(list, Obstacle{Kind: HinderedByNeed, Reason: "requires itself: " + shorten(loop), On: loop[1]})
+			}
 		}
-		if t.Wait.After(now) && !yield(Obstacle{Kind: HinderedByDate, Reason: "waits until " + t.Wait.Format(time.DateOnly), Until: t.Wait}) {
-			return
-		}
-		var loop []string // a cycle that the task is on: its first step is told as that
-		for _, need := range t.Requires {
-			open, reason := g.open(need)
-			if open && loop == nil && g.tasks[need] != nil {
-				if loop = g.cycle(t); loop != nil && !yield(Obstacle{Kind: HinderedByNeed, Reason: "requires itself: " + shorten(loop), On: loop[1]}) {
-					return
-				}
-			}
-			if !open || loop != nil && need == loop[1] {
-				continue
-			}
-			if !yield(Obstacle{Kind: HinderedByNeed, Reason: reason, On: need}) {
-				return
-			}
+		if open && (loop == nil || need != loop[1]) {
+			list = append(list, Obstacle{Kind: HinderedByNeed, Reason: reason, On: need})
 		}
 	}
+	return list
 }
 
 // open reports whether what a task requires is unsettled, and says so of the task.

@@ -1,9 +1,6 @@
 package selector
 
-import (
-	"iter"
-	"time"
-)
+import "time"
 
 // Hindrance is what kind of thing keeps a category from being started, or a task from
 // being worked on.
@@ -56,9 +53,9 @@ func (h Hindrance) Lists() bool {
 func (h Hindrance) endsByRounds() bool { return h == HinderedByBackoff || h == HinderedByEmpty }
 
 // first is the first obstacle, or none.
-func first(obstacles iter.Seq[Obstacle]) (o Obstacle) {
-	for o = range obstacles {
-		break
+func first(obstacles []Obstacle) Obstacle {
+	if len(obstacles) == 0 {
+		return Obstacle{}
 	}
-	return o
+	return obstacles[0]
 }

@@ -165,5 +165,5 @@ func (o order) counts(t *fleet.Task) string {
 // TaskObstacles are all that keeps a task in a workable state from being worked on, but
 // for claims.
 func (q Queue) TaskObstacles(t *fleet.Task) []Obstacle {
-	return slices.Collect(q.hinder(newGraph(q.Tasks), t))
+	return q.hinder(newGraph(q.Tasks), t)
 }

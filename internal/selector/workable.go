@@ -2,7 +2,6 @@ package selector
 
 import (
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -71,17 +70,12 @@ func (q Queue) workable(g graph) (ready []*fleet.Task, blocked []Blocked) {
 
 // hinder is what keeps a task in a workable state from being worked on, one after the
 // other, except for claims. That it rests comes last: it ends by itself.
-func (q Queue) hinder(g graph, t *fleet.Task) iter.Seq[Obstacle] {
-	return func(yield func(Obstacle) bool) {
-		for o := range g.obstacles(t, q.At) {
-			if !yield(o) {
-				return
-			}
-		}
-		if fires := q.rest(t); fires > 0 {
-			yield(Obstacle{Kind: HinderedByEmpty, Reason: fmt.Sprintf("rests for %s: %s", fleet.Fires(fires), t.Memory.Emptied())})
-		}
+func (q Queue) hinder(g graph, t *fleet.Task) []Obstacle {
+	list := g.obstacles(t, q.At)
+	if fires := q.rest(t); fires > 0 {
+		list = append(list, Obstacle{Kind: HinderedByEmpty, Reason: fmt.Sprintf("rests for %s: %s", fleet.Fires(fires), t.Memory.Emptied())})
 	}
+	return list
 }
 
 // rest is for how many more rounds a task rests.
