@@ -57,15 +57,6 @@ type proof struct {
 	device, inode           uint64
 }
 
-// prove asks for the proof of what a path leads to; ok is false when it leads to no file.
-func prove(path string) (p proof, ok bool) {
-	var s syscall.Stat_t
-	if syscall.Stat(path, &s) != nil {
-		return proof{}, false
-	}
-	return proofOf(&s), true
-}
-
 func proofOf(s *syscall.Stat_t) proof {
 	return proof{size: s.Size, modified: s.Mtim.Nano(), changed: s.Ctim.Nano(), device: s.Dev, inode: s.Ino}
 }

@@ -73,12 +73,13 @@ func (f Folder) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, er
 	slices.SortFunc(tasks, func(a, b fleet.Task) int {
 		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(f.away(a), f.away(b)), cmp.Compare(a.Path, b.Path))
 	})
-	return f.distinct(tasks, problems)
+	tasks, problems = f.distinct(tasks, problems)
+	return tasks, problems, nil
 }
 
 // distinct leaves out each task whose id another has: of two names that begin with one
 // id, nobody can know which is meant. A task that was put away gives way without a problem.
-func (f Folder) distinct(tasks []fleet.Task, problems []fleet.TaskProblem) ([]fleet.Task, []fleet.TaskProblem, error) {
+func (f Folder) distinct(tasks []fleet.Task, problems []fleet.TaskProblem) ([]fleet.Task, []fleet.TaskProblem) {
 	n := 0
 	for i, t := range tasks {
 		if i == 0 || t.ID != tasks[n-1].ID {
@@ -91,7 +92,7 @@ func (f Folder) distinct(tasks []fleet.Task, problems []fleet.TaskProblem) ([]fl
 			problems = append(problems, bad.TaskProblem)
 		}
 	}
-	return tasks[:n], problems, nil
+	return tasks[:n], problems
 }
 
 // away is 0 for a task of the folder itself, and 1 for one that was put away.
@@ -152,7 +153,7 @@ func (f Folder) read(path string) (fleet.Task, error) {
 // place gives a task that names no category the one its tags, or else the
 // folder, give it, and one that was put away a state in which it is not worked on.
 func (f Folder) place(t fleet.Task) fleet.Task {
-	if archives := f.Format.archives(); len(archives) > 0 && t.Path != "" {
+	if len(f.Format.archives()) > 0 && t.Path != "" {
 		if dir, err := filepath.Rel(f.Dir, filepath.Dir(t.Path)); err == nil {
 			t.State = f.Format.stateIn(dir, t.State)
 		}

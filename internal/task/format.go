@@ -136,7 +136,7 @@ func (f Format) checkOwner(d document) error {
 
 // state reads a word for a state; empty is backlog.
 func (f Format) state(word string) (fleet.TaskState, error) {
-	if state, ok := meaning(folded(f.States), word); ok {
+	if state, ok := meaning(f.States, word); ok {
 		return state, nil
 	}
 	if f.Foreign && word != "" {
@@ -151,7 +151,7 @@ func (f Format) state(word string) (fleet.TaskState, error) {
 
 // priority reads a word for a priority; empty is medium.
 func (f Format) priority(word string) (fleet.Priority, error) {
-	if priority, ok := meaning(folded(f.Priorities), word); ok {
+	if priority, ok := meaning(f.Priorities, word); ok {
 		return priority, nil
 	}
 	priority, err := fleet.ParsePriority(word)
@@ -166,13 +166,20 @@ func (Format) mapped(table, word string, example any) string {
 	return fmt.Sprintf("say under [tasks] what it means, as in %s = { %q = %q }", table, word, example)
 }
 
-// meaning is what a table that is [folded] takes a word for.
-func meaning[T any](table map[string]T, word string) (T, bool) {
-	if value, ok := table[word]; ok {
-		return value, true
+// meaning is what a table takes a word for, whatever its case; the word as it is comes first.
+func meaning[T any](table map[string]T, word string) (value T, ok bool) {
+	lower := strings.ToLower(word)
+	for _, exact := range []string{word, lower} {
+		if value, ok = table[exact]; ok {
+			return value, true
+		}
 	}
-	value, ok := table[strings.ToLower(word)]
-	return value, ok
+	for key, value := range table {
+		if strings.ToLower(key) == lower {
+			return value, true
+		}
+	}
+	return value, false
 }
 
 // reader reads the fields of one file.

@@ -82,38 +82,20 @@ func (l Listing) id(s string) string {
 // of the current one is kept in err.
 type itemReader struct {
 	Listing
-	paths      map[fleet.TaskField][]string
-	states     map[string]fleet.TaskState
-	priorities map[string]fleet.Priority
+	paths map[fleet.TaskField][]string
 
 	current object
 	err     error
 }
 
 func newItemReader(l Listing) *itemReader {
-	r := &itemReader{
-		Listing: l, paths: map[fleet.TaskField][]string{}, states: folded(l.States), priorities: folded(l.Priorities),
-	}
+	r := &itemReader{Listing: l, paths: map[fleet.TaskField][]string{}}
 	for field, path := range l.Fields {
 		if path != "" {
 			r.paths[field] = strings.Split(path, ".")
 		}
 	}
 	return r
-}
-
-// folded has the keys in lower case, too.
-func folded[T any](table map[string]T) map[string]T {
-	both := map[string]T{}
-	for key, value := range table {
-		both[key] = value
-		if lower := strings.ToLower(key); lower != key {
-			if _, given := table[lower]; !given {
-				both[lower] = value
-			}
-		}
-	}
-	return both
 }
 
 func (r *itemReader) task(i item) (fleet.Task, error) {
@@ -127,8 +109,8 @@ func (r *itemReader) task(i item) (fleet.Task, error) {
 		ID:               r.ownID(),
 		Title:            r.line(fleet.FieldTitle),
 		Body:             r.body(),
-		State:            translated(r, fleet.FieldState, r.states, fleet.ParseTaskState),
-		Priority:         translated(r, fleet.FieldPriority, r.priorities, fleet.ParsePriority),
+		State:            translated(r, fleet.FieldState, r.States, fleet.ParseTaskState),
+		Priority:         translated(r, fleet.FieldPriority, r.Priorities, fleet.ParsePriority),
 		Tags:             r.list(fleet.FieldTags),
 		Category:         cmp.Or(parsedItem(r, fleet.FieldCategory, parseCategory), r.Category),
 		Created:          parsedItem(r, fleet.FieldCreated, parseDate),

@@ -123,10 +123,6 @@ func requiredURLs(tasks []fleet.Task) []string {
 // isURL reports whether s begins with a scheme, as an option of the command whose
 // argument it becomes does not.
 func isURL(s string) bool {
-	scheme, _, ok := strings.Cut(s, "://")
-	return ok && startsWithLetter(scheme) && !strings.ContainsFunc(s, unicode.IsControl)
-}
-
-func startsWithLetter(s string) bool {
-	return s != "" && ('a' <= s[0] && s[0] <= 'z' || 'A' <= s[0] && s[0] <= 'Z')
+	letter := s != "" && ('a' <= s[0] && s[0] <= 'z' || 'A' <= s[0] && s[0] <= 'Z')
+	return letter && strings.Contains(s, "://") && !strings.ContainsFunc(s, unicode.IsControl)
 }

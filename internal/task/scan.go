@@ -102,7 +102,8 @@ func (f Folder) recall(name string, e entry) (t fleet.Task, fresh bool, err erro
 		return t, false, nil
 	}
 	path := filepath.Join(f.Dir, name)
-	if p, ok := prove(path); !ok || p != e.proof {
+	var now syscall.Stat_t
+	if syscall.Stat(path, &now) != nil || proofOf(&now) != e.proof {
 		return t, false, nil
 	}
 	if t, fresh, err = f.Format.decodeOutcome(path, e.outcome); fresh && err == nil {
