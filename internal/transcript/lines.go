@@ -6,25 +6,22 @@ import (
 	"io"
 )
 
-// lines cuts an input into lines of a bounded length; the last need not be ended.
+// lines cuts an input into lines, of which [maxLine] is kept; the last need not be ended.
 type lines struct {
 	r     *bufio.Reader
-	limit int
-	text  []byte
-	whole bool
-	err   error // of reading; the input's end is none
+	text  []byte // of the line that next read, good until the next one
+	whole bool   // text is all of it
+	err   error  // of reading; the input's end is none
 }
 
-func newLines(r io.Reader, limit int) *lines {
-	return &lines{r: bufio.NewReaderSize(r, 64<<10), limit: limit}
-}
+func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
 
 // next reads one line, and is false when there is none.
 func (l *lines) next() bool {
 	l.text, l.whole = l.text[:0], true
 	for l.err == nil {
 		piece, err := l.r.ReadSlice('\n')
-		if room := l.limit - len(l.text); len(piece) > room {
+		if room := maxLine - len(l.text); len(piece) > room {
 			piece, l.whole = piece[:room], false
 		}
 		l.text = append(l.text, piece...)
@@ -40,12 +37,6 @@ func (l *lines) next() bool {
 		l.r.Reset(eof{})
 	}
 	return len(l.text) > 0
-}
-
-// line is the line that next read, good until the next one, and whether it is all of
-// it.
-func (l *lines) line() ([]byte, bool) {
-	return l.text, l.whole
 }
 
 // eof is an input that is at its end.

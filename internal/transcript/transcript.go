@@ -120,14 +120,13 @@ func Read(format Format, r io.Reader, o Options) (Summary, error) {
 	if !ok {
 		return Summary{}, fmt.Errorf("read transcript: unknown format %q", format)
 	}
-	lines := newLines(r, maxLine)
+	lines := newLines(r)
 	for lines.next() {
-		line, whole := lines.line()
-		switch object := objectIn(line); {
-		case whole && object != nil && event(object):
+		switch object := objectIn(lines.text); {
+		case lines.whole && object != nil && event(object):
 			s.Events++
 		case object == nil:
-			s.foreign(line)
+			s.foreign(lines.text)
 		}
 	}
 	return s.end(), lines.err

@@ -39,10 +39,10 @@ func ReadUsage(format Format, r io.Reader) (Models, error) {
 		return s.Models, err
 	}
 	var c rollout
-	lines := newLines(r, maxLine)
+	lines := newLines(r)
 	for lines.next() {
-		if line, whole := lines.line(); whole {
-			c.event(line)
+		if lines.whole {
+			c.event(lines.text)
 		}
 	}
 	if lines.err != nil {
