@@ -37,13 +37,18 @@ func Runnable(program string, environment []string, dir string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	if _, err := exec.LookPath(path); err != nil {
+	if path, err = executable(path, dir); err != nil {
 		return "", bare(err)
 	}
 	return path, checkInterpreter(path, environment, dir)
+}
+
+// executable is the absolute path of a program, with an error where it cannot be executed.
+func executable(path, dir string) (string, error) {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return exec.LookPath(path)
 }
 
 // bare is the reason without the path, which the reader has.
@@ -78,13 +83,9 @@ func checkInterpreter(script string, environment []string, dir string) error {
 		if err != nil {
 			return fleet.WithHint(missing, "install it, or add the folder that it is in to the agent's PATH")
 		}
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(dir, path)
-		}
-		if _, err := exec.LookPath(path); err != nil {
+		if script, err = executable(path, dir); err != nil {
 			return fleet.WithHint(missing, "install it")
 		}
-		script = path
 	}
 	return nil
 }

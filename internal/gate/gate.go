@@ -47,10 +47,11 @@ func (g Gates) Full(ctx context.Context) (full map[fleet.Category]string, failed
 			waiting, err := gate.waiting(ctx)
 			guard.Lock()
 			defer guard.Unlock()
-			if err != nil {
+			switch {
+			case err != nil:
 				failed[category] = fmt.Errorf("count what waits in %s: %w", category, err)
-			} else if reason := Refuse(waiting, gate.Limit); reason != "" {
-				full[category] = reason
+			case waiting >= gate.Limit:
+				full[category] = fmt.Sprintf("%d of its results wait for review, and the limit is %d", waiting, gate.Limit)
 			}
 		})
 	}
@@ -58,14 +59,8 @@ func (g Gates) Full(ctx context.Context) (full map[fleet.Category]string, failed
 	return full, failed
 }
 
-// Refuse says why a category is out with so many results waiting, or "".
-func Refuse(waiting, limit int) string {
-	if waiting < limit {
-		return ""
-	}
-	return fmt.Sprintf("%d of its results wait for review, and the limit is %d", waiting, limit)
-}
-
+// waiting takes nothing but one number: a command that prints a list, or an error, and
+// ends well has not counted anything.
 func (g Gate) waiting(ctx context.Context) (int, error) {
 	c := g.Command
 	c.Limit = most
@@ -73,12 +68,6 @@ func (g Gate) waiting(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return parse(text)
-}
-
-// parse takes nothing but one number: a command that prints a list, or an error, and
-// ends well has not counted anything.
-func parse(text []byte) (int, error) {
 	said := string(bytes.TrimSpace(text))
 	n, err := strconv.Atoi(said)
 	if err != nil || n < 0 {
