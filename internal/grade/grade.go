@@ -67,7 +67,6 @@ type Judgement struct {
 	Verdict fleet.Verdict
 	Usage   fleet.Usage // by the agent's output, or else by the result file
 	Wall    *Wall       // met by the session, whatever its outcome; with outcome quota never nil
-	Lessons []string    // for later sessions; Markdown
 	// Warnings say what a witness said that cannot be used, and so was not: a grader
 	// that failed, an extra of the result file that is none.
 	Warnings []string
@@ -88,7 +87,7 @@ func Judge(e Evidence) fleet.Verdict { return Assess(e).Verdict }
 // unavailable, and for a task that is too long or refused, which has failed with no grade.
 func Assess(e Evidence) Judgement {
 	said := readResult(e.Exit)
-	j := Judgement{Usage: usage(e, said), Lessons: said.extras.lessons, Warnings: said.extras.warnings}
+	j := Judgement{Usage: usage(e, said), Warnings: said.extras.warnings}
 	v := byEvidence(e)
 	switch e.Exit.End {
 	case fleet.Stopped, fleet.NoProcess:

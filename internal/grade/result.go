@@ -14,8 +14,8 @@ import (
 
 // Result is what the file says that an agent may write of the session's worth, every
 // field optional. One that cannot be read spoils the file. Beside it the file may have
-// extras: lessons, tokens, cost_usd and quota.reset_at, each of which is left out, with
-// a warning, where it cannot be read.
+// extras: tokens, cost_usd and quota.reset_at, each of which is left out, with a warning, where
+// it cannot be read.
 type Result struct {
 	Outcome   fleet.Outcome `json:"outcome"`
 	Grade     *float64      `json:"grade"`
@@ -204,23 +204,18 @@ func claimed(o fleet.Outcome, g *float64) *float64 {
 type extras struct {
 	usage    fleet.Usage
 	resetAt  *time.Time
-	lessons  []string
 	warnings []string
 }
 
 const (
 	maxTokens = 1e12 // no session uses so many; sums of days stay far from overflowing
 	maxUSD    = 1e6
-
-	maxLessons     = 20       // a session that learned more did not choose
-	maxLessonBytes = 16 << 10 // several pages, each of which costs later prompts their room
 )
 
 // parseExtras reads each extra by itself: that one is unusable does not cost the
 // session its grade, nor the others.
 func parseExtras(data []byte) extras {
 	var raw struct {
-		Lessons json.RawMessage `json:"lessons"`
 		Tokens  json.RawMessage `json:"tokens"`
 		CostUSD json.RawMessage `json:"cost_usd"`
 		Quota   json.RawMessage `json:"quota"`
@@ -232,9 +227,6 @@ func parseExtras(data []byte) extras {
 	x.usage.Tokens = extra(&x, "tokens", raw.Tokens, parseTokens)
 	x.usage.USD = extra(&x, "cost_usd", raw.CostUSD, parseUSD)
 	x.resetAt = extra(&x, "quota", raw.Quota, parseReset)
-	if list := extra(&x, "lessons", raw.Lessons, parseLessons); list != nil {
-		x.lessons = *list
-	}
 	return x
 }
 
@@ -285,24 +277,4 @@ func parseReset(raw []byte) (time.Time, error) {
 		return time.Time{}, fmt.Errorf("reset_at %q: want a time such as 2026-06-26T00:25:19Z", quota.ResetAt)
 	}
 	return at.UTC(), nil
-}
-
-func parseLessons(raw []byte) ([]string, error) {
-	var list []string
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, err
-	}
-	if len(list) > maxLessons {
-		return nil, fmt.Errorf("%d of them, want at most %d", len(list), maxLessons)
-	}
-	lessons := list[:0]
-	for _, lesson := range list {
-		if len(lesson) > maxLessonBytes {
-			return nil, fmt.Errorf("%d bytes in one, want at most %d", len(lesson), maxLessonBytes)
-		}
-		if lesson = strings.TrimSpace(lesson); lesson != "" {
-			lessons = append(lessons, lesson)
-		}
-	}
-	return lessons, nil
 }

@@ -1,8 +1,6 @@
 package grade
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -25,31 +23,24 @@ func TestAssessReadsExtras(t *testing.T) {
 		want   Judgement
 	}{
 		{"none", ``, nil, Judgement{}},
-		{"of the result", `{"tokens":123,"cost_usd":0.4,"lessons":[" a\nb ","", "c"]}`, nil, Judgement{
-			Usage: fleet.Usage{Tokens: value(int64(123)), USD: value(0.4)}, Lessons: []string{"a\nb", "c"},
-		}},
+		{"of the result", `{"tokens":123,"cost_usd":0.4}`, nil, Judgement{Usage: fleet.Usage{Tokens: value(int64(123)), USD: value(0.4)}}},
 		{"of the output", ``, output, Judgement{Usage: output.Usage, Wall: output.Wall}},
 		{"of the output before the result", `{"tokens":0,"cost_usd":0}`, output, Judgement{Usage: output.Usage, Wall: output.Wall}},
-		{"null", `{"tokens":null,"cost_usd":null,"lessons":null,"quota":null}`, nil, Judgement{}},
+		{"null", `{"tokens":null,"cost_usd":null,"quota":null}`, nil, Judgement{}},
 		{"of a spoilt result", `{"grade":7,"tokens":5}`, nil, Judgement{Usage: fleet.Usage{Tokens: value(int64(5))}}},
 		{"a reset", `{"outcome":"quota","reason":"r","quota":{"reset_at":"2026-06-26T02:25:19+02:00"}}`, nil, Judgement{Wall: &Wall{ResetAt: reset, Text: "r"}}},
 		{"a reset over the output's", `{"outcome":"quota","quota":{"reset_at":"2026-06-26T00:25:19Z"}}`, output, Judgement{
 			Usage: output.Usage, Wall: &Wall{ResetAt: reset, Text: "wall", RetryAfter: time.Minute},
 		}},
 		{"a reset without a limit", `{"outcome":"nothing","quota":{"reset_at":"2026-06-26T00:25:19Z"}}`, nil, Judgement{}},
-		{"each by itself", `{"tokens":1.5,"cost_usd":-1,"lessons":"a","quota":{"reset_at":"soon\u001b"},"grade":1}`, nil, Judgement{Warnings: []string{
+		{"each by itself", `{"tokens":1.5,"cost_usd":-1,"quota":{"reset_at":"soon\u001b"},"grade":1}`, nil, Judgement{Warnings: []string{
 			`result file: tokens: json: cannot unmarshal number 1.5 into Go value of type int64`,
 			`result file: cost_usd: -1: want an amount in dollars`,
 			`result file: quota: reset_at "soon\x1b": want a time such as 2026-06-26T00:25:19Z`,
-			`result file: lessons: json: cannot unmarshal string into Go value of type []string`,
 		}}},
-		{"too much", `{"tokens":1000000000001,"cost_usd":1e7,"lessons":[` + strings.Repeat(`"a",`, 20) + `"a"]}`, nil, Judgement{Warnings: []string{
+		{"too much", `{"tokens":1000000000001,"cost_usd":1e7}`, nil, Judgement{Warnings: []string{
 			`result file: tokens: 1000000000001: want a number of tokens`,
 			`result file: cost_usd: 1e+07: want an amount in dollars`,
-			`result file: lessons: 21 of them, want at most 20`,
-		}}},
-		{"a lesson of a book", fmt.Sprintf(`{"lessons":["%s"]}`, strings.Repeat("x", 1<<20)), nil, Judgement{Warnings: []string{
-			`result file: lessons: 1048576 bytes in one, want at most 16384`,
 		}}},
 		{"an output of too much", ``, &Transcript{Usage: fleet.Usage{Tokens: value(int64(1e12 + 1)), USD: value(1e7)}}, Judgement{}},
 		{"an output that is none", ``, &Transcript{Usage: fleet.Usage{Tokens: value(int64(-1)), USD: value(-0.1)}}, Judgement{}},

@@ -61,7 +61,10 @@ type term struct {
 // terms are what the grade of work is the sum of; claim is the agent's own grade, if it
 // gave one. The effects of a usage limit are left out.
 func terms(e Evidence, claim *float64) []term {
-	list := []term{{"work", workTerm(e)}}
+	list := []term{{"work", unseenGrade}}
+	if worked(e) {
+		list[0].value = CommitGrade
+	}
 	add := func(name string, value float64) {
 		if value = thousandths(value); value != 0 {
 			list = append(list, term{name, value})
@@ -95,13 +98,6 @@ func terms(e Evidence, claim *float64) []term {
 		}
 	}
 	return list
-}
-
-func workTerm(e Evidence) float64 {
-	if worked(e) {
-		return CommitGrade
-	}
-	return unseenGrade
 }
 
 // Check is what came of the category's own check of what a session left.
