@@ -45,7 +45,7 @@ func (d Density) draw(c *canvas) {
 	g.rowNames(c)
 	for i, curve := range d.Curves {
 		low := g.high + g.row*float64(i+1)
-		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", Coordinate(g.left), Coordinate(g.right), Coordinate(low), Coordinate(low))
+		c.rule("grid", g.left, low, g.right, low)
 		curve.draw(c, x, low)
 	}
 }
@@ -54,7 +54,7 @@ func (d Density) draw(c *canvas) {
 func (c *canvas) unit(x axis, g grid, title string) {
 	for i := range 6 {
 		v := float64(i) / 5
-		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", Coordinate(x.at(v)), Coordinate(x.at(v)), Coordinate(g.high), Coordinate(g.floor()))
+		c.rule("grid", x.at(v), g.high, x.at(v), g.floor())
 		c.label(x.at(v), g.floor()+18, "middle", number(v))
 	}
 	c.label((x.start+x.end)/2, g.floor()+18+footTitle, "middle", title)
@@ -81,6 +81,6 @@ func (d DensityCurve) draw(c *canvas, x axis, floor float64) {
 	c.printf(`<path class="area" fill="%s" d="%sL%s %sL%s %sZ">%s</path>`+"\n", colour(d.Colour), line,
 		Coordinate(x.at(d.Points[len(d.Points)-1].X)), Coordinate(floor), Coordinate(x.at(d.Points[0].X)), Coordinate(floor), c.tooltip(d.Note))
 	c.printf(`<path class="line" stroke="%s" d="%s"/>`+"\n", colour(d.Colour), line)
-	mean := Coordinate(x.at(min(max(d.Mean, 0), 1)))
-	c.printf(`<line class="target" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", mean, mean, Coordinate(floor), Coordinate(floor-8))
+	mean := x.at(min(max(d.Mean, 0), 1))
+	c.rule("target", mean, floor, mean, floor-8)
 }

@@ -64,8 +64,7 @@ func (d Dots) draw(c *canvas) {
 	c.keys(d.keys())
 	for i := range 6 {
 		v := float64(i) / 5
-		at := Coordinate(y.at(v))
-		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", Coordinate(start), Coordinate(end), at, at)
+		c.rule("grid", start, y.at(v), end, y.at(v))
 		c.label(start-8, y.at(v)+4, "end", number(v))
 	}
 	c.printf(`<text transform="translate(22 %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", Coordinate((high+floor)/2), escape(d.Y))

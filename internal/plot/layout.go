@@ -138,11 +138,10 @@ func (a times) ticks(c *canvas, high, floor float64) {
 		if t.Before(a.from) {
 			continue
 		}
-		x := Coordinate(a.place(t))
-		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", x, x, Coordinate(high), Coordinate(floor))
-		text := tickTime(t, step)
+		x, text := a.place(t), tickTime(t, step)
+		c.rule("grid", x, high, x, floor)
 		half := textWidth(text) / 2
-		c.label(min(max(a.place(t), half), c.width-half), floor+18, "middle", text)
+		c.label(min(max(x, half), c.width-half), floor+18, "middle", text)
 	}
 }
 

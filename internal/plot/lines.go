@@ -36,7 +36,7 @@ func (l Lines) drawWide(c *canvas) {
 	x, xs, y, ys := l.axes()
 	c.title(left, l.Title)
 	for _, v := range ys {
-		c.printf(`<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"/>`+"\n", left, width-right, Coordinate(y.at(v)), Coordinate(y.at(v)))
+		c.rule("grid", left, y.at(v), width-right, y.at(v))
 		c.label(left-8, y.at(v)+4, "end", number(v))
 	}
 	for _, v := range xs {
@@ -45,16 +45,14 @@ func (l Lines) drawWide(c *canvas) {
 	c.printf(`<path class="axis" d="M%d %dV%dH%d"/>`+"\n", left, top, top+plotHeight, width-right)
 	c.label((left+width-right)/2, top+plotHeight+40, "middle", l.X)
 	c.printf(`<text transform="translate(24 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n", top+plotHeight/2, escape(l.Y))
-	names := make([]Series, len(l.Lines))
-	for i, line := range l.Lines {
-		names[i] = line.Series
+	for _, line := range l.Lines {
 		c.band(line, x, y)
 	}
 	for _, line := range l.Lines {
 		c.printf(`<path class="line" stroke="%s" stroke-dasharray="%s" d="%s"/>`+"\n", colour(line.Colour), dash(line.Colour), path(line.Points, x, y, 0))
 	}
-	for i, s := range names {
-		c.legend(i, s.Name, func(x, y float64) { c.stroke(x, y, s.Colour) })
+	for i, line := range l.Lines {
+		c.legend(i, line.Name, func(x, y float64) { c.stroke(x, y, line.Colour) })
 	}
 }
 

@@ -170,6 +170,11 @@ func (c *canvas) scale(draw func()) {
 	c.printf("</g>\n")
 }
 
+// rule draws a straight line.
+func (c *canvas) rule(class string, x1, y1, x2, y2 float64) {
+	c.printf(`<line class="%s" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", class, Coordinate(x1), Coordinate(x2), Coordinate(y1), Coordinate(y2))
+}
+
 // label writes text at a place; anchor is start, middle or end.
 func (c *canvas) label(x, y float64, anchor, text string) {
 	c.printf(`<text x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", Coordinate(x), Coordinate(y), anchor, escape(text))

@@ -41,14 +41,14 @@ func (r Rows) drawWide(c *canvas) {
 	floor := top + r.rowsHeight()
 	c.title(rowLeft, r.Title)
 	for _, v := range ticks {
-		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%d" y2="%d"/>`+"\n", Coordinate(x.at(v)), Coordinate(x.at(v)), top, floor)
+		c.rule("grid", x.at(v), top, x.at(v), float64(floor))
 		c.label(x.at(v), float64(floor+18), "middle", number(v))
 	}
 	c.printf(`<path class="axis" d="M%d %dV%dH%d"/>`+"\n", rowLeft, top, floor, width-right)
 	c.label((rowLeft+width-right)/2, float64(floor+40), "middle", r.X)
 	for i, row := range r.Rows {
 		y := float64(top) + (float64(i)+0.5)*rowHeight
-		c.printf(`<line class="grid" x1="%d" x2="%d" y1="%s" y2="%s"/>`+"\n", rowLeft, width-right, Coordinate(y), Coordinate(y))
+		c.rule("grid", rowLeft, y, width-right, y)
 		c.rowName(y+4, shortened(row.Name, rowName))
 		if r.Target != "" {
 			c.target(x.at(row.Target), y)
@@ -107,9 +107,7 @@ func textWidth(text string) (length float64) {
 }
 
 // target is an upright bar.
-func (c *canvas) target(x, y float64) {
-	c.printf(`<line class="target" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", Coordinate(x), Coordinate(x), Coordinate(y-8), Coordinate(y+8))
-}
+func (c *canvas) target(x, y float64) { c.rule("target", x, y-8, x, y+8) }
 
 // mark is full, or hollow where a colour is used again.
 func (c *canvas) mark(x, y float64, i int) {

@@ -59,8 +59,7 @@ func (s Shares) draw(c *canvas) {
 	c.title(margin, s.Title)
 	c.keys(s.keys())
 	for _, v := range ticks {
-		at := Coordinate(x.at(v))
-		c.printf(`<line class="grid" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", at, at, Coordinate(g.high), Coordinate(g.floor()))
+		c.rule("grid", x.at(v), g.high, x.at(v), g.floor())
 		c.label(x.at(v), g.floor()+18, "middle", number(v*100)+"%")
 	}
 	c.label((g.left+g.right)/2, g.floor()+18+footTitle, "middle", s.X)

@@ -120,8 +120,7 @@ func (t Timeline) marks(c *canvas, x times, g grid) {
 		}
 		i += n
 		if few {
-			c.printf(`<line class="mark" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n",
-				Coordinate(at), Coordinate(at), Coordinate(g.high), Coordinate(g.floor()))
+			c.rule("mark", at, g.high, at, g.floor())
 		}
 		title := first.Title
 		if n > 1 {
