@@ -30,20 +30,27 @@ type spooled struct {
 // returns. It lies beside the folder that the agent may write.
 //
 // If we die in it, what is there cannot be read, and the run has left no end.
-func (f Folders) PutEnd(r fleet.Run) (err error) {
-	text, err := json.Marshal(spooled{endSchema, r})
-	if err != nil {
+func (f Folders) PutEnd(r fleet.Run) error {
+	if err := putEnd(fleet.FilesOf(f.State, r.ID), r); err != nil {
 		return fmt.Errorf("write down the end of run %s: %w", r.ID, err)
 	}
-	file, err := Make(fleet.FilesOf(f.State, r.ID).End)
+	return nil
+}
+
+func putEnd(files fleet.RunFiles, r fleet.Run) error {
+	text, err := json.Marshal(spooled{endSchema, r})
 	if err != nil {
-		return fmt.Errorf("write down the end of run %s: %w", r.ID, err)
+		return err
+	}
+	file, err := Make(files.End)
+	if err != nil {
+		return err
 	}
 	_, err = file.WriteAt(text, 0)
 	if err = errors.Join(err, file.Truncate(int64(len(text))), file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("write down the end of run %s: %w", r.ID, err)
+		return err
 	}
-	dir, err := os.Open(fleet.FilesOf(f.State, r.ID).Dir) // its entry is to outlast a power cut, too
+	dir, err := os.Open(files.Dir) // its entry is to outlast a power cut, too
 	if err != nil {
 		return err
 	}
