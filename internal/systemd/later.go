@@ -36,11 +36,10 @@ func (m *Manager) StartAfter(ctx context.Context, spec fleet.UnitSpec, delay tim
 		setting("CollectMode", "inactive-or-failed"),
 	}
 	aux := []sdbus.PropertyCollection{{Name: spec.Name, Properties: service}}
-	job := newJob()
-	if _, err := m.conn.StartTransientUnitAux(ctx, name, modeFail, properties, aux, job); err != nil {
-		return fmt.Errorf("start timer %s: %w", name, err)
-	}
-	if err := m.await(ctx, name, job); err != nil {
+	err = m.do(ctx, name, func(job chan<- string) (int, error) {
+		return m.conn.StartTransientUnitAux(ctx, name, modeFail, properties, aux, job)
+	})
+	if err != nil {
 		return fmt.Errorf("start timer %s: %w", name, err)
 	}
 	return nil

@@ -9,8 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/godbus/dbus/v5"
 )
 
 // cgroupRoot is where the unified hierarchy is mounted.
@@ -20,12 +18,11 @@ const cgroupRoot = "/sys/fs/cgroup"
 // way up or down, or its cgroup is not empty. A unit that is not loaded has none.
 func (m *Manager) Populated(ctx context.Context, unit string) (bool, error) {
 	properties, err := m.conn.GetAllPropertiesContext(ctx, unit)
-	var gone dbus.Error
-	if errors.As(err, &gone) && gone.Name == "org.freedesktop.systemd1.NoSuchUnit" {
-		return false, nil
-	}
 	if err != nil {
-		return false, fmt.Errorf("read unit %s: %w", unit, err)
+		if err = unlessNamed(err, noSuchUnit); err != nil {
+			err = fmt.Errorf("read unit %s: %w", unit, err)
+		}
+		return false, err
 	}
 	switch properties["ActiveState"] {
 	case "inactive", "failed":
@@ -60,16 +57,8 @@ func populated(group string) (bool, error) {
 
 // Stop stops a unit and waits until it is down.
 func (m *Manager) Stop(ctx context.Context, unit string) error {
-	job := newJob()
-	_, err := m.conn.StopUnitContext(ctx, unit, modeReplace, job)
-	var gone dbus.Error
-	if errors.As(err, &gone) && gone.Name == "org.freedesktop.systemd1.NoSuchUnit" {
-		return nil
-	}
-	if err == nil {
-		err = m.await(ctx, unit, job)
-	}
-	if err != nil {
+	err := m.do(ctx, unit, func(job chan<- string) (int, error) { return m.conn.StopUnitContext(ctx, unit, modeReplace, job) })
+	if err = unlessNamed(err, noSuchUnit); err != nil {
 		return fmt.Errorf("stop unit %s: %w", unit, err)
 	}
 	return nil

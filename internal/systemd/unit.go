@@ -13,7 +13,6 @@ import (
 type UnitState struct {
 	Name   string
 	Active string // active, activating, deactivating, inactive, failed, …
-	Sub    string // running, start, stop-sigterm, dead, …
 }
 
 // List returns the loaded units whose names match the pattern, a glob such as
@@ -26,7 +25,7 @@ func (m *Manager) List(ctx context.Context, pattern string) ([]UnitState, error)
 	}
 	units := make([]UnitState, len(found))
 	for i, u := range found {
-		units[i] = UnitState{Name: u.Name, Active: u.ActiveState, Sub: u.SubState}
+		units[i] = UnitState{Name: u.Name, Active: u.ActiveState}
 	}
 	return units, nil
 }
@@ -93,11 +92,7 @@ func unlessNamed(err error, names ...string) error {
 // StartUnit starts a unit that has a file, such as the fleet's timer, and waits until
 // it is up. One that is up already is left as it is.
 func (m *Manager) StartUnit(ctx context.Context, unit string) error {
-	job := newJob()
-	_, err := m.conn.StartUnitContext(ctx, unit, modeReplace, job)
-	if err == nil {
-		err = m.await(ctx, unit, job)
-	}
+	err := m.do(ctx, unit, func(job chan<- string) (int, error) { return m.conn.StartUnitContext(ctx, unit, modeReplace, job) })
 	if err != nil {
 		return fmt.Errorf("start unit %s: %w", unit, err)
 	}

@@ -73,6 +73,15 @@ func (m *Manager) queue(ctx context.Context, spec fleet.UnitSpec) (<-chan string
 // jobs from one goroutine, which a result that nobody awaits would stop.
 func newJob() chan string { return make(chan string, 1) }
 
+// do begins a job and waits for its end.
+func (m *Manager) do(ctx context.Context, unit string, begin func(job chan<- string) (int, error)) error {
+	job := newJob()
+	if _, err := begin(job); err != nil {
+		return err
+	}
+	return m.await(ctx, unit, job)
+}
+
 // await waits for the job's result, the bus or ctx to end. A result that is there
 // counts, however long another job was awaited before.
 func (m *Manager) await(ctx context.Context, unit string, job <-chan string) error {
