@@ -47,10 +47,7 @@ func (b *Backoff) Asleep(now fleet.Round, news time.Time) bool {
 	return now < b.AsleepUntil && !news.After(b.AsleepSince)
 }
 
-// wake ends the back-off: there was something to do.
-func (b *Backoff) wake() {
+// Wake ends the back-off: there was something to do, or a person says so.
+func (b *Backoff) Wake() {
 	b.Noops, b.AsleepUntil, b.AsleepSince, b.VainAt = 0, 0, time.Time{}, ""
 }
-
-// Wake ends the back-off because a person says so.
-func (b *Backoff) Wake() { b.wake() }

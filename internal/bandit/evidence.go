@@ -105,7 +105,7 @@ func (s Settings) Learn(a *Arm, p Prior, x Graded) (alarm bool) {
 		e.restart()
 	}
 	a.Evidence = e
-	a.wake()
+	a.Wake()
 	return alarm
 }
 

@@ -222,7 +222,7 @@ func times(n int) string {
 }
 
 // lanesClaimed reports whether a session without a task would be denied on every
-// lane: a claim outlives a session that died.
+// lane: a claim outlives a session that crashed.
 func lanesClaimed(held []fleet.Claim, f Facts) bool {
 	for lane := range f.Lanes {
 		key := fleet.LaneKey(f.Category, lane+1)

@@ -163,17 +163,17 @@ type Request struct {
 
 // foreignPayload is the part of a payload that a fire reads; other fields are ignored.
 type foreignPayload struct {
-	Schema   string `json:"schema"`
-	Selected *struct {
-		Category *string `json:"category"`
-	} `json:"selected"`
-	DiversityAlternatives []*struct {
-		Category *string `json:"category"`
-	} `json:"diversity_alternatives"`
-	Alternatives []*struct {
-		Category *string `json:"category"`
-	} `json:"alternatives"`
-	AllScores any `json:"all_scores"`
+	Schema                string           `json:"schema"`
+	Selected              *foreignChoice   `json:"selected"`
+	DiversityAlternatives []*foreignChoice `json:"diversity_alternatives"`
+	Alternatives          []*foreignChoice `json:"alternatives"`
+	AllScores             any              `json:"all_scores"`
+}
+
+// foreignChoice names a category, unless it or its category is null. They are pointers, for where
+// a key is given twice, a null has to undo what came before.
+type foreignChoice struct {
+	Category *string `json:"category"`
 }
 
 // ParsePayload reads the categories out of a payload, stint's own or another
@@ -196,23 +196,12 @@ func ParsePayload(data []byte) (Request, error) {
 	}
 	foreign := p.Schema != Schema
 	var g gathering
-	if p.Selected != nil {
-		g.add(p.Selected.Category, fleet.FromSelected)
-	}
-	for _, c := range p.DiversityAlternatives {
-		if c != nil {
-			g.add(c.Category, fleet.FromDiversity)
-		}
-	}
-	for _, c := range p.Alternatives {
-		if c != nil {
-			g.add(c.Category, fleet.FromAlternatives)
-		}
-	}
+	g.choices(fleet.FromSelected, p.Selected)
+	g.choices(fleet.FromDiversity, p.DiversityAlternatives...)
+	g.choices(fleet.FromAlternatives, p.Alternatives...)
 	for _, s := range scores {
 		if s.Score > 0 || !foreign {
-			name := string(s.Category)
-			g.add(&name, fleet.FromScores)
+			g.add(string(s.Category), fleet.FromScores)
 		}
 	}
 	return Request{Foreign: foreign, Categories: g.list}, nil
@@ -222,12 +211,10 @@ func ParsePayload(data []byte) (Request, error) {
 func (p Payload) Request() Request {
 	var g gathering
 	if p.Selected != nil {
-		name := string(p.Selected.Category)
-		g.add(&name, fleet.FromSelected)
+		g.add(string(p.Selected.Category), fleet.FromSelected)
 	}
 	for _, c := range p.DiversityAlternatives {
-		name := string(c.Category)
-		g.add(&name, fleet.FromDiversity)
+		g.add(string(c.Category), fleet.FromDiversity)
 	}
 	return Request{Categories: g.list}
 }
@@ -239,15 +226,23 @@ type gathering struct {
 	seen map[string]bool
 }
 
-func (g *gathering) add(name *string, source fleet.Source) {
-	if name == nil || *name == "" || g.seen[*name] {
+func (g *gathering) add(name string, source fleet.Source) {
+	if name == "" || g.seen[name] {
 		return
 	}
 	if g.seen == nil {
 		g.seen = map[string]bool{}
 	}
-	g.seen[*name] = true
-	g.list = append(g.list, Named{*name, source})
+	g.seen[name] = true
+	g.list = append(g.list, Named{name, source})
+}
+
+func (g *gathering) choices(source fleet.Source, list ...*foreignChoice) {
+	for _, c := range list {
+		if c != nil && c.Category != nil {
+			g.add(*c.Category, source)
+		}
+	}
 }
 
 // parseScores reads a map of scores, or a list of {category, score}, best first.
