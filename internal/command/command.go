@@ -130,11 +130,7 @@ func (c Command) stopped(ctx context.Context, err error) error {
 // name is the command as a person may read it in one line.
 func (c Command) name() string {
 	const most = 120 // leaves room in a line for what went wrong
-	words := []rune(plain.Line(strings.Join(c.Argv, " ")))
-	if len(words) > most {
-		return string(words[:most-1]) + "…"
-	}
-	return string(words)
+	return plain.Short(plain.Line(strings.Join(c.Argv, " ")), most)
 }
 
 // LookPath finds a program in the PATH that a process with this environment will have,

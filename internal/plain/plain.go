@@ -32,6 +32,14 @@ func Text(s string) string {
 // Line makes a text safe to print in one line.
 func Line(s string) string { return strings.ReplaceAll(Text(s), "\n", " ") }
 
+// Short is the beginning of a text, with a mark where there was more: so many characters at most.
+func Short(s string, most int) string {
+	if letters := []rune(s); len(letters) > most {
+		return string(letters[:most-1]) + "…"
+	}
+	return s
+}
+
 // hostile reports whether a character is obeyed rather than shown: controls, separators of
 // lines and paragraphs, marks that reorder or hide text, and the two that XML cannot hold.
 // The zero-width joiner stays, as many emoji need it.

@@ -94,3 +94,12 @@ func TestFarthest(t *testing.T) {
 		}
 	}
 }
+
+func TestShort(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"": "", "ééé": "ééé", "éééé": "éé…"} {
+		if got := plain.Short(text, 3); got != want {
+			t.Errorf("got %q of %q, want %q", got, text, want)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package plot
 import (
 	"strings"
 	"time"
+
+	"stint/internal/plain"
 )
 
 // Charts in rows have the rows' names beside them where there is room, and else above.
@@ -35,7 +37,7 @@ func newGrid(room, row float64, names []string, keys []key) grid {
 	}
 	g.left = leastName
 	for _, name := range names {
-		g.left = max(g.left, margin+2*nameGap+textWidth(shortened(name, rowName)))
+		g.left = max(g.left, margin+2*nameGap+textWidth(plain.Short(name, rowName)))
 	}
 	g.left = min(g.left, mostName)
 	return g
@@ -59,7 +61,7 @@ func (g grid) middle(i int) float64 {
 // rowNames writes the rows' names.
 func (g grid) rowNames(c *canvas) {
 	for i, name := range g.names {
-		name = shortened(name, rowName)
+		name = plain.Short(name, rowName)
 		if g.above {
 			c.label(margin, g.high+g.row*float64(i)+nameLine-5, "start", name)
 			continue
@@ -86,7 +88,7 @@ func square(i int) func(*canvas, float64, float64) {
 func (c *canvas) keys(keys []key) {
 	walk(c.width, keys, func(k key, x, y float64) {
 		k.sample(c, x+6, titleLine+y+8)
-		c.label(x+18, titleLine+y+12, "start", shortened(k.name, rowName))
+		c.label(x+18, titleLine+y+12, "start", plain.Short(k.name, rowName))
 	})
 }
 
@@ -104,7 +106,7 @@ func walk(room float64, keys []key, place func(k key, x, y float64)) {
 	x, y := float64(margin), 0.0
 	for _, k := range keys {
 		const sample, gap = 18, 18
-		length := sample + letter*float64(len([]rune(shortened(k.name, rowName)))) + gap
+		length := sample + letter*float64(len([]rune(plain.Short(k.name, rowName)))) + gap
 		if x > margin && x+length > room {
 			x, y = margin, y+legendRow
 		}

@@ -57,7 +57,7 @@ func (l Lines) drawWide(c *canvas) {
 }
 
 // axes cover all points and bands. Where no point is below 0, nothing that is drawn is:
-// a band that reaches there tells of the estimate, not of what can be.
+// a band that reaches there describes the estimate, not what can be.
 func (l Lines) axes() (x axis, xs []float64, y axis, ys []float64) {
 	lowX, highX, highY, lowY, negative := math.Inf(1), math.Inf(-1), 0.0, 0.0, false
 	for _, line := range l.Lines {

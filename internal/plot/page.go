@@ -189,21 +189,13 @@ func (c *canvas) title(x float64, text string) {
 func (c *canvas) legend(row int, name string, sample func(x, y float64)) {
 	y := float64(top + 8 + row*legendRow)
 	sample(width-right+28, y)
-	c.label(width-right+46, y+4, "start", shortened(name, 18)) // as many characters as there is room for
+	c.label(width-right+46, y+4, "start", plain.Short(name, 18)) // as many characters as there is room for
 }
 
 // stroke is a piece of a line.
 func (c *canvas) stroke(x, y float64, i int) {
 	c.printf(`<line class="line" x1="%s" x2="%s" y1="%s" y2="%s" stroke="%s" stroke-dasharray="%s"/>`+"\n",
 		Coordinate(x-12), Coordinate(x+12), Coordinate(y), Coordinate(y), colour(i), dash(i))
-}
-
-// shortened fits a name into so many characters.
-func shortened(name string, room int) string {
-	if runes := []rune(name); len(runes) > room {
-		return string(runes[:room-1]) + "…"
-	}
-	return name
 }
 
 // Coordinate writes a number for SVG, which knows no NaN: that becomes 0.

@@ -1,5 +1,7 @@
 package plot
 
+import "stint/internal/plain"
+
 // Row is one line of marks.
 type Row struct {
 	Name   string
@@ -49,7 +51,7 @@ func (r Rows) drawWide(c *canvas) {
 	for i, row := range r.Rows {
 		y := float64(top) + (float64(i)+0.5)*rowHeight
 		c.rule("grid", rowLeft, y, width-right, y)
-		c.rowName(y+4, shortened(row.Name, rowName))
+		c.rowName(y+4, plain.Short(row.Name, rowName))
 		if r.Target != "" {
 			c.target(x.at(row.Target), y)
 		}

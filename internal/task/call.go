@@ -91,7 +91,7 @@ func filled(words []string, t fleet.Task, run fleet.RunID, reason string) ([]str
 }
 
 func guarded(text string) string {
-	text = strings.TrimSpace(shortened(plain.Line(text), maxCallReason))
+	text = strings.TrimSpace(plain.Short(plain.Line(text), maxCallReason))
 	if strings.HasPrefix(text, "-") {
 		return " " + text
 	}

@@ -5,7 +5,7 @@
 // It owns the shape of those files and nothing else: it never decides whether a
 // task may be worked, never checks a category against the configuration, and
 // never changes a byte it was not asked to change. A file that cannot be read is
-// told of, by name and line, and stops nothing. Files are replaced whole, so a
+// reported, by name and line, and stops nothing. Files are replaced whole, so a
 // reader sees the old one or the new one; but two writers of one task are not
 // kept apart, so the caller must hold the task's claim before [Folder.SetState].
 package task

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"stint/internal/plain"
 )
 
 // maxItems is ten times what a large tracker has open. Reading more takes long, and a
@@ -227,12 +229,4 @@ func elementsOf(list json.RawMessage) (elements []json.RawMessage, err error) {
 }
 
 // brief is so much of a value as a person wants to read.
-func brief(value json.RawMessage) string { return shortened(string(value), 40) }
-
-// shortened is the text, of at most so many characters.
-func shortened(text string, most int) string {
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return text
-}
+func brief(value json.RawMessage) string { return plain.Short(string(value), 40) }

@@ -24,10 +24,10 @@ type Listing struct {
 
 const (
 	maxItemBytes = 1 << 20 // as much as a task file
-	// maxProblems are told of one list: with more, the map of its fields is wrong, and
+	// maxProblems are reported of one list: with more, the map of its fields is wrong, and
 	// the first say how.
 	maxProblems = 20
-	// maxReason is what is told of one: it may quote what was printed.
+	// maxReason is how much of one is reported: it may quote what was printed.
 	maxReason = 300
 )
 
@@ -58,7 +58,7 @@ func (l Listing) Parse(data []byte) ([]fleet.Task, []fleet.TaskProblem) {
 
 // problem is one of the item of that number, or with 0 of the whole.
 func (l Listing) problem(number int, err error) fleet.TaskProblem {
-	return fleet.TaskProblem{Path: l.Name, Line: number, Reason: shortened(plain.Line(err.Error()), maxReason)}
+	return fleet.TaskProblem{Path: l.Name, Line: number, Reason: plain.Short(plain.Line(err.Error()), maxReason)}
 }
 
 // failure is the problem of a source of which nothing can be read.

@@ -207,7 +207,7 @@ func TestParseListingProblems(t *testing.T) {
 		"large":            {`[{"id":"a","description":"` + strings.Repeat("x", 1<<20) + `"},{"id":"b"}]`, "beads:1: larger than 1 MiB\nb\n"},
 		"deep":             {strings.Repeat("[", 20000) + strings.Repeat("]", 20000), "beads: not JSON: invalid character '[' exceeded max depth\n"},
 		"deep within":      {`{"id":"a","labels":` + strings.Repeat(`[`, 9000) + strings.Repeat("]", 9000) + `}`, "beads:1: labels (tags): a list within a list\n"},
-		"long words":       {`{"id":"a","status":"` + strings.Repeat("é", 1000) + `"}`, "beads:1: status (state): \"" + strings.Repeat("é", 283) + "…\n"},
+		"long words":       {`{"id":"a","status":"` + strings.Repeat("é", 1000) + `"}`, "beads:1: status (state): \"" + strings.Repeat("é", 282) + "…\n"},
 		"too many":         {"[" + strings.Repeat("0,", 1_000_000) + "0]", "beads: more than 1000000 items\n"},
 		"many":             {strings.Repeat(`{"id":""}`, 1000), strings.Repeat("beads:N: task id: key: must not be empty\n", 20) + "beads: 980 more items cannot be read\n"},
 	} {

@@ -62,8 +62,8 @@ func (f Format) setState(path string, s fleet.TaskState) (changed bool, err erro
 	return replace(target, old, edited, info.Mode().Perm())
 }
 
-// Edit is what [Folder.SetState] does to a task's file, for whoever has a copy of that
-// file to change as well: the same name in another folder. A state that the folder has no
+// Edit is what [Folder.SetState] does to a task's file, for a caller that changes a copy
+// of that file as well: the same name in another folder. A state that the folder has no
 // word for is an error.
 func (f Folder) Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) (fleet.FileEdit, error) {
 	if _, _, err := f.Format.stateEntry(s); err != nil {
