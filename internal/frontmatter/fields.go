@@ -13,7 +13,7 @@ import (
 type Fields struct {
 	mapping
 	document *Document
-	within   string // what the names of the fields are told with: "match."
+	within   string // what the names of the fields begin with in errors: "match."
 	err      *error // shared with what is within
 }
 
@@ -72,8 +72,8 @@ func (f Fields) Text(names ...string) string {
 // read is shorter, and aliases of aliases expand without end.
 const maxProse = 60
 
-// Prose is [Fields.Text] where a list or a mapping may stand for text: it is told in one
-// line.
+// Prose is [Fields.Text] where a list or a mapping may stand for text: it is written in
+// one line.
 func (f Fields) Prose(names ...string) string {
 	for _, name := range names {
 		if !f.Has(name) {

@@ -1,7 +1,7 @@
 // Package frontmatter reads files of YAML front matter and a Markdown body, as
 // tasks and lessons are kept in.
 //
-// It owns how such a file is opened, taken apart and told of when it is not one,
+// It owns how such a file is opened, taken apart and reported when it is not one,
 // and knows no field. It reads only. Files are hostile until read: their size, the
 // parser's time and what aliases expand to are bounded, and a FIFO is refused and
 // not waited for. Each fault names its file and line, and what to do.

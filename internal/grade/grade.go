@@ -197,7 +197,7 @@ func wall(e Evidence, v fleet.Verdict, said statement) *Wall {
 	return &w
 }
 
-// saysWall reports whether the result file tells of a usage limit, and is believed: a program
+// saysWall reports whether the result file has a usage limit, and is believed: a program
 // that reports its limits itself has met none that it did not report.
 func saysWall(e Evidence, said statement) bool {
 	return said.result.Outcome == fleet.Quota && (e.Trusted || e.Transcript == nil || e.Transcript.Wall != nil)

@@ -29,7 +29,7 @@ const (
 	schemaGrade    = "stint/grade@1"
 )
 
-// Case is what a grader is told beside the evidence. Paths are absolute.
+// Case is what a grader gets beside the evidence. Paths are absolute.
 type Case struct {
 	Run       fleet.RunID
 	Category  fleet.Category

@@ -1,4 +1,4 @@
-// Package notice tells an operator what a fleet cannot solve by itself: it hands a
+// Package notice notifies an operator of what a fleet cannot solve by itself: it hands a
 // notice to a command, posts it to a webhook, or both.
 //
 // It never says when: whether a notice is due, and that it was sent, is the caller's to
@@ -29,7 +29,7 @@ import (
 // Schema names the JSON that is sent.
 const Schema = "stint/notice@1"
 
-// Sender tells an operator.
+// Sender notifies an operator.
 type Sender struct {
 	Fleet   fleet.Name
 	Command command.Command // gets the notice on its input; without a program: none
@@ -37,7 +37,7 @@ type Sender struct {
 	Timeout time.Duration   // of one send; zero: until its context ends
 }
 
-// Send tells of n by all ways there are at once. The error is of those that failed.
+// Send sends n by all ways that there are at once. The error names those that failed.
 func (s Sender) Send(ctx context.Context, n fleet.Notice) error {
 	text, err := s.Encode(n)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -26,7 +25,7 @@ type spooled struct {
 	Run    fleet.Run `json:"run"`
 }
 
-// PutEnd writes down how a run ended, before the store is told: it is on disk when this
+// PutEnd writes down how a run ended, before it is in the store: it is on disk when this
 // returns. It lies beside the folder that the agent may write.
 //
 // If we die in it, what is there cannot be read, and the run has left no end.
@@ -61,15 +60,10 @@ func putEnd(files fleet.RunFiles, r fleet.Run) error {
 // [fleet.ErrNotFound]; so does one whose agent put something else there, or withdrew the
 // right to read it: else its run could never be closed.
 func (f Folders) End(run fleet.RunID) (fleet.Run, error) {
-	file, err := Open(fleet.FilesOf(f.State, run).End)
+	text, err := Read(fleet.FilesOf(f.State, run).End, mostEnd)
 	if foreign := refusal(""); errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.As(err, &foreign) {
 		err = fmt.Errorf("%w: %w", fleet.ErrNotFound, err)
 	}
-	if err != nil {
-		return fleet.Run{}, fmt.Errorf("read the end of run %s: %w", run, err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, mostEnd))
 	if err != nil {
 		return fleet.Run{}, fmt.Errorf("read the end of run %s: %w", run, err)
 	}
@@ -81,7 +75,7 @@ func (f Folders) End(run fleet.RunID) (fleet.Run, error) {
 }
 
 // possible reports whether a run can have ended so: an agent that is not kept from it may
-// have written there what the store would refuse, each time that it is told.
+// have written there what the store would refuse at every try.
 func possible(r fleet.Run) bool {
 	grade, usage := r.Verdict.Grade, r.Usage
 	return slices.Contains(fleet.Outcomes(), r.Verdict.Outcome) && (grade == nil || 0 <= *grade && *grade <= 1) &&

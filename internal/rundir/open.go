@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,6 +20,16 @@ import (
 // pipe that would be waited for, and a file with a second name are refused; so is a run's
 // folder, or one in it, that is a link.
 func Open(path string) (*os.File, error) { return open(path, os.O_RDONLY, false) }
+
+// Read reads the beginning of such a file, so many bytes at most.
+func Read(path string, most int64) ([]byte, error) {
+	file, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, most))
+}
 
 // Make opens a run's own file for reading and writing, and makes it where it is not there
 // yet. It refuses what [Open] refuses.

@@ -10,7 +10,7 @@ import (
 	"stint/internal/plain"
 )
 
-// The echo is for whoever follows the journal, which keeps other programs' lines too:
+// The echo is for people who follow the journal, which keeps other programs' lines too:
 // these are all that an agent gets of it, less than 100 MiB in an hour.
 const (
 	echoLine  = 1 << 10 // bytes of a line; the rest of it is in the log
@@ -53,7 +53,7 @@ func (e *echo) show(w io.Writer) {
 			if !ok {
 				return
 			}
-			_, _ = io.WriteString(w, line) // a reader that went away is nobody's to tell
+			_, _ = io.WriteString(w, line) // nobody needs to know of a reader that went away
 		case <-tick.C:
 			if room := e.room.Load(); room < echoBurst {
 				e.room.Add(min(echoRate, echoBurst-room))

@@ -98,7 +98,7 @@ func onlyDead(all []process) (zombies []process) {
 	return zombies
 }
 
-// addDescendants adds to the members whoever descends from one of them.
+// addDescendants adds the descendants of the members to them.
 func addDescendants(member map[int]bool, all []process) {
 	for grown := true; grown; {
 		grown = false

@@ -42,9 +42,9 @@ type Units interface {
 	KillCgroup(cgroup string) error
 }
 
-// Sessions knows which sessions live, from whoever knows: the lock that a session
-// holds while it lives, which costs a system call, then its unit's cgroup, or without
-// a unit the processes that carry its id.
+// Sessions finds out which sessions live: by the lock that a session holds while it lives, which
+// costs a system call, then by its unit's cgroup, or without a unit by the processes that carry
+// its id.
 type Sessions struct {
 	State string // the fleet's state folder
 	Locks Locks
@@ -129,7 +129,7 @@ func (s Sessions) Stop(ctx context.Context, r fleet.Run) error {
 	if notBegun {
 		return nil
 	}
-	// From here on the number is this process's, whoever is given it after its end.
+	// From here on a signal reaches this process or none, even if another gets its number.
 	p, err := os.FindProcess(r.PID)
 	if err != nil {
 		return err

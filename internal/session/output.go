@@ -17,7 +17,7 @@ const drainTime = 2 * time.Second
 //
 // If this process is killed, the agent's next word ends it by SIGPIPE, as is right for
 // one whose claim nobody renews any more. An agent that is silent or deaf to that is
-// left to whoever reaps the run.
+// left to the reaper of the run.
 type output struct {
 	read, write *os.File
 	log         *cappedLog

@@ -3,7 +3,6 @@ package session
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 
 	"stint/internal/rundir"
@@ -15,16 +14,10 @@ const maxResult = 1 << 20
 // readResult reads the file an agent may have written, or says why it cannot be
 // read. The agent chose what is at that path, so it may be no file at all.
 func readResult(path string) (data []byte, spoilt string) {
-	f, err := rundir.Open(path)
+	data, err := rundir.Read(path, maxResult+1)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, ""
-	case err != nil:
-		return nil, err.Error()
-	}
-	defer f.Close()
-	data, err = io.ReadAll(io.LimitReader(f, maxResult+1))
-	switch {
 	case err != nil:
 		return nil, err.Error()
 	case len(data) > maxResult:

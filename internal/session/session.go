@@ -32,7 +32,7 @@ import (
 // final NUL.
 const maxArgument = 128<<10 - 1
 
-// Why a session's context ends, other than by whoever gave it.
+// Why a session's context ends, other than by its caller's.
 var (
 	errOverran = errors.New("the agent overran its time")
 	errSilent  = errors.New("the agent printed nothing for too long")

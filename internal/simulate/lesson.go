@@ -5,7 +5,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Lesson is what sessions that it matches are told, unless chance withholds it.
+// Lesson is given to the sessions that it matches, unless chance withholds it.
 type Lesson struct {
 	Name        string
 	Category    fleet.Category // that it can match; empty: all

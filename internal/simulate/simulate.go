@@ -22,9 +22,9 @@ type Options struct {
 	Parallel int // runs at once, at least 1
 	// Clock measures the processor time of the calling thread; nil: it is not measured.
 	Clock func() time.Duration
-	// Watch returns what is told of every fire of a run; nil: nobody watches.
+	// Watch returns what is called after every fire of a run; nil: nobody watches.
 	Watch func(p Policy, run int) func(Moment)
-	// Progress is told, one call at a time, how many of the runs of all policies are
+	// Progress is called, one call at a time, with how many of the runs of all policies are
 	// done; nil: nobody asks.
 	Progress func(done, all int)
 }

@@ -39,7 +39,7 @@ func SuccessExitStatuses() []int32 { return []int32{3, 4, 75, 143} }
 //
 // A name that exists already, a program that cannot be executed, and a job that ends
 // in anything but "done" are errors. An error does not prove that nothing ran: a worker
-// that fails within the first instants may be told as a job that failed, and when ctx
+// that fails within the first instants may be reported as a job that failed, and when ctx
 // ends first, which the error then wraps, the manager keeps the job.
 func (m *Manager) Start(ctx context.Context, specs []fleet.UnitSpec) []error {
 	jobs := make([]<-chan string, len(specs))

@@ -142,7 +142,7 @@ func (c *claude) system(l claudeLine) {
 }
 
 // assistant is a message of the model, or what the program says in its place. Usage
-// is summed up for a session that never comes to its result; as it is told at the
+// is summed up for a session that never comes to its result; as it is reported at the
 // beginning of a message, the output is then far too low.
 func (c *claude) assistant(l claudeLine) {
 	for _, block := range l.Message.Content {
@@ -184,7 +184,7 @@ func textOf(content []claudeBlock) string {
 	return strings.Join(texts, " ")
 }
 
-// rateLimit is told to subscribers whenever their allowance changes. One that was
+// rateLimit is reported to subscribers whenever their allowance changes. One that was
 // rejected without saying which allowance is the service's own brake.
 func (c *claude) rateLimit(l claudeLine) {
 	info := l.RateLimit

@@ -81,7 +81,7 @@ func isDigit(c byte) bool {
 
 // parseWords reads what lacks a date as the next such time, and what lacks a year as
 // the next such date. A time that passed less than an hour ago is not read as the next one: the
-// session went on for a while after it was told.
+// session went on for a while after it was reported.
 func parseWords(text string, now time.Time) (time.Time, bool) {
 	for _, layout := range []string{"Jan 2 2006 3:04pm", "Jan 2 2006 3pm", "Jan 2 2006 15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"} {
 		if at, err := time.ParseInLocation(layout, text, now.Location()); err == nil {

@@ -113,7 +113,7 @@ func (s *session) gptmeError(line []byte) {
 	}
 }
 
-// Advice is what a person is told of a fault, in words that do not name the agent.
+// Advice is what a fault is called and how a person fixes it, in words that do not name the agent.
 type Advice struct {
 	What    string // happened
 	Do      string // to end it; empty: it ends by itself, or by the command

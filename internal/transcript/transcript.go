@@ -57,7 +57,7 @@ type Summary struct {
 	Turns      int      // of the model (claude, gptme), of the prompt (codex)
 	ToolCalls  int
 	ToolErrors int // of the tool calls, those that failed or were refused
-	Denied     int // of the tool errors, those for lack of permission, where that is told
+	Denied     int // of the tool errors, those for lack of permission, where the agent reports them
 	Retries    int // of requests to the model
 	SessionID  string
 	Quota      *Quota // the limit that stopped it; nil: none did

@@ -48,8 +48,8 @@ func (c Clone) git() git {
 	return git{dir: string(c.Dir), env: environment(c.Environment), timeout: cmp.Or(c.Timeout, defaultTimeout)}
 }
 
-// asItIs is git that shows what is in the repository, and not what stands there for it by
-// the word of whoever may write there.
+// asItIs is git that shows the objects themselves, and not the replacements that everybody who
+// may write to the repository can put in their place.
 func (c Clone) asItIs() git {
 	g := c.git()
 	g.env = append(g.env, "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=/dev/null")
@@ -136,7 +136,7 @@ func (c Clone) inTurn(ctx context.Context, run fleet.RunID, doing string, do fun
 		return err
 	}
 	if before != (note{}) {
-		// If we die here, the note of whoever died before us still stands.
+		// If we die here, the note of the holder that died before us still stands.
 		if err := t.recover(ctx, before); err != nil {
 			return fmt.Errorf("clean up after run %s, which died in the middle of %q: %w", before.Run, before.Doing, err)
 		}

@@ -52,7 +52,7 @@ func (c Clone) Condition(ctx context.Context) (Condition, error) {
 // bisection is what [midway] calls one.
 const bisection = "bisect"
 
-// midway names what git was told to begin in a work tree and has not ended.
+// midway names the operation that git has begun in a work tree and not ended.
 func midway(gitDir string) string {
 	for _, sign := range [][2]string{
 		{"rebase-merge", "rebase"}, // first: a rebase leaves signs of what it does on the way

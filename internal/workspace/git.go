@@ -186,11 +186,7 @@ func said(text string) string {
 			lines = append(lines, line)
 		}
 	}
-	all := []rune(strings.Join(lines, " | "))
-	if len(all) > most {
-		return string(all[:most-1]) + "…"
-	}
-	return string(all)
+	return plain.Short(strings.Join(lines, " | "), most)
 }
 
 // passing are the failures of which git's next try knows nothing: another command was

@@ -36,7 +36,7 @@ type Pruned struct {
 // over is asked in the turn in which the run's worktree would be removed, and says no of what
 // is not on record. Leftovers of crashes are put right on the way.
 //
-// The rest goes on when one cannot be judged or removed; the error tells of each.
+// The rest goes on when one cannot be judged or removed; the error names each.
 func (c Clone) Prune(ctx context.Context, root string, limits Limits, over func(fleet.RunID) bool) ([]Pruned, error) {
 	var found map[fleet.RunID]remains
 	err := c.inTurn(ctx, "", "prune", func(ctx context.Context, t *turn) (err error) {

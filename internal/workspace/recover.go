@@ -96,7 +96,7 @@ func (t *turn) dropPick(ctx context.Context, dead note) error {
 	return err
 }
 
-// ours reports whether the rebase under way is the one that the dead began.
+// ours reports whether the rebase under way is the one that the crashed holder began.
 func ours(gitDir string, dead note) bool {
 	for _, dir := range rebaseDirs(gitDir) {
 		text, err := readFile(filepath.Join(dir, "orig-head"))
@@ -126,7 +126,7 @@ func (t *turn) unrebase(ctx context.Context, dead note) error {
 	return err
 }
 
-// dropLocks takes away git's lock files that the dead left behind, which nobody else ever
+// dropLocks removes git's lock files that the crashed holder left behind, which nobody else ever
 // would. A file does not tell whose it is: they are taken away only while no git works
 // in the clone.
 func (t *turn) dropLocks(ctx context.Context, dead note) error {

@@ -53,8 +53,8 @@ func (g git) commits(ctx context.Context, args ...string) (list []commit, err er
 // the HEAD before a reset.
 func holders() []string { return []string{"--branches", "--remotes", "--tags", "HEAD"} }
 
-// standing are the steps whose commits stand, each with what it is compared with. One
-// that was rebased since, by whomever, is the commit that came of it.
+// standing are the steps whose commits stand, each with what it is compared with. For
+// one that anybody has rebased since, it is the commit that came of it.
 func (g git) standing(ctx context.Context, steps []step) (left []step, err error) {
 	if len(steps) == 0 {
 		return nil, nil

@@ -72,7 +72,7 @@ func bounded(file io.ReaderAt, size, most int64) io.Reader {
 	return io.MultiReader(io.NewSectionReader(file, 0, half), bytes.NewReader([]byte("\n")), io.NewSectionReader(file, size-half, half))
 }
 
-// told are the events that say something of a command, as git writes them.
+// told reports whether a line is an event that describes a command, as git writes them.
 func told(line []byte) bool {
 	return slices.ContainsFunc([]string{`"start"`, `"cmd_name"`, `"def_repo"`, `"exit"`}, func(name string) bool {
 		return bytes.Contains(line, []byte(name))
