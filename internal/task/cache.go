@@ -57,6 +57,15 @@ type proof struct {
 	device, inode           uint64
 }
 
+// proofAt is the proof of the file that a path leads to, if there is one.
+func proofAt(path string) (p proof) {
+	var s syscall.Stat_t
+	if syscall.Stat(path, &s) == nil {
+		p = proofOf(&s)
+	}
+	return p
+}
+
 func proofOf(s *syscall.Stat_t) proof {
 	return proof{size: s.Size, modified: s.Mtim.Nano(), changed: s.Ctim.Nano(), device: s.Dev, inode: s.Ino}
 }

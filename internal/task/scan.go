@@ -98,12 +98,8 @@ func align(entries []entry, names []string) []entry {
 
 // recall is what an entry remembers. It is fresh when the file has not changed since.
 func (f Folder) recall(name string, e entry) (t fleet.Task, fresh bool, err error) {
-	if e.name == "" {
-		return t, false, nil
-	}
 	path := filepath.Join(f.Dir, name)
-	var now syscall.Stat_t
-	if syscall.Stat(path, &now) != nil || proofOf(&now) != e.proof {
+	if e.name == "" || e.proof != proofAt(path) {
 		return t, false, nil
 	}
 	if t, fresh, err = f.Format.decodeOutcome(path, e.outcome); fresh && err == nil {
