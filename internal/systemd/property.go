@@ -23,11 +23,8 @@ type property struct {
 // names and types that D-Bus wants differ from those of unit files, and because a
 // mistyped setting is to be found when the configuration is read, not at a fire.
 func properties() []property {
-	return slices.Concat(resources(), scheduling(), processLimits(), restrictions(), isolation())
-}
-
-func resources() []property {
-	return []property{
+	return append([]property{
+		// Resources.
 		{"MemoryMin", byteCount(0), ""},
 		{"MemoryLow", byteCount(0), ""},
 		{"MemoryHigh", byteCount(1), ""},
@@ -39,23 +36,14 @@ func resources() []property {
 		{"TasksMax", count(1), ""},
 		{"OOMPolicy", word("continue", "stop", "kill"), ""},
 		{"OOMScoreAdjust", integer(-1000, 1000), ""},
-	}
-}
-
-func scheduling() []property {
-	return []property{
+		// Scheduling.
 		{"Nice", integer(-20, 19), ""},
 		{"CPUSchedulingPolicy", number(map[string]int32{"other": 0, "batch": 3, "idle": 5}), ""},
 		{"IOSchedulingClass", number(map[string]int32{"best-effort": 2, "idle": 3}), ""},
 		{"IOSchedulingPriority", integer(0, 7), ""},
 		{"RuntimeMaxSec", timeSpan, "RuntimeMaxUSec"},
-	}
-}
-
-// processLimits set both the soft and the hard limit: the manager takes one for the
-// other while that has not been given.
-func processLimits() []property {
-	return []property{
+		// Limits of a process set both the soft and the hard limit: the manager takes one for the
+		// other while that has not been given.
 		{"LimitAS", byteCount(0), ""},
 		{"LimitCORE", byteCount(0), ""},
 		{"LimitFSIZE", byteCount(0), ""},
@@ -63,11 +51,7 @@ func processLimits() []property {
 		{"LimitNOFILE", count(0), ""},
 		{"LimitNPROC", count(0), ""},
 		{"UMask", fileMode, ""},
-	}
-}
-
-func restrictions() []property {
-	return []property{
+		// Restrictions.
 		{"LockPersonality", boolean, ""},
 		{"MemoryDenyWriteExecute", boolean, ""},
 		{"NoNewPrivileges", boolean, ""},
@@ -75,7 +59,7 @@ func restrictions() []property {
 		{"ProtectClock", boolean, ""},
 		{"RestrictRealtime", boolean, ""},
 		{"RestrictSUIDSGID", boolean, ""},
-	}
+	}, isolation()...)
 }
 
 // isolation is what gives a worker its own view of the machine.
