@@ -25,15 +25,6 @@ type family struct {
 	adopts bool // this process is the reaper of its descendants, and they are all this family's
 }
 
-// adopt makes this process the one that orphans among its descendants are given to, in
-// the place of init.
-func adopt() error {
-	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("adopt orphans: %w", err)
-	}
-	return nil
-}
-
 // look finds who lives, and which zombies nobody else will reap.
 func (f family) look() (living, zombies []process, err error) {
 	strays, err := strays(f.run)

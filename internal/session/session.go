@@ -23,6 +23,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"stint/internal/command"
 	"stint/internal/fleet"
 	"stint/internal/rundir"
@@ -72,8 +74,9 @@ func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit
 		cmd.Stdin = stdin
 	}
 	if r.Adopts {
-		if err := adopt(); err != nil {
-			return fleet.SessionExit{}, err
+		// Orphans among this process's descendants are given to it, in the place of init.
+		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+			return fleet.SessionExit{}, fmt.Errorf("adopt orphans: %w", err)
 		}
 	}
 	exit, err := r.run(ctx, cmd, s, log)

@@ -73,16 +73,15 @@ func proofOf(s *syscall.Stat_t) proof {
 // proofOfInfo is the proof of an open file.
 func proofOfInfo(info fs.FileInfo) proof { return proofOf(info.Sys().(*syscall.Stat_t)) }
 
-// last is the later of its times.
-func (p proof) last() time.Time { return time.Unix(0, max(p.modified, p.changed)).UTC() }
-
 // since is from when on the file is as it is: by the kernel's clock, as anybody can set
 // the other time, also to one that is to come.
 func (p proof) since() time.Time { return time.Unix(0, p.changed).UTC() }
 
 // settled reports whether the times of a file that is read at that moment, or
 // later, will tell of its next change.
-func (p proof) settled(at time.Time) bool { return at.Sub(p.last()) > settling }
+func (p proof) settled(at time.Time) bool {
+	return at.Sub(time.Unix(0, max(p.modified, p.changed))) > settling
+}
 
 // entry is what is remembered of one file. Its name is empty where there is nothing
 // to remember.

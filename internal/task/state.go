@@ -123,7 +123,7 @@ func (f Format) stateEntry(s fleet.TaskState) (field, word string, err error) {
 func (d document) frontWith(field, text string) string {
 	n := d.Field(field)
 	if n == nil {
-		return d.Front + d.indent() + field + ": " + text + d.lineEnd()
+		return d.Front + strings.Repeat(" ", d.Indent()) + field + ": " + text + d.lineEnd()
 	}
 	at := d.Offset(n)
 	old := n.Value
@@ -150,11 +150,6 @@ func (d document) lineOf(field string) int {
 		return d.Line(n)
 	}
 	return frontmatter.LineAt(d.Front, len(d.Front))
-}
-
-// indent is what the lines of the front matter's mapping begin with.
-func (d document) indent() string {
-	return strings.Repeat(" ", d.Indent())
 }
 
 func (d document) lineEnd() string {
