@@ -121,7 +121,7 @@ func sweep(run fleet.RunID, find func() ([]int, error), theirs func(pid int) boo
 			return err
 		}
 		for _, pid := range pids {
-			if err := kill(pid, theirs); err != nil && !errors.Is(err, errStays) {
+			if err := kill(pid, theirs); err != nil && !errors.Is(err, errStays) { // one that stays is found again
 				return err
 			}
 		}
