@@ -184,7 +184,7 @@ func exists(path string) bool {
 }
 
 // unfinished is an error if somebody is in the middle of something in the work tree. A bisection
-// is in the way of no branch that moves.
+// is in the way of commits alone, see [turn.record].
 func unfinished(l layout) error {
 	what := midway(l.gitDir)
 	if what == "" || what == bisection {
