@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func (f bench) shell(b *testing.B, key string, statements ...string) time.Durati
 	now := time.Now().UnixMilli()
 	text := strings.NewReplacer(":key", "'"+key+"'", ":holder", "'"+claimant+"'", ":now", fmt.Sprint(now),
 		":expires", fmt.Sprint(now+time.Hour.Milliseconds())).Replace(strings.Join(statements, "\n"))
-	return f.timed(b, 0, f.command("sqlite3", "-batch", "-bail", f.database(), text))
+	return f.timed(b, 0, f.command(cmp.Or(f.sqlite3, "sqlite3"), "-batch", "-bail", f.database(), text))
 }
 
 // claimant takes what is measured.
@@ -71,8 +72,13 @@ func BenchmarkNoise(b *testing.B) {
 
 // BenchmarkClaim measures "stint claim" beside the sqlite3 shell, as whole processes.
 func BenchmarkClaim(b *testing.B) {
+	program, err := exec.LookPath("sqlite3")
+	if err != nil {
+		b.Fatal(err)
+	}
 	b.Run("granted", func(b *testing.B) {
 		ours, theirs, fresh := newBench(b, "true"), newBench(b, "true"), freshKeys()
+		ours.binary, theirs.sqlite3 = ours.copied(b, ours.binary), theirs.copied(b, program)
 		measure(b,
 			func() time.Duration { return ours.stint(b, 0, "claim", fresh(), "--holder", claimant) },
 			func() time.Duration { return theirs.shellGrants(b, fresh()) },
@@ -80,6 +86,7 @@ func BenchmarkClaim(b *testing.B) {
 	})
 	b.Run("denied", func(b *testing.B) {
 		ours, theirs := newBench(b, "true"), newBench(b, "true")
+		ours.binary, theirs.sqlite3 = ours.copied(b, ours.binary), theirs.copied(b, program)
 		measure(b,
 			func() time.Duration { return ours.stint(b, 4, "claim", "held", "--holder", "other") },
 			func() time.Duration { return theirs.shellDenies(b) },

@@ -89,8 +89,9 @@ func quantile(list []float64, q float64) float64 {
 
 // bench is a fleet in a folder of its own.
 type bench struct {
-	binary string
-	dir    string // the workspace
+	binary  string
+	sqlite3 string // the shell, if it is not the one of $PATH
+	dir     string // the workspace
 }
 
 // newBench makes a fleet with one category, whose agent runs a script. The program is
