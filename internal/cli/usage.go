@@ -79,12 +79,10 @@ func flagWanted(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// groups are the words in which cobra says that one of some flags is needed, or that some
-// exclude each other. It has no types for these.
-var groups = regexp.MustCompile(`^(at least one|if any).*\[([^]]+)\]`)
-
-// groupWanted says which flags are missing, or exclude each other.
+// groupWanted says which flags are missing, or exclude each other. Cobra has no types for
+// these, only words.
 func groupWanted(err error) error {
+	groups := regexp.MustCompile(`^(at least one|if any).*\[([^]]+)\]`) // not at every start of the program
 	found := groups.FindStringSubmatch(err.Error())
 	if found == nil {
 		return err
