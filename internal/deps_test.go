@@ -103,8 +103,8 @@ func rules() map[string]rule {
 			not:   []string{"os/exec"},
 		},
 
-		// What is known of a fleet at a moment, then what acts on it, and what explains it. These
-		// two do not know each other.
+		// survey is the knowledge of a fleet at a moment. engine acts on it and inspect explains it;
+		// these two do not know each other.
 		"internal/survey": {
 			house: []string{
 				"internal/bandit", "internal/claim", "internal/config", "internal/fleet", "internal/grade", "internal/pressure",
