@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/config"
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/plain"
+	"stint/internal/store"
+)
+
+func newTaskRetry(a *app) *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "retry TASK",
+		Short: "Put a task back into the queue",
+		Long: `Put a task back into the queue: its state in its file or tracker counts again, whatever
+sessions left. A task waits for a person after three sessions in a row failed at it, or,
+unless it is active, after two sessions worked on it without changing its state. This command
+ends that, and so does a change of its file or item. It also ends the rest of a task whose
+last session did nothing.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.taskRetry(cmd.Context(), args[0], dryRun)
+		},
+	}
+	addDryRun(cmd, &dryRun)
+	return cmd
+}
+
+func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
+	id, err := fleet.ParseTaskID(arg)
+	if err != nil {
+		return usage(err)
+	}
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	_, unknown := taskFolder(c).Get(ctx, id)
+	if errors.Is(unknown, fleet.ErrNotFound) {
+		unknown = a.withNearest(ctx, c, unknown, arg)
+		if there, err := a.hasStore(ctx, c); err != nil || !there { // one is not made for it
+			return cmp.Or(err, unknown)
+		}
+	}
+	return a.withStoreOf(ctx, c, accessFor(dryRun), func(_ *config.Config, s store.Store) error {
+		found, err := s.Retry(ctx, id)
+		if err == nil && !found && errors.Is(unknown, fleet.ErrNotFound) {
+			return unknown // nothing was forgotten, as there is nothing of the name
+		}
+		if err != nil {
+			return err
+		}
+		if a.json {
+			printJSON(a.Stdout, struct {
+				Schema  string       `json:"schema"`
+				DryRun  bool         `json:"dry_run"`
+				Task    fleet.TaskID `json:"task"`
+				Changed bool         `json:"changed"`
+			}{"stint/retry@1", dryRun, id, found})
+			return nil
+		}
+		line := fmt.Sprintf("stint has forgotten what sessions left of %s: the state in its file, or its tracker, counts again", id)
+		if !found {
+			line = fmt.Sprintf("stint remembers nothing of %s: the state in its file, or its tracker, counts", id)
+		}
+		fmt.Fprintln(a.Stdout, plain.Text(line))
+		return nil
+	})
+}
+
+// withNearest adds to the error of a task that there is none of the task that was likely meant.
+func (a *app) withNearest(ctx context.Context, c *config.Config, err error, name string) error {
+	hint := "stint task list --all lists the tasks"
+	if tasks, _, failed := taskFolder(c).List(ctx); failed == nil {
+		var known []string
+		for _, t := range tasks {
+			known = append(known, string(t.ID))
+		}
+		if near := fleet.Nearest(name, known); near != "" {
+			hint = fmt.Sprintf("did you mean %s?", near)
+		}
+	}
+	return fleet.WithHint(err, hint)
+}
+
+func newTaskDone(a *app) *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "done TASK",
+		Short: "Mark a task as done",
+		Long: `Mark a task as done: in its file, with a commit of its own where git tracks the file, or
+in its tracker by the command "done" of its source. A task that another holder has claimed
+stays as it is: status 4.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.taskDone(cmd.Context(), args[0], dryRun)
+		},
+	}
+	addDryRun(cmd, &dryRun)
+	return cmd
+}
+
+func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
+	id, err := fleet.ParseTaskID(arg)
+	if err != nil {
+		return usage(err)
+	}
+	holder, named, err := a.holder("")
+	if err != nil {
+		return err
+	}
+	return a.withEngine(ctx, accessFor(dryRun), nil, func(e *engine.Engine) (err error) {
+		t, err := taskFolder(e.Config).Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		hold := store.Hold{Key: id.Key(), Holder: holder}
+		give, err := a.guard(ctx, e.Config, e.Store, &hold, named)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, give()) }()
+		snapshot, err := e.Store.Snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		found := []fleet.Task{t}
+		fleet.Recall(found, snapshot.Tasks)
+		t = found[0]
+		changed := t.State != fleet.StateDone
+		if !dryRun {
+			if changed, err = e.GiveState(ctx, hold, t, fleet.StateDone); err != nil {
+				return err
+			}
+			t.State = fleet.StateDone
+		}
+		a.tellDone(t, changed, dryRun)
+		return nil
+	})
+}
+
+// guard holds a task's claim while its file is written, so that no session is at
+// it, and says at which epoch. A claim that the caller has already, such as an agent its own task's, is
+// neither renewed nor given back.
+func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h *store.Hold, named bool) (give func() error, err error) {
+	c, err := s.Check(ctx, h.Key)
+	if err != nil {
+		return nil, err
+	}
+	if named && c.Holder == h.Holder && c.Current(a.Now()) {
+		h.Epoch = c.Epoch
+		return func() error { return nil }, nil
+	}
+	take := store.Take{Key: h.Key, Holder: h.Holder, TTL: time.Minute, Note: "stint task done"}
+	grant, c, err := a.desk(cfg, s).Take(ctx, take)
+	if err != nil {
+		return nil, err
+	}
+	if grant == fleet.Denied {
+		return nil, fleet.WithHint(fmt.Errorf("%s: %w", c.Denial(a.Now()), fleet.ErrHeld), "stint status shows the session that works on it")
+	}
+	h.Epoch = c.Epoch
+	return func() error {
+		_, err := s.Release(ctx, *h, fleet.EndingDone, "")
+		if errors.Is(err, fleet.ErrLost) { // a dry run undid the take
+			return nil
+		}
+		return err
+	}, nil
+}
+
+func (a *app) tellDone(t fleet.Task, changed, dryRun bool) {
+	switch {
+	case a.json:
+		printJSON(a.Stdout, newTaskObject(t, standings{}))
+	case !changed:
+		fmt.Fprintf(a.Stdout, "%s is done already\n", plain.Text(string(t.ID)))
+	case dryRun:
+		fmt.Fprintf(a.Stdout, "would mark %s as done\n", plain.Text(string(t.ID)))
+	default:
+		fmt.Fprintf(a.Stdout, "%s is done\n", plain.Text(string(t.ID)))
+	}
+}
