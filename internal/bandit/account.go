@@ -8,7 +8,7 @@ const loadHalfLife = 6
 
 // Account is what a category was entitled to and what it got. It holds, at every
 // fire, sessions ≥ floor·entitled - deficit and sessions ≤ cap·entitled + surplus +
-// forgiven exactly, whoever started the sessions.
+// forgiven exactly, also for sessions that people start.
 //
 // The surplus is bounded, see [Settings.mostSurplus]: sessions that people run by hand know
 // no cap, and a category must not wait for hundreds of fires on their account. An excess above

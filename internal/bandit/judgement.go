@@ -4,7 +4,7 @@ package bandit
 type Judgement string
 
 const (
-	// Fair is a category that got what the ranking promises, or too few sessions to tell.
+	// Fair is a category that got what the ranking promises, or too few sessions to judge.
 	Fair Judgement = ""
 	// Neglected is a category below its floor by more than the ranking ever lets it be.
 	Neglected Judgement = "neglected"

@@ -1,6 +1,7 @@
 // Package claim is how claims are got, kept and given back. The store decides who has one; it
 // cannot know whether the session that is in the way still lives. So this package asks, between
-// two writes, and tells the store. A [Keeper] renews a claim while work is done under it.
+// two writes, and gives the store the answer. A [Keeper] renews a claim while work is done
+// under it.
 package claim
 
 import (
@@ -36,7 +37,7 @@ type Desk struct {
 	Log      *slog.Logger
 }
 
-// Take takes a claim for whoever is no run.
+// Take takes a claim for a holder that is no run.
 func (d Desk) Take(ctx context.Context, t store.Take) (fleet.Grant, fleet.Claim, error) {
 	grant, c, err := d.Store.Take(ctx, t)
 	if grant == fleet.Denied && d.mayBeFree(ctx, c, &t.Known) {
@@ -108,8 +109,8 @@ func (e InUseError) Error() string {
 func (e InUseError) Unwrap() error { return fleet.ErrHeld }
 
 // Release gives a claim back by hand. The claim of a session that lives is only that session's
-// own to give back, or two would work on one task: the error is an [InUseError]. Where nobody can
-// tell whether the session lives, the word of whoever releases the claim as abandoned decides.
+// own to give back, or two would work on one task: the error is an [InUseError]. Where nobody
+// knows whether the session lives, the person decides who releases the claim as abandoned.
 func (d Desk) Release(ctx context.Context, h store.Hold, by fleet.RunID, ending fleet.Ending, reason string) (fleet.Claim, error) {
 	if run, session := h.Holder.Run(); session && run != by {
 		c, err := d.Store.Check(ctx, h.Key)

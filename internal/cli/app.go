@@ -374,7 +374,7 @@ func newGates(c *config.Config) survey.Gates {
 	return gates
 }
 
-// newNotices is nil when nobody is to be told.
+// newNotices is nil when nobody is to be notified.
 func newNotices(c *config.Config) engine.Notices {
 	n := c.Notice
 	if len(n.Command) == 0 && n.Webhook == "" {
@@ -442,7 +442,7 @@ func (a *app) holder(flag string) (h fleet.Holder, named bool, err error) {
 	return h, named, usage(err)
 }
 
-// user is the name of whoever runs this, or the number when it has no name.
+// user is the name of the user who runs this, or the number when there is no name.
 func (a *app) user() string {
 	if name := a.Getenv("USER"); name != "" {
 		return name

@@ -360,7 +360,7 @@ func (a *app) tellInUse(e claim.InUseError) {
 	}
 }
 
-// tellHeld tells of a write that only the claim's holder may make.
+// tellHeld prints the result of a write that only the claim's holder may make.
 func (a *app) tellHeld(h store.Hold, status wire.ClaimStatus, c fleet.Claim, dryRun bool, err error) error {
 	switch {
 	case errors.Is(err, fleet.ErrLost):
@@ -403,7 +403,7 @@ func (a *app) whyLost(ctx context.Context, s store.Store, h store.Hold, verb str
 	return fmt.Errorf("%s claim %q: %s: %w", verb, h.Key, reason, fleet.ErrLost)
 }
 
-// tellLost tells that a claim is not, or no longer, what the caller thinks.
+// tellLost reports that a claim is not, or no longer, what the caller thinks.
 func (a *app) tellLost(h store.Hold, err error) error {
 	if a.json {
 		printJSON(a.Stdout, wire.NewClaim(wire.ClaimLost, fleet.Claim{Key: h.Key, Holder: h.Holder, Epoch: h.Epoch}))

@@ -341,7 +341,7 @@ func (a *app) completeFires(cmd *cobra.Command, _ []string, typed string) ([]cob
 }
 
 // completeConfig offers names that the configuration leads to. Without one there are none:
-// a person who presses a key is not told of errors.
+// a person who presses a key sees no errors.
 func (a *app) completeConfig(cmd *cobra.Command, typed string, list func(context.Context, *config.Config) []candidate) ([]cobra.Completion, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()

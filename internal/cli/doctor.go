@@ -160,7 +160,7 @@ func (a *app) tellRepaired(m repaired, dryRun bool) {
 	}
 }
 
-// configFacts are what "stint config check" tells of a configuration that can be used.
+// configFacts are what "stint config check" prints about a configuration that can be used.
 func configFacts(c *config.Config) doctor.Config {
 	facts := doctor.Config{Path: c.Path}
 	for _, w := range c.Warnings() {

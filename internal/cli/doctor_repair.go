@@ -60,7 +60,7 @@ func (a *app) repair(ctx context.Context, c *config.Config, seen sight, repairs 
 			did.done, did.err = a.repairTimers(ctx, c, seen, dryRun)
 		}
 		if did.err != nil {
-			did.done = nil // what was done of it in part, the findings tell
+			did.done = nil // the findings show what was done of it in part
 		}
 		list = append(list, did)
 	}

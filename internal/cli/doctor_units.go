@@ -149,7 +149,7 @@ const lookBack = 30 * 24 * time.Hour
 func (a *app) lookAtRecord(ctx context.Context, s *sight) {
 	err := a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
 		e.Timers = nil                        // they were asked
-		e.Log = slog.New(slog.DiscardHandler) // what it would warn of is told as a finding
+		e.Log = slog.New(slog.DiscardHandler) // each of its warnings is a finding here
 		if !e.Recorded() {
 			s.Record.Missing = true
 			return nil

@@ -457,7 +457,7 @@ func (s *setup) start(ctx context.Context, m *systemd.Manager, timer string, rel
 	return nil
 }
 
-// lingering tells when the fleet would stop at logout.
+// lingering notes where the fleet would stop at logout.
 func (s *setup) lingering() error {
 	on, err := systemd.Linger()
 	if err == nil && !on {

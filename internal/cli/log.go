@@ -68,7 +68,7 @@ func (j *journal) write(l level, p []byte) (int, error) {
 	return len(p), nil
 }
 
-// leveled is w for lines of a level, which only the journal is told.
+// leveled is w for lines of a level, which only the journal gets to know.
 func leveled(w io.Writer, l level) io.Writer {
 	if j, ok := w.(*journal); ok {
 		return journalLevel{j, l}

@@ -29,7 +29,7 @@ type logsOptions struct {
 }
 
 const (
-	// followed is how many lines stand before what comes, unless told otherwise.
+	// followed is how many lines stand before what comes, unless a flag sets another number.
 	followed = 100
 	// logPoll is how often a log is looked at. A look reads one row of the store and the size of
 	// one file.
@@ -216,7 +216,7 @@ func (p *logPrinter) print(ctx context.Context) error {
 		}
 		switch {
 		case p.outputFailed():
-			return nil // which is told at the end of the command
+			return nil // the end of the command reports it
 		case !p.options.follow && p.log == nil:
 			return p.noLog(ctx, r)
 		case !p.options.follow:

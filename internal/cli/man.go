@@ -178,7 +178,7 @@ type page struct{ strings.Builder }
 
 // roff is text with nothing in it that a formatter would take for its own: a hyphen and a
 // quote stay what they are when the page is copied from, and letters beyond ASCII are
-// named, as not every formatter is told how they are encoded.
+// named, as not every formatter knows how they are encoded.
 func roff(s string) string {
 	var b strings.Builder
 	for _, r := range plain.Text(s) {

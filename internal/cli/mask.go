@@ -18,7 +18,7 @@ type mask struct {
 }
 
 // hide has a configuration's secrets be shown as asterisks, as many as they have bytes, so
-// that what tells its length beforehand keeps its word. Quoted or escaped they are hidden, too.
+// that a length written beforehand stays true. Quoted or escaped they are hidden, too.
 func (m *mask) hide(c *config.Config, getenv func(string) string) {
 	var pairs []string
 	for _, secret := range c.Secrets(getenv) {

@@ -21,7 +21,7 @@ func actForOwner(c *config.Config) error {
 	}
 	info, err := os.Stat(standing(c.State))
 	if err != nil {
-		return nil //nolint:nilerr // whoever opens it says so
+		return nil //nolint:nilerr // opening the store reports it
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || owner.Uid == 0 {

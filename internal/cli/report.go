@@ -75,7 +75,7 @@ a whole day in UTC, as for budgets; a run counts for the day on which it was mad
 	}
 	flags := cmd.Flags()
 	flags.Var(&o.since, "since", "look back so far, such as 90m, 24h or 30d; 0: all of the record (default 7d)")
-	flags.Lookup("since").DefValue = "" // it would be told in hours
+	flags.Lookup("since").DefValue = "" // help would show it in hours
 	flags.Var(&o.by, "by", "what was used instead, by `KEY,…` of day, category, agent")
 	_ = cmd.RegisterFlagCompletionFunc("by", among(report.Keys()...)) // the flag is there
 	flags.BoolVar(&o.csv, "csv", false, "print a table for a spreadsheet")

@@ -92,7 +92,7 @@ const (
 	pageTime    = 30 * time.Second
 	idleTime    = 2 * time.Minute
 	mostHeader  = 16 << 10
-	// goodbye is what requests under way get when the command is told to stop.
+	// goodbye is what requests under way get when the command is asked to stop.
 	goodbye = 3 * time.Second
 )
 

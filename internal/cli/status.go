@@ -108,7 +108,7 @@ func (a *app) lookAt(ctx context.Context, o statusOptions, show func(*inspect.Ex
 		if !a.json {
 			runs = max(last, mostShown) // some of them have not ended
 		}
-		// The last fire tells which gates are closed, even where no fires are shown.
+		// The last fire shows which gates are closed, even where no fires are shown.
 		s, err := e.Status(ctx, inspect.StatusOptions{Fires: max(last, 1), Runs: runs})
 		if err != nil {
 			return err
@@ -159,7 +159,7 @@ func (a *app) watchPipe(ctx context.Context, o statusOptions, show func(first bo
 			return err
 		}
 		if a.outputFailed() {
-			return nil // which is told at the end of the command
+			return nil // the end of the command reports it
 		}
 		select {
 		case <-tick.C:
@@ -175,8 +175,8 @@ func (a *app) outputFailed() bool {
 	return ok && out.err != nil
 }
 
-// watchTerminal shows the status in place, until interrupted. A look that fails is told of
-// below what the one before it saw; the first one must not.
+// watchTerminal shows the status in place, until interrupted. The error of a look is shown
+// below what the look before it saw; the first look must not fail.
 func (a *app) watchTerminal(ctx context.Context, o statusOptions, f terminalFile) error {
 	a.log = slog.New(slog.DiscardHandler) // its lines would go across the screen
 	var lines []string

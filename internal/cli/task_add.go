@@ -99,7 +99,7 @@ func (a *app) checkRequired(ctx context.Context, c *config.Config, required stri
 		err = fmt.Errorf("--requires %q: the new task would wait for ever: %w", required, fleet.ErrNotFound)
 		return a.withNearest(ctx, c, err, required)
 	}
-	return nil // what else is wrong with that task is told where tasks are listed
+	return nil // the list of tasks shows what else is wrong with that task
 }
 
 // knownCategory refuses a category that the configuration does not have.

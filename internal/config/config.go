@@ -87,7 +87,7 @@ type TaskSource struct {
 	Fields     map[fleet.TaskField]string // where each is in an item; empty: nowhere
 	States     map[string]fleet.TaskState // what its own words mean
 	Priorities map[string]fleet.Priority
-	Start      []string // programs that tell the tracker of a task; empty: nothing is told
+	Start      []string // programs that report to a task's tracker; empty: no report
 	Done       []string
 	Release    []string
 }
@@ -161,7 +161,7 @@ type Category struct {
 	Timeout      time.Duration // how long a session may take
 	Cooldown     time.Duration // how long it rests after a session
 	SelfDirected bool          // its sessions may run without a task
-	Parallel     bool          // a fire may start it without being told so by Fanout.Allow
+	Parallel     bool          // a fire may start it where Fanout.Allow does not name it
 	Prompt       string        // the file with its instructions; empty: none
 
 	Check         []string      // says by its exit status whether what a session left is in order; empty: nothing does

@@ -14,13 +14,13 @@ type WIP struct {
 	PassEnvironment []string      // handed on to the command from the environment of stint
 }
 
-// Notice says who is told of what the fleet cannot solve by itself.
+// Notice says who is notified of troubles that the fleet cannot solve by itself.
 type Notice struct {
 	Command         []string      // gets a notice on its input; empty: none
 	Webhook         string        // is posted a notice; empty: none
-	Events          []fleet.Event // what is told
-	Every           time.Duration // the same news is told no more often
-	Timeout         time.Duration // how long telling may take
+	Events          []fleet.Event // that give a notice
+	Every           time.Duration // the same news is sent no more often
+	Timeout         time.Duration // how long sending may take
 	PassEnvironment []string      // handed on to the command from the environment of stint
 }
 

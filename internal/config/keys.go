@@ -97,7 +97,7 @@ func (c *Config) fanoutKeys() []tomlfile.Key {
 	}
 }
 
-// parallel are the categories that a fire may start without being told so, sorted.
+// parallel are the categories that a fire may start where no allow-list names them, sorted.
 func (c *Config) parallel() []fleet.Category {
 	return slices.DeleteFunc(c.CategoryNames(), func(name fleet.Category) bool { return !c.Categories[name].Parallel })
 }

@@ -133,7 +133,7 @@ func (c *Config) categoryOrNone() tomlfile.Rule[fleet.Category] {
 	return r
 }
 
-// Calls are the programs that tell the tracker of a task, by what.
+// Calls are the programs that report to a task's tracker, by the call.
 func (s TaskSource) Calls() map[fleet.TaskCall][]string {
 	return map[fleet.TaskCall][]string{fleet.CallStart: s.Start, fleet.CallDone: s.Done, fleet.CallRelease: s.Release}
 }

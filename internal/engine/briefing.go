@@ -87,8 +87,8 @@ func assignmentText(d promptData) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// writeTask writes the task as its source has it. A person's words for sessions and a
-// stranger's words in a tracker cannot be told apart here, so all of it is data.
+// writeTask writes the task as its source has it. Nothing here distinguishes a person's words
+// for sessions from a stranger's words in a tracker, so all of it is data.
 func writeTask(b *strings.Builder, t *fleet.Task, fence string) {
 	source := "its tracker"
 	switch {

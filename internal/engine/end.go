@@ -10,13 +10,13 @@ import (
 	"stint/internal/fleet"
 )
 
-// end records how the run ended and what it leaves of its task, tells the task's source,
-// and gives every claim of the run back.
+// end records how the run ended and what it leaves of its task, reports that to the task's
+// source, and gives every claim of the run back.
 //
 // If we die before the end is written down, the run is open and nothing is graded: the next
 // reaping closes it and gives its claims back. If we die after that, before the record, the
 // next reaping records what is written down. If we die after it, outcome, grade and the
-// task's state stand, and the next reaping tells the source and gives the claims back.
+// task's state stand, and the next reaping reports to the source and gives the claims back.
 // Nothing is graded twice.
 func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	ctx, cancel := closing(ctx)
@@ -96,8 +96,8 @@ func (w *worker) record(ctx context.Context) error {
 	return w.Store.EndRun(ctx, w.run)
 }
 
-// leased is a context for recording the end. It lasts as long as the claim that was kept; one
-// who is told to stop has closingTime, for its manager will not wait.
+// leased is a context for recording the end. It lasts as long as the claim that was kept. A
+// worker that was asked to stop has closingTime, for its manager will not wait.
 func leased(ctx, kept context.Context, ttl time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ttl)
 	stop := context.AfterFunc(kept, func() {

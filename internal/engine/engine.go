@@ -28,7 +28,7 @@ type Sources interface {
 	// Edit is the change of a task's file that gives it a state. It is an error where the
 	// folder has no word for that state.
 	Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) (fleet.FileEdit, error)
-	// Call tells the tracker that a task is from what becomes of it.
+	// Call reports to a task's tracker what becomes of the task.
 	Call(ctx context.Context, what fleet.TaskCall, t fleet.Task, run fleet.RunID, reason string) error
 }
 
@@ -58,7 +58,7 @@ type Runner interface {
 
 // Stopper ends the processes of sessions on this machine.
 type Stopper interface {
-	// Stop tells a run's supervisor to end the session, or keeps one from beginning. A
+	// Stop asks a run's supervisor to end the session, or keeps one from beginning. A
 	// unit is down when it returns; a session without a unit may still be about to end.
 	Stop(ctx context.Context, r fleet.Run) error
 	// End ends whatever is left of a run's session.
@@ -67,14 +67,14 @@ type Stopper interface {
 
 // Repo is the workspace.
 type Repo interface {
-	// Mark is an environment variable by which a run's commits are told from others'.
+	// Mark is an environment variable that distinguishes a run's commits from others'.
 	Mark(files fleet.RunFiles) string
 	// Enter readies the folder in which a run is to work. Leave is called when the run
 	// has ended, and says why the folder is kept, if it is.
 	Enter(ctx context.Context, run fleet.RunID, p fleet.Place) (site fleet.Site, leave func(context.Context) (kept string, err error), err error)
 	// Branch names the branch that a run in a folder of its own will most likely have.
 	Branch(run fleet.RunID) string
-	// Work tells what a run did in its folder.
+	// Work returns what a run did in its folder.
 	Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error)
 	// Own is the copy of a file that is in the folder of a run's own; empty: there is none.
 	Own(ctx context.Context, run fleet.RunID, path string) (string, error)
@@ -95,8 +95,8 @@ type Repo interface {
 
 // Folders keeps what runs leave on disk within bounds.
 type Folders interface {
-	// Sweep removes what the oldest runs left, but for those of which over says no, and
-	// returns how many that were. It does a bounded piece of work.
+	// Sweep removes the files of the oldest runs, except those for which over returns false,
+	// and returns how many it removed. It does a bounded piece of work.
 	Sweep(over func(fleet.RunID) bool) (removed int, err error)
 	// Trim removes what need not stay of what the agent of a run that is over wrote, and
 	// reports whether there was anything.
@@ -112,7 +112,7 @@ type Units interface {
 }
 
 // Engine has the parts of one fleet: those that are asked, and those by which it acts. All
-// fields are needed but for Ranker, which is nil when stint's own ranking is followed, and
+// fields are needed except Ranker, which is nil when stint's own ranking is followed, and
 // those that say what nil means.
 type Engine struct {
 	*survey.Fleet
@@ -123,7 +123,7 @@ type Engine struct {
 	Runner  Runner
 	Echo    io.Writer // what agents print goes there as well; nil: only into their logs
 	Later   Later     // nil: no service manager
-	Notices Notices   // nil: nobody is told
+	Notices Notices   // nil: nobody is notified
 	Graders Graders
 	Repo    Repo
 	Folders Folders
@@ -136,7 +136,7 @@ type Engine struct {
 const (
 	// agentGrace is what an agent gets between SIGTERM and SIGKILL.
 	agentGrace = 10 * time.Second
-	// closingTime is what a worker gets to record its end after it was told to
+	// closingTime is what a worker gets to record its end after it was asked to
 	// stop. It covers one full wait for the store.
 	closingTime = 20 * time.Second
 	// enterTime is for the folder that a session works in: its turn in the clone, a fetch over a

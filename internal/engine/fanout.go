@@ -198,7 +198,7 @@ func (e *Engine) ask(ctx context.Context, own []byte, pool string) ([]byte, sele
 	return nil, selector.Request{}, errors.New("external selector: its payload names no category that a fire may start")
 }
 
-// warn tells the operator where a payload could not be followed.
+// warn logs where a payload could not be followed.
 func (e *Engine) warn(ctx context.Context, p plan.Plan, elsewhere map[fleet.Category]string) {
 	if p.Net {
 		e.Log.WarnContext(ctx, "no usable category in the payload", slog.String("reason", plan.ReasonSafetyNet))
@@ -245,7 +245,7 @@ func (e *Engine) record(ctx context.Context, f *fleet.Fire, o FanoutOptions) ([]
 
 // start starts the workers and waits for each.
 func (e *Engine) start(ctx context.Context, f *fleet.Fire, specs []fleet.UnitSpec, units Units) error {
-	// A start that was asked for is waited for even when the fire is told to stop: its
+	// The fire waits for a start that it asked for, even when it was asked to stop: the
 	// worker runs on, and the record must say so.
 	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), survey.StartGrace)
 	defer cancel()

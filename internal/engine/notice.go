@@ -10,10 +10,10 @@ import (
 	"stint/internal/store"
 )
 
-// tellTime is what a fire may take to tell of lanes: it has five minutes for all it does.
+// tellTime is what a fire may take for notices of lanes: it has five minutes for all it does.
 const tellTime = 30 * time.Second
 
-// Notices tells people of what the fleet cannot solve by itself.
+// Notices notifies people of troubles that the fleet cannot solve by itself.
 type Notices interface {
 	Send(ctx context.Context, n fleet.Notice) error
 }
@@ -21,8 +21,8 @@ type Notices interface {
 // tell sends a notice, unless the same news went out a short while ago. Nothing fails
 // because of it.
 //
-// If we die between the note in the store and the sending, this news is not told until
-// it is due again.
+// If we die between the note in the store and the sending, nobody gets this news until it is
+// due again.
 func (e *Engine) tell(ctx context.Context, n fleet.Notice) {
 	if e.Notices == nil || !slices.Contains(e.Config.Notice.Events, n.Event) {
 		return
@@ -36,7 +36,7 @@ func (e *Engine) tell(ctx context.Context, n fleet.Notice) {
 	}
 	if err := e.Notices.Send(ctx, n); err != nil {
 		e.Log.WarnContext(ctx, "notice not sent", slog.String("reason", string(n.Event)), slog.Any("err", err))
-		ctx, cancel := closing(ctx) // what was not told is due still, also when the time is up
+		ctx, cancel := closing(ctx) // news that was not sent is still due, also when the time is up
 		defer cancel()
 		if err := e.Store.ForgetNotice(ctx, n); err != nil {
 			e.Log.WarnContext(ctx, "notice not forgotten", slog.Any("err", err))
@@ -44,7 +44,7 @@ func (e *Engine) tell(ctx context.Context, n fleet.Notice) {
 	}
 }
 
-// tellEnd sends what the end of the run is worth telling.
+// tellEnd sends a notice of the run's end where that is news.
 func (w *worker) tellEnd(ctx context.Context) {
 	if w.Notices == nil || w.run.Key == "" {
 		return

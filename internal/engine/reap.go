@@ -31,10 +31,10 @@ type Reaped struct {
 	Reason string
 }
 
-// Reap closes the runs whose sessions are gone, gives their claims and lanes back, tells
-// the sources of their tasks what they are owed, and ends sessions that are overdue. It moves no posterior. Any number may reap at once,
-// and a reaping that dies half-way leaves the rest to the next: each run is closed in
-// one write, once.
+// Reap closes the runs whose sessions are gone, gives their claims and lanes back, reports to
+// the sources of their tasks what they are owed, and ends sessions that are overdue. It moves no
+// posterior. Any number may reap at once, and a reaping that dies half-way leaves the rest to the
+// next: one write closes each run, once.
 func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 	snapshot, err := e.Store.Snapshot(ctx)
 	if err != nil {
@@ -226,7 +226,7 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 		return reasonFoundDead, nil
 	}
 	// A supervisor that lives keeps its time by a clock that does not jump. Only without
-	// one does the wall clock decide, or if it is suspended: then it is told to end itself.
+	// one does the wall clock decide, or if it is suspended: then it is asked to end itself.
 	if !e.overdue(r, now) {
 		return "", nil
 	}

@@ -76,8 +76,8 @@ func (w *worker) follower(ctx context.Context, rest time.Duration, binary string
 	return &next, nil
 }
 
-// couldFollow says why a session of the run's category could not follow it, but for the
-// rest it takes first, and how far the category is over its cap.
+// couldFollow says why a session of the run's category could not follow it, apart from the
+// rest that it takes first, and how far the category is over its cap.
 func (w *worker) couldFollow(ctx context.Context, full map[fleet.Category]string) (out string, surplus float64, err error) {
 	v, err := w.Look(ctx)
 	if err != nil {

@@ -32,8 +32,8 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	if err != nil {
 		return run, err
 	}
-	// The lock comes before anything that says "running": a reader of the store can then tell a
-	// live run from a crashed one.
+	// The lock comes before anything that says "running": a reader of the store then sees whether
+	// a run lives or has crashed.
 	alive, err := e.Lanes.Live(run.ID)
 	if err != nil {
 		return run, fmt.Errorf("begin run %s: %w", run.ID, err)
@@ -60,8 +60,8 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	return stored, err
 }
 
-// warnLimits tells of limits that were asked for and are not in force: the manager takes
-// them without a word where the kernel or the machine has no controller for them.
+// warnLimits logs limits that were asked for and are not in force: the manager accepts them
+// in silence where the kernel or the machine has no controller for them.
 func (e *Engine) warnLimits(ctx context.Context, r fleet.Run) {
 	properties := e.Config.Categories[r.Category].Unit
 	if r.Unit == "" && len(properties) > 0 {

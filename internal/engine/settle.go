@@ -16,18 +16,18 @@ import (
 )
 
 // A session gives its task a new state in three steps, so that the task is not handed out again
-// whatever dies in between: the store remembers it with the end of the run, in one write;
-// its source is told, a file written or a command run; and the store notes that it was.
+// whatever dies in between: the store remembers it with the end of the run, in one write; the
+// session's worker writes the source's file or runs its command; and the store notes that.
 // The memory stands above the source until the source shows a change.
 //
 // If we die before the first, the run has no end, and the task is as it was: the next
 // session takes it. If we die before the second or the third, the store knows that a word
 // is owed, and the next fire or reaping gives it, maybe for the second time.
 
-// startTask tells the task's tracker that a session begins.
+// startTask reports to the task's tracker that a session begins.
 //
-// That it will have to be told of the end is on record first: if we die from here on, the
-// next reaping releases the item.
+// The store records first that the tracker is owed the end: if we die from here on, the next
+// reaping releases the item.
 func (w *worker) startTask(ctx context.Context, task *fleet.Task) {
 	if task == nil || len(w.calls(task.Source)[fleet.CallStart]) == 0 {
 		return
@@ -48,13 +48,13 @@ func (w *worker) startTask(ctx context.Context, task *fleet.Task) {
 	}
 }
 
-// calls are the programs that tell a tracker of its items.
+// calls are the programs that report to a tracker on its items.
 func (e *Engine) calls(source string) map[fleet.TaskCall][]string {
 	return e.Config.Tasks.Sources[source].Calls()
 }
 
-// owedTo is what the tracker of an item is to be told when a session leaves it in that
-// state, or nothing.
+// owedTo is the call that the tracker of an item must get when a session leaves it in that
+// state, or none.
 func (e *Engine) owedTo(t fleet.Task, s fleet.TaskState) fleet.TaskCall {
 	call := fleet.CallRelease
 	if s.Settled() {
@@ -172,8 +172,8 @@ func stateAfter(v fleet.Verdict, before, listed, now fleet.TaskState, after stri
 	return before
 }
 
-// settleTask tells the source of the run's task what the run left of it. A word that cannot be
-// told now is told by a later fire: the session's result is on record.
+// settleTask reports to the source of the run's task what the run left of it. A later fire
+// makes the report where it fails now: the session's result is on record.
 func (w *worker) settleTask(ctx context.Context) {
 	left := w.run.Left
 	if left.State == "" || left.Owed == "" && left.Source == "" || w.run.Verdict.Outcome == fleet.Lost {
@@ -215,10 +215,10 @@ func (e *Engine) inUse(ctx context.Context) (bool, error) {
 	return slices.ContainsFunc(list, func(n neighbour) bool { return !n.Apart }), err
 }
 
-// tellingTime is for the commands and the locks that telling one source takes.
+// tellingTime is for the commands and the locks that a report to one source takes.
 const tellingTime = 3 * time.Minute
 
-// pay tells the source of a task what it is owed, and remembers that it was, or why not.
+// pay reports to the source of a task what it is owed, and remembers that, or why it failed.
 func (e *Engine) pay(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reason string) error {
 	err := e.tellSource(ctx, t, m, reason)
 	if err == nil || m.Owed == "" || err.Error() == m.Trouble {
@@ -231,8 +231,8 @@ func (e *Engine) pay(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reas
 	return errors.Join(err, e.Store.SeeTasks(ctx, []store.TaskSight{sight}))
 }
 
-// tellSource tells the source of a task what it is owed, and remembers what the source shows
-// then.
+// tellSource reports to the source of a task what it is owed, and remembers what the source
+// shows then.
 func (e *Engine) tellSource(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reason string) error {
 	sight := store.TaskSight{TaskMemory: m, Was: m.Seen}
 	sight.Trouble = ""
@@ -282,11 +282,12 @@ func (e *Engine) shown(ctx context.Context, t fleet.Task) string {
 	return ""
 }
 
-// debtTime is what a fire takes to tell sources what they are owed. Its unit has five minutes.
+// debtTime is what a fire takes to report to sources what they are owed. Its unit has five
+// minutes.
 const debtTime = time.Minute
 
-// payAll tells sources what dead or failed workers have not told them, within debtTime. Its
-// order is chance: a task or a source that takes all of that time is not always the first.
+// payAll makes the reports to sources that crashed or failed workers owe, within debtTime. It
+// takes them in random order: a task or a source that takes all of that time is not always first.
 func (e *Engine) payAll(ctx context.Context, s store.Snapshot, reaped []Reaped) {
 	ctx, cancel := context.WithTimeout(ctx, debtTime)
 	defer cancel()
@@ -342,7 +343,7 @@ func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
 	return e.pay(ctx, t, m, m.Reason)
 }
 
-// settler holds a task's claim while its tracker is told.
+// settler holds a task's claim while its tracker gets a report.
 const settler fleet.Holder = "stint-reap"
 
 // see takes what the sources show into what is remembered of their tasks: a change counts from

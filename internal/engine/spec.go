@@ -230,8 +230,8 @@ func (e *Engine) freeLane(ctx context.Context, c fleet.Category, lanes int) (lan
 const maxLessons = 48 << 10
 
 // matching are the lessons that fit a session, and those of them that it gets: chance
-// withholds some, so that their effect can be told from that of the sessions they
-// happen to fit. The same run always gets the same.
+// withholds some, which separates their effect from that of the sessions they happen to fit.
+// The same run always gets the same.
 func (e *Engine) matching(lessons []fleet.Lesson, r fleet.Run, task *fleet.Task) (uses []fleet.LessonUse, given []fleet.Lesson) {
 	size := 0
 	for _, l := range lessons {

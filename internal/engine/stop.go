@@ -87,7 +87,7 @@ func (e *Engine) StopAll(ctx context.Context, name string) (list []Stopped, err 
 }
 
 // Stop ends a run because a person asks for it, waits for that, and returns the run as it
-// is then. Its supervisor is told to end the session, records by itself that it was
+// is then. Its supervisor is asked to end the session, records by itself that it was
 // cancelled, and gives claim and lane back. A run that has not begun never will. A session
 // without a supervisor is killed, and its run closed. One that has ended wraps
 // [fleet.ErrNothing].

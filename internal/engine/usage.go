@@ -46,7 +46,7 @@ func (e *Engine) used(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.
 	own, kept := e.ownUsage(ctx, r, session)
 	switch sum := own.Total(); {
 	case len(own) == 1 && used[""].Total() > 0 && sum.Total() <= printed.Total():
-		for model := range own { // it told how much, and its file of which model
+		for model := range own { // the agent printed how much, and its file names the model
 			used = transcript.Models{model: printed}
 		}
 	case sum.Total() >= printed.Total():
@@ -82,7 +82,7 @@ func (e *Engine) used(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.
 	return u
 }
 
-// printed is what a run's output tells of its tokens by model, under no name where it names
+// printed returns what a run's output says of its tokens by model, under no name where it names
 // none, of its session, and whether it came to an end of its own.
 func (e *Engine) printed(r fleet.Run) (used transcript.Models, session string, ended bool) {
 	s, err := e.ReadLog(r, mostOwnBytes)

@@ -23,12 +23,12 @@ const (
 	FaultContext FaultKind = "context"
 	// FaultRefusal is a request that the model, or its service, refused for its content.
 	FaultRefusal FaultKind = "refusal"
-	// FaultAgent is an agent that failed by itself again and again. No session tells it: the
-	// failures in a row do.
+	// FaultAgent is an agent that failed by itself again and again. No session reports it: the
+	// failures in a row show it.
 	FaultAgent FaultKind = "agent"
 )
 
-// FaultKinds are those that a session can tell.
+// FaultKinds are those that a session can report.
 func FaultKinds() []FaultKind {
 	return []FaultKind{
 		FaultLogin, FaultForbidden, FaultModel, FaultConnection, FaultServer, FaultCut, FaultSilent, FaultContext, FaultRefusal,

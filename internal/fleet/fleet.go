@@ -150,7 +150,7 @@ type Claim struct {
 	Reason     string    // why it was released
 }
 
-// Denial is the answer to whoever wants a claim that is another's.
+// Denial is the answer to a caller who wants a claim that is another's.
 func (c Claim) Denial(now time.Time) string {
 	expiry := c.ExpiresAt.UTC().Format(time.RFC3339)
 	if c.ExpiresAt.After(now) {

@@ -50,8 +50,8 @@ func (l Lesson) Matches(c Category, t *Task) bool {
 	})
 }
 
-// Version tells the lesson from one of the same id with another text, of which nothing that
-// is known of this one is true.
+// Version differs between lessons of the same id with different texts: nothing that is known
+// of one is true of the other.
 func (l Lesson) Version() string {
 	sum := sha256.Sum256([]byte(l.Body))
 	return hex.EncodeToString(sum[:8])

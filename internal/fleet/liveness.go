@@ -14,7 +14,7 @@ const (
 	// Gone means that it is proven that no process of the session is left.
 	Gone Liveness = "gone"
 	// Unknown means that the session cannot be asked: it never ran on this
-	// machine, or whoever knows does not answer.
+	// machine, or its manager does not answer.
 	Unknown Liveness = "unknown"
 )
 

@@ -29,7 +29,7 @@ type TaskLeft struct {
 	Source string    // it is an item of; empty: it is a file
 	Item   string    // its id there
 	Seen   string    // of the task in its source, see [Task.Seen]; empty: as it is seen next
-	Owed   TaskCall  // what its source has not been told; empty: nothing
+	Owed   TaskCall  // the call that its source has yet to get; empty: none
 
 	// The next fields are for the count of sessions, and not stored.
 	Changed bool // the state is another than before
@@ -74,8 +74,8 @@ func (m TaskMemory) Why() string {
 	return fmt.Sprintf("%s, but %s does not say so: %s", m.left(), m.where(), m.Trouble)
 }
 
-// Holds reports whether the task's source shows no change since. While an item's tracker is
-// still to be told, a change says nothing.
+// Holds reports whether the task's source shows no change since. While an item's tracker has
+// yet to get a report, a change says nothing.
 func (m TaskMemory) Holds(t Task) bool {
 	return m.Seen == "" || m.Seen == t.Seen || m.Owed != "" && m.Source != ""
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Event is something that an operator wants to be told.
+// Event is something that an operator wants to know.
 type Event string
 
 const (
@@ -88,7 +88,7 @@ const (
 	overdueTimes = 2
 )
 
-// EndNotice is what the end of a run is worth telling. Noops is how often in a row its
+// EndNotice is the notice of a run's end, where that is news. Noops is how often in a row its
 // category has then found nothing to do.
 func EndNotice(r Run, noops int) (Notice, bool) {
 	n := Notice{
@@ -110,8 +110,8 @@ func EndNotice(r Run, noops int) (Notice, bool) {
 	return n, true
 }
 
-// LaneNotice is what a lane is worth telling that is still held, when a session of its
-// category may take so long.
+// LaneNotice is the notice of a lane that is held for too long: a session of its category
+// may take the timeout.
 func LaneNotice(h LaneHold, timeout time.Duration, now time.Time) (Notice, bool) {
 	held := now.Sub(h.AcquiredAt)
 	if !h.ReleasedAt.IsZero() || held <= overdueTimes*timeout {

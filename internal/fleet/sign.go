@@ -7,7 +7,7 @@ type Sign struct {
 	Mood               Mood
 }
 
-// Mood is what a glance at a run is to tell. Pages take it for the class of an element.
+// Mood is the impression of a run at a glance. Pages take it for the class of an element.
 type Mood string
 
 const (

@@ -29,7 +29,7 @@ type Evidence struct {
 	Check      *Check   // nil: there is none, or nothing to check
 	Opinion    *Opinion // nil: no grader was asked
 	Trusted    bool     // the operator trusts the agent: its own grade counts in full
-	Reports    bool     // the operator says that the result file tells what a session used
+	Reports    bool     // the operator says that the result file has what a session used
 }
 
 // Changes are what is left at the end of what a session did to the files of its
@@ -179,8 +179,8 @@ func walled(e Evidence) bool {
 	return !e.Transcript.Wall.Throttled || e.Exit.Status != 0 || flag(e.Transcript.Success) < 0
 }
 
-// wall is the limit that the record of the agent should have: the result file knows
-// best when it ends.
+// wall is the rate limit that the record of the agent should have: the result file knows best
+// when it ends.
 func wall(e Evidence, v fleet.Verdict, said statement) *Wall {
 	var w Wall
 	switch {

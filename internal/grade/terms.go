@@ -16,8 +16,7 @@ type Term struct {
 // alone proves neither the worst, which is for agents that fail, nor the best, which
 // somebody has to have judged.
 const (
-	// CommitGrade is the prior's mean: something was done, and nobody can tell what it is
-	// worth.
+	// CommitGrade is the prior's mean: something was done, and nobody knows what it is worth.
 	CommitGrade = 0.5
 	// unseenGrade is below the prior's mean by more than a claim can add.
 	unseenGrade = 0.3

@@ -195,7 +195,7 @@ func (e *Explainer) lanes(open []fleet.RunStatus) (list []LaneState) {
 	return list
 }
 
-// Idle are the lanes that are free, but for those that a run is about to take.
+// Idle are the lanes that are free, except those that a run is about to take.
 func (s Status) Idle() (list []LaneState) {
 	soon := map[fleet.Category]int{}
 	for _, r := range s.Open {
@@ -215,8 +215,8 @@ func (s Status) Idle() (list []LaneState) {
 	return list
 }
 
-// closed says what keeps sessions from starting, but for pauses, which are told of by
-// themselves: the machine, agents, budgets, and results that wait for review.
+// closed says what keeps sessions from starting: the machine, agents, budgets, and results that
+// wait for review. Pauses are reported elsewhere.
 func (e *Explainer) closed(bars map[fleet.Category]bar) (list []Gate) {
 	if e.Machine != nil {
 		if reason := e.Config.Fanout.Limits.Refuse(e.Machine()); reason != "" {

@@ -31,7 +31,7 @@ const LastFire = "last"
 const (
 	whyFires   = 20  // of a pool, that are counted
 	whyLook    = 200 // fires and denials that are looked through for them
-	whyRuns    = 5   // that are told of
+	whyRuns    = 5   // that are listed
 	whyDenials = 5
 	whyChanges = 3
 )

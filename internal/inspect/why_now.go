@@ -219,8 +219,8 @@ func (m *moment) worker(v survey.View, c fleet.Claim) *fleet.RunStatus {
 	return nil
 }
 
-// withoutWaiting leaves out what a task waits for that is told in its own
-// words.
+// withoutWaiting leaves out a wait that the task's memory causes alone: the answer has a sentence
+// of its own for it.
 func withoutWaiting(hinders []selector.Obstacle, t fleet.Task, m fleet.TaskMemory) []selector.Obstacle {
 	blank := []fleet.Task{{ID: t.ID, Seen: t.Seen}}
 	fleet.Recall(blank, []fleet.TaskMemory{m})

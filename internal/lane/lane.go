@@ -140,8 +140,8 @@ func outwait(f *os.File) error {
 }
 
 // Lives reports whether some process of the run still holds its lock. For a run that never took
-// it here the error wraps [fleet.ErrNotFound]. Where something else is in its place, nobody can
-// tell: that is another error.
+// it here the error wraps [fleet.ErrNotFound]. Where something else is in its place, nobody
+// knows: that is another error.
 func (s State) Lives(run fleet.RunID) (bool, error) {
 	f, err := rundir.Open(fleet.FilesOf(string(s), run).Alive)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,7 +9,7 @@ import (
 	"stint/internal/inspect"
 )
 
-// cell is what runs of the last day are told apart by.
+// cell is what distinguishes runs of the last day.
 type cell struct {
 	category fleet.Category
 	agent    string

@@ -8,7 +8,7 @@ import (
 	"stint/internal/inspect"
 )
 
-// About is what tells one page of metrics from another.
+// About is what distinguishes one page of metrics from another.
 type About struct {
 	Fleet   fleet.Name
 	Version string

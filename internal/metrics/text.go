@@ -1,4 +1,4 @@
-// Package metrics says what Prometheus is told of a fleet, in its text format 0.0.4. It is
+// Package metrics writes a fleet's metrics for Prometheus, in its text format 0.0.4. It is
 // pure, and its cost does not depend on the age of the record: counters come from the sums that
 // the ranking keeps, and figures that would have to be counted cover the last day alone, as
 // gauges whose names end in "_last_day".
@@ -22,7 +22,7 @@ type kind string
 
 const (
 	gauge   kind = "gauge"
-	counter kind = "counter" // it only grows, but for a store that is made anew
+	counter kind = "counter" // it only grows, until a store is made anew
 )
 
 // page collects families.

@@ -128,7 +128,7 @@ const ground = `.plot{color:#1d2126}.ground{fill:#fff}` +
 	`@media(prefers-color-scheme:dark){.plot{color:#e6e9ec}.ground{fill:#15181b}}`
 
 // colours are of one lightness, so that they stand out on white and on black, and differ
-// for those who cannot tell red from green as well (after Okabe and Ito, 2008).
+// for those who cannot distinguish red from green as well (after Okabe and Ito, 2008).
 func colour(i int) string {
 	all := []string{"#d55e00", "#0080c8", "#009e73", "#cc6fa6", "#b58900", "#3fa7d6", "#8f7fe8", "#7d8590"}
 	return all[max(i, 0)%len(all)]
@@ -137,7 +137,7 @@ func colour(i int) string {
 // colours is how many there are.
 const colours = 8
 
-// dash tells lines apart that share a colour.
+// dash distinguishes lines that share a colour.
 func dash(i int) string { return []string{"", "6 3", "2 3"}[max(i, 0)/colours%3] }
 
 // canvas collects the document.

@@ -110,7 +110,7 @@ func (t Timeline) marks(c *canvas, x times, g grid) {
 	marks = slices.DeleteFunc(marks, func(m TimelineMark) bool { return m.At.Before(x.from) || m.At.After(x.to) })
 	few, near := len(marks) <= fewMarks, thin
 	if !few {
-		near = 4 // so that ticks can be told apart
+		near = 4 // so that each tick can be seen
 	}
 	for i := 0; i < len(marks); {
 		first, at := marks[i], x.place(marks[i].At)

@@ -36,7 +36,7 @@ func (l ledger) carry(in *selector.Input) {
 	}
 }
 
-// next is the carried account at the next fire, whose recorded one tells which sessions
+// next is the carried account at the next fire, whose recorded account shows which sessions
 // came between.
 func (e entry) next(recorded bandit.Account) bandit.Account {
 	a := e.carried

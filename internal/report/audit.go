@@ -85,7 +85,7 @@ const leastFruitless = 5
 type CategoryAudit struct {
 	Category fleet.Category
 	Spawned  int     // runs of fires that worked in it, after a pivot too
-	Sessions int     // runs that had a claim in it, whoever started them: what its entitlement is debited for
+	Sessions int     // runs that had a claim in it, also those that people started: what its entitlement is debited for
 	Part     float64 // of all sessions, in [0,1]
 	Share    float64 // of all sessions that it is to get where every category can start, in [0,1]; 0: fires may not start it
 	Entitled float64 // by the fires of that time, which count what could start, in sessions

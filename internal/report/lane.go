@@ -23,8 +23,8 @@ type Held struct {
 	Grade   *float64
 }
 
-// LanesFrom is from when on lanes are told of: where there were more runs than could be
-// read, they begin with the oldest that was.
+// LanesFrom is the time from which on lanes are shown: where there were more runs than could
+// be read, they begin with the oldest that was.
 func (p Report) LanesFrom() time.Time {
 	if p.AllRuns || len(p.Runs) == 0 {
 		return p.From

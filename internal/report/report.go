@@ -169,7 +169,7 @@ type PairUse struct {
 type Step struct {
 	From time.Time
 	Use
-	Categories []CategoryUse // that had runs, by name; parts and shares are not told
+	Categories []CategoryUse // that had runs, by name; without parts and shares
 }
 
 // New reports on a record, all of which is from the time of the options.
@@ -303,7 +303,7 @@ type Average struct {
 // averageSteps is over how many steps a mean goes: a tenth of what is usual.
 const averageSteps = 6
 
-// Averages are how the mean grade went, at the end of each step that it can be told for.
+// Averages are how the mean grade went, at the end of each step that has one.
 func (p Report) Averages() (list []Average) {
 	for i, s := range p.Steps {
 		a := Average{At: s.From.Add(p.Step)}

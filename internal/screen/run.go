@@ -167,7 +167,7 @@ func agentText(v RunView) string {
 
 // commitsText names commits as git does for people.
 func commitsText(ids []string) string {
-	const short = 12 // tells any two apart in a large repository
+	const short = 12 // distinguishes any two in a large repository
 	var list []string
 	for _, id := range ids {
 		list = append(list, plain.Line(id[:min(short, len(id))]))

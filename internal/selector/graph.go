@@ -140,8 +140,8 @@ func reach(edges map[string][]string, start string) (found []string) {
 }
 
 // changed is when a workable task last became what it is: when it was made or written,
-// when its wait was over, or when what it requires was written. A time that is to come,
-// which a tracker may tell, is none.
+// when its wait was over, or when what it requires was written. A time that is to come, as a
+// tracker may report it, is none.
 func (g graph) changed(t *fleet.Task, now time.Time) (last time.Time) {
 	times := []time.Time{t.Modified, t.Created, t.Wait}
 	for _, need := range t.Requires {

@@ -182,8 +182,8 @@ const (
 	lastWait  = 100 * time.Millisecond
 )
 
-// end returns once the family is gone. It is asked to end, unless it was, and killed when
-// it is not gone by the time that over tells.
+// end returns once the family is gone. It asks the family to end, unless it was asked before,
+// and kills it when it is not gone by the time that over fires.
 func (f family) end(asked bool, over <-chan time.Time) error {
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		living, err := f.settled()

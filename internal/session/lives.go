@@ -114,8 +114,8 @@ func (s Sessions) Suspended(r fleet.Run) bool {
 	return there && p.stopped && s.Supervised(r)
 }
 
-// Stop tells a run's supervisor to end the session: by the service manager, where it is a
-// unit of that, and waits until it is down. A session that has not begun is kept from it.
+// Stop asks a run's supervisor to end the session: by the service manager, where it is a unit
+// of that, and waits until it is down. A session that has not begun is kept from it.
 func (s Sessions) Stop(ctx context.Context, r fleet.Run) error {
 	notBegun := r.StartedAt.IsZero()
 	if r.Unit != "" {

@@ -121,7 +121,7 @@ type start struct {
 // player is a policy at work in one run.
 type player interface {
 	choose(view) choice
-	// begin counts a session, whoever started it.
+	// begin counts a session, also one that a person started.
 	begin(category int, v view) start
 	learn(flight)
 	// surplus is how many sessions a category is above its cap.

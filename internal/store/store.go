@@ -27,7 +27,7 @@ type Claims interface {
 	// Take grants a key that is free ([fleet.Claim.Free]) at the next epoch, renews
 	// it for the same named holder, or denies it. With [fleet.Denied] the claim
 	// returned is the one in the way. A claim of a session, expired or not, is
-	// denied to whoever does not know of that session whether it lives.
+	// denied to a caller that does not know whether that session lives.
 	Take(ctx context.Context, t Take) (fleet.Grant, fleet.Claim, error)
 	// Renew moves a held claim's expiry to ttl from now: [fleet.ErrLost] when it
 	// is not, or no longer, the holder's at this epoch.
@@ -139,7 +139,7 @@ type TaskSight struct {
 	Was    string // seen of it before
 	Forget bool   // the source shows a change: its own word counts from now on
 	Over   bool   // it was closed, or is gone: how many sessions it took is forgotten, too
-	Owing  bool   // the source could not be told: what is owed still is
+	Owing  bool   // the report to the source failed: what is owed still is
 }
 
 // Arm is what is remembered of a category.
@@ -209,7 +209,7 @@ type Runs interface {
 	// Retry forgets what sessions left of a task, and reports whether there was anything.
 	// The debt to a tracker becomes a release: it has the item as begun, or still to be closed.
 	Retry(ctx context.Context, task fleet.TaskID) (bool, error)
-	// ResetBudget strikes out what a scope used today, but for the reserves of the sessions under
+	// ResetBudget strikes out what a scope used today, except the reserves of the sessions under
 	// way, and records it. The bills of an agent's scope until now say nothing more of its next
 	// session. It returns what was struck out.
 	ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (fleet.Spent, error)

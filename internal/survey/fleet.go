@@ -67,7 +67,7 @@ type Gates interface {
 	Full(ctx context.Context) (full map[fleet.Category]string, failed map[fleet.Category]error)
 }
 
-// Fleet has the parts of one fleet that are asked. All fields are needed but for Store, which
+// Fleet has the parts of one fleet that are asked. All fields are needed except Store, which
 // is nil when nothing has run yet and nothing will be written, and those that say what nil
 // means.
 type Fleet struct {
@@ -178,7 +178,7 @@ func (f *Fleet) wantsTasks() bool {
 // Passed is the part of an agent's environment that is the operator's.
 func (f *Fleet) Passed(a config.Agent) []string { return a.Passed(f.Getenv) }
 
-// listLessons reads the lessons and tells of those that cannot be read, once a process.
+// listLessons reads the lessons and logs those that cannot be read, once a process.
 func (f *Fleet) listLessons(ctx context.Context) ([]fleet.Lesson, error) {
 	lessons, problems, err := f.Lessons.List(ctx)
 	if err != nil {

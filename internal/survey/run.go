@@ -76,8 +76,8 @@ func (f *Fleet) Describe(ctx context.Context, r fleet.Run, looked []fleet.RunSta
 	return f.UnderWay(r, f.Live(ctx, r, f.Now()))
 }
 
-// mostRead is how much of a log is read to tell what its session used so far: a status is
-// asked for often, and must not wait.
+// mostRead is how much of a log is read to find what its session used so far: people ask for
+// a status often, and must not wait.
 const mostRead = 1 << 20
 
 // usedSoFar is what an open run's agent has said of the tokens that it used; nil where it

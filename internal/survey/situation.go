@@ -26,8 +26,8 @@ func (f *Fleet) WithoutAgent(v View, c fleet.Category) string {
 	return strings.Join(slices.Compact(reasons), "; ")
 }
 
-// Able are those of the category's agents that can work, but for their slots, and are
-// installed; when there is none, the first of all.
+// Able are those of the category's agents that can work, whether or not a slot is free, and
+// are installed; when there is none, the first of all.
 func (f *Fleet) Able(v View, c fleet.Category) (list []string) {
 	agents := f.Config.Categories[c].Agents
 	for _, agent := range agents {
@@ -128,7 +128,7 @@ func (f *Fleet) Situation(v View) selector.Situation {
 			LOO:          shifts[name],
 			Arm:          arm.Coming(),
 		}
-		// A fire closes the dead first, and the category rests from their end on.
+		// A fire closes crashed runs first, and the category rests from their end on.
 		if ended := latest(arm.Ended, v.Crashed[name].At); !ended.IsZero() {
 			facts.Rests = ended.Add(c.Cooldown)
 		}

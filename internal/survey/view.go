@@ -118,8 +118,8 @@ func missedStart(r fleet.Run, now time.Time) bool {
 	return now.Sub(due) >= StartGrace || r.CreatedAt.Sub(now) >= StartGrace
 }
 
-// Died is when a session died that was found dead, as far as can be told: right after the
-// last that is known of it, which is its log and the last renewal of its claim.
+// Died estimates when a session crashed: right after the last sign of it, which is its log or
+// the last renewal of its claim.
 func (f *Fleet) Died(r fleet.Run, claims []fleet.Claim) time.Time {
 	last := r.StartedAt
 	note := func(t time.Time) {

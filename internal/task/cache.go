@@ -78,7 +78,7 @@ func proofOfInfo(info fs.FileInfo) proof { return proofOf(info.Sys().(*syscall.S
 func (p proof) since() time.Time { return time.Unix(0, p.changed).UTC() }
 
 // settled reports whether the times of a file that is read at that moment, or
-// later, will tell of its next change.
+// later, will show its next change.
 func (p proof) settled(at time.Time) bool {
 	return at.Sub(time.Unix(0, max(p.modified, p.changed))) > settling
 }

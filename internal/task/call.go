@@ -41,7 +41,7 @@ func (s Sources) StateAt(path string) (fleet.TaskState, error) {
 	return t.State, err
 }
 
-// Call tells a tracker of one of its items, by the command that the configuration has
+// Call reports to a tracker on one of its items, by the command that the configuration has
 // for that. Without one there is nothing to do.
 //
 // If we die in it, the command may have done its work or not: the caller knows that it

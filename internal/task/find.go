@@ -10,8 +10,8 @@ import (
 	"stint/internal/fleet"
 )
 
-// looks is how many files of a folder are looked at to know whose they are: the first
-// that anybody wrote tells.
+// looks is how many files of a folder are looked at to know whose they are: the first that
+// anybody wrote decides.
 const looks = 50
 
 // Find is the folder of tasks that a workspace has already, relative to it, and its

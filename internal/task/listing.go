@@ -186,7 +186,7 @@ func (r *itemReader) ownID() fleet.TaskID {
 	return id
 }
 
-// words are the texts of a field, as printed; listed tells that they are of a list.
+// words are the texts of a field, as printed; listed means that they are of a list.
 func (r *itemReader) words(field fleet.TaskField) (words []string, listed bool) {
 	path, ok := r.paths[field]
 	if !ok {

@@ -108,9 +108,9 @@ func (f Folder) recall(name string, e entry) (t fleet.Task, fresh bool, err erro
 	return t, fresh, err
 }
 
-// inspect reads one file, and what to remember of it: nothing where that may pass
-// without the file telling, as with a file that must not be read. A file deleted
-// since it was listed is ignored; a link that leads nowhere is a problem.
+// inspect reads one file, and what to remember of it: nothing where that may end without a
+// trace in the file, as with a file that must not be read. A file deleted since it was listed
+// is ignored; a link that leads nowhere is a problem.
 func (f Folder) inspect(name string, now time.Time) (fleet.Task, entry, error) {
 	path := filepath.Join(f.Dir, name)
 	data, info, err := readFile(path)

@@ -16,7 +16,7 @@ import (
 type Source struct {
 	Listing
 	Command command.Command
-	Calls   map[fleet.TaskCall][]string // programs that tell the tracker of a task, with placeholders
+	Calls   map[fleet.TaskCall][]string // programs that report to a task's tracker, with placeholders
 }
 
 // list runs the command. That it fails is a problem, and none of its tasks are known.
@@ -33,7 +33,7 @@ func (s Source) list(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem) {
 }
 
 // Sources is the folder of task files together with the commands that print tasks of
-// other places. Commands tell them the fate of their tasks ([Sources.Call]).
+// other places. Commands report the fate of their tasks to them ([Sources.Call]).
 // Ids are kept apart by the first who has one: the folder, then the commands in
 // their order; a later one of the same id is a problem and left out.
 type Sources struct {

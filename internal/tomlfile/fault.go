@@ -92,7 +92,7 @@ func Wanted(want string, got any) error {
 
 // Describe shows a decoded value within an error: a scalar as it was written.
 func Describe(value any) string {
-	const enough = 40 // characters tell which string is meant
+	const enough = 40 // characters show which string is meant
 	switch v := value.(type) {
 	case string:
 		if runes := []rune(v); len(runes) > enough {

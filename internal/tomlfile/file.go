@@ -137,8 +137,8 @@ func (f *File) position(offset int) string {
 	return fmt.Sprintf("%s:%d:%d", f.Path, line, column)
 }
 
-// syntaxError is what the decoder says. It stops at the first fault, as nothing
-// after that can be told apart.
+// syntaxError is what the decoder says. It stops at the first fault, as nothing after that
+// has a certain meaning.
 func syntaxError(path string, err error) error {
 	line, column := 1, 1
 	if decode, ok := errors.AsType[*toml.DecodeError](err); ok {

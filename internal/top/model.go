@@ -199,7 +199,7 @@ type row struct {
 }
 
 // rows are the lanes that are shown. Where several are idle these are folded into the last
-// line, but for the selected one.
+// line, except the selected one.
 func (m Model) rows() []row {
 	list := m.allRows()
 	idle := func(r row) bool { return r.run == nil && !m.paused(r.category) && r.place != m.selected }

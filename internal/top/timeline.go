@@ -30,8 +30,8 @@ type track struct {
 	runs     []fleet.RunStatus
 }
 
-// tracks are those of all lanes, also of lanes that are configured no more, but for those in
-// which nothing happened while idle lanes are folded.
+// tracks are those of all lanes, also of lanes that are configured no more. While idle lanes
+// are folded, those are left out in which nothing happened.
 func (m Model) tracks() (list []track) {
 	at := func(c fleet.Category, lane int) int {
 		return slices.IndexFunc(list, func(t track) bool { return t.category == c && t.lane == lane })
@@ -109,8 +109,8 @@ func earliest(a, b time.Time) time.Time {
 	return b
 }
 
-// draw draws a track. Each run's first column stands out, so that runs in a row can be
-// told apart: it is narrower, or else has the letter of its outcome.
+// draw draws a track. Each run's first column stands out, which separates runs in a row: it is
+// narrower, or else has the letter of its outcome.
 func (m Model) draw(t track, columns int) string {
 	var b strings.Builder
 	s := m.style()

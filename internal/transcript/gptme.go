@@ -2,8 +2,8 @@ package transcript
 
 import "strings"
 
-// gptme reads gptme's messages, one JSON object a line. It tells no success and no
-// session: its exit status is all it says.
+// gptme reads gptme's messages, one JSON object a line. They report no success and no session:
+// only the exit status does.
 type gptme struct {
 	*session
 }

@@ -1,6 +1,6 @@
-// Package transcript reads what an agent printed and says what it tells of the
-// session: tokens and cost, the agent's own verdict, its tool calls, and whether a
-// usage limit or a fault of its service stopped it. It is pure: bytes in, a summary out.
+// Package transcript reads what an agent printed and sums it up: tokens and cost, the
+// agent's own verdict, its tool calls, and whether a usage limit or a fault of its service
+// stopped the session. It is pure: bytes in, a summary out.
 //
 // Its input was written by a program that stint does not control, mixed with whatever else came
 // on standard output and standard error, cut short by a kill or by the log's size cap. So
@@ -47,7 +47,7 @@ func Formats() []Format {
 	return []Format{Claude, Codex, Gptme, Text}
 }
 
-// Summary is what an output tells. A figure that it lacks is zero or nil: agents are not
+// Summary is what an output says. A figure that it lacks is zero or nil: agents are not
 // compared by a figure that only some of them give.
 type Summary struct {
 	Tokens     Tokens

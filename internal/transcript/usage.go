@@ -52,8 +52,8 @@ func ReadUsage(format Format, r io.Reader) (Models, error) {
 }
 
 // rollout reads the file in which codex keeps a session, of version 0.169.0 as recorded in
-// testdata. It tells the sum of all answers after each of them, and once more after the
-// tools that the answer asked for.
+// testdata. It has the sum of all answers after each of them, and once more after the tools
+// that the answer asked for.
 type rollout struct {
 	model  string
 	sum    Tokens

@@ -29,7 +29,7 @@ func (s *site) version(ctx context.Context) string {
 	return v
 }
 
-// changes tells those who wait of every new version. One goroutine looks, for all of them,
+// changes reports every new version to those who wait. One goroutine looks, for all of them,
 // and only while there are any.
 type changes struct {
 	look func(context.Context) string

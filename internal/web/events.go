@@ -75,7 +75,7 @@ func (s *stream) write(text string) error {
 	return s.control.Flush()
 }
 
-// change is told when what the pages show has changed.
+// change is the event that the pages are out of date.
 type change struct {
 	Version string `json:"version"`
 }
@@ -92,7 +92,7 @@ func (s *site) join(w http.ResponseWriter, r *http.Request) (versions <-chan str
 	return versions, leave, ok
 }
 
-// events tells of changes until the reader goes.
+// events reports changes until the reader goes.
 func (s *site) events(w http.ResponseWriter, r *http.Request) {
 	versions, leave, ok := s.join(w, r)
 	if !ok {
@@ -114,7 +114,7 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// runEvents follows the log of a run, and tells of changes, until the run has ended.
+// runEvents follows the log of a run, and reports changes, until the run has ended.
 func (s *site) runEvents(w http.ResponseWriter, r *http.Request) {
 	var (
 		d      inspect.RunDetail
@@ -150,8 +150,8 @@ func (s *site) runEvents(w http.ResponseWriter, r *http.Request) {
 	s.follow(r.Context(), d.ID, &f, versions)
 }
 
-// offsetOf is how much of the log the reader has: as it said at first, or as the last
-// event that it got told it.
+// offsetOf is how much of the log the reader has: as it said at first, or as the last event
+// that it got said.
 func offsetOf(r *http.Request) (int64, error) {
 	text := r.Header.Get("Last-Event-ID")
 	if text == "" {
@@ -167,8 +167,8 @@ func offsetOf(r *http.Request) (int64, error) {
 	return n, nil
 }
 
-// follow sends what there is, and then what comes. Whether the run has ended is asked when
-// something has changed, and all of its log is sent before that is told.
+// follow sends the log so far, and then each addition. It asks whether the run has ended when
+// something has changed, and sends all of the log before it reports the end.
 func (s *site) follow(ctx context.Context, id fleet.RunID, f *follower, versions <-chan string) {
 	looks, beats := time.NewTicker(followEvery), time.NewTicker(beat)
 	defer looks.Stop()
@@ -191,7 +191,7 @@ func (s *site) follow(ctx context.Context, id fleet.RunID, f *follower, versions
 		}
 	}
 	if err == nil {
-		_ = f.stream.send("end", "", struct{}{}) // a reader that went away is nobody's to tell
+		_ = f.stream.send("end", "", struct{}{}) // the reader has gone away: nobody is left to get the error
 	}
 }
 
@@ -217,8 +217,8 @@ type follower struct {
 	lines    *screen.Printed      // into text
 }
 
-// drain sends what was added. A log that was cut down since is told of as "reset": the
-// page is to be read anew. Text without a line end waits for it, unless it is the last.
+// drain sends what was added. A log that was cut down since gives the event "reset": the
+// reader loads the page anew. Text without a line end waits for it, unless it is the last.
 func (f *follower) drain(last bool) error {
 	file, info, err := f.open(f.path)
 	if err != nil {

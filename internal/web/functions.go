@@ -63,8 +63,8 @@ func count(n any) string {
 	return fmt.Sprint(n)
 }
 
-// when is a time as it is told: how long ago, and exactly to who asks. A script keeps it
-// up to date.
+// when is a time as pages show it: how long ago, and the exact time when the pointer is on it.
+// A script keeps it up to date.
 func when(t, now time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"

@@ -44,8 +44,8 @@ func (s *site) guard(next http.Handler) http.Handler {
 	})
 }
 
-// saysNothing reports whether a path tells nothing of the fleet, but that it is there: how
-// the page that asks for the token looks.
+// saysNothing reports whether a path says nothing of the fleet but that it exists: the health
+// check, and the files of the page that asks for the token.
 func saysNothing(path string) bool {
 	return path == "/healthz" || path == "/style.css" || path == "/icon.svg"
 }

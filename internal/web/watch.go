@@ -8,7 +8,7 @@ import (
 	"stint/internal/metrics"
 )
 
-// metrics tells Prometheus how the fleet does.
+// metrics shows Prometheus how the fleet does.
 func (s *site) metrics(w http.ResponseWriter, r *http.Request) {
 	var text []byte
 	ctx := r.Context()
@@ -22,7 +22,7 @@ func (s *site) metrics(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = w.Write(text) // a reader that went away is nobody's to tell
+	_, _ = w.Write(text) // the reader has gone away: nobody is left to get the error
 }
 
 // healthz says whether the fleet can be read, and nothing else of it: the request needs no
@@ -35,5 +35,5 @@ func (s *site) healthz(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, "ok\n") // a reader that went away is nobody's to tell
+	_, _ = io.WriteString(w, "ok\n") // the reader has gone away: nobody is left to get the error
 }

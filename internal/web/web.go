@@ -1,6 +1,6 @@
 // Package web is the fleet as browsers and Prometheus see it: pages that are only read, a
-// JSON object for each of them, and events that tell of change. It asks anew for
-// every request, holds nothing of what it was told, and decides nothing.
+// JSON object for each of them, and events that report changes. It asks anew for
+// every request, keeps no answer, and decides nothing.
 //
 // Every page works without a script, by reloading; with one it is replaced in place when
 // something has changed. Nothing is fetched from elsewhere. Words of tasks, agents, logs or
@@ -36,7 +36,7 @@ type Options struct {
 	With    func(context.Context, func(*inspect.Explainer) error) error
 	Fleet   fleet.Name
 	Version string                              // of stint
-	Token   string                              // that a request must bring; empty: whoever can connect may look
+	Token   string                              // that a request must bring; empty: everybody who can connect may look
 	Open    func(path string) (*os.File, error) // opens a log, unless it is something else
 	Hosts   []string                            // names by which the page may be asked for, beside localhost and addresses
 	Log     *slog.Logger
@@ -124,7 +124,7 @@ func asset(name, kind string) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
-		_, _ = w.Write(text) // a reader that went away is nobody's to tell
+		_, _ = w.Write(text) // the reader has gone away: nobody is left to get the error
 	}
 }
 
@@ -222,7 +222,7 @@ func (s *site) render(w http.ResponseWriter, status int, name string, f frame) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // a reader that went away is nobody's to tell
+	_, _ = w.Write(text.Bytes()) // the reader has gone away: nobody is left to get the error
 }
 
 // wantsJSON reports whether a program asks: by the name of the page, or by what it
@@ -240,7 +240,7 @@ func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // a reader that went away is nobody's to tell
+	_, _ = w.Write(text.Bytes()) // the reader has gone away: nobody is left to get the error
 }
 
 // failure is why there is no page.
@@ -250,8 +250,8 @@ type failure struct {
 	Token             bool // a token is what is wanted
 }
 
-// failed tells why a page cannot be shown. A fault of the fleet is no fault of the request, and
-// may be over when it is made again.
+// failed answers with the reason why a page cannot be shown. A fault of the fleet is no fault of
+// the request, and may be over when it is made again.
 func (s *site) failed(w http.ResponseWriter, r *http.Request, err error, ofPage bool) {
 	f := failure{Status: http.StatusServiceUnavailable, Title: "Not available", Text: err.Error(), Hint: fleet.Hint(err)}
 	switch {

@@ -18,7 +18,7 @@ type Category struct {
 	Path     string // of the configuration
 	Pool     string
 	Pools    bool              // there are others
-	Ordinary bool              // its pool is the one that a fire starts without being told
+	Ordinary bool              // its pool is the one that a fire starts by default
 	Timer    *fleet.Timer      // of its pool; nil: not known
 	Slots    int               // of the pool, or of the fleet if that has fewer
 	Cooldown time.Duration     // how long it rests after a session
@@ -102,8 +102,8 @@ func (c Category) score() (selector.Score, int) {
 	return selector.Score{}, -1
 }
 
-// sure is from where on a probability is told as certainty: nearer to it than redraws can
-// tell.
+// sure is the probability from which on the answer says "certain": redraws cannot measure
+// anything nearer to it.
 const sure = 0.995
 
 func (c Category) verdict(obstacles []Obstacle) (string, []string) {
@@ -217,7 +217,7 @@ func (c Category) tasks() (list []string) {
 	}
 	s, _ := c.score()
 	if s.Candidate == nil || s.Tasks == 0 {
-		return list // that is told as an obstacle, or it needs none
+		return list // an obstacle says so, or it needs no task
 	}
 	list = append(list, sentence("%s can be worked on; the next is %q, which is %s", plain.Plural(s.Tasks, "task"), s.Next.ID, s.Next.State))
 	if n := len(c.Blocked); n > 0 {

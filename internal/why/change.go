@@ -35,7 +35,8 @@ type Ranked struct {
 	Odds      map[fleet.Category]float64 // of being started
 }
 
-// oddsMoved is from where on a probability has moved: redraws tell it to some 0.03.
+// oddsMoved is the difference from which on a probability has moved: redraws measure it to
+// some 0.03.
 const oddsMoved = 0.05
 
 // Answer says of every category what of its rank is another than it was.
@@ -183,8 +184,8 @@ func (r Ranked) score(name fleet.Category) (selector.Score, bool) {
 	return selector.Score{}, false
 }
 
-// digits and signed are numbers as they are told: a difference in further digits is none for a
-// person.
+// digits and signed are numbers as the answer prints them: a difference in further digits is
+// none for a person.
 func digits(x float64) string { return fmt.Sprintf("%.2f", x) }
 
 func signed(x float64) string {

@@ -146,7 +146,7 @@ func (f Fire) Sentences() map[fleet.Category]string {
 		return said
 	}
 	list := f.Selection.Sentences(f.Detail)
-	list = list[len(list)-len(f.Selection.Scores):] // but for what is said of the whole fire
+	list = list[len(list)-len(f.Selection.Scores):] // without the sentences on the whole fire
 	for i, c := range f.Selection.Scores {
 		said[c.Category] = list[i]
 	}

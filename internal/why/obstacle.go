@@ -28,7 +28,7 @@ func (c Category) Obstacles() (list []Obstacle) {
 	return append(list, c.limits()...)
 }
 
-// obstacle tells of one that stands for itself.
+// obstacle describes one that stands for itself.
 func (c Category) obstacle(h selector.Obstacle) Obstacle {
 	o := Obstacle{Kind: string(h.Kind), Until: later(h.Until, c.Now)}
 	switch h.Kind {
@@ -39,7 +39,7 @@ func (c Category) obstacle(h selector.Obstacle) Obstacle {
 	case selector.HinderedByRest:
 		if c.Dead != "" {
 			o.Until = time.Time{}
-			o.Reason = sentence("Run %s died and left no end: it rests for %s from when that is closed, which the next fire does first", c.Dead, c.Cooldown)
+			o.Reason = sentence("Run %s crashed (no result recorded): it rests for %s from when that run is closed, which the next fire does first", c.Dead, c.Cooldown)
 			o.Change, o.Command = "It takes a person to close the run sooner.", "stint reap"
 			break
 		}

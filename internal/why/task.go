@@ -168,7 +168,7 @@ func orSource(path string) string {
 	return path
 }
 
-// held tells of the claim in its way.
+// held describes the claim in its way.
 func (t Task) held() Obstacle {
 	h := *t.Held
 	o := Obstacle{Kind: string(selector.HinderedByClaim), Until: later(h.ExpiresAt, t.Now)}
@@ -207,8 +207,8 @@ func (t Task) hinder(h selector.Obstacle) Obstacle {
 	return o
 }
 
-// ofCategory are the obstacles of its category, told as such. Its lack of tasks is that
-// of this one, and a lane in which this task is worked is no obstacle.
+// ofCategory are the obstacles of its category, described as such. Its lack of tasks is the
+// lack of this one, and a lane in which this task is worked is no obstacle.
 func (t Task) ofCategory() (list []Obstacle) {
 	for _, o := range t.Category.Obstacles() {
 		switch {
@@ -266,7 +266,7 @@ func (t Task) attempts() (list []string) {
 	return list
 }
 
-// claim tells of its last claim, unless that is in the way.
+// claim describes its last claim, unless that is in the way.
 func (t Task) claim() []string {
 	c := t.Claim
 	if c.Epoch == 0 || t.Held != nil {

@@ -62,7 +62,7 @@ type Violation struct {
 	At       string         `json:"at"`
 }
 
-// NewAudit tells of an audit.
+// NewAudit is an audit as JSON.
 func NewAudit(r report.Audit) Audit {
 	o := Audit{
 		Schema: "stint/audit@1", PeakConcurrency: r.PeakConcurrency, TotalAcquisitions: r.TotalAcquisitions,

@@ -29,7 +29,7 @@ type Claim struct {
 	DryRun     bool         `json:"dry_run,omitempty"` // nothing was written
 }
 
-// NewClaim tells of a claim.
+// NewClaim is a claim as JSON.
 func NewClaim(status ClaimStatus, c fleet.Claim) Claim {
 	return Claim{
 		Schema: "stint/claim@1", Task: c.Key, Status: status, Holder: c.Holder, Epoch: c.Epoch,

@@ -22,7 +22,7 @@ type ListedClaim struct {
 	Reason     string       `json:"reason"`
 }
 
-// NewListedClaim tells of a claim.
+// NewListedClaim is a claim as a list of them has it.
 func NewListedClaim(status ClaimStatus, c fleet.Claim) ListedClaim {
 	return ListedClaim{NewClaim(status, c), c.Ending, Time(c.ReleasedAt), c.Reason}
 }
@@ -33,7 +33,7 @@ type Claims struct {
 	Claims []ListedClaim `json:"claims"`
 }
 
-// NewClaims tells of claims that are held.
+// NewClaims are the claims that are held, as JSON.
 func NewClaims(held []fleet.Claim) Claims {
 	o := Claims{Schema: "stint/claims@1", Claims: []ListedClaim{}}
 	for _, c := range held {
@@ -48,7 +48,7 @@ type Fires struct {
 	Fires  []Fire `json:"fires"` // newest first
 }
 
-// NewFires tells of fires.
+// NewFires are fires as JSON.
 func NewFires(list []fleet.Fire) Fires {
 	o := Fires{Schema: "stint/fires@1", Fires: []Fire{}}
 	for _, f := range list {
@@ -68,7 +68,7 @@ type Ranking struct {
 	Runs      []Run             `json:"runs"`      // of this fire
 }
 
-// NewRanking tells of a fire.
+// NewRanking is a fire's ranking as JSON.
 func NewRanking(f fleet.Fire, r *replay.Result, runs []fleet.RunStatus) Ranking {
 	o := Ranking{Schema: "stint/ranking@1", Fire: NewFire(f), Followed: "other", Sentences: []string{}, Runs: []Run{}}
 	if r != nil {

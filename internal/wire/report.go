@@ -91,7 +91,7 @@ type ReportStep struct {
 	ReportUse
 }
 
-// NewReport tells of a report.
+// NewReport is a report as JSON.
 func NewReport(name fleet.Name, r report.Report) Report {
 	o := Report{
 		Schema: "stint/report@1", Fleet: name, From: plain.Stamp(r.From), To: plain.Stamp(r.To), First: Time(r.First),

@@ -40,7 +40,7 @@ type Run struct {
 	Followed   string             `json:"followed"`    // whether a session follows it, and why
 }
 
-// NewRun tells of a run.
+// NewRun is a run as JSON.
 func NewRun(r fleet.Run) Run {
 	v := r.Verdict
 	return Run{
@@ -58,7 +58,7 @@ type Runs struct {
 	Runs   []Run  `json:"runs"` // newest first
 }
 
-// NewRuns tells of runs.
+// NewRuns are runs as JSON.
 func NewRuns(list []fleet.RunStatus) Runs {
 	o := Runs{Schema: "stint/runs@1", Runs: []Run{}}
 	for _, r := range list {
@@ -68,7 +68,7 @@ func NewRuns(list []fleet.RunStatus) Runs {
 }
 
 // RunDetail is stint/run-detail@1: a run, and all that is known of it. The tokens of one
-// under way are those that its agent has told of so far.
+// under way are those that its agent has printed so far.
 type RunDetail struct {
 	Schema string `json:"schema"`
 	Run
@@ -106,7 +106,7 @@ type RunFiles struct {
 	Own    []string `json:"own"`   // in which the agent itself keeps the session
 }
 
-// NewRunDetail tells all of a run.
+// NewRunDetail is a run with all that is known of it, as JSON.
 func NewRunDetail(d inspect.RunDetail) RunDetail {
 	r := NewOpenRun(d.RunStatus)
 	if d.Tokens == nil {

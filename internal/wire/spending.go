@@ -27,7 +27,7 @@ type SpendPart struct {
 	ReportUse
 }
 
-// NewSpending tells of what was used.
+// NewSpending is what was used, as JSON.
 func NewSpending(name fleet.Name, s report.Spending) Spending {
 	o := Spending{
 		Schema: "stint/spending@1", Fleet: name, From: plain.Stamp(s.From), To: plain.Stamp(s.To), By: s.By, All: newReportUse(s.All), Parts: []SpendPart{},

@@ -101,14 +101,14 @@ type Spent struct {
 	ReservedUSD    float64 `json:"usd_reserved"`
 }
 
-// OpenRun is a run that has not ended. Its tokens are those that its agent has told of so far.
+// OpenRun is a run that has not ended. Its tokens are those that its agent has printed so far.
 type OpenRun struct {
 	Run
 	State   fleet.RunState `json:"state"`
 	Timeout int64          `json:"timeout_seconds"` // of its category
 }
 
-// NewOpenRun tells of a run that has not ended.
+// NewOpenRun is a run that has not ended, as JSON.
 func NewOpenRun(r fleet.RunStatus) OpenRun {
 	o := OpenRun{NewRun(r.Run), r.State, int64(r.Timeout.Seconds())}
 	o.Tokens = r.Tokens
@@ -124,7 +124,7 @@ type Posterior struct {
 	Mean     float64        `json:"mean"`
 }
 
-// NewStatus tells of a fleet at one moment.
+// NewStatus is a fleet at one moment, as JSON.
 func NewStatus(name fleet.Name, s inspect.Status) Status {
 	o := Status{
 		Schema: "stint/status@1", Fleet: name, At: plain.Stamp(s.At),

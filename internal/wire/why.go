@@ -29,7 +29,7 @@ type WhyPart struct {
 	Sentences []string `json:"sentences"`
 }
 
-// NewWhy tells of an answer.
+// NewWhy is an answer of why, as JSON.
 func NewWhy(a why.Answer, also []why.Kind) Why {
 	o := Why{
 		Schema: "stint/why@1", Kind: a.Kind, Subject: a.Subject, Verdict: a.Verdict, Also: append([]why.Kind{}, also...),

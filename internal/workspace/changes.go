@@ -21,7 +21,7 @@ type Changes struct {
 	Tests      int      // of the files, those that are tests by their names
 	Insertions int      // lines
 	Deletions  int
-	Unknown    int // commits the run made of which nobody can tell which they are
+	Unknown    int // commits that the run made and that nobody can name
 }
 
 // Changes finds the commits that a run made, wherever in the clone, and what is left of

@@ -33,7 +33,7 @@ const (
 	defaultPatience = 2 * time.Minute
 	// defaultTimeout is the checkout of a large tree on a slow disk, hooks included.
 	defaultTimeout = 5 * time.Minute
-	// tidyTime is what putting things back may take after a run was told to stop.
+	// tidyTime is what putting things back may take after a run was asked to stop.
 	tidyTime = time.Minute
 	// poll is how often a turn is asked for: a rebase takes tens of milliseconds.
 	poll = 5 * time.Millisecond

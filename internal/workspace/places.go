@@ -11,7 +11,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Places readies the folders that runs work in, and tells what they did there.
+// Places readies the folders that runs work in, and reads what they did there.
 type Places struct {
 	Clone
 	Root   string // where worktrees are made, each in a folder named like its run
@@ -56,7 +56,7 @@ func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (
 // way of the name.
 func (p Places) Branch(run fleet.RunID) string { return p.nested() + string(run) }
 
-// Work tells what a run did in the folder that it worked in.
+// Work returns what a run did in the folder that it worked in.
 func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error) {
 	if info, err := os.Lstat(files.Git); err == nil && info.Size() > maxTrace {
 		p.Log.WarnContext(ctx, "git's report is too long: commits in its middle are not counted",

@@ -26,7 +26,7 @@ func (p Places) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (
 	c := p.Clone
 	c.Dir = Folder(filepath.Dir(e.Path))
 	c.Environment = append(slices.Clone(c.Environment), "GIT_LITERAL_PATHSPECS=1")
-	if _, err := c.git().layout(ctx); err != nil { // there is no repository, or no git that could tell
+	if _, err := c.git().layout(ctx); err != nil { // there is no repository, or no git to ask
 		_, err = e.Write(e.Path)
 		return "", err
 	}
@@ -146,7 +146,7 @@ func (t *turn) record(ctx context.Context, path string, e fleet.FileEdit) error 
 	return insist(ctx, func() error { return t.commitAlone(ctx, path, e.Subject) })
 }
 
-// alone reports whether the change would be all that tells the file from its last commit.
+// alone reports whether the change would be the file's only difference from its last commit.
 func (t *turn) alone(ctx context.Context, path string, e fleet.FileEdit) (bool, error) {
 	rel, err := filepath.Rel(t.top, resolvedFile(path))
 	if err != nil {

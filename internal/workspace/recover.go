@@ -127,7 +127,7 @@ func (t *turn) unrebase(ctx context.Context, dead note) error {
 }
 
 // dropLocks removes git's lock files that the crashed holder left behind, which nobody else ever
-// would. A file does not tell whose it is: they are taken away only while no git works
+// would. A file does not show whose it is: they are taken away only while no git works
 // in the clone.
 func (t *turn) dropLocks(ctx context.Context, dead note) error {
 	locks := locksOf(t.common)
@@ -194,7 +194,7 @@ func locksIn(dir string) (locks []string) {
 func gitIn(dirs []string) int {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
-		return -1 // nobody can tell
+		return -1 // nobody knows
 	}
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())

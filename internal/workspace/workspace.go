@@ -5,7 +5,7 @@
 // Sessions, people and other fleets use the same clone at the same time. Stint's changes to it
 // happen in turn, under a lock in the clone ([Clone.Sync], [Clone.Open], [Clone.Close],
 // [Clone.Prune]); others are waited for, and an error leaves the clone as it was. Only the
-// command that made a commit tells whose it is: git reports the commands of a session's
+// command that made a commit shows whose it is: git reports the commands of a session's
 // processes ([Folder.Mark]).
 //
 // Nothing that a repository contains is run, except by git itself: its hooks and filters are

@@ -167,8 +167,8 @@ func (t *turn) state(ctx context.Context, branch, dir string) (s State, err erro
 	if dir != "" && exists(dir) {
 		tree := t.git
 		tree.dir = dir
-		// Told where it is: in a folder that git does not know as a worktree, it would
-		// look for a repository further up.
+		// Git gets the folder by name: in a folder that it does not know as a worktree, it
+		// would look for a repository further up.
 		l, err := tree.layout(ctx)
 		if err != nil || l.common != t.common || l.top != resolved(dir) {
 			return s, fmt.Errorf("%s: %w", dir, errors.Join(errNoRepository, err))

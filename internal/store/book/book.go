@@ -56,7 +56,7 @@ func Left(before fleet.TaskMemory, r fleet.Run, now fleet.Round) (m fleet.TaskMe
 		if r.Left.Changed || r.Left.Source != "" || before.State == "" {
 			m.Run, m.Branch, m.Trouble = r.ID, "", ""
 		} else if m.Owed == "" {
-			m.Owed = before.Owed // the state that its file has not been told is still this one
+			m.Owed = before.Owed // its file still lacks this state
 		}
 	}
 	return m, !untouched || before.State != "" || m.Owed != ""

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// mostDamage bounds what [DB.Damage] tells: a file is as useless with twenty faults as
-// with a thousand.
+// mostDamage bounds what [DB.Damage] lists: a file is as useless with twenty faults as with a
+// thousand.
 const mostDamage = 20
 
 // Damage has SQLite read all of the store and says, in a line each, what in it is

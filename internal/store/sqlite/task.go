@@ -41,7 +41,7 @@ func (t tx) putTask(ctx context.Context, m fleet.TaskMemory) error {
 // part of the end: if we die before that is written, no session has rested the task.
 func (t tx) judgeTask(ctx context.Context, r fleet.Run) error {
 	if r.Task == "" || r.Key == "" || r.Verdict.Outcome == fleet.Lost {
-		return nil // whoever has it by now speaks for it
+		return nil // its holder by now speaks for it
 	}
 	before, err := t.task(ctx, r.Task)
 	if err != nil {

@@ -188,7 +188,7 @@ func (b bundle) memoryOf(t *testing.T, id fleet.TaskID) fleet.TaskMemory {
 	return fleet.TaskMemory{}
 }
 
-// testProbeWithoutAnswer has probes that tell nothing of their agent: another follows.
+// testProbeWithoutAnswer has probes that say nothing of their agent: another follows.
 func testProbeWithoutAnswer(t *testing.T, b bundle) {
 	b.opened(t)
 	b.clock.Advance(30 * time.Minute)

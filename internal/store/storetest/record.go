@@ -98,7 +98,7 @@ func testTallies(t *testing.T, b bundle) {
 		must(t, err)
 		runs, err := b.RunsSince(t.Context(), since)
 		must(t, err)
-		exactly := cmpopts.EquateApprox(1e-12, 1e-12) // but for the order in which they were added
+		exactly := cmpopts.EquateApprox(1e-12, 1e-12) // up to the order in which they were added
 		if diff := gocmp.Diff(got, tally(runs, since, step), exactly, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("tallies (-got +want):\n%s", diff)
 		}

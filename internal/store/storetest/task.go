@@ -223,7 +223,7 @@ func testWaiting(t *testing.T, b bundle) {
 		id := fleet.RunID(fmt.Sprint("0killed", i))
 		must(t, b.AddRun(t.Context(), plannedRun(id)))
 		b.mustTakeForRun(t, takeFor(id, "deadly"), fleet.Granted)
-		for range 2 { // whoever finds it second finds nothing
+		for range 2 { // the second to find it finds nothing
 			_, err := b.Abandon(t.Context(), id, "found dead", fleet.Usage{}, time.Time{})
 			must(t, err)
 		}
