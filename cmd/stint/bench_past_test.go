@@ -20,7 +20,7 @@ func benchPast(b *testing.B, runs int) bench {
 
 // BenchmarkStatus measures "stint status" in a fleet that has run for long, beside
 // one that has run for two days; and at the largest beside a program that does nothing, which
-// tells what the machine takes for any process.
+// shows what the machine takes for any process.
 func BenchmarkStatus(b *testing.B) {
 	few := benchPast(b, 2_000)
 	for _, n := range []int{2_000, 100_000, 1_000_000} {
@@ -79,8 +79,8 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// BenchmarkPage measures the pages of a fleet that has run for ten weeks, as a browser
-// tells when each was complete, beside those of one that has run for a week.
+// BenchmarkPage measures when the pages of a fleet that has run for ten weeks are complete in a
+// browser, beside those of one that has run for a week.
 func BenchmarkPage(b *testing.B) {
 	binary, tab := newBench(b, "true").binary, startChromium(b).tab()
 	many, few := showFleet(b, binary, 100_000), showFleet(b, binary, 10_000)

@@ -59,7 +59,7 @@ func (p pairs) report(b *testing.B) {
 		ours, theirs = append(ours, o), append(theirs, t)
 		ratios, extra = append(ratios, o/t), append(extra, o-t)
 	}
-	b.ReportMetric(0, "ns/op") // of a pair, which tells nothing
+	b.ReportMetric(0, "ns/op") // of a pair, which means nothing
 	b.ReportMetric(quantile(ours, 0.5), "ms")
 	b.ReportMetric(quantile(theirs, 0.5), "other-ms")
 	for name, q := range map[string]float64{"": 0.5, "-q1": 0.25, "-q3": 0.75} {

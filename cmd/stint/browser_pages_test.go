@@ -158,7 +158,7 @@ func (f *shown) serve() {
 			if m := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).FindString(lines.Text()); m != "" {
 				select {
 				case address <- m:
-				default: // it was told before
+				default: // the address was sent before
 				}
 			}
 		}

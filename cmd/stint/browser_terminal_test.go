@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestHostileTerminal prints the same fleet's record: whatever it holds, a terminal is told
+// TestHostileTerminal prints the same fleet's record: whatever it holds, a terminal gets
 // nothing but text.
 func TestHostileTerminal(t *testing.T) {
 	t.Parallel()

@@ -277,8 +277,8 @@ func (f *crashFleet) taskFiles() map[string]string {
 // crashCheck is a query that finds nothing in a store that is well.
 type crashCheck struct{ what, query string }
 
-// crashAlways holds at any time, whoever died where. A rival had so many epochs of the
-// first task.
+// crashAlways holds at any time, whichever process died where. A rival had so many epochs of
+// the first task.
 func crashAlways(rivals int) []crashCheck {
 	return []crashCheck{
 		{"evidence that is not what its runs add up to", `
@@ -331,7 +331,7 @@ and (select count(*) from runs before where before.followed_by = runs.id) <> 1`}
 	}
 }
 
-// crashReaped holds once the dead were swept up.
+// crashReaped holds once a reaping has closed the crashed runs.
 func crashReaped(int) []crashCheck {
 	return []crashCheck{
 		{"a run that has begun and has no end", `select id from runs where started_at is not null and ended_at is null`},

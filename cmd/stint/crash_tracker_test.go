@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// trackerConfig is a tracker in two files: the items that are open, and what it was told.
+// trackerConfig is a tracker in two files: the items that are open, and the reports it got.
 const trackerConfig = `
 [tasks.source.desk]
 command = ["cat", "open.json"]
@@ -16,7 +16,7 @@ done = ["sh", "-c", "echo done $0 >>told; echo [] >open.json", "{id}"]
 release = ["sh", "-c", "echo release $0 >>told", "{id}"]
 `
 
-// TestCrashTracker kills the program at each step at which a tracker is told of an item.
+// TestCrashTracker kills the program at each step of a report to a tracker.
 // Wherever it died, the item is closed there in the end, at most one session closes it, and it
 // is handed out again only if no end of a session is on record.
 func TestCrashTracker(t *testing.T) {
@@ -78,7 +78,7 @@ func TestCrashTracker(t *testing.T) {
 	}
 }
 
-// told is what the tracker was told.
+// told is the reports that the tracker got.
 func (f *crashFleet) told(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(f.dir, "told"))

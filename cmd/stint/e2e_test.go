@@ -20,7 +20,7 @@ import (
 )
 
 // site is a fleet on the real service manager, with an agent that works until it
-// is told to stop.
+// is asked to stop.
 type site struct {
 	*testing.T
 	fleet  string

@@ -184,7 +184,7 @@ func (s *site) orphan(start func()) int {
 }
 
 // TestNoSessionBesideAnOrphan kills the supervisor of a session whose agent, or whose
-// agent's child, cannot be told to end. Without a service manager that one lives on: no
+// agent's child, cannot be made to end. Without a service manager that one lives on: no
 // session of the category begins, nobody gets the task, and nothing is closed. With one
 // it is ended. Once it is gone, the task is free long before its claim expires, and the
 // next fire closes the run as abandoned, once, and grades nothing.
@@ -241,7 +241,7 @@ func (s *site) checkHaunted(pid int, withoutLock bool) {
 	}
 }
 
-// checkFreed checks that the next fire finds everything free, closes the dead run once,
+// checkFreed checks that the next fire finds everything free, closes the crashed run once,
 // and starts a session that has the lane to itself.
 func (s *site) checkFreed(how string) {
 	s.Helper()
@@ -341,9 +341,8 @@ func (s *site) configure(category, text string) {
 	s.write("stint.toml", strings.Replace(string(config), head, head+text, 1), 0o644)
 }
 
-// TestSessionOfWhichNothingIsLeft removes the folder of a run that died: whether its
-// session lives cannot be told any more, so its claim stands until it expires, and then
-// no longer.
+// TestSessionOfWhichNothingIsLeft removes the folder of a run that crashed: nobody knows any
+// more whether its session lives, so its claim stands until it expires, and then no longer.
 func TestSessionOfWhichNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "code")
@@ -582,8 +581,8 @@ pass_environment = ["PATH", "HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS
 const forgottenUnit = `d=/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)/"$0"
 mkdir "$d" && echo $$ >"$d/cgroup.procs" && exec "$@"`
 
-// hiddenAgent has its work done by a child that no mark, no descriptor and no session tell
-// from any other process.
+// hiddenAgent has its work done by a child that no mark, no descriptor and no session
+// distinguishes from any other process.
 const hiddenAgent = haunting + `echo $$ >parent
 setsid env -i PATH="$PATH" bash -c 'exec 3>&-
 	echo $$ >>pids

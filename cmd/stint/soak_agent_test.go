@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// soakActs are what an agent of the soak may do, each with how often. The run's id
-// decides, so that a session can be told from its number.
+// soakActs are what an agent of the soak may do, each with how often. The run's id decides, so
+// that a session follows from its number.
 func soakActs() []soakAct {
 	return []soakAct{
 		{"deliver", 30, func(s soakSession) error { return errors.Join(s.commit(s.own()), s.grade(s.chance.IntN(9))) }},
@@ -123,7 +123,7 @@ func (s soakSession) grade(eighths int) error {
 	return s.result(fmt.Sprintf(`{"grade": %v, "task_state": %q, "tokens": %d, "cost_usd": 0.25}`, float64(eighths)/8, state, 100+s.chance.IntN(900)))
 }
 
-// wall meets the usage limit of an agent that has one.
+// wall meets the rate limit of an agent that has one.
 func (s soakSession) wall() error {
 	if s.agent != "moody" {
 		return s.grade(5)

@@ -16,7 +16,7 @@ type stormCall struct {
 	Window       span // from the start of the process to its end
 }
 
-// stormAnswer is what it was told.
+// stormAnswer is the answer that it got.
 type stormAnswer struct {
 	Status, Holder    string // no status: it was killed, and may have done it or not
 	Epoch             int64

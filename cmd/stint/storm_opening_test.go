@@ -15,7 +15,7 @@ type opening struct {
 }
 
 // TestStormOpening lets twelve processes open a store that does not exist, at the same
-// instant, and take one claim: one gets it, all others are told who has it.
+// instant, and take one claim: one gets it, all others get the holder's name.
 func TestStormOpening(t *testing.T) {
 	t.Parallel()
 	for range stormSizeAsked().openings {

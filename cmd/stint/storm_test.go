@@ -62,8 +62,8 @@ func newStorm(t *testing.T, keys int) *storm {
 }
 
 // TestStorm has many processes claim, renew and give back few keys, kills one of them
-// every 20 ms, and checks that what all were told is what one store that does one thing
-// at a time can have said.
+// every 20 ms, and checks that one store that does one thing at a time can have given all the
+// answers.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	size := stormSizeAsked()
@@ -112,8 +112,8 @@ func (s *storm) kill(calm <-chan struct{}) {
 	}
 }
 
-// client makes calls under a name of its own, one process each, and goes by what it was
-// told of its holds.
+// client makes calls under a name of its own, one process each, and goes by the answers on its
+// holds.
 func (s *storm) client(i, calls int) {
 	chance := rand.New(rand.NewPCG(3, uint64(i)))
 	holder := fmt.Sprintf("p%d", i)
@@ -158,7 +158,7 @@ func (c stormCall) args(key string, ending int) []string {
 	return args
 }
 
-// call runs one process and records what it was told.
+// call runs one process and records its answer.
 func (s *storm) call(key string, c stormCall, ending int) stormAnswer {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(s.Context(), "stint", append([]string{"--config", s.config}, c.args(key, ending)...)...)
@@ -190,7 +190,7 @@ func (s *storm) call(key string, c stormCall, ending int) stormAnswer {
 	return a
 }
 
-// stormExit is the exit status that goes with what is told.
+// stormExit is the exit status that goes with an answer.
 func stormExit(kind, status string) int {
 	switch status {
 	case "held":
@@ -205,7 +205,7 @@ func stormExit(kind, status string) int {
 	return -1
 }
 
-// parseStormAnswer reads an answer; times are told to the second.
+// parseStormAnswer reads an answer; times are exact to the second.
 func parseStormAnswer(data []byte) stormAnswer {
 	var told struct {
 		Status, Holder string

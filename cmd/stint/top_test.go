@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// talker is an agent that prints what it is told, a line each, until it is stopped.
+// talker is an agent that prints each line that it is given, until it is stopped.
 const talker = `#!/bin/bash
 exec 3<>"$STINT_WORKSPACE/gate.$STINT_CATEGORY"
 echo "at $STINT_CATEGORY"

@@ -44,7 +44,7 @@ func TestWatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			screen.until(t, "\x1b[?7h\x1b[?25h\x1b[?1049l")
-			_ = cmd.Wait() // the status tells
+			_ = cmd.Wait() // the exit status is checked below
 			if got := cmd.ProcessState.ExitCode(); got != want {
 				t.Errorf("exit status %d, want %d", got, want)
 			}

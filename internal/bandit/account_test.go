@@ -125,7 +125,7 @@ func TestEntitlementKnowsNoOrder(t *testing.T) {
 }
 
 // TestFloorAndCapHoldExactly plays fires, claims and idle fires in any order: floors and
-// caps hold to the session, whoever started it.
+// caps hold to the session, whether a fire or a person started it.
 func TestFloorAndCapHoldExactly(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -147,7 +147,7 @@ func TestLazyIsEager(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)
-		s.Alarm = 0 // a level that is met to the last bit would tell them apart
+		s.Alarm = 0 // a level that is met to the last bit would differ
 		grades := drawArrivals(t, 8)
 		end := grades[len(grades)-1].at + 50
 		var lazy, eager Arm

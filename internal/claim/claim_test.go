@@ -23,8 +23,8 @@ import (
 // session is the run that holds claims in these tests.
 const session = fleet.RunID("01kt1gw6g0000001")
 
-// desk is a desk on a real store, with sessions as it is told and a clock that the
-// test moves.
+// desk is a desk on a real store, with sessions that the test sets and a clock that the test
+// moves.
 type desk struct {
 	claim.Desk
 	*testing.T

@@ -88,7 +88,7 @@ func pathOf(dotted string) []string {
 	return strings.Split(regexp.MustCompile(`\.(fields|states|priorities)\..*`).ReplaceAllString(dotted, ".$1"), ".")
 }
 
-// schemaOf is what editors are told of a key, and whether it must be there.
+// schemaOf is what the schema for editors says of a key, and whether it must be there.
 func schemaOf(t *testing.T, path []string) (schema tomlfile.Schema, required bool) {
 	t.Helper()
 	schema = config.Schema()

@@ -191,8 +191,8 @@ func TestOutputEndsItsGroup(t *testing.T) {
 	}
 }
 
-// wantGone waits until the process named in the file is gone, except for the zombie
-// that whoever inherited it has yet to collect.
+// wantGone waits until the process named in the file is gone, except for the zombie that its
+// new parent has yet to collect.
 func wantGone(t *testing.T, file string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -51,8 +51,8 @@ func TestPoolDefaults(t *testing.T) {
 	}
 }
 
-// TestPoolNames has the pool that fires start without being told first: whoever shows one
-// timer shows that one's.
+// TestPoolNames has the pool first that fires start by default: a view that shows one timer
+// shows that one's.
 func TestPoolNames(t *testing.T) {
 	t.Parallel()
 	c := load(t, least+"[pool.ops]\n[pool.archive]\n")

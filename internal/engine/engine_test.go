@@ -46,7 +46,7 @@ type bench struct {
 
 	supervised atomic.Bool     // every run still has its supervisor
 	untimed    fleet.RunID     // the timer that was to start it is gone
-	onStop     func(fleet.Run) // what one does that is told to end; nil: nothing
+	onStop     func(fleet.Run) // what one does that is asked to end; nil: nothing
 	suspended  bool            // and each of these is
 
 	mu  sync.Mutex
@@ -139,7 +139,7 @@ func (b *bench) Supervised(fleet.Run) bool { return b.supervised.Load() }
 
 func (b *bench) Suspended(fleet.Run) bool { return b.suspended }
 
-// Stop notes whose session was told to end.
+// Stop notes whose session was asked to end.
 func (b *bench) Stop(_ context.Context, r fleet.Run) error {
 	b.mu.Lock()
 	b.told = append(b.told, r.ID)
@@ -209,7 +209,7 @@ func (noRepo) Record(_ context.Context, _ fleet.RunID, e fleet.FileEdit) (branch
 
 func (noRepo) Tidy(context.Context, func(fleet.RunID) bool) error { return nil }
 
-// starter starts units that fail as it is told, by category.
+// starter starts units that fail with its errors, by category.
 type starter map[string]error
 
 func (s starter) Start(_ context.Context, specs []fleet.UnitSpec) []error {
@@ -586,7 +586,7 @@ func TestEndThatCannotBeRecorded(t *testing.T) {
 }
 
 // TestEndRecordedLate has a store that fails for longer than a worker has to close, while its
-// claim has long to run; one that is told to stop meanwhile does not wait that long.
+// claim has long to run; one that is asked to stop meanwhile does not wait that long.
 //
 //nolint:paralleltest // a bubble's test stands alone
 func TestEndRecordedLate(t *testing.T) {
@@ -784,7 +784,7 @@ func TestForeignPayloadIsFollowed(t *testing.T) {
 }
 
 // late is a manager whose answer comes late: its workers have begun by then, and the
-// fire has been told to stop.
+// fire has been asked to stop.
 type late struct {
 	b      *bench
 	cancel context.CancelFunc
@@ -869,7 +869,7 @@ func TestFireThatCannotBeRecordedIsNoQuietOne(t *testing.T) {
 	}
 }
 
-// TestLimitsThatDoNotHold has a worker in a unit tell of them, and one by hand not look.
+// TestLimitsThatDoNotHold has a worker in a unit log them, and one by hand not look.
 func TestLimitsThatDoNotHold(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "[category.code]\n[category.code.unit]\nMemoryMax = \"4G\"\n")

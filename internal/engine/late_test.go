@@ -123,7 +123,7 @@ func (o overtaken) Enter(ctx context.Context, run fleet.RunID, p fleet.Place) (f
 	return o.noRepo.Enter(ctx, run, p)
 }
 
-// tracker has one item, and notes what it is told.
+// tracker has one item, and notes the reports that it gets.
 type tracker struct {
 	engine.Sources
 	told []fleet.TaskCall
@@ -141,8 +141,8 @@ func (t *tracker) Call(_ context.Context, what fleet.TaskCall, _ fleet.Task, _ f
 }
 
 // TestLateWordIsRefused has a claim be another's by the time its session begins, and by the
-// time a person who had it gives its task a state: neither is remembered, and the tracker is
-// told nothing.
+// time a person who had it gives its task a state: neither is remembered, and the tracker gets
+// no report.
 func TestLateWordIsRefused(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "[category.code]\n")
@@ -169,7 +169,7 @@ func TestLateWordIsRefused(t *testing.T) {
 type releasing struct {
 	store.Store
 	b     *bench
-	taken error // of whoever tries it meanwhile
+	taken error // of a rival that tries it meanwhile
 	asked int
 }
 

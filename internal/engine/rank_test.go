@@ -236,7 +236,7 @@ func TestOddsAddUp(t *testing.T) {
 	}
 }
 
-// stopping is a selector during which the fire is told to stop.
+// stopping is a selector during which the fire is asked to stop.
 type stopping context.CancelFunc
 
 func (s stopping) Rank(ctx context.Context, _ []byte) ([]byte, error) {

@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long a session without a time-out of its own may take: the
-// category's, the agent's grace, telling its task's source twice, closing three times, and a
+// category's, the agent's grace, two reports to its task's source, closing three times, and a
 // minute's slack.
 const patience = 30*time.Minute + 10*time.Second + 2*3*time.Minute + 3*20*time.Second + time.Minute
 
@@ -290,7 +290,7 @@ func TestOverdue(t *testing.T) {
 	tests := []struct {
 		name   string
 		after  time.Duration
-		dies   bool // when it is told to
+		dies   bool // when it is asked to
 		dryRun bool
 		ended  int
 		closed bool
@@ -340,8 +340,8 @@ func TestClockStepEndsNoSession(t *testing.T) {
 	b.closeAll(lock)
 }
 
-// TestSuspendedSupervisor stops a supervisor, as Ctrl-Z does: that is said, and once the
-// session's time is over it is told to end.
+// TestSuspendedSupervisor stops a supervisor, as Ctrl-Z does: the reaping says so, and asks the
+// session to end once its time is over.
 func TestSuspendedSupervisor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, halfHour)

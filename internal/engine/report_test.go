@@ -73,7 +73,7 @@ func TestReportWithoutAStore(t *testing.T) {
 }
 
 // TestReportAgreesWithTheRanking fires, and has one session under way and others graded:
-// ranking, status and report tell of the same entitlement and of the same interval.
+// ranking, status and report show the same entitlement and the same interval.
 func TestReportAgreesWithTheRanking(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "[category.code]\nself_directed = true\ncooldown = \"0s\"\nlanes = 2\n[category.docs]\nself_directed = true\ncooldown = \"0s\"\n")

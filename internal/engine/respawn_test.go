@@ -354,8 +354,8 @@ func TestLookedAtAgain(t *testing.T) {
 	}
 }
 
-// TestRunThatNeverBegins is one whose timer died, with the machine or with whoever was to
-// start it.
+// TestRunThatNeverBegins is one whose timer died, with the machine or with the process that
+// was to start it.
 func TestRunThatNeverBegins(t *testing.T) {
 	t.Parallel()
 	b, _, id := chain(t, threeCategories)

@@ -20,8 +20,8 @@ func (w waiting) Full(context.Context) (full map[fleet.Category]string, failed m
 }
 
 // TestStatusTellsWhatHoldsNow has a fire of each pool find some categories closed and paused,
-// and then another state of things: nothing that is over is told as if it held, and what is
-// not asked again is told as the fire's.
+// and then another state of things: the status shows nothing that is over as if it held, and
+// shows answers that it did not ask for again as the fire's.
 func TestStatusTellsWhatHoldsNow(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "[pool.monitoring]\n[category.code]\n[category.docs]\n[category.triage]\nself_directed = true\n"+

@@ -20,9 +20,9 @@ func TestStop(t *testing.T) {
 		name       string
 		supervised bool
 		gone       bool // nothing of it lives
-		lost       bool // its lock is gone: whether it lives cannot be told
+		lost       bool // its lock is gone: nobody knows whether it lives
 		deaf       bool // nor can be ended
-		dies       bool // told to end, the supervisor does, and records nothing
+		dies       bool // asked to end, the supervisor does, and records nothing
 		told       int
 		ended      int
 		refused    bool

@@ -150,7 +150,7 @@ func (f *faultyStore) Abandon(ctx context.Context, id fleet.RunID, reason string
 	return answer(f, "Abandon", func() (bool, error) { return f.Store.Abandon(ctx, id, reason, used, died) })
 }
 
-// story is something that a fleet goes through, and the error of all that it was told.
+// story is something that a fleet goes through, and all errors that it reported.
 type story struct {
 	config string
 	play   func(b *bench) error
@@ -292,7 +292,7 @@ func (r branching) Enter(_ context.Context, run fleet.RunID, _ fleet.Place) (fle
 	return fleet.Site{Branch: r.Branch(run)}, func(context.Context) (string, error) { return "", nil }, nil
 }
 
-// deafEars cannot be told anything.
+// deafEars accepts no report.
 type deafEars struct{}
 
 func (deafEars) Send(context.Context, fleet.Notice) error { return errors.New("nobody there") }
@@ -397,7 +397,7 @@ func (b *bench) checkSettled() {
 }
 
 // told plays a story of which the write at a place fails, and returns what was called, what it
-// came to at once, and whether anybody was told of the failure.
+// came to at once, and whether the failure was reported to anybody.
 func told(t *testing.T, s story, at int, apply bool) (calls, came []string, stated bool) {
 	t.Helper()
 	b := newBench(t, s.config)
@@ -413,8 +413,8 @@ func told(t *testing.T, s story, at int, apply bool) (calls, came []string, stat
 }
 
 // TestEveryWriteMayFail plays each story once for each of its writes and each way to fail: it
-// had no effect, or it had one and said otherwise. Either somebody is told, or the story comes
-// to the same; and afterwards nothing is open or held, and nothing was learnt twice.
+// had no effect, or it had one and said otherwise. Either the failure is reported, or the story
+// comes to the same; and afterwards nothing is open or held, and nothing was learnt twice.
 func TestEveryWriteMayFail(t *testing.T) {
 	t.Parallel()
 	seen, all := map[string]bool{}, true

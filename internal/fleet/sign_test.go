@@ -8,7 +8,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// TestSigns can be told apart without colours, by letter, and have a mood that is listed.
+// TestSigns differ without colours, by letter, and have a mood that is listed.
 func TestSigns(t *testing.T) {
 	t.Parallel()
 	var signs []fleet.Sign

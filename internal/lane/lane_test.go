@@ -339,8 +339,8 @@ func TestLivesBesideAProbe(t *testing.T) {
 	}
 }
 
-// TestLiveTwice starts a run that is running: it must be told, not made to wait
-// until the other ends.
+// TestLiveTwice starts a run that is running: it must get an error, not wait until the other
+// ends.
 func TestLiveTwice(t *testing.T) {
 	t.Parallel()
 	s := State(t.TempDir())

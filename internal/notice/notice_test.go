@@ -35,7 +35,7 @@ func shell(t *testing.T, script string) command.Command {
 	return command.Command{Argv: []string{"sh", "-c", script}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}}
 }
 
-// server answers as told and hands on what it was posted.
+// server answers with the handler and hands on what it was posted.
 func server(t *testing.T, answer http.HandlerFunc) (address string, posted <-chan string) {
 	t.Helper()
 	bodies := make(chan string, 10)

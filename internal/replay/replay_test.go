@@ -32,7 +32,7 @@ func record(t rapid.TB, in selector.Input, payload []byte) fleet.Fire {
 			limits.Allowed = append(limits.Allowed, c.Category)
 		}
 	}
-	slices.Reverse(limits.Allowed) // no order that the inputs would tell
+	slices.Reverse(limits.Allowed) // no order that the inputs would give
 	f.Own, f.Allowed = payload == nil, limits.Allowed
 	if payload == nil {
 		f.Selection = marshal(t, own)

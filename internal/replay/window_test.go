@@ -214,7 +214,7 @@ func TestNewWindowGoesOnAfterAGap(t *testing.T) {
 }
 
 // TestNewWindowCountsOddsOfNothing: a session that none of the redraws started weighs as
-// one more redraw of each, and what had no chance is told of.
+// one more redraw of each, and the answer names those that had no chance.
 func TestNewWindowCountsOddsOfNothing(t *testing.T) {
 	t.Parallel()
 	h := newHistory("a", "b")

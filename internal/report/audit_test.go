@@ -63,7 +63,7 @@ func TestAudit(t *testing.T) {
 		{
 			"a blink inside",
 			[]fleet.LaneHold{hold("r1", "code", 1, 1, 9), hold("r2", "code", 1, 5, 5)},
-			1, // it is over before the clock could tell
+			1, // it is over before the clock could show it
 			[]Violation{both("r1", "r2", 5)},
 		},
 	}
@@ -131,8 +131,8 @@ func TestFruitless(t *testing.T) {
 	}
 }
 
-// TestShares has sessions by fires and by hand, and runs that never had a claim: a part is
-// of the sessions, whoever started them.
+// TestShares has sessions by fires and by hand, and runs that never had a claim: a part is of
+// all sessions, by fires and by hand.
 func TestShares(t *testing.T) {
 	t.Parallel()
 	runs := []fleet.Tally{

@@ -199,7 +199,7 @@ func TestPace(t *testing.T) {
 		span time.Duration
 		want string
 	}{
-		{time.Minute, "10.00 an hour, 10.00 a day"}, // which tells nothing of a day
+		{time.Minute, "10.00 an hour, 10.00 a day"}, // which says nothing of a day
 		{5 * time.Hour, "2.00 an hour, 10.00 a day"},
 		{48 * time.Hour, "0.21 an hour, 5.00 a day"},
 	} {

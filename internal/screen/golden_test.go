@@ -230,7 +230,7 @@ func TestStatusLast(t *testing.T) {
 	}
 }
 
-// TestStatusAfterTheClockWasSetBack tells of a fire and of runs from the future as such.
+// TestStatusAfterTheClockWasSetBack shows a fire and runs from the future as such.
 func TestStatusAfterTheClockWasSetBack(t *testing.T) {
 	t.Parallel()
 	v := idleFleet()
@@ -241,8 +241,8 @@ func TestStatusAfterTheClockWasSetBack(t *testing.T) {
 	}
 }
 
-// TestStatusOfMuch stays on one screen, however much there is of everything, but for what
-// runs; a pipe gets all of it.
+// TestStatusOfMuch stays on one screen, however much there is of everything, except runs under
+// way; a pipe gets all of it.
 func TestStatusOfMuch(t *testing.T) {
 	t.Parallel()
 	v := busyFleet()

@@ -40,7 +40,7 @@ func TestAllObstacles(t *testing.T) {
 	}
 }
 
-// TestClaimsAreOneObstacle tells claimed tasks and lanes from none.
+// TestClaimsAreOneObstacle distinguishes claimed tasks and lanes from none.
 func TestClaimsAreOneObstacle(t *testing.T) {
 	t.Parallel()
 	s := Situation{

@@ -68,7 +68,7 @@ func TestSignalSparesAnother(t *testing.T) {
 	}
 }
 
-// TestOutputBlocks guards against a pipe that tells a full one to the agent by an error.
+// TestOutputBlocks guards against a pipe that gives the agent an error when it is full.
 func TestOutputBlocks(t *testing.T) {
 	t.Parallel()
 	o := newOrder(t, `grep ^flags: /proc/self/fdinfo/1 /proc/self/fdinfo/2`)

@@ -227,14 +227,14 @@ func TestStop(t *testing.T) {
 				group <- groupOf(t, s)
 			}()
 			exit := mustRun(ctx, t, s)
-			exit.Output = fleet.Output{} // the log tells
+			exit.Output = fleet.Output{} // the log is checked
 			if diff := cmp.Diff(exit, fleet.SessionExit{End: fleet.Stopped}); diff != "" {
 				t.Errorf("exit (-got +want):\n%s", diff)
 			}
 			mustBeEmpty(t, <-group)
 			got, err := os.ReadFile(s.Files.Log)
 			if mode == "family" && strings.HasSuffix(string(got), "ready: broken pipe\n") {
-				got = nil // whoever was second to be ready found nobody listening
+				got = nil // the second to be ready found nobody listening
 			}
 			if err != nil || string(got) != words {
 				t.Errorf("got log %q, %v, want %q", got, err, words)

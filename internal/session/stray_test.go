@@ -97,7 +97,7 @@ func TestSweepEndsThemAll(t *testing.T) {
 	if err := Sweep(run); err != nil {
 		t.Fatal(err)
 	}
-	// It returns when they are gone, not when they were told.
+	// It returns when they are gone, not when they were signalled.
 	for _, pid := range theirs {
 		if marked(pid, run) {
 			t.Errorf("process %d is left", pid)
@@ -123,7 +123,7 @@ func TestEndOfWhoeverHasTheLock(t *testing.T) {
 	asks := stray(t, `exec 9<"$LOCK"`+keeps, "LOCK="+alive)
 	others := stray(t, `exec 9<>"$LOCK"`+keeps, "LOCK="+other)
 	for _, pid := range []int{asks, others} {
-		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // nothing in its environment tells whose it is
+		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) }) // nothing in its environment shows whose it is
 	}
 	if !holds(theirs, alive) || len(opened(asks, alive)) == 0 {
 		t.Fatal("they do not have the lock open")
@@ -155,7 +155,7 @@ func TestSweepEndsAFamilyThatGrows(t *testing.T) {
 }
 
 // TestSessionLeavesNoStray runs an agent whose child has left its group and its session
-// and ignores what it is told: the session ends with it gone.
+// and ignores signals: the session ends with it gone.
 func TestSessionLeavesNoStray(t *testing.T) {
 	t.Parallel()
 	s := testSpec(t, "exit")

@@ -185,7 +185,7 @@ func obeyed(t *testing.T, o order) told {
 // Scripts of agents. A hidden process has left its parent, its session and its
 // environment, keeps no descriptor, and is deaf.
 const (
-	wait   = `mkfifo ever$$; exec 9<>ever$$; : >ready; while :; do read -rt 0.05 -u 9; done` // no child to be told as well
+	wait   = `mkfifo ever$$; exec 9<>ever$$; : >ready; while :; do read -rt 0.05 -u 9; done` // no child to be signalled as well
 	hidden = `env -i setsid -f /bin/bash -c 'exec 0<&- 1>&- 2>&- 3>&-; trap "" TERM; : >hidden; while :; do /bin/sleep 0.05; done'
 		until [ -e hidden ]; do sleep 0.01; done; `
 )

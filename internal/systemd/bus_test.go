@@ -62,7 +62,7 @@ func TestConnectToSilence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = listener.Close() }) // Nothing to be told about its end.
+	t.Cleanup(func() { _ = listener.Close() }) // Its end is no news.
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	_, err = connect(ctx, "unix:path="+path)

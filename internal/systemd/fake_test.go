@@ -71,7 +71,7 @@ func startFake(t *testing.T) *fakeManager {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close() }) // Nothing to be told about its end.
+	t.Cleanup(func() { _ = conn.Close() }) // Its end is no news.
 	f.conn = conn
 	err = errors.Join(
 		conn.Export(f, fakePath, fakeIface),

@@ -15,7 +15,7 @@ import (
 )
 
 // workerMode makes the test binary a worker: a number is its exit status, anything
-// else has it run until it is told to stop.
+// else has it run until it is asked to stop.
 const workerMode = "STINT_TEST_WORKER"
 
 func TestMain(m *testing.M) {

@@ -89,8 +89,8 @@ func TestTimer(t *testing.T) {
 	}
 }
 
-// TestTimerWithStamp does not take for a fire what a time stamp tells: the file is made when
-// the timer is started for the first time, and is what the next start goes by.
+// TestTimerWithStamp does not take the time of a stamp for a fire: the file is made when the
+// timer is started for the first time, and is what the next start goes by.
 func TestTimerWithStamp(t *testing.T) {
 	t.Parallel()
 	m := testManager(t)

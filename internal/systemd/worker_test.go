@@ -118,7 +118,7 @@ func TestNoWorkerStaysLoaded(t *testing.T) {
 		specs = append(specs, testSpec(t, name, fleet.RunID("r"+status), status))
 	}
 	for i, err := range m.Start(testContext(t), specs) {
-		if err != nil && i > 0 { // A worker that fails at once may be told as a job that did.
+		if err != nil && i > 0 { // A worker that fails at once may be reported as a job that did.
 			t.Error(err)
 		}
 	}

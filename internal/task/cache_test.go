@@ -121,8 +121,8 @@ func TestListBelievesTheCache(t *testing.T) {
 	}
 }
 
-// TestYoungFileIsReadAgain changes a file within a tick of the kernel's clock, so that
-// nothing tells.
+// TestYoungFileIsReadAgain changes a file within a tick of the kernel's clock, so that nothing
+// shows the change.
 func TestYoungFileIsReadAgain(t *testing.T) {
 	t.Parallel()
 	f := cached(t, newFolder(t, map[string]string{"a.md": "---\n---\n# Old\n"}))
@@ -304,8 +304,8 @@ type changing struct {
 	folder     task.Folder
 }
 
-// check lists with the cache, and lets the kernel's clock go on a tick: of a second
-// change within one, only that the file is young would tell.
+// check lists with the cache, and lets the kernel's clock go on a tick: only the file's youth
+// would show a second change within one.
 func (m *changing) check(t *rapid.T) {
 	m.folder.Cache.Writes = rapid.Bool().Draw(t, "writes")
 	sameAsUncached(t, m.folder)

@@ -30,7 +30,7 @@ func clock() time.Time { return time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC) }
 func ago(d time.Duration) time.Time { return clock().Add(-d) }
 
 // operator sits before a screen. Commands are carried out at once, and the clock moves when
-// it is told to.
+// the test moves it.
 type operator struct {
 	*testing.T
 	model tea.Model

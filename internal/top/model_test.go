@@ -44,7 +44,7 @@ func TestNothingUnasked(t *testing.T) {
 	u.shows("no run to stop here")
 }
 
-// TestFailedAction tells why, and leaves the rest as it is.
+// TestFailedAction says why, and leaves the rest as it is.
 func TestFailedAction(t *testing.T) {
 	t.Parallel()
 	u := sit(t, 80, 24, busy(t), top.Options{

@@ -171,7 +171,7 @@ func TestRunIsFollowed(t *testing.T) {
 			t.Error("something came after the end")
 		}
 	}
-	// A run that has ended is told whole, and at once.
+	// The log of a run that has ended is sent whole, and at once.
 	if text, _ := printed(t, b.stream(path), "last"); !strings.HasPrefix(text, "one\ntwo\nthree\n") {
 		t.Errorf("got %q, want all of it", text)
 	}

@@ -93,7 +93,7 @@ func witnessOf(f why.Ranked, name string) (w witness) {
 
 type changeKind struct {
 	pattern string
-	numbers func(then, last witness) []float64 // in the order in which they are told
+	numbers func(then, last witness) []float64 // in the order in which the answer has them
 }
 
 func changeKinds() []changeKind {

@@ -324,7 +324,7 @@ func TestVerdicts(t *testing.T) {
 		{"rested by then", edited(resting(2 * time.Minute)), why.Maybe, []string{"cooldown"}},
 		{"rests for longer", edited(resting(time.Hour)), why.No, []string{"cooldown"}},
 		{"rests, and no timer", edited(func(c *why.Category) { resting(2 * time.Minute)(c); c.Timer = nil }), why.No, []string{"cooldown"}},
-		{"rests once the dead are closed", edited(func(c *why.Category) { resting(2 * time.Minute)(c); c.Dead = first }), why.No, []string{"cooldown"}},
+		{"rests once the crashed run is closed", edited(func(c *why.Category) { resting(2 * time.Minute)(c); c.Dead = first }), why.No, []string{"cooldown"}},
 		{"all at once", stuckCategory().Answer(), why.No, []string{
 			"not-allowed", "paused", "paused", "review", "agent", "agent-busy", "budget", "lane-busy", "lane-busy", "cooldown", "no-task", "backoff",
 			"machine", "no-slot",

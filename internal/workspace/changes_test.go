@@ -190,8 +190,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// apart writes a file until its time is so much later that files of before and after can
-// be told apart.
+// apart writes a file until its time is so much later that files of before and after differ.
 func (g gitter) apart() {
 	g.t.Helper()
 	probe := filepath.Join(g.t.TempDir(), "probe")

@@ -11,7 +11,7 @@ type Costs struct {
 	FireRun       time.Duration // more, for each worker that it starts
 	Snapshot      time.Duration // what a fire or a worker looks at
 	SnapshotClaim time.Duration // more, for each claim with its open run
-	Sweep         time.Duration // what a fire reads beside a snapshot to find the dead
+	Sweep         time.Duration // what a fire reads beside a snapshot to find crashed runs
 	SweepClaim    time.Duration // more, for each lane that is held
 	Ask           time.Duration // reading whose session holds a claim: after a look, for each claim
 }

@@ -12,8 +12,8 @@ func awake(b bandit.Backoff) bandit.Backoff {
 	return b
 }
 
-// Counts are what happened, all told. Each grant ends in one way, or goes on when the
-// time is over.
+// Counts are what happened in all. Each grant ends in one way, or goes on when the time is
+// over.
 type Counts struct {
 	Tasks int // that came
 

@@ -23,8 +23,7 @@ type known struct {
 	session fleet.Liveness
 }
 
-// row is the claim as the rules know it. Every holder is a session; which, is told apart
-// by number here.
+// row is the claim as the rules know it. Every holder is a session, which has a number here.
 func (c *claim) row() fleet.Claim {
 	r := fleet.Claim{Holder: "run:0", Epoch: fleet.Epoch(c.epoch), ExpiresAt: at(c.expires)}
 	if c.released || c.epoch == 0 {

@@ -349,7 +349,7 @@ func (w *world) runCompleted(e event) {
 	w.finish(id)
 }
 
-// lay puts a run among the dead of its host, until a fire finds it.
+// lay puts a run among the crashed ones of its host, until a fire finds it.
 func (w *world) lay(id int32) {
 	r := &w.runs[id]
 	r.turn++
@@ -386,7 +386,7 @@ func (w *world) orphan(id int32) {
 	w.foresee(max(w.now, r.ends), orphanEnds, id, r.turn)
 }
 
-// orphanEnds leaves the claim to whoever can prove that the session is gone.
+// orphanEnds leaves the claim to a worker that can prove that the session is gone.
 func (w *world) orphanEnds(id int32) {
 	r := &w.runs[id]
 	w.unlock(id)

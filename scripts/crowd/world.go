@@ -56,7 +56,7 @@ type run struct {
 	tries  int           // to record the end
 
 	lives      bool // its session
-	laid       bool // it is among the dead of its host
+	laid       bool // it is among the crashed ones of its host
 	supervised bool
 }
 
@@ -268,7 +268,7 @@ func (w *world) free(h, id int32) bool {
 	return c.row().Free(at(w.now+w.hosts[h].skew), w.liveness(h, c))
 }
 
-// liveness is what a host can tell of the session that holds a claim.
+// liveness is what a host knows of the session that holds a claim.
 func (w *world) liveness(h int32, c *claim) fleet.Liveness {
 	if c.holder == nobody || w.runs[c.holder].host != h {
 		return fleet.Unknown
@@ -316,7 +316,7 @@ func (w *world) leave(r *run) {
 }
 
 // hostDies takes all sessions with it. Their claims stay theirs in the store until they expire,
-// or until the host is back and can tell.
+// or until the host is back and knows.
 func (w *world) hostDies(h int32) {
 	w.HostDeaths++
 	host := &w.hosts[h]

@@ -93,7 +93,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	return d.units.install(ctx, d.folder, d.stint)
 }
 
-// kept tells where to look once the units are gone.
+// kept prints where to look once the units are gone.
 func (d *demo) kept() {
 	d.out.printf("\nKept: %s\n", d.folder)
 	d.out.printf("  fires.log           what the fires said\n")

@@ -1,5 +1,5 @@
 // Command demofleet shows stint at work: it makes a sample workspace, lets a real
-// timer of the user's service manager fire the fleet four times, tells what happens
+// timer of the user's service manager fire the fleet four times, prints what happens
 // while it happens, and then what came of it. It fails when what came of it is not
 // what the sessions did.
 //

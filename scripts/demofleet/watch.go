@@ -10,7 +10,7 @@ import (
 // apart, and so are the ends of sessions; this is what a busy machine may add.
 const patience = 30 * time.Second
 
-// watch tells what happens until the last fire, stops the timer, and goes on until
+// watch prints what happens until the last fire, stops the timer, and goes on until
 // the last session has ended.
 func (d *demo) watch(ctx context.Context) (status, error) {
 	w := &watcher{out: d.out, told: map[string]bool{}}
@@ -24,7 +24,7 @@ func (d *demo) watch(ctx context.Context) (status, error) {
 	return d.follow(ctx, w, "the end of the last run", func(s status) bool { return len(s.Running) == 0 })
 }
 
-// follow looks at the record, and tells what is new in it, until done.
+// follow looks at the record, and prints what is new in it, until done.
 func (d *demo) follow(ctx context.Context, w *watcher, goal string, done func(status) bool) (status, error) {
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
@@ -60,7 +60,7 @@ func (d *demo) follow(ctx context.Context, w *watcher, goal string, done func(st
 // may seem dead, but not at two looks.
 func (d *demo) stuck(ctx context.Context, before, dead string) error {
 	if dead != "" && dead == before {
-		return fmt.Errorf("run %s died and left no end; see %s", dead, d.folder.runLog(dead))
+		return fmt.Errorf("run %s crashed (no result recorded); see %s", dead, d.folder.runLog(dead))
 	}
 	failed, err := d.units.failed(ctx)
 	if err == nil && failed != "" {

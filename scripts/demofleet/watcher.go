@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// watcher tells what is new in the record, each thing once.
+// watcher prints what is new in the record, each thing once.
 type watcher struct {
 	out  screen
 	told map[string]bool
 }
 
-// event is something that happened, and how it is told.
+// event is something that happened, and how it is printed.
 type event struct {
 	at   time.Time
 	tell func()
@@ -66,7 +66,7 @@ func (w *watcher) end(r session) {
 	w.line(*r.EndedAt, "ends", fmt.Sprintf("%-7s %-14s %s  %s", r.Category, r.Task, verdict, cut(r.Reason, 23)))
 }
 
-// fire tells what a fire starts, and why it leaves out the rest: one line a reason.
+// fire prints what a fire starts, and why it leaves out the rest: one line a reason.
 func (w *watcher) fire(f fire) {
 	started := strings.Join(f.started(), ", ")
 	if started == "" {

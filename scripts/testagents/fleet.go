@@ -52,7 +52,7 @@ func (t fleetTask) wants() string {
 	return "ready_for_review"
 }
 
-// mark stands in a task's body, and nowhere else, so that the model can tell what it is asked.
+// mark stands in a task's body, and nowhere else, so that the model knows what it is asked.
 func (t fleetTask) mark() string { return "Write the file " + t.id + ".txt." }
 
 var marked = regexp.MustCompile(`Write the file (t\d\d)\.txt\.`)
@@ -180,8 +180,8 @@ func (f *fleetTrial) judged(run string) string { return filepath.Join(f.home, "j
 // edit lets each fire start a session of each category, at once after the one before, and
 // none follow by itself.
 func (f *fleetTrial) edit(config string) string {
-	// Units have the environment of the service manager. Agents are told theirs here, so that
-	// nothing is left behind in the manager of a person.
+	// Units have the environment of the service manager. Agents get theirs here, so that nothing
+	// is left behind in the manager of a person.
 	var variables []string
 	for _, pair := range f.environment() {
 		if !strings.HasPrefix(pair, "PATH=") { // init writes the one that an agent needs
@@ -273,7 +273,7 @@ func (f *fleetTrial) checkRuns(ctx context.Context, runs []fleetRun) {
 		before := len(f.faults)
 		f.checkRun(ctx, r)
 		if len(f.faults) > before {
-			log, _ := os.ReadFile(filepath.Join(f.runFiles(r.Run), "log")) // without it, the rest is told all the same
+			log, _ := os.ReadFile(filepath.Join(f.runFiles(r.Run), "log")) // without it, the rest is shown all the same
 			f.fault("run %s printed:\n%s", r.Run, log[:min(len(log), 8<<10)])
 		}
 	}

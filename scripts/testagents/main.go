@@ -59,7 +59,7 @@ func try(ctx context.Context, stint, agents, record string, only *regexp.Regexp,
 	if agents, err = filepath.Abs(agents); err != nil {
 		return 0, err
 	}
-	// A full hour, as a time is told to the minute.
+	// A full hour, as times are printed to the minute.
 	resetAt := time.Now().Truncate(time.Hour).Add(25 * time.Hour)
 	model, err := startStub(ctx, resetAt)
 	if err != nil {

@@ -111,7 +111,7 @@ func tokens(a account, requests int64) transcript.Tokens {
 }
 
 // cutShort is what the output says of a session that is killed after one answer: claude
-// tells the usage of an answer as it begins, codex none before the end of the turn.
+// prints the usage of an answer as it begins, codex none before the end of the turn.
 func cutShort(a account) transcript.Summary {
 	if a == codexKey {
 		return transcript.Summary{ToolCalls: 1}

@@ -62,7 +62,7 @@ func (g *github) answer(w http.ResponseWriter, r *http.Request) {
 		}}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(object{"data": data}) // gh tells what it did not get
+	_ = json.NewEncoder(w).Encode(object{"data": data}) // gh reports what it did not get
 }
 
 // in are the issues in those states, the newest first.

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	issues = 153 // more than the 30 that gh lists unless told otherwise, and than the 100 of one page
+	issues = 153 // more than the 30 that gh lists by default, and than the 100 of one page
 	open   = 150
 )
 

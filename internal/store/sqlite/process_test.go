@@ -22,8 +22,8 @@ import (
 	"stint/internal/store/storetest"
 )
 
-// childMode makes the test binary another process at the store. It does what each
-// line on its standard input tells it to, and answers with a line.
+// childMode makes the test binary another process at the store. Each line on its standard
+// input is a command, which it answers with a line.
 const childMode = "STINT_TEST_STORE"
 
 func TestMain(m *testing.M) {
