@@ -2,7 +2,7 @@ PREFIX ?= $(HOME)/.local
 GO     ?= go
 LINT   := $(GO) tool -modfile=scripts/tools.mod golangci-lint
 
-# Debian's Go stays with the version it came as unless told otherwise; go.mod may name a later one.
+# Debian's Go stays with the version it came as by default; go.mod may name a later one.
 export GOTOOLCHAIN ?= auto
 
 # One static file has no libraries to find at each start. The tags leave out the parts that need them: SQLite's

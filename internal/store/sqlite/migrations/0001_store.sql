@@ -93,7 +93,7 @@ create table runs (
   cost        text not null default '' check (cost in ('', 'reported', 'computed', 'assumed')), -- where usd comes from
   models      text not null default '[]',      -- JSON: that were billed, as far as they are named
   day         text not null default '',        -- of the claim, UTC: whose budget it counts for
-  reserved_tokens integer not null default 0,  -- in the budgets, until the end tells better
+  reserved_tokens integer not null default 0,  -- in the budgets, until the end has better figures
   reserved_usd    real not null default 0,
   commits     text not null default '[]',      -- JSON: revisions that it made, oldest first
   branch      text not null default '',        -- that it worked on; empty: the workspace's
@@ -185,7 +185,7 @@ create table arms (
   down_g2      real not null,
   graded       integer not null,
   alarms       integer not null,
-  sessions     integer not null,               -- granted a claim, whoever started them
+  sessions     integer not null,               -- granted a claim, also those that people started
   entitled     real not null,                  -- sessions it was to get
   deficit      real not null,                  -- below its floor, in sessions
   surplus      real not null,                  -- above its cap, in sessions
@@ -286,7 +286,7 @@ create table tasks (
   source   text not null,                      -- of whose list it is an item; empty: it is a file
   item     text not null,                      -- its id there
   seen     text not null,                      -- what its source showed then; empty: as it is seen next; -: nothing
-  owed     text not null check (owed in ('', 'done', 'release', 'write')), -- what its source is still to be told
+  owed     text not null check (owed in ('', 'done', 'release', 'write')), -- the report that its source is owed
   run      text not null,                      -- that left it; empty: a person
   branch   text not null,                      -- that has the state in its file; empty: none, or the workspace's
   since    integer not null,                   -- of the last that was left
@@ -299,7 +299,7 @@ create table tasks (
   trouble  text not null default ''            -- why its source does not show the state; empty: nothing is known to be in the way
 ) strict, without rowid;
 
--- When people were last told of what, so that no news is told by every worker.
+-- When people last got which news, so that not every worker sends it.
 create table notices (
   event   text not null,
   subject text not null,
