@@ -335,8 +335,8 @@ and (select count(*) from runs before where before.followed_by = runs.id) <> 1`}
 func crashReaped(int) []crashCheck {
 	return []crashCheck{
 		{"a run that has begun and has no end", `select id from runs where started_at is not null and ended_at is null`},
-		{"a claim of the dead", `select key, holder from claims where released_at is null and holder like 'run:%'`},
-		{"a lane of the dead", `select run from lane_holds where released_at is null`},
+		{"a claim of a crashed run", `select key, holder from claims where released_at is null and holder like 'run:%'`},
+		{"a lane of a crashed run", `select run from lane_holds where released_at is null`},
 	}
 }
 

@@ -268,7 +268,7 @@ func (s *site) checkFreed(how string) {
 	}
 	for _, r := range st.Runs {
 		if r.Run == dead && (r.Outcome != "abandoned" || r.Grade != nil) {
-			s.Errorf("the dead run ended as %q, grade %v", r.Outcome, r.Grade)
+			s.Errorf("the crashed run ended as %q, grade %v", r.Outcome, r.Grade)
 		}
 	}
 	s.open("code", 0.5)

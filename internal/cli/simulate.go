@@ -96,7 +96,7 @@ is left out as a whole:
   mean = 0.61           # of the grade; must be given
   share = 0.20          # target share; without the key, an equal part of the rest
   supply_wake = 0.02    # without both keys, there is always work. Otherwise work comes
-  supply_sleep = 0.05   # and goes, and only a session that finds none tells
+  supply_sleep = 0.05   # and goes, and only a session that finds none shows it
   pool = "quick"        # without the key, the default one
   agent = "codex"       # for the outages
   witness = "grader"    # takes the true grade. Otherwise a session reports its own grade,

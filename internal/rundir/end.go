@@ -28,7 +28,7 @@ type spooled struct {
 // PutEnd writes down how a run ended, before it is in the store: it is on disk when this
 // returns. It lies beside the folder that the agent may write.
 //
-// If we die in it, what is there cannot be read, and the run has left no end.
+// If we die in it, the file cannot be read, and the run counts as crashed.
 func (f Folders) PutEnd(r fleet.Run) error {
 	if err := putEnd(fleet.FilesOf(f.State, r.ID), r); err != nil {
 		return fmt.Errorf("write down the end of run %s: %w", r.ID, err)
@@ -56,9 +56,9 @@ func putEnd(files fleet.RunFiles, r fleet.Run) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// End reads how a run ended. One that left no end that can be read wraps
-// [fleet.ErrNotFound]; so does one whose agent put something else there, or withdrew the
-// right to read it: else its run could never be closed.
+// End reads how a run ended. Where no end can be read the error wraps [fleet.ErrNotFound], also
+// where the run's agent put something else there, or withdrew the right to read it: else the
+// run could never be closed.
 func (f Folders) End(run fleet.RunID) (fleet.Run, error) {
 	text, err := Read(fleet.FilesOf(f.State, run).End, mostEnd)
 	if foreign := refusal(""); errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.As(err, &foreign) {

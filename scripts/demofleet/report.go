@@ -37,7 +37,7 @@ func (s screen) rankings(r record) {
 	for i := range max(len(first.Categories), len(last.Categories)) {
 		s.printf("  %s\n", strings.TrimRight(fmt.Sprintf("%-37s  %s", place(first, i), place(last, i)), " "))
 	}
-	s.printf("  A score is drawn from what the grades tell so far; * leads: its task is begun.\n")
+	s.printf("  A score is drawn from what the grades show so far; * leads: its task is begun.\n")
 }
 
 // place is a line of a fire's ranking.
