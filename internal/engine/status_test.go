@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/store"
 )
 
 // waiting are gates of which those with a reason are closed.
@@ -84,5 +86,47 @@ func TestStatusTellsWhatHoldsNow(t *testing.T) {
 	got := bars()
 	if got["code"] != "no workable task, as fire 3 found" || got["docs"] == "5 results wait, as fire 1 found" {
 		t.Errorf("after the next fire: got %v", got)
+	}
+}
+
+// endsInLook is a store whose run ends right after the first snapshot was taken.
+type endsInLook struct {
+	store.Store
+	end func()
+}
+
+func (s *endsInLook) Snapshot(ctx context.Context) (store.Snapshot, error) {
+	snapshot, err := s.Store.Snapshot(ctx)
+	if s.end != nil {
+		s.end()
+		s.end = nil
+	}
+	return snapshot, err
+}
+
+// TestRunEndsInALook: a look sees a run before its end or after it, with its grade, and never as
+// one that crashed.
+func TestRunEndsInALook(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, halfHour)
+	r, lock := b.dead("code", "fix")
+	b.Store = &endsInLook{Store: b.db, end: func() {
+		end := b.stored(r.ID)
+		end.EndedAt, end.Verdict = b.clock(), fleet.Verdict{Outcome: fleet.Productive, Grade: new(0.5), Reason: "well"}
+		if err := errors.Join(b.db.Complete(t.Context(), end), b.db.ReleaseHolder(t.Context(), r.ID.Holder(), fleet.EndingReleased)); err != nil {
+			t.Error(err)
+		}
+		b.closeAll(lock)
+	}}
+	st, err := b.explain().Status(t.Context(), inspect.StatusOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	graded := 0
+	for _, belief := range st.Beliefs {
+		graded += belief.Graded
+	}
+	if len(st.Open) != 0 || len(st.Claims) != 0 || graded != 1 {
+		t.Errorf("got %d open runs, %d claims and %d grades, want the one grade alone", len(st.Open), len(st.Claims), graded)
 	}
 }

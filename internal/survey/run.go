@@ -11,21 +11,11 @@ import (
 )
 
 // OpenRuns are those that have not ended, with how they do.
-func (f *Fleet) OpenRuns(ctx context.Context, v View) (list []fleet.RunStatus, err error) {
+func (f *Fleet) OpenRuns(v View) (list []fleet.RunStatus) {
 	for _, r := range v.Snapshot.Open {
-		live := v.Live[r.ID]
-		if !live {
-			// It may have ended, as it should, since the snapshot was taken.
-			if r, err = f.Store.Run(ctx, r.ID); err != nil {
-				return nil, err
-			}
-			if !r.EndedAt.IsZero() {
-				continue
-			}
-		}
-		list = append(list, f.UnderWay(r, live))
+		list = append(list, f.UnderWay(r, v.Live[r.ID]))
 	}
-	return list, nil
+	return list
 }
 
 // UnderWay is a run that has not ended, with how it does.

@@ -60,15 +60,25 @@ func (f *Fleet) Look(ctx context.Context) (View, error) {
 // Present is what the store and the processes say, without the tasks and lessons, which may
 // take a while to list.
 func (f *Fleet) Present(ctx context.Context) (View, error) {
-	v := View{
+	for {
+		// A run that ended, as it should, after the snapshot was taken has not crashed, and its end
+		// changed more than the run: only another snapshot shows all of it.
+		if v, stale, err := f.present(ctx); err != nil || !stale {
+			return v, err
+		}
+	}
+}
+
+// present is a look, and whether a run ended in the middle of it.
+func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
+	v = View{
 		Snapshot: store.Snapshot{NextFire: 1}, InFlight: map[fleet.Category][]fleet.RunID{}, Running: map[fleet.Category]int{}, Busy: map[string]int{},
 		Live: map[fleet.RunID]bool{}, Crashed: map[fleet.Category]Crash{},
 		Pool: config.DefaultPool, Now: f.Now(),
 	}
-	var err error
 	if f.Store != nil {
 		if v.Snapshot, err = f.Store.Snapshot(ctx); err != nil {
-			return View{}, err
+			return View{}, false, err
 		}
 		v.Held = f.Desk().Held(ctx, v.Snapshot.Claims, v.Now)
 	}
@@ -78,11 +88,17 @@ func (f *Fleet) Present(ctx context.Context) (View, error) {
 			v.InFlight[r.Category] = append(v.InFlight[r.Category], r.ID)
 			v.Running[r.Category]++
 			v.Busy[r.Agent]++
-		} else if at := f.Died(r, v.Snapshot.Claims); r.Key != "" && at.After(v.Crashed[r.Category].At) {
+			continue
+		}
+		now, err := f.Store.Run(ctx, r.ID)
+		if err != nil || !now.EndedAt.IsZero() {
+			return View{}, true, err
+		}
+		if at := f.Died(r, v.Snapshot.Claims); r.Key != "" && at.After(v.Crashed[r.Category].At) {
 			v.Crashed[r.Category] = Crash{r.ID, at}
 		}
 	}
-	return v, nil
+	return v, false, nil
 }
 
 // Without leaves a run out of what takes up slots and lanes: for one that asks whether it

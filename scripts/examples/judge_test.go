@@ -30,7 +30,7 @@ type scene struct {
 func newScene(t testing.TB) *scene {
 	t.Helper()
 	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("the example is in Python: python3 is not installed")
+		t.Fatal("the example is in Python, and python3 is not installed: run scripts/setup test")
 	}
 	s := &scene{t: t, dir: t.TempDir()}
 	s.git("init", "--quiet")
