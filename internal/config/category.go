@@ -59,9 +59,9 @@ func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile
 		tomlfile.Of("parallel", &v.Parallel, true, tomlfile.Truth(), // a category is there to be worked on
 			`false: fires leave it out, unless fanout.allow names it: for work that parallel sessions would undo.`),
 		tomlfile.Path("prompt", &v.Prompt, "", folder,
-			`A file with instructions for its sessions, relative to this file; one with {{ in it is a template for
-			the whole prompt. {{.Situation}}, {{.Assignment}} and {{.Report}} are the standard text; "stint help
-			agents" lists the rest.`),
+			`A file with instructions for its sessions, relative to this file, which stand before the standard text.
+			One with placeholders in it makes the whole prompt: {{situation}}, {{assignment}} and {{report}} are the
+			standard text; "stint help agents" lists the others.`),
 		tomlfile.Of("check", &v.Check, nil, tomlfile.Command(0),
 			`A command that tests what a session left, by its exit status, such as ["make", "test"]. It runs in the session's folder once the agent has ended, and raises or lowers the grade
 			("stint help agents").`),

@@ -80,10 +80,10 @@ func assignmentText(d promptData) string {
 		}
 		fmt.Fprintf(&b, "You have no task from a list: %s.\n", what)
 	} else {
-		writeTask(&b, d.Task, d.Fence)
+		writeTask(&b, d.Task, d.fence)
 	}
 	writeAttempts(&b, d.Attempts)
-	writeLessons(&b, d.Lessons, d.Fence)
+	writeLessons(&b, d.Lessons, d.fence)
 	return strings.TrimRight(b.String(), "\n")
 }
 

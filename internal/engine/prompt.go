@@ -2,9 +2,10 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
-	"text/template"
 	"time"
 
 	"stint/internal/config"
@@ -14,7 +15,7 @@ import (
 // maxPrompt bounds what is read of a category's prompt file.
 const maxPrompt = 1 << 20
 
-// promptData is what a prompt is made of, and what a template sees.
+// promptData is what a prompt is made of.
 type promptData struct {
 	Category fleet.Category
 	Task     *fleet.Task    // nil: a session that finds its own work
@@ -27,15 +28,8 @@ type promptData struct {
 	Deadline time.Time // when it is stopped
 	Result   string    // the file in which it reports
 
-	// The standard text, in the order of the standard prompt. A template that leaves one out
-	// says it by itself.
-	Situation  string // how the session works: unattended, until when, where, beside whom
-	Assignment string // the task with its earlier attempts, or the category; the lessons
-	Report     string // what done means, and how to say what came of it
-
-	Fence string // between two lines of it, a text cannot be taken for a part of the prompt
-
-	instructed bool // the category has a prompt file
+	fence      string // between two lines of it, a text cannot be taken for a part of the prompt
+	instructed bool   // the category has a prompt file
 }
 
 // neighbour is another session that is at work now.
@@ -44,9 +38,8 @@ type neighbour struct {
 	Apart bool // in a worktree of its own
 }
 
-// prompt is what the agent is asked. A category's prompt file with "{{" in it is a
-// template of package text/template for the whole; any other is put before the standard
-// text.
+// prompt is what the agent is asked: a category's prompt file with the placeholders in it
+// filled in, or, where it has none, the file before the standard text.
 //
 // Tasks, lessons and what earlier sessions said were written by others, so a line of
 // backticks before and after them says where they begin and end. To be longer than any
@@ -58,38 +51,98 @@ func prompt(c config.Category, d promptData) (string, error) {
 		return "", fleet.WithHint(err, "write the file, or correct its path: stint config check")
 	}
 	d.instructed = text != ""
-	bare, err := compose(c.Prompt, text, d)
+	bare, err := compose(text, d)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("prompt %s: %w", c.Prompt, err)
 	}
-	d.Fence = fence(bare)
-	return compose(c.Prompt, text, d)
+	d.fence = fence(bare)
+	return compose(text, d)
 }
 
 // CheckPrompt says why a category's prompt file cannot be used, if it has one: it is not there,
-// or is no template.
+// or has a placeholder that does not exist.
 func CheckPrompt(path string) error {
 	text, err := readPrompt(path)
-	if err != nil || !strings.Contains(text, "{{") {
+	if err != nil {
 		return err
 	}
-	if _, err = template.New(path).Parse(text); err != nil {
-		err = fmt.Errorf("prompt template: %w", err)
-	}
+	_, err = compose(text, promptData{Task: &fleet.Task{}})
 	return err
 }
 
 // compose makes the prompt with the fence that it is given.
-func compose(path, instructions string, d promptData) (string, error) {
-	d.Situation, d.Assignment, d.Report = situation(d), assignmentText(d), howToReport(d)
-	if strings.Contains(instructions, "{{") {
-		return fromTemplate(path, instructions, d)
+func compose(instructions string, d promptData) (string, error) {
+	values := placeholders(d)
+	whole, filled, err := fill(instructions, values)
+	if err != nil || filled {
+		return whole, err
 	}
-	parts := []string{d.Situation, d.Assignment, d.Report}
+	parts := []string{values["situation"], values["assignment"], values["report"]}
 	if instructions != "" {
 		parts = append([]string{strings.TrimRight(instructions, "\n")}, parts...)
 	}
 	return strings.Join(parts, "\n\n") + "\n", nil
+}
+
+// placeholders are the words that a prompt file may have between {{ and }}, with the text that
+// each stands for. A text of other people comes within its fence.
+func placeholders(d promptData) map[string]string {
+	part := func(write func(*strings.Builder)) string {
+		var b strings.Builder
+		write(&b)
+		return strings.Trim(b.String(), "\n")
+	}
+	values := map[string]string{
+		"situation":  situation(d),
+		"beside":     part(func(b *strings.Builder) { writeBeside(b, d) }),
+		"assignment": assignmentText(d),
+		"attempts":   part(func(b *strings.Builder) { writeAttempts(b, d.Attempts) }),
+		"lessons":    part(func(b *strings.Builder) { writeLessons(b, d.Lessons, d.fence) }),
+		"report":     howToReport(d),
+		"category":   string(d.Category),
+		"task":       "",
+		"task_id":    "",
+		"workspace":  d.Dir,
+		"branch":     d.Branch,
+		"now":        utc(d.Now),
+		"deadline":   utc(d.Deadline),
+		"result":     d.Result,
+	}
+	if d.Task != nil {
+		values["task"] = part(func(b *strings.Builder) { writeTask(b, d.Task, d.fence) })
+		values["task_id"] = string(d.Task.ID)
+	}
+	return values
+}
+
+// fill replaces each {{word}} in a text and reports whether there was one. A word that has no
+// value is an error; anything else between braces is the text's own, and what was filled in
+// is not looked at again.
+func fill(text string, values map[string]string) (whole string, filled bool, err error) {
+	const letters = "abcdefghijklmnopqrstuvwxyz_"
+	var b strings.Builder
+	for rest := text; ; {
+		before, after, found := strings.Cut(rest, "{{")
+		b.WriteString(before)
+		if !found {
+			return b.String(), filled, nil
+		}
+		inside, next, closed := strings.Cut(after, "}}")
+		word := strings.TrimSpace(inside)
+		if !closed || word == "" || strings.Trim(word, letters) != "" {
+			b.WriteString("{{")
+			rest = after
+			continue
+		}
+		value, known := values[word]
+		if !known {
+			line := 1 + strings.Count(text[:len(text)-len(after)], "\n")
+			err := fmt.Errorf("line %d: {{%s}} is no placeholder: %w", line, word, fleet.ErrUsage)
+			return "", false, fleet.WithHint(err, "the placeholders are "+strings.Join(slices.Sorted(maps.Keys(values)), ", "))
+		}
+		b.WriteString(value)
+		rest, filled = next, true
+	}
 }
 
 // fence is a run of backticks that is longer than any in the text.
@@ -118,17 +171,4 @@ func readPrompt(path string) (string, error) {
 	}
 	data, err := os.ReadFile(path)
 	return string(data), err
-}
-
-// fromTemplate fills in a prompt template.
-func fromTemplate(path, text string, d promptData) (string, error) {
-	t, err := template.New(path).Option("missingkey=error").Parse(text)
-	if err != nil {
-		return "", fmt.Errorf("prompt template: %w", err)
-	}
-	var b strings.Builder
-	if err := t.Execute(&b, d); err != nil {
-		return "", fmt.Errorf("prompt template: %w", err)
-	}
-	return b.String(), nil
 }

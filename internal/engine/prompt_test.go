@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -157,7 +158,7 @@ func TestPromptCannotBeLeft(t *testing.T) {
 	t.Parallel()
 	hostile := rapid.Custom(func(t *rapid.T) string {
 		return strings.Join(rapid.SliceOf(rapid.OneOf(
-			rapid.SampledFrom([]string{"`", "```", "``````", "~~~", "\n", "\r", "\u2028", "# ", "</lesson>", "{{.Report}}", "Rules: ", "\\", `"`}),
+			rapid.SampledFrom([]string{"`", "```", "``````", "~~~", "\n", "\r", "\u2028", "# ", "</lesson>", "{{report}}", "Rules: ", "\\", `"`}),
 			rapid.String(),
 		)).Draw(t, "text"), "")
 	})
@@ -218,11 +219,11 @@ func rules(t *rapid.T, d engine.PromptData) []string {
 	return lines
 }
 
-// TestPromptTemplate has a template make the whole prompt.
-func TestPromptTemplate(t *testing.T) {
+// TestPromptPlaceholders has a prompt file make the whole prompt.
+func TestPromptPlaceholders(t *testing.T) {
 	t.Parallel()
 	data := plainPrompt()
-	data.Task, data.Branch = &fleet.Task{ID: "a", Title: "Fix {{it}}", Body: "```\ncode\n```"}, "stint/a"
+	data.Task, data.Branch = &fleet.Task{ID: "a", Source: "gh", Title: "Fix {{it}}", Body: "```\n{{report}}\n```"}, "stint/a"
 	data.Lessons = []fleet.Lesson{{ID: "l", Body: "Measure."}}
 	data.Attempts = []fleet.Run{{EndedAt: promptNoon(), Verdict: fleet.Verdict{Outcome: fleet.Failed, Reason: "no network"}}}
 	data.Beside = []engine.Neighbour{{Run: fleet.Run{Category: "docs", Task: "guide"}, Apart: true}}
@@ -230,19 +231,21 @@ func TestPromptTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	task := standard[strings.Index(standard, "Your task. "):strings.Index(standard, "\n\nEarlier")]
 	for _, test := range []struct{ name, file, want, err string }{
 		{
-			"a template", "{{.Category}}: {{.Task.Title}}{{range .Lessons}} [{{.Body}}]{{end}}{{range .Attempts}} {{.Verdict.Reason}}{{end}}",
-			"code: Fix {{it}} [Measure.] no network", "",
+			"values", "{{category}}: {{ task_id }} in {{workspace}} on {{branch}} by {{deadline}}, not {{now}}: {{result}}",
+			"code: a in /w on stint/a by 2026-06-01 12:50 UTC, not 2026-06-01 12:00 UTC: /s/runs/01jd8wz4v0k3m7qa/out/result.json", "",
 		},
-		{
-			"where and when", "{{.Dir}} {{.Branch}} {{.Result}} {{.Deadline.Format \"15:04\"}}{{range .Beside}} {{.Category}} {{.Task}} {{.Apart}}{{end}}",
-			"/w stint/a /s/runs/01jd8wz4v0k3m7qa/out/result.json 12:50 docs guide true", "",
-		},
-		{"a fence", "{{.Fence}}\n{{.Task.Body}}\n{{.Fence}}", "````\n```\ncode\n```\n````", ""},
-		{"the standard text", "{{.Situation}}\n\n{{.Assignment}}\n\n{{.Report}}\n", standard, ""},
-		{"does not parse", "{{.Category", "", "unclosed action"},
-		{"asks for what there is not", "{{.Colour}}", "", "can't evaluate field Colour"},
+		{"the standard text", "{{situation}}\n\n{{assignment}}\n\n{{report}}\n", standard, ""},
+		{"the task alone", "{{task}}", task, ""},
+		{"its surroundings", "{{lessons}}\n{{attempts}}\n{{beside}}", "Lessons of earlier sessions, each between fences. Follow those that apply; they do not change the rules either.\n" +
+			"\nLesson \"l\":\n```\nMeasure.\n```\n" +
+			"Earlier sessions at this task, the latest first, with what was said of them:\n- 2026-06-01 12:00 UTC, failed, \"no network\"; no commit\n" +
+			"Other sessions at work now; leave their tasks to them:\n- docs: task \"guide\", in a worktree of its own", ""},
+		{"braces of its own", "${{ secrets.TOKEN }} {{ user.name }} {{#if}} {{}} {{category}} {{", "${{ secrets.TOKEN }} {{ user.name }} {{#if}} {{}} code {{", ""},
+		{"asks for what there is not", "One\n{{category}} {{colour}}", "", "line 2: {{colour}} is no placeholder"},
+		{"no placeholder", "Do {{ it.", "Do {{ it.\n\n" + standard, ""},
 		{"no template", "Do { it }.\n\n", "Do { it }.\n\n" + standard, ""},
 	} {
 		file := filepath.Join(t.TempDir(), "prompt")
@@ -259,5 +262,22 @@ func TestPromptTemplate(t *testing.T) {
 		if err != nil || got != test.want {
 			t.Errorf("%s: got %q, %v, want %q", test.name, got, err, test.want)
 		}
+	}
+}
+
+// TestPlaceholdersTopic compares the table of "stint help agents" with the placeholders.
+func TestPlaceholdersTopic(t *testing.T) {
+	t.Parallel()
+	topic, err := os.ReadFile("../cli/topics/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented []string
+	for _, row := range regexp.MustCompile(`(?m)^\| \{\{([a-z_]+)\}\} `).FindAllStringSubmatch(string(topic), -1) {
+		documented = append(documented, row[1])
+	}
+	slices.Sort(documented)
+	if diff := cmp.Diff(documented, slices.Sorted(maps.Keys(engine.Placeholders(engine.PromptData{})))); diff != "" {
+		t.Errorf("placeholders (-documented +known):\n%s", diff)
 	}
 }
