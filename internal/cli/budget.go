@@ -3,15 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/store"
@@ -53,110 +52,33 @@ with its reason, and "stint budget" lists those of today.`,
 	return cmd
 }
 
-// budgetObject is stint/budget@1.
-type budgetObject struct {
-	Schema string        `json:"schema"`
-	Until  *string       `json:"until"` // when the day ends
-	Scopes []scopeObject `json:"scopes"`
-	Next   []nextObject  `json:"next"`
-	Resets []resetObject `json:"resets"` // of today
-}
-
-type scopeObject struct {
-	wire.Spent
-	MostRuns   int     `json:"most_runs"` // 0: no limit
-	MostTokens int64   `json:"most_tokens"`
-	MostUSD    float64 `json:"most_usd"`
-}
-
-// nextObject is what is reserved for the next session of an agent.
-type nextObject struct {
-	Agent    string       `json:"agent"`
-	Tokens   int64        `json:"tokens"`
-	USD      float64      `json:"usd"`
-	Bills    int          `json:"bills"`    // that it goes by
-	Doubtful []billObject `json:"doubtful"` // those of them that count as less than they were
-}
-
-type billObject struct {
-	Run    fleet.RunID `json:"run"`
-	Tokens *int64      `json:"tokens"`
-	USD    *float64    `json:"usd"`
-}
-
-type resetObject struct {
-	At     *string     `json:"at"`
-	Scope  fleet.Scope `json:"scope"`
-	DryRun bool        `json:"dry_run,omitempty"`
-	Runs   int         `json:"runs"` // struck out
-	Tokens int64       `json:"tokens"`
-	USD    float64     `json:"usd"`
-	Reason string      `json:"reason"`
-}
-
-func newReset(r fleet.Reset) resetObject {
-	return resetObject{At: wire.Time(r.At), Scope: r.Scope, Runs: r.Runs, Tokens: r.Tokens, USD: r.USD, Reason: r.Reason}
-}
-
 func (a *app) budgetShow(ctx context.Context) error {
-	return a.withStore(ctx, reading, func(c *config.Config, s store.Store) error {
-		today := a.Now().UTC().Truncate(24 * time.Hour)
-		var (
-			snapshot store.Snapshot
-			resets   []fleet.Reset
-			err      error
-		)
-		if s == nil {
-			a.nothingYet()
-		} else if snapshot, err = s.Snapshot(ctx); err == nil {
-			resets, err = s.BudgetResets(ctx, today)
-		}
+	return a.withPast(ctx, func(e *inspect.Explainer) error {
+		b, err := e.Budget(ctx)
 		if err != nil {
 			return err
 		}
-		o := budgetObject{
-			Schema: "stint/budget@1", Until: wire.Time(today.AddDate(0, 0, 1)),
-			Scopes: []scopeObject{}, Next: []nextObject{}, Resets: []resetObject{},
-		}
-		for _, b := range c.AllBudgets() {
-			o.Scopes = append(o.Scopes, scopeObject{wire.Spent(fleet.SpentBy(snapshot.Spent, b.Scope)), b.Runs, b.Tokens, b.USD})
-		}
-		for _, agent := range slices.Sorted(maps.Keys(c.Agents)) {
-			o.Next = append(o.Next, newNext(snapshot.Agent(agent), c.Budgets("", agent)))
-		}
-		for _, r := range resets {
-			o.Resets = append(o.Resets, newReset(r))
-		}
 		if a.json {
-			printJSON(a.Stdout, o)
+			printJSON(a.Stdout, wire.NewBudget(b))
 			return nil
 		}
-		a.printBudget(o)
+		a.printBudget(b)
 		return nil
 	})
 }
 
-func newNext(state fleet.AgentState, budgets []fleet.Budget) nextObject {
-	o := nextObject{Agent: state.Agent, Bills: len(state.Bills), Doubtful: []billObject{}}
-	o.Tokens, o.USD = state.Expected(budgets)
-	for _, b := range state.Doubtful(budgets) {
-		o.Doubtful = append(o.Doubtful, billObject{b.Run, b.Tokens, b.USD})
-	}
-	return o
-}
-
-func (a *app) printBudget(o budgetObject) {
+func (a *app) printBudget(b inspect.Budget) {
 	rows := [][]string{{"TODAY", "RUNS", "TOKENS", "USD", "RESERVED", "RESERVED-USD"}}
-	for _, s := range o.Scopes {
+	for _, s := range b.Accounts {
 		rows = append(rows, []string{
-			string(s.Scope), ofMost(fmt.Sprint(s.Runs), fmt.Sprint(s.MostRuns), s.MostRuns > 0),
-			ofMost(plain.Count(s.Tokens), plain.Count(s.MostTokens), s.MostTokens > 0),
-			ofMost(screen.USD(s.USD, s.Guessed > 0), screen.USD(s.MostUSD, false), s.MostUSD > 0),
+			string(s.Scope), ofMost(fmt.Sprint(s.Runs), fmt.Sprint(s.Most.Runs), s.Most.Runs > 0),
+			ofMost(plain.Count(s.Tokens), plain.Count(s.Most.Tokens), s.Most.Tokens > 0),
+			ofMost(screen.USD(s.USD, s.Guessed > 0), screen.USD(s.Most.USD, false), s.Most.USD > 0),
 			plain.Count(s.ReservedTokens), screen.USD(s.ReservedUSD, false),
 		})
 	}
 	a.table(rows)
-	for _, n := range o.Next {
+	for _, n := range b.Next {
 		why := fmt.Sprintf("the mean of its last %d bills", n.Bills)
 		switch n.Bills {
 		case 0:
@@ -165,12 +87,12 @@ func (a *app) printBudget(o budgetObject) {
 			why = "as its last one was billed for"
 		}
 		fmt.Fprintf(a.Stdout, "The next session of %s reserves %s tokens and %.2f USD: %s.\n", plain.Text(n.Agent), plain.Count(n.Tokens), n.USD, why)
-		for _, b := range n.Doubtful {
-			fmt.Fprintf(a.Stdout, "  Run %s was billed for %s: for this it counts as less.\n", b.Run, billText(b))
+		for _, bill := range n.Doubtful {
+			fmt.Fprintf(a.Stdout, "  Run %s was billed for %s: for this it counts as less.\n", bill.Run, billText(bill))
 		}
 	}
-	for _, r := range o.Resets {
-		fmt.Fprintln(a.Stdout, plain.Text("Reset "+deref(r.At)+": "+resetText(r)))
+	for _, r := range b.Resets {
+		fmt.Fprintln(a.Stdout, plain.Text("Reset "+stamp(r.At)+": "+resetText(r)))
 	}
 }
 
@@ -182,7 +104,7 @@ func ofMost(value, most string, bound bool) string {
 	return value
 }
 
-func billText(b billObject) string {
+func billText(b fleet.Bill) string {
 	var words []string
 	if b.Tokens != nil {
 		words = append(words, plain.Count(*b.Tokens)+" tokens")
@@ -193,7 +115,7 @@ func billText(b billObject) string {
 	return strings.Join(words, " and ")
 }
 
-func resetText(r resetObject) string {
+func resetText(r fleet.Reset) string {
 	return fmt.Sprintf("%s: %d runs, %s tokens and %.2f USD struck out: %s", r.Scope, r.Runs, plain.Count(r.Tokens), r.USD, r.Reason)
 }
 
@@ -223,15 +145,12 @@ func (a *app) budgetReset(ctx context.Context, scope fleet.Scope, reason string,
 		if err != nil {
 			return err
 		}
-		o := newReset(fleet.Reset{At: a.Now(), Spent: before, Reason: reason})
-		if o.DryRun = dryRun; a.json {
-			printJSON(a.Stdout, struct {
-				Schema string `json:"schema"`
-				resetObject
-			}{"stint/budget-reset@1", o})
+		r := fleet.Reset{At: a.Now(), Spent: before, Reason: reason}
+		if a.json {
+			printJSON(a.Stdout, wire.NewBudgetReset(r, dryRun))
 			return nil
 		}
-		fmt.Fprintln(a.Stdout, plain.Text(dry(dryRun)+resetText(o)))
+		fmt.Fprintln(a.Stdout, plain.Text(dry(dryRun)+resetText(r)))
 		return nil
 	})
 }

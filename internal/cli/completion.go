@@ -19,6 +19,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
+	"stint/internal/wire"
 )
 
 // The scripts are our own: cobra's let the shell evaluate what was typed, commands in it
@@ -62,7 +63,7 @@ scripts. To try one in a running shell:
 					return err
 				}
 				if a.json {
-					printJSON(a.Stdout, completionObject{"stint/completion@1", shell, string(script)})
+					printJSON(a.Stdout, wire.NewCompletion(shell, string(script)))
 					return nil
 				}
 				_, _ = a.Stdout.Write(script) // an output that fails says so at the end
@@ -71,13 +72,6 @@ scripts. To try one in a running shell:
 		})
 	}
 	return cmd
-}
-
-// completionObject is stint/completion@1.
-type completionObject struct {
-	Schema string `json:"schema"`
-	Shell  string `json:"shell"`
-	Script string `json:"script"`
 }
 
 // completes reports whether a shell asks what could come next on a command line.

@@ -12,6 +12,8 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/screen"
+	"stint/internal/tomlfile"
+	"stint/internal/wire"
 )
 
 func newConfig(a *app) *cobra.Command {
@@ -59,11 +61,6 @@ A schema knows nothing of what one key says of another: "stint config check" doe
 // help answers a command that only has others below it.
 func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-type problemObject struct {
-	Position string `json:"position"`
-	Text     string `json:"text"`
-}
-
 func (a *app) configCheck(ctx context.Context) error {
 	c, err := a.loadConfig()
 	if err != nil {
@@ -78,9 +75,8 @@ func (a *app) configCheck(ctx context.Context) error {
 	if len(faults) > 0 {
 		return errors.Join(faults...)
 	}
-	warnings := []problemObject{}
-	for _, w := range c.Warnings() {
-		warnings = append(warnings, problemObject{w.Pos, w.Text})
+	warnings := c.Warnings()
+	for _, w := range warnings {
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s: %s\n", plain.Text(w.Pos), plain.Text(w.Text))
 	}
 	others := idleAgents(a.agentFacts(c, unitEnvironment(ctx)))
@@ -88,25 +84,15 @@ func (a *app) configCheck(ctx context.Context) error {
 		others = append(others, err.Error())
 	}
 	for _, text := range others {
-		warnings = append(warnings, problemObject{c.Path, text})
+		warnings = append(warnings, tomlfile.Problem{Pos: c.Path, Text: text})
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(text))
 	}
 	if a.json {
-		printJSON(a.Stdout, struct {
-			Schema   string          `json:"schema"`
-			Path     string          `json:"path"`
-			Warnings []problemObject `json:"warnings"`
-		}{"stint/config-check@1", c.Path, warnings})
+		printJSON(a.Stdout, wire.NewConfigCheck(c.Path, warnings))
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "%s: fleet %s: ok\n", plain.Text(c.Path), c.Fleet)
 	return nil
-}
-
-type valueObject struct {
-	Key    string `json:"key"`
-	Value  string `json:"value"`
-	Origin string `json:"origin"`
 }
 
 func (a *app) configShow() error {
@@ -115,15 +101,7 @@ func (a *app) configShow() error {
 		return err
 	}
 	if a.json {
-		values := []valueObject{}
-		for _, v := range c.Values() {
-			values = append(values, valueObject(v))
-		}
-		printJSON(a.Stdout, struct {
-			Schema string        `json:"schema"`
-			Path   string        `json:"path"`
-			Values []valueObject `json:"values"`
-		}{"stint/config@1", c.Path, values})
+		printJSON(a.Stdout, wire.NewConfig(c))
 		return nil
 	}
 	var list []screen.Setting

@@ -12,6 +12,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/screen"
+	"stint/internal/wire"
 )
 
 type doctorOptions struct {
@@ -59,7 +60,7 @@ func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
 		return context.Cause(ctx) // what was not looked at for that is no finding
 	}
 	list := doctor.Examine(seen.Facts)
-	var done []repaired
+	var done []doctor.Repaired
 	if o.fix {
 		done = a.repair(ctx, c, seen, doctor.Repairs(list), o.dryRun)
 		if len(done) > 0 && !o.dryRun {
@@ -85,36 +86,9 @@ func verdict(list []doctor.Finding) error {
 	}
 }
 
-// doctorObject is stint/doctor@1.
-type doctorObject struct {
-	Schema   string           `json:"schema"`
-	Fleet    fleet.Name       `json:"fleet"` // empty: there is no configuration that can be used
-	DryRun   bool             `json:"dry_run"`
-	OK       int              `json:"ok"`
-	Warnings int              `json:"warnings"`
-	Problems int              `json:"problems"`
-	Unknown  int              `json:"unknown"`
-	Findings []findingObject  `json:"findings"`
-	Repaired []repairedObject `json:"fixed"` // by --fix, before the findings
-}
-
-type findingObject struct {
-	Check string       `json:"check"`
-	State doctor.State `json:"state"`
-	What  string       `json:"what"`
-	Why   string       `json:"why"`
-	Fix   string       `json:"fix"`
-}
-
-type repairedObject struct {
-	Repair doctor.Repair `json:"fix"`
-	Done   []string      `json:"done"`
-	Error  *string       `json:"error"` // null: it worked
-}
-
-func (a *app) tellFindings(f fleet.Name, list []doctor.Finding, done []repaired, o doctorOptions) {
+func (a *app) tellFindings(f fleet.Name, list []doctor.Finding, done []doctor.Repaired, o doctorOptions) {
 	if a.json {
-		printJSON(a.Stdout, newDoctorObject(f, list, done, o))
+		printJSON(a.Stdout, wire.NewDoctor(f, list, done, o.dryRun))
 		return
 	}
 	for _, m := range done {
@@ -126,37 +100,16 @@ func (a *app) tellFindings(f fleet.Name, list []doctor.Finding, done []repaired,
 	a.print(screen.Findings(list, a.style()))
 }
 
-func newDoctorObject(f fleet.Name, list []doctor.Finding, done []repaired, o doctorOptions) doctorObject {
-	object := doctorObject{
-		Schema: "stint/doctor@1", Fleet: f, DryRun: o.dryRun,
-		OK: doctor.Count(list, doctor.OK), Warnings: doctor.Count(list, doctor.Warning),
-		Problems: doctor.Count(list, doctor.Problem), Unknown: doctor.Count(list, doctor.Unknown),
-		Findings: []findingObject{}, Repaired: []repairedObject{},
-	}
-	for _, finding := range list {
-		object.Findings = append(object.Findings, findingObject{finding.Check, finding.State, finding.What, finding.Why, finding.Fix})
-	}
-	for _, m := range done {
-		var fault *string
-		if m.err != nil {
-			text := m.err.Error()
-			fault = &text
-		}
-		object.Repaired = append(object.Repaired, repairedObject{m.repair, listOf(m.done), fault})
-	}
-	return object
-}
-
-func (a *app) tellRepaired(m repaired, dryRun bool) {
+func (a *app) tellRepaired(m doctor.Repaired, dryRun bool) {
 	word := "fixed"
 	if dryRun {
 		word = "would fix"
 	}
-	for _, did := range m.done {
-		fmt.Fprintf(a.Stdout, "%s %s: %s\n", word, m.repair, plain.Line(did))
+	for _, did := range m.Done {
+		fmt.Fprintf(a.Stdout, "%s %s: %s\n", word, m.Repair, plain.Line(did))
 	}
-	if m.err != nil {
-		fmt.Fprintf(a.Stdout, "not fixed %s: %s\n", m.repair, plain.Line(m.err.Error()))
+	if m.Err != nil {
+		fmt.Fprintf(a.Stdout, "not fixed %s: %s\n", m.Repair, plain.Line(m.Err.Error()))
 	}
 }
 

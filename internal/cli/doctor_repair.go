@@ -17,22 +17,15 @@ import (
 	"stint/internal/fleet"
 )
 
-// repaired is what was done about one thing.
-type repaired struct {
-	repair doctor.Repair
-	done   []string
-	err    error
-}
-
 // failures is what could not be fixed, and the first hint of it: status 1, whatever the
 // status of the command is that fixes only that.
-func failures(done []repaired) error {
+func failures(done []doctor.Repaired) error {
 	var texts []string
 	hint := ""
 	for _, m := range done {
-		if m.err != nil {
-			texts = append(texts, fmt.Sprintf("fix %s: %v", m.repair, m.err))
-			hint = cmp.Or(hint, fleet.Hint(m.err))
+		if m.Err != nil {
+			texts = append(texts, fmt.Sprintf("fix %s: %v", m.Repair, m.Err))
+			hint = cmp.Or(hint, fleet.Hint(m.Err))
 		}
 	}
 	if texts == nil {
@@ -43,24 +36,24 @@ func failures(done []repaired) error {
 
 // repair does what can be done without a person. Each is done whatever becomes of the
 // others. If we die between two of them, running it again does the rest.
-func (a *app) repair(ctx context.Context, c *config.Config, seen sight, repairs []doctor.Repair, dryRun bool) (list []repaired) {
+func (a *app) repair(ctx context.Context, c *config.Config, seen sight, repairs []doctor.Repair, dryRun bool) (list []doctor.Repaired) {
 	for _, m := range repairs {
-		did := repaired{repair: m}
+		did := doctor.Repaired{Repair: m}
 		switch m {
 		case doctor.RepairLinger:
-			did.done, did.err = repairLinger(ctx, dryRun)
+			did.Done, did.Err = repairLinger(ctx, dryRun)
 		case doctor.RepairMode:
-			did.done, did.err = []string{"chmod 700 " + c.State}, nil
+			did.Done, did.Err = []string{"chmod 700 " + c.State}, nil
 			if !dryRun {
-				did.err = os.Chmod(c.State, 0o700)
+				did.Err = os.Chmod(c.State, 0o700)
 			}
 		case doctor.RepairReap:
-			did.done, did.err = a.repairRuns(ctx, dryRun)
+			did.Done, did.Err = a.repairRuns(ctx, dryRun)
 		case doctor.RepairTimers:
-			did.done, did.err = a.repairTimers(ctx, c, seen, dryRun)
+			did.Done, did.Err = a.repairTimers(ctx, c, seen, dryRun)
 		}
-		if did.err != nil {
-			did.done = nil // the findings show what was done of it in part
+		if did.Err != nil {
+			did.Done = nil // the findings show what was done of it in part
 		}
 		list = append(list, did)
 	}

@@ -25,6 +25,7 @@ import (
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
 	"stint/internal/task"
+	"stint/internal/wire"
 	units "stint/systemd"
 )
 
@@ -73,7 +74,7 @@ type setup struct {
 	*app
 	o       initOptions
 	dir     string
-	changes []change
+	changes []wire.Change
 	missing []string
 
 	noAgent     bool     // none of those that are known is installed
@@ -83,12 +84,6 @@ type setup struct {
 // systemPath is the PATH of a service manager that nobody has given another, for a fleet
 // that is set up before the manager runs.
 const systemPath = "/usr/local/bin:/usr/bin:/bin"
-
-// change is what became, or would become, of one file, folder or unit.
-type change struct {
-	Path   string `json:"path"`
-	Action string `json:"action"` // created, updated, kept, enabled
-}
 
 func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 	dir, err := filepath.Abs(dir)
@@ -475,17 +470,13 @@ const (
 	moved   = "moved here"
 )
 
-func (s *setup) did(path, action string) { s.changes = append(s.changes, change{path, action}) }
+func (s *setup) did(path, action string) {
+	s.changes = append(s.changes, wire.Change{Path: path, Action: action})
+}
 
 func (s *setup) tell(c *config.Config) {
 	if s.json {
-		printJSON(s.Stdout, struct {
-			Schema  string     `json:"schema"`
-			Fleet   fleet.Name `json:"fleet"`
-			DryRun  bool       `json:"dry_run"`
-			Changes []change   `json:"changes"`
-			Missing []string   `json:"missing"`
-		}{"stint/init@1", c.Fleet, s.o.dryRun, s.changes, listOf(s.missing)})
+		printJSON(s.Stdout, wire.NewInit(c.Fleet, s.o.dryRun, s.changes, s.missing))
 		return
 	}
 	s.tellChanges()

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/survey"
+	"stint/internal/wire"
 )
 
 func newLessons(a *app) *cobra.Command {
@@ -37,116 +37,59 @@ of the graded sessions behind the ranking that received the lesson.`,
 
 const lessonColumns = "LESSON EFFECT 95% SHOWS-0.05 SHOWS-0.10 WITH WITHOUT EMPTY FAILED EXPOSURE"
 
-// lessonObject is what is known of one lesson. Effects are in units of grade.
-type lessonObject struct {
-	ID       fleet.LessonID             `json:"id"`
-	Version  string                     `json:"version"` // a hash of its text
-	Active   bool                       `json:"active"`  // there is a file of it
-	Edited   bool                       `json:"edited"`  // there is a file of it with another text
-	Effect   float64                    `json:"effect"`
-	Low      float64                    `json:"low"` // the 95 % interval
-	High     float64                    `json:"high"`
-	Known    bool                       `json:"known"`   // the interval leaves out zero
-	Raw      float64                    `json:"raw"`     // the difference as observed
-	With     int                        `json:"with"`    // graded sessions that got it
-	Without  int                        `json:"without"` // graded sessions from which it was withheld
-	Empty    armCounts                  `json:"empty"`   // sessions that found nothing to do
-	Failed   armCounts                  `json:"failed"`  // sessions that failed
-	Missing  []missing                  `json:"missing"`
-	Exposure map[fleet.Category]float64 `json:"exposure"`
-}
-
-// armCounts are sessions of the two arms of a trial.
-type armCounts struct {
-	With    int `json:"with"`
-	Without int `json:"without"`
-}
-
-func (c armCounts) String() string { return fmt.Sprintf("%d/%d", c.With, c.Without) }
-
-// missing is how many more graded sessions it takes to show an effect.
-type missing struct {
-	Effect   float64 `json:"effect"`
-	Sessions *int    `json:"sessions"` // null: it is never withheld
-}
-
 func (a *app) runLessons(ctx context.Context) error {
 	return a.explain(ctx, func(e *inspect.Explainer) error {
 		effects, err := e.LessonEffects(ctx)
 		if err != nil {
 			return err
 		}
-		objects := []lessonObject{}
-		for _, l := range effects {
-			low, high := l.Effect.Interval()
-			exposure := l.Exposure
-			if exposure == nil {
-				exposure = map[fleet.Category]float64{}
-			}
-			o := lessonObject{
-				ID: l.ID, Version: l.Version, Active: l.Active, Edited: l.Edited,
-				Effect: l.Effect.Mean, Low: low, High: high, Known: l.Effect.Known(), Raw: l.Effect.Raw,
-				With: l.With.Graded, Without: l.Without.Graded,
-				Empty: armCounts{l.With.Empty, l.Without.Empty}, Failed: armCounts{l.With.Failed, l.Without.Failed},
-				Exposure: exposure,
-			}
-			for i, size := range survey.EffectSizes() {
-				m := missing{Effect: size}
-				if n := l.Missing[i]; n >= 0 {
-					m.Sessions = &n
-				}
-				o.Missing = append(o.Missing, m)
-			}
-			objects = append(objects, o)
-		}
 		if a.json {
-			printJSON(a.Stdout, struct {
-				Schema  string         `json:"schema"`
-				Lessons []lessonObject `json:"lessons"`
-			}{"stint/lessons@1", objects})
+			printJSON(a.Stdout, wire.NewLessons(effects))
 			return nil
 		}
-		if len(objects) == 0 {
+		if len(effects) == 0 {
 			fmt.Fprintf(a.Stderr, "stint: no lessons in %s\n", e.Config.Lessons.Dir)
 			return nil
 		}
 		rows := [][]string{fields(lessonColumns)}
-		for _, o := range objects {
-			rows = append(rows, lessonRow(o))
+		for _, l := range effects {
+			rows = append(rows, lessonRow(l))
 		}
 		a.table(rows)
 		return nil
 	})
 }
 
-func lessonRow(o lessonObject) []string {
-	name, effect, interval := string(o.ID), "-", "-"
+func lessonRow(l survey.LessonEffect) []string {
+	name, effect, interval := string(l.ID), "-", "-"
 	switch {
-	case o.Edited:
+	case l.Edited:
 		name += " (before an edit)"
-	case !o.Active:
+	case !l.Active:
 		name += " (gone)"
 	}
-	if o.With > 0 && o.Without > 0 {
-		effect, interval = "unknown", fmt.Sprintf("%+.2f to %+.2f", o.Low, o.High)
-		if o.Known {
-			effect = fmt.Sprintf("%+.3f", o.Effect)
+	if l.With.Graded > 0 && l.Without.Graded > 0 {
+		low, high := l.Effect.Interval()
+		effect, interval = "unknown", fmt.Sprintf("%+.2f to %+.2f", low, high)
+		if l.Effect.Known() {
+			effect = fmt.Sprintf("%+.3f", l.Effect.Mean)
 		}
 	}
 	row := []string{name, effect, interval}
-	for _, m := range o.Missing {
+	for _, n := range l.Missing {
 		switch {
-		case !o.Active || m.Sessions == nil:
+		case !l.Active || n < 0:
 			row = append(row, "-")
-		case *m.Sessions == 0:
+		case n == 0:
 			row = append(row, "now")
 		default:
-			row = append(row, fmt.Sprintf("%d more", *m.Sessions))
+			row = append(row, fmt.Sprintf("%d more", n))
 		}
 	}
 	var exposure []string
-	for _, c := range slices.Sorted(maps.Keys(o.Exposure)) {
-		exposure = append(exposure, fmt.Sprintf("%s %.2f", c, o.Exposure[c]))
+	for _, c := range slices.Sorted(maps.Keys(l.Exposure)) {
+		exposure = append(exposure, fmt.Sprintf("%s %.2f", c, l.Exposure[c]))
 	}
-	return append(row, fmt.Sprint(o.With), fmt.Sprint(o.Without), o.Empty.String(), o.Failed.String(), dash(strings.Join(exposure, ", ")))
+	return append(row, fmt.Sprint(l.With.Graded), fmt.Sprint(l.Without.Graded), fmt.Sprintf("%d/%d", l.With.Empty, l.Without.Empty),
+		fmt.Sprintf("%d/%d", l.With.Failed, l.Without.Failed), dash(strings.Join(exposure, ", ")))
 }

@@ -21,6 +21,7 @@ import (
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/transcript"
+	"stint/internal/wire"
 )
 
 type logsOptions struct {
@@ -353,13 +354,6 @@ func (p *logPrinter) tellEnd(r fleet.Run) {
 	fmt.Fprintf(p.Stderr, "stint: run %s %s\n", r.ID, plain.Line(text))
 }
 
-// logLine is stint/log-line@1.
-type logLine struct {
-	Schema string      `json:"schema"`
-	Run    fleet.RunID `json:"run"`
-	Line   string      `json:"line"`
-}
-
 // lineObjects writes every line as an object. It is given whole lines, one at a time.
 type lineObjects struct {
 	w   io.Writer
@@ -367,7 +361,7 @@ type lineObjects struct {
 }
 
 func (l lineObjects) Write(line []byte) (int, error) {
-	printLine(l.w, logLine{"stint/log-line@1", l.run, strings.TrimSuffix(string(line), "\n")})
+	printLine(l.w, wire.NewLogLine(l.run, strings.TrimSuffix(string(line), "\n")))
 	return len(line), nil
 }
 

@@ -27,6 +27,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/wire"
 )
 
 // Surroundings are what a process has around it.
@@ -350,19 +351,12 @@ func (a *app) finish(err error) int {
 	}
 	stderr := leveled(a.Stderr, levelOfStatus(status))
 	if a.json {
-		printLine(stderr, errorObject{Schema: "stint/error@1", Status: status, Error: err.Error(), Hint: fleet.Hint(err)})
+		printLine(stderr, wire.NewError(status, err))
 		return status
 	}
 	fmt.Fprintf(stderr, "stint: error: %s\n", plain.Text(err.Error()))
 	a.hint(fleet.Hint(err))
 	return status
-}
-
-type errorObject struct {
-	Schema string `json:"schema"`
-	Status int    `json:"status"`
-	Error  string `json:"error"`
-	Hint   string `json:"hint"`
 }
 
 // hint says what a person may do next; a program has the object.

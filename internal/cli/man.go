@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"stint/internal/plain"
+	"stint/internal/wire"
 )
 
 func newMan(a *app) *cobra.Command {
@@ -33,49 +34,33 @@ the help topics (man5/stint-config.5, man7/stint-agents.7). "make install" does.
 	}
 }
 
-// manObject is stint/man@1.
-type manObject struct {
-	Schema string      `json:"schema"`
-	Pages  []pageEntry `json:"pages"`
-}
-
-type pageEntry struct {
-	Name string `json:"name"`
-	Path string `json:"path,omitempty"` // where it was written
-	Text string `json:"text,omitempty"` // if it was not
-}
-
 func (a *app) runMan(args []string) error {
 	// A tree of its own: the one at hand has no command but this.
 	root := newRoot(&app{Surroundings: a.Surroundings}, nil)
-	object := manObject{Schema: "stint/man@1"}
-	if len(args) == 0 {
-		text := manPage(root, buildDate())
-		object.Pages = append(object.Pages, pageEntry{Name: root.Name(), Text: text})
-		if !a.json {
-			fmt.Fprint(a.Stdout, text)
-		}
-	} else {
+	if len(args) > 0 {
 		pages, err := writeManPages(root, args[0])
-		if err != nil {
-			return err
+		if err == nil && a.json {
+			printJSON(a.Stdout, wire.NewMan(pages...))
 		}
-		object.Pages = pages
+		return err
 	}
+	text := manPage(root, buildDate())
 	if a.json {
-		printJSON(a.Stdout, object)
+		printJSON(a.Stdout, wire.NewMan(wire.ManPage{Name: root.Name(), Text: text}))
+		return nil
 	}
+	fmt.Fprint(a.Stdout, text)
 	return nil
 }
 
 // writeManPages writes the pages of a command and all below it, each whole or not at all.
-func writeManPages(c *cobra.Command, dir string) (pages []pageEntry, err error) {
+func writeManPages(c *cobra.Command, dir string) (pages []wire.ManPage, err error) {
 	for _, c := range described(c) {
 		section, text := manSection(c), manPage
 		if isTopic(c) {
 			text = topicPage
 		}
-		page := pageEntry{Name: manName(c), Path: filepath.Join(dir, "man"+section, manName(c)+"."+section)}
+		page := wire.ManPage{Name: manName(c), Path: filepath.Join(dir, "man"+section, manName(c)+"."+section)}
 		if err := os.MkdirAll(filepath.Dir(page.Path), 0o755); err != nil {
 			return nil, fmt.Errorf("write manual pages: %w", err)
 		}

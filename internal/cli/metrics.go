@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/inspect"
 	"stint/internal/metrics"
+	"stint/internal/wire"
 )
 
 func newMetrics(a *app) *cobra.Command {
@@ -49,17 +50,10 @@ func (a *app) runMetrics(ctx context.Context, file string) error {
 		}
 		switch {
 		case a.json:
-			printJSON(a.Stdout, metricsObject{"stint/metrics@1", file, string(text)})
+			printJSON(a.Stdout, wire.NewMetrics(file, string(text)))
 		case file == "":
 			_, err = a.Stdout.Write(text)
 		}
 		return err
 	})
-}
-
-// metricsObject is stint/metrics@1.
-type metricsObject struct {
-	Schema   string `json:"schema"`
-	Textfile string `json:"textfile"` // written; empty: none was
-	Text     string `json:"text"`     // in the text format of Prometheus
 }

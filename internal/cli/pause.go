@@ -63,18 +63,6 @@ categories stay.`,
 	return cmd
 }
 
-// pauseObject is stint/pause@1.
-type pauseObject struct {
-	Schema   string         `json:"schema"`
-	DryRun   bool           `json:"dry_run"`
-	Category fleet.Category `json:"category"` // empty: the whole fleet
-	Paused   bool           `json:"paused"`
-	Changed  bool           `json:"changed"`
-	Until    *string        `json:"until"` // null: until it is resumed
-	Reason   string         `json:"reason"`
-	Running  int            `json:"running"` // of a pause: sessions under way, which go on
-}
-
 func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error {
 	category, err := a.categoryOf(args)
 	if err != nil {
@@ -106,9 +94,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 	if err != nil {
 		return err
 	}
-	a.printPause(pauseObject{
-		DryRun: o.dryRun, Category: category, Paused: true, Changed: true, Until: wire.Time(p.Until), Reason: p.Reason, Running: running,
-	}, fmt.Sprintf("%s %s until %s: %s", did(o.dryRun, "paused", "would pause"), whole(category), until, p.Reason))
+	a.printPause(wire.NewPaused(p, running, o.dryRun), fmt.Sprintf("%s %s until %s: %s", did(o.dryRun, "paused", "would pause"), whole(category), until, p.Reason))
 	if running > 0 {
 		a.hint(fmt.Sprintf("what is under way goes on: %d; to end it: stint stop %s", running, cmp.Or(string(category), "--all")))
 	}
@@ -128,7 +114,7 @@ func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
 	if !changed {
 		line = whole(category) + " was not paused"
 	}
-	a.printPause(pauseObject{DryRun: dryRun, Category: category, Changed: changed}, line)
+	a.printPause(wire.NewResumed(category, changed, dryRun), line)
 	return nil
 }
 
@@ -154,8 +140,8 @@ func (a *app) categoryOf(args []string) (fleet.Category, error) {
 	return fleet.Category(oneLine(args)), knownCategory(c, oneLine(args))
 }
 
-func (a *app) printPause(o pauseObject, line string) {
-	if o.Schema = "stint/pause@1"; a.json {
+func (a *app) printPause(o wire.Paused, line string) {
+	if a.json {
 		printJSON(a.Stdout, o)
 		return
 	}

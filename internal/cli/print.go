@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/screen"
+	"stint/internal/wire"
 )
 
 // printJSON writes one object, for a program to read and a person to look at.
@@ -91,12 +92,6 @@ func version() string {
 	return info.Main.Version
 }
 
-// versionObject is stint/version@1.
-type versionObject struct {
-	Schema  string `json:"schema"`
-	Version string `json:"version"`
-}
-
 func newVersion(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -104,7 +99,7 @@ func newVersion(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
-				printJSON(a.Stdout, versionObject{"stint/version@1", version()})
+				printJSON(a.Stdout, wire.NewVersion(version()))
 				return nil
 			}
 			fmt.Fprintln(a.Stdout, "stint", version())

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/engine"
-	"stint/internal/fleet"
+	"stint/internal/wire"
 )
 
 func newReap(a *app) *cobra.Command {
@@ -27,26 +27,15 @@ by hand it is needed only if nothing fires. No grade changes.`,
 	return cmd
 }
 
-type reapedObject struct {
-	Run      fleet.RunID    `json:"run"`
-	Category fleet.Category `json:"category"`
-	Task     fleet.TaskID   `json:"task"`
-	Reason   string         `json:"reason"`
-}
-
 func (a *app) runReap(ctx context.Context, dryRun bool) error {
 	return a.withEngine(ctx, accessFor(dryRun), nil, func(e *engine.Engine) error {
 		reaped, err := e.Reap(ctx, dryRun)
-		objects := []reapedObject{}
+		var objects []wire.Reaped
 		for _, r := range reaped {
-			objects = append(objects, reapedObject{r.Run.ID, r.Run.Category, r.Run.Task, r.Reason})
+			objects = append(objects, wire.Reaped{Run: r.Run.ID, Category: r.Run.Category, Task: r.Run.Task, Reason: r.Reason})
 		}
 		if a.json {
-			printJSON(a.Stdout, struct {
-				Schema string         `json:"schema"`
-				DryRun bool           `json:"dry_run"`
-				Reaped []reapedObject `json:"reaped"`
-			}{"stint/reap@1", dryRun, objects})
+			printJSON(a.Stdout, wire.NewReap(objects, dryRun))
 			return err
 		}
 		for _, o := range objects {

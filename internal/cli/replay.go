@@ -14,7 +14,6 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/replay"
-	"stint/internal/selector"
 	"stint/internal/wire"
 )
 
@@ -96,7 +95,7 @@ func (a *app) replayFire(ctx context.Context, id fleet.FireID) error {
 			return err
 		}
 		if a.json {
-			printJSON(a.Stdout, newReplayObject(r))
+			printJSON(a.Stdout, wire.NewReplay(r))
 		} else {
 			a.printReplay(r)
 		}
@@ -107,61 +106,12 @@ func (a *app) replayFire(ctx context.Context, id fleet.FireID) error {
 	})
 }
 
-// replayObject is stint/replay@1.
-type replayObject struct {
-	Schema      string             `json:"schema"`
-	Fire        fleet.FireID       `json:"fire"`
-	At          string             `json:"at"`
-	Seed        string             `json:"seed"`
-	Identical   bool               `json:"identical"`
-	Followed    string             `json:"followed"` // "stint", or "other" for another selector's payload
-	Differences []differenceObject `json:"differences"`
-	Categories  []wire.Choice      `json:"categories"` // decided again; unit and run are the record's
-	Selection   selector.Payload   `json:"selection"`  // ranked again
-}
-
-type differenceObject struct {
-	Field    string `json:"field"`
-	Recorded string `json:"recorded"`
-	Replayed string `json:"replayed"`
-}
-
-func newReplayObject(r replay.Result) replayObject {
-	o := replayObject{
-		Schema: "stint/replay@1", Fire: r.Fire.ID, At: stamp(r.Fire.At), Seed: strconv.FormatUint(r.Fire.Seed, 10),
-		Identical: len(r.Differences) == 0, Followed: "other", Differences: []differenceObject{},
-		Categories: []wire.Choice{}, Selection: r.Selection.Payload(),
-	}
-	if r.Followed {
-		o.Followed = "stint"
-	}
-	for _, d := range r.Differences {
-		o.Differences = append(o.Differences, differenceObject(d))
-	}
-	for _, c := range r.Choices {
-		recorded := recordedChoice(r.Fire, c.Category)
-		c.Unit, c.Run = recorded.Unit, recorded.Run
-		o.Categories = append(o.Categories, wire.Choice(c))
-	}
-	return o
-}
-
-// recordedChoice is what the fire recorded of a category, if anything.
-func recordedChoice(f fleet.Fire, c fleet.Category) fleet.Choice {
-	for _, choice := range f.Choices {
-		if choice.Category == c {
-			return choice
-		}
-	}
-	return fleet.Choice{}
-}
-
 func (a *app) printReplay(r replay.Result) {
 	fmt.Fprintf(a.Stdout, "fire %d at %s, seed %d\n", r.Fire.ID, stamp(r.Fire.At), r.Fire.Seed)
 	rows := [][]string{fields("- RANK SCORE ODDS CATEGORY STARTED REASON")}
 	rows[0][0] = ""
 	for _, c := range r.Choices {
-		rows = append(rows, replayRow(c, recordedChoice(r.Fire, c.Category)))
+		rows = append(rows, replayRow(c, r.Fire.Choice(c.Category)))
 	}
 	a.table(rows)
 	if !r.Followed {
@@ -202,95 +152,12 @@ func (a *app) replaySince(ctx context.Context, o replayOptions) error {
 			return err
 		}
 		if a.json {
-			printJSON(a.Stdout, newWindowObject(w, o.changes.Texts))
+			printJSON(a.Stdout, wire.NewReplaySince(w, o.changes.Texts))
 			return nil
 		}
 		a.printWindow(w)
 		return nil
 	})
-}
-
-// windowObject is stint/replay-since@1.
-type windowObject struct {
-	Schema     string         `json:"schema"`
-	Set        []string       `json:"set"`
-	Fires      int            `json:"fires"`
-	Foreign    int            `json:"foreign"`    // left out: another selector's payload
-	Unreadable int            `json:"unreadable"` // left out: another format
-	Changed    []changeObject `json:"changed"`
-	Categories []picksObject  `json:"categories"`
-	Estimate   worthObject    `json:"estimate"`
-}
-
-type changeObject struct {
-	Fire fleet.FireID     `json:"fire"`
-	At   string           `json:"at"`
-	Then []fleet.Category `json:"then"`
-	Now  []fleet.Category `json:"now"`
-}
-
-type picksObject struct {
-	Category fleet.Category `json:"category"`
-	Then     int            `json:"then"`
-	Now      int            `json:"now"`
-}
-
-// worthObject is of the mean grade of a graded session; null: not known.
-type worthObject struct {
-	Sessions  int      `json:"sessions"`
-	Logged    *float64 `json:"logged"`
-	LoggedCI  *float64 `json:"logged_ci95"` // half of the 95 % confidence interval
-	Estimate  *float64 `json:"estimate"`
-	CI        *float64 `json:"ci95"`
-	Effective float64  `json:"effective_sessions"`
-	Clip      float64  `json:"clip"`
-	Clipped   int      `json:"clipped"`
-	Uncovered float64  `json:"uncovered"`
-	Warnings  []string `json:"warnings"`
-}
-
-func newWindowObject(w replay.Window, set []string) windowObject {
-	o := windowObject{
-		Schema: "stint/replay-since@1", Set: append([]string{}, set...), Fires: w.Fires, Foreign: w.Foreign,
-		Unreadable: w.Unreadable, Changed: []changeObject{}, Categories: []picksObject{},
-		Estimate: worthObject{
-			Sessions: w.Sessions, Logged: known(w.Mean), LoggedCI: known(half95 * w.MeanSE), Estimate: known(w.Other), CI: known(half95 * w.OtherSE),
-			Effective: w.Effective, Clip: w.Clip, Clipped: w.Clipped, Uncovered: w.Uncovered, Warnings: warnings(w),
-		},
-	}
-	for _, c := range w.Changed {
-		o.Changed = append(o.Changed, changeObject{c.Fire, stamp(c.At), append([]fleet.Category{}, c.Then...), append([]fleet.Category{}, c.Now...)})
-	}
-	for _, p := range w.Categories {
-		o.Categories = append(o.Categories, picksObject(p))
-	}
-	return o
-}
-
-// known gives JSON a null for what is not.
-func known(x float64) *float64 {
-	if math.IsNaN(x) {
-		return nil
-	}
-	return &x
-}
-
-// shownUncovered is the least part of the sessions worth a warning.
-const shownUncovered = 0.01
-
-// warnings say why not to trust an estimate.
-func warnings(w replay.Window) []string {
-	list := []string{}
-	if w.Few() {
-		list = append(list, fmt.Sprintf("the estimate rests on %.1f effective sessions: too few to go by", w.Effective))
-	}
-	if w.Clipped > 0 {
-		list = append(list, fmt.Sprintf("%d weights were clipped at %.1f: the estimate is drawn towards the logged mean", w.Clipped, w.Clip))
-	}
-	if w.Uncovered >= shownUncovered {
-		list = append(list, fmt.Sprintf("%.0f%% of the sessions under these settings had no chance in the record: the estimate is of the others", 100*w.Uncovered))
-	}
-	return list
 }
 
 // mostChanges is how many fires are listed for a person.
@@ -311,7 +178,7 @@ func (a *app) printWindow(w replay.Window) {
 	}
 	fmt.Fprintf(a.Stdout, "grade of a session: logged %s, estimated %s (± half of the 95 %% interval; %d graded sessions, %.1f effective)\n",
 		plusMinus(w.Mean, w.MeanSE), plusMinus(w.Other, w.OtherSE), w.Sessions, w.Effective)
-	for _, text := range warnings(w) {
+	for _, text := range w.Warnings() {
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", text)
 	}
 }
@@ -324,9 +191,6 @@ func each(sign string, list []fleet.Category) string {
 	return text
 }
 
-// half95 is how many standard errors half of a 95 % confidence interval is.
-const half95 = 1.96
-
 // plusMinus shows a mean and half of its 95 % confidence interval, as simulate does.
 func plusMinus(mean, se float64) string {
 	switch {
@@ -335,6 +199,6 @@ func plusMinus(mean, se float64) string {
 	case math.IsNaN(se):
 		return fmt.Sprintf("%.3f", mean)
 	default:
-		return fmt.Sprintf("%.3f ± %.3f", mean, half95*se)
+		return fmt.Sprintf("%.3f ± %.3f", mean, replay.Half95*se)
 	}
 }

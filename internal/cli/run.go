@@ -139,25 +139,9 @@ func verdictText(v fleet.Verdict) string {
 	return text
 }
 
-// previewObject is stint/preview@1.
-type previewObject struct {
-	Schema      string         `json:"schema"`
-	Category    fleet.Category `json:"category"`
-	Task        fleet.TaskID   `json:"task"`
-	Key         fleet.Key      `json:"key"`
-	Agent       string         `json:"agent"`
-	Argv        []string       `json:"argv"`
-	Environment []string       `json:"environment"`
-	Dir         string         `json:"dir"`
-	Prompt      string         `json:"prompt"`
-}
-
 func (a *app) printPreview(p engine.Preview) {
 	if a.json {
-		printJSON(a.Stdout, previewObject{
-			Schema: "stint/preview@1", Category: p.Run.Category, Task: p.Run.Task, Key: p.Run.Key, Agent: p.Run.Agent,
-			Argv: p.Spec.Argv, Environment: p.Spec.Environment, Dir: p.Spec.Dir, Prompt: p.Spec.Prompt,
-		})
+		printJSON(a.Stdout, wire.NewPreview(p.Run, p.Spec))
 		return
 	}
 	rows := [][]string{

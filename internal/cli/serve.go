@@ -20,6 +20,7 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/rundir"
 	"stint/internal/web"
+	"stint/internal/wire"
 )
 
 type serveOptions struct {
@@ -134,17 +135,10 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	})
 }
 
-// serveObject is stint/serve@1.
-type serveObject struct {
-	Schema string     `json:"schema"`
-	Fleet  fleet.Name `json:"fleet"`
-	URL    string     `json:"url"`
-}
-
 func (a *app) printAddress(name fleet.Name, address net.Addr) {
 	url := "http://" + address.String() + "/"
 	if a.json {
-		printLine(a.Stdout, serveObject{"stint/serve@1", name, url})
+		printLine(a.Stdout, wire.NewServe(name, url))
 		return
 	}
 	fmt.Fprintf(a.Stderr, "stint: listening on %s\n", url)

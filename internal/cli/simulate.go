@@ -18,6 +18,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plot"
 	"stint/internal/simulate"
+	"stint/internal/wire"
 )
 
 type simulateOptions struct {
@@ -150,7 +151,7 @@ func (a *app) runSimulate(ctx context.Context, path string, o simulateOptions) e
 		return fmt.Errorf("simulate %s: %w", path, err)
 	}
 	if a.json {
-		printJSON(a.Stdout, simulationOf(results))
+		printJSON(a.Stdout, wire.NewSimulation(results))
 	} else {
 		a.printSimulation(results)
 	}
@@ -260,35 +261,6 @@ func fixed(v float64, decimals int) string {
 		return "-"
 	}
 	return strconv.FormatFloat(v, 'f', decimals, 64)
-}
-
-type policyObject struct {
-	simulate.Result
-	Fractions  map[fleet.Category]simulate.Estimate `json:"fractions"`
-	CPUSeconds float64                              `json:"cpu_seconds"`
-}
-
-type simulationObject struct {
-	Schema   string                  `json:"schema"`
-	Fires    int                     `json:"fires"`
-	Runs     int                     `json:"runs"`
-	Seed     uint64                  `json:"seed,string"`
-	Policies map[string]policyObject `json:"policies"`
-}
-
-func simulationOf(r *simulate.Results) simulationObject {
-	o := simulationObject{
-		Schema: "stint/simulation@1", Fires: r.Fires, Runs: r.Runs, Seed: r.Seed,
-		Policies: map[string]policyObject{},
-	}
-	for _, p := range r.Policies {
-		object := policyObject{p, map[fleet.Category]simulate.Estimate{}, p.CPU.Seconds()}
-		for i, c := range r.Categories {
-			object.Fractions[c] = p.Fractions[i]
-		}
-		o.Policies[p.Policy.Name] = object
-	}
-	return o
 }
 
 // drawing shows regret over time and what each category got. A policy has the same colour

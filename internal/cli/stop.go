@@ -12,6 +12,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/plain"
+	"stint/internal/wire"
 )
 
 type stopOptions struct{ all, dryRun bool }
@@ -44,23 +45,6 @@ Status 0: all have ended. 1: a run that has not is named. 3: there was nothing t
 	cmd.Flags().BoolVar(&o.all, "all", false, "end every run of the fleet")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
-}
-
-// stopObject is stint/stop@1.
-type stopObject struct {
-	Schema  string          `json:"schema"`
-	DryRun  bool            `json:"dry_run"`
-	Stopped []stoppedObject `json:"stopped"`
-}
-
-type stoppedObject struct {
-	Run      fleet.RunID    `json:"run"`
-	Category fleet.Category `json:"category"`
-	Task     fleet.TaskID   `json:"task"`
-	Was      fleet.RunState `json:"was"`
-	Outcome  fleet.Outcome  `json:"outcome"` // empty: it has not ended
-	Reason   string         `json:"reason"`
-	Error    string         `json:"error"` // why it has not ended
 }
 
 func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
@@ -101,10 +85,12 @@ func nothingOpen(ctx context.Context, e *engine.Engine, name string) error {
 }
 
 func (a *app) tellStopped(list []engine.Stopped, name string, dryRun bool) error {
-	o := stopObject{Schema: "stint/stop@1", DryRun: dryRun, Stopped: []stoppedObject{}}
-	var errs []error
+	var (
+		objects []wire.Stopped
+		errs    []error
+	)
 	for _, s := range list {
-		x := stoppedObject{
+		x := wire.Stopped{
 			Run: s.Was.ID, Category: s.Was.Category, Task: s.Was.Task, Was: s.Was.State(true, false, a.Now()),
 			Outcome: s.Run.Verdict.Outcome, Reason: s.Run.Verdict.Reason,
 		}
@@ -112,13 +98,13 @@ func (a *app) tellStopped(list []engine.Stopped, name string, dryRun bool) error
 			x.Error = s.Err.Error()
 			errs = append(errs, s.Err)
 		}
-		o.Stopped = append(o.Stopped, x)
+		objects = append(objects, x)
 		if !a.json {
 			fmt.Fprintln(a.Stdout, plain.Text(stoppedLine(s, x, dryRun)))
 		}
 	}
 	if a.json {
-		printJSON(a.Stdout, o)
+		printJSON(a.Stdout, wire.NewStop(objects, dryRun))
 	} else {
 		fmt.Fprintf(a.Stdout, "%s=%d\n", did(dryRun, "stopped", "would_stop"), len(list)-len(errs))
 	}
@@ -131,7 +117,7 @@ func (a *app) tellStopped(list []engine.Stopped, name string, dryRun bool) error
 	return nil
 }
 
-func stoppedLine(s engine.Stopped, x stoppedObject, dryRun bool) string {
+func stoppedLine(s engine.Stopped, x wire.Stopped, dryRun bool) string {
 	subject := fmt.Sprintf("run %s (%s)", x.Run, x.Category)
 	if x.Task != "" {
 		subject += fmt.Sprintf(" at %q", x.Task)

@@ -22,51 +22,14 @@ func newTask(a *app) *cobra.Command {
 	return cmd
 }
 
-// taskObject is stint/task@1.
-type taskObject struct {
-	Schema           string          `json:"schema"`
-	ID               fleet.TaskID    `json:"id"`
-	Title            string          `json:"title"`
-	Category         fleet.Category  `json:"category"`
-	State            fleet.TaskState `json:"state"`
-	Priority         fleet.Priority  `json:"priority"`
-	Created          *string         `json:"created"`
-	Tags             []string        `json:"tags"`
-	Requires         []string        `json:"requires"`
-	Wait             *string         `json:"wait"`
-	WaitingFor       string          `json:"waiting_for"`
-	NextAction       string          `json:"next_action"`
-	SuccessCriterion string          `json:"success_criterion"`
-	AssignedTo       string          `json:"assigned_to"`
-	Family           string          `json:"family"`
-	Path             string          `json:"path"`
-	Workable         bool            `json:"workable"`
-	Blocked          string          `json:"blocked"`    // why an open task is not workable
-	StateFrom        string          `json:"state_from"` // where its state is from, if its source says another
-}
-
 // standings are what is known of tasks beside what their sources say.
 type standings struct {
 	blocked map[fleet.TaskID]string // why an open task is not workable
 	from    map[fleet.TaskID]string // where its state is from, if its source says another
 }
 
-func newTaskObject(t fleet.Task, s standings) taskObject {
-	return taskObject{
-		Schema: "stint/task@1", ID: t.ID, Title: t.Title, Category: t.Category, State: t.State, Priority: t.Priority,
-		Created: wire.Time(t.Created), Tags: listOf(t.Tags), Requires: listOf(t.Requires), Wait: wire.Time(t.Wait),
-		WaitingFor: t.WaitingFor, NextAction: t.NextAction, SuccessCriterion: t.SuccessCriterion,
-		AssignedTo: t.AssignedTo, Family: t.Family, Path: t.Path,
-		Workable: t.State.Workable() && s.blocked[t.ID] == "", Blocked: s.blocked[t.ID], StateFrom: s.from[t.ID],
-	}
-}
-
-// listOf makes no list an empty one, for JSON.
-func listOf(s []string) []string {
-	if s == nil {
-		return []string{}
-	}
-	return s
+func (s standings) object(t fleet.Task) wire.Task {
+	return wire.NewTask(t, s.blocked[t.ID], s.from[t.ID])
 }
 
 // standings puts tasks in the states that are remembered of them, and says of those that
@@ -158,10 +121,10 @@ func (a *app) taskList(ctx context.Context, o taskListOptions) error {
 		if err != nil {
 			return err
 		}
-		objects := []taskObject{}
+		var objects []wire.Task
 		for _, t := range tasks {
 			if o.keeps(t) {
-				objects = append(objects, newTaskObject(t, known))
+				objects = append(objects, known.object(t))
 			}
 		}
 		a.printTasks(objects)
@@ -169,12 +132,9 @@ func (a *app) taskList(ctx context.Context, o taskListOptions) error {
 	})
 }
 
-func (a *app) printTasks(objects []taskObject) {
+func (a *app) printTasks(objects []wire.Task) {
 	if a.json {
-		printJSON(a.Stdout, struct {
-			Schema string       `json:"schema"`
-			Tasks  []taskObject `json:"tasks"`
-		}{"stint/tasks@1", objects})
+		printJSON(a.Stdout, wire.NewTasks(objects))
 		return
 	}
 	rows := [][]string{{"TASK", "CATEGORY", "STATE", "PRIORITY", "TITLE"}}
@@ -226,7 +186,7 @@ func (a *app) taskShow(ctx context.Context, arg string) error {
 		if i := slices.IndexFunc(tasks, func(listed fleet.Task) bool { return listed.ID == t.ID }); i >= 0 {
 			t.State = tasks[i].State
 		}
-		o := newTaskObject(t, known)
+		o := known.object(t)
 		if a.json {
 			printJSON(a.Stdout, o)
 			return nil
@@ -236,7 +196,7 @@ func (a *app) taskShow(ctx context.Context, arg string) error {
 	})
 }
 
-func (a *app) printTask(o taskObject, body string) {
+func (a *app) printTask(o wire.Task, body string) {
 	var rows [][]string
 	for _, r := range [][2]string{
 		{"task:", string(o.ID)},

@@ -14,6 +14,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/task"
+	"stint/internal/wire"
 )
 
 type taskAddOptions struct {
@@ -76,7 +77,7 @@ func (a *app) taskAdd(ctx context.Context, title string, o taskAddOptions) error
 		return err
 	}
 	if a.json {
-		printJSON(a.Stdout, newTaskObject(t, standings{}))
+		printJSON(a.Stdout, wire.NewTask(t, "", ""))
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "%s %s (%s): %s\n", verb, plain.Text(string(t.ID)), t.Category, plain.Text(t.Path))

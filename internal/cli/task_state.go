@@ -14,6 +14,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
+	"stint/internal/wire"
 )
 
 func newTaskRetry(a *app) *cobra.Command {
@@ -60,12 +61,7 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 			return err
 		}
 		if a.json {
-			printJSON(a.Stdout, struct {
-				Schema  string       `json:"schema"`
-				DryRun  bool         `json:"dry_run"`
-				Task    fleet.TaskID `json:"task"`
-				Changed bool         `json:"changed"`
-			}{"stint/retry@1", dryRun, id, found})
+			printJSON(a.Stdout, wire.NewRetry(id, found, dryRun))
 			return nil
 		}
 		line := fmt.Sprintf("stint has forgotten what sessions left of %s: the state in its file, or its tracker, counts again", id)
@@ -181,7 +177,7 @@ func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h *s
 func (a *app) tellDone(t fleet.Task, changed, dryRun bool) {
 	switch {
 	case a.json:
-		printJSON(a.Stdout, newTaskObject(t, standings{}))
+		printJSON(a.Stdout, wire.NewTask(t, "", ""))
 	case !changed:
 		fmt.Fprintf(a.Stdout, "%s is done already\n", plain.Text(string(t.ID)))
 	case dryRun:

@@ -31,6 +31,9 @@ func TestJSONTopic(t *testing.T) {
 	const path = "topics/json.md"
 	head, sections := splitSections(topicText(t, "json.md"))
 	for _, name := range slices.Sorted(maps.Keys(tree.schemas)) {
+		if tree.schemas[name].pkg == "cli" {
+			t.Errorf("%s is of a type in package cli, want one in package wire", name)
+		}
 		if _, ok := sections[name]; !ok {
 			t.Errorf("%s has no section %s", path, name)
 		}
@@ -301,19 +304,19 @@ func (tree *types) kind(n named) (kind string, inner *named) {
 		return "any", nil
 	}
 	name := tree.nameOf(n)
-	if s, _ := tree.structure(n); s != nil && name != "simulate.Estimate" {
+	if s, _ := tree.structure(n); s != nil && name != "wire.Estimate" {
 		if schema := tree.of[name]; schema != "" {
 			return schema, nil
 		}
 		return "object", &n
 	}
-	if under, ok := tree.all[name]; ok && name != "simulate.Estimate" {
+	if under, ok := tree.all[name]; ok && name != "wire.Estimate" {
 		return tree.kind(under)
 	}
 	words := map[string]string{
 		"string": "text", "bool": "boolean", "int": "integer", "int32": "integer", "int64": "integer", "uint64": "integer",
 		"float64": "number", "time.Time": "text", "json.RawMessage": "any", "any": "any",
-		"simulate.Estimate": "object: mean, ci95", // it has a form of its own
+		"wire.Estimate": "object: mean, ci95", // for short: ten of them stand in one object
 	}
 	if id, ok := n.expr.(*ast.Ident); ok && name == "" {
 		name = id.Name

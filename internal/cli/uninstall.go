@@ -21,6 +21,7 @@ import (
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
 	"stint/internal/task"
+	"stint/internal/wire"
 	units "stint/systemd"
 )
 
@@ -342,13 +343,7 @@ const (
 
 func (r *removal) tell() {
 	if r.json {
-		printJSON(r.Stdout, struct {
-			Schema  string     `json:"schema"`
-			Fleet   fleet.Name `json:"fleet"`
-			DryRun  bool       `json:"dry_run"`
-			Changes []change   `json:"changes"`
-			Running int        `json:"running"` // sessions at work, which go on
-		}{"stint/uninstall@1", r.c.Fleet, r.o.dryRun, append([]change{}, r.changes...), r.running})
+		printJSON(r.Stdout, wire.NewUninstall(r.c.Fleet, r.o.dryRun, r.changes, r.running))
 		return
 	}
 	r.tellChanges()

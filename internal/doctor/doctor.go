@@ -48,6 +48,13 @@ type Finding struct {
 	Repair Repair // empty: it takes a person
 }
 
+// Repaired is what was done about one thing.
+type Repaired struct {
+	Repair Repair
+	Done   []string
+	Err    error
+}
+
 // Examine judges the facts, in an order in which one would look: first the things that others
 // depend on.
 func Examine(f Facts) []Finding {

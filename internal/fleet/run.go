@@ -229,6 +229,16 @@ func (f Fire) Count(d Decision) (n int) {
 	return n
 }
 
+// Choice is what the fire decided about a category, if anything.
+func (f Fire) Choice(name Category) Choice {
+	for _, c := range f.Choices {
+		if c.Category == name {
+			return c
+		}
+	}
+	return Choice{}
+}
+
 // Started names the categories of which the fire started a session, in their order.
 func (f Fire) Started() (names []string) {
 	for _, c := range f.Choices {

@@ -89,5 +89,5 @@ func effective(weights []float64) float64 {
 // few is the effective number of sessions below which an estimate says little.
 const few = 20
 
-// Few reports whether the estimate rests on too few sessions to go by.
-func (e Estimate) Few() bool { return e.Effective < few }
+// Half95 is how many standard errors half of a 95 % confidence interval is.
+const Half95 = 1.96

@@ -3,6 +3,7 @@ package replay
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -22,8 +23,8 @@ func TestNewEstimateByHand(t *testing.T) {
 	if diff := cmp.Diff(got, want, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
 		t.Errorf("estimate (-got +want):\n%s", diff)
 	}
-	if !got.Few() {
-		t.Error("got enough sessions, want too few")
+	if list := (Window{Estimate: got}).Warnings(); len(list) != 2 || !strings.Contains(list[0], "too few to go by") || !strings.Contains(list[1], "clipped at 2.0") {
+		t.Errorf("got warnings %q, want one of few sessions and one of the clipped weight", list)
 	}
 }
 

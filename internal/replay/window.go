@@ -2,6 +2,7 @@ package replay
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -27,6 +28,23 @@ type Window struct {
 	// Uncovered is the part of the sessions under the other settings, in [0,1], that
 	// the fires had no chance to start: nothing is known of their worth.
 	Uncovered float64
+}
+
+// shownUncovered is the least part of the sessions worth a warning.
+const shownUncovered = 0.01
+
+// Warnings say why not to trust the estimate.
+func (w Window) Warnings() (list []string) {
+	if w.Effective < few {
+		list = append(list, fmt.Sprintf("the estimate rests on %.1f effective sessions: too few to go by", w.Effective))
+	}
+	if w.Clipped > 0 {
+		list = append(list, fmt.Sprintf("%d weights were clipped at %.1f: the estimate is drawn towards the logged mean", w.Clipped, w.Clip))
+	}
+	if w.Uncovered >= shownUncovered {
+		list = append(list, fmt.Sprintf("%.0f%% of the sessions under these settings had no chance in the record: the estimate is of the others", 100*w.Uncovered))
+	}
+	return list
 }
 
 // Change is a fire that would have started others.

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"encoding/json"
 	"math"
 	"time"
 
@@ -20,36 +19,24 @@ type Results struct {
 }
 
 // Estimate is the mean over the runs, and half of its 95 % confidence interval by
-// Student's t, which one run alone does not give: then it is NaN, and null in JSON.
+// Student's t, which one run alone does not give: then it is NaN.
 type Estimate struct{ Mean, CI95 float64 }
-
-// MarshalJSON writes it as an object.
-func (e Estimate) MarshalJSON() ([]byte, error) {
-	o := struct {
-		Mean float64  `json:"mean"`
-		CI95 *float64 `json:"ci95"`
-	}{Mean: e.Mean}
-	if !math.IsNaN(e.CI95) {
-		o.CI95 = &e.CI95
-	}
-	return json.Marshal(o)
-}
 
 // Result is what one policy came to.
 type Result struct {
-	Policy        Policy        `json:"-"`
-	Regret        Estimate      `json:"regret"`          // expected grades missed beside the best that could be started, summed up
-	RewardPerFire Estimate      `json:"reward_per_fire"` // expected grades, where a session without work earns 0
-	RewardPerPick Estimate      `json:"reward_per_pick"`
-	MinRatio      Estimate      `json:"min_ratio"`   // sessions over entitlement, of the category with the least
-	MaxRatio      Estimate      `json:"max_ratio"`   // of the one with the most
-	WindowMax     Estimate      `json:"window_max"`  // the most over any 200 fires
-	LongestGap    Estimate      `json:"longest_gap"` // entitled sessions without one
-	NoopRate      Estimate      `json:"noop_rate"`   // sessions that found nothing to do, in [0,1]
-	Alarms        Estimate      `json:"alarms"`      // changes noticed
-	Fractions     []Estimate    `json:"-"`           // sessions per fire, by category
-	Curve         []Estimate    `json:"-"`           // regret over time
-	CPU           time.Duration `json:"-"`           // of all runs
+	Policy        Policy
+	Regret        Estimate // expected grades missed beside the best that could be started, summed up
+	RewardPerFire Estimate // expected grades, where a session without work earns 0
+	RewardPerPick Estimate
+	MinRatio      Estimate      // sessions over entitlement, of the category with the least
+	MaxRatio      Estimate      // of the one with the most
+	WindowMax     Estimate      // the most over any 200 fires
+	LongestGap    Estimate      // entitled sessions without one
+	NoopRate      Estimate      // sessions that found nothing to do, in [0,1]
+	Alarms        Estimate      // changes noticed
+	Fractions     []Estimate    // sessions per fire, by category
+	Curve         []Estimate    // regret over time
+	CPU           time.Duration // of all runs
 }
 
 func summarize(s *Scenario, o Options, outcomes []outcome, spent []time.Duration) *Results {

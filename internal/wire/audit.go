@@ -64,26 +64,17 @@ type Violation struct {
 
 // NewAudit is an audit as JSON.
 func NewAudit(r report.Audit) Audit {
-	o := Audit{
+	return Audit{
 		Schema: "stint/audit@1", PeakConcurrency: r.PeakConcurrency, TotalAcquisitions: r.TotalAcquisitions,
-		SameLockViolations: len(r.Violations), Violations: []Violation{},
+		SameLockViolations: len(r.Violations), Violations: each(r.Violations, func(v report.Violation) Violation {
+			return Violation{v.Category, v.Lane, [2]fleet.RunID{v.First, v.Second}, plain.Stamp(v.At)}
+		}),
 		Denials: r.Denials, Pivots: r.Pivots, Runs: r.Runs, NoopRate: r.NoopRate(),
 		Outcomes: r.Outcomes, Graded: r.Grades.Number, Grade: r.Grades.Mean,
-		SafetyNet: r.SafetyNet, Fallbacks: r.Fallbacks, Categories: []CategoryAudit{}, Fruitless: []Fruitless{}, Failing: []Failing{},
+		SafetyNet: r.SafetyNet, Fallbacks: r.Fallbacks, Categories: each(r.Categories, func(c report.CategoryAudit) CategoryAudit {
+			return CategoryAudit{c.Category, c.Spawned, c.Sessions, c.Part, c.Share, c.Entitled, c.Grades.Number, c.Grades.Mean}
+		}),
+		Fruitless: each(r.Fruitless, func(f report.Fruitless) Fruitless { return Fruitless(f) }),
+		Failing:   each(r.Failing, func(f report.Failing) Failing { return Failing(f) }),
 	}
-	for _, v := range r.Violations {
-		o.Violations = append(o.Violations, Violation{v.Category, v.Lane, [2]fleet.RunID{v.First, v.Second}, plain.Stamp(v.At)})
-	}
-	for _, f := range r.Fruitless {
-		o.Fruitless = append(o.Fruitless, Fruitless(f))
-	}
-	for _, f := range r.Failing {
-		o.Failing = append(o.Failing, Failing(f))
-	}
-	for _, c := range r.Categories {
-		o.Categories = append(o.Categories, CategoryAudit{
-			c.Category, c.Spawned, c.Sessions, c.Part, c.Share, c.Entitled, c.Grades.Number, c.Grades.Mean,
-		})
-	}
-	return o
 }

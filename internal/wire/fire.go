@@ -43,13 +43,9 @@ type Choice struct {
 
 // NewFire is a fire as it was recorded.
 func NewFire(f fleet.Fire) Fire {
-	o := Fire{
+	return Fire{
 		Schema: "stint/fire@1", Fire: f.ID, Pool: f.Pool, At: plain.Stamp(f.At), Seed: strconv.FormatUint(f.Seed, 10),
 		Spawned: f.Count(fleet.Spawn), Skipped: f.Count(fleet.Skip), Failed: f.Count(fleet.StartFailed),
-		Fallback: f.Fallback, Categories: []Choice{},
+		Fallback: f.Fallback, Categories: each(f.Choices, func(c fleet.Choice) Choice { return Choice(c) }),
 	}
-	for _, c := range f.Choices {
-		o.Categories = append(o.Categories, Choice(c))
-	}
-	return o
 }

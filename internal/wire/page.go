@@ -35,11 +35,7 @@ type Claims struct {
 
 // NewClaims are the claims that are held, as JSON.
 func NewClaims(held []fleet.Claim) Claims {
-	o := Claims{Schema: "stint/claims@1", Claims: []ListedClaim{}}
-	for _, c := range held {
-		o.Claims = append(o.Claims, NewListedClaim(ClaimHeld, c))
-	}
-	return o
+	return Claims{"stint/claims@1", each(held, func(c fleet.Claim) ListedClaim { return NewListedClaim(ClaimHeld, c) })}
 }
 
 // Fires is stint/fires@1.
@@ -49,13 +45,7 @@ type Fires struct {
 }
 
 // NewFires are fires as JSON.
-func NewFires(list []fleet.Fire) Fires {
-	o := Fires{Schema: "stint/fires@1", Fires: []Fire{}}
-	for _, f := range list {
-		o.Fires = append(o.Fires, NewFire(f))
-	}
-	return o
-}
+func NewFires(list []fleet.Fire) Fires { return Fires{"stint/fires@1", each(list, NewFire)} }
 
 // Ranking is stint/ranking@1: a recorded fire, ranked again.
 type Ranking struct {
@@ -70,7 +60,7 @@ type Ranking struct {
 
 // NewRanking is a fire's ranking as JSON.
 func NewRanking(f fleet.Fire, r *replay.Result, runs []fleet.RunStatus) Ranking {
-	o := Ranking{Schema: "stint/ranking@1", Fire: NewFire(f), Followed: "other", Sentences: []string{}, Runs: []Run{}}
+	o := Ranking{Schema: "stint/ranking@1", Fire: NewFire(f), Followed: "other", Sentences: []string{}, Runs: each(runs, newRun)}
 	if r != nil {
 		payload := r.Selection.Payload()
 		o.Selection, o.Sentences = &payload, append(o.Sentences, r.Selection.Sentences(selector.Figures)...)
@@ -78,9 +68,6 @@ func NewRanking(f fleet.Fire, r *replay.Result, runs []fleet.RunStatus) Ranking 
 		if r.Followed {
 			o.Followed, o.Fire.Tier = "stint", int(r.Selection.Tier)
 		}
-	}
-	for _, run := range runs {
-		o.Runs = append(o.Runs, NewRun(run.Run))
 	}
 	return o
 }

@@ -95,28 +95,17 @@ type ReportStep struct {
 func NewReport(name fleet.Name, r report.Report) Report {
 	o := Report{
 		Schema: "stint/report@1", Fleet: name, From: plain.Stamp(r.From), To: plain.Stamp(r.To), First: Time(r.First),
-		Findings: []Finding{}, PerHour: r.PerHour(), PerDay: r.PerDay(), Respawns: r.Respawns,
+		Findings: each(r.Findings, func(f report.Finding) Finding { return Finding{f.Kind, given(f.Category), f.Text} }), PerHour: r.PerHour(), PerDay: r.PerDay(), Respawns: r.Respawns,
 		Neglected: r.NeglectedSpawned(), Audit: NewAudit(r.Audit), All: newReportUse(r.All),
-		Categories: []ReportCategory{}, Agents: []ReportAgent{}, Pairs: []ReportPair{}, Step: r.Step.Seconds(), Steps: []ReportStep{},
+		Categories: each(r.Categories, newReportCategory),
+		Agents:     each(r.Agents, func(a report.AgentUse) ReportAgent { return ReportAgent{a.Agent, newReportUse(a.Use)} }),
+		Pairs:      each(r.Pairs, func(p report.PairUse) ReportPair { return ReportPair{p.Category, p.Agent, newReportUse(p.Use)} }),
+		Step:       r.Step.Seconds(),
+		Steps:      each(r.Steps, func(s report.Step) ReportStep { return ReportStep{plain.Stamp(s.From), newReportUse(s.Use)} }),
 	}
 	if r.All.Productive() > 0 {
 		cost := r.All.USDPerProductive()
 		o.Cost = &cost
-	}
-	for _, f := range r.Findings {
-		o.Findings = append(o.Findings, Finding{f.Kind, given(f.Category), f.Text})
-	}
-	for _, c := range r.Categories {
-		o.Categories = append(o.Categories, newReportCategory(c))
-	}
-	for _, a := range r.Agents {
-		o.Agents = append(o.Agents, ReportAgent{a.Agent, newReportUse(a.Use)})
-	}
-	for _, p := range r.Pairs {
-		o.Pairs = append(o.Pairs, ReportPair{p.Category, p.Agent, newReportUse(p.Use)})
-	}
-	for _, s := range r.Steps {
-		o.Steps = append(o.Steps, ReportStep{plain.Stamp(s.From), newReportUse(s.Use)})
 	}
 	return o
 }

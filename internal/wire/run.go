@@ -48,7 +48,7 @@ func NewRun(r fleet.Run) Run {
 		Epoch: r.Epoch, Agent: r.Agent, Unit: r.Unit, Rank: r.Rank, ChainDepth: r.ChainDepth, NotBefore: Time(r.NotBefore),
 		CreatedAt: Time(r.CreatedAt), StartedAt: Time(r.StartedAt), EndedAt: Time(r.EndedAt),
 		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, Parts: v.Parts, TaskState: v.TaskState, ExitStatus: v.ExitStatus,
-		Commits: append([]string{}, r.Commits...), Tokens: r.Usage.Tokens, USD: r.Usage.USD, Cost: r.Usage.Cost, Models: append([]string{}, r.Usage.Models...), QuotaUntil: Time(r.QuotaUntil), Branch: r.Branch, Followed: r.Following(),
+		Commits: listed(r.Commits), Tokens: r.Usage.Tokens, USD: r.Usage.USD, Cost: r.Usage.Cost, Models: listed(r.Usage.Models), QuotaUntil: Time(r.QuotaUntil), Branch: r.Branch, Followed: r.Following(),
 	}
 }
 
@@ -59,13 +59,9 @@ type Runs struct {
 }
 
 // NewRuns are runs as JSON.
-func NewRuns(list []fleet.RunStatus) Runs {
-	o := Runs{Schema: "stint/runs@1", Runs: []Run{}}
-	for _, r := range list {
-		o.Runs = append(o.Runs, NewRun(r.Run))
-	}
-	return o
-}
+func NewRuns(list []fleet.RunStatus) Runs { return Runs{"stint/runs@1", each(list, newRun)} }
+
+func newRun(r fleet.RunStatus) Run { return NewRun(r.Run) }
 
 // RunDetail is stint/run-detail@1: a run, and all that is known of it. The tokens of one
 // under way are those that its agent has printed so far.
@@ -114,16 +110,12 @@ func NewRunDetail(d inspect.RunDetail) RunDetail {
 	}
 	o := RunDetail{
 		Schema: "stint/run-detail@1", Run: r.Run, State: r.State, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
-		Denials: []Denial{}, Lessons: []LessonUse{}, Files: RunFiles{d.Files.Dir, d.Files.Prompt, d.Files.Log, d.Files.Result, d.Swept != "", append([]string{}, d.Own...)},
+		Denials: each(d.Denials, func(n fleet.DeniedClaim) Denial { return Denial{n.Key, n.Category, n.Holder, plain.Stamp(n.At)} }),
+		Lessons: each(d.Lessons, func(u fleet.LessonUse) LessonUse { return LessonUse{u.Lesson, u.Injected} }),
+		Files:   RunFiles{d.Files.Dir, d.Files.Prompt, d.Files.Log, d.Files.Result, d.Swept != "", listed(d.Own)},
 	}
 	if d.Choice != nil {
 		o.Choice = new(Choice(*d.Choice))
-	}
-	for _, n := range d.Denials {
-		o.Denials = append(o.Denials, Denial{n.Key, n.Category, n.Holder, plain.Stamp(n.At)})
-	}
-	for _, u := range d.Lessons {
-		o.Lessons = append(o.Lessons, LessonUse{u.Lesson, u.Injected})
 	}
 	return o
 }

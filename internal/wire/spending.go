@@ -29,18 +29,16 @@ type SpendPart struct {
 
 // NewSpending is what was used, as JSON.
 func NewSpending(name fleet.Name, s report.Spending) Spending {
-	o := Spending{
-		Schema: "stint/spending@1", Fleet: name, From: plain.Stamp(s.From), To: plain.Stamp(s.To), By: s.By, All: newReportUse(s.All), Parts: []SpendPart{},
-	}
-	for _, p := range s.Parts {
-		of := func(k report.Key) *string {
-			if !slices.Contains(s.By, k) {
-				return nil
+	return Spending{
+		"stint/spending@1", name, plain.Stamp(s.From), plain.Stamp(s.To), s.By, newReportUse(s.All),
+		each(s.Parts, func(p report.Part) SpendPart {
+			of := func(k report.Key) *string {
+				if !slices.Contains(s.By, k) {
+					return nil
+				}
+				return new(p.Text(k))
 			}
-			text := p.Text(k)
-			return &text
-		}
-		o.Parts = append(o.Parts, SpendPart{of(report.ByDay), of(report.ByCategory), of(report.ByAgent), newReportUse(p.Use)})
+			return SpendPart{of(report.ByDay), of(report.ByCategory), of(report.ByAgent), newReportUse(p.Use)}
+		}),
 	}
-	return o
 }

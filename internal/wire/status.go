@@ -126,72 +126,44 @@ type Posterior struct {
 
 // NewStatus is a fleet at one moment, as JSON.
 func NewStatus(name fleet.Name, s inspect.Status) Status {
-	o := Status{
+	return Status{
 		Schema: "stint/status@1", Fleet: name, At: plain.Stamp(s.At),
-		Timers: []Timer{}, Lanes: []Lane{}, Closed: []Gate{}, Failed: []fleet.SourceFault{},
-		Running: []OpenRun{}, Claims: []Claim{}, Fires: []Fire{}, Runs: []Run{},
-		Posteriors: posteriors(s), Day: NewAudit(s.Day),
-		Pauses: []Pause{}, Agents: []StoppedAgent{}, Waiting: []Waiting{}, Untold: []Untold{}, Spent: []Spent{},
+		Timers:  each(s.Timers, func(t fleet.Timer) Timer { return Timer{t.Pool, t.Unit, t.Active, Time(t.Last), Time(t.Next)} }),
+		Lanes:   each(s.Lanes, newLane),
+		Running: each(s.Open, NewOpenRun),
+		Closed:  each(s.Closed, func(g inspect.Gate) Gate { return Gate(g) }),
+		Failed:  listed(s.Failed),
+		Claims:  each(s.Claims, func(c fleet.Claim) Claim { return NewClaim(ClaimHeld, c) }),
+		Fires:   each(s.Fires, NewFire), Runs: each(s.Runs, newRun), Posteriors: posteriors(s), Day: NewAudit(s.Day),
+		Pauses: each(s.Pauses, func(p fleet.Pause) Pause {
+			return Pause{p.Category, plain.Stamp(p.Since), Time(p.Until), p.Reason}
+		}),
+		Agents: each(s.Stopped, func(g inspect.StoppedAgent) StoppedAgent {
+			o := StoppedAgent{g.Agent, nil, g.Failures, g.Why}
+			if g.Until.After(s.At) {
+				o.Until = Time(g.Until)
+			}
+			return o
+		}),
+		Waiting: each(s.Waiting, func(q fleet.Waiting) Waiting {
+			return Waiting{q.Task, q.Failures, q.Sessions, plain.Stamp(q.Since), q.Reason}
+		}),
+		Untold: each(s.Untold, func(m fleet.TaskMemory) Untold { return Untold{m.Task, m.State, plain.Stamp(m.Since), m.Trouble} }),
+		Spent:  each(s.Spent, func(u fleet.Spent) Spent { return Spent(u) }),
 	}
-	for _, t := range s.Timers {
-		o.Timers = append(o.Timers, Timer{t.Pool, t.Unit, t.Active, Time(t.Last), Time(t.Next)})
-	}
-	for _, l := range s.Lanes {
-		lane := Lane{Category: l.Category, Lane: l.Number}
-		if l.Run != nil {
-			lane.Run = &l.Run.ID
-		}
-		o.Lanes = append(o.Lanes, lane)
-	}
-	for _, r := range s.Open {
-		o.Running = append(o.Running, NewOpenRun(r))
-	}
-	for _, c := range s.Claims {
-		o.Claims = append(o.Claims, NewClaim(ClaimHeld, c))
-	}
-	for _, f := range s.Fires {
-		o.Fires = append(o.Fires, NewFire(f))
-	}
-	for _, r := range s.Runs {
-		o.Runs = append(o.Runs, NewRun(r.Run))
-	}
-	o.addLimits(s)
-	return o
 }
 
-// addLimits adds what keeps sessions from starting, and what those of today used.
-func (o *Status) addLimits(s inspect.Status) {
-	o.Failed = append(o.Failed, s.Failed...)
-	for _, g := range s.Closed {
-		o.Closed = append(o.Closed, Gate(g))
+func newLane(l inspect.LaneState) Lane {
+	o := Lane{Category: l.Category, Lane: l.Number}
+	if l.Run != nil {
+		o.Run = &l.Run.ID
 	}
-	for _, p := range s.Pauses {
-		o.Pauses = append(o.Pauses, Pause{p.Category, plain.Stamp(p.Since), Time(p.Until), p.Reason})
-	}
-	for _, g := range s.Stopped {
-		var until *string
-		if g.Until.After(s.At) {
-			until = Time(g.Until)
-		}
-		o.Agents = append(o.Agents, StoppedAgent{g.Agent, until, g.Failures, g.Why})
-	}
-	for _, q := range s.Waiting {
-		o.Waiting = append(o.Waiting, Waiting{q.Task, q.Failures, q.Sessions, plain.Stamp(q.Since), q.Reason})
-	}
-	for _, m := range s.Untold {
-		o.Untold = append(o.Untold, Untold{m.Task, m.State, plain.Stamp(m.Since), m.Trouble})
-	}
-	for _, u := range s.Spent {
-		o.Spent = append(o.Spent, Spent(u))
-	}
+	return o
 }
 
 // posteriors are the beliefs, best first.
 func posteriors(s inspect.Status) []Posterior {
-	list := []Posterior{}
-	for _, b := range s.Beliefs {
-		list = append(list, Posterior{b.Category, b.Graded, b.A, b.B, b.Mean()})
-	}
+	list := each(s.Beliefs, func(b inspect.Belief) Posterior { return Posterior{b.Category, b.Graded, b.A, b.B, b.Mean()} })
 	slices.SortStableFunc(list, func(x, y Posterior) int { return cmp.Compare(y.Mean, x.Mean) })
 	return list
 }

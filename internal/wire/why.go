@@ -31,15 +31,12 @@ type WhyPart struct {
 
 // NewWhy is an answer of why, as JSON.
 func NewWhy(a why.Answer, also []why.Kind) Why {
-	o := Why{
-		Schema: "stint/why@1", Kind: a.Kind, Subject: a.Subject, Verdict: a.Verdict, Also: append([]why.Kind{}, also...),
-		Sentences: append([]string{}, a.Sentences()...), Obstacles: []WhyObstacle{}, Parts: []WhyPart{},
+	return Why{
+		Schema: "stint/why@1", Kind: a.Kind, Subject: a.Subject, Verdict: a.Verdict, Also: listed(also),
+		Sentences: listed(a.Sentences()),
+		Obstacles: each(a.Obstacles, func(b why.Obstacle) WhyObstacle {
+			return WhyObstacle{b.Kind, b.Reason, Time(b.Until), b.Change, b.Command}
+		}),
+		Parts: each(a.Parts, func(p why.Part) WhyPart { return WhyPart(p) }),
 	}
-	for _, b := range a.Obstacles {
-		o.Obstacles = append(o.Obstacles, WhyObstacle{b.Kind, b.Reason, Time(b.Until), b.Change, b.Command})
-	}
-	for _, p := range a.Parts {
-		o.Parts = append(o.Parts, WhyPart(p))
-	}
-	return o
 }

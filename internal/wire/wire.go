@@ -18,3 +18,15 @@ func Time(t time.Time) *string {
 	s := plain.Stamp(t)
 	return &s
 }
+
+// each is a list with an object for each thing, which is never null.
+func each[T, Object any](things []T, object func(T) Object) []Object {
+	list := make([]Object, 0, len(things))
+	for _, t := range things {
+		list = append(list, object(t))
+	}
+	return list
+}
+
+// listed is a list that is never null.
+func listed[T any](list []T) []T { return append([]T{}, list...) }

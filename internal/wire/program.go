@@ -1,0 +1,83 @@
+package wire
+
+import "stint/internal/fleet"
+
+// Error is stint/error@1.
+type Error struct {
+	Schema string `json:"schema"`
+	Status int    `json:"status"`
+	Error  string `json:"error"`
+	Hint   string `json:"hint"`
+}
+
+// NewError is why a command failed, as JSON.
+func NewError(status int, err error) Error {
+	return Error{"stint/error@1", status, err.Error(), fleet.Hint(err)}
+}
+
+// Version is stint/version@1.
+type Version struct {
+	Schema  string `json:"schema"`
+	Version string `json:"version"`
+}
+
+// NewVersion is a version as JSON.
+func NewVersion(version string) Version { return Version{"stint/version@1", version} }
+
+// Man is stint/man@1.
+type Man struct {
+	Schema string    `json:"schema"`
+	Pages  []ManPage `json:"pages"`
+}
+
+// ManPage is one manual page.
+type ManPage struct {
+	Name string `json:"name"`
+	Path string `json:"path,omitempty"` // where it was written
+	Text string `json:"text,omitempty"` // if it was not
+}
+
+// NewMan is manual pages as JSON.
+func NewMan(pages ...ManPage) Man { return Man{"stint/man@1", pages} }
+
+// Completion is stint/completion@1.
+type Completion struct {
+	Schema string `json:"schema"`
+	Shell  string `json:"shell"`
+	Script string `json:"script"`
+}
+
+// NewCompletion is a completion script as JSON.
+func NewCompletion(shell, script string) Completion {
+	return Completion{"stint/completion@1", shell, script}
+}
+
+// Metrics is stint/metrics@1.
+type Metrics struct {
+	Schema   string `json:"schema"`
+	Textfile string `json:"textfile"` // written; empty: none was
+	Text     string `json:"text"`     // in the text format of Prometheus
+}
+
+// NewMetrics is a page of metrics as JSON.
+func NewMetrics(file, text string) Metrics { return Metrics{"stint/metrics@1", file, text} }
+
+// Serve is stint/serve@1.
+type Serve struct {
+	Schema string     `json:"schema"`
+	Fleet  fleet.Name `json:"fleet"`
+	URL    string     `json:"url"`
+}
+
+// NewServe is where the fleet is shown, as JSON.
+func NewServe(f fleet.Name, url string) Serve { return Serve{"stint/serve@1", f, url} }
+
+// LogLine is stint/log-line@1.
+type LogLine struct {
+	Schema string      `json:"schema"`
+	Run    fleet.RunID `json:"run"`
+	Line   string      `json:"line"`
+}
+
+// NewLogLine is a line of a run's log, as JSON.
+func NewLogLine(run fleet.RunID, line string) LogLine { return LogLine{"stint/log-line@1", run, line} }

@@ -1,0 +1,78 @@
+package wire
+
+import (
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/tomlfile"
+)
+
+// Init is stint/init@1.
+type Init struct {
+	Schema  string     `json:"schema"`
+	Fleet   fleet.Name `json:"fleet"`
+	DryRun  bool       `json:"dry_run"`
+	Changes []Change   `json:"changes"`
+	Missing []string   `json:"missing"`
+}
+
+// Change is what became, or would become, of one file, folder or unit.
+type Change struct {
+	Path   string `json:"path"`
+	Action string `json:"action"` // created, updated, kept, enabled
+}
+
+// NewInit is what init did, as JSON.
+func NewInit(f fleet.Name, dryRun bool, changes []Change, missing []string) Init {
+	return Init{"stint/init@1", f, dryRun, listed(changes), listed(missing)}
+}
+
+// Uninstall is stint/uninstall@1.
+type Uninstall struct {
+	Schema  string     `json:"schema"`
+	Fleet   fleet.Name `json:"fleet"`
+	DryRun  bool       `json:"dry_run"`
+	Changes []Change   `json:"changes"`
+	Running int        `json:"running"` // sessions at work, which go on
+}
+
+// NewUninstall is what uninstall did, as JSON.
+func NewUninstall(f fleet.Name, dryRun bool, changes []Change, running int) Uninstall {
+	return Uninstall{"stint/uninstall@1", f, dryRun, listed(changes), running}
+}
+
+// ConfigCheck is stint/config-check@1.
+type ConfigCheck struct {
+	Schema   string    `json:"schema"`
+	Path     string    `json:"path"`
+	Warnings []Problem `json:"warnings"`
+}
+
+// Problem is what is allowed in a configuration, but odd.
+type Problem struct {
+	Position string `json:"position"`
+	Text     string `json:"text"`
+}
+
+// NewConfigCheck is what was found of a configuration, as JSON.
+func NewConfigCheck(path string, warnings []tomlfile.Problem) ConfigCheck {
+	return ConfigCheck{"stint/config-check@1", path, each(warnings, func(p tomlfile.Problem) Problem { return Problem{p.Pos, p.Text} })}
+}
+
+// Config is stint/config@1.
+type Config struct {
+	Schema string  `json:"schema"`
+	Path   string  `json:"path"`
+	Values []Value `json:"values"`
+}
+
+// Value is a configuration key's value in force.
+type Value struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+}
+
+// NewConfig is a configuration as JSON.
+func NewConfig(c *config.Config) Config {
+	return Config{"stint/config@1", c.Path, each(c.Values(), func(v tomlfile.Value) Value { return Value(v) })}
+}
