@@ -204,7 +204,7 @@ func (e *Engine) warn(ctx context.Context, p plan.Plan, elsewhere map[fleet.Cate
 		e.Log.WarnContext(ctx, "no usable category in the payload", slog.String("reason", plan.ReasonSafetyNet))
 	}
 	for _, c := range p.Choices {
-		if c.Reason == plan.ReasonUnknown || c.Source != "" && (c.Reason == plan.ReasonNotAllowed || elsewhere[c.Category] != "") {
+		if c.By == fleet.HinderedByUnknown || c.Source != "" && (c.By == fleet.HinderedByList || elsewhere[c.Category] != "") {
 			e.Log.WarnContext(ctx, "category dropped", slog.String("category", string(c.Category)), slog.String("reason", c.Reason))
 		}
 	}

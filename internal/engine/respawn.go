@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/plan"
+	"stint/internal/selector"
 	"stint/internal/survey"
 )
 
@@ -125,7 +126,7 @@ func (w *worker) admit(v survey.View, begins bool) (reason string, standing bool
 	s.Begins = begins
 	for i := range s.Facts {
 		if s.Facts[i].Rests = (time.Time{}); begins {
-			s.Facts[i].Gate = ""
+			s.Facts[i].Gate = selector.Obstacle{}
 		}
 	}
 	obstacles := s.Obstacles(c)

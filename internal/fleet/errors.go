@@ -26,6 +26,7 @@ var (
 // budget is used up, or its agent cannot work.
 type RefusedError struct {
 	Reason string
+	By     Hindrance
 	Scope  Scope // the budget that is used up; empty: the agent cannot work
 	// Outcome is how the session ends: quota for budgets and usage limits, busy while
 	// other sessions have the agent's slots, denied where another has left the task

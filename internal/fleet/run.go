@@ -189,11 +189,13 @@ type Choice struct {
 	Category Category
 	Decision Decision
 	Reason   string
-	Source   Source   // empty when nothing put the category on the list
-	Rank     int      // from 1 among the fire's candidates; 0: not ranked
-	Score    float64  // of the ranking; 0 when not ranked
-	Odds     *float64 // probability of being started, in [0,1]; nil: not estimated
-	Agent    string   // that is to work; empty: it is not started, or was another selector's and unknown
+	Refusal  string    // the last part of the reason: why one that stint ranked was not started; empty: it was, or was not ranked
+	By       Hindrance // what kind of thing kept it from being started; empty: nothing, or its unit did not start
+	Source   Source    // empty when nothing put the category on the list
+	Rank     int       // from 1 among the fire's candidates; 0: not ranked
+	Score    float64   // of the ranking; 0 when not ranked
+	Odds     *float64  // probability of being started, in [0,1]; nil: not estimated
+	Agent    string    // that is to work; empty: it is not started, or was another selector's and unknown
 	Unit     string
 	Run      RunID
 }

@@ -232,7 +232,7 @@ func (e *Explainer) closed(bars map[fleet.Category]bar) (list []Gate) {
 // bar is the first thing that keeps a fire from starting a category.
 type bar struct {
 	Gate
-	kind selector.Hindrance
+	kind fleet.Hindrance
 }
 
 // bars are the first things that keep the fires of their own pools from starting categories:

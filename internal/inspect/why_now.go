@@ -17,17 +17,15 @@ import (
 
 // gate is why an agent is refused, and what helps.
 func (e *Explainer) gate(v survey.View, agent string, r fleet.RefusedError) why.Gate {
-	switch {
-	case r.Outcome == fleet.Busy:
-		return why.Gate{Kind: why.GateSlots, Reason: r.Reason}
-	case r.Scope != "":
-		return why.Gate{Kind: why.GateBudget, Reason: r.Reason, Until: nextDay(v.Now)}
+	g := why.Gate{Kind: r.By, Reason: r.Reason}
+	if r.By == fleet.HinderedByBudget {
+		g.Until = nextDay(v.Now)
+	} else if r.By == fleet.HinderedByAgent {
+		state := v.Snapshot.Agent(agent)
+		advice := e.advice(state)
+		g.Until, g.Do, g.Command, g.Lasting = state.Until, advice.Do, advice.Command, state.Fault.Lasting()
 	}
-	state := v.Snapshot.Agent(agent)
-	advice := e.advice(state)
-	return why.Gate{
-		Kind: why.GateAgent, Reason: r.Reason, Until: state.Until, Do: advice.Do, Command: advice.Command, Lasting: state.Fault.Lasting(),
-	}
+	return g
 }
 
 // nextDay is when budgets begin anew.
@@ -87,9 +85,9 @@ func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Ca
 // and what is in the way of each of its agents. It counts when none of these can work.
 func (m *moment) gatesOf(v survey.View, name fleet.Category) (list []why.Gate) {
 	if reason := v.Full[name]; reason != "" {
-		list = append(list, why.Gate{Kind: why.GateReview, Reason: reason})
+		list = append(list, why.Gate{Kind: fleet.HinderedByReview, Reason: reason})
 	}
-	if m.WithoutAgent(v, name) == "" {
+	if m.WithoutAgent(v, name).Kind == "" {
 		return list
 	}
 	for _, agent := range m.Config.Categories[name].Agents {
@@ -225,7 +223,7 @@ func withoutWaiting(hinders []selector.Obstacle, t fleet.Task, m fleet.TaskMemor
 	blank := []fleet.Task{{ID: t.ID, Seen: t.Seen}}
 	fleet.Recall(blank, []fleet.TaskMemory{m})
 	return slices.DeleteFunc(hinders, func(h selector.Obstacle) bool {
-		return h.Kind == selector.HinderedByWaiting && t.WaitingFor == blank[0].WaitingFor
+		return h.Kind == fleet.HinderedByWaiting && t.WaitingFor == blank[0].WaitingFor
 	})
 }
 

@@ -81,16 +81,21 @@ func Decide(in Input) Plan {
 			odds := in.Odds[c.Category]
 			c.Odds = &odds
 		}
-		refusal, full := in.refuse(c.Category, started), ""
-		if refusal == "" {
+		full := ""
+		var refusal string
+		if c.By, refusal = in.refuse(c.Category, started); c.By == "" {
 			var seated bool
 			if c.Agent, full, seated = seats.Take(in.Agents[c.Category]); !seated {
-				refusal = full
+				c.By, refusal = fleet.HinderedBySeats, full
 			}
 		}
-		if refusal != "" {
-			c.Reason = in.join(c, refusal)
-		} else {
+		switch {
+		case c.By != "" && in.Scores == nil:
+			c.Reason = refusal
+		case c.By != "": // what the ranking said stays beside the reason why it did not count
+			c.Refusal = refusal
+			c.Reason += "; " + refusal
+		default:
 			c.Decision = fleet.Spawn
 			started++
 			if n.Source == fleet.FromAllowList {
@@ -122,34 +127,27 @@ func (in Input) Admit(c fleet.Category, obstacles []selector.Obstacle) string {
 		return ReasonNoSlot
 	}
 	in.Workers = 1
-	return in.refuse(c, 0)
+	_, reason := in.refuse(c, 0)
+	return reason
 }
 
-// refuse says why a named category is not started, or "".
-func (in Input) refuse(c fleet.Category, started int) string {
+// refuse says why a named category is not started; no kind: it is.
+func (in Input) refuse(c fleet.Category, started int) (fleet.Hindrance, string) {
 	switch {
 	case !slices.Contains(in.Known, c):
-		return ReasonUnknown
+		return fleet.HinderedByUnknown, ReasonUnknown
 	case in.Elsewhere[c] != "":
-		return selector.OfPool(in.Elsewhere[c])
+		return fleet.HinderedByPool, selector.OfPool(in.Elsewhere[c])
 	case !slices.Contains(in.Allowed, c):
-		return ReasonNotAllowed
+		return fleet.HinderedByList, ReasonNotAllowed
 	case in.Closed != "":
-		return in.Closed
+		return fleet.HinderedByMachine, in.Closed
 	case started >= in.Workers:
-		return fmt.Sprintf("beyond this fire's limit of %d", in.Workers)
+		return fleet.HinderedByWorkers, fmt.Sprintf("beyond this fire's limit of %d", in.Workers)
 	case started >= in.Free:
-		return fmt.Sprintf("%s: %d left when the fire began", ReasonNoSlot, in.Free)
+		return fleet.HinderedBySlots, fmt.Sprintf("%s: %d left when the fire began", ReasonNoSlot, in.Free)
 	}
-	return ""
-}
-
-// join keeps what the ranking said beside the reason why it did not count.
-func (in Input) join(c fleet.Choice, refusal string) string {
-	if in.Scores == nil {
-		return refusal
-	}
-	return c.Reason + "; " + refusal
+	return "", ""
 }
 
 // score is what the ranking says of a category that is in.
@@ -166,7 +164,7 @@ func (in Input) score(c fleet.Category) (float64, string) {
 func (in Input) out() (list []fleet.Choice) {
 	for _, s := range in.Scores {
 		if !s.In {
-			list = append(list, fleet.Choice{Category: s.Category, Decision: fleet.Skip, Reason: s.Reason()})
+			list = append(list, fleet.Choice{Category: s.Category, Decision: fleet.Skip, Reason: s.Reason(), By: s.By})
 		}
 	}
 	return list

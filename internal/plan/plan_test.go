@@ -74,7 +74,7 @@ func TestDecide(t *testing.T) {
 			Input{Request: selector.Request{Categories: named(others, "docs", "code")}, Scores: scores[:2], Workers: 1, Free: 6},
 			[]fleet.Choice{
 				{Category: "docs", Decision: fleet.Spawn, Reason: "ranked by chance, as it has no grades yet", Source: others, Rank: 1, Score: 0.9},
-				{Category: "code", Decision: fleet.Skip, Reason: "ranked by chance, as it has no grades yet; beyond this fire's limit of 1", Source: others, Rank: 2, Score: 0.4},
+				{Category: "code", Decision: fleet.Skip, Reason: "ranked by chance, as it has no grades yet; beyond this fire's limit of 1", Refusal: "beyond this fire's limit of 1", By: fleet.HinderedByWorkers, Source: others, Rank: 2, Score: 0.4},
 			},
 			false,
 		},
@@ -83,7 +83,7 @@ func TestDecide(t *testing.T) {
 			Input{Request: selector.Request{Categories: named(others, "docs", "code")}, Scores: scores[:2], Workers: 3, Free: 1},
 			[]fleet.Choice{
 				{Category: "docs", Decision: fleet.Spawn, Reason: "ranked by chance, as it has no grades yet", Source: others, Rank: 1, Score: 0.9},
-				{Category: "code", Decision: fleet.Skip, Reason: "ranked by chance, as it has no grades yet; no slot free: 1 left when the fire began", Source: others, Rank: 2, Score: 0.4},
+				{Category: "code", Decision: fleet.Skip, Reason: "ranked by chance, as it has no grades yet; no slot free: 1 left when the fire began", Refusal: "no slot free: 1 left when the fire began", By: fleet.HinderedBySlots, Source: others, Rank: 2, Score: 0.4},
 			},
 			false,
 		},
@@ -91,8 +91,8 @@ func TestDecide(t *testing.T) {
 			"foreign, some unusable",
 			Input{Request: selector.Request{Foreign: true, Categories: named(selected, "No\nSuch", "cleanup", "code")}, Workers: 1, Free: 6},
 			[]fleet.Choice{
-				{Category: "No\nSuch", Decision: fleet.Skip, Reason: ReasonUnknown, Source: selected, Rank: 1},
-				{Category: "cleanup", Decision: fleet.Skip, Reason: ReasonNotAllowed, Source: selected, Rank: 2},
+				{Category: "No\nSuch", Decision: fleet.Skip, Reason: ReasonUnknown, By: fleet.HinderedByUnknown, Source: selected, Rank: 1},
+				{Category: "cleanup", Decision: fleet.Skip, Reason: ReasonNotAllowed, By: fleet.HinderedByList, Source: selected, Rank: 2},
 				{Category: "code", Decision: fleet.Spawn, Reason: ReasonStart, Source: selected, Rank: 3},
 			},
 			false,
@@ -101,10 +101,10 @@ func TestDecide(t *testing.T) {
 			"foreign, none usable",
 			Input{Request: selector.Request{Foreign: true, Categories: named(selected, "cleanup")}, Workers: 2, Free: 6},
 			[]fleet.Choice{
-				{Category: "cleanup", Decision: fleet.Skip, Reason: ReasonNotAllowed, Source: selected, Rank: 1},
+				{Category: "cleanup", Decision: fleet.Skip, Reason: ReasonNotAllowed, By: fleet.HinderedByList, Source: selected, Rank: 1},
 				{Category: "code", Decision: fleet.Spawn, Reason: ReasonSafetyNet, Source: net, Rank: 2},
 				{Category: "docs", Decision: fleet.Spawn, Reason: ReasonSafetyNet, Source: net, Rank: 3},
-				{Category: "triage", Decision: fleet.Skip, Reason: "beyond this fire's limit of 2", Source: net, Rank: 4},
+				{Category: "triage", Decision: fleet.Skip, Reason: "beyond this fire's limit of 2", By: fleet.HinderedByWorkers, Source: net, Rank: 4},
 			},
 			true,
 		},
@@ -115,7 +115,7 @@ func TestDecide(t *testing.T) {
 				Elsewhere: map[fleet.Category]string{"docs": "ops"}, Workers: 2, Free: 6,
 			},
 			[]fleet.Choice{
-				{Category: "docs", Decision: fleet.Skip, Reason: "of pool ops", Source: selected, Rank: 1},
+				{Category: "docs", Decision: fleet.Skip, Reason: "of pool ops", By: fleet.HinderedByPool, Source: selected, Rank: 1},
 				{Category: "code", Decision: fleet.Spawn, Reason: ReasonStart, Source: selected, Rank: 2},
 			},
 			false,
@@ -127,7 +127,7 @@ func TestDecide(t *testing.T) {
 				Elsewhere: map[fleet.Category]string{"docs": "ops", "triage": "ops"}, Workers: 2, Free: 6,
 			},
 			[]fleet.Choice{
-				{Category: "docs", Decision: fleet.Skip, Reason: "of pool ops", Source: selected, Rank: 1},
+				{Category: "docs", Decision: fleet.Skip, Reason: "of pool ops", By: fleet.HinderedByPool, Source: selected, Rank: 1},
 				{Category: "code", Decision: fleet.Spawn, Reason: ReasonSafetyNet, Source: net, Rank: 2},
 			},
 			true,
@@ -136,7 +136,7 @@ func TestDecide(t *testing.T) {
 			"foreign, usable, but no slot",
 			Input{Request: selector.Request{Foreign: true, Categories: named(selected, "code")}, Workers: 2},
 			[]fleet.Choice{
-				{Category: "code", Decision: fleet.Skip, Reason: "no slot free: 0 left when the fire began", Source: selected, Rank: 1},
+				{Category: "code", Decision: fleet.Skip, Reason: "no slot free: 0 left when the fire began", By: fleet.HinderedBySlots, Source: selected, Rank: 1},
 			},
 			false,
 		},
@@ -144,7 +144,7 @@ func TestDecide(t *testing.T) {
 			"no workers",
 			Input{Request: selector.Request{Categories: named(others, "code")}, Free: 6},
 			[]fleet.Choice{
-				{Category: "code", Decision: fleet.Skip, Reason: "beyond this fire's limit of 0", Source: others, Rank: 1},
+				{Category: "code", Decision: fleet.Skip, Reason: "beyond this fire's limit of 0", By: fleet.HinderedByWorkers, Source: others, Rank: 1},
 			},
 			false,
 		},

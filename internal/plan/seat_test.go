@@ -26,7 +26,7 @@ func TestDecideSeats(t *testing.T) {
 	}
 	want := []fleet.Choice{
 		{Category: "cleanup", Decision: fleet.Spawn, Reason: ReasonStart, Agent: "claude"},
-		{Category: "code", Decision: fleet.Skip, Reason: full},
+		{Category: "code", Decision: fleet.Skip, Reason: full, By: fleet.HinderedBySeats},
 		{Category: "docs", Decision: fleet.Spawn, Reason: ReasonStart + "; by agent codex, for " + full, Agent: "codex"},
 		{Category: "triage", Decision: fleet.Spawn, Reason: ReasonStart, Agent: "any"}, // has no limit
 	}

@@ -34,7 +34,7 @@ type Facts struct {
 	Rests        time.Time     // cools down until then; zero: it does not
 	Paused       string        // by whom or why; empty: it is not
 	Review       string        // why its results keep it from starting; empty: they do not
-	Gate         string        // what else keeps every session of it from starting; empty: nothing
+	Gate         Obstacle      // what else keeps every session of it from starting; no kind: nothing
 	Unlisted     string        // which failed sources may have tasks for it; empty: none
 	Agents       []string      // that could work, except for their slots, the preferred one first
 	LOO          float64       // of its lessons, see [bandit.LOO]
@@ -54,17 +54,17 @@ type Situation struct {
 // Candidate is what a ranking knows of one category. Candidates are recorded with the
 // fire, so that it can be replayed.
 type Candidate struct {
-	Category fleet.Category `json:"category"`
-	Out      string         `json:"out,omitempty"`    // why it cannot be started; empty: it can
-	By       Hindrance      `json:"by,omitempty"`     // what kind of thing that is
-	Pool     string         `json:"pool,omitempty"`   // that it is of, when it is not the fire's
-	Agents   []string       `json:"agents,omitempty"` // that could work, except for their slots, the preferred one first
-	Share    float64        `json:"share"`
-	Pending  int            `json:"pending"` // sessions in flight
-	Tasks    int            `json:"tasks"`   // workable now
-	Next     *Next          `json:"next,omitempty"`
-	LOO      float64        `json:"loo"`
-	Arm      bandit.Arm     `json:"arm"`
+	Category fleet.Category  `json:"category"`
+	Out      string          `json:"out,omitempty"`    // why it cannot be started; empty: it can
+	By       fleet.Hindrance `json:"by,omitempty"`     // what kind of thing that is
+	Pool     string          `json:"pool,omitempty"`   // that it is of, when it is not the fire's
+	Agents   []string        `json:"agents,omitempty"` // that could work, except for their slots, the preferred one first
+	Share    float64         `json:"share"`
+	Pending  int             `json:"pending"` // sessions in flight
+	Tasks    int             `json:"tasks"`   // workable now
+	Next     *Next           `json:"next,omitempty"`
+	LOO      float64         `json:"loo"`
+	Arm      bandit.Arm      `json:"arm"`
 }
 
 // Next is the task that a category's next session would try first.
@@ -149,8 +149,8 @@ func (b *backlog) add(t *fleet.Task, changed time.Time) {
 }
 
 func (b *backlog) block(t Blocked, q Queue) {
-	b.claimed = b.claimed || t.Kind == HinderedByClaim
-	if fires := q.rest(t.Task); t.Kind == HinderedByEmpty && (b.resting == nil || fires < b.rests) {
+	b.claimed = b.claimed || t.Kind == fleet.HinderedByClaim
+	if fires := q.rest(t.Task); t.Kind == fleet.HinderedByEmpty && (b.resting == nil || fires < b.rests) {
 		b.rests, b.resting = fires, t.Task
 	}
 }
@@ -159,42 +159,45 @@ func (b *backlog) block(t Blocked, q Queue) {
 func (b *backlog) empty() Obstacle {
 	switch {
 	case b.claimed:
-		return Obstacle{Kind: HinderedByClaim, Reason: ReasonAllClaimed}
+		return Obstacle{Kind: fleet.HinderedByClaim, Reason: ReasonAllClaimed}
 	case b.resting != nil:
-		return Obstacle{Kind: HinderedByEmpty, Reason: fmt.Sprintf("%s, %q for %s: %s", ReasonAllRest, b.resting.ID, fleet.Fires(b.rests), b.resting.Memory.Emptied())}
+		return Obstacle{Kind: fleet.HinderedByEmpty, Reason: fmt.Sprintf("%s, %q for %s: %s", ReasonAllRest, b.resting.ID, fleet.Fires(b.rests), b.resting.Memory.Emptied())}
 	}
-	return Obstacle{Kind: HinderedByTasks, Reason: ReasonNoTask}
+	return Obstacle{Kind: fleet.HinderedByTasks, Reason: ReasonNoTask}
 }
 
 // obstacles are what keeps a category from being started, one after the other, the
 // most lasting first.
 func (s Situation) obstacles(f Facts, w *backlog) (list []Obstacle) {
-	idle := w.tasks == 0 && !f.SelfDirected
-	for _, o := range []struct {
+	type obstacle struct {
 		stands bool
-		kind   Hindrance
+		kind   fleet.Hindrance
 		reason func() string
 		until  time.Time
-	}{
-		{s.Only != "" && s.Only != f.Category, HinderedByFilter, says(ReasonFiltered), time.Time{}},
-		{f.Elsewhere != "", HinderedByPool, func() string { return OfPool(f.Elsewhere) }, time.Time{}},
+	}
+	all := []obstacle{
+		{s.Only != "" && s.Only != f.Category, fleet.HinderedByFilter, says(ReasonFiltered), time.Time{}},
+		{f.Elsewhere != "", fleet.HinderedByPool, func() string { return OfPool(f.Elsewhere) }, time.Time{}},
 		// Asking for a category by name overrides the list.
-		{!f.Allowed && s.Only == "", HinderedByList, says(ReasonNotAllowed), time.Time{}},
-		{f.Paused != "", HinderedByPause, func() string { return "paused: " + f.Paused }, time.Time{}},
-		{f.Review != "", HinderedByReview, says(f.Review), time.Time{}},
-		{f.Review == "" && f.Gate != "", HinderedByGate, says(f.Gate), time.Time{}},
-		{len(f.InFlight) >= f.Lanes, HinderedByLane, func() string { return fmt.Sprintf("lane busy: run %s", f.InFlight[0]) }, time.Time{}},
-		{s.At.Before(f.Rests), HinderedByRest, func() string { return "cools down until " + plain.Stamp(f.Rests) }, f.Rests},
-		{w.tasks == 0 && f.SelfDirected && lanesClaimed(s.Held, f), HinderedByClaim, says(ClaimBlocked), time.Time{}},
-		{idle && f.Unlisted != "", HinderedBySource, says(f.Unlisted), time.Time{}},
-		{idle && (f.Unlisted == "" || w.claimed), w.empty().Kind, func() string { return w.empty().Reason }, time.Time{}},
-		{f.Arm.Asleep(f.Arm.Round, w.news), HinderedByBackoff, f.backsOff, time.Time{}},
-	} {
+		{!f.Allowed && s.Only == "", fleet.HinderedByList, says(ReasonNotAllowed), time.Time{}},
+		{f.Paused != "", fleet.HinderedByPause, func() string { return "paused: " + f.Paused }, time.Time{}},
+		{f.Review != "", fleet.HinderedByReview, says(f.Review), time.Time{}},
+		{f.Review == "" && f.Gate.Kind != "", f.Gate.Kind, says(f.Gate.Reason), time.Time{}},
+	}
+	if idle := w.tasks == 0 && !f.SelfDirected; !s.Begins {
+		all = append(
+			all,
+			obstacle{len(f.InFlight) >= f.Lanes, fleet.HinderedByLane, func() string { return fmt.Sprintf("lane busy: run %s", f.InFlight[0]) }, time.Time{}},
+			obstacle{s.At.Before(f.Rests), fleet.HinderedByRest, func() string { return "cools down until " + plain.Stamp(f.Rests) }, f.Rests},
+			obstacle{w.tasks == 0 && f.SelfDirected && lanesClaimed(s.Held, f), fleet.HinderedByClaim, says(ClaimBlocked), time.Time{}},
+			obstacle{idle && f.Unlisted != "", fleet.HinderedBySource, says(f.Unlisted), time.Time{}},
+			obstacle{idle && (f.Unlisted == "" || w.claimed), w.empty().Kind, func() string { return w.empty().Reason }, time.Time{}},
+			obstacle{f.Arm.Asleep(f.Arm.Round, w.news), fleet.HinderedByBackoff, f.backsOff, time.Time{}},
+		)
+	}
+	for _, o := range all {
 		if o.stands {
 			list = append(list, Obstacle{Kind: o.kind, Reason: o.reason(), Until: o.until})
-		}
-		if s.Begins && o.kind == HinderedByGate {
-			break
 		}
 	}
 	return list

@@ -161,21 +161,21 @@ func (g graph) changed(t *fleet.Task, now time.Time) (last time.Time) {
 // the other.
 func (g graph) obstacles(t *fleet.Task, now time.Time) (list []Obstacle) {
 	if t.WaitingFor != "" {
-		list = append(list, Obstacle{Kind: HinderedByWaiting, Reason: "waiting for " + t.WaitingFor})
+		list = append(list, Obstacle{Kind: fleet.HinderedByWaiting, Reason: "waiting for " + t.WaitingFor})
 	}
 	if t.Wait.After(now) {
-		list = append(list, Obstacle{Kind: HinderedByDate, Reason: "waits until " + t.Wait.Format(time.DateOnly), Until: t.Wait})
+		list = append(list, Obstacle{Kind: fleet.HinderedByDate, Reason: "waits until " + t.Wait.Format(time.DateOnly), Until: t.Wait})
 	}
 	var loop []string // a cycle that the task is on: its first step is named as that
 	for _, need := range t.Requires {
 		open, reason := g.open(need)
 		if open && loop == nil && g.tasks[need] != nil {
 			if loop = g.cycle(t); loop != nil {
-				list = append(list, Obstacle{Kind: HinderedByNeed, Reason: "requires itself: " + shorten(loop), On: loop[1]})
+				list = append(list, Obstacle{Kind: fleet.HinderedByNeed, Reason: "requires itself: " + shorten(loop), On: loop[1]})
 			}
 		}
 		if open && (loop == nil || need != loop[1]) {
-			list = append(list, Obstacle{Kind: HinderedByNeed, Reason: reason, On: need})
+			list = append(list, Obstacle{Kind: fleet.HinderedByNeed, Reason: reason, On: need})
 		}
 	}
 	return list

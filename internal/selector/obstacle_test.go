@@ -15,18 +15,18 @@ import (
 func TestAllObstacles(t *testing.T) {
 	t.Parallel()
 	f := facts("code", forbidden, paused("holidays"), inFlight("0r0"), rests(time.Minute), noops(1), func(f *Facts) {
-		f.Elsewhere, f.Gate = "night", "no agent"
+		f.Elsewhere, f.Gate = "night", Obstacle{Kind: fleet.HinderedByAgent, Reason: "no agent"}
 	})
 	s := Situation{Queue: queue([]fleet.Task{testTask("a", requires("gone"))}), Facts: []Facts{facts("docs"), f}}
 	want := []Obstacle{
-		{Kind: HinderedByPool, Reason: "of pool night"},
-		{Kind: HinderedByList, Reason: ReasonNotAllowed},
-		{Kind: HinderedByPause, Reason: "paused: holidays"},
-		{Kind: HinderedByGate, Reason: "no agent"},
-		{Kind: HinderedByLane, Reason: "lane busy: run 0r0"},
-		{Kind: HinderedByRest, Reason: "cools down until 2026-06-26T12:01:00Z", Until: noon().Add(time.Minute)},
-		{Kind: HinderedByTasks, Reason: ReasonNoTask},
-		{Kind: HinderedByBackoff, Reason: "backs off for this round of its pool, or until a task changes: found nothing to do once"},
+		{Kind: fleet.HinderedByPool, Reason: "of pool night"},
+		{Kind: fleet.HinderedByList, Reason: ReasonNotAllowed},
+		{Kind: fleet.HinderedByPause, Reason: "paused: holidays"},
+		{Kind: fleet.HinderedByAgent, Reason: "no agent"},
+		{Kind: fleet.HinderedByLane, Reason: "lane busy: run 0r0"},
+		{Kind: fleet.HinderedByRest, Reason: "cools down until 2026-06-26T12:01:00Z", Until: noon().Add(time.Minute)},
+		{Kind: fleet.HinderedByTasks, Reason: ReasonNoTask},
+		{Kind: fleet.HinderedByBackoff, Reason: "backs off for this round of its pool, or until a task changes: found nothing to do once"},
 	}
 	if diff := cmp.Diff(s.Obstacles("code"), want); diff != "" {
 		t.Errorf("obstacles (-got +want):\n%s", diff)
@@ -48,8 +48,8 @@ func TestClaimsAreOneObstacle(t *testing.T) {
 		Facts: []Facts{facts("code"), facts("free", selfDirected)},
 	}
 	for c, want := range map[fleet.Category][]Obstacle{
-		"code": {{Kind: HinderedByClaim, Reason: ReasonAllClaimed}},
-		"free": {{Kind: HinderedByClaim, Reason: ClaimBlocked}},
+		"code": {{Kind: fleet.HinderedByClaim, Reason: ReasonAllClaimed}},
+		"free": {{Kind: fleet.HinderedByClaim, Reason: ClaimBlocked}},
 	} {
 		if diff := cmp.Diff(s.Obstacles(c), want); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", c, diff)
@@ -72,18 +72,18 @@ func TestAllTaskObstacles(t *testing.T) {
 		want []Obstacle
 	}{
 		{0, []Obstacle{
-			{Kind: HinderedByWaiting, Reason: "waiting for the review"},
-			{Kind: HinderedByDate, Reason: "waits until 2026-06-28", Until: day},
-			{Kind: HinderedByNeed, Reason: `requires "gone", which does not exist`, On: "gone"},
-			{Kind: HinderedByNeed, Reason: `requires "open", which is todo`, On: "open"},
-			{Kind: HinderedByNeed, Reason: "requires https://x.org/1, which is not settled", On: "https://x.org/1"},
-			{Kind: HinderedByEmpty, Reason: "rests for 2 more fires of its pool: its last 2 sessions brought nothing"},
+			{Kind: fleet.HinderedByWaiting, Reason: "waiting for the review"},
+			{Kind: fleet.HinderedByDate, Reason: "waits until 2026-06-28", Until: day},
+			{Kind: fleet.HinderedByNeed, Reason: `requires "gone", which does not exist`, On: "gone"},
+			{Kind: fleet.HinderedByNeed, Reason: `requires "open", which is todo`, On: "open"},
+			{Kind: fleet.HinderedByNeed, Reason: "requires https://x.org/1, which is not settled", On: "https://x.org/1"},
+			{Kind: fleet.HinderedByEmpty, Reason: "rests for 2 more fires of its pool: its last 2 sessions brought nothing"},
 		}},
 		{2, nil},
 		{3, []Obstacle{
-			{Kind: HinderedByNeed, Reason: "requires itself: b → c → b", On: "c"},
-			{Kind: HinderedByNeed, Reason: `requires "open", which is todo`, On: "open"},
-			{Kind: HinderedByNeed, Reason: `requires "gone", which does not exist`, On: "gone"},
+			{Kind: fleet.HinderedByNeed, Reason: "requires itself: b → c → b", On: "c"},
+			{Kind: fleet.HinderedByNeed, Reason: `requires "open", which is todo`, On: "open"},
+			{Kind: fleet.HinderedByNeed, Reason: `requires "gone", which does not exist`, On: "gone"},
 		}},
 	}
 	for _, tt := range tests {

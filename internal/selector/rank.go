@@ -121,7 +121,7 @@ func (s Selection) Moves() bool {
 	}
 	awake := slices.Clone(s.Scores)
 	for i := range awake {
-		awake[i].In = awake[i].In || awake[i].By.endsByRounds()
+		awake[i].In = awake[i].In || awake[i].By.EndsByRounds()
 	}
 	slices.SortFunc(awake, compareScores)
 	return s.pick(awake[:countIn(awake)]) > 0

@@ -497,7 +497,7 @@ func TestMoves(t *testing.T) {
 	asleep := func(edits ...func(*Facts)) Facts {
 		return facts("asleep", append(edits, selfDirected, noops(1))...)
 	}
-	gated := func(f *Facts) { f.Gate = "too many reviews wait" }
+	gated := func(f *Facts) { f.Gate = Obstacle{Kind: fleet.HinderedByAgent, Reason: "too many reviews wait"} }
 	elsewhere := func(f *Facts) { f.Elsewhere = "other" }
 	by := func(agents ...string) func(*Facts) { return func(f *Facts) { f.Agents = agents } }
 	full := func(in *Input) { in.Seats = Seats{"busy": {All: 1}} }

@@ -14,9 +14,9 @@ const ClaimBlocked = "claim_blocked"
 // Blocked is a task that is open but cannot be worked on, and why.
 type Blocked struct {
 	Task   *fleet.Task
-	Kind   Hindrance
+	Kind   fleet.Hindrance
 	Reason string
-	Claim  *fleet.Claim // the one in the way, with [HinderedByClaim]
+	Claim  *fleet.Claim // the one in the way, with [fleet.HinderedByClaim]
 }
 
 // Queue is the tasks among which sessions choose, and what decides in which order.
@@ -51,7 +51,7 @@ func (q Queue) workable(g graph) (ready []*fleet.Task, blocked []Blocked) {
 			continue
 		}
 		if claim := held[t.ID.Key()]; claim != nil {
-			blocked = append(blocked, Blocked{Task: t, Kind: HinderedByClaim, Reason: ClaimBlocked, Claim: claim})
+			blocked = append(blocked, Blocked{Task: t, Kind: fleet.HinderedByClaim, Reason: ClaimBlocked, Claim: claim})
 			continue
 		}
 		if o := first(q.hinder(g, t)); o.Kind != "" {
@@ -73,7 +73,7 @@ func (q Queue) workable(g graph) (ready []*fleet.Task, blocked []Blocked) {
 func (q Queue) hinder(g graph, t *fleet.Task) []Obstacle {
 	list := g.obstacles(t, q.At)
 	if fires := q.rest(t); fires > 0 {
-		list = append(list, Obstacle{Kind: HinderedByEmpty, Reason: fmt.Sprintf("rests for %s: %s", fleet.Fires(fires), t.Memory.Emptied())})
+		list = append(list, Obstacle{Kind: fleet.HinderedByEmpty, Reason: fmt.Sprintf("rests for %s: %s", fleet.Fires(fires), t.Memory.Emptied())})
 	}
 	return list
 }
@@ -102,7 +102,7 @@ func (q Queue) Pick(c fleet.Category, only fleet.TaskID) (*fleet.Task, string) {
 		case b.Task.Category != c || only != "" && b.Task.ID != only:
 		case only == "":
 			w.block(b, q)
-		case b.Kind == HinderedByClaim || b.Kind == HinderedByEmpty:
+		case b.Kind == fleet.HinderedByClaim || b.Kind == fleet.HinderedByEmpty:
 			return b.Task, ""
 		default:
 			return nil, fmt.Sprintf("task %q %s", only, b.Reason)

@@ -142,7 +142,7 @@ func TestWorkableClaims(t *testing.T) {
 	if len(ready) > 0 {
 		t.Errorf("got %v ready, want none", ready)
 	}
-	want := []Blocked{{&tasks[0], HinderedByClaim, ClaimBlocked, &held[0]}, {&tasks[1], HinderedByClaim, ClaimBlocked, &held[1]}}
+	want := []Blocked{{&tasks[0], fleet.HinderedByClaim, ClaimBlocked, &held[0]}, {&tasks[1], fleet.HinderedByClaim, ClaimBlocked, &held[1]}}
 	if diff := cmp.Diff(blocked, want); diff != "" {
 		t.Errorf("blocked (-got +want):\n%s", diff)
 	}

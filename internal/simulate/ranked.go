@@ -94,12 +94,12 @@ func (r *ranked) begin(category int, v view) start {
 	return start{round: v.round, at: arm.Round, load: arm.Debit(arm.Round)}
 }
 
-func unavailable(c *selector.Candidate, v view, i int) (string, selector.Hindrance) {
+func unavailable(c *selector.Candidate, v view, i int) (string, fleet.Hindrance) {
 	switch {
 	case !v.awake[i]:
-		return outOfReach, selector.HinderedByTasks
+		return outOfReach, fleet.HinderedByTasks
 	case c.Arm.Asleep(c.Arm.Round, time.Time{}):
-		return outAsleep, selector.HinderedByBackoff
+		return outAsleep, fleet.HinderedByBackoff
 	}
 	return "", ""
 }

@@ -1,6 +1,7 @@
 package survey
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -13,17 +14,19 @@ import (
 )
 
 // WithoutAgent says why no session of the category could start now, for want of an agent
-// that can work or of a budget, or "".
-func (f *Fleet) WithoutAgent(v View, c fleet.Category) string {
+// that can work or of a budget. It has no kind where one could, else that of the first agent.
+func (f *Fleet) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
 	var reasons []string
 	for _, agent := range f.Config.Categories[c].Agents {
 		refusals := f.Refusals(v, c, agent)
 		if len(refusals) == 0 {
-			return ""
+			return selector.Obstacle{}
 		}
+		o.Kind = cmp.Or(o.Kind, refusals[0].By)
 		reasons = append(reasons, refusals[0].Reason)
 	}
-	return strings.Join(slices.Compact(reasons), "; ")
+	o.Reason = strings.Join(slices.Compact(reasons), "; ")
+	return o
 }
 
 // Able are those of the category's agents that can work, whether or not a slot is free, and

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,7 +44,7 @@ type Category struct {
 
 // Gate is one of the things that can keep every session of a category from starting.
 type Gate struct {
-	Kind   string
+	Kind   fleet.Hindrance
 	Reason string
 	Until  time.Time // zero: until something changes
 
@@ -51,24 +52,6 @@ type Gate struct {
 	Command, Do string
 	Lasting     bool // it does not end before a person has done so
 }
-
-const (
-	GateReview = "review" // too many of its results wait for review
-	GateAgent  = "agent"  // an agent cannot work
-	GateSlots  = "agent-busy"
-	GateBudget = "budget"
-)
-
-// Kinds of obstacles beside those of [selector.Hindrance] and of gates.
-const (
-	KindMachine = "machine"
-	KindNoSlot  = "no-slot"
-	KindWorkers = "beyond-workers"
-	KindState   = "state"
-	KindProblem = "unreadable"
-	KindWaiting = "waits-for-person"
-	KindUnknown = "unknown-category"
-)
 
 // Verdicts on a category.
 const (
@@ -132,7 +115,7 @@ func (c Category) overByThen(obstacles []Obstacle) bool {
 		return false
 	}
 	return !slices.ContainsFunc(obstacles, func(o Obstacle) bool {
-		certain := o.Kind == string(selector.HinderedByRest) || o.Kind == string(selector.HinderedByPause) || o.Kind == GateAgent
+		certain := o.Kind == fleet.HinderedByRest || o.Kind == fleet.HinderedByPause || o.Kind == fleet.HinderedByAgent
 		return !certain || o.Until.IsZero() || o.Until.After(c.Timer.Next)
 	})
 }
@@ -301,22 +284,20 @@ func brief(c fleet.Choice) string {
 	if c.Decision == fleet.StartFailed {
 		return "its unit did not start"
 	}
-	reason := c.Reason
-	if c.Rank > 0 {
-		reason = refusal(reason)
+	words := map[fleet.Hindrance]string{
+		fleet.HinderedByLane:    "lane busy",
+		fleet.HinderedByRest:    "cools down",
+		fleet.HinderedByBackoff: "backs off",
+		fleet.HinderedByEmpty:   selector.ReasonAllRest,
+		fleet.HinderedByPause:   "paused",
+		fleet.HinderedByAgent:   "no agent of it could work",
+		fleet.HinderedBySeats:   "the slots of its agents were in use",
+		fleet.HinderedByBudget:  "a budget was used up",
+		fleet.HinderedByMachine: "the machine was short",
+		fleet.HinderedBySlots:   "no slot free",
+		fleet.HinderedByWorkers: "beyond this fire's limit",
 	}
-	for _, known := range []string{
-		"lane busy", "cools down", "backs off", "paused", "beyond this fire's limit", "no slot free", "budget of", "memory", "load", selector.ReasonAllRest,
-	} {
-		if strings.HasPrefix(reason, known) {
-			return known
-		}
-	}
-	if agent, is := strings.CutPrefix(reason, "agent "); is {
-		name, _, _ := strings.Cut(agent, ":")
-		return "agent " + name + " could not work"
-	}
-	return reason
+	return cmp.Or(words[c.By], c.Refusal, c.Reason)
 }
 
 func (c Category) runs() (list []string) {

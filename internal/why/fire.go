@@ -160,7 +160,7 @@ func (f Fire) choice(c fleet.Choice, ranked string) string {
 		case c.Rank == 0, ranked == "":
 			return sentence("%s was skipped: %s", c.Category, c.Reason)
 		default:
-			return sentence("%s It was skipped: %s", ranked, refusal(c.Reason))
+			return sentence("%s It was skipped: %s", ranked, c.Refusal)
 		}
 	case fleet.StartFailed:
 		return strings.TrimSpace(fmt.Sprintf("%s %s", ranked, sentence("%s was to be started, and its unit did not start: %s", c.Category, c.Reason)))
@@ -223,15 +223,6 @@ func (f Fire) chains() (list []string) {
 		}
 	}
 	return list
-}
-
-// refusal is the part of a choice's reason that is the plan's: the ranking's reason stands
-// before it.
-func refusal(reason string) string {
-	if i := strings.LastIndex(reason, "; "); i >= 0 {
-		return reason[i+2:]
-	}
-	return reason
 }
 
 // Nothing says why a fire started nothing: each reason with what it kept back. It is empty

@@ -12,16 +12,14 @@ import (
 // Obstacles are all that keeps the category from being started by the next fire.
 func (c Category) Obstacles() (list []Obstacle) {
 	for _, h := range c.Hinders {
-		switch h.Kind {
-		case selector.HinderedByPause:
+		switch {
+		case h.Kind == fleet.HinderedByPause:
 			list = append(list, c.pauses(h)...)
-		case selector.HinderedByReview, selector.HinderedByGate:
+		case h.Kind.Gate():
 			list = append(list, c.gates(h)...)
-		case selector.HinderedByLane:
+		case h.Kind == fleet.HinderedByLane:
 			list = append(list, c.lanes(h)...)
-		case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByList, selector.HinderedByRest,
-			selector.HinderedByClaim, selector.HinderedBySource, selector.HinderedByTasks, selector.HinderedByBackoff, selector.HinderedByEmpty,
-			selector.HinderedByWaiting, selector.HinderedByDate, selector.HinderedByNeed:
+		default:
 			list = append(list, c.obstacle(h))
 		}
 	}
@@ -30,13 +28,13 @@ func (c Category) Obstacles() (list []Obstacle) {
 
 // obstacle describes one that stands for itself.
 func (c Category) obstacle(h selector.Obstacle) Obstacle {
-	o := Obstacle{Kind: string(h.Kind), Until: later(h.Until, c.Now)}
-	switch h.Kind {
-	case selector.HinderedByList:
+	o := Obstacle{Kind: h.Kind, Until: later(h.Until, c.Now)}
+	switch {
+	case h.Kind == fleet.HinderedByList:
 		o.Reason = "Fires may not start it: it is not in their allow-list."
 		o.Change = sentence("Name it under allow in [fanout] of %s, or start a session by hand", c.Path)
 		o.Command = command("stint", "run", "--category", string(c.Name))
-	case selector.HinderedByRest:
+	case h.Kind == fleet.HinderedByRest:
 		if c.Dead != "" {
 			o.Until = time.Time{}
 			o.Reason = sentence("Run %s crashed (no result recorded): it rests for %s from when that run is closed, which the next fire does first", c.Dead, c.Cooldown)
@@ -46,31 +44,30 @@ func (c Category) obstacle(h selector.Obstacle) Obstacle {
 		o.Reason = sentence("It rests after its last session, until %s", moment(h.Until, c.Now))
 		o.Change = sentence("That ends by itself; how long it takes is cooldown in [category.%s], %s. A session by hand does not wait", c.Name, c.Cooldown)
 		o.Command = command("stint", "run", "--category", string(c.Name))
-	case selector.HinderedBySource:
+	case h.Kind == fleet.HinderedBySource:
 		o.Reason = capital(sentence("%s", h.Reason))
 		o.Change = "It takes a source that can be read, or a task file."
 		o.Command = "stint doctor"
-	case selector.HinderedByTasks:
+	case h.Kind == fleet.HinderedByTasks:
 		o.Reason = c.noTask()
 		o.Change = "It takes a task that can be worked on."
 		o.Command = command("stint", "task", "add", "--category", string(c.Name)) + " TITLE"
-	case selector.HinderedByEmpty:
+	case h.Kind == fleet.HinderedByEmpty:
 		o.Reason = c.noTask()
 		o.Change = "That ends by itself, with a change of such a task, or by a person."
 		o.Command = command("stint", "resume", string(c.Name))
-	case selector.HinderedByClaim:
+	case h.Kind == fleet.HinderedByClaim:
 		o.Reason = sentence("All that it could work on is claimed: %s", c.claims())
 		o.Change = "It takes the end of a claim, or another task."
 		o.Command = command("stint", "task", "add", "--category", string(c.Name)) + " TITLE"
 		if h.Reason == selector.ClaimBlocked {
 			o.Change, o.Command = "The next fire releases what crashed runs hold; the command does it at once.", "stint reap"
 		}
-	case selector.HinderedByBackoff:
+	case h.Kind == fleet.HinderedByBackoff:
 		o.Reason = capital(sentence("it %s", h.Reason))
 		o.Change = "A grade, a new or changed task, or a person ends that."
 		o.Command = command("stint", "resume", string(c.Name))
-	case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByPause, selector.HinderedByReview, selector.HinderedByGate, selector.HinderedByLane,
-		selector.HinderedByWaiting, selector.HinderedByDate, selector.HinderedByNeed:
+	default:
 		o.Reason = capital(sentence("it is out: %s", h.Reason))
 	}
 	return o
@@ -109,7 +106,7 @@ func (c Category) claims() string {
 
 func (c Category) pauses(h selector.Obstacle) (list []Obstacle) {
 	for _, p := range c.Pauses {
-		o := Obstacle{Kind: string(h.Kind), Until: later(p.Until, c.Now), Change: "It takes a person to end that.", Command: "stint resume"}
+		o := Obstacle{Kind: h.Kind, Until: later(p.Until, c.Now), Change: "It takes a person to end that.", Command: "stint resume"}
 		what := "The whole fleet is"
 		if p.Category != "" {
 			what, o.Command = "It is", command("stint", "resume", string(p.Category))
@@ -130,21 +127,21 @@ func (c Category) pauses(h selector.Obstacle) (list []Obstacle) {
 func (c Category) gates(h selector.Obstacle) (list []Obstacle) {
 	for _, g := range c.Gates {
 		o := Obstacle{Kind: g.Kind, Reason: capital(sentence("%s", g.Reason)), Until: later(g.Until, c.Now)}
-		switch g.Kind {
-		case GateReview:
+		switch {
+		case g.Kind == fleet.HinderedByReview:
 			o.Reason = sentence("Its gate is closed: %s", g.Reason)
 			o.Change = sentence("It takes a person to look at them, or a higher limit in [category.%s.wip] of %s", c.Name, c.Path)
-		case GateAgent:
+		case g.Kind == fleet.HinderedByAgent:
 			o.Change, o.Command = g.agentChange()
-		case GateSlots:
+		case g.Kind == fleet.HinderedBySeats:
 			o.Change = "It takes the end of one of the agent's sessions, or more slots for the agent."
-		case GateBudget:
+		case g.Kind == fleet.HinderedByBudget:
 			o.Change = sentence("That ends at midnight, UTC, or with a higher budget in %s", c.Path)
 		}
 		list = append(list, o)
 	}
 	if len(list) == 0 {
-		list = append(list, Obstacle{Kind: string(h.Kind), Reason: capital(sentence("%s", h.Reason))})
+		list = append(list, Obstacle{Kind: h.Kind, Reason: capital(sentence("%s", h.Reason))})
 	}
 	return list
 }
@@ -171,8 +168,8 @@ func (c Category) lanes(h selector.Obstacle) (list []Obstacle) {
 	return list
 }
 
-func (c Category) inLane(kind selector.Hindrance, r fleet.RunStatus) Obstacle {
-	o := Obstacle{Kind: string(kind), Change: "It takes the end of that session."}
+func (c Category) inLane(kind fleet.Hindrance, r fleet.RunStatus) Obstacle {
+	o := Obstacle{Kind: kind, Change: "It takes the end of that session."}
 	work := ""
 	if r.Task != "" {
 		work = fmt.Sprintf(" on %q", r.Task)
@@ -197,20 +194,20 @@ func (c Category) inLane(kind selector.Hindrance, r fleet.RunStatus) Obstacle {
 func (c Category) limits() (list []Obstacle) {
 	if c.Ranking.Closed != "" {
 		list = append(list, Obstacle{
-			Kind: KindMachine, Reason: sentence("The machine is short, and fires start nothing: %s", c.Ranking.Closed),
+			Kind: fleet.HinderedByMachine, Reason: sentence("The machine is short, and fires start nothing: %s", c.Ranking.Closed),
 			Change: sentence("It takes what is missing, or other limits in [fanout] of %s", c.Path),
 		})
 	}
 	if c.Ranking.Free <= 0 {
 		list = append(list, Obstacle{
-			Kind: KindNoSlot, Reason: sentence("No slot is free: there are %d, and sessions that run take them", c.Slots),
+			Kind: fleet.HinderedBySlots, Reason: sentence("No slot is free: there are %d, and sessions that run take them", c.Slots),
 			Change: sentence("It takes the end of a session, or more slots in [fanout], or in [pool.%s], of %s", c.Pool, c.Path),
 		})
 	}
 	s, place := c.score()
 	if s.Candidate != nil && s.In && c.Ranking.Free > 0 && c.Ranking.Closed == "" && c.Odds < 1-sure {
 		list = append(list, Obstacle{
-			Kind:   KindWorkers,
+			Kind:   fleet.HinderedByWorkers,
 			Reason: sentence("A fire starts %d at most, and others are practically always before it: it is number %d", c.Ranking.Workers, place+1),
 			Change: "It takes more workers, in the configuration or for one fire.", Command: c.fire("-n", fmt.Sprint(place+1)),
 		})

@@ -112,26 +112,26 @@ func things(n int) string {
 // obstacles are those of the task itself.
 func (t Task) obstacles() (list []Obstacle) {
 	if t.Problem != "" {
-		list = append(list, Obstacle{Kind: KindProblem, Reason: sentence("It cannot be read: %s", t.Problem), Change: "It takes a file, or a listing, that can be read."})
+		list = append(list, Obstacle{Kind: fleet.HinderedByProblem, Reason: sentence("It cannot be read: %s", t.Problem), Change: "It takes a file, or a listing, that can be read."})
 	}
 	if !t.open() {
 		return list
 	}
 	if !t.Task.State.Workable() {
 		list = append(list, Obstacle{
-			Kind: KindState, Reason: sentence("Its state is %s, which no session works on", t.Task.State),
+			Kind: fleet.HinderedByState, Reason: sentence("Its state is %s, which no session works on", t.Task.State),
 			Change: t.otherState(), Command: t.forget(),
 		})
 	}
 	if t.Category == nil {
 		list = append(list, Obstacle{
-			Kind: KindUnknown, Reason: sentence("Its category is %s, which the configuration does not have", orDash(string(t.Task.Category))),
+			Kind: fleet.HinderedByUnknown, Reason: sentence("Its category is %s, which the configuration does not have", orDash(string(t.Task.Category))),
 			Change: sentence("It takes another category in %s, or a [category.%s] in the configuration", orSource(t.Task.Path), t.Task.Category),
 		})
 	}
 	if t.Waiting != nil {
 		list = append(list, Obstacle{
-			Kind: KindWaiting, Command: "stint task retry " + named(t.ID),
+			Kind: fleet.HinderedByFailures, Command: "stint task retry " + named(t.ID),
 			Reason: sentence("It has waited for a person since %s, because %s", plain.Stamp(t.Waiting.Since), t.Waiting.Why()),
 			Change: sentence("It takes a person to fix what is wrong, and a change in %s or a retry", orSource(t.Task.Path)),
 		})
@@ -171,7 +171,7 @@ func orSource(path string) string {
 // held describes the claim in its way.
 func (t Task) held() Obstacle {
 	h := *t.Held
-	o := Obstacle{Kind: string(selector.HinderedByClaim), Until: later(h.ExpiresAt, t.Now)}
+	o := Obstacle{Kind: fleet.HinderedByClaim, Until: later(h.ExpiresAt, t.Now)}
 	o.Reason = sentence("It is claimed by %s at epoch %d, until %s%s", h.Holder, h.Epoch, moment(h.ExpiresAt, t.Now), tail(h.Note))
 	if _, session := h.Holder.Run(); session {
 		o.Change = "The claim is renewed while its session runs, and ends with it."
@@ -186,23 +186,21 @@ func (t Task) held() Obstacle {
 }
 
 func (t Task) hinder(h selector.Obstacle) Obstacle {
-	o := Obstacle{Kind: string(h.Kind), Reason: capital(sentence("it %s", h.Reason)), Until: later(h.Until, t.Now)}
-	switch h.Kind {
-	case selector.HinderedByWaiting:
+	o := Obstacle{Kind: h.Kind, Reason: capital(sentence("it %s", h.Reason)), Until: later(h.Until, t.Now)}
+	switch {
+	case h.Kind == fleet.HinderedByWaiting:
 		o.Reason = capital(sentence("it is %s", h.Reason))
 		o.Change = sentence("It takes an end of that, and of waiting_for in %s", orSource(t.Task.Path))
-	case selector.HinderedByDate:
+	case h.Kind == fleet.HinderedByDate:
 		o.Change = sentence("That ends by itself, or with an earlier date in %s", orSource(t.Task.Path))
-	case selector.HinderedByNeed:
+	case h.Kind == fleet.HinderedByNeed:
 		o.Change = sentence("It takes %q to be done or cancelled, or no longer to be required", h.On)
 		if id, err := fleet.ParseTaskID(h.On); err == nil {
 			o.Command = "stint why --task " + named(id)
 		}
-	case selector.HinderedByEmpty:
+	case h.Kind == fleet.HinderedByEmpty:
 		o.Change = sentence("That ends by itself, with a change in %s, or by a person", orSource(t.Task.Path))
 		o.Command = "stint task retry " + named(t.ID)
-	case selector.HinderedByFilter, selector.HinderedByPool, selector.HinderedByList, selector.HinderedByPause, selector.HinderedByReview, selector.HinderedByGate,
-		selector.HinderedByLane, selector.HinderedByRest, selector.HinderedByClaim, selector.HinderedBySource, selector.HinderedByTasks, selector.HinderedByBackoff:
 	}
 	return o
 }
@@ -212,9 +210,9 @@ func (t Task) hinder(h selector.Obstacle) Obstacle {
 func (t Task) ofCategory() (list []Obstacle) {
 	for _, o := range t.Category.Obstacles() {
 		switch {
-		case o.Kind == string(selector.HinderedBySource), o.Kind == string(selector.HinderedByTasks), o.Kind == string(selector.HinderedByClaim):
+		case o.Kind == fleet.HinderedBySource, o.Kind == fleet.HinderedByTasks, o.Kind == fleet.HinderedByClaim:
 			continue
-		case o.Kind == string(selector.HinderedByLane) && t.Worker != nil:
+		case o.Kind == fleet.HinderedByLane && t.Worker != nil:
 			continue
 		}
 		o.Reason = fmt.Sprintf("Its category %s: %s", t.Category.Name, small(o.Reason))

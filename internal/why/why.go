@@ -42,7 +42,7 @@ type Answer struct {
 
 // Obstacle is one thing in the way, and what would have to change.
 type Obstacle struct {
-	Kind    string
+	Kind    fleet.Hindrance
 	Reason  string    // a sentence
 	Until   time.Time // when it ends by itself; zero: when something changes
 	Change  string    // a sentence

@@ -91,7 +91,7 @@ func answers() map[string]why.Answer {
 func resting(d time.Duration) func(*why.Category) {
 	return func(c *why.Category) {
 		c.Ranking = ranking("cools down")
-		c.Odds, c.Hinders = 0, []selector.Obstacle{{Kind: selector.HinderedByRest, Reason: "cools down", Until: noon().Add(d)}}
+		c.Odds, c.Hinders = 0, []selector.Obstacle{{Kind: fleet.HinderedByRest, Reason: "cools down", Until: noon().Add(d)}}
 	}
 }
 
@@ -122,10 +122,11 @@ func freeCategory() why.Category {
 		Blocked: r.Blocked,
 		Fires: []fleet.Fire{
 			{ID: 40, Choices: []fleet.Choice{choice(fleet.Spawn, "drew 0.9 from Beta(1.00, 1.00)")}},
-			{ID: 39, Choices: []fleet.Choice{choice(fleet.Skip, "lane busy: run "+string(first))}},
-			{ID: 38, Choices: []fleet.Choice{choice(fleet.Skip, "lane busy: run "+string(second))}},
+			{ID: 39, Choices: []fleet.Choice{{Category: "code", Decision: fleet.Skip, Reason: "lane busy: run " + string(first), By: fleet.HinderedByLane}}},
+			{ID: 38, Choices: []fleet.Choice{{Category: "code", Decision: fleet.Skip, Reason: "lane busy: run " + string(second), By: fleet.HinderedByLane}}},
 			{ID: 37, Choices: []fleet.Choice{{
 				Category: "code", Decision: fleet.Skip, Rank: 2, Reason: "drew 0.1 from Beta(1.00, 1.00); leads: \"fix\" is active; beyond this fire's limit of 1",
+				Refusal: "beyond this fire's limit of 1", By: fleet.HinderedByWorkers,
 			}}},
 			{ID: 36, Choices: []fleet.Choice{choice(fleet.StartFailed, "no bus")}},
 		},
@@ -146,23 +147,23 @@ func stuckCategory() why.Category {
 	c.Timer = &fleet.Timer{Unit: "stint@x-night.timer"}
 	c.States[fleet.StateReview] = 2
 	c.Hinders = []selector.Obstacle{
-		{Kind: selector.HinderedByList, Reason: selector.ReasonNotAllowed},
-		{Kind: selector.HinderedByPause, Reason: "paused: holidays"},
-		{Kind: selector.HinderedByGate, Reason: "several"},
-		{Kind: selector.HinderedByLane, Reason: "lane busy"},
-		{Kind: selector.HinderedByRest, Reason: "cools down", Until: noon().Add(2 * time.Minute)},
-		{Kind: selector.HinderedByTasks, Reason: selector.ReasonNoTask},
-		{Kind: selector.HinderedByBackoff, Reason: "backs off for this round and 3 more of its pool, or until a task changes: found nothing to do 2 times"},
+		{Kind: fleet.HinderedByList, Reason: selector.ReasonNotAllowed},
+		{Kind: fleet.HinderedByPause, Reason: "paused: holidays"},
+		{Kind: fleet.HinderedByAgent, Reason: "several"},
+		{Kind: fleet.HinderedByLane, Reason: "lane busy"},
+		{Kind: fleet.HinderedByRest, Reason: "cools down", Until: noon().Add(2 * time.Minute)},
+		{Kind: fleet.HinderedByTasks, Reason: selector.ReasonNoTask},
+		{Kind: fleet.HinderedByBackoff, Reason: "backs off for this round and 3 more of its pool, or until a task changes: found nothing to do 2 times"},
 	}
 	c.Pauses = []fleet.Pause{
 		{Since: ago(time.Hour), Reason: "holidays"},
 		{Category: "code", Since: ago(2 * time.Hour), Until: noon().Add(time.Hour), Reason: "the tracker is down"},
 	}
 	c.Gates = []why.Gate{
-		{Kind: why.GateReview, Reason: "3 of its results wait for review, and the limit is 2"},
-		{Kind: why.GateAgent, Reason: "agent claude: usage limit: until one", Until: noon().Add(time.Hour)},
-		{Kind: why.GateSlots, Reason: "agent codex: all of its 1 slots are in use"},
-		{Kind: why.GateBudget, Reason: "budget of fleet: 5 of 5 runs today", Until: noon().Add(12 * time.Hour)},
+		{Kind: fleet.HinderedByReview, Reason: "3 of its results wait for review, and the limit is 2"},
+		{Kind: fleet.HinderedByAgent, Reason: "agent claude: usage limit: until one", Until: noon().Add(time.Hour)},
+		{Kind: fleet.HinderedBySeats, Reason: "agent codex: all of its 1 slots are in use"},
+		{Kind: fleet.HinderedByBudget, Reason: "budget of fleet: 5 of 5 runs today", Until: noon().Add(12 * time.Hour)},
 	}
 	c.InFlight = []fleet.RunStatus{
 		{Run: fleet.Run{ID: first, Category: "code", Task: "fix", StartedAt: ago(10 * time.Minute), Unit: `stint-x-code\x2d1.service`}, State: fleet.RunRunning, Timeout: time.Hour},
@@ -180,7 +181,7 @@ func pivotFire() why.Fire {
 		Now: noon(), Selection: &s, Followed: true,
 		Fire: fleet.Fire{ID: 41, Pool: "autonomous", At: ago(time.Hour), Seed: 1, Workers: 1, Choices: []fleet.Choice{
 			{Category: winner, Decision: fleet.Spawn, Rank: 1, Odds: &odds, Run: first},
-			{Category: loser, Decision: fleet.Skip, Rank: 2, Odds: &odds, Reason: "drew 0.1; beyond this fire's limit of 1"},
+			{Category: loser, Decision: fleet.Skip, Rank: 2, Odds: &odds, Reason: "drew 0.1; beyond this fire's limit of 1", Refusal: "beyond this fire's limit of 1"},
 			{Category: "ops", Decision: fleet.Skip, Reason: "no workable task"},
 		}},
 		Runs: []fleet.Run{
@@ -245,16 +246,16 @@ func queuedTask() why.Task {
 
 func waitingTask() why.Task {
 	c := freeCategory()
-	c.Hinders = []selector.Obstacle{{Kind: selector.HinderedByRest, Until: noon().Add(time.Minute)}}
+	c.Hinders = []selector.Obstacle{{Kind: fleet.HinderedByRest, Until: noon().Add(time.Minute)}}
 	return why.Task{
 		ID: "fix it", Now: noon(), Task: task("fix it"), Category: &c, Counts: "medium",
 		Waiting: &fleet.Waiting{Task: "fix it", Failures: 3, Since: ago(time.Hour), Reason: "it does not build"},
 		Held:    &fleet.Claim{Key: "fix it", Holder: "alice o'neil@host", Epoch: 4, ExpiresAt: noon().Add(20 * time.Minute), Note: "mine"},
 		Hinders: []selector.Obstacle{
-			{Kind: selector.HinderedByWaiting, Reason: "waiting for the review"},
-			{Kind: selector.HinderedByDate, Reason: "waits until 2026-07-01", Until: noon().AddDate(0, 0, 5)},
-			{Kind: selector.HinderedByNeed, Reason: `requires "b", which is todo`, On: "b"},
-			{Kind: selector.HinderedByNeed, Reason: "requires https://x.org/1, which is not settled", On: "https://x.org/1"},
+			{Kind: fleet.HinderedByWaiting, Reason: "waiting for the review"},
+			{Kind: fleet.HinderedByDate, Reason: "waits until 2026-07-01", Until: noon().AddDate(0, 0, 5)},
+			{Kind: fleet.HinderedByNeed, Reason: `requires "b", which is todo`, On: "b"},
+			{Kind: fleet.HinderedByNeed, Reason: "requires https://x.org/1, which is not settled", On: "https://x.org/1"},
 		},
 		Runs: []fleet.Run{{
 			ID: first, Category: "code", Task: "fix it", StartedAt: ago(time.Hour), EndedAt: ago(time.Hour),
@@ -313,31 +314,31 @@ func TestVerdicts(t *testing.T) {
 		name  string
 		got   why.Answer
 		want  string
-		kinds []string
+		kinds []fleet.Hindrance
 	}{
 		{"chance", edited(func(*why.Category) {}), why.Maybe, nil},
 		{"certain", edited(func(c *why.Category) { c.Odds = 1 }), why.Yes, nil},
-		{"always behind", edited(func(c *why.Category) { c.Odds = 0 }), why.No, []string{why.KindWorkers}},
-		{"no slot", edited(func(c *why.Category) { c.Odds, c.Ranking.Free = 0, 0 }), why.No, []string{why.KindNoSlot}},
+		{"always behind", edited(func(c *why.Category) { c.Odds = 0 }), why.No, []fleet.Hindrance{fleet.HinderedByWorkers}},
+		{"no slot", edited(func(c *why.Category) { c.Odds, c.Ranking.Free = 0, 0 }), why.No, []fleet.Hindrance{fleet.HinderedBySlots}},
 		{"no timer", edited(func(c *why.Category) { c.Odds, c.Timer = 1, &fleet.Timer{} }), why.Yes, nil},
 		{"timers cannot be asked", edited(func(c *why.Category) { c.Odds, c.Timer = 1, nil }), why.Yes, nil},
-		{"rested by then", edited(resting(2 * time.Minute)), why.Maybe, []string{"cooldown"}},
-		{"rests for longer", edited(resting(time.Hour)), why.No, []string{"cooldown"}},
-		{"rests, and no timer", edited(func(c *why.Category) { resting(2 * time.Minute)(c); c.Timer = nil }), why.No, []string{"cooldown"}},
-		{"rests once the crashed run is closed", edited(func(c *why.Category) { resting(2 * time.Minute)(c); c.Dead = first }), why.No, []string{"cooldown"}},
-		{"all at once", stuckCategory().Answer(), why.No, []string{
+		{"rested by then", edited(resting(2 * time.Minute)), why.Maybe, []fleet.Hindrance{"cooldown"}},
+		{"rests for longer", edited(resting(time.Hour)), why.No, []fleet.Hindrance{"cooldown"}},
+		{"rests, and no timer", edited(func(c *why.Category) { resting(2 * time.Minute)(c); c.Timer = nil }), why.No, []fleet.Hindrance{"cooldown"}},
+		{"rests once the crashed run is closed", edited(func(c *why.Category) { resting(2 * time.Minute)(c); c.Dead = first }), why.No, []fleet.Hindrance{"cooldown"}},
+		{"all at once", stuckCategory().Answer(), why.No, []fleet.Hindrance{
 			"not-allowed", "paused", "paused", "review", "agent", "agent-busy", "budget", "lane-busy", "lane-busy", "cooldown", "no-task", "backoff",
 			"machine", "no-slot",
 		}},
 		{"queued", ofTask(func(*why.Task) {}), why.Queued, nil},
 		{"first", ofTask(func(q *why.Task) { q.Ahead = nil }), why.Workable, nil},
 		{"done", ofTask(func(q *why.Task) { q.Task.State = fleet.StateDone }), why.Settled, nil},
-		{"someday", ofTask(func(q *why.Task) { q.Task.State = fleet.StateSomeday }), why.Blocked, []string{why.KindState}},
+		{"someday", ofTask(func(q *why.Task) { q.Task.State = fleet.StateSomeday }), why.Blocked, []fleet.Hindrance{fleet.HinderedByState}},
 		{"gone", ofTask(func(q *why.Task) { q.Task = nil }), why.Gone, nil},
-		{"unreadable", ofTask(func(q *why.Task) { q.Task, q.Problem = nil, "x.md:1: odd" }), why.Blocked, []string{why.KindProblem}},
-		{"no such category", ofTask(func(q *why.Task) { q.Category = nil }), why.Blocked, []string{why.KindUnknown}},
-		{"claimed", ofTask(func(q *why.Task) { q.Held = mine }), why.Claimed, []string{"claimed"}},
-		{"worked on", ofTask(func(q *why.Task) { q.Held, q.Worker = mine, &fleet.RunStatus{Run: fleet.Run{ID: first}} }), why.Working, []string{"claimed"}},
+		{"unreadable", ofTask(func(q *why.Task) { q.Task, q.Problem = nil, "x.md:1: odd" }), why.Blocked, []fleet.Hindrance{fleet.HinderedByProblem}},
+		{"no such category", ofTask(func(q *why.Task) { q.Category = nil }), why.Blocked, []fleet.Hindrance{fleet.HinderedByUnknown}},
+		{"claimed", ofTask(func(q *why.Task) { q.Held = mine }), why.Claimed, []fleet.Hindrance{"claimed"}},
+		{"worked on", ofTask(func(q *why.Task) { q.Held, q.Worker = mine, &fleet.RunStatus{Run: fleet.Run{ID: first}} }), why.Working, []fleet.Hindrance{"claimed"}},
 		{"running", ofRun(func(r *why.Run) { r.Run.State = fleet.RunRunning }), "running", nil},
 		{"planned", ofRun(func(r *why.Run) { r.Run.State, r.Run.StartedAt = fleet.RunPlanned, time.Time{} }), "planned", nil},
 		{"crashed", ofRun(func(r *why.Run) { r.Run.State = fleet.RunCrashed }), "crashed", nil},
@@ -349,7 +350,7 @@ func TestVerdicts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var kinds []string
+			var kinds []fleet.Hindrance
 			for _, o := range tt.got.Obstacles {
 				kinds = append(kinds, o.Kind)
 				if o.Reason == "" || o.Change == "" {

@@ -46,6 +46,10 @@ func NewFire(f fleet.Fire) Fire {
 	return Fire{
 		Schema: "stint/fire@1", Fire: f.ID, Pool: f.Pool, At: plain.Stamp(f.At), Seed: strconv.FormatUint(f.Seed, 10),
 		Spawned: f.Count(fleet.Spawn), Skipped: f.Count(fleet.Skip), Failed: f.Count(fleet.StartFailed),
-		Fallback: f.Fallback, Categories: each(f.Choices, func(c fleet.Choice) Choice { return Choice(c) }),
+		Fallback: f.Fallback, Categories: each(f.Choices, newChoice),
 	}
+}
+
+func newChoice(c fleet.Choice) Choice {
+	return Choice{c.Category, c.Decision, c.Reason, c.Source, c.Rank, c.Score, c.Odds, c.Agent, c.Unit, c.Run}
 }

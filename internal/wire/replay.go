@@ -39,7 +39,7 @@ func NewReplay(r replay.Result) Replay {
 		Categories: each(r.Choices, func(c fleet.Choice) Choice {
 			recorded := r.Fire.Choice(c.Category)
 			c.Unit, c.Run = recorded.Unit, recorded.Run
-			return Choice(c)
+			return newChoice(c)
 		}),
 	}
 	if r.Followed {

@@ -115,7 +115,7 @@ func NewRunDetail(d inspect.RunDetail) RunDetail {
 		Files:   RunFiles{d.Files.Dir, d.Files.Prompt, d.Files.Log, d.Files.Result, d.Swept != "", listed(d.Own)},
 	}
 	if d.Choice != nil {
-		o.Choice = new(Choice(*d.Choice))
+		o.Choice = new(newChoice(*d.Choice))
 	}
 	return o
 }

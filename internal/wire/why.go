@@ -35,7 +35,7 @@ func NewWhy(a why.Answer, also []why.Kind) Why {
 		Schema: "stint/why@1", Kind: a.Kind, Subject: a.Subject, Verdict: a.Verdict, Also: listed(also),
 		Sentences: listed(a.Sentences()),
 		Obstacles: each(a.Obstacles, func(b why.Obstacle) WhyObstacle {
-			return WhyObstacle{b.Kind, b.Reason, Time(b.Until), b.Change, b.Command}
+			return WhyObstacle{string(b.Kind), b.Reason, Time(b.Until), b.Change, b.Command}
 		}),
 		Parts: each(a.Parts, func(p why.Part) WhyPart { return WhyPart(p) }),
 	}

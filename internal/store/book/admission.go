@@ -22,17 +22,17 @@ type Admission struct {
 // [fleet.AgentState.Expected].
 func (a Admission) Refusals() (list []fleet.RefusedError) {
 	if reason := a.State.Blocked(a.Now, a.Probing); reason != "" {
-		list = append(list, fleet.RefusedError{Reason: fmt.Sprintf("agent %s: %s", a.Agent, reason), Outcome: a.State.Refuses(a.Now)})
+		list = append(list, fleet.RefusedError{Reason: fmt.Sprintf("agent %s: %s", a.Agent, reason), By: fleet.HinderedByAgent, Outcome: a.State.Refuses(a.Now)})
 	}
 	if a.Slots > 0 && a.Busy >= a.Slots {
 		list = append(list, fleet.RefusedError{
-			Reason: fmt.Sprintf("agent %s: all of its %d slots are in use", a.Agent, a.Slots), Outcome: fleet.Busy,
+			Reason: fmt.Sprintf("agent %s: all of its %d slots are in use", a.Agent, a.Slots), By: fleet.HinderedBySeats, Outcome: fleet.Busy,
 		})
 	}
 	tokens, usd := a.State.Expected(a.Budgets)
 	for _, b := range a.Budgets {
 		if reason := b.Gone(fleet.SpentBy(a.Spent, b.Scope), tokens, usd); reason != "" {
-			list = append(list, fleet.RefusedError{Reason: reason, Scope: b.Scope, Outcome: fleet.Quota})
+			list = append(list, fleet.RefusedError{Reason: reason, By: fleet.HinderedByBudget, Scope: b.Scope, Outcome: fleet.Quota})
 		}
 	}
 	return list

@@ -81,15 +81,15 @@ func TestRefusals(t *testing.T) {
 				Terms: fleet.Terms{Agent: "claude", Slots: 2, Budgets: []fleet.Budget{budget}}, State: rests, Busy: 2, Spent: spent, Now: noon,
 			},
 			[]fleet.RefusedError{
-				{Reason: "agent claude: usage limit: x (until 2026-06-26T13:00:00Z)", Outcome: fleet.Quota},
-				{Reason: "agent claude: all of its 2 slots are in use", Outcome: fleet.Busy},
-				{Reason: "budget of fleet: 2 of 2 runs today", Scope: fleet.FleetScope, Outcome: fleet.Quota},
+				{Reason: "agent claude: usage limit: x (until 2026-06-26T13:00:00Z)", By: fleet.HinderedByAgent, Outcome: fleet.Quota},
+				{Reason: "agent claude: all of its 2 slots are in use", By: fleet.HinderedBySeats, Outcome: fleet.Busy},
+				{Reason: "budget of fleet: 2 of 2 runs today", By: fleet.HinderedByBudget, Scope: fleet.FleetScope, Outcome: fleet.Quota},
 			},
 		},
 		{
 			"another tries it",
 			book.Admission{Terms: fleet.Terms{Agent: "claude"}, State: fleet.AgentState{Faults: 1, Reason: "x", Probe: "0p"}, Probing: true, Now: noon},
-			[]fleet.RefusedError{{Reason: "agent claude: x (run 0p tries it)", Outcome: fleet.Unavailable}},
+			[]fleet.RefusedError{{Reason: "agent claude: x (run 0p tries it)", By: fleet.HinderedByAgent, Outcome: fleet.Unavailable}},
 		},
 	}
 	for _, tt := range tests {

@@ -46,9 +46,9 @@ func (t tx) recordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fle
 	}
 	id := fleet.FireID(n)
 	for i, c := range f.Choices {
-		_, err := t.ExecContext(ctx, `insert into choices (fire, place, category, decision, reason, source, rank, score, odds, agent, unit, run)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			id, i+1, c.Category, c.Decision, c.Reason, c.Source, c.Rank, c.Score, c.Odds, c.Agent, c.Unit, c.Run)
+		_, err := t.ExecContext(ctx, `insert into choices (fire, place, category, decision, reason, refusal, hindrance, source, rank, score, odds, agent, unit, run)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			id, i+1, c.Category, c.Decision, c.Reason, c.Refusal, c.By, c.Source, c.Rank, c.Score, c.Odds, c.Agent, c.Unit, c.Run)
 		if err != nil {
 			return 0, err
 		}
@@ -185,12 +185,12 @@ func (t tx) addChoices(ctx context.Context, list []fleet.Fire) error {
 	first, last := list[0].ID, list[len(list)-1].ID
 	_, err := collect(ctx, t, func(row scanner) (id fleet.FireID, err error) {
 		var c fleet.Choice
-		err = row.Scan(&id, &c.Category, &c.Decision, &c.Reason, &c.Source, &c.Rank, &c.Score, &c.Odds, &c.Agent, &c.Unit, &c.Run)
+		err = row.Scan(&id, &c.Category, &c.Decision, &c.Reason, &c.Refusal, &c.By, &c.Source, &c.Rank, &c.Score, &c.Odds, &c.Agent, &c.Unit, &c.Run)
 		if f := fires[id]; f != nil {
 			f.Choices = append(f.Choices, c)
 		}
 		return id, err
-	}, `select fire, category, decision, reason, source, rank, score, odds, agent, unit, run from choices
+	}, `select fire, category, decision, reason, refusal, hindrance, source, rank, score, odds, agent, unit, run from choices
 where fire between ? and ? order by fire, place`, min(first, last), max(first, last))
 	return err
 }

@@ -50,6 +50,8 @@ create table choices (
   category text not null,                      -- as the payload spelled it, known or not
   decision text not null check (decision in ('spawn', 'skip', 'failed')),
   reason   text not null,
+  refusal  text not null,                      -- the last part of the reason: why a ranked one was not started
+  hindrance text not null,                     -- what kind of thing kept it from being started
   source   text not null,                      -- which part of the payload named it
   rank     integer not null,                   -- 0: not ranked
   score    real not null,

@@ -1,0 +1,54 @@
+package fleet
+
+import "slices"
+
+// Hindrance is what kind of thing keeps a category from being started, or a task from
+// being worked on. It is recorded with what a fire decides, and groups its reasons.
+type Hindrance string
+
+// Of a category.
+const (
+	HinderedByFilter  Hindrance = "not-asked-for"    // another category was asked for by name
+	HinderedByUnknown Hindrance = "unknown-category" // the configuration does not have it
+	HinderedByPool    Hindrance = "pool"             // fires of another pool start it
+	HinderedByList    Hindrance = "not-allowed"      // no fire may start it
+	HinderedByPause   Hindrance = "paused"           // a person has stopped it
+	HinderedByReview  Hindrance = "review"           // too many of its results wait for review
+	HinderedByAgent   Hindrance = "agent"            // no agent of it can work
+	HinderedBySeats   Hindrance = "agent-busy"       // other sessions have the slots of its agents
+	HinderedByBudget  Hindrance = "budget"           // a budget is used up
+	HinderedByLane    Hindrance = "lane-busy"        // sessions of it run
+	HinderedByRest    Hindrance = "cooldown"         // it rests after a session
+	HinderedBySource  Hindrance = "source"           // a source that may have tasks for it failed
+	HinderedByTasks   Hindrance = "no-task"          // there is nothing to work on
+	HinderedByBackoff Hindrance = "backoff"          // sessions found nothing to do
+	HinderedByMachine Hindrance = "machine"          // the machine is short of something
+	HinderedBySlots   Hindrance = "no-slot"          // other sessions have the slots of the fleet, or of the pool
+	HinderedByWorkers Hindrance = "beyond-workers"   // a fire starts no more
+)
+
+// Of a task; the first two of a category, too.
+const (
+	HinderedByClaim    Hindrance = "claimed"          // another holds the claim
+	HinderedByEmpty    Hindrance = "rests"            // sessions at the task brought nothing
+	HinderedByWaiting  Hindrance = "waiting"          // it waits for something outside the fleet
+	HinderedByDate     Hindrance = "wait"             // it waits for a day
+	HinderedByNeed     Hindrance = "requires"         // it requires something that is not settled
+	HinderedByState    Hindrance = "state"            // no session works on tasks in its state
+	HinderedByProblem  Hindrance = "unreadable"       // it cannot be read
+	HinderedByFailures Hindrance = "waits-for-person" // sessions failed at it, or left it as it was
+)
+
+// Gate reports whether it is a gate: for want of an agent, a budget or a person's look.
+func (h Hindrance) Gate() bool {
+	return slices.Contains([]Hindrance{HinderedByReview, HinderedByAgent, HinderedBySeats, HinderedByBudget}, h)
+}
+
+// Lists reports whether the obstacle is found only by listing tasks or asking a gate, which
+// may take a while.
+func (h Hindrance) Lists() bool {
+	return slices.Contains([]Hindrance{HinderedByReview, HinderedByClaim, HinderedBySource, HinderedByTasks, HinderedByBackoff}, h)
+}
+
+// EndsByRounds reports whether it ends with the rounds of the category's pool alone.
+func (h Hindrance) EndsByRounds() bool { return h == HinderedByBackoff || h == HinderedByEmpty }
