@@ -42,7 +42,8 @@ func NewSimulation(r *simulate.Results) Simulation {
 		policy := Policy{
 			newEstimate(p.Regret), newEstimate(p.RewardPerFire), newEstimate(p.RewardPerPick), newEstimate(p.MinRatio), newEstimate(p.MaxRatio),
 			newEstimate(p.WindowMax), newEstimate(p.LongestGap), newEstimate(p.NoopRate), newEstimate(p.Alarms),
-			map[fleet.Category]Estimate{}, p.CPU.Seconds(),
+			map[fleet.Category]Estimate{},
+			p.CPU.Seconds(),
 		}
 		for i, c := range r.Categories {
 			policy.Fractions[c] = newEstimate(p.Fractions[i])
