@@ -188,7 +188,7 @@ func (f bench) batch(b *testing.B, n int, fresh func() string) way {
 
 func claimOnce(b *testing.B, s store.Claims, key string) {
 	b.Helper()
-	grant, _, err := s.Take(b.Context(), store.Take{Key: fleet.Key(key), Holder: claimant, TTL: time.Hour})
+	grant, _, err := s.Take(b.Context(), store.TakeRequest{Key: fleet.Key(key), Holder: claimant, TTL: time.Hour})
 	if err != nil || grant != fleet.Granted {
 		b.Fatalf("take %q: %s, %v; want it granted", key, grant, err)
 	}

@@ -112,7 +112,7 @@ func (c crashStore) LaneReleased(ctx context.Context, id fleet.RunID) error {
 
 func (c crashStore) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant, claim fleet.Claim, err error) {
 	if c.rival != "" {
-		if _, _, err := c.Store.Take(ctx, store.Take{Key: r.Key, Holder: c.rival, Renews: true, TTL: time.Hour}); err != nil {
+		if _, _, err := c.Store.Take(ctx, store.TakeRequest{Key: r.Key, Holder: c.rival, Renews: true, TTL: time.Hour}); err != nil {
 			return "", fleet.Claim{}, err
 		}
 	}

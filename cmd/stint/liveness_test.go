@@ -416,7 +416,7 @@ func (s *site) corpses(n int) *sqlite.DB {
 		}
 		if err == nil {
 			_, _, err = db.TakeForRun(s.Context(), store.RunTake{
-				Take: store.Take{Key: fleet.Key("key-" + r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID,
+				TakeRequest: store.TakeRequest{Key: fleet.Key("key-" + r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID,
 			})
 		}
 		if err != nil {

@@ -38,7 +38,7 @@ type Desk struct {
 }
 
 // Take takes a claim for a holder that is no run.
-func (d Desk) Take(ctx context.Context, t store.Take) (fleet.Grant, fleet.Claim, error) {
+func (d Desk) Take(ctx context.Context, t store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
 	grant, c, err := d.Store.Take(ctx, t)
 	if grant == fleet.Denied && d.mayBeFree(ctx, c, &t.Known) {
 		return d.Store.Take(ctx, t)

@@ -63,7 +63,7 @@ func (d *desk) Liveness(context.Context, fleet.Run) fleet.Liveness {
 
 func (d *desk) take(holder fleet.Holder) (fleet.Grant, fleet.Claim) {
 	d.Helper()
-	grant, c, err := d.Take(d.Context(), store.Take{Key: "fix", Holder: holder, TTL: ttl})
+	grant, c, err := d.Take(d.Context(), store.TakeRequest{Key: "fix", Holder: holder, TTL: ttl})
 	if err != nil {
 		d.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestAnswerCountsForOneEpoch(t *testing.T) {
 				}
 				d.lives = fleet.Lives // a session of that name works again
 			}}
-			grant, c, err := slow.Take(t.Context(), store.Take{Key: "fix", Holder: "bob", TTL: ttl})
+			grant, c, err := slow.Take(t.Context(), store.TakeRequest{Key: "fix", Holder: "bob", TTL: ttl})
 			if err != nil || grant != fleet.Denied || c.Holder != second || c.Epoch != 2 {
 				t.Errorf("take: %s, held by %s at %d, %v; want denied by %s at 2", grant, c.Holder, c.Epoch, err, second)
 			}
@@ -162,7 +162,7 @@ type slowStore struct {
 	takes  int
 }
 
-func (s *slowStore) Take(ctx context.Context, t store.Take) (fleet.Grant, fleet.Claim, error) {
+func (s *slowStore) Take(ctx context.Context, t store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
 	if s.takes++; s.takes == 2 {
 		s.before()
 	}
@@ -199,7 +199,7 @@ func TestTakeForRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			take := func(run fleet.RunID, agents ...fleet.Terms) (fleet.Grant, fleet.Claim, string, error) {
-				return d.TakeForRun(t.Context(), store.RunTake{Take: store.Take{Key: "fix", Holder: run.Holder(), TTL: ttl}, Run: run}, agents)
+				return d.TakeForRun(t.Context(), store.RunTake{TakeRequest: store.TakeRequest{Key: "fix", Holder: run.Holder(), TTL: ttl}, Run: run}, agents)
 			}
 			if grant, _, _, err := take(session, free); grant != fleet.Granted {
 				t.Fatalf("first take: %s, %v", grant, err)
@@ -367,7 +367,7 @@ func TestHeartbeatAcrossClockSteps(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer closeStore(t, db)
-				_, c, err := db.Take(t.Context(), store.Take{Key: "fix", Holder: session.Holder(), Renews: true, TTL: ttl})
+				_, c, err := db.Take(t.Context(), store.TakeRequest{Key: "fix", Holder: session.Holder(), Renews: true, TTL: ttl})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -380,7 +380,7 @@ func TestHeartbeatAcrossClockSteps(t *testing.T) {
 					t.Errorf("lost: %t (%v), want %t", lost, context.Cause(ctx), step > 0)
 				}
 				known := store.Known{Holder: c.Holder, Epoch: c.Epoch, Session: fleet.Lives}
-				grant, _, err := db.Take(t.Context(), store.Take{Key: "fix", Holder: "bob", TTL: ttl, Known: known})
+				grant, _, err := db.Take(t.Context(), store.TakeRequest{Key: "fix", Holder: "bob", TTL: ttl, Known: known})
 				if err != nil || grant != fleet.Denied {
 					t.Errorf("take by another: %s, %v; want denied", grant, err)
 				}

@@ -29,7 +29,7 @@ func open(t *testing.T) (*sqlite.DB, store.Hold) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grant, c, err := db.Take(t.Context(), store.Take{Key: "fix", Holder: "a", Renews: true, TTL: ttl})
+	grant, c, err := db.Take(t.Context(), store.TakeRequest{Key: "fix", Holder: "a", Renews: true, TTL: ttl})
 	if err != nil || grant != fleet.Granted {
 		t.Fatalf("take: %s, %v", grant, err)
 	}
@@ -110,7 +110,7 @@ func TestTakenClaimEndsTheWork(t *testing.T) {
 		if _, err := db.Release(t.Context(), h, fleet.EndingReleased, ""); err != nil {
 			t.Fatal(err)
 		}
-		if _, c, err := db.Take(t.Context(), store.Take{Key: "fix", Holder: "b", TTL: ttl}); err != nil || c.Epoch != 2 {
+		if _, c, err := db.Take(t.Context(), store.TakeRequest{Key: "fix", Holder: "b", TTL: ttl}); err != nil || c.Epoch != 2 {
 			t.Fatalf("take by another: epoch %d, %v", c.Epoch, err)
 		}
 		start := clock()

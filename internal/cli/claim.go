@@ -228,7 +228,7 @@ func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error 
 		return err
 	}
 	return a.withStore(ctx, accessFor(o.dryRun), func(cfg *config.Config, s store.Store) error {
-		take := store.Take{Key: h.Key, Holder: h.Holder, Renews: named, TTL: time.Duration(o.ttl), Note: string(o.note)}
+		take := store.TakeRequest{Key: h.Key, Holder: h.Holder, Renews: named, TTL: time.Duration(o.ttl), Note: string(o.note)}
 		grant, c, err := a.desk(cfg, s).Take(ctx, take)
 		if err != nil {
 			return err

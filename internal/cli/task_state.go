@@ -156,7 +156,7 @@ func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h *s
 		h.Epoch = c.Epoch
 		return func() error { return nil }, nil
 	}
-	take := store.Take{Key: h.Key, Holder: h.Holder, TTL: time.Minute, Note: "stint task done"}
+	take := store.TakeRequest{Key: h.Key, Holder: h.Holder, TTL: time.Minute, Note: "stint task done"}
 	grant, c, err := a.desk(cfg, s).Take(ctx, take)
 	if err != nil {
 		return nil, err

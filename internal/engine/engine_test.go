@@ -351,13 +351,13 @@ func TestRunThatOutlivesItsClaimIsLost(t *testing.T) {
 	b.addTask("fix", "code", fleet.StateTodo)
 	b.Runner = agent(func(ctx context.Context, _ fleet.SessionSpec) fleet.SessionExit {
 		b.later(2 * time.Hour) // past the time-to-live of one
-		_, before, err := b.db.Take(ctx, store.Take{Key: "fix", Holder: "other", TTL: time.Hour})
+		_, before, err := b.db.Take(ctx, store.TakeRequest{Key: "fix", Holder: "other", TTL: time.Hour})
 		if err != nil {
 			t.Error(err)
 		}
 		// As one would who cannot ask the session: the clock alone decides.
 		known := store.Known{Holder: before.Holder, Epoch: before.Epoch, Session: fleet.Unknown}
-		grant, c, err := b.db.Take(ctx, store.Take{Key: "fix", Holder: "other", TTL: time.Hour, Known: known})
+		grant, c, err := b.db.Take(ctx, store.TakeRequest{Key: "fix", Holder: "other", TTL: time.Hour, Known: known})
 		if err != nil || grant != fleet.Granted || c.Epoch != 2 {
 			t.Errorf("take of the expired claim: %s at epoch %d, %v", grant, c.Epoch, err)
 		}
@@ -416,7 +416,7 @@ type snatch struct {
 
 func (s snatch) TakeForRun(ctx context.Context, r store.RunTake) (fleet.Grant, fleet.Claim, error) {
 	if slices.Contains(s.tasks, r.Task) {
-		if _, _, err := s.Take(ctx, store.Take{Key: r.Task.Key(), Holder: "quicker", Renews: true, TTL: time.Hour}); err != nil {
+		if _, _, err := s.Take(ctx, store.TakeRequest{Key: r.Task.Key(), Holder: "quicker", Renews: true, TTL: time.Hour}); err != nil {
 			return "", fleet.Claim{}, err
 		}
 	}

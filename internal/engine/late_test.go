@@ -117,7 +117,7 @@ func (o overtaken) Enter(ctx context.Context, run fleet.RunID, p fleet.Place) (f
 	if err := o.db.ReleaseHolder(ctx, run.Holder(), fleet.EndingReleased); err != nil {
 		return fleet.Site{}, nil, err
 	}
-	if grant, _, err := o.db.Take(ctx, store.Take{Key: "item", Holder: "quick", TTL: time.Hour}); err != nil || grant != fleet.Granted {
+	if grant, _, err := o.db.Take(ctx, store.TakeRequest{Key: "item", Holder: "quick", TTL: time.Hour}); err != nil || grant != fleet.Granted {
 		o.Errorf("got %s, %v, want the claim", grant, err)
 	}
 	return o.noRepo.Enter(ctx, run, p)

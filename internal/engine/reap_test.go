@@ -45,7 +45,7 @@ func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) 
 	)
 	if err == nil {
 		grant, _, err = b.db.TakeForRun(b.Context(), store.RunTake{
-			Take: store.Take{Key: fleet.Key(task), Holder: r.ID.Holder(), Renews: true, TTL: time.Hour}, Run: r.ID, Task: task,
+			TakeRequest: store.TakeRequest{Key: fleet.Key(task), Holder: r.ID.Holder(), Renews: true, TTL: time.Hour}, Run: r.ID, Task: task,
 		})
 	}
 	if err != nil || grant != fleet.Granted {
@@ -163,7 +163,7 @@ func TestClockThatWasAhead(t *testing.T) {
 	b.meetWall("fake")
 	b.session("0empty", "code", "other", fleet.Run{Verdict: fleet.Verdict{Outcome: fleet.Noop}})
 	planned := fleet.Run{ID: "0planned", Category: "docs", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}
-	_, _, err := b.db.Take(t.Context(), store.Take{Key: "write", Holder: "bob", TTL: time.Hour})
+	_, _, err := b.db.Take(t.Context(), store.TakeRequest{Key: "write", Holder: "bob", TTL: time.Hour})
 	if err := errors.Join(err, b.db.AddRun(t.Context(), planned)); err != nil {
 		t.Fatal(err)
 	}
@@ -465,7 +465,7 @@ func TestClockSteps(t *testing.T) {
 				b.later(step)
 				b.Runner = agent(nil)
 				_, beside = b.Run(ctx, engine.RunOptions{Category: "code"})
-				grant, _, err := b.db.Take(ctx, store.Take{Key: "fix", Holder: "another", TTL: time.Hour})
+				grant, _, err := b.db.Take(ctx, store.TakeRequest{Key: "fix", Holder: "another", TTL: time.Hour})
 				if grant != fleet.Denied {
 					task = fmt.Errorf("task %s to another: %w", grant, err)
 				}
@@ -504,7 +504,7 @@ type rival struct {
 func (s *rival) TakeForRun(ctx context.Context, r store.RunTake) (fleet.Grant, fleet.Claim, error) {
 	if len(s.taken) < s.quick && !slices.Contains(s.taken, r.Key) {
 		s.taken = append(s.taken, r.Key)
-		if _, _, err := s.Take(ctx, store.Take{Key: r.Key, Holder: s.holder, TTL: time.Hour}); err != nil {
+		if _, _, err := s.Take(ctx, store.TakeRequest{Key: r.Key, Holder: s.holder, TTL: time.Hour}); err != nil {
 			return "", fleet.Claim{}, err
 		}
 	}

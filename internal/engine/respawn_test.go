@@ -205,7 +205,7 @@ func (b *bench) session(id fleet.RunID, c fleet.Category, agent string, end flee
 	key := fleet.Key("task of " + id)
 	err := b.db.AddRun(b.Context(), r)
 	if err == nil {
-		_, _, err = b.db.TakeForRun(b.Context(), store.RunTake{Take: store.Take{Key: key, Holder: id.Holder(), TTL: time.Hour}, Run: id})
+		_, _, err = b.db.TakeForRun(b.Context(), store.RunTake{TakeRequest: store.TakeRequest{Key: key, Holder: id.Holder(), TTL: time.Hour}, Run: id})
 	}
 	if err != nil {
 		b.Fatal(err)

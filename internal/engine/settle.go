@@ -329,7 +329,7 @@ func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
 	if _, known := e.Config.Tasks.Sources[m.Source]; !known {
 		return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true, Over: true}})
 	}
-	grant, c, err := e.Desk().Take(ctx, store.Take{
+	grant, c, err := e.Desk().Take(ctx, store.TakeRequest{
 		Key: m.Task.Key(), Holder: settler, TTL: tellingTime, Note: "reports to its tracker how the last session ended",
 	})
 	if err != nil || grant == fleet.Denied {

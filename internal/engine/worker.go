@@ -273,7 +273,7 @@ func (w *worker) queue(v survey.View) selector.Queue {
 func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task, memory fleet.TaskMemory, lessons []fleet.LessonUse) (denial string, err error) {
 	run := claimFor(w.run, task)
 	grant, taken, agent, err := w.Desk().TakeForRun(ctx, store.RunTake{
-		Take: store.Take{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL},
+		TakeRequest: store.TakeRequest{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL},
 		Run:  run.ID, Task: run.Task, Memory: memory, Lessons: lessons,
 	}, w.agents())
 	if err != nil {

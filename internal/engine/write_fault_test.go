@@ -64,7 +64,7 @@ func answer[T any](f *faultyStore, name string, do func() (T, error)) (got T, er
 	return got, nil
 }
 
-func (f *faultyStore) Take(ctx context.Context, t store.Take) (grant fleet.Grant, c fleet.Claim, err error) {
+func (f *faultyStore) Take(ctx context.Context, t store.TakeRequest) (grant fleet.Grant, c fleet.Claim, err error) {
 	err = f.write("Take", func() error { grant, c, err = f.Store.Take(ctx, t); return err })
 	return grant, c, err
 }

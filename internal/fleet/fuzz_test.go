@@ -25,7 +25,7 @@ func FuzzParseKey(f *testing.F) {
 			t.Fatalf("%q: got %v, want it taken: %v", s, err, want)
 		}
 		if err == nil {
-			keep(t, db, s, store.Take{Key: key, Holder: "alice", Note: "note"})
+			keep(t, db, s, store.TakeRequest{Key: key, Holder: "alice", Note: "note"})
 		}
 	})
 }
@@ -42,7 +42,7 @@ func FuzzParseHolder(f *testing.F) {
 			t.Fatalf("%q: got %v, want it taken: %v", s, err, want)
 		}
 		if err == nil {
-			keep(t, db, s, store.Take{Key: "key", Holder: holder, Note: "note"})
+			keep(t, db, s, store.TakeRequest{Key: "key", Holder: holder, Note: "note"})
 		}
 	})
 }
@@ -58,7 +58,7 @@ func FuzzParseText(f *testing.F) {
 			t.Fatalf("%q: got %v, want it taken: %v", s, err, want)
 		}
 		if err == nil {
-			keep(t, db, s, store.Take{Key: "key", Holder: "alice", Note: note})
+			keep(t, db, s, store.TakeRequest{Key: "key", Holder: "alice", Note: note})
 		}
 	})
 }
@@ -99,7 +99,7 @@ func openStore(f *testing.F) *sqlite.DB {
 
 // keep takes a claim, wants the store to have kept every byte of it and of the reason
 // for which it is then given back, and gives it back.
-func keep(t *testing.T, db *sqlite.DB, reason string, take store.Take) {
+func keep(t *testing.T, db *sqlite.DB, reason string, take store.TakeRequest) {
 	t.Helper()
 	take.TTL = time.Hour
 	grant, _, err := db.Take(t.Context(), take)

@@ -56,8 +56,8 @@ type Status struct {
 	Lanes   []LaneState             // of every category, by name
 	Open    []fleet.RunStatus       // oldest first
 	Claims  []fleet.Claim           // held
-	Closed  []Gate                  // what keeps sessions from starting
-	Bars    map[fleet.Category]Gate // the first thing that keeps a fire from starting a category, as far as it is known
+	Closed  []Closure                  // what keeps sessions from starting
+	Bars    map[fleet.Category]Closure // the first thing that keeps a fire from starting a category, as far as it is known
 	Failed  []fleet.SourceFault     // sources of tasks that the last fire could not read
 	Day     report.Audit            // of the last 24 hours
 	Fires   []fleet.Fire            // newest first
@@ -79,15 +79,15 @@ type LaneState struct {
 	Run      *fleet.RunStatus // nil: it is free
 }
 
-// Gate is something that keeps sessions from starting.
-type Gate struct {
+// Closure is something that keeps sessions from starting.
+type Closure struct {
 	Category fleet.Category // empty: it holds for the whole fleet
 	Reason   string
 	Fire     fleet.FireID // that found it so, as finding out takes a while; 0: it holds now
 }
 
 // String is the reason, and whose it is.
-func (g Gate) String() string {
+func (g Closure) String() string {
 	if g.Fire == 0 {
 		return g.Reason
 	}
@@ -116,7 +116,7 @@ type StatusOptions struct {
 
 // Status reads the fleet's state. Its cost does not depend on the age of the record.
 func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err error) {
-	s.At, s.Bars = e.Now(), map[fleet.Category]Gate{}
+	s.At, s.Bars = e.Now(), map[fleet.Category]Closure{}
 	s.Timers = e.timers(ctx)
 	v, err := e.Present(ctx)
 	if err != nil {
@@ -148,7 +148,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	bars := e.bars(v, last)
 	s.Closed = e.closed(bars)
 	for c, b := range bars {
-		s.Bars[c] = b.Gate
+		s.Bars[c] = b.Closure
 	}
 	if len(s.Fires) > 0 {
 		s.Failed = last[s.Fires[0].Pool].Failed
@@ -215,15 +215,15 @@ func (s Status) Idle() (list []LaneState) {
 
 // closed says what keeps sessions from starting: the machine, agents, budgets, and results that
 // wait for review. Pauses are reported elsewhere.
-func (e *Explainer) closed(bars map[fleet.Category]bar) (list []Gate) {
+func (e *Explainer) closed(bars map[fleet.Category]bar) (list []Closure) {
 	if e.Machine != nil {
 		if reason := e.Config.Fanout.Limits.Refuse(e.Machine()); reason != "" {
-			list = append(list, Gate{Reason: reason})
+			list = append(list, Closure{Reason: reason})
 		}
 	}
 	for _, c := range slices.Sorted(maps.Keys(bars)) {
 		if bars[c].kind.Gate() {
-			list = append(list, bars[c].Gate)
+			list = append(list, bars[c].Closure)
 		}
 	}
 	return list
@@ -231,7 +231,7 @@ func (e *Explainer) closed(bars map[fleet.Category]bar) (list []Gate) {
 
 // bar is the first thing that keeps a fire from starting a category.
 type bar struct {
-	Gate
+	Closure
 	kind fleet.Hindrance
 }
 
@@ -248,12 +248,12 @@ func (e *Explainer) bars(v survey.View, last map[string]found) map[fleet.Categor
 			}
 			for _, o := range s.Obstacles(name) {
 				if _, barred := bars[name]; !barred && !o.Kind.Lists() {
-					bars[name] = bar{Gate{Category: name, Reason: o.Reason}, o.Kind}
+					bars[name] = bar{Closure{Category: name, Reason: o.Reason}, o.Kind}
 				}
 			}
 			for _, c := range last[v.Pool].Candidates {
 				if _, barred := bars[name]; !barred && c.Category == name && c.By.Lists() {
-					bars[name] = bar{Gate{name, c.Out, last[v.Pool].fire}, c.By}
+					bars[name] = bar{Closure{name, c.Out, last[v.Pool].fire}, c.By}
 				}
 			}
 		}

@@ -15,9 +15,9 @@ import (
 	"stint/internal/why"
 )
 
-// gate is why an agent is refused, and what helps.
-func (e *Explainer) gate(v survey.View, agent string, r fleet.RefusedError) why.Gate {
-	g := why.Gate{Kind: r.By, Reason: r.Reason}
+// refusal is why an agent is refused, and what helps.
+func (e *Explainer) refusal(v survey.View, agent string, r fleet.RefusedError) why.Refusal {
+	g := why.Refusal{Kind: r.By, Reason: r.Reason}
 	if r.By == fleet.HinderedByBudget {
 		g.Until = nextDay(v.Now)
 	} else if r.By == fleet.HinderedByAgent {
@@ -83,16 +83,16 @@ func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Ca
 
 // gatesOf is everything that could keep a category's sessions from starting: its gate,
 // and what is in the way of each of its agents. It counts when none of these can work.
-func (m *moment) gatesOf(v survey.View, name fleet.Category) (list []why.Gate) {
+func (m *moment) gatesOf(v survey.View, name fleet.Category) (list []why.Refusal) {
 	if reason := v.Full[name]; reason != "" {
-		list = append(list, why.Gate{Kind: fleet.HinderedByReview, Reason: reason})
+		list = append(list, why.Refusal{Kind: fleet.HinderedByReview, Reason: reason})
 	}
 	if m.WithoutAgent(v, name).Kind == "" {
 		return list
 	}
 	for _, agent := range m.Config.Categories[name].Agents {
 		for _, r := range m.Refusals(v, name, agent) {
-			if g := m.gate(v, agent, r); !slices.Contains(list, g) { // a budget may be of several
+			if g := m.refusal(v, agent, r); !slices.Contains(list, g) { // a budget may be of several
 				list = append(list, g)
 			}
 		}

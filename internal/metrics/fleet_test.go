@@ -39,7 +39,7 @@ func busy() inspect.Counters {
 			},
 			Open:   []fleet.RunStatus{*run, crashed},
 			Claims: []fleet.Claim{{Key: "a"}},
-			Closed: []inspect.Gate{{Reason: "memory"}, {Category: "docs", Reason: "reviews"}},
+			Closed: []inspect.Closure{{Reason: "memory"}, {Category: "docs", Reason: "reviews"}},
 			Day:    report.Audit{Denials: 3, Pivots: 2, Fallbacks: 1, PeakConcurrency: 2, Violations: make([]report.Violation, 1)},
 			Fires: []fleet.Fire{{ID: 7, At: at.Add(-time.Minute), Choices: []fleet.Choice{
 				{Decision: fleet.Spawn}, {Decision: fleet.Skip}, {Decision: fleet.Skip},

@@ -28,7 +28,7 @@ type Claims interface {
 	// it for the same named holder, or denies it. With [fleet.Denied] the claim
 	// returned is the one in the way. A claim of a session, expired or not, is
 	// denied to a caller that does not know whether that session lives.
-	Take(ctx context.Context, t Take) (fleet.Grant, fleet.Claim, error)
+	Take(ctx context.Context, t TakeRequest) (fleet.Grant, fleet.Claim, error)
 	// Renew moves a held claim's expiry to ttl from now: [fleet.ErrLost] when it
 	// is not, or no longer, the holder's at this epoch.
 	Renew(ctx context.Context, h Hold, ttl time.Duration) (fleet.Claim, error)
@@ -43,8 +43,8 @@ type Claims interface {
 	List(ctx context.Context, l Listing) ([]fleet.Claim, error)
 }
 
-// Take is a request for a claim.
-type Take struct {
+// TakeRequest is a request for a claim.
+type TakeRequest struct {
 	Key    fleet.Key
 	Holder fleet.Holder
 	Renews bool          // the holder was named: taking again what it holds renews
@@ -63,7 +63,7 @@ type Known struct {
 
 // RunTake is a request for the claim under which a run is to work.
 type RunTake struct {
-	Take
+	TakeRequest
 	fleet.Terms // of the agent that is to work; without a name, it is the one in the run's row
 	Run         fleet.RunID
 	Task        fleet.TaskID

@@ -202,7 +202,7 @@ func (b *bench) begin(id fleet.RunID, c fleet.Category, on fleet.TaskID, printed
 	b.check(b.db.BeginRun(b.Context(), id, os.Getpid()))
 	b.check(b.db.LaneTaken(b.Context(), id, c, 1))
 	grant, _, err := b.db.TakeForRun(b.Context(), store.RunTake{
-		Take: store.Take{Key: on.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: on, Terms: fleet.Terms{Agent: "fake"},
+		TakeRequest: store.TakeRequest{Key: on.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: on, Terms: fleet.Terms{Agent: "fake"},
 	})
 	b.check(err)
 	if grant != fleet.Granted {
@@ -249,7 +249,7 @@ func worked(t *testing.T) (b *bench, fire fleet.FireID, ended, open fleet.RunID)
 	b.check(b.db.Denied(t.Context(), fleet.DeniedClaim{Run: ended, Category: "code", Key: hostile, Holder: hostile, At: clock()}))
 	b.end(ended, hostile)
 	b.begin(open, "docs", "b", "at work\n")
-	_, _, err = b.db.Take(t.Context(), store.Take{Key: "extra " + hostile, Holder: hostile, TTL: time.Hour, Note: hostile})
+	_, _, err = b.db.Take(t.Context(), store.TakeRequest{Key: "extra " + hostile, Holder: hostile, TTL: time.Hour, Note: hostile})
 	b.check(err)
 	b.check(b.db.Pause(t.Context(), fleet.Pause{Category: "triage", Since: clock(), Reason: hostile}))
 	return b, fire, ended, open

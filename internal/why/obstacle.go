@@ -147,7 +147,7 @@ func (c Category) gates(h selector.Obstacle) (list []Obstacle) {
 }
 
 // agentChange is what ends an agent's rest.
-func (g Gate) agentChange() (change, command string) {
+func (g Refusal) agentChange() (change, command string) {
 	change, command = "That ends by itself, or when a person says that agents can work again.", "stint resume"
 	if g.Lasting {
 		change = "It takes a person to fix that. Then stint resume ends the rest at once; without it, one session tries the agent when the rest is over."

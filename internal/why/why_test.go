@@ -159,7 +159,7 @@ func stuckCategory() why.Category {
 		{Since: ago(time.Hour), Reason: "holidays"},
 		{Category: "code", Since: ago(2 * time.Hour), Until: noon().Add(time.Hour), Reason: "the tracker is down"},
 	}
-	c.Gates = []why.Gate{
+	c.Gates = []why.Refusal{
 		{Kind: fleet.HinderedByReview, Reason: "3 of its results wait for review, and the limit is 2"},
 		{Kind: fleet.HinderedByAgent, Reason: "agent claude: usage limit: until one", Until: noon().Add(time.Hour)},
 		{Kind: fleet.HinderedBySeats, Reason: "agent codex: all of its 1 slots are in use"},

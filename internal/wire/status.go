@@ -17,7 +17,7 @@ type Status struct {
 	Timers     []Timer             `json:"timers"`
 	Lanes      []Lane              `json:"lanes"` // of every category
 	Running    []OpenRun           `json:"running"`
-	Closed     []Gate              `json:"closed"`         // what keeps sessions from starting
+	Closed     []Closure              `json:"closed"`         // what keeps sessions from starting
 	Failed     []fleet.SourceFault `json:"failed_sources"` // of tasks, at the last fire
 	Claims     []Claim             `json:"claims"`
 	Fires      []Fire              `json:"fires"` // newest first
@@ -48,8 +48,8 @@ type Lane struct {
 	Run      *fleet.RunID   `json:"run"` // null: it is free
 }
 
-// Gate is something that keeps sessions from starting.
-type Gate struct {
+// Closure is something that keeps sessions from starting.
+type Closure struct {
 	Category fleet.Category `json:"category"` // empty: it holds for the whole fleet
 	Reason   string         `json:"reason"`
 	Fire     fleet.FireID   `json:"fire"` // that found it so; 0: it holds now
@@ -131,7 +131,7 @@ func NewStatus(name fleet.Name, s inspect.Status) Status {
 		Timers:  each(s.Timers, func(t fleet.Timer) Timer { return Timer{t.Pool, t.Unit, t.Active, Time(t.Last), Time(t.Next)} }),
 		Lanes:   each(s.Lanes, newLane),
 		Running: each(s.Open, NewOpenRun),
-		Closed:  each(s.Closed, func(g inspect.Gate) Gate { return Gate(g) }),
+		Closed:  each(s.Closed, func(g inspect.Closure) Closure { return Closure(g) }),
 		Failed:  listed(s.Failed),
 		Claims:  each(s.Claims, func(c fleet.Claim) Claim { return NewClaim(ClaimHeld, c) }),
 		Fires:   each(s.Fires, NewFire), Runs: each(s.Runs, newRun), Posteriors: posteriors(s), Day: NewAudit(s.Day),

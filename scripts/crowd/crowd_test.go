@@ -294,7 +294,7 @@ func TestClaimsAsTheStore(t *testing.T) {
 			tell[k.session] = true
 			got = c.take(run, now, ttl, k)
 			var grant fleet.Grant
-			grant, _, err = d.Take(t.Context(), store.Take{
+			grant, _, err = d.Take(t.Context(), store.TakeRequest{
 				Key: "k", Holder: holder(run), Renews: true, TTL: ttl,
 				Known: store.Known{Holder: holder(before.holder), Epoch: fleet.Epoch(k.epoch), Session: k.session},
 			})

@@ -116,7 +116,7 @@ func (g gauge) begin(ctx context.Context, r fleet.Run, i int) error {
 	}
 	task := fleet.TaskID(r.ID)
 	grant, _, err := g.store.TakeForRun(ctx, store.RunTake{
-		Take: store.Take{Key: task.Key(), Holder: r.ID.Holder(), Renews: true, TTL: time.Hour}, Run: r.ID, Task: task,
+		TakeRequest: store.TakeRequest{Key: task.Key(), Holder: r.ID.Holder(), Renews: true, TTL: time.Hour}, Run: r.ID, Task: task,
 	})
 	if err == nil && grant != fleet.Granted {
 		return fmt.Errorf("claim %q: %s, though nobody else is there", task, grant)

@@ -13,7 +13,7 @@ import (
 
 // Take is how a request for a claim ends, by the claim on record: one that was never granted has
 // no epoch.
-func Take(c fleet.Claim, t store.Take, now time.Time) fleet.Grant {
+func Take(c fleet.Claim, t store.TakeRequest, now time.Time) fleet.Grant {
 	own := t.Renews && c.Holder == t.Holder && c.ReleasedAt.IsZero()
 	switch {
 	case own && c.ExpiresAt.After(now):

@@ -18,24 +18,24 @@ func TestTake(t *testing.T) {
 	held := fleet.Claim{Key: "fix", Holder: "alice", Epoch: 3, AcquiredAt: noon.Add(-time.Hour), ExpiresAt: noon.Add(time.Hour)}
 	expired, released, session := held, held, held
 	expired.ExpiresAt, released.ReleasedAt, session.Holder = noon, noon, run.Holder()
-	alice := store.Take{Holder: "alice", Renews: true}
-	gone := store.Take{Holder: "bob", Known: store.Known{Holder: run.Holder(), Epoch: 3, Session: fleet.Gone}}
+	alice := store.TakeRequest{Holder: "alice", Renews: true}
+	gone := store.TakeRequest{Holder: "bob", Known: store.Known{Holder: run.Holder(), Epoch: 3, Session: fleet.Gone}}
 	stale := gone
 	stale.Known.Epoch = 2
 	for _, tt := range []struct {
 		name  string
 		claim fleet.Claim
-		take  store.Take
+		take  store.TakeRequest
 		want  fleet.Grant
 	}{
 		{"never claimed", fleet.Claim{Key: "fix"}, alice, fleet.Granted},
 		{"its own", held, alice, fleet.Renewed},
 		{"its own, and expired", expired, alice, fleet.Granted},
 		{"its own, and given back", released, alice, fleet.Granted},
-		{"its own, and not named", held, store.Take{Holder: "alice"}, fleet.Denied},
-		{"another's", held, store.Take{Holder: "bob", Renews: true}, fleet.Denied},
-		{"another's, and expired", expired, store.Take{Holder: "bob"}, fleet.Granted},
-		{"a session's that nobody asked", session, store.Take{Holder: "bob"}, fleet.Denied},
+		{"its own, and not named", held, store.TakeRequest{Holder: "alice"}, fleet.Denied},
+		{"another's", held, store.TakeRequest{Holder: "bob", Renews: true}, fleet.Denied},
+		{"another's, and expired", expired, store.TakeRequest{Holder: "bob"}, fleet.Granted},
+		{"a session's that nobody asked", session, store.TakeRequest{Holder: "bob"}, fleet.Denied},
 		{"a session's that is gone", session, gone, fleet.Granted},
 		{"a session's that was gone an epoch ago", session, stale, fleet.Denied},
 	} {

@@ -66,7 +66,7 @@ select exists (select 1 from claims
 where key = :key and holder = :holder and epoch = :epoch and ` + current + `)`
 
 // Take grants, renews or denies a claim.
-func (d *DB) Take(ctx context.Context, r store.Take) (grant fleet.Grant, c fleet.Claim, err error) {
+func (d *DB) Take(ctx context.Context, r store.TakeRequest) (grant fleet.Grant, c fleet.Claim, err error) {
 	err = d.update(ctx, func(t tx) error {
 		grant, c, err = t.take(ctx, r)
 		return err
@@ -77,7 +77,7 @@ func (d *DB) Take(ctx context.Context, r store.Take) (grant fleet.Grant, c fleet
 	return grant, c, nil
 }
 
-func (t tx) take(ctx context.Context, r store.Take) (fleet.Grant, fleet.Claim, error) {
+func (t tx) take(ctx context.Context, r store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
 	if r.TTL < time.Millisecond {
 		return "", fleet.Claim{}, fmt.Errorf("time-to-live %s: want at least 1ms: %w", r.TTL, fleet.ErrUsage)
 	}

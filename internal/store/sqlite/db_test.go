@@ -60,7 +60,7 @@ func TestOpenMakesTheStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := d.Take(t.Context(), store.Take{Key: "k", Holder: "h", TTL: time.Hour}); err != nil {
+	if _, _, err := d.Take(t.Context(), store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(files(t, o.Dir), []string{"stint.db -rw-------", "stint.db-shm -rw-------", "stint.db-wal -rw-------"}); diff != "" {
@@ -256,10 +256,10 @@ func TestOpenReadWritesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.Close() })
-	if _, _, err := d.Take(t.Context(), store.Take{Key: "k", Holder: "h", TTL: time.Hour}); err == nil {
+	if _, _, err := d.Take(t.Context(), store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour}); err == nil {
 		t.Error("got a claim from a store opened for reading, want an error")
 	}
-	if _, _, err := w.Take(t.Context(), store.Take{Key: "k", Holder: "h", TTL: time.Hour}); err != nil {
+	if _, _, err := w.Take(t.Context(), store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	if _, held, err := check(t, d, "k"); !held || err != nil {
@@ -278,7 +278,7 @@ func TestReadersAndAWriter(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = d.Close() })
 	err = w.update(t.Context(), func(in tx) error {
-		if _, _, err := in.take(t.Context(), store.Take{Key: "k", Holder: "h", TTL: time.Hour}); err != nil {
+		if _, _, err := in.take(t.Context(), store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour}); err != nil {
 			return err
 		}
 		s, err := d.Snapshot(t.Context())
@@ -298,13 +298,13 @@ func everyWrite(ctx context.Context, d *DB) error {
 	hold := store.Hold{Key: "k", Holder: "run:0r1", Epoch: 1}
 	var errs []error
 	try := func(err error) { errs = append(errs, err) }
-	_, _, err := d.Take(ctx, store.Take{Key: "k", Holder: "h", TTL: time.Hour})
+	_, _, err := d.Take(ctx, store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour})
 	try(err)
 	try(d.AddRun(ctx, run))
 	try(d.BeginRun(ctx, run.ID, 1))
 	try(d.LaneTaken(ctx, run.ID, "code", 1))
 	_, _, err = d.TakeForRun(ctx, store.RunTake{
-		Take: store.Take{Key: "k", Holder: hold.Holder, TTL: time.Hour}, Run: run.ID, Task: "k", Lessons: []fleet.LessonUse{{Lesson: "a"}},
+		TakeRequest: store.TakeRequest{Key: "k", Holder: hold.Holder, TTL: time.Hour}, Run: run.ID, Task: "k", Lessons: []fleet.LessonUse{{Lesson: "a"}},
 	})
 	try(err)
 	_, err = d.Renew(ctx, hold, time.Hour)
@@ -341,17 +341,17 @@ func TestDryRun(t *testing.T) {
 	t.Parallel()
 	o := testOptions(t, storetest.Start)
 	live := mustOpen(t, o)
-	if _, _, err := live.Take(t.Context(), store.Take{Key: "held", Holder: "h", TTL: time.Hour}); err != nil {
+	if _, _, err := live.Take(t.Context(), store.TakeRequest{Key: "held", Holder: "h", TTL: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	before := contents(t, o)
 	o.DryRun = true
 	d := mustOpen(t, o)
-	grant, c, err := d.Take(t.Context(), store.Take{Key: "new", Holder: "h", TTL: time.Hour})
+	grant, c, err := d.Take(t.Context(), store.TakeRequest{Key: "new", Holder: "h", TTL: time.Hour})
 	if grant != fleet.Granted || c.Epoch != 1 || err != nil {
 		t.Errorf("got %s, %+v, %v, want what would be granted", grant, c, err)
 	}
-	if grant, _, err := d.Take(t.Context(), store.Take{Key: "held", Holder: "x", TTL: time.Hour}); grant != fleet.Denied || err != nil {
+	if grant, _, err := d.Take(t.Context(), store.TakeRequest{Key: "held", Holder: "x", TTL: time.Hour}); grant != fleet.Denied || err != nil {
 		t.Errorf("got %s, %v, want what is held denied", grant, err)
 	}
 	if err := everyWrite(t.Context(), d); err != nil {

@@ -49,7 +49,7 @@ func obey(ctx context.Context, mode, dir string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		grant, c, err := d.Take(ctx, store.Take{Key: "k", Holder: fleet.Holder(fmt.Sprint(os.Getpid())), TTL: time.Hour})
+		grant, c, err := d.Take(ctx, store.TakeRequest{Key: "k", Holder: fleet.Holder(fmt.Sprint(os.Getpid())), TTL: time.Hour})
 		return fmt.Sprint(grant, c.Epoch), errors.Join(err, d.Close())
 	case "contend":
 		return contend(ctx, o)
@@ -167,7 +167,7 @@ func contend(ctx context.Context, o Options) (string, error) {
 	holder := fleet.Holder(fmt.Sprint(os.Getpid()))
 	for i := range 100 {
 		key := fleet.Key("k" + strconv.Itoa(i%3))
-		grant, c, err := d.Take(ctx, store.Take{Key: key, Holder: holder, TTL: time.Hour})
+		grant, c, err := d.Take(ctx, store.TakeRequest{Key: key, Holder: holder, TTL: time.Hour})
 		if err != nil {
 			return "", err
 		}
@@ -312,7 +312,7 @@ func full(ctx context.Context, o Options, fill func(dir string) (undo func() err
 	}
 	defer func() { _ = d.Close() }()
 	take := func(key fleet.Key) (fleet.Grant, error) {
-		grant, _, err := d.Take(ctx, store.Take{Key: key, Holder: "h", TTL: time.Hour, Note: strings.Repeat("n", 4096)})
+		grant, _, err := d.Take(ctx, store.TakeRequest{Key: key, Holder: "h", TTL: time.Hour, Note: strings.Repeat("n", 4096)})
 		return grant, err
 	}
 	if _, err := take("before"); err != nil {

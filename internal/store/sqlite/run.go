@@ -79,7 +79,7 @@ func (d *DB) LaneReleased(ctx context.Context, id fleet.RunID) error {
 // lessons into the run's row and debits the category, all in one transaction.
 func (d *DB) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant, c fleet.Claim, err error) {
 	err = d.update(ctx, func(t tx) error {
-		grant, c, err = t.take(ctx, r.Take)
+		grant, c, err = t.take(ctx, r.TakeRequest)
 		if err != nil || grant == fleet.Denied {
 			return err
 		}

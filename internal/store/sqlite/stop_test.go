@@ -110,7 +110,7 @@ type stoppedWrite struct {
 func stoppedWrites() map[string]stoppedWrite {
 	run := fleet.Run{ID: "0r1", Category: "code", Key: "k", Epoch: 1, CreatedAt: storetest.Start()}
 	take := store.RunTake{
-		Take: store.Take{Key: "k", Holder: run.ID.Holder(), TTL: time.Hour}, Run: run.ID, Task: "k",
+		TakeRequest: store.TakeRequest{Key: "k", Holder: run.ID.Holder(), TTL: time.Hour}, Run: run.ID, Task: "k",
 		Lessons: []fleet.LessonUse{{Lesson: "a", Injected: true}, {Lesson: "b"}},
 	}
 	fire := fleet.Fire{Choices: []fleet.Choice{{Category: "code", Decision: fleet.Spawn, Run: run.ID}, {Category: "docs", Decision: fleet.Skip}}, Due: map[fleet.Category]float64{"code": 1, "docs": 0.5}}

@@ -37,7 +37,7 @@ func loadAfter(before float64) float64 { return before + 1 - math.Exp2(-1.0/6) }
 func testDebit(t *testing.T, b bundle) {
 	ctx := t.Context()
 	b.mustRecord(t, "0r1", "0r2")
-	b.mustTake(t, store.Take{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
+	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "hers"), fleet.Denied)
 	refused := takeFor("0r1", "fix")
 	refused.TTL = 0
@@ -67,7 +67,7 @@ func testDebit(t *testing.T, b bundle) {
 
 // testDebitAfterPivot has a run that was denied in one category and works another.
 func testDebitAfterPivot(t *testing.T, b bundle) {
-	b.mustTake(t, store.Take{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
+	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
 	must(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	must(t, b.LaneTaken(t.Context(), "0r1", "code", 1))
 	b.mustTakeForRun(t, takeFor("0r1", "hers"), fleet.Denied)

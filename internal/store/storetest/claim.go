@@ -14,13 +14,13 @@ import (
 )
 
 func testTake(t *testing.T, b bundle) {
-	r := store.Take{Key: `a 'key' "of" $HOME %n 任务`, Holder: bob, TTL: time.Hour, Note: "first of ünïcode"}
+	r := store.TakeRequest{Key: `a 'key' "of" $HOME %n 任务`, Holder: bob, TTL: time.Hour, Note: "first of ünïcode"}
 	want := fleet.Claim{Key: r.Key, Holder: bob, Epoch: 1, AcquiredAt: Start(), ExpiresAt: Start().Add(time.Hour), Note: r.Note}
 	same(t, "granted", b.mustTake(t, r, fleet.Granted), want)
 	b.clock.Advance(time.Minute)
-	same(t, "in the way of another", b.mustTake(t, store.Take{Key: r.Key, Holder: alice, Renews: true, TTL: time.Hour}, fleet.Denied), want)
-	same(t, "in the way of one who named nobody", b.mustTake(t, store.Take{Key: r.Key, Holder: bob, TTL: time.Hour}, fleet.Denied), want)
-	b.mustTake(t, store.Take{Key: r.Key + "x", Holder: alice, TTL: time.Hour}, fleet.Granted)
+	same(t, "in the way of another", b.mustTake(t, store.TakeRequest{Key: r.Key, Holder: alice, Renews: true, TTL: time.Hour}, fleet.Denied), want)
+	same(t, "in the way of one who named nobody", b.mustTake(t, store.TakeRequest{Key: r.Key, Holder: bob, TTL: time.Hour}, fleet.Denied), want)
+	b.mustTake(t, store.TakeRequest{Key: r.Key + "x", Holder: alice, TTL: time.Hour}, fleet.Granted)
 	got, held, err := b.check(t.Context(), r.Key)
 	must(t, err)
 	same(t, "after the denials", got, want)
@@ -31,7 +31,7 @@ func testTake(t *testing.T, b bundle) {
 
 func testTakeRefused(t *testing.T, b bundle) {
 	for _, ttl := range []time.Duration{-time.Hour, 0, 1, time.Millisecond - 1} {
-		grant, c, err := b.Take(t.Context(), store.Take{Key: "k", Holder: bob, TTL: ttl})
+		grant, c, err := b.Take(t.Context(), store.TakeRequest{Key: "k", Holder: bob, TTL: ttl})
 		mustBe(t, err, fleet.ErrUsage)
 		same(t, "grant", grant, fleet.Grant(""))
 		same(t, "claim", c, fleet.Claim{})
@@ -39,11 +39,11 @@ func testTakeRefused(t *testing.T, b bundle) {
 	if c, held, err := b.check(t.Context(), "k"); held || c.Epoch != 0 || err != nil {
 		t.Errorf("got %+v, %v, %v, want nothing written", c, held, err)
 	}
-	b.mustTake(t, store.Take{Key: "k", Holder: bob, TTL: time.Millisecond}, fleet.Granted)
+	b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, TTL: time.Millisecond}, fleet.Granted)
 }
 
 func testRenewByTaking(t *testing.T, b bundle) {
-	r := store.Take{Key: "k", Holder: bob, Renews: true, TTL: time.Hour, Note: "first"}
+	r := store.TakeRequest{Key: "k", Holder: bob, Renews: true, TTL: time.Hour, Note: "first"}
 	want := b.mustTake(t, r, fleet.Granted)
 	b.clock.Advance(10 * time.Minute)
 	r.Note = ""
@@ -58,34 +58,34 @@ func testRenewByTaking(t *testing.T, b bundle) {
 // testRenewAhead renews claims that a clock granted that was ahead. They are their holders'
 // then: nothing else of them is from the future.
 func testRenewAhead(t *testing.T, b bundle) {
-	again := store.Take{Key: "again", Holder: bob, Renews: true, TTL: time.Hour}
+	again := store.TakeRequest{Key: "again", Holder: bob, Renews: true, TTL: time.Hour}
 	b.mustTake(t, again, fleet.Granted)
-	h := b.mustTake(t, store.Take{Key: "k", Holder: bob, TTL: time.Hour}, fleet.Granted)
+	h := b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, TTL: time.Hour}, fleet.Granted)
 	b.clock.Advance(-50 * time.Minute)
 	b.mustTake(t, again, fleet.Renewed)
 	_, err := b.Renew(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: h.Epoch}, time.Hour)
 	must(t, err)
 	for _, key := range []fleet.Key{"again", "k"} {
-		b.mustTake(t, store.Take{Key: key, Holder: alice, TTL: time.Hour}, fleet.Denied)
+		b.mustTake(t, store.TakeRequest{Key: key, Holder: alice, TTL: time.Hour}, fleet.Denied)
 	}
 	b.clock.Advance(-61 * time.Minute)
 	for _, key := range []fleet.Key{"again", "k"} {
-		b.mustTake(t, store.Take{Key: key, Holder: alice, TTL: time.Hour}, fleet.Granted)
+		b.mustTake(t, store.TakeRequest{Key: key, Holder: alice, TTL: time.Hour}, fleet.Granted)
 	}
 }
 
 // testExpiry stands at the last instant of a claim, and at the first after it.
 func testExpiry(t *testing.T, b bundle) {
-	take := store.Take{Key: "k", Holder: bob, Renews: true, TTL: time.Hour, Note: "bob's"}
+	take := store.TakeRequest{Key: "k", Holder: bob, Renews: true, TTL: time.Hour, Note: "bob's"}
 	b.mustTake(t, take, fleet.Granted)
 	b.clock.Advance(time.Hour - time.Millisecond)
-	b.mustTake(t, store.Take{Key: "k", Holder: alice, TTL: time.Hour}, fleet.Denied)
+	b.mustTake(t, store.TakeRequest{Key: "k", Holder: alice, TTL: time.Hour}, fleet.Denied)
 	b.clock.Advance(time.Millisecond)
 	if _, held, err := b.check(t.Context(), "k"); held || err != nil {
 		t.Errorf("got held %v, %v at its expiry, want free", held, err)
 	}
 	want := fleet.Claim{Key: "k", Holder: alice, Epoch: 2, AcquiredAt: b.clock.Now(), ExpiresAt: b.clock.Now().Add(time.Hour)}
-	same(t, "granted to another", b.mustTake(t, store.Take{Key: "k", Holder: alice, TTL: time.Hour}, fleet.Granted), want)
+	same(t, "granted to another", b.mustTake(t, store.TakeRequest{Key: "k", Holder: alice, TTL: time.Hour}, fleet.Granted), want)
 	b.clock.Advance(time.Hour)
 	take.Holder = alice
 	c := b.mustTake(t, take, fleet.Granted) // its own, but expired: not a renewal
@@ -94,7 +94,7 @@ func testExpiry(t *testing.T, b bundle) {
 }
 
 func testRenew(t *testing.T, b bundle) {
-	want := b.mustTake(t, store.Take{Key: "k", Holder: bob, TTL: time.Hour, Note: "n"}, fleet.Granted)
+	want := b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, TTL: time.Hour, Note: "n"}, fleet.Granted)
 	b.clock.Advance(time.Minute)
 	for _, epoch := range []fleet.Epoch{1, 0} {
 		want.ExpiresAt = b.clock.Now().Add(2 * time.Hour)
@@ -111,7 +111,7 @@ func testRenew(t *testing.T, b bundle) {
 }
 
 func testRelease(t *testing.T, b bundle) {
-	want := b.mustTake(t, store.Take{Key: "k", Holder: bob, TTL: time.Hour, Note: "n"}, fleet.Granted)
+	want := b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, TTL: time.Hour, Note: "n"}, fleet.Granted)
 	b.clock.Advance(time.Minute)
 	got, err := b.Release(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: 1}, fleet.EndingDone, "all of it")
 	must(t, err)
@@ -124,7 +124,7 @@ func testRelease(t *testing.T, b bundle) {
 		t.Error("got it held, want free")
 	}
 	next := fleet.Claim{Key: "k", Holder: bob, Epoch: 2, AcquiredAt: b.clock.Now(), ExpiresAt: b.clock.Now().Add(time.Hour)}
-	same(t, "taken again", b.mustTake(t, store.Take{Key: "k", Holder: bob, Renews: true, TTL: time.Hour}, fleet.Granted), next)
+	same(t, "taken again", b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, Renews: true, TTL: time.Hour}, fleet.Granted), next)
 	_, err = b.Release(t.Context(), store.Hold{Key: "k", Holder: bob}, fleet.EndingReleased, "")
 	must(t, err)
 }
@@ -136,7 +136,7 @@ func testFencedWrites(t *testing.T, b bundle) {
 		_, err := b.Release(t.Context(), store.Hold{Key: key, Holder: bob}, fleet.EndingReleased, "")
 		must(t, err)
 	}
-	take := func(key fleet.Key) { b.mustTake(t, store.Take{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted) }
+	take := func(key fleet.Key) { b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted) }
 	expire := func(fleet.Key) { b.clock.Advance(time.Hour) }
 	tests := []struct {
 		key    fleet.Key
@@ -174,12 +174,12 @@ func testFencedWrites(t *testing.T, b bundle) {
 
 func testReleaseHolder(t *testing.T, b bundle) {
 	must(t, b.ReleaseHolder(t.Context(), bob, fleet.EndingReleased)) // holds nothing
-	b.mustTake(t, store.Take{Key: "expired", Holder: bob, TTL: time.Second}, fleet.Granted)
+	b.mustTake(t, store.TakeRequest{Key: "expired", Holder: bob, TTL: time.Second}, fleet.Granted)
 	b.clock.Advance(time.Second)
 	for _, key := range []fleet.Key{"a", "b"} {
-		b.mustTake(t, store.Take{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted)
+		b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted)
 	}
-	b.mustTake(t, store.Take{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
+	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
 	must(t, b.ReleaseHolder(t.Context(), bob, fleet.EndingDone))
 	list, err := b.List(t.Context(), store.Listing{All: true})
 	must(t, err)
@@ -200,11 +200,11 @@ func testCheck(t *testing.T, b bundle) {
 }
 
 func testList(t *testing.T, b bundle) {
-	b.mustTake(t, store.Take{Key: "d-expired", Holder: bob, TTL: time.Second}, fleet.Granted)
+	b.mustTake(t, store.TakeRequest{Key: "d-expired", Holder: bob, TTL: time.Second}, fleet.Granted)
 	for _, key := range []fleet.Key{"c", "a", "e-released"} {
-		b.mustTake(t, store.Take{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted)
+		b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted)
 	}
-	b.mustTake(t, store.Take{Key: "b", Holder: alice, TTL: time.Hour}, fleet.Granted)
+	b.mustTake(t, store.TakeRequest{Key: "b", Holder: alice, TTL: time.Hour}, fleet.Granted)
 	_, err := b.Release(t.Context(), store.Hold{Key: "e-released", Holder: bob}, fleet.EndingReleased, "")
 	must(t, err)
 	b.clock.Advance(time.Second)
@@ -253,7 +253,7 @@ func testClaimModel(t *testing.T, b bundle) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"take": func(rt *rapid.T) {
-				r := store.Take{Key: key, Holder: holder.Draw(rt, "holder"), Renews: rapid.Bool().Draw(rt, "renews"), TTL: ttl.Draw(rt, "ttl")}
+				r := store.TakeRequest{Key: key, Holder: holder.Draw(rt, "holder"), Renews: rapid.Bool().Draw(rt, "renews"), TTL: ttl.Draw(rt, "ttl")}
 				want := fleet.Denied
 				switch {
 				case !held():

@@ -174,7 +174,7 @@ func testSnapshot(t *testing.T, b bundle) {
 // say: one predicate for both.
 func testSnapshotOfHeld(t *testing.T, b bundle) {
 	for key, ttl := range map[fleet.Key]time.Duration{"c": time.Hour, "a": time.Minute + time.Millisecond, "expired": time.Minute, "released": time.Hour} {
-		b.mustTake(t, store.Take{Key: key, Holder: bob, TTL: ttl}, fleet.Granted)
+		b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: ttl}, fleet.Granted)
 	}
 	_, err := b.Release(t.Context(), store.Hold{Key: "released", Holder: bob}, fleet.EndingReleased, "")
 	must(t, err)
@@ -189,6 +189,6 @@ func testSnapshotOfHeld(t *testing.T, b bundle) {
 		if key == "a" || key == "c" {
 			want = fleet.Denied
 		}
-		b.mustTake(t, store.Take{Key: key, Holder: alice, TTL: time.Hour}, want)
+		b.mustTake(t, store.TakeRequest{Key: key, Holder: alice, TTL: time.Hour}, want)
 	}
 }

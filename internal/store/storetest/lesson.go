@@ -75,7 +75,7 @@ func testLessonsReplaced(t *testing.T, b bundle) {
 		}
 		return list
 	}
-	b.mustTake(t, store.Take{Key: "hers", Holder: alice, TTL: takeFor("", "").TTL}, fleet.Granted)
+	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: takeFor("", "").TTL}, fleet.Granted)
 	must(t, b.AddRun(ctx, plannedRun("0r1")))
 	b.mustTakeForRun(t, takeFor("0r1", "first", uses("a", "b")...), fleet.Granted)
 	_, err := b.Release(ctx, store.Hold{Key: "first", Holder: "run:0r1"}, fleet.EndingReleased, "")

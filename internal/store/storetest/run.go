@@ -19,8 +19,8 @@ func plannedRun(id fleet.RunID) fleet.Run {
 
 // takeFor is a run's request for the claim on a task.
 func takeFor(id fleet.RunID, task fleet.TaskID, lessons ...fleet.LessonUse) store.RunTake {
-	take := store.Take{Key: task.Key(), Holder: id.Holder(), Renews: true, TTL: time.Hour}
-	return store.RunTake{Take: take, Run: id, Task: task, Lessons: lessons}
+	take := store.TakeRequest{Key: task.Key(), Holder: id.Holder(), Renews: true, TTL: time.Hour}
+	return store.RunTake{TakeRequest: take, Run: id, Task: task, Lessons: lessons}
 }
 
 func (b bundle) mustTakeForRun(t *testing.T, r store.RunTake, want fleet.Grant) {
@@ -158,7 +158,7 @@ func testLanes(t *testing.T, b bundle) {
 func testTakeForRun(t *testing.T, b bundle) {
 	must(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	want := b.mustRun(t, "0r1")
-	b.mustTake(t, store.Take{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
+	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
 	grant, c, err := b.TakeForRun(t.Context(), takeFor("0r1", "hers"))
 	must(t, err)
 	if grant != fleet.Denied || c.Holder != alice {
@@ -166,7 +166,7 @@ func testTakeForRun(t *testing.T, b bundle) {
 	}
 	same(t, "run, denied", b.mustRun(t, "0r1"), want)
 
-	b.mustTake(t, store.Take{Key: "free", Holder: bob, TTL: time.Second}, fleet.Granted)
+	b.mustTake(t, store.TakeRequest{Key: "free", Holder: bob, TTL: time.Second}, fleet.Granted)
 	b.clock.Advance(time.Second)
 	grant, c, err = b.TakeForRun(t.Context(), takeFor("0r1", "free"))
 	must(t, err)
@@ -260,7 +260,7 @@ func testCompleteFenced(t *testing.T, b bundle) {
 		"0taken": func(r *fleet.Run) {
 			b.clock.Advance(time.Hour)
 			known := store.Known{Holder: r.ID.Holder(), Epoch: r.Epoch, Session: fleet.Unknown}
-			b.mustTake(t, store.Take{Key: r.Key, Holder: alice, TTL: time.Hour, Known: known}, fleet.Granted)
+			b.mustTake(t, store.TakeRequest{Key: r.Key, Holder: alice, TTL: time.Hour, Known: known}, fleet.Granted)
 		},
 		"0released": func(r *fleet.Run) {
 			_, err := b.Release(t.Context(), store.Hold{Key: r.Key, Holder: r.ID.Holder()}, fleet.EndingReleased, "")
@@ -268,13 +268,13 @@ func testCompleteFenced(t *testing.T, b bundle) {
 		},
 		"0again": func(r *fleet.Run) { // the same holder, but not the same grant
 			must(t, b.ReleaseHolder(t.Context(), r.ID.Holder(), fleet.EndingReleased))
-			b.mustTake(t, store.Take{Key: r.Key, Holder: r.ID.Holder(), TTL: time.Hour}, fleet.Granted)
+			b.mustTake(t, store.TakeRequest{Key: r.Key, Holder: r.ID.Holder(), TTL: time.Hour}, fleet.Granted)
 		},
 		"0stale":  func(r *fleet.Run) { r.Epoch-- },
 		"0future": func(r *fleet.Run) { r.Epoch++ },
 		"0another": func(r *fleet.Run) {
 			r.Key = "hers"
-			b.mustTake(t, store.Take{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
+			b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
 		},
 		"0none": func(r *fleet.Run) { r.Key = "" },
 	}

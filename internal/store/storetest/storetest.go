@@ -201,7 +201,7 @@ func same(t *testing.T, what string, got, want any) {
 }
 
 // mustTake takes what must be granted or renewed.
-func (b bundle) mustTake(t *testing.T, r store.Take, want fleet.Grant) fleet.Claim {
+func (b bundle) mustTake(t *testing.T, r store.TakeRequest, want fleet.Grant) fleet.Claim {
 	t.Helper()
 	grant, c, err := b.Take(t.Context(), r)
 	must(t, err)

@@ -96,7 +96,7 @@ func testTaskLeft(t *testing.T, b bundle) {
 func testTaskOwed(t *testing.T, b bundle) {
 	b.leave(t, "0r1", "item", fleet.Noop, fleet.TaskLeft{State: "todo", Source: "gh", Item: "7", Seen: "a", Worked: true})
 	begun := fleet.TaskMemory{Task: "item", Run: "0r2", TaskLeft: fleet.TaskLeft{State: "todo", Source: "gh", Item: "7", Owed: fleet.CallRelease}}
-	_, claim, err := b.Take(t.Context(), store.Take{Key: "item", Holder: "run:0r2", TTL: time.Hour})
+	_, claim, err := b.Take(t.Context(), store.TakeRequest{Key: "item", Holder: "run:0r2", TTL: time.Hour})
 	must(t, err)
 	hold := store.Hold{Key: "item", Holder: "run:0r2", Epoch: claim.Epoch}
 	must(t, b.LeaveTask(t.Context(), hold, begun))
