@@ -118,8 +118,8 @@ func (c Components) Fixed() float64 { return c.LOO + c.Season + c.Plateau + c.Di
 // Score is what a ranking is sorted by.
 func (c Components) Score() float64 { return c.TS + c.Fixed() }
 
-// Look is one fire's look at the arms.
-type Look struct {
+// Scorer scores the arms for one fire.
+type Scorer struct {
 	Settings
 	Seed  uint64
 	Fire  fleet.FireID
@@ -127,15 +127,15 @@ type Look struct {
 	Prior Prior
 }
 
-// NewLook begins a fire over these arms, awake or not. Their order decides the last
+// NewScorer begins a fire over these arms, awake or not. Their order decides the last
 // bit of the result: the caller keeps it.
-func NewLook(s Settings, seed uint64, fire fleet.FireID, arms []*Arm) Look {
-	return Look{Settings: s, Seed: seed, Fire: fire, Prior: s.Prior(arms)}
+func NewScorer(s Settings, seed uint64, fire fleet.FireID, arms []*Arm) Scorer {
+	return Scorer{Settings: s, Seed: seed, Fire: fire, Prior: s.Prior(arms)}
 }
 
 // Score works out one arm's components. Pending is the number of its sessions that
 // have not ended; loo comes from [LOO].
-func (l Look) Score(c fleet.Category, a *Arm, pending int, loo float64) Components {
+func (l Scorer) Score(c fleet.Category, a *Arm, pending int, loo float64) Components {
 	now := l.forward(a.Evidence, a.Round)
 	belief := l.belief(now, l.Prior)
 	b := belief.pending(pending)

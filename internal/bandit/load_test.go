@@ -96,7 +96,7 @@ func TestPlateauCountsInTheScore(t *testing.T) {
 		busy.Debit(fire)
 	}
 	arms := []*Arm{a, &busy}
-	r := NewLook(s, 1, 12, at(12, arms))
+	r := NewScorer(s, 1, 12, at(12, arms))
 	rested, tired := r.Score("code", a, 0, 0), r.Score("code", &busy, 0, 0)
 	if !(rested.Plateau > 0.05 && tired.Plateau < -0.05) {
 		t.Errorf("got plateau %v rested and %v busy, want above 0.05 and below -0.05", rested.Plateau, tired.Plateau)

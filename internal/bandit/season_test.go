@@ -95,7 +95,7 @@ func TestSeasonCountsInTheScore(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
 	a := cyclic(s, 0.2)
-	r := NewLook(s, 1, 12, at(12, []*Arm{a}))
+	r := NewScorer(s, 1, 12, at(12, []*Arm{a}))
 	for at, want := range map[string]float64{"2026-06-01T06:00:00Z": 0.2, "2026-06-01T20:00:00+02:00": -0.2} {
 		when, err := time.Parse(time.RFC3339, at)
 		if err != nil {

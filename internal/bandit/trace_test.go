@@ -56,7 +56,7 @@ func (w *world) turn(out []bool, workers int) round {
 		shares []float64
 		score  = make([]float64, len(w.arms))
 	)
-	look := NewLook(w.Settings, w.seed, w.fire, w.arms)
+	look := NewScorer(w.Settings, w.seed, w.fire, w.arms)
 	look.Turn = float64(w.fire%5) / 5
 	for i, a := range w.arms {
 		parts := look.Score(w.names[i], a, 0, 0)
@@ -256,8 +256,8 @@ func TestANewCategoryLeavesDrawsAlone(t *testing.T) {
 		for _, e := range drawEvents(t, len(w.arms)) {
 			w.play(e)
 		}
-		look := NewLook(w.Settings, w.seed, w.fire+1, at(fleet.Round(w.fire+1), w.arms))
-		wider := NewLook(w.Settings, w.seed, w.fire+1, append([]*Arm{{}}, w.arms...))
+		look := NewScorer(w.Settings, w.seed, w.fire+1, at(fleet.Round(w.fire+1), w.arms))
+		wider := NewScorer(w.Settings, w.seed, w.fire+1, append([]*Arm{{}}, w.arms...))
 		for i, a := range w.arms {
 			if got, want := wider.Score(w.names[i], a, 0, 0), look.Score(w.names[i], a, 0, 0); got != want {
 				t.Errorf("%s: got %+v beside a new category, want %+v", w.names[i], got, want)

@@ -194,7 +194,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		},
 		Sources: sources,
 		Ranker:  newRanker(c),
-		Lanes:   lane.State(c.State),
+		Lanes:   lane.Dir(c.State),
 		Stopper: sessions,
 		Runner:  runner,
 		Echo:    a.echo(),
@@ -254,7 +254,7 @@ func (a *app) withRecord(ctx context.Context, dryRun bool, fn func(*engine.Engin
 }
 
 func (a *app) sessions(c *config.Config) session.Sessions {
-	return session.Sessions{State: c.State, Locks: lane.State(c.State), Units: systemd.Units{}, Log: a.log}
+	return session.Sessions{State: c.State, Locks: lane.Dir(c.State), Units: systemd.Units{}, Log: a.log}
 }
 
 // desk is where claims are asked for.

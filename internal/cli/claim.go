@@ -233,11 +233,11 @@ func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error 
 		if err != nil {
 			return err
 		}
-		return a.tellGrant(grant, c, named, o.dryRun)
+		return a.printGrant(grant, c, named, o.dryRun)
 	})
 }
 
-func (a *app) tellGrant(grant fleet.Grant, c fleet.Claim, named, dryRun bool) error {
+func (a *app) printGrant(grant fleet.Grant, c fleet.Claim, named, dryRun bool) error {
 	if a.json {
 		object := wire.NewClaim(wire.ClaimStatus(grant), c)
 		object.DryRun = dryRun
@@ -253,7 +253,7 @@ func (a *app) tellGrant(grant fleet.Grant, c fleet.Claim, named, dryRun bool) er
 		return reported{fmt.Errorf("take claim %q: %w", c.Key, fleet.ErrHeld)}
 	}
 	verb := map[fleet.Grant]string{fleet.Granted: "claimed", fleet.Renewed: "renewed"}[grant]
-	a.tellClaim(dry(dryRun)+verb, c)
+	a.printClaim(dry(dryRun)+verb, c)
 	return nil
 }
 
@@ -265,8 +265,8 @@ func dry(dryRun bool) string {
 	return ""
 }
 
-// tellClaim says what was done with a claim, unless JSON did.
-func (a *app) tellClaim(verb string, c fleet.Claim) {
+// printClaim says what was done with a claim, unless JSON did.
+func (a *app) printClaim(verb string, c fleet.Claim) {
 	if !a.json {
 		fmt.Fprintf(a.Stdout, "%s %s epoch %d until %s\n", verb, plain.Text(string(c.Key)), c.Epoch, stamp(c.ExpiresAt))
 	}
@@ -319,7 +319,7 @@ func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error
 	}
 	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
 		c, err := s.Renew(ctx, h, time.Duration(o.ttl))
-		return a.tellHeld(h, wire.ClaimRenewed, c, o.dryRun, a.whyLost(ctx, s, h, "renew", err))
+		return a.printHeld(h, wire.ClaimRenewed, c, o.dryRun, a.whyLost(ctx, s, h, "renew", err))
 	})
 }
 
@@ -338,15 +338,15 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 	return a.withStore(ctx, accessFor(o.dryRun), func(cfg *config.Config, s store.Store) error {
 		c, err := a.desk(cfg, s).Release(ctx, h, fleet.RunID(a.Getenv("STINT_RUN_ID")), ending, string(o.reason))
 		if used := (claim.InUseError{}); errors.As(err, &used) {
-			a.tellInUse(used)
+			a.printInUse(used)
 			return reported{err}
 		}
-		return a.tellHeld(h, wire.ClaimReleased, c, o.dryRun, a.whyLost(ctx, s, h, "release", err))
+		return a.printHeld(h, wire.ClaimReleased, c, o.dryRun, a.whyLost(ctx, s, h, "release", err))
 	})
 }
 
-// tellInUse says that a session has the claim that was to be given back, and what may be done.
-func (a *app) tellInUse(e claim.InUseError) {
+// printInUse says that a session has the claim that was to be given back, and what may be done.
+func (a *app) printInUse(e claim.InUseError) {
 	if a.json {
 		printJSON(a.Stdout, wire.NewClaim(wire.ClaimDenied, e.Claim))
 		return
@@ -360,11 +360,11 @@ func (a *app) tellInUse(e claim.InUseError) {
 	}
 }
 
-// tellHeld prints the result of a write that only the claim's holder may make.
-func (a *app) tellHeld(h store.Hold, status wire.ClaimStatus, c fleet.Claim, dryRun bool, err error) error {
+// printHeld prints the result of a write that only the claim's holder may make.
+func (a *app) printHeld(h store.Hold, status wire.ClaimStatus, c fleet.Claim, dryRun bool, err error) error {
 	switch {
 	case errors.Is(err, fleet.ErrLost):
-		return a.tellLost(h, err)
+		return a.printLost(h, err)
 	case err != nil:
 		return err
 	case a.json:
@@ -374,7 +374,7 @@ func (a *app) tellHeld(h store.Hold, status wire.ClaimStatus, c fleet.Claim, dry
 	case status == wire.ClaimReleased:
 		fmt.Fprintf(a.Stdout, "%sreleased %s epoch %d (%s)\n", dry(dryRun), plain.Text(string(c.Key)), c.Epoch, c.Ending)
 	default:
-		a.tellClaim(dry(dryRun)+string(status), c)
+		a.printClaim(dry(dryRun)+string(status), c)
 	}
 	return nil
 }
@@ -403,8 +403,8 @@ func (a *app) whyLost(ctx context.Context, s store.Store, h store.Hold, verb str
 	return fmt.Errorf("%s claim %q: %s: %w", verb, h.Key, reason, fleet.ErrLost)
 }
 
-// tellLost reports that a claim is not, or no longer, what the caller thinks.
-func (a *app) tellLost(h store.Hold, err error) error {
+// printLost reports that a claim is not, or no longer, what the caller thinks.
+func (a *app) printLost(h store.Hold, err error) error {
 	if a.json {
 		printJSON(a.Stdout, wire.NewClaim(wire.ClaimLost, fleet.Claim{Key: h.Key, Holder: h.Holder, Epoch: h.Epoch}))
 	}
@@ -454,9 +454,9 @@ func (a *app) verify(ctx context.Context, cfg *config.Config, s store.Store, h s
 		return err
 	}
 	if c.Epoch != h.Epoch || !c.Current(a.Now()) {
-		return a.tellLost(h, fmt.Errorf("verify claim %q at epoch %d: %w", h.Key, h.Epoch, fleet.ErrLost))
+		return a.printLost(h, fmt.Errorf("verify claim %q at epoch %d: %w", h.Key, h.Epoch, fleet.ErrLost))
 	}
-	return a.tellHeld(h, wire.ClaimHeld, c, false, nil)
+	return a.printHeld(h, wire.ClaimHeld, c, false, nil)
 }
 
 func addDryRun(cmd *cobra.Command, v *bool) {

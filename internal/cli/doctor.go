@@ -52,10 +52,10 @@ func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
 	c, broken := a.loadConfig()
 	if broken != nil {
 		list := doctor.Examine(a.lookAtMachine(ctx, broken).Facts)
-		a.tellFindings("", list, nil, o)
+		a.printFindings("", list, nil, o)
 		return broken
 	}
-	seen := a.look(ctx, c)
+	seen := a.inspect(ctx, c)
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // what was not looked at for that is no finding
 	}
@@ -64,10 +64,10 @@ func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
 	if o.fix {
 		done = a.repair(ctx, c, seen, doctor.Repairs(list), o.dryRun)
 		if len(done) > 0 && !o.dryRun {
-			list = doctor.Examine(a.look(ctx, c).Facts)
+			list = doctor.Examine(a.inspect(ctx, c).Facts)
 		}
 	}
-	a.tellFindings(c.Fleet, list, done, o)
+	a.printFindings(c.Fleet, list, done, o)
 	if err := failures(done); err != nil {
 		return err
 	}
@@ -86,13 +86,13 @@ func verdict(list []doctor.Finding) error {
 	}
 }
 
-func (a *app) tellFindings(f fleet.Name, list []doctor.Finding, done []doctor.Repaired, o doctorOptions) {
+func (a *app) printFindings(f fleet.Name, list []doctor.Finding, done []doctor.Repaired, o doctorOptions) {
 	if a.json {
 		printJSON(a.Stdout, wire.NewDoctor(f, list, done, o.dryRun))
 		return
 	}
 	for _, m := range done {
-		a.tellRepaired(m, o.dryRun)
+		a.printRepaired(m, o.dryRun)
 	}
 	if o.fix && len(done) == 0 {
 		fmt.Fprintln(a.Stdout, "nothing that could be fixed without a person")
@@ -100,7 +100,7 @@ func (a *app) tellFindings(f fleet.Name, list []doctor.Finding, done []doctor.Re
 	a.print(screen.Findings(list, a.style()))
 }
 
-func (a *app) tellRepaired(m doctor.Repaired, dryRun bool) {
+func (a *app) printRepaired(m doctor.Repaired, dryRun bool) {
 	word := "fixed"
 	if dryRun {
 		word = "would fix"

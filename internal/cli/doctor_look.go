@@ -19,16 +19,16 @@ import (
 	"stint/internal/task"
 )
 
-// sight is what was seen, with what repairing needs to know beside it.
-type sight struct {
+// inspection is what was seen, with what repairing needs to know beside it.
+type inspection struct {
 	doctor.Facts
 	environment []string // of the service manager; nil: it cannot be asked
 	runtime     bool     // the fleet's units are installed until the machine goes down
 }
 
 // lookAtMachine looks at what can be looked at without a configuration.
-func (a *app) lookAtMachine(ctx context.Context, broken error) sight {
-	s := sight{Facts: a.machine()}
+func (a *app) lookAtMachine(ctx context.Context, broken error) inspection {
+	s := inspection{Facts: a.machine()}
 	s.Config = doctor.Config{Fault: broken.Error(), Hint: fleet.Hint(broken)}
 	if err := systemd.Ask(ctx, func(context.Context, *systemd.Manager) error { return nil }); err != nil {
 		s.Manager.Unseen = err.Error()
@@ -47,9 +47,9 @@ func (a *app) machine() doctor.Facts {
 	return f
 }
 
-// look looks at everything. A part that cannot be looked at is reported in its place.
-func (a *app) look(ctx context.Context, c *config.Config) sight {
-	s := sight{Facts: a.machine()}
+// inspect looks at everything. A part that cannot be looked at is reported in its place.
+func (a *app) inspect(ctx context.Context, c *config.Config) inspection {
+	s := inspection{Facts: a.machine()}
 	s.Config = configFacts(c)
 	if err := systemd.Ask(ctx, func(ctx context.Context, m *systemd.Manager) error { s.lookAtUnits(ctx, c, m); return nil }); err != nil {
 		s.withoutManager(c, err)
@@ -176,7 +176,7 @@ func (a *app) storeFacts(ctx context.Context, c *config.Config) doctor.Store {
 	return s
 }
 
-func (s *sight) lookAtTasks(ctx context.Context, c *config.Config, tasks task.Sources) {
+func (s *inspection) lookAtTasks(ctx context.Context, c *config.Config, tasks task.Sources) {
 	list, problems, err := tasks.List(ctx)
 	if err != nil {
 		s.Tasks = doctor.Tasks{Unseen: err.Error(), Hint: fleet.Hint(err)}
@@ -216,7 +216,7 @@ func shellLine(argv []string) string {
 func categoryFacts(c *config.Config) (list []doctor.Category) {
 	for _, name := range c.CategoryNames() {
 		list = append(list, doctor.Category{
-			Name: name, SelfDirected: c.Categories[name].SelfDirected, Barred: !slices.Contains(c.Fanout.Allow, name),
+			Name: name, SelfDirected: c.Categories[name].SelfDirected, NotAllowed: !slices.Contains(c.Fanout.Allow, name),
 		})
 	}
 	return list

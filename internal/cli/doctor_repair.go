@@ -36,7 +36,7 @@ func failures(done []doctor.Repaired) error {
 
 // repair does what can be done without a person. Each is done whatever becomes of the
 // others. If we die between two of them, running it again does the rest.
-func (a *app) repair(ctx context.Context, c *config.Config, seen sight, repairs []doctor.Repair, dryRun bool) (list []doctor.Repaired) {
+func (a *app) repair(ctx context.Context, c *config.Config, seen inspection, repairs []doctor.Repair, dryRun bool) (list []doctor.Repaired) {
 	for _, m := range repairs {
 		did := doctor.Repaired{Repair: m}
 		switch m {
@@ -84,7 +84,7 @@ func (a *app) repairRuns(ctx context.Context, dryRun bool) (done []string, err e
 
 // repairTimers installs, enables and starts what "init --systemd" does, where it is
 // installed already.
-func (a *app) repairTimers(ctx context.Context, c *config.Config, seen sight, dryRun bool) (done []string, err error) {
+func (a *app) repairTimers(ctx context.Context, c *config.Config, seen inspection, dryRun bool) (done []string, err error) {
 	s := &setup{app: a, o: initOptions{systemd: true, runtime: seen.runtime, dryRun: dryRun}, dir: filepath.Dir(c.Path)}
 	if err := s.units(ctx, c); err != nil {
 		return nil, err

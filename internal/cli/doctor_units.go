@@ -26,7 +26,7 @@ import (
 const askGit = 30 * time.Second
 
 // lookAtUnits asks the manager all that is asked of it.
-func (s *sight) lookAtUnits(ctx context.Context, c *config.Config, m *systemd.Manager) {
+func (s *inspection) lookAtUnits(ctx context.Context, c *config.Config, m *systemd.Manager) {
 	environment, err := m.Environment()
 	if err == nil {
 		s.environment = environment
@@ -43,7 +43,7 @@ func (s *sight) lookAtUnits(ctx context.Context, c *config.Config, m *systemd.Ma
 }
 
 // withoutManager notes what cannot be known as the manager does not answer.
-func (s *sight) withoutManager(c *config.Config, err error) {
+func (s *inspection) withoutManager(c *config.Config, err error) {
 	const reason = "the service manager cannot be asked"
 	s.Manager.Unseen = err.Error()
 	s.Controllers.Unseen = reason
@@ -146,7 +146,7 @@ func addLogin(f *doctor.Agent, environment []string) {
 const lookBack = 30 * 24 * time.Hour
 
 // lookAtRecord reads what the store says, if it can be read.
-func (a *app) lookAtRecord(ctx context.Context, s *sight) {
+func (a *app) lookAtRecord(ctx context.Context, s *inspection) {
 	err := a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
 		e.Timers = nil                        // they were asked
 		e.Log = slog.New(slog.DiscardHandler) // each of its warnings is a finding here
@@ -164,7 +164,7 @@ func (a *app) lookAtRecord(ctx context.Context, s *sight) {
 	}
 }
 
-func (s *sight) readRecord(ctx context.Context, e *engine.Engine) error {
+func (s *inspection) readRecord(ctx context.Context, e *engine.Engine) error {
 	x := &inspect.Explainer{Fleet: e.Fleet}
 	status, err := x.Status(ctx, inspect.StatusOptions{Fires: 1, Runs: 1})
 	if err != nil {
@@ -239,7 +239,7 @@ func leftovers(ctx context.Context, e *engine.Engine) (list []doctor.Leftover, e
 }
 
 // countSessions counts the sessions and the grades of each category.
-func (s *sight) countSessions(ctx context.Context, e *inspect.Explainer, status inspect.Status) error {
+func (s *inspection) countSessions(ctx context.Context, e *inspect.Explainer, status inspect.Status) error {
 	past, err := e.Audit(ctx, s.Now.Add(-lookBack))
 	if err != nil {
 		return fmt.Errorf("look back: %w", err)
@@ -258,7 +258,7 @@ func (s *sight) countSessions(ctx context.Context, e *inspect.Explainer, status 
 		}
 		for _, f := range past.Fruitless {
 			if f.Category == c.Name {
-				c.Vain = f.Runs
+				c.Fruitless = f.Runs
 			}
 		}
 	}

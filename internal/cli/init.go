@@ -108,13 +108,13 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 		return err
 	}
 	s.askEnvironment(ctx) // of the owner's manager by now
-	s.look(ctx, c)
+	s.noteMissing(ctx, c)
 	for _, step := range []func(context.Context, *config.Config) error{s.state, s.schema, s.tasks, s.exclude, s.units} {
 		if err := step(ctx, c); err != nil {
 			return err
 		}
 	}
-	s.tell(c)
+	s.report(c)
 	return nil
 }
 
@@ -198,8 +198,8 @@ func (s *setup) agents() (list []config.SampleAgent) {
 	return list
 }
 
-// look notes what a fleet needs and this workspace lacks.
-func (s *setup) look(ctx context.Context, c *config.Config) {
+// noteMissing notes what a fleet needs and this workspace lacks.
+func (s *setup) noteMissing(ctx context.Context, c *config.Config) {
 	inside, err := exec.CommandContext(ctx, "git", "-C", c.Workspace, "rev-parse", "--is-inside-work-tree").Output()
 	if err != nil || strings.TrimSpace(string(inside)) != "true" {
 		s.missing = append(s.missing, "a git work tree: without one a session's work is known only from its result file; run: git init")
@@ -474,12 +474,12 @@ func (s *setup) did(path, action string) {
 	s.changes = append(s.changes, wire.Change{Path: path, Action: action})
 }
 
-func (s *setup) tell(c *config.Config) {
+func (s *setup) report(c *config.Config) {
 	if s.json {
 		printJSON(s.Stdout, wire.NewInit(c.Fleet, s.o.dryRun, s.changes, s.missing))
 		return
 	}
-	s.tellChanges()
+	s.printChanges()
 	for _, m := range s.missing {
 		fmt.Fprintf(s.Stdout, "missing: %s\n", plain.Text(m))
 	}
@@ -490,7 +490,7 @@ func (s *setup) tell(c *config.Config) {
 	fmt.Fprintf(s.Stdout, "fleet %s %s: stint fanout --dry-run\n", c.Fleet, state)
 }
 
-func (s *setup) tellChanges() {
+func (s *setup) printChanges() {
 	for _, ch := range s.changes {
 		action := ch.Action
 		if s.o.dryRun && action != kept {

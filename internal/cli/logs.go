@@ -224,7 +224,7 @@ func (p *logPrinter) print(ctx context.Context) error {
 			return nil
 		case over:
 			p.flush()
-			p.tellEnd(r)
+			p.printEnd(r)
 			return nil
 		}
 		if err := pause(ctx, logPoll); err != nil {
@@ -340,7 +340,7 @@ func (p *logPrinter) noLog(ctx context.Context, r fleet.Run) error {
 		"stint show "+string(r.ID))
 }
 
-func (p *logPrinter) tellEnd(r fleet.Run) {
+func (p *logPrinter) printEnd(r fleet.Run) {
 	text := "died without an end; the next fire closes it, or stint reap"
 	if !r.EndedAt.IsZero() {
 		text = "ended " + verdictText(r.Verdict)

@@ -144,7 +144,7 @@ func (a *app) runSimulate(ctx context.Context, path string, o simulateOptions) e
 	progress := a.progress()
 	results, err := simulate.Run(ctx, scenario, simulate.Options{
 		Policies: policies, Runs: runs, Seed: seed, Parallel: runtime.GOMAXPROCS(0),
-		Clock: threadTime, Progress: progress.tell,
+		Clock: threadTime, Progress: progress.show,
 	})
 	progress.clear()
 	if err != nil {
@@ -227,7 +227,7 @@ func (a *app) progress() *progress {
 	return &progress{w: f, shown: -1}
 }
 
-func (p *progress) tell(done, all int) {
+func (p *progress) show(done, all int) {
 	if percent := done * 100 / all; p.w != nil && percent > p.shown {
 		p.shown = percent
 		fmt.Fprintf(p.w, "\r%3d %% of %d runs", percent, all)

@@ -50,14 +50,14 @@ func TestProgressTellsPercents(t *testing.T) {
 	out := &bytes.Buffer{}
 	p := progress{w: out, shown: -1}
 	for done := 1; done <= 1000; done++ {
-		p.tell(done, 1000)
+		p.show(done, 1000)
 	}
 	p.clear()
 	if got, want := strings.Count(out.String(), "\r"), 102; got != want {
 		t.Errorf("got %d updates, want %d", got, want)
 	}
 	silent := progress{}
-	silent.tell(1, 2) // has nowhere to write to
+	silent.show(1, 2) // has nowhere to write to
 	silent.clear()
 }
 

@@ -63,7 +63,7 @@ func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
 		case err != nil:
 			return err
 		case len(list) > 0:
-			return a.tellStopped(list, name, o.dryRun)
+			return a.printStopped(list, name, o.dryRun)
 		}
 		return nothingOpen(ctx, e, name)
 	})
@@ -84,7 +84,7 @@ func nothingOpen(ctx context.Context, e *engine.Engine, name string) error {
 	return fmt.Errorf("stop run %s: %w: it has ended as %s", r.ID, fleet.ErrNothing, r.Verdict.Outcome)
 }
 
-func (a *app) tellStopped(list []engine.Stopped, name string, dryRun bool) error {
+func (a *app) printStopped(list []engine.Stopped, name string, dryRun bool) error {
 	var (
 		objects []wire.Stopped
 		errs    []error

@@ -139,7 +139,7 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 			}
 			t.State = fleet.StateDone
 		}
-		a.tellDone(t, changed, dryRun)
+		a.printDone(t, changed, dryRun)
 		return nil
 	})
 }
@@ -174,7 +174,7 @@ func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h *s
 	}, nil
 }
 
-func (a *app) tellDone(t fleet.Task, changed, dryRun bool) {
+func (a *app) printDone(t fleet.Task, changed, dryRun bool) {
 	switch {
 	case a.json:
 		printJSON(a.Stdout, wire.NewTask(t, "", ""))

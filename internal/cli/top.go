@@ -60,7 +60,7 @@ func (a *app) runTop(ctx context.Context, interval time.Duration) error {
 	t := topScreen{a}
 	err = top.Run(ctx, top.Options{
 		Fleet: c.Fleet, Interval: interval, Colour: a.style().Colour, ASCII: !utf8Locale(a.Getenv), Now: a.Now,
-		Look: func() (top.Look, error) { return t.look(work) },
+		Read: func() (top.Moment, error) { return t.read(work) },
 		Log: func(run fleet.Run) (top.Log, error) {
 			return readLogEnd(fleet.FilesOf(c.State, run.ID).Log, c.Agents[run.Agent].Transcript)
 		},
@@ -149,7 +149,7 @@ func (s *said) WithAttrs([]slog.Attr) slog.Handler { return s }
 // WithGroup is the same handler.
 func (s *said) WithGroup(string) slog.Handler { return s }
 
-func (t topScreen) look(ctx context.Context) (l top.Look, err error) {
+func (t topScreen) read(ctx context.Context) (l top.Moment, err error) {
 	a, said := t.quiet()
 	err = a.explain(ctx, func(e *inspect.Explainer) error {
 		if l.Status, err = e.Status(ctx, inspect.StatusOptions{Fires: top.Fires, Runs: latestRuns}); err != nil {

@@ -101,7 +101,7 @@ func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
 			return err
 		}
 	}
-	r.tell()
+	r.report()
 	return nil
 }
 
@@ -341,12 +341,12 @@ const (
 	stopped = "stopped"
 )
 
-func (r *removal) tell() {
+func (r *removal) report() {
 	if r.json {
 		printJSON(r.Stdout, wire.NewUninstall(r.c.Fleet, r.o.dryRun, r.changes, r.running))
 		return
 	}
-	r.tellChanges()
+	r.printChanges()
 	if len(r.changes) == 0 {
 		fmt.Fprintf(r.Stdout, "nothing of fleet %s is installed\n", r.c.Fleet)
 	}

@@ -303,14 +303,14 @@ func TestExamine(t *testing.T) {
 		{"no task", func(f *Facts) { f.Categories[0].Open = 0 }, []string{
 			"workable warning: code has no open task and is not self_directed | stint task add TITLE --category code",
 		}},
-		{"no task for fires to start", func(f *Facts) { f.Categories[0].Open, f.Categories[0].Barred = 0, true }, nil},
-		{"never at work", func(f *Facts) { f.Categories[0].Vain = 5 }, []string{
+		{"no task for fires to start", func(f *Facts) { f.Categories[0].Open, f.Categories[0].NotAllowed = 0, true }, nil},
+		{"never at work", func(f *Facts) { f.Categories[0].Fruitless = 5 }, []string{
 			"graded warning: code: all of its 5 runs ended busy, denied or idle | stint select --explain --category code",
 		}},
 		{"never graded", func(f *Facts) { f.Categories[0].Graded = 0 }, []string{
 			"graded warning: code: 9 sessions in the last 30 days, and none was ever graded | stint status --last 20",
 		}},
-		{"seldom at work", func(f *Facts) { f.Categories[0] = Category{Name: "code", Open: 1, Sessions: 4, Vain: 4} }, nil},
+		{"seldom at work", func(f *Facts) { f.Categories[0] = Category{Name: "code", Open: 1, Sessions: 4, Fruitless: 4} }, nil},
 		{"from the future", func(f *Facts) { f.Record.Latest = now().Add(time.Hour) }, []string{
 			"clock problem: the record has times from the future: 2026-07-01T13:10:00Z, 1h0m0s from now | timedatectl",
 		}},

@@ -205,10 +205,10 @@ type Source struct {
 type Category struct {
 	Name         fleet.Category
 	SelfDirected bool
-	Barred       bool // from fires: sessions of it are begun by hand
+	NotAllowed   bool // from fires: sessions of it are begun by hand
 	Open         int  // tasks that are not done or cancelled
 	Sessions     int  // in the time looked back on
-	Vain         int  // runs, if all of them ended busy, denied or idle
+	Fruitless    int  // runs, if all of them ended busy, denied or idle
 	Graded       int  // since ever
 }
 

@@ -244,15 +244,15 @@ func idle(c Category) (Finding, bool) {
 		What: fmt.Sprintf("%s has no open task and is not self_directed", c.Name),
 		Why:  "no session of it is ever started",
 		Fix:  "stint task add TITLE --category " + string(c.Name),
-	}, c.Open == 0 && !c.SelfDirected && !c.Barred
+	}, c.Open == 0 && !c.SelfDirected && !c.NotAllowed
 }
 
 func ungraded(c Category) (Finding, bool) {
 	const why = "nothing is learnt of it: its place in the ranking stays a guess for ever"
 	switch {
-	case c.Vain >= fewSessions:
+	case c.Fruitless >= fewSessions:
 		return Finding{
-			What: fmt.Sprintf("%s: all of its %d runs ended busy, denied or idle", c.Name, c.Vain), Why: why,
+			What: fmt.Sprintf("%s: all of its %d runs ended busy, denied or idle", c.Name, c.Fruitless), Why: why,
 			Fix: "stint select --explain --category " + string(c.Name),
 		}, true
 	case c.Graded == 0 && c.Sessions >= fewSessions:

@@ -37,7 +37,7 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 		}
 	}
 	w.leavePlace(ctx)
-	w.tellEnd(ctx)
+	w.notifyEnd(ctx)
 	// If we die before it, the lane is still this run's on record: the next reaping trims.
 	w.trim(ctx, w.run.ID)
 	v = w.run.Verdict

@@ -92,7 +92,7 @@ func newBench(t *testing.T, categories string) *bench {
 			Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 			Now: b.clock, Random: func() uint64 { return chance.Add(1) }, Getenv: func(string) string { return "" },
 		},
-		Lanes: lane.State(c.State), Stopper: b, Runner: agent(nil), Repo: noRepo{}, Folders: folders, Sources: sources,
+		Lanes: lane.Dir(c.State), Stopper: b, Runner: agent(nil), Repo: noRepo{}, Folders: folders, Sources: sources,
 	}
 	return b
 }
@@ -123,7 +123,7 @@ func (b *bench) addTask(id string, c fleet.Category, state fleet.TaskState) {
 
 // Liveness knows sessions by their lock alone: the agents here have no processes.
 func (b *bench) Liveness(_ context.Context, r fleet.Run) fleet.Liveness {
-	switch lives, err := lane.State(b.Config.State).Lives(r.ID); {
+	switch lives, err := lane.Dir(b.Config.State).Lives(r.ID); {
 	case r.ID == b.untimed:
 		return fleet.Gone
 	case errors.Is(err, fleet.ErrNotFound):

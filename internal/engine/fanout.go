@@ -61,7 +61,7 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 	r, failed, specs, err := e.plan(ctx, o, full)
 	if !o.DryRun {
 		for _, f := range failed {
-			e.tell(ctx, fleet.Notice{Event: fleet.EventSourceFailed, Source: f.Source, Reason: f.String(), At: e.Now()})
+			e.notify(ctx, fleet.Notice{Event: fleet.EventSourceFailed, Source: f.Source, Reason: f.String(), At: e.Now()})
 		}
 	}
 	if err != nil {
@@ -73,9 +73,9 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		}
 	}
 	if !o.DryRun {
-		e.tellLanes(ctx)
+		e.notifyLanes(ctx)
 		for _, c := range slices.Sorted(maps.Keys(full)) {
-			e.tell(ctx, fleet.Notice{Event: fleet.EventWIPFull, Category: c, Reason: full[c], At: r.At})
+			e.notify(ctx, fleet.Notice{Event: fleet.EventWIPFull, Category: c, Reason: full[c], At: r.At})
 		}
 	}
 	return r, r.result()

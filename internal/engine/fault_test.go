@@ -103,7 +103,7 @@ func verdictOn(t *testing.T, format transcript.Format, log string, overran bool)
 		e.Exit = fleet.SessionExit{End: fleet.Overran}
 	}
 	if s.Quota != nil {
-		e.Transcript.Wall = &grade.Wall{Throttled: s.Quota.Kind == transcript.Throttled}
+		e.Transcript.Limit = &grade.UsageLimit{Throttled: s.Quota.Kind == transcript.Throttled}
 	}
 	if s.Fault != nil {
 		e.Transcript.Fault = survey.FaultOf(format, *s.Fault)

@@ -120,35 +120,35 @@ func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Tas
 	return &grade.Opinion{Output: answer}
 }
 
-// longestWall bounds what an agent says of when it can work again: the longest allowance
+// longestRest bounds what an agent says of when it can work again: the longest allowance
 // is a month's. A later time is a misreading, and would put it out of work for ever.
 const (
-	longestWall = 35 * 24 * time.Hour
-	// shortestWall is how long one rests at least: it waits out a shorter limit by itself, and in
+	longestRest = 35 * 24 * time.Hour
+	// shortestRest is how long one rests at least: it waits out a shorter limit by itself, and in
 	// vain if the session ended with it.
-	shortestWall = 30 * time.Second
-	// unsaidWall is how long an agent rests that got its work done, met a limit at the
+	shortestRest = 30 * time.Second
+	// unsaidRest is how long an agent rests that got its work done, met a limit at the
 	// end of it, and did not say for how long.
-	unsaidWall = 15 * time.Minute
+	unsaidRest = 15 * time.Minute
 	// resetSlack is added to a time of day, which agents cut to the minute.
 	resetSlack = time.Minute
 )
 
 // backAt is when an agent that met a limit can work again; zero when it did not say.
 func (w *worker) backAt(j grade.Judgement) time.Time {
-	wall := j.Wall
-	if wall == nil {
+	limit := j.Limit
+	if limit == nil {
 		return time.Time{}
 	}
 	now := w.Now()
 	switch {
-	case !wall.ResetAt.IsZero():
-		at := wall.ResetAt.Add(resetSlack)
-		return now.Add(min(longestWall, max(shortestWall, at.Sub(now))))
-	case wall.RetryAfter > 0:
-		return now.Add(min(longestWall, max(shortestWall, wall.RetryAfter)))
+	case !limit.ResetAt.IsZero():
+		at := limit.ResetAt.Add(resetSlack)
+		return now.Add(min(longestRest, max(shortestRest, at.Sub(now))))
+	case limit.RetryAfter > 0:
+		return now.Add(min(longestRest, max(shortestRest, limit.RetryAfter)))
 	case j.Verdict.Outcome != fleet.Quota:
-		return now.Add(unsaidWall)
+		return now.Add(unsaidRest)
 	}
 	return time.Time{} // the store doubles the time for each that does not say
 }

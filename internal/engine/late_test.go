@@ -27,7 +27,7 @@ func TestPivotPassesBusyLanes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []fleet.Category{"docs", "triage"} {
-		held, err := lane.State(b.Config.State).Take(c, 1, b.runOf(fired, c))
+		held, err := lane.Dir(b.Config.State).Take(c, 1, b.runOf(fired, c))
 		if err != nil {
 			t.Fatal(err)
 		}

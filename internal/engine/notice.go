@@ -18,12 +18,12 @@ type Notices interface {
 	Send(ctx context.Context, n fleet.Notice) error
 }
 
-// tell sends a notice, unless the same news went out a short while ago. Nothing fails
+// notify sends a notice, unless the same news went out a short while ago. Nothing fails
 // because of it.
 //
 // If we die between the note in the store and the sending, nobody gets this news until it is
 // due again.
-func (e *Engine) tell(ctx context.Context, n fleet.Notice) {
+func (e *Engine) notify(ctx context.Context, n fleet.Notice) {
 	if e.Notices == nil || !slices.Contains(e.Config.Notice.Events, n.Event) {
 		return
 	}
@@ -44,8 +44,8 @@ func (e *Engine) tell(ctx context.Context, n fleet.Notice) {
 	}
 }
 
-// tellEnd sends a notice of the run's end where that is news.
-func (w *worker) tellEnd(ctx context.Context) {
+// notifyEnd sends a notice of the run's end where that is news.
+func (w *worker) notifyEnd(ctx context.Context) {
 	if w.Notices == nil || w.run.Key == "" {
 		return
 	}
@@ -57,33 +57,33 @@ func (w *worker) tellEnd(ctx context.Context) {
 	run := w.run
 	run.EndedAt = w.Now()
 	if n, worth := fleet.EndNotice(run, s.Arms[run.Category].Noops); worth {
-		w.tell(ctx, n)
+		w.notify(ctx, n)
 	}
 	changes, err := w.Store.GradeChanges(ctx, store.ChangeQuery{Run: run.ID, Limit: 1})
 	if err != nil {
 		w.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
 	}
 	for _, r := range changes {
-		w.tell(ctx, fleet.Notice{Event: fleet.EventGradesChanged, Category: r.Category, Task: run.Task, Run: r.Run, Reason: r.String(), At: r.At})
+		w.notify(ctx, fleet.Notice{Event: fleet.EventGradesChanged, Category: r.Category, Task: run.Task, Run: r.Run, Reason: r.String(), At: r.At})
 	}
 	for _, b := range w.Config.Budgets(run.Category, run.Agent) {
 		if reason := b.Above(run.Usage); reason != "" {
-			w.tell(ctx, fleet.Notice{
+			w.notify(ctx, fleet.Notice{
 				Event: fleet.EventBudget, Category: run.Category, Run: run.ID, Agent: run.Agent, Scope: b.Scope, Reason: reason, At: run.EndedAt,
 			})
 		}
 	}
 	for _, q := range fleet.WaitingTasks(s.Tasks) {
 		if q.Task == run.Task {
-			w.tell(ctx, fleet.Notice{
+			w.notify(ctx, fleet.Notice{
 				Event: fleet.EventWaiting, Category: run.Category, Task: run.Task, Run: run.ID, Reason: q.Why(), At: run.EndedAt,
 			})
 		}
 	}
 }
 
-// tellLanes sends a notice of each lane that is held for far too long.
-func (e *Engine) tellLanes(ctx context.Context) {
+// notifyLanes sends a notice of each lane that is held for far too long.
+func (e *Engine) notifyLanes(ctx context.Context) {
 	if e.Notices == nil {
 		return
 	}
@@ -97,7 +97,7 @@ func (e *Engine) tellLanes(ctx context.Context) {
 	}
 	for _, h := range holds {
 		if n, worth := fleet.LaneNotice(h, e.Config.Categories[h.Category].Timeout, now); worth {
-			e.tell(ctx, n)
+			e.notify(ctx, n)
 		}
 	}
 }

@@ -34,7 +34,7 @@ const halfHour = "[category.code]\ntimeout = \"30m\"\nttl = \"60m\"\n[category.d
 func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) {
 	b.Helper()
 	r := fleet.Run{ID: fleet.NewRunID(b.clock(), uint32(b.Random())), Category: c, Agent: "fake", CreatedAt: b.clock()}
-	lock, err := lane.State(b.Config.State).Live(r.ID)
+	lock, err := lane.Dir(b.Config.State).Live(r.ID)
 	if err != nil {
 		b.Fatal(err)
 	}

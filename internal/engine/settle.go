@@ -220,7 +220,7 @@ const tellingTime = 3 * time.Minute
 
 // pay reports to the source of a task what it is owed, and remembers that, or why it failed.
 func (e *Engine) pay(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reason string) error {
-	err := e.tellSource(ctx, t, m, reason)
+	err := e.reportState(ctx, t, m, reason)
 	if err == nil || m.Owed == "" || err.Error() == m.Trouble {
 		return err
 	}
@@ -231,9 +231,9 @@ func (e *Engine) pay(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reas
 	return errors.Join(err, e.Store.SeeTasks(ctx, []store.TaskSight{sight}))
 }
 
-// tellSource reports to the source of a task what it is owed, and remembers what the source
+// reportState reports to the source of a task what it is owed, and remembers what the source
 // shows then.
-func (e *Engine) tellSource(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reason string) error {
+func (e *Engine) reportState(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reason string) error {
 	sight := store.TaskSight{TaskMemory: m, Was: m.Seen}
 	sight.Trouble = ""
 	switch m.Owed {

@@ -163,7 +163,7 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	denial, err := w.claim(ctx, category, task, memoryOf(task, seen), uses)
 	if refused := (fleet.RefusedError{}); errors.As(err, &refused) {
 		if refused.Scope != "" {
-			w.tell(ctx, fleet.Notice{Event: fleet.EventBudget, Scope: refused.Scope, Category: c, Run: w.run.ID, Reason: refused.Reason, At: w.Now()})
+			w.notify(ctx, fleet.Notice{Event: fleet.EventBudget, Scope: refused.Scope, Category: c, Run: w.run.ID, Reason: refused.Reason, At: w.Now()})
 		}
 		return fleet.Verdict{Outcome: refused.Outcome, Reason: refused.Reason}, false, nil
 	}
@@ -274,7 +274,7 @@ func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task,
 	run := claimFor(w.run, task)
 	grant, taken, agent, err := w.Desk().TakeForRun(ctx, store.RunTake{
 		TakeRequest: store.TakeRequest{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL},
-		Run:  run.ID, Task: run.Task, Memory: memory, Lessons: lessons,
+		Run:         run.ID, Task: run.Task, Memory: memory, Lessons: lessons,
 	}, w.agents())
 	if err != nil {
 		return "", err

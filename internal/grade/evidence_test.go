@@ -47,7 +47,7 @@ func anyEvidence() *rapid.Generator[Evidence] {
 				ToolCalls: few.Draw(t, "calls"), ToolErrors: few.Draw(t, "errors"), Retries: few.Draw(t, "retries"),
 			}
 			if rapid.Bool().Draw(t, "walled") {
-				e.Transcript.Wall = &Wall{Throttled: rapid.Bool().Draw(t, "throttled"), Text: rapid.String().Draw(t, "text")}
+				e.Transcript.Limit = &UsageLimit{Throttled: rapid.Bool().Draw(t, "throttled"), Text: rapid.String().Draw(t, "text")}
 			}
 			if rapid.Bool().Draw(t, "faulted") {
 				e.Transcript.Fault = &Fault{Kind: rapid.SampledFrom(fleet.FaultKinds()).Draw(t, "kind"), Text: rapid.String().Draw(t, "said")}
@@ -298,7 +298,7 @@ func TestJudgeCounts(t *testing.T) {
 func TestJudgeAtAUsageLimit(t *testing.T) {
 	t.Parallel()
 	const text = "try again at 7 pm"
-	exhausted, throttled := &Wall{Text: text}, &Wall{Text: text, Throttled: true}
+	exhausted, throttled := &UsageLimit{Text: text}, &UsageLimit{Text: text, Throttled: true}
 	overran := fleet.SessionExit{End: fleet.Overran}
 	killed := fleet.SessionExit{End: fleet.Killed, Detail: "killed"}
 	tests := []struct {
@@ -310,27 +310,27 @@ func TestJudgeAtAUsageLimit(t *testing.T) {
 		grade   *float64
 		reason  string
 	}{
-		{"exit status 0", exited(0, ""), 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "exit status 0 with no commit and no result file; it met a usage limit: " + text},
-		{"in its agent's eyes a success", exited(0, ""), 0, Transcript{Wall: exhausted, Success: value(true)}, fleet.Quota, nil, "exit status 0 with no commit and no result file; it met a usage limit: " + text},
-		{"exit status 1", exited(1, ""), 0, Transcript{Wall: exhausted, Success: value(false)}, fleet.Quota, nil, "the agent exited with 1; it met a usage limit: " + text},
-		{"killed", killed, 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "the agent died: killed; it met a usage limit: " + text},
-		{"waiting for the reset", overran, 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "the agent overran its time; it met a usage limit: " + text},
-		{"stopped", fleet.SessionExit{End: fleet.Stopped}, 0, Transcript{Wall: exhausted}, fleet.Cancelled, nil, "stopped before the agent was done"},
+		{"exit status 0", exited(0, ""), 0, Transcript{Limit: exhausted}, fleet.Quota, nil, "exit status 0 with no commit and no result file; it met a usage limit: " + text},
+		{"in its agent's eyes a success", exited(0, ""), 0, Transcript{Limit: exhausted, Success: value(true)}, fleet.Quota, nil, "exit status 0 with no commit and no result file; it met a usage limit: " + text},
+		{"exit status 1", exited(1, ""), 0, Transcript{Limit: exhausted, Success: value(false)}, fleet.Quota, nil, "the agent exited with 1; it met a usage limit: " + text},
+		{"killed", killed, 0, Transcript{Limit: exhausted}, fleet.Quota, nil, "the agent died: killed; it met a usage limit: " + text},
+		{"waiting for the reset", overran, 0, Transcript{Limit: exhausted}, fleet.Quota, nil, "the agent overran its time; it met a usage limit: " + text},
+		{"stopped", fleet.SessionExit{End: fleet.Stopped}, 0, Transcript{Limit: exhausted}, fleet.Cancelled, nil, "stopped before the agent was done"},
 
-		{"after work", exited(1, ""), 1, Transcript{Wall: exhausted, Success: value(false), Retries: 9}, fleet.Productive, value(0.5), "1 commit, the agent reports that it failed, 9 retries; it met a usage limit: " + text},
-		{"after work, waiting", overran, 1, Transcript{Wall: exhausted}, fleet.Productive, value(0.5), "1 commit; it met a usage limit: " + text},
-		{"a result of work", exited(1, `{"outcome":"productive","grade":0.9}`), 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "the agent exited with 1; the agent says that it was productive, and nothing of it can be seen; it met a usage limit: " + text},
-		{"a result of work, exit status 0", exited(0, `{"grade":0.9}`), 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "exit status 0 with no commit; the agent says that it was productive, and nothing of it can be seen; it met a usage limit: " + text},
-		{"a result of work, with a commit", exited(1, `{"grade":0.9}`), 1, Transcript{Wall: exhausted}, fleet.Productive, value(0.58), "1 commit; it met a usage limit: " + text},
-		{"a result of nothing to do", exited(1, `{"outcome":"nothing"}`), 0, Transcript{Wall: exhausted}, fleet.Nothing, nil, "the agent says so"},
-		{"a result of failure", exited(1, `{"outcome":"failed","reason":"out of tokens"}`), 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "out of tokens; it met a usage limit: " + text},
-		{"a result that is spoilt", exited(1, `{`), 0, Transcript{Wall: exhausted}, fleet.Quota, nil, "the agent exited with 1; not graded: result file: unexpected end of JSON input; it met a usage limit: " + text},
+		{"after work", exited(1, ""), 1, Transcript{Limit: exhausted, Success: value(false), Retries: 9}, fleet.Productive, value(0.5), "1 commit, the agent reports that it failed, 9 retries; it met a usage limit: " + text},
+		{"after work, waiting", overran, 1, Transcript{Limit: exhausted}, fleet.Productive, value(0.5), "1 commit; it met a usage limit: " + text},
+		{"a result of work", exited(1, `{"outcome":"productive","grade":0.9}`), 0, Transcript{Limit: exhausted}, fleet.Quota, nil, "the agent exited with 1; the agent says that it was productive, and nothing of it can be seen; it met a usage limit: " + text},
+		{"a result of work, exit status 0", exited(0, `{"grade":0.9}`), 0, Transcript{Limit: exhausted}, fleet.Quota, nil, "exit status 0 with no commit; the agent says that it was productive, and nothing of it can be seen; it met a usage limit: " + text},
+		{"a result of work, with a commit", exited(1, `{"grade":0.9}`), 1, Transcript{Limit: exhausted}, fleet.Productive, value(0.58), "1 commit; it met a usage limit: " + text},
+		{"a result of nothing to do", exited(1, `{"outcome":"nothing"}`), 0, Transcript{Limit: exhausted}, fleet.Nothing, nil, "the agent says so"},
+		{"a result of failure", exited(1, `{"outcome":"failed","reason":"out of tokens"}`), 0, Transcript{Limit: exhausted}, fleet.Quota, nil, "out of tokens; it met a usage limit: " + text},
+		{"a result that is spoilt", exited(1, `{`), 0, Transcript{Limit: exhausted}, fleet.Quota, nil, "the agent exited with 1; not graded: result file: unexpected end of JSON input; it met a usage limit: " + text},
 
-		{"throttled, and over it", exited(0, ""), 0, Transcript{Wall: throttled}, fleet.Noop, nil, "exit status 0 with no commit and no result file"},
-		{"throttled, and failed", exited(1, ""), 0, Transcript{Wall: throttled}, fleet.Quota, nil, "the agent exited with 1; it met a usage limit: " + text},
-		{"throttled, and says it failed", exited(0, ""), 0, Transcript{Wall: throttled, Success: value(false)}, fleet.Quota, nil, "the agent exited with 0, and reports that it failed; it met a usage limit: " + text},
-		{"throttled, and overran", overran, 1, Transcript{Wall: throttled}, fleet.Timeout, value(0.0), "the agent overran its time; 1 commit left behind"},
-		{"without a word", exited(1, ""), 0, Transcript{Wall: &Wall{}}, fleet.Quota, nil, "the agent exited with 1; it met a usage limit"},
+		{"throttled, and over it", exited(0, ""), 0, Transcript{Limit: throttled}, fleet.Noop, nil, "exit status 0 with no commit and no result file"},
+		{"throttled, and failed", exited(1, ""), 0, Transcript{Limit: throttled}, fleet.Quota, nil, "the agent exited with 1; it met a usage limit: " + text},
+		{"throttled, and says it failed", exited(0, ""), 0, Transcript{Limit: throttled, Success: value(false)}, fleet.Quota, nil, "the agent exited with 0, and reports that it failed; it met a usage limit: " + text},
+		{"throttled, and overran", overran, 1, Transcript{Limit: throttled}, fleet.Timeout, value(0.0), "the agent overran its time; 1 commit left behind"},
+		{"without a word", exited(1, ""), 0, Transcript{Limit: &UsageLimit{}}, fleet.Quota, nil, "the agent exited with 1; it met a usage limit"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -341,7 +341,7 @@ func TestJudgeAtAUsageLimit(t *testing.T) {
 			if diff := cmp.Diff(got, fleet.Verdict{Outcome: tt.want, Grade: tt.grade, Reason: tt.reason}); diff != "" {
 				t.Errorf("verdict (-got +want):\n%s", diff)
 			}
-			if diff := cmp.Diff(j.Wall, tt.output.Wall); diff != "" {
+			if diff := cmp.Diff(j.Limit, tt.output.Limit); diff != "" {
 				t.Errorf("limit (-got +want):\n%s", diff)
 			}
 			if tt.want == fleet.Quota && WantsOpinion(e) {
@@ -362,15 +362,15 @@ func TestJudgeByAWordOfALimit(t *testing.T) {
 		want     fleet.Outcome
 		grade    *float64
 		reason   string
-		wall     *Wall
+		wall     *UsageLimit
 		asked    bool // its grader
 	}{
-		{"of whose output nothing is known", Evidence{}, fleet.Quota, nil, "until noon", &Wall{ResetAt: noon, Text: "until noon"}, false},
+		{"of whose output nothing is known", Evidence{}, fleet.Quota, nil, "until noon", &UsageLimit{ResetAt: noon, Text: "until noon"}, false},
 		{
 			"after work",
 			Evidence{Commits: 1},
 			fleet.Productive, value(0.5), "until noon; the agent says that it met a usage limit",
-			&Wall{ResetAt: noon, Text: "until noon; the agent says that it met a usage limit"}, true,
+			&UsageLimit{ResetAt: noon, Text: "until noon; the agent says that it met a usage limit"}, true,
 		},
 		{
 			"whose output tells of none",
@@ -384,7 +384,7 @@ func TestJudgeByAWordOfALimit(t *testing.T) {
 			fleet.Productive, value(0.5),
 			"1 commit; the agent says that it met a usage limit, and its output shows none", nil, true,
 		},
-		{"that is trusted", Evidence{Trusted: true, Transcript: &Transcript{}}, fleet.Quota, nil, "until noon", &Wall{ResetAt: noon, Text: "until noon"}, false},
+		{"that is trusted", Evidence{Trusted: true, Transcript: &Transcript{}}, fleet.Quota, nil, "until noon", &UsageLimit{ResetAt: noon, Text: "until noon"}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -395,7 +395,7 @@ func TestJudgeByAWordOfALimit(t *testing.T) {
 			if diff := cmp.Diff(got, fleet.Verdict{Outcome: tt.want, Grade: tt.grade, Reason: tt.reason}); diff != "" {
 				t.Errorf("verdict (-got +want):\n%s", diff)
 			}
-			if diff := cmp.Diff(j.Wall, tt.wall); diff != "" {
+			if diff := cmp.Diff(j.Limit, tt.wall); diff != "" {
 				t.Errorf("limit (-got +want):\n%s", diff)
 			}
 			if WantsOpinion(tt.evidence) != tt.asked {

@@ -49,7 +49,7 @@ func hindered(e Evidence) bool { return walled(e) || faulted(e) }
 // hindrance says what did.
 func hindrance(e Evidence) string {
 	if walled(e) {
-		return e.Transcript.Wall.met()
+		return e.Transcript.Limit.met()
 	}
 	return e.Transcript.Fault.Text
 }

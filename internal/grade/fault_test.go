@@ -42,7 +42,7 @@ func TestJudgeAtAFault(t *testing.T) {
 		},
 		{"a result of failure", exited(1, `{"outcome":"failed","reason":"out of luck"}`), 0, Transcript{Fault: login}, fleet.Unavailable, nil, fleet.FaultLogin, text},
 		{"a result of nothing to do", exited(1, `{"outcome":"nothing"}`), 0, Transcript{Fault: login}, fleet.Nothing, nil, fleet.FaultLogin, "the agent says so"},
-		{"a usage limit as well", exited(1, ""), 0, Transcript{Fault: login, Wall: &Wall{Text: "w"}}, fleet.Quota, nil, "", "the agent exited with 1; it met a usage limit: w"},
+		{"a usage limit as well", exited(1, ""), 0, Transcript{Fault: login, Limit: &UsageLimit{Text: "w"}}, fleet.Quota, nil, "", "the agent exited with 1; it met a usage limit: w"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

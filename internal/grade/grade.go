@@ -50,12 +50,12 @@ type Transcript struct {
 	ToolErrors int // of these calls
 	Retries    int // of requests to its model
 	Usage      fleet.Usage
-	Wall       *Wall  // the usage limit it ran into and did not get over; nil: none
-	Fault      *Fault // the same of its service, its login or its task; nil: none
+	Limit      *UsageLimit // the usage limit it ran into and did not get over; nil: none
+	Fault      *Fault      // the same of its service, its login or its task; nil: none
 }
 
-// Wall is a usage limit.
-type Wall struct {
+// UsageLimit is a usage limit.
+type UsageLimit struct {
 	Throttled  bool          // for seconds, and not until a reset
 	ResetAt    time.Time     // zero: it did not say
 	RetryAfter time.Duration // 0: it did not say
@@ -66,7 +66,7 @@ type Wall struct {
 type Judgement struct {
 	Verdict fleet.Verdict
 	Usage   fleet.Usage // by the agent's output, or else by the result file
-	Wall    *Wall       // met by the session, whatever its outcome; with outcome quota never nil
+	Limit   *UsageLimit // met by the session, whatever its outcome; with outcome quota never nil
 	// Warnings say what a witness said that cannot be used, and so was not: a grader
 	// that failed, an extra of the result file that is none.
 	Warnings []string
@@ -109,7 +109,7 @@ func Assess(e Evidence) Judgement {
 		v.ExitStatus = &e.Exit.Status
 	}
 	j.Verdict = forgiven(v, e)
-	j.Wall = wall(e, j.Verdict, said)
+	j.Limit = limitMet(e, j.Verdict, said)
 	return j
 }
 
@@ -151,12 +151,12 @@ func forgiven(v fleet.Verdict, e Evidence) fleet.Verdict {
 		return v
 	}
 	v.Outcome, v.Grade = fleet.Quota, nil
-	v.Reason = annotate(v.Reason, e.Transcript.Wall.met())
+	v.Reason = annotate(v.Reason, e.Transcript.Limit.met())
 	return v
 }
 
 // met says that a session ran into the limit.
-func (w Wall) met() string {
+func (w UsageLimit) met() string {
 	if text := strings.TrimSpace(line(w.Text)); text != "" {
 		return "it met a usage limit: " + text
 	}
@@ -166,41 +166,41 @@ func (w Wall) met() string {
 // walled reports whether a usage limit ended the session. A throttle of seconds is got over: it
 // counts only against an agent that failed by itself.
 func walled(e Evidence) bool {
-	if e.Transcript == nil || e.Transcript.Wall == nil {
+	if e.Transcript == nil || e.Transcript.Limit == nil {
 		return false
 	}
 	switch e.Exit.End {
 	case fleet.Stopped, fleet.NoProcess:
 		return false
 	case fleet.Killed, fleet.Overran:
-		return !e.Transcript.Wall.Throttled
+		return !e.Transcript.Limit.Throttled
 	case fleet.Exited:
 	}
-	return !e.Transcript.Wall.Throttled || e.Exit.Status != 0 || flag(e.Transcript.Success) < 0
+	return !e.Transcript.Limit.Throttled || e.Exit.Status != 0 || flag(e.Transcript.Success) < 0
 }
 
-// wall is the rate limit that the record of the agent should have: the result file knows best
+// limitMet is the rate limit that the record of the agent should have: the result file knows best
 // when it ends.
-func wall(e Evidence, v fleet.Verdict, said statement) *Wall {
-	var w Wall
+func limitMet(e Evidence, v fleet.Verdict, said statement) *UsageLimit {
+	var w UsageLimit
 	switch {
-	case e.Transcript != nil && e.Transcript.Wall != nil:
-		w = *e.Transcript.Wall
-	case !saysWall(e, said) || v.Outcome != fleet.Quota && !worked(e):
+	case e.Transcript != nil && e.Transcript.Limit != nil:
+		w = *e.Transcript.Limit
+	case !saysLimit(e, said) || v.Outcome != fleet.Quota && !worked(e):
 		return nil // a reset without a limit is the end of an allowance that is not used up
 	default:
 		w.Text = v.Reason
 	}
-	if at := said.extras.resetAt; at != nil && (v.Outcome == fleet.Quota || saysWall(e, said)) {
+	if at := said.extras.resetAt; at != nil && (v.Outcome == fleet.Quota || saysLimit(e, said)) {
 		w.ResetAt, w.Throttled = *at, false
 	}
 	return &w
 }
 
-// saysWall reports whether the result file has a usage limit, and is believed: a program
+// saysLimit reports whether the result file has a usage limit, and is believed: a program
 // that reports its limits itself has met none that it did not report.
-func saysWall(e Evidence, said statement) bool {
-	return said.result.Outcome == fleet.Quota && (e.Trusted || e.Transcript == nil || e.Transcript.Wall != nil)
+func saysLimit(e Evidence, said statement) bool {
+	return said.result.Outcome == fleet.Quota && (e.Trusted || e.Transcript == nil || e.Transcript.Limit != nil)
 }
 
 // usage counts however the session ended: it was paid for. The program that was billed

@@ -142,7 +142,7 @@ func outputOf(o *Transcript) *outputObject {
 		Success: o.Success, ToolCalls: o.ToolCalls, ToolErrors: o.ToolErrors, Retries: o.Retries,
 		Tokens: o.Usage.Tokens, CostUSD: o.Usage.USD,
 	}
-	if w := o.Wall; w != nil {
+	if w := o.Limit; w != nil {
 		object.Quota = &wallObject{Throttled: w.Throttled, Text: w.Text}
 		if !w.ResetAt.IsZero() {
 			object.Quota.ResetAt = &w.ResetAt

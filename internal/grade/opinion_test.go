@@ -152,7 +152,7 @@ func TestCaseEncode(t *testing.T) {
 		Check: &Check{Failure: "exit status 2"},
 		Transcript: &Transcript{
 			Success: value(true), ToolCalls: 4, ToolErrors: 1, Retries: 2,
-			Usage: fleet.Usage{Tokens: value(int64(9)), USD: value(0.5)}, Wall: &Wall{ResetAt: reset, Text: "w"},
+			Usage: fleet.Usage{Tokens: value(int64(9)), USD: value(0.5)}, Limit: &UsageLimit{ResetAt: reset, Text: "w"},
 		},
 		Opinion: &Opinion{Output: []byte(`{"grade":1}`)}, // not what the grader is to repeat
 	}

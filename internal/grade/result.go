@@ -102,7 +102,7 @@ func byResult(e Evidence, v fleet.Verdict, said statement) fleet.Verdict {
 	case r.Outcome == "":
 	case e.Trusted:
 		v = trusted(v, r)
-	case r.Outcome == fleet.Quota && !saysWall(e, said):
+	case r.Outcome == fleet.Quota && !saysLimit(e, said):
 		// Else a word would spare a session its grader, and put its agent out of work.
 		v.Reason = annotate(v.Reason, "the agent says that it met a usage limit, and its output shows none")
 		return v

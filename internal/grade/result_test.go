@@ -14,7 +14,7 @@ func TestAssessReadsExtras(t *testing.T) {
 	reset := time.Date(2026, 6, 26, 0, 25, 19, 0, time.UTC)
 	output := &Transcript{
 		Usage: fleet.Usage{Tokens: value(int64(7)), USD: value(0.07)},
-		Wall:  &Wall{Text: "wall", RetryAfter: time.Minute, Throttled: true},
+		Limit: &UsageLimit{Text: "wall", RetryAfter: time.Minute, Throttled: true},
 	}
 	tests := []struct {
 		name   string
@@ -24,13 +24,13 @@ func TestAssessReadsExtras(t *testing.T) {
 	}{
 		{"none", ``, nil, Judgement{}},
 		{"of the result", `{"tokens":123,"cost_usd":0.4}`, nil, Judgement{Usage: fleet.Usage{Tokens: value(int64(123)), USD: value(0.4)}}},
-		{"of the output", ``, output, Judgement{Usage: output.Usage, Wall: output.Wall}},
-		{"of the output before the result", `{"tokens":0,"cost_usd":0}`, output, Judgement{Usage: output.Usage, Wall: output.Wall}},
+		{"of the output", ``, output, Judgement{Usage: output.Usage, Limit: output.Limit}},
+		{"of the output before the result", `{"tokens":0,"cost_usd":0}`, output, Judgement{Usage: output.Usage, Limit: output.Limit}},
 		{"null", `{"tokens":null,"cost_usd":null,"quota":null}`, nil, Judgement{}},
 		{"of a spoilt result", `{"grade":7,"tokens":5}`, nil, Judgement{Usage: fleet.Usage{Tokens: value(int64(5))}}},
-		{"a reset", `{"outcome":"quota","reason":"r","quota":{"reset_at":"2026-06-26T02:25:19+02:00"}}`, nil, Judgement{Wall: &Wall{ResetAt: reset, Text: "r"}}},
+		{"a reset", `{"outcome":"quota","reason":"r","quota":{"reset_at":"2026-06-26T02:25:19+02:00"}}`, nil, Judgement{Limit: &UsageLimit{ResetAt: reset, Text: "r"}}},
 		{"a reset over the output's", `{"outcome":"quota","quota":{"reset_at":"2026-06-26T00:25:19Z"}}`, output, Judgement{
-			Usage: output.Usage, Wall: &Wall{ResetAt: reset, Text: "wall", RetryAfter: time.Minute},
+			Usage: output.Usage, Limit: &UsageLimit{ResetAt: reset, Text: "wall", RetryAfter: time.Minute},
 		}},
 		{"a reset without a limit", `{"outcome":"nothing","quota":{"reset_at":"2026-06-26T00:25:19Z"}}`, nil, Judgement{}},
 		{"each by itself", `{"tokens":1.5,"cost_usd":-1,"quota":{"reset_at":"soon\u001b"},"grade":1}`, nil, Judgement{Warnings: []string{

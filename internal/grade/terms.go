@@ -92,7 +92,7 @@ func terms(e Evidence, claim *float64) []term {
 			// A call that was missed counts as one that failed: there are at least as many.
 			add("tool_errors", -toolErrorWeight*float64(t.ToolErrors)/float64(max(t.ToolErrors, t.ToolCalls)))
 		}
-		if t.Wall == nil && t.Fault == nil {
+		if t.Limit == nil && t.Fault == nil {
 			add("retries", -retryWeight*float64(min(t.Retries, manyRetries))/manyRetries)
 		}
 	}

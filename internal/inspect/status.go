@@ -51,18 +51,18 @@ func (e *Explainer) fix(a fleet.AgentState) string {
 // Status is the fleet at one moment.
 type Status struct {
 	At      time.Time
-	NoStore string                  // the folder in which there is no store; empty: there is one
-	Timers  []fleet.Timer           // of the pools, the default one's first; nil: there is no manager to ask
-	Lanes   []LaneState             // of every category, by name
-	Open    []fleet.RunStatus       // oldest first
-	Claims  []fleet.Claim           // held
+	NoStore string                     // the folder in which there is no store; empty: there is one
+	Timers  []fleet.Timer              // of the pools, the default one's first; nil: there is no manager to ask
+	Lanes   []LaneState                // of every category, by name
+	Open    []fleet.RunStatus          // oldest first
+	Claims  []fleet.Claim              // held
 	Closed  []Closure                  // what keeps sessions from starting
 	Bars    map[fleet.Category]Closure // the first thing that keeps a fire from starting a category, as far as it is known
-	Failed  []fleet.SourceFault     // sources of tasks that the last fire could not read
-	Day     report.Audit            // of the last 24 hours
-	Fires   []fleet.Fire            // newest first
-	Runs    []fleet.RunStatus       // newest first
-	Beliefs []Belief                // by category, as configured
+	Failed  []fleet.SourceFault        // sources of tasks that the last fire could not read
+	Day     report.Audit               // of the last 24 hours
+	Fires   []fleet.Fire               // newest first
+	Runs    []fleet.RunStatus          // newest first
+	Beliefs []Belief                   // by category, as configured
 
 	Pauses  []fleet.Pause // in force: the whole fleet's first, then by category
 	Stopped []StoppedAgent

@@ -22,12 +22,12 @@ import (
 	"stint/internal/rundir"
 )
 
-// State is the fleet's state folder, in which the locks are kept.
-type State string
+// Dir is the fleet's state folder, in which the locks are kept.
+type Dir string
 
 // Take takes one lane of a category, counted from 1, without waiting. When it is taken
 // the error wraps [fleet.ErrBusy].
-func (s State) Take(c fleet.Category, lane int, run fleet.RunID) (fleet.Lane, error) {
+func (s Dir) Take(c fleet.Category, lane int, run fleet.RunID) (fleet.Lane, error) {
 	dir := filepath.Join(string(s), "locks")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fleet.Lane{}, err
@@ -57,7 +57,7 @@ const (
 // Turn waits until no other fire of the fleet decides, and returns what ends the turn. It
 // ends with the process at the latest. One that lasts for a minute is given up on: the error
 // wraps [fleet.ErrBusy] and names the process that has it.
-func (s State) Turn(ctx context.Context) (end func() error, err error) {
+func (s Dir) Turn(ctx context.Context) (end func() error, err error) {
 	dir := filepath.Join(string(s), "locks")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s State) Turn(ctx context.Context) (end func() error, err error) {
 // agent inherits the file, and nobody ever unlocks it: the kernel frees the lock
 // when the last process that kept the descriptor is gone. A run that lives already
 // is an error that wraps [fleet.ErrBusy].
-func (s State) Live(run fleet.RunID) (*os.File, error) {
+func (s Dir) Live(run fleet.RunID) (*os.File, error) {
 	files := fleet.FilesOf(string(s), run)
 	if err := rundir.MakeFolder(files.Dir); err != nil {
 		return nil, fmt.Errorf("lock of run %s: %w", run, err)
@@ -104,7 +104,7 @@ func (s State) Live(run fleet.RunID) (*os.File, error) {
 
 // Cgroup is the one of the unified hierarchy that a run's process was in when it began,
 // if that was its unit's; empty: nobody knows.
-func (s State) Cgroup(run fleet.RunID, unit string) string {
+func (s Dir) Cgroup(run fleet.RunID, unit string) string {
 	f, err := rundir.Open(fleet.FilesOf(string(s), run).Alive)
 	if err != nil {
 		return ""
@@ -142,7 +142,7 @@ func outwait(f *os.File) error {
 // Lives reports whether some process of the run still holds its lock. For a run that never took
 // it here the error wraps [fleet.ErrNotFound]. Where something else is in its place, nobody
 // knows: that is another error.
-func (s State) Lives(run fleet.RunID) (bool, error) {
+func (s Dir) Lives(run fleet.RunID) (bool, error) {
 	f, err := rundir.Open(fleet.FilesOf(string(s), run).Alive)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("lock of run %s: %w", run, fleet.ErrNotFound)

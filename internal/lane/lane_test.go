@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	if !child {
 		os.Exit(m.Run())
 	}
-	if err := hold(mode, State(os.Getenv(childState))); err != nil {
+	if err := hold(mode, Dir(os.Getenv(childState))); err != nil {
 		fmt.Fprintln(os.Stdout, err)
 		os.Exit(1)
 	}
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-func hold(mode string, s State) error {
+func hold(mode string, s Dir) error {
 	switch mode {
 	case "take":
 		_, err := s.Take("code", 1, "0child")
@@ -73,7 +73,7 @@ type child struct {
 }
 
 // start starts one and waits until as many processes as are expected are ready.
-func start(t *testing.T, mode string, s State, processes int) child {
+func start(t *testing.T, mode string, s Dir, processes int) child {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), childMode+"="+mode, childState+"="+string(s))
@@ -124,7 +124,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-func mustTake(t *testing.T, s State, lane int) fleet.Lane {
+func mustTake(t *testing.T, s Dir, lane int) fleet.Lane {
 	t.Helper()
 	l, err := s.Take("code", lane, "0test")
 	if err != nil {
@@ -136,14 +136,14 @@ func mustTake(t *testing.T, s State, lane int) fleet.Lane {
 	return l
 }
 
-func mustBeBusy(t *testing.T, s State, lane int) {
+func mustBeBusy(t *testing.T, s Dir, lane int) {
 	t.Helper()
 	if l, err := s.Take("code", lane, "0test"); !errors.Is(err, fleet.ErrBusy) {
 		t.Fatalf("got lane %d, %v, want busy", l.Number, err)
 	}
 }
 
-func lives(t *testing.T, s State, run fleet.RunID) bool {
+func lives(t *testing.T, s Dir, run fleet.RunID) bool {
 	t.Helper()
 	l, err := s.Lives(run)
 	if err != nil {
@@ -154,7 +154,7 @@ func lives(t *testing.T, s State, run fleet.RunID) bool {
 
 func TestTake(t *testing.T) {
 	t.Parallel()
-	s := State(t.TempDir())
+	s := Dir(t.TempDir())
 	first := mustTake(t, s, 1)
 	second := mustTake(t, s, 2)
 	mustBeBusy(t, s, 2)
@@ -179,7 +179,7 @@ func TestTake(t *testing.T) {
 // an unlinked one could be held beside its successor.
 func TestLockFilesStay(t *testing.T) {
 	t.Parallel()
-	s := State(t.TempDir())
+	s := Dir(t.TempDir())
 	path := filepath.Join(string(s), "locks", "code.1.lock")
 	l := mustTake(t, s, 1)
 	before, err := os.Stat(path)
@@ -209,7 +209,7 @@ func TestLockFilesStay(t *testing.T) {
 // TestLockFileTextMeansNothing leaves a file that looks held.
 func TestLockFileTextMeansNothing(t *testing.T) {
 	t.Parallel()
-	s := State(t.TempDir())
+	s := Dir(t.TempDir())
 	if err := os.MkdirAll(filepath.Join(string(s), "locks"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +221,7 @@ func TestLockFileTextMeansNothing(t *testing.T) {
 
 func TestTakeOfTheDead(t *testing.T) {
 	t.Parallel()
-	s := State(t.TempDir())
+	s := Dir(t.TempDir())
 	holder := start(t, "take", s, 1)
 	mustBeBusy(t, s, 1)
 	holder.kill(t)
@@ -231,7 +231,7 @@ func TestTakeOfTheDead(t *testing.T) {
 // TestTakeAtOnce has many take one lane again and again: never two at a time.
 func TestTakeAtOnce(t *testing.T) {
 	t.Parallel()
-	s := State(t.TempDir())
+	s := Dir(t.TempDir())
 	var (
 		wg      sync.WaitGroup
 		holding = make(chan struct{}, 1)
@@ -269,10 +269,10 @@ func TestTakeWithoutFolder(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := State(file).Take("code", 1, "0test"); err == nil || errors.Is(err, fleet.ErrBusy) {
+	if _, err := Dir(file).Take("code", 1, "0test"); err == nil || errors.Is(err, fleet.ErrBusy) {
 		t.Errorf("got %v, want an error that is not busy", err)
 	}
-	s := State(t.TempDir())
+	s := Dir(t.TempDir())
 	if err := os.MkdirAll(filepath.Join(string(s), "locks", "code.1.lock"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func TestTakeWithoutFolder(t *testing.T) {
 
 func TestLive(t *testing.T) {
 	t.Parallel()
-	s := State(t.TempDir())
+	s := Dir(t.TempDir())
 	if _, err := s.Lives("0r1"); !errors.Is(err, fleet.ErrNotFound) {
 		t.Errorf("got %v of a run that never began here, want not found", err)
 	}
@@ -318,7 +318,7 @@ func TestLive(t *testing.T) {
 // the other for the run.
 func TestLivesBesideAProbe(t *testing.T) {
 	t.Parallel()
-	s := State(t.TempDir())
+	s := Dir(t.TempDir())
 	alive, err := s.Live("0r1")
 	if err != nil {
 		t.Fatal(err)
@@ -343,7 +343,7 @@ func TestLivesBesideAProbe(t *testing.T) {
 // ends.
 func TestLiveTwice(t *testing.T) {
 	t.Parallel()
-	s := State(t.TempDir())
+	s := Dir(t.TempDir())
 	alive, err := s.Live("0r1")
 	if err != nil {
 		t.Fatal(err)
@@ -367,7 +367,7 @@ func TestLiveTwice(t *testing.T) {
 // TestLiveUnderProbes begins runs while others keep asking whether they live.
 func TestLiveUnderProbes(t *testing.T) {
 	t.Parallel()
-	s := State(t.TempDir())
+	s := Dir(t.TempDir())
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 3 {
@@ -405,7 +405,7 @@ func TestLiveUnderProbes(t *testing.T) {
 // agent does.
 func TestLivesWithItsAgent(t *testing.T) {
 	t.Parallel()
-	s := State(t.TempDir())
+	s := Dir(t.TempDir())
 	supervisor := start(t, "live", s, 2)
 	if !lives(t, s, "0child") {
 		t.Error("got the run dead, want alive")
@@ -422,7 +422,7 @@ func TestLivesWithItsAgent(t *testing.T) {
 
 func TestLivesUnreadable(t *testing.T) {
 	t.Parallel()
-	s := State(t.TempDir())
+	s := Dir(t.TempDir())
 	path := fleet.FilesOf(string(s), "0r1").Alive
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
@@ -443,7 +443,7 @@ func TestLivesUnreadable(t *testing.T) {
 //
 //nolint:paralleltest // a bubble's test stands alone
 func TestTurnOfAStoppedProcess(t *testing.T) {
-	s := State(t.TempDir())
+	s := Dir(t.TempDir())
 	c := start(t, "turn", s, 1)
 	if err := c.Process.Signal(unix.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -483,7 +483,7 @@ func TestCgroup(t *testing.T) {
 		"0::/\n0::\n":                                        "",
 		strings.Repeat("x", 64<<10) + "\n0::/" + unit + "\n": "",
 	} {
-		s := State(t.TempDir())
+		s := Dir(t.TempDir())
 		f, err := s.Live("0r1")
 		if err != nil {
 			t.Fatal(err)

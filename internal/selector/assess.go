@@ -72,7 +72,7 @@ type Next struct {
 	ID         fleet.TaskID    `json:"id"`
 	State      fleet.TaskState `json:"state"`
 	NextAction string          `json:"next_action,omitempty"`
-	Vain       bool            `json:"vain,omitempty"` // it was begun, and leads no longer: it brings nothing
+	Fruitless  bool            `json:"fruitless,omitempty"` // it was begun, and leads no longer: it brings nothing
 }
 
 // Assess finds out who can be started, and lists the open tasks that are blocked.
@@ -141,7 +141,7 @@ type backlog struct {
 
 func (b *backlog) add(t *fleet.Task, changed time.Time) {
 	if b.tasks++; b.next == nil {
-		b.next = &Next{t.ID, t.State, t.NextAction, vain(t)}
+		b.next = &Next{t.ID, t.State, t.NextAction, fruitless(t)}
 	}
 	if changed.After(b.news) {
 		b.news = changed

@@ -65,14 +65,14 @@ func (o order) compare(a, b *fleet.Task) (int, criterion) {
 // placeOf is that of the task's state. A begun task that has brought nothing since takes its
 // turn with those to be begun.
 func (o order) placeOf(t *fleet.Task) int {
-	if vain(t) {
+	if fruitless(t) {
 		return o.place[fleet.StateTodo]
 	}
 	return o.place[t.State]
 }
 
-// vain reports whether a task was begun, and leads no longer for what sessions brought it.
-func vain(t *fleet.Task) bool { return t.State == fleet.StateActive && !t.Leads() }
+// fruitless reports whether a task was begun, and leads no longer for what sessions brought it.
+func fruitless(t *fleet.Task) bool { return t.State == fleet.StateActive && !t.Leads() }
 
 // class is the priority as which a task counts: its own, or that of a more pressing one that
 // waits for it.
@@ -123,14 +123,14 @@ func (q Queue) Ahead(t *fleet.Task) (list []Ahead) {
 func (o order) because(by criterion, a, b *fleet.Task) string {
 	switch by {
 	case byState:
-		if vain(b) {
+		if fruitless(b) {
 			return fmt.Sprintf("it is %s, and the last %d sessions at this one brought nothing", a.State, b.Memory.Vain)
 		}
 		return fmt.Sprintf("it is %s, this one is %s", a.State, b.State)
 	case byPriority:
 		return fmt.Sprintf("its priority is %s; this one's is %s", o.counts(a), o.counts(b))
 	case byLeftOpen:
-		if vain(b) {
+		if fruitless(b) {
 			return fmt.Sprintf("this one is active, and the last %d sessions at it brought nothing", b.Memory.Vain)
 		}
 		return "sessions have worked on this one and left it open"

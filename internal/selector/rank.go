@@ -92,12 +92,12 @@ func Rank(in Input) Selection {
 	for i := range in.Candidates {
 		arms[i] = &in.Candidates[i].Arm
 	}
-	look := bandit.NewLook(in.Settings, in.Seed, in.Fire, arms)
-	look.Turn = bandit.Turn(in.At)
-	s := Selection{Input: in, Prior: look.Prior, Scores: make([]Score, len(in.Candidates))}
+	scorer := bandit.NewScorer(in.Settings, in.Seed, in.Fire, arms)
+	scorer.Turn = bandit.Turn(in.At)
+	s := Selection{Input: in, Prior: scorer.Prior, Scores: make([]Score, len(in.Candidates))}
 	for i := range in.Candidates {
 		c := &in.Candidates[i]
-		parts := look.Score(c.Category, &c.Arm, c.Pending, c.LOO)
+		parts := scorer.Score(c.Category, &c.Arm, c.Pending, c.LOO)
 		s.Scores[i] = Score{
 			Candidate: c, Components: parts, In: c.Out == "", Value: parts.Score(),
 			tie: bandit.Key(in.Seed^uint64(in.Fire), string(c.Category)),
@@ -176,7 +176,7 @@ func lead(ranked []Score, s bandit.Settings) Tier {
 }
 
 func mayLead(c Score, s bandit.Settings) bool {
-	if c.Next == nil || c.Next.State != fleet.StateActive || c.Next.Vain {
+	if c.Next == nil || c.Next.State != fleet.StateActive || c.Next.Fruitless {
 		return false
 	}
 	_, surplus := c.Arm.Settled(s)

@@ -88,7 +88,7 @@ func (s Sessions) answer(ctx context.Context, r fleet.Run, there bool, err error
 // of their own, as tmux does. The manager knows nothing of a cgroup that was populated when
 // it was killed and started anew: the kernel does.
 func (s Sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
-	pids, err := strays(r.ID)
+	pids, err := leftovers(r.ID)
 	if err != nil || len(pids) > 0 || r.Unit == "" {
 		return len(pids) > 0, err
 	}

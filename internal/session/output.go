@@ -8,7 +8,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// drainTime is how long the output is read on after the family is gone. By then it is at
+// drainTime is how long the output is read on after the process tree is gone. By then it is at
 // its end, unless somebody holds it open who got it in another way than by descent.
 const drainTime = 2 * time.Second
 
@@ -41,7 +41,7 @@ func newOutput(log *cappedLog, s fleet.SessionSpec) (*output, error) {
 }
 
 // follow begins to read. The agent must have been started, or not be going to be: only
-// processes of its family hold the pipe open from here on.
+// processes of its tree hold the pipe open from here on.
 func (o *output) follow() {
 	o.write.Close()
 	go func() {

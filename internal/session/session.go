@@ -129,7 +129,7 @@ func prepare(s fleet.SessionSpec) (*exec.Cmd, error) {
 	}, nil
 }
 
-// run starts cmd, stops its family when ctx ends, time is up or it fell silent, and
+// run starts cmd, stops its processes when ctx ends, time is up or it fell silent, and
 // returns when nobody of it is left.
 func (r Runner) run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log *cappedLog) (fleet.SessionExit, error) {
 	ctx, stop := context.WithCancelCause(ctx)
@@ -155,14 +155,14 @@ func (r Runner) run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log
 		out.heard = func() { silence.Reset(s.Silence) }
 	}
 	out.follow()
-	exit := family{run: s.Run, leader: cmd.Process.Pid, adopts: r.Adopts}.await(ctx, cmd, s)
+	exit := processTree{run: s.Run, leader: cmd.Process.Pid, adopts: r.Adopts}.await(ctx, cmd, s)
 	exit.Output = out.finish()
 	return exit, nil
 }
 
 // await waits until the agent has ended, by itself or because ctx did, and then until
-// its family has.
-func (f family) await(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) fleet.SessionExit {
+// its process tree has.
+func (f processTree) await(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) fleet.SessionExit {
 	ended := gone(f.leader)
 	stopReaping := f.keepReaping()
 	stopped := false
@@ -173,8 +173,8 @@ func (f family) await(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) f
 	}
 	over := time.After(s.Grace)
 	if stopped {
-		living, _, _ := f.look() // its group is asked all the same
-		f.ask(living)
+		living, _, _ := f.members() // its group is asked all the same
+		f.terminate(living)
 		select {
 		case <-ended:
 		case <-over:

@@ -116,7 +116,7 @@ func (p *play) run(stop func() bool) outcome {
 }
 
 func (p *play) fire(pool Pool) {
-	p.look(pool)
+	p.observe(pool)
 	p.byHand(pool)
 	p.entitle()
 	c := p.player.choose(p.view)
@@ -181,8 +181,8 @@ func (p *play) byHand(pool Pool) {
 	}
 }
 
-// look finds out what the policy sees, and what it does not: what sessions are worth.
-func (p *play) look(pool Pool) {
+// observe finds out what the policy sees, and what it does not: what sessions are worth.
+func (p *play) observe(pool Pool) {
 	v, s := &p.view, p.scenario
 	awake := 0
 	for i, on := range p.world.awake {

@@ -50,7 +50,7 @@ func (f *Fleet) Transcript(agent, log string) (*grade.Transcript, error) {
 		t.Usage.Tokens = &total
 	}
 	if q := s.Quota; q != nil {
-		t.Wall = &grade.Wall{Throttled: q.Kind == transcript.Throttled, ResetAt: q.ResetAt, RetryAfter: q.RetryAfter, Text: q.Text}
+		t.Limit = &grade.UsageLimit{Throttled: q.Kind == transcript.Throttled, ResetAt: q.ResetAt, RetryAfter: q.RetryAfter, Text: q.Text}
 	}
 	if s.Fault != nil {
 		t.Fault = FaultOf(a.Transcript, *s.Fault)

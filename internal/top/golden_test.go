@@ -39,7 +39,7 @@ type operator struct {
 }
 
 // sit begins with a look at the fleet. A function that o leaves out does nothing, or is noted.
-func sit(t *testing.T, width, height int, look top.Look, o top.Options) *operator {
+func sit(t *testing.T, width, height int, look top.Moment, o top.Options) *operator {
 	t.Helper()
 	u := &operator{T: t}
 	o.Fleet = "demo"
@@ -50,8 +50,8 @@ func sit(t *testing.T, width, height int, look top.Look, o top.Options) *operato
 		o.Interval = time.Second
 	}
 	look.Ranking = look.Status.Ranking()
-	if o.Look == nil {
-		o.Look = func() (top.Look, error) { return look, nil }
+	if o.Read == nil {
+		o.Read = func() (top.Moment, error) { return look, nil }
 	}
 	if o.Log == nil {
 		o.Log = func(fleet.Run) (top.Log, error) { return top.Log{}, nil }
@@ -168,8 +168,8 @@ func (u *operator) fits(width, height int) {
 	}
 }
 
-func idle() top.Look {
-	l := top.Look{}
+func idle() top.Moment {
+	l := top.Moment{}
 	l.At = clock()
 	for _, c := range []fleet.Category{"code", "docs", "research", "triage"} {
 		l.Lanes = append(l.Lanes, inspect.LaneState{Category: c, Number: 1})
@@ -195,7 +195,7 @@ func run(n int, c fleet.Category, began, took time.Duration, o fleet.Outcome) fl
 }
 
 // busy is a fleet with a session of every kind.
-func busy(t *testing.T) top.Look {
+func busy(t *testing.T) top.Moment {
 	t.Helper()
 	l := idle()
 	l.Timers = append(l.Timers, fleet.Timer{Pool: "monitoring", Active: true, Next: clock().Add(time.Minute)})
@@ -242,7 +242,7 @@ func busy(t *testing.T) top.Look {
 }
 
 // many is a fleet of more categories than there is room for.
-func many(t *testing.T) top.Look {
+func many(t *testing.T) top.Moment {
 	t.Helper()
 	l := busy(t)
 	for i := range 12 {
@@ -268,7 +268,7 @@ func TestScreens(t *testing.T) {
 	tests := []struct {
 		name          string
 		width, height int
-		look          top.Look
+		look          top.Moment
 		options       top.Options
 		keys          []string
 	}{
@@ -308,12 +308,12 @@ func TestFailedLook(t *testing.T) {
 	t.Parallel()
 	var fault error
 	now := clock()
-	o := top.Options{Look: func() (top.Look, error) {
+	o := top.Options{Read: func() (top.Moment, error) {
 		look := busy(t)
 		look.Ranking = look.Status.Ranking()
 		return look, fault
 	}, Now: func() time.Time { return now }}
-	u := sit(t, 80, 24, top.Look{}, o)
+	u := sit(t, 80, 24, top.Moment{}, o)
 	fault = errors.New("read the store: disk I/O error")
 	now = now.Add(42 * time.Second)
 	u.at(now)
@@ -323,7 +323,7 @@ func TestFailedLook(t *testing.T) {
 // TestFirstLookFailed has nothing to show but why.
 func TestFirstLookFailed(t *testing.T) {
 	t.Parallel()
-	u := sit(t, 80, 24, top.Look{}, top.Options{Look: func() (top.Look, error) { return top.Look{}, errors.New("no configuration") }})
+	u := sit(t, 80, 24, top.Moment{}, top.Options{Read: func() (top.Moment, error) { return top.Moment{}, errors.New("no configuration") }})
 	u.shows("look failed: no configuration")
 	u.fits(80, 24)
 	u.press("p", "P", "x", "enter", "down", "q")

@@ -19,7 +19,7 @@ type Model struct {
 	width, height int
 	now           time.Time
 
-	look     Look
+	look     Moment
 	lookedAt time.Time // zero: there was none yet
 	askedAt  time.Time // the look under way, or else the last one
 	looking  bool
@@ -61,7 +61,7 @@ type question struct {
 type (
 	tickMsg   time.Time
 	lookedMsg struct {
-		look Look
+		look Moment
 		err  error
 		at   time.Time
 	}
@@ -93,7 +93,7 @@ func (m Model) tick() tea.Cmd {
 
 func (m Model) lookCmd() tea.Cmd {
 	return func() tea.Msg {
-		l, err := m.Look()
+		l, err := m.Read()
 		return lookedMsg{l, err, m.Now()}
 	}
 }

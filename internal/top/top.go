@@ -24,8 +24,8 @@ const Past = 2 * time.Hour
 // is among them.
 const Fires = 10
 
-// Look is what is known of the fleet at one moment.
-type Look struct {
+// Moment is what is known of the fleet at one moment.
+type Moment struct {
 	inspect.Status
 	Ranking  []inspect.Ranked  // as the last fires ranked
 	Past     []fleet.RunStatus // that were in a lane within the time of the timeline
@@ -49,7 +49,7 @@ type Options struct {
 	ASCII    bool // the terminal can show no other characters of ours
 	Now      func() time.Time
 
-	Look   func() (Look, error)
+	Read   func() (Moment, error)
 	Log    func(fleet.Run) (Log, error)
 	Pause  func(fleet.Category) error // empty: the whole fleet
 	Resume func(fleet.Category) error

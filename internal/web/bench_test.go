@@ -103,7 +103,7 @@ func (b *bench) engine(s store.Store) *engine.Engine {
 			Lessons: lesson.Folder{Dir: b.config.Lessons.Dir}, Log: slog.New(slog.DiscardHandler),
 			Now: clock, Random: func() uint64 { return chance.Add(1) }, Getenv: func(string) string { return "" },
 		},
-		Lanes: lane.State(b.config.State), Stopper: sessions{}, Runner: session.Runner{}, Repo: noRepo{}, Folders: folders, Sources: sources,
+		Lanes: lane.Dir(b.config.State), Stopper: sessions{}, Runner: session.Runner{}, Repo: noRepo{}, Folders: folders, Sources: sources,
 	}
 }
 

@@ -27,7 +27,7 @@ type Category struct {
 	Dead     fleet.RunID       // of the category, that died and is still to be closed; empty: none
 	Hinders  []selector.Obstacle
 	Pauses   []fleet.Pause // in force that concern it
-	Gates    []Refusal        // what is behind a gate
+	Gates    []Refusal     // what is behind a gate
 	Held     []fleet.Claim // on its tasks and lanes
 	States   map[fleet.TaskState]int
 	Endless  []string               // its tasks that have taken too many sessions

@@ -17,7 +17,7 @@ type Status struct {
 	Timers     []Timer             `json:"timers"`
 	Lanes      []Lane              `json:"lanes"` // of every category
 	Running    []OpenRun           `json:"running"`
-	Closed     []Closure              `json:"closed"`         // what keeps sessions from starting
+	Closed     []Closure           `json:"closed"`         // what keeps sessions from starting
 	Failed     []fleet.SourceFault `json:"failed_sources"` // of tasks, at the last fire
 	Claims     []Claim             `json:"claims"`
 	Fires      []Fire              `json:"fires"` // newest first

@@ -136,7 +136,9 @@ func testFencedWrites(t *testing.T, b bundle) {
 		_, err := b.Release(t.Context(), store.Hold{Key: key, Holder: bob}, fleet.EndingReleased, "")
 		must(t, err)
 	}
-	take := func(key fleet.Key) { b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted) }
+	take := func(key fleet.Key) {
+		b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted)
+	}
 	expire := func(fleet.Key) { b.clock.Advance(time.Hour) }
 	tests := []struct {
 		key    fleet.Key

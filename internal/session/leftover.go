@@ -16,15 +16,15 @@ import (
 	"stint/internal/fleet"
 )
 
-// strays are the processes that carry a run's id in their environment, other than
+// leftovers are the processes that carry a run's id in their environment, other than
 // this one. Every process of a session inherits it from the agent, whatever group,
 // session or parent it has moved to, and whatever descriptors it has closed; one that
 // cleared its environment is not found.
 //
 // It looks again while processes have come since the look before: one that starts the
 // next and ends, again and again, would else slip through between being listed and read.
-func strays(run fleet.RunID) ([]int, error) {
-	var strays []int
+func leftovers(run fleet.RunID) ([]int, error) {
+	var left []int
 	seen := map[int]bool{os.Getpid(): true}
 	for range looks {
 		pids, err := processes()
@@ -39,20 +39,20 @@ func strays(run fleet.RunID) ([]int, error) {
 			settled = false
 			marked, readable := readMark(pid, run)
 			if marked {
-				strays = append(strays, pid)
+				left = append(left, pid)
 			}
 			seen[pid] = marked || readable
 		}
-		if settled || len(strays) > 0 {
-			return strays, nil
+		if settled || len(left) > 0 {
+			return left, nil
 		}
 		time.Sleep(pause) //nolint:forbidigo // 16 ms at most, and no event to wait for
 	}
-	return strays, nil
+	return left, nil
 }
 
 const (
-	// looks bounds how often Strays looks on a machine that starts processes all the
+	// looks bounds how often leftovers looks on a machine that starts processes all the
 	// time. Half of the looks at a chain of short-lived ones find it.
 	looks = 8
 	// pause lets a process get on that was found half-way through execve(2).
@@ -95,16 +95,16 @@ func readMark(pid int, run fleet.RunID) (found, readable bool) {
 	}), true
 }
 
-// maxSweeps bounds how often strays are looked for: one that forks all the time may
+// maxSweeps bounds how often leftovers are looked for: one that forks all the time may
 // have a new child at each look.
 const maxSweeps = 100
 
-// Sweep kills a run's strays until none is left.
+// Sweep kills a run's leftovers until none is left.
 func Sweep(run fleet.RunID) error {
-	return sweep(run, func() ([]int, error) { return strays(run) }, func(pid int) bool { return marked(pid, run) })
+	return sweep(run, func() ([]int, error) { return leftovers(run) }, func(pid int) bool { return marked(pid, run) })
 }
 
-// end kills a run's strays, and then any others that have its lock: one that cleared its
+// end kills a run's leftovers, and then any others that have its lock: one that cleared its
 // environment and left the unit may have inherited that, and keeps the lane with it. The run's
 // supervisor is gone by then.
 func end(run fleet.RunID, alive string) error {

@@ -55,7 +55,7 @@ func stray(t *testing.T, script string, environment ...string) int {
 
 func mustStrays(t *testing.T, run fleet.RunID) []int {
 	t.Helper()
-	pids, err := strays(run)
+	pids, err := leftovers(run)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,26 +12,26 @@ import (
 	"stint/internal/fleet"
 )
 
-// family is the processes of one session: each process that is in the agent's session or group,
+// processTree is the processes of one session: each process that is in the agent's session or group,
 // carries the run's id, descends from one of these, or was adopted from them.
 //
 // The agent leads a session of its own, which nobody can enter from outside and which
 // this process's other children do not leave. So a child of this process that is in
 // another session is the agent or an orphan of its making, whatever it did to its
 // environment, its descriptors, its group and its session.
-type family struct {
+type processTree struct {
 	run    fleet.RunID
-	leader int  // the agent; not reaped before the family is gone, so that its number stays its own
-	adopts bool // this process is the reaper of its descendants, and they are all this family's
+	leader int  // the agent; not reaped before the tree is gone, so that its number stays its own
+	adopts bool // this process is the reaper of its descendants, and they are all of this tree
 }
 
-// look finds who lives, and which zombies nobody else will reap.
-func (f family) look() (living, zombies []process, err error) {
-	strays, err := strays(f.run)
+// members finds who lives, and which zombies nobody else will reap.
+func (f processTree) members() (living, zombies []process, err error) {
+	left, err := leftovers(f.run)
 	if err != nil {
 		return nil, nil, err
 	}
-	// After the strays were looked for, which takes longer: this look is the last word.
+	// After the leftovers were looked for, which takes longer: this list is the last word.
 	all, err := listProcesses()
 	if err != nil {
 		return nil, nil, err
@@ -41,7 +41,7 @@ func (f family) look() (living, zombies []process, err error) {
 		return nil, nil, err
 	}
 	member := map[int]bool{f.leader: true}
-	for _, pid := range strays {
+	for _, pid := range left {
 		member[pid] = true
 	}
 	for _, p := range adopted {
@@ -63,7 +63,7 @@ func (f family) look() (living, zombies []process, err error) {
 }
 
 // adopted are the orphans that this process was given.
-func (f family) adopted(all []process) (orphans []process, err error) {
+func (f processTree) adopted(all []process) (orphans []process, err error) {
 	if !f.adopts {
 		return nil, nil
 	}
@@ -113,10 +113,10 @@ func reap(zombies []process) (reaped int) {
 
 // settled finds who lives once no zombie is left. A process that ended since the look before
 // left one, and may have left a child that was not listed yet: only a look that finds neither
-// proves that the family is gone.
-func (f family) settled() ([]process, error) {
+// proves that the tree is gone.
+func (f processTree) settled() ([]process, error) {
 	for {
-		living, zombies, err := f.look()
+		living, zombies, err := f.members()
 		if reaped := reap(zombies); err != nil || len(living) > 0 || reaped == 0 {
 			return living, err
 		}
@@ -129,7 +129,7 @@ const reapPause = time.Second
 
 // keepReaping reaps orphans as they end, for else a long session could fill the
 // process table with them. The function it returns ends that.
-func (f family) keepReaping() (stop func()) {
+func (f processTree) keepReaping() (stop func()) {
 	if !f.adopts {
 		return func() {}
 	}
@@ -162,9 +162,9 @@ func (f family) keepReaping() (stop func()) {
 	}
 }
 
-// ask asks every process to end, also those that are stopped and would not hear it. A process
+// terminate asks every process to end, also those that are stopped and would not hear it. A process
 // that ignores it, or is not found, is killed later.
-func (f family) ask(living []process) {
+func (f processTree) terminate(living []process) {
 	_ = unix.Kill(-f.leader, unix.SIGTERM)
 	_ = unix.Kill(-f.leader, unix.SIGCONT)
 	for _, p := range living {
@@ -175,23 +175,23 @@ func (f family) ask(living []process) {
 	}
 }
 
-// Looks at a family that was asked to end: most of them end at once, the others take as
+// Looks at a tree that was asked to end: most of them end at once, the others take as
 // long as their cleaning up does.
 const (
 	firstWait = 2 * time.Millisecond
 	lastWait  = 100 * time.Millisecond
 )
 
-// end returns once the family is gone. It asks the family to end, unless it was asked before,
+// end returns once the tree is gone. It asks its processes to end, unless they were asked before,
 // and kills it when it is not gone by the time that over fires.
-func (f family) end(asked bool, over <-chan time.Time) error {
+func (f processTree) end(asked bool, over <-chan time.Time) error {
 	for wait := firstWait; ; wait = min(2*wait, lastWait) {
 		living, err := f.settled()
 		if err != nil || len(living) == 0 {
 			return err
 		}
 		if !asked {
-			f.ask(living)
+			f.terminate(living)
 			asked = true
 		}
 		select {
@@ -202,7 +202,7 @@ func (f family) end(asked bool, over <-chan time.Time) error {
 	}
 }
 
-func (f family) kill() error {
+func (f processTree) kill() error {
 	for range maxSweeps {
 		living, err := f.settled()
 		if err != nil || len(living) == 0 {
