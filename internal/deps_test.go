@@ -40,8 +40,9 @@ func rules() map[string]rule {
 		outside = []string{"database/sql", "net", "os/exec", "os/signal", "syscall"}
 	)
 	return map[string]rule{
-		"internal/fleet": {not: []string{"context", "database/sql", "log", "net", "os/exec"}},
-		common:           {not: world},
+		"internal/fleet":  {not: []string{"context", "database/sql", "log", "net", "os/exec"}},
+		common:            {not: world},
+		"internal/markup": {not: world},
 
 		"internal/bandit":   {house: []string{"internal/fleet"}, foreign: []string{"gonum.org/v1/gonum/mathext"}, not: world},
 		"internal/selector": {house: []string{"internal/bandit", "internal/fleet"}, not: world},
@@ -51,7 +52,7 @@ func rules() map[string]rule {
 			not:   world,
 		},
 		"internal/why":        {house: []string{"internal/fleet", "internal/selector"}, not: world},
-		"internal/plot":       {not: world},
+		"internal/plot":       {house: []string{"internal/markup"}, not: world},
 		"internal/pressure":   {not: world},
 		"internal/transcript": {house: []string{"internal/fleet"}, not: world},
 		"internal/simulate": {
@@ -60,7 +61,7 @@ func rules() map[string]rule {
 			not:     append(outside, "os"),
 		},
 		"internal/grade":  {house: []string{"internal/fleet"}, not: world},
-		"internal/report": {house: []string{"internal/bandit", "internal/fleet", "internal/plot"}, not: world},
+		"internal/report": {house: []string{"internal/bandit", "internal/fleet", "internal/markup", "internal/plot"}, not: world},
 		"internal/doctor": {house: []string{"internal/fleet"}, not: world},
 
 		"internal/store":      {house: []string{"internal/bandit", "internal/fleet"}, not: outside},
@@ -143,8 +144,8 @@ func rules() map[string]rule {
 		},
 		"internal/web": {
 			house: []string{
-				"internal/fleet", "internal/inspect", "internal/metrics", "internal/plot", "internal/report", "internal/screen",
-				"internal/selector", "internal/store", "internal/transcript", "internal/wire",
+				"internal/fleet", "internal/inspect", "internal/markup", "internal/metrics", "internal/plot", "internal/report",
+				"internal/screen", "internal/selector", "internal/store", "internal/transcript", "internal/wire",
 			},
 			not: []string{"database/sql", "os/exec"},
 		},

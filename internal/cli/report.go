@@ -122,7 +122,7 @@ func (a *app) reportText(ctx context.Context, e *inspect.Explainer, o reportOpti
 	case err != nil:
 		return nil, err
 	case o.html:
-		return r.Page(e.Config.Fleet)
+		return r.Page(e.Config.Fleet), nil
 	case o.csv:
 		return r.CSV()
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"stint/internal/markup"
 )
 
 // Dots shows quantities in [0,1] over time, and how their mean went.
@@ -67,7 +69,7 @@ func (d Dots) draw(c *canvas) {
 		c.rule("grid", start, y.at(v), end, y.at(v))
 		c.label(start-8, y.at(v)+4, "end", number(v))
 	}
-	c.printf(`<text transform="translate(22 %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", Coordinate((high+floor)/2), escape(d.Y))
+	c.printf(`<text transform="translate(22 %s) rotate(-90)" text-anchor="middle">%s</text>`+"\n", Coordinate((high+floor)/2), markup.Escape(d.Y))
 	x := newTimes(d.From, d.To, start, end)
 	x.ticks(c, high, floor)
 	c.around(d.Mean, x, y)

@@ -1,9 +1,9 @@
 package plot
 
 import (
-	"strings"
 	"time"
 
+	"stint/internal/markup"
 	"stint/internal/plain"
 )
 
@@ -67,7 +67,7 @@ func (g grid) rowNames(c *canvas) {
 			continue
 		}
 		c.printf(`<text x="%s" y="%s" text-anchor="end"%s>%s</text>`+"\n",
-			Coordinate(g.left-nameGap), Coordinate(g.middle(i)+4), fitted(name, g.left-2*nameGap), escape(name))
+			Coordinate(g.left-nameGap), Coordinate(g.middle(i)+4), fitted(name, g.left-2*nameGap), markup.Escape(name))
 	}
 }
 
@@ -174,17 +174,4 @@ func tickTime(t time.Time, step time.Duration) string {
 	default:
 		return t.Format("15:04")
 	}
-}
-
-// local is a link to a page of the same place, or nothing: its parts may come from elsewhere.
-func local(link string) string {
-	if !strings.HasPrefix(link, "/") || strings.HasPrefix(link, "//") || strings.Contains(link, `\`) {
-		return ""
-	}
-	for _, r := range link {
-		if r <= ' ' || r == 0x7f {
-			return ""
-		}
-	}
-	return link
 }

@@ -3,6 +3,8 @@ package plot
 import (
 	"math"
 	"strings"
+
+	"stint/internal/markup"
 )
 
 // Point is one point of a line, and how far the true value may be from it: NaN when
@@ -44,7 +46,7 @@ func (l Lines) drawWide(c *canvas) {
 	}
 	c.printf(`<path class="axis" d="M%d %dV%dH%d"/>`+"\n", left, top, top+plotHeight, width-right)
 	c.label((left+width-right)/2, top+plotHeight+40, "middle", l.X)
-	c.printf(`<text transform="translate(24 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n", top+plotHeight/2, escape(l.Y))
+	c.printf(`<text transform="translate(24 %d) rotate(-90)" text-anchor="middle">%s</text>`+"\n", top+plotHeight/2, markup.Escape(l.Y))
 	for _, line := range l.Lines {
 		c.band(line, x, y)
 	}

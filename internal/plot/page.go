@@ -5,11 +5,11 @@ package plot
 
 import (
 	"fmt"
-	"html"
 	"math"
 	"strconv"
 	"strings"
 
+	"stint/internal/markup"
 	"stint/internal/plain"
 )
 
@@ -75,7 +75,7 @@ func Fragment(charts ...Chart) []byte {
 		p.width = size.width
 		p.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="plot %s" role="%s" viewBox="0 0 %s %s" font-family="sans-serif" font-size="%d">`+"\n",
 			size.class, role(charts), Coordinate(p.width), Coordinate(total(charts, p.width)), fontSize)
-		p.printf("<title>%s</title>\n", escape(names(charts)))
+		p.printf("<title>%s</title>\n", markup.Escape(names(charts)))
 		p.stack(charts)
 		p.printf("</svg>\n")
 	}
@@ -177,11 +177,11 @@ func (c *canvas) rule(class string, x1, y1, x2, y2 float64) {
 
 // label writes text at a place; anchor is start, middle or end.
 func (c *canvas) label(x, y float64, anchor, text string) {
-	c.printf(`<text x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", Coordinate(x), Coordinate(y), anchor, escape(text))
+	c.printf(`<text x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", Coordinate(x), Coordinate(y), anchor, markup.Escape(text))
 }
 
 func (c *canvas) title(x float64, text string) {
-	c.printf(`<text x="%s" y="26" font-size="16" font-weight="bold">%s</text>`+"\n", Coordinate(x), escape(text))
+	c.printf(`<text x="%s" y="26" font-size="16" font-weight="bold">%s</text>`+"\n", Coordinate(x), markup.Escape(text))
 }
 
 // legend names, in a row to the right of the chart, what looks as sample draws it around
@@ -205,6 +205,3 @@ func Coordinate(v float64) string {
 	}
 	return strconv.FormatFloat(math.Round(v*100)/100, 'f', -1, 64)
 }
-
-// escape makes text of what could be markup, and of what a picture cannot show.
-func escape(text string) string { return html.EscapeString(plain.Line(text)) }

@@ -1,6 +1,9 @@
 package plot
 
-import "stint/internal/plain"
+import (
+	"stint/internal/markup"
+	"stint/internal/plain"
+)
 
 // Row is one line of marks.
 type Row struct {
@@ -83,7 +86,7 @@ func (r Rows) high() (high float64) {
 // rowName writes a row's name before it, smaller where it has many wide letters.
 func (c *canvas) rowName(y float64, name string) {
 	const gap = 8
-	c.printf(`<text x="%d" y="%s" text-anchor="end"%s>%s</text>`+"\n", rowLeft-gap, Coordinate(y), fitted(name, rowLeft-2*gap), escape(name))
+	c.printf(`<text x="%d" y="%s" text-anchor="end"%s>%s</text>`+"\n", rowLeft-gap, Coordinate(y), fitted(name, rowLeft-2*gap), markup.Escape(name))
 }
 
 // fitted is the attribute that makes a text fit the room, if it is likely to be longer. It

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"stint/internal/markup"
 	"stint/internal/plain"
 )
 
@@ -55,7 +56,7 @@ func (t Timeline) name() string { return t.Title }
 
 func (t Timeline) linked() bool {
 	for _, r := range t.Rows {
-		if slices.ContainsFunc(r.Spans, func(s TimelineSpan) bool { return local(s.Link) != "" }) {
+		if slices.ContainsFunc(r.Spans, func(s TimelineSpan) bool { return markup.Local(s.Link) }) {
 			return true
 		}
 	}
@@ -141,7 +142,7 @@ func (c *canvas) tooltip(title string) string {
 	if title == "" || c.width < width {
 		return ""
 	}
-	return "<title>" + escape(title) + "</title>"
+	return "<title>" + markup.Escape(title) + "</title>"
 }
 
 // bar is a span, or several too thin to be seen apart, as it is drawn.
@@ -199,7 +200,7 @@ func later(a, b time.Time) time.Time {
 
 // draw draws a bar of at least one unit, as part of a link where it has one.
 func (b bar) draw(c *canvas, y float64) {
-	class, title, link := "bar", b.Title, local(b.Link)
+	class, title, linked := "bar", b.Title, markup.Local(b.Link)
 	if b.Faint {
 		class += " dim"
 	}
@@ -208,14 +209,14 @@ func (b bar) draw(c *canvas, y float64) {
 	}
 	if b.spans > 1 {
 		title = fmt.Sprintf("%d from %s to %s", b.spans, plain.Stamp(b.From), plain.Stamp(b.To))
-		link = ""
+		linked = false
 	}
-	if link != "" {
-		c.printf(`<a href="%s" aria-label="%s">`, escape(link), escape(title))
+	if linked {
+		c.printf(`<a href="%s" aria-label="%s">`, markup.Escape(b.Link), markup.Escape(title))
 	}
 	c.printf(`<rect class="%s" x="%s" y="%s" width="%s" height="%d" fill="%s">%s</rect>`,
 		class, Coordinate(b.start), Coordinate(y), Coordinate(max(1, b.end-b.start)), barHeight, colour(b.Colour), c.tooltip(title))
-	if link != "" {
+	if linked {
 		c.printf("</a>")
 	}
 	c.printf("\n")

@@ -331,10 +331,7 @@ func elements(t *testing.T, page []byte) map[string]int {
 
 func TestPage(t *testing.T) {
 	t.Parallel()
-	page, err := New(past(4, nil)).Page("alpha")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := New(past(4, nil)).Page("alpha")
 	golden(t, "page.html", page)
 	if got, want := elements(t, page)["svg"], 8; got != want {
 		t.Errorf("got %d pictures, want %d: four, each for two widths", got, want)
@@ -343,14 +340,8 @@ func TestPage(t *testing.T) {
 
 func TestPageOfHostileNames(t *testing.T) {
 	t.Parallel()
-	page, err := New(week(hostile())).Page("alpha")
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := New(week(nil)).Page("alpha")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := New(week(hostile())).Page("alpha")
+	plain := New(week(nil)).Page("alpha")
 	if diff := cmp.Diff(elements(t, page), elements(t, plain)); diff != "" {
 		t.Errorf("elements of a page with hostile names (-got +want):\n%s", diff)
 	}
@@ -363,10 +354,7 @@ func TestPageOfHostileNames(t *testing.T) {
 
 func TestPageOfNothing(t *testing.T) {
 	t.Parallel()
-	page, err := New(Record{Shares: map[fleet.Category]float64{"code": 1}}, Options{From: start, To: start.Add(time.Hour)}).Page("alpha")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := New(Record{Shares: map[fleet.Category]float64{"code": 1}}, Options{From: start, To: start.Add(time.Hour)}).Page("alpha")
 	if elements(t, page)["svg"] > 0 || !bytes.Contains(page, []byte("There were no runs")) {
 		t.Errorf("got %s, want it to say that there were no runs", page)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	h "stint/internal/markup"
 	"stint/internal/plain"
 	"stint/internal/store"
 	"stint/internal/wire"
@@ -39,6 +40,36 @@ func (s *site) claims(r *http.Request, e *inspect.Explainer) (view, error) {
 	return view{Title: "Claims", Live: true, Events: "/events", Body: b, Object: wire.NewClaims(held)}, nil
 }
 
+func (b claimsBody) html(f frame) h.HTML {
+	type (
+		claim  = fleet.Claim
+		denial = fleet.DeniedClaim
+	)
+	held := table[claim]{selector: "table.cards#claims", region: "Claims held", caption: "Held now", columns: []column[claim]{
+		{"Task", "text", func(c claim) any { return bdi(c.Key) }},
+		{"Holder", "", func(c claim) any { return holder(c.Holder) }},
+		{"Epoch", "n", func(c claim) any { return c.Epoch }},
+		{"Since", "", func(c claim) any { return when(c.AcquiredAt, f.Now) }},
+		{"Expires", "", func(c claim) any { return when(c.ExpiresAt, f.Now) }},
+		{"Note", "text", func(c claim) any { return bdi(c.Note) }},
+	}}
+	denials := table[denial]{
+		selector: "table.cards#denials", region: "Denials", caption: "Denied claims: the worker went on to another category, or ended", naming: 1,
+		columns: []column[denial]{
+			{"When", "", func(d denial) any { return when(d.At, f.Now) }},
+			{"Run", "", func(d denial) any { return linkToRun(d.Run) }},
+			{"Category", "", func(d denial) any { return d.Category }},
+			{"Wanted", "text", func(d denial) any { return bdi(d.Key) }},
+			{"Held by", "", func(d denial) any { return holder(d.Holder) }},
+		},
+	}
+	return h.Join(
+		h.El("h1", "Claims"),
+		held.or(b.Held, "No claim is held."),
+		section("section", "denials", "Last denials", denials.or(b.Denials, "No worker was ever denied a claim.")),
+	)
+}
+
 type firesBody struct {
 	Fires []fleet.Fire
 	Older string // the address of the page before; empty: there is none
@@ -61,6 +92,17 @@ func (s *site) fires(r *http.Request, e *inspect.Explainer) (view, error) {
 	}
 	b.Fires = list
 	return view{Title: "Fires", Live: !b.Paged, Events: "/events", Body: b, Object: wire.NewFires(list)}, nil
+}
+
+func (b firesBody) html(f frame) h.HTML {
+	list := fires(b.Fires, f.Now)
+	switch {
+	case len(b.Fires) == 0 && b.Paged:
+		list = empty("There is none before that.")
+	case len(b.Fires) == 0:
+		list = empty("No fire yet.")
+	}
+	return h.Join(h.El("h1", "Fires"), list, newestAndOlder(b.Paged, "/fires", b.Older))
 }
 
 // fireNumber reads the number of a fire; empty is 0.
@@ -104,6 +146,38 @@ func (s *site) runs(r *http.Request, e *inspect.Explainer) (view, error) {
 		b.Older = "/runs?" + address(q, b.Runs[pageRows-1].ID)
 	}
 	return view{Title: "Runs", Live: !b.Paged, Events: "/events", Body: b, Object: wire.NewRuns(b.Runs)}, nil
+}
+
+func (b runsBody) html(f frame) h.HTML {
+	list := runs(b.Runs, f.Now)
+	switch {
+	case len(b.Runs) == 0 && (b.Filtered || b.Paged):
+		list = empty("No such run.")
+	case len(b.Runs) == 0:
+		list = empty("Nothing has run yet.")
+	}
+	fire := fmt.Sprint(b.Query.Fire)
+	return h.Join(
+		h.El("h1", "Runs"),
+		h.El("form.filter#filter", h.Attr("method", "get"), h.Attr("action", "/runs"),
+			choose("Category", "category", b.Categories, b.Query.Category),
+			choose("Outcome", "outcome", b.Outcomes, b.Query.Outcome),
+			choose("Agent", "agent", b.Agents, b.Query.Agent),
+			h.El("label", "Task ", h.El("input", h.Attr("name", "task"), h.Attr("value", string(b.Query.Task)), h.Attr("autocomplete", "off"), h.Attr("spellcheck", "false"))),
+			h.If(b.Query.Fire != 0, h.El("input", h.Attr("type", "hidden"), h.Attr("name", "fire"), h.Attr("value", fire))),
+			h.El("button", "Show"), h.If(b.Filtered, h.Join(" ", link("/runs", "all")))),
+		h.If(b.Query.Fire != 0, h.El("p", "Of ", link(fireAddress(b.Query.Fire), "fire "+fire), ".")),
+		list,
+		newestAndOlder(b.Paged, "/runs", b.Older),
+	)
+}
+
+// choose is a choice of the form.
+func choose[Name ~string](label, name string, list []Name, asked Name) h.HTML {
+	options := h.Each(list, func(n Name) h.HTML {
+		return h.El("option", h.Attr("value", string(n)), h.Flag("selected", n == asked), n)
+	})
+	return h.El("label", label+" ", h.El("select", h.Attr("name", name), h.El("option", h.Attr("value", ""), "any"), options))
 }
 
 // withAsked adds what is asked for to the names to choose from: the record knows some that

@@ -7,8 +7,11 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	h "stint/internal/markup"
 	"stint/internal/plain"
 	"stint/internal/plot"
+	"stint/internal/report"
+	"stint/internal/screen"
 	"stint/internal/selector"
 	"stint/internal/wire"
 )
@@ -48,7 +51,7 @@ func (s *site) ranking(r *http.Request, e *inspect.Explainer) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := view{Title: "Ranking", Live: id == 0, Events: "/events", Body: fireBody{}, Object: wire.NewRanking(fleet.Fire{}, nil, nil)}
+	v := view{Title: "Ranking", Live: id == 0, Events: "/events", Body: rankingBody{}, Object: wire.NewRanking(fleet.Fire{}, nil, nil)}
 	if id == 0 {
 		id = last
 	}
@@ -60,8 +63,47 @@ func (s *site) ranking(r *http.Request, e *inspect.Explainer) (view, error) {
 		return view{}, err
 	}
 	b := newFireBody(d, id >= last)
-	v.Title, v.Body, v.Object = fmt.Sprintf("Ranking of fire %d", id), b, b.object()
+	v.Title, v.Body, v.Object = fmt.Sprintf("Ranking of fire %d", id), rankingBody{b}, b.object()
 	return v, nil
+}
+
+// rankingBody is a fire of which the ranking is shown; without an id there is none.
+type rankingBody struct{ fireBody }
+
+func (b rankingBody) html(f frame) h.HTML {
+	if b.ID == 0 {
+		return h.Join(h.El("h1", "Ranking"), empty("No fire yet: ", code("stint select --explain"), " ranks now."))
+	}
+	var remarks []any
+	if b.Result != nil && !b.Result.Followed {
+		remarks = append(remarks, " ", h.El("strong.warn", "Another selector's ranking was followed; this is what stint would have ranked."))
+	}
+	if b.Result != nil && len(b.Result.Differences) > 0 {
+		remarks = append(remarks, " ", h.El("strong.bad", "Ranked again it differs from the record: ", code("stint replay"), " says where."))
+	}
+	ranking := h.Join(scores(b.fireBody), sentences(b.Sentences))
+	if b.Why != "" {
+		ranking = b.unranked()
+	}
+	address := func(id fleet.FireID) string { return fmt.Sprintf("/ranking?fire=%d", id) }
+	return h.Join(
+		h.El("h1", "Ranking of fire ", link(fireAddress(b.ID), b.ID)),
+		h.El("p", when(b.At, f.Now), h.If(b.Pool != "", ", pool "+b.Pool), ".", remarks),
+		ranking,
+		b.neighbours(address, h.Join(" ", link("/ranking", "Last"))),
+	)
+}
+
+// unranked says why there is no ranking.
+func (b fireBody) unranked() h.HTML {
+	return h.El("p.error", "It cannot be ranked again: ", bdi(b.Why))
+}
+
+// neighbours leads to the fires before and after it, and to the last by the way that is given.
+func (b fireBody) neighbours(address func(fleet.FireID) string, last any) h.HTML {
+	older := link(address(b.ID-1), h.Attr("rel", "prev"), h.Attr("id", "older"), "Fire ", b.ID-1)
+	newer := link(address(b.ID+1), h.Attr("rel", "next"), "Fire ", b.ID+1)
+	return pager(h.If(b.ID > 1, older), h.If(!b.Last, h.Join(newer, last)))
 }
 
 func (s *site) fire(r *http.Request, e *inspect.Explainer) (view, error) {
@@ -98,6 +140,84 @@ func newFireBody(d inspect.FireDetail, last bool) fireBody {
 		b.Scores, b.Scale = scoresOf(d.Result.Selection)
 	}
 	return b
+}
+
+func (b fireBody) html(f frame) h.HTML {
+	ranker := dash
+	if b.Result != nil {
+		if ranker = "another selector"; b.Result.Followed {
+			ranker = "stint"
+		}
+	}
+	failed := b.Count(fleet.StartFailed)
+	return h.Join(
+		h.El("h1", "Fire ", b.ID),
+		h.El("dl.facts",
+			fact("When", when(b.At, f.Now), " ", unit(screen.Stamp(b.At))),
+			h.If(b.Pool != "", fact("Pool", b.Pool)),
+			fact("Started", b.Count(fleet.Spawn), " of at most ", b.Workers),
+			fact("Skipped", b.Count(fleet.Skip)),
+			h.If(failed > 0, h.El("div", h.El("dt", "Did not start"), h.El("dd.bad", failed))),
+			fact("Ranked by", ranker),
+			fact("Seed", code(b.Seed))),
+		h.If(b.Fallback != "", h.El("p.warn", "! The external selector was not followed: ", bdi(b.Fallback))),
+		section("section", "choices", "Decisions and reasons", b.choices()),
+		h.If(len(b.Others) > 0, section("section", "more", "Sessions that followed", runs(b.Others, f.Now))),
+		section("section", "ranking", "Its ranking", b.replayed()),
+		b.neighbours(fireAddress, nil),
+	)
+}
+
+// replayed is the ranking as it comes out when it is ranked again.
+func (b fireBody) replayed() h.HTML {
+	if b.Why != "" {
+		return b.unranked()
+	}
+	var parts []any
+	if b.Result != nil {
+		for _, d := range b.Result.Differences {
+			parts = append(parts, h.El("p.bad", "✗ differs: ", d.Field, ": recorded ", bdi(d.Recorded), ", replayed ", bdi(d.Replayed)))
+		}
+	}
+	return h.Join(parts, sentences(b.Sentences), scores(b))
+}
+
+func (b fireBody) choices() h.HTML {
+	type choice = fleet.Choice
+	return table[choice]{
+		selector: "table.cards#choices", region: "Choices", caption: "In order of decision", heads: map[string]any{"Became": "Result"},
+		columns: []column[choice]{
+			{"Category", "", func(c choice) any { return bdi(c.Category) }},
+			{"Decision", "", func(c choice) any { return state(signOfDecision(c.Decision)) }},
+			{"Rank", "n", func(c choice) any { return orDash(c.Rank > 0, c.Rank) }},
+			{"Score", "n", func(c choice) any { return orDash(c.Rank > 0, three(c.Score)) }},
+			{"Chance", "n", func(c choice) any {
+				if c.Odds == nil {
+					return dash
+				}
+				return report.Percent(*c.Odds)
+			}},
+			{"Why", "text", func(c choice) any { return bdi(c.Reason) }},
+			{"Became", "", func(c choice) any {
+				r, found := b.ByID[c.Run]
+				if !found {
+					return orDash(c.Run != "", linkToRun(c.Run))
+				}
+				return h.Join(linkToRun(c.Run), " ", state(r.Sign()), h.If(r.Verdict.Grade != nil, h.Join(" ", grade(r.Verdict.Grade))))
+			}},
+		},
+	}.of(b.Choices)
+}
+
+func signOfDecision(d fleet.Decision) fleet.Sign {
+	switch d {
+	case fleet.Spawn:
+		return fleet.Sign{Mood: fleet.Good, Mark: "▶", Word: "started"}
+	case fleet.StartFailed:
+		return fleet.Sign{Mood: fleet.Bad, Mark: "✗", Word: "did not start"}
+	case fleet.Skip:
+	}
+	return fleet.Sign{Mood: fleet.NoWork, Mark: dash, Word: "skipped"}
 }
 
 func (b fireBody) object() wire.Ranking {

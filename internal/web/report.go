@@ -3,22 +3,79 @@ package web
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"net/http"
 	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	h "stint/internal/markup"
 	"stint/internal/plain"
 	"stint/internal/plot"
 	"stint/internal/report"
+	"stint/internal/screen"
 	"stint/internal/wire"
 )
 
 type reportBody struct {
 	report.Report
 	Spans  []spanLink
-	Charts []template.HTML
+	Charts []h.HTML
+}
+
+func (b reportBody) html(frame) h.HTML {
+	parts := []any{h.El("h1", "Report"), h.El("p.spans", "Of", spanLinks("/report", "since", b.Spans), ": ", screen.Stamp(b.From), " to ", screen.Stamp(b.To))}
+	if b.All.Runs == 0 {
+		return h.Join(parts, empty("There were no runs in this time."))
+	}
+	findings := empty("Nothing stands out.")
+	if len(b.Findings) > 0 {
+		findings = h.El("ul.attention#findings", h.Each(b.Findings, func(f report.Finding) h.HTML {
+			return h.El("li", hidden("span.warn", "!"), " ", bdi(f.Text))
+		}))
+	}
+	return h.Join(parts, findings, b.facts(),
+		h.Each(b.Charts, func(c h.HTML) h.HTML { return h.El("figure.timeline", c) }), b.categories())
+}
+
+func (b reportBody) facts() h.HTML {
+	all := b.All
+	return h.El("dl.facts",
+		fact("Runs", fmt.Sprintf("%d, %d started by fires", all.Runs, all.Spawned)),
+		fact("Sessions", all.Sessions, ", ", two(b.PerHour()), " an hour"),
+		fact("At most at once", b.Audit.PeakConcurrency),
+		fact("Mean grade", orDash(all.Graded > 0, fmt.Sprintf("%.2f of %d", all.Mean(), all.Graded))),
+		fact("Did nothing", report.Percent(all.NoopRate())),
+		fact("Tokens", plain.Count(all.Tokens)),
+		fact("Cost", cost(all.USD, all.Guessed), h.If(all.Productive() > 0, ", "+cost(all.USDPerProductive(), 0)+" a productive run")),
+		fact("Denials, pivots", fmt.Sprintf("%d, %d", b.Audit.Denials, b.Audit.Pivots)),
+		fact("Lanes held twice", bad("span", len(b.Audit.Violations))),
+		fact("Of neglected categories", fmt.Sprintf("%d of %d started by fires", b.NeglectedSpawned(), all.Spawned)))
+}
+
+func (b reportBody) categories() h.HTML {
+	type use = report.CategoryUse
+	return table[use]{
+		selector: "table.cards#categories", region: "Categories",
+		caption: "Categories; the mark on the bar is what fires entitled them to, and the interval is what the ranking believes of the mean grade, with 95 % certainty",
+		columns: []column[use]{
+			{"Category", "", func(c use) any { return link(ofCategory(c.Category), bdi(c.Category)) }},
+			{"Sessions", "n", func(c use) any { return c.Sessions }},
+			{"Entitled to", "n", func(c use) any { return fmt.Sprintf("%.1f", c.Entitled) }},
+			{"Part of all", "", func(c use) any { return meter(c.Part, report.Percent(c.Part), target(c.Target)) }},
+			{"Share", "n", func(c use) any { return report.Percent(c.Share) }},
+			{"Verdict", "", func(c use) any {
+				return orDash(c.Judgement != "", state(fleet.Sign{Mood: fleet.Ended, Mark: "!", Word: string(c.Judgement)}))
+			}},
+			{"Graded", "n", func(c use) any { return c.Graded }},
+			{"Mean grade", "n", func(c use) any { return orDash(c.Graded > 0, two(c.Mean())) }},
+			{"Believed", "", func(c use) any {
+				return orDash(c.Believed.Mean != 0, h.Join(two(c.Believed.Mean), " ", unit("("+interval(c.Believed.Low, c.Believed.High)+")")))
+			}},
+			{"Did nothing", "n", func(c use) any { return report.Percent(c.NoopRate()) }},
+			{"Tokens", "n", func(c use) any { return plain.Count(c.Tokens) }},
+			{"Cost", "n", func(c use) any { return cost(c.USD, c.Guessed) }},
+		},
+	}.of(b.Categories)
 }
 
 // reportSpans are what a report may be about; that without a span is all of the record.
@@ -47,7 +104,7 @@ func (s *site) report(r *http.Request, e *inspect.Explainer) (view, error) {
 		return view{}, err
 	}
 	for _, c := range b.Report.Charts(func(id fleet.RunID) string { return "/runs/" + string(id) }) {
-		b.Charts = append(b.Charts, template.HTML(plot.Fragment(c))) //nolint:gosec // plot makes text of all that it is given
+		b.Charts = append(b.Charts, h.Trusted(plot.Fragment(c)))
 	}
 	return view{Title: "Report", Body: b, Object: wire.NewReport(e.Config.Fleet, b.Report)}, nil
 }

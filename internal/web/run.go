@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -12,6 +13,9 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	h "stint/internal/markup"
+	"stint/internal/plain"
+	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/transcript"
 	"stint/internal/wire"
@@ -31,6 +35,127 @@ type logView struct {
 	Text     string // made safe to show
 	From, To int64  // which bytes of the log it is
 	Missing  string // why there is nothing to show
+}
+
+func (b runBody) html(f frame) h.HTML {
+	return h.Join(
+		h.El("h1", "Run ", b.ID),
+		b.lead(),
+		b.facts(f.Now),
+		h.If(len(b.Terms)+len(b.Facts) > 0, section("section", "parts", "Terms of the grade",
+			parts(b.Terms, "parts", "They add up to the grade, unless it is cut off at 0 or 1", "Part", "Grade", signed),
+			parts(b.Facts, "facts", "Other facts of the session", "Fact", "Value", func(v float64) string { return fmt.Sprint(v) }))),
+		h.If(len(b.Denials) > 0, section("section", "denied", "Denied", h.El("ul#denials", h.Each(b.Denials, func(d fleet.DeniedClaim) h.HTML {
+			return h.El("li", when(d.At, f.Now), ": ", bdi(d.Key), " in ", d.Category, " was held by ", holder(d.Holder))
+		})))),
+		h.If(len(b.Lessons) > 0, section("section", "lessons", "Lessons", h.El("ul#lessons", h.Each(b.Lessons, func(l fleet.LessonUse) h.HTML {
+			how := "withheld, by chance"
+			if l.Injected {
+				how = "given"
+			}
+			return h.El("li", bdi(l.Lesson), ": ", how)
+		})))),
+		section("section", "log", "Log", b.Log.html(b.ID)),
+	)
+}
+
+// lead says how the run stands, and what a person may do about it.
+func (b runBody) lead() h.HTML {
+	todo := map[fleet.RunState]string{fleet.RunSuspended: fmt.Sprint("kill -CONT ", b.PID), fleet.RunCrashed: "stint reap"}[b.State]
+	graded := !b.EndedAt.IsZero() && b.Verdict.Grade != nil
+	return h.El("p.lead#state", state(b.Sign), " ", h.If(todo != "", h.Join(code(todo), " ")),
+		h.If(graded, h.Join("grade ", grade(b.Verdict.Grade), " ")), h.If(b.Verdict.Reason != "", bdi(b.Verdict.Reason)))
+}
+
+func (b runBody) facts(now time.Time) h.HTML {
+	r, tokens := b.Run, b.Tokens
+	if tokens == nil {
+		tokens = r.Usage.Tokens
+	}
+	codes := func(list []string, before, after any) h.HTML {
+		return h.Each(list, func(text string) h.HTML { return h.Join(before, code(text), after) })
+	}
+	return h.El("dl.facts#run",
+		fact("Category", link(ofCategory(r.Category), r.Category), h.If(r.Lane > 0, fmt.Sprintf(", lane %d", r.Lane))),
+		fact("Task", task(r.Task), h.If(r.Verdict.TaskState != "", h.Join(" ", unit("left ", r.Verdict.TaskState)))),
+		fact("Agent", bdi(orDash(r.Agent != "", r.Agent))),
+		fact("Created", when(r.CreatedAt, now)),
+		h.If(!r.NotBefore.IsZero(), fact("Not before", when(r.NotBefore, now))),
+		fact("Began", when(r.StartedAt, now)),
+		fact("Took", took(b.RunStatus, now), untilTimeout(b.RunStatus, now)),
+		h.If(!r.EndedAt.IsZero(), fact("Ended", when(r.EndedAt, now))),
+		fact("Tokens", count(tokens)),
+		b.cost(),
+		b.exitStatus(),
+		fact("Started by", b.origin()),
+		h.If(r.Key != "", fact("Claim", bdi(r.Key), " ", unit("epoch ", r.Epoch))),
+		h.If(!r.QuotaUntil.IsZero(), fact("Usage limit until", screen.Stamp(r.QuotaUntil))),
+		b.choice(),
+		h.If(r.Unit != "", fullFact("Unit", code(r.Unit))),
+		h.If(r.Followed != "", fullFact("Follow-up", bdi(r.Followed))),
+		h.If(len(r.Commits) > 0, fullFact("Commits", h.Attr("id", "commits"), codes(r.Commits, nil, " "))),
+		fullFact("Files", code(b.Files.Dir), codes(b.Own, h.El("br"), nil)))
+}
+
+func (b runBody) cost() any {
+	u := b.Usage
+	switch {
+	case u.USD == nil:
+		return nil
+	case u.Cost.Estimated():
+		return fact("Cost", "≈", cost(*u.USD, 0), " ", unit(u.Cost))
+	}
+	return fact("Cost", cost(*u.USD, 0))
+}
+
+func (b runBody) exitStatus() any {
+	if b.Verdict.ExitStatus == nil {
+		return nil
+	}
+	return fact("Exit status", *b.Verdict.ExitStatus)
+}
+
+// origin is the fire that started the run, or else what did.
+func (b runBody) origin() any {
+	if b.Fire == 0 {
+		return b.Source
+	}
+	rank, before := h.If(b.Rank > 0, fmt.Sprintf(", rank %d", b.Rank)), h.If(b.ChainDepth > 0, fmt.Sprintf(", %d before it", b.ChainDepth))
+	return h.Join(link(fireAddress(b.Fire), "fire ", b.Fire), rank, " ", unit(b.Source, before))
+}
+
+// choice is why the fire started the run.
+func (b runBody) choice() any {
+	switch {
+	case b.Choice == nil:
+		return nil
+	case b.Choice.Odds == nil:
+		return fullFact("Why", bdi(b.Choice.Reason))
+	}
+	return fullFact("Why", bdi(b.Choice.Reason), " ", unit("at a chance of ", report.Percent(*b.Choice.Odds)))
+}
+
+// parts is a table of what is known of a session by name.
+func parts(list []fleet.Part, id, caption, name, value string, figure func(float64) string) any {
+	if len(list) == 0 {
+		return nil
+	}
+	col, row := h.Attr("scope", "col"), h.Attr("scope", "row")
+	return h.El("table.small#"+id, h.El("caption", caption), h.El("thead", h.El("tr", h.El("th", col, name), h.El("th.n", col, value))),
+		h.El("tbody", h.Each(list, func(p fleet.Part) h.HTML {
+			return h.El("tr", h.El("th", row, bdi(p.Name)), h.El("td.n", figure(p.Value)))
+		})))
+}
+
+func (l logView) html(id fleet.RunID) h.HTML {
+	about := h.El("p.empty#no-log", l.Missing)
+	if l.Missing == "" {
+		part := h.If(l.From > 0, fmt.Sprintf("The last %s bytes of %s. ", plain.Count(l.To-l.From), plain.Count(l.To)))
+		about = h.El("p.unit", part, link("/runs/"+string(id)+"/log", "All of it, as it is"))
+	}
+	// A browser drops the line end that follows the tag.
+	return h.Join(about, h.El("pre.log#log", h.Attr("tabindex", "0"), h.Attr("role", "log"), h.Attr("aria-label", "Log"),
+		h.Attr("data-to", fmt.Sprint(l.To)), h.Lines("\n"+l.Text)))
 }
 
 // logShown is how much of a log a page shows: its end.

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"html/template"
 	"net/http"
 	"strings"
 	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	h "stint/internal/markup"
 	"stint/internal/plain"
 	"stint/internal/plot"
 	"stint/internal/report"
@@ -32,7 +32,7 @@ type statusBody struct {
 	Next     *fleet.Timer // the first that fires; nil: none is known
 	Blocked  string       // what keeps work from starting, on one line
 	Spans    []spanLink
-	Timeline template.HTML
+	Timeline h.HTML
 	Cut      bool // the timeline does not show all
 }
 
@@ -85,6 +85,147 @@ func (s *site) status(r *http.Request, e *inspect.Explainer) (view, error) {
 	}
 	v.Body = b
 	return v, err
+}
+
+func (b statusBody) html(f frame) h.HTML {
+	return h.Join(
+		h.El("h1", f.Fleet),
+		h.If(b.Never, b.never()),
+		b.summary(f.Now),
+		h.If(len(b.Alerts) > 0, b.attention()),
+		b.facts(f.Now),
+		section("section.brief", "lanes", "Lanes", b.lanes(f.Now)),
+		h.If(b.Day.Runs > 0, b.day()),
+		h.If(len(b.Runs) > 0, section("section.brief.last", "runs", "Last runs", runs(b.Runs, f.Now), h.El("p", link("/runs", "All runs")))),
+		h.If(len(b.Fires) > 0, section("section.brief.last", "fires", "Last fires", fires(b.Fires, f.Now),
+			h.El("p", link("/fires", "All fires"), " · ", link("/ranking", "the last ranking explained")))),
+	)
+}
+
+func (b statusBody) never() h.HTML {
+	moved := h.If(b.NoStore != "", h.Join(", or the record was moved: there is no store in ", code(b.NoStore)))
+	return h.El("p.empty#never", "Nothing has run yet", moved, ". ", code("stint fanout --dry-run"), " says what a fire would start, ",
+		code("stint fanout"), " starts it, and ", code("stint init --systemd"), " installs the timer.")
+}
+
+// summary is the state of the fleet in one sentence.
+func (b statusBody) summary(now time.Time) h.HTML {
+	running := "Nothing runs"
+	if b.Running > 0 {
+		running = fmt.Sprintf("%d running", b.Running)
+	}
+	next := any("next fire not known")
+	switch {
+	case b.Next == nil && len(b.Timers) > 0:
+		next = "no timer fires"
+	case b.Next == nil:
+	case b.Next.Firing:
+		next = "a fire is under way"
+	case !b.Next.Next.IsZero():
+		next = h.Join("next fire ", when(b.Next.Next, now))
+	}
+	return h.El("p.lead#summary", running, ", ", next, h.If(b.Blocked != "", h.Join(", ", bdi(b.Blocked))), ".")
+}
+
+func (b statusBody) attention() h.HTML {
+	alerts := h.Each(b.Alerts, func(a inspect.Alert) h.HTML {
+		class, mark := "warn", "!"
+		if a.Kind == inspect.AlertBroken || a.Kind == inspect.AlertRun {
+			class, mark = "bad", "✗"
+		}
+		return h.El("li", h.El("span."+class, mark, " ", bdi(a.Text)), " ", code(a.Command))
+	})
+	more := h.If(b.More > 0, h.El("li.warn", "! and ", b.More, " more: ", code("stint status")))
+	return section("section", "attention", "Needs attention", h.El("ul.attention#attention", alerts, more))
+}
+
+func (b statusBody) facts(now time.Time) h.HTML {
+	var facts []any
+	if len(b.Timers) > 1 {
+		for _, t := range b.Timers {
+			facts = append(facts, fact("Next fire of "+t.Pool, nextOf(t, now)))
+		}
+	}
+	if len(b.Fires) > 0 {
+		last := b.Fires[0]
+		facts = append(facts, fact("Last fire", link(fireAddress(last.ID), last.ID), ", ", when(last.At, now)))
+	}
+	facts = append(facts, fact("Claims held", link("/claims", len(b.Claims)), h.If(b.People > 0, fmt.Sprintf(", %d by people", b.People))))
+	if day := b.Day; day.Runs > 0 {
+		mean := h.If(day.Grades.Number > 0, ", mean grade "+two(day.Grades.Mean))
+		facts = append(facts, fact("Last 24 hours", day.Runs, " runs", mean, ", "+report.Percent(day.NoopRate())+" did nothing"))
+	}
+	for _, s := range b.Spent {
+		if s.Scope == "fleet" {
+			facts = append(facts, fact("Used today", fmt.Sprintf("%d runs, %s tokens, %s", s.Runs, plain.Count(s.Tokens), cost(s.USD, s.Guessed))))
+		}
+	}
+	return h.El("dl.facts#facts", facts...)
+}
+
+// nextOf is when a pool's timer fires.
+func nextOf(t fleet.Timer, now time.Time) any {
+	switch {
+	case t.Firing:
+		return "now"
+	case !t.Active:
+		return state(fleet.Sign{Mood: fleet.Ended, Mark: "!", Word: "no timer"})
+	case t.Next.IsZero():
+		return "not known"
+	}
+	return when(t.Next, now)
+}
+
+// lanes are the lanes in use, those that are not, and how it was before.
+func (b statusBody) lanes(now time.Time) h.HTML {
+	busy := table[laneView]{
+		selector: "table.cards#lanes", region: "Lanes in use", caption: "In use", naming: 1,
+		row: func(l laneView) h.Attribute { return h.Attr("id", "run-"+string(l.ID)) },
+		columns: []column[laneView]{
+			{"State", "", func(l laneView) any { return state(l.Sign()) }},
+			{"Lane", "", func(l laneView) any { return screen.LaneName(l.Category, l.Number, l.Number) }},
+			{"Task", "text", func(l laneView) any { return task(l.Task) }},
+			{"Agent", "more", func(l laneView) any { return bdi(orDash(l.Agent != "", l.Agent)) }},
+			{"For", "", func(l laneView) any { return h.Join(since(l.StartedAt, now), untilTimeout(*l.RunStatus, now)) }},
+			{"Tokens", "n.more", func(l laneView) any { return count(l.Tokens) }},
+			{"Run", "", func(l laneView) any { return linkToRun(l.ID) }},
+		},
+	}
+	var idle []any
+	for _, l := range b.Idle() {
+		idle = append(idle, h.If(len(idle) > 0, ", "), link(ofCategory(l.Category), screen.LaneName(l.Category, l.Number, b.Counts[l.Category])))
+	}
+	parts := []any{busy.or(b.Busy, "No lane is in use."), h.If(len(idle) > 0, h.El("p.idle", "○ idle: ", idle))}
+	if b.Timeline != (h.HTML{}) {
+		parts = append(parts, h.El("div.timeline#timeline",
+			h.El("p.spans", "Timeline of the last", spanLinks("/", "span", b.Spans)), b.Timeline,
+			h.If(b.Cut, h.El("p.unit", "There were more runs than the timeline shows."))))
+	}
+	return h.Join(parts...)
+}
+
+// spanLinks leads to the same page about other spans of time.
+func spanLinks(path, name string, spans []spanLink) h.HTML {
+	return h.Each(spans, func(s spanLink) h.HTML {
+		return h.Join(" ", link(query(path, name, s.Name), h.If(s.Current, h.Attr("aria-current", "true")), s.Name))
+	})
+}
+
+func (b statusBody) day() h.HTML {
+	type category = report.CategoryAudit
+	outcomes := h.Each(b.Day.Ended(), func(c report.OutcomeCount) h.HTML {
+		return h.Join(link(query("/runs", "outcome", c.Outcome), h.Attr("class", "chip"), state(c.Outcome.Sign()), " ", h.El("b", c.Runs)), " ")
+	})
+	return section("section.brief", "day", "Last 24 hours", h.El("p.outcomes#outcomes", outcomes), table[category]{
+		selector: "table.cards#day", region: "By category", caption: "By category", columns: []column[category]{
+			{"Category", "", func(c category) any { return link(ofCategory(c.Category), c.Category) }},
+			{"Sessions", "n", func(c category) any { return c.Sessions }},
+			{"Part of all", "more", func(c category) any { return meter(c.Part, report.Percent(c.Part), target(c.Target)) }},
+			{"Share", "n.more", func(c category) any { return report.Percent(c.Share) }},
+			{"Graded", "n.more", func(c category) any { return c.Grades.Number }},
+			{"Mean grade", "", func(c category) any { return orDash(c.Grades.Number > 0, meter(c.Grades.Mean, two(c.Grades.Mean))) }},
+		},
+	}.of(b.Day.Categories))
 }
 
 // summarize says how the fleet does in one sentence, and what is out of order.
@@ -157,17 +298,17 @@ const (
 )
 
 // timeline draws what was in the lanes. It reports whether there was more than it reads.
-func timeline(ctx context.Context, e *inspect.Explainer, st inspect.Status, span time.Duration) (template.HTML, bool, error) {
+func timeline(ctx context.Context, e *inspect.Explainer, st inspect.Status, span time.Duration) (h.HTML, bool, error) {
 	since := st.At.Add(-span)
 	runs, cut, err := runsOver(ctx, e, since)
 	if err != nil {
-		return "", false, err
+		return h.HTML{}, false, err
 	}
 	fires, err := e.Fires(ctx, store.FireQuery{Brief: true, Limit: min(timelineFires, 10+int(span/(3*time.Minute)))})
 	if err != nil {
-		return "", false, err
+		return h.HTML{}, false, err
 	}
-	return template.HTML(plot.Fragment(newTimeline(st, runs, fires, since))), cut, nil //nolint:gosec // plot makes text of all that it is given
+	return h.Trusted(plot.Fragment(newTimeline(st, runs, fires, since))), cut, nil
 }
 
 // runsOver reads the runs that may reach into the time since. One that has ended, and was

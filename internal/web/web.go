@@ -4,7 +4,7 @@
 //
 // Every page works without a script, by reloading; with one it is replaced in place when
 // something has changed. Nothing is fetched from elsewhere. Words of tasks, agents, logs or
-// other people's holders end up as text: html/template escapes it, control characters and marks
+// other people's holders end up as text: package markup escapes it, control characters and marks
 // that reorder text are made visible, and the content-security policy forbids whatever we did
 // not write ourselves.
 package web
@@ -16,7 +16,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"html/template"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -25,7 +25,9 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	h "stint/internal/markup"
 	"stint/internal/plot"
+	"stint/internal/screen"
 	"stint/internal/wire"
 )
 
@@ -44,11 +46,10 @@ type Options struct {
 }
 
 type site struct {
-	o         Options
-	templates map[string]*template.Template
-	working   chan struct{} // as many as may look at once
-	summing   chan struct{} // the one that may sum up the record
-	changes   *changes
+	o       Options
+	working chan struct{} // as many as may look at once
+	summing chan struct{} // the one that may sum up the record
+	changes *changes
 }
 
 // mostLooks bounds how many requests look at the store at once: each opens it for itself.
@@ -58,33 +59,33 @@ const mostLooks = 16
 // takenWithin is how long a reader may take to take a page that is made.
 const takenWithin = 30 * time.Second
 
-//go:embed templates static
+//go:embed static
 var files embed.FS
 
 // New makes the pages. Streams of events end with their request: the server must cancel
 // its base context when it is to end.
 func New(o Options) http.Handler {
-	s := &site{o: o, templates: parse(), working: make(chan struct{}, mostLooks), summing: make(chan struct{}, 1)}
+	s := &site{o: o, working: make(chan struct{}, mostLooks), summing: make(chan struct{}, 1)}
 	s.changes = newChanges(s.version)
 	mux := http.NewServeMux()
 	for _, p := range []struct {
-		path, template string
-		page           page
-		look           look
+		path string
+		page page
+		look look
 	}{
-		{"/{$}", "status", s.status, s.with},
-		{"/status.json", "status", s.status, s.with},
-		{"/ranking", "ranking", s.ranking, s.with},
-		{"/claims", "claims", s.claims, s.with},
-		{"/fires", "fires", s.fires, s.with},
-		{"/fires/{fire}", "fire", s.fire, s.with},
-		{"/runs", "runs", s.runs, s.with},
-		{"/runs/{run}", "run", s.run, s.with},
-		{"/report", "report", s.report, s.alone},
+		{"/{$}", s.status, s.with},
+		{"/status.json", s.status, s.with},
+		{"/ranking", s.ranking, s.with},
+		{"/claims", s.claims, s.with},
+		{"/fires", s.fires, s.with},
+		{"/fires/{fire}", s.fire, s.with},
+		{"/runs", s.runs, s.with},
+		{"/runs/{run}", s.run, s.with},
+		{"/report", s.report, s.alone},
 	} {
-		mux.Handle("GET "+p.path, s.page(p.template, p.page, p.look))
+		mux.Handle("GET "+p.path, s.page(p.page, p.look))
 		if !strings.ContainsAny(p.path, "{.") {
-			mux.Handle("GET "+p.path+".json", s.page(p.template, p.page, p.look))
+			mux.Handle("GET "+p.path+".json", s.page(p.page, p.look))
 		}
 	}
 	mux.HandleFunc("GET /runs/{run}/log", s.log)
@@ -101,16 +102,6 @@ func New(o Options) http.Handler {
 		s.fail(w, r, failure{Status: http.StatusNotFound, Title: "Not found", Text: "there is no such page"})
 	})
 	return s.guard(mux)
-}
-
-// parse reads the templates: each page's with the frame that all share.
-func parse() map[string]*template.Template {
-	frame := template.Must(template.New("frame.html").Funcs(functions()).ParseFS(files, "templates/frame.html", "templates/parts.html"))
-	pages := map[string]*template.Template{}
-	for _, name := range []string{"status", "ranking", "claims", "fires", "fire", "runs", "run", "report", "error"} {
-		pages[name] = template.Must(template.Must(frame.Clone()).ParseFS(files, "templates/"+name+".html"))
-	}
-	return pages
 }
 
 // asset serves a file of ours.
@@ -133,14 +124,17 @@ type view struct {
 	Title  string
 	Live   bool   // it may change while one looks
 	Events string // where it hears of that
-	Body   any    // for the template
+	Body   body   // for people
 	Object any    // the same for programs
 }
+
+// body is what a page shows, and the HTML of that.
+type body interface{ html(f frame) h.HTML }
 
 // page gathers what there is to show.
 type page func(*http.Request, *inspect.Explainer) (view, error)
 
-// frame is what the templates get.
+// frame is what all pages have.
 type frame struct {
 	view
 	Fleet   fleet.Name
@@ -151,7 +145,7 @@ type frame struct {
 }
 
 // page serves a page as HTML, or its object as JSON to a request that asks for that.
-func (s *site) page(name string, p page, look look) http.Handler {
+func (s *site) page(p page, look look) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var (
 			v     view
@@ -175,7 +169,7 @@ func (s *site) page(name string, p page, look look) http.Handler {
 			return
 		}
 		f.view = v
-		s.render(w, http.StatusOK, name, f)
+		render(w, http.StatusOK, f)
 	})
 }
 
@@ -212,17 +206,50 @@ func (s *site) frame(r *http.Request) frame {
 	return frame{Fleet: s.o.Fleet, Section: section, Version: s.o.Version, Now: s.o.Now()}
 }
 
-// render writes a page, whole or not at all.
-func (s *site) render(w http.ResponseWriter, status int, name string, f frame) {
-	var text bytes.Buffer
-	if err := s.templates[name].Execute(&text, f); err != nil {
-		s.o.Log.Error("page not made", slog.Any("err", err))
-		refuse(w, http.StatusInternalServerError, "this page could not be made")
-		return
-	}
+func render(w http.ResponseWriter, status int, f frame) {
+	text := f.html().String()
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // the reader has gone away: nobody is left to get the error
+	_, _ = io.WriteString(w, text) // the reader has gone away: nobody is left to get the error
+}
+
+// html is the whole page.
+func (f frame) html() h.HTML {
+	meta := func(name, content string) h.HTML {
+		return h.El("meta", h.Attr("name", name), h.Attr("content", content))
+	}
+	// Without a script a page that may change is loaded anew.
+	reload := h.El("noscript", h.El("meta", h.Attr("http-equiv", "refresh"), h.Attr("content", "10")))
+	stamp := screen.Stamp(f.Now)
+	return h.Join(h.Trusted("<!doctype html>\n"), h.El("html", h.Attr("lang", "en"),
+		h.El("head",
+			h.El("meta", h.Attr("charset", "utf-8")),
+			meta("viewport", "width=device-width, initial-scale=1"),
+			meta("color-scheme", "light dark"),
+			h.El("title", f.Title, " · ", f.Fleet, " · stint"),
+			h.El("link", h.Attr("rel", "stylesheet"), h.Attr("href", "/style.css")),
+			h.El("link", h.Attr("rel", "icon"), h.Attr("type", "image/svg+xml"), h.Attr("href", "/icon.svg")),
+			h.El("script", h.Attr("src", "/script.js"), h.Flag("defer", true)),
+			h.If(f.Live, reload)),
+		h.El("body", h.Attr("data-events", f.Events), h.Attr("data-now", fmt.Sprint(f.Now.UnixMilli())),
+			link("#main", h.Attr("class", "skip"), "Skip to content"),
+			h.El("header",
+				link("/", h.Attr("class", "brand"), hidden("span.mark"), "stint ", h.El("b#fleet", f.Fleet)),
+				f.navigation(),
+				h.El("span#link", h.Attr("role", "status"), h.Flag("hidden", true))),
+			h.El("main#main", h.Attr("tabindex", "-1"), h.Attr("data-version", f.Change), f.Body.html(f)),
+			h.El("footer", h.El("span", "as of ", h.El("time#as-of", h.Attr("datetime", stamp), stamp)), " ", h.El("span", "stint ", f.Version)))))
+}
+
+func (f frame) navigation() h.HTML {
+	pages := []struct{ path, name string }{
+		{"/", "Status"}, {"/ranking", "Ranking"}, {"/claims", "Claims"}, {"/fires", "Fires"}, {"/runs", "Runs"}, {"/report", "Report"},
+	}
+	var links []any
+	for _, p := range pages {
+		links = append(links, " ", link(p.path, h.If(f.Section == p.path, h.Attr("aria-current", "page")), p.name))
+	}
+	return h.El("nav", h.Attr("aria-label", "Pages"), links)
 }
 
 // wantsJSON reports whether a program asks: by the name of the page, or by what it
@@ -248,6 +275,18 @@ type failure struct {
 	Status            int
 	Title, Text, Hint string
 	Token             bool // a token is what is wanted
+}
+
+func (f failure) html(frame) h.HTML {
+	form := h.El("form", h.Attr("method", "get"), h.Attr("action", "/"), h.El("label", h.Attr("for", "token"), "Token"), " ",
+		h.El("input#token", h.Attr("name", "token"), h.Attr("type", "password"), h.Attr("autocomplete", "off"), h.Flag("required", true)), " ",
+		h.El("button", "Look"))
+	return h.Join(
+		h.El("h1", f.Title),
+		h.El("p.error#error", bdi(f.Text)),
+		h.If(f.Hint != "", h.El("p.hint", "Hint: ", code(f.Hint))),
+		h.If(f.Token, form),
+	)
 }
 
 // failed answers with the reason why a page cannot be shown. A fault of the fleet is no fault of
@@ -277,5 +316,5 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, f failure) {
 	if f.Status == http.StatusServiceUnavailable { // it may be over soon
 		page.Live, page.Events, page.Change = true, "/events", unavailable
 	}
-	s.render(w, f.Status, "error", page)
+	render(w, f.Status, page)
 }
