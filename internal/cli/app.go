@@ -174,7 +174,11 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 	if err != nil {
 		return err
 	}
-	sessions, runner, sources := a.sessions(c), session.Runner{Adopts: true}, a.rememberedTasks(c, how)
+	stint, err := binary()
+	if err != nil {
+		return err
+	}
+	sessions, runner, sources := a.sessions(c), session.Runner{Adopts: true, Stint: stint}, a.rememberedTasks(c, how)
 	folders := rundir.Folders{State: c.State, Keep: c.Runs.Keep, MaxAge: c.Runs.MaxAge, Out: c.Runs.Out, Now: a.Now}
 	e := &engine.Engine{
 		Fleet: &survey.Fleet{
@@ -197,9 +201,10 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Lanes:   lane.Dir(c.State),
 		Stopper: sessions,
 		Runner:  runner,
+		Boxes:   runner,
 		Echo:    a.echo(),
 		Later:   systemd.Units{},
-		Graders: graders{},
+		Graders: graders{runner},
 		Notices: newNotices(c),
 		Repo:    a.places(c),
 		Folders: folders,
@@ -333,12 +338,20 @@ func (a *app) places(c *config.Config) workspace.Places {
 }
 
 // graders runs the operator's judges of sessions.
-type graders struct{}
+type graders struct{ session.Runner }
 
 // Ask runs a grader on the evidence.
-func (graders) Ask(ctx context.Context, q engine.Question) (answer []byte, err error) {
+func (g graders) Ask(ctx context.Context, q engine.Question) (answer []byte, err error) {
+	argv := q.Argv
+	if !q.Box.Open() {
+		program, err := command.Runnable(argv[0], q.Environment, q.Dir)
+		if err != nil {
+			return nil, err
+		}
+		argv = g.Boxed(q.Box, q.Dir, program, argv, 0, 0)
+	}
 	answer, err = command.Command{
-		Argv: q.Argv, Dir: q.Dir, Env: q.Environment, Stdin: q.Evidence, Timeout: q.Timeout, Limit: q.Limit,
+		Argv: argv, Dir: q.Dir, Env: q.Environment, Stdin: q.Evidence, Timeout: q.Timeout, Limit: q.Limit,
 	}.Output(ctx)
 	// A test that leaves a server behind has it move to a session of its own. The session's
 	// environment gives it away, and the lane is not given back before it is gone.
@@ -346,12 +359,17 @@ func (graders) Ask(ctx context.Context, q engine.Question) (answer []byte, err e
 }
 
 // Statuses by which a shell, or env, says that it could not run what it was to run.
-const cannotRun, notFound = 126, 127
+const cannotRun, notFound, bySignal = 126, 127, 128
 
 // Check runs a check. One that overran, or was ended by a signal, says nothing.
 func (g graders) Check(ctx context.Context, q engine.Question) (failure string, err error) {
 	_, err = g.Ask(ctx, q)
-	if exit := (*command.ExitError)(nil); errors.As(err, &exit) && exit.Status != cannotRun && exit.Status != notFound {
+	exit := (*command.ExitError)(nil)
+	switch {
+	case !errors.As(err, &exit) || exit.Status == cannotRun || exit.Status == notFound:
+	case !q.Box.Open() && (exit.Status > bySignal || strings.Contains(err.Error(), ": bwrap: ")):
+		// In a box, a signal shows so; or that could not be made.
+	default:
 		return err.Error(), nil
 	}
 	return "", err

@@ -28,7 +28,18 @@ func agentKeys(a *Agent) []tomlfile.Key {
 	return []tomlfile.Key{
 		tomlfile.Of("preset", &a.Preset, DefaultPreset, tomlfile.OneOf(PresetNames()...),
 			`Where the other settings start from: what is known of "claude", "codex" or "gptme", or of any program, "command".`),
-		tomlfile.Of("command", &a.Command, p.Command, tomlfile.Command(1),
+		tomlfile.Of("box", &a.Box, p.Box, tomlfile.OneOf(fleet.BoxWorkspace, fleet.BoxStrict, fleet.BoxOpen),
+			`How far it is closed in: "workspace" writes where it works and reads the system and its tools, "strict" reads
+			only what is listed, "open" is no box. See "stint help agents".`),
+		tomlfile.Of("own_sandbox", &a.OwnSandbox, false, tomlfile.Truth(),
+			`true: within the box the agent keeps a sandbox of its own. That takes user namespaces.`),
+		tomlfile.Of("read", &a.Read, nil, tomlfile.List(0, tomlfile.Absolute("/srv/data")),
+			`Files and folders that it may read as well, absolute.`),
+		tomlfile.Of("write", &a.Write, nil, tomlfile.List(0, tomlfile.Absolute("/srv/data")),
+			`Files and folders that it may write as well, such as the cache of a tool.`),
+		tomlfile.Of("network", &a.Network, nil, network(),
+			`What it may connect to: "any", "none", or a list of TCP ports.`),
+		tomlfile.Derived("command", &a.Command, func() []string { return presetCommand(a.Preset, a.sandboxed()) }, tomlfile.Command(1),
 			`The program and its arguments. Left out, those of the preset.`, required...),
 		tomlfile.Of("prompt", &a.Prompt, p.Prompt, tomlfile.OneOf(fleet.PromptStdin, fleet.PromptArgument, fleet.PromptFile),
 			`How it gets its prompt: on "stdin", as its last "argument", or in a "file".`),
@@ -55,6 +66,56 @@ func agentKeys(a *Agent) []tomlfile.Key {
 			`true: its output, or its result file, says what a session cost.`),
 		tomlfile.Of("session_log", &a.SessionLog, p.SessionLog, tomlfile.Text(),
 			`Where it keeps a log of its own; {session} is the session's name there.`),
+	}
+}
+
+// The words of the key network.
+const networkAny, networkNone = "any", "none"
+
+// network is anything, nothing, or the ports of a list.
+func network() tomlfile.Rule[*[]int] {
+	port := tomlfile.Whole(1, 65535)
+	return tomlfile.Rule[*[]int]{
+		Parse: func(value any) (*[]int, error) {
+			list, is := value.([]any)
+			switch {
+			case value == networkAny:
+				return nil, nil
+			case value == networkNone:
+				return &[]int{}, nil
+			case !is || len(list) == 0:
+				return nil, tomlfile.Wanted(`"any", "none" or a list of TCP ports`, value)
+			}
+			var ports []int
+			for _, item := range list {
+				n, err := port.Parse(item)
+				if err != nil {
+					return nil, err
+				}
+				ports = append(ports, n)
+			}
+			return &ports, nil
+		},
+		Suggest: func(any, *[]int) any { return networkNone },
+		Write: func(ports *[]int) any {
+			switch {
+			case ports == nil:
+				return networkAny
+			case len(*ports) == 0:
+				return networkNone
+			}
+			list := make([]any, len(*ports))
+			for i, n := range *ports {
+				list[i] = int64(n)
+			}
+			return list
+		},
+		Schema: func() tomlfile.Schema {
+			return tomlfile.Schema{"anyOf": []tomlfile.Schema{
+				{"type": "string", "enum": []string{networkAny, networkNone}},
+				{"type": "array", "minItems": 1, "items": port.Schema()},
+			}}
+		},
 	}
 }
 

@@ -149,6 +149,10 @@ type Agent struct {
 	ReportsCost     bool              // its output or its result file says what a session cost
 	SessionLog      string            // where it keeps its sessions itself, as [transcript.LogGlob] takes it; empty: nobody knows
 	Budget          Budget
+	Box             fleet.BoxProfile // how far it is closed in
+	OwnSandbox      bool             // it has a sandbox of its own, in the box
+	Read, Write     []string         // what it may reach beside what its box has by itself
+	Network         *[]int           // the TCP ports that it may connect to; nil: anything
 }
 
 // Category is a kind of work.

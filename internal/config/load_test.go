@@ -86,6 +86,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		},
 		Agents: map[string]config.Agent{"claude": {
 			Preset:          "command",
+			Box:             fleet.BoxWorkspace,
 			Transcript:      "text",
 			Command:         []string{"claude", "-p"},
 			Prompt:          fleet.PromptStdin,
@@ -136,7 +137,13 @@ prompt = "argument"
 environment.MODEL = "big \"one\"\\\u0007"
 pass_environment = []
 reports_cost = true
+box = "strict"
+own_sandbox = true
+read = ["/srv/data"]
+write = ["/srv/cache/"]
+network = [443, 8080]
 [agent]
+codex.network = "none"
 codex.command = ["codex"]
 codex.slots = 2
 codex.trust = true
@@ -214,13 +221,14 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Agents: map[string]config.Agent{
 			"claude": {
 				Preset: "command", Transcript: "text",
+				Box: fleet.BoxStrict, OwnSandbox: true, Read: []string{"/srv/data"}, Write: []string{"/srv/cache"}, Network: &[]int{443, 8080},
 				Command: []string{"claude", "-p", "$HOME %n é\n"}, Prompt: fleet.PromptArgument,
 				Environment: map[string]string{"MODEL": "big \"one\"\\\a"},
 				ReportsCost: true,
 				Budget:      config.Budget{USD: 1},
 			},
 			"codex": {
-				Preset: "command", Transcript: "text",
+				Preset: "command", Transcript: "text", Box: fleet.BoxWorkspace, Network: &[]int{},
 				Command: []string{"codex"}, Prompt: fleet.PromptStdin,
 				Slots:           2,
 				Trust:           true,
@@ -397,6 +405,18 @@ func TestLoadRefusesKeys(t *testing.T) {
 		{
 			"no agent", "fleet = \"bob\"\nstate = \"/s\"\n[category.code]\n",
 			"1:1: agent: missing", `write [agent.claude] and in it preset = "claude"`,
+		},
+		{
+			"network", strings.Replace(least, "[category", "network = 443\n[category", 1),
+			`5:1: agent.claude.network: want "any", "none" or a list of TCP ports, not 443`, `write network = "none"`,
+		},
+		{
+			"port", strings.Replace(least, "[category", "network = [0]\n[category", 1),
+			"5:1: agent.claude.network: want a whole number from 1 to 65535, not 0", `write network = "none"`,
+		},
+		{
+			"box", strings.Replace(least, "[category", `box = "closed"`+"\n[category", 1),
+			`5:1: agent.claude.box: want "workspace" or "strict" or "open", not "closed"`, `write box = "workspace"`,
 		},
 		{"no category", strings.Replace(least, "[category.code]\n", "", 1), "1:1: category: missing", "write [category.code]"},
 		{"no command", strings.Replace(least, "command", "#", 1), "3:8: agent.claude.command: missing", `write preset = "claude", or the command of your own: command = ["my-agent"]`},

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -18,6 +19,8 @@ type LoginFile struct {
 	Variable string // of its environment, that names the folder
 	Folder   string // else, within the home folder
 	Name     string
+	Beside   []string // what else it keeps, within the home folder
+	Settings []string // in the folder, what it is configured by
 }
 
 // PresetLogin is where a preset's agent has its login. That of [DefaultPreset] is not known.
@@ -26,24 +29,61 @@ func PresetLogin(preset string) (l Login, known bool) {
 	case "claude":
 		return Login{
 			Variables: []string{"CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"},
-			Files:     []LoginFile{{"CLAUDE_CONFIG_DIR", ".claude", ".credentials.json"}},
-			Command:   "claude /login",
+			Files: []LoginFile{{
+				Variable: "CLAUDE_CONFIG_DIR", Folder: ".claude", Name: ".credentials.json", Beside: []string{".claude.json"},
+				Settings: []string{
+					"settings.json", "settings.local.json", "CLAUDE.md", "agents", "commands", "hooks", "output-styles", "plugins", "skills",
+				},
+			}},
+			Command: "claude /login",
 		}, true
 	case "codex":
 		return Login{
 			Variables: []string{"CODEX_API_KEY", "OPENAI_API_KEY"},
-			Files:     []LoginFile{{"CODEX_HOME", ".codex", "auth.json"}},
-			Command:   "codex login",
+			Files: []LoginFile{{
+				Variable: "CODEX_HOME", Folder: ".codex", Name: "auth.json",
+				Settings: []string{"config.toml", "AGENTS.md", "hooks.json", "prompts", "rules", "skills"},
+			}},
+			Command: "codex login",
 		}, true
 	case "gptme":
 		return Login{
 			Variables: []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"},
 			// It asks for a key at its first start, and keeps it there.
-			Files:   []LoginFile{{"XDG_CONFIG_HOME", ".config", "gptme/config.toml"}},
+			Files: []LoginFile{{
+				Variable: "XDG_CONFIG_HOME", Folder: ".config", Name: "gptme/config.toml", Settings: []string{"config.toml"},
+				Beside: []string{".local/share/gptme"},
+			}},
 			Command: "gptme",
 		}, true
 	}
 	return Login{}, false
+}
+
+// Own are the folders and files in which a preset's agent keeps its login, its settings and
+// its sessions, and settings those of them that say what it runs, for people as well.
+func (l Login) Own(getenv func(string) string) (own, settings []string) {
+	home := getenv("HOME")
+	for _, f := range l.Files {
+		folder := getenv(f.Variable)
+		if folder == "" && home != "" {
+			folder = filepath.Join(home, f.Folder)
+			for _, name := range f.Beside {
+				own = append(own, filepath.Join(home, name))
+			}
+		}
+		if folder == "" {
+			continue
+		}
+		if dir := filepath.Dir(f.Name); dir != "." {
+			folder = filepath.Join(folder, dir) // the agent's own in a folder of many programs
+		}
+		own = append(own, folder)
+		for _, name := range f.Settings {
+			settings = append(settings, filepath.Join(folder, name))
+		}
+	}
+	return own, settings
 }
 
 // Passed is the part of an agent's environment that is the operator's: what is handed on

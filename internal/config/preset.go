@@ -29,6 +29,7 @@ func Preset(name string) Agent {
 	}
 	return Agent{
 		Preset:          DefaultPreset,
+		Box:             fleet.BoxWorkspace,
 		Prompt:          fleet.PromptStdin,   // no limit in length, and not in the process list
 		PassEnvironment: commonEnvironment(), // to be found, to find its login, to read UTF-8
 		Transcript:      transcript.Text,     // nothing is known of what it prints
@@ -50,28 +51,72 @@ func presetEnvironment(own ...string) []string {
 	}, own)
 }
 
-// claudeSandbox are Claude Code's settings for its sandbox: without one it does not start,
-// and no command runs outside of it.
-const claudeSandbox = `{"sandbox":{"enabled":true,"failIfUnavailable":true,"allowUnsandboxedCommands":false}}`
+// presetCommand is the command of a preset, with the sandbox that the agent has itself or
+// without: in the box it needs none, and cannot make one.
+func presetCommand(preset string, sandboxed bool) []string {
+	switch preset {
+	case "claude":
+		return claudeCommand(sandboxed)
+	case "codex":
+		return codexCommand(sandboxed)
+	}
+	return Preset(preset).Command
+}
+
+// sandboxed reports whether the agent is to use its own sandbox.
+func (a Agent) sandboxed() bool { return a.Box == fleet.BoxOpen || a.OwnSandbox }
+
+// Claude Code's settings for its sandbox, over those of the user: without one it does not
+// start, and no command runs outside of it; or it has none.
+const (
+	claudeSandbox   = `{"sandbox":{"enabled":true,"failIfUnavailable":true,"allowUnsandboxedCommands":false}}`
+	claudeNoSandbox = `{"sandbox":{"enabled":false}}`
+)
+
+func claudeCommand(sandboxed bool) []string {
+	settings := claudeNoSandbox
+	if sandboxed {
+		settings = claudeSandbox
+	}
+	return []string{
+		"claude", "-p",
+		"--output-format", "stream-json", "--verbose", // a line per event; without --verbose it refuses
+		// In a folder where nobody has accepted its trust dialogue it ignores the rules
+		// of .claude/settings.json, and then may write nothing. So what it needs is said
+		// here: to edit files, and to run any command within the box, or else within its sandbox,
+		// which lets a command write in the workspace, in what git keeps of it and in these folders
+		// alone, and keeps it off the network. Rules for single commands, such as
+		// "Bash(make:*)", would allow as much, and refuse pipes and loops.
+		"--permission-mode", "acceptEdits", "--allowedTools", "Bash",
+		"--settings", settings,
+		"--add-dir", "{run_dir}", "{cache_dir}",
+	}
+}
+
+func codexCommand(sandboxed bool) []string {
+	argv := []string{"codex", "exec", "--json"}
+	if sandboxed {
+		// By default it may only read. In this mode it may write in the workspace, but
+		// not in what git keeps of it, which a commit needs. Git keeps part of that for a worktree
+		// in a folder of its own and the rest with the workspace's.
+		argv = append(argv, "--sandbox", "workspace-write", "--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}",
+			"--add-dir", "{run_dir}", "--add-dir", "{cache_dir}")
+	} else {
+		argv = append(argv, "--sandbox", "danger-full-access") // the box is the sandbox
+	}
+	return append(argv,
+		// Its commands see the PATH that it was given, and not that of a login.
+		"-c", "allow_login_shell=false",
+		"-") // the prompt is on standard input
+}
 
 // claudePreset is Claude Code (github.com/anthropics/claude-code), tried with 2.1.
 func claudePreset() Agent {
 	return Agent{
-		Preset: "claude",
-		Command: []string{
-			"claude", "-p",
-			"--output-format", "stream-json", "--verbose", // a line per event; without --verbose it refuses
-			// In a folder where nobody has accepted its trust dialogue it ignores the rules
-			// of .claude/settings.json, and then may write nothing. So what it needs is said
-			// here: to edit files, and to run any command within its sandbox, which lets a
-			// command write in the workspace, in what git keeps of it and in these folders
-			// alone, and keeps it off the network. Rules for single commands, such as
-			// "Bash(make:*)", would allow as much, outside of it, and refuse pipes and loops.
-			"--permission-mode", "acceptEdits", "--allowedTools", "Bash",
-			"--settings", claudeSandbox,
-			"--add-dir", "{run_dir}", "{cache_dir}",
-		},
-		Prompt: fleet.PromptStdin,
+		Preset:  "claude",
+		Box:     fleet.BoxWorkspace,
+		Command: claudeCommand(false),
+		Prompt:  fleet.PromptStdin,
 		PassEnvironment: presetEnvironment(
 			"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", // who pays
 			"CLAUDE_CONFIG_DIR",                     // where its login and its logs are
@@ -87,19 +132,10 @@ func claudePreset() Agent {
 // codexPreset is Codex (github.com/openai/codex), tried with 0.169.
 func codexPreset() Agent {
 	return Agent{
-		Preset: "codex",
-		Command: []string{
-			"codex", "exec", "--json",
-			// By default it may only read. In this mode it may write in the workspace, but
-			// not in what git keeps of it, which a commit needs. Git keeps part of that for a worktree
-			// in a folder of its own and the rest with the workspace's.
-			"--sandbox", "workspace-write", "--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}",
-			"--add-dir", "{run_dir}", "--add-dir", "{cache_dir}",
-			// Its commands see the PATH that it was given, and not that of a login.
-			"-c", "allow_login_shell=false",
-			"-", // the prompt is on standard input
-		},
-		Prompt: fleet.PromptStdin,
+		Preset:  "codex",
+		Box:     fleet.BoxWorkspace,
+		Command: codexCommand(false),
+		Prompt:  fleet.PromptStdin,
 		PassEnvironment: presetEnvironment(
 			"OPENAI_API_KEY", "CODEX_API_KEY", // who pays
 			"CODEX_HOME",      // where its login and its logs are
@@ -116,6 +152,7 @@ func codexPreset() Agent {
 func gptmePreset() Agent {
 	return Agent{
 		Preset:  "gptme",
+		Box:     fleet.BoxWorkspace,
 		Command: []string{"gptme", "--non-interactive", "--output-format", "json"},
 		Prompt:  fleet.PromptStdin, // as an argument, a prompt that is a command's name would be taken for it
 		PassEnvironment: presetEnvironment(

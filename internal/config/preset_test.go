@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -47,17 +48,13 @@ func TestPresetsAsShipped(t *testing.T) {
 	want := map[string][]string{
 		"claude": {
 			"claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--allowedTools", "Bash",
-			"--settings", `{"sandbox":{"enabled":true,"failIfUnavailable":true,"allowUnsandboxedCommands":false}}`,
-			"--add-dir", "{run_dir}", "{cache_dir}",
+			"--settings", `{"sandbox":{"enabled":false}}`, "--add-dir", "{run_dir}", "{cache_dir}",
 		},
-		"codex": {
-			"codex", "exec", "--json", "--sandbox", "workspace-write", "--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}",
-			"--add-dir", "{run_dir}", "--add-dir", "{cache_dir}", "-c", "allow_login_shell=false", "-",
-		},
+		"codex":   {"codex", "exec", "--json", "--sandbox", "danger-full-access", "-c", "allow_login_shell=false", "-"},
 		"gptme":   {"gptme", "--non-interactive", "--output-format", "json"},
 		"command": nil,
 	}
-	programs := map[string][]string{"claude": {"claude", "bwrap", "socat"}, "codex": {"codex"}, "gptme": {"gptme"}}
+	programs := map[string][]string{"claude": {"claude"}, "codex": {"codex"}, "gptme": {"gptme"}}
 	for _, name := range config.PresetNames() {
 		agent := config.Preset(name)
 		if diff := cmp.Diff(agent.Command, want[name]); diff != "" {
@@ -68,6 +65,36 @@ func TestPresetsAsShipped(t *testing.T) {
 		}
 		if diff := cmp.Diff(agent.Programs(), programs[name]); diff != "" {
 			t.Errorf("%s: programs (-got +want):\n%s", name, diff)
+		}
+	}
+}
+
+// TestPresetsWithASandboxOfTheirOwn have the commands by which claude and codex close themselves
+// in: with no box, or within it.
+func TestPresetsWithASandboxOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	want := map[string][]string{
+		"claude": {
+			"claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--allowedTools", "Bash",
+			"--settings", `{"sandbox":{"enabled":true,"failIfUnavailable":true,"allowUnsandboxedCommands":false}}`,
+			"--add-dir", "{run_dir}", "{cache_dir}",
+		},
+		"codex": {
+			"codex", "exec", "--json", "--sandbox", "workspace-write", "--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}",
+			"--add-dir", "{run_dir}", "--add-dir", "{cache_dir}", "-c", "allow_login_shell=false", "-",
+		},
+		"gptme": {"gptme", "--non-interactive", "--output-format", "json"},
+	}
+	programs := map[string][]string{"claude": {"claude", "bwrap", "socat"}, "codex": {"codex"}, "gptme": {"gptme"}}
+	for name, command := range want {
+		for _, line := range []string{`box = "open"`, "own_sandbox = true"} {
+			agent := load(t, strings.Replace(least, `command = ["claude", "-p"]`, fmt.Sprintf("preset = %q\n%s", name, line), 1)).Agents["claude"]
+			if diff := cmp.Diff(agent.Command, command); diff != "" {
+				t.Errorf("%s, %s: command (-got +want):\n%s", name, line, diff)
+			}
+			if diff := cmp.Diff(agent.Programs(), programs[name]); diff != "" {
+				t.Errorf("%s, %s: programs (-got +want):\n%s", name, line, diff)
+			}
 		}
 	}
 }
@@ -86,6 +113,7 @@ session_log = ""`, 1)
 	got := load(t, text).Agents["claude"]
 	want := config.Agent{
 		Preset:          "claude",
+		Box:             fleet.BoxWorkspace,
 		Command:         []string{"/opt/claude", "-p"},
 		Prompt:          fleet.PromptFile,
 		PassEnvironment: []string{"PATH"},

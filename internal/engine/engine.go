@@ -121,6 +121,7 @@ type Engine struct {
 	Lanes   Lanes
 	Stopper Stopper
 	Runner  Runner
+	Boxes   Boxes
 	Echo    io.Writer // what agents print goes there as well; nil: only into their logs
 	Later   Later     // nil: no service manager
 	Notices Notices   // nil: nobody is notified

@@ -19,7 +19,7 @@ func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Tim
 		path = a.task.Path
 	}
 	var env []string
-	if asksForCache(agent.Command) {
+	if asksForCache(agent.Command) || agent.Box != "" && agent.Box != fleet.BoxOpen {
 		// An agent that may not write in the home folder may write its caches here.
 		env = append(env, "XDG_CACHE_HOME="+files.Cache)
 	}

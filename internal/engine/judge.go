@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"stint/internal/box"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/grade"
@@ -17,6 +18,7 @@ type Question struct {
 	Argv        []string
 	Dir         string
 	Environment []string
+	Box         fleet.Box
 	Evidence    []byte // on its input; nil: nothing
 	Timeout     time.Duration
 	Limit       int // the most bytes of an answer; 0: as much as memory holds well
@@ -82,10 +84,19 @@ func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (fleet.
 	return work, err
 }
 
+// judging is the box for a check or a grader: the session's, and what the command names.
+func (w *worker) judging(spec fleet.SessionSpec, argv []string) fleet.Box {
+	if spec.Box.Open() {
+		return spec.Box
+	}
+	return box.Judging(spec.Box, append(w.Boxes.Needs(argv[0], spec.Environment, spec.Dir), argv[1:]...))
+}
+
 // check runs the category's check in the folder that the session left.
 func (w *worker) check(ctx context.Context, c config.Category, spec fleet.SessionSpec) *grade.Check {
 	failure, err := w.Graders.Check(ctx, Question{
 		Run: w.run.ID, Argv: c.Check, Dir: spec.Dir, Environment: spec.Environment, Timeout: c.CheckTimeout,
+		Box: w.judging(spec, c.Check),
 	})
 	if err != nil {
 		return &grade.Check{Fault: err.Error()}
@@ -112,7 +123,7 @@ func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Tas
 	}
 	answer, err := w.Graders.Ask(ctx, Question{
 		Run: w.run.ID, Argv: c.Grader, Dir: spec.Dir, Environment: spec.Environment, Evidence: evidence,
-		Timeout: c.GraderTimeout, Limit: grade.MaxOpinion,
+		Timeout: c.GraderTimeout, Limit: grade.MaxOpinion, Box: w.judging(spec, c.Grader),
 	})
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/survey"
@@ -293,6 +294,14 @@ func (e *Engine) trim(ctx context.Context, run fleet.RunID) {
 // worktree is the folder of a run that has one of its own.
 func (e *Engine) worktree(run fleet.RunID) string {
 	return filepath.Join(e.Worktrees(), string(run))
+}
+
+// folder is where a run of the category works.
+func (e *Engine) folder(c config.Category, run fleet.RunID) string {
+	if c.Worktree {
+		return e.worktree(run)
+	}
+	return e.Config.Workspace
 }
 
 // Worktrees is the folder of the runs' worktrees.

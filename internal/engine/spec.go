@@ -30,6 +30,7 @@ type assignment struct {
 	task     *fleet.Task // nil: a session without one
 	lessons  []fleet.Lesson
 	dir      string // where it works
+	layers   fleet.BoxLayers
 }
 
 // sessionSpec is the agent's process for a run that has its claim.
@@ -62,10 +63,16 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	if err != nil {
 		return fleet.SessionSpec{}, err
 	}
+	b, err := e.box(ctx, a, agent)
+	if err != nil {
+		return fleet.SessionSpec{}, err
+	}
+	b.Layers = a.layers
 	return fleet.SessionSpec{
 		Run:         r.ID,
 		Argv:        argv,
-		Environment: e.environment(a, agent, data.Deadline),
+		Environment: boxed(b, e.environment(a, agent, data.Deadline)),
+		Box:         b,
 		Dir:         a.dir,
 		Files:       files,
 		Prompt:      text,
@@ -196,11 +203,11 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	}
 	run.Epoch = 1 // what it would be is known only by taking the claim
 	_, given := e.matching(v.Lessons, run, task)
-	dir := e.Config.Workspace
+	dir := e.folder(c, run.ID)
 	if c.Worktree {
-		dir, run.Branch = e.worktree(run.ID), e.Repo.Branch(run.ID)
+		run.Branch = e.Repo.Branch(run.ID)
 	}
-	spec, err := e.sessionSpec(ctx, assignment{run, c, task, given, dir})
+	spec, err := e.sessionSpec(ctx, assignment{run: run, category: c, task: task, lessons: given, dir: dir})
 	return Preview{Run: run, Spec: spec}, err
 }
 

@@ -26,6 +26,8 @@ type worker struct {
 	own   fleet.Category // that it was started for
 	alive *os.File
 	shun  []string // families in which a claim was denied
+	// layers hold the boxes of agents, by name, that were proven.
+	layers map[string]fleet.BoxLayers
 
 	task   *fleet.Task     // that is claimed; nil: none
 	began  fleet.TaskState // in the run's own copy of the task's file, when the session began; empty: it has none
@@ -160,7 +162,11 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 		return fleet.Verdict{Outcome: fleet.Idle, Reason: idle}, false, nil
 	}
 	uses, given := w.matching(seen.Lessons, w.run, task)
-	denial, err := w.claim(ctx, category, task, memoryOf(task, seen), uses)
+	agents, err := w.prove(ctx, w.agents(), assignment{run: w.run, category: category, task: task, dir: w.folder(category, w.run.ID)})
+	if err != nil {
+		return v, false, err
+	}
+	denial, err := w.claim(ctx, category, task, memoryOf(task, seen), uses, agents)
 	if refused := (fleet.RefusedError{}); errors.As(err, &refused) {
 		if refused.Scope != "" {
 			w.notify(ctx, fleet.Notice{Event: fleet.EventBudget, Scope: refused.Scope, Category: c, Run: w.run.ID, Reason: refused.Reason, At: w.Now()})
@@ -270,12 +276,12 @@ func (w *worker) queue(v survey.View) selector.Queue {
 
 // claim takes the task, or for a session without one its lane, and returns the
 // denial if it is another's.
-func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task, memory fleet.TaskMemory, lessons []fleet.LessonUse) (denial string, err error) {
+func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task, memory fleet.TaskMemory, lessons []fleet.LessonUse, agents []fleet.Terms) (denial string, err error) {
 	run := claimFor(w.run, task)
 	grant, taken, agent, err := w.Desk().TakeForRun(ctx, store.RunTake{
 		TakeRequest: store.TakeRequest{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL},
 		Run:         run.ID, Task: run.Task, Memory: memory, Lessons: lessons,
-	}, w.agents())
+	}, agents)
 	if err != nil {
 		return "", err
 	}
@@ -325,7 +331,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	default:
 		return failed(fmt.Errorf("prepare the workspace: %w", err))
 	}
-	spec, err := w.sessionSpec(kept, assignment{w.run, c, task, lessons, site.Dir})
+	spec, err := w.sessionSpec(kept, assignment{w.run, c, task, lessons, site.Dir, w.layers[w.run.Agent]})
 	if err != nil {
 		return failed(err)
 	}

@@ -32,6 +32,7 @@ type RunFiles struct {
 	Out    string // the one folder that the agent may write: result, git's report, scratch
 	Result string // in Out: what the agent says of itself, if it does
 	Git    string // in Out: what git reported of the session's commands
+	Tmp    string // in Out: its folder for temporary files, where it is in a box
 	Cache  string // the folder for caches that the sessions of all runs share
 }
 
@@ -41,7 +42,7 @@ func FilesOf(state string, run RunID) RunFiles {
 	out := dir + "/out"
 	return RunFiles{
 		Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Alive: dir + "/alive", End: dir + "/end.json",
-		Out: out, Result: out + "/result.json", Git: out + "/git", Cache: state + "/cache",
+		Out: out, Result: out + "/result.json", Git: out + "/git", Tmp: out + "/tmp", Cache: state + "/cache",
 	}
 }
 
@@ -72,6 +73,7 @@ type SessionSpec struct {
 	Grace       time.Duration // between SIGTERM and SIGKILL
 	LogLimit    int64         // the most bytes its log may take; 0: 64 MiB
 	Echo        io.Writer     // where its lines are shown as well, for the journal; nil: nowhere
+	Box         Box           // that it runs in
 }
 
 // Place is where a run works.

@@ -46,6 +46,8 @@ type Runner struct {
 	// It is for a process that runs one session at a time, and starts no other process
 	// that leaves its session while it does: such a one would be ended with the agent.
 	Adopts bool
+	// Stint is this program, which is the first in a box to run.
+	Stint string
 }
 
 // Run starts the agent, waits for it, and says how it ended. Cancelling ctx asks
@@ -64,6 +66,11 @@ func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit
 	if err != nil {
 		return fleet.SessionExit{End: fleet.NoProcess, Detail: err.Error()}, nil
 	}
+	made, err := r.enclose(cmd, s)
+	if err != nil {
+		return fleet.SessionExit{}, err
+	}
+	defer made.close()
 	if s.PromptMode == fleet.PromptStdin {
 		// A file and no pipe: one that does not read it holds up nobody.
 		stdin, err := rundir.Open(s.Files.Prompt)
@@ -80,6 +87,7 @@ func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit
 		}
 	}
 	exit, err := r.run(ctx, cmd, s, log)
+	exit = made.exit(exit)
 	exit.Result, exit.Spoilt = readResult(s.Files.Result)
 	return exit, err
 }
@@ -95,7 +103,7 @@ func furnish(s fleet.SessionSpec) error {
 	if err = errors.Join(err, prompt.Truncate(int64(len(s.Prompt))), prompt.Close()); err != nil {
 		return err
 	}
-	return errors.Join(rundir.MakeFolder(s.Files.Out), os.MkdirAll(s.Files.Cache, 0o700))
+	return errors.Join(rundir.MakeFolder(s.Files.Tmp), os.MkdirAll(s.Files.Cache, 0o700))
 }
 
 // prepare builds the process from the spec.
@@ -144,7 +152,7 @@ func (r Runner) run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log
 		return fleet.SessionExit{}, err
 	}
 	cmd.Stdout, cmd.Stderr = out.write, out.write
-	if err := cmd.Start(); err != nil {
+	if err := start(cmd); err != nil {
 		out.follow()
 		out.finish()
 		return fleet.SessionExit{End: fleet.NoProcess, Detail: err.Error()}, nil

@@ -1,0 +1,135 @@
+// Package box decides what a boxed process may reach. It is pure: where things are on this
+// machine comes in as [Places], and out comes one list of what may be read and written
+// ([fleet.Box]), by which both layers go.
+//
+// The first layer is Landlock: the process restricts itself before it becomes the agent
+// (package inside). It needs no privilege, and can only allow: what lies in a folder that may
+// be written may be written. The second is a mount namespace that bubblewrap makes
+// ([Namespace]), where the kernel lets users have one: there, what is not listed is not there.
+// [Layers] says what is missing where only one of them holds.
+package box
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"stint/internal/fleet"
+)
+
+// Places is where the things are that a box has to do with. All paths are absolute; an empty
+// one stands for nothing.
+type Places struct {
+	Home      string
+	State     string   // the fleet's state folder
+	Config    string   // stint.toml
+	Guarded   []string // other files that stint runs, or hands to agents as instructions
+	Dir       string   // where the process works
+	GitDir    string   // what git keeps of that folder
+	GitCommon string   // and of all folders of the repository
+	Task      string   // the task's file
+	Files     fleet.RunFiles
+	Programs  []string // that the process needs to start: files, or the folders they are installed in
+	Path      []string // the folders of its PATH
+	Own       []string // its agent's own folders and files
+	Settings  []string // in these, what the agent is configured by
+	Read      []string // that the configuration lists
+	Write     []string
+}
+
+// For is the box of a profile. It has no layers yet.
+func For(profile fleet.BoxProfile, p Places) fleet.Box {
+	b := fleet.Box{Profile: profile, Tmp: p.Files.Tmp}
+	if b.Open() {
+		return b
+	}
+	b.Read = slices.Concat(p.Programs, p.Read, []string{p.Task, p.Files.Prompt})
+	if profile == fleet.BoxStrict {
+		b.Read = append(b.Read, toStart()...)
+	} else {
+		b.Read = slices.Concat(b.Read, system(), below(p.Home, toolChains()), p.Path)
+	}
+	b.Write = slices.Concat(p.Own, p.Write, []string{p.Dir, p.Files.Out, p.Files.Cache})
+	b.Fixed = append(slices.Clone(p.Guarded), p.Config)
+	b.Own, b.Made = p.Own, slices.Clone(p.Settings)
+	p.git(&b)
+	b.Fixed = append(b.Fixed, b.Made...)
+	b.Hidden = []string{p.State}
+	b.Read = slices.DeleteFunc(b.Read, p.shows)
+	b.Read, b.Write = clean(b.Read), clean(b.Write)
+	b.Fixed = slices.DeleteFunc(clean(b.Fixed), func(path string) bool { return !within(b.Write, path) })
+	b.Hidden = slices.DeleteFunc(clean(b.Hidden), func(path string) bool { return !within(b.Write, path) && !within(b.Read, path) })
+	return b
+}
+
+// Judging is the box for what judges a session: it runs what the agent wrote, and is given
+// nothing of the agent's own.
+func Judging(b fleet.Box, read []string) fleet.Box {
+	own := func(path string) bool { return within(b.Own, path) }
+	b.Nested = false
+	b.Read = clean(slices.Concat(b.Read, read))
+	b.Write = slices.DeleteFunc(slices.Clone(b.Write), own)
+	b.Fixed = slices.DeleteFunc(slices.Clone(b.Fixed), own)
+	return b
+}
+
+// git adds what commits need of what git keeps. What git runs, hooks and programs that its
+// configuration names, is not the process's to change.
+func (p Places) git(b *fleet.Box) {
+	in := func(folder string, names ...string) (paths []string) {
+		for _, name := range names {
+			paths = append(paths, filepath.Join(folder, name))
+		}
+		return paths
+	}
+	switch {
+	case p.GitDir == "":
+	case p.GitDir == p.GitCommon:
+		// Bound by itself: else it could be moved away, and another one made in its place.
+		b.Write = append(b.Write, p.GitDir)
+		b.Fixed = append(b.Fixed, in(p.GitDir, "config", "config.worktree")...)
+		b.Made = append(b.Made, in(p.GitDir, "hooks", "info", "modules", "worktrees")...)
+	default:
+		b.Read = append(b.Read, p.GitCommon)
+		b.Write = append(b.Write, p.GitDir)
+		b.Write = append(b.Write, in(p.GitCommon, "objects", "refs", "logs")...)
+		b.Fixed = append(b.Fixed, in(p.GitDir, "commondir", "gitdir", "config.worktree")...)
+		b.Fixed = append(b.Fixed, filepath.Join(p.Dir, ".git")) // a file, which names that folder
+	}
+}
+
+// shows reports whether a path that may be read would show what no box is to show: the home
+// folder as a whole, or the state folder.
+func (p Places) shows(path string) bool {
+	return path == "/" || covers(path, p.Home) || covers(path, p.State)
+}
+
+// covers reports whether a path is another one or lies above it.
+func covers(above, path string) bool {
+	return path != "" && (above == path || strings.HasPrefix(path, strings.TrimSuffix(above, "/")+"/"))
+}
+
+// within reports whether a path lies below one of the list, or is one.
+func within(list []string, path string) bool {
+	return slices.ContainsFunc(list, func(above string) bool { return covers(above, path) })
+}
+
+// clean is the list without what is empty, not absolute, or there twice.
+func clean(list []string) []string {
+	list = slices.DeleteFunc(list, func(path string) bool { return !filepath.IsAbs(path) })
+	for i := range list {
+		list[i] = filepath.Clean(list[i])
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func below(folder string, names []string) (paths []string) {
+	if folder == "" {
+		return nil
+	}
+	for _, name := range names {
+		paths = append(paths, filepath.Join(folder, name))
+	}
+	return paths
+}

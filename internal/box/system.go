@@ -1,0 +1,47 @@
+package box
+
+// toStart is what programs need to start, to find users, hosts and certificates, and no more.
+func toStart() []string {
+	return []string{
+		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/proc", "/sys/devices/system/cpu", "/sys/fs/cgroup",
+		"/dev", "/etc/alternatives", "/etc/ca-certificates", "/etc/gai.conf", "/etc/gitconfig", "/etc/group", "/etc/host.conf", "/etc/hosts",
+		"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/locale.alias", "/etc/localtime", "/etc/mime.types",
+		"/etc/nsswitch.conf", "/etc/passwd", "/etc/pki", "/etc/protocols", "/etc/resolv.conf", "/etc/services", "/etc/ssl",
+		// Where the resolver's configuration is a link to, by who keeps it.
+		"/run/systemd/resolve/resolv.conf", "/run/systemd/resolve/stub-resolv.conf", "/run/resolvconf/resolv.conf",
+		"/run/NetworkManager/resolv.conf",
+	}
+}
+
+// system is what belongs to the machine and to nobody. /var/lib and /run as a whole have
+// sockets, and what others keep.
+func system() []string {
+	return append(toStart(), "/etc", "/opt", "/nix", "/snap", "/sys", "/var/lib/dpkg", "/var/lib/gems", "/var/lib/ghc", "/var/cache/fontconfig",
+		"/var/lib/ca-certificates", "/home/linuxbrew")
+}
+
+// toolChains are what tools are installed in below a home folder: the programs and the
+// packages. The logins that some of them keep beside these are left out, such as
+// .cargo/credentials.toml, .m2/settings.xml, .npmrc and .config/git/credentials.
+func toolChains() []string {
+	return []string{
+		"go", "sdk", ".config/go/env", // Go: modules and programs; toolchains by golang.org/dl
+		".cargo/bin", ".cargo/env", ".cargo/config.toml", ".cargo/registry", ".cargo/git", ".rustup", // Rust
+		".nvm", ".npm", ".volta", ".fnm", ".bun", ".deno", ".npm-global", ".pnpm-store", ".yarn", ".nodenv", // JavaScript
+		".pyenv", ".rye", ".conda", "miniconda3", "miniforge3", "anaconda3", // Python
+		".rbenv", ".rvm", ".gem/ruby", ".asdf", ".tool-versions", ".config/mise", ".sdkman", ".jenv", // Ruby, and managers of versions
+		".m2/repository", ".gradle/caches", ".gradle/wrapper", ".nuget/packages", ".dotnet", // Java, .NET
+		".opam", ".ghcup", ".cabal/bin", ".cabal/packages", ".stack", ".elan", ".julia", ".juliaup", ".nix-profile", // others
+		".local/bin", ".local/lib", ".local/pipx", ".local/share/pipx", ".local/share/uv", ".local/share/mise", ".local/share/fnm",
+		".local/share/pnpm", ".local/share/virtualenvs", ".local/share/claude",
+		".cache/go-build", ".cache/pip", ".cache/uv", ".cache/pre-commit", ".cache/ms-playwright", ".cache/puppeteer",
+		".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes", // who commits, and what git overlooks
+		".editorconfig", ".terminfo",
+	}
+}
+
+// devices may be written. Folders of it that are shared, such as /dev/shm, are the
+// namespace's own where there is one.
+func devices() []string {
+	return []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}
+}

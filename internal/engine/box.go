@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"stint/internal/box"
+	"stint/internal/config"
+	"stint/internal/fleet"
+)
+
+// Boxes makes boxes on this machine.
+type Boxes interface {
+	// Prove makes a box once and tries its walls from inside, and returns it with the layers that
+	// hold here. The error says which wall is missing, or why there can be no such box.
+	Prove(ctx context.Context, b fleet.Box, t fleet.BoxTrial) (fleet.Box, error)
+	// Needs are the files and folders that a program must be able to read to start.
+	Needs(program string, environment []string, dir string) []string
+}
+
+// box is the box of a session of the agent. What holds it is known once it was proven.
+func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fleet.Box, error) {
+	profile := fleet.Box{Profile: agent.Box}
+	if profile.Open() {
+		return profile, nil
+	}
+	passed := e.Passed(agent)
+	variable := func(name string) string { return fleet.Variable(passed, name) }
+	own, common, err := e.Repo.GitDirs(ctx, a.dir)
+	if err != nil {
+		return fleet.Box{}, err
+	}
+	p := box.Places{
+		Home: e.Getenv("HOME"), State: e.Config.State, Config: e.Config.Path, Guarded: e.guarded(),
+		Dir: a.dir, GitDir: own, GitCommon: common, Files: fleet.FilesOf(e.Config.State, a.run.ID),
+		Path: filepath.SplitList(variable("PATH")), Read: agent.Read, Write: agent.Write,
+	}
+	if a.task != nil {
+		p.Task = a.task.Path
+	}
+	if home := variable("HOME"); home != "" {
+		p.Home = home
+	}
+	for _, program := range agent.Programs() {
+		p.Programs = append(p.Programs, e.Boxes.Needs(program, passed, a.dir)...)
+	}
+	if login, known := config.PresetLogin(agent.Preset); known {
+		p.Own, p.Settings = login.Own(variable)
+	}
+	b := box.For(agent.Box, p)
+	b.Nested, b.Network = agent.OwnSandbox, agent.Network
+	return b, nil
+}
+
+// guarded are the files that stint runs, or hands to agents as instructions: those of the
+// configuration that lie in the workspace.
+func (e *Engine) guarded() (list []string) {
+	c := e.Config
+	add := func(words ...string) {
+		for _, word := range words {
+			if strings.ContainsRune(word, '/') && !filepath.IsAbs(word) {
+				word = filepath.Join(c.Workspace, word)
+			}
+			if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
+				list = append(list, word)
+			}
+		}
+	}
+	add(c.Selector.Command...)
+	add(c.Notice.Command...)
+	add(c.Tasks.ResolveURL...)
+	for _, s := range c.Tasks.Sources {
+		add(slices.Concat(s.Command, s.Start, s.Done, s.Release)...)
+	}
+	for _, category := range c.Categories {
+		add(category.WIP.Command...)
+		add(category.Prompt)
+	}
+	return list
+}
+
+// walled names the variables that lead out of a box: to the user's bus, to agents that hold
+// keys, to containers and to the screen.
+func walled() []string {
+	return []string{
+		"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR",
+		"DOCKER_HOST", "CONTAINER_HOST", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "TMPDIR",
+	}
+}
+
+// boxed is the environment of a process in the box.
+func boxed(b fleet.Box, environment []string) []string {
+	if b.Open() {
+		return environment
+	}
+	environment = slices.DeleteFunc(environment, func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return slices.Contains(walled(), name)
+	})
+	if b.Layers.Namespaces == "" {
+		return append(environment, "TMPDIR="+b.Tmp)
+	}
+	return environment
+}
+
+// prove tries the boxes of the agents that may do the run, once each, and leaves out those
+// whose walls do not stand. When none is left, the error is that of the first.
+func (w *worker) prove(ctx context.Context, agents []fleet.Terms, a assignment) (list []fleet.Terms, first error) {
+	for _, terms := range agents {
+		err := w.proveOne(ctx, terms.Agent, a)
+		if err == nil {
+			list = append(list, terms)
+			continue
+		}
+		if first == nil {
+			first = err
+		}
+		w.Log.ErrorContext(ctx, "box does not hold", w.attrs(slog.String("agent", terms.Agent), slog.Any("err", err))...)
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	return nil, first
+}
+
+func (w *worker) proveOne(ctx context.Context, name string, a assignment) error {
+	if _, done := w.layers[name]; done {
+		return nil
+	}
+	agent := w.Config.Agents[name]
+	b, err := w.box(ctx, a, agent)
+	if err != nil || b.Open() {
+		return err
+	}
+	home := w.Getenv("HOME")
+	b, err = w.Boxes.Prove(ctx, b, fleet.BoxTrial{Home: home, State: w.Config.State, Dir: a.dir, Sockets: w.sockets()})
+	if err != nil {
+		return err
+	}
+	w.layers[name] = b.Layers
+	for _, missing := range box.Missing(b) {
+		w.Log.WarnContext(ctx, "box with one layer", w.attrs(slog.String("agent", name), slog.String("reason", missing))...)
+	}
+	return nil
+}
+
+// sockets are where programs listen that act for the user.
+func (w *worker) sockets() (list []string) {
+	if bus, is := strings.CutPrefix(w.Getenv("DBUS_SESSION_BUS_ADDRESS"), "unix:path="); is {
+		bus, _, _ = strings.Cut(bus, ",")
+		list = append(list, bus)
+	}
+	if dir := w.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		list = append(list, filepath.Join(dir, "bus"), filepath.Join(dir, "gnupg/S.gpg-agent"), filepath.Join(dir, "podman/podman.sock"))
+	}
+	if ssh := w.Getenv("SSH_AUTH_SOCK"); ssh != "" {
+		list = append(list, ssh)
+	}
+	return append(list, "/run/docker.sock", "/run/dbus/system_bus_socket")
+}

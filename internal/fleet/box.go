@@ -1,0 +1,46 @@
+package fleet
+
+// BoxProfile is how far the box around an agent is closed.
+type BoxProfile string
+
+const (
+	// BoxWorkspace lets a process write where it works, and read the system and its tools.
+	BoxWorkspace BoxProfile = "workspace"
+	// BoxStrict lets it read only what is listed for it, beside what programs need to start.
+	BoxStrict BoxProfile = "strict"
+	// BoxOpen is no box.
+	BoxOpen BoxProfile = "open"
+)
+
+// Box is what a process may reach of the machine: one list, by which both layers go. The zero
+// Box is open.
+type Box struct {
+	Profile BoxProfile
+	Read    []string // files, and folders with all that is in them
+	Write   []string // and read
+	Own     []string // of Write, what an agent keeps for itself: its login, its sessions
+	Fixed   []string // below Write, and not to be changed
+	Made    []string // of Fixed, what stint makes where it is missing: else the process could
+	Hidden  []string // folders below Read or Write that are not to be seen
+	Tmp     string   // the folder that it has for /tmp
+	Network *[]int   // the TCP ports that it may connect to; nil: all, and all other protocols
+	Nested  bool     // it makes a sandbox of its own inside
+	Layers  BoxLayers
+}
+
+// Open reports whether there is no box.
+func (b Box) Open() bool { return b.Profile == "" || b.Profile == BoxOpen }
+
+// BoxLayers are the layers that hold a box on this machine.
+type BoxLayers struct {
+	Landlock   int    // the version of the kernel's interface; 0: it has none
+	Namespaces string // the program that makes them; empty: they cannot be made
+	Refused    string // why they cannot
+}
+
+// BoxTrial is what a box is tried with.
+type BoxTrial struct {
+	Home, State string
+	Dir         string   // where the session is to work; it need not be there yet
+	Sockets     []string // by which other programs of the user are asked to act
+}
