@@ -63,6 +63,7 @@ func rules() map[string]rule {
 		"internal/grade":  {house: []string{"internal/fleet"}, not: world},
 		"internal/report": {house: []string{"internal/bandit", "internal/fleet", "internal/markup", "internal/plot"}, not: world},
 		"internal/doctor": {house: []string{"internal/fleet"}, not: world},
+		"internal/box":    {house: []string{"internal/fleet"}, not: world},
 
 		"internal/store":      {house: []string{"internal/bandit", "internal/fleet"}, not: outside},
 		"internal/store/book": {house: []string{"internal/fleet", "internal/store"}, not: []string{"database/sql", "log", "net", "os", "os/exec", "syscall"}},
@@ -95,8 +96,16 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/coreos/go-systemd/v22/dbus", "github.com/godbus/dbus/v5"},
 			not:     []string{"os/exec"},
 		},
-		"internal/rundir":    {house: []string{"internal/fleet"}, foreign: []string{"golang.org/x/sys/unix"}, not: []string{"os/exec"}},
-		"internal/session":   {house: []string{"internal/command", "internal/fleet", "internal/rundir"}, foreign: []string{"golang.org/x/sys"}},
+		"internal/rundir": {house: []string{"internal/fleet"}, foreign: []string{"golang.org/x/sys/unix"}, not: []string{"os/exec"}},
+		"internal/box/inside": {
+			house:   []string{"internal/box"},
+			foreign: []string{"github.com/landlock-lsm/go-landlock/landlock", "golang.org/x/sys/unix"},
+			not:     []string{"os/exec"},
+		},
+		"internal/session": {
+			house:   []string{"internal/box", "internal/box/inside", "internal/command", "internal/fleet", "internal/rundir"},
+			foreign: []string{"golang.org/x/sys"},
+		},
 		"internal/workspace": {house: []string{"internal/fleet", "internal/rundir"}, foreign: []string{"golang.org/x/sys/unix"}},
 		"internal/tomlfile":  {house: []string{"internal/fleet", "internal/plain"}, foreign: []string{"github.com/pelletier/go-toml/v2"}, not: []string{"os/exec"}},
 		"internal/config": {
@@ -115,7 +124,7 @@ func rules() map[string]rule {
 		},
 		"internal/engine": {
 			house: []string{
-				"internal/bandit", "internal/claim", "internal/config", "internal/fleet", "internal/grade", "internal/plan",
+				"internal/bandit", "internal/box", "internal/claim", "internal/config", "internal/fleet", "internal/grade", "internal/plan",
 				"internal/selector", "internal/store", "internal/survey", "internal/transcript",
 			},
 			not: outside,
@@ -159,7 +168,7 @@ func rules() map[string]rule {
 		"systemd": {house: []string{"internal/fleet"}, not: world},
 		"internal/cli": {
 			house: []string{
-				"internal/bandit", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/engine", "internal/fleet", "internal/gate", "internal/inspect", "internal/lane",
+				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/engine", "internal/fleet", "internal/gate", "internal/inspect", "internal/lane",
 				"internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/rundir", "internal/screen", "internal/selector", "internal/session", "internal/simulate",
 				"internal/store", "internal/store/sqlite", "internal/survey", "internal/systemd", "internal/task", "internal/tomlfile", "internal/top", "internal/transcript", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},

@@ -119,7 +119,7 @@ func (w *worker) prove(ctx context.Context, agents []fleet.Terms, a assignment) 
 		if first == nil {
 			first = err
 		}
-		w.Log.ErrorContext(ctx, "box does not hold", w.attrs(slog.String("agent", terms.Agent), slog.Any("err", err))...)
+		w.Log.ErrorContext(ctx, "box does not hold", w.attrs(slog.String("reason", "agent "+terms.Agent+": "+err.Error()))...)
 	}
 	if len(list) > 0 {
 		return list, nil
@@ -142,8 +142,8 @@ func (w *worker) proveOne(ctx context.Context, name string, a assignment) error 
 		return err
 	}
 	w.layers[name] = b.Layers
-	for _, missing := range box.Missing(b) {
-		w.Log.WarnContext(ctx, "box with one layer", w.attrs(slog.String("agent", name), slog.String("reason", missing))...)
+	if missing := box.Missing(b); len(missing) > 0 {
+		w.Log.WarnContext(ctx, "box not complete", w.attrs(slog.String("reason", "agent "+name+": "+strings.Join(missing, "; ")))...)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (r Runner) Boxed(b fleet.Box, dir, program string, argv []string, keep, rep
 	if b.Open() {
 		return append([]string{program}, argv[1:]...)
 	}
-	b = real(b)
+	b = resolved(b)
 	o := box.OrderFor(b)
 	o.Keep, o.Report = keep, report
 	return within(b, dir, slices.Concat(o.Command(r.Stint), []string{program}, argv))
@@ -48,9 +48,9 @@ func within(b fleet.Box, dir string, helper []string) []string {
 	return box.Namespace(b, dir, helper)
 }
 
-// real is the box of what there is, with what links lead to: inside, the folder of a link may not
+// resolved is the box of what there is, with what links lead to: inside, the folder of a link may not
 // be there to lead on.
-func real(b fleet.Box) fleet.Box {
+func resolved(b fleet.Box) fleet.Box {
 	for _, list := range []*[]string{&b.Read, &b.Write, &b.Fixed, &b.Hidden} {
 		var there []string
 		for _, path := range *list {
@@ -106,7 +106,8 @@ func (m *made) exit(e fleet.SessionExit) fleet.SessionExit {
 		return e
 	}
 	m.write.Close()
-	_ = m.read.SetReadDeadline(time.Now().Add(drainTime))
+	enough := time.AfterFunc(drainTime, func() { _ = m.read.SetReadDeadline(time.Unix(1, 0)) })
+	defer enough.Stop()
 	text, _ := io.ReadAll(io.LimitReader(m.read, 1<<10))
 	failure, started := strings.CutPrefix(string(text), "ok\n")
 	switch {
@@ -154,11 +155,11 @@ func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fl
 		return b, err
 	}
 	name := "stint-trial-" + strconv.Itoa(os.Getpid())
-	listener, err := net.Listen("unix", "@"+name)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", "@"+name)
 	if err != nil {
 		return b, err
 	}
-	defer listener.Close()
+	defer listener.Close() //nolint:errcheck // it has served
 	try := func() (box.Found, error) {
 		t := box.TrialFor(b, with.Home, with.State, name)
 		t.Supervisor, t.Spaces, t.Sockets, t.Abstract = os.Getpid(), inside.Spaces(), with.Sockets, name
@@ -245,7 +246,7 @@ func makeFixed(paths []string) error {
 
 // try runs the trial.
 func (r Runner) try(ctx context.Context, b fleet.Box, dir string, t box.Trial) (found box.Found, err error) {
-	b = real(b)
+	b = resolved(b)
 	b.Tmp = "" // which no trial writes to
 	o := box.OrderFor(b)
 	o.Try = &t

@@ -42,6 +42,9 @@ func Main(args []string) int {
 	if err := restrict(o); err != nil {
 		return fail(o, err)
 	}
+	if err := dropCapabilities(); err != nil {
+		return fail(o, err)
+	}
 	if o.Try != nil {
 		return say(os.Stdout, try(o))
 	}
@@ -123,6 +126,27 @@ func restrict(o box.Order) error {
 		rules = append(rules, r)
 	}
 	return all.RestrictPaths(rules...)
+}
+
+// dropCapabilities leaves root with what any user may do to its own files and processes.
+// Programs that it starts would get them back, but for the bounding set.
+func dropCapabilities() error {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData
+	if err := unix.Capget(&header, &sets[0]); err != nil {
+		return fmt.Errorf("read capabilities: %w", err)
+	}
+	if sets[0].Permitted|sets[1].Permitted == 0 {
+		return nil
+	}
+	for c := range uintptr(unix.CAP_LAST_CAP + 1) {
+		_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) // one that the kernel does not know, or that may not be dropped
+	}
+	sets = [2]unix.CapUserData{}
+	if err := unix.Capset(&header, &sets[0]); err != nil {
+		return fmt.Errorf("drop capabilities: %w", err)
+	}
+	return nil
 }
 
 // rule is for a folder or a file, whichever it is. One that is missing is none.
