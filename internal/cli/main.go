@@ -74,12 +74,7 @@ func Main(args []string, s Surroundings) int {
 	root.SetOut(s.Stdout)
 	root.SetErr(s.Stderr)
 	command, err := root.ExecuteContextC(context.Background())
-	switch {
-	case err == nil || a.began:
-	case out.err != nil:
-		err = nil // the version could not be written, which is reported below
-	default:
-		// Any other failure before a command begins is cobra's, about the command line.
+	if err != nil && !a.began { // it is cobra's, about the command line
 		err = fleet.WithHint(usage(groupWanted(err)), cmp.Or(fleet.Hint(err), command.CommandPath()+" --help"))
 	}
 	return a.finish(errors.Join(err, out.err))
@@ -209,27 +204,22 @@ each unit is "stint run", which takes its category's lane, claims a task, runs
 the agent and records the result.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Version:       version(),
 	}
-	usage := strings.ReplaceAll(root.UsageTemplate(), "[command]", "COMMAND") // as all that is to be filled in
-	usage = strings.ReplaceAll(usage, "{{rpad .CommandPath .CommandPathPadding}}", "{{rpad .Name .NamePadding}}")
-	root.SetUsageTemplate(usage)
-	show := root.UsageFunc()
-	root.SetUsageFunc(func(c *cobra.Command) error {
-		err := show(c)
-		if c == root {
-			fmt.Fprint(c.OutOrStderr(), "\nHelp topics, as in \"stint help agents\":\n")
-			for _, topic := range topicsOf(root) {
-				fmt.Fprintf(c.OutOrStderr(), "  %-11s  %s\n", topic.Name(), topic.Short)
-			}
+	root.SetUsageFunc(printUsage)
+	asked := root.Flags().BoolP("version", "v", false, "version for stint")
+	root.Args = func(c *cobra.Command, args []string) error {
+		if *asked {
+			return nil
 		}
-		fmt.Fprint(c.OutOrStderr(), "\nExit status:\n")
-		for _, status := range statusesOf(c) {
-			fmt.Fprintf(c.OutOrStderr(), "  %-3d  %s\n", status, meaning(status))
+		return noSuchCommand(c, args)
+	}
+	root.RunE = func(c *cobra.Command, args []string) error {
+		if *asked {
+			fmt.Fprintln(a.Stdout, "stint", version())
+			return nil
 		}
-		return err
-	})
-	root.SetVersionTemplate("stint {{.Version}}\n")
+		return help(c, args)
+	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configPath, "config", "", "the configuration `FILE` (default $STINT_CONFIG, else the\nnearest stint.toml upward, else\n$XDG_CONFIG_HOME/stint/stint.toml)")
 	flags.BoolVar(&a.json, "json", a.json, "print JSON")
@@ -240,9 +230,9 @@ the agent and records the result.`,
 	)
 	root.SetHelpCommandGroupID(groupOther)
 	list := entries()
-	asked := slices.IndexFunc(list, func(e entry) bool { return len(args) > 0 && e.name == args[0] })
-	if asked >= 0 {
-		list = list[asked : asked+1]
+	first := slices.IndexFunc(list, func(e entry) bool { return len(args) > 0 && e.name == args[0] })
+	if first >= 0 {
+		list = list[first : first+1]
 	}
 	for _, e := range list {
 		c := e.make(a)
@@ -256,7 +246,7 @@ the agent and records the result.`,
 	root.CompletionOptions.DisableDefaultCmd = true // there is our own
 	root.InitDefaultHelpCmd()
 	if c, _, err := root.Find([]string{"help"}); err == nil {
-		if asked < 0 {
+		if first < 0 {
 			addTopics(c)
 		}
 		c.Args = func(_ *cobra.Command, args []string) error {
