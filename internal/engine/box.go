@@ -111,8 +111,9 @@ func boxed(b fleet.Box, environment []string) []string {
 // whose walls do not stand. When none is left, the error is that of the first.
 func (w *worker) prove(ctx context.Context, agents []fleet.Terms, a assignment) (list []fleet.Terms, first error) {
 	for _, terms := range agents {
-		err := w.proveOne(ctx, terms.Agent, a)
+		b, err := w.proven(ctx, terms.Agent, a)
 		if err == nil {
+			terms.Box = b.String()
 			list = append(list, terms)
 			continue
 		}
@@ -127,25 +128,25 @@ func (w *worker) prove(ctx context.Context, agents []fleet.Terms, a assignment) 
 	return nil, first
 }
 
-func (w *worker) proveOne(ctx context.Context, name string, a assignment) error {
-	if _, done := w.layers[name]; done {
-		return nil
-	}
-	agent := w.Config.Agents[name]
-	b, err := w.box(ctx, a, agent)
+// proven is the box of an agent, with the layers that hold it here.
+func (w *worker) proven(ctx context.Context, name string, a assignment) (fleet.Box, error) {
+	b, err := w.box(ctx, a, w.Config.Agents[name])
 	if err != nil || b.Open() {
-		return err
+		return b, err
 	}
-	home := w.Getenv("HOME")
-	b, err = w.Boxes.Prove(ctx, b, fleet.BoxTrial{Home: home, State: w.Config.State, Dir: a.dir, Sockets: w.sockets()})
+	if layers, done := w.layers[name]; done {
+		b.Layers = layers
+		return b, nil
+	}
+	b, err = w.Boxes.Prove(ctx, b, fleet.BoxTrial{Home: w.Getenv("HOME"), State: w.Config.State, Dir: a.dir, Sockets: w.sockets()})
 	if err != nil {
-		return err
+		return b, err
 	}
 	w.layers[name] = b.Layers
 	if missing := box.Missing(b); len(missing) > 0 {
 		w.Log.WarnContext(ctx, "box not complete", w.attrs(slog.String("reason", "agent "+name+": "+strings.Join(missing, "; ")))...)
 	}
-	return nil
+	return b, nil
 }
 
 // sockets are where programs listen that act for the user.

@@ -1,5 +1,10 @@
 package fleet
 
+import (
+	"fmt"
+	"strings"
+)
+
 // BoxProfile is how far the box around an agent is closed.
 type BoxProfile string
 
@@ -36,6 +41,21 @@ type BoxLayers struct {
 	Landlock   int    // the version of the kernel's interface; 0: it has none
 	Namespaces string // the program that makes them; empty: they cannot be made
 	Refused    string // why they cannot
+}
+
+// String is the profile, and the layers that hold it.
+func (b Box) String() string {
+	if b.Open() {
+		return string(BoxOpen)
+	}
+	var layers []string
+	if b.Layers.Landlock > 0 {
+		layers = append(layers, fmt.Sprintf("Landlock %d", b.Layers.Landlock))
+	}
+	if b.Layers.Namespaces != "" {
+		layers = append(layers, "namespaces")
+	}
+	return string(b.Profile) + " by " + strings.Join(layers, " and ")
 }
 
 // BoxTrial is what a box is tried with.

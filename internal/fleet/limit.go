@@ -62,6 +62,7 @@ type Terms struct {
 	Agent   string
 	Slots   int      // for that agent's sessions at once; 0: no limit
 	Budgets []Budget // that hold for such a session
+	Box     string   // that its session will be in, to be recorded
 }
 
 // Spent is what the sessions of a scope used in a day, with what those under way are

@@ -89,7 +89,8 @@ type Run struct {
 	Round      Round   // of the category when the claim was granted
 	Load       float64 // of the category then, before this run
 	Agent      string
-	PID        int // of stint run
+	Box        string // that its agent was in, and what held that; empty: it had no agent
+	PID        int    // of stint run
 	CreatedAt  time.Time
 	StartedAt  time.Time // when stint run began; zero before
 	EndedAt    time.Time // zero while open

@@ -153,6 +153,9 @@ func claimText(v RunView) string {
 
 func agentText(v RunView) string {
 	parts := []string{plain.Line(Dash(v.Agent))}
+	if v.Box != "" {
+		parts = append(parts, "box "+plain.Line(v.Box))
+	}
 	if v.Verdict.ExitStatus != nil {
 		parts = append(parts, fmt.Sprintf("exit status %d", *v.Verdict.ExitStatus))
 	}

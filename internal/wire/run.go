@@ -19,6 +19,7 @@ type Run struct {
 	Task       fleet.TaskID       `json:"task"`
 	Epoch      fleet.Epoch        `json:"epoch"`
 	Agent      string             `json:"agent"`
+	Box        string             `json:"box"` // the profile of the agent's box, and the layers that held it; empty: no agent began
 	Unit       string             `json:"unit"`
 	CreatedAt  *string            `json:"created_at"`
 	NotBefore  *string            `json:"not_before"` // null: it need not wait
@@ -45,7 +46,7 @@ func NewRun(r fleet.Run) Run {
 	v := r.Verdict
 	return Run{
 		Schema: "stint/run@1", Run: r.ID, Fire: r.Fire, Category: r.Category, Source: r.Source, Lane: r.Lane, Task: r.Task,
-		Epoch: r.Epoch, Agent: r.Agent, Unit: r.Unit, Rank: r.Rank, ChainDepth: r.ChainDepth, NotBefore: Time(r.NotBefore),
+		Epoch: r.Epoch, Agent: r.Agent, Box: r.Box, Unit: r.Unit, Rank: r.Rank, ChainDepth: r.ChainDepth, NotBefore: Time(r.NotBefore),
 		CreatedAt: Time(r.CreatedAt), StartedAt: Time(r.StartedAt), EndedAt: Time(r.EndedAt),
 		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, Parts: v.Parts, TaskState: v.TaskState, ExitStatus: v.ExitStatus,
 		Commits: listed(r.Commits), Tokens: r.Usage.Tokens, USD: r.Usage.USD, Cost: r.Usage.Cost, Models: listed(r.Usage.Models), QuotaUntil: Time(r.QuotaUntil), Branch: r.Branch, Followed: r.Following(),

@@ -61,8 +61,8 @@ where ended_at is null and id <> ?3`, r.Agent, a.Probe, r.Run).Scan(&ask.Probing
 			return err
 		}
 	}
-	_, err = t.ExecContext(ctx, "update runs set agent = ?, day = ?, reserved_tokens = ?, reserved_usd = ? where id = ?",
-		r.Agent, t.today(), tokens, usd, r.Run)
+	_, err = t.ExecContext(ctx, "update runs set agent = ?, box = ?, day = ?, reserved_tokens = ?, reserved_usd = ? where id = ?",
+		r.Agent, r.Box, t.today(), tokens, usd, r.Run)
 	return err
 }
 

@@ -77,6 +77,7 @@ create table runs (
   round       integer not null default 0,      -- of the category when the claim was granted
   load        real not null default 0,         -- of the category then
   agent       text not null default '',
+  box         text not null default '',        -- that its agent was in, and what held it
   pid         integer not null default 0,      -- of stint run
   created_at  integer not null,
   not_before  integer,                         -- null: it need not wait
