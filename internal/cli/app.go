@@ -331,8 +331,8 @@ func (a *app) echo() io.Writer {
 // places is the workspace, with the worktrees of single runs.
 func (a *app) places(c *config.Config) workspace.Places {
 	return workspace.Places{
-		Clone: workspace.Clone{Dir: workspace.Folder(c.Workspace), Fleet: c.Fleet, Environment: os.Environ()},
-		Root:  filepath.Join(c.State, "worktrees"), Log: a.log,
+		Clone:  workspace.Clone{Dir: workspace.Folder(c.Workspace), Fleet: c.Fleet, Root: filepath.Join(c.State, "worktrees"), Environment: os.Environ()},
+		Log:    a.log,
 		Limits: workspace.Limits{Keep: c.Worktrees.Keep, MaxAge: c.Worktrees.MaxAge, Now: a.Now()},
 	}
 }

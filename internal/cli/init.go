@@ -200,8 +200,7 @@ func (s *setup) agents() (list []config.SampleAgent) {
 
 // noteMissing notes what a fleet needs and this workspace lacks.
 func (s *setup) noteMissing(ctx context.Context, c *config.Config) {
-	inside, err := exec.CommandContext(ctx, "git", "-C", c.Workspace, "rev-parse", "--is-inside-work-tree").Output()
-	if err != nil || strings.TrimSpace(string(inside)) != "true" {
+	if state, err := s.places(c).Condition(ctx); err != nil || !state.Repository {
 		s.missing = append(s.missing, "a git work tree: without one a session's work is known only from its result file; run: git init")
 	}
 	if !s.noAgent {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -320,8 +319,7 @@ func (r *removal) state(ctx context.Context) error {
 	if r.o.dryRun {
 		return nil
 	}
-	// Git forgets the worktrees that are gone. Where there is no repository there were none.
-	_ = exec.CommandContext(ctx, "git", "-C", r.c.Workspace, "worktree", "prune").Run()
+	_ = r.places(r.c).Forget(ctx) // where there is no repository there were no worktrees
 	left, err := os.ReadDir(r.c.State)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

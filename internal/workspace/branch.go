@@ -54,7 +54,11 @@ func (t *turn) branches(ctx context.Context) (map[fleet.RunID]string, error) {
 
 // Branches are those of the fleet's runs, by run.
 func (p Places) Branches(ctx context.Context) (map[fleet.RunID]string, error) {
-	t := &turn{git: p.git(), clone: p.Clone}
+	g, _, err := p.git(ctx, string(p.Dir))
+	if err != nil {
+		return nil, err
+	}
+	t := &turn{git: g, clone: p.Clone}
 	return t.branches(ctx)
 }
 

@@ -53,7 +53,6 @@ func (c Clone) Changes(ctx context.Context, dir Folder, files fleet.RunFiles) (C
 		byTree[command.worktree] = append(byTree[command.worktree], command)
 	}
 	for _, top := range trees {
-		g := c.asItIs()
 		switch inside := dir.meets(top) || c.Dir.meets(top); {
 		case !exists(top):
 			if inside {
@@ -63,8 +62,11 @@ func (c Clone) Changes(ctx context.Context, dir Folder, files fleet.RunFiles) (C
 		case !inside && !c.has(ctx, top):
 			continue
 		}
-		g.dir = top
-		if err := g.addWork(ctx, &all, net, byTree[top]); err != nil {
+		g, err := c.reported(ctx, top)
+		if err != nil {
+			return Changes{}, fmt.Errorf("find what run committed in %s: %w", top, err)
+		}
+		if err := g.asItIs().addWork(ctx, &all, net, byTree[top]); err != nil {
 			return Changes{}, fmt.Errorf("find what run committed in %s: %w", top, err)
 		}
 	}
@@ -74,11 +76,24 @@ func (c Clone) Changes(ctx context.Context, dir Folder, files fleet.RunFiles) (C
 
 // has reports whether a folder is in a work tree of the clone.
 func (c Clone) has(ctx context.Context, top string) bool {
-	g := c.git()
-	own, err := g.layout(ctx)
-	g.dir = top
-	its, itsErr := g.layout(ctx)
+	_, own, err := c.git(ctx, string(c.Dir))
+	_, its, itsErr := c.git(ctx, top)
 	return err == nil && itsErr == nil && own.common == its.common
+}
+
+// reported is git in a work tree that the session's report names: in a run's worktree of the
+// clone, or in whatever repository git finds there.
+func (c Clone) reported(ctx context.Context, top string) (git, error) {
+	if g, l, err := c.git(ctx, string(c.Dir)); err == nil {
+		if _, err := fleet.ParseRunID(filepath.Base(top)); err == nil {
+			t := &turn{git: g, layout: l, clone: c}
+			if tree, err := t.worktree(ctx, top); err == nil {
+				return tree.git, nil
+			}
+		}
+	}
+	g, _, err := c.git(ctx, top)
+	return g, err
 }
 
 // addWork adds what the commands did in one work tree.

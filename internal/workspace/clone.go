@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 type Clone struct {
 	Dir         Folder
 	Fleet       fleet.Name    // whose runs' branches are its own
+	Root        string        // where its worktrees are made, each in a folder named like its run
 	Environment []string      // what git gets, as NAME=value: PATH, HOME, what its transports need
 	Patience    time.Duration // to wait for one's turn; zero: two minutes
 	Timeout     time.Duration // of each git command; zero: five minutes
@@ -44,15 +46,21 @@ var (
 	errNoCommit     = errors.New("the workspace's branch has no commit yet")
 )
 
-func (c Clone) git() git {
-	return git{dir: string(c.Dir), env: environment(c.Environment), timeout: cmp.Or(c.Timeout, defaultTimeout)}
+// git is git in a folder of the clone, with where that keeps its parts.
+func (c Clone) git(ctx context.Context, dir string) (git, layout, error) {
+	g := git{dir: dir, env: environment(c.Environment), timeout: cmp.Or(c.Timeout, defaultTimeout)}
+	l, err := g.find(ctx)
+	if err != nil {
+		return git{}, layout{}, err
+	}
+	g, err = g.bound(ctx, l)
+	return g, l, err
 }
 
 // asItIs is git that shows the objects themselves, and not the replacements that everybody who
 // may write to the repository can put in their place.
-func (c Clone) asItIs() git {
-	g := c.git()
-	g.env = append(g.env, "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=/dev/null")
+func (g git) asItIs() git {
+	g.env = append(slices.Clone(g.env), "GIT_NO_REPLACE_OBJECTS=1", "GIT_GRAFT_FILE=/dev/null")
 	return g
 }
 
@@ -63,20 +71,59 @@ type layout struct {
 	common string // what git keeps for all of the clone's
 }
 
-func (g git) layout(ctx context.Context) (layout, error) {
-	out, err := g.run(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-common-dir")
-	if failed := (*gitError)(nil); errors.As(err, &failed) &&
-		(strings.Contains(failed.said, "not a git repository") || strings.Contains(failed.said, "must be run in a work tree")) {
+// find has git find the repository that a folder is in: the nearest, whose work tree begins
+// where its .git is, whatever its configuration says. Git runs nothing for it.
+func (g git) find(ctx context.Context) (layout, error) {
+	out, err := g.run(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir")
+	if errors.Is(err, errNoRepository) {
 		return layout{}, errNoRepository
 	}
 	if err != nil {
 		return layout{}, err
 	}
-	lines := strings.Split(out, "\n")
-	if len(lines) != 3 {
-		return layout{}, fmt.Errorf("git rev-parse: want three paths, got %q", out)
+	top, gitDir, ok := strings.Cut(out, "\n")
+	if !ok || strings.Contains(gitDir, "\n") {
+		return layout{}, fmt.Errorf("git rev-parse: want two paths, got %q", out)
 	}
-	return layout{top: lines[0], gitDir: lines[1], common: lines[2]}, nil
+	nearest := resolved(g.dir)
+	for nearest != top && nearest != "/" && !exists(filepath.Join(nearest, ".git")) {
+		nearest = filepath.Dir(nearest)
+	}
+	if nearest != top || !exists(filepath.Join(top, ".git")) {
+		return layout{}, fmt.Errorf("%s: its repository has its work tree elsewhere, in %s: %w", g.dir, top, errNoRepository)
+	}
+	common := gitDir // and not what its file "commondir" says
+	if above := filepath.Dir(gitDir); filepath.Base(above) == "worktrees" {
+		common = filepath.Dir(above)
+	}
+	return layout{top: top, gitDir: gitDir, common: common}, nil
+}
+
+// bound is git for one work tree, which it looks for nowhere, and in which it runs no program
+// that the repository names.
+func (g git) bound(ctx context.Context, l layout) (git, error) {
+	g.env = append(slices.Clone(g.env), "GIT_DIR="+l.gitDir, "GIT_COMMON_DIR="+l.common, "GIT_WORK_TREE="+l.top)
+	listed, err := g.names(ctx, "config", "--list", "--includes", "--show-scope", "-z")
+	if err != nil {
+		return git{}, err
+	}
+	g.env = append(g.env, overrides(parseSettings(listed))...)
+	return g, nil
+}
+
+// worktree is git in a run's own worktree. Its name says what the clone keeps of it: the folder
+// itself is the session's, and so is all that git would find there.
+func (t *turn) worktree(ctx context.Context, dir string) (*turn, error) {
+	tree := &turn{git: t.git, clone: t.clone, note: t.note, layout: layout{
+		top: resolved(dir), gitDir: filepath.Join(t.common, "worktrees", filepath.Base(dir)), common: t.common,
+	}}
+	if !exists(filepath.Join(tree.gitDir, "HEAD")) {
+		return nil, fmt.Errorf("%s: %w", dir, errNoRepository)
+	}
+	tree.dir = dir
+	var err error
+	tree.git, err = tree.bound(ctx, tree.layout)
+	return tree, err
 }
 
 // turn is the right to change the clone.
@@ -115,8 +162,7 @@ const (
 // if we die, the turn lasts until what we began in it is over. It is given back by a
 // word to the kernel, so that a process which a hook left behind cannot keep it.
 func (c Clone) inTurn(ctx context.Context, run fleet.RunID, doing string, do func(context.Context, *turn) error) (err error) {
-	g := c.git()
-	l, err := g.layout(ctx)
+	g, l, err := c.git(ctx, string(c.Dir))
 	if err != nil {
 		return err
 	}

@@ -52,6 +52,7 @@ func act(mode string, c Clone, tree string) error {
 		_, err := c.Open(ctx, own, tree, FromHead)
 		return err
 	case "close":
+		c.Root = filepath.Dir(tree)
 		_, err := c.Close(ctx, Worktree{Run: own, Dir: tree})
 		return err
 	}
@@ -368,9 +369,9 @@ func TestSyncTakesNoLongerThanItsTime(t *testing.T) {
 	origin, clone := pair(t)
 	origin.add("c", "c")
 	clone.add("d", "d")
-	clone.hook("pre-rebase", "sleep 300")
 	before := clone.world()
 	c := clone.clone()
+	c.Environment = append(c.Environment, clone.slow("sleep 300"))
 	c.Timeout = time.Second
 	_, err := c.Sync(t.Context(), own)
 	if err == nil || !strings.Contains(err.Error(), "git rebase: time-out after 1s") {
@@ -380,6 +381,21 @@ func TestSyncTakesNoLongerThanItsTime(t *testing.T) {
 		t.Errorf("changed:\n%s", diff)
 	}
 	clone.mustBeTidy()
+}
+
+// slow is a variable for an operator in whose own configuration git has a filter that takes its
+// time over the file c.
+func (g gitter) slow(script string) string {
+	g.t.Helper()
+	own := filepath.Join(g.t.TempDir(), "config")
+	if err := os.WriteFile(own, []byte("[filter \"slow\"]\n\tsmudge = \""+script+"\"\n"), 0o600); err != nil {
+		g.t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(g.dir, ".git/info"), 0o700); err != nil {
+		g.t.Fatal(err)
+	}
+	g.write(".git/info/attributes", "c filter=slow\n")
+	return "GIT_CONFIG_GLOBAL=" + own
 }
 
 func (g gitter) hook(name, script string) {

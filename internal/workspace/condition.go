@@ -24,15 +24,14 @@ type Condition struct {
 // Condition looks at the workspace and changes nothing in it, not even what git remembers
 // of its files.
 func (c Clone) Condition(ctx context.Context) (Condition, error) {
-	g := c.git()
-	l, err := g.layout(ctx)
+	g, l, err := c.git(ctx, string(c.Dir))
 	if errors.Is(err, errNoRepository) {
 		return Condition{}, nil
 	}
 	if err != nil {
 		return Condition{}, fmt.Errorf("look at workspace %s: %w", c.Dir, err)
 	}
-	status, err := g.run(ctx, "status", "--porcelain", "-z")
+	status, err := g.run(ctx, "status", "--porcelain", "-z", "--ignore-submodules=dirty")
 	if err != nil {
 		return Condition{}, fmt.Errorf("look at workspace %s: %w", c.Dir, err)
 	}

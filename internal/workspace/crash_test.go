@@ -32,6 +32,17 @@ echo >>"$COUNT"
 kill -9 $PPID $$
 `
 
+// hookedGit is a git that runs the hooks in $HOOKS, which stint would not have it do.
+const hookedGit = `#!/bin/sh
+export PATH="$REAL"
+for word; do
+	shift
+	[ "$word" != core.hooksPath=/dev/null ] || word="core.hooksPath=$HOOKS"
+	set -- "$@" "$word"
+done
+exec git "$@"
+`
+
 // deadlyHook takes stint and all of its git along, at the change of a ref that is number
 // $STOP. Git has a process group of its own, whose leader stint started.
 const deadlyHook = `
@@ -47,12 +58,13 @@ func (g gitter) deadly(arm string, stop int) []string {
 	g.t.Helper()
 	dir := g.t.TempDir()
 	env := []string{"ARM=" + arm, fmt.Sprintf("STOP=%d", stop), "COUNT=" + filepath.Join(dir, "count"), "REAL=" + os.Getenv("PATH")}
+	program := deadlyGit
 	if arm == stopWithin {
-		g.hook("reference-transaction", deadlyHook)
-		return env
+		program = hookedGit
+		g.at(dir).hook("reference-transaction", deadlyHook)
 	}
-	writeProgram(g.t, filepath.Join(dir, "git"), deadlyGit)
-	return append(env, "PATH="+dir+":"+os.Getenv("PATH"))
+	writeProgram(g.t, filepath.Join(dir, "git"), program)
+	return append(env, "PATH="+dir+":"+os.Getenv("PATH"), "HOOKS="+filepath.Join(dir, ".git/hooks"))
 }
 
 // crash runs the child until its stop, and reports whether it came to one.
@@ -105,7 +117,6 @@ func TestSyncSurvivesCrashes(t *testing.T) {
 	everyStop(t, func(t *testing.T, clone gitter, arm string, stop int) bool {
 		t.Helper()
 		stopped := clone.crash(arm, stop, "sync", "")
-		_ = os.Remove(filepath.Join(clone.dir, ".git/hooks/reference-transaction"))
 		mustSync(t, clone)
 		want := "d c b a first|changed|new|c|"
 		got := strings.ReplaceAll(clone.git("log", "--format=%s", "main"), "\n", " ") + "|" + clone.read("a") + "|" + clone.read("new") + "|" + clone.read("c") + "|" + clone.git("stash", "list")
@@ -138,7 +149,6 @@ func TestConflictSurvivesCrashes(t *testing.T) {
 				t.Helper()
 				before := clone.world()
 				stopped := clone.crashOrFail(arm, stop)
-				_ = os.Remove(filepath.Join(clone.dir, ".git/hooks/reference-transaction"))
 				_, err := clone.clone().Sync(t.Context(), own)
 				if conflict := (*ConflictError)(nil); !errors.As(err, &conflict) {
 					t.Errorf("%s %d: got %v, want a conflict", arm, stop, err)
@@ -181,7 +191,6 @@ func TestWorktreeSurvivesCrashes(t *testing.T) {
 					}
 				}
 				stopped := clone.crash(arm, stop, mode, dir)
-				_ = os.Remove(filepath.Join(clone.dir, ".git/hooks/reference-transaction"))
 				mustPrune(t, clone, root, Limits{Now: testTime(t)})
 				clone.mustHaveNo(root, dir)
 				if _, err := clone.clone().Open(t.Context(), own, dir, FromHead); err != nil {
@@ -204,8 +213,8 @@ func TestGitKeepsTheTurn(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	clone.hook("pre-rebase", fmt.Sprintf("echo begun >'%s'; read x <'%[1]s'", fifo))
-	cmd := clone.child("sync", "")
+	slow := clone.slow(fmt.Sprintf("echo begun >'%s'; read x <'%[1]s'; cat", fifo))
+	cmd := clone.child("sync", "", slow, "COUNT="+filepath.Join(t.TempDir(), "count"))
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +230,6 @@ func TestGitKeepsTheTurn(t *testing.T) {
 	if _, err := c.Sync(t.Context(), neighbour); err == nil || !strings.Contains(err.Error(), "run 0own has") {
 		t.Errorf("got %v, want to be told whose turn it is", err)
 	}
-	_ = os.Remove(filepath.Join(clone.dir, ".git/hooks/pre-rebase"))
 	if err := os.WriteFile(fifo, []byte("go on\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // what is to be in it so that git overlooks these names in the workspace's folder. Present
 // lines stay. Without a repository the path is empty.
 func (c Clone) Excluding(ctx context.Context, comment string, names []string) (path, text string, err error) {
-	l, err := c.git().layout(ctx)
+	_, l, err := c.git(ctx, string(c.Dir))
 	if errors.Is(err, errNoRepository) {
 		return "", "", nil
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,38 +18,13 @@ import (
 	"stint/internal/plain"
 )
 
-// git runs git in one folder.
+// git runs git in one folder. Every process of git that stint starts is one of these. Which
+// repository it works in is said by its environment: see [git.bound].
 type git struct {
 	dir     string
 	env     []string
 	timeout time.Duration
 	turn    *os.File // inherited, so that a turn lasts as long as what was begun in it
-}
-
-// settings are git's for every command. Nothing goes on behind our back: no upkeep and
-// no watcher that would outlive the command, no ref and no submodule that nobody named.
-// The hooks are the operator's own, and run as they do when a person types the command.
-func settings() []string {
-	return []string{
-		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false",
-		"-c", "rebase.autoSquash=false", "-c", "rebase.updateRefs=false", "-c", "advice.detachedHead=false",
-		"-c", "log.showSignature=false", // which would run the program that the repository names for it
-	}
-}
-
-// environment is base, without what would send git to another repository or into the
-// report of a run, and with what keeps it from asking a person and from translating
-// what it says.
-func environment(base []string) []string {
-	strayed := []string{
-		"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_NAMESPACE",
-		"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_TRACE2_EVENT", "GIT_REFLOG_ACTION",
-	}
-	env := slices.DeleteFunc(slices.Clone(base), func(e string) bool {
-		name, _, _ := strings.Cut(e, "=")
-		return slices.Contains(strayed, name)
-	})
-	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
 }
 
 // gitGrace is what git gets between SIGTERM, at which it takes its lock files away, and
@@ -103,7 +77,7 @@ func (g git) write(ctx context.Context, stdout io.Writer, args ...string) error 
 	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, fmt.Errorf("time-out after %v", g.timeout))
 	defer cancel()
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, "git", append(settings(), args...)...)
+	cmd := exec.CommandContext(ctx, "git", append(pins(), args...)...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = g.dir, g.env, stdout, &stderr
 	if g.turn != nil {
 		cmd.ExtraFiles = []*os.File{g.turn}
@@ -149,6 +123,11 @@ func (g git) objects(ctx context.Context) (string, error) {
 	return g.run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
 }
 
+// diff are the arguments of a diff that runs no program, and looks into no submodule.
+func diff(args ...string) []string {
+	return append([]string{"diff", "--no-ext-diff", "--ignore-submodules=dirty"}, args...)
+}
+
 // names is run for commands that list names with -z.
 func (g git) names(ctx context.Context, args ...string) ([]string, error) {
 	out, err := g.run(ctx, args...)
@@ -174,6 +153,12 @@ func (e *gitError) Error() string {
 }
 
 func (e *gitError) Unwrap() error { return e.err }
+
+// Is makes what git says of a folder that is in no work tree an [errNoRepository].
+func (e *gitError) Is(target error) bool {
+	return target == errNoRepository &&
+		(strings.Contains(e.said, "not a git repository") || strings.Contains(e.said, "must be run in a work tree"))
+}
 
 // said is what git wrote, in one line that a person may read on a terminal. Its advice
 // is for a person who works in the folder.

@@ -99,7 +99,7 @@ func (g git) addNet(ctx context.Context, n net, s step) error {
 		n.add(step)
 		return err
 	}
-	patch, _, err := g.head(ctx, mostPatch, "-c", "core.quotePath=false", "diff-tree", "-r", "--patch", "--unified=0", "--full-index",
+	patch, _, err := g.head(ctx, mostPatch, "-c", "core.quotePath=false", "diff-tree", "-r", "--patch", "--unified=0", "--ignore-submodules=dirty", "--full-index",
 		"--ignore-all-space", "--ignore-blank-lines", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", s.from, s.to)
 	n.add(parsePatch(patch))
 	return err
@@ -177,5 +177,9 @@ func (c Clone) Diff(ctx context.Context, revisions []string, most int) (text str
 		"-c", "core.quotePath=false", "show", "--ignore-missing", "--no-color", "--no-notes", "--no-ext-diff", "--no-textconv",
 		"--submodule=short", "--format=medium", "--stat", "--patch",
 	}
-	return c.asItIs().head(ctx, most, append(append(args, revisions...), "--")...)
+	g, _, err := c.git(ctx, string(c.Dir))
+	if err != nil {
+		return "", false, err
+	}
+	return g.asItIs().head(ctx, most, append(append(args, revisions...), "--")...)
 }

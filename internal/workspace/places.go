@@ -14,7 +14,6 @@ import (
 // Places readies the folders that runs work in, and reads what they did there.
 type Places struct {
 	Clone
-	Root   string // where worktrees are made, each in a folder named like its run
 	Limits Limits // of those that are kept; its Now is set for each pruning
 	Log    *slog.Logger
 }
@@ -79,18 +78,18 @@ func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fle
 // its worktrees. For a worktree that is not there yet they are where git would make them; for a
 // folder that no git knows, where git init would.
 func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, err error) {
-	g, there := p.git(), exists(dir)
-	if there {
-		g.dir = dir
+	in := dir
+	if filepath.Dir(dir) == p.Root {
+		in = string(p.Dir)
 	}
-	l, err := g.layout(ctx)
+	_, l, err := p.git(ctx, in)
 	switch {
 	case errors.Is(err, errNoRepository):
 		own = filepath.Join(dir, ".git")
 		return own, own, nil
 	case err != nil:
 		return "", "", fmt.Errorf("find what git keeps of %s: %w", dir, err)
-	case !there:
+	case filepath.Dir(dir) == p.Root:
 		return filepath.Join(l.common, "worktrees", filepath.Base(dir)), l.common, nil
 	}
 	return l.gitDir, l.common, nil

@@ -13,7 +13,7 @@ import (
 func TestGitDirs(t *testing.T) {
 	t.Parallel()
 	_, clone := pair(t)
-	p := Places{Clone: clone.clone(), Root: resolved(t.TempDir())}
+	p := clone.places(resolved(t.TempDir()))
 	gitDir, dir := resolved(filepath.Join(clone.dir, ".git")), filepath.Join(p.Root, string(own))
 	check := func(name string, p Places, dir, wantOwn, wantCommon string) {
 		t.Helper()

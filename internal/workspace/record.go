@@ -26,7 +26,7 @@ func (p Places) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (
 	c := p.Clone
 	c.Dir = Folder(filepath.Dir(e.Path))
 	c.Environment = append(slices.Clone(c.Environment), "GIT_LITERAL_PATHSPECS=1")
-	if _, err := c.git().layout(ctx); err != nil { // there is no repository, or no git to ask
+	if _, _, err := c.git(ctx, string(c.Dir)); err != nil { // there is no repository, or no git to ask
 		_, err = e.Write(e.Path)
 		return "", err
 	}
@@ -61,7 +61,7 @@ func (p Places) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (
 			branch = name
 			return tree.record(ctx, own, e)
 		}
-		_, same, err := t.asks(ctx, "diff", "--quiet", "--no-ext-diff", "HEAD..."+heads+name, "--", e.Path)
+		_, same, err := t.asks(ctx, diff("--quiet", "HEAD..."+heads+name, "--", e.Path)...)
 		if err == nil && !same { // the branch moves the file, or takes it away: a change here would be in the way of that
 			branch = name
 			return nil
@@ -79,9 +79,7 @@ func (p Places) Own(ctx context.Context, run fleet.RunID, path string) (string, 
 	if !exists(filepath.Join(p.Root, string(run))) {
 		return "", nil
 	}
-	g := p.git()
-	g.dir = filepath.Dir(path)
-	l, err := g.layout(ctx)
+	g, l, err := p.git(ctx, filepath.Dir(path))
 	if err != nil {
 		return "", fmt.Errorf("find the copy of %s in the worktree of run %s: %w", path, run, err)
 	}
@@ -99,10 +97,8 @@ func (p Places) tree(ctx context.Context, t *turn, run fleet.RunID) (*turn, erro
 	if run == "" || !exists(dir) {
 		return nil, nil
 	}
-	tree := &turn{git: t.git, note: t.note}
-	tree.dir = dir
-	var err error
-	if tree.layout, err = tree.git.layout(ctx); errors.Is(err, errNoRepository) || err == nil && tree.common != t.common {
+	tree, err := t.worktree(ctx, dir)
+	if errors.Is(err, errNoRepository) {
 		return nil, nil
 	}
 	return tree, err
@@ -156,7 +152,7 @@ func (t *turn) alone(ctx context.Context, path string, e fleet.FileEdit) (bool, 
 	if err != nil || !tracked || !strings.HasPrefix(listed, "100") { // a link is not changed with what it leads to
 		return false, err
 	}
-	_, clean, err := t.asks(ctx, "diff", "--quiet", "HEAD", "--", path)
+	_, clean, err := t.asks(ctx, diff("--quiet", "HEAD", "--", path)...)
 	if failed := (*gitError)(nil); errors.As(err, &failed) && failed.status == 128 {
 		return false, nil // there is no commit yet
 	}
@@ -164,7 +160,7 @@ func (t *turn) alone(ctx context.Context, path string, e fleet.FileEdit) (bool, 
 		return clean, err
 	}
 	// A staged change of it would go along.
-	if _, same, err := t.asks(ctx, "diff", "--quiet", "--cached", "HEAD", "--", path); err != nil || !same {
+	if _, same, err := t.asks(ctx, diff("--quiet", "--cached", "HEAD", "--", path)...); err != nil || !same {
 		return false, err
 	}
 	committed, err := t.run(ctx, "cat-file", "blob", "HEAD:"+filepath.ToSlash(rel))
@@ -187,17 +183,14 @@ func (t *turn) alone(ctx context.Context, path string, e fleet.FileEdit) (bool, 
 	return false, nil
 }
 
-// commitAlone commits one file. The commit is stint's, and nobody's work: no hook of
-// theirs, which may take its time over code or refuse the words, is run for it, and
-// nothing signs it. The log of HEAD names it so that it is never taken for a session's.
+// commitAlone commits one file. The commit is stint's, and nobody's work: nothing signs it. The log of HEAD names it so that it is never taken for a session's.
 func (t *turn) commitAlone(ctx context.Context, path, subject string) error {
 	g := t.git
 	g.env = append(slices.Clone(g.env), "GIT_REFLOG_ACTION=stint", "GIT_AUTHOR_NAME=stint", "GIT_AUTHOR_EMAIL=stint@localhost",
-		"GIT_COMMITTER_NAME=stint", "GIT_COMMITTER_EMAIL=stint@localhost", "GIT_CONFIG_COUNT=2",
-		"GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0=/dev/null", "GIT_CONFIG_KEY_1=commit.gpgSign", "GIT_CONFIG_VALUE_1=false")
-	if _, clean, err := g.asks(ctx, "diff", "--quiet", "HEAD", "--", path); err != nil || clean {
+		"GIT_COMMITTER_NAME=stint", "GIT_COMMITTER_EMAIL=stint@localhost")
+	if _, clean, err := g.asks(ctx, diff("--quiet", "HEAD", "--", path)...); err != nil || clean {
 		return err // it is what it is to be
 	}
-	_, err := g.run(ctx, "commit", "--quiet", "--only", "--no-verify", "--cleanup=verbatim", "--message", subject, "--", path)
+	_, err := g.run(ctx, "commit", "--quiet", "--only", "--no-gpg-sign", "--cleanup=verbatim", "--message", subject, "--", path)
 	return err
 }

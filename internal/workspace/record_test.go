@@ -25,7 +25,11 @@ func marked(path string) fleet.FileEdit {
 	}}
 }
 
-func (g gitter) places(root string) Places { return Places{Clone: g.clone(), Root: root} }
+func (g gitter) places(root string) Places {
+	c := g.clone()
+	c.Root = root
+	return Places{Clone: c}
+}
 
 // TestRecord changes a file in every state that git may know it in. Changes that others made or
 // staged are not committed, and committed files are clean.
@@ -237,7 +241,7 @@ func TestRecordOutsideARepository(t *testing.T) {
 	if err := os.WriteFile(path, []byte("todo\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := (Places{Clone: cloneAt(filepath.Dir(path)), Root: t.TempDir()}).Record(t.Context(), own, marked(path)); err != nil {
+	if _, err := (gitter{dir: filepath.Dir(path)}).places(t.TempDir()).Record(t.Context(), own, marked(path)); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(path); err != nil || string(text) != "done\n" {

@@ -21,14 +21,24 @@ func (t *turn) recover(ctx context.Context, dead note) error {
 		return err
 	}
 	if dead.Remove != "" {
+		if filepath.Dir(dead.Remove) != resolved(t.clone.Root) && filepath.Dir(dead.Remove) != t.clone.Root {
+			return nil // another fleet's, which prunes it, or a session wrote it into the lock file
+		}
 		return t.remove(ctx, dead.Remove)
 	}
 	if dead.Branch == "" || !exists(dead.Top) {
 		return nil
 	}
 	// The work tree may be another than the one that this turn was taken for.
-	there := &turn{git: t.git, layout: layout{top: dead.Top, gitDir: dead.GitDir, common: t.common}}
-	there.dir = dead.Top
+	there := &turn{clone: t.clone}
+	var err error
+	if there.git, there.layout, err = t.clone.git(ctx, dead.Top); err != nil {
+		return err
+	}
+	there.turn = t.turn
+	if there.common != t.common || there.gitDir != dead.GitDir {
+		return nil // no turn of this clone wrote that
+	}
 	return there.recoverRebase(ctx, dead)
 }
 

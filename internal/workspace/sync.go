@@ -142,7 +142,8 @@ func (t *turn) fetch(ctx context.Context) (s Synced, err error) {
 	g := t.git
 	g.turn = nil // what a transport leaves behind, such as a keeper of passwords, must not keep the turn
 	err = insist(ctx, func() error {
-		_, err := g.run(ctx, "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--",
+		_, err := g.run(ctx, "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+			"--upload-pack=git-upload-pack", "--",
 			remote, "+"+theirs+":"+s.Upstream)
 		return err
 	})
@@ -245,7 +246,7 @@ func (t *turn) rebase(ctx context.Context, s Synced, from, onto string) error {
 }
 
 func (t *turn) unmerged(ctx context.Context) ([]string, error) {
-	return t.names(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
+	return t.names(ctx, diff("--name-only", "--diff-filter=U", "-z")...)
 }
 
 // takeBack undoes a rebase that was stopped, or one that was done and on which git could
@@ -275,7 +276,7 @@ func (t *turn) dropStash(ctx context.Context, n note) error {
 	if err != nil || !there || last == n.Stash || last == n.Saved {
 		return err
 	}
-	if _, same, err := t.asks(ctx, "diff", "--quiet", last, n.Saved); err != nil || !same {
+	if _, same, err := t.asks(ctx, diff("--quiet", last, n.Saved)...); err != nil || !same {
 		return err
 	}
 	_, err = t.run(ctx, "stash", "drop", "--quiet")
@@ -310,10 +311,10 @@ func (t *turn) reinstate(ctx context.Context, n note) error {
 // holds reports whether the work tree's files are those that were saved, and whether
 // they are those of its commit.
 func (t *turn) holds(ctx context.Context, saved string) (there, clean bool, err error) {
-	if _, there, err = t.asks(ctx, "diff", "--quiet", "--ignore-submodules", saved); err != nil {
+	if _, there, err = t.asks(ctx, diff("--quiet", "--ignore-submodules", saved)...); err != nil {
 		return false, false, err
 	}
-	_, clean, err = t.asks(ctx, "diff", "--quiet", "--ignore-submodules", "HEAD")
+	_, clean, err = t.asks(ctx, diff("--quiet", "--ignore-submodules", "HEAD")...)
 	return there, clean, err
 }
 

@@ -8,8 +8,9 @@
 // command that made a commit shows whose it is: git reports the commands of a session's
 // processes ([Folder.Mark]).
 //
-// Nothing that a repository contains is run, except by git itself: its hooks and filters are
-// those that the operator has configured. Each command has a time-out.
+// Nothing that a repository contains is run, and no program that its own configuration names:
+// hooks, filters, transports and the like. Git runs those of the operator's own configuration
+// only, see [overrides]. Each command has a time-out.
 package workspace
 
 import (

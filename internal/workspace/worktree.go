@@ -165,13 +165,9 @@ func (c Clone) Close(ctx context.Context, w Worktree) (s State, err error) {
 func (t *turn) state(ctx context.Context, branch, dir string) (s State, err error) {
 	tips := tipsOf(branch)
 	if dir != "" && exists(dir) {
-		tree := t.git
-		tree.dir = dir
-		// Git gets the folder by name: in a folder that it does not know as a worktree, it
-		// would look for a repository further up.
-		l, err := tree.layout(ctx)
-		if err != nil || l.common != t.common || l.top != resolved(dir) {
-			return s, fmt.Errorf("%s: %w", dir, errors.Join(errNoRepository, err))
+		tree, err := t.worktree(ctx, dir)
+		if err != nil {
+			return s, err
 		}
 		head, born, err := tree.revision(ctx, "HEAD")
 		if err != nil {
@@ -180,11 +176,13 @@ func (t *turn) state(ctx context.Context, branch, dir string) (s State, err erro
 		if born && strings.Trim(head, "0") == "" { // killed in the making of it, git has left this in the place of a commit
 			return s, fmt.Errorf("%s: %w", dir, errNoRepository)
 		}
-		changes, err := tree.run(ctx, "status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=none")
+		changes, err := tree.run(ctx, "status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=dirty")
 		if err != nil {
 			return s, err
 		}
-		s.Dirty = changes != ""
+		// Git does not look into submodules, whose configuration is the session's. A worktree that
+		// has some of its own counts as changed.
+		s.Dirty = changes != "" || exists(filepath.Join(tree.gitDir, "modules"))
 		if born {
 			tips = append(tips, head)
 		}
@@ -289,6 +287,15 @@ func (t *turn) remove(ctx context.Context, dir string) error {
 		}
 	}
 	return t.write(t.note)
+}
+
+// Forget has git forget the worktrees whose folders are gone.
+func (c Clone) Forget(ctx context.Context) error {
+	g, _, err := c.git(ctx, string(c.Dir))
+	if err == nil {
+		_, err = g.run(ctx, "worktree", "prune")
+	}
+	return err
 }
 
 // removeAll removes a folder, also what is in folders that may not be written, as a cache

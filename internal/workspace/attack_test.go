@@ -1,0 +1,252 @@
+package workspace
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// attack is a clone in which a session has planted something that git would run.
+type attack struct {
+	gitter                // the workspace
+	origin, tree gitter   // its remote, and the worktree of the session
+	root         string   // of worktrees
+	witness      string   // the file that the planted program writes
+	evil         string   // the planted program, as a shell's words
+	other        gitter   // a repository of the session's own making
+	open         Worktree // that of the session
+	revisions    []string // to be shown
+}
+
+func newAttack(t *testing.T) attack {
+	t.Helper()
+	origin, clone := pair(t)
+	a := attack{gitter: clone, origin: origin, root: filepath.Join(t.TempDir(), "worktrees"), other: repository(t)}
+	a.open = mustOpen(t, clone.clone(), own, a.root)
+	a.tree = clone.at(a.open.Dir).as(own)
+	a.witness = filepath.Join(t.TempDir(), "witness")
+	program := filepath.Join(t.TempDir(), "evil")
+	writeProgram(t, program, "#!/bin/sh\necho \"$0 $*\" >>'"+a.witness+"'\nexec timeout 1 cat\n")
+	a.evil = program
+	return a
+}
+
+// everything is all that stint does with git, around and after a session.
+func (a attack) everything() {
+	ctx, c := a.t.Context(), a.clone()
+	c.Root = a.root
+	p := Places{Clone: c}
+	_, _ = c.Condition(ctx)
+	_, _, _ = c.Excluding(ctx, "#", []string{"x"})
+	_, _, _ = p.GitDirs(ctx, a.open.Dir)
+	_, _ = p.Work(ctx, a.open.Dir, a.files(own))
+	_, _ = p.Work(ctx, a.dir, a.files(own))
+	_, _ = p.Record(ctx, own, marked(filepath.Join(a.dir, "a")))
+	_, _ = p.Record(ctx, "", marked(filepath.Join(a.dir, "a")))
+	_, _ = p.Own(ctx, own, filepath.Join(a.dir, "a"))
+	_, _ = c.Close(ctx, a.open)
+	_, _ = c.Fetch(ctx, own)
+	_, _ = c.Sync(ctx, own)
+	if w, err := c.Open(ctx, neighbour, filepath.Join(a.root, string(neighbour)), FromUpstream); err == nil {
+		_, _ = c.Close(ctx, w)
+	}
+	_, _ = c.Prune(ctx, a.root, Limits{Now: time.Now()}, func(fleet.RunID) bool { return true })
+	_, _ = p.Branches(ctx)
+	_, _, _ = c.Diff(ctx, a.revisions, 1<<20)
+}
+
+// TestNothingPlantedRuns plants, as a session can that may write in the clone, what git runs by
+// itself, and has stint do all that it does there.
+func TestNothingPlantedRuns(t *testing.T) {
+	t.Parallel()
+	config := func(pairs ...string) func(a attack) {
+		return func(a attack) {
+			for i := 0; i < len(pairs); i += 2 {
+				a.git("config", pairs[i], strings.ReplaceAll(pairs[i+1], "EVIL", a.evil))
+			}
+		}
+	}
+	attributes := func(a attack, line string) {
+		a.write(".git/info/attributes", line+"\n")
+		// Other files, sizes and times, so that git has to look.
+		a.write("a", "x\n")
+		a.tree.write("a", "y\n")
+	}
+	tests := map[string]func(a attack){
+		"hooks": func(a attack) {
+			for _, name := range []string{"post-checkout", "pre-rebase", "reference-transaction", "post-rewrite", "post-index-change", "pre-commit", "post-commit"} {
+				a.hook(name, a.evil)
+			}
+		},
+		"hooks by config": func(a attack) {
+			dir := filepath.Dir(a.evil)
+			writeProgram(a.t, filepath.Join(dir, "post-checkout"), "#!/bin/sh\nexec "+a.evil+"\n")
+			a.git("config", "core.hooksPath", dir)
+		},
+		"watcher":       config("core.fsmonitor", "EVIL"),
+		"signature":     config("log.showSignature", "true", "commit.gpgSign", "true", "gpg.program", "EVIL", "user.signingKey", "x"),
+		"ssh signature": config("commit.gpgSign", "true", "gpg.format", "ssh", "gpg.ssh.program", "EVIL", "gpg.ssh.defaultKeyCommand", "EVIL"),
+		"alias":         config("alias.status", "!EVIL", "alias.rev-parse", "!EVIL"),
+		"pager, editor": config("core.pager", "EVIL", "pager.log", "EVIL", "core.editor", "EVIL", "sequence.editor", "EVIL"),
+		"ssh":           config("core.sshCommand", "EVIL", "remote.origin.url", "ssh://localhost/x"),
+		"ssh, renamed":  config("core.sshCommand", "EVIL", "url.ssh://localhost/.insteadOf", "/"),
+		"proxy":         config("core.gitProxy", "EVIL", "remote.origin.url", "git://localhost/x"),
+		"ext":           config("protocol.ext.allow", "always", "remote.origin.url", "ext::EVIL"),
+		"vcs":           config("protocol.ext.allow", "always", "remote.origin.vcs", "ext", "remote.origin.url", "EVIL"),
+		"upload-pack":   config("remote.origin.uploadpack", "EVIL"),
+		"credentials": func(a attack) {
+			asks := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("WWW-Authenticate", "Basic")
+				w.WriteHeader(http.StatusUnauthorized)
+			}))
+			a.t.Cleanup(asks.Close)
+			config("credential.helper", "!EVIL", "credential."+asks.URL+".helper", "!EVIL", "core.askPass", "EVIL", "remote.origin.url", asks.URL)(a)
+		},
+		"alternate refs": func(a attack) {
+			a.write(".git/objects/info/alternates", filepath.Join(a.other.dir, ".git/objects")+"\n")
+			a.origin.add("new", "new")
+			config("core.alternateRefsCommand", "EVIL")(a)
+		},
+		"lazy fetch": func(a attack) {
+			config("remote.origin.promisor", "true", "remote.origin.uploadpack", "EVIL", "extensions.partialClone", "origin", "core.repositoryFormatVersion", "1")(a)
+			blob := a.git("rev-parse", "HEAD:b")
+			if err := os.Remove(filepath.Join(a.dir, ".git/objects", blob[:2], blob[2:])); err != nil {
+				a.t.Fatal(err)
+			}
+		},
+		"filter": func(a attack) {
+			config("filter.x.clean", "EVIL", "filter.x.smudge", "EVIL", "filter.x.required", "true")(a)
+			attributes(a, "* filter=x")
+		},
+		"filter process": func(a attack) {
+			config("filter.x.process", "EVIL")(a)
+			attributes(a, "* filter=x")
+		},
+		"diff": func(a attack) {
+			config("diff.external", "EVIL", "diff.x.command", "EVIL", "diff.x.textconv", "EVIL")(a)
+			attributes(a, "* diff=x")
+		},
+		"merge": func(a attack) {
+			config("merge.x.driver", "EVIL", "merge.default", "x")(a)
+			a.write(".git/info/attributes", "* merge=x\n")
+			a.origin.add("a", "theirs\n")
+			a.add("a", "mine\n")
+		},
+		"included": func(a attack) {
+			path := filepath.Join(a.root, "more")
+			a.at("/").write(path, "[core]\n\thooksPath = "+filepath.Dir(a.evil)+"\n[filter \"x\"]\n\tclean = "+a.evil+"\n")
+			a.git("config", "includeIf.gitdir:/.path", path)
+			attributes(a, "* filter=x")
+		},
+		"config of the worktree": func(a attack) {
+			a.git("config", "extensions.worktreeConfig", "true")
+			a.tree.git("config", "--worktree", "filter.x.clean", a.evil)
+			attributes(a, "* filter=x")
+		},
+		"a folder in the place of .git": func(a attack) {
+			a.other.git("config", "filter.x.clean", a.evil)
+			a.other.write(".git/info/attributes", "* filter=x\n")
+			if err := os.Remove(filepath.Join(a.tree.dir, ".git")); err != nil {
+				a.t.Fatal(err)
+			}
+			if err := os.CopyFS(filepath.Join(a.tree.dir, ".git"), os.DirFS(filepath.Join(a.other.dir, ".git"))); err != nil {
+				a.t.Fatal(err)
+			}
+			a.tree.git("add", "a")
+			a.tree.write("a", "y\n")
+		},
+		"another .git": func(a attack) {
+			a.other.git("config", "filter.x.clean", a.evil)
+			a.other.write(".git/info/attributes", "* filter=x\n")
+			a.other.add("a", "a")
+			a.tree.write(".git", "gitdir: "+filepath.Join(a.other.dir, ".git")+"\n")
+			a.tree.write("a", "y\n")
+		},
+		"another common folder": func(a attack) {
+			a.other.git("config", "filter.x.clean", a.evil)
+			a.other.write(".git/info/attributes", "* filter=x\n")
+			a.write(".git/worktrees/"+string(own)+"/commondir", filepath.Join(a.other.dir, ".git")+"\n")
+			a.write(".git/commondir", filepath.Join(a.other.dir, ".git")+"\n")
+			a.write("a", "x\n")
+			a.tree.write("a", "y\n")
+		},
+		"submodule": func(a attack) {
+			a.other.add("s", "s")
+			for _, g := range []gitter{a.gitter, a.tree} {
+				g.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", a.other.dir, "sub")
+				g.commit("submodule")
+				sub := g.at(filepath.Join(g.dir, "sub"))
+				sub.git("config", "filter.x.clean", a.evil)
+				sub.git("config", "core.fsmonitor", a.evil)
+				sub.write(".gitattributes", "* filter=x\n")
+				sub.write("s", "x")
+				g.git("config", "submodule.sub.update", "!"+a.evil)
+			}
+			a.git("config", "submodule.recurse", "true")
+		},
+		"a repository of the report": func(a attack) {
+			nested := a.at(filepath.Join(a.dir, "nested")).as(own)
+			if err := os.Mkdir(nested.dir, 0o700); err != nil {
+				a.t.Fatal(err)
+			}
+			nested.git("init", "--quiet")
+			nested.add("n", "n")
+			nested.git("config", "diff.x.textconv", a.evil)
+			nested.git("config", "log.showSignature", "true")
+			nested.git("config", "gpg.program", a.evil)
+			nested.write(".git/info/attributes", "* diff=x\n")
+		},
+	}
+	for name, plant := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAttack(t)
+			a.origin.add("c", "c")
+			a.add("d", "d")
+			a.tree.add("e", "e")
+			a.revisions = strings.Fields(a.git("rev-parse", "HEAD", "HEAD~1"))
+			if err := os.MkdirAll(filepath.Join(a.dir, ".git/info"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			plant(a)
+			_ = os.Remove(a.witness) // what the planting itself ran
+			a.everything()
+			if ran, err := os.ReadFile(a.witness); err == nil {
+				t.Errorf("ran: %s", ran)
+			}
+		})
+	}
+}
+
+// TestLockFileNamesNothingElse has a session write into the lock file what a turn would that died.
+func TestLockFileNamesNothingElse(t *testing.T) {
+	t.Parallel()
+	for name, note := range map[string]string{
+		"a folder":  `{"run":"0x","doing":"close","remove":"DIR/documents"}`,
+		"a rebase":  `{"run":"0x","doing":"sync","branch":"refs/heads/main","top":"DIR","git_dir":"DIR/documents","from":"x"}`,
+		"elsewhere": `{"run":"0x","doing":"sync","branch":"refs/heads/main","top":"OTHER","git_dir":"OTHER/.git","from":"x"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, clone := pair(t)
+			other := repository(t)
+			other.write(".git/rebase-merge", "")
+			dir := t.TempDir()
+			kept := filepath.Join(dir, "documents/rebase-merge")
+			if err := os.MkdirAll(kept, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			clone.write(".git/stint.lock", strings.NewReplacer("DIR", dir, "OTHER", resolved(other.dir)).Replace(note))
+			_, _ = clone.places(t.TempDir()).Sync(t.Context(), own)
+			if !exists(kept) || !exists(filepath.Join(other.dir, ".git/rebase-merge")) {
+				t.Error("gone")
+			}
+		})
+	}
+}

@@ -1,0 +1,135 @@
+package workspace
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// pins are git's settings for every command. Nothing goes on behind our back: no upkeep and no
+// watcher that would outlive the command, no ref and no submodule that nobody named. No hook
+// runs, and no transport that is a command line: a session can write the one and name the other.
+func pins() []string {
+	return []string{
+		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false",
+		"-c", "rebase.autoSquash=false", "-c", "rebase.updateRefs=false", "-c", "advice.detachedHead=false",
+		"-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never",
+		"-c", "log.showSignature=false", // which would run the program that the repository names for it
+	}
+}
+
+// environment is base without git's variables, which could send git to another repository, into
+// the report of a run or to another program. Those stay that are the operator's: where their
+// configuration is, who they are, and how they log in. Git asks no person, and translates
+// nothing that it says.
+func environment(base []string) []string {
+	operators := []string{
+		"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO",
+		"GIT_SSL_CAPATH", "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL",
+	}
+	env := slices.DeleteFunc(slices.Clone(base), func(e string) bool {
+		name, _, _ := strings.Cut(e, "=")
+		return strings.HasPrefix(name, "GIT_") && !slices.Contains(operators, name)
+	})
+	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+}
+
+// setting is one of git's configuration, by its key as git lists it: section and name in lower
+// case, what is between them as it was written.
+type setting struct{ scope, key, value string }
+
+// parseSettings reads what git config --list --show-scope -z prints.
+func parseSettings(listed []string) (all []setting) {
+	for i := 0; i+1 < len(listed); i += 2 {
+		key, value, _ := strings.Cut(listed[i+1], "\n")
+		all = append(all, setting{listed[i], key, value})
+	}
+	return all
+}
+
+// repositorys reports whether the setting stands in a file of the repository, or in one that such
+// a file includes. A session can write these; the operator's own are in other files.
+func (s setting) repositorys() bool { return s.scope == "local" || s.scope == "worktree" }
+
+// overrides are the variables by which git follows no program that only the repository's own
+// configuration names: what the operator's names stands, or else what git does by itself.
+func overrides(all []setting) (env []string) {
+	var pairs [][2]string
+	resetHelpers := false
+	for _, s := range all {
+		if !s.repositorys() {
+			continue
+		}
+		section, name := ends(s.key)
+		switch {
+		case section == "credential" && name == "helper":
+			resetHelpers = true
+		case section == "remote" && name == "uploadpack":
+			// The first that is configured counts for git. Only a fetch is given another, see
+			// [turn.fetch]; git must not begin one by itself.
+			env = append(env, "GIT_NO_LAZY_FETCH=1")
+		case s.key == "core.gitproxy": // likewise
+			env = append(env, "GIT_PROXY_COMMAND=")
+		default:
+			instead, program := ownProgram(s.key)
+			if !program {
+				continue
+			}
+			for _, o := range all { // the last counts
+				if o.key == s.key && !o.repositorys() {
+					instead = o.value
+				}
+			}
+			pairs = append(pairs, [2]string{s.key, instead})
+		}
+	}
+	if resetHelpers { // An empty one makes git forget those before it.
+		pairs = append(pairs, [2]string{"credential.helper", ""})
+		for _, o := range all {
+			if section, name := ends(o.key); section == "credential" && name == "helper" && !o.repositorys() {
+				pairs = append(pairs, [2]string{o.key, o.value})
+			}
+		}
+	}
+	for i, pair := range pairs {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, pair[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, pair[1]))
+	}
+	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(pairs)))
+}
+
+// ends are a key's section and name.
+func ends(key string) (section, name string) {
+	section, _, _ = strings.Cut(key, ".")
+	return section, key[strings.LastIndexByte(key, '.')+1:]
+}
+
+// ownProgram is what takes the place of a program, for the keys that name one which git may run
+// in a command of stint's.
+func ownProgram(key string) (instead string, program bool) {
+	section, name := ends(key)
+	switch section + "." + name {
+	case "core.sshcommand":
+		return "ssh", true
+	case "core.askpass", "gpg.defaultkeycommand":
+		return "", true
+	case "core.alternaterefscommand", "hook.command", "diff.external", "diff.command":
+		return "true", true
+	case "diff.textconv":
+		return "cat", true
+	case "filter.clean", "filter.smudge", "filter.process":
+		return "", true // as if there were no filter
+	case "filter.required":
+		return "false", true
+	case "merge.driver":
+		return "git merge-file --marker-size=%L %A %O %B", true
+	case "gpg.program":
+		switch key {
+		case "gpg.ssh.program":
+			return "ssh-keygen", true
+		case "gpg.x509.program":
+			return "gpgsm", true
+		}
+		return "gpg", true
+	}
+	return "", false
+}
