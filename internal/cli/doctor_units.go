@@ -150,8 +150,7 @@ func (a *app) lookAtRecord(ctx context.Context, s *inspection) {
 	err := a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
 		e.Timers = nil                        // they were asked
 		e.Log = slog.New(slog.DiscardHandler) // each of its warnings is a finding here
-		if !e.Recorded() {
-			s.Record.Missing = true
+		if !e.Recorded() {                    // nothing has run yet
 			return nil
 		}
 		return s.readRecord(ctx, e)

@@ -69,7 +69,7 @@ func TestHealthy(t *testing.T) {
 		"controllers: every limit of the configuration can be enforced",
 		"state_folder: /s",
 		"file_system: local: ext4",
-		"store: /s/stint.db, 3 MiB, whole",
+		"store: /s/stint.db, 3.0 MiB, whole",
 		"runs: 1 session under way, nothing left behind",
 		"lanes: none held twice in the last day",
 		"agent: claude: /bin/claude",
@@ -215,7 +215,7 @@ func TestExamine(t *testing.T) {
 		}},
 		{"no store", func(f *Facts) {
 			f.Store = Store{Missing: true}
-			f.Record = Record{Missing: true}
+			f.Record = Record{}
 			f.Workspace.Changed = 0
 			f.Timers = nil
 		}, nil},
@@ -323,13 +323,13 @@ func TestExamine(t *testing.T) {
 			"disk unknown: state folder: its file system does not say how large it is: /s",
 		}},
 		{"disk full", func(f *Facts) { f.Disks[0].Free = 99 << 20 }, []string{
-			"disk problem: state folder: 99 MiB free of 100.0 GiB (/s) | df -h /s",
+			"disk problem: state folder: 99.0 MiB free of 100.0 GiB (/s) | df -h /s",
 		}},
 		{"disk nearly full", func(f *Facts) { f.Disks[0].Free = 4 << 30 }, []string{
 			"disk warning: state folder: 4.0 GiB free of 100.0 GiB (/s) | df -h /s",
 		}},
 		{"small disk", func(f *Facts) { f.Disks[0].Free, f.Disks[0].Size = 900<<20, 2<<30 }, []string{
-			"disk warning: state folder: 900 MiB free of 2.0 GiB (/s) | df -h /s",
+			"disk warning: state folder: 900.0 MiB free of 2.0 GiB (/s) | df -h /s",
 		}},
 		{"no configuration", func(f *Facts) {
 			*f = Facts{Now: now(), UID: 7, Config: Config{Fault: "none found", Hint: "stint init"}, Linger: Linger{On: true}, Clock: Clock{Synced: true}}

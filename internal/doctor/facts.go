@@ -119,9 +119,8 @@ type Store struct {
 
 // Record is what the store says of the fleet.
 type Record struct {
-	Unseen     string // nobody can say; empty, and Missing: nothing has run yet
-	Missing    bool
-	Live       int // sessions under way
+	Unseen     string // nobody can say
+	Live       int    // sessions under way
 	Leftovers  []Leftover
 	Violations int // lanes held twice, in the last day
 	Rests      []Rest

@@ -142,7 +142,7 @@ func examineDisks(disks []Disk) (list []Finding) {
 
 func examineDisk(d Disk) Finding {
 	const check = "disk"
-	what := fmt.Sprintf("%s: %s free of %s (%s)", d.Of, bytesText(d.Free), bytesText(d.Size), d.Path)
+	what := fmt.Sprintf("%s: %s free of %s (%s)", d.Of, plain.Bytes(d.Free), plain.Bytes(d.Size), d.Path)
 	bad := Finding{Check: check, What: what, Fix: "df -h " + fleet.ShellWord(d.Path)}
 	switch {
 	case d.Unseen != "":
@@ -157,13 +157,6 @@ func examineDisk(d Disk) Finding {
 		return ok(check, "%s", what)
 	}
 	return bad
-}
-
-func bytesText(n uint64) string {
-	if n < 1<<30 {
-		return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
 }
 
 // listed is names in a sentence, the first few of them.

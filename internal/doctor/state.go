@@ -85,7 +85,7 @@ func examineStore(s Store) []Finding {
 		bad.Why = "the file is damaged: what is read from it may be wrong, and more of it is lost with every write"
 		bad.Fix = "restore it from a backup, or save what can be read: sqlite3 " + fleet.ShellWord(s.Path) + " .recover | sqlite3 recovered.db"
 	default:
-		return []Finding{ok(check, "%s, %s, whole", s.Path, bytesText(uint64(max(0, s.Size))))}
+		return []Finding{ok(check, "%s, %s, whole", s.Path, plain.Bytes(max(0, s.Size)))}
 	}
 	return []Finding{bad}
 }

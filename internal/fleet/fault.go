@@ -28,13 +28,6 @@ const (
 	FaultAgent FaultKind = "agent"
 )
 
-// FaultKinds are those that a session can report.
-func FaultKinds() []FaultKind {
-	return []FaultKind{
-		FaultLogin, FaultForbidden, FaultModel, FaultConnection, FaultServer, FaultCut, FaultSilent, FaultContext, FaultRefusal,
-	}
-}
-
 // Lasting reports whether the fault stays until a person does something about it.
 func (k FaultKind) Lasting() bool {
 	return k == FaultLogin || k == FaultForbidden || k == FaultModel

@@ -1,6 +1,9 @@
 package fleet
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Timer is what fires the categories of a pool.
 type Timer struct {
@@ -11,3 +14,6 @@ type Timer struct {
 	Last   time.Time // zero: it has not fired since the manager started
 	Next   time.Time // zero: it is not known
 }
+
+// TimerUnit is the timer that starts a service.
+func TimerUnit(service string) string { return strings.TrimSuffix(service, ".service") + ".timer" }

@@ -50,7 +50,10 @@ func anyEvidence() *rapid.Generator[Evidence] {
 				e.Transcript.Limit = &UsageLimit{Throttled: rapid.Bool().Draw(t, "throttled"), Text: rapid.String().Draw(t, "text")}
 			}
 			if rapid.Bool().Draw(t, "faulted") {
-				e.Transcript.Fault = &Fault{Kind: rapid.SampledFrom(fleet.FaultKinds()).Draw(t, "kind"), Text: rapid.String().Draw(t, "said")}
+				e.Transcript.Fault = &Fault{Kind: rapid.SampledFrom([]fleet.FaultKind{
+					fleet.FaultLogin, fleet.FaultForbidden, fleet.FaultModel, fleet.FaultConnection, fleet.FaultServer, fleet.FaultCut, fleet.FaultSilent,
+					fleet.FaultContext, fleet.FaultRefusal,
+				}).Draw(t, "kind"), Text: rapid.String().Draw(t, "said")}
 			}
 		}
 		return e

@@ -128,3 +128,15 @@ func Position[T ~string | ~[]byte](data T, offset int) (line, column int) {
 	before := string(data[:offset])
 	return 1 + strings.Count(before, "\n"), offset - strings.LastIndexByte(before, '\n')
 }
+
+// Bytes is an amount of bytes as people say it.
+func Bytes[T int64 | uint64](bytes T) string {
+	value, unit := float64(bytes), 0
+	for value >= 1024 && unit < len("BKMGTPE")-1 {
+		value, unit = value/1024, unit+1
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	return fmt.Sprintf("%.1f %ciB", value, "BKMGTPE"[unit])
+}

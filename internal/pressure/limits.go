@@ -3,6 +3,8 @@ package pressure
 import (
 	"fmt"
 	"strconv"
+
+	"stint/internal/plain"
 )
 
 // Limits are what the machine must keep to for a fire to start anything. Zero is no
@@ -34,12 +36,12 @@ func (l Limits) Refuse(r Reading) string {
 	switch {
 	case l.MemoryAvailable > 0 && r.MemoryAvailable != nil && *r.MemoryAvailable < l.MemoryAvailable:
 		return fmt.Sprintf("memory: %s available%s, and %s must be left",
-			amount(*r.MemoryAvailable), of(r.MemoryTotal), amount(l.MemoryAvailable))
+			plain.Bytes(*r.MemoryAvailable), of(r.MemoryTotal), plain.Bytes(l.MemoryAvailable))
 	case l.MemoryPressure > 0 && r.Memory != nil && r.Memory.Some > l.MemoryPressure:
 		return fmt.Sprintf("memory pressure: %s %% of the last ten seconds were lost to waiting for it, above the limit of %s %%",
-			plain(r.Memory.Some), plain(l.MemoryPressure))
+			shortest(r.Memory.Some), shortest(l.MemoryPressure))
 	case l.Load > 0 && r.Load != nil && *r.Load > l.Load:
-		return fmt.Sprintf("load: %.2f for each processor, above the limit of %s", *r.Load, plain(l.Load))
+		return fmt.Sprintf("load: %.2f for each processor, above the limit of %s", *r.Load, shortest(l.Load))
 	}
 	return ""
 }
@@ -48,19 +50,7 @@ func of(total *int64) string {
 	if total == nil {
 		return ""
 	}
-	return " of " + amount(*total)
+	return " of " + plain.Bytes(*total)
 }
 
-// amount is bytes as people say them.
-func amount(bytes int64) string {
-	value, unit := float64(bytes), 0
-	for value >= 1024 && unit < len("BKMGTPE")-1 {
-		value, unit = value/1024, unit+1
-	}
-	if unit == 0 {
-		return fmt.Sprintf("%d B", bytes)
-	}
-	return fmt.Sprintf("%.1f %ciB", value, "BKMGTPE"[unit])
-}
-
-func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+func shortest(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }

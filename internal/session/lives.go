@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"syscall"
 	"time"
 
@@ -56,7 +55,7 @@ type Sessions struct {
 // first: the manager only when nobody holds it.
 func (s Sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 	if r.StartedAt.IsZero() && r.EndedAt.IsZero() && r.Unit != "" {
-		waits, err := s.Units.Populated(ctx, timerOf(r), r.Unit)
+		waits, err := s.Units.Populated(ctx, fleet.TimerUnit(r.Unit), r.Unit)
 		return s.answer(ctx, r, waits, err)
 	}
 	lives, err := s.Locks.Lives(r.ID)
@@ -98,9 +97,6 @@ func (s Sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
 	return s.Units.Populated(ctx, r.Unit)
 }
 
-// timerOf is the timer that starts a run's unit, if it follows another.
-func timerOf(r fleet.Run) string { return strings.TrimSuffix(r.Unit, ".service") + ".timer" }
-
 // Supervised reports whether the process that began a run is still there: whether it has the
 // run's lock open, which no other process of that number would.
 func (s Sessions) Supervised(r fleet.Run) bool {
@@ -122,7 +118,7 @@ func (s Sessions) Stop(ctx context.Context, r fleet.Run) error {
 		ctx, cancel := context.WithTimeout(ctx, stopTime)
 		defer cancel()
 		if notBegun { // it may rest until a timer of its own starts it
-			return s.Units.Stop(ctx, timerOf(r), r.Unit)
+			return s.Units.Stop(ctx, fleet.TimerUnit(r.Unit), r.Unit)
 		}
 		return s.Units.Stop(ctx, r.Unit)
 	}

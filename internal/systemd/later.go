@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	sdbus "github.com/coreos/go-systemd/v22/dbus"
@@ -26,7 +25,7 @@ func (m *Manager) StartAfter(ctx context.Context, spec fleet.UnitSpec, delay tim
 	if err != nil {
 		return fmt.Errorf("start unit %s later: %w", spec.Name, err)
 	}
-	name := strings.TrimSuffix(spec.Name, ".service") + ".timer"
+	name := fleet.TimerUnit(spec.Name)
 	properties := []sdbus.Property{
 		sdbus.PropDescription(spec.Description),
 		setting("TimersMonotonic", []timer{{"OnActiveSec", microseconds(max(delay, time.Second))}}),
