@@ -3,8 +3,8 @@
 // while it happens, and then what came of it. It fails when what came of it is not
 // what the sessions did.
 //
-// It only calls the program it is given, systemctl and git, and every figure it
-// prints is from stint's own record. All it makes has a name that is unique to this
+// It only calls the program it is given, systemctl and git, and what it shows is what
+// that program prints. All it makes has a name that is unique to this
 // run and is gone when it ends, however it ends.
 package main
 

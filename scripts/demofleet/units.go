@@ -31,28 +31,20 @@ func systemctl(ctx context.Context, args ...string) (string, error) {
 	return string(out), err
 }
 
-// install sets the cadence, then installs and starts the timer as a person would.
-func (u units) install(ctx context.Context, f folder, s stint) error {
+// setCadence has the timer fire every few seconds, and the fires write to a file, as a private
+// manager has no journal. The units themselves are "stint init"'s to install.
+func (u units) setCadence(f folder) error {
 	for unit, from := range map[string]string{u.timer(): "timer.conf", u.service(): "service.conf"} {
 		text, err := f.file(from, u.fleet)
 		if err != nil {
 			return err
 		}
 		path := filepath.Join(u.dir, unit+".d", "demo.conf")
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, text, 0o644); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, text, 0o644)); err != nil {
 			return err
 		}
 	}
-	_, err := s.call(ctx, "init", "--systemd", "--runtime", f.workspace())
-	return err
-}
-
-func (u units) stopTimer(ctx context.Context) error {
-	_, err := systemctl(ctx, "stop", u.timer())
-	return err
+	return nil
 }
 
 // failed names the fleet's failed units. A worker that failed is unloaded at once, so

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -13,40 +16,48 @@ const patience = 30 * time.Second
 // watch prints what happens until the last fire, stops the timer, and goes on until
 // the last session has ended.
 func (d *demo) watch(ctx context.Context) (status, error) {
-	w := &watcher{out: d.out, told: map[string]bool{}}
-	if _, err := d.follow(ctx, w, fmt.Sprintf("fire %d", fires), func(s status) bool { return len(s.Fires) >= fires }); err != nil {
+	printed := map[string]bool{}
+	if _, err := d.follow(ctx, printed, fmt.Sprintf("fire %d", fires), func(s status) bool { return len(s.Fires) >= fires }); err != nil {
 		return status{}, err
 	}
-	if err := d.units.stopTimer(ctx); err != nil {
+	if _, err := systemctl(ctx, "stop", d.units.timer()); err != nil {
 		return status{}, err
 	}
-	w.more("the timer is stopped")
-	return d.follow(ctx, w, "the end of the last run", func(s status) bool { return len(s.Running) == 0 })
+	fmt.Println("          the timer is stopped")
+	return d.follow(ctx, printed, "the end of the last run", func(s status) bool { return len(s.Running) == 0 })
 }
 
 // follow looks at the record, and prints what is new in it, until done.
-func (d *demo) follow(ctx context.Context, w *watcher, goal string, done func(status) bool) (status, error) {
+func (d *demo) follow(ctx context.Context, printed map[string]bool, goal string, done func(status) bool) (status, error) {
 	tick := time.NewTicker(250 * time.Millisecond)
 	defer tick.Stop()
-	last, dead := time.Now(), ""
+	last, crashed := time.Now(), ""
 	for {
-		s, err := d.stint.status(ctx)
+		s, err := d.status(ctx)
 		if err != nil {
 			return status{}, err
 		}
-		if w.tell(s) {
+		if s.printNews(printed) {
 			last = time.Now()
 		}
 		if done(s) {
 			return s, nil
 		}
-		before := dead
-		dead = s.dead()
-		if err := d.stuck(ctx, before, dead); err != nil {
-			return status{}, err
+		before := crashed
+		crashed = ""
+		if i := slices.IndexFunc(s.Running, func(r session) bool { return r.State == "crashed" }); i >= 0 {
+			crashed = s.Running[i].Run
 		}
-		if time.Since(last) > patience {
-			return status{}, d.fault(fmt.Sprintf("await %s: nothing happened for %s", goal, patience))
+		failed, err := d.units.failed(ctx)
+		switch {
+		case crashed != "" && crashed == before: // one that ends while it is looked at may seem crashed, but not at two looks
+			return status{}, fmt.Errorf("run %s crashed (no result recorded); see %s", crashed, d.folder.runLog(crashed))
+		case err != nil:
+			return status{}, err
+		case failed != "":
+			return status{}, fmt.Errorf("unit failed: %s; the fires said:\n%s", failed, d.folder.tail())
+		case time.Since(last) > patience:
+			return status{}, fmt.Errorf("await %s: nothing happened for %s; the fires said:\n%s", goal, patience, d.folder.tail())
 		}
 		select {
 		case <-ctx.Done():
@@ -56,20 +67,34 @@ func (d *demo) follow(ctx context.Context, w *watcher, goal string, done func(st
 	}
 }
 
-// stuck says why no goal would ever be reached. A run that ends while it is looked at
-// may seem dead, but not at two looks.
-func (d *demo) stuck(ctx context.Context, before, dead string) error {
-	if dead != "" && dead == before {
-		return fmt.Errorf("run %s crashed (no result recorded); see %s", dead, d.folder.runLog(dead))
+// printNews prints what was not printed yet, each thing once and in order, and reports whether
+// there was anything.
+func (s status) printNews(printed map[string]bool) bool {
+	type event struct {
+		at   time.Time
+		text string
 	}
-	failed, err := d.units.failed(ctx)
-	if err == nil && failed != "" {
-		err = d.fault("unit failed: " + failed)
+	var news []event
+	add := func(key string, at time.Time, text string) {
+		if !printed[key] {
+			printed[key] = true
+			news = append(news, event{at, text})
+		}
 	}
-	return err
-}
-
-// fault is what went wrong with the fires, and what they said.
-func (d *demo) fault(what string) error {
-	return fmt.Errorf("%s; the fires said:\n%s", what, d.folder.tail())
+	for _, f := range s.Fires {
+		add(fmt.Sprint("fire ", f.Fire), f.At, fmt.Sprintf("fire %d starts %s", f.Fire, cmp.Or(strings.Join(f.started(), ", "), "nothing")))
+	}
+	for _, r := range s.Runs {
+		if r.StartedAt != nil && r.Task != "" {
+			add("begin "+r.Run, *r.StartedAt, fmt.Sprintf("  begins %-7s %-14s lane %d", r.Category, r.Task, r.Lane))
+		}
+		if r.EndedAt != nil {
+			add("end "+r.Run, *r.EndedAt, fmt.Sprintf("  ends   %-7s %-14s %-10s %4s  %s", r.Category, r.Task, r.Outcome, r.grade(), r.Reason))
+		}
+	}
+	slices.SortStableFunc(news, func(a, b event) int { return a.at.Compare(b.at) })
+	for _, e := range news {
+		fmt.Printf("%s  %s\n", e.at.Local().Format(time.TimeOnly), e.text)
+	}
+	return len(news) > 0
 }

@@ -6,6 +6,25 @@ import (
 	"os"
 )
 
+// category is a kind of work in the sample workspace: what its agent does, and so how
+// its sessions end.
+type category struct {
+	name    string
+	agent   string // what it does, for people
+	outcome string
+	grade   string // as shown; empty: any, for it is stint's to give
+}
+
+func categories() []category {
+	return []category{
+		{"code", "is slow, commits, and grades itself", "productive", "0.90"},
+		{"docs", "commits, and leaves the grade to stint", "productive", ""},
+		{"tests", "commits, and grades itself lower", "productive", "0.60"},
+		{"triage", "does nothing", "noop", "-"},
+		{"flaky", "fails", "failed", "0.00"},
+	}
+}
+
 // task is a task of the sample workspace.
 type task struct {
 	id, category, title string
@@ -36,13 +55,14 @@ func tasks() []task {
 }
 
 // makeWorkspace makes a git repository with the tasks in it.
-func (f folder) makeWorkspace(ctx context.Context, s stint) error {
+func (d *demo) makeWorkspace(ctx context.Context) error {
+	f := d.folder
 	if err := os.WriteFile(f.in("workspace", "README.md"), []byte("# A sample\n\n"), 0o644); err != nil {
 		return err
 	}
 	for _, t := range tasks() {
 		args := append([]string{"task", "add", t.title, "--id", t.id, "--category", t.category}, t.more...)
-		if _, err := s.call(ctx, args...); err != nil {
+		if _, err := d.stint(ctx, args...); err != nil {
 			return fmt.Errorf("add task %s: %w", t.id, err)
 		}
 	}
