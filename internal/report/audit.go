@@ -89,6 +89,7 @@ type CategoryAudit struct {
 	Part     float64 // of all sessions, in [0,1]
 	Share    float64 // of all sessions that it is to get where every category can start, in [0,1]; 0: fires may not start it
 	Entitled float64 // by the fires of that time, which count what could start, in sessions
+	Target   float64 // that, of all sessions that there were
 	Grades   Grades
 }
 
@@ -211,7 +212,7 @@ func categories(r Record) []CategoryAudit {
 	for _, c := range slices.Sorted(maps.Keys(r.Shares)) {
 		a := CategoryAudit{Category: c, Spawned: spawned[c], Sessions: sessions[c], Share: r.Shares[c], Entitled: r.Entitled[c], Grades: grades[c]}
 		if all > 0 {
-			a.Part = float64(a.Sessions) / float64(all)
+			a.Part, a.Target = float64(a.Sessions)/float64(all), a.Entitled/float64(all)
 		}
 		list = append(list, a)
 	}
