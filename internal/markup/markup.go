@@ -27,6 +27,9 @@ func Attr(name, value string) Attribute {
 		if !Local(value) {
 			return Attribute{}
 		}
+	case "value": // a form sends it back as it is
+	default:
+		value = plain.Line(value)
 	}
 	return Attribute{" " + name + `="` + html.EscapeString(value) + `"`}
 }

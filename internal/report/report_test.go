@@ -340,9 +340,19 @@ func TestPage(t *testing.T) {
 
 func TestPageOfHostileNames(t *testing.T) {
 	t.Parallel()
-	page := New(week(hostile())).Page("alpha")
-	plain := New(week(nil)).Page("alpha")
-	if diff := cmp.Diff(elements(t, page), elements(t, plain)); diff != "" {
+	named := func(names map[fleet.Category]fleet.Category, text string) []byte {
+		r := New(week(names))
+		r.Findings = append(r.Findings, Finding{Text: text})
+		for i := range r.Agents {
+			r.Agents[i].Agent = text
+		}
+		for i := range r.Pairs {
+			r.Pairs[i].Agent = text
+		}
+		return r.Page(fleet.Name(text))
+	}
+	page := named(hostile(), "</title></style><script>alert(1)</script>\" onload='x'\u202e\u2028\xff\x1b[31m")
+	if diff := cmp.Diff(elements(t, page), elements(t, named(nil, "alpha"))); diff != "" {
 		t.Errorf("elements of a page with hostile names (-got +want):\n%s", diff)
 	}
 	for _, bad := range []string{"\u202e", "\u2028", "\x1b", "\xff"} {
