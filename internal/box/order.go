@@ -24,7 +24,7 @@ type Order struct {
 type Trial struct {
 	Write      []string // files to make, in folders that cannot be written
 	Read       []string // folders and files to open
-	Canary     string   // a file that stint made in its state folder
+	Canary     string   // a file that stint made in the folder of the run
 	Sockets    []string // to connect to
 	Abstract   string   // an abstract socket that stint listens on
 	Supervisor int      // its process
@@ -56,9 +56,9 @@ func (o Order) Command(stint string) []string {
 
 // TrialFor is what to try in a box, by a name that no file has. Places that the box allows are
 // not tried.
-func TrialFor(b fleet.Box, home, state, name string) Trial {
-	t := Trial{Canary: Canary(state)}
-	for _, path := range clean([]string{home, state}) {
+func TrialFor(b fleet.Box, with fleet.BoxTrial, name string) Trial {
+	t := Trial{Canary: with.Canary, Sockets: with.Sockets}
+	for _, path := range clean([]string{with.Home, with.State}) {
 		if !within(b.Write, path) {
 			t.Write = append(t.Write, path+"/"+name)
 		}
@@ -69,6 +69,3 @@ func TrialFor(b fleet.Box, home, state, name string) Trial {
 	}
 	return t
 }
-
-// Canary is a file that no box shows.
-func Canary(state string) string { return state + "/canary" }

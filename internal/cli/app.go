@@ -174,7 +174,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 	if err != nil {
 		return err
 	}
-	stint, err := binary()
+	stint, err := os.Executable()
 	if err != nil {
 		return err
 	}
@@ -346,12 +346,12 @@ func (g graders) Ask(ctx context.Context, q engine.Question) (answer []byte, err
 	if !q.Box.Open() {
 		program, err := command.Runnable(argv[0], q.Environment, q.Dir)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("run %s: %w", argv[0], err)
 		}
 		argv = g.Boxed(q.Box, q.Dir, program, argv, 0, 0)
 	}
 	answer, err = command.Command{
-		Argv: argv, Dir: q.Dir, Env: q.Environment, Stdin: q.Evidence, Timeout: q.Timeout, Limit: q.Limit,
+		Argv: argv, Named: q.Argv, Dir: q.Dir, Env: q.Environment, Stdin: q.Evidence, Timeout: q.Timeout, Limit: q.Limit,
 	}.Output(ctx)
 	// A test that leaves a server behind has it move to a session of its own. The session's
 	// environment gives it away, and the lane is not given back before it is gone.

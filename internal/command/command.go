@@ -36,6 +36,7 @@ const (
 // Command is a program to run.
 type Command struct {
 	Argv    []string      // the program, looked up in the PATH of Env, and its arguments
+	Named   []string      // what it is called in errors; empty: as it is in Argv
 	Dir     string        // where it runs, and what a relative program is relative to
 	Env     []string      // all of its environment, as NAME=value
 	Stdin   []byte        // empty: nothing to read
@@ -130,7 +131,11 @@ func (c Command) stopped(ctx context.Context, err error) error {
 // name is the command as a person may read it in one line.
 func (c Command) name() string {
 	const most = 120 // leaves room in a line for what went wrong
-	return plain.Short(plain.Line(strings.Join(c.Argv, " ")), most)
+	argv := c.Named
+	if len(argv) == 0 {
+		argv = c.Argv
+	}
+	return plain.Short(plain.Line(strings.Join(argv, " ")), most)
 }
 
 // LookPath finds a program in the PATH that a process with this environment will have,

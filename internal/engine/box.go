@@ -138,7 +138,10 @@ func (w *worker) proven(ctx context.Context, name string, a assignment) (fleet.B
 		b.Layers = layers
 		return b, nil
 	}
-	b, err = w.Boxes.Prove(ctx, b, fleet.BoxTrial{Home: w.Getenv("HOME"), State: w.Config.State, Dir: a.dir, Sockets: w.sockets()})
+	b, err = w.Boxes.Prove(ctx, b, fleet.BoxTrial{
+		Home: w.Getenv("HOME"), State: w.Config.State, Dir: a.dir,
+		Canary: fleet.FilesOf(w.Config.State, w.run.ID).Canary, Sockets: w.sockets(),
+	})
 	if err != nil {
 		return b, err
 	}

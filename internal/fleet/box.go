@@ -62,5 +62,6 @@ func (b Box) String() string {
 type BoxTrial struct {
 	Home, State string
 	Dir         string   // where the session is to work; it need not be there yet
+	Canary      string   // a file to make, which no box shows
 	Sockets     []string // by which other programs of the user are asked to act
 }

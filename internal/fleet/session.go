@@ -33,6 +33,7 @@ type RunFiles struct {
 	Result string // in Out: what the agent says of itself, if it does
 	Git    string // in Out: what git reported of the session's commands
 	Tmp    string // in Out: its folder for temporary files, where it is in a box
+	Canary string // there while a box is tried, from which it must not be seen
 	Cache  string // the folder for caches that the sessions of all runs share
 }
 
@@ -42,7 +43,7 @@ func FilesOf(state string, run RunID) RunFiles {
 	out := dir + "/out"
 	return RunFiles{
 		Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Alive: dir + "/alive", End: dir + "/end.json",
-		Out: out, Result: out + "/result.json", Git: out + "/git", Tmp: out + "/tmp", Cache: state + "/cache",
+		Out: out, Result: out + "/result.json", Git: out + "/git", Tmp: out + "/tmp", Canary: dir + "/canary", Cache: state + "/cache",
 	}
 }
 

@@ -151,9 +151,10 @@ func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fl
 	if b.Open() {
 		return b, nil
 	}
-	if err := errors.Join(rundir.MakeFolder(b.Tmp), makeFixed(b.Made), os.WriteFile(box.Canary(with.State), []byte("no session reads this\n"), 0o600)); err != nil {
+	if err := errors.Join(rundir.MakeFolder(b.Tmp), makeFixed(b.Made), os.WriteFile(with.Canary, []byte("no session reads this\n"), 0o600)); err != nil {
 		return b, err
 	}
+	defer os.Remove(with.Canary) //nolint:errcheck // it goes with the folder of the run
 	name := "stint-trial-" + strconv.Itoa(os.Getpid())
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", "@"+name)
 	if err != nil {
@@ -161,8 +162,8 @@ func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fl
 	}
 	defer listener.Close() //nolint:errcheck // it has served
 	try := func() (box.Found, error) {
-		t := box.TrialFor(b, with.Home, with.State, name)
-		t.Supervisor, t.Spaces, t.Sockets, t.Abstract = os.Getpid(), inside.Spaces(), with.Sockets, name
+		t := box.TrialFor(b, with, name)
+		t.Supervisor, t.Spaces, t.Abstract = os.Getpid(), inside.Spaces(), name
 		return r.try(ctx, b, with.Dir, t)
 	}
 

@@ -55,6 +55,7 @@ func Main(args []string) int {
 	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil); err != nil {
 		return fail(o, fmt.Errorf("unblock signals: %w", err))
 	}
+	_ = os.Unsetenv("PWD") // bubblewrap's doing; nobody has listed it
 	report(o, "ok\n")
 	return fail(o, unix.Exec(args[1], args[2:], os.Environ()))
 }
