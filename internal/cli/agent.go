@@ -33,6 +33,9 @@ func (a *app) agentFacts(c *config.Config, environment []string) (list []doctor.
 		agent := c.Agents[name]
 		f := a.programFacts(agent, environment, c.Workspace)
 		f.Name = name
+		if err := agent.Fault(false); err != nil {
+			f.Fault, f.Remedy = err.Error(), fleet.Hint(err)
+		}
 		addLogin(&f, agent.Passed(a.getenvOf(environment)))
 		list = append(list, f)
 	}

@@ -1,8 +1,8 @@
 // Package config owns the file stint.toml: finding it, reading it, saying what
 // is wrong with it and where, and writing a first one.
 //
-// It only reads, and it looks at nothing but the file and the environment handed
-// to it: whether the workspace, the tasks, the agents and the prompts exist is for
+// It only reads, and it looks at nothing but the file, the environment handed to it and
+// the environment files that agents have: whether the workspace, the tasks, the agents and the prompts exist is for
 // those who use them to find out. It runs no command and expands nothing: "~" and
 // "$HOME" in a path are refused or taken as they are written.
 //
@@ -140,6 +140,7 @@ type Agent struct {
 	Command         []string          // the program and its arguments, at least the program
 	Prompt          fleet.PromptMode  // how it is given the prompt
 	Environment     map[string]string // set for it
+	EnvironmentFile string            // with more of it, which nobody is shown: a path, or "credential:NAME"; empty: none
 	PassEnvironment []string          // handed on from the environment of stint
 	Slots           int               // sessions of it at once; 0: no limit of its own
 	Silence         time.Duration     // how long it may print nothing; 0: as long as it likes
@@ -153,6 +154,9 @@ type Agent struct {
 	OwnSandbox      bool             // it has a sandbox of its own, in the box
 	Read, Write     []string         // what it may reach beside what its box has by itself
 	Network         *[]int           // the TCP ports that it may connect to; nil: anything
+
+	secrets []string // of the environment file, as NAME=value
+	fault   error    // why that cannot be read; nil: there is none, or it was
 }
 
 // Category is a kind of work.

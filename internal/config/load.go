@@ -72,6 +72,7 @@ func of(file *tomlfile.File, o Options) (*Config, error) {
 	c.Tasks.addFormat()
 	c.checkPools()
 	c.checkBudgets()
+	c.readSecrets(o.getenv)
 	return c, file.Err()
 }
 

@@ -62,7 +62,7 @@ func environment(pairs ...string) func(string) string {
 	}
 }
 
-var plain = cmpopts.IgnoreUnexported(config.Config{})
+var plain = cmpopts.IgnoreUnexported(config.Config{}, config.Agent{})
 
 func TestLoadFillsInDefaults(t *testing.T) {
 	t.Parallel()

@@ -87,7 +87,7 @@ func (l Login) Own(getenv func(string) string) (own, settings []string) {
 }
 
 // Passed is the part of an agent's environment that is the operator's: what is handed on
-// from an environment, and what is set for it. Later entries win.
+// from an environment, what is set for it, and its environment file. Later entries win.
 func (a Agent) Passed(getenv func(string) string) (env []string) {
 	for _, name := range a.PassEnvironment {
 		if value := getenv(name); value != "" {
@@ -97,7 +97,7 @@ func (a Agent) Passed(getenv func(string) string) (env []string) {
 	for name, value := range a.Environment {
 		env = append(env, name+"="+value)
 	}
-	return env
+	return append(env, a.secrets...)
 }
 
 // Sandboxed says whether the agent is Claude Code with its own sandbox.

@@ -22,7 +22,7 @@ func TestPresetGivesEveryKeyADefault(t *testing.T) {
 		}
 		c := load(t, strings.Replace(least, `command = ["claude", "-p"]`, `preset = "`+name+`"`, 1))
 		got, want := c.Agents["claude"], config.Preset(name)
-		if diff := cmp.Diff(got, want); diff != "" {
+		if diff := cmp.Diff(got, want, plain); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", name, diff)
 		}
 		if len(got.Command) == 0 || got.Command[0] != name {
@@ -122,7 +122,7 @@ session_log = ""`, 1)
 		Quota:           []string{`gone until (?P<reset>\S+)`},
 		Throttle:        []string{"slow down"},
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
+	if diff := cmp.Diff(got, want, plain); diff != "" {
 		t.Errorf("agent (-got +want):\n%s", diff)
 	}
 }
@@ -155,12 +155,12 @@ func TestSampleOfAPreset(t *testing.T) {
 		{Name: "claude", Preset: "claude", Command: append([]string{"/opt/claude"}, config.Preset("claude").Command[1:]...)},
 	}}))
 	bare, everything := load(t, text).Agents["claude"], load(t, shown.ReplaceAllString(text, "$1")).Agents["claude"]
-	if diff := cmp.Diff(everything, bare); diff != "" {
+	if diff := cmp.Diff(everything, bare, plain); diff != "" {
 		t.Errorf("what the comments say (-got), what is so (+want):\n%s", diff)
 	}
 	want := config.Preset("claude")
 	want.Command[0] = "/opt/claude"
-	if diff := cmp.Diff(bare, want); diff != "" {
+	if diff := cmp.Diff(bare, want, plain); diff != "" {
 		t.Errorf("agent (-got +want):\n%s", diff)
 	}
 }

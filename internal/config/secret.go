@@ -31,8 +31,9 @@ func SecretName(name string) bool {
 	})
 }
 
-// Secrets are the values that nobody is to be shown, the longest first: those of variables with
-// the name of a secret that agents and commands are given, and the webhook's address behind its
+// Secrets are the values that nobody is to be shown, the longest first: those of agents'
+// environment files, those of variables with the name of a secret that agents and commands are
+// given, and the webhook's address behind its
 // host, which is all that a chat service asks of who posts there.
 func (c *Config) Secrets(getenv func(string) string) (list []string) {
 	keep := func(value string) {
@@ -52,6 +53,10 @@ func (c *Config) Secrets(getenv func(string) string) (list []string) {
 	passed := slices.Concat(c.Tasks.PassEnvironment, c.Selector.PassEnvironment, c.Notice.PassEnvironment)
 	for _, a := range c.Agents {
 		passed = append(passed, a.PassEnvironment...)
+		for _, entry := range a.secrets {
+			_, value, _ := strings.Cut(entry, "=")
+			keep(value)
+		}
 		for name, value := range a.Environment {
 			add(name, value)
 		}

@@ -1,7 +1,13 @@
 package config_test
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"stint/internal/config"
@@ -34,5 +40,63 @@ func TestSecrets(t *testing.T) {
 	got := c.Secrets(environment("GH_TOKEN", "ghp_0123456789abc", "HOME", "/home/somebody"))
 	if want := []string{"/hooks/T01/abcdef", "ghp_0123456789abc", "sk-0123456789", "somebody:pass"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestEnvironmentFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, test := range map[string]struct {
+		text  string
+		mode  os.FileMode
+		value string // of file: a path unless it is a credential
+		want  string // what is passed, or a part of the fault
+	}{
+		"plain":       {text: "API_KEY=sk-0123456789\n", want: "API_KEY=sk-0123456789"},
+		"quotes":      {text: "# c\n; c\n\nA='x \"$HOME\\'\nB=\"a \\\"b\\\" \\\\ \\n\"\n C = d e \n", want: `A=x "$HOME\|B=a "b" \ \n|C=d e`},
+		"no value":    {text: "export API_KEY\n", want: ":1: want NAME=value"},
+		"no name":     {text: "export API_KEY=sk-0123456789\n", want: ":1: "},
+		"continued":   {text: "A=b\nB=sk-0123456789\\\n", want: ":2: a value goes on in the next line"},
+		"open quote":  {text: "A='sk-0123456789\n", want: ":1: a quote is not closed in its line"},
+		"stint's own": {text: "STINT_RUN_ID=sk-0123456789\n", want: "reserved"},
+		"others read": {text: "A=b\n", mode: 0o640, want: "others may read or write"},
+		"missing":     {value: filepath.Join(dir, "none"), want: "no such file"},
+		"folder":      {value: dir, want: "not a regular file"},
+		"no unit":     {value: "credential:x", want: "no credential x here"},
+		"credential":  {text: "API_KEY=sk-0123456789\n", value: "credential:credential", want: "API_KEY=sk-0123456789"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(dir, name)
+			if test.text != "" {
+				if err := errors.Join(os.WriteFile(path, []byte(test.text), 0o600), os.Chmod(path, cmp.Or(test.mode, 0o600))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.value != "" {
+				path = test.value
+			}
+			text := fmt.Sprintf("fleet = \"bob\"\nstate = \"/state\"\n[agent.a]\ncommand = [\"a\"]\npass_environment = []\nenvironment_file = %q\n[category.code]\n", path)
+			getenv := environment()
+			if name == "credential" {
+				getenv = environment("CREDENTIALS_DIRECTORY", dir)
+			}
+			c, err := config.Parse("/ws/stint.toml", []byte(text), config.Options{Getenv: getenv})
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := c.Agents["a"]
+			got := strings.Join(a.Passed(getenv), "|")
+			if err := a.Fault(true); err != nil {
+				if got = err.Error(); strings.Contains(got, "sk-") {
+					t.Errorf("the fault has a secret: %s", got)
+				}
+			} else if len(c.Secrets(getenv)) == 0 && strings.Contains(got, "sk-") {
+				t.Error("the value is not masked")
+			}
+			if !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
 	}
 }

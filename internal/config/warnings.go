@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"stint/internal/fleet"
@@ -19,6 +20,7 @@ func (c *Config) Warnings() []tomlfile.Problem {
 		w.add("no lesson is ever withheld, so their effect cannot be measured", "lessons.withhold")
 	}
 	c.warnNotice(w)
+	c.warnSecrets(w)
 	c.warnShares(w)
 	for _, name := range c.CategoryNames() {
 		c.warnCategory(w, name)
@@ -30,6 +32,18 @@ func (c *Config) Warnings() []tomlfile.Problem {
 func (c *Config) PromptFault(name fleet.Category, err error) error {
 	at := c.file.Position(tomlfile.Dotted("category", string(name), "prompt"))
 	return tomlfile.Usagef("write the file, or leave prompt out", "%s: prompt of category %s: %w", at, name, err)
+}
+
+// warnSecrets looks for secrets in the file, which is often in a repository, and which sessions read.
+func (c *Config) warnSecrets(w warnings) {
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		for _, variable := range slices.Sorted(maps.Keys(c.Agents[name].Environment)) {
+			if SecretName(variable) {
+				w.add("a secret in this file can be read by every session: move it to a file of your own, chmod 600, and name that: environment_file",
+					tomlfile.Dotted("agent", name, "environment", variable), tomlfile.Dotted("agent", name, "environment"))
+			}
+		}
+	}
 }
 
 func (c *Config) warnFanout(w warnings) {

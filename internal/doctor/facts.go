@@ -163,6 +163,8 @@ type Agent struct {
 	Added   bool   // Program is another one that it needs
 	Wanting bool   // Program is a script, and its interpreter is missing
 	Repair  string // a PATH with which it could start
+	Fault   string // why its environment file cannot be read; empty: there is none, or it can
+	Remedy  string // of that
 	Manager bool   // looked for in the environment of the service manager; else in this process's own
 
 	Known   bool     // its preset says where its login is

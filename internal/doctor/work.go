@@ -25,6 +25,8 @@ func ExamineProgram(a Agent) Finding {
 		whose = ", as the service manager finds it"
 	}
 	switch {
+	case a.Fault != "":
+		bad.What, bad.Fix = a.Name+": "+a.Fault, a.Remedy
 	case a.Path != "":
 		return ok(check, "%s: %s", a.Name, a.Path)
 	case a.Added || a.Wanting:

@@ -40,6 +40,9 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	if !ok {
 		return fleet.SessionSpec{}, fmt.Errorf("agent %q is not in %s", r.Agent, e.Config.Path)
 	}
+	if err := agent.Fault(!r.StartedAt.IsZero()); err != nil {
+		return fleet.SessionSpec{}, err
+	}
 	task, err := e.withBody(ctx, a.task)
 	if err != nil {
 		return fleet.SessionSpec{}, err

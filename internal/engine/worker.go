@@ -161,6 +161,9 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 		}
 		return fleet.Verdict{Outcome: fleet.Idle, Reason: idle}, false, nil
 	}
+	if o := w.Unfit(c, true); o.Kind != "" {
+		return failed(errors.New(o.Reason)), false, nil
+	}
 	uses, given := w.matching(seen.Lessons, w.run, task)
 	agents, err := w.prove(ctx, w.agents(), assignment{run: w.run, category: category, task: task, dir: w.folder(category, w.run.ID)})
 	if err != nil {

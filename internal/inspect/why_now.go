@@ -87,6 +87,9 @@ func (m *moment) gatesOf(v survey.View, name fleet.Category) (list []why.Refusal
 	if reason := v.Full[name]; reason != "" {
 		list = append(list, why.Refusal{Kind: fleet.HinderedByReview, Reason: reason})
 	}
+	if o := m.Unfit(name, false); o.Kind != "" {
+		list = append(list, why.Refusal{Kind: o.Kind, Reason: o.Reason})
+	}
 	if m.WithoutAgent(v, name).Kind == "" {
 		return list
 	}

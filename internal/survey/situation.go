@@ -16,6 +16,9 @@ import (
 // WithoutAgent says why no session of the category could start now, for want of an agent
 // that can work or of a budget. It has no kind where one could, else that of the first agent.
 func (f *Fleet) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
+	if o = f.Unfit(c, false); o.Kind != "" {
+		return o
+	}
 	var reasons []string
 	for _, agent := range f.Config.Categories[c].Agents {
 		refusals := f.Refusals(v, c, agent)
@@ -27,6 +30,22 @@ func (f *Fleet) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
 	}
 	o.Reason = strings.Join(slices.Compact(reasons), "; ")
 	return o
+}
+
+// Unfit says what of the category's own keeps its sessions from starting, until a person has put
+// it right: no agent has its secrets. A session asks once more when it begins.
+func (f *Fleet) Unfit(c fleet.Category, begins bool) selector.Obstacle {
+	var faults []string
+	agents := f.Config.Categories[c].Agents
+	for _, agent := range agents {
+		if err := f.Config.Agents[agent].Fault(begins); err != nil {
+			faults = append(faults, err.Error())
+		}
+	}
+	if len(faults) < len(agents) || faults == nil {
+		return selector.Obstacle{}
+	}
+	return selector.Obstacle{Kind: fleet.HinderedByAgent, Reason: strings.Join(faults, "; ")}
 }
 
 // Able are those of the category's agents that can work, whether or not a slot is free, and
@@ -56,11 +75,12 @@ func (f *Fleet) Seats(v View) selector.Seats {
 	return seats
 }
 
-// Installed says whether all programs that a session of the agent needs can be started:
-// looked for in the workspace, of which a worktree has what is committed.
+// Installed says whether all programs that a session of the agent needs can be started, and its
+// environment file can be read. Programs are looked for in the workspace, of which a worktree has
+// what is committed.
 func (f *Fleet) Installed(agent string) bool {
 	a, known := f.Config.Agents[agent]
-	return known && !slices.ContainsFunc(a.Programs(), func(program string) bool {
+	return known && a.Fault(false) == nil && !slices.ContainsFunc(a.Programs(), func(program string) bool {
 		return f.Agents.Find(program, f.Passed(a), f.Config.Workspace) != nil
 	})
 }
