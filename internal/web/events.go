@@ -116,18 +116,8 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 
 // runEvents follows the log of a run, and reports changes, until the run has ended.
 func (s *site) runEvents(w http.ResponseWriter, r *http.Request) {
-	var (
-		d      inspect.RunDetail
-		format transcript.Format
-		wrong  error
-	)
-	err := s.with(r.Context(), func(e *inspect.Explainer) error {
-		d, wrong = s.detail(r, e)
-		format = e.Config.Agents[d.Agent].Transcript
-		return nil
-	})
-	if err = errors.Join(err, wrong); err != nil {
-		s.failed(w, r, err, wrong != nil)
+	d, format, ok := s.asked(w, r)
+	if !ok {
 		return
 	}
 	from, err := offsetOf(r)

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"time"
@@ -78,28 +77,18 @@ func (b reportBody) categories() h.HTML {
 	}.of(b.Categories)
 }
 
-// reportSpans are what a report may be about; that without a span is all of the record.
-func reportSpans() []namedSpan {
-	const day = 24 * time.Hour
-	return []namedSpan{{"24h", day}, {"7d", 7 * day}, {"30d", 30 * day}, {"all", 0}}
-}
-
 // report says what the fleet did in a span of time. It is not kept up to date: its figures
 // change slowly, and are summed up anew at each look.
 func (s *site) report(r *http.Request, e *inspect.Explainer) (view, error) {
-	name := cmp.Or(r.URL.Query().Get("since"), "7d")
-	b, since, found := reportBody{}, time.Unix(0, 0), false
-	for _, p := range reportSpans() {
-		b.Spans = append(b.Spans, spanLink{p.name, p.name == name})
-		if p.name == name && p.span > 0 {
-			since = e.Now().Add(-p.span)
-		}
-		found = found || p.name == name
+	const day = 24 * time.Hour
+	links, span, err := chosenSpan(r, "since", "7d", []namedSpan{{"24h", day}, {"7d", 7 * day}, {"30d", 30 * day}, {"all", 0}})
+	if err != nil {
+		return view{}, err
 	}
-	if !found {
-		return view{}, fmt.Errorf("since %q: want 24h, 7d, 30d or all: %w", plain.Line(name), fleet.ErrUsage)
+	b, since := reportBody{Spans: links}, time.Unix(0, 0) // all of the record
+	if span > 0 {
+		since = e.Now().Add(-span)
 	}
-	var err error
 	if b.Report, err = e.Report(r.Context(), since); err != nil {
 		return view{}, err
 	}

@@ -198,6 +198,20 @@ func (s *site) detail(r *http.Request, e *inspect.Explainer) (inspect.RunDetail,
 	return e.RunDetail(r.Context(), id)
 }
 
+// asked looks up the run that a request names, and how its log is written, or answers why there is none.
+func (s *site) asked(w http.ResponseWriter, r *http.Request) (d inspect.RunDetail, f transcript.Format, ok bool) {
+	var wrong error
+	err := s.with(r.Context(), func(e *inspect.Explainer) error {
+		d, wrong = s.detail(r, e)
+		f = e.Config.Agents[d.Agent].Transcript
+		return nil
+	})
+	if err = errors.Join(err, wrong); err != nil {
+		s.failed(w, r, err, wrong != nil)
+	}
+	return d, f, err == nil
+}
+
 // openLog opens a log, of which an agent may have made something else: nobody is to read by
 // this page what is not a log, or to wait for a pipe.
 func (s *site) openLog(path string) (*os.File, os.FileInfo, error) {
@@ -246,14 +260,8 @@ func (s *site) tail(path string, grows bool, f transcript.Format) (b logView) {
 
 // log serves the whole log as it is: as text, which a browser makes nothing else of.
 func (s *site) log(w http.ResponseWriter, r *http.Request) {
-	var d inspect.RunDetail
-	var wrong error
-	err := s.with(r.Context(), func(e *inspect.Explainer) error {
-		d, wrong = s.detail(r, e)
-		return nil
-	})
-	if err = errors.Join(err, wrong); err != nil {
-		s.failed(w, r, err, wrong != nil)
+	d, _, ok := s.asked(w, r)
+	if !ok {
 		return
 	}
 	f, info, err := s.openLog(d.Files.Log)

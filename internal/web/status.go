@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,7 +58,8 @@ const (
 
 func (s *site) status(r *http.Request, e *inspect.Explainer) (view, error) {
 	ctx := r.Context()
-	name, span, err := spanOf(r)
+	const day = 24 * time.Hour
+	spans, span, err := chosenSpan(r, "span", "6h", []namedSpan{{"2h", 2 * time.Hour}, {"6h", 6 * time.Hour}, {"24h", day}, {"7d", 7 * day}})
 	if err != nil {
 		return view{}, err
 	}
@@ -69,16 +71,13 @@ func (s *site) status(r *http.Request, e *inspect.Explainer) (view, error) {
 	if wantsJSON(r) {
 		return v, nil
 	}
-	b := statusBody{Status: st, Never: len(st.Fires) == 0 && len(st.Runs) == 0}
+	b := statusBody{Status: st, Never: len(st.Fires) == 0 && len(st.Runs) == 0, Spans: spans}
 	b.summarize(st)
 	b.Busy, b.Counts = busyLanes(st), screen.LaneCounts(st.Lanes)
 	for _, c := range st.Claims {
 		if _, ofRun := c.Holder.Run(); !ofRun {
 			b.People++
 		}
-	}
-	for _, p := range spans() {
-		b.Spans = append(b.Spans, spanLink{p.name, p.name == name})
 	}
 	if st.NoStore == "" {
 		b.Timeline, b.Cut, err = timeline(ctx, e, st, span)
@@ -275,19 +274,22 @@ type namedSpan struct {
 	span time.Duration
 }
 
-// spans are what the timeline may show.
-func spans() []namedSpan {
-	return []namedSpan{{"2h", 2 * time.Hour}, {"6h", 6 * time.Hour}, {"24h", 24 * time.Hour}, {"7d", 7 * 24 * time.Hour}}
-}
-
-func spanOf(r *http.Request) (string, time.Duration, error) {
-	name := cmp.Or(r.URL.Query().Get("span"), "6h")
-	for _, p := range spans() {
-		if p.name == name {
-			return name, p.span, nil
+// chosenSpan is the span of time that a request asks for by its name, and links to all that it may ask for.
+func chosenSpan(r *http.Request, parameter, usual string, spans []namedSpan) (links []spanLink, span time.Duration, err error) {
+	asked := cmp.Or(r.URL.Query().Get(parameter), usual)
+	var names []string
+	for _, s := range spans {
+		if s.name == asked {
+			span = s.span
 		}
+		names = append(names, s.name)
+		links = append(links, spanLink{s.name, s.name == asked})
 	}
-	return "", 0, fmt.Errorf("span %q: want 2h, 6h, 24h or 7d: %w", plain.Line(name), fleet.ErrUsage)
+	if !slices.Contains(names, asked) {
+		last := len(names) - 1
+		err = fmt.Errorf("%s %q: want %s or %s: %w", parameter, plain.Line(asked), strings.Join(names[:last], ", "), names[last], fleet.ErrUsage)
+	}
+	return links, span, err
 }
 
 // The most that a timeline reads, however busy the fleet was.

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"io"
 	"net/http"
 
 	"stint/internal/inspect"
@@ -21,8 +20,7 @@ func (s *site) metrics(w http.ResponseWriter, r *http.Request) {
 		s.failed(w, r, err, false)
 		return
 	}
-	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-	_, _ = w.Write(text) // the reader has gone away: nobody is left to get the error
+	answer(w, http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", text)
 }
 
 // healthz says whether the fleet can be read, and nothing else of it: the request needs no
@@ -34,6 +32,5 @@ func (s *site) healthz(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusServiceUnavailable, "unavailable")
 		return
 	}
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = io.WriteString(w, "ok\n") // the reader has gone away: nobody is left to get the error
+	answer(w, http.StatusOK, "text/plain; charset=utf-8", "ok\n")
 }

@@ -16,7 +16,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -113,10 +112,7 @@ func asset(name, kind string) http.HandlerFunc {
 	if name == "style.css" {
 		text = append(text, plot.Style...)
 	}
-	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", kind)
-		_, _ = w.Write(text) // the reader has gone away: nobody is left to get the error
-	}
+	return func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, kind, text) }
 }
 
 // view is what a page shows.
@@ -207,10 +203,14 @@ func (s *site) frame(r *http.Request) frame {
 }
 
 func render(w http.ResponseWriter, status int, f frame) {
-	text := f.html().String()
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	answer(w, status, "text/html; charset=utf-8", f.html().String())
+}
+
+// answer sends a text, whole.
+func answer[Text ~string | ~[]byte](w http.ResponseWriter, status int, kind string, text Text) {
+	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text) // the reader has gone away: nobody is left to get the error
+	_, _ = w.Write([]byte(text)) // the reader has gone away: nobody is left to get the error
 }
 
 // html is the whole page.
@@ -265,9 +265,7 @@ func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	if err := e.Encode(v); err != nil {
 		panic(fmt.Errorf("%s: %w", r.URL.Path, err)) // every object is made of plain fields
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(text.Bytes()) // the reader has gone away: nobody is left to get the error
+	answer(w, status, "application/json", text.Bytes())
 }
 
 // failure is why there is no page.
