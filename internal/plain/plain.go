@@ -44,6 +44,9 @@ func Short(s string, most int) string {
 // lines and paragraphs, marks that reorder or hide text, and the two that XML cannot hold.
 // The zero-width joiner stays, as many emoji need it.
 func hostile(r rune) bool {
+	if r <= unicode.MaxASCII { // most are, and the tables of the others take their time
+		return unicode.IsControl(r)
+	}
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) || unicode.Is(unicode.Cf, r) && r != '\u200d' ||
 		r == '\ufffe' || r == '\uffff'
 }

@@ -79,7 +79,7 @@ func fill(v reflect.Value, text string, yes bool) {
 		v.Set(reflect.ValueOf(markup.Trusted("a picture")))
 		return
 	}
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // fields of no other kind are shown
 	case reflect.String:
 		v.SetString(text)
 	case reflect.Bool:
