@@ -109,6 +109,7 @@ func newBench(b *testing.B, script string) bench {
 	f.write(b, "stint.toml", fmt.Sprintf(`fleet = "bench"
 state = %q
 [agent.fake]
+box = "open"
 command = ["sh", "-c", %q]
 [category.code]
 `, f.state(), script))

@@ -314,40 +314,49 @@ func doors() {
 	select {}
 }
 
-// nospaces runs a command where the kernel refuses namespaces, as some machines do: by a filter
-// of system calls, which its children inherit.
-func nospaces() {
-	if err := refuseNamespaces(); err != nil {
-		fmt.Fprintln(os.Stderr, "nospaces:", err)
-		os.Exit(1)
-	}
-	path, err := exec.LookPath(os.Args[1])
+// without runs a command on a machine whose kernel has no namespaces for users, or no Landlock: a
+// filter of system calls refuses them, for its children as well. Its first argument says which,
+// or both with a comma between.
+func without() {
+	err := refuse(strings.Contains(os.Args[1], "namespaces"), strings.Contains(os.Args[1], "landlock"))
+	path := ""
 	if err == nil {
-		err = syscall.Exec(path, os.Args[1:], os.Environ())
+		path, err = exec.LookPath(os.Args[2])
 	}
-	fmt.Fprintln(os.Stderr, "nospaces:", err)
+	if err == nil {
+		err = syscall.Exec(path, os.Args[2:], os.Environ())
+	}
+	fmt.Fprintln(os.Stderr, "without:", err)
 	os.Exit(1)
 }
 
-// refuseNamespaces filters unshare, clone and clone3, for this process and its children.
-func refuseNamespaces() error {
+// refuse filters unshare, clone and clone3, and what makes a ruleset.
+func refuse(namespaces, landlock bool) error {
 	const (
 		load, jump, set = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
 		give            = unix.BPF_RET | unix.BPF_K
-		number, first   = 0, 16 // in seccomp_data
-		spaces          = unix.CLONE_NEWNS | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWNET
+		number, first   = 0, 16      // in seccomp_data
 		refuse          = 0x00050000 // SECCOMP_RET_ERRNO
 		allow           = 0x7fff0000
+		never           = 0xffff
 	)
+	spaces, ruleset := uint32(0), uint32(never)
+	if namespaces {
+		spaces = unix.CLONE_NEWNS | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWNET
+	}
+	if landlock {
+		ruleset = unix.SYS_LANDLOCK_CREATE_RULESET
+	}
 	filter := []unix.SockFilter{
 		{Code: load, K: number},
-		{Code: jump, K: unix.SYS_CLONE3, Jt: 5},
+		{Code: jump, K: unix.SYS_CLONE3, Jt: 6},
+		{Code: jump, K: ruleset, Jt: 5},
 		{Code: jump, K: unix.SYS_UNSHARE, Jt: 1},
 		{Code: jump, K: unix.SYS_CLONE, Jf: 2},
 		{Code: load, K: first},
 		{Code: set, K: spaces, Jt: 2},
 		{Code: give, K: allow},
-		{Code: give, K: refuse | uint32(unix.ENOSYS)}, // its callers go back to clone
+		{Code: give, K: refuse | uint32(unix.ENOSYS)}, // callers of clone3 go back to clone
 		{Code: give, K: refuse | uint32(unix.EPERM)},
 	}
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}

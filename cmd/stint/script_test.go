@@ -17,7 +17,7 @@ import (
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"stint": main, "crashstint": crashstint, "fakeagent": fakeagent, "escapes": escapes, "doors": doors, "nospaces": nospaces})
+	testscript.Main(m, map[string]func(){"stint": main, "crashstint": crashstint, "fakeagent": fakeagent, "escapes": escapes, "doors": doors, "without": without})
 }
 
 // TestScript runs what an operator types, with the real program, git and, where a

@@ -76,8 +76,9 @@ func Promised(b fleet.Box) (list []Wall) {
 
 func walls() []Wall {
 	return []Wall{
+		WallNamespace, WallLandlock, // of which the others are made
 		WallWrites, WallReads, WallProcesses, WallPrivileges, WallTruncation, WallSignals, WallAbstract, WallSockets, WallNames, WallFixed,
-		WallNetwork, WallLandlock, WallNamespace,
+		WallNetwork,
 	}
 }
 

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// BenchmarkBox measures the way to an agent's first instruction with its box, which is tried
+// before it is used, beside the same without one: with both layers, and with Landlock alone.
+func BenchmarkBox(b *testing.B) {
+	// What stands for a machine without bubblewrap.
+	tools := b.TempDir()
+	for _, name := range []string{"sh", "git"} {
+		path, err := exec.LookPath(name)
+		if err == nil {
+			err = os.Symlink(path, filepath.Join(tools, name))
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	for name, path := range map[string]string{"landlock": tools, "both": os.Getenv("PATH")} {
+		b.Run(name, func(b *testing.B) {
+			ours, theirs := newBoxed(b, "workspace"), newBoxed(b, "open")
+			measure(b,
+				func() time.Duration { return ours.boxed(b, path) },
+				func() time.Duration { return theirs.boxed(b, path) },
+			).report(b)
+		})
+	}
+}
+
+// newBoxed is a fleet whose agent gives a sign in its workspace, with its state elsewhere.
+func newBoxed(b *testing.B, box string) bench {
+	b.Helper()
+	f := newBench(b, "true")
+	f.write(b, "stint.toml", fmt.Sprintf(`fleet = "bench"
+workspace = "work"
+state = %q
+[agent.fake]
+box = %q
+command = ["sh", "-c", "echo >fifo"]
+[category.code]
+self_directed = true
+cooldown = "0s"
+`, f.dir+"/state", box))
+	f.write(b, "work/README", "")
+	if err := command("git", "-C", f.dir+"/work", "init", "-q"); err != nil {
+		b.Fatal(err)
+	}
+	if err := syscall.Mkfifo(f.dir+"/work/fifo", 0o600); err != nil {
+		b.Fatal(err)
+	}
+	return f
+}
+
+// boxed runs a session with a PATH, and says how long it was to the agent's sign.
+func (f bench) boxed(b *testing.B, path string) time.Duration {
+	b.Helper()
+	signs, err := os.OpenFile(f.dir+"/work/fifo", os.O_RDWR, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer signs.Close()
+	cmd := f.command(f.binary, "run", "--category", "code")
+	cmd.Env[0] = "PATH=" + path
+	return f.first(b, signs, cmd)
+}
