@@ -63,6 +63,7 @@ func rules() map[string]rule {
 		"internal/grade":  {house: []string{"internal/fleet"}, not: world},
 		"internal/report": {house: []string{"internal/bandit", "internal/fleet", "internal/markup", "internal/plot"}, not: world},
 		"internal/doctor": {house: []string{"internal/fleet"}, not: world},
+		"internal/review": {house: []string{"internal/fleet"}, not: world},
 		"internal/box":    {house: []string{"internal/fleet"}, not: world},
 
 		"internal/store":      {house: []string{"internal/bandit", "internal/fleet"}, not: outside},
@@ -106,7 +107,7 @@ func rules() map[string]rule {
 			house:   []string{"internal/box", "internal/box/inside", "internal/command", "internal/fleet", "internal/rundir"},
 			foreign: []string{"golang.org/x/sys"},
 		},
-		"internal/workspace": {house: []string{"internal/fleet", "internal/rundir"}, foreign: []string{"golang.org/x/sys/unix"}},
+		"internal/workspace": {house: []string{"internal/fleet", "internal/review", "internal/rundir"}, foreign: []string{"golang.org/x/sys/unix"}},
 		"internal/tomlfile":  {house: []string{"internal/fleet", "internal/plain"}, foreign: []string{"github.com/pelletier/go-toml/v2"}, not: []string{"os/exec"}},
 		"internal/config": {
 			house: []string{"internal/bandit", "internal/fleet", "internal/pressure", "internal/tomlfile", "internal/transcript"},
@@ -131,7 +132,7 @@ func rules() map[string]rule {
 		},
 		"internal/inspect": {
 			house: []string{
-				"internal/bandit", "internal/config", "internal/fleet", "internal/replay", "internal/report", "internal/selector",
+				"internal/bandit", "internal/config", "internal/fleet", "internal/replay", "internal/report", "internal/review", "internal/selector",
 				"internal/store", "internal/survey", "internal/transcript", "internal/why",
 			},
 			not: outside,
@@ -141,7 +142,7 @@ func rules() map[string]rule {
 		// explainer, and write nothing.
 		"internal/wire": {
 			house: []string{
-				"internal/bandit", "internal/config", "internal/doctor", "internal/fleet", "internal/inspect", "internal/replay", "internal/report", "internal/selector",
+				"internal/bandit", "internal/config", "internal/doctor", "internal/fleet", "internal/inspect", "internal/replay", "internal/report", "internal/review", "internal/selector",
 				"internal/simulate", "internal/survey", "internal/tomlfile", "internal/why",
 			},
 			not: world,
@@ -169,7 +170,7 @@ func rules() map[string]rule {
 		"internal/cli": {
 			house: []string{
 				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/engine", "internal/fleet", "internal/gate", "internal/inspect", "internal/lane",
-				"internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/rundir", "internal/screen", "internal/selector", "internal/session", "internal/simulate",
+				"internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session", "internal/simulate",
 				"internal/store", "internal/store/sqlite", "internal/survey", "internal/systemd", "internal/task", "internal/tomlfile", "internal/top", "internal/transcript", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},
 			foreign: []string{

@@ -182,6 +182,7 @@ func entries() []entry {
 		{name: "pause", group: groupOther, make: newPause},
 		{name: "resume", group: groupOther, make: newResume},
 		{name: "budget", group: groupInspect, make: newBudget, statuses: map[string][]int{"reset": {statusNothing}}},
+		{name: "review", group: groupInspect, make: newReview},
 		{name: "lessons", group: groupOther, make: newLessons},
 		{name: "config", group: groupOther, make: newConfig},
 		{name: "completion", group: groupOther, make: newCompletion, brief: true},

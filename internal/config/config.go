@@ -42,6 +42,7 @@ type Config struct {
 	Notice     Notice
 	Budget     Budget // of all sessions
 	Prices     Prices
+	Review     Review
 	Worktrees  Worktrees
 	Runs       Runs
 	Agents     map[string]Agent // by name, at least one
@@ -107,6 +108,11 @@ type Selector struct {
 	Timeout         time.Duration   // how long that one may take
 	PassEnvironment []string        // handed on to it from the environment of stint
 	Settings        bandit.Settings // of the built-in one
+}
+
+// Review says where the work of sessions is to get to.
+type Review struct {
+	Target string // a branch; empty: the one that the workspace has checked out
 }
 
 // Worktrees bounds the work trees that are kept after their sessions. Those with commits

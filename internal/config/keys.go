@@ -56,6 +56,10 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 			`What a million tokens of a model cost in USD. The cost that an agent does not report is computed from
 			its tokens and these prices: write a table [price."MODEL"] with input, cached_input, cache_write, output
 			and the day of these prices, as_of = "2026-11-01". No prices come with stint: see "stint help budgets".`),
+		tomlfile.Group("review", `What of the sessions' work waits for a person.`, []tomlfile.Key{
+			tomlfile.Of("target", &c.Review.Target, "", tomlfile.Text(),
+				`The branch that the work is to get into. Left out, it is the one that the workspace has checked out.`),
+		}),
 		tomlfile.Group("worktrees", `Which work trees stay once their sessions are over. Those with commits that are
 			merged nowhere stay in any case.`, []tomlfile.Key{
 			tomlfile.Of("keep", &c.Worktrees.Keep, 20, tomlfile.Whole(0, tomlfile.NoLimit), // a disk holds some clones of most things

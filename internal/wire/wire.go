@@ -30,3 +30,12 @@ func each[T, Object any](things []T, object func(T) Object) []Object {
 
 // listed is a list that is never null.
 func listed[T any](list []T) []T { return append([]T{}, list...) }
+
+// some is a value, or null for that of its type that stands for none.
+func some[T comparable](v T) *T {
+	var none T
+	if v == none {
+		return nil
+	}
+	return &v
+}

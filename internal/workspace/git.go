@@ -24,7 +24,8 @@ type git struct {
 	dir     string
 	env     []string
 	timeout time.Duration
-	turn    *os.File // inherited, so that a turn lasts as long as what was begun in it
+	stdin   io.Reader // of the next command; nil: nothing
+	turn    *os.File  // inherited, so that a turn lasts as long as what was begun in it
 }
 
 // gitGrace is what git gets between SIGTERM, at which it takes its lock files away, and
@@ -78,7 +79,7 @@ func (g git) write(ctx context.Context, stdout io.Writer, args ...string) error 
 	defer cancel()
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, "git", append(pins(), args...)...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = g.dir, g.env, stdout, &stderr
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = g.dir, g.env, g.stdin, stdout, &stderr
 	if g.turn != nil {
 		cmd.ExtraFiles = []*os.File{g.turn}
 	}

@@ -1,0 +1,160 @@
+// Package review decides what of the sessions' work waits for a person, and in which order it
+// is best looked through. It is pure: what git and the record say of each branch comes in, and
+// a list with reasons comes out.
+package review
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// Branch is a branch of a run, and what of it the target has.
+type Branch struct {
+	Run     fleet.RunID
+	Name    string
+	Tip     string
+	Dir     string  // in which it is checked out; empty: nowhere
+	Apart   bool    // that is not the run's own folder: a person works there
+	Landing Landing // of all of its commits
+	By      string  // the target's commit that decided it; empty: none
+	Since   time.Time
+
+	// Of a branch that waits, or was reverted:
+	Commits   []string // that the target lacks, oldest first
+	Landed    int      // commits that the target has as others
+	Files     []string // that they change
+	Tests     int      // of the files, those that are tests by their names
+	Lines     int      // inserted and deleted
+	Conflicts []string // files in which it conflicts with the target
+}
+
+// Target is the branch that the work of sessions is to get into.
+type Target struct {
+	Name string // empty: no branch is checked out
+	Tip  string
+}
+
+// Item is the work of one session, with its place in the order.
+type Item struct {
+	Branch
+	Session fleet.Run // of the record; without a category: the record has no such run
+	Shares  int       // other items that change one of its files
+	Why     string    // it stands where it stands
+}
+
+// Open reports whether somebody has to decide about the item.
+func (i Item) Open() bool { return i.Landing == Waiting || i.Landing == Reverted }
+
+// What looking through an item takes and is worth. The figures need only be right for the
+// order: a glance at the least, a minute for a screen of changes, half an hour at the most.
+const (
+	glance       = 1.0  // minutes
+	linesAMinute = 50.0 // of a change, at the pace of a careful reading
+	fileMinutes  = 0.5  // to find one's way in each
+	mostMinutes  = 30.0
+	redoing      = 3.0 // a conflict has to be solved first
+	ageDoubles   = 4.0 // days after which waiting has made an item worth twice as much
+	mostAge      = 28.0
+	shareWorth   = 0.25 // for each item that is to be looked at again once this one is in
+)
+
+// Sort puts open items in the order in which the next minutes free most, the others behind
+// them, and says why. Each is worth more the longer it has waited and the more others change the
+// same files, and takes time by its size: by descending worth a minute, the sum of what waits
+// falls fastest (W. E. Smith, Various optimizers for single-stage production, 1956).
+func Sort(items []Item, now time.Time) {
+	share(items)
+	key := make(map[fleet.RunID]float64, len(items))
+	for i := range items {
+		key[items[i].Run], items[i].Why = items[i].rate(now)
+	}
+	slices.SortStableFunc(items, func(a, b Item) int {
+		if a.Open() != b.Open() {
+			return cmp.Compare(open(b), open(a))
+		}
+		return cmp.Or(cmp.Compare(key[b.Run], key[a.Run]), strings.Compare(string(a.Run), string(b.Run)))
+	})
+}
+
+func open(i Item) int {
+	if i.Open() {
+		return 1
+	}
+	return 0
+}
+
+// rate is an item's worth a minute.
+func (i Item) rate(now time.Time) (rate float64, why string) {
+	minutes := min(glance+float64(i.Lines)/linesAMinute+fileMinutes*float64(len(i.Files)), mostMinutes)
+	days := min(max(now.Sub(i.Since).Hours()/24, 0), mostAge)
+	worth := (1 + days/ageDoubles) * (1 + shareWorth*float64(i.Shares))
+	var reasons []string
+	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
+	if g := i.Session.Verdict.Grade; g != nil {
+		worth *= 0.5 + *g
+	}
+	switch {
+	case i.Landing == Reverted:
+		say("reverted by %s", short(i.By))
+	case !i.Open():
+		return 0, string(i.Landing)
+	}
+	if i.Apart {
+		say("checked out in %s", i.Dir)
+	}
+	if len(i.Conflicts) > 0 {
+		minutes = min(minutes*redoing, mostMinutes)
+		say("conflicts in %s", counted(len(i.Conflicts), "file"))
+	}
+	if i.Landed > 0 && i.Landing == Waiting {
+		say("%s in the target already", counted(i.Landed, "commit"))
+	}
+	if i.Shares > 0 {
+		say("shares files with %s", counted(i.Shares, "other"))
+	}
+	if minutes <= 3 {
+		say("small")
+	}
+	if days >= ageDoubles {
+		say("old")
+	}
+	return worth / minutes, strings.Join(reasons, ", ")
+}
+
+// share counts for each open item the others that change one of its files.
+func share(items []Item) {
+	by := map[string][]int{}
+	for n, i := range items {
+		if !i.Open() {
+			continue
+		}
+		for _, file := range i.Files {
+			by[file] = append(by[file], n)
+		}
+	}
+	for n := range items {
+		others := map[int]bool{}
+		for _, file := range items[n].Files {
+			for _, other := range by[file] {
+				if other != n && items[n].Open() {
+					others[other] = true
+				}
+			}
+		}
+		items[n].Shares = len(others)
+	}
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func short(id string) string { return id[:min(len(id), 12)] }

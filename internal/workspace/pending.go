@@ -1,0 +1,411 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stint/internal/fleet"
+	"stint/internal/review"
+)
+
+// Pending lists the branches of the fleet's runs with commits of their own, and how the target
+// has them. An empty target is the branch that the workspace has checked out. The commits that
+// a run made, as far as they are on record, tell a branch that was merged from one on which
+// nothing happened. It changes nothing, and asks git for all branches at once.
+func (c Clone) Pending(ctx context.Context, target string, made map[fleet.RunID][]string) (t review.Target, all []review.Branch, err error) {
+	g, _, err := c.git(ctx, string(c.Dir))
+	if errors.Is(err, errNoRepository) {
+		return t, nil, nil
+	} else if err != nil {
+		return t, nil, err
+	}
+	g = g.asItIs()
+	if t, err = g.target(ctx, target); err != nil || t.Tip == "" {
+		return t, nil, err
+	}
+	if all, err = c.tips(ctx, g); err != nil || len(all) == 0 {
+		return t, all, err
+	}
+	p := pending{git: g, target: t.Tip}
+	if err := p.read(ctx, all); err != nil {
+		return t, nil, err
+	}
+	for i := range all {
+		p.land(&all[i], made[all[i].Run])
+	}
+	all = slices.DeleteFunc(all, func(b review.Branch) bool { return b.Landing == "" }) // nothing was committed on it
+	return t, all, p.measure(ctx, all)
+}
+
+// target resolves the name of a branch, or what is checked out.
+func (g git) target(ctx context.Context, name string) (t review.Target, err error) {
+	if name != "" {
+		id, there, err := g.revision(ctx, name+"^{commit}")
+		if err == nil && !there {
+			err = fleet.WithHint(errors.New("no branch "+strconv.Quote(name)), "name one of: git branch --all")
+		}
+		return review.Target{Name: name, Tip: id}, err
+	}
+	ref, _, err := g.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil {
+		return t, err
+	}
+	id, _, err := g.revision(ctx, "HEAD^{commit}")
+	return review.Target{Name: strings.TrimPrefix(ref, heads), Tip: id}, err
+}
+
+// tips are the branches of the fleet's runs, by run.
+func (c Clone) tips(ctx context.Context, g git) (all []review.Branch, err error) {
+	t := &turn{git: g, clone: c}
+	branches, err := t.branches(ctx)
+	if err != nil || len(branches) == 0 {
+		return nil, err
+	}
+	text, err := g.run(ctx, "for-each-ref", "--format=%(objectname) %(committerdate:unix) %(refname)", heads)
+	if err != nil {
+		return nil, err
+	}
+	runs := map[string]fleet.RunID{}
+	for run, branch := range branches {
+		runs[heads+branch] = run
+	}
+	trees, err := t.trees(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dirs := map[string]string{}
+	for _, tree := range trees {
+		dirs[tree.branch] = tree.dir
+	}
+	for line := range strings.Lines(text) {
+		fields := strings.SplitN(strings.TrimSpace(line), " ", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		if run, ours := runs[fields[2]]; ours {
+			all = append(all, review.Branch{
+				Run: run, Name: branches[run], Tip: fields[0], Dir: dirs[fields[2]], Since: date(fields[1]),
+				Apart: dirs[fields[2]] != "" && filepath.Base(dirs[fields[2]]) != string(run),
+			})
+		}
+	}
+	slices.SortFunc(all, func(a, b review.Branch) int { return strings.Compare(string(a.Run), string(b.Run)) })
+	return all, nil
+}
+
+// pending is what git says of the branches and of the target's history beside them.
+type pending struct {
+	git
+	target  string
+	own     map[string]commit                 // that the target does not have
+	bases   map[string]string                 // by tip: where a branch left the target
+	changed map[string]sizes                  // by tip
+	patches map[string]review.PatchID         // by commit
+	ranges  map[string]review.PatchID         // by tip: of all of a branch's commits together
+	inverse map[review.PatchID]review.PatchID // of what takes a change back, for those that the target has
+	history []review.Commit                   // of the target, oldest first
+	at      map[string]int                    // in history, by id
+	touched map[string]int                    // by file: the last place in history that changed it
+}
+
+// mostHistory bounds how much of the target's history is compared: work that came back later
+// than that many commits is found by its name alone.
+const mostHistory = 20_000
+
+func (p *pending) read(ctx context.Context, all []review.Branch) error {
+	p.own, p.bases = map[string]commit{}, map[string]string{}
+	var tips []string
+	for _, b := range all {
+		tips = append(tips, b.Tip)
+	}
+	slices.Sort(tips)
+	tips = slices.Compact(tips)
+	own, err := p.feed(lines(append(slices.Clone(tips), "^"+p.target))).commits(ctx, "--stdin")
+	if err != nil {
+		return err
+	}
+	for _, c := range own {
+		p.own[c.id] = c
+	}
+	if err := p.findBases(ctx, tips); err != nil {
+		return err
+	}
+	var pairs []string
+	for _, tip := range tips {
+		if base := p.bases[tip]; base != "" && base != tip {
+			pairs = append(pairs, tip+" "+base)
+		}
+	}
+	if p.changed, err = p.changes(ctx, pairs); err != nil {
+		return err
+	}
+	if err := p.readHistory(ctx); err != nil {
+		return err
+	}
+	return p.readPatches(ctx, pairs)
+}
+
+// readPatches identifies the changes of the branches that may have come into the target as
+// other commits, and those of the target.
+func (p *pending) readPatches(ctx context.Context, pairs []string) (err error) {
+	pairs = slices.DeleteFunc(pairs, func(pair string) bool {
+		tip, _, _ := strings.Cut(pair, " ")
+		return p.apart(tip)
+	})
+	if len(pairs) == 0 {
+		return nil
+	}
+	var singles, history []string
+	for _, pair := range pairs {
+		tip, _, _ := strings.Cut(pair, " ")
+		for _, id := range p.ownCommits(tip) {
+			if len(p.own[id].parents) <= 1 {
+				singles = append(singles, id)
+			}
+		}
+	}
+	for _, c := range p.history {
+		if len(c.Merges) == 0 {
+			history = append(history, c.ID)
+		}
+	}
+	if p.patches, err = p.patchIDs(ctx, singles); err != nil {
+		return err
+	}
+	if p.ranges, err = p.patchIDs(ctx, pairs); err != nil {
+		return err
+	}
+	patches, err := p.patchIDs(ctx, history)
+	if err != nil {
+		return err
+	}
+	for i := range p.history {
+		p.history[i].Patch = patches[p.history[i].ID]
+	}
+	return p.readInverse(ctx, singles, pairs)
+}
+
+// findBases finds where each branch left the target. Of a branch without merges that is the
+// parent of its oldest commit; git is asked for others.
+func (p *pending) findBases(ctx context.Context, tips []string) error {
+	for _, tip := range tips {
+		at := tip
+		for c, ours := p.own[at]; ours && len(c.parents) == 1; c, ours = p.own[at] {
+			at = c.parents[0]
+		}
+		if _, ours := p.own[at]; !ours {
+			p.bases[tip] = at
+			continue
+		}
+		base, _, err := p.asks(ctx, "merge-base", p.target, tip)
+		if err != nil {
+			return err
+		}
+		p.bases[tip] = base // empty: it has a root of its own
+	}
+	return nil
+}
+
+// readHistory reads what the target did since the oldest of the branches left it.
+func (p *pending) readHistory(ctx context.Context) error {
+	bases := slices.Sorted(maps.Values(p.bases))
+	bases = slices.DeleteFunc(slices.Compact(bases), func(id string) bool { return id == "" || id == p.target })
+	p.at = map[string]int{}
+	if len(bases) == 0 {
+		return nil
+	}
+	// A commit that all of the bases have is older than each of them.
+	args := []string{"log", "--no-color", "-z", "--max-count=" + strconv.Itoa(mostHistory), "--topo-order", "--format=%H%x01%P%x01%B", "--stdin"}
+	oldest, _, err := p.asks(ctx, append([]string{"merge-base", "--octopus"}, bases...)...)
+	if err != nil {
+		return err
+	}
+	names := []string{p.target}
+	if oldest != "" {
+		names = append(names, "^"+oldest)
+	}
+	text, err := p.feed(lines(names)).run(ctx, args...)
+	if err != nil {
+		return err
+	}
+	reverts := regexp.MustCompile(`This reverts commit ([0-9a-f]{40,64})`)
+	var ids []string
+	for entry := range strings.SplitSeq(text, "\x00") {
+		fields := strings.SplitN(entry, "\x01", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		c := review.Commit{ID: fields[0]}
+		for _, match := range reverts.FindAllStringSubmatch(fields[2], -1) {
+			c.Reverts = append(c.Reverts, match[1])
+		}
+		if parents := strings.Fields(fields[1]); len(parents) > 1 {
+			c.Merges = parents[1:]
+		} else {
+			ids = append(ids, c.ID)
+		}
+		p.history = append(p.history, c)
+	}
+	slices.Reverse(p.history)
+	for i, c := range p.history {
+		p.at[c.ID] = i
+	}
+	return p.readTouched(ctx, ids)
+}
+
+// readTouched reads when the target last changed each file. A merge brings what others changed.
+func (p *pending) readTouched(ctx context.Context, ids []string) error {
+	p.touched = map[string]int{}
+	if len(ids) == 0 {
+		return nil
+	}
+	fields, err := p.feed(lines(ids)).names(ctx, "diff-tree", "--stdin", "--root", "-r", "-z", "--name-only", "--no-renames")
+	at := 0
+	for _, field := range fields {
+		if place, commit := p.at[field]; commit {
+			at = place
+		} else {
+			p.touched[field] = max(p.touched[field], at)
+		}
+	}
+	return err
+}
+
+// apart reports whether the target changed none of a branch's files since the branch left it:
+// then it has nothing of the branch, and the two cannot conflict.
+func (p *pending) apart(tip string) bool {
+	from, known := p.at[p.bases[tip]]
+	if !known {
+		from = -1 // older than what was read
+	}
+	files := p.changed[tip].files
+	return len(files) > 0 && !slices.ContainsFunc(files, func(file string) bool {
+		at, touched := p.touched[file]
+		return touched && at > from
+	})
+}
+
+// readInverse finds by what the changes that the target has would be taken back.
+func (p *pending) readInverse(ctx context.Context, singles, pairs []string) error {
+	there := map[review.PatchID]bool{}
+	for _, c := range p.history {
+		there[c.Patch] = c.Patch != ""
+	}
+	p.inverse = map[review.PatchID]review.PatchID{}
+	for _, half := range []struct {
+		inputs  []string
+		patches map[string]review.PatchID
+	}{{singles, p.patches}, {pairs, p.ranges}} {
+		inputs := slices.DeleteFunc(slices.Clone(half.inputs), func(input string) bool {
+			id, _, _ := strings.Cut(input, " ")
+			return !there[half.patches[id]]
+		})
+		// The prefixes are swapped, as -R swaps them, too, and they are a part of what is compared.
+		back, err := p.patchIDs(ctx, inputs, "-R", "--src-prefix=b/", "--dst-prefix=a/")
+		if err != nil {
+			return err
+		}
+		for id, patch := range back {
+			p.inverse[half.patches[id]] = patch
+		}
+	}
+	return nil
+}
+
+// land decides how the target has a branch.
+func (p *pending) land(b *review.Branch, made []string) {
+	own := p.ownCommits(b.Tip)
+	if len(own) == 0 {
+		if len(made) > 0 {
+			b.Landing, b.By = review.Land(review.Change{Commits: append(slices.Clone(made), b.Tip)}, true, p.history)
+		}
+		return
+	}
+	changes := make([]review.Change, len(own))
+	for i, id := range own {
+		patch := p.patches[id]
+		changes[i] = review.Change{Commits: []string{id}, Patch: patch, Inverse: p.inverse[patch]}
+	}
+	whole := review.Change{Commits: own, Patch: p.ranges[b.Tip], Inverse: p.inverse[p.ranges[b.Tip]]}
+	b.Commits, b.Landing, b.By = review.LandAll(changes, whole, p.since(p.bases[b.Tip]))
+	b.Landed = len(own) - len(b.Commits)
+}
+
+// since is the target's history after a commit: all that is known of it, where the commit is
+// older.
+func (p *pending) since(base string) []review.Commit {
+	if at, found := p.at[base]; found {
+		return p.history[at+1:]
+	}
+	return p.history
+}
+
+// ownCommits are those of a branch that the target does not have, oldest first.
+func (p *pending) ownCommits(tip string) (ids []string) {
+	seen, next := map[string]bool{}, []string{tip}
+	for len(next) > 0 {
+		id := next[len(next)-1]
+		next = next[:len(next)-1]
+		c, ours := p.own[id]
+		if !ours || seen[id] {
+			continue
+		}
+		seen[id] = true
+		ids = append(ids, id)
+		next = append(next, c.parents...)
+	}
+	slices.Reverse(ids)
+	return ids
+}
+
+// measure says of the branches that wait what they change, and whether they can be merged.
+func (p *pending) measure(ctx context.Context, all []review.Branch) error {
+	var unsure []*review.Branch
+	tests := testNames()
+	for i := range all {
+		b := &all[i]
+		if b.Landing != review.Waiting && b.Landing != review.Reverted {
+			continue
+		}
+		b.Files, b.Lines = p.changed[b.Tip].files, p.changed[b.Tip].lines
+		for _, file := range b.Files {
+			if tests.MatchString(file) {
+				b.Tests++
+			}
+		}
+		if b.Landing == review.Waiting && !p.apart(b.Tip) {
+			unsure = append(unsure, b)
+		}
+	}
+	return p.tryMerges(ctx, unsure)
+}
+
+// mostTried bounds how many branches are merged in thought at one look, the oldest first: each
+// takes a millisecond. Nobody looks through more at a time.
+const mostTried = 500
+
+// tryMerges merges branches with the target in thought.
+func (p *pending) tryMerges(ctx context.Context, unsure []*review.Branch) error {
+	unsure = unsure[:min(len(unsure), mostTried)]
+	var merges []string
+	for _, b := range unsure {
+		merges = append(merges, p.target+" "+b.Tip)
+	}
+	outcomes, err := p.mergeTree(ctx, merges)
+	if err != nil {
+		return err
+	}
+	tree, _, err := p.revision(ctx, p.target+"^{tree}")
+	for i, b := range unsure {
+		if b.Conflicts = outcomes[i].conflicts; outcomes[i].tree == tree {
+			b.Landing, b.Commits = review.Covered, nil
+		}
+	}
+	return err
+}
