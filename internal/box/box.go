@@ -51,9 +51,10 @@ func For(profile fleet.BoxProfile, p Places) fleet.Box {
 	}
 	b.Write = slices.Concat(p.Own, p.Write, []string{p.Dir, p.Files.Out, p.Files.Cache})
 	b.Fixed = append(slices.Clone(p.Guarded), p.Config)
-	b.Own, b.Made = p.Own, slices.Clone(p.Settings)
+	b.Made = slices.Clone(p.Settings)
 	p.git(&b)
 	b.Fixed = append(b.Fixed, b.Made...)
+	b.Own, b.Made = p.Own, slices.Concat(p.Own, b.Made)
 	b.Hidden = []string{p.State}
 	b.Read = slices.DeleteFunc(b.Read, p.shows)
 	b.Read, b.Write = clean(b.Read), clean(b.Write)

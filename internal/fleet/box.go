@@ -25,7 +25,7 @@ type Box struct {
 	Write   []string // and read
 	Own     []string // of Write, what an agent keeps for itself: its login, its sessions
 	Fixed   []string // below Write, and not to be changed
-	Made    []string // of Fixed, what stint makes where it is missing: else the process could
+	Made    []string // what stint makes where it is missing: else a process could, or could not
 	Hidden  []string // folders below Read or Write that are not to be seen
 	Tmp     string   // the folder that it has for /tmp
 	Network *[]int   // the TCP ports that it may connect to; nil: all, and all other protocols

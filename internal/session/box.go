@@ -154,7 +154,7 @@ func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fl
 	if b.Open() {
 		return b, nil
 	}
-	if err := errors.Join(rundir.MakeFolder(b.Tmp), makeFixed(b.Made), os.WriteFile(with.Canary, []byte("no session reads this\n"), 0o600)); err != nil {
+	if err := errors.Join(rundir.MakeFolder(b.Tmp), makeMissing(b.Made), os.WriteFile(with.Canary, []byte("no session reads this\n"), 0o600)); err != nil {
 		return b, err
 	}
 	defer os.Remove(with.Canary) //nolint:errcheck // it goes with the folder of the run
@@ -222,13 +222,14 @@ func (Runner) Needs(program string, environment []string, dir string) (list []st
 	return append(list, folder)
 }
 
-// makeFixed makes what is not to be made by others, with nothing in it.
-func makeFixed(paths []string) error {
+// makeMissing makes files and folders with nothing in them.
+func makeMissing(paths []string) error {
 	for _, path := range paths {
 		if _, err := os.Stat(filepath.Dir(path)); err != nil {
 			continue // neither is what it belongs to
 		}
-		if filepath.Ext(path) == "" {
+		kind := filepath.Ext(strings.TrimPrefix(filepath.Base(path), "."))
+		if kind == "" {
 			if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err
 			}
@@ -238,7 +239,7 @@ func makeFixed(paths []string) error {
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
-		if err == nil && filepath.Ext(path) == ".json" {
+		if err == nil && kind == ".json" {
 			_, err = f.WriteString("{}\n")
 		}
 		if err := errors.Join(err, f.Close()); err != nil {
