@@ -26,6 +26,7 @@ type site struct {
 	fleet  string
 	dir    string
 	binary string
+	boxed  map[int]int // the numbers of processes in a box, and theirs here; nil: the agent has no box
 }
 
 // agent says where it is, waits for its category's gate, commits nothing, and

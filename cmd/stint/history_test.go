@@ -161,11 +161,11 @@ const (
 			iif(worked, date(at / 1000, 'unixepoch'), ''), iif(outcome = 'productive', 'its grade is below respawn', '')
 		from worked;
 	`
-	pastChoices = `insert into choices (fire, place, category, decision, reason, source, rank, score, odds, agent, unit, run)
-		select fire, rank, category, 'spawn', 'drew 0.61', source, rank, 0.61, 0.4, agent, unit, id from runs where fire is not null;
-		insert into choices (fire, place, category, decision, reason, source, rank, score, odds, agent, unit, run)
+	pastChoices = `insert into choices (fire, place, category, decision, reason, refusal, hindrance, source, rank, score, odds, agent, unit, run)
+		select fire, rank, category, 'spawn', 'drew 0.61', '', '', source, rank, 0.61, 0.4, agent, unit, id from runs where fire is not null;
+		insert into choices (fire, place, category, decision, reason, refusal, hindrance, source, rank, score, odds, agent, unit, run)
 		select fires.id, n, 'c' || ((fires.id * 3 + n) % :categories), 'skip', (select text from words where n = fires.id % :words),
-			'all_scores', n, 0.3, 0.1, '', '', ''
+			'', '', 'all_scores', n, 0.3, 0.1, '', '', ''
 		from fires, (select 4 as n union all select 5 union all select 6);
 	`
 	// A run that was denied went on to the next category's second lane.

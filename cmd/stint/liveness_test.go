@@ -34,7 +34,7 @@ import (
 const haunting = `#!/bin/bash
 cd "$STINT_WORKSPACE"
 for pid in $(cat pids 2>/dev/null); do
-	if kill -0 "$pid" 2>/dev/null; then echo "$pid beside $$" >>overlap; fi
+	if [ "$pid" != $$ ] && kill -0 "$pid" 2>/dev/null; then echo "$pid beside $$" >>overlap; fi
 done
 `
 
@@ -140,10 +140,48 @@ func (s *site) pids(file string) (pids []int) {
 	text, _ := os.ReadFile(s.path(file)) // none has begun when it is not there
 	for field := range strings.FieldsSeq(string(text)) {
 		if pid, err := strconv.Atoi(field); err == nil && pid > 1 {
-			pids = append(pids, pid)
+			pids = append(pids, s.outside(pid))
 		}
 	}
 	return pids
+}
+
+// outside is the number here of a process of the fleet that its box numbers otherwise. It is
+// remembered, as nobody can tell once the process is gone.
+func (s *site) outside(pid int) int {
+	if s.boxed == nil {
+		return pid
+	}
+	if found, known := s.boxed[pid]; known {
+		return found
+	}
+	folders, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, folder := range folders {
+		environment, _ := os.ReadFile(folder + "/environ") // of one that has ended meanwhile there is none
+		state, _ := os.ReadFile(folder + "/status")
+		_, numbers, _ := strings.Cut(string(state), "\nNSpid:")
+		numbers, _, _ = strings.Cut(numbers, "\n")
+		inside := strings.Fields(numbers)
+		if len(inside) > 1 && inside[len(inside)-1] == strconv.Itoa(pid) && bytes.Contains(environment, []byte("STINT_FLEET="+s.fleet)) {
+			s.boxed[pid], _ = strconv.Atoi(filepath.Base(folder))
+			return s.boxed[pid]
+		}
+	}
+	s.Fatalf("no process of fleet %s has the number %d in a box", s.fleet, pid)
+	return 0
+}
+
+// unboxed gives the fleet's agent no box: its processes have the numbers that they say they have.
+func (s *site) unboxed() {
+	s.Helper()
+	config, err := os.ReadFile(s.path("stint.toml"))
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.write("stint.toml", strings.Replace(string(config), "[agent.fake]\n", "[agent.fake]\nbox = \"open\"\n", 1), 0o644)
 }
 
 // died waits until a process is gone, or a zombie that nobody has waited for yet.
@@ -191,16 +229,22 @@ func (s *site) orphan(start func()) int {
 func TestNoSessionBesideAnOrphan(t *testing.T) {
 	t.Parallel()
 	for name, agent := range map[string]string{"deaf agent": deafAgent, "child without descriptors": parentAgent} {
-		for _, how := range []string{"unit", "by hand", "detached"} {
+		for _, how := range []string{"unit", "by hand", "detached", "boxed"} {
 			t.Run(name+" "+how, func(t *testing.T) {
 				t.Parallel()
 				s := newSite(t, "code")
 				s.write("agent", agent, 0o755)
+				if how == "boxed" {
+					s.boxed = map[int]int{}
+				} else {
+					s.unboxed()
+				}
 				t.Cleanup(s.endOrphans)
 				pid := s.orphan(map[string]func(){
 					"unit":     func() { s.stint("fanout") },
 					"by hand":  func() { s.byHand("code") },
 					"detached": func() { s.stint("fanout", "--exec") },
+					"boxed":    func() { s.stint("fanout", "--exec") },
 				}[how])
 				if how != "unit" {
 					s.checkHaunted(pid, agent == parentAgent)
@@ -370,6 +414,7 @@ func TestSessionOfWhichNothingIsLeft(t *testing.T) {
 func TestKilledLaneAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "code")
+	s.unboxed()
 	s.configure("code", "lanes = 2\nself_directed = true\n")
 	s.write("agent", deafAgent, 0o755)
 	t.Cleanup(s.endOrphans)
@@ -559,6 +604,7 @@ wait
 func TestScopeOfItsOwn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "code")
+	s.unboxed()
 	s.write("agent", scopeAgent, 0o755)
 	config, err := os.ReadFile(s.path("stint.toml"))
 	if err != nil {
@@ -596,6 +642,7 @@ wait
 func TestForgottenUnit(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "code")
+	s.unboxed()
 	s.write("agent", hiddenAgent, 0o755)
 	const unit = "stint-forgotten.service"
 	pid := s.orphan(func() {

@@ -70,6 +70,10 @@ func newBench(t *testing.T, categories string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for name, a := range c.Agents { // they have no processes that could be in a box
+		a.Box = fleet.BoxOpen
+		c.Agents[name] = a
+	}
 	if b.db, err = sqlite.Open(t.Context(), sqlite.Options{
 		Dir: c.State, Fleet: c.Fleet, Workspace: c.Workspace, Now: b.clock, Settings: c.Selector.Settings,
 	}); err != nil {
