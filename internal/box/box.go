@@ -33,13 +33,14 @@ type Places struct {
 	Path      []string // the folders of its PATH
 	Own       []string // its agent's own folders and files
 	Settings  []string // in these, what the agent is configured by
+	Nested    bool     // it makes a sandbox of its own inside
 	Read      []string // that the configuration lists
 	Write     []string
 }
 
 // For is the box of a profile. It has no layers yet.
 func For(profile fleet.BoxProfile, p Places) fleet.Box {
-	b := fleet.Box{Profile: profile, Tmp: p.Files.Tmp}
+	b := fleet.Box{Profile: profile, Tmp: p.Files.Tmp, Nested: p.Nested}
 	if b.Open() {
 		return b
 	}
@@ -54,7 +55,8 @@ func For(profile fleet.BoxProfile, p Places) fleet.Box {
 	b.Made = slices.Clone(p.Settings)
 	p.git(&b)
 	b.Fixed = append(b.Fixed, b.Made...)
-	b.Own, b.Made = p.Own, slices.Concat(p.Own, b.Made)
+	b.Own, b.Made = p.Own, slices.Concat(b.Made, p.Own)
+	slices.Sort(b.Made) // a folder before what is in it
 	b.Hidden = []string{p.State}
 	b.Read = slices.DeleteFunc(b.Read, p.shows)
 	b.Read, b.Write = clean(b.Read), clean(b.Write)
@@ -83,20 +85,25 @@ func (p Places) git(b *fleet.Box) {
 		}
 		return paths
 	}
-	switch {
-	case p.GitDir == "":
-	case p.GitDir == p.GitCommon:
-		// Bound by itself: else it could be moved away, and another one made in its place.
-		b.Write = append(b.Write, p.GitDir)
-		b.Fixed = append(b.Fixed, in(p.GitDir, "config", "config.worktree")...)
-		b.Made = append(b.Made, in(p.GitDir, "hooks", "info", "modules", "worktrees")...)
-	default:
-		b.Read = append(b.Read, p.GitCommon)
-		b.Write = append(b.Write, p.GitDir)
-		b.Write = append(b.Write, in(p.GitCommon, "objects", "refs", "logs")...)
+	if p.GitDir == "" {
+		return
+	}
+	shared := p.GitDir == p.GitCommon
+	b.Write = append(b.Write, p.GitDir)
+	if !shared {
 		b.Fixed = append(b.Fixed, in(p.GitDir, "commondir", "gitdir", "config.worktree")...)
 		b.Fixed = append(b.Fixed, filepath.Join(p.Dir, ".git")) // a file, which names that folder
 	}
+	if !shared && !p.Nested {
+		b.Read = append(b.Read, p.GitCommon)
+		b.Write = append(b.Write, in(p.GitCommon, "objects", "refs", "logs")...)
+		return
+	}
+	// Mounted by itself: else it could be moved away, and another one made in its place. A sandbox
+	// within the box makes files in it, to mount others over them.
+	b.Write = append(b.Write, p.GitCommon)
+	b.Fixed = append(b.Fixed, in(p.GitCommon, "config", "config.worktree")...)
+	b.Made = append(b.Made, in(p.GitCommon, "hooks", "info", "modules", "worktrees")...)
 }
 
 // shows reports whether a path that may be read would show what no box is to show: the home

@@ -39,7 +39,7 @@ func agentKeys(a *Agent) []tomlfile.Key {
 			`Files and folders that it may write as well, such as the cache of a tool.`),
 		tomlfile.Of("network", &a.Network, nil, network(),
 			`What it may connect to: "any", "none", or a list of TCP ports.`),
-		tomlfile.Derived("command", &a.Command, func() []string { return presetCommand(a.Preset, a.sandboxed()) }, tomlfile.Command(1),
+		tomlfile.Derived("command", &a.Command, func() []string { return a.presetCommand() }, tomlfile.Command(1),
 			`The program and its arguments. Left out, those of the preset.`, required...),
 		tomlfile.Of("prompt", &a.Prompt, p.Prompt, tomlfile.OneOf(fleet.PromptStdin, fleet.PromptArgument, fleet.PromptFile),
 			`How it gets its prompt: on "stdin", as its last "argument", or in a "file".`),

@@ -21,6 +21,7 @@ type LoginFile struct {
 	Name     string
 	Beside   []string // what else it keeps, within the home folder
 	Settings []string // in the folder, what it is configured by
+	Except   []string // in these, what it writes itself
 }
 
 // PresetLogin is where a preset's agent has its login. That of [DefaultPreset] is not known.
@@ -43,6 +44,7 @@ func PresetLogin(preset string) (l Login, known bool) {
 			Files: []LoginFile{{
 				Variable: "CODEX_HOME", Folder: ".codex", Name: "auth.json",
 				Settings: []string{"config.toml", "AGENTS.md", "hooks.json", "prompts", "rules", "skills"},
+				Except:   []string{"skills/.system"},
 			}},
 			Command: "codex login",
 		}, true
@@ -81,6 +83,9 @@ func (l Login) Own(getenv func(string) string) (own, settings []string) {
 		own = append(own, folder)
 		for _, name := range f.Settings {
 			settings = append(settings, filepath.Join(folder, name))
+		}
+		for _, name := range f.Except {
+			own = append(own, filepath.Join(folder, name))
 		}
 	}
 	return own, settings

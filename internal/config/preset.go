@@ -51,20 +51,23 @@ func presetEnvironment(own ...string) []string {
 	}, own)
 }
 
-// presetCommand is the command of a preset, with the sandbox that the agent has itself or
-// without: in the box it needs none, and cannot make one.
-func presetCommand(preset string, sandboxed bool) []string {
-	switch preset {
+// presetCommand is the command of the agent's preset, with the sandbox that the agent has itself
+// or without: in the box it needs none, and makes none unless it is to.
+func (a Agent) presetCommand() []string {
+	open := a.Box == fleet.BoxOpen
+	switch a.Preset {
 	case "claude":
-		return claudeCommand(sandboxed)
+		return claudeCommand(open || a.OwnSandbox)
 	case "codex":
-		return codexCommand(sandboxed)
+		if a.OwnSandbox && !open {
+			// All that the box lets it write of what git keeps.
+			return codexCommand("{git_dir}", "{git_common_dir}/objects", "{git_common_dir}/refs", "{git_common_dir}/logs", "{run_dir}", "{cache_dir}")
+		} else if open {
+			return codexCommand("{git_dir}", "{git_common_dir}", "{run_dir}", "{cache_dir}")
+		}
 	}
-	return Preset(preset).Command
+	return Preset(a.Preset).Command
 }
-
-// sandboxed reports whether the agent is to use its own sandbox.
-func (a Agent) sandboxed() bool { return a.Box == fleet.BoxOpen || a.OwnSandbox }
 
 // Claude Code's settings for its sandbox, over those of the user: without one it does not
 // start, and no command runs outside of it; or it has none.
@@ -93,16 +96,17 @@ func claudeCommand(sandboxed bool) []string {
 	}
 }
 
-func codexCommand(sandboxed bool) []string {
-	argv := []string{"codex", "exec", "--json"}
-	if sandboxed {
+// codexCommand has it close itself in, but for these folders; for none, it is in the box.
+func codexCommand(folders ...string) []string {
+	argv := []string{"codex", "exec", "--json", "--sandbox", "danger-full-access"}
+	if len(folders) > 0 {
 		// By default it may only read. In this mode it may write in the workspace, but
 		// not in what git keeps of it, which a commit needs. Git keeps part of that for a worktree
 		// in a folder of its own and the rest with the workspace's.
-		argv = append(argv, "--sandbox", "workspace-write", "--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}",
-			"--add-dir", "{run_dir}", "--add-dir", "{cache_dir}")
-	} else {
-		argv = append(argv, "--sandbox", "danger-full-access") // the box is the sandbox
+		argv[len(argv)-1] = "workspace-write"
+	}
+	for _, folder := range folders {
+		argv = append(argv, "--add-dir", folder)
 	}
 	return append(argv,
 		// Its commands see the PATH that it was given, and not that of a login.
@@ -134,7 +138,7 @@ func codexPreset() Agent {
 	return Agent{
 		Preset:  "codex",
 		Box:     fleet.BoxWorkspace,
-		Command: codexCommand(false),
+		Command: codexCommand(),
 		Prompt:  fleet.PromptStdin,
 		PassEnvironment: presetEnvironment(
 			"OPENAI_API_KEY", "CODEX_API_KEY", // who pays

@@ -73,28 +73,39 @@ func TestPresetsAsShipped(t *testing.T) {
 // in: with no box, or within it.
 func TestPresetsWithASandboxOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	want := map[string][]string{
-		"claude": {
-			"claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--allowedTools", "Bash",
-			"--settings", `{"sandbox":{"enabled":true,"failIfUnavailable":true,"allowUnsandboxedCommands":false}}`,
-			"--add-dir", "{run_dir}", "{cache_dir}",
-		},
-		"codex": {
+	const open, within = `box = "open"`, "own_sandbox = true"
+	claude := []string{
+		"claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--allowedTools", "Bash",
+		"--settings", `{"sandbox":{"enabled":true,"failIfUnavailable":true,"allowUnsandboxedCommands":false}}`,
+		"--add-dir", "{run_dir}", "{cache_dir}",
+	}
+	gptme := []string{"gptme", "--non-interactive", "--output-format", "json"}
+	for _, test := range []struct {
+		preset, line string
+		command      []string
+		programs     []string
+	}{
+		{"claude", open, claude, []string{"claude", "bwrap", "socat"}},
+		{"claude", within, claude, []string{"claude", "bwrap", "socat"}},
+		{"codex", open, []string{
 			"codex", "exec", "--json", "--sandbox", "workspace-write", "--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}",
 			"--add-dir", "{run_dir}", "--add-dir", "{cache_dir}", "-c", "allow_login_shell=false", "-",
-		},
-		"gptme": {"gptme", "--non-interactive", "--output-format", "json"},
-	}
-	programs := map[string][]string{"claude": {"claude", "bwrap", "socat"}, "codex": {"codex"}, "gptme": {"gptme"}}
-	for name, command := range want {
-		for _, line := range []string{`box = "open"`, "own_sandbox = true"} {
-			agent := load(t, strings.Replace(least, `command = ["claude", "-p"]`, fmt.Sprintf("preset = %q\n%s", name, line), 1)).Agents["claude"]
-			if diff := cmp.Diff(agent.Command, command); diff != "" {
-				t.Errorf("%s, %s: command (-got +want):\n%s", name, line, diff)
-			}
-			if diff := cmp.Diff(agent.Programs(), programs[name]); diff != "" {
-				t.Errorf("%s, %s: programs (-got +want):\n%s", name, line, diff)
-			}
+		}, []string{"codex"}},
+		{"codex", within, []string{
+			"codex", "exec", "--json", "--sandbox", "workspace-write", "--add-dir", "{git_dir}",
+			"--add-dir", "{git_common_dir}/objects", "--add-dir", "{git_common_dir}/refs", "--add-dir", "{git_common_dir}/logs",
+			"--add-dir", "{run_dir}", "--add-dir", "{cache_dir}", "-c", "allow_login_shell=false", "-",
+		}, []string{"codex"}},
+		{"gptme", open, gptme, []string{"gptme"}},
+		{"gptme", within, gptme, []string{"gptme"}},
+	} {
+		text := strings.Replace(least, `command = ["claude", "-p"]`, fmt.Sprintf("preset = %q\n%s", test.preset, test.line), 1)
+		agent := load(t, text).Agents["claude"]
+		if diff := cmp.Diff(agent.Command, test.command); diff != "" {
+			t.Errorf("%s, %s: command (-got +want):\n%s", test.preset, test.line, diff)
+		}
+		if diff := cmp.Diff(agent.Programs(), test.programs); diff != "" {
+			t.Errorf("%s, %s: programs (-got +want):\n%s", test.preset, test.line, diff)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fle
 	p := box.Places{
 		Home: e.Getenv("HOME"), State: e.Config.State, Config: e.Config.Path, Guarded: e.guarded(),
 		Dir: a.dir, GitDir: own, GitCommon: common, Files: fleet.FilesOf(e.Config.State, a.run.ID),
-		Path: filepath.SplitList(variable("PATH")), Read: agent.Read, Write: agent.Write,
+		Path: filepath.SplitList(variable("PATH")), Read: agent.Read, Write: agent.Write, Nested: agent.OwnSandbox,
 	}
 	if a.task != nil {
 		p.Task = a.task.Path
@@ -52,7 +52,7 @@ func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fle
 		p.Own, p.Settings = login.Own(variable)
 	}
 	b := box.For(agent.Box, p)
-	b.Nested, b.Network = agent.OwnSandbox, agent.Network
+	b.Network = agent.Network
 	return b, nil
 }
 
@@ -101,7 +101,7 @@ func boxed(b fleet.Box, environment []string) []string {
 		name, _, _ := strings.Cut(pair, "=")
 		return slices.Contains(walled(), name)
 	})
-	if b.Layers.Namespaces == "" {
+	if b.Layers.Namespaces == "" && b.Layers.Landlock > 0 {
 		return append(environment, "TMPDIR="+b.Tmp)
 	}
 	return environment

@@ -86,6 +86,9 @@ func (p place) build(ctx context.Context, files map[string]string, edit func(con
 	if err := os.WriteFile(file, []byte(edit(string(config))), 0o600); err != nil {
 		return err
 	}
+	if _, err := p.command(ctx, "init"); err != nil { // what an agent with its own sandbox needs
+		return err
+	}
 	if err := p.git(ctx, "add", "."); err != nil {
 		return err
 	}

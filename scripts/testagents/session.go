@@ -24,6 +24,33 @@ type session struct {
 	place
 	model  *stub
 	record string
+	own    bool // the agent keeps its own sandbox, within the box
+}
+
+func (s session) String() string {
+	text := s.trial.String()
+	if s.own {
+		text += ", with its own sandbox"
+	}
+	return text
+}
+
+// sandboxes says which trials are played with the agent's own sandbox, too: those that work.
+func (t trial) sandboxes() []bool {
+	if t.works() && t.account != anyProgram {
+		return []bool{false, true}
+	}
+	return []bool{false}
+}
+
+// ownSandbox has the agent keep its own sandbox, as its preset does.
+func ownSandbox(config, agent string) string {
+	config = set(config, "agent."+agent, "own_sandbox", "true")
+	return strings.NewReplacer(
+		`{\"sandbox\":{\"enabled\":false}}`, `{\"sandbox\":{\"enabled\":true,\"failIfUnavailable\":true,\"allowUnsandboxedCommands\":false}}`,
+		`"--sandbox", "danger-full-access"`, `"--sandbox", "workspace-write", "--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}/objects", "--add-dir", "{git_common_dir}/refs", `+
+			`"--add-dir", "{git_common_dir}/logs", "--add-dir", "{run_dir}", "--add-dir", "{cache_dir}"`,
+	).Replace(config)
 }
 
 // play runs the trial, and says what of it is not as it should be.
@@ -134,6 +161,9 @@ func (s session) edit(config string) string {
 	} {
 		config = set(config, "category.code", key[0], key[1])
 	}
+	if s.own {
+		config = ownSandbox(config, agent)
+	}
 	return environ(config, "claude", quiet())
 }
 
@@ -206,7 +236,7 @@ func asJSON(value any) string {
 // keep writes the log where it was asked to, without paths, names and numbers that are
 // different each time.
 func (s session) keep(log []byte, run string) error {
-	if s.record == "" || s.account == anyProgram || s.worktree || s.works() {
+	if s.record == "" || s.own || s.account == anyProgram || s.worktree || s.works() {
 		return nil
 	}
 	return s.write("log", run, string(log))
