@@ -306,7 +306,7 @@ func doors() {
 				if err != nil {
 					return
 				}
-				c.Close()
+				_ = c.Close()
 			}
 		}()
 	}

@@ -147,7 +147,7 @@ func (s *site) pids(file string) (pids []int) {
 }
 
 // outside is the number here of a process of the fleet that its box numbers otherwise. It is
-// remembered, as nobody can tell once the process is gone.
+// remembered, as nothing shows it once the process is gone.
 func (s *site) outside(pid int) int {
 	if s.boxed == nil {
 		return pid

@@ -13,7 +13,7 @@ import (
 // which only what the box lists is there. Its root is empty, and what is mounted goes over it,
 // the outer before the inner.
 //
-// It is not told to die with its parent: when the agent has ended, the processes that it
+// It does not die with its parent: when the agent has ended, the processes that it
 // left are asked to end, as they are without a namespace.
 func Namespace(b fleet.Box, dir string, command []string) []string {
 	argv := []string{b.Layers.Namespaces, "--unshare-pid", "--unshare-ipc", "--proc", "/proc", "--dev", "/dev"}

@@ -6,7 +6,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Helper is the word by which stint, as the first process in a box, is told so.
+// Helper is the word by which stint is started as the first process in a box.
 const Helper = "boxed"
 
 // Order is what that process is to do: to restrict itself, and then to become a program, or to

@@ -38,7 +38,7 @@ func agentKeys(a *Agent) []tomlfile.Key {
 		tomlfile.Of("write", &a.Write, nil, tomlfile.List(0, tomlfile.Absolute("/srv/data")),
 			`Files and folders that it may write as well, such as the cache of a tool.`),
 		tomlfile.Of("network", &a.Network, nil, network(),
-			`What it may connect to: "any", "none", or a list of TCP ports.`),
+			`The TCP ports that it may connect to: "any", "none", or a list of them.`),
 		tomlfile.Derived("command", &a.Command, func() []string { return a.presetCommand() }, tomlfile.Command(1),
 			`The program and its arguments. Left out, those of the preset.`, required...),
 		tomlfile.Of("prompt", &a.Prompt, p.Prompt, tomlfile.OneOf(fleet.PromptStdin, fleet.PromptArgument, fleet.PromptFile),

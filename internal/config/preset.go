@@ -96,7 +96,7 @@ func claudeCommand(sandboxed bool) []string {
 	}
 }
 
-// codexCommand has it close itself in, but for these folders; for none, it is in the box.
+// codexCommand has it close itself in, except for these folders; without any, it is in the box.
 func codexCommand(folders ...string) []string {
 	argv := []string{"codex", "exec", "--json", "--sandbox", "danger-full-access"}
 	if len(folders) > 0 {

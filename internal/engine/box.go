@@ -22,7 +22,7 @@ type Boxes interface {
 	Needs(program string, environment []string, dir string) []string
 }
 
-// box is the box of a session of the agent. What holds it is known once it was proven.
+// box is the box of a session of the agent. Its layers are known once it was proven.
 func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fleet.Box, error) {
 	profile := fleet.Box{Profile: agent.Box}
 	if profile.Open() {

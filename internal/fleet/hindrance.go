@@ -27,7 +27,7 @@ const (
 	HinderedByWorkers Hindrance = "beyond-workers"   // a fire starts no more
 )
 
-// Of a task; the first two of a category, too.
+// They hinder a task; the first two a category, too.
 const (
 	HinderedByClaim    Hindrance = "claimed"          // another holds the claim
 	HinderedByEmpty    Hindrance = "rests"            // sessions at the task brought nothing

@@ -24,7 +24,7 @@ type Branch struct {
 	By      string  // the target's commit that decided it; empty: none
 	Since   time.Time
 
-	// Of a branch that waits, or was reverted:
+	// For a branch that waits, or was reverted:
 	Commits   []string // that the target lacks, oldest first
 	Landed    int      // commits that the target has as others
 	Files     []string // that they change
@@ -50,7 +50,7 @@ type Item struct {
 // Open reports whether somebody has to decide about the item.
 func (i Item) Open() bool { return i.Landing == Waiting || i.Landing == Reverted }
 
-// What looking through an item takes and is worth. The figures need only be right for the
+// Constants of the time that an item takes, and of its worth. The figures need only be right for the
 // order: a glance at the least, a minute for a screen of changes, half an hour at the most.
 const (
 	glance       = 1.0  // minutes

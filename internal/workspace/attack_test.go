@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"stint/internal/fleet"
 )
@@ -56,7 +55,7 @@ func (a attack) everything() {
 	if w, err := c.Open(ctx, neighbour, filepath.Join(a.root, string(neighbour)), FromUpstream); err == nil {
 		_, _ = c.Close(ctx, w)
 	}
-	_, _ = c.Prune(ctx, a.root, Limits{Now: time.Now()}, func(fleet.RunID) bool { return true })
+	_, _ = c.Prune(ctx, a.root, Limits{Now: testTime(a.t)}, func(fleet.RunID) bool { return true })
 	_, _ = p.Branches(ctx)
 	_, _, _ = c.Diff(ctx, a.revisions, 1<<20)
 }

@@ -128,7 +128,7 @@ func template(t *testing.T, prepare func(origin, clone gitter)) func(t *testing.
 }
 
 // testTime is the time that files get.
-func testTime(t *testing.T) time.Time {
+func testTime(t testing.TB) time.Time {
 	t.Helper()
 	info, err := os.Stat(t.TempDir())
 	if err != nil {

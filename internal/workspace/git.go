@@ -18,8 +18,8 @@ import (
 	"stint/internal/plain"
 )
 
-// git runs git in one folder. Every process of git that stint starts is one of these. Which
-// repository it works in is said by its environment: see [git.bound].
+// git runs git in one folder. Every process of git that stint starts is one of these. Its
+// environment names the repository: see [git.bound].
 type git struct {
 	dir     string
 	env     []string

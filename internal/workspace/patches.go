@@ -43,8 +43,8 @@ type merged struct {
 	conflicts []string
 }
 
-// mergeTree merges pairs of commits, without a work tree. What it writes is of no use later, and
-// goes into a folder of its own.
+// mergeTree merges pairs of commits, without a work tree. The trees that it writes are of no use later, and
+// go into a folder of its own.
 func (g git) mergeTree(ctx context.Context, pairs []string) (list []merged, err error) {
 	if len(pairs) == 0 {
 		return nil, nil
@@ -83,8 +83,8 @@ func (g git) mergeTree(ctx context.Context, pairs []string) (list []merged, err 
 	return list, nil
 }
 
-// patchIDs identify what commits change, or, of "tip base", what leads from base to tip. What
-// changes no file has none.
+// patchIDs identify what commits change, or, of "tip base", what leads from base to tip. A
+// commit that changes no file has none.
 func (g git) patchIDs(ctx context.Context, inputs []string, options ...string) (map[string]review.PatchID, error) {
 	ids := map[string]review.PatchID{}
 	if len(inputs) == 0 {

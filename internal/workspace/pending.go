@@ -16,7 +16,7 @@ import (
 
 // Pending lists the branches of the fleet's runs with commits of their own, and how the target
 // has them. An empty target is the branch that the workspace has checked out. The commits that
-// a run made, as far as they are on record, tell a branch that was merged from one on which
+// a run made, as far as they are on record, separate a branch that was merged from one on which
 // nothing happened. It changes nothing, and asks git for all branches at once.
 func (c Clone) Pending(ctx context.Context, target string, made map[fleet.RunID][]string) (t review.Target, all []review.Branch, err error) {
 	g, _, err := c.git(ctx, string(c.Dir))
@@ -191,7 +191,7 @@ func (p *pending) readPatches(ctx context.Context, pairs []string) (err error) {
 	return p.readInverse(ctx, singles, pairs)
 }
 
-// findBases finds where each branch left the target. Of a branch without merges that is the
+// findBases finds where each branch left the target. For a branch without merges that is the
 // parent of its oldest commit; git is asked for others.
 func (p *pending) findBases(ctx context.Context, tips []string) error {
 	for _, tip := range tips {

@@ -1,6 +1,6 @@
 // Package inside is the first process in a box: stint, called by another word. It closes what
 // it was not given, restricts itself by Landlock, and becomes the program; or it tries its
-// walls. What it does cannot be undone by what comes after it.
+// walls. No later program can undo it.
 //
 // It must do nothing else: it runs before every agent and every check.
 package inside
@@ -130,7 +130,7 @@ func restrict(o box.Order) error {
 }
 
 // dropCapabilities leaves root with what any user may do to its own files and processes.
-// Programs that it starts would get them back, but for the bounding set.
+// The bounding set is dropped, too: programs that it starts would get them back by it.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData
