@@ -6,7 +6,7 @@ import "slices"
 // being worked on. It is recorded with what a fire decides, and groups its reasons.
 type Hindrance string
 
-// Of a category.
+// A category is hindered by these.
 const (
 	HinderedByFilter  Hindrance = "not-asked-for"    // another category was asked for by name
 	HinderedByUnknown Hindrance = "unknown-category" // the configuration does not have it
