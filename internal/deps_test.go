@@ -62,7 +62,7 @@ func rules() map[string]rule {
 		},
 		"internal/grade":  {house: []string{"internal/fleet"}, not: world},
 		"internal/report": {house: []string{"internal/bandit", "internal/fleet", "internal/markup", "internal/plot"}, not: world},
-		"internal/doctor": {house: []string{"internal/fleet"}, not: world},
+		"internal/doctor": {house: []string{"internal/box", "internal/fleet"}, not: world},
 		"internal/review": {house: []string{"internal/fleet"}, not: world},
 		"internal/box":    {house: []string{"internal/fleet"}, not: world},
 

@@ -42,7 +42,7 @@ func Namespace(b fleet.Box, dir string, command []string) []string {
 func mounts(b fleet.Box) map[string]string {
 	how := map[string]string{}
 	for _, path := range b.Read {
-		if nearest(b, path) != "" && !strings.HasPrefix(path, "/proc/") {
+		if up := nearest(b, path); up != "" && up != "/proc" && up != "/dev" { // of which it has its own
 			continue // it is there already; below what may be written it would be for reading only
 		}
 		switch {

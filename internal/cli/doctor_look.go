@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/doctor"
 	"stint/internal/fleet"
+	"stint/internal/session"
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
 	"stint/internal/task"
@@ -57,6 +59,7 @@ func (a *app) inspect(ctx context.Context, c *config.Config) inspection {
 	s.State = folderFacts(c.State)
 	s.Store = a.storeFacts(ctx, c)
 	s.Agents = a.agentFacts(c, s.environment)
+	s.Boxes = boxFacts(ctx, c)
 	s.Workspace = a.workspaceFacts(ctx, c)
 	s.Categories = categoryFacts(c)
 	s.lookAtTasks(ctx, c, taskFolder(c))
@@ -220,6 +223,29 @@ func categoryFacts(c *config.Config) (list []doctor.Category) {
 		})
 	}
 	return list
+}
+
+// boxFacts makes a box once to see what holds it.
+func boxFacts(ctx context.Context, c *config.Config) doctor.Boxes {
+	facts := doctor.Boxes{Knobs: map[string]string{}}
+	stint, err := os.Executable()
+	if err == nil {
+		facts.Layers, err = session.Runner{Stint: stint}.Layers(ctx)
+	}
+	facts.Unseen = reason(err)
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		agent := c.Agents[name]
+		facts.Agents = append(facts.Agents, doctor.AgentBox{
+			Agent: name, Box: fleet.Box{Profile: agent.Box, Nested: agent.OwnSandbox, Network: agent.Network},
+		})
+	}
+	for _, name := range doctor.Knobs() {
+		text, err := os.ReadFile("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
+		if err == nil {
+			facts.Knobs[name] = strings.TrimSpace(string(text))
+		}
+	}
+	return facts
 }
 
 func (a *app) workspaceFacts(ctx context.Context, c *config.Config) doctor.Workspace {

@@ -39,6 +39,10 @@ func healthy() Facts {
 			Name: "claude", Preset: "claude", Program: "claude", Path: "/bin/claude", Manager: true,
 			Known: true, Login: "/h/.claude/.credentials.json", Command: "claude /login",
 		}},
+		Boxes: Boxes{
+			Layers: fleet.BoxLayers{Landlock: 7, Namespaces: "/usr/bin/bwrap"},
+			Agents: []AgentBox{{"claude", fleet.Box{Profile: fleet.BoxWorkspace}}},
+		},
 		Workspace:  Workspace{Path: "/w", Git: true, Changed: 2, Untracked: 1},
 		Tasks:      Tasks{Read: 4},
 		Categories: []Category{{Name: "code", Open: 3, Sessions: 9, Graded: 8}, {Name: "idea", SelfDirected: true}},
@@ -74,6 +78,7 @@ func TestHealthy(t *testing.T) {
 		"lanes: none held twice in the last day",
 		"agent: claude: /bin/claude",
 		"login: claude: /h/.claude/.credentials.json",
+		"box: claude: workspace by Landlock 7 and namespaces",
 		"agent_rest: none",
 		"workspace: /w, 2 changed files while sessions work, 1 untracked file",
 		"tasks: 4 tasks read",
@@ -86,7 +91,7 @@ func TestHealthy(t *testing.T) {
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
-	if got, want := Summary(Examine(healthy())), "25 ok, 0 warnings, 0 problems, 0 unknown"; got != want {
+	if got, want := Summary(Examine(healthy())), "26 ok, 0 warnings, 0 problems, 0 unknown"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -103,6 +108,33 @@ func TestExamine(t *testing.T) {
 	}{
 		{"config warns", func(f *Facts) { f.Config.Warnings = []string{"a", "b"} }, []string{
 			"config warning: a | stint config check", "config warning: b | stint config check",
+		}},
+		{"no box", func(f *Facts) { f.Boxes.Agents[0].Box.Profile = fleet.BoxOpen }, []string{
+			`box warning: claude: open | write in stint.toml, [agent.claude]: box = "workspace"`,
+		}},
+		{"no bubblewrap", func(f *Facts) { f.Boxes.Layers = fleet.BoxLayers{Landlock: 7, Refused: "bubblewrap is not installed"} }, []string{
+			"box warning: claude: workspace by Landlock 7; an agent can connect to the user bus, to agents for ssh and gpg keys, and to containers; " +
+				"an agent can see the names of files outside, and change their modes and times | sudo apt-get install bubblewrap",
+		}},
+		{"no namespaces", func(f *Facts) {
+			f.Boxes.Layers = fleet.BoxLayers{Landlock: 7, Refused: "not permitted"}
+			f.Boxes.Agents[0].Box.Profile = fleet.BoxStrict
+			f.Boxes.Knobs = map[string]string{"kernel.apparmor_restrict_unprivileged_userns": "1"}
+		}, []string{
+			`box problem: claude: box = "strict" needs a namespace: not permitted | sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile of AppArmor for bwrap that allows userns`,
+		}},
+		{"no layer", func(f *Facts) {
+			f.Boxes.Layers = fleet.BoxLayers{Refused: "not permitted"}
+			f.Boxes.Knobs = map[string]string{"user.max_user_namespaces": "0"}
+		}, []string{"box problem: claude: neither Landlock nor namespaces: not permitted | sudo sysctl user.max_user_namespaces=15000"}},
+		{"an older Landlock", func(f *Facts) { f.Boxes.Layers.Landlock = 2 }, []string{
+			"box warning: claude: workspace by Landlock 2 and namespaces; an agent can connect to abstract sockets | boot a newer kernel: Linux 6.12 has all of Landlock that is used",
+		}},
+		{"ports on an older Landlock", func(f *Facts) {
+			f.Boxes.Layers.Landlock = 3
+			f.Boxes.Agents[0].Box.Network = &[]int{443}
+		}, []string{
+			"box problem: claude: network: this kernel's Landlock has version 3, and ports take version 4 (Linux 6.7) | boot a newer kernel: Linux 6.12 has all of Landlock that is used",
 		}},
 		{"no bus", func(f *Facts) { f.Manager.Unseen = "refused" }, []string{
 			"bus problem: refused | sudo loginctl enable-linger 1000 && sudo systemctl start user@1000.service",

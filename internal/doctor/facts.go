@@ -20,6 +20,7 @@ type Facts struct {
 	Store       Store
 	Record      Record
 	Agents      []Agent
+	Boxes       Boxes
 	Workspace   Workspace
 	Tasks       Tasks
 	Categories  []Category
@@ -171,6 +172,20 @@ type Agent struct {
 	Login   string   // the file or the variable that it was found in; empty: there is none
 	Logins  []string // where it was looked for
 	Command string   // that logs it in
+}
+
+// Boxes are the boxes that agents are configured to have, and what holds them here.
+type Boxes struct {
+	Unseen string
+	Layers fleet.BoxLayers
+	Agents []AgentBox
+	Knobs  map[string]string // settings of the kernel that keep users from namespaces, by name
+}
+
+// AgentBox is the box of an agent. Of files it has none: where they are differs by session.
+type AgentBox struct {
+	Agent string
+	Box   fleet.Box
 }
 
 // Workspace is the repository in which sessions work.

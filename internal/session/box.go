@@ -164,27 +164,14 @@ func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fl
 		return b, err
 	}
 	defer listener.Close() //nolint:errcheck // it has served
-	try := func() (box.Found, error) {
+	b, found, err := r.layered(ctx, b, with.Dir, func(b fleet.Box) box.Trial {
 		t := box.TrialFor(b, with, name)
 		t.Supervisor, t.Spaces, t.Abstract = os.Getpid(), inside.Spaces(), name
-		return r.try(ctx, b, with.Dir, t)
-	}
-
-	b.Layers = fleet.BoxLayers{}
-	if b.Layers.Namespaces, err = exec.LookPath("bwrap"); err != nil {
-		b.Layers.Refused = "bubblewrap is not installed"
-	}
-	found, err := try()
-	if err != nil && b.Layers.Namespaces != "" {
-		if refused := refusesNamespaces(ctx, b.Layers.Namespaces); refused != "" {
-			b.Layers = fleet.BoxLayers{Refused: refused}
-			found, err = try()
-		}
-	}
+		return t
+	})
 	if err != nil {
 		return b, fmt.Errorf("make the box: %w", err)
 	}
-	b.Layers.Landlock = found.Landlock
 	for _, path := range found.Wrote {
 		if os.Remove(path) == nil {
 			found.Broken = append(found.Broken, box.WallWrites)
@@ -200,6 +187,30 @@ func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fl
 		}
 	}
 	return b, nil
+}
+
+// Layers are the layers that a box has on this machine. Nothing is written to find out.
+func (r Runner) Layers(ctx context.Context) (fleet.BoxLayers, error) {
+	b, _, err := r.layered(ctx, box.For(fleet.BoxStrict, box.Places{}), "/", func(fleet.Box) box.Trial { return box.Trial{} })
+	return b.Layers, err
+}
+
+// layered makes the box with the layers that there are, and says what came of a trial in it.
+func (r Runner) layered(ctx context.Context, b fleet.Box, dir string, trial func(fleet.Box) box.Trial) (fleet.Box, box.Found, error) {
+	var err error
+	b.Layers = fleet.BoxLayers{}
+	if b.Layers.Namespaces, err = exec.LookPath("bwrap"); err != nil {
+		b.Layers = fleet.BoxLayers{Refused: "bubblewrap is not installed"}
+	}
+	found, err := r.try(ctx, b, dir, trial(b))
+	if err != nil && b.Layers.Namespaces != "" {
+		if refused := refusesNamespaces(ctx, b.Layers.Namespaces); refused != "" {
+			b.Layers = fleet.BoxLayers{Refused: refused}
+			found, err = r.try(ctx, b, dir, trial(b))
+		}
+	}
+	b.Layers.Landlock = found.Landlock
+	return b, found, err
 }
 
 // Needs are the files and folders that a program must be able to read to start: itself, and

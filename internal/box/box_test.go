@@ -1,0 +1,156 @@
+package box_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/box"
+	"stint/internal/fleet"
+)
+
+// places are those of a session in the workspace, or in a worktree of its own.
+func places(worktree bool) box.Places {
+	p := box.Places{
+		Home: "/h", State: "/s", Config: "/w/stint.toml", Guarded: []string{"/w/prompts/code.md", "/opt/rank"},
+		Dir: "/w", GitDir: "/w/.git", GitCommon: "/w/.git", Task: "/w/tasks/a.md", Files: fleet.FilesOf("/s", "r"),
+		Programs: []string{"/h/.nvm/bin/claude"}, Path: []string{"/usr/bin", "/h", "bin", "/h/bin"},
+		Own: []string{"/h/.claude"}, Settings: []string{"/h/.claude/settings.json"},
+		Read: []string{"/srv/data"}, Write: []string{"/srv/cache"},
+	}
+	if worktree {
+		p.Dir, p.GitDir = "/s/worktrees/r", "/w/.git/worktrees/r"
+	}
+	return p
+}
+
+func TestForTheWorkspace(t *testing.T) {
+	t.Parallel()
+	b := box.For(fleet.BoxWorkspace, places(false))
+	want := []string{"/h/.claude", "/s/cache", "/s/runs/r/out", "/srv/cache", "/w", "/w/.git"}
+	if diff := cmp.Diff(b.Write, want); diff != "" {
+		t.Errorf("write (-got +want):\n%s", diff)
+	}
+	want = []string{
+		"/h/.claude/settings.json", "/w/.git/config", "/w/.git/config.worktree", "/w/.git/hooks", "/w/.git/info", "/w/.git/modules",
+		"/w/.git/worktrees", "/w/prompts/code.md", "/w/stint.toml",
+	}
+	if diff := cmp.Diff(b.Fixed, want); diff != "" {
+		t.Errorf("fixed (-got +want):\n%s", diff)
+	}
+	// Neither the home folder, which is in the PATH, nor a relative one is read as a whole.
+	for path, want := range map[string]bool{
+		"/h": false, "bin": false, "/h/bin": true, "/h/go": true, "/h/.ssh": false, "/h/.codex": false, "/srv/data": true, "/s": false,
+		"/s/runs/r/prompt": true, "/opt": true, "/run": false, "/var/lib": false,
+	} {
+		if got := slices.Contains(b.Read, path); got != want {
+			t.Errorf("reads %s: got %t, want %t", path, got, want)
+		}
+	}
+}
+
+func TestForAWorktree(t *testing.T) {
+	t.Parallel()
+	b := box.For(fleet.BoxWorkspace, places(true))
+	want := []string{
+		"/h/.claude", "/s/cache", "/s/runs/r/out", "/s/worktrees/r", "/srv/cache", "/w/.git/logs", "/w/.git/objects", "/w/.git/refs", "/w/.git/worktrees/r",
+	}
+	if diff := cmp.Diff(b.Write, want); diff != "" {
+		t.Errorf("write (-got +want):\n%s", diff)
+	}
+	want = []string{
+		"/h/.claude/settings.json", "/s/worktrees/r/.git",
+		"/w/.git/worktrees/r/commondir", "/w/.git/worktrees/r/config.worktree", "/w/.git/worktrees/r/gitdir",
+	}
+	if diff := cmp.Diff(b.Fixed, want); diff != "" {
+		t.Errorf("fixed (-got +want):\n%s", diff)
+	}
+	if !slices.Contains(b.Read, "/w/.git") || slices.Contains(b.Read, "/w") {
+		t.Errorf("reads %q, want git's data of the workspace, and not the workspace", b.Read)
+	}
+}
+
+func TestForStrict(t *testing.T) {
+	t.Parallel()
+	b := box.For(fleet.BoxStrict, places(false))
+	for path, want := range map[string]bool{
+		"/usr": true, "/etc": false, "/etc/passwd": true, "/opt": false, "/h/go": false, "/h/bin": false, "/srv/data": true, "/h/.nvm/bin/claude": true,
+	} {
+		if got := slices.Contains(b.Read, path); got != want {
+			t.Errorf("reads %s: got %t, want %t", path, got, want)
+		}
+	}
+}
+
+func TestForOpen(t *testing.T) {
+	t.Parallel()
+	if b := box.For(fleet.BoxOpen, places(false)); !b.Open() || b.Write != nil || box.Refusal(b) != "" {
+		t.Errorf("got %+v, want no box", b)
+	}
+}
+
+// TestJudging leaves what judges a session nothing of its agent's.
+func TestJudging(t *testing.T) {
+	t.Parallel()
+	b := box.Judging(box.For(fleet.BoxWorkspace, places(false)), []string{"/h/judge", "an argument"})
+	if slices.Contains(b.Write, "/h/.claude") || slices.Contains(b.Fixed, "/h/.claude/settings.json") {
+		t.Errorf("got %q and %q, want nothing of the agent's", b.Write, b.Fixed)
+	}
+	if !slices.Contains(b.Read, "/h/judge") || slices.Contains(b.Read, "an argument") || !slices.Contains(b.Fixed, "/w/stint.toml") {
+		t.Errorf("got %+v, want the judge to be read, and the rest as it was", b)
+	}
+}
+
+// TestNamespace mounts the outer before the inner, and what is fixed or hidden with all folders
+// on the way to it: one that is mounted cannot be moved away.
+func TestNamespace(t *testing.T) {
+	t.Parallel()
+	b := fleet.Box{
+		Profile: fleet.BoxWorkspace, Read: []string{"/usr", "/usr/bin", "/dev", "/dev/dri", "/w/bin", "/w/state/prompt"}, Write: []string{"/w", "/w/state/out"},
+		Fixed: []string{"/w/conf/a/stint.toml"}, Hidden: []string{"/w/state"}, Tmp: "/w/state/out/tmp", Network: &[]int{},
+		Layers: fleet.BoxLayers{Namespaces: "bwrap"},
+	}
+	want := "bwrap --unshare-pid --unshare-ipc --proc /proc --dev /dev --unshare-net --bind /w/state/out/tmp /tmp" +
+		" --dev-bind-try /dev/dri /dev/dri --ro-bind-try /usr /usr --bind-try /w /w --bind-try /w/conf /w/conf --bind-try /w/conf/a /w/conf/a" +
+		" --ro-bind-try /w/conf/a/stint.toml /w/conf/a/stint.toml --tmpfs /w/state --bind-try /w/state/out /w/state/out" +
+		" --ro-bind-try /w/state/prompt /w/state/prompt --remount-ro / --remount-ro /w/state --chdir /w -- a b"
+	if diff := cmp.Diff(strings.Join(box.Namespace(b, "/w", []string{"a", "b"}), " "), want); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+}
+
+// TestMissing names what each set of layers lacks.
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	const sockets = "an agent can " + string(box.WallSockets)
+	const names = "an agent can " + string(box.WallNames)
+	for name, test := range map[string]struct {
+		change func(*fleet.Box)
+		want   []string
+	}{
+		"both":          {func(*fleet.Box) {}, nil},
+		"Debian 12":     {func(b *fleet.Box) { b.Layers.Landlock = 2 }, []string{"an agent can " + string(box.WallAbstract)}},
+		"no namespaces": {func(b *fleet.Box) { b.Layers.Namespaces = "" }, []string{sockets, names}},
+		"no namespaces, in a shared folder": {func(b *fleet.Box) {
+			b.Layers.Namespaces, b.Fixed = "", []string{"/w/stint.toml", "/w/.git/hooks"}
+		}, []string{sockets, names, "an agent can change [/w/stint.toml /w/.git/hooks]"}},
+		"no namespaces, Debian 12": {func(b *fleet.Box) { b.Layers = fleet.BoxLayers{Landlock: 2} }, []string{
+			"an agent can " + string(box.WallTruncation), "an agent can " + string(box.WallSignals), "an agent can " + string(box.WallAbstract), sockets, names,
+		}},
+		"no Landlock": {func(b *fleet.Box) { b.Layers.Landlock = 0 }, []string{"an agent can " + string(box.WallAbstract)}},
+	} {
+		b := fleet.Box{Profile: fleet.BoxWorkspace, Layers: fleet.BoxLayers{Landlock: 7, Namespaces: "bwrap"}}
+		test.change(&b)
+		if diff := cmp.Diff(box.Missing(b), test.want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", name, diff)
+		}
+		// What is not missing is promised, and tried.
+		for _, w := range box.Promised(b) {
+			if slices.Contains(box.Missing(b), "an agent can "+string(w)) {
+				t.Errorf("%s: %s is promised and missing", name, w)
+			}
+		}
+	}
+}
