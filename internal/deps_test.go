@@ -97,6 +97,7 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/coreos/go-systemd/v22/dbus", "github.com/godbus/dbus/v5"},
 			not:     []string{"os/exec"},
 		},
+		"internal/door":   {house: []string{"internal/fleet", "internal/rundir"}, foreign: []string{"golang.org/x/sys/unix"}, not: []string{"database/sql", "os/exec"}},
 		"internal/rundir": {house: []string{"internal/fleet"}, foreign: []string{"golang.org/x/sys/unix"}, not: []string{"os/exec"}},
 		"internal/box/inside": {
 			house:   []string{"internal/box"},
@@ -169,7 +170,7 @@ func rules() map[string]rule {
 		"systemd": {house: []string{"internal/fleet"}, not: world},
 		"internal/cli": {
 			house: []string{
-				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/engine", "internal/fleet", "internal/gate", "internal/inspect", "internal/lane",
+				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/inspect", "internal/lane",
 				"internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session", "internal/simulate",
 				"internal/store", "internal/store/sqlite", "internal/survey", "internal/systemd", "internal/task", "internal/tomlfile", "internal/top", "internal/transcript", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},

@@ -202,6 +202,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Stopper: sessions,
 		Runner:  runner,
 		Boxes:   runner,
+		Door:    doors{a, c},
 		Echo:    a.echo(),
 		Later:   systemd.Units{},
 		Graders: graders{runner},

@@ -10,6 +10,7 @@ import (
 
 	"stint/internal/claim"
 	"stint/internal/config"
+	"stint/internal/door"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
@@ -144,6 +145,8 @@ func newClaimVerify(a *app) *cobra.Command {
 		Short: "Check whether a claim still stands at an epoch (status 0) or not (status 5)",
 		Long: `Say whether a claim still stands at an epoch: status 0, else 5.
 
+With a holder in $STINT_HOLDER, as in a session, the claim must be that holder's.
+
 Without a task it is the claim of the session that runs this, task or not: the run
 is $STINT_RUN_ID. Outside a session there is nothing to verify, and it is status 0.
 So a git pre-push hook of one line holds back a session that lost its claim, and
@@ -227,14 +230,13 @@ func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error 
 	if err != nil {
 		return err
 	}
-	return a.withStore(ctx, accessFor(o.dryRun), func(cfg *config.Config, s store.Store) error {
-		take := store.TakeRequest{Key: h.Key, Holder: h.Holder, Renews: named, TTL: time.Duration(o.ttl), Note: string(o.note)}
-		grant, c, err := a.desk(cfg, s).Take(ctx, take)
-		if err != nil {
-			return err
-		}
-		return a.printGrant(grant, c, named, o.dryRun)
+	answer, err := a.ask(ctx, door.Request{
+		Verb: door.ClaimTake, Key: h.Key, Holder: h.Holder, Named: named, TTL: time.Duration(o.ttl), Note: string(o.note), DryRun: o.dryRun,
 	})
+	if err != nil {
+		return err
+	}
+	return a.printGrant(answer.Grant, answer.Claim, named, o.dryRun)
 }
 
 func (a *app) printGrant(grant fleet.Grant, c fleet.Claim, named, dryRun bool) error {
@@ -299,28 +301,15 @@ func (a *app) claimCheck(ctx context.Context, task string) error {
 	})
 }
 
-// check reads a claim and whether a take would be denied; in a fleet that has never
-// run every key is free.
-func (a *app) check(ctx context.Context, cfg *config.Config, s store.Store, key fleet.Key) (c fleet.Claim, held bool, err error) {
-	if s == nil {
-		a.nothingYet()
-		return fleet.Claim{Key: key}, false, nil
-	}
-	if c, err = s.Check(ctx, key); err != nil {
-		return c, false, err
-	}
-	return c, !c.Free(a.Now(), a.desk(cfg, s).Holder(ctx, c)), nil
-}
-
 func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error {
 	h, _, err := a.hold(task, o)
 	if err != nil {
 		return err
 	}
-	return a.withStore(ctx, accessFor(o.dryRun), func(_ *config.Config, s store.Store) error {
-		c, err := s.Renew(ctx, h, time.Duration(o.ttl))
-		return a.printHeld(h, wire.ClaimRenewed, c, o.dryRun, a.whyLost(ctx, s, h, "renew", err))
+	answer, err := a.ask(ctx, door.Request{
+		Verb: door.ClaimRenew, Key: h.Key, Holder: h.Holder, Epoch: h.Epoch, TTL: time.Duration(o.ttl), DryRun: o.dryRun,
 	})
+	return a.printHeld(h, wire.ClaimRenewed, answer.Claim, o.dryRun, err)
 }
 
 func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) error {
@@ -335,14 +324,15 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 	case o.abandoned:
 		ending = fleet.EndingAbandoned
 	}
-	return a.withStore(ctx, accessFor(o.dryRun), func(cfg *config.Config, s store.Store) error {
-		c, err := a.desk(cfg, s).Release(ctx, h, fleet.RunID(a.Getenv("STINT_RUN_ID")), ending, string(o.reason))
-		if used := (claim.InUseError{}); errors.As(err, &used) {
-			a.printInUse(used)
-			return reported{err}
-		}
-		return a.printHeld(h, wire.ClaimReleased, c, o.dryRun, a.whyLost(ctx, s, h, "release", err))
+	answer, err := a.ask(ctx, door.Request{
+		Verb: door.ClaimRelease, Run: fleet.RunID(a.Getenv("STINT_RUN_ID")), Key: h.Key, Holder: h.Holder, Epoch: h.Epoch,
+		Ending: ending, Reason: string(o.reason), DryRun: o.dryRun,
 	})
+	if used := (claim.InUseError{}); errors.As(err, &used) {
+		a.printInUse(used)
+		return reported{err}
+	}
+	return a.printHeld(h, wire.ClaimReleased, answer.Claim, o.dryRun, err)
 }
 
 // printInUse says that a session has the claim that was to be given back, and what may be done.
@@ -379,30 +369,6 @@ func (a *app) printHeld(h store.Hold, status wire.ClaimStatus, c fleet.Claim, dr
 	return nil
 }
 
-// whyLost says of a claim that is lost what became of it.
-func (a *app) whyLost(ctx context.Context, s store.Store, h store.Hold, verb string, err error) error {
-	if !errors.Is(err, fleet.ErrLost) {
-		return err
-	}
-	c, unread := s.Check(ctx, h.Key)
-	var reason string
-	switch {
-	case unread != nil:
-		return err
-	case c.Epoch == 0:
-		reason = "it was never claimed"
-	case !c.ReleasedAt.IsZero():
-		reason = fmt.Sprintf("%s gave it back at %s", c.Holder, stamp(c.ReleasedAt))
-	case c.Holder != h.Holder:
-		reason = fmt.Sprintf("%s holds it, not %s", c.Holder, h.Holder)
-	case h.Epoch != 0 && c.Epoch != h.Epoch:
-		reason = fmt.Sprintf("it is at epoch %d, not %d", c.Epoch, h.Epoch)
-	default:
-		reason = "it expired at " + stamp(c.ExpiresAt)
-	}
-	return fmt.Errorf("%s claim %q: %s: %w", verb, h.Key, reason, fleet.ErrLost)
-}
-
 // printLost reports that a claim is not, or no longer, what the caller thinks.
 func (a *app) printLost(h store.Hold, err error) error {
 	if a.json {
@@ -416,9 +382,7 @@ func (a *app) claimVerify(ctx context.Context, task string, o claimOptions) erro
 	if err != nil {
 		return usage(err)
 	}
-	return a.withStore(ctx, reading, func(cfg *config.Config, s store.Store) error {
-		return a.verify(ctx, cfg, s, store.Hold{Key: key, Epoch: fleet.Epoch(o.epoch)})
-	})
+	return a.verify(ctx, door.Request{Key: key, Epoch: fleet.Epoch(o.epoch), Holder: fleet.Holder(a.Getenv("STINT_HOLDER"))})
 }
 
 // claimVerifyOwn verifies the claim of the session that this is part of, if it is.
@@ -434,29 +398,15 @@ func (a *app) claimVerifyOwn(ctx context.Context) error {
 	if err != nil {
 		return usage(err)
 	}
-	return a.withStore(ctx, reading, func(cfg *config.Config, s store.Store) error {
-		if s == nil {
-			return fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
-		}
-		run, err := s.Run(ctx, id)
-		if err != nil {
-			return err
-		}
-		return a.verify(ctx, cfg, s, store.Hold{Key: run.Key, Epoch: run.Epoch})
-	})
+	return a.verify(ctx, door.Request{Run: id})
 }
 
 // verify reports whether a claim may be written under. A lost claim is reported as such, taken
 // since or not.
-func (a *app) verify(ctx context.Context, cfg *config.Config, s store.Store, h store.Hold) error {
-	c, _, err := a.check(ctx, cfg, s, h.Key)
-	if err != nil {
-		return err
-	}
-	if c.Epoch != h.Epoch || !c.Current(a.Now()) {
-		return a.printLost(h, fmt.Errorf("verify claim %q at epoch %d: %w", h.Key, h.Epoch, fleet.ErrLost))
-	}
-	return a.printHeld(h, wire.ClaimHeld, c, false, nil)
+func (a *app) verify(ctx context.Context, q door.Request) error {
+	q.Verb = door.ClaimVerify
+	answer, err := a.ask(ctx, q)
+	return a.printHeld(store.Hold{Key: answer.Claim.Key, Epoch: answer.Claim.Epoch}, wire.ClaimHeld, answer.Claim, false, err)
 }
 
 func addDryRun(cmd *cobra.Command, v *bool) {

@@ -175,6 +175,7 @@ func entries() []entry {
 		{name: "serve", group: groupInspect, make: newServe},
 		{name: "metrics", group: groupInspect, make: newMetrics},
 		{name: "doctor", group: groupInspect, make: newDoctor},
+		{name: "result", group: groupOther, make: newResult, brief: true},
 		{name: "replay", group: groupOther, make: newReplay},
 		{name: "reap", group: groupOther, make: newReap},
 		{name: "simulate", group: groupOther, make: newSimulate},

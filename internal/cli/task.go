@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
+	"stint/internal/door"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/selector"
@@ -169,31 +169,18 @@ func (a *app) taskShow(ctx context.Context, arg string) error {
 	if err != nil {
 		return usage(err)
 	}
-	return a.withStore(ctx, reading, func(c *config.Config, s store.Store) error {
-		folder := taskFolder(c)
-		t, err := folder.Get(ctx, id)
-		if err != nil {
-			return err
-		}
-		tasks, _, err := folder.List(ctx)
-		if err != nil {
-			return err
-		}
-		known, err := a.standings(ctx, c, s, tasks)
-		if err != nil {
-			return err
-		}
-		if i := slices.IndexFunc(tasks, func(listed fleet.Task) bool { return listed.ID == t.ID }); i >= 0 {
-			t.State = tasks[i].State
-		}
-		o := known.object(t)
-		if a.json {
-			printJSON(a.Stdout, o)
-			return nil
-		}
-		a.printTask(o, t.Body)
+	answer, err := a.ask(ctx, door.Request{Verb: door.TaskShow, Task: id})
+	if err != nil {
+		return err
+	}
+	t := answer.Task
+	o := wire.NewTask(t.Task, t.Blocked, t.StateFrom)
+	if a.json {
+		printJSON(a.Stdout, o)
 		return nil
-	})
+	}
+	a.printTask(o, t.Body)
+	return nil
 }
 
 func (a *app) printTask(o wire.Task, body string) {

@@ -11,20 +11,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
+	"stint/internal/door"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/task"
 	"stint/internal/wire"
 )
 
-type taskAddOptions struct {
-	id, category, priority, state, body, nextAction, doneWhen, wait string
-	tags, requires                                                  []string
-	dryRun                                                          bool
-}
-
 func newTaskAdd(a *app) *cobra.Command {
-	var o taskAddOptions
+	var o door.Draft
+	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "add TITLE…",
 		Short: "Write a new task file",
@@ -32,56 +28,71 @@ func newTaskAdd(a *app) *cobra.Command {
   stint task add --requires fix-the-login-page Announce the login page`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.taskAdd(cmd.Context(), oneLine(args), o)
+			o.Title = oneLine(args)
+			return a.taskAdd(cmd.Context(), o, dryRun)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.id, "id", "", "the task's id and file name (default: made from the title)")
-	f.StringVar(&o.category, "category", "", "default: by the tags, else tasks.default_category of the config")
-	f.StringVar(&o.priority, "priority", "", "urgent, high, medium or low (default medium)")
-	f.StringVar(&o.state, "state", string(fleet.StateTodo), "the state to begin in")
-	f.StringVar(&o.body, "body", "", "text below the title, - for standard input")
-	f.StringVar(&o.nextAction, "next-action", "", "what to do first")
-	f.StringVar(&o.doneWhen, "done-when", "", "when it counts as done")
-	f.StringVar(&o.wait, "wait", "", "not before this date, YYYY-MM-DD")
-	f.StringArrayVar(&o.tags, "tag", nil, "a tag; may be given more than once")
-	f.StringArrayVar(&o.requires, "requires", nil, "a task or URL that must be settled first; may be given more than once")
-	addDryRun(cmd, &o.dryRun)
+	f.StringVar(&o.ID, "id", "", "the task's id and file name (default: made from the title)")
+	f.StringVar(&o.Category, "category", "", "default: by the tags, else tasks.default_category of the config")
+	f.StringVar(&o.Priority, "priority", "", "urgent, high, medium or low (default medium)")
+	f.StringVar(&o.State, "state", string(fleet.StateTodo), "the state to begin in")
+	f.StringVar(&o.Body, "body", "", "text below the title, - for standard input")
+	f.StringVar(&o.NextAction, "next-action", "", "what to do first")
+	f.StringVar(&o.DoneWhen, "done-when", "", "when it counts as done")
+	f.StringVar(&o.Wait, "wait", "", "not before this date, YYYY-MM-DD")
+	f.StringArrayVar(&o.Tags, "tag", nil, "a tag; may be given more than once")
+	f.StringArrayVar(&o.Requires, "requires", nil, "a task or URL that must be settled first; may be given more than once")
+	addDryRun(cmd, &dryRun)
 	return cmd
 }
 
-func (a *app) taskAdd(ctx context.Context, title string, o taskAddOptions) error {
-	c, err := a.loadConfig()
-	if err != nil {
-		return err
-	}
-	if err := knownCategory(c, o.category); err != nil {
-		return err
-	}
-	d, err := a.draft(title, o)
-	if err != nil {
-		return err
-	}
-	folder := taskFolder(c)
-	for _, required := range o.requires {
-		if err := a.checkRequired(ctx, c, required); err != nil {
+func (a *app) taskAdd(ctx context.Context, d door.Draft, dryRun bool) error {
+	if d.Body == "-" {
+		body, err := io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
+		if err != nil {
 			return err
 		}
+		d.Body = string(body)
 	}
-	add, verb := folder.Add, "added"
-	if o.dryRun {
-		add, verb = func(_ context.Context, d task.Draft) (fleet.Task, error) { return folder.Preview(d) }, "would add"
-	}
-	t, err := add(ctx, d)
+	answer, err := a.ask(ctx, door.Request{Verb: door.TaskAdd, Draft: &d, DryRun: dryRun})
 	if err != nil {
 		return err
 	}
+	t := answer.Task.Task
 	if a.json {
 		printJSON(a.Stdout, wire.NewTask(t, "", ""))
 		return nil
 	}
+	verb := "added"
+	if dryRun {
+		verb = "would add"
+	}
 	fmt.Fprintf(a.Stdout, "%s %s (%s): %s\n", verb, plain.Text(string(t.ID)), t.Category, plain.Text(t.Path))
 	return nil
+}
+
+// addTask writes a task's file; in a dry run it says what it would write.
+func (a *app) addTask(ctx context.Context, c *config.Config, q door.Request) (door.Answer, error) {
+	if err := knownCategory(c, q.Draft.Category); err != nil {
+		return door.Answer{}, err
+	}
+	d, err := a.draft(*q.Draft)
+	if err != nil {
+		return door.Answer{}, err
+	}
+	for _, required := range d.Requires {
+		if err := a.checkRequired(ctx, c, required); err != nil {
+			return door.Answer{}, err
+		}
+	}
+	var t fleet.Task
+	if folder := taskFolder(c); q.DryRun {
+		t, err = folder.Preview(d)
+	} else {
+		t, err = folder.Add(ctx, d)
+	}
+	return door.Answer{Task: &door.Task{Task: t}}, err
 }
 
 // checkRequired refuses what a new task could only wait for in vain: a task that there is not.
@@ -112,33 +123,26 @@ func knownCategory(c *config.Config, name string) error {
 		fmt.Sprintf("the categories are %v", c.CategoryNames()))
 }
 
-// draft is the task that the command line describes.
-func (a *app) draft(title string, o taskAddOptions) (task.Draft, error) {
+// draft is the task that was described.
+func (a *app) draft(o door.Draft) (task.Draft, error) {
 	d := task.Draft{
-		ID: fleet.TaskID(o.id), Title: title, Body: o.body, Category: fleet.Category(o.category),
-		Created: a.Now().UTC().Truncate(time.Second), Tags: o.tags, Requires: o.requires,
-		NextAction: o.nextAction, SuccessCriterion: o.doneWhen,
+		ID: fleet.TaskID(o.ID), Title: o.Title, Body: o.Body, Category: fleet.Category(o.Category),
+		Created: a.Now().UTC().Truncate(time.Second), Tags: o.Tags, Requires: o.Requires,
+		NextAction: o.NextAction, SuccessCriterion: o.DoneWhen,
 	}
 	var err error
-	if d.State, err = fleet.ParseTaskState(o.state); err != nil {
+	if d.State, err = fleet.ParseTaskState(o.State); err != nil {
 		return d, usage(err)
 	}
-	if o.priority != "" {
-		if d.Priority, err = fleet.ParsePriority(o.priority); err != nil {
+	if o.Priority != "" {
+		if d.Priority, err = fleet.ParsePriority(o.Priority); err != nil {
 			return d, usage(err)
 		}
 	}
-	if o.wait != "" {
-		if d.Wait, err = time.Parse(time.DateOnly, o.wait); err != nil {
-			return d, usage(fmt.Errorf("--wait %q: want YYYY-MM-DD", o.wait))
+	if o.Wait != "" {
+		if d.Wait, err = time.Parse(time.DateOnly, o.Wait); err != nil {
+			return d, usage(fmt.Errorf("--wait %q: want YYYY-MM-DD", o.Wait))
 		}
-	}
-	if o.body == "-" {
-		body, err := io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
-		if err != nil {
-			return d, err
-		}
-		d.Body = string(body)
 	}
 	return d, nil
 }

@@ -56,6 +56,12 @@ type Runner interface {
 	Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, error)
 }
 
+// Door lets an agent ask its fleet.
+type Door interface {
+	// Open serves the socket of a run, whose agent is about to begin, until it is shut.
+	Open(r fleet.Run) (shut func(), err error)
+}
+
 // Stopper ends the processes of sessions on this machine.
 type Stopper interface {
 	// Stop asks a run's supervisor to end the session, or keeps one from beginning. A
@@ -122,6 +128,7 @@ type Engine struct {
 	Stopper Stopper
 	Runner  Runner
 	Boxes   Boxes
+	Door    Door      // nil: agents cannot ask
 	Echo    io.Writer // what agents print goes there as well; nil: only into their logs
 	Later   Later     // nil: no service manager
 	Notices Notices   // nil: nobody is notified

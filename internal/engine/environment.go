@@ -36,6 +36,7 @@ func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Tim
 		"STINT_PROMPT_FILE="+files.Prompt,
 		"STINT_RUN_DIR="+files.Out,
 		"STINT_RESULT="+files.Result,
+		"STINT_SOCKET="+files.Door,
 		"STINT_LANE="+strconv.Itoa(r.Lane),
 		"STINT_CHAIN_DEPTH="+strconv.Itoa(r.ChainDepth),
 		"STINT_DEADLINE="+plain.Stamp(deadline),

@@ -343,7 +343,9 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 		w.began = w.ownState(ctx, *task)
 	}
 	w.startTask(kept, task)
+	shut := w.openDoor(ctx)
 	exit, err := w.Runner.Run(kept, spec)
+	shut()
 	w.worked = err == nil && exit.End != fleet.NoProcess
 	if exit.Left != nil {
 		w.Log.ErrorContext(ctx, "processes left", w.attrs(slog.Any("err", exit.Left))...)
@@ -362,6 +364,20 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	}
 	// The claim is kept while the session is judged, for check and grader take their time.
 	return w.judge(kept, c, task, spec, exit)
+}
+
+// openDoor lets the agent ask the fleet until it is shut. A session without it can do its work,
+// and its questions fail.
+func (w *worker) openDoor(ctx context.Context) (shut func()) {
+	if w.Door == nil {
+		return func() {}
+	}
+	shut, err := w.Door.Open(w.run)
+	if err != nil {
+		w.Log.ErrorContext(ctx, "no door for the agent", w.attrs(slog.Any("err", err))...)
+		return func() {}
+	}
+	return shut
 }
 
 // noteBranch records the branch of the run's own as soon as it is there.

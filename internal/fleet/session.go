@@ -32,6 +32,7 @@ type RunFiles struct {
 	Out    string // the one folder that the agent may write: result, git's report, scratch
 	Result string // in Out: what the agent says of itself, if it does
 	Git    string // in Out: what git reported of the session's commands
+	Door   string // in Out: the socket at which the agent asks its fleet
 	Tmp    string // in Out: its folder for temporary files, where it is in a box
 	Canary string // there while a box is tried, from which it must not be seen
 	Cache  string // the folder for caches that the sessions of all runs share
@@ -43,7 +44,7 @@ func FilesOf(state string, run RunID) RunFiles {
 	out := dir + "/out"
 	return RunFiles{
 		Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Alive: dir + "/alive", End: dir + "/end.json",
-		Out: out, Result: out + "/result.json", Git: out + "/git", Tmp: out + "/tmp", Canary: dir + "/canary", Cache: state + "/cache",
+		Out: out, Result: out + "/result.json", Git: out + "/git", Door: out + "/door", Tmp: out + "/tmp", Canary: dir + "/canary", Cache: state + "/cache",
 	}
 }
 

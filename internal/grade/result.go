@@ -43,7 +43,7 @@ func readResult(e fleet.SessionExit) statement {
 		return statement{}
 	}
 	var s statement
-	s.result, s.err = parseResult(e.Result)
+	s.result, s.err = ParseResult(e.Result)
 	if s.err != nil {
 		s.result = Result{}
 	}
@@ -51,9 +51,9 @@ func readResult(e fleet.SessionExit) statement {
 	return s
 }
 
-// parseResult reads strictly where it counts: an outcome an agent cannot have, or a
+// ParseResult reads a result file, strictly where it counts: an outcome an agent cannot have, or a
 // grade that is none, spoils the whole file.
-func parseResult(data []byte) (Result, error) {
+func ParseResult(data []byte) (Result, error) {
 	var r Result
 	if err := json.Unmarshal(data, &r); err != nil {
 		return Result{}, err

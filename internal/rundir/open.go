@@ -44,6 +44,16 @@ func MakeFolder(path string) error {
 	return dir.Close()
 }
 
+// Short is a path to an entry of a run's folder that is short enough for the address of a socket,
+// however deep the state folder lies. It leads there until folder is closed.
+func Short(path string) (short string, folder *os.File, err error) {
+	folder, name, err := folderOf(path, false)
+	if err != nil {
+		return "", nil, err
+	}
+	return descriptor(folder) + "/" + name, folder, nil
+}
+
 func open(path string, how int, create bool) (*os.File, error) {
 	dir, name, err := folderOf(path, false)
 	if err != nil {

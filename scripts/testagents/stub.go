@@ -188,7 +188,7 @@ func reset(w http.ResponseWriter) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		tcp.SetLinger(0) //nolint:errcheck // the agent sees an end in any case
 	}
-	conn.Close() //nolint:errcheck // as above
+	conn.Close()
 }
 
 func writeJSON(w http.ResponseWriter, status int, value any) {

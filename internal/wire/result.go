@@ -1,0 +1,13 @@
+package wire
+
+import "stint/internal/fleet"
+
+// Result is stint/result@1: what a session says of itself.
+type Result struct {
+	Schema    string        `json:"schema"`
+	Outcome   fleet.Outcome `json:"outcome"`
+	Grade     *float64      `json:"grade"`
+	Reason    string        `json:"reason"`
+	TaskState string        `json:"task_state"`
+	Path      string        `json:"path"` // of the result file
+}
