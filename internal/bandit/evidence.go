@@ -95,18 +95,23 @@ func (s Settings) Learn(a *Arm, p Prior, x Graded) (alarm bool) {
 		e.Up.step(surprise, x.Grade)
 		e.Down.step(-surprise, x.Grade)
 	}
-	age := float64(e.At - x.Round)
-	slow := fade(age, s.SlowHalfLife)
-	e.Fast.add(fade(age, s.HalfLife), x.Grade)
-	e.Slow.add(slow, x.Grade)
-	e.Slope.add(slow, x.Load, x.Grade)
-	e.Season.add(slow, x.Turn, x.Grade)
+	s.count(&e, x)
 	if alarm = s.Alarm > 0 && max(e.Up.Level, e.Down.Level) > s.Alarm; alarm {
 		e.restart()
 	}
 	a.Evidence = e
 	a.Wake()
 	return alarm
+}
+
+// count adds a session to the sums.
+func (s Settings) count(e *Evidence, x Graded) {
+	age := float64(e.At - x.Round)
+	slow := fade(age, s.SlowHalfLife)
+	e.Fast.add(fade(age, s.HalfLife), x.Grade)
+	e.Slow.add(slow, x.Grade)
+	e.Slope.add(slow, x.Load, x.Grade)
+	e.Season.add(slow, x.Turn, x.Grade)
 }
 
 // forward brings evidence to the round now, never back: faded evidence stays faded.

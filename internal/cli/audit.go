@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/report"
@@ -21,6 +23,11 @@ func newAudit(a *app) *cobra.Command {
 one lane, how often workers were denied a claim and went on to another category, how many
 runs did nothing, and what each category got of the sessions against its entitlement. A
 lane held twice is status 1.
+
+It also works out anew, from the runs and fires on record, however old, what is believed of
+each category, its account, the budgets of days and the epochs of claims. Nobody but stint
+writes these figures: one that does not add up was changed by another hand, or the store is
+damaged, and it is status 1.
 
 SESSIONS are the runs that had a claim, also those started by hand; PART is their part of
 all sessions. SPAWNED are the runs that fires started. ENTITLED is the category's
@@ -43,10 +50,15 @@ func (a *app) runAudit(ctx context.Context, since spanValue) error {
 			return err
 		}
 		a.printAudit(r)
+		var errs []error
 		if n := len(r.Violations); n > 0 {
-			return fmt.Errorf("audit: lanes held by two runs at once: %d", n)
+			errs = append(errs, fmt.Errorf("audit: lanes held by two runs at once: %d", n))
 		}
-		return nil
+		if n := len(r.Off); n > 0 {
+			errs = append(errs, fleet.WithHint(fmt.Errorf("audit: figures that do not add up: %d", n),
+				"find out who else writes "+e.Config.State+", and put a copy of the store back, or begin with a new state folder"))
+		}
+		return errors.Join(errs...)
 	})
 }
 
@@ -62,6 +74,9 @@ func (a *app) printAudit(r report.Audit) {
 		o.Denials, o.Pivots, o.Runs, o.NoopRate, o.SafetyNet, o.Fallbacks)
 	for _, v := range o.Violations {
 		fmt.Fprintf(a.Stdout, "violation: lane %s.%d by run %s and run %s from %s\n", v.Category, v.Lane, v.Runs[0], v.Runs[1], v.At)
+	}
+	for _, d := range r.Off {
+		fmt.Fprintln(a.Stdout, "does not add up: "+plain.Text(d.String()))
 	}
 	for _, f := range r.Fruitless {
 		fmt.Fprintln(a.Stdout, "alarm: "+f.Why())

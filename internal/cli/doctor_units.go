@@ -171,6 +171,9 @@ func (s *inspection) readRecord(ctx context.Context, e *engine.Engine) error {
 	}
 	r := &s.Record
 	r.Violations = len(status.Day.Violations)
+	if r.Off, err = x.Discrepancies(ctx); err != nil {
+		return err
+	}
 	for _, run := range status.Open {
 		if run.State != fleet.RunCrashed {
 			r.Live++

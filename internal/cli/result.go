@@ -45,7 +45,7 @@ said before. What the file may not say is refused. "stint help agents" says what
 				return err
 			}
 			if a.json {
-				printJSON(a.Stdout, wire.Result{"stint/result@1", r.Outcome, r.Grade, r.Reason, r.TaskState, answer.Path})
+				printJSON(a.Stdout, wire.NewResult(r.Outcome, r.Grade, r.Reason, r.TaskState, answer.Path))
 				return nil
 			}
 			fmt.Fprintf(a.Stdout, "wrote %s\n", plain.Text(answer.Path))

@@ -76,6 +76,7 @@ func TestHealthy(t *testing.T) {
 		"store: /s/stint.db, 3.0 MiB, whole",
 		"runs: 1 session under way, nothing left behind",
 		"lanes: none held twice in the last day",
+		"figures: beliefs, accounts, budgets and epochs add up by the record",
 		"agent: claude: /bin/claude",
 		"login: claude: /h/.claude/.credentials.json",
 		"box: claude: workspace by Landlock 7 and namespaces",
@@ -257,7 +258,7 @@ func TestExamine(t *testing.T) {
 			"store problem: /s/stint.db: a; b | restore it from a backup, or save what can be read: sqlite3 /s/stint.db .recover | sqlite3 recovered.db",
 		}},
 		{"record unseen", func(f *Facts) { f.Record = Record{Unseen: "store"}; f.Workspace.Changed = 0 }, []string{
-			"runs unknown: store", "lanes unknown: store", "agent_rest unknown: store", "task_waiting unknown: store", "graded unknown: store",
+			"runs unknown: store", "lanes unknown: store", "figures unknown: store", "agent_rest unknown: store", "task_waiting unknown: store", "graded unknown: store",
 		}},
 		{"dead runs", func(f *Facts) {
 			f.Record.Leftovers = []Leftover{{Run: "r1", Category: "code"}, {Run: "r2", Category: "docs", Ended: true}, {Run: "r3", Category: "code"}}

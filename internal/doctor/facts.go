@@ -123,7 +123,8 @@ type Record struct {
 	Unseen     string // nobody can say
 	Live       int    // sessions under way
 	Leftovers  []Leftover
-	Violations int // lanes held twice, in the last day
+	Violations int                 // lanes held twice, in the last day
+	Off        []fleet.Discrepancy // figures that do not add up
 	Rests      []Rest
 	Waiting    []fleet.Waiting    // that wait for a person
 	Untold     []fleet.TaskMemory // tasks whose source does not show the state in which they were left

@@ -93,9 +93,9 @@ func examineStore(s Store) []Finding {
 // examineRecord looks at whether what is recorded agrees with itself and with what lives.
 func examineRecord(r Record) []Finding {
 	if r.Unseen != "" {
-		return []Finding{unknown("runs", r.Unseen), unknown("lanes", r.Unseen)}
+		return []Finding{unknown("runs", r.Unseen), unknown("lanes", r.Unseen), unknown("figures", r.Unseen)}
 	}
-	return []Finding{examineRuns(r), examineLanes(r)}
+	return []Finding{examineRuns(r), examineLanes(r), examineFigures(r)}
 }
 
 func examineRuns(r Record) Finding {
@@ -137,4 +137,20 @@ func examineLanes(r Record) Finding {
 		}
 	}
 	return ok(check, "none held twice in the last day")
+}
+
+func examineFigures(r Record) Finding {
+	const check = "figures"
+	if len(r.Off) > 0 {
+		var what []string
+		for _, d := range r.Off {
+			what = append(what, d.String())
+		}
+		return Finding{
+			Check: check, State: Problem, What: plain.Plural(len(r.Off), "figure") + " of the store do not add up: " + listed(what),
+			Why: "nobody but stint writes them: another hand did, or the store is damaged, and what is ranked, spent and held by them is wrong",
+			Fix: "stint audit",
+		}
+	}
+	return ok(check, "beliefs, accounts, budgets and epochs add up by the record")
 }

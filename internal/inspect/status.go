@@ -20,6 +20,7 @@ import (
 	"stint/internal/report"
 	"stint/internal/selector"
 	"stint/internal/store"
+	"stint/internal/store/book"
 	"stint/internal/survey"
 	"stint/internal/transcript"
 )
@@ -339,7 +340,28 @@ func (e *Explainer) Audit(ctx context.Context, since time.Time) (report.Audit, e
 	if err != nil {
 		return report.Audit{}, err
 	}
-	return report.NewAudit(r), nil
+	a := report.NewAudit(r)
+	a.Off, err = e.Discrepancies(ctx)
+	return a, err
+}
+
+// Discrepancies are the figures of the store that do not add up by the record. It reads all of
+// that, however old.
+func (e *Explainer) Discrepancies(ctx context.Context) ([]fleet.Discrepancy, error) {
+	if e.Store == nil {
+		return nil, nil
+	}
+	l, err := e.Store.Ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(book.Discrepancies(l), func(d fleet.Discrepancy) bool {
+		if d.Run == "" {
+			return false
+		}
+		r, err := e.Store.Run(ctx, d.Run)
+		return err != nil || !r.EndedAt.IsZero() || e.Liveness(ctx, r) != fleet.Lives
+	}), nil
 }
 
 // past reads what reports are computed from: the record since a time, with runs counted

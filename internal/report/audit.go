@@ -39,7 +39,8 @@ type Audit struct {
 	Grades            Grades
 	Categories        []CategoryAudit
 	Fruitless         []Fruitless
-	Failing           []Failing // by failures, most first
+	Failing           []Failing           // by failures, most first
+	Off               []fleet.Discrepancy // figures that do not add up, where they were worked out
 }
 
 // Failing is a task at which most sessions fail. A session between them that does not fail

@@ -253,6 +253,9 @@ type Record interface {
 	FailedTasks(ctx context.Context, since time.Time, least int) ([]fleet.TaskTally, error)
 	// BudgetResets reads what people struck out of budgets since a time, oldest first.
 	BudgetResets(ctx context.Context, since time.Time) ([]fleet.Reset, error)
+	// Ledger reads all that the figures of the store can be worked out from. Its cost grows
+	// with the record.
+	Ledger(ctx context.Context) (Ledger, error)
 	// LessonUses reads the lessons that matched a run, by id.
 	LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.LessonUse, error)
 }

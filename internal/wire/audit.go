@@ -23,8 +23,18 @@ type Audit struct {
 	SafetyNet          int                   `json:"safety_net"` // runs for which the allow-list stood in for a payload
 	Fallbacks          int                   `json:"fallbacks"`  // fires for which the external selector failed
 	Categories         []CategoryAudit       `json:"categories"`
-	Fruitless          []Fruitless           `json:"fruitless"` // chosen, and never at work
-	Failing            []Failing             `json:"failing"`   // tasks at which most sessions fail
+	Fruitless          []Fruitless           `json:"fruitless"`               // chosen, and never at work
+	Failing            []Failing             `json:"failing"`                 // tasks at which most sessions fail
+	Discrepancies      []Discrepancy         `json:"discrepancies,omitempty"` // figures that do not add up; left out where there are none
+}
+
+// Discrepancy is a figure that is kept and that does not come of the record.
+type Discrepancy struct {
+	Kind     fleet.DiscrepancyKind `json:"kind"`
+	Subject  string                `json:"subject"` // whose figure it is
+	Figure   string                `json:"figure"`
+	Stored   string                `json:"stored"`
+	Recorded string                `json:"recorded"` // what it comes to by the record
 }
 
 // Failing is a task at which most sessions fail.
@@ -76,5 +86,8 @@ func NewAudit(r report.Audit) Audit {
 		}),
 		Fruitless: each(r.Fruitless, func(f report.Fruitless) Fruitless { return Fruitless(f) }),
 		Failing:   each(r.Failing, func(f report.Failing) Failing { return Failing(f) }),
+		Discrepancies: each(r.Off, func(d fleet.Discrepancy) Discrepancy {
+			return Discrepancy{d.Kind, d.Subject, d.Figure, d.Stored, d.Recorded}
+		}),
 	}
 }

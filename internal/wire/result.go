@@ -11,3 +11,8 @@ type Result struct {
 	TaskState string        `json:"task_state"`
 	Path      string        `json:"path"` // of the result file
 }
+
+// NewResult is a result as JSON.
+func NewResult(o fleet.Outcome, grade *float64, reason, taskState, path string) Result {
+	return Result{Schema: "stint/result@1", Outcome: o, Grade: grade, Reason: reason, TaskState: taskState, Path: path}
+}

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -133,8 +134,27 @@ func (t tx) changeArm(ctx context.Context, c fleet.Category, change func(a *band
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
+	if err := t.checkpoint(ctx, c, row.arm, false); err != nil {
+		return err
+	}
 	change(&row.arm)
 	return t.putArm(ctx, c, row.arm)
+}
+
+// checkpoint keeps an arm as it is, before it learns under other settings than it has. Always: in
+// any case.
+func (t tx) checkpoint(ctx context.Context, c fleet.Category, a bandit.Arm, always bool) error {
+	settings, err := json.Marshal(t.learn)
+	if err != nil {
+		return err
+	}
+	arm, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	_, err = t.ExecContext(ctx, `insert into checkpoints (category, settings, arm) select ?1, ?2, ?3
+where ?4 or ?2 is not (select settings from checkpoints where category = ?1 order by id desc limit 1)`, c, string(settings), string(arm), always)
+	return err
 }
 
 func (t tx) putArm(ctx context.Context, c fleet.Category, a bandit.Arm) error {
@@ -149,38 +169,41 @@ func (t tx) round(ctx context.Context, c fleet.Category) (now fleet.Round, err e
 }
 
 // move moves the clocks of the categories for which a fire is a round, and adds to their
-// accounts what it entitles them to.
-func (t tx) move(ctx context.Context, f fleet.Fire) error {
+// accounts what it entitles them to. It returns the rounds that they are in then.
+func (t tx) move(ctx context.Context, f fleet.Fire) (map[fleet.Category]fleet.Round, error) {
+	rounds := map[fleet.Category]fleet.Round{}
 	for _, c := range f.Moves {
 		err := t.changeArm(ctx, c, func(a *bandit.Arm) {
 			a.Round++
+			rounds[c] = a.Round
 			if due, ok := f.Due[c]; ok {
 				a.Entitle(t.learn, due)
 			}
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return rounds, nil
 }
 
-// debit counts the session that a run begins, and notes in its row in what round and
-// under what load.
+// debit counts the session that a run begins, and notes in its row which one it is, in what round
+// and under what load.
 func (t tx) debit(ctx context.Context, id fleet.RunID) error {
 	var (
 		c     fleet.Category
 		round fleet.Round
 		load  float64
+		nth   int
 	)
 	if err := t.QueryRowContext(ctx, "select category from runs where id = ?", id).Scan(&c); err != nil {
 		return err
 	}
-	err := t.changeArm(ctx, c, func(a *bandit.Arm) { round, load = a.Round, a.Debit(a.Round) })
+	err := t.changeArm(ctx, c, func(a *bandit.Arm) { round, load, nth = a.Round, a.Debit(a.Round), a.Sessions })
 	if err != nil {
 		return err
 	}
-	_, err = t.ExecContext(ctx, "update runs set round = ?, load = ? where id = ?", round, load, id)
+	_, err = t.ExecContext(ctx, "update runs set round = ?, load = ?, nth = ? where id = ?", round, load, nth, id)
 	return err
 }
 
@@ -223,11 +246,20 @@ func (t tx) learnGrade(ctx context.Context, id fleet.RunID, grade float64) error
 	}
 	arm, pool := arms[c].Arm, t.learn.Prior(inOrder(arms))
 	was := t.learn.Belief(&arm, pool).Mean()
+	if err := t.checkpoint(ctx, c, arm, false); err != nil {
+		return err
+	}
 	alarm := t.learn.Learn(&arm, pool, x)
 	if err := t.putArm(ctx, c, arm); err != nil {
 		return err
 	}
+	if _, err := t.ExecContext(ctx, "update runs set counted = ? where id = ?", arm.Graded, id); err != nil {
+		return err
+	}
 	if alarm {
+		if err := t.checkpoint(ctx, c, arm, true); err != nil {
+			return err
+		}
 		arms[c] = store.Arm{Arm: arm}
 		became := t.learn.Belief(&arm, t.learn.Prior(inOrder(arms))).Mean()
 		if _, err := t.ExecContext(ctx, "insert into grade_changes (run, at, was, became) values (?, ?, ?, ?)", id, millis(t.now), was, became); err != nil {

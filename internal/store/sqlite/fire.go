@@ -59,7 +59,16 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			return 0, err
 		}
 	}
-	return id, t.move(ctx, f)
+	moved, err := t.move(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	rounds, err := json.Marshal(moved)
+	if err != nil {
+		return 0, err
+	}
+	_, err = t.ExecContext(ctx, "update fires set rounds = ? where id = ?", string(rounds), id)
+	return id, err
 }
 
 // NotStarted records that a fire's unit did not start: its run ends as abandoned and

@@ -100,10 +100,12 @@ func (d *DB) ResetBudget(ctx context.Context, scope fleet.Scope, reason string) 
 			return err
 		}
 		for _, write := range []string{
-			`insert into resets (at, scope, runs, tokens, usd, reason) values (:now, :scope, :runs, :tokens, :usd, :reason)`,
 			`update spent set (runs, tokens, usd, guessed) =
 (select count(*), coalesce(sum(reserved_tokens), 0), coalesce(sum(reserved_usd), 0.0), coalesce(sum(reserved_usd), 0.0) from runs
 where ended_at is null and day = :day and :scope in ('fleet', 'agent:' || agent, 'category:' || category)) where day = :day and scope = :scope`,
+			`insert into resets (at, scope, runs, tokens, usd, kept_runs, kept_tokens, kept_usd, reason)
+select :now, :scope, :runs, :tokens, :usd, coalesce(sum(runs), 0), coalesce(sum(tokens), 0), coalesce(sum(usd), 0.0), :reason
+from spent where day = :day and scope = :scope`,
 			`update agents set billed_after = (select coalesce(max(id), '') from runs) where 'agent:' || agent = :scope`,
 		} {
 			_, err := t.ExecContext(ctx, write, sql.Named("now", millis(t.now)), sql.Named("day", t.today()), sql.Named("scope", scope),

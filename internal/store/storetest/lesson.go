@@ -78,9 +78,7 @@ func testLessonsReplaced(t *testing.T, b bundle) {
 	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: takeFor("", "").TTL}, fleet.Granted)
 	must(t, b.AddRun(ctx, plannedRun("0r1")))
 	b.mustTakeForRun(t, takeFor("0r1", "first", uses("a", "b")...), fleet.Granted)
-	_, err := b.Release(ctx, store.Hold{Key: "first", Holder: "run:0r1"}, fleet.EndingReleased, "")
-	must(t, err)
-	b.mustTakeForRun(t, takeFor("0r1", "second", uses("b", "c")...), fleet.Granted)
+	b.mustTakeForRun(t, takeFor("0r1", "first", uses("b", "c")...), fleet.Renewed)
 	b.mustTakeForRun(t, takeFor("0r1", "hers", uses("d")...), fleet.Denied)
 	must(t, b.Complete(ctx, graded(b.mustRun(t, "0r1"), 0.5)))
 	one := bandit.Trial{With: tried(0.5)}

@@ -247,6 +247,7 @@ func (h *history) wait(rt *rapid.T) {
 func (h *history) restart(rt *rapid.T) {
 	must(h.t, h.Close())
 	h.Store = h.bundle.again()
+	h.addsUp(h.t)
 	s := h.mustSnapshot(h.t)
 	got := map[fleet.Category]*bandit.Arm{}
 	for c, arm := range s.Arms {

@@ -15,6 +15,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/book"
 )
 
 // Open says where a store is to be that reads this clock and learns by these settings,
@@ -122,7 +123,9 @@ func Run(t *testing.T, open Open) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, newBundle(t, open, bandit.Defaults()))
+			b := newBundle(t, open, bandit.Defaults())
+			test(t, b)
+			b.addsUp(t)
 		})
 	}
 }
@@ -166,6 +169,21 @@ func newBundle(t *testing.T, open Open, s bandit.Settings) bundle {
 	clock := NewClock()
 	again := open(t, clock.Now, s)
 	return bundle{again(), clock, open, again}
+}
+
+// addsUp works out anew what the store keeps of what a test did: all that a store itself writes
+// adds up, in whatever order it was asked for it.
+func (b bundle) addsUp(t *testing.T) {
+	t.Helper()
+	l, err := b.Ledger(t.Context())
+	if err != nil {
+		t.Errorf("read ledger: %v", err)
+	}
+	for _, d := range book.Discrepancies(l) {
+		if d.Run == "" { // these tests have no sessions that live
+			t.Error(d)
+		}
+	}
 }
 
 // fresh is another store, which learns by other settings.

@@ -37,7 +37,8 @@ create table fires (
   selection text not null,                     -- JSON: the payload that was followed
   own       integer not null,                  -- 1: that was stint's own ranking
   allowed   text not null,                     -- JSON: the allow-list
-  fallback  text not null                      -- why an external selector was not followed
+  fallback  text not null,                     -- why an external selector was not followed
+  rounds    text not null default '{}'         -- JSON: the round into which it moved categories
 ) strict;
 
 create index fires_fallback on fires (at) where fallback <> '';
@@ -76,6 +77,8 @@ create table runs (
   epoch       integer not null default 0,
   round       integer not null default 0,      -- of the category when the claim was granted
   load        real not null default 0,         -- of the category then
+  nth         integer,                         -- which of the category's sessions it is, from 1; null: it had no claim
+  counted     integer,                         -- which of the category's grades it brought, from 1; null: none, or not yet
   agent       text not null default '',
   box         text not null default '',        -- that its agent was in, and what held it
   pid         integer not null default 0,      -- of stint run
@@ -204,6 +207,17 @@ create table arms (
   vain_at      text not null                   -- task at which the last session brought nothing; empty: none
 ) strict, without rowid;
 
+-- The arms as they were before settings changed, and after grades were found to have changed: from
+-- there on an arm's figures can be worked out from the runs and fires on record.
+create table checkpoints (
+  id       integer primary key,
+  category text not null,
+  settings text not null,                      -- JSON: what follows is learnt under these
+  arm      text not null                       -- JSON
+) strict;
+
+create index checkpoints_category on checkpoints (category);
+
 -- Where the grades of a category were found to have changed, so that those from before
 -- were forgotten.
 create table grade_changes (
@@ -268,6 +282,9 @@ create table resets (
   runs   integer not null,                     -- that were on it
   tokens integer not null,
   usd    real not null,
+  kept_runs   integer not null,                -- of these: sessions under way, and what was reserved for them
+  kept_tokens integer not null,
+  kept_usd    real not null,
   reason text not null
 ) strict;
 

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"time"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+)
+
+// Ledger is what is on record of all that ever ran, beside the figures that are kept of it: each
+// of these can be worked out anew.
+type Ledger struct {
+	Arms        map[fleet.Category]bandit.Arm
+	Checkpoints map[fleet.Category][]Checkpoint // oldest first
+	Alarms      map[fleet.Category]int          // changes of grades on record
+	Runs        []Entry                         // oldest first
+	Fires       []Moves                         // by number
+	LastFire    fleet.FireID                    // that there ever was
+	Claims      map[fleet.Key]fleet.Claim
+	Spent       []DaySpent
+	Resets      []DaySpent // what was struck out of a day's account
+	Missing     []string   // what the record speaks of and does not have, in words
+}
+
+// Checkpoint is an arm as it was, and the settings under which it learnt from then on.
+type Checkpoint struct {
+	Settings bandit.Settings
+	Arm      bandit.Arm
+}
+
+// Entry is what a run says for the figures.
+type Entry struct {
+	ID       fleet.RunID
+	Category fleet.Category
+	Agent    string
+	Key      fleet.Key // empty: it had no claim
+	Epoch    fleet.Epoch
+	Round    fleet.Round
+	Load     float64
+	Began    time.Time
+	Open     bool
+	Grade    *float64
+	Held     bool
+	Nth      int // which of the category's sessions; 0: none
+	Counted  int // which of the category's grades; 0: none
+	Day      string
+	Tokens   int64 // used or, as long as it is not known, reserved
+	USD      float64
+}
+
+// Moves are the rounds into which a fire moved categories, and what it entitled them to.
+type Moves struct {
+	Fire   fleet.FireID
+	Rounds map[fleet.Category]fleet.Round
+	Due    map[fleet.Category]float64
+}
+
+// DaySpent is what a scope used in a day.
+type DaySpent struct {
+	Day string
+	fleet.Spent
+}
