@@ -2,13 +2,17 @@ package main
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/store/sqlite"
 )
 
 // past is what a fleet leaves behind that has run for long: a run a minute, up to a
@@ -60,7 +64,72 @@ func (p past) fires() int { return (p.runs + 2) / 3 }
 // the log.
 func (p past) fill(tb testing.TB, database string) {
 	tb.Helper()
-	p.execute(tb, database, pastFires, pastRuns, pastChoices, pastLanes, pastClaims, pastDenials)
+	p.execute(tb, database, pastFires, pastRuns, pastChoices, pastLanes, pastClaims, pastDenials, pastFigures)
+	p.learn(tb, database)
+}
+
+// learn writes what the runs of the past taught, so that it adds up.
+func (p past) learn(tb testing.TB, database string) {
+	tb.Helper()
+	o := sqlite.Options{Dir: filepath.Dir(database), Now: time.Now, Settings: bandit.Defaults()}
+	db, err := sql.Open("sqlite3", "file:"+database+"?mode=rw&_busy_timeout=15000")
+	if err == nil {
+		err = db.QueryRow("select name, workspace from fleet").Scan(&o.Fleet, &o.Workspace)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	d, err := sqlite.Open(tb.Context(), o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	l, err := d.Ledger(tb.Context())
+	arms := map[fleet.Category]bandit.History{}
+	for _, r := range l.Runs {
+		h := arms[r.Category]
+		if r.Nth > 0 {
+			h.Debits = append(h.Debits, r.Round)
+		}
+		if r.Counted > 0 {
+			h.Graded = append(h.Graded, bandit.Graded{Turn: bandit.Turn(r.Began), Grade: *r.Grade})
+		}
+		arms[r.Category] = h
+	}
+	for c, h := range arms {
+		columns, values := armColumns(c, o.Settings.Recount(bandit.Arm{}, h, 0))
+		settings, _ := json.Marshal(o.Settings)
+		_, failed := db.Exec("insert or replace into arms (" + columns + ") values (" + values + ")")
+		_, failed2 := db.Exec("insert into checkpoints (category, settings, arm) values (?, ?, '{}')", c, string(settings))
+		err = errors.Join(err, failed, failed2)
+	}
+	if err := errors.Join(err, d.Close(), db.Close()); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// armColumns are the columns of an arm and their values, by its names in JSON.
+func armColumns(c fleet.Category, a bandit.Arm) (columns, values string) {
+	text, _ := json.Marshal(a)
+	var object map[string]any
+	_ = json.Unmarshal(text, &object)
+	delete(object, "asleep_since") // it is null, or a number
+	object["at_round"], object["category"] = object["at"], string(c)
+	delete(object, "at")
+	var add func(prefix string, object map[string]any)
+	add = func(prefix string, object map[string]any) {
+		for name, v := range object {
+			switch v := v.(type) {
+			case map[string]any:
+				add(prefix+strings.TrimSuffix(name+"_", "since_"), v)
+			case string:
+				columns, values = columns+prefix+name+", ", values+"'"+v+"', "
+			default:
+				columns, values = columns+prefix+name+", ", values+fmt.Sprintf("%v, ", v)
+			}
+		}
+	}
+	add("", object)
+	return strings.TrimSuffix(columns, ", "), strings.TrimSuffix(values, ", ")
 }
 
 // trouble adds what else of other people's words is shown: claims that are held, pauses,
@@ -153,7 +222,7 @@ const (
 		worked as (select *, outcome not in ('busy', 'denied', 'idle', 'abandoned') as worked from named)
 		select id, case when source not in ('respawn', 'hand') then 1 + i / 3 end, category, 1 + i % 3, i % 12 = 5, source,
 			'stint-bench-' || category || '-' || id || '.service', outcome <> 'busy', iif(worked, task, ''), iif(worked, task, ''),
-			iif(worked, 1 + i / :keys, 0), i / 3, case i / 7 % 3 when 0 then 'claude' when 1 then 'codex' else 'gptme' end, 1000 + i % 30000,
+			iif(worked, 1 + i / :keys, 0), 0, case i / 7 % 3 when 0 then 'claude' when 1 then 'codex' else 'gptme' end, 1000 + i % 30000,
 			at, at + 400, at + 60000 + chance % 780000, outcome,
 			case when outcome = 'productive' then 0.4 + chance % 60 / 100.0 when outcome in ('failed', 'timeout') then 0 end,
 			(select text from words where n = chance % :words), iif(outcome = 'productive', '{"commits":0.7,"own":-0.1}', '{}'),
@@ -178,6 +247,16 @@ const (
 		select key, 'run:' || max(id), max(epoch), max(started_at), max(ended_at) + 1, max(ended_at), 'done'
 		from runs where key <> '' group by key;
 	`
+	// The fires of the past moved no clock.
+	pastFigures = `update runs set nth = n from (select id as run, row_number() over (partition by category order by id) as n from runs where key <> '')
+			where id = run;
+		update runs set counted = n from (select id as run, row_number() over (partition by category order by id) as n from runs where grade is not null)
+			where id = run;
+		insert into spent (day, scope, runs, tokens, usd)
+		select day, case n when 0 then 'fleet' when 1 then 'agent:' || agent else 'category:' || category end as scope,
+			count(*), sum(tokens), sum(usd) from runs, (select 0 as n union all select 1 union all select 2)
+		where day <> '' group by day, scope;
+	`
 	pastDenials = `insert into denials (run, category, key, holder, at)
 		select id, category, 'task-' || rank, (select text from words where n = created_at % :words), started_at + 10
 		from runs where outcome = 'denied' or created_at % 100 = 0;
@@ -189,9 +268,8 @@ const (
 			select text, '', '', '', '', '', '', '', :now - 60000, 3, 3, 3, 3, 0, text from words;
 		insert or replace into agents (agent, until, since, reason, failures, limits, fault, faults, probe)
 			select 'codex', :now + 3600000, :now, text, 0, 1, '', 0, '' from words where n = 1;
-		insert or replace into spent (day, scope, runs, tokens, usd, guessed) values (':today', 'fleet', 1440, 1000000, 12.5, 2.5);
-		insert into runs (id, category, rank, source, agent, created_at, started_at, reason, task, key)
-			select :newid, 'c' || n, 0, 'hand', 'claude', :now - 1000, :now - 900, text, text, text from words where n < 2;
+		insert into runs (id, category, rank, source, agent, created_at, started_at, reason, task)
+			select :newid, 'c' || n, 0, 'hand', 'claude', :now - 1000, :now - 900, text, text from words where n < 2;
 	`
 )
 
@@ -200,8 +278,6 @@ func (f bench) fillHistory(b *testing.B, runs, categories int) {
 	b.Helper()
 	past{runs: runs, categories: categories}.fill(b, f.database())
 	f.recordFire(b, categories)
-	f.execute(b, fmt.Sprintf(`update arms set graded = %[1]d, sessions = %[1]d, entitled = %[1]d,
-		fast_w = 30, fast_s = 18, fast_g2 = 12, slow_w = 90, slow_s = 54, slow_g2 = 36`, runs/categories))
 }
 
 // recordFire stores a fire that owes every category something, after which each is

@@ -24,7 +24,7 @@ one lane, how often workers were denied a claim and went on to another category,
 runs did nothing, and what each category got of the sessions against its entitlement. A
 lane held twice is status 1.
 
-It also works out anew, from the runs and fires on record, however old, what is believed of
+Without --since it also works out anew, from all runs and fires on record, what is believed of
 each category, its account, the budgets of days and the epochs of claims. Nobody but stint
 writes these figures: one that does not add up was changed by another hand, or the store is
 damaged, and it is status 1.
@@ -48,6 +48,11 @@ func (a *app) runAudit(ctx context.Context, since spanValue) error {
 		r, err := e.Audit(ctx, since.before(a.Now()))
 		if err != nil {
 			return err
+		}
+		if !since.given {
+			if r.Off, err = e.Discrepancies(ctx); err != nil {
+				return err
+			}
 		}
 		a.printAudit(r)
 		var errs []error

@@ -21,7 +21,9 @@ import (
 // cannot see a store that was rewritten as a whole, record and all. The change detector, the
 // back-off and the trials of lessons are not worked out.
 func Discrepancies(l store.Ledger) []fleet.Discrepancy {
-	r := recount{Ledger: l, sessions: map[fleet.Category][]store.Entry{}, graded: map[fleet.Category][]store.Entry{}}
+	r := recount{
+		Ledger: l, sessions: map[fleet.Category][]store.Entry{}, graded: map[fleet.Category][]store.Entry{}, moves: map[fleet.Category][]bandit.Move{},
+	}
 	for _, e := range l.Runs {
 		if e.Nth > 0 {
 			r.sessions[e.Category] = append(r.sessions[e.Category], e)
@@ -55,6 +57,7 @@ func graded(is bool) string {
 type recount struct {
 	store.Ledger
 	sessions, graded map[fleet.Category][]store.Entry
+	moves            map[fleet.Category][]bandit.Move
 	list             []fleet.Discrepancy
 }
 
@@ -86,7 +89,7 @@ func (r *recount) categories() map[fleet.Category]bool {
 	return all
 }
 
-// fires looks for fires that are gone: their numbers have no gap.
+// fires looks for fires that are gone, as their numbers have no gap, and for what they moved.
 func (r *recount) fires() {
 	next := fleet.FireID(1)
 	for _, f := range append(slices.Clone(r.Fires), store.Moves{Fire: r.LastFire + 1}) {
@@ -94,6 +97,10 @@ func (r *recount) fires() {
 			r.add(fleet.OffRecord, "fires", fmt.Sprintf("number %d to %d", next, f.Fire-1), "missing", "one each")
 		}
 		next = max(next, f.Fire+1)
+		for c, round := range f.Rounds {
+			due, entitled := f.Due[c]
+			r.moves[c] = append(r.moves[c], bandit.Move{Round: round, Due: due, Entitled: entitled})
+		}
 	}
 }
 
@@ -107,13 +114,7 @@ func (r *recount) arm(c fleet.Category) {
 	sessions, grades := r.sessions[c], r.graded[c]
 	slices.SortFunc(sessions, by(nth))
 	slices.SortFunc(grades, by(counted))
-	var moves []bandit.Move
-	for _, f := range r.Fires {
-		if round, moved := f.Rounds[c]; moved {
-			due, entitled := f.Due[c]
-			moves = append(moves, bandit.Move{Round: round, Due: due, Entitled: entitled})
-		}
-	}
+	moves := r.moves[c]
 	whole := true
 	for _, of := range []struct {
 		kind    fleet.DiscrepancyKind
