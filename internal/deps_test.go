@@ -94,7 +94,7 @@ func rules() map[string]rule {
 		"internal/notice":  {house: []string{"internal/command", "internal/fleet"}, not: []string{"os", "os/exec"}},
 		"internal/systemd": {
 			house:   []string{"internal/fleet"},
-			foreign: []string{"github.com/coreos/go-systemd/v22/dbus", "github.com/godbus/dbus/v5"},
+			foreign: []string{"github.com/coreos/go-systemd/v22/dbus", "github.com/godbus/dbus/v5", "golang.org/x/sys/unix"},
 			not:     []string{"os/exec"},
 		},
 		"internal/door":   {house: []string{"internal/fleet", "internal/rundir"}, foreign: []string{"golang.org/x/sys/unix"}, not: []string{"database/sql", "os/exec"}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	sdbus "github.com/coreos/go-systemd/v22/dbus"
+	"golang.org/x/sys/unix"
 
 	"stint/internal/fleet"
 )
@@ -57,14 +58,22 @@ func properties() []property {
 		{"NoNewPrivileges", boolean, ""},
 		{"PrivateUsers", boolean, ""},
 		{"ProtectClock", boolean, ""},
+		{"RestrictAddressFamilies", restriction(`^AF_[A-Z0-9]+$`, "AF_INET AF_UNIX"), ""},
 		{"RestrictRealtime", boolean, ""},
 		{"RestrictSUIDSGID", boolean, ""},
+		{"SystemCallErrorNumber", number(map[string]int32{
+			"EPERM": int32(unix.EPERM), "EACCES": int32(unix.EACCES), "EINVAL": int32(unix.EINVAL), "ENOSYS": int32(unix.ENOSYS),
+		}), ""},
+		{"SystemCallFilter", restriction(`^@?[a-z_][a-z0-9_-]*$`, "@system-service"), ""},
+		{"LoadCredential", credentials, ""},
 	}, isolation()...)
 }
 
 // isolation is what gives a worker its own view of the machine.
 func isolation() []property {
 	return []property{
+		{"BindPaths", binds, ""},
+		{"BindReadOnlyPaths", binds, ""},
 		{"InaccessiblePaths", paths, ""},
 		{"PrivateDevices", boolean, ""},
 		{"PrivateNetwork", boolean, ""},
@@ -79,6 +88,16 @@ func isolation() []property {
 		{"ProtectSystem", word("yes", "no", "full", "strict"), ""},
 		{"ReadOnlyPaths", paths, ""},
 		{"ReadWritePaths", paths, ""},
+		{"TemporaryFileSystem", fileSystems, ""},
+	}
+}
+
+// powerless are the properties that a manager without privileges accepts and does not enforce:
+// they take programs in the kernel that only root may load.
+func powerless() []string {
+	return []string{
+		"BPFProgram", "DeviceAllow", "DevicePolicy", "IPAddressAllow", "IPAddressDeny", "IPEgressFilterPath", "IPIngressFilterPath",
+		"RestrictFileSystems", "RestrictNetworkInterfaces", "SocketBindAllow", "SocketBindDeny",
 	}
 }
 
@@ -130,6 +149,10 @@ func parseProperty(name string, value any) (sdbus.Property, error) {
 func unknownProperty(name string, known []property) error {
 	if slices.Contains(ownProperties(), name) {
 		return fmt.Errorf("%w: unit property %s: stint sets it itself", fleet.ErrUsage, name)
+	}
+	if slices.Contains(powerless(), name) {
+		return fleet.WithHint(fmt.Errorf("%w: unit property %s: it has no effect in a user's service manager, which accepts it in silence", fleet.ErrUsage, name),
+			"PrivateNetwork and RestrictAddressFamilies keep a worker from the network, PrivateDevices from devices")
 	}
 	names := make([]string, len(known))
 	for i, p := range known {

@@ -1,11 +1,14 @@
 package systemd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -38,6 +41,9 @@ func TestEveryPropertyArrives(t *testing.T) {
 		"ProtectKernelLogs": true, "ProtectKernelModules": true, "ProtectKernelTunables": true,
 		"ProtectHome": "read-only", "ProtectProc": "invisible", "ProtectSystem": "strict",
 		"RestrictRealtime": true, "RestrictSUIDSGID": true,
+		"BindPaths": "/var/tmp:/mnt", "BindReadOnlyPaths": []any{"/usr", "-/nonexistent:/srv"}, "TemporaryFileSystem": "/var/lib:size=1M,ro",
+		"RestrictAddressFamilies": "AF_INET AF_UNIX", "SystemCallFilter": []any{"~ptrace"}, "SystemCallErrorNumber": "EACCES",
+		"LoadCredential":    "host:/etc/hostname",
 		"InaccessiblePaths": "-/nonexistent", "ReadOnlyPaths": []any{"/usr", "-/nonexistent"}, "ReadWritePaths": []any{"/var/tmp"},
 	}
 	startKept(t, m, spec)
@@ -52,9 +58,67 @@ func TestEveryPropertyArrives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(got[want.Name], want.Value.Value()); diff != "" {
+		if diff := cmp.Diff(plainly(got[want.Name]), plainly(want.Value.Value())); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", want.Name, diff)
 		}
+	}
+}
+
+// plainly writes structures as the lists that come back for them.
+func plainly(v any) any {
+	if k := reflect.ValueOf(v).Kind(); k != reflect.Slice && k != reflect.Struct {
+		return v
+	}
+	return strings.NewReplacer("{", "[", "}", "]").Replace(fmt.Sprint(v))
+}
+
+// TestRestrictionsTakeHold has a worker say what it sees and may do, property by property.
+func TestRestrictionsTakeHold(t *testing.T) {
+	t.Parallel()
+	m := testManager(t)
+	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, tt := range []struct {
+		property string
+		value    any
+		script   string
+		want     string
+	}{
+		{"BindReadOnlyPaths", filepath.Dir(secret) + ":/mnt", "cat /mnt/secret; touch /mnt/x 2>&1", "(?s)hunter2\n.*Read-only file system"},
+		{"BindPaths", []any{filepath.Dir(secret) + ":/mnt", "-/nonexistent"}, "touch /mnt/made && ls /mnt", "made\nsecret"},
+		{"TemporaryFileSystem", filepath.Dir(secret) + ":mode=0700", "ls -A " + filepath.Dir(secret) + "; stat -f -c %T " + filepath.Dir(secret), "^tmpfs"},
+		{"LoadCredential", "token:" + secret, `echo "$CREDENTIALS_DIRECTORY"; ls -la "$CREDENTIALS_DIRECTORY" 2>&1; cat "$CREDENTIALS_DIRECTORY/token" 2>&1`, "hunter2"},
+		{"RestrictAddressFamilies", "AF_UNIX", "python3 -c 'import socket\nsocket.socket(socket.AF_UNIX)\nsocket.socket(socket.AF_INET)' 2>&1", "(?s)line 3.*Address family not supported"},
+		{"RestrictAddressFamilies", "~AF_INET", "python3 -c 'import socket\nsocket.socket(socket.AF_INET6)\nsocket.socket(socket.AF_INET)' 2>&1", "(?s)line 3.*Address family not supported"},
+		{"SystemCallFilter", "~@timer @clock mkdir mkdirat", "mkdir x 2>&1; echo status $?", "status (1|159)"},
+		{"SystemCallFilter", []any{"@system-service"}, `python3 -c 'import ctypes; print(ctypes.CDLL(None).ptrace(0, 0, 0, 0))'`, "^-1\n"},
+	} {
+		t.Run(fmt.Sprint(tt.property, tt.value), func(t *testing.T) {
+			t.Parallel()
+			said := filepath.Join(dir, fmt.Sprint("said", i))
+			script := "{ " + tt.script + "\n} >" + said + ".part; mv " + said + ".part " + said + "; exec sleep infinity\n"
+			if err := os.WriteFile(said+".sh", []byte(script), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			spec := testSpec(t, testFleet(t, m), fleet.RunID(fmt.Sprint("r", i)), "wait")
+			spec.Argv = []string{"/bin/sh", said + ".sh"}
+			spec.Properties = map[string]any{tt.property: tt.value}
+			if tt.property == "SystemCallFilter" {
+				spec.Properties["SystemCallErrorNumber"] = "EPERM"
+			}
+			start(t, m, spec)
+			var got []byte
+			eventually(t, "the worker has said it", func(context.Context) bool {
+				var err error
+				got, err = os.ReadFile(said)
+				return err == nil
+			})
+			if !regexp.MustCompile(tt.want).Match(got) {
+				t.Errorf("got %q, want %s", got, tt.want)
+			}
+		})
 	}
 }
 
@@ -164,6 +228,14 @@ func TestPropertyValues(t *testing.T) {
 		{"RuntimeMaxSec", 1.5, uint64(1_500_000)},
 		{"RuntimeMaxSec", " 5min ", uint64(300_000_000)},
 		{"RuntimeMaxSec", "infinity", uint64(math.MaxUint64)},
+		{"RestrictAddressFamilies", "AF_INET AF_UNIX", allowed{true, []string{"AF_INET", "AF_UNIX"}}},
+		{"RestrictAddressFamilies", []any{"~AF_INET", "AF_INET6"}, allowed{false, []string{"AF_INET", "AF_INET6"}}},
+		{"SystemCallFilter", "~@mount ptrace", allowed{false, []string{"@mount", "ptrace"}}},
+		{"SystemCallErrorNumber", "EPERM", int32(1)},
+		{"BindPaths", "-/a:/b", []bind{{"/a", "/b", true, 16384}}},
+		{"BindReadOnlyPaths", []any{"/a", "/b"}, []bind{{"/a", "/a", false, 16384}, {"/b", "/b", false, 16384}}},
+		{"TemporaryFileSystem", []any{"/a", "/b:size=1M,ro"}, []pair{{"/a", ""}, {"/b", "size=1M,ro"}}},
+		{"LoadCredential", "token:/a:b", []pair{{"token", "/a:b"}}},
 		{"PrivateTmp", true, true},
 		{"PrivateTmp", "no", false},
 		{"ProtectSystem", true, "yes"},
@@ -193,12 +265,26 @@ func TestCheckPropertyRefuses(t *testing.T) {
 		want  string
 		hint  string
 	}{
-		{"MemryMax", "1G", `"MemryMax" is unknown`, "did you mean MemoryMax? known are CPUQuota, CPUSchedulingPolicy, "},
+		{"MemryMax", "1G", `"MemryMax" is unknown`, "did you mean MemoryMax? known are BindPaths, BindReadOnlyPaths, CPUQuota, "},
 		{"memorymax", "1G", `"memorymax" is unknown`, "did you mean MemoryMax? "},
 		{"CPUQuotaPerSecUSec", int64(1), "is unknown", "did you mean CPUQuota? known are "},
 		{"", "", `"" is unknown`, "known are "},
 		{"KillMode", "none", "stint sets it itself", ""},
 		{"Environment", "A=b", "stint sets it itself", ""},
+		{"IPAddressDeny", "any", "it has no effect in a user's service manager", "PrivateNetwork and RestrictAddressFamilies keep"},
+		{"IPAddressAllow", "localhost", "it has no effect in a user's service manager", ""},
+		{"RestrictAddressFamilies", "", "want at least one name", ""},
+		{"RestrictAddressFamilies", "INET", `want names such as "AF_INET AF_UNIX"`, ""},
+		{"RestrictAddressFamilies", "AF_INET ~AF_UNIX", "want names such as", ""},
+		{"SystemCallFilter", int64(3), "want names such as", ""},
+		{"SystemCallErrorNumber", "kill", "want one of EACCES, EINVAL, ENOSYS, EPERM", ""},
+		{"BindPaths", "a:/b", "want an absolute path, or two", ""},
+		{"BindPaths", "/a:/b:rbind", "want an absolute path, or two", ""},
+		{"BindPaths", "/a:~/b", "want an absolute path, or two", ""},
+		{"TemporaryFileSystem", "tmp", "want an absolute path, or one with options", ""},
+		{"LoadCredential", "token", "want a name and an absolute path", ""},
+		{"LoadCredential", "a/b:/c", "want a name and an absolute path", ""},
+		{"SetCredential", "a:b", "is unknown", ""},
 		{"MemoryMax", "80%", "a share of the machine belongs in the fleet's slice", ""},
 		{"MemoryMax", "4g", "want an amount such as", ""},
 		{"MemoryMax", "-1", "want an amount such as", ""},

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"stint/internal/fleet"
 )
 
@@ -237,20 +239,113 @@ func fileMode(value any) (any, error) {
 // paths reads as. A leading "-" lets a path be missing. Over the bus nothing in a
 // path is expanded, so "~" and "%h" are refused and not taken by the letter.
 func paths(value any) (any, error) {
-	list, ok := value.([]any)
-	if !ok {
-		list = []any{value}
-	}
-	out := make([]string, len(list))
-	for i, item := range list {
-		s, ok := item.(string)
-		if !ok || !filepath.IsAbs(strings.TrimPrefix(s, "-")) {
-			return nil, fmt.Errorf("%v: want an absolute path, or a list of them", item)
+	return each(value, func(s string) (string, error) {
+		if !filepath.IsAbs(strings.TrimPrefix(s, "-")) {
+			return "", fmt.Errorf("%v: want an absolute path, or a list of them", s)
 		}
-		if err := fleet.CheckUnitWord(s); err != nil {
+		return s, fleet.CheckUnitWord(s)
+	})
+}
+
+// each reads an item, or a list of them.
+func each[T any](value any, parse func(string) (T, error)) (list []T, err error) {
+	items, ok := value.([]any)
+	if !ok {
+		items = []any{value}
+	}
+	for _, item := range items {
+		s, ok := item.(string)
+		if !ok {
+			s = fmt.Sprint(item) // which is no path and no name
+		}
+		v, err := parse(s)
+		if err != nil {
 			return nil, err
 		}
-		out[i] = s
+		list = append(list, v)
 	}
-	return out, nil
+	return list, nil
+}
+
+// allowed is (bas): what is allowed, and nothing else, or what is not.
+type allowed struct {
+	Only  bool
+	Names []string
+}
+
+// restriction reads what a process may use, in a list or with spaces between: with a "~" before
+// the first, what it may not.
+func restriction(pattern, example string) parser {
+	return func(value any) (any, error) {
+		if text, ok := value.(string); ok {
+			var words []any
+			for word := range strings.FieldsSeq(text) {
+				words = append(words, word)
+			}
+			value = words
+		}
+		a := allowed{Only: true}
+		_, err := each(value, func(s string) (string, error) {
+			name, denied := strings.CutPrefix(s, "~")
+			if denied && a.Names == nil {
+				a.Only = false
+				s = name
+			}
+			if a.Names = append(a.Names, s); !regexp.MustCompile(pattern).MatchString(s) {
+				return "", fmt.Errorf(`%v: want names such as %q, or with "~" before the first those that are denied`, s, example)
+			}
+			return s, nil
+		})
+		if err == nil && len(a.Names) == 0 {
+			err = fmt.Errorf("%v: want at least one name, such as %q", value, example)
+		}
+		return a, err
+	}
+}
+
+// bind is (ssbt): one folder or file at another place, with the mounts below it.
+type bind struct {
+	Source, Target string
+	MayBeMissing   bool
+	Flags          uint64
+}
+
+// binds reads a(ssbt), from SOURCE or SOURCE:TARGET. A leading "-" lets the source be missing.
+func binds(value any) (any, error) {
+	return each(value, func(s string) (bind, error) {
+		source, missing := strings.CutPrefix(s, "-")
+		source, target, given := strings.Cut(source, ":")
+		if !given {
+			target = source
+		}
+		if !filepath.IsAbs(source) || !filepath.IsAbs(target) || strings.Contains(target, ":") {
+			return bind{}, fmt.Errorf("%v: want an absolute path, or two with a colon between, or a list of such", s)
+		}
+		return bind{source, target, missing, unix.MS_REC}, fleet.CheckUnitWord(source + target)
+	})
+}
+
+// pair is (ss).
+type pair struct{ First, Second string }
+
+// fileSystems reads a(ss), from PATH or PATH:OPTIONS.
+func fileSystems(value any) (any, error) {
+	return each(value, func(s string) (pair, error) {
+		path, options, _ := strings.Cut(s, ":")
+		if !filepath.IsAbs(path) || !regexp.MustCompile(`^[a-zA-Z0-9=%,._-]*$`).MatchString(options) {
+			return pair{}, fmt.Errorf(`%v: want an absolute path, or one with options such as "/var/tmp:size=1G", or a list of such`, s)
+		}
+		return pair{path, options}, fleet.CheckUnitWord(path)
+	})
+}
+
+// credentials reads a(ss), from NAME:PATH. The worker finds them in $CREDENTIALS_DIRECTORY.
+func credentials(value any) (any, error) {
+	return each(value, func(s string) (pair, error) {
+		name, path, _ := strings.Cut(s, ":")
+		if name == "" || strings.Contains(name, "/") || !filepath.IsAbs(path) {
+			return pair{}, fmt.Errorf(`%v: want a name and an absolute path, such as "token:/home/me/token", or a list of such`, s)
+		}
+		return pair{name, path}, fleet.CheckUnitWord(name + path)
+	})
 }
