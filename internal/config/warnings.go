@@ -21,6 +21,7 @@ func (c *Config) Warnings() []tomlfile.Problem {
 	}
 	c.warnNotice(w)
 	c.warnSecrets(w)
+	c.warnBoxes(w)
 	c.warnShares(w)
 	for _, name := range c.CategoryNames() {
 		c.warnCategory(w, name)
@@ -42,6 +43,24 @@ func (c *Config) warnSecrets(w warnings) {
 				w.add("a secret in this file can be read by every session: move it to a file of your own, chmod 600, and name that: environment_file",
 					tomlfile.Dotted("agent", name, "environment", variable), tomlfile.Dotted("agent", name, "environment"))
 			}
+		}
+	}
+}
+
+// warnBoxes looks for agents with no box and no sandbox, and with a sandbox that the box refuses. A
+// command of the file stays as it is when box changes.
+func (c *Config) warnBoxes(w warnings) {
+	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+		a := c.Agents[name]
+		has := func(word string) bool { return slices.Contains(a.Command, word) }
+		own := a.Sandboxed() || has("--sandbox") && has("workspace-write")
+		switch {
+		case a.Box == fleet.BoxOpen && (has(claudeNoSandbox) || has("danger-full-access")):
+			w.add("nothing holds this agent, neither a box nor its own sandbox, which its command turns off: leave command out, or change it",
+				tomlfile.Dotted("agent", name, "box"))
+		case a.Box != fleet.BoxOpen && own && !a.OwnSandbox:
+			w.add("in its box the agent cannot make the sandbox that its command asks for: leave command out, or set own_sandbox = true",
+				tomlfile.Dotted("agent", name, "command"))
 		}
 	}
 }

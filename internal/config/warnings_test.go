@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,6 +20,12 @@ func TestWarnings(t *testing.T) {
 		{"in the file's order", least + "[lessons]\nwithhold = 0\n[fanout]\nallow = []\n", []tomlfile.Problem{
 			{Pos: ":7:1", Text: "lessons.withhold: no lesson is ever withheld, so their effect cannot be measured"},
 			{Pos: ":9:1", Text: "fanout.allow: no category is allowed: a fire starts nothing"},
+		}},
+		{"neither a box nor a sandbox", strings.Replace(least, `["claude", "-p"]`, `["codex", "--sandbox", "danger-full-access"]`+"\nbox = \"open\"", 1), []tomlfile.Problem{
+			{Pos: ":5:1", Text: "agent.claude.box: nothing holds this agent, neither a box nor its own sandbox, which its command turns off: leave command out, or change it"},
+		}},
+		{"a sandbox in the box", strings.Replace(least, `["claude", "-p"]`, `["codex", "--sandbox", "workspace-write"]`, 1), []tomlfile.Problem{
+			{Pos: ":4:1", Text: "agent.claude.command: in its box the agent cannot make the sandbox that its command asks for: leave command out, or set own_sandbox = true"},
 		}},
 		{"more workers than slots", least + "[fanout]\nworkers = 7\n", []tomlfile.Problem{
 			{Pos: ":7:1", Text: "fanout.workers: workers (7) is above slots (6): a fire starts no more than there are slots"},

@@ -67,6 +67,7 @@ type Status struct {
 
 	Pauses  []fleet.Pause // in force: the whole fleet's first, then by category
 	Stopped []StoppedAgent
+	Unboxed []string           // agents that run without a box, by name
 	Waiting []fleet.Waiting    // by task
 	Untold  []fleet.TaskMemory // whose source does not show their state, by task
 	Spent   []fleet.Spent      // today, by scope
@@ -127,6 +128,11 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	s.Beliefs, s.First = e.beliefs(snapshot), e.firstCategory()
 	s.Pauses = pausesAt(snapshot.Pauses, s.At)
 	s.Stopped = e.stoppedAgents(snapshot, s.At)
+	for _, name := range slices.Sorted(maps.Keys(e.Config.Agents)) {
+		if e.Config.Agents[name].Box == fleet.BoxOpen {
+			s.Unboxed = append(s.Unboxed, name)
+		}
+	}
 	s.Waiting, s.Untold, s.Spent = fleet.WaitingTasks(snapshot.Tasks), fleet.Untold(snapshot.Tasks), snapshot.Spent
 	if e.Store == nil {
 		s.NoStore, s.Lanes = e.Config.State, e.lanes(nil)

@@ -164,6 +164,10 @@ func (f Folders) Trim(run fleet.RunID) (trimmed bool, err error) {
 	case !info.IsDir(): // the agent put something else there
 		return true, root.Remove(out)
 	}
+	// What was of use while it worked goes, whatever there is room for.
+	if err := removeAll(root, path.Join(out, filepath.Base(files.Tmp))); err != nil {
+		return false, err
+	}
 	t := trimmer{root: root, bytes: f.Out, files: mostFiles}
 	first := []string{path.Join(out, filepath.Base(files.Result)), path.Join(out, filepath.Base(files.Git))}
 	for _, name := range first {

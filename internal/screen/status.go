@@ -39,6 +39,9 @@ func Status(v StatusView, s Style) []string {
 
 	trouble := sheet{Style: s}
 	trouble.add("claims", trouble.clipped(trouble.wrap(claimsText(v)), 2))
+	if len(v.Unboxed) > 0 {
+		trouble.text("no box", strings.Join(safe(v.Unboxed), ", "))
+	}
 	trouble.alarms(v)
 
 	blocks := [][]string{head.lines, lanes.lines, trouble.lines, day(v, s, false)}

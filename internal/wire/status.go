@@ -27,6 +27,7 @@ type Status struct {
 
 	Pauses  []Pause        `json:"pauses"` // in force
 	Agents  []StoppedAgent `json:"agents_stopped"`
+	Unboxed []string       `json:"agents_unboxed"` // that run without a box
 	Waiting []Waiting      `json:"waiting_for_person"`
 	Untold  []Untold       `json:"untold"`
 	Spent   []Spent        `json:"spent_today"` // UTC, with what sessions under way are expected to use
@@ -145,6 +146,7 @@ func NewStatus(name fleet.Name, s inspect.Status) Status {
 			}
 			return o
 		}),
+		Unboxed: listed(s.Unboxed),
 		Waiting: each(s.Waiting, func(q fleet.Waiting) Waiting {
 			return Waiting{q.Task, q.Failures, q.Sessions, plain.Stamp(q.Since), q.Reason}
 		}),
