@@ -92,7 +92,7 @@ func TestHealthy(t *testing.T) {
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
-	if got, want := Summary(Examine(healthy())), "26 ok, 0 warnings, 0 problems, 0 unknown"; got != want {
+	if got, want := Summary(Examine(healthy())), "27 ok, 0 warnings, 0 problems, 0 unknown"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
