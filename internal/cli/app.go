@@ -58,23 +58,18 @@ func accessFor(dryRun bool) access {
 	return writing
 }
 
-// loadConfig finds and reads the configuration.
+// loadConfig finds and reads the configuration, as a person confirmed it.
 func (a *app) loadConfig() (*config.Config, error) {
-	dir, err := os.Getwd()
+	path, err := a.configPathInUse()
 	if err != nil {
 		return nil, err
 	}
-	path, err := config.Find(a.configPath, a.Getenv, dir, os.Geteuid())
-	if err != nil {
-		return nil, err
-	}
-	c, err := config.Load(path, config.Options{
-		CheckUnit: systemd.CheckProperty, CheckWebhook: notice.CheckWebhook, Getenv: a.Getenv,
-	})
+	c, err := a.trustedConfig(path)
 	if err != nil {
 		return nil, err
 	}
 	a.secrets.hide(c, a.Getenv)
+	a.warnHeld(c)
 	return c, actForOwner(c)
 }
 
@@ -205,7 +200,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Door:    doors{a, c},
 		Echo:    a.echo(),
 		Later:   systemd.Units{},
-		Graders: graders{runner},
+		Graders: graders{runner, c.Trust},
 		Notices: newNotices(c),
 		Repo:    a.places(c),
 		Folders: folders,
@@ -307,7 +302,7 @@ const resolveTimeout = 20 * time.Second
 
 // helper is a command of the configuration that helps to find work.
 func helper(c *config.Config, argv []string, timeout time.Duration) command.Command {
-	return command.Command{Argv: argv, Dir: c.Workspace, Env: passed(c.Tasks.PassEnvironment), Timeout: timeout}
+	return command.Command{Argv: argv, Dir: c.Workspace, Env: passed(c.Tasks.PassEnvironment), Timeout: timeout, Guard: c.Trust.Guard}
 }
 
 // passed is the part of the environment that a command gets.
@@ -339,10 +334,16 @@ func (a *app) places(c *config.Config) workspace.Places {
 }
 
 // graders runs the operator's judges of sessions.
-type graders struct{ session.Runner }
+type graders struct {
+	session.Runner
+	trust config.Trust
+}
 
 // Ask runs a grader on the evidence.
 func (g graders) Ask(ctx context.Context, q engine.Question) (answer []byte, err error) {
+	if err := g.trust.Check(q.Argv, q.Dir); err != nil {
+		return nil, err
+	}
 	argv := q.Argv
 	if !q.Box.Open() {
 		program, err := command.Runnable(argv[0], q.Environment, q.Dir)
@@ -382,7 +383,7 @@ func newGates(c *config.Config) survey.Gates {
 	for name, category := range c.Categories {
 		if w := category.WIP; len(w.Command) > 0 {
 			gates[name] = gate.Gate{Limit: w.Limit, Command: command.Command{
-				Argv: w.Command, Dir: c.Workspace, Timeout: w.Timeout,
+				Argv: w.Command, Dir: c.Workspace, Timeout: w.Timeout, Guard: c.Trust.Guard,
 				Env: append(about(c, w.PassEnvironment), "STINT_CATEGORY="+string(name)),
 			}}
 		}
@@ -401,7 +402,7 @@ func newNotices(c *config.Config) engine.Notices {
 	}
 	s := notice.Sender{Fleet: c.Fleet, Webhook: n.Webhook, Timeout: n.Timeout}
 	if len(n.Command) > 0 {
-		s.Command = command.Command{Argv: n.Command, Dir: c.Workspace, Env: about(c, n.PassEnvironment), Timeout: n.Timeout}
+		s.Command = command.Command{Argv: n.Command, Dir: c.Workspace, Env: about(c, n.PassEnvironment), Timeout: n.Timeout, Guard: c.Trust.Guard}
 	}
 	return s
 }
@@ -421,7 +422,7 @@ func newRanker(c *config.Config) engine.Ranker {
 		return nil
 	}
 	return ranker{command.Command{
-		Argv: c.Selector.Command, Dir: c.Workspace, Timeout: c.Selector.Timeout, Limit: maxPayload,
+		Argv: c.Selector.Command, Dir: c.Workspace, Timeout: c.Selector.Timeout, Limit: maxPayload, Guard: c.Trust.Guard,
 		Env: about(c, c.Selector.PassEnvironment),
 	}}
 }

@@ -54,6 +54,7 @@ A schema knows nothing of what one key says of another: "stint config check" doe
 				return nil
 			},
 		},
+		newConfigTrust(a),
 	)
 	return cmd
 }
@@ -62,10 +63,15 @@ A schema knows nothing of what one key says of another: "stint config check" doe
 func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
 func (a *app) configCheck(ctx context.Context) error {
-	c, err := a.loadConfig()
+	path, err := a.configPathInUse()
 	if err != nil {
 		return err
 	}
+	c, err := config.Load(path, a.configOptions()) // as it stands there, also where that is held
+	if err != nil {
+		return err
+	}
+	a.secrets.hide(c, a.Getenv)
 	var faults []error
 	for _, name := range c.CategoryNames() {
 		if err := engine.CheckPrompt(c.Categories[name].Prompt); err != nil {

@@ -115,7 +115,7 @@ func (a *app) printRepaired(m doctor.Repaired, dryRun bool) {
 
 // configFacts are what "stint config check" prints about a configuration that can be used.
 func configFacts(c *config.Config) doctor.Config {
-	facts := doctor.Config{Path: c.Path}
+	facts := doctor.Config{Path: c.Path, Held: c.Untrusted()}
 	for _, w := range c.Warnings() {
 		facts.Warnings = append(facts.Warnings, w.Pos+": "+w.Text)
 	}

@@ -87,6 +87,9 @@ func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
 		return checkUnitPaths(program, e.Config.Path)
 	}
 	return a.withEngine(ctx, how, check, func(e *engine.Engine) error {
+		if !o.dryRun {
+			a.trustFirst(ctx, e.Config)
+		}
 		units, done, err := a.units(ctx, e, o)
 		if err != nil {
 			return err

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -67,7 +68,7 @@ func Main(args []string, s Surroundings) int {
 	} else {
 		s.Stderr = stderr
 	}
-	a := &app{Surroundings: s, log: newLog(s.Stderr, asJSON), json: asJSON, secrets: secrets}
+	a := &app{Surroundings: s, log: newLog(s.Stderr, asJSON), json: asJSON, secrets: secrets, warned: new(atomic.Bool)}
 	root := newRoot(a, args)
 	root.SetArgs(args)
 	root.SetIn(s.Stdin)
@@ -129,7 +130,8 @@ type app struct {
 	log        *slog.Logger
 	secrets    *mask
 	configPath string
-	storeless  string // the state folder in which there was no store to read
+	warned     *atomic.Bool // of what is held
+	storeless  string       // the state folder in which there was no store to read
 	json       bool
 	began      bool  // a command's own code was reached
 	cause      error // why the command's context ended, if it did

@@ -308,6 +308,9 @@ func (r *removal) waiting(ctx context.Context, e *engine.Engine) error {
 // If we die half-way, the store, which goes last, says whose the rest is.
 func (r *removal) state(ctx context.Context) error {
 	files := fleet.FilesOf(r.c.State, "")
+	if err := r.remove(r.trustStore(r.c.Path).Dir); err != nil {
+		return err
+	}
 	for _, path := range []string{
 		"worktrees", "runs", "locks", filepath.Base(files.Cache), task.CacheFile, config.SchemaFile,
 		sqlite.File + "-shm", sqlite.File + "-wal", sqlite.File,

@@ -42,6 +42,8 @@ type Command struct {
 	Stdin   []byte        // empty: nothing to read
 	Timeout time.Duration // after which it is stopped; zero: when the context ends
 	Limit   int           // the most bytes it may print; zero: 64 MiB
+
+	Guard func(argv []string, dir string) error // refuses it; nil: nothing does
 }
 
 // Output runs the command and returns its standard output. The error names the
@@ -76,6 +78,11 @@ func (c Command) run(ctx context.Context) ([]byte, error) {
 	}
 	if _, err := os.Stat(c.Dir); c.Dir != "" && err != nil {
 		return nil, err // the kernel's own error would name the program
+	}
+	if c.Guard != nil {
+		if err := c.Guard(c.Argv, c.Dir); err != nil {
+			return nil, err
+		}
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -48,6 +48,7 @@ type Config struct {
 	Agents     map[string]Agent // by name, at least one
 	Pools      map[string]Pool  // by name, at least [DefaultPool]
 	Categories map[fleet.Category]Category
+	Trust      Trust // what of this waits for a person; the reader's to set
 
 	file *tomlfile.File
 }

@@ -77,6 +77,16 @@ func DefaultState(getenv func(string) string, name fleet.Name) string {
 	return filepath.Join(home, "stint", string(name))
 }
 
+// TrustFolder is where it is kept what a person has confirmed of configurations: no fleet can
+// have that name, and no configuration says where it is. Empty: the environment names no home.
+func TrustFolder(getenv func(string) string) string {
+	home := userFolder(getenv, "XDG_STATE_HOME", ".local/state")
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(home, "stint", "trusted-configs")
+}
+
 // userFolder is a folder of the XDG base directories: the variable's value, else
 // the fallback in the home folder. Relative values do not count, as that standard
 // wants it. Empty: there is none.

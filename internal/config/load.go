@@ -76,6 +76,9 @@ func of(file *tomlfile.File, o Options) (*Config, error) {
 	return c, file.Err()
 }
 
+// Text is the file's.
+func (c *Config) Text() []byte { return c.file.Text() }
+
 // Values are all settings in effect, in the order in which a file has them, with agents and
 // categories by name.
 func (c *Config) Values() []tomlfile.Value { return c.file.Values(c.keys(Options{})) }

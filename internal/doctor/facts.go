@@ -33,6 +33,7 @@ type Config struct {
 	Path     string
 	Fault    string // why it cannot be used; then only the machine is looked at
 	Hint     string
+	Held     []string // what has changed and waits for a person's confirmation
 	Warnings []string
 }
 

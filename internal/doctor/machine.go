@@ -17,6 +17,12 @@ func examineConfig(c Config) (list []Finding) {
 			Why: "without a configuration no command of the fleet does anything",
 		}}
 	}
+	for _, h := range c.Held {
+		list = append(list, Finding{
+			Check: check, State: Warning, What: h, Fix: "stint config trust",
+			Why: "fires go on with what was confirmed last, or without it",
+		})
+	}
 	for _, w := range c.Warnings {
 		list = append(list, Finding{
 			Check: check, State: Warning, What: w, Fix: "stint config check",

@@ -63,6 +63,10 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		for _, f := range failed {
 			e.notify(ctx, fleet.Notice{Event: fleet.EventSourceFailed, Source: f.Source, Reason: f.String(), At: e.Now()})
 		}
+		for _, reason := range e.Config.Untrusted() {
+			e.Log.WarnContext(ctx, "held", slog.String("reason", reason))
+			e.notify(ctx, fleet.Notice{Event: fleet.EventHeld, Reason: reason, At: e.Now()})
+		}
 	}
 	if err != nil {
 		return r, err

@@ -13,6 +13,9 @@ import (
 // tellTime is what a fire may take for notices of lanes: it has five minutes for all it does.
 const tellTime = 30 * time.Second
 
+// forever is longer than anybody waits for a confirmation.
+const forever = 100 * 365 * 24 * time.Hour
+
 // Notices notifies people of troubles that the fleet cannot solve by itself.
 type Notices interface {
 	Send(ctx context.Context, n fleet.Notice) error
@@ -27,7 +30,11 @@ func (e *Engine) notify(ctx context.Context, n fleet.Notice) {
 	if e.Notices == nil || !slices.Contains(e.Config.Notice.Events, n.Event) {
 		return
 	}
-	due, err := e.Store.NoticeDue(ctx, n, e.Config.Notice.Every)
+	every := e.Config.Notice.Every
+	if n.Event == fleet.EventHeld {
+		every = forever // it stays news for no longer than until it was sent
+	}
+	due, err := e.Store.NoticeDue(ctx, n, every)
 	if err != nil || !due {
 		if err != nil {
 			e.Log.WarnContext(ctx, "notice not sent", slog.String("reason", string(n.Event)), slog.Any("err", err))

@@ -43,6 +43,9 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	if err := agent.Fault(!r.StartedAt.IsZero()); err != nil {
 		return fleet.SessionSpec{}, err
 	}
+	if err := e.Config.Trust.Check(agent.Command, a.dir); err != nil { // as it is there, which a worktree's need not be
+		return fleet.SessionSpec{}, err
+	}
 	task, err := e.withBody(ctx, a.task)
 	if err != nil {
 		return fleet.SessionSpec{}, err

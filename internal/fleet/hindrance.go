@@ -14,6 +14,7 @@ const (
 	HinderedByList    Hindrance = "not-allowed"      // no fire may start it
 	HinderedByPause   Hindrance = "paused"           // a person has stopped it
 	HinderedByReview  Hindrance = "review"           // too many of its results wait for review
+	HinderedByTrust   Hindrance = "untrusted"        // a program or the prompt is not as a person confirmed it
 	HinderedByAgent   Hindrance = "agent"            // no agent of it can work
 	HinderedBySeats   Hindrance = "agent-busy"       // other sessions have the slots of its agents
 	HinderedByBudget  Hindrance = "budget"           // a budget is used up
@@ -41,7 +42,7 @@ const (
 
 // Gate reports whether it is a gate: for want of an agent, a budget or a person's look.
 func (h Hindrance) Gate() bool {
-	return slices.Contains([]Hindrance{HinderedByReview, HinderedByAgent, HinderedBySeats, HinderedByBudget}, h)
+	return slices.Contains([]Hindrance{HinderedByReview, HinderedByTrust, HinderedByAgent, HinderedBySeats, HinderedByBudget}, h)
 }
 
 // Lists reports whether the obstacle is found only by listing tasks or asking a gate, which

@@ -28,6 +28,8 @@ const (
 	EventLaneOverdue Event = "lane_overdue"
 	// EventGradesChanged is a category whose grades changed, so that those before are forgotten.
 	EventGradesChanged Event = "grades_changed"
+	// EventHeld is a change of what leads to execution, which waits for a person.
+	EventHeld Event = "held"
 	// EventSourceFailed is a source of tasks that cannot be read.
 	EventSourceFailed Event = "source_failed"
 )
@@ -36,7 +38,7 @@ const (
 func Events() []Event {
 	return []Event{
 		EventFailed, EventWaiting, EventQuota, EventUnavailable, EventBudget, EventNoopStreak, EventWIPFull, EventLaneOverdue,
-		EventGradesChanged, EventSourceFailed,
+		EventGradesChanged, EventSourceFailed, EventHeld,
 	}
 }
 
@@ -73,6 +75,8 @@ func (n Notice) Subject() string {
 		return string(n.Category)
 	case EventLaneOverdue, EventGradesChanged:
 		return string(n.Run)
+	case EventHeld:
+		return n.Reason // which names the change
 	case EventSourceFailed:
 		return n.Source
 	}

@@ -10,11 +10,11 @@ import (
 
 func TestSubjects(t *testing.T) {
 	t.Parallel()
-	whole := fleet.Notice{Category: "code", Task: "fix", Run: "0r1", Agent: "claude", Scope: "category:code", Source: "github"}
+	whole := fleet.Notice{Category: "code", Task: "fix", Run: "0r1", Agent: "claude", Scope: "category:code", Source: "github", Reason: "changed"}
 	wants := map[fleet.Event]string{
 		fleet.EventFailed: "code", fleet.EventWaiting: "fix", fleet.EventQuota: "claude", fleet.EventUnavailable: "claude", fleet.EventBudget: "category:code",
 		fleet.EventNoopStreak: "code", fleet.EventWIPFull: "code", fleet.EventGradesChanged: "0r1", fleet.EventLaneOverdue: "0r1",
-		fleet.EventSourceFailed: "github",
+		fleet.EventSourceFailed: "github", fleet.EventHeld: "changed",
 	}
 	for _, event := range fleet.Events() {
 		n := whole

@@ -64,6 +64,9 @@ func (s Status) Alerts() (list []Alert) {
 		}
 		add(AlertClosed, strings.TrimSpace("stint resume "+string(p.Category)), whose(p.Category)+" paused, "+left, p.Reason)
 	}
+	for _, reason := range s.Held {
+		add(AlertClosed, "stint config trust", reason, "")
+	}
 	for _, g := range s.Closed {
 		command := "stint doctor"
 		if g.Category != "" {

@@ -57,6 +57,7 @@ type Status struct {
 	Lanes   []LaneState                // of every category, by name
 	Open    []fleet.RunStatus          // oldest first
 	Claims  []fleet.Claim              // held
+	Held    []string                   // what leads to execution and waits for a person's confirmation
 	Closed  []Closure                  // what keeps sessions from starting
 	Bars    map[fleet.Category]Closure // the first thing that keeps a fire from starting a category, as far as it is known
 	Failed  []fleet.SourceFault        // sources of tasks that the last fire could not read
@@ -153,7 +154,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	}
 	last := lastFound(s.Fires)
 	bars := e.bars(v, last)
-	s.Closed = e.closed(bars)
+	s.Closed, s.Held = e.closed(bars), e.Config.Untrusted()
 	for c, b := range bars {
 		s.Bars[c] = b.Closure
 	}

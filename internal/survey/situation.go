@@ -33,12 +33,18 @@ func (f *Fleet) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
 }
 
 // Unfit says what of the category's own keeps its sessions from starting, until a person has put
-// it right: no agent has its secrets. A session asks once more when it begins.
+// it right: a program or the prompt is not as it was confirmed, or no agent has its secrets. A
+// session asks once more when it begins.
 func (f *Fleet) Unfit(c fleet.Category, begins bool) selector.Obstacle {
+	for _, argv := range f.Config.Categories[c].Commands() {
+		if err := f.Config.Trust.Check(argv, f.Config.Workspace); err != nil {
+			return selector.Obstacle{Kind: fleet.HinderedByTrust, Reason: err.Error()}
+		}
+	}
 	var faults []string
 	agents := f.Config.Categories[c].Agents
 	for _, agent := range agents {
-		if err := f.Config.Agents[agent].Fault(begins); err != nil {
+		if err := f.faulty(agent, begins); err != nil {
 			faults = append(faults, err.Error())
 		}
 	}
@@ -46,6 +52,17 @@ func (f *Fleet) Unfit(c fleet.Category, begins bool) selector.Obstacle {
 		return selector.Obstacle{}
 	}
 	return selector.Obstacle{Kind: fleet.HinderedByAgent, Reason: strings.Join(faults, "; ")}
+}
+
+// faulty is why an agent may not be started, whatever its service says.
+func (f *Fleet) faulty(agent string, begins bool) error {
+	a := f.Config.Agents[agent]
+	for _, argv := range a.Commands(f.Config.Workspace) {
+		if err := f.Config.Trust.Check(argv, f.Config.Workspace); err != nil {
+			return err
+		}
+	}
+	return a.Fault(begins)
 }
 
 // Able are those of the category's agents that can work, whether or not a slot is free, and
@@ -80,7 +97,7 @@ func (f *Fleet) Seats(v View) selector.Seats {
 // what is committed.
 func (f *Fleet) Installed(agent string) bool {
 	a, known := f.Config.Agents[agent]
-	return known && a.Fault(false) == nil && !slices.ContainsFunc(a.Programs(), func(program string) bool {
+	return known && f.faulty(agent, false) == nil && !slices.ContainsFunc(a.Programs(), func(program string) bool {
 		return f.Agents.Find(program, f.Passed(a), f.Config.Workspace) != nil
 	})
 }

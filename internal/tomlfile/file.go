@@ -110,6 +110,9 @@ func Parse(path string, data []byte, k Kind) (*File, error) {
 // Root is the table of the keys outside of any table.
 func (f *File) Root() *Table { return &Table{File: f, entries: f.entries} }
 
+// Text is the file's, as it was read.
+func (f *File) Text() []byte { return f.data }
+
 // Has reports whether the file has a dotted key.
 func (f *File) Has(key string) bool {
 	_, ok := f.at[key]

@@ -131,6 +131,8 @@ func (c Category) gates(h selector.Obstacle) (list []Obstacle) {
 		case g.Kind == fleet.HinderedByReview:
 			o.Reason = sentence("Its gate is closed: %s", g.Reason)
 			o.Change = sentence("It takes a person to look at them, or a higher limit in [category.%s.wip] of %s", c.Name, c.Path)
+		case g.Kind == fleet.HinderedByTrust:
+			o.Change, o.Command = "It takes a person's confirmation.", "stint config trust"
 		case g.Kind == fleet.HinderedByAgent:
 			o.Change, o.Command = g.agentChange()
 		case g.Kind == fleet.HinderedBySeats:

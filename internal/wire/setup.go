@@ -72,6 +72,25 @@ type Value struct {
 	Origin string `json:"origin"`
 }
 
+// ConfigTrust is stint/config-trust@1.
+type ConfigTrust struct {
+	Schema  string        `json:"schema"`
+	Path    string        `json:"path"`
+	Changes []TrustChange `json:"changes"` // what was confirmed
+}
+
+// TrustChange is a file that has changed since it was confirmed.
+type TrustChange struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+	Diff   string `json:"diff"` // empty: it holds secrets
+}
+
+// NewConfigTrust is a confirmation of no change.
+func NewConfigTrust(path string) ConfigTrust {
+	return ConfigTrust{Schema: "stint/config-trust@1", Path: path, Changes: []TrustChange{}}
+}
+
 // NewConfig is a configuration as JSON.
 func NewConfig(c *config.Config) Config {
 	return Config{"stint/config@1", c.Path, each(c.Values(), func(v tomlfile.Value) Value { return Value(v) })}

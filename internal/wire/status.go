@@ -17,6 +17,7 @@ type Status struct {
 	Timers     []Timer             `json:"timers"`
 	Lanes      []Lane              `json:"lanes"` // of every category
 	Running    []OpenRun           `json:"running"`
+	Held       []string            `json:"held"`           // what waits for stint config trust
 	Closed     []Closure           `json:"closed"`         // what keeps sessions from starting
 	Failed     []fleet.SourceFault `json:"failed_sources"` // of tasks, at the last fire
 	Claims     []Claim             `json:"claims"`
@@ -132,6 +133,7 @@ func NewStatus(name fleet.Name, s inspect.Status) Status {
 		Timers:  each(s.Timers, func(t fleet.Timer) Timer { return Timer{t.Pool, t.Unit, t.Active, Time(t.Last), Time(t.Next)} }),
 		Lanes:   each(s.Lanes, newLane),
 		Running: each(s.Open, NewOpenRun),
+		Held:    append([]string{}, s.Held...),
 		Closed:  each(s.Closed, func(g inspect.Closure) Closure { return Closure(g) }),
 		Failed:  listed(s.Failed),
 		Claims:  each(s.Claims, func(c fleet.Claim) Claim { return NewClaim(ClaimHeld, c) }),

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/notice"
+	"stint/internal/plain"
+	"stint/internal/systemd"
+	"stint/internal/trust"
+	"stint/internal/wire"
+)
+
+func newConfigTrust(a *app) *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use:   "trust",
+		Short: "Confirm changes of what leads to execution",
+		Long: `Show how stint.toml, and the programs and prompts that it names, differ from what was confirmed
+last, and confirm them. Those that lie where sessions may write are held until then: fires go on
+with the last confirmed stint.toml, and a category whose program or prompt has changed waits. The
+first fire confirms what it finds. See: stint help config.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.configTrust(yes) },
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return cmd
+}
+
+// configPathInUse is the file that is to be read.
+func (a *app) configPathInUse() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	return config.Find(a.configPath, a.Getenv, dir, os.Geteuid())
+}
+
+func (a *app) configOptions() config.Options {
+	return config.Options{CheckUnit: systemd.CheckProperty, CheckWebhook: notice.CheckWebhook, Getenv: a.Getenv}
+}
+
+// trustStore is where a configuration's record is. It goes by the file's path alone, for what
+// stands in the file, the state folder included, is what is in question.
+func (a *app) trustStore(path string) trust.Store {
+	return trust.Store{Dir: filepath.Join(config.TrustFolder(a.Getenv), trust.Sum([]byte(path))[:16])}
+}
+
+// trustedConfig is the configuration at a path as a person confirmed it last: the file itself, or
+// the text before a change that is held. Where nothing was confirmed, or no session may write the
+// file, it is the file.
+func (a *app) trustedConfig(path string) (*config.Config, error) {
+	store := a.trustStore(path)
+	record, err := store.Load()
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.Load(path, a.configOptions())
+	text, seen := os.ReadFile(path)
+	if record == nil || errors.Is(seen, fs.ErrNotExist) {
+		return c, err
+	}
+	if err != nil || record.Judge(path, trust.Sum(c.Text())) != trust.Trusted {
+		trusted, lost := store.Text(record[path])
+		if lost != nil {
+			return nil, fleet.WithHint(fmt.Errorf("read the trusted %s: %w", path, lost), "stint config trust")
+		}
+		before, broken := config.Parse(path, trusted, a.configOptions())
+		switch {
+		case broken != nil:
+			return nil, errors.Join(err, broken)
+		case a.reach(before).Has(path): // as it was: the new text may say anything of where that is
+			c, err = before, nil
+			c.Trust.Held = fmt.Sprintf("%s has changed and is held (it is %.8s): stint config trust", path, trust.Sum(text))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.Trust.Guard = a.trustGuard(c, record).Check
+	return c, nil
+}
+
+// reach is where sessions may write: in the workspace, and in all that is the operator's if any
+// of them is not boxed.
+func (a *app) reach(c *config.Config) trust.Reach {
+	folders := c.Writable()
+	if home := a.Getenv("HOME"); c.Open() && filepath.IsAbs(home) {
+		folders = append(folders, home)
+	}
+	return trust.Of(folders...)
+}
+
+func (a *app) trustGuard(c *config.Config, r trust.Record) trust.Guard {
+	return trust.Guard{Record: r, Reach: a.reach(c), Workspace: c.Workspace, Environment: os.Environ()}
+}
+
+// inQuestion are the contents of the file and of all that it names within the reach of sessions.
+func (a *app) inQuestion(c *config.Config) (map[string][]byte, error) {
+	contents, g := map[string][]byte{c.Path: c.Text()}, a.trustGuard(c, nil)
+	for _, argv := range c.Commands() {
+		for name, path := range g.Files(argv, c.Workspace) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, err
+			}
+			contents[name] = text
+		}
+	}
+	return contents, nil
+}
+
+// secretFile reports whether a file's text is not to be kept, or shown.
+func secretFile(c *config.Config) func(string) bool {
+	return func(path string) bool {
+		return slices.ContainsFunc(slices.Collect(maps.Values(c.Agents)), func(a config.Agent) bool { return a.EnvironmentFile == path })
+	}
+}
+
+// trustFirst confirms what the fleet's first fire finds: no session has run that could have
+// changed it.
+func (a *app) trustFirst(ctx context.Context, c *config.Config) {
+	store := a.trustStore(c.Path)
+	record, err := store.Load()
+	if record != nil {
+		return
+	}
+	var contents map[string][]byte
+	if err == nil {
+		contents, err = a.inQuestion(c)
+	}
+	if err == nil {
+		err = store.Save(contents, secretFile(c))
+	}
+	if err != nil {
+		a.log.ErrorContext(ctx, "configuration not trusted yet", slog.Any("err", err))
+		return
+	}
+	if a.reach(c).Has(c.Path) || len(contents) > 1 {
+		a.log.InfoContext(ctx, "configuration trusted as it is; a change waits for: stint config trust", slog.String("reason", "the first fire"))
+	}
+}
+
+// warnHeld says once that the file in force is not the one that a person sees.
+func (a *app) warnHeld(c *config.Config) {
+	if c.Trust.Held != "" && a.warned.CompareAndSwap(false, true) {
+		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(c.Trust.Held))
+	}
+}
+
+func (a *app) configTrust(yes bool) error {
+	if a.Getenv("STINT_RUN_ID") != "" {
+		return fleet.WithHint(fmt.Errorf("config trust: %w: a session cannot confirm a change", fleet.ErrHeld), "run it as a person: stint config trust")
+	}
+	path, err := a.configPathInUse()
+	if err != nil {
+		return err
+	}
+	c, err := config.Load(path, a.configOptions())
+	if err != nil {
+		return err
+	}
+	a.secrets.hide(c, a.Getenv)
+	store := a.trustStore(path)
+	record, err := store.Load()
+	if err != nil {
+		fmt.Fprintf(a.Stderr, "stint: warning: %s\n", plain.Text(err.Error())) // confirmed anew, it can be read again
+	}
+	contents, err := a.inQuestion(c)
+	if err != nil {
+		return err
+	}
+	o := wire.NewConfigTrust(path)
+	for _, name := range slices.Sorted(maps.Keys(contents)) {
+		if v := record.Judge(name, trust.Sum(contents[name])); v != trust.Trusted || record == nil {
+			before, _ := store.Text(record[name]) // a program that was not kept, or is new
+			diff := trust.Diff(string(before), string(contents[name]))
+			if secretFile(c)(name) {
+				diff = ""
+			}
+			o.Changes = append(o.Changes, wire.TrustChange{Path: name, Reason: string(v), Diff: diff})
+		}
+	}
+	for _, change := range o.Changes {
+		if !a.json && record != nil {
+			fmt.Fprintf(a.Stdout, "%s: %s\n%s", plain.Text(change.Path), change.Reason, plain.Text(change.Diff))
+		}
+	}
+	if len(o.Changes) > 0 && record != nil && !yes {
+		if err := a.consentToTrust(); err != nil {
+			return err
+		}
+	}
+	// What was shown is confirmed, and not what is there by now.
+	if err := store.Save(contents, secretFile(c)); err != nil {
+		return err
+	}
+	if a.json {
+		printJSON(a.Stdout, o)
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "trusted: %s, and %d files that it names\n", plain.Text(path), len(contents)-1)
+	return nil
+}
+
+func (a *app) consentToTrust() error {
+	in, isTerminal := terminal(a.Stdin)
+	if !isTerminal || a.json {
+		return fleet.WithHint(usage(errors.New("there is no terminal to ask on")), "stint config trust --yes")
+	}
+	fmt.Fprint(a.Stderr, "Type yes to have stint run this: ")
+	if answer, err := bufio.NewReader(in).ReadString('\n'); err != nil || strings.TrimSpace(answer) != "yes" {
+		return fmt.Errorf("config trust: %w: nothing was confirmed", fleet.ErrNothing)
+	}
+	return nil
+}

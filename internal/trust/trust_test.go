@@ -1,0 +1,211 @@
+package trust
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// dying makes the test binary a process that confirms after in the folder, and is killed when it
+// has come to so many points.
+const dying = "STINT_TEST_TRUST"
+
+var (
+	before = map[string][]byte{"/ws/stint.toml": []byte("a\n"), "/ws/prompt": []byte("b\n")}
+	after  = map[string][]byte{"/ws/stint.toml": []byte("c\n"), "/ws/check": []byte("d\n")}
+)
+
+func noSecret(string) bool { return false }
+
+func TestMain(m *testing.M) {
+	dir, stop, child := strings.Cut(os.Getenv(dying), "|")
+	if !child {
+		os.Exit(m.Run())
+	}
+	left, _ := strconv.Atoi(stop)
+	s := Store{Dir: dir, passing: func(string) {
+		if left--; left < 0 {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		}
+	}}
+	if err := s.Save(after, noSecret); err != nil {
+		os.Exit(1)
+	}
+}
+
+// TestSaveSurvivesCrashes kills a confirmation at each of its points: what was confirmed is all of
+// one or all of the other, and the next leaves nothing behind.
+func TestSaveSurvivesCrashes(t *testing.T) {
+	t.Parallel()
+	for stop := 0; ; stop++ {
+		s := Store{Dir: filepath.Join(t.TempDir(), "trusted")}
+		if err := s.Save(before, noSecret); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
+		cmd.Env = append(os.Environ(), dying+"="+s.Dir+"|"+strconv.Itoa(stop))
+		err := cmd.Run()
+		if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL) {
+			t.Fatal(err)
+		}
+		r, loaded := s.Load()
+		if loaded != nil || !maps.Equal(r, sums(before)) && !maps.Equal(r, sums(after)) {
+			t.Errorf("stop %d: got %v, %v", stop, r, loaded)
+		}
+		for path, sum := range r {
+			if _, err := s.Text(sum); err != nil {
+				t.Errorf("stop %d: %s: %v", stop, path, err)
+			}
+		}
+		if err := s.Save(after, noSecret); err != nil {
+			t.Fatal(err)
+		}
+		entries, _ := os.ReadDir(s.Dir)
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		want := slices.Sorted(maps.Values(sums(after)))
+		if diff := cmp.Diff(names, append(want, list)); diff != "" {
+			t.Errorf("stop %d: left (-got +want):\n%s", stop, diff)
+		}
+		if err == nil {
+			if stop < 4 {
+				t.Errorf("only %d points", stop)
+			}
+			return
+		}
+	}
+}
+
+func sums(contents map[string][]byte) Record {
+	r := Record{}
+	for path, content := range contents {
+		r[path] = Sum(content)
+	}
+	return r
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		record    Record
+		path, sum string
+		want      Verdict
+	}{
+		"nothing was ever": {nil, "/a", "1", Trusted},
+		"the same":         {Record{"/a": "1"}, "/a", "1", Trusted},
+		"changed":          {Record{"/a": "1"}, "/a", "2", Changed},
+		"new":              {Record{"/a": "1"}, "/b", "1", Unknown},
+		"nothing is":       {Record{}, "/a", "1", Unknown},
+	} {
+		if got := test.record.Judge(test.path, test.sum); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	ws, tree, out := t.TempDir(), t.TempDir(), t.TempDir()
+	for path, text := range map[string]string{
+		ws + "/run": "x", ws + "/conf": "y", ws + "/new": "z", ws + "/changed": "other", tree + "/run": "x", tree + "/conf": "other", out + "/run": "free", ws + "/bin/tool": "t",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o700)); err != nil { //nolint:gosec // programs
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink(out+"/run", ws+"/link"), os.Symlink(ws+"/new", out+"/link")); err != nil {
+		t.Fatal(err)
+	}
+	g := Guard{
+		Record: Record{ws + "/run": Sum([]byte("x")), ws + "/conf": Sum([]byte("y")), ws + "/changed": Sum([]byte("x"))},
+		Reach:  Of(ws), Workspace: ws, Environment: []string{"PATH=" + ws + "/bin:/usr/bin:/bin"},
+	}
+	for name, test := range map[string]struct {
+		argv []string
+		dir  string
+		want string // in the error; empty: none
+	}{
+		"program":                  {[]string{"./run"}, ws, ""},
+		"changed program":          {[]string{"./changed"}, ws, "/changed changed since"},
+		"new program":              {[]string{ws + "/new"}, ws, "/new never trusted"},
+		"of the system":            {[]string{"sh", "-c", "exit"}, ws, ""},
+		"in a shell":               {[]string{"sh", "-c", "./new"}, ws, "/new never trusted"},
+		"script":                   {[]string{"sh", "run"}, ws, ""},
+		"changed script":           {[]string{"sh", "changed"}, ws, "/changed changed since"},
+		"behind a flag":            {[]string{"sh", "--rc=new"}, ws, "/new never trusted"},
+		"folder":                   {[]string{"sh", "."}, ws, ""},
+		"data":                     {[]string{"cat", "new"}, ws, ""},
+		"out of reach":             {[]string{out + "/run"}, ws, ""},
+		"link in reach":            {[]string{"./link"}, ws, "/link never trusted"},
+		"link into it":             {[]string{out + "/link"}, ws, "/link never trusted"},
+		"by PATH":                  {[]string{"tool"}, ws, "/bin/tool never trusted"},
+		"same in the worktree":     {[]string{"./run"}, tree, ""},
+		"changed in the worktree":  {[]string{"./conf"}, tree, "/conf changed since"},
+		"absolute in the worktree": {[]string{"sh", tree + "/conf"}, tree, "/conf changed since"},
+		"of the workspace, though": {[]string{ws + "/conf"}, tree, ""},
+	} {
+		err := g.Check(test.argv, test.dir)
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+	g.Record = nil
+	if err := g.Check([]string{"./changed"}, ws); err != nil {
+		t.Errorf("before anything was confirmed: %v", err)
+	}
+}
+
+func TestText(t *testing.T) {
+	t.Parallel()
+	s := Store{Dir: filepath.Join(t.TempDir(), "trusted")}
+	if r, err := s.Load(); r != nil || err != nil {
+		t.Errorf("got %v, %v, want nothing yet", r, err)
+	}
+	if err := s.Save(before, func(path string) bool { return path == "/ws/prompt" }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Text(Sum(before["/ws/prompt"])); err == nil {
+		t.Error("the text of a secret file was kept")
+	}
+	if info, err := os.Stat(s.Dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v, want mode 0700", info, err)
+	}
+	path := filepath.Join(s.Dir, Sum(before["/ws/stint.toml"]))
+	if err := os.WriteFile(path, []byte("else"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Text(Sum(before["/ws/stint.toml"])); err == nil {
+		t.Error("another text is believed")
+	}
+	if err := os.WriteFile(filepath.Join(s.Dir, list), []byte("null"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Load(); err == nil {
+		t.Error("an empty list counts as none")
+	}
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ before, after, want string }{
+		"same":    {"a\nb\n", "a\nb\n", ""},
+		"new":     {"", "a\n", "  +a\n"},
+		"changed": {"1\n2\n3\n4\n5\n6\n7\n", "1\n2\n3\n4\nx\n6\n7\n", "   3\n   4\n  -5\n  +x\n   6\n   7\n"},
+		"binary":  {"\x00", "a", "  (not text)\n"},
+	} {
+		if diff := cmp.Diff(Diff(test.before, test.after), test.want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", name, diff)
+		}
+	}
+}
