@@ -17,8 +17,9 @@ type Move struct {
 }
 
 // Recount works an arm out anew, from what it was before a span of time without an alarm and what
-// happened in it: its account, and its evidence as of the round now. What the change detector
-// and the back-off depend on beside that, such as the order of the grades, is left as it was.
+// happened in it: its account, and its evidence as of the round now. The change
+// detector and the back-off depend on more, such as the order of the grades: they are left as
+// they were.
 func (s Settings) Recount(a Arm, h History, now fleet.Round) Arm {
 	e := s.forward(a.Evidence, now)
 	for _, x := range h.Graded {

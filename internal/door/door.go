@@ -137,8 +137,9 @@ type Session struct {
 	tasks int
 }
 
-// Admit is a request as it may be answered for the session, or why it may not be. What the flags
-// of the command line refuse is refused here once more: another program may have written it.
+// Admit is a request as it may be answered for the session, or why it may not be. It
+// refuses once more all that the flags of the command line refuse: another program may have
+// written the request.
 //
 // The session's own claim is the supervisor's to keep: the claim ends with the run. Its agent may
 // renew it, for as long as the supervisor does, and cannot give it back: another session could
@@ -198,7 +199,7 @@ func (s *Session) check(q Request) error {
 		_, err := fleet.ParseTaskID(string(q.Task))
 		return err
 	case Result:
-		return nil // whoever writes the file reads it first
+		return nil // it is read before the file is written
 	}
 	return fmt.Errorf("%q: a session may not ask for that", q.Verb)
 }

@@ -91,8 +91,8 @@ func TestAdmitMakesItItsOwn(t *testing.T) {
 	}
 }
 
-// TestAdmitIsBounded has a session that claims and adds without end. What it has already it may
-// ask for again, and a dry run takes nothing.
+// TestAdmitIsBounded has a session that claims and adds without end. It may ask again
+// for the keys that it has, and a dry run takes nothing.
 func TestAdmitIsBounded(t *testing.T) {
 	t.Parallel()
 	s := &door.Session{Run: run, Key: "fix", TTL: time.Minute}

@@ -33,15 +33,15 @@ const (
 // Server is the door of one session.
 type Server struct {
 	Session Session
-	// Answer answers a request that was admitted. It is called by several goroutines, but for
-	// the verbs that may take long or write files.
+	// Answer answers a request that was admitted. Several goroutines call it, one at a time
+	// with verbs that may take long or write files.
 	Answer func(ctx context.Context, q Request) (Answer, error)
 	Log    *slog.Logger
 }
 
 // Serve serves a socket at the path, whose folder is there, until it is closed; then the socket
-// is gone. What else is at the path goes first: if a server dies, its socket stays, nobody
-// answers there, and it goes with the run's folder.
+// is gone. Anything else at the path is removed first: the socket of a server that crashed stays,
+// nobody answers there, and it goes with the run's folder.
 //
 // The path of a socket has 107 bytes at most, and a state folder may lie deeper: the socket is
 // bound by way of its folder's descriptor.
