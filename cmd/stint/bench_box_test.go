@@ -13,7 +13,7 @@ import (
 // BenchmarkBox measures the way to an agent's first instruction with its box, which is tried
 // before it is used, beside the same without one: with both layers, and with Landlock alone.
 func BenchmarkBox(b *testing.B) {
-	// What stands for a machine without bubblewrap.
+	// A machine without bubblewrap is made by this.
 	tools := b.TempDir()
 	for _, name := range []string{"sh", "git"} {
 		path, err := exec.LookPath(name)

@@ -76,8 +76,8 @@ func Judging(b fleet.Box, read []string) fleet.Box {
 	return b
 }
 
-// git adds what commits need of what git keeps. What git runs, hooks and programs that its
-// configuration names, is not the process's to change.
+// git adds what commits need of what git keeps. The process may not change what git runs: hooks,
+// and programs that its configuration names.
 func (p Places) git(b *fleet.Box) {
 	in := func(folder string, names ...string) (paths []string) {
 		for _, name := range names {

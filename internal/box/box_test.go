@@ -146,7 +146,7 @@ func TestMissing(t *testing.T) {
 		if diff := cmp.Diff(box.Missing(b), test.want); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", name, diff)
 		}
-		// What is not missing is promised, and tried.
+		// Every wall that is not missing is promised, and tried.
 		for _, w := range box.Promised(b) {
 			if slices.Contains(box.Missing(b), "an agent can "+string(w)) {
 				t.Errorf("%s: %s is promised and missing", name, w)

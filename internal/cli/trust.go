@@ -204,7 +204,7 @@ func (a *app) configTrust(yes bool) error {
 			return err
 		}
 	}
-	// What was shown is confirmed, and not what is there by now.
+	// The text that was shown is confirmed, and not the one that is there by now.
 	if err := store.Save(contents, secretFile(c)); err != nil {
 		return err
 	}

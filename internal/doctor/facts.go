@@ -184,7 +184,7 @@ type Boxes struct {
 	Knobs  map[string]string // settings of the kernel that keep users from namespaces, by name
 }
 
-// AgentBox is the box of an agent. Of files it has none: where they are differs by session.
+// AgentBox is the box of an agent. It has no files: where they are differs by session.
 type AgentBox struct {
 	Agent string
 	Box   fleet.Box

@@ -164,7 +164,7 @@ func (f Folders) Trim(run fleet.RunID) (trimmed bool, err error) {
 	case !info.IsDir(): // the agent put something else there
 		return true, root.Remove(out)
 	}
-	// What was of use while it worked goes, whatever there is room for.
+	// Files that were of use while it worked go, however much room there is.
 	if err := removeAll(root, path.Join(out, filepath.Base(files.Tmp))); err != nil {
 		return false, err
 	}

@@ -1,5 +1,5 @@
 // Package trust keeps what a person has confirmed of that which leads to execution: the text of a
-// configuration, and the content of the files that it names. What has changed since is held.
+// configuration, and the content of the files that it names. A later change is held.
 //
 // It says what has changed, and never what is to be done about it. It trusts its own folder,
 // which no session may write in.
@@ -97,7 +97,7 @@ type Guard struct {
 // Files are the files within reach that a command names, which runs in dir: its program, and
 // words that are the path of a file, also behind a "=". In a worktree of the workspace they are
 // known by their names in the workspace. A folder is no file, and what is in one is not looked at.
-// What a program reads that runs nothing is data, such as a list of tasks.
+// The file that a program only prints is data, such as a list of tasks.
 func (g Guard) Files(argv []string, dir string) map[string]string {
 	found := map[string]string{}
 	if slices.Contains([]string{"cat", "head", "tail", "jq"}, argv[0]) {

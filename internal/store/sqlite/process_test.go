@@ -60,6 +60,10 @@ func obey(ctx context.Context, mode, dir string) (string, error) {
 		}
 		return "", errors.Join(refusal(Open(ctx, o)), db.Close())
 	case "tmpfs":
+		// A disk that is mounted here is nobody else's, also where the mounts around it are shared.
+		if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
+			return "", fmt.Errorf("cannot mount: %w", err)
+		}
 		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=512k"); err != nil {
 			return "", fmt.Errorf("cannot mount: %w", err)
 		}
