@@ -68,7 +68,7 @@ func (a *app) loadConfig() (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.secrets.hide(c, a.Getenv)
+	a.secrets.hide(a.Getenv, c)
 	a.warnHeld(c)
 	return c, actForOwner(c)
 }

@@ -71,7 +71,7 @@ func (a *app) configCheck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.secrets.hide(c, a.Getenv)
+	a.secrets.hide(a.Getenv, c)
 	var faults []error
 	for _, name := range c.CategoryNames() {
 		if err := engine.CheckPrompt(c.Categories[name].Prompt); err != nil {

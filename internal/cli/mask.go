@@ -17,11 +17,14 @@ type mask struct {
 	atomic.Pointer[strings.Replacer]
 }
 
-// hide has a configuration's secrets be shown as asterisks, as many as they have bytes, so
+// hide has configurations' secrets be shown as asterisks, as many as they have bytes, so
 // that a length written beforehand stays true. Quoted or escaped they are hidden, too.
-func (m *mask) hide(c *config.Config, getenv func(string) string) {
-	var pairs []string
-	for _, secret := range c.Secrets(getenv) {
+func (m *mask) hide(getenv func(string) string, cs ...*config.Config) {
+	var pairs, all []string
+	for _, c := range cs {
+		all = append(all, c.Secrets(getenv)...)
+	}
+	for _, secret := range all {
 		quoted, _ := json.Marshal(secret) // no string fails
 		for _, form := range []string{secret, strings.Trim(string(quoted), `"`), html.EscapeString(secret)} {
 			pairs = append(pairs, form, strings.Repeat("*", len(form)))

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,7 +57,11 @@ func (a *app) configOptions() config.Options {
 // trustStore is where a configuration's record is. It goes by the file's path alone, for what
 // stands in the file, the state folder included, is what is in question.
 func (a *app) trustStore(path string) trust.Store {
-	return trust.Store{Dir: filepath.Join(config.TrustFolder(a.Getenv), trust.Sum([]byte(path))[:16])}
+	folder := config.TrustFolder(a.Getenv)
+	if u, err := user.Current(); folder == "" && err == nil {
+		folder = filepath.Join(u.HomeDir, ".local/state/stint/trusted-configs")
+	}
+	return trust.Store{Dir: filepath.Join("/", folder, trust.Sum([]byte(path))[:16])}
 }
 
 // trustedConfig is the configuration at a path as a person confirmed it last: the file itself, or
@@ -173,11 +178,16 @@ func (a *app) configTrust(yes bool) error {
 	if err != nil {
 		return err
 	}
-	a.secrets.hide(c, a.Getenv)
+	a.secrets.hide(a.Getenv, c)
 	store := a.trustStore(path)
 	record, err := store.Load()
 	if err != nil {
 		fmt.Fprintf(a.Stderr, "stint: warning: %s\n", plain.Text(err.Error())) // confirmed anew, it can be read again
+	}
+	if text, err := store.Text(record[path]); err == nil {
+		if before, err := config.Parse(path, text, a.configOptions()); err == nil {
+			a.secrets.hide(a.Getenv, c, before) // the difference shows both
+		}
 	}
 	contents, err := a.inQuestion(c)
 	if err != nil {
