@@ -96,26 +96,26 @@ func restrict(o box.Order) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("forgo privileges: %w", err)
 	}
-	version, all := abi(), landlock.V11.BestEffort()
+	version, c := abi(), landlock.V11
 	if version == 0 {
 		return nil
 	}
-	if err := all.RestrictScoped(); err != nil {
-		return err
-	}
-	if o.Network != nil {
-		var rules []landlock.Rule
-		for _, port := range *o.Network {
+	var rules []landlock.Rule
+	switch ports := o.Network; {
+	case ports == nil:
+		c.HandledAccessNet = 0
+	case len(*ports) == 0:
+		c.HandledAccessNet = syscall.AccessNetConnectTCP | syscall.AccessNetConnectSendUDP
+	default: // names of hosts are asked for by UDP
+		c.HandledAccessNet = syscall.AccessNetConnectTCP
+		for _, port := range *ports {
 			rules = append(rules, landlock.ConnectTCP(uint16(port))) //nolint:gosec // the configuration has checked it
-		}
-		if err := all.RestrictNet(rules...); err != nil {
-			return err
 		}
 	}
 	if !o.Files {
-		return nil
+		c.HandledAccessFS = 0
+		return c.BestEffort().Restrict(rules...)
 	}
-	var rules []landlock.Rule
 	for _, path := range o.Read {
 		rules = append(rules, rule(path, landlock.RODirs, landlock.ROFiles))
 	}
@@ -126,7 +126,8 @@ func restrict(o box.Order) error {
 		}
 		rules = append(rules, r)
 	}
-	return all.RestrictPaths(rules...)
+	// All at once: each call stops all threads of this process for a moment.
+	return c.BestEffort().Restrict(rules...)
 }
 
 // dropCapabilities leaves root with what any user may do to its own files and processes.
