@@ -209,7 +209,7 @@ func (s *site) orphan(start func()) int {
 	s.Helper()
 	start()
 	s.atWork("code")
-	supervisor := s.supervisor("code.1")
+	supervisor, orphan := s.supervisor("code.1"), s.pids("pids")[0]
 	s.signal(supervisor, syscall.SIGKILL)
 	for _, pid := range s.pids("parent") {
 		_ = syscall.Kill(pid, syscall.SIGKILL) // systemd may have been first
@@ -218,7 +218,7 @@ func (s *site) orphan(start func()) int {
 	for _, pid := range s.pids("parent") {
 		s.died(pid)
 	}
-	return s.pids("pids")[0]
+	return orphan
 }
 
 // TestNoSessionBesideAnOrphan kills the supervisor of a session whose agent, or whose
@@ -230,6 +230,9 @@ func TestNoSessionBesideAnOrphan(t *testing.T) {
 	t.Parallel()
 	for name, agent := range map[string]string{"deaf agent": deafAgent, "child without descriptors": parentAgent} {
 		for _, how := range []string{"unit", "by hand", "detached", "boxed"} {
+			if how == "boxed" && agent == parentAgent {
+				continue // the child ends with the agent, as the first process of its box does
+			}
 			t.Run(name+" "+how, func(t *testing.T) {
 				t.Parallel()
 				s := newSite(t, "code")

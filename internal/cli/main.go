@@ -187,7 +187,7 @@ func entries() []entry {
 		{name: "budget", group: groupInspect, make: newBudget, statuses: map[string][]int{"reset": {statusNothing}}},
 		{name: "review", group: groupInspect, make: newReview},
 		{name: "lessons", group: groupOther, make: newLessons},
-		{name: "config", group: groupOther, make: newConfig},
+		{name: "config", group: groupOther, make: newConfig, statuses: map[string][]int{"trust": {statusDenied}}},
 		{name: "completion", group: groupOther, make: newCompletion, brief: true},
 		{name: "man", group: groupOther, make: newMan, brief: true},
 		{name: "version", group: groupOther, make: newVersion, brief: true},
