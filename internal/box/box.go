@@ -65,6 +65,17 @@ func For(profile fleet.BoxProfile, p Places) fleet.Box {
 	return b
 }
 
+// Fault says which listed path would open what no box is to show, or "". The folder where the
+// process works may hold such things: they are hidden then, where that can be.
+func (p Places) Fault() string {
+	for _, path := range slices.Concat(p.Read, p.Write) {
+		if p.shows(filepath.Clean(path)) {
+			return path + " holds the home folder or the state folder"
+		}
+	}
+	return ""
+}
+
 // Judging is the box for what judges a session: it runs what the agent wrote, and is given
 // nothing of the agent's own.
 func Judging(b fleet.Box, read []string) fleet.Box {

@@ -91,6 +91,23 @@ func TestForOpen(t *testing.T) {
 	}
 }
 
+func TestFault(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"/": "/ holds the home folder or the state folder", "/h/": "/h/ holds the home folder or the state folder", "/s": "/s holds the home folder or the state folder",
+		"/h/data": "", "/srv": "", "/home": "",
+	} {
+		read, write := places(false), places(false)
+		read.Read, write.Write = []string{path}, []string{path}
+		if got := read.Fault(); got != want {
+			t.Errorf("read %s: got %q, want %q", path, got, want)
+		}
+		if got := write.Fault(); got != want {
+			t.Errorf("write %s: got %q, want %q", path, got, want)
+		}
+	}
+}
+
 // TestJudging leaves what judges a session nothing of its agent's.
 func TestJudging(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -50,6 +51,10 @@ func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fle
 	}
 	if login, known := config.PresetLogin(agent.Preset); known {
 		p.Own, p.Settings = login.Own(variable)
+	}
+	if fault := p.Fault(); fault != "" {
+		return fleet.Box{}, fleet.WithHint(fmt.Errorf("read and write of agent %s: %s", a.run.Agent, fault),
+			`list what is in it; box = "open" is for an agent that may have all of it`)
 	}
 	b := box.For(agent.Box, p)
 	b.Network = agent.Network
@@ -130,6 +135,7 @@ func (w *worker) prove(ctx context.Context, agents []fleet.Terms, a assignment) 
 
 // proven is the box of an agent, with the layers that hold it here.
 func (w *worker) proven(ctx context.Context, name string, a assignment) (fleet.Box, error) {
+	a.run.Agent = name
 	b, err := w.box(ctx, a, w.Config.Agents[name])
 	if err != nil || b.Open() {
 		return b, err
