@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -140,8 +141,11 @@ func (w *worker) proven(ctx context.Context, name string, a assignment) (fleet.B
 	if err != nil || b.Open() {
 		return b, err
 	}
-	if layers, done := w.layers[name]; done {
+	if layers, done := w.layers[name]; done { // in another category
 		b.Layers = layers
+		if refusal := box.Refusal(b); refusal != "" {
+			return b, fleet.WithHint(errors.New(refusal), "stint doctor")
+		}
 		return b, nil
 	}
 	b, err = w.Boxes.Prove(ctx, b, fleet.BoxTrial{

@@ -150,6 +150,9 @@ func start(cmd *exec.Cmd) error {
 // Prove makes a box once with nothing in it but a process that tries its walls, and returns it
 // with the layers that hold on this machine. An error says which wall is missing, or why there
 // can be no such box here.
+//
+// If we die in it, the canary is left in the folder of the run, and goes with that; the process
+// in the box ends by itself. A file outside that it could make, which takes a missing wall, stays.
 func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fleet.Box, error) {
 	if b.Open() {
 		return b, nil
