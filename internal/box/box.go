@@ -76,14 +76,16 @@ func (p Places) Fault() string {
 	return ""
 }
 
-// Judging is the box for what judges a session: it runs what the agent wrote, and is given
-// nothing of the agent's own.
-func Judging(b fleet.Box, read []string) fleet.Box {
-	own := func(path string) bool { return within(b.Own, path) }
+// Judging is the box for a check or a grader, which may run what the agent wrote: it is given
+// nothing of the agent's own. A grader that asks a model has the folders and settings of the
+// program by which it asks.
+func Judging(b fleet.Box, read, own, settings []string) fleet.Box {
+	agents := func(path string) bool { return within(b.Own, path) }
 	b.Nested = false
 	b.Read = clean(slices.Concat(b.Read, read))
-	b.Write = slices.DeleteFunc(slices.Clone(b.Write), own)
-	b.Fixed = slices.DeleteFunc(slices.Clone(b.Fixed), own)
+	b.Write = clean(append(slices.DeleteFunc(slices.Clone(b.Write), agents), own...))
+	b.Fixed = clean(append(slices.DeleteFunc(slices.Clone(b.Fixed), agents), settings...))
+	b.Own = own
 	return b
 }
 

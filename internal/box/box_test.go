@@ -111,12 +111,16 @@ func TestFault(t *testing.T) {
 // TestJudging leaves what judges a session nothing of its agent's.
 func TestJudging(t *testing.T) {
 	t.Parallel()
-	b := box.Judging(box.For(fleet.BoxWorkspace, places(false)), []string{"/h/judge", "an argument"})
+	b := box.Judging(box.For(fleet.BoxWorkspace, places(false)), []string{"/h/judge", "an argument"}, nil, nil)
 	if slices.Contains(b.Write, "/h/.claude") || slices.Contains(b.Fixed, "/h/.claude/settings.json") {
 		t.Errorf("got %q and %q, want nothing of the agent's", b.Write, b.Fixed)
 	}
 	if !slices.Contains(b.Read, "/h/judge") || slices.Contains(b.Read, "an argument") || !slices.Contains(b.Fixed, "/w/stint.toml") {
 		t.Errorf("got %+v, want the judge to be read, and the rest as it was", b)
+	}
+	asking := box.Judging(box.For(fleet.BoxWorkspace, places(false)), nil, []string{"/h/.codex"}, []string{"/h/.codex/config.toml"})
+	if !slices.Contains(asking.Write, "/h/.codex") || !slices.Contains(asking.Fixed, "/h/.codex/config.toml") || slices.Contains(asking.Write, "/h/.claude") {
+		t.Errorf("got %q and %q, want the folders of the program that the grader asks by, and no others", asking.Write, asking.Fixed)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"stint/internal/box"
@@ -84,19 +85,31 @@ func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (fleet.
 	return work, err
 }
 
-// judging is the box for a check or a grader: the session's, and what the command names.
-func (w *worker) judging(spec fleet.SessionSpec, argv []string) fleet.Box {
+// judging is the box for a check or a grader: the session's, and what the command names. A
+// grader that names claude, codex or gptme as a word of its own asks by it, with its login.
+func (w *worker) judging(spec fleet.SessionSpec, argv []string, asks bool) fleet.Box {
 	if spec.Box.Open() {
 		return spec.Box
 	}
-	return box.Judging(spec.Box, append(w.Boxes.Needs(argv[0], spec.Environment, spec.Dir), argv[1:]...))
+	read := append(w.Boxes.Needs(argv[0], spec.Environment, spec.Dir), argv[1:]...)
+	var own, settings []string
+	for _, word := range argv {
+		login, known := config.PresetLogin(filepath.Base(word))
+		if !asks || !known {
+			continue
+		}
+		folders, files := login.Own(func(name string) string { return fleet.Variable(spec.Environment, name) })
+		own, settings = append(own, folders...), append(settings, files...)
+		read = append(read, w.Boxes.Needs(word, spec.Environment, spec.Dir)...)
+	}
+	return box.Judging(spec.Box, read, own, settings)
 }
 
 // check runs the category's check in the folder that the session left.
 func (w *worker) check(ctx context.Context, c config.Category, spec fleet.SessionSpec) *grade.Check {
 	failure, err := w.Graders.Check(ctx, Question{
 		Run: w.run.ID, Argv: c.Check, Dir: spec.Dir, Environment: spec.Environment, Timeout: c.CheckTimeout,
-		Box: w.judging(spec, c.Check),
+		Box: w.judging(spec, c.Check, false),
 	})
 	if err != nil {
 		return &grade.Check{Fault: err.Error()}
@@ -123,7 +136,7 @@ func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Tas
 	}
 	answer, err := w.Graders.Ask(ctx, Question{
 		Run: w.run.ID, Argv: c.Grader, Dir: spec.Dir, Environment: spec.Environment, Evidence: evidence,
-		Timeout: c.GraderTimeout, Limit: grade.MaxOpinion, Box: w.judging(spec, c.Grader),
+		Timeout: c.GraderTimeout, Limit: grade.MaxOpinion, Box: w.judging(spec, c.Grader, true),
 	})
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}

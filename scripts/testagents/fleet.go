@@ -190,6 +190,9 @@ func (f *fleetTrial) edit(config string) string {
 	}
 	config = environ(config, "codex", variables)
 	config = environ(config, "claude", append(variables, quiet()...))
+	for _, agent := range []string{"claude", "codex"} { // the judge notes there what it was asked
+		config = set(config, "agent."+agent, "write", fmt.Sprintf("[%q]", f.judged("")))
+	}
 	config = set(config, "fanout", "workers", "4")
 	config = regexp.MustCompile(`(?m)^(# )?allow = .*$`).ReplaceAllLiteralString(config, `allow = ["code", "research", "docs", "triage"]`)
 	config += "\n[category.docs]\n[category.triage]\n"

@@ -51,7 +51,7 @@ func (s *stub) messages(w http.ResponseWriter, r *http.Request, q question) {
 	case breaks:
 		events(w, messageStart("msg_stub"))
 		panic(http.ErrAbortHandler)
-	case usesTool, failsTool, oversteps, stalls, works, worksTools, fleetWork:
+	case usesTool, failsTool, oversteps, escapes, stalls, works, worksTools, fleetWork:
 		if q.wantsTool(`"tool_result"`) {
 			events(w, messageToolCall(q)...)
 			return

@@ -149,8 +149,11 @@ func (q question) command(result string) string {
 	if q.works() {
 		return q.step(result)
 	}
-	if q.behaviour == failsTool {
+	switch q.behaviour {
+	case failsTool:
 		return "cat no-such-file"
+	case escapes:
+		return tryEscapes
 	}
 	return "git commit --allow-empty -q -m done"
 }

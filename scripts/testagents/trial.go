@@ -70,6 +70,9 @@ func cases(resetAt time.Time) []trial {
 		list = append(list, faults(a)...)
 	}
 	for _, a := range []account{claudeKey, codexKey} {
+		escaping := list[slices.IndexFunc(list, func(t trial) bool { return t.account == a && t.behaviour == usesTool })]
+		escaping.behaviour = escapes
+		list = append(list, escaping)
 		for _, b := range []behaviour{usesTool, failsTool} {
 			i := slices.IndexFunc(list, func(t trial) bool { return t.account == a && t.behaviour == b })
 			t := list[i]
