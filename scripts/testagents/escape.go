@@ -29,7 +29,7 @@ try 'configures git' git config core.fsmonitor 'touch ~/planted'
 try 'starts a unit' systemd-run --user --wait touch ~/planted
 try 'asks the bus' sh -c 'echo | socat - UNIX-CONNECT:/run/user/$(id -u)/bus'
 try 'uses sudo' sudo -n true
-try 'reads a supervisor' sh -c 'for p in /proc/[0-9]*; do grep -q STINT_TRIAL "$p/environ" && exit 0; done; exit 1'
+try 'reads a supervisor' sh -c 'for p in /proc/[0-9]*; do grep -q OPERATORS_OWN "$p/environ" && exit 0; done; exit 1'
 touch ~/planted 2>/dev/null
 mkdir -p ~/.ssh && echo planted >>~/.ssh/authorized_keys
 echo tried >"$STINT_RUN_DIR/tried"

@@ -184,7 +184,7 @@ func (f *fleetTrial) edit(config string) string {
 	// is left behind in the manager of a person.
 	var variables []string
 	for _, pair := range f.environment() {
-		if !strings.HasPrefix(pair, "PATH=") { // init writes the one that an agent needs
+		if name, _, _ := strings.Cut(pair, "="); name != "PATH" && name != "OPERATORS_OWN" { // init writes the one that an agent needs
 			variables = append(variables, pair)
 		}
 	}

@@ -36,7 +36,7 @@ func (p place) runFiles(run string) string {
 func (p place) environment() []string {
 	env := []string{
 		"PATH=" + p.agents + string(filepath.ListSeparator) + os.Getenv("PATH"),
-		"HOME=" + p.home, "STINT_TRIAL=1", "LANG=C.UTF-8", "TZ=" + os.Getenv("TZ"),
+		"HOME=" + p.home, "OPERATORS_OWN=1", "LANG=C.UTF-8", "TZ=" + os.Getenv("TZ"),
 		"HTTPS_PROXY=http://127.0.0.1:9", "HTTP_PROXY=http://127.0.0.1:9", "NO_PROXY=127.0.0.1",
 		"ANTHROPIC_BASE_URL=" + p.url,
 	}
