@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// A model that is told to leave its box, by one command that tries each way out.
+// A model that asks for one command, which tries each way out of the box.
 const escapes behaviour = "escapes"
 
 // secret is in files that no session may read.

@@ -149,10 +149,10 @@ func (q question) command(result string) string {
 	if q.works() {
 		return q.step(result)
 	}
-	switch q.behaviour {
-	case failsTool:
+	if q.behaviour == failsTool {
 		return "cat no-such-file"
-	case escapes:
+	}
+	if q.behaviour == escapes {
 		return tryEscapes
 	}
 	return "git commit --allow-empty -q -m done"
