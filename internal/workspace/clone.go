@@ -48,13 +48,18 @@ var (
 
 // git is git in a folder of the clone, with where that keeps its parts.
 func (c Clone) git(ctx context.Context, dir string) (git, layout, error) {
-	g := git{dir: dir, env: environment(c.Environment), timeout: cmp.Or(c.Timeout, defaultTimeout)}
+	g := c.unbound(dir)
 	l, err := g.find(ctx)
 	if err != nil {
 		return git{}, layout{}, err
 	}
 	g, err = g.bound(ctx, l)
 	return g, l, err
+}
+
+// unbound is git that may only look for a repository.
+func (c Clone) unbound(dir string) git {
+	return git{dir: dir, env: environment(c.Environment), timeout: cmp.Or(c.Timeout, defaultTimeout)}
 }
 
 // asItIs is git that shows the objects themselves, and not the replacements that everybody who

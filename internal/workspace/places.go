@@ -82,7 +82,7 @@ func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, er
 	if filepath.Dir(dir) == p.Root {
 		in = string(p.Dir)
 	}
-	_, l, err := p.git(ctx, in)
+	l, err := p.unbound(in).find(ctx)
 	switch {
 	case errors.Is(err, errNoRepository):
 		own = filepath.Join(dir, ".git")
