@@ -268,7 +268,7 @@ func (a *app) desk(c *config.Config, s store.Store) claim.Desk {
 func taskFolder(c *config.Config) task.Sources {
 	s := task.Sources{
 		Folder: task.Folder{
-			Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory, Tags: c.Tasks.Tags,
+			Dir: c.Tasks.Dir, Top: task.TopOf(c.Workspace, c.Tasks.Dir), DefaultCategory: c.Tasks.DefaultCategory, Tags: c.Tasks.Tags,
 			Format: task.Format{
 				Name: c.Tasks.Format, Fields: c.Tasks.Fields, States: c.Tasks.States, Priorities: c.Tasks.Priorities,
 				Foreign: c.Tasks.Foreign, Words: c.Tasks.Words,

@@ -13,6 +13,8 @@ var (
 	ErrAbsent = errors.New("no such file")
 	// ErrFolder is a folder, or a link to one.
 	ErrFolder = errors.New("a folder")
+	// ErrLink is a link where none is followed.
+	ErrLink = errors.New("a link")
 )
 
 const moveOut = "fix it or move it out of the folder"
@@ -21,9 +23,15 @@ const moveOut = "fix it or move it out of the folder"
 // was when it was read. Its errors are [ErrAbsent], [ErrFolder] and those of type
 // *[FileError]. It opens without blocking, so that a FIFO without a writer is refused
 // and not waited for.
-func ReadFile(path string) ([]byte, fs.FileInfo, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
+func ReadFile(path string) ([]byte, fs.FileInfo, error) { return ReadAs(path, 0, path) }
+
+// ReadAs is ReadFile of the file that a name leads to, opened with further flags. Errors call it
+// by its path. With O_NOFOLLOW, a link is [ErrLink].
+func ReadAs(name string, flags int, path string) ([]byte, fs.FileInfo, error) {
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY|flags, 0)
 	switch {
+	case flags&syscall.O_NOFOLLOW != 0 && errors.Is(err, syscall.ELOOP):
+		return nil, nil, ErrLink
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENAMETOOLONG):
 		return nil, nil, ErrAbsent
 	case err != nil:

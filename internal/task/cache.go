@@ -57,10 +57,15 @@ type proof struct {
 	device, inode           uint64
 }
 
-// proofAt is the proof of the file that a path leads to, if there is one.
-func proofAt(path string) (p proof) {
+// proofAt is the proof of the file that a path leads to, if there is one. Where links are not
+// followed, that of a link is its own, which is in no cache.
+func (f Folder) proofAt(path string) (p proof) {
 	var s syscall.Stat_t
-	if syscall.Stat(path, &s) == nil {
+	stat := syscall.Stat
+	if f.Top != "" {
+		stat = syscall.Lstat
+	}
+	if stat(path, &s) == nil {
 		p = proofOf(&s)
 	}
 	return p

@@ -35,8 +35,10 @@ func (s Sources) Again(ctx context.Context, t fleet.Task) (fleet.Task, error) {
 	return fleet.Task{}, fmt.Errorf("task %q in %s: %w", t.ID, t.Source, fleet.ErrNotFound)
 }
 
-// StateAt is the state that a task's file has at another path, where it is a copy.
+// StateAt is the state that a task's file has at another path, where it is a copy: a path that
+// has no link in it.
 func (s Sources) StateAt(path string) (fleet.TaskState, error) {
+	s.Top = "/"
 	t, err := s.read(path)
 	return t.State, err
 }

@@ -49,7 +49,12 @@ func (f Folder) Add(ctx context.Context, d Draft) (fleet.Task, error) {
 	if err != nil {
 		return fleet.Task{}, fmt.Errorf("add task: %w", err)
 	}
-	name, err := create(ctx, f.Dir, data, func(attempt int) (string, error) {
+	dir, err := f.open(f.Dir)
+	if err != nil {
+		return fleet.Task{}, fmt.Errorf("add task: %w", f.missing(err))
+	}
+	defer dir.close()
+	name, err := create(ctx, dir.path, data, func(attempt int) (string, error) {
 		return d.name(f.Format, id, attempt)
 	})
 	if err != nil {
@@ -65,7 +70,12 @@ func (f Folder) Preview(d Draft) (fleet.Task, error) {
 	if err != nil {
 		return fleet.Task{}, fmt.Errorf("add task: %w", err)
 	}
-	if _, err := os.Stat(f.Dir); err != nil {
+	dir, err := f.open(f.Dir)
+	if err == nil {
+		defer dir.close()
+		_, err = os.Stat(dir.path)
+	}
+	if err != nil {
 		return fleet.Task{}, fmt.Errorf("add task: %w", f.missing(err))
 	}
 	for attempt := 1; ; attempt++ {
@@ -74,7 +84,7 @@ func (f Folder) Preview(d Draft) (fleet.Task, error) {
 			return fleet.Task{}, fmt.Errorf("add task: %w", err)
 		}
 		path := filepath.Join(f.Dir, name)
-		if _, err := os.Lstat(path); err == nil {
+		if _, err := os.Lstat(dir.file(name)); err == nil {
 			continue
 		}
 		t, err := f.Format.Parse(path, data)

@@ -53,7 +53,7 @@ func replace(path string, old, data []byte, perm fs.FileMode) (done bool, err er
 		return false, err
 	}
 	defer file.Cleanup() // After the rename there is nothing left to remove.
-	current, _, err := readFile(path)
+	current, _, err := Folder{}.readFile(path)
 	if err != nil {
 		return false, err
 	}

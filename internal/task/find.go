@@ -54,7 +54,7 @@ func likeGptme(dir string) bool {
 }
 
 func gptmeFile(path string) bool {
-	data, _, err := readFile(path)
+	data, _, err := Folder{}.readFile(path)
 	if err != nil {
 		return false
 	}

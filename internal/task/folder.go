@@ -38,6 +38,7 @@ var (
 // has put away are read, and none is workable.
 type Folder struct {
 	Dir             string                    // absolute
+	Top             string                    // below this folder no link is followed, see [TopOf]; empty: all are
 	DefaultCategory fleet.Category            // of a task that nothing else places
 	Tags            map[string]fleet.Category // of a task that names no category: its first tag found here decides
 	Format          Format                    // of its files; the zero value is stint's
@@ -48,16 +49,18 @@ type Folder struct {
 // not one why not, sorted by path. A folder that does not exist is
 // [fleet.ErrNotFound].
 func (f Folder) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
+	var problems []fleet.TaskProblem
+	var bad *problem // outside the loop: it is on the heap
 	names, err := f.taskNames()
-	if err != nil {
+	if errors.As(err, &bad) {
+		problems = append(problems, bad.TaskProblem)
+	} else if err != nil {
 		return nil, nil, fmt.Errorf("list tasks: %w", f.missing(err))
 	}
 	tasks, errs, err := f.scan(ctx, names)
 	if err != nil {
 		return nil, nil, fmt.Errorf("list tasks: %w", err)
 	}
-	var problems []fleet.TaskProblem
-	var bad *problem // outside the loop: it is on the heap
 	n := 0
 	for i, err := range errs {
 		switch {
@@ -138,7 +141,7 @@ func (f Folder) Body(ctx context.Context, t fleet.Task) (string, error) {
 }
 
 func (f Folder) read(path string) (fleet.Task, error) {
-	data, info, err := readTaskFile(path)
+	data, info, err := f.readTaskFile(path)
 	if err != nil {
 		return fleet.Task{}, err
 	}
@@ -233,8 +236,8 @@ func usage(err error, hint string) error {
 }
 
 // readTaskFile is readFile except for a README.md that is only that.
-func readTaskFile(path string) ([]byte, fs.FileInfo, error) {
-	data, info, err := readFile(path)
+func (f Folder) readTaskFile(path string) ([]byte, fs.FileInfo, error) {
+	data, info, err := f.readFile(path)
 	if err == nil && isReadme(path, data) {
 		return nil, nil, errIgnored
 	}
@@ -243,18 +246,4 @@ func readTaskFile(path string) ([]byte, fs.FileInfo, error) {
 
 func isReadme(path string, data []byte) bool {
 	return filepath.Base(path) == "README.md" && !frontmatter.Begins(data)
-}
-
-// readFile is [frontmatter.ReadFile] in this package's words.
-func readFile(path string) ([]byte, fs.FileInfo, error) {
-	data, info, err := frontmatter.ReadFile(path)
-	switch {
-	case errors.Is(err, frontmatter.ErrAbsent):
-		return nil, nil, errAbsent
-	case errors.Is(err, frontmatter.ErrFolder):
-		return nil, nil, errIgnored
-	case err != nil:
-		return nil, nil, err
-	}
-	return data, info, nil
 }

@@ -17,15 +17,16 @@ import (
 
 // taskNames lists the files that may be tasks, in order, by names relative to the folder.
 // A file with such a name need not be a task. A folder for tasks that were put away may be
-// missing.
+// missing. One that is reached through a link gives a [*problem] beside the names of the others.
 func (f Folder) taskNames() ([]string, error) {
-	names, err := namesIn(f.Dir)
+	var linked *problem
+	names, err := f.namesIn(f.Dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range f.Format.archives() {
-		more, err := namesIn(filepath.Join(f.Dir, a.dir))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		more, err := f.namesIn(filepath.Join(f.Dir, a.dir))
+		if err != nil && !errors.As(err, &linked) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			return nil, err
 		}
 		for _, name := range more {
@@ -33,12 +34,20 @@ func (f Folder) taskNames() ([]string, error) {
 		}
 	}
 	slices.Sort(names)
+	if linked != nil {
+		return names, linked
+	}
 	return names, nil
 }
 
-func namesIn(dir string) ([]string, error) {
+func (f Folder) namesIn(dir string) ([]string, error) {
+	at, err := f.open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer at.close()
 	// os.ReadDir makes an entry of each name, which takes as long again.
-	folder, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY, 0)
+	folder, err := os.OpenFile(at.path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +108,7 @@ func align(entries []entry, names []string) []entry {
 // recall is what an entry remembers. It is fresh when the file has not changed since.
 func (f Folder) recall(name string, e entry) (t fleet.Task, fresh bool, err error) {
 	path := filepath.Join(f.Dir, name)
-	if e.name == "" || e.proof != proofAt(path) {
+	if e.name == "" || e.proof != f.proofAt(path) {
 		return t, false, nil
 	}
 	if t, fresh, err = f.Format.decodeOutcome(path, e.outcome); fresh && err == nil {
@@ -113,7 +122,7 @@ func (f Folder) recall(name string, e entry) (t fleet.Task, fresh bool, err erro
 // is ignored; a link that leads nowhere is a problem.
 func (f Folder) inspect(name string, now time.Time) (fleet.Task, entry, error) {
 	path := filepath.Join(f.Dir, name)
-	data, info, err := readFile(path)
+	data, info, err := f.readFile(path)
 	if err != nil {
 		return fleet.Task{}, entry{}, explain(path, err)
 	}

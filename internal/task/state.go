@@ -21,7 +21,7 @@ const setStateAttempts = 3
 var errMoved = errors.New("the file keeps changing")
 
 // SetState writes a task's state into its file and leaves every other byte, the
-// permission bits and a link to the file as they are. It says whether there was
+// permission bits and, where links are followed, a link to the file as they are. It says whether there was
 // anything to change; a file that is in that state already is not written. A file
 // whose state cannot be changed alone is left as it is, with an error. An error
 // with changed set means that only a power cut can still undo the change.
@@ -37,7 +37,7 @@ func (f Folder) SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState
 	err = errMoved
 	for attempt := 0; errors.Is(err, errMoved) && attempt < setStateAttempts; attempt++ {
 		if err = ctx.Err(); err == nil {
-			changed, err = f.Format.setState(path, s)
+			changed, err = f.setState(path, s)
 		}
 	}
 	if err != nil {
@@ -46,18 +46,25 @@ func (f Folder) SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState
 	return changed, nil
 }
 
-func (f Format) setState(path string, s fleet.TaskState) (changed bool, err error) {
-	old, info, err := readTaskFile(path)
+func (f Folder) setState(path string, s fleet.TaskState) (changed bool, err error) {
+	old, info, err := f.readTaskFile(path)
 	if err != nil {
 		return false, err
 	}
-	edited, err := f.withState(path, old, s)
+	edited, err := f.Format.withState(path, old, s)
 	if err != nil || string(edited) == string(old) {
 		return false, err
 	}
-	target, err := filepath.EvalSymlinks(path)
+	dir, err := f.open(filepath.Dir(path))
 	if err != nil {
 		return false, err
+	}
+	defer dir.close()
+	target := dir.file(filepath.Base(path))
+	if dir.at == nil {
+		if target, err = filepath.EvalSymlinks(path); err != nil {
+			return false, err
+		}
 	}
 	return replace(target, old, edited, info.Mode().Perm())
 }
@@ -69,12 +76,20 @@ func (f Folder) Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) (flee
 	if _, _, err := f.Format.stateEntry(s); err != nil {
 		return fleet.FileEdit{}, fmt.Errorf("set state of task %q to %s: %w", t.ID, s, err)
 	}
+	dir, err := f.open(filepath.Dir(t.Path))
+	if bad := (*problem)(nil); errors.As(err, &bad) { // before anybody asks git about that folder
+		return fleet.FileEdit{}, fmt.Errorf("set state of task %q to %s: %w", t.ID, s, err)
+	}
+	dir.close()
 	return fleet.FileEdit{
 		Path: t.Path, Subject: fmt.Sprintf("task %s: %s", t.ID, s),
 		Edit: func(path string, data []byte) ([]byte, error) { return f.Format.withState(path, data, s) },
 		Write: func(path string) (bool, error) {
 			there := f
 			there.Dir = filepath.Dir(path)
+			if path != t.Path {
+				there.Top = "/" // a worktree's copy, whose path has no link in it
+			}
 			return there.SetState(ctx, t.ID, s)
 		},
 	}, nil

@@ -1,0 +1,113 @@
+package task
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"stint/internal/frontmatter"
+)
+
+// notLinked is what to do about a link that is not followed.
+const notLinked = "is a link: a session could have made it, so put the file or folder itself there"
+
+// TopOf is the [Folder.Top] for a folder of tasks: the workspace where the folder lies in it, as
+// the path says or as the file system does, else empty. No link below the workspace is followed
+// to find out: the first folder from above counts that is the workspace.
+func TopOf(workspace, dir string) string {
+	own, err := os.Stat(workspace)
+	top := ""
+	for path := dir; ; path = filepath.Dir(path) {
+		info, statErr := os.Stat(path)
+		if path == workspace || err == nil && statErr == nil && os.SameFile(own, info) {
+			top = path
+		}
+		if path == filepath.Dir(path) {
+			return top
+		}
+	}
+}
+
+// opened is a folder in which files are read and written.
+type opened struct {
+	path string   // leads to it
+	at   *os.File // it, where links are not followed; nil: they are
+}
+
+// open opens a folder of task files. Below Top each name on the way is opened by itself and without
+// following a link, and the path then leads to what was opened, whatever its name leads to by now.
+func (f Folder) open(dir string) (opened, error) {
+	below, err := filepath.Rel(f.Top, dir)
+	if f.Top == "" || err != nil || !filepath.IsLocal(below) {
+		return opened{path: dir}, nil
+	}
+	fd, err := unix.Open(f.Top, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return opened{}, &fs.PathError{Op: "open", Path: f.Top, Err: err}
+	}
+	here := f.Top
+	for name := range strings.SplitSeq(below, "/") {
+		here = filepath.Join(here, name)
+		next, err := unix.Openat(fd, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			var s unix.Stat_t
+			if unix.Fstatat(fd, name, &s, unix.AT_SYMLINK_NOFOLLOW) == nil && s.Mode&unix.S_IFMT == unix.S_IFLNK {
+				err = newProblem(here, 0, notLinked)
+			} else {
+				err = &fs.PathError{Op: "open", Path: here, Err: err}
+			}
+		}
+		_ = unix.Close(fd) // nothing was written by it
+		if err != nil {
+			return opened{}, err
+		}
+		fd = next
+	}
+	return opened{path: fmt.Sprintf("/proc/self/fd/%d", fd), at: os.NewFile(uintptr(fd), dir)}, nil
+}
+
+func (o opened) close() {
+	if o.at != nil {
+		o.at.Close()
+	}
+}
+
+// file leads to a file of the folder.
+func (o opened) file(name string) string { return filepath.Join(o.path, name) }
+
+// readFile is [frontmatter.ReadAs] in this package's words.
+func (f Folder) readFile(path string) ([]byte, fs.FileInfo, error) {
+	dir, err := f.open(filepath.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, errAbsent
+	}
+	if bad := (*problem)(nil); err != nil && !errors.As(err, &bad) {
+		err = frontmatter.Unreadable(path, err, "look at its folder")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	defer dir.close()
+	how := 0
+	if dir.at != nil {
+		how = syscall.O_NOFOLLOW
+	}
+	data, info, err := frontmatter.ReadAs(dir.file(filepath.Base(path)), how, path)
+	switch {
+	case errors.Is(err, frontmatter.ErrAbsent):
+		return nil, nil, errAbsent
+	case errors.Is(err, frontmatter.ErrFolder):
+		return nil, nil, errIgnored
+	case errors.Is(err, frontmatter.ErrLink):
+		return nil, nil, newProblem(path, 0, notLinked)
+	case err != nil:
+		return nil, nil, err
+	}
+	return data, info, nil
+}
