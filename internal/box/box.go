@@ -27,7 +27,6 @@ type Places struct {
 	Dir       string   // where the process works
 	GitDir    string   // what git keeps of that folder
 	GitCommon string   // and of all folders of the repository
-	Task      string   // the task's file
 	Files     fleet.RunFiles
 	Programs  []string // that the process needs to start: files, or the folders they are installed in
 	Path      []string // the folders of its PATH
@@ -44,7 +43,7 @@ func For(profile fleet.BoxProfile, p Places) fleet.Box {
 	if b.Open() {
 		return b
 	}
-	b.Read = slices.Concat(p.Programs, p.Read, []string{p.Task, p.Files.Prompt})
+	b.Read = slices.Concat(p.Programs, p.Read, []string{p.Files.Prompt})
 	if profile == fleet.BoxStrict {
 		b.Read = append(b.Read, toStart()...)
 	} else {

@@ -15,7 +15,7 @@ import (
 func places(worktree bool) box.Places {
 	p := box.Places{
 		Home: "/h", State: "/s", Config: "/w/stint.toml", Guarded: []string{"/w/prompts/code.md", "/opt/rank"},
-		Dir: "/w", GitDir: "/w/.git", GitCommon: "/w/.git", Task: "/w/tasks/a.md", Files: fleet.FilesOf("/s", "r"),
+		Dir: "/w", GitDir: "/w/.git", GitCommon: "/w/.git", Files: fleet.FilesOf("/s", "r"),
 		Programs: []string{"/h/.nvm/bin/claude"}, Path: []string{"/usr/bin", "/h", "bin", "/h/bin"},
 		Own: []string{"/h/.claude"}, Settings: []string{"/h/.claude/settings.json"},
 		Read: []string{"/srv/data"}, Write: []string{"/srv/cache"},

@@ -41,9 +41,6 @@ func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fle
 		Dir: a.dir, GitDir: own, GitCommon: common, Files: fleet.FilesOf(e.Config.State, a.run.ID),
 		Path: filepath.SplitList(variable("PATH")), Read: agent.Read, Write: agent.Write, Nested: agent.OwnSandbox,
 	}
-	if a.task != nil {
-		p.Task = a.task.Path
-	}
 	if home := variable("HOME"); home != "" {
 		p.Home = home
 	}

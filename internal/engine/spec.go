@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -50,6 +51,13 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	if err != nil {
 		return fleet.SessionSpec{}, err
 	}
+	if task != nil && filepath.IsAbs(task.Path) {
+		// A session in a worktree has a copy of its own, and in a box no other.
+		if own, err := e.Repo.Own(ctx, r.ID, task.Path); err == nil && own != "" {
+			task.Path = own
+		}
+	}
+	a.task = task
 	now, files := e.Now(), fleet.FilesOf(e.Config.State, r.ID)
 	data := promptData{
 		Category: r.Category, Task: task, Lessons: a.lessons, Dir: a.dir,
