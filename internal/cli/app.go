@@ -200,7 +200,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Door:    doors{a, c},
 		Echo:    a.echo(),
 		Later:   systemd.Units{},
-		Graders: graders{runner, c.Trust},
+		Graders: graders{runner, &c.Trust},
 		Notices: newNotices(c),
 		Repo:    a.places(c),
 		Folders: folders,
@@ -302,7 +302,7 @@ const resolveTimeout = 20 * time.Second
 
 // helper is a command of the configuration that helps to find work.
 func helper(c *config.Config, argv []string, timeout time.Duration) command.Command {
-	return command.Command{Argv: argv, Dir: c.Workspace, Env: passed(c.Tasks.PassEnvironment), Timeout: timeout, Guard: c.Trust.Guard}
+	return command.Command{Argv: argv, Dir: c.Workspace, Env: passed(c.Tasks.PassEnvironment), Timeout: timeout, Guard: c.Trust.Check}
 }
 
 // passed is the part of the environment that a command gets.
@@ -336,7 +336,7 @@ func (a *app) places(c *config.Config) workspace.Places {
 // graders runs the operator's judges of sessions.
 type graders struct {
 	session.Runner
-	trust config.Trust
+	trust *config.Trust
 }
 
 // Ask runs a grader on the evidence.
@@ -383,7 +383,7 @@ func newGates(c *config.Config) survey.Gates {
 	for name, category := range c.Categories {
 		if w := category.WIP; len(w.Command) > 0 {
 			gates[name] = gate.Gate{Limit: w.Limit, Command: command.Command{
-				Argv: w.Command, Dir: c.Workspace, Timeout: w.Timeout, Guard: c.Trust.Guard,
+				Argv: w.Command, Dir: c.Workspace, Timeout: w.Timeout, Guard: c.Trust.Check,
 				Env: append(about(c, w.PassEnvironment), "STINT_CATEGORY="+string(name)),
 			}}
 		}
@@ -402,7 +402,7 @@ func newNotices(c *config.Config) engine.Notices {
 	}
 	s := notice.Sender{Fleet: c.Fleet, Webhook: n.Webhook, Timeout: n.Timeout}
 	if len(n.Command) > 0 {
-		s.Command = command.Command{Argv: n.Command, Dir: c.Workspace, Env: about(c, n.PassEnvironment), Timeout: n.Timeout, Guard: c.Trust.Guard}
+		s.Command = command.Command{Argv: n.Command, Dir: c.Workspace, Env: about(c, n.PassEnvironment), Timeout: n.Timeout, Guard: c.Trust.Check}
 	}
 	return s
 }
@@ -422,7 +422,7 @@ func newRanker(c *config.Config) engine.Ranker {
 		return nil
 	}
 	return ranker{command.Command{
-		Argv: c.Selector.Command, Dir: c.Workspace, Timeout: c.Selector.Timeout, Limit: maxPayload, Guard: c.Trust.Guard,
+		Argv: c.Selector.Command, Dir: c.Workspace, Timeout: c.Selector.Timeout, Limit: maxPayload, Guard: c.Trust.Check,
 		Env: about(c, c.Selector.PassEnvironment),
 	}}
 }

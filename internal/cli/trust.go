@@ -33,7 +33,7 @@ func newConfigTrust(a *app) *cobra.Command {
 		Long: `Show how stint.toml, and the programs and prompts that it names, differ from what was confirmed
 last, and confirm them. Those that lie where sessions may write are held until then: fires go on
 with the last confirmed stint.toml, and a category whose program or prompt has changed waits. The
-first fire confirms what it finds. See: stint help config.`,
+first fire, or "stint run", confirms what it finds. See: stint help config.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.configTrust(yes) },
 	}
@@ -74,7 +74,7 @@ func (a *app) trustedConfig(path string) (*config.Config, error) {
 		return nil, err
 	}
 	c, err := config.Load(path, a.configOptions())
-	text, seen := os.ReadFile(path)
+	content, seen := trust.Read(path)
 	if record == nil || errors.Is(seen, fs.ErrNotExist) {
 		return c, err
 	}
@@ -89,7 +89,10 @@ func (a *app) trustedConfig(path string) (*config.Config, error) {
 			return nil, errors.Join(err, broken)
 		case a.reach(before).Has(path): // as it was: the new text may say anything of where that is
 			c, err = before, nil
-			c.Trust.Held = fmt.Sprintf("%s has changed and is held (it is %.8s): stint config trust", path, trust.Sum(text))
+			c.Trust.Held = fmt.Sprintf("%s has changed and is held (it is %.8s): stint config trust", path, content.Sum)
+			if seen != nil {
+				c.Trust.Held = fmt.Sprintf("%s has changed and is held: %v", path, seen)
+			}
 		}
 	}
 	if err != nil {
@@ -113,19 +116,22 @@ func (a *app) trustGuard(c *config.Config, r trust.Record) trust.Guard {
 	return trust.Guard{Record: r, Reach: a.reach(c), Workspace: c.Workspace, Environment: os.Environ()}
 }
 
-// inQuestion are the contents of the file and of all that it names within the reach of sessions.
-func (a *app) inQuestion(c *config.Config) (map[string][]byte, error) {
-	contents, g := map[string][]byte{c.Path: c.Text()}, a.trustGuard(c, nil)
+// inQuestion are the contents of the file and of all that it names within the reach of sessions,
+// and why others are none that could be confirmed.
+func (a *app) inQuestion(c *config.Config) (contents map[string]trust.Content, refused []error) {
+	contents = map[string]trust.Content{c.Path: trust.ContentOf(c.Text())}
+	g := a.trustGuard(c, nil)
 	for _, argv := range c.Commands() {
 		for name, path := range g.Files(argv, c.Workspace) {
-			text, err := os.ReadFile(path)
+			content, err := trust.Read(path)
 			if err != nil {
-				return nil, err
+				refused = append(refused, err)
+				continue
 			}
-			contents[name] = text
+			contents[name] = content
 		}
 	}
-	return contents, nil
+	return contents, refused
 }
 
 // secretFile reports whether a file's text is not to be kept, or shown.
@@ -135,27 +141,31 @@ func secretFile(c *config.Config) func(string) bool {
 	}
 }
 
-// trustFirst confirms what the fleet's first fire finds: no session has run that could have
-// changed it.
+// trustFirst confirms what the fleet's first session, or its first fire, finds: no session has run
+// that could have changed it. From there on it holds for this process, too.
 func (a *app) trustFirst(ctx context.Context, c *config.Config) {
 	store := a.trustStore(c.Path)
 	record, err := store.Load()
 	if record != nil {
 		return
 	}
-	var contents map[string][]byte
-	if err == nil {
-		contents, err = a.inQuestion(c)
+	contents, refused := a.inQuestion(c)
+	for _, err := range refused {
+		a.log.WarnContext(ctx, "file not trusted", slog.Any("err", err))
 	}
 	if err == nil {
 		err = store.Save(contents, secretFile(c))
+	}
+	if err == nil {
+		record, err = store.Load()
 	}
 	if err != nil {
 		a.log.ErrorContext(ctx, "configuration not trusted yet", slog.Any("err", err))
 		return
 	}
+	c.Trust.Guard = a.trustGuard(c, record).Check
 	if a.reach(c).Has(c.Path) || len(contents) > 1 {
-		a.log.InfoContext(ctx, "configuration trusted as it is; a change waits for: stint config trust", slog.String("reason", "the first fire"))
+		a.log.InfoContext(ctx, "configuration trusted as it is; a change waits for: stint config trust", slog.String("reason", "the first use"))
 	}
 }
 
@@ -189,15 +199,18 @@ func (a *app) configTrust(yes bool) error {
 			a.secrets.hide(a.Getenv, c, before) // the difference shows both
 		}
 	}
-	contents, err := a.inQuestion(c)
-	if err != nil {
-		return err
+	contents, refused := a.inQuestion(c)
+	for _, err := range refused {
+		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(err.Error()))
 	}
 	o := wire.NewConfigTrust(path)
 	for _, name := range slices.Sorted(maps.Keys(contents)) {
-		if v := record.Judge(name, trust.Sum(contents[name])); v != trust.Trusted || record == nil {
-			before, _ := store.Text(record[name]) // a program that was not kept, or is new
-			diff := trust.Diff(string(before), string(contents[name]))
+		if v := record.Judge(name, contents[name].Sum); v != trust.Trusted || record == nil {
+			before := trust.Content{Sum: record[name]} // that was not kept, or is new
+			if text, err := store.Text(record[name]); err == nil {
+				before = trust.ContentOf(text)
+			}
+			diff := trust.Diff(before, contents[name])
 			if secretFile(c)(name) {
 				diff = ""
 			}

@@ -14,8 +14,9 @@ type Trust struct {
 	Guard func(argv []string, dir string) error // refuses a command of which a file is not as a person confirmed it; nil: none is
 }
 
-// Check refuses a command of which a file is not as a person confirmed it.
-func (t Trust) Check(argv []string, dir string) error {
+// Check refuses a command of which a file is not as a person confirmed it, by the guard that there
+// is by then: the first session begins after its commands were made.
+func (t *Trust) Check(argv []string, dir string) error {
 	if t.Guard == nil || len(argv) == 0 {
 		return nil
 	}

@@ -1,23 +1,24 @@
 package trust
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // mostLines bounds the lines that are compared one by one; longer texts are shown whole.
 const mostLines = 2000
 
-// Diff is how a text became another, in lines that begin with "-" or "+", or with a blank for the two around
-// them. A text with a NUL is a program's, and is not shown.
-func Diff(before, after string) string {
-	if strings.ContainsRune(before+after, 0) {
-		return "  (not text)\n"
-	}
-	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
+// Diff is how a content became another, in lines that begin with "-" or "+", or with a blank for the two
+// around them. A program is one line, with its size and its sum.
+func Diff(before, after Content) string {
+	a, b := before.lines(), after.lines()
 	// common[i][j] is how many lines the rests from i and j have in common, in their order.
-	common := make([][]int, len(a)+1)
-	for i := range common {
-		common[i] = make([]int, len(b)+1)
-	}
+	var common [][]int
 	if len(a) <= mostLines && len(b) <= mostLines {
+		common = make([][]int, len(a)+1)
+		for i := range common {
+			common[i] = make([]int, len(b)+1)
+		}
 		for i := len(a) - 1; i >= 0; i-- {
 			for j := len(b) - 1; j >= 0; j-- {
 				if common[i][j] = max(common[i+1][j], common[i][j+1]); a[i] == b[j] {
@@ -29,10 +30,10 @@ func Diff(before, after string) string {
 	var lines []string
 	for i, j := 0, 0; i < len(a) || j < len(b); {
 		switch {
-		case i < len(a) && j < len(b) && a[i] == b[j] && common[i][j] == common[i+1][j+1]+1:
+		case common != nil && i < len(a) && j < len(b) && a[i] == b[j] && common[i][j] == common[i+1][j+1]+1:
 			lines = append(lines, " "+a[i])
 			i, j = i+1, j+1
-		case i < len(a) && (j == len(b) || common[i+1][j] >= common[i][j+1]):
+		case i < len(a) && (common == nil || j == len(b) || common[i+1][j] >= common[i][j+1]):
 			lines = append(lines, "-"+a[i])
 			i++
 		default:
@@ -41,6 +42,17 @@ func Diff(before, after string) string {
 		}
 	}
 	return excerpt(lines)
+}
+
+// lines are a content as a person reads it. A NUL is shown as \0: shells run a script that has one.
+func (c Content) lines() []string {
+	switch {
+	case c.program() && c.Size == 0:
+		return []string{"a program that was not kept, SHA-256 " + c.Sum + "\n"}
+	case c.program():
+		return []string{fmt.Sprintf("an ELF program of %d bytes, SHA-256 %s\n", c.Size, c.Sum)}
+	}
+	return strings.SplitAfter(strings.ReplaceAll(string(c.Text), "\x00", `\0`), "\n")
 }
 
 // excerpt leaves out what is far from a change.

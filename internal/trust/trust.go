@@ -6,8 +6,6 @@
 package trust
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,12 +24,6 @@ import (
 
 // Record is what was confirmed last, by path: the sum of each file. Nil: nothing ever was.
 type Record map[string]string
-
-// Sum is how a content is known.
-func Sum(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
-}
 
 // Verdict is what a record says of one file.
 type Verdict string
@@ -96,7 +88,8 @@ type Guard struct {
 
 // Files are the files within reach that a command names, which runs in dir: its program, and
 // words that are the path of a file, also behind a "=". In a worktree of the workspace they are
-// known by their names in the workspace. A folder is no file, and what is in one is not looked at.
+// known by their names in the workspace. A folder is no file, and what is in one is not looked at;
+// a pipe or a device is one, which [Read] refuses.
 // The file that a program only prints is data, such as a list of tasks.
 func (g Guard) Files(argv []string, dir string) map[string]string {
 	found := map[string]string{}
@@ -120,7 +113,7 @@ func (g Guard) Files(argv []string, dir string) map[string]string {
 			} else if rel, err := filepath.Rel(dir, word); err == nil && filepath.IsLocal(rel) {
 				name = filepath.Join(g.Workspace, rel)
 			}
-			if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && (g.Has(name) || g.Has(at)) {
+			if info, err := os.Stat(at); err == nil && !info.IsDir() && (g.Has(name) || g.Has(at)) {
 				found[name] = at
 			}
 		}
@@ -135,13 +128,12 @@ func (g Guard) Check(argv []string, dir string) error {
 	}
 	files := g.Files(argv, dir)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		content, err := os.ReadFile(files[name])
+		content, err := Read(files[name])
 		if err != nil {
 			return err
 		}
-		sum := Sum(content)
-		if v := g.Judge(name, sum); v != Trusted {
-			return fleet.WithHint(fmt.Errorf("%s %s (it is %.8s): stint config trust", files[name], v, sum), "stint config trust")
+		if v := g.Judge(name, content.Sum); v != Trusted {
+			return fleet.WithHint(fmt.Errorf("%s %s (it is %.8s): stint config trust", files[name], v, content.Sum), "stint config trust")
 		}
 	}
 	return nil
@@ -186,7 +178,7 @@ func (s Store) Text(sum string) ([]byte, error) {
 // If we die before the list is renamed into place, what was confirmed before stands, with texts
 // beside it that it does not name. If we die after it, texts of the list before are left. The next
 // Save takes both away.
-func (s Store) Save(contents map[string][]byte, secret func(path string) bool) error {
+func (s Store) Save(contents map[string]Content, secret func(path string) bool) error {
 	at := func(point string) {
 		if s.passing != nil {
 			s.passing(point)
@@ -198,11 +190,11 @@ func (s Store) Save(contents map[string][]byte, secret func(path string) bool) e
 	r := Record{}
 	at("begun")
 	for path, content := range contents {
-		r[path] = Sum(content)
-		if secret(path) {
+		r[path] = content.Sum
+		if content.Text == nil || secret(path) {
 			continue
 		}
-		if err := renameio.WriteFile(filepath.Join(s.Dir, r[path]), content, 0o600); err != nil {
+		if err := renameio.WriteFile(filepath.Join(s.Dir, content.Sum), content.Text, 0o600); err != nil {
 			return err
 		}
 		at("text written")

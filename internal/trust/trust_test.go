@@ -20,9 +20,11 @@ import (
 const dying = "STINT_TEST_TRUST"
 
 var (
-	before = map[string][]byte{"/ws/stint.toml": []byte("a\n"), "/ws/prompt": []byte("b\n")}
-	after  = map[string][]byte{"/ws/stint.toml": []byte("c\n"), "/ws/check": []byte("d\n")}
+	before = map[string]Content{"/ws/stint.toml": text("a\n"), "/ws/prompt": text("b\n")}
+	after  = map[string]Content{"/ws/stint.toml": text("c\n"), "/ws/check": text("d\n")}
 )
+
+func text(s string) Content { return ContentOf([]byte(s)) }
 
 func noSecret(string) bool { return false }
 
@@ -87,10 +89,10 @@ func TestSaveSurvivesCrashes(t *testing.T) {
 	}
 }
 
-func sums(contents map[string][]byte) Record {
+func sums(contents map[string]Content) Record {
 	r := Record{}
 	for path, content := range contents {
-		r[path] = Sum(content)
+		r[path] = content.Sum
 	}
 	return r
 }
@@ -124,7 +126,7 @@ func TestGuard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Symlink(out+"/run", ws+"/link"), os.Symlink(ws+"/new", out+"/link")); err != nil {
+	if err := errors.Join(syscall.Mkfifo(ws+"/pipe", 0o600), os.Symlink(out+"/run", ws+"/link"), os.Symlink(ws+"/new", out+"/link")); err != nil {
 		t.Fatal(err)
 	}
 	g := Guard{
@@ -144,6 +146,7 @@ func TestGuard(t *testing.T) {
 		"script":                   {[]string{"sh", "run"}, ws, ""},
 		"changed script":           {[]string{"sh", "changed"}, ws, "/changed changed since"},
 		"behind a flag":            {[]string{"sh", "--rc=new"}, ws, "/new never trusted"},
+		"pipe":                     {[]string{"sh", "pipe"}, ws, "not a regular file"},
 		"folder":                   {[]string{"sh", "."}, ws, ""},
 		"data":                     {[]string{"cat", "new"}, ws, ""},
 		"out of reach":             {[]string{out + "/run"}, ws, ""},
@@ -175,17 +178,17 @@ func TestText(t *testing.T) {
 	if err := s.Save(before, func(path string) bool { return path == "/ws/prompt" }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Text(Sum(before["/ws/prompt"])); err == nil {
+	if _, err := s.Text(before["/ws/prompt"].Sum); err == nil {
 		t.Error("the text of a secret file was kept")
 	}
 	if info, err := os.Stat(s.Dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v, want mode 0700", info, err)
 	}
-	path := filepath.Join(s.Dir, Sum(before["/ws/stint.toml"]))
+	path := filepath.Join(s.Dir, before["/ws/stint.toml"].Sum)
 	if err := os.WriteFile(path, []byte("else"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Text(Sum(before["/ws/stint.toml"])); err == nil {
+	if _, err := s.Text(before["/ws/stint.toml"].Sum); err == nil {
 		t.Error("another text is believed")
 	}
 	if err := os.WriteFile(filepath.Join(s.Dir, list), []byte("null"), 0o600); err != nil {
@@ -202,10 +205,63 @@ func TestDiff(t *testing.T) {
 		"same":    {"a\nb\n", "a\nb\n", ""},
 		"new":     {"", "a\n", "  +a\n"},
 		"changed": {"1\n2\n3\n4\n5\n6\n7\n", "1\n2\n3\n4\nx\n6\n7\n", "   3\n   4\n  -5\n  +x\n   6\n   7\n"},
-		"binary":  {"\x00", "a", "  (not text)\n"},
+		"NUL":     {"a\n", "a\nevil\x00\n", "   a\n  +evil\\0\n"},
+		"ELF":     {"a\n", "\x7fELF", "  -a\n  +an ELF program of 4 bytes, SHA-256 " + text("\x7fELF").Sum + "\n"},
+		"newer":   {"\x7fELF", "\x7fELF\x00", "  -an ELF program of 4 bytes, SHA-256 " + text("\x7fELF").Sum + "\n  +an ELF program of 5 bytes, SHA-256 " + text("\x7fELF\x00").Sum + "\n"},
 	} {
-		if diff := cmp.Diff(Diff(test.before, test.after), test.want); diff != "" {
+		if diff := cmp.Diff(Diff(text(test.before), text(test.after)), test.want); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", name, diff)
+		}
+	}
+	if got := Diff(Content{Sum: "1"}, text("a\n")); got != "  -a program that was not kept, SHA-256 1\n  +a\n" {
+		t.Errorf("not kept: got %q", got)
+	}
+	// Millions of lines are not compared with each other: the table would not fit into any memory.
+	many := strings.Repeat("\n", 1<<20)
+	if got := Diff(text(many), text(many+"evil\n")); !strings.HasSuffix(got, "  +evil\n") {
+		t.Errorf("many lines: got %.40q…", got)
+	}
+}
+
+// TestRead gives it what a session may put in the place of a program.
+func TestRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for name, begins := range map[string]string{"script": "#!", "sparse": "#!", "program": elf, "huge": elf} {
+		if err := os.WriteFile(at(name), []byte(begins), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.WriteFile(at("empty"), nil, 0o600), os.Symlink("script", at("link")), os.Symlink("loop", at("loop")), syscall.Mkfifo(at("pipe"), 0o600),
+		os.Truncate(at("sparse"), 60<<30), os.Truncate(at("program"), mostText+1), os.Truncate(at("huge"), 60<<30)); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		size int64
+		text []byte
+		err  string
+	}{
+		"script":  {2, []byte("#!"), ""},
+		"empty":   {0, []byte{}, ""},
+		"link":    {2, []byte("#!"), ""},
+		"program": {mostText + 1, nil, ""},
+		"sparse":  {0, nil, "cannot be trusted: it has more than 16 MiB"},
+		"huge":    {0, nil, "cannot be trusted: it has more than 1024 MiB"},
+		"pipe":    {0, nil, "cannot be trusted: it is not a regular file"},
+		"loop":    {0, nil, "too many links"},
+		"missing": {0, nil, "no such file"},
+		".":       {0, nil, "not a regular file"},
+	} {
+		c, err := Read(at(name))
+		if test.err != "" {
+			if err == nil || !strings.Contains(err.Error(), test.err) {
+				t.Errorf("%s: got %v, want %q", name, err, test.err)
+			}
+			continue
+		}
+		if err != nil || c.Size != test.size || cmp.Diff(c.Text, test.text) != "" || c.Text != nil && c.Sum != Sum(c.Text) || len(c.Sum) != 64 {
+			t.Errorf("%s: got %d bytes, %q, %v", name, c.Size, c.Text, err)
 		}
 	}
 }
