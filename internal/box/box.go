@@ -76,11 +76,11 @@ func (p Places) Fault() string {
 }
 
 // Judging is the box for a check or a grader, which may run what the agent wrote: it is given
-// nothing of the agent's own. A grader that asks a model has the folders and settings of the
+// nothing of the agent's own, and a folder for /tmp in which the agent was not. A grader that asks a model has the folders and settings of the
 // program by which it asks.
-func Judging(b fleet.Box, read, own, settings []string) fleet.Box {
+func Judging(b fleet.Box, tmp string, read, own, settings []string) fleet.Box {
 	agents := func(path string) bool { return within(b.Own, path) }
-	b.Nested = false
+	b.Nested, b.Tmp = false, tmp
 	b.Read = clean(slices.Concat(b.Read, read))
 	b.Write = clean(append(slices.DeleteFunc(slices.Clone(b.Write), agents), own...))
 	b.Fixed = clean(append(slices.DeleteFunc(slices.Clone(b.Fixed), agents), settings...))

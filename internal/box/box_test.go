@@ -111,14 +111,17 @@ func TestFault(t *testing.T) {
 // TestJudging leaves what judges a session nothing of its agent's.
 func TestJudging(t *testing.T) {
 	t.Parallel()
-	b := box.Judging(box.For(fleet.BoxWorkspace, places(false)), []string{"/h/judge", "an argument"}, nil, nil)
+	b := box.Judging(box.For(fleet.BoxWorkspace, places(false)), "/j", []string{"/h/judge", "an argument"}, nil, nil)
 	if slices.Contains(b.Write, "/h/.claude") || slices.Contains(b.Fixed, "/h/.claude/settings.json") {
 		t.Errorf("got %q and %q, want nothing of the agent's", b.Write, b.Fixed)
+	}
+	if got := box.OrderFor(b).Write; b.Tmp != "/j" || !slices.Contains(got, "/j") || slices.Contains(got, places(false).Files.Tmp) {
+		t.Errorf("got %s for /tmp and %q by Landlock alone, want a folder in which the agent was not", b.Tmp, got)
 	}
 	if !slices.Contains(b.Read, "/h/judge") || slices.Contains(b.Read, "an argument") || !slices.Contains(b.Fixed, "/w/stint.toml") {
 		t.Errorf("got %+v, want the judge to be read, and the rest as it was", b)
 	}
-	asking := box.Judging(box.For(fleet.BoxWorkspace, places(false)), nil, []string{"/h/.codex"}, []string{"/h/.codex/config.toml"})
+	asking := box.Judging(box.For(fleet.BoxWorkspace, places(false)), "/j", nil, []string{"/h/.codex"}, []string{"/h/.codex/config.toml"})
 	if !slices.Contains(asking.Write, "/h/.codex") || !slices.Contains(asking.Fixed, "/h/.codex/config.toml") || slices.Contains(asking.Write, "/h/.claude") {
 		t.Errorf("got %q and %q, want the folders of the program that the grader asks by, and no others", asking.Write, asking.Fixed)
 	}
@@ -130,10 +133,10 @@ func TestNamespace(t *testing.T) {
 	t.Parallel()
 	b := fleet.Box{
 		Profile: fleet.BoxWorkspace, Read: []string{"/usr", "/usr/bin", "/dev", "/dev/dri", "/w/bin", "/w/state/prompt"}, Write: []string{"/w", "/w/state/out"},
-		Fixed: []string{"/w/conf/a/stint.toml"}, Hidden: []string{"/w/state"}, Tmp: "/w/state/out/tmp", Network: &[]int{},
+		Fixed: []string{"/w/conf/a/stint.toml"}, Hidden: []string{"/w/state"}, Tmp: "/w/state/tmp", Network: &[]int{},
 		Layers: fleet.BoxLayers{Namespaces: "bwrap"},
 	}
-	want := "bwrap --unshare-pid --unshare-ipc --proc /proc --dev /dev --unshare-net --bind /w/state/out/tmp /tmp" +
+	want := "bwrap --unshare-pid --unshare-ipc --proc /proc --dev /dev --unshare-net --bind /w/state/tmp /tmp" +
 		" --dev-bind-try /dev/dri /dev/dri --ro-bind-try /usr /usr --bind-try /w /w --bind-try /w/conf /w/conf --bind-try /w/conf/a /w/conf/a" +
 		" --ro-bind-try /w/conf/a/stint.toml /w/conf/a/stint.toml --tmpfs /w/state --bind-try /w/state/out /w/state/out" +
 		" --ro-bind-try /w/state/prompt /w/state/prompt --remount-ro / --remount-ro /w/state --chdir /w -- a b"

@@ -41,8 +41,11 @@ type Found struct {
 // OrderFor is the order for a program in the box.
 func OrderFor(b fleet.Box) Order {
 	o := Order{Read: b.Read, Write: append(devices(), b.Write...), Files: !b.Nested, Network: b.Network}
-	if b.Layers.Namespaces != "" {
+	switch {
+	case b.Layers.Namespaces != "":
 		o.Write = append(o.Write, "/tmp") // its own
+	case b.Tmp != "":
+		o.Write = append(o.Write, b.Tmp)
 	}
 	return o
 }

@@ -350,6 +350,12 @@ func (g graders) Ask(ctx context.Context, q engine.Question) (answer []byte, err
 		if err != nil {
 			return nil, fmt.Errorf("run %s: %w", argv[0], err)
 		}
+		// If we die before it is removed, the run is open: it is trimmed once it is reaped.
+		remove, err := rundir.FreshFolder(q.Box.Tmp)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, remove()) }()
 		argv = g.Boxed(q.Box, q.Dir, program, argv, 0, 0)
 	}
 	answer, err = command.Command{

@@ -102,14 +102,14 @@ func (w *worker) judging(spec fleet.SessionSpec, argv []string, asks bool) fleet
 		own, settings = append(own, folders...), append(settings, files...)
 		read = append(read, w.Boxes.Needs(word, spec.Environment, spec.Dir)...)
 	}
-	return box.Judging(spec.Box, read, own, settings)
+	return box.Judging(spec.Box, spec.Files.Judge, read, own, settings)
 }
 
 // check runs the category's check in the folder that the session left.
 func (w *worker) check(ctx context.Context, c config.Category, spec fleet.SessionSpec) *grade.Check {
+	b := w.judging(spec, c.Check, false)
 	failure, err := w.Graders.Check(ctx, Question{
-		Run: w.run.ID, Argv: c.Check, Dir: spec.Dir, Environment: spec.Environment, Timeout: c.CheckTimeout,
-		Box: w.judging(spec, c.Check, false),
+		Run: w.run.ID, Argv: c.Check, Dir: spec.Dir, Environment: boxed(b, spec.Environment), Timeout: c.CheckTimeout, Box: b,
 	})
 	if err != nil {
 		return &grade.Check{Fault: err.Error()}
@@ -134,9 +134,10 @@ func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Tas
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}
 	}
+	b := w.judging(spec, c.Grader, true)
 	answer, err := w.Graders.Ask(ctx, Question{
-		Run: w.run.ID, Argv: c.Grader, Dir: spec.Dir, Environment: spec.Environment, Evidence: evidence,
-		Timeout: c.GraderTimeout, Limit: grade.MaxOpinion, Box: w.judging(spec, c.Grader, true),
+		Run: w.run.ID, Argv: c.Grader, Dir: spec.Dir, Environment: boxed(b, spec.Environment), Evidence: evidence,
+		Timeout: c.GraderTimeout, Limit: grade.MaxOpinion, Box: b,
 	})
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}

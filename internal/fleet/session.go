@@ -33,7 +33,8 @@ type RunFiles struct {
 	Result string // in Out: what the agent says of itself, if it does
 	Git    string // in Out: what git reported of the session's commands
 	Door   string // in Out: the socket at which the agent asks its fleet
-	Tmp    string // in Out: its folder for temporary files, where it is in a box
+	Tmp    string // the folder that it has for /tmp in a box; not in Out, where it could put a link in its place
+	Judge  string // a folder of that kind for a check or a grader, as long as it runs
 	Canary string // there while a box is tried, from which it must not be seen
 	Cache  string // the folder for caches that the sessions of all runs share
 }
@@ -44,7 +45,7 @@ func FilesOf(state string, run RunID) RunFiles {
 	out := dir + "/out"
 	return RunFiles{
 		Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Alive: dir + "/alive", End: dir + "/end.json",
-		Out: out, Result: out + "/result.json", Git: out + "/git", Door: out + "/door", Tmp: out + "/tmp", Canary: dir + "/canary", Cache: state + "/cache",
+		Out: out, Result: out + "/result.json", Git: out + "/git", Door: out + "/door", Tmp: dir + "/tmp", Judge: dir + "/tmp-judge", Canary: dir + "/canary", Cache: state + "/cache",
 	}
 }
 

@@ -44,6 +44,28 @@ func MakeFolder(path string) error {
 	return dir.Close()
 }
 
+// FreshFolder makes a folder of a run with nothing in it, whatever was in its place, and says how
+// to remove it.
+func FreshFolder(path string) (remove func() error, err error) {
+	remove = func() error {
+		dir, name, err := folderOf(path, false)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		root, err := os.OpenRoot(descriptor(dir))
+		if err != nil {
+			return err
+		}
+		defer root.Close() //nolint:errcheck // nothing is written by it
+		return removeAll(root, name)
+	}
+	if err := remove(); err != nil {
+		return nil, err
+	}
+	return remove, MakeFolder(path)
+}
+
 // Short is a path to an entry of a run's folder that is short enough for the address of a socket,
 // however deep the state folder lies. It leads there until folder is closed.
 func Short(path string) (short string, folder *os.File, err error) {

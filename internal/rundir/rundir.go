@@ -155,6 +155,12 @@ func (f Folders) Trim(run fleet.RunID) (trimmed bool, err error) {
 		return false, err
 	}
 	defer root.Close() //nolint:errcheck // nothing is written by it
+	// Files that were of use while it worked go, however much room there is.
+	for _, tmp := range []string{files.Tmp, files.Judge} {
+		if err := removeAll(root, filepath.Base(tmp)); err != nil {
+			return false, err
+		}
+	}
 	info, err := root.Lstat(out)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -163,10 +169,6 @@ func (f Folders) Trim(run fleet.RunID) (trimmed bool, err error) {
 		return false, err
 	case !info.IsDir(): // the agent put something else there
 		return true, root.Remove(out)
-	}
-	// Files that were of use while it worked go, however much room there is.
-	if err := removeAll(root, path.Join(out, filepath.Base(files.Tmp))); err != nil {
-		return false, err
 	}
 	t := trimmer{root: root, bytes: f.Out, files: mostFiles}
 	first := []string{path.Join(out, filepath.Base(files.Result)), path.Join(out, filepath.Base(files.Git))}

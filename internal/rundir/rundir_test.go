@@ -183,6 +183,9 @@ func TestTrim(t *testing.T) {
 	run := s.add(0, 1)
 	out := fleet.FilesOf(s.dir, run).Out
 	s.write(run, "out/git", strings.Repeat("g", 50))
+	s.write(run, "tmp/sealed/file", "")
+	s.write(run, "tmp-judge/file", "")
+	s.must(os.Chmod(filepath.Join(out, "../tmp/sealed"), 0o500))
 	s.write(run, "out/a-big", strings.Repeat("x", 60))
 	s.write(run, "out/notes/small", "note")
 	s.write(run, "out/sealed/small", "note")
@@ -205,6 +208,11 @@ func TestTrim(t *testing.T) {
 	// 3 bytes of the result, 50 of git's report, then what fits: 39 no longer do.
 	if diff := cmp.Diff(got, []string{"git", "notes/small", "result.json", "sealed/small", "z"}); diff != "" {
 		t.Errorf("left (-got +want):\n%s", diff)
+	}
+	for _, tmp := range []string{fleet.FilesOf(s.dir, run).Tmp, fleet.FilesOf(s.dir, run).Judge} {
+		if _, err := os.Lstat(tmp); !os.IsNotExist(err) {
+			t.Errorf("%s is left: %v", tmp, err)
+		}
 	}
 	if text, err := os.ReadFile(outside); err != nil || string(text) != "theirs" {
 		t.Errorf("got %q, %v", text, err)
