@@ -249,3 +249,77 @@ func TestLockFileNamesNothingElse(t *testing.T) {
 		})
 	}
 }
+
+// TestGitWritesThroughNoLink plants, in the place of what git writes, links to a file of the
+// operator's.
+func TestGitWritesThroughNoLink(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD", "index", "logs/HEAD", "logs/refs/heads/main", "logs",
+		"worktrees/" + string(own) + "/COMMIT_EDITMSG", "worktrees/" + string(own) + "/logs/HEAD",
+	} {
+		for kind, target := range map[string]string{"a file": "profile", "nothing yet": "absent", "a chain": "chain"} {
+			if target != "profile" && name != "COMMIT_EDITMSG" && name != "logs/HEAD" {
+				continue
+			}
+			t.Run(name+" to "+kind, func(t *testing.T) {
+				t.Parallel()
+				a := newAttack(t)
+				a.origin.add("c", "c")
+				a.add("d", "d")
+				a.tree.add("e", "e")
+				home := a.at(t.TempDir())
+				home.write("profile", "mine\n")
+				if name == "index" && target == "profile" {
+					home.write("profile", readText(t, filepath.Join(a.dir, ".git/index")))
+				}
+				if err := os.Symlink("absent", filepath.Join(home.dir, "chain")); err != nil {
+					t.Fatal(err)
+				}
+				before := readText(t, filepath.Join(home.dir, "profile"))
+				link := filepath.Join(a.dir, ".git", name)
+				if err := os.RemoveAll(link); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Symlink(filepath.Join(home.dir, target), link); err != nil {
+					t.Fatal(err)
+				}
+				a.everything()
+				if got := readText(t, filepath.Join(home.dir, "profile")); got != before || exists(filepath.Join(home.dir, "absent")) {
+					t.Errorf("written through the link: %q", got)
+				}
+			})
+		}
+	}
+}
+
+func TestLinkInGitsFolderIsNamed(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	link, outside := filepath.Join(clone.dir, ".git/COMMIT_EDITMSG"), filepath.Join(t.TempDir(), "profile")
+	clone.add("a", "todo\n")
+	plant := func(target string) {
+		_ = os.Remove(link)
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plant(outside)
+	_, err := clone.places(t.TempDir()).Record(t.Context(), own, marked(filepath.Join(clone.dir, "a")))
+	if err == nil || !strings.Contains(err.Error(), link+" is a link to "+outside) || fleet.Hint(err) != "remove the link: rm "+link {
+		t.Errorf("got %v, hint %q", err, fleet.Hint(err))
+	}
+	plant("message") // git's own
+	if _, err := clone.places(t.TempDir()).Record(t.Context(), own, marked(filepath.Join(clone.dir, "a"))); err != nil {
+		t.Errorf("a link inside of git's folder: %v", err)
+	}
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

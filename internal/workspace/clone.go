@@ -113,6 +113,7 @@ func (g git) bound(ctx context.Context, l layout) (git, error) {
 		return git{}, err
 	}
 	g.env = append(g.env, overrides(parseSettings(listed))...)
+	g.kept = slices.Compact([]string{l.gitDir, l.common})
 	return g, nil
 }
 

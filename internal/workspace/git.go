@@ -24,6 +24,7 @@ type git struct {
 	dir     string
 	env     []string
 	timeout time.Duration
+	kept    []string  // the folders of git's own data, in which no link may lead out
 	stdin   io.Reader // of the next command; nil: nothing
 	turn    *os.File  // inherited, so that a turn lasts as long as what was begun in it
 }
@@ -75,6 +76,11 @@ func (c *capped) Write(p []byte) (int, error) {
 
 // write is run with its output written elsewhere.
 func (g git) write(ctx context.Context, stdout io.Writer, args ...string) error {
+	if writing(args) {
+		if err := g.unlinked(); err != nil {
+			return fmt.Errorf("git %s: %w", args[0], err)
+		}
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, fmt.Errorf("time-out after %v", g.timeout))
 	defer cancel()
 	var stderr bytes.Buffer
