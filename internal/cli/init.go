@@ -129,6 +129,9 @@ func (s *setup) askEnvironment(ctx context.Context) {
 // config is the fleet's configuration: the file there is, or a new one.
 func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	path := filepath.Join(s.dir, config.FileName)
+	if err := s.refuseCopy(path); err != nil {
+		return nil, err
+	}
 	options := config.Options{CheckUnit: systemd.CheckProperty, CheckWebhook: notice.CheckWebhook, Getenv: s.Getenv}
 	if _, err := os.Lstat(path); err == nil {
 		c, err := config.Load(path, options)

@@ -20,6 +20,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/notice"
 	"stint/internal/plain"
+	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
 	"stint/internal/trust"
 	"stint/internal/wire"
@@ -47,7 +48,48 @@ func (a *app) configPathInUse() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return config.Find(a.configPath, a.Getenv, dir, os.Geteuid())
+	path, err := config.Find(a.configPath, a.Getenv, dir, os.Geteuid())
+	if err != nil {
+		return "", err
+	}
+	return path, a.refuseCopy(path)
+}
+
+// refuseCopy refuses a file that lies in a session's worktree, where the session wrote it or may
+// have: it has no record, and would count as new. The session itself may read it.
+func (a *app) refuseCopy(path string) error {
+	for _, at := range []string{filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path)), resolved(path)} {
+		for folder := filepath.Dir(at); folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
+			id, err := fleet.ParseRunID(filepath.Base(folder))
+			if err != nil || filepath.Base(filepath.Dir(folder)) != "worktrees" || a.Getenv("STINT_SOCKET") != "" && a.Getenv("STINT_RUN_ID") == string(id) {
+				continue
+			}
+			state := filepath.Dir(filepath.Dir(folder))
+			if _, err := os.Lstat(filepath.Join(state, sqlite.File)); err == nil {
+				return fleet.WithHint(usage(fmt.Errorf("%s is a copy in the worktree of session %s", path, id)),
+					"run stint in the workspace, or name the workspace's file: --config")
+			}
+		}
+	}
+	return nil
+}
+
+// planted says that a session of another fleet may have written a file that nobody has confirmed:
+// it lies where sessions of a stint.toml further up may write. Nil: none may.
+func (a *app) planted(path string) error {
+	for folder := filepath.Dir(filepath.Dir(path)); ; folder = filepath.Dir(folder) {
+		above := filepath.Join(folder, config.FileName)
+		if _, err := os.Lstat(above); err == nil {
+			// One that cannot be read, or is held itself, may have had any workspace.
+			if c, err := a.trustedConfig(above); err != nil || a.reach(c).Has(path) {
+				return fleet.WithHint(fmt.Errorf("%s was never trusted, and sessions of %s may write there: %w", path, above, fleet.ErrHeld),
+					"read it, then: stint config trust --config "+fleet.ShellWord(path))
+			}
+		}
+		if folder == filepath.Dir(folder) {
+			return nil
+		}
+	}
 }
 
 func (a *app) configOptions() config.Options {
@@ -75,6 +117,9 @@ func (a *app) trustedConfig(path string) (*config.Config, error) {
 	}
 	c, err := config.Load(path, a.configOptions())
 	content, seen := trust.Read(path)
+	if err == nil && record == nil {
+		err = a.planted(path)
+	}
 	if record == nil || errors.Is(seen, fs.ErrNotExist) {
 		return c, err
 	}
@@ -193,6 +238,9 @@ func (a *app) configTrust(yes bool) error {
 	record, err := store.Load()
 	if err != nil {
 		fmt.Fprintf(a.Stderr, "stint: warning: %s\n", plain.Text(err.Error())) // confirmed anew, it can be read again
+	}
+	if record == nil && a.planted(path) != nil {
+		record = trust.Record{} // all of it is shown, as never trusted
 	}
 	if text, err := store.Text(record[path]); err == nil {
 		if before, err := config.Parse(path, text, a.configOptions()); err == nil {
