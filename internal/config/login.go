@@ -33,7 +33,7 @@ func PresetLogin(preset string) (l Login, known bool) {
 			Files: []LoginFile{{
 				Variable: "CLAUDE_CONFIG_DIR", Folder: ".claude", Name: ".credentials.json", Beside: []string{".claude.json"},
 				Settings: []string{
-					"settings.json", "settings.local.json", "CLAUDE.md", "agents", "commands", "hooks", "output-styles", "plugins", "skills",
+					"settings.json", "settings.local.json", "CLAUDE.md", "agents", "commands", "hooks", "local", "output-styles", "plugins", "rules", "skills",
 				},
 			}},
 			Command: "claude /login",
