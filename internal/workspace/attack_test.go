@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -40,7 +41,7 @@ func newAttack(t *testing.T) attack {
 func (a attack) everything() {
 	ctx, c := a.t.Context(), a.clone()
 	c.Root = a.root
-	p := Places{Clone: c}
+	p := Places{Clone: c, Log: slog.New(slog.DiscardHandler)}
 	_, _ = c.Condition(ctx)
 	_, _, _ = c.Excluding(ctx, "#", []string{"x"})
 	_, _, _ = p.GitDirs(ctx, a.open.Dir)

@@ -61,6 +61,9 @@ func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fle
 		p.Log.WarnContext(ctx, "git's report is too long: commits in its middle are not counted",
 			slog.String("reason", fmt.Sprintf("%s has %d bytes, of which %d are read", files.Git, info.Size(), maxTrace)))
 	}
+	if _, _, err := p.GitDirs(ctx, string(p.Dir)); err != nil { // of which a session of the workspace can have changed the folder
+		p.Log.WarnContext(ctx, "git's folder not looked at", slog.Any("err", err))
+	}
 	commits, err := Folder(dir).Commits(files)
 	if err != nil || commits == 0 {
 		return fleet.Work{Commits: commits}, err
@@ -76,7 +79,7 @@ func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fle
 
 // GitDirs are where git keeps what it knows of the folder, and of the clone with all of
 // its worktrees. For a worktree that is not there yet they are where git would make them; for a
-// folder that no git knows, where git init would.
+// folder that no git knows, where git init would. What a session planted in the clone's is removed.
 func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, err error) {
 	in := dir
 	if filepath.Dir(dir) == p.Root {
@@ -86,13 +89,36 @@ func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, er
 	switch {
 	case errors.Is(err, errNoRepository):
 		own = filepath.Join(dir, ".git")
+		p.dropPlanted(ctx, own)
 		return own, own, nil
 	case err != nil:
 		return "", "", fmt.Errorf("find what git keeps of %s: %w", dir, err)
-	case filepath.Dir(dir) == p.Root:
+	}
+	p.dropPlanted(ctx, l.common)
+	if filepath.Dir(dir) == p.Root {
 		return filepath.Join(l.common, "worktrees", filepath.Base(dir)), l.common, nil
 	}
 	return l.gitDir, l.common, nil
+}
+
+// dropPlanted removes the files by which git takes the settings and hooks of another folder
+// for those of the clone. Git has them for worktrees alone, and they cannot be mounted for reading
+// where they are not there: a session in the workspace can make them, and a person's git goes by them.
+func (p Places) dropPlanted(ctx context.Context, common string) {
+	if info, err := os.Lstat(common); err != nil || !info.IsDir() {
+		return // a link may lead to what is another's
+	}
+	for _, name := range []string{"commondir", "gitdir"} {
+		path := filepath.Join(common, name)
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		if err := os.RemoveAll(path); err != nil {
+			p.Log.ErrorContext(ctx, "planted in git's folder", slog.Any("err", err))
+			continue
+		}
+		p.Log.WarnContext(ctx, "planted file removed", slog.String("reason", path+" has git read another folder in place of this one"))
+	}
 }
 
 // Tidy prunes the worktrees and branches of runs that are over.

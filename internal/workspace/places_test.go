@@ -37,6 +37,21 @@ func TestGitDirs(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("folder in the clone", p, below, gitDir, gitDir)
+	// What a session plants in the clone's, so that git goes by another one, is gone; a worktree's stays.
+	for _, name := range []string{"commondir", "gitdir"} {
+		clone.write(".git/"+name, "../evil\n")
+	}
+	check("planted", p, clone.dir, gitDir, gitDir)
+	for _, name := range []string{"commondir", "gitdir"} {
+		if _, err := os.Lstat(filepath.Join(gitDir, name)); !os.IsNotExist(err) {
+			t.Errorf("%s is left: %v", name, err)
+		}
+	}
+	clone.git("worktree", "add", "-q", "--detach", dir)
+	check("worktree of the clone", Places{Clone: cloneAt(dir), Log: p.Log}, dir, filepath.Join(gitDir, "worktrees", string(own)), gitDir)
+	if _, err := os.Lstat(filepath.Join(gitDir, "worktrees", string(own), "commondir")); err != nil {
+		t.Error(err)
+	}
 	empty := t.TempDir()
 	check("no git", Places{Clone: cloneAt(empty)}, empty, filepath.Join(empty, ".git"), filepath.Join(empty, ".git"))
 }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,7 @@ func marked(path string) fleet.FileEdit {
 func (g gitter) places(root string) Places {
 	c := g.clone()
 	c.Root = root
-	return Places{Clone: c}
+	return Places{Clone: c, Log: slog.New(slog.DiscardHandler)}
 }
 
 // TestRecord changes a file in every state that git may know it in. Changes that others made or
