@@ -75,6 +75,28 @@ func (p Places) Fault() string {
 	return ""
 }
 
+// Kept are the paths in the place of which a session may have put links, where walls of its box
+// were missing: what git keeps, and what may be written in the folder of the session.
+func (p Places) Kept(b fleet.Box) (list []string) {
+	for _, path := range slices.Concat(b.Fixed, b.Made, b.Write) {
+		if covers(p.GitDir, path) || covers(p.GitCommon, path) {
+			list = append(list, path)
+		}
+	}
+	for _, path := range b.Write {
+		if path != p.Dir && covers(p.Dir, path) && !within(b.Own, path) {
+			list = append(list, path)
+		}
+	}
+	return clean(list)
+}
+
+// Astray reports whether what one of these leads to lies outside what git keeps and the folder
+// of the session, whose real path is given.
+func (p Places) Astray(target, dir string) bool {
+	return !covers(p.GitCommon, target) && !covers(dir, target)
+}
+
 // Judging is the box for a check or a grader, which may run what the agent wrote: it is given
 // nothing of the agent's own, and a folder for /tmp in which the agent was not. A grader that asks a model has the folders and settings of the
 // program by which it asks.
@@ -103,8 +125,11 @@ func (p Places) git(b *fleet.Box) {
 	shared := p.GitDir == p.GitCommon
 	b.Write = append(b.Write, p.GitDir)
 	if !shared {
-		b.Fixed = append(b.Fixed, in(p.GitDir, "commondir", "gitdir", "config.worktree")...)
-		b.Fixed = append(b.Fixed, filepath.Join(p.Dir, ".git")) // a file, which names that folder
+		b.Fixed = append(b.Fixed, in(p.GitDir, "commondir", "gitdir")...)
+		b.Made = append(b.Made, filepath.Join(p.GitDir, "config.worktree"))
+	}
+	if file := filepath.Join(p.Dir, ".git"); file != p.GitDir {
+		b.Fixed = append(b.Fixed, file) // which names that folder
 	}
 	if !shared && !p.Nested {
 		b.Read = append(b.Read, p.GitCommon)
@@ -114,8 +139,8 @@ func (p Places) git(b *fleet.Box) {
 	// Mounted by itself: else it could be moved away, and another one made in its place. A sandbox
 	// within the box makes files in it, to mount others over them.
 	b.Write = append(b.Write, p.GitCommon)
-	b.Fixed = append(b.Fixed, in(p.GitCommon, "config", "config.worktree")...)
-	b.Made = append(b.Made, in(p.GitCommon, "hooks", "info", "modules", "worktrees")...)
+	b.Fixed = append(b.Fixed, filepath.Join(p.GitCommon, "config"))
+	b.Made = append(b.Made, in(p.GitCommon, "config.worktree", "hooks", "info", "modules", "worktrees")...)
 }
 
 // shows reports whether a path that may be read would show what no box is to show: the home

@@ -56,7 +56,26 @@ func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fle
 	}
 	b := box.For(agent.Box, p)
 	b.Network = agent.Network
-	return b, nil
+	return b, strayed(b, p)
+}
+
+// strayed refuses a box in which a link, that a session may have made, leads to what no box is to show.
+func strayed(b fleet.Box, p box.Places) error {
+	dir, err := filepath.EvalSymlinks(p.Dir)
+	if err != nil {
+		dir = p.Dir // a worktree that is not there yet
+	}
+	for _, path := range p.Kept(b) {
+		if _, err := os.Lstat(path); err != nil {
+			continue
+		}
+		target, err := filepath.EvalSymlinks(path)
+		if err != nil || p.Astray(target, dir) {
+			return fleet.WithHint(fmt.Errorf("%s is a link out of the workspace and of what git keeps", path),
+				"a session may have made it: remove it, or put what it leads to in its place")
+		}
+	}
+	return nil
 }
 
 // guarded are the files that stint runs, or hands to agents as instructions: those of the
@@ -65,11 +84,14 @@ func (e *Engine) guarded() (list []string) {
 	c := e.Config
 	add := func(words ...string) {
 		for _, word := range words {
-			if strings.ContainsRune(word, '/') && !filepath.IsAbs(word) {
-				word = filepath.Join(c.Workspace, word)
-			}
-			if info, err := os.Stat(word); err == nil && info.Mode().IsRegular() {
-				list = append(list, word)
+			for is := true; is; _, word, is = strings.Cut(word, "=") { // --rules=FILE names one as well
+				path := word
+				if !filepath.IsAbs(path) {
+					path = filepath.Join(c.Workspace, path)
+				}
+				if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+					list = append(list, path)
+				}
 			}
 		}
 	}

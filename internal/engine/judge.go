@@ -87,9 +87,9 @@ func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (fleet.
 
 // judging is the box for a check or a grader: the session's, and what the command names. A
 // grader that names claude, codex or gptme as a word of its own asks by it, with its login.
-func (w *worker) judging(spec fleet.SessionSpec, argv []string, asks bool) fleet.Box {
+func (w *worker) judging(spec fleet.SessionSpec, argv []string, asks bool) (fleet.Box, error) {
 	if spec.Box.Open() {
-		return spec.Box
+		return spec.Box, nil
 	}
 	read := append(w.Boxes.Needs(argv[0], spec.Environment, spec.Dir), argv[1:]...)
 	var own, settings []string
@@ -102,12 +102,16 @@ func (w *worker) judging(spec fleet.SessionSpec, argv []string, asks bool) fleet
 		own, settings = append(own, folders...), append(settings, files...)
 		read = append(read, w.Boxes.Needs(word, spec.Environment, spec.Dir)...)
 	}
-	return box.Judging(spec.Box, spec.Files.Judge, read, own, settings)
+	b := box.Judging(spec.Box, spec.Files.Judge, read, own, settings)
+	return b, strayed(b, box.Places{Dir: spec.Dir})
 }
 
 // check runs the category's check in the folder that the session left.
 func (w *worker) check(ctx context.Context, c config.Category, spec fleet.SessionSpec) *grade.Check {
-	b := w.judging(spec, c.Check, false)
+	b, err := w.judging(spec, c.Check, false)
+	if err != nil {
+		return &grade.Check{Fault: err.Error()}
+	}
 	failure, err := w.Graders.Check(ctx, Question{
 		Run: w.run.ID, Argv: c.Check, Dir: spec.Dir, Environment: boxed(b, spec.Environment), Timeout: c.CheckTimeout, Box: b,
 	})
@@ -134,7 +138,10 @@ func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Tas
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}
 	}
-	b := w.judging(spec, c.Grader, true)
+	b, err := w.judging(spec, c.Grader, true)
+	if err != nil {
+		return &grade.Opinion{Fault: err.Error()}
+	}
 	answer, err := w.Graders.Ask(ctx, Question{
 		Run: w.run.ID, Argv: c.Grader, Dir: spec.Dir, Environment: boxed(b, spec.Environment), Evidence: evidence,
 		Timeout: c.GraderTimeout, Limit: grade.MaxOpinion, Box: b,

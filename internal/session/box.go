@@ -84,6 +84,9 @@ func (r Runner) enclose(cmd *exec.Cmd, s fleet.SessionSpec) (*made, error) {
 	if s.Box.Open() {
 		return nil, nil
 	}
+	if err := makeMissing(s.Box.Made); err != nil { // what belongs to a worktree was not there for the trial
+		return nil, err
+	}
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, err
