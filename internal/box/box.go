@@ -98,8 +98,8 @@ func (p Places) Astray(target, dir string) bool {
 }
 
 // Judging is the box for a check or a grader, which may run what the agent wrote: it is given
-// nothing of the agent's own, and a folder for /tmp in which the agent was not. A grader that asks a model has the folders and settings of the
-// program by which it asks.
+// nothing of the agent's own, and a folder for /tmp in which the agent was not. A grader that asks
+// a model has the folders and settings of the program by which it asks.
 func Judging(b fleet.Box, tmp string, read, own, settings []string) fleet.Box {
 	agents := func(path string) bool { return within(b.Own, path) }
 	b.Nested, b.Tmp = false, tmp
