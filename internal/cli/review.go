@@ -2,15 +2,13 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/plain"
@@ -41,9 +39,10 @@ change, and work that was reverted is listed again. The list is read from git at
 func newReviewDiff(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff RUN|CATEGORY",
-		Short: "Show what a session changed, in git's pager",
-		Long: `Show what a session changed since its branch left the target, by git diff. A category stands
-for its last session.`,
+		Short: "Show what a session changed",
+		Long: `Show what a session changed since its branch left the target. A category stands for its last
+session. Control characters are replaced, no program that the repository names for diffs is run,
+and at most 16 MiB are shown. To read page by page, pipe it to a pager.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.reviewed(cmd.Context(), func(e *inspect.Explainer, t review.Target, items []review.Item) error {
@@ -59,18 +58,25 @@ for its last session.`,
 				if at < 0 {
 					return fleet.WithHint(fmt.Errorf("no branch of run %q: %w", run, fleet.ErrNotFound), "stint review --all")
 				}
-				return a.gitDiff(cmd.Context(), e.Config.Workspace, t.Tip, items[at].Tip)
+				return a.reviewDiff(cmd.Context(), e.Config, t.Tip, items[at].Tip)
 			})
 		},
 	}
 }
 
-// gitDiff is git's own, with the operator's settings, terminal and pager.
-func (a *app) gitDiff(ctx context.Context, workspace, target, tip string) error {
-	cmd := exec.CommandContext(ctx, "git", "-C", workspace, "diff", target+"..."+tip, "--") //nolint:gosec // ids of commits
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, a.Stdout, a.Stderr
-	if err := cmd.Run(); err != nil {
-		return errors.Join(errors.New("git diff did not end well"), err)
+// maxDiff is more than anybody reads.
+const maxDiff = 16 << 20
+
+// reviewDiff prints what a session changed. The text is the session's: none of it may act on a
+// terminal, and no program that the repository names may run.
+func (a *app) reviewDiff(ctx context.Context, c *config.Config, target, tip string) error {
+	text, cut, err := a.places(c).Since(ctx, target, tip, maxDiff)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(a.Stdout, plain.Text(text))
+	if cut {
+		fmt.Fprintf(a.Stderr, "stint: the diff is cut after %s\n", plain.Bytes(int64(maxDiff)))
 	}
 	return nil
 }

@@ -59,6 +59,7 @@ func (a attack) everything() {
 	_, _ = c.Prune(ctx, a.root, Limits{Now: testTime(a.t)}, func(fleet.RunID) bool { return true })
 	_, _ = p.Branches(ctx)
 	_, _, _ = c.Diff(ctx, a.revisions, 1<<20)
+	_, _, _ = c.Since(ctx, "HEAD~1", "HEAD", 1<<20)
 }
 
 // TestNothingPlantedRuns plants, as a session can that may write in the clone, what git runs by

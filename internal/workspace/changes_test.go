@@ -372,3 +372,19 @@ func TestDiff(t *testing.T) {
 		t.Errorf("of nothing: %q, %t, %v", text, cut, err)
 	}
 }
+
+func TestSince(t *testing.T) {
+	t.Parallel()
+	g := repository(t)
+	g.add("a", "first\n")
+	base := g.git("rev-parse", "HEAD")
+	g.add("b", "second\n")
+	tip := g.git("rev-parse", "HEAD")
+	text, cut, err := g.clone().Since(t.Context(), base, tip, 1<<20)
+	if err != nil || cut || !strings.Contains(text, "+second\n") || strings.Contains(text, "first") {
+		t.Errorf("got %q, %t, %v", text, cut, err)
+	}
+	if text, cut, err = g.clone().Since(t.Context(), base, tip, 10); len(text) != 10 || !cut || err != nil {
+		t.Errorf("got %q, %t, %v, want 10 bytes of it", text, cut, err)
+	}
+}

@@ -183,3 +183,13 @@ func (c Clone) Diff(ctx context.Context, revisions []string, most int) (text str
 	}
 	return g.asItIs().head(ctx, most, append(append(args, revisions...), "--")...)
 }
+
+// Since is what a commit changed since its branch left the target, as [Clone.Diff] shows commits.
+func (c Clone) Since(ctx context.Context, target, tip string, most int) (text string, cut bool, err error) {
+	g, _, err := c.git(ctx, string(c.Dir))
+	if err != nil {
+		return "", false, err
+	}
+	return g.asItIs().head(ctx, most, "-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", "--no-textconv",
+		"--submodule=short", "--end-of-options", target+"..."+tip, "--")
+}
