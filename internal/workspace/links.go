@@ -66,8 +66,8 @@ func (g git) unlinked() error {
 
 // inside refuses a link that leads out of git's folders, also to a file that is not there yet.
 func (g git) inside(link string) error {
-	target, err := filepath.EvalSymlinks(link)
-	if err != nil {
+	target := resolved(link)
+	if target == link { // it leads nowhere
 		to, err := os.Readlink(link)
 		if err != nil {
 			return nil //nolint:nilerr // the link is gone
