@@ -77,9 +77,10 @@ func (g git) inside(link string) error {
 		}
 		target = resolvedFile(to)
 	}
-	_, chained := os.Readlink(target) // a link that leads nowhere by another may lead out
+	info, err := os.Lstat(target)
+	chained := err == nil && info.Mode()&fs.ModeSymlink != 0 // leads nowhere by another link, which may lead out
 	for _, dir := range g.kept {
-		if strings.HasPrefix(target, resolved(dir)+"/") && chained != nil {
+		if strings.HasPrefix(target, resolved(dir)+"/") && !chained {
 			return nil
 		}
 	}
