@@ -163,9 +163,9 @@ func (a *app) trustGuard(c *config.Config, r trust.Record) trust.Guard {
 
 // inQuestion are the contents of the file and of all that it names within the reach of sessions,
 // and why others are none that could be confirmed.
-func (a *app) inQuestion(c *config.Config) (contents map[string]trust.Content, refused []error) {
+func (a *app) inQuestion(c *config.Config, r trust.Record) (contents map[string]trust.Content, refused []error) {
 	contents = map[string]trust.Content{c.Path: trust.ContentOf(c.Text())}
-	g := a.trustGuard(c, nil)
+	g := a.trustGuard(c, r)
 	for _, argv := range c.Commands() {
 		for name, path := range g.Files(argv, c.Workspace) {
 			content, err := trust.Read(path)
@@ -194,7 +194,7 @@ func (a *app) trustFirst(ctx context.Context, c *config.Config) {
 	if record != nil {
 		return
 	}
-	contents, refused := a.inQuestion(c)
+	contents, refused := a.inQuestion(c, record)
 	for _, err := range refused {
 		a.log.WarnContext(ctx, "file not trusted", slog.Any("err", err))
 	}
@@ -247,7 +247,7 @@ func (a *app) configTrust(yes bool) error {
 			a.secrets.hide(a.Getenv, c, before) // the difference shows both
 		}
 	}
-	contents, refused := a.inQuestion(c)
+	contents, refused := a.inQuestion(c, record)
 	for _, err := range refused {
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(err.Error()))
 	}

@@ -88,8 +88,8 @@ type Guard struct {
 
 // Files are the files within reach that a command names, which runs in dir: its program, and
 // words that are the path of a file, also behind a "=". In a worktree of the workspace they are
-// known by their names in the workspace. A folder is no file, and what is in one is not looked at;
-// a pipe or a device is one, which [Read] refuses.
+// known by their names in the workspace. A folder is no file, and what is in one is not looked at.
+// A pipe or a device is data, unless it is in the place of a file that was confirmed: [Read] refuses it.
 // The file that a program only prints is data, such as a list of tasks.
 func (g Guard) Files(argv []string, dir string) map[string]string {
 	found := map[string]string{}
@@ -113,7 +113,8 @@ func (g Guard) Files(argv []string, dir string) map[string]string {
 			} else if rel, err := filepath.Rel(dir, word); err == nil && filepath.IsLocal(rel) {
 				name = filepath.Join(g.Workspace, rel)
 			}
-			if info, err := os.Stat(at); err == nil && !info.IsDir() && (g.Has(name) || g.Has(at)) {
+			_, known := g.Record[name]
+			if info, err := os.Stat(at); err == nil && (info.Mode().IsRegular() || known && !info.IsDir()) && (g.Has(name) || g.Has(at)) {
 				found[name] = at
 			}
 		}

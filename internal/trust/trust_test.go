@@ -126,11 +126,11 @@ func TestGuard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(syscall.Mkfifo(ws+"/pipe", 0o600), os.Symlink(out+"/run", ws+"/link"), os.Symlink(ws+"/new", out+"/link")); err != nil {
+	if err := errors.Join(syscall.Mkfifo(ws+"/pipe", 0o600), syscall.Mkfifo(ws+"/data", 0o600), os.Symlink(out+"/run", ws+"/link"), os.Symlink(ws+"/new", out+"/link")); err != nil {
 		t.Fatal(err)
 	}
 	g := Guard{
-		Record: Record{ws + "/run": Sum([]byte("x")), ws + "/conf": Sum([]byte("y")), ws + "/changed": Sum([]byte("x"))},
+		Record: Record{ws + "/pipe": "1", ws + "/run": Sum([]byte("x")), ws + "/conf": Sum([]byte("y")), ws + "/changed": Sum([]byte("x"))},
 		Reach:  Of(ws), Workspace: ws, Environment: []string{"PATH=" + ws + "/bin:/usr/bin:/bin"},
 	}
 	for name, test := range map[string]struct {
@@ -147,6 +147,7 @@ func TestGuard(t *testing.T) {
 		"changed script":           {[]string{"sh", "changed"}, ws, "/changed changed since"},
 		"behind a flag":            {[]string{"sh", "--rc=new"}, ws, "/new never trusted"},
 		"pipe":                     {[]string{"sh", "pipe"}, ws, "not a regular file"},
+		"pipe of data":             {[]string{"sh", "data"}, ws, ""},
 		"folder":                   {[]string{"sh", "."}, ws, ""},
 		"data":                     {[]string{"cat", "new"}, ws, ""},
 		"out of reach":             {[]string{out + "/run"}, ws, ""},
