@@ -87,7 +87,6 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 		})
 	}
 	return a.withEngine(ctx, writing, check, func(e *engine.Engine) error {
-		a.trustFirst(ctx, e.Config)
 		run, err := e.Run(ctx, options)
 		ended := err == nil || errors.As(err, new(fleet.OutcomeError))
 		if !ended {

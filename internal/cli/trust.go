@@ -74,24 +74,6 @@ func (a *app) refuseCopy(path string) error {
 	return nil
 }
 
-// planted says that a session of another fleet may have written a file that nobody has confirmed:
-// it lies where sessions of a stint.toml further up may write. Nil: none may.
-func (a *app) planted(path string) error {
-	for folder := filepath.Dir(filepath.Dir(path)); ; folder = filepath.Dir(folder) {
-		above := filepath.Join(folder, config.FileName)
-		if _, err := os.Lstat(above); err == nil {
-			// One that cannot be read, or is held itself, may have had any workspace.
-			if c, err := a.trustedConfig(above); err != nil || a.reach(c).Has(path) {
-				return fleet.WithHint(fmt.Errorf("%s was never trusted, and sessions of %s may write there: %w", path, above, fleet.ErrHeld),
-					"read it, then: stint config trust --config "+fleet.ShellWord(path))
-			}
-		}
-		if folder == filepath.Dir(folder) {
-			return nil
-		}
-	}
-}
-
 func (a *app) configOptions() config.Options {
 	return config.Options{CheckUnit: systemd.CheckProperty, CheckWebhook: notice.CheckWebhook, Getenv: a.Getenv}
 }
@@ -117,9 +99,6 @@ func (a *app) trustedConfig(path string) (*config.Config, error) {
 	}
 	c, err := config.Load(path, a.configOptions())
 	content, seen := trust.Read(path)
-	if err == nil && record == nil {
-		err = a.planted(path)
-	}
 	if record == nil || errors.Is(seen, fs.ErrNotExist) {
 		return c, err
 	}
@@ -186,8 +165,8 @@ func secretFile(c *config.Config) func(string) bool {
 	}
 }
 
-// trustFirst confirms what the fleet's first session, or its first fire, finds: no session has run
-// that could have changed it. From there on it holds for this process, too.
+// trustFirst confirms what the fleet's first fire finds: nobody's session by hand was to change it.
+// From there on it holds for this process, too.
 func (a *app) trustFirst(ctx context.Context, c *config.Config) {
 	store := a.trustStore(c.Path)
 	record, err := store.Load()
@@ -238,9 +217,6 @@ func (a *app) configTrust(yes bool) error {
 	record, err := store.Load()
 	if err != nil {
 		fmt.Fprintf(a.Stderr, "stint: warning: %s\n", plain.Text(err.Error())) // confirmed anew, it can be read again
-	}
-	if record == nil && a.planted(path) != nil {
-		record = trust.Record{} // all of it is shown, as never trusted
 	}
 	if text, err := store.Text(record[path]); err == nil {
 		if before, err := config.Parse(path, text, a.configOptions()); err == nil {
