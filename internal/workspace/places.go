@@ -79,7 +79,7 @@ func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fle
 
 // GitDirs are where git keeps what it knows of the folder, and of the clone with all of
 // its worktrees. For a worktree that is not there yet they are where git would make them; for a
-// folder that no git knows, where git init would. What a session planted in the clone's is removed.
+// folder that no git knows, where git init would. Files that a session planted in the clone's are removed.
 func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, err error) {
 	in := dir
 	if filepath.Dir(dir) == p.Root {

@@ -37,7 +37,7 @@ func TestGitDirs(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("folder in the clone", p, below, gitDir, gitDir)
-	// What a session plants in the clone's, so that git goes by another one, is gone; a worktree's stays.
+	// A file that a session plants in the clone's, so that git goes by another one, is gone; a worktree's stays.
 	for _, name := range []string{"commondir", "gitdir"} {
 		clone.write(".git/"+name, "../evil\n")
 	}
