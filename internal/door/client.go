@@ -31,7 +31,11 @@ var ErrClosed = errors.New("the door is closed")
 func Ask(ctx context.Context, path string, q Request) (Answer, error) {
 	a, err := ask(ctx, path, q)
 	if err != nil {
-		return a, fmt.Errorf("ask at %s: %w", path, err)
+		err = fmt.Errorf("ask at %s: %w", path, err)
+		if errors.Is(err, os.ErrPermission) {
+			err = fleet.WithHint(err, `the agent's own sandbox refuses sockets: see "What the presets allow" in: stint help agents`)
+		}
+		return a, err
 	}
 	if f := a.Fault; f != nil {
 		return a, fleet.WithHint(faultError{*f}, f.Hint)

@@ -26,6 +26,9 @@ type place struct {
 
 func (p place) workspace() string { return filepath.Join(p.home, "workspace") }
 
+// remote is the repository that the workspace pushes to.
+func (p place) remote() string { return filepath.Join(p.home, "remote.git") }
+
 // runFiles is the folder of a run, as init's own choice of a state folder has it.
 func (p place) runFiles(run string) string {
 	return filepath.Join(p.home, ".local/state/stint/workspace/runs", run)

@@ -43,13 +43,17 @@ func (t trial) sandboxes() []bool {
 	return []bool{false}
 }
 
-// ownSandbox has the agent keep its own sandbox, as its preset does.
-func ownSandbox(config, agent string) string {
+// ownSandbox has the agent keep its own sandbox, as its preset does, and lets it push: the door
+// is open in it, and so is the folder to push to.
+func ownSandbox(config, agent, remote string) string {
 	config = set(config, "agent."+agent, "own_sandbox", "true")
 	return strings.NewReplacer(
-		`{\"sandbox\":{\"enabled\":false}}`, `{\"sandbox\":{\"enabled\":true,\"failIfUnavailable\":true,\"allowUnsandboxedCommands\":false}}`,
-		`"--sandbox", "danger-full-access"`, `"--sandbox", "workspace-write", "--add-dir", "{git_dir}", "--add-dir", "{git_common_dir}/objects", "--add-dir", "{git_common_dir}/refs", `+
-			`"--add-dir", "{git_common_dir}/logs", "--add-dir", "{run_dir}", "--add-dir", "{cache_dir}"`,
+		`{\"sandbox\":{\"enabled\":false}}`, `{\"sandbox\":{\"enabled\":true,\"failIfUnavailable\":true,\"allowUnsandboxedCommands\":false,`+
+			`\"network\":{\"allowAllUnixSockets\":true}}}`,
+		`"{run_dir}", "{cache_dir}"]`, fmt.Sprintf(`"{run_dir}", "{cache_dir}", %q]`, remote),
+		`"--sandbox", "danger-full-access"`, `"--sandbox", "workspace-write", "-c", "sandbox_workspace_write.network_access=true", "--add-dir", "{git_dir}", `+
+			`"--add-dir", "{git_common_dir}/objects", "--add-dir", "{git_common_dir}/refs", "--add-dir", "{git_common_dir}/logs", `+
+			`"--add-dir", "{run_dir}", "--add-dir", "{cache_dir}", "--add-dir", `+strconv.Quote(remote),
 	).Replace(config)
 }
 
@@ -108,6 +112,12 @@ func (s session) witness(ctx context.Context, run result) (faults []string, err 
 	if _, err := os.Stat(filepath.Join(filepath.Dir(filepath.Dir(s.runFiles(run.Run))), "cache/project/log")); err != nil {
 		faults = append(faults, fmt.Sprintf("cache of the tests: %v", err))
 	}
+	if pushed, err := s.ask(ctx, "ls-remote", "origin", "refs/heads/pushed"); !strings.HasPrefix(pushed, made) {
+		faults = append(faults, fmt.Sprintf("pushed: got %q, %v, want %s", pushed, err, made))
+	}
+	if asked, err := os.ReadFile(filepath.Join(out, "asked")); !bytes.Contains(asked, []byte(`"stint/claim@1"`)) {
+		faults = append(faults, fmt.Sprintf("hook before the push: got %q, %v", asked, err))
+	}
 	return faults, nil
 }
 
@@ -132,13 +142,21 @@ func (s session) run(ctx context.Context) (r result, err error) {
 // prepare builds a workspace, and edits of its configuration what a session without a
 // task needs.
 func (s session) prepare(ctx context.Context) error {
-	return s.build(ctx, map[string]string{
+	err := s.build(ctx, map[string]string{
 		"prompt.md":       "Do what there is to do.\n",
 		"../.ssh/id_test": secret, "../.aws/credentials": secret,
 		// A project's tests write a cache, and files for a while.
 		"Makefile": "test:\n\tmkdir -p $${XDG_CACHE_HOME:-$$HOME/.cache}/project\n" +
 			"\techo tested >$${XDG_CACHE_HOME:-$$HOME/.cache}/project/log\n\tcat $$(mktemp)\n\techo passed\n",
 	}, s.edit)
+	if err != nil || !s.works() {
+		return err
+	}
+	hook := fmt.Sprintf("#!/bin/sh\n%s claim verify --json >\"$STINT_RUN_DIR/asked\"\n", s.stint)
+	return errors.Join(
+		s.git(ctx, "init", "--quiet", "--bare", s.remote()), s.git(ctx, "remote", "add", "origin", s.remote()),
+		os.WriteFile(filepath.Join(s.workspace(), ".git/hooks/pre-push"), []byte(hook), 0o700),
+	)
 }
 
 func (s session) edit(config string) string {
@@ -166,8 +184,11 @@ func (s session) edit(config string) string {
 	} {
 		config = set(config, "category.code", key[0], key[1])
 	}
+	if s.works() {
+		config = set(config, "agent."+agent, "write", fmt.Sprintf("[%q]", s.remote()))
+	}
 	if s.own {
-		config = ownSandbox(config, agent)
+		config = ownSandbox(config, agent, s.remote())
 	}
 	return environ(config, "claude", quiet())
 }

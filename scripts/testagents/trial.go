@@ -81,13 +81,13 @@ func cases(resetAt time.Time) []trial {
 		}
 		for _, b := range []behaviour{works, worksTools} {
 			for _, worktree := range []bool{false, true} {
-				turns := 4
+				turns := 5
 				if a == codexKey {
 					turns = 1
 				}
 				list = append(list, trial{
 					a, b, "productive",
-					transcript.Summary{Tokens: tokens(a, 4), Success: new(true), Turns: turns, ToolCalls: 3},
+					transcript.Summary{Tokens: tokens(a, 5), Success: new(true), Turns: turns, ToolCalls: 4},
 					a != codexKey, false, worktree,
 				})
 			}

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// A model that works through a day runs the project's tests, commits, and writes the result
-// file, by a command or by the agent's own tool for files.
+// A model that works through a day runs the project's tests, commits, pushes, and writes the
+// result file, by a command or by the agent's own tool for files. The push goes through a hook
+// that asks whether the session's claim stands.
 const (
 	works      behaviour = "work"
 	worksTools behaviour = "work-file-tool"
@@ -36,6 +37,7 @@ func (q question) step(result string) string {
 	steps := []string{
 		`make test 2>&1 | tail -n 5 && echo "result file: $STINT_RESULT"`,
 		`for i in 1 2; do echo "line $i" >>work.txt; done && git add --all && git commit --quiet --message="Work" && git status --short`,
+		`git push --quiet origin HEAD:refs/heads/pushed 2>&1 && git status --short --branch`,
 		fmt.Sprintf(`printf '%%s\n' '%s' >%s`, workResult, q.resultFile()),
 	}
 	done := strings.Count(string(q.body), result)
@@ -47,7 +49,7 @@ func (q question) step(result string) string {
 
 // writesFile says whether the next call is to be of the agent's tool for files.
 func (q question) writesFile(result string) bool {
-	return q.behaviour == worksTools && strings.Count(string(q.body), result) == 2
+	return q.behaviour == worksTools && strings.Count(string(q.body), result) == 3
 }
 
 // patch is a command that Codex takes for a call of its tool for files.
