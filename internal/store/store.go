@@ -209,6 +209,9 @@ type Runs interface {
 	// Retry forgets what sessions left of a task, and reports whether there was anything.
 	// The debt to a tracker becomes a release: it has the item as begun, or still to be closed.
 	Retry(ctx context.Context, task fleet.TaskID) (bool, error)
+	// SaveReview stores what was decided of a run's work, unless no decision is given, and how
+	// its check went, unless no tip is given for that: one leaves the other as it is.
+	SaveReview(ctx context.Context, r fleet.Review) error
 	// ResetBudget strikes out what a scope used today, except the reserves of the sessions under
 	// way, and records it. The bills of an agent's scope until now say nothing more of its next
 	// session. It returns what was struck out.
@@ -258,6 +261,8 @@ type Record interface {
 	Ledger(ctx context.Context) (Ledger, error)
 	// LessonUses reads the lessons that matched a run, by id.
 	LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.LessonUse, error)
+	// Reviews reads what was decided and found of the work of these runs, or of all.
+	Reviews(ctx context.Context, runs ...fleet.RunID) (map[fleet.RunID]fleet.Review, error)
 }
 
 // RunQuery says which runs are asked for. An empty field asks for any.

@@ -118,6 +118,7 @@ func Run(t *testing.T, open Open) {
 		"FireQuery":          testFireQuery,
 		"Denials":            testDenials,
 		"LessonUses":         testLessonUses,
+		"Reviews":            testReviews,
 		"Tallies":            testTallies,
 		"TalliesOfNever":     testTalliesOfNever,
 	} {

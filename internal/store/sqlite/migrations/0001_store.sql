@@ -319,6 +319,21 @@ create table tasks (
   trouble  text not null default ''            -- why its source does not show the state; empty: nothing is known to be in the way
 ) strict, without rowid;
 
+-- What was decided and found of the work that runs left on branches of their own. Git may know a
+-- branch of a run that the record does not.
+create table reviews (
+  run          text primary key,
+  tip          text not null,                  -- of the branch, when it was decided; empty: nothing was
+  decision     text not null check (decision in ('', 'publishing', 'published', 'rejected', 'superseded', 'landed')),
+  reason       text not null,
+  url          text not null,                  -- of the request, for published work
+  decided_at   integer,
+  checked_tip  text not null,                  -- of the branch, when it was last tried on the target; empty: never
+  check_ok     integer check (check_ok in (0, 1)), -- null: it was never tried
+  check_reason text not null,
+  checked_at   integer
+) strict, without rowid;
+
 -- When people last got which news, so that not every worker sends it.
 create table notices (
   event   text not null,

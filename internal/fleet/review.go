@@ -1,0 +1,38 @@
+package fleet
+
+import "time"
+
+// ReviewDecision is what was decided of the work that a run left on its branch.
+type ReviewDecision string
+
+const (
+	// DecisionPublishing is work that is being published, or was when the process died.
+	DecisionPublishing ReviewDecision = "publishing"
+	// DecisionPublished is work that waits elsewhere, as in a merge request.
+	DecisionPublished ReviewDecision = "published"
+	// DecisionRejected is work that a person does not want.
+	DecisionRejected ReviewDecision = "rejected"
+	// DecisionSuperseded is work in whose place other work of the same task is in the target.
+	DecisionSuperseded ReviewDecision = "superseded"
+	// DecisionLanded is work that is in the target.
+	DecisionLanded ReviewDecision = "landed"
+)
+
+// Review is what was decided and found of a run's work.
+type Review struct {
+	Run       RunID
+	Tip       string         // of the branch, when it was decided: a later commit opens the work again
+	Decision  ReviewDecision // empty: none
+	Reason    string
+	URL       string // of the request, for published work
+	DecidedAt time.Time
+	Check     ReviewCheck
+}
+
+// ReviewCheck is the result of trying a run's work on the target.
+type ReviewCheck struct {
+	Tip    string // of the branch; empty: it was never tried
+	OK     bool
+	Reason string // for which it failed
+	At     time.Time
+}

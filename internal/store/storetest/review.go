@@ -1,0 +1,46 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// testReviews has decisions and checks follow one another, in any order, also of a run that
+// is on no record.
+func testReviews(t *testing.T, b bundle) {
+	all := map[fleet.RunID]fleet.Review{}
+	saved := func(r fleet.Review) {
+		t.Helper()
+		b.clock.Advance(time.Minute)
+		must(t, b.SaveReview(t.Context(), r))
+		want := all[r.Run]
+		check := want.Check
+		if r.Decision != "" {
+			want = r
+			want.DecidedAt = b.clock.Now()
+		}
+		if want.Check, want.Run = check, r.Run; r.Check.Tip != "" {
+			want.Check = r.Check
+			want.Check.At = b.clock.Now()
+		}
+		all[r.Run] = want
+		got, err := b.Reviews(t.Context())
+		must(t, err)
+		same(t, "all reviews", got, all)
+	}
+	saved(fleet.Review{Run: "0r1", Check: fleet.ReviewCheck{Tip: "a", Reason: "make test: exit status 1"}})
+	saved(fleet.Review{Run: "0r1", Tip: "b", Decision: fleet.DecisionRejected, Reason: "not this way"})
+	saved(fleet.Review{Run: "0r1", Check: fleet.ReviewCheck{Tip: "b", OK: true}})
+	saved(fleet.Review{Run: "0r2", Tip: "c", Decision: fleet.DecisionPublishing})
+	saved(fleet.Review{Run: "0r2", Tip: "c", Decision: fleet.DecisionPublished, URL: "https://forge.example/7"})
+	saved(fleet.Review{Run: "0r1", Tip: "d", Decision: fleet.DecisionLanded, Check: fleet.ReviewCheck{Tip: "d", OK: true}})
+
+	some, err := b.Reviews(t.Context(), "0r2", "0none")
+	must(t, err)
+	same(t, "of two runs", some, map[fleet.RunID]fleet.Review{"0r2": all["0r2"]})
+	none, err := b.Reviews(t.Context(), "0none")
+	must(t, err)
+	same(t, "of none", none, map[fleet.RunID]fleet.Review{})
+}
