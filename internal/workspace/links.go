@@ -17,6 +17,8 @@ func writing(args []string) bool {
 	switch args[0] {
 	case "commit", "fetch", "merge", "read-tree", "rebase", "reset", "stash", "update-index", "update-ref":
 		return true
+	case "diff": // refreshes the index, whatever GIT_OPTIONAL_LOCKS says
+		return true
 	case "worktree":
 		return args[1] != "list"
 	case "symbolic-ref":
