@@ -154,6 +154,7 @@ type note struct {
 	Saved  string      `json:"saved,omitempty"`  // uncommitted changes, as a commit; empty: none
 	Stash  string      `json:"stash,omitempty"`  // the last stash before; empty: there was none
 	Back   string      `json:"back,omitempty"`   // the commit that is being gone back from, after a rebase that went well
+	Land   string      `json:"land,omitempty"`   // of a landing on that branch: the commit that it is to have
 	Remove string      `json:"remove,omitempty"` // a worktree's folder that nobody needs
 }
 

@@ -55,6 +55,8 @@ func act(mode string, c Clone, tree string) error {
 		c.Root = filepath.Dir(tree)
 		_, err := c.Close(ctx, Worktree{Run: own, Dir: tree})
 		return err
+	case "land":
+		return landAll(ctx, c, tree)
 	}
 	return fmt.Errorf("mode %q", mode)
 }

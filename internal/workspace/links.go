@@ -15,7 +15,7 @@ import (
 // writing reports whether a command of git's changes what git keeps of the repository.
 func writing(args []string) bool {
 	switch args[0] {
-	case "commit", "fetch", "merge", "read-tree", "rebase", "reset", "stash", "update-index", "update-ref":
+	case "commit", "fetch", "merge", "push", "read-tree", "rebase", "reset", "stash", "update-index", "update-ref":
 		return true
 	case "diff": // refreshes the index, whatever GIT_OPTIONAL_LOCKS says
 		return true

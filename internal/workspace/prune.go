@@ -49,7 +49,7 @@ func (c Clone) Prune(ctx context.Context, root string, limits Limits, over func(
 	var (
 		all  []Pruned
 		kept int
-		errs = []error{err}
+		errs = []error{err, c.unstackLeft(ctx)}
 	)
 	// By id, the youngest first.
 	for _, run := range slices.Backward(slices.Sorted(maps.Keys(found))) {

@@ -39,6 +39,9 @@ func (t *turn) recover(ctx context.Context, dead note) error {
 	if there.common != t.common || there.gitDir != dead.GitDir {
 		return nil // no turn of this clone wrote that
 	}
+	if dead.Land != "" {
+		return there.recoverLanding(ctx, dead)
+	}
 	return there.recoverRebase(ctx, dead)
 }
 

@@ -1,0 +1,353 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"stint/internal/fleet"
+)
+
+// landAll lands the work of the run [own], which has its folder in tree, as the engine does.
+func landAll(ctx context.Context, c Clone, tree string) error {
+	c.Root = filepath.Dir(tree)
+	g, _, err := c.git(ctx, string(c.Dir))
+	if err != nil {
+		return err
+	}
+	l := fleet.Landing{Run: own, Branch: "stint/bob/0own", Target: "main"}
+	tip, there, err := g.revision(ctx, heads+l.Branch)
+	if err != nil || !there {
+		return err
+	}
+	l.Tip = tip
+	s, err := c.Stack(ctx, l)
+	if err != nil {
+		return err
+	}
+	if len(s.Conflicts) > 0 {
+		return errors.New("conflicts in " + list(s.Conflicts))
+	}
+	if moved, err := c.Advance(ctx, s); err != nil || !moved && s.Commit != s.Base {
+		return errors.Join(err, errors.New("main has moved"))
+	}
+	_, err = c.Drop(ctx, l)
+	return errors.Join(err, c.Unstack(ctx))
+}
+
+// workOf is a clone with a run's worktree, in which do committed something.
+func workOf(t *testing.T, do func(tree gitter)) (clone, tree gitter, l fleet.Landing, c Clone) {
+	t.Helper()
+	_, clone = pair(t)
+	c = clone.clone()
+	c.Root = t.TempDir()
+	w, err := c.Open(t.Context(), own, filepath.Join(c.Root, string(own)), FromHead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree = clone.at(w.Dir)
+	do(tree)
+	return clone, tree, fleet.Landing{Run: own, Branch: w.Branch, Tip: tree.git("rev-parse", "HEAD"), Target: "main"}, c
+}
+
+func TestStack(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		target    func(clone gitter) // what it did since
+		conflicts string
+		in        bool   // the target has it already
+		log       string // of what would land, oldest first
+	}{
+		"at once":        {target: func(gitter) {}, log: "by agent: one, by agent: two"},
+		"target moved":   {target: func(g gitter) { g.add("x", "x") }, log: "by agent: one, by agent: two"},
+		"conflict":       {target: func(g gitter) { g.add("a", "theirs\n"); g.add("d", "theirs\n") }, conflicts: "a"},
+		"merged":         {target: func(g gitter) { g.git("merge", "--quiet", "--ff-only", "stint/bob/0own") }, in: true},
+		"one is there":   {target: func(g gitter) { g.git("cherry-pick", "stint/bob/0own~1") }, log: "by agent: two"},
+		"all are there":  {target: func(g gitter) { g.git("cherry-pick", "stint/bob/0own~2..stint/bob/0own") }, in: true},
+		"left from last": {target: func(g gitter) { g.add("x", "x") }, log: "by agent: one, by agent: two"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clone, _, l, c := workOf(t, func(tree gitter) {
+				tree.write("a", "one\n")
+				tree.git("-c", "user.name=agent", "-c", "user.email=agent@x", "commit", "--quiet", "--all", "--author=agent <agent@x>", "-m", "one")
+				tree.write("d", "two\n")
+				tree.git("add", "d")
+				tree.git("commit", "--quiet", "--author=agent <agent@x>", "-m", "two")
+			})
+			test.target(clone)
+			before := clone.world()
+			for _, merge := range []bool{false, true} {
+				l.Merge = merge
+				s, err := c.Stack(t.Context(), l)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := list(s.Conflicts); got != test.conflicts && !(merge && strings.HasPrefix(got, test.conflicts)) {
+					t.Errorf("merge %v: conflicts in %q, want %q", merge, got, test.conflicts)
+				}
+				switch {
+				case test.conflicts != "":
+					continue
+				case (s.Commit == s.Base) != test.in && !merge:
+					t.Errorf("got %+v, want it in the target: %v", s, test.in)
+				case test.in:
+					continue
+				}
+				got := strings.Split(clone.git("log", "--reverse", "--no-merges", "--format=by %an: %s", s.Base+".."+s.Commit), "\n")
+				if got := strings.Join(got, ", "); got != test.log && !merge {
+					t.Errorf("got %q, want %q", got, test.log)
+				}
+				if got := clone.git("show", "-s", "--format=%cn %P", s.Commit); merge && got != "a "+s.Base+" "+l.Tip {
+					t.Errorf("committer and parents: got %q", got)
+				}
+				if text, err := os.ReadFile(filepath.Join(s.Dir, "d")); err != nil || string(text) != "two\n" {
+					t.Errorf("in its folder: %q, %v", text, err)
+				}
+			}
+			if got := clone.world(); got != before {
+				t.Errorf("got\n%s\nwant\n%s", got, before)
+			}
+			if name != "left from last" {
+				if err := c.Unstack(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			} else if _, err := c.Prune(t.Context(), c.Root, Limits{}, func(fleet.RunID) bool { return false }); err != nil {
+				t.Fatal(err)
+			}
+			if exists(c.landingDir()) || strings.Contains(clone.git("worktree", "list"), "landing") {
+				t.Error("its folder is left")
+			}
+		})
+	}
+}
+
+func TestAdvance(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		before func(clone gitter) // it is stacked
+		after  func(clone gitter)
+		fails  string
+		moved  bool   // the target, before
+		want   string // what git says of the work tree then
+	}{
+		"checked out":      {want: "new"},
+		"not checked out":  {before: func(g gitter) { g.git("switch", "--quiet", "--detach") }},
+		"untracked beside": {before: func(g gitter) { g.write("note", "") }, want: "new"},
+		"changed before":   {before: func(g gitter) { g.write("b", "mine") }, fails: "with changes that nobody committed in b"},
+		"changed after":    {after: func(g gitter) { g.write("a", "mine") }, fails: "with changes that nobody committed in a"},
+		"in the way":       {after: func(g gitter) { g.write("d", "mine") }, fails: "untracked working tree files would be overwritten"},
+		"moved":            {after: func(g gitter) { g.add("x", "x") }, moved: true},
+		"moved elsewhere":  {before: func(g gitter) { g.git("switch", "--quiet", "--detach") }, after: func(g gitter) { g.git("branch", "--force", "main", "HEAD~1") }, moved: true},
+		"in another folder": {before: func(g gitter) {
+			g.git("switch", "--quiet", "--detach")
+			g.git("worktree", "add", "--quiet", g.dir+"-2", "main")
+		}, fails: "main is checked out in "},
+		"in a merge": {before: func(g gitter) {
+			g.git("switch", "--quiet", "-c", "side")
+			g.add("s", "s")
+			g.git("switch", "--quiet", "main")
+			g.git("merge", "--no-commit", "--no-ff", "side")
+		}, fails: "a merge is under way"},
+		"no such branch": {before: func(g gitter) { g.git("branch", "--move", "main", "trunk") }, fails: "main is no branch of the clone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clone, tree, l, c := workOf(t, func(tree gitter) {
+				tree.add("a", "new\n")
+				tree.add("d", "new\n")
+			})
+			if test.before != nil {
+				test.before(clone)
+			}
+			s, err := c.Stack(t.Context(), l)
+			if test.after != nil {
+				test.after(clone)
+			}
+			before, moved := clone.world(), false
+			if err == nil {
+				moved, err = c.Advance(t.Context(), s)
+			}
+			switch {
+			case test.fails != "":
+				if err == nil || !strings.Contains(err.Error(), test.fails) || fleet.Hint(err) == "" && name != "in the way" {
+					t.Errorf("got %v, hint %q, want %q", err, fleet.Hint(err), test.fails)
+				}
+			case err != nil:
+				t.Fatal(err)
+			}
+			if want := test.fails == "" && !test.moved; moved != want {
+				t.Errorf("landed: %v, want %v", moved, want)
+			}
+			if !moved {
+				if got := clone.world(); got != before {
+					t.Errorf("got\n%s\nwant\n%s", got, before)
+				}
+				clone.mustBeTidy()
+				return
+			}
+			if got := clone.git("rev-parse", "main"); got != s.Commit {
+				t.Errorf("main is %s, want %s", got, s.Commit)
+			}
+			if got := clone.git("status", "--porcelain", "--untracked-files=no"); got != "" {
+				t.Errorf("changes: %s", got)
+			}
+			if got := clone.read("a"); test.want != "" && got != test.want+"\n" {
+				t.Errorf("in the work tree: %q", got)
+			}
+			kept, err := c.Drop(t.Context(), l)
+			if err != nil || kept != "" || exists(tree.dir) || clone.git("branch", "--list", "stint/*") != "" {
+				t.Errorf("kept %q, %v", kept, err)
+			}
+			if again, err := c.Drop(t.Context(), l); err != nil || again != "" {
+				t.Errorf("again: %q, %v", again, err)
+			}
+		})
+	}
+}
+
+// TestDropKeeps has work in a run's folder that did not land.
+func TestDropKeeps(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		do   func(clone, tree gitter)
+		want string
+	}{
+		"changes":  {func(_, tree gitter) { tree.write("a", "x") }, "has uncommitted changes"},
+		"commits":  {func(_, tree gitter) { tree.add("e", "e") }, "branch stint/bob/0own has other commits"},
+		"detached": {func(_, tree gitter) { tree.git("switch", "--quiet", "--detach"); tree.add("e", "e") }, "0own has other commits"},
+		"moved away": {func(clone, tree gitter) {
+			tree.git("switch", "--quiet", "--detach")
+			clone.git("switch", "--quiet", "stint/bob/0own")
+		}, "is checked out in "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clone, tree, l, c := workOf(t, func(tree gitter) { tree.add("d", "new\n") })
+			test.do(clone, tree)
+			kept, err := c.Drop(t.Context(), l)
+			if err != nil || !strings.Contains(kept, test.want) {
+				t.Errorf("got %q, %v, want %q", kept, err, test.want)
+			}
+			if clone.git("branch", "--list", "stint/*") == "" {
+				t.Error("the branch is gone")
+			}
+		})
+	}
+}
+
+// TestLandSurvivesCrashes kills a landing wherever it can be cut. The target is where it was or
+// has all of the work, and the next landing does the rest.
+func TestLandSurvivesCrashes(t *testing.T) {
+	t.Parallel()
+	for _, out := range []bool{true, false} {
+		t.Run(map[bool]string{true: "checked out", false: "not checked out"}[out], func(t *testing.T) {
+			t.Parallel()
+			everyStop(t, func(t *testing.T, clone gitter, arm string, stop int) bool {
+				t.Helper()
+				tree := filepath.Join(t.TempDir(), string(own))
+				c := clone.clone()
+				c.Root = filepath.Dir(tree)
+				w, err := c.Open(t.Context(), own, tree, FromHead)
+				if err != nil {
+					t.Fatal(err)
+				}
+				clone.at(w.Dir).add("a", "new\n")
+				clone.at(w.Dir).add("d", "new\n")
+				if !out {
+					clone.git("switch", "--quiet", "--detach")
+				}
+				clone.add("x", "x")
+				if !out {
+					clone.git("branch", "--force", "main", "HEAD")
+				}
+				before := clone.git("rev-parse", "main")
+				stopped := clone.crash(arm, stop, "land", tree)
+				if at := clone.git("rev-parse", "main"); at != before {
+					if got := clone.git("log", "--format=%s", before+".."+at); got != "d\na" {
+						t.Errorf("main has, half way, %q", got)
+					}
+				}
+				if err := landAll(t.Context(), clone.clone(), tree); err != nil && !errors.Is(err, fleet.ErrBusy) {
+					t.Error(err)
+				}
+				if got := clone.git("log", "--format=%s", before+"..main"); got != "d\na" {
+					t.Errorf("main has %q", got)
+				}
+				if got := clone.git("status", "--porcelain", "--untracked-files=no") + clone.git("stash", "list"); out && got != "" {
+					t.Errorf("changes: %s", got)
+				}
+				if _, err := clone.clone().Prune(t.Context(), c.Root, Limits{}, func(fleet.RunID) bool { return true }); err != nil {
+					t.Error(err)
+				}
+				if got := clone.git("worktree", "list") + clone.git("branch", "--list", "stint/*"); strings.Contains(got, string(own)) {
+					t.Errorf("left: %s", got)
+				}
+				clone.mustBeTidy()
+				return stopped
+			}, func(_, _ gitter) {})
+		})
+	}
+}
+
+// TestLandingCutShort has a landing die while git writes the files, and a person change one of
+// them before the next turn.
+func TestLandingCutShort(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		do      func(clone gitter)
+		landed  bool
+		stashed string
+	}{
+		"not begun":  {do: func(gitter) {}},
+		"half way":   {do: func(g gitter) { g.write("a", "ne") }, landed: true, stashed: "ne"},
+		"one file":   {do: func(g gitter) { g.write("a", "new\n") }, landed: true},
+		"a new file": {do: func(g gitter) { g.write("d", "n") }, landed: true},
+		"all files":  {do: func(g gitter) { g.write("a", "new\n"); g.write("d", "new\n"); g.git("add", "a", "d") }, landed: true},
+		"changed since": {do: func(g gitter) {
+			g.write("d", "new\n")
+			g.write("b", "mine\n")
+		}, landed: true, stashed: "mine"},
+		"moved since":    {do: func(g gitter) { g.write("a", "new\n"); g.git("commit", "--quiet", "--all", "-m", "mine") }},
+		"only theirs":    {do: func(g gitter) { g.write("a", "mine\n"); g.write("d", "mine\n") }},
+		"switched since": {do: func(g gitter) { g.git("switch", "--quiet", "-c", "other"); g.write("a", "mine\n") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clone, _, l, c := workOf(t, func(tree gitter) {
+				tree.add("a", "new\n")
+				tree.add("d", "new\n")
+			})
+			s, err := c.Stack(t.Context(), l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text := `{"run":"0own","pid":1,"doing":"land","git_dir":"` + clone.git("rev-parse", "--absolute-git-dir") + `","top":"` + clone.git("rev-parse", "--show-toplevel") +
+				`","branch":"refs/heads/main","from":"` + s.Base + `","land":"` + s.Commit + `"}`
+			clone.write(".git/stint.lock", text)
+			test.do(clone)
+			was := clone.git("rev-parse", "main")
+			if err := c.Unstack(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			at := clone.git("rev-parse", "main")
+			if got := at == s.Commit; got != test.landed || !got && at != was {
+				t.Errorf("landed: %v", got)
+			}
+			if test.landed && (clone.read("a") != "new\n" || clone.read("d") != "new\n" || clone.git("status", "--porcelain") != "") {
+				t.Errorf("work tree: %s", clone.git("status", "--porcelain"))
+			}
+			stashes := clone.git("stash", "list")
+			if (stashes != "") != (test.stashed != "") {
+				t.Errorf("stashes %q, want %q in one", stashes, test.stashed)
+			}
+			if test.stashed != "" && !slices.Contains(strings.Split(clone.git("stash", "show", "--patch"), "\n"), "+"+test.stashed) {
+				t.Errorf("stash: %s", clone.git("stash", "show", "--patch"))
+			}
+		})
+	}
+}
