@@ -121,7 +121,7 @@ func rules() map[string]rule {
 		"internal/survey": {
 			house: []string{
 				"internal/bandit", "internal/claim", "internal/config", "internal/fleet", "internal/grade", "internal/pressure",
-				"internal/selector", "internal/store", "internal/store/book", "internal/transcript",
+				"internal/review", "internal/selector", "internal/store", "internal/store/book", "internal/transcript",
 			},
 			not: outside,
 		},
@@ -134,7 +134,7 @@ func rules() map[string]rule {
 		},
 		"internal/inspect": {
 			house: []string{
-				"internal/bandit", "internal/config", "internal/fleet", "internal/replay", "internal/report", "internal/review", "internal/selector",
+				"internal/bandit", "internal/config", "internal/fleet", "internal/replay", "internal/report", "internal/selector",
 				"internal/store", "internal/store/book", "internal/survey", "internal/transcript", "internal/why",
 			},
 			not: outside,

@@ -183,6 +183,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 			Sessions: sessions,
 			Agents:   runner,
 			Ends:     folders,
+			Work:     a.places(c),
 			Gates:    newGates(c),
 			Machine:  func() pressure.Reading { return pressure.Read(os.DirFS("/proc")) },
 			Timers:   timers{c.Fleet},

@@ -84,7 +84,7 @@ func (a *app) reviewDiff(ctx context.Context, c *config.Config, target, tip stri
 // reviewed hands on the work of sessions, in order.
 func (a *app) reviewed(ctx context.Context, fn func(*inspect.Explainer, review.Target, []review.Item) error) error {
 	return a.explain(ctx, func(e *inspect.Explainer) error {
-		t, items, err := e.Review(ctx, a.places(e.Config))
+		t, items, err := e.Review(ctx)
 		if err != nil {
 			return err
 		}

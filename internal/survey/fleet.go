@@ -78,6 +78,7 @@ type Fleet struct {
 	Sessions Sessions
 	Agents   Agents
 	Ends     claim.Ends
+	Work     Work                    // nil: nobody looks for branches of runs
 	Gates    Gates                   // nil: none
 	Machine  func() pressure.Reading // nil: nobody looks
 	Timers   Timers                  // nil: no service manager

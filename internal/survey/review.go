@@ -1,4 +1,4 @@
-package inspect
+package survey
 
 import (
 	"context"
@@ -20,17 +20,17 @@ type Work interface {
 // Review lists the work of sessions that is on branches of their own, the item first that is
 // best looked at next. It is read from git at each look, and what exists there is listed, also
 // where the record knows no such run.
-func (e *Explainer) Review(ctx context.Context, work Work) (t review.Target, items []review.Item, err error) {
-	branches, err := work.Branches(ctx)
+func (f *Fleet) Review(ctx context.Context) (t review.Target, items []review.Item, err error) {
+	branches, err := f.Work.Branches(ctx)
 	if err != nil {
 		return t, nil, err
 	}
 	sessions, made := map[fleet.RunID]fleet.Run{}, map[fleet.RunID][]string{}
 	for run := range branches {
-		if e.Store == nil {
+		if f.Store == nil {
 			break
 		}
-		r, err := e.Store.Run(ctx, run)
+		r, err := f.Store.Run(ctx, run)
 		if errors.Is(err, fleet.ErrNotFound) {
 			continue
 		} else if err != nil {
@@ -38,12 +38,12 @@ func (e *Explainer) Review(ctx context.Context, work Work) (t review.Target, ite
 		}
 		sessions[run], made[run] = r, r.Commits
 	}
-	t, list, err := work.Pending(ctx, e.Config.Review.Target, made)
+	t, list, err := f.Work.Pending(ctx, f.Config.Review.Target, made)
 	for _, b := range list {
 		if r := sessions[b.Run]; r.Category == "" || !r.EndedAt.IsZero() { // a session at work is not done
 			items = append(items, review.Item{Branch: b, Session: r})
 		}
 	}
-	review.Sort(items, e.Now())
+	review.Sort(items, f.Now())
 	return t, items, err
 }
