@@ -41,7 +41,7 @@ func rules() map[string]rule {
 	)
 	return map[string]rule{
 		"internal/fleet":  {not: []string{"context", "database/sql", "log", "net", "os/exec"}},
-		common:            {not: world},
+		common:            {foreign: []string{"github.com/bmatcuk/doublestar/v4"}, not: world},
 		"internal/markup": {not: world},
 
 		"internal/bandit":   {house: []string{"internal/fleet"}, foreign: []string{"gonum.org/v1/gonum/mathext"}, not: world},

@@ -202,6 +202,7 @@ func (a *app) printTask(o wire.Task, body string) {
 		{"done when:", o.SuccessCriterion},
 		{"assigned to:", o.AssignedTo},
 		{"family:", o.Family},
+		{"paths:", strings.Join(o.Paths, ", ")},
 		{"file:", o.Path},
 	} {
 		if r[1] != "" {

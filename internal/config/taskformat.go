@@ -37,6 +37,7 @@ func taskFormats(name fleet.TaskFormat) taskFormat {
 				fleet.FieldAssignedTo:       "assignee",
 				fleet.FieldRequires:         "dependencies",
 				fleet.FieldFamily:           "parent_task_id",
+				fleet.FieldPaths:            "",
 				fleet.FieldNextAction:       "",
 				fleet.FieldSuccessCriterion: "", // its acceptance criteria are in the body
 				fleet.FieldWait:             "",

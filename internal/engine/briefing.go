@@ -128,6 +128,7 @@ func frontMatter(t *fleet.Task) [][2]string {
 		{string(fleet.FieldTags), strings.Join(t.Tags, ", ")},
 		{string(fleet.FieldAssignedTo), t.AssignedTo},
 		{string(fleet.FieldRequires), strings.Join(t.Requires, ", ")},
+		{string(fleet.FieldPaths), strings.Join(t.Paths, ", ")},
 		{string(fleet.FieldNextAction), t.NextAction},
 		{string(fleet.FieldSuccessCriterion), t.SuccessCriterion},
 	}

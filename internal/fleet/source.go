@@ -33,6 +33,7 @@ const (
 	FieldWait             TaskField = "wait"
 	FieldWaitingFor       TaskField = "waiting_for"
 	FieldFamily           TaskField = "family"
+	FieldPaths            TaskField = "paths"
 )
 
 // TaskFields lists the fields.
@@ -40,6 +41,6 @@ func TaskFields() []TaskField {
 	return []TaskField{
 		FieldID, FieldTitle, FieldBody, FieldURL, FieldState, FieldPriority, FieldTags, FieldCategory, FieldCreated,
 		FieldModified, FieldAssignedTo, FieldNextAction, FieldSuccessCriterion, FieldRequires, FieldWait, FieldWaitingFor,
-		FieldFamily,
+		FieldFamily, FieldPaths,
 	}
 }

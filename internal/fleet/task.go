@@ -123,6 +123,7 @@ type Task struct {
 	Wait             time.Time // not before; zero when not given
 	WaitingFor       string    // non-empty: not workable
 	Family           string    // sibling tasks share it
+	Paths            []string  // patterns of the files that it is to change, see [stint/internal/plain.Matches]
 	Title            string    // the body's first heading, else the id
 	Body             string    // Markdown after the front matter; a listing may leave it out
 	Path             string    // the file the task was read from, absolute

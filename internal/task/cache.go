@@ -24,7 +24,7 @@ const (
 	// cacheMagic begins a cache file. Its number grows with every change of the
 	// layout, of what [Format.Parse] makes of a file, and of what a problem says: the entries of
 	// an older program are then read anew.
-	cacheMagic = "stint tasks 2\n"
+	cacheMagic = "stint tasks 3\n"
 	// settling is how long ago a file must have changed for its times to prove that
 	// it has not changed since. The kernel stamps files by a clock that ticks every
 	// few milliseconds, and some file systems keep whole seconds, or even ones: a
@@ -218,12 +218,12 @@ func (f Format) decodeOutcome(path, outcome string) (t fleet.Task, ok bool, err 
 
 // remembered are the fields of a task that its cache entry holds, in their order. The
 // strings are the fields' own, whatever their type.
-func remembered(t *fleet.Task) (texts [10]*string, lists [2]*[]string, times [2]*time.Time) {
+func remembered(t *fleet.Task) (texts [10]*string, lists [3]*[]string, times [2]*time.Time) {
 	return [...]*string{
 			(*string)(&t.State), (*string)(&t.Category), (*string)(&t.Priority), &t.AssignedTo, &t.NextAction,
 			&t.SuccessCriterion, &t.WaitingFor, &t.Family, &t.Title, &t.Seen,
 		},
-		[...]*[]string{&t.Tags, &t.Requires},
+		[...]*[]string{&t.Tags, &t.Requires, &t.Paths},
 		[...]*time.Time{&t.Created, &t.Wait}
 }
 

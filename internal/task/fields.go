@@ -46,6 +46,7 @@ func (f Format) parse(path string, data []byte) (document, fleet.Task, error) {
 		Wait:             parsedField(r, fleet.FieldWait, parseDate),
 		WaitingFor:       r.text(fleet.FieldWaitingFor),
 		Family:           r.Text(f.names(fleet.FieldFamily)...),
+		Paths:            r.paths(),
 		Title:            cmp.Or(oneLine(r.Text(f.names(fleet.FieldTitle)...)), title(d.Body, string(id))),
 		Body:             d.Body,
 		Path:             path,

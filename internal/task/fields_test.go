@@ -29,6 +29,7 @@ requires:
 wait: 2026-06-01T10:00:00+02:00
 waiting_for: ann
 family: surveys
+paths: [docs/survey, '**/*.bib']
 related: {unknown: [1, 2]}
 ---
 
@@ -57,6 +58,7 @@ func TestParseEveryField(t *testing.T) {
 		Wait:             time.Date(2026, 6, 1, 8, 0, 0, 0, time.UTC),
 		WaitingFor:       "ann",
 		Family:           "surveys",
+		Paths:            []string{"docs/survey", "**/*.bib"},
 		Title:            "Read the *survey*",
 		Body:             "\n# Read the *survey*\n\nBody.\n",
 		Path:             "/w/tasks/read it.md",
@@ -167,6 +169,7 @@ func TestParseProblems(t *testing.T) {
 		{"no such day", "---\ncreated: 2026-02-30\n---\n", 2, `created: date "2026-02-30"`},
 		{"tags a mapping", "---\ntags: {a: b}\n---\n", 2, "tags: want a list of text"},
 		{"tags nested", "---\ntags:\n- a\n- [b]\n---\n", 4, "tags: want a list of text"},
+		{"paths", "---\npaths:\n- go.mod\n- /etc\n---\n", 4, "paths: \"/etc\": files are named from the top of the repository"},
 		{"binary", "---\nfamily: !!binary aGk=\n---\n", 2, "family: want text"},
 		{"escape", "---\nfamily: \"\\e[31m\"\n---\n", 2, "control characters"},
 		{"escaped NUL", "---\nrequires: [\"a\\0\"]\n---\n", 2, "control characters"},

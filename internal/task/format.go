@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/frontmatter"
+	"stint/internal/plain"
 )
 
 // Format says how the files of a folder become tasks. The zero value is stint's own.
@@ -198,6 +199,17 @@ func parsedField[T any](r reader, field fleet.TaskField, parse func(string) (T, 
 		return value
 	}
 	return frontmatter.Parsed(r.Fields, name, parse)
+}
+
+// paths are the patterns of the files that the task is to change.
+func (r reader) paths() (list []string) {
+	for _, e := range r.Elements(r.names(fleet.FieldPaths)...) {
+		if err := plain.CheckPattern(e.Text); err != nil {
+			r.Fail(e.At, "%s: %v", r.name(fleet.FieldPaths), err)
+		}
+		list = append(list, e.Text)
+	}
+	return list
 }
 
 // required are the tasks that must be settled first.

@@ -122,6 +122,7 @@ func (r *itemReader) task(i item) (fleet.Task, error) {
 		Wait:             parsedItem(r, fleet.FieldWait, parseDate),
 		WaitingFor:       r.line(fleet.FieldWaitingFor),
 		Family:           r.line(fleet.FieldFamily),
+		Paths:            r.patterns(),
 	}
 	t.Title = cmp.Or(t.Title, string(t.ID))
 	for i, need := range t.Requires {
@@ -153,7 +154,7 @@ func (r *itemReader) checkOwner() {
 func seenItem(t fleet.Task) string {
 	return seen(fmt.Appendf(nil, "%q", []any{
 		t.Title, t.Body, t.Priority, t.Tags, t.Category, t.Created.UnixNano(), t.AssignedTo, t.NextAction, t.SuccessCriterion,
-		t.Requires, t.Wait.UnixNano(), t.WaitingFor, t.Family,
+		t.Requires, t.Wait.UnixNano(), t.WaitingFor, t.Family, t.Paths,
 	}), t.State)
 }
 
@@ -226,6 +227,17 @@ func (r *itemReader) list(field fleet.TaskField) []string {
 		if word = strings.TrimSpace(plain.Line(word)); word != "" && !seen[word] {
 			seen[word] = true
 			list = append(list, word)
+		}
+	}
+	return list
+}
+
+// patterns are those of the files that the task is to change.
+func (r *itemReader) patterns() []string {
+	list := r.list(fleet.FieldPaths)
+	for _, p := range list {
+		if err := plain.CheckPattern(p); err != nil {
+			r.fail(fmt.Errorf("%s (%s): %w", r.Fields[fleet.FieldPaths], fleet.FieldPaths, err))
 		}
 	}
 	return list

@@ -19,6 +19,7 @@ type Task struct {
 	SuccessCriterion string          `json:"success_criterion"`
 	AssignedTo       string          `json:"assigned_to"`
 	Family           string          `json:"family"`
+	Paths            []string        `json:"paths"` // patterns of the files that it is to change
 	Path             string          `json:"path"`
 	Workable         bool            `json:"workable"`
 	Blocked          string          `json:"blocked"`    // why an open task is not workable
@@ -31,7 +32,7 @@ func NewTask(t fleet.Task, blocked, from string) Task {
 		Schema: "stint/task@1", ID: t.ID, Title: t.Title, Category: t.Category, State: t.State, Priority: t.Priority,
 		Created: Time(t.Created), Tags: listed(t.Tags), Requires: listed(t.Requires), Wait: Time(t.Wait),
 		WaitingFor: t.WaitingFor, NextAction: t.NextAction, SuccessCriterion: t.SuccessCriterion,
-		AssignedTo: t.AssignedTo, Family: t.Family, Path: t.Path,
+		AssignedTo: t.AssignedTo, Family: t.Family, Paths: listed(t.Paths), Path: t.Path,
 		Workable: t.State.Workable() && blocked == "", Blocked: blocked, StateFrom: from,
 	}
 }

@@ -1,0 +1,38 @@
+package plain
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// CheckPattern says what is wrong with a pattern of files, which are named from the top of a
+// repository: * stands for any part of one name, ** for any folders, ? for one character,
+// [a-z] for one of a class, and {a,b} for one of several.
+func CheckPattern(pattern string) error {
+	switch {
+	case pattern == "":
+		return errors.New("a pattern of files is empty")
+	case strings.HasPrefix(pattern, "/") || strings.HasPrefix(pattern, "./") || strings.HasPrefix(pattern, "../"):
+		return errors.New(strconv.Quote(pattern) + ": files are named from the top of the repository, such as db/migrations/**")
+	case !doublestar.ValidatePattern(pattern):
+		return errors.New(strconv.Quote(pattern) + " is no pattern: it has a bracket, a brace or a backslash that does not end")
+	}
+	return nil
+}
+
+// Matches reports whether a pattern stands for a file, or for a folder above it.
+func Matches(pattern, file string) bool {
+	pattern = strings.TrimSuffix(pattern, "/")
+	return doublestar.MatchUnvalidated(pattern, file) || doublestar.MatchUnvalidated(pattern+"/**", file)
+}
+
+// Stem is what every file begins with that a pattern stands for.
+func Stem(pattern string) string {
+	if at := strings.IndexAny(pattern, `*?[{\`); at >= 0 {
+		return pattern[:at]
+	}
+	return strings.TrimSuffix(pattern, "/")
+}
