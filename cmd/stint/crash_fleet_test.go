@@ -167,6 +167,16 @@ func (f *crashFleet) fire() {
 	f.Fatal("work is left after three fires for two tasks")
 }
 
+// giveBack fires until nothing is left to do, and no session that left nothing has a place in
+// review any more.
+func (f *crashFleet) giveBack() {
+	f.Helper()
+	f.fire()
+	if places := f.rows("select run from places"); len(places) > 0 {
+		f.Errorf("places of sessions that left nothing: %q", places)
+	}
+}
+
 // crashPlanned stands in the table for the run that planGood plans. Each fleet has one of
 // its own: a sweep ends whatever carries a run's id, also in the test beside it.
 const crashPlanned = "PLANNED"

@@ -123,6 +123,10 @@ func (c crashStore) TakeForRun(ctx context.Context, r store.RunTake) (grant flee
 	return grant, claim, err
 }
 
+func (c crashStore) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error {
+	return c.stop.around("Store.SeePlaces", func() error { return c.Store.SeePlaces(ctx, at, list) })
+}
+
 func (c crashStore) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (claim fleet.Claim, err error) {
 	err = c.stop.around("Store.Renew", func() error {
 		claim, err = c.Store.Renew(ctx, h, ttl)

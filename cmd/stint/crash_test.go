@@ -45,6 +45,11 @@ func crashCases() []crashCase {
 		{stop: "Store.EndRun", rival: true},
 		{stop: "Store.Renew", prepare: (*crashFleet).holdAgent, after: (*crashFleet).freeOrphan},
 		{stop: "Store.OnBranch", prepare: (*crashFleet).inWorktrees},
+		{stop: "Store.SeePlaces", prepare: (*crashFleet).inWorktrees, recover: (*crashFleet).giveBack},
+		{stop: "Store.SeePlaces", command: fanout, prepare: func(f *crashFleet) {
+			f.inWorktrees()
+			f.dies("after Store.TakeForRun", run...)
+		}, recover: (*crashFleet).giveBack},
 		{stop: "Runner.Run"},
 		{stop: "Folders.PutEnd"},
 		{stop: "Store.Complete"},
@@ -75,10 +80,10 @@ func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
 			"Store.Snapshot", "Store.Ledger", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.RunsSince", "Store.Unreturned",
-			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.Reviews", "Store.DeniedClaims", "Store.Check", "Store.List", "Store.Close", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs",
+			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Places", "Store.Reviews", "Store.Check", "Store.List", "Store.Close", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs",
 		},
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
-		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Store.SaveReview", "Stopper.Stop"},
+		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Store.SaveReview", "Store.GoAway", "Store.ComeBack", "Stopper.Stop"},
 		"of trackers, see TestCrashTracker": {"Sources.Call", "Store.LeaveTask"},
 		"see package workspace":             {"Repo.Enter", "Repo.Tidy"},
 		"in steps, see package rundir":      {"Folders.Sweep"},

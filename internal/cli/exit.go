@@ -35,7 +35,7 @@ func meaning(status int) string {
 		statusDenied:      "denied: held by another",
 		statusLost:        "lost: the claim is not, or no longer, this holder's at this epoch",
 		statusPartly:      "partly done: some units started, some did not",
-		statusBusy:        "busy: another session has the lane, or another fire is deciding",
+		statusBusy:        "busy: another has the lane or decides, or review is full",
 		statusInterrupted: "interrupted",
 		statusTerminated:  "terminated",
 	}[status]

@@ -75,6 +75,9 @@ func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile
 			`How long the grader may take.`),
 		tomlfile.Of("unit", &v.Unit, nil, tomlfile.Words[string](nil, o.properties()),
 			`Properties of its units, such as { MemoryMax = "4G" }: see systemd.resource-control(5) and systemd.exec(5).`),
+		tomlfile.Of("review", &v.Review, true, tomlfile.Truth(), // work that nobody looks at is to be asked for
+			`false: nobody has to look at what its sessions leave in their worktrees, or they put in order what waits:
+			they take no place in review, and start also when none is free.`),
 		tomlfile.Group("wip", `Fires leave the category out while too many of its results wait for review.`, wipKeys(&v.WIP)),
 	}
 }

@@ -111,9 +111,12 @@ type Selector struct {
 	Settings        bandit.Settings // of the built-in one
 }
 
-// Review says where the work of sessions is to get to.
+// Review says where the work of sessions is to get to, and how much of it may wait.
 type Review struct {
-	Target string // a branch; empty: the one that the workspace has checked out
+	Target    string        // a branch; empty: the one that the workspace has checked out
+	Limit     int           // results that may wait; 0: any number
+	MaxAge    time.Duration // a result that waited longer is rotten; 0: none is
+	AwayLimit int           // in place of the limit, while the reviewer is away
 }
 
 // Worktrees bounds the work trees that are kept after their sessions. Those with commits
@@ -189,7 +192,8 @@ type Category struct {
 	MaxChain      int           // how many sessions may follow one another so; 0: none
 	Budget        Budget
 
-	WIP WIP // results that wait for review
+	Review bool // a person is to look at what its sessions leave
+	WIP    WIP  // results that wait for review elsewhere
 
 	// Unit holds properties of its transient units, as decoded: a value is a
 	// string, int64, float64, bool, list, table or time.
@@ -205,6 +209,13 @@ func (c Category) GradingTime() (d time.Duration) {
 		d += c.GraderTimeout
 	}
 	return d
+}
+
+// Room is what there is in review for the sessions of a category. Only those with a worktree of
+// their own leave work that somebody has to merge.
+func (c *Config) Room(name fleet.Category) fleet.Room {
+	category := c.Categories[name]
+	return fleet.Room{Takes: category.Worktree && category.Review, Limit: c.Review.Limit, Away: c.Review.AwayLimit}
 }
 
 // CategoryNames are the names of the categories, sorted.

@@ -59,6 +59,14 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 		tomlfile.Group("review", `What of the sessions' work waits for a person.`, []tomlfile.Key{
 			tomlfile.Of("target", &c.Review.Target, "", tomlfile.Text(),
 				`The branch that the work is to get into. Left out, it is the one that the workspace has checked out.`),
+			tomlfile.Of("limit", &c.Review.Limit, 50, tomlfile.Whole(0, tomlfile.NoLimit), // a week's work of a person who looks through ten a day
+				`How many results may wait for review at most, of the categories whose sessions have worktrees of their
+				own. A session takes a place with its claim, and gives it back if it left no commits; 0 is no limit.`),
+			tomlfile.Of("max_age", &c.Review.MaxAge, 14*24*time.Hour, tomlfile.Pause(), // nobody remembers after that what it was for
+				`A result that has waited so long is rotten, as is one that conflicts with the target or whose check is
+				red. Where that is a quarter of what may wait, fires start no more of it. "0s": age does not count.`),
+			tomlfile.Derived("away_limit", &c.Review.AwayLimit, func() int { return 2 * c.Review.Limit }, tomlfile.Whole(0, tomlfile.NoLimit),
+				`The limit while the reviewer is away ("stint review away"); 0 is no limit. Left out, it is twice the limit.`, tomlfile.Shown(100)),
 		}),
 		tomlfile.Group("worktrees", `Which work trees stay once their sessions are over. Those with commits that are
 			merged nowhere stay in any case.`, []tomlfile.Key{

@@ -77,6 +77,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Fanout:    config.Fanout{Workers: 3, Slots: 6, MaxPivots: 2, Allow: []fleet.Category{"code"}, Limits: pressure.Defaults()},
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 3, Slots: 6}},
 		Notice:    noNotice(),
+		Review:    config.Review{Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100},
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
 		Runs:      config.Runs{Keep: 1000, MaxAge: 30 * 24 * time.Hour, Out: 16 << 20},
 		Tasks:     config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", PassEnvironment: []string{"PATH", "HOME", "LANG"}, After: "ready_for_review", RaiseAfter: 168 * time.Hour, MostSessions: 8},
@@ -94,7 +95,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		}},
 		Categories: map[fleet.Category]config.Category{"code": {
 			Pool: "autonomous", Share: 1, Agents: []string{"claude"}, Lanes: 1,
-			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, Parallel: true, CheckTimeout: 5 * time.Minute, GraderTimeout: 3 * time.Minute, WIP: noWIP(),
+			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, Parallel: true, CheckTimeout: 5 * time.Minute, GraderTimeout: 3 * time.Minute, Review: true, WIP: noWIP(),
 			Respawn: 0.65, MaxChain: 1,
 		}},
 	}
@@ -201,6 +202,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Fanout:    config.Fanout{Workers: 2, Slots: 2, MaxPivots: 5, Allow: []fleet.Category{"cleanup", "code"}, Limits: pressure.Defaults()},
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 2, Slots: 2}},
 		Notice:    noNotice(),
+		Review:    config.Review{Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100},
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
 		Runs:      config.Runs{Keep: 1000, MaxAge: 30 * 24 * time.Hour, Out: 16 << 20},
 		Tasks: config.Tasks{
@@ -239,7 +241,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Categories: map[fleet.Category]config.Category{
 			"cleanup": {
 				Pool: "autonomous", Share: 0.75, Agents: []string{"claude"}, Lanes: 1,
-				TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, CheckTimeout: 5 * time.Minute, GraderTimeout: 3 * time.Minute, WIP: noWIP(),
+				TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, CheckTimeout: 5 * time.Minute, GraderTimeout: 3 * time.Minute, Review: true, WIP: noWIP(),
 				Respawn: 0.65, MaxChain: 1,
 			},
 			"code": {
@@ -247,7 +249,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 				TTL: 2 * time.Hour, Timeout: 90 * time.Minute, Cooldown: 90 * time.Second,
 				SelfDirected: true, Parallel: true, Prompt: filepath.Join(folder, "prompts/code.md"),
 				Check: []string{"make", "test"}, CheckTimeout: 90 * time.Second,
-				Grader: []string{"judge", "claude"}, GraderTimeout: time.Minute, WIP: noWIP(),
+				Grader: []string{"judge", "claude"}, GraderTimeout: time.Minute, Review: true, WIP: noWIP(),
 				Respawn: 0.8, MaxChain: 3, Budget: config.Budget{Runs: 10, Tokens: 1_000_000, USD: 2.5},
 				Unit: map[string]any{
 					"MemoryMax": "4G", "CPUWeight": int64(50), "CPUQuota": 1.0,
@@ -390,7 +392,7 @@ func TestLoadRefusesTOML(t *testing.T) {
 
 func TestLoadRefusesKeys(t *testing.T) {
 	t.Parallel()
-	const categoryKeys = "want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, lanes, max_chain, parallel, pool, prompt, respawn, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
+	const categoryKeys = "want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, lanes, max_chain, parallel, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
 	refuses(t, []unfit{
 		{"misspelt", least + "[fanout]\nworker = 3\n", "7:1: fanout.worker: unknown key", "did you mean workers?"},
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
@@ -614,7 +616,7 @@ command = []
 		`:4:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not "an hour" (write ttl = "1h")`,
 		`:5:21: category.code.agents[1]: there is no agent "cluade" (did you mean claude?)`,
 		`:5:31: category.code.agents[2]: "claude" is listed twice (remove one)`,
-		`:6:1: category.code.colour: unknown key (want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, lanes, max_chain, parallel, pool, prompt, respawn, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
+		`:6:1: category.code.colour: unknown key (want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, lanes, max_chain, parallel, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
 		`:8:1: agent.claude.command: want at least one, not an empty list (write command = ["…"])`,
 	}, "\n")
 	if diff := cmp.Diff(strings.ReplaceAll(err.Error(), path, ""), want); diff != "" {

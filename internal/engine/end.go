@@ -48,19 +48,24 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	return fleet.OutcomeError{Run: w.run.ID, Outcome: v.Outcome, Reason: v.Reason}
 }
 
-// leavePlace gives up the folder the run worked in.
+// leavePlace gives up the folder the run worked in, and its place in review if it left nothing
+// there.
 //
-// If we die before it, the next fire tidies up.
+// If we die before it, or between the two, the next fire tidies up and gives the place back.
 func (w *worker) leavePlace(ctx context.Context) {
-	if w.leaveFolder == nil {
-		return
+	kept, err := "", error(nil)
+	if w.leaveFolder != nil {
+		kept, err = w.leaveFolder(ctx)
 	}
-	kept, err := w.leaveFolder(ctx)
 	switch {
 	case err != nil:
 		w.Log.WarnContext(ctx, "worktree not closed", w.attrs(slog.Any("err", err))...)
 	case kept != "":
 		w.Log.InfoContext(ctx, "worktree kept", w.attrs(slog.String("reason", kept))...)
+	case w.run.Key != "" && w.Config.Room(w.run.Category).Takes:
+		if err := w.Store.SeePlaces(ctx, w.Now(), []fleet.PlaceSight{{Run: w.run.ID, State: fleet.PlaceEmpty}}); err != nil {
+			w.Log.WarnContext(ctx, "place in review not given back", w.attrs(slog.Any("err", err))...)
+		}
 	}
 }
 

@@ -55,9 +55,15 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		if _, err := e.Reap(ctx, false); err != nil {
 			e.Log.ErrorContext(ctx, "not everything was reaped", slog.Any("err", err))
 		}
-		e.tidy(ctx)
 	}
-	full := e.Full(ctx) // before the turn, as who counts may be slow
+	waits, err := e.lookAtReview(ctx, o.DryRun)
+	if err != nil {
+		return FireReport{}, err
+	}
+	if !o.DryRun {
+		e.tidy(ctx) // after the look, which finds what was merged
+	}
+	full := e.FullBy(ctx, waits) // before the turn, as who counts may be slow
 	r, failed, specs, err := e.plan(ctx, o, full)
 	if !o.DryRun {
 		for _, f := range failed {

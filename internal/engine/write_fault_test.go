@@ -114,6 +114,10 @@ func (f *faultyStore) OnBranch(ctx context.Context, id fleet.RunID, branch strin
 	return f.write("OnBranch", func() error { return f.Store.OnBranch(ctx, id, branch) })
 }
 
+func (f *faultyStore) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error {
+	return f.write("SeePlaces", func() error { return f.Store.SeePlaces(ctx, at, list) })
+}
+
 func (f *faultyStore) Denied(ctx context.Context, d fleet.DeniedClaim) error {
 	return f.write("Denied", func() error { return f.Store.Denied(ctx, d) })
 }

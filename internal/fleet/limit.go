@@ -63,6 +63,7 @@ type Terms struct {
 	Slots   int      // for that agent's sessions at once; 0: no limit
 	Budgets []Budget // that hold for such a session
 	Box     string   // that its session will be in, to be recorded
+	Room    Room     // for what it leaves
 }
 
 // Spent is what the sessions of a scope used in a day, with what those under way are

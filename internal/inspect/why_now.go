@@ -85,7 +85,11 @@ func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Ca
 // and what is in the way of each of its agents. It counts when none of these can work.
 func (m *moment) gatesOf(v survey.View, name fleet.Category) (list []why.Refusal) {
 	if reason := v.Full[name]; reason != "" {
-		list = append(list, why.Refusal{Kind: fleet.HinderedByReview, Reason: reason})
+		g := why.Refusal{Kind: fleet.HinderedByReview, Reason: reason}
+		if m.Config.Room(name).Takes {
+			g.Command = "stint review"
+		}
+		list = append(list, g)
 	}
 	if o := m.Unfit(name, false); o.Kind != "" {
 		list = append(list, why.Refusal{Kind: o.Kind, Reason: o.Reason})

@@ -17,6 +17,7 @@ type Store interface {
 	Claims
 	Fires
 	Runs
+	Places
 	Record
 	Close() error
 }
@@ -115,6 +116,7 @@ type Snapshot struct {
 	Pauses   []fleet.Pause // also those that are over, by category
 	Lessons  []Lesson      // by lesson, version and category
 
+	Away   fleet.Away         // the reviewer's last word; it may be over
 	Agents []fleet.AgentState // that something is known of, by name
 	Spent  []fleet.Spent      // today, by scope
 	Tasks  []fleet.TaskMemory // by task
@@ -178,8 +180,9 @@ type Runs interface {
 	LaneReleased(ctx context.Context, id fleet.RunID) error
 	// TakeForRun takes a claim and, unless it is denied, writes task, key, epoch and
 	// lessons into the run's row with it. A grant is debited to the category that the
-	// run works, and reserved in the budgets. A run whose agent cannot work, whose budget
-	// is used up, or whose task was left in another state since it was picked, gets a
+	// run works, and reserved in the budgets; a run whose work goes to review takes a place
+	// there. A run whose agent cannot work, whose budget is used up, for whose work there is
+	// no place, or whose task was left in another state since it was picked, gets a
 	// [fleet.RefusedError] and no claim.
 	TakeForRun(ctx context.Context, r RunTake) (fleet.Grant, fleet.Claim, error)
 	// Denied records that a run was denied a claim, and by whom.
@@ -221,6 +224,23 @@ type Runs interface {
 	// vain. The run ended when its session died; zero is now. It reports whether there was
 	// anything left; of two calls one finds nothing.
 	Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (bool, error)
+}
+
+// Places remembers whose work has a place in review, and whether the reviewer is away.
+// [Runs.TakeForRun] takes a place.
+type Places interface {
+	// Places reads those that are taken, by run, and the reviewer's last word, which may be over.
+	Places(ctx context.Context) ([]fleet.TakenPlace, fleet.Away, error)
+	// SeePlaces takes what was found of runs' work at a time into their places. What somebody
+	// decided since then counts more.
+	SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error
+	// Reviews reads when since a time somebody decided about work, or was found to look at it,
+	// oldest first.
+	Reviews(ctx context.Context, since time.Time) ([]time.Time, error)
+	// GoAway notes that the reviewer is away, in place of an earlier note.
+	GoAway(ctx context.Context, a fleet.Away) error
+	// ComeBack ends that, and reports whether there was anything to end.
+	ComeBack(ctx context.Context) (bool, error)
 }
 
 // Record answers what is asked of the past. It grows for years: frequent questions must not

@@ -194,18 +194,6 @@ func (f *Fleet) listLessons(ctx context.Context) ([]fleet.Lesson, error) {
 	return lessons, nil
 }
 
-// Full asks the gates. One that cannot be asked is open, loudly.
-func (f *Fleet) Full(ctx context.Context) map[fleet.Category]string {
-	if f.Gates == nil {
-		return nil
-	}
-	full, failed := f.Gates.Full(ctx)
-	for c, err := range failed {
-		f.Log.ErrorContext(ctx, "gate left open", slog.String("category", string(c)), slog.Any("err", err))
-	}
-	return full
-}
-
 // UnknownCategory says that the configuration has no such category.
 func (f *Fleet) UnknownCategory(c fleet.Category) error {
 	return fleet.WithHint(

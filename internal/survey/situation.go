@@ -113,7 +113,7 @@ func (f *Fleet) Refusals(v View, c fleet.Category, agent string) []fleet.Refused
 
 // Terms are those of an agent's sessions of a category.
 func (f *Fleet) Terms(c fleet.Category, agent string) fleet.Terms {
-	return fleet.Terms{Agent: agent, Slots: f.Config.Agents[agent].Slots, Budgets: f.Config.Budgets(c, agent)}
+	return fleet.Terms{Agent: agent, Slots: f.Config.Agents[agent].Slots, Budgets: f.Config.Budgets(c, agent), Room: f.Config.Room(c)}
 }
 
 // Redraws is how often a fire draws again to estimate the probability of its choices: to

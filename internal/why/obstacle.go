@@ -130,7 +130,11 @@ func (c Category) gates(h selector.Obstacle) (list []Obstacle) {
 		switch {
 		case g.Kind == fleet.HinderedByReview:
 			o.Reason = sentence("Its gate is closed: %s", g.Reason)
-			o.Change = sentence("It takes a person to look at them, or a higher limit in [category.%s.wip] of %s", c.Name, c.Path)
+			limit := "[review]"
+			if o.Command = g.Command; o.Command == "" { // they wait elsewhere
+				limit = fmt.Sprintf("[category.%s.wip]", c.Name)
+			}
+			o.Change = sentence("It takes a person to look at them, or a higher limit in %s of %s", limit, c.Path)
 		case g.Kind == fleet.HinderedByTrust:
 			o.Change, o.Command = "It takes a person's confirmation.", "stint config trust"
 		case g.Kind == fleet.HinderedByAgent:

@@ -14,13 +14,18 @@ type Admission struct {
 	Probing bool          // another run tries the agent, and is under way
 	Busy    int           // other sessions of the agent that are
 	Spent   []fleet.Spent // today
+	Taken   int           // places in review
+	Away    bool          // the reviewer is
 	Now     time.Time
 }
 
-// Refusals are all reasons why the session may not begin, the one that counts first: those of the
-// agent itself, of its slots, and of budgets. The reserve of a session is in
+// Refusals are all reasons why the session may not begin, the one that counts first: those of
+// review, of the agent itself, of its slots, and of budgets. The reserve of a session is in
 // [fleet.AgentState.Expected].
 func (a Admission) Refusals() (list []fleet.RefusedError) {
+	if reason := a.Room.Full(a.Taken, a.Away); reason != "" {
+		list = append(list, fleet.RefusedError{Reason: reason, By: fleet.HinderedByReview, Outcome: fleet.Busy})
+	}
 	if reason := a.State.Blocked(a.Now, a.Probing); reason != "" {
 		list = append(list, fleet.RefusedError{Reason: fmt.Sprintf("agent %s: %s", a.Agent, reason), By: fleet.HinderedByAgent, Outcome: a.State.Refuses(a.Now)})
 	}

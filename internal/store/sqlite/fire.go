@@ -107,6 +107,9 @@ func (d *DB) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 		if s.Pauses, err = t.pauses(ctx); err != nil {
 			return err
 		}
+		if s.Away, err = t.away(ctx); err != nil {
+			return err
+		}
 		if s.Agents, err = t.agents(ctx); err != nil {
 			return err
 		}

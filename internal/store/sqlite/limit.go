@@ -46,6 +46,11 @@ where ended_at is null and id <> ?3`, r.Agent, a.Probe, r.Run).Scan(&ask.Probing
 		}
 		ask.Spent = append(ask.Spent, s)
 	}
+	if r.Room.Takes {
+		if ask.Taken, ask.Away, err = t.room(ctx); err != nil {
+			return err
+		}
+	}
 	if refusals := ask.Refusals(); len(refusals) > 0 {
 		return refusals[0]
 	}
@@ -63,7 +68,10 @@ where ended_at is null and id <> ?3`, r.Agent, a.Probe, r.Run).Scan(&ask.Probing
 	}
 	_, err = t.ExecContext(ctx, "update runs set agent = ?, box = ?, day = ?, reserved_tokens = ?, reserved_usd = ? where id = ?",
 		r.Agent, r.Box, t.today(), tokens, usd, r.Run)
-	return err
+	if err != nil || !r.Room.Takes {
+		return err
+	}
+	return t.takePlace(ctx, r.Run, t.now)
 }
 
 // today is the day of whose budgets a session is.

@@ -113,6 +113,7 @@ func stoppedWrites() map[string]stoppedWrite {
 		TakeRequest: store.TakeRequest{Key: "k", Holder: run.ID.Holder(), TTL: time.Hour}, Run: run.ID, Task: "k",
 		Lessons: []fleet.LessonUse{{Lesson: "a", Injected: true}, {Lesson: "b"}},
 	}
+	take.Room = fleet.Room{Takes: true, Limit: 1}
 	fire := fleet.Fire{Choices: []fleet.Choice{{Category: "code", Decision: fleet.Spawn, Run: run.ID}, {Category: "docs", Decision: fleet.Skip}}, Due: map[fleet.Category]float64{"code": 1, "docs": 0.5}}
 	planned := func(ctx context.Context, d *DB) error {
 		_, err := d.RecordFire(ctx, fire, []fleet.Run{run})
@@ -147,6 +148,11 @@ func stoppedWrites() map[string]stoppedWrite {
 		"Abandon": {begun, func(ctx context.Context, d *DB) error {
 			_, err := d.Abandon(ctx, run.ID, "found dead", fleet.Usage{}, time.Time{})
 			return err
+		}},
+		"SeePlaces": {begun, func(ctx context.Context, d *DB) error {
+			return d.SeePlaces(ctx, storetest.Start(), []fleet.PlaceSight{
+				{Run: run.ID, State: fleet.PlaceReviewed}, {Run: "0r2", State: fleet.PlaceWaits}, {Run: "0r3", State: fleet.PlaceOut},
+			})
 		}},
 		"NotStarted": {planned, func(ctx context.Context, d *DB) error {
 			_, err := d.NotStarted(ctx, 1, run.ID, "unit refused")

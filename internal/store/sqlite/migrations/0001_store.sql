@@ -349,3 +349,24 @@ create table pauses (
   until    integer,                            -- null: until it is resumed
   reason   text not null
 ) strict, without rowid;
+
+-- The places in review that work has, or had. What waits for review is in git; a place is
+-- reserved for it before the work begins.
+create table places (
+  run       text primary key,                  -- the store may not know it
+  taken_at  integer not null,
+  looked_at integer,                           -- when a person was first found to look at the work; null: not yet
+  given_at  integer                            -- when somebody decided about it; null: it is taken
+) strict, without rowid;
+
+create index places_taken on places (run) where given_at is null;
+create index places_given on places (given_at) where given_at is not null;
+create index places_looked on places (looked_at) where looked_at is not null;
+
+-- At most one row: nobody reviews for a while.
+create table away (
+  only   integer primary key check (only = 1),
+  since  integer not null,
+  until  integer,                              -- null: until the reviewer is back
+  reason text not null
+) strict;

@@ -1,0 +1,85 @@
+package review
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/plain"
+)
+
+// Places is what a look at the work changes of the places that were taken when the look began.
+// A session at work keeps its place, whatever it has committed so far. If a branch with commits
+// is gone, somebody has merged or removed it.
+func Places(taken []fleet.TakenPlace, items []Item) (list []fleet.PlaceSight) {
+	places, seen := map[fleet.RunID]fleet.TakenPlace{}, map[fleet.RunID]bool{}
+	for _, p := range taken {
+		places[p.Run] = p
+	}
+	for _, i := range items {
+		seen[i.Run] = true
+		switch p, has := places[i.Run]; {
+		case has && !p.Ended:
+		case !i.Open():
+			if has {
+				list = append(list, fleet.PlaceSight{Run: i.Run, State: fleet.PlaceReviewed})
+			}
+		case i.Apart:
+			list = append(list, fleet.PlaceSight{Run: i.Run, State: fleet.PlaceOut})
+		case !has:
+			list = append(list, fleet.PlaceSight{Run: i.Run, State: fleet.PlaceWaits})
+		}
+	}
+	for _, p := range taken {
+		state := fleet.PlaceEmpty
+		if p.Left {
+			state = fleet.PlaceReviewed
+		}
+		if p.Ended && !seen[p.Run] {
+			list = append(list, fleet.PlaceSight{Run: p.Run, State: state})
+		}
+	}
+	return list
+}
+
+const (
+	rotPart = 4  // one of so many places may be rotten: enough for bad luck, and too little to hide neglect
+	rotMost = 12 // where any number of results may wait
+)
+
+// Rot says why no more work should go to review before somebody has looked through what waits
+// there, or "". An open item is rotten that waited for longer than maxAge (0: none is) or that
+// conflicts with the target: each day makes it dearer to bring in. One that a person has
+// checked out is being looked at.
+func Rot(items []Item, limit int, maxAge time.Duration, now time.Time) string {
+	old, conflicting, rotten := 0, 0, 0
+	for _, i := range items {
+		aged, conflicts := maxAge > 0 && now.Sub(i.Since) > maxAge, len(i.Conflicts) > 0
+		if !i.Open() || i.Apart || !aged && !conflicts {
+			continue
+		}
+		rotten++
+		if aged {
+			old++
+		}
+		if conflicts {
+			conflicting++
+		}
+	}
+	most := rotMost
+	if limit > 0 {
+		most = (limit + rotPart - 1) / rotPart
+	}
+	if rotten < most {
+		return ""
+	}
+	var of []string
+	if old > 0 {
+		of = append(of, fmt.Sprintf("%d older than %s", old, plain.Span(maxAge)))
+	}
+	if conflicting > 0 {
+		of = append(of, fmt.Sprintf("%d in conflict with the target", conflicting))
+	}
+	return fmt.Sprintf("rotten in review: %d (%s), and the limit is %d", rotten, strings.Join(of, ", "), most)
+}

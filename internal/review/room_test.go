@@ -1,0 +1,85 @@
+package review_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+	"stint/internal/review"
+)
+
+// TestPlaces has a run for each state of a place and of the work.
+func TestPlaces(t *testing.T) {
+	t.Parallel()
+	item := func(run fleet.RunID, l review.Landing, apart bool) review.Item {
+		return review.Item{Branch: review.Branch{Run: run, Landing: l, Apart: apart}}
+	}
+	taken := []fleet.TakenPlace{
+		{Run: "at work"},
+		{Run: "at work, committed"},
+		{Run: "crashed, empty", Ended: true},
+		{Run: "waits", Ended: true},
+		{Run: "out", Ended: true},
+		{Run: "merged", Ended: true},
+		{Run: "gone", Ended: true, Left: true},
+	}
+	items := []review.Item{
+		item("at work, committed", review.Waiting, false),
+		item("merged", review.Merged, false),
+		item("merged before", review.Copied, false),
+		item("out", review.Waiting, true),
+		item("reverted", review.Reverted, false),
+		item("unknown", review.Waiting, false),
+		item("waits", review.Waiting, false),
+	}
+	want := []fleet.PlaceSight{
+		{Run: "merged", State: fleet.PlaceReviewed},
+		{Run: "out", State: fleet.PlaceOut},
+		{Run: "reverted", State: fleet.PlaceWaits},
+		{Run: "unknown", State: fleet.PlaceWaits},
+		{Run: "crashed, empty", State: fleet.PlaceEmpty},
+		{Run: "gone", State: fleet.PlaceReviewed},
+	}
+	if diff := cmp.Diff(review.Places(taken, items), want); diff != "" {
+		t.Errorf("what changes (-got +want):\n%s", diff)
+	}
+}
+
+func TestRot(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 10, 12, 0, 0, 0, time.UTC)
+	const week = 7 * 24 * time.Hour
+	young := review.Item{Branch: review.Branch{Landing: review.Waiting, Since: now.Add(-week)}}
+	old, conflicting, merged, out := young, young, young, young
+	old.Since = now.Add(-week - time.Second)
+	conflicting.Conflicts = []string{"f", "g"}
+	both := conflicting
+	both.Since = old.Since
+	merged.Landing, merged.Since = review.Merged, old.Since
+	out.Apart, out.Since = true, old.Since
+	list := func(items ...review.Item) []review.Item { return items }
+	for name, test := range map[string]struct {
+		items  []review.Item
+		limit  int
+		maxAge time.Duration
+		want   string
+	}{
+		"young":      {list(young, young, young), 4, week, ""},
+		"old":        {list(young, old), 4, week, "rotten in review: 1 (1 older than 7d00h), and the limit is 1"},
+		"a quarter":  {list(old, conflicting), 5, week, "rotten in review: 2 (1 older than 7d00h, 1 in conflict with the target), and the limit is 2"},
+		"below":      {list(old), 5, week, ""},
+		"both":       {list(both), 1, week, "rotten in review: 1 (1 older than 7d00h, 1 in conflict with the target), and the limit is 1"},
+		"any age":    {list(old, old), 4, 0, ""},
+		"merged":     {list(merged), 4, week, ""},
+		"looked at":  {list(out), 4, week, ""},
+		"no limit":   {slices.Repeat(list(old), 11), 0, week, ""},
+		"no limit's": {slices.Repeat(list(old), 12), 0, week, "rotten in review: 12 (12 older than 7d00h), and the limit is 12"},
+	} {
+		if got := review.Rot(test.items, test.limit, test.maxAge, now); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
