@@ -234,9 +234,9 @@ type Places interface {
 	// SeePlaces takes what was found of runs' work at a time into their places. What somebody
 	// decided since then counts more.
 	SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error
-	// Reviews reads when since a time somebody decided about work, or was found to look at it,
+	// ReviewTimes reads when since a time somebody decided about work, or was found to look at it,
 	// oldest first.
-	Reviews(ctx context.Context, since time.Time) ([]time.Time, error)
+	ReviewTimes(ctx context.Context, since time.Time) ([]time.Time, error)
 	// GoAway notes that the reviewer is away, in place of an earlier note.
 	GoAway(ctx context.Context, a fleet.Away) error
 	// ComeBack ends that, and reports whether there was anything to end.

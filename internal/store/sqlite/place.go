@@ -77,8 +77,8 @@ func (t tx) seePlace(ctx context.Context, at time.Time, s fleet.PlaceSight) (err
 	return err
 }
 
-// Reviews reads when somebody reviewed.
-func (d *DB) Reviews(ctx context.Context, since time.Time) ([]time.Time, error) {
+// ReviewTimes reads when somebody reviewed.
+func (d *DB) ReviewTimes(ctx context.Context, since time.Time) ([]time.Time, error) {
 	return read(ctx, d, "reviews", func(row scanner) (at time.Time, err error) {
 		err = row.Scan(when{&at})
 		return at, err

@@ -76,7 +76,7 @@ func testPlaces(t *testing.T, b bundle) {
 	decided := b.clock.Now()
 	reviews := func(since time.Time, want ...time.Time) {
 		t.Helper()
-		got, err := b.Reviews(t.Context(), since)
+		got, err := b.ReviewTimes(t.Context(), since)
 		must(t, err)
 		same(t, "reviews", got, want)
 	}

@@ -319,7 +319,7 @@ create table tasks (
   trouble  text not null default ''            -- why its source does not show the state; empty: nothing is known to be in the way
 ) strict, without rowid;
 
--- What was decided and found of the work that runs left on branches of their own. Git may know a
+-- The decisions on the work that runs left on branches of their own, and its checks. Git may know a
 -- branch of a run that the record does not.
 create table reviews (
   run          text primary key,
