@@ -287,6 +287,7 @@ type Record interface {
 
 // RunQuery says which runs are asked for. An empty field asks for any.
 type RunQuery struct {
+	IDs      []fleet.RunID
 	Before   fleet.RunID // created before this one
 	Category fleet.Category
 	Task     fleet.TaskID

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"stint/internal/fleet"
 )
@@ -33,23 +34,31 @@ func (t *turn) newBranch(ctx context.Context, run fleet.RunID) (string, error) {
 	return t.clone.nested() + string(run), nil
 }
 
+// branch is a run's.
+type branch struct {
+	name  string
+	tip   string
+	dated time.Time // the tip, by its committer
+}
+
 // branches are those of the fleet's runs, by run.
-func (t *turn) branches(ctx context.Context) (map[fleet.RunID]string, error) {
-	names, err := t.run(ctx, "for-each-ref", "--format=%(refname)", heads+t.clone.nested(), heads+t.clone.flat()+"*")
-	if err != nil {
-		return nil, err
-	}
-	found := map[fleet.RunID]string{}
-	for name := range strings.Lines(names) {
-		name = strings.TrimPrefix(strings.TrimSpace(name), heads)
+func (t *turn) branches(ctx context.Context) (map[fleet.RunID]branch, error) {
+	text, err := t.run(ctx, "for-each-ref", "--format=%(objectname) %(committerdate:unix) %(refname)", heads+t.clone.nested(), heads+t.clone.flat()+"*")
+	found := map[fleet.RunID]branch{}
+	for line := range strings.Lines(text) {
+		fields := strings.SplitN(strings.TrimSpace(line), " ", 3)
+		if len(fields) != 3 {
+			continue
+		}
+		name := strings.TrimPrefix(fields[2], heads)
 		for _, prefix := range []string{t.clone.nested(), t.clone.flat()} {
 			rest, ours := strings.CutPrefix(name, prefix)
 			if run, err := fleet.ParseRunID(rest); ours && err == nil {
-				found[run] = name
+				found[run] = branch{name: name, tip: fields[0], dated: date(fields[1])}
 			}
 		}
 	}
-	return found, nil
+	return found, err
 }
 
 // Branches are those of the fleet's runs, by run.
@@ -59,7 +68,12 @@ func (p Places) Branches(ctx context.Context) (map[fleet.RunID]string, error) {
 		return nil, err
 	}
 	t := &turn{git: g, clone: p.Clone}
-	return t.branches(ctx)
+	list, err := t.branches(ctx)
+	names := make(map[fleet.RunID]string, len(list))
+	for run, b := range list {
+		names[run] = b.name
+	}
+	return names, err
 }
 
 // usedIn is a folder in which somebody works on a branch, or "": it is checked out there, or

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -156,7 +157,10 @@ func (d *delta) line(line string) {
 // fileOf is the name in "a/name b/name".
 func fileOf(both string) string {
 	half := both[len(both)/2+1:] // the blank between the two is in the middle
-	return strings.TrimPrefix(strings.Trim(half, `"`), "b/")
+	if name, err := strconv.Unquote(half); err == nil {
+		half = name
+	}
+	return strings.TrimPrefix(half, "b/")
 }
 
 // testNames matches the names of tests, as most languages have them: in a folder of tests,

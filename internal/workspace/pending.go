@@ -16,9 +16,9 @@ import (
 
 // Pending lists the branches of the fleet's runs with commits of their own, and how the target
 // has them. An empty target is the branch that the workspace has checked out. The commits that
-// a run made, as far as they are on record, separate a branch that was merged from one on which
+// runs made, as far as they are on record, separate a branch that was merged from one on which
 // nothing happened. It changes nothing, and asks git for all branches at once.
-func (c Clone) Pending(ctx context.Context, target string, made map[fleet.RunID][]string) (t review.Target, all []review.Branch, err error) {
+func (c Clone) Pending(ctx context.Context, target string, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (t review.Target, all []review.Branch, err error) {
 	g, _, err := c.git(ctx, string(c.Dir))
 	if errors.Is(err, errNoRepository) {
 		return t, nil, nil
@@ -32,12 +32,20 @@ func (c Clone) Pending(ctx context.Context, target string, made map[fleet.RunID]
 	if all, err = c.tips(ctx, g); err != nil || len(all) == 0 {
 		return t, all, err
 	}
+	var runs []fleet.RunID
+	for _, b := range all {
+		runs = append(runs, b.Run)
+	}
+	commits, err := made(runs)
+	if err != nil {
+		return t, nil, err
+	}
 	p := pending{git: g, target: t.Tip}
 	if err := p.read(ctx, all); err != nil {
 		return t, nil, err
 	}
 	for i := range all {
-		p.land(&all[i], made[all[i].Run])
+		p.land(&all[i], commits[all[i].Run])
 	}
 	all = slices.DeleteFunc(all, func(b review.Branch) bool { return b.Landing == "" }) // nothing was committed on it
 	return t, all, p.measure(ctx, all)
@@ -67,14 +75,6 @@ func (c Clone) tips(ctx context.Context, g git) (all []review.Branch, err error)
 	if err != nil || len(branches) == 0 {
 		return nil, err
 	}
-	text, err := g.run(ctx, "for-each-ref", "--format=%(objectname) %(committerdate:unix) %(refname)", heads)
-	if err != nil {
-		return nil, err
-	}
-	runs := map[string]fleet.RunID{}
-	for run, branch := range branches {
-		runs[heads+branch] = run
-	}
 	trees, err := t.trees(ctx)
 	if err != nil {
 		return nil, err
@@ -83,17 +83,11 @@ func (c Clone) tips(ctx context.Context, g git) (all []review.Branch, err error)
 	for _, tree := range trees {
 		dirs[tree.branch] = tree.dir
 	}
-	for line := range strings.Lines(text) {
-		fields := strings.SplitN(strings.TrimSpace(line), " ", 3)
-		if len(fields) != 3 {
-			continue
-		}
-		if run, ours := runs[fields[2]]; ours {
-			all = append(all, review.Branch{
-				Run: run, Name: branches[run], Tip: fields[0], Dir: dirs[fields[2]], Since: date(fields[1]),
-				Apart: dirs[fields[2]] != "" && filepath.Base(dirs[fields[2]]) != string(run),
-			})
-		}
+	for run, b := range branches {
+		dir := dirs[heads+b.name]
+		all = append(all, review.Branch{
+			Run: run, Name: b.name, Tip: b.tip, Dir: dir, Since: b.dated, Apart: dir != "" && filepath.Base(dir) != string(run),
+		})
 	}
 	slices.SortFunc(all, func(a, b review.Branch) int { return strings.Compare(string(a.Run), string(b.Run)) })
 	return all, nil
@@ -103,15 +97,14 @@ func (c Clone) tips(ctx context.Context, g git) (all []review.Branch, err error)
 type pending struct {
 	git
 	target  string
-	own     map[string]commit                 // that the target does not have
-	bases   map[string]string                 // by tip: where a branch left the target
-	changed map[string]sizes                  // by tip
-	patches map[string]review.PatchID         // by commit
-	ranges  map[string]review.PatchID         // by tip: of all of a branch's commits together
-	inverse map[review.PatchID]review.PatchID // of what takes a change back, for those that the target has
-	history []review.Commit                   // of the target, oldest first
-	at      map[string]int                    // in history, by id
-	touched map[string]int                    // by file: the last place in history that changed it
+	own     map[string]commit   // that the target does not have
+	bases   map[string]string   // by tip: where a branch left the target
+	ranges  map[string]patch    // by tip: of all of a branch's commits together
+	singles map[string]patch    // by commit, where a branch has several
+	history []review.Commit     // of the target, oldest first
+	at      map[string]int      // in history, by id
+	files   map[string][]string // that a commit of the history changed
+	touched map[string]int      // by file: the last place in history that changed it
 }
 
 // mostHistory bounds how much of the target's history is compared: work that came back later
@@ -142,54 +135,50 @@ func (p *pending) read(ctx context.Context, all []review.Branch) error {
 			pairs = append(pairs, tip+" "+base)
 		}
 	}
-	if p.changed, err = p.changes(ctx, pairs); err != nil {
+	if p.ranges, err = p.diffs(ctx, pairs); err != nil {
 		return err
 	}
 	if err := p.readHistory(ctx); err != nil {
 		return err
 	}
-	return p.readPatches(ctx, pairs)
+	return p.readPatches(ctx, tips)
 }
 
-// readPatches identifies the changes of the branches that may have come into the target as
-// other commits, and those of the target.
-func (p *pending) readPatches(ctx context.Context, pairs []string) (err error) {
-	pairs = slices.DeleteFunc(pairs, func(pair string) bool {
-		tip, _, _ := strings.Cut(pair, " ")
-		return p.apart(tip)
-	})
-	if len(pairs) == 0 {
-		return nil
-	}
-	var singles, history []string
-	for _, pair := range pairs {
-		tip, _, _ := strings.Cut(pair, " ")
-		for _, id := range p.ownCommits(tip) {
-			if len(p.own[id].parents) <= 1 {
-				singles = append(singles, id)
-			}
+// readPatches identifies the single commits of the branches that may have come into the target as
+// others, and those commits of the target that change the same files as one of them.
+func (p *pending) readPatches(ctx context.Context, tips []string) (err error) {
+	var singles []string
+	alike := map[string]bool{} // by files
+	for _, tip := range tips {
+		if p.bases[tip] == "" || p.apart(tip) {
+			continue
+		}
+		alike[names(p.ranges[tip].files)] = true
+		if own := p.ownCommits(tip); len(own) > 1 {
+			singles = append(singles, slices.DeleteFunc(own, func(id string) bool { return len(p.own[id].parents) > 1 })...)
 		}
 	}
+	if p.singles, err = p.diffs(ctx, singles); err != nil {
+		return err
+	}
+	for _, single := range p.singles {
+		alike[names(single.files)] = true
+	}
+	var history []string
 	for _, c := range p.history {
-		if len(c.Merges) == 0 {
+		if files := p.files[c.ID]; len(files) > 0 && alike[names(files)] {
 			history = append(history, c.ID)
 		}
 	}
-	if p.patches, err = p.patchIDs(ctx, singles); err != nil {
-		return err
-	}
-	if p.ranges, err = p.patchIDs(ctx, pairs); err != nil {
-		return err
-	}
-	patches, err := p.patchIDs(ctx, history)
-	if err != nil {
-		return err
-	}
+	patches, err := p.diffs(ctx, history)
 	for i := range p.history {
-		p.history[i].Patch = patches[p.history[i].ID]
+		p.history[i].Patch = patches[p.history[i].ID].id
 	}
-	return p.readInverse(ctx, singles, pairs)
+	return err
 }
+
+// names are files in one text.
+func names(files []string) string { return strings.Join(files, "\x00") }
 
 // findBases finds where each branch left the target. For a branch without merges that is the
 // parent of its oldest commit; git is asked for others.
@@ -261,18 +250,19 @@ func (p *pending) readHistory(ctx context.Context) error {
 
 // readTouched reads when the target last changed each file. A merge brings what others changed.
 func (p *pending) readTouched(ctx context.Context, ids []string) error {
-	p.touched = map[string]int{}
+	p.touched, p.files = map[string]int{}, map[string][]string{}
 	if len(ids) == 0 {
 		return nil
 	}
 	fields, err := p.feed(lines(ids)).names(ctx, "diff-tree", "--stdin", "--root", "-r", "-z", "--name-only", "--no-renames")
-	at := 0
+	id := ""
 	for _, field := range fields {
-		if place, commit := p.at[field]; commit {
-			at = place
-		} else {
-			p.touched[field] = max(p.touched[field], at)
+		if _, commit := p.at[field]; commit {
+			id = field
+			continue
 		}
+		p.files[id] = append(p.files[id], field)
+		p.touched[field] = max(p.touched[field], p.at[id])
 	}
 	return err
 }
@@ -284,38 +274,11 @@ func (p *pending) apart(tip string) bool {
 	if !known {
 		from = -1 // older than what was read
 	}
-	files := p.changed[tip].files
+	files := p.ranges[tip].files
 	return len(files) > 0 && !slices.ContainsFunc(files, func(file string) bool {
 		at, touched := p.touched[file]
 		return touched && at > from
 	})
-}
-
-// readInverse finds by what the changes that the target has would be taken back.
-func (p *pending) readInverse(ctx context.Context, singles, pairs []string) error {
-	there := map[review.PatchID]bool{}
-	for _, c := range p.history {
-		there[c.Patch] = c.Patch != ""
-	}
-	p.inverse = map[review.PatchID]review.PatchID{}
-	for _, half := range []struct {
-		inputs  []string
-		patches map[string]review.PatchID
-	}{{singles, p.patches}, {pairs, p.ranges}} {
-		inputs := slices.DeleteFunc(slices.Clone(half.inputs), func(input string) bool {
-			id, _, _ := strings.Cut(input, " ")
-			return !there[half.patches[id]]
-		})
-		// The prefixes are swapped, as -R swaps them, too, and they are a part of what is compared.
-		back, err := p.patchIDs(ctx, inputs, "-R", "--src-prefix=b/", "--dst-prefix=a/")
-		if err != nil {
-			return err
-		}
-		for id, patch := range back {
-			p.inverse[half.patches[id]] = patch
-		}
-	}
-	return nil
 }
 
 // land decides how the target has a branch.
@@ -329,10 +292,11 @@ func (p *pending) land(b *review.Branch, made []string) {
 	}
 	changes := make([]review.Change, len(own))
 	for i, id := range own {
-		patch := p.patches[id]
-		changes[i] = review.Change{Commits: []string{id}, Patch: patch, Inverse: p.inverse[patch]}
+		single := p.singles[id]
+		changes[i] = review.Change{Commits: []string{id}, Patch: single.id, Inverse: single.inverse}
 	}
-	whole := review.Change{Commits: own, Patch: p.ranges[b.Tip], Inverse: p.inverse[p.ranges[b.Tip]]}
+	all := p.ranges[b.Tip]
+	whole := review.Change{Commits: own, Patch: all.id, Inverse: all.inverse}
 	b.Commits, b.Landing, b.By = review.LandAll(changes, whole, p.since(p.bases[b.Tip]))
 	b.Landed = len(own) - len(b.Commits)
 }
@@ -373,7 +337,7 @@ func (p *pending) measure(ctx context.Context, all []review.Branch) error {
 		if b.Landing != review.Waiting && b.Landing != review.Reverted {
 			continue
 		}
-		b.Files, b.Lines = p.changed[b.Tip].files, p.changed[b.Tip].lines
+		b.Files, b.Lines = p.ranges[b.Tip].files, p.ranges[b.Tip].lines
 		for _, file := range b.Files {
 			if tests.MatchString(file) {
 				b.Tests++

@@ -30,6 +30,9 @@ func (g gitter) record(message string, files ...string) string {
 	return g.git("rev-parse", "HEAD")
 }
 
+// unknown is a record that has none of the runs.
+func unknown([]fleet.RunID) (map[fleet.RunID][]string, error) { return nil, nil }
+
 const worked fleet.RunID = "01jd8wz4v0k3m7qa"
 
 // text is a file of numbered lines, of which some are replaced.
@@ -145,7 +148,9 @@ func TestPending(t *testing.T) {
 			}
 			g.git("checkout", "--quiet", "main")
 			test.do(g, commits)
-			_, all, err := g.clone().Pending(t.Context(), "", map[fleet.RunID][]string{worked: commits})
+			_, all, err := g.clone().Pending(t.Context(), "", func([]fleet.RunID) (map[fleet.RunID][]string, error) {
+				return map[fleet.RunID][]string{worked: commits}, nil
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -175,7 +180,7 @@ func TestPendingConflicts(t *testing.T) {
 	}
 	g.git("checkout", "--quiet", "main")
 	g.record("other", "f", text(map[int]string{3: "other"}))
-	_, all, err := g.clone().Pending(t.Context(), "main", nil)
+	_, all, err := g.clone().Pending(t.Context(), "main", unknown)
 	if err != nil {
 		t.Fatal(err)
 	}

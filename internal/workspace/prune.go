@@ -85,7 +85,7 @@ func (t *turn) find(ctx context.Context, root string) (map[fleet.RunID]remains, 
 	}
 	found := map[fleet.RunID]remains{}
 	for run, branch := range branches {
-		found[run] = remains{branch: branch}
+		found[run] = remains{branch: branch.name}
 	}
 	trees, err := t.trees(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (t *turn) find(ctx context.Context, root string) (map[fleet.RunID]remains, 
 	}
 	for _, tree := range trees {
 		if run, err := fleet.ParseRunID(filepath.Base(tree.dir)); err == nil && filepath.Dir(tree.dir) == resolved(root) {
-			found[run] = remains{tree.dir, branches[run]}
+			found[run] = remains{tree.dir, branches[run].name}
 		}
 	}
 	entries, err := os.ReadDir(root)
@@ -102,7 +102,7 @@ func (t *turn) find(ctx context.Context, root string) (map[fleet.RunID]remains, 
 	}
 	for _, entry := range entries {
 		if run, err := fleet.ParseRunID(entry.Name()); err == nil && entry.IsDir() {
-			found[run] = remains{filepath.Join(resolved(root), entry.Name()), branches[run]}
+			found[run] = remains{filepath.Join(resolved(root), entry.Name()), branches[run].name}
 		}
 	}
 	return found, nil

@@ -46,7 +46,7 @@ func (p Places) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (
 		if err != nil {
 			return err
 		}
-		name := branches[run]
+		name := branches[run].name
 		if name == "" || !attached || at != heads+name {
 			return t.record(ctx, e.Path, e)
 		}

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -23,6 +24,8 @@ func (d *DB) LastRuns(ctx context.Context, q store.RunQuery) ([]fleet.Run, error
 
 func lastRuns(q store.RunQuery) (tail string, args []any) {
 	var w where
+	ids, _ := json.Marshal(q.IDs) // a list of texts can always be written
+	w.add(len(q.IDs) > 0, "id in (select value from json_each(?))", string(ids))
 	w.add(q.Before != "", "id < ?", q.Before)
 	w.add(q.Category != "", "category = ?", q.Category)
 	w.add(q.Task != "", "task = ? and task <> ''", q.Task)

@@ -197,6 +197,8 @@ func testRunQuery(t *testing.T, b bundle) {
 			q.Before = some.ID
 		} else if rapid.Bool().Draw(rt, "its task") {
 			q.Task = some.Task
+		} else if rapid.Bool().Draw(rt, "by id") {
+			q.IDs = []fleet.RunID{some.ID, rapid.SampledFrom(all).Draw(rt, "another").ID, "01jd8wz4v0k3m7qa"}
 		}
 		got, err := b.LastRuns(t.Context(), q)
 		must(t, err)
@@ -209,7 +211,7 @@ func testRunQuery(t *testing.T, b bundle) {
 // asked are those of the runs, newest first, that a query asks for.
 func asked(runs []fleet.Run, q store.RunQuery) (list []fleet.Run) {
 	for _, r := range runs {
-		if (q.Before == "" || r.ID < q.Before) && (q.Category == "" || r.Category == q.Category) &&
+		if (len(q.IDs) == 0 || slices.Contains(q.IDs, r.ID)) && (q.Before == "" || r.ID < q.Before) && (q.Category == "" || r.Category == q.Category) &&
 			(q.Task == "" || r.Task == q.Task) && (q.Outcome == "" || r.Verdict.Outcome == q.Outcome) &&
 			(q.Agent == "" || r.Agent == q.Agent) && (q.Fire == 0 || r.Fire == q.Fire) && (!q.Ended || !r.EndedAt.IsZero()) {
 			list = append(list, r)
