@@ -85,6 +85,7 @@ func notStops() map[string][]string {
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
 		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Store.SaveReview", "Store.GoAway", "Store.ComeBack", "Stopper.Stop"},
 		"of trackers, see TestCrashTracker": {"Sources.Call", "Store.LeaveTask"},
+		"found again by the next look":      {"Store.AddFates"},
 		"see package workspace":             {"Repo.Enter", "Repo.Tidy"},
 		"in steps, see package rundir":      {"Folders.Sweep"},
 		"for news, which may be lost":       {"Store.NoticeDue", "Store.ForgetNotice"},

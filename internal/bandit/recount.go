@@ -4,9 +4,15 @@ import "stint/internal/fleet"
 
 // History is what happened to an arm in a span of time.
 type History struct {
-	Graded []Graded      // sessions whose grades were learnt, in any order
+	Graded []Learnt      // sessions whose grades were learnt, in the order in which they were
 	Moves  []Move        // of its clock, in order
 	Debits []fleet.Round // in which its sessions began, in order
+}
+
+// Learnt is a session whose grade was learnt, and the round that its category was in then.
+type Learnt struct {
+	Graded
+	In fleet.Round
 }
 
 // Move is a fire for which the category's clock went on.
@@ -16,17 +22,11 @@ type Move struct {
 	Entitled bool        // it did
 }
 
-// Recount works an arm out anew, from what it was before a span of time without an alarm and what
-// happened in it: its account, and its evidence as of the round now. The change
-// detector and the back-off depend on more, such as the order of the grades: they are left as
-// they were.
-func (s Settings) Recount(a Arm, h History, now fleet.Round) Arm {
-	e := s.forward(a.Evidence, now)
-	for _, x := range h.Graded {
-		s.count(&e, x)
-		e.Graded++
-	}
-	a.Evidence = e
+// Recount works an arm out anew, to the last bit, from what it was before a span of time without an
+// alarm and what happened in it: its account and its evidence. The change detector and the
+// back-off depend on more, such as what was believed of all arms then: they are left as they were.
+func (s Settings) Recount(a Arm, h History) Arm {
+	a.Evidence = s.Relearn(a.Evidence, h.Graded)
 	debits := h.Debits
 	until := func(now fleet.Round) {
 		for len(debits) > 0 && debits[0] <= now {
@@ -42,4 +42,16 @@ func (s Settings) Recount(a Arm, h History, now fleet.Round) Arm {
 		until(m.Round)
 	}
 	return a
+}
+
+// Relearn is evidence after these grades, counted as [Settings.Learn] counts them one by one, but
+// without the change detector: a grade that was corrected since stands where the first one stood,
+// with the weight that the session's age leaves it.
+func (s Settings) Relearn(e Evidence, list []Learnt) Evidence {
+	for _, x := range list {
+		e = s.forward(e, x.In)
+		s.count(&e, x.Graded)
+		e.Graded++
+	}
+	return e
 }

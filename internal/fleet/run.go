@@ -103,10 +103,19 @@ type Run struct {
 	QuotaUntil time.Time // of a usage limit that the agent met: when it can work again; zero: it met none, or did not say
 	FollowedBy RunID     // the session that followed it in its lane; empty: none, or not decided
 	Followed   string    // why one did, or none; empty: not decided
+	Fates      []Fate    // what became of its work, in the order in which it was found out
 
 	// Left is what the run leaves of its task. It is added to what is remembered of the
 	// task, not stored with the run.
 	Left TaskLeft
+}
+
+// Final is the run's grade after what became of its work: its first one as long as nothing did.
+func (r Run) Final() *float64 {
+	if n := len(r.Fates); n > 0 {
+		return r.Fates[n-1].Grade
+	}
+	return r.Verdict.Grade
 }
 
 // Following says whether a session followed the run, and why; empty: that is not decided.

@@ -39,10 +39,11 @@ type Entry struct {
 	Load     float64
 	Began    time.Time
 	Open     bool
-	Grade    *float64
+	Grade    *float64 // by which the category's evidence goes: the first, or a corrected one
 	Held     bool
-	Nth      int // which of the category's sessions; 0: none
-	Counted  int // which of the category's grades; 0: none
+	Nth      int         // which of the category's sessions; 0: none
+	Counted  int         // which of the category's grades; 0: none
+	In       fleet.Round // of the category, when the grade was counted
 	Day      string
 	Tokens   int64 // used or, as long as it is not known, reserved
 	USD      float64

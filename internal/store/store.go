@@ -219,6 +219,12 @@ type Runs interface {
 	// way, and records it. The bills of an agent's scope until now say nothing more of its next
 	// session. It returns what was struck out.
 	ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (fleet.Spent, error)
+	// AddFates records what became of the work of runs, once for each run, kind and witness, and
+	// corrects their grades and what was learnt of them: the evidence of a category is then what
+	// it would be, had the corrected grades come first, except that what an alarm has forgotten
+	// stays so, and that the change detector goes by the first grades. It returns those that are
+	// news, with the grades. A run that is not on record is passed over.
+	AddFates(ctx context.Context, list []fleet.Fate) ([]fleet.Fate, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it
 	// is open, its claims, its lane. Nothing is learnt of it, but that its task was tried in
 	// vain. The run ended when its session died; zero is now. It reports whether there was

@@ -73,6 +73,8 @@ func (r *recount) compare(kind fleet.DiscrepancyKind, subject, figure string, st
 	}
 }
 
+func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 7, 64) }
 
 func (r *recount) categories() map[fleet.Category]bool {
@@ -138,17 +140,14 @@ func (r *recount) arm(c fleet.Category) {
 	var base store.Checkpoint
 	for i, next := range append(slices.Clone(r.Checkpoints[c]), store.Checkpoint{Arm: stored}) {
 		was, is := base.Arm, next.Arm
-		h := bandit.History{Moves: part(moves, int(was.Round), int(is.Round))}
-		for _, e := range part(grades, was.Graded, is.Graded) {
-			h.Graded = append(h.Graded, bandit.Graded{Round: e.Round, Turn: bandit.Turn(e.Began), Load: e.Load, Grade: *e.Grade})
-		}
+		h := bandit.History{Graded: learnt(part(grades, was.Graded, is.Graded)), Moves: part(moves, int(was.Round), int(is.Round))}
 		for _, e := range part(sessions, was.Sessions, is.Sessions) {
 			h.Debits = append(h.Debits, e.Round)
 		}
 		if subject = string(c); i < len(r.Checkpoints[c]) {
 			subject = fmt.Sprintf("%s at checkpoint %d", c, i+1)
 		}
-		r.sums(subject, is, base.Settings.Recount(was, h, is.At), is.Alarms == was.Alarms+1)
+		r.sums(subject, is, base.Settings.Recount(was, h), alarmed(was, is))
 		base = next
 	}
 }
@@ -202,7 +201,9 @@ func (r *recount) sums(subject string, stored, recorded bandit.Arm, alarm bool) 
 		case "at", "fast", "slow", "slope", "season", "graded", "alarms":
 			kind = fleet.OffBelief
 		}
-		r.compare(kind, subject, name, got[name], want[name])
+		if is, comes := got[name], want[name]; math.Float64bits(is) != math.Float64bits(comes) {
+			r.add(kind, subject, name, exact(is), exact(comes))
+		}
 	}
 }
 

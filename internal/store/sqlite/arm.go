@@ -253,7 +253,7 @@ func (t tx) learnGrade(ctx context.Context, id fleet.RunID, grade float64) error
 	if err := t.putArm(ctx, c, arm); err != nil {
 		return err
 	}
-	if _, err := t.ExecContext(ctx, "update runs set counted = ? where id = ?", arm.Graded, id); err != nil {
+	if _, err := t.ExecContext(ctx, "update runs set counted = ?, counted_in = ? where id = ?", arm.Graded, arm.Round, id); err != nil {
 		return err
 	}
 	if alarm {

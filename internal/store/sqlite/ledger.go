@@ -10,8 +10,9 @@ import (
 	"stint/internal/store"
 )
 
-const entries = `select id, category, agent, key, epoch, round, load, coalesce(started_at, created_at), ended_at is null, grade, held,
-coalesce(nth, 0), coalesce(counted, 0), day, coalesce(tokens, reserved_tokens), coalesce(usd, reserved_usd) from runs order by id`
+const entries = `select id, category, agent, key, epoch, round, load, coalesce(started_at, created_at), ended_at is null,
+coalesce((select grade from fates where run = id and belief = 1 order by seq desc limit 1), grade), held,
+coalesce(nth, 0), coalesce(counted, 0), counted_in, day, coalesce(tokens, reserved_tokens), coalesce(usd, reserved_usd) from runs `
 
 // missing are the runs that another row speaks of and that are not there.
 const missing = `select 'run ' || run || ' of fire ' || fire from choices where run <> '' and run not in (select id from runs)
@@ -73,12 +74,7 @@ func (t tx) ledgerOfArms(ctx context.Context, l *store.Ledger) error {
 }
 
 func (t tx) ledgerOfRuns(ctx context.Context, l *store.Ledger) (err error) {
-	l.Runs, err = collect(ctx, t, func(row scanner) (e store.Entry, err error) {
-		err = row.Scan(&e.ID, &e.Category, &e.Agent, &e.Key, &e.Epoch, &e.Round, &e.Load, when{&e.Began}, &e.Open, &e.Grade, &e.Held,
-			&e.Nth, &e.Counted, &e.Day, &e.Tokens, &e.USD)
-		return e, err
-	}, entries)
-	if err != nil {
+	if l.Runs, err = t.entries(ctx, "order by id"); err != nil {
 		return err
 	}
 	l.Fires, err = collect(ctx, t, func(row scanner) (m store.Moves, err error) {
@@ -101,6 +97,14 @@ func (t tx) ledgerOfRuns(ctx context.Context, l *store.Ledger) (err error) {
 		return text, err
 	}, missing)
 	return err
+}
+
+func (t tx) entries(ctx context.Context, tail string, args ...any) ([]store.Entry, error) {
+	return collect(ctx, t, func(row scanner) (e store.Entry, err error) {
+		err = row.Scan(&e.ID, &e.Category, &e.Agent, &e.Key, &e.Epoch, &e.Round, &e.Load, when{&e.Began}, &e.Open, &e.Grade, &e.Held,
+			&e.Nth, &e.Counted, &e.In, &e.Day, &e.Tokens, &e.USD)
+		return e, err
+	}, entries+tail, args...)
 }
 
 func (t tx) ledgerOfBudgets(ctx context.Context, l *store.Ledger) (err error) {

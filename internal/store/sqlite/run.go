@@ -14,7 +14,11 @@ import (
 
 const allRuns = `select id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, load, agent, box, pid,
 created_at, not_before, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status, fault, held,
-tokens, usd, cost, models, commits, branch, quota_until, followed_by, followed from runs `
+tokens, usd, cost, models, commits, branch, quota_until, followed_by, followed, ` + fatesOfRun + ` from runs `
+
+// fatesOfRun reads into one column what became of a run's work.
+const fatesOfRun = `(select json_group_array(json_object('seq', seq, 'at', at, 'kind', kind, 'witness', witness, 'reason', reason, 'grade', grade))
+from fates where run = runs.id)`
 
 // AddRun stores a run that no fire planned.
 func (d *DB) AddRun(ctx context.Context, r fleet.Run) error {
@@ -292,10 +296,11 @@ func scanRun(row scanner) (fleet.Run, error) {
 		v                      = &r.Verdict
 		fire                   sql.NullInt64
 		parts, commits, models string
+		fates                  string
 	)
 	err := row.Scan(&r.ID, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
 		&r.Epoch, &r.Round, &r.Load, &r.Agent, &r.Box, &r.PID, when{&r.CreatedAt}, when{&r.NotBefore}, when{&r.StartedAt}, when{&r.EndedAt}, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault, &r.Held,
-		&r.Usage.Tokens, &r.Usage.USD, &r.Usage.Cost, &models, &commits, &r.Branch, when{&r.QuotaUntil}, &r.FollowedBy, &r.Followed)
+		&r.Usage.Tokens, &r.Usage.USD, &r.Usage.Cost, &models, &commits, &r.Branch, when{&r.QuotaUntil}, &r.FollowedBy, &r.Followed, &fates)
 	if err != nil {
 		return fleet.Run{}, err
 	}
@@ -311,6 +316,11 @@ func scanRun(row scanner) (fleet.Run, error) {
 	if commits != "[]" { // most runs made none
 		if err := json.Unmarshal([]byte(commits), &r.Commits); err != nil {
 			return fleet.Run{}, fmt.Errorf("commits of run %s: %w", r.ID, err)
+		}
+	}
+	if fates != "[]" { // nothing became of most
+		if r.Fates, err = scanFates(r.ID, fates); err != nil {
+			return fleet.Run{}, err
 		}
 	}
 	return r, nil

@@ -143,7 +143,16 @@ func stoppedWrites() map[string]stoppedWrite {
 			_, _, err := d.TakeForRun(ctx, take)
 			return err
 		}},
-		"Complete":      {begun, end(fleet.Verdict{Outcome: fleet.Failed, Grade: new(float64)})},
+		"Complete": {begun, end(fleet.Verdict{Outcome: fleet.Failed, Grade: new(float64)})},
+		"AddFates": {
+			func(ctx context.Context, d *DB) error {
+				return errors.Join(begun(ctx, d), end(fleet.Verdict{Outcome: fleet.Productive, Grade: new(0.5)})(ctx, d))
+			},
+			func(ctx context.Context, d *DB) error {
+				_, err := d.AddFates(ctx, []fleet.Fate{{Run: run.ID, Kind: fleet.FateMerged, Witness: "a"}, {Run: run.ID, Kind: fleet.FateTouched, Witness: "b"}})
+				return err
+			},
+		},
 		"Complete noop": {begun, noop},
 		"Abandon": {begun, func(ctx context.Context, d *DB) error {
 			_, err := d.Abandon(ctx, run.ID, "found dead", fleet.Usage{}, time.Time{})

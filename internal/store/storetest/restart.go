@@ -16,6 +16,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/grade"
 	"stint/internal/store"
 )
 
@@ -27,11 +28,14 @@ func testRestarts(t *testing.T, b bundle) {
 		s.HalfLife = rapid.SampledFrom([]float64{0, 1, 7, s.HalfLife}).Draw(rt, "half-life")
 		s.SlowHalfLife = rapid.SampledFrom([]float64{0, 3, s.SlowHalfLife}).Draw(rt, "slow half-life")
 		s.Alarm = rapid.SampledFrom([]float64{0, 0.5, s.Alarm}).Draw(rt, "alarm")
-		h := history{t: t, bundle: b.fresh(t, s), memory: memory{Settings: s, arms: map[fleet.Category]*bandit.Arm{}}}
+		h := history{t: t, bundle: b.fresh(t, s), memory: memory{
+			Settings: s, arms: map[fleet.Category]*bandit.Arm{}, learnt: map[fleet.Category]*learnt{},
+		}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"fire":    h.fire,
 			"begin":   several(h.begin),
 			"end":     several(h.end),
+			"become":  several(h.become),
 			"idle":    h.idle,
 			"resume":  h.resume,
 			"again":   h.again,
@@ -48,6 +52,15 @@ type memory struct {
 	fires   fleet.FireID
 	arms    map[fleet.Category]*bandit.Arm
 	lessons []store.Lesson
+	learnt  map[fleet.Category]*learnt
+}
+
+// learnt are the grades of a category since an alarm, in the order in which they came, and the
+// evidence at that.
+type learnt struct {
+	since  bandit.Evidence
+	runs   []fleet.RunID
+	grades []bandit.Learnt
 }
 
 func (m *memory) arm(c fleet.Category) *bandit.Arm {
@@ -64,7 +77,15 @@ func (m *memory) grade(s session, grade float64) {
 	}
 	arm := m.arm(s.run.Category)
 	x := bandit.Graded{Round: s.round, Load: s.load, Turn: bandit.Turn(s.run.CreatedAt), Grade: grade}
-	m.Learn(arm, m.Prior(arms), x)
+	of := m.learnt[s.run.Category]
+	if of == nil {
+		of = &learnt{}
+		m.learnt[s.run.Category] = of
+	}
+	of.runs, of.grades = append(of.runs, s.run.ID), append(of.grades, bandit.Learnt{Graded: x, In: arm.Round})
+	if m.Learn(arm, m.Prior(arms), x) {
+		*of = learnt{since: arm.Evidence}
+	}
 	injected := map[fleet.LessonID]bool{}
 	for _, u := range s.lessons {
 		l := m.lesson(u.Lesson, s.run.Category)
@@ -76,6 +97,26 @@ func (m *memory) grade(s session, grade float64) {
 			l.Exposure = bandit.Expose(l.Exposure, injected[l.ID], arm.Fast.W)
 		}
 	}
+}
+
+// correct has a session count with another grade, as a batch of all grades would.
+func (m *memory) correct(s session, was, is float64) {
+	if was == is {
+		return
+	}
+	arm, of := m.arm(s.run.Category), m.learnt[s.run.Category]
+	x := bandit.Graded{Round: s.round, Grade: is}
+	for _, u := range s.lessons {
+		m.Correct(&m.lesson(u.Lesson, s.run.Category).Trial, u.Injected, arm.Round, x, was)
+	}
+	i := slices.Index(of.runs, s.run.ID)
+	if i < 0 {
+		return // an alarm had it forgotten
+	}
+	of.grades[i].Grade = is
+	batch := m.Relearn(of.since, of.grades)
+	batch.Up, batch.Down = arm.Up, arm.Down
+	arm.Evidence = batch
 }
 
 // empty counts a session without work for its category and its lessons.
@@ -212,6 +253,35 @@ func (h *history) again(rt *rapid.T) {
 	}
 	s := rapid.SampledFrom(h.ended).Draw(rt, "session")
 	mustBe(h.t, h.Complete(h.t.Context(), graded(s.run, 1)), fleet.ErrLost)
+}
+
+// become has something become of the work of a session, or the same once more.
+func (h *history) become(rt *rapid.T) {
+	if len(h.ended) == 0 {
+		return
+	}
+	s := rapid.SampledFrom(h.ended).Draw(rt, "session")
+	r := h.mustRun(h.t, s.run.ID)
+	f := fleet.Fate{
+		Run: r.ID, Witness: rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "witness"),
+		At:   h.clock.Now().Add(-time.Duration(rapid.IntRange(0, 1e6).Draw(rt, "ms ago")) * time.Millisecond),
+		Kind: rapid.SampledFrom(grade.Steps()).Draw(rt, "step").Kind,
+	}
+	known := slices.ContainsFunc(r.Fates, func(k fleet.Fate) bool { return k.Kind == f.Kind && k.Witness == f.Witness })
+	if r.Verdict.Grade != nil {
+		f.Grade = new(grade.Final(*r.Verdict.Grade, append(slices.Clone(r.Fates), f)))
+	}
+	news, err := h.AddFates(h.t.Context(), []fleet.Fate{f, f, {Run: "nobody", Kind: f.Kind}})
+	must(h.t, err)
+	if known {
+		same(h.t, "news", len(news), 0)
+		return
+	}
+	same(h.t, "news", news, []fleet.Fate{f})
+	same(h.t, "fates", h.mustRun(h.t, r.ID).Fates, append(r.Fates, f))
+	if f.Grade != nil && r.Verdict.Outcome != fleet.Lost {
+		h.correct(s, *r.Final(), *f.Grade)
+	}
 }
 
 func (h *history) idle(rt *rapid.T) {

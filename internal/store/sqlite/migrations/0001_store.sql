@@ -79,6 +79,7 @@ create table runs (
   load        real not null default 0,         -- of the category then
   nth         integer,                         -- which of the category's sessions it is, from 1; null: it had no claim
   counted     integer,                         -- which of the category's grades it brought, from 1; null: none, or not yet
+  counted_in  integer not null default 0,      -- the round that the category was in then
   agent       text not null default '',
   box         text not null default '',        -- that its agent was in, and what held it
   pid         integer not null default 0,      -- of stint run
@@ -87,7 +88,8 @@ create table runs (
   started_at  integer,                         -- null: stint run has not begun
   ended_at    integer,                         -- null: open
   outcome     text not null default '',
-  grade       real check (grade between 0 and 1), -- null: not graded
+  grade       real check (grade between 0 and 1), -- at its end; null: not graded
+  final       real check (final between 0 and 1), -- after what became of its work; null: nothing did, or it is not graded
   reason      text not null default '',
   parts       text not null default '{}',      -- JSON: what the grade is made of
   task_state  text not null default '',        -- what the agent asked for
@@ -228,6 +230,21 @@ create table grade_changes (
 ) strict, without rowid;
 
 create index grade_changes_at on grade_changes (at);
+
+-- What became of the work of runs once they were over, each time with the grade that it makes of
+-- the first one. Belief: the grade by which the category's evidence goes from then on.
+create table fates (
+  run     text not null references runs (id),
+  seq     integer not null,                    -- from 1, in the order in which it was found out
+  at      integer not null,                    -- when it happened
+  kind    text not null check (kind in ('merged', 'changed', 'rejected', 'reverted', 'touched')),
+  witness text not null,                       -- a commit, or who says so
+  reason  text not null,
+  grade   real check (grade between 0 and 1),  -- null: the run has none
+  belief  integer not null check (belief in (0, 1)), -- the evidence goes by it; else it is too old
+  primary key (run, seq),
+  unique (run, kind, witness)
+) strict, without rowid;
 
 -- The lessons that matched a session, and which of them chance kept from it.
 create table run_lessons (

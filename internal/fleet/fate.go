@@ -1,0 +1,29 @@
+package fleet
+
+import "time"
+
+// FateKind is a kind of thing that becomes of a run's work once the run is over.
+type FateKind string
+
+const (
+	// FateMerged is work that is in the target as it was made.
+	FateMerged FateKind = "merged"
+	// FateChanged is work that is in the target with changes, or in part.
+	FateChanged FateKind = "changed"
+	// FateRejected is work that nobody wants.
+	FateRejected FateKind = "rejected"
+	// FateReverted is work that was in the target, which took it back.
+	FateReverted FateKind = "reverted"
+	// FateTouched is work in the target of which others soon wrote lines anew.
+	FateTouched FateKind = "touched"
+)
+
+// Fate is one thing that became of a run's work.
+type Fate struct {
+	Run     RunID
+	At      time.Time // when it happened
+	Kind    FateKind
+	Witness string   // a commit, or who says so: a run's work has one fate of a kind by each
+	Reason  string   // empty: the kind says it all
+	Grade   *float64 // of the run, as of now; nil: it has none
+}

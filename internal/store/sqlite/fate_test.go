@@ -1,0 +1,140 @@
+package sqlite
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/store"
+	"stint/internal/store/book"
+	"stint/internal/store/storetest"
+)
+
+// week has a fleet whose settings change after every tenth of its sessions. What became of their
+// work is known, of some, only after all of them.
+type week struct {
+	t     *testing.T
+	o     Options
+	clock *storetest.Clock
+	alarm float64
+}
+
+func (w week) play(grades []float64, fates []fleet.Fate) *DB {
+	w.t.Helper()
+	ctx := w.t.Context()
+	var d *DB
+	try := func(err error) {
+		w.t.Helper()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	for i, g := range grades {
+		if i%10 == 0 {
+			if d != nil {
+				try(d.Close())
+			}
+			w.o.Settings.HalfLife = float64(5 + i)
+			w.o.Settings.Alarm = w.alarm
+			d = mustOpen(w.t, w.o)
+		}
+		_, err := d.RecordFire(ctx, fleet.Fire{At: w.clock.Now(), Moves: []fleet.Category{"code"}}, nil)
+		try(err)
+		r := fleet.Run{ID: fleet.RunID(fmt.Sprintf("0r%02d", i)), Category: "code", Source: fleet.FromHand, CreatedAt: w.clock.Now(), Agent: "claude"}
+		try(d.AddRun(ctx, r))
+		try(d.BeginRun(ctx, r.ID, 7))
+		take := store.RunTake{TakeRequest: store.TakeRequest{Key: fleet.Key(r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID}
+		_, c, err := d.TakeForRun(ctx, take)
+		try(err)
+		r.Key, r.Epoch, r.Verdict = c.Key, c.Epoch, fleet.Verdict{Outcome: fleet.Productive, Grade: &g}
+		try(d.Complete(ctx, r))
+		w.clock.Advance(7 * time.Hour)
+	}
+	_, err := d.AddFates(ctx, fates)
+	try(err)
+	l, err := d.Ledger(ctx)
+	try(err)
+	for _, off := range book.Discrepancies(l) {
+		w.t.Error(off)
+	}
+	return d
+}
+
+func (w week) arm(d *DB) bandit.Arm {
+	w.t.Helper()
+	s, err := d.Snapshot(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s.Arms["code"].Arm
+}
+
+func newWeek(t *testing.T, alarm float64) week {
+	clock := storetest.NewClock()
+	o := testOptions(t, clock.Now)
+	o.Settings = bandit.Defaults()
+	return week{t, o, clock, alarm}
+}
+
+// TestLateGradesAreThoseOfABatch has what became of work come after settings have changed twice:
+// the evidence is to the last bit that of a fleet whose sessions had the corrected grades at once.
+func TestLateGradesAreThoseOfABatch(t *testing.T) {
+	t.Parallel()
+	late, atOnce := make([]float64, 30), make([]float64, 30)
+	var fates []fleet.Fate
+	for i := range late {
+		late[i], atOnce[i] = 0.5, 0.5
+		switch i % 3 {
+		case 1:
+			fates = append(fates, fleet.Fate{Run: fleet.RunID(fmt.Sprintf("0r%02d", i)), Kind: fleet.FateMerged, Witness: "a"})
+			atOnce[i] = 0.75
+		case 2:
+			fates = append([]fleet.Fate{{Run: fleet.RunID(fmt.Sprintf("0r%02d", i)), Kind: fleet.FateReverted, Witness: "b"}}, fates...)
+			atOnce[i] = 0.1
+		}
+	}
+	one, other := newWeek(t, 0), newWeek(t, 0)
+	got, want := one.arm(one.play(late, fates)), other.arm(other.play(atOnce, nil))
+	got.Up, got.Down = want.Up, want.Down // the change detector goes by the first grades
+	if diff := cmp.Diff(got, want, exactly()); diff != "" {
+		t.Errorf("arm after late evidence (-late +at once):\n%s", diff)
+	}
+}
+
+// TestForgottenGradesStaySo corrects the grades of a category from before the alarm that had them
+// forgotten: the runs show what became of their work, and the evidence stays as it was.
+func TestForgottenGradesStaySo(t *testing.T) {
+	t.Parallel()
+	w := newWeek(t, 3)
+	grades := make([]float64, 30)
+	for i := range grades {
+		if i < 20 {
+			grades[i] = 0.9
+		}
+	}
+	d := w.play(grades, nil)
+	before := w.arm(d)
+	var fates []fleet.Fate
+	for i := range 20 {
+		fates = append(fates, fleet.Fate{Run: fleet.RunID(fmt.Sprintf("0r%02d", i)), Kind: fleet.FateRejected, Witness: "a"})
+	}
+	news, err := d.AddFates(t.Context(), fates)
+	if err != nil || len(news) != 20 || *news[0].Grade != 0.6 {
+		t.Fatalf("got %+v, %v, want 20 corrected grades of 0.6", news, err)
+	}
+	after := w.arm(d)
+	if before.Alarms == 0 || after.Alarms != before.Alarms || after != before {
+		t.Errorf("got %+v, want the arm as it was, after an alarm: %+v", after, before)
+	}
+	l, err := d.Ledger(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, off := range book.Discrepancies(l) {
+		t.Error(off)
+	}
+}
