@@ -91,12 +91,12 @@ func (p past) learn(tb testing.TB, database string) {
 			h.Debits = append(h.Debits, r.Round)
 		}
 		if r.Counted > 0 {
-			h.Graded = append(h.Graded, bandit.Graded{Turn: bandit.Turn(r.Began), Grade: *r.Grade})
+			h.Graded = append(h.Graded, bandit.Learnt{Graded: bandit.Graded{Turn: bandit.Turn(r.Began), Grade: *r.Grade}})
 		}
 		arms[r.Category] = h
 	}
 	for c, h := range arms {
-		columns, values := armColumns(c, o.Settings.Recount(bandit.Arm{}, h, 0))
+		columns, values := armColumns(c, o.Settings.Recount(bandit.Arm{}, h))
 		settings, _ := json.Marshal(o.Settings)
 		_, failed := db.Exec("insert or replace into arms (" + columns + ") values (" + values + ")")
 		_, failed2 := db.Exec("insert into checkpoints (category, settings, arm) values (?, ?, '{}')", c, string(settings))
