@@ -75,22 +75,24 @@ func (w *worker) record(ctx context.Context) error {
 	if w.run.Key == "" || w.run.Verdict.Outcome == fleet.Lost {
 		return w.Store.EndRun(ctx, w.run)
 	}
-	ctx, cancel := w.leased(ctx)
+	lease, cancel := w.leased(ctx)
 	defer cancel()
 	w.run.EndedAt = w.Now()
 	down := false
-	err := w.insist(ctx, func() error {
+	err := w.insist(lease, func() error {
 		if !down { // a full disk has room for it sooner than for the store
 			err := w.Folders.PutEnd(w.run)
 			if down = err == nil; err != nil {
 				w.Log.WarnContext(ctx, "end not written down", w.attrs(slog.Any("err", err))...)
 			}
 		}
-		return w.Store.Complete(ctx, w.run)
+		return w.Store.Complete(lease, w.run)
 	})
 	if !errors.Is(err, fleet.ErrLost) {
 		return err
 	}
+	ctx, cancel = closing(ctx) // that may have taken its time
+	defer cancel()
 	if stored, err := w.Store.Run(ctx, w.run.ID); err == nil && stored.Verdict.Outcome == w.run.Verdict.Outcome {
 		return nil // an earlier try went through, although it did not say so
 	}
@@ -104,17 +106,19 @@ func (w *worker) record(ctx context.Context) error {
 // leased is a context for recording the end. It lasts as long as the claim that was kept. A
 // worker that was asked to stop has closingTime, for its manager will not wait.
 func leased(ctx, kept context.Context, ttl time.Duration) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ttl)
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), ttl)
+	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(kept, func() {
-		if !errors.Is(context.Cause(kept), fleet.ErrLost) {
+		cause := context.Cause(kept)
+		if !errors.Is(cause, fleet.ErrLost) {
 			select {
 			case <-ctx.Done():
 			case <-time.After(closingTime):
 			}
 		}
-		cancel()
+		cancel(cause)
 	})
-	return ctx, func() { stop(); cancel() }
+	return ctx, func() { stop(); cancel(nil); end() }
 }
 
 // mostPause is the longest between two tries to record an end.
@@ -137,6 +141,9 @@ func (w *worker) insist(ctx context.Context, write func() error) error {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
+			if lost := context.Cause(ctx); errors.Is(lost, fleet.ErrLost) {
+				return lost // which the write, cut short, could not say
+			}
 			return last
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"stint/internal/config"
@@ -203,4 +204,33 @@ func TestLaneIsReleasedOnRecordFirst(t *testing.T) {
 	if err := l.Release(); err != nil {
 		t.Error(err)
 	}
+}
+
+// outlived takes longer to record an end than the run has its claim.
+type outlived struct{ store.Store }
+
+func (s outlived) Complete(ctx context.Context, r fleet.Run) error {
+	err := s.ReleaseHolder(ctx, r.ID.Holder(), fleet.EndingReleased)
+	if err == nil {
+		_, _, err = s.Take(ctx, store.TakeRequest{Key: r.Key, Holder: "quick", TTL: time.Hour})
+	}
+	if err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestClaimLostWhileTheEndIsRecorded has the keeper of the claim cut the record short.
+func TestClaimLostWhileTheEndIsRecorded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, "[category.code]\n")
+		b.addTask("fix", "code", fleet.StateTodo)
+		b.Runner, b.Store = says(delivers), outlived{b.db}
+		run, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
+		if got := b.stored(run.ID).Verdict.Outcome; got != fleet.Lost || outcome(err) != fleet.Lost {
+			t.Errorf("got %v, %q on record, want the run lost", err, got)
+		}
+	})
 }
