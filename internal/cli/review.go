@@ -127,6 +127,6 @@ func (a *app) reviewRow(i review.Item) []string {
 	}
 	return []string{
 		string(i.Run), dash(string(i.Session.Category)), dash(string(i.Session.Task)), grade, plain.Span(a.Now().Sub(i.Since)),
-		strconv.Itoa(len(i.Files)), strconv.Itoa(i.Lines), string(i.Landing), dash(i.Why),
+		strconv.Itoa(len(i.Files)), strconv.Itoa(i.Lines), string(i.State), dash(i.Why),
 	}
 }

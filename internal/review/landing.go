@@ -1,5 +1,7 @@
 package review
 
+import "slices"
+
 // Landing is how a target branch has a change that a session committed.
 type Landing string
 
@@ -11,8 +13,8 @@ const (
 	// Copied changes are in the target as other commits: after a rebase, a squash or a
 	// cherry-pick.
 	Copied Landing = "copied"
-	// Covered changes are not in the target, and merging them would change nothing: they were
-	// merged with changes, or something else has superseded them.
+	// Covered changes are not in the target as they are. They were merged with changes, as a
+	// commit says that names them, or merging them would change nothing.
 	Covered Landing = "covered"
 	// Reverted changes were in the target, which took them back.
 	Reverted Landing = "reverted"
@@ -24,6 +26,7 @@ type Commit struct {
 	Patch   PatchID // empty: a merge, or a commit that changes no file
 	Reverts []string
 	Merges  []string // its parents but the first
+	Copies  []string // that its message names as those of which it was made
 }
 
 // PatchID identifies what a commit changes, wherever it stands: git-patch-id(1).
@@ -57,8 +60,14 @@ func Land(c Change, held bool, target []Commit) (l Landing, by string) {
 		case anyOf(reverts, t.Reverts), c.Patch != "" && t.Patch == c.Patch:
 			l, by = how, t.ID
 			landed[t.ID] = true
+		case !held && allOf(t.Copies, c.Commits):
+			l, by, how = Covered, t.ID, Covered
+			landed[t.ID] = true
 		case held && anyOf(landed, t.Merges):
 			landed[t.ID] = true // a merge is reverted by its own name
+			if by == "" {
+				by = t.ID
+			}
 		}
 	}
 	return l, by
@@ -82,12 +91,25 @@ func LandAll(commits []Change, whole Change, target []Commit) (waiting []string,
 			if by == "" {
 				by = at
 			}
+			if single == Covered && l == Copied {
+				l = Covered
+			}
 		}
 	}
 	if len(waiting) > 0 {
 		return waiting, Waiting, ""
 	}
 	return nil, l, by
+}
+
+// allOf reports whether a list has all of some ids, of which there are any.
+func allOf(list, ids []string) bool {
+	for _, id := range ids {
+		if !slices.Contains(list, id) {
+			return false
+		}
+	}
+	return len(ids) > 0
 }
 
 func anyOf(set map[string]bool, ids []string) bool {

@@ -23,10 +23,12 @@ type Branch struct {
 	Landing Landing // of all of its commits
 	By      string  // the target's commit that decided it; empty: none
 	Since   time.Time
+	Left    int // how many commits of the target's history, as far as it was read, are older than the branch
+	Landed  int // and than its landing; 0: it is not there
 
 	// For a branch that waits, or was reverted:
 	Commits   []string // that the target lacks, oldest first
-	Landed    int      // commits that the target has as others
+	Others    int      // commits that the target has as others
 	Files     []string // that they change
 	Tests     int      // of the files, those that are tests by their names
 	Lines     int      // inserted and deleted
@@ -42,13 +44,14 @@ type Target struct {
 // Item is the work of one session, with its place in the order.
 type Item struct {
 	Branch
-	Session fleet.Run // of the record; without a category: the record has no such run
-	Shares  int       // other items that change one of its files
-	Why     string    // it stands where it stands
+	State    State
+	Session  fleet.Run    // of the record; without a category: the record has no such run
+	Decision fleet.Review // what was decided and found of it, see [Item.Decided] and [Item.Checked]
+	Shares   int          // other items that change one of its files
+	Collides []fleet.RunID
+	Unblocks int    // tasks that wait for its own
+	Why      string // it stands where it stands
 }
-
-// Open reports whether somebody has to decide about the item.
-func (i Item) Open() bool { return i.Landing == Waiting || i.Landing == Reverted }
 
 // Constants of the time that an item takes, and of its worth. The figures need only be right for the
 // order: a glance at the least, a minute for a screen of changes, half an hour at the most.
@@ -57,10 +60,13 @@ const (
 	linesAMinute = 50.0 // of a change, at the pace of a careful reading
 	fileMinutes  = 0.5  // to find one's way in each
 	mostMinutes  = 30.0
-	redoing      = 3.0 // a conflict has to be solved first
+	redoing      = 3.0 // a conflict has to be solved first, or a red check understood
 	ageDoubles   = 4.0 // days after which waiting has made an item worth twice as much
 	mostAge      = 28.0
 	shareWorth   = 0.25 // for each item that is to be looked at again once this one is in
+	clashWorth   = 0.25 // beyond that, for each that conflicts with it
+	greenWorth   = 1.25 // it is likely to be good
+	unblockWorth = 0.5  // for each task that waits for the item's
 )
 
 // Sort puts open items in the order in which the next minutes free most, the others behind
@@ -92,29 +98,48 @@ func open(i Item) int {
 func (i Item) rate(now time.Time) (rate float64, why string) {
 	minutes := min(glance+float64(i.Lines)/linesAMinute+fileMinutes*float64(len(i.Files)), mostMinutes)
 	days := min(max(now.Sub(i.Since).Hours()/24, 0), mostAge)
-	worth := (1 + days/ageDoubles) * (1 + shareWorth*float64(i.Shares))
+	worth := (1 + days/ageDoubles) * (1 + shareWorth*float64(i.Shares) + clashWorth*float64(len(i.Collides)) + unblockWorth*float64(i.Unblocks))
 	var reasons []string
 	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
 	if g := i.Session.Verdict.Grade; g != nil {
 		worth *= 0.5 + *g
 	}
 	switch {
-	case i.Landing == Reverted:
+	case i.State == StateReverted:
 		say("reverted by %s", short(i.By))
 	case !i.Open():
-		return 0, string(i.Landing)
+		return 0, i.closing()
+	}
+	if i.State == StatePublished && i.Decision.URL != "" {
+		say("at %s", i.Decision.URL)
 	}
 	if i.Apart {
 		say("checked out in %s", i.Dir)
 	}
-	if len(i.Conflicts) > 0 {
+	green, known := i.Checked()
+	if len(i.Conflicts) > 0 || known && !green {
 		minutes = min(minutes*redoing, mostMinutes)
+	}
+	if len(i.Conflicts) > 0 {
 		say("conflicts in %s", counted(len(i.Conflicts), "file"))
 	}
-	if i.Landed > 0 && i.Landing == Waiting {
-		say("%s in the target already", counted(i.Landed, "commit"))
+	switch {
+	case known && green:
+		worth *= greenWorth
+		say("green")
+	case known:
+		say("check failed: %s", i.Decision.Check.Reason)
 	}
-	if i.Shares > 0 {
+	if i.Unblocks > 0 {
+		say("unblocks %s", counted(i.Unblocks, "task"))
+	}
+	if i.Others > 0 && i.Landing == Waiting {
+		say("%s in the target already", counted(i.Others, "commit"))
+	}
+	if len(i.Collides) > 0 {
+		say("conflicts with %s", counted(len(i.Collides), "other"))
+	}
+	if i.Shares > len(i.Collides) {
 		say("shares files with %s", counted(i.Shares, "other"))
 	}
 	if minutes <= 3 {
@@ -124,6 +149,22 @@ func (i Item) rate(now time.Time) (rate float64, why string) {
 		say("old")
 	}
 	return worth / minutes, strings.Join(reasons, ", ")
+}
+
+// closing says why nobody has to decide about the item.
+func (i Item) closing() string {
+	switch i.State {
+	case StateRejected, StateSuperseded:
+		if d, ok := i.Decided(); ok && d.Reason != "" {
+			return d.Reason
+		}
+		return "other work of the task is in the target"
+	case StateMerged, StateChanged:
+		if i.Landing == Copied {
+			return "as commits of its own"
+		}
+	}
+	return ""
 }
 
 // share counts for each open item the others that change one of its files.

@@ -34,7 +34,18 @@ func TestSort(t *testing.T) {
 		item("shared", func(i *review.Item) { i.Files = append(i.Files, "large") }),
 		item("of the future", func(i *review.Item) { i.Since = now.Add(time.Hour) }),
 		item("reverted", func(i *review.Item) { i.Landing, i.By = review.Reverted, "0123456789abcdef" }),
+		item("red", func(i *review.Item) {
+			i.Tip, i.Decision.Check = "t", fleet.ReviewCheck{Tip: "t", Reason: "exit status 1"}
+		}),
+		item("green", func(i *review.Item) { i.Tip, i.Decision.Check = "t", fleet.ReviewCheck{Tip: "t", OK: true} }),
+		item("checked before", func(i *review.Item) { i.Tip, i.Decision.Check = "u", fleet.ReviewCheck{Tip: "t"} }),
+		item("clashing", func(i *review.Item) { i.Collides, i.Files = []fleet.RunID{"shared"}, []string{"large"} }),
+		item("unblocking", func(i *review.Item) { i.Unblocks = 2 }),
+		item("rejected", func(i *review.Item) {
+			i.Decision = fleet.Review{Decision: fleet.DecisionRejected, Reason: "not so"}
+		}),
 	}
+	review.Resolve(items)
 	review.Sort(items, now)
 	var got [][2]string
 	for _, i := range items {
@@ -43,15 +54,21 @@ func TestSort(t *testing.T) {
 	want := [][2]string{
 		{"old", "old"},
 		{"small", "small"},
+		{"unblocking", "unblocks 2 tasks"},
+		{"clashing", "conflicts with 1 other, shares files with 2 others"},
 		{"good", ""},
-		{"shared", "shares files with 1 other"},
+		{"shared", "shares files with 2 others"},
+		{"green", "green"},
+		{"checked before", ""},
 		{"plain", ""},
 		{"reverted", "reverted by 0123456789ab"},
 		{"of the future", ""},
 		{"bad", ""},
-		{"large", "shares files with 1 other"},
+		{"large", "shares files with 2 others"},
 		{"conflicting", "conflicts in 1 file"},
-		{"merged", "merged"},
+		{"red", "check failed: exit status 1"},
+		{"merged", ""},
+		{"rejected", "not so"},
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("order (-got +want):\n%s", diff)
@@ -77,7 +94,87 @@ func TestSortFreesSooner(t *testing.T) {
 		return sum
 	}
 	before := lines()
+	review.Resolve(items)
 	if review.Sort(items, now); lines() > before/2 {
 		t.Errorf("got %d lines in the first four items, want at most half of %d", lines(), before)
+	}
+}
+
+// TestResolve has a state for each way in which git's word and the decisions meet.
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	decided := func(d fleet.ReviewDecision) func(*review.Item) {
+		return func(i *review.Item) { i.Decision = fleet.Review{Tip: i.Tip, Decision: d} }
+	}
+	landed := func(l review.Landing) func(*review.Item) { return func(i *review.Item) { i.Landing = l } }
+	// Another run of the task is in the target, at its fifth commit.
+	rival := func(left int) func(*review.Item) {
+		return func(i *review.Item) { i.Session.Task, i.Left = "task", left }
+	}
+	for _, test := range []struct {
+		name   string
+		change []func(*review.Item)
+		want   review.State
+		open   bool
+	}{
+		{"plain", nil, review.StateWaiting, true},
+		{"checked out", []func(*review.Item){func(i *review.Item) { i.Apart = true }}, review.StateCheckedOut, true},
+		{"published", []func(*review.Item){decided(fleet.DecisionPublished)}, review.StatePublished, true},
+		{"half published", []func(*review.Item){decided(fleet.DecisionPublishing)}, review.StateWaiting, true},
+		{"rejected", []func(*review.Item){decided(fleet.DecisionRejected)}, review.StateRejected, false},
+		{"rejected, and changed since", []func(*review.Item){decided(fleet.DecisionRejected), func(i *review.Item) { i.Tip = "later" }}, review.StateWaiting, true},
+		{"rejected, and merged all the same", []func(*review.Item){decided(fleet.DecisionRejected), landed(review.Copied)}, review.StateMerged, false},
+		{"merged", []func(*review.Item){landed(review.Merged)}, review.StateMerged, false},
+		{"merged with changes", []func(*review.Item){landed(review.Covered)}, review.StateChanged, false},
+		{"reverted", []func(*review.Item){landed(review.Reverted)}, review.StateReverted, true},
+		{"reverted and rejected", []func(*review.Item){landed(review.Reverted), decided(fleet.DecisionRejected)}, review.StateRejected, false},
+		{"landed, and the target written anew", []func(*review.Item){decided(fleet.DecisionLanded)}, review.StateWaiting, true},
+		{"superseded by a decision", []func(*review.Item){decided(fleet.DecisionSuperseded)}, review.StateSuperseded, false},
+		{"beside another of its task", []func(*review.Item){rival(3)}, review.StateSuperseded, false},
+		{"covered by another of its task", []func(*review.Item){rival(3), landed(review.Covered)}, review.StateSuperseded, false},
+		{"built on another of its task", []func(*review.Item){rival(5)}, review.StateWaiting, true},
+	} {
+		item := review.Item{Branch: review.Branch{Run: "run", Tip: "tip", Landing: review.Waiting}}
+		for _, change := range test.change {
+			change(&item)
+		}
+		other := review.Item{Branch: review.Branch{Run: "other", Landing: review.Copied, Landed: 5}, Session: fleet.Run{Task: "task"}}
+		items := []review.Item{item, other}
+		review.Resolve(items)
+		if got := items[0]; got.State != test.want || got.Open() != test.open {
+			t.Errorf("%s: got %s, open %v, want %s, %v", test.name, got.State, got.Open(), test.want, test.open)
+		}
+	}
+}
+
+// TestPairs pairs what changes the same files, the oldest first, and no pair twice.
+func TestPairs(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 10, 12, 0, 0, 0, time.UTC)
+	var items []review.Item
+	for n, i := range []review.Branch{
+		{Files: []string{"a", "b"}},
+		{Files: []string{"b", "a"}},
+		{Files: []string{"b"}, Conflicts: []string{"b"}},
+		{Files: []string{"b"}, Landing: review.Merged},
+		{Files: []string{"c"}},
+		{Files: []string{"a"}},
+	} {
+		if i.Landing == "" {
+			i.Landing = review.Waiting
+		}
+		i.Since = now.Add(-time.Duration(n) * time.Hour)
+		items = append(items, review.Item{Branch: i})
+	}
+	review.Resolve(items)
+	if diff := cmp.Diff(review.Pairs(items), [][2]int{{5, 1}, {5, 0}, {1, 0}}); diff != "" {
+		t.Errorf("pairs (-got +want):\n%s", diff)
+	}
+	many := make([]review.Item, 100)
+	for n := range many {
+		many[n].State, many[n].Files = review.StateWaiting, []string{"a"}
+	}
+	if got := len(review.Pairs(many)); got != review.MostClashes {
+		t.Errorf("got %d pairs of many items, want %d", got, review.MostClashes)
 	}
 }

@@ -49,14 +49,16 @@ const (
 )
 
 // Rot says why no more work should go to review before somebody has looked through what waits
-// there, or "". An open item is rotten that waited for longer than maxAge (0: none is) or that
-// conflicts with the target: each day makes it dearer to bring in. One that a person has
+// there, or "". An open item is rotten that waited for longer than maxAge (0: none is), that
+// conflicts with the target or whose check failed: each day makes it dearer to bring in. One that a person has
 // checked out is being looked at.
 func Rot(items []Item, limit int, maxAge time.Duration, now time.Time) string {
-	old, conflicting, rotten := 0, 0, 0
+	old, conflicting, red, rotten := 0, 0, 0, 0
 	for _, i := range items {
 		aged, conflicts := maxAge > 0 && now.Sub(i.Since) > maxAge, len(i.Conflicts) > 0
-		if !i.Open() || i.Apart || !aged && !conflicts {
+		green, checked := i.Checked()
+		failed := checked && !green
+		if !i.Open() || i.Apart || !aged && !conflicts && !failed {
 			continue
 		}
 		rotten++
@@ -65,6 +67,9 @@ func Rot(items []Item, limit int, maxAge time.Duration, now time.Time) string {
 		}
 		if conflicts {
 			conflicting++
+		}
+		if failed {
+			red++
 		}
 	}
 	most := rotMost
@@ -80,6 +85,9 @@ func Rot(items []Item, limit int, maxAge time.Duration, now time.Time) string {
 	}
 	if conflicting > 0 {
 		of = append(of, fmt.Sprintf("%d in conflict with the target", conflicting))
+	}
+	if red > 0 {
+		of = append(of, fmt.Sprintf("%d with a failed check", red))
 	}
 	return fmt.Sprintf("rotten in review: %d (%s), and the limit is %d", rotten, strings.Join(of, ", "), most)
 }

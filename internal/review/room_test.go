@@ -43,6 +43,7 @@ func TestPlaces(t *testing.T) {
 		{Run: "crashed, empty", State: fleet.PlaceEmpty},
 		{Run: "gone", State: fleet.PlaceReviewed},
 	}
+	review.Resolve(items)
 	if diff := cmp.Diff(review.Places(taken, items), want); diff != "" {
 		t.Errorf("what changes (-got +want):\n%s", diff)
 	}
@@ -60,6 +61,8 @@ func TestRot(t *testing.T) {
 	both.Since = old.Since
 	merged.Landing, merged.Since = review.Merged, old.Since
 	out.Apart, out.Since = true, old.Since
+	red := young
+	red.Tip, red.Decision.Check = "t", fleet.ReviewCheck{Tip: "t"}
 	list := func(items ...review.Item) []review.Item { return items }
 	for name, test := range map[string]struct {
 		items  []review.Item
@@ -72,12 +75,14 @@ func TestRot(t *testing.T) {
 		"a quarter":  {list(old, conflicting), 5, week, "rotten in review: 2 (1 older than 7d00h, 1 in conflict with the target), and the limit is 2"},
 		"below":      {list(old), 5, week, ""},
 		"both":       {list(both), 1, week, "rotten in review: 1 (1 older than 7d00h, 1 in conflict with the target), and the limit is 1"},
+		"red":        {list(red), 1, 0, "rotten in review: 1 (1 with a failed check), and the limit is 1"},
 		"any age":    {list(old, old), 4, 0, ""},
 		"merged":     {list(merged), 4, week, ""},
 		"looked at":  {list(out), 4, week, ""},
 		"no limit":   {slices.Repeat(list(old), 11), 0, week, ""},
 		"no limit's": {slices.Repeat(list(old), 12), 0, week, "rotten in review: 12 (12 older than 7d00h), and the limit is 12"},
 	} {
+		review.Resolve(test.items)
 		if got := review.Rot(test.items, test.limit, test.maxAge, now); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}

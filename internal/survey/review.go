@@ -17,16 +17,21 @@ type Work interface {
 	// Pending are the branches of the fleet's runs, and how the target has them; an empty
 	// target is what the workspace has checked out. made looks up the commits of runs on record.
 	Pending(ctx context.Context, target string, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (review.Target, []review.Branch, error)
+	// Clashes reports which pairs of commits conflict with each other.
+	Clashes(ctx context.Context, pairs [][2]string) ([]bool, error)
 }
 
 // Review lists the work of sessions that is on branches of their own, the item first that is
 // best looked at next. It is read from git at each look, and what exists there is listed, also
 // where the record knows no such run.
 func (f *Fleet) Review(ctx context.Context) (t review.Target, items []review.Item, err error) {
-	sessions := map[fleet.RunID]fleet.Run{}
+	sessions, decisions := map[fleet.RunID]fleet.Run{}, map[fleet.RunID]fleet.Review{}
 	t, list, err := f.Work.Pending(ctx, f.Config.Review.Target, func(runs []fleet.RunID) (map[fleet.RunID][]string, error) {
 		if f.Store == nil {
 			return nil, nil
+		}
+		if decisions, err = f.Store.Reviews(ctx, runs...); err != nil {
+			return nil, err
 		}
 		found, err := f.Store.LastRuns(ctx, store.RunQuery{IDs: runs, Limit: len(runs)})
 		made := map[fleet.RunID][]string{}
@@ -35,13 +40,63 @@ func (f *Fleet) Review(ctx context.Context) (t review.Target, items []review.Ite
 		}
 		return made, err
 	})
+	if err != nil {
+		return t, nil, err
+	}
 	for _, b := range list {
 		if r := sessions[b.Run]; r.Category == "" || !r.EndedAt.IsZero() { // a session at work is not done
-			items = append(items, review.Item{Branch: b, Session: r})
+			items = append(items, review.Item{Branch: b, Session: r, Decision: decisions[b.Run]})
 		}
 	}
+	review.Resolve(items)
+	if err := f.findClashes(ctx, items); err != nil {
+		return t, nil, err
+	}
+	f.findBlocked(ctx, items)
 	review.Sort(items, f.Now())
-	return t, items, err
+	return t, items, nil
+}
+
+// findClashes finds which items conflict with each other.
+func (f *Fleet) findClashes(ctx context.Context, items []review.Item) error {
+	pairs := review.Pairs(items)
+	tips := make([][2]string, len(pairs))
+	for n, pair := range pairs {
+		tips[n] = [2]string{items[pair[0]].Tip, items[pair[1]].Tip}
+	}
+	clash, err := f.Work.Clashes(ctx, tips)
+	if err != nil {
+		return err
+	}
+	for n, pair := range pairs {
+		if one, other := &items[pair[0]], &items[pair[1]]; clash[n] {
+			one.Collides, other.Collides = append(one.Collides, other.Run), append(other.Collides, one.Run)
+		}
+	}
+	return nil
+}
+
+// findBlocked counts the tasks that wait for those of the items. Tasks that cannot be listed
+// change the order only, and are reported elsewhere.
+func (f *Fleet) findBlocked(ctx context.Context, items []review.Item) {
+	if f.Tasks == nil || !slices.ContainsFunc(items, func(i review.Item) bool { return i.Open() && i.Session.Task != "" }) {
+		return
+	}
+	tasks, _, err := f.Tasks.List(ctx)
+	if err != nil {
+		return
+	}
+	blocked := map[fleet.TaskID]int{}
+	for _, t := range tasks {
+		for _, other := range t.Requires {
+			if !t.State.Settled() {
+				blocked[fleet.TaskID(other)]++
+			}
+		}
+	}
+	for n := range items {
+		items[n].Unblocks = blocked[items[n].Session.Task]
+	}
 }
 
 // InReview is what of the sessions' work waits for review, and what is on record of it.

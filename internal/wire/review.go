@@ -25,18 +25,39 @@ type ReviewItem struct {
 	Agent     *string         `json:"agent"`
 	Grade     *float64        `json:"grade"`
 	Branch    string          `json:"branch"`
-	Dir       *string         `json:"dir"`   // in which it is checked out
-	State     string          `json:"state"` // waiting, merged, copied, covered or reverted
-	By        *string         `json:"by"`    // the target's commit that merged or reverted it
-	Since     string          `json:"since"` // when its last commit was made
+	Dir       *string         `json:"dir"`      // in which it is checked out
+	State     review.State    `json:"state"`    // waiting, checked out, published, reverted, merged, merged with changes, rejected or superseded
+	Landing   review.Landing  `json:"landing"`  // of the commits in the target: waiting, merged, copied, covered or reverted
+	Decision  *ReviewDecision `json:"decision"` // of the work as it is; null: none
+	Check     *ReviewCheck    `json:"check"`    // of the work as it is; null: it was not tried
+	By        *string         `json:"by"`       // the target's commit that merged or reverted it
+	Since     string          `json:"since"`    // when its last commit was made
 	Commits   []string        `json:"commits"`
 	Landed    int             `json:"landed"` // further commits, which the target has as others
 	Files     []string        `json:"files"`
 	Tests     int             `json:"tests"` // of the files
 	Lines     int             `json:"lines"` // inserted and deleted
 	Conflicts []string        `json:"conflicts"`
-	Shares    int             `json:"shares"` // other items that change one of its files
+	Shares    int             `json:"shares"`   // other items that change one of its files
+	Collides  []fleet.RunID   `json:"collides"` // those that conflict with it, as far as that was tried
+	Unblocks  int             `json:"unblocks"` // tasks that wait for its own
+	USD       *float64        `json:"usd"`      // that the session cost; null: not known
 	Why       string          `json:"why"`
+}
+
+// ReviewDecision is what a person or a landing decided of an item.
+type ReviewDecision struct {
+	Decision fleet.ReviewDecision `json:"decision"` // published, rejected, superseded or landed
+	Reason   string               `json:"reason"`
+	URL      *string              `json:"url"`
+	At       string               `json:"at"`
+}
+
+// ReviewCheck is how the check of an item on the target went.
+type ReviewCheck struct {
+	OK     bool   `json:"ok"`
+	Reason string `json:"reason"`
+	At     string `json:"at"`
 }
 
 // NewReview is a list of work as JSON.
@@ -45,10 +66,18 @@ func NewReview(t review.Target, items []review.Item, at time.Time) Review {
 }
 
 func newReviewItem(i review.Item) ReviewItem {
-	return ReviewItem{
+	w := ReviewItem{
 		Run: i.Run, Category: some(i.Session.Category), Task: some(i.Session.Task), Agent: some(i.Session.Agent), Grade: i.Session.Verdict.Grade,
-		Branch: i.Name, Dir: some(i.Dir), State: string(i.Landing), By: some(i.By), Since: plain.Stamp(i.Since),
-		Commits: listed(i.Commits), Landed: i.Landed, Files: listed(i.Files), Tests: i.Tests, Lines: i.Lines,
+		Branch: i.Name, Dir: some(i.Dir), State: i.State, Landing: i.Landing, By: some(i.By), Since: plain.Stamp(i.Since),
+		Commits: listed(i.Commits), Landed: i.Others, Files: listed(i.Files), Tests: i.Tests, Lines: i.Lines,
 		Conflicts: listed(i.Conflicts), Shares: i.Shares, Why: i.Why,
+		Collides: listed(i.Collides), Unblocks: i.Unblocks, USD: i.Session.Usage.USD,
 	}
+	if d, ok := i.Decided(); ok {
+		w.Decision = &ReviewDecision{Decision: d.Decision, Reason: d.Reason, URL: some(d.URL), At: plain.Stamp(d.DecidedAt)}
+	}
+	if green, ok := i.Checked(); ok {
+		w.Check = &ReviewCheck{OK: green, Reason: i.Decision.Check.Reason, At: plain.Stamp(i.Decision.Check.At)}
+	}
+	return w
 }

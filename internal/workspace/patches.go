@@ -14,6 +14,30 @@ type merged struct {
 	conflicts []string
 }
 
+// Clashes reports which pairs of commits cannot be merged with each other.
+func (c Clone) Clashes(ctx context.Context, pairs [][2]string) ([]bool, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	g, _, err := c.git(ctx, string(c.Dir))
+	if err != nil {
+		return nil, err
+	}
+	var merges []string
+	for _, pair := range pairs {
+		merges = append(merges, pair[0]+" "+pair[1])
+	}
+	outcomes, err := g.asItIs().mergeTree(ctx, merges)
+	if err != nil {
+		return nil, err
+	}
+	clash := make([]bool, len(pairs))
+	for i, m := range outcomes {
+		clash[i] = len(m.conflicts) > 0
+	}
+	return clash, nil
+}
+
 // mergeTree merges pairs of commits, without a work tree. The trees that it writes are of no use later, and
 // go into a folder of its own.
 func (g git) mergeTree(ctx context.Context, pairs []string) (list []merged, err error) {

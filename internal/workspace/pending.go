@@ -224,6 +224,7 @@ func (p *pending) readHistory(ctx context.Context) error {
 		return err
 	}
 	reverts := regexp.MustCompile(`This reverts commit ([0-9a-f]{40,64})`)
+	copies := regexp.MustCompile(`(?m)(?:^commit |\(cherry picked from commit )([0-9a-f]{40,64})\)?$`) // of merge --squash, and of cherry-pick -x
 	var ids []string
 	for entry := range strings.SplitSeq(text, "\x00") {
 		fields := strings.SplitN(entry, "\x01", 3)
@@ -233,6 +234,9 @@ func (p *pending) readHistory(ctx context.Context) error {
 		c := review.Commit{ID: fields[0]}
 		for _, match := range reverts.FindAllStringSubmatch(fields[2], -1) {
 			c.Reverts = append(c.Reverts, match[1])
+		}
+		for _, match := range copies.FindAllStringSubmatch(fields[2], -1) {
+			c.Copies = append(c.Copies, match[1])
 		}
 		if parents := strings.Fields(fields[1]); len(parents) > 1 {
 			c.Merges = parents[1:]
@@ -288,6 +292,10 @@ func (p *pending) land(b *review.Branch, made []string) {
 		if len(made) > 0 {
 			b.Landing, b.By = review.Land(review.Change{Commits: append(slices.Clone(made), b.Tip)}, true, p.history)
 		}
+		if b.By == "" {
+			b.By = b.Tip
+		}
+		b.Landed = p.place(b.By)
 		return
 	}
 	changes := make([]review.Change, len(own))
@@ -298,7 +306,16 @@ func (p *pending) land(b *review.Branch, made []string) {
 	all := p.ranges[b.Tip]
 	whole := review.Change{Commits: own, Patch: all.id, Inverse: all.inverse}
 	b.Commits, b.Landing, b.By = review.LandAll(changes, whole, p.since(p.bases[b.Tip]))
-	b.Landed = len(own) - len(b.Commits)
+	b.Others = len(own) - len(b.Commits)
+	b.Left, b.Landed = p.place(p.bases[b.Tip]), p.place(b.By)
+}
+
+// place is how much of the target's history is as old as a commit; 0: it is older than what was read.
+func (p *pending) place(id string) int {
+	if at, found := p.at[id]; found {
+		return at + 1
+	}
+	return 0
 }
 
 // since is the target's history after a commit: all that is known of it, where the commit is

@@ -130,6 +130,56 @@ func TestPending(t *testing.T) {
 			g.git("merge", "--quiet", "--squash", branch)
 			g.commit("all of it")
 		}, review.Copied, 0, 3, ""},
+		{"merged, and the target written anew without it", func(g gitter, _ []string) {
+			g.git("merge", "--quiet", "--no-ff", branch)
+			g.git("reset", "--quiet", "--hard", "HEAD~1")
+			g.record("other", "g", "x\n")
+		}, review.Waiting, 2, 0, "a_test.go f"},
+		{"squashed, and the target written anew with it", func(g gitter, _ []string) {
+			g.git("merge", "--quiet", "--squash", branch)
+			g.commit("all of it")
+			g.git("commit", "--quiet", "--amend", "--message", "in other words")
+		}, review.Copied, 0, 2, ""},
+		{"squash with changes in the same lines", func(g gitter, _ []string) {
+			g.git("merge", "--quiet", "--squash", branch)
+			g.write("f", text(map[int]string{3: "THREE", 15: "FIFTEEN"}))
+			g.git("commit", "--quiet", "--all", "--no-edit") // with the message that git has ready
+		}, review.Covered, 0, 2, ""},
+		{"cherry-picks, one of which had a conflict", func(g gitter, c []string) {
+			g.record("other", "f", text(map[int]string{3: "other"}))
+			g.record("one\n\n(cherry picked from commit "+c[0]+")", "f", text(map[int]string{3: "both"}))
+			g.git("cherry-pick", c[1])
+		}, review.Covered, 0, 2, ""},
+		{"cherry-pick with changes, and a revert", func(g gitter, c []string) {
+			g.record("one\n\n(cherry picked from commit "+c[0]+")", "f", text(map[int]string{3: "better"}))
+			g.git("cherry-pick", c[1])
+			g.git("revert", "--no-edit", "HEAD~1")
+		}, review.Reverted, 0, 2, "a_test.go f"},
+		{"a deleted branch", func(g gitter, _ []string) { g.git("branch", "--quiet", "-D", branch) }, "", 0, 0, ""},
+		{"a submodule", func(g gitter, c []string) {
+			g.git("checkout", "--quiet", branch)
+			g.git("update-index", "--add", "--cacheinfo", "160000,"+c[0]+",sub")
+			g.commit("sub")
+			g.git("checkout", "--quiet", "main")
+		}, review.Waiting, 3, 0, "a_test.go f sub"},
+		{"a submodule, squashed", func(g gitter, c []string) {
+			g.git("checkout", "--quiet", branch)
+			g.git("update-index", "--add", "--cacheinfo", "160000,"+c[0]+",sub")
+			g.commit("sub")
+			g.git("checkout", "--quiet", "main")
+			g.record("other", "g", "x\n")
+			g.git("merge", "--quiet", "--squash", branch)
+			g.commit("all of it")
+		}, review.Copied, 0, 3, ""},
+		{"a mode, a binary and a strange name, rebased", func(g gitter, _ []string) {
+			g.git("checkout", "--quiet", branch)
+			g.record("strange", "a\tb \"ü\".bin", "\x00\x01", "-- x", "--- x\n+++ x\n")
+			g.git("update-index", "--chmod=+x", "f")
+			g.commit("mode")
+			g.git("checkout", "--quiet", "--force", "main")
+			g.record("other", "f", text(map[int]string{20: "other"}))
+			g.git("cherry-pick", "main.."+branch)
+		}, review.Copied, 0, 4, ""},
 		{"a target with a history of its own", func(g gitter, _ []string) {
 			g.git("checkout", "--quiet", "--orphan", "new")
 			g.commit("anew")
@@ -154,13 +204,16 @@ func TestPending(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if test.landing == "" && len(all) == 0 {
+				return
+			}
 			if len(all) != 1 {
 				t.Fatalf("got %d branches, want 1: %+v", len(all), all)
 			}
 			p := all[0]
-			if p.Landing != test.landing || len(p.Commits) != test.waiting || p.Landed != test.landed || strings.Join(p.Files, " ") != test.files {
+			if p.Landing != test.landing || len(p.Commits) != test.waiting || p.Others != test.landed || strings.Join(p.Files, " ") != test.files {
 				t.Errorf("got %s, %d commits wait, %d are there, files %v, want %s, %d, %d, %s",
-					p.Landing, len(p.Commits), p.Landed, p.Files, test.landing, test.waiting, test.landed, test.files)
+					p.Landing, len(p.Commits), p.Others, p.Files, test.landing, test.waiting, test.landed, test.files)
 			}
 			if len(p.Conflicts) > 0 && test.name != "a target with a history of its own" {
 				t.Errorf("got conflicts in %v", p.Conflicts)
@@ -190,5 +243,96 @@ func TestPendingConflicts(t *testing.T) {
 	}
 	if diff := cmp.Diff(got, [][]string{{"f"}, {"f"}, nil}); diff != "" {
 		t.Errorf("conflicts (-got +want):\n%s", diff)
+	}
+}
+
+// TestPendingShallow reads a clone that has the last commit of the target only.
+func TestPendingShallow(t *testing.T) {
+	t.Parallel()
+	origin := repository(t)
+	origin.record("start", "f", text(nil))
+	origin.record("second", "f", text(map[int]string{1: "one"}))
+	g := gitter{t: t, dir: filepath.Join(t.TempDir(), "clone")}
+	origin.git("clone", "--quiet", "--depth=1", "file://"+origin.dir, g.dir)
+	for _, run := range []fleet.RunID{"01jd8wz4v0k3m7q0", "01jd8wz4v0k3m7q1"} {
+		g.git("checkout", "--quiet", "-b", "stint/bob/"+string(run), "main")
+		g.record("change", string(run), "x\n")
+	}
+	// The first is squashed in the origin, of which again only the last commit is fetched.
+	origin.record("more", "g", "x\n")
+	origin.record("squashed", "01jd8wz4v0k3m7q0", "x\n")
+	g.git("checkout", "--quiet", "main")
+	g.git("pull", "--quiet", "--depth=3")
+	landings := func() (list []review.Landing) {
+		_, all, err := g.clone().Pending(t.Context(), "", unknown)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range all {
+			list = append(list, b.Landing)
+		}
+		return list
+	}
+	if diff := cmp.Diff(landings(), []review.Landing{review.Copied, review.Waiting}); diff != "" {
+		t.Errorf("landings (-got +want):\n%s", diff)
+	}
+	// Where the history of the target does not reach back to the branches, they wait: nothing is lost.
+	g.git("fetch", "--quiet", "--depth=1")
+	g.git("reset", "--quiet", "--hard", "origin/main")
+	if diff := cmp.Diff(landings(), []review.Landing{review.Covered, review.Waiting}); diff != "" {
+		t.Errorf("landings with less history (-got +want):\n%s", diff)
+	}
+}
+
+// TestDiffs sums up patches: whitespace and place do not count, everything else does, and what
+// takes a patch back is its inverse.
+func TestDiffs(t *testing.T) {
+	t.Parallel()
+	g := repository(t)
+	base := g.record("start", "f", text(nil), "g", text(nil))
+	change := func(onto string, files ...string) string {
+		g.git("checkout", "--quiet", onto)
+		return g.record("change", files...)
+	}
+	one := change(base, "f", text(map[int]string{10: "ten"}))
+	indented := change(base, "f", text(map[int]string{10: "  ten"}))
+	lower := change(change(base, "f", "first\n"+text(nil)), "f", "first\n"+text(map[int]string{10: "ten"}))
+	another := change(base, "f", text(map[int]string{10: "line"}))
+	elsewhere := change(base, "g", text(map[int]string{10: "ten"}))
+	back := change(one, "f", text(nil))
+	g.git("checkout", "--quiet", one)
+	g.git("update-index", "--chmod=+x", "g")
+	g.commit("mode")
+	g.git("reset", "--quiet", "--hard")
+	mode := g.git("rev-parse", "HEAD")
+	long := change(base, "long", strings.Repeat("x", 1<<20)+"\n", "same", strings.Repeat("x ", 1<<19)+"y\n")
+	c, _, err := g.clone().git(t.Context(), g.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := c.diffs(t.Context(), []string{one, indented, lower, another, elsewhere, back, mode, long, base})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, same := range map[string]bool{
+		"indented": got[indented].id == got[one].id, "lower": got[lower].id == got[one].id, "back": got[back].id == got[one].inverse,
+		"back of back": got[back].inverse == got[one].id,
+	} {
+		if !same {
+			t.Errorf("%s: got another patch", name)
+		}
+	}
+	ids := map[review.PatchID]bool{}
+	for _, commit := range []string{one, another, elsewhere, back, mode, long, base} {
+		ids[got[commit].id] = true
+	}
+	if len(ids) != 7 {
+		t.Errorf("got %d different patches, want 7", len(ids))
+	}
+	if diff := cmp.Diff([]int{got[one].lines, got[mode].lines, got[long].lines, got[base].lines}, []int{2, 0, 2, 40}); diff != "" {
+		t.Errorf("lines (-got +want):\n%s", diff)
+	}
+	if diff := cmp.Diff(got[long].files, []string{"long", "same"}); diff != "" {
+		t.Errorf("files (-got +want):\n%s", diff)
 	}
 }
