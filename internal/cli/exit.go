@@ -34,8 +34,8 @@ func meaning(status int) string {
 		statusNothing:     "nothing to do",
 		statusDenied:      "denied: held by another",
 		statusLost:        "lost: the claim is not, or no longer, this holder's at this epoch",
-		statusPartly:      "partly done: some units started, some did not",
-		statusBusy:        "busy: another has the lane or decides, or review is full",
+		statusPartly:      "partly done: some units started or some work landed",
+		statusBusy:        "busy: another has the lane, fires or lands, or review is full",
 		statusInterrupted: "interrupted",
 		statusTerminated:  "terminated",
 	}[status]

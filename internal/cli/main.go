@@ -185,7 +185,9 @@ func entries() []entry {
 		{name: "pause", group: groupOther, make: newPause},
 		{name: "resume", group: groupOther, make: newResume},
 		{name: "budget", group: groupInspect, make: newBudget, statuses: map[string][]int{"reset": {statusNothing}}},
-		{name: "review", group: groupInspect, make: newReview},
+		{name: "review", group: groupInspect, make: newReview, statuses: map[string][]int{
+			"land": {statusPartly, statusBusy}, "reject": {statusNothing, statusDenied}, "checkout": {statusNothing}, "publish": {statusNothing, statusBusy},
+		}},
 		{name: "lessons", group: groupOther, make: newLessons},
 		{name: "config", group: groupOther, make: newConfig, statuses: map[string][]int{"trust": {statusDenied}}},
 		{name: "completion", group: groupOther, make: newCompletion, brief: true},

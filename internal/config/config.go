@@ -113,11 +113,25 @@ type Selector struct {
 
 // Review says where the work of sessions is to get to, and how much of it may wait.
 type Review struct {
-	Target    string        // a branch; empty: the one that the workspace has checked out
-	Limit     int           // results that may wait; 0: any number
-	MaxAge    time.Duration // a result that waited longer is rotten; 0: none is
-	AwayLimit int           // in place of the limit, while the reviewer is away
+	Target          string        // a branch; empty: the one that the workspace has checked out
+	Limit           int           // results that may wait; 0: any number
+	MaxAge          time.Duration // a result that waited longer is rotten; 0: none is
+	AwayLimit       int           // in place of the limit, while the reviewer is away
+	Method          Method        // by which work lands
+	Check           []string      // says by its exit status whether work may land as it stands on the target; empty: nothing does
+	CheckTimeout    time.Duration // how long that may take
+	Publish         []string      // opens a request for a branch that was pushed; empty: nothing does
+	PublishTimeout  time.Duration // how long that may take
+	PassEnvironment []string      // handed on to these commands from the environment of stint
 }
+
+// Method is how work gets on top of the target.
+type Method string
+
+const (
+	MethodRebase Method = "rebase" // its commits are made anew there
+	MethodMerge  Method = "merge"  // a commit merges them
+)
 
 // Worktrees bounds the work trees that are kept after their sessions. Those with commits
 // that are merged nowhere are kept in any case.

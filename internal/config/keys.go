@@ -56,18 +56,7 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 			`What a million tokens of a model cost in USD. The cost that an agent does not report is computed from
 			its tokens and these prices: write a table [price."MODEL"] with input, cached_input, cache_write, output
 			and the day of these prices, as_of = "2026-11-01". No prices come with stint: see "stint help budgets".`),
-		tomlfile.Group("review", `What of the sessions' work waits for a person.`, []tomlfile.Key{
-			tomlfile.Of("target", &c.Review.Target, "", tomlfile.Text(),
-				`The branch that the work is to get into. Left out, it is the one that the workspace has checked out.`),
-			tomlfile.Of("limit", &c.Review.Limit, 50, tomlfile.Whole(0, tomlfile.NoLimit), // a week's work of a person who looks through ten a day
-				`How many results may wait for review at most, of the categories whose sessions have worktrees of their
-				own. A session takes a place with its claim, and gives it back if it left no commits; 0 is no limit.`),
-			tomlfile.Of("max_age", &c.Review.MaxAge, 14*24*time.Hour, tomlfile.Pause(), // nobody remembers after that what it was for
-				`A result that has waited so long is rotten, as is one that conflicts with the target or whose check is
-				red. Where that is a quarter of what may wait, fires start no more of it. "0s": age does not count.`),
-			tomlfile.Derived("away_limit", &c.Review.AwayLimit, func() int { return 2 * c.Review.Limit }, tomlfile.Whole(0, tomlfile.NoLimit),
-				`The limit while the reviewer is away ("stint review away"); 0 is no limit. Left out, it is twice the limit.`, tomlfile.Shown(100)),
-		}),
+		tomlfile.Group("review", `What becomes of the sessions' work. See "stint help review".`, c.reviewKeys()),
 		tomlfile.Group("worktrees", `Which work trees stay once their sessions are over. Those with commits that are
 			merged nowhere stay in any case.`, []tomlfile.Key{
 			tomlfile.Of("keep", &c.Worktrees.Keep, 20, tomlfile.Whole(0, tomlfile.NoLimit), // a disk holds some clones of most things
@@ -84,6 +73,35 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 			tomlfile.Of("out", &c.Runs.Out, 16<<20, tomlfile.Bytes(), // a report, a patch, some pictures
 				`How much is kept of what an agent wrote into the folder of its run.`),
 		}),
+	}
+}
+
+func (c *Config) reviewKeys() []tomlfile.Key {
+	r := &c.Review
+	return []tomlfile.Key{
+		tomlfile.Of("target", &r.Target, "", tomlfile.Text(),
+			`The branch that the work is to get into. Left out, it is the one that the workspace has checked out.`),
+		tomlfile.Of("limit", &r.Limit, 50, tomlfile.Whole(0, tomlfile.NoLimit), // a week's work of a person who looks through ten a day
+			`How many results may wait for review at most, of the categories whose sessions have worktrees of their
+			own. A session takes a place with its claim, and gives it back if it left no commits; 0 is no limit.`),
+		tomlfile.Of("max_age", &r.MaxAge, 14*24*time.Hour, tomlfile.Pause(), // nobody remembers after that what it was for
+			`A result that has waited so long is rotten, as is one that conflicts with the target or whose check is
+			red. Where that is a quarter of what may wait, fires start no more of it. "0s": age does not count.`),
+		tomlfile.Derived("away_limit", &r.AwayLimit, func() int { return 2 * r.Limit }, tomlfile.Whole(0, tomlfile.NoLimit),
+			`The limit while the reviewer is away ("stint review away"); 0 is no limit. Left out, it is twice the limit.`, tomlfile.Shown(100)),
+		tomlfile.Of("method", &r.Method, MethodRebase, tomlfile.OneOf(MethodRebase, MethodMerge), // a history that can be read
+			`How "stint review land" puts work on the target: "rebase" makes its commits anew there, "merge" adds
+			a merge commit.`),
+		tomlfile.Of("check", &r.Check, nil, tomlfile.Command(0),
+			`A command that says by its exit status whether work may land. It runs on the target with that work.`),
+		tomlfile.Of("check_timeout", &r.CheckTimeout, 30*time.Minute, tomlfile.Duration(), // a slow suite; a person waits for it
+			`How long that command may take.`),
+		tomlfile.Of("publish", &r.Publish, nil, tomlfile.Command(0),
+			`A command that opens a request for a branch which "stint review publish" has pushed, such as
+			["gh", "pr", "create", "--head", "{branch}", "--title", "{title}", "--body-file", "-"].`),
+		tomlfile.Of("publish_timeout", &r.PublishTimeout, time.Minute, tomlfile.Duration(), // a forge that is well answers in seconds
+			`How long that command may take.`),
+		environment(&r.PassEnvironment, commonEnvironment()),
 	}
 }
 

@@ -77,7 +77,10 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Fanout:    config.Fanout{Workers: 3, Slots: 6, MaxPivots: 2, Allow: []fleet.Category{"code"}, Limits: pressure.Defaults()},
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 3, Slots: 6}},
 		Notice:    noNotice(),
-		Review:    config.Review{Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100},
+		Review: config.Review{
+			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100,
+			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute, PublishTimeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"},
+		},
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
 		Runs:      config.Runs{Keep: 1000, MaxAge: 30 * 24 * time.Hour, Out: 16 << 20},
 		Tasks:     config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", PassEnvironment: []string{"PATH", "HOME", "LANG"}, After: "ready_for_review", RaiseAfter: 168 * time.Hour, MostSessions: 8},
@@ -202,7 +205,10 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Fanout:    config.Fanout{Workers: 2, Slots: 2, MaxPivots: 5, Allow: []fleet.Category{"cleanup", "code"}, Limits: pressure.Defaults()},
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 2, Slots: 2}},
 		Notice:    noNotice(),
-		Review:    config.Review{Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100},
+		Review: config.Review{
+			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100,
+			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute, PublishTimeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"},
+		},
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
 		Runs:      config.Runs{Keep: 1000, MaxAge: 30 * 24 * time.Hour, Out: 16 << 20},
 		Tasks: config.Tasks{

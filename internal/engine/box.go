@@ -98,6 +98,7 @@ func (e *Engine) guarded() (list []string) {
 	add(c.Selector.Command...)
 	add(c.Notice.Command...)
 	add(c.Tasks.ResolveURL...)
+	add(c.Review.Publish...)
 	for _, s := range c.Tasks.Sources {
 		add(slices.Concat(s.Command, s.Start, s.Done, s.Release)...)
 	}
@@ -167,10 +168,7 @@ func (w *worker) proven(ctx context.Context, name string, a assignment) (fleet.B
 		}
 		return b, nil
 	}
-	b, err = w.Boxes.Prove(ctx, b, fleet.BoxTrial{
-		Home: w.Getenv("HOME"), State: w.Config.State, Dir: a.dir,
-		Canary: fleet.FilesOf(w.Config.State, w.run.ID).Canary, Sockets: w.sockets(),
-	})
+	b, err = w.Boxes.Prove(ctx, b, w.boxTrial(w.run.ID, a.dir))
 	if err != nil {
 		return b, err
 	}
@@ -181,16 +179,22 @@ func (w *worker) proven(ctx context.Context, name string, a assignment) (fleet.B
 	return b, nil
 }
 
+func (e *Engine) boxTrial(run fleet.RunID, dir string) fleet.BoxTrial {
+	return fleet.BoxTrial{
+		Home: e.Getenv("HOME"), State: e.Config.State, Dir: dir, Canary: fleet.FilesOf(e.Config.State, run).Canary, Sockets: e.sockets(),
+	}
+}
+
 // sockets are where programs listen that act for the user.
-func (w *worker) sockets() (list []string) {
-	if bus, is := strings.CutPrefix(w.Getenv("DBUS_SESSION_BUS_ADDRESS"), "unix:path="); is {
+func (e *Engine) sockets() (list []string) {
+	if bus, is := strings.CutPrefix(e.Getenv("DBUS_SESSION_BUS_ADDRESS"), "unix:path="); is {
 		bus, _, _ = strings.Cut(bus, ",")
 		list = append(list, bus)
 	}
-	if dir := w.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+	if dir := e.Getenv("XDG_RUNTIME_DIR"); dir != "" {
 		list = append(list, filepath.Join(dir, "bus"), filepath.Join(dir, "gnupg/S.gpg-agent"), filepath.Join(dir, "podman/podman.sock"))
 	}
-	if ssh := w.Getenv("SSH_AUTH_SOCK"); ssh != "" {
+	if ssh := e.Getenv("SSH_AUTH_SOCK"); ssh != "" {
 		list = append(list, ssh)
 	}
 	return append(list, "/run/docker.sock", "/run/dbus/system_bus_socket")

@@ -18,6 +18,8 @@ const (
 	mostBeside = 20
 	// mostReason bounds what an earlier session said of its end: a sentence or two.
 	mostReason = 400
+	// mostReview bounds a person's word on it, or the end of what a check printed.
+	mostReview = 2000
 	// revisionDigits are enough of a revision for git to find it.
 	revisionDigits = 12
 )
@@ -82,7 +84,7 @@ func assignmentText(d promptData) string {
 	} else {
 		writeTask(&b, d.Task, d.fence)
 	}
-	writeAttempts(&b, d.Attempts)
+	writeAttempts(&b, d)
 	writeLessons(&b, d.Lessons, d.fence)
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -136,18 +138,19 @@ func frontMatter(t *fleet.Task) [][2]string {
 
 // writeAttempts says what became of earlier sessions at the task, and where their work is.
 // Whether it was merged since is for git to say, at the moment when that matters.
-func writeAttempts(b *strings.Builder, attempts []fleet.Run) {
-	if len(attempts) == 0 {
+func writeAttempts(b *strings.Builder, d promptData) {
+	if len(d.Attempts) == 0 {
 		return
 	}
 	b.WriteString("\nEarlier sessions at this task, the latest first, with what was said of them:\n")
 	branches, commits := false, false
-	for _, r := range attempts {
+	for _, r := range d.Attempts {
 		fmt.Fprintf(b, "- %s, %s", utc(r.EndedAt), r.Verdict.Outcome)
 		if r.Verdict.Reason != "" {
 			fmt.Fprintf(b, ", %q", fleet.Clipped(r.Verdict.Reason, mostReason))
 		}
 		b.WriteString("; " + leftBy(r) + "\n")
+		writeReview(b, d.Reviews[r.ID])
 		branches, commits = branches || r.Branch != "" && len(r.Commits) > 0, commits || len(r.Commits) > 0
 	}
 	switch {
@@ -155,6 +158,16 @@ func writeAttempts(b *strings.Builder, attempts []fleet.Run) {
 		b.WriteString("Build on what they committed. A branch may be merged or gone since: git branch -a --contains COMMIT.\n")
 	case commits:
 		b.WriteString("Build on what they committed.\n")
+	}
+}
+
+// writeReview says why the work of an attempt is not in the target.
+func writeReview(b *strings.Builder, r fleet.Review) {
+	if r.Decision == fleet.DecisionRejected {
+		fmt.Fprintf(b, "  A person rejected it: %q\n", fleet.Clipped(r.Reason, mostReview))
+	}
+	if r.Check.Tip != "" && !r.Check.OK {
+		fmt.Fprintf(b, "  It did not land: %q\n", fleet.Clipped(r.Check.Reason, mostReview))
 	}
 }
 

@@ -20,6 +20,8 @@ type Sources interface {
 	// Body reads the body of a task that was listed. One that is gone since wraps
 	// [fleet.ErrNotFound].
 	Body(ctx context.Context, t fleet.Task) (string, error)
+	// Get reads one task: [fleet.ErrNotFound] when there is none of that id.
+	Get(ctx context.Context, id fleet.TaskID) (fleet.Task, error)
 	// Again reads a listed task once more, where it is from. One that is gone since wraps
 	// [fleet.ErrNotFound].
 	Again(ctx context.Context, t fleet.Task) (fleet.Task, error)
@@ -132,9 +134,12 @@ type Engine struct {
 	Echo    io.Writer // what agents print goes there as well; nil: only into their logs
 	Later   Later     // nil: no service manager
 	Notices Notices   // nil: nobody is notified
-	Graders Graders
-	Repo    Repo
-	Folders Folders
+	// Publisher is nil where branches are only pushed.
+	Publisher Publisher
+	Graders   Graders
+	Repo      Repo
+	Trunk     Trunk
+	Folders   Folders
 
 	// Unenforced says which of a unit's properties do not hold for this process, for
 	// want of a controller; nil: nobody looks.

@@ -87,11 +87,11 @@ func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (fleet.
 
 // judging is the box for a check or a grader: the session's, and what the command names. A
 // grader that names claude, codex or gptme as a word of its own asks by it, with its login.
-func (w *worker) judging(spec fleet.SessionSpec, argv []string, asks bool) (fleet.Box, error) {
+func (e *Engine) judging(spec fleet.SessionSpec, argv []string, asks bool) (fleet.Box, error) {
 	if spec.Box.Open() {
 		return spec.Box, nil
 	}
-	read := append(w.Boxes.Needs(argv[0], spec.Environment, spec.Dir), argv[1:]...)
+	read := append(e.Boxes.Needs(argv[0], spec.Environment, spec.Dir), argv[1:]...)
 	var own, settings []string
 	for _, word := range argv {
 		login, known := config.PresetLogin(filepath.Base(word))
@@ -100,7 +100,7 @@ func (w *worker) judging(spec fleet.SessionSpec, argv []string, asks bool) (flee
 		}
 		folders, files := login.Own(func(name string) string { return fleet.Variable(spec.Environment, name) })
 		own, settings = append(own, folders...), append(settings, files...)
-		read = append(read, w.Boxes.Needs(word, spec.Environment, spec.Dir)...)
+		read = append(read, e.Boxes.Needs(word, spec.Environment, spec.Dir)...)
 	}
 	b := box.Judging(spec.Box, spec.Files.Judge, read, own, settings)
 	return b, strayed(b, box.Places{Dir: spec.Dir})

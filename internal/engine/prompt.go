@@ -18,12 +18,13 @@ const maxPrompt = 1 << 20
 // promptData is what a prompt is made of.
 type promptData struct {
 	Category fleet.Category
-	Task     *fleet.Task    // nil: a session that finds its own work
-	Attempts []fleet.Run    // earlier sessions at the task, newest first
-	Lessons  []fleet.Lesson // that the session is given
-	Beside   []neighbour    // other sessions at work, oldest first
-	Dir      string         // where it works
-	Branch   string         // its own, in a worktree of its own; empty: it shares Dir with others
+	Task     *fleet.Task                  // nil: a session that finds its own work
+	Attempts []fleet.Run                  // earlier sessions at the task, newest first
+	Reviews  map[fleet.RunID]fleet.Review // what became of their work
+	Lessons  []fleet.Lesson               // that the session is given
+	Beside   []neighbour                  // other sessions at work, oldest first
+	Dir      string                       // where it works
+	Branch   string                       // its own, in a worktree of its own; empty: it shares Dir with others
 	Now      time.Time
 	Deadline time.Time // when it is stopped
 	Result   string    // the file in which it reports
@@ -96,7 +97,7 @@ func placeholders(d promptData) map[string]string {
 		"situation":  situation(d),
 		"beside":     part(func(b *strings.Builder) { writeBeside(b, d) }),
 		"assignment": assignmentText(d),
-		"attempts":   part(func(b *strings.Builder) { writeAttempts(b, d.Attempts) }),
+		"attempts":   part(func(b *strings.Builder) { writeAttempts(b, d) }),
 		"lessons":    part(func(b *strings.Builder) { writeLessons(b, d.Lessons, d.fence) }),
 		"report":     howToReport(d),
 		"category":   string(d.Category),

@@ -63,7 +63,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 		Category: r.Category, Task: task, Lessons: a.lessons, Dir: a.dir,
 		Branch: r.Branch, Now: now, Deadline: now.Add(c.Timeout), Result: files.Result,
 	}
-	if data.Attempts, err = e.attempts(ctx, task); err != nil {
+	if data.Attempts, data.Reviews, err = e.attempts(ctx, task); err != nil {
 		return fleet.SessionSpec{}, err
 	}
 	if data.Beside, err = e.beside(ctx, r.ID, now); err != nil {
@@ -134,17 +134,26 @@ func asksForGit(command []string) bool {
 	})
 }
 
-// attempts are the earlier sessions at the task. One that a limit or the service stopped
-// before it committed anything says nothing of the task.
-func (e *Engine) attempts(ctx context.Context, task *fleet.Task) ([]fleet.Run, error) {
+// attempts are the earlier sessions at the task, and what became of their work. One that a limit
+// or the service stopped before it committed anything says nothing of the task.
+func (e *Engine) attempts(ctx context.Context, task *fleet.Task) (list []fleet.Run, reviews map[fleet.RunID]fleet.Review, err error) {
 	if task == nil || e.Store == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
-	list, err := e.Store.LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * mostAttempts})
+	list, err = e.Store.LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * mostAttempts})
 	list = slices.DeleteFunc(list, func(r fleet.Run) bool {
 		return len(r.Commits) == 0 && (r.Verdict.Outcome == fleet.Quota || r.Verdict.Outcome == fleet.Unavailable)
 	})
-	return list[:min(len(list), mostAttempts)], err
+	list = list[:min(len(list), mostAttempts)]
+	if err != nil || len(list) == 0 {
+		return list, nil, err
+	}
+	var ids []fleet.RunID
+	for _, r := range list {
+		ids = append(ids, r.ID)
+	}
+	reviews, err = e.Store.Reviews(ctx, ids...)
+	return list, reviews, err
 }
 
 // beside are the other sessions that work, or are about to.

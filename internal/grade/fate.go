@@ -54,4 +54,3 @@ func Final(first float64, fates []fleet.Fate) float64 {
 	}
 	return thousandths(min(1, max(0, sum)))
 }
-

@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/command"
+	"stint/internal/config"
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/plain"
+	"stint/internal/review"
+	"stint/internal/wire"
+)
+
+func newReviewLand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "land RUN...",
+		Short: "Bring the work of sessions into the target branch",
+		Long: `Bring the work of sessions into the target branch, the oldest first and each on top of the one
+before: by a rebase, or a merge with [review] method = "merge". It is put on the target in a
+folder of its own, and [review] check runs there. Then the target moves, the task is closed if it
+waits for review, and the run's branch and folder are removed.
+
+Work that conflicts or whose check fails is set aside and its task opened again; the others go
+on. If the workspace has the target checked out, it must be without changes, and gets the files.
+After a crash the same command goes on. Status 6: some work landed, and some did not.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runReviewLand(cmd.Context(), args) },
+	}
+}
+
+func newReviewReject(a *app) *cobra.Command {
+	var reason textValue
+	cmd := &cobra.Command{
+		Use:   "reject RUN --reason TEXT",
+		Short: "Reject the work of a session",
+		Long: `Reject the work of a session. Its task is opened again, and the next session at it is given
+the reason. The branch is kept, and listed with --all alone, until it has another commit.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if reason == "" {
+				return usage(errors.New("say why, for the next session at the task: --reason"))
+			}
+			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, by engine.Person, _ review.Target, i review.Item) error {
+				if err := e.Reject(cmd.Context(), i, string(reason), by); err != nil {
+					return err
+				}
+				a.printReviewed(i, "rejected", wire.Reviewed{Reason: string(reason)}, string(i.Run)+" is rejected")
+				return nil
+			})
+		},
+	}
+	cmd.Flags().Var(&reason, "reason", "why: a line of `text` for the next session at the task")
+	return cmd
+}
+
+func newReviewCheckout(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "checkout RUN",
+		Short: "Print a folder with the work of a session",
+		Long: `Print a folder in which the branch of a session is checked out: where it is already, or one that
+is made beside the workspace.`,
+		Example: `  cd "$(stint review checkout 01k9f0c7d3k2m4qa)"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, _ engine.Person, _ review.Target, i review.Item) error {
+				dir, err := a.places(e.Config).CheckOut(cmd.Context(), i.Run, i.Name)
+				if err != nil {
+					return err
+				}
+				a.printReviewed(i, "checked out", wire.Reviewed{Dir: dir}, dir)
+				return nil
+			})
+		},
+	}
+}
+
+func newReviewPublish(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "publish RUN",
+		Short: "Push the work of a session and open a request",
+		Long: `Push the branch of a session to the remote of the target, and run [review] publish, which opens a
+request and prints its address. In its arguments {branch}, {target}, {title}, {task} and {run} are
+filled in, and what the session said of its work is on its input.
+
+That happens once: later commits are only pushed, and work that was published as it is stays so.
+After a crash or a failure the command runs again, and must then print the address of the request
+that there is.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, _ engine.Person, t review.Target, i review.Item) error {
+				r, remote, err := e.Publish(cmd.Context(), t, i)
+				if err != nil {
+					return err
+				}
+				line := r.URL
+				switch {
+				case line == "" && remote == "":
+					line = i.Name + " is published already"
+				case line == "":
+					line = i.Name + " is pushed to " + remote
+				}
+				a.printReviewed(i, "published", wire.Reviewed{URL: r.URL}, line)
+				return nil
+			})
+		},
+	}
+}
+
+func (a *app) printReviewed(i review.Item, state string, r wire.Reviewed, line string) {
+	if a.json {
+		printJSON(a.Stdout, wire.NewReviewed(i, state, r))
+		return
+	}
+	fmt.Fprintln(a.Stdout, plain.Text(line))
+}
+
+// withItem runs fn with one item of review.
+func (a *app) withItem(ctx context.Context, run string, fn func(*engine.Engine, engine.Person, review.Target, review.Item) error) error {
+	return a.withItems(ctx, []string{run}, func(e *engine.Engine, by engine.Person, t review.Target, items []review.Item, _ []fleet.Landed) error {
+		if len(items) == 0 {
+			return fleet.WithHint(fmt.Errorf("run %s has landed: %w", run, fleet.ErrNothing), "stint review --all")
+		}
+		return fn(e, by, t, items[0])
+	})
+}
+
+// withItems runs fn with items of review, and with those of the runs that have landed before
+// and left no branch. A name without either is refused before anything is done.
+func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engine, engine.Person, review.Target, []review.Item, []fleet.Landed) error) error {
+	holder, named, err := a.holder("")
+	if err != nil {
+		return err
+	}
+	return a.withEngine(ctx, writing, nil, func(e *engine.Engine) error {
+		t, all, err := e.Review(ctx)
+		if err != nil {
+			return err
+		}
+		if t.Name == "" {
+			return fleet.WithHint(errors.New("the workspace has no branch checked out"), "name one in [review] target")
+		}
+		reviews, err := e.Store.Reviews(ctx)
+		if err != nil {
+			return err
+		}
+		var (
+			items []review.Item
+			done  []fleet.Landed
+			seen  = map[string]bool{}
+		)
+		for _, arg := range args {
+			if seen[arg] {
+				continue
+			}
+			seen[arg] = true
+			run := fleet.RunID(arg)
+			at := slices.IndexFunc(all, func(i review.Item) bool { return i.Run == run })
+			switch {
+			case at >= 0:
+				items = append(items, all[at])
+			case reviews[run].Decision == fleet.DecisionLanded:
+				done = append(done, fleet.Landed{Run: run, End: fleet.LandingLanded, Reason: "it landed before"})
+			default:
+				return fleet.WithHint(fmt.Errorf("no branch of run %q that has ended: %w", run, fleet.ErrNotFound), "stint review --all")
+			}
+		}
+		return fn(e, engine.Person{Holder: holder, Named: named}, t, items, done)
+	})
+}
+
+func (a *app) runReviewLand(ctx context.Context, args []string) error {
+	return a.withItems(ctx, args, func(e *engine.Engine, by engine.Person, t review.Target, items []review.Item, list []fleet.Landed) error {
+		tell := func(l fleet.Landed) {
+			if !a.json {
+				fmt.Fprintln(a.Stdout, plain.Text(landedLine(t, l)))
+			}
+		}
+		for _, l := range list {
+			tell(l)
+		}
+		more, failed := e.Land(ctx, t, items, by, tell)
+		list = append(list, more...)
+		if a.json {
+			printJSON(a.Stdout, wire.NewLandings(t, list))
+		}
+		landed, short := 0, 0
+		for _, l := range list {
+			if l.End == fleet.LandingLanded {
+				landed++
+			}
+			if l.End != fleet.LandingLanded || l.Left != "" {
+				short++
+			}
+		}
+		switch {
+		case failed != nil && landed > 0:
+			return errors.Join(fmt.Errorf("%d of %d did not land: %w", len(list)-landed, len(list), fleet.ErrPartly), failed)
+		case failed != nil:
+			return failed
+		case short == 0:
+			return nil
+		case landed == 0:
+			return fmt.Errorf("%d of %d did not land", short, len(list))
+		}
+		return fmt.Errorf("%d of %d did not land, or not to the end: %w", short, len(list), fleet.ErrPartly)
+	})
+}
+
+func landedLine(t review.Target, l fleet.Landed) string {
+	line := fmt.Sprintf("%s %s", l.Run, l.End)
+	if l.Commit != "" {
+		line += fmt.Sprintf(" on %s as %.12s", t.Name, l.Commit)
+	}
+	if l.Reason != "" {
+		line += ": " + l.Reason
+	}
+	if l.Left != "" {
+		line += "; " + l.Left
+	}
+	return line
+}
+
+// publisher runs the command that opens requests.
+type publisher struct{ command.Command }
+
+// newPublisher is nil when there is none.
+func newPublisher(c *config.Config) engine.Publisher {
+	r := c.Review
+	if len(r.Publish) == 0 {
+		return nil
+	}
+	return publisher{command.Command{Dir: c.Workspace, Env: about(c, r.PassEnvironment), Timeout: r.PublishTimeout, Limit: maxPayload, Guard: c.Trust.Check, Named: r.Publish}}
+}
+
+// Publish runs the command with its arguments filled in.
+func (p publisher) Publish(ctx context.Context, argv []string, summary []byte) ([]byte, error) {
+	p.Argv, p.Stdin = argv, summary
+	return p.Output(ctx)
+}

@@ -1,0 +1,307 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/box"
+	"stint/internal/config"
+	"stint/internal/fleet"
+	"stint/internal/review"
+	"stint/internal/store"
+)
+
+// Trunk is what the work of sessions gets into.
+type Trunk interface {
+	// Landings takes the right to land or publish work, and returns what gives it back. When another
+	// process has it the error wraps [fleet.ErrBusy].
+	Landings() (end func() error, err error)
+	// Stack puts work on top of the target in a folder of its own. Where a person's changes are in
+	// the way, that is an error.
+	Stack(ctx context.Context, l fleet.Landing) (fleet.Stacked, error)
+	// Unstack removes that folder.
+	Unstack(ctx context.Context) error
+	// Advance moves the target to that work, and reports false if it is not where it was.
+	Advance(ctx context.Context, s fleet.Stacked) (moved bool, err error)
+	// Drop removes the folder and the branch of work that landed, or says why it kept them.
+	Drop(ctx context.Context, l fleet.Landing) (kept string, err error)
+	// Push brings the branch to the target's remote, and names that. It replaces there what was
+	// published before, and nothing else.
+	Push(ctx context.Context, l fleet.Landing, before string) (remote string, err error)
+}
+
+// Person is who asks for a change of a task.
+type Person struct {
+	Holder fleet.Holder
+	Named  bool // by a variable or a flag
+}
+
+// mostMoves bounds how often work is tried again because the target has moved meanwhile.
+const mostMoves = 5
+
+// Land brings work into the target, the oldest first, each on top of the one before. Work that
+// conflicts, or whose check fails, is set aside and its task opened again. The error is why the
+// rest was not tried, too; what became of each is in the list, and each is reported when it is known.
+//
+// If we die before the target has moved, nothing has landed, and [Trunk.Stack] removes the folder.
+// If we die after it, the work is found in the target when it is to land again; the rest of the
+// end follows then: the decision, the task, the branch.
+func (e *Engine) Land(ctx context.Context, target review.Target, items []review.Item, by Person, each func(fleet.Landed)) (list []fleet.Landed, err error) {
+	end, err := e.Trunk.Landings()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	items = slices.Clone(items)
+	slices.SortStableFunc(items, func(a, b review.Item) int {
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(string(a.Run), string(b.Run)))
+	})
+	var failed error
+	for _, i := range items {
+		out := fleet.Landed{Run: i.Run, Task: i.Session.Task, End: fleet.LandingNotTried}
+		if failed == nil {
+			failed = e.land(ctx, target, i, by, &out)
+		}
+		if failed != nil && out.End == fleet.LandingNotTried {
+			out.Reason = failed.Error()
+		}
+		each(out)
+		list = append(list, out)
+	}
+	tidy, cancel := closing(ctx)
+	defer cancel()
+	return list, errors.Join(failed, e.Trunk.Unstack(tidy))
+}
+
+// land brings one item in. An error says that others need not be tried.
+func (e *Engine) land(ctx context.Context, target review.Target, i review.Item, by Person, out *fleet.Landed) error {
+	l := landing(target, i)
+	l.Merge = e.Config.Review.Method == config.MethodMerge
+	if i.Landing == review.Reverted {
+		out.Reason = fmt.Sprintf("it was reverted; to have it again: git revert %s", i.By)
+		return nil
+	}
+	if i.Landing == review.Waiting {
+		if err := e.bring(ctx, l, i, out); err != nil {
+			return err
+		}
+	} else {
+		out.End = fleet.LandingLanded
+	}
+	var err error
+	switch out.End {
+	case fleet.LandingNotTried:
+		return nil
+	case fleet.LandingSetAside:
+		err = e.reopen(ctx, i.Run, i.Session.Task, by)
+	case fleet.LandingLanded:
+		err = e.landed(ctx, l, i.Session.Task, by, out)
+	}
+	if err != nil {
+		out.Left = err.Error()
+	}
+	return nil
+}
+
+func landing(target review.Target, i review.Item) fleet.Landing {
+	return fleet.Landing{Run: i.Run, Branch: i.Name, Tip: i.Tip, Target: target.Name}
+}
+
+// bring tries the work on the target until it is in, or cannot get in.
+func (e *Engine) bring(ctx context.Context, l fleet.Landing, i review.Item, out *fleet.Landed) error {
+	for range mostMoves {
+		s, err := e.Trunk.Stack(ctx, l)
+		if err != nil {
+			return err
+		}
+		if len(s.Conflicts) > 0 {
+			return e.setAside(ctx, l, fmt.Sprintf("it conflicts with %s in %s", l.Target, strings.Join(s.Conflicts, ", ")), out)
+		}
+		if s.Commit != s.Base {
+			failure, err := e.checkLanding(ctx, i.Session, l, s.Dir)
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err != nil { // it says nothing of the work
+				out.Reason = err.Error()
+				return nil //nolint:nilerr // the others may be tried
+			}
+			if failure != "" {
+				return e.setAside(ctx, l, failure, out)
+			}
+			if err := e.Store.SaveReview(ctx, fleet.Review{Run: l.Run, Check: fleet.ReviewCheck{Tip: l.Tip, OK: true}}); err != nil {
+				return err
+			}
+			moved, err := e.Trunk.Advance(ctx, s)
+			if err != nil {
+				return err
+			}
+			if !moved {
+				continue
+			}
+			out.Commit = s.Commit
+		}
+		out.End = fleet.LandingLanded
+		return nil
+	}
+	out.Reason = fmt.Sprintf("%s moved %d times meanwhile", l.Target, mostMoves)
+	return nil
+}
+
+func (e *Engine) setAside(ctx context.Context, l fleet.Landing, reason string, out *fleet.Landed) error {
+	out.End, out.Reason = fleet.LandingSetAside, reason
+	return e.Store.SaveReview(ctx, fleet.Review{Run: l.Run, Check: fleet.ReviewCheck{Tip: l.Tip, Reason: reason}})
+}
+
+// landed ends what is left of work that is in the target. Each step finds what it is to do, so
+// that a landing which died in between is ended by the next.
+func (e *Engine) landed(ctx context.Context, l fleet.Landing, task fleet.TaskID, by Person, out *fleet.Landed) error {
+	if err := e.Store.SaveReview(ctx, fleet.Review{Run: l.Run, Tip: l.Tip, Decision: fleet.DecisionLanded}); err != nil {
+		return err
+	}
+	err := e.changeTask(ctx, task, by, "stint review land", func(t fleet.Task) fleet.TaskState {
+		if t.State == fleet.StateReview {
+			return fleet.StateDone
+		}
+		return t.State // a session that left it open wants another to go on
+	})
+	if err != nil {
+		return err
+	}
+	kept, err := e.Trunk.Drop(ctx, l)
+	if kept != "" {
+		out.Reason = kept
+	}
+	return err
+}
+
+// Reject saves that a person does not want a run's work, and opens its task again. If we die
+// between the two, another call does the rest.
+func (e *Engine) Reject(ctx context.Context, i review.Item, reason string, by Person) error {
+	err := e.Store.SaveReview(ctx, fleet.Review{Run: i.Run, Tip: i.Tip, Decision: fleet.DecisionRejected, Reason: reason})
+	if err != nil {
+		return err
+	}
+	return e.reopen(ctx, i.Run, i.Session.Task, by)
+}
+
+// reopen makes the task workable of a run whose work is not wanted as it is, where the task waits
+// for review or this run has closed it.
+func (e *Engine) reopen(ctx context.Context, run fleet.RunID, task fleet.TaskID, by Person) error {
+	return e.changeTask(ctx, task, by, "stint review", func(t fleet.Task) fleet.TaskState {
+		own := t.Memory != nil && t.Memory.Run == run
+		if t.State == fleet.StateReview || own && t.State == fleet.StateDone {
+			return fleet.StateTodo
+		}
+		return t.State
+	})
+}
+
+// changeTask gives a task the state that is to follow the one it has, under its claim. A task that
+// is gone needs none.
+func (e *Engine) changeTask(ctx context.Context, id fleet.TaskID, by Person, note string, next func(fleet.Task) fleet.TaskState) (err error) {
+	if id == "" {
+		return nil
+	}
+	t, err := e.Sources.Get(ctx, id)
+	if errors.Is(err, fleet.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	h := store.Hold{Key: id.Key(), Holder: by.Holder}
+	give, err := e.HoldTask(ctx, &h, by, note)
+	if err != nil {
+		return fmt.Errorf("task %s stays as it is: %w", id, err)
+	}
+	defer func() { err = errors.Join(err, give()) }()
+	if t, err = e.Recalled(ctx, t); err != nil {
+		return err
+	}
+	if s := next(t); s != t.State {
+		_, err = e.GiveState(ctx, h, t, s)
+	}
+	return err
+}
+
+// Recalled is a task with what is remembered of it.
+func (e *Engine) Recalled(ctx context.Context, t fleet.Task) (fleet.Task, error) {
+	snapshot, err := e.Store.Snapshot(ctx)
+	found := []fleet.Task{t}
+	fleet.Recall(found, snapshot.Tasks)
+	return found[0], err
+}
+
+// checkLanding runs the check of landings in the folder in which work stands on the target, in the
+// box of the agent that did the work.
+func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing, dir string) (failure string, err error) {
+	c := e.Config.Review
+	if len(c.Check) == 0 {
+		return "", nil
+	}
+	r.ID = l.Run // that may be on no record
+	agent, known := e.Config.Agents[r.Agent]
+	if !known {
+		agent = config.Preset(config.DefaultPreset)
+	}
+	agent = config.Agent{
+		Command: c.Check, PassEnvironment: c.PassEnvironment, Box: agent.Box, Read: agent.Read, Write: agent.Write, Network: agent.Network,
+	}
+	a := assignment{run: r, dir: dir}
+	spec := fleet.SessionSpec{Run: r.ID, Dir: dir, Files: fleet.FilesOf(e.Config.State, r.ID), Environment: append(e.Passed(agent),
+		"STINT_FLEET="+string(e.Config.Fleet), "STINT_CONFIG="+e.Config.Path, "STINT_RUN_ID="+string(r.ID), "STINT_CATEGORY="+string(r.Category),
+		"STINT_TASK_ID="+string(r.Task), "STINT_WORKSPACE="+dir)}
+	if spec.Box, err = e.box(ctx, a, agent); err != nil {
+		return "", err
+	}
+	if spec.Box, err = e.Boxes.Prove(ctx, spec.Box, e.boxTrial(r.ID, dir)); err != nil {
+		return "", err
+	}
+	if missing := box.Missing(spec.Box); len(missing) > 0 {
+		e.Log.WarnContext(ctx, "box not complete", slog.String("run_id", string(r.ID)), slog.String("reason", strings.Join(missing, "; ")))
+	}
+	defer e.Folders.Trim(r.ID) //nolint:errcheck // what is left of it goes with the folder of the run
+	b, err := e.judging(spec, c.Check, false)
+	if err != nil {
+		return "", err
+	}
+	return e.Graders.Check(ctx, Question{
+		Run: r.ID, Argv: c.Check, Dir: dir, Environment: boxed(b, spec.Environment), Timeout: c.CheckTimeout, Box: b,
+	})
+}
+
+// HoldTask takes a task's claim for a person who changes it, so that no session is at it, and says at
+// which epoch. A claim that the caller has already, such as an agent its own task's, is neither
+// renewed nor given back.
+func (e *Engine) HoldTask(ctx context.Context, h *store.Hold, by Person, note string) (give func() error, err error) {
+	c, err := e.Store.Check(ctx, h.Key)
+	if err != nil {
+		return nil, err
+	}
+	if by.Named && c.Holder == h.Holder && c.Current(e.Now()) {
+		h.Epoch = c.Epoch
+		return func() error { return nil }, nil
+	}
+	grant, c, err := e.Desk().Take(ctx, store.TakeRequest{Key: h.Key, Holder: h.Holder, TTL: time.Minute, Note: note})
+	if err != nil {
+		return nil, err
+	}
+	if grant == fleet.Denied {
+		return nil, fleet.WithHint(fmt.Errorf("%s: %w", c.Denial(e.Now()), fleet.ErrHeld), "stint status shows the session that works on it")
+	}
+	h.Epoch = c.Epoch
+	return func() error {
+		_, err := e.Store.Release(ctx, *h, fleet.EndingDone, "")
+		if errors.Is(err, fleet.ErrLost) { // a dry run undid the take
+			return nil
+		}
+		return err
+	}, nil
+}
