@@ -44,6 +44,11 @@ func crashstint() {
 		e.Runner = crashRunner{e.Runner, stop}
 		e.Later = crashTimers{stop}
 		e.Folders = crashFolders{e.Folders, stop}
+		e.Trunk = crashTrunk{e.Trunk, stop}
+		e.Graders = crashGraders{e.Graders, stop}
+		if e.Publisher != nil {
+			e.Publisher = crashPublisher{e.Publisher, stop}
+		}
 	}
 	os.Exit(cli.Main(os.Args[1:], s))
 }
@@ -161,6 +166,30 @@ func (c crashStore) Abandon(ctx context.Context, id fleet.RunID, reason string, 
 
 func (c crashStore) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) error {
 	return c.stop.around("Store.LeaveTask", func() error { return c.Store.LeaveTask(ctx, h, m) })
+}
+
+func (c crashStore) SaveReview(ctx context.Context, r fleet.Review) error {
+	call := "Store.SaveReview checked"
+	if r.Decision != "" {
+		call = "Store.SaveReview " + string(r.Decision)
+	}
+	return c.stop.around(call, func() error { return c.Store.SaveReview(ctx, r) })
+}
+
+func (c crashStore) Take(ctx context.Context, r store.TakeRequest) (grant fleet.Grant, claim fleet.Claim, err error) {
+	err = c.stop.around("Store.Take", func() error {
+		grant, claim, err = c.Store.Take(ctx, r)
+		return err
+	})
+	return grant, claim, err
+}
+
+func (c crashStore) Release(ctx context.Context, h store.Hold, ending fleet.Ending, reason string) (claim fleet.Claim, err error) {
+	err = c.stop.around("Store.Release", func() error {
+		claim, err = c.Store.Release(ctx, h, ending, reason)
+		return err
+	})
+	return claim, err
 }
 
 func (c crashStore) SeeTasks(ctx context.Context, list []store.TaskSight) error {
@@ -283,4 +312,79 @@ type crashTimers struct{ stop stop }
 
 func (c crashTimers) StartAfter(context.Context, fleet.UnitSpec, time.Duration) error {
 	return c.stop.around("Later.StartAfter", func() error { return nil })
+}
+
+type crashTrunk struct {
+	engine.Trunk
+	stop stop
+}
+
+func (c crashTrunk) Landings() (end func() error, err error) {
+	err = c.stop.around("Trunk.Landings", func() error {
+		end, err = c.Trunk.Landings()
+		return err
+	})
+	return end, err
+}
+
+func (c crashTrunk) Stack(ctx context.Context, l fleet.Landing) (s fleet.Stacked, err error) {
+	err = c.stop.around("Trunk.Stack", func() error {
+		s, err = c.Trunk.Stack(ctx, l)
+		return err
+	})
+	return s, err
+}
+
+func (c crashTrunk) Advance(ctx context.Context, s fleet.Stacked) (moved bool, err error) {
+	err = c.stop.around("Trunk.Advance", func() error {
+		moved, err = c.Trunk.Advance(ctx, s)
+		return err
+	})
+	return moved, err
+}
+
+func (c crashTrunk) Drop(ctx context.Context, l fleet.Landing) (kept string, err error) {
+	err = c.stop.around("Trunk.Drop", func() error {
+		kept, err = c.Trunk.Drop(ctx, l)
+		return err
+	})
+	return kept, err
+}
+
+func (c crashTrunk) Unstack(ctx context.Context) error {
+	return c.stop.around("Trunk.Unstack", func() error { return c.Trunk.Unstack(ctx) })
+}
+
+func (c crashTrunk) Push(ctx context.Context, l fleet.Landing, before string) (remote string, err error) {
+	err = c.stop.around("Trunk.Push", func() error {
+		remote, err = c.Trunk.Push(ctx, l, before)
+		return err
+	})
+	return remote, err
+}
+
+type crashGraders struct {
+	engine.Graders
+	stop stop
+}
+
+func (c crashGraders) Check(ctx context.Context, q engine.Question) (failure string, err error) {
+	err = c.stop.around("Graders.Check", func() error {
+		failure, err = c.Graders.Check(ctx, q)
+		return err
+	})
+	return failure, err
+}
+
+type crashPublisher struct {
+	engine.Publisher
+	stop stop
+}
+
+func (c crashPublisher) Publish(ctx context.Context, argv []string, summary []byte) (printed []byte, err error) {
+	err = c.stop.around("Publisher.Publish", func() error {
+		printed, err = c.Publisher.Publish(ctx, argv, summary)
+		return err
+	})
+	return printed, err
 }

@@ -46,8 +46,8 @@ the reason. The branch is kept, and listed with --all alone, until it has anothe
 			if reason == "" {
 				return usage(errors.New("say why, for the next session at the task: --reason"))
 			}
-			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, by engine.Person, _ review.Target, i review.Item) error {
-				if err := e.Reject(cmd.Context(), i, string(reason), by); err != nil {
+			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, _ review.Target, i review.Item) error {
+				if err := e.Reject(cmd.Context(), i, string(reason)); err != nil {
 					return err
 				}
 				a.printReviewed(i, "rejected", wire.Reviewed{Reason: string(reason)}, string(i.Run)+" is rejected")
@@ -68,7 +68,7 @@ is made beside the workspace.`,
 		Example: `  cd "$(stint review checkout 01k9f0c7d3k2m4qa)"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, _ engine.Person, _ review.Target, i review.Item) error {
+			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, _ review.Target, i review.Item) error {
 				dir, err := a.places(e.Config).CheckOut(cmd.Context(), i.Run, i.Name)
 				if err != nil {
 					return err
@@ -93,7 +93,7 @@ After a crash or a failure the command runs again, and must then print the addre
 that there is.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, _ engine.Person, t review.Target, i review.Item) error {
+			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, t review.Target, i review.Item) error {
 				r, remote, err := e.Publish(cmd.Context(), t, i)
 				if err != nil {
 					return err
@@ -121,22 +121,18 @@ func (a *app) printReviewed(i review.Item, state string, r wire.Reviewed, line s
 }
 
 // withItem runs fn with one item of review.
-func (a *app) withItem(ctx context.Context, run string, fn func(*engine.Engine, engine.Person, review.Target, review.Item) error) error {
-	return a.withItems(ctx, []string{run}, func(e *engine.Engine, by engine.Person, t review.Target, items []review.Item, _ []fleet.Landed) error {
+func (a *app) withItem(ctx context.Context, run string, fn func(*engine.Engine, review.Target, review.Item) error) error {
+	return a.withItems(ctx, []string{run}, func(e *engine.Engine, t review.Target, items []review.Item, _ []fleet.Landed) error {
 		if len(items) == 0 {
 			return fleet.WithHint(fmt.Errorf("run %s has landed: %w", run, fleet.ErrNothing), "stint review --all")
 		}
-		return fn(e, by, t, items[0])
+		return fn(e, t, items[0])
 	})
 }
 
 // withItems runs fn with items of review, and with those of the runs that have landed before
 // and left no branch. A name without either is refused before anything is done.
-func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engine, engine.Person, review.Target, []review.Item, []fleet.Landed) error) error {
-	holder, named, err := a.holder("")
-	if err != nil {
-		return err
-	}
+func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engine, review.Target, []review.Item, []fleet.Landed) error) error {
 	return a.withEngine(ctx, writing, nil, func(e *engine.Engine) error {
 		t, all, err := e.Review(ctx)
 		if err != nil {
@@ -170,21 +166,21 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engi
 				return fleet.WithHint(fmt.Errorf("no branch of run %q that has ended: %w", run, fleet.ErrNotFound), "stint review --all")
 			}
 		}
-		return fn(e, engine.Person{Holder: holder, Named: named}, t, items, done)
+		return fn(e, t, items, done)
 	})
 }
 
 func (a *app) runReviewLand(ctx context.Context, args []string) error {
-	return a.withItems(ctx, args, func(e *engine.Engine, by engine.Person, t review.Target, items []review.Item, list []fleet.Landed) error {
-		tell := func(l fleet.Landed) {
+	return a.withItems(ctx, args, func(e *engine.Engine, t review.Target, items []review.Item, list []fleet.Landed) error {
+		show := func(l fleet.Landed) {
 			if !a.json {
 				fmt.Fprintln(a.Stdout, plain.Text(landedLine(t, l)))
 			}
 		}
 		for _, l := range list {
-			tell(l)
+			show(l)
 		}
-		more, failed := e.Land(ctx, t, items, by, tell)
+		more, failed := e.Land(ctx, t, items, show)
 		list = append(list, more...)
 		if a.json {
 			printJSON(a.Stdout, wire.NewLandings(t, list))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -119,14 +120,18 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 			return err
 		}
 		hold := store.Hold{Key: id.Key(), Holder: holder}
-		give, err := e.HoldTask(ctx, &hold, engine.Person{Holder: holder, Named: named}, "stint task done")
+		give, err := a.guard(ctx, e.Config, e.Store, &hold, named)
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, give()) }()
-		if t, err = e.Recalled(ctx, t); err != nil {
+		snapshot, err := e.Store.Snapshot(ctx)
+		if err != nil {
 			return err
 		}
+		found := []fleet.Task{t}
+		fleet.Recall(found, snapshot.Tasks)
+		t = found[0]
 		changed := t.State != fleet.StateDone
 		if !dryRun {
 			if changed, err = e.GiveState(ctx, hold, t, fleet.StateDone); err != nil {
@@ -137,6 +142,36 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 		a.printDone(t, changed, dryRun)
 		return nil
 	})
+}
+
+// guard holds a task's claim while its file is written, so that no session is at
+// it, and says at which epoch. A claim that the caller has already, such as an agent its own task's, is
+// neither renewed nor given back.
+func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h *store.Hold, named bool) (give func() error, err error) {
+	c, err := s.Check(ctx, h.Key)
+	if err != nil {
+		return nil, err
+	}
+	if named && c.Holder == h.Holder && c.Current(a.Now()) {
+		h.Epoch = c.Epoch
+		return func() error { return nil }, nil
+	}
+	take := store.TakeRequest{Key: h.Key, Holder: h.Holder, TTL: time.Minute, Note: "stint task done"}
+	grant, c, err := a.desk(cfg, s).Take(ctx, take)
+	if err != nil {
+		return nil, err
+	}
+	if grant == fleet.Denied {
+		return nil, fleet.WithHint(fmt.Errorf("%s: %w", c.Denial(a.Now()), fleet.ErrHeld), "stint status shows the session that works on it")
+	}
+	h.Epoch = c.Epoch
+	return func() error {
+		_, err := s.Release(ctx, *h, fleet.EndingDone, "")
+		if errors.Is(err, fleet.ErrLost) { // a dry run undid the take
+			return nil
+		}
+		return err
+	}, nil
 }
 
 func (a *app) printDone(t fleet.Task, changed, dryRun bool) {

@@ -36,11 +36,9 @@ type Trunk interface {
 	Push(ctx context.Context, l fleet.Landing, before string) (remote string, err error)
 }
 
-// Person is who asks for a change of a task.
-type Person struct {
-	Holder fleet.Holder
-	Named  bool // by a variable or a flag
-}
+// reviewer holds a task's claim while a decision on the work of its session changes the task. A
+// claim of its own is left by a process that died, and renewed.
+const reviewer fleet.Holder = "stint-review"
 
 // mostMoves bounds how often work is tried again because the target has moved meanwhile.
 const mostMoves = 5
@@ -52,7 +50,7 @@ const mostMoves = 5
 // If we die before the target has moved, nothing has landed, and [Trunk.Stack] removes the folder.
 // If we die after it, the work is found in the target when it is to land again; the rest of the
 // end follows then: the decision, the task, the branch.
-func (e *Engine) Land(ctx context.Context, target review.Target, items []review.Item, by Person, each func(fleet.Landed)) (list []fleet.Landed, err error) {
+func (e *Engine) Land(ctx context.Context, target review.Target, items []review.Item, each func(fleet.Landed)) (list []fleet.Landed, err error) {
 	end, err := e.Trunk.Landings()
 	if err != nil {
 		return nil, err
@@ -66,7 +64,7 @@ func (e *Engine) Land(ctx context.Context, target review.Target, items []review.
 	for _, i := range items {
 		out := fleet.Landed{Run: i.Run, Task: i.Session.Task, End: fleet.LandingNotTried}
 		if failed == nil {
-			failed = e.land(ctx, target, i, by, &out)
+			failed = e.land(ctx, target, i, &out)
 		}
 		if failed != nil && out.End == fleet.LandingNotTried {
 			out.Reason = failed.Error()
@@ -80,7 +78,7 @@ func (e *Engine) Land(ctx context.Context, target review.Target, items []review.
 }
 
 // land brings one item in. An error says that others need not be tried.
-func (e *Engine) land(ctx context.Context, target review.Target, i review.Item, by Person, out *fleet.Landed) error {
+func (e *Engine) land(ctx context.Context, target review.Target, i review.Item, out *fleet.Landed) error {
 	l := landing(target, i)
 	l.Merge = e.Config.Review.Method == config.MethodMerge
 	if i.Landing == review.Reverted {
@@ -99,9 +97,9 @@ func (e *Engine) land(ctx context.Context, target review.Target, i review.Item, 
 	case fleet.LandingNotTried:
 		return nil
 	case fleet.LandingSetAside:
-		err = e.reopen(ctx, i.Run, i.Session.Task, by)
+		err = e.reopen(ctx, i.Run, i.Session.Task)
 	case fleet.LandingLanded:
-		err = e.landed(ctx, l, i.Session.Task, by, out)
+		err = e.landed(ctx, l, i.Session.Task, out)
 	}
 	if err != nil {
 		out.Left = err.Error()
@@ -161,11 +159,11 @@ func (e *Engine) setAside(ctx context.Context, l fleet.Landing, reason string, o
 
 // landed ends what is left of work that is in the target. Each step finds what it is to do, so
 // that a landing which died in between is ended by the next.
-func (e *Engine) landed(ctx context.Context, l fleet.Landing, task fleet.TaskID, by Person, out *fleet.Landed) error {
+func (e *Engine) landed(ctx context.Context, l fleet.Landing, task fleet.TaskID, out *fleet.Landed) error {
 	if err := e.Store.SaveReview(ctx, fleet.Review{Run: l.Run, Tip: l.Tip, Decision: fleet.DecisionLanded}); err != nil {
 		return err
 	}
-	err := e.changeTask(ctx, task, by, "stint review land", func(t fleet.Task) fleet.TaskState {
+	err := e.changeTask(ctx, task, func(t fleet.Task) fleet.TaskState {
 		if t.State == fleet.StateReview {
 			return fleet.StateDone
 		}
@@ -183,18 +181,18 @@ func (e *Engine) landed(ctx context.Context, l fleet.Landing, task fleet.TaskID,
 
 // Reject saves that a person does not want a run's work, and opens its task again. If we die
 // between the two, another call does the rest.
-func (e *Engine) Reject(ctx context.Context, i review.Item, reason string, by Person) error {
+func (e *Engine) Reject(ctx context.Context, i review.Item, reason string) error {
 	err := e.Store.SaveReview(ctx, fleet.Review{Run: i.Run, Tip: i.Tip, Decision: fleet.DecisionRejected, Reason: reason})
 	if err != nil {
 		return err
 	}
-	return e.reopen(ctx, i.Run, i.Session.Task, by)
+	return e.reopen(ctx, i.Run, i.Session.Task)
 }
 
 // reopen makes the task workable of a run whose work is not wanted as it is, where the task waits
 // for review or this run has closed it.
-func (e *Engine) reopen(ctx context.Context, run fleet.RunID, task fleet.TaskID, by Person) error {
-	return e.changeTask(ctx, task, by, "stint review", func(t fleet.Task) fleet.TaskState {
+func (e *Engine) reopen(ctx context.Context, run fleet.RunID, task fleet.TaskID) error {
+	return e.changeTask(ctx, task, func(t fleet.Task) fleet.TaskState {
 		own := t.Memory != nil && t.Memory.Run == run
 		if t.State == fleet.StateReview || own && t.State == fleet.StateDone {
 			return fleet.StateTodo
@@ -205,7 +203,7 @@ func (e *Engine) reopen(ctx context.Context, run fleet.RunID, task fleet.TaskID,
 
 // changeTask gives a task the state that is to follow the one it has, under its claim. A task that
 // is gone needs none.
-func (e *Engine) changeTask(ctx context.Context, id fleet.TaskID, by Person, note string, next func(fleet.Task) fleet.TaskState) (err error) {
+func (e *Engine) changeTask(ctx context.Context, id fleet.TaskID, next func(fleet.Task) fleet.TaskState) (err error) {
 	if id == "" {
 		return nil
 	}
@@ -216,12 +214,19 @@ func (e *Engine) changeTask(ctx context.Context, id fleet.TaskID, by Person, not
 	if err != nil {
 		return err
 	}
-	h := store.Hold{Key: id.Key(), Holder: by.Holder}
-	give, err := e.HoldTask(ctx, &h, by, note)
+	grant, c, err := e.Desk().Take(ctx, store.TakeRequest{Key: id.Key(), Holder: reviewer, Renews: true, TTL: time.Minute, Note: "stint review"})
 	if err != nil {
-		return fmt.Errorf("task %s stays as it is: %w", id, err)
+		return err
 	}
-	defer func() { err = errors.Join(err, give()) }()
+	if grant == fleet.Denied {
+		return fmt.Errorf("task %s stays as it is: %s: %w", id, c.Denial(e.Now()), fleet.ErrHeld)
+	}
+	h := store.Hold{Key: c.Key, Holder: reviewer, Epoch: c.Epoch}
+	// If we die before it is given back, the next change of the task renews it, or it expires.
+	defer func() {
+		_, lost := e.Store.Release(context.WithoutCancel(ctx), h, fleet.EndingReleased, "")
+		err = errors.Join(err, lost)
+	}()
 	if t, err = e.Recalled(ctx, t); err != nil {
 		return err
 	}
@@ -275,33 +280,4 @@ func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing,
 	return e.Graders.Check(ctx, Question{
 		Run: r.ID, Argv: c.Check, Dir: dir, Environment: boxed(b, spec.Environment), Timeout: c.CheckTimeout, Box: b,
 	})
-}
-
-// HoldTask takes a task's claim for a person who changes it, so that no session is at it, and says at
-// which epoch. A claim that the caller has already, such as an agent its own task's, is neither
-// renewed nor given back.
-func (e *Engine) HoldTask(ctx context.Context, h *store.Hold, by Person, note string) (give func() error, err error) {
-	c, err := e.Store.Check(ctx, h.Key)
-	if err != nil {
-		return nil, err
-	}
-	if by.Named && c.Holder == h.Holder && c.Current(e.Now()) {
-		h.Epoch = c.Epoch
-		return func() error { return nil }, nil
-	}
-	grant, c, err := e.Desk().Take(ctx, store.TakeRequest{Key: h.Key, Holder: h.Holder, TTL: time.Minute, Note: note})
-	if err != nil {
-		return nil, err
-	}
-	if grant == fleet.Denied {
-		return nil, fleet.WithHint(fmt.Errorf("%s: %w", c.Denial(e.Now()), fleet.ErrHeld), "stint status shows the session that works on it")
-	}
-	h.Epoch = c.Epoch
-	return func() error {
-		_, err := e.Store.Release(ctx, *h, fleet.EndingDone, "")
-		if errors.Is(err, fleet.ErrLost) { // a dry run undid the take
-			return nil
-		}
-		return err
-	}, nil
 }
