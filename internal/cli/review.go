@@ -32,7 +32,10 @@ change, and work that was reverted is listed again. The list is read from git at
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runReview(cmd.Context(), all) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list branches, too, that the target has")
-	cmd.AddCommand(newReviewDiff(a), newReviewCheckout(a), newReviewLand(a), newReviewReject(a), newReviewPublish(a))
+	cmd.AddCommand(
+		newReviewDiff(a), newReviewCheckout(a), newReviewLand(a), newReviewReject(a), newReviewPublish(a),
+		newReviewAway(a), newReviewBack(a),
+	)
 	return cmd
 }
 

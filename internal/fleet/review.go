@@ -18,6 +18,11 @@ const (
 	DecisionLanded ReviewDecision = "landed"
 )
 
+// Final reports whether nobody has to look at the work any more.
+func (d ReviewDecision) Final() bool {
+	return d == DecisionRejected || d == DecisionSuperseded || d == DecisionLanded
+}
+
 // Review is what was decided and found of a run's work.
 type Review struct {
 	Run       RunID

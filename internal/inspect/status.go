@@ -67,6 +67,7 @@ type Status struct {
 	Beliefs []Belief                   // by category, as configured
 
 	Pauses  []fleet.Pause // in force: the whole fleet's first, then by category
+	Away    *fleet.Away   // the reviewer is; nil: nobody said so
 	Stopped []StoppedAgent
 	Unboxed []string           // agents that run without a box, by name
 	Waiting []fleet.Waiting    // by task
@@ -128,6 +129,9 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	snapshot := v.Snapshot
 	s.Beliefs, s.First = e.beliefs(snapshot), e.firstCategory()
 	s.Pauses = pausesAt(snapshot.Pauses, s.At)
+	if snapshot.Away.At(s.At) {
+		s.Away = &snapshot.Away
+	}
 	s.Stopped = e.stoppedAgents(snapshot, s.At)
 	for _, name := range slices.Sorted(maps.Keys(e.Config.Agents)) {
 		if e.Config.Agents[name].Box == fleet.BoxOpen {

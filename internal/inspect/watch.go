@@ -110,5 +110,6 @@ func lapsed(s store.Snapshot, now time.Time) (n int) {
 	for _, a := range s.Agents {
 		over(a.Until)
 	}
+	over(s.Away.Until)
 	return n
 }

@@ -186,6 +186,7 @@ func newFleet() screen.StatusView {
 	v.Lanes = []inspect.LaneState{{Category: "code", Number: 1}, {Category: "docs", Number: 1}}
 	v.First = "code"
 	v.Pauses = []fleet.Pause{{Category: "docs", Since: before(hour)}}
+	v.Away = &fleet.Away{Since: before(hour), Until: before(-26 * hour), Reason: "hiking"}
 	return v
 }
 

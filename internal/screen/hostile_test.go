@@ -42,6 +42,7 @@ func TestHostileWords(t *testing.T) {
 			v.Open[i].Task, v.Open[i].Agent = fleet.TaskID(word), word
 		}
 		v.Claims[0].Key, v.Claims[0].Holder, v.Claims[0].Note = fleet.Key(word), fleet.Holder("by "+word), word
+		v.Away = &fleet.Away{Since: v.At, Reason: word}
 		v.Fires[0].Fallback, v.Pauses[0].Reason, v.Closed[0].Reason, v.Stopped[0].Why, v.Stopped[0].Agent = word, word, word, word, word
 		v.Waiting[0].Task, v.Waiting[0].Reason = fleet.TaskID(word), word
 		v.Spent[0].Scope = fleet.AgentScope(word)

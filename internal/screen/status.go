@@ -42,6 +42,7 @@ func Status(v StatusView, s Style) []string {
 	if len(v.Unboxed) > 0 {
 		trouble.text("no box", strings.Join(safe(v.Unboxed), ", "))
 	}
+	trouble.text("reviewer", awayText(v))
 	trouble.alarms(v)
 
 	blocks := [][]string{head.lines, lanes.lines, trouble.lines, day(v, s, false)}

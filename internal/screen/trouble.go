@@ -35,6 +35,18 @@ func claimsText(v StatusView) string {
 	}
 }
 
+// awayText says until when the reviewer is away.
+func awayText(v StatusView) string {
+	if v.Away == nil {
+		return ""
+	}
+	text := "away since " + Stamp(v.Away.Since)
+	if !v.Away.Until.IsZero() {
+		text += " until " + Stamp(v.Away.Until)
+	}
+	return because(text, v.Away.Reason)
+}
+
 // alarms adds what keeps sessions from starting, and what needs a person. Runs and timers
 // have lines of their own.
 func (s *sheet) alarms(v StatusView) {

@@ -213,7 +213,8 @@ type Runs interface {
 	// The debt to a tracker becomes a release: it has the item as begun, or still to be closed.
 	Retry(ctx context.Context, task fleet.TaskID) (bool, error)
 	// SaveReview stores what was decided of a run's work, unless no decision is given, and how
-	// its check went, unless no tip is given for that: one leaves the other as it is.
+	// its check went, unless no tip is given for that: one leaves the other as it is. Work that
+	// nobody has to look at any more gives its place back.
 	SaveReview(ctx context.Context, r fleet.Review) error
 	// ResetBudget strikes out what a scope used today, except the reserves of the sessions under
 	// way, and records it. The bills of an agent's scope until now say nothing more of its next

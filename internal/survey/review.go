@@ -1,11 +1,7 @@
 package survey
 
 import (
-	"cmp"
 	"context"
-	"log/slog"
-	"slices"
-	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/review"
@@ -97,86 +93,4 @@ func (f *Fleet) findBlocked(ctx context.Context, items []review.Item) {
 	for n := range items {
 		items[n].Unblocks = blocked[items[n].Session.Task]
 	}
-}
-
-// InReview is what of the sessions' work waits for review, and what is on record of it.
-type InReview struct {
-	At    time.Time // nothing that happened before is missing
-	Taken []fleet.TakenPlace
-	Away  bool          // the reviewer is
-	Items []review.Item // of categories whose work goes to review, and of runs that nobody knows
-	Known bool          // git could be asked
-}
-
-// InReview looks at what waits for review, if the work of any category goes there. Trouble with
-// git is logged: nobody knows then what waits.
-func (f *Fleet) InReview(ctx context.Context) (w InReview, err error) {
-	if !slices.ContainsFunc(f.Config.CategoryNames(), func(c fleet.Category) bool { return f.Config.Room(c).Takes }) {
-		return w, nil
-	}
-	w.At = f.Now()
-	if f.Store != nil {
-		// The places come first: a run that is over then has made all of its commits.
-		var away fleet.Away
-		if w.Taken, away, err = f.Store.Places(ctx); err != nil {
-			return w, err
-		}
-		w.Away = away.At(w.At)
-	}
-	if f.Work == nil {
-		return w, nil
-	}
-	t, items, err := f.Review(ctx)
-	if err != nil {
-		f.Log.WarnContext(ctx, "what waits for review not listed", slog.Any("err", err))
-		return w, nil
-	}
-	w.Known = t.Tip != ""
-	w.Items = slices.DeleteFunc(items, func(i review.Item) bool {
-		c, known := f.Config.Categories[i.Session.Category]
-		return known && !c.Review
-	})
-	return w, nil
-}
-
-// Sights is what that changes of the places that are taken; nothing where nobody knows what waits.
-func (w InReview) Sights() []fleet.PlaceSight {
-	if !w.Known {
-		return nil
-	}
-	return review.Places(w.Taken, w.Items)
-}
-
-// Full says which categories have as much waiting for review as they may.
-func (f *Fleet) Full(ctx context.Context) map[fleet.Category]string {
-	w, err := f.InReview(ctx)
-	if err != nil {
-		f.Log.ErrorContext(ctx, "places in review not read", slog.Any("err", err))
-	}
-	return f.FullBy(ctx, w)
-}
-
-// FullBy is [Fleet.Full] by what is known to wait in worktrees, its rot first, and by the gates of
-// categories' own. A gate that cannot be asked is open, loudly. While the reviewer is away nobody
-// can do anything about rot, and only the number counts.
-func (f *Fleet) FullBy(ctx context.Context, w InReview) map[fleet.Category]string {
-	full := map[fleet.Category]string{}
-	if f.Gates != nil {
-		var failed map[fleet.Category]error
-		full, failed = f.Gates.Full(ctx)
-		for c, err := range failed {
-			f.Log.ErrorContext(ctx, "gate left open", slog.String("category", string(c)), slog.Any("err", err))
-		}
-	}
-	rot := ""
-	if !w.Away {
-		rot = review.Rot(w.Items, f.Config.Review.Limit, f.Config.Review.MaxAge, w.At)
-	}
-	for _, c := range f.Config.CategoryNames() {
-		room := f.Config.Room(c)
-		if reason := cmp.Or(rot, room.Full(len(w.Taken), w.Away)); room.Takes && reason != "" && full[c] == "" {
-			full[c] = reason
-		}
-	}
-	return full
 }

@@ -24,6 +24,21 @@ func NewResumed(c fleet.Category, changed, dryRun bool) Paused {
 	return Paused{Schema: "stint/pause@1", DryRun: dryRun, Category: c, Changed: changed}
 }
 
+// Absence is stint/away@1.
+type Absence struct {
+	Schema  string  `json:"schema"`
+	DryRun  bool    `json:"dry_run"`
+	Away    bool    `json:"away"`
+	Changed bool    `json:"changed"`
+	Until   *string `json:"until"` // null: until "stint review back"
+	Reason  string  `json:"reason"`
+}
+
+// NewAway is a reviewer's word, as JSON. One without a reason is back.
+func NewAway(a fleet.Away, changed, dryRun bool) Absence {
+	return Absence{"stint/away@1", dryRun, a.Reason != "", changed, Time(a.Until), a.Reason}
+}
+
 // Stop is stint/stop@1.
 type Stop struct {
 	Schema  string    `json:"schema"`

@@ -27,6 +27,7 @@ type Status struct {
 	Day        Audit               `json:"day"` // of the last 24 hours
 
 	Pauses  []Pause        `json:"pauses"` // in force
+	Away    *Away          `json:"away"`   // null: nobody said that the reviewer is
 	Agents  []StoppedAgent `json:"agents_stopped"`
 	Unboxed []string       `json:"agents_unboxed"` // that run without a box
 	Waiting []Waiting      `json:"waiting_for_person"`
@@ -55,6 +56,13 @@ type Closure struct {
 	Category fleet.Category `json:"category"` // empty: it holds for the whole fleet
 	Reason   string         `json:"reason"`
 	Fire     fleet.FireID   `json:"fire"` // that found it so; 0: it holds now
+}
+
+// Away is a reviewer's word that nobody reviews for a while.
+type Away struct {
+	Since  string  `json:"since"`
+	Until  *string `json:"until"` // null: until "stint review back"
+	Reason string  `json:"reason"`
 }
 
 // Pause is work that a person has stopped.
@@ -141,6 +149,7 @@ func NewStatus(name fleet.Name, s inspect.Status) Status {
 		Pauses: each(s.Pauses, func(p fleet.Pause) Pause {
 			return Pause{p.Category, plain.Stamp(p.Since), Time(p.Until), p.Reason}
 		}),
+		Away: newAway(s.Away),
 		Agents: each(s.Stopped, func(g inspect.StoppedAgent) StoppedAgent {
 			o := StoppedAgent{g.Agent, nil, g.Failures, g.Why}
 			if g.Until.After(s.At) {
@@ -155,6 +164,13 @@ func NewStatus(name fleet.Name, s inspect.Status) Status {
 		Untold: each(s.Untold, func(m fleet.TaskMemory) Untold { return Untold{m.Task, m.State, plain.Stamp(m.Since), m.Trouble} }),
 		Spent:  each(s.Spent, func(u fleet.Spent) Spent { return Spent(u) }),
 	}
+}
+
+func newAway(a *fleet.Away) *Away {
+	if a == nil {
+		return nil
+	}
+	return &Away{plain.Stamp(a.Since), Time(a.Until), a.Reason}
 }
 
 func newLane(l inspect.LaneState) Lane {

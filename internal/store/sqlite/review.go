@@ -18,6 +18,9 @@ values (?, '', '', '', '', '', '') on conflict do nothing`, r.Run)
 			_, err = t.ExecContext(ctx, "update reviews set tip = ?, decision = ?, reason = ?, url = ?, decided_at = ? where run = ?",
 				r.Tip, r.Decision, r.Reason, r.URL, millis(t.now), r.Run)
 		}
+		if err == nil && r.Decision.Final() {
+			err = t.giveBack(ctx, r.Run)
+		}
 		if err == nil && r.Check.Tip != "" {
 			_, err = t.ExecContext(ctx, "update reviews set checked_tip = ?, check_ok = ?, check_reason = ?, checked_at = ? where run = ?",
 				r.Check.Tip, r.Check.OK, r.Check.Reason, millis(t.now), r.Run)

@@ -90,6 +90,12 @@ func testPlaces(t *testing.T, b bundle) {
 	see(b.clock.Now(), "0r1", fleet.PlaceWaits) // reverted
 	same(t, "after a revert", b.mustPlaces(t), []fleet.TakenPlace{{Run: "0r1", Ended: true, Left: true}, {Run: "0r3"}, {Run: "0unknown", Ended: true}})
 	reviews(Start(), out)
+	b.clock.Advance(time.Minute)
+	for _, d := range []fleet.ReviewDecision{fleet.DecisionPublished, fleet.DecisionRejected} {
+		must(t, b.SaveReview(t.Context(), fleet.Review{Run: "0r1", Tip: "c0ffee", Decision: d}))
+	}
+	same(t, "after a decision", b.mustPlaces(t), []fleet.TakenPlace{{Run: "0r3"}, {Run: "0unknown", Ended: true}})
+	reviews(Start(), out, b.clock.Now())
 }
 
 // testPlacesRace has many runs take a place at once: no more get one than there are.

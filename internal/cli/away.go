@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/plain"
+	"stint/internal/wire"
+)
+
+type awayOptions struct {
+	until  untilValue
+	reason textValue
+	dryRun bool
+}
+
+func newReviewAway(a *app) *cobra.Command {
+	var o awayOptions
+	cmd := &cobra.Command{
+		Use:   "away",
+		Short: "Say that nobody reviews for a while",
+		Long: `Say that nobody reviews for a while. Until then, or until "stint review back", [review]
+away_limit says how much may wait for review, the age and the conflicts of what waits keep no
+work from starting, and no notice says that nobody reviews. Saying it again replaces it.`,
+		Example: `  stint review away --until 2026-12-28 --reason "holidays"`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runAway(cmd.Context(), o) },
+	}
+	cmd.Flags().Var(&o.until, "until", "be back at this `time`: a day, such as 2026-12-28, or a time, such as 2026-12-28T09:00:00Z (default: with stint review back)")
+	cmd.Flags().Var(&o.reason, "reason", "why: a line of `text` for other people")
+	addDryRun(cmd, &o.dryRun)
+	return cmd
+}
+
+func newReviewBack(a *app) *cobra.Command {
+	dryRun := false
+	cmd := &cobra.Command{
+		Use:   "back",
+		Short: "Say that somebody reviews again",
+		Long:  `Say that somebody reviews again: it ends "stint review away".`,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runBack(cmd.Context(), dryRun) },
+	}
+	addDryRun(cmd, &dryRun)
+	return cmd
+}
+
+func (a *app) runAway(ctx context.Context, o awayOptions) error {
+	away := fleet.Away{Until: time.Time(o.until), Reason: string(o.reason)}
+	if !away.Until.IsZero() && !away.Until.After(a.Now()) {
+		return usage(fmt.Errorf("--until: %s is over", stamp(away.Until)))
+	}
+	if away.Reason == "" {
+		away.Reason = "by " + a.user()
+	}
+	until := `"stint review back"`
+	if !away.Until.IsZero() {
+		until = stamp(away.Until)
+	}
+	err := a.withEngine(ctx, accessFor(o.dryRun), nil, func(e *engine.Engine) error { return e.Store.GoAway(ctx, away) })
+	if err != nil {
+		return err
+	}
+	a.printAway(wire.NewAway(away, true, o.dryRun), fmt.Sprintf("%s away until %s: %s", did(o.dryRun, "the reviewer is", "the reviewer would be"), until, away.Reason))
+	return nil
+}
+
+func (a *app) runBack(ctx context.Context, dryRun bool) error {
+	was := false
+	err := a.withRecord(ctx, dryRun, func(e *engine.Engine) (err error) {
+		if !e.Recorded() {
+			a.nothingYet()
+			return nil
+		}
+		was, err = e.Store.ComeBack(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	line := did(dryRun, "the reviewer is back", "the reviewer would be back")
+	if !was {
+		line = "the reviewer was not away"
+	}
+	a.printAway(wire.NewAway(fleet.Away{}, was, dryRun), line)
+	return nil
+}
+
+func (a *app) printAway(o wire.Absence, line string) {
+	if a.json {
+		printJSON(a.Stdout, o)
+		return
+	}
+	fmt.Fprintln(a.Stdout, plain.Text(line))
+}
+
+// untilValue is a time to come: a day, which begins at midnight here, or an exact time.
+type untilValue time.Time
+
+func (v *untilValue) Type() string { return "time" }
+
+func (v *untilValue) String() string { return "" }
+
+func (v *untilValue) Set(s string) error {
+	t, err := time.ParseInLocation(time.DateOnly, s, time.Local)
+	if err != nil {
+		t, err = time.Parse(time.RFC3339, s)
+	}
+	if err != nil {
+		return errors.New("want a day, such as 2026-12-28, or a time, such as 2026-12-28T09:00:00Z")
+	}
+	*v = untilValue(t)
+	return nil
+}
