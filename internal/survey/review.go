@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"slices"
 
 	"stint/internal/fleet"
 	"stint/internal/review"
