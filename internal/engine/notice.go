@@ -8,10 +8,14 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/survey"
 )
 
 // tellTime is what a fire may take for notices of lanes: it has five minutes for all it does.
 const tellTime = 30 * time.Second
+
+// day is how often people are reminded of what they are slow in themselves.
+const day = 24 * time.Hour
 
 // forever is longer than anybody waits for a confirmation.
 const forever = 100 * 365 * 24 * time.Hour
@@ -31,8 +35,11 @@ func (e *Engine) notify(ctx context.Context, n fleet.Notice) {
 		return
 	}
 	every := e.Config.Notice.Every
-	if n.Event == fleet.EventHeld {
+	switch n.Event { //nolint:exhaustive // the others are news whenever they are
+	case fleet.EventHeld:
 		every = forever // it stays news for no longer than until it was sent
+	case fleet.EventReviewSilent:
+		every = max(every, day)
 	}
 	due, err := e.Store.NoticeDue(ctx, n, every)
 	if err != nil || !due {
@@ -86,6 +93,21 @@ func (w *worker) notifyEnd(ctx context.Context) {
 				Event: fleet.EventWaiting, Category: run.Category, Task: run.Task, Run: run.ID, Reason: q.Why(), At: run.EndedAt,
 			})
 		}
+	}
+}
+
+// notifySilence sends a notice if work waits and nobody reviews.
+func (e *Engine) notifySilence(ctx context.Context, w survey.InReview) {
+	if e.Notices == nil || !w.Known {
+		return
+	}
+	reviews, err := e.Store.ReviewTimes(ctx, w.At.Add(-survey.ReviewTime))
+	if err != nil {
+		e.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
+		return
+	}
+	if reason := w.Silence(reviews); reason != "" {
+		e.notify(ctx, fleet.Notice{Event: fleet.EventReviewSilent, Reason: reason, At: w.At})
 	}
 }
 

@@ -24,6 +24,8 @@ const (
 	EventNoopStreak Event = "noop_streak"
 	// EventWIPFull is a category that is out until a person has looked at its results.
 	EventWIPFull Event = "wip_full"
+	// EventReviewSilent is work that waits while nobody reviews for twice the usual time.
+	EventReviewSilent Event = "review_silent"
 	// EventLaneOverdue is a lane that was held over twice its time-out.
 	EventLaneOverdue Event = "lane_overdue"
 	// EventGradesChanged is a category whose grades changed, so that those before are forgotten.
@@ -37,7 +39,7 @@ const (
 // Events are all there are.
 func Events() []Event {
 	return []Event{
-		EventFailed, EventWaiting, EventQuota, EventUnavailable, EventBudget, EventNoopStreak, EventWIPFull, EventLaneOverdue,
+		EventFailed, EventWaiting, EventQuota, EventUnavailable, EventBudget, EventNoopStreak, EventWIPFull, EventReviewSilent, EventLaneOverdue,
 		EventGradesChanged, EventSourceFailed, EventHeld,
 	}
 }
@@ -75,6 +77,8 @@ func (n Notice) Subject() string {
 		return string(n.Category)
 	case EventLaneOverdue, EventGradesChanged:
 		return string(n.Run)
+	case EventReviewSilent:
+		return "review"
 	case EventHeld:
 		return n.Reason // which names the change
 	case EventSourceFailed:

@@ -91,3 +91,52 @@ func Rot(items []Item, limit int, maxAge time.Duration, now time.Time) string {
 	}
 	return fmt.Sprintf("rotten in review: %d (%s), and the limit is %d", rotten, strings.Join(of, ", "), most)
 }
+
+const (
+	// silentTimes is how many times the usual time nobody may review before that is news.
+	silentTimes = 2
+	// fewReviews say nothing of a reviewer's habits: then a week counts as long.
+	fewReviews  = 4
+	unknownTime = 7 * 24 * time.Hour / silentTimes
+)
+
+// Silence says that nobody has reviewed for twice the usual time while something waits, or "".
+// Reviews are the times at which somebody did, oldest first.
+func Silence(items []Item, reviews []time.Time, now time.Time) string {
+	waiting, oldest := 0, now
+	for _, i := range items {
+		if i.Open() {
+			waiting++
+			if i.Since.Before(oldest) {
+				oldest = i.Since
+			}
+		}
+	}
+	since, usual := oldest, usualTime(reviews)
+	if len(reviews) > 0 && reviews[len(reviews)-1].After(since) {
+		since = reviews[len(reviews)-1]
+	}
+	if waiting == 0 || now.Sub(since) <= silentTimes*usual {
+		return ""
+	}
+	return fmt.Sprintf("nobody has reviewed for %s, more than twice the usual time; in review: %s, the oldest for %s",
+		plain.Span(now.Sub(since)), counted(waiting, "result"), plain.Span(now.Sub(oldest)))
+}
+
+// usualTime is the mean length of the pause that a moment falls into. The mean of all pauses would
+// be minutes for somebody who looks through ten items each morning, and every afternoon silent.
+func usualTime(reviews []time.Time) time.Duration {
+	if len(reviews) < fewReviews {
+		return unknownTime
+	}
+	var sum, squares float64
+	for n, at := range reviews[1:] {
+		pause := at.Sub(reviews[n]).Seconds()
+		sum += pause
+		squares += pause * pause
+	}
+	if sum == 0 {
+		return unknownTime
+	}
+	return time.Duration(squares / sum * float64(time.Second))
+}

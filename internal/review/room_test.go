@@ -49,6 +49,46 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 10, 16, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) time.Time { return now.Add(-d) }
+	const hour, day = time.Hour, 24 * time.Hour
+	var mornings, hourly []time.Time // ten items each morning, the last eight hours ago, and one an hour, the last three hours ago
+	for n := range 5 {
+		for item := range 10 {
+			mornings = append(mornings, ago(8*hour+time.Duration(4-n)*day-time.Duration(item)*6*time.Minute))
+		}
+		hourly = append(hourly, ago(time.Duration(7-n)*hour))
+	}
+	for name, test := range map[string]struct {
+		waits   time.Duration // for which the oldest has; 0: nothing does
+		reviews []time.Time
+		later   time.Duration
+		want    string
+	}{
+		"nothing waits":       {0, hourly, 99 * day, ""},
+		"the same afternoon":  {3 * day, mornings, 0, ""},
+		"a day without":       {3 * day, mornings, day, ""},
+		"two days without":    {3 * day, mornings, 39 * hour, "nobody has reviewed for 1d22h, more than twice the usual time; in review: 1 result, the oldest for 4d15h"},
+		"a machine, once":     {3 * day, hourly, -hour, ""},
+		"a machine":           {3 * day, hourly, time.Second, "nobody has reviewed for 3h00m, more than twice the usual time; in review: 1 result, the oldest for 3d00h"},
+		"nothing to look at":  {hour, hourly, 0, ""},
+		"never":               {6 * day, nil, 0, ""},
+		"never, for a week":   {7*day + time.Second, nil, 0, "nobody has reviewed for 7d00h, more than twice the usual time; in review: 1 result, the oldest for 7d00h"},
+		"few":                 {30 * day, hourly[:3], 0, ""},
+		"of the same instant": {30 * day, slices.Repeat(hourly[:1], 9), 0, ""},
+	} {
+		items := []review.Item{{Branch: review.Branch{Landing: review.Merged, Since: ago(999 * day)}}}
+		if test.waits > 0 {
+			items = append(items, review.Item{Branch: review.Branch{Landing: review.Waiting, Since: ago(test.waits)}})
+		}
+		if got := review.Silence(items, test.reviews, now.Add(test.later)); got != test.want {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
 func TestRot(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 10, 12, 0, 0, 0, time.UTC)

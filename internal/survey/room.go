@@ -59,6 +59,18 @@ func (w InReview) Sights() []fleet.PlaceSight {
 	return review.Places(w.Taken, w.Items)
 }
 
+// Silence says that nobody has reviewed for long although something waits, or "". Reviews are the
+// times within [ReviewTime] at which somebody did, oldest first.
+func (w InReview) Silence(reviews []time.Time) string {
+	if !w.Known || w.Away {
+		return ""
+	}
+	return review.Silence(w.Items, reviews, w.At)
+}
+
+// ReviewTime is how far back reviews say what is usual.
+const ReviewTime = 28 * 24 * time.Hour
+
 // Full says which categories have as much waiting for review as they may.
 func (f *Fleet) Full(ctx context.Context) map[fleet.Category]string {
 	w, err := f.InReview(ctx)
