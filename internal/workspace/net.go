@@ -100,10 +100,19 @@ func (g git) addNet(ctx context.Context, n net, s step) error {
 		n.add(step)
 		return err
 	}
-	patch, _, err := g.head(ctx, mostPatch, "-c", "core.quotePath=false", "diff-tree", "-r", "--patch", "--unified=0", "--ignore-submodules=dirty", "--full-index",
-		"--ignore-all-space", "--ignore-blank-lines", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", s.from, s.to)
-	n.add(parsePatch(patch))
+	step, err := g.between(ctx, s.from, s.to)
+	n.add(step)
 	return err
+}
+
+// between is what differs from one commit to another, in these files or in all.
+func (g git) between(ctx context.Context, from, to string, files ...string) (net, error) {
+	args := []string{
+		"-c", "core.quotePath=false", "--literal-pathspecs", "diff-tree", "-r", "--patch", "--unified=0", "--ignore-submodules=dirty", "--full-index",
+		"--ignore-all-space", "--ignore-blank-lines", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", from, to, "--",
+	}
+	patch, _, err := g.head(ctx, mostPatch, append(args, files...)...)
+	return parsePatch(patch), err
 }
 
 // parsePatch reads what git prints of a change: for each file a header, then its lines.

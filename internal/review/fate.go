@@ -1,0 +1,75 @@
+package review
+
+import (
+	"slices"
+
+	"stint/internal/fleet"
+)
+
+// Watched is a run of which git is asked what became of its work.
+type Watched struct {
+	Run     fleet.RunID
+	Branch  string       // of its own; empty: it worked on that of the workspace
+	Commits []string     // that it made, oldest first
+	Known   []fleet.Fate // what became of it, as far as it was found out
+}
+
+// Fate is what the landing of a run's work makes of it, and the branch that shows it: of the last
+// commit that the run made, or else of what its branch has by now, which is its work with changes.
+// It is false where that is no news.
+func (w Watched) Fate(list []Branch) (f fleet.Fate, by Branch, news bool) {
+	f.Run = w.Run
+	for _, b := range list {
+		own := b.Tip == w.Commits[len(w.Commits)-1]
+		switch b.Landing {
+		case Reverted:
+			f.Kind = fleet.FateReverted
+		case Merged, Copied:
+			// What others put on a branch may be no more than where the target is.
+			if f.Kind = fleet.FateMerged; !own && b.Landing == Merged {
+				f.Kind = ""
+			} else if !own {
+				f.Kind = fleet.FateChanged
+			}
+		case Covered:
+			if len(b.Files) > 0 {
+				f.Kind = fleet.FateChanged
+			}
+		case Waiting:
+		}
+		if f.Kind != "" {
+			by = b
+			break
+		}
+	}
+	if f.Witness = by.By; f.Witness == "" {
+		f.Witness = by.Tip
+	}
+	// What was made in the target is no more than made.
+	return f, by, f.Kind != "" && f.Kind != w.last() && (w.Branch != "" || f.Kind == fleet.FateReverted)
+}
+
+// last is what is known of the work: the last of what became of it as a whole.
+func (w Watched) last() (kind fleet.FateKind) {
+	for _, f := range w.Known {
+		if f.Kind != fleet.FateTouched {
+			kind = f.Kind
+		}
+	}
+	return kind
+}
+
+// Touchable reports whether it would be news that others touched the work, which is in the target
+// as it was made.
+func (w Watched) Touchable() bool {
+	return w.Branch != "" && !slices.ContainsFunc(w.Known, func(f fleet.Fate) bool { return f.Kind == fleet.FateTouched })
+}
+
+// touchedPart is how much of what a run added is written anew when its work counts as touched.
+const touchedPart = 0.25
+
+// Rewritten reports whether so many of the lines that a run added are gone that others have written
+// its work anew.
+func Rewritten(gone, added int) bool {
+	return gone > 0 && float64(gone) >= touchedPart*float64(added)
+}
