@@ -55,6 +55,7 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		if _, err := e.Reap(ctx, false); err != nil {
 			e.Log.ErrorContext(ctx, "not everything was reaped", slog.Any("err", err))
 		}
+		e.seeFates(ctx)
 	}
 	waits, err := e.lookAtReview(ctx, o.DryRun)
 	if err != nil {

@@ -27,9 +27,12 @@ func Steps() []Step {
 	}
 }
 
-// FateTime is how long it is looked at what becomes of work: after the session, until it is in the
-// target, and after that once more.
-const FateTime = 7 * 24 * time.Hour
+const (
+	// WatchTime is how long it is looked at what becomes of a session's work, from its beginning.
+	WatchTime = 30 * 24 * time.Hour
+	// FateTime is how long that goes on once something became of it: the last of it is final.
+	FateTime = 7 * 24 * time.Hour
+)
 
 // Final is the grade of a session after what became of its work: the first one, and one step by
 // the last of merged, changed, rejected and reverted, and another if it was touched while it was

@@ -36,6 +36,7 @@ func Run(v RunView, s Style) []string {
 	r.lines = append(r.lines, s.Fit(title))
 	r.text("state", stateText(v, s))
 	r.text("grade", gradeSum(v.Verdict, s))
+	r.add("fate", fateLines(v.Fates))
 	r.text("times", timesText(v))
 	r.text("fire", originText(v))
 	r.text("claim", claimText(v))
@@ -98,6 +99,18 @@ func gradeSum(v fleet.Verdict, s Style) string {
 		text += " (" + strings.Join(terms, ", ") + ")"
 	}
 	return text
+}
+
+// fateLines are what became of the run's work, each with the grade from then on.
+func fateLines(fates []fleet.Fate) (lines []string) {
+	for _, f := range fates {
+		text := fmt.Sprintf("%s %s by %s", f.Kind, Stamp(f.At), plain.Line(f.Witness))
+		if f.Grade != nil {
+			text += fmt.Sprintf(", grade %.3f", *f.Grade)
+		}
+		lines = append(lines, because(text, f.Reason))
+	}
+	return lines
 }
 
 func timesText(v RunView) string {

@@ -33,7 +33,7 @@ func Runs(list []fleet.RunStatus, now time.Time, s Style) []string {
 			row = append(row, Text(Dash(r.Agent)))
 		}
 		t.Rows = append(t.Rows, append(row, Text(took(r.Run, now)), signWord(r),
-			Text(gradeText(r.Verdict.Grade)), Text(r.Verdict.Reason)))
+			Text(gradeText(r.Final())), Text(r.Verdict.Reason)))
 	}
 	return t.Lines(s)
 }

@@ -328,7 +328,7 @@ func lastRuns(v StatusView, s Style) []string {
 			Text(string(r.Category)),
 			Text(Dash(string(r.Task))),
 			signWord(r),
-			Text(gradeText(r.Verdict.Grade)),
+			Text(gradeText(r.Final())),
 		}
 		if wide {
 			row = append(row, Cell{r.Verdict.Reason, Dim})

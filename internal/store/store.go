@@ -255,6 +255,9 @@ type Places interface {
 type Record interface {
 	// RunsSince reads the runs created since a time, oldest first.
 	RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error)
+	// Watched reads the latest runs with commits that were created since a time, have ended, and
+	// of whose work nothing became before another time.
+	Watched(ctx context.Context, since, became time.Time, limit int) ([]fleet.Run, error)
 	// LastRuns reads the latest runs that a query asks for, newest first.
 	LastRuns(ctx context.Context, q RunQuery) ([]fleet.Run, error)
 	// FiresSince reads the fires since a time, oldest first.

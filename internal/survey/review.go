@@ -16,6 +16,8 @@ type Work interface {
 	Pending(ctx context.Context, target string, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (review.Target, []review.Branch, error)
 	// Clashes reports which pairs of commits conflict with each other.
 	Clashes(ctx context.Context, pairs [][2]string) ([]bool, error)
+	// Fates finds what became of the work of runs that is not known of it yet.
+	Fates(ctx context.Context, target string, runs []review.Watched) ([]fleet.Fate, error)
 }
 
 // Review lists the work of sessions that is on branches of their own, the item first that is

@@ -26,7 +26,9 @@ type Run struct {
 	StartedAt  *string            `json:"started_at"`
 	EndedAt    *string            `json:"ended_at"`
 	Outcome    fleet.Outcome      `json:"outcome"`
-	Grade      *float64           `json:"grade"`
+	Grade      *float64           `json:"grade"`       // at its end
+	FinalGrade *float64           `json:"final_grade"` // after what became of its work
+	Fates      []Fate             `json:"fates"`       // what that is, in the order in which it was found out
 	Reason     string             `json:"reason"`
 	Parts      map[string]float64 `json:"parts"`
 	TaskState  fleet.TaskState    `json:"task_state"`
@@ -41,6 +43,15 @@ type Run struct {
 	Followed   string             `json:"followed"`    // whether a session follows it, and why
 }
 
+// Fate is one thing that became of a run's work.
+type Fate struct {
+	At      *string        `json:"at"`
+	Kind    fleet.FateKind `json:"kind"`    // merged, changed, rejected, reverted or touched
+	Witness string         `json:"witness"` // a commit, or who says so
+	Reason  string         `json:"reason"`
+	Grade   *float64       `json:"grade"` // of the run from then on
+}
+
 // NewRun is a run as JSON.
 func NewRun(r fleet.Run) Run {
 	v := r.Verdict
@@ -48,10 +59,12 @@ func NewRun(r fleet.Run) Run {
 		Schema: "stint/run@1", Run: r.ID, Fire: r.Fire, Category: r.Category, Source: r.Source, Lane: r.Lane, Task: r.Task,
 		Epoch: r.Epoch, Agent: r.Agent, Box: r.Box, Unit: r.Unit, Rank: r.Rank, ChainDepth: r.ChainDepth, NotBefore: Time(r.NotBefore),
 		CreatedAt: Time(r.CreatedAt), StartedAt: Time(r.StartedAt), EndedAt: Time(r.EndedAt),
-		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, Parts: v.Parts, TaskState: v.TaskState, ExitStatus: v.ExitStatus,
+		Outcome: v.Outcome, Grade: v.Grade, FinalGrade: r.Final(), Fates: each(r.Fates, newFate), Reason: v.Reason, Parts: v.Parts, TaskState: v.TaskState, ExitStatus: v.ExitStatus,
 		Commits: listed(r.Commits), Tokens: r.Usage.Tokens, USD: r.Usage.USD, Cost: r.Usage.Cost, Models: listed(r.Usage.Models), QuotaUntil: Time(r.QuotaUntil), Branch: r.Branch, Followed: r.Following(),
 	}
 }
+
+func newFate(f fleet.Fate) Fate { return Fate{Time(f.At), f.Kind, f.Witness, f.Reason, f.Grade} }
 
 // Runs is stint/runs@1.
 type Runs struct {

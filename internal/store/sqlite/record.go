@@ -16,6 +16,14 @@ func (d *DB) RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error
 	return d.listRuns(ctx, "where id >= ? order by id", fleet.NewRunID(since, 0))
 }
 
+// Watched reads the runs with commits of which it is looked at what becomes of their work.
+func (d *DB) Watched(ctx context.Context, since, became time.Time, limit int) ([]fleet.Run, error) {
+	return d.listRuns(ctx, watched, fleet.NewRunID(since, 0), millis(became), limit)
+}
+
+const watched = `where commits <> '[]' and id >= ? and ended_at is not null
+and not exists (select 1 from fates where run = runs.id and fates.at < ?) order by id desc limit ?`
+
 // LastRuns reads the latest runs that a query asks for, newest first.
 func (d *DB) LastRuns(ctx context.Context, q store.RunQuery) ([]fleet.Run, error) {
 	tail, args := lastRuns(q)
@@ -170,7 +178,7 @@ func (d *DB) Tallies(ctx context.Context, since time.Time, step time.Duration) (
 const talliesSince = `select
 case ?2 when 0 then ?1 else ?1 + (created_at - ?1) / ?2 * ?2 end as span,
 category, agent, source, outcome, fire is not null and source <> 'respawn', epoch > 0,
-count(*), sum(outcome = 'noop' or outcome = 'nothing' and task_state not in ('done', 'cancelled')), count(grade), total(grade), total(grade * grade), coalesce(sum(tokens), 0), total(usd), total(usd) filter (where cost in ('computed', 'assumed')),
+count(*), sum(outcome = 'noop' or outcome = 'nothing' and task_state not in ('done', 'cancelled')), count(grade), total(coalesce(final, grade)), total(coalesce(final, grade) * coalesce(final, grade)), coalesce(sum(tokens), 0), total(usd), total(usd) filter (where cost in ('computed', 'assumed')),
 coalesce(sum(max(ended_at - started_at, 0)), 0)
 from runs where id >= ?3 group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`
 

@@ -40,6 +40,7 @@ func TestRecordPlans(t *testing.T) {
 		"runs, of an agent":            {query: runs(store.RunQuery{Agent: "claude"}), uses: `runs_agent \(agent=\?\)`},
 		"runs, of a fire":              {query: runs(store.RunQuery{Fire: 7}), uses: `runs_fire \(fire=\?\)`},
 		"runs, of a fire and category": {query: runs(store.RunQuery{Fire: 7, Category: "code"}), uses: `runs_(fire|category) `},
+		"runs, watched":                {query: allRuns + watched, uses: `runs_work \(id>\?\)`},
 		"tallies":                      {query: talliesSince, uses: `PRIMARY KEY \(id>\?\)`, sorts: true},
 		"entitled":                     {query: entitledSince, uses: `fires_at \(at>\?\)$`, sorts: true},
 		"lane holds":                   {query: holdsSince, uses: `lane_holds_end \(released_at>\?\)`, sorts: true},

@@ -124,6 +124,9 @@ create index runs_agent on runs (agent);
 -- The use of an agent's sessions, without reading those that did not report any.
 create index runs_billed on runs (agent) where tokens is not null or cost in ('reported', 'computed');
 
+-- The runs that left work, of which something may become.
+create index runs_work on runs (id) where commits <> '[]';
+
 -- Failures of which nobody knows yet whether they are the agent's.
 create index runs_held on runs (agent) where held = 1;
 
