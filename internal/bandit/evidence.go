@@ -39,6 +39,7 @@ type Evidence struct {
 	Slow   Sums        `json:"slow"`
 	Slope  Slope       `json:"slope"`
 	Season Season      `json:"season"`
+	Shift  float64     `json:"shift"` // of Fast.S: what corrections added to the first grades
 	Up     Drift       `json:"up"`
 	Down   Drift       `json:"down"`
 	Graded int         `json:"graded"` // sessions that brought a grade
@@ -80,6 +81,7 @@ type Graded struct {
 	Turn  float64     // the time of day then, in [0,1)
 	Load  float64     // of its category then, see [Account.LoadNow]
 	Grade float64     // in [0,1]
+	Shift float64     // of Grade: what a correction added to the first one
 }
 
 // Learn adds a graded session to an arm and reports whether it raised the alarm:
@@ -91,7 +93,8 @@ func (s Settings) Learn(a *Arm, p Prior, x Graded) (alarm bool) {
 	if e.Fast.W > settledWeight {
 		b := s.belief(e, p)
 		mean := b.Mean()
-		surprise := (x.Grade - mean - s.season(e, x.Turn, p)) / math.Sqrt(s.dispersion(e, p)*mean*(1-mean))
+		// A grade that comes now is a first one, and is compared with those.
+		surprise := (x.Grade - (mean - e.Shift/e.Fast.W) - s.season(e, x.Turn, p)) / math.Sqrt(s.dispersion(e, p)*mean*(1-mean))
 		e.Up.step(surprise, x.Grade)
 		e.Down.step(-surprise, x.Grade)
 	}
@@ -108,7 +111,9 @@ func (s Settings) Learn(a *Arm, p Prior, x Graded) (alarm bool) {
 func (s Settings) count(e *Evidence, x Graded) {
 	age := float64(e.At - x.Round)
 	slow := fade(age, s.SlowHalfLife)
-	e.Fast.add(fade(age, s.HalfLife), x.Grade)
+	fast := fade(age, s.HalfLife)
+	e.Fast.add(fast, x.Grade)
+	e.Shift += float64(fast * x.Shift)
 	e.Slow.add(slow, x.Grade)
 	e.Slope.add(slow, x.Load, x.Grade)
 	e.Season.add(slow, x.Turn, x.Grade)
@@ -120,6 +125,7 @@ func (s Settings) forward(e Evidence, now fleet.Round) Evidence {
 	age := float64(now - e.At)
 	fast, slow := fade(age, s.HalfLife), fade(age, s.SlowHalfLife)
 	e.Fast, e.Slow, e.At = e.Fast.times(fast), e.Slow.times(slow), now
+	e.Shift = float64(e.Shift * fast)
 	e.Slope, e.Season = e.Slope.times(slow), e.Season.times(slow)
 	return e
 }

@@ -42,7 +42,20 @@ type Policy struct {
 	Fair     bool            // one of the others keeps the ranking's floors and caps
 	Gamma    float64         // what is left of evidence: per update of [Additive], per fire of the discounted; in (0,1]
 	Window   int             // of [SlidingTS], in fires
+	Told     Told            // of [Ranked]: when it learns what became of work; empty: [Later]
 }
+
+// Told is when a policy learns what became of a session's work.
+type Told string
+
+const (
+	// Later has the grade of the session's end corrected once it is known, as real fires do.
+	Later Told = "later"
+	// AtOnce has it known at the session's end, as nobody can.
+	AtOnce Told = "at-once"
+	// Never leaves the grade of the session's end.
+	Never Told = "never"
+)
 
 // IsIndex reports whether a policy takes the highest of some index, to which a debt can be
 // added.
@@ -137,7 +150,7 @@ func (p Policy) start(s *Scenario, seed uint64, run int) player {
 	rng := generator(seed, run, "policy")
 	switch p.Kind {
 	case Ranked:
-		return newRanked(p.Settings, s, keyOf(seed, run, "policy"))
+		return newRanked(p, s, keyOf(seed, run, "policy"))
 	case Known, UCB1, DiscountedUCB, DiscountedTS, SlidingTS:
 		return &index{tally: t, kind: p.Kind, gamma: p.Gamma, window: p.Window, rng: rng}
 	case Additive:

@@ -28,6 +28,8 @@ type ranked struct {
 	due        []float64
 	lessons    [][]known // by lesson and category
 	agents     map[string]*streak
+	told       Told
+	memories   []memory // by category
 	picks      []int
 }
 
@@ -38,9 +40,9 @@ type streak struct {
 	held     []flight
 }
 
-func newRanked(settings bandit.Settings, s *Scenario, seed uint64) *ranked {
+func newRanked(p Policy, s *Scenario, seed uint64) *ranked {
 	n := len(s.Categories)
-	r := &ranked{settings: settings, scenario: s, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n), agents: map[string]*streak{}}
+	r := &ranked{settings: p.Settings, told: p.Told, memories: make([]memory, n), scenario: s, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n), agents: map[string]*streak{}}
 	for i := range s.Categories {
 		r.index[i] = i
 	}
@@ -58,6 +60,9 @@ func newRanked(settings bandit.Settings, s *Scenario, seed uint64) *ranked {
 }
 
 func (r *ranked) choose(v view) choice {
+	for i := range r.memories {
+		r.memories[i].correct(r.settings, r.arm(i), v.round)
+	}
 	for at := range r.candidates {
 		c, i := &r.candidates[at], r.index[at]
 		c.Arm = c.Arm.Coming()
@@ -152,7 +157,13 @@ func (r *ranked) count(e flight) {
 	switch v := e.verdict; {
 	case v.Grade != nil:
 		x := bandit.Graded{Round: e.at, Turn: bandit.Turn(at(e.round)), Load: e.load, Grade: *v.Grade}
-		r.settings.Learn(arm, r.pool, x)
+		if e.final != nil && r.told == AtOnce {
+			x.Grade = *e.final
+		}
+		alarm := r.settings.Learn(arm, r.pool, x)
+		if e.final != nil && r.told != AtOnce && r.told != Never {
+			r.memories[e.category].add(arm, x, alarm, *e.final, e.last()+e.known)
+		}
 		r.learnLessons(e, x)
 	case v.Empty():
 		arm.Noop(arm.Round, time.Time{})

@@ -12,6 +12,7 @@ type Scenario struct {
 	Sessions     *Sessions
 	Depletion    *Depletion
 	Respawn      *Respawn
+	Fates        *Fates // nil: the grade of a session is what it is worth
 	Outages      []Outage
 	Pools        []Pool
 	Lessons      []Lesson
@@ -85,6 +86,17 @@ type Depletion struct {
 type Respawn struct {
 	From float64 // the least grade that is followed
 	Most int     // sessions of a chain after the first
+}
+
+// Fates have the work of a session merged or rejected some time after its end. What it is worth is
+// the probability that it is merged, which is the mean of its category, and the grade at its end
+// says little of that.
+type Fates struct {
+	First       float64 // mean grade at a session's end
+	SD          float64 // of these grades
+	Correlation float64 // of such a grade with whether the work is merged
+	After       int     // fires after the end at which that is known at the earliest
+	Until       int     // and at the latest
 }
 
 // Outage is a time in which sessions fail.

@@ -39,7 +39,7 @@ func TestPlainIsTheTextbook(t *testing.T) {
 	settings := bandit.Defaults().Core()
 	settings.Anchor, settings.Dispersion = false, false
 	seed := keyOf(1, 0, "policy")
-	got := picks(s, newRanked(settings, s, seed))
+	got := picks(s, newRanked(Policy{Settings: settings}, s, seed))
 	want := picks(s, &textbook{tally: newTally(Policy{}, 10), s: s, seed: seed})
 	if diff := gocmp.Diff(got, want); diff != "" {
 		t.Errorf("the ranking and the textbook (-ranking +textbook):\n%s", diff)

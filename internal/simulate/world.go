@@ -105,6 +105,8 @@ type ending struct {
 	verdict fleet.Verdict
 	worth   float64      // the expected grade
 	lessons map[int]bool // that matched; true: it got it
+	final   *float64     // the grade after what became of its work; nil: that is the grade
+	known   int          // fires after its end when that is known
 }
 
 // end decides what becomes of a session that is started now, from the true mean of now. Its
@@ -124,10 +126,29 @@ func (w *world) end(fire, category, before int, mean float64) ending {
 	given, better := w.teach(fire, c.Name)
 	mean = min(1, max(0, mean+better))
 	e := ending{length: s.Sessions.length(length), worth: mean, lessons: given, verdict: fleet.Verdict{Outcome: fleet.Productive}}
+	if s.Fates != nil {
+		e.known = s.Fates.become(&e.verdict, &e.final, mean, w.chance)
+		return e
+	}
 	if g := s.Grades.draw(mean, w.chance); missing >= s.Grades.Missing {
 		e.verdict = c.verdict(g)
 	}
 	return e
+}
+
+// become draws the grade at a session's end, the one after what became of its work, and when that is
+// known.
+func (f Fates) become(v *fleet.Verdict, final **float64, merged float64, rng *rand.Rand) (known int) {
+	fate := fleet.Fate{Kind: fleet.FateRejected}
+	lean := -0.5
+	if rng.Float64() < merged {
+		fate.Kind, lean = fleet.FateMerged, 0.5
+	}
+	// Merged or not has a standard deviation of a half, where either is as likely.
+	noise := math.Sqrt(1 - f.Correlation*f.Correlation)
+	first := min(1, max(0, f.First+float64(f.SD*(float64(2*f.Correlation*lean)+float64(noise*rng.NormFloat64())))))
+	v.Grade, *final = &first, new(grade.Final(first, []fleet.Fate{fate}))
+	return f.After + rng.IntN(f.Until-f.After+1)
 }
 
 // verdict is the one on a session whose true grade that is.

@@ -40,6 +40,7 @@ type Entry struct {
 	Began    time.Time
 	Open     bool
 	Grade    *float64 // by which the category's evidence goes: the first, or a corrected one
+	First    *float64 // at its end
 	Held     bool
 	Nth      int         // which of the category's sessions; 0: none
 	Counted  int         // which of the category's grades; 0: none

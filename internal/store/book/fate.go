@@ -45,7 +45,7 @@ func Relearnt(points []store.Checkpoint, arm bandit.Arm, grades []store.Entry) (
 			next = &points[i+1].Arm
 		}
 		e := points[i].Settings.Relearn(points[i].Arm.Evidence, learnt(part(grades, points[i].Arm.Graded-counted, next.Graded-counted)))
-		next.Fast, next.Slow, next.Slope, next.Season = e.Fast, e.Slow, e.Slope, e.Season
+		next.Fast, next.Slow, next.Slope, next.Season, next.Shift = e.Fast, e.Slow, e.Slope, e.Season, e.Shift
 	}
 	return points, arm
 }
@@ -53,7 +53,7 @@ func Relearnt(points []store.Checkpoint, arm bandit.Arm, grades []store.Entry) (
 // learnt are grades as an arm learns them.
 func learnt(list []store.Entry) (all []bandit.Learnt) {
 	for _, e := range list {
-		x := bandit.Graded{Round: e.Round, Turn: bandit.Turn(e.Began), Load: e.Load, Grade: *e.Grade}
+		x := bandit.Graded{Round: e.Round, Turn: bandit.Turn(e.Began), Load: e.Load, Grade: *e.Grade, Shift: *e.Grade - *e.First}
 		all = append(all, bandit.Learnt{Graded: x, In: e.In})
 	}
 	return all

@@ -29,7 +29,7 @@ func honest() store.Ledger {
 		},
 		Runs: []store.Entry{
 			{ID: "0r1", Category: "code", Agent: "claude", Key: "a", Epoch: 1, Round: 1, Nth: 1, Day: "2026-06-26", USD: 2},
-			{ID: "0r2", Category: "code", Agent: "claude", Key: "b", Epoch: 2, Round: 1, Nth: 2, Counted: 1, In: 1, Grade: new(0.5), Began: noon},
+			{ID: "0r2", Category: "code", Agent: "claude", Key: "b", Epoch: 2, Round: 1, Nth: 2, Counted: 1, In: 1, Grade: new(0.5), First: new(0.5), Began: noon},
 		},
 		Spent: []store.DaySpent{
 			{Day: "2026-06-26", Spent: fleet.Spent{Scope: "fleet", Runs: 1, USD: 2}},

@@ -38,6 +38,7 @@ func (r *armRow) columns() []column {
 		{"fast_w", &a.Fast.W},
 		{"fast_s", &a.Fast.S},
 		{"fast_g2", &a.Fast.G2},
+		{"shift", &a.Shift},
 		{"slow_w", &a.Slow.W},
 		{"slow_s", &a.Slow.S},
 		{"slow_g2", &a.Slow.G2},

@@ -11,7 +11,7 @@ import (
 )
 
 const entries = `select id, category, agent, key, epoch, round, load, coalesce(started_at, created_at), ended_at is null,
-coalesce((select grade from fates where run = id and belief = 1 order by seq desc limit 1), grade), held,
+coalesce((select grade from fates where run = id and belief = 1 order by seq desc limit 1), grade), grade, held,
 coalesce(nth, 0), coalesce(counted, 0), counted_in, day, coalesce(tokens, reserved_tokens), coalesce(usd, reserved_usd) from runs `
 
 // missing are the runs that another row speaks of and that are not there.
@@ -101,7 +101,7 @@ func (t tx) ledgerOfRuns(ctx context.Context, l *store.Ledger) (err error) {
 
 func (t tx) entries(ctx context.Context, tail string, args ...any) ([]store.Entry, error) {
 	return collect(ctx, t, func(row scanner) (e store.Entry, err error) {
-		err = row.Scan(&e.ID, &e.Category, &e.Agent, &e.Key, &e.Epoch, &e.Round, &e.Load, when{&e.Began}, &e.Open, &e.Grade, &e.Held,
+		err = row.Scan(&e.ID, &e.Category, &e.Agent, &e.Key, &e.Epoch, &e.Round, &e.Load, when{&e.Began}, &e.Open, &e.Grade, &e.First, &e.Held,
 			&e.Nth, &e.Counted, &e.In, &e.Day, &e.Tokens, &e.USD)
 		return e, err
 	}, entries+tail, args...)

@@ -100,7 +100,7 @@ func (m *memory) grade(s session, grade float64) {
 }
 
 // correct has a session count with another grade, as a batch of all grades would.
-func (m *memory) correct(s session, was, is float64) {
+func (m *memory) correct(s session, first, was, is float64) {
 	if was == is {
 		return
 	}
@@ -113,7 +113,7 @@ func (m *memory) correct(s session, was, is float64) {
 	if i < 0 {
 		return // an alarm had it forgotten
 	}
-	of.grades[i].Grade = is
+	of.grades[i].Grade, of.grades[i].Shift = is, is-first
 	batch := m.Relearn(of.since, of.grades)
 	batch.Up, batch.Down = arm.Up, arm.Down
 	arm.Evidence = batch
@@ -280,7 +280,7 @@ func (h *history) become(rt *rapid.T) {
 	same(h.t, "news", news, []fleet.Fate{f})
 	same(h.t, "fates", h.mustRun(h.t, r.ID).Fates, append(r.Fates, f))
 	if f.Grade != nil && r.Verdict.Outcome != fleet.Lost {
-		h.correct(s, *r.Final(), *f.Grade)
+		h.correct(s, *r.Verdict.Grade, *r.Final(), *f.Grade)
 	}
 }
 

@@ -169,6 +169,7 @@ create table arms (
   fast_w       real not null,                  -- recent grades: weight, sum, sum of squares
   fast_s       real not null,
   fast_g2      real not null,
+  shift        real not null,                  -- of fast_s: what corrections added to the first grades
   slow_w       real not null,                  -- the same over a longer time
   slow_s       real not null,
   slow_g2      real not null,
