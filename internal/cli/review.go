@@ -1,10 +1,16 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +19,7 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/review"
+	"stint/internal/screen"
 	"stint/internal/wire"
 )
 
@@ -33,10 +40,37 @@ change, and work that was reverted is listed again. The list is read from git at
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list branches, too, that the target has")
 	cmd.AddCommand(
-		newReviewDiff(a), newReviewCheckout(a), newReviewLand(a), newReviewReject(a), newReviewPublish(a),
+		newReviewShow(a), newReviewDiff(a), newReviewCheckout(a), newReviewLand(a), newReviewReject(a), newReviewPublish(a),
 		newReviewAway(a), newReviewBack(a),
 	)
 	return cmd
+}
+
+func newReviewShow(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "show RUN|CATEGORY",
+		Short: "Print what a reviewer needs to know of a session's work",
+		Long: `Print what a reviewer needs to know of a session's work: its state and the reason, branch and
+folder, what it changes, what it conflicts with, how its check went; and of the session how it
+ended, the terms of its grade, what it used and the end of its log. A category stands for its
+last session.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.reviewedItem(cmd.Context(), args[0], func(e *inspect.Explainer, t review.Target, i review.Item) error {
+				v := screen.ReviewView{Item: i, Target: t, At: a.Now()}
+				var detail *inspect.RunDetail
+				if i.Session.Category != "" {
+					d, err := a.runDetail(cmd.Context(), e, i.Run)
+					if err != nil {
+						return err
+					}
+					detail, v.Detail = &d, new(newRunView(d, a, e.Config.Agents[d.Agent].Transcript))
+				}
+				a.say(wire.NewReviewDetail(t, i, detail, a.Now()), func(s screen.Style) []string { return screen.Review(v, s) })
+				return nil
+			})
+		},
+	}
 }
 
 func newReviewDiff(a *app) *cobra.Command {
@@ -44,27 +78,35 @@ func newReviewDiff(a *app) *cobra.Command {
 		Use:   "diff RUN|CATEGORY",
 		Short: "Show what a session changed",
 		Long: `Show what a session changed since its branch left the target. A category stands for its last
-session. Control characters are replaced, no program that the repository names for diffs is run,
-and at most 16 MiB are shown. To read page by page, pipe it to a pager.`,
+session. Control characters are replaced, no program that the repository names is run, and at
+most 16 MiB are shown. A terminal gets it through the pager that git has by $GIT_PAGER, by your
+own core.pager or by $PAGER, or else through less.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.reviewed(cmd.Context(), func(e *inspect.Explainer, t review.Target, items []review.Item) error {
-				run := fleet.RunID(args[0])
-				if _, category := e.Config.Categories[fleet.Category(args[0])]; category {
-					r, err := e.ResolveRun(cmd.Context(), args[0])
-					if err != nil {
-						return err
-					}
-					run = r.ID
-				}
-				at := slices.IndexFunc(items, func(i review.Item) bool { return i.Run == run })
-				if at < 0 {
-					return fleet.WithHint(fmt.Errorf("no branch of run %q: %w", run, fleet.ErrNotFound), "stint review --all")
-				}
-				return a.reviewDiff(cmd.Context(), e.Config, t.Tip, items[at].Tip)
+			return a.reviewedItem(cmd.Context(), args[0], func(e *inspect.Explainer, t review.Target, i review.Item) error {
+				return a.reviewDiff(cmd.Context(), e.Config, t.Tip, i.Tip)
 			})
 		},
 	}
+}
+
+// reviewedItem hands on the work of the session that a person means.
+func (a *app) reviewedItem(ctx context.Context, name string, fn func(*inspect.Explainer, review.Target, review.Item) error) error {
+	return a.reviewed(ctx, func(e *inspect.Explainer, t review.Target, items []review.Item) error {
+		run := fleet.RunID(name)
+		if _, category := e.Config.Categories[fleet.Category(name)]; category {
+			r, err := e.ResolveRun(ctx, name)
+			if err != nil {
+				return err
+			}
+			run = r.ID
+		}
+		at := slices.IndexFunc(items, func(i review.Item) bool { return i.Run == run })
+		if at < 0 {
+			return fleet.WithHint(fmt.Errorf("no branch of run %q: %w", name, fleet.ErrNotFound), "stint review --all")
+		}
+		return fn(e, t, items[at])
+	})
 }
 
 // maxDiff is more than anybody reads.
@@ -77,9 +119,30 @@ func (a *app) reviewDiff(ctx context.Context, c *config.Config, target, tip stri
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(a.Stdout, plain.Text(text))
+	if err := a.page(ctx, c, plain.Text(text)); err != nil {
+		return err
+	}
 	if cut {
 		fmt.Fprintf(a.Stderr, "stint: the diff is cut after %s\n", plain.Bytes(int64(maxDiff)))
+	}
+	return nil
+}
+
+// page prints a text, on a terminal through the operator's pager.
+func (a *app) page(ctx context.Context, c *config.Config, text string) error {
+	if _, shown := terminal(a.Stdout); !shown {
+		fmt.Fprint(a.Stdout, text)
+		return nil
+	}
+	pager, err := a.places(c).Pager(ctx)
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", cmp.Or(a.Getenv("GIT_PAGER"), pager, a.Getenv("PAGER"), "less"))
+	cmd.Env = append([]string{"LESS=FRX"}, os.Environ()...) // a setting of the operator's own follows, and counts
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), a.Stdout, a.Stderr
+	if err := cmd.Run(); err != nil && !errors.Is(err, syscall.EPIPE) { // one that was left early does not read all of it
+		return fmt.Errorf("page the diff: %w", err)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -25,9 +26,9 @@ func newShow(a *app) *cobra.Command {
 		Use:   "show RUN|CATEGORY",
 		Short: "Print everything known of one run",
 		Long: `Print everything known of one run: its times, the fire that started it and the reason,
-lane, claim, agent and unit, how it ended, the terms of its grade, what it used, denied
-claims, the lessons it got and those that were withheld, whether another run followed, and
-its files, with the beginning of the prompt and the end of the log.
+lane, claim, agent and unit, how it ended, the terms of its grade, its branch and folder, what
+it used, denied claims, the lessons it got and those that were withheld, whether another run
+followed, and its files, with the beginning of the prompt and the end of the log.
 
 For a category it is the run under way, else the last one.`,
 		Example: `  stint show code
@@ -45,7 +46,7 @@ func (a *app) runShow(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		d, err := e.RunDetail(ctx, r.ID)
+		d, err := a.runDetail(ctx, e, r.ID)
 		if err != nil {
 			return err
 		}
@@ -54,6 +55,16 @@ func (a *app) runShow(ctx context.Context, name string) error {
 		})
 		return nil
 	})
+}
+
+// runDetail is all that is known of a run, with the folder of its own that it still has.
+func (a *app) runDetail(ctx context.Context, e *inspect.Explainer, run fleet.RunID) (inspect.RunDetail, error) {
+	d, err := e.RunDetail(ctx, run)
+	dir := filepath.Join(a.places(e.Config).Root, string(run))
+	if _, missing := os.Lstat(dir); err == nil && missing == nil {
+		d.Dir = dir
+	}
+	return d, err
 }
 
 // newRunView reads what stands in the run's files. One that cannot be read says so in its

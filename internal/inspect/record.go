@@ -15,6 +15,7 @@ type RunDetail struct {
 	Choice  *fleet.Choice       // what its fire decided about its category; nil: no fire planned it
 	Denials []fleet.DeniedClaim // oldest first
 	Lessons []fleet.LessonUse
+	Dir     string         // the run's own work tree; empty: it has none, or it was removed
 	Files   fleet.RunFiles // which may not be there
 	Swept   string         // why they are not there any more; empty: nobody removed them
 	Own     []string       // files in which the agent itself keeps the session, see [Explainer.ownLogs]

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/review"
 )
@@ -43,6 +44,25 @@ type ReviewItem struct {
 	Unblocks  int             `json:"unblocks"` // tasks that wait for its own
 	USD       *float64        `json:"usd"`      // that the session cost; null: not known
 	Why       string          `json:"why"`
+}
+
+// ReviewDetail is stint/review-item@1: the work of one session.
+type ReviewDetail struct {
+	Schema string     `json:"schema"`
+	At     string     `json:"at"`
+	Target string     `json:"target"` // the branch that the work is to get into
+	Tip    string     `json:"tip"`
+	Item   ReviewItem `json:"item"`
+	Run    *RunDetail `json:"run"` // null: the record has no such run
+}
+
+// NewReviewDetail is the work of one session, whose run is on record unless it is nil, as JSON.
+func NewReviewDetail(t review.Target, i review.Item, d *inspect.RunDetail, at time.Time) ReviewDetail {
+	w := ReviewDetail{Schema: "stint/review-item@1", At: plain.Stamp(at), Target: t.Name, Tip: t.Tip, Item: newReviewItem(i)}
+	if d != nil {
+		w.Run = new(NewRunDetail(*d))
+	}
+	return w
 }
 
 // ReviewDecision is what a person or a landing decided of an item.

@@ -89,6 +89,7 @@ type RunDetail struct {
 	Choice  *Choice        `json:"choice"`          // what its fire decided of its category; null: no fire planned it
 	Denials []Denial       `json:"denials"`         // oldest first
 	Lessons []LessonUse    `json:"lessons"`
+	Dir     *string        `json:"dir"` // the run's own work tree; null: it has none, or it was removed
 	Files   RunFiles       `json:"files"`
 }
 
@@ -123,7 +124,7 @@ func NewRunDetail(d inspect.RunDetail) RunDetail {
 		r.Tokens = d.Usage.Tokens
 	}
 	o := RunDetail{
-		Schema: "stint/run-detail@1", Run: r.Run, State: r.State, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
+		Schema: "stint/run-detail@1", Dir: some(d.Dir), Run: r.Run, State: r.State, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
 		Denials: each(d.Denials, func(n fleet.DeniedClaim) Denial { return Denial{n.Key, n.Category, n.Holder, plain.Stamp(n.At)} }),
 		Lessons: each(d.Lessons, func(u fleet.LessonUse) LessonUse { return LessonUse{u.Lesson, u.Injected} }),
 		Files:   RunFiles{d.Files.Dir, d.Files.Prompt, d.Files.Log, d.Files.Result, d.Swept != "", listed(d.Own)},

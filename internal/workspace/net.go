@@ -206,3 +206,19 @@ func (c Clone) Since(ctx context.Context, target, tip string, most int) (text st
 	return g.asItIs().head(ctx, most, "-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", "--no-textconv",
 		"--submodule=short", "--end-of-options", target+"..."+tip, "--")
 }
+
+// Pager is the pager of the operator's own configuration of git, or "". The repository's is not
+// followed: that is a program.
+func (c Clone) Pager(ctx context.Context) (pager string, err error) {
+	g, _, err := c.git(ctx, string(c.Dir))
+	if err != nil {
+		return "", err
+	}
+	listed, err := g.names(ctx, "config", "--list", "--includes", "--show-scope", "-z")
+	for _, s := range parseSettings(listed) {
+		if s.key == "core.pager" && !s.repositorys() {
+			pager = s.value
+		}
+	}
+	return pager, err
+}

@@ -1,0 +1,90 @@
+package screen
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/plain"
+	"stint/internal/review"
+)
+
+// ReviewView is the work of one session, and all that is known of its run.
+type ReviewView struct {
+	review.Item
+	Target review.Target
+	Detail *RunView // nil: the record has no such run
+	At     time.Time
+}
+
+// mostFiles is how many files of a change are named.
+const mostFiles = 20
+
+// Review is the work of one session on one screen: what its reviewer needs to know.
+func Review(v ReviewView, s Style) []string {
+	r := sheet{Style: s}
+	title := s.Paint(Bold, "run "+string(v.Run))
+	for _, word := range []string{string(v.Session.Category), string(v.Session.Task)} {
+		if word != "" {
+			title += "  " + plain.Line(word)
+		}
+	}
+	r.lines = append(r.lines, s.Fit(title))
+	r.text("state", because(string(v.State), v.Why))
+	r.text("branch", plain.Line(v.Name)+", for "+plain.Line(v.Target.Name))
+	r.text("folder", plain.Line(v.Dir))
+	r.text("commits", commitsText(v.Commits))
+	r.text("waits", "since "+Stamp(v.Since)+" ("+plain.Ago(v.Since, v.At)+")")
+	if len(v.Files) > 0 {
+		r.text("changes", fmt.Sprintf("%s in %s, %s", plain.Plural(v.Lines, "line"), plain.Plural(len(v.Files), "file"), plain.Plural(v.Tests, "test")))
+	}
+	r.add("files", shortened(v.Files))
+	r.add("conflicts", safe(v.Conflicts))
+	r.text("clashes", joined(v.Collides))
+	r.text("check", checkText(v.Item))
+	if d := v.Detail; d != nil {
+		r.text("session", stateText(*d, s))
+		r.text("task", leavesText(d.Verdict.TaskState))
+		r.text("grade", gradeSum(d.Verdict, s))
+		r.text("agent", agentText(*d))
+		r.text("used", usageText(*d))
+		r.add("said", r.excerpt(d.Log, mostLog, true))
+	}
+	return r.lines
+}
+
+// checkText is how the check of the work went.
+func checkText(i review.Item) string {
+	green, known := i.Checked()
+	switch {
+	case !known:
+		return ""
+	case green:
+		return "passed " + Stamp(i.Decision.Check.At)
+	}
+	return because("failed "+Stamp(i.Decision.Check.At), i.Decision.Check.Reason)
+}
+
+// leavesText is what the agent asked for its task.
+func leavesText(s fleet.TaskState) string {
+	if s == "" {
+		return ""
+	}
+	return "the agent leaves it " + string(s)
+}
+
+func shortened(files []string) []string {
+	if len(files) > mostFiles {
+		return append(safe(files[:mostFiles]), fmt.Sprintf("… and %d more", len(files)-mostFiles))
+	}
+	return safe(files)
+}
+
+func joined(runs []fleet.RunID) string {
+	var list []string
+	for _, run := range runs {
+		list = append(list, string(run))
+	}
+	return strings.Join(list, " ")
+}
