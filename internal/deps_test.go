@@ -150,7 +150,7 @@ func rules() map[string]rule {
 			not: world,
 		},
 		"internal/screen": {
-			house:   []string{"internal/bandit", "internal/doctor", "internal/fleet", "internal/inspect", "internal/report", "internal/survey", "internal/why"},
+			house:   []string{"internal/bandit", "internal/doctor", "internal/fleet", "internal/inspect", "internal/report", "internal/review", "internal/survey", "internal/why"},
 			foreign: []string{"github.com/charmbracelet/x/ansi"},
 			not:     world,
 		},

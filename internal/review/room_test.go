@@ -79,9 +79,9 @@ func TestSilence(t *testing.T) {
 		"few":                 {30 * day, hourly[:3], 0, ""},
 		"of the same instant": {30 * day, slices.Repeat(hourly[:1], 9), 0, ""},
 	} {
-		items := []review.Item{{Branch: review.Branch{Landing: review.Merged, Since: ago(999 * day)}}}
+		items := []review.Item{{State: review.StateMerged, Branch: review.Branch{Since: ago(999 * day)}}}
 		if test.waits > 0 {
-			items = append(items, review.Item{Branch: review.Branch{Landing: review.Waiting, Since: ago(test.waits)}})
+			items = append(items, review.Item{State: review.StateWaiting, Branch: review.Branch{Since: ago(test.waits)}})
 		}
 		if got := review.Silence(items, test.reviews, now.Add(test.later)); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
