@@ -36,7 +36,7 @@ const (
 
 // Final is the grade of a session after what became of its work: the first one, and one step by
 // the last of merged, changed, rejected and reverted, and another if it was touched while it was
-// in the target, within 0 and 1. What counts is when things happened, not when they became known.
+// in the target, within 0 and 1. The time that counts is that of the event, not of its report.
 func Final(first float64, fates []fleet.Fate) float64 {
 	steps := map[fleet.FateKind]float64{}
 	for _, s := range Steps() {

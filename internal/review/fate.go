@@ -25,7 +25,7 @@ func (w Watched) Fate(list []Branch) (f fleet.Fate, by Branch, news bool) {
 		case Reverted:
 			f.Kind = fleet.FateReverted
 		case Merged, Copied:
-			// What others put on a branch may be no more than where the target is.
+			// Commits of others on a branch may be no more than where the target is.
 			if f.Kind = fleet.FateMerged; !own && b.Landing == Merged {
 				f.Kind = ""
 			} else if !own {
@@ -45,7 +45,7 @@ func (w Watched) Fate(list []Branch) (f fleet.Fate, by Branch, news bool) {
 	if f.Witness = by.By; f.Witness == "" {
 		f.Witness = by.Tip
 	}
-	// What was made in the target is no more than made.
+	// Work that was made in the target is no more than made.
 	return f, by, f.Kind != "" && f.Kind != w.last() && (w.Branch != "" || f.Kind == fleet.FateReverted)
 }
 

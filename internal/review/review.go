@@ -163,6 +163,7 @@ func (i Item) closing() string {
 		if i.Landing == Copied {
 			return "as commits of its own"
 		}
+	case StateWaiting, StateCheckedOut, StatePublished, StateReverted:
 	}
 	return ""
 }

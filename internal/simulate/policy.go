@@ -42,19 +42,19 @@ type Policy struct {
 	Fair     bool            // one of the others keeps the ranking's floors and caps
 	Gamma    float64         // what is left of evidence: per update of [Additive], per fire of the discounted; in (0,1]
 	Window   int             // of [SlidingTS], in fires
-	Told     Told            // of [Ranked]: when it learns what became of work; empty: [Later]
+	Learns   Learns          // of [Ranked]: when it learns what became of work; empty: [Later]
 }
 
-// Told is when a policy learns what became of a session's work.
-type Told string
+// Learns is when a policy learns what became of a session's work.
+type Learns string
 
 const (
 	// Later has the grade of the session's end corrected once it is known, as real fires do.
-	Later Told = "later"
+	Later Learns = "later"
 	// AtOnce has it known at the session's end, as nobody can.
-	AtOnce Told = "at-once"
+	AtOnce Learns = "at-once"
 	// Never leaves the grade of the session's end.
-	Never Told = "never"
+	Never Learns = "never"
 )
 
 // IsIndex reports whether a policy takes the highest of some index, to which a debt can be

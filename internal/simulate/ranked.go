@@ -28,7 +28,7 @@ type ranked struct {
 	due        []float64
 	lessons    [][]known // by lesson and category
 	agents     map[string]*streak
-	told       Told
+	learns     Learns
 	memories   []memory // by category
 	picks      []int
 }
@@ -42,7 +42,7 @@ type streak struct {
 
 func newRanked(p Policy, s *Scenario, seed uint64) *ranked {
 	n := len(s.Categories)
-	r := &ranked{settings: p.Settings, told: p.Told, memories: make([]memory, n), scenario: s, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n), agents: map[string]*streak{}}
+	r := &ranked{settings: p.Settings, learns: p.Learns, memories: make([]memory, n), scenario: s, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n), agents: map[string]*streak{}}
 	for i := range s.Categories {
 		r.index[i] = i
 	}
@@ -157,11 +157,11 @@ func (r *ranked) count(e flight) {
 	switch v := e.verdict; {
 	case v.Grade != nil:
 		x := bandit.Graded{Round: e.at, Turn: bandit.Turn(at(e.round)), Load: e.load, Grade: *v.Grade}
-		if e.final != nil && r.told == AtOnce {
+		if e.final != nil && r.learns == AtOnce {
 			x.Grade = *e.final
 		}
 		alarm := r.settings.Learn(arm, r.pool, x)
-		if e.final != nil && r.told != AtOnce && r.told != Never {
+		if e.final != nil && r.learns != AtOnce && r.learns != Never {
 			r.memories[e.category].add(arm, x, alarm, *e.final, e.last()+e.known)
 		}
 		r.learnLessons(e, x)

@@ -88,7 +88,7 @@ type Respawn struct {
 	Most int     // sessions of a chain after the first
 }
 
-// Fates have the work of a session merged or rejected some time after its end. What it is worth is
+// Fates have the work of a session merged or rejected some time after its end. It is worth
 // the probability that it is merged, which is the mean of its category, and the grade at its end
 // says little of that.
 type Fates struct {

@@ -238,8 +238,8 @@ type Runs interface {
 type Places interface {
 	// Places reads those that are taken, by run, and the reviewer's last word, which may be over.
 	Places(ctx context.Context) ([]fleet.TakenPlace, fleet.Away, error)
-	// SeePlaces takes what was found of runs' work at a time into their places. What somebody
-	// decided since then counts more.
+	// SeePlaces takes what was found of runs' work at a time into their places. A decision of
+	// somebody since then counts more.
 	SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error
 	// ReviewTimes reads when since a time somebody decided about work, or was found to look at it,
 	// oldest first.

@@ -149,7 +149,7 @@ func (c Clone) unstackLeft(ctx context.Context) error {
 }
 
 // Advance moves the target from the commit that work was stacked on to that work, and reports
-// false if the target is not there any more. What has the target checked out gets the files.
+// false if the target is not there any more. A work tree that has the target checked out gets the files.
 //
 // If we die before the target has moved, it is where it was; in a work tree that has it, files may
 // be changed by then. The next turn goes on from the note, so that the target has all of it.
@@ -219,7 +219,7 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 }
 
 // recoverLanding brings a landing to its end that was cut short in a work tree: once git has
-// begun to write the files, the rest follows. What else was changed in these files since is kept as a stash.
+// begun to write the files, the rest follows. Other changes of these files since then are kept as a stash.
 //
 // If we die in it, the note still stands, and the branch or the files show how far it came.
 func (t *turn) recoverLanding(ctx context.Context, dead note) error {

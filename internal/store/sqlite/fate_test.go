@@ -14,7 +14,7 @@ import (
 	"stint/internal/store/storetest"
 )
 
-// week has a fleet whose settings change after every tenth of its sessions. What became of their
+// week has a fleet whose settings change after every tenth of its sessions. The fate of their
 // work is known, of some, only after all of them.
 type week struct {
 	t     *testing.T

@@ -235,7 +235,7 @@ create table grade_changes (
 
 create index grade_changes_at on grade_changes (at);
 
--- What became of the work of runs once they were over, each time with the grade that it makes of
+-- The fate of the work of runs once they were over, each time with the grade that it makes of
 -- the first one. Belief: the grade by which the category's evidence goes from then on.
 create table fates (
   run     text not null references runs (id),
@@ -371,7 +371,7 @@ create table pauses (
   reason   text not null
 ) strict, without rowid;
 
--- The places in review that work has, or had. What waits for review is in git; a place is
+-- The places in review that work has, or had. The work that waits for review is in git; a place is
 -- reserved for it before the work begins.
 create table places (
   run       text primary key,                  -- the store may not know it
