@@ -307,6 +307,27 @@ func (a *app) completeRuns(cmd *cobra.Command, _ []string, typed string) ([]cobr
 	return names, directive | cobra.ShellCompDirectiveKeepOrder
 }
 
+// completeItems completes runs that left commits on a branch of their own and have not landed.
+func (a *app) completeItems(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	names, directive := a.completeStore(cmd, typed, func(ctx context.Context, s store.Store) (list []candidate) {
+		runs, err := s.LastRuns(ctx, store.RunQuery{Ended: true, Limit: latestOffered})
+		if err != nil {
+			return nil
+		}
+		reviews, err := s.Reviews(ctx)
+		if err != nil {
+			return nil
+		}
+		for _, r := range runs {
+			if r.Branch != "" && len(r.Commits) > 0 && reviews[r.ID].Decision != fleet.DecisionLanded && !slices.Contains(args, string(r.ID)) {
+				list = append(list, candidate{string(r.ID), runAbout(r)})
+			}
+		}
+		return list
+	})
+	return names, directive | cobra.ShellCompDirectiveKeepOrder
+}
+
 // runAbout says what a run is in a few words: its category, how it ended, its task.
 func runAbout(r fleet.Run) string {
 	about := []string{string(r.Category), "has not ended"}

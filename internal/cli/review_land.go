@@ -19,7 +19,7 @@ import (
 
 func newReviewLand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "land RUN...",
+		Use:   "land RUN…",
 		Short: "Bring the work of sessions into the target branch",
 		Long: `Bring the work of sessions into the target branch, the oldest first and each on top of the one
 before: by a rebase, or a merge with [review] method = "merge". It is put on the target in a
@@ -29,8 +29,9 @@ waits for review, and the run's branch and folder are removed.
 Work that conflicts or whose check fails is set aside and its task opened again; the others go
 on. If the workspace has the target checked out, it must be without changes, and gets the files.
 After a crash the same command goes on. Status 6: some work landed, and some did not.`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.runReviewLand(cmd.Context(), args) },
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completeItems,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.runReviewLand(cmd.Context(), args) },
 	}
 }
 
@@ -41,12 +42,16 @@ func newReviewReject(a *app) *cobra.Command {
 		Short: "Reject the work of a session",
 		Long: `Reject the work of a session. Its task is opened again, and the next session at it is given
 the reason. The branch is kept, and listed with --all alone, until it has another commit.`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: first(a.completeItems),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reason == "" {
 				return usage(errors.New("say why, for the next session at the task: --reason"))
 			}
-			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, _ review.Target, i review.Item) error {
+			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, t review.Target, i review.Item) error {
+				if err := unlanded(t, i); err != nil {
+					return err
+				}
 				if err := e.Reject(cmd.Context(), i, string(reason)); err != nil {
 					return err
 				}
@@ -65,8 +70,9 @@ func newReviewCheckout(a *app) *cobra.Command {
 		Short: "Print a folder with the work of a session",
 		Long: `Print a folder in which the branch of a session is checked out: where it is already, or one that
 is made beside the workspace.`,
-		Example: `  cd "$(stint review checkout 01k9f0c7d3k2m4qa)"`,
-		Args:    cobra.ExactArgs(1),
+		Example:           `  cd "$(stint review checkout 01k9f0c7d3k2m4qa)"`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: first(a.completeItems),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, _ review.Target, i review.Item) error {
 				dir, err := a.places(e.Config).CheckOut(cmd.Context(), i.Run, i.Name)
@@ -91,9 +97,13 @@ filled in, and what the session said of its work is on its input.
 That happens once: later commits are only pushed, and work that was published as it is stays so.
 After a crash or a failure the command runs again, and must then print the address of the request
 that there is.`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: first(a.completeItems),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, t review.Target, i review.Item) error {
+				if err := unlanded(t, i); err != nil {
+					return err
+				}
 				r, remote, err := e.Publish(cmd.Context(), t, i)
 				if err != nil {
 					return err
@@ -118,6 +128,14 @@ func (a *app) printReviewed(i review.Item, state string, r wire.Reviewed, line s
 		return
 	}
 	fmt.Fprintln(a.Stdout, plain.Text(line))
+}
+
+// unlanded refuses what is decided already.
+func unlanded(t review.Target, i review.Item) error {
+	if i.Landing == review.Waiting || i.Landing == review.Reverted {
+		return nil
+	}
+	return fleet.WithHint(fmt.Errorf("%s has the work of run %s: %w", t.Name, i.Run, fleet.ErrNothing), "stint review land "+string(i.Run)+" removes its branch")
 }
 
 // withItem runs fn with one item of review.

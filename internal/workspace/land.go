@@ -54,6 +54,7 @@ func (c Clone) Stack(ctx context.Context, l fleet.Landing) (s fleet.Stacked, err
 }
 
 func (t *turn) stack(ctx context.Context, s *fleet.Stacked) (err error) {
+	t.git = t.asItIs() // what was looked through is what lands
 	if err := t.remove(ctx, s.Dir); err != nil {
 		return err
 	}
@@ -165,6 +166,7 @@ func (c Clone) Advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 }
 
 func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err error) {
+	t.git = t.asItIs()
 	ref := heads + s.Target
 	still := func() (bool, error) {
 		at, _, err := t.revision(ctx, ref)
@@ -223,6 +225,7 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 //
 // If we die in it, the note still stands, and the branch or the files show how far it came.
 func (t *turn) recoverLanding(ctx context.Context, dead note) error {
+	t.git = t.asItIs()
 	if on, attached, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD"); err != nil || !attached || on != dead.Branch {
 		return err
 	}

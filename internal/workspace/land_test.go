@@ -135,8 +135,11 @@ func TestAdvance(t *testing.T) {
 		moved  bool   // the target, before
 		want   string // what git says of the work tree then
 	}{
-		"checked out":      {want: "new"},
-		"not checked out":  {before: func(g gitter) { g.git("switch", "--quiet", "--detach") }},
+		"checked out":     {want: "new"},
+		"not checked out": {before: func(g gitter) { g.git("switch", "--quiet", "--detach") }},
+		"replaced": {before: func(g gitter) {
+			g.git("replace", g.git("rev-parse", "stint/bob/0own:a"), g.git("rev-parse", "main:b"))
+		}, want: "new"},
 		"untracked beside": {before: func(g gitter) { g.write("note", "") }, want: "new"},
 		"changed before":   {before: func(g gitter) { g.write("b", "mine") }, fails: "with changes that nobody committed in b"},
 		"changed after":    {after: func(g gitter) { g.write("a", "mine") }, fails: "with changes that nobody committed in a"},
