@@ -125,13 +125,9 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 			return err
 		}
 		defer func() { err = errors.Join(err, give()) }()
-		snapshot, err := e.Store.Snapshot(ctx)
-		if err != nil {
+		if t, err = e.Recalled(ctx, t); err != nil {
 			return err
 		}
-		found := []fleet.Task{t}
-		fleet.Recall(found, snapshot.Tasks)
-		t = found[0]
 		changed := t.State != fleet.StateDone
 		if !dryRun {
 			if changed, err = e.GiveState(ctx, hold, t, fleet.StateDone); err != nil {

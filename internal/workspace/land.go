@@ -221,7 +221,7 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 }
 
 // recoverLanding brings a landing to its end that was cut short in a work tree: once git has
-// begun to write the files, the rest follows. Other changes of these files since then are kept as a stash.
+// begun to write the files, the rest follows. Other changes of these files since are kept as a stash.
 //
 // If we die in it, the note still stands, and the branch or the files show how far it came.
 func (t *turn) recoverLanding(ctx context.Context, dead note) error {
