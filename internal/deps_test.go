@@ -134,7 +134,7 @@ func rules() map[string]rule {
 		},
 		"internal/inspect": {
 			house: []string{
-				"internal/bandit", "internal/config", "internal/fleet", "internal/replay", "internal/report", "internal/selector",
+				"internal/bandit", "internal/config", "internal/fleet", "internal/replay", "internal/report", "internal/review", "internal/selector",
 				"internal/store", "internal/store/book", "internal/survey", "internal/transcript", "internal/why",
 			},
 			not: outside,

@@ -26,6 +26,7 @@ const (
 	AlertClosed AlertKind = "closed" // what keeps sessions from starting
 	AlertTask   AlertKind = "tasks"  // what only a person brings on
 	AlertTimer  AlertKind = "timer"
+	AlertReview AlertKind = "review" // work that waits for a person
 )
 
 // Alerts are what is out of order, what matters most first.
@@ -90,6 +91,9 @@ func (s Status) Alerts() (list []Alert) {
 	}
 	for _, m := range s.Untold {
 		add(AlertTask, "stint why --task "+fleet.ShellWord(string(m.Task)), string(m.Task), m.Why())
+	}
+	if text := s.Review.Text(s.At); text != "" {
+		add(AlertReview, "stint review", text, "")
 	}
 	for _, t := range s.Timers {
 		switch {

@@ -18,6 +18,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/replay"
 	"stint/internal/report"
+	"stint/internal/review"
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/store/book"
@@ -73,7 +74,8 @@ type Status struct {
 	Waiting []fleet.Waiting    // by task
 	Untold  []fleet.TaskMemory // whose source does not show their state, by task
 	Spent   []fleet.Spent      // today, by scope
-	First   fleet.Category     // that a fire may start, and has the tasks that name none if it can be that; empty: none
+	Review  review.Glance
+	First   fleet.Category // that a fire may start, and has the tasks that name none if it can be that; empty: none
 }
 
 // LaneState is one lane of a category, and the run that is in it.
@@ -139,6 +141,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 		}
 	}
 	s.Waiting, s.Untold, s.Spent = fleet.WaitingTasks(snapshot.Tasks), fleet.Untold(snapshot.Tasks), snapshot.Spent
+	s.Review = e.Glance(ctx)
 	if e.Store == nil {
 		s.NoStore, s.Lanes = e.Config.State, e.lanes(nil)
 		return s, nil

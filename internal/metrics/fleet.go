@@ -155,6 +155,15 @@ func (p *page) trouble(s inspect.Status) {
 	counts(p.family("stint_gates_closed", gauge, "Gates that keep a category out: an agent, a budget or results that wait for review."), closed, closed)
 	p.family("stint_agents_stopped", gauge, "Agents of which no session may start.").add(float64(len(s.Stopped)))
 	p.family("stint_tasks_waiting_for_person", gauge, "Tasks that wait for a person because sessions failed at them, or left them as they were.").add(float64(len(s.Waiting)))
+	if s.Review.Known {
+		p.family("stint_in_review", gauge, "Results of sessions that wait for review.").add(float64(s.Review.Open))
+		p.family("stint_in_review_rotten", gauge, "Those that conflict with the target, or whose check failed.").add(float64(s.Review.Rotten))
+		oldest := 0.0
+		if !s.Review.Oldest.IsZero() {
+			oldest = s.At.Sub(s.Review.Oldest).Seconds()
+		}
+		p.family("stint_in_review_oldest_seconds", gauge, "Age of the oldest of them.").add(oldest)
+	}
 }
 
 func (p *page) spent(list []fleet.Spent) {

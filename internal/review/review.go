@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Branch is a branch of a run, and what of it the target has.
@@ -121,7 +122,7 @@ func (i Item) rate(now time.Time) (rate float64, why string) {
 		minutes = min(minutes*redoing, mostMinutes)
 	}
 	if len(i.Conflicts) > 0 {
-		say("conflicts in %s", counted(len(i.Conflicts), "file"))
+		say("conflicts in %s", plain.Plural(len(i.Conflicts), "file"))
 	}
 	switch {
 	case known && green:
@@ -131,16 +132,16 @@ func (i Item) rate(now time.Time) (rate float64, why string) {
 		say("check failed: %s", i.Decision.Check.Reason)
 	}
 	if i.Unblocks > 0 {
-		say("unblocks %s", counted(i.Unblocks, "task"))
+		say("unblocks %s", plain.Plural(i.Unblocks, "task"))
 	}
 	if i.Others > 0 && i.Landing == Waiting {
-		say("%s in the target already", counted(i.Others, "commit"))
+		say("%s in the target already", plain.Plural(i.Others, "commit"))
 	}
 	if len(i.Collides) > 0 {
-		say("conflicts with %s", counted(len(i.Collides), "other"))
+		say("conflicts with %s", plain.Plural(len(i.Collides), "other"))
 	}
 	if i.Shares > len(i.Collides) {
-		say("shares files with %s", counted(i.Shares, "other"))
+		say("shares files with %s", plain.Plural(i.Shares, "other"))
 	}
 	if minutes <= 3 {
 		say("small")
@@ -190,13 +191,6 @@ func share(items []Item) {
 		}
 		items[n].Shares = len(others)
 	}
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func short(id string) string { return id[:min(len(id), 12)] }

@@ -120,7 +120,7 @@ func Silence(items []Item, reviews []time.Time, now time.Time) string {
 		return ""
 	}
 	return fmt.Sprintf("nobody has reviewed for %s, more than twice the usual time; in review: %s, the oldest for %s",
-		plain.Span(now.Sub(since)), counted(waiting, "result"), plain.Span(now.Sub(oldest)))
+		plain.Span(now.Sub(since)), plain.Plural(waiting, "result"), plain.Span(now.Sub(oldest)))
 }
 
 // usualTime is the mean length of the pause that a moment falls into. The mean of all pauses would

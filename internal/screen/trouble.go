@@ -57,9 +57,9 @@ func (s *sheet) alarms(v StatusView) {
 		}
 		texts[a.Kind] = append(texts[a.Kind], plain.Line(a.Text))
 	}
-	for _, kind := range []inspect.AlertKind{inspect.AlertClosed, inspect.AlertTask, inspect.AlertBroken} {
+	for _, kind := range []inspect.AlertKind{inspect.AlertClosed, inspect.AlertTask, inspect.AlertReview, inspect.AlertBroken} {
 		paint := Red
-		if kind == inspect.AlertClosed {
+		if kind == inspect.AlertClosed || kind == inspect.AlertReview {
 			paint = Yellow
 		}
 		s.add(string(kind), s.some(s.painted(paint, texts[kind]), mostOf))

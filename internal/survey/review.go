@@ -11,6 +11,8 @@ import (
 
 // Work is what git has of the sessions' work.
 type Work interface {
+	// Branches are those of the fleet's runs, by run.
+	Branches(ctx context.Context) (map[fleet.RunID]string, error)
 	// Pending are the branches of the fleet's runs, and how the target has them; an empty
 	// target is what the workspace has checked out. made looks up the commits of runs on record.
 	Pending(ctx context.Context, target string, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (review.Target, []review.Branch, error)

@@ -125,7 +125,7 @@ func (m Model) trouble() string {
 		switch a.Kind {
 		case inspect.AlertBroken:
 			add(screen.Red, a.Text)
-		case inspect.AlertClosed, inspect.AlertTask:
+		case inspect.AlertClosed, inspect.AlertTask, inspect.AlertReview:
 			add(screen.Yellow, a.Text)
 		case inspect.AlertRun, inspect.AlertTimer: // which have a place of their own
 		}

@@ -7,6 +7,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/plain"
+	"stint/internal/review"
 )
 
 // Status is stint/status@1.
@@ -33,6 +34,15 @@ type Status struct {
 	Waiting []Waiting      `json:"waiting_for_person"`
 	Untold  []Untold       `json:"untold"`
 	Spent   []Spent        `json:"spent_today"` // UTC, with what sessions under way are expected to use
+	Review  *InReview      `json:"in_review"`   // null: no category works in worktrees, or there are too many branches for a glance
+}
+
+// InReview is how much waits for review.
+type InReview struct {
+	Open   int          `json:"open"`
+	Rotten int          `json:"rotten"` // of the open ones, those in conflict with the target, or with a failed check
+	Oldest *string      `json:"oldest"` // when its last commit was made
+	Next   *fleet.RunID `json:"next"`   // that is best looked at next
 }
 
 // Timer is what fires a pool.
@@ -163,6 +173,7 @@ func NewStatus(name fleet.Name, s inspect.Status) Status {
 		}),
 		Untold: each(s.Untold, func(m fleet.TaskMemory) Untold { return Untold{m.Task, m.State, plain.Stamp(m.Since), m.Trouble} }),
 		Spent:  each(s.Spent, func(u fleet.Spent) Spent { return Spent(u) }),
+		Review: newInReview(s.Review),
 	}
 }
 
@@ -171,6 +182,13 @@ func newAway(a *fleet.Away) *Away {
 		return nil
 	}
 	return &Away{plain.Stamp(a.Since), Time(a.Until), a.Reason}
+}
+
+func newInReview(g review.Glance) *InReview {
+	if !g.Known {
+		return nil
+	}
+	return &InReview{g.Open, g.Rotten, Time(g.Oldest), some(g.Next)}
 }
 
 func newLane(l inspect.LaneState) Lane {
