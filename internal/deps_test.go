@@ -56,7 +56,7 @@ func rules() map[string]rule {
 		"internal/pressure":   {not: world},
 		"internal/transcript": {house: []string{"internal/fleet"}, not: world},
 		"internal/simulate": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/plan", "internal/selector", "internal/tomlfile"},
+			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/plan", "internal/review", "internal/selector", "internal/tomlfile"},
 			foreign: []string{"gonum.org/v1/gonum/mathext"},
 			not:     append(outside, "os"),
 		},

@@ -74,6 +74,15 @@ is left out as a whole:
   [respawn]             # absent: none. A follower begins before the next fire
   from = 0.65           # the least grade that is followed
   max_chain = 3
+  [review]              # absent: nothing waits for review
+  per_day = 10          # results that a reviewer looks through in a day of 48 fires
+  leaves = 0.15         # probability that a session that worked leaves one
+  limit = 50            # results that may wait, and while the reviewer is away
+  away_limit = 100
+  max_age = 14          # days after which one is rotten
+  first = 337           # the fires at which the reviewer is away; without the keys, none
+  last = 672
+  order = "stint"       # as stint review lists them; or "oldest"
   [outage.night]        # any number of them
   first = 1             # the fires in which sessions fail; without the keys, all
   last = 48
@@ -107,7 +116,11 @@ is left out as a whole:
 
 The policy "known" knows what each session would be worth, and is within floors and
 caps. Regret is what the best sessions that could have been started at each fire were
-worth, less what the policy's were. n/E is sessions over entitlement.`,
+worth, less what the policy's were. n/E is sessions over entitlement. BLOCKED is the part of
+the sessions that were not started for want of a place in review, MERGED what the reviewer
+looked through of what the time since the return was enough for; two days after the return,
+OLDEST is how long the oldest has waited, and FIRST-FOUR and BY-AGE how long the first four
+take in the order of stint review and by age.`,
 		Example: `  stint simulate testdata/scenarios/twelve.toml
   stint simulate twelve.toml --policy stint,additive --runs 100 --svg twelve.svg`,
 		Args: cobra.ExactArgs(1),
@@ -251,6 +264,16 @@ func (a *app) printSimulation(r *simulate.Results) {
 		})
 	}
 	a.table(rows)
+	if len(r.Policies) > 0 && r.Policies[0].Review != nil {
+		rows := [][]string{fields("POLICY BLOCKED MERGED OLDEST FIRST-FOUR BY-AGE")}
+		for _, p := range r.Policies {
+			rows = append(rows, []string{
+				p.Policy.Name, fixed(100*p.Review.Blocked.Mean, 1) + "%", fixed(100*p.Review.Merged.Mean, 1) + "%", fixed(p.Review.Oldest.Mean, 1) + "d",
+				fixed(p.Review.First.Mean, 1) + "m", fixed(p.Review.ByAge.Mean, 1) + "m",
+			})
+		}
+		a.table(rows)
+	}
 	fmt.Fprintf(a.Stdout, "fires=%d runs=%d seed=%d; ± is half of the 95 %% interval\n", r.Fires, r.Runs, r.Seed)
 }
 

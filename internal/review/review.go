@@ -64,6 +64,8 @@ const (
 	redoing      = 3.0 // a conflict has to be solved first, or a red check understood
 	ageDoubles   = 4.0 // days after which waiting has made an item worth twice as much
 	mostAge      = 28.0
+	urgentAge    = 6.5  // days from which the oldest comes first, however long it takes: nothing starves
+	urgent       = 1e3  // above the worth a minute of all others
 	shareWorth   = 0.25 // for each item that is to be looked at again once this one is in
 	clashWorth   = 0.25 // beyond that, for each that conflicts with it
 	greenWorth   = 1.25 // it is likely to be good
@@ -97,7 +99,7 @@ func open(i Item) int {
 
 // rate is an item's worth a minute.
 func (i Item) rate(now time.Time) (rate float64, why string) {
-	minutes := min(glance+float64(i.Lines)/linesAMinute+fileMinutes*float64(len(i.Files)), mostMinutes)
+	minutes := i.Minutes()
 	days := min(max(now.Sub(i.Since).Hours()/24, 0), mostAge)
 	worth := (1 + days/ageDoubles) * (1 + shareWorth*float64(i.Shares) + clashWorth*float64(len(i.Collides)) + unblockWorth*float64(i.Unblocks))
 	var reasons []string
@@ -118,9 +120,6 @@ func (i Item) rate(now time.Time) (rate float64, why string) {
 		say("checked out in %s", i.Dir)
 	}
 	green, known := i.Checked()
-	if len(i.Conflicts) > 0 || known && !green {
-		minutes = min(minutes*redoing, mostMinutes)
-	}
 	if len(i.Conflicts) > 0 {
 		say("conflicts in %s", plain.Plural(len(i.Conflicts), "file"))
 	}
@@ -149,7 +148,19 @@ func (i Item) rate(now time.Time) (rate float64, why string) {
 	if days >= ageDoubles {
 		say("old")
 	}
+	if days >= urgentAge { // it is rotten soon, and would keep all other work from starting
+		return urgent + days, strings.Join(reasons, ", ")
+	}
 	return worth / minutes, strings.Join(reasons, ", ")
+}
+
+// Minutes is how long the review of the item will most likely take.
+func (i Item) Minutes() float64 {
+	minutes := glance + float64(i.Lines)/linesAMinute + fileMinutes*float64(len(i.Files))
+	if green, known := i.Checked(); len(i.Conflicts) > 0 || known && !green {
+		minutes *= redoing
+	}
+	return min(minutes, mostMinutes)
 }
 
 // closing says why nobody has to decide about the item.

@@ -59,6 +59,7 @@ func scenarioIn(f *tomlfile.File) (*Scenario, error) {
 		Sessions:     optional(file, "sessions", sessions),
 		Depletion:    optional(file, "depletion", depletion),
 		Respawn:      optional(file, "respawn", respawn),
+		Review:       optional(file, "review", reviewer),
 		Categories:   kindsOfWork(file),
 		Policies:     policies(file.Child("policy")),
 	}
@@ -129,6 +130,17 @@ func depletion(t *tomlfile.Table) Depletion {
 
 func respawn(t *tomlfile.Table) Respawn {
 	return Respawn{From: tomlfile.Get(t, "from", 0.65, tomlfile.Fraction()), Most: tomlfile.Get(t, "max_chain", 3, tomlfile.Whole(1, mostWorkers))}
+}
+
+func reviewer(t *tomlfile.Table) Review {
+	r := Review{
+		PerDay: tomlfile.Get(t, "per_day", 10, tomlfile.Number(0.001, 1e6)), Leaves: tomlfile.Get(t, "leaves", 0.15, tomlfile.Fraction()),
+		Limit: tomlfile.Get(t, "limit", 50, tomlfile.Whole(0, mostFires)), MaxAge: tomlfile.Get(t, "max_age", 14, tomlfile.Number(0, 1e6)),
+		First: tomlfile.Get(t, "first", 0, tomlfile.Whole(0, mostFires)), Last: tomlfile.Get(t, "last", 0, tomlfile.Whole(0, mostFires)),
+		Order: tomlfile.Get(t, "order", ByWorth, tomlfile.OneOf(ByWorth, ByAge)),
+	}
+	r.AwayLimit = tomlfile.Get(t, "away_limit", 2*r.Limit, tomlfile.Whole(0, mostFires))
+	return r
 }
 
 // otherPools reads the pools beside the default one, of which each category is to know its own.

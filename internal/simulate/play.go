@@ -21,7 +21,11 @@ type outcome struct {
 	longest   float64
 	sessions  []int
 	curve     []float64 // the regret as it grows, at intervals
+	review    reviewed
 }
+
+// reviewed is what became of what waited for review.
+type reviewed struct{ blocked, merged, oldest, firstByWorth, firstByAge float64 }
 
 // Session is one that began, and what became of it.
 type Session struct {
@@ -60,6 +64,7 @@ type play struct {
 	world    *world
 	player   player
 	ledger   *ledger
+	desk     *desk    // nil: nothing waits for review
 	flights  []flight // in the order of their starts
 	view     view
 	strain   []strain
@@ -76,11 +81,15 @@ type play struct {
 func newPlay(s *Scenario, p Policy, seed uint64, run int) *play {
 	n := len(s.Categories)
 	w, value := newWorld(s, seed, run), make([]float64, n)
-	return &play{
+	game := &play{
 		scenario: s, world: w, player: p.start(s, seed, run), ledger: newLedger(n),
 		view:   view{awake: make([]bool, n), busy: make([]int, n), due: make([]float64, n), worth: value},
 		strain: make([]strain, n), value: value, begun: make([]int, n), every: spacing(s.Fires),
 	}
+	if s.Review != nil {
+		game.desk = &desk{Review: s.Review, chance: generator(seed, run, "review")}
+	}
+	return game
 }
 
 // points is how many points a curve has at least, when there are as many fires.
@@ -105,12 +114,18 @@ func (p *play) run(stop func() bool) outcome {
 			}
 		}
 		p.fire(Pool{Workers: p.scenario.Workers})
+		if p.desk != nil {
+			p.desk.works(round)
+		}
 		if round%p.every == 0 || round == p.scenario.Fires {
 			p.curve = append(p.curve, p.regret)
 		}
 	}
 	p.alarms = p.player.alarms()
 	p.minRatio, p.maxRatio = p.ledger.ratios()
+	if d := p.desk; d != nil {
+		p.review = reviewed{d.blocked / max(1, d.wanted), d.merged / max(1, d.could), d.oldest.Hours() / 24, d.first[0], d.first[1]}
+	}
 	p.windowMax, p.longest, p.outcome.sessions = p.ledger.worst, p.ledger.longest, p.ledger.sessions
 	return p.outcome
 }
@@ -201,6 +216,9 @@ func (p *play) observe(pool Pool) {
 		v.free = max(0, s.Sessions.Slots-len(p.flights))
 	}
 	v.picks = min(pool.Workers, v.free, awake)
+	if p.desk != nil && pool.Name == "" {
+		v.picks = p.desk.room(v.round, v.picks, len(p.flights))
+	}
 }
 
 // free reports whether no session in flight keeps a category from starting.
@@ -283,6 +301,9 @@ func (p *play) land() {
 		}
 		p.flights = slices.Delete(p.flights, i, i+1)
 		p.view.busy[f.category]--
+		if p.desk != nil {
+			p.desk.takes(p.view.round, f.verdict)
+		}
 		p.player.learn(f)
 		p.respawn(f)
 	}

@@ -36,7 +36,17 @@ type Result struct {
 	Alarms        Estimate      // changes noticed
 	Fractions     []Estimate    // sessions per fire, by category
 	Curve         []Estimate    // regret over time
+	Review        *Reviewed     // nil: nothing waits for review
 	CPU           time.Duration // of all runs
+}
+
+// Reviewed is what became of what waited for review.
+type Reviewed struct {
+	Blocked Estimate // sessions that were not started for want of a place, of all, in [0,1]
+	Merged  Estimate // of what the reviewer could look through since the return, in [0,1]
+	Oldest  Estimate // days for which the oldest has waited two days after the return
+	First   Estimate // minutes that the first four of the list take then
+	ByAge   Estimate // minutes that the four oldest take
 }
 
 func summarize(s *Scenario, o Options, outcomes []outcome, spent []time.Duration) *Results {
@@ -56,6 +66,15 @@ func summarize(s *Scenario, o Options, outcomes []outcome, spent []time.Duration
 			cpu += d
 		}
 		result := summary(of, float64(s.Fires))
+		if s.Review != nil {
+			result.Review = &Reviewed{
+				Blocked: estimate(of, func(o *outcome) float64 { return o.review.blocked }),
+				Merged:  estimate(of, func(o *outcome) float64 { return o.review.merged }),
+				Oldest:  estimate(of, func(o *outcome) float64 { return o.review.oldest }),
+				First:   estimate(of, func(o *outcome) float64 { return o.review.firstByWorth }),
+				ByAge:   estimate(of, func(o *outcome) float64 { return o.review.firstByAge }),
+			}
+		}
 		result.Policy, result.CPU = p, cpu
 		r.Policies = append(r.Policies, result)
 	}

@@ -12,7 +12,8 @@ type Scenario struct {
 	Sessions     *Sessions
 	Depletion    *Depletion
 	Respawn      *Respawn
-	Fates        *Fates // nil: the grade of a session is what it is worth
+	Fates        *Fates  // nil: the grade of a session is what it is worth
+	Review       *Review // nil: nothing waits for review
 	Outages      []Outage
 	Pools        []Pool
 	Lessons      []Lesson

@@ -27,6 +27,16 @@ type Policy struct {
 	Alarms        Estimate                    `json:"alarms"`      // changes noticed
 	Fractions     map[fleet.Category]Estimate `json:"fractions"`
 	CPUSeconds    float64                     `json:"cpu_seconds"`
+	Review        *SimulatedReview            `json:"review"` // null: nothing waits for review
+}
+
+// SimulatedReview is what became of what waited for review.
+type SimulatedReview struct {
+	Blocked Estimate `json:"blocked"`            // sessions that were not started for want of a place, of all, in [0,1]
+	Merged  Estimate `json:"merged"`             // of what the reviewer could look through since the return, in [0,1]
+	Oldest  Estimate `json:"oldest_days"`        // for which the oldest has waited two days after the return
+	First   Estimate `json:"first_four_minutes"` // that the first four of the list take then
+	ByAge   Estimate `json:"oldest_four_minutes"`
 }
 
 // Estimate is the mean over the runs, and half of its 95 % confidence interval.
@@ -43,7 +53,7 @@ func NewSimulation(r *simulate.Results) Simulation {
 			newEstimate(p.Regret), newEstimate(p.RewardPerFire), newEstimate(p.RewardPerPick), newEstimate(p.MinRatio), newEstimate(p.MaxRatio),
 			newEstimate(p.WindowMax), newEstimate(p.LongestGap), newEstimate(p.NoopRate), newEstimate(p.Alarms),
 			map[fleet.Category]Estimate{},
-			p.CPU.Seconds(),
+			p.CPU.Seconds(), newReviewed(p.Review),
 		}
 		for i, c := range r.Categories {
 			policy.Fractions[c] = newEstimate(p.Fractions[i])
@@ -51,6 +61,13 @@ func NewSimulation(r *simulate.Results) Simulation {
 		o.Policies[p.Policy.Name] = policy
 	}
 	return o
+}
+
+func newReviewed(r *simulate.Reviewed) *SimulatedReview {
+	if r == nil {
+		return nil
+	}
+	return &SimulatedReview{newEstimate(r.Blocked), newEstimate(r.Merged), newEstimate(r.Oldest), newEstimate(r.First), newEstimate(r.ByAge)}
 }
 
 func newEstimate(e simulate.Estimate) Estimate { return Estimate{e.Mean, known(e.CI95)} }
