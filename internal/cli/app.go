@@ -27,6 +27,7 @@ import (
 	"stint/internal/notice"
 	"stint/internal/plain"
 	"stint/internal/pressure"
+	"stint/internal/review"
 	"stint/internal/rundir"
 	"stint/internal/screen"
 	"stint/internal/session"
@@ -204,6 +205,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Graders:   graders{runner, &c.Trust},
 		Notices:   newNotices(c),
 		Publisher: newPublisher(c),
+		Forge:     newForge(c),
 		Repo:      a.places(c),
 		Trunk:     a.places(c).Clone,
 		Folders:   folders,
@@ -444,6 +446,30 @@ func (r ranker) Rank(ctx context.Context, own []byte) ([]byte, error) {
 		return nil, fmt.Errorf("external selector: %w", err)
 	}
 	return payload, nil
+}
+
+// forge is where people review the work of sessions.
+type forge struct{ command.Command }
+
+// newForge is nil when there is none.
+func newForge(c *config.Config) engine.Forge {
+	r := c.Review
+	if len(r.Outcome) == 0 {
+		return nil
+	}
+	return forge{command.Command{
+		Argv: r.Outcome, Dir: c.Workspace, Timeout: r.OutcomeTimeout, Limit: review.MaxAnswer, Guard: c.Trust.Check, Env: about(c, r.PassEnvironment),
+	}}
+}
+
+// Ask hands the runs to the command and returns what it prints.
+func (f forge) Ask(ctx context.Context, runs []byte) ([]byte, error) {
+	f.Stdin = runs
+	answer, err := f.Output(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", review.ByForge, err)
+	}
+	return answer, nil
 }
 
 // nothingYet says that the fleet has no store. An object says so by what is not in it.

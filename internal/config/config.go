@@ -122,6 +122,8 @@ type Review struct {
 	CheckTimeout    time.Duration // how long that may take
 	Publish         []string      // opens a request for a branch that was pushed; empty: nothing does
 	PublishTimeout  time.Duration // how long that may take
+	Outcome         []string      // says what became of the work of runs; empty: git alone does
+	OutcomeTimeout  time.Duration // how long that may take
 	PassEnvironment []string      // handed on to these commands from the environment of stint
 }
 

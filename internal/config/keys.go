@@ -101,6 +101,11 @@ func (c *Config) reviewKeys() []tomlfile.Key {
 			["gh", "pr", "create", "--head", "{branch}", "--title", "{title}", "--body-file", "-"].`),
 		tomlfile.Of("publish_timeout", &r.PublishTimeout, time.Minute, tomlfile.Duration(), // a forge that is well answers in seconds
 			`How long that command may take.`),
+		tomlfile.Of("outcome", &r.Outcome, nil, tomlfile.Command(0),
+			`A command that each fire asks what became of the work of sessions, for those who review it at a forge:
+			it gets a list of JSON and prints one. See "stint help review".`),
+		tomlfile.Of("outcome_timeout", &r.OutcomeTimeout, time.Minute, tomlfile.Duration(), // each fire waits for it
+			`How long that command may take.`),
 		environment(&r.PassEnvironment, commonEnvironment()),
 	}
 }

@@ -79,7 +79,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Notice:    noNotice(),
 		Review: config.Review{
 			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100,
-			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute, PublishTimeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"},
+			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute, PublishTimeout: time.Minute, OutcomeTimeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"},
 		},
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
 		Runs:      config.Runs{Keep: 1000, MaxAge: 30 * 24 * time.Hour, Out: 16 << 20},
@@ -207,7 +207,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Notice:    noNotice(),
 		Review: config.Review{
 			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100,
-			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute, PublishTimeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"},
+			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute, PublishTimeout: time.Minute, OutcomeTimeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"},
 		},
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
 		Runs:      config.Runs{Keep: 1000, MaxAge: 30 * 24 * time.Hour, Out: 16 << 20},

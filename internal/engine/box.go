@@ -99,6 +99,7 @@ func (e *Engine) guarded() (list []string) {
 	add(c.Notice.Command...)
 	add(c.Tasks.ResolveURL...)
 	add(c.Review.Publish...)
+	add(c.Review.Outcome...)
 	for _, s := range c.Tasks.Sources {
 		add(slices.Concat(s.Command, s.Start, s.Done, s.Release)...)
 	}

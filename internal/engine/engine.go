@@ -40,6 +40,12 @@ type Ranker interface {
 	Rank(ctx context.Context, own []byte) ([]byte, error)
 }
 
+// Forge is where people review the work of sessions.
+type Forge interface {
+	// Ask returns what it says became of the work of some runs.
+	Ask(ctx context.Context, runs []byte) ([]byte, error)
+}
+
 // Lanes keeps the sessions of a category apart.
 type Lanes interface {
 	// Take takes one lane, counted from 1, without waiting. When it is taken the
@@ -134,6 +140,7 @@ type Engine struct {
 	Echo    io.Writer // what agents print goes there as well; nil: only into their logs
 	Later   Later     // nil: no service manager
 	Notices Notices   // nil: nobody is notified
+	Forge   Forge     // nil: nobody is asked what became of work
 	// Publisher is nil where branches are only pushed.
 	Publisher Publisher
 	Graders   Graders

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strconv"
 
@@ -45,11 +47,42 @@ func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Fate
 			list = append(list, fleet.Fate{Run: r.Run, At: r.DecidedAt, Kind: fleet.FateRejected, Witness: "stint review reject", Reason: r.Reason})
 		}
 	}
+	err = errors.Join(err, e.askForge(ctx, runs, reviews, &list))
 	if e.Work == nil {
 		return list, err
 	}
 	found, lost := e.Work.Fates(ctx, e.Config.Review.Target, watched)
 	return append(list, found...), errors.Join(err, lost)
+}
+
+// askForge adds what the forge says became of the work on branches.
+func (e *Engine) askForge(ctx context.Context, runs []fleet.Run, reviews map[fleet.RunID]fleet.Review, list *[]fleet.Fate) error {
+	var asked []review.Asked
+	for _, r := range runs {
+		if r.Branch != "" {
+			asked = append(asked, review.Asked{Run: r.ID, Branch: r.Branch, Commits: r.Commits, URL: reviews[r.ID].URL, EndedAt: r.EndedAt.UTC()})
+		}
+	}
+	if e.Forge == nil || len(asked) == 0 {
+		return nil
+	}
+	question, err := json.Marshal(asked)
+	if err != nil {
+		return err
+	}
+	answer, err := e.Forge.Ask(ctx, question)
+	if err != nil {
+		return err
+	}
+	fates, problems, err := review.ParseAnswer(answer, asked, e.Now())
+	for _, p := range problems {
+		e.Log.WarnContext(ctx, "what a forge says is left out", slog.String("reason", review.ByForge+": "+p))
+	}
+	*list = append(*list, fates...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", review.ByForge, err)
+	}
+	return nil
 }
 
 // recordFates records what became of work.
