@@ -107,7 +107,7 @@ func (s *soak) checkArms() {
 		}
 		// When it was last looked at, the detector and the back-off depend on the order in
 		// which ends and fires came.
-		again.At, again.Up, again.Down = got.At, got.Up, got.Down
+		again.At, again.Up, again.Down, again.Shift = got.At, got.Up, got.Down, got.Shift
 		noops := again.NoopsEver
 		again.Backoff = got.Backoff
 		again.NoopsEver = noops

@@ -83,6 +83,12 @@ is left out as a whole:
   first = 337           # the fires at which the reviewer is away; without the keys, none
   last = 672
   order = "stint"       # as stint review lists them; or "oldest"
+  [fates]               # absent: a grade is what work is worth. Otherwise a mean is the part of
+  first = 0.55          # the work that is merged, and [grades] are not asked. The mean grade
+  sd = 0.15             # at a session's end, and how it scatters
+  correlation = 0.3     # of that grade with whether the work is merged
+  after = 48            # fires until that is known, at least and at most
+  until = 336
   [outage.night]        # any number of them
   first = 1             # the fires in which sessions fail; without the keys, all
   last = 48
@@ -102,6 +108,7 @@ is left out as a whole:
                         # v, floor and cap of these, of ucb1 and of known
   [policy.mine]         # a new one
   base = "stint"
+  told = "later"        # what becomes of work; or "at-once", or "never". For those with a belief
   [category.code]       # at least one
   mean = 0.61           # of the grade; must be given
   share = 0.20          # target share; without the key, an equal part of the rest

@@ -60,6 +60,7 @@ func scenarioIn(f *tomlfile.File) (*Scenario, error) {
 		Depletion:    optional(file, "depletion", depletion),
 		Respawn:      optional(file, "respawn", respawn),
 		Review:       optional(file, "review", reviewer),
+		Fates:        optional(file, "fates", fates),
 		Categories:   kindsOfWork(file),
 		Policies:     policies(file.Child("policy")),
 	}
@@ -141,6 +142,21 @@ func reviewer(t *tomlfile.Table) Review {
 	}
 	r.AwayLimit = tomlfile.Get(t, "away_limit", 2*r.Limit, tomlfile.Whole(0, mostFires))
 	return r
+}
+
+func fates(t *tomlfile.Table) Fates {
+	f := Fates{
+		First:       tomlfile.Get(t, "first", 0.55, tomlfile.Fraction()),
+		SD:          tomlfile.Get(t, "sd", 0.15, tomlfile.Fraction()),
+		Correlation: tomlfile.Get(t, "correlation", 0.3, tomlfile.Fraction()),
+		After:       tomlfile.Get(t, "after", 48, tomlfile.Whole(1, mostFires)),
+		Until:       tomlfile.Get(t, "until", 336, tomlfile.Whole(1, mostFires)),
+	}
+	if f.Until < f.After {
+		t.Report("until", fmt.Errorf("%d is before after = %d", f.Until, f.After), fmt.Sprintf("write until = %d", f.After))
+		f.Until = f.After
+	}
+	return f
 }
 
 // otherPools reads the pools beside the default one, of which each category is to know its own.
@@ -317,6 +333,7 @@ func policy(t *tomlfile.Table, name string) Policy {
 }
 
 func settings(t *tomlfile.Table, p *Policy) {
+	p.Told = tomlfile.Get(t, "told", Later, tomlfile.OneOf(Later, AtOnce, Never))
 	s := p.Settings
 	if tomlfile.Get(t, "core", false, tomlfile.Truth()) {
 		s = s.Core()

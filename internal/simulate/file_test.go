@@ -39,6 +39,12 @@ lock = false
 [depletion]
 amount = 0.2
 half_life = 4
+[fates]
+first = 0.5
+sd = 0.1
+correlation = 0.4
+after = 2
+until = 30
 [respawn]
 from = 0.7
 max_chain = 2
@@ -64,6 +70,7 @@ half_life = inf
 cap = 0
 [policy.mine]
 base = "stint"
+told = "never"
 core = true
 season = true
 floor = 0.4
@@ -107,6 +114,7 @@ func TestLoadScenarioReadsEveryKey(t *testing.T) {
 		Sessions:     &simulate.Sessions{Median: 3, Sigma: 0.5, Slots: 9},
 		Depletion:    &simulate.Depletion{Amount: 0.2, HalfLife: 4},
 		Respawn:      &simulate.Respawn{From: 0.7, Most: 2},
+		Fates:        &simulate.Fates{First: 0.5, SD: 0.1, Correlation: 0.4, After: 2, Until: 30},
 		Outages: []simulate.Outage{
 			{First: 40, Last: 60, Agent: "codex", Outcome: fleet.Unavailable, Rest: true},
 			{First: 1, Last: 10_000_000, Category: "alpha", Outcome: fleet.Failed},
@@ -119,8 +127,8 @@ func TestLoadScenarioReadsEveryKey(t *testing.T) {
 			{Name: "bravo", Mean: 0, Share: 0.4, Pool: "quick", Agent: "codex", Witness: simulate.Grader},
 		},
 		Policies: []simulate.Policy{
-			{Name: "stint", Kind: simulate.Ranked, Settings: stint},
-			{Name: "mine", Kind: simulate.Ranked, Settings: mine},
+			{Name: "stint", Kind: simulate.Ranked, Settings: stint, Told: simulate.Later},
+			{Name: "mine", Kind: simulate.Ranked, Settings: mine, Told: simulate.Never},
 			{Name: "additive", Kind: simulate.Additive, Gamma: 1},
 			{Name: "sliding-ts", Kind: simulate.SlidingTS, Settings: sliding, Fair: true, Gamma: 1, Window: 50},
 		},
@@ -187,6 +195,7 @@ func TestLoadScenarioRefuses(t *testing.T) {
 		{"report", least + "report = 2\n", "/s.toml:3:1: category.a.report: want a number from 0 to 1, not 2", "write report"},
 		{"by hand", least + "by_hand = -1\n", "/s.toml:3:1: category.a.by_hand: want a whole number from 0", "write by_hand = 0"},
 		{"nothing", "[grades]\nnothing = 1.5\n" + least, "/s.toml:2:1: grades.nothing: want a number from 0 to 1, not 1.5", "write nothing"},
+		{"fates", "[fates]\nafter = 9\nuntil = 8\n" + least, "/s.toml:3:1: fates.until: 8 is before after = 9", "write until = 9"},
 		{"respawn", "[respawn]\nmax_chain = 0\n" + least, "/s.toml:2:1: respawn.max_chain: want a whole number from 1", "write max_chain = 1"},
 		{"policy's name", least + "[policy.\"<b>\"]\nbase = \"stint\"\n", "a policy's name is", "rename it"},
 		{"both", "fires = 0\nworkers = 0\n" + least, "/s.toml:2:1: workers: want a whole number from 1 to 1000, not 0", "correct these 2 places, then: stint simulate /s.toml"},
