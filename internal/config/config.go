@@ -124,6 +124,7 @@ type Review struct {
 	PublishTimeout  time.Duration // how long that may take
 	Outcome         []string      // says what became of the work of runs; empty: git alone does
 	OutcomeTimeout  time.Duration // how long that may take
+	Serialize       []string      // patterns of files that one task at a time may change
 	PassEnvironment []string      // handed on to these commands from the environment of stint
 }
 

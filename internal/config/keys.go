@@ -10,6 +10,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/pressure"
 	"stint/internal/tomlfile"
 )
@@ -106,6 +107,9 @@ func (c *Config) reviewKeys() []tomlfile.Key {
 			it gets a list of JSON and prints one. See "stint help review".`),
 		tomlfile.Of("outcome_timeout", &r.OutcomeTimeout, time.Minute, tomlfile.Duration(), // each fire waits for it
 			`How long that command may take.`),
+		tomlfile.Of("serialize", &r.Serialize, nil, tomlfile.List(0, tomlfile.Word[string](plain.CheckPattern)),
+			`Patterns of files that one task at a time may change, such as ["go.mod", "db/migrations/**"]: a task
+			waits while a session or an item of review changes one. See "stint help review".`),
 		environment(&r.PassEnvironment, commonEnvironment()),
 	}
 }

@@ -153,6 +153,7 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 		return v, false, err
 	}
 	w.see(ctx, seen)
+	w.noteOverlaps(ctx, seen, c)
 	task, idle := w.pick(seen, c)
 	if task == nil && (!category.SelfDirected || w.only != "") {
 		// Where nobody knows whether there is work, the category is not to back off.
@@ -255,6 +256,21 @@ func (w *worker) pick(v survey.View, c fleet.Category) (task *fleet.Task, idle s
 		return t.Family != "" && slices.Contains(w.shun, t.Family)
 	})
 	return q.Pick(c, w.only)
+}
+
+// noteOverlaps logs which tasks of the category come late, or wait, for other work.
+func (w *worker) noteOverlaps(ctx context.Context, v survey.View, c fleet.Category) {
+	for _, t := range v.Tasks {
+		o := v.Overlaps[t.ID]
+		if t.Category != c || o.Why == "" {
+			continue
+		}
+		message := "task comes after its equals"
+		if o.Waits {
+			message = "task waits for other work"
+		}
+		w.Log.InfoContext(ctx, message, slog.String("task_id", string(t.ID)), slog.String("reason", o.Why))
+	}
 }
 
 // memoryOf is what is remembered of a task, as it was when it was picked.

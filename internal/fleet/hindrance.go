@@ -28,10 +28,11 @@ const (
 	HinderedByWorkers Hindrance = "beyond-workers"   // a fire starts no more
 )
 
-// They hinder a task; the first two a category, too.
+// They hinder a task; the first three a category, too.
 const (
 	HinderedByClaim    Hindrance = "claimed"          // another holds the claim
 	HinderedByEmpty    Hindrance = "rests"            // sessions at the task brought nothing
+	HinderedByOverlap  Hindrance = "overlap"          // other work changes what it is to change
 	HinderedByWaiting  Hindrance = "waiting"          // it waits for something outside the fleet
 	HinderedByDate     Hindrance = "wait"             // it waits for a day
 	HinderedByNeed     Hindrance = "requires"         // it requires something that is not settled
@@ -48,7 +49,7 @@ func (h Hindrance) Gate() bool {
 // Lists reports whether the obstacle is found only by listing tasks or asking a gate, which
 // may take a while.
 func (h Hindrance) Lists() bool {
-	return slices.Contains([]Hindrance{HinderedByReview, HinderedByClaim, HinderedBySource, HinderedByTasks, HinderedByBackoff}, h)
+	return slices.Contains([]Hindrance{HinderedByReview, HinderedByClaim, HinderedByOverlap, HinderedBySource, HinderedByTasks, HinderedByBackoff}, h)
 }
 
 // EndsByRounds reports whether it ends with the rounds of the category's pool alone.

@@ -171,3 +171,9 @@ func (p TaskProblem) String() string {
 	}
 	return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Reason)
 }
+
+// Overlap is other work that changes what a session at a task would change.
+type Overlap struct {
+	Why   string // a sentence: which work changes what; empty: none does
+	Waits bool   // until that is over; else its equals come before it
+}

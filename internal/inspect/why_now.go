@@ -189,6 +189,7 @@ func (m *moment) whyTask(ctx context.Context, id fleet.TaskID) (t why.Task, err 
 func (m *moment) standing(ctx context.Context, v survey.View, t *why.Task) error {
 	s := m.Situation(v)
 	t.Hinders, t.Ahead, t.Counts = s.TaskObstacles(t.Task), s.Ahead(t.Task), s.Counts(t.Task)
+	t.Overlap = v.Overlaps[t.ID]
 	if memory := t.Task.Memory; memory != nil {
 		t.Endless = t.Task.Endless(m.Config.Tasks.MostSessions)
 		if q, waits := memory.Waits(); waits {

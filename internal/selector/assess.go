@@ -16,6 +16,7 @@ const (
 	ReasonNoTask     = "no workable task"
 	ReasonAllClaimed = "every workable task is claimed"
 	ReasonAllRest    = "every workable task rests"
+	ReasonAllOverlap = "every workable task waits for other work"
 	ReasonFiltered   = "not asked for"
 )
 
@@ -135,6 +136,7 @@ type backlog struct {
 	next    *Next
 	news    time.Time   // when its workable tasks last changed
 	claimed bool        // some are
+	waits   string      // for which other work one of them does; empty: none does
 	rests   int         // for how many more fires of the pool those that only rest all do; 0: there are none
 	resting *fleet.Task // that can be worked on first again
 }
@@ -150,6 +152,9 @@ func (b *backlog) add(t *fleet.Task, changed time.Time) {
 
 func (b *backlog) block(t Blocked, q Queue) {
 	b.claimed = b.claimed || t.Kind == fleet.HinderedByClaim
+	if t.Kind == fleet.HinderedByOverlap && b.waits == "" {
+		b.waits = fmt.Sprintf("%q %s", t.Task.ID, t.Reason)
+	}
 	if fires := q.rest(t.Task); t.Kind == fleet.HinderedByEmpty && (b.resting == nil || fires < b.rests) {
 		b.rests, b.resting = fires, t.Task
 	}
@@ -160,6 +165,8 @@ func (b *backlog) empty() Obstacle {
 	switch {
 	case b.claimed:
 		return Obstacle{Kind: fleet.HinderedByClaim, Reason: ReasonAllClaimed}
+	case b.waits != "":
+		return Obstacle{Kind: fleet.HinderedByOverlap, Reason: ReasonAllOverlap + ": " + b.waits}
 	case b.resting != nil:
 		return Obstacle{Kind: fleet.HinderedByEmpty, Reason: fmt.Sprintf("%s, %q for %s: %s", ReasonAllRest, b.resting.ID, fleet.Fires(b.rests), b.resting.Memory.Emptied())}
 	}

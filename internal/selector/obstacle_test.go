@@ -114,8 +114,10 @@ func TestAhead(t *testing.T) {
 		testTask("held", inState(fleet.StateActive)),
 		testTask("blocked", requires("gone"), high),
 		testTask("tried", created(-3), leftOpen), testTask("vain", created(-4), inState(fleet.StateActive), inVain(3, 0)),
+		testTask("overlapping", created(-5)),
 	}, heldBy("alice", "held")...)
 	q.RaiseAfter = 7 * 24 * time.Hour
+	q.Overlaps = map[fleet.TaskID]fleet.Overlap{"overlapping": {Why: "run x changes y"}}
 	want := []Ahead{
 		{"begun", "it is active, this one is todo"},
 		{"patient", "its priority is low, which counts as high for the time that it has waited; this one's is medium"},
@@ -139,6 +141,7 @@ func TestAhead(t *testing.T) {
 		{13, "undated", "sessions have worked on this one and left it open"},
 		{14, "l", "this one is active, and the last 3 sessions at it brought nothing"},
 		{13, "vain", "it is from 2026-06-22, this one from 2026-06-23"},
+		{15, "m", "run x changes y, which this one is to change, too"},
 		{14, "begun", "it is active, and the last 3 sessions at this one brought nothing"},
 	} {
 		list := q.Ahead(&q.Tasks[tt.task])

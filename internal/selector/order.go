@@ -9,8 +9,8 @@ import (
 	"stint/internal/fleet"
 )
 
-// order is the one in which a session tries tasks: what was begun, what is pressing, what no
-// session has worked on in vain, what the most other tasks wait for, what is old.
+// order is the one in which a session tries tasks: what was begun, what is pressing, what is in no
+// other work's way, what no session has worked on in vain, what the most other tasks wait for, what is old.
 type order struct {
 	Queue
 	waiters map[fleet.TaskID]waiters
@@ -31,6 +31,7 @@ type criterion int
 const (
 	byState criterion = iota
 	byPriority
+	byOverlap
 	byLeftOpen
 	byWaiters
 	byAge
@@ -44,6 +45,9 @@ func (o order) compare(a, b *fleet.Task) (int, criterion) {
 	}
 	if n := cmp.Compare(o.class(a).Rank(), o.class(b).Rank()); n != 0 {
 		return n, byPriority
+	}
+	if n := o.overlaps(a) - o.overlaps(b); n != 0 {
+		return n, byOverlap
 	}
 	if left := b.LeftOpen(); left != a.LeftOpen() {
 		if left {
@@ -73,6 +77,14 @@ func (o order) placeOf(t *fleet.Task) int {
 
 // fruitless reports whether a task was begun, and leads no longer for what sessions brought it.
 func fruitless(t *fleet.Task) bool { return t.State == fleet.StateActive && !t.Leads() }
+
+// overlaps is 1 for a task that is to change what other work changes.
+func (o order) overlaps(t *fleet.Task) int {
+	if o.Overlaps[t.ID].Why == "" {
+		return 0
+	}
+	return 1
+}
 
 // class is the priority as which a task counts: its own, or that of a more pressing one that
 // waits for it.
@@ -129,6 +141,8 @@ func (o order) because(by criterion, a, b *fleet.Task) string {
 		return fmt.Sprintf("it is %s, this one is %s", a.State, b.State)
 	case byPriority:
 		return fmt.Sprintf("its priority is %s; this one's is %s", o.counts(a), o.counts(b))
+	case byOverlap:
+		return o.Overlaps[b.ID].Why + ", which this one is to change, too"
 	case byLeftOpen:
 		if fruitless(b) {
 			return fmt.Sprintf("this one is active, and the last %d sessions at it brought nothing", b.Memory.Vain)

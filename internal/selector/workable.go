@@ -29,6 +29,8 @@ type Queue struct {
 	RaiseAfter time.Duration
 	// Round is that of a category, by which its tasks rest.
 	Round func(fleet.Category) fleet.Round
+	// Overlaps are the tasks that are to change what other work changes.
+	Overlaps map[fleet.TaskID]fleet.Overlap
 	// ByHand has a task that rests be worked on where no other is left: a person asks for it.
 	ByHand bool
 }
@@ -69,9 +71,13 @@ func (q Queue) workable(g graph) (ready []*fleet.Task, blocked []Blocked) {
 }
 
 // hinder is what keeps a task in a workable state from being worked on, one after the
-// other, except for claims. That it rests comes last: it ends by itself.
+// other, except for claims. Waiting for other work, and resting, come last: both end without
+// anybody's look at the task.
 func (q Queue) hinder(g graph, t *fleet.Task) []Obstacle {
 	list := g.obstacles(t, q.At)
+	if o := q.Overlaps[t.ID]; o.Waits {
+		list = append(list, Obstacle{Kind: fleet.HinderedByOverlap, Reason: "waits for other work: " + o.Why})
+	}
 	if fires := q.rest(t); fires > 0 {
 		list = append(list, Obstacle{Kind: fleet.HinderedByEmpty, Reason: fmt.Sprintf("rests for %s: %s", fleet.Fires(fires), t.Memory.Emptied())})
 	}
@@ -88,7 +94,8 @@ func (q Queue) rest(t *fleet.Task) int {
 
 // Pick is the task that a session of a category should try, or nil and the reason
 // why there is none. When only is not empty, that task is meant; it is returned
-// even where a claim stands in its way, for the claim to say so, and while it rests.
+// even where a claim stands in its way, for the claim to say so, and while it rests or waits for
+// other work.
 func (q Queue) Pick(c fleet.Category, only fleet.TaskID) (*fleet.Task, string) {
 	ready, blocked := q.Workable()
 	for _, t := range ready {
@@ -102,7 +109,7 @@ func (q Queue) Pick(c fleet.Category, only fleet.TaskID) (*fleet.Task, string) {
 		case b.Task.Category != c || only != "" && b.Task.ID != only:
 		case only == "":
 			w.block(b, q)
-		case b.Kind == fleet.HinderedByClaim || b.Kind == fleet.HinderedByEmpty:
+		case slices.Contains([]fleet.Hindrance{fleet.HinderedByClaim, fleet.HinderedByOverlap, fleet.HinderedByEmpty}, b.Kind):
 			return b.Task, ""
 		default:
 			return nil, fmt.Sprintf("task %q %s", only, b.Reason)

@@ -148,6 +148,23 @@ func TestWorkableClaims(t *testing.T) {
 	}
 }
 
+// TestPickWaits finds that a task waits for other work, unless a person asks for it.
+func TestPickWaits(t *testing.T) {
+	t.Parallel()
+	q := queue([]fleet.Task{testTask("a"), testTask("b", requires("gone"))})
+	q.Overlaps = map[fleet.TaskID]fleet.Overlap{"a": {Why: "run x changes y", Waits: true}, "b": {Why: "run x changes z", Waits: true}}
+	const want = `every workable task waits for other work: "a" waits for other work: run x changes y`
+	if got, why := q.Pick("code", ""); got != nil || why != want {
+		t.Errorf("got %v: %s, want none: %s", got, why, want)
+	}
+	if got, _ := q.Pick("code", "a"); got == nil || got.ID != "a" {
+		t.Errorf("asked for: got %v, want a", got)
+	}
+	if got, why := q.Pick("code", "b"); got != nil {
+		t.Errorf("asked for: got %v: %s, want none for what b requires", got, why)
+	}
+}
+
 // TestWorkableOrder has tasks that differ from the one before in one thing, best
 // first.
 func TestWorkableOrder(t *testing.T) {

@@ -20,6 +20,9 @@ type Work interface {
 	Clashes(ctx context.Context, pairs [][2]string) ([]bool, error)
 	// Fates finds what became of the work of runs that is not known of it yet.
 	Fates(ctx context.Context, target string, runs []review.Watched) ([]fleet.Fate, error)
+	// Changed are the files that a run has changed in a folder of its own, committed or not, since
+	// it left the target.
+	Changed(ctx context.Context, target string, run fleet.RunID) ([]string, error)
 }
 
 // Review lists the work of sessions that is on branches of their own, the item first that is

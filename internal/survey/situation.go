@@ -143,7 +143,7 @@ func (f *Fleet) free(v View) int {
 
 // Queue is what decides which task a session tries first, of those that a fire starts next.
 func (f *Fleet) Queue(v View) selector.Queue {
-	return selector.Queue{Tasks: v.Tasks, Held: v.Held, At: v.Now, RaiseAfter: f.Config.Tasks.RaiseAfter, Round: v.Snapshot.Coming}
+	return selector.Queue{Tasks: v.Tasks, Held: v.Held, Overlaps: v.Overlaps, At: v.Now, RaiseAfter: f.Config.Tasks.RaiseAfter, Round: v.Snapshot.Coming}
 }
 
 // Situation is what decides who may be ranked.

@@ -26,12 +26,13 @@ type View struct {
 	Problems []fleet.TaskProblem // of the tasks
 	Lessons  []fleet.Lesson
 	InFlight map[fleet.Category][]fleet.RunID
-	Live     map[fleet.RunID]bool      // open runs that live, or are about to
-	Crashed  map[fleet.Category]Crash  // open runs that had a claim and live no more: the last of each category
-	Full     map[fleet.Category]string // out until a person has looked at results
-	Running  map[fleet.Category]int    // sessions that take up a slot, those that are to follow others included
-	Busy     map[string]int            // the same, by agent
-	Pool     string                    // that is to be fired
+	Live     map[fleet.RunID]bool           // open runs that live, or are about to
+	Crashed  map[fleet.Category]Crash       // open runs that had a claim and live no more: the last of each category
+	Overlaps map[fleet.TaskID]fleet.Overlap // tasks that are to change what other work changes
+	Full     map[fleet.Category]string      // out until a person has looked at results
+	Running  map[fleet.Category]int         // sessions that take up a slot, those that are to follow others included
+	Busy     map[string]int                 // the same, by agent
+	Pool     string                         // that is to be fired
 	Now      time.Time
 }
 
@@ -53,6 +54,7 @@ func (f *Fleet) Look(ctx context.Context) (View, error) {
 	}
 	v.Failed = FailedSources(v.Problems)
 	fleet.Recall(v.Tasks, v.Snapshot.Tasks)
+	v.Overlaps = f.overlaps(ctx, v)
 	v.Lessons, err = f.listLessons(ctx)
 	return v, err
 }

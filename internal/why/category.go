@@ -289,6 +289,7 @@ func brief(c fleet.Choice) string {
 		fleet.HinderedByRest:    "cools down",
 		fleet.HinderedByBackoff: "backs off",
 		fleet.HinderedByEmpty:   selector.ReasonAllRest,
+		fleet.HinderedByOverlap: selector.ReasonAllOverlap,
 		fleet.HinderedByPause:   "paused",
 		fleet.HinderedByAgent:   "no agent of it could work",
 		fleet.HinderedBySeats:   "the slots of its agents were in use",

@@ -52,6 +52,10 @@ func (c Category) obstacle(h selector.Obstacle) Obstacle {
 		o.Reason = c.noTask()
 		o.Change = "It takes a task that can be worked on."
 		o.Command = command("stint", "task", "add", "--category", string(c.Name)) + " TITLE"
+	case h.Kind == fleet.HinderedByOverlap:
+		o.Reason = c.noTask()
+		o.Change = overlapEnds
+		o.Command = "stint review"
 	case h.Kind == fleet.HinderedByEmpty:
 		o.Reason = c.noTask()
 		o.Change = "That ends by itself, with a change of such a task, or by a person."
@@ -72,6 +76,9 @@ func (c Category) obstacle(h selector.Obstacle) Obstacle {
 	}
 	return o
 }
+
+// overlapEnds is when a task need not wait for other work any more.
+const overlapEnds = "That ends by itself: with the session, or once the work is merged or rejected."
 
 // noTask says of how many tasks how many wait for what.
 func (c Category) noTask() string {

@@ -21,7 +21,8 @@ type Task struct {
 	Claim    fleet.Claim      // its last; epoch 0: it was never claimed
 	Waiting  *fleet.Waiting
 	Ahead    []selector.Ahead
-	Counts   string    // its priority, and as what it counts
+	Counts   string // its priority, and as what it counts
+	Overlap  fleet.Overlap
 	Endless  string    // that it has taken too many sessions; empty: it has not
 	Category *Category // nil: the configuration has none of the name
 	Runs     []fleet.Run
@@ -198,6 +199,8 @@ func (t Task) hinder(h selector.Obstacle) Obstacle {
 		if id, err := fleet.ParseTaskID(h.On); err == nil {
 			o.Command = "stint why --task " + named(id)
 		}
+	case h.Kind == fleet.HinderedByOverlap:
+		o.Change, o.Command = overlapEnds, "stint review"
 	case h.Kind == fleet.HinderedByEmpty:
 		o.Change = sentence("That ends by itself, with a change in %s, or by a person", orSource(t.Task.Path))
 		o.Command = "stint task retry " + named(t.ID)
@@ -210,7 +213,7 @@ func (t Task) hinder(h selector.Obstacle) Obstacle {
 func (t Task) ofCategory() (list []Obstacle) {
 	for _, o := range t.Category.Obstacles() {
 		switch {
-		case o.Kind == fleet.HinderedBySource, o.Kind == fleet.HinderedByTasks, o.Kind == fleet.HinderedByClaim:
+		case o.Kind == fleet.HinderedBySource, o.Kind == fleet.HinderedByTasks, o.Kind == fleet.HinderedByClaim, o.Kind == fleet.HinderedByOverlap:
 			continue
 		case o.Kind == fleet.HinderedByLane && t.Worker != nil:
 			continue
@@ -231,6 +234,9 @@ func (t Task) place() (list []string) {
 	list = append(list, sentence("Its state is %s and its priority %s", t.Task.State, t.Counts))
 	if t.Endless != "" {
 		list = append(list, capital(sentence("%s", t.Endless)))
+	}
+	if o := t.Overlap; o.Why != "" && !o.Waits {
+		list = append(list, sentence("Its equals come before it, for it is to change what other work changes: %s", o.Why))
 	}
 	switch n := len(t.Ahead); n {
 	case 0:

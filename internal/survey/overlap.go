@@ -1,0 +1,78 @@
+package survey
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"stint/internal/fleet"
+	"stint/internal/review"
+)
+
+// overlaps are the workable tasks that are to change what other work changes. What a task is to
+// change is known of one that declares it, and of one with attempts on branches. Git is not asked
+// where no run ever had a folder of its own, and no more than the branches are looked at where
+// nothing is known of any task. An error costs the order alone, and stops nothing.
+func (f *Fleet) overlaps(ctx context.Context, v View) map[fleet.TaskID]fleet.Overlap {
+	if _, err := os.Stat(filepath.Join(f.Config.State, "worktrees")); err != nil {
+		return nil
+	}
+	found, err := f.findOverlaps(ctx, v)
+	if err != nil {
+		f.Log.WarnContext(ctx, "overlaps not looked for", slog.Any("err", err))
+	}
+	return found
+}
+
+func (f *Fleet) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]fleet.Overlap, error) {
+	_, items, err := f.Review(ctx)
+	if err != nil {
+		return nil, err
+	}
+	reach := map[fleet.TaskID]review.Reach{}
+	for _, t := range v.Tasks {
+		if len(t.Paths) > 0 {
+			reach[t.ID] = review.Reach{Paths: t.Paths}
+		}
+	}
+	var work []review.Work
+	for _, i := range items {
+		task := i.Session.Task
+		if task != "" && len(i.Files) > 0 {
+			r := reach[task]
+			r.Files = append(r.Files, i.Files...)
+			reach[task] = r
+		}
+		if i.Open() {
+			work = append(work, review.Work{Run: i.Run, Task: task, Reach: review.Reach{Files: i.Files}})
+		}
+	}
+	if len(reach) == 0 {
+		return nil, nil
+	}
+	for _, r := range v.Snapshot.Open {
+		if !v.Live[r.ID] || r.Key == "" {
+			continue
+		}
+		w := review.Work{Run: r.ID, Task: r.Task, Session: true, Reach: reach[r.Task]}
+		if r.Branch != "" {
+			files, err := f.Work.Changed(ctx, f.Config.Review.Target, r.ID)
+			if err != nil { // its folder may be on its way out
+				f.Log.WarnContext(ctx, "changes of a session not looked at", slog.String("run_id", string(r.ID)), slog.Any("err", err))
+			}
+			w.Files = append(files, w.Files...)
+		}
+		work = append(work, w)
+	}
+	found, all := map[fleet.TaskID]fleet.Overlap{}, review.NewOverlaps(work, f.Config.Review.Serialize)
+	for _, t := range v.Tasks {
+		if !t.State.Workable() {
+			continue
+		}
+		if o := all.Of(t.ID, reach[t.ID]); o.Why != "" {
+			found[t.ID] = o
+		}
+	}
+	return found, nil
+}
