@@ -7,7 +7,8 @@ import (
 )
 
 // Changed are the files that a run has changed in a folder of its own, committed or not, since it
-// left the target: what the two last had in common.
+// left the target: what the two last had in common. Its index is not refreshed, which a session at
+// work would find locked; a file that was only touched may count.
 func (p Places) Changed(ctx context.Context, target string, run fleet.RunID) ([]string, error) {
 	g, l, err := p.git(ctx, string(p.Dir))
 	if err != nil {
@@ -30,7 +31,7 @@ func (p Places) Changed(ctx context.Context, target string, run fleet.RunID) ([]
 	if !related {
 		base = emptyTree
 	}
-	changed, err := w.names(ctx, diff("--name-only", "--no-renames", "-z", base)...)
+	changed, err := w.names(ctx, "diff-index", "--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "-z", base, "--")
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,45 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+)
+
+// TestChanged looks at a session at work, which has its index locked, beside a target that moved on.
+func TestChanged(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	p := clone.places(resolved(t.TempDir()))
+	made, _, err := p.Enter(t.Context(), own, fleet.Place{Worktree: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clone.add("theirs", "theirs")
+	tree := clone.at(made.Dir)
+	tree.add("committed", "x")
+	tree.add(".gitignore", "ignored\n")
+	tree.write("a", "changed")
+	tree.write("a new one", "x")
+	tree.write("ignored", "x")
+	lock := filepath.Join(tree.git("rev-parse", "--absolute-git-dir"), "index.lock")
+	if err := os.WriteFile(lock, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := p.Changed(t.Context(), "", own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(got, []string{".gitignore", "a", "a new one", "committed"}); diff != "" {
+		t.Errorf("changed (-got +want):\n%s", diff)
+	}
+	if got, err := p.Changed(t.Context(), "", "0nofolder"); err != nil || got != nil {
+		t.Errorf("without a folder: got %v, %v, want nothing", got, err)
+	}
+}
