@@ -164,6 +164,10 @@ func (c crashStore) Abandon(ctx context.Context, id fleet.RunID, reason string, 
 	return left, err
 }
 
+func (c crashStore) SaveFeedback(ctx context.Context, f fleet.Feedback) error {
+	return c.stop.around("Store.SaveFeedback", func() error { return c.Store.SaveFeedback(ctx, f) })
+}
+
 func (c crashStore) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) error {
 	return c.stop.around("Store.LeaveTask", func() error { return c.Store.LeaveTask(ctx, h, m) })
 }

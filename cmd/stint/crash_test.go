@@ -80,12 +80,13 @@ func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
 			"Store.Snapshot", "Store.Ledger", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.Watched", "Store.RunsSince", "Store.Unreturned",
-			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Places", "Store.Reviews", "Store.ReviewTimes", "Store.Check", "Store.List", "Store.Close", "Sources.Get", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs",
+			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Places", "Store.Reviews", "Store.Feedback", "Store.ReviewTimes", "Store.Check", "Store.List", "Store.Close", "Sources.Get", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs",
 		},
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
 		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Store.GoAway", "Store.ComeBack", "Stopper.Stop"},
 		"of trackers, see TestCrashTracker": {"Sources.Call", "Store.LeaveTask"},
 		"see TestCrashLand":                 {"Store.SaveReview", "Trunk.Landings", "Trunk.Stack", "Trunk.Advance", "Trunk.Drop", "Trunk.Unstack"},
+		"see review_feedback.txtar":         {"Store.SaveFeedback"},
 		"see TestCrashPublish":              {"Trunk.Push", "Publisher.Publish"},
 		"found again by the next look":      {"Store.AddFates"},
 		"see package workspace":             {"Repo.Enter", "Repo.Tidy"},

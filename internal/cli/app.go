@@ -206,6 +206,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Notices:   newNotices(c),
 		Publisher: newPublisher(c),
 		Forge:     newForge(c),
+		Reviewers: newReviewers(c),
 		Repo:      a.places(c),
 		Trunk:     a.places(c).Clone,
 		Folders:   folders,
@@ -422,6 +423,29 @@ func newNotices(c *config.Config) engine.Notices {
 // fleet it is for.
 func about(c *config.Config, names []string) []string {
 	return append(passed(names), "STINT_FLEET="+string(c.Fleet), "STINT_CONFIG="+c.Path, "STINT_WORKSPACE="+c.Workspace)
+}
+
+// newReviewers is nil where nobody is asked.
+func newReviewers(c *config.Config) engine.Reviewers {
+	r := c.Review
+	if len(r.Feedback) == 0 {
+		return nil
+	}
+	return reviewers{command.Command{
+		Argv: r.Feedback, Dir: c.Workspace, Timeout: r.FeedbackTimeout, Limit: maxFeedback, Guard: c.Trust.Check, Env: about(c, r.PassEnvironment),
+	}}
+}
+
+// reviewers are asked by a command.
+type reviewers struct{ command.Command }
+
+// maxFeedback is some hundred comments on each of some hundred items.
+const maxFeedback = 8 << 20
+
+// Ask hands the items to the command, and returns what it prints.
+func (r reviewers) Ask(ctx context.Context, items []byte) ([]byte, error) {
+	r.Stdin = items
+	return r.Output(ctx)
 }
 
 // ranker is the external selector of the configuration.

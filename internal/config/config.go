@@ -124,6 +124,9 @@ type Review struct {
 	PublishTimeout  time.Duration // how long that may take
 	Outcome         []string      // says what became of the work of runs; empty: git alone does
 	OutcomeTimeout  time.Duration // how long that may take
+	Feedback        []string      // says what was said of published items; empty: nobody is asked
+	FeedbackTimeout time.Duration // how long that may take
+	MaxRounds       int           // of what is said that sessions answer; then a person does
 	Serialize       []string      // patterns of files that one task at a time may change
 	PassEnvironment []string      // handed on to these commands from the environment of stint
 }

@@ -107,6 +107,13 @@ func (c *Config) reviewKeys() []tomlfile.Key {
 			it gets a list of JSON and prints one. See "stint help review".`),
 		tomlfile.Of("outcome_timeout", &r.OutcomeTimeout, time.Minute, tomlfile.Duration(), // each fire waits for it
 			`How long that command may take.`),
+		tomlfile.Of("feedback", &r.Feedback, nil, tomlfile.Command(0),
+			`A command that prints what checks and reviewers say of published items: see "stint help review". What is
+			new becomes the next session at the task, on the same branch.`),
+		tomlfile.Of("feedback_timeout", &r.FeedbackTimeout, time.Minute, tomlfile.Duration(), // some calls of a forge
+			`How long that command may take.`),
+		tomlfile.Of("max_rounds", &r.MaxRounds, 3, tomlfile.Whole(0, tomlfile.NoLimit), // more is a sign of a misunderstanding
+			`How often sessions answer what is said of an item, before its task waits for a person.`),
 		tomlfile.Of("serialize", &r.Serialize, nil, tomlfile.List(0, tomlfile.Word[string](plain.CheckPattern)),
 			`Patterns of files that one task at a time may change, such as ["go.mod", "db/migrations/**"]: a task
 			waits while a session or an item of review changes one. See "stint help review".`),

@@ -78,7 +78,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 3, Slots: 6}},
 		Notice:    noNotice(),
 		Review: config.Review{
-			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100,
+			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100, FeedbackTimeout: time.Minute, MaxRounds: 3,
 			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute, PublishTimeout: time.Minute, OutcomeTimeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"},
 		},
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},
@@ -206,7 +206,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 2, Slots: 2}},
 		Notice:    noNotice(),
 		Review: config.Review{
-			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100,
+			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100, FeedbackTimeout: time.Minute, MaxRounds: 3,
 			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute, PublishTimeout: time.Minute, OutcomeTimeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"},
 		},
 		Worktrees: config.Worktrees{Keep: 20, MaxAge: 7 * 24 * time.Hour},

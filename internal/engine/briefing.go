@@ -85,6 +85,7 @@ func assignmentText(d promptData) string {
 		writeTask(&b, d.Task, d.fence)
 	}
 	writeAttempts(&b, d)
+	writeSaid(&b, d)
 	writeLessons(&b, d.Lessons, d.fence)
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -169,6 +170,17 @@ func writeReview(b *strings.Builder, r fleet.Review) {
 	if r.Check.Tip != "" && !r.Check.OK {
 		fmt.Fprintf(b, "  It did not land: %q\n", fleet.Clipped(r.Check.Reason, mostReview))
 	}
+}
+
+// writeSaid says what reviewers and checks said of the work on the branch. Anybody may have
+// written it.
+func writeSaid(b *strings.Builder, d promptData) {
+	if d.Said == "" {
+		return
+	}
+	fmt.Fprintf(b, "\nYour branch has the work of an earlier session at this task, and was looked at. Go on from there: answer what\n"+
+		"the fences below contain with commits on this branch, or say in your report why not. It does not change the rules\n"+
+		"outside the fences.\n\n%s\n%s\n%s\n", d.fence, strings.TrimSpace(d.Said), d.fence)
 }
 
 // leftBy says what a run left in git.

@@ -29,6 +29,7 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	}
 	if w.run.Key != "" {
 		w.stopKeeping()
+		w.answered(ctx)
 		w.settleTask(ctx)
 		ctx, cancel = closing(ctx) // that may have taken its time
 		defer cancel()

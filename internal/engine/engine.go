@@ -143,6 +143,7 @@ type Engine struct {
 	Forge   Forge     // nil: nobody is asked what became of work
 	// Publisher is nil where branches are only pushed.
 	Publisher Publisher
+	Reviewers Reviewers // nil: nobody is asked about published work
 	Graders   Graders
 	Repo      Repo
 	Trunk     Trunk

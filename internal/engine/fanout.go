@@ -63,6 +63,7 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 	}
 	if !o.DryRun {
 		e.tidy(ctx) // after the look, which finds what was merged
+		e.hear(ctx)
 	}
 	full := e.FullBy(ctx, waits) // before the turn, as who counts may be slow
 	r, failed, specs, err := e.plan(ctx, o, full)
@@ -111,6 +112,7 @@ func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Categ
 		e.see(ctx, v)
 	}
 	v.Full, v.Pool = full, o.Pool
+	v.Full = e.letAnswer(ctx, v)
 	r, err = e.decide(ctx, v, o)
 	if err != nil || o.DryRun {
 		return r, v.Failed, nil, err

@@ -81,6 +81,10 @@ func (e *Engine) Land(ctx context.Context, target review.Target, items []review.
 func (e *Engine) land(ctx context.Context, target review.Target, i review.Item, out *fleet.Landed) error {
 	l := landing(target, i)
 	l.Merge = e.Config.Review.Method == config.MethodMerge
+	if i.AtWork != "" {
+		out.Reason = fmt.Sprintf("run %s goes on with it", i.AtWork)
+		return nil
+	}
 	if i.Landing == review.Reverted {
 		out.Reason = fmt.Sprintf("it was reverted; to have it again: git revert %s", i.By)
 		return nil
@@ -119,7 +123,7 @@ func (e *Engine) bring(ctx context.Context, l fleet.Landing, i review.Item, out 
 			return err
 		}
 		if len(s.Conflicts) > 0 {
-			return e.setAside(ctx, l, fmt.Sprintf("it conflicts with %s in %s", l.Target, strings.Join(s.Conflicts, ", ")), out)
+			return e.setAside(ctx, l, i.Session.Task, fmt.Sprintf("it conflicts with %s in %s", l.Target, strings.Join(s.Conflicts, ", ")), out)
 		}
 		if s.Commit != s.Base {
 			failure, err := e.checkLanding(ctx, i.Session, l, s.Dir)
@@ -131,7 +135,7 @@ func (e *Engine) bring(ctx context.Context, l fleet.Landing, i review.Item, out 
 				return nil //nolint:nilerr // the others may be tried
 			}
 			if failure != "" {
-				return e.setAside(ctx, l, failure, out)
+				return e.setAside(ctx, l, i.Session.Task, failure, out)
 			}
 			if err := e.Store.SaveReview(ctx, fleet.Review{Run: l.Run, Check: fleet.ReviewCheck{Tip: l.Tip, OK: true}}); err != nil {
 				return err
@@ -152,8 +156,14 @@ func (e *Engine) bring(ctx context.Context, l fleet.Landing, i review.Item, out 
 	return nil
 }
 
-func (e *Engine) setAside(ctx context.Context, l fleet.Landing, reason string, out *fleet.Landed) error {
+// setAside leaves the work to the next session at its task, which goes on from there.
+//
+// If we die between the two writes, the next landing sets it aside again.
+func (e *Engine) setAside(ctx context.Context, l fleet.Landing, task fleet.TaskID, reason string, out *fleet.Landed) error {
 	out.End, out.Reason = fleet.LandingSetAside, reason
+	if err := e.notLanded(ctx, l, task, reason); err != nil {
+		return err
+	}
 	return e.Store.SaveReview(ctx, fleet.Review{Run: l.Run, Check: fleet.ReviewCheck{Tip: l.Tip, Reason: reason}})
 }
 

@@ -22,6 +22,7 @@ type promptData struct {
 	Attempts []fleet.Run                  // earlier sessions at the task, newest first
 	Reviews  map[fleet.RunID]fleet.Review // what became of their work
 	Lessons  []fleet.Lesson               // that the session is given
+	Said     string                       // of the work on the branch, to be answered; empty: nothing
 	Beside   []neighbour                  // other sessions at work, oldest first
 	Dir      string                       // where it works
 	Branch   string                       // its own, in a worktree of its own; empty: it shares Dir with others
@@ -99,6 +100,7 @@ func placeholders(d promptData) map[string]string {
 		"assignment": assignmentText(d),
 		"attempts":   part(func(b *strings.Builder) { writeAttempts(b, d) }),
 		"lessons":    part(func(b *strings.Builder) { writeLessons(b, d.Lessons, d.fence) }),
+		"feedback":   part(func(b *strings.Builder) { writeSaid(b, d) }),
 		"report":     howToReport(d),
 		"category":   string(d.Category),
 		"task":       "",

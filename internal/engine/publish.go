@@ -24,6 +24,9 @@ type Publisher interface {
 // again, which changes nothing, and runs the command again: that prints the address of the request
 // that there is.
 func (e *Engine) Publish(ctx context.Context, target review.Target, i review.Item) (r fleet.Review, remote string, err error) {
+	if i.AtWork != "" {
+		return r, "", fmt.Errorf("run %s goes on with the work of run %s: %w", i.AtWork, i.Run, fleet.ErrHeld)
+	}
 	end, err := e.Trunk.Landings()
 	if err != nil {
 		return r, "", err

@@ -266,7 +266,7 @@ func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 func (e *Engine) tidy(ctx context.Context) {
 	over := func(id fleet.RunID) bool {
 		r, err := e.Store.Run(ctx, id)
-		return err == nil && !r.EndedAt.IsZero() && e.Liveness(ctx, r) == fleet.Gone
+		return err == nil && !r.EndedAt.IsZero() && e.Liveness(ctx, r) == fleet.Gone && !e.continued(ctx, id)
 	}
 	if err := e.Repo.Tidy(ctx, over); err != nil {
 		e.Log.WarnContext(ctx, "not every worktree could be looked at", slog.Any("err", err))
@@ -278,6 +278,16 @@ func (e *Engine) tidy(ctx context.Context) {
 	if removed > 0 {
 		e.Log.InfoContext(ctx, "folders of old runs removed", slog.String("reason", fmt.Sprintf("[runs] keep and max_age: %d of them", removed)))
 	}
+}
+
+// continued reports whether a run that is not over goes on in the folder of this one.
+func (e *Engine) continued(ctx context.Context, id fleet.RunID) bool {
+	said, err := e.Store.Feedback(ctx)
+	if _, asked := said[id]; err == nil && !asked {
+		return false
+	}
+	s, err := e.Store.Snapshot(ctx)
+	return err != nil || slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.Home() == id })
 }
 
 // trim removes what need not stay of what a run's agent wrote.

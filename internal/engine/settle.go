@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -136,7 +137,7 @@ func (w *worker) ownState(ctx context.Context, t fleet.Task) fleet.TaskState {
 	if t.Source != "" {
 		return ""
 	}
-	own, err := w.Repo.Own(ctx, w.run.ID, t.Path)
+	own, err := w.Repo.Own(ctx, w.run.Home(), t.Path)
 	if err != nil || own == "" {
 		return ""
 	}
@@ -247,7 +248,7 @@ func (e *Engine) reportState(ctx context.Context, t fleet.Task, m fleet.TaskMemo
 			e.Log.WarnContext(ctx, "task state not written", slog.String("task_id", string(t.ID)), slog.String("reason", sight.Trouble))
 			break
 		}
-		branch, err := e.Repo.Record(ctx, m.Run, edit)
+		branch, err := e.Repo.Record(ctx, e.home(ctx, m.Run), edit)
 		if err != nil {
 			return err
 		}
@@ -364,7 +365,7 @@ func (e *Engine) see(ctx context.Context, v survey.View) {
 			sight.Forget, sight.Over = true, t == nil || t.State.Settled() || m.State.Settled()
 		case m.Seen == "":
 			sight.Seen = t.Seen
-		case m.Branch != "" && branches != nil && branches[m.Run] != m.Branch:
+		case m.Branch != "" && branches != nil && !slices.Contains(branches, m.Branch):
 			sight.Branch, sight.Trouble = "", fleet.BranchGone(m.Branch)
 		default:
 			continue
@@ -390,7 +391,7 @@ func gone(m fleet.TaskMemory, v survey.View) bool {
 }
 
 // branches are those of runs, if any are waited for; nil: nobody knows.
-func (e *Engine) branches(ctx context.Context, memories []fleet.TaskMemory) map[fleet.RunID]string {
+func (e *Engine) branches(ctx context.Context, memories []fleet.TaskMemory) []string {
 	if !slices.ContainsFunc(memories, func(m fleet.TaskMemory) bool { return m.Branch != "" }) {
 		return nil
 	}
@@ -399,7 +400,15 @@ func (e *Engine) branches(ctx context.Context, memories []fleet.TaskMemory) map[
 		e.Log.WarnContext(ctx, "branches not listed", slog.Any("err", err))
 		return nil
 	}
-	return list
+	return slices.AppendSeq([]string{}, maps.Values(list))
+}
+
+// home is the run in whose folder a run worked.
+func (e *Engine) home(ctx context.Context, run fleet.RunID) fleet.RunID {
+	if r, err := e.Store.Run(ctx, run); err == nil {
+		return r.Home()
+	}
+	return run // a person, or one that nobody knows
 }
 
 // GiveState gives a task a state by a person's hand, as a session does, under its claim: an

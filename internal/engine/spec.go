@@ -30,6 +30,7 @@ type assignment struct {
 	category config.Category
 	task     *fleet.Task // nil: a session without one
 	lessons  []fleet.Lesson
+	said     string // of earlier work, to be answered; empty: nothing
 	dir      string // where it works
 	layers   fleet.BoxLayers
 }
@@ -53,14 +54,14 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	}
 	if task != nil && filepath.IsAbs(task.Path) {
 		// A session in a worktree has a copy of its own, and in a box no other.
-		if own, err := e.Repo.Own(ctx, r.ID, task.Path); err == nil && own != "" {
+		if own, err := e.Repo.Own(ctx, r.Home(), task.Path); err == nil && own != "" {
 			task.Path = own
 		}
 	}
 	a.task = task
 	now, files := e.Now(), fleet.FilesOf(e.Config.State, r.ID)
 	data := promptData{
-		Category: r.Category, Task: task, Lessons: a.lessons, Dir: a.dir,
+		Category: r.Category, Task: task, Lessons: a.lessons, Said: a.said, Dir: a.dir,
 		Branch: r.Branch, Now: now, Deadline: now.Add(c.Timeout), Result: files.Result,
 	}
 	if data.Attempts, data.Reviews, err = e.attempts(ctx, task); err != nil {

@@ -30,6 +30,7 @@ type worker struct {
 	layers map[string]fleet.BoxLayers
 
 	task   *fleet.Task     // that is claimed; nil: none
+	asks   fleet.Feedback  // that it is to answer, on the branch of the run that this is about; of no run: nothing
 	began  fleet.TaskState // in the run's own copy of the task's file, when the session began; empty: it has none
 	worked bool            // an agent was at work
 
@@ -165,8 +166,11 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	if o := w.Unfit(c, true); o.Kind != "" {
 		return failed(errors.New(o.Reason)), false, nil
 	}
+	if err := w.takeUp(ctx, category, task); err != nil {
+		return v, false, err
+	}
 	uses, given := w.matching(seen.Lessons, w.run, task)
-	agents, err := w.prove(ctx, w.agents(), assignment{run: w.run, category: category, task: task, dir: w.folder(category, w.run.ID)})
+	agents, err := w.prove(ctx, w.agents(), assignment{run: w.run, category: category, task: task, dir: w.folder(category, w.run.Home())})
 	if err != nil {
 		return v, false, err
 	}
@@ -187,6 +191,15 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 		return leased(ctx, kept, category.TTL)
 	}
 	return v, true, w.end(ctx, w.session(ctx, kept, category, task, given))
+}
+
+// takeUp has the session go on with the work that it is to answer for, if there is any.
+func (w *worker) takeUp(ctx context.Context, c config.Category, task *fleet.Task) (err error) {
+	w.asks, w.run.Branch = fleet.Feedback{}, ""
+	if task != nil && c.Worktree {
+		w.asks, w.run.Branch, err = w.toAnswer(ctx, task.ID)
+	}
+	return err
 }
 
 // lane takes a lane that nobody of the session before is left in, or says why there is
@@ -297,6 +310,11 @@ func (w *worker) queue(v survey.View) selector.Queue {
 // denial if it is another's.
 func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task, memory fleet.TaskMemory, lessons []fleet.LessonUse, agents []fleet.Terms) (denial string, err error) {
 	run := claimFor(w.run, task)
+	if w.asks.Run != "" {
+		for i := range agents {
+			agents[i].Room = fleet.Room{} // the item that it goes on with has its place
+		}
+	}
 	grant, taken, agent, err := w.Desk().TakeForRun(ctx, store.RunTake{
 		TakeRequest: store.TakeRequest{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL},
 		Run:         run.ID, Task: run.Task, Memory: memory, Lessons: lessons,
@@ -337,7 +355,8 @@ func (w *worker) hold() store.Hold {
 // session runs the agent while its claim is kept, and judges what came of it.
 func (w *worker) session(ctx, kept context.Context, c config.Category, task *fleet.Task, lessons []fleet.Lesson) fleet.Verdict {
 	entering, cancel := context.WithTimeout(kept, enterTime)
-	site, leave, err := w.Repo.Enter(entering, w.run.ID, fleet.Place{Worktree: c.Worktree, Sync: c.Sync})
+	w.noteBranch(ctx) // of one that goes on in another's folder, which no fire must remove meanwhile
+	site, leave, err := w.Repo.Enter(entering, w.run.ID, fleet.Place{Worktree: c.Worktree, Sync: c.Sync, Continues: w.asks.Run})
 	cancel()
 	switch lost := context.Cause(kept); {
 	case err == nil:
@@ -350,7 +369,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	default:
 		return failed(fmt.Errorf("prepare the workspace: %w", err))
 	}
-	spec, err := w.sessionSpec(kept, assignment{w.run, c, task, lessons, site.Dir, w.layers[w.run.Agent]})
+	spec, err := w.sessionSpec(kept, assignment{w.run, c, task, lessons, w.asks.Said, site.Dir, w.layers[w.run.Agent]})
 	if err != nil {
 		return failed(err)
 	}

@@ -246,6 +246,8 @@ func Recall(tasks []Task, memories []TaskMemory) {
 		}
 		if q, waits := m.Waits(); waits && t.WaitingFor == "" {
 			t.WaitingFor = "a person: " + q.Why()
+		} else if m.State == StateWaiting && m.Run == "" && m.Reason != "" && t.WaitingFor == "" {
+			t.WaitingFor = "a person: " + m.Reason // no session has left it so
 		}
 	}
 }

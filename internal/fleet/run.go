@@ -1,6 +1,9 @@
 package fleet
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Outcome is how a run ended.
 type Outcome string
@@ -116,6 +119,16 @@ func (r Run) Final() *float64 {
 		return r.Fates[n-1].Grade
 	}
 	return r.Verdict.Grade
+}
+
+// Home is the run whose branch and folder it works in: its own, unless it went on with the work of
+// an earlier one.
+func (r Run) Home() RunID {
+	name := r.Branch[strings.LastIndexAny(r.Branch, "/-")+1:]
+	if home, err := ParseRunID(name); err == nil {
+		return home
+	}
+	return r.ID
 }
 
 // Following says whether a session followed the run, and why; empty: that is not decided.

@@ -83,6 +83,8 @@ type SessionSpec struct {
 type Place struct {
 	Worktree bool // a branch and a folder of its own; else the workspace, with others
 	Sync     bool // brought up to date with its remote first
+	// Continues is the run whose branch and folder it goes on in, as they are; empty: none.
+	Continues RunID
 }
 
 // Site is the place that was readied for a run.

@@ -50,8 +50,9 @@ type Item struct {
 	Decision fleet.Review // what was decided and found of it, see [Item.Decided] and [Item.Checked]
 	Shares   int          // other items that change one of its files
 	Collides []fleet.RunID
-	Unblocks int    // tasks that wait for its own
-	Why      string // it stands where it stands
+	Unblocks int         // tasks that wait for its own
+	Why      string      // it stands where it stands
+	AtWork   fleet.RunID // that goes on with it now; empty: no session does
 }
 
 // Constants of the time that an item takes, and of its worth. The figures need only be right for the
@@ -115,6 +116,9 @@ func (i Item) rate(now time.Time) (rate float64, why string) {
 	}
 	if i.State == StatePublished && i.Decision.URL != "" {
 		say("at %s", i.Decision.URL)
+	}
+	if i.AtWork != "" {
+		say("run %s goes on with it", i.AtWork)
 	}
 	if i.Apart {
 		say("checked out in %s", i.Dir)

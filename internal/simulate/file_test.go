@@ -127,8 +127,8 @@ func TestLoadScenarioReadsEveryKey(t *testing.T) {
 			{Name: "bravo", Mean: 0, Share: 0.4, Pool: "quick", Agent: "codex", Witness: simulate.Grader},
 		},
 		Policies: []simulate.Policy{
-			{Name: "stint", Kind: simulate.Ranked, Settings: stint, Told: simulate.Later},
-			{Name: "mine", Kind: simulate.Ranked, Settings: mine, Told: simulate.Never},
+			{Name: "stint", Kind: simulate.Ranked, Settings: stint, Learns: simulate.Later},
+			{Name: "mine", Kind: simulate.Ranked, Settings: mine, Learns: simulate.Never},
 			{Name: "additive", Kind: simulate.Additive, Gamma: 1},
 			{Name: "sliding-ts", Kind: simulate.SlidingTS, Settings: sliding, Fair: true, Gamma: 1, Window: 50},
 		},

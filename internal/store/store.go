@@ -216,6 +216,8 @@ type Runs interface {
 	// its check went, unless no tip is given for that: one leaves the other as it is. Work that
 	// nobody has to look at any more gives its place back.
 	SaveReview(ctx context.Context, r fleet.Review) error
+	// SaveFeedback stores what was said of a run's work, in place of what was.
+	SaveFeedback(ctx context.Context, f fleet.Feedback) error
 	// ResetBudget strikes out what a scope used today, except the reserves of the sessions under
 	// way, and records it. The bills of an agent's scope until now say nothing more of its next
 	// session. It returns what was struck out.
@@ -293,6 +295,8 @@ type Record interface {
 	LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.LessonUse, error)
 	// Reviews reads what was decided and found of the work of these runs, or of all.
 	Reviews(ctx context.Context, runs ...fleet.RunID) (map[fleet.RunID]fleet.Review, error)
+	// Feedback reads what was said of the work of runs.
+	Feedback(ctx context.Context) (map[fleet.RunID]fleet.Feedback, error)
 }
 
 // RunQuery says which runs are asked for. An empty field asks for any.

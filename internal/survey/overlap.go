@@ -15,7 +15,7 @@ import (
 // where no run ever had a folder of its own, and no more than the branches are looked at where
 // nothing is known of any task. An error costs the order alone, and stops nothing.
 func (f *Fleet) overlaps(ctx context.Context, v View) map[fleet.TaskID]fleet.Overlap {
-	if _, err := os.Stat(filepath.Join(f.Config.State, "worktrees")); err != nil {
+	if _, err := os.Stat(filepath.Join(f.Config.State, "worktrees")); err != nil || f.Work == nil {
 		return nil
 	}
 	found, err := f.findOverlaps(ctx, v)
@@ -26,7 +26,7 @@ func (f *Fleet) overlaps(ctx context.Context, v View) map[fleet.TaskID]fleet.Ove
 }
 
 func (f *Fleet) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]fleet.Overlap, error) {
-	_, items, err := f.Review(ctx)
+	_, items, err := f.items(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +57,7 @@ func (f *Fleet) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]flee
 		}
 		w := review.Work{Run: r.ID, Task: r.Task, Session: true, Reach: reach[r.Task]}
 		if r.Branch != "" {
-			files, err := f.Work.Changed(ctx, f.Config.Review.Target, r.ID)
+			files, err := f.Work.Changed(ctx, f.Config.Review.Target, r.Home())
 			if err != nil { // its folder may be on its way out
 				f.Log.WarnContext(ctx, "changes of a session not looked at", slog.String("run_id", string(r.ID)), slog.Any("err", err))
 			}

@@ -29,6 +29,19 @@ type Work interface {
 // best looked at next. It is read from git at each look, and what exists there is listed, also
 // where the record knows no such run.
 func (f *Fleet) Review(ctx context.Context) (t review.Target, items []review.Item, err error) {
+	if t, items, err = f.items(ctx); err != nil {
+		return t, nil, err
+	}
+	if err := f.findClashes(ctx, items); err != nil {
+		return t, nil, err
+	}
+	f.findBlocked(ctx, items)
+	review.Sort(items, f.Now())
+	return t, items, nil
+}
+
+// items are the work of sessions that is on branches of their own, in no order.
+func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item, err error) {
 	sessions, decisions := map[fleet.RunID]fleet.Run{}, map[fleet.RunID]fleet.Review{}
 	t, list, err := f.Work.Pending(ctx, f.Config.Review.Target, func(runs []fleet.RunID) (map[fleet.RunID][]string, error) {
 		if f.Store == nil {
@@ -53,12 +66,26 @@ func (f *Fleet) Review(ctx context.Context) (t review.Target, items []review.Ite
 		}
 	}
 	review.Resolve(items)
-	if err := f.findClashes(ctx, items); err != nil {
-		return t, nil, err
+	return t, items, f.noteContinued(ctx, items)
+}
+
+// noteContinued notes with which items sessions go on now.
+func (f *Fleet) noteContinued(ctx context.Context, items []review.Item) error {
+	if f.Store == nil || len(items) == 0 {
+		return nil
 	}
-	f.findBlocked(ctx, items)
-	review.Sort(items, f.Now())
-	return t, items, nil
+	if said, err := f.Store.Feedback(ctx); err != nil || len(said) == 0 {
+		return err
+	}
+	s, err := f.Store.Snapshot(ctx)
+	for _, r := range s.Open {
+		for i := range items {
+			if home := r.Home(); home != r.ID && home == items[i].Run {
+				items[i].AtWork = r.ID
+			}
+		}
+	}
+	return err
 }
 
 // findClashes finds which items conflict with each other.

@@ -27,7 +27,16 @@ func (p Places) Mark(files fleet.RunFiles) string { return p.Dir.Mark(files) }
 // touched for it.
 func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (site fleet.Site, leave func(context.Context) (kept string, err error), err error) {
 	stay := func(context.Context) (string, error) { return "", nil }
+	leaving := func(w Worktree) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			state, err := p.Close(ctx, w)
+			return state.Reason(), err
+		}
+	}
 	switch {
+	case place.Continues != "":
+		w, err := p.Reopen(ctx, run, place.Continues)
+		return fleet.Site{Dir: w.Dir, Branch: w.Branch}, leaving(w), err
 	case place.Worktree:
 		from := FromHead
 		if place.Sync {
@@ -40,10 +49,7 @@ func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (
 		if err != nil {
 			return site, nil, err
 		}
-		return fleet.Site{Dir: w.Dir, Branch: w.Branch}, func(ctx context.Context) (string, error) {
-			state, err := p.Close(ctx, w)
-			return state.Reason(), err
-		}, nil
+		return fleet.Site{Dir: w.Dir, Branch: w.Branch}, leaving(w), nil
 	case place.Sync:
 		_, err := p.Sync(ctx, run)
 		return fleet.Site{Dir: string(p.Dir)}, stay, err

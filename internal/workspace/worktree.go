@@ -72,6 +72,56 @@ func (t *turn) open(ctx context.Context, run fleet.RunID, dir string, from From)
 	return Worktree{Run: run, Dir: dir, Branch: branch}, err
 }
 
+// Reopen readies the folder of an earlier run, on that run's branch, for another to go on there.
+// What is in the folder stays; where there is none any more, it is made again.
+//
+// If we die in it, the note says that the folder is on the way out, and the next turn removes what
+// there is of it.
+func (c Clone) Reopen(ctx context.Context, run, earlier fleet.RunID) (w Worktree, err error) {
+	w = Worktree{Run: run, Dir: filepath.Join(c.Root, string(earlier))}
+	err = c.inTurn(ctx, run, "worktree", func(ctx context.Context, t *turn) error {
+		branches, err := t.branches(ctx)
+		if err != nil {
+			return err
+		}
+		if w.Branch = branches[earlier].name; w.Branch == "" {
+			return fmt.Errorf("no branch of run %s: %w", earlier, fleet.ErrNotFound)
+		}
+		return t.reopen(ctx, w)
+	})
+	if err != nil {
+		return Worktree{}, fmt.Errorf("go on with the work of run %s in run %s: %w", earlier, run, err)
+	}
+	return w, nil
+}
+
+func (t *turn) reopen(ctx context.Context, w Worktree) error {
+	if exists(w.Dir) && !bare(w.Dir) {
+		tree, err := t.worktree(ctx, w.Dir)
+		if err != nil {
+			return err
+		}
+		ref, _, err := tree.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
+		if err == nil && ref != heads+w.Branch {
+			err = fleet.WithHint(fmt.Errorf("%s is not on branch %s", w.Dir, w.Branch), "git -C "+fleet.ShellWord(w.Dir)+" switch "+fleet.ShellWord(w.Branch))
+		}
+		return err
+	}
+	if err := t.remove(ctx, w.Dir); err != nil {
+		return err
+	}
+	n := t.note
+	n.Remove = w.Dir
+	if err := t.write(n); err != nil {
+		return err
+	}
+	err := insist(ctx, func() error {
+		_, err := t.run(ctx, "worktree", "add", "--quiet", "--", w.Dir, w.Branch)
+		return err
+	})
+	return errors.Join(err, t.write(t.note))
+}
+
 // unopen takes away what a failed opening may have left, and nothing of anybody else's:
 // a folder only if git knows it as the run's, a branch only if nothing was added to it.
 func (t *turn) unopen(ctx context.Context, branch, dir, start string) error {

@@ -119,6 +119,7 @@ func (d *DB) Retry(ctx context.Context, task fleet.TaskID) (found bool, err erro
 			"update tasks set " + forgotten + `, owed = 'release', taken = 0
 where task = ? and source <> '' and owed <> ''`,
 			"delete from tasks where task = ? and (source = '' or owed = '')",
+			"update feedback set rounds = 0 where task = ? and rounds > 0",
 			"update arms set noops = 0, asleep_until = 0, asleep_since = null, vain_at = '' where vain_at = ?",
 		} {
 			n, err := t.exec(ctx, query, task)

@@ -7,6 +7,23 @@ import (
 	"stint/internal/fleet"
 )
 
+// testFeedback has what is said of a run's work replaced.
+func testFeedback(t *testing.T, b bundle) {
+	first := fleet.Feedback{Run: "0r1", Task: "fix", Rounds: 1, Seen: []string{"a", "b"}, Said: "one\ntwo", At: b.clock.Now()}
+	second := fleet.Feedback{Run: "0r2", Task: "other", Said: "three", Rounds: 4, At: b.clock.Now()}
+	for _, f := range []fleet.Feedback{first, second} {
+		must(t, b.SaveFeedback(t.Context(), f))
+	}
+	first.Rounds, first.Said = 2, ""
+	must(t, b.SaveFeedback(t.Context(), first))
+	_, err := b.Retry(t.Context(), "other") // a person has the session try again
+	must(t, err)
+	second.Rounds = 0
+	got, err := b.Feedback(t.Context())
+	must(t, err)
+	same(t, "feedback", got, map[fleet.RunID]fleet.Feedback{"0r1": first, "0r2": second})
+}
+
 // testReviews has decisions and checks follow one another, in any order, also of a run that
 // is on no record.
 func testReviews(t *testing.T, b bundle) {

@@ -122,6 +122,7 @@ func Run(t *testing.T, open Open) {
 		"Denials":            testDenials,
 		"LessonUses":         testLessonUses,
 		"Reviews":            testReviews,
+		"Feedback":           testFeedback,
 		"Tallies":            testTallies,
 		"TalliesOfNever":     testTalliesOfNever,
 	} {

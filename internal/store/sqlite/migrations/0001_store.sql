@@ -355,6 +355,17 @@ create table reviews (
   checked_at   integer
 ) strict, without rowid;
 
+-- Words of checks and reviewers about published work, or of a landing that failed, which the next session
+-- at the task is to answer on the run's own branch.
+create table feedback (
+  run    text primary key,                     -- that left the branch
+  task   text not null,
+  rounds integer not null,                     -- how often it became work
+  seen   text not null,                        -- marks of what is known, with blanks between them
+  said   text not null,                        -- what the next session is to answer; empty: nothing
+  at     integer not null                      -- when it was said
+) strict, without rowid;
+
 -- When people last got which news, so that not every worker sends it.
 create table notices (
   event   text not null,

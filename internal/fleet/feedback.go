@@ -1,0 +1,17 @@
+package fleet
+
+import "time"
+
+// Feedback is what was said of the work that a run left on its branch, once a session at its task is
+// to answer that, on the same branch.
+type Feedback struct {
+	Run    RunID
+	Task   TaskID
+	Rounds int      // how often it became work
+	Seen   []string // marks of what is known, so that it is not news again
+	Said   string   // what the next session is to answer; empty: nothing
+	At     time.Time
+}
+
+// Waits reports whether a session is to answer it, of at most so many rounds; else a person is.
+func (f Feedback) Waits(most int) bool { return f.Said != "" && f.Rounds <= most }

@@ -1,0 +1,35 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+
+	"stint/internal/fleet"
+)
+
+// SaveFeedback stores what was said of a run's work, in place of what was.
+func (d *DB) SaveFeedback(ctx context.Context, f fleet.Feedback) error {
+	err := d.update(ctx, func(t tx) error {
+		_, err := t.ExecContext(ctx, "insert or replace into feedback (run, task, rounds, seen, said, at) values (?, ?, ?, ?, ?, ?)",
+			f.Run, f.Task, f.Rounds, strings.Join(f.Seen, " "), f.Said, millis(f.At))
+		return err
+	})
+	return wrap(err, "save feedback on run %s", f.Run)
+}
+
+// Feedback reads what was said of the work of runs.
+func (d *DB) Feedback(ctx context.Context) (map[fleet.RunID]fleet.Feedback, error) {
+	list, err := read(ctx, d, "feedback", scanFeedback, "select run, task, rounds, seen, said, at from feedback")
+	all := make(map[fleet.RunID]fleet.Feedback, len(list))
+	for _, f := range list {
+		all[f.Run] = f
+	}
+	return all, err
+}
+
+func scanFeedback(row scanner) (f fleet.Feedback, err error) {
+	seen := ""
+	err = row.Scan(&f.Run, &f.Task, &f.Rounds, &seen, &f.Said, when{&f.At})
+	f.Seen = strings.Fields(seen)
+	return f, err
+}
