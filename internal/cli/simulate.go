@@ -108,7 +108,7 @@ is left out as a whole:
                         # v, floor and cap of these, of ucb1 and of known
   [policy.mine]         # a new one
   base = "stint"
-  told = "later"        # what becomes of work; or "at-once", or "never". For those with a belief
+  learns = "later"      # what becomes of work; or "at-once", or "never". For those with a belief
   [category.code]       # at least one
   mean = 0.61           # of the grade; must be given
   share = 0.20          # target share; without the key, an equal part of the rest

@@ -26,6 +26,6 @@ func TestLateOutcomesAreLearnt(t *testing.T) {
 	later, atOnce, never := r.Policies[0].Regret.Mean, r.Policies[1].Regret.Mean, r.Policies[2].Regret.Mean
 	t.Logf("regret %.1f later, %.1f at once, %.1f never", later, atOnce, never)
 	if later > 1.25*atOnce || later > 0.5*never {
-		t.Errorf("got a regret of %.1f, want at most 1.25 × %.1f, told at once, and half of %.1f, never told", later, atOnce, never)
+		t.Errorf("got a regret of %.1f, want at most 1.25 × %.1f, learnt at once, and half of %.1f, never learnt", later, atOnce, never)
 	}
 }

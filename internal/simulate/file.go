@@ -333,7 +333,7 @@ func policy(t *tomlfile.Table, name string) Policy {
 }
 
 func settings(t *tomlfile.Table, p *Policy) {
-	p.Learns = tomlfile.Get(t, "told", Later, tomlfile.OneOf(Later, AtOnce, Never))
+	p.Learns = tomlfile.Get(t, "learns", Later, tomlfile.OneOf(Later, AtOnce, Never))
 	s := p.Settings
 	if tomlfile.Get(t, "core", false, tomlfile.Truth()) {
 		s = s.Core()

@@ -70,7 +70,7 @@ half_life = inf
 cap = 0
 [policy.mine]
 base = "stint"
-told = "never"
+learns = "never"
 core = true
 season = true
 floor = 0.4
