@@ -56,7 +56,7 @@ func ParseHeard(data []byte, asked []Published) (list []Heard, problems []error,
 		known[p.Run] = true
 	}
 	for n, entry := range entries {
-		h, err := parseEntry(entry, known)
+		h, err := parseHeard(entry, known)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("entry %d: %w", n+1, err))
 			continue
@@ -67,7 +67,7 @@ func ParseHeard(data []byte, asked []Published) (list []Heard, problems []error,
 	return list, problems, nil
 }
 
-func parseEntry(entry json.RawMessage, known map[fleet.RunID]bool) (h Heard, err error) {
+func parseHeard(entry json.RawMessage, known map[fleet.RunID]bool) (h Heard, err error) {
 	if err := json.Unmarshal(entry, &h); err != nil {
 		return h, err
 	}

@@ -33,7 +33,7 @@ func ParseAnswer(text []byte, asked []Asked, now time.Time) (fates []fleet.Fate,
 		return nil, nil, fmt.Errorf("want a list of JSON: %w", err)
 	}
 	for i, entry := range entries {
-		f, err := parseEntry(entry, asked, now)
+		f, err := parseFate(entry, asked, now)
 		if err != nil {
 			problems = append(problems, fmt.Sprintf("entry %d: %v", i+1, err))
 			continue
@@ -43,7 +43,7 @@ func ParseAnswer(text []byte, asked []Asked, now time.Time) (fates []fleet.Fate,
 	return fates, problems, nil
 }
 
-func parseEntry(text []byte, asked []Asked, now time.Time) (f fleet.Fate, err error) {
+func parseFate(text []byte, asked []Asked, now time.Time) (f fleet.Fate, err error) {
 	var raw struct {
 		Run    fleet.RunID    `json:"run"`
 		State  fleet.FateKind `json:"state"`
