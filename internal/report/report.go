@@ -32,6 +32,7 @@ type Report struct {
 	Categories []CategoryUse // by name: the configured ones, and those that there were runs of
 	Agents     []AgentUse    // by name
 	Pairs      []PairUse     // by category, then by agent
+	Merged     []MergedWork  // of the runs at hand, by category, then by agent
 	Steps      []Step        // that had runs, in order of time
 	Lanes      []Lane        // by category, then by number
 	Respawns   int           // runs that followed a good one
@@ -195,6 +196,7 @@ func New(r Record, o Options) Report {
 	for _, k := range slices.SortedFunc(maps.Keys(pairs), pair.compare) {
 		p.Pairs = append(p.Pairs, PairUse{k.category, k.agent, *pairs[k]})
 	}
+	p.Merged = mergedWork(o.Runs, o.From, o.To)
 	p.Steps = steps(r.Tallies)
 	p.First = p.first()
 	p.Lanes = lanes(r.Holds, p)

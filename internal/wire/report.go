@@ -24,8 +24,38 @@ type Report struct {
 	Categories []ReportCategory `json:"categories"`
 	Agents     []ReportAgent    `json:"agents"`
 	Pairs      []ReportPair     `json:"categories_agents"`
+	Merged     []ReportMerged   `json:"merged"` // by category and agent, of the latest 1500 runs
 	Step       float64          `json:"step_seconds"`
 	Steps      []ReportStep     `json:"steps"` // that had runs
+}
+
+// ReportMerged is what sessions cost for each change that is in the target.
+type ReportMerged struct {
+	Category fleet.Category `json:"category"`
+	Agent    string         `json:"agent"`
+	Sessions int            `json:"sessions"` // those whose work was rejected or left included
+	USD      float64        `json:"usd"`      // of all of them
+	Merged   int            `json:"merged"`   // whose work is in the target, with changes or without
+	Refused  int            `json:"refused"`  // whose work was rejected or reverted
+	Cost     *float64       `json:"usd_per_merged"`
+	Per      *float64       `json:"sessions_per_merged"`
+	Week     *float64       `json:"stood_7d"`  // share of the work merged a week ago that stood so long; null: there is none
+	Month    *float64       `json:"stood_30d"` // the same of 30 days
+}
+
+func newReportMerged(h report.MergedWork) ReportMerged {
+	o := ReportMerged{Category: h.Category, Agent: h.Agent, Sessions: h.Sessions, USD: h.USD, Merged: h.Merged, Refused: h.Refused}
+	if usd, sessions := h.PerMerged(); h.Merged > 0 {
+		o.Cost, o.Per = &usd, &sessions
+	}
+	share := func(s report.Standing) *float64 {
+		if s.Due == 0 {
+			return nil
+		}
+		return new(float64(s.Stood) / float64(s.Due))
+	}
+	o.Week, o.Month = share(h.Week), share(h.Month)
+	return o
 }
 
 // Finding is something that deserves attention.
@@ -100,6 +130,7 @@ func NewReport(name fleet.Name, r report.Report) Report {
 		Categories: each(r.Categories, newReportCategory),
 		Agents:     each(r.Agents, func(a report.AgentUse) ReportAgent { return ReportAgent{a.Agent, newReportUse(a.Use)} }),
 		Pairs:      each(r.Pairs, func(p report.PairUse) ReportPair { return ReportPair{p.Category, p.Agent, newReportUse(p.Use)} }),
+		Merged:     each(r.Merged, newReportMerged),
 		Step:       r.Step.Seconds(),
 		Steps:      each(r.Steps, func(s report.Step) ReportStep { return ReportStep{plain.Stamp(s.From), newReportUse(s.Use)} }),
 	}

@@ -1,0 +1,46 @@
+package report_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+	"stint/internal/report"
+)
+
+// TestMergedWork counts the sessions whose work stood, and what all of them cost.
+func TestMergedWork(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 10, 12, 0, 0, 0, time.UTC)
+	const day = 24 * time.Hour
+	ago := func(days int) time.Time { return now.Add(-time.Duration(days) * day) }
+	fate := func(days int, k fleet.FateKind) fleet.Fate { return fleet.Fate{At: ago(days), Kind: k} }
+	var runs []fleet.Run
+	for _, fates := range [][]fleet.Fate{
+		nil, // it was left
+		{fate(40, fleet.FateMerged)},
+		{fate(40, fleet.FateChanged), fate(20, fleet.FateReverted)},
+		{fate(10, fleet.FateMerged), fate(8, fleet.FateTouched)},
+		{fate(3, fleet.FateMerged)},
+		{fate(9, fleet.FateRejected)},
+	} {
+		usd := 1.5
+		runs = append(runs, fleet.Run{
+			Category: "code", Agent: "claude", Epoch: 1, CreatedAt: ago(50), EndedAt: ago(45), Usage: fleet.Usage{USD: &usd}, Fates: fates,
+		})
+	}
+	runs = append(runs, fleet.Run{Category: "code", Epoch: 1, CreatedAt: ago(99), EndedAt: ago(98)}, fleet.Run{Category: "code", CreatedAt: ago(1), EndedAt: ago(1)})
+	got := report.New(report.Record{}, report.Options{Runs: runs, From: ago(60), To: now, Step: day}).Merged
+	want := []report.MergedWork{{
+		Category: "code", Agent: "claude", Sessions: 6, USD: 9, Merged: 3, Refused: 2,
+		Week: report.Standing{Due: 3, Stood: 2}, Month: report.Standing{Due: 2, Stood: 1},
+	}}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("merged work (-got +want):\n%s", diff)
+	}
+	if usd, sessions := got[0].PerMerged(); usd != 3 || sessions != 2 {
+		t.Errorf("got %v USD and %v sessions for each merged change, want 3 and 2", usd, sessions)
+	}
+}
