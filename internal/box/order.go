@@ -2,6 +2,9 @@ package box
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
 
 	"stint/internal/fleet"
 )
@@ -9,15 +12,47 @@ import (
 // Helper is the word by which stint is started as the first process in a box.
 const Helper = "boxed"
 
-// Order is what that process is to do: to restrict itself, and then to become a program, or to
-// try its walls.
+// Order is what that process is to do: to restrict itself, and then to become a program.
 type Order struct {
 	Read, Write []string
 	Files       bool   // the rules for files: not where the process makes a sandbox of its own
 	Network     *[]int // nil: no rules for ports
-	Keep        int    // descriptors from 3 on that the program gets; others are closed
-	Report      int    // the descriptor on which it says that the box is made; 0: nobody asks
-	Try         *Trial // nil: it becomes the program
+	Try         *Trial // it tries its walls, and waits for the program; nil: that is in its arguments
+}
+
+// Descriptors of a process that tries its walls.
+const (
+	Alive = 3 // the lock of its run, once it becomes the program
+	Line  = 4 // on which it reports, and hears of the program
+)
+
+// Program is what a process in a box becomes.
+type Program struct {
+	Path, Dir string
+	Args, Env []string
+}
+
+// Encode writes a program down: how many arguments and variables it has, and these, each with a
+// zero byte after it.
+func (p Program) Encode() []byte {
+	words := slices.Concat([]string{strconv.Itoa(len(p.Args)), strconv.Itoa(len(p.Env)), p.Path, p.Dir}, p.Args, p.Env)
+	return []byte(strings.Join(words, "\x00") + "\x00")
+}
+
+// DecodeProgram reads what [Program.Encode] wrote, if that is all there.
+func DecodeProgram(text []byte) (p Program, whole bool) {
+	const head = 4
+	words := strings.Split(string(text), "\x00")
+	if len(words) <= head {
+		return p, false
+	}
+	args, err := strconv.Atoi(words[0])
+	env, err2 := strconv.Atoi(words[1])
+	if err != nil || err2 != nil || args < 1 || env < 0 || len(words) != head+args+env+1 {
+		return p, false
+	}
+	p = Program{Path: words[2], Dir: words[3], Args: words[head : head+args], Env: words[head+args : head+args+env]}
+	return p, true
 }
 
 // Trial is what to try from inside. None of it may work.
@@ -60,7 +95,7 @@ func (o Order) Command(stint string) []string {
 // TrialFor is what to try in a box, by a name that no file has. Places that the box allows are
 // not tried.
 func TrialFor(b fleet.Box, with fleet.BoxTrial, name string) Trial {
-	t := Trial{Canary: with.Canary, Sockets: with.Sockets}
+	t := Trial{Canary: with.Files.Canary, Sockets: with.Sockets}
 	for _, path := range clean([]string{with.Home, with.State}) {
 		if !within(b.Write, path) {
 			t.Write = append(t.Write, path+"/"+name)

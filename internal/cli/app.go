@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"stint/internal/claim"
@@ -335,6 +336,7 @@ func (a *app) places(c *config.Config) workspace.Places {
 	return workspace.Places{
 		Clone:  workspace.Clone{Dir: workspace.Folder(c.Workspace), Fleet: c.Fleet, Root: filepath.Join(c.State, "worktrees"), Environment: os.Environ()},
 		Log:    a.log,
+		Found:  &sync.Map{},
 		Limits: workspace.Limits{Keep: c.Worktrees.Keep, MaxAge: c.Worktrees.MaxAge, Now: a.Now()},
 	}
 }
@@ -362,7 +364,7 @@ func (g graders) Ask(ctx context.Context, q engine.Question) (answer []byte, err
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, remove()) }()
-		argv = g.Boxed(q.Box, q.Dir, program, argv, 0, 0)
+		argv = g.Boxed(q.Box, q.Dir, program, argv)
 	}
 	answer, err = command.Command{
 		Argv: argv, Named: q.Argv, Dir: q.Dir, Env: q.Environment, Stdin: q.Evidence, Timeout: q.Timeout, Limit: q.Limit,

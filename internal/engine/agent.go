@@ -14,12 +14,12 @@ func (e *Engine) firstAgent(v survey.View, c fleet.Category) string {
 	return list[0]
 }
 
-// agents are those that may do the run, the preferred one first, without those that are
-// not installed. When none is, the first is to say so.
-func (w *worker) agents() (list []fleet.Terms) {
+// agents are those that may do the run in a category, the preferred one first, without those
+// that are not installed. When none is, the first is to say so.
+func (w *worker) agents(c fleet.Category) (list []fleet.Terms) {
 	names := []string{w.run.Agent}
 	if w.asked == "" {
-		for _, agent := range w.Config.Categories[w.run.Category].Agents {
+		for _, agent := range w.Config.Categories[c].Agents {
 			if agent != w.run.Agent {
 				names = append(names, agent)
 			}
@@ -27,11 +27,11 @@ func (w *worker) agents() (list []fleet.Terms) {
 	}
 	for _, agent := range names {
 		if w.Installed(agent) {
-			list = append(list, w.Terms(w.run.Category, agent))
+			list = append(list, w.Terms(c, agent))
 		}
 	}
 	if len(list) == 0 {
-		return []fleet.Terms{w.Terms(w.run.Category, names[0])}
+		return []fleet.Terms{w.Terms(c, names[0])}
 	}
 	return list
 }

@@ -2,13 +2,13 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"stint/internal/box"
 	"stint/internal/config"
@@ -17,9 +17,9 @@ import (
 
 // Boxes makes boxes on this machine.
 type Boxes interface {
-	// Prove makes a box once and tries its walls from inside, and returns it with the layers that
-	// hold here. The error says which wall is missing, or why there can be no such box.
-	Prove(ctx context.Context, b fleet.Box, t fleet.BoxTrial) (fleet.Box, error)
+	// Prove makes a box and tries its walls from inside, and returns it with the layers that hold
+	// here. The error says which wall is missing, or why there can be no such box.
+	Prove(ctx context.Context, b fleet.Box, t fleet.BoxTrial) (fleet.ProvenBox, error)
 	// Needs are the files and folders that a program must be able to read to start.
 	Needs(program string, environment []string, dir string) []string
 }
@@ -134,20 +134,49 @@ func boxed(b fleet.Box, environment []string) []string {
 	return environment
 }
 
-// prove tries the boxes of the agents that may do the run, once each, and leaves out those
-// whose walls do not stand. When none is left, the error is that of the first.
-func (w *worker) prove(ctx context.Context, agents []fleet.Terms, a assignment) (list []fleet.Terms, first error) {
-	for _, terms := range agents {
-		b, err := w.proven(ctx, terms.Agent, a)
-		if err == nil {
-			terms.Box = b.String()
-			list = append(list, terms)
+// proof is what came of the trial of an agent's box.
+type proof struct {
+	terms fleet.Terms
+	box   fleet.ProvenBox
+	err   error
+}
+
+// startTrials tries the boxes of the agents that may do the run, once each, beside what is to be
+// known before the claim: a box takes as long as that. What it returns waits for the end of it.
+func (w *worker) startTrials(ctx context.Context, agents []fleet.Terms, a assignment) func() []proof {
+	done := make(chan []proof, 1)
+	trial := w.trial(w.run.ID, a.dir)
+	go func() {
+		var list []proof
+		for _, terms := range agents {
+			p := proof{terms: terms}
+			a.run.Agent = terms.Agent
+			if p.box.Box, p.err = w.box(ctx, a, w.Config.Agents[terms.Agent]); p.err == nil && !p.box.Open() {
+				p.box, p.err = w.Boxes.Prove(ctx, p.box.Box, trial)
+			}
+			list = append(list, p)
+		}
+		done <- list
+	}()
+	return sync.OnceValue(func() []proof { return <-done })
+}
+
+// proven are the agents whose boxes hold. When there is none, the error is that of the first.
+func (w *worker) proven(ctx context.Context) (list []fleet.Terms, first error) {
+	for _, p := range w.trials() {
+		name := p.terms.Agent
+		if p.err != nil {
+			if first == nil {
+				first = p.err
+			}
+			w.Log.ErrorContext(ctx, "box does not hold", w.attrs(slog.String("reason", "agent "+name+": "+p.err.Error()))...)
 			continue
 		}
-		if first == nil {
-			first = err
+		if missing := box.Missing(p.box.Box); !p.box.Open() && len(missing) > 0 {
+			w.Log.WarnContext(ctx, "box not complete", w.attrs(slog.String("reason", "agent "+name+": "+strings.Join(missing, "; ")))...)
 		}
-		w.Log.ErrorContext(ctx, "box does not hold", w.attrs(slog.String("reason", "agent "+terms.Agent+": "+err.Error()))...)
+		p.terms.Box = p.box.String()
+		list = append(list, p.terms)
 	}
 	if len(list) > 0 {
 		return list, nil
@@ -155,35 +184,29 @@ func (w *worker) prove(ctx context.Context, agents []fleet.Terms, a assignment) 
 	return nil, first
 }
 
-// proven is the box of an agent, with the layers that hold it here.
-func (w *worker) proven(ctx context.Context, name string, a assignment) (fleet.Box, error) {
-	a.run.Agent = name
-	b, err := w.box(ctx, a, w.Config.Agents[name])
-	if err != nil || b.Open() {
-		return b, err
+// trial is what a box of a run that works in dir is tried with.
+func (e *Engine) trial(run fleet.RunID, dir string) fleet.BoxTrial {
+	return fleet.BoxTrial{
+		Files: fleet.FilesOf(e.Config.State, run), Home: e.Getenv("HOME"), State: e.Config.State, Dir: dir, Sockets: e.sockets(),
 	}
-	if layers, done := w.layers[name]; done { // in another category
-		b.Layers = layers
-		if refusal := box.Refusal(b); refusal != "" {
-			return b, fleet.WithHint(errors.New(refusal), "stint doctor")
-		}
-		return b, nil
-	}
-	b, err = w.Boxes.Prove(ctx, b, w.boxTrial(w.run.ID, a.dir))
-	if err != nil {
-		return b, err
-	}
-	w.layers[name] = b.Layers
-	if missing := box.Missing(b); len(missing) > 0 {
-		w.Log.WarnContext(ctx, "box not complete", w.attrs(slog.String("reason", "agent "+name+": "+strings.Join(missing, "; ")))...)
-	}
-	return b, nil
 }
 
-func (e *Engine) boxTrial(run fleet.RunID, dir string) fleet.BoxTrial {
-	return fleet.BoxTrial{
-		Home: e.Getenv("HOME"), State: e.Config.State, Dir: dir, Canary: fleet.FilesOf(e.Config.State, run).Canary, Sockets: e.sockets(),
+// leaveBoxes ends the processes that wait in boxes, but for the one of the agent that is named, and
+// returns its box.
+func (w *worker) leaveBoxes(ctx context.Context, but string) (its fleet.ProvenBox) {
+	for _, p := range w.trials() {
+		if p.err == nil && p.terms.Agent == but {
+			its = p.box
+			continue
+		}
+		if p.box.Waiting == nil {
+			continue
+		}
+		if err := p.box.Waiting.Close(); err != nil {
+			w.Log.ErrorContext(ctx, "box not left", w.attrs(slog.Any("err", err))...)
+		}
 	}
+	return its
 }
 
 // sockets are where programs listen that act for the user.

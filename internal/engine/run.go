@@ -44,7 +44,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	}
 	run.StartedAt = e.Now()
 	e.warnLimits(ctx, run)
-	w := worker{Engine: e, run: run, only: o.Task, asked: o.Agent, alive: alive, layers: map[string]fleet.BoxLayers{}}
+	w := worker{Engine: e, run: run, only: o.Task, asked: o.Agent, alive: alive}
 	err = w.work(ctx)
 	ctx, cancel := closing(ctx)
 	defer cancel()

@@ -20,14 +20,13 @@ import (
 // worker is one session under way.
 type worker struct {
 	*Engine
-	run   fleet.Run
-	only  fleet.TaskID   // asked for by a person; empty: the best
-	asked string         // the agent that a person asked for; empty: any that can work
-	own   fleet.Category // that it was started for
-	alive *os.File
-	shun  []string // families in which a claim was denied
-	// layers hold the boxes of agents, by name, that were proven.
-	layers map[string]fleet.BoxLayers
+	run    fleet.Run
+	only   fleet.TaskID   // asked for by a person; empty: the best
+	asked  string         // the agent that a person asked for; empty: any that can work
+	own    fleet.Category // that it was started for
+	alive  *os.File
+	shun   []string       // families in which a claim was denied
+	trials func() []proof // of the boxes of the agents that may do the session
 
 	task   *fleet.Task     // that is claimed; nil: none
 	asks   fleet.Feedback  // that it is to answer, on the branch of the run that this is about; of no run: nothing
@@ -145,6 +144,8 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 		return fleet.Verdict{Outcome: fleet.Busy, Reason: busy}, false, err
 	}
 	defer func() { err = errors.Join(err, w.leave(ctx, lane)) }()
+	w.trials = w.startTrials(ctx, w.agents(c), assignment{run: w.run, category: category, dir: w.folder(category, w.run.ID)})
+	defer w.leaveBoxes(ctx, "")
 	if err := w.Store.LaneTaken(ctx, w.run.ID, c, lane.Number); err != nil {
 		return v, false, err
 	}
@@ -170,7 +171,7 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 		return v, false, err
 	}
 	uses, given := w.matching(seen.Lessons, w.run, task)
-	agents, err := w.prove(ctx, w.agents(), assignment{run: w.run, category: category, task: task, dir: w.folder(category, w.run.Home())})
+	agents, err := w.proven(ctx)
 	if err != nil {
 		return v, false, err
 	}
@@ -369,11 +370,14 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	default:
 		return failed(fmt.Errorf("prepare the workspace: %w", err))
 	}
-	spec, err := w.sessionSpec(kept, assignment{w.run, c, task, lessons, w.asks.Said, site.Dir, w.layers[w.run.Agent]})
+	// Before the agent works: what waits would count as a process of its session.
+	b := w.leaveBoxes(ctx, w.run.Agent)
+	a := assignment{w.run, c, task, lessons, w.asks.Said, site.Dir, b.Layers}
+	spec, err := w.sessionSpec(kept, a)
 	if err != nil {
 		return failed(err)
 	}
-	spec.Alive = w.alive
+	spec.Alive, spec.Trial, spec.Waiting = w.alive, w.trial(w.run.ID, site.Dir), b.Waiting
 	if task != nil {
 		w.began = w.ownState(ctx, *task)
 	}

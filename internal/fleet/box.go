@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"io"
 	"strings"
 )
 
@@ -60,8 +61,15 @@ func (b Box) String() string {
 
 // BoxTrial is what a box is tried with.
 type BoxTrial struct {
+	Files       RunFiles
 	Home, State string
 	Dir         string   // where the session is to work; it need not be there yet
-	Canary      string   // a file to make, which no box shows
 	Sockets     []string // by which other programs of the user are asked to act
+}
+
+// ProvenBox is a box whose walls hold. The process that tried them from inside waits there to
+// become the agent.
+type ProvenBox struct {
+	Box
+	Waiting io.Closer // ends it; nil: nobody waits
 }

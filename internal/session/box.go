@@ -2,41 +2,32 @@ package session
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"stint/internal/box"
 	"stint/internal/box/inside"
 	"stint/internal/command"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-	"stint/internal/rundir"
 )
 
-// Boxed is the command line by which a program runs in a box whose layers are known. keep is how
-// many descriptors from 3 on it gets.
-func (r Runner) Boxed(b fleet.Box, dir, program string, argv []string, keep, report int) []string {
+// Boxed is the command line by which a program runs in a box whose layers are known.
+func (r Runner) Boxed(b fleet.Box, dir, program string, argv []string) []string {
 	if b.Open() {
 		return append([]string{program}, argv[1:]...)
 	}
 	b = resolved(b)
-	o := box.OrderFor(b)
-	o.Keep, o.Report = keep, report
-	return within(b, dir, slices.Concat(o.Command(r.Stint), []string{program}, argv))
+	return within(b, dir, slices.Concat(box.OrderFor(b).Command(r.Stint), []string{program}, argv))
 }
 
 // within puts a helper's command line into a namespace, where there is one.
@@ -70,153 +61,90 @@ func resolved(b fleet.Box) fleet.Box {
 	return b
 }
 
-// made is how it shows that a box was made around the agent; nil: it has none.
-type made struct {
-	read, write *os.File
-	spaces      bool
-}
-
-// enclose has the agent's process run in its box.
-//
-// The box is made by programs that carry the agent: what they say when they fail must not be
-// taken for the agent's.
-func (r Runner) enclose(cmd *exec.Cmd, s fleet.SessionSpec) (*made, error) {
-	if s.Box.Open() {
-		return nil, nil
-	}
-	if err := makeMissing(s.Box.Made); err != nil { // what belongs to a worktree was not there for the trial
-		return nil, err
-	}
-	read, write, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	const alive, report = 3, 4
-	cmd.ExtraFiles = append(cmd.ExtraFiles, write)
-	cmd.Args = r.Boxed(s.Box, s.Dir, cmd.Path, cmd.Args, report-alive, report)
-	cmd.Path = cmd.Args[0]
-	return &made{read, write, s.Box.Layers.Namespaces != ""}, nil
-}
-
-func (m *made) close() {
-	if m != nil {
-		m.read.Close()
-		m.write.Close()
-	}
-}
-
-// exit is how the agent ended, by how what carried it did. Nobody has the pipe open any more but
-// this process, unless the agent never came to be.
-func (m *made) exit(e fleet.SessionExit) fleet.SessionExit {
-	if m == nil || e.End == fleet.NoProcess {
-		return e
-	}
-	m.write.Close()
-	enough := time.AfterFunc(drainTime, func() { _ = m.read.SetReadDeadline(time.Unix(1, 0)) })
-	defer enough.Stop()
-	text, _ := io.ReadAll(io.LimitReader(m.read, 1<<10))
-	failure, started := strings.CutPrefix(string(text), "ok\n")
-	switch {
-	case e.End != fleet.Exited:
-	case !started && failure == "":
-		return fleet.SessionExit{End: fleet.NoProcess, Detail: "its box could not be made, see its log", Output: e.Output, Left: e.Left}
-	case failure != "":
-		return fleet.SessionExit{End: fleet.NoProcess, Detail: failure, Output: e.Output, Left: e.Left}
-	case m.spaces && e.Status > signalled && e.Status < signalled+32:
-		// The first process of a namespace reports so what a signal ended.
-		return fleet.SessionExit{End: fleet.Killed, Detail: unix.Signal(e.Status - signalled).String(), Output: e.Output, Left: e.Left}
-	}
-	return e
-}
-
-// signalled is what a shell, and bubblewrap, add to a signal's number.
-const signalled = 128
-
-// start starts a process that SIGTERM does not end: what carries the agent into its box must
-// outlast it. The agent unblocks the signal, or what started it there; without a box it is
-// not blocked.
-func start(cmd *exec.Cmd) error {
-	if len(cmd.ExtraFiles) < 2 {
-		return cmd.Start()
-	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	var term, before unix.Sigset_t
-	term.Val[0] = 1 << (unix.SIGTERM - 1)
-	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &term, &before); err != nil {
-		return err
-	}
-	defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil) }()
-	return cmd.Start()
-}
-
-// Prove makes a box once with nothing in it but a process that tries its walls, and returns it
-// with the layers that hold on this machine. An error says which wall is missing, or why there
-// can be no such box here.
+// Prove makes a box with a process in it that tries its walls, and returns it with the layers that
+// hold on this machine. The process waits to become the agent. An error says which wall is
+// missing, or why there can be no such box here.
 //
 // If we die in it, the canary is left in the folder of the run, and goes with that; the process
 // in the box ends by itself. A file outside that it could make, which takes a missing wall, stays.
-func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fleet.Box, error) {
+func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fleet.ProvenBox, error) {
 	if b.Open() {
-		return b, nil
+		return fleet.ProvenBox{Box: b}, nil
 	}
-	if err := errors.Join(rundir.MakeFolder(b.Tmp), makeMissing(b.Made), os.WriteFile(with.Canary, []byte("no session reads this\n"), 0o600)); err != nil {
-		return b, err
+	err := errors.Join(furnish(with.Files), makeMissing(b.Made), os.WriteFile(with.Files.Canary, []byte("no session reads this\n"), 0o600))
+	if err != nil {
+		return fleet.ProvenBox{}, err
 	}
-	defer os.Remove(with.Canary) //nolint:errcheck // it goes with the folder of the run
+	defer os.Remove(with.Files.Canary) //nolint:errcheck // it goes with the folder of the run
 	name := "stint-trial-" + strconv.Itoa(os.Getpid())
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", "@"+name)
 	if err != nil {
-		return b, err
+		return fleet.ProvenBox{}, err
 	}
 	defer listener.Close() //nolint:errcheck // it has served
-	b, found, err := r.layered(ctx, b, with.Dir, func(b fleet.Box) box.Trial {
+	w, found, err := r.layered(ctx, b, with, func(b fleet.Box) box.Trial {
 		t := box.TrialFor(b, with, name)
 		t.Supervisor, t.Spaces, t.Abstract = os.Getpid(), inside.Spaces(), name
 		return t
 	})
 	if err != nil {
-		return b, fmt.Errorf("make the box: %w", err)
+		return fleet.ProvenBox{}, fmt.Errorf("make the box: %w", err)
 	}
+	b.Layers = w.box.Layers
+	if err := verdict(b, found); err != nil {
+		return fleet.ProvenBox{}, errors.Join(err, w.Close())
+	}
+	return fleet.ProvenBox{Box: b, Waiting: w}, nil
+}
+
+// verdict is what a trial says of a box. What the process in it could make outside is removed.
+func verdict(b fleet.Box, found box.Found) error {
 	for _, path := range found.Wrote {
 		if os.Remove(path) == nil {
 			found.Broken = append(found.Broken, box.WallWrites)
 		}
 	}
 	if refusal := box.Refusal(b); refusal != "" {
-		return b, fleet.WithHint(errors.New(refusal), "stint doctor")
+		return fleet.WithHint(errors.New(refusal), "stint doctor")
 	}
 	for _, w := range box.Promised(b) {
 		if slices.Contains(found.Broken, w) {
-			return b, fleet.WithHint(fmt.Errorf("the box does not hold: from inside, a process can %s", w),
+			return fleet.WithHint(fmt.Errorf("the box does not hold: from inside, a process can %s", w),
 				`stint doctor; with box = "open" the agent runs without one`)
 		}
 	}
-	return b, nil
+	return nil
 }
 
 // Layers are the layers that a box has on this machine. Nothing is written to find out.
 func (r Runner) Layers(ctx context.Context) (fleet.BoxLayers, error) {
-	b, _, err := r.layered(ctx, box.For(fleet.BoxStrict, box.Places{}), "/", func(fleet.Box) box.Trial { return box.Trial{} })
-	return b.Layers, err
+	b := box.For(fleet.BoxStrict, box.Places{})
+	w, _, err := r.layered(ctx, b, fleet.BoxTrial{Dir: "/"}, func(fleet.Box) box.Trial { return box.Trial{} })
+	if err != nil {
+		return fleet.BoxLayers{}, err
+	}
+	return w.box.Layers, w.Close()
 }
 
 // layered makes the box with the layers that there are, and says what came of a trial in it.
-func (r Runner) layered(ctx context.Context, b fleet.Box, dir string, trial func(fleet.Box) box.Trial) (fleet.Box, box.Found, error) {
+func (r Runner) layered(ctx context.Context, b fleet.Box, with fleet.BoxTrial, trial func(fleet.Box) box.Trial) (*waiting, box.Found, error) {
 	var err error
 	b.Layers = fleet.BoxLayers{}
 	if b.Layers.Namespaces, err = exec.LookPath("bwrap"); err != nil {
 		b.Layers = fleet.BoxLayers{Refused: "bubblewrap is not installed"}
 	}
-	found, err := r.try(ctx, b, dir, trial(b))
+	w, found, err := r.enter(ctx, b, with, trial(b))
 	if err != nil && b.Layers.Namespaces != "" {
 		if refused := refusesNamespaces(ctx, b.Layers.Namespaces); refused != "" {
 			b.Layers = fleet.BoxLayers{Refused: refused}
-			found, err = r.try(ctx, b, dir, trial(b))
+			w, found, err = r.enter(ctx, b, with, trial(b))
 		}
 	}
-	b.Layers.Landlock = found.Landlock
-	return b, found, err
+	if err != nil {
+		return nil, found, err
+	}
+	w.box.Layers.Landlock = found.Landlock
+	return w, found, nil
 }
 
 // Needs are the files and folders that a program must be able to read to start: itself, and
@@ -264,22 +192,6 @@ func makeMissing(paths []string) error {
 		}
 	}
 	return nil
-}
-
-// try runs the trial.
-func (r Runner) try(ctx context.Context, b fleet.Box, dir string, t box.Trial) (found box.Found, err error) {
-	b = resolved(b)
-	b.Tmp = "" // which no trial writes to
-	o := box.OrderFor(b)
-	o.Try = &t
-	if _, err := os.Stat(dir); err != nil {
-		dir = "/" // a worktree that is not there yet
-	}
-	answer, err := ask(ctx, within(b, dir, o.Command(r.Stint)))
-	if err == nil {
-		err = json.Unmarshal(answer, &found)
-	}
-	return found, err
 }
 
 // trialTime is far more than a trial takes.

@@ -54,7 +54,7 @@ type Runner struct {
 // the session to end and kills it after the spec's grace. An error means that the
 // session could not be prepared.
 func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, error) {
-	if err := furnish(s); err != nil {
+	if err := errors.Join(furnish(s.Files), writePrompt(s.Files.Prompt, s.Prompt)); err != nil {
 		return fleet.SessionExit{}, err
 	}
 	log, err := openLog(s.Files.Log, s.LogLimit)
@@ -66,11 +66,6 @@ func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit
 	if err != nil {
 		return fleet.SessionExit{End: fleet.NoProcess, Detail: err.Error()}, nil
 	}
-	made, err := r.enclose(cmd, s)
-	if err != nil {
-		return fleet.SessionExit{}, err
-	}
-	defer made.close()
 	if s.PromptMode == fleet.PromptStdin {
 		// A file and no pipe: one that does not read it holds up nobody.
 		stdin, err := rundir.Open(s.Files.Prompt)
@@ -87,23 +82,30 @@ func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit
 		}
 	}
 	exit, err := r.run(ctx, cmd, s, log)
-	exit = made.exit(exit)
 	exit.Result, exit.Spoilt = readResult(s.Files.Result)
 	return exit, err
 }
 
 // furnish makes what the agent finds. The run's folder may be there before its session, and
 // another agent may have known its name.
-func furnish(s fleet.SessionSpec) error {
-	prompt, err := rundir.Make(s.Files.Prompt)
+func furnish(files fleet.RunFiles) error {
+	if err := errors.Join(rundir.MakeFolder(files.Out), rundir.MakeFolder(files.Tmp), os.MkdirAll(files.Cache, 0o700)); err != nil {
+		return err
+	}
+	prompt, err := rundir.Make(files.Prompt)
 	if err != nil {
 		return err
 	}
-	_, err = prompt.WriteString(s.Prompt)
-	if err = errors.Join(err, prompt.Truncate(int64(len(s.Prompt))), prompt.Close()); err != nil {
+	return prompt.Close()
+}
+
+func writePrompt(path, text string) error {
+	prompt, err := rundir.Make(path)
+	if err != nil {
 		return err
 	}
-	return errors.Join(rundir.MakeFolder(s.Files.Tmp), os.MkdirAll(s.Files.Cache, 0o700))
+	_, err = prompt.WriteString(text)
+	return errors.Join(err, prompt.Truncate(int64(len(text))), prompt.Close())
 }
 
 // prepare builds the process from the spec.
@@ -152,9 +154,13 @@ func (r Runner) run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log
 		return fleet.SessionExit{}, err
 	}
 	cmd.Stdout, cmd.Stderr = out.write, out.write
-	if err := start(cmd); err != nil {
+	leader, in, err := r.start(ctx, cmd, s)
+	if err != nil {
 		out.follow()
 		out.finish()
+		if ctx.Err() != nil {
+			return fleet.SessionExit{End: fleet.Stopped}, nil
+		}
 		return fleet.SessionExit{End: fleet.NoProcess, Detail: err.Error()}, nil
 	}
 	if s.Silence > 0 {
@@ -163,9 +169,34 @@ func (r Runner) run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log
 		out.heard = func() { silence.Reset(s.Silence) }
 	}
 	out.follow()
-	exit := processTree{run: s.Run, leader: cmd.Process.Pid, adopts: r.Adopts}.await(ctx, cmd, s)
+	exit := processTree{run: s.Run, leader: leader.Process.Pid, adopts: r.Adopts}.await(ctx, leader, s)
 	exit.Output = out.finish()
-	return exit, nil
+	return in.exit(exit), nil
+}
+
+// start starts the agent, and returns the process that ends when the agent does: itself, or what
+// carries it in its box.
+func (r Runner) start(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) (leader *exec.Cmd, in *waiting, err error) {
+	if s.Box.Open() {
+		return cmd, nil, cmd.Start()
+	}
+	in, is := s.Waiting.(*waiting)
+	if !is || !in.stands(s.Box) { // such as in a worktree, which was not there yet
+		if is {
+			in.end()
+		}
+		b, err := r.Prove(ctx, s.Box, s.Trial)
+		if err != nil {
+			return nil, nil, err
+		}
+		in = b.Waiting.(*waiting)
+	}
+	// It is not left half-way: a session that is to stop stops its agent.
+	if err := in.become(context.WithoutCancel(ctx), cmd); err != nil {
+		in.end()
+		return nil, nil, err
+	}
+	return in.cmd, in, nil
 }
 
 // await waits until the agent has ended, by itself or because ctx did, and then until

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"stint/internal/fleet"
 )
@@ -16,6 +17,9 @@ type Places struct {
 	Clone
 	Limits Limits // of those that are kept; its Now is set for each pruning
 	Log    *slog.Logger
+	// Found is where git keeps what it knows of folders that it was asked about: it stays there
+	// while a process works for one run. Nil: git is asked each time.
+	Found *sync.Map
 }
 
 // Mark is an environment variable for the agent, see [Folder.Mark].
@@ -91,7 +95,7 @@ func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, er
 	if filepath.Dir(dir) == p.Root {
 		in = string(p.Dir)
 	}
-	l, err := p.unbound(in).find(ctx)
+	l, err := p.found(ctx, in)
 	switch {
 	case errors.Is(err, errNoRepository):
 		own = filepath.Join(dir, ".git")
@@ -105,6 +109,20 @@ func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, er
 		return filepath.Join(l.common, "worktrees", filepath.Base(dir)), l.common, nil
 	}
 	return l.gitDir, l.common, nil
+}
+
+// found is [git.find], once for each folder in which there is a repository.
+func (p Places) found(ctx context.Context, dir string) (layout, error) {
+	if p.Found != nil {
+		if l, known := p.Found.Load(dir); known {
+			return l.(layout), nil
+		}
+	}
+	l, err := p.unbound(dir).find(ctx)
+	if err == nil && p.Found != nil {
+		p.Found.Store(dir, l)
+	}
+	return l, err
 }
 
 // dropPlanted removes the files by which git takes the settings and hooks of another folder

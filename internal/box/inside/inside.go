@@ -1,21 +1,21 @@
 // Package inside is the first process in a box: stint, called by another word. It closes what
-// it was not given, restricts itself by Landlock, and becomes the program; or it tries its
-// walls. No later program can undo it.
+// it was not given, restricts itself by Landlock, and becomes the program. Before a session it
+// tries its walls first, and waits until the run has its claim. No later program can undo it.
 //
 // It must do nothing else: it runs before every agent and every check.
 package inside
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
 	"runtime"
 
-	"github.com/landlock-lsm/go-landlock/landlock"
-	"github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 
 	"stint/internal/box"
@@ -24,110 +24,120 @@ import (
 // Status is that of a box that could not be made.
 const Status = 126
 
-// Main does what the order says. args are the order, the program's path, and its arguments
-// from its name on.
+// Main does what the order says. args are the order, and unless the process is to wait for them, the
+// program's path, and its arguments from its name on.
 func Main(args []string) int {
-	runtime.LockOSThread() // the mask of signals is this thread's
-	var o box.Order
-	if len(args) == 0 {
-		return fail(o, errors.New("no order"))
+	// What is restricted here is this thread, and it becomes the program: the others end with that.
+	runtime.LockOSThread()
+	o, err := enclosed(args)
+	switch {
+	case err != nil:
+	case o.Try != nil:
+		err = tryAndWait(o)
+	case len(args) < 3:
+		err = errors.New("no program")
+	default:
+		_ = os.Unsetenv("PWD") // bubblewrap's doing; nobody has listed it
+		err = become(box.Program{Path: args[1], Args: args[2:], Env: os.Environ()})
 	}
-	if err := json.Unmarshal([]byte(args[0]), &o); err != nil {
-		return fail(o, fmt.Errorf("order: %w", err))
+	if err == nil {
+		return 0
 	}
-	// The program gets what it is to have, and not what others forgot to close.
-	if err := unix.CloseRange(uint(3+o.Keep), math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return fail(o, fmt.Errorf("close descriptors: %w", err))
-	}
-	if err := restrict(o); err != nil {
-		return fail(o, err)
-	}
-	if err := dropCapabilities(); err != nil {
-		return fail(o, err)
-	}
-	if o.Try != nil {
-		return say(os.Stdout, try(o))
-	}
-	if len(args) < 3 {
-		return fail(o, errors.New("no program"))
-	}
-	// Its supervisor blocked SIGTERM, which is for the program and not for what carries it.
-	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil); err != nil {
-		return fail(o, fmt.Errorf("unblock signals: %w", err))
-	}
-	_ = os.Unsetenv("PWD") // bubblewrap's doing; nobody has listed it
-	report(o, "ok\n")
-	return fail(o, unix.Exec(args[1], args[2:], os.Environ()))
-}
-
-func say(f *os.File, found box.Found) int {
-	if err := json.NewEncoder(f).Encode(found); err != nil {
-		return Status
-	}
-	return 0
-}
-
-// report writes to who waits for the box to be made. Exec closes that descriptor.
-func report(o box.Order, text string) {
-	if o.Report > 0 {
-		_, _ = unix.Write(o.Report, []byte(text))
-	}
-}
-
-func fail(o box.Order, err error) int {
-	report(o, err.Error())
-	if o.Report == 0 {
-		fmt.Fprintf(os.Stderr, "stint %s: %v\n", box.Helper, err)
-	}
+	fmt.Fprintf(os.Stderr, "stint %s: %v\n", box.Helper, err)
 	return Status
 }
 
-func abi() int {
-	version, err := syscall.LandlockGetABIVersion()
-	if err != nil {
-		return 0
+// enclosed does what makes the box around this process, as an order says.
+func enclosed(args []string) (o box.Order, err error) {
+	if len(args) == 0 {
+		return o, errors.New("no order")
 	}
-	return version
+	if err := json.Unmarshal([]byte(args[0]), &o); err != nil {
+		return o, fmt.Errorf("order: %w", err)
+	}
+	own := uint(box.Alive)
+	if o.Try != nil {
+		own = box.Line
+	}
+	// The program gets what it is to have, and not what others forgot to close.
+	if err := unix.CloseRange(own, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		return o, fmt.Errorf("close descriptors: %w", err)
+	}
+	if err := restrict(o); err != nil {
+		return o, err
+	}
+	return o, dropCapabilities()
 }
 
-// restrict puts this process, and all that come after it, behind Landlock as far as the kernel
-// has it. Whether that is far enough, who made the order finds out by a trial.
-func restrict(o box.Order) error {
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("forgo privileges: %w", err)
+// tryAndWait tries the walls, reports what came of it, and becomes the program once it hears of one.
+// Its error is nil where there is to be no session.
+func tryAndWait(o box.Order) error {
+	line := os.NewFile(box.Line, "line")
+	found := try(o)
+	if err := json.NewEncoder(line).Encode(found); err != nil {
+		return err
 	}
-	version, c := abi(), landlock.V11
-	if version == 0 {
+	p, err := await(line)
+	if errors.Is(err, io.EOF) {
 		return nil
 	}
-	var rules []landlock.Rule
-	switch ports := o.Network; {
-	case ports == nil:
-		c.HandledAccessNet = 0
-	case len(*ports) == 0:
-		c.HandledAccessNet = syscall.AccessNetConnectTCP | syscall.AccessNetConnectSendUDP
-	default: // names of hosts are asked for by UDP
-		c.HandledAccessNet = syscall.AccessNetConnectTCP
-		for _, port := range *ports {
-			rules = append(rules, landlock.ConnectTCP(uint16(port))) //nolint:gosec // the configuration has checked it
+	// Files that it made are in folders of the namespace's own: else there would be no session.
+	for _, path := range found.Wrote {
+		_ = os.Remove(path)
+	}
+	if err == nil {
+		err = become(p)
+	}
+	_, err = fmt.Fprint(line, err) // its errors are the program's by now
+	return err
+}
+
+// await waits for the program and the files for its input and its output, and its run's lock. The line is at its end where
+// there is to be no session, or the supervisor has died, also in the middle of it.
+func await(line *os.File) (p box.Program, err error) {
+	var first [1]byte
+	var rights [64]byte
+	n, size, _, _, err := unix.Recvmsg(box.Line, first[:], rights[:], unix.MSG_CMSG_CLOEXEC)
+	for errors.Is(err, unix.EINTR) {
+		n, size, _, _, err = unix.Recvmsg(box.Line, first[:], rights[:], unix.MSG_CMSG_CLOEXEC)
+	}
+	if err != nil {
+		return p, err
+	}
+	text, err := io.ReadAll(line)
+	p, whole := box.DecodeProgram(text)
+	if err != nil || n == 0 || !whole {
+		return p, cmp.Or(err, io.EOF)
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:size])
+	if err != nil {
+		return p, err
+	}
+	var files []int
+	for _, m := range messages {
+		if files, err = unix.ParseUnixRights(&m); err != nil {
+			return p, err
 		}
 	}
-	if !o.Files {
-		c.HandledAccessFS = 0
-		return c.BestEffort().Restrict(rules...)
+	if len(files) != 3 {
+		return p, fmt.Errorf("want three files, got %d", len(files))
 	}
-	for _, path := range o.Read {
-		rules = append(rules, rule(path, landlock.RODirs, landlock.ROFiles))
-	}
-	for _, path := range o.Write {
-		r := rule(path, landlock.RWDirs, landlock.RWFiles).WithIoctlDev().WithResolveUnix()
-		if version > 1 && isDir(path) {
-			r = r.WithRefer() // files may be moved between folders
+	in, out, alive := files[0], files[1], files[2]
+	return p, errors.Join(unix.Dup3(in, 0, 0), unix.Dup3(out, 1, 0), unix.Dup3(out, 2, 0), unix.Dup3(alive, box.Alive, 0))
+}
+
+// become returns only if it fails.
+func become(p box.Program) error {
+	if p.Dir != "" {
+		if err := unix.Chdir(p.Dir); err != nil {
+			return err
 		}
-		rules = append(rules, r)
 	}
-	// All at once: each call stops all threads of this process for a moment.
-	return c.BestEffort().Restrict(rules...)
+	// Its supervisor blocked SIGTERM, which is for the program and not for what carries it.
+	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil); err != nil {
+		return fmt.Errorf("unblock signals: %w", err)
+	}
+	return unix.Exec(p.Path, p.Args, p.Env)
 }
 
 // dropCapabilities leaves root with what any user may do to its own files and processes.
@@ -149,19 +159,6 @@ func dropCapabilities() error {
 		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	return nil
-}
-
-// rule is for a folder or a file, whichever it is. One that is missing is none.
-func rule(path string, folder, file func(...string) landlock.FSRule) landlock.FSRule {
-	if isDir(path) {
-		return folder(path).IgnoreIfMissing()
-	}
-	return file(path).IgnoreIfMissing()
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // try returns which walls do not stand.
