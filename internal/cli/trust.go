@@ -60,8 +60,11 @@ func (a *app) configPathInUse() (string, error) {
 func (a *app) refuseCopy(path string) error {
 	for _, at := range []string{filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path)), resolved(path)} {
 		for folder := filepath.Dir(at); folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
+			if filepath.Base(filepath.Dir(folder)) != "worktrees" {
+				continue
+			}
 			id, err := fleet.ParseRunID(filepath.Base(folder))
-			if err != nil || filepath.Base(filepath.Dir(folder)) != "worktrees" || a.Getenv("STINT_SOCKET") != "" && a.Getenv("STINT_RUN_ID") == string(id) {
+			if err != nil || a.Getenv("STINT_SOCKET") != "" && a.Getenv("STINT_RUN_ID") == string(id) {
 				continue
 			}
 			state := filepath.Dir(filepath.Dir(folder))
@@ -82,8 +85,10 @@ func (a *app) configOptions() config.Options {
 // stands in the file, the state folder included, is what is in question.
 func (a *app) trustStore(path string) trust.Store {
 	folder := config.TrustFolder(a.Getenv)
-	if u, err := user.Current(); folder == "" && err == nil {
-		folder = filepath.Join(u.HomeDir, ".local/state/stint/trusted-configs")
+	if folder == "" { // no home is named; the list of users is read only then
+		if u, err := user.Current(); err == nil {
+			folder = filepath.Join(u.HomeDir, ".local/state/stint/trusted-configs")
+		}
 	}
 	return trust.Store{Dir: filepath.Join("/", folder, trust.Sum([]byte(path))[:16])}
 }
@@ -98,8 +103,11 @@ func (a *app) trustedConfig(path string) (*config.Config, error) {
 		return nil, err
 	}
 	c, err := config.Load(path, a.configOptions())
+	if record == nil {
+		return c, err
+	}
 	content, seen := trust.Read(path)
-	if record == nil || errors.Is(seen, fs.ErrNotExist) {
+	if errors.Is(seen, fs.ErrNotExist) {
 		return c, err
 	}
 	if err != nil || record.Judge(path, trust.Sum(c.Text())) != trust.Trusted {
