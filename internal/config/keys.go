@@ -108,8 +108,8 @@ func (c *Config) reviewKeys() []tomlfile.Key {
 		tomlfile.Of("outcome_timeout", &r.OutcomeTimeout, time.Minute, tomlfile.Duration(), // each fire waits for it
 			`How long that command may take.`),
 		tomlfile.Of("feedback", &r.Feedback, nil, tomlfile.Command(0),
-			`A command that prints what checks and reviewers say of published items: see "stint help review". What is
-			new becomes the next session at the task, on the same branch.`),
+			`A command that prints what checks and reviewers say of published items: see "stint help review". News
+			becomes the next session at the task, on the same branch.`),
 		tomlfile.Of("feedback_timeout", &r.FeedbackTimeout, time.Minute, tomlfile.Duration(), // some calls of a forge
 			`How long that command may take.`),
 		tomlfile.Of("max_rounds", &r.MaxRounds, 3, tomlfile.Whole(0, tomlfile.NoLimit), // more is a sign of a misunderstanding

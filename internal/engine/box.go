@@ -142,7 +142,7 @@ type proof struct {
 }
 
 // startTrials tries the boxes of the agents that may do the run, once each, beside what is to be
-// known before the claim: a box takes as long as that. What it returns waits for the end of it.
+// known before the claim: a box takes as long as that. The function that it returns waits for the end of it.
 func (w *worker) startTrials(ctx context.Context, agents []fleet.Terms, a assignment) func() []proof {
 	done := make(chan []proof, 1)
 	trial := w.trial(w.run.ID, a.dir)
@@ -191,7 +191,7 @@ func (e *Engine) trial(run fleet.RunID, dir string) fleet.BoxTrial {
 	}
 }
 
-// leaveBoxes ends the processes that wait in boxes, but for the one of the agent that is named, and
+// leaveBoxes ends the processes that wait in boxes, except the one of the agent that is named, and
 // returns its box.
 func (w *worker) leaveBoxes(ctx context.Context, but string) (its fleet.ProvenBox) {
 	for _, p := range w.trials() {

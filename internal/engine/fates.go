@@ -94,11 +94,14 @@ func (e *Engine) recordFates(ctx context.Context, list []fleet.Fate) error {
 	}
 	news, err := e.Store.AddFates(ctx, list)
 	for _, f := range news {
-		attributes := []any{slog.String("run_id", string(f.Run)), slog.String("kind", string(f.Kind)), slog.String("reason", f.Reason)}
-		if f.Grade != nil {
-			attributes = append(attributes, slog.String("grade", strconv.FormatFloat(*f.Grade, 'g', -1, 64)))
+		reason := string(f.Kind)
+		if f.Reason != "" {
+			reason += ": " + f.Reason
 		}
-		e.Log.InfoContext(ctx, "something became of a session's work", attributes...)
+		if f.Grade != nil {
+			reason += "; its grade is " + strconv.FormatFloat(*f.Grade, 'g', -1, 64)
+		}
+		e.Log.InfoContext(ctx, "something became of a session's work", slog.String("run_id", string(f.Run)), slog.String("reason", reason))
 	}
 	return err
 }

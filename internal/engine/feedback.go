@@ -24,7 +24,7 @@ type Reviewers interface {
 	Ask(ctx context.Context, items []byte) ([]byte, error)
 }
 
-// What checks and reviewers say of published work becomes the next session at its task, on the
+// The words of checks and reviewers on published work become the next session at its task, on the
 // same branch. It is stored before the task is opened again: if we die in between, the next fire
 // finds words that wait for a session, and opens the task. It is stored that they are answered
 // after the end of the session that did: if we die in between, one more session reads them.

@@ -279,11 +279,12 @@ func (w *worker) noteOverlaps(ctx context.Context, v survey.View, c fleet.Catego
 		if t.Category != c || o.Why == "" {
 			continue
 		}
-		message := "task comes after its equals"
+		attributes := []any{slog.String("task_id", string(t.ID)), slog.String("reason", o.Why)}
 		if o.Waits {
-			message = "task waits for other work"
+			w.Log.InfoContext(ctx, "task waits for other work", attributes...)
+		} else {
+			w.Log.InfoContext(ctx, "task comes after its equals", attributes...)
 		}
-		w.Log.InfoContext(ctx, message, slog.String("task_id", string(t.ID)), slog.String("reason", o.Why))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// MergedWork is what sessions cost for each change that is in the target, by category and agent. What was
+// MergedWork is what sessions cost for each change that is in the target, by category and agent. Work that was
 // rejected, reverted or left costs as much, and merged nothing.
 type MergedWork struct {
 	Category fleet.Category

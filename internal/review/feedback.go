@@ -37,7 +37,7 @@ type Comment struct {
 	Text string `json:"text"`
 }
 
-// What checks can have come to; empty: nothing is said of them.
+// Results of checks; empty: nothing is said of them.
 const (
 	ChecksPassed  = "passed"
 	ChecksFailed  = "failed"

@@ -97,7 +97,7 @@ func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fl
 	return fleet.ProvenBox{Box: b, Waiting: w}, nil
 }
 
-// verdict is what a trial says of a box. What the process in it could make outside is removed.
+// verdict is what a trial says of a box. Files that the process in it could make outside are removed.
 func verdict(b fleet.Box, found box.Found) error {
 	for _, path := range found.Wrote {
 		if os.Remove(path) == nil {

@@ -176,7 +176,7 @@ func (w *waiting) become(ctx context.Context, cmd *exec.Cmd) error {
 	defer w.within(ctx, trialTime)()
 	_, _, err := w.line.WriteMsgUnix([]byte{0}, unix.UnixRights(int(in.Fd()), int(out.Fd()), int(cmd.ExtraFiles[0].Fd())), nil)
 	if err == nil {
-		// Of a variable that is given twice the last counts, as for other processes.
+		// The last value of a variable counts, as for other processes.
 		_, err = w.line.Write(box.Program{Path: cmd.Path, Dir: cmd.Dir, Args: cmd.Args, Env: cmd.Environ()}.Encode())
 	}
 	if err == nil {

@@ -5,7 +5,7 @@ import (
 )
 
 // TestLateOutcomesAreLearnt has work whose first grade correlates by 0.3 with whether it is merged,
-// which is known one to seven days later. What the ranking itself makes of that is compared, without
+// which is known one to seven days later. The ranking itself is compared, without
 // floors, caps and forgetting, which cost more than the delay does.
 func TestLateOutcomesAreLearnt(t *testing.T) {
 	t.Parallel()

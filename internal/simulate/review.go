@@ -77,7 +77,7 @@ func (d *desk) takes(round int, v fleet.Verdict) {
 	if v.Outcome != fleet.Productive || d.chance.Float64() >= d.Leaves {
 		return
 	}
-	// Of changes that are merged most are small, and few are large.
+	// Most changes that are merged are small, and few are large.
 	const median, sigma, mostFiles = 60, 1.3, 12
 	lines := median * math.Exp(sigma*d.chance.NormFloat64())
 	id := strconv.Itoa(d.made)

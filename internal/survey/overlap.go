@@ -10,8 +10,8 @@ import (
 	"stint/internal/review"
 )
 
-// overlaps are the workable tasks that are to change what other work changes. What a task is to
-// change is known of one that declares it, and of one with attempts on branches. Git is not asked
+// overlaps are the workable tasks that are to change what other work changes. The files of a task
+// are known of one that declares them, and of one with attempts on branches. Git is not asked
 // where no run ever had a folder of its own, and no more than the branches are looked at where
 // nothing is known of any task. An error costs the order alone, and stops nothing.
 func (f *Fleet) overlaps(ctx context.Context, v View) map[fleet.TaskID]fleet.Overlap {

@@ -91,31 +91,31 @@ func TestFates(t *testing.T) {
 			g.git("revert", "--no-edit", "HEAD")
 			return g.git("rev-parse", "HEAD")
 		}, known(fleet.FateMerged, fleet.FateReverted), false, "merged"},
-		{"a line of three is written anew", func(g gitter, c []string) string {
+		{"a line of three is written anew", func(g gitter, _ []string) string {
 			squash(g)
 			return g.record("fix", "f", text(other(3, "tres")))
 		}, known(fleet.FateMerged), false, "touched: 1 of its 4 lines"},
-		{"a line is written anew after a merge", func(g gitter, c []string) string {
+		{"a line is written anew after a merge", func(g gitter, _ []string) string {
 			g.record("other", "g", "x\n")
 			g.git("merge", "--quiet", "--no-ff", branch)
 			return g.record("fix", "f", text(other(16, "again")))
 		}, known(fleet.FateMerged), false, "touched: 1 of its 4 lines"},
-		{"touched, as is known", func(g gitter, c []string) string {
+		{"touched, as is known", func(g gitter, _ []string) string {
 			squash(g)
 			return g.record("fix", "f", text(other(3, "tres")))
 		}, known(fleet.FateMerged, fleet.FateTouched), false, ""},
-		{"another line of the file is written anew", func(g gitter, c []string) string {
+		{"another line of the file is written anew", func(g gitter, _ []string) string {
 			squash(g)
 			return g.record("fix", "f", text(other(9, "nine")))
 		}, known(fleet.FateMerged), false, ""},
-		{"its file has another name now", func(g gitter, c []string) string {
+		{"its file has another name now", func(g gitter, _ []string) string {
 			squash(g)
 			g.git("mv", "f", "elsewhere")
 			g.commit("move")
 			return ""
 		}, known(fleet.FateMerged), false, ""},
-		{"made in the target", func(g gitter, c []string) string { g.git("merge", "--quiet", "--ff-only", branch); return "" }, nil, true, ""},
-		{"made in the target, and reverted", func(g gitter, c []string) string {
+		{"made in the target", func(g gitter, _ []string) string { g.git("merge", "--quiet", "--ff-only", branch); return "" }, nil, true, ""},
+		{"made in the target, and reverted", func(g gitter, _ []string) string {
 			g.git("merge", "--quiet", "--ff-only", branch)
 			g.git("revert", "--no-edit", "HEAD")
 			return g.git("rev-parse", "HEAD")

@@ -73,7 +73,7 @@ func (t *turn) open(ctx context.Context, run fleet.RunID, dir string, from From)
 }
 
 // Reopen readies the folder of an earlier run, on that run's branch, for another to go on there.
-// What is in the folder stays; where there is none any more, it is made again.
+// The files in the folder stay; where there is none any more, it is made again.
 //
 // If we die in it, the note says that the folder is on the way out, and the next turn removes what
 // there is of it.

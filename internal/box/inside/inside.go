@@ -27,7 +27,7 @@ const Status = 126
 // Main does what the order says. args are the order, and unless the process is to wait for them, the
 // program's path, and its arguments from its name on.
 func Main(args []string) int {
-	// What is restricted here is this thread, and it becomes the program: the others end with that.
+	// Landlock restricts this thread, and it becomes the program: the others end with that.
 	runtime.LockOSThread()
 	o, err := enclosed(args)
 	switch {

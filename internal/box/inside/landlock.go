@@ -10,8 +10,8 @@ import (
 	"stint/internal/box"
 )
 
-// What a folder or a file that is listed may be used for. What the kernel's version of the interface
-// does not know is left out.
+// The uses of a folder or a file that is listed. Those that the kernel's version of the interface
+// does not know are left out.
 const (
 	readFile  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE
 	readDir   = readFile | unix.LANDLOCK_ACCESS_FS_READ_DIR

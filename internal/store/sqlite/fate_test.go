@@ -74,6 +74,7 @@ func (w week) arm(d *DB) bandit.Arm {
 }
 
 func newWeek(t *testing.T, alarm float64) week {
+	t.Helper()
 	clock := storetest.NewClock()
 	o := testOptions(t, clock.Now)
 	o.Settings = bandit.Defaults()
