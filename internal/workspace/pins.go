@@ -20,8 +20,9 @@ func pins() []string {
 
 // environment is base without git's variables, which could send git to another repository, into
 // the report of a run or to another program. Those stay that are the operator's: where their
-// configuration is, who they are, and how they log in. Git asks no person, and translates
-// nothing that it says.
+// configuration is, who they are, and how they log in. Git asks no person, translates
+// nothing that it says, and writes to a pipe when a buffer is full: by itself it would after each
+// commit that it shows.
 func environment(base []string) []string {
 	operators := []string{
 		"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO",
@@ -31,7 +32,8 @@ func environment(base []string) []string {
 		name, _, _ := strings.Cut(e, "=")
 		return strings.HasPrefix(name, "GIT_") && !slices.Contains(operators, name)
 	})
-	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
+	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS=0", "GIT_FLUSH=0",
+		"LC_ALL=C")
 }
 
 // setting is one of git's configuration, by its key as git lists it: section and name in lower
