@@ -22,7 +22,7 @@ func Report(s Style, name fleet.Name, r report.Report) []string {
 	}
 	lines = append(lines, "")
 	lines = append(lines, findingLines(s, r.Findings)...)
-	for _, part := range [][]string{figureLines(s, r), shareLines(s, r), gradeLines(s, r), agentLines(s, r), outcomeLines(s, r), stepLines(s, r)} {
+	for _, part := range [][]string{figureLines(s, r), shareLines(s, r), gradeLines(s, r), agentLines(s, r), mergedLines(s, r), outcomeLines(s, r), stepLines(s, r)} {
 		if len(part) > 0 {
 			lines = append(append(lines, ""), part...)
 		}
@@ -242,6 +242,40 @@ func agentLines(s Style, r report.Report) []string {
 				t.Rows = append(t.Rows, append([]Cell{Text("  " + string(p.Category))}, useCells(p.Use, p.Alone())...))
 			}
 		}
+	}
+	return t.Lines(s)
+}
+
+// mergedLines are what merged work cost, once something became of some work.
+func mergedLines(s Style, r report.Report) []string {
+	t := Table{Columns: []Column{
+		{Title: "CATEGORY", Least: 8},
+		{Title: "AGENT", Least: 8},
+		{Title: "MERGED", Right: true},
+		{Title: "REFUSED", Right: true},
+		{Title: "SESSIONS EACH", Right: true},
+		{Title: "USD EACH", Right: true},
+		{Title: "STOOD 7D", Right: true},
+		{Title: "30D", Right: true},
+	}}
+	stood := func(s report.Standing) string {
+		if s.Due == 0 {
+			return "-"
+		}
+		return report.Percent(float64(s.Stood) / float64(s.Due))
+	}
+	for _, w := range r.Merged {
+		if w.Merged == 0 && w.Refused == 0 {
+			continue
+		}
+		each, cost := "-", "-"
+		if usd, sessions := w.PerMerged(); w.Merged > 0 {
+			each, cost = fmt.Sprintf("%.1f", sessions), USD(usd, false)
+		}
+		t.Rows = append(t.Rows, Row(string(w.Category), Dash(w.Agent), fmt.Sprint(w.Merged), fmt.Sprint(w.Refused), each, cost, stood(w.Week), stood(w.Month)))
+	}
+	if len(t.Rows) == 0 {
+		return nil
 	}
 	return t.Lines(s)
 }

@@ -50,7 +50,13 @@ func reported() report.Report {
 		}
 	}
 	r.Denials = make([]fleet.DeniedClaim, 3)
-	return report.New(r, o)
+	done := report.New(r, o)
+	done.Merged = []report.MergedWork{
+		{Category: "code", Agent: "claude", Sessions: 60, USD: 75, Merged: 12, Refused: 5, Week: report.Standing{Due: 8, Stood: 7}},
+		{Category: "cross-repo-maintenance", Agent: "codex", Sessions: 3, USD: 2, Refused: 1},
+		{Category: "docs", Agent: "claude", Sessions: 9, USD: 12}, // nothing became of it yet
+	}
+	return done
 }
 
 func TestReport(t *testing.T) {
