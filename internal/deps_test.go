@@ -163,7 +163,7 @@ func rules() map[string]rule {
 		},
 		"internal/metrics": {house: []string{"internal/fleet", "internal/inspect"}, not: world},
 		"internal/top": {
-			house:   []string{"internal/fleet", "internal/inspect", "internal/screen"},
+			house:   []string{"internal/fleet", "internal/inspect", "internal/review", "internal/screen"},
 			foreign: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/charmbracelet/x/ansi"},
 			not:     []string{"database/sql", "net", "os/exec"},
 		},

@@ -22,6 +22,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/review"
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/top"
@@ -35,7 +36,8 @@ func newTop(a *app) *cobra.Command {
 		Short: "Watch the fleet live, pause it, stop runs and read their logs",
 		Long: `Show what "stint status" shows, live: lanes, a timeline of the last two hours, the
 ranking, and the end of a run's log. Idle lanes share a line. Keys pause and resume
-categories, stop a run, list and filter the latest runs, and open one with its log. The key
+categories, stop a run, list and filter the latest runs, and the
+work that waits for review, and open one with its log. The key
 ? lists them. Nothing changes before you confirm it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -64,6 +66,7 @@ func (a *app) runTop(ctx context.Context, interval time.Duration) error {
 		Log: func(run fleet.Run) (top.Log, error) {
 			return readLogEnd(fleet.FilesOf(c.State, run.ID).Log, c.Agents[run.Agent].Transcript)
 		},
+		Review: func() (review.Target, []review.Item, error) { return t.review(work) },
 		Pause:  func(category fleet.Category) error { return t.pause(work, category) },
 		Resume: func(category fleet.Category) error { return t.resume(work, category) },
 		Stop:   func(run fleet.RunID) (fleet.Run, error) { return t.stop(work, run) },
@@ -162,6 +165,16 @@ func (t topScreen) read(ctx context.Context) (l top.Moment, err error) {
 	})
 	l.Warnings = said.list
 	return l, err
+}
+
+// review is the work that waits for review.
+func (t topScreen) review(ctx context.Context) (target review.Target, open []review.Item, err error) {
+	a, _ := t.quiet()
+	err = a.reviewed(ctx, func(_ *inspect.Explainer, at review.Target, items []review.Item) error {
+		target, open = at, slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
+		return nil
+	})
+	return target, open, err
 }
 
 // latestRuns is how many of the latest runs are listed, and looked through for the last one

@@ -19,6 +19,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/review"
 	"stint/internal/selector"
 	"stint/internal/top"
 )
@@ -36,6 +37,19 @@ type operator struct {
 	model tea.Model
 	did   []string // what was asked of the fleet
 	quit  bool
+}
+
+// waiting is the work of two sessions, one of them with hostile words.
+func waiting() []review.Item {
+	item := func(run fleet.RunID, task fleet.TaskID, why string) review.Item {
+		return review.Item{
+			Branch:  review.Branch{Run: run, Name: "stint/demo/" + string(run), Since: clock().Add(-3 * time.Hour), Files: []string{"a.go"}, Lines: 12},
+			State:   review.StateWaiting,
+			Session: fleet.Run{Category: "code", Task: task},
+			Why:     why,
+		}
+	}
+	return []review.Item{item("01jd8wz4v0k3m7qa", "fix-it", "small"), item("01jd8wz4v0k3m7qb", "other", "conflicts with \x1b[31mmain")}
 }
 
 // sit begins with a look at the fleet. A function that o leaves out does nothing, or is noted.
@@ -61,6 +75,9 @@ func sit(t *testing.T, width, height int, look top.Moment, o top.Options) *opera
 			u.did = append(u.did, fmt.Sprintf("%s %q", what, c))
 			return nil
 		}
+	}
+	if o.Review == nil {
+		o.Review = func() (review.Target, []review.Item, error) { return review.Target{Name: "main"}, waiting(), nil }
 	}
 	o.Pause, o.Resume = note("pause"), note("resume")
 	if o.Stop == nil {
@@ -347,7 +364,7 @@ func TestNoColour(t *testing.T) {
 // overlap.
 func TestEverySize(t *testing.T) {
 	t.Parallel()
-	for _, keys := range [][]string{nil, {"2"}, {"3"}, {"4"}, {"enter"}, {"?"}, {"x"}, {"R"}, {"/"}} {
+	for _, keys := range [][]string{nil, {"2"}, {"3"}, {"4"}, {"enter"}, {"?"}, {"x"}, {"R"}, {"/"}, {"w"}, {"w", "enter"}} {
 		u := sit(t, 80, 24, busy(t), top.Options{Log: printed(40), Colour: true})
 		u.press(keys...)
 		for _, width := range []int{0, 1, 5, 20, 39, 79, 300} {

@@ -24,15 +24,24 @@ func (m Model) key(key string) (tea.Model, tea.Cmd) {
 	case "?", "h":
 		m.help = true
 	case "r":
+		if m.review.open {
+			return m.openReview()
+		}
 		return m, m.refresh()
 	case "x":
-		m.askStop()
+		if !m.review.open { // no run is on this screen
+			m.askStop()
+		}
 	case "P":
 		m.askPause("")
 	default:
 		if m.log.open {
 			m.log = m.log.key(key, m.logRows())
 			return m, m.readLog()
+		}
+		if m.review.open {
+			m.review = m.review.key(key, m.height)
+			return m, nil
 		}
 		if m.runs.open {
 			m = m.runsKey(key)
@@ -59,6 +68,8 @@ func (m Model) paneKey(key string) (tea.Model, tea.Cmd) {
 	case "R", "/":
 		m.runs.open, m.runs.typing = true, key == "/"
 		m.rechoose()
+	case "w":
+		return m.openReview()
 	case "f":
 		m.fold()
 	case "enter", "l":

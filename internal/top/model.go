@@ -35,8 +35,9 @@ type Model struct {
 	said     string
 	wrong    bool // what was said is of a failure
 
-	log  logView
-	runs runsView
+	log    logView
+	runs   runsView
+	review reviewView
 }
 
 // pane is one of the parts of the screen.
@@ -122,6 +123,8 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.readLog()
 	case loggedMsg:
 		m.log = m.log.take(msg)
+	case reviewedMsg:
+		m.takeReview(msg)
 	case doneMsg:
 		m.working--
 		m.said, m.wrong = msg.said, msg.err != nil

@@ -13,6 +13,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/review"
 	"stint/internal/top"
 )
 
@@ -42,6 +43,31 @@ func TestNothingUnasked(t *testing.T) {
 	}
 	u.press("x")
 	u.shows("no run to stop here")
+}
+
+// TestReview lists the work that waits, and shows one item's details.
+func TestReview(t *testing.T) {
+	t.Parallel()
+	u := sit(t, 100, 24, busy(t), top.Options{})
+	u.press("w")
+	u.shows("2 for main")
+	u.shows("fix-it")
+	u.shows("small")
+	u.press("down", "x", "enter")
+	u.shows("run 01jd8wz4v0k3m7qb")
+	u.shows("stint/demo/01jd8wz4v0k3m7qb, for main")
+	u.press("esc")
+	u.shows("2 for main")
+	u.press("esc", "x")
+	u.shows(" of code? y/n")
+	if len(u.did) > 0 {
+		t.Errorf("did %q, want nothing", u.did)
+	}
+	failing := sit(t, 100, 24, busy(t), top.Options{Review: func() (review.Target, []review.Item, error) {
+		return review.Target{}, nil, errors.New("no branch \"gone\"")
+	}})
+	failing.press("w", "enter", "down")
+	failing.shows("no branch \"gone\"")
 }
 
 // TestFailedAction says why, and leaves the rest as it is.

@@ -15,6 +15,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/review"
 )
 
 // Past is how far back the timeline goes.
@@ -51,7 +52,8 @@ type Options struct {
 
 	Read   func() (Moment, error)
 	Log    func(fleet.Run) (Log, error)
-	Pause  func(fleet.Category) error // empty: the whole fleet
+	Review func() (review.Target, []review.Item, error) // what waits for it
+	Pause  func(fleet.Category) error                   // empty: the whole fleet
 	Resume func(fleet.Category) error
 	Stop   func(fleet.RunID) (fleet.Run, error)
 }

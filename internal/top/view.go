@@ -35,6 +35,8 @@ func (m Model) Lines() []string {
 		body = []string{"", "  looking at the fleet …"}
 	case m.log.open:
 		body = m.logScreen(room)
+	case m.review.open:
+		body = m.reviewScreen(room)
 	case m.runs.open:
 		body = m.runsScreen(room)
 	default:
@@ -166,6 +168,8 @@ func (m Model) footer() string {
 	case m.log.open:
 		return s.Paint(screen.Dim, m.longest(
 			" esc back  ↑↓ pgup pgdn g scroll  G follow  x stop  ? help  q quit", " esc back  ? help  q quit"))
+	case m.review.open:
+		return s.Paint(screen.Dim, m.longest(" esc back  ↑↓ select  enter open  ? help  q quit", " enter open  esc back"))
 	case m.runs.open:
 		return s.Paint(screen.Dim, m.longest(
 			" esc back  ↑↓ select  enter open  / filter  x stop  ? help  q quit", " enter open  / filter  esc back"))
@@ -264,6 +268,7 @@ func (m Model) helpLines(room int) []string {
 		"  enter l    open the lane's run, or else its category's last one: how it ended",
 		"             and its log. ↑ ↓ pgup pgdn g scroll, G follows, esc goes back",
 		"  R /        list the latest runs; / filters them by words of theirs",
+		"  w          list the work that waits for review; enter opens one",
 		"  f          a line for each idle lane, or one for all of them",
 		"  p          pause or resume the category: fires start nothing of it",
 		"  P          pause or resume the whole fleet",

@@ -1,0 +1,110 @@
+package top
+
+import (
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"stint/internal/fleet"
+	"stint/internal/plain"
+	"stint/internal/review"
+	"stint/internal/screen"
+)
+
+// reviewView is the work that waits for review, on all of the screen. Git is asked for it each time
+// that the view is opened, and not at each look: that may take a second.
+type reviewView struct {
+	open    bool
+	reading bool
+	detail  bool // of the chosen item, instead of the list
+	target  review.Target
+	items   []review.Item
+	err     error
+	chosen  fleet.RunID
+}
+
+type reviewedMsg struct {
+	target review.Target
+	items  []review.Item
+	err    error
+}
+
+func (m Model) openReview() (Model, tea.Cmd) {
+	m.review.open, m.review.detail = true, false
+	if m.review.reading {
+		return m, nil
+	}
+	m.review.reading = true
+	return m, func() tea.Msg {
+		target, items, err := m.Review()
+		return reviewedMsg{target, items, err}
+	}
+}
+
+func (m *Model) takeReview(msg reviewedMsg) {
+	v := &m.review
+	v.reading, v.target, v.items, v.err = false, msg.target, msg.items, msg.err
+	if v.at() < 0 {
+		v.chosen, v.detail = "", false
+		if len(v.items) > 0 {
+			v.chosen = v.items[0].Run
+		}
+	}
+}
+
+// at is the chosen item, or -1.
+func (v reviewView) at() int {
+	return slices.IndexFunc(v.items, func(i review.Item) bool { return i.Run == v.chosen })
+}
+
+// key is a key that means something beside the list of work alone.
+func (v reviewView) key(key string, page int) reviewView {
+	switch key {
+	case "esc", "backspace", "left":
+		v.open, v.detail = v.detail, false
+	case "enter", "l":
+		v.detail = v.at() >= 0
+	default:
+		if by, moves := movesBy(key, page); moves && len(v.items) > 0 {
+			v.chosen = v.items[min(max(v.at()+by, 0), len(v.items)-1)].Run
+		}
+	}
+	return v
+}
+
+// reviewScreen is the list of work, or one item.
+func (m Model) reviewScreen(room int) []string {
+	v, style := m.review, m.style()
+	style.Width = m.width - 2
+	at := v.at()
+	note := ""
+	switch {
+	case v.reading && len(v.items) == 0:
+		note = "asking git …"
+	case v.err != nil:
+		note = line(v.err.Error())
+	case len(v.items) == 0:
+		note = "nothing waits for review"
+	}
+	lines := []string{m.title("review", true, fmt.Sprintf("%d for %s", len(v.items), line(v.target.Name)))}
+	switch {
+	case note != "":
+		return append(lines, style.Paint(screen.Dim, "  "+note))
+	case v.detail:
+		for _, text := range screen.Review(screen.ReviewView{Item: v.items[at], Target: v.target, At: m.now}, style) {
+			lines = append(lines, "  "+text)
+		}
+		return lines
+	}
+	first, end := window(len(v.items), room-1, at)
+	table := screen.Table{Columns: []screen.Column{{Right: true}, {}, {Least: 6}, {Least: 8}, {Right: true}, {Least: 8}}}
+	for _, i := range v.items[first:end] {
+		table.Rows = append(table.Rows, screen.Row(plain.Ago(i.Since, m.now), string(i.State), screen.Dash(string(i.Session.Category)),
+			screen.Dash(string(i.Session.Task)), plain.Plural(i.Lines, "line"), i.Why))
+	}
+	for i, text := range table.Lines(style) {
+		lines = append(lines, m.pointer(first+i == at)+" "+text)
+	}
+	return lines
+}
