@@ -122,6 +122,10 @@ func (e *Engine) bring(ctx context.Context, l fleet.Landing, i review.Item, out 
 		if err != nil {
 			return err
 		}
+		if s.Refused != "" {
+			out.Reason = s.Refused
+			return nil // the others may be tried
+		}
 		if len(s.Conflicts) > 0 {
 			return e.setAside(ctx, l, i.Session.Task, fmt.Sprintf("it conflicts with %s in %s", l.Target, strings.Join(s.Conflicts, ", ")), out)
 		}

@@ -16,6 +16,7 @@ type Stacked struct {
 	Base      string   // the target's commit that it stands on
 	Commit    string   // that the target is to have then; Base: the target has all of it
 	Conflicts []string // files for which a person is needed; nothing stands then
+	Refused   string   // why git does not put this work there, as with a name that it lets no file have; nothing stands then
 }
 
 // LandingEnd is what became of a landing.

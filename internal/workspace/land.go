@@ -83,7 +83,7 @@ func (t *turn) stack(ctx context.Context, s *fleet.Stacked) (err error) {
 		_, err := t.run(ctx, "worktree", "add", "--quiet", "--force", "--detach", "--", s.Dir, start)
 		return err
 	}); err != nil {
-		return err
+		return refused(s, err)
 	}
 	tree, err := t.worktree(ctx, s.Dir)
 	if err != nil {
@@ -95,14 +95,27 @@ func (t *turn) stack(ctx context.Context, s *fleet.Stacked) (err error) {
 	}
 	if _, err := tree.run(ctx, command...); err != nil {
 		conflicts, unread := tree.unmerged(ctx)
-		if unread != nil || len(conflicts) == 0 {
+		if unread != nil {
 			return errors.Join(err, unread)
+		}
+		if len(conflicts) == 0 {
+			return refused(s, err)
 		}
 		s.Conflicts = conflicts
 		return nil
 	}
 	s.Commit, err = tree.run(ctx, "rev-parse", "--verify", "HEAD")
 	return err
+}
+
+// refused notes what git said of the work, which need not be true of other work. What did not end
+// by itself, or passes, says nothing of it.
+func refused(s *fleet.Stacked, err error) error {
+	if failed := (*gitError)(nil); !errors.As(err, &failed) || failed.status < 0 || passes(err) {
+		return err
+	}
+	s.Refused = err.Error()
+	return nil
 }
 
 // receptive reports whether the target is what the workspace has checked out. It is an error if
