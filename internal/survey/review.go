@@ -62,6 +62,9 @@ func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item
 	}
 	for _, b := range list {
 		if r := sessions[b.Run]; r.Category == "" || !r.EndedAt.IsZero() { // a session at work is not done
+			if r.StartedAt.After(b.Since) { // a session dates its commits as it likes
+				b.Since = r.StartedAt
+			}
 			items = append(items, review.Item{Branch: b, Session: r, Decision: decisions[b.Run]})
 		}
 	}
