@@ -290,7 +290,7 @@ func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing,
 		}
 	}
 	spec.Box = proven.Box
-	if missing := box.Missing(spec.Box); len(missing) > 0 {
+	if missing := box.Missing(spec.Box); !spec.Box.Open() && len(missing) > 0 {
 		e.Log.WarnContext(ctx, "box not complete", slog.String("run_id", string(r.ID)), slog.String("reason", strings.Join(missing, "; ")))
 	}
 	defer e.Folders.Trim(r.ID) //nolint:errcheck // what is left of it goes with the folder of the run
