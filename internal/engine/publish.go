@@ -78,7 +78,7 @@ func (e *Engine) request(ctx context.Context, target review.Target, i review.Ite
 		}
 		title = t.Title
 	}
-	if title == "" {
+	if title = strings.TrimLeft(title, "- "); title == "" { // an argument of its own must be no option
 		title = i.Name
 	}
 	fill := strings.NewReplacer("{branch}", i.Name, "{target}", target.Name, "{title}", plain.Line(title), "{task}", string(s.Task), "{run}", string(i.Run))

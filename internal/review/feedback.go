@@ -111,7 +111,7 @@ func (h Heard) News(f fleet.Feedback, tip string) (fleet.Feedback, bool) {
 	if h.Checks == ChecksFailed {
 		note("The checks of commit "+short(tip)+" failed.", "checks", tip)
 	}
-	for _, c := range h.Comments {
+	for _, c := range h.Comments[max(0, len(h.Comments)-mostSeen/2):] { // the last: their marks are still there the next time
 		head := strings.Join(strings.Fields(plain.Short(plain.Line(c.By+" "+c.At), mostName)), " ")
 		note(head+":\n"+clip(plain.Text(strings.TrimSpace(c.Text)), mostComment), "comment", c.At, c.By, c.Text)
 	}

@@ -1,6 +1,7 @@
 package review_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -66,5 +67,12 @@ func TestNews(t *testing.T) {
 	}
 	if f, _ := h.News(f, "another"); len(f.Said) > 25<<10 {
 		t.Errorf("got %d bytes for a prompt, want a bound", len(f.Said))
+	}
+	for n := range 3000 {
+		h.Comments = append(h.Comments, review.Comment{At: "3", By: "cy", Text: strconv.Itoa(n)})
+	}
+	f, _ = h.News(f, "another")
+	if _, news := h.News(f, "another"); news {
+		t.Error("3000 comments are news twice")
 	}
 }

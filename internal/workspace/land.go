@@ -108,7 +108,7 @@ func (t *turn) stack(ctx context.Context, s *fleet.Stacked) (err error) {
 	return err
 }
 
-// refused notes what git said of the work, which need not be true of other work. What did not end
+// refused notes what git said of the work, which need not be true of other work. A command that did not end
 // by itself, or passes, says nothing of it.
 func refused(s *fleet.Stacked, err error) error {
 	if failed := (*gitError)(nil); !errors.As(err, &failed) || failed.status < 0 || passes(err) {
