@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -89,15 +88,14 @@ func (g git) tipsOfAll(ctx context.Context, runs []review.Watched) ([][]string, 
 	text, err := g.feed(lines(names)).run(ctx, "cat-file", "--batch-check=%(objectname)")
 	at := 0
 	for line := range strings.Lines(text) {
-		if id := strings.TrimSpace(line); objectID.MatchString(id) && at < len(names) && !slices.Contains(tips[at/2], id) {
+		// Git answers "NAME missing", or another word after a blank, for a name without one commit.
+		if id := strings.TrimSpace(line); !strings.Contains(id, " ") && at < len(names) && !slices.Contains(tips[at/2], id) {
 			tips[at/2] = append(tips[at/2], id)
 		}
 		at++
 	}
 	return tips, err
 }
-
-var objectID = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
 
 // touchedAgain finds out whether others have written anew what a run added, since it came into the
 // target as it was made. Git is asked only if the target has changed one of its files since. A file

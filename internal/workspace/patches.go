@@ -39,7 +39,9 @@ func (c Clone) Clashes(ctx context.Context, pairs [][2]string) ([]bool, error) {
 }
 
 // mergeTree merges pairs of commits, without a work tree. The trees that it writes are of no use later, and
-// go into a folder of its own.
+// go into a folder of its own, among the repository's objects.
+//
+// If we die before the folder is removed, git gc removes it, by its name, like those of git's own commands.
 func (g git) mergeTree(ctx context.Context, pairs []string) (list []merged, err error) {
 	if len(pairs) == 0 {
 		return nil, nil
@@ -48,7 +50,7 @@ func (g git) mergeTree(ctx context.Context, pairs []string) (list []merged, err 
 	if err != nil {
 		return nil, err
 	}
-	scratch, err := os.MkdirTemp("", "stint-merge-")
+	scratch, err := os.MkdirTemp(objects, "tmp_objdir-merge-")
 	if err != nil {
 		return nil, err
 	}
