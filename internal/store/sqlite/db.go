@@ -47,6 +47,8 @@ const (
 	journalMode = "WAL"
 	// A grant that was announced must survive a power cut.
 	synchronous = "FULL"
+	// Statements that a connection keeps ready: supervisors repeat a few of them.
+	statements = "32"
 	// One connection: a process does one thing at a time here, and a second
 	// connection costs a millisecond to open.
 	maxConnections = 1
@@ -156,11 +158,12 @@ func connect(path, lock string) (*sql.DB, error) {
 
 func connectAs(path, mode, lock string, also ...string) (*sql.DB, error) {
 	query := url.Values{
-		"mode":          {mode},
-		"_txlock":       {lock},
-		"_busy_timeout": {busyTimeoutMillis},
-		"_foreign_keys": {"1"},
-		"_synchronous":  {synchronous},
+		"mode":             {mode},
+		"_txlock":          {lock},
+		"_busy_timeout":    {busyTimeoutMillis},
+		"_foreign_keys":    {"1"},
+		"_synchronous":     {synchronous},
+		"_stmt_cache_size": {statements},
 	}
 	for _, key := range also {
 		query.Set(key, "1")
