@@ -28,9 +28,9 @@ func newReview(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "review",
 		Short: "List the work of sessions that waits for review",
-		Long: `List the work of sessions in worktrees of their own that the target branch does not have,
-in the order in which the next minutes free most: small and old items first, and those that
-share files with others; an item that conflicts with the target later.
+		Long: `List the work of sessions on other branches than the target, which does not have it, in the
+order in which the next minutes free most: small and old items first, and those that share files
+with others; an item that conflicts with the target later.
 
 The target is [review] target, or the branch that the workspace has checked out. Work that was
 merged, rebased, squashed or cherry-picked is recognized by its commits or by what they
@@ -84,7 +84,7 @@ own core.pager or by $PAGER, or else through less.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.reviewedItem(cmd.Context(), args[0], func(e *inspect.Explainer, t review.Target, i review.Item) error {
-				return a.reviewDiff(cmd.Context(), e.Config, t.Tip, i.Tip)
+				return a.reviewDiff(cmd.Context(), e.Config, cmp.Or(i.From, t.Tip), i.Tip)
 			})
 		},
 	}

@@ -85,6 +85,10 @@ func (e *Engine) land(ctx context.Context, target review.Target, i review.Item, 
 		out.Reason = fmt.Sprintf("run %s goes on with it", i.AtWork)
 		return nil
 	}
+	if i.Shared && (i.Landing == review.Waiting || i.Landing == review.Reverted) {
+		out.Reason = notOwn(i)
+		return nil
+	}
 	if i.Landing == review.Reverted {
 		out.Reason = fmt.Sprintf("it was reverted; to have it again: git revert %s", i.By)
 		return nil
@@ -103,12 +107,17 @@ func (e *Engine) land(ctx context.Context, target review.Target, i review.Item, 
 	case fleet.LandingSetAside:
 		err = e.reopen(ctx, i.Run, i.Session.Task)
 	case fleet.LandingLanded:
-		err = e.landed(ctx, l, i.Session.Task, out)
+		err = e.landed(ctx, l, i, out)
 	}
 	if err != nil {
 		out.Left = err.Error()
 	}
 	return nil
+}
+
+// notOwn says why work on a branch that others commit to, too, is no session's to bring in.
+func notOwn(i review.Item) string {
+	return fmt.Sprintf("branch %s is not its own: others commit there, too; bring in all of it: git merge %s", i.Name, fleet.ShellWord(i.Name))
 }
 
 func landing(target review.Target, i review.Item) fleet.Landing {
@@ -173,17 +182,17 @@ func (e *Engine) setAside(ctx context.Context, l fleet.Landing, task fleet.TaskI
 
 // landed ends what is left of work that is in the target. Each step finds what it is to do, so
 // that a landing which died in between is ended by the next.
-func (e *Engine) landed(ctx context.Context, l fleet.Landing, task fleet.TaskID, out *fleet.Landed) error {
+func (e *Engine) landed(ctx context.Context, l fleet.Landing, i review.Item, out *fleet.Landed) error {
 	if err := e.Store.SaveReview(ctx, fleet.Review{Run: l.Run, Tip: l.Tip, Decision: fleet.DecisionLanded}); err != nil {
 		return err
 	}
-	err := e.changeTask(ctx, task, func(t fleet.Task) fleet.TaskState {
+	err := e.changeTask(ctx, i.Session.Task, func(t fleet.Task) fleet.TaskState {
 		if t.State == fleet.StateReview {
 			return fleet.StateDone
 		}
 		return t.State // a session that left it open wants another to go on
 	})
-	if err != nil {
+	if err != nil || i.Shared { // the branch is not its own
 		return err
 	}
 	kept, err := e.Trunk.Drop(ctx, l)

@@ -309,6 +309,7 @@ type RunQuery struct {
 	Agent    string
 	Fire     fleet.FireID
 	Ended    bool // only those that have
+	Shared   bool // only those with commits and no branch of their own
 	Limit    int
 }
 

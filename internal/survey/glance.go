@@ -13,14 +13,15 @@ import (
 // them. More are only counted.
 const mostGlanced = 200
 
-// Glance is what waits for review, in a few words. Where no category works in worktrees, git is
-// not asked. Trouble with git is logged: nobody knows then what waits.
+// Glance is what waits for review, in a few words. Where no category works in worktrees and no
+// target is named, git is not asked. Trouble with git is logged: nobody knows then what waits.
 func (f *Fleet) Glance(ctx context.Context) (g review.Glance) {
-	if f.Work == nil || !slices.ContainsFunc(f.Config.CategoryNames(), func(c fleet.Category) bool { return f.Config.Categories[c].Worktree }) {
+	apart := slices.ContainsFunc(f.Config.CategoryNames(), func(c fleet.Category) bool { return f.Config.Categories[c].Worktree })
+	if f.Work == nil || !apart && f.Config.Review.Target == "" {
 		return g
 	}
 	branches, err := f.Work.Branches(ctx)
-	if err != nil || len(branches) == 0 {
+	if err != nil || len(branches) == 0 && f.Config.Review.Target == "" {
 		g.Known = err == nil
 	} else if g.Branches = len(branches); g.Branches <= mostGlanced {
 		var items []review.Item

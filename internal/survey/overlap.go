@@ -44,7 +44,7 @@ func (f *Fleet) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]flee
 			r.Files = append(r.Files, i.Files...)
 			reach[task] = r
 		}
-		if i.Open() {
+		if i.Open() && !i.Shared { // where the workspace has it, sessions begin with it
 			work = append(work, review.Work{Run: i.Run, Task: task, Reach: review.Reach{Files: i.Files}})
 		}
 	}

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"stint/internal/fleet"
@@ -16,6 +17,9 @@ type Work interface {
 	// Pending are the branches of the fleet's runs, and how the target has them; an empty
 	// target is what the workspace has checked out. made looks up the commits of runs on record.
 	Pending(ctx context.Context, target string, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (review.Target, []review.Branch, error)
+	// Shared are the runs without a branch of their own whose commits are on one that is not the
+	// target, and how the target has them.
+	Shared(ctx context.Context, t review.Target, runs []review.Watched) ([]review.Branch, error)
 	// Clashes reports which pairs of commits conflict with each other.
 	Clashes(ctx context.Context, pairs [][2]string) ([]bool, error)
 	// Fates finds what became of the work of runs that is not known of it yet.
@@ -25,8 +29,11 @@ type Work interface {
 	Changed(ctx context.Context, target string, run fleet.RunID) ([]string, error)
 }
 
-// Review lists the work of sessions that is on branches of their own, the item first that is
-// best looked at next. It is read from git at each look, and what exists there is listed, also
+// mostShared bounds how many of the latest runs in the workspace itself are looked at.
+const mostShared = 500
+
+// Review lists the work of sessions that is on other branches than the target, the item first that
+// is best looked at next. It is read from git at each look, and what exists there is listed, also
 // where the record knows no such run.
 func (f *Fleet) Review(ctx context.Context) (t review.Target, items []review.Item, err error) {
 	if t, items, err = f.items(ctx); err != nil {
@@ -40,7 +47,7 @@ func (f *Fleet) Review(ctx context.Context) (t review.Target, items []review.Ite
 	return t, items, nil
 }
 
-// items are the work of sessions that is on branches of their own, in no order.
+// items are the work of sessions that is on other branches than the target, in no order.
 func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item, err error) {
 	sessions, decisions := map[fleet.RunID]fleet.Run{}, map[fleet.RunID]fleet.Review{}
 	t, list, err := f.Work.Pending(ctx, f.Config.Review.Target, func(runs []fleet.RunID) (map[fleet.RunID][]string, error) {
@@ -60,7 +67,11 @@ func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item
 	if err != nil {
 		return t, nil, err
 	}
-	for _, b := range list {
+	shared, err := f.shared(ctx, t, sessions, decisions)
+	if err != nil {
+		return t, nil, err
+	}
+	for _, b := range append(list, shared...) {
 		if r := sessions[b.Run]; r.Category == "" || !r.EndedAt.IsZero() { // a session at work is not done
 			if r.StartedAt.After(b.Since) { // a session dates its commits as it likes
 				b.Since = r.StartedAt
@@ -70,6 +81,31 @@ func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item
 	}
 	review.Resolve(items)
 	return t, items, f.noteContinued(ctx, items)
+}
+
+// shared is the work of sessions in the workspace itself, on branches that the target lacks.
+func (f *Fleet) shared(ctx context.Context, t review.Target, sessions map[fleet.RunID]fleet.Run, decisions map[fleet.RunID]fleet.Review) (list []review.Branch, err error) {
+	if f.Store == nil || t.Tip == "" {
+		return nil, nil
+	}
+	runs, err := f.Store.LastRuns(ctx, store.RunQuery{Shared: true, Ended: true, Limit: mostShared})
+	if err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	var watched []review.Watched
+	for _, r := range runs {
+		sessions[r.ID], watched = r, append(watched, review.Watched{Run: r.ID, Commits: r.Commits})
+	}
+	if list, err = f.Work.Shared(ctx, t, watched); err != nil || len(list) == 0 {
+		return nil, err
+	}
+	var ids []fleet.RunID
+	for _, b := range list {
+		ids = append(ids, b.Run)
+	}
+	decided, err := f.Store.Reviews(ctx, ids...)
+	maps.Copy(decisions, decided)
+	return list, err
 }
 
 // noteContinued notes with which items sessions go on now.

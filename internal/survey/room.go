@@ -16,7 +16,7 @@ type InReview struct {
 	At    time.Time // nothing that happened before is missing
 	Taken []fleet.TakenPlace
 	Away  bool          // the reviewer is
-	Items []review.Item // of categories whose work goes to review, and of runs that nobody knows
+	Items []review.Item // on branches of their own, of categories whose work goes to review and of runs that nobody knows
 	Known bool          // git could be asked
 }
 
@@ -46,7 +46,7 @@ func (f *Fleet) InReview(ctx context.Context) (w InReview, err error) {
 	w.Known = t.Tip != ""
 	w.Items = slices.DeleteFunc(items, func(i review.Item) bool {
 		c, known := f.Config.Categories[i.Session.Category]
-		return known && !c.Review
+		return i.Shared || known && !c.Review // the place is for a branch of its own
 	})
 	return w, nil
 }

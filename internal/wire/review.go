@@ -18,7 +18,7 @@ type Review struct {
 	Items  []ReviewItem `json:"items"` // in the order in which they are best looked at
 }
 
-// ReviewItem is the work of one session that is on a branch of its own.
+// ReviewItem is the work of one session that is on another branch than the target.
 type ReviewItem struct {
 	Run       fleet.RunID     `json:"run"`
 	Category  *fleet.Category `json:"category"` // null: the record has no such run
@@ -26,6 +26,7 @@ type ReviewItem struct {
 	Agent     *string         `json:"agent"`
 	Grade     *float64        `json:"grade"`
 	Branch    string          `json:"branch"`
+	Shared    bool            `json:"shared"`   // the branch is not the run's own
 	Dir       *string         `json:"dir"`      // in which it is checked out
 	State     review.State    `json:"state"`    // waiting, checked out, published, reverted, merged, merged with changes, rejected or superseded
 	Landing   review.Landing  `json:"landing"`  // of the commits in the target: waiting, merged, copied, covered or reverted
@@ -88,7 +89,7 @@ func NewReview(t review.Target, items []review.Item, at time.Time) Review {
 func newReviewItem(i review.Item) ReviewItem {
 	w := ReviewItem{
 		Run: i.Run, Category: some(i.Session.Category), Task: some(i.Session.Task), Agent: some(i.Session.Agent), Grade: i.Session.Verdict.Grade,
-		Branch: i.Name, Dir: some(i.Dir), State: i.State, Landing: i.Landing, By: some(i.By), Since: plain.Stamp(i.Since),
+		Branch: i.Name, Shared: i.Shared, Dir: some(i.Dir), State: i.State, Landing: i.Landing, By: some(i.By), Since: plain.Stamp(i.Since),
 		Commits: listed(i.Commits), Landed: i.Others, Files: listed(i.Files), Tests: i.Tests, Lines: i.Lines,
 		Conflicts: listed(i.Conflicts), Shares: i.Shares, Why: i.Why,
 		Collides: listed(i.Collides), Unblocks: i.Unblocks, USD: i.Session.Usage.USD,

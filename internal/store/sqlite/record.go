@@ -41,6 +41,7 @@ func lastRuns(q store.RunQuery) (tail string, args []any) {
 	w.add(q.Agent != "", "agent = ?", q.Agent)
 	w.add(q.Fire != 0, "fire = ?", q.Fire)
 	w.add(q.Ended, "ended_at is not null")
+	w.add(q.Shared, "commits <> '[]' and branch = ''")
 	return w.String() + " order by id desc limit ?", append(w.args, q.Limit)
 }
 

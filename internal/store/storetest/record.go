@@ -68,6 +68,8 @@ func (h *past) drawRun(t *testing.T, rt *rapid.T, from time.Time, fire fleet.Fir
 		h.mustTakeForRun(t, takeFor(r.ID, h.task()), fleet.Granted)
 		r.Task, r.Key, r.Epoch = h.task(), h.task().Key(), 1
 		r.Verdict.Grade = rapid.Ptr(rapid.Float64Range(0, 1), true).Draw(rt, "grade")
+		r.Commits = rapid.SampledFrom([][]string{nil, {"a1"}}).Draw(rt, "commits")
+		r.Branch = rapid.SampledFrom([]string{"", "stint/" + string(r.ID)}).Draw(rt, "branch")
 		must(t, h.Complete(t.Context(), r))
 	}
 }
@@ -191,6 +193,7 @@ func testRunQuery(t *testing.T, b bundle) {
 			Fire:     rapid.SampledFrom([]fleet.FireID{0, 0, fires[0], 99}).Draw(rt, "fire"),
 			Agent:    rapid.SampledFrom([]string{"", "", "claude", "gptme"}).Draw(rt, "agent asked"),
 			Ended:    rapid.Bool().Draw(rt, "only ended"),
+			Shared:   rapid.Bool().Draw(rt, "only with commits and no branch"),
 			Limit:    rapid.SampledFrom([]int{0, 1, 3, 1000}).Draw(rt, "limit"),
 		}
 		if some := rapid.SampledFrom(all).Draw(rt, "run"); rapid.Bool().Draw(rt, "before it") {
@@ -213,7 +216,8 @@ func asked(runs []fleet.Run, q store.RunQuery) (list []fleet.Run) {
 	for _, r := range runs {
 		if (len(q.IDs) == 0 || slices.Contains(q.IDs, r.ID)) && (q.Before == "" || r.ID < q.Before) && (q.Category == "" || r.Category == q.Category) &&
 			(q.Task == "" || r.Task == q.Task) && (q.Outcome == "" || r.Verdict.Outcome == q.Outcome) &&
-			(q.Agent == "" || r.Agent == q.Agent) && (q.Fire == 0 || r.Fire == q.Fire) && (!q.Ended || !r.EndedAt.IsZero()) {
+			(q.Agent == "" || r.Agent == q.Agent) && (q.Fire == 0 || r.Fire == q.Fire) && (!q.Ended || !r.EndedAt.IsZero()) &&
+			(!q.Shared || r.Branch == "" && len(r.Commits) > 0) {
 			list = append(list, r)
 		}
 	}
