@@ -188,7 +188,7 @@ func (f *shown) pages() map[string]string {
 	f.one("select max(id) from runs where ended_at is null", &open)
 	f.one("select coalesce(max(id), 1) from fires where id = 7000", &fire) // whose reasons are all hostile
 	return map[string]string{
-		"status": "/", "ranking": "/ranking", "claims": "/claims", "fires": "/fires", "fires-older": "/fires?before=20000",
+		"status": "/", "ranking": "/ranking", "review": "/review", "claims": "/claims", "fires": "/fires", "fires-older": "/fires?before=20000",
 		"fire": "/fires/" + fire, "runs": "/runs", "runs-rare": "/runs?category=rare", "runs-lost": "/runs?outcome=lost&agent=codex",
 		"run": "/runs/" + last, "run-open": "/runs/" + open, "report": "/report", "report-all": "/report?since=all",
 	}

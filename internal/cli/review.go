@@ -52,7 +52,8 @@ func newReviewShow(a *app) *cobra.Command {
 		Short: "Print what a reviewer needs to know of a session's work",
 		Long: `Print what a reviewer needs to know of a session's work: its state and the reason, branch and
 folder, what it changes, what it conflicts with, how its check went; and of the session how it
-ended, the terms of its grade, what it used and the end of its log. A category stands for its
+ended, the terms of its grade, what it used, the questions that it left open and the end of its
+log. A category stands for its
 last session.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -65,8 +66,11 @@ last session.`,
 						return err
 					}
 					detail, v.Detail = &d, new(newRunView(d, a, e.Config.Agents[d.Agent].Transcript))
+					v.Questions = review.Questions(v.Detail.Log)
 				}
-				a.say(wire.NewReviewDetail(t, i, detail, a.Now()), func(s screen.Style) []string { return screen.Review(v, s) })
+				w := wire.NewReviewDetail(t, i, detail, a.Now())
+				w.Questions = append(w.Questions, v.Questions...)
+				a.say(w, func(s screen.Style) []string { return screen.Review(v, s) })
 				return nil
 			})
 		},

@@ -16,6 +16,8 @@ type ReviewView struct {
 	Target review.Target
 	Detail *RunView // nil: the record has no such run
 	At     time.Time
+
+	Questions []string // that the agent left open
 }
 
 // mostFiles is how many files of a change are named.
@@ -49,6 +51,7 @@ func Review(v ReviewView, s Style) []string {
 		r.text("grade", gradeSum(d.Verdict, s))
 		r.text("agent", agentText(*d))
 		r.text("used", usageText(*d))
+		r.add("questions", safe(v.Questions))
 		r.add("said", r.excerpt(d.Log, mostLog, true))
 	}
 	return r.lines

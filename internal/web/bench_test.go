@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -29,6 +30,7 @@ import (
 	"stint/internal/survey"
 	"stint/internal/task"
 	"stint/internal/web"
+	"stint/internal/workspace"
 )
 
 // Words that would do something were they ever more than text. The ids of tasks hold no
@@ -100,6 +102,10 @@ func (b *bench) engine(s store.Store) *engine.Engine {
 	return &engine.Engine{
 		Fleet: &survey.Fleet{
 			Config: b.config, Store: s, Sessions: sessions{}, Agents: session.Runner{}, Ends: folders, Tasks: sources,
+			Work: workspace.Places{
+				Clone: workspace.Clone{Dir: workspace.Folder(b.config.Workspace), Fleet: b.config.Fleet, Root: filepath.Join(b.config.State, "worktrees"), Environment: os.Environ()},
+				Log:   slog.New(slog.DiscardHandler),
+			},
 			Lessons: lesson.Folder{Dir: b.config.Lessons.Dir}, Log: slog.New(slog.DiscardHandler),
 			Now: clock, Random: func() uint64 { return chance.Add(1) }, Getenv: func(string) string { return "" },
 		},
@@ -252,7 +258,25 @@ func worked(t *testing.T) (b *bench, fire fleet.FireID, ended, open fleet.RunID)
 	_, _, err = b.db.Take(t.Context(), store.TakeRequest{Key: "extra " + hostile, Holder: hostile, TTL: time.Hour, Note: hostile})
 	b.check(err)
 	b.check(b.db.Pause(t.Context(), fleet.Pause{Category: "triage", Since: clock(), Reason: hostile}))
+	b.branch(ended)
 	return b, fire, ended, open
+}
+
+// branch gives a run work that waits for review.
+func (b *bench) branch(run fleet.RunID) {
+	b.Helper()
+	b.check(os.WriteFile(filepath.Join(b.config.Workspace, "<b>&\u202e"), []byte("new\n"), 0o600))
+	for _, args := range [][]string{
+		{"init", "--quiet", "--initial-branch", "<b>main"}, {"commit", "--quiet", "--allow-empty", "--message", "begin"},
+		{"switch", "--quiet", "--create", "stint/bob/" + string(run)}, {"add", "<b>&\u202e"}, {"commit", "--quiet", "--message", hostile},
+		{"switch", "--quiet", "<b>main"},
+	} {
+		git := exec.CommandContext(b.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.org", "-C", b.config.Workspace}, args...)...) //nolint:gosec // words of this test
+		git.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+		if out, err := git.CombinedOutput(); err != nil {
+			b.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
 }
 
 // get asks for a page. Headers are names and values in turn.

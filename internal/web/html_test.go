@@ -24,6 +24,7 @@ import (
 func TestNoFieldIsMarkup(t *testing.T) {
 	pages := map[string]func() body{
 		"status":          func() body { return &statusBody{} },
+		"review":          func() body { return &reviewBody{} },
 		"claims":          func() body { return &claimsBody{} },
 		"fires":           func() body { return &firesBody{} },
 		"runs":            func() body { return &runsBody{} },

@@ -37,6 +37,7 @@ func TestPagesShowTheFleet(t *testing.T) {
 		"/":                                {"In use", string(open), "Needs attention", "stint resume triage", "<svg", `data-events="/events"`, `http-equiv="refresh"`},
 		"/ranking":                         {"Scores", "wins with", "part-ts", fmt.Sprintf("fire=%d", fire-1)},
 		fmt.Sprintf("/ranking?fire=%d", 1): {"Ranking of fire"},
+		"/review":                          {string(ended), `data-label="State">waiting<`, `data-label="Lines">1<`},
 		"/claims":                          {"run " + string(open), "Last denials"},
 		"/fires":                           {fmt.Sprintf(`href="/fires/%d"`, fire)},
 		fmt.Sprintf("/fires/%d", fire):     {"Decisions and reasons", string(ended), "productive", "no workable task"},
@@ -92,7 +93,7 @@ func TestNothingHostileIsMarkup(t *testing.T) {
 	b, fire, ended, open := worked(t)
 	tag := regexp.MustCompile(`(?i)<img|onerror="|<script(?: src="/script\.js" defer)?>`)
 	for _, path := range []string{
-		"/", "/ranking", "/claims", "/fires", fmt.Sprintf("/fires/%d", fire), "/runs", "/runs/" + string(ended), "/runs/" + string(open), "/report",
+		"/", "/ranking", "/review", "/claims", "/fires", fmt.Sprintf("/fires/%d", fire), "/runs", "/runs/" + string(ended), "/runs/" + string(open), "/report",
 		"/runs?task=" + "%3Cimg%20src%3Dx%3E", "/runs?category=%3Cimg%3E", "/%3Cimg%20src=x%3E", "/?span=%3Cimg%3E", "/runs/%3Cimg%3E",
 	} {
 		answer, text := b.get(path)
@@ -119,7 +120,7 @@ func TestEveryPageHasAnObject(t *testing.T) {
 	t.Parallel()
 	b, fire, ended, _ := worked(t)
 	for path, want := range map[string]string{
-		"/status": "stint/status@1", "/ranking": "stint/ranking@1", "/claims": "stint/claims@1", "/fires": "stint/fires@1",
+		"/status": "stint/status@1", "/ranking": "stint/ranking@1", "/review": "stint/review@1", "/claims": "stint/claims@1", "/fires": "stint/fires@1",
 		fmt.Sprintf("/fires/%d", fire): "stint/ranking@1", "/runs": "stint/runs@1", "/runs/" + string(ended): "stint/run-detail@1",
 		"/report": "stint/report@1",
 	} {
@@ -144,7 +145,7 @@ func TestPagesOfNothing(t *testing.T) {
 	t.Parallel()
 	b := emptyBench(t, web.Options{})
 	for path, want := range map[string]string{
-		"/": "Nothing has run yet", "/ranking": "No fire yet", "/claims": "No claim is held", "/fires": "No fire yet",
+		"/": "Nothing has run yet", "/ranking": "No fire yet", "/review": "Nothing waits for review", "/claims": "No claim is held", "/fires": "No fire yet",
 		"/runs": "Nothing has run yet", "/report": "There were no runs", "/metrics": "stint_fires_total 0", "/healthz": "ok",
 	} {
 		answer, text := b.get(path)

@@ -55,11 +55,13 @@ type ReviewDetail struct {
 	Tip    string     `json:"tip"`
 	Item   ReviewItem `json:"item"`
 	Run    *RunDetail `json:"run"` // null: the record has no such run
+
+	Questions []string `json:"questions"` // lines that the agent printed below "Open questions"
 }
 
 // NewReviewDetail is the work of one session, whose run is on record unless it is nil, as JSON.
 func NewReviewDetail(t review.Target, i review.Item, d *inspect.RunDetail, at time.Time) ReviewDetail {
-	w := ReviewDetail{Schema: "stint/review-item@1", At: plain.Stamp(at), Target: t.Name, Tip: t.Tip, Item: newReviewItem(i)}
+	w := ReviewDetail{Schema: "stint/review-item@1", At: plain.Stamp(at), Target: t.Name, Tip: t.Tip, Item: newReviewItem(i), Questions: []string{}}
 	if d != nil {
 		w.Run = new(NewRunDetail(*d))
 	}

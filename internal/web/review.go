@@ -1,0 +1,62 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"stint/internal/inspect"
+	h "stint/internal/markup"
+	"stint/internal/review"
+	"stint/internal/wire"
+)
+
+// reviewBody is the work that waits for review.
+type reviewBody struct {
+	Target string
+	Items  []review.Item // the first of them, in the order in which they are best looked at
+	More   int
+}
+
+// mostItems is how many items a page lists: more than anybody looks through in a day.
+const mostItems = 200
+
+func (s *site) review(r *http.Request, e *inspect.Explainer) (view, error) {
+	v := view{Title: "Review", Live: true, Events: "/events"}
+	var (
+		target review.Target
+		items  []review.Item
+	)
+	if e.Work != nil {
+		var err error
+		if target, items, err = e.Review(r.Context()); err != nil {
+			return view{}, err
+		}
+	}
+	items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
+	shown := items[:min(len(items), mostItems)]
+	v.Body = &reviewBody{target.Name, shown, len(items) - len(shown)}
+	v.Object = wire.NewReview(target, items, e.Now())
+	return v, nil
+}
+
+func (b *reviewBody) html(f frame) h.HTML {
+	type item = review.Item
+	more := fmt.Sprintf("%d more wait: ", b.More)
+	return h.Join(
+		h.El("h1", "Review"),
+		h.If(b.Target != "", h.El("p", "Work that ", bdi(b.Target), " does not have, the item first whose review frees most.")),
+		table[item]{selector: "table.cards#review", region: "In review", caption: "Waiting for review", columns: []column[item]{
+			{"Run", "", func(i item) any { return linkToRun(i.Run) }},
+			{"Category", "", func(i item) any { return orDash(i.Session.Category != "", bdi(i.Session.Category)) }},
+			{"Task", "text.more", func(i item) any { return task(i.Session.Task) }},
+			{"Grade", "", func(i item) any { return grade(i.Session.Verdict.Grade) }},
+			{"Age", "", func(i item) any { return when(i.Since, f.Now) }},
+			{"Files", "n.more", func(i item) any { return len(i.Files) }},
+			{"Lines", "n.more", func(i item) any { return i.Lines }},
+			{"State", "", func(i item) any { return i.State }},
+			{"Why", "text.more", func(i item) any { return orDash(i.Why != "", bdi(i.Why)) }},
+		}}.or(b.Items, "Nothing waits for review."),
+		h.If(b.More > 0, h.El("p", more, code("stint review"))),
+	)
+}
