@@ -145,6 +145,37 @@ func TestNamespace(t *testing.T) {
 	}
 }
 
+// TestNamespaceLinks makes a link for one that may be read, unless something is mounted below it. What /sys has in it
+// comes last.
+func TestNamespaceLinks(t *testing.T) {
+	t.Parallel()
+	b := fleet.Box{
+		Read: []string{"/bin", "/sys", "/tools", "/usr", "/w/link"}, Write: []string{"/tools/cache", "/w"}, Fixed: []string{"/w/link"},
+		Links:  []fleet.Link{{Path: "/bin", Target: "/usr/bin"}, {Path: "/tools", Target: "/usr/tools"}, {Path: "/w/link", Target: "/usr/w"}},
+		Layers: fleet.BoxLayers{Namespaces: "bwrap"},
+	}
+	want := " --tmpfs /tmp --symlink /usr/bin /bin --ro-bind-try /tools /tools --bind-try /tools/cache /tools/cache --ro-bind-try /usr /usr" +
+		" --bind-try /w /w --ro-bind-try /w/link /w/link --ro-bind-try /sys /sys --remount-ro / "
+	if got := strings.Join(box.Namespace(b, "/w", nil), " "); !strings.Contains(got, want) {
+		t.Errorf("got %s, want %s in it", got, want)
+	}
+}
+
+// TestLeast leaves out what a folder that is listed has in it, but not what a hidden one has, nor what a namespace has of its own.
+func TestLeast(t *testing.T) {
+	t.Parallel()
+	got := box.Least(fleet.Box{
+		Read: []string{"/bin", "/dev", "/dev/dri", "/etc", "/etc/hosts", "/etc/link", "/w/bin", "/w/state/prompt"}, Write: []string{"/w"}, Hidden: []string{"/w/state"},
+		Links: []fleet.Link{{Path: "/bin", Target: "/usr/bin"}, {Path: "/etc/link", Target: "/usr/link"}},
+	})
+	if diff := cmp.Diff(got.Read, []string{"/bin", "/dev", "/dev/dri", "/etc", "/w/state/prompt"}); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+	if diff := cmp.Diff(got.Links, []fleet.Link{{Path: "/bin", Target: "/usr/bin"}}); diff != "" {
+		t.Errorf("(-got +want):\n%s", diff)
+	}
+}
+
 // TestMissing names what each set of layers lacks.
 func TestMissing(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,7 @@ const (
 type Box struct {
 	Profile BoxProfile
 	Read    []string // files, and folders with all that is in them
+	Links   []Link   // among Read; what they lead to is there as well
 	Write   []string // and read
 	Own     []string // of Write, what an agent keeps for itself: its login, its sessions
 	Fixed   []string // below Write, and not to be changed
@@ -33,6 +34,9 @@ type Box struct {
 	Nested  bool     // it makes a sandbox of its own inside
 	Layers  BoxLayers
 }
+
+// Link is a path that leads to another one.
+type Link struct{ Path, Target string }
 
 // Open reports whether there is no box.
 func (b Box) Open() bool { return b.Profile == "" || b.Profile == BoxOpen }

@@ -37,7 +37,7 @@ func within(b fleet.Box, dir string, helper []string) []string {
 	}
 	b.Read = append(b.Read[:len(b.Read):len(b.Read)], helper[0])
 	if os.Geteuid() == 0 { // to whom the kernel's settings belong
-		b.Read = append(b.Read, "/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
+		b.Read = append(b.Read, "/proc/sys") // the others bubblewrap makes read-only by itself
 	}
 	return box.Namespace(b, dir, helper)
 }
@@ -45,6 +45,7 @@ func within(b fleet.Box, dir string, helper []string) []string {
 // resolved is the box of what there is, with what links lead to: inside, the folder of a link may not
 // be there to lead on.
 func resolved(b fleet.Box) fleet.Box {
+	b.Links = nil
 	for _, list := range []*[]string{&b.Read, &b.Write, &b.Fixed, &b.Hidden} {
 		var there []string
 		for _, path := range *list {
@@ -52,13 +53,19 @@ func resolved(b fleet.Box) fleet.Box {
 			if err != nil {
 				continue
 			}
-			if there = append(there, path); target != path && !slices.Contains(*list, target) {
+			if there = append(there, path); target == path {
+				continue
+			}
+			if !slices.Contains(*list, target) {
 				there = append(there, target)
+			}
+			if list == &b.Read {
+				b.Links = append(b.Links, fleet.Link{Path: path, Target: target})
 			}
 		}
 		*list = there
 	}
-	return b
+	return box.Least(b)
 }
 
 // Prove makes a box with a process in it that tries its walls, and returns it with the layers that
