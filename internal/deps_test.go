@@ -74,6 +74,7 @@ func rules() map[string]rule {
 			not:     []string{"os/exec"},
 		},
 		"internal/claim": {house: []string{"internal/fleet", "internal/store"}, not: append(outside, "os")},
+		"internal/host":  {house: []string{"internal/fleet"}, foreign: []string{"github.com/google/renameio/v2"}, not: []string{"os/exec"}},
 		"internal/lane": {
 			house:   []string{"internal/fleet", "internal/rundir"},
 			foreign: []string{"github.com/gofrs/flock", "golang.org/x/sys/unix"},
@@ -171,7 +172,7 @@ func rules() map[string]rule {
 		"systemd": {house: []string{"internal/fleet"}, not: world},
 		"internal/cli": {
 			house: []string{
-				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/inspect", "internal/lane",
+				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/host", "internal/inspect", "internal/lane",
 				"internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session", "internal/simulate",
 				"internal/store", "internal/store/sqlite", "internal/survey", "internal/systemd", "internal/task", "internal/tomlfile", "internal/top", "internal/transcript", "internal/trust", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},

@@ -33,12 +33,17 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// scriptCondition knows "root": whether a script can become root, if it is not.
+// scriptCondition knows "root": whether a script can become root, if it is not; and "machine":
+// whether this machine has a machine-id.
 func scriptCondition(name string) (bool, error) {
-	if name != "root" {
-		return false, fmt.Errorf("unknown condition %q", name)
+	switch name {
+	case "root":
+		return os.Geteuid() == 0 || exec.Command("sudo", "-n", "true").Run() == nil, nil
+	case "machine":
+		id, err := os.ReadFile("/etc/machine-id")
+		return err == nil && len(id) > 1, nil
 	}
-	return os.Geteuid() == 0 || exec.Command("sudo", "-n", "true").Run() == nil, nil
+	return false, fmt.Errorf("unknown condition %q", name)
 }
 
 // setupScript gives every script a home, a fleet name and a git identity of its

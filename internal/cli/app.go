@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"os"
 	"os/user"
@@ -22,6 +23,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/gate"
+	"stint/internal/host"
 	"stint/internal/inspect"
 	"stint/internal/lane"
 	"stint/internal/lesson"
@@ -97,6 +99,10 @@ func (a *app) openStore(ctx context.Context, c *config.Config, how access) (stor
 	db, err := sqlite.Open(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	// If we die before a new folder has its identity, the next command that writes gives it one.
+	if err := host.Check(c.State, thisMachine(), how == writing); err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
 }
@@ -221,7 +227,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		}
 	}
 	return a.withStoreOf(ctx, c, how, func(_ *config.Config, s store.Store) error {
-		e.Store = s
+		e.Store, e.Here = s, sessions.Here()
 		if a.Tamper != nil {
 			a.Tamper(e)
 		}
@@ -262,8 +268,24 @@ func (a *app) withRecord(ctx context.Context, dryRun bool, fn func(*engine.Engin
 }
 
 func (a *app) sessions(c *config.Config) session.Sessions {
-	return session.Sessions{State: c.State, Locks: lane.Dir(c.State), Units: systemd.Units{}, Log: a.log}
+	return session.Sessions{State: c.State, Here: a.here(c), Locks: lane.Dir(c.State), Units: systemd.Units{}, Log: a.log}
 }
+
+// here is where this process is, once somebody asks: the identity may be given on the way to the
+// store. Where it cannot be read, every session is another machine's.
+func (a *app) here(c *config.Config) func() fleet.Seat {
+	return sync.OnceValue(func() fleet.Seat {
+		i, err := host.Read(c.State)
+		if err != nil && !errors.Is(err, fleet.ErrNotFound) {
+			a.log.Warn("no session is known to live", slog.Any("err", err))
+			return fleet.Seat{Host: "none"}
+		}
+		return i.Seat(thisMachine())
+	})
+}
+
+// thisMachine is the machine that this process is on.
+func thisMachine() host.Machine { return host.This(os.DirFS("/")) }
 
 // desk is where claims are asked for.
 func (a *app) desk(c *config.Config, s store.Store) claim.Desk {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/doctor"
 	"stint/internal/fleet"
+	"stint/internal/host"
 	"stint/internal/session"
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
@@ -168,7 +170,7 @@ func (a *app) storeFacts(ctx context.Context, c *config.Config) doctor.Store {
 	db, err := sqlite.OpenRead(ctx, a.storeOptions(c))
 	if err == nil {
 		s.Damage, err = db.Damage(ctx)
-		err = errors.Join(err, db.Close())
+		err = cmp.Or(errors.Join(err, db.Close()), host.Check(c.State, thisMachine(), false))
 	}
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):

@@ -188,6 +188,7 @@ func entries() []entry {
 		{name: "review", group: groupInspect, make: newReview, statuses: map[string][]int{
 			"land": {statusPartly, statusBusy}, "reject": {statusNothing, statusDenied}, "checkout": {statusNothing}, "publish": {statusNothing, statusBusy},
 		}},
+		{name: "host", group: groupOther, make: newHost, statuses: exits(statusNothing)},
 		{name: "lessons", group: groupOther, make: newLessons},
 		{name: "config", group: groupOther, make: newConfig, statuses: map[string][]int{"trust": {statusDenied}}},
 		{name: "completion", group: groupOther, make: newCompletion, brief: true},

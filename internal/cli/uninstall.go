@@ -16,6 +16,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/host"
 	"stint/internal/plain"
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
@@ -313,7 +314,7 @@ func (r *removal) state(ctx context.Context) error {
 	}
 	for _, path := range []string{
 		"worktrees", "runs", "locks", filepath.Base(files.Cache), task.CacheFile, config.SchemaFile,
-		sqlite.File + "-shm", sqlite.File + "-wal", sqlite.File,
+		host.File, sqlite.File + "-shm", sqlite.File + "-wal", sqlite.File,
 	} {
 		if err := r.remove(filepath.Join(r.c.State, path)); err != nil {
 			return err

@@ -127,6 +127,9 @@ func (b *bench) addTask(id string, c fleet.Category, state fleet.TaskState) {
 
 // Liveness knows sessions by their lock alone: the agents here have no processes.
 func (b *bench) Liveness(_ context.Context, r fleet.Run) fleet.Liveness {
+	if said, certain := b.Here.Says(r.Seat); certain {
+		return said
+	}
 	switch lives, err := lane.Dir(b.Config.State).Lives(r.ID); {
 	case r.ID == b.untimed:
 		return fleet.Gone

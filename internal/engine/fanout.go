@@ -127,7 +127,7 @@ func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (Fi
 	in.Workers = o.Workers
 	s := selector.Rank(in)
 	r := FireReport{DryRun: o.DryRun, Fire: fleet.Fire{
-		Pool: v.Pool, At: v.Now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
+		Host: e.Here.Host, Pool: v.Pool, At: v.Now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
 	}}
 	limits := e.limits(in)
 	var err error
@@ -301,6 +301,7 @@ func (e *Engine) settle(ctx context.Context, f *fleet.Fire, errs []error) error 
 func (e *Engine) newRun(c fleet.Category, source fleet.Source, now time.Time) fleet.Run {
 	return fleet.Run{
 		ID:       fleet.NewRunID(now, uint32(e.Random())),
+		Seat:     e.Here,
 		Category: c, Source: source, Agent: e.Config.Categories[c].Agents[0], CreatedAt: now,
 	}
 }

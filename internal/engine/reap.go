@@ -21,6 +21,7 @@ const (
 	reasonTimerGone  = "the timer that was to start it is gone"
 	reasonFoundDead  = "crashed: its session recorded no result"
 	reasonOverdue    = "stopped: its session outlived its supervisor and its time"
+	reasonSilent     = "not heard of: it was at work on another machine, and its claim has expired"
 )
 
 // ReasonDelivered is why a run was closed that had written down its end.
@@ -50,7 +51,7 @@ func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 		return nil, err
 	}
 	for _, r := range runs {
-		reason, err := e.over(ctx, r, dryRun)
+		reason, err := e.over(ctx, r, snapshot.Claims, dryRun)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -210,8 +211,14 @@ func (e *Engine) holders(ctx context.Context, s store.Snapshot) (ids []fleet.Run
 }
 
 // over says why a run is to be closed, or "". It ends a session that is overdue.
-func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, error) {
+func (e *Engine) over(ctx context.Context, r fleet.Run, claims []fleet.Claim, dryRun bool) (string, error) {
 	now := e.Now()
+	if e.Here.Elsewhere(r.Seat) {
+		if silent(r, claims, now) {
+			return reasonSilent, nil
+		}
+		return "", nil
+	}
 	if planned(r) {
 		// A worker that begins now, after all, finds its run closed, and ends.
 		if e.Live(ctx, r, now) {
@@ -251,6 +258,34 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, dryRun bool) (string, er
 	return reasonOverdue, nil
 }
 
+const (
+	// leaseSlack is how long the claims of another machine's run must have expired before the run
+	// is closed: its session has ended itself by then.
+	leaseSlack = 30 * time.Second
+	// silence is how long such a run may take without a claim: it looks for work, or has just ended.
+	silence = 10 * time.Minute
+)
+
+// silent reports whether a run of another machine is to be closed. Only its own machine could say
+// that its session is gone; but once its last lease is over, it may not be at work any more.
+func silent(r fleet.Run, claims []fleet.Claim, now time.Time) bool {
+	var lease, last time.Time
+	for _, c := range claims {
+		if c.Holder == r.ID.Holder() && c.ReleasedAt.IsZero() && c.ExpiresAt.After(lease) {
+			lease = c.ExpiresAt
+		}
+	}
+	if !lease.IsZero() {
+		return now.Sub(lease) >= leaseSlack
+	}
+	for _, t := range []time.Time{r.CreatedAt, r.NotBefore, r.StartedAt, r.EndedAt} {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return now.Sub(last) >= silence
+}
+
 // planned reports whether a run is open and has not begun.
 func planned(r fleet.Run) bool { return r.StartedAt.IsZero() && r.EndedAt.IsZero() }
 
@@ -266,7 +301,7 @@ func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 func (e *Engine) tidy(ctx context.Context) {
 	over := func(id fleet.RunID) bool {
 		r, err := e.Store.Run(ctx, id)
-		return err == nil && !r.EndedAt.IsZero() && e.Liveness(ctx, r) == fleet.Gone && !e.continued(ctx, id)
+		return err == nil && !r.EndedAt.IsZero() && (e.Here.Elsewhere(r.Seat) || e.Liveness(ctx, r) == fleet.Gone) && !e.continued(ctx, id)
 	}
 	if err := e.Repo.Tidy(ctx, over); err != nil {
 		e.Log.WarnContext(ctx, "not every worktree could be looked at", slog.Any("err", err))

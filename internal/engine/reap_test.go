@@ -34,7 +34,7 @@ const halfHour = "[category.code]\ntimeout = \"30m\"\nttl = \"60m\"\n[category.d
 // a lane and a claim. The lock, while it is open, is a process of it that lives on.
 func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) {
 	b.Helper()
-	r := fleet.Run{ID: fleet.NewRunID(b.clock(), uint32(b.Random())), Category: c, Agent: "fake", CreatedAt: b.clock()}
+	r := fleet.Run{ID: fleet.NewRunID(b.clock(), uint32(b.Random())), Seat: b.Here, Category: c, Agent: "fake", CreatedAt: b.clock()}
 	lock, err := lane.Dir(b.Config.State).Live(r.ID)
 	if err != nil {
 		b.Fatal(err)

@@ -104,6 +104,10 @@ func (e *Engine) Stop(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 	if !r.EndedAt.IsZero() {
 		return r, fmt.Errorf("stop run %s: %w: it has ended as %s", id, fleet.ErrNothing, r.Verdict.Outcome)
 	}
+	if e.Here.Elsewhere(r.Seat) {
+		return r, fleet.WithHint(fmt.Errorf("stop run %s: it is at work on another machine", id),
+			"stop it there; if that machine is no more, the run is closed once its claim has expired")
+	}
 	if err := e.stop(ctx, r); err != nil {
 		return r, fmt.Errorf("stop run %s: %w", id, err)
 	}

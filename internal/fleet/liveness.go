@@ -18,6 +18,32 @@ const (
 	Unknown Liveness = "unknown"
 )
 
+// Seat is a machine since it was last started: where a session is at work.
+type Seat struct {
+	Host string // the machine's identity; empty: nobody knows which it was
+	Boot string // empty: nobody knows which start of it that was
+}
+
+// Says is what a process at one seat knows of a session at another without a look at any process:
+// that of another machine may live, and that of before this machine was started is gone. It
+// reports false where it takes a look.
+func (here Seat) Says(there Seat) (l Liveness, certain bool) {
+	switch {
+	case here.Host == "" || there.Host == "":
+	case here.Host != there.Host:
+		return Unknown, true
+	case here.Boot != there.Boot && here.Boot != "" && there.Boot != "":
+		return Gone, true
+	}
+	return Unknown, false
+}
+
+// Elsewhere reports whether a session is another machine's.
+func (here Seat) Elsewhere(there Seat) bool {
+	said, certain := here.Says(there)
+	return certain && said == Unknown
+}
+
 const runHolderPrefix = "run:"
 
 // Holder is the name under which the run, and the agent for it, holds claims.

@@ -79,6 +79,7 @@ type Verdict struct {
 // Run is one session, from the row a fire writes for it to its end.
 type Run struct {
 	ID         RunID
+	Seat              // where it is at work, or is to be
 	Fire       FireID // 0: started by hand
 	Category   Category
 	Rank       int // place in the fire's ranking, from 1; 0 by hand
@@ -226,6 +227,7 @@ type Choice struct {
 // Fire is one fanout: its ranking, what went into it, and what came of it.
 type Fire struct {
 	ID        FireID
+	Host      string // the identity of the machine that fired; empty: nobody knows
 	At        time.Time
 	Seed      uint64
 	Pool      string // of which it started categories

@@ -45,15 +45,22 @@ type Units interface {
 // costs a system call, then by its unit's cgroup, or without a unit by the processes that carry
 // its id.
 type Sessions struct {
-	State string // the fleet's state folder
+	State string            // the fleet's state folder
+	Here  func() fleet.Seat // where this process is; nil: nobody knows
 	Locks Locks
 	Units Units
 	Log   *slog.Logger
 }
 
-// Liveness says whether any process of a run's session is left. The lock is asked
-// first: the manager only when nobody holds it.
+// Liveness says whether any process of a run's session is left. Nobody is asked about a session of
+// another machine, or of before this one was started. The lock is asked first: the manager only
+// when nobody holds it.
 func (s Sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
+	if s.Here != nil {
+		if said, certain := s.Here().Says(r.Seat); certain {
+			return said
+		}
+	}
 	if r.StartedAt.IsZero() && r.EndedAt.IsZero() && r.Unit != "" {
 		waits, err := s.Units.Populated(ctx, fleet.TimerUnit(r.Unit), r.Unit)
 		return s.answer(ctx, r, waits, err)

@@ -73,6 +73,7 @@ type Gates interface {
 type Fleet struct {
 	Config   *config.Config
 	Store    store.Store
+	Here     fleet.Seat // where this process is
 	Tasks    Tasks
 	Lessons  Lessons
 	Sessions Sessions

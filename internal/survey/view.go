@@ -119,6 +119,9 @@ func (v View) Without(r fleet.Run) {
 // decides.
 func (f *Fleet) Live(ctx context.Context, r fleet.Run, now time.Time) bool {
 	begun := !r.StartedAt.IsZero()
+	if said, certain := f.Here.Says(r.Seat); certain && said == fleet.Gone {
+		return false
+	}
 	if !begun && r.Source != fleet.FromRespawn {
 		return !missedStart(r, now)
 	}

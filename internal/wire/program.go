@@ -81,3 +81,20 @@ type LogLine struct {
 
 // NewLogLine is a line of a run's log, as JSON.
 func NewLogLine(run fleet.RunID, line string) LogLine { return LogLine{"stint/log-line@1", run, line} }
+
+// Host is stint/host@1: which machine a state folder is of.
+type Host struct {
+	Schema  string `json:"schema"`
+	DryRun  bool   `json:"dry_run"`
+	Changed bool   `json:"changed"` // it was adopted
+	ID      string `json:"id"`      // random
+	Name    string `json:"name"`    // of the machine when it got the identity
+	Machine string `json:"machine"` // machine-id(5) then; empty: it had none
+	Boot    string `json:"boot"`    // which start of this machine this is; empty: nobody knows
+	Foreign bool   `json:"foreign"` // that is another machine than this
+}
+
+// NewHost is an identity as JSON.
+func NewHost(id, name, machine, boot string, foreign bool) Host {
+	return Host{Schema: "stint/host@1", ID: id, Name: name, Machine: machine, Boot: boot, Foreign: foreign}
+}

@@ -83,6 +83,7 @@ type RunDetail struct {
 	Schema string `json:"schema"`
 	Run
 	State   fleet.RunState `json:"state"`
+	Host    string         `json:"host"`            // the identity of the machine that it is at work on
 	Timeout int64          `json:"timeout_seconds"` // of the category of one that has not ended
 	PID     int            `json:"pid"`             // of stint run; 0 before it began
 	Key     fleet.Key      `json:"key"`             // what it claimed; empty: nothing
@@ -124,7 +125,7 @@ func NewRunDetail(d inspect.RunDetail) RunDetail {
 		r.Tokens = d.Usage.Tokens
 	}
 	o := RunDetail{
-		Schema: "stint/run-detail@1", Dir: some(d.Dir), Run: r.Run, State: r.State, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
+		Schema: "stint/run-detail@1", Dir: some(d.Dir), Run: r.Run, State: r.State, Host: d.Host, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
 		Denials: each(d.Denials, func(n fleet.DeniedClaim) Denial { return Denial{n.Key, n.Category, n.Holder, plain.Stamp(n.At)} }),
 		Lessons: each(d.Lessons, func(u fleet.LessonUse) LessonUse { return LessonUse{u.Lesson, u.Injected} }),
 		Files:   RunFiles{d.Files.Dir, d.Files.Prompt, d.Files.Log, d.Files.Result, d.Swept != "", listed(d.Own)},

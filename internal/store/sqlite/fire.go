@@ -35,8 +35,8 @@ func (t tx) recordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fle
 	if err != nil {
 		return 0, err
 	}
-	res, err := t.ExecContext(ctx, "insert into fires (at, seed, pool, workers, due, inputs, selection, own, allowed, fallback) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		millis(f.At), strconv.FormatUint(f.Seed, 10), f.Pool, f.Workers, string(due), string(f.Inputs), string(f.Selection), f.Own, string(allowed), f.Fallback)
+	res, err := t.ExecContext(ctx, "insert into fires (host, at, seed, pool, workers, due, inputs, selection, own, allowed, fallback) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		f.Host, millis(f.At), strconv.FormatUint(f.Seed, 10), f.Pool, f.Workers, string(due), string(f.Inputs), string(f.Selection), f.Own, string(allowed), f.Fallback)
 	if err != nil {
 		return 0, err
 	}
@@ -152,8 +152,8 @@ func (d *DB) fires(ctx context.Context, columns, tail string, args ...any) (list
 }
 
 const (
-	fireColumns = "id, at, seed, pool, workers, due, inputs, selection, own, allowed, fallback"
-	briefFire   = "id, at, seed, pool, workers, due, x'', x'', own, allowed, fallback"
+	fireColumns = "id, host, at, seed, pool, workers, due, inputs, selection, own, allowed, fallback"
+	briefFire   = "id, host, at, seed, pool, workers, due, x'', x'', own, allowed, fallback"
 )
 
 func (t tx) fires(ctx context.Context, columns, tail string, args ...any) ([]fleet.Fire, error) {
@@ -165,7 +165,7 @@ func scanFire(row scanner) (f fleet.Fire, err error) {
 		seed         string
 		due, allowed []byte
 	)
-	if err := row.Scan(&f.ID, when{&f.At}, &seed, &f.Pool, &f.Workers, &due, &f.Inputs, &f.Selection, &f.Own, &allowed, &f.Fallback); err != nil {
+	if err := row.Scan(&f.ID, &f.Host, when{&f.At}, &seed, &f.Pool, &f.Workers, &due, &f.Inputs, &f.Selection, &f.Own, &allowed, &f.Fallback); err != nil {
 		return fleet.Fire{}, err
 	}
 	if f.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {

@@ -12,7 +12,7 @@ import (
 	"stint/internal/store/book"
 )
 
-const allRuns = `select id, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, load, agent, box, pid,
+const allRuns = `select id, host, boot, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, load, agent, box, pid,
 created_at, not_before, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status, fault, held,
 tokens, usd, cost, models, commits, branch, quota_until, followed_by, followed, ` + fatesOfRun + ` from runs `
 
@@ -27,9 +27,9 @@ func (d *DB) AddRun(ctx context.Context, r fleet.Run) error {
 }
 
 func (t tx) insertRun(ctx context.Context, r fleet.Run) error {
-	_, err := t.ExecContext(ctx, `insert into runs (id, fire, category, rank, chain_depth, source, unit, agent, created_at, not_before)
-values (?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?)`,
-		r.ID, r.Fire, r.Category, r.Rank, r.ChainDepth, r.Source, r.Unit, r.Agent, millis(r.CreatedAt), nullMillis(r.NotBefore))
+	_, err := t.ExecContext(ctx, `insert into runs (id, host, boot, fire, category, rank, chain_depth, source, unit, agent, created_at, not_before)
+values (?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.ID, r.Host, r.Boot, r.Fire, r.Category, r.Rank, r.ChainDepth, r.Source, r.Unit, r.Agent, millis(r.CreatedAt), nullMillis(r.NotBefore))
 	return err
 }
 
@@ -298,7 +298,7 @@ func scanRun(row scanner) (fleet.Run, error) {
 		parts, commits, models string
 		fates                  string
 	)
-	err := row.Scan(&r.ID, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
+	err := row.Scan(&r.ID, &r.Host, &r.Boot, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
 		&r.Epoch, &r.Round, &r.Load, &r.Agent, &r.Box, &r.PID, when{&r.CreatedAt}, when{&r.NotBefore}, when{&r.StartedAt}, when{&r.EndedAt}, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault, &r.Held,
 		&r.Usage.Tokens, &r.Usage.USD, &r.Usage.Cost, &models, &commits, &r.Branch, when{&r.QuotaUntil}, &r.FollowedBy, &r.Followed, &fates)
 	if err != nil {

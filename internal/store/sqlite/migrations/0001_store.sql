@@ -28,6 +28,7 @@ create index claims_expiry on claims (expires_at) where released_at is null;
 
 create table fires (
   id        integer primary key autoincrement, -- never reused
+  host      text not null default '',          -- the identity of the machine that fired
   at        integer not null,
   seed      text not null,                     -- unsigned 64 bits, in decimal
   pool      text not null,                     -- of which it started categories
@@ -65,6 +66,8 @@ create table choices (
 
 create table runs (
   id          text primary key,                -- sorts by creation
+  host        text not null default '',        -- the identity of the machine that it is at work on
+  boot        text not null default '',        -- which start of that machine; empty: nobody knows
   fire        integer references fires (id),   -- null: started by hand
   category    text not null,                   -- the one really worked, after a pivot too
   rank        integer not null,

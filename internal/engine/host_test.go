@@ -1,0 +1,95 @@
+package engine_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"stint/internal/engine"
+	"stint/internal/fleet"
+)
+
+// TestReapsItsOwn shows whose runs a machine closes: its own by what it sees, those of before it
+// was started without a look, and another's once its lease is over. The lock of every session is
+// held here, as by a process that lives.
+func TestReapsItsOwn(t *testing.T) {
+	t.Parallel()
+	here := fleet.Seat{Host: "a", Boot: "2"}
+	before, other := fleet.Seat{Host: "a", Boot: "1"}, fleet.Seat{Host: "b", Boot: "1"}
+	for _, c := range []struct {
+		name    string
+		of      fleet.Seat
+		planned bool // its worker has not begun
+		idle    bool // it has no claim
+		after   time.Duration
+		closed  bool
+	}{
+		{"of this start", here, false, false, 0, false},
+		{"of before", before, false, false, 0, true},
+		{"planned before", before, true, false, 0, true},
+		{"planned now", here, true, false, 0, false},
+		{"another's", other, false, false, 0, false},
+		{"another's, its claim expired a moment ago", other, false, false, time.Hour + 29*time.Second, false},
+		{"another's, its claim expired", other, false, false, time.Hour + 30*time.Second, true},
+		{"another's, without a claim", other, false, true, 9 * time.Minute, false},
+		{"another's, without a claim for long", other, false, true, 10 * time.Minute, true},
+		{"another's, planned", other, true, false, 9 * time.Minute, false},
+		{"another's, planned long ago", other, true, false, 10 * time.Minute, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, halfHour)
+			b.Here = c.of
+			var r fleet.Run
+			switch {
+			case c.planned || c.idle:
+				r = fleet.Run{ID: fleet.NewRunID(b.clock(), 1), Seat: b.Here, Category: "code", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}
+				err := b.db.AddRun(t.Context(), r)
+				if c.idle {
+					err = errors.Join(err, b.db.BeginRun(t.Context(), r.ID, 1<<22))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			default:
+				r, _ = b.dead("code", "fix")
+			}
+			b.Here = here
+			b.later(c.after)
+			for range 2 { // the second finds nothing to do
+				reaped := b.reap()
+				if closed := len(reaped) == 1 && reaped[0].Run.ID == r.ID; closed != c.closed || len(reaped) > 1 {
+					t.Errorf("closed %+v, want run %s closed: %t", reaped, r.ID, c.closed)
+				}
+				c.closed = false
+			}
+			if c.of == other && len(b.ended)+len(b.told) > 0 {
+				t.Errorf("ended %v and told %v, which are another machine's", b.ended, b.told)
+			}
+		})
+	}
+}
+
+// TestSessionOfAnotherMachine shows that its session is not stopped from here, and that its lane
+// and its task are its own as long as its claim is.
+func TestSessionOfAnotherMachine(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, halfHour)
+	b.addTask("fix", "code", fleet.StateTodo)
+	b.Here = fleet.Seat{Host: "b", Boot: "1"}
+	r, lock := b.dead("code", "fix")
+	b.Here = fleet.Seat{Host: "a", Boot: "1"}
+	b.closeAll(lock) // nobody holds it on this machine
+	if _, err := b.Engine.Stop(t.Context(), r.ID); err == nil || fleet.Hint(err) == "" || len(b.told)+len(b.ended) > 0 {
+		t.Errorf("stop: got %v, told %v, ended %v; want it refused with a hint", err, b.told, b.ended)
+	}
+	var ended fleet.OutcomeError
+	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); !errors.As(err, &ended) || ended.Outcome != fleet.Busy {
+		t.Errorf("a session beside it: got %v, want the lane busy", err)
+	}
+	b.later(time.Hour + time.Minute)
+	b.reap()
+	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil {
+		t.Errorf("a session after it: %v", err)
+	}
+}

@@ -1,0 +1,188 @@
+// Package host is who this machine is to a fleet: the identity that a state folder has, and how
+// often the machine was started since. What a process says of a session counts only on the
+// machine, and since the start, that the session is of.
+package host
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"stint/internal/fleet"
+)
+
+// File is the identity's name in the state folder.
+const File = "host"
+
+const schema = "stint/identity@1"
+
+// Identity is who a state folder's machine is.
+type Identity struct {
+	ID      string `json:"id"`      // random
+	Name    string `json:"name"`    // of the machine when it got the identity, for people
+	Machine string `json:"machine"` // machine-id(5) then; empty: it had none, as many containers
+}
+
+// Machine is what can be known of the machine that this process is on.
+type Machine struct {
+	ID   string // machine-id(5); empty: it has none
+	Boot string // another one each time it is started; empty: nobody knows
+}
+
+// This reads it below a root folder.
+func This(root fs.FS) Machine {
+	line := func(path string) string {
+		text, err := fs.ReadFile(root, path)
+		if err != nil {
+			return ""
+		}
+		return strings.TrimSpace(string(text))
+	}
+	m := Machine{ID: line("etc/machine-id"), Boot: line("proc/sys/kernel/random/boot_id")}
+	if m.ID == "uninitialized" { // while it boots for the first time
+		m.ID = ""
+	}
+	return m
+}
+
+// Foreign reports whether the identity is of another machine. Where either has no machine-id,
+// nobody can know.
+func (i Identity) Foreign(m Machine) bool {
+	return i.Machine != "" && m.ID != "" && i.Machine != m.ID
+}
+
+// Seat is where the sessions are that a process on this machine starts, and those of which it
+// knows whether they live. With an identity that is another machine's there are none.
+//
+// A start of a machine without a machine-id proves nothing: its state folder may have moved to
+// another, while the sessions live on. There the locks decide alone.
+func (i Identity) Seat(m Machine) fleet.Seat {
+	switch {
+	case i.Foreign(m):
+		return fleet.Seat{Host: "none"}
+	case i.Machine == "" || m.ID == "":
+		return fleet.Seat{Host: i.ID}
+	}
+	return fleet.Seat{Host: i.ID, Boot: m.Boot}
+}
+
+const hintAdopt = "stint host adopt"
+
+// Check refuses a state folder that was copied from another machine, on which its sessions may
+// live. It gives a folder that has no identity yet one of this machine, unless it is only to look.
+func Check(state string, m Machine, create bool) error {
+	i, err := Read(state)
+	if errors.Is(err, fleet.ErrNotFound) && create {
+		return found(state, m)
+	}
+	switch {
+	case errors.Is(err, fleet.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case i.Foreign(m):
+		return fleet.WithHint(
+			fmt.Errorf("state folder %s was copied from another machine, %s, whose sessions may live: %w", state, i.Name, fleet.ErrUsage), hintAdopt)
+	}
+	return nil
+}
+
+// Read reads the identity of a state folder. Where there is none yet the error wraps
+// [fleet.ErrNotFound].
+func Read(state string) (Identity, error) {
+	path := filepath.Join(state, File)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Identity{}, fmt.Errorf("%s: %w", path, fleet.ErrNotFound)
+	}
+	if err != nil {
+		return Identity{}, fmt.Errorf("read who this machine is: %w", err)
+	}
+	var kept onDisk
+	if err := json.Unmarshal(text, &kept); err != nil || kept.Schema != schema || kept.ID == "" {
+		return Identity{}, fleet.WithHint(fmt.Errorf("%s says of no machine who it is: %w", path, fleet.ErrUsage), hintAdopt)
+	}
+	return kept.Identity, nil
+}
+
+// Adopt gives a state folder an identity of this machine, in place of one that is another's or
+// cannot be read. It reports false where it has one of this machine already.
+//
+// If we die in it, the folder has the identity that it had.
+func Adopt(state string, m Machine, dryRun bool) (i Identity, changed bool, err error) {
+	i, err = Read(state)
+	if err == nil && !i.Foreign(m) {
+		return i, false, nil
+	}
+	i = fresh(m)
+	if dryRun {
+		return i, true, nil
+	}
+	text, err := i.text()
+	if err != nil {
+		return i, false, err
+	}
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return i, false, err
+	}
+	err = renameio.WriteFile(filepath.Join(state, File), text, 0o600, renameio.WithExistingPermissions())
+	return i, err == nil, err
+}
+
+// onDisk is an identity as it is in its file.
+type onDisk struct {
+	Schema string `json:"schema"`
+	Identity
+}
+
+func fresh(m Machine) Identity {
+	name, _ := os.Hostname() // it is for people
+	return Identity{ID: strings.ToLower(rand.Text()), Name: name, Machine: m.ID}
+}
+
+func (i Identity) text() ([]byte, error) {
+	text, err := json.Marshal(onDisk{schema, i})
+	return append(text, '\n'), err
+}
+
+// found gives a state folder its first identity. Of many processes that do, one wins.
+//
+// If we die before the link, a stray draft stays, which nobody reads.
+func found(state string, m Machine) (err error) {
+	text, err := fresh(m).text()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("say which machine this is: %w", err)
+		}
+	}()
+	draft, err := os.CreateTemp(state, File+".new-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(draft.Name())) }()
+	_, err = draft.Write(text)
+	if err = errors.Join(err, draft.Sync(), draft.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(draft.Name(), filepath.Join(state, File)); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	folder, err := os.Open(state)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
