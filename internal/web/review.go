@@ -46,6 +46,8 @@ func (b *reviewBody) html(f frame) h.HTML {
 	return h.Join(
 		h.El("h1", "Review"),
 		h.If(b.Target != "", h.El("p", "Work that ", bdi(b.Target), " does not have, the item first whose review frees most.")),
+		h.El("p", "In a terminal, ", code("stint review show RUN"), " shows one, ", code("stint review land RUN"), " brings it into the target branch, and ",
+			code("stint review reject RUN --reason TEXT"), " gives the next session the reason."),
 		table[item]{selector: "table.cards#review", region: "In review", caption: "Waiting for review", columns: []column[item]{
 			{"Run", "", func(i item) any { return linkToRun(i.Run) }},
 			{"Category", "", func(i item) any { return orDash(i.Session.Category != "", bdi(i.Session.Category)) }},
