@@ -247,3 +247,57 @@ func TestTopSignalled(t *testing.T) {
 	}
 	term.press("q")
 }
+
+// TestTopReview looks at a change through the pager, rejects one and lands another from the live
+// screen.
+func TestTopReview(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "code")
+	s.write("stint.toml", fmt.Sprintf(`fleet = %q
+state = %q
+[agent.sh]
+box = "open"
+command = ["sh", "-c", "echo $STINT_RUN_ID >$STINT_RUN_ID; git add .; git commit -qm work"]
+[category.code]
+agents = ["sh"]
+self_directed = true
+workspace = "worktree"
+`, s.fleet, s.path("state")), 0o644)
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"config", "user.name", "a"},
+		{"config", "user.email", "a@example.org"},
+		{"commit", "-q", "--allow-empty", "-m", "begin"},
+	} {
+		if out, err := exec.Command("git", append([]string{"-C", s.dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	s.stint("run", "--category", "code")
+	s.stint("run", "--category", "code")
+	s.write("pager", "#!/bin/sh\ncat\ntest -t 1 && echo paged\nread -r line </dev/tty\n", 0o755)
+	term := newPane(s)
+	term.types("export GIT_PAGER=" + s.path("pager"))
+	modes := term.modes()
+	term.top()
+	term.press("w")
+	term.shows("2 for main")
+	term.press("d")
+	term.shows("+01")
+	term.shows("paged")
+	term.press("Enter")
+	term.shows("2 for main")
+	term.press("L", "y")
+	term.shows(" landed on main as ")
+	term.shows("1 for main")
+	term.press("x")
+	term.types("Not so.")
+	term.shows("rejected the work of ")
+	term.shows("nothing waits for review")
+	term.press("q")
+	term.shows("status=0")
+	term.asBefore(modes)
+	if got := s.stint("review", "--all"); !strings.Contains(got, "Not so.") {
+		t.Errorf("reviews: %s", got)
+	}
+}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -134,7 +134,8 @@ func (a *app) reviewDiff(ctx context.Context, c *config.Config, target, tip stri
 
 // page prints a text, on a terminal through the operator's pager.
 func (a *app) page(ctx context.Context, c *config.Config, text string) error {
-	if _, shown := terminal(a.Stdout); !shown {
+	out, shown := terminal(a.Stdout)
+	if !shown {
 		fmt.Fprint(a.Stdout, text)
 		return nil
 	}
@@ -144,7 +145,8 @@ func (a *app) page(ctx context.Context, c *config.Config, text string) error {
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", cmp.Or(a.Getenv("GIT_PAGER"), pager, a.Getenv("PAGER"), "less"))
 	cmd.Env = append([]string{"LESS=FRX"}, os.Environ()...) // a setting of the operator's own follows, and counts
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(text), a.Stdout, a.Stderr
+	// The pager gets the terminal itself, which it asks for its size, and so a text without secrets.
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(a.secrets.masked([]byte(text))), out, a.Stderr
 	if err := cmd.Run(); err != nil && !errors.Is(err, syscall.EPIPE) { // one that was left early does not read all of it
 		return fmt.Errorf("page the diff: %w", err)
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -36,9 +38,9 @@ func newTop(a *app) *cobra.Command {
 		Short: "Watch the fleet live, pause it, stop runs and read their logs",
 		Long: `Show what "stint status" shows, live: lanes, a timeline of the last two hours, the
 ranking, and the end of a run's log. Idle lanes share a line. Keys pause and resume
-categories, stop a run, list and filter the latest runs, and the
-work that waits for review, and open one with its log. The key
-? lists them. Nothing changes before you confirm it.`,
+categories, stop a run, list and filter the latest runs, open one with its log, and list the
+work that waits for review, to show its changes, to land it or to reject it. The key ? lists
+them. Nothing changes before you confirm it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runTop(cmd.Context(), time.Duration(interval))
@@ -67,6 +69,9 @@ func (a *app) runTop(ctx context.Context, interval time.Duration) error {
 			return readLogEnd(fleet.FilesOf(c.State, run.ID).Log, c.Agents[run.Agent].Transcript)
 		},
 		Review: func() (review.Target, []review.Item, error) { return t.review(work) },
+		Diff:   func(run fleet.RunID, in io.Reader, out io.Writer) error { return t.diff(work, c, run, in, out) },
+		Land:   func(run fleet.RunID) (string, error) { return t.land(work, run) },
+		Reject: func(run fleet.RunID, reason string) error { return t.reject(work, run, reason) },
 		Pause:  func(category fleet.Category) error { return t.pause(work, category) },
 		Resume: func(category fleet.Category) error { return t.resume(work, category) },
 		Stop:   func(run fleet.RunID) (fleet.Run, error) { return t.stop(work, run) },
@@ -175,6 +180,45 @@ func (t topScreen) review(ctx context.Context) (target review.Target, open []rev
 		return nil
 	})
 	return target, open, err
+}
+
+// diff has this program show through the operator's pager what a run changed. A change that fits
+// the screen stays there, too, until the operator has read it.
+func (t topScreen) diff(ctx context.Context, c *config.Config, run fleet.RunID, in io.Reader, out io.Writer) error {
+	var said strings.Builder
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", "--config", c.Path, "review", "diff", string(run))
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = append([]string{"LESS=RX"}, os.Environ()...) // a setting of the operator's own follows, and counts
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &said
+	if err := cmd.Run(); err != nil {
+		return errors.New(strings.TrimSpace(said.String()))
+	}
+	return nil
+}
+
+func (t topScreen) land(ctx context.Context, run fleet.RunID) (said string, err error) {
+	a, _ := t.quiet()
+	err = a.withItem(ctx, string(run), func(e *engine.Engine, target review.Target, i review.Item) error {
+		list, err := e.Land(ctx, target, []review.Item{i}, func(fleet.Landed) {})
+		if err != nil {
+			return err
+		}
+		if said = landedLine(target, list[0]); list[0].End != fleet.LandingLanded || list[0].Left != "" {
+			return errors.New(said)
+		}
+		return nil
+	})
+	return said, err
+}
+
+func (t topScreen) reject(ctx context.Context, run fleet.RunID, reason string) error {
+	a, _ := t.quiet()
+	return a.withItem(ctx, string(run), func(e *engine.Engine, target review.Target, i review.Item) error {
+		if err := unlanded(target, i); err != nil {
+			return err
+		}
+		return e.Reject(ctx, i, reason)
+	})
 }
 
 // latestRuns is how many of the latest runs are listed, and looked through for the last one

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,6 +76,15 @@ func sit(t *testing.T, width, height int, look top.Moment, o top.Options) *opera
 			u.did = append(u.did, fmt.Sprintf("%s %q", what, c))
 			return nil
 		}
+	}
+	o.Diff = func(fleet.RunID, io.Reader, io.Writer) error { return nil } // the terminal is the program's
+	o.Land = func(id fleet.RunID) (string, error) {
+		u.did = append(u.did, fmt.Sprintf("land %q", id))
+		return string(id) + " landed", nil
+	}
+	o.Reject = func(id fleet.RunID, reason string) error {
+		u.did = append(u.did, fmt.Sprintf("reject %q: %s", id, reason))
+		return nil
 	}
 	if o.Review == nil {
 		o.Review = func() (review.Target, []review.Item, error) { return review.Target{Name: "main"}, waiting(), nil }

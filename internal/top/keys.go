@@ -29,9 +29,10 @@ func (m Model) key(key string) (tea.Model, tea.Cmd) {
 		}
 		return m, m.refresh()
 	case "x":
-		if !m.review.open { // no run is on this screen
-			m.askStop()
+		if m.review.open {
+			return m.reviewKey(key)
 		}
+		m.askStop()
 	case "P":
 		m.askPause("")
 	default:
@@ -40,8 +41,7 @@ func (m Model) key(key string) (tea.Model, tea.Cmd) {
 			return m, m.readLog()
 		}
 		if m.review.open {
-			m.review = m.review.key(key, m.height)
-			return m, nil
+			return m.reviewKey(key)
 		}
 		if m.runs.open {
 			m = m.runsKey(key)

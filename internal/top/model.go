@@ -3,7 +3,9 @@ package top
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
@@ -55,7 +57,9 @@ const (
 type question struct {
 	text  string
 	doing string // shown while it is done
-	do    func() (said string, err error)
+	do    func(words string) (said string, err error)
+	asks  bool   // for words; else for y or n
+	words string // typed so far
 }
 
 // The reports of commands.
@@ -134,7 +138,13 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m.leaving && m.working == 0 {
 			return m, tea.Quit
 		}
-		return m, m.refresh()
+		look := m.refresh()
+		if m.review.open {
+			var read tea.Cmd
+			m, read = m.readReview()
+			return m, tea.Batch(look, read)
+		}
+		return m, look
 	case tea.KeyPressMsg:
 		return m.key(msg.String())
 	}
@@ -326,10 +336,10 @@ func (m *Model) askPause(c fleet.Category) {
 		name = string(c)
 	}
 	if m.paused(c) {
-		m.ask("resume "+name, "resuming "+name, func() (string, error) { return "resumed " + name, m.Resume(c) })
+		m.ask("resume "+name, "resuming "+name, func(string) (string, error) { return "resumed " + name, m.Resume(c) })
 		return
 	}
-	m.ask("pause "+name, "pausing "+name, func() (string, error) {
+	m.ask("pause "+name, "pausing "+name, func(string) (string, error) {
 		return "paused " + name + ": fires start nothing of it; what runs goes on", m.Pause(c)
 	})
 }
@@ -346,38 +356,55 @@ func (m *Model) askStop() {
 		return
 	}
 	name := fmt.Sprintf("%s of %s", r.ID, r.Category)
-	m.ask("stop "+name, "stopping "+name, func() (string, error) {
+	m.ask("stop "+name, "stopping "+name, func(string) (string, error) {
 		ended, err := m.Stop(r.ID)
 		return fmt.Sprintf("%s ended: %s", name, ended.Verdict.Outcome), err
 	})
 }
 
-func (m *Model) ask(text, doing string, do func() (string, error)) {
+func (m *Model) ask(text, doing string, do func(string) (string, error)) {
 	switch {
 	case m.lookedAt.IsZero():
 		return
 	case m.look.ReadOnly != "":
 		m.said, m.wrong = "read only: "+m.look.ReadOnly, true
 	default:
-		m.asked = &question{text, doing, do}
+		m.asked = &question{text: text, doing: doing, do: do}
 	}
 }
 
 // answer does what was asked about, or forgets it.
 func (m Model) answer(key string) (tea.Model, tea.Cmd) {
-	q := m.asked
-	switch key {
-	case "y", "Y":
+	q := *m.asked
+	switch {
+	case key == "esc", key == "ctrl+c", !q.asks && (key == "n" || key == "N" || key == "q"):
+		m.asked = nil
+	case q.asks && (key != "enter" || strings.TrimSpace(q.words) == ""):
+		q.words = typed(q.words, key)
+		m.asked = &q
+	case q.asks, key == "y", key == "Y":
 		m.asked, m.said, m.wrong = nil, q.doing+" …", false
 		m.working++
 		return m, func() tea.Msg {
-			said, err := q.do()
+			said, err := q.do(q.words)
 			return doneMsg{said, err}
 		}
-	case "n", "N", "esc", "q", "ctrl+c":
-		m.asked = nil
 	}
 	return m, nil
+}
+
+// typed is a line of text after a key.
+func typed(text, key string) string {
+	switch {
+	case key == "backspace":
+		_, size := utf8.DecodeLastRuneInString(text)
+		return text[:len(text)-size]
+	case key == "space":
+		return text + " "
+	case utf8.RuneCountInString(key) == 1:
+		return text + key
+	}
+	return text
 }
 
 // quit waits for what is being done, unless it is asked twice.

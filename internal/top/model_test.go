@@ -53,7 +53,7 @@ func TestReview(t *testing.T) {
 	u.shows("2 for main")
 	u.shows("fix-it")
 	u.shows("small")
-	u.press("down", "x", "enter")
+	u.press("down", "enter")
 	u.shows("run 01jd8wz4v0k3m7qb")
 	u.shows("stint/demo/01jd8wz4v0k3m7qb, for main")
 	u.press("esc")
@@ -62,6 +62,19 @@ func TestReview(t *testing.T) {
 	u.shows(" of code? y/n")
 	if len(u.did) > 0 {
 		t.Errorf("did %q, want nothing", u.did)
+	}
+	u = sit(t, 100, 24, busy(t), top.Options{})
+	u.press("w", "L")
+	u.shows("land the work of 01jd8wz4v0k3m7qa on main? y/n")
+	u.press("n", "L", "y")
+	u.shows("01jd8wz4v0k3m7qa landed")
+	u.press("down", "x", "enter", "N", "o", "space", "backspace", "space", "q", "esc", "x", "enter", "N", "o", "space", "q")
+	u.shows("reject the work of 01jd8wz4v0k3m7qb, and why? No q█")
+	u.press("enter")
+	u.shows("rejected the work of 01jd8wz4v0k3m7qb")
+	want := []string{`land "01jd8wz4v0k3m7qa"`, `reject "01jd8wz4v0k3m7qb": No q`}
+	if !slices.Equal(u.did, want) {
+		t.Errorf("did %q, want %q", u.did, want)
 	}
 	failing := sit(t, 100, 24, busy(t), top.Options{Review: func() (review.Target, []review.Item, error) {
 		return review.Target{}, nil, errors.New("no branch \"gone\"")
@@ -84,12 +97,12 @@ func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	look := busy(t)
 	look.ReadOnly = "/state: read-only file system"
-	for _, key := range []string{"p", "P", "x"} {
+	for _, keys := range [][]string{{"p"}, {"P"}, {"x"}, {"w", "L"}, {"w", "x"}} {
 		u := sit(t, 100, 24, look, top.Options{})
-		u.press(key, "y")
+		u.press(append(keys, "y")...)
 		u.shows(" read only: /state: read-only file system")
 		if len(u.did) > 0 {
-			t.Errorf("%s did %q, want nothing", key, u.did)
+			t.Errorf("%s did %q, want nothing", keys, u.did)
 		}
 	}
 }

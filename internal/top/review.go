@@ -2,6 +2,7 @@ package top
 
 import (
 	"fmt"
+	"io"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -32,6 +33,10 @@ type reviewedMsg struct {
 
 func (m Model) openReview() (Model, tea.Cmd) {
 	m.review.open, m.review.detail = true, false
+	return m.readReview()
+}
+
+func (m Model) readReview() (Model, tea.Cmd) {
 	if m.review.reading {
 		return m, nil
 	}
@@ -58,7 +63,48 @@ func (v reviewView) at() int {
 	return slices.IndexFunc(v.items, func(i review.Item) bool { return i.Run == v.chosen })
 }
 
-// key is a key that means something beside the list of work alone.
+// reviewKey is a key that means something beside the list of work alone.
+func (m Model) reviewKey(key string) (Model, tea.Cmd) {
+	run := m.review.chosen
+	switch {
+	case run == "" || key != "d" && key != "L" && key != "x":
+		m.review = m.review.key(key, m.height)
+	case key == "d":
+		m.working++
+		return m, tea.Exec(&pager{show: func(in io.Reader, out io.Writer) error { return m.Diff(run, in, out) }}, func(err error) tea.Msg { return doneMsg{err: err} })
+	case key == "L":
+		name := fmt.Sprintf("the work of %s on %s", run, m.review.target.Name)
+		m.ask("land "+name, "landing "+name, func(string) (string, error) { return m.Land(run) })
+	default:
+		name := "the work of " + string(run)
+		m.ask("reject "+name+", and why", "rejecting "+name, func(reason string) (string, error) { return "rejected " + name, m.Reject(run, reason) })
+		if m.asked != nil {
+			m.asked.asks = true
+		}
+	}
+	return m, nil
+}
+
+// pager has the terminal while it shows something.
+type pager struct {
+	show func(in io.Reader, out io.Writer) error
+	in   io.Reader
+	out  io.Writer
+}
+
+// SetStdin gives it the keyboard.
+func (p *pager) SetStdin(in io.Reader) { p.in = in }
+
+// SetStdout gives it the screen.
+func (p *pager) SetStdout(out io.Writer) { p.out = out }
+
+// SetStderr does nothing: errors are returned.
+func (p *pager) SetStderr(io.Writer) {}
+
+// Run shows it.
+func (p *pager) Run() error { return p.show(p.in, p.out) }
+
+// key moves in the list, and opens and closes an item.
 func (v reviewView) key(key string, page int) reviewView {
 	switch key {
 	case "esc", "backspace", "left":

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"stint/internal/fleet"
 	"stint/internal/plain"
@@ -21,18 +20,13 @@ type runsView struct {
 
 // key is a key that goes into the filter.
 func (v runsView) key(key string) runsView {
-	switch {
-	case key == "esc":
+	switch key {
+	case "esc":
 		v.filter, v.typing = "", false
-	case key == "enter":
+	case "enter":
 		v.typing = false
-	case key == "backspace":
-		_, size := utf8.DecodeLastRuneInString(v.filter)
-		v.filter = v.filter[:len(v.filter)-size]
-	case key == "space":
-		v.filter += " "
-	case utf8.RuneCountInString(key) == 1:
-		v.filter += key
+	default:
+		v.filter = typed(v.filter, key)
 	}
 	return v
 }

@@ -8,6 +8,7 @@ package top
 
 import (
 	"context"
+	"io"
 	"os"
 	"time"
 
@@ -52,8 +53,11 @@ type Options struct {
 
 	Read   func() (Moment, error)
 	Log    func(fleet.Run) (Log, error)
-	Review func() (review.Target, []review.Item, error) // what waits for it
-	Pause  func(fleet.Category) error                   // empty: the whole fleet
+	Review func() (review.Target, []review.Item, error)             // what waits for it
+	Diff   func(run fleet.RunID, in io.Reader, out io.Writer) error // shows on the terminal what it changed
+	Land   func(fleet.RunID) (said string, err error)
+	Reject func(run fleet.RunID, reason string) error
+	Pause  func(fleet.Category) error // empty: the whole fleet
 	Resume func(fleet.Category) error
 	Stop   func(fleet.RunID) (fleet.Run, error)
 }

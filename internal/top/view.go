@@ -153,6 +153,8 @@ func (m Model) footer() string {
 	s := m.style()
 	said := line(m.said)
 	switch {
+	case m.asked != nil && m.asked.asks:
+		return s.Paint(screen.Bold, m.longest(" "+line(m.asked.text)+"? "+line(m.asked.words)+"█", " why? "+line(m.asked.words)+"█"))
 	case m.asked != nil:
 		return s.Paint(screen.Bold, m.longest(" "+line(m.asked.text)+"? y/n", " y/n: "+line(m.asked.text)+"?"))
 	case m.leaving:
@@ -169,7 +171,8 @@ func (m Model) footer() string {
 		return s.Paint(screen.Dim, m.longest(
 			" esc back  ↑↓ pgup pgdn g scroll  G follow  x stop  ? help  q quit", " esc back  ? help  q quit"))
 	case m.review.open:
-		return s.Paint(screen.Dim, m.longest(" esc back  ↑↓ select  enter open  ? help  q quit", " enter open  esc back"))
+		return s.Paint(screen.Dim, m.longest(
+			" esc back  ↑↓ select  enter open  d diff  L land  x reject  ? help  q quit", " enter open  d diff  esc back"))
 	case m.runs.open:
 		return s.Paint(screen.Dim, m.longest(
 			" esc back  ↑↓ select  enter open  / filter  x stop  ? help  q quit", " enter open  / filter  esc back"))
@@ -268,7 +271,8 @@ func (m Model) helpLines(room int) []string {
 		"  enter l    open the lane's run, or else its category's last one: how it ended",
 		"             and its log. ↑ ↓ pgup pgdn g scroll, G follows, esc goes back",
 		"  R /        list the latest runs; / filters them by words of theirs",
-		"  w          list the work that waits for review; enter opens one",
+		"  w          list the work that waits for review; enter opens one,",
+		"             d shows its changes, L lands it, and x rejects it with a reason",
 		"  f          a line for each idle lane, or one for all of them",
 		"  p          pause or resume the category: fires start nothing of it",
 		"  P          pause or resume the whole fleet",

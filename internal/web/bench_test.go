@@ -267,8 +267,11 @@ func (b *bench) branch(run fleet.RunID) {
 	b.Helper()
 	b.check(os.WriteFile(filepath.Join(b.config.Workspace, "<b>&\u202e"), []byte("new\n"), 0o600))
 	for _, args := range [][]string{
-		{"init", "--quiet", "--initial-branch", "<b>main"}, {"commit", "--quiet", "--allow-empty", "--message", "begin"},
-		{"switch", "--quiet", "--create", "stint/bob/" + string(run)}, {"add", "<b>&\u202e"}, {"commit", "--quiet", "--message", hostile},
+		{"init", "--quiet", "--initial-branch", "<b>main"},
+		{"commit", "--quiet", "--allow-empty", "--message", "begin"},
+		{"switch", "--quiet", "--create", "stint/bob/" + string(run)},
+		{"add", "<b>&\u202e"},
+		{"commit", "--quiet", "--message", hostile},
 		{"switch", "--quiet", "<b>main"},
 	} {
 		git := exec.CommandContext(b.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@example.org", "-C", b.config.Workspace}, args...)...) //nolint:gosec // words of this test
