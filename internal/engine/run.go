@@ -28,9 +28,17 @@ type RunOptions struct {
 // recorded. However the session ended, the error is a [fleet.OutcomeError] unless
 // all went well; another error means that the end could not be recorded.
 func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
-	run, err := e.openRun(ctx, o)
+	run, err := e.runOf(ctx, o)
 	if err != nil {
 		return run, err
+	}
+	w := worker{Engine: e, run: run, only: o.Task, asked: o.Agent}
+	boxes := w.startBoxes(ctx, run.Category)
+	defer boxes() // nothing of it outlives the run
+	if o.Run == "" {
+		if err := e.Store.AddRun(ctx, run); err != nil {
+			return run, err
+		}
 	}
 	// The lock comes before anything that says "running": a reader of the store then sees whether
 	// a run lives or has crashed.
@@ -44,7 +52,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	}
 	run.StartedAt = e.Now()
 	e.warnLimits(ctx, run)
-	w := worker{Engine: e, run: run, only: o.Task, asked: o.Agent, alive: alive}
+	w.run, w.boxes, w.alive = run, boxes, alive
 	err = w.work(ctx)
 	ctx, cancel := closing(ctx)
 	defer cancel()
@@ -86,8 +94,8 @@ func (e *Engine) CheckRun(ctx context.Context, o RunOptions) error {
 	return err
 }
 
-// openRun finds the row of a planned run, or adds one for a person's.
-func (e *Engine) openRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
+// runOf is the row of a planned run, or a new one for a person's.
+func (e *Engine) runOf(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	if o.Run != "" {
 		run, err := e.Store.Run(ctx, o.Run)
 		if err != nil {
@@ -98,11 +106,7 @@ func (e *Engine) openRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		}
 		return run, nil
 	}
-	run, err := e.handRun(ctx, o)
-	if err != nil {
-		return fleet.Run{}, err
-	}
-	return run, e.Store.AddRun(ctx, run)
+	return e.handRun(ctx, o)
 }
 
 // handRun is the row of a session that a person asks for. It writes nothing.

@@ -26,7 +26,8 @@ type worker struct {
 	own    fleet.Category // that it was started for
 	alive  *os.File
 	shun   []string       // families in which a claim was denied
-	trials func() []proof // of the boxes of the agents that may do the session
+	boxes  func() []proof // of the agents that may do the session, in its own category; not tried
+	trials func() []proof // of these boxes
 
 	task   *fleet.Task     // that is claimed; nil: none
 	asks   fleet.Feedback  // that it is to answer, on the branch of the run that this is about; of no run: nothing
@@ -144,7 +145,7 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 		return fleet.Verdict{Outcome: fleet.Busy, Reason: busy}, false, err
 	}
 	defer func() { err = errors.Join(err, w.leave(ctx, lane)) }()
-	w.trials = w.startTrials(ctx, w.agents(c), assignment{run: w.run, category: category, dir: w.folder(category, w.run.ID)})
+	w.trials = w.startTrials(ctx, c)
 	defer w.leaveBoxes(ctx, "")
 	if err := w.Store.LaneTaken(ctx, w.run.ID, c, lane.Number); err != nil {
 		return v, false, err
