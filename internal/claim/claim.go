@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/store"
@@ -113,7 +112,7 @@ func (e InUseError) Unwrap() error { return fleet.ErrHeld }
 // knows whether the session lives, the person decides who releases the claim as abandoned.
 func (d Desk) Release(ctx context.Context, h store.Hold, by fleet.RunID, ending fleet.Ending, reason string) (fleet.Claim, error) {
 	if run, session := h.Holder.Run(); session && run != by {
-		c, err := d.Store.Check(ctx, h.Key)
+		c, _, err := d.Store.Check(ctx, h.Key)
 		if err != nil {
 			return c, err
 		}
@@ -131,17 +130,21 @@ func (d Desk) Release(ctx context.Context, h store.Hold, by fleet.RunID, ending 
 }
 
 // Held are those of the claims that a take would be denied. A session is asked about once,
-// however many of them it holds.
-func (d Desk) Held(ctx context.Context, claims []fleet.Claim, now time.Time) []fleet.Claim {
+// however many of them it holds, and the store only about those that are not open.
+func (d Desk) Held(ctx context.Context, s store.Standing) []fleet.Claim {
 	var held []fleet.Claim
+	open := make(map[fleet.RunID]fleet.Run, len(s.Open))
+	for _, r := range s.Open {
+		open[r.ID] = r
+	}
 	asked := map[fleet.Holder]fleet.Liveness{}
-	for _, c := range claims {
+	for _, c := range s.Claims {
 		if c.ReleasedAt.IsZero() {
 			if _, known := asked[c.Holder]; !known {
-				asked[c.Holder] = d.Holder(ctx, c)
+				asked[c.Holder] = d.holder(ctx, c, open)
 			}
 		}
-		if !c.Free(now, asked[c.Holder]) {
+		if !c.Free(s.At, asked[c.Holder]) {
 			held = append(held, c)
 		}
 	}
@@ -150,18 +153,24 @@ func (d Desk) Held(ctx context.Context, claims []fleet.Claim, now time.Time) []f
 
 // Holder says whether the session that holds a claim lives. A claim that was given
 // back, or is nobody's session, is not asked about.
-func (d Desk) Holder(ctx context.Context, c fleet.Claim) fleet.Liveness {
+func (d Desk) Holder(ctx context.Context, c fleet.Claim) fleet.Liveness { return d.holder(ctx, c, nil) }
+
+// holder is Holder, by one who knows runs already.
+func (d Desk) holder(ctx context.Context, c fleet.Claim, open map[fleet.RunID]fleet.Run) fleet.Liveness {
 	id, session := c.Holder.Run()
 	if !session || !c.ReleasedAt.IsZero() {
 		return fleet.Unknown
 	}
-	run, err := d.Store.Run(ctx, id)
-	if err != nil {
-		if !errors.Is(err, fleet.ErrNotFound) {
-			d.Log.WarnContext(ctx, "cannot determine whether a run lives", slog.String("run_id", string(id)),
-				slog.Any("err", fmt.Errorf("read run: %w", err)))
+	run, known := open[id]
+	if !known {
+		var err error
+		if run, err = d.Store.Run(ctx, id); err != nil {
+			if !errors.Is(err, fleet.ErrNotFound) {
+				d.Log.WarnContext(ctx, "cannot determine whether a run lives", slog.String("run_id", string(id)),
+					slog.Any("err", fmt.Errorf("read run: %w", err)))
+			}
+			return fleet.Unknown
 		}
-		return fleet.Unknown
 	}
 	live := d.Sessions.Liveness(ctx, run)
 	if live != fleet.Gone || !run.EndedAt.IsZero() {

@@ -88,13 +88,13 @@ func TestKeptClaimOutlivesItsTTL(t *testing.T) {
 		if f.beats != 300 {
 			t.Errorf("%d beats, want 300", f.beats)
 		}
-		c, err := db.Check(t.Context(), h.Key)
+		c, _, err := db.Check(t.Context(), h.Key)
 		if held := c.Current(clock()); err != nil || !held || c.Epoch != 1 {
 			t.Errorf("claim: held %t at epoch %d, %v; want held at 1", held, c.Epoch, err)
 		}
 		// Nobody beats any more.
 		wait(ttl)
-		if c, err = db.Check(t.Context(), h.Key); err != nil || c.Current(clock()) {
+		if c, _, err = db.Check(t.Context(), h.Key); err != nil || c.Current(clock()) {
 			t.Errorf("held a time-to-live after the last beat: %+v, %v", c, err)
 		}
 	})

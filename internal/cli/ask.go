@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"stint/internal/config"
 	"stint/internal/door"
@@ -67,7 +68,7 @@ func (a *app) answer(ctx context.Context, c *config.Config, q door.Request) (ans
 	err = a.withStoreOf(ctx, c, how, func(_ *config.Config, s store.Store) (err error) {
 		switch q.Verb {
 		case door.ClaimVerify:
-			answer.Claim, err = a.verified(ctx, c, s, q)
+			answer.Claim, err = a.verified(ctx, s, q)
 		case door.ClaimTake:
 			answer.Grant, answer.Claim, err = a.desk(c, s).Take(ctx, store.TakeRequest{Key: q.Key, Holder: q.Holder, Renews: q.Named, TTL: q.TTL, Note: q.Note})
 		case door.ClaimRenew:
@@ -86,7 +87,7 @@ func (a *app) answer(ctx context.Context, c *config.Config, q door.Request) (ans
 }
 
 // verified is the claim that still stands. With a lost one it is the claim that was asked for.
-func (a *app) verified(ctx context.Context, c *config.Config, s store.Store, q door.Request) (fleet.Claim, error) {
+func (a *app) verified(ctx context.Context, s store.Store, q door.Request) (fleet.Claim, error) {
 	asked := fleet.Claim{Key: q.Key, Epoch: q.Epoch}
 	if q.Key == "" {
 		if s == nil {
@@ -98,27 +99,23 @@ func (a *app) verified(ctx context.Context, c *config.Config, s store.Store, q d
 		}
 		asked.Key, asked.Epoch = run.Key, run.Epoch
 	}
-	held, _, err := a.check(ctx, c, s, asked.Key)
+	held, at, err := a.check(ctx, s, asked.Key)
 	if err != nil {
 		return asked, err
 	}
-	if held.Epoch != asked.Epoch || !held.Current(a.Now()) || q.Holder != "" && q.Holder != held.Holder {
+	if held.Epoch != asked.Epoch || !held.Current(at) || q.Holder != "" && q.Holder != held.Holder {
 		return asked, fmt.Errorf("verify claim %q at epoch %d: %w", asked.Key, asked.Epoch, fleet.ErrLost)
 	}
 	return held, nil
 }
 
-// check reads a claim and whether a take would be denied; in a fleet that has never
-// run every key is free.
-func (a *app) check(ctx context.Context, cfg *config.Config, s store.Store, key fleet.Key) (c fleet.Claim, held bool, err error) {
+// check reads a claim, and when; in a fleet that has never run every key is free.
+func (a *app) check(ctx context.Context, s store.Store, key fleet.Key) (fleet.Claim, time.Time, error) {
 	if s == nil {
 		a.nothingYet()
-		return fleet.Claim{Key: key}, false, nil
+		return fleet.Claim{Key: key}, a.Now(), nil
 	}
-	if c, err = s.Check(ctx, key); err != nil {
-		return c, false, err
-	}
-	return c, !c.Free(a.Now(), a.desk(cfg, s).Holder(ctx, c)), nil
+	return s.Check(ctx, key)
 }
 
 // whyLost says of a claim that is lost what became of it.
@@ -126,7 +123,7 @@ func whyLost(ctx context.Context, s store.Store, h store.Hold, verb string, err 
 	if !errors.Is(err, fleet.ErrLost) {
 		return err
 	}
-	c, unread := s.Check(ctx, h.Key)
+	c, _, unread := s.Check(ctx, h.Key)
 	var reason string
 	switch {
 	case unread != nil:

@@ -280,10 +280,11 @@ func (a *app) claimCheck(ctx context.Context, task string) error {
 		return usage(err)
 	}
 	return a.withStore(ctx, reading, func(cfg *config.Config, s store.Store) error {
-		c, held, err := a.check(ctx, cfg, s, key)
+		c, at, err := a.check(ctx, s, key)
 		if err != nil {
 			return err
 		}
+		held := !c.Free(at, a.desk(cfg, s).Holder(ctx, c))
 		switch {
 		case held && a.json:
 			printJSON(a.Stdout, wire.NewClaim(wire.ClaimHeld, c))

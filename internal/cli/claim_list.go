@@ -17,11 +17,12 @@ func (a *app) claimList(ctx context.Context, o claimOptions) error {
 			a.printClaims(nil, nil)
 			return nil
 		}
-		list, err := s.List(ctx, store.Listing{All: o.all, Holder: fleet.Holder(o.holder)})
+		now, err := s.List(ctx, store.Listing{All: o.all, Holder: fleet.Holder(o.holder)})
 		if err != nil {
 			return err
 		}
-		held := a.desk(cfg, s).Held(ctx, list, a.Now())
+		held := a.desk(cfg, s).Held(ctx, now)
+		list := now.Claims
 		if !o.all {
 			list = held
 		}

@@ -231,7 +231,7 @@ func claimCandidates(ctx context.Context, s store.Store) (list []candidate) {
 	if err != nil {
 		return nil
 	}
-	for _, c := range claims {
+	for _, c := range claims.Claims {
 		list = append(list, candidate{string(c.Key), "held by " + string(c.Holder)})
 	}
 	return list
@@ -281,7 +281,7 @@ func (a *app) completeHolders(cmd *cobra.Command, _ []string, typed string) ([]c
 		if err != nil {
 			return nil
 		}
-		for _, c := range claims {
+		for _, c := range claims.Claims {
 			list = append(list, candidate{string(c.Holder), "holds " + string(c.Key)})
 		}
 		slices.SortStableFunc(list, func(a, b candidate) int { return strings.Compare(a.name, b.name) })

@@ -38,16 +38,11 @@ func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, ta
 	q := selector.Queue{Tasks: tasks, At: a.Now(), RaiseAfter: c.Tasks.RaiseAfter}
 	known := standings{map[fleet.TaskID]string{}, map[fleet.TaskID]string{}}
 	if s != nil {
-		list, err := s.List(ctx, store.Listing{})
-		if err != nil {
-			return known, err
-		}
-		q.Held = a.desk(c, s).Held(ctx, list, q.At)
 		snapshot, err := s.Snapshot(ctx)
 		if err != nil {
 			return known, err
 		}
-		q.Round = snapshot.Coming
+		q.At, q.Held, q.Round = snapshot.At, a.desk(c, s).Held(ctx, snapshot.Standing), snapshot.Coming
 		fleet.Recall(tasks, snapshot.Tasks)
 		for _, t := range tasks {
 			if t.Listed != "" {

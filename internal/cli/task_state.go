@@ -144,11 +144,11 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 // it, and says at which epoch. A claim that the caller has already, such as an agent its own task's, is
 // neither renewed nor given back.
 func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h *store.Hold, named bool) (give func() error, err error) {
-	c, err := s.Check(ctx, h.Key)
+	c, at, err := s.Check(ctx, h.Key)
 	if err != nil {
 		return nil, err
 	}
-	if named && c.Holder == h.Holder && c.Current(a.Now()) {
+	if named && c.Holder == h.Holder && c.Current(at) {
 		h.Epoch = c.Epoch
 		return func() error { return nil }, nil
 	}

@@ -306,8 +306,8 @@ func (b *bench) held() []fleet.Key {
 		b.Fatal(err)
 	}
 	var keys []fleet.Key
-	for _, c := range list {
-		if c.Current(b.clock()) {
+	for _, c := range list.Claims {
+		if c.Current(list.At) {
 			keys = append(keys, c.Key)
 		}
 	}

@@ -51,7 +51,7 @@ func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 		return nil, err
 	}
 	for _, r := range runs {
-		reason, err := e.over(ctx, r, snapshot.Claims, dryRun)
+		reason, err := e.over(ctx, r, snapshot.Standing, dryRun)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -98,7 +98,7 @@ func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (why str
 	e.trim(ctx, r.ID)
 	var died time.Time
 	if reason == reasonFoundDead && r.Key != "" {
-		c, err := e.Store.Check(ctx, r.Key)
+		c, _, err := e.Store.Check(ctx, r.Key)
 		if err != nil {
 			return "", err
 		}
@@ -201,7 +201,7 @@ func (e *Engine) holders(ctx context.Context, s store.Snapshot) (ids []fleet.Run
 			ids = append(ids, id)
 		}
 	}
-	holds, err := e.Store.LaneHolds(ctx, e.Now())
+	holds, err := e.Store.LaneHolds(ctx, s.At)
 	for _, h := range holds {
 		if h.ReleasedAt.IsZero() {
 			ids = append(ids, h.Run)
@@ -211,10 +211,10 @@ func (e *Engine) holders(ctx context.Context, s store.Snapshot) (ids []fleet.Run
 }
 
 // over says why a run is to be closed, or "". It ends a session that is overdue.
-func (e *Engine) over(ctx context.Context, r fleet.Run, claims []fleet.Claim, dryRun bool) (string, error) {
-	now := e.Now()
+func (e *Engine) over(ctx context.Context, r fleet.Run, s store.Standing, dryRun bool) (string, error) {
+	now := s.At
 	if e.Here.Elsewhere(r.Seat) {
-		if silent(r, claims, now) {
+		if silent(r, s.Claims, now) {
 			return reasonSilent, nil
 		}
 		return "", nil

@@ -110,7 +110,7 @@ func keep(t *testing.T, db *sqlite.DB, reason string, take store.TakeRequest) {
 	if _, err := db.Release(t.Context(), hold, fleet.EndingDone, reason); err != nil {
 		t.Fatal(err)
 	}
-	c, err := db.Check(t.Context(), take.Key)
+	c, _, err := db.Check(t.Context(), take.Key)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func (e *Explainer) Readable(ctx context.Context) error {
 	if e.Store == nil {
 		return nil
 	}
-	_, err := e.Store.Check(ctx, fleet.LaneKey("readable", 1))
+	_, _, err := e.Store.Check(ctx, fleet.LaneKey("readable", 1))
 	return err
 }
 

@@ -50,11 +50,11 @@ func (e *Explainer) HeldClaims(ctx context.Context) ([]fleet.Claim, error) {
 	if e.Store == nil {
 		return nil, nil
 	}
-	list, err := e.Store.List(ctx, store.Listing{})
+	s, err := e.Store.List(ctx, store.Listing{})
 	if err != nil {
 		return nil, err
 	}
-	return e.Desk().Held(ctx, list, e.Now()), nil
+	return e.Desk().Held(ctx, s), nil
 }
 
 // stir is how often what runs counts as changed by itself: its tokens, and how long it took,
@@ -77,7 +77,7 @@ func (e *Explainer) Version(ctx context.Context, now time.Time) string {
 	state.Snapshot, err[0] = e.Store.Snapshot(ctx)
 	state.Fires, err[1] = e.Store.LastFires(ctx, store.FireQuery{Brief: true, Limit: 1})
 	state.Runs, err[2] = e.Store.LastRuns(ctx, store.RunQuery{Limit: 1})
-	state.Lapsed = lapsed(state.Snapshot, now)
+	state.Lapsed, state.At = lapsed(state.Snapshot), time.Time{} // each look has a time of its own
 	if len(state.Open) > 0 {
 		state.Stir = now.Unix() / int64(stir.Seconds())
 	}
@@ -95,9 +95,9 @@ func (e *Explainer) Version(ctx context.Context, now time.Time) string {
 }
 
 // lapsed counts what ended by the clock alone: nothing of it changes in the store.
-func lapsed(s store.Snapshot, now time.Time) (n int) {
+func lapsed(s store.Snapshot) (n int) {
 	over := func(at time.Time) {
-		if !at.IsZero() && !at.After(now) {
+		if !at.IsZero() && !at.After(s.At) {
 			n++
 		}
 	}

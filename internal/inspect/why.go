@@ -143,7 +143,7 @@ func (m *moment) isTask(ctx context.Context, name string) (bool, error) {
 	if m.Store == nil {
 		return false, nil
 	}
-	c, err := m.Store.Check(ctx, id.Key())
+	c, _, err := m.Store.Check(ctx, id.Key())
 	if err != nil || c.Epoch > 0 {
 		return err == nil, err
 	}

@@ -175,7 +175,7 @@ func (m *moment) whyTask(ctx context.Context, id fleet.TaskID) (t why.Task, err 
 	if m.Store == nil {
 		return t, nil
 	}
-	if t.Claim, err = m.Store.Check(ctx, id.Key()); err != nil {
+	if t.Claim, _, err = m.Store.Check(ctx, id.Key()); err != nil {
 		return t, err
 	}
 	if t.Runs, err = m.Store.LastRuns(ctx, store.RunQuery{Task: id, Limit: whyRuns}); err != nil {

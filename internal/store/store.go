@@ -38,10 +38,10 @@ type Claims interface {
 	// ReleaseHolder gives back whatever a holder still holds, if anything.
 	ReleaseHolder(ctx context.Context, holder fleet.Holder, ending fleet.Ending) error
 	// Check returns a key's last claim, or one with epoch 0 when it was never
-	// claimed.
-	Check(ctx context.Context, key fleet.Key) (fleet.Claim, error)
+	// claimed, and when it was read.
+	Check(ctx context.Context, key fleet.Key) (fleet.Claim, time.Time, error)
 	// List returns claims ordered by key.
-	List(ctx context.Context, l Listing) ([]fleet.Claim, error)
+	List(ctx context.Context, l Listing) (Standing, error)
 }
 
 // TakeRequest is a request for a claim.
@@ -85,6 +85,14 @@ type Listing struct {
 	Holder fleet.Holder // empty: anybody's
 }
 
+// Standing is who holds what at one instant of the store's clock. Whether a claim has expired
+// is judged by that clock alone.
+type Standing struct {
+	At     time.Time
+	Claims []fleet.Claim // ordered by key
+	Open   []fleet.Run   // not ended, oldest first
+}
+
 // Fires remembers what was decided, and why.
 type Fires interface {
 	// Snapshot reads what a ranking needs, at one instant.
@@ -109,10 +117,10 @@ type Fires interface {
 
 // Snapshot is what a ranking reads of the store, all at one instant.
 type Snapshot struct {
+	Standing // of the claims that may stand in the way; [fleet.Claim.Free] decides
+
 	NextFire fleet.FireID
 	Arms     map[fleet.Category]Arm
-	Claims   []fleet.Claim // those that may stand in the way, ordered by key; [fleet.Claim.Free] decides
-	Open     []fleet.Run   // not ended, oldest first
 	Pauses   []fleet.Pause // also those that are over, by category
 	Lessons  []Lesson      // by lesson, version and category
 

@@ -33,7 +33,7 @@ type View struct {
 	Running  map[fleet.Category]int         // sessions that take up a slot, those that are to follow others included
 	Busy     map[string]int                 // the same, by agent
 	Pool     string                         // that is to be fired
-	Now      time.Time
+	Now      time.Time                      // by the store's clock, where there is a store
 }
 
 // Crash is when the session of a run crashed.
@@ -82,7 +82,8 @@ func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
 		if v.Snapshot, err = f.Store.Snapshot(ctx); err != nil {
 			return View{}, false, err
 		}
-		v.Held = f.Desk().Held(ctx, v.Snapshot.Claims, v.Now)
+		v.Now = v.Snapshot.At
+		v.Held = f.Desk().Held(ctx, v.Snapshot.Standing)
 	}
 	for _, r := range v.Snapshot.Open {
 		if f.Live(ctx, r, v.Now) {

@@ -314,7 +314,7 @@ func TestClaimsAsTheStore(t *testing.T) {
 		if err != nil && !errors.Is(err, fleet.ErrLost) {
 			t.Fatal(err)
 		}
-		stored, err := d.Check(t.Context(), "k")
+		stored, _, err := d.Check(t.Context(), "k")
 		if err != nil {
 			t.Fatal(err)
 		}

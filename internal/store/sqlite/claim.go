@@ -133,22 +133,30 @@ func (d *DB) ReleaseHolder(ctx context.Context, holder fleet.Holder, ending flee
 }
 
 // Check returns a key's last claim, or one with epoch 0 when there was none.
-func (d *DB) Check(ctx context.Context, key fleet.Key) (c fleet.Claim, err error) {
+func (d *DB) Check(ctx context.Context, key fleet.Key) (c fleet.Claim, at time.Time, err error) {
 	err = d.view(ctx, func(t tx) error {
 		seen, err := t.claim(ctx, key)
-		c = seen.Claim
+		c, at = seen.Claim, t.now
 		return err
 	})
-	return c, wrap(err, "check claim %q", key)
+	return c, at, wrap(err, "check claim %q", key)
 }
 
 // List lists claims by key.
-func (d *DB) List(ctx context.Context, l store.Listing) (list []fleet.Claim, err error) {
+func (d *DB) List(ctx context.Context, l store.Listing) (s store.Standing, err error) {
 	err = d.view(ctx, func(t tx) error {
-		list, err = t.claims(ctx, l)
+		s, err = t.standing(ctx, l)
 		return err
 	})
-	return list, wrap(err, "list claims")
+	return s, wrap(err, "list claims")
+}
+
+func (t tx) standing(ctx context.Context, l store.Listing) (s store.Standing, err error) {
+	s.At = t.now
+	if s.Claims, err = t.claims(ctx, l); err == nil {
+		s.Open, err = t.runs(ctx, "where ended_at is null order by id")
+	}
+	return s, err
 }
 
 func (t tx) claims(ctx context.Context, l store.Listing) ([]fleet.Claim, error) {

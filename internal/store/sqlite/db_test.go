@@ -482,6 +482,6 @@ func TestAdoptNothing(t *testing.T) {
 // check is the last claim of a key, and whether its holder may write under it.
 func check(t *testing.T, d *DB, key fleet.Key) (c fleet.Claim, held bool, err error) {
 	t.Helper()
-	c, err = d.Check(t.Context(), key)
-	return c, c.Current(d.now()), err
+	c, at, err := d.Check(t.Context(), key)
+	return c, c.Current(at), err
 }

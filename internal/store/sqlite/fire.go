@@ -119,10 +119,7 @@ func (d *DB) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 		if s.Tasks, err = t.tasks(ctx); err != nil {
 			return err
 		}
-		if s.Claims, err = t.claims(ctx, store.Listing{}); err != nil {
-			return err
-		}
-		s.Open, err = t.runs(ctx, "where ended_at is null order by id")
+		s.Standing, err = t.standing(ctx, store.Listing{})
 		return err
 	})
 	return s, wrap(err, "read store")

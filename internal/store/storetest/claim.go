@@ -186,7 +186,7 @@ func testReleaseHolder(t *testing.T, b bundle) {
 	list, err := b.List(t.Context(), store.Listing{All: true})
 	must(t, err)
 	var got []string
-	for _, c := range list {
+	for _, c := range list.Claims {
 		got = append(got, fmt.Sprintf("%s %v %s %v", c.Key, c.Current(b.clock.Now()), c.Ending, c.ReleasedAt.Equal(b.clock.Now())))
 	}
 	same(t, "claims", got, []string{"a false done true", "b false done true", "expired false done true", "hers true  false"})
@@ -198,6 +198,18 @@ func testCheck(t *testing.T, b bundle) {
 	same(t, "never claimed", c, fleet.Claim{Key: "k"})
 	if held {
 		t.Error("got it held, want free")
+	}
+}
+
+// testClock has all that is compared with time say when it was read: by the store's clock.
+func testClock(t *testing.T, b bundle) {
+	for range 2 {
+		_, checked, err := b.Check(t.Context(), "k")
+		must(t, err)
+		list, err := b.List(t.Context(), store.Listing{})
+		must(t, err)
+		same(t, "read at", []time.Time{checked, list.At, b.mustSnapshot(t).At}, []time.Time{b.clock.Now(), b.clock.Now(), b.clock.Now()})
+		b.clock.Advance(-2 * time.Hour)
 	}
 }
 
@@ -220,7 +232,7 @@ func testList(t *testing.T, b bundle) {
 		list, err := b.List(t.Context(), l)
 		must(t, err)
 		var got []string
-		for _, c := range list {
+		for _, c := range list.Claims {
 			name := string(c.Key)
 			if !c.Current(b.clock.Now()) {
 				name += "!"

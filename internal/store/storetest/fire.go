@@ -155,7 +155,7 @@ func (b bundle) mustNotStart(t *testing.T, fire fleet.FireID, run fleet.RunID, w
 }
 
 func testSnapshot(t *testing.T, b bundle) {
-	same(t, "of nothing", b.mustSnapshot(t), store.Snapshot{NextFire: 1})
+	same(t, "of nothing", b.mustSnapshot(t), store.Snapshot{Standing: store.Standing{At: b.clock.Now()}, NextFire: 1})
 	b.mustRecord(t, "0r2", "0r1")
 	ended := plannedRun("0r0")
 	must(t, b.AddRun(t.Context(), ended))
@@ -166,7 +166,7 @@ func testSnapshot(t *testing.T, b bundle) {
 	got := b.mustSnapshot(t)
 	same(t, "graded", got.Arms["code"].Graded, 1)
 	got.Arms, got.Agents, got.Spent = nil, nil, nil
-	want := store.Snapshot{NextFire: 2, Open: []fleet.Run{b.mustRun(t, "0r1"), b.mustRun(t, "0r2")}}
+	want := store.Snapshot{NextFire: 2, Standing: store.Standing{At: b.clock.Now(), Open: []fleet.Run{b.mustRun(t, "0r1"), b.mustRun(t, "0r2")}}}
 	same(t, "snapshot", got, want)
 }
 

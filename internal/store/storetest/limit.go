@@ -43,7 +43,7 @@ func (b bundle) ends(t *testing.T, r fleet.Run, outcome fleet.Outcome, reason st
 func (b bundle) mustRefuse(t *testing.T, take store.RunTake, reason string) {
 	t.Helper()
 	before, run := b.mustSnapshot(t), b.mustRun(t, take.Run)
-	claim, err := b.Check(t.Context(), take.Key)
+	claim, _, err := b.Check(t.Context(), take.Key)
 	must(t, err)
 	grant, c, err := b.TakeForRun(t.Context(), take)
 	var refused fleet.RefusedError
@@ -52,7 +52,7 @@ func (b bundle) mustRefuse(t *testing.T, take store.RunTake, reason string) {
 	}
 	same(t, "snapshot after a refusal", b.mustSnapshot(t), before)
 	same(t, "run after a refusal", b.mustRun(t, take.Run), run)
-	after, err := b.Check(t.Context(), take.Key)
+	after, _, err := b.Check(t.Context(), take.Key)
 	must(t, err)
 	same(t, "claim after a refusal", after, claim)
 }

@@ -37,6 +37,7 @@ func Run(t *testing.T, open Open) {
 		"ReleaseHolder":      testReleaseHolder,
 		"FencedWrites":       testFencedWrites,
 		"Check":              testCheck,
+		"Clock":              testClock,
 		"List":               testList,
 		"ClaimModel":         testClaimModel,
 		"AddRun":             testAddRun,
@@ -256,6 +257,6 @@ func (b bundle) mustRun(t *testing.T, id fleet.RunID) fleet.Run {
 
 // check is the last claim of a key, and whether its holder may write under it.
 func (b bundle) check(ctx context.Context, key fleet.Key) (c fleet.Claim, held bool, err error) {
-	c, err = b.Check(ctx, key)
-	return c, c.Current(b.clock.Now()), err
+	c, at, err := b.Check(ctx, key)
+	return c, c.Current(at), err
 }

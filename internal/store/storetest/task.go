@@ -40,7 +40,7 @@ func testTaskLeftMeanwhile(t *testing.T, b bundle) {
 	if !errors.As(err, &refused) || refused.Outcome != fleet.RunDenied {
 		t.Fatalf("got %v, want a refusal that ends denied", err)
 	}
-	claim, err := b.Check(t.Context(), late.Key)
+	claim, _, err := b.Check(t.Context(), late.Key)
 	must(t, err)
 	same(t, "epoch", claim.Epoch, fleet.Epoch(1))
 	same(t, "run", b.mustRun(t, "0late").Key, fleet.Key(""))
