@@ -103,8 +103,12 @@ func (c crashStore) BeginRun(ctx context.Context, id fleet.RunID, pid int) error
 	return c.stop.around("Store.BeginRun", func() error { return c.Store.BeginRun(ctx, id, pid) })
 }
 
-func (c crashStore) LaneTaken(ctx context.Context, id fleet.RunID, category fleet.Category, lane int) error {
-	return c.stop.around("Store.LaneTaken", func() error { return c.Store.LaneTaken(ctx, id, category, lane) })
+func (c crashStore) LaneTaken(ctx context.Context, l store.LaneTake) (grant fleet.Grant, claim fleet.Claim, err error) {
+	err = c.stop.around("Store.LaneTaken", func() error {
+		grant, claim, err = c.Store.LaneTaken(ctx, l)
+		return err
+	})
+	return grant, claim, err
 }
 
 func (c crashStore) OnBranch(ctx context.Context, id fleet.RunID, branch string) error {

@@ -43,7 +43,8 @@ to take a free task gets it at the next epoch; another is denied.
 "stint claim TASK" is short for "stint claim take TASK". The holder is --holder,
 else $STINT_HOLDER, else user@host. Only a holder that was named renews by taking
 again. TASK is a task's id, or any other text that says what is claimed: 1 to 512
-bytes without control characters, and not beginning with "category:". A word that looks
+bytes without control characters, and not beginning with "category:": those keys are the
+lanes of categories, which sessions claim, and can be checked and released here. A word that looks
 like a slip of one of the commands below is refused, unless it is a task's id: for that,
 "stint claim take TASK".`
 	cmd.Example = `  stint claim fix-login --holder alice
@@ -214,8 +215,8 @@ func (a *app) isTask(ctx context.Context, word string) bool {
 }
 
 // hold is the claim that the command line means.
-func (a *app) hold(task string, o claimOptions) (h store.Hold, named bool, err error) {
-	if h.Key, err = fleet.ParseKey(task); err != nil {
+func (a *app) hold(task string, o claimOptions, parse func(string) (fleet.Key, error)) (h store.Hold, named bool, err error) {
+	if h.Key, err = parse(task); err != nil {
 		return h, false, usage(err)
 	}
 	if h.Holder, named, err = a.holder(string(o.holder)); err != nil {
@@ -226,7 +227,7 @@ func (a *app) hold(task string, o claimOptions) (h store.Hold, named bool, err e
 }
 
 func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error {
-	h, named, err := a.hold(task, o)
+	h, named, err := a.hold(task, o, fleet.ParseKey)
 	if err != nil {
 		return err
 	}
@@ -275,7 +276,7 @@ func (a *app) printClaim(verb string, c fleet.Claim) {
 }
 
 func (a *app) claimCheck(ctx context.Context, task string) error {
-	key, err := fleet.ParseKey(task)
+	key, err := fleet.ParseAnyKey(task)
 	if err != nil {
 		return usage(err)
 	}
@@ -303,7 +304,7 @@ func (a *app) claimCheck(ctx context.Context, task string) error {
 }
 
 func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error {
-	h, _, err := a.hold(task, o)
+	h, _, err := a.hold(task, o, fleet.ParseKey)
 	if err != nil {
 		return err
 	}
@@ -314,7 +315,7 @@ func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error
 }
 
 func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) error {
-	h, _, err := a.hold(task, o)
+	h, _, err := a.hold(task, o, fleet.ParseAnyKey)
 	if err != nil {
 		return err
 	}

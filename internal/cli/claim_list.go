@@ -36,7 +36,7 @@ func (a *app) claimList(ctx context.Context, o claimOptions) error {
 }
 
 func (a *app) printClaims(list []fleet.Claim, held map[fleet.Key]bool) {
-	rows := [][]string{{"TASK", "STATUS", "HOLDER", "EPOCH", "UNTIL", "NOTE"}}
+	rows := [][]string{{"KEY", "KIND", "STATUS", "HOLDER", "EPOCH", "UNTIL", "NOTE"}}
 	objects := wire.Claims{Schema: "stint/claims@1", Claims: []wire.ListedClaim{}}
 	for _, c := range list {
 		status := wire.ClaimFree
@@ -47,7 +47,7 @@ func (a *app) printClaims(list []fleet.Claim, held map[fleet.Key]bool) {
 			status = wire.ClaimReleased
 		}
 		objects.Claims = append(objects.Claims, wire.NewListedClaim(status, c))
-		rows = append(rows, []string{string(c.Key), string(status), string(c.Holder), fmt.Sprint(c.Epoch), stamp(c.ExpiresAt), c.Note})
+		rows = append(rows, []string{string(c.Key), string(c.Key.Kind()), string(status), string(c.Holder), fmt.Sprint(c.Epoch), stamp(c.ExpiresAt), c.Note})
 	}
 	if a.json {
 		printJSON(a.Stdout, objects)

@@ -43,7 +43,7 @@ func TestAdmit(t *testing.T) {
 	}{
 		{"a key", take, ""},
 		{"its own key", with(func(q *door.Request) { q.Key = "category:code:1" }), ""},
-		{"another's lane", with(func(q *door.Request) { q.Key = "category:code:2" }), "reserved for sessions"},
+		{"another's lane", with(func(q *door.Request) { q.Key = "category:code:2" }), "reserved for lanes"},
 		{"no key", with(func(q *door.Request) { q.Key = "" }), "must not be empty"},
 		{"a key with a line break", with(func(q *door.Request) { q.Key = "a\nb" }), "control characters"},
 		{"another holder", with(func(q *door.Request) { q.Holder = "alice" }), "under its own name alone"},

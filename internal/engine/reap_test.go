@@ -41,9 +41,10 @@ func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) 
 	}
 	b.Cleanup(func() { _ = lock.Close() }) // most tests close it before
 	grant := fleet.Granted
-	err = errors.Join(
-		b.db.AddRun(b.Context(), r), b.db.BeginRun(b.Context(), r.ID, 1<<22), b.db.LaneTaken(b.Context(), r.ID, c, 1),
-	)
+	err = errors.Join(b.db.AddRun(b.Context(), r), b.db.BeginRun(b.Context(), r.ID, 1<<22))
+	if err == nil {
+		_, _, err = b.db.LaneTaken(b.Context(), store.LaneTake{Run: r.ID, Category: c, Lane: 1, TTL: time.Hour})
+	}
 	if err == nil {
 		grant, _, err = b.db.TakeForRun(b.Context(), store.RunTake{
 			TakeRequest: store.TakeRequest{Key: fleet.Key(task), Holder: r.ID.Holder(), Renews: true, TTL: time.Hour}, Run: r.ID, Task: task,

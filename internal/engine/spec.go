@@ -204,7 +204,7 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 		return Preview{}, err
 	}
 	c := e.Config.Categories[run.Category]
-	if run.Lane, err = e.freeLane(ctx, run.Category, c.Lanes); err != nil {
+	if run.Lane, err = freeLane(v.Held, run.Category, c.Lanes); err != nil {
 		return Preview{}, err
 	}
 	q := e.Queue(v)
@@ -235,23 +235,16 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	return Preview{Run: run, Spec: spec}, err
 }
 
-// freeLane is the lane that a run would be given. The record has the run in each lane: a
-// resting run has none yet, and one in a lane that the category has no more is in nobody's way.
-func (e *Engine) freeLane(ctx context.Context, c fleet.Category, lanes int) (lane int, err error) {
-	if e.Store == nil {
-		return 1, nil
-	}
+// freeLane is the lane that a run would be given. A resting run has none yet, and one in a lane
+// that the category has no more is in nobody's way.
+func freeLane(held []fleet.Claim, c fleet.Category, lanes int) (lane int, err error) {
 	var busy fleet.RunID
 	for n := 1; n <= lanes; n++ {
-		runs, err := e.Store.Unreturned(ctx, c, n)
-		if err != nil {
-			return 0, err
-		}
-		at := slices.IndexFunc(runs, func(r fleet.Run) bool { return e.Liveness(ctx, r) != fleet.Gone })
+		at := slices.IndexFunc(held, func(h fleet.Claim) bool { return h.Key == fleet.LaneKey(c, n) })
 		if at < 0 {
 			return n, nil
 		}
-		busy = runs[at].ID
+		busy, _ = held[at].Holder.Run()
 	}
 	return 0, fmt.Errorf("category %s: run %s: %w", c, busy, fleet.ErrBusy)
 }

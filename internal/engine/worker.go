@@ -8,6 +8,8 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strings"
+	"time"
 
 	"stint/internal/claim"
 	"stint/internal/config"
@@ -140,17 +142,14 @@ func (w *worker) suits(c fleet.Category) bool {
 // why there was no session, and nothing is held any more.
 func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, ended bool, err error) {
 	category := w.Config.Categories[c]
-	lane, busy, err := w.lane(ctx, c, category.Lanes)
+	lane, busy, err := w.lane(ctx, c, category)
 	if err != nil || busy != "" {
 		return fleet.Verdict{Outcome: fleet.Busy, Reason: busy}, false, err
 	}
 	defer func() { err = errors.Join(err, w.leave(ctx, lane)) }()
+	w.run.Category, w.run.Lane = c, lane.Number
 	w.trials = w.startTrials(ctx, c)
 	defer w.leaveBoxes(ctx, "")
-	if err := w.Store.LaneTaken(ctx, w.run.ID, c, lane.Number); err != nil {
-		return v, false, err
-	}
-	w.run.Category, w.run.Lane = c, lane.Number
 	seen, err := w.Look(ctx)
 	if err != nil {
 		return v, false, err
@@ -204,49 +203,82 @@ func (w *worker) takeUp(ctx context.Context, c config.Category, task *fleet.Task
 	return err
 }
 
-// lane takes a lane that nobody of the session before is left in, or says why there is
-// none. The lock ends with the supervisor that held it; its agent, or what that started,
-// may live on.
-func (w *worker) lane(ctx context.Context, c fleet.Category, lanes int) (lane fleet.Lane, busy string, err error) {
-	busy = fmt.Sprintf("every lane of %s is taken", c)
-	for n := 1; n <= lanes; n++ {
-		lane, err := w.Lanes.Take(c, n, w.run.ID)
+// lane takes a lane of the category, or says why there is none: its lock on this machine, and
+// then its claim. The lock ends with the supervisor that had it; its agent, or what that started,
+// may live on, and its run keeps the claim.
+//
+// If we die between the two, the kernel frees the lock. If we die after the claim, the next who
+// takes the lock closes our run.
+func (w *worker) lane(ctx context.Context, name fleet.Category, c config.Category) (lane fleet.Lane, busy string, err error) {
+	for n := 1; n <= c.Lanes; n++ {
+		lane, err := w.Lanes.Take(name, n, w.run.ID)
 		if errors.Is(err, fleet.ErrBusy) {
 			continue
 		}
 		if err != nil {
 			return fleet.Lane{}, "", err
 		}
-		before, err := w.inhabitant(ctx, c, n)
+		before, err := w.claimLane(ctx, name, n, c.TTL)
 		if err == nil && before == "" {
 			return lane, "", nil
 		}
-		// Nothing is on record of this lane yet, so nothing is taken back there.
-		if err := errors.Join(err, lane.Release()); err != nil {
+		if err != nil { // it may be on record all the same
+			return fleet.Lane{}, "", errors.Join(err, w.leave(ctx, lane))
+		}
+		if err := lane.Release(); err != nil {
 			return fleet.Lane{}, "", err
 		}
-		busy = fmt.Sprintf("run %s has lost its supervisor and still works in lane %s.%d", before, c, n)
+		busy = fmt.Sprintf("run %s has lost its supervisor and still works in lane %s.%d", before, name, n)
 	}
-	return fleet.Lane{}, busy, nil
+	if busy == "" {
+		busy, err = w.occupants(ctx, name, c.Lanes)
+	}
+	return fleet.Lane{}, busy, err
 }
 
-// inhabitant is the run that died in a lane whose session lives on, if there is one.
-// A run whose session is gone is closed on the way: its hold is ended before the next one
-// begins, so that the record shows two holds at once only where there were two.
-func (w *worker) inhabitant(ctx context.Context, c fleet.Category, lane int) (fleet.RunID, error) {
-	runs, err := w.Store.Unreturned(ctx, c, lane)
+// claimLane takes the claim of a lane whose lock we have, or returns the run that has it and whose
+// session lives on. A run whose session is gone is closed on the way: its hold is ended before
+// ours begins.
+func (w *worker) claimLane(ctx context.Context, name fleet.Category, n int, ttl time.Duration) (inhabitant fleet.RunID, err error) {
+	take := store.LaneTake{Run: w.run.ID, Category: name, Lane: n, TTL: ttl}
+	grant, c, err := w.Store.LaneTaken(ctx, take)
+	if err != nil || grant != fleet.Denied {
+		return "", err
+	}
+	id, _ := c.Holder.Run() // nobody else can name the key of a lane
+	r, err := w.Store.Run(ctx, id)
 	if err != nil {
 		return "", err
 	}
-	for _, r := range runs {
-		if w.Liveness(ctx, r) != fleet.Gone {
-			return r.ID, nil
-		}
-		if _, err := w.close(ctx, r, reasonFoundDead); err != nil {
+	if w.Liveness(ctx, r) != fleet.Gone {
+		return id, nil
+	}
+	if _, err := w.close(ctx, r, reasonFoundDead); err != nil {
+		return "", err
+	}
+	if grant, _, err = w.Store.LaneTaken(ctx, take); grant == fleet.Denied {
+		return id, nil
+	}
+	return "", err
+}
+
+// occupants says which runs have the lanes of a category.
+func (w *worker) occupants(ctx context.Context, name fleet.Category, lanes int) (string, error) {
+	busy := fmt.Sprintf("every lane of %s is taken", name)
+	var who []string
+	for n := 1; n <= lanes; n++ {
+		c, _, err := w.Store.Check(ctx, fleet.LaneKey(name, n))
+		if err != nil {
 			return "", err
 		}
+		if id, session := c.Holder.Run(); session && c.ReleasedAt.IsZero() {
+			who = append(who, fmt.Sprintf("%s.%d by run %s", name, n, id))
+		}
 	}
-	return "", nil
+	if len(who) > 0 {
+		busy += ": " + strings.Join(who, ", ")
+	}
+	return busy, nil
 }
 
 // leave gives the lane back: first on record, then for real.
@@ -343,11 +375,27 @@ func (w *worker) denied(ctx context.Context, by fleet.Claim, task *fleet.Task) e
 	return w.Store.Denied(ctx, fleet.DeniedClaim{Run: w.run.ID, Category: w.run.Category, Key: by.Key, Holder: by.Holder})
 }
 
-// keep keeps the run's claim until stop; the context ends when it is lost.
+// keep keeps the run's claim, and that of its lane, until stop; the context ends when one is lost.
 func (w *worker) keep(ctx context.Context, c config.Category) (kept context.Context, stop func()) {
 	return claim.Keeper{
-		Claims: w.Store, TTL: c.TTL, Log: w.Log, Hold: w.hold(),
+		Claims: withLane{w.Store, fleet.LaneKey(w.run.Category, w.run.Lane)}, TTL: c.TTL, Log: w.Log, Hold: w.hold(),
 	}.Keep(ctx)
+}
+
+// withLane renews the claim of a session's lane with the session's own.
+type withLane struct {
+	claim.Renewer
+	lane fleet.Key
+}
+
+// Renew implements [claim.Renewer].
+func (r withLane) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error) {
+	if r.lane != h.Key {
+		if _, err := r.Renewer.Renew(ctx, store.Hold{Key: r.lane, Holder: h.Holder}, ttl); err != nil {
+			return fleet.Claim{}, err
+		}
+	}
+	return r.Renewer.Renew(ctx, h, ttl)
 }
 
 // hold is the run's claim.

@@ -102,8 +102,9 @@ func (f *faultyStore) BeginRun(ctx context.Context, id fleet.RunID, pid int) err
 	return f.write("BeginRun", func() error { return f.Store.BeginRun(ctx, id, pid) })
 }
 
-func (f *faultyStore) LaneTaken(ctx context.Context, id fleet.RunID, c fleet.Category, lane int) error {
-	return f.write("LaneTaken", func() error { return f.Store.LaneTaken(ctx, id, c, lane) })
+func (f *faultyStore) LaneTaken(ctx context.Context, l store.LaneTake) (grant fleet.Grant, c fleet.Claim, err error) {
+	err = f.write("LaneTaken", func() error { grant, c, err = f.Store.LaneTaken(ctx, l); return err })
+	return grant, c, err
 }
 
 func (f *faultyStore) LaneReleased(ctx context.Context, id fleet.RunID) error {

@@ -69,7 +69,7 @@ func ParseTaskID(s string) (TaskID, error) {
 func (t TaskID) Key() Key { return Key(t) }
 
 // Key names what a claim is on: a task, any other piece of work agreed on by
-// hand, or, for a session without a task, a lane.
+// hand, or a lane. A session without a task works under the claim of its lane.
 type Key string
 
 const (
@@ -89,15 +89,42 @@ func ParseKey(s string) (Key, error) {
 		return "", fmt.Errorf("key: must not be empty")
 	}
 	if strings.HasPrefix(s, laneKeyPrefix) {
-		return "", fmt.Errorf("key %q: the prefix %q is reserved for sessions without a task", s, laneKeyPrefix)
+		return "", fmt.Errorf("key %q: the prefix %q is reserved for lanes", s, laneKeyPrefix)
 	}
 	return Key(s), nil
 }
 
-// LaneKey is the key claimed by a session that has no task, so that its run,
-// too, has an epoch. Lanes count from 1.
+// LaneKey is the key that a session claims with its lane. Lanes count from 1.
 func LaneKey(c Category, lane int) Key {
 	return Key(fmt.Sprintf("%s%s:%d", laneKeyPrefix, c, lane))
+}
+
+// ClaimKind says what a claim is on.
+type ClaimKind string
+
+const (
+	ClaimOnTask ClaimKind = "task" // or on any other piece of work
+	ClaimOnLane ClaimKind = "lane" // of a category, which every session claims
+)
+
+// Kind is what kind of thing the key names.
+func (k Key) Kind() ClaimKind {
+	if strings.HasPrefix(string(k), laneKeyPrefix) {
+		return ClaimOnLane
+	}
+	return ClaimOnTask
+}
+
+// IsLane reports whether the key is that of a lane.
+func (k Key) IsLane() bool { return k.Kind() == ClaimOnLane }
+
+// ParseAnyKey checks the key of a claim that is there: a lane's, too.
+func ParseAnyKey(s string) (Key, error) {
+	if rest, isLane := strings.CutPrefix(s, laneKeyPrefix); isLane {
+		_, err := ParseKey(rest)
+		return Key(s), err
+	}
+	return ParseKey(s)
 }
 
 // Holder names who holds a claim.

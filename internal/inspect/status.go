@@ -148,7 +148,11 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	}
 	s.Open = e.OpenRuns(v)
 	s.Lanes = e.lanes(s.Open)
-	s.Claims = v.Held
+	for _, c := range v.Held { // a lane has its run beside it
+		if !c.Key.IsLane() {
+			s.Claims = append(s.Claims, c)
+		}
+	}
 	if s.Fires, err = e.Store.LastFires(ctx, store.FireQuery{Limit: o.Fires}); err != nil {
 		return Status{}, err
 	}

@@ -35,7 +35,7 @@ type Claims interface {
 	Renew(ctx context.Context, h Hold, ttl time.Duration) (fleet.Claim, error)
 	// Release gives a held claim back: [fleet.ErrLost] as for Renew.
 	Release(ctx context.Context, h Hold, ending fleet.Ending, reason string) (fleet.Claim, error)
-	// ReleaseHolder gives back whatever a holder still holds, if anything.
+	// ReleaseHolder gives back whatever a holder still holds, if anything, except a lane.
 	ReleaseHolder(ctx context.Context, holder fleet.Holder, ending fleet.Ending) error
 	// Check returns a key's last claim, or one with epoch 0 when it was never
 	// claimed, and when it was read.
@@ -60,6 +60,14 @@ type Known struct {
 	Holder  fleet.Holder
 	Epoch   fleet.Epoch
 	Session fleet.Liveness
+}
+
+// LaneTake is a request for a lane.
+type LaneTake struct {
+	Run      fleet.RunID
+	Category fleet.Category
+	Lane     int           // counted from 1
+	TTL      time.Duration // of the claim; at least a millisecond
 }
 
 // RunTake is a request for the claim under which a run is to work.
@@ -176,20 +184,19 @@ type Runs interface {
 	// BeginRun marks a run as begun by this process, once: [fleet.ErrUsage] when
 	// it has begun or ended before.
 	BeginRun(ctx context.Context, id fleet.RunID, pid int) error
-	// LaneTaken records that a run took a lane, whose category it works from
-	// then on. The caller holds the lock.
-	LaneTaken(ctx context.Context, id fleet.RunID, c fleet.Category, lane int) error
+	// LaneTaken takes the claim of a lane for a run, as [Claims.Take] does, and unless it is
+	// denied records that the run holds the lane, whose category it works from then on. The caller
+	// has the lane's lock.
+	LaneTaken(ctx context.Context, l LaneTake) (fleet.Grant, fleet.Claim, error)
 	// OnBranch records the branch that a run works on, if it is the run's own.
 	OnBranch(ctx context.Context, id fleet.RunID, branch string) error
-	// Unreturned reads the runs whose hold of this lane was never given back.
-	Unreturned(ctx context.Context, c fleet.Category, lane int) ([]fleet.Run, error)
-	// LaneReleased records that a run gives its lane back. The caller still holds
-	// the lock, so that recorded holds never overlap where real ones did not.
+	// LaneReleased gives back the lane of a run: its claim, and the hold on record. The caller
+	// still has the lock, so that recorded holds never overlap where real ones did not.
 	LaneReleased(ctx context.Context, id fleet.RunID) error
 	// TakeForRun takes a claim and, unless it is denied, writes task, key, epoch and
-	// lessons into the run's row with it. A grant is debited to the category that the
-	// run works, and reserved in the budgets; a run whose work goes to review takes a place
-	// there. A run whose agent cannot work, whose budget is used up, for whose work there is
+	// lessons into the run's row with it. The session, whose lane's claim the run may have
+	// already, is debited to the category that the run works, and reserved in the budgets; a run
+	// whose work goes to review takes a place there. A run whose agent cannot work, whose budget is used up, for whose work there is
 	// no place, or whose task was left in another state since it was picked, gets a
 	// [fleet.RefusedError] and no claim.
 	TakeForRun(ctx context.Context, r RunTake) (fleet.Grant, fleet.Claim, error)

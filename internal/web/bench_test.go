@@ -206,7 +206,8 @@ func (b *bench) fire(c fleet.Category) (fleet.FireID, fleet.RunID) {
 func (b *bench) begin(id fleet.RunID, c fleet.Category, on fleet.TaskID, printed string) {
 	b.Helper()
 	b.check(b.db.BeginRun(b.Context(), id, os.Getpid()))
-	b.check(b.db.LaneTaken(b.Context(), id, c, 1))
+	_, _, err := b.db.LaneTaken(b.Context(), store.LaneTake{Run: id, Category: c, Lane: 1, TTL: time.Hour})
+	b.check(err)
 	grant, _, err := b.db.TakeForRun(b.Context(), store.RunTake{
 		TakeRequest: store.TakeRequest{Key: on.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: on, Terms: fleet.Terms{Agent: "fake"},
 	})

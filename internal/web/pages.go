@@ -46,7 +46,8 @@ func (b claimsBody) html(f frame) h.HTML {
 		denial = fleet.DeniedClaim
 	)
 	held := table[claim]{selector: "table.cards#claims", region: "Claims held", caption: "Held now", columns: []column[claim]{
-		{"Task", "text", func(c claim) any { return bdi(c.Key) }},
+		{"Key", "text", func(c claim) any { return bdi(c.Key) }},
+		{"Kind", "", func(c claim) any { return c.Key.Kind() }},
 		{"Holder", "", func(c claim) any { return holder(c.Holder) }},
 		{"Epoch", "n", func(c claim) any { return c.Epoch }},
 		{"Since", "", func(c claim) any { return when(c.AcquiredAt, f.Now) }},

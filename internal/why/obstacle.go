@@ -61,7 +61,7 @@ func (c Category) obstacle(h selector.Obstacle) Obstacle {
 		o.Change = "That ends by itself, with a change of such a task, or by a person."
 		o.Command = command("stint", "resume", string(c.Name))
 	case h.Kind == fleet.HinderedByClaim:
-		o.Reason = sentence("All that it could work on is claimed: %s", c.claims())
+		o.Reason = sentence("All that it could work on is claimed: %s", c.claims(h.Reason == selector.ClaimBlocked))
 		o.Change = "It takes the end of a claim, or another task."
 		o.Command = command("stint", "task", "add", "--category", string(c.Name)) + " TITLE"
 		if h.Reason == selector.ClaimBlocked {
@@ -103,9 +103,13 @@ func (c Category) noTask() string {
 	return sentence("None of its %s can be worked on: %s", plain.Plural(open, "open task"), listed(why))
 }
 
-func (c Category) claims() string {
+// claims are those on the lanes of the category, or on its tasks.
+func (c Category) claims(lanes bool) string {
 	var words []string
 	for _, h := range c.Held {
+		if h.Key.IsLane() != lanes {
+			continue
+		}
 		words = append(words, fmt.Sprintf("%q by %s until %s", h.Key, h.Holder, plain.Stamp(h.ExpiresAt)))
 	}
 	return listed(words)

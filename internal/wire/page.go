@@ -17,14 +17,15 @@ type PageError struct {
 // ListedClaim is a claim, and how it ended if it did.
 type ListedClaim struct {
 	Claim
-	Ending     fleet.Ending `json:"ending"`
-	ReleasedAt *string      `json:"released_at"`
-	Reason     string       `json:"reason"`
+	Kind       fleet.ClaimKind `json:"kind"` // "task", or "lane" for that of a session's lane
+	Ending     fleet.Ending    `json:"ending"`
+	ReleasedAt *string         `json:"released_at"`
+	Reason     string          `json:"reason"`
 }
 
 // NewListedClaim is a claim as a list of them has it.
 func NewListedClaim(status ClaimStatus, c fleet.Claim) ListedClaim {
-	return ListedClaim{NewClaim(status, c), c.Ending, Time(c.ReleasedAt), c.Reason}
+	return ListedClaim{NewClaim(status, c), c.Key.Kind(), c.Ending, Time(c.ReleasedAt), c.Reason}
 }
 
 // Claims is stint/claims@1.

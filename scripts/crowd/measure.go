@@ -111,7 +111,7 @@ func (g gauge) begin(ctx context.Context, r fleet.Run, i int) error {
 	if err := g.store.BeginRun(ctx, r.ID, 1); err != nil {
 		return err
 	}
-	if err := g.store.LaneTaken(ctx, r.ID, r.Category, 1+i/perFire); err != nil {
+	if _, _, err := g.store.LaneTaken(ctx, store.LaneTake{Run: r.ID, Category: r.Category, Lane: 1 + i/perFire, TTL: time.Hour}); err != nil {
 		return err
 	}
 	task := fleet.TaskID(r.ID)

@@ -50,7 +50,7 @@ returning ` + claimColumns
 
 const releaseHolder = `
 update claims set released_at = :now, ending = :ending
-where holder = :holder and released_at is null`
+where holder = :holder and released_at is null and not ` + isLane
 
 // inTheWay are the claims that [fleet.Claim.Free] may refuse: those that have not
 // expired, and those of sessions, which an expiry alone does not free. Each half reads
@@ -115,6 +115,9 @@ func (d *DB) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (c flee
 func (d *DB) Release(ctx context.Context, h store.Hold, ending fleet.Ending, reason string) (c fleet.Claim, err error) {
 	err = d.update(ctx, func(t tx) error {
 		c, err = t.fenced(ctx, releaseClaim, h, sql.Named("ending", ending), sql.Named("reason", reason))
+		if run, session := c.Holder.Run(); err == nil && session && c.Key.IsLane() {
+			return t.endHold(ctx, run)
+		}
 		return err
 	})
 	return c, wrap(err, "release claim %q", h.Key)

@@ -302,7 +302,8 @@ func everyWrite(ctx context.Context, d *DB) error {
 	try(err)
 	try(d.AddRun(ctx, run))
 	try(d.BeginRun(ctx, run.ID, 1))
-	try(d.LaneTaken(ctx, run.ID, "code", 1))
+	_, _, err = d.LaneTaken(ctx, store.LaneTake{Run: run.ID, Category: "code", Lane: 1, TTL: time.Hour})
+	try(err)
 	_, _, err = d.TakeForRun(ctx, store.RunTake{
 		TakeRequest: store.TakeRequest{Key: "k", Holder: hold.Holder, TTL: time.Hour}, Run: run.ID, Task: "k", Lessons: []fleet.LessonUse{{Lesson: "a"}},
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -55,30 +56,6 @@ func (d *DB) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
 	})
 }
 
-// LaneTaken records an acquisition. The caller holds the lock.
-func (d *DB) LaneTaken(ctx context.Context, id fleet.RunID, c fleet.Category, lane int) error {
-	err := d.update(ctx, func(t tx) error {
-		_, err := t.ExecContext(ctx, "insert into lane_holds (run, category, lane, acquired_at) values (?, ?, ?, ?)",
-			id, c, lane, millis(t.now))
-		if err != nil {
-			return err
-		}
-		_, err = t.ExecContext(ctx, "update runs set category = ?, lane = ? where id = ?", c, lane, id)
-		return err
-	})
-	return wrap(err, "record lane %s.%d", c, lane)
-}
-
-// LaneReleased records that the run gives its lane back. The caller still holds the lock.
-func (d *DB) LaneReleased(ctx context.Context, id fleet.RunID) error {
-	err := d.update(ctx, func(t tx) error {
-		_, err := t.ExecContext(ctx, "update lane_holds set released_at = ? where run = ? and released_at is null",
-			millis(t.now), id)
-		return err
-	})
-	return wrap(err, "record release of the lane of run %s", id)
-}
-
 // TakeForRun takes a claim for a run and, when it is granted, writes task, key, epoch and
 // lessons into the run's row and debits the category, all in one transaction.
 func (d *DB) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant, c fleet.Claim, err error) {
@@ -87,12 +64,17 @@ func (d *DB) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant
 		if err != nil || grant == fleet.Denied {
 			return err
 		}
+		var has bool // the run is at work under this very claim: its session is counted
+		err = t.QueryRowContext(ctx, "select key = ? and epoch = ? from runs where id = ?", c.Key, c.Epoch, r.Run).Scan(&has)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
 		rows, err := t.exec(ctx,
 			"update runs set task = ?, key = ?, epoch = ? where id = ? and ended_at is null", r.Task, c.Key, c.Epoch, r.Run)
 		if err := oneRow(rows, err, fmt.Errorf("run %s is not open: %w", r.Run, fleet.ErrLost)); err != nil {
 			return err
 		}
-		if err := t.useLessons(ctx, r.Run, r.Lessons); err != nil || grant == fleet.Renewed {
+		if err := t.useLessons(ctx, r.Run, r.Lessons); err != nil || has {
 			return err
 		}
 		m, err := t.task(ctx, r.Task)
@@ -268,12 +250,6 @@ func (d *DB) OnBranch(ctx context.Context, id fleet.RunID, branch string) error 
 		return oneRow(rows, err, fmt.Errorf("it is not open: %w", fleet.ErrLost))
 	})
 	return wrap(err, "record the branch of run %s", id)
-}
-
-// Unreturned reads the runs whose hold of a lane was never given back.
-func (d *DB) Unreturned(ctx context.Context, c fleet.Category, lane int) ([]fleet.Run, error) {
-	return d.listRuns(ctx, `where id in
-(select run from lane_holds where released_at is null and category = ? and lane = ?) order by id`, c, lane)
 }
 
 // Denied records a denial.

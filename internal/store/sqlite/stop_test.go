@@ -120,10 +120,13 @@ func stoppedWrites() map[string]stoppedWrite {
 		return err
 	}
 	begun := func(ctx context.Context, d *DB) error {
-		if err := errors.Join(planned(ctx, d), d.LaneTaken(ctx, run.ID, "code", 1)); err != nil {
+		if err := planned(ctx, d); err != nil {
 			return err
 		}
-		_, _, err := d.TakeForRun(ctx, take)
+		_, _, err := d.LaneTaken(ctx, store.LaneTake{Run: run.ID, Category: "code", Lane: 1, TTL: time.Hour})
+		if err == nil {
+			_, _, err = d.TakeForRun(ctx, take)
+		}
 		return err
 	}
 	end := func(v fleet.Verdict) func(context.Context, *DB) error {

@@ -69,10 +69,10 @@ func testDebit(t *testing.T, b bundle) {
 func testDebitAfterPivot(t *testing.T, b bundle) {
 	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
 	must(t, b.AddRun(t.Context(), plannedRun("0r1")))
-	must(t, b.LaneTaken(t.Context(), "0r1", "code", 1))
+	b.mustLane(t, "0r1", "code", 1, fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "hers"), fleet.Denied)
 	must(t, b.LaneReleased(t.Context(), "0r1"))
-	must(t, b.LaneTaken(t.Context(), "0r1", "docs", 1))
+	b.mustLane(t, "0r1", "docs", 1, fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "free", fleet.LessonUse{Lesson: "a", Injected: true}), fleet.Granted)
 	want := bandit.Account{Sessions: 1, Since: 1, Load: loadAfter(0)}
 	same(t, "accounts", b.accounts(t), map[fleet.Category]bandit.Account{"docs": want})

@@ -290,7 +290,7 @@ func testSettledInItsDay(t *testing.T, b bundle) {
 // testSettledAfterPivot settles in the category that was worked.
 func testSettledAfterPivot(t *testing.T, b bundle) {
 	must(t, b.AddRun(t.Context(), plannedRun("0r1")))
-	must(t, b.LaneTaken(t.Context(), "0r1", "docs", 1))
+	b.mustLane(t, "0r1", "docs", 1, fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "free"), fleet.Granted)
 	r := b.mustRun(t, "0r1")
 	r.Category = "code" // as it was planned

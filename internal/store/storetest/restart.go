@@ -150,6 +150,7 @@ type history struct {
 	memory
 
 	t     *testing.T
+	lanes int // that were taken; each session has one of its own
 	runs  int
 	open  []session
 	ended []session
@@ -197,7 +198,8 @@ func (h *history) begin(rt *rapid.T) {
 	s := session{run: h.planned(rt)}
 	if rapid.Bool().Draw(rt, "pivot") {
 		s.run.Category = anyCategory(rt)
-		must(h.t, h.LaneTaken(h.t.Context(), s.run.ID, s.run.Category, 1))
+		h.lanes++
+		h.mustLane(h.t, s.run.ID, s.run.Category, h.lanes, fleet.Granted)
 	}
 	for _, id := range rapid.SliceOfDistinct(rapid.SampledFrom([]fleet.LessonID{"a", "b", "c"}), rapid.ID).Draw(rt, "lessons") {
 		s.lessons = append(s.lessons, fleet.LessonUse{Lesson: id, Injected: rapid.Bool().Draw(rt, "injected")})

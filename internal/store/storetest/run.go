@@ -129,19 +129,19 @@ func testLanes(t *testing.T, b bundle) {
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
 		must(t, b.AddRun(t.Context(), plannedRun(id)))
 	}
-	must(t, b.LaneTaken(t.Context(), "0r1", "code", 1)) // at 0
+	b.mustLane(t, "0r1", "code", 1, fleet.Granted) // at 0
 	b.clock.Advance(time.Second)
-	must(t, b.LaneTaken(t.Context(), "0r2", "docs", 2)) // at 1
+	b.mustLane(t, "0r2", "docs", 2, fleet.Granted) // at 1
 	b.clock.Advance(time.Second)
 	must(t, b.LaneReleased(t.Context(), "0r1")) // at 2
 	b.clock.Advance(time.Second)
 	must(t, b.LaneReleased(t.Context(), "0r1"))
-	must(t, b.LaneTaken(t.Context(), "0r1", "triage", 3)) // at 3
+	b.mustLane(t, "0r1", "triage", 3, fleet.Granted) // at 3
 	if r := b.mustRun(t, "0r1"); r.Category != "triage" || r.Lane != 3 {
 		t.Errorf("got run in %s.%d, want triage.3", r.Category, r.Lane)
 	}
-	if err := b.LaneTaken(t.Context(), "0none", "code", 1); err == nil {
-		t.Error("got a lane for a run that is not there, want an error")
+	if grant, c, err := b.LaneTaken(t.Context(), laneTake("0none", "code", 1)); err == nil {
+		t.Errorf("got a lane for a run that is not there, %s, %+v, want an error", grant, c)
 	}
 	first := fleet.LaneHold{Run: "0r1", Category: "code", Lane: 1, AcquiredAt: at(0), ReleasedAt: at(2)}
 	rest := []fleet.LaneHold{
@@ -152,6 +152,64 @@ func testLanes(t *testing.T, b bundle) {
 		got, err := b.LaneHolds(t.Context(), at(since))
 		must(t, err)
 		same(t, "lanes", got, want)
+	}
+}
+
+// testLaneClaims has the claim of a lane beside the hold: both begin and end together, once each,
+// whoever asks twice, and however the run gives its other claims back.
+func testLaneClaims(t *testing.T, b bundle) {
+	ctx := t.Context()
+	for _, id := range []fleet.RunID{"0r1", "0r2"} {
+		must(t, b.AddRun(ctx, plannedRun(id)))
+	}
+	lane := fleet.LaneKey("code", 1)
+	c := b.mustLane(t, "0r1", "code", 1, fleet.Granted)
+	same(t, "claim", c, fleet.Claim{Key: lane, Holder: "run:0r1", Epoch: 1, AcquiredAt: Start(), ExpiresAt: Start().Add(time.Hour)})
+	same(t, "asked once more", b.mustLane(t, "0r1", "code", 1, fleet.Renewed), c)
+	before := b.mustRun(t, "0r2")
+	same(t, "in the way of another", b.mustLane(t, "0r2", "code", 1, fleet.Denied), c)
+	same(t, "the run that was denied", b.mustRun(t, "0r2"), before)
+	b.clock.Advance(2 * time.Hour)
+	c.ExpiresAt = Start().Add(time.Hour)
+	same(t, "an expiry alone frees no session's lane", b.mustLane(t, "0r2", "code", 1, fleet.Denied), c)
+	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
+	must(t, b.ReleaseHolder(ctx, "run:0r1", fleet.EndingDone))
+	if c, _, err := b.check(ctx, "fix"); err != nil || c.Ending != fleet.EndingDone {
+		t.Errorf("the task's claim: %+v, %v, want it done", c, err)
+	}
+	b.mustLane(t, "0r2", "code", 1, fleet.Denied)
+	must(t, b.LaneReleased(ctx, "0r1"))
+	b.clock.Advance(time.Second)
+	must(t, b.LaneReleased(ctx, "0r1"))
+	c = b.mustLane(t, "0r2", "code", 1, fleet.Granted)
+	same(t, "epoch of the next", c.Epoch, fleet.Epoch(2))
+	b.clock.Advance(time.Second)
+	_, err := b.Release(ctx, store.Hold{Key: lane, Holder: "run:0r2", Epoch: 2}, fleet.EndingAbandoned, "by hand")
+	must(t, err)
+	got, err := b.LaneHolds(ctx, Start())
+	must(t, err)
+	at := Start().Add(2 * time.Hour)
+	same(t, "holds", got, []fleet.LaneHold{
+		{Run: "0r1", Category: "code", Lane: 1, AcquiredAt: Start(), ReleasedAt: at},
+		{Run: "0r2", Category: "code", Lane: 1, AcquiredAt: at.Add(time.Second), ReleasedAt: at.Add(2 * time.Second)},
+	})
+}
+
+// testSessionOnItsLane has a session without a task: it works under the claim that its run took
+// with the lane, and is counted once.
+func testSessionOnItsLane(t *testing.T, b bundle) {
+	must(t, b.AddRun(t.Context(), plannedRun("0r1")))
+	b.mustLane(t, "0r1", "code", 1, fleet.Granted)
+	take := takeFor("0r1", "fix")
+	take.Task, take.Key, take.Budgets = "", fleet.LaneKey("code", 1), []fleet.Budget{{Scope: "fleet", Runs: 9}}
+	for range 3 {
+		b.mustTakeForRun(t, take, fleet.Renewed)
+		s := b.mustSnapshot(t)
+		same(t, "sessions", s.Arms["code"].Sessions, 1)
+		same(t, "of the day", fleet.SpentBy(s.Spent, "fleet").Runs, 1)
+	}
+	if r := b.mustRun(t, "0r1"); r.Key != take.Key || r.Epoch != 1 {
+		t.Errorf("got %q at epoch %d in the row, want the lane at 1", r.Key, r.Epoch)
 	}
 }
 

@@ -45,6 +45,8 @@ func Run(t *testing.T, open Open) {
 		"LastRuns":           testLastRuns,
 		"BeginRun":           testBeginRun,
 		"Lanes":              testLanes,
+		"LaneClaims":         testLaneClaims,
+		"SessionOnItsLane":   testSessionOnItsLane,
 		"TakeForRun":         testTakeForRun,
 		"TakeForEndedRun":    testTakeForEndedRun,
 		"Complete":           testComplete,
@@ -233,6 +235,19 @@ func (b bundle) mustTake(t *testing.T, r store.TakeRequest, want fleet.Grant) fl
 		t.Fatalf("got %s, want %s: %+v", grant, want, c)
 	}
 	return c
+}
+
+func laneTake(id fleet.RunID, c fleet.Category, lane int) store.LaneTake {
+	return store.LaneTake{Run: id, Category: c, Lane: lane, TTL: time.Hour}
+}
+
+// mustLane takes a lane as must be.
+func (b bundle) mustLane(t *testing.T, id fleet.RunID, c fleet.Category, lane int, want fleet.Grant) fleet.Claim {
+	t.Helper()
+	grant, got, err := b.LaneTaken(t.Context(), laneTake(id, c, lane))
+	must(t, err)
+	same(t, "grant", grant, want)
+	return got
 }
 
 func (b bundle) mustSnapshot(t *testing.T) store.Snapshot {
