@@ -153,7 +153,7 @@ func (a *app) shownTask(ctx context.Context, c *config.Config, s store.Store, id
 	if err != nil {
 		return nil, err
 	}
-	known, err := a.standings(ctx, c, s, tasks)
+	known, err := a.standings(ctx, c, s, nil, tasks)
 	if err != nil {
 		return nil, err
 	}

@@ -10,9 +10,11 @@ import (
 	"stint/internal/config"
 	"stint/internal/door"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/selector"
 	"stint/internal/store"
+	"stint/internal/survey"
 	"stint/internal/wire"
 )
 
@@ -33,10 +35,10 @@ func (s standings) object(t fleet.Task) wire.Task {
 }
 
 // standings puts tasks in the states that are remembered of them, and says of those that
-// are blocked why.
-func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, tasks []fleet.Task) (standings, error) {
+// are blocked why; with a fleet, also for which other work they wait.
+func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, f *survey.Fleet, tasks []fleet.Task) (known standings, err error) {
 	q := selector.Queue{Tasks: tasks, At: a.Now(), RaiseAfter: c.Tasks.RaiseAfter}
-	known := standings{map[fleet.TaskID]string{}, map[fleet.TaskID]string{}}
+	known = standings{map[fleet.TaskID]string{}, map[fleet.TaskID]string{}}
 	if s != nil {
 		snapshot, err := s.Snapshot(ctx)
 		if err != nil {
@@ -48,6 +50,11 @@ func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, ta
 			if t.Listed != "" {
 				known.from[t.ID] = t.Memory.From(t)
 			}
+		}
+	}
+	if f != nil {
+		if q.Overlaps, err = f.OverlapsOf(ctx, tasks); err != nil {
+			return known, err
 		}
 	}
 	_, blocked := q.Workable()
@@ -101,7 +108,8 @@ func (a *app) taskList(ctx context.Context, o taskListOptions) error {
 		}
 		o.state = string(state)
 	}
-	return a.withStore(ctx, reading, func(c *config.Config, s store.Store) error {
+	return a.explain(ctx, func(e *inspect.Explainer) error {
+		c := e.Config
 		if err := knownCategory(c, o.category); err != nil {
 			return err
 		}
@@ -112,7 +120,7 @@ func (a *app) taskList(ctx context.Context, o taskListOptions) error {
 		for _, p := range problems {
 			fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(p.String()))
 		}
-		known, err := a.standings(ctx, c, s, tasks)
+		known, err := a.standings(ctx, c, e.Store, e.Fleet, tasks)
 		if err != nil {
 			return err
 		}

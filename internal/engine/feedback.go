@@ -159,6 +159,7 @@ func (e *Engine) reopenFor(ctx context.Context, f fleet.Feedback) (err error) {
 	}
 	e.Log.InfoContext(ctx, "feedback on published work", slog.String("run_id", string(f.Run)), slog.String("task_id", string(f.Task)), slog.String("reason", cmp.Or(reason, said)))
 	// The task's file stays as it is: its state there is that of the branch once that is merged.
+	reason = cmp.Or(reason, "there is feedback on the work of run "+string(f.Run))
 	return e.Store.LeaveTask(ctx, h, fleet.TaskMemory{Task: f.Task, Reason: reason, TaskLeft: fleet.TaskLeft{
 		State: state, Source: t.Source, Item: t.Item, Seen: t.Seen, Changed: true,
 	}})

@@ -175,7 +175,7 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	if err != nil {
 		return v, false, err
 	}
-	denial, err := w.claim(ctx, category, task, memoryOf(task, seen), uses, agents)
+	denial, err := w.claim(ctx, category, task, seen, uses, agents)
 	if refused := (fleet.RefusedError{}); errors.As(err, &refused) {
 		if refused.Scope != "" {
 			w.notify(ctx, fleet.Notice{Event: fleet.EventBudget, Scope: refused.Scope, Category: c, Run: w.run.ID, Reason: refused.Reason, At: w.Now()})
@@ -343,8 +343,12 @@ func (w *worker) queue(v survey.View) selector.Queue {
 
 // claim takes the task, or for a session without one its lane, and returns the
 // denial if it is another's.
-func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task, memory fleet.TaskMemory, lessons []fleet.LessonUse, agents []fleet.Terms) (denial string, err error) {
+func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task, seen survey.View, lessons []fleet.LessonUse, agents []fleet.Terms) (denial string, err error) {
 	run := claimFor(w.run, task)
+	var apart []fleet.TaskID
+	if w.only == "" { // a person who asks for a task gets it
+		apart = seen.Overlaps[run.Task].Apart
+	}
 	if w.asks.Run != "" {
 		for i := range agents {
 			agents[i].Room = fleet.Room{} // the item that it goes on with has its place
@@ -352,7 +356,7 @@ func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task,
 	}
 	grant, taken, agent, err := w.Desk().TakeForRun(ctx, store.RunTake{
 		TakeRequest: store.TakeRequest{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL},
-		Run:         run.ID, Task: run.Task, Memory: memory, Lessons: lessons,
+		Run:         run.ID, Task: run.Task, Memory: memoryOf(task, seen), Lessons: lessons, Apart: apart,
 	}, agents)
 	if err != nil {
 		return "", err

@@ -289,6 +289,9 @@ func (m TaskMemory) left() string {
 	if m.State.Settled() {
 		verb = "closed"
 	}
+	if m.Run == "" && m.Reason != "" && m.Failures == 0 && m.Vain == 0 { // of no session: feedback has
+		return verb + ": " + m.Reason
+	}
 	return verb + " by " + by
 }
 

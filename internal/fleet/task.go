@@ -176,4 +176,7 @@ func (p TaskProblem) String() string {
 type Overlap struct {
 	Why   string // a sentence: which work changes what; empty: none does
 	Waits bool   // until that is over; else its equals come before it
+	// Apart are the tasks that no other session may be at meanwhile: they may change a file of the
+	// same pattern, of those that one task at a time may change.
+	Apart []TaskID
 }

@@ -3,6 +3,7 @@ package review
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -80,6 +81,27 @@ func (o Overlaps) Of(task fleet.TaskID, r Reach) fleet.Overlap {
 		}
 	}
 	return fleet.Overlap{}
+}
+
+// Apart are, for each task, the others that may change a file of the same pattern as it.
+func Apart(tasks map[fleet.TaskID]Reach, serialize []string) map[fleet.TaskID][]fleet.TaskID {
+	apart := map[fleet.TaskID][]fleet.TaskID{}
+	for _, pattern := range serialize {
+		var group []fleet.TaskID
+		for _, id := range slices.Sorted(maps.Keys(tasks)) {
+			if tasks[id].meets(pattern) {
+				group = append(group, id)
+			}
+		}
+		for _, id := range group {
+			for _, other := range group {
+				if other != id && !slices.Contains(apart[id], other) {
+					apart[id] = append(apart[id], other)
+				}
+			}
+		}
+	}
+	return apart
 }
 
 // changing says which other work changes a file that begins with the stem and fits.

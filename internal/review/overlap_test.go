@@ -2,6 +2,7 @@ package review_test
 
 import (
 	"cmp"
+	"reflect"
 	"testing"
 
 	"stint/internal/fleet"
@@ -51,8 +52,14 @@ func TestOverlaps(t *testing.T) {
 		},
 	} {
 		got := o.Of(cmp.Or(tt.task, "t"), tt.Reach)
-		if want := (fleet.Overlap{Why: tt.want, Waits: tt.waits}); got != want {
+		if want := (fleet.Overlap{Why: tt.want, Waits: tt.waits}); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", tt.name, got, want)
 		}
+	}
+	apart := review.Apart(map[fleet.TaskID]review.Reach{
+		"a": {Files: []string{"go.mod", "x"}}, "b": {Paths: []string{"go.*", "db"}}, "c": {Paths: []string{"db/migrations/1"}}, "d": {Files: []string{"x"}},
+	}, []string{"go.mod", "db/migrations/**", "go.*"})
+	if want := map[fleet.TaskID][]fleet.TaskID{"a": {"b"}, "b": {"a", "c"}, "c": {"b"}}; !reflect.DeepEqual(apart, want) {
+		t.Errorf("apart: got %v, want %v", apart, want)
 	}
 }

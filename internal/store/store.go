@@ -78,6 +78,7 @@ type RunTake struct {
 	Task        fleet.TaskID
 	Memory      fleet.TaskMemory  // what was remembered of the task when it was picked; zero: nothing
 	Lessons     []fleet.LessonUse // that match
+	Apart       []fleet.TaskID    // at which no other run may be
 }
 
 // Hold names a claim that the caller believes to be its own.

@@ -10,12 +10,23 @@ import (
 	"stint/internal/review"
 )
 
+// OverlapsOf are those of the tasks that are to change what other work changes.
+func (f *Fleet) OverlapsOf(ctx context.Context, tasks []fleet.Task) (map[fleet.TaskID]fleet.Overlap, error) {
+	v, err := f.Present(ctx)
+	v.Tasks = tasks
+	if err != nil {
+		return nil, err
+	}
+	return f.overlaps(ctx, v), nil
+}
+
 // overlaps are the workable tasks that are to change what other work changes. The files of a task
 // are known of one that declares them, and of one with attempts on branches. Git is not asked
-// where no run ever had a folder of its own, and no more than the branches are looked at where
-// nothing is known of any task. An error costs the order alone, and stops nothing.
+// where no run ever had a folder of its own and no files are for one task at a time, and no more
+// than the branches are looked at where nothing is known of any task. An error costs the order alone, and stops nothing.
 func (f *Fleet) overlaps(ctx context.Context, v View) map[fleet.TaskID]fleet.Overlap {
-	if _, err := os.Stat(filepath.Join(f.Config.State, "worktrees")); err != nil || f.Work == nil {
+	_, none := os.Stat(filepath.Join(f.Config.State, "worktrees"))
+	if none != nil && len(f.Config.Review.Serialize) == 0 || f.Work == nil {
 		return nil
 	}
 	found, err := f.findOverlaps(ctx, v)
@@ -66,11 +77,13 @@ func (f *Fleet) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]flee
 		work = append(work, w)
 	}
 	found, all := map[fleet.TaskID]fleet.Overlap{}, review.NewOverlaps(work, f.Config.Review.Serialize)
+	apart := review.Apart(reach, f.Config.Review.Serialize)
 	for _, t := range v.Tasks {
 		if !t.State.Workable() {
 			continue
 		}
-		if o := all.Of(t.ID, reach[t.ID]); o.Why != "" {
+		o := all.Of(t.ID, reach[t.ID])
+		if o.Apart = apart[t.ID]; o.Why != "" || len(o.Apart) > 0 {
 			found[t.ID] = o
 		}
 	}

@@ -45,6 +45,14 @@ func AsPicked(t store.RunTake, m fleet.TaskMemory) error {
 	}
 }
 
+// NotApart refuses a run because of another, which is at a task that changes the same files.
+func NotApart(run fleet.RunID, task fleet.TaskID) error {
+	return fleet.RefusedError{
+		Reason:  fmt.Sprintf("run %s took task %q while this run looked, and [review] serialize has files of both", run, task),
+		Outcome: fleet.RunDenied,
+	}
+}
+
 // Left is what is remembered of a task once a session has ended: the state that it left it in, what
 // is owed to the task's source, and how many worked on it in vain. Now is the round of its category.
 // It reports false if nobody has worked on the task, and nothing need be remembered of that.

@@ -84,6 +84,9 @@ func (d *DB) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant
 		if err := book.AsPicked(r, m); err != nil {
 			return err
 		}
+		if err := t.standApart(ctx, r); err != nil {
+			return err
+		}
 		if err := t.debit(ctx, r.Run); err != nil {
 			return err
 		}
@@ -93,6 +96,30 @@ func (d *DB) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant
 		return "", fleet.Claim{}, wrap(err, "take claim %q", r.Key) // what was granted was undone
 	}
 	return grant, c, nil
+}
+
+// standApart refuses a run while another is at a task that no other may be at meanwhile: it came
+// there since the run looked.
+func (t tx) standApart(ctx context.Context, r store.RunTake) error {
+	if len(r.Apart) == 0 {
+		return nil
+	}
+	tasks, err := json.Marshal(r.Apart)
+	if err != nil {
+		return err
+	}
+	var (
+		run  fleet.RunID
+		task fleet.TaskID
+	)
+	row := t.QueryRowContext(ctx, `select id, task from runs where ended_at is null and key <> '' and id <> ?
+and task in (select value from json_each(?)) order by id limit 1`, r.Run, string(tasks))
+	if err := row.Scan(&run, &task); errors.Is(err, sql.ErrNoRows) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	return book.NotApart(run, task)
 }
 
 // Complete ends a run that worked under a claim: outcome, grade and what is
