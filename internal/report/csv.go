@@ -15,7 +15,8 @@ import (
 // what, and the columns before the figures which. A column that a row has no figure for is
 // empty.
 func (p Report) CSV() ([]byte, error) {
-	rows := [][]string{csvHead(), p.csvRow("fleet", "", "", p.From, p.To, p.All, CategoryUse{})}
+	head := append(csvHead(), strings.Fields("merged refused usd_each sessions_each due_7d stood_7d due_30d stood_30d")...)
+	rows := [][]string{head, p.csvRow("fleet", "", "", p.From, p.To, p.All, CategoryUse{})}
 	for _, c := range p.Categories {
 		rows = append(rows, p.csvRow("category", c.Category, "", p.From, p.To, c.Use, c))
 	}
@@ -25,10 +26,45 @@ func (p Report) CSV() ([]byte, error) {
 	for _, u := range p.Pairs {
 		rows = append(rows, p.csvRow("category+agent", u.Category, u.Agent, p.From, p.To, u.Use, CategoryUse{}))
 	}
+	for _, w := range p.Merged {
+		rows = append(rows, p.mergedRow(w))
+	}
 	for _, s := range p.Steps {
 		rows = append(rows, p.csvRow("step", "", "", s.From, s.From.Add(p.Step), s.Use, CategoryUse{}))
 	}
+	for i, row := range rows {
+		rows[i] = append(row, make([]string, len(head)-len(row))...)
+	}
 	return csvText(rows)
+}
+
+// mergedRow is what became of the work of one agent in one category.
+func (p Report) mergedRow(w MergedWork) []string {
+	row := make([]string, len(csvHead()))
+	for i, name := range csvHead() {
+		switch name {
+		case "kind":
+			row[i] = "merged"
+		case "category":
+			row[i] = inert(string(w.Category))
+		case "agent":
+			row[i] = inert(w.Agent)
+		case "from":
+			row[i] = plain.Stamp(p.From)
+		case "to":
+			row[i] = plain.Stamp(p.To)
+		case "sessions":
+			row[i] = strconv.Itoa(w.Sessions)
+		case "usd":
+			row[i] = decimal(w.USD)
+		}
+	}
+	usd, sessions := "", ""
+	if each, of := w.PerMerged(); w.Merged > 0 {
+		usd, sessions = decimal(each), decimal(of)
+	}
+	return append(row, strconv.Itoa(w.Merged), strconv.Itoa(w.Refused), usd, sessions,
+		strconv.Itoa(w.Week.Due), strconv.Itoa(w.Week.Stood), strconv.Itoa(w.Month.Due), strconv.Itoa(w.Month.Stood))
 }
 
 func csvText(rows [][]string) ([]byte, error) {

@@ -24,6 +24,24 @@ type MergedWork struct {
 // Standing is how many results that came into the target so long ago stood for as long.
 type Standing struct{ Due, Stood int }
 
+// Text is the share that stood, or none where nothing is old enough.
+func (s Standing) Text(none string) string {
+	if s.Due == 0 {
+		return none
+	}
+	return Percent(float64(s.Stood) / float64(s.Due))
+}
+
+// Decided are the categories and agents of whose work something became.
+func (p Report) Decided() (list []MergedWork) {
+	for _, w := range p.Merged {
+		if w.Merged > 0 || w.Refused > 0 {
+			list = append(list, w)
+		}
+	}
+	return list
+}
+
 // PerMerged is what a merged change cost, in dollars and in sessions; zero without any.
 func (h MergedWork) PerMerged() (usd, sessions float64) {
 	if h.Merged == 0 {

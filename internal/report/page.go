@@ -30,7 +30,7 @@ func (p Report) Page(name fleet.Name) []byte {
 	} else {
 		body = append(body, p.findingList(), p.figures(), h.Each(p.Charts(nil), func(c plot.Chart) h.HTML {
 			return h.El("figure", h.Trusted(plot.Fragment(c)))
-		}), p.categoryTable(), p.agentTable(), p.outcomeTable(), h.El("p.soft", "The interval of an agent is of these grades alone, that of a uniform prior, "+
+		}), p.categoryTable(), p.agentTable(), p.mergedTable(), p.outcomeTable(), h.El("p.soft", "The interval of an agent is of these grades alone, that of a uniform prior, "+
 			"Beta(1+Σg, 1+n−Σg) of n grades g: grades in [0,1] vary no more than successes and failures do, so that it is rather too wide than too narrow."))
 	}
 	return []byte(h.Join(h.Trusted("<!doctype html>\n"), h.El("html", h.Attr("lang", "en"),
@@ -84,6 +84,20 @@ func (p Report) agentTable() h.HTML {
 		columns("agent", textColumn("category"), "runs", "sessions", "hours", "grades", "mean", "95 %", "NOOP", "tokens", "USD"),
 		h.Each(p.Agents, func(a AgentUse) h.HTML { return row(a.Agent, "all", a.Use) }),
 		h.Each(p.Pairs, func(a PairUse) h.HTML { return row(a.Agent, a.Category, a.Use) }))
+}
+
+func (p Report) mergedTable() h.HTML {
+	list := p.Decided()
+	if len(list) == 0 {
+		return h.HTML{}
+	}
+	return pageTable("Merged work", "Sessions and cost for each change that is in the target, with those whose work was not merged; the shares of merged work that stood for so long.",
+		columns("category", textColumn("agent"), "sessions", "merged", "refused", "sessions each", "USD each", "stood 7 days", "30 days"),
+		h.Each(list, func(w MergedWork) h.HTML {
+			usd, sessions := w.PerMerged()
+			return pageRow(w.Category, h.El("td.text", orDash(w.Agent != "", w.Agent)), cells(w.Sessions, w.Merged, w.Refused,
+				orDash(w.Merged > 0, one(sessions)), orDash(w.Merged > 0, two(usd)), w.Week.Text("–"), w.Month.Text("–")))
+		}))
 }
 
 func (p Report) outcomeTable() h.HTML {

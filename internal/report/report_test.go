@@ -329,9 +329,19 @@ func elements(t *testing.T, page []byte) map[string]int {
 	}
 }
 
+// withMerged is the report with work of an agent that was merged, refused and left.
+func withMerged(r Report, c fleet.Category, agent string) Report {
+	r.Merged = []MergedWork{
+		{Category: c, Agent: agent, Sessions: 60, USD: 75, Merged: 12, Refused: 5, Week: Standing{Due: 8, Stood: 7}},
+		{Category: c, Sessions: 3, Refused: 1},
+		{Category: "ops", Sessions: 2, USD: 1},
+	}
+	return r
+}
+
 func TestPage(t *testing.T) {
 	t.Parallel()
-	page := New(past(4, nil)).Page("alpha")
+	page := withMerged(New(past(4, nil)), "code", "claude").Page("alpha")
 	golden(t, "page.html", page)
 	if got, want := elements(t, page)["svg"], 8; got != want {
 		t.Errorf("got %d pictures, want %d: four, each for two widths", got, want)
@@ -349,7 +359,7 @@ func TestPageOfHostileNames(t *testing.T) {
 		for i := range r.Pairs {
 			r.Pairs[i].Agent = text
 		}
-		return r.Page(fleet.Name(text))
+		return withMerged(r, fleet.Category(text), text).Page(fleet.Name(text))
 	}
 	page := named(hostile(), "</title></style><script>alert(1)</script>\" onload='x'\u202e\u2028\xff\x1b[31m")
 	if diff := cmp.Diff(elements(t, page), elements(t, named(nil, "alpha"))); diff != "" {
@@ -372,7 +382,7 @@ func TestPageOfNothing(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	t.Parallel()
-	table, err := New(week(hostile())).CSV()
+	table, err := withMerged(New(week(hostile())), "=1", "@a").CSV()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -389,11 +399,11 @@ func TestCSV(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]int{"fleet": 1, "category": 4, "agent": 3, "category+agent": 4, "step": 60}
+	want := map[string]int{"fleet": 1, "category": 4, "agent": 3, "category+agent": 4, "merged": 3, "step": 60}
 	if diff := cmp.Diff(kinds, want); diff != "" {
 		t.Errorf("rows (-got +want):\n%s", diff)
 	}
-	plain, err := New(past(4, nil)).CSV()
+	plain, err := withMerged(New(past(4, nil)), "code", "claude").CSV()
 	if err != nil {
 		t.Fatal(err)
 	}

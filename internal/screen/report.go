@@ -258,21 +258,12 @@ func mergedLines(s Style, r report.Report) []string {
 		{Title: "STOOD 7D", Right: true},
 		{Title: "30D", Right: true},
 	}}
-	stood := func(s report.Standing) string {
-		if s.Due == 0 {
-			return "-"
-		}
-		return report.Percent(float64(s.Stood) / float64(s.Due))
-	}
-	for _, w := range r.Merged {
-		if w.Merged == 0 && w.Refused == 0 {
-			continue
-		}
+	for _, w := range r.Decided() {
 		each, cost := "-", "-"
 		if usd, sessions := w.PerMerged(); w.Merged > 0 {
 			each, cost = fmt.Sprintf("%.1f", sessions), USD(usd, false)
 		}
-		t.Rows = append(t.Rows, Row(string(w.Category), Dash(w.Agent), fmt.Sprint(w.Merged), fmt.Sprint(w.Refused), each, cost, stood(w.Week), stood(w.Month)))
+		t.Rows = append(t.Rows, Row(string(w.Category), Dash(w.Agent), fmt.Sprint(w.Merged), fmt.Sprint(w.Refused), each, cost, w.Week.Text("-"), w.Month.Text("-")))
 	}
 	if len(t.Rows) == 0 {
 		return nil

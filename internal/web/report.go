@@ -33,7 +33,7 @@ func (b reportBody) html(frame) h.HTML {
 		}))
 	}
 	return h.Join(parts, findings, b.facts(),
-		h.Each(b.Charts, func(c h.HTML) h.HTML { return h.El("figure.timeline", c) }), b.categories())
+		h.Each(b.Charts, func(c h.HTML) h.HTML { return h.El("figure.timeline", c) }), b.categories(), b.merged())
 }
 
 func (b reportBody) facts() h.HTML {
@@ -75,6 +75,35 @@ func (b reportBody) categories() h.HTML {
 			{"Cost", "n", func(c use) any { return cost(c.USD, c.Guessed) }},
 		},
 	}.of(b.Categories)
+}
+
+// merged is what sessions cost for each change that is in the target.
+func (b reportBody) merged() h.HTML {
+	list := b.Decided()
+	if len(list) == 0 {
+		return h.HTML{}
+	}
+	type work = report.MergedWork
+	return table[work]{
+		selector: "table.cards#merged", region: "Merged work",
+		caption: "Merged work; sessions and cost are of all, also of those whose work was not merged",
+		columns: []column[work]{
+			{"Category", "", func(w work) any { return link(ofCategory(w.Category), bdi(w.Category)) }},
+			{"Agent", "", func(w work) any { return bdi(orDash(w.Agent != "", w.Agent)) }},
+			{"Merged", "n", func(w work) any { return w.Merged }},
+			{"Refused", "n", func(w work) any { return w.Refused }},
+			{"Sessions each", "n", func(w work) any {
+				_, sessions := w.PerMerged()
+				return orDash(w.Merged > 0, fmt.Sprintf("%.1f", sessions))
+			}},
+			{"Cost each", "n", func(w work) any {
+				usd, _ := w.PerMerged()
+				return orDash(w.Merged > 0, cost(usd, 0))
+			}},
+			{"Stood 7 days", "n", func(w work) any { return w.Week.Text(dash) }},
+			{"30 days", "n", func(w work) any { return w.Month.Text(dash) }},
+		},
+	}.of(list)
 }
 
 // report says what the fleet did in a span of time. It is not kept up to date: its figures
