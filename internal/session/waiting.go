@@ -53,7 +53,7 @@ func (r Runner) enter(ctx context.Context, b fleet.Box, with fleet.BoxTrial, t b
 	if err != nil {
 		return nil, found, err
 	}
-	defer theirs.Close()
+	defer theirs.Close() // again, which does nothing
 	// In the place of the run's lock. Neither that nor the run's id is the process's before it is the
 	// agent: a run whose supervisor dies before that is over at once.
 	place, err := os.Open(os.DevNull)
@@ -69,7 +69,9 @@ func (r Runner) enter(ctx context.Context, b fleet.Box, with fleet.BoxTrial, t b
 		ExtraFiles:  []*os.File{place, theirs},
 		SysProcAttr: &syscall.SysProcAttr{Setsid: true},
 	}
-	if err := startDeaf(w.cmd); err != nil {
+	err = startDeaf(w.cmd)
+	theirs.Close() // while we hold it, too, the line of one that has ended has no end
+	if err != nil {
 		return nil, found, errors.Join(err, line.Close())
 	}
 	defer w.within(ctx, trialTime)()

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,6 +114,23 @@ func TestProveAnother(t *testing.T) {
 	more.Write = append(slices.Clone(more.Write), "/srv")
 	if _, w := proven(t, r, s); w.stands(more) {
 		t.Error("a box with another folder is the same")
+	}
+}
+
+// TestLayersRefused hears at once that bubblewrap fails, and why: each session of a machine that refuses
+// namespaces asks.
+func TestLayersRefused(t *testing.T) {
+	tools := t.TempDir()
+	if err := os.WriteFile(filepath.Join(tools, "bwrap"), []byte("#!/bin/sh\necho no such luck >&2\nexit 1\n"), 0o700); err != nil { //nolint:gosec // it is a program
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", tools)
+	ctx, cancel := context.WithTimeout(t.Context(), trialTime/2)
+	defer cancel()
+	r, _ := boxed(t, testSpec(t, "dump"))
+	layers, err := r.Layers(ctx)
+	if err != nil || layers.Refused != "no such luck" || layers.Namespaces != "" {
+		t.Errorf("got %+v, %v", layers, err)
 	}
 }
 
