@@ -21,6 +21,7 @@ import (
 func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	ctx, cancel := closing(ctx)
 	defer cancel()
+	w.leaveBoxes(ctx, "") // which lie in the run's folder, that is trimmed
 	w.run.Verdict = v
 	w.run.Left = w.leaves(ctx)
 	if err := w.record(ctx); err != nil {

@@ -32,8 +32,8 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	if err != nil {
 		return run, err
 	}
-	w := worker{Engine: e, run: run, only: o.Task, asked: o.Agent}
-	boxes := w.startBoxes(ctx, run.Category)
+	w := worker{Engine: e, run: run, own: run.Category, only: o.Task, asked: o.Agent}
+	boxes := w.startBoxes(ctx, w.own)
 	defer boxes() // nothing of it outlives the run
 	if o.Run == "" {
 		if err := e.Store.AddRun(ctx, run); err != nil {
@@ -47,12 +47,17 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		return run, fmt.Errorf("begin run %s: %w", run.ID, err)
 	}
 	defer alive.Close()
+	// A box takes longer than all the rest before a claim, so that it is made beside that, from here on:
+	// the run's folder is there, and nobody else's.
+	w.alive, w.boxes = alive, boxes
+	w.trials = w.startTrials(ctx, w.own)
+	defer w.leaveBoxes(ctx, "")
 	if err := e.Store.BeginRun(ctx, run.ID, os.Getpid()); err != nil {
 		return run, fmt.Errorf("begin run: %w", err)
 	}
 	run.StartedAt = e.Now()
 	e.warnLimits(ctx, run)
-	w.run, w.boxes, w.alive = run, boxes, alive
+	w.run = run
 	err = w.work(ctx)
 	ctx, cancel := closing(ctx)
 	defer cancel()

@@ -51,7 +51,6 @@ func (w *worker) work(ctx context.Context) error {
 	} else if refused.Outcome != "" {
 		return w.end(ctx, refused)
 	}
-	w.own = w.run.Category
 	denial, ended, err := w.try(ctx, w.own)
 	switch {
 	case ended:
@@ -148,7 +147,9 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	}
 	defer func() { err = errors.Join(err, w.leave(ctx, lane)) }()
 	w.run.Category, w.run.Lane = c, lane.Number
-	w.trials = w.startTrials(ctx, c)
+	if c != w.own { // those for its own have begun
+		w.trials = w.startTrials(ctx, c)
+	}
 	defer w.leaveBoxes(ctx, "")
 	seen, err := w.Look(ctx)
 	if err != nil {
