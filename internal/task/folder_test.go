@@ -166,7 +166,7 @@ func TestListReportsWhatIsNoTask(t *testing.T) {
 		`bad.md:4: state: state "nope": want one of [active todo backlog waiting ready_for_review someday done cancelled expired], or say under [tasks] what it means, as in states = { "nope" = "todo" }`,
 		`big.md: larger than 1 MiB: keep the task short and link to the rest`,
 		`"caf\xe9.md": task id: key "caf\xe9": not valid UTF-8: rename the file`,
-		`category:x.md: task id: key "category:x": the prefix "category:" is reserved for sessions without a task: rename the file`,
+		`category:x.md: task id: key "category:x": the prefix "category:" is reserved for lanes: rename the file`,
 		`fifo.md: not a regular file: move it out of the folder`,
 		`gone.md: the link leads nowhere: fix it or remove it`,
 		`loop.md: unreadable: too many levels of symbolic links: fix it or move it out of the folder`,

@@ -196,7 +196,7 @@ func TestParseListingProblems(t *testing.T) {
 		"one line bad":     {"{\"id\":\"a\"}\n{\"id\":\n{\"id\":\"b\"}\n", "beads:2: not JSON: unexpected end of JSON input\na\nb\n"},
 		"not objects":      {`[{"id":"a"},1,"x",null,["b"]]`, "beads:2: want an object, not 1\nbeads:3: want an object, not \"x\"\nbeads:4: want an object, not null\nbeads:5: want an object, not [\"b\"]\na\n"},
 		"no id":            {`[{"title":"a"},{"id":null},{"id":""}]`, "beads:1: no id in \"id\": name the field under fields, as in id = \"number\"\nbeads:2: no id in \"id\": name the field under fields, as in id = \"number\"\nbeads:3: task id: key: must not be empty\n"},
-		"bad id":           {`[{"id":"a/b"},{"id":"a\nb"},{"id":"category:x:1"}]`, "beads:1: task id \"a/b\": a slash is not allowed\nbeads:2: task id: key \"a\\nb\": control characters are not allowed\nbeads:3: task id: key \"category:x:1\": the prefix \"category:\" is reserved for sessions without a task\n"},
+		"bad id":           {`[{"id":"a/b"},{"id":"a\nb"},{"id":"category:x:1"}]`, "beads:1: task id \"a/b\": a slash is not allowed\nbeads:2: task id: key \"a\\nb\": control characters are not allowed\nbeads:3: task id: key \"category:x:1\": the prefix \"category:\" is reserved for lanes\n"},
 		"object for text":  {`{"id":"a","title":{"b":1}}`, "beads:1: title (title): want text, not an object: name one of its fields, as in labels.name\n"},
 		"list in list":     {`{"id":"a","labels":[["b"]]}`, "beads:1: labels (tags): a list within a list\n"},
 		"unknown state":    {`{"id":"a","status":"weird"}`, "beads:1: status (state): \"weird\" is not known: say under [tasks.source.beads] what it means\n"},
