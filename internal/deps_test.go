@@ -74,7 +74,7 @@ func rules() map[string]rule {
 			not:     []string{"os/exec"},
 		},
 		"internal/claim": {house: []string{"internal/fleet", "internal/store"}, not: append(outside, "os")},
-		"internal/host":  {house: []string{"internal/fleet"}, foreign: []string{"github.com/google/renameio/v2"}, not: []string{"os/exec"}},
+		"internal/host":  {house: []string{"internal/fleet"}, foreign: []string{"github.com/google/renameio/v2", "golang.org/x/sys/unix"}, not: []string{"os/exec"}},
 		"internal/lane": {
 			house:   []string{"internal/fleet", "internal/rundir"},
 			foreign: []string{"github.com/gofrs/flock", "golang.org/x/sys/unix"},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"sync"
 	"time"
 
 	"stint/internal/fleet"
@@ -12,12 +14,38 @@ import (
 )
 
 const (
-	// beat is the part of the time-to-live after which a claim is renewed.
-	beat = 3
-	// retry is the part of it after which a renewal that failed is tried again, so
-	// that there are several tries before the claim expires.
-	retry = 12
+	// A claim is renewed after this part of its time-to-live, or after so long.
+	beatPart, mostBeat = 3, 5 * time.Minute
+	// A renewal that failed is tried again after this part of it, or after so long, give or take a
+	// fifth: many supervisors meet one fault.
+	retryPart, mostRetry, jitter = 12, 15 * time.Second, 5
+	// look is how often the lease is compared with the clock: a machine that sleeps stops timers.
+	look = 5 * time.Second
 )
+
+// Beat is the time between two renewals.
+func Beat(ttl time.Duration) time.Duration { return min(ttl/beatPart, mostBeat) }
+
+// Retry is the time until a renewal that failed is tried again, by chance from 0 to 1.
+func Retry(ttl time.Duration, chance float64) time.Duration {
+	d := min(ttl/retryPart, mostRetry)
+	return d + time.Duration((2*chance-1)*float64(d/jitter))
+}
+
+// Lease is how long a session may work after it asked for a renewal that it got. The claim lasts
+// for its time-to-live from a moment after that, by another clock. Within the rest, which is the
+// guard, the session ends: the time between two looks at the clock, [Grace], and a thousandth for
+// clocks that go at different speeds. Of a time-to-live of less than a minute the guard is a
+// quarter.
+func Lease(ttl time.Duration) time.Duration {
+	return ttl - min(look+MostGrace+ttl/1000, ttl/4)
+}
+
+// MostGrace is what an agent gets at most between SIGTERM and SIGKILL.
+const MostGrace = 10 * time.Second
+
+// Grace is what an agent gets between SIGTERM and SIGKILL, so that it is over before its claim is.
+func Grace(ttl time.Duration) time.Duration { return min(MostGrace, (ttl-Lease(ttl))*2/3) }
 
 // Renewer moves the expiry of claims.
 type Renewer interface {
@@ -25,61 +53,117 @@ type Renewer interface {
 	Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error)
 }
 
-// Keeper keeps one claim while work is done under it: it renews the claim at a third of its
-// time-to-live, and a claim that is lost ends the work, by cancelling its context with the loss as
-// its cause. The caller must hold the claim when it begins to keep it, and gives it back.
+// Keeper keeps one claim while work is done under it: it renews the claim, and a lease that is over,
+// or a claim that is lost, ends the work, by cancelling its context with the loss as its cause. The
+// caller must hold the claim when it begins to keep it, and gives it back.
 type Keeper struct {
 	Claims Renewer
 	Hold   store.Hold
 	TTL    time.Duration // of the grant, and of every renewal
-	Log    *slog.Logger
+	// Elapsed is a clock that does not jump, and goes on while the machine sleeps.
+	Elapsed func() time.Duration
+	Asked   time.Duration // when the grant was asked for, by that clock
+	Expires time.Time     // the grant, by the store's clock
+	Log     *slog.Logger
 }
 
-// Keep renews the claim until stop is called or parent ends. The context it returns
-// ends, with a cause that wraps [fleet.ErrLost], as soon as the claim is another's or
-// could not be renewed for a whole time-to-live. The grant counts as the first beat,
-// so Keep belongs right behind it. Stop returns once no renewal is under way.
+// Kept is a claim that is kept.
+type Kept struct {
+	context.Context // that ends, with a cause that wraps [fleet.ErrLost], with the lease
+
+	keeper  Keeper
+	end     context.CancelCauseFunc
+	stopped chan struct{}
+
+	mu      sync.Mutex
+	asked   time.Duration // for the last renewal that was got
+	expires time.Time     // by the store's clock
+}
+
+// Keep renews the claim until it is stopped or parent ends.
 //
-// A process that was stopped, or a machine that slept, past the expiry learns of the
-// loss at the first beat after it wakes. Before that beat nothing it writes under the
-// claim goes through either: such writes check the expiry themselves.
-func (k Keeper) Keep(parent context.Context) (ctx context.Context, stop func()) {
-	ctx, lose := context.WithCancelCause(parent)
-	done := make(chan struct{})
+// A process that was stopped, or a machine that slept, for longer than the lease learns of that
+// when it wakes. Before that nothing it writes under the claim goes through either: such writes
+// check the expiry themselves.
+func (k Keeper) Keep(parent context.Context) *Kept {
+	ctx, end := context.WithCancelCause(parent)
+	kept := &Kept{Context: ctx, keeper: k, end: end, stopped: make(chan struct{}), asked: k.Asked, expires: k.Expires}
 	go func() {
-		defer close(done)
-		k.renew(ctx, lose)
+		defer close(kept.stopped)
+		kept.watch()
 	}()
-	return ctx, func() {
-		lose(nil)
-		<-done
+	return kept
+}
+
+// Stop ends it. It returns once no renewal is under way.
+func (k *Kept) Stop() {
+	k.end(nil)
+	<-k.stopped
+}
+
+// Now is the store's clock, carried on from the last renewal by one that does not jump. It is late
+// rather than early.
+func (k *Kept) Now() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.expires.Add(k.keeper.Elapsed() - k.asked - k.keeper.TTL)
+}
+
+// left is the rest of the lease.
+func (k *Kept) left() time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.asked + Lease(k.keeper.TTL) - k.keeper.Elapsed()
+}
+
+// watch ends the work with the lease. It does not renew: a renewal may itself be what hangs.
+func (k *Kept) watch() {
+	renewing := make(chan struct{})
+	go func() {
+		defer close(renewing)
+		k.renew()
+	}()
+	defer func() { <-renewing }()
+	tick := time.NewTimer(0)
+	defer tick.Stop()
+	for {
+		select {
+		case <-k.Done():
+			return
+		case <-tick.C:
+		}
+		left := k.left()
+		if left <= 0 {
+			k.end(fmt.Errorf("claim %q was not renewed for %s: %w", k.keeper.Hold.Key, Lease(k.keeper.TTL), fleet.ErrLost))
+			return
+		}
+		tick.Reset(min(left, look, k.keeper.TTL/retryPart))
 	}
 }
 
-func (k Keeper) renew(ctx context.Context, lose context.CancelCauseFunc) {
-	// On a timer of its own: a renewal may itself be what hangs.
-	expiry := time.AfterFunc(k.TTL, func() {
-		lose(fmt.Errorf("claim %q was not renewed for %s: %w", k.Hold.Key, k.TTL, fleet.ErrLost))
-	})
-	defer expiry.Stop()
-	next := time.NewTimer(k.TTL / beat)
+func (k *Kept) renew() {
+	ttl := k.keeper.TTL
+	next := time.NewTimer(Beat(ttl))
 	defer next.Stop()
 	for {
 		select {
-		case <-ctx.Done():
+		case <-k.Done():
 			return
 		case <-next.C:
 		}
-		_, err := k.Claims.Renew(ctx, k.Hold, k.TTL)
+		asked := k.keeper.Elapsed()
+		c, err := k.keeper.Claims.Renew(k, k.keeper.Hold, ttl)
 		switch {
 		case err == nil:
-			expiry.Reset(k.TTL)
-			next.Reset(k.TTL / beat)
+			k.mu.Lock()
+			k.asked, k.expires = asked, c.ExpiresAt
+			k.mu.Unlock()
+			next.Reset(Beat(ttl))
 		case errors.Is(err, fleet.ErrLost):
-			lose(err)
-		case ctx.Err() == nil:
-			k.Log.WarnContext(ctx, "claim not renewed", slog.Int64("claim_epoch", int64(k.Hold.Epoch)), slog.Any("err", err))
-			next.Reset(k.TTL / retry)
+			k.end(err)
+		case k.Err() == nil:
+			k.keeper.Log.WarnContext(k, "claim not renewed", slog.Int64("claim_epoch", int64(k.keeper.Hold.Epoch)), slog.Any("err", err))
+			next.Reset(Retry(ttl, rand.Float64())) //nolint:gosec // nothing is decided by it
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -68,9 +69,30 @@ func (f *faulty) Renew(ctx context.Context, h store.Hold, d time.Duration) (flee
 	return f.Renewer.Renew(ctx, h, d)
 }
 
-func keep(t *testing.T, claims claim.Renewer, h store.Hold) (context.Context, func()) {
+// elapsed is the bubble's clock as one that does not jump.
+func elapsed() time.Duration { return clock().Sub(time.Unix(0, 0)) }
+
+func keep(t *testing.T, claims claim.Renewer, h store.Hold) *claim.Kept {
 	t.Helper()
-	return claim.Keeper{Claims: claims, Hold: h, TTL: ttl, Log: slog.New(slog.DiscardHandler)}.Keep(t.Context())
+	return keeper(claims, h).Keep(t.Context())
+}
+
+// keeper keeps a claim that was granted just now.
+func keeper(claims claim.Renewer, h store.Hold) claim.Keeper {
+	return claim.Keeper{
+		Claims: claims, Hold: h, TTL: ttl, Elapsed: elapsed, Asked: elapsed(), Expires: clock().Add(ttl), Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// lost waits for the end of a lease, and returns how long it lasted.
+func lost(t *testing.T, kept *claim.Kept) time.Duration {
+	t.Helper()
+	start := clock()
+	<-kept.Done()
+	if cause := context.Cause(kept); !errors.Is(cause, fleet.ErrLost) {
+		t.Errorf("cause %v, want lost", cause)
+	}
+	return clock().Sub(start)
 }
 
 //nolint:paralleltest // a bubble's test stands alone
@@ -79,14 +101,17 @@ func TestKeptClaimOutlivesItsTTL(t *testing.T) {
 		db, h := open(t)
 		defer closeStore(t, db)
 		f := &faulty{Renewer: db}
-		ctx, stop := keep(t, f, h)
+		kept := keep(t, f, h)
 		wait(100*ttl + time.Second)
-		if err := ctx.Err(); err != nil {
-			t.Fatalf("lost after a hundred times its time-to-live: %v", context.Cause(ctx))
+		if err := kept.Err(); err != nil {
+			t.Fatalf("lost after a hundred times its time-to-live: %v", context.Cause(kept))
 		}
-		stop()
-		if f.beats != 300 {
-			t.Errorf("%d beats, want 300", f.beats)
+		if now := kept.Now(); !now.Equal(clock()) {
+			t.Errorf("the store's clock is %v, want %v", now, clock())
+		}
+		kept.Stop()
+		if f.beats != 1200 {
+			t.Errorf("%d beats, want 1200: one in 5 minutes", f.beats)
 		}
 		c, _, err := db.Check(t.Context(), h.Key)
 		if held := c.Current(clock()); err != nil || !held || c.Epoch != 1 {
@@ -105,21 +130,16 @@ func TestTakenClaimEndsTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, h := open(t)
 		defer closeStore(t, db)
-		ctx, stop := keep(t, db, h)
-		defer stop()
+		kept := keep(t, db, h)
+		defer kept.Stop()
 		if _, err := db.Release(t.Context(), h, fleet.EndingReleased, ""); err != nil {
 			t.Fatal(err)
 		}
 		if _, c, err := db.Take(t.Context(), store.TakeRequest{Key: "fix", Holder: "b", TTL: ttl}); err != nil || c.Epoch != 2 {
 			t.Fatalf("take by another: epoch %d, %v", c.Epoch, err)
 		}
-		start := clock()
-		<-ctx.Done()
-		if cause := context.Cause(ctx); !errors.Is(cause, fleet.ErrLost) {
-			t.Errorf("cause %v, want lost", cause)
-		}
-		if waited := clock().Sub(start); waited > ttl/3 {
-			t.Errorf("found out after %s, want a third of %s at most", waited, ttl)
+		if waited := lost(t, kept); waited > 5*time.Minute {
+			t.Errorf("found out after %s, want 5 minutes at most", waited)
 		}
 	})
 }
@@ -130,13 +150,16 @@ func TestStoreThatFailsForAWhile(t *testing.T) {
 		db, h := open(t)
 		defer closeStore(t, db)
 		f := &faulty{Renewer: db, err: errors.New("disk on fire")}
-		ctx, stop := keep(t, f, h)
-		defer stop()
-		wait(ttl - ttl/4) // two beats failed
+		kept := keep(t, f, h)
+		defer kept.Stop()
+		wait(ttl - 2*time.Minute) // every try failed, the last a moment ago
+		if tries := f.beats; tries < 180 || tries > 280 {
+			t.Errorf("%d tries in 53 minutes, want one about every 15 s", tries)
+		}
 		f.heal()
 		wait(10 * ttl)
-		if err := ctx.Err(); err != nil {
-			t.Errorf("lost although the store came back in time: %v", context.Cause(ctx))
+		if err := kept.Err(); err != nil {
+			t.Errorf("lost although the store came back in time: %v", context.Cause(kept))
 		}
 	})
 }
@@ -146,15 +169,112 @@ func TestStoreThatFailsForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, h := open(t)
 		defer closeStore(t, db)
-		ctx, stop := keep(t, &faulty{Renewer: db, err: errors.New("disk on fire")}, h)
-		defer stop()
-		start := clock()
-		<-ctx.Done()
-		if cause := context.Cause(ctx); !errors.Is(cause, fleet.ErrLost) {
-			t.Errorf("cause %v, want lost", cause)
-		}
-		if waited := clock().Sub(start); waited != ttl {
-			t.Errorf("given up after %s, want %s", waited, ttl)
+		kept := keep(t, &faulty{Renewer: db, err: errors.New("disk on fire")}, h)
+		defer kept.Stop()
+		if waited := lost(t, kept); waited != claim.Lease(ttl) {
+			t.Errorf("given up after %s, want %s", waited, claim.Lease(ttl))
 		}
 	})
+}
+
+// slow answers late, and then not at all.
+type slow struct {
+	claim.Renewer
+	late  time.Duration
+	beats int
+}
+
+func (s *slow) Renew(ctx context.Context, h store.Hold, d time.Duration) (fleet.Claim, error) {
+	if s.beats++; s.beats > 1 {
+		<-ctx.Done()
+		return fleet.Claim{}, ctx.Err()
+	}
+	c, err := s.Renewer.Renew(ctx, h, d)
+	wait(s.late)
+	return c, err
+}
+
+// TestLeaseCountsFromTheQuestion has an answer take its time: the store counted from before it.
+//
+//nolint:paralleltest // a bubble's test stands alone
+func TestLeaseCountsFromTheQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, h := open(t)
+		defer closeStore(t, db)
+		const late = 20 * time.Minute
+		kept := keep(t, &slow{Renewer: db, late: late}, h)
+		defer kept.Stop()
+		waited := lost(t, kept)
+		if want := 5*time.Minute + claim.Lease(ttl); waited != want {
+			t.Errorf("lasted %s, want %s", waited, want)
+		}
+		c, _, err := db.Check(t.Context(), h.Key)
+		if err != nil || !c.Current(clock().Add(claim.MostGrace)) {
+			t.Errorf("by the time its agent is dead the claim is %+v, %v; want it held", c, err)
+		}
+	})
+}
+
+// TestGrantThatTookLong begins to keep a claim that was asked for long ago.
+//
+//nolint:paralleltest // a bubble's test stands alone
+func TestGrantThatTookLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, h := open(t)
+		defer closeStore(t, db)
+		k := keeper(&faulty{Renewer: db, err: errors.New("disk on fire")}, h)
+		wait(10 * time.Minute)
+		kept := k.Keep(t.Context())
+		defer kept.Stop()
+		if waited := lost(t, kept); waited != claim.Lease(ttl)-10*time.Minute {
+			t.Errorf("lasted %s after 10 minutes, want %s in all", waited, claim.Lease(ttl))
+		}
+	})
+}
+
+// TestMachineThatSleeps stops the timers and not the clock that goes on in sleep.
+//
+//nolint:paralleltest // a bubble's test stands alone
+func TestMachineThatSleeps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, h := open(t)
+		defer closeStore(t, db)
+		f := &faulty{Renewer: db}
+		k := keeper(f, h)
+		var slept atomic.Int64
+		k.Elapsed = func() time.Duration { return elapsed() + time.Duration(slept.Load()) }
+		kept := k.Keep(t.Context())
+		defer kept.Stop()
+		wait(time.Minute)
+		slept.Store(int64(50 * time.Minute)) // it goes on: the next beat comes
+		wait(5 * time.Minute)
+		if kept.Err() != nil || f.beats != 1 {
+			t.Fatalf("after 50 minutes of sleep: %v, %d beats", context.Cause(kept), f.beats)
+		}
+		slept.Add(int64(2 * time.Hour))
+		if waited := lost(t, kept); waited > 5*time.Second || f.beats != 1 {
+			t.Errorf("after 2 hours of sleep it worked on for %s, and beat %d times", waited, f.beats)
+		}
+	})
+}
+
+// TestLease shows what is left of a time-to-live for work, and for an agent's end.
+func TestLease(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ ttl, lease, grace time.Duration }{
+		{24 * time.Hour, 24*time.Hour - 15*time.Second - 86400*time.Millisecond, 10 * time.Second},
+		{time.Hour, time.Hour - 18600*time.Millisecond, 10 * time.Second},
+		{2 * time.Minute, 2*time.Minute - 15120*time.Millisecond, 10 * time.Second},
+		{time.Minute, 45 * time.Second, 10 * time.Second},
+		{30 * time.Second, 22500 * time.Millisecond, 5 * time.Second},
+		{2 * time.Second, 1500 * time.Millisecond, 333333333},
+	} {
+		lease, grace := claim.Lease(tt.ttl), claim.Grace(tt.ttl)
+		if lease != tt.lease || grace != tt.grace {
+			t.Errorf("%s: lease %s, grace %s; want %s, %s", tt.ttl, lease, grace, tt.lease, tt.grace)
+		}
+		if lease+grace >= tt.ttl {
+			t.Errorf("%s: an agent may outlive its claim", tt.ttl)
+		}
+	}
 }

@@ -217,6 +217,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Repo:      a.places(c),
 		Trunk:     a.places(c).Clone,
 		Folders:   folders,
+		Elapsed:   host.Elapsed,
 		Unenforced: func(properties map[string]any) []string {
 			return systemd.Unenforced(os.DirFS("/"), "self", properties)
 		},

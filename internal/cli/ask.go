@@ -97,7 +97,7 @@ func (a *app) verified(ctx context.Context, s store.Store, q door.Request) (flee
 		if err != nil {
 			return asked, err
 		}
-		asked.Key, asked.Epoch = run.Key, run.Epoch
+		asked.Key, asked.Epoch, q.Holder = run.Key, run.Epoch, run.ID.Holder()
 	}
 	held, at, err := a.check(ctx, s, asked.Key)
 	if err != nil {

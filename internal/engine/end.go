@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"stint/internal/claim"
 	"stint/internal/fleet"
 )
 
@@ -29,7 +30,7 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 		return err
 	}
 	if w.run.Key != "" {
-		w.stopKeeping()
+		w.kept.Stop()
 		w.answered(ctx)
 		w.settleTask(ctx)
 		ctx, cancel = closing(ctx) // that may have taken its time
@@ -73,13 +74,16 @@ func (w *worker) leavePlace(ctx context.Context) {
 
 // record stores the end. A run whose claim was lost meanwhile ends as lost, and its agent's
 // work is not graded: the task is another's by now.
+//
+// While the store is away, the lane is kept as long as the lease lasts. If the store is away for
+// longer, or if we die, a later fire records what is written down: the run ended within its lease.
 func (w *worker) record(ctx context.Context) error {
 	if w.run.Key == "" || w.run.Verdict.Outcome == fleet.Lost {
 		return w.Store.EndRun(ctx, w.run)
 	}
-	lease, cancel := w.leased(ctx)
+	lease, cancel := leased(ctx, w.kept, w.Config.Categories[w.run.Category].TTL)
 	defer cancel()
-	w.run.EndedAt = w.Now()
+	w.run.EndedAt = w.kept.Now()
 	down := false
 	err := w.insist(lease, func() error {
 		if !down { // a full disk has room for it sooner than for the store
@@ -95,8 +99,8 @@ func (w *worker) record(ctx context.Context) error {
 	}
 	ctx, cancel = closing(ctx) // that may have taken its time
 	defer cancel()
-	if stored, err := w.Store.Run(ctx, w.run.ID); err == nil && stored.Verdict.Outcome == w.run.Verdict.Outcome {
-		return nil // an earlier try went through, although it did not say so
+	if err := w.Store.Complete(ctx, w.run); !errors.Is(err, fleet.ErrLost) { // the lease was over, and the claim is nobody else's
+		return err
 	}
 	w.run.Verdict = fleet.Verdict{
 		Outcome: fleet.Lost, ExitStatus: w.run.Verdict.ExitStatus,
@@ -105,9 +109,10 @@ func (w *worker) record(ctx context.Context) error {
 	return w.Store.EndRun(ctx, w.run)
 }
 
-// leased is a context for recording the end. It lasts as long as the claim that was kept. A
-// worker that was asked to stop has closingTime, for its manager will not wait.
-func leased(ctx, kept context.Context, ttl time.Duration) (context.Context, context.CancelFunc) {
+// leased is a context for recording the end. It lasts as long as the lease, and no longer than one
+// where renewals go through all the time. A worker that was asked to stop has closingTime, for its
+// manager will not wait.
+func leased(ctx context.Context, kept *claim.Kept, ttl time.Duration) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), ttl)
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(kept, func() {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/survey"
@@ -149,14 +150,17 @@ type Engine struct {
 	Trunk     Trunk
 	Folders   Folders
 
+	// Elapsed is a clock that does not jump, and goes on while the machine sleeps.
+	Elapsed func() time.Duration
+
 	// Unenforced says which of a unit's properties do not hold for this process, for
 	// want of a controller; nil: nobody looks.
 	Unenforced func(properties map[string]any) []string
 }
 
 const (
-	// agentGrace is what an agent gets between SIGTERM and SIGKILL.
-	agentGrace = 10 * time.Second
+	// agentGrace is what an agent gets at most between SIGTERM and SIGKILL.
+	agentGrace = claim.MostGrace
 	// closingTime is what a worker gets to record its end after it was asked to
 	// stop. It covers one full wait for the store.
 	closingTime = 20 * time.Second

@@ -64,7 +64,9 @@ func newBench(t *testing.T, categories string) *bench {
 	t.Helper()
 	dir := t.TempDir()
 	storetest.Keep(t, dir)
-	b := &bench{TB: t, now: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
+	noon := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	start := time.Now() //nolint:forbidigo // a bubble has no other
+	b := &bench{TB: t, now: noon}
 	text := fmt.Sprintf("fleet = \"bob\"\nstate = %q\n[tasks]\nafter = \"active\"\n[agent.fake]\ncommand = [\"fake\"]\ntrust = true\n%s", filepath.Join(dir, "state"), categories)
 	c, err := config.Parse(filepath.Join(dir, "stint.toml"), []byte(text), config.Options{})
 	if err != nil {
@@ -97,6 +99,7 @@ func newBench(t *testing.T, categories string) *bench {
 			Now: b.clock, Random: func() uint64 { return chance.Add(1) }, Getenv: func(string) string { return "" },
 		},
 		Lanes: lane.Dir(c.State), Stopper: b, Runner: agent(nil), Repo: noRepo{}, Folders: folders, Sources: sources,
+		Elapsed: func() time.Duration { return time.Since(start) + b.clock().Sub(noon) }, // also in a bubble
 	}
 	return b
 }
@@ -525,8 +528,7 @@ func TestCancelledRunIsRecordedAndReleased(t *testing.T) {
 	}
 }
 
-// broken is a store whose every Complete fails, either before the write took effect or
-// after, until a time.
+// broken is a store whose every Complete fails until a time, or once it has taken effect, the first.
 type broken struct {
 	store.Store
 	applied bool
@@ -543,6 +545,9 @@ func (s broken) Complete(ctx context.Context, r fleet.Run) error {
 		return s.Store.Complete(ctx, r)
 	}
 	if s.applied {
+		if was, err := s.Run(ctx, r.ID); err != nil || !was.EndedAt.IsZero() {
+			return errors.Join(err, s.Store.Complete(ctx, r))
+		}
 		if err := s.Store.Complete(ctx, r); err != nil {
 			return err
 		}

@@ -3,9 +3,9 @@ package engine_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,10 +207,17 @@ func TestLaneIsReleasedOnRecordFirst(t *testing.T) {
 	}
 }
 
-// outlived takes longer to record an end than the run has its claim.
-type outlived struct{ store.Store }
+// outlived takes longer to record an end than the run has its claim; then it answers.
+type outlived struct {
+	store.Store
+	asked bool
+}
 
-func (s outlived) Complete(ctx context.Context, r fleet.Run) error {
+func (s *outlived) Complete(ctx context.Context, r fleet.Run) error {
+	if s.asked {
+		return s.Store.Complete(ctx, r)
+	}
+	s.asked = true
 	err := s.ReleaseHolder(ctx, r.ID.Holder(), fleet.EndingReleased)
 	if err == nil {
 		_, _, err = s.Take(ctx, store.TakeRequest{Key: r.Key, Holder: "quick", TTL: time.Hour})
@@ -228,7 +235,7 @@ func TestClaimLostWhileTheEndIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "[category.code]\n")
 		b.addTask("fix", "code", fleet.StateTodo)
-		b.Runner, b.Store = says(delivers), outlived{b.db}
+		b.Runner, b.Store = says(delivers), &outlived{Store: b.db}
 		run, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
 		if got := b.stored(run.ID).Verdict.Outcome; got != fleet.Lost || outcome(err) != fleet.Lost {
 			t.Errorf("got %v, %q on record, want the run lost", err, got)

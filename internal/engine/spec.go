@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stint/internal/bandit"
+	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/store"
@@ -95,7 +96,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 		Timeout:     c.Timeout,
 		Silence:     agent.Silence,
 		Echo:        e.Echo,
-		Grace:       agentGrace,
+		Grace:       claim.Grace(c.TTL),
 	}, nil
 }
 

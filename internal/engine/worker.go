@@ -36,10 +36,11 @@ type worker struct {
 	began  fleet.TaskState // in the run's own copy of the task's file, when the session began; empty: it has none
 	worked bool            // an agent was at work
 
-	leaveFolder func(context.Context) (kept string, err error)              // nil: none was entered
-	leased      func(context.Context) (context.Context, context.CancelFunc) // see [leased]; nil: there was no claim
-	stopKeeping func()
-	unrecorded  bool // its end; it may be written down
+	leaveFolder func(context.Context) (kept string, err error) // nil: none was entered
+	taken       fleet.Claim
+	takenAt     time.Duration // when it was asked for, by [Engine.Elapsed]
+	kept        *claim.Kept   // nil: there was no claim
+	unrecorded  bool          // its end; it may be written down
 }
 
 // work tries the categories that the run may work, the one it was started for
@@ -186,13 +187,9 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	if err != nil || denial != "" {
 		return fleet.Verdict{Outcome: fleet.RunDenied, Reason: denial}, false, err
 	}
-	kept, stop := w.keep(ctx, category)
-	defer stop()
-	w.stopKeeping = stop
-	w.leased = func(ctx context.Context) (context.Context, context.CancelFunc) {
-		return leased(ctx, kept, category.TTL)
-	}
-	return v, true, w.end(ctx, w.session(ctx, kept, category, task, given))
+	w.kept = w.keep(ctx, category)
+	defer w.kept.Stop()
+	return v, true, w.end(ctx, w.session(ctx, w.kept, category, task, given))
 }
 
 // takeUp has the session go on with the work that it is to answer for, if there is any.
@@ -355,6 +352,7 @@ func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task,
 			agents[i].Room = fleet.Room{} // the item that it goes on with has its place
 		}
 	}
+	w.takenAt = w.Elapsed()
 	grant, taken, agent, err := w.Desk().TakeForRun(ctx, store.RunTake{
 		TakeRequest: store.TakeRequest{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL},
 		Run:         run.ID, Task: run.Task, Memory: memoryOf(task, seen), Lessons: lessons, Apart: apart,
@@ -366,7 +364,7 @@ func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task,
 		return taken.Denial(w.Now()), w.denied(ctx, taken, task)
 	}
 	run.Agent, run.Epoch = agent, taken.Epoch
-	w.run, w.task = run, task
+	w.run, w.task, w.taken = run, task, taken
 	w.Log.InfoContext(ctx, "claimed", w.attrs(slog.Int64("claim_epoch", int64(run.Epoch)))...)
 	return "", nil
 }
@@ -380,10 +378,13 @@ func (w *worker) denied(ctx context.Context, by fleet.Claim, task *fleet.Task) e
 	return w.Store.Denied(ctx, fleet.DeniedClaim{Run: w.run.ID, Category: w.run.Category, Key: by.Key, Holder: by.Holder})
 }
 
-// keep keeps the run's claim, and that of its lane, until stop; the context ends when one is lost.
-func (w *worker) keep(ctx context.Context, c config.Category) (kept context.Context, stop func()) {
+// keep keeps the run's claim, and that of its lane.
+func (w *worker) keep(ctx context.Context, c config.Category) *claim.Kept {
+	hold := w.hold()
+	hold.Kept = true
 	return claim.Keeper{
-		Claims: withLane{w.Store, fleet.LaneKey(w.run.Category, w.run.Lane)}, TTL: c.TTL, Log: w.Log, Hold: w.hold(),
+		Claims: withLane{w.Store, fleet.LaneKey(w.run.Category, w.run.Lane)}, Hold: hold, TTL: c.TTL,
+		Elapsed: w.Elapsed, Asked: w.takenAt, Expires: w.taken.ExpiresAt, Log: w.Log,
 	}.Keep(ctx)
 }
 
@@ -396,7 +397,7 @@ type withLane struct {
 // Renew implements [claim.Renewer].
 func (r withLane) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error) {
 	if r.lane != h.Key {
-		if _, err := r.Renewer.Renew(ctx, store.Hold{Key: r.lane, Holder: h.Holder}, ttl); err != nil {
+		if _, err := r.Renewer.Renew(ctx, store.Hold{Key: r.lane, Holder: h.Holder, Kept: h.Kept}, ttl); err != nil {
 			return fleet.Claim{}, err
 		}
 	}

@@ -12,8 +12,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/google/renameio/v2"
+	"golang.org/x/sys/unix"
 
 	"stint/internal/fleet"
 )
@@ -50,6 +52,15 @@ func This(root fs.FS) Machine {
 		m.ID = ""
 	}
 	return m
+}
+
+// Elapsed is the time since the machine was started, also while it slept. No clock is set by it.
+func Elapsed() time.Duration {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
+		panic(err) // every kernel that runs a session's box has it
+	}
+	return time.Duration(t.Nano())
 }
 
 // Foreign reports whether the identity is of another machine. Where either has no machine-id,

@@ -86,6 +86,10 @@ type Hold struct {
 	Key    fleet.Key
 	Holder fleet.Holder
 	Epoch  fleet.Epoch // 0: whichever the holder has
+	// Kept says, to [Claims.Renew], that the holder's lease is not over by a clock that does not
+	// jump. A claim that has expired by the store's clock, and that nobody took, is then renewed:
+	// the store's clock was set meanwhile.
+	Kept bool
 }
 
 // Listing says which claims to list.
@@ -206,9 +210,11 @@ type Runs interface {
 	// Complete ends a run that worked under a claim: outcome, grade and what is learnt
 	// of it together, once. [fleet.ErrLost], and nothing written, when the claim is no
 	// longer the run's at its epoch, had expired by the run's EndedAt (zero: by now), or
-	// the run has ended on record.
+	// the run has ended on record. One that has ended by this very verdict is fine, and nothing is
+	// written: the caller never heard the answer.
 	Complete(ctx context.Context, r fleet.Run) error
-	// EndRun ends a run that holds no claim, or lost it. Nothing is learnt of a grade.
+	// EndRun ends a run that holds no claim, or lost it. Nothing is learnt of a grade. It may be
+	// repeated as Complete may.
 	EndRun(ctx context.Context, r fleet.Run) error
 	// Respawn records whether a session follows a run, and why; next is the run that
 	// does, or nil. It reports false, and writes nothing, when that was decided before.

@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -93,13 +91,13 @@ func TestLostSessions(t *testing.T) {
 }
 
 // Another host's clock may be ahead of the holder's by what is left of a claim when it is
-// renewed: two thirds of the time-to-live, less what a renewal waits.
+// renewed: the time-to-live less a beat, and less what a renewal waits.
 func TestSkewThatTheRulesBear(t *testing.T) {
 	t.Parallel()
 	o := harsh(5)
 	o.TasksPerHour, o.Orphans, o.HostLife = 20, 0, 0
 	o.TTL = 30 * time.Minute
-	bound := o.TTL - o.TTL/beat // between two clocks, of which each is off by half
+	bound := o.TTL - claims.Beat(o.TTL) // between two clocks, of which each is off by half
 	o.Skew = bound/2 - 10*time.Second
 	if r := mustRun(t, o); r.DoubleHolders > 0 {
 		t.Errorf("%d double holders under a skew of %s", r.DoubleHolders, o.Skew)
@@ -331,37 +329,6 @@ func TestClaimsAsTheStore(t *testing.T) {
 	if c.epoch < 20 || len(tell) < 4 {
 		t.Errorf("the sequence granted %d claims", c.epoch)
 	}
-}
-
-type renewer func() error
-
-func (r renewer) Renew(context.Context, store.Hold, time.Duration) (fleet.Claim, error) {
-	return fleet.Claim{}, r()
-}
-
-// The simulation's heartbeat is the keeper's.
-func TestBeatsAsTheKeeper(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const ttl = time.Hour
-		began := time.Now()
-		var beats []time.Duration
-		k := claims.Keeper{TTL: ttl, Log: slog.New(slog.DiscardHandler), Claims: renewer(func() error {
-			beats = append(beats, time.Since(began))
-			if len(beats) > 1 {
-				return errors.New("out of order")
-			}
-			return nil
-		})}
-		ctx, stop := k.Keep(t.Context())
-		<-ctx.Done()
-		lost := time.Since(began)
-		stop()
-		want := []time.Duration{ttl / beat, 2 * ttl / beat, 2*ttl/beat + ttl/retry}
-		if len(beats) < 3 || !cmp.Equal(beats[:3], want) || lost != ttl/beat+ttl {
-			t.Errorf("beats at %v, lost at %s; want beats at %v, lost at %s", beats, lost, want, ttl/beat+ttl)
-		}
-	})
 }
 
 func TestDefaultsAreTheConfigurations(t *testing.T) {

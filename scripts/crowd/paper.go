@@ -3,6 +3,8 @@ package main
 import (
 	"math"
 	"time"
+
+	claims "stint/internal/claim"
 )
 
 // Paper is what a sheet of paper says of the store's load, when every worker finds a task
@@ -43,7 +45,7 @@ func (o Options) times(factor float64) Paper {
 	sessions := min(factor*o.TasksPerHour/o.Done, hosts*places/turns)
 	p := Paper{SessionsPerHour: sessions, Claims: sessions * mean}
 	look := c.Snapshot.Hours() + p.Claims*(c.SnapshotClaim+c.Ask).Hours()
-	beats := math.Floor(mean / (o.TTL.Hours() / beat))
+	beats := math.Floor(mean / claims.Beat(o.TTL).Hours())
 	session := (6+beats)*c.Write.Hours() + 3*c.Read.Hours() + look + c.FireRun.Hours()
 	fires := hosts / o.Every.Hours()
 	fire := (c.Sweep + c.Snapshot + c.Fire).Hours() + p.Claims*(c.SweepClaim+c.SnapshotClaim).Hours() + look

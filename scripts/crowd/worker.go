@@ -3,14 +3,11 @@ package main
 import (
 	"time"
 
+	claims "stint/internal/claim"
 	"stint/internal/fleet"
 )
 
 const (
-	// beat and retry are the parts of the time-to-live after which [claim.Keeper] renews,
-	// and tries again what failed.
-	beat  = 3
-	retry = 12
 	// insistence and closing are how often, and how long, a worker tries to record its end:
 	// "insist" and closingTime in package engine.
 	insistence = time.Second
@@ -234,7 +231,7 @@ func (w *world) granted(id int32, before claim) {
 	w.waited(t)
 	t.worked = true
 	r.task, r.epoch, r.lives, r.supervised = r.sees, t.epoch, true, true
-	r.renews, r.ends, r.beat = w.now, w.now+w.length(), w.now+w.TTL/beat
+	r.renews, r.ends, r.beat = w.now, w.now+w.length(), w.now+claims.Beat(w.TTL)
 	if r.dies = never; w.chance.Float64() < w.Orphans {
 		r.dies = w.now + w.uniform(r.ends-w.now)
 	}
@@ -268,7 +265,7 @@ func (w *world) runWakes(id int32) {
 		w.orphan(id)
 	case w.now == r.ends:
 		w.complete(id)
-	case w.now-r.renews >= w.TTL:
+	case w.now-r.renews >= claims.Lease(w.TTL):
 		w.lose(id)
 	default:
 		w.ask(w.Costs.Write, runRenewed, id, r.turn)
@@ -276,18 +273,18 @@ func (w *world) runWakes(id int32) {
 }
 
 // runRenewed is a beat of [claim.Keeper]: a renewal that failed is tried again, one that
-// came too late, or failed for a whole time-to-live, loses the claim.
+// came too late, or failed for a whole lease, loses the claim.
 func (w *world) runRenewed(e event) {
 	r := &w.runs[e.who]
 	t := &w.tasks[r.task]
 	b := &w.backlog[t.category]
 	w.Renewals++
 	switch {
-	case w.now-r.renews >= w.TTL:
+	case w.now-r.renews >= claims.Lease(w.TTL):
 		w.lose(e.who)
 		return
 	case !e.refused && t.renew(e.who, r.epoch, e.begin+w.hosts[r.host].skew, w.TTL):
-		r.renews, r.beat = w.now, w.now+w.TTL/beat
+		r.renews, r.beat = w.now, w.now+claims.Beat(w.TTL)
 		if !w.doubtful {
 			b.settle(r.task)
 		}
@@ -296,7 +293,7 @@ func (w *world) runRenewed(e event) {
 		return
 	default:
 		b.disputeHeld(r.task, e.who)
-		r.beat = min(w.now+w.TTL/retry, r.renews+w.TTL)
+		r.beat = min(w.now+claims.Retry(w.TTL, w.chance.Float64()), r.renews+claims.Lease(w.TTL))
 	}
 	if r.ends <= w.now { // while the renewal was under way
 		r.ends = w.now

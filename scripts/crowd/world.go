@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/bandit"
+	claims "stint/internal/claim"
 	"stint/internal/fleet"
 )
 
@@ -92,7 +93,7 @@ func newWorld(o Options) *world {
 		names: make([]fleet.Category, o.Categories), number: map[fleet.Category]int16{},
 		// Where even claims that are renewed in time may look expired to some host, each
 		// is in dispute.
-		doubtful: 2*o.Skew+patience >= o.TTL-o.TTL/beat,
+		doubtful: 2*o.Skew+patience >= o.TTL-claims.Beat(o.TTL),
 	}
 	for i := range w.backlog {
 		w.backlog[i] = backlog{tasks: &w.tasks, family: nobody}

@@ -40,7 +40,8 @@ returning ` + claimColumns
 // claim is further ahead than it is long no more.
 const renewClaim = `
 update claims set expires_at = :expires, renewals = renewals + 1, acquired_at = min(acquired_at, :now)
-where key = :key and holder = :holder and (:epoch = 0 or epoch = :epoch) and ` + current + `
+where key = :key and holder = :holder and (:epoch = 0 or epoch = :epoch)
+and released_at is null and (:kept or expires_at > :now)
 returning ` + claimColumns
 
 const releaseClaim = `
@@ -105,7 +106,7 @@ func (d *DB) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (c flee
 		return c, fmt.Errorf("renew claim %q: time-to-live %s: want at least 1ms: %w", h.Key, ttl, fleet.ErrUsage)
 	}
 	err = d.update(ctx, func(t tx) error {
-		c, err = t.fenced(ctx, renewClaim, h, sql.Named("expires", millis(t.now.Add(ttl))))
+		c, err = t.fenced(ctx, renewClaim, h, sql.Named("kept", h.Kept), sql.Named("expires", millis(t.now.Add(ttl))))
 		return err
 	})
 	return c, wrap(err, "renew claim %q", h.Key)

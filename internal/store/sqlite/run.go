@@ -130,6 +130,9 @@ and task in (select value from json_each(?)) order by id limit 1`, r.Run, string
 // nothing.
 func (d *DB) Complete(ctx context.Context, r fleet.Run) error {
 	err := d.update(ctx, func(t tx) error {
+		if again, err := t.repeats(ctx, r); again || err != nil {
+			return err
+		}
 		if err := t.current(ctx, store.Hold{Key: r.Key, Holder: r.ID.Holder(), Epoch: r.Epoch}, t.endOf(r)); err != nil {
 			return err
 		}
@@ -141,8 +144,19 @@ func (d *DB) Complete(ctx context.Context, r fleet.Run) error {
 // EndRun ends a run that holds no claim, or lost it. It counts no grade.
 func (d *DB) EndRun(ctx context.Context, r fleet.Run) error {
 	r.Verdict.Grade = nil
-	err := d.update(ctx, func(t tx) error { return t.endRun(ctx, r) })
+	err := d.update(ctx, func(t tx) error {
+		if again, err := t.repeats(ctx, r); again || err != nil {
+			return err
+		}
+		return t.endRun(ctx, r)
+	})
 	return wrap(err, "end run %s", r.ID)
+}
+
+// repeats reports whether the run has ended on record by this very verdict.
+func (t tx) repeats(ctx context.Context, r fleet.Run) (bool, error) {
+	ended, err := t.runs(ctx, "where id = ? and ended_at is not null", r.ID)
+	return len(ended) > 0 && book.Repeats(ended[0], r), err
 }
 
 // endOf is when a run ended: before this, if it could not be recorded then.

@@ -174,7 +174,8 @@ func testGradeChanges(t *testing.T, b bundle) {
 		t.Helper()
 		was, alarms := believed(), b.arm(t, "code").Alarms
 		must(t, b.Complete(t.Context(), graded(r, grade)))
-		mustBe(t, b.Complete(t.Context(), graded(r, grade)), fleet.ErrLost)
+		must(t, b.Complete(t.Context(), graded(r, grade)))
+		mustBe(t, b.Complete(t.Context(), graded(r, grade/2-0.01)), fleet.ErrLost)
 		if b.arm(t, "code").Alarms > alarms {
 			want = append([]fleet.GradeChange{{Run: r.ID, Fire: r.Fire, Category: "code", At: b.clock.Now(), Was: was, Became: believed()}}, want...)
 		}
