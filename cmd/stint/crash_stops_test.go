@@ -79,12 +79,12 @@ type crashStore struct {
 	rival fleet.Holder
 }
 
-func (c crashStore) RecordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (id fleet.FireID, err error) {
+func (c crashStore) RecordFire(ctx context.Context, f store.Firing) (fire fleet.Fire, err error) {
 	err = c.stop.around("Store.RecordFire", func() error {
-		id, err = c.Store.RecordFire(ctx, f, runs)
+		fire, err = c.Store.RecordFire(ctx, f)
 		return err
 	})
-	return id, err
+	return fire, err
 }
 
 func (c crashStore) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (closed bool, err error) {
@@ -204,12 +204,12 @@ func (c crashStore) SeeTasks(ctx context.Context, list []store.TaskSight) error 
 	return c.stop.around("Store.SeeTasks", func() error { return c.Store.SeeTasks(ctx, list) })
 }
 
-func (c crashStore) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string) (decided bool, err error) {
+func (c crashStore) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string, b store.Bounds) (by fleet.RunID, why string, err error) {
 	err = c.stop.around("Store.Respawn", func() error {
-		decided, err = c.Store.Respawn(ctx, run, next, reason)
+		by, why, err = c.Store.Respawn(ctx, run, next, reason, b)
 		return err
 	})
-	return decided, err
+	return by, why, err
 }
 
 type crashSources struct {
@@ -275,14 +275,6 @@ func (c crashLanes) Take(category fleet.Category, lane int, run fleet.RunID) (l 
 		l.Release = func() error { return c.stop.around("Lane.Release", release) }
 	}
 	return l, err
-}
-
-func (c crashLanes) Turn(ctx context.Context) (end func() error, err error) {
-	err = c.stop.around("Lanes.Turn", func() error {
-		end, err = c.Lanes.Turn(ctx)
-		return err
-	})
-	return end, err
 }
 
 func (c crashLanes) Live(run fleet.RunID) (f *os.File, err error) {

@@ -32,7 +32,6 @@ func crashCases() []crashCase {
 		reap    = []string{"reap"}
 	)
 	return []crashCase{
-		{stop: "Lanes.Turn", command: fanout, recover: (*crashFleet).fire},
 		{stop: "Store.RecordFire", command: fanout, recover: (*crashFleet).fire},
 		{stop: "Store.NotStarted", command: fanout, prepare: (*crashFleet).blockWorkers, after: (*crashFleet).admitWorkers, recover: (*crashFleet).fire},
 		{stop: "Store.AddRun"},

@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/store"
 	"stint/internal/store/sqlite"
 )
 
@@ -289,9 +290,9 @@ func (f bench) recordFire(b *testing.B, categories int) {
 		due[fleet.Category(fmt.Sprintf("c%d", i))] = 3 / float64(categories)
 	}
 	d := f.openStore(b)
-	_, err := d.RecordFire(b.Context(), fleet.Fire{
+	_, err := d.RecordFire(b.Context(), store.Firing{Fire: fleet.Fire{
 		At: time.Now(), Seed: 1, Workers: 3, Inputs: []byte("{}"), Selection: []byte("{}"), Due: due,
-	}, nil)
+	}})
 	if err := errors.Join(err, d.Close()); err != nil {
 		b.Fatal(err)
 	}

@@ -52,8 +52,6 @@ type Lanes interface {
 	// Take takes one lane, counted from 1, without waiting. When it is taken the
 	// error wraps [fleet.ErrBusy].
 	Take(c fleet.Category, lane int, run fleet.RunID) (fleet.Lane, error)
-	// Turn waits until no other fire decides, and returns what ends the turn.
-	Turn(ctx context.Context) (end func() error, err error)
 	// Live takes the lock by which the run is known to live. It ends with the last
 	// process that has the file open.
 	Live(run fleet.RunID) (*os.File, error)

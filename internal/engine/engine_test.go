@@ -26,6 +26,7 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/lane"
 	"stint/internal/lesson"
+	"stint/internal/replay"
 	"stint/internal/rundir"
 	"stint/internal/selector"
 	"stint/internal/store"
@@ -833,7 +834,8 @@ func TestFireToldToStopTellsTheTruth(t *testing.T) {
 	}
 }
 
-// TestFiresAtOnce has as many fires as there are categories, and one slot.
+// TestFiresAtOnce has more fires than there are categories, and one slot. Those that looked at the
+// same moment drew under one number, and each comes out again as it was recorded.
 func TestFiresAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories+"[fanout]\nslots = 1\n")
@@ -852,8 +854,11 @@ func TestFiresAtOnce(t *testing.T) {
 			if err != nil && !errors.Is(err, fleet.ErrNothing) {
 				t.Error(err)
 			}
-			if in := inputs(t, r.Fire); in.Fire != r.ID {
-				t.Errorf("fire %d was drawn as fire %d", r.ID, in.Fire)
+			if in := inputs(t, r.Fire); in.Fire > r.ID {
+				t.Errorf("fire %d was drawn as fire %d, which was yet to come", r.ID, in.Fire)
+			}
+			if again, err := replay.Fire(r.Fire, survey.Redraws); err != nil || len(again.Differences) != 0 {
+				t.Errorf("fire %d, ranked again: %v, %v", r.ID, again.Differences, err)
 			}
 			spawned.Add(int64(r.Count(fleet.Spawn)))
 		})
@@ -867,8 +872,8 @@ func TestFiresAtOnce(t *testing.T) {
 // mute is a store that records no fire.
 type mute struct{ store.Store }
 
-func (mute) RecordFire(context.Context, fleet.Fire, []fleet.Run) (fleet.FireID, error) {
-	return 0, errDisk
+func (mute) RecordFire(context.Context, store.Firing) (fleet.Fire, error) {
+	return fleet.Fire{}, errDisk
 }
 
 func TestFireThatCannotBeRecordedIsNoQuietOne(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plan"
 	"stint/internal/selector"
+	"stint/internal/store"
 	"stint/internal/survey"
 )
 
@@ -65,7 +66,7 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		e.tidy(ctx) // after the look, which finds what was merged
 		e.hear(ctx)
 	}
-	full := e.FullBy(ctx, waits) // before the turn, as who counts may be slow
+	full := e.FullBy(ctx, waits) // before the look, as who counts may be slow
 	r, failed, specs, err := e.plan(ctx, o, full)
 	if !o.DryRun {
 		for _, f := range failed {
@@ -94,16 +95,9 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 	return r, r.result()
 }
 
-// plan decides and records, one fire at a time: of two that overlap, the second sees
-// what the first is about to start, in its lanes and in its slots.
+// plan decides and records. Of two fires that overlap, the second to record finds in its lanes and
+// in its slots what the first is about to start.
 func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Category]string) (r FireReport, failed []fleet.SourceFault, specs []fleet.UnitSpec, err error) {
-	if !o.DryRun {
-		turn, err := e.Lanes.Turn(ctx)
-		if err != nil {
-			return FireReport{}, nil, nil, err
-		}
-		defer func() { _ = turn() }() // the lock ends with the process at the latest
-	}
 	v, err := e.Look(ctx)
 	if err != nil {
 		return FireReport{}, nil, nil, err
@@ -117,7 +111,7 @@ func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Categ
 	if err != nil || o.DryRun {
 		return r, v.Failed, nil, err
 	}
-	specs, err = e.record(ctx, &r.Fire, o)
+	specs, err = e.record(ctx, &r.Fire, e.bounds(v), o)
 	return r, v.Failed, specs, err
 }
 
@@ -230,9 +224,9 @@ func (e *Engine) warn(ctx context.Context, p plan.Plan, elsewhere map[fleet.Cate
 // are planned and their workers are not started: they count as in flight for
 // survey.StartGrace, and the next fire after that closes them. A worker that did start is a
 // unit of its own and goes on without us.
-func (e *Engine) record(ctx context.Context, f *fleet.Fire, o FanoutOptions) ([]fleet.UnitSpec, error) {
+func (e *Engine) record(ctx context.Context, f *fleet.Fire, b store.Bounds, o FanoutOptions) (list []fleet.UnitSpec, err error) {
 	var (
-		specs []fleet.UnitSpec
+		specs = map[fleet.RunID]fleet.UnitSpec{}
 		runs  []fleet.Run
 	)
 	for i := range f.Choices {
@@ -247,14 +241,41 @@ func (e *Engine) record(ctx context.Context, f *fleet.Fire, o FanoutOptions) ([]
 			run.Unit = spec.Name
 		}
 		c.Run, c.Unit = run.ID, run.Unit
-		runs, specs = append(runs, run), append(specs, spec)
+		specs[run.ID] = spec
+		runs = append(runs, run)
 	}
-	id, err := e.Store.RecordFire(ctx, *f, runs)
-	if err != nil {
+	attempt := fleet.NewRunID(f.At, uint32(e.Random()))
+	if *f, err = e.Store.RecordFire(ctx, store.Firing{Fire: *f, Runs: runs, Bounds: b, Attempt: string(attempt)}); err != nil {
 		return nil, err
 	}
-	f.ID = id
-	return specs, nil
+	for _, c := range f.Choices {
+		if c.Decision == fleet.Spawn {
+			list = append(list, specs[c.Run])
+		} else if c.By == fleet.HinderedByRival {
+			e.Log.InfoContext(ctx, "another was quicker", slog.String("category", string(c.Category)), slog.String("reason", cmp.Or(c.Refusal, c.Reason)))
+		}
+	}
+	return list, nil
+}
+
+// bounds are how many sessions may be under way at once, by what was found.
+func (e *Engine) bounds(v survey.View) store.Bounds {
+	b := store.Bounds{Lanes: map[fleet.Category]int{}, Agents: map[string]int{}, Seen: map[fleet.RunID]bool{}}
+	pool := store.Slots{Most: e.Config.Pools[v.Pool].Slots}
+	for name, c := range e.Config.Categories {
+		b.Lanes[name] = c.Lanes
+		if c.Pool == v.Pool {
+			pool.Of = append(pool.Of, name)
+		}
+	}
+	b.Slots = []store.Slots{{Most: e.Config.Fanout.Slots}, pool}
+	for agent, seat := range e.Seats(v) {
+		b.Agents[agent] = seat.All
+	}
+	for _, r := range v.Snapshot.Open {
+		b.Seen[r.ID] = v.Live[r.ID]
+	}
+	return b
 }
 
 // start starts the workers and waits for each.

@@ -20,7 +20,7 @@ type Later interface {
 }
 
 // respawn has one more session of the category follow a good one, once it has rested. It
-// takes its slot from here on: no fire decides meanwhile. How deep the chain is stands in
+// takes its slot from here on, unless a fire took it meanwhile. How deep the chain is stands in
 // the store: no crash makes it endless.
 //
 // The timer comes before the record, so that of a run on record whose timer is gone it is
@@ -31,16 +31,13 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 	if w.run.Verdict.Outcome != fleet.Productive || c.MaxChain == 0 {
 		return nil
 	}
-	full := w.Full(ctx) // before the turn, as who counts may be slow
-	end, err := w.Lanes.Turn(ctx)
+	full := w.Full(ctx) // before the look, as who counts may be slow
+	v, err := w.Look(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = end() }() // the lock ends with the process at the latest
-	out, surplus, err := w.couldFollow(ctx, full)
-	if err != nil {
-		return err
-	}
+	v.Full, v.Pool = full, c.Pool
+	out, surplus := w.couldFollow(v)
 	follows, reason := plan.Respawn(plan.Chain{
 		Outcome: w.run.Verdict.Outcome, Grade: w.run.Verdict.Grade, Depth: w.run.ChainDepth, Most: c.MaxChain, From: c.Respawn,
 		Out: out, Surplus: surplus, Later: w.Later != nil && w.run.Unit != "",
@@ -52,10 +49,10 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 			reason = err.Error()
 		}
 	}
-	decided, err := w.Store.Respawn(ctx, w.run.ID, next, reason)
+	by, reason, err := w.Store.Respawn(ctx, w.run.ID, next, reason, w.bounds(v))
 	switch {
 	case next == nil:
-	case !decided:
+	case by != next.ID:
 		err = errors.Join(err, w.Stopper.Stop(ctx, *next))
 	default:
 		w.Log.InfoContext(ctx, "respawn", w.attrs(slog.String("unit", next.Unit), slog.String("reason", reason))...)
@@ -79,16 +76,11 @@ func (w *worker) follower(ctx context.Context, rest time.Duration, binary string
 
 // couldFollow says why a session of the run's category could not follow it, apart from the
 // rest that it takes first, and how far the category is over its cap.
-func (w *worker) couldFollow(ctx context.Context, full map[fleet.Category]string) (out string, surplus float64, err error) {
-	v, err := w.Look(ctx)
-	if err != nil {
-		return "", 0, err
-	}
-	v.Full = full
+func (w *worker) couldFollow(v survey.View) (out string, surplus float64) {
 	arm := v.Snapshot.Arms[w.run.Category]
 	_, surplus = arm.Settled(w.Config.Selector.Settings)
 	out, _ = w.admit(v, false)
-	return out, surplus, nil
+	return out, surplus
 }
 
 // refused is how a run ends at once that was to follow another and may not begin after all:

@@ -399,8 +399,8 @@ func TestRunWhoseTimerIsRefused(t *testing.T) {
 // unruly is a store that decides on no session to follow.
 type unruly struct{ store.Store }
 
-func (unruly) Respawn(context.Context, fleet.RunID, *fleet.Run, string) (bool, error) {
-	return false, errDisk
+func (unruly) Respawn(context.Context, fleet.RunID, *fleet.Run, string, store.Bounds) (fleet.RunID, string, error) {
+	return "", "", errDisk
 }
 
 func TestDecisionThatCannotBeRecorded(t *testing.T) {

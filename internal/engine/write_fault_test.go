@@ -86,8 +86,8 @@ func (f *faultyStore) ReleaseHolder(ctx context.Context, h fleet.Holder, e fleet
 	return f.write("ReleaseHolder", func() error { return f.Store.ReleaseHolder(ctx, h, e) })
 }
 
-func (f *faultyStore) RecordFire(ctx context.Context, fire fleet.Fire, runs []fleet.Run) (fleet.FireID, error) {
-	return answer(f, "RecordFire", func() (fleet.FireID, error) { return f.Store.RecordFire(ctx, fire, runs) })
+func (f *faultyStore) RecordFire(ctx context.Context, fire store.Firing) (fleet.Fire, error) {
+	return answer(f, "RecordFire", func() (fleet.Fire, error) { return f.Store.RecordFire(ctx, fire) })
 }
 
 func (f *faultyStore) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error) {
@@ -131,8 +131,9 @@ func (f *faultyStore) EndRun(ctx context.Context, r fleet.Run) error {
 	return f.write("EndRun", func() error { return f.Store.EndRun(ctx, r) })
 }
 
-func (f *faultyStore) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string) (bool, error) {
-	return answer(f, "Respawn", func() (bool, error) { return f.Store.Respawn(ctx, run, next, reason) })
+func (f *faultyStore) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string, b store.Bounds) (by fleet.RunID, why string, err error) {
+	err = f.write("Respawn", func() error { by, why, err = f.Store.Respawn(ctx, run, next, reason, b); return err })
+	return by, why, err
 }
 
 func (f *faultyStore) NoticeDue(ctx context.Context, n fleet.Notice, every time.Duration) (bool, error) {

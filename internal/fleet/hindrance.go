@@ -26,6 +26,7 @@ const (
 	HinderedByMachine Hindrance = "machine"          // the machine is short of something
 	HinderedBySlots   Hindrance = "no-slot"          // other sessions have the slots of the fleet, or of the pool
 	HinderedByWorkers Hindrance = "beyond-workers"   // a fire starts no more
+	HinderedByRival   Hindrance = "taken-since"      // another took the room while the fire decided
 )
 
 // They hinder a task; the first three a category, too.

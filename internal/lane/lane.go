@@ -5,7 +5,6 @@
 package lane
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -44,40 +43,6 @@ func (s Dir) Take(c fleet.Category, lane int, run fleet.RunID) (fleet.Lane, erro
 	// Only people read this; failing to write it loosens no lock.
 	_ = os.WriteFile(path, fmt.Appendf(nil, "run %s pid %d\n", run, os.Getpid()), 0o600)
 	return fleet.Lane{Number: lane, Release: lock.Close}, nil
-}
-
-const (
-	// poll is how often a turn is asked for. A fire decides in a few milliseconds.
-	poll = 5 * time.Millisecond
-	// patience is how long a turn is waited for: a fire that takes a minute to decide hangs, or
-	// was stopped.
-	patience = time.Minute
-)
-
-// Turn waits until no other fire of the fleet decides, and returns what ends the turn. It
-// ends with the process at the latest. One that lasts for a minute is given up on: the error
-// wraps [fleet.ErrBusy] and names the process that has it.
-func (s Dir) Turn(ctx context.Context) (end func() error, err error) {
-	dir := filepath.Join(string(s), "locks")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	path := filepath.Join(dir, "fire.lock")
-	lock := flock.New(path, flock.SetPermissions(0o600))
-	waiting, cancel := context.WithTimeoutCause(ctx, patience, fleet.ErrBusy)
-	defer cancel()
-	if _, err := lock.TryLockContext(waiting, poll); err != nil {
-		if waiting.Err() != nil {
-			err = context.Cause(waiting)
-		}
-		holder, _ := os.ReadFile(path) // for people; the kernel knows who it is
-		pid := strings.TrimSpace(string(holder))
-		return nil, fleet.WithHint(fmt.Errorf("await the turn to fire, which process %s has: %w", pid, err),
-			fmt.Sprintf("kill -CONT %s lets it go on if it is stopped, kill -KILL %s ends it; its workers live on", pid, pid))
-	}
-	// Waiting fires read this; failing to write it loosens no lock.
-	_ = os.WriteFile(path, fmt.Appendf(nil, "%d\n", os.Getpid()), 0o600)
-	return lock.Close, nil
 }
 
 // Live takes the lock by which a run is known to live, and returns its file. The

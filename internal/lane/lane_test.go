@@ -2,18 +2,15 @@ package lane
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -45,9 +42,6 @@ func hold(mode string, s Dir) error {
 	switch mode {
 	case "take":
 		_, err := s.Take("code", 1, "0child")
-		return err
-	case "turn":
-		_, err := s.Turn(context.Background())
 		return err
 	case "live": // and an agent that inherits the file
 		alive, err := s.Live("0child")
@@ -437,34 +431,6 @@ func TestLivesUnreadable(t *testing.T) {
 		t.Error("got a lock, want an error")
 	}
 }
-
-// TestTurnOfAStoppedProcess waits for the turn of a process that was stopped while it had it,
-// and gives up after a minute with its number.
-//
-//nolint:paralleltest // a bubble's test stands alone
-func TestTurnOfAStoppedProcess(t *testing.T) {
-	s := Dir(t.TempDir())
-	c := start(t, "turn", s, 1)
-	if err := c.Process.Signal(unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		began := bubbleClock()
-		_, err := s.Turn(t.Context())
-		pid := strconv.Itoa(c.Process.Pid)
-		if !errors.Is(err, fleet.ErrBusy) || !strings.Contains(err.Error(), "process "+pid) || !strings.Contains(fleet.Hint(err), "kill -CONT "+pid) {
-			t.Errorf("got %v (%s), want it busy by process %s", err, fleet.Hint(err), pid)
-		}
-		if took := bubbleClock().Sub(began); took != time.Minute {
-			t.Errorf("it took %v, want a minute", took)
-		}
-	})
-	if err := c.Process.Signal(unix.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func bubbleClock() time.Time { return time.Now() } //nolint:forbidigo // a bubble has no other
 
 // TestCgroup knows a run's cgroup by the name of its unit: what an agent writes into the file,
 // or a session by hand in somebody's terminal, makes no other group one to look into and end.

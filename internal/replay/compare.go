@@ -121,8 +121,8 @@ func excerpt(text []byte) string {
 	return string(text)
 }
 
-// compareChoices compares the decisions. It leaves out what a failed start has overwritten, and
-// what only a real fire has: units and runs.
+// compareChoices compares the decisions. It leaves out what a failed start, or one who was quicker,
+// has overwritten, and what only a real fire has: units and runs.
 func (r *Result) compareChoices() {
 	recorded := r.Fire.Choices
 	for i := range max(len(recorded), len(r.Choices)) {
@@ -141,7 +141,7 @@ func (r *Result) compareChoices() {
 }
 
 func (r *Result) compareChoice(field string, recorded, replayed fleet.Choice) {
-	if recorded.Decision == fleet.StartFailed {
+	if wanted(recorded) && recorded.Decision != fleet.Spawn {
 		recorded.Decision, recorded.Reason = fleet.Spawn, replayed.Reason
 	}
 	r.compare(field+".decision", recorded.Decision, replayed.Decision)

@@ -84,5 +84,5 @@ func Fire(f fleet.Fire, redraws int) (Result, error) {
 // wanted reports whether a fire decided to start what a choice is about, whatever came
 // of the start.
 func wanted(c fleet.Choice) bool {
-	return c.Decision == fleet.Spawn || c.Decision == fleet.StartFailed
+	return c.Decision == fleet.Spawn || c.Decision == fleet.StartFailed || c.By == fleet.HinderedByRival
 }

@@ -6,6 +6,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"stint/internal/bandit"
@@ -112,8 +113,9 @@ type Fires interface {
 	Snapshot(ctx context.Context) (Snapshot, error)
 	// RecordFire stores a fire, its choices and the runs it is about to start, moves the
 	// clocks of its categories on, and entitles them to what is due to them, all or
-	// nothing. It returns the fire's number.
-	RecordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fleet.FireID, error)
+	// nothing. A choice for which the room was taken since the fire looked is a skip. It returns
+	// the fire as it is recorded. One of an attempt that is on record is as it was then.
+	RecordFire(ctx context.Context, f Firing) (fleet.Fire, error)
 	// NotStarted records that a run's unit did not start, and reports true. A run
 	// that has begun all the same is left alone, and its fire's choice with it.
 	NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error)
@@ -127,6 +129,32 @@ type Fires interface {
 	// pauses of single categories stay. It reports whether there was anything to end.
 	Resume(ctx context.Context, c fleet.Category) (bool, error)
 }
+
+// Firing is a fire that is to be recorded.
+type Firing struct {
+	Fire    fleet.Fire
+	Runs    []fleet.Run // that it is about to start
+	Bounds  Bounds
+	Attempt string // names it, for one who never hears whether it was recorded; empty: nobody asks again
+}
+
+// Bounds are how many sessions may be under way at once, for one who decides on more of them, and
+// what was under way when that one looked. What is not bounded is left out.
+type Bounds struct {
+	Lanes  map[fleet.Category]int
+	Agents map[string]int
+	Slots  []Slots
+	Seen   map[fleet.RunID]bool // the open runs; true: it lives, or is about to
+}
+
+// Slots bound the sessions of some categories together.
+type Slots struct {
+	Most int
+	Of   []fleet.Category // empty: all
+}
+
+// Bounds reports whether the slots are for sessions of a category.
+func (s Slots) Bounds(c fleet.Category) bool { return len(s.Of) == 0 || slices.Contains(s.Of, c) }
 
 // Snapshot is what a ranking reads of the store, all at one instant.
 type Snapshot struct {
@@ -217,8 +245,9 @@ type Runs interface {
 	// repeated as Complete may.
 	EndRun(ctx context.Context, r fleet.Run) error
 	// Respawn records whether a session follows a run, and why; next is the run that
-	// does, or nil. It reports false, and writes nothing, when that was decided before.
-	Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string) (bool, error)
+	// does, or nil. None does, for that reason, for which the room was taken since. It returns
+	// what is on record: what was decided before stays.
+	Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string, b Bounds) (by fleet.RunID, why string, err error)
 	// NoticeDue notes that a notice goes out, and reports true, unless one of its event
 	// and subject did within the time before it.
 	NoticeDue(ctx context.Context, n fleet.Notice, every time.Duration) (bool, error)

@@ -297,6 +297,7 @@ func brief(c fleet.Choice) string {
 		fleet.HinderedByMachine: "the machine was short",
 		fleet.HinderedBySlots:   "no slot free",
 		fleet.HinderedByWorkers: "beyond this fire's limit",
+		fleet.HinderedByRival:   "another was quicker",
 	}
 	return cmp.Or(words[c.By], c.Refusal, c.Reason)
 }

@@ -97,7 +97,7 @@ func (g gauge) fire(ctx context.Context, runs []fleet.Run) error {
 			Category: r.Category, Decision: fleet.Spawn, Source: r.Source, Rank: i + 1, Run: r.ID,
 		})
 	}
-	_, err := g.store.RecordFire(ctx, f, runs)
+	_, err := g.store.RecordFire(ctx, store.Firing{Fire: f, Runs: runs})
 	return err
 }
 

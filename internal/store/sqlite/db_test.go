@@ -310,7 +310,7 @@ func everyWrite(ctx context.Context, d *DB) error {
 	try(err)
 	_, err = d.Renew(ctx, hold, time.Hour)
 	try(err)
-	_, err = d.RecordFire(ctx, fleet.Fire{Due: map[fleet.Category]float64{"code": 1}}, []fleet.Run{{ID: "0r2"}})
+	_, err = d.RecordFire(ctx, store.Firing{Fire: fleet.Fire{Due: map[fleet.Category]float64{"code": 1}}, Runs: []fleet.Run{{ID: "0r2"}}})
 	try(err)
 	_, err = d.NotStarted(ctx, 1, "0r2", "")
 	try(err)

@@ -42,7 +42,7 @@ func (w week) play(grades []float64, fates []fleet.Fate) *DB {
 			w.o.Settings.Alarm = w.alarm
 			d = mustOpen(w.t, w.o)
 		}
-		_, err := d.RecordFire(ctx, fleet.Fire{At: w.clock.Now(), Moves: []fleet.Category{"code"}}, nil)
+		_, err := d.RecordFire(ctx, store.Firing{Fire: fleet.Fire{At: w.clock.Now(), Moves: []fleet.Category{"code"}}})
 		try(err)
 		r := fleet.Run{ID: fleet.RunID(fmt.Sprintf("0r%02d", i)), Category: "code", Source: fleet.FromHand, CreatedAt: w.clock.Now(), Agent: "claude"}
 		try(d.AddRun(ctx, r))

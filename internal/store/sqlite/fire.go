@@ -8,22 +8,41 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/book"
 )
 
 // RecordFire stores a fire, its choices and the runs it is about to start, all
-// or nothing, and returns the fire's number.
-func (d *DB) RecordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (id fleet.FireID, err error) {
+// or nothing, and returns it as it is recorded.
+func (d *DB) RecordFire(ctx context.Context, f store.Firing) (fire fleet.Fire, err error) {
 	err = d.update(ctx, func(t tx) error {
-		id, err = t.recordFire(ctx, f, runs)
+		if f.Attempt != "" {
+			list, err := t.fires(ctx, fireColumns, "where attempt = ?", f.Attempt)
+			if err == nil && len(list) > 0 {
+				err = t.addChoices(ctx, list)
+				fire = list[0]
+			}
+			if err != nil || len(list) > 0 {
+				return err
+			}
+		}
+		var open []fleet.Run
+		if len(f.Runs) > 0 {
+			if open, err = t.runs(ctx, "where ended_at is null order by id"); err != nil {
+				return err
+			}
+		}
+		var starts []fleet.Run
+		fire, starts = book.Arbitrate(f, open)
+		fire.ID, err = t.recordFire(ctx, fire, starts, f.Attempt)
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("record fire: %w", err)
+		return fleet.Fire{}, fmt.Errorf("record fire: %w", err)
 	}
-	return id, nil
+	return fire, nil
 }
 
-func (t tx) recordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fleet.FireID, error) {
+func (t tx) recordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run, attempt string) (fleet.FireID, error) {
 	if f.Due == nil {
 		f.Due = map[fleet.Category]float64{}
 	}
@@ -35,8 +54,8 @@ func (t tx) recordFire(ctx context.Context, f fleet.Fire, runs []fleet.Run) (fle
 	if err != nil {
 		return 0, err
 	}
-	res, err := t.ExecContext(ctx, "insert into fires (host, at, seed, pool, workers, due, inputs, selection, own, allowed, fallback) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		f.Host, millis(f.At), strconv.FormatUint(f.Seed, 10), f.Pool, f.Workers, string(due), string(f.Inputs), string(f.Selection), f.Own, string(allowed), f.Fallback)
+	res, err := t.ExecContext(ctx, "insert into fires (host, at, seed, pool, workers, due, inputs, selection, own, allowed, fallback, attempt) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, nullif(?, ''))",
+		f.Host, millis(f.At), strconv.FormatUint(f.Seed, 10), f.Pool, f.Workers, string(due), string(f.Inputs), string(f.Selection), f.Own, string(allowed), f.Fallback, attempt)
 	if err != nil {
 		return 0, err
 	}

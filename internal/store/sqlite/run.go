@@ -262,26 +262,36 @@ func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fl
 // Respawn records whether a session follows a run, and the run that does. Its timer runs already.
 //
 // If we die before it, no session follows: the worker that the timer starts finds no run of its id.
-func (d *DB) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string) (decided bool, err error) {
+func (d *DB) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string, b store.Bounds) (by fleet.RunID, why string, err error) {
 	err = d.update(ctx, func(t tx) error {
-		var by fleet.RunID
-		if next != nil {
-			by = next.ID
+		err := t.QueryRowContext(ctx, "select followed_by, followed from runs where id = ?", run).Scan(&by, &why)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = fleet.ErrNotFound
 		}
-		n, err := t.exec(ctx, "update runs set followed_by = ?, followed = ? where id = ? and followed = ''", by, reason, run)
-		if err != nil || n == 0 {
+		if err != nil || why != "" {
 			return err
 		}
-		decided = true
-		if next == nil {
-			return nil
+		if next != nil {
+			open, err := t.runs(ctx, "where ended_at is null order by id")
+			if err != nil {
+				return err
+			}
+			if taken := book.Taken(b, *next, open); taken != "" {
+				next, reason = nil, taken
+			} else if err := t.insertRun(ctx, *next); err != nil {
+				return err
+			} else {
+				by = next.ID
+			}
 		}
-		return t.insertRun(ctx, *next)
+		why = reason
+		_, err = t.exec(ctx, "update runs set followed_by = ?, followed = ? where id = ?", by, why, run)
+		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("respawn after run %s: %w", run, err)
+		return "", "", fmt.Errorf("respawn after run %s: %w", run, err)
 	}
-	return decided, nil
+	return by, why, nil
 }
 
 // OnBranch records the branch that a run works on.

@@ -116,7 +116,7 @@ func stoppedWrites() map[string]stoppedWrite {
 	take.Room = fleet.Room{Takes: true, Limit: 1}
 	fire := fleet.Fire{Choices: []fleet.Choice{{Category: "code", Decision: fleet.Spawn, Run: run.ID}, {Category: "docs", Decision: fleet.Skip}}, Due: map[fleet.Category]float64{"code": 1, "docs": 0.5}}
 	planned := func(ctx context.Context, d *DB) error {
-		_, err := d.RecordFire(ctx, fire, []fleet.Run{run})
+		_, err := d.RecordFire(ctx, store.Firing{Fire: fire, Runs: []fleet.Run{run}})
 		return err
 	}
 	begun := func(ctx context.Context, d *DB) error {
@@ -139,7 +139,7 @@ func stoppedWrites() map[string]stoppedWrite {
 	noop := end(fleet.Verdict{Outcome: fleet.Noop})
 	return map[string]stoppedWrite{
 		"RecordFire": {begun, func(ctx context.Context, d *DB) error {
-			_, err := d.RecordFire(ctx, fire, []fleet.Run{{ID: "0r2"}, {ID: "0r3"}})
+			_, err := d.RecordFire(ctx, store.Firing{Fire: fire, Runs: []fleet.Run{{ID: "0r2"}, {ID: "0r3"}}})
 			return err
 		}},
 		"TakeForRun": {planned, func(ctx context.Context, d *DB) error {

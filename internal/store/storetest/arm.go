@@ -16,9 +16,9 @@ import (
 func (b bundle) mustFire(t *testing.T, due map[fleet.Category]float64) {
 	t.Helper()
 	next := b.mustSnapshot(t).NextFire
-	id, err := b.RecordFire(t.Context(), fleet.Fire{At: b.clock.Now(), Due: due, Moves: []fleet.Category{"code", "docs"}}, nil)
+	f, err := b.RecordFire(t.Context(), store.Firing{Fire: fleet.Fire{At: b.clock.Now(), Due: due, Moves: []fleet.Category{"code", "docs"}}})
 	must(t, err)
-	same(t, "fire", id, next)
+	same(t, "fire", f.ID, next)
 }
 
 // accounts are what the categories are owed and what they got.
@@ -116,8 +116,8 @@ func testEntitleAllOrNothing(t *testing.T, b bundle) {
 		f, runs := testFire(ids[0], ids[1])
 		f.Due = map[fleet.Category]float64{"code": 1, "docs": 1, "triage": 1}
 		f.Moves = []fleet.Category{"code", "docs", "triage"}
-		if id, err := b.RecordFire(t.Context(), f, runs); err == nil {
-			t.Fatalf("got fire %d with runs %v, want an error", id, ids)
+		if got, err := b.RecordFire(t.Context(), store.Firing{Fire: f, Runs: runs}); err == nil {
+			t.Fatalf("got fire %d with runs %v, want an error", got.ID, ids)
 		}
 		same(t, "what is remembered", b.mustSnapshot(t), before)
 	}

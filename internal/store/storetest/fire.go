@@ -30,9 +30,10 @@ func testFire(first, second fleet.RunID) (fleet.Fire, []fleet.Run) {
 func (b bundle) mustRecord(t *testing.T, first, second fleet.RunID) fleet.Fire {
 	t.Helper()
 	f, runs := testFire(first, second)
-	id, err := b.RecordFire(t.Context(), f, runs)
+	got, err := b.RecordFire(t.Context(), store.Firing{Fire: f, Runs: runs})
 	must(t, err)
-	f.ID = id
+	f.ID = got.ID
+	same(t, "as it was recorded", got, f)
 	return f
 }
 
@@ -55,8 +56,8 @@ func testRecordFire(t *testing.T, b bundle) {
 func testRecordFireAllOrNothing(t *testing.T, b bundle) {
 	b.mustRecord(t, "0r1", "0r2")
 	f, runs := testFire("0r3", "0r1")
-	if id, err := b.RecordFire(t.Context(), f, runs); err == nil || id != 0 {
-		t.Errorf("got fire %d, %v, want an error", id, err)
+	if got, err := b.RecordFire(t.Context(), store.Firing{Fire: f, Runs: runs}); err == nil || got.ID != 0 {
+		t.Errorf("got fire %d, %v, want an error", got.ID, err)
 	}
 	_, err := b.Run(t.Context(), "0r3")
 	mustBe(t, err, fleet.ErrNotFound)
@@ -84,9 +85,9 @@ func testFiresSince(t *testing.T, b bundle) {
 		f, runs := testFire(ids[0], ids[1])
 		f.At = Start().Add(time.Duration(i) * time.Minute)
 		f.Due = map[fleet.Category]float64{"docs": 0.25, "code": float64(i) / 2}
-		id, err := b.RecordFire(t.Context(), f, runs)
+		got, err := b.RecordFire(t.Context(), store.Firing{Fire: f, Runs: runs})
 		must(t, err)
-		f.ID = id
+		f.ID = got.ID
 		fires = append(fires, f)
 	}
 	for since, want := range map[time.Duration][]fleet.Fire{

@@ -80,9 +80,9 @@ func (h *past) task() fleet.TaskID { return fleet.TaskID(fmt.Sprintf("task-%d", 
 // drawFire stores a fire without runs.
 func (h *past) drawFire(t *testing.T) fleet.FireID {
 	t.Helper()
-	id, err := h.RecordFire(t.Context(), fleet.Fire{At: h.clock.Now(), Inputs: []byte("{}"), Selection: []byte("{}")}, nil)
+	f, err := h.RecordFire(t.Context(), store.Firing{Fire: fleet.Fire{At: h.clock.Now(), Inputs: []byte("{}"), Selection: []byte("{}")}})
 	must(t, err)
-	return id
+	return f.ID
 }
 
 // testTallies compares what the store counted with what is counted here, run by run.

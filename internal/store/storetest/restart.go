@@ -172,10 +172,10 @@ func (h *history) planned(rt *rapid.T) fleet.Run {
 func (h *history) fire(rt *rapid.T) {
 	due := rapid.MapOf(rapid.Custom(anyCategory), rapid.Float64Range(0, 1)).Draw(rt, "due")
 	moves := rapid.SliceOfDistinct(rapid.Custom(anyCategory), rapid.ID).Draw(rt, "moves")
-	id, err := h.RecordFire(h.t.Context(), fleet.Fire{Due: due, Moves: moves}, nil)
+	f, err := h.RecordFire(h.t.Context(), store.Firing{Fire: fleet.Fire{Due: due, Moves: moves}})
 	must(h.t, err)
 	h.fires++
-	same(h.t, "fire", id, h.fires)
+	same(h.t, "fire", f.ID, h.fires)
 	for _, c := range moves {
 		arm := h.memory.arm(c)
 		arm.Round++

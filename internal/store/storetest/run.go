@@ -387,31 +387,41 @@ func testRespawn(t *testing.T, b bundle) {
 	next := plannedRun("0r3")
 	next.Fire, next.Source, next.ChainDepth = f.ID, fleet.FromRespawn, 1
 	next.CreatedAt, next.NotBefore = Start().Add(time.Second), Start().Add(time.Minute)
-	decide := func(run fleet.RunID, next *fleet.Run, reason string, want bool) {
+	decide := func(run fleet.RunID, next *fleet.Run, reason string, by fleet.RunID, why string) {
 		t.Helper()
-		decided, err := b.Respawn(t.Context(), run, next, reason)
+		gotBy, gotWhy, err := b.Respawn(t.Context(), run, next, reason, store.Bounds{})
 		must(t, err)
-		same(t, "decided", decided, want)
+		same(t, "followed by", gotBy, by)
+		same(t, "why", gotWhy, why)
 	}
-	decide("0r1", &next, "good", true)
-	decide("0r2", nil, "no workable task", true)
+	decide("0r1", &next, "good", "0r3", "good")
+	decide("0r2", nil, "no workable task", "", "no workable task")
 	same(t, "next", b.mustRun(t, "0r3"), next)
 	before := b.mustSnapshot(t)
 
 	other := next
 	other.ID = "0r4"
-	decide("0r1", &other, "once more", false)
-	decide("0r2", &other, "after all", false)
-	decide("0none", &other, "of nothing", false)
+	decide("0r1", &other, "once more", "0r3", "good")
+	decide("0r1", &next, "by one who never heard", "0r3", "good")
+	decide("0r2", &other, "after all", "", "no workable task")
+	_, _, err := b.Respawn(t.Context(), "0none", &other, "of nothing", store.Bounds{})
+	mustBe(t, err, fleet.ErrNotFound)
 	same(t, "after the second decisions", b.mustSnapshot(t), before)
 	same(t, "first", b.mustRun(t, "0r1").Following(), "by run 0r3: good")
 	same(t, "second", b.mustRun(t, "0r2").Following(), "no workable task")
 
 	must(t, b.AddRun(t.Context(), plannedRun("0r5")))
-	if decided, err := b.Respawn(t.Context(), "0r5", &next, "by a run that is there"); err == nil {
-		t.Errorf("got %v, want an error: the next run is there", decided)
+	if by, _, err := b.Respawn(t.Context(), "0r5", &next, "by a run that is there", store.Bounds{}); err == nil {
+		t.Errorf("got %v, want an error: the next run is there", by)
 	}
 	same(t, "undone", b.mustRun(t, "0r5").Followed, "")
+	late := other
+	late.ID = "0r6"
+	_, why, err := b.Respawn(t.Context(), "0r5", &late, "good", store.Bounds{Lanes: map[fleet.Category]int{late.Category: 1}, Seen: map[fleet.RunID]bool{"0r1": false, "0r2": false, "0r5": false}})
+	must(t, err)
+	same(t, "taken since", why, "lane code.1 was taken since: run 0r3")
+	_, err = b.Run(t.Context(), "0r6")
+	mustBe(t, err, fleet.ErrNotFound)
 	b.mustNotStart(t, f.ID, "0r3", true) // no choice of the fire is about it
 	got, err := b.Fire(t.Context(), f.ID)
 	must(t, err)

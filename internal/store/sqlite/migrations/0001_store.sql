@@ -39,7 +39,8 @@ create table fires (
   own       integer not null,                  -- 1: that was stint's own ranking
   allowed   text not null,                     -- JSON: the allow-list
   fallback  text not null,                     -- why an external selector was not followed
-  rounds    text not null default '{}'         -- JSON: the round into which it moved categories
+  rounds    text not null default '{}',        -- JSON: the round into which it moved categories
+  attempt   text unique                        -- names the attempt that recorded it; null: nobody asks again
 ) strict;
 
 create index fires_fallback on fires (at) where fallback <> '';

@@ -1,0 +1,121 @@
+package book
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// Arbitrate is a fire as it is to be recorded, and the runs that it starts, by the runs that are
+// open by now. A choice that somebody was quicker at since the fire looked is a skip. Nobody is
+// owed a session that could not start: the fire takes back what it entitles such a category to,
+// and whatever the others would be owed beyond the sessions that do start. A fire that starts
+// nothing for that reason alone counts as one that found no room: it is no round.
+func Arbitrate(f store.Firing, open []fleet.Run) (fleet.Fire, []fleet.Run) {
+	fire := f.Fire
+	fire.Choices = slices.Clone(fire.Choices)
+	var starts []fleet.Run
+	taken := map[fleet.Category]bool{}
+	bounds := f.Bounds
+	bounds.Seen = maps.Clone(bounds.Seen)
+	if bounds.Seen == nil {
+		bounds.Seen = map[fleet.RunID]bool{}
+	}
+	for _, r := range f.Runs {
+		reason := Taken(bounds, r, slices.Concat(open, starts))
+		if reason == "" {
+			bounds.Seen[r.ID] = true // it takes room, and nobody was quicker
+			starts = append(starts, r)
+			continue
+		}
+		taken[r.Category] = true
+		for i := range fire.Choices {
+			if c := &fire.Choices[i]; c.Run == r.ID {
+				skip(c, reason, fire.Own)
+			}
+		}
+	}
+	switch {
+	case len(taken) == 0:
+	case len(starts) == 0:
+		fire.Due, fire.Moves = nil, nil
+	default:
+		fire.Due = withdraw(fire.Due, taken, len(starts))
+	}
+	return fire, starts
+}
+
+// skip leaves out what was to start. The word of stint's own ranking stays beside the reason.
+func skip(c *fleet.Choice, reason string, own bool) {
+	c.Decision, c.By, c.Agent, c.Unit, c.Run = fleet.Skip, fleet.HinderedByRival, "", "", ""
+	if !own {
+		c.Reason = reason
+		return
+	}
+	c.Refusal = reason
+	c.Reason += "; " + reason
+}
+
+// withdraw is what is due to the categories that were not taken, for no more sessions than start.
+func withdraw(due map[fleet.Category]float64, taken map[fleet.Category]bool, starts int) map[fleet.Category]float64 {
+	left, sum := map[fleet.Category]float64{}, 0.0
+	for c, d := range due {
+		if !taken[c] {
+			left[c] = d
+			sum += d
+		}
+	}
+	if most := float64(starts); sum > most {
+		for c := range left {
+			left[c] *= most / sum
+		}
+	}
+	return left
+}
+
+// Taken says what of the room for a run was taken since somebody looked, or "". Only runs that
+// were not seen then count against it: what was there already was decided on.
+func Taken(b store.Bounds, r fleet.Run, open []fleet.Run) string {
+	full := func(most int, counts func(fleet.Run) bool) (by fleet.RunID) {
+		n := 0
+		for _, o := range open {
+			lives, seen := b.Seen[o.ID]
+			if !counts(o) || seen && !lives {
+				continue
+			}
+			if n++; !seen {
+				by = o.ID
+			}
+		}
+		if n < most {
+			return ""
+		}
+		return by
+	}
+	if most, bound := b.Lanes[r.Category]; bound {
+		by := full(most, func(o fleet.Run) bool { return o.Category == r.Category })
+		switch {
+		case by != "" && most == 1:
+			return fmt.Sprintf("lane %s.1 was taken since: run %s", r.Category, by)
+		case by != "":
+			return fmt.Sprintf("the last lane of %s was taken since: run %s", r.Category, by)
+		}
+	}
+	if most, bound := b.Agents[r.Agent]; bound {
+		if by := full(most, func(o fleet.Run) bool { return o.Agent == r.Agent }); by != "" {
+			return fmt.Sprintf("the last slot of agent %s was taken since: run %s", r.Agent, by)
+		}
+	}
+	for _, s := range b.Slots {
+		if !s.Bounds(r.Category) {
+			continue
+		}
+		if by := full(s.Most, func(o fleet.Run) bool { return s.Bounds(o.Category) }); by != "" {
+			return fmt.Sprintf("the last slot was taken since: run %s", by)
+		}
+	}
+	return ""
+}
