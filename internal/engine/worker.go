@@ -8,7 +8,6 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"stint/internal/claim"
@@ -201,98 +200,6 @@ func (w *worker) takeUp(ctx context.Context, c config.Category, task *fleet.Task
 	return err
 }
 
-// lane takes a lane of the category, or says why there is none: its lock on this machine, and
-// then its claim. The lock ends with the supervisor that had it; its agent, or what that started,
-// may live on, and its run keeps the claim.
-//
-// If we die between the two, the kernel frees the lock. If we die after the claim, the next who
-// takes the lock closes our run.
-func (w *worker) lane(ctx context.Context, name fleet.Category, c config.Category) (lane fleet.Lane, busy string, err error) {
-	for n := 1; n <= c.Lanes; n++ {
-		lane, err := w.Lanes.Take(name, n, w.run.ID)
-		if errors.Is(err, fleet.ErrBusy) {
-			continue
-		}
-		if err != nil {
-			return fleet.Lane{}, "", err
-		}
-		before, err := w.claimLane(ctx, name, n, c.TTL)
-		if err == nil && before == "" {
-			return lane, "", nil
-		}
-		if err != nil { // it may be on record all the same
-			return fleet.Lane{}, "", errors.Join(err, w.leave(ctx, lane))
-		}
-		if err := lane.Release(); err != nil {
-			return fleet.Lane{}, "", err
-		}
-		busy = fmt.Sprintf("run %s has lost its supervisor and still works in lane %s.%d", before, name, n)
-	}
-	if busy == "" {
-		busy, err = w.occupants(ctx, name, c.Lanes)
-	}
-	return fleet.Lane{}, busy, err
-}
-
-// claimLane takes the claim of a lane whose lock we have, or returns the run that has it and whose
-// session lives on. A run whose session is gone is closed on the way: its hold is ended before
-// ours begins.
-func (w *worker) claimLane(ctx context.Context, name fleet.Category, n int, ttl time.Duration) (inhabitant fleet.RunID, err error) {
-	take := store.LaneTake{Run: w.run.ID, Category: name, Lane: n, TTL: ttl}
-	grant, c, err := w.Store.LaneTaken(ctx, take)
-	if err != nil || grant != fleet.Denied {
-		return "", err
-	}
-	id, _ := c.Holder.Run() // nobody else can name the key of a lane
-	r, err := w.Store.Run(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	if w.Liveness(ctx, r) != fleet.Gone {
-		return id, nil
-	}
-	if _, err := w.close(ctx, r, reasonFoundDead); err != nil {
-		return "", err
-	}
-	if grant, _, err = w.Store.LaneTaken(ctx, take); grant == fleet.Denied {
-		return id, nil
-	}
-	return "", err
-}
-
-// occupants says which runs have the lanes of a category.
-func (w *worker) occupants(ctx context.Context, name fleet.Category, lanes int) (string, error) {
-	busy := fmt.Sprintf("every lane of %s is taken", name)
-	var who []string
-	for n := 1; n <= lanes; n++ {
-		c, _, err := w.Store.Check(ctx, fleet.LaneKey(name, n))
-		if err != nil {
-			return "", err
-		}
-		if id, session := c.Holder.Run(); session && c.ReleasedAt.IsZero() {
-			who = append(who, fmt.Sprintf("%s.%d by run %s", name, n, id))
-		}
-	}
-	if len(who) > 0 {
-		busy += ": " + strings.Join(who, ", ")
-	}
-	return busy, nil
-}
-
-// leave gives the lane back: first on record, then for real.
-//
-// If we die in between, the kernel frees the lock, and the record ends the hold
-// no later than it really ended. So it is with a run whose end is not on record: the next taker
-// of the lane records that first.
-func (w *worker) leave(ctx context.Context, lane fleet.Lane) error {
-	if w.unrecorded {
-		return lane.Release()
-	}
-	ctx, cancel := closing(ctx)
-	defer cancel()
-	return errors.Join(w.Store.LaneReleased(ctx, w.run.ID), lane.Release())
-}
-
 // pick chooses the task, without any certainty that the claim will agree, or says why there is
 // none.
 func (w *worker) pick(v survey.View, c fleet.Category) (task *fleet.Task, idle string) {
@@ -386,22 +293,6 @@ func (w *worker) keep(ctx context.Context, c config.Category) *claim.Kept {
 		Claims: withLane{w.Store, fleet.LaneKey(w.run.Category, w.run.Lane)}, Hold: hold, TTL: c.TTL,
 		Elapsed: w.Elapsed, Asked: w.takenAt, Expires: w.taken.ExpiresAt, Log: w.Log,
 	}.Keep(ctx)
-}
-
-// withLane renews the claim of a session's lane with the session's own.
-type withLane struct {
-	claim.Renewer
-	lane fleet.Key
-}
-
-// Renew implements [claim.Renewer].
-func (r withLane) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error) {
-	if r.lane != h.Key {
-		if _, err := r.Renewer.Renew(ctx, store.Hold{Key: r.lane, Holder: h.Holder, Kept: h.Kept}, ttl); err != nil {
-			return fleet.Claim{}, err
-		}
-	}
-	return r.Renewer.Renew(ctx, h, ttl)
 }
 
 // hold is the run's claim.
