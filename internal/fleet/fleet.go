@@ -175,6 +175,7 @@ type Claim struct {
 	ReleasedAt time.Time // zero while not released
 	Ending     Ending    // how it was released, empty while it was not
 	Reason     string    // why it was released
+	Attempt    string    // the take that was granted this epoch; empty: it has no name
 }
 
 // Denial is the answer to a caller who wants a claim that is another's.

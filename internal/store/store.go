@@ -13,7 +13,9 @@ import (
 	"stint/internal/fleet"
 )
 
-// Store is all that is remembered of a fleet.
+// Store is all that is remembered of a fleet. Whoever never hears whether a write went through may
+// repeat it: what was done is not done twice, and the answer is the one that was missed. Only the
+// count of denials, a notice, and a run that no fire planned are not made up for.
 type Store interface {
 	Claims
 	Fires
@@ -34,7 +36,8 @@ type Claims interface {
 	// Renew moves a held claim's expiry to ttl from now: [fleet.ErrLost] when it
 	// is not, or no longer, the holder's at this epoch.
 	Renew(ctx context.Context, h Hold, ttl time.Duration) (fleet.Claim, error)
-	// Release gives a held claim back: [fleet.ErrLost] as for Renew.
+	// Release gives a held claim back: [fleet.ErrLost] as for Renew. That the epoch was given
+	// back in these very words before is fine.
 	Release(ctx context.Context, h Hold, ending fleet.Ending, reason string) (fleet.Claim, error)
 	// ReleaseHolder gives back whatever a holder still holds, if anything, except a lane.
 	ReleaseHolder(ctx context.Context, holder fleet.Holder, ending fleet.Ending) error
@@ -49,10 +52,13 @@ type Claims interface {
 type TakeRequest struct {
 	Key    fleet.Key
 	Holder fleet.Holder
-	Renews bool          // the holder was named: taking again what it holds renews
-	TTL    time.Duration // at least a millisecond
-	Note   string        // empty: a renewal keeps the note there is
-	Known  Known         // what the caller found out of the claim in the way
+	Renews bool // the holder was named: taking again what it holds renews
+	// Attempt names a take by a holder who was not named, for one who never hears its answer: the
+	// same attempt is granted the same epoch. Empty: nobody asks again.
+	Attempt string
+	TTL     time.Duration // at least a millisecond
+	Note    string        // empty: a renewal keeps the note there is
+	Known   Known         // what the caller found out of the claim in the way
 }
 
 // Known is what was found out of the session that holds a claim. It counts for that
@@ -215,7 +221,7 @@ type Runs interface {
 	// Run reads one run: [fleet.ErrNotFound] when there is none of that id.
 	Run(ctx context.Context, id fleet.RunID) (fleet.Run, error)
 	// BeginRun marks a run as begun by this process, once: [fleet.ErrUsage] when
-	// it has begun or ended before.
+	// another has begun it, or it has ended before.
 	BeginRun(ctx context.Context, id fleet.RunID, pid int) error
 	// LaneTaken takes the claim of a lane for a run, as [Claims.Take] does, and unless it is
 	// denied records that the run holds the lane, whose category it works from then on. The caller

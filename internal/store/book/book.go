@@ -25,6 +25,16 @@ func Take(c fleet.Claim, t store.TakeRequest, now time.Time) fleet.Grant {
 	}
 }
 
+// Repeats reports whether a request was granted already, and is made by one who never heard so.
+func Repeats(c fleet.Claim, t store.TakeRequest, now time.Time) bool {
+	return t.Attempt != "" && c.Attempt == t.Attempt && c.Holder == t.Holder && c.Current(now)
+}
+
+// Released reports whether a claim was given back already by this hold, in these words.
+func Released(c fleet.Claim, h store.Hold, ending fleet.Ending, reason string) bool {
+	return h.Epoch > 0 && c.Epoch == h.Epoch && c.Holder == h.Holder && !c.ReleasedAt.IsZero() && c.Ending == ending && c.Reason == reason
+}
+
 // known is what the caller knows of the session that holds a claim. Nothing frees a
 // session's claim from who has not asked: it counts as living.
 func known(k store.Known, c fleet.Claim) fleet.Liveness {

@@ -16,13 +16,13 @@ import (
 // may take it is [fleet.Claim.Free].
 const current = `(released_at is null and expires_at > :now)`
 
-const claimColumns = `key, holder, epoch, acquired_at, expires_at, renewals, note, released_at, ending, reason`
+const claimColumns = `key, holder, epoch, acquired_at, expires_at, renewals, note, released_at, ending, reason, attempt`
 
 // putClaim writes a grant (fresh) or a renewal, provided that the row is still as the
 // decision saw it: epoch, renewals and release are all that a write can have changed.
 const putClaim = `
-insert into claims (key, holder, epoch, acquired_at, expires_at, note)
-values (:key, :holder, 1, :now, :expires, :note)
+insert into claims (key, holder, epoch, acquired_at, expires_at, note, attempt)
+values (:key, :holder, 1, :now, :expires, :note, :attempt)
 on conflict (key) do update set
   holder      = excluded.holder,
   epoch       = epoch + :fresh,
@@ -32,7 +32,8 @@ on conflict (key) do update set
   expires_at  = :expires,
   released_at = null,
   ending      = '',
-  reason      = ''
+  reason      = '',
+  attempt     = :attempt
 where epoch = :seen_epoch and renewals = :seen_renewals and (released_at is null) = :seen_open
 returning ` + claimColumns
 
@@ -86,12 +87,15 @@ func (t tx) take(ctx context.Context, r store.TakeRequest) (fleet.Grant, fleet.C
 	if err != nil {
 		return "", fleet.Claim{}, err
 	}
+	if book.Repeats(seen.Claim, r, t.now) {
+		return fleet.Granted, seen.Claim, nil
+	}
 	grant := book.Take(seen.Claim, r, t.now)
 	if grant == fleet.Denied {
 		return grant, seen.Claim, nil
 	}
 	c, err := scanClaim(t.QueryRowContext(ctx, putClaim,
-		sql.Named("key", r.Key), sql.Named("holder", r.Holder), sql.Named("note", r.Note), sql.Named("fresh", grant == fleet.Granted),
+		sql.Named("key", r.Key), sql.Named("holder", r.Holder), sql.Named("note", r.Note), sql.Named("attempt", r.Attempt), sql.Named("fresh", grant == fleet.Granted),
 		sql.Named("now", millis(t.now)), sql.Named("expires", millis(t.now.Add(r.TTL))),
 		sql.Named("seen_epoch", seen.Epoch), sql.Named("seen_renewals", seen.renewals), sql.Named("seen_open", seen.ReleasedAt.IsZero())))
 	if err != nil {
@@ -116,6 +120,11 @@ func (d *DB) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (c flee
 func (d *DB) Release(ctx context.Context, h store.Hold, ending fleet.Ending, reason string) (c fleet.Claim, err error) {
 	err = d.update(ctx, func(t tx) error {
 		c, err = t.fenced(ctx, releaseClaim, h, sql.Named("ending", ending), sql.Named("reason", reason))
+		if errors.Is(err, fleet.ErrLost) {
+			if seen, readErr := t.claim(ctx, h.Key); readErr == nil && book.Released(seen.Claim, h, ending, reason) {
+				c, err = seen.Claim, nil
+			}
+		}
 		if run, session := c.Holder.Run(); err == nil && session && c.Key.IsLane() {
 			return t.endHold(ctx, run)
 		}
@@ -219,6 +228,6 @@ type row struct {
 
 func scanClaim(from scanner) (row, error) {
 	var c row
-	err := from.Scan(&c.Key, &c.Holder, &c.Epoch, when{&c.AcquiredAt}, when{&c.ExpiresAt}, &c.renewals, &c.Note, when{&c.ReleasedAt}, &c.Ending, &c.Reason)
+	err := from.Scan(&c.Key, &c.Holder, &c.Epoch, when{&c.AcquiredAt}, when{&c.ExpiresAt}, &c.renewals, &c.Note, when{&c.ReleasedAt}, &c.Ending, &c.Reason, &c.Attempt)
 	return c, err
 }

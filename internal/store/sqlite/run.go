@@ -46,11 +46,11 @@ func (d *DB) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 	return list[0], nil
 }
 
-// BeginRun marks a run as begun by this process, once.
+// BeginRun marks a run as begun by this process, once. That the process says it again changes nothing.
 func (d *DB) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
 	return d.update(ctx, func(t tx) error {
 		rows, err := t.exec(ctx,
-			"update runs set started_at = ?, pid = ? where id = ? and started_at is null and ended_at is null",
+			"update runs set started_at = coalesce(started_at, ?1), pid = ?2 where id = ?3 and (started_at is null or pid = ?2) and ended_at is null",
 			millis(t.now), pid, id)
 		return oneRow(rows, err, fmt.Errorf("run %s has begun or ended already: %w", id, fleet.ErrUsage))
 	})

@@ -55,6 +55,7 @@ func Run(t *testing.T, open Open) {
 		"CompleteLate":       testCompleteLate,
 		"CompleteUngraded":   testCompleteUngraded,
 		"EndRun":             testEndRun,
+		"Repeat":             testRepeat,
 		"RecordFire":         testRecordFire,
 		"RecordFireAtOnce":   testRecordFireAllOrNothing,
 		"LastFires":          testLastFires,

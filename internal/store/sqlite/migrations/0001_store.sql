@@ -19,6 +19,7 @@ create table claims (
   released_at integer,                        -- null while not given back
   ending      text not null default '' check (ending in ('', 'released', 'done', 'abandoned')),
   reason      text not null default '',
+  attempt     text not null default '',       -- the take that was granted this epoch; empty: it has no name
   check ((released_at is null) = (ending = ''))
 ) strict, without rowid;
 

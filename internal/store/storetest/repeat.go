@@ -1,0 +1,160 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// repeated is a write that who never heard its answer makes again.
+type repeated struct {
+	before func(t *testing.T, b bundle)
+	write  func(ctx context.Context, b bundle) (answer any, err error)
+	second any // nil: the same answer once more
+}
+
+// grant is the answer to a take.
+type grant struct {
+	fleet.Grant
+	fleet.Claim
+}
+
+func repeatedWrites() map[string]repeated {
+	planned := func(t *testing.T, b bundle) { b.mustRecord(t, "0r1", "0r2") }
+	begun := func(t *testing.T, b bundle) {
+		planned(t, b)
+		must(t, b.BeginRun(t.Context(), "0r1", 7))
+		b.mustLane(t, "0r1", "code", 1, fleet.Granted)
+	}
+	works := func(t *testing.T, b bundle) {
+		begun(t, b)
+		b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
+	}
+	held := func(t *testing.T, b bundle) {
+		b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, TTL: time.Hour}, fleet.Granted)
+	}
+	take := func(r store.TakeRequest) func(context.Context, bundle) (any, error) {
+		return func(ctx context.Context, b bundle) (any, error) {
+			g, c, err := b.Take(ctx, r)
+			return grant{g, c}, err
+		}
+	}
+	takeForRun := func(r store.RunTake) func(context.Context, bundle) (any, error) {
+		return func(ctx context.Context, b bundle) (any, error) {
+			_, c, err := b.TakeForRun(ctx, r)
+			return c, err
+		}
+	}
+	silent := func(write func(context.Context, bundle) error) func(context.Context, bundle) (any, error) {
+		return func(ctx context.Context, b bundle) (any, error) { return nil, write(ctx, b) }
+	}
+	onLane := takeFor("0r1", "fix")
+	onLane.Key, onLane.Task = fleet.LaneKey("code", 1), ""
+	next := plannedRun("0r3")
+	next.Source = fleet.FromRespawn
+	return map[string]repeated{
+		"take by a name": {
+			held, take(store.TakeRequest{Key: "mine", Holder: bob, Renews: true, TTL: time.Hour}),
+			grant{fleet.Renewed, fleet.Claim{Key: "mine", Holder: bob, Epoch: 1, AcquiredAt: Start(), ExpiresAt: Start().Add(time.Hour)}},
+		},
+		"take by nobody's name": {held, take(store.TakeRequest{Key: "mine", Holder: bob, Attempt: "x", TTL: time.Hour}), nil},
+		"take for a run":        {begun, takeForRun(takeFor("0r1", "fix", fleet.LessonUse{Lesson: "a", Injected: true})), nil},
+		"take on its lane":      {begun, takeForRun(onLane), nil},
+		"take a lane": {planned, func(ctx context.Context, b bundle) (any, error) {
+			_, c, err := b.LaneTaken(ctx, laneTake("0r1", "code", 1))
+			return c, err
+		}, nil},
+		"give a lane back": {works, silent(func(ctx context.Context, b bundle) error { return b.LaneReleased(ctx, "0r1") }), nil},
+		"begin":            {planned, silent(func(ctx context.Context, b bundle) error { return b.BeginRun(ctx, "0r1", 7) }), nil},
+		"branch":           {works, silent(func(ctx context.Context, b bundle) error { return b.OnBranch(ctx, "0r1", "stint/x") }), nil},
+		"fire": {planned, func(ctx context.Context, b bundle) (any, error) {
+			f, runs := testFire("0r3", "0r4")
+			f.Moves, f.Due = []fleet.Category{"code", "docs"}, map[fleet.Category]float64{"code": 1}
+			got, err := b.RecordFire(ctx, store.Firing{Fire: f, Runs: runs, Attempt: "x"})
+			return []any{got.ID, got.Choices, got.Due}, err
+		}, nil},
+		"a fire that another was quicker than": {planned, func(ctx context.Context, b bundle) (any, error) {
+			f, runs := testFire("0r3", "0r4")
+			got, err := b.RecordFire(ctx, store.Firing{Fire: f, Runs: runs, Attempt: "x", Bounds: store.Bounds{Slots: []store.Slots{{Most: 3}}}})
+			return []any{got.ID, got.Choices}, err
+		}, nil},
+		"follow": {works, func(ctx context.Context, b bundle) (any, error) {
+			by, why, err := b.Respawn(ctx, "0r1", &next, "good", store.Bounds{})
+			return []any{by, why}, err
+		}, nil},
+		"release": {held, func(ctx context.Context, b bundle) (any, error) {
+			return b.Release(ctx, store.Hold{Key: "k", Holder: bob, Epoch: 1}, fleet.EndingDone, "so")
+		}, nil},
+		"release all": {works, silent(func(ctx context.Context, b bundle) error {
+			return b.ReleaseHolder(ctx, "run:0r1", fleet.EndingDone)
+		}), nil},
+		"end without a claim": {planned, silent(func(ctx context.Context, b bundle) error {
+			_, err := b.NotStarted(ctx, 1, "0r1", "unit refused")
+			return err
+		}), nil},
+		"abandon": {works, silent(func(ctx context.Context, b bundle) error {
+			_, err := b.Abandon(ctx, "0r1", "crashed", fleet.Usage{}, time.Time{})
+			return err
+		}), nil},
+		"pause":  {held, silent(func(ctx context.Context, b bundle) error { return b.Pause(ctx, fleet.Pause{Reason: "x"}) }), nil},
+		"resume": {held, silent(func(ctx context.Context, b bundle) error { _, err := b.Resume(ctx, ""); return err }), nil},
+	}
+}
+
+// testRepeat makes each write once more, as one does who heard of an error, whether the write had
+// gone through before it or not: what is on record then is what one write leaves.
+func testRepeat(t *testing.T, b bundle) {
+	for name, w := range repeatedWrites() {
+		once := b.fresh(t, bandit.Defaults())
+		w.before(t, once)
+		first, err := w.write(t.Context(), once)
+		must(t, err)
+		want := once.everything(t)
+		for _, applied := range []bool{false, true} {
+			again := b.fresh(t, bandit.Defaults())
+			w.before(t, again)
+			answer := first
+			if applied {
+				_, err := w.write(t.Context(), again)
+				must(t, err)
+				if w.second != nil {
+					answer = w.second
+				}
+			} else { // it was undone
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				if _, err := w.write(ctx, again); err == nil {
+					t.Errorf("%s: got no error of a write that was called off", name)
+				}
+			}
+			got, err := w.write(t.Context(), again)
+			must(t, err)
+			same(t, name+": the answer", got, answer)
+			same(t, name+": what is on record", again.everything(t), want)
+			again.addsUp(t)
+		}
+	}
+}
+
+// everything is all that the store shows.
+func (b bundle) everything(t *testing.T) (all []any) {
+	t.Helper()
+	ctx := t.Context()
+	note := func(v any, err error) {
+		t.Helper()
+		must(t, err)
+		all = append(all, v)
+	}
+	note(b.Snapshot(ctx))
+	note(b.List(ctx, store.Listing{All: true}))
+	note(b.RunsSince(ctx, time.Time{}))
+	note(b.LastFires(ctx, store.FireQuery{Limit: 99}))
+	note(b.LaneHolds(ctx, time.Time{}))
+	note(b.LastDenials(ctx, store.DenialQuery{Limit: 99}))
+	note(b.Ledger(ctx))
+	return all
+}
