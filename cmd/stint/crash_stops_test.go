@@ -319,9 +319,9 @@ type crashTrunk struct {
 	stop stop
 }
 
-func (c crashTrunk) Landings() (end func() error, err error) {
+func (c crashTrunk) Landings(doing string) (end func() error, err error) {
 	err = c.stop.around("Trunk.Landings", func() error {
-		end, err = c.Trunk.Landings()
+		end, err = c.Trunk.Landings(doing)
 		return err
 	})
 	return end, err

@@ -186,7 +186,8 @@ func entries() []entry {
 		{name: "resume", group: groupOther, make: newResume},
 		{name: "budget", group: groupInspect, make: newBudget, statuses: map[string][]int{"reset": {statusNothing}}},
 		{name: "review", group: groupInspect, make: newReview, statuses: map[string][]int{
-			"land": {statusPartly, statusBusy}, "reject": {statusNothing, statusDenied}, "checkout": {statusNothing}, "publish": {statusNothing, statusBusy},
+			"land": {statusPartly, statusBusy, statusDenied}, "reject": {statusNothing, statusDenied},
+			"checkout": {statusNothing, statusDenied}, "publish": {statusNothing, statusBusy, statusDenied},
 		}},
 		{name: "host", group: groupOther, make: newHost, statuses: exits(statusNothing)},
 		{name: "lessons", group: groupOther, make: newLessons},

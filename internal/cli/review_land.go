@@ -151,6 +151,9 @@ func (a *app) withItem(ctx context.Context, run string, fn func(*engine.Engine, 
 // withItems runs fn with items of review, and with those of the runs that have landed before
 // and left no branch. A name without either is refused before anything is done.
 func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engine, review.Target, []review.Item, []fleet.Landed) error) error {
+	if a.Getenv("STINT_RUN_ID") != "" {
+		return fleet.WithHint(fmt.Errorf("a session decides about no work: %w", fleet.ErrHeld), "run it as a person")
+	}
 	return a.withEngine(ctx, writing, nil, func(e *engine.Engine) error {
 		t, all, err := e.Review(ctx)
 		if err != nil {

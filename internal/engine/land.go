@@ -20,8 +20,8 @@ import (
 // Trunk is what the work of sessions gets into.
 type Trunk interface {
 	// Landings takes the right to land or publish work, and returns what gives it back. When another
-	// process has it the error wraps [fleet.ErrBusy].
-	Landings() (end func() error, err error)
+	// process has it the error has the words for what that does, and wraps [fleet.ErrBusy].
+	Landings(doing string) (end func() error, err error)
 	// Stack puts work on top of the target in a folder of its own. Where a person's changes are in
 	// the way, that is an error.
 	Stack(ctx context.Context, l fleet.Landing) (fleet.Stacked, error)
@@ -51,7 +51,11 @@ const mostMoves = 5
 // If we die after it, the work is found in the target when it is to land again; the rest of the
 // end follows then: the decision, the task, the branch.
 func (e *Engine) Land(ctx context.Context, target review.Target, items []review.Item, each func(fleet.Landed)) (list []fleet.Landed, err error) {
-	end, err := e.Trunk.Landings()
+	var runs []string
+	for _, i := range items {
+		runs = append(runs, string(i.Run))
+	}
+	end, err := e.Trunk.Landings("lands " + strings.Join(runs, " "))
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (e *Engine) Publish(ctx context.Context, target review.Target, i review.Ite
 	if i.Shared {
 		return r, "", fmt.Errorf("run %s: %s", i.Run, notOwn(i))
 	}
-	end, err := e.Trunk.Landings()
+	end, err := e.Trunk.Landings("publishes " + string(i.Run))
 	if err != nil {
 		return r, "", err
 	}

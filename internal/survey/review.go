@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/review"
@@ -73,14 +74,29 @@ func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item
 	}
 	for _, b := range append(list, shared...) {
 		if r := sessions[b.Run]; r.Category == "" || !r.EndedAt.IsZero() { // a session at work is not done
-			if r.StartedAt.After(b.Since) { // a session dates its commits as it likes
-				b.Since = r.StartedAt
-			}
+			b.Since = waitsSince(b, r, f.Now())
 			items = append(items, review.Item{Branch: b, Session: r, Decision: decisions[b.Run]})
 		}
 	}
 	review.Resolve(items)
 	return t, items, f.noteContinued(ctx, items)
+}
+
+// waitsSince is since when work waits: the date of its last commit, which a session sets as it
+// likes. It is no earlier than the session began, and not in the future; no later than the session
+// ended, if it is the session's own commit.
+func waitsSince(b review.Branch, r fleet.Run, now time.Time) time.Time {
+	since, own := b.Since, len(r.Commits) > 0 && r.Commits[len(r.Commits)-1] == b.Tip
+	if since.After(now) {
+		since = now
+	}
+	if !r.EndedAt.IsZero() && r.EndedAt.Before(since) && (own || b.Since.After(now)) {
+		since = r.EndedAt
+	}
+	if r.StartedAt.After(since) {
+		since = r.StartedAt
+	}
+	return since
 }
 
 // shared is the work of sessions in the workspace itself, on branches that the target lacks.

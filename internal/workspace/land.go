@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,8 +17,9 @@ import (
 )
 
 // Landings takes the right to land work in the clone, and returns what gives it back. It ends with
-// the process at the latest. When another process lands something the error wraps [fleet.ErrBusy].
-func (c Clone) Landings() (end func() error, err error) {
+// the process at the latest. Doing is a few words for others who want it meanwhile: their error has
+// them, and wraps [fleet.ErrBusy].
+func (c Clone) Landings(doing string) (end func() error, err error) {
 	if err := os.MkdirAll(c.Root, 0o700); err != nil {
 		return nil, err
 	}
@@ -27,12 +29,36 @@ func (c Clone) Landings() (end func() error, err error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = fleet.WithHint(fmt.Errorf("another process lands work: %w", fleet.ErrBusy), "fuser -v "+fleet.ShellWord(f.Name()))
+			said, _ := io.ReadAll(io.LimitReader(f, mostDoing)) // else nobody knows what it does
+			err = landingError{string(said)}
 		}
 		return nil, errors.Join(err, f.Close())
 	}
-	return f.Close, nil
+	// If we die before the end, the words stay, and nobody reads them: the next landing has others.
+	if err := f.Truncate(0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if _, err := fmt.Fprintf(f, "process %d %s", os.Getpid(), doing); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error { return errors.Join(f.Truncate(0), f.Close()) }, nil
 }
+
+// mostDoing is how much of the words of another landing is shown.
+const mostDoing = 400
+
+// landingError is that another process lands something.
+type landingError struct{ doing string }
+
+func (e landingError) Error() string {
+	if e.doing == "" {
+		return "another process lands work"
+	}
+	return "another process lands work: " + e.doing
+}
+
+// Unwrap is [fleet.ErrBusy].
+func (e landingError) Unwrap() error { return fleet.ErrBusy }
 
 // landingDir is where work is tried on the target. Git names its entry for a worktree by the
 // folder, so that its name is no other fleet's.
@@ -152,7 +178,7 @@ func (c Clone) unstackLeft(ctx context.Context) error {
 	if !exists(c.landingDir()) {
 		return nil
 	}
-	end, err := c.Landings()
+	end, err := c.Landings("removes what a landing left")
 	if errors.Is(err, fleet.ErrBusy) {
 		return nil
 	}
