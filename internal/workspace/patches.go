@@ -57,7 +57,8 @@ func (g git) mergeTree(ctx context.Context, pairs []string) (list []merged, err 
 	defer func() { _ = os.RemoveAll(scratch) }()
 	g = g.feed(lines(pairs))
 	g.env = append(slices.Clone(g.env), "GIT_OBJECT_DIRECTORY="+scratch, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+objects)
-	text, err := g.run(ctx, "merge-tree", "--write-tree", "--stdin", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories")
+	// Git looks in a dozen places for a ref that is named like each id, to warn of it.
+	text, err := g.run(ctx, "-c", "core.warnAmbiguousRefs=false", "merge-tree", "--write-tree", "--stdin", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories")
 	if err != nil {
 		return nil, err
 	}
