@@ -107,6 +107,7 @@ func allEscapes() []escape {
 		{"an agent for ssh keys", true, func() error { return connects(filepath.Join(os.Getenv("DOORS"), "ssh.sock")) }},
 		{"an agent for gpg keys", true, func() error { return connects(filepath.Join(os.Getenv("DOORS"), "S.gpg-agent")) }},
 		{"a container's socket", true, func() error { return connects(filepath.Join(os.Getenv("DOORS"), "docker.sock")) }},
+		{"memory that another process shares", true, sharedMemory},
 		{"an abstract socket", false, func() error { return connects("@stint-" + os.Getenv("STINT_FLEET")) }},
 		{"privileges", false, privileged},
 		{"a namespace, to mount in", false, mountsAnew},
@@ -284,6 +285,24 @@ func plants(path, target string) error {
 	return errors.New("the script looks at where it led")
 }
 
+// sharedMemory attaches memory of another process's.
+func sharedMemory() error {
+	text, err := os.ReadFile("/proc/sysvipc/shm")
+	if err != nil {
+		return err
+	}
+	err = errors.New("no memory is to be seen")
+	for _, line := range strings.Split(string(text), "\n")[1:] {
+		if fields := strings.Fields(line); len(fields) > 1 {
+			id, _ := strconv.Atoi(fields[1])
+			if _, err = unix.SysvShmAttach(id, 0, unix.SHM_RDONLY); err == nil {
+				return nil
+			}
+		}
+	}
+	return err
+}
+
 // outlive leaves a process that did all it could to be forgotten. Whether it is gone the script
 // finds out.
 func outlive() error {
@@ -295,8 +314,19 @@ func outlive() error {
 	return errors.New("the script looks for it")
 }
 
-// doors listens on sockets that a session must not reach, until it is ended.
+// doors listens on sockets that a session must not reach, and shares memory, until it is ended.
 func doors() {
+	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 1, unix.IPC_CREAT|0o600)
+	if err == nil {
+		_, err = unix.SysvShmAttach(id, 0, 0)
+	}
+	if err == nil {
+		_, err = unix.SysvShmCtl(id, unix.IPC_RMID, nil) // it goes with this process
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	for _, path := range os.Args[1:] {
 		l, err := net.Listen("unix", path)
 		if err != nil {

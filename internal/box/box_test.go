@@ -180,6 +180,7 @@ func TestLeast(t *testing.T) {
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	const sockets = "an agent can " + string(box.WallSockets)
+	const memory = "an agent can " + string(box.WallMemory)
 	const names = "an agent can " + string(box.WallNames)
 	for name, test := range map[string]struct {
 		change func(*fleet.Box)
@@ -187,12 +188,12 @@ func TestMissing(t *testing.T) {
 	}{
 		"both":          {func(*fleet.Box) {}, nil},
 		"Debian 12":     {func(b *fleet.Box) { b.Layers.Landlock = 2 }, []string{"an agent can " + string(box.WallAbstract)}},
-		"no namespaces": {func(b *fleet.Box) { b.Layers.Namespaces = "" }, []string{sockets, names}},
+		"no namespaces": {func(b *fleet.Box) { b.Layers.Namespaces = "" }, []string{sockets, memory, names}},
 		"no namespaces, in a shared folder": {func(b *fleet.Box) {
 			b.Layers.Namespaces, b.Fixed = "", []string{"/w/stint.toml", "/w/.git/hooks"}
-		}, []string{sockets, names, "an agent can change [/w/stint.toml /w/.git/hooks]"}},
+		}, []string{sockets, memory, names, "an agent can change [/w/stint.toml /w/.git/hooks]"}},
 		"no namespaces, Debian 12": {func(b *fleet.Box) { b.Layers = fleet.BoxLayers{Landlock: 2} }, []string{
-			"an agent can " + string(box.WallTruncation), "an agent can " + string(box.WallSignals), "an agent can " + string(box.WallAbstract), sockets, names,
+			"an agent can " + string(box.WallTruncation), "an agent can " + string(box.WallSignals), "an agent can " + string(box.WallAbstract), sockets, memory, names,
 		}},
 		"no Landlock": {func(b *fleet.Box) { b.Layers.Landlock = 0 }, []string{"an agent can " + string(box.WallAbstract)}},
 	} {

@@ -19,6 +19,7 @@ const (
 	WallSignals    Wall = "send signals to other processes"
 	WallAbstract   Wall = "connect to abstract sockets"
 	WallSockets    Wall = "connect to the user bus, to agents for ssh and gpg keys, and to containers"
+	WallMemory     Wall = "read and change memory that other processes share, such as files in /dev/shm"
 	WallNames      Wall = "see the names of files outside, and change their modes and times"
 	WallFixed      Wall = "change what lies in a folder that it may write, and is run outside the box"
 	WallNetwork    Wall = "connect to other ports"
@@ -53,7 +54,7 @@ func holds(w Wall, b fleet.Box) bool {
 		return l.Landlock >= abiScopes
 	case WallSockets:
 		return spaces || abi >= abiSockets
-	case WallNames, WallFixed, WallNamespace:
+	case WallMemory, WallNames, WallFixed, WallNamespace:
 		return spaces
 	case WallNetwork:
 		return l.Landlock >= abiPorts
@@ -77,7 +78,7 @@ func Promised(b fleet.Box) (list []Wall) {
 func walls() []Wall {
 	return []Wall{
 		WallNamespace, WallLandlock, // of which the others are made
-		WallWrites, WallReads, WallProcesses, WallPrivileges, WallTruncation, WallSignals, WallAbstract, WallSockets, WallNames, WallFixed,
+		WallWrites, WallReads, WallProcesses, WallPrivileges, WallTruncation, WallSignals, WallAbstract, WallSockets, WallMemory, WallNames, WallFixed,
 		WallNetwork,
 	}
 }

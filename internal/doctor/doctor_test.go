@@ -115,6 +115,7 @@ func TestExamine(t *testing.T) {
 		}},
 		{"no bubblewrap", func(f *Facts) { f.Boxes.Layers = fleet.BoxLayers{Landlock: 7, Refused: "bubblewrap is not installed"} }, []string{
 			"box warning: claude: workspace by Landlock 7; an agent can connect to the user bus, to agents for ssh and gpg keys, and to containers; " +
+				"an agent can read and change memory that other processes share, such as files in /dev/shm; " +
 				"an agent can see the names of files outside, and change their modes and times | sudo apt-get install bubblewrap",
 		}},
 		{"no namespaces", func(f *Facts) {

@@ -185,6 +185,7 @@ func try(o box.Order) box.Found {
 	}
 	apart := spacesDiffer(t.Spaces)
 	through(box.WallNamespace, !apart)
+	through(box.WallMemory, !apart)
 	if !apart {
 		through(box.WallProcesses, reads(fmt.Sprintf("/proc/%d/environ", t.Supervisor)))
 		through(box.WallSignals, unix.Kill(t.Supervisor, 0) == nil)
