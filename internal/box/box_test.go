@@ -145,7 +145,7 @@ func TestNamespace(t *testing.T) {
 	}
 }
 
-// TestNamespaceLinks makes a link for one that may be read, unless something is mounted below it. What /sys has in it
+// TestNamespaceLinks makes a link for one that may be read, unless something is mounted below it. The tree /sys
 // comes last.
 func TestNamespaceLinks(t *testing.T) {
 	t.Parallel()
