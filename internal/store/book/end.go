@@ -2,9 +2,9 @@ package book
 
 import "stint/internal/fleet"
 
-// Repeats reports whether a run has ended on record by the verdict of this end: whoever brings it
+// RepeatsEnd reports whether a run has ended on record by the verdict of this end: whoever brings it
 // again never heard that it was recorded.
-func Repeats(recorded, end fleet.Run) bool {
+func RepeatsEnd(recorded, end fleet.Run) bool {
 	was, v := recorded.Verdict, end.Verdict
 	grade := same(was.Grade, v.Grade) ||
 		was.Grade == nil && was.Fault == fleet.FaultAgent // which the record made of it, see [Judge]

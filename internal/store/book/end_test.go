@@ -12,7 +12,7 @@ func TestRepeats(t *testing.T) {
 	end := fleet.Run{ID: "0r1", Key: "fix", Epoch: 3, Verdict: fleet.Verdict{
 		Outcome: fleet.Productive, Grade: new(0.5), Reason: "2 commits", TaskState: fleet.StateDone, ExitStatus: new(0),
 	}}
-	if !book.Repeats(end, end) {
+	if !book.RepeatsEnd(end, end) {
 		t.Error("the very same end is no repetition")
 	}
 	for name, change := range map[string]func(*fleet.Run){
@@ -28,14 +28,14 @@ func TestRepeats(t *testing.T) {
 	} {
 		other := end
 		change(&other)
-		if book.Repeats(end, other) || book.Repeats(other, end) {
+		if book.RepeatsEnd(end, other) || book.RepeatsEnd(other, end) {
 			t.Errorf("another %s passes for a repetition", name)
 		}
 	}
 	failed := fleet.Run{ID: "0r1", Verdict: fleet.Verdict{Outcome: fleet.Failed, Grade: new(0.0)}}
 	spared := failed
 	spared.Verdict.Grade, spared.Verdict.Fault = nil, fleet.FaultAgent
-	if !book.Repeats(spared, failed) {
+	if !book.RepeatsEnd(spared, failed) {
 		t.Error("a failure that the record found to be its agent's is no repetition")
 	}
 }

@@ -156,7 +156,7 @@ func (d *DB) EndRun(ctx context.Context, r fleet.Run) error {
 // repeats reports whether the run has ended on record by this very verdict.
 func (t tx) repeats(ctx context.Context, r fleet.Run) (bool, error) {
 	ended, err := t.runs(ctx, "where id = ? and ended_at is not null", r.ID)
-	return len(ended) > 0 && book.Repeats(ended[0], r), err
+	return len(ended) > 0 && book.RepeatsEnd(ended[0], r), err
 }
 
 // endOf is when a run ended: before this, if it could not be recorded then.

@@ -257,7 +257,7 @@ func (h *history) again(rt *rapid.T) {
 	s := rapid.SampledFrom(h.ended).Draw(rt, "session")
 	end := graded(s.run, 1)
 	want := fleet.ErrLost
-	if book.Repeats(h.mustRun(h.t, s.run.ID), end) {
+	if book.RepeatsEnd(h.mustRun(h.t, s.run.ID), end) {
 		want = nil
 	}
 	mustBe(h.t, h.Complete(h.t.Context(), end), want)
