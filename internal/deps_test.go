@@ -68,8 +68,11 @@ func rules() map[string]rule {
 
 		"internal/store":      {house: []string{"internal/bandit", "internal/fleet"}, not: outside},
 		"internal/store/book": {house: []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/store"}, not: []string{"database/sql", "log", "net", "os", "os/exec", "syscall"}},
+		"internal/store/table": {
+			house: []string{"internal/bandit", "internal/fleet", "internal/store", "internal/store/book"}, not: []string{"log", "net", "os", "os/exec", "syscall"},
+		},
 		"internal/store/sqlite": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/store", "internal/store/book"},
+			house:   []string{"internal/bandit", "internal/fleet", "internal/store", "internal/store/book", "internal/store/table"},
 			foreign: []string{"github.com/mattn/go-sqlite3"},
 			not:     []string{"os/exec"},
 		},

@@ -5,44 +5,10 @@ package book
 
 import (
 	"fmt"
-	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/store"
 )
-
-// Take is how a request for a claim ends, by the claim on record: one that was never granted has
-// no epoch.
-func Take(c fleet.Claim, t store.TakeRequest, now time.Time) fleet.Grant {
-	own := t.Renews && c.Holder == t.Holder && c.ReleasedAt.IsZero()
-	switch {
-	case own && c.ExpiresAt.After(now):
-		return fleet.Renewed
-	case own || c.Free(now, known(t.Known, c)):
-		return fleet.Granted
-	default:
-		return fleet.Denied
-	}
-}
-
-// Repeats reports whether a request was granted already, and is made by one who never heard so.
-func Repeats(c fleet.Claim, t store.TakeRequest, now time.Time) bool {
-	return t.Attempt != "" && c.Attempt == t.Attempt && c.Holder == t.Holder && c.Current(now)
-}
-
-// Released reports whether a claim was given back already by this hold, in these words.
-func Released(c fleet.Claim, h store.Hold, ending fleet.Ending, reason string) bool {
-	return h.Epoch > 0 && c.Epoch == h.Epoch && c.Holder == h.Holder && !c.ReleasedAt.IsZero() && c.Ending == ending && c.Reason == reason
-}
-
-// known is what the caller knows of the session that holds a claim. Nothing frees a
-// session's claim from who has not asked: it counts as living.
-func known(k store.Known, c fleet.Claim) fleet.Liveness {
-	if k.Holder == c.Holder && k.Epoch == c.Epoch && k.Session != "" {
-		return k.Session
-	}
-	return fleet.Lives
-}
 
 // AsPicked refuses a run whose task another session, or a person, has left in another state since
 // the run looked: that session's claim was granted and given back in between.

@@ -2,20 +2,12 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/store/book"
+	"stint/internal/store/table"
 )
-
-// agentRow is what is known of an agent, as it is read and written.
-type agentRow struct {
-	fleet.AgentState
-	billedAfter fleet.RunID // bills of runs up to this one count no more
-}
-
-const agentColumns = "agent, until, since, reason, failures, limits, fault, faults, probe, billed_after"
 
 // billed reads the bills of an agent's last sessions that worked. The cost of other sessions
 // says nothing of the next.
@@ -23,42 +15,29 @@ const billed = `select id, tokens, iif(cost in ('reported', 'computed'), usd, nu
 where agent = ? and id > ? and (tokens is not null or cost in ('reported', 'computed'))
 and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout') order by id desc limit ?`
 
-func scanAgent(row scanner) (a agentRow, err error) {
-	var until, since int64
-	err = row.Scan(&a.Agent, &until, &since, &a.Reason, &a.Failures, &a.Limits, &a.Fault, &a.Faults, &a.Probe, &a.billedAfter)
-	if until > 0 {
-		a.Until, a.Since = fromMillis(until), fromMillis(since)
-	}
+func (t tx) agent(ctx context.Context, name string) (a table.Agent, err error) {
+	a.Agent = name
+	err = t.run(ctx, table.Agents.Select(func(found table.Agent) { a = found }, "where agent = $1", name))
 	return a, err
 }
 
-func (t tx) agent(ctx context.Context, name string) (agentRow, error) {
-	a, err := scanAgent(t.QueryRowContext(ctx, "select "+agentColumns+" from agents where agent = ?", name))
-	if errors.Is(err, sql.ErrNoRows) {
-		return agentRow{AgentState: fleet.AgentState{Agent: name}}, nil
-	}
-	return a, err
-}
-
-func (t tx) bills(ctx context.Context, a agentRow) ([]fleet.Bill, error) {
+func (t tx) bills(ctx context.Context, a table.Agent) ([]fleet.Bill, error) {
 	return collect(ctx, t, func(row scanner) (b fleet.Bill, err error) {
 		err = row.Scan(&b.Run, &b.Tokens, &b.USD)
 		return b, err
-	}, billed, a.Agent, a.billedAfter, fleet.BillsKept)
+	}, billed, a.Agent, a.BilledAfter, fleet.BillsKept)
 }
 
-func (t tx) putAgent(ctx context.Context, a agentRow) error {
-	var until, since int64
-	if !a.Until.IsZero() {
-		until, since = millis(a.Until), millis(a.Since)
+func (t tx) putAgent(ctx context.Context, a table.Agent) error {
+	if a.Until.IsZero() {
+		a.Since = time.Time{}
 	}
-	_, err := t.ExecContext(ctx, "insert or replace into agents ("+agentColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		a.Agent, until, since, a.Reason, a.Failures, a.Limits, a.Fault, a.Faults, a.Probe, a.billedAfter)
-	return err
+	return t.run(ctx, table.Agents.Put(a))
 }
 
 func (t tx) agents(ctx context.Context) (list []fleet.AgentState, err error) {
-	rows, err := collect(ctx, t, scanAgent, "select "+agentColumns+" from agents order by agent")
+	var rows []table.Agent
+	err = t.run(ctx, table.Agents.Select(func(a table.Agent) { rows = append(rows, a) }, "order by agent"))
 	for _, a := range rows {
 		if err == nil {
 			a.Bills, err = t.bills(ctx, a)

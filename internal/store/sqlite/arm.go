@@ -2,108 +2,18 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/table"
 )
-
-// armRow is a row of arms, as it is read and written: columns and places for their
-// values are one list.
-type armRow struct {
-	category fleet.Category
-	arm      bandit.Arm
-}
-
-// column is a column of a table and the place of its value.
-type column struct {
-	name  string
-	value any
-}
-
-func (r *armRow) columns() []column {
-	a := &r.arm
-	return []column{
-		{"category", &r.category},
-		{"round", &a.Round},
-		{"at_round", &a.At},
-		{"fast_w", &a.Fast.W},
-		{"fast_s", &a.Fast.S},
-		{"fast_g2", &a.Fast.G2},
-		{"shift", &a.Shift},
-		{"slow_w", &a.Slow.W},
-		{"slow_s", &a.Slow.S},
-		{"slow_g2", &a.Slow.G2},
-		{"slope_n", &a.Slope.N},
-		{"slope_l", &a.Slope.L},
-		{"slope_g", &a.Slope.G},
-		{"slope_ll", &a.Slope.LL},
-		{"slope_lg", &a.Slope.LG},
-		{"season_n", &a.Evidence.Season.N},
-		{"season_x", &a.Evidence.Season.X},
-		{"season_y", &a.Evidence.Season.Y},
-		{"season_g", &a.Evidence.Season.G},
-		{"season_xx", &a.Evidence.Season.XX},
-		{"season_yy", &a.Evidence.Season.YY},
-		{"season_xy", &a.Evidence.Season.XY},
-		{"season_xg", &a.Evidence.Season.XG},
-		{"season_yg", &a.Evidence.Season.YG},
-		{"up_level", &a.Up.Level},
-		{"up_w", &a.Up.Since.W},
-		{"up_s", &a.Up.Since.S},
-		{"up_g2", &a.Up.Since.G2},
-		{"down_level", &a.Down.Level},
-		{"down_w", &a.Down.Since.W},
-		{"down_s", &a.Down.Since.S},
-		{"down_g2", &a.Down.Since.G2},
-		{"graded", &a.Graded},
-		{"alarms", &a.Alarms},
-		{"sessions", &a.Sessions},
-		{"entitled", &a.Entitled},
-		{"deficit", &a.Deficit},
-		{"surplus", &a.Surplus},
-		{"forgiven", &a.Forgiven},
-		{"due", &a.Due},
-		{"since", &a.Since},
-		{"load", &a.Load},
-		{"load_at", &a.LoadAt},
-		{"noops", &a.Noops},
-		{"noops_ever", &a.NoopsEver},
-		{"asleep_until", &a.AsleepUntil},
-		{"asleep_since", when{&a.AsleepSince}},
-		{"vain_at", &a.VainAt},
-	}
-}
-
-// names are the columns' names, joined as SQL wants them.
-func names(columns []column) string {
-	list := make([]string, len(columns))
-	for i, c := range columns {
-		list[i] = c.name
-	}
-	return strings.Join(list, ", ")
-}
-
-func values(columns []column) []any {
-	list := make([]any, len(columns))
-	for i, c := range columns {
-		list[i] = c.value
-	}
-	return list
-}
-
-func scanArm(row scanner, more ...any) (r armRow, err error) {
-	err = row.Scan(append(values(r.columns()), more...)...)
-	return r, err
-}
 
 // lastSession is when the category's last session ended. An end that lies ahead is of a
 // clock that was wrong, and nothing rests after it.
@@ -111,35 +21,28 @@ const lastSession = "(select max(ended_at) from runs where runs.category = arms.
 
 // arms reads what is remembered of every category.
 func (t tx) arms(ctx context.Context) (map[fleet.Category]store.Arm, error) {
-	type entry struct {
-		armRow
-		ended time.Time
-	}
-	var blank armRow
-	list, err := collect(ctx, t, func(row scanner) (e entry, err error) {
-		e.armRow, err = scanArm(row, when{&e.ended})
-		return e, err
-	}, "select "+names(blank.columns())+", "+lastSession+" from arms", millis(t.now.Add(fleet.ClockSlack)))
 	m := map[fleet.Category]store.Arm{}
-	for _, e := range list {
-		m[e.category] = store.Arm{Arm: e.arm, Ended: e.ended}
-	}
+	_, err := collect(ctx, t, func(row scanner) (struct{}, error) {
+		var ended time.Time
+		a, err := table.Arms.Scan(row, table.When(&ended))
+		m[a.Category] = store.Arm{Arm: a.Arm, Ended: ended}
+		return struct{}{}, err
+	}, "select "+table.Arms.Names()+", "+lastSession+" from arms", millis(t.now.Add(fleet.ClockSlack)))
 	return m, err
 }
 
 // changeArm reads what is remembered of a category, lets change work on it, and writes it
 // back. The caller's transaction holds the write lock.
 func (t tx) changeArm(ctx context.Context, c fleet.Category, change func(a *bandit.Arm)) error {
-	var blank armRow
-	row, err := scanArm(t.QueryRowContext(ctx, "select "+names(blank.columns())+" from arms where category = ?", c))
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	row := table.Arm{Category: c}
+	if err := t.run(ctx, table.Arms.Select(func(found table.Arm) { row = found }, "where category = $1", c)); err != nil {
 		return err
 	}
-	if err := t.checkpoint(ctx, c, row.arm, false); err != nil {
+	if err := t.checkpoint(ctx, c, row.Arm, false); err != nil {
 		return err
 	}
-	change(&row.arm)
-	return t.putArm(ctx, c, row.arm)
+	change(&row.Arm)
+	return t.run(ctx, table.Arms.Put(row))
 }
 
 // checkpoint keeps an arm as it is, before it learns under other settings than it has. Always: in
@@ -159,8 +62,7 @@ where ?4 or ?2 is not (select settings from checkpoints where category = ?1 orde
 }
 
 func (t tx) putArm(ctx context.Context, c fleet.Category, a bandit.Arm) error {
-	r := armRow{category: c, arm: a}
-	return t.put(ctx, "arms", r.columns())
+	return t.run(ctx, table.Arms.Put(table.Arm{Category: c, Arm: a}))
 }
 
 // round is the one that a category is in.
@@ -237,7 +139,7 @@ func (t tx) learnGrade(ctx context.Context, id fleet.RunID, grade float64) error
 		x     = bandit.Graded{Grade: grade}
 		began time.Time
 	)
-	if err := t.QueryRowContext(ctx, "select category, round, load, coalesce(started_at, created_at) from runs where id = ?", id).Scan(&c, &x.Round, &x.Load, when{&began}); err != nil {
+	if err := t.QueryRowContext(ctx, "select category, round, load, coalesce(started_at, created_at) from runs where id = ?", id).Scan(&c, &x.Round, &x.Load, table.When(&began)); err != nil {
 		return err
 	}
 	x.Turn = bandit.Turn(began)
@@ -338,45 +240,14 @@ func (t tx) matchedLessons(ctx context.Context, id fleet.RunID, c fleet.Category
 	return lessons, nil
 }
 
-// lessonRow is a row of lessons, as it is read and written.
-func lessonRow(l *store.Lesson) []column {
-	return []column{
-		{"lesson", &l.ID},
-		{"version", &l.Version},
-		{"category", &l.Category},
-		{"at_round", &l.At},
-		{"with_w", &l.With.W},
-		{"with_s", &l.With.S},
-		{"with_g2", &l.With.G2},
-		{"with_graded", &l.With.Graded},
-		{"with_empty", &l.With.Empty},
-		{"with_failed", &l.With.Failed},
-		{"without_w", &l.Without.W},
-		{"without_s", &l.Without.S},
-		{"without_g2", &l.Without.G2},
-		{"without_graded", &l.Without.Graded},
-		{"without_empty", &l.Without.Empty},
-		{"without_failed", &l.Without.Failed},
-		{"exposure", &l.Exposure},
-	}
-}
-
-func (t tx) lessons(ctx context.Context, where string, args ...any) ([]store.Lesson, error) {
-	return collect(ctx, t, func(row scanner) (l store.Lesson, err error) {
-		err = row.Scan(values(lessonRow(&l))...)
-		return l, err
-	}, "select "+names(lessonRow(&store.Lesson{}))+" from lessons "+where+" order by lesson, version, category", args...)
+func (t tx) lessons(ctx context.Context, where string, args ...any) (list []store.Lesson, err error) {
+	add := func(l store.Lesson) { list = append(list, l) }
+	err = t.run(ctx, table.Lessons.Select(add, where+" order by lesson, version, category", args...))
+	return list, err
 }
 
 func (t tx) putLesson(ctx context.Context, l store.Lesson) error {
-	return t.put(ctx, "lessons", lessonRow(&l))
-}
-
-// put writes a row, in place of the one with its key.
-func (t tx) put(ctx context.Context, table string, row []column) error {
-	places := strings.TrimSuffix(strings.Repeat("?, ", len(row)), ", ")
-	_, err := t.ExecContext(ctx, "insert or replace into "+table+" ("+names(row)+") values ("+places+")", values(row)...)
-	return err
+	return t.run(ctx, table.Lessons.Put(l))
 }
 
 func (t tx) lessonUses(ctx context.Context, id fleet.RunID) ([]fleet.LessonUse, error) {
@@ -401,9 +272,8 @@ func (t tx) useLessons(ctx context.Context, id fleet.RunID, uses []fleet.LessonU
 // Pause keeps fires from starting a category, or anything.
 func (d *DB) Pause(ctx context.Context, p fleet.Pause) error {
 	err := d.update(ctx, func(t tx) error {
-		_, err := t.ExecContext(ctx, "insert or replace into pauses (category, since, until, reason) values (?, ?, ?, ?)",
-			p.Category, millis(t.now), nullMillis(p.Until), p.Reason)
-		return err
+		p.Since = t.now
+		return t.run(ctx, table.Pauses.Put(p))
 	})
 	return wrap(err, "pause")
 }
@@ -416,7 +286,7 @@ func (d *DB) Resume(ctx context.Context, c fleet.Category) (ended bool, err erro
 			"delete from pauses where category = ?1",
 			"update arms set noops = 0, asleep_until = 0, asleep_since = null, vain_at = '' where ?1 in (category, '') and (asleep_until > 0 or vain_at <> '')",
 			"update tasks set rests = 0 where rests > 0 and (?1 = '' or exists (select 1 from runs where id = tasks.run and category = ?1))",
-			`update agents set until = 0, reason = '', failures = 0, limits = 0, fault = '', faults = 0, probe = ''
+			`update agents set until = 0, since = 0, reason = '', failures = 0, limits = 0, fault = '', faults = 0, probe = ''
 where ?1 = '' and (until > 0 or failures > 0 or faults > 0)`,
 		} {
 			n, err := t.exec(ctx, write, c)
@@ -433,11 +303,9 @@ where ?1 = '' and (until > 0 or failures > 0 or faults > 0)`,
 	return ended, nil
 }
 
-func (t tx) pauses(ctx context.Context) ([]fleet.Pause, error) {
-	return collect(ctx, t, func(row scanner) (p fleet.Pause, err error) {
-		err = row.Scan(&p.Category, when{&p.Since}, when{&p.Until}, &p.Reason)
-		return p, err
-	}, "select category, since, until, reason from pauses order by category")
+func (t tx) pauses(ctx context.Context) (list []fleet.Pause, err error) {
+	err = t.run(ctx, table.Pauses.Select(func(p fleet.Pause) { list = append(list, p) }, "order by category"))
+	return list, err
 }
 
 // inOrder is the arms by name: the order of a sum decides its last bit.

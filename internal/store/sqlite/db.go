@@ -12,7 +12,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,6 +26,8 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/book"
+	"stint/internal/store/table"
 )
 
 // File is the store's name in the state folder.
@@ -58,6 +59,8 @@ var _ store.Store = (*DB)(nil)
 
 // DB is an open store.
 type DB struct {
+	book.Writer // on this store
+
 	sql    *sql.DB
 	now    func() time.Time
 	learn  bandit.Settings
@@ -137,7 +140,8 @@ func open(ctx context.Context, path string, o Options, lock string) (*DB, error)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
-	d := &DB{sql: db, now: o.Now, learn: o.Settings, dryRun: o.DryRun, path: path}
+	d := newDB(db, o)
+	d.dryRun, d.path = o.DryRun, path
 	if err = d.check(ctx, o, lock != immediate); err == nil {
 		d.file, err = os.Stat(path)
 	}
@@ -145,6 +149,12 @@ func open(ctx context.Context, path string, o Options, lock string) (*DB, error)
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, translate(err)), d.Close())
 	}
 	return d, nil
+}
+
+func newDB(db *sql.DB, o Options) *DB {
+	d := &DB{sql: db, now: o.Now, learn: o.Settings}
+	d.Writer = book.Writer{Engine: d}
+	return d
 }
 
 // connect opens the file without ever creating it: a mistyped path must not
@@ -280,7 +290,7 @@ func wrap(err error, format string, args ...any) error {
 }
 
 // scanner is a row, or rows at one.
-type scanner interface{ Scan(dest ...any) error }
+type scanner = table.Scanner
 
 // read is the rows of one query, at an instant of its own.
 func read[T any](ctx context.Context, d *DB, what string, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
@@ -356,22 +366,3 @@ func nullMillis(t time.Time) sql.NullInt64 {
 }
 
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
-
-// when is the place of a time in a row, which has null for the zero time.
-type when struct{ *time.Time }
-
-// Scan reads the time.
-func (w when) Scan(column any) error {
-	switch ms := column.(type) {
-	case nil:
-		*w.Time = time.Time{}
-	case int64:
-		*w.Time = fromMillis(ms)
-	default:
-		return fmt.Errorf("%v is no time in milliseconds", column)
-	}
-	return nil
-}
-
-// Value is what is written of the time.
-func (w when) Value() (driver.Value, error) { return nullMillis(*w.Time).Value() }

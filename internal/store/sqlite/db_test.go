@@ -18,6 +18,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/book"
 	"stint/internal/store/storetest"
 )
 
@@ -278,7 +279,11 @@ func TestReadersAndAWriter(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = d.Close() })
 	err = w.update(t.Context(), func(in tx) error {
-		if _, _, err := in.take(t.Context(), store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour}); err != nil {
+		err := in.change(t.Context(), book.Need{Key: "k"}, func(p *book.Page) error {
+			_, _, err := p.Take(store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour})
+			return err
+		})
+		if err != nil {
 			return err
 		}
 		s, err := d.Snapshot(t.Context())

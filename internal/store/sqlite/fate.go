@@ -14,6 +14,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/store/book"
+	"stint/internal/store/table"
 )
 
 // AddFates records what became of the work of runs, and corrects what was learnt of them.
@@ -64,7 +65,7 @@ func (t tx) addFate(ctx context.Context, f fleet.Fate, memories map[fleet.Catego
 	}
 	err := t.QueryRowContext(ctx, `select category, round, load, coalesce(started_at, created_at), coalesce(counted, 0), grade, coalesce(final, grade), `+fatesOfRun+`,
 exists (select 1 from fates where run = id and kind = ? and witness = ?) from runs where id = ?`, f.Kind, f.Witness, f.Run).Scan(
-		&e.Category, &e.Round, &e.Load, when{&e.Began}, &e.Counted, &first, &e.Grade, &fates, &known)
+		&e.Category, &e.Round, &e.Load, table.When(&e.Began), &e.Counted, &first, &e.Grade, &fates, &known)
 	if errors.Is(err, sql.ErrNoRows) || known {
 		return f, false, nil
 	} else if err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/store/table"
 )
 
 // SaveFeedback stores what was said of a run's work, in place of what was.
@@ -29,7 +30,7 @@ func (d *DB) Feedback(ctx context.Context) (map[fleet.RunID]fleet.Feedback, erro
 
 func scanFeedback(row scanner) (f fleet.Feedback, err error) {
 	seen := ""
-	err = row.Scan(&f.Run, &f.Task, &f.Rounds, &seen, &f.Said, when{&f.At})
+	err = row.Scan(&f.Run, &f.Task, &f.Rounds, &seen, &f.Said, table.When(&f.At))
 	f.Seen = strings.Fields(seen)
 	return f, err
 }

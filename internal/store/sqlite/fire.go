@@ -9,6 +9,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/store/book"
+	"stint/internal/store/table"
 )
 
 // RecordFire stores a fire, its choices and the runs it is about to start, all
@@ -181,7 +182,7 @@ func scanFire(row scanner) (f fleet.Fire, err error) {
 		seed         string
 		due, allowed []byte
 	)
-	if err := row.Scan(&f.ID, &f.Host, when{&f.At}, &seed, &f.Pool, &f.Workers, &due, &f.Inputs, &f.Selection, &f.Own, &allowed, &f.Fallback); err != nil {
+	if err := row.Scan(&f.ID, &f.Host, table.When(&f.At), &seed, &f.Pool, &f.Workers, &due, &f.Inputs, &f.Selection, &f.Own, &allowed, &f.Fallback); err != nil {
 		return fleet.Fire{}, err
 	}
 	if f.Seed, err = strconv.ParseUint(seed, 10, 64); err != nil {

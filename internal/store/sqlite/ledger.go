@@ -8,6 +8,8 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/book"
+	"stint/internal/store/table"
 )
 
 const entries = `select id, category, agent, key, epoch, round, load, coalesce(started_at, created_at), ended_at is null,
@@ -33,11 +35,7 @@ func (d *DB) Ledger(ctx context.Context) (l store.Ledger, err error) {
 				return err
 			}
 		}
-		claims, err := t.claims(ctx, store.Listing{All: true})
-		for _, c := range claims {
-			l.Claims[c.Key] = c
-		}
-		return err
+		return t.run(ctx, table.Claims.Select(func(c book.Claim) { l.Claims[c.Key] = c.Claim }, ""))
 	})
 	return l, wrap(err, "read ledger")
 }
@@ -101,7 +99,7 @@ func (t tx) ledgerOfRuns(ctx context.Context, l *store.Ledger) (err error) {
 
 func (t tx) entries(ctx context.Context, tail string, args ...any) ([]store.Entry, error) {
 	return collect(ctx, t, func(row scanner) (e store.Entry, err error) {
-		err = row.Scan(&e.ID, &e.Category, &e.Agent, &e.Key, &e.Epoch, &e.Round, &e.Load, when{&e.Began}, &e.Open, &e.Grade, &e.First, &e.Held,
+		err = row.Scan(&e.ID, &e.Category, &e.Agent, &e.Key, &e.Epoch, &e.Round, &e.Load, table.When(&e.Began), &e.Open, &e.Grade, &e.First, &e.Held,
 			&e.Nth, &e.Counted, &e.In, &e.Day, &e.Tokens, &e.USD)
 		return e, err
 	}, entries+tail, args...)

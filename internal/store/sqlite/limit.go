@@ -11,6 +11,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/store/book"
+	"stint/internal/store/table"
 )
 
 // admit refuses a run whose agent cannot work or whose budget is used up, and reserves
@@ -130,7 +131,7 @@ from spent where day = :day and scope = :scope`,
 // BudgetResets reads what people struck out since a time, oldest first.
 func (d *DB) BudgetResets(ctx context.Context, since time.Time) ([]fleet.Reset, error) {
 	return read(ctx, d, "resets of budgets", func(row scanner) (r fleet.Reset, err error) {
-		err = row.Scan(when{&r.At}, &r.Scope, &r.Runs, &r.Tokens, &r.USD, &r.Reason)
+		err = row.Scan(table.When(&r.At), &r.Scope, &r.Runs, &r.Tokens, &r.USD, &r.Reason)
 		return r, err
 	}, "select at, scope, runs, tokens, usd, reason from resets where at >= ? order by id", millis(since))
 }

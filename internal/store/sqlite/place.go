@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/store/table"
 )
 
 // room is how much of the room in review is used, for a session that is about to take some.
@@ -80,7 +81,7 @@ func (t tx) seePlace(ctx context.Context, at time.Time, s fleet.PlaceSight) (err
 // ReviewTimes reads when somebody reviewed.
 func (d *DB) ReviewTimes(ctx context.Context, since time.Time) ([]time.Time, error) {
 	return read(ctx, d, "reviews", func(row scanner) (at time.Time, err error) {
-		err = row.Scan(when{&at})
+		err = row.Scan(table.When(&at))
 		return at, err
 	}, `select given_at from places where given_at >= ?1 union select looked_at from places where looked_at >= ?1 order by 1`, millis(since))
 }
@@ -106,7 +107,7 @@ func (d *DB) ComeBack(ctx context.Context) (was bool, err error) {
 }
 
 func (t tx) away(ctx context.Context) (a fleet.Away, err error) {
-	err = t.QueryRowContext(ctx, "select since, until, reason from away").Scan(when{&a.Since}, when{&a.Until}, &a.Reason)
+	err = t.QueryRowContext(ctx, "select since, until, reason from away").Scan(table.When(&a.Since), table.When(&a.Until), &a.Reason)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}

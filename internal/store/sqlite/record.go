@@ -9,6 +9,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/table"
 )
 
 // RunsSince reads the runs created since a time, oldest first. Ids begin with that time.
@@ -121,7 +122,7 @@ func (d *DB) GradeChanges(ctx context.Context, q store.ChangeQuery) ([]fleet.Gra
 	w.add(q.Run != "", "run = ?", q.Run)
 	w.add(!q.Since.IsZero(), "at >= ?", millis(q.Since))
 	return read(ctx, d, "changes of grades", func(row scanner) (r fleet.GradeChange, err error) {
-		err = row.Scan(&r.Run, &r.Fire, &r.Category, when{&r.At}, &r.Was, &r.Became)
+		err = row.Scan(&r.Run, &r.Fire, &r.Category, table.When(&r.At), &r.Was, &r.Became)
 		return r, err
 	}, "select run, coalesce(fire, 0), category, at, was, became from grade_changes join runs on runs.id = run "+
 		w.String()+" order by at desc, run desc limit ?", append(w.args, q.Limit)...)
@@ -131,7 +132,7 @@ func (d *DB) GradeChanges(ctx context.Context, q store.ChangeQuery) ([]fleet.Gra
 // oldest first.
 func (d *DB) LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error) {
 	return read(ctx, d, "lane holds", func(row scanner) (h fleet.LaneHold, err error) {
-		err = row.Scan(&h.Run, &h.Category, &h.Lane, when{&h.AcquiredAt}, when{&h.ReleasedAt})
+		err = row.Scan(&h.Run, &h.Category, &h.Lane, table.When(&h.AcquiredAt), table.When(&h.ReleasedAt))
 		return h, err
 	}, holdsSince, millis(since))
 }
@@ -167,7 +168,7 @@ func (d *DB) denials(ctx context.Context, tail string, args ...any) ([]fleet.Den
 const allDenials = "select run, category, key, holder, at from denials "
 
 func scanDenial(row scanner) (n fleet.DeniedClaim, err error) {
-	err = row.Scan(&n.Run, &n.Category, &n.Key, &n.Holder, when{&n.At})
+	err = row.Scan(&n.Run, &n.Category, &n.Key, &n.Holder, table.When(&n.At))
 	return n, err
 }
 
@@ -185,7 +186,7 @@ from runs where id >= ?3 group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6,
 
 func scanTally(row scanner) (n fleet.Tally, err error) {
 	var worked int64
-	err = row.Scan(when{&n.From}, &n.Category, &n.Agent, &n.Source, &n.Outcome, &n.Fired, &n.Claimed,
+	err = row.Scan(table.When(&n.From), &n.Category, &n.Agent, &n.Source, &n.Outcome, &n.Fired, &n.Claimed,
 		&n.Runs, &n.Empty, &n.Graded, &n.Grades, &n.Squares, &n.Tokens, &n.USD, &n.Guessed, &worked)
 	n.Worked = time.Duration(worked) * time.Millisecond
 	return n, err

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"stint/internal/fleet"
+	"stint/internal/store/table"
 )
 
 // SaveReview stores what was decided of a run's work, and how its check went. A part that is not
@@ -50,7 +51,7 @@ func (d *DB) Reviews(ctx context.Context, runs ...fleet.RunID) (map[fleet.RunID]
 
 func scanReview(row scanner) (r fleet.Review, err error) {
 	var ok sql.NullBool
-	err = row.Scan(&r.Run, &r.Tip, &r.Decision, &r.Reason, &r.URL, when{&r.DecidedAt}, &r.Check.Tip, &ok, &r.Check.Reason, when{&r.Check.At})
+	err = row.Scan(&r.Run, &r.Tip, &r.Decision, &r.Reason, &r.URL, table.When(&r.DecidedAt), &r.Check.Tip, &ok, &r.Check.Reason, table.When(&r.Check.At))
 	r.Check.OK = ok.Bool
 	return r, err
 }

@@ -11,6 +11,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/store/book"
+	"stint/internal/store/table"
 )
 
 const allRuns = `select id, host, boot, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, load, agent, box, pid,
@@ -133,7 +134,7 @@ func (d *DB) Complete(ctx context.Context, r fleet.Run) error {
 		if again, err := t.repeats(ctx, r); again || err != nil {
 			return err
 		}
-		if err := t.current(ctx, store.Hold{Key: r.Key, Holder: r.ID.Holder(), Epoch: r.Epoch}, t.endOf(r)); err != nil {
+		if err := t.fence(ctx, store.Hold{Key: r.Key, Holder: r.ID.Holder(), Epoch: r.Epoch}, t.endOf(r)); err != nil {
 			return err
 		}
 		return t.endRun(ctx, r)
@@ -224,10 +225,6 @@ func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fl
 				"update runs set ended_at = ?, outcome = ?, reason = ?, tokens = ?, usd = ?, cost = ?, models = ? where id = ? and ended_at is null",
 				[]any{ended, fleet.Abandoned, reason, used.Tokens, used.USD, used.Cost, string(models), id},
 			},
-			{
-				"update claims set released_at = ?, ending = ?, reason = ? where holder = ? and released_at is null",
-				[]any{now, fleet.EndingAbandoned, reason, id.Holder()},
-			},
 			{"update lane_holds set released_at = ? where run = ? and released_at is null", []any{now, id}},
 		} {
 			n, err := t.exec(ctx, write.query, write.args...)
@@ -251,7 +248,10 @@ func (d *DB) Abandon(ctx context.Context, id fleet.RunID, reason string, used fl
 				}
 			}
 		}
-		return nil
+		return t.change(ctx, book.Need{Holder: id.Holder()}, func(p *book.Page) error {
+			left = p.Abandon(id, reason) || left
+			return nil
+		})
 	})
 	if err != nil {
 		return false, fmt.Errorf("abandon run %s: %w", id, err)
@@ -326,8 +326,8 @@ func scanRun(row scanner) (fleet.Run, error) {
 		fates                  string
 	)
 	err := row.Scan(&r.ID, &r.Host, &r.Boot, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
-		&r.Epoch, &r.Round, &r.Load, &r.Agent, &r.Box, &r.PID, when{&r.CreatedAt}, when{&r.NotBefore}, when{&r.StartedAt}, when{&r.EndedAt}, &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault, &r.Held,
-		&r.Usage.Tokens, &r.Usage.USD, &r.Usage.Cost, &models, &commits, &r.Branch, when{&r.QuotaUntil}, &r.FollowedBy, &r.Followed, &fates)
+		&r.Epoch, &r.Round, &r.Load, &r.Agent, &r.Box, &r.PID, table.When(&r.CreatedAt), table.When(&r.NotBefore), table.When(&r.StartedAt), table.When(&r.EndedAt), &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault, &r.Held,
+		&r.Usage.Tokens, &r.Usage.USD, &r.Usage.Cost, &models, &commits, &r.Branch, table.When(&r.QuotaUntil), &r.FollowedBy, &r.Followed, &fates)
 	if err != nil {
 		return fleet.Run{}, err
 	}

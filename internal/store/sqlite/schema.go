@@ -107,7 +107,7 @@ func fill(ctx context.Context, path string, o Options) error {
 	if err != nil {
 		return err
 	}
-	d := &DB{sql: db, now: o.Now, learn: o.Settings}
+	d := newDB(db, o)
 	_, err = db.ExecContext(ctx, "pragma journal_mode = "+journalMode)
 	if err == nil {
 		err = d.fill(ctx, o)
@@ -132,7 +132,7 @@ func inMemory(ctx context.Context, o Options) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &DB{sql: db, now: o.Now, learn: o.Settings}
+	d := newDB(db, o)
 	if err := d.fill(ctx, o); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
@@ -157,7 +157,7 @@ func Adopt(ctx context.Context, o Options) (former string, err error) {
 	if err != nil {
 		return "", err
 	}
-	d := &DB{sql: db, now: o.Now, learn: o.Settings}
+	d := newDB(db, o)
 	defer func() { err = errors.Join(err, d.Close()) }()
 	var version int
 	if err = db.QueryRowContext(ctx, "pragma user_version").Scan(&version); err == nil && version == 0 {

@@ -2,38 +2,27 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/store/book"
+	"stint/internal/store/table"
 )
 
-const taskColumns = "task, state, source, item, seen, owed, run, branch, since, sessions, failures, vain, taken, rests, reason, trouble"
-
-func scanTask(row scanner) (m fleet.TaskMemory, err error) {
-	err = row.Scan(&m.Task, &m.State, &m.Source, &m.Item, &m.Seen, &m.Owed, &m.Run, &m.Branch, when{&m.Since}, &m.Sessions, &m.Failures, &m.Vain, &m.Taken, &m.Rests, &m.Reason, &m.Trouble)
-	return m, err
+func (t tx) tasks(ctx context.Context) (list []fleet.TaskMemory, err error) {
+	err = t.run(ctx, table.Tasks.Select(func(m fleet.TaskMemory) { list = append(list, m) }, "order by task"))
+	return list, err
 }
 
-func (t tx) tasks(ctx context.Context) ([]fleet.TaskMemory, error) {
-	return collect(ctx, t, scanTask, "select "+taskColumns+" from tasks order by task")
-}
-
-func (t tx) task(ctx context.Context, id fleet.TaskID) (fleet.TaskMemory, error) {
-	m, err := scanTask(t.QueryRowContext(ctx, "select "+taskColumns+" from tasks where task = ?", id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return fleet.TaskMemory{Task: id}, nil
-	}
+func (t tx) task(ctx context.Context, id fleet.TaskID) (m fleet.TaskMemory, err error) {
+	m.Task = id
+	err = t.run(ctx, table.Tasks.Select(func(found fleet.TaskMemory) { m = found }, "where task = $1", id))
 	return m, err
 }
 
 func (t tx) putTask(ctx context.Context, m fleet.TaskMemory) error {
-	_, err := t.ExecContext(ctx, "insert or replace into tasks ("+taskColumns+") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		m.Task, m.State, m.Source, m.Item, m.Seen, m.Owed, m.Run, m.Branch, millis(m.Since), m.Sessions, m.Failures, m.Vain, m.Taken, m.Rests, m.Reason, m.Trouble)
-	return err
+	return t.run(ctx, table.Tasks.Put(m))
 }
 
 // judgeTask takes the end of a session into what is remembered of its task: the state it
@@ -67,7 +56,7 @@ func (t tx) judgeTask(ctx context.Context, r fleet.Run) error {
 // source a word from now on.
 func (d *DB) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) error {
 	err := d.update(ctx, func(t tx) error {
-		if err := t.current(ctx, h, t.now); err != nil {
+		if err := t.fence(ctx, h, t.now); err != nil {
 			return err
 		}
 		before, err := t.task(ctx, m.Task)

@@ -38,6 +38,8 @@ func Run(t *testing.T, open Open) {
 		"FencedWrites":       testFencedWrites,
 		"Check":              testCheck,
 		"Clock":              testClock,
+		"Crowd":              testCrowd,
+		"Same":               testSame,
 		"List":               testList,
 		"ClaimModel":         testClaimModel,
 		"AddRun":             testAddRun,

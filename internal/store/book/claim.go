@@ -1,0 +1,172 @@
+package book
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// Take is how a request for a claim ends, by the claim on record: one that was never granted has
+// no epoch.
+func Take(c fleet.Claim, t store.TakeRequest, now time.Time) fleet.Grant {
+	own := t.Renews && c.Holder == t.Holder && c.ReleasedAt.IsZero()
+	switch {
+	case own && c.ExpiresAt.After(now):
+		return fleet.Renewed
+	case own || c.Free(now, known(t.Known, c)):
+		return fleet.Granted
+	default:
+		return fleet.Denied
+	}
+}
+
+// Repeats reports whether a request was granted already, and is made by one who never heard so.
+func Repeats(c fleet.Claim, t store.TakeRequest, now time.Time) bool {
+	return t.Attempt != "" && c.Attempt == t.Attempt && c.Holder == t.Holder && c.Current(now)
+}
+
+// Released reports whether a claim was given back already by this hold, in these words.
+func Released(c fleet.Claim, h store.Hold, ending fleet.Ending, reason string) bool {
+	return h.Epoch > 0 && c.Epoch == h.Epoch && c.Holder == h.Holder && !c.ReleasedAt.IsZero() && c.Ending == ending && c.Reason == reason
+}
+
+// known is what the caller knows of the session that holds a claim. Nothing frees a
+// session's claim from who has not asked: it counts as living.
+func known(k store.Known, c fleet.Claim) fleet.Liveness {
+	if k.Holder == c.Holder && k.Epoch == c.Epoch && k.Session != "" {
+		return k.Session
+	}
+	return fleet.Lives
+}
+
+// Holds reports whether a claim is this holder's, at this epoch, and had not expired at a time:
+// then the holder may write under it.
+func Holds(c fleet.Claim, h store.Hold, at time.Time) bool {
+	return c.Holder == h.Holder && c.Epoch == h.Epoch && c.Current(at)
+}
+
+// Take grants, renews or denies a claim. Denied, it returns the one in the way.
+func (p *Page) Take(r store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
+	if err := lasts(r.TTL); err != nil {
+		return "", fleet.Claim{}, err
+	}
+	c := p.claim(r.Key)
+	if Repeats(c.Claim, r, p.Now) {
+		return fleet.Granted, c.Claim, nil
+	}
+	grant := Take(c.Claim, r, p.Now)
+	switch grant {
+	case fleet.Denied:
+		return grant, c.Claim, nil
+	case fleet.Granted:
+		c = Claim{Claim: fleet.Claim{Key: r.Key, Holder: r.Holder, Epoch: c.Epoch + 1, AcquiredAt: p.Now, ExpiresAt: whole(p.Now.Add(r.TTL)), Note: r.Note, Attempt: r.Attempt}}
+	case fleet.Renewed:
+		if r.Note != "" {
+			c.Note = r.Note
+		}
+		c.Attempt = r.Attempt
+		c = p.renewed(c, r.TTL)
+	}
+	return grant, p.decide(c), nil
+}
+
+func lasts(ttl time.Duration) error {
+	if ttl < time.Millisecond {
+		return fmt.Errorf("time-to-live %s: want at least 1ms: %w", ttl, fleet.ErrUsage)
+	}
+	return nil
+}
+
+// renewed moves the expiry. A grant that lies ahead was made by a clock that was wrong: it is taken
+// for one of now, and the claim is further ahead than it is long no more.
+func (p *Page) renewed(c Claim, ttl time.Duration) Claim {
+	if c.AcquiredAt.After(p.Now) {
+		c.AcquiredAt = p.Now
+	}
+	c.ExpiresAt = whole(p.Now.Add(ttl))
+	c.Renewals++
+	return c
+}
+
+// Renew moves a held claim's expiry to ttl from now.
+func (p *Page) Renew(h store.Hold, ttl time.Duration) (fleet.Claim, error) {
+	if err := lasts(ttl); err != nil {
+		return fleet.Claim{}, err
+	}
+	at := p.Now
+	if h.Kept {
+		at = time.Time{} // if it has expired, then by a clock that was set
+	}
+	c, err := p.held(h, at)
+	if err != nil {
+		return fleet.Claim{}, err
+	}
+	return p.decide(p.renewed(c, ttl)), nil
+}
+
+// Release gives a held claim back.
+func (p *Page) Release(h store.Hold, ending fleet.Ending, reason string) (fleet.Claim, error) {
+	c, err := p.held(h, p.Now)
+	if err != nil && Released(c.Claim, h, ending, reason) {
+		return c.Claim, nil
+	}
+	if err != nil {
+		return fleet.Claim{}, err
+	}
+	if run, session := c.Holder.Run(); session && c.Key.IsLane() {
+		p.Vacated = append(p.Vacated, run)
+	}
+	c.ReleasedAt, c.Ending, c.Reason = p.Now, ending, reason
+	return p.decide(c), nil
+}
+
+// held is the claim of a hold, of whichever epoch it is if the hold names none, if it had not
+// expired at a time.
+func (p *Page) held(h store.Hold, at time.Time) (Claim, error) {
+	c := p.claim(h.Key)
+	if h.Epoch == 0 {
+		h.Epoch = c.Epoch
+	}
+	return c, p.Fence(h, at)
+}
+
+// ReleaseHolder gives back whatever a holder still holds, expired or not, except a lane.
+func (p *Page) ReleaseHolder(holder fleet.Holder, ending fleet.Ending) {
+	p.giveBack(holder, ending, "", func(key fleet.Key) bool { return !key.IsLane() })
+}
+
+// LeaveLane gives a run's lane back.
+func (p *Page) LeaveLane(run fleet.RunID) {
+	p.giveBack(run.Holder(), fleet.EndingReleased, "", fleet.Key.IsLane)
+	p.Vacated = append(p.Vacated, run)
+}
+
+// Abandon gives back whatever a run whose session is gone still holds, and reports whether that was
+// anything.
+func (p *Page) Abandon(run fleet.RunID, reason string) bool {
+	return p.giveBack(run.Holder(), fleet.EndingAbandoned, reason, func(fleet.Key) bool { return true })
+}
+
+func (p *Page) giveBack(holder fleet.Holder, ending fleet.Ending, reason string, which func(fleet.Key) bool) (had bool) {
+	for _, key := range slices.Sorted(maps.Keys(p.claims)) {
+		if c := p.claims[key]; c.Holder == holder && c.ReleasedAt.IsZero() && which(key) {
+			c.ReleasedAt, c.Ending, c.Reason = p.Now, ending, reason
+			p.decide(c)
+			had = true
+		}
+	}
+	return had
+}
+
+// Fence fails with [fleet.ErrLost] unless the claim is still this holder's at this epoch, and had
+// not expired at a time.
+func (p *Page) Fence(h store.Hold, at time.Time) error {
+	if !Holds(p.claim(h.Key).Claim, h, at) {
+		return fleet.ErrLost
+	}
+	return nil
+}

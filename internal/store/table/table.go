@@ -1,0 +1,161 @@
+// Package table is how rows become statements, and statements rows: once, in SQL that every store
+// understands alike. Places are $1, $2 and so on, and first appear in that order: SQLite counts them
+// as they appear, whatever their number is.
+package table
+
+import (
+	"database/sql/driver"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"stint/internal/store"
+	"stint/internal/store/book"
+)
+
+// Scanner is a row that was read.
+type Scanner interface{ Scan(dest ...any) error }
+
+// Statement is one statement with its values.
+type Statement struct {
+	SQL  string
+	Args []any
+	Scan func(Scanner) error // takes each row; nil: there are none
+}
+
+// Column is a column of a table and the place of its value, to be read into or written.
+type Column struct {
+	Name  string
+	Value any
+}
+
+// Table is a table whose rows are read and written whole.
+type Table[R any] struct {
+	name string
+	key  int                 // so many of the first columns
+	row  func(r *R) []Column // the places of a row's values
+}
+
+// Names are the columns' names, joined as SQL wants them.
+func (t Table[R]) Names() string { return names(t.row(new(R))) }
+
+func names(row []Column) string {
+	list := make([]string, len(row))
+	for i, c := range row {
+		list[i] = c.Name
+	}
+	return strings.Join(list, ", ")
+}
+
+func values(row []Column) []any {
+	list := make([]any, len(row))
+	for i, c := range row {
+		list[i] = c.Value
+	}
+	return list
+}
+
+// Scan reads a row, and more columns behind it.
+func (t Table[R]) Scan(from Scanner, more ...any) (r R, err error) {
+	err = from.Scan(append(values(t.row(&r)), more...)...)
+	return r, err
+}
+
+// Select reads rows. Tail is what follows the table's name.
+func (t Table[R]) Select(add func(R), tail string, args ...any) Statement {
+	return t.from(t.name+" "+tail, add, args...)
+}
+
+func (t Table[R]) from(source string, add func(R), args ...any) Statement {
+	return Statement{SQL: "select " + t.Names() + " from " + source, Args: args, Scan: func(from Scanner) error {
+		r, err := t.Scan(from)
+		add(r)
+		return err
+	}}
+}
+
+// Put writes a row, in place of the one with its key.
+func (t Table[R]) Put(r R) Statement {
+	row := t.row(&r)
+	places, changes := make([]string, len(row)), make([]string, 0, len(row))
+	for i, c := range row {
+		places[i] = "$" + strconv.Itoa(i+1)
+		if i >= t.key {
+			changes = append(changes, c.Name+" = excluded."+c.Name)
+		}
+	}
+	return Statement{SQL: "insert into " + t.name + " (" + names(row) + ") values (" + strings.Join(places, ", ") + ") on conflict (" +
+		names(row[:t.key]) + ") do update set " + strings.Join(changes, ", "), Args: values(row)}
+}
+
+// Load reads what a write needs onto its page.
+func Load(n book.Need, p *book.Page) (list []Statement) {
+	if n.Key != "" {
+		list = append(list, Claims.Select(p.Add, "where key = $1", n.Key))
+	}
+	if n.Holder != "" {
+		list = append(list, Claims.Select(p.Add, "where holder = $1 and released_at is null", n.Holder))
+	}
+	return list
+}
+
+// Save writes what was decided.
+func Save(p *book.Page) (list []Statement) {
+	for _, c := range p.Decided {
+		list = append(list, Claims.Put(c))
+	}
+	for _, run := range p.Vacated {
+		list = append(list, Statement{SQL: "update lane_holds set released_at = $1 where run = $2 and released_at is null", Args: []any{p.Now.UnixMilli(), run}})
+	}
+	return list
+}
+
+// Listed reads the claims that a listing asks for, by key. Without "all" they are those that
+// [fleet.Claim.Free] may refuse: claims that have not expired, and those of sessions, which an
+// expiry alone does not free. Each half reads an index of its own.
+func Listed(l store.Listing, now time.Time, add func(book.Claim)) Statement {
+	half := "select " + Claims.Names() + " from claims where released_at is null and "
+	inTheWay := "(" + half + "expires_at > $1 union " + half + "holder >= 'run:' and holder < 'run;') as in_the_way "
+	switch {
+	case l.All && l.Holder == "":
+		return Claims.Select(add, "order by key")
+	case l.All:
+		return Claims.Select(add, "where holder = $1 order by key", l.Holder)
+	case l.Holder == "":
+		return Claims.from(inTheWay+"order by key", add, now.UnixMilli())
+	default:
+		return Claims.from(inTheWay+"where holder = $2 order by key", add, now.UnixMilli(), l.Holder)
+	}
+}
+
+// Time is the place of a time in a row: milliseconds, and for the zero time null, or 0.
+type Time struct {
+	at   *time.Time
+	zero driver.Value
+}
+
+// When is the place of a time in a column that has null for the zero time.
+func When(t *time.Time) Time { return Time{t, nil} }
+
+// Scan reads the time.
+func (t Time) Scan(column any) error {
+	ms, whole := column.(int64)
+	switch {
+	case column == t.zero:
+		*t.at = time.Time{}
+	case whole:
+		*t.at = time.UnixMilli(ms).UTC()
+	default:
+		return fmt.Errorf("%v is no time in milliseconds", column)
+	}
+	return nil
+}
+
+// Value is what is written of the time.
+func (t Time) Value() (driver.Value, error) {
+	if t.at.IsZero() {
+		return t.zero, nil
+	}
+	return t.at.UnixMilli(), nil
+}
