@@ -195,7 +195,7 @@ func rules() map[string]rule {
 		"scripts/bareclaim":      {foreign: []string{"github.com/mattn/go-sqlite3", "github.com/spf13/cobra"}},
 		"scripts/benchselection": {house: []string{"internal/bandit", "internal/fleet", "internal/report", "internal/simulate"}},
 		"scripts/crowd": {house: []string{
-			"internal/bandit", "internal/claim", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/sqlite",
+			"internal/bandit", "internal/claim", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/book", "internal/store/sqlite",
 		}},
 		"scripts/demofleet":    {},
 		"scripts/sbom":         {},

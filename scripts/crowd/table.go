@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/store"
+	"stint/internal/store/book"
 )
 
 // nobody is no run, and no task.
@@ -35,27 +37,24 @@ func (c *claim) row() fleet.Claim {
 // at is a time of the simulation as one of the calendar.
 func at(d time.Duration) time.Time { return time.Unix(0, int64(d)).UTC() }
 
-// take grants a claim, or denies it: as take in store/sqlite does for a session that does
-// not hold it yet. A run that does not know of the session in the way takes it for living.
+// take grants a claim, or denies it, to a session that does not hold it yet.
 func (c *claim) take(run int32, now, ttl time.Duration, k known) bool {
-	session := fleet.Lives
-	if k.epoch == c.epoch && k.session != "" {
-		session = k.session
-	}
-	if !c.row().Free(at(now), session) {
+	row := c.row()
+	t := store.TakeRequest{Known: store.Known{Holder: row.Holder, Epoch: fleet.Epoch(k.epoch), Session: k.session}}
+	if book.Take(row, t, at(now)) != fleet.Granted {
 		return false
 	}
 	*c = claim{expires: now + ttl, holder: run, epoch: c.epoch + 1}
 	return true
 }
 
-// held reports whether a run may write under its claim at its epoch: as "current" and
-// the fence of every write do in store/sqlite.
+// held reports whether a run may write under its claim at its epoch.
 func (c *claim) held(run int32, epoch uint32, now time.Duration) bool {
-	return c.holder == run && c.epoch == epoch && c.row().Current(at(now))
+	row := c.row()
+	return c.holder == run && book.Holds(row, store.Hold{Holder: row.Holder, Epoch: fleet.Epoch(epoch)}, at(now))
 }
 
-// renew moves the expiry, as renewClaim in store/sqlite.
+// renew moves the expiry.
 func (c *claim) renew(run int32, epoch uint32, now, ttl time.Duration) bool {
 	ok := c.held(run, epoch, now)
 	if ok {
@@ -64,7 +63,7 @@ func (c *claim) renew(run int32, epoch uint32, now, ttl time.Duration) bool {
 	return ok
 }
 
-// release gives the claim back, as releaseHolder in store/sqlite: expired or not.
+// release gives the claim back, expired or not.
 func (c *claim) release(run int32) bool {
 	ok := c.holder == run && !c.released
 	if ok {

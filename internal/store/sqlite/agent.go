@@ -17,7 +17,7 @@ and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout') order by i
 
 func (t tx) agent(ctx context.Context, name string) (a table.Agent, err error) {
 	a.Agent = name
-	err = t.run(ctx, table.Agents.Select(func(found table.Agent) { a = found }, "where agent = $1", name))
+	err = t.run(ctx, table.Agents().Select(func(found table.Agent) { a = found }, "where agent = $1", name))
 	return a, err
 }
 
@@ -32,12 +32,12 @@ func (t tx) putAgent(ctx context.Context, a table.Agent) error {
 	if a.Until.IsZero() {
 		a.Since = time.Time{}
 	}
-	return t.run(ctx, table.Agents.Put(a))
+	return t.run(ctx, table.Agents().Put(a))
 }
 
 func (t tx) agents(ctx context.Context) (list []fleet.AgentState, err error) {
 	var rows []table.Agent
-	err = t.run(ctx, table.Agents.Select(func(a table.Agent) { rows = append(rows, a) }, "order by agent"))
+	err = t.run(ctx, table.Agents().Select(func(a table.Agent) { rows = append(rows, a) }, "order by agent"))
 	for _, a := range rows {
 		if err == nil {
 			a.Bills, err = t.bills(ctx, a)

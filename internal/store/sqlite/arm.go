@@ -24,10 +24,10 @@ func (t tx) arms(ctx context.Context) (map[fleet.Category]store.Arm, error) {
 	m := map[fleet.Category]store.Arm{}
 	_, err := collect(ctx, t, func(row scanner) (struct{}, error) {
 		var ended time.Time
-		a, err := table.Arms.Scan(row, table.When(&ended))
+		a, err := table.Arms().Scan(row, table.When(&ended))
 		m[a.Category] = store.Arm{Arm: a.Arm, Ended: ended}
 		return struct{}{}, err
-	}, "select "+table.Arms.Names()+", "+lastSession+" from arms", millis(t.now.Add(fleet.ClockSlack)))
+	}, "select "+table.Arms().Names()+", "+lastSession+" from arms", millis(t.now.Add(fleet.ClockSlack)))
 	return m, err
 }
 
@@ -35,14 +35,14 @@ func (t tx) arms(ctx context.Context) (map[fleet.Category]store.Arm, error) {
 // back. The caller's transaction holds the write lock.
 func (t tx) changeArm(ctx context.Context, c fleet.Category, change func(a *bandit.Arm)) error {
 	row := table.Arm{Category: c}
-	if err := t.run(ctx, table.Arms.Select(func(found table.Arm) { row = found }, "where category = $1", c)); err != nil {
+	if err := t.run(ctx, table.Arms().Select(func(found table.Arm) { row = found }, "where category = $1", c)); err != nil {
 		return err
 	}
 	if err := t.checkpoint(ctx, c, row.Arm, false); err != nil {
 		return err
 	}
 	change(&row.Arm)
-	return t.run(ctx, table.Arms.Put(row))
+	return t.run(ctx, table.Arms().Put(row))
 }
 
 // checkpoint keeps an arm as it is, before it learns under other settings than it has. Always: in
@@ -62,7 +62,7 @@ where ?4 or ?2 is not (select settings from checkpoints where category = ?1 orde
 }
 
 func (t tx) putArm(ctx context.Context, c fleet.Category, a bandit.Arm) error {
-	return t.run(ctx, table.Arms.Put(table.Arm{Category: c, Arm: a}))
+	return t.run(ctx, table.Arms().Put(table.Arm{Category: c, Arm: a}))
 }
 
 // round is the one that a category is in.
@@ -242,12 +242,12 @@ func (t tx) matchedLessons(ctx context.Context, id fleet.RunID, c fleet.Category
 
 func (t tx) lessons(ctx context.Context, where string, args ...any) (list []store.Lesson, err error) {
 	add := func(l store.Lesson) { list = append(list, l) }
-	err = t.run(ctx, table.Lessons.Select(add, where+" order by lesson, version, category", args...))
+	err = t.run(ctx, table.Lessons().Select(add, where+" order by lesson, version, category", args...))
 	return list, err
 }
 
 func (t tx) putLesson(ctx context.Context, l store.Lesson) error {
-	return t.run(ctx, table.Lessons.Put(l))
+	return t.run(ctx, table.Lessons().Put(l))
 }
 
 func (t tx) lessonUses(ctx context.Context, id fleet.RunID) ([]fleet.LessonUse, error) {
@@ -273,7 +273,7 @@ func (t tx) useLessons(ctx context.Context, id fleet.RunID, uses []fleet.LessonU
 func (d *DB) Pause(ctx context.Context, p fleet.Pause) error {
 	err := d.update(ctx, func(t tx) error {
 		p.Since = t.now
-		return t.run(ctx, table.Pauses.Put(p))
+		return t.run(ctx, table.Pauses().Put(p))
 	})
 	return wrap(err, "pause")
 }
@@ -304,7 +304,7 @@ where ?1 = '' and (until > 0 or failures > 0 or faults > 0)`,
 }
 
 func (t tx) pauses(ctx context.Context) (list []fleet.Pause, err error) {
-	err = t.run(ctx, table.Pauses.Select(func(p fleet.Pause) { list = append(list, p) }, "order by category"))
+	err = t.run(ctx, table.Pauses().Select(func(p fleet.Pause) { list = append(list, p) }, "order by category"))
 	return list, err
 }
 

@@ -64,7 +64,7 @@ func (d *DB) Check(ctx context.Context, key fleet.Key) (c fleet.Claim, at time.T
 	c.Key = key
 	err = d.view(ctx, func(t tx) error {
 		at = t.now
-		return t.run(ctx, table.Claims.Select(func(found book.Claim) { c = found.Claim }, "where key = $1", key))
+		return t.run(ctx, table.Claims().Select(func(found book.Claim) { c = found.Claim }, "where key = $1", key))
 	})
 	return c, at, wrap(err, "check claim %q", key)
 }

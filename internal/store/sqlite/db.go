@@ -230,6 +230,11 @@ type tx struct {
 	learn bandit.Settings
 }
 
+// ExecContext runs a statement.
+func (t tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return t.Tx.ExecContext(ctx, query, table.Clean(args)...)
+}
+
 // update runs fn in a transaction that holds the write lock from its start.
 func (d *DB) update(ctx context.Context, fn func(tx) error) error {
 	t, err := d.sql.BeginTx(ctx, nil)
@@ -364,5 +369,3 @@ func millis(t time.Time) int64 { return t.UnixMilli() }
 func nullMillis(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }
-
-func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

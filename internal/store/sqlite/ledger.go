@@ -35,7 +35,7 @@ func (d *DB) Ledger(ctx context.Context) (l store.Ledger, err error) {
 				return err
 			}
 		}
-		return t.run(ctx, table.Claims.Select(func(c book.Claim) { l.Claims[c.Key] = c.Claim }, ""))
+		return t.run(ctx, table.Claims().Select(func(c book.Claim) { l.Claims[c.Key] = c.Claim }, ""))
 	})
 	return l, wrap(err, "read ledger")
 }

@@ -11,18 +11,18 @@ import (
 )
 
 func (t tx) tasks(ctx context.Context) (list []fleet.TaskMemory, err error) {
-	err = t.run(ctx, table.Tasks.Select(func(m fleet.TaskMemory) { list = append(list, m) }, "order by task"))
+	err = t.run(ctx, table.Tasks().Select(func(m fleet.TaskMemory) { list = append(list, m) }, "order by task"))
 	return list, err
 }
 
 func (t tx) task(ctx context.Context, id fleet.TaskID) (m fleet.TaskMemory, err error) {
 	m.Task = id
-	err = t.run(ctx, table.Tasks.Select(func(found fleet.TaskMemory) { m = found }, "where task = $1", id))
+	err = t.run(ctx, table.Tasks().Select(func(found fleet.TaskMemory) { m = found }, "where task = $1", id))
 	return m, err
 }
 
 func (t tx) putTask(ctx context.Context, m fleet.TaskMemory) error {
-	return t.run(ctx, table.Tasks.Put(m))
+	return t.run(ctx, table.Tasks().Put(m))
 }
 
 // judgeTask takes the end of a session into what is remembered of its task: the state it

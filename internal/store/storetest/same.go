@@ -55,8 +55,9 @@ func testSame(t *testing.T, b bundle) {
 		b := b.fresh(t, bandit.Defaults())
 		m := &ram{b.clock.Now, map[fleet.Key]book.Claim{}}
 		other := book.Writer{Engine: m}
-		holders := []fleet.Holder{bob, alice, fleet.RunID("01kt1gw6g0000001").Holder()}
-		keys := []fleet.Key{"a", "B", "ä"}
+		const run = fleet.RunID("01kt1gw6g0000001")
+		holders := []fleet.Holder{bob, alice, run.Holder()}
+		keys := []fleet.Key{"a", "B", "ä", fleet.LaneKey("code", 1)}
 		for range rapid.IntRange(1, 20).Draw(rt, "steps") {
 			ttl := time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(rt, "ttl"))
 			h := store.Hold{
@@ -72,6 +73,7 @@ func testSame(t *testing.T, b bundle) {
 				func(w claims) string { return answered(w.Renew(t.Context(), h, ttl)) },
 				func(w claims) string { return answered(w.Release(t.Context(), h, fleet.EndingDone, "why")) },
 				func(w claims) string { return outcome(w.ReleaseHolder(t.Context(), h.Holder, fleet.EndingReleased)) },
+				func(w claims) string { return outcome(w.LaneReleased(t.Context(), run)) },
 			}).Draw(rt, "do")
 			got, want := do(b), do(other)
 			if got != want {
@@ -91,6 +93,7 @@ type claims interface {
 	Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error)
 	Release(ctx context.Context, h store.Hold, ending fleet.Ending, reason string) (fleet.Claim, error)
 	ReleaseHolder(ctx context.Context, holder fleet.Holder, ending fleet.Ending) error
+	LaneReleased(ctx context.Context, id fleet.RunID) error
 }
 
 func answer(g fleet.Grant, c fleet.Claim, err error) string {

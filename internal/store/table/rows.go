@@ -8,21 +8,23 @@ import (
 )
 
 // Claims is who has, or had last, which key.
-var Claims = Table[book.Claim]{"claims", 1, func(c *book.Claim) []Column {
-	return []Column{
-		{"key", &c.Key},
-		{"holder", &c.Holder},
-		{"epoch", &c.Epoch},
-		{"acquired_at", When(&c.AcquiredAt)},
-		{"expires_at", When(&c.ExpiresAt)},
-		{"renewals", &c.Renewals},
-		{"note", &c.Note},
-		{"released_at", When(&c.ReleasedAt)},
-		{"ending", &c.Ending},
-		{"reason", &c.Reason},
-		{"attempt", &c.Attempt},
-	}
-}}
+func Claims() Table[book.Claim] {
+	return Table[book.Claim]{"claims", 1, func(c *book.Claim) []Column {
+		return []Column{
+			{"key", &c.Key},
+			{"holder", &c.Holder},
+			{"epoch", &c.Epoch},
+			{"acquired_at", When(&c.AcquiredAt)},
+			{"expires_at", When(&c.ExpiresAt)},
+			{"renewals", &c.Renewals},
+			{"note", &c.Note},
+			{"released_at", When(&c.ReleasedAt)},
+			{"ending", &c.Ending},
+			{"reason", &c.Reason},
+			{"attempt", &c.Attempt},
+		}
+	}}
+}
 
 // Arm is a row of arms.
 type Arm struct {
@@ -31,81 +33,85 @@ type Arm struct {
 }
 
 // Arms is what is remembered of categories.
-var Arms = Table[Arm]{"arms", 1, func(a *Arm) []Column {
-	return []Column{
-		{"category", &a.Category},
-		{"round", &a.Round},
-		{"at_round", &a.At},
-		{"fast_w", &a.Fast.W},
-		{"fast_s", &a.Fast.S},
-		{"fast_g2", &a.Fast.G2},
-		{"shift", &a.Shift},
-		{"slow_w", &a.Slow.W},
-		{"slow_s", &a.Slow.S},
-		{"slow_g2", &a.Slow.G2},
-		{"slope_n", &a.Slope.N},
-		{"slope_l", &a.Slope.L},
-		{"slope_g", &a.Slope.G},
-		{"slope_ll", &a.Slope.LL},
-		{"slope_lg", &a.Slope.LG},
-		{"season_n", &a.Evidence.Season.N},
-		{"season_x", &a.Evidence.Season.X},
-		{"season_y", &a.Evidence.Season.Y},
-		{"season_g", &a.Evidence.Season.G},
-		{"season_xx", &a.Evidence.Season.XX},
-		{"season_yy", &a.Evidence.Season.YY},
-		{"season_xy", &a.Evidence.Season.XY},
-		{"season_xg", &a.Evidence.Season.XG},
-		{"season_yg", &a.Evidence.Season.YG},
-		{"up_level", &a.Up.Level},
-		{"up_w", &a.Up.Since.W},
-		{"up_s", &a.Up.Since.S},
-		{"up_g2", &a.Up.Since.G2},
-		{"down_level", &a.Down.Level},
-		{"down_w", &a.Down.Since.W},
-		{"down_s", &a.Down.Since.S},
-		{"down_g2", &a.Down.Since.G2},
-		{"graded", &a.Graded},
-		{"alarms", &a.Alarms},
-		{"sessions", &a.Sessions},
-		{"entitled", &a.Entitled},
-		{"deficit", &a.Deficit},
-		{"surplus", &a.Surplus},
-		{"forgiven", &a.Forgiven},
-		{"due", &a.Due},
-		{"since", &a.Since},
-		{"load", &a.Load},
-		{"load_at", &a.LoadAt},
-		{"noops", &a.Noops},
-		{"noops_ever", &a.NoopsEver},
-		{"asleep_until", &a.AsleepUntil},
-		{"asleep_since", When(&a.AsleepSince)},
-		{"vain_at", &a.VainAt},
-	}
-}}
+func Arms() Table[Arm] {
+	return Table[Arm]{"arms", 1, func(a *Arm) []Column {
+		return []Column{
+			{"category", &a.Category},
+			{"round", &a.Round},
+			{"at_round", &a.At},
+			{"fast_w", &a.Fast.W},
+			{"fast_s", &a.Fast.S},
+			{"fast_g2", &a.Fast.G2},
+			{"shift", &a.Shift},
+			{"slow_w", &a.Slow.W},
+			{"slow_s", &a.Slow.S},
+			{"slow_g2", &a.Slow.G2},
+			{"slope_n", &a.Slope.N},
+			{"slope_l", &a.Slope.L},
+			{"slope_g", &a.Slope.G},
+			{"slope_ll", &a.Slope.LL},
+			{"slope_lg", &a.Slope.LG},
+			{"season_n", &a.Evidence.Season.N},
+			{"season_x", &a.Evidence.Season.X},
+			{"season_y", &a.Evidence.Season.Y},
+			{"season_g", &a.Evidence.Season.G},
+			{"season_xx", &a.Evidence.Season.XX},
+			{"season_yy", &a.Evidence.Season.YY},
+			{"season_xy", &a.Evidence.Season.XY},
+			{"season_xg", &a.Evidence.Season.XG},
+			{"season_yg", &a.Evidence.Season.YG},
+			{"up_level", &a.Up.Level},
+			{"up_w", &a.Up.Since.W},
+			{"up_s", &a.Up.Since.S},
+			{"up_g2", &a.Up.Since.G2},
+			{"down_level", &a.Down.Level},
+			{"down_w", &a.Down.Since.W},
+			{"down_s", &a.Down.Since.S},
+			{"down_g2", &a.Down.Since.G2},
+			{"graded", &a.Graded},
+			{"alarms", &a.Alarms},
+			{"sessions", &a.Sessions},
+			{"entitled", &a.Entitled},
+			{"deficit", &a.Deficit},
+			{"surplus", &a.Surplus},
+			{"forgiven", &a.Forgiven},
+			{"due", &a.Due},
+			{"since", &a.Since},
+			{"load", &a.Load},
+			{"load_at", &a.LoadAt},
+			{"noops", &a.Noops},
+			{"noops_ever", &a.NoopsEver},
+			{"asleep_until", &a.AsleepUntil},
+			{"asleep_since", When(&a.AsleepSince)},
+			{"vain_at", &a.VainAt},
+		}
+	}}
+}
 
 // Lessons is what is remembered of versions of lessons in categories.
-var Lessons = Table[store.Lesson]{"lessons", 3, func(l *store.Lesson) []Column {
-	return []Column{
-		{"lesson", &l.ID},
-		{"version", &l.Version},
-		{"category", &l.Category},
-		{"at_round", &l.At},
-		{"with_w", &l.With.W},
-		{"with_s", &l.With.S},
-		{"with_g2", &l.With.G2},
-		{"with_graded", &l.With.Graded},
-		{"with_empty", &l.With.Empty},
-		{"with_failed", &l.With.Failed},
-		{"without_w", &l.Without.W},
-		{"without_s", &l.Without.S},
-		{"without_g2", &l.Without.G2},
-		{"without_graded", &l.Without.Graded},
-		{"without_empty", &l.Without.Empty},
-		{"without_failed", &l.Without.Failed},
-		{"exposure", &l.Exposure},
-	}
-}}
+func Lessons() Table[store.Lesson] {
+	return Table[store.Lesson]{"lessons", 3, func(l *store.Lesson) []Column {
+		return []Column{
+			{"lesson", &l.ID},
+			{"version", &l.Version},
+			{"category", &l.Category},
+			{"at_round", &l.At},
+			{"with_w", &l.With.W},
+			{"with_s", &l.With.S},
+			{"with_g2", &l.With.G2},
+			{"with_graded", &l.With.Graded},
+			{"with_empty", &l.With.Empty},
+			{"with_failed", &l.With.Failed},
+			{"without_w", &l.Without.W},
+			{"without_s", &l.Without.S},
+			{"without_g2", &l.Without.G2},
+			{"without_graded", &l.Without.Graded},
+			{"without_empty", &l.Without.Empty},
+			{"without_failed", &l.Without.Failed},
+			{"exposure", &l.Exposure},
+		}
+	}}
+}
 
 // Agent is a row of agents.
 type Agent struct {
@@ -114,49 +120,55 @@ type Agent struct {
 }
 
 // Agents is what is known of agents.
-var Agents = Table[Agent]{"agents", 1, func(a *Agent) []Column {
-	return []Column{
-		{"agent", &a.Agent},
-		{"until", Time{&a.Until, int64(0)}},
-		{"since", Time{&a.Since, int64(0)}},
-		{"reason", &a.Reason},
-		{"failures", &a.Failures},
-		{"limits", &a.Limits},
-		{"fault", &a.Fault},
-		{"faults", &a.Faults},
-		{"probe", &a.Probe},
-		{"billed_after", &a.BilledAfter},
-	}
-}}
+func Agents() Table[Agent] {
+	return Table[Agent]{"agents", 1, func(a *Agent) []Column {
+		return []Column{
+			{"agent", &a.Agent},
+			{"until", Time{&a.Until, int64(0)}},
+			{"since", Time{&a.Since, int64(0)}},
+			{"reason", &a.Reason},
+			{"failures", &a.Failures},
+			{"limits", &a.Limits},
+			{"fault", &a.Fault},
+			{"faults", &a.Faults},
+			{"probe", &a.Probe},
+			{"billed_after", &a.BilledAfter},
+		}
+	}}
+}
 
 // Tasks is what sessions, and people, left of tasks.
-var Tasks = Table[fleet.TaskMemory]{"tasks", 1, func(m *fleet.TaskMemory) []Column {
-	return []Column{
-		{"task", &m.Task},
-		{"state", &m.State},
-		{"source", &m.Source},
-		{"item", &m.Item},
-		{"seen", &m.Seen},
-		{"owed", &m.Owed},
-		{"run", &m.Run},
-		{"branch", &m.Branch},
-		{"since", When(&m.Since)},
-		{"sessions", &m.Sessions},
-		{"failures", &m.Failures},
-		{"vain", &m.Vain},
-		{"taken", &m.Taken},
-		{"rests", &m.Rests},
-		{"reason", &m.Reason},
-		{"trouble", &m.Trouble},
-	}
-}}
+func Tasks() Table[fleet.TaskMemory] {
+	return Table[fleet.TaskMemory]{"tasks", 1, func(m *fleet.TaskMemory) []Column {
+		return []Column{
+			{"task", &m.Task},
+			{"state", &m.State},
+			{"source", &m.Source},
+			{"item", &m.Item},
+			{"seen", &m.Seen},
+			{"owed", &m.Owed},
+			{"run", &m.Run},
+			{"branch", &m.Branch},
+			{"since", When(&m.Since)},
+			{"sessions", &m.Sessions},
+			{"failures", &m.Failures},
+			{"vain", &m.Vain},
+			{"taken", &m.Taken},
+			{"rests", &m.Rests},
+			{"reason", &m.Reason},
+			{"trouble", &m.Trouble},
+		}
+	}}
+}
 
 // Pauses is what a person has stopped.
-var Pauses = Table[fleet.Pause]{"pauses", 1, func(p *fleet.Pause) []Column {
-	return []Column{
-		{"category", &p.Category},
-		{"since", When(&p.Since)},
-		{"until", When(&p.Until)},
-		{"reason", &p.Reason},
-	}
-}}
+func Pauses() Table[fleet.Pause] {
+	return Table[fleet.Pause]{"pauses", 1, func(p *fleet.Pause) []Column {
+		return []Column{
+			{"category", &p.Category},
+			{"since", When(&p.Since)},
+			{"until", When(&p.Until)},
+			{"reason", &p.Reason},
+		}
+	}}
+}

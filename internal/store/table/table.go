@@ -4,6 +4,7 @@
 package table
 
 import (
+	"database/sql"
 	"database/sql/driver"
 	"fmt"
 	"strconv"
@@ -92,10 +93,10 @@ func (t Table[R]) Put(r R) Statement {
 // Load reads what a write needs onto its page.
 func Load(n book.Need, p *book.Page) (list []Statement) {
 	if n.Key != "" {
-		list = append(list, Claims.Select(p.Add, "where key = $1", n.Key))
+		list = append(list, Claims().Select(p.Add, "where key = $1", n.Key))
 	}
 	if n.Holder != "" {
-		list = append(list, Claims.Select(p.Add, "where holder = $1 and released_at is null", n.Holder))
+		list = append(list, Claims().Select(p.Add, "where holder = $1 and released_at is null", n.Holder))
 	}
 	return list
 }
@@ -103,7 +104,7 @@ func Load(n book.Need, p *book.Page) (list []Statement) {
 // Save writes what was decided.
 func Save(p *book.Page) (list []Statement) {
 	for _, c := range p.Decided {
-		list = append(list, Claims.Put(c))
+		list = append(list, Claims().Put(c))
 	}
 	for _, run := range p.Vacated {
 		list = append(list, Statement{SQL: "update lane_holds set released_at = $1 where run = $2 and released_at is null", Args: []any{p.Now.UnixMilli(), run}})
@@ -115,18 +116,34 @@ func Save(p *book.Page) (list []Statement) {
 // [fleet.Claim.Free] may refuse: claims that have not expired, and those of sessions, which an
 // expiry alone does not free. Each half reads an index of its own.
 func Listed(l store.Listing, now time.Time, add func(book.Claim)) Statement {
-	half := "select " + Claims.Names() + " from claims where released_at is null and "
+	half := "select " + Claims().Names() + " from claims where released_at is null and "
 	inTheWay := "(" + half + "expires_at > $1 union " + half + "holder >= 'run:' and holder < 'run;') as in_the_way "
 	switch {
 	case l.All && l.Holder == "":
-		return Claims.Select(add, "order by key")
+		return Claims().Select(add, "order by key")
 	case l.All:
-		return Claims.Select(add, "where holder = $1 order by key", l.Holder)
+		return Claims().Select(add, "where holder = $1 order by key", l.Holder)
 	case l.Holder == "":
-		return Claims.from(inTheWay+"order by key", add, now.UnixMilli())
+		return Claims().from(inTheWay+"order by key", add, now.UnixMilli())
 	default:
-		return Claims.from(inTheWay+"where holder = $2 order by key", add, now.UnixMilli(), l.Holder)
+		return Claims().from(inTheWay+"where holder = $2 order by key", add, now.UnixMilli(), l.Holder)
 	}
+}
+
+// Clean makes texts among a statement's values fit for every store. Those of a type of their own,
+// such as keys, are checked where they come from.
+func Clean(args []any) []any {
+	for i, a := range args {
+		switch a := a.(type) {
+		case string:
+			args[i] = store.Text(a)
+		case *string:
+			args[i] = store.Text(*a)
+		case sql.NamedArg:
+			args[i] = sql.Named(a.Name, Clean([]any{a.Value})[0])
+		}
+	}
+	return args
 }
 
 // Time is the place of a time in a row: milliseconds, and for the zero time null, or 0.
