@@ -1,0 +1,106 @@
+package book_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+	"stint/internal/store/book"
+)
+
+// TestPage makes each write to a claim on a page, without a database.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	const run = fleet.RunID("01kt1gw6g0000001")
+	lane := fleet.LaneKey("code", 1)
+	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
+	held := func(key fleet.Key) book.Claim {
+		return book.Claim{Claim: fleet.Claim{Key: key, Holder: run.Holder(), Epoch: 3, AcquiredAt: at(-10), ExpiresAt: at(10), Note: "n"}, Renewals: 2}
+	}
+	with := func(key fleet.Key, change func(*book.Claim)) book.Claim {
+		c := held(key)
+		change(&c)
+		return c
+	}
+	back := func(ending fleet.Ending, reason string) func(*book.Claim) {
+		return func(c *book.Claim) { c.ReleasedAt, c.Ending, c.Reason = noon, ending, reason }
+	}
+	given := func(_ fleet.Claim, err error) error { return err }
+	tests := []struct {
+		name    string
+		there   []book.Claim
+		write   func(p *book.Page) error
+		want    []book.Claim
+		vacated []fleet.RunID
+		err     error
+	}{
+		{"renew", []book.Claim{held("k")}, func(p *book.Page) error {
+			return given(p.Renew(store.Hold{Key: "k", Holder: run.Holder(), Epoch: 3}, time.Hour))
+		}, []book.Claim{with("k", func(c *book.Claim) { c.ExpiresAt, c.Renewals = at(60), 3 })}, nil, nil},
+		{"renew a grant that lies ahead", []book.Claim{with("k", func(c *book.Claim) { c.AcquiredAt = at(5) })}, func(p *book.Page) error {
+			return given(p.Renew(store.Hold{Key: "k", Holder: run.Holder()}, time.Hour))
+		}, []book.Claim{with("k", func(c *book.Claim) { c.AcquiredAt, c.ExpiresAt, c.Renewals = noon, at(60), 3 })}, nil, nil},
+		{"renew at another epoch", []book.Claim{held("k")}, func(p *book.Page) error {
+			return given(p.Renew(store.Hold{Key: "k", Holder: run.Holder(), Epoch: 2}, time.Hour))
+		}, nil, nil, fleet.ErrLost},
+		{"renew for no time", []book.Claim{held("k")}, func(p *book.Page) error {
+			return given(p.Renew(store.Hold{Key: "k", Holder: run.Holder()}, time.Microsecond))
+		}, nil, nil, fleet.ErrUsage},
+		{"release", []book.Claim{held("k")}, func(p *book.Page) error {
+			return given(p.Release(store.Hold{Key: "k", Holder: run.Holder()}, fleet.EndingDone, "why"))
+		}, []book.Claim{with("k", back(fleet.EndingDone, "why"))}, nil, nil},
+		{"release what was given back", []book.Claim{with("k", back(fleet.EndingDone, "why"))}, func(p *book.Page) error {
+			return given(p.Release(store.Hold{Key: "k", Holder: run.Holder()}, fleet.EndingDone, "again"))
+		}, nil, nil, fleet.ErrLost},
+		{"release what has expired", []book.Claim{with("k", func(c *book.Claim) { c.ExpiresAt = noon })}, func(p *book.Page) error {
+			return given(p.Release(store.Hold{Key: "k", Holder: run.Holder()}, fleet.EndingDone, ""))
+		}, nil, nil, fleet.ErrLost},
+		{"release a lane", []book.Claim{held(lane)}, func(p *book.Page) error {
+			return given(p.Release(store.Hold{Key: lane, Holder: run.Holder()}, fleet.EndingReleased, ""))
+		}, []book.Claim{with(lane, back(fleet.EndingReleased, ""))}, []fleet.RunID{run}, nil},
+		{"give back all but the lane", []book.Claim{held("k"), held(lane)}, func(p *book.Page) error {
+			p.ReleaseHolder(run.Holder(), fleet.EndingDone)
+			return nil
+		}, []book.Claim{with("k", back(fleet.EndingDone, ""))}, nil, nil},
+		{"leave the lane", []book.Claim{held("k"), held(lane)}, func(p *book.Page) error {
+			p.LeaveLane(run)
+			return nil
+		}, []book.Claim{with(lane, back(fleet.EndingReleased, ""))}, []fleet.RunID{run}, nil},
+		{"abandon", []book.Claim{held("k"), with("l", back(fleet.EndingDone, ""))}, func(p *book.Page) error {
+			if !p.Abandon(run, "found dead") {
+				return errors.New("nothing was left")
+			}
+			return nil
+		}, []book.Claim{with("k", back(fleet.EndingAbandoned, "found dead"))}, nil, nil},
+		{"take what was given back", []book.Claim{with("k", back(fleet.EndingDone, ""))}, func(p *book.Page) error {
+			_, _, err := p.Take(store.TakeRequest{Key: "k", Holder: "alice", TTL: 90 * time.Second})
+			return err
+		}, []book.Claim{{Claim: fleet.Claim{Key: "k", Holder: "alice", Epoch: 4, AcquiredAt: noon, ExpiresAt: noon.Add(90 * time.Second)}}}, nil, nil},
+		{"take what another has", []book.Claim{held("k")}, func(p *book.Page) error {
+			_, c, err := p.Take(store.TakeRequest{Key: "k", Holder: "alice", TTL: time.Hour})
+			return errors.Join(err, p.Fence(store.Hold{Key: "k", Holder: c.Holder, Epoch: c.Epoch}, noon))
+		}, nil, nil, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := book.NewPage(noon)
+			for _, c := range tt.there {
+				p.Add(c)
+			}
+			if err := tt.write(p); !errors.Is(err, tt.err) {
+				t.Errorf("got %v, want %v", err, tt.err)
+			}
+			if diff := cmp.Diff(p.Decided, tt.want); diff != "" {
+				t.Errorf("decided (-got +want):\n%s", diff)
+			}
+			if diff := cmp.Diff(p.Vacated, tt.vacated); diff != "" {
+				t.Errorf("vacated (-got +want):\n%s", diff)
+			}
+		})
+	}
+}
