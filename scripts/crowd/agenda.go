@@ -13,12 +13,10 @@ const (
 	fireDue
 	fireSwept
 	fireSees
-	fireAsked
 	fireRecorded
 	runBegins
 	runBegun
 	runSees
-	runAsked
 	runTook
 	runNoted
 	runWakes

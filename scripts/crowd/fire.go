@@ -9,13 +9,8 @@ import (
 	"stint/internal/selector"
 )
 
-const (
-	// slice is the longest that asking about claims keeps others waiting: it is as many
-	// transactions as there are claims, and others come in between.
-	slice = 50 * time.Millisecond
-	// launch is what systemd takes to start a worker's unit, and stint to open the store.
-	launch = 20 * time.Millisecond
-)
+// launch is what systemd takes to start a worker's unit, and stint to open the store.
+const launch = 20 * time.Millisecond
 
 // fireDue begins a fire, as Fanout in package engine: it sweeps up, looks, decides,
 // records and starts. A timer does not start what still runs.
@@ -51,19 +46,9 @@ func (w *world) fireSwept(e event) {
 	w.ask(writes+w.lookCost(), fireSees, h, w.hosts[h].life)
 }
 
-// lookCost is what a snapshot takes. Asking about each claim in it comes on top.
+// lookCost is what a snapshot takes.
 func (w *world) lookCost() time.Duration {
 	return w.Costs.Snapshot + time.Duration(w.claims)*w.Costs.SnapshotClaim
-}
-
-// asked takes the next slice out of what is still to be asked about.
-func (w *world) asked(asks *int) time.Duration {
-	n := *asks
-	if w.Costs.Ask > 0 {
-		n = min(n, max(1, int(slice/w.Costs.Ask)))
-	}
-	*asks -= n
-	return time.Duration(n) * w.Costs.Ask
 }
 
 // abandon gives back what a dead run has left, as Abandon in store/sqlite.
@@ -86,22 +71,7 @@ func (w *world) fireSees(e event) {
 		return
 	}
 	host.plan = w.decide(h)
-	host.asks = w.claims
-	w.ask(w.asked(&host.asks), fireAsked, h, host.life)
-}
-
-func (w *world) fireAsked(e event) {
-	h := e.who
-	host := &w.hosts[h]
-	switch {
-	case e.refused:
-		host.firing = false
-		w.FiresFailed++
-	case host.asks > 0:
-		w.ask(w.asked(&host.asks), fireAsked, h, host.life)
-	default:
-		w.ask(w.Costs.Fire+time.Duration(len(host.plan))*w.Costs.FireRun, fireRecorded, h, host.life)
-	}
+	w.ask(w.Costs.Fire+time.Duration(len(host.plan))*w.Costs.FireRun, fireRecorded, h, host.life)
 }
 
 // decide ranks the categories that the host could start, and returns those that it does

@@ -66,7 +66,6 @@ func Measure(ctx context.Context, s store.Store, now func() time.Time) (Costs, e
 		return Costs{}, err
 	}
 	c.SnapshotClaim, c.SweepClaim = max(0, snapshot-c.Snapshot)/crowded, max(0, sweep-c.Sweep)/crowded
-	c.Ask = c.Read
 	for _, r := range runs[:samples] {
 		took, err := g.time(func() error { return g.end(ctx, r) })
 		if err != nil {

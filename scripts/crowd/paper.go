@@ -44,7 +44,7 @@ func (o Options) times(factor float64) Paper {
 	places := min(float64(o.Workers), float64(o.Categories*o.Lanes))
 	sessions := min(factor*o.TasksPerHour/o.Done, hosts*places/turns)
 	p := Paper{SessionsPerHour: sessions, Claims: sessions * mean}
-	look := c.Snapshot.Hours() + p.Claims*(c.SnapshotClaim+c.Ask).Hours()
+	look := c.Snapshot.Hours() + p.Claims*c.SnapshotClaim.Hours()
 	beats := math.Floor(mean / claims.Beat(o.TTL).Hours())
 	session := (6+beats)*c.Write.Hours() + 3*c.Read.Hours() + look + c.FireRun.Hours()
 	fires := hosts / o.Every.Hours()

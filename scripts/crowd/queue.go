@@ -13,7 +13,6 @@ type Costs struct {
 	SnapshotClaim time.Duration // more, for each claim with its open run
 	Sweep         time.Duration // what a fire reads beside a snapshot to find crashed runs
 	SweepClaim    time.Duration // more, for each lane that is held
-	Ask           time.Duration // reading whose session holds a claim: after a look, for each claim
 }
 
 // Measured are the costs that [Measure] found on a virtual machine with two cores, whose
@@ -24,7 +23,6 @@ func Measured() Costs {
 		Fire: 350 * time.Microsecond, FireRun: 50 * time.Microsecond,
 		Snapshot: 200 * time.Microsecond, SnapshotClaim: 11500 * time.Nanosecond,
 		Sweep: 15 * time.Microsecond, SweepClaim: 1400 * time.Nanosecond,
-		Ask: 30 * time.Microsecond,
 	}
 }
 

@@ -122,7 +122,7 @@ func (w *world) runEnded(e event) {
 }
 
 // runSees picks a task on what the store holds at this moment, as pick in package
-// engine. It takes it only once it has asked about every claim.
+// engine, and takes it. Asking whether sessions live costs the store nothing.
 func (w *world) runSees(e event) {
 	r := &w.runs[e.who]
 	if e.refused {
@@ -130,22 +130,10 @@ func (w *world) runSees(e event) {
 		return
 	}
 	r.sees = w.backlog[r.category].best(r.shun, func(id int32) bool { return w.free(r.host, id) })
-	r.asks = w.claims
 	r.known = known{}
-	if r.sees != nobody {
-		r.turnSeen = w.tasks[r.sees].turn
-	}
-	w.ask(w.asked(&r.asks), runAsked, e.who, r.turn)
-}
-
-func (w *world) runAsked(e event) {
-	r := &w.runs[e.who]
 	switch {
-	case e.refused:
-		w.giveUp(e.who)
-	case r.asks > 0:
-		w.ask(w.asked(&r.asks), runAsked, e.who, r.turn)
 	case r.sees != nobody:
+		r.turnSeen = w.tasks[r.sees].turn
 		w.ask(w.Costs.Write, runTook, e.who, r.turn)
 	case r.denied:
 		w.onward(e.who)

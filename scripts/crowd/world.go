@@ -18,7 +18,6 @@ type host struct {
 	firing  bool
 	running int // planned and living sessions
 	dead    []int32
-	asks    int // of its fire, still to come
 	plan    []int16
 }
 
@@ -45,7 +44,6 @@ type run struct {
 	shun     []int32
 	denied   bool
 	laned    bool // it has a lane
-	asks     int  // of its look, still to come
 	sees     int32
 	turnSeen uint32 // of the task that it sees
 
@@ -204,8 +202,6 @@ func (w *world) happen(e event) {
 		w.fireSwept(e)
 	case fireSees:
 		w.fireSees(e)
-	case fireAsked:
-		w.fireAsked(e)
 	case fireRecorded:
 		w.fireRecorded(e)
 	case runBegins:
@@ -214,8 +210,6 @@ func (w *world) happen(e event) {
 		w.runBegun(e)
 	case runSees:
 		w.runSees(e)
-	case runAsked:
-		w.runAsked(e)
 	case runTook:
 		w.runTook(e)
 	case runNoted:
