@@ -379,7 +379,7 @@ func TestHeartbeatAcrossClockSteps(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				kept := keep(t, db, store.Hold{Key: c.Key, Holder: c.Holder, Epoch: c.Epoch, Kept: true})
+				ctx, kept := keep(t, db, store.Hold{Key: c.Key, Holder: c.Holder, Epoch: c.Epoch, Kept: true})
 				defer kept.Stop()
 				wait(ttl/2 + time.Second)
 				offset.Store(int64(step))
@@ -387,8 +387,8 @@ func TestHeartbeatAcrossClockSteps(t *testing.T) {
 					t.Errorf("an end of now is at %v, and the claim %+v, %v", kept.Now(), c, err)
 				}
 				wait(ttl)
-				if kept.Err() != nil {
-					t.Errorf("lost: %v", context.Cause(kept))
+				if ctx.Err() != nil {
+					t.Errorf("lost: %v", context.Cause(ctx))
 				}
 				known := store.Known{Holder: c.Holder, Epoch: c.Epoch, Session: fleet.Lives}
 				grant, _, err := db.Take(t.Context(), store.TakeRequest{Key: "fix", Holder: "bob", TTL: ttl, Known: known})

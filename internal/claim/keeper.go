@@ -69,8 +69,6 @@ type Keeper struct {
 
 // Kept is a claim that is kept.
 type Kept struct {
-	context.Context // that ends, with a cause that wraps [fleet.ErrLost], with the lease
-
 	keeper  Keeper
 	end     context.CancelCauseFunc
 	stopped chan struct{}
@@ -80,19 +78,20 @@ type Kept struct {
 	expires time.Time     // by the store's clock
 }
 
-// Keep renews the claim until it is stopped or parent ends.
+// Keep renews the claim until it is stopped or parent ends. The context that it returns ends, with
+// a cause that wraps [fleet.ErrLost], as soon as the claim is another's or the lease is over.
 //
 // A process that was stopped, or a machine that slept, for longer than the lease learns of that
 // when it wakes. Before that nothing it writes under the claim goes through either: such writes
 // check the expiry themselves.
-func (k Keeper) Keep(parent context.Context) *Kept {
+func (k Keeper) Keep(parent context.Context) (context.Context, *Kept) {
 	ctx, end := context.WithCancelCause(parent)
-	kept := &Kept{Context: ctx, keeper: k, end: end, stopped: make(chan struct{}), asked: k.Asked, expires: k.Expires}
+	kept := &Kept{keeper: k, end: end, stopped: make(chan struct{}), asked: k.Asked, expires: k.Expires}
 	go func() {
 		defer close(kept.stopped)
-		kept.watch()
+		kept.watch(ctx)
 	}()
-	return kept
+	return ctx, kept
 }
 
 // Stop ends it. It returns once no renewal is under way.
@@ -117,18 +116,18 @@ func (k *Kept) left() time.Duration {
 }
 
 // watch ends the work with the lease. It does not renew: a renewal may itself be what hangs.
-func (k *Kept) watch() {
+func (k *Kept) watch(ctx context.Context) {
 	renewing := make(chan struct{})
 	go func() {
 		defer close(renewing)
-		k.renew()
+		k.renew(ctx)
 	}()
 	defer func() { <-renewing }()
 	tick := time.NewTimer(0)
 	defer tick.Stop()
 	for {
 		select {
-		case <-k.Done():
+		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
@@ -141,18 +140,18 @@ func (k *Kept) watch() {
 	}
 }
 
-func (k *Kept) renew() {
+func (k *Kept) renew(ctx context.Context) {
 	ttl := k.keeper.TTL
 	next := time.NewTimer(Beat(ttl))
 	defer next.Stop()
 	for {
 		select {
-		case <-k.Done():
+		case <-ctx.Done():
 			return
 		case <-next.C:
 		}
 		asked := k.keeper.Elapsed()
-		c, err := k.keeper.Claims.Renew(k, k.keeper.Hold, ttl)
+		c, err := k.keeper.Claims.Renew(ctx, k.keeper.Hold, ttl)
 		switch {
 		case err == nil:
 			k.mu.Lock()
@@ -161,8 +160,8 @@ func (k *Kept) renew() {
 			next.Reset(Beat(ttl))
 		case errors.Is(err, fleet.ErrLost):
 			k.end(err)
-		case k.Err() == nil:
-			k.keeper.Log.WarnContext(k, "claim not renewed", slog.Int64("claim_epoch", int64(k.keeper.Hold.Epoch)), slog.Any("err", err))
+		case ctx.Err() == nil:
+			k.keeper.Log.WarnContext(ctx, "claim not renewed", slog.Int64("claim_epoch", int64(k.keeper.Hold.Epoch)), slog.Any("err", err))
 			next.Reset(Retry(ttl, rand.Float64())) //nolint:gosec // nothing is decided by it
 		}
 	}

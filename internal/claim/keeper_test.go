@@ -72,7 +72,7 @@ func (f *faulty) Renew(ctx context.Context, h store.Hold, d time.Duration) (flee
 // elapsed is the bubble's clock as one that does not jump.
 func elapsed() time.Duration { return clock().Sub(time.Unix(0, 0)) }
 
-func keep(t *testing.T, claims claim.Renewer, h store.Hold) *claim.Kept {
+func keep(t *testing.T, claims claim.Renewer, h store.Hold) (context.Context, *claim.Kept) {
 	t.Helper()
 	return keeper(claims, h).Keep(t.Context())
 }
@@ -85,11 +85,11 @@ func keeper(claims claim.Renewer, h store.Hold) claim.Keeper {
 }
 
 // lost waits for the end of a lease, and returns how long it lasted.
-func lost(t *testing.T, kept *claim.Kept) time.Duration {
+func lost(ctx context.Context, t *testing.T) time.Duration {
 	t.Helper()
 	start := clock()
-	<-kept.Done()
-	if cause := context.Cause(kept); !errors.Is(cause, fleet.ErrLost) {
+	<-ctx.Done()
+	if cause := context.Cause(ctx); !errors.Is(cause, fleet.ErrLost) {
 		t.Errorf("cause %v, want lost", cause)
 	}
 	return clock().Sub(start)
@@ -101,10 +101,10 @@ func TestKeptClaimOutlivesItsTTL(t *testing.T) {
 		db, h := open(t)
 		defer closeStore(t, db)
 		f := &faulty{Renewer: db}
-		kept := keep(t, f, h)
+		ctx, kept := keep(t, f, h)
 		wait(100*ttl + time.Second)
-		if err := kept.Err(); err != nil {
-			t.Fatalf("lost after a hundred times its time-to-live: %v", context.Cause(kept))
+		if err := ctx.Err(); err != nil {
+			t.Fatalf("lost after a hundred times its time-to-live: %v", context.Cause(ctx))
 		}
 		if now := kept.Now(); !now.Equal(clock()) {
 			t.Errorf("the store's clock is %v, want %v", now, clock())
@@ -130,7 +130,7 @@ func TestTakenClaimEndsTheWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, h := open(t)
 		defer closeStore(t, db)
-		kept := keep(t, db, h)
+		ctx, kept := keep(t, db, h)
 		defer kept.Stop()
 		if _, err := db.Release(t.Context(), h, fleet.EndingReleased, ""); err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestTakenClaimEndsTheWork(t *testing.T) {
 		if _, c, err := db.Take(t.Context(), store.TakeRequest{Key: "fix", Holder: "b", TTL: ttl}); err != nil || c.Epoch != 2 {
 			t.Fatalf("take by another: epoch %d, %v", c.Epoch, err)
 		}
-		if waited := lost(t, kept); waited > 5*time.Minute {
+		if waited := lost(ctx, t); waited > 5*time.Minute {
 			t.Errorf("found out after %s, want 5 minutes at most", waited)
 		}
 	})
@@ -150,7 +150,7 @@ func TestStoreThatFailsForAWhile(t *testing.T) {
 		db, h := open(t)
 		defer closeStore(t, db)
 		f := &faulty{Renewer: db, err: errors.New("disk on fire")}
-		kept := keep(t, f, h)
+		ctx, kept := keep(t, f, h)
 		defer kept.Stop()
 		wait(ttl - 2*time.Minute) // every try failed, the last a moment ago
 		if tries := f.beats; tries < 180 || tries > 280 {
@@ -158,8 +158,8 @@ func TestStoreThatFailsForAWhile(t *testing.T) {
 		}
 		f.heal()
 		wait(10 * ttl)
-		if err := kept.Err(); err != nil {
-			t.Errorf("lost although the store came back in time: %v", context.Cause(kept))
+		if err := ctx.Err(); err != nil {
+			t.Errorf("lost although the store came back in time: %v", context.Cause(ctx))
 		}
 	})
 }
@@ -169,9 +169,9 @@ func TestStoreThatFailsForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, h := open(t)
 		defer closeStore(t, db)
-		kept := keep(t, &faulty{Renewer: db, err: errors.New("disk on fire")}, h)
+		ctx, kept := keep(t, &faulty{Renewer: db, err: errors.New("disk on fire")}, h)
 		defer kept.Stop()
-		if waited := lost(t, kept); waited != claim.Lease(ttl) {
+		if waited := lost(ctx, t); waited != claim.Lease(ttl) {
 			t.Errorf("given up after %s, want %s", waited, claim.Lease(ttl))
 		}
 	})
@@ -202,9 +202,9 @@ func TestLeaseCountsFromTheQuestion(t *testing.T) {
 		db, h := open(t)
 		defer closeStore(t, db)
 		const late = 20 * time.Minute
-		kept := keep(t, &slow{Renewer: db, late: late}, h)
+		ctx, kept := keep(t, &slow{Renewer: db, late: late}, h)
 		defer kept.Stop()
-		waited := lost(t, kept)
+		waited := lost(ctx, t)
 		if want := 5*time.Minute + claim.Lease(ttl); waited != want {
 			t.Errorf("lasted %s, want %s", waited, want)
 		}
@@ -224,9 +224,9 @@ func TestGrantThatTookLong(t *testing.T) {
 		defer closeStore(t, db)
 		k := keeper(&faulty{Renewer: db, err: errors.New("disk on fire")}, h)
 		wait(10 * time.Minute)
-		kept := k.Keep(t.Context())
+		ctx, kept := k.Keep(t.Context())
 		defer kept.Stop()
-		if waited := lost(t, kept); waited != claim.Lease(ttl)-10*time.Minute {
+		if waited := lost(ctx, t); waited != claim.Lease(ttl)-10*time.Minute {
 			t.Errorf("lasted %s after 10 minutes, want %s in all", waited, claim.Lease(ttl))
 		}
 	})
@@ -243,16 +243,16 @@ func TestMachineThatSleeps(t *testing.T) {
 		k := keeper(f, h)
 		var slept atomic.Int64
 		k.Elapsed = func() time.Duration { return elapsed() + time.Duration(slept.Load()) }
-		kept := k.Keep(t.Context())
+		ctx, kept := k.Keep(t.Context())
 		defer kept.Stop()
 		wait(time.Minute)
 		slept.Store(int64(50 * time.Minute)) // it goes on: the next beat comes
 		wait(5 * time.Minute)
-		if kept.Err() != nil || f.beats != 1 {
-			t.Fatalf("after 50 minutes of sleep: %v, %d beats", context.Cause(kept), f.beats)
+		if ctx.Err() != nil || f.beats != 1 {
+			t.Fatalf("after 50 minutes of sleep: %v, %d beats", context.Cause(ctx), f.beats)
 		}
 		slept.Add(int64(2 * time.Hour))
-		if waited := lost(t, kept); waited > 5*time.Second || f.beats != 1 {
+		if waited := lost(ctx, t); waited > 5*time.Second || f.beats != 1 {
 			t.Errorf("after 2 hours of sleep it worked on for %s, and beat %d times", waited, f.beats)
 		}
 	})

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"stint/internal/claim"
 	"stint/internal/fleet"
 )
 
@@ -81,7 +80,7 @@ func (w *worker) record(ctx context.Context) error {
 	if w.run.Key == "" || w.run.Verdict.Outcome == fleet.Lost {
 		return w.Store.EndRun(ctx, w.run)
 	}
-	lease, cancel := leased(ctx, w.kept, w.Config.Categories[w.run.Category].TTL)
+	lease, cancel := w.leased(ctx)
 	defer cancel()
 	w.run.EndedAt = w.kept.Now()
 	down := false
@@ -112,7 +111,7 @@ func (w *worker) record(ctx context.Context) error {
 // leased is a context for recording the end. It lasts as long as the lease, and no longer than one
 // where renewals go through all the time. A worker that was asked to stop has closingTime, for its
 // manager will not wait.
-func leased(ctx context.Context, kept *claim.Kept, ttl time.Duration) (context.Context, context.CancelFunc) {
+func leased(ctx, kept context.Context, ttl time.Duration) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), ttl)
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(kept, func() {

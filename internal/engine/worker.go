@@ -37,9 +37,10 @@ type worker struct {
 
 	leaveFolder func(context.Context) (kept string, err error) // nil: none was entered
 	taken       fleet.Claim
-	takenAt     time.Duration // when it was asked for, by [Engine.Elapsed]
-	kept        *claim.Kept   // nil: there was no claim
-	unrecorded  bool          // its end; it may be written down
+	takenAt     time.Duration                                               // when it was asked for, by [Engine.Elapsed]
+	kept        *claim.Kept                                                 // nil: there was no claim
+	leased      func(context.Context) (context.Context, context.CancelFunc) // see [leased]; nil: there was no claim
+	unrecorded  bool                                                        // its end; it may be written down
 }
 
 // work tries the categories that the run may work, the one it was started for
@@ -186,9 +187,13 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	if err != nil || denial != "" {
 		return fleet.Verdict{Outcome: fleet.RunDenied, Reason: denial}, false, err
 	}
-	w.kept = w.keep(ctx, category)
-	defer w.kept.Stop()
-	return v, true, w.end(ctx, w.session(ctx, w.kept, category, task, given))
+	lease, kept := w.keeper(category).Keep(ctx)
+	defer kept.Stop()
+	w.kept = kept
+	w.leased = func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return leased(ctx, lease, category.TTL)
+	}
+	return v, true, w.end(ctx, w.session(ctx, lease, category, task, given))
 }
 
 // takeUp has the session go on with the work that it is to answer for, if there is any.
@@ -285,14 +290,14 @@ func (w *worker) denied(ctx context.Context, by fleet.Claim, task *fleet.Task) e
 	return w.Store.Denied(ctx, fleet.DeniedClaim{Run: w.run.ID, Category: w.run.Category, Key: by.Key, Holder: by.Holder})
 }
 
-// keep keeps the run's claim, and that of its lane.
-func (w *worker) keep(ctx context.Context, c config.Category) *claim.Kept {
+// keeper keeps the run's claim, and that of its lane.
+func (w *worker) keeper(c config.Category) claim.Keeper {
 	hold := w.hold()
 	hold.Kept = true
 	return claim.Keeper{
 		Claims: withLane{w.Store, fleet.LaneKey(w.run.Category, w.run.Lane)}, Hold: hold, TTL: c.TTL,
 		Elapsed: w.Elapsed, Asked: w.takenAt, Expires: w.taken.ExpiresAt, Log: w.Log,
-	}.Keep(ctx)
+	}
 }
 
 // hold is the run's claim.
