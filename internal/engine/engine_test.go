@@ -636,32 +636,48 @@ func TestEndRecordedLate(t *testing.T) {
 }
 
 // TestEndOfAnotherClaim has an end in a run's folder that is of another epoch than the run's
-// claim, as one from a backup is. Nothing is learnt of it.
+// claim, as one from a backup is, and one whose claim somebody took before it was recorded.
+// Nothing is learnt of either.
 //
 //nolint:paralleltest // a bubble's test stands alone
 func TestEndOfAnotherClaim(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, threeCategories)
-		b.addTask("fix", "code", fleet.StateTodo)
-		ctx, stop := context.WithCancel(t.Context())
-		defer stop()
-		time.AfterFunc(time.Minute, stop)
-		b.Runner = says(`{"outcome":"productive","grade":0.5,"task_state":"done"}`)
-		b.Store = broken{Store: b.db, until: virtual().Add(50 * time.Minute)}
-		run, _ := b.Run(ctx, engine.RunOptions{Category: "code"})
-		b.Store = b.db
-		end, err := b.Ends.End(run.ID)
-		end.Epoch++
-		if err := errors.Join(err, b.Folders.PutEnd(end)); err != nil {
-			t.Fatal(err)
-		}
-		if got := b.reap(); len(got) != 1 || got[0].Reason == engine.ReasonDelivered {
-			t.Errorf("reaped %+v, want it given up", got)
-		}
-		if got := b.stored(run.ID); b.arm("code").Graded != 0 || got.Verdict.Outcome != fleet.Abandoned {
-			t.Errorf("graded %d, run %+v; want it abandoned", b.arm("code").Graded, got)
-		}
-	})
+	for _, taken := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, threeCategories)
+			b.addTask("fix", "code", fleet.StateTodo)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			time.AfterFunc(time.Minute, stop)
+			b.Runner = says(`{"outcome":"productive","grade":0.5,"task_state":"done"}`)
+			b.Store = broken{Store: b.db, until: virtual().Add(50 * time.Minute)}
+			run, _ := b.Run(ctx, engine.RunOptions{Category: "code"})
+			b.Store = b.db
+			end, err := b.Ends.End(run.ID)
+			want := fleet.Abandoned
+			if taken {
+				want = fleet.Lost
+				b.later(2 * time.Hour)
+				_, _, err = b.db.Take(t.Context(), store.TakeRequest{
+					Key: "fix", Holder: "quick", TTL: time.Hour, Known: store.Known{Holder: run.ID.Holder(), Epoch: run.Epoch, Session: fleet.Gone},
+				})
+			} else {
+				end.Epoch++
+				err = errors.Join(err, b.Folders.PutEnd(end))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := b.reap(); len(got) != 1 || (got[0].Reason == engine.ReasonDelivered) != taken {
+				t.Errorf("taken %t: reaped %+v", taken, got)
+			}
+			if got := b.stored(run.ID); b.arm("code").Graded != 0 || got.Verdict.Outcome != want {
+				t.Errorf("taken %t: graded %d, run %+v; want it %s", taken, b.arm("code").Graded, got, want)
+			}
+			if got := b.reap(); len(got) != 0 {
+				t.Errorf("taken %t: reaped %+v once more", taken, got)
+			}
+		})
+	}
 }
 
 func TestFanoutWhoseUnitsDoNotStart(t *testing.T) {

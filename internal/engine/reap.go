@@ -108,8 +108,8 @@ func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (why str
 }
 
 // deliver records the end that a run wrote down and could not record, and reports whether
-// it did. It is refused, and the run is closed as any other, when the claim is another's by
-// now, or had expired before the run ended.
+// it did. When the claim is another's by now, or had expired before the run ended, it is recorded as
+// lost; an end under another claim is not the run's, which is closed as any other.
 //
 // If we die before the record, the next reaping delivers it. If we die after it, the run has
 // ended on record, and the next reaping gives back what it holds.
@@ -125,16 +125,19 @@ func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
 		// The store knows the run; the file knows how it ended.
 		r.Verdict, r.Usage, r.Commits, r.QuotaUntil = end.Verdict, end.Usage, end.Commits, end.QuotaUntil
 		r.Left, r.EndedAt = end.Left, end.EndedAt
-		err = e.Store.Complete(ctx, r)
+		if err = e.Store.Complete(ctx, r); errors.Is(err, fleet.ErrLost) {
+			r.Verdict = lostVerdict(r)
+			err = e.Store.EndRun(ctx, r)
+		}
 	}
 	switch {
 	case err == nil:
-		e.Log.InfoContext(ctx, "end recorded late", slog.String("run_id", string(r.ID)), slog.String("outcome", string(end.Verdict.Outcome)))
+		e.Log.InfoContext(ctx, "end recorded late", slog.String("run_id", string(r.ID)), slog.String("outcome", string(r.Verdict.Outcome)))
 		return true, e.Store.ReleaseHolder(ctx, r.ID.Holder(), endingOf(r))
 	case errors.Is(err, fleet.ErrNotFound):
 		return false, nil
 	case errors.Is(err, fleet.ErrLost):
-		e.Log.WarnContext(ctx, "end not recorded: its claim was lost meanwhile", slog.String("run_id", string(r.ID)), slog.Any("err", err))
+		e.Log.WarnContext(ctx, "end not recorded: it is not the run's", slog.String("run_id", string(r.ID)), slog.Any("err", err))
 		return false, nil
 	}
 	return false, err

@@ -1,6 +1,6 @@
-// Package host is who this machine is to a fleet: the identity that a state folder has, and how
-// often the machine was started since. What a process says of a session counts only on the
-// machine, and since the start, that the session is of.
+// Package host is who this machine is to a fleet: the identity that a state folder has, and which
+// start of the machine this is. A process knows only of sessions of its own machine, and that
+// those of before its start are gone.
 package host
 
 import (
@@ -163,7 +163,7 @@ func (i Identity) text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// found gives a state folder its first identity. Of many processes that do, one wins.
+// found gives a state folder its first identity. One of many processes that do so wins.
 //
 // If we die before the link, a stray draft stays, which nobody reads.
 func found(state string, m Machine) (err error) {

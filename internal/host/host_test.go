@@ -53,8 +53,8 @@ func TestCopiedFolder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for range 2 { // whoever writes, and whoever only tries to
-				err := host.Check(state, now, c.refused)
+			for _, create := range []bool{true, false} {
+				err := host.Check(state, now, create)
 				if c.refused != errors.Is(err, fleet.ErrUsage) || c.refused != (fleet.Hint(err) == "stint host adopt") {
 					t.Errorf("got %v with hint %q, want it refused: %t", err, fleet.Hint(err), c.refused)
 				}
@@ -106,7 +106,7 @@ func TestFirstOfMany(t *testing.T) {
 	if _, err := host.Read(state); !errors.Is(err, fleet.ErrNotFound) {
 		t.Fatalf("one that only looks made an identity: %v", err)
 	}
-	// Who died before the link has left a draft.
+	// A process that died before the link has left a draft.
 	crashed := filepath.Join(state, host.File+".new-crashed")
 	if err := errors.Join(os.MkdirAll(state, 0o700), os.WriteFile(crashed, []byte("{"), 0o600)); err != nil {
 		t.Fatal(err)
