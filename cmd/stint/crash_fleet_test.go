@@ -199,10 +199,30 @@ func (f *crashFleet) inWorktrees() {
 		f.Fatal(err)
 	}
 	f.write("stint.toml", string(text)+"workspace = \"worktree\"\n")
-	for _, args := range [][]string{{"init", "-q"}, {"-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "-q", "--allow-empty", "-m", "begin"}} {
-		if out, err := exec.CommandContext(f.Context(), "git", append([]string{"-C", f.dir}, args...)...).CombinedOutput(); err != nil {
-			f.Fatalf("git %v: %v\n%s", args, err, out)
-		}
+	f.git("init", "-q")
+	f.git("config", "user.name", "t")
+	f.git("config", "user.email", "t@example.org")
+	f.git("commit", "-q", "--allow-empty", "-m", "begin")
+}
+
+// merged has a session in a worktree, whose work is merged.
+func (f *crashFleet) merged() {
+	f.Helper()
+	f.inWorktrees()
+	f.exits(0, "run", "--category", "code")
+	f.git("checkout", "-q", "-b", "made")
+	f.git("commit", "-q", "--allow-empty", "-m", "work")
+	f.exec("update runs set branch = 'made', commits = '[\"" + f.git("rev-parse", "HEAD") + "\"]'")
+	f.git("checkout", "-q", "-")
+	f.git("merge", "-q", "--no-ff", "--no-edit", "made")
+}
+
+// graded fires until nothing is left to do; what became of the merged work is on record once.
+func (f *crashFleet) graded() {
+	f.Helper()
+	f.fire()
+	if got := f.rows("select f.kind, f.grade > r.grade from fates f join runs r on r.id = f.run"); len(got) != 1 || got[0] != "merged 1" {
+		f.Errorf("fates: %q, want one of the merge, which raised the grade", got)
 	}
 }
 
@@ -292,11 +312,11 @@ type crashCheck struct{ what, query string }
 func crashAlways(rivals int) []crashCheck {
 	return []crashCheck{
 		{"evidence that is not what its runs add up to", `
-select category, count(*), sum(grade), sum(grade) from runs where grade is not null and held = 0 group by category
+select category, count(*), sum(coalesce(final, grade)), sum(coalesce(final, grade)) from runs where grade is not null and held = 0 group by category
 except select category, graded, fast_s, slow_s from arms where fast_w = graded and slow_w = graded`},
 		{"evidence without its runs", `
 select category, graded, fast_s, slow_s from arms where graded > 0 or fast_w <> 0 or slow_w <> 0
-except select category, count(*), sum(grade), sum(grade) from runs where grade is not null and held = 0 group by category`},
+except select category, count(*), sum(coalesce(final, grade)), sum(coalesce(final, grade)) from runs where grade is not null and held = 0 group by category`},
 		{"a session that was not debited once", `
 select category, count(*) from runs where epoch > 0 group by category except select category, sessions from arms`},
 		{"a debit without its session", `

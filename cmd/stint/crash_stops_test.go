@@ -132,6 +132,11 @@ func (c crashStore) TakeForRun(ctx context.Context, r store.RunTake) (grant flee
 	return grant, claim, err
 }
 
+func (c crashStore) AddFates(ctx context.Context, list []fleet.Fate) (news []fleet.Fate, err error) {
+	err = c.stop.around("Store.AddFates", func() error { news, err = c.Store.AddFates(ctx, list); return err })
+	return news, err
+}
+
 func (c crashStore) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error {
 	return c.stop.around("Store.SeePlaces", func() error { return c.Store.SeePlaces(ctx, at, list) })
 }

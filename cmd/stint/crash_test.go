@@ -49,6 +49,7 @@ func crashCases() []crashCase {
 			f.inWorktrees()
 			f.dies("after Store.TakeForRun", run...)
 		}, recover: (*crashFleet).giveBack},
+		{stop: "Store.AddFates", command: fanout, prepare: (*crashFleet).merged, recover: (*crashFleet).graded},
 		{stop: "Runner.Run"},
 		{stop: "Folders.PutEnd"},
 		{stop: "Store.Complete"},
@@ -87,7 +88,6 @@ func notStops() map[string][]string {
 		"see TestCrashLand":                 {"Store.SaveReview", "Trunk.Landings", "Trunk.Stack", "Trunk.Advance", "Trunk.Drop", "Trunk.Unstack"},
 		"see review_feedback.txtar":         {"Store.SaveFeedback"},
 		"see TestCrashPublish":              {"Trunk.Push", "Publisher.Publish"},
-		"found again by the next look":      {"Store.AddFates"},
 		"see package workspace":             {"Repo.Enter", "Repo.Tidy"},
 		"in steps, see package rundir":      {"Folders.Sweep"},
 		"for news, which may be lost":       {"Store.NoticeDue", "Store.ForgetNotice"},

@@ -51,6 +51,10 @@ func act(mode string, c Clone, tree string) error {
 	case "open":
 		_, err := c.Open(ctx, own, tree, FromHead)
 		return err
+	case "reopen":
+		c.Root = filepath.Dir(tree)
+		_, err := c.Reopen(ctx, neighbour, own)
+		return err
 	case "close":
 		c.Root = filepath.Dir(tree)
 		_, err := c.Close(ctx, Worktree{Run: own, Dir: tree})

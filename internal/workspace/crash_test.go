@@ -202,6 +202,54 @@ func TestWorktreeSurvivesCrashes(t *testing.T) {
 	}
 }
 
+// TestReopenSurvivesCrashes kills the readying of an earlier run's folder, which is there with changes
+// or gone. Nothing of the branch or of the changes is lost, and the next session can go on there.
+func TestReopenSurvivesCrashes(t *testing.T) {
+	t.Parallel()
+	for _, gone := range []bool{true, false} {
+		t.Run(map[bool]string{true: "gone", false: "there"}[gone], func(t *testing.T) {
+			t.Parallel()
+			everyStop(t, func(t *testing.T, clone gitter, arm string, stop int) bool {
+				t.Helper()
+				dir := filepath.Join(t.TempDir(), string(own))
+				c := clone.clone()
+				c.Root = filepath.Dir(dir)
+				w, err := c.Open(t.Context(), own, dir, FromHead)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tree := clone.at(dir)
+				tree.add("done", "done")
+				tip := tree.git("rev-parse", "HEAD")
+				if gone {
+					clone.git("worktree", "remove", dir)
+				} else {
+					tree.write("begun", "begun")
+				}
+				stopped := clone.crash(arm, stop, "reopen", dir)
+				if got := clone.git("rev-parse", w.Branch); got != tip {
+					t.Errorf("%s %d: the branch is at %s, want %s", arm, stop, got, tip)
+				}
+				again, err := c.Reopen(t.Context(), neighbour, own)
+				if err != nil || again.Dir != dir || again.Branch != w.Branch {
+					t.Fatalf("%s %d: got %+v, %v", arm, stop, again, err)
+				}
+				if got := tree.git("symbolic-ref", "--short", "HEAD"); got != w.Branch || tree.read("done") != "done" {
+					t.Errorf("%s %d: on %s, want %s", arm, stop, got, w.Branch)
+				}
+				want := ""
+				if !gone {
+					want = "?? begun"
+				}
+				if got := tree.git("status", "--porcelain"); got != want {
+					t.Errorf("%s %d: status %q, want %q", arm, stop, got, want)
+				}
+				return stopped
+			}, func(_, _ gitter) {})
+		})
+	}
+}
+
 // TestGitKeepsTheTurn kills stint alone, with a rebase under way: the next sync waits
 // until git is done.
 func TestGitKeepsTheTurn(t *testing.T) {
