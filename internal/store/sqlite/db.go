@@ -67,6 +67,7 @@ type DB struct {
 	dryRun bool
 	path   string
 	file   os.FileInfo // of the file that was opened; nil in memory
+	folder *os.File    // whose lock is the turn of writers; nil: they take none
 }
 
 // Options say which store to open, and whose it must be.
@@ -133,7 +134,12 @@ func settled(path string) bool {
 }
 
 // Close closes the store.
-func (d *DB) Close() error { return d.sql.Close() }
+func (d *DB) Close() error {
+	if d.folder != nil {
+		defer d.folder.Close()
+	}
+	return d.sql.Close()
+}
 
 func open(ctx context.Context, path string, o Options, lock string) (*DB, error) {
 	db, err := connect(path, lock)
@@ -144,6 +150,9 @@ func open(ctx context.Context, path string, o Options, lock string) (*DB, error)
 	d.dryRun, d.path = o.DryRun, path
 	if err = d.check(ctx, o, lock != immediate); err == nil {
 		d.file, err = os.Stat(path)
+	}
+	if err == nil && lock == immediate {
+		d.folder, err = os.Open(filepath.Dir(path))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, translate(err)), d.Close())
@@ -237,6 +246,7 @@ func (t tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Res
 
 // update runs fn in a transaction that holds the write lock from its start.
 func (d *DB) update(ctx context.Context, fn func(tx) error) error {
+	defer d.turn(ctx)()
 	t, err := d.sql.BeginTx(ctx, nil)
 	if err != nil {
 		return translate(err)
@@ -270,6 +280,7 @@ func (d *DB) inPlace() error {
 // view runs fn in a transaction that sees one state of the store. On a store
 // opened for writing it takes the write lock, like any other.
 func (d *DB) view(ctx context.Context, fn func(tx) error) error {
+	defer d.turn(ctx)()
 	t, err := d.sql.BeginTx(ctx, nil)
 	if err != nil {
 		return translate(err)
