@@ -116,10 +116,8 @@ func (d Desk) Release(ctx context.Context, h store.Hold, by fleet.RunID, ending 
 		if err != nil {
 			return c, err
 		}
-		if h.Epoch == 0 {
-			h.Epoch = c.Epoch // what is found out below counts for this epoch alone
-		}
-		if c.Holder == h.Holder && c.Epoch == h.Epoch && c.ReleasedAt.IsZero() { // else the store refuses it
+		if c.Holder == h.Holder && (h.Epoch == 0 || c.Epoch == h.Epoch) && c.ReleasedAt.IsZero() { // else the store refuses it
+			h.Epoch = c.Epoch // what is found out here counts for this epoch alone
 			lives := d.Holder(ctx, c)
 			if lives == fleet.Lives || lives == fleet.Unknown && ending != fleet.EndingAbandoned {
 				return c, InUseError{c, lives}

@@ -38,6 +38,8 @@ func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile
 		c.agentsOf(v),
 		tomlfile.Of("lanes", &v.Lanes, 1, tomlfile.Whole(1, maxLanes), // two sessions of one kind meet in the same files
 			`How many of its sessions run at once at most.`),
+		tomlfile.Derived("host_lanes", &v.HostLanes, func() int { return v.Lanes }, tomlfile.Whole(1, maxLanes),
+			`How many of these run on one machine at most. Left out, all of them.`, tomlfile.Shown(1)),
 		tomlfile.Of("ttl", &v.TTL, 60*time.Minute, tomlfile.Duration(), // the time-out, and ten minutes to grade and to commit
 			`How long a claim on a task lasts that is not renewed.`),
 		tomlfile.Of("timeout", &v.Timeout, 50*time.Minute, tomlfile.Duration(), // a session past this has lost its thread
@@ -163,4 +165,12 @@ func (c *Config) divide() {
 		category.Share = max(0, rest) / float64(len(without))
 		c.Categories[name] = category
 	}
+}
+
+// HostBound is how many lanes of the category sessions of one machine may have; 0: all.
+func (c Category) HostBound() int {
+	if c.HostLanes >= c.Lanes {
+		return 0
+	}
+	return c.HostLanes
 }

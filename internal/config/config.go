@@ -195,6 +195,7 @@ type Category struct {
 	Share        float64       // the target share of all sessions, in [0,1]
 	Agents       []string      // who may work on it, at least one
 	Lanes        int           // sessions of it that may run at once
+	HostLanes    int           // of these, on one machine
 	TTL          time.Duration // how long a claim lasts that is not renewed
 	Timeout      time.Duration // how long a session may take
 	Cooldown     time.Duration // how long it rests after a session

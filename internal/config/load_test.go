@@ -97,7 +97,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 			PassEnvironment: []string{"PATH", "HOME", "LANG"},
 		}},
 		Categories: map[fleet.Category]config.Category{"code": {
-			Pool: "autonomous", Share: 1, Agents: []string{"claude"}, Lanes: 1,
+			Pool: "autonomous", Share: 1, Agents: []string{"claude"}, Lanes: 1, HostLanes: 1,
 			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, Parallel: true, CheckTimeout: 5 * time.Minute, GraderTimeout: 3 * time.Minute, Review: true, WIP: noWIP(),
 			Respawn: 0.65, MaxChain: 1,
 		}},
@@ -246,12 +246,12 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		},
 		Categories: map[fleet.Category]config.Category{
 			"cleanup": {
-				Pool: "autonomous", Share: 0.75, Agents: []string{"claude"}, Lanes: 1,
+				Pool: "autonomous", Share: 0.75, Agents: []string{"claude"}, Lanes: 1, HostLanes: 1,
 				TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, CheckTimeout: 5 * time.Minute, GraderTimeout: 3 * time.Minute, Review: true, WIP: noWIP(),
 				Respawn: 0.65, MaxChain: 1,
 			},
 			"code": {
-				Pool: "autonomous", Share: 0.25, Agents: []string{"codex", "claude"}, Lanes: 3,
+				Pool: "autonomous", Share: 0.25, Agents: []string{"codex", "claude"}, Lanes: 3, HostLanes: 3,
 				TTL: 2 * time.Hour, Timeout: 90 * time.Minute, Cooldown: 90 * time.Second,
 				SelfDirected: true, Parallel: true, Prompt: filepath.Join(folder, "prompts/code.md"),
 				Check: []string{"make", "test"}, CheckTimeout: 90 * time.Second,
@@ -398,7 +398,7 @@ func TestLoadRefusesTOML(t *testing.T) {
 
 func TestLoadRefusesKeys(t *testing.T) {
 	t.Parallel()
-	const categoryKeys = "want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, lanes, max_chain, parallel, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
+	const categoryKeys = "want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, host_lanes, lanes, max_chain, parallel, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
 	refuses(t, []unfit{
 		{"misspelt", least + "[fanout]\nworker = 3\n", "7:1: fanout.worker: unknown key", "did you mean workers?"},
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
@@ -622,7 +622,7 @@ command = []
 		`:4:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not "an hour" (write ttl = "1h")`,
 		`:5:21: category.code.agents[1]: there is no agent "cluade" (did you mean claude?)`,
 		`:5:31: category.code.agents[2]: "claude" is listed twice (remove one)`,
-		`:6:1: category.code.colour: unknown key (want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, lanes, max_chain, parallel, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
+		`:6:1: category.code.colour: unknown key (want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, host_lanes, lanes, max_chain, parallel, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
 		`:8:1: agent.claude.command: want at least one, not an empty list (write command = ["…"])`,
 	}, "\n")
 	if diff := cmp.Diff(strings.ReplaceAll(err.Error(), path, ""), want); diff != "" {

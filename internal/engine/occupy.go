@@ -28,9 +28,16 @@ func (w *worker) lane(ctx context.Context, name fleet.Category, c config.Categor
 		if err != nil {
 			return fleet.Lane{}, "", err
 		}
-		before, err := w.claimLane(ctx, name, n, c.TTL)
+		before, err := w.claimLane(ctx, store.LaneTake{Run: w.run.ID, Category: name, Lane: n, Most: c.HostBound(), TTL: c.TTL})
 		if err == nil && before == "" {
 			return lane, "", nil
+		}
+		if refused := (fleet.RefusedError{}); errors.As(err, &refused) { // the next lane may be that of a run that crashed
+			if err := lane.Release(); err != nil {
+				return fleet.Lane{}, "", err
+			}
+			busy = refused.Reason
+			continue
 		}
 		if err != nil { // it may be on record all the same
 			return fleet.Lane{}, "", errors.Join(err, w.leave(ctx, lane))
@@ -49,8 +56,7 @@ func (w *worker) lane(ctx context.Context, name fleet.Category, c config.Categor
 // claimLane takes the claim of a lane whose lock we have, or returns the run that has it and whose
 // session lives on. A run whose session is gone is closed on the way: its hold is ended before
 // ours begins.
-func (w *worker) claimLane(ctx context.Context, name fleet.Category, n int, ttl time.Duration) (inhabitant fleet.RunID, err error) {
-	take := store.LaneTake{Run: w.run.ID, Category: name, Lane: n, TTL: ttl}
+func (w *worker) claimLane(ctx context.Context, take store.LaneTake) (inhabitant fleet.RunID, err error) {
 	grant, c, err := w.Store.LaneTaken(ctx, take)
 	if err != nil || grant != fleet.Denied {
 		return "", err

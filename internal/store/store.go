@@ -74,6 +74,7 @@ type LaneTake struct {
 	Run      fleet.RunID
 	Category fleet.Category
 	Lane     int           // counted from 1
+	Most     int           // lanes of the category that runs of one machine may have; 0: all
 	TTL      time.Duration // of the claim; at least a millisecond
 }
 
@@ -148,8 +149,9 @@ type Firing struct {
 // what was under way when that one looked. What is not bounded is left out.
 type Bounds struct {
 	Lanes  map[fleet.Category]int
+	Host   map[fleet.Category]int // lanes on one machine
 	Agents map[string]int
-	Slots  []Slots
+	Slots  []Slots              // of one machine
 	Seen   map[fleet.RunID]bool // the open runs; true: it lives, or is about to
 }
 
@@ -225,7 +227,8 @@ type Runs interface {
 	BeginRun(ctx context.Context, id fleet.RunID, pid int) error
 	// LaneTaken takes the claim of a lane for a run, as [Claims.Take] does, and unless it is
 	// denied records that the run holds the lane, whose category it works from then on. The caller
-	// has the lane's lock.
+	// has the lane's lock. A run on whose machine there are lanes enough gets a
+	// [fleet.RefusedError] and no claim.
 	LaneTaken(ctx context.Context, l LaneTake) (fleet.Grant, fleet.Claim, error)
 	// OnBranch records the branch that a run works on, if it is the run's own.
 	OnBranch(ctx context.Context, id fleet.RunID, branch string) error

@@ -30,7 +30,8 @@ type View struct {
 	Crashed  map[fleet.Category]Crash       // open runs that had a claim and live no more: the last of each category
 	Overlaps map[fleet.TaskID]fleet.Overlap // tasks that are to change what other work changes
 	Full     map[fleet.Category]string      // out until a person has looked at results
-	Running  map[fleet.Category]int         // sessions that take up a slot, those that are to follow others included
+	Running  map[fleet.Category]int         // sessions that take up a slot of this machine, those that are to follow others included
+	here     map[fleet.RunID]bool           // they
 	Busy     map[string]int                 // the same, by agent
 	Pool     string                         // that is to be fired
 	Now      time.Time                      // by the store's clock, where there is a store
@@ -74,7 +75,7 @@ func (f *Fleet) Present(ctx context.Context) (View, error) {
 // present is a look, and whether a run ended in the middle of it.
 func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
 	v = View{
-		Snapshot: store.Snapshot{NextFire: 1}, InFlight: map[fleet.Category][]fleet.RunID{}, Running: map[fleet.Category]int{}, Busy: map[string]int{},
+		Snapshot: store.Snapshot{NextFire: 1}, InFlight: map[fleet.Category][]fleet.RunID{}, Running: map[fleet.Category]int{}, here: map[fleet.RunID]bool{}, Busy: map[string]int{},
 		Live: map[fleet.RunID]bool{}, Crashed: map[fleet.Category]Crash{},
 		Pool: config.DefaultPool, Now: f.Now(),
 	}
@@ -89,7 +90,10 @@ func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
 		if f.Live(ctx, r, v.Now) {
 			v.Live[r.ID] = true
 			v.InFlight[r.Category] = append(v.InFlight[r.Category], r.ID)
-			v.Running[r.Category]++
+			if !f.Here.Elsewhere(r.Seat) {
+				v.Running[r.Category]++
+				v.here[r.ID] = true
+			}
 			v.Busy[r.Agent]++
 			continue
 		}
@@ -108,7 +112,9 @@ func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
 // may go on.
 func (v View) Without(r fleet.Run) {
 	if v.Live[r.ID] {
-		v.Running[r.Category]--
+		if v.here[r.ID] {
+			v.Running[r.Category]--
+		}
 		v.Busy[r.Agent]--
 		v.InFlight[r.Category] = slices.DeleteFunc(v.InFlight[r.Category], func(id fleet.RunID) bool { return id == r.ID })
 	}

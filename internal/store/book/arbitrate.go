@@ -104,6 +104,11 @@ func Taken(b store.Bounds, r fleet.Run, open []fleet.Run) string {
 			return fmt.Sprintf("the last lane of %s was taken since: run %s", r.Category, by)
 		}
 	}
+	if most, bound := b.Host[r.Category]; bound {
+		if by := full(most, func(o fleet.Run) bool { return o.Category == r.Category && o.Host == r.Host }); by != "" {
+			return fmt.Sprintf("the last lane of %s on this machine was taken since: run %s", r.Category, by)
+		}
+	}
 	if most, bound := b.Agents[r.Agent]; bound {
 		if by := full(most, func(o fleet.Run) bool { return o.Agent == r.Agent }); by != "" {
 			return fmt.Sprintf("the last slot of agent %s was taken since: run %s", r.Agent, by)
@@ -113,7 +118,7 @@ func Taken(b store.Bounds, r fleet.Run, open []fleet.Run) string {
 		if !s.Bounds(r.Category) {
 			continue
 		}
-		if by := full(s.Most, func(o fleet.Run) bool { return s.Bounds(o.Category) }); by != "" {
+		if by := full(s.Most, func(o fleet.Run) bool { return s.Bounds(o.Category) && o.Host == r.Host }); by != "" {
 			return fmt.Sprintf("the last slot was taken since: run %s", by)
 		}
 	}

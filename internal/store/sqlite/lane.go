@@ -6,6 +6,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/book"
 )
 
 // LaneTaken takes the claim of a lane for a run and records that the run holds the lane.
@@ -15,6 +16,15 @@ func (d *DB) LaneTaken(ctx context.Context, l store.LaneTake) (grant fleet.Grant
 			Key: fleet.LaneKey(l.Category, l.Lane), Holder: l.Run.Holder(), Renews: true, TTL: l.TTL,
 		})
 		if err != nil || grant == fleet.Denied {
+			return err
+		}
+		var taken int // on the run's machine, by others
+		err = t.QueryRowContext(ctx, `select count(*) from lane_holds h join runs r on r.id = h.run
+where h.released_at is null and h.category = ?1 and h.run <> ?2 and r.host = (select host from runs where id = ?2)`, l.Category, l.Run).Scan(&taken)
+		if err == nil {
+			err = book.RoomForLane(l, taken)
+		}
+		if err != nil {
 			return err
 		}
 		return t.holdLane(ctx, l)

@@ -51,6 +51,7 @@ func Run(t *testing.T, open Open) {
 		"Lanes":              testLanes,
 		"LaneClaims":         testLaneClaims,
 		"SessionOnItsLane":   testSessionOnItsLane,
+		"LanesOfOneHost":     testLanesOfOneHost,
 		"TakeForRun":         testTakeForRun,
 		"TakeForEndedRun":    testTakeForEndedRun,
 		"Complete":           testComplete,
