@@ -146,7 +146,10 @@ func (a *app) storeOptions(c *config.Config) sqlite.Options {
 	if resolved, err := filepath.EvalSymlinks(workspace); err == nil {
 		workspace = resolved // one workspace, by whatever path it was reached
 	}
-	return sqlite.Options{Dir: c.State, Fleet: c.Fleet, Workspace: workspace, Now: a.Now, Settings: c.Selector.Settings}
+	return sqlite.Options{
+		Dir: c.State, Fleet: c.Fleet, Workspace: workspace, Now: a.Now, Settings: c.Selector.Settings,
+		Host: func() string { return a.here(c)().Host },
+	}
 }
 
 // withStore runs fn with the fleet's store, which is nil when how is reading and

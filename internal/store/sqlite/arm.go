@@ -15,19 +15,24 @@ import (
 	"stint/internal/store/table"
 )
 
-// lastSession is when the category's last session ended. An end that lies ahead is of a
+// lastSession is when the category's last session on a machine ended, or on one that nobody knows:
+// a rest protects the work tree of that machine. An end that lies ahead is of a
 // clock that was wrong, and nothing rests after it.
-const lastSession = "(select max(ended_at) from runs where runs.category = arms.category and key <> '' and ended_at <= ?)"
+const lastSession = "(select max(ended_at) from runs where runs.category = arms.category and key <> '' and ended_at <= ?1 and (?2 = '' or host in ('', ?2)))"
 
 // arms reads what is remembered of every category.
 func (t tx) arms(ctx context.Context) (map[fleet.Category]store.Arm, error) {
+	here := ""
+	if t.host != nil {
+		here = t.host()
+	}
 	m := map[fleet.Category]store.Arm{}
 	_, err := collect(ctx, t, func(row scanner) (struct{}, error) {
 		var ended time.Time
 		a, err := table.Arms().Scan(row, table.When(&ended))
 		m[a.Category] = store.Arm{Arm: a.Arm, Ended: ended}
 		return struct{}{}, err
-	}, "select "+table.Arms().Names()+", "+lastSession+" from arms", millis(t.now.Add(fleet.ClockSlack)))
+	}, "select "+table.Arms().Names()+", "+lastSession+" from arms", millis(t.now.Add(fleet.ClockSlack)), here)
 	return m, err
 }
 

@@ -170,3 +170,47 @@ func TestPoolInOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestRestOfOneMachine has a session end on one machine: a category rests there alone, and after a
+// session of which nobody knows the machine everywhere.
+func TestRestOfOneMachine(t *testing.T) {
+	t.Parallel()
+	clock := storetest.NewClock()
+	o := testOptions(t, clock.Now)
+	open := func(host string) *DB {
+		o.Host = func() string { return host }
+		return mustOpen(t, o)
+	}
+	a, b := open("a"), open("b")
+	ends := func(id fleet.RunID, host string) {
+		t.Helper()
+		clock.Advance(time.Minute)
+		r := fleet.Run{ID: id, Category: "code", CreatedAt: clock.Now(), Seat: fleet.Seat{Host: host}}
+		err := a.AddRun(t.Context(), r)
+		if err == nil {
+			_, _, err = a.TakeForRun(t.Context(), store.RunTake{
+				TakeRequest: store.TakeRequest{Key: fleet.Key(id), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: fleet.TaskID(id),
+			})
+		}
+		if r.Verdict.Outcome = fleet.Lost; err == nil {
+			err = a.EndRun(t.Context(), r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	rests := func(name string, d *DB, minute int) {
+		t.Helper()
+		s, err := d.Snapshot(t.Context())
+		if want := storetest.Start().Add(time.Duration(minute) * time.Minute); err != nil || !s.Arms["code"].Ended.Equal(want) {
+			t.Errorf("%s: its last session ended at %v (%v), want %v", name, s.Arms["code"].Ended, err, want)
+		}
+	}
+	ends("0r1", "")
+	ends("0r2", "a")
+	rests("where it ended", a, 2)
+	rests("elsewhere", b, 1)
+	ends("0r3", "b")
+	rests("where the one before ended", a, 2)
+	rests("where it ended", b, 3)
+}

@@ -64,6 +64,7 @@ type DB struct {
 	sql    *sql.DB
 	now    func() time.Time
 	learn  bandit.Settings
+	host   func() string // nil: nobody knows
 	dryRun bool
 	path   string
 	file   os.FileInfo // of the file that was opened; nil in memory
@@ -77,6 +78,7 @@ type Options struct {
 	Workspace string
 	Now       func() time.Time
 	Settings  bandit.Settings // by which grades are learnt from
+	Host      func() string   // this machine's identity: a category rests here after its sessions here; nil, or empty: after any
 	DryRun    bool            // undo whatever is written; a store that is missing is made in memory
 }
 
@@ -161,7 +163,7 @@ func open(ctx context.Context, path string, o Options, lock string) (*DB, error)
 }
 
 func newDB(db *sql.DB, o Options) *DB {
-	d := &DB{sql: db, now: o.Now, learn: o.Settings}
+	d := &DB{sql: db, now: o.Now, learn: o.Settings, host: o.Host}
 	d.Writer = book.Writer{Engine: d}
 	return d
 }
@@ -237,6 +239,7 @@ type tx struct {
 	*sql.Tx
 	now   time.Time
 	learn bandit.Settings
+	host  func() string
 }
 
 // ExecContext runs a statement.
@@ -251,7 +254,7 @@ func (d *DB) update(ctx context.Context, fn func(tx) error) error {
 	if err != nil {
 		return translate(err)
 	}
-	if err := fn(tx{t, d.now(), d.learn}); err != nil {
+	if err := fn(tx{t, d.now(), d.learn, d.host}); err != nil {
 		return errors.Join(translate(err), rollback(t))
 	}
 	if d.dryRun {
@@ -285,7 +288,7 @@ func (d *DB) view(ctx context.Context, fn func(tx) error) error {
 	if err != nil {
 		return translate(err)
 	}
-	return errors.Join(translate(fn(tx{t, d.now(), d.learn})), rollback(t))
+	return errors.Join(translate(fn(tx{t, d.now(), d.learn, d.host})), rollback(t))
 }
 
 // exec writes, and says how many rows that changed.
