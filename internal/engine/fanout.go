@@ -95,7 +95,7 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 	return r, r.result()
 }
 
-// plan decides and records. Of two fires that overlap, the second to record finds in its lanes and
+// plan decides and records. If two fires overlap, the second to record finds in its lanes and
 // in its slots what the first is about to start.
 func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Category]string) (r FireReport, failed []fleet.SourceFault, specs []fleet.UnitSpec, err error) {
 	v, err := e.Look(ctx)

@@ -13,7 +13,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Store is all that is remembered of a fleet. Whoever never hears whether a write went through may
+// Store is all that is remembered of a fleet. A caller that never hears whether a write went through may
 // repeat it: what was done is not done twice, and the answer is the one that was missed. Only the
 // count of denials, a notice, and a run that no fire planned are not made up for.
 type Store interface {
@@ -146,7 +146,7 @@ type Firing struct {
 }
 
 // Bounds are how many sessions may be under way at once, for one who decides on more of them, and
-// what was under way when that one looked. What is not bounded is left out.
+// what was under way when that one looked. A category or an agent without a bound is left out.
 type Bounds struct {
 	Lanes  map[fleet.Category]int
 	Host   map[fleet.Category]int // lanes on one machine

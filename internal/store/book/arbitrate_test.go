@@ -57,13 +57,18 @@ func TestArbitrate(t *testing.T) {
 			map[fleet.Category]float64{"code": 0.6, "idle": 0.4},
 		},
 		{
-			"a slot of its pool", store.Bounds{Slots: []store.Slots{{Most: 9}, {Most: 1, Of: []fleet.Category{"code"}}}}, other,
+			"a slot of its pool",
+			store.Bounds{Slots: []store.Slots{{Most: 9}, {Most: 1, Of: []fleet.Category{"code"}}}},
+			other,
 			[]string{"the last slot was taken since: run 0rival", ""},
 			map[fleet.Category]float64{"docs": 0.6, "idle": 0.4},
 		},
 		{
-			"the slots of the agent", store.Bounds{Agents: map[string]int{"claude": 1}}, other,
-			[]string{"the last slot of agent claude was taken since: run 0rival", "the last slot of agent claude was taken since: run 0rival"}, nil,
+			"the slots of the agent",
+			store.Bounds{Agents: map[string]int{"claude": 1}},
+			other,
+			[]string{"the last slot of agent claude was taken since: run 0rival", "the last slot of agent claude was taken since: run 0rival"},
+			nil,
 		},
 		{"no bounds", store.Bounds{}, other, []string{"", ""}, map[fleet.Category]float64{"code": 0.75, "docs": 0.75, "idle": 0.5}},
 	}

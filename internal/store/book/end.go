@@ -2,8 +2,8 @@ package book
 
 import "stint/internal/fleet"
 
-// RepeatsEnd reports whether a run has ended on record by the verdict of this end: whoever brings it
-// again never heard that it was recorded.
+// RepeatsEnd reports whether a run has ended on record by the verdict of this end: a caller that brings
+// it again never heard that it was recorded.
 func RepeatsEnd(recorded, end fleet.Run) bool {
 	was, v := recorded.Verdict, end.Verdict
 	grade := same(was.Grade, v.Grade) ||

@@ -156,7 +156,7 @@ func testLanes(t *testing.T, b bundle) {
 }
 
 // testLaneClaims has the claim of a lane beside the hold: both begin and end together, once each,
-// whoever asks twice, and however the run gives its other claims back.
+// if a run asks twice, and however it gives its other claims back.
 func testLaneClaims(t *testing.T, b bundle) {
 	ctx := t.Context()
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
