@@ -35,8 +35,7 @@ func Retry(ttl time.Duration, chance float64) time.Duration {
 // Lease is how long a session may work after it asked for a renewal that it got. The claim lasts
 // for its time-to-live from a moment after that, by another clock. Within the rest, which is the
 // guard, the session ends: the time between two looks at the clock, [Grace], and a thousandth for
-// clocks that go at different speeds. The guard of a time-to-live
-// below a minute is a quarter of it.
+// clocks that go at different speeds. The guard of a time-to-live below a minute is a quarter of it.
 func Lease(ttl time.Duration) time.Duration {
 	return ttl - min(look+MostGrace+ttl/1000, ttl/4)
 }
@@ -149,6 +148,9 @@ func (k *Kept) renew(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-next.C:
+		}
+		if k.left() <= 0 { // it was stopped, or the machine slept: the lease is over, whatever the store would say
+			continue
 		}
 		asked := k.keeper.Elapsed()
 		c, err := k.keeper.Claims.Renew(ctx, k.keeper.Hold, ttl)
