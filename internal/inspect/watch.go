@@ -63,7 +63,7 @@ const stir = 20 * time.Second
 
 // Version names the state of all that a page can show, and changes with it. It is cheap at any
 // age of the record: it reads all that is open or learnt, and the last of the rest.
-func (e *Explainer) Version(ctx context.Context, now time.Time) string {
+func (e *Explainer) Version(ctx context.Context) string {
 	if e.Store == nil {
 		return "nothing"
 	}
@@ -77,10 +77,11 @@ func (e *Explainer) Version(ctx context.Context, now time.Time) string {
 	state.Snapshot, err[0] = e.Store.Snapshot(ctx)
 	state.Fires, err[1] = e.Store.LastFires(ctx, store.FireQuery{Brief: true, Limit: 1})
 	state.Runs, err[2] = e.Store.LastRuns(ctx, store.RunQuery{Limit: 1})
-	state.Lapsed, state.At = lapsed(state.Snapshot), time.Time{} // each look has a time of its own
+	state.Lapsed = lapsed(state.Snapshot)
 	if len(state.Open) > 0 {
-		state.Stir = now.Unix() / int64(stir.Seconds())
+		state.Stir = state.At.Unix() / int64(stir.Seconds())
 	}
+	state.At = time.Time{} // each look has one of its own
 	for _, err := range err {
 		if err != nil {
 			return "unknown"

@@ -23,7 +23,7 @@ const unavailable = "unavailable"
 func (s *site) version(ctx context.Context) string {
 	v := unavailable
 	_ = s.with(ctx, func(e *inspect.Explainer) error { // the page says why
-		v = e.Version(ctx, s.o.Now())
+		v = e.Version(ctx)
 		return nil
 	})
 	return v

@@ -151,7 +151,7 @@ func (s *site) page(p page, look look) http.Handler {
 		)
 		ctx := r.Context()
 		err := look(ctx, func(e *inspect.Explainer) error {
-			f.Change = e.Version(ctx, f.Now)
+			f.Change = e.Version(ctx)
 			v, wrong = p(r, e)
 			return nil
 		})
