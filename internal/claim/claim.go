@@ -128,54 +128,78 @@ func (d Desk) Release(ctx context.Context, h store.Hold, by fleet.RunID, ending 
 }
 
 // Held are those of the claims that a take would be denied. A session is asked about once,
-// however many of them it holds, and the store only about those that are not open.
+// however many of them it holds, and the store at most once of all.
 func (d Desk) Held(ctx context.Context, s store.Standing) []fleet.Claim {
 	var held []fleet.Claim
-	open := make(map[fleet.RunID]fleet.Run, len(s.Open))
-	for _, r := range s.Open {
-		open[r.ID] = r
-	}
-	asked := map[fleet.Holder]fleet.Liveness{}
+	runs := d.holders(ctx, s)
+	asked := map[fleet.RunID]fleet.Liveness{}
 	for _, c := range s.Claims {
-		if c.ReleasedAt.IsZero() {
-			if _, known := asked[c.Holder]; !known {
-				asked[c.Holder] = d.holder(ctx, c, open)
+		id, session := c.Holder.Run()
+		if _, known := asked[id]; session && !known && c.ReleasedAt.IsZero() {
+			asked[id] = fleet.Unknown
+			if run, recorded := runs[id]; recorded {
+				asked[id] = d.lives(ctx, c, run)
 			}
 		}
-		if !c.Free(s.At, asked[c.Holder]) {
+		if !c.Free(s.At, asked[id]) {
 			held = append(held, c)
 		}
 	}
 	return held
 }
 
+// holders are the runs that hold claims: nearly all are open, and the others are read together.
+func (d Desk) holders(ctx context.Context, s store.Standing) map[fleet.RunID]fleet.Run {
+	runs := make(map[fleet.RunID]fleet.Run, len(s.Open))
+	for _, r := range s.Open {
+		runs[r.ID] = r
+	}
+	ended := store.RunQuery{}
+	for _, c := range s.Claims {
+		id, session := c.Holder.Run()
+		if _, open := runs[id]; session && !open && c.ReleasedAt.IsZero() {
+			ended.IDs = append(ended.IDs, id)
+		}
+	}
+	if ended.Limit = len(ended.IDs); ended.Limit == 0 {
+		return runs
+	}
+	list, err := d.Store.LastRuns(ctx, ended)
+	if err != nil {
+		d.Log.WarnContext(ctx, "cannot determine whether the holders of claims live", slog.Any("err", err))
+	}
+	for _, r := range list {
+		runs[r.ID] = r
+	}
+	return runs
+}
+
 // Holder says whether the session that holds a claim lives. A claim that was given
 // back, or is nobody's session, is not asked about.
-func (d Desk) Holder(ctx context.Context, c fleet.Claim) fleet.Liveness { return d.holder(ctx, c, nil) }
-
-// holder is Holder, by one who knows runs already.
-func (d Desk) holder(ctx context.Context, c fleet.Claim, open map[fleet.RunID]fleet.Run) fleet.Liveness {
+func (d Desk) Holder(ctx context.Context, c fleet.Claim) fleet.Liveness {
 	id, session := c.Holder.Run()
 	if !session || !c.ReleasedAt.IsZero() {
 		return fleet.Unknown
 	}
-	run, known := open[id]
-	if !known {
-		var err error
-		if run, err = d.Store.Run(ctx, id); err != nil {
-			if !errors.Is(err, fleet.ErrNotFound) {
-				d.Log.WarnContext(ctx, "cannot determine whether a run lives", slog.String("run_id", string(id)),
-					slog.Any("err", fmt.Errorf("read run: %w", err)))
-			}
-			return fleet.Unknown
+	run, err := d.Store.Run(ctx, id)
+	if err != nil {
+		if !errors.Is(err, fleet.ErrNotFound) {
+			d.Log.WarnContext(ctx, "cannot determine whether a run lives", slog.String("run_id", string(id)),
+				slog.Any("err", fmt.Errorf("read run: %w", err)))
 		}
+		return fleet.Unknown
 	}
+	return d.lives(ctx, c, run)
+}
+
+// lives says whether the session of a run lives, for the sake of its claim.
+func (d Desk) lives(ctx context.Context, c fleet.Claim, run fleet.Run) fleet.Liveness {
 	live := d.Sessions.Liveness(ctx, run)
 	if live != fleet.Gone || !run.EndedAt.IsZero() {
 		return live
 	}
 	// Its result is not on record yet. A run that took its claim now would do its work again.
-	if end, err := d.Ends.End(id); err == nil && end.Key == c.Key && end.Epoch == c.Epoch {
+	if end, err := d.Ends.End(run.ID); err == nil && end.Key == c.Key && end.Epoch == c.Epoch {
 		return fleet.Unknown
 	}
 	return live

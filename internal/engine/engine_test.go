@@ -303,6 +303,16 @@ func (b *bench) wantsGrades(c fleet.Category, sessions int, grades ...float64) {
 	}
 }
 
+// present is what is seen of the fleet.
+func (b *bench) present() survey.View {
+	b.Helper()
+	v, err := b.Present(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return v
+}
+
 func (b *bench) held() []fleet.Key {
 	b.Helper()
 	list, err := b.db.List(b.Context(), store.Listing{})

@@ -2,8 +2,11 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
@@ -11,7 +14,7 @@ import (
 
 // TestReapsItsOwn shows whose runs a machine closes: its own by what it sees, those of before it
 // was started without a look, and another's once its lease is over. The lock of every session is
-// held here, as by a process that lives.
+// held here, as by a process that lives. Its own clock decides nothing: the store's does.
 func TestReapsItsOwn(t *testing.T) {
 	t.Parallel()
 	here := fleet.Seat{Host: "a", Boot: "2"}
@@ -36,37 +39,45 @@ func TestReapsItsOwn(t *testing.T) {
 		{"another's, planned", other, true, false, 9 * time.Minute, false},
 		{"another's, planned long ago", other, true, false, 10 * time.Minute, true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			b := newBench(t, halfHour)
-			b.Here = c.of
-			var r fleet.Run
-			switch {
-			case c.planned || c.idle:
-				r = fleet.Run{ID: fleet.NewRunID(b.clock(), 1), Seat: b.Here, Category: "code", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}
-				err := b.db.AddRun(t.Context(), r)
-				if c.idle {
-					err = errors.Join(err, b.db.BeginRun(t.Context(), r.ID, 1<<22))
+		for _, off := range []time.Duration{-2 * time.Hour, 0, 2 * time.Hour} {
+			t.Run(fmt.Sprintf("%s, own clock off by %s", c.name, off), func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t, halfHour)
+				b.Here = c.of
+				var r fleet.Run
+				switch {
+				case c.planned || c.idle:
+					r = fleet.Run{ID: fleet.NewRunID(b.clock(), 1), Seat: b.Here, Category: "code", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}
+					err := b.db.AddRun(t.Context(), r)
+					if c.idle {
+						err = errors.Join(err, b.db.BeginRun(t.Context(), r.ID, 1<<22))
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				default:
+					r, _ = b.dead("code", "fix")
 				}
-				if err != nil {
-					t.Fatal(err)
+				b.Here = here
+				b.later(c.after)
+				view := b.present()
+				b.Now = func() time.Time { return b.clock().Add(off) }
+				if diff := cmp.Diff(view, b.present()); diff != "" {
+					t.Errorf("seen differently by its own clock (-right +own):\n%s", diff)
 				}
-			default:
-				r, _ = b.dead("code", "fix")
-			}
-			b.Here = here
-			b.later(c.after)
-			for range 2 { // the second finds nothing to do
-				reaped := b.reap()
-				if closed := len(reaped) == 1 && reaped[0].Run.ID == r.ID; closed != c.closed || len(reaped) > 1 {
-					t.Errorf("closed %+v, want run %s closed: %t", reaped, r.ID, c.closed)
+				want := c.closed
+				for range 2 { // the second finds nothing to do
+					reaped := b.reap()
+					if closed := len(reaped) == 1 && reaped[0].Run.ID == r.ID; closed != want || len(reaped) > 1 {
+						t.Errorf("closed %+v, want run %s closed: %t", reaped, r.ID, want)
+					}
+					want = false
 				}
-				c.closed = false
-			}
-			if c.of == other && len(b.ended)+len(b.told) > 0 {
-				t.Errorf("ended %v and told %v, which are another machine's", b.ended, b.told)
-			}
-		})
+				if c.of == other && len(b.ended)+len(b.told) > 0 {
+					t.Errorf("ended %v and told %v, which are another machine's", b.ended, b.told)
+				}
+			})
+		}
 	}
 }
 

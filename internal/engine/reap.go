@@ -98,11 +98,11 @@ func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (why str
 	e.trim(ctx, r.ID)
 	var died time.Time
 	if reason == reasonFoundDead && r.Key != "" {
-		c, _, err := e.Store.Check(ctx, r.Key)
+		c, at, err := e.Store.Check(ctx, r.Key)
 		if err != nil {
 			return "", err
 		}
-		died = e.Died(r, []fleet.Claim{c})
+		died = e.Died(r, store.Standing{At: at, Claims: []fleet.Claim{c}})
 	}
 	return e.abandon(ctx, r, reason, died)
 }

@@ -212,7 +212,7 @@ func (e *Engine) payWrites(ctx context.Context) {
 
 // inUse reports whether some session works in the workspace, among whatever others do there.
 func (e *Engine) inUse(ctx context.Context) (bool, error) {
-	list, err := e.beside(ctx, "", e.Now())
+	list, err := e.beside(ctx, "")
 	return slices.ContainsFunc(list, func(n neighbour) bool { return !n.Apart }), err
 }
 

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"stint/internal/bandit"
 	"stint/internal/claim"
@@ -68,7 +67,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	if data.Attempts, data.Reviews, err = e.attempts(ctx, task); err != nil {
 		return fleet.SessionSpec{}, err
 	}
-	if data.Beside, err = e.beside(ctx, r.ID, now); err != nil {
+	if data.Beside, err = e.beside(ctx, r.ID); err != nil {
 		return fleet.SessionSpec{}, err
 	}
 	text, err := prompt(c, data)
@@ -159,7 +158,7 @@ func (e *Engine) attempts(ctx context.Context, task *fleet.Task) (list []fleet.R
 }
 
 // beside are the other sessions that work, or are about to.
-func (e *Engine) beside(ctx context.Context, own fleet.RunID, now time.Time) (list []neighbour, err error) {
+func (e *Engine) beside(ctx context.Context, own fleet.RunID) (list []neighbour, err error) {
 	if e.Store == nil {
 		return nil, nil
 	}
@@ -168,7 +167,7 @@ func (e *Engine) beside(ctx context.Context, own fleet.RunID, now time.Time) (li
 		return nil, err
 	}
 	for _, r := range s.Open {
-		if r.ID != own && !r.NotBefore.After(now) && e.Live(ctx, r, now) {
+		if r.ID != own && !r.NotBefore.After(s.At) && e.Live(ctx, r, s.At) {
 			list = append(list, neighbour{r, e.Config.Categories[r.Category].Worktree})
 		}
 	}

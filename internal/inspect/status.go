@@ -122,13 +122,13 @@ type StatusOptions struct {
 
 // Status reads the fleet's state. Its cost does not depend on the age of the record.
 func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err error) {
-	s.At, s.Bars = e.Now(), map[fleet.Category]Closure{}
 	s.Timers = e.timers(ctx)
 	v, err := e.Present(ctx)
 	if err != nil {
 		return Status{}, err
 	}
 	snapshot := v.Snapshot
+	s.At, s.Bars = v.Now, map[fleet.Category]Closure{}
 	s.Beliefs, s.First = e.beliefs(snapshot), e.firstCategory()
 	s.Pauses = pausesAt(snapshot.Pauses, s.At)
 	if snapshot.Away.At(s.At) {

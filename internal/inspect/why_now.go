@@ -70,7 +70,7 @@ func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Ca
 	}
 	for _, r := range v.Snapshot.Open {
 		if r.Category == name && v.Live[r.ID] {
-			c.InFlight = append(c.InFlight, m.UnderWay(r, true))
+			c.InFlight = append(c.InFlight, m.UnderWay(r, true, v.Now))
 		}
 	}
 	for _, t := range m.timers(ctx) {
@@ -219,7 +219,7 @@ func (m *moment) worker(v survey.View, c fleet.Claim) *fleet.RunStatus {
 	}
 	for _, r := range v.Snapshot.Open {
 		if r.ID == id && v.Live[id] {
-			return new(m.UnderWay(r, true))
+			return new(m.UnderWay(r, true, v.Now))
 		}
 	}
 	return nil

@@ -13,15 +13,15 @@ import (
 // OpenRuns are those that have not ended, with how they do.
 func (f *Fleet) OpenRuns(v View) (list []fleet.RunStatus) {
 	for _, r := range v.Snapshot.Open {
-		list = append(list, f.UnderWay(r, v.Live[r.ID]))
+		list = append(list, f.UnderWay(r, v.Live[r.ID], v.Now))
 	}
 	return list
 }
 
 // UnderWay is a run that has not ended, with how it does.
-func (f *Fleet) UnderWay(r fleet.Run, live bool) fleet.RunStatus {
+func (f *Fleet) UnderWay(r fleet.Run, live bool, now time.Time) fleet.RunStatus {
 	suspended := live && !r.StartedAt.IsZero() && f.Sessions.Suspended(r)
-	return fleet.RunStatus{Run: r, State: r.State(live, suspended, f.Now()), Timeout: f.Config.Categories[r.Category].Timeout, Tokens: f.usedSoFar(r)}
+	return fleet.RunStatus{Run: r, State: r.State(live, suspended, now), Timeout: f.Config.Categories[r.Category].Timeout, Tokens: f.usedSoFar(r)}
 }
 
 // RunsInLanes are the runs that were in a lane since a time, as they are among those under
@@ -63,7 +63,8 @@ func (f *Fleet) Describe(ctx context.Context, r fleet.Run, looked []fleet.RunSta
 	if !r.EndedAt.IsZero() {
 		return fleet.RunStatus{Run: r, State: fleet.RunEnded}
 	}
-	return f.UnderWay(r, f.Live(ctx, r, f.Now()))
+	now := f.Now()
+	return f.UnderWay(r, f.Live(ctx, r, now), now)
 }
 
 // mostRead is how much of a log is read to find what its session used so far: people ask for

@@ -86,26 +86,42 @@ func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
 		v.Now = v.Snapshot.At
 		v.Held = f.Desk().Held(ctx, v.Snapshot.Standing)
 	}
+	var gone []fleet.Run
 	for _, r := range v.Snapshot.Open {
-		if f.Live(ctx, r, v.Now) {
-			v.Live[r.ID] = true
-			v.InFlight[r.Category] = append(v.InFlight[r.Category], r.ID)
-			if !f.Here.Elsewhere(r.Seat) {
-				v.Running[r.Category]++
-				v.here[r.ID] = true
-			}
-			v.Busy[r.Agent]++
+		if !f.Live(ctx, r, v.Now) {
+			gone = append(gone, r)
 			continue
 		}
-		now, err := f.Store.Run(ctx, r.ID)
-		if err != nil || !now.EndedAt.IsZero() {
-			return View{}, true, err
+		v.Live[r.ID] = true
+		v.InFlight[r.Category] = append(v.InFlight[r.Category], r.ID)
+		if !f.Here.Elsewhere(r.Seat) {
+			v.Running[r.Category]++
+			v.here[r.ID] = true
 		}
-		if at := f.Died(r, v.Snapshot.Claims); r.Key != "" && at.After(v.Crashed[r.Category].At) {
+		v.Busy[r.Agent]++
+	}
+	if stale, err := f.ended(ctx, gone); err != nil || stale {
+		return View{}, stale, err
+	}
+	for _, r := range gone {
+		if at := f.Died(r, v.Snapshot.Standing); r.Key != "" && at.After(v.Crashed[r.Category].At) {
 			v.Crashed[r.Category] = Crash{r.ID, at}
 		}
 	}
 	return v, false, nil
+}
+
+// ended reports whether any of the runs has ended by now.
+func (f *Fleet) ended(ctx context.Context, runs []fleet.Run) (bool, error) {
+	if len(runs) == 0 {
+		return false, nil
+	}
+	q := store.RunQuery{Ended: true, Limit: 1}
+	for _, r := range runs {
+		q.IDs = append(q.IDs, r.ID)
+	}
+	list, err := f.Store.LastRuns(ctx, q)
+	return len(list) > 0, err
 }
 
 // Without leaves a run out of what takes up slots and lanes: for one that asks whether it
@@ -148,17 +164,17 @@ func missedStart(r fleet.Run, now time.Time) bool {
 
 // Died estimates when a session crashed: right after the last sign of it, which is its log or
 // the last renewal of its claim.
-func (f *Fleet) Died(r fleet.Run, claims []fleet.Claim) time.Time {
+func (f *Fleet) Died(r fleet.Run, s store.Standing) time.Time {
 	last := r.StartedAt
 	note := func(t time.Time) {
-		if t.After(last) && !t.After(f.Now()) {
+		if t.After(last) && !t.After(s.At) {
 			last = t
 		}
 	}
 	if log, err := os.Stat(fleet.FilesOf(f.Config.State, r.ID).Log); err == nil {
 		note(log.ModTime())
 	}
-	for _, c := range claims {
+	for _, c := range s.Claims {
 		if c.Key == r.Key && c.Holder == r.ID.Holder() {
 			note(c.ExpiresAt.Add(-f.Config.Categories[r.Category].TTL))
 		}
