@@ -439,7 +439,8 @@ func TestKilledLaneAlone(t *testing.T) {
 		lanes = append(lanes, r.Lane)
 	}
 	slices.Sort(lanes)
-	if diff := cmp.Diff(lanes, []int{1, 2}); diff != "" || len(st.Claims) != 2 {
+	// The session without a task works under the claim of its lane, which stands with its run.
+	if diff := cmp.Diff(lanes, []int{1, 2}); diff != "" || len(st.Claims) != 1 {
 		t.Errorf("claims %+v, lanes (-got +want):\n%s", st.Claims, diff)
 	}
 	s.refused(75, "every lane of code is taken", "run", "--category", "code")
