@@ -322,8 +322,9 @@ select category, count(*) from runs where epoch > 0 group by category except sel
 		{"a debit without its session", `
 select category, sessions from arms where sessions > 0 except select category, count(*) from runs where epoch > 0 group by category`},
 		{"an epoch that was not debited once", fmt.Sprintf(`
-select n, debits from (select sum(epoch) - iif(sum(key = 'fix'), %d, 0) as n from claims where key not like 'category:%%'), (select sum(sessions) as debits from arms)
-where coalesce(n, 0) <> coalesce(debits, 0)`, rivals)},
+select n, lanes, debits from (select sum(epoch) - iif(sum(key = 'fix'), %d, 0) as n from claims where key not like 'category:%%'),
+  (select count(*) as lanes from runs where epoch > 0 and key like 'category:%%'), (select sum(sessions) as debits from arms)
+where coalesce(n, 0) + lanes <> coalesce(debits, 0)`, rivals)},
 		{"a debit since the last fire that entitled it, of no session", `
 with entitled as (
   select c.category, max(k.value ->> '$.arm.round') as round from choices c join fires f on f.id = c.fire, json_each(f.inputs, '$.candidates') k
