@@ -370,7 +370,8 @@ func TestRunThatOutlivesItsClaimIsLost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
-	b.Runner = agent(func(ctx context.Context, _ fleet.SessionSpec) fleet.SessionExit {
+	b.Runner = agent(func(context.Context, fleet.SessionSpec) fleet.SessionExit {
+		ctx := t.Context()     // that of the session ends with its lease
 		b.later(2 * time.Hour) // past the time-to-live of one
 		_, before, err := b.db.Take(ctx, store.TakeRequest{Key: "fix", Holder: "other", TTL: time.Hour})
 		if err != nil {
