@@ -328,7 +328,7 @@ where coalesce(n, 0) + lanes <> coalesce(debits, 0)`, rivals)},
 		{"a debit since the last fire that entitled it, of no session", `
 with entitled as (
   select c.category, max(k.value ->> '$.arm.round') as round from choices c join fires f on f.id = c.fire, json_each(f.inputs, '$.candidates') k
-  where c.rank > 0 and k.value ->> 'category' = c.category and exists (select 1 from choices s where s.fire = f.id and s.decision <> 'skip')
+  where c.rank > 0 and c.hindrance <> 'taken-since' and k.value ->> 'category' = c.category and exists (select 1 from choices s where s.fire = f.id and s.decision <> 'skip')
   group by c.category
 )
 select category, since from arms left join entitled using (category)
