@@ -58,8 +58,12 @@ func (w *worker) lane(ctx context.Context, name fleet.Category, c config.Categor
 // ours begins.
 func (w *worker) claimLane(ctx context.Context, take store.LaneTake) (inhabitant fleet.RunID, err error) {
 	grant, c, err := w.Store.LaneTaken(ctx, take)
-	if err != nil || grant != fleet.Denied {
+	if err != nil {
 		return "", err
+	}
+	if grant != fleet.Denied {
+		w.laneEpoch = c.Epoch
+		return "", nil
 	}
 	id, _ := c.Holder.Run() // nobody else can name the key of a lane
 	r, err := w.Store.Run(ctx, id)
@@ -72,9 +76,10 @@ func (w *worker) claimLane(ctx context.Context, take store.LaneTake) (inhabitant
 	if _, err := w.close(ctx, r, reasonFoundDead); err != nil {
 		return "", err
 	}
-	if grant, _, err = w.Store.LaneTaken(ctx, take); grant == fleet.Denied {
+	if grant, c, err = w.Store.LaneTaken(ctx, take); grant == fleet.Denied {
 		return id, nil
 	}
+	w.laneEpoch = c.Epoch
 	return "", err
 }
 
@@ -112,15 +117,18 @@ func (w *worker) leave(ctx context.Context, lane fleet.Lane) error {
 }
 
 // withLane renews the claim of a session's lane with the session's own.
+//
+// If we die between the two, the lane's claim lasts longer than the task's; the next fire, which closes
+// the run, ends both.
 type withLane struct {
 	claim.Renewer
-	lane fleet.Key
+	lane store.Hold
 }
 
 // Renew implements [claim.Renewer].
 func (r withLane) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error) {
-	if r.lane != h.Key {
-		if _, err := r.Renewer.Renew(ctx, store.Hold{Key: r.lane, Holder: h.Holder, Kept: h.Kept}, ttl); err != nil {
+	if r.lane.Key != h.Key {
+		if _, err := r.Renewer.Renew(ctx, r.lane, ttl); err != nil {
 			return fleet.Claim{}, err
 		}
 	}

@@ -36,6 +36,7 @@ type worker struct {
 	worked bool            // an agent was at work
 
 	leaveFolder func(context.Context) (kept string, err error) // nil: none was entered
+	laneEpoch   fleet.Epoch                                    // of the lane's claim
 	taken       fleet.Claim
 	takenAt     time.Duration                                               // when it was asked for, by [Engine.Elapsed]
 	kept        *claim.Kept                                                 // nil: there was no claim
@@ -294,8 +295,9 @@ func (w *worker) denied(ctx context.Context, by fleet.Claim, task *fleet.Task) e
 func (w *worker) keeper(c config.Category) claim.Keeper {
 	hold := w.hold()
 	hold.Kept = true
+	lane := store.Hold{Key: fleet.LaneKey(w.run.Category, w.run.Lane), Holder: hold.Holder, Epoch: w.laneEpoch, Kept: true}
 	return claim.Keeper{
-		Claims: withLane{w.Store, fleet.LaneKey(w.run.Category, w.run.Lane)}, Hold: hold, TTL: c.TTL,
+		Claims: withLane{w.Store, lane}, Hold: hold, TTL: c.TTL,
 		Elapsed: w.Elapsed, Asked: w.takenAt, Expires: w.taken.ExpiresAt, Log: w.Log,
 	}
 }

@@ -238,9 +238,9 @@ type Runs interface {
 	// TakeForRun takes a claim and, unless it is denied, writes task, key, epoch and
 	// lessons into the run's row with it. The session, whose lane's claim the run may have
 	// already, is debited to the category that the run works, and reserved in the budgets; a run
-	// whose work goes to review takes a place there. A run whose agent cannot work, whose budget is used up, for whose work there is
-	// no place, or whose task was left in another state since it was picked, gets a
-	// [fleet.RefusedError] and no claim.
+	// whose work goes to review takes a place there. A run whose agent cannot work, whose budget is
+	// used up, for whose work there is no place, or whose task was left in another state since it
+	// was picked, gets a [fleet.RefusedError] and no claim.
 	TakeForRun(ctx context.Context, r RunTake) (fleet.Grant, fleet.Claim, error)
 	// Denied records that a run was denied a claim, and by whom.
 	Denied(ctx context.Context, d fleet.DeniedClaim) error
