@@ -21,12 +21,6 @@ type Page struct {
 	Vacated []fleet.RunID // that hold no lane any more
 }
 
-// Claim is a row of claims.
-type Claim struct {
-	fleet.Claim
-	Renewals int // of this epoch; 0 right after a grant
-}
-
 // NewPage is an empty page.
 func NewPage(now time.Time) *Page {
 	return &Page{Now: whole(now), claims: map[fleet.Key]Claim{}}

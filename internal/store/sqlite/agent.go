@@ -15,20 +15,20 @@ const billed = `select id, tokens, iif(cost in ('reported', 'computed'), usd, nu
 where agent = ? and id > ? and (tokens is not null or cost in ('reported', 'computed'))
 and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout') order by id desc limit ?`
 
-func (t tx) agent(ctx context.Context, name string) (a table.Agent, err error) {
+func (t tx) agent(ctx context.Context, name string) (a book.Agent, err error) {
 	a.Agent = name
-	err = t.run(ctx, table.Agents().Select(func(found table.Agent) { a = found }, "where agent = $1", name))
+	err = t.run(ctx, table.Agents().Select(func(found book.Agent) { a = found }, "where agent = $1", name))
 	return a, err
 }
 
-func (t tx) bills(ctx context.Context, a table.Agent) ([]fleet.Bill, error) {
+func (t tx) bills(ctx context.Context, a book.Agent) ([]fleet.Bill, error) {
 	return collect(ctx, t, func(row scanner) (b fleet.Bill, err error) {
 		err = row.Scan(&b.Run, &b.Tokens, &b.USD)
 		return b, err
 	}, billed, a.Agent, a.BilledAfter, fleet.BillsKept)
 }
 
-func (t tx) putAgent(ctx context.Context, a table.Agent) error {
+func (t tx) putAgent(ctx context.Context, a book.Agent) error {
 	if a.Until.IsZero() {
 		a.Since = time.Time{}
 	}
@@ -36,8 +36,8 @@ func (t tx) putAgent(ctx context.Context, a table.Agent) error {
 }
 
 func (t tx) agents(ctx context.Context) (list []fleet.AgentState, err error) {
-	var rows []table.Agent
-	err = t.run(ctx, table.Agents().Select(func(a table.Agent) { rows = append(rows, a) }, "order by agent"))
+	var rows []book.Agent
+	err = t.run(ctx, table.Agents().Select(func(a book.Agent) { rows = append(rows, a) }, "order by agent"))
 	for _, a := range rows {
 		if err == nil {
 			a.Bills, err = t.bills(ctx, a)

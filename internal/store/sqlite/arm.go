@@ -12,6 +12,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/book"
 	"stint/internal/store/table"
 )
 
@@ -39,8 +40,8 @@ func (t tx) arms(ctx context.Context) (map[fleet.Category]store.Arm, error) {
 // changeArm reads what is remembered of a category, lets change work on it, and writes it
 // back. The caller's transaction holds the write lock.
 func (t tx) changeArm(ctx context.Context, c fleet.Category, change func(a *bandit.Arm)) error {
-	row := table.Arm{Category: c}
-	if err := t.run(ctx, table.Arms().Select(func(found table.Arm) { row = found }, "where category = $1", c)); err != nil {
+	row := book.Arm{Category: c}
+	if err := t.run(ctx, table.Arms().Select(func(found book.Arm) { row = found }, "where category = $1", c)); err != nil {
 		return err
 	}
 	if err := t.checkpoint(ctx, c, row.Arm, false); err != nil {
@@ -67,7 +68,7 @@ where ?4 or ?2 is not (select settings from checkpoints where category = ?1 orde
 }
 
 func (t tx) putArm(ctx context.Context, c fleet.Category, a bandit.Arm) error {
-	return t.run(ctx, table.Arms().Put(table.Arm{Category: c, Arm: a}))
+	return t.run(ctx, table.Arms().Put(book.Arm{Category: c, Arm: a}))
 }
 
 // round is the one that a category is in.

@@ -59,7 +59,8 @@ var _ store.Store = (*DB)(nil)
 
 // DB is an open store.
 type DB struct {
-	book.Writer // on this store
+	book.Writer  // on this store
+	table.Reader // of it
 
 	sql    *sql.DB
 	now    func() time.Time
@@ -164,7 +165,7 @@ func open(ctx context.Context, path string, o Options, lock string) (*DB, error)
 
 func newDB(db *sql.DB, o Options) *DB {
 	d := &DB{sql: db, now: o.Now, learn: o.Settings, host: o.Host}
-	d.Writer = book.Writer{Engine: d}
+	d.Writer, d.Reader = book.Writer{Engine: d}, table.Reader{Source: d}
 	return d
 }
 
@@ -289,6 +290,11 @@ func (d *DB) view(ctx context.Context, fn func(tx) error) error {
 		return translate(err)
 	}
 	return errors.Join(translate(fn(tx{t, d.now(), d.learn, d.host})), rollback(t))
+}
+
+// Read reads rows as of one instant.
+func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement) error {
+	return d.view(ctx, func(t tx) error { return t.run(ctx, ask(t.now)...) })
 }
 
 // exec writes, and says how many rows that changed.

@@ -65,8 +65,12 @@ func (w *where) String() string {
 	return "where " + strings.Join(w.conditions, " and ")
 }
 
-func (d *DB) listRuns(ctx context.Context, tail string, args ...any) ([]fleet.Run, error) {
-	return read(ctx, d, "runs", scanRun, allRuns+tail, args...)
+func (d *DB) listRuns(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
+	err = d.view(ctx, func(t tx) error {
+		list, err = t.runs(ctx, tail, args...)
+		return err
+	})
+	return list, wrap(err, "read runs")
 }
 
 // FiresSince reads the fires since a time with their choices, oldest first.

@@ -8,6 +8,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/store/storetest"
+	"stint/internal/store/table"
 )
 
 // TestRecordPlans holds the statements that read the past to an index each: what is shown
@@ -15,6 +16,7 @@ import (
 func TestRecordPlans(t *testing.T) {
 	t.Parallel()
 	d := mustOpen(t, testOptions(t, storetest.Start))
+	allRuns := table.Runs().Select(nil, "").SQL
 	runs := func(q store.RunQuery) string {
 		tail, _ := lastRuns(q)
 		return allRuns + tail
@@ -63,7 +65,7 @@ func TestRecordPlans(t *testing.T) {
 }
 
 // parameter is one that is not bound while a query is only explained.
-var parameter = regexp.MustCompile(`\?\d?`)
+var parameter = regexp.MustCompile(`[?$]\d*`)
 
 // plan is how SQLite is going to answer a query, a step a line.
 func (d *DB) plan(t *testing.T, query string) string {

@@ -14,10 +14,6 @@ import (
 	"stint/internal/store/table"
 )
 
-const allRuns = `select id, host, boot, fire, category, rank, chain_depth, source, unit, lane, task, key, epoch, round, load, agent, box, pid,
-created_at, not_before, started_at, ended_at, outcome, grade, reason, parts, task_state, exit_status, fault, held,
-tokens, usd, cost, models, commits, branch, quota_until, followed_by, followed, ` + fatesOfRun + ` from runs `
-
 // fatesOfRun reads into one column what became of a run's work.
 const fatesOfRun = `(select json_group_array(json_object('seq', seq, 'at', at, 'kind', kind, 'witness', witness, 'reason', reason, 'grade', grade))
 from fates where run = runs.id)`
@@ -33,18 +29,6 @@ func (t tx) insertRun(ctx context.Context, r fleet.Run) error {
 values (?, ?, ?, nullif(?, 0), ?, ?, ?, ?, ?, ?, ?, ?)`,
 		r.ID, r.Host, r.Boot, r.Fire, r.Category, r.Rank, r.ChainDepth, r.Source, r.Unit, r.Agent, millis(r.CreatedAt), nullMillis(r.NotBefore))
 	return err
-}
-
-// Run reads one run; one that does not exist wraps [fleet.ErrNotFound].
-func (d *DB) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
-	list, err := d.listRuns(ctx, "where id = ?", id)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
-	}
-	if err != nil {
-		return fleet.Run{}, err
-	}
-	return list[0], nil
 }
 
 // BeginRun marks a run as begun by this process, once. That the process says it again changes nothing.
@@ -313,44 +297,9 @@ func (d *DB) Denied(ctx context.Context, n fleet.DeniedClaim) error {
 	return wrap(err, "record denial of run %s", n.Run)
 }
 
-func (t tx) runs(ctx context.Context, tail string, args ...any) ([]fleet.Run, error) {
-	return collect(ctx, t, scanRun, allRuns+tail, args...)
-}
-
-func scanRun(row scanner) (fleet.Run, error) {
-	var (
-		r                      fleet.Run
-		v                      = &r.Verdict
-		fire                   sql.NullInt64
-		parts, commits, models string
-		fates                  string
-	)
-	err := row.Scan(&r.ID, &r.Host, &r.Boot, &fire, &r.Category, &r.Rank, &r.ChainDepth, &r.Source, &r.Unit, &r.Lane, &r.Task, &r.Key,
-		&r.Epoch, &r.Round, &r.Load, &r.Agent, &r.Box, &r.PID, table.When(&r.CreatedAt), table.When(&r.NotBefore), table.When(&r.StartedAt), table.When(&r.EndedAt), &v.Outcome, &v.Grade, &v.Reason, &parts, &v.TaskState, &v.ExitStatus, &v.Fault, &r.Held,
-		&r.Usage.Tokens, &r.Usage.USD, &r.Usage.Cost, &models, &commits, &r.Branch, table.When(&r.QuotaUntil), &r.FollowedBy, &r.Followed, &fates)
-	if err != nil {
-		return fleet.Run{}, err
-	}
-	r.Fire = fleet.FireID(fire.Int64)
-	if err := json.Unmarshal([]byte(parts), &v.Parts); err != nil {
-		return fleet.Run{}, fmt.Errorf("parts of run %s: %w", r.ID, err)
-	}
-	if models != "[]" {
-		if err := json.Unmarshal([]byte(models), &r.Usage.Models); err != nil {
-			return fleet.Run{}, fmt.Errorf("models of run %s: %w", r.ID, err)
-		}
-	}
-	if commits != "[]" { // most runs made none
-		if err := json.Unmarshal([]byte(commits), &r.Commits); err != nil {
-			return fleet.Run{}, fmt.Errorf("commits of run %s: %w", r.ID, err)
-		}
-	}
-	if fates != "[]" { // nothing became of most
-		if r.Fates, err = scanFates(r.ID, fates); err != nil {
-			return fleet.Run{}, err
-		}
-	}
-	return r, nil
+func (t tx) runs(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
+	err = t.run(ctx, table.Ended(func(r fleet.Run) { list = append(list, r) }, tail, args...)...)
+	return list, err
 }
 
 // oneRow turns a write that matched no row into refused.

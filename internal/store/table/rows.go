@@ -1,7 +1,6 @@
 package table
 
 import (
-	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/store/book"
@@ -26,15 +25,9 @@ func Claims() Table[book.Claim] {
 	}}
 }
 
-// Arm is a row of arms.
-type Arm struct {
-	Category fleet.Category
-	bandit.Arm
-}
-
 // Arms is what is remembered of categories.
-func Arms() Table[Arm] {
-	return Table[Arm]{"arms", 1, func(a *Arm) []Column {
+func Arms() Table[book.Arm] {
+	return Table[book.Arm]{"arms", 1, func(a *book.Arm) []Column {
 		return []Column{
 			{"category", &a.Category},
 			{"round", &a.Round},
@@ -113,15 +106,9 @@ func Lessons() Table[store.Lesson] {
 	}}
 }
 
-// Agent is a row of agents.
-type Agent struct {
-	fleet.AgentState
-	BilledAfter fleet.RunID // bills of runs up to this one count no more
-}
-
 // Agents is what is known of agents.
-func Agents() Table[Agent] {
-	return Table[Agent]{"agents", 1, func(a *Agent) []Column {
+func Agents() Table[book.Agent] {
+	return Table[book.Agent]{"agents", 1, func(a *book.Agent) []Column {
 		return []Column{
 			{"agent", &a.Agent},
 			{"until", Time{&a.Until, int64(0)}},
@@ -169,6 +156,77 @@ func Pauses() Table[fleet.Pause] {
 			{"since", When(&p.Since)},
 			{"until", When(&p.Until)},
 			{"reason", &p.Reason},
+		}
+	}}
+}
+
+// Runs is every session that ever was.
+func Runs() Table[book.Run] {
+	return Table[book.Run]{"runs", 1, func(r *book.Run) []Column {
+		v, u := &r.Verdict, &r.Usage
+		return []Column{
+			{"id", &r.ID},
+			{"host", &r.Host},
+			{"boot", &r.Boot},
+			{"fire", Maybe[fleet.FireID]{&r.Fire}},
+			{"category", &r.Category},
+			{"rank", &r.Rank},
+			{"chain_depth", &r.ChainDepth},
+			{"source", &r.Source},
+			{"unit", &r.Unit},
+			{"lane", &r.Lane},
+			{"task", &r.Task},
+			{"key", &r.Key},
+			{"epoch", &r.Epoch},
+			{"round", &r.Round},
+			{"load", &r.Load},
+			{"nth", Maybe[int]{&r.Nth}},
+			{"counted", Maybe[int]{&r.Counted}},
+			{"counted_in", &r.CountedIn},
+			{"agent", &r.Agent},
+			{"box", &r.Box},
+			{"pid", &r.PID},
+			{"created_at", When(&r.CreatedAt)},
+			{"not_before", When(&r.NotBefore)},
+			{"started_at", When(&r.StartedAt)},
+			{"ended_at", When(&r.EndedAt)},
+			{"outcome", &v.Outcome},
+			{"grade", &v.Grade},
+			{"final", &r.Grade},
+			{"reason", &v.Reason},
+			{"parts", JSON{&v.Parts, "{}"}},
+			{"task_state", &v.TaskState},
+			{"exit_status", &v.ExitStatus},
+			{"fault", &v.Fault},
+			{"held", Flag{&r.Held}},
+			{"tokens", &u.Tokens},
+			{"usd", &u.USD},
+			{"cost", &u.Cost},
+			{"models", JSON{&u.Models, "[]"}},
+			{"day", &r.Day},
+			{"reserved_tokens", &r.ReservedTokens},
+			{"reserved_usd", &r.ReservedUSD},
+			{"commits", JSON{&r.Commits, "[]"}},
+			{"branch", &r.Branch},
+			{"quota_until", When(&r.QuotaUntil)},
+			{"followed_by", &r.FollowedBy},
+			{"followed", &r.Followed},
+		}
+	}}
+}
+
+// Fates is what became of the work of runs.
+func Fates() Table[book.Fate] {
+	return Table[book.Fate]{"fates", 2, func(f *book.Fate) []Column {
+		return []Column{
+			{"run", &f.Run},
+			{"seq", &f.Seq},
+			{"at", When(&f.At)},
+			{"kind", &f.Kind},
+			{"witness", &f.Witness},
+			{"reason", &f.Reason},
+			{"grade", &f.Grade},
+			{"belief", Flag{&f.Belief}},
 		}
 	}}
 }

@@ -5,8 +5,6 @@ package table
 
 import (
 	"database/sql"
-	"database/sql/driver"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -144,35 +142,4 @@ func Clean(args []any) []any {
 		}
 	}
 	return args
-}
-
-// Time is the place of a time in a row: milliseconds, and for the zero time null, or 0.
-type Time struct {
-	at   *time.Time
-	zero driver.Value
-}
-
-// When is the place of a time in a column that has null for the zero time.
-func When(t *time.Time) Time { return Time{t, nil} }
-
-// Scan reads the time.
-func (t Time) Scan(column any) error {
-	ms, whole := column.(int64)
-	switch {
-	case column == t.zero:
-		*t.at = time.Time{}
-	case whole:
-		*t.at = time.UnixMilli(ms).UTC()
-	default:
-		return fmt.Errorf("%v is no time in milliseconds", column)
-	}
-	return nil
-}
-
-// Value is what is written of the time.
-func (t Time) Value() (driver.Value, error) {
-	if t.at.IsZero() {
-		return t.zero, nil
-	}
-	return t.at.UnixMilli(), nil
 }
