@@ -1,6 +1,8 @@
 package book
 
 import (
+	"time"
+
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 )
@@ -40,4 +42,45 @@ type Arm struct {
 type Agent struct {
 	fleet.AgentState             // without its bills
 	BilledAfter      fleet.RunID // bills of runs up to this one count no more
+}
+
+// Spent is a row of spent.
+type Spent struct {
+	Day         string // UTC
+	fleet.Spent        // without what is reserved for sessions under way
+}
+
+// LessonUse is a row of run_lessons.
+type LessonUse struct {
+	Run fleet.RunID
+	fleet.LessonUse
+}
+
+// Place is a row of places: one in review that work has, or had.
+type Place struct {
+	Run      fleet.RunID
+	TakenAt  time.Time
+	LookedAt time.Time // when a person was first found to look at the work; zero: not yet
+	GivenAt  time.Time // when somebody decided about it; zero: it is taken
+}
+
+// Notice is a row of notices: when people last got which news.
+type Notice struct {
+	Event   fleet.Event
+	Subject string
+	At      time.Time
+}
+
+// Fire is a row of fires.
+type Fire struct {
+	fleet.Fire                                // without its choices
+	Rounds     map[fleet.Category]fleet.Round // into which it moved categories
+	Attempt    string                         // names the attempt that recorded it; empty: nobody asks again
+}
+
+// Choice is a row of choices.
+type Choice struct {
+	Fire  fleet.FireID
+	Place int // in the order of decision, from 1
+	fleet.Choice
 }

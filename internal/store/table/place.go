@@ -4,6 +4,8 @@ import (
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -89,17 +91,11 @@ type JSON struct {
 
 // Scan reads the value.
 func (j JSON) Scan(column any) error {
-	var text []byte
-	switch c := column.(type) {
-	case string:
-		text = []byte(c)
-	case []byte:
-		text = c
-	}
-	if string(text) == j.nothing {
+	s := text(column)
+	if s == j.nothing {
 		return nil
 	}
-	if err := json.Unmarshal(text, j.v); err != nil {
+	if err := json.Unmarshal([]byte(s), j.v); err != nil {
 		return fmt.Errorf("column of JSON: %w", err)
 	}
 	return nil
@@ -115,4 +111,68 @@ func (j JSON) Value() (driver.Value, error) {
 		return j.nothing, nil
 	}
 	return string(text), nil
+}
+
+// Word is the place of a text in a column that has null for none.
+type Word struct{ text *string }
+
+// Scan reads the text.
+func (w Word) Scan(column any) error {
+	*w.text = text(column)
+	return nil
+}
+
+// Value is what is written of the text.
+func (w Word) Value() (driver.Value, error) {
+	if *w.text == "" {
+		return nil, nil //nolint:nilnil // null is a value
+	}
+	return *w.text, nil
+}
+
+// Words is the place of words in a column of text, with blanks between them.
+type Words struct{ list *[]string }
+
+// Scan reads the words.
+func (w Words) Scan(column any) error {
+	*w.list = strings.Fields(text(column))
+	return nil
+}
+
+// Value is what is written of the words.
+func (w Words) Value() (driver.Value, error) { return strings.Join(*w.list, " "), nil }
+
+// Raw is the place of bytes in a column of text.
+type Raw struct{ bytes *[]byte }
+
+// Scan reads the bytes.
+func (r Raw) Scan(column any) error {
+	*r.bytes = []byte(text(column))
+	return nil
+}
+
+// Value is what is written of the bytes.
+func (r Raw) Value() (driver.Value, error) { return string(*r.bytes), nil }
+
+// Decimal is the place of a number of 64 bits without a sign, in a column of text.
+type Decimal struct{ n *uint64 }
+
+// Scan reads the number.
+func (d Decimal) Scan(column any) (err error) {
+	*d.n, err = strconv.ParseUint(text(column), 10, 64)
+	return err
+}
+
+// Value is what is written of the number.
+func (d Decimal) Value() (driver.Value, error) { return strconv.FormatUint(*d.n, 10), nil }
+
+// text is a column of text as drivers give it; of null, none.
+func text(column any) string {
+	switch c := column.(type) {
+	case string:
+		return c
+	case []byte:
+		return string(c)
+	}
+	return ""
 }
