@@ -355,7 +355,7 @@ create table reviews (
   url          text not null,                  -- of the request, for published work
   decided_at   integer,
   checked_tip  text not null,                  -- of the branch, when it was last tried on the target; empty: never
-  check_ok     integer check (check_ok in (0, 1)), -- null: it was never tried
+  check_ok     integer not null default 0 check (check_ok in (0, 1)),
   check_reason text not null,
   checked_at   integer
 ) strict, without rowid;
