@@ -149,6 +149,58 @@ func rest(first, most time.Duration, times int, run fleet.RunID) time.Duration {
 	return long + long/4*time.Duration(sum)/1000
 }
 
+// judgeAgent takes the end of a session into what is known of its agent, and of the failures of
+// that agent which were held back.
+func (p *Page) judgeAgent(r *fleet.Run) {
+	a := p.agent(r.Agent)
+	j, ok := Judge(a.AgentState, *r, p.Now)
+	if !ok {
+		return
+	}
+	if j.Works || j.Spares {
+		p.letGo(r.Agent, j.Spares)
+	}
+	a.AgentState, *r = j.Agent, j.Run
+	p.putAgent(a)
+}
+
+func (p *Page) putAgent(a Agent) {
+	if a.Until.IsZero() {
+		a.Since = time.Time{}
+	}
+	a.Bills = nil
+	p.Agents.Put(a)
+}
+
+// letGo has the failures of an agent that were held back count for the work, or makes them the
+// agent's own.
+func (p *Page) letGo(agent string, own bool) {
+	for r := range p.Runs.All() {
+		if r.Agent != agent || !r.Held {
+			continue
+		}
+		r.Held = false
+		if own {
+			r.Verdict.Grade, r.Verdict.Fault = nil, fleet.FaultAgent
+			p.spare(r.Task)
+		}
+		p.Runs.Put(r)
+		p.learnFrom(r.Run)
+	}
+}
+
+// spare takes a failure that was the agent's own out of what is remembered of a task.
+func (p *Page) spare(id fleet.TaskID) {
+	if id == "" {
+		return
+	}
+	if m, remembered := Spare(p.task(id)); remembered {
+		p.Tasks.Put(m)
+	} else {
+		p.Tasks.Delete(m)
+	}
+}
+
 // Spare takes a failure that was the agent's own out of what is remembered of a task. It reports
 // false if there is nothing left to remember.
 func Spare(m fleet.TaskMemory) (fleet.TaskMemory, bool) {

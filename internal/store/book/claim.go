@@ -2,8 +2,6 @@ package book
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"stint/internal/fleet"
@@ -118,7 +116,7 @@ func (p *Page) Release(h store.Hold, ending fleet.Ending, reason string) (fleet.
 		return fleet.Claim{}, err
 	}
 	if run, session := c.Holder.Run(); session && c.Key.IsLane() {
-		p.Vacated = append(p.Vacated, run)
+		p.vacate(run)
 	}
 	c.ReleasedAt, c.Ending, c.Reason = p.Now, ending, reason
 	return p.decide(c), nil
@@ -142,18 +140,24 @@ func (p *Page) ReleaseHolder(holder fleet.Holder, ending fleet.Ending) {
 // LeaveLane gives a run's lane back.
 func (p *Page) LeaveLane(run fleet.RunID) {
 	p.giveBack(run.Holder(), fleet.EndingReleased, "", fleet.Key.IsLane)
-	p.Vacated = append(p.Vacated, run)
+	p.vacate(run)
 }
 
-// Abandon gives back whatever a run whose session is gone still holds, and reports whether that was
-// anything.
-func (p *Page) Abandon(run fleet.RunID, reason string) bool {
-	return p.giveBack(run.Holder(), fleet.EndingAbandoned, reason, func(fleet.Key) bool { return true })
+// vacate ends the holds of lanes that a run has on record, and reports whether there were any.
+func (p *Page) vacate(run fleet.RunID) (had bool) {
+	for h := range p.Holds.All() {
+		if h.Run == run && h.ReleasedAt.IsZero() {
+			h.ReleasedAt = p.Now
+			p.Holds.Put(h)
+			had = true
+		}
+	}
+	return had
 }
 
 func (p *Page) giveBack(holder fleet.Holder, ending fleet.Ending, reason string, which func(fleet.Key) bool) (had bool) {
-	for _, key := range slices.Sorted(maps.Keys(p.claims)) {
-		if c := p.claims[key]; c.Holder == holder && c.ReleasedAt.IsZero() && which(key) {
+	for c := range p.Claims.All() {
+		if c.Holder == holder && c.ReleasedAt.IsZero() && which(c.Key) {
 			c.ReleasedAt, c.Ending, c.Reason = p.Now, ending, reason
 			p.decide(c)
 			had = true
@@ -169,4 +173,15 @@ func (p *Page) Fence(h store.Hold, at time.Time) error {
 		return fleet.ErrLost
 	}
 	return nil
+}
+
+// claim is a key's row, or one with epoch 0 when it was never claimed.
+func (p *Page) claim(key fleet.Key) Claim {
+	c, _ := p.Claims.Get(Claim{Claim: fleet.Claim{Key: key}})
+	return c
+}
+
+func (p *Page) decide(c Claim) fleet.Claim {
+	p.Claims.Put(c)
+	return c.Claim
 }

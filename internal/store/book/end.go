@@ -1,6 +1,38 @@
 package book
 
-import "stint/internal/fleet"
+import (
+	"fmt"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// Complete ends a run that worked under a claim.
+func (p *Page) Complete(r fleet.Run) error {
+	if p.repeatsEnd(r) {
+		return nil
+	}
+	if err := p.Fence(store.Hold{Key: r.Key, Holder: r.ID.Holder(), Epoch: r.Epoch}, p.endOf(r)); err != nil {
+		return err
+	}
+	return p.end(r)
+}
+
+// EndRun ends a run that holds no claim, or lost it. It counts no grade.
+func (p *Page) EndRun(r fleet.Run) error {
+	r.Verdict.Grade = nil
+	if p.repeatsEnd(r) {
+		return nil
+	}
+	return p.end(r)
+}
+
+// repeatsEnd reports whether the run has ended on record by this very verdict.
+func (p *Page) repeatsEnd(r fleet.Run) bool {
+	recorded, found := p.run(r.ID)
+	return found && !recorded.EndedAt.IsZero() && RepeatsEnd(recorded.Run, r)
+}
 
 // RepeatsEnd reports whether a run has ended on record by the verdict of this end: a caller that brings
 // it again never heard that it was recorded.
@@ -9,10 +41,65 @@ func RepeatsEnd(recorded, end fleet.Run) bool {
 	grade := same(was.Grade, v.Grade) ||
 		was.Grade == nil && was.Fault == fleet.FaultAgent // which the record made of it, see [Judge]
 	return recorded.ID == end.ID && recorded.Key == end.Key && recorded.Epoch == end.Epoch &&
-		was.Outcome == v.Outcome && was.Reason == v.Reason && was.TaskState == v.TaskState && same(was.ExitStatus, v.ExitStatus) && grade
+		was.Outcome == v.Outcome && was.Reason == store.Text(v.Reason) && was.TaskState == v.TaskState && same(was.ExitStatus, v.ExitStatus) && grade
 }
 
 // same reports whether two values are equal that may not be known.
 func same[T comparable](a, b *T) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
+}
+
+// endOf is when a run ended: before this, if it could not be recorded then.
+func (p *Page) endOf(r fleet.Run) time.Time {
+	if r.EndedAt.IsZero() || r.EndedAt.After(p.Now) {
+		return p.Now
+	}
+	return r.EndedAt
+}
+
+func (p *Page) end(r fleet.Run) error {
+	row, found := p.run(r.ID)
+	if !found || !row.EndedAt.IsZero() {
+		return fmt.Errorf("it has ended already: %w", fleet.ErrLost)
+	}
+	p.judgeAgent(&r)
+	row.EndedAt, row.Verdict, row.Held = whole(p.endOf(r)), r.Verdict, r.Held
+	row.Usage, row.Commits, row.Branch, row.QuotaUntil = r.Usage, r.Commits, r.Branch, whole(r.QuotaUntil)
+	p.settle(&row)
+	p.Runs.Put(row)
+	p.judgeTask(r)
+	p.learnFrom(r)
+	return nil
+}
+
+// Abandon gives back what a run whose session is gone has left, and books what that is known to
+// have used. The run ended when its session died; its claims and lane are held until now. It
+// reports whether anything was left.
+func (p *Page) Abandon(id fleet.RunID, reason string, used fleet.Usage, died time.Time) (left bool) {
+	if row, err := p.open(id); err == nil {
+		row.EndedAt, row.Verdict.Outcome, row.Verdict.Reason, row.Usage = whole(p.endOf(fleet.Run{EndedAt: died})), fleet.Abandoned, reason, used
+		p.settle(&row) // only until it is closed it has an account
+		p.Runs.Put(row)
+		p.judgeTask(row.Run)
+		left = true
+	}
+	left = p.vacate(id) || left
+	return p.giveBack(id.Holder(), fleet.EndingAbandoned, reason, func(fleet.Key) bool { return true }) || left
+}
+
+// settle puts what a session used in place of what was reserved for it.
+func (p *Page) settle(r *Run) {
+	if r.Day == "" {
+		return
+	}
+	change, assumed := Settle(fleet.Spent{Tokens: r.ReservedTokens, USD: r.ReservedUSD}, r.Run)
+	for _, change.Scope = range scopes(r.Agent, r.Category) {
+		p.spend(r.Day, change)
+	}
+	if assumed {
+		r.Usage.USD, r.Usage.Cost = &r.ReservedUSD, fleet.CostAssumed
+	}
+	if change.Runs < 0 { // it is on no account any more
+		r.Day, r.ReservedTokens, r.ReservedUSD = "", 0, 0
+	}
 }

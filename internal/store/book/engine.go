@@ -19,13 +19,17 @@ type Engine interface {
 type Writer struct{ Engine }
 
 // Take grants, renews or denies a claim.
-func (w Writer) Take(ctx context.Context, r store.TakeRequest) (grant fleet.Grant, c fleet.Claim, err error) {
-	err = w.Change(ctx, Need{Key: r.Key}, func(p *Page) error {
-		grant, c, err = p.Take(r)
+func (w Writer) Take(ctx context.Context, r store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
+	return w.granted(ctx, Need{Key: r.Key}, func(p *Page) (fleet.Grant, fleet.Claim, error) { return p.Take(r) }, "take claim %q", r.Key)
+}
+
+func (w Writer) granted(ctx context.Context, n Need, decide func(*Page) (fleet.Grant, fleet.Claim, error), format string, args ...any) (grant fleet.Grant, c fleet.Claim, err error) {
+	err = w.write(ctx, n, func(p *Page) (err error) {
+		grant, c, err = decide(p)
 		return err
-	})
+	}, format, args...)
 	if err != nil {
-		return "", fleet.Claim{}, fmt.Errorf("take claim %q: %w", r.Key, err)
+		return "", fleet.Claim{}, err // what was granted was undone
 	}
 	return grant, c, nil
 }
@@ -41,36 +45,48 @@ func (w Writer) Release(ctx context.Context, h store.Hold, ending fleet.Ending, 
 }
 
 func (w Writer) held(ctx context.Context, verb string, h store.Hold, decide func(*Page) (fleet.Claim, error)) (c fleet.Claim, err error) {
-	err = w.Change(ctx, Need{Key: h.Key}, func(p *Page) error {
+	err = w.write(ctx, Need{Key: h.Key}, func(p *Page) (err error) {
 		c, err = decide(p)
 		return err
-	})
+	}, "%s claim %q", verb, h.Key)
 	if err != nil {
-		return fleet.Claim{}, fmt.Errorf("%s claim %q: %w", verb, h.Key, err)
+		return fleet.Claim{}, err
 	}
 	return c, nil
 }
 
 // ReleaseHolder gives back whatever a holder still holds.
 func (w Writer) ReleaseHolder(ctx context.Context, holder fleet.Holder, ending fleet.Ending) error {
-	err := w.Change(ctx, Need{Holder: holder}, func(p *Page) error {
+	return w.write(ctx, Need{Holder: holder}, func(p *Page) error {
 		p.ReleaseHolder(holder, ending)
 		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("release claims of %s: %w", holder, err)
-	}
-	return nil
+	}, "release claims of %s", holder)
 }
 
 // LaneReleased gives back the lane of a run.
 func (w Writer) LaneReleased(ctx context.Context, id fleet.RunID) error {
-	err := w.Change(ctx, Need{Holder: id.Holder()}, func(p *Page) error {
+	return w.write(ctx, Need{Holder: id.Holder()}, func(p *Page) error {
 		p.LeaveLane(id)
 		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("release the lane of run %s: %w", id, err)
+	}, "release the lane of run %s", id)
+}
+
+// write runs a write that fails with these words.
+func (w Writer) write(ctx context.Context, n Need, decide func(*Page) error, format string, args ...any) error {
+	if err := w.Change(ctx, n, decide); err != nil {
+		return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 	}
 	return nil
+}
+
+// decided runs a write that cannot be refused, and returns what it decides.
+func decided[T any](ctx context.Context, w Writer, n Need, decide func(*Page) T, format string, args ...any) (got T, err error) {
+	err = w.write(ctx, n, func(p *Page) error {
+		got = decide(p)
+		return nil
+	}, format, args...)
+	if err != nil {
+		return *new(T), err
+	}
+	return got, nil
 }

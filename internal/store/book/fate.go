@@ -1,6 +1,7 @@
 package book
 
 import (
+	"maps"
 	"slices"
 
 	"stint/internal/bandit"
@@ -8,6 +9,101 @@ import (
 	"stint/internal/grade"
 	"stint/internal/store"
 )
+
+// AddFates records what became of the work of runs, and corrects what was learnt of them. It returns
+// those that are news, with the grades.
+func (p *Page) AddFates(list []fleet.Fate) (news []fleet.Fate) {
+	corrected := map[fleet.Category]bool{}
+	for _, f := range list {
+		if r, found := p.run(f.Run); found {
+			if f, isNew := p.addFate(f, r, corrected); isNew {
+				news = append(news, f)
+			}
+		}
+	}
+	for _, c := range slices.Sorted(maps.Keys(corrected)) {
+		if corrected[c] {
+			p.relearn(c)
+		}
+	}
+	return news
+}
+
+// addFate records one thing that became of a run's work, and reports whether it is news.
+func (p *Page) addFate(f fleet.Fate, r Run, corrected map[fleet.Category]bool) (fleet.Fate, bool) {
+	if f.At.IsZero() || f.At.After(p.Now) {
+		f.At = p.Now
+	}
+	f.At = whole(f.At)
+	var before []fleet.Fate
+	for known := range p.Fates.All() {
+		if known.Run != f.Run {
+			continue
+		}
+		if known.Kind == f.Kind && known.Witness == f.Witness {
+			return f, false
+		}
+		before = append(before, known.Fate)
+	}
+	f.Grade = Graded(r.Verdict.Grade, before, f)
+	was := r.Grade
+	if was == nil {
+		was = r.Verdict.Grade
+	}
+	points := p.points(r.Category)
+	belief := len(points) > 0 && r.Counted > points[0].Arm.Graded
+	p.Fates.Put(Fate{f, len(before) + 1, belief})
+	r.Grade = f.Grade
+	p.Runs.Put(r)
+	if f.Grade == nil || r.Counted == 0 {
+		return f, true
+	}
+	if belief {
+		for i, e := range p.Graded[r.Category] {
+			if e.ID == r.ID {
+				p.Graded[r.Category][i].Grade = f.Grade
+			}
+		}
+	}
+	if *f.Grade != *was {
+		corrected[r.Category] = corrected[r.Category] || belief
+		p.countUses(r.ID, r.Category, func(l *store.Lesson, injected bool) {
+			p.Learn.Correct(&l.Trial, injected, p.arm(r.Category).Round, bandit.Graded{Round: r.Round, Grade: *f.Grade}, *was)
+		})
+	}
+	return f, true
+}
+
+// points are the checkpoints of a category from the last alarm on: those grades that were counted
+// before it are corrected no more.
+func (p *Page) points(c fleet.Category) (list []Checkpoint) {
+	for point := range p.Checkpoints.All() {
+		switch {
+		case point.Category != c:
+		case point.Alarm:
+			list = []Checkpoint{point}
+		default:
+			list = append(list, point)
+		}
+	}
+	return list
+}
+
+// relearn works the evidence of a category out anew.
+func (p *Page) relearn(c fleet.Category) {
+	rows := p.points(c)
+	points := make([]store.Checkpoint, len(rows))
+	for i, r := range rows {
+		points[i] = r.Checkpoint
+	}
+	grades := slices.DeleteFunc(slices.Clone(p.Graded[c]), func(e store.Entry) bool { return e.Counted <= points[0].Arm.Graded })
+	points, arm := Relearnt(points, p.arm(c), grades)
+	for i := range rows {
+		rows[i].Checkpoint = points[i]
+		p.Checkpoints.Put(rows[i])
+	}
+	p.Arms.Put(Arm{c, arm})
+}
 
 // Graded is a run's grade after one more thing became of its work: first is the one at its end.
 func Graded(first *float64, before []fleet.Fate, f fleet.Fate) *float64 {

@@ -1,46 +1,154 @@
 package book
 
 import (
+	"fmt"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/store"
 )
 
-// Need says which rows a write decides by. Only these are on its page.
+// Need says which rows a write decides by, as far as they are known beforehand. These at least are
+// on its page; more may be.
 type Need struct {
-	Key    fleet.Key    // its claim
-	Holder fleet.Holder // the claims that it has not given back
+	Key    fleet.Key    // its claim, and if it is a lane's, the open hold of the run that has it
+	Holder fleet.Holder // the claims that it has not given back, and a run's open holds
+	Runs   []fleet.RunID
+	Open   bool           // the runs that have not ended, in brief
+	Holds  fleet.Category // whose open holds of lanes
+	Task   fleet.TaskID
+	Tasks  []fleet.TaskID
+	// Begins is a run whose session is to begin: its lessons, its category's arm and last
+	// checkpoint, the budgets of the day, the agent of this name and its bills.
+	Begins fleet.RunID
+	Agent  string
+	Room   bool // how many places in review are taken, and whether the reviewer is away
+	// Ends is a run that ends: its agent, the failures of that agent that are held back, and of
+	// it and these: lessons, tasks, last checkpoints. All arms, and the budgets of its day.
+	Ends    fleet.RunID
+	Fates   []fleet.RunID    // whose work became something: all that their categories learnt since the last alarm
+	Moves   []fleet.Category // whose arms, with the last checkpoint
+	Attempt string           // of a fire
+	Fire    fleet.FireID     // whose choices
+	Number  bool             // of the last fire
+	Budgets bool             // of the day
+	Resumes bool             // pauses, arms, agents, and the tasks that rest
+	Vain    fleet.TaskID     // arms that had their last session in vain at it, and feedback on work at it
+	Places  []fleet.RunID
+	Reviews []fleet.RunID
+	Notice  Notice
+	Away    bool
 }
 
 // Page is the rows of a store that one write decides by, as of one instant, and the rows that it
 // decides on. It is read in the transaction that writes them.
 type Page struct {
-	Now     time.Time // by the store's clock, in whole milliseconds, read when nobody else could write any more
-	claims  map[fleet.Key]Claim
-	Decided []Claim       // the rows to be written, in this order
-	Vacated []fleet.RunID // that hold no lane any more
+	Now   time.Time       // by the store's clock, in whole milliseconds, read when nobody else could write any more
+	Learn bandit.Settings // by which grades are learnt from
+
+	Claims      Rows[Claim]
+	Fires       Rows[Fire]
+	Choices     Rows[Choice]
+	Runs        Rows[Run]
+	Holds       Rows[Hold]
+	Uses        Rows[LessonUse]
+	Fates       Rows[Fate]
+	Arms        Rows[Arm]
+	Checkpoints Rows[Checkpoint]
+	Changes     Rows[fleet.GradeChange]
+	Lessons     Rows[store.Lesson]
+	Agents      Rows[Agent]
+	Spent       Rows[Spent]
+	Tasks       Rows[fleet.TaskMemory]
+	Pauses      Rows[fleet.Pause]
+	Places      Rows[Place]
+	Reviews     Rows[fleet.Review]
+	Feedback    Rows[fleet.Feedback]
+	Notices     Rows[Notice]
+	Away        Rows[fleet.Away] // at most one
+
+	Denials []fleet.DeniedClaim // that are added
+	Resets  []Reset             // that are added
+
+	// The rest is not written.
+	Number fleet.FireID                     // the last that was given
+	Open   []Run                            // in brief: identity, place, agent, task, key and reserves
+	Bills  []fleet.Bill                     // of the agent's last sessions, newest first
+	Taken  int                              // places in review
+	Newest fleet.RunID                      // of all runs
+	Graded map[fleet.Category][]store.Entry // grades that count, in the order in which they did
 }
 
 // NewPage is an empty page.
-func NewPage(now time.Time) *Page {
-	return &Page{Now: whole(now), claims: map[fleet.Key]Claim{}}
+func NewPage(now time.Time, learn bandit.Settings) *Page {
+	return &Page{
+		Now: whole(now), Learn: learn, Graded: map[fleet.Category][]store.Entry{},
+		Claims:  rows(func(c Claim) string { return string(c.Key) }),
+		Fires:   rows(func(f Fire) string { return fmt.Sprint(f.ID) }),
+		Choices: rows(func(c Choice) string { return fmt.Sprintf("%d %09d", c.Fire, c.Place) }),
+		Runs:    rows(func(r Run) string { return string(r.ID) }),
+		Holds: rows(func(h Hold) string {
+			return fmt.Sprintf("%s %s.%d %d", h.Run, h.Category, h.Lane, h.AcquiredAt.UnixMilli())
+		}),
+		Uses:        rows(func(u LessonUse) string { return string(u.Run) + " " + string(u.Lesson) }),
+		Fates:       rows(func(f Fate) string { return fmt.Sprintf("%s %09d", f.Run, f.Seq) }),
+		Arms:        rows(func(a Arm) string { return string(a.Category) }),
+		Checkpoints: rows(func(c Checkpoint) string { return fmt.Sprintf("%s %09d", c.Category, c.Seq) }),
+		Changes:     rows(func(c fleet.GradeChange) string { return string(c.Run) }),
+		Lessons:     rows(func(l store.Lesson) string { return fmt.Sprintf("%s\x00%s\x00%s", l.ID, l.Version, l.Category) }),
+		Agents:      rows(func(a Agent) string { return a.Agent }),
+		Spent:       rows(func(s Spent) string { return s.Day + " " + string(s.Scope) }),
+		Tasks:       rows(func(m fleet.TaskMemory) string { return string(m.Task) }),
+		Pauses:      rows(func(p fleet.Pause) string { return string(p.Category) }),
+		Places:      rows(func(p Place) string { return string(p.Run) }),
+		Reviews:     rows(func(r fleet.Review) string { return string(r.Run) }),
+		Feedback:    rows(func(f fleet.Feedback) string { return string(f.Run) }),
+		Notices:     rows(func(n Notice) string { return string(n.Event) + " " + n.Subject }),
+		Away:        rows(func(fleet.Away) string { return "" }),
+	}
+}
+
+// Copy is a page with the same rows, at another instant, of which nothing is decided yet.
+func (p *Page) Copy(now time.Time) *Page {
+	return &Page{
+		Now: whole(now), Learn: p.Learn, Graded: map[fleet.Category][]store.Entry{},
+		Claims: p.Claims.copied(), Fires: p.Fires.copied(), Choices: p.Choices.copied(), Runs: p.Runs.copied(), Holds: p.Holds.copied(),
+		Uses: p.Uses.copied(), Fates: p.Fates.copied(), Arms: p.Arms.copied(), Checkpoints: p.Checkpoints.copied(), Changes: p.Changes.copied(),
+		Lessons: p.Lessons.copied(), Agents: p.Agents.copied(), Spent: p.Spent.copied(), Tasks: p.Tasks.copied(), Pauses: p.Pauses.copied(),
+		Places: p.Places.copied(), Reviews: p.Reviews.copied(), Feedback: p.Feedback.copied(), Notices: p.Notices.copied(), Away: p.Away.copied(),
+		Denials: p.Denials, Resets: p.Resets, Number: p.Number,
+	}
 }
 
 // whole is a time as a store keeps it.
 func whole(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
 
-// Add puts a row that was read on the page.
-func (p *Page) Add(c Claim) { p.claims[c.Key] = c }
+// today is the day of whose budgets a session is that begins now.
+func (p *Page) today() string { return p.Now.UTC().Format(time.DateOnly) }
 
-// claim is a key's row, or one with epoch 0 when it was never claimed.
-func (p *Page) claim(key fleet.Key) Claim {
-	c := p.claims[key]
-	c.Key = key
-	return c
+func (p *Page) run(id fleet.RunID) (Run, bool) { return p.Runs.Get(Run{Run: fleet.Run{ID: id}}) }
+
+// open is a run that has not ended, or [fleet.ErrLost].
+func (p *Page) open(id fleet.RunID) (Run, error) {
+	r, found := p.run(id)
+	if !found || !r.EndedAt.IsZero() {
+		return Run{}, fmt.Errorf("run %s is not open: %w", id, fleet.ErrLost)
+	}
+	return r, nil
 }
 
-func (p *Page) decide(c Claim) fleet.Claim {
-	p.claims[c.Key] = c
-	p.Decided = append(p.Decided, c)
-	return c.Claim
+func (p *Page) task(id fleet.TaskID) fleet.TaskMemory {
+	m, _ := p.Tasks.Get(fleet.TaskMemory{Task: id})
+	return m
+}
+
+func (p *Page) agent(name string) Agent {
+	a, _ := p.Agents.Get(Agent{AgentState: fleet.AgentState{Agent: name}})
+	return a
+}
+
+func (p *Page) arm(c fleet.Category) bandit.Arm {
+	a, _ := p.Arms.Get(Arm{Category: c})
+	return a.Arm
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/store/book"
@@ -71,7 +72,7 @@ func TestPage(t *testing.T) {
 			return nil
 		}, []book.Claim{with(lane, back(fleet.EndingReleased, ""))}, []fleet.RunID{run}, nil},
 		{"abandon", []book.Claim{held("k"), with("l", back(fleet.EndingDone, ""))}, func(p *book.Page) error {
-			if !p.Abandon(run, "found dead") {
+			if !p.Abandon(run, "found dead", fleet.Usage{}, time.Time{}) {
 				return errors.New("nothing was left")
 			}
 			return nil
@@ -88,17 +89,24 @@ func TestPage(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			p := book.NewPage(noon)
+			p := book.NewPage(noon, bandit.Defaults())
 			for _, c := range tt.there {
-				p.Add(c)
+				p.Claims.Add(c)
+				if c.Key == lane {
+					p.Holds.Add(book.Hold{LaneHold: fleet.LaneHold{Run: run, Category: "code", Lane: 1, AcquiredAt: at(-10)}})
+				}
 			}
 			if err := tt.write(p); !errors.Is(err, tt.err) {
 				t.Errorf("got %v, want %v", err, tt.err)
 			}
-			if diff := cmp.Diff(p.Decided, tt.want); diff != "" {
+			if diff := cmp.Diff(p.Claims.Written(), tt.want); diff != "" {
 				t.Errorf("decided (-got +want):\n%s", diff)
 			}
-			if diff := cmp.Diff(p.Vacated, tt.vacated); diff != "" {
+			var vacated []fleet.RunID
+			for _, h := range p.Holds.Written() {
+				vacated = append(vacated, h.Run)
+			}
+			if diff := cmp.Diff(vacated, tt.vacated); diff != "" {
 				t.Errorf("vacated (-got +want):\n%s", diff)
 			}
 		})

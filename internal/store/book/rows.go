@@ -5,6 +5,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/store"
 )
 
 // Claim is a row of claims.
@@ -83,4 +84,26 @@ type Choice struct {
 	Fire  fleet.FireID
 	Place int // in the order of decision, from 1
 	fleet.Choice
+}
+
+// Hold is a row of lane_holds.
+type Hold struct {
+	fleet.LaneHold
+	Host string // the identity of the machine
+}
+
+// Checkpoint is a row of checkpoints.
+type Checkpoint struct {
+	Category fleet.Category
+	Seq      int  // from 1
+	Alarm    bool // it was taken after one: nothing from before it counts any more
+	store.Checkpoint
+}
+
+// Reset is a row of resets.
+type Reset struct {
+	At     time.Time
+	Was    fleet.Spent // on the account
+	Kept   fleet.Spent // of it: sessions under way, and what is reserved for them
+	Reason string
 }

@@ -15,6 +15,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/book"
 	"stint/internal/store/storetest"
 )
 
@@ -75,7 +76,11 @@ func setAll(t *testing.T, a *bandit.Arm, number func(i int) float64) (columns ma
 // putAndRead stores an arm and reads it back.
 func putAndRead(t *testing.T, d *DB, c fleet.Category, a bandit.Arm) bandit.Arm {
 	t.Helper()
-	if err := d.update(t.Context(), func(in tx) error { return in.putArm(t.Context(), c, a) }); err != nil {
+	err := d.Change(t.Context(), book.Need{}, func(p *book.Page) error {
+		p.Arms.Put(book.Arm{Category: c, Arm: a})
+		return nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	s, err := d.Snapshot(t.Context())
@@ -154,21 +159,6 @@ func TestArmToTheBit(t *testing.T) {
 			rt.Errorf("arm (-got +want):\n%s", diff)
 		}
 	})
-}
-
-// TestPoolInOrder keeps sums over arms from depending on how a map is walked, which
-// changes their last bit.
-func TestPoolInOrder(t *testing.T) {
-	t.Parallel()
-	arms := map[fleet.Category]store.Arm{}
-	for i := range 20 {
-		arms[fleet.Category(fmt.Sprintf("c%02d", i))] = store.Arm{Arm: bandit.Arm{Account: bandit.Account{Sessions: i}}}
-	}
-	for i, arm := range inOrder(arms) {
-		if arm.Sessions != i {
-			t.Errorf("got arm %d in place %d, want them by name", arm.Sessions, i)
-		}
-	}
 }
 
 // TestRestOfOneMachine has a session end on one machine: a category rests there alone, and after a

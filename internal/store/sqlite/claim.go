@@ -12,19 +12,16 @@ import (
 
 // Change runs a write that book decides.
 func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) error) error {
-	return d.update(ctx, func(t tx) error { return t.change(ctx, n, decide) })
-}
-
-// change is a decision within a longer write.
-func (t tx) change(ctx context.Context, n book.Need, decide func(*book.Page) error) error {
-	p := book.NewPage(t.now)
-	if err := t.run(ctx, table.Load(n, p)...); err != nil {
-		return err
-	}
-	if err := decide(p); err != nil {
-		return err
-	}
-	return t.run(ctx, table.Save(p)...)
+	return d.update(ctx, func(t tx) error {
+		p := book.NewPage(t.now, t.learn)
+		if err := t.run(ctx, table.Load(n, p)...); err != nil {
+			return err
+		}
+		if err := decide(p); err != nil {
+			return err
+		}
+		return t.run(ctx, table.Save(p)...)
+	})
 }
 
 // run runs statements, one after the other.
@@ -44,19 +41,6 @@ func (t tx) one(ctx context.Context, s table.Statement) error {
 	}
 	_, err := collect(ctx, t, func(row scanner) (struct{}, error) { return struct{}{}, s.Scan(row) }, s.SQL, s.Args...)
 	return err
-}
-
-func (t tx) take(ctx context.Context, r store.TakeRequest) (grant fleet.Grant, c fleet.Claim, err error) {
-	err = t.change(ctx, book.Need{Key: r.Key}, func(p *book.Page) error {
-		grant, c, err = p.Take(r)
-		return err
-	})
-	return grant, c, err
-}
-
-// fence fails with [fleet.ErrLost] unless a claim is still this holder's.
-func (t tx) fence(ctx context.Context, h store.Hold, at time.Time) error {
-	return t.change(ctx, book.Need{Key: h.Key}, func(p *book.Page) error { return p.Fence(h, at) })
 }
 
 // Check returns a key's last claim, or one with epoch 0 when there was none.

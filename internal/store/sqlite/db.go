@@ -297,15 +297,6 @@ func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement
 	return d.view(ctx, func(t tx) error { return t.run(ctx, ask(t.now)...) })
 }
 
-// exec writes, and says how many rows that changed.
-func (t tx) exec(ctx context.Context, query string, args ...any) (rows int64, err error) {
-	res, err := t.ExecContext(ctx, query, args...)
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
-}
-
 // wrap says what it was that failed, if anything did.
 func wrap(err error, format string, args ...any) error {
 	if err == nil {
@@ -384,8 +375,3 @@ func translate(err error) error {
 }
 
 func millis(t time.Time) int64 { return t.UnixMilli() }
-
-// nullMillis gives null for the zero time.
-func nullMillis(t time.Time) sql.NullInt64 {
-	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
-}

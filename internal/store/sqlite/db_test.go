@@ -20,6 +20,7 @@ import (
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/storetest"
+	"stint/internal/store/table"
 )
 
 // opener is Open or OpenRead.
@@ -279,11 +280,8 @@ func TestReadersAndAWriter(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = d.Close() })
 	err = w.update(t.Context(), func(in tx) error {
-		err := in.change(t.Context(), book.Need{Key: "k"}, func(p *book.Page) error {
-			_, _, err := p.Take(store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour})
-			return err
-		})
-		if err != nil {
+		held := book.Claim{Claim: fleet.Claim{Key: "k", Holder: "h", Epoch: 1, AcquiredAt: in.now, ExpiresAt: in.now.Add(time.Hour)}}
+		if err := in.run(t.Context(), table.Claims().Put(held)); err != nil {
 			return err
 		}
 		s, err := d.Snapshot(t.Context())

@@ -8,16 +8,6 @@ import (
 	"stint/internal/store/table"
 )
 
-// SaveFeedback stores what was said of a run's work, in place of what was.
-func (d *DB) SaveFeedback(ctx context.Context, f fleet.Feedback) error {
-	err := d.update(ctx, func(t tx) error {
-		_, err := t.ExecContext(ctx, "insert or replace into feedback (run, task, rounds, seen, said, at) values (?, ?, ?, ?, ?, ?)",
-			f.Run, f.Task, f.Rounds, strings.Join(f.Seen, " "), f.Said, millis(f.At))
-		return err
-	})
-	return wrap(err, "save feedback on run %s", f.Run)
-}
-
 // Feedback reads what was said of the work of runs.
 func (d *DB) Feedback(ctx context.Context) (map[fleet.RunID]fleet.Feedback, error) {
 	list, err := read(ctx, d, "feedback", scanFeedback, "select run, task, rounds, seen, said, at from feedback")

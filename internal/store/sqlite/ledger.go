@@ -58,7 +58,7 @@ func (t tx) ledgerOfArms(ctx context.Context, l *store.Ledger) error {
 		}
 		l.Checkpoints[c] = append(l.Checkpoints[c], p)
 		return c, err
-	}, "select category, settings, arm from checkpoints order by id")
+	}, "select category, settings, arm from checkpoints order by category, seq")
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (t tx) ledgerOfRuns(ctx context.Context, l *store.Ledger) (err error) {
 		return err
 	}
 	var last sql.NullInt64
-	if err := t.QueryRowContext(ctx, "select max(seq) from sqlite_sequence where name = 'fires'").Scan(&last); err != nil {
+	if err := t.QueryRowContext(ctx, "select max(fires) from fleet").Scan(&last); err != nil {
 		return err
 	}
 	l.LastFire = fleet.FireID(last.Int64)

@@ -143,7 +143,7 @@ func (d *DB) LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, 
 
 // The index on their end finds those that lasted; of a long past they are few.
 const holdsSince = `select run, category, lane, acquired_at, released_at from lane_holds
-where released_at is null or released_at > ? order by acquired_at, id`
+where released_at is null or released_at > ? order by acquired_at, run`
 
 // DeniedClaims reads the denials since a time, oldest first.
 func (d *DB) DeniedClaims(ctx context.Context, since time.Time) ([]fleet.DeniedClaim, error) {

@@ -9,28 +9,6 @@ import (
 	"stint/internal/store/table"
 )
 
-// SaveReview stores what was decided of a run's work, and how its check went. A part that is not
-// given stays as it was.
-func (d *DB) SaveReview(ctx context.Context, r fleet.Review) error {
-	err := d.update(ctx, func(t tx) error {
-		_, err := t.ExecContext(ctx, `insert into reviews (run, tip, decision, reason, url, checked_tip, check_reason)
-values (?, '', '', '', '', '', '') on conflict do nothing`, r.Run)
-		if err == nil && r.Decision != "" {
-			_, err = t.ExecContext(ctx, "update reviews set tip = ?, decision = ?, reason = ?, url = ?, decided_at = ? where run = ?",
-				r.Tip, r.Decision, r.Reason, r.URL, millis(t.now), r.Run)
-		}
-		if err == nil && r.Decision.Final() {
-			err = t.giveBack(ctx, r.Run)
-		}
-		if err == nil && r.Check.Tip != "" {
-			_, err = t.ExecContext(ctx, "update reviews set checked_tip = ?, check_ok = ?, check_reason = ?, checked_at = ? where run = ?",
-				r.Check.Tip, r.Check.OK, r.Check.Reason, millis(t.now), r.Run)
-		}
-		return err
-	})
-	return wrap(err, "save review of run %s", r.Run)
-}
-
 // Reviews reads what was decided and found of the work of these runs, or of all.
 func (d *DB) Reviews(ctx context.Context, runs ...fleet.RunID) (map[fleet.RunID]fleet.Review, error) {
 	query, args := "select run, tip, decision, reason, url, decided_at, checked_tip, check_ok, check_reason, checked_at from reviews", []any{}

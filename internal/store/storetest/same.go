@@ -18,33 +18,72 @@ import (
 	"stint/internal/store/book"
 )
 
-// ram is an engine without a database: book decides, so that there is little to it.
+// ram is an engine without a database: book decides on a page of all rows, so that there is little
+// to it.
 type ram struct {
-	now    func() time.Time
-	claims map[fleet.Key]book.Claim
+	now  func() time.Time
+	page *book.Page
 }
 
+func newRAM(now func() time.Time, s bandit.Settings) *ram { return &ram{now, book.NewPage(now(), s)} }
+
 func (m *ram) Change(_ context.Context, n book.Need, decide func(*book.Page) error) error {
-	p := book.NewPage(m.now())
-	for _, c := range m.claims {
-		if c.Key == n.Key || c.Holder == n.Holder && c.ReleasedAt.IsZero() {
-			p.Add(c)
+	p := m.page.Copy(m.now())
+	for r := range p.Runs.All() {
+		p.Newest = r.ID
+		if r.EndedAt.IsZero() {
+			p.Open = append(p.Open, r)
+		}
+		if r.Counted > 0 {
+			e := store.Entry{ID: r.ID, Category: r.Category, Round: r.Round, Load: r.Load, Began: r.Began(), First: r.Verdict.Grade, Grade: r.Verdict.Grade, Counted: r.Counted, In: r.CountedIn}
+			for f := range p.Fates.All() {
+				if f.Run == r.ID && f.Belief {
+					e.Grade = f.Grade
+				}
+			}
+			p.Graded[r.Category] = append(p.Graded[r.Category], e)
 		}
 	}
+	for _, list := range p.Graded {
+		slices.SortFunc(list, func(a, b store.Entry) int { return cmp.Compare(a.Counted, b.Counted) })
+	}
+	for place := range p.Places.All() {
+		if place.GivenAt.IsZero() {
+			p.Taken++
+		}
+	}
+	p.Bills = m.bills(n)
 	if err := decide(p); err != nil {
 		return err
 	}
-	for _, c := range p.Decided {
-		m.claims[c.Key] = c
-	}
+	m.page = p
 	return nil
 }
 
+// bills are those of the last sessions of the agent that is to work.
+func (m *ram) bills(n book.Need) (list []fleet.Bill) {
+	r, _ := m.page.Runs.Get(book.Run{Run: fleet.Run{ID: n.Begins}})
+	name := cmp.Or(n.Agent, r.Agent)
+	a, _ := m.page.Agents.Get(book.Agent{AgentState: fleet.AgentState{Agent: name}})
+	for r := range m.page.Runs.All() {
+		known := r.Usage.Cost == fleet.CostReported || r.Usage.Cost == fleet.CostComputed
+		worked := slices.Contains([]fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout}, r.Verdict.Outcome)
+		if r.Agent != name || r.ID <= a.BilledAfter || !worked || r.Usage.Tokens == nil && !known {
+			continue
+		}
+		b := fleet.Bill{Run: r.ID, Usage: fleet.Usage{Tokens: r.Usage.Tokens}}
+		if known {
+			b.USD = r.Usage.USD
+		}
+		list = append([]fleet.Bill{b}, list...)
+	}
+	return list[:min(len(list), fleet.BillsKept)]
+}
+
 func (m *ram) all() (list []fleet.Claim) {
-	for _, c := range m.claims {
+	for c := range m.page.Claims.All() {
 		list = append(list, c.Claim)
 	}
-	slices.SortFunc(list, func(a, b fleet.Claim) int { return cmp.Compare(a.Key, b.Key) })
 	return list
 }
 
@@ -53,7 +92,7 @@ func (m *ram) all() (list []fleet.Claim) {
 func testSame(t *testing.T, b bundle) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := b.fresh(t, bandit.Defaults())
-		m := &ram{b.clock.Now, map[fleet.Key]book.Claim{}}
+		m := newRAM(b.clock.Now, bandit.Defaults())
 		other := book.Writer{Engine: m}
 		const run = fleet.RunID("01kt1gw6g0000001")
 		holders := []fleet.Holder{bob, alice, run.Holder()}

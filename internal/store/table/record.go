@@ -141,3 +141,74 @@ func Notices() Table[book.Notice] {
 		}
 	}}
 }
+
+// Holds is every hold of a lane.
+func Holds() Table[book.Hold] {
+	return Table[book.Hold]{"lane_holds", 4, func(h *book.Hold) []Column {
+		return []Column{
+			{"run", &h.Run},
+			{"category", &h.Category},
+			{"lane", &h.Lane},
+			{"acquired_at", When(&h.AcquiredAt)},
+			{"released_at", When(&h.ReleasedAt)},
+			{"host", &h.Host},
+		}
+	}}
+}
+
+// Checkpoints is what arms were.
+func Checkpoints() Table[book.Checkpoint] {
+	return Table[book.Checkpoint]{"checkpoints", 2, func(c *book.Checkpoint) []Column {
+		return []Column{
+			{"category", &c.Category},
+			{"seq", &c.Seq},
+			{"alarm", Flag{&c.Alarm}},
+			{"settings", JSON{&c.Settings, ""}},
+			{"arm", JSON{&c.Arm, ""}},
+			{"graded", &c.Arm.Graded},
+		}
+	}}
+}
+
+// Denials is every claim that a run was denied.
+func Denials() Table[fleet.DeniedClaim] {
+	return Table[fleet.DeniedClaim]{"denials", 0, func(d *fleet.DeniedClaim) []Column {
+		return []Column{
+			{"run", &d.Run},
+			{"category", &d.Category},
+			{"key", &d.Key},
+			{"holder", &d.Holder},
+			{"at", When(&d.At)},
+		}
+	}}
+}
+
+// Resets is what people struck out of accounts.
+func Resets() Table[book.Reset] {
+	return Table[book.Reset]{"resets", 0, func(r *book.Reset) []Column {
+		return []Column{
+			{"at", When(&r.At)},
+			{"scope", &r.Was.Scope},
+			{"runs", &r.Was.Runs},
+			{"tokens", &r.Was.Tokens},
+			{"usd", &r.Was.USD},
+			{"kept_runs", &r.Kept.Runs},
+			{"kept_tokens", &r.Kept.Tokens},
+			{"kept_usd", &r.Kept.USD},
+			{"reason", &r.Reason},
+		}
+	}}
+}
+
+// Away is whether the reviewer is away.
+func Away() Table[fleet.Away] {
+	return Table[fleet.Away]{"away", 1, func(a *fleet.Away) []Column {
+		only := 1
+		return []Column{
+			{"only", &only},
+			{"since", When(&a.Since)},
+			{"until", When(&a.Until)},
+			{"reason", &a.Reason},
+		}
+	}}
+}

@@ -77,37 +77,30 @@ func (t Table[R]) from(source string, add func(R), args ...any) Statement {
 // Put writes a row, in place of the one with its key.
 func (t Table[R]) Put(r R) Statement {
 	row := t.row(&r)
-	places, changes := make([]string, len(row)), make([]string, 0, len(row))
-	for i, c := range row {
-		places[i] = "$" + strconv.Itoa(i+1)
-		if i >= t.key {
-			changes = append(changes, c.Name+" = excluded."+c.Name)
-		}
+	s := t.insert(row)
+	changes := make([]string, 0, len(row))
+	for _, c := range row[t.key:] {
+		changes = append(changes, c.Name+" = excluded."+c.Name)
 	}
-	return Statement{SQL: "insert into " + t.name + " (" + names(row) + ") values (" + strings.Join(places, ", ") + ") on conflict (" +
-		names(row[:t.key]) + ") do update set " + strings.Join(changes, ", "), Args: values(row)}
+	s.SQL += " on conflict (" + names(row[:t.key]) + ") do update set " + strings.Join(changes, ", ")
+	return s
 }
 
-// Load reads what a write needs onto its page.
-func Load(n book.Need, p *book.Page) (list []Statement) {
-	if n.Key != "" {
-		list = append(list, Claims().Select(p.Add, "where key = $1", n.Key))
-	}
-	if n.Holder != "" {
-		list = append(list, Claims().Select(p.Add, "where holder = $1 and released_at is null", n.Holder))
-	}
-	return list
+// Insert adds a row.
+func (t Table[R]) Insert(r R) Statement { return t.insert(t.row(&r)) }
+
+func (t Table[R]) insert(row []Column) Statement {
+	return Statement{SQL: "insert into " + t.name + " (" + names(row) + ") values " + places(row), Args: values(row)}
 }
 
-// Save writes what was decided.
-func Save(p *book.Page) (list []Statement) {
-	for _, c := range p.Decided {
-		list = append(list, Claims().Put(c))
+// Delete deletes the row with the key of this one.
+func (t Table[R]) Delete(r R) Statement {
+	key := t.row(&r)[:t.key]
+	same := make([]string, len(key))
+	for i, c := range key {
+		same[i] = c.Name + " = $" + strconv.Itoa(i+1)
 	}
-	for _, run := range p.Vacated {
-		list = append(list, Statement{SQL: "update lane_holds set released_at = $1 where run = $2 and released_at is null", Args: []any{p.Now.UnixMilli(), run}})
-	}
-	return list
+	return Statement{SQL: "delete from " + t.name + " where " + strings.Join(same, " and "), Args: values(key)}
 }
 
 // Listed reads the claims that a listing asks for, by key. Without "all" they are those that

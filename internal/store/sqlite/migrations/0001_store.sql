@@ -4,7 +4,8 @@
 create table fleet (
   only      integer primary key check (only = 1),
   name      text not null,
-  workspace text not null
+  workspace text not null,
+  fires     integer not null default 0         -- the number of the last fire
 ) strict;
 
 -- One row a key, for ever: the epoch must never start again.
@@ -28,7 +29,7 @@ create index claims_open on claims (holder) where released_at is null;
 create index claims_expiry on claims (expires_at) where released_at is null;
 
 create table fires (
-  id        integer primary key autoincrement, -- never reused
+  id        integer primary key,               -- never reused
   host      text not null default '',          -- the identity of the machine that fired
   at        integer not null,
   seed      text not null,                     -- unsigned 64 bits, in decimal
@@ -140,13 +141,14 @@ create index runs_ended on runs (category, ended_at) where key <> '';
 
 -- Every acquisition of a lane; the two-holders check is computed from these.
 create table lane_holds (
-  id          integer primary key,
   run         text not null references runs (id),
   category    text not null,
   lane        integer not null,
   acquired_at integer not null,                -- written while the lock is held
-  released_at integer                          -- written while it is still held; null: not given back
-) strict;
+  released_at integer,                         -- written while it is still held; null: not given back
+  host        text not null,                   -- the identity of the machine
+  primary key (run, category, lane, acquired_at)
+) strict, without rowid;
 
 create index lane_holds_open on lane_holds (run) where released_at is null;
 create index lane_holds_end on lane_holds (released_at);
@@ -221,13 +223,14 @@ create table arms (
 -- The arms as they were before settings changed, and after grades were found to have changed: from
 -- there on an arm's figures can be worked out from the runs and fires on record.
 create table checkpoints (
-  id       integer primary key,
   category text not null,
+  seq      integer not null,                   -- from 1
+  alarm    integer not null check (alarm in (0, 1)), -- after one: nothing from before it counts any more
   settings text not null,                      -- JSON: what follows is learnt under these
-  arm      text not null                       -- JSON
-) strict;
-
-create index checkpoints_category on checkpoints (category);
+  arm      text not null,                      -- JSON
+  graded   integer not null,                   -- by the arm, until then
+  primary key (category, seq)
+) strict, without rowid;
 
 -- Where the grades of a category were found to have changed, so that those from before
 -- were forgotten.

@@ -1,0 +1,65 @@
+package book
+
+import (
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// takePlace gives a run a place in review. One that somebody decided about since it was looked
+// at stays given back.
+func (p *Page) takePlace(id fleet.RunID, looked time.Time) {
+	place, had := p.Places.Get(Place{Run: id, TakenAt: p.Now})
+	if had && (place.GivenAt.IsZero() || place.GivenAt.After(whole(looked))) {
+		return
+	}
+	place.GivenAt = time.Time{}
+	p.Places.Put(place)
+}
+
+// giveBackPlace takes the place of a run whose work somebody has decided about.
+func (p *Page) giveBackPlace(id fleet.RunID) {
+	if place, had := p.Places.Get(Place{Run: id}); had && place.GivenAt.IsZero() {
+		place.GivenAt = p.Now
+		p.Places.Put(place)
+	}
+}
+
+// SeePlaces takes what was found of runs' work at a time into their places.
+func (p *Page) SeePlaces(at time.Time, list []fleet.PlaceSight) {
+	for _, s := range list {
+		switch s.State {
+		case fleet.PlaceWaits:
+			p.takePlace(s.Run, at)
+		case fleet.PlaceOut:
+			p.takePlace(s.Run, at)
+			if place, _ := p.Places.Get(Place{Run: s.Run}); place.LookedAt.IsZero() {
+				place.LookedAt = p.Now
+				p.Places.Put(place)
+			}
+		case fleet.PlaceReviewed:
+			p.giveBackPlace(s.Run)
+		case fleet.PlaceEmpty:
+			if place, _ := p.Places.Get(Place{Run: s.Run}); place.GivenAt.IsZero() {
+				p.Places.Delete(place)
+			}
+		}
+	}
+}
+
+// SaveReview stores what was decided of a run's work, and how its check went. A part that is not
+// given stays as it was.
+func (p *Page) SaveReview(r fleet.Review) {
+	row, _ := p.Reviews.Get(fleet.Review{Run: r.Run})
+	if r.Decision != "" {
+		row.Tip, row.Decision, row.Reason, row.URL, row.DecidedAt = r.Tip, r.Decision, r.Reason, r.URL, p.Now
+	}
+	if r.Check.Tip != "" {
+		row.Check = r.Check
+		row.Check.At = p.Now
+	}
+	p.Reviews.Put(row)
+	if r.Decision.Final() {
+		p.giveBackPlace(r.Run)
+	}
+}

@@ -1,0 +1,97 @@
+package book
+
+import (
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// judgeTask takes the end of a session into what is remembered of its task: the state it
+// left it in, what is owed to the task's source, and how many worked on it in vain. It is
+// part of the end: if we die before that is written, no session has rested the task.
+func (p *Page) judgeTask(r fleet.Run) {
+	if r.Task == "" || r.Key == "" || r.Verdict.Outcome == fleet.Lost {
+		return // its holder by now speaks for it
+	}
+	before := p.task(r.Task)
+	m, remembered := Left(before, r, p.arm(r.Category).Round)
+	switch {
+	case m == before:
+	case remembered:
+		m.Since = p.Now
+		p.putTask(m)
+	case before.Taken == 0:
+		p.Tasks.Delete(before)
+	}
+}
+
+func (p *Page) putTask(m fleet.TaskMemory) {
+	m.Changed, m.Worked, m.Last = false, false, false
+	p.Tasks.Put(m)
+}
+
+// LeaveTask remembers the state that a person gives a task, or that a session owes its
+// source a word from now on.
+func (p *Page) LeaveTask(h store.Hold, m fleet.TaskMemory) error {
+	if err := p.Fence(h, p.Now); err != nil {
+		return err
+	}
+	if before := p.task(m.Task); !m.Changed {
+		m.Sessions, m.Failures, m.Vain, m.Taken, m.Rests, m.Reason = before.Sessions, before.Failures, before.Vain, before.Taken, before.Rests, before.Reason
+	}
+	m.Since = p.Now
+	p.putTask(m)
+	return nil
+}
+
+// forgotten is a task of which nothing is remembered but how many sessions it has taken.
+func forgotten(m fleet.TaskMemory) fleet.TaskMemory {
+	f := fleet.TaskMemory{Task: m.Task, Since: m.Since, Taken: m.Taken}
+	f.Source, f.Item = m.Source, m.Item
+	return f
+}
+
+// SeeTasks takes what the sources show into what is remembered, each unless that was
+// changed meanwhile.
+func (p *Page) SeeTasks(list []store.TaskSight) {
+	for _, s := range list {
+		m, found := p.Tasks.Get(fleet.TaskMemory{Task: s.Task})
+		if !found || m.Run != s.Run || m.State != s.State || m.Seen != s.Was || m.Owed != s.Owed {
+			continue
+		}
+		switch {
+		case s.Forget && (s.Over || s.Taken == 0):
+			p.Tasks.Delete(m)
+			continue
+		case s.Forget:
+			m = forgotten(m)
+		default:
+			m.Seen, m.Branch, m.Trouble = s.Seen, s.Branch, s.Trouble
+			if !s.Owing {
+				m.Owed = ""
+			}
+		}
+		p.Tasks.Put(m)
+	}
+}
+
+// Retry forgets what sessions left of a task, but that its tracker is owed a word. It reports
+// whether there was anything.
+func (p *Page) Retry(task fleet.TaskID) (found bool) {
+	if m, remembered := p.Tasks.Get(fleet.TaskMemory{Task: task}); remembered {
+		found = true
+		if m.Source != "" && m.Owed != "" {
+			m = forgotten(m)
+			m.Owed, m.Taken = fleet.CallRelease, 0
+			p.Tasks.Put(m)
+		} else {
+			p.Tasks.Delete(m)
+		}
+	}
+	for f := range p.Feedback.All() {
+		if f.Task == task && f.Rounds > 0 {
+			f.Rounds, found = 0, true
+			p.Feedback.Put(f)
+		}
+	}
+	return p.wake(task) || found
+}
