@@ -103,7 +103,7 @@ const (
 select count(*), max(held) from (select sum(step) over (order by at, step rows unbounded preceding) as held from
 	(select acquired_at as at, 1 as step from lane_holds union all select released_at, -1 from lane_holds where released_at is not null));
 select run, category, lane, acquired_at from (select *, max(coalesce(released_at, 1 << 62))
-	over (partition by category, lane order by acquired_at, id rows between unbounded preceding and 1 preceding) as busy from lane_holds)
+	over (partition by category, lane order by acquired_at, run rows between unbounded preceding and 1 preceding) as busy from lane_holds)
 	where acquired_at < busy;`
 	sumsOfDenials = `
 select count(*) from denials;

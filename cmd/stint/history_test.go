@@ -100,7 +100,7 @@ func (p past) learn(tb testing.TB, database string) {
 		columns, values := armColumns(c, o.Settings.Recount(bandit.Arm{}, h))
 		settings, _ := json.Marshal(o.Settings)
 		_, failed := db.Exec("insert or replace into arms (" + columns + ") values (" + values + ")")
-		_, failed2 := db.Exec("insert into checkpoints (category, settings, arm) values (?, ?, '{}')", c, string(settings))
+		_, failed2 := db.Exec("insert into checkpoints (category, seq, alarm, settings, arm, graded) values (?, 1, 0, ?, '{}', 0)", c, string(settings))
 		err = errors.Join(err, failed, failed2)
 	}
 	if err := errors.Join(err, d.Close(), db.Close()); err != nil {
@@ -249,7 +249,8 @@ const (
 		from runs where key <> '' group by key;
 	`
 	// The fires of the past moved no clock.
-	pastFigures = `update runs set nth = n from (select id as run, row_number() over (partition by category order by id) as n from runs where key <> '')
+	pastFigures = `update fleet set fires = (select max(id) from fires);
+		update runs set nth = n from (select id as run, row_number() over (partition by category order by id) as n from runs where key <> '')
 			where id = run;
 		update runs set counted = n from (select id as run, row_number() over (partition by category order by id) as n from runs where grade is not null)
 			where id = run;

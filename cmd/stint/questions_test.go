@@ -124,7 +124,7 @@ func questions() []question {
 			"did two ever hold one lane?", "audit", 1, "",
 			[]string{"total_acquisitions", "same_lock_violations"},
 			`select (select count(*) from lane_holds), count(*) from lane_holds a where exists (select 1 from lane_holds b where
-			 a.category = b.category and a.lane = b.lane and (b.acquired_at, b.id) < (a.acquired_at, a.id) and ifnull(b.released_at, 9e15) > a.acquired_at)`,
+			 a.category = b.category and a.lane = b.lane and (b.acquired_at, b.run) < (a.acquired_at, a.run) and ifnull(b.released_at, 9e15) > a.acquired_at)`,
 		},
 		{
 			"what waits for me?", "task list --state ready_for_review", 0, "tasks",

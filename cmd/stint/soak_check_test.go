@@ -67,7 +67,7 @@ select key, group_concat(epoch) from (select key, epoch from runs where epoch > 
 group by key having min(epoch) <> 1 or max(epoch) <> count(*) or count(distinct epoch) <> count(*)`},
 		crashCheck{"two sessions of a lane at once", `
 select a.run, b.run from lane_holds a join lane_holds b
-on a.category = b.category and a.lane = b.lane and a.id < b.id and b.acquired_at < a.released_at and a.acquired_at < b.released_at`},
+on a.category = b.category and a.lane = b.lane and (a.run, a.acquired_at) < (b.run, b.acquired_at) and b.acquired_at < a.released_at and a.acquired_at < b.released_at`},
 	)
 }
 

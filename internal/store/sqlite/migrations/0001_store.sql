@@ -146,7 +146,7 @@ create table lane_holds (
   lane        integer not null,
   acquired_at integer not null,                -- written while the lock is held
   released_at integer,                         -- written while it is still held; null: not given back
-  host        text not null,                   -- the identity of the machine
+  host        text not null default '',        -- the identity of the machine
   primary key (run, category, lane, acquired_at)
 ) strict, without rowid;
 
