@@ -15,7 +15,7 @@ import (
 
 // Store is all that is remembered of a fleet. A caller that never hears whether a write went through may
 // repeat it: what was done is not done twice, and the answer is the one that was missed. Only the
-// count of denials, a notice, and a run that no fire planned are not made up for.
+// count of denials, a notice, and the amount of a budget that was struck out are not made up for.
 type Store interface {
 	Claims
 	Fires

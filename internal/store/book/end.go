@@ -62,6 +62,8 @@ func (p *Page) end(r fleet.Run) error {
 	if !found || !row.EndedAt.IsZero() {
 		return fmt.Errorf("it has ended already: %w", fleet.ErrLost)
 	}
+	// The record says whose session it was, at which task.
+	r.Category, r.Source, r.Agent, r.Task, r.Key, r.Epoch = row.Category, row.Source, row.Agent, row.Task, row.Key, row.Epoch
 	p.judgeAgent(&r)
 	row.EndedAt, row.Verdict, row.Held = whole(p.endOf(r)), r.Verdict, r.Held
 	row.Usage, row.Commits, row.Branch, row.QuotaUntil = r.Usage, r.Commits, r.Branch, whole(r.QuotaUntil)

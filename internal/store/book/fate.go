@@ -113,17 +113,6 @@ func Graded(first *float64, before []fleet.Fate, f fleet.Fate) *float64 {
 	return new(grade.Final(*first, append(slices.Clone(before), f)))
 }
 
-// Remembered is the last of an arm's checkpoints at which an alarm had grades forgotten: those
-// that were counted before it are corrected no more. Without an alarm it is the first.
-func Remembered(points []store.Checkpoint) (at int) {
-	for i := 1; i < len(points); i++ {
-		if alarmed(points[i-1].Arm, points[i].Arm) {
-			at = i
-		}
-	}
-	return at
-}
-
 // alarmed reports whether an alarm ended the time between two checkpoints.
 func alarmed(was, is bandit.Arm) bool { return is.Alarms == was.Alarms+1 }
 

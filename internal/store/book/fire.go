@@ -35,7 +35,7 @@ func (p *Page) RecordFire(f store.Firing) (fleet.Fire, error) {
 	}
 	for _, r := range starts {
 		r.Fire = fire.ID
-		if err := p.AddRun(r); err != nil {
+		if err := p.plan(r); err != nil {
 			return fleet.Fire{}, fmt.Errorf("run %s: %w", r.ID, err)
 		}
 	}
@@ -84,7 +84,7 @@ func (p *Page) Respawn(run fleet.RunID, next *fleet.Run, reason string, b store.
 	if next != nil {
 		if taken := Taken(b, *next, p.underWay()); taken != "" {
 			r.Followed = taken
-		} else if err := p.AddRun(*next); err != nil {
+		} else if err := p.plan(*next); err != nil {
 			return "", "", err
 		} else {
 			r.FollowedBy = next.ID

@@ -102,8 +102,13 @@ type Checkpoint struct {
 
 // Reset is a row of resets.
 type Reset struct {
-	At     time.Time
-	Was    fleet.Spent // on the account
-	Kept   fleet.Spent // of it: sessions under way, and what is reserved for them
-	Reason string
+	At         time.Time
+	Scope      fleet.Scope
+	Runs       int // on the account before
+	Tokens     int64
+	USD        float64
+	KeptRuns   int // of these: sessions under way, and what is reserved for them
+	KeptTokens int64
+	KeptUSD    float64
+	Reason     string
 }

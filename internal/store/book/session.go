@@ -3,6 +3,7 @@ package book
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -10,19 +11,33 @@ import (
 	"stint/internal/store"
 )
 
-// AddRun stores a run that is to begin.
+// AddRun stores a run that is to begin. That the very same is there already, and has not begun, is
+// fine.
 func (p *Page) AddRun(r fleet.Run) error {
-	if _, there := p.run(r.ID); there {
+	if there, found := p.run(r.ID); found && reflect.DeepEqual(there, p.planned(r)) {
+		return nil
+	}
+	return p.plan(r)
+}
+
+// plan stores a run that is to begin.
+func (p *Page) plan(r fleet.Run) error {
+	if _, found := p.run(r.ID); found {
 		return fmt.Errorf("a run of this id is on record already: %w", fleet.ErrUsage)
 	}
+	p.Runs.Put(p.planned(r))
+	return nil
+}
+
+// planned is the row of a run that is to begin.
+func (p *Page) planned(r fleet.Run) Run {
 	if r.CreatedAt.IsZero() {
 		r.CreatedAt = p.Now
 	}
-	p.Runs.Put(Run{Run: fleet.Run{
+	return Run{Run: fleet.Run{
 		ID: r.ID, Seat: r.Seat, Fire: r.Fire, Category: r.Category, Rank: r.Rank, ChainDepth: r.ChainDepth, Source: r.Source, Unit: r.Unit,
 		Agent: r.Agent, CreatedAt: whole(r.CreatedAt), NotBefore: whole(r.NotBefore),
-	}})
-	return nil
+	}}
 }
 
 // BeginRun marks a run as begun by a process, once. That the process says it again changes nothing.
@@ -197,28 +212,34 @@ func (p *Page) uses(run fleet.RunID) (list []fleet.LessonUse) {
 }
 
 // ResetBudget strikes out what a scope used today, and returns it. The sessions under way settle
-// their reserves when they end.
+// their reserves when they end. A reset that changes nothing is not recorded.
 func (p *Page) ResetBudget(scope fleet.Scope, reason string) (before fleet.Spent) {
 	row, found := p.Spent.Get(Spent{Day: p.today(), Spent: fleet.Spent{Scope: scope}})
 	before = row.Spent
 	kept := fleet.Spent{Scope: scope}
-	if found {
-		for _, o := range p.Open {
-			if o.Day == p.today() && slices.Contains(scopes(o.Agent, o.Category), scope) {
-				kept.Runs++
-				kept.Tokens += o.ReservedTokens
-				kept.USD += o.ReservedUSD
-				kept.Guessed += o.ReservedUSD
-			}
+	for _, o := range p.Open {
+		if found && o.Day == p.today() && slices.Contains(scopes(o.Agent, o.Category), scope) {
+			kept.Runs++
+			kept.Tokens += o.ReservedTokens
+			kept.USD += o.ReservedUSD
+			kept.Guessed += o.ReservedUSD
 		}
+	}
+	changed := kept != before
+	if changed {
 		p.Spent.Put(Spent{p.today(), kept})
 	}
-	p.Resets = append(p.Resets, Reset{At: p.Now, Was: before, Kept: kept, Reason: reason})
 	for a := range p.Agents.All() {
-		if fleet.AgentScope(a.Agent) == scope {
-			a.BilledAfter = p.Newest
+		if fleet.AgentScope(a.Agent) == scope && a.BilledAfter != p.Newest {
+			a.BilledAfter, changed = p.Newest, true
 			p.Agents.Put(a)
 		}
+	}
+	if changed {
+		p.Resets = append(p.Resets, Reset{
+			At: p.Now, Scope: scope, Reason: reason, Runs: before.Runs, Tokens: before.Tokens, USD: before.USD,
+			KeptRuns: kept.Runs, KeptTokens: kept.Tokens, KeptUSD: kept.USD,
+		})
 	}
 	return before
 }

@@ -37,6 +37,18 @@ func repeatedWrites() map[string]repeated {
 	held := func(t *testing.T, b bundle) {
 		b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, TTL: time.Hour}, fleet.Granted)
 	}
+	ended := func(t *testing.T, b bundle) {
+		works(t, b)
+		r := graded(b.mustRun(t, "0r1"), 0.5)
+		r.Key, r.Epoch = "fix", 1
+		must(t, b.Complete(t.Context(), r))
+	}
+	left := func(t *testing.T, b bundle) {
+		held(t, b)
+		m := fleet.TaskMemory{Task: "fix", TaskLeft: fleet.TaskLeft{State: fleet.StateDone, Source: "tracker", Owed: "done"}}
+		must(t, b.LeaveTask(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: 1}, m))
+	}
+	away := func(t *testing.T, b bundle) { must(t, b.GoAway(t.Context(), fleet.Away{Reason: "why"})) }
 	take := func(r store.TakeRequest) func(context.Context, bundle) (any, error) {
 		return func(ctx context.Context, b bundle) (any, error) {
 			g, c, err := b.Take(ctx, r)
@@ -61,6 +73,9 @@ func repeatedWrites() map[string]repeated {
 			held, take(store.TakeRequest{Key: "mine", Holder: bob, Renews: true, TTL: time.Hour}),
 			grant{fleet.Renewed, fleet.Claim{Key: "mine", Holder: bob, Epoch: 1, AcquiredAt: Start(), ExpiresAt: Start().Add(time.Hour)}},
 		},
+		"renew": {held, func(ctx context.Context, b bundle) (any, error) {
+			return b.Renew(ctx, store.Hold{Key: "k", Holder: bob, Epoch: 1}, time.Minute)
+		}, nil},
 		"take by nobody's name": {held, take(store.TakeRequest{Key: "mine", Holder: bob, Attempt: "x", TTL: time.Hour}), nil},
 		"take for a run":        {begun, takeForRun(takeFor("0r1", "fix", fleet.LessonUse{Lesson: "a", Injected: true})), nil},
 		"take on its lane":      {begun, takeForRun(onLane), nil},
@@ -100,8 +115,46 @@ func repeatedWrites() map[string]repeated {
 			_, err := b.Abandon(ctx, "0r1", "crashed", fleet.Usage{}, time.Time{})
 			return err
 		}), nil},
-		"pause":  {held, silent(func(ctx context.Context, b bundle) error { return b.Pause(ctx, fleet.Pause{Reason: "x"}) }), nil},
-		"resume": {held, silent(func(ctx context.Context, b bundle) error { _, err := b.Resume(ctx, ""); return err }), nil},
+		"add": {held, silent(func(ctx context.Context, b bundle) error { return b.AddRun(ctx, plannedRun("0r9")) }), nil},
+		"complete": {works, silent(func(ctx context.Context, b bundle) error {
+			r := graded(plannedRun("0r1"), 0.5)
+			r.Key, r.Epoch, r.EndedAt = "fix", 1, Start()
+			return b.Complete(ctx, r)
+		}), nil},
+		"fates": {ended, silent(func(ctx context.Context, b bundle) error {
+			_, err := b.AddFates(ctx, []fleet.Fate{{Run: "0r1", Kind: fleet.FateReverted, Witness: "a commit"}})
+			return err
+		}), nil},
+		"leave a task": {held, silent(func(ctx context.Context, b bundle) error {
+			m := fleet.TaskMemory{Task: "fix", TaskLeft: fleet.TaskLeft{State: fleet.StateDone, Source: "tracker", Owed: "done"}}
+			return b.LeaveTask(ctx, store.Hold{Key: "k", Holder: bob, Epoch: 1}, m)
+		}), nil},
+		"see a task": {left, silent(func(ctx context.Context, b bundle) error {
+			seen, err := b.Snapshot(ctx)
+			if err != nil {
+				return err
+			}
+			m := seen.Tasks[0]
+			return b.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen}})
+		}), nil},
+		"retry a task": {left, silent(func(ctx context.Context, b bundle) error { _, err := b.Retry(ctx, "fix"); return err }), nil},
+		"decide": {ended, silent(func(ctx context.Context, b bundle) error {
+			return b.SaveReview(ctx, fleet.Review{Run: "0r1", Tip: "tip", Decision: fleet.DecisionRejected, Reason: "no"})
+		}), nil},
+		"say": {ended, silent(func(ctx context.Context, b bundle) error {
+			return b.SaveFeedback(ctx, fleet.Feedback{Run: "0r1", Task: "fix", Said: "again", At: Start()})
+		}), nil},
+		"see a place": {ended, silent(func(ctx context.Context, b bundle) error {
+			return b.SeePlaces(ctx, Start(), []fleet.PlaceSight{{Run: "0r1", State: fleet.PlaceOut}})
+		}), nil},
+		"reset a budget": {ended, silent(func(ctx context.Context, b bundle) error {
+			_, err := b.ResetBudget(ctx, fleet.FleetScope, "why")
+			return err
+		}), nil},
+		"pause":     {held, silent(func(ctx context.Context, b bundle) error { return b.Pause(ctx, fleet.Pause{Reason: "x"}) }), nil},
+		"resume":    {held, silent(func(ctx context.Context, b bundle) error { _, err := b.Resume(ctx, ""); return err }), nil},
+		"go away":   {held, silent(func(ctx context.Context, b bundle) error { return b.GoAway(ctx, fleet.Away{Reason: "why"}) }), nil},
+		"come back": {away, silent(func(ctx context.Context, b bundle) error { _, err := b.ComeBack(ctx); return err }), nil},
 	}
 }
 
@@ -156,5 +209,7 @@ func (b bundle) everything(t *testing.T) (all []any) {
 	note(b.LaneHolds(ctx, time.Time{}))
 	note(b.LastDenials(ctx, store.DenialQuery{Limit: 99}))
 	note(b.Ledger(ctx))
+	note(b.Reviews(ctx))
+	note(b.Feedback(ctx))
 	return all
 }

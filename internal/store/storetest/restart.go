@@ -161,10 +161,10 @@ func anyCategory(rt *rapid.T) fleet.Category {
 	return rapid.SampledFrom([]fleet.Category{"code", "docs", "triage"}).Draw(rt, "category")
 }
 
-func (h *history) planned(rt *rapid.T) fleet.Run {
+func (h *history) planned(rt *rapid.T, by fleet.Source) fleet.Run {
 	h.runs++
 	r := plannedRun(fleet.RunID(fmt.Sprintf("0r%04d", h.runs)))
-	r.Category, r.CreatedAt = anyCategory(rt), h.clock.Now()
+	r.Category, r.CreatedAt, r.Source = anyCategory(rt), h.clock.Now(), by
 	must(h.t, h.AddRun(h.t.Context(), r))
 	return r
 }
@@ -196,7 +196,7 @@ func several(do func(rt *rapid.T)) func(rt *rapid.T) {
 
 // begin starts a session, now and then of another category than was planned.
 func (h *history) begin(rt *rapid.T) {
-	s := session{run: h.planned(rt)}
+	s := session{run: h.planned(rt, fleet.FromHand)}
 	if rapid.Bool().Draw(rt, "pivot") {
 		s.run.Category = anyCategory(rt)
 		h.lanes++
@@ -293,11 +293,8 @@ func (h *history) become(rt *rapid.T) {
 }
 
 func (h *history) idle(rt *rapid.T) {
-	r := h.planned(rt)
+	r := h.planned(rt, rapid.SampledFrom([]fleet.Source{fleet.FromHand, fleet.FromScores}).Draw(rt, "source"))
 	r.Verdict.Outcome = fleet.Idle
-	if rapid.Bool().Draw(rt, "of a fire") {
-		r.Source = fleet.FromScores
-	}
 	must(h.t, h.EndRun(h.t.Context(), r))
 	if r.Source != fleet.FromHand { // what a person asks for says nothing
 		arm := h.memory.arm(r.Category)

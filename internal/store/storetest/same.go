@@ -10,12 +10,15 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/store/book"
+	"stint/internal/store/table"
 )
 
 // ram is an engine without a database: book decides on a page of all rows, so that there is little
@@ -80,75 +83,228 @@ func (m *ram) bills(n book.Need) (list []fleet.Bill) {
 	return list[:min(len(list), fleet.BillsKept)]
 }
 
-func (m *ram) all() (list []fleet.Claim) {
-	for c := range m.page.Claims.All() {
-		list = append(list, c.Claim)
-	}
-	return list
+// inMemory is a store of which nothing can be read.
+type inMemory struct {
+	book.Writer
+	nothing
 }
 
+type nothing struct{ store.Store }
+
 // testSame has a store and the one in memory do the same at random, while the clock steps: both
-// answer alike, and hold alike.
+// answer alike, and hold the same rows at the end.
 func testSame(t *testing.T, b bundle) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := b.fresh(t, bandit.Defaults())
 		m := newRAM(b.clock.Now, bandit.Defaults())
-		other := book.Writer{Engine: m}
-		const run = fleet.RunID("01kt1gw6g0000001")
-		holders := []fleet.Holder{bob, alice, run.Holder()}
-		keys := []fleet.Key{"a", "B", "ä", fleet.LaneKey("code", 1)}
-		for range rapid.IntRange(1, 20).Draw(rt, "steps") {
-			ttl := time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(rt, "ttl"))
-			h := store.Hold{
-				Key: rapid.SampledFrom(keys).Draw(rt, "key"), Holder: rapid.SampledFrom(holders).Draw(rt, "holder"),
-				Epoch: fleet.Epoch(rapid.IntRange(0, 3).Draw(rt, "epoch")),
-			}
-			take := store.TakeRequest{
-				Key: h.Key, Holder: h.Holder, TTL: ttl, Renews: rapid.Bool().Draw(rt, "renews"), Note: rapid.SampledFrom([]string{"", "note"}).Draw(rt, "note"),
-				Known: store.Known{Holder: rapid.SampledFrom(holders).Draw(rt, "known"), Epoch: h.Epoch, Session: rapid.SampledFrom([]fleet.Liveness{fleet.Lives, fleet.Gone, fleet.Unknown}).Draw(rt, "session")},
-			}
-			do := rapid.SampledFrom([]func(w claims) string{
-				func(w claims) string { return answer(w.Take(t.Context(), take)) },
-				func(w claims) string { return answered(w.Renew(t.Context(), h, ttl)) },
-				func(w claims) string { return answered(w.Release(t.Context(), h, fleet.EndingDone, "why")) },
-				func(w claims) string { return outcome(w.ReleaseHolder(t.Context(), h.Holder, fleet.EndingReleased)) },
-				func(w claims) string { return outcome(w.LaneReleased(t.Context(), run)) },
-			}).Draw(rt, "do")
-			got, want := do(b), do(other)
-			if got != want {
+		other := inMemory{Writer: book.Writer{Engine: m}}
+		for _, id := range []fleet.RunID{"0r1", "0r2"} {
+			must(t, errors.Join(b.AddRun(t.Context(), plannedRun(id)), other.AddRun(t.Context(), plannedRun(id))))
+		}
+		for n := range rapid.IntRange(1, 24).Draw(rt, "steps") {
+			do := drawWrite(rt, n, b.clock.Now())
+			if got, want := do(t.Context(), b.Store), do(t.Context(), other); got != want {
 				rt.Fatalf("got %s\nwant, as in memory, %s", got, want)
 			}
-			b.clock.Advance(time.Duration(rapid.Int64Range(-int64(time.Hour), int64(time.Hour)).Draw(rt, "step")))
+			b.clock.Advance(rapid.SampledFrom([]time.Duration{0, time.Minute, time.Hour, 30 * time.Hour, -time.Hour}).Draw(rt, "step"))
 		}
-		list, err := b.List(t.Context(), store.Listing{All: true})
-		must(t, err)
-		same(t, "claims", list.Claims, m.all())
+		source, ok := b.Store.(table.Source)
+		if !ok {
+			t.Fatalf("got a store of type %T, want one whose rows can be read", b.Store)
+		}
+		stored := book.NewPage(b.clock.Now(), bandit.Defaults())
+		must(t, source.Read(t.Context(), func(time.Time) []table.Statement { return table.All(stored) }))
+		if diff := gocmp.Diff(everyRow(stored), everyRow(m.page), unstored...); diff != "" {
+			rt.Fatalf("rows (-stored +in memory):\n%s", diff)
+		}
 	})
 }
 
-// claims is what a store and the one in memory have in common.
-type claims interface {
-	Take(ctx context.Context, t store.TakeRequest) (fleet.Grant, fleet.Claim, error)
-	Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error)
-	Release(ctx context.Context, h store.Hold, ending fleet.Ending, reason string) (fleet.Claim, error)
-	ReleaseHolder(ctx context.Context, holder fleet.Holder, ending fleet.Ending) error
-	LaneReleased(ctx context.Context, id fleet.RunID) error
+// unstored is what need not be the same: it is no column.
+var unstored = []gocmp.Option{
+	cmpopts.EquateEmpty(), cmpopts.IgnoreFields(fleet.Verdict{}, "Ours"),
 }
 
-func answer(g fleet.Grant, c fleet.Claim, err error) string {
-	return fmt.Sprintf("%s %+v %s", g, c, outcome(err))
+// everyRow is all rows of a page, by table.
+func everyRow(p *book.Page) map[string]any {
+	return map[string]any{
+		"claims": slices.Collect(p.Claims.All()), "fires": slices.Collect(p.Fires.All()), "choices": slices.Collect(p.Choices.All()),
+		"runs": slices.Collect(p.Runs.All()), "holds": slices.Collect(p.Holds.All()), "uses": slices.Collect(p.Uses.All()),
+		"fates": slices.Collect(p.Fates.All()), "arms": slices.Collect(p.Arms.All()), "checkpoints": slices.Collect(p.Checkpoints.All()),
+		"changes": slices.Collect(p.Changes.All()), "lessons": slices.Collect(p.Lessons.All()), "agents": slices.Collect(p.Agents.All()),
+		"spent": slices.Collect(p.Spent.All()), "tasks": slices.Collect(p.Tasks.All()), "pauses": slices.Collect(p.Pauses.All()),
+		"places": slices.Collect(p.Places.All()), "reviews": slices.Collect(p.Reviews.All()), "feedback": slices.Collect(p.Feedback.All()),
+		"notices": slices.Collect(p.Notices.All()), "away": slices.Collect(p.Away.All()), "denials": p.Denials, "resets": p.Resets,
+		"number": p.Number,
+	}
 }
 
-func answered(c fleet.Claim, err error) string { return answer("", c, err) }
-
-// outcome is an error in so far as a caller branches on it.
-func outcome(err error) string {
-	for _, known := range []error{fleet.ErrLost, fleet.ErrUsage} {
+// answer is what a write answers, in so far as a caller can see it.
+func answer(err error, parts ...any) string {
+	text := ""
+	for _, part := range parts {
+		text += fmt.Sprintf("%+v ", part)
+	}
+	for _, known := range []error{fleet.ErrLost, fleet.ErrUsage, fleet.ErrNotFound} {
 		if errors.Is(err, known) {
-			return known.Error()
+			return text + known.Error()
 		}
 	}
-	return fmt.Sprint(err)
+	return text + fmt.Sprint(err)
+}
+
+// drawWrite is any write, by a few people and sessions at a few tasks, or a session from its
+// beginning to its end. It is the nth.
+func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w store.Store) string {
+	pick := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(rt, label) }
+	some := func(label string, most int) int { return rapid.IntRange(0, most).Draw(rt, label) }
+	yes := func(label string) bool { return rapid.Bool().Draw(rt, label) }
+	id, next := fleet.RunID(pick("run", "0r1", "0r1", "0r2", "0r3")), fleet.RunID(pick("next", "0r3", "0r4"))
+	category, task := fleet.Category(pick("category", "code", "docs")), fleet.TaskID(pick("task", "fix", "ä"))
+	agent, reason := pick("agent", "", "claude", "codex"), pick("reason", "", "so")
+	ttl := time.Duration(rapid.SampledFrom([]int{0, 1, 60, 3600}).Draw(rt, "ttl")) * time.Second
+	epoch := fleet.Epoch(some("epoch", 3))
+	planned := fleet.Run{ID: id, Seat: fleet.Seat{Host: pick("host", "", "a", "b")}, Category: category, Source: fleet.FromSelected, Agent: agent, CreatedAt: now}
+	after := planned
+	after.ID, after.Source = next, fleet.FromRespawn
+	take := store.TakeRequest{
+		Key: fleet.Key(pick("key", "fix", "B", "ä", string(fleet.LaneKey("code", 1)))), Holder: fleet.Holder(pick("holder", "bob", string(id.Holder()))), TTL: ttl,
+		Renews: yes("renews"), Note: reason, Attempt: pick("attempt", "", "x"),
+		Known: store.Known{Holder: id.Holder(), Epoch: epoch, Session: rapid.SampledFrom([]fleet.Liveness{fleet.Lives, fleet.Gone, fleet.Unknown}).Draw(rt, "session")},
+	}
+	hold := store.Hold{Key: take.Key, Holder: take.Holder, Epoch: epoch, Kept: yes("kept")}
+	forRun := store.RunTake{TakeRequest: take, Run: id, Task: task, Lessons: []fleet.LessonUse{{Lesson: "a", Version: pick("version", "1", "2"), Injected: yes("injected")}}}
+	forRun.Key, forRun.Holder, forRun.Renews = task.Key(), id.Holder(), true
+	forRun.Agent, forRun.Slots, forRun.Room = agent, some("slots", 2), fleet.Room{Takes: yes("takes"), Limit: 2}
+	forRun.Budgets = []fleet.Budget{{Scope: fleet.CategoryScope(category), Runs: some("budget", 3)}}
+	if yes("apart") {
+		forRun.Apart = []fleet.TaskID{"ä"}
+	}
+	end := planned
+	end.Task, end.Key, end.Epoch, end.Usage = task, task.Key(), epoch, fleet.Usage{Models: []string{"m"}}
+	end.Verdict = fleet.Verdict{Outcome: rapid.SampledFrom([]fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Failed, fleet.Quota, fleet.Unavailable, fleet.Idle, fleet.Lost}).Draw(rt, "outcome"), Reason: reason}
+	end.Left = fleet.TaskLeft{State: fleet.TaskState(pick("state", "", "done")), Worked: yes("worked"), Changed: yes("changed")}
+	if yes("graded") {
+		end.Verdict.Grade = new(rapid.Float64Range(0, 1).Draw(rt, "grade"))
+	}
+	if yes("billed") {
+		end.Usage.Tokens, end.Usage.USD, end.Usage.Cost = new(int64(some("tokens", 9))), new(float64(some("usd", 9))), fleet.CostReported
+	}
+	memory := fleet.TaskMemory{Task: task, TaskLeft: fleet.TaskLeft{State: fleet.StateDone, Source: pick("source", "", "tracker"), Owed: fleet.TaskCall(pick("owed", "", "done")), Changed: yes("new state")}, Reason: reason}
+	notice := fleet.Notice{Event: fleet.EventQuota, Agent: agent}
+	firing := store.Firing{Fire: fleet.Fire{
+		At: now, Own: yes("own"), Moves: []fleet.Category{category}, Due: map[fleet.Category]float64{category: 0.5},
+		Choices: []fleet.Choice{{Category: category, Decision: fleet.Spawn, Run: next}},
+	}, Runs: []fleet.Run{after}, Attempt: take.Attempt, Bounds: store.Bounds{Lanes: map[fleet.Category]int{"code": 1}}}
+	pid, lane, most, fire := 7+some("pid", 1), 1+some("lane", 1), some("most", 2), fleet.FireID(1+some("fire", 2))
+	resumed, witness := fleet.Category(pick("resumed", "", "code")), pick("witness", "x", "y")
+	sight := store.TaskSight{TaskMemory: memory, Forget: yes("forget"), Over: yes("over"), Owing: yes("owing")}
+	review := fleet.Review{Run: id, Decision: fleet.ReviewDecision(pick("decision", "", "rejected")), Check: fleet.ReviewCheck{Tip: reason, OK: yes("ok")}}
+	said := fleet.Feedback{Run: id, Task: task, Rounds: some("rounds", 2), Seen: []string{"a", "b"}, Said: reason, At: now}
+	place := rapid.SampledFrom([]fleet.PlaceState{fleet.PlaceWaits, fleet.PlaceOut, fleet.PlaceReviewed, fleet.PlaceEmpty}).Draw(rt, "place")
+	worked := end // as a session of its own does
+	worked.ID = fleet.RunID(fmt.Sprintf("0s%02d", n))
+	begins := forRun
+	begins.Run, begins.Holder, begins.TTL, begins.Budgets, begins.Apart, begins.Room, begins.Slots = worked.ID, worked.ID.Holder(), time.Minute, nil, nil, fleet.Room{}, 0
+	before := fleet.RunID(fmt.Sprintf("0s%02d", some("before", n)))
+	session := func(ctx context.Context, w store.Store) string {
+		err := w.AddRun(ctx, fleet.Run{ID: worked.ID, Category: category, Source: fleet.FromSelected, Agent: agent, CreatedAt: now})
+		g, c, taken := w.TakeForRun(ctx, begins)
+		end := worked
+		end.Epoch = c.Epoch
+		return answer(errors.Join(err, taken, w.Complete(ctx, end)), g, c) + answer(w.ReleaseHolder(ctx, worked.ID.Holder(), fleet.EndingDone))
+	}
+	if n%2 == 0 {
+		return session
+	}
+	return rapid.SampledFrom([]func(context.Context, store.Store) string{
+		func(ctx context.Context, w store.Store) string {
+			g, c, err := w.Take(ctx, take)
+			return answer(err, g, c)
+		},
+		func(ctx context.Context, w store.Store) string {
+			c, err := w.Renew(ctx, hold, ttl)
+			return answer(err, c)
+		},
+		func(ctx context.Context, w store.Store) string {
+			c, err := w.Release(ctx, hold, fleet.EndingDone, reason)
+			return answer(err, c)
+		},
+		func(ctx context.Context, w store.Store) string {
+			return answer(w.ReleaseHolder(ctx, hold.Holder, fleet.EndingReleased))
+		},
+		func(ctx context.Context, w store.Store) string { return answer(w.LaneReleased(ctx, id)) },
+		func(ctx context.Context, w store.Store) string { return answer(w.AddRun(ctx, planned)) },
+		func(ctx context.Context, w store.Store) string { return answer(w.BeginRun(ctx, id, pid)) },
+		func(ctx context.Context, w store.Store) string { return answer(w.OnBranch(ctx, id, "work")) },
+		func(ctx context.Context, w store.Store) string {
+			g, c, err := w.LaneTaken(ctx, store.LaneTake{Run: id, Category: category, Lane: lane, Most: most, TTL: ttl})
+			return answer(err, g, c)
+		},
+		func(ctx context.Context, w store.Store) string {
+			g, c, err := w.TakeForRun(ctx, forRun)
+			return answer(err, g, c)
+		},
+		func(ctx context.Context, w store.Store) string { return answer(w.Complete(ctx, end)) },
+		func(ctx context.Context, w store.Store) string { return answer(w.EndRun(ctx, end)) },
+		func(ctx context.Context, w store.Store) string {
+			left, err := w.Abandon(ctx, id, reason, end.Usage, now.Add(-time.Minute))
+			return answer(err, left)
+		},
+		func(ctx context.Context, w store.Store) string {
+			by, why, err := w.Respawn(ctx, id, &after, "good", firing.Bounds)
+			return answer(err, by, why)
+		},
+		func(ctx context.Context, w store.Store) string {
+			f, err := w.RecordFire(ctx, firing)
+			return answer(err, f.ID, f.Choices, f.Due)
+		},
+		func(ctx context.Context, w store.Store) string {
+			closed, err := w.NotStarted(ctx, fire, next, "refused")
+			return answer(err, closed)
+		},
+		func(ctx context.Context, w store.Store) string {
+			return answer(w.Pause(ctx, fleet.Pause{Category: category, Until: now.Add(ttl), Reason: reason}))
+		},
+		func(ctx context.Context, w store.Store) string {
+			ended, err := w.Resume(ctx, resumed)
+			return answer(err, ended)
+		},
+		func(ctx context.Context, w store.Store) string {
+			due, err := w.NoticeDue(ctx, notice, time.Hour)
+			return answer(err, due)
+		},
+		func(ctx context.Context, w store.Store) string { return answer(w.ForgetNotice(ctx, notice)) },
+		func(ctx context.Context, w store.Store) string {
+			was, err := w.ResetBudget(ctx, fleet.AgentScope("claude"), reason)
+			return answer(err, was)
+		},
+		func(ctx context.Context, w store.Store) string { return answer(w.LeaveTask(ctx, hold, memory)) },
+		func(ctx context.Context, w store.Store) string {
+			return answer(w.SeeTasks(ctx, []store.TaskSight{sight}))
+		},
+		func(ctx context.Context, w store.Store) string {
+			found, err := w.Retry(ctx, task)
+			return answer(err, found)
+		},
+		func(ctx context.Context, w store.Store) string {
+			news, err := w.AddFates(ctx, []fleet.Fate{{Run: before, At: now, Kind: fleet.FateReverted, Witness: witness}})
+			return answer(err, len(news))
+		},
+		func(ctx context.Context, w store.Store) string {
+			return answer(w.SaveReview(ctx, review))
+		},
+		func(ctx context.Context, w store.Store) string {
+			return answer(w.SaveFeedback(ctx, said))
+		},
+		func(ctx context.Context, w store.Store) string {
+			return answer(w.SeePlaces(ctx, now.Add(-time.Minute), []fleet.PlaceSight{{Run: id, State: place}}))
+		},
+		func(ctx context.Context, w store.Store) string {
+			return answer(w.GoAway(ctx, fleet.Away{Until: now.Add(ttl), Reason: reason}))
+		},
+		func(ctx context.Context, w store.Store) string { was, err := w.ComeBack(ctx); return answer(err, was) },
+	}).Draw(rt, "do")
 }
 
 // testCrowd has connections take, and give back, the same few claims at once: each epoch has one

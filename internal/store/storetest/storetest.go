@@ -60,7 +60,6 @@ func Run(t *testing.T, open Open) {
 		"CompleteLate":       testCompleteLate,
 		"CompleteUngraded":   testCompleteUngraded,
 		"EndRun":             testEndRun,
-		"Twice":              testTwice,
 		"RecordFire":         testRecordFire,
 		"RecordFireAtOnce":   testRecordFireAllOrNothing,
 		"LastFires":          testLastFires,

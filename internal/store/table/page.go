@@ -72,7 +72,7 @@ func Load(n book.Need, p *book.Page) (list []Statement) {
 		add(Choices().Select(p.Choices.Add, "where fire = $1", n.Fire))
 	}
 	if n.Number {
-		add(Statement{SQL: "select fires from fleet", Scan: func(row Scanner) error { return row.Scan(&p.Number) }})
+		add(number(p))
 	}
 	if n.Budgets {
 		add(Spent().Select(p.Spent.Add, "where day = $1", today), Agents().Select(p.Agents.Add, ""),
@@ -218,6 +218,39 @@ func args[T any](list []T) []any {
 		all[i] = v
 	}
 	return all
+}
+
+// All reads every row onto a page.
+func All(p *book.Page) []Statement {
+	return []Statement{
+		Claims().Select(p.Claims.Add, ""),
+		Fires().Select(p.Fires.Add, ""),
+		Choices().Select(p.Choices.Add, ""),
+		Runs().Select(p.Runs.Add, ""),
+		Holds().Select(p.Holds.Add, ""),
+		Uses().Select(p.Uses.Add, ""),
+		Fates().Select(p.Fates.Add, ""),
+		Arms().Select(p.Arms.Add, ""),
+		Checkpoints().Select(p.Checkpoints.Add, ""),
+		Changes().Select(p.Changes.Add, ""),
+		Lessons().Select(p.Lessons.Add, ""),
+		Agents().Select(p.Agents.Add, ""),
+		Spent().Select(p.Spent.Add, ""),
+		Tasks().Select(p.Tasks.Add, ""),
+		Pauses().Select(p.Pauses.Add, ""),
+		Places().Select(p.Places.Add, ""),
+		Reviews().Select(p.Reviews.Add, ""),
+		Feedback().Select(p.Feedback.Add, ""),
+		Notices().Select(p.Notices.Add, ""),
+		Away().Select(p.Away.Add, ""),
+		Denials().Select(func(d fleet.DeniedClaim) { p.Denials = append(p.Denials, d) }, "order by id"),
+		Resets().Select(func(r book.Reset) { p.Resets = append(p.Resets, r) }, "order by id"),
+		number(p),
+	}
+}
+
+func number(p *book.Page) Statement {
+	return Statement{SQL: "select fires from fleet", Scan: func(row Scanner) error { return row.Scan(&p.Number) }}
 }
 
 // Save writes what was decided. What others refer to comes first.

@@ -188,13 +188,13 @@ func Resets() Table[book.Reset] {
 	return Table[book.Reset]{"resets", 0, func(r *book.Reset) []Column {
 		return []Column{
 			{"at", When(&r.At)},
-			{"scope", &r.Was.Scope},
-			{"runs", &r.Was.Runs},
-			{"tokens", &r.Was.Tokens},
-			{"usd", &r.Was.USD},
-			{"kept_runs", &r.Kept.Runs},
-			{"kept_tokens", &r.Kept.Tokens},
-			{"kept_usd", &r.Kept.USD},
+			{"scope", &r.Scope},
+			{"runs", &r.Runs},
+			{"tokens", &r.Tokens},
+			{"usd", &r.USD},
+			{"kept_runs", &r.KeptRuns},
+			{"kept_tokens", &r.KeptTokens},
+			{"kept_usd", &r.KeptUSD},
 			{"reason", &r.Reason},
 		}
 	}}
