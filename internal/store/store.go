@@ -1,6 +1,6 @@
 // Package store says what the fleet remembers: the contract that every kind of
-// store keeps. Each method is one transaction with one reading of the clock, taken
-// once the transaction can write. Implementations translate their own failures to
+// store keeps. Each method is one transaction with one reading of the clock: a write's is taken
+// once nobody else can write. Implementations translate their own failures to
 // the errors of package fleet where a caller branches on them.
 package store
 

@@ -3,6 +3,9 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"time"
+
+	"stint/internal/store/table"
 )
 
 // mostDamage bounds what [DB.Damage] lists: a file is as useless with twenty faults as with a
@@ -13,18 +16,18 @@ const mostDamage = 20
 // damaged. It takes time with the size of the store, and holds up no writer. A store that
 // is so damaged that it cannot be read is an error.
 func (d *DB) Damage(ctx context.Context) (faults []string, err error) {
-	err = d.view(ctx, func(t tx) error {
-		lines, err := collect(ctx, t, func(row scanner) (line string, err error) {
-			err = row.Scan(&line)
-			return line, err
-		}, fmt.Sprintf("pragma integrity_check(%d)", mostDamage))
-		if err != nil {
+	err = d.Read(ctx, func(time.Time) []table.Statement {
+		return []table.Statement{{SQL: fmt.Sprintf("pragma integrity_check(%d)", mostDamage), Scan: func(row table.Scanner) error {
+			var line string
+			err := row.Scan(&line)
+			if line != "ok" {
+				faults = append(faults, line)
+			}
 			return err
-		}
-		if len(lines) != 1 || lines[0] != "ok" {
-			faults = lines
-		}
-		return nil
+		}}}
 	})
-	return faults, wrap(err, "check store %s", d.path)
+	if err != nil {
+		return nil, fmt.Errorf("check store %s: %w", d.path, err)
+	}
+	return faults, nil
 }

@@ -1,12 +1,12 @@
 // Package sqlite is the fleet's memory: one SQLite file that many short-lived
 // processes open at once. It owns claims, fires, runs, lane holds and what is learnt of them.
 //
-// Every exported method is one transaction with one reading of the clock, taken
-// once the transaction holds the write lock, so that waiting for the lock neither
-// shortens a time-to-live nor lets an expired claim pass for a live one. Writes
-// under a claim repeat its holder and epoch. Nothing is decided here but who
-// holds what; the caller must not keep a result for longer than it can afford to
-// be wrong, since other processes write between any two calls.
+// Every exported method is one transaction with one reading of the clock. A write reads it once it
+// holds the write lock, so that waiting for the lock neither shortens a time-to-live nor lets an
+// expired claim pass for a live one; a read does so before its first statement, and holds up no
+// writer. Writes under a claim repeat its holder and epoch. Nothing is decided here but who holds
+// what; the caller must not keep a result for longer than it can afford to be wrong, since other
+// processes write between any two calls.
 package sqlite
 
 import (
@@ -65,7 +65,6 @@ type DB struct {
 	sql    *sql.DB
 	now    func() time.Time
 	learn  bandit.Settings
-	host   func() string // nil: nobody knows
 	dryRun bool
 	path   string
 	file   os.FileInfo // of the file that was opened; nil in memory
@@ -164,8 +163,8 @@ func open(ctx context.Context, path string, o Options, lock string) (*DB, error)
 }
 
 func newDB(db *sql.DB, o Options) *DB {
-	d := &DB{sql: db, now: o.Now, learn: o.Settings, host: o.Host}
-	d.Writer, d.Reader = book.Writer{Engine: d}, table.Reader{Source: d}
+	d := &DB{sql: db, now: o.Now, learn: o.Settings}
+	d.Writer, d.Reader = book.Writer{Engine: d}, table.Reader{Source: d, Host: o.Host}
 	return d
 }
 
@@ -238,9 +237,7 @@ func (d *DB) owner(ctx context.Context) (name fleet.Name, workspace string, err 
 // tx is a transaction with its one reading of the clock.
 type tx struct {
 	*sql.Tx
-	now   time.Time
-	learn bandit.Settings
-	host  func() string
+	now time.Time
 }
 
 // ExecContext runs a statement.
@@ -255,7 +252,7 @@ func (d *DB) update(ctx context.Context, fn func(tx) error) error {
 	if err != nil {
 		return translate(err)
 	}
-	if err := fn(tx{t, d.now(), d.learn, d.host}); err != nil {
+	if err := fn(tx{t, d.now()}); err != nil {
 		return errors.Join(translate(err), rollback(t))
 	}
 	if d.dryRun {
@@ -281,57 +278,71 @@ func (d *DB) inPlace() error {
 		"nothing was recorded; let the fleet's sessions end, then run: stint init")
 }
 
-// view runs fn in a transaction that sees one state of the store. On a store
-// opened for writing it takes the write lock, like any other.
-func (d *DB) view(ctx context.Context, fn func(tx) error) error {
-	defer d.turn(ctx)()
-	t, err := d.sql.BeginTx(ctx, nil)
+// Read reads rows as of one instant. Unlike a write it takes no lock that holds others up, on a
+// store opened for writing either.
+func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement) (err error) {
+	c, err := d.sql.Conn(ctx)
 	if err != nil {
 		return translate(err)
 	}
-	return errors.Join(translate(fn(tx{t, d.now(), d.learn, d.host})), rollback(t))
-}
-
-// Read reads rows as of one instant.
-func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement) error {
-	return d.view(ctx, func(t tx) error { return t.run(ctx, ask(t.now)...) })
-}
-
-// wrap says what it was that failed, if anything did.
-func wrap(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
+	defer func() { err = errors.Join(err, c.Close()) }()
+	// By hand: the driver begins each transaction of a connection alike, here with the lock of a
+	// writer. Neither end of this one may be cut short, or the connection would stay in it.
+	whole := context.WithoutCancel(ctx)
+	if _, err := c.ExecContext(whole, "begin deferred"); err != nil {
+		return translate(err)
 	}
-	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+	err = translate(run(ctx, c, ask(d.now())...))
+	_, undone := c.ExecContext(whole, "rollback")
+	return errors.Join(err, undone)
 }
 
-// scanner is a row, or rows at one.
-type scanner = table.Scanner
-
-// read is the rows of one query, at an instant of its own.
-func read[T any](ctx context.Context, d *DB, what string, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
-	err = d.view(ctx, func(t tx) error {
-		list, err = collect(ctx, t, scan, query, args...)
-		return err
+// Change runs a write that book decides.
+func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) error) error {
+	return d.update(ctx, func(t tx) error {
+		p := book.NewPage(t.now, d.learn)
+		if err := run(ctx, t, table.Load(n, p)...); err != nil {
+			return err
+		}
+		if err := decide(p); err != nil {
+			return err
+		}
+		return run(ctx, t, table.Save(p)...)
 	})
-	return list, wrap(err, "read %s", what)
 }
 
-// collect reads all rows of a query.
-func collect[T any](ctx context.Context, t tx, scan func(scanner) (T, error), query string, args ...any) (list []T, err error) {
-	rows, err := t.QueryContext(ctx, query, args...)
+// querier runs statements: a transaction, or the connection that has one.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// run runs statements, one after the other.
+func run(ctx context.Context, on querier, list ...table.Statement) error {
+	for _, s := range list {
+		if err := one(ctx, on, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func one(ctx context.Context, on querier, s table.Statement) (err error) {
+	if s.Scan == nil {
+		_, err := on.ExecContext(ctx, s.SQL, s.Args...)
+		return err
+	}
+	rows, err := on.QueryContext(ctx, s.SQL, s.Args...)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		item, err := scan(rows)
-		if err != nil {
-			return nil, err
+		if err := s.Scan(rows); err != nil {
+			return err
 		}
-		list = append(list, item)
 	}
-	return list, rows.Err()
+	return rows.Err()
 }
 
 func rollback(t *sql.Tx) error {
@@ -373,5 +384,3 @@ func translate(err error) error {
 	}
 	return fleet.WithHint(err, hints[e.Code])
 }
-
-func millis(t time.Time) int64 { return t.UnixMilli() }

@@ -281,7 +281,7 @@ func TestReadersAndAWriter(t *testing.T) {
 	t.Cleanup(func() { _ = d.Close() })
 	err = w.update(t.Context(), func(in tx) error {
 		held := book.Claim{Claim: fleet.Claim{Key: "k", Holder: "h", Epoch: 1, AcquiredAt: in.now, ExpiresAt: in.now.Add(time.Hour)}}
-		if err := in.run(t.Context(), table.Claims().Put(held)); err != nil {
+		if err := run(t.Context(), in, table.Claims().Put(held)); err != nil {
 			return err
 		}
 		s, err := d.Snapshot(t.Context())

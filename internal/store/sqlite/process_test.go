@@ -53,6 +53,14 @@ func obey(ctx context.Context, mode, dir string) (string, error) {
 		return fmt.Sprint(grant, c.Epoch), errors.Join(err, d.Close())
 	case "contend":
 		return contend(ctx, o)
+	case "lock": // for as long as this process is there
+		d, err := Open(ctx, o)
+		if err != nil {
+			return "", err
+		}
+		d.turn(ctx)
+		_, err = d.sql.BeginTx(ctx, nil)
+		return "locked", err
 	case "readonly":
 		db, err := OpenRead(ctx, o)
 		if err != nil {
@@ -221,6 +229,34 @@ func TestContention(t *testing.T) {
 	}
 	if total != len(grants) {
 		t.Errorf("got %d epochs on record and %d grants, want as many: %v", total, len(grants), grants)
+	}
+}
+
+// TestReadBesideWriter has a store that was opened for writing read while another process has both the
+// turn and the lock of a writer.
+func TestReadBesideWriter(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t, storetest.Start)
+	o.Workspace = "/w"
+	d := mustOpen(t, o)
+	if _, _, err := d.Take(t.Context(), store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	p := startOthers(t, 1, "lock")[0]
+	p.tell(t, o.Dir)
+	if got := p.hear(t); got != "locked" {
+		t.Fatal(got)
+	}
+	soon, cancel := context.WithTimeout(t.Context(), mostTurn/2)
+	defer cancel()
+	s, err := d.Snapshot(soon)
+	if err != nil || len(s.Claims) != 1 {
+		t.Errorf("got %d claims, %v, want the one there is", len(s.Claims), err)
+	}
+	at, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	if _, _, err := d.Take(at, store.TakeRequest{Key: "k2", Holder: "h", TTL: time.Hour}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got a write with %v, want it to wait for the other", err)
 	}
 }
 

@@ -1,9 +1,11 @@
 package sqlite
 
 import (
+	"context"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/store"
@@ -16,42 +18,48 @@ import (
 func TestRecordPlans(t *testing.T) {
 	t.Parallel()
 	d := mustOpen(t, testOptions(t, storetest.Start))
-	allRuns := table.Runs().Select(nil, "").SQL
-	runs := func(q store.RunQuery) string {
-		tail, _ := lastRuns(q)
-		return allRuns + tail
+	past := storetest.Start()
+	type reads = func(table.Reader) error
+	runs := func(q store.RunQuery) reads {
+		return func(r table.Reader) error { return errOf(r.LastRuns(t.Context(), q)) }
 	}
-	denials := func(q store.DenialQuery) string {
-		tail, _ := lastDenials(q)
-		return allDenials + tail
+	denials := func(q store.DenialQuery) reads {
+		return func(r table.Reader) error { return errOf(r.LastDenials(t.Context(), q)) }
 	}
 	const sorts = "USE TEMP B-TREE"
 	for name, tt := range map[string]struct {
-		query string
+		ask   reads
 		uses  string // a pattern
 		sorts bool   // what it found, all of which it returns
 	}{
-		"runs, any":                    {query: runs(store.RunQuery{}), uses: `^SCAN runs$`}, // from the end, up to the limit
-		"runs, before":                 {query: runs(store.RunQuery{Before: "0r1"}), uses: `PRIMARY KEY \(id<\?\)`},
-		"runs, of a category":          {query: runs(store.RunQuery{Category: "code"}), uses: `runs_category \(category=\?\)`},
-		"runs, of a category, before":  {query: runs(store.RunQuery{Category: "code", Before: "0r1"}), uses: `runs_category \(category=\? AND id<\?\)`},
-		"runs, of a category, ended":   {query: runs(store.RunQuery{Category: "code", Ended: true}), uses: `runs_category \(category=\?\)`},
-		"runs, of a task":              {query: runs(store.RunQuery{Task: "fix"}), uses: `runs_task \(task=\?\)`},
-		"runs, of a task, before":      {query: runs(store.RunQuery{Task: "fix", Before: "0r1"}), uses: `runs_task \(task=\? AND id<\?\)`},
-		"runs, with an outcome":        {query: runs(store.RunQuery{Outcome: fleet.Failed}), uses: `runs_outcome \(outcome=\?\)`},
-		"runs, of an agent":            {query: runs(store.RunQuery{Agent: "claude"}), uses: `runs_agent \(agent=\?\)`},
-		"runs, of a fire":              {query: runs(store.RunQuery{Fire: 7}), uses: `runs_fire \(fire=\?\)`},
-		"runs, of a fire and category": {query: runs(store.RunQuery{Fire: 7, Category: "code"}), uses: `runs_(fire|category) `},
-		"runs, watched":                {query: allRuns + watched, uses: `runs_work \(id>\?\)`},
-		"tallies":                      {query: talliesSince, uses: `PRIMARY KEY \(id>\?\)`, sorts: true},
-		"entitled":                     {query: entitledSince, uses: `fires_at \(at>\?\)$`, sorts: true},
-		"lane holds":                   {query: holdsSince, uses: `lane_holds_end \(released_at>\?\)`, sorts: true},
-		"denials, since":               {query: allDenials + denialsSince, uses: `denials_at \(at>\?\)`},
-		"denials, any":                 {query: denials(store.DenialQuery{}), uses: `^SCAN denials$`},
-		"denials, of a run":            {query: denials(store.DenialQuery{Run: "0r1"}), uses: `denials_run \(run=\?\)`},
-		"denials, of a key":            {query: denials(store.DenialQuery{Key: "fix"}), uses: `denials_key \(key=\?\)`},
+		"runs, any":                    {ask: runs(store.RunQuery{}), uses: `^SCAN runs$`}, // from the end, up to the limit
+		"runs, before":                 {ask: runs(store.RunQuery{Before: "0r1"}), uses: `PRIMARY KEY \(id<\?\)`},
+		"runs, of a category":          {ask: runs(store.RunQuery{Category: "code"}), uses: `runs_category \(category=\?\)`},
+		"runs, of a category, before":  {ask: runs(store.RunQuery{Category: "code", Before: "0r1"}), uses: `runs_category \(category=\? AND id<\?\)`},
+		"runs, of a category, ended":   {ask: runs(store.RunQuery{Category: "code", Ended: true}), uses: `runs_category \(category=\?\)`},
+		"runs, of a task":              {ask: runs(store.RunQuery{Task: "fix"}), uses: `runs_task \(task=\?\)`},
+		"runs, of a task, before":      {ask: runs(store.RunQuery{Task: "fix", Before: "0r1"}), uses: `runs_task \(task=\? AND id<\?\)`},
+		"runs, with an outcome":        {ask: runs(store.RunQuery{Outcome: fleet.Failed}), uses: `runs_outcome \(outcome=\?\)`},
+		"runs, of an agent":            {ask: runs(store.RunQuery{Agent: "claude"}), uses: `runs_agent \(agent=\?\)`},
+		"runs, of a fire":              {ask: runs(store.RunQuery{Fire: 7}), uses: `runs_fire \(fire=\?\)`},
+		"runs, of a fire and category": {ask: runs(store.RunQuery{Fire: 7, Category: "code"}), uses: `runs_(fire|category) `},
+		"runs, watched":                {ask: func(r table.Reader) error { return errOf(r.Watched(t.Context(), past, past, 9)) }, uses: `runs_work \(id>\?\)`},
+		"tallies":                      {ask: func(r table.Reader) error { return errOf(r.Tallies(t.Context(), past, 0)) }, uses: `PRIMARY KEY \(id>\?\)`, sorts: true},
+		"entitled":                     {ask: func(r table.Reader) error { return errOf(r.Entitled(t.Context(), past)) }, uses: `fires_at \(at>\?\)$`},
+		"lane holds":                   {ask: func(r table.Reader) error { return errOf(r.LaneHolds(t.Context(), past)) }, uses: `lane_holds_end \(released_at>\?\)`, sorts: true},
+		"denials, since":               {ask: func(r table.Reader) error { return errOf(r.DeniedClaims(t.Context(), past)) }, uses: `denials_at \(at>\?\)`},
+		"denials, any":                 {ask: denials(store.DenialQuery{}), uses: `^SCAN denials$`},
+		"denials, of a run":            {ask: denials(store.DenialQuery{Run: "0r1"}), uses: `denials_run \(run=\?\)`},
+		"denials, of a key":            {ask: denials(store.DenialQuery{Key: "fix"}), uses: `denials_key \(key=\?\)`},
 	} {
-		plan := d.plan(t, tt.query)
+		asked := asked{}
+		if err := tt.ask(table.Reader{Source: &asked}); err != nil {
+			t.Fatal(err)
+		}
+		var plan string
+		for _, s := range asked {
+			plan += d.plan(t, s.SQL) + "\n"
+		}
 		if !regexp.MustCompile("(?m)" + tt.uses).MatchString(plan) {
 			t.Errorf("%s: got the plan below, want it to use %s:\n%s", name, tt.uses, plan)
 		}
@@ -63,6 +71,16 @@ func TestRecordPlans(t *testing.T) {
 		}
 	}
 }
+
+// asked is the statements that a source was asked to run.
+type asked []table.Statement
+
+func (a *asked) Read(_ context.Context, ask func(time.Time) []table.Statement) error {
+	*a = append(*a, ask(storetest.Start())...)
+	return nil
+}
+
+func errOf[T any](_ T, err error) error { return err }
 
 // parameter is one that is not bound while a query is only explained.
 var parameter = regexp.MustCompile(`[?$]\d*`)

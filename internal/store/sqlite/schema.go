@@ -120,7 +120,7 @@ func (d *DB) fill(ctx context.Context, o Options) error {
 		if err := t.apply(ctx, 0); err != nil {
 			return err
 		}
-		_, err := t.ExecContext(ctx, "insert into fleet (only, name, workspace) values (1, ?, ?)", o.Fleet, o.Workspace)
+		_, err := t.ExecContext(ctx, "insert into fleet (one, name, workspace) values (1, ?, ?)", o.Fleet, o.Workspace)
 		return err
 	})
 }

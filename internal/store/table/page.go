@@ -72,7 +72,7 @@ func Load(n book.Need, p *book.Page) (list []Statement) {
 		add(Choices().Select(p.Choices.Add, "where fire = $1", n.Fire))
 	}
 	if n.Number {
-		add(number(p))
+		add(lastFire(&p.Number))
 	}
 	if n.Budgets {
 		add(Spent().Select(p.Spent.Add, "where day = $1", today), Agents().Select(p.Agents.Add, ""),
@@ -128,13 +128,16 @@ func begins(n book.Need, p *book.Page, today string) []Statement {
 	}
 }
 
-// bills reads the latest bills of sessions that worked, newest first. The cost of other sessions
-// says nothing of the next.
+// A session that worked has a bill. The cost of other sessions says nothing of the next.
+const (
+	bill   = "id, tokens, case when cost in ('reported', 'computed') then usd end"
+	billed = "(tokens is not null or cost in ('reported', 'computed')) and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout')"
+)
+
+// bills reads the latest bills, newest first.
 func bills(add func(fleet.Bill), of string, args ...any) Statement {
 	return Statement{
-		SQL: "select id, tokens, case when cost in ('reported', 'computed') then usd end from runs where " + of + `
-and (tokens is not null or cost in ('reported', 'computed')) and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout')
-order by id desc limit ` + strconv.Itoa(fleet.BillsKept),
+		SQL:  "select " + bill + " from runs where " + of + " and " + billed + " order by id desc limit " + strconv.Itoa(fleet.BillsKept),
 		Args: args,
 		Scan: func(row Scanner) error {
 			var b fleet.Bill
@@ -245,12 +248,8 @@ func All(p *book.Page) []Statement {
 		Away().Select(p.Away.Add, ""),
 		Denials().Select(func(d fleet.DeniedClaim) { p.Denials = append(p.Denials, d) }, "order by id"),
 		Resets().Select(func(r book.Reset) { p.Resets = append(p.Resets, r) }, "order by id"),
-		number(p),
+		lastFire(&p.Number),
 	}
-}
-
-func number(p *book.Page) Statement {
-	return Statement{SQL: "select fires from fleet", Scan: func(row Scanner) error { return row.Scan(&p.Number) }}
 }
 
 // Save writes what was decided. What others refer to comes first.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/store"
 	"stint/internal/store/book"
 )
 
@@ -16,39 +17,67 @@ type Source interface {
 }
 
 // Reader is the reads of a store.
-type Reader struct{ Source }
-
-// Run reads one run; one that does not exist wraps [fleet.ErrNotFound].
-func (r Reader) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
-	list, err := r.runs(ctx, "where id = $1", id)
-	if err == nil && len(list) == 0 {
-		err = fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
-	}
-	if err != nil {
-		return fleet.Run{}, err
-	}
-	return list[0], nil
+type Reader struct {
+	Source
+	Host func() string // this machine's identity: a category rests here after its sessions here; nil, or empty: after any
 }
 
-func (r Reader) runs(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
-	err = r.Read(ctx, func(time.Time) []Statement {
-		return Ended(func(run fleet.Run) { list = append(list, run) }, tail, args...)
+// read reads what one statement asks for.
+func read[R any](ctx context.Context, s Source, what string, ask func(add func(R)) Statement) (list []R, err error) {
+	err = s.Read(ctx, func(time.Time) []Statement {
+		return []Statement{ask(func(row R) { list = append(list, row) })}
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read runs: %w", err)
-	}
-	return list, nil
+	return list, wrap(err, "read %s", what)
 }
 
-// Ended reads runs with what became of their work. Tail is what follows the table's name.
-func Ended(add func(fleet.Run), tail string, args ...any) []Statement {
-	fates := map[fleet.RunID][]fleet.Fate{}
-	return []Statement{
-		Fates().Select(func(f book.Fate) { fates[f.Run] = append(fates[f.Run], f.Fate) },
-			"where run in (select id from runs "+tail+") order by run, seq", args...),
-		Runs().Select(func(r book.Run) {
-			r.Fates = fates[r.ID]
-			add(r.Run)
-		}, tail, args...),
+// wrap says what it was that failed, if anything did.
+func wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
 	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 }
+
+// Check returns a key's last claim, or one with epoch 0 when there was none.
+func (r Reader) Check(ctx context.Context, key fleet.Key) (c fleet.Claim, at time.Time, err error) {
+	c.Key = key
+	err = r.Read(ctx, func(now time.Time) []Statement {
+		at = now
+		return []Statement{Claims().Select(func(found book.Claim) { c = found.Claim }, "where key = $1", key)}
+	})
+	return c, at, wrap(err, "check claim %q", key)
+}
+
+// List lists claims by key.
+func (r Reader) List(ctx context.Context, l store.Listing) (s store.Standing, err error) {
+	err = r.Read(ctx, func(now time.Time) []Statement {
+		return standing(&s, l, now, func(r book.Run) { s.Open = append(s.Open, r.Run) })
+	})
+	return s, wrap(err, "list claims")
+}
+
+// standing reads who holds what. Each run that has not ended is given to open.
+func standing(s *store.Standing, l store.Listing, now time.Time, open func(book.Run)) []Statement {
+	s.At = now
+	claims := Listed(l, now, func(c book.Claim) { s.Claims = append(s.Claims, c.Claim) })
+	return append(ended(open, "where ended_at is null order by id"), claims)
+}
+
+// Places reads the places that are taken.
+func (r Reader) Places(ctx context.Context) (list []fleet.TakenPlace, away fleet.Away, err error) {
+	err = r.Read(ctx, func(time.Time) []Statement {
+		return []Statement{
+			Away().Select(func(a fleet.Away) { away = a }, ""),
+			{SQL: takenPlaces, Scan: func(row Scanner) error {
+				var p fleet.TakenPlace
+				err := row.Scan(&p.Run, Flag{&p.Ended}, Flag{&p.Left})
+				list = append(list, p)
+				return err
+			}},
+		}
+	})
+	return list, away, wrap(err, "read places in review")
+}
+
+const takenPlaces = `select p.run, case when r.id is null or r.ended_at is not null then 1 else 0 end, case when r.commits <> '[]' then 1 else 0 end
+from places p left join runs r on r.id = p.run where p.given_at is null order by p.run`

@@ -203,9 +203,9 @@ func Resets() Table[book.Reset] {
 // Away is whether the reviewer is away.
 func Away() Table[fleet.Away] {
 	return Table[fleet.Away]{"away", 1, func(a *fleet.Away) []Column {
-		only := 1
+		one := 1
 		return []Column{
-			{"only", &only},
+			{"one", &one},
 			{"since", When(&a.Since)},
 			{"until", When(&a.Until)},
 			{"reason", &a.Reason},

@@ -5,6 +5,7 @@ package table
 
 import (
 	"database/sql"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,6 +54,19 @@ func values(row []Column) []any {
 		list[i] = c.Value
 	}
 	return list
+}
+
+// Without is the table with nothing in some columns of text, to be read in brief.
+func (t Table[R]) Without(columns ...string) Table[R] {
+	return Table[R]{t.name, t.key, func(r *R) []Column {
+		row := t.row(r)
+		for i, c := range row {
+			if slices.Contains(columns, c.Name) {
+				row[i].Name = "''"
+			}
+		}
+		return row
+	}}
 }
 
 // Scan reads a row, and more columns behind it.

@@ -2,7 +2,7 @@
 
 -- One row: whose store this is, so that two workspaces never share one by mistake.
 create table fleet (
-  only      integer primary key check (only = 1),
+  one       integer primary key check (one = 1),
   name      text not null,
   workspace text not null,
   fires     integer not null default 0         -- the number of the last fire
@@ -405,7 +405,7 @@ create index places_looked on places (looked_at) where looked_at is not null;
 
 -- At most one row: nobody reviews for a while.
 create table away (
-  only   integer primary key check (only = 1),
+  one    integer primary key check (one = 1),
   since  integer not null,
   until  integer,                              -- null: until the reviewer is back
   reason text not null

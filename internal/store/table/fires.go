@@ -1,0 +1,117 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+	"stint/internal/store/book"
+)
+
+// decided reads fires with their choices. Tail is what follows the table's name.
+func decided(from Table[book.Fire], add func(fleet.Fire), tail string, args ...any) []Statement {
+	choices := map[fleet.FireID][]fleet.Choice{}
+	return []Statement{
+		Choices().Select(func(c book.Choice) { choices[c.Fire] = append(choices[c.Fire], c.Choice) },
+			"where fire in (select id from fires "+tail+") order by fire, place", args...),
+		from.Select(func(f book.Fire) {
+			f.Choices = choices[f.ID]
+			add(f.Fire)
+		}, tail, args...),
+	}
+}
+
+func (r Reader) fires(ctx context.Context, from Table[book.Fire], tail string, args ...any) (list []fleet.Fire, err error) {
+	err = r.Read(ctx, func(time.Time) []Statement {
+		return decided(from, func(f fleet.Fire) { list = append(list, f) }, tail, args...)
+	})
+	return list, wrap(err, "read fires")
+}
+
+// Fire reads one fire with its choices; one that does not exist wraps [fleet.ErrNotFound].
+func (r Reader) Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error) {
+	list, err := r.fires(ctx, Fires(), "where id = $1", id)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("fire %d: %w", id, fleet.ErrNotFound)
+	}
+	if err != nil {
+		return fleet.Fire{}, err
+	}
+	return list[0], nil
+}
+
+// FiresSince reads the fires since a time with their choices, oldest first.
+func (r Reader) FiresSince(ctx context.Context, since time.Time) ([]fleet.Fire, error) {
+	return r.fires(ctx, Fires(), "where at >= $1 order by id", since.UnixMilli())
+}
+
+// LastFires reads the latest fires that a query asks for with their choices, newest first.
+func (r Reader) LastFires(ctx context.Context, q store.FireQuery) ([]fleet.Fire, error) {
+	var w where
+	w.add(q.Before != 0, "id < ?", q.Before)
+	w.add(q.Pool != "", "pool = ?", q.Pool)
+	w.add(!q.Until.IsZero(), "at <= ?", q.Until.UnixMilli())
+	from := Fires()
+	if q.Brief {
+		from = from.Without("inputs", "selection")
+	}
+	tail, args := w.latest("id desc", q.Limit)
+	return r.fires(ctx, from, tail, args...)
+}
+
+// Fallbacks counts the fires since a time for which the external selector failed.
+func (r Reader) Fallbacks(ctx context.Context, since time.Time) (n int, err error) {
+	err = r.Read(ctx, func(time.Time) []Statement {
+		return []Statement{{
+			SQL: "select count(*) from fires where fallback <> '' and at >= $1", Args: []any{since.UnixMilli()},
+			Scan: func(row Scanner) error { return row.Scan(&n) },
+		}}
+	})
+	return n, wrap(err, "read fires")
+}
+
+// Entitled sums up what the fires since a time entitled each category to.
+func (r Reader) Entitled(ctx context.Context, since time.Time) (map[fleet.Category]float64, error) {
+	sums := map[fleet.Category]float64{}
+	err := r.Read(ctx, func(time.Time) []Statement {
+		return []Statement{{
+			SQL: "select due from fires where at >= $1 order by at, id", Args: []any{since.UnixMilli()},
+			Scan: func(row Scanner) error {
+				var due map[fleet.Category]float64
+				err := row.Scan(JSON{&due, "{}"})
+				for c, n := range due {
+					sums[c] += n
+				}
+				return err
+			},
+		}}
+	})
+	return sums, wrap(err, "read fires")
+}
+
+// GradeChanges reads the latest changes that a query asks for, newest first.
+func (r Reader) GradeChanges(ctx context.Context, q store.ChangeQuery) ([]fleet.GradeChange, error) {
+	var w where
+	w.add(q.Category != "", "category = ?", q.Category)
+	w.add(q.Run != "", "run = ?", q.Run)
+	w.add(!q.Since.IsZero(), "at >= ?", q.Since.UnixMilli())
+	tail, args := w.latest("at desc, run desc", q.Limit)
+	return read(ctx, r, "changes of grades", func(add func(fleet.GradeChange)) Statement {
+		return Statement{
+			SQL:  "select " + Changes().Names() + ", fire, category from grade_changes join runs on runs.id = run " + tail,
+			Args: args,
+			Scan: func(row Scanner) error {
+				var (
+					fire fleet.FireID
+					of   fleet.Category
+				)
+				c, err := Changes().Scan(row, Maybe[fleet.FireID]{&fire}, &of)
+				c.Fire, c.Category = fire, of
+				add(c)
+				return err
+			},
+		}
+	})
+}

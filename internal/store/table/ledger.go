@@ -1,0 +1,90 @@
+package table
+
+import (
+	"context"
+	"time"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/store"
+	"stint/internal/store/book"
+)
+
+// Ledger reads all that the figures of the store can be worked out from, at one instant.
+func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
+	l = store.Ledger{
+		Arms: map[fleet.Category]bandit.Arm{}, Checkpoints: map[fleet.Category][]store.Checkpoint{},
+		Alarms: map[fleet.Category]int{}, Claims: map[fleet.Key]fleet.Claim{},
+	}
+	err = r.Read(ctx, func(time.Time) []Statement {
+		return []Statement{
+			Arms().Select(func(a book.Arm) { l.Arms[a.Category] = a.Arm }, ""),
+			Checkpoints().Select(func(p book.Checkpoint) { l.Checkpoints[p.Category] = append(l.Checkpoints[p.Category], p.Checkpoint) }, "order by category, seq"),
+			alarms(l.Alarms),
+			entries(func(e store.Entry) { l.Runs = append(l.Runs, e) }),
+			moves(func(m store.Moves) { l.Fires = append(l.Fires, m) }),
+			lastFire(&l.LastFire),
+			{SQL: missing, Scan: func(row Scanner) error {
+				var text string
+				err := row.Scan(&text)
+				l.Missing = append(l.Missing, text)
+				return err
+			}},
+			Spent().Select(func(s book.Spent) { l.Spent = append(l.Spent, store.DaySpent{Day: s.Day, Spent: s.Spent}) }, ""),
+			Resets().Select(func(s book.Reset) { l.Resets = append(l.Resets, struck(s)) }, ""),
+			Claims().Select(func(c book.Claim) { l.Claims[c.Key] = c.Claim }, ""),
+		}
+	})
+	return l, wrap(err, "read ledger")
+}
+
+// struck is the figures that a reset took from its day's account for good.
+func struck(r book.Reset) store.DaySpent {
+	return store.DaySpent{Day: r.At.UTC().Format(time.DateOnly), Spent: fleet.Spent{
+		Scope: r.Was.Scope, Runs: r.Was.Runs - r.Kept.Runs, Tokens: r.Was.Tokens - r.Kept.Tokens, USD: r.Was.USD - r.Kept.USD,
+	}}
+}
+
+func alarms(all map[fleet.Category]int) Statement {
+	return Statement{SQL: "select category, count(*) from grade_changes join runs on runs.id = run group by category", Scan: func(row Scanner) error {
+		var (
+			c fleet.Category
+			n int
+		)
+		err := row.Scan(&c, &n)
+		all[c] = n
+		return err
+	}}
+}
+
+func moves(add func(store.Moves)) Statement {
+	return Statement{SQL: "select id, rounds, due from fires order by id", Scan: func(row Scanner) error {
+		var m store.Moves
+		err := row.Scan(&m.Fire, JSON{&m.Rounds, "{}"}, JSON{&m.Due, "{}"})
+		add(m)
+		return err
+	}}
+}
+
+func entries(add func(store.Entry)) Statement {
+	return Statement{
+		SQL: `select id, category, agent, key, epoch, round, load, coalesce(started_at, created_at), case when ended_at is null then 1 else 0 end,
+coalesce((select grade from fates where run = id and belief = 1 order by seq desc limit 1), grade), grade, held, nth, counted, counted_in,
+day, coalesce(tokens, reserved_tokens), coalesce(usd, reserved_usd) from runs order by id`,
+		Scan: func(row Scanner) error {
+			var e store.Entry
+			err := row.Scan(&e.ID, &e.Category, &e.Agent, &e.Key, &e.Epoch, &e.Round, &e.Load, When(&e.Began), Flag{&e.Open},
+				&e.Grade, &e.First, Flag{&e.Held}, Maybe[int]{&e.Nth}, Maybe[int]{&e.Counted}, &e.In, &e.Day, &e.Tokens, &e.USD)
+			add(e)
+			return err
+		},
+	}
+}
+
+// missing are the runs and fires that another row speaks of and that are not there.
+const missing = `select 'run ' || run || ' of fire ' || fire from choices where run <> '' and run not in (select id from runs)
+union select 'run ' || followed_by || ', which followed run ' || id from runs where followed_by <> '' and followed_by not in (select id from runs)
+union select 'run ' || run || ', which held lane ' || category || '.' || lane from lane_holds where run not in (select id from runs)
+union select 'run ' || run || ', which was denied ' || key from denials where run not in (select id from runs)
+union select 'fire ' || fire || ' of run ' || id from runs where fire is not null and fire not in (select id from fires)
+order by 1`

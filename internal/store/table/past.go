@@ -1,0 +1,83 @@
+package table
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+	"stint/internal/store/book"
+)
+
+// LaneHolds reads the acquisitions of lanes that lasted into the time since, oldest first. The
+// index on their end finds those; of a long past they are few.
+func (r Reader) LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error) {
+	return read(ctx, r, "lane holds", func(add func(fleet.LaneHold)) Statement {
+		return Holds().Select(func(h book.Hold) { add(h.LaneHold) }, "where released_at is null or released_at > $1 order by acquired_at, run", since.UnixMilli())
+	})
+}
+
+// DeniedClaims reads the denials since a time, oldest first.
+func (r Reader) DeniedClaims(ctx context.Context, since time.Time) ([]fleet.DeniedClaim, error) {
+	return read(ctx, r, "denials", func(add func(fleet.DeniedClaim)) Statement {
+		return Denials().Select(add, "where at >= $1 order by at, id", since.UnixMilli())
+	})
+}
+
+// LastDenials reads the latest denials that a query asks for, newest first.
+func (r Reader) LastDenials(ctx context.Context, q store.DenialQuery) ([]fleet.DeniedClaim, error) {
+	var w where
+	w.add(q.Run != "", "run = ?", q.Run)
+	w.add(q.Key != "", "key = ?", q.Key)
+	tail, args := w.latest("id desc", q.Limit)
+	return read(ctx, r, "denials", func(add func(fleet.DeniedClaim)) Statement { return Denials().Select(add, tail, args...) })
+}
+
+// BudgetResets reads what people struck out since a time, oldest first.
+func (r Reader) BudgetResets(ctx context.Context, since time.Time) ([]fleet.Reset, error) {
+	return read(ctx, r, "resets of budgets", func(add func(fleet.Reset)) Statement {
+		return Resets().Select(func(s book.Reset) { add(fleet.Reset{At: s.At, Spent: s.Was, Reason: s.Reason}) }, "where at >= $1 order by id", since.UnixMilli())
+	})
+}
+
+// ReviewTimes reads when somebody reviewed.
+func (r Reader) ReviewTimes(ctx context.Context, since time.Time) ([]time.Time, error) {
+	return read(ctx, r, "reviews", func(add func(time.Time)) Statement {
+		return Statement{
+			SQL:  "select given_at from places where given_at >= $1 union select looked_at from places where looked_at >= $1 order by 1",
+			Args: []any{since.UnixMilli()},
+			Scan: func(row Scanner) error {
+				var at time.Time
+				err := row.Scan(When(&at))
+				add(at)
+				return err
+			},
+		}
+	})
+}
+
+// Reviews reads what was decided and found of the work of these runs, or of all.
+func (r Reader) Reviews(ctx context.Context, runs ...fleet.RunID) (map[fleet.RunID]fleet.Review, error) {
+	all := map[fleet.RunID]fleet.Review{}
+	err := r.Read(ctx, func(time.Time) (ask []Statement) {
+		add := func(r fleet.Review) { all[r.Run] = r }
+		for ids := range slices.Chunk(runs, mostPlaces) {
+			ask = append(ask, Reviews().Select(add, "where run in "+places(ids), args(ids)...))
+		}
+		if len(runs) == 0 {
+			ask = append(ask, Reviews().Select(add, ""))
+		}
+		return ask
+	})
+	return all, wrap(err, "read reviews")
+}
+
+// Feedback reads what was said of the work of runs.
+func (r Reader) Feedback(ctx context.Context) (map[fleet.RunID]fleet.Feedback, error) {
+	all := map[fleet.RunID]fleet.Feedback{}
+	err := r.Read(ctx, func(time.Time) []Statement {
+		return []Statement{Feedback().Select(func(f fleet.Feedback) { all[f.Run] = f }, "")}
+	})
+	return all, wrap(err, "read feedback")
+}

@@ -1,0 +1,145 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+	"stint/internal/store/book"
+)
+
+// ended reads runs with what became of their work. Tail is what follows the table's name.
+func ended(add func(book.Run), tail string, args ...any) []Statement {
+	fates := map[fleet.RunID][]fleet.Fate{}
+	return []Statement{
+		Fates().Select(func(f book.Fate) { fates[f.Run] = append(fates[f.Run], f.Fate) },
+			"where run in (select id from runs "+tail+") order by run, seq", args...),
+		Runs().Select(func(r book.Run) {
+			r.Fates = fates[r.ID]
+			add(r)
+		}, tail, args...),
+	}
+}
+
+func (r Reader) runs(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
+	err = r.Read(ctx, func(time.Time) []Statement {
+		return ended(func(run book.Run) { list = append(list, run.Run) }, tail, args...)
+	})
+	return list, wrap(err, "read runs")
+}
+
+// Run reads one run; one that does not exist wraps [fleet.ErrNotFound].
+func (r Reader) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
+	list, err := r.runs(ctx, "where id = $1", id)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
+	}
+	if err != nil {
+		return fleet.Run{}, err
+	}
+	return list[0], nil
+}
+
+// RunsSince reads the runs created since a time, oldest first. Ids begin with that time.
+func (r Reader) RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error) {
+	return r.runs(ctx, "where id >= $1 order by id", fleet.NewRunID(since, 0))
+}
+
+// Watched reads the runs with commits of which it is looked at what becomes of their work.
+func (r Reader) Watched(ctx context.Context, since, became time.Time, limit int) ([]fleet.Run, error) {
+	return r.runs(ctx, `where commits <> '[]' and id >= $1 and ended_at is not null
+and not exists (select 1 from fates where run = runs.id and fates.at < $2) order by id desc limit $3`,
+		fleet.NewRunID(since, 0), became.UnixMilli(), limit)
+}
+
+// LastRuns reads the latest runs that a query asks for, newest first.
+func (r Reader) LastRuns(ctx context.Context, q store.RunQuery) (list []fleet.Run, err error) {
+	parts := [][]fleet.RunID{nil}
+	if len(q.IDs) > 0 {
+		ids := slices.Sorted(slices.Values(q.IDs))
+		slices.Reverse(ids)
+		parts = slices.Collect(slices.Chunk(ids, mostPlaces))
+	}
+	err = r.Read(ctx, func(time.Time) (ask []Statement) {
+		for _, ids := range parts {
+			tail, args := lastRuns(q, ids)
+			ask = append(ask, ended(func(run book.Run) { list = append(list, run.Run) }, tail, args...)...)
+		}
+		return ask
+	})
+	return list[:min(len(list), q.Limit)], wrap(err, "read runs")
+}
+
+func lastRuns(q store.RunQuery, ids []fleet.RunID) (tail string, values []any) {
+	var w where
+	if len(ids) > 0 {
+		w = where{[]string{"id in " + places(ids)}, args(ids)}
+	}
+	w.add(q.Before != "", "id < ?", q.Before)
+	w.add(q.Category != "", "category = ?", q.Category)
+	w.add(q.Task != "", "task = ? and task <> ''", q.Task)
+	w.add(q.Outcome != "", "outcome = ?", q.Outcome)
+	w.add(q.Agent != "", "agent = ?", q.Agent)
+	w.add(q.Fire != 0, "fire = ?", q.Fire)
+	w.add(q.Ended, "ended_at is not null")
+	w.add(q.Shared, "commits <> '[]' and branch = ''")
+	return w.latest("id desc", q.Limit)
+}
+
+// LessonUses reads the lessons that matched a run, by id.
+func (r Reader) LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.LessonUse, error) {
+	return read(ctx, r, "lessons of run "+string(run), func(add func(fleet.LessonUse)) Statement {
+		return Uses().Select(func(u book.LessonUse) { add(u.LessonUse) }, "where run = $1 order by lesson", run)
+	})
+}
+
+// Tallies counts the runs created since a time, alike ones together.
+func (r Reader) Tallies(ctx context.Context, since time.Time, step time.Duration) ([]fleet.Tally, error) {
+	span := step.Milliseconds()
+	if span == 0 {
+		span = 1 << 62 // longer than time is
+	}
+	return read(ctx, r, "counts of runs", func(add func(fleet.Tally)) Statement {
+		return Statement{SQL: tallies, Args: []any{since.UnixMilli(), span, fleet.NewRunID(since, 0)}, Scan: func(row Scanner) error {
+			var (
+				n      fleet.Tally
+				worked int64
+			)
+			err := row.Scan(When(&n.From), &n.Category, &n.Agent, &n.Source, &n.Outcome, Flag{&n.Fired}, Flag{&n.Claimed},
+				&n.Runs, &n.Empty, &n.Graded, &n.Grades, &n.Squares, &n.Tokens, &n.USD, &n.Guessed, &worked)
+			n.Worked = time.Duration(worked) * time.Millisecond
+			add(n)
+			return err
+		}}
+	})
+}
+
+const tallies = `select $1 + (created_at - $1) / $2 * $2, category, agent, source, outcome,
+case when fire is not null and source <> 'respawn' then 1 else 0 end, case when epoch > 0 then 1 else 0 end,
+count(*), count(*) filter (where outcome = 'noop' or outcome = 'nothing' and task_state not in ('done', 'cancelled')), count(grade),
+coalesce(sum(coalesce(final, grade)), 0.0), coalesce(sum(coalesce(final, grade) * coalesce(final, grade)), 0.0),
+cast(coalesce(sum(tokens), 0) as bigint), coalesce(sum(usd), 0.0), coalesce(sum(usd) filter (where cost in ('computed', 'assumed')), 0.0),
+cast(coalesce(sum(case when ended_at > started_at then ended_at - started_at else 0 end), 0) as bigint)
+from runs where id >= $3 group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`
+
+// FailedTasks counts the sessions at tasks of which so many failed.
+func (r Reader) FailedTasks(ctx context.Context, since time.Time, least int) ([]fleet.TaskTally, error) {
+	return read(ctx, r, "counts of sessions by task", func(add func(fleet.TaskTally)) Statement {
+		return Statement{SQL: failedTasks, Args: []any{fleet.NewRunID(since, 0), least}, Scan: func(row Scanner) error {
+			var n fleet.TaskTally
+			err := row.Scan(&n.Task, &n.Category, &n.Reason, &n.Sessions, &n.Failed)
+			add(n)
+			return err
+		}}
+	})
+}
+
+// Category and reason are those of the last that failed.
+const failedTasks = `select t.task, r.category, r.reason, t.sessions, t.failed from (
+select task, max(case when outcome in ('failed', 'timeout', 'abandoned') then id else '' end) as latest, count(*) as sessions,
+count(*) filter (where outcome in ('failed', 'timeout', 'abandoned')) as failed from runs
+where id >= $1 and task <> '' and key <> '' and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout', 'abandoned') and fault <> 'agent'
+group by task) as t join runs r on r.id = t.latest where t.failed >= $2 order by t.failed desc, t.task`

@@ -1,0 +1,100 @@
+package table
+
+import (
+	"context"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+	"stint/internal/store/book"
+)
+
+// Snapshot reads what a ranking needs, at one instant.
+func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
+	s.Arms = map[fleet.Category]store.Arm{}
+	var (
+		open  []book.Run
+		spent []book.Spent
+		bills = map[string][]fleet.Bill{}
+	)
+	err = r.Read(ctx, func(now time.Time) []Statement {
+		return append(standing(&s.Standing, store.Listing{}, now, func(r book.Run) { open = append(open, r) }),
+			lastFire(&s.NextFire),
+			r.arms(s.Arms, now),
+			Lessons().Select(func(l store.Lesson) { s.Lessons = append(s.Lessons, l) }, "order by lesson, version, category"),
+			Pauses().Select(func(p fleet.Pause) { s.Pauses = append(s.Pauses, p) }, "order by category"),
+			Away().Select(func(a fleet.Away) { s.Away = a }, ""),
+			allBills(func(agent string, b fleet.Bill) { bills[agent] = append(bills[agent], b) }),
+			Agents().Select(func(a book.Agent) {
+				a.Bills = bills[a.Agent]
+				s.Agents = append(s.Agents, a.AgentState)
+			}, "order by agent"),
+			Spent().Select(func(s book.Spent) { spent = append(spent, s) }, "where day = $1 order by scope", now.UTC().Format(time.DateOnly)),
+			Tasks().Select(func(m fleet.TaskMemory) { s.Tasks = append(s.Tasks, m) }, "order by task"))
+	})
+	s.NextFire++
+	for _, r := range open {
+		s.Open = append(s.Open, r.Run)
+	}
+	s.Spent = reserved(spent, open)
+	return s, wrap(err, "read store")
+}
+
+// lastFire reads the number of the last fire.
+func lastFire(n *fleet.FireID) Statement {
+	return Statement{SQL: "select fires from fleet", Scan: func(row Scanner) error { return row.Scan(n) }}
+}
+
+// arms reads what is remembered of every category, and when its last session ended on this machine,
+// or on one that nobody knows: a rest protects the work tree of that machine. An end that lies
+// ahead is of a clock that was wrong, and nothing rests after it.
+func (r Reader) arms(all map[fleet.Category]store.Arm, now time.Time) Statement {
+	here := ""
+	if r.Host != nil {
+		here = r.Host()
+	}
+	return Statement{
+		SQL: "select " + Arms().Names() + `, (select max(ended_at) from runs
+where runs.category = arms.category and key <> '' and ended_at <= $1 and ($2 = '' or host in ('', $2))) from arms`,
+		Args: []any{now.Add(fleet.ClockSlack).UnixMilli(), here},
+		Scan: func(row Scanner) error {
+			var ended time.Time
+			a, err := Arms().Scan(row, When(&ended))
+			all[a.Category] = store.Arm{Arm: a.Arm, Ended: ended}
+			return err
+		},
+	}
+}
+
+// allBills reads the last bills of each agent, newest first: from the one on that has so many after it.
+func allBills(add func(agent string, b fleet.Bill)) Statement {
+	return Statement{
+		SQL: "select a.agent, " + bill + " from agents a join runs r on r.agent = a.agent and " + billed + ` and id <> a.billed_after
+and id >= coalesce((select id from runs where agent = a.agent and id > a.billed_after and ` + billed + ` order by id desc limit 1 offset $1), a.billed_after)
+order by a.agent, id desc`,
+		Args: []any{fleet.BillsKept - 1},
+		Scan: func(row Scanner) error {
+			var (
+				agent string
+				b     fleet.Bill
+			)
+			err := row.Scan(&agent, &b.Run, &b.Tokens, &b.USD)
+			add(agent, b)
+			return err
+		},
+	}
+}
+
+// reserved is the use of a day, with the reserves of the sessions under way.
+func reserved(spent []book.Spent, open []book.Run) (list []fleet.Spent) {
+	for _, s := range spent {
+		for _, r := range open {
+			if r.Day == s.Day && (s.Scope == fleet.FleetScope || s.Scope == fleet.AgentScope(r.Agent) || s.Scope == fleet.CategoryScope(r.Category)) {
+				s.ReservedTokens += r.ReservedTokens
+				s.ReservedUSD += r.ReservedUSD
+			}
+		}
+		list = append(list, s.Spent)
+	}
+	return list
+}
