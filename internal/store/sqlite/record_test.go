@@ -72,6 +72,33 @@ func TestRecordPlans(t *testing.T) {
 	}
 }
 
+// TestSnapshotPlan has a look cost what stands, not what ever was: it goes by the indexes of claims
+// that are not given back, of runs that have not ended, and of bills.
+func TestSnapshotPlan(t *testing.T) {
+	t.Parallel()
+	d, asked := mustOpen(t, testOptions(t, storetest.Start)), asked{}
+	if err := errOf(table.Reader{Source: &asked}.Snapshot(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	var plan []string
+	for _, s := range asked {
+		plan = append(plan, d.plan(t, s.SQL))
+	}
+	got := strings.Join(plan, "\n")
+	for _, want := range []string{
+		`SEARCH claims USING INDEX claims_expiry (expires_at>?)`, `SEARCH claims USING INDEX claims_open (holder>? AND holder<?)`,
+		`SCAN runs USING INDEX runs_open`, `SEARCH runs USING INDEX runs_ended (category=? AND ended_at<?)`,
+		`SEARCH r USING INDEX runs_billed (agent=? AND id>?)`, `SEARCH runs USING INDEX runs_billed (agent=? AND id>?)`,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got the plan below, want %q in it:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "SCAN claims") {
+		t.Errorf("got the plan below, want no table of the past read from end to end:\n%s", got)
+	}
+}
+
 // asked is the statements that a source was asked to run.
 type asked []table.Statement
 

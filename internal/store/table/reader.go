@@ -1,8 +1,10 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"stint/internal/fleet"
@@ -53,15 +55,37 @@ func (r Reader) List(ctx context.Context, l store.Listing) (s store.Standing, er
 	err = r.Read(ctx, func(now time.Time) []Statement {
 		return standing(&s, l, now, func(r book.Run) { s.Open = append(s.Open, r.Run) })
 	})
+	slices.SortFunc(s.Claims, byKey)
 	return s, wrap(err, "list claims")
 }
 
 // standing reads who holds what. Each run that has not ended is given to open.
 func standing(s *store.Standing, l store.Listing, now time.Time, open func(book.Run)) []Statement {
 	s.At = now
-	claims := Listed(l, now, func(c book.Claim) { s.Claims = append(s.Claims, c.Claim) })
-	return append(ended(open, "where ended_at is null order by id"), claims)
+	return append(ended(open, "where ended_at is null order by id"), listed(l, now, func(c book.Claim) { s.Claims = append(s.Claims, c.Claim) })...)
 }
+
+// listed reads the claims that a listing asks for. Without "all" they are those that
+// [fleet.Claim.Free] may refuse: claims that have not expired, and those of sessions, which an
+// expiry alone does not free. Each of the two has an index of its own, if no order is asked for.
+func listed(l store.Listing, now time.Time, add func(book.Claim)) []Statement {
+	const session = "holder >= 'run:' and holder < 'run;'"
+	switch at := now.UnixMilli(); {
+	case l.All && l.Holder == "":
+		return []Statement{Claims().Select(add, "")}
+	case l.All:
+		return []Statement{Claims().Select(add, "where holder = $1", l.Holder)}
+	case l.Holder == "":
+		return []Statement{
+			Claims().Select(add, "where released_at is null and expires_at > $1", at),
+			Claims().Select(add, "where released_at is null and "+session+" and expires_at <= $1", at),
+		}
+	default:
+		return []Statement{Claims().Select(add, "where released_at is null and holder = $1 and (expires_at > $2 or "+session+")", l.Holder, at)}
+	}
+}
+
+func byKey(a, b fleet.Claim) int { return cmp.Compare(a.Key, b.Key) }
 
 // Places reads the places that are taken.
 func (r Reader) Places(ctx context.Context) (list []fleet.TakenPlace, away fleet.Away, err error) {

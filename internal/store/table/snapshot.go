@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"stint/internal/fleet"
@@ -33,6 +34,7 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 			Tasks().Select(func(m fleet.TaskMemory) { s.Tasks = append(s.Tasks, m) }, "order by task"))
 	})
 	s.NextFire++
+	slices.SortFunc(s.Claims, byKey)
 	for _, r := range open {
 		s.Open = append(s.Open, r.Run)
 	}
@@ -67,9 +69,10 @@ where runs.category = arms.category and key <> '' and ended_at <= $1 and ($2 = '
 }
 
 // allBills reads the last bills of each agent, newest first: from the one on that has so many after it.
+// "Cross" has SQLite go by the agents, of which there are few.
 func allBills(add func(agent string, b fleet.Bill)) Statement {
 	return Statement{
-		SQL: "select a.agent, " + bill + " from agents a join runs r on r.agent = a.agent and " + billed + ` and id <> a.billed_after
+		SQL: "select a.agent, " + bill + " from agents a cross join runs r where r.agent = a.agent and " + billed + ` and id <> a.billed_after
 and id >= coalesce((select id from runs where agent = a.agent and id > a.billed_after and ` + billed + ` order by id desc limit 1 offset $1), a.billed_after)
 order by a.agent, id desc`,
 		Args: []any{fleet.BillsKept - 1},

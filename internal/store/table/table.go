@@ -8,10 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"stint/internal/store"
-	"stint/internal/store/book"
 )
 
 // Scanner is a row that was read.
@@ -77,11 +75,7 @@ func (t Table[R]) Scan(from Scanner, more ...any) (r R, err error) {
 
 // Select reads rows. Tail is what follows the table's name.
 func (t Table[R]) Select(add func(R), tail string, args ...any) Statement {
-	return t.from(t.name+" "+tail, add, args...)
-}
-
-func (t Table[R]) from(source string, add func(R), args ...any) Statement {
-	return Statement{SQL: "select " + t.Names() + " from " + source, Args: args, Scan: func(from Scanner) error {
+	return Statement{SQL: "select " + t.Names() + " from " + t.name + " " + tail, Args: args, Scan: func(from Scanner) error {
 		r, err := t.Scan(from)
 		add(r)
 		return err
@@ -115,24 +109,6 @@ func (t Table[R]) Delete(r R) Statement {
 		same[i] = c.Name + " = $" + strconv.Itoa(i+1)
 	}
 	return Statement{SQL: "delete from " + t.name + " where " + strings.Join(same, " and "), Args: values(key)}
-}
-
-// Listed reads the claims that a listing asks for, by key. Without "all" they are those that
-// [fleet.Claim.Free] may refuse: claims that have not expired, and those of sessions, which an
-// expiry alone does not free. Each half reads an index of its own.
-func Listed(l store.Listing, now time.Time, add func(book.Claim)) Statement {
-	half := "select " + Claims().Names() + " from claims where released_at is null and "
-	inTheWay := "(" + half + "expires_at > $1 union " + half + "holder >= 'run:' and holder < 'run;') as in_the_way "
-	switch {
-	case l.All && l.Holder == "":
-		return Claims().Select(add, "order by key")
-	case l.All:
-		return Claims().Select(add, "where holder = $1 order by key", l.Holder)
-	case l.Holder == "":
-		return Claims().from(inTheWay+"order by key", add, now.UnixMilli())
-	default:
-		return Claims().from(inTheWay+"where holder = $2 order by key", add, now.UnixMilli(), l.Holder)
-	}
 }
 
 // Clean makes texts among a statement's values fit for every store. Those of a type of their own,
