@@ -74,12 +74,12 @@ func (r Reader) Fallbacks(ctx context.Context, since time.Time) (n int, err erro
 
 // Entitled sums up what the fires since a time entitled each category to.
 func (r Reader) Entitled(ctx context.Context, since time.Time) (map[fleet.Category]float64, error) {
-	sums := map[fleet.Category]float64{}
+	sums, due := map[fleet.Category]float64{}, map[fleet.Category]float64{}
 	err := r.Read(ctx, func(time.Time) []Statement {
 		return []Statement{{
 			SQL: "select due from fires where at >= $1 order by at, id", Args: []any{since.UnixMilli()},
 			Scan: func(row Scanner) error {
-				var due map[fleet.Category]float64
+				clear(due)
 				err := row.Scan(JSON{&due, "{}"})
 				for c, n := range due {
 					sums[c] += n

@@ -73,11 +73,16 @@ func (t Table[R]) Scan(from Scanner, more ...any) (r R, err error) {
 	return r, err
 }
 
-// Select reads rows. Tail is what follows the table's name.
+// Select reads rows. Tail is what follows the table's name. All rows are read in one place.
 func (t Table[R]) Select(add func(R), tail string, args ...any) Statement {
-	return Statement{SQL: "select " + t.Names() + " from " + t.name + " " + tail, Args: args, Scan: func(from Scanner) error {
-		r, err := t.Scan(from)
-		add(r)
+	r := new(R)
+	row := t.row(r)
+	into := values(row)
+	return Statement{SQL: "select " + names(row) + " from " + t.name + " " + tail, Args: args, Scan: func(from Scanner) error {
+		var nothing R
+		*r = nothing
+		err := from.Scan(into...)
+		add(*r)
 		return err
 	}}
 }
