@@ -118,17 +118,17 @@ create table runs (
 ) strict, without rowid;
 
 create index runs_open on runs (id) where ended_at is null;
-create index runs_fire on runs (fire);
+create index runs_fire on runs (fire, id);
 
-create index runs_task on runs (task) where task <> '';
+create index runs_task on runs (task, id) where task <> '';
 
 -- For people who leaf through the past.
-create index runs_category on runs (category);
-create index runs_outcome on runs (outcome);
-create index runs_agent on runs (agent);
+create index runs_category on runs (category, id);
+create index runs_outcome on runs (outcome, id);
+create index runs_agent on runs (agent, id);
 
 -- The use of an agent's sessions, without reading those that did not report any.
-create index runs_billed on runs (agent) where tokens is not null or cost in ('reported', 'computed');
+create index runs_billed on runs (agent, id) where tokens is not null or cost in ('reported', 'computed');
 
 -- The runs that left work, of which something may become.
 create index runs_work on runs (id) where commits <> '[]';
