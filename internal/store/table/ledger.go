@@ -41,7 +41,7 @@ func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
 // struck is the figures that a reset took from its day's account for good.
 func struck(r book.Reset) store.DaySpent {
 	return store.DaySpent{Day: r.At.UTC().Format(time.DateOnly), Spent: fleet.Spent{
-		Scope: r.Was.Scope, Runs: r.Was.Runs - r.Kept.Runs, Tokens: r.Was.Tokens - r.Kept.Tokens, USD: r.Was.USD - r.Kept.USD,
+		Scope: r.Scope, Runs: r.Runs - r.KeptRuns, Tokens: r.Tokens - r.KeptTokens, USD: r.USD - r.KeptUSD,
 	}}
 }
 
