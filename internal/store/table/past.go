@@ -14,7 +14,7 @@ import (
 // index on their end finds those; of a long past they are few.
 func (r Reader) LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error) {
 	return read(ctx, r, "lane holds", func(add func(fleet.LaneHold)) Statement {
-		return Holds().Select(func(h book.Hold) { add(h.LaneHold) }, "where released_at is null or released_at > $1 order by acquired_at, run", since.UnixMilli())
+		return Holds().Select(func(h book.Hold) { add(h.LaneHold) }, "where released_at is null or released_at > $1 order by acquired_at, run, released_at nulls last, category, lane", since.UnixMilli())
 	})
 }
 

@@ -117,10 +117,11 @@ func (r Reader) Tallies(ctx context.Context, since time.Time, step time.Duration
 	})
 }
 
+// A grade whose square is too small for a number has none: to PostgreSQL that is an error.
 const tallies = `select $1 + (created_at - $1) / $2 * $2, category, agent, source, outcome,
 case when fire is not null and source <> 'respawn' then 1 else 0 end, case when epoch > 0 then 1 else 0 end,
 count(*), count(*) filter (where outcome = 'noop' or outcome = 'nothing' and task_state not in ('done', 'cancelled')), count(grade),
-coalesce(sum(coalesce(final, grade)), 0.0), coalesce(sum(coalesce(final, grade) * coalesce(final, grade)), 0.0),
+coalesce(sum(coalesce(final, grade)), 0.0), coalesce(sum(case when coalesce(final, grade) > 1e-150 then coalesce(final, grade) * coalesce(final, grade) end), 0.0),
 cast(coalesce(sum(tokens), 0) as bigint), coalesce(sum(usd), 0.0), coalesce(sum(usd) filter (where cost in ('computed', 'assumed')), 0.0),
 cast(coalesce(sum(case when ended_at > started_at then ended_at - started_at else 0 end), 0) as bigint)
 from runs where id >= $3 group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`
