@@ -53,7 +53,7 @@ func (a *app) showHost() error {
 	if err != nil {
 		return err
 	}
-	a.printHost("", wire.NewHost(i.ID, i.Name, i.Machine, thisMachine().Boot, i.Foreign(thisMachine())))
+	a.printHost("", wire.NewHost(i.ID, i.Name, i.Machine, thisMachine().Boot(), i.Foreign(thisMachine())))
 	return nil
 }
 
@@ -66,7 +66,7 @@ func (a *app) adoptHost(dryRun bool) error {
 	if err != nil {
 		return fmt.Errorf("adopt %s: %w", c.State, err)
 	}
-	o := wire.NewHost(i.ID, i.Name, i.Machine, thisMachine().Boot, false)
+	o := wire.NewHost(i.ID, i.Name, i.Machine, thisMachine().Boot(), false)
 	o.Changed, o.DryRun = changed, dryRun
 	verb := did(dryRun, "adopted", "would adopt")
 	if !changed {

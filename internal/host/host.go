@@ -35,23 +35,28 @@ type Identity struct {
 // Machine is what can be known of the machine that this process is on.
 type Machine struct {
 	ID   string // machine-id(5); empty: it has none
-	Boot string // another one each time it is started; empty: nobody knows
+	root fs.FS
 }
 
 // This reads it below a root folder.
 func This(root fs.FS) Machine {
-	line := func(path string) string {
-		text, err := fs.ReadFile(root, path)
-		if err != nil {
-			return ""
-		}
-		return strings.TrimSpace(string(text))
-	}
-	m := Machine{ID: line("etc/machine-id"), Boot: line("proc/sys/kernel/random/boot_id")}
+	m := Machine{ID: line(root, "etc/machine-id"), root: root}
 	if m.ID == "uninitialized" { // while it boots for the first time
 		m.ID = ""
 	}
 	return m
+}
+
+// Boot is another one each time the machine is started; empty: nobody knows. It is read only
+// where it is asked for, as a claim has no use for it.
+func (m Machine) Boot() string { return line(m.root, "proc/sys/kernel/random/boot_id") }
+
+func line(root fs.FS, path string) string {
+	text, err := fs.ReadFile(root, path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // Elapsed is the time since the machine was started, also while it slept. No clock is set by it.
@@ -81,7 +86,7 @@ func (i Identity) Seat(m Machine) fleet.Seat {
 	case i.Machine == "" || m.ID == "":
 		return fleet.Seat{Host: i.ID}
 	}
-	return fleet.Seat{Host: i.ID, Boot: m.Boot}
+	return fleet.Seat{Host: i.ID, Boot: m.Boot()}
 }
 
 const hintAdopt = "stint host adopt"

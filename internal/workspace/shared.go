@@ -3,7 +3,6 @@ package workspace
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -105,9 +104,6 @@ func start(tip string, own map[string]commit, made []string) (before string) {
 	}
 }
 
-// below is how git says where under a branch a commit is.
-var below = regexp.MustCompile(`[~^].*$`)
-
 // branchesOf are the branches that commits are on, those of runs left out; empty: none has it.
 func (c Clone) branchesOf(ctx context.Context, g git, ids []string) ([]string, error) {
 	args := []string{"name-rev", "--name-only", "--refs=" + heads + "*", "--exclude=" + heads + c.nested() + "*", "--exclude=" + heads + c.flat() + "*"}
@@ -117,7 +113,10 @@ func (c Clone) branchesOf(ctx context.Context, g git, ids []string) ([]string, e
 		err = errors.New("git name-rev did not name each commit")
 	}
 	for i := range names {
-		if names[i] = below.ReplaceAllString(names[i], ""); names[i] == "undefined" {
+		if below := strings.IndexAny(names[i], "~^"); below >= 0 { // where under a branch the commit is
+			names[i] = names[i][:below]
+		}
+		if names[i] == "undefined" {
 			names[i] = ""
 		}
 	}
