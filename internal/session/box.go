@@ -46,11 +46,12 @@ func within(b fleet.Box, dir string, helper []string) []string {
 // be there to lead on.
 func resolved(b fleet.Box) fleet.Box {
 	b.Links = nil
+	found := led{}
 	for _, list := range []*[]string{&b.Read, &b.Write, &b.Fixed, &b.Hidden} {
 		var there []string
 		for _, path := range *list {
-			target, err := filepath.EvalSymlinks(path)
-			if err != nil {
+			target := found.to(path)
+			if target == "" {
 				continue
 			}
 			if there = append(there, path); target == path {
@@ -66,6 +67,34 @@ func resolved(b fleet.Box) fleet.Box {
 		*list = there
 	}
 	return box.Least(b)
+}
+
+// led is where paths lead, and the folders above them: a box lists many in few folders, and each is
+// looked at once. Empty: nothing is there.
+type led map[string]string
+
+// to is where a clean absolute path leads.
+func (l led) to(path string) string {
+	up := filepath.Dir(path)
+	if up == path {
+		return path
+	}
+	target, known := l[path]
+	if known {
+		return target
+	}
+	if above := l.to(up); above != "" {
+		target = filepath.Join(above, filepath.Base(path))
+		info, err := os.Lstat(target)
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			target, err = filepath.EvalSymlinks(target)
+		}
+		if err != nil {
+			target = ""
+		}
+	}
+	l[path] = target
+	return target
 }
 
 // Prove makes a box with a process in it that tries its walls, and returns it with the layers that

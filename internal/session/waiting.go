@@ -31,18 +31,19 @@ type waiting struct {
 	cmd   *exec.Cmd // what carries it into the box, and ends with it
 	line  *net.UnixConn
 	said  *bytes.Buffer // by what carries it; complete once that has ended
+	asked fleet.Box     // as it was asked for, without layers
+	files []file        // which are listed in that
 	box   fleet.Box     // of what was there
-	files []file        // which are listed in the box
 	over  bool          // it became the agent, or was ended
 }
 
-// file is which one a path led to.
+// file is which one a path led to; zero: none.
 type file struct{ device, inode uint64 }
 
 // enter makes the box that b describes, with the layers that it has, and has a process try it.
 func (r Runner) enter(ctx context.Context, b fleet.Box, with fleet.BoxTrial, t box.Trial) (w *waiting, found box.Found, err error) {
-	w = &waiting{said: &bytes.Buffer{}, box: resolved(b)}
-	w.files = filesOf(w.box)
+	w = &waiting{said: &bytes.Buffer{}, asked: b, files: filesOf(b), box: resolved(b)}
+	w.asked.Layers = fleet.BoxLayers{}
 	o := box.OrderFor(w.box)
 	o.Try = &t
 	dir := with.Dir
@@ -143,18 +144,18 @@ func (w *waiting) end() {
 	_ = w.cmd.Wait() // how it ended is of no interest
 }
 
-// stands reports whether the box is still the one that a session is to have: with the same lists, of the
-// same files. Another one in the place of a file is not mounted.
+// stands reports whether the box is still the one that a session is to have: with the same lists, that
+// lead to the same files. Another one in the place of a file is not mounted.
 func (w *waiting) stands(b fleet.Box) bool {
-	b.Layers = w.box.Layers
-	b = resolved(b)
-	return reflect.DeepEqual(b, w.box) && slices.Equal(filesOf(b), w.files)
+	b.Layers = fleet.BoxLayers{}
+	return reflect.DeepEqual(b, w.asked) && slices.Equal(filesOf(b), w.files)
 }
 
+// filesOf are the files to which the paths of a box lead.
 func filesOf(b fleet.Box) (list []file) {
 	for _, path := range slices.Concat(b.Read, b.Write, b.Fixed, b.Hidden, []string{b.Tmp}) {
 		var stat unix.Stat_t
-		_ = unix.Stat(path, &stat) // one that is missing is the file 0
+		_ = unix.Stat(path, &stat)
 		list = append(list, file{stat.Dev, stat.Ino})
 	}
 	return list
