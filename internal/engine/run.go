@@ -33,6 +33,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		return run, err
 	}
 	w := worker{Engine: e, run: run, own: run.Category, only: o.Task, asked: o.Agent}
+	w.trials = func() []proof { return nil } // before it has a lane
 	boxes := w.startBoxes(ctx, w.own)
 	defer boxes() // nothing of it outlives the run
 	if o.Run == "" {
@@ -47,11 +48,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		return run, fmt.Errorf("begin run %s: %w", run.ID, err)
 	}
 	defer alive.Close()
-	// A box takes longer than all the rest before a claim, so that it is made beside that, from here on:
-	// the run's folder is there, and nobody else's.
 	w.alive, w.boxes = alive, boxes
-	w.trials = w.startTrials(ctx, w.own)
-	defer w.leaveBoxes(ctx, "")
 	if err := e.Store.BeginRun(ctx, run.ID, os.Getpid()); err != nil {
 		return run, fmt.Errorf("begin run: %w", err)
 	}

@@ -149,9 +149,7 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	}
 	defer func() { err = errors.Join(err, w.leave(ctx, lane)) }()
 	w.run.Category, w.run.Lane = c, lane.Number
-	if c != w.own { // those for its own have begun
-		w.trials = w.startTrials(ctx, c)
-	}
+	w.trials = w.startTrials(ctx, c) // a run without a lane pays for none
 	defer w.leaveBoxes(ctx, "")
 	seen, err := w.Look(ctx)
 	if err != nil {
