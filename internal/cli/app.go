@@ -185,6 +185,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		return err
 	}
 	sessions, runner, sources := a.sessions(c), session.Runner{Adopts: true, Stint: stint}, a.rememberedTasks(c, how)
+	places := a.places(c)
 	folders := rundir.Folders{State: c.State, Keep: c.Runs.Keep, MaxAge: c.Runs.MaxAge, Out: c.Runs.Out, Now: a.Now}
 	e := &engine.Engine{
 		Fleet: &survey.Fleet{
@@ -194,7 +195,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 			Sessions: sessions,
 			Agents:   runner,
 			Ends:     folders,
-			Work:     a.places(c),
+			Work:     places,
 			Gates:    newGates(c),
 			Machine:  func() pressure.Reading { return pressure.Read(os.DirFS("/proc")) },
 			Timers:   timers{c.Fleet},
@@ -217,8 +218,8 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Publisher: newPublisher(c),
 		Forge:     newForge(c),
 		Reviewers: newReviewers(c),
-		Repo:      a.places(c),
-		Trunk:     a.places(c).Clone,
+		Repo:      places,
+		Trunk:     places.Clone,
 		Folders:   folders,
 		Elapsed:   host.Elapsed,
 		Unenforced: func(properties map[string]any) []string {
@@ -360,9 +361,10 @@ func (a *app) echo() io.Writer {
 // places is the workspace, with the worktrees of single runs.
 func (a *app) places(c *config.Config) workspace.Places {
 	return workspace.Places{
-		Clone:  workspace.Clone{Dir: workspace.Folder(c.Workspace), Fleet: c.Fleet, Root: filepath.Join(c.State, "worktrees"), Environment: os.Environ()},
+		Clone: workspace.Clone{
+			Dir: workspace.Folder(c.Workspace), Fleet: c.Fleet, Root: filepath.Join(c.State, "worktrees"), Environment: os.Environ(), Found: &sync.Map{},
+		},
 		Log:    a.log,
-		Found:  &sync.Map{},
 		Limits: workspace.Limits{Keep: c.Worktrees.Keep, MaxAge: c.Worktrees.MaxAge, Now: a.Now()},
 	}
 }

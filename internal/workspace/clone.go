@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -28,6 +29,9 @@ type Clone struct {
 	Environment []string      // what git gets, as NAME=value: PATH, HOME, what its transports need
 	Patience    time.Duration // to wait for one's turn; zero: two minutes
 	Timeout     time.Duration // of each git command; zero: five minutes
+	// Found is where git keeps what it knows of Dir, once it was asked: it stays there
+	// while a process works. Nil: git is asked each time.
+	Found *sync.Map
 }
 
 const (
@@ -49,12 +53,27 @@ var (
 // git is git in a folder of the clone, with where that keeps its parts.
 func (c Clone) git(ctx context.Context, dir string) (git, layout, error) {
 	g := c.unbound(dir)
-	l, err := g.find(ctx)
+	l, err := c.found(ctx, dir)
 	if err != nil {
 		return git{}, layout{}, err
 	}
 	g, err = g.bound(ctx, l)
 	return g, l, err
+}
+
+// found is [git.find], in the clone's own folder once.
+func (c Clone) found(ctx context.Context, dir string) (layout, error) {
+	if dir != string(c.Dir) || c.Found == nil {
+		return c.unbound(dir).find(ctx)
+	}
+	if l, known := c.Found.Load(dir); known {
+		return l.(layout), nil
+	}
+	l, err := c.unbound(dir).find(ctx)
+	if err == nil {
+		c.Found.Store(dir, l)
+	}
+	return l, err
 }
 
 // unbound is git that may only look for a repository.

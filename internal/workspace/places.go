@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"stint/internal/fleet"
 )
@@ -17,9 +16,6 @@ type Places struct {
 	Clone
 	Limits Limits // of those that are kept; its Now is set for each pruning
 	Log    *slog.Logger
-	// Found is where git keeps what it knows of folders that it was asked about: it stays there
-	// while a process works for one run. Nil: git is asked each time.
-	Found *sync.Map
 }
 
 // Mark is an environment variable for the agent, see [Folder.Mark].
@@ -109,20 +105,6 @@ func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, er
 		return filepath.Join(l.common, "worktrees", filepath.Base(dir)), l.common, nil
 	}
 	return l.gitDir, l.common, nil
-}
-
-// found is [git.find], once for each folder in which there is a repository.
-func (p Places) found(ctx context.Context, dir string) (layout, error) {
-	if p.Found != nil {
-		if l, known := p.Found.Load(dir); known {
-			return l.(layout), nil
-		}
-	}
-	l, err := p.unbound(dir).find(ctx)
-	if err == nil && p.Found != nil {
-		p.Found.Store(dir, l)
-	}
-	return l, err
 }
 
 // dropPlanted removes the files by which git takes the settings and hooks of another folder
