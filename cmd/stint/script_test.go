@@ -74,6 +74,7 @@ func setupScript(env *testscript.Env) error {
 	env.Defer(func() { endProcesses(env.WorkDir + "/") }) // Their folder is about to be removed.
 	env.Values[started{}] = map[string]*process{}
 	env.Values[held{}] = map[string]*os.File{}
+	env.Values[serving{}] = new(*forge)
 	env.Values[remembered{}] = &map[string]string{}
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return err
@@ -121,6 +122,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		{"query", "DATABASE STATEMENT ROW…", 3, scriptQuery},
 		{"workersgone", "DATABASE", 1, scriptWorkersGone},
 		{"fetch", "STATUS FILE PATH [NAME VALUE]…", 3, scriptFetch},
+		{"forge", "start|list|works|fails HOW|merge N|close N|comment N BY ASSOCIATION TEXT|check N CONCLUSION", 1, scriptForge},
 		{"remember", "", 0, scriptRemember},
 		{"unchanged", "", 0, scriptUnchanged},
 		{"manager", "", 0, scriptManager},
