@@ -197,16 +197,19 @@ func share(items []Item) {
 			by[file] = append(by[file], n)
 		}
 	}
+	seen := make([]int, len(items)) // the last item, from 1 on, that was found to share files with each
 	for n := range items {
-		others := map[int]bool{}
+		if !items[n].Open() {
+			continue
+		}
 		for _, file := range items[n].Files {
 			for _, other := range by[file] {
-				if other != n && items[n].Open() {
-					others[other] = true
+				if other != n && seen[other] != n+1 {
+					seen[other] = n + 1
+					items[n].Shares++
 				}
 			}
 		}
-		items[n].Shares = len(others)
 	}
 }
 

@@ -27,26 +27,33 @@ type patch struct {
 // diffs are the patches of commits, or, of "tip base", of what leads from base to tip, by the
 // first word.
 func (g git) diffs(ctx context.Context, inputs []string) (map[string]patch, error) {
-	var (
-		all    = make(map[string]patch, len(inputs))
-		share  = max((len(inputs)+runtime.NumCPU()-1)/runtime.NumCPU(), aProcess)
-		parts  = slices.Collect(slices.Chunk(inputs, share))
-		read   = make([]map[string]patch, len(parts))
-		failed = make([]error, len(parts))
-		wait   sync.WaitGroup
-	)
-	for i, part := range parts {
-		wait.Go(func() { read[i], failed[i] = g.readDiffs(ctx, part) })
-	}
-	wait.Wait()
-	for _, part := range read {
+	all := make(map[string]patch, len(inputs))
+	parts, err := inParts(inputs, aProcess, func(part []string) (map[string]patch, error) { return g.readDiffs(ctx, part) })
+	for _, part := range parts {
 		maps.Copy(all, part)
 	}
-	return all, errors.Join(failed...)
+	return all, err
 }
 
 // aProcess is how many diffs take longer than a process of git's that shows them.
 const aProcess = 200
+
+// inParts has a part of the inputs worked on for each processor, unless that is less than it is
+// worth. The results are in the order of the inputs.
+func inParts[T any](inputs []string, least int, work func(part []string) (T, error)) ([]T, error) {
+	var (
+		share  = max((len(inputs)+runtime.NumCPU()-1)/runtime.NumCPU(), least)
+		parts  = slices.Collect(slices.Chunk(inputs, share))
+		done   = make([]T, len(parts))
+		failed = make([]error, len(parts))
+		wait   sync.WaitGroup
+	)
+	for i, part := range parts {
+		wait.Go(func() { done[i], failed[i] = work(part) })
+	}
+	wait.Wait()
+	return done, errors.Join(failed...)
+}
 
 func (g git) readDiffs(ctx context.Context, inputs []string) (map[string]patch, error) {
 	text, into := io.Pipe()

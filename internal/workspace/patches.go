@@ -55,10 +55,14 @@ func (g git) mergeTree(ctx context.Context, pairs []string) (list []merged, err 
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	g = g.feed(lines(pairs))
 	g.env = append(slices.Clone(g.env), "GIT_OBJECT_DIRECTORY="+scratch, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+objects)
+	parts, err := inParts(pairs, aProcess/4, func(part []string) ([]merged, error) { return g.readMerges(ctx, part) }) // a merge takes as long as four diffs
+	return slices.Concat(parts...), err
+}
+
+func (g git) readMerges(ctx context.Context, pairs []string) (list []merged, err error) {
 	// Git looks in a dozen places for a ref that is named like each id, to warn of it.
-	text, err := g.run(ctx, "-c", "core.warnAmbiguousRefs=false", "merge-tree", "--write-tree", "--stdin", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories")
+	text, err := g.feed(lines(pairs)).run(ctx, "-c", "core.warnAmbiguousRefs=false", "merge-tree", "--write-tree", "--stdin", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories")
 	if err != nil {
 		return nil, err
 	}
