@@ -123,7 +123,8 @@ is left out as a whole:
 
 The policy "known" knows what each session would be worth, and is within floors and
 caps. Regret is what the best sessions that could have been started at each fire were
-worth, less what the policy's were. n/E is sessions over entitlement. BLOCKED is the part of
+worth, less what the policy's were. What "known" has of it is the price of floors and caps, which
+all pay that keep them. n/E is sessions over entitlement. BLOCKED is the part of
 the sessions that were not started for want of a place in review, MERGED what the reviewer
 looked through of what the time since the return was enough for; two days after the return,
 OLDEST is how long the oldest has waited, and FIRST-FOUR and BY-AGE how long the first four
