@@ -62,8 +62,10 @@ func (f *Fleet) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]flee
 	if len(reach) == 0 {
 		return nil, nil
 	}
+	// One that crashed is among them until a fire has closed it, as it is for the claim: what it
+	// committed is no item yet.
 	for _, r := range v.Snapshot.Open {
-		if !v.Live[r.ID] || r.Key == "" {
+		if r.Key == "" {
 			continue
 		}
 		w := review.Work{Run: r.ID, Task: r.Task, Session: true, Reach: reach[r.Task]}
