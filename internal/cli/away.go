@@ -15,8 +15,8 @@ import (
 )
 
 type awayOptions struct {
-	until  untilValue
-	reason textValue
+	until  time.Time
+	reason string
 	dryRun bool
 }
 
@@ -32,8 +32,8 @@ work from starting, and no notice says that nobody reviews. Saying it again repl
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runAway(cmd.Context(), o) },
 	}
-	cmd.Flags().Var(&o.until, "until", "be back at this `time`: a day, such as 2026-12-28, or a time, such as 2026-12-28T09:00:00Z (default: with stint review back)")
-	cmd.Flags().Var(&o.reason, "reason", "why: a line of `text` for other people")
+	cmd.Flags().Var(untilFlag(&o.until), "until", "be back at this `time`: a day, such as 2026-12-28, or a time, such as 2026-12-28T09:00:00Z (default: with stint review back)")
+	cmd.Flags().Var(textFlag(&o.reason), "reason", "why: a line of `text` for other people")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
@@ -52,7 +52,7 @@ func newReviewBack(a *app) *cobra.Command {
 }
 
 func (a *app) runAway(ctx context.Context, o awayOptions) error {
-	away := fleet.Away{Until: time.Time(o.until), Reason: string(o.reason)}
+	away := fleet.Away{Until: o.until, Reason: o.reason}
 	if !away.Until.IsZero() && !away.Until.After(a.Now()) {
 		return usage(fmt.Errorf("--until: %s is over", stamp(away.Until)))
 	}
@@ -100,21 +100,16 @@ func (a *app) printAway(o wire.Absence, line string) {
 	fmt.Fprintln(a.Stdout, plain.Text(line))
 }
 
-// untilValue is a time to come: a day, which begins at midnight here, or an exact time.
-type untilValue time.Time
-
-func (v *untilValue) Type() string { return "time" }
-
-func (v *untilValue) String() string { return "" }
-
-func (v *untilValue) Set(s string) error {
-	t, err := time.ParseInLocation(time.DateOnly, s, time.Local)
-	if err != nil {
-		t, err = time.Parse(time.RFC3339, s)
-	}
-	if err != nil {
-		return errors.New("want a day, such as 2026-12-28, or a time, such as 2026-12-28T09:00:00Z")
-	}
-	*v = untilValue(t)
-	return nil
+// untilFlag is a time to come: a day, which begins at midnight here, or an exact time.
+func untilFlag(to *time.Time) *flagValue[time.Time] {
+	return &flagValue[time.Time]{to, "time", "", func(s string) (time.Time, error) {
+		if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
+			return t, nil
+		}
+		t, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			return t, errors.New("want a day, such as 2026-12-28, or a time, such as 2026-12-28T09:00:00Z")
+		}
+		return t, nil
+	}}
 }

@@ -29,7 +29,7 @@ in full is listed: "stint help budgets".`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.budgetShow(cmd.Context()) },
 	}
 	var (
-		reason textValue
+		reason string
 		dryRun bool
 	)
 	reset := &cobra.Command{
@@ -43,10 +43,10 @@ with its reason, and "stint budget" lists those of today.`,
 		Example: `  stint budget reset agent:claude --reason "the bill of a million was a typo"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.budgetReset(cmd.Context(), fleet.Scope(args[0]), string(reason), dryRun)
+			return a.budgetReset(cmd.Context(), fleet.Scope(args[0]), reason, dryRun)
 		},
 	}
-	reset.Flags().Var(&reason, "reason", "why: a line of `text` for other people")
+	reset.Flags().Var(textFlag(&reason), "reason", "why: a line of `text` for other people")
 	addDryRun(reset, &dryRun)
 	cmd.AddCommand(reset)
 	return cmd

@@ -22,13 +22,13 @@ const defaultTTL = time.Hour
 
 // claimOptions are the flags of the claim commands.
 type claimOptions struct {
-	holder    holderValue
-	ttl       ttlValue
-	note      textValue
-	epoch     countValue
+	holder    fleet.Holder
+	ttl       time.Duration
+	note      string
+	epoch     fleet.Epoch
 	done      bool
 	abandoned bool
-	reason    textValue
+	reason    string
 	all       bool
 	dryRun    bool
 }
@@ -83,7 +83,7 @@ func newClaimTake(a *app) *cobra.Command {
 	}
 	o.addHolder(cmd)
 	o.addTTL(cmd)
-	cmd.Flags().Var(&o.note, "note", "what it is for, shown to others")
+	cmd.Flags().Var(textFlag(&o.note), "note", "what it is for, shown to others")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
@@ -133,7 +133,7 @@ denied: status 4. If nobody can know whether it lives, --abandoned says that it 
 	o.addEpoch(cmd)
 	cmd.Flags().BoolVar(&o.done, "done", false, "the work is finished")
 	cmd.Flags().BoolVar(&o.abandoned, "abandoned", false, "the work was given up")
-	cmd.Flags().Var(&o.reason, "reason", "why")
+	cmd.Flags().Var(textFlag(&o.reason), "reason", "why")
 	cmd.MarkFlagsMutuallyExclusive("done", "abandoned")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
@@ -184,21 +184,21 @@ func newClaimList(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "released and expired ones too")
-	cmd.Flags().Var(&o.holder, "holder", "those of one holder")
+	cmd.Flags().Var(holderFlag(&o.holder), "holder", "those of one holder")
 	return cmd
 }
 
 func (o *claimOptions) addHolder(cmd *cobra.Command) {
-	cmd.Flags().Var(&o.holder, "holder", "who claims (default $STINT_HOLDER, else user@host)")
+	cmd.Flags().Var(holderFlag(&o.holder), "holder", "who claims (default $STINT_HOLDER, else user@host)")
 }
 
 func (o *claimOptions) addTTL(cmd *cobra.Command) {
-	o.ttl = ttlValue(defaultTTL)
-	cmd.Flags().Var(&o.ttl, "ttl", "time-to-live from now")
+	o.ttl = defaultTTL
+	cmd.Flags().Var(ttlFlag(&o.ttl), "ttl", "time-to-live from now")
 }
 
 func (o *claimOptions) addEpoch(cmd *cobra.Command) {
-	cmd.Flags().Var(&o.epoch, "epoch", "the epoch the claim was granted at")
+	cmd.Flags().Var(countFlag(&o.epoch), "epoch", "the epoch the claim was granted at")
 }
 
 // isTask reports whether a word is the id of a task.
@@ -222,7 +222,7 @@ func (a *app) hold(task string, o claimOptions, parse func(string) (fleet.Key, e
 	if h.Holder, named, err = a.holder(string(o.holder)); err != nil {
 		return h, false, err
 	}
-	h.Epoch = fleet.Epoch(o.epoch)
+	h.Epoch = o.epoch
 	return h, named, nil
 }
 
@@ -232,7 +232,7 @@ func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error 
 		return err
 	}
 	answer, err := a.ask(ctx, door.Request{
-		Verb: door.ClaimTake, Key: h.Key, Holder: h.Holder, Named: named, TTL: time.Duration(o.ttl), Note: string(o.note), DryRun: o.dryRun,
+		Verb: door.ClaimTake, Key: h.Key, Holder: h.Holder, Named: named, TTL: o.ttl, Note: o.note, DryRun: o.dryRun,
 	})
 	if err != nil {
 		return err
@@ -309,7 +309,7 @@ func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error
 		return err
 	}
 	answer, err := a.ask(ctx, door.Request{
-		Verb: door.ClaimRenew, Key: h.Key, Holder: h.Holder, Epoch: h.Epoch, TTL: time.Duration(o.ttl), DryRun: o.dryRun,
+		Verb: door.ClaimRenew, Key: h.Key, Holder: h.Holder, Epoch: h.Epoch, TTL: o.ttl, DryRun: o.dryRun,
 	})
 	return a.printHeld(h, wire.ClaimRenewed, answer.Claim, o.dryRun, err)
 }
@@ -328,7 +328,7 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 	}
 	answer, err := a.ask(ctx, door.Request{
 		Verb: door.ClaimRelease, Run: fleet.RunID(a.Getenv("STINT_RUN_ID")), Key: h.Key, Holder: h.Holder, Epoch: h.Epoch,
-		Ending: ending, Reason: string(o.reason), DryRun: o.dryRun,
+		Ending: ending, Reason: o.reason, DryRun: o.dryRun,
 	})
 	if used := (claim.InUseError{}); errors.As(err, &used) {
 		a.printInUse(used)
@@ -384,7 +384,7 @@ func (a *app) claimVerify(ctx context.Context, task string, o claimOptions) erro
 	if err != nil {
 		return usage(err)
 	}
-	return a.verify(ctx, door.Request{Key: key, Epoch: fleet.Epoch(o.epoch), Holder: fleet.Holder(a.Getenv("STINT_HOLDER"))})
+	return a.verify(ctx, door.Request{Key: key, Epoch: o.epoch, Holder: fleet.Holder(a.Getenv("STINT_HOLDER"))})
 }
 
 // claimVerifyOwn verifies the claim of the session that this is part of, if it is.

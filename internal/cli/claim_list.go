@@ -17,7 +17,7 @@ func (a *app) claimList(ctx context.Context, o claimOptions) error {
 			a.printClaims(nil, nil)
 			return nil
 		}
-		now, err := s.List(ctx, store.Listing{All: o.all, Holder: fleet.Holder(o.holder)})
+		now, err := s.List(ctx, store.Listing{All: o.all, Holder: o.holder})
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,10 +25,10 @@ const maxPayload = 64 << 20
 
 type fanoutOptions struct {
 	pool     string
-	workers  countValue
+	workers  int
 	dryRun   bool
 	selector string
-	seed     seedValue
+	seed     *uint64
 	exec     bool
 	explain  bool
 }
@@ -57,10 +58,10 @@ usable one, fanout.allow of the configuration.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP(&o.workers, "workers", "n", "start at most `N` (default the pool's workers, or fanout.workers, of the config)")
+	f.VarP(countFlag(&o.workers), "workers", "n", "start at most `N` (default the pool's workers, or fanout.workers, of the config)")
 	f.StringVar(&o.pool, "pool", config.DefaultPool, "start categories of this `POOL`")
 	f.StringVar(&o.selector, "selector", "", "follow the payload in `FILE`, or on standard input with -")
-	f.Var(&o.seed, "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
+	f.Var(seedFlag(&o.seed), "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
 	f.BoolVar(&o.exec, "exec", false, "run the workers as detached processes, without systemd and its limits")
 	f.BoolVar(&o.explain, "explain", false, "show for every category what its score is made of, as select does")
 	addDryRun(cmd, &o.dryRun)
@@ -96,7 +97,7 @@ func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
 		}
 		defer done()
 		r, err := e.Fanout(ctx, engine.FanoutOptions{
-			Pool: o.pool, Workers: o.workers.or(e.Config.Pools[o.pool].Workers), Seed: o.seed.seed, Payload: payload,
+			Pool: o.pool, Workers: cmp.Or(o.workers, e.Config.Pools[o.pool].Workers), Seed: o.seed, Payload: payload,
 			DryRun: o.dryRun, Detached: o.exec, Units: units, Binary: program,
 		})
 		if r.Choices != nil || errors.Is(err, fleet.ErrNothing) {

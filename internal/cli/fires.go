@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -15,9 +16,10 @@ import (
 )
 
 type firesOptions struct {
-	limit, before countValue
-	since         spanValue
-	pool          string
+	limit  int
+	before fleet.FireID
+	since  spanValue
+	pool   string
 }
 
 func newFires(a *app) *cobra.Command {
@@ -37,10 +39,10 @@ next page, give --before the last fire of this one.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP(&o.limit, "limit", "n", "list the last `N` (default 20)")
+	f.VarP(countFlag(&o.limit), "limit", "n", "list the last `N` (default 20)")
 	f.Var(&o.since, "since", sinceUsage)
 	f.StringVar(&o.pool, "pool", "", "those of one pool")
-	f.Var(&o.before, "before", "those before this `FIRE`")
+	f.Var(countFlag(&o.before), "before", "those before this `FIRE`")
 	_ = cmd.RegisterFlagCompletionFunc("before", a.completeFires) // else it would be a run's; the flag is there
 	return cmd
 }
@@ -56,7 +58,7 @@ func (a *app) runFires(ctx context.Context, o firesOptions) error {
 		if _, known := e.Config.Pools[o.pool]; o.pool != "" && !known {
 			return fleet.WithHint(usage(fmt.Errorf("pool %q is not in %s", o.pool, e.Config.Path)), fmt.Sprintf("the pools are %v", e.Config.PoolNames()))
 		}
-		list, err := e.Fires(ctx, store.FireQuery{Before: fleet.FireID(o.before), Pool: o.pool, Brief: true, Limit: o.limit.or(usualLimit)})
+		list, err := e.Fires(ctx, store.FireQuery{Before: o.before, Pool: o.pool, Brief: true, Limit: cmp.Or(o.limit, usualLimit)})
 		if err != nil {
 			return err
 		}

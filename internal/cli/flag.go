@@ -12,133 +12,91 @@ import (
 	"stint/internal/replay"
 )
 
-// The flag values here check themselves, so that a wrong one is refused before
-// anything is opened or written.
-
-// seedValue is --seed: by chance unless given.
-type seedValue struct{ seed *uint64 }
-
-func (v *seedValue) Type() string { return "N" }
-
-func (v *seedValue) String() string {
-	if v.seed == nil {
-		return ""
-	}
-	return strconv.FormatUint(*v.seed, 10)
+// flagValue is a flag that checks itself, so that a wrong one is refused before anything is
+// opened or written.
+type flagValue[T any] struct {
+	to    *T
+	kind  string // what help calls it
+	text  string // as given, or the default
+	parse func(string) (T, error)
 }
 
-func (v *seedValue) Set(s string) error {
-	seed, err := strconv.ParseUint(s, 10, 64)
+func (v *flagValue[T]) Type() string { return v.kind }
+
+func (v *flagValue[T]) String() string { return v.text }
+
+func (v *flagValue[T]) Set(s string) error {
+	value, err := v.parse(s)
 	if err != nil {
-		return errors.New("want a number from 0 to 18446744073709551615")
+		return err
 	}
-	v.seed = &seed
+	*v.to, v.text = value, s
 	return nil
 }
 
-// countValue is a number of 1 or more; 0 means that it was not given.
-type countValue int64
-
-func (v *countValue) Type() string { return "N" }
-
-func (v *countValue) String() string { return strconv.FormatInt(int64(*v), 10) }
-
-func (v *countValue) Set(s string) error {
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || n < 1 {
-		return errors.New("want a number of 1 or more")
-	}
-	*v = countValue(n)
-	return nil
+// seedFlag is --seed: nil, by chance, unless given.
+func seedFlag(to **uint64) *flagValue[*uint64] {
+	return &flagValue[*uint64]{to, "N", "", func(s string) (*uint64, error) {
+		seed, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			return nil, errors.New("want a number from 0 to 18446744073709551615")
+		}
+		return &seed, nil
+	}}
 }
 
-// or is the value, or what holds when none was given.
-func (v *countValue) or(otherwise int) int {
-	if *v == 0 {
-		return otherwise
-	}
-	return int(*v)
+// countFlag is a number of 1 or more; 0 means that it was not given.
+func countFlag[T ~int | ~int64](to *T) *flagValue[T] { return numberFlag(to, 1) }
+
+// numberFlag is a number that is not below the least.
+func numberFlag[T ~int | ~int64](to *T, least int64) *flagValue[T] {
+	return &flagValue[T]{to, "N", "", func(s string) (T, error) {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || n < least {
+			return 0, fmt.Errorf("want a number of %d or more", least)
+		}
+		return T(n), nil
+	}}
 }
-
-// lastValue is a number of runs, 0 or more.
-type lastValue int
-
-func (v *lastValue) Type() string { return "N" }
-
-func (v *lastValue) String() string { return "" }
-
-func (v *lastValue) Set(s string) error {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
-		return errors.New("want a number of 0 or more")
-	}
-	*v = lastValue(n)
-	return nil
-}
-
-// intervalValue is the time between looks at the fleet.
-type intervalValue time.Duration
 
 // leastInterval is such that looks, of a few milliseconds each, do not keep a machine busy
 // that has work to do.
 const leastInterval = 100 * time.Millisecond
 
-func (v *intervalValue) Type() string { return "duration" }
-
-func (v *intervalValue) String() string { return time.Duration(*v).String() }
-
-func (v *intervalValue) Set(s string) error {
-	d, err := time.ParseDuration(s)
-	if err != nil || d < leastInterval {
-		return fmt.Errorf(`want a duration of %s or more, such as "2s"`, leastInterval)
-	}
-	*v = intervalValue(d)
-	return nil
+// intervalFlag is the time between looks at the fleet.
+func intervalFlag(to *time.Duration) *flagValue[time.Duration] {
+	return durationFlag(to, leastInterval, fmt.Sprintf(`want a duration of %s or more, such as "2s"`, leastInterval))
 }
 
-// ttlValue is a time-to-live: the store counts in milliseconds.
-type ttlValue time.Duration
-
-func (v *ttlValue) Type() string { return "duration" }
-
-func (v *ttlValue) String() string { return time.Duration(*v).String() }
-
-func (v *ttlValue) Set(s string) error {
-	d, err := time.ParseDuration(s)
-	if err != nil || d < time.Millisecond {
-		return errors.New(`want a duration of a millisecond or more, such as "90s" or "1h30m"`)
-	}
-	*v = ttlValue(d)
-	return nil
+// ttlFlag is a time-to-live: the store counts in milliseconds.
+func ttlFlag(to *time.Duration) *flagValue[time.Duration] {
+	return durationFlag(to, time.Millisecond, `want a duration of a millisecond or more, such as "90s" or "1h30m"`)
 }
 
-// textValue is a line for people: a note or a reason.
-type textValue string
-
-func (v *textValue) Type() string { return "text" }
-
-func (v *textValue) String() string { return string(*v) }
-
-func (v *textValue) Set(s string) error {
-	if _, err := fleet.ParseText("text", s); err != nil {
-		return fmt.Errorf("want a line of text: %w", err)
-	}
-	*v = textValue(s)
-	return nil
+func durationFlag(to *time.Duration, least time.Duration, want string) *flagValue[time.Duration] {
+	return &flagValue[time.Duration]{to, "duration", to.String(), func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < least {
+			return 0, errors.New(want)
+		}
+		return d, nil
+	}}
 }
 
-// holderValue is who claims. A name that came out empty, as of a variable that is not set, is
+// textFlag is a line for people: a note or a reason.
+func textFlag(to *string) *flagValue[string] {
+	return &flagValue[string]{to, "text", "", func(s string) (string, error) {
+		if _, err := fleet.ParseText("text", s); err != nil {
+			return "", fmt.Errorf("want a line of text: %w", err)
+		}
+		return s, nil
+	}}
+}
+
+// holderFlag is who claims. A name that came out empty, as of a variable that is not set, is
 // no name: two scripts would else share a claim, or a list show everybody's.
-type holderValue fleet.Holder
-
-func (v *holderValue) Type() string { return "name" }
-
-func (v *holderValue) String() string { return string(*v) }
-
-func (v *holderValue) Set(s string) error {
-	h, err := fleet.ParseHolder(s)
-	*v = holderValue(h)
-	return err
+func holderFlag(to *fleet.Holder) *flagValue[fleet.Holder] {
+	return &flagValue[fleet.Holder]{to, "name", "", fleet.ParseHolder}
 }
 
 // spanValue is how far to look back: a duration that may begin with days.

@@ -26,7 +26,7 @@ import (
 
 type logsOptions struct {
 	follow, raw bool
-	lines       linesValue
+	lines       *int // nil: all, or with follow the last
 }
 
 const (
@@ -66,7 +66,7 @@ middle, which one line replaces.`,
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on until the run has ended")
-	f.VarP(&o.lines, "number", "n", "begin with the last `LINES`, or all (default all; with -f, 100)")
+	f.VarP(linesFlag(&o.lines), "number", "n", "begin with the last `LINES`, or all (default all; with -f, 100)")
 	f.BoolVar(&o.raw, "raw", false, "every byte of the log as it is; not on a terminal")
 	return cmd
 }
@@ -162,7 +162,13 @@ type logPrinter struct {
 // begin readies the way for the log of an agent, and goes to the line to begin with. A line
 // of JSON becomes any number of lines, so that the last ones are known only at the end.
 func (p *logPrinter) begin(agent string) error {
-	lines := p.options.lines.or(p.options.follow)
+	lines := math.MaxInt
+	switch {
+	case p.options.lines != nil:
+		lines = *p.options.lines
+	case p.options.follow:
+		lines = followed
+	}
 	format := transcript.Text
 	if a, known := p.fleet.Config.Agents[agent]; known {
 		format = a.Transcript
@@ -365,36 +371,16 @@ func (l lineObjects) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// linesValue is a number of lines, or all of them.
-type linesValue struct {
-	n     int
-	given bool
-}
-
-func (v *linesValue) Type() string { return "LINES" }
-
-func (v *linesValue) String() string { return "" }
-
-func (v *linesValue) Set(s string) error {
-	n, err := strconv.Atoi(s)
-	if s == "all" {
-		n, err = math.MaxInt, nil
-	}
-	if err != nil || n < 0 {
-		return errors.New(`want a number of 0 or more, or "all"`)
-	}
-	*v = linesValue{n, true}
-	return nil
-}
-
-// or is how many lines to begin with.
-func (v linesValue) or(follow bool) int {
-	switch {
-	case v.given:
-		return v.n
-	case follow:
-		return followed
-	default:
-		return math.MaxInt
-	}
+// linesFlag is a number of lines, or all of them.
+func linesFlag(to **int) *flagValue[*int] {
+	return &flagValue[*int]{to, "LINES", "", func(s string) (*int, error) {
+		n, err := strconv.Atoi(s)
+		if s == "all" {
+			n, err = math.MaxInt, nil
+		}
+		if err != nil || n < 0 {
+			return nil, errors.New(`want a number of 0 or more, or "all"`)
+		}
+		return &n, nil
+	}}
 }

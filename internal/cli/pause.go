@@ -17,7 +17,7 @@ import (
 
 type pauseOptions struct {
 	length spanValue
-	reason textValue
+	reason string
 	dryRun bool
 }
 
@@ -40,7 +40,7 @@ sessions that are waiting are held back, too. Pausing again replaces the pause.`
 		},
 	}
 	cmd.Flags().Var(&o.length, "for", "end the pause after this `duration`, such as 90m, 24h or 7d (default: when it is resumed)")
-	cmd.Flags().Var(&o.reason, "reason", "why: a line of `text` for other people")
+	cmd.Flags().Var(textFlag(&o.reason), "reason", "why: a line of `text` for other people")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
@@ -68,7 +68,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 	if err != nil {
 		return err
 	}
-	p := fleet.Pause{Category: category, Reason: string(o.reason)}
+	p := fleet.Pause{Category: category, Reason: o.reason}
 	if p.Reason == "" {
 		p.Reason = "by " + a.user()
 	}

@@ -22,7 +22,7 @@ const usualReport = 7 * 24 * time.Hour
 
 type reportOptions struct {
 	since     spanValue
-	by        byValue
+	by        []report.Key
 	csv, html bool
 	output    string
 }
@@ -76,7 +76,7 @@ a whole day in UTC, as for budgets; a run counts for the day on which it was mad
 	flags := cmd.Flags()
 	flags.Var(&o.since, "since", "look back so far, such as 90m, 24h or 30d; 0: all of the record (default 7d)")
 	flags.Lookup("since").DefValue = "" // help would show it in hours
-	flags.Var(&o.by, "by", "what was used instead, by `KEY,…` of day, category, agent")
+	flags.Var(byFlag(&o.by), "by", "what was used instead, by `KEY,…` of day, category, agent")
 	_ = cmd.RegisterFlagCompletionFunc("by", among(report.Keys()...)) // the flag is there
 	flags.BoolVar(&o.csv, "csv", false, "print a table for a spreadsheet")
 	flags.BoolVar(&o.html, "html", false, "print a page for a browser")
@@ -146,20 +146,15 @@ func (a *app) shown(o reportOptions, object any, lines func(screen.Style) []stri
 	return b.Bytes()
 }
 
-// byValue is --by: keys to split by, each once.
-type byValue []report.Key
-
-func (v *byValue) Type() string { return "KEYS" }
-
-func (v *byValue) String() string { return "" }
-
-func (v *byValue) Set(s string) error {
-	*v = nil
-	for word := range strings.SplitSeq(s, ",") {
-		if !slices.Contains(report.Keys(), report.Key(word)) || slices.Contains(*v, report.Key(word)) {
-			return fmt.Errorf("want some of %v, each once, with commas between", report.Keys())
+// byFlag is --by: keys to split by, each once.
+func byFlag(to *[]report.Key) *flagValue[[]report.Key] {
+	return &flagValue[[]report.Key]{to, "KEYS", "", func(s string) (keys []report.Key, err error) {
+		for word := range strings.SplitSeq(s, ",") {
+			if !slices.Contains(report.Keys(), report.Key(word)) || slices.Contains(keys, report.Key(word)) {
+				return nil, fmt.Errorf("want some of %v, each once, with commas between", report.Keys())
+			}
+			keys = append(keys, report.Key(word))
 		}
-		*v = append(*v, report.Key(word))
-	}
-	return nil
+		return keys, nil
+	}}
 }

@@ -19,7 +19,7 @@ func newResult(a *app) *cobra.Command {
 	var (
 		r     grade.Result
 		value float64
-		state textValue
+		state string
 	)
 	cmd := &cobra.Command{
 		Use:   "result",
@@ -33,7 +33,7 @@ said before. What the file may not say is refused. "stint help agents" says what
 			if cmd.Flags().Changed("grade") {
 				r.Grade = &value
 			}
-			if r.TaskState = string(state); r == (grade.Result{}) {
+			if r.TaskState = state; r == (grade.Result{}) {
 				return usage(errors.New("nothing was said: --outcome, --grade, --reason or --task-state"))
 			}
 			text, err := json.Marshal(r)
@@ -56,7 +56,7 @@ said before. What the file may not say is refused. "stint help agents" says what
 	f.StringVar((*string)(&r.Outcome), "outcome", "", "productive, noop, nothing, failed or quota")
 	f.Float64Var(&value, "grade", 0, "your own grade, 0 to 1")
 	f.StringVar(&r.Reason, "reason", "", "one sentence for people")
-	f.Var(&state, "task-state", "the state in which you leave the task")
+	f.Var(textFlag(&state), "task-state", "the state in which you leave the task")
 	return cmd
 }
 

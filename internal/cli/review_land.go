@@ -36,7 +36,7 @@ After a crash the same command goes on. Status 6: some work landed, and some did
 }
 
 func newReviewReject(a *app) *cobra.Command {
-	var reason textValue
+	var reason string
 	cmd := &cobra.Command{
 		Use:   "reject RUN --reason TEXT",
 		Short: "Reject the work of a session",
@@ -52,15 +52,15 @@ the reason. The branch is kept, and listed with --all alone, until it has anothe
 				if err := unlanded(t, i); err != nil {
 					return err
 				}
-				if err := e.Reject(cmd.Context(), i, string(reason)); err != nil {
+				if err := e.Reject(cmd.Context(), i, reason); err != nil {
 					return err
 				}
-				a.printReviewed(i, "rejected", wire.Reviewed{Reason: string(reason)}, string(i.Run)+" is rejected")
+				a.printReviewed(i, "rejected", wire.Reviewed{Reason: reason}, string(i.Run)+" is rejected")
 				return nil
 			})
 		},
 	}
-	cmd.Flags().Var(&reason, "reason", "why: a line of `text` for the next session at the task")
+	cmd.Flags().Var(textFlag(&reason), "reason", "why: a line of `text` for the next session at the task")
 	return cmd
 }
 

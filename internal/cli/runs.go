@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -16,7 +17,8 @@ import (
 )
 
 type runsOptions struct {
-	limit, fire                     countValue
+	limit                           int
+	fire                            fleet.FireID
 	category, task, outcome, before string
 	since                           spanValue
 }
@@ -36,12 +38,12 @@ page, give --before the last run of this one.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP(&o.limit, "limit", "n", "list the last `N` (default 20)")
+	f.VarP(countFlag(&o.limit), "limit", "n", "list the last `N` (default 20)")
 	f.StringVar(&o.category, "category", "", "those of one category")
 	f.StringVar(&o.task, "task", "", "those at one `TASK`")
 	f.StringVar(&o.outcome, "outcome", "", "those of this `OUTCOME`, such as failed")
 	f.Var(&o.since, "since", sinceUsage)
-	f.Var(&o.fire, "fire", "those of one fire")
+	f.Var(countFlag(&o.fire), "fire", "those of one fire")
 	f.StringVar(&o.before, "before", "", "those that were made before this `RUN`")
 	return cmd
 }
@@ -73,7 +75,7 @@ func (a *app) runRuns(ctx context.Context, o runsOptions) error {
 
 func (o runsOptions) query() (q store.RunQuery, err error) {
 	q = store.RunQuery{
-		Category: fleet.Category(o.category), Outcome: fleet.Outcome(o.outcome), Fire: fleet.FireID(o.fire), Limit: o.limit.or(usualLimit),
+		Category: fleet.Category(o.category), Outcome: fleet.Outcome(o.outcome), Fire: o.fire, Limit: cmp.Or(o.limit, usualLimit),
 	}
 	if o.task != "" {
 		if q.Task, err = fleet.ParseTaskID(o.task); err != nil {

@@ -15,10 +15,10 @@ import (
 )
 
 type selectOptions struct {
-	workers  countValue
+	workers  int
 	pool     string
 	category string
-	seed     seedValue
+	seed     *uint64
 	explain  bool
 }
 
@@ -50,10 +50,10 @@ Nothing is written. The same store, clock and seed give the same ranking.`,
 		},
 	}
 	f := cmd.Flags()
-	f.VarP(&o.workers, "workers", "n", "mark the best `N` as what a fire would start (default the pool's workers, or fanout.workers, of the config)")
+	f.VarP(countFlag(&o.workers), "workers", "n", "mark the best `N` as what a fire would start (default the pool's workers, or fanout.workers, of the config)")
 	f.StringVar(&o.pool, "pool", "", "rank the categories of this `POOL` (default that of --category, or else "+config.DefaultPool+")")
 	f.StringVar(&o.category, "category", "", "rank this category alone, allowed for fires or not")
-	f.Var(&o.seed, "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
+	f.Var(seedFlag(&o.seed), "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
 	f.BoolVar(&o.explain, "explain", false, "show for every category what its score is made of, and why it is in or out")
 	return cmd
 }
@@ -61,7 +61,7 @@ Nothing is written. The same store, clock and seed give the same ranking.`,
 func (a *app) runSelect(ctx context.Context, o selectOptions) error {
 	return a.explain(ctx, func(e *inspect.Explainer) error {
 		s, err := e.Select(ctx, inspect.SelectOptions{
-			Workers: o.workers.or(0), Pool: o.pool, Category: fleet.Category(o.category), Seed: o.seed.seed,
+			Workers: o.workers, Pool: o.pool, Category: fleet.Category(o.category), Seed: o.seed,
 		})
 		if err != nil {
 			return err

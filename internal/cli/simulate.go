@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,8 +23,8 @@ import (
 )
 
 type simulateOptions struct {
-	runs     countValue
-	seed     seedValue
+	runs     int
+	seed     *uint64
 	policies []string
 	svg      string
 }
@@ -135,8 +136,8 @@ take in the order of stint review and by age.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runSimulate(cmd.Context(), args[0], o) },
 	}
 	f := cmd.Flags()
-	f.Var(&o.runs, "runs", fmt.Sprintf("play each policy `R` times (default %d)", defaultRuns))
-	f.Var(&o.seed, "seed", "seed of the world and the policies, an unsigned 64-bit number (default: by chance)")
+	f.Var(countFlag(&o.runs), "runs", fmt.Sprintf("play each policy `R` times (default %d)", defaultRuns))
+	f.Var(seedFlag(&o.seed), "seed", "seed of the world and the policies, an unsigned 64-bit number (default: by chance)")
 	f.StringSliceVar(&o.policies, "policy", nil, "play these policies only, as `P,...`")
 	f.StringVar(&o.svg, "svg", "", "draw regret over time, and what each category got, to `FILE`")
 	return cmd
@@ -151,13 +152,13 @@ func (a *app) runSimulate(ctx context.Context, path string, o simulateOptions) e
 	if err != nil {
 		return err
 	}
-	runs := o.runs.or(defaultRuns)
+	runs := cmp.Or(o.runs, defaultRuns)
 	if runs > mostRuns {
 		return usage(fmt.Errorf("--runs %d: want at most %d", runs, mostRuns))
 	}
 	seed := a.Random()
-	if o.seed.seed != nil {
-		seed = *o.seed.seed
+	if o.seed != nil {
+		seed = *o.seed
 	}
 	if err := checkDrawing(o.svg); err != nil {
 		return err

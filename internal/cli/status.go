@@ -18,7 +18,7 @@ import (
 type statusOptions struct {
 	last     int // below 0: as many as there is room for
 	watch    bool
-	interval intervalValue
+	interval time.Duration
 }
 
 const (
@@ -29,8 +29,7 @@ const (
 )
 
 func newStatus(a *app) *cobra.Command {
-	o := statusOptions{last: -1, interval: intervalValue(2 * time.Second)}
-	var last lastValue
+	o := statusOptions{last: -1, interval: 2 * time.Second}
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the fleet on one screen",
@@ -47,9 +46,6 @@ says how many to show. In a pipe nothing is cut.`,
   stint status --json --last 1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if cmd.Flags().Changed("last") {
-				o.last = int(last)
-			}
 			if !o.watch && cmd.Flags().Changed("interval") {
 				return usage(fmt.Errorf("--interval is for --watch"))
 			}
@@ -57,9 +53,9 @@ says how many to show. In a pipe nothing is cut.`,
 		},
 	}
 	f := cmd.Flags()
-	f.Var(&last, "last", "show the last `N` runs; with --json, fires, too (default: as there is room for; 5 in a pipe)")
+	f.Var(numberFlag(&o.last, 0), "last", "show the last `N` runs; with --json, fires, too (default: as there is room for; 5 in a pipe)")
 	f.BoolVar(&o.watch, "watch", false, "look again and again, until interrupted")
-	f.Var(&o.interval, "interval", "with --watch: the time between looks")
+	f.Var(intervalFlag(&o.interval), "interval", "with --watch: the time between looks")
 	return cmd
 }
 
@@ -152,7 +148,7 @@ func (a *app) glyphs(lines []string) []string {
 
 // watchPipe shows one status after the other.
 func (a *app) watchPipe(ctx context.Context, o statusOptions, show func(first bool) error) error {
-	tick := time.NewTicker(time.Duration(o.interval))
+	tick := time.NewTicker(o.interval)
 	defer tick.Stop()
 	for first := true; ; first = false {
 		if err := show(first); err != nil {
@@ -190,7 +186,7 @@ func (a *app) watchTerminal(ctx context.Context, o statusOptions, f terminalFile
 	}
 	p := openPainter(f)
 	defer p.close()
-	tick := time.NewTicker(time.Duration(o.interval))
+	tick := time.NewTicker(o.interval)
 	defer tick.Stop()
 	var trouble string
 	for {

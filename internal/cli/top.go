@@ -32,7 +32,7 @@ import (
 )
 
 func newTop(a *app) *cobra.Command {
-	interval := intervalValue(time.Second)
+	interval := time.Second
 	cmd := &cobra.Command{
 		Use:   "top",
 		Short: "Watch the fleet live, pause it, stop runs and read their logs",
@@ -43,10 +43,10 @@ work that waits for review, to show its changes, to land it or to reject it. The
 them. Nothing changes before you confirm it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runTop(cmd.Context(), time.Duration(interval))
+			return a.runTop(cmd.Context(), interval)
 		},
 	}
-	cmd.Flags().Var(&interval, "interval", "look at the fleet every so often")
+	cmd.Flags().Var(intervalFlag(&interval), "interval", "look at the fleet every so often")
 	return cmd
 }
 
