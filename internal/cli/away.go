@@ -10,7 +10,6 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/plain"
 	"stint/internal/wire"
 )
 
@@ -67,7 +66,7 @@ func (a *app) runAway(ctx context.Context, o awayOptions) error {
 	if err != nil {
 		return err
 	}
-	a.printAway(wire.NewAway(away, true, o.dryRun), fmt.Sprintf("%s away until %s: %s", did(o.dryRun, "the reviewer is", "the reviewer would be"), until, away.Reason))
+	a.sayLine(wire.NewAway(away, true, o.dryRun), fmt.Sprintf("%s away until %s: %s", did(o.dryRun, "the reviewer is", "the reviewer would be"), until, away.Reason))
 	return nil
 }
 
@@ -88,16 +87,8 @@ func (a *app) runBack(ctx context.Context, dryRun bool) error {
 	if !was {
 		line = "the reviewer was not away"
 	}
-	a.printAway(wire.NewAway(fleet.Away{}, was, dryRun), line)
+	a.sayLine(wire.NewAway(fleet.Away{}, was, dryRun), line)
 	return nil
-}
-
-func (a *app) printAway(o wire.Absence, line string) {
-	if a.json {
-		printJSON(a.Stdout, o)
-		return
-	}
-	fmt.Fprintln(a.Stdout, plain.Text(line))
 }
 
 // untilFlag is a time to come: a day, which begins at midnight here, or an exact time.

@@ -146,11 +146,7 @@ func (a *app) budgetReset(ctx context.Context, scope fleet.Scope, reason string,
 			return err
 		}
 		r := fleet.Reset{At: a.Now(), Spent: before, Reason: reason}
-		if a.json {
-			printJSON(a.Stdout, wire.NewBudgetReset(r, dryRun))
-			return nil
-		}
-		fmt.Fprintln(a.Stdout, plain.Text(dry(dryRun)+resetText(r)))
+		a.sayLine(wire.NewBudgetReset(r, dryRun), dry(dryRun)+resetText(r))
 		return nil
 	})
 }

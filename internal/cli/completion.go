@@ -106,11 +106,11 @@ func (a *app) addCompletion(c *cobra.Command) {
 func (a *app) completeFlag(name string) cobra.CompletionFunc {
 	switch name {
 	case "category":
-		return a.completeCategories
+		return completeNames(a, (*config.Config).CategoryNames)
 	case "agent":
-		return a.completeAgents
+		return completeNames(a, func(c *config.Config) []string { return slices.Sorted(maps.Keys(c.Agents)) })
 	case "pool":
-		return a.completePools
+		return completeNames(a, func(c *config.Config) []string { return slices.Sorted(maps.Keys(c.Pools)) })
 	case "holder":
 		return a.completeHolders
 	case "task", "requires":
@@ -140,7 +140,8 @@ func (a *app) completeArgument(use string) cobra.CompletionFunc {
 		return first(cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault))
 	}
 	known := map[string]cobra.CompletionFunc{
-		"TASK": a.completeTasks, "CATEGORY": a.completeCategories, "RUN": a.completeRuns, "FIRE": a.completeFires, "SCOPE": a.completeScopes,
+		"TASK": a.completeTasks, "CATEGORY": completeNames(a, (*config.Config).CategoryNames), "RUN": a.completeRuns, "FIRE": a.completeFires,
+		"SCOPE": completeNames(a, budgetScopes),
 	}
 	var functions []cobra.CompletionFunc
 	for _, kind := range kinds {
@@ -190,11 +191,7 @@ func first(fn cobra.CompletionFunc) cobra.CompletionFunc {
 // among completes one of a few words.
 func among[T ~string](words ...T) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		var list []candidate
-		for _, w := range words {
-			list = append(list, candidate{name: string(w)})
-		}
-		return offer(list, typed)
+		return offer(plainCandidates(words), typed)
 	}
 }
 
@@ -237,39 +234,25 @@ func claimCandidates(ctx context.Context, s store.Store) (list []candidate) {
 	return list
 }
 
-// completeCategories completes a category.
-func (a *app) completeCategories(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.completeConfig(cmd, typed, func(_ context.Context, c *config.Config) (list []candidate) {
-		for _, name := range c.CategoryNames() {
-			list = append(list, candidate{string(name), ""})
-		}
-		return list
-	})
+// completeNames completes one of the names that the configuration has.
+func completeNames[T ~string](a *app, names func(*config.Config) []T) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		return a.completeConfig(cmd, typed, func(_ context.Context, c *config.Config) []candidate { return plainCandidates(names(c)) })
+	}
 }
 
-// completeAgents completes an agent.
-func (a *app) completeAgents(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.completeConfig(cmd, typed, func(_ context.Context, c *config.Config) []candidate { return sortedNames(c.Agents) })
+// budgetScopes are what there may be a budget for.
+func budgetScopes(c *config.Config) (list []fleet.Scope) {
+	for _, b := range c.AllBudgets() {
+		list = append(list, b.Scope)
+	}
+	return list
 }
 
-// completeScopes completes what a budget is for.
-func (a *app) completeScopes(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.completeConfig(cmd, typed, func(_ context.Context, c *config.Config) (list []candidate) {
-		for _, b := range c.AllBudgets() {
-			list = append(list, candidate{name: string(b.Scope)})
-		}
-		return list
-	})
-}
-
-// completePools completes a pool.
-func (a *app) completePools(cmd *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.completeConfig(cmd, typed, func(_ context.Context, c *config.Config) []candidate { return sortedNames(c.Pools) })
-}
-
-func sortedNames[V any](m map[string]V) (list []candidate) {
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		list = append(list, candidate{name, ""})
+// plainCandidates are names of which there is nothing to say.
+func plainCandidates[T ~string](names []T) (list []candidate) {
+	for _, name := range names {
+		list = append(list, candidate{name: string(name)})
 	}
 	return list
 }

@@ -93,11 +93,7 @@ func (a *app) configCheck(ctx context.Context) error {
 		warnings = append(warnings, tomlfile.Problem{Pos: c.Path, Text: text})
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(text))
 	}
-	if a.json {
-		printJSON(a.Stdout, wire.NewConfigCheck(c.Path, warnings))
-		return nil
-	}
-	fmt.Fprintf(a.Stdout, "%s: fleet %s: ok\n", plain.Text(c.Path), c.Fleet)
+	a.sayLine(wire.NewConfigCheck(c.Path, warnings), fmt.Sprintf("%s: fleet %s: ok", c.Path, c.Fleet))
 	return nil
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/plain"
 	"stint/internal/wire"
 )
 
@@ -94,7 +93,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 	if err != nil {
 		return err
 	}
-	a.printPause(wire.NewPaused(p, running, o.dryRun), fmt.Sprintf("%s %s until %s: %s", did(o.dryRun, "paused", "would pause"), whole(category), until, p.Reason))
+	a.sayLine(wire.NewPaused(p, running, o.dryRun), fmt.Sprintf("%s %s until %s: %s", did(o.dryRun, "paused", "would pause"), whole(category), until, p.Reason))
 	if running > 0 {
 		a.hint(fmt.Sprintf("what is under way goes on: %d; to end it: stint stop %s", running, cmp.Or(string(category), "--all")))
 	}
@@ -114,7 +113,7 @@ func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
 	if !changed {
 		line = whole(category) + " was not paused"
 	}
-	a.printPause(wire.NewResumed(category, changed, dryRun), line)
+	a.sayLine(wire.NewResumed(category, changed, dryRun), line)
 	return nil
 }
 
@@ -138,14 +137,6 @@ func (a *app) categoryOf(args []string) (fleet.Category, error) {
 		return "", err
 	}
 	return fleet.Category(oneLine(args)), knownCategory(c, oneLine(args))
-}
-
-func (a *app) printPause(o wire.Paused, line string) {
-	if a.json {
-		printJSON(a.Stdout, o)
-		return
-	}
-	fmt.Fprintln(a.Stdout, plain.Text(line))
 }
 
 func did(dryRun bool, done, would string) string {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/wire"
 )
@@ -36,6 +37,15 @@ func (a *app) say(object any, lines func(screen.Style) []string) {
 		return
 	}
 	a.print(a.glyphs(lines(a.style())))
+}
+
+// sayLine prints an object, or with no --json a line for people.
+func (a *app) sayLine(object any, line string) {
+	if a.json {
+		printJSON(a.Stdout, object)
+		return
+	}
+	fmt.Fprintln(a.Stdout, plain.Text(line))
 }
 
 // output is standard output that remembers its first failure: lost output must not pass for
@@ -98,11 +108,7 @@ func newVersion(a *app) *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if a.json {
-				printJSON(a.Stdout, wire.NewVersion(version()))
-				return nil
-			}
-			fmt.Fprintln(a.Stdout, "stint", version())
+			a.sayLine(wire.NewVersion(version()), "stint "+version())
 			return nil
 		},
 	}

@@ -10,7 +10,6 @@ import (
 	"stint/internal/door"
 	"stint/internal/fleet"
 	"stint/internal/grade"
-	"stint/internal/plain"
 	"stint/internal/rundir"
 	"stint/internal/wire"
 )
@@ -44,11 +43,7 @@ said before. What the file may not say is refused. "stint help agents" says what
 			if err != nil {
 				return err
 			}
-			if a.json {
-				printJSON(a.Stdout, wire.NewResult(r.Outcome, r.Grade, r.Reason, r.TaskState, answer.Path))
-				return nil
-			}
-			fmt.Fprintf(a.Stdout, "wrote %s\n", plain.Text(answer.Path))
+			a.sayLine(wire.NewResult(r.Outcome, r.Grade, r.Reason, r.TaskState, answer.Path), "wrote "+answer.Path)
 			return nil
 		},
 	}

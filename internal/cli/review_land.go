@@ -55,7 +55,7 @@ the reason. The branch is kept, and listed with --all alone, until it has anothe
 				if err := e.Reject(cmd.Context(), i, reason); err != nil {
 					return err
 				}
-				a.printReviewed(i, "rejected", wire.Reviewed{Reason: reason}, string(i.Run)+" is rejected")
+				a.sayLine(wire.NewReviewed(i, "rejected", wire.Reviewed{Reason: reason}), string(i.Run)+" is rejected")
 				return nil
 			})
 		},
@@ -79,7 +79,7 @@ is made beside the workspace.`,
 				if err != nil {
 					return err
 				}
-				a.printReviewed(i, "checked out", wire.Reviewed{Dir: dir}, dir)
+				a.sayLine(wire.NewReviewed(i, "checked out", wire.Reviewed{Dir: dir}), dir)
 				return nil
 			})
 		},
@@ -115,19 +115,11 @@ that there is.`,
 				case line == "":
 					line = i.Name + " is pushed to " + remote
 				}
-				a.printReviewed(i, "published", wire.Reviewed{URL: r.URL}, line)
+				a.sayLine(wire.NewReviewed(i, "published", wire.Reviewed{URL: r.URL}), line)
 				return nil
 			})
 		},
 	}
-}
-
-func (a *app) printReviewed(i review.Item, state string, r wire.Reviewed, line string) {
-	if a.json {
-		printJSON(a.Stdout, wire.NewReviewed(i, state, r))
-		return
-	}
-	fmt.Fprintln(a.Stdout, plain.Text(line))
 }
 
 // unlanded refuses what is decided already.

@@ -13,7 +13,6 @@ import (
 	"stint/internal/config"
 	"stint/internal/door"
 	"stint/internal/fleet"
-	"stint/internal/plain"
 	"stint/internal/task"
 	"stint/internal/wire"
 )
@@ -60,15 +59,7 @@ func (a *app) taskAdd(ctx context.Context, d door.Draft, dryRun bool) error {
 		return err
 	}
 	t := answer.Task.Task
-	if a.json {
-		printJSON(a.Stdout, wire.NewTask(t, "", ""))
-		return nil
-	}
-	verb := "added"
-	if dryRun {
-		verb = "would add"
-	}
-	fmt.Fprintf(a.Stdout, "%s %s (%s): %s\n", verb, plain.Text(string(t.ID)), t.Category, plain.Text(t.Path))
+	a.sayLine(wire.NewTask(t, "", ""), fmt.Sprintf("%s %s (%s): %s", did(dryRun, "added", "would add"), t.ID, t.Category, t.Path))
 	return nil
 }
 

@@ -60,15 +60,11 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 		if err != nil {
 			return err
 		}
-		if a.json {
-			printJSON(a.Stdout, wire.NewRetry(id, found, dryRun))
-			return nil
-		}
 		line := fmt.Sprintf("stint has forgotten what sessions left of %s: the state in its file, or its tracker, counts again", id)
 		if !found {
 			line = fmt.Sprintf("stint remembers nothing of %s: the state in its file, or its tracker, counts", id)
 		}
-		fmt.Fprintln(a.Stdout, plain.Text(line))
+		a.sayLine(wire.NewRetry(id, found, dryRun), line)
 		return nil
 	})
 }
