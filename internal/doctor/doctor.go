@@ -58,7 +58,7 @@ type Repaired struct {
 // Examine judges the facts, in an order in which one would look: first the things that others
 // depend on.
 func Examine(f Facts) []Finding {
-	list := append(examineConfig(f.Config), examineManager(f)...)
+	list := append(examineConfig(f.Config), examineBus(f), examineLinger(f.Linger))
 	if f.Config.Fault != "" {
 		return append(list, examineClock(f)) // nothing else is known without one
 	}

@@ -35,10 +35,6 @@ func examineConfig(c Config) (list []Finding) {
 	return list
 }
 
-func examineManager(f Facts) []Finding {
-	return []Finding{examineBus(f), examineLinger(f.Linger)}
-}
-
 func examineBus(f Facts) Finding {
 	const check = "bus"
 	m := f.Manager

@@ -12,7 +12,7 @@ import (
 
 // laneName is a category, with the number of its lane where it has several.
 func (m Model) laneName(c fleet.Category, lane int) string {
-	return line(screen.LaneName(c, lane, screen.LaneCounts(m.look.Lanes)[c]))
+	return plain.Line(screen.LaneName(c, lane, screen.LaneCounts(m.look.Lanes)[c]))
 }
 
 // state is the sign, the colour and the word for how a lane is.

@@ -12,7 +12,6 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/plain"
 )
 
 // Model is what is on the screen.
@@ -415,5 +414,3 @@ func (m Model) quit() (tea.Model, tea.Cmd) {
 	m.leaving = true
 	return m, nil
 }
-
-func line(text string) string { return plain.Line(text) }

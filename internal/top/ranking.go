@@ -51,7 +51,7 @@ func (m Model) rankingLines(width, rows int) (lines []string, shown string) {
 	names := m.nameWidth()
 	bar := min(max(width-names-4-len(rankingTitles)-1, 0), widestBar)
 	for _, r := range m.look.Ranking[first:end] {
-		name := pad(line(string(r.Category)), names)
+		name := pad(plain.Line(string(r.Category)), names)
 		mark, paint := " ", screen.Normal
 		if r.Started() {
 			mark, paint = "*", screen.Green
@@ -62,7 +62,7 @@ func (m Model) rankingLines(width, rows int) (lines []string, shown string) {
 		}
 		text += numbers(r)
 		if bar == widestBar && r.Out != "" {
-			text += "   " + m.style().Paint(screen.Dim, line(r.Out))
+			text += "   " + m.style().Paint(screen.Dim, plain.Line(r.Out))
 		}
 		lines = append(lines, text)
 	}

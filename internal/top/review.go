@@ -129,11 +129,11 @@ func (m Model) reviewScreen(room int) []string {
 	case v.reading && len(v.items) == 0:
 		note = "asking git …"
 	case v.err != nil:
-		note = line(v.err.Error())
+		note = plain.Line(v.err.Error())
 	case len(v.items) == 0:
 		note = "nothing waits for review"
 	}
-	lines := []string{m.title("review", true, fmt.Sprintf("%d for %s", len(v.items), line(v.target.Name)))}
+	lines := []string{m.title("review", true, fmt.Sprintf("%d for %s", len(v.items), plain.Line(v.target.Name)))}
 	switch {
 	case note != "":
 		return append(lines, style.Paint(screen.Dim, "  "+note))

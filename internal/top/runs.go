@@ -86,7 +86,7 @@ func (m Model) runsScreen(room int) []string {
 	first, end := window(len(list), room-1, at)
 	title := "runs"
 	if m.runs.typing || m.runs.filter != "" {
-		title += "  /" + line(m.runs.filter)
+		title += "  /" + plain.Line(m.runs.filter)
 	}
 	if m.runs.typing {
 		title += "█"
@@ -137,5 +137,5 @@ func (m Model) detail(r fleet.RunStatus) []string {
 	if tokens := r.Usage.Tokens; tokens != nil {
 		what = append(what, plain.Count(*tokens)+" tokens")
 	}
-	return []string{"  " + m.style().Paint(screen.MoodPaint(sign.Mood), line(how)), "  " + line(strings.Join(what, ", "))}
+	return []string{"  " + m.style().Paint(screen.MoodPaint(sign.Mood), plain.Line(how)), "  " + plain.Line(strings.Join(what, ", "))}
 }

@@ -71,7 +71,7 @@ func (m Model) style() screen.Style { return screen.Style{Width: m.width, Colour
 // the ordinary, if anything is.
 func (m Model) header() []string {
 	s := m.style()
-	name := " stint " + line(string(m.Fleet))
+	name := " stint " + plain.Line(string(m.Fleet))
 	left := s.Paint(screen.Bold, name) + "  " + m.now.UTC().Format("15:04:05Z")
 	list := []string{spread(left, m.nextFire()+" ", m.width)}
 	if text := m.trouble(); text != "" && m.height > 4 {
@@ -93,7 +93,7 @@ func (m Model) nextFire() string {
 	for i, t := range m.look.Timers {
 		name := "next"
 		if i > 0 {
-			name = line(t.Pool)
+			name = plain.Line(t.Pool)
 		}
 		switch {
 		case t.Firing:
@@ -116,7 +116,7 @@ func (m Model) nextFire() string {
 func (m Model) trouble() string {
 	s := m.style()
 	var parts []string
-	add := func(p screen.Paint, text string) { parts = append(parts, s.Paint(p, line(text))) }
+	add := func(p screen.Paint, text string) { parts = append(parts, s.Paint(p, plain.Line(text))) }
 	if m.fault != nil {
 		add(screen.Red, "look failed: "+m.fault.Error())
 	}
@@ -151,12 +151,12 @@ func stale(interval time.Duration) time.Duration { return max(3*interval, 5*time
 // footer is a question, or what came of the last action, or which keys there are.
 func (m Model) footer() string {
 	s := m.style()
-	said := line(m.said)
+	said := plain.Line(m.said)
 	switch {
 	case m.asked != nil && m.asked.asks:
-		return s.Paint(screen.Bold, m.longest(" "+line(m.asked.text)+"? "+line(m.asked.words)+"█", " why? "+line(m.asked.words)+"█"))
+		return s.Paint(screen.Bold, m.longest(" "+plain.Line(m.asked.text)+"? "+plain.Line(m.asked.words)+"█", " why? "+plain.Line(m.asked.words)+"█"))
 	case m.asked != nil:
-		return s.Paint(screen.Bold, m.longest(" "+line(m.asked.text)+"? y/n", " y/n: "+line(m.asked.text)+"?"))
+		return s.Paint(screen.Bold, m.longest(" "+plain.Line(m.asked.text)+"? y/n", " y/n: "+plain.Line(m.asked.text)+"?"))
 	case m.leaving:
 		return s.Paint(screen.Yellow, m.longest(" "+said+" then leaving; q: at once", " q: leave at once"))
 	case m.said != "" && m.wrong:
@@ -213,13 +213,13 @@ func (m Model) logDetail() []string {
 func (m Model) logTitle() string {
 	r, known := m.run(m.log.run)
 	if !known {
-		return "log " + line(string(m.log.run))
+		return "log " + plain.Line(string(m.log.run))
 	}
 	text := fmt.Sprintf("log %s %s %s", r.ID, r.Category, r.Task)
 	if !r.EndedAt.IsZero() {
 		text += fmt.Sprintf(" (%s %s)", r.Verdict.Outcome, plain.Ago(r.EndedAt, m.now))
 	}
-	return line(text)
+	return plain.Line(text)
 }
 
 // logPlace says which part of the log is to be seen.
@@ -246,7 +246,7 @@ func (m Model) logBody(rows int) []string {
 	case v.run == "":
 		note = "no run of this category yet"
 	case v.err != nil:
-		note = line(v.err.Error())
+		note = plain.Line(v.err.Error())
 	case !v.read:
 		note = "reading …"
 	case len(v.lines) == 0:
