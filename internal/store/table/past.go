@@ -37,7 +37,9 @@ func (r Reader) LastDenials(ctx context.Context, q store.DenialQuery) ([]fleet.D
 // BudgetResets reads what people struck out since a time, oldest first.
 func (r Reader) BudgetResets(ctx context.Context, since time.Time) ([]fleet.Reset, error) {
 	return read(ctx, r, "resets of budgets", func(add func(fleet.Reset)) Statement {
-		return Resets().Select(func(s book.Reset) { add(fleet.Reset{At: s.At, Spent: fleet.Spent{Scope: s.Scope, Runs: s.Runs, Tokens: s.Tokens, USD: s.USD}, Reason: s.Reason}) }, "where at >= $1 order by id", since.UnixMilli())
+		return Resets().Select(func(s book.Reset) {
+			add(fleet.Reset{At: s.At, Spent: fleet.Spent{Scope: s.Scope, Runs: s.Runs, Tokens: s.Tokens, USD: s.USD}, Reason: s.Reason})
+		}, "where at >= $1 order by id", since.UnixMilli())
 	})
 }
 
