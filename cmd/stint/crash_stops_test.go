@@ -165,9 +165,9 @@ func (c crashStore) EndRun(ctx context.Context, r fleet.Run) error {
 	return c.stop.around("Store.EndRun", func() error { return c.Store.EndRun(ctx, r) })
 }
 
-func (c crashStore) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (left bool, err error) {
+func (c crashStore) Abandon(ctx context.Context, g store.Gone) (left bool, err error) {
 	err = c.stop.around("Store.Abandon", func() error {
-		left, err = c.Store.Abandon(ctx, id, reason, used, died)
+		left, err = c.Store.Abandon(ctx, g)
 		return err
 	})
 	return left, err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 
 	"stint/internal/fleet"
@@ -24,11 +25,23 @@ func (e *Engine) seeFates(ctx context.Context) {
 	if err == nil && len(runs) > 0 {
 		var fates []fleet.Fate
 		fates, err = e.fates(ctx, runs)
-		err = errors.Join(err, e.recordFates(ctx, fates))
+		err = errors.Join(err, e.recordFates(ctx, news(runs, fates)))
 	}
 	if err != nil {
 		e.Log.WarnContext(ctx, "not all is known of what became of sessions' work", slog.Any("err", err))
 	}
+}
+
+// news are the fates that are not on record. To learn of one, the store reads all that its category
+// ever learnt since the last alarm.
+func news(runs []fleet.Run, list []fleet.Fate) []fleet.Fate {
+	known := map[fleet.RunID][]fleet.Fate{}
+	for _, r := range runs {
+		known[r.ID] = r.Fates
+	}
+	return slices.DeleteFunc(list, func(f fleet.Fate) bool {
+		return slices.ContainsFunc(known[f.Run], func(k fleet.Fate) bool { return k.Kind == f.Kind && k.Witness == f.Witness })
+	})
 }
 
 // fates is what became of the work of runs, by people's word and by git.
@@ -92,8 +105,8 @@ func (e *Engine) recordFates(ctx context.Context, list []fleet.Fate) error {
 	if len(list) == 0 {
 		return nil
 	}
-	news, err := e.Store.AddFates(ctx, list)
-	for _, f := range news {
+	added, err := e.Store.AddFates(ctx, list)
+	for _, f := range added {
 		reason := string(f.Kind)
 		if f.Reason != "" {
 			reason += ": " + f.Reason

@@ -160,7 +160,7 @@ func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string, died t
 	if r.EndedAt.IsZero() && r.Key != "" { // it had an agent, and the end of it is not recorded
 		used = e.account(ctx, r, used)
 	}
-	left, err := e.Store.Abandon(ctx, r.ID, reason, used, died)
+	left, err := e.Store.Abandon(ctx, store.Gone{Run: r.ID, Reason: reason, Used: used, Died: died, Silent: reason == reasonSilent})
 	if err != nil || !left && !delivered {
 		return "", err
 	}
@@ -217,7 +217,7 @@ func (e *Engine) holders(ctx context.Context, s store.Snapshot) (ids []fleet.Run
 func (e *Engine) over(ctx context.Context, r fleet.Run, s store.Standing, dryRun bool) (string, error) {
 	now := s.At
 	if e.Here.Elsewhere(r.Seat) {
-		if silent(r, s.Claims, now) {
+		if r.Silent(s.Claims, now) {
 			return reasonSilent, nil
 		}
 		return "", nil
@@ -259,34 +259,6 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, s store.Standing, dryRun
 		return "", nil
 	}
 	return reasonOverdue, nil
-}
-
-const (
-	// leaseSlack is how long the claims of another machine's run must have expired before the run
-	// is closed: its session has ended itself by then.
-	leaseSlack = 30 * time.Second
-	// silence is how long such a run may take without a claim: it looks for work, or has just ended.
-	silence = 10 * time.Minute
-)
-
-// silent reports whether a run of another machine is to be closed. Only its own machine could say
-// that its session is gone; but once its last lease is over, it may not be at work any more.
-func silent(r fleet.Run, claims []fleet.Claim, now time.Time) bool {
-	var lease, last time.Time
-	for _, c := range claims {
-		if c.Holder == r.ID.Holder() && c.ReleasedAt.IsZero() && c.ExpiresAt.After(lease) {
-			lease = c.ExpiresAt
-		}
-	}
-	if !lease.IsZero() {
-		return now.Sub(lease) >= leaseSlack
-	}
-	for _, t := range []time.Time{r.CreatedAt, r.NotBefore, r.StartedAt, r.EndedAt} {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return now.Sub(last) >= silence
 }
 
 // planned reports whether a run is open and has not begun.

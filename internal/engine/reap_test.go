@@ -238,12 +238,12 @@ type dying struct {
 	applied bool
 }
 
-func (s *dying) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (bool, error) {
+func (s *dying) Abandon(ctx context.Context, g store.Gone) (bool, error) {
 	if s.left--; s.left >= 0 {
-		return s.Store.Abandon(ctx, id, reason, used, died)
+		return s.Store.Abandon(ctx, g)
 	}
 	if s.applied {
-		if _, err := s.Store.Abandon(ctx, id, reason, used, died); err != nil {
+		if _, err := s.Store.Abandon(ctx, g); err != nil {
 			return false, err
 		}
 	}

@@ -152,8 +152,8 @@ func (f *faultyStore) SeeTasks(ctx context.Context, list []store.TaskSight) erro
 	return f.write("SeeTasks", func() error { return f.Store.SeeTasks(ctx, list) })
 }
 
-func (f *faultyStore) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (bool, error) {
-	return answer(f, "Abandon", func() (bool, error) { return f.Store.Abandon(ctx, id, reason, used, died) })
+func (f *faultyStore) Abandon(ctx context.Context, g store.Gone) (bool, error) {
+	return answer(f, "Abandon", func() (bool, error) { return f.Store.Abandon(ctx, g) })
 }
 
 // story is something that a fleet goes through, and all errors that it reported.

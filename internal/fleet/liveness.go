@@ -97,3 +97,32 @@ func (c Claim) Free(now time.Time, holder Liveness) bool {
 	}
 	return !c.Current(now) || c.AcquiredAt.Sub(now) > c.ExpiresAt.Sub(c.AcquiredAt)
 }
+
+const (
+	// leaseSlack is how long the claims of another machine's run must have expired before the run
+	// is closed: its session has ended itself by then.
+	leaseSlack = 30 * time.Second
+	// silence is how long such a run may take without a claim: it looks for work, or has just ended.
+	silence = 10 * time.Minute
+)
+
+// Silent reports whether a run of another machine is to be closed, by claims that it has among them.
+// Only its own machine could say that its session is gone; but once its last lease is over, it may
+// not be at work any more.
+func (r Run) Silent(claims []Claim, now time.Time) bool {
+	var lease, last time.Time
+	for _, c := range claims {
+		if c.Holder == r.ID.Holder() && c.ReleasedAt.IsZero() && c.ExpiresAt.After(lease) {
+			lease = c.ExpiresAt
+		}
+	}
+	if !lease.IsZero() {
+		return now.Sub(lease) >= leaseSlack
+	}
+	for _, t := range []time.Time{r.CreatedAt, r.NotBefore, r.StartedAt, r.EndedAt} {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return now.Sub(last) >= silence
+}

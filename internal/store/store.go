@@ -290,9 +290,19 @@ type Runs interface {
 	AddFates(ctx context.Context, list []fleet.Fate) ([]fleet.Fate, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it
 	// is open, its claims, its lane. Nothing is learnt of it, but that its task was tried in
-	// vain. The run ended when its session died; zero is now. It reports whether there was
-	// anything left; of two calls one finds nothing.
-	Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (bool, error)
+	// vain. It reports whether there was anything left; of two calls one finds nothing.
+	Abandon(ctx context.Context, g Gone) (bool, error)
+}
+
+// Gone is a run whose session is gone, for [Runs.Abandon].
+type Gone struct {
+	Run    fleet.RunID
+	Reason string
+	Used   fleet.Usage // as far as it is known
+	Died   time.Time   // when the session did; zero: now
+	// Silent says that nobody but another machine could know: the run is left alone if that machine
+	// was heard of meanwhile, see [fleet.Run.Silent].
+	Silent bool
 }
 
 // Places remembers whose work has a place in review, and whether the reviewer is away.

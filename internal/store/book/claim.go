@@ -181,6 +181,16 @@ func (p *Page) claim(key fleet.Key) Claim {
 	return c
 }
 
+// claims are those that a holder has not given back.
+func (p *Page) claims(holder fleet.Holder) (list []fleet.Claim) {
+	for c := range p.Claims.All() {
+		if c.Holder == holder && c.ReleasedAt.IsZero() {
+			list = append(list, c.Claim)
+		}
+	}
+	return list
+}
+
 func (p *Page) decide(c Claim) fleet.Claim {
 	p.Claims.Put(c)
 	return c.Claim

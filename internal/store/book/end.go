@@ -77,16 +77,19 @@ func (p *Page) end(r fleet.Run) error {
 // Abandon gives back what a run whose session is gone has left, and books what that is known to
 // have used. The run ended when its session died; its claims and lane are held until now. It
 // reports whether anything was left.
-func (p *Page) Abandon(id fleet.RunID, reason string, used fleet.Usage, died time.Time) (left bool) {
-	if row, err := p.open(id); err == nil {
-		row.EndedAt, row.Verdict.Outcome, row.Verdict.Reason, row.Usage = whole(p.endOf(fleet.Run{EndedAt: died})), fleet.Abandoned, reason, used
+func (p *Page) Abandon(g store.Gone) (left bool) {
+	if row, _ := p.run(g.Run); g.Silent && !row.Silent(p.claims(g.Run.Holder()), p.Now) {
+		return false
+	}
+	if row, err := p.open(g.Run); err == nil {
+		row.EndedAt, row.Verdict.Outcome, row.Verdict.Reason, row.Usage = whole(p.endOf(fleet.Run{EndedAt: g.Died})), fleet.Abandoned, g.Reason, g.Used
 		p.settle(&row) // only until it is closed it has an account
 		p.Runs.Put(row)
 		p.judgeTask(row.Run)
 		left = true
 	}
-	left = p.vacate(id) || left
-	return p.giveBack(id.Holder(), fleet.EndingAbandoned, reason, func(fleet.Key) bool { return true }) || left
+	left = p.vacate(g.Run) || left
+	return p.giveBack(g.Run.Holder(), fleet.EndingAbandoned, g.Reason, func(fleet.Key) bool { return true }) || left
 }
 
 // settle puts what a session used in place of what was reserved for it.

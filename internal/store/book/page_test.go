@@ -72,7 +72,7 @@ func TestPage(t *testing.T) {
 			return nil
 		}, []book.Claim{with(lane, back(fleet.EndingReleased, ""))}, []fleet.RunID{run}, nil},
 		{"abandon", []book.Claim{held("k"), with("l", back(fleet.EndingDone, ""))}, func(p *book.Page) error {
-			if !p.Abandon(run, "found dead", fleet.Usage{}, time.Time{}) {
+			if !p.Abandon(store.Gone{Run: run, Reason: "found dead"}) {
 				return errors.New("nothing was left")
 			}
 			return nil

@@ -63,8 +63,8 @@ func (w Writer) EndRun(ctx context.Context, r fleet.Run) error {
 // Abandon gives back what a run whose session is gone has left.
 //
 // All of it is one transaction: dying here leaves everything to the next reaping.
-func (w Writer) Abandon(ctx context.Context, id fleet.RunID, reason string, used fleet.Usage, died time.Time) (bool, error) {
-	return decided(ctx, w, Need{Ends: id, Holder: id.Holder()}, func(p *Page) bool { return p.Abandon(id, reason, used, died) }, "abandon run %s", id)
+func (w Writer) Abandon(ctx context.Context, g store.Gone) (bool, error) {
+	return decided(ctx, w, Need{Ends: g.Run, Holder: g.Run.Holder()}, func(p *Page) bool { return p.Abandon(g) }, "abandon run %s", g.Run)
 }
 
 // Respawn records whether a session follows a run, and the run that does. Its timer runs already.

@@ -322,7 +322,7 @@ func everyWrite(ctx context.Context, d *DB) error {
 	try(d.EndRun(ctx, run))
 	try(d.LaneReleased(ctx, run.ID))
 	try(d.Denied(ctx, fleet.DeniedClaim{Run: run.ID, Category: "code", Key: "k", Holder: "h"}))
-	_, err = d.Abandon(ctx, run.ID, "", fleet.Usage{}, time.Time{})
+	_, err = d.Abandon(ctx, store.Gone{Run: run.ID})
 	try(err)
 	try(d.Pause(ctx, fleet.Pause{Category: "code"}))
 	_, err = d.Resume(ctx, "code")

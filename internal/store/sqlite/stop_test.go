@@ -158,7 +158,7 @@ func stoppedWrites() map[string]stoppedWrite {
 		},
 		"Complete noop": {begun, noop},
 		"Abandon": {begun, func(ctx context.Context, d *DB) error {
-			_, err := d.Abandon(ctx, run.ID, "found dead", fleet.Usage{}, time.Time{})
+			_, err := d.Abandon(ctx, store.Gone{Run: run.ID, Reason: "found dead"})
 			return err
 		}},
 		"SeePlaces": {begun, func(ctx context.Context, d *DB) error {

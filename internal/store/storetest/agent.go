@@ -194,7 +194,7 @@ func testProbeWithoutAnswer(t *testing.T, b bundle) {
 	b.clock.Advance(30 * time.Minute)
 	ends := map[fleet.RunID]func(fleet.Run){
 		"0killed": func(r fleet.Run) {
-			_, err := b.Abandon(t.Context(), r.ID, "found dead", fleet.Usage{}, time.Time{})
+			_, err := b.Abandon(t.Context(), store.Gone{Run: r.ID, Reason: "found dead"})
 			must(t, err)
 		},
 		"0cancelled": func(r fleet.Run) { b.ends(t, r, fleet.Cancelled, "stopped") },

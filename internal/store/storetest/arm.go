@@ -292,7 +292,7 @@ func testLearnsNothing(t *testing.T, b bundle) {
 		"0claimed": func(r fleet.Run) error { return b.Complete(ctx, r) },
 		"0lost":    func(r fleet.Run) error { return b.EndRun(ctx, graded(r, 0.9)) },
 		"0dead": func(r fleet.Run) error {
-			_, err := b.Abandon(ctx, r.ID, "found dead", fleet.Usage{}, time.Time{})
+			_, err := b.Abandon(ctx, store.Gone{Run: r.ID, Reason: "found dead"})
 			return err
 		},
 	}
@@ -337,7 +337,7 @@ func testEnded(t *testing.T, b bundle) {
 		{"another category", func() error { return b.Complete(ctx, graded(elsewhere, 0.5)) }, 1},
 		{"idle", func() error { b.backOff(t, "code", "0r5", fleet.Idle); return nil }, 1},
 		{"lost", func() error { return b.EndRun(ctx, first) }, 4},
-		{"abandoned", func() error { _, err := b.Abandon(ctx, dead.ID, "found dead", fleet.Usage{}, time.Time{}); return err }, 5},
+		{"abandoned", func() error { _, err := b.Abandon(ctx, store.Gone{Run: dead.ID, Reason: "found dead"}); return err }, 5},
 		{"not started", func() error {
 			f := b.mustRecord(t, "0r6", "0r7")
 			b.mustNotStart(t, f.ID, "0r6", true)

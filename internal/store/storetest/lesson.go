@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"testing"
-	"time"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -111,7 +110,7 @@ func testLessonsUngraded(t *testing.T, b bundle) {
 	lost := graded(b.begun(t, "0r2", without), 1)
 	lost.Verdict.Outcome = fleet.Lost
 	must(t, b.EndRun(t.Context(), lost))
-	_, err := b.Abandon(t.Context(), b.begun(t, "0r3", without).ID, "found dead", fleet.Usage{}, time.Time{})
+	_, err := b.Abandon(t.Context(), store.Gone{Run: b.begun(t, "0r3", without).ID, Reason: "found dead"})
 	must(t, err)
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 

@@ -160,7 +160,7 @@ func testReserveOfTheSilent(t *testing.T, b bundle) {
 	b.used(t, b.works(t, "0r1", "claude"), 1000, 1)
 	ends := map[fleet.RunID]func(fleet.Run){
 		"0dead": func(r fleet.Run) {
-			_, err := b.Abandon(t.Context(), r.ID, "found dead", fleet.Usage{}, time.Time{})
+			_, err := b.Abandon(t.Context(), store.Gone{Run: r.ID, Reason: "found dead"})
 			must(t, err)
 		},
 		"0silent": func(r fleet.Run) { b.ends(t, r, fleet.Noop, "") },
@@ -268,7 +268,7 @@ func testCostOfTheDead(t *testing.T, b bundle) {
 	dead := b.works(t, "0r2", "claude")
 	used := fleet.Usage{Tokens: value(int64(70)), USD: value(0.25), Cost: fleet.CostComputed, Models: []string{"m"}}
 	for range 2 {
-		_, err := b.Abandon(t.Context(), dead.ID, "found dead", used, time.Time{})
+		_, err := b.Abandon(t.Context(), store.Gone{Run: dead.ID, Reason: "found dead", Used: used})
 		must(t, err)
 		same(t, "spent", b.spent(t)[fleet.FleetScope], fleet.Spent{Scope: fleet.FleetScope, Runs: 2, Tokens: 1070, USD: 1.25, Guessed: 0.25})
 		same(t, "stored usage", b.mustRun(t, dead.ID).Usage, used)
@@ -356,7 +356,7 @@ func testSlots(t *testing.T, b bundle) {
 	b.ends(t, b.mustRun(t, "0r1"), fleet.Noop, "")
 	b.mustTakeForRun(t, third, fleet.Granted)
 	b.mustRefuse(t, ask("0r5", "claude"), "slots are in use")
-	_, err := b.Abandon(t.Context(), "0r2", "found dead", fleet.Usage{}, time.Time{})
+	_, err := b.Abandon(t.Context(), store.Gone{Run: "0r2", Reason: "found dead"})
 	must(t, err)
 	b.mustTakeForRun(t, ask("0r6", "claude"), fleet.Granted)
 	same(t, "agent in the row", b.mustRun(t, "0r4").Agent, "codex")

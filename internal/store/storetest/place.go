@@ -53,7 +53,7 @@ func testPlaces(t *testing.T, b bundle) {
 	productive := graded(b.mustRun(t, "0r1"), 0.5)
 	productive.Commits = []string{"c0ffee"}
 	must(t, b.Complete(t.Context(), productive))
-	_, err := b.Abandon(t.Context(), "0r2", "found dead", fleet.Usage{}, time.Time{})
+	_, err := b.Abandon(t.Context(), store.Gone{Run: "0r2", Reason: "found dead"})
 	must(t, err)
 	same(t, "of runs that are over", b.mustPlaces(t), []fleet.TakenPlace{{Run: "0r1", Ended: true, Left: true}, {Run: "0r2", Ended: true}})
 	b.mustBeFull(t, third)

@@ -112,7 +112,7 @@ func repeatedWrites() map[string]repeated {
 			return err
 		}), nil},
 		"abandon": {works, silent(func(ctx context.Context, b bundle) error {
-			_, err := b.Abandon(ctx, "0r1", "crashed", fleet.Usage{}, time.Time{})
+			_, err := b.Abandon(ctx, store.Gone{Run: "0r1", Reason: "crashed"})
 			return err
 		}), nil},
 		"add": {held, silent(func(ctx context.Context, b bundle) error { return b.AddRun(ctx, plannedRun("0r9")) }), nil},

@@ -244,7 +244,7 @@ func (h *history) end(rt *rapid.T) {
 	case "lost":
 		err = h.EndRun(h.t.Context(), graded(s.run, grade))
 	case "dead":
-		_, err = h.Abandon(h.t.Context(), s.run.ID, "found dead", fleet.Usage{}, time.Time{})
+		_, err = h.Abandon(h.t.Context(), store.Gone{Run: s.run.ID, Reason: "found dead"})
 	}
 	must(h.t, err)
 }

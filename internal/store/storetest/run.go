@@ -79,7 +79,7 @@ func testOnBranch(t *testing.T, b bundle) {
 		must(t, b.OnBranch(t.Context(), id, branch))
 		same(t, "branch", b.mustRun(t, id).Branch, branch)
 	}
-	_, err := b.Abandon(t.Context(), "0r1", "found dead", fleet.Usage{}, time.Time{})
+	_, err := b.Abandon(t.Context(), store.Gone{Run: "0r1", Reason: "found dead"})
 	must(t, err)
 	same(t, "branch of an abandoned run", b.mustRun(t, "0r1").Branch, branch)
 	mustBe(t, b.OnBranch(t.Context(), "0r1", "stint/other"), fleet.ErrLost)
@@ -453,4 +453,26 @@ func testRespawn(t *testing.T, b bundle) {
 	got, err := b.Fire(t.Context(), f.ID)
 	must(t, err)
 	same(t, "choices", got.Choices, f.Choices)
+}
+
+// testSilent closes a run of another machine only if nothing was heard of it by then.
+func testSilent(t *testing.T, b bundle) {
+	r := b.begun(t, "0r1")
+	gone := store.Gone{Run: r.ID, Reason: "not heard of", Silent: true}
+	closed := func(want bool) {
+		t.Helper()
+		left, err := b.Abandon(t.Context(), gone)
+		must(t, err)
+		same(t, "closed", left, want)
+	}
+	b.clock.Advance(time.Hour + 29*time.Second) // of which an hour was its lease
+	closed(false)
+	_, err := b.Renew(t.Context(), store.Hold{Key: r.Key, Holder: r.ID.Holder(), Epoch: r.Epoch, Kept: true}, time.Hour)
+	must(t, err)
+	b.clock.Advance(time.Minute)
+	closed(false)
+	same(t, "it is open", b.mustRun(t, r.ID).EndedAt.IsZero(), true)
+	b.clock.Advance(time.Hour)
+	closed(true)
+	closed(false)
 }

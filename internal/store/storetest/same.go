@@ -194,6 +194,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 	}, Runs: []fleet.Run{after}, Attempt: take.Attempt, Bounds: store.Bounds{Lanes: map[fleet.Category]int{"code": 1}}}
 	pid, lane, most, fire := 7+some("pid", 1), 1+some("lane", 1), some("most", 2), fleet.FireID(1+some("fire", 2))
 	resumed, witness := fleet.Category(pick("resumed", "", "code")), pick("witness", "x", "y")
+	gone := store.Gone{Run: id, Reason: reason, Used: end.Usage, Died: now.Add(-time.Minute), Silent: yes("silent")}
 	sight := store.TaskSight{TaskMemory: memory, Forget: yes("forget"), Over: yes("over"), Owing: yes("owing")}
 	review := fleet.Review{Run: id, Decision: fleet.ReviewDecision(pick("decision", "", "rejected")), Check: fleet.ReviewCheck{Tip: reason, OK: yes("ok")}}
 	said := fleet.Feedback{Run: id, Task: task, Rounds: some("rounds", 2), Seen: []string{"a", "b"}, Said: reason, At: now}
@@ -244,7 +245,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 		func(ctx context.Context, w store.Store) string { return answer(w.Complete(ctx, end)) },
 		func(ctx context.Context, w store.Store) string { return answer(w.EndRun(ctx, end)) },
 		func(ctx context.Context, w store.Store) string {
-			left, err := w.Abandon(ctx, id, reason, end.Usage, now.Add(-time.Minute))
+			left, err := w.Abandon(ctx, gone)
 			return answer(err, left)
 		},
 		func(ctx context.Context, w store.Store) string {

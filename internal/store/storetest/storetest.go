@@ -60,6 +60,7 @@ func Run(t *testing.T, open Open) {
 		"CompleteLate":       testCompleteLate,
 		"CompleteUngraded":   testCompleteUngraded,
 		"EndRun":             testEndRun,
+		"Silent":             testSilent,
 		"RecordFire":         testRecordFire,
 		"RecordFireAtOnce":   testRecordFireAllOrNothing,
 		"LastFires":          testLastFires,

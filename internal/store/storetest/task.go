@@ -224,7 +224,7 @@ func testWaiting(t *testing.T, b bundle) {
 		must(t, b.AddRun(t.Context(), plannedRun(id)))
 		b.mustTakeForRun(t, takeFor(id, "deadly"), fleet.Granted)
 		for range 2 { // the second to find it finds nothing
-			_, err := b.Abandon(t.Context(), id, "found dead", fleet.Usage{}, time.Time{})
+			_, err := b.Abandon(t.Context(), store.Gone{Run: id, Reason: "found dead"})
 			must(t, err)
 		}
 		same(t, "killed "+fmt.Sprint(i+1), len(fleet.WaitingTasks(b.mustSnapshot(t).Tasks)) > 0, i+1 == fleet.FailuresToWait)
