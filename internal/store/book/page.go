@@ -71,8 +71,9 @@ type Page struct {
 	Denials []fleet.DeniedClaim // that are added
 	Resets  []Reset             // that are added
 
+	Number fleet.FireID // of the last fire
+
 	// The rest is not written.
-	Number fleet.FireID                     // the last that was given
 	Open   []Run                            // in brief: identity, place, agent, task, key and reserves
 	Bills  []fleet.Bill                     // of the agent's last sessions, newest first
 	Taken  int                              // places in review

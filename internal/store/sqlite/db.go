@@ -1,12 +1,12 @@
 // Package sqlite is the fleet's memory: one SQLite file that many short-lived
-// processes open at once. It owns claims, fires, runs, lane holds and what is learnt of them.
+// processes open at once. It owns the file: who may open it, its schema, its lock and its clock.
 //
 // Every exported method is one transaction with one reading of the clock. A write reads it once it
 // holds the write lock, so that waiting for the lock neither shortens a time-to-live nor lets an
 // expired claim pass for a live one; a read does so before its first statement, and holds up no
-// writer. Writes under a claim repeat its holder and epoch. Nothing is decided here but who holds
-// what; the caller must not keep a result for longer than it can afford to be wrong, since other
-// processes write between any two calls.
+// writer. Writes under a claim repeat its holder and epoch. Nothing is decided here: package book
+// decides, on rows that package table reads and writes. The caller must not keep a result for longer
+// than it can afford to be wrong, since other processes write between any two calls.
 package sqlite
 
 import (
