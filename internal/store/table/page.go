@@ -252,7 +252,7 @@ func All(p *book.Page) []Statement {
 	}
 }
 
-// Save writes what was decided. What others refer to comes first.
+// Save writes what was decided, and first the rows to which others refer.
 func Save(p *book.Page) (list []Statement) {
 	if fires := p.Fires.Written(); len(fires) > 0 {
 		list = append(list, Statement{SQL: "update fleet set fires = $1", Args: []any{p.Number}})
