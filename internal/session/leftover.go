@@ -16,15 +16,18 @@ import (
 	"stint/internal/fleet"
 )
 
-// leftovers are the processes that carry a run's id in their environment, other than
-// this one. Every process of a session inherits it from the agent, whatever group,
+// leftovers are the processes that carry the id of one of these runs in their environment, other
+// than this one, by run. Every process of a session inherits it from the agent, whatever group,
 // session or parent it has moved to, and whatever descriptors it has closed; one that
 // cleared its environment is not found.
 //
 // It looks again while processes have come since the look before: one that starts the
 // next and ends, again and again, would else slip through between being listed and read.
-func leftovers(run fleet.RunID) ([]int, error) {
-	var left []int
+func leftovers(runs ...fleet.RunID) (map[fleet.RunID][]int, error) {
+	asked, left := map[fleet.RunID]bool{}, map[fleet.RunID][]int{}
+	for _, run := range runs {
+		asked[run] = true
+	}
 	seen := map[int]bool{os.Getpid(): true}
 	for range looks {
 		pids, err := processes()
@@ -37,18 +40,25 @@ func leftovers(run fleet.RunID) ([]int, error) {
 				continue
 			}
 			settled = false
-			marked, readable := readMark(pid, run)
-			if marked {
-				left = append(left, pid)
+			marks, readable := readMarks(pid)
+			for _, run := range marks {
+				if asked[run] {
+					left[run] = append(left[run], pid)
+				}
 			}
-			seen[pid] = marked || readable
+			seen[pid] = readable
 		}
-		if settled || len(left) > 0 {
+		if settled || len(left) == len(asked) {
 			return left, nil
 		}
 		time.Sleep(pause) //nolint:forbidigo // 16 ms at most, and no event to wait for
 	}
 	return left, nil
+}
+
+func leftoversOf(run fleet.RunID) ([]int, error) {
+	left, err := leftovers(run)
+	return left[run], err
 }
 
 const (
@@ -74,25 +84,28 @@ func processes() (pids []int, err error) {
 
 // marked reports whether a process carries a run's id.
 func marked(pid int, run fleet.RunID) bool {
-	found, _ := readMark(pid, run)
-	return found
+	marks, _ := readMarks(pid)
+	return slices.Contains(marks, run)
 }
 
-// readMark reports whether a process carries a run's id, and whether that could be read.
-// It cannot for an instant of execve(2), when the process has a program and no
+// readMarks are the ids of runs that a process carries, and whether they could be read.
+// They cannot for an instant of execve(2), when the process has a program and no
 // environment yet; one that is gone, a zombie or another user's has nothing to read.
-func readMark(pid int, run fleet.RunID) (found, readable bool) {
+func readMarks(pid int) (marks []fleet.RunID, readable bool) {
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err == nil && len(environment) == 0 {
 		_, err = os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		return false, err != nil
+		return nil, err != nil
 	}
 	if err != nil {
-		return false, true
+		return nil, true
 	}
-	return slices.ContainsFunc(bytes.Split(environment, []byte{0}), func(variable []byte) bool {
-		return string(variable) == "STINT_RUN_ID="+string(run)
-	}), true
+	for variable := range bytes.SplitSeq(environment, []byte{0}) {
+		if id, found := bytes.CutPrefix(variable, []byte("STINT_RUN_ID=")); found {
+			marks = append(marks, fleet.RunID(id))
+		}
+	}
+	return marks, true
 }
 
 // maxSweeps bounds how often leftovers are looked for: one that forks all the time may
@@ -101,7 +114,7 @@ const maxSweeps = 100
 
 // Sweep kills a run's leftovers until none is left.
 func Sweep(run fleet.RunID) error {
-	return sweep(run, func() ([]int, error) { return leftovers(run) }, func(pid int) bool { return marked(pid, run) })
+	return sweep(run, func() ([]int, error) { return leftoversOf(run) }, func(pid int) bool { return marked(pid, run) })
 }
 
 // end kills a run's leftovers, and then any others that have its lock: one that cleared its

@@ -3,9 +3,11 @@ package session
 import (
 	"bufio"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,7 +57,7 @@ func stray(t *testing.T, script string, environment ...string) int {
 
 func mustStrays(t *testing.T, run fleet.RunID) []int {
 	t.Helper()
-	pids, err := leftovers(run)
+	pids, err := leftoversOf(run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +86,29 @@ func TestStraysOfOneRun(t *testing.T) {
 		t.Errorf("strays %v, want %v", got, want)
 	}
 }
+
+// TestStraysOfMany finds what is left of many runs in one look.
+func TestStraysOfMany(t *testing.T) {
+	t.Parallel()
+	id := func(name string) fleet.RunID { return fleet.RunID(fmt.Sprintf("0m%d%s", os.Getpid(), name)) }
+	want := map[fleet.RunID][]int{}
+	for _, name := range []string{"a", "b"} {
+		want[id(name)] = []int{stray(t, strayAway, "STINT_RUN_ID="+string(id(name)))}
+	}
+	got, err := leftovers(id("a"), id("b"), id("none"))
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v (%v), want %v", got, err, want)
+	}
+	said := Sessions{Locks: unlocked{}, Log: slog.New(slog.DiscardHandler)}.Livenesses(t.Context(), fleet.Run{ID: id("none")}, fleet.Run{ID: id("b")})
+	if said[id("none")] != fleet.Gone || said[id("b")] != fleet.Lives {
+		t.Errorf("got %v, want one gone and one that lives", said)
+	}
+}
+
+// unlocked are the locks of runs that nobody holds any more.
+type unlocked struct{ Locks }
+
+func (unlocked) Lives(fleet.RunID) (bool, error) { return false, nil }
 
 func TestSweepEndsThemAll(t *testing.T) {
 	t.Parallel()

@@ -52,10 +52,43 @@ type Sessions struct {
 	Log   *slog.Logger
 }
 
-// Liveness says whether any process of a run's session is left. Nobody is asked about a session of
-// another machine, or of before this one was started. The lock is asked first: the manager only
-// when nobody holds it.
+// Liveness says whether any process of a run's session is left.
 func (s Sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
+	return s.Livenesses(ctx, r)[r.ID]
+}
+
+// Livenesses says of each run whether any process of its session is left. Nobody is asked about a
+// session of another machine, or of before this one was started. The locks are asked first: the
+// processes and the manager only where nobody holds one, the processes about all of these at once.
+func (s Sessions) Livenesses(ctx context.Context, runs ...fleet.Run) map[fleet.RunID]fleet.Liveness {
+	said := map[fleet.RunID]fleet.Liveness{}
+	var free []fleet.RunID
+	for _, r := range runs {
+		if l := s.byLock(ctx, r); l != "" {
+			said[r.ID] = l
+		} else {
+			free = append(free, r.ID)
+		}
+	}
+	if len(free) == 0 {
+		return said
+	}
+	pids, err := leftovers(free...)
+	for _, r := range runs {
+		if said[r.ID] != "" {
+			continue
+		}
+		left, err := len(pids[r.ID]) > 0, err
+		if err == nil && !left && r.Unit != "" {
+			left, err = s.inUnit(ctx, r)
+		}
+		said[r.ID] = s.answer(ctx, r, left, err)
+	}
+	return said
+}
+
+// byLock is what is known of a run without a look at the machine's processes, or "".
+func (s Sessions) byLock(ctx context.Context, r fleet.Run) fleet.Liveness {
 	if s.Here != nil {
 		if said, certain := s.Here().Says(r.Seat); certain {
 			return said
@@ -72,8 +105,7 @@ func (s Sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 	case err != nil || lives:
 		return s.answer(ctx, r, lives, err)
 	}
-	left, err := s.left(ctx, r)
-	return s.answer(ctx, r, left, err)
+	return ""
 }
 
 // answer is what is known of a run once somebody was asked whether anything of it is there.
@@ -89,15 +121,10 @@ func (s Sessions) answer(ctx context.Context, r fleet.Run, there bool, err error
 	}
 }
 
-// left reports whether processes are left that dropped the lock they inherited, as
-// children of Node and Python do. They may have left the unit's cgroup, too: for a scope
-// of their own, as tmux does. The manager knows nothing of a cgroup that was populated when
-// it was killed and started anew: the kernel does.
-func (s Sessions) left(ctx context.Context, r fleet.Run) (bool, error) {
-	pids, err := leftovers(r.ID)
-	if err != nil || len(pids) > 0 || r.Unit == "" {
-		return len(pids) > 0, err
-	}
+// inUnit reports whether processes are left in a run's unit that dropped the lock they inherited, as
+// children of Node and Python do, and carry no id. The manager knows nothing of a cgroup that was
+// populated when it was killed and started anew: the kernel does.
+func (s Sessions) inUnit(ctx context.Context, r fleet.Run) (bool, error) {
 	if up, err := s.Units.CgroupPopulated(s.Locks.Cgroup(r.ID, r.Unit)); err != nil || up {
 		return up, err
 	}

@@ -27,7 +27,7 @@ type processTree struct {
 
 // members finds who lives, and which zombies nobody else will reap.
 func (f processTree) members() (living, zombies []process, err error) {
-	left, err := leftovers(f.run)
+	left, err := leftoversOf(f.run)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -87,8 +87,12 @@ func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
 		v.Held = f.Desk().Held(ctx, v.Snapshot.Standing)
 	}
 	var gone []fleet.Run
+	var lives map[fleet.RunID]fleet.Liveness
+	if asked := slices.DeleteFunc(slices.Clone(v.Snapshot.Open), byTime); len(asked) > 0 {
+		lives = f.Sessions.Livenesses(ctx, asked...)
+	}
 	for _, r := range v.Snapshot.Open {
-		if !f.Live(ctx, r, v.Now) {
+		if !f.live(r, v.Now, func() fleet.Liveness { return lives[r.ID] }) {
 			gone = append(gone, r)
 			continue
 		}
@@ -141,16 +145,22 @@ func (v View) Without(r fleet.Run) {
 // that follows another still waits; for others, and where nobody can be asked, the time
 // decides.
 func (f *Fleet) Live(ctx context.Context, r fleet.Run, now time.Time) bool {
-	begun := !r.StartedAt.IsZero()
+	return f.live(r, now, func() fleet.Liveness { return f.Sessions.Liveness(ctx, r) })
+}
+
+func (f *Fleet) live(r fleet.Run, now time.Time, ask func() fleet.Liveness) bool {
 	if said, certain := f.Here.Says(r.Seat); certain && said == fleet.Gone {
 		return false
 	}
-	if !begun && r.Source != fleet.FromRespawn {
+	if byTime(r) {
 		return !missedStart(r, now)
 	}
-	l := f.Sessions.Liveness(ctx, r)
-	return l == fleet.Lives || l == fleet.Unknown && (begun || !missedStart(r, now))
+	l := ask()
+	return l == fleet.Lives || l == fleet.Unknown && (!r.StartedAt.IsZero() || !missedStart(r, now))
 }
+
+// byTime reports whether the time alone decides if a run is about to have a session.
+func byTime(r fleet.Run) bool { return r.StartedAt.IsZero() && r.Source != fleet.FromRespawn }
 
 // missedStart reports whether a planned run should have begun by now. One that was planned
 // later than now was so by a clock that has been set back.
