@@ -76,6 +76,11 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/mattn/go-sqlite3"},
 			not:     []string{"os/exec"},
 		},
+		"internal/store/postgres": {
+			house:   []string{"internal/bandit", "internal/fleet", "internal/store", "internal/store/book", "internal/store/table"},
+			foreign: []string{"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgtype"},
+			not:     []string{"database/sql", "os", "os/exec"},
+		},
 		"internal/claim": {house: []string{"internal/fleet", "internal/store"}, not: append(outside, "os")},
 		"internal/host":  {house: []string{"internal/fleet"}, foreign: []string{"github.com/google/renameio/v2", "golang.org/x/sys/unix"}, not: []string{"os/exec"}},
 		"internal/lane": {
@@ -188,6 +193,7 @@ func rules() map[string]rule {
 		"cmd/stint": {house: []string{"internal/cli"}},
 
 		// Never in the binary: no row above names them.
+		"internal/store/pgtest": {},
 		"internal/store/storetest": {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/store", "internal/store/book", "internal/store/table"},
 			foreign: []string{"github.com/google/go-cmp", "pgregory.net/rapid"},

@@ -36,19 +36,19 @@ func (w Writer) granted(ctx context.Context, n Need, decide func(*Page) (fleet.G
 
 // Renew moves a held claim's expiry to ttl from now.
 func (w Writer) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error) {
-	return w.held(ctx, "renew", h, func(p *Page) (fleet.Claim, error) { return p.Renew(h, ttl) })
+	return w.held(ctx, "renew", Need{Key: h.Key, Renews: true}, func(p *Page) (fleet.Claim, error) { return p.Renew(h, ttl) })
 }
 
 // Release gives a held claim back.
 func (w Writer) Release(ctx context.Context, h store.Hold, ending fleet.Ending, reason string) (fleet.Claim, error) {
-	return w.held(ctx, "release", h, func(p *Page) (fleet.Claim, error) { return p.Release(h, ending, reason) })
+	return w.held(ctx, "release", Need{Key: h.Key}, func(p *Page) (fleet.Claim, error) { return p.Release(h, ending, reason) })
 }
 
-func (w Writer) held(ctx context.Context, verb string, h store.Hold, decide func(*Page) (fleet.Claim, error)) (c fleet.Claim, err error) {
-	err = w.write(ctx, Need{Key: h.Key}, func(p *Page) (err error) {
+func (w Writer) held(ctx context.Context, verb string, n Need, decide func(*Page) (fleet.Claim, error)) (c fleet.Claim, err error) {
+	err = w.write(ctx, n, func(p *Page) (err error) {
 		c, err = decide(p)
 		return err
-	}, "%s claim %q", verb, h.Key)
+	}, "%s claim %q", verb, n.Key)
 	if err != nil {
 		return fleet.Claim{}, err
 	}

@@ -14,6 +14,7 @@ import (
 type Need struct {
 	Key    fleet.Key    // its claim, and if it is a lane's, the open hold of the run that has it
 	Holder fleet.Holder // the claims that it has not given back, and a run's open holds
+	Renews bool         // nothing but the expiry of claims is written: others may write meanwhile, if not these
 	Runs   []fleet.RunID
 	Open   bool           // the runs that have not ended, in brief
 	Holds  fleet.Category // whose open holds of lanes

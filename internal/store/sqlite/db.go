@@ -240,11 +240,6 @@ type tx struct {
 	now time.Time
 }
 
-// ExecContext runs a statement.
-func (t tx) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return t.Tx.ExecContext(ctx, query, table.Clean(args)...)
-}
-
 // update runs fn in a transaction that holds the write lock from its start.
 func (d *DB) update(ctx context.Context, fn func(tx) error) error {
 	defer d.turn(ctx)()
@@ -301,7 +296,7 @@ func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement
 func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) error) error {
 	return d.update(ctx, func(t tx) error {
 		p := book.NewPage(t.now, d.learn)
-		if err := run(ctx, t, table.Load(n, p)...); err != nil {
+		if err := run(ctx, t, table.Load(n, p, table.Day(t.now))...); err != nil {
 			return err
 		}
 		if err := decide(p); err != nil {
@@ -328,11 +323,15 @@ func run(ctx context.Context, on querier, list ...table.Statement) error {
 }
 
 func one(ctx context.Context, on querier, s table.Statement) (err error) {
-	if s.Scan == nil {
-		_, err := on.ExecContext(ctx, s.SQL, s.Args...)
+	values, err := s.Values()
+	if err != nil {
 		return err
 	}
-	rows, err := on.QueryContext(ctx, s.SQL, s.Args...)
+	if s.Scan == nil {
+		_, err := on.ExecContext(ctx, s.SQL, values...)
+		return err
+	}
+	rows, err := on.QueryContext(ctx, s.SQL, values...)
 	if err != nil {
 		return err
 	}

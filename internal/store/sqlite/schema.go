@@ -2,32 +2,18 @@ package sqlite
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"stint/internal/fleet"
+	"stint/internal/store/table"
 )
 
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
-
-// migrations are the schema's steps in order: step n leads to version n+1.
-func migrations() []string {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
-	if err != nil {
-		panic(err) // the pattern is a constant
-	}
-	slices.Sort(names)
-	return names
-}
-
 // latest is the schema's version that this program writes.
-func latest() int { return len(migrations()) }
+func latest() int { return len(table.Migrations()) }
 
 // migrate brings a store from version have to the latest, in one transaction.
 func (d *DB) migrate(ctx context.Context, have int) error {
@@ -52,13 +38,9 @@ func errEmpty() error { return fleet.WithHint(errors.New("it is empty: not a sto
 
 // apply runs the migrations after version have.
 func (t tx) apply(ctx context.Context, have int) error {
-	for i, name := range migrations()[have:] {
-		text, err := migrationFiles.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		if _, err := t.ExecContext(ctx, string(text)); err != nil {
-			return fmt.Errorf("migrate with %s: %w", name, err)
+	for i, m := range table.Migrations()[have:] {
+		if _, err := t.ExecContext(ctx, m.SQL); err != nil {
+			return fmt.Errorf("migrate with %s: %w", m.Name, err)
 		}
 		if _, err := t.ExecContext(ctx, fmt.Sprintf("pragma user_version = %d", have+i+1)); err != nil {
 			return err

@@ -14,10 +14,13 @@ import (
 // held back.
 const ending = "select id from runs where id = $1 union select id from runs where held = 1 and agent = (select agent from runs where id = $1)"
 
-// Load reads what a write needs onto its page, which knows the time already.
-func Load(n book.Need, p *book.Page) (list []Statement) {
+// Day is SQL for the day of a time, as stores write it.
+func Day(at time.Time) string { return at.UTC().Format("'" + time.DateOnly + "'") }
+
+// Load reads what a write needs onto its page. Today is SQL for the day by the store's clock, which
+// a store may read together with these rows.
+func Load(n book.Need, p *book.Page, today string) (list []Statement) {
 	add := func(s ...Statement) { list = append(list, s...) }
-	today := p.Now.UTC().Format(time.DateOnly)
 	if n.Key != "" {
 		add(Claims().Select(p.Claims.Add, "where key = $1", n.Key))
 	}
@@ -75,7 +78,7 @@ func Load(n book.Need, p *book.Page) (list []Statement) {
 		add(lastFire(&p.Number))
 	}
 	if n.Budgets {
-		add(Spent().Select(p.Spent.Add, "where day = $1", today), Agents().Select(p.Agents.Add, ""),
+		add(Spent().Select(p.Spent.Add, "where day = "+today), Agents().Select(p.Agents.Add, ""),
 			Statement{SQL: "select coalesce(max(id), '') from runs", Scan: func(row Scanner) error { return row.Scan(&p.Newest) }})
 	}
 	if n.Resumes {
@@ -121,7 +124,7 @@ func begins(n book.Need, p *book.Page, today string) []Statement {
 		Uses().Select(p.Uses.Add, "where run = $1", n.Begins),
 		Arms().Select(p.Arms.Add, "where category = "+category, n.Begins),
 		lastCheckpoints(p, category, n.Begins),
-		Spent().Select(p.Spent.Add, "where day = $1", today),
+		Spent().Select(p.Spent.Add, "where day = "+today),
 		Agents().Select(p.Agents.Add, "where agent = "+agent, n.Agent, n.Begins),
 		bills(func(b fleet.Bill) { p.Bills = append(p.Bills, b) }, "agent = "+agent+
 			" and id > coalesce((select billed_after from agents where agent = runs.agent), '')", n.Agent, n.Begins),

@@ -4,7 +4,8 @@
 package table
 
 import (
-	"database/sql"
+	"database/sql/driver"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -116,18 +117,19 @@ func (t Table[R]) Delete(r R) Statement {
 	return Statement{SQL: "delete from " + t.name + " where " + strings.Join(same, " and "), Args: values(key)}
 }
 
-// Clean makes texts among a statement's values fit for every store. Those of a type of their own,
-// such as keys, are checked where they come from.
-func Clean(args []any) []any {
-	for i, a := range args {
-		switch a := a.(type) {
-		case string:
-			args[i] = store.Text(a)
-		case *string:
-			args[i] = store.Text(*a)
-		case sql.NamedArg:
-			args[i] = sql.Named(a.Name, Clean([]any{a.Value})[0])
+// Values are the values of a statement as every store can keep them: whole numbers, fractions and
+// clean text ([store.Text]).
+func (s Statement) Values() ([]any, error) {
+	list := make([]any, len(s.Args))
+	for i, a := range s.Args {
+		v, err := driver.DefaultParameterConverter.ConvertValue(a)
+		if err != nil {
+			return nil, fmt.Errorf("value %d of %q: %w", i+1, s.SQL, err)
 		}
+		if text, is := v.(string); is {
+			v = store.Text(text)
+		}
+		list[i] = v
 	}
-	return args
+	return list, nil
 }

@@ -1,0 +1,144 @@
+// Package postgres is the memory of a fleet on many machines: a schema in a PostgreSQL database, 14
+// or newer, that every machine of the fleet connects to. It owns the connection: who may use the
+// schema, its lock and its clock.
+//
+// Every write is one transaction of two round trips. The first locks the fleet's one row, so that
+// there is one writer at a time as in SQLite, then reads the server's clock, then the rows; package
+// book decides; the second writes and commits. A renewal locks the claims alone that it is about: a
+// jam of writers delays no session's heartbeat. Nothing is prepared, listened to or kept beyond a
+// transaction, so that any pooler will do, and no connection stays open while an agent works.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/store"
+	"stint/internal/store/book"
+	"stint/internal/store/table"
+)
+
+var _ store.Store = (*DB)(nil)
+
+// DB is an open store.
+type DB struct {
+	book.Writer  // on this store
+	table.Reader // of it
+
+	line   line
+	schema string // of the fleet, quoted
+	now    func() time.Time
+	learn  bandit.Settings
+	dryRun bool
+}
+
+// Options say which store to open, and whose it must be.
+type Options struct {
+	DSN      string // as libpq has them: a connection URI, or words such as service=NAME
+	Fleet    fleet.Name
+	Now      func() time.Time // in place of the server's clock; nil: the server's
+	Settings bandit.Settings  // by which grades are learnt from
+	Host     func() string    // this machine's identity: a category rests here after its sessions here; nil, or empty: after any
+	DryRun   bool             // undo whatever is written
+}
+
+// Open opens a fleet's store, which [Migrate] has made. Nothing is asked of the server before the
+// first transaction.
+func Open(o Options) (*DB, error) {
+	config, err := pgx.ParseConfig(o.DSN)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", translate(err))
+	}
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec // one trip, and nothing is prepared
+	d := &DB{line: newLine(config), schema: schemaOf(o.Fleet), now: o.Now, learn: o.Settings, dryRun: o.DryRun}
+	d.Writer, d.Reader = book.Writer{Engine: d}, table.Reader{Source: d, Host: o.Host}
+	return d, nil
+}
+
+// Close closes the store.
+func (d *DB) Close() error { return d.line.close() }
+
+// Limits of a transaction: others wait for none that is stuck, and an administrator's
+// synchronous_commit = off does not reach claims. They end with the transaction.
+const limits = `select set_config('search_path', $1, true), set_config('lock_timeout', '15000', true),
+set_config('statement_timeout', '15000', true), set_config('idle_in_transaction_session_timeout', '10000', true),
+set_config('synchronous_commit', 'on', true)`
+
+// The clock is read after every lock: a row that was waited for may have expired meanwhile. The day
+// is kept for statements of the same trip.
+const clock = `with read as (select coalesce($1::timestamptz, clock_timestamp()) as now)
+select floor(extract(epoch from now) * 1000)::bigint, set_config('stint.day', to_char(now at time zone 'UTC', 'YYYY-MM-DD'), true) from read`
+
+const today = "current_setting('stint.day')"
+
+// The row that every write but a renewal locks.
+const lock = "select one from fleet for update"
+
+// Claims are locked by key, for two that lock several never to wait for each other. A renewal holds
+// nothing else.
+const lockClaims = "select key from claims where key = $1 or holder = $2 and released_at is null order by key for update"
+
+// Change runs a write that book decides. If we die before the second trip nothing was written, if in
+// it all or nothing was: a write may be repeated by a caller who never heard its answer.
+func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) error) error {
+	return d.line.use(ctx, true, func(ctx context.Context, c *pgx.Conn) error {
+		var (
+			p    = book.NewPage(time.Time{}, d.learn)
+			trip = d.begins("begin")
+		)
+		if !n.Renews && !d.dryRun {
+			trip = append(trip, table.Statement{SQL: lock})
+		}
+		if n.Key != "" || n.Holder != "" {
+			trip = append(trip, table.Statement{SQL: lockClaims, Args: []any{n.Key, n.Holder}})
+		}
+		trip = append(trip, d.clock(&p.Now))
+		if err := run(ctx, c, append(trip, table.Load(n, p, today)...)); err != nil {
+			return err
+		}
+		if err := decide(p); err != nil {
+			return decided{errors.Join(err, run(ctx, c, []table.Statement{{SQL: "rollback"}}))}
+		}
+		if d.dryRun {
+			return run(ctx, c, []table.Statement{{SQL: "rollback"}})
+		}
+		return run(ctx, c, append(table.Save(p), table.Statement{SQL: "commit"}))
+	})
+}
+
+// Read reads rows as of one instant. It takes no lock.
+func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement) error {
+	return d.line.use(ctx, false, func(ctx context.Context, c *pgx.Conn) error {
+		var now time.Time
+		if err := run(ctx, c, append(d.begins("begin isolation level repeatable read read only"), d.clock(&now))); err != nil {
+			return err
+		}
+		return run(ctx, c, append(ask(now), table.Statement{SQL: "commit"}))
+	})
+}
+
+// begins is how a transaction begins.
+func (d *DB) begins(how string) []table.Statement {
+	return []table.Statement{{SQL: how}, {SQL: limits, Args: []any{d.schema}}}
+}
+
+// clock reads the store's clock.
+func (d *DB) clock(now *time.Time) table.Statement {
+	var injected any
+	if d.now != nil {
+		injected = d.now().UTC().Format(time.RFC3339Nano)
+	}
+	return table.Statement{SQL: clock, Args: []any{injected}, Scan: func(row table.Scanner) error {
+		var millis int64
+		var day string
+		err := row.Scan(&millis, &day)
+		*now = time.UnixMilli(millis).UTC()
+		return err
+	}}
+}

@@ -1,0 +1,89 @@
+package postgres
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"stint/internal/fleet"
+)
+
+// decided is an error by which a write was decided against: no second try changes it.
+type decided struct{ error }
+
+// broken is an error that ended the connection. Nobody knows what the server has done.
+type broken struct{ error }
+
+func (b broken) Unwrap() error { return b.error }
+
+// Codes of the server's errors, https://www.postgresql.org/docs/current/errcodes-appendix.html.
+const (
+	codeForbidden  = "42501"
+	codeFull       = "53100"
+	codeLate       = "57014"
+	codeLocked     = "55P03"
+	codeNoDatabase = "3D000"
+	codeNoTable    = "42P01"
+	codePassword   = "28P01"
+	codeReadOnly   = "25006"
+	codeUser       = "28000"
+	codeBusy       = "53300"
+)
+
+// passing are the errors that may be over in a moment: another writer, a server that restarts, or one
+// that is no primary, or not yet.
+func passing(code string) bool {
+	return slices.Contains([]string{"40001", "40P01", codeLocked, "57P01", "57P02", "57P03", codeReadOnly, codeBusy}, code)
+}
+
+// again reports whether a second try may go better. A read is not repeated when no server is reached:
+// its caller can look again.
+func again(err error, writes bool) bool {
+	var (
+		server      *pgconn.PgError
+		unreachable *pgconn.ConnectError
+		cut         broken
+	)
+	switch {
+	case errors.As(err, &server):
+		return passing(server.Code)
+	case errors.As(err, &unreachable):
+		return writes
+	}
+	return errors.As(err, &cut)
+}
+
+// translate adds to errors what the operator can do about them.
+func translate(err error) error {
+	var (
+		d           decided
+		server      *pgconn.PgError
+		unreachable *pgconn.ConnectError
+	)
+	switch {
+	case errors.As(err, &d):
+		return d.error
+	case errors.As(err, &server):
+		return fleet.WithHint(err, hints(server.Code))
+	case errors.As(err, &unreachable):
+		return fleet.WithHint(err, "check that the server of the store runs and can be reached from here; sessions that are at work go on until their leases end")
+	}
+	return err
+}
+
+// hints are what to do about an error of the server; empty: nobody knows.
+func hints(code string) string {
+	return map[string]string{
+		codeForbidden:  "the fleet's role may not do this: grant it what stint store migrate says",
+		codeFull:       "the server's disk is full; nothing was written",
+		codeLate:       "the server did not answer in time; look at its load, and for a transaction that holds the fleet's row",
+		codeLocked:     "another stint process holds the fleet's row for long; look at pg_stat_activity",
+		codeNoDatabase: "make the database, or name another in the store's service",
+		codeNoTable:    "make the fleet's schema: stint store migrate",
+		codePassword:   "put the password into ~/.pgpass, or into the file that PGPASSFILE names",
+		codeReadOnly:   "this server is a standby; name the primary, or all of them with target_session_attrs=read-write",
+		codeUser:       "the server does not let this role in: look at its pg_hba.conf",
+		codeBusy:       "the server has no connection left; raise its max_connections, or put a pooler before it",
+	}[code]
+}

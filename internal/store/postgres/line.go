@@ -1,0 +1,118 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+const (
+	// A write is tried for so long, as SQLite's is: it must stay below the time a unit has to stop, or
+	// a cancelled worker could not record its end.
+	patience = 15 * time.Second
+	// A connection that nobody uses is closed after this time: a server has few.
+	idle = 5 * time.Second
+	// The server is dead if it does not answer a dial for so long.
+	dialing = 5 * time.Second
+)
+
+// line is a process's one connection, made when it is used and closed when it is not.
+type line struct {
+	config *pgx.ConnConfig
+	free   chan *pgx.Conn // has one: nil, or a connection. Who took it has the line to himself.
+	closes *time.Timer
+}
+
+func newLine(config *pgx.ConnConfig) line {
+	config.ConnectTimeout = dialing
+	l := line{config: config, free: make(chan *pgx.Conn, 1)}
+	l.closes = time.AfterFunc(idle, l.rest)
+	l.free <- nil
+	return l
+}
+
+// use runs a transaction on the connection, and again where a second try may go better, for as long
+// as patience lasts.
+func (l line) use(ctx context.Context, writes bool, transact func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSlow)
+	defer cancel()
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		err := l.once(ctx, transact)
+		if err == nil || ctx.Err() != nil || !again(err, writes) {
+			return translate(err)
+		}
+		select {
+		case <-ctx.Done():
+			return translate(err)
+		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // how long to wait is no secret
+		}
+	}
+}
+
+var errSlow = errors.New("the store did not answer in " + patience.String())
+
+func (l line) once(ctx context.Context, transact func(context.Context, *pgx.Conn) error) (err error) {
+	var c *pgx.Conn
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case c = <-l.free:
+	}
+	defer func() { //nolint:contextcheck // a caller's may be over, and the server is told all the same
+		l.free <- l.keep(c)
+		l.closes.Reset(idle)
+	}()
+	if c == nil {
+		if c, err = pgx.ConnectConfig(ctx, l.config); err != nil {
+			return err
+		}
+	}
+	err = transact(ctx, c)
+	if err != nil && ctx.Err() != nil {
+		return errors.Join(context.Cause(ctx), err)
+	}
+	if err != nil && c.IsClosed() {
+		return broken{err}
+	}
+	return err
+}
+
+// keep is a connection that may serve once more, or nil. One that a failure left in a transaction is
+// closed, by which the server undoes it.
+func (l line) keep(c *pgx.Conn) *pgx.Conn {
+	if c == nil || c.IsClosed() {
+		return nil
+	}
+	if c.PgConn().TxStatus() == 'I' {
+		return c
+	}
+	hangUp(c)
+	return nil
+}
+
+// rest closes the connection if nobody uses it.
+func (l line) rest() {
+	select {
+	case c := <-l.free:
+		if c != nil {
+			hangUp(c)
+		}
+		l.free <- nil
+	default:
+	}
+}
+
+func hangUp(c *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = c.Close(ctx) // the server finds out
+}
+
+func (l line) close() error {
+	l.closes.Stop()
+	l.rest()
+	return nil
+}
