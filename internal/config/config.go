@@ -34,7 +34,7 @@ type Config struct {
 	Fleet      fleet.Name
 	Workspace  string // the repository the sessions work in
 	State      string // the folder of the store, the locks and the runs
-	Store      string // "sqlite"
+	Store      Store
 	Fanout     Fanout
 	Tasks      Tasks
 	Lessons    Lessons

@@ -1,11 +1,9 @@
 package config
 
 import (
-	"errors"
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"stint/internal/bandit"
@@ -30,8 +28,8 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 			tomlfile.Absolute("/var/lib/stint/bob"),
 			`The folder for claims, runs and logs: an absolute path, so that there is only one. Left out, it is
 			$XDG_STATE_HOME/stint/FLEET, or ~/.local/state/stint/FLEET.`),
-		tomlfile.Of("store", &c.Store, "sqlite", storeKind(), // one machine needs no server
-			`The kind of store that keeps claims and runs; there is no other.`),
+		tomlfile.Of("store", &c.Store, Store{Kind: SQLite, Text: string(SQLite)}, c.storeRule(o), // one machine needs no server
+			`Where claims and runs are kept: "sqlite" is a file in the state folder. This version has no other.`),
 		tomlfile.Family("agent", &c.Agents, c.agents(),
 			`An agent is a command that does the work. It runs in the workspace, without a shell.`,
 			tomlfile.Required(`write [agent.claude] and in it preset = "claude"`)),
@@ -255,17 +253,4 @@ func fleetName() tomlfile.Rule[fleet.Name] {
 		_, err := fleet.ParseName(s)
 		return err
 	}).Example("bob").Matching("^[a-z0-9_]{1,32}$")
-}
-
-func storeKind() tomlfile.Rule[string] {
-	r := tomlfile.OneOf("sqlite")
-	known := r.Parse
-	r.Parse = func(value any) (string, error) {
-		s, err := known(value)
-		if text, _ := value.(string); strings.HasPrefix(text, "postgres") {
-			err = errors.New(`PostgreSQL is not supported by this version, which has "sqlite" only`)
-		}
-		return s, err
-	}
-	return r
 }

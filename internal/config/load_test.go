@@ -73,7 +73,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Fleet:     "bob",
 		Workspace: folder,
 		State:     "/var/lib/stint/bob",
-		Store:     "sqlite",
+		Store:     config.Store{Kind: config.SQLite, Text: "sqlite"},
 		Fanout:    config.Fanout{Workers: 3, Slots: 6, MaxPivots: 2, Allow: []fleet.Category{"code"}, Limits: pressure.Defaults()},
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 3, Slots: 6}},
 		Notice:    noNotice(),
@@ -199,7 +199,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 	got := load(t, full)
 	folder := filepath.Dir(got.Path)
 	want := &config.Config{
-		Path: got.Path, Fleet: "bob", Store: "sqlite",
+		Path: got.Path, Fleet: "bob", Store: config.Store{Kind: config.SQLite, Text: "sqlite"},
 		Workspace: filepath.Join(folder, "work"),
 		State:     "/var/bob",
 		Fanout:    config.Fanout{Workers: 2, Slots: 2, MaxPivots: 5, Allow: []fleet.Category{"cleanup", "code"}, Limits: pressure.Defaults()},
@@ -508,7 +508,14 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"home", "state = \"~/s\"\n" + after("state"), `1:1: state: "~/s": ~ is not expanded`, "write the home folder's own path"},
 		{"no workspace", "workspace = \"\"\n" + least, `1:1: workspace: want a path, not ""`, `write workspace = "."`},
 		{"prompt in the home folder", least + `prompt = "~/p.md"`, `6:1: category.code.prompt: "~/p.md": ~ is not expanded`, "write the home folder's own path"},
-		{"store", "store = \"mysql\"\n" + least, `1:1: store: want "sqlite", not "mysql"`, `write store = "sqlite"`},
+		{
+			"store", "store = \"mysql\"\n" + least,
+			`1:1: store: want "sqlite", "postgres", "postgres:service=NAME" or "postgres://HOST/DATABASE", not "mysql"`, `write store = "sqlite"`,
+		},
+		{
+			"password of a store", "\n\n  store = \"postgres://me:secret@db/stint\"\n" + least,
+			`3:3: store: a password in this file can be read by every session`, `write it into ~/.pgpass, or the file that PGPASSFILE or the service file's passfile names, such as one that the units get by LoadCredential=; a client certificate needs none`,
+		},
 		{
 			"PostgreSQL", "store = \"postgres://db/stint\"\n" + least,
 			`1:1: store: PostgreSQL is not supported by this version, which has "sqlite" only`, `write store = "sqlite"`,
