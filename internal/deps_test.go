@@ -154,7 +154,7 @@ func rules() map[string]rule {
 		"internal/wire": {
 			house: []string{
 				"internal/bandit", "internal/config", "internal/doctor", "internal/fleet", "internal/inspect", "internal/replay", "internal/report", "internal/review", "internal/selector",
-				"internal/simulate", "internal/survey", "internal/tomlfile", "internal/why",
+				"internal/simulate", "internal/store", "internal/survey", "internal/tomlfile", "internal/why",
 			},
 			not: world,
 		},
@@ -182,7 +182,7 @@ func rules() map[string]rule {
 			house: []string{
 				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/host", "internal/inspect", "internal/lane",
 				"internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session", "internal/simulate",
-				"internal/store", "internal/store/sqlite", "internal/survey", "internal/systemd", "internal/task", "internal/tomlfile", "internal/top", "internal/transcript", "internal/trust", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
+				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/tomlfile", "internal/top", "internal/transcript", "internal/trust", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},
 			foreign: []string{
 				"charm.land/bubbletea/v2", "github.com/charmbracelet/x/term", "github.com/google/renameio/v2",

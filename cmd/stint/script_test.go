@@ -17,7 +17,7 @@ import (
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"stint": main, "crashstint": crashstint, "fakeagent": fakeagent, "escapes": escapes, "doors": doors, "without": without})
+	testscript.Main(withServer{m}, map[string]func(){"stint": main, "crashstint": crashstint, "fakeagent": fakeagent, "escapes": escapes, "doors": doors, "without": without})
 }
 
 // TestScript runs what an operator types, with the real program, git and, where a
@@ -126,6 +126,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		{"remember", "", 0, scriptRemember},
 		{"unchanged", "", 0, scriptUnchanged},
 		{"manager", "", 0, scriptManager},
+		{"postgres", "NAME", 1, scriptPostgres},
 	} {
 		commands[c.name] = func(ts *testscript.TestScript, neg bool, args []string) {
 			if neg || len(args) < c.least {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"os"
@@ -35,32 +34,11 @@ import (
 	"stint/internal/screen"
 	"stint/internal/session"
 	"stint/internal/store"
-	"stint/internal/store/sqlite"
 	"stint/internal/survey"
 	"stint/internal/systemd"
 	"stint/internal/task"
 	"stint/internal/workspace"
 )
-
-// access is how a command means to use the store.
-type access int
-
-const (
-	// reading never creates a store; without one the command goes on with none.
-	reading access = iota
-	// writing creates the store when there is none.
-	writing
-	// trying runs the code of writing and undoes what it wrote.
-	trying
-)
-
-// accessFor is writing, or trying with --dry-run.
-func accessFor(dryRun bool) access {
-	if dryRun {
-		return trying
-	}
-	return writing
-}
 
 // loadConfig finds and reads the configuration, as a person confirmed it.
 func (a *app) loadConfig() (*config.Config, error) {
@@ -75,102 +53,6 @@ func (a *app) loadConfig() (*config.Config, error) {
 	a.secrets.hide(a.Getenv, c)
 	a.warnHeld(c)
 	return c, actForOwner(c)
-}
-
-// openStore opens a fleet's store. When it is only read and there is none, both
-// results are nil.
-func (a *app) openStore(ctx context.Context, c *config.Config, how access) (store.Store, error) {
-	o := a.storeOptions(c)
-	if how == reading {
-		db, err := sqlite.OpenRead(ctx, o)
-		if errors.Is(err, fleet.ErrNotFound) {
-			a.storeless = c.State
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		return db, nil
-	}
-	o.DryRun = how == trying
-	if err := notMovedAway(ctx, c); err != nil {
-		return nil, err
-	}
-	db, err := sqlite.Open(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	// If we die before a new folder has its identity, the next command that writes gives it one.
-	if err := host.Check(c.State, thisMachine(), how == writing); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return db, nil
-}
-
-// hasStore reports whether anything has run yet.
-func (a *app) hasStore(ctx context.Context, c *config.Config) (there bool, err error) {
-	err = a.withStoreOf(ctx, c, reading, func(_ *config.Config, s store.Store) error {
-		there = s != nil
-		return nil
-	})
-	return there, err
-}
-
-// notMovedAway refuses to do without a store while units of the fleet are at work: theirs was
-// moved away, and in an empty one all that they hold would be free. Without a service manager
-// there are none.
-func notMovedAway(ctx context.Context, c *config.Config) error {
-	if _, err := os.Lstat(filepath.Join(c.State, sqlite.File)); !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	var names []string
-	_ = systemd.Ask(ctx, func(ctx context.Context, m *systemd.Manager) error {
-		units, err := m.List(ctx, fleet.UnitPattern(c.Fleet))
-		for _, u := range units {
-			if fleet.WorkerUnit(c.Fleet, u.Name) && u.Active != "inactive" && u.Active != "failed" {
-				names = append(names, u.Name)
-			}
-		}
-		return err
-	})
-	if len(names) == 0 {
-		return nil
-	}
-	return fleet.WithHint(
-		fmt.Errorf("there is no store in %s, but units of fleet %s are at work: %s", c.State, c.Fleet, strings.Join(names, ", ")),
-		"put the state folder back where it was; to end what they do instead: systemctl --user stop "+fleet.ShellWord(fleet.UnitPattern(c.Fleet)))
-}
-
-func (a *app) storeOptions(c *config.Config) sqlite.Options {
-	workspace := c.Workspace
-	if resolved, err := filepath.EvalSymlinks(workspace); err == nil {
-		workspace = resolved // one workspace, by whatever path it was reached
-	}
-	return sqlite.Options{
-		Dir: c.State, Fleet: c.Fleet, Workspace: workspace, Now: a.Now, Settings: c.Selector.Settings,
-		Host: func() string { return a.here(c)().Host },
-	}
-}
-
-// withStore runs fn with the fleet's store, which is nil when how is reading and
-// nothing has run yet.
-func (a *app) withStore(ctx context.Context, how access, fn func(*config.Config, store.Store) error) error {
-	c, err := a.loadConfig()
-	if err != nil {
-		return err
-	}
-	return a.withStoreOf(ctx, c, how, fn)
-}
-
-func (a *app) withStoreOf(ctx context.Context, c *config.Config, how access, fn func(*config.Config, store.Store) error) (err error) {
-	s, err := a.openStore(ctx, c, how)
-	if err != nil {
-		return err
-	}
-	if s != nil {
-		defer func() { err = errors.Join(err, s.Close()) }()
-	}
-	return fn(c, s)
 }
 
 // withEngine runs fn with the whole of the fleet. Before a store is opened, check may

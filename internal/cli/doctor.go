@@ -71,18 +71,18 @@ func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
 	if err := failures(done); err != nil {
 		return err
 	}
-	return verdict(list)
+	return verdict("doctor", list)
 }
 
 // verdict is nil when nothing keeps the fleet from working.
-func verdict(list []doctor.Finding) error {
+func verdict(of string, list []doctor.Finding) error {
 	switch n := doctor.Count(list, doctor.Problem); n {
 	case 0:
 		return nil
 	case 1:
-		return errors.New("doctor: 1 problem")
+		return errors.New(of + ": 1 problem")
 	default:
-		return fmt.Errorf("doctor: %d problems", n)
+		return fmt.Errorf("%s: %d problems", of, n)
 	}
 }
 

@@ -18,7 +18,9 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/host"
 	"stint/internal/session"
+	"stint/internal/store/postgres"
 	"stint/internal/store/sqlite"
+	"stint/internal/store/table"
 	"stint/internal/systemd"
 	"stint/internal/task"
 )
@@ -162,6 +164,9 @@ func diskFacts(of, path string) doctor.Disk {
 }
 
 func (a *app) storeFacts(ctx context.Context, c *config.Config) doctor.Store {
+	if c.Store.Shared() {
+		return a.serverFacts(ctx, c)
+	}
 	s := doctor.Store{Path: filepath.Join(c.State, sqlite.File)}
 	info, err := os.Stat(s.Path)
 	if err == nil {
@@ -177,6 +182,26 @@ func (a *app) storeFacts(ctx context.Context, c *config.Config) doctor.Store {
 		s.Missing = true
 	case err != nil:
 		s.Fault, s.Hint = err.Error(), fleet.Hint(err)
+	}
+	return s
+}
+
+func (a *app) serverFacts(ctx context.Context, c *config.Config) doctor.Store {
+	s := doctor.Store{Path: c.Store.Text}
+	db, err := postgres.Open(a.serverOptions(c))
+	if err == nil {
+		began := a.Now()
+		found, asked := db.Condition(ctx)
+		took := a.Now().Sub(began)
+		s.Server = &doctor.Server{
+			Name: c.Store.Text, Version: found.Version, Schema: found.Schema, Latest: len(table.Migrations()), Standby: found.Standby, Weak: c.Store.WeakTLS,
+			Superuser: found.Superuser, Connections: found.Connections, Busy: found.Busy, NoSync: found.NoSync, NoFullPages: found.NoFullPages,
+			Late: found.Late, Ahead: found.Now.Sub(began), Answers: took,
+		}
+		err = cmp.Or(errors.Join(asked, db.Close()), host.Check(c.State, thisMachine(), false))
+	}
+	if err != nil {
+		s.Server, s.Fault, s.Hint = nil, err.Error(), fleet.Hint(err)
 	}
 	return s
 }

@@ -154,7 +154,7 @@ func TestExamplesOfConfiguration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile("(?m)(?:^    \\[.*\n(?:    .*\n|\n    )*|^```toml\n(?:[^`]|\n)*```)").FindAllString(string(text), -1) {
+		for _, m := range regexp.MustCompile("(?m)(?:^\n    \\[.*\n(?:    .*\n|\n    )*|^```toml\n(?:[^`]|\n)*```)").FindAllString(string(text), -1) {
 			found++
 			piece := strings.Trim(strings.ReplaceAll("\n"+m, "\n    ", "\n"), "\n")
 			piece = strings.TrimSuffix(strings.TrimPrefix(piece, "```toml\n"), "```")

@@ -18,9 +18,9 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/host"
 	"stint/internal/notice"
 	"stint/internal/plain"
-	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
 	"stint/internal/trust"
 	"stint/internal/wire"
@@ -68,7 +68,7 @@ func (a *app) refuseCopy(path string) error {
 				continue
 			}
 			state := filepath.Dir(filepath.Dir(folder))
-			if _, err := os.Lstat(filepath.Join(state, sqlite.File)); err == nil {
+			if _, err := os.Lstat(filepath.Join(state, host.File)); err == nil {
 				return fleet.WithHint(usage(fmt.Errorf("%s is a copy in the worktree of session %s", path, id)),
 					"run stint in the workspace, or name the workspace's file: --config")
 			}

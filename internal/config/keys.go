@@ -29,7 +29,10 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 			`The folder for claims, runs and logs: an absolute path, so that there is only one. Left out, it is
 			$XDG_STATE_HOME/stint/FLEET, or ~/.local/state/stint/FLEET.`),
 		tomlfile.Of("store", &c.Store, Store{Kind: SQLite, Text: string(SQLite)}, c.storeRule(o), // one machine needs no server
-			`Where claims and runs are kept: "sqlite" is a file in the state folder. This version has no other.`),
+			`Where claims and runs are kept: "sqlite" is a file in the state folder. A fleet on many machines
+			names a PostgreSQL server: "postgres" is the service stint_FLEET, or the one that PGSERVICE names, of
+			~/.pg_service.conf; "postgres:service=NAME" is another, and "postgres://HOST1,HOST2/DATABASE" the
+			addresses themselves.`),
 		tomlfile.Family("agent", &c.Agents, c.agents(),
 			`An agent is a command that does the work. It runs in the workspace, without a shell.`,
 			tomlfile.Required(`write [agent.claude] and in it preset = "claude"`)),

@@ -32,6 +32,14 @@ type Store struct {
 	Text    string // as the file has it
 }
 
+// DSN is what a driver of PostgreSQL connects by.
+func (s Store) DSN() string {
+	if s.URL != "" {
+		return s.URL
+	}
+	return "service=" + s.Service
+}
+
 // Shared reports whether other machines may use the store, too.
 func (s Store) Shared() bool { return s.Kind == Postgres }
 
@@ -89,8 +97,8 @@ func parseURL(text string) (Store, error) {
 
 const verifyFull = "verify-full"
 
-// SSLMode is the one to use with servers, and whether it is too weak for them: whoever sits
-// between could pose as one that is not on this machine. A server is a name, an address or the
+// SSLMode is the one to use with servers, and whether it is too weak for them: somebody between
+// could pose as one that is not on this machine. A server is a name, an address or the
 // folder of a socket, and may have a port; one without a name is a socket.
 func SSLMode(servers []string, given string) (use string, weak bool) {
 	if !slices.ContainsFunc(servers, remote) {
@@ -117,6 +125,11 @@ func errPassword() error {
 		"write it into ~/.pgpass, or the file that PGPASSFILE or the service file's passfile names, such as one that the units get by LoadCredential=; a client certificate needs none")
 }
 
+// Service is the section of the service file that "postgres" alone means.
+func Service(getenv func(string) string, name fleet.Name) string {
+	return cmp.Or(getenv("PGSERVICE"), "stint_"+string(name))
+}
+
 // storeRule is that of the key store. The name of the fleet is read before it.
 func (c *Config) storeRule(o Options) tomlfile.Rule[Store] {
 	return tomlfile.Rule[Store]{
@@ -125,11 +138,7 @@ func (c *Config) storeRule(o Options) tomlfile.Rule[Store] {
 			if !is {
 				return Store{}, tomlfile.Wanted("a string", value)
 			}
-			s, err := ParseStore(text, cmp.Or(o.getenv("PGSERVICE"), "stint_"+string(c.Fleet)))
-			if err == nil && s.Shared() {
-				err = errors.New(`PostgreSQL is not supported by this version, which has "sqlite" only`)
-			}
-			return s, err
+			return ParseStore(text, Service(o.getenv, c.Fleet))
 		},
 		Suggest: func(any, Store) any { return string(SQLite) },
 		Write:   func(s Store) any { return s.Text },

@@ -258,6 +258,35 @@ func TestExamine(t *testing.T) {
 		{"store damaged", func(f *Facts) { f.Store.Damage = []string{"a", "b"} }, []string{
 			"store problem: /s/stint.db: a; b | restore it from a backup, or save what can be read: sqlite3 /s/stint.db .recover | sqlite3 recovered.db",
 		}},
+		{"server", func(f *Facts) {
+			f.Store.Server = &Server{Name: "postgres", Version: 130004, Schema: 1, Latest: 1}
+		}, []string{"store problem: PostgreSQL 13.4 is too old | use version 14 or newer"}},
+		{"standby", func(f *Facts) {
+			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Standby: true}
+		}, []string{"store problem: postgres is a standby | name the primary, or all of them with target_session_attrs=read-write"}},
+		{"no schema", func(f *Facts) { f.Store.Server = &Server{Name: "postgres", Version: 150018, Latest: 1} }, []string{
+			"store problem: postgres has no schema of this fleet | stint store migrate",
+		}},
+		{"older schema", func(f *Facts) { f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 2} }, []string{
+			"store problem: its schema is version 1, not 2 yet | stint store migrate",
+		}},
+		{"newer schema", func(f *Facts) { f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 3, Latest: 2} }, []string{
+			"store problem: its schema is version 3, this program knows 2 | use the stint that wrote it, or a newer one",
+		}},
+		{"weak server", func(f *Facts) {
+			f.Store.Server = &Server{
+				Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Weak: "require", Superuser: true, NoSync: true, NoFullPages: true, Late: 2,
+				Ahead: -7 * time.Second, Connections: 100, Busy: 91,
+			}
+		}, []string{
+			"store problem: sslmode require proves nothing of who the server is | write sslmode=verify-full, and sslrootcert where the authority is the house's own",
+			"store warning: the fleet's role is a superuser | connect as a role of the fleet: stint help hosts",
+			"store problem: fsync is off | write fsync = on in postgresql.conf",
+			"store problem: full_page_writes is off | write full_page_writes = on in postgresql.conf",
+			"store warning: 2 standby servers may lack what was acknowledged | set synchronous_standby_names, with Patroni: synchronous_mode",
+			"store warning: its clock is 7s from this machine's | let a time service set both",
+			"store warning: 91 of its 100 connections are in use | raise max_connections, or put a pooler before it",
+		}},
 		{"record unseen", func(f *Facts) { f.Record = Record{Unseen: "store"}; f.Workspace.Changed = 0 }, []string{
 			"runs unknown: store", "lanes unknown: store", "figures unknown: store", "agent_rest unknown: store", "task_waiting unknown: store", "graded unknown: store",
 		}},

@@ -109,9 +109,10 @@ type Folder struct {
 	Magic      int64    // the number of its file system, see statfs(2)
 }
 
-// Store is the file with the record.
+// Store is the file with the record, or the server.
 type Store struct {
-	Path    string
+	Path    string  // of the file; of a server: its name in the configuration
+	Server  *Server // nil: it is a file, or the server does not answer
 	Missing bool
 	Size    int64
 	Fault   string // why it cannot be used

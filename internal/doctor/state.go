@@ -69,12 +69,15 @@ func examineFileSystem(d Folder) Finding {
 	return bad
 }
 
-func examineStore(s Store) []Finding {
+// ExamineStore looks at the store alone.
+func ExamineStore(s Store) []Finding {
 	const check = "store"
 	bad := Finding{Check: check, State: Problem, Fix: s.Hint}
 	switch {
 	case s.Missing:
 		return []Finding{ok(check, "not there yet: nothing has run")}
+	case s.Server != nil:
+		return examineServer(*s.Server)
 	case s.Fault != "":
 		bad.What, bad.Why = s.Fault, "no claim can be taken, and no session starts"
 		if bad.Fix == "" {

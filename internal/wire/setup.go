@@ -3,6 +3,7 @@ package wire
 import (
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/store"
 	"stint/internal/tomlfile"
 )
 
@@ -24,6 +25,27 @@ type Change struct {
 // NewInit is what init did, as JSON.
 func NewInit(f fleet.Name, dryRun bool, changes []Change, missing []string) Init {
 	return Init{"stint/init@1", f, dryRun, listed(changes), listed(missing)}
+}
+
+// Store is stint/store@1.
+type Store struct {
+	Schema string   `json:"schema"`
+	Store  string   `json:"store"`
+	To     string   `json:"to"` // the store that it was copied to; empty: it was not
+	DryRun bool     `json:"dry_run"`
+	Steps  []string `json:"steps"`  // of the schema that were made
+	Tables []Copied `json:"tables"` // that were copied
+}
+
+// Copied is a table that was copied.
+type Copied struct {
+	Table string `json:"table"`
+	Rows  int    `json:"rows"`
+}
+
+// NewStore is what became of a store, as JSON.
+func NewStore(name, to string, dryRun bool, steps []string, tables []store.Copied) Store {
+	return Store{"stint/store@1", name, to, dryRun, listed(steps), each(tables, func(t store.Copied) Copied { return Copied(t) })}
 }
 
 // Uninstall is stint/uninstall@1.

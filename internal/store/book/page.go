@@ -40,6 +40,7 @@ type Need struct {
 	Reviews []fleet.RunID
 	Notice  Notice
 	Away    bool
+	Every   bool // every row of every table
 }
 
 // Page is the rows of a store that one write decides by, as of one instant, and the rows that it
@@ -69,10 +70,11 @@ type Page struct {
 	Notices     Rows[Notice]
 	Away        Rows[fleet.Away] // at most one
 
-	Denials []fleet.DeniedClaim // that are added
-	Resets  []Reset             // that are added
+	Denials Log[fleet.DeniedClaim]
+	Resets  Log[Reset]
 
 	Number fleet.FireID // of the last fire
+	Moved  string       // where the store is from now on; empty: here
 
 	// The rest is not written.
 	Open   []Run                            // in brief: identity, place, agent, task, key and reserves
@@ -113,14 +115,13 @@ func NewPage(now time.Time, learn bandit.Settings) *Page {
 
 // Copy is a page with the same rows, at another instant, of which nothing is decided yet.
 func (p *Page) Copy(now time.Time) *Page {
-	return &Page{
-		Now: whole(now), Learn: p.Learn, Graded: map[fleet.Category][]store.Entry{},
-		Claims: p.Claims.copied(), Fires: p.Fires.copied(), Choices: p.Choices.copied(), Runs: p.Runs.copied(), Holds: p.Holds.copied(),
-		Uses: p.Uses.copied(), Fates: p.Fates.copied(), Arms: p.Arms.copied(), Checkpoints: p.Checkpoints.copied(), Changes: p.Changes.copied(),
-		Lessons: p.Lessons.copied(), Agents: p.Agents.copied(), Spent: p.Spent.copied(), Tasks: p.Tasks.copied(), Pauses: p.Pauses.copied(),
-		Places: p.Places.copied(), Reviews: p.Reviews.copied(), Feedback: p.Feedback.copied(), Notices: p.Notices.copied(), Away: p.Away.copied(),
-		Denials: p.Denials, Resets: p.Resets, Number: p.Number,
+	c := NewPage(now, p.Learn)
+	c.Number, c.Moved = p.Number, p.Moved
+	from := p.Tables()
+	for i, t := range c.Tables() {
+		t.take(from[i].Rowset, false)
 	}
+	return c
 }
 
 // whole is a time as a store keeps it.

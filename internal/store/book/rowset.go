@@ -3,6 +3,7 @@ package book
 import (
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -87,7 +88,87 @@ func (t *Rows[R]) Gone() (list []R) {
 	return list
 }
 
-// copied are the same rows, of which nothing is decided yet.
-func (t *Rows[R]) copied() Rows[R] {
-	return Rows[R]{key: t.key, rows: maps.Clone(t.rows)}
+// Len is the number of rows.
+func (t *Rows[R]) Len() int { return len(t.rows) }
+
+func (t *Rows[R]) same(as Rowset) bool {
+	other, is := as.(*Rows[R])
+	return is && t.Len() == other.Len() && (t.Len() == 0 || reflect.DeepEqual(t.rows, other.rows))
+}
+
+func (t *Rows[R]) take(from Rowset, write bool) {
+	if other, is := from.(*Rows[R]); is {
+		t.rows = maps.Clone(other.rows)
+		if write {
+			t.changed = slices.Sorted(maps.Keys(t.rows))
+		}
+	}
+}
+
+// Log is the rows of a table to which rows are only ever added.
+type Log[R any] struct {
+	Kept  []R // that were read
+	Added []R // that are to be written
+}
+
+// Add has a row written.
+func (l *Log[R]) Add(r R) { l.Added = append(l.Added, r) }
+
+// Len is the number of rows.
+func (l *Log[R]) Len() int { return len(l.Kept) + len(l.Added) }
+
+func (l *Log[R]) all() []R { return slices.Concat(l.Kept, l.Added) }
+
+func (l *Log[R]) same(as Rowset) bool {
+	other, is := as.(*Log[R])
+	return is && l.Len() == other.Len() && (l.Len() == 0 || reflect.DeepEqual(l.all(), other.all()))
+}
+
+func (l *Log[R]) take(from Rowset, write bool) {
+	if other, is := from.(*Log[R]); is && write {
+		l.Added = other.all()
+	} else if is {
+		l.Kept = other.all()
+	}
+}
+
+// Rowset is the rows of any table.
+type Rowset interface {
+	Len() int
+	same(as Rowset) bool
+	take(from Rowset, write bool) // the rows of another page, and have them written
+}
+
+// Named is a table's rows with its name.
+type Named struct {
+	Name string
+	Rowset
+}
+
+// Tables are all tables of a store.
+func (p *Page) Tables() []Named {
+	return []Named{
+		{"claims", &p.Claims},
+		{"fires", &p.Fires},
+		{"choices", &p.Choices},
+		{"runs", &p.Runs},
+		{"lane_holds", &p.Holds},
+		{"run_lessons", &p.Uses},
+		{"fates", &p.Fates},
+		{"arms", &p.Arms},
+		{"checkpoints", &p.Checkpoints},
+		{"grade_changes", &p.Changes},
+		{"lessons", &p.Lessons},
+		{"agents", &p.Agents},
+		{"spent", &p.Spent},
+		{"tasks", &p.Tasks},
+		{"pauses", &p.Pauses},
+		{"places", &p.Places},
+		{"reviews", &p.Reviews},
+		{"feedback", &p.Feedback},
+		{"notices", &p.Notices},
+		{"away", &p.Away},
+		{"denials", &p.Denials},
+		{"resets", &p.Resets},
+	}
 }

@@ -236,7 +236,7 @@ func (p *Page) ResetBudget(scope fleet.Scope, reason string) (before fleet.Spent
 		}
 	}
 	if changed {
-		p.Resets = append(p.Resets, Reset{
+		p.Resets.Add(Reset{
 			At: p.Now, Scope: scope, Reason: reason, Runs: before.Runs, Tokens: before.Tokens, USD: before.USD,
 			KeptRuns: kept.Runs, KeptTokens: kept.Tokens, KeptUSD: kept.USD,
 		})

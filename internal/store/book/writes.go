@@ -40,7 +40,7 @@ func (w Writer) TakeForRun(ctx context.Context, t store.RunTake) (fleet.Grant, f
 func (w Writer) Denied(ctx context.Context, d fleet.DeniedClaim) error {
 	return w.write(ctx, Need{}, func(p *Page) error {
 		d.At = p.Now
-		p.Denials = append(p.Denials, d)
+		p.Denials.Add(d)
 		return nil
 	}, "record denial of run %s", d.Run)
 }

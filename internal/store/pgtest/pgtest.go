@@ -52,11 +52,17 @@ func (s *Shared) Main(m *testing.M) int {
 // DSN is where the cluster is.
 func (s *Shared) DSN(t testing.TB) string {
 	t.Helper()
-	s.once.Do(func() { s.c, s.err = New() })
-	if s.err != nil {
-		t.Fatal(s.err)
+	c, err := s.Get()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return s.c.DSN()
+	return c.DSN()
+}
+
+// Get starts the cluster, or finds it running.
+func (s *Shared) Get() (*Cluster, error) {
+	s.once.Do(func() { s.c, s.err = New() })
+	return s.c, s.err
 }
 
 // DSN is where a cluster is.

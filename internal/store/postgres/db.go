@@ -10,6 +10,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,7 @@ type Options struct {
 	Settings bandit.Settings  // by which grades are learnt from
 	Host     func() string    // this machine's identity: a category rests here after its sessions here; nil, or empty: after any
 	DryRun   bool             // undo whatever is written
+	Patience time.Duration    // how long a transaction is tried; 0: 15 s
 }
 
 // Open opens a fleet's store, which [Migrate] has made. Nothing is asked of the server before the
@@ -56,7 +58,7 @@ func Open(o Options) (*DB, error) {
 		return nil, fmt.Errorf("store: %w", translate(err))
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // one trip, and nothing is prepared
-	d := &DB{line: newLine(config), schema: schemaOf(o.Fleet), now: o.Now, learn: o.Settings, dryRun: o.DryRun}
+	d := &DB{line: newLine(config, cmp.Or(o.Patience, patience)), schema: schemaOf(o.Fleet), now: o.Now, learn: o.Settings, dryRun: o.DryRun}
 	d.Writer, d.Reader = book.Writer{Engine: d}, table.Reader{Source: d, Host: o.Host}
 	return d, nil
 }
@@ -78,7 +80,16 @@ select floor(extract(epoch from now) * 1000)::bigint, set_config('stint.day', to
 const today = "current_setting('stint.day')"
 
 // The row that every write but a renewal locks.
-const lock = "select one from fleet for update"
+const lock = "select moved from fleet for update"
+
+// inUse refuses a store that was moved.
+func inUse(row table.Scanner) error {
+	var to string
+	if err := row.Scan(&to); err != nil {
+		return err
+	}
+	return store.Moved(to)
+}
 
 // Claims are locked by key, for two that lock several never to wait for each other. A renewal holds
 // nothing else.
@@ -93,7 +104,7 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 			trip = d.begins("begin")
 		)
 		if !n.Renews && !d.dryRun {
-			trip = append(trip, table.Statement{SQL: lock})
+			trip = append(trip, table.Statement{SQL: lock, Scan: inUse})
 		}
 		if n.Key != "" || n.Holder != "" {
 			trip = append(trip, table.Statement{SQL: lockClaims, Args: []any{n.Key, n.Holder}})
@@ -116,7 +127,8 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement) error {
 	return d.line.use(ctx, false, func(ctx context.Context, c *pgx.Conn) error {
 		var now time.Time
-		if err := run(ctx, c, append(d.begins("begin isolation level repeatable read read only"), d.clock(&now))); err != nil {
+		trip := append(d.begins("begin isolation level repeatable read read only"), table.Statement{SQL: "select moved from fleet", Scan: inUse}, d.clock(&now))
+		if err := run(ctx, c, trip); err != nil {
 			return err
 		}
 		return run(ctx, c, append(ask(now), table.Statement{SQL: "commit"}))

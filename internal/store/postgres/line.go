@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -22,13 +23,14 @@ const (
 // line is a process's one connection, made when it is used and closed when it is not.
 type line struct {
 	config *pgx.ConnConfig
-	free   chan *pgx.Conn // has one: nil, or a connection. Who took it has the line to himself.
+	most   time.Duration  // how long a transaction is tried
+	free   chan *pgx.Conn // has nil or the connection; a transaction takes it out
 	closes *time.Timer
 }
 
-func newLine(config *pgx.ConnConfig) line {
+func newLine(config *pgx.ConnConfig, most time.Duration) line {
 	config.ConnectTimeout = dialing
-	l := line{config: config, free: make(chan *pgx.Conn, 1)}
+	l := line{config: config, most: most, free: make(chan *pgx.Conn, 1)}
 	l.closes = time.AfterFunc(idle, l.rest)
 	l.free <- nil
 	return l
@@ -37,7 +39,7 @@ func newLine(config *pgx.ConnConfig) line {
 // use runs a transaction on the connection, and again where a second try may go better, for as long
 // as patience lasts.
 func (l line) use(ctx context.Context, writes bool, transact func(context.Context, *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSlow)
+	ctx, cancel := context.WithTimeoutCause(ctx, l.most, fmt.Errorf("the store did not answer in %s", l.most))
 	defer cancel()
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := l.once(ctx, transact)
@@ -52,8 +54,6 @@ func (l line) use(ctx context.Context, writes bool, transact func(context.Contex
 	}
 }
 
-var errSlow = errors.New("the store did not answer in " + patience.String())
-
 func (l line) once(ctx context.Context, transact func(context.Context, *pgx.Conn) error) (err error) {
 	var c *pgx.Conn
 	select {
@@ -61,7 +61,7 @@ func (l line) once(ctx context.Context, transact func(context.Context, *pgx.Conn
 		return context.Cause(ctx)
 	case c = <-l.free:
 	}
-	defer func() { //nolint:contextcheck // a caller's may be over, and the server is told all the same
+	defer func() {
 		l.free <- l.keep(c)
 		l.closes.Reset(idle)
 	}()

@@ -30,7 +30,7 @@ func Migrate(ctx context.Context, o Options) (steps []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, d.Close()) }() //nolint:contextcheck // as for any store
+	defer func() { err = errors.Join(err, d.Close()) }()
 	for {
 		step, err := d.step(ctx, o.Fleet)
 		if err != nil || step == "" {

@@ -213,10 +213,12 @@ func (d *DB) check(ctx context.Context, o Options, reads bool) error {
 			return err
 		}
 	}
-	name, workspace, err := d.owner(ctx)
+	name, workspace, moved, err := d.owner(ctx)
 	switch {
 	case err != nil:
 		return err
+	case moved != "":
+		return store.Moved(moved)
 	case name != o.Fleet:
 		return fleet.WithHint(
 			fmt.Errorf("it belongs to fleet %q, not %q: %w", name, o.Fleet, fleet.ErrUsage),
@@ -229,9 +231,9 @@ func (d *DB) check(ctx context.Context, o Options, reads bool) error {
 	return nil
 }
 
-func (d *DB) owner(ctx context.Context) (name fleet.Name, workspace string, err error) {
-	err = d.sql.QueryRowContext(ctx, "select name, workspace from fleet").Scan(&name, &workspace)
-	return name, workspace, err
+func (d *DB) owner(ctx context.Context) (name fleet.Name, workspace, moved string, err error) {
+	err = d.sql.QueryRowContext(ctx, "select name, workspace, moved from fleet").Scan(&name, &workspace, &moved)
+	return name, workspace, moved, err
 }
 
 // tx is a transaction with its one reading of the clock.

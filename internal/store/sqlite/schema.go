@@ -148,7 +148,7 @@ func Adopt(ctx context.Context, o Options) (former string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("open store %s: %w", path, translate(err))
 	}
-	name, workspace, err := d.owner(ctx)
+	name, workspace, _, err := d.owner(ctx)
 	if err != nil {
 		return "", fmt.Errorf("read owner of %s: %w", path, translate(err))
 	}

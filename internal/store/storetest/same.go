@@ -130,7 +130,7 @@ func everyRow(p *book.Page) map[string]any {
 		"changes": slices.Collect(p.Changes.All()), "lessons": slices.Collect(p.Lessons.All()), "agents": slices.Collect(p.Agents.All()),
 		"spent": slices.Collect(p.Spent.All()), "tasks": slices.Collect(p.Tasks.All()), "pauses": slices.Collect(p.Pauses.All()),
 		"places": slices.Collect(p.Places.All()), "reviews": slices.Collect(p.Reviews.All()), "feedback": slices.Collect(p.Feedback.All()),
-		"notices": slices.Collect(p.Notices.All()), "away": slices.Collect(p.Away.All()), "denials": p.Denials, "resets": p.Resets,
+		"notices": slices.Collect(p.Notices.All()), "away": slices.Collect(p.Away.All()), "denials": slices.Concat(p.Denials.Kept, p.Denials.Added), "resets": slices.Concat(p.Resets.Kept, p.Resets.Added),
 		"number": p.Number,
 	}
 }

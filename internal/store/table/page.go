@@ -20,6 +20,9 @@ func Day(at time.Time) string { return at.UTC().Format("'" + time.DateOnly + "'"
 // Load reads what a write needs onto its page. Today is SQL for the day by the store's clock, which
 // a store may read together with these rows.
 func Load(n book.Need, p *book.Page, today string) (list []Statement) {
+	if n.Every {
+		return All(p)
+	}
 	add := func(s ...Statement) { list = append(list, s...) }
 	if n.Key != "" {
 		add(Claims().Select(p.Claims.Add, "where key = $1", n.Key))
@@ -229,6 +232,7 @@ func args[T any](list []T) []any {
 // All reads every row onto a page.
 func All(p *book.Page) []Statement {
 	return []Statement{
+		{SQL: "select moved from fleet", Scan: func(row Scanner) error { return row.Scan(&p.Moved) }},
 		Claims().Select(p.Claims.Add, ""),
 		Fires().Select(p.Fires.Add, ""),
 		Choices().Select(p.Choices.Add, ""),
@@ -249,8 +253,8 @@ func All(p *book.Page) []Statement {
 		Feedback().Select(p.Feedback.Add, ""),
 		Notices().Select(p.Notices.Add, ""),
 		Away().Select(p.Away.Add, ""),
-		Denials().Select(func(d fleet.DeniedClaim) { p.Denials = append(p.Denials, d) }, "order by id"),
-		Resets().Select(func(r book.Reset) { p.Resets = append(p.Resets, r) }, "order by id"),
+		Denials().Select(func(d fleet.DeniedClaim) { p.Denials.Kept = append(p.Denials.Kept, d) }, "order by id"),
+		Resets().Select(func(r book.Reset) { p.Resets.Kept = append(p.Resets.Kept, r) }, "order by id"),
 		lastFire(&p.Number),
 	}
 }
@@ -259,6 +263,9 @@ func All(p *book.Page) []Statement {
 func Save(p *book.Page) (list []Statement) {
 	if fires := p.Fires.Written(); len(fires) > 0 {
 		list = append(list, Statement{SQL: "update fleet set fires = $1", Args: []any{p.Number}})
+	}
+	if p.Moved != "" {
+		list = append(list, Statement{SQL: "update fleet set moved = $1", Args: []any{p.Moved}})
 	}
 	save(&list, Fires(), &p.Fires)
 	save(&list, Choices(), &p.Choices)
@@ -280,10 +287,10 @@ func Save(p *book.Page) (list []Statement) {
 	save(&list, Feedback(), &p.Feedback)
 	save(&list, Notices(), &p.Notices)
 	save(&list, Away(), &p.Away)
-	for _, d := range p.Denials {
+	for _, d := range p.Denials.Added {
 		list = append(list, Denials().Insert(d))
 	}
-	for _, r := range p.Resets {
+	for _, r := range p.Resets.Added {
 		list = append(list, Resets().Insert(r))
 	}
 	return list

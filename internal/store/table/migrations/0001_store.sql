@@ -5,7 +5,8 @@ create table fleet (
   one       integer primary key check (one = 1),
   name      text not null,
   workspace text not null,
-  fires     integer not null default 0         -- the number of the last fire
+  fires     integer not null default 0,        -- the number of the last fire
+  moved     text not null default ''           -- the store to which all of it was copied; empty: it is in use
 ) strict;
 
 -- One row a key, for ever: the epoch must never start again.

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"stint/internal/config"
+	"stint/internal/doctor"
+	"stint/internal/fleet"
+	"stint/internal/plain"
+	"stint/internal/store/book"
+	"stint/internal/store/postgres"
+	"stint/internal/store/sqlite"
+	"stint/internal/wire"
+)
+
+func newStore(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "store",
+		Short: "Check, migrate or copy the store",
+		Long: `Check, migrate or copy the store: where claims, runs and grades are kept. By default that is a
+file in the state folder; the key store of stint.toml names a PostgreSQL server instead.`,
+	}
+	cmd.AddCommand(newStoreCheck(a), newStoreMigrate(a), newStoreCopy(a))
+	return cmd
+}
+
+func newStoreCheck(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Check that the store can be used",
+		Long: `Check that the store can be reached, can be written and keeps what it has acknowledged. A problem
+is status 1, a warning is not. stint doctor checks the same, and the rest of the fleet.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.checkStore(cmd.Context()) },
+	}
+}
+
+func newStoreMigrate(a *app) *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "migrate [STORE]",
+		Short: "Make the fleet's schema on a server, or bring it up to date",
+		Long: `Make the fleet's schema on a PostgreSQL server, or bring it up to date, once for all machines and
+before any of them gets a newer stint. Name the store as the key of stint.toml does to connect as
+another role, which owns the schema. A file in the state folder is brought up to date by itself.`,
+		Example: `  stint store migrate --dry-run
+  stint store migrate postgres:service=stint_owner`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.migrateStore(cmd.Context(), args, dryRun) },
+	}
+	addDryRun(cmd, &dryRun)
+	return cmd
+}
+
+func newStoreCopy(a *app) *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "copy FROM TO",
+		Short: "Copy all of the record to another, empty store",
+		Long: `Copy all of the record to another store, which must be empty: FROM and TO are values of the key
+store in stint.toml. No session may run meanwhile. Afterwards the first store says where it was moved
+to, and refuses to be written; write the other into stint.toml. Epochs, grades and all numbers go along.`,
+		Example: `  stint pause --reason 'moving the store'
+  stint store copy sqlite postgres:service=stint_bob`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.copyStore(cmd.Context(), args[0], args[1], dryRun)
+		},
+	}
+	addDryRun(cmd, &dryRun)
+	return cmd
+}
+
+func (a *app) checkStore(ctx context.Context) error {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	list := doctor.ExamineStore(a.storeFacts(ctx, c))
+	a.printFindings(c.Fleet, list, nil, doctorOptions{})
+	return verdict("store", list)
+}
+
+// named is the configuration with another store.
+func (a *app) named(c *config.Config, text string) (*config.Config, error) {
+	s, err := config.ParseStore(text, a.service(c))
+	if err != nil {
+		return nil, usage(err)
+	}
+	other := *c
+	other.Store = s
+	return &other, nil
+}
+
+func (a *app) service(c *config.Config) string { return config.Service(a.Getenv, c.Fleet) }
+
+func (a *app) migrateStore(ctx context.Context, args []string, dryRun bool) error {
+	c, err := a.loadConfig()
+	if err == nil && len(args) > 0 {
+		c, err = a.named(c, args[0])
+	}
+	if err != nil {
+		return err
+	}
+	if !c.Store.Shared() {
+		return fleet.WithHint(usage(errors.New("the store is a file, which the next command that writes brings up to date by itself")),
+			`to use a server, write store = "postgres" in stint.toml`)
+	}
+	o := a.serverOptions(c)
+	o.DryRun = dryRun
+	steps, err := postgres.Migrate(ctx, o)
+	if err != nil {
+		return fmt.Errorf("migrate %s: %w", c.Store.Text, err)
+	}
+	if a.json {
+		printJSON(a.Stdout, wire.NewStore(c.Store.Text, "", dryRun, steps, nil))
+		return nil
+	}
+	for _, step := range steps {
+		fmt.Fprintf(a.Stdout, "%s %s\n", did(dryRun, "made", "would make"), plain.Text(step))
+	}
+	if len(steps) == 0 {
+		fmt.Fprintln(a.Stdout, "up to date")
+	}
+	return nil
+}
+
+// copying bounds a copy, in which a store is locked.
+const copying = time.Hour
+
+func (a *app) copyStore(ctx context.Context, from, to string, dryRun bool) (err error) {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	source, err := a.openNamed(ctx, c, from, dryRun)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, source.Close()) }()
+	target, err := a.openNamed(ctx, c, to, dryRun)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	list, err := book.Copy(ctx, source, target, to)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		printJSON(a.Stdout, wire.NewStore(from, to, dryRun, nil, list))
+		return nil
+	}
+	for _, t := range list {
+		fmt.Fprintf(a.Stdout, "%s %-14s %s\n", did(dryRun, "copied", "would copy"), t.Table, plain.Plural(t.Rows, "row"))
+	}
+	if !dryRun && to != c.Store.Text {
+		a.hint(fmt.Sprintf("write store = %q in stint.toml", to))
+	}
+	return nil
+}
+
+// rowStore is a store whose rows can be copied.
+type rowStore interface {
+	book.Engine
+	Close() error
+}
+
+func (a *app) openNamed(ctx context.Context, c *config.Config, text string, dryRun bool) (rowStore, error) {
+	c, err := a.named(c, text)
+	if err != nil {
+		return nil, err
+	}
+	if c.Store.Shared() {
+		o := a.serverOptions(c)
+		o.DryRun, o.Patience = dryRun, copying
+		return postgres.Open(o)
+	}
+	o := a.storeOptions(c)
+	o.DryRun = dryRun
+	return sqlite.Open(ctx, o)
+}

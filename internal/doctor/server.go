@@ -1,0 +1,100 @@
+package doctor
+
+import (
+	"fmt"
+	"time"
+
+	"stint/internal/plain"
+)
+
+// Server is what a PostgreSQL server says of itself, to a fleet on many machines.
+type Server struct {
+	Name        string // of the store, as the configuration has it
+	Version     int    // of PostgreSQL, such as 150018
+	Schema      int    // of the fleet: its version; 0: there is none
+	Latest      int    // version of the schema that this program writes
+	Standby     bool
+	Weak        string        // the sslmode that lets another pose as the server; empty: none could
+	Superuser   bool          // the role may do anything
+	Connections int           // that the server has room for
+	Busy        int           // of these
+	NoSync      bool          // fsync is off
+	NoFullPages bool          // full_page_writes is off
+	Late        int           // standbys that may lack what was acknowledged
+	Ahead       time.Duration // of this machine's clock, the server's
+	Answers     time.Duration // in which it was asked
+}
+
+const (
+	oldestServer = 140000
+	mostAhead    = 5 * time.Second // as much as leases leave between two machines
+)
+
+func (s Server) version() string { return fmt.Sprintf("%d.%d", s.Version/10000, s.Version%10000) }
+
+// examineServer looks at a server that answers.
+func examineServer(s Server) []Finding {
+	const check = "store"
+	list := []Finding{s.usable(check)}
+	for _, f := range []struct {
+		found bool
+		state State
+		what  string
+		why   string
+		fix   string
+	}{
+		{
+			s.Weak != "", Problem, "sslmode " + s.Weak + " proves nothing of who the server is",
+			"somebody between could pose as it and grant any claim", "write sslmode=verify-full, and sslrootcert where the authority is the house's own",
+		},
+		{
+			s.Superuser, Warning, "the fleet's role is a superuser",
+			"what reads its password, such as an agent in an open box, may do anything with the server", "connect as a role of the fleet: stint help hosts",
+		},
+		{
+			s.NoSync, Problem, "fsync is off",
+			"after a power cut claims that were granted may be gone", "write fsync = on in postgresql.conf",
+		},
+		{
+			s.NoFullPages, Problem, "full_page_writes is off",
+			"after a power cut the record may be damaged", "write full_page_writes = on in postgresql.conf",
+		},
+		{
+			s.Late > 0, Warning, fmt.Sprintf("%s may lack what was acknowledged", plain.Plural(s.Late, "standby server")),
+			"a failover to one of them may lose what sessions were told", "set synchronous_standby_names, with Patroni: synchronous_mode",
+		},
+		{
+			s.Ahead.Abs() > mostAhead, Warning, fmt.Sprintf("its clock is %s from this machine's", s.Ahead.Abs().Round(time.Second)),
+			"leases go by the server's clock, and people read this machine's", "let a time service set both",
+		},
+		{
+			s.Connections > 0 && s.Busy*10 > s.Connections*9, Warning, fmt.Sprintf("%d of its %d connections are in use", s.Busy, s.Connections),
+			"without a free one no claim can be taken", "raise max_connections, or put a pooler before it",
+		},
+	} {
+		if f.found {
+			list = append(list, Finding{Check: check, State: f.state, What: f.what, Why: f.why, Fix: f.fix})
+		}
+	}
+	return list
+}
+
+// usable is whether the store can be used at all.
+func (s Server) usable(check string) Finding {
+	bad := Finding{Check: check, State: Problem, Why: "no claim can be taken, and no session starts", Fix: "stint store migrate"}
+	switch {
+	case s.Version < oldestServer:
+		bad.What, bad.Fix = "PostgreSQL "+s.version()+" is too old", "use version 14 or newer"
+	case s.Standby:
+		bad.What, bad.Fix = s.Name+" is a standby", "name the primary, or all of them with target_session_attrs=read-write"
+	case s.Schema == 0:
+		bad.What = s.Name + " has no schema of this fleet"
+	case s.Schema < s.Latest:
+		bad.What = fmt.Sprintf("its schema is version %d, not %d yet", s.Schema, s.Latest)
+	case s.Schema > s.Latest:
+		bad.What, bad.Fix = fmt.Sprintf("its schema is version %d, this program knows %d", s.Schema, s.Latest), "use the stint that wrote it, or a newer one"
+	default:
+		return ok(check, "%s: PostgreSQL %s, schema %d, answers in %d ms", s.Name, s.version(), s.Schema, s.Answers.Milliseconds())
+	}
+	return bad
+}

@@ -1,0 +1,58 @@
+package book
+
+import (
+	"context"
+	"fmt"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// Copy copies all rows of a store into an empty one, and marks the first as moved there, so that
+// nobody uses it any more. Both are locked throughout, and no session may be open: it would
+// renew its claim in one, and be overtaken in the other.
+//
+// If we die before the second store has its rows, nothing has happened. If we die before the mark,
+// both have them and the first is in use: the next call finds the same rows in both, and marks it.
+func Copy(ctx context.Context, from, to Engine, name string) (list []store.Copied, err error) {
+	err = from.Change(ctx, Need{Every: true}, func(src *Page) error {
+		list = nil
+		for _, t := range src.Tables() {
+			list = append(list, store.Copied{Table: t.Name, Rows: t.Len()})
+		}
+		for r := range src.Runs.All() {
+			if r.EndedAt.IsZero() {
+				return fleet.WithHint(fmt.Errorf("run %s of %s is open: %w", r.ID, r.Category, fleet.ErrUsage),
+					"stint pause, wait until no session runs (stint status), and try again")
+			}
+		}
+		if err := to.Change(ctx, Need{Every: true}, func(p *Page) error { return p.fill(src) }); err != nil {
+			return fmt.Errorf("copy to %s: %w", name, err)
+		}
+		src.Moved = name
+		return nil
+	})
+	return list, err
+}
+
+// fill has all rows of another page written, unless they are here already.
+func (p *Page) fill(from *Page) error {
+	here, there := p.Tables(), from.Tables()
+	same, rows := true, 0
+	for i := range here {
+		rows += here[i].Len()
+		same = same && here[i].same(there[i].Rowset)
+	}
+	switch {
+	case rows == 0:
+	case same:
+		return nil
+	default:
+		return fleet.WithHint(fmt.Errorf("it has %d rows already, and not the same: %w", rows, fleet.ErrUsage), "give it an empty store")
+	}
+	for i, t := range here {
+		t.take(there[i].Rowset, true)
+	}
+	p.Number = from.Number
+	return nil
+}
