@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +28,10 @@ func unitEnvironment(ctx context.Context) (environment []string) {
 // agentFacts looks for the agents as a unit of the manager would, or, where that cannot
 // be asked, as this process does.
 func (a *app) agentFacts(c *config.Config, environment []string) (list []doctor.Agent) {
-	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+	for _, name := range c.AgentNames() {
+		if !c.HasAgent(name) {
+			continue
+		}
 		agent := c.Agents[name]
 		f := a.programFacts(agent, environment, c.Workspace)
 		f.Name = name

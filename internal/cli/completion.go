@@ -108,7 +108,7 @@ func (a *app) completeFlag(name string) cobra.CompletionFunc {
 	case "category":
 		return completeNames(a, (*config.Config).CategoryNames)
 	case "agent":
-		return completeNames(a, func(c *config.Config) []string { return slices.Sorted(maps.Keys(c.Agents)) })
+		return completeNames(a, (*config.Config).AgentNames)
 	case "pool":
 		return completeNames(a, func(c *config.Config) []string { return slices.Sorted(maps.Keys(c.Pools)) })
 	case "holder":

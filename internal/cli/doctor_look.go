@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -260,7 +259,10 @@ func boxFacts(ctx context.Context, c *config.Config) doctor.Boxes {
 		facts.Layers, err = session.Runner{Stint: stint}.Layers(ctx)
 	}
 	facts.Unseen = reason(err)
-	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+	for _, name := range c.AgentNames() {
+		if !c.HasAgent(name) {
+			continue
+		}
 		agent := c.Agents[name]
 		facts.Agents = append(facts.Agents, doctor.AgentBox{
 			Agent: name, Box: fleet.Box{Profile: agent.Box, Nested: agent.OwnSandbox, Network: agent.Network},

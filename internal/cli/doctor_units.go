@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,7 +30,7 @@ func (s *inspection) lookAtUnits(ctx context.Context, c *config.Config, m *syste
 	if err == nil {
 		s.environment = environment
 	}
-	for _, pool := range c.PoolNames() {
+	for _, pool := range c.FiredPools() {
 		t, err := timerFacts(ctx, m, c, pool)
 		if err != nil {
 			t.Unseen = err.Error()
@@ -47,7 +46,7 @@ func (s *inspection) withoutManager(c *config.Config, err error) {
 	const reason = "the service manager cannot be asked"
 	s.Manager.Unseen = err.Error()
 	s.Controllers.Unseen = reason
-	for _, pool := range c.PoolNames() {
+	for _, pool := range c.FiredPools() {
 		s.Timers = append(s.Timers, doctor.Timer{Pool: ownName(pool), Unit: timerUnit(c.Fleet, pool), Unseen: reason})
 	}
 }
@@ -204,7 +203,7 @@ const mostLooked = 20
 
 // unpriced are the agents whose latest session used a model that has no price.
 func unpriced(ctx context.Context, e *inspect.Explainer) (list []doctor.Unpriced, err error) {
-	for _, agent := range slices.Sorted(maps.Keys(e.Config.Agents)) {
+	for _, agent := range e.Config.AgentNames() {
 		runs, err := e.Runs(ctx, store.RunQuery{Agent: agent, Ended: true, Limit: mostLooked})
 		if err != nil {
 			return nil, err

@@ -20,7 +20,6 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/notice"
 	"stint/internal/plain"
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
@@ -132,7 +131,7 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	if err := s.refuseCopy(path); err != nil {
 		return nil, err
 	}
-	options := config.Options{CheckUnit: systemd.CheckProperty, CheckWebhook: notice.CheckWebhook, Getenv: s.Getenv}
+	options := s.configOptions()
 	if _, err := os.Lstat(path); err == nil {
 		c, err := config.Load(path, options)
 		if err == nil && s.o.fleet != "" && s.o.fleet != string(c.Fleet) {
@@ -328,7 +327,7 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	others := c.PoolNames()[1:]
+	others := c.FiredPools()[1:]
 	files, err := units.Files(units.Options{Fleet: c.Fleet, Binary: program, Config: c.Path, Pools: others, Runtime: s.o.runtime})
 	if err != nil {
 		return err

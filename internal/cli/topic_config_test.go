@@ -23,6 +23,13 @@ input = 1.0
 output = 1.0
 as_of = "2026-01-01"
 [pool.extra]
+[host.this]
+state = "/state"
+workers = 1
+slots = 1
+labels = ["big"]
+pools = ["extra"]
+agents = ["own"]
 [agent.own]
 command = ["/bin/true"]
 [category.code]
@@ -32,7 +39,7 @@ command = ["/bin/true"]
 // its default and its meaning.
 func TestConfigTopic(t *testing.T) {
 	t.Parallel()
-	c, err := config.Parse("stint.toml", []byte(everyTable), config.Options{Getenv: func(string) string { return "" }})
+	c, err := config.Parse("stint.toml", []byte(everyTable), config.Options{Getenv: func(string) string { return "" }, Host: func(string) string { return "this" }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +90,7 @@ func TestConfigTopic(t *testing.T) {
 func pathOf(dotted string) []string {
 	dotted = strings.NewReplacer(
 		"agent.own.", "agent.NAME.", "category.code.", "category.NAME.", "pool.extra.", "pool.NAME.", "pool.autonomous.", "pool.NAME.",
-		"tasks.source.src.", "tasks.source.NAME.", "price.MODEL.", `price."MODEL".`,
+		"host.this.", "host.NAME.", "tasks.source.src.", "tasks.source.NAME.", "price.MODEL.", `price."MODEL".`,
 	).Replace(dotted)
 	return strings.Split(regexp.MustCompile(`\.(fields|states|priorities)\..*`).ReplaceAllString(dotted, ".$1"), ".")
 }

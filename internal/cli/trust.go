@@ -78,7 +78,7 @@ func (a *app) refuseCopy(path string) error {
 }
 
 func (a *app) configOptions() config.Options {
-	return config.Options{CheckUnit: systemd.CheckProperty, CheckWebhook: notice.CheckWebhook, Getenv: a.Getenv}
+	return config.Options{CheckUnit: systemd.CheckProperty, CheckWebhook: notice.CheckWebhook, Getenv: a.Getenv, Host: host.NameIn}
 }
 
 // trustStore is where a configuration's record is. It goes by the file's path alone, for what

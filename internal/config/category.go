@@ -1,8 +1,6 @@
 package config
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	"stint/internal/fleet"
@@ -36,6 +34,9 @@ func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile
 		tomlfile.Derived("share", &v.Share, func() float64 { return 0 }, tomlfile.Fraction(), // see [Config.divide]
 			`The part of all sessions it should get, 0 to 1. Left out, it gets an equal part of the rest.`, tomlfile.Shown(0.33)),
 		c.agentsOf(v),
+		tomlfile.Of("hosts", &v.Hosts, nil, tomlfile.List(0, hostPattern()),
+			`The hosts that its sessions run on, of several machines of the fleet: patterns of their names, such as
+			"gpu-*", or "label:big" for those with a label. None: all.`),
 		tomlfile.Of("lanes", &v.Lanes, 1, tomlfile.Whole(1, maxLanes), // two sessions of one kind meet in the same files
 			`How many of its sessions run at once at most.`),
 		tomlfile.Derived("host_lanes", &v.HostLanes, func() int { return v.Lanes }, tomlfile.Whole(1, maxLanes),
@@ -120,12 +121,11 @@ func place() tomlfile.Rule[bool] {
 
 // agentsOf is the key for a category's agents. They default to the only one there is.
 func (c *Config) agentsOf(v *Category) tomlfile.Key {
-	names := func() []string { return slices.Sorted(maps.Keys(c.Agents)) }
 	var options []tomlfile.Option
 	if len(c.Agents) > 1 {
-		options = append(options, tomlfile.Required("say which of the agents may work on it: write agents = "+tomlfile.Literal(names())))
+		options = append(options, tomlfile.Required("say which of the agents may work on it: write agents = "+tomlfile.Literal(c.AgentNames())))
 	}
-	return tomlfile.Derived("agents", &v.Agents, names, tomlfile.List(1, tomlfile.Known("agent", names)),
+	return tomlfile.Derived("agents", &v.Agents, c.AgentNames, tomlfile.List(1, tomlfile.Known("agent", c.AgentNames)),
 		`The agents that may work on it, the preferred one first. Left out, the only agent; with several, it
 			must be given.`, options...)
 }

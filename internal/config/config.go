@@ -35,6 +35,7 @@ type Config struct {
 	Workspace  string // the repository the sessions work in
 	State      string // the folder of the store, the locks and the runs
 	Store      Store
+	Host       Host
 	Fanout     Fanout
 	Tasks      Tasks
 	Lessons    Lessons
@@ -50,7 +51,8 @@ type Config struct {
 	Categories map[fleet.Category]Category
 	Trust      Trust // what of this waits for a person; the reader's to set
 
-	file *tomlfile.File
+	file    *tomlfile.File
+	keyList []tomlfile.Key // by which it was read
 }
 
 // Fanout bounds what one fire starts.
@@ -194,6 +196,7 @@ type Category struct {
 	Pool         string        // whose fires start it
 	Share        float64       // the target share of all sessions, in [0,1]
 	Agents       []string      // who may work on it, at least one
+	Hosts        []string      // that its sessions run on: patterns of names, and labels; none: all
 	Lanes        int           // sessions of it that may run at once
 	HostLanes    int           // of these, on one machine
 	TTL          time.Duration // how long a claim lasts that is not renewed
@@ -243,3 +246,6 @@ func (c *Config) Room(name fleet.Category) fleet.Room {
 func (c *Config) CategoryNames() []fleet.Category {
 	return slices.Sorted(maps.Keys(c.Categories))
 }
+
+// AgentNames are the names of the agents, sorted.
+func (c *Config) AgentNames() []string { return slices.Sorted(maps.Keys(c.Agents)) }

@@ -15,19 +15,25 @@ import (
 
 // keys are all keys of a file, each written down once, over the fields of c. Their order is
 // that of the sample and of "config show", and that in which a file is read: agents come
-// before the categories that name them, categories before the lists of them.
+// before the categories that name them, categories before the lists of them, and what a host has
+// of its own before what follows from it.
 func (c *Config) keys(o Options) []tomlfile.Key {
 	folder := filepath.Dir(c.Path)
+	state := tomlfile.Derived("state", &c.State, func() string { return DefaultState(o.getenv, c.Fleet) },
+		tomlfile.Absolute("/var/lib/stint/bob"),
+		`The folder for claims, runs and logs: an absolute path, so that there is only one. Left out, it is
+		$XDG_STATE_HOME/stint/FLEET, or ~/.local/state/stint/FLEET.`)
+	workers := tomlfile.Of("workers", &c.Fanout.Workers, 3, tomlfile.Whole(1, tomlfile.NoLimit), // as many results as a person reviews between two fires
+		`How many sessions one fire starts at most.`)
+	slots := tomlfile.Of("slots", &c.Fanout.Slots, 6, tomlfile.Whole(1, tomlfile.NoLimit), // two fires' worth, as sessions outlast the half hour between fires
+		`How many sessions run at once at most, in all pools together.`)
 	return []tomlfile.Key{
 		tomlfile.Of("fleet", &c.Fleet, "", fleetName(),
 			`The fleet's name: a-z, 0-9 and _ only. Its units and folders are named after it.`,
 			tomlfile.Required(`write fleet = "bob" in the first line`)),
 		tomlfile.Path("workspace", &c.Workspace, ".", &folder, // the file lies at the top of the repository it is about
 			`The git repository that the sessions work in, relative to this file.`),
-		tomlfile.Derived("state", &c.State, func() string { return DefaultState(o.getenv, c.Fleet) },
-			tomlfile.Absolute("/var/lib/stint/bob"),
-			`The folder for claims, runs and logs: an absolute path, so that there is only one. Left out, it is
-			$XDG_STATE_HOME/stint/FLEET, or ~/.local/state/stint/FLEET.`),
+		state,
 		tomlfile.Of("store", &c.Store, Store{Kind: SQLite, Text: string(SQLite)}, c.storeRule(o), // one machine needs no server
 			`Where claims and runs are kept: "sqlite" is a file in the state folder. A fleet on many machines
 			names a PostgreSQL server: "postgres" is the service stint_FLEET, or the one that PGSERVICE names, of
@@ -39,7 +45,8 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 		tomlfile.Family("category", &c.Categories, c.categories(o, &folder),
 			`A category is a kind of work. Each has the settings that are shown for this one.`,
 			tomlfile.Required("write [category.code]")),
-		tomlfile.Group("fanout", `What a fire may start.`, c.fanoutKeys()),
+		tomlfile.Group("fanout", `What a fire may start.`, append([]tomlfile.Key{workers, slots}, c.fanoutKeys()...)),
+		c.hostSections(state, workers, slots),
 		tomlfile.Family("pool", &c.Pools, c.pools(),
 			`The categories of a pool are started by fires of their own, "stint fanout --pool NAME", for which
 			"stint init --systemd" installs a timer. Plain fires start the pool "autonomous".`),
@@ -125,10 +132,6 @@ func (c *Config) reviewKeys() []tomlfile.Key {
 func (c *Config) fanoutKeys() []tomlfile.Key {
 	f, d := &c.Fanout, pressure.Defaults()
 	return []tomlfile.Key{
-		tomlfile.Of("workers", &f.Workers, 3, tomlfile.Whole(1, tomlfile.NoLimit), // as many results as a person reviews between two fires
-			`How many sessions one fire starts at most.`),
-		tomlfile.Of("slots", &f.Slots, 6, tomlfile.Whole(1, tomlfile.NoLimit), // two fires' worth, as sessions outlast the half hour between fires
-			`How many sessions run at once at most, in all pools together.`),
 		tomlfile.Of("max_pivots", &f.MaxPivots, 2, tomlfile.Whole(0, 99), // more would burn the session on asking
 			`How many other categories a worker tries when another session has the claim it wants.`),
 		tomlfile.Derived("allow", &f.Allow, c.parallel, tomlfile.List(0, c.categoryName()),

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"path/filepath"
 
 	"stint/internal/bandit"
@@ -18,6 +19,16 @@ type Options struct {
 	// Getenv looks up the environment, for the default state folder. nil is an
 	// empty environment.
 	Getenv func(string) string
+	// Host is the name of this machine, by the identity that a state folder has: by none of the
+	// empty path. nil: it has no name, and no section of a host holds.
+	Host func(state string) string
+}
+
+func (o Options) host(state string) string {
+	if o.Host == nil {
+		return ""
+	}
+	return o.Host(state)
 }
 
 func (o Options) getenv(name string) string {
@@ -57,23 +68,40 @@ func Parse(path string, data []byte, o Options) (*Config, error) {
 }
 
 func of(file *tomlfile.File, o Options) (*Config, error) {
-	c := &Config{Path: file.Path, file: file}
-	c.Selector.Settings = bandit.Defaults() // not all of them have a key
-	root := file.Root()
-	tomlfile.Read(root, c.keys(o))
-	if c.State == "" && !root.Has("state") {
-		root.Missing("state", `write state = "/var/lib/stint/`+string(c.Fleet)+`", as neither $XDG_STATE_HOME nor $HOME is set`)
+	name := o.host("")
+	if file.Has("host") { // the identity, which may have another name, is where the section of this one says
+		name = o.host(read(file.Unread(), o, name).State)
 	}
+	c := read(file, o, name)
+	c.Host.Name = o.host(c.State)
+	if c.Host.Name != name && file.Has("host") {
+		file.Report(tomlfile.Dotted("host", name, "state"), fmt.Errorf("the state folder of host %s is another: its hostname is %s", name, o.host("")),
+			"rename the section, or give the machine its name back")
+	}
+	c.leaveOutAgents()
 	c.divide()
 	c.addDefaultPool()
-	if !file.Has("tasks.dir") {
-		c.Tasks.Dir = filepath.Join(c.Workspace, taskFormats(c.Tasks.Format).dir)
-	}
-	c.Tasks.addFormat()
 	c.checkPools()
 	c.checkBudgets()
 	c.readSecrets(o.getenv)
 	return c, file.Err()
+}
+
+// read reads the file for the host of a name.
+func read(file *tomlfile.File, o Options, host string) *Config {
+	c := &Config{Path: file.Path, Host: Host{Name: host}, file: file}
+	c.Selector.Settings = bandit.Defaults() // not all of them have a key
+	c.keyList = c.keys(o)
+	root := file.Root()
+	tomlfile.Read(root, c.keyList)
+	if c.State == "" && !root.Has("state") {
+		root.Missing("state", `write state = "/var/lib/stint/`+string(c.Fleet)+`", as neither $XDG_STATE_HOME nor $HOME is set`)
+	}
+	if !file.Has("tasks.dir") {
+		c.Tasks.Dir = filepath.Join(c.Workspace, taskFormats(c.Tasks.Format).dir)
+	}
+	c.Tasks.addFormat()
+	return c
 }
 
 // Text is the file's.
@@ -81,7 +109,7 @@ func (c *Config) Text() []byte { return c.file.Text() }
 
 // Values are all settings in effect, in the order in which a file has them, with agents and
 // categories by name.
-func (c *Config) Values() []tomlfile.Value { return c.file.Values(c.keys(Options{})) }
+func (c *Config) Values() []tomlfile.Value { return c.file.Values(c.keyList) }
 
 // Schema is the JSON Schema of a file, for editors.
 func Schema() tomlfile.Schema {

@@ -120,7 +120,7 @@ func (c *Config) costUnknown(name string) (reason, hint string) {
 // checkBudgets refuses a budget in USD over an agent whose cost cannot be known: it would
 // bind nothing.
 func (c *Config) checkBudgets() {
-	all := slices.Sorted(maps.Keys(c.Agents))
+	all := c.AgentNames()
 	refuse := func(b Budget, agents []string, key ...string) {
 		for _, name := range agents {
 			reason, hint := c.costUnknown(name)
@@ -162,7 +162,7 @@ func (c *Config) BindsUSD(category fleet.Category, agent string) bool {
 // those of agents and of categories by name.
 func (c *Config) AllBudgets() []fleet.Budget {
 	list := []fleet.Budget{c.Budget.of(fleet.FleetScope)}
-	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+	for _, name := range c.AgentNames() {
 		list = append(list, c.Agents[name].Budget.of(fleet.AgentScope(name)))
 	}
 	for _, name := range c.CategoryNames() {

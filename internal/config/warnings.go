@@ -37,7 +37,7 @@ func (c *Config) PromptFault(name fleet.Category, err error) error {
 
 // warnSecrets looks for secrets in the file, which is often in a repository, and which sessions read.
 func (c *Config) warnSecrets(w warnings) {
-	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+	for _, name := range c.AgentNames() {
 		for _, variable := range slices.Sorted(maps.Keys(c.Agents[name].Environment)) {
 			if SecretName(variable) {
 				w.add("a secret in this file can be read by every session: move it to a file of your own, chmod 600, and name that: environment_file",
@@ -50,7 +50,7 @@ func (c *Config) warnSecrets(w warnings) {
 // warnBoxes looks for agents with no box and no sandbox, and with a sandbox that the box refuses. A
 // command of the file stays as it is when box changes.
 func (c *Config) warnBoxes(w warnings) {
-	for _, name := range slices.Sorted(maps.Keys(c.Agents)) {
+	for _, name := range c.AgentNames() {
 		a := c.Agents[name]
 		has := func(word string) bool { return slices.Contains(a.Command, word) }
 		own := a.Sandboxed() || has("--sandbox") && has("workspace-write")
@@ -103,6 +103,7 @@ func (c *Config) warnShares(w warnings) {
 }
 
 func (c *Config) warnCategory(w warnings, name fleet.Category) {
+	c.warnLabels(w, name)
 	key, category := tomlfile.Dotted("category", string(name)), c.Categories[name]
 	if category.SelfDirected && category.Prompt == "" {
 		w.add("without a prompt its sessions have nothing to go by", key+".self_directed")

@@ -145,7 +145,7 @@ func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (Fi
 			r.Due[c.Category] = c.Due
 		}
 	}
-	e.warn(ctx, p, limits.Elsewhere)
+	e.warn(ctx, p)
 	return r, nil
 }
 
@@ -170,7 +170,7 @@ func (e *Engine) follow(ctx context.Context, r *FireReport, limits *plan.Input, 
 		return err
 	}
 	if e.Ranker != nil {
-		payload, request, err := e.ask(ctx, text, r.Pool)
+		payload, request, err := e.ask(ctx, text, *limits)
 		if err == nil {
 			r.Selection, limits.Request = payload, request
 			return nil
@@ -186,9 +186,9 @@ func (e *Engine) follow(ctx context.Context, r *FireReport, limits *plan.Input, 
 	return nil
 }
 
-// ask gets the ranking of the external selector. One that names no category that a fire
-// of the pool could start is not followed.
-func (e *Engine) ask(ctx context.Context, own []byte, pool string) ([]byte, selector.Request, error) {
+// ask gets the ranking of the external selector. One that names no category that the fire could
+// start is not followed.
+func (e *Engine) ask(ctx context.Context, own []byte, limits plan.Input) ([]byte, selector.Request, error) {
 	payload, err := e.Ranker.Rank(ctx, own)
 	if err != nil {
 		return nil, selector.Request{}, err
@@ -197,22 +197,20 @@ func (e *Engine) ask(ctx context.Context, own []byte, pool string) ([]byte, sele
 	if err != nil {
 		return nil, selector.Request{}, fmt.Errorf("external selector: %w", err)
 	}
-	for _, n := range request.Categories {
-		c := fleet.Category(n.Category)
-		if slices.Contains(e.Config.Fanout.Allow, c) && e.Elsewhere(c, pool) == "" {
-			return payload, request, nil
-		}
+	if limits.Usable(request) {
+		return payload, request, nil
 	}
 	return nil, selector.Request{}, errors.New("external selector: its payload names no category that a fire may start")
 }
 
 // warn logs where a payload could not be followed.
-func (e *Engine) warn(ctx context.Context, p plan.Plan, elsewhere map[fleet.Category]string) {
+func (e *Engine) warn(ctx context.Context, p plan.Plan) {
 	if p.Net {
 		e.Log.WarnContext(ctx, "no usable category in the payload", slog.String("reason", plan.ReasonSafetyNet))
 	}
 	for _, c := range p.Choices {
-		if c.By == fleet.HinderedByUnknown || c.Source != "" && (c.By == fleet.HinderedByList || elsewhere[c.Category] != "") {
+		dropped := c.By == fleet.HinderedByList || c.By == fleet.HinderedByPool || c.By == fleet.HinderedByHost
+		if c.By == fleet.HinderedByUnknown || c.Source != "" && dropped {
 			e.Log.WarnContext(ctx, "category dropped", slog.String("category", string(c.Category)), slog.String("reason", c.Reason))
 		}
 	}

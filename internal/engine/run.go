@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/selector"
 	"stint/internal/survey"
 )
 
@@ -117,11 +118,19 @@ func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	if !ok {
 		return fleet.Run{}, e.UnknownCategory(o.Category)
 	}
+	if why := e.Config.Misplaced(o.Category); why != "" {
+		return fleet.Run{}, fleet.WithHint(fmt.Errorf("category %s: %s: %w", o.Category, selector.NotHere(why), fleet.ErrUsage),
+			fmt.Sprintf("run it there, or change hosts in [category.%s], or [host.%s], of %s", o.Category, e.Config.Host.Name, e.Config.Path))
+	}
 	run := e.newRun(o.Category, fleet.FromHand, e.Now())
 	if o.Agent != "" {
 		if _, ok := e.Config.Agents[o.Agent]; !ok {
 			return fleet.Run{}, fleet.WithHint(fmt.Errorf("agent %q is not in %s: %w", o.Agent, e.Config.Path, fleet.ErrUsage),
 				fmt.Sprintf("category %s has %v", o.Category, c.Agents))
+		}
+		if !e.Config.HasAgent(o.Agent) {
+			return fleet.Run{}, fleet.WithHint(fmt.Errorf("host %s has no agent %q: %w", e.Config.Host.Name, o.Agent, fleet.ErrUsage),
+				fmt.Sprintf("run it on another host, or name the agent under agents in [host.%s] of %s", e.Config.Host.Name, e.Config.Path))
 		}
 		run.Agent = o.Agent
 	}

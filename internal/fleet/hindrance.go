@@ -11,6 +11,7 @@ const (
 	HinderedByFilter  Hindrance = "not-asked-for"    // another category was asked for by name
 	HinderedByUnknown Hindrance = "unknown-category" // the configuration does not have it
 	HinderedByPool    Hindrance = "pool"             // fires of another pool start it
+	HinderedByHost    Hindrance = "host"             // its sessions run on other hosts
 	HinderedByList    Hindrance = "not-allowed"      // no fire may start it
 	HinderedByPause   Hindrance = "paused"           // a person has stopped it
 	HinderedByReview  Hindrance = "review"           // too many of its results wait for review

@@ -128,6 +128,17 @@ func Read(state string) (Identity, error) {
 	return kept.Identity, nil
 }
 
+// NameIn is the name of this machine: by the identity of the state folder, or else its hostname.
+func NameIn(state string) string {
+	if state != "" {
+		if i, err := Read(state); err == nil && i.Name != "" {
+			return i.Name
+		}
+	}
+	name, _ := os.Hostname()
+	return name
+}
+
 // Adopt gives a state folder an identity of this machine, in place of one that is another's or
 // cannot be read. It reports false where it has one of this machine already.
 //

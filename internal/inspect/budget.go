@@ -2,8 +2,6 @@ package inspect
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"stint/internal/fleet"
@@ -50,7 +48,7 @@ func (e *Explainer) Budget(ctx context.Context) (Budget, error) {
 	for _, most := range e.Config.AllBudgets() {
 		b.Accounts = append(b.Accounts, Account{fleet.SpentBy(snapshot.Spent, most.Scope), most})
 	}
-	for _, agent := range slices.Sorted(maps.Keys(e.Config.Agents)) {
+	for _, agent := range e.Config.AgentNames() {
 		state, budgets := snapshot.Agent(agent), e.Config.Budgets("", agent)
 		n := NextSession{Agent: agent, Bills: len(state.Bills), Doubtful: state.Doubtful(budgets)}
 		n.Tokens, n.USD = state.Expected(budgets)

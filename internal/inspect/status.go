@@ -135,7 +135,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 		s.Away = &snapshot.Away
 	}
 	s.Stopped = e.stoppedAgents(snapshot, s.At)
-	for _, name := range slices.Sorted(maps.Keys(e.Config.Agents)) {
+	for _, name := range e.Config.AgentNames() {
 		if e.Config.Agents[name].Box == fleet.BoxOpen {
 			s.Unboxed = append(s.Unboxed, name)
 		}
@@ -181,7 +181,7 @@ func (e *Explainer) timers(ctx context.Context) []fleet.Timer {
 	if e.Timers == nil {
 		return nil
 	}
-	list, err := e.Timers.Timers(ctx, e.Config.PoolNames())
+	list, err := e.Timers.Timers(ctx, e.Config.FiredPools())
 	if err != nil {
 		e.Log.DebugContext(ctx, "timers cannot be asked", slog.Any("err", err))
 		return nil
@@ -328,7 +328,7 @@ func probing(s store.Snapshot, a fleet.AgentState) bool {
 // firstCategory is the one to name to a person who begins.
 func (e *Explainer) firstCategory() fleet.Category {
 	for _, c := range append([]fleet.Category{e.Config.Tasks.DefaultCategory}, e.Config.Fanout.Allow...) {
-		if slices.Contains(e.Config.Fanout.Allow, c) && e.Elsewhere(c, config.DefaultPool) == "" {
+		if slices.Contains(e.Config.Fanout.Allow, c) && e.Elsewhere(c, config.DefaultPool) == "" && e.Misplaced(c) == "" {
 			return c
 		}
 	}

@@ -27,8 +27,8 @@ type Input struct {
 	Odds    map[fleet.Category]float64 // of its categories being started; nil with Scores
 	Known   []fleet.Category
 	Allowed []fleet.Category
-	// Elsewhere is the pool of each category that is not of the pool that fires.
-	Elsewhere map[fleet.Category]string
+	// Barred are the categories of other pools and of other hosts.
+	Barred map[fleet.Category]selector.Obstacle
 
 	// Agents of each category that could work, except for their slots, the preferred one first.
 	Agents map[fleet.Category][]string
@@ -42,13 +42,13 @@ type Input struct {
 // Limits are what a plan takes over from the ranking's input.
 func Limits(in selector.Input) Input {
 	limits := Input{
-		Elsewhere: map[fleet.Category]string{}, Agents: map[fleet.Category][]string{}, Seats: in.Seats,
+		Barred: map[fleet.Category]selector.Obstacle{}, Agents: map[fleet.Category][]string{}, Seats: in.Seats,
 		Workers: in.Workers, Free: in.Free, Closed: in.Closed,
 	}
 	for _, c := range in.Candidates {
 		limits.Agents[c.Category] = c.Agents
-		if c.Pool != "" {
-			limits.Elsewhere[c.Category] = c.Pool
+		if c.By == fleet.HinderedByPool || c.By == fleet.HinderedByHost {
+			limits.Barred[c.Category] = selector.Obstacle{Kind: c.By, Reason: c.Out}
 		}
 	}
 	return limits
@@ -61,14 +61,14 @@ type Plan struct {
 }
 
 // Decide picks the categories to start: the request's order is kept, unknown and
-// disallowed names and those of another pool are dropped, and every category that was named or ranked gets
+// disallowed names and those of another pool or host are dropped, and every category that was named or ranked gets
 // a choice with its reason.
 func Decide(in Input) Plan {
 	names := in.Request.Categories
-	p := Plan{Net: in.Request.Foreign && !slices.ContainsFunc(names, in.usable)}
+	p := Plan{Net: in.Request.Foreign && !in.Usable(in.Request)}
 	if p.Net {
 		for _, c := range in.Allowed {
-			if _, elsewhere := in.Elsewhere[c]; !elsewhere {
+			if _, barred := in.Barred[c]; !barred {
 				names = append(names, selector.Named{Category: string(c), Source: fleet.FromAllowList})
 			}
 		}
@@ -111,10 +111,13 @@ func Decide(in Input) Plan {
 	return p
 }
 
-func (in Input) usable(n selector.Named) bool {
-	c := fleet.Category(n.Category)
-	_, elsewhere := in.Elsewhere[c]
-	return slices.Contains(in.Known, c) && slices.Contains(in.Allowed, c) && !elsewhere
+// Usable reports whether a request names a category that the fire may start.
+func (in Input) Usable(r selector.Request) bool {
+	return slices.ContainsFunc(r.Categories, func(n selector.Named) bool {
+		c := fleet.Category(n.Category)
+		_, barred := in.Barred[c]
+		return slices.Contains(in.Known, c) && slices.Contains(in.Allowed, c) && !barred
+	})
 }
 
 // Admit says why one more session of the category may not begin now, or "": an obstacle to
@@ -136,8 +139,8 @@ func (in Input) refuse(c fleet.Category, started int) (fleet.Hindrance, string) 
 	switch {
 	case !slices.Contains(in.Known, c):
 		return fleet.HinderedByUnknown, ReasonUnknown
-	case in.Elsewhere[c] != "":
-		return fleet.HinderedByPool, selector.OfPool(in.Elsewhere[c])
+	case in.Barred[c].Kind != "":
+		return in.Barred[c].Kind, in.Barred[c].Reason
 	case !slices.Contains(in.Allowed, c):
 		return fleet.HinderedByList, ReasonNotAllowed
 	case in.Closed != "":

@@ -38,6 +38,8 @@ func TestDecide(t *testing.T) {
 	}
 	odds := map[fleet.Category]float64{"docs": 0.75, "code": 0.25}
 	likely, unlikely := 0.75, 0.25
+	ofOps := selector.Obstacle{Kind: fleet.HinderedByPool, Reason: selector.OfPool("ops")}
+	notHere := selector.Obstacle{Kind: fleet.HinderedByHost, Reason: selector.NotHere("its hosts are gpu-*, and this is big")}
 	const (
 		selected = fleet.FromSelected
 		others   = fleet.FromDiversity
@@ -111,8 +113,8 @@ func TestDecide(t *testing.T) {
 		{
 			"foreign, of another pool",
 			Input{
-				Request:   selector.Request{Foreign: true, Categories: named(selected, "docs", "code")},
-				Elsewhere: map[fleet.Category]string{"docs": "ops"}, Workers: 2, Free: 6,
+				Request: selector.Request{Foreign: true, Categories: named(selected, "docs", "code")},
+				Barred:  map[fleet.Category]selector.Obstacle{"docs": ofOps}, Workers: 2, Free: 6,
 			},
 			[]fleet.Choice{
 				{Category: "docs", Decision: fleet.Skip, Reason: "of pool ops", By: fleet.HinderedByPool, Source: selected, Rank: 1},
@@ -121,10 +123,22 @@ func TestDecide(t *testing.T) {
 			false,
 		},
 		{
+			"foreign, of another host",
+			Input{
+				Request: selector.Request{Foreign: true, Categories: named(selected, "docs", "code")},
+				Barred:  map[fleet.Category]selector.Obstacle{"docs": notHere}, Workers: 2, Free: 6,
+			},
+			[]fleet.Choice{
+				{Category: "docs", Decision: fleet.Skip, Reason: "not for this host: its hosts are gpu-*, and this is big", By: fleet.HinderedByHost, Source: selected, Rank: 1},
+				{Category: "code", Decision: fleet.Spawn, Reason: ReasonStart, Source: selected, Rank: 2},
+			},
+			false,
+		},
+		{
 			"foreign, all of another pool",
 			Input{
-				Request:   selector.Request{Foreign: true, Categories: named(selected, "docs")},
-				Elsewhere: map[fleet.Category]string{"docs": "ops", "triage": "ops"}, Workers: 2, Free: 6,
+				Request: selector.Request{Foreign: true, Categories: named(selected, "docs")},
+				Barred:  map[fleet.Category]selector.Obstacle{"docs": ofOps, "triage": ofOps}, Workers: 2, Free: 6,
 			},
 			[]fleet.Choice{
 				{Category: "docs", Decision: fleet.Skip, Reason: "of pool ops", By: fleet.HinderedByPool, Source: selected, Rank: 1},

@@ -67,7 +67,7 @@ func TestNoFireExceedsSlots(t *testing.T) {
 					seat.Free--
 					left[c.Agent] = seat
 				}
-			} else if in.usable(selector.Named{Category: string(c.Category)}) && c.Rank > 0 && !isFull(in.Agents[c.Category], full) {
+			} else if in.Usable(selector.Request{Categories: []selector.Named{{Category: string(c.Category)}}}) && c.Rank > 0 && !isFull(in.Agents[c.Category], full) {
 				t.Errorf("%s: got it skipped (%s) with %v left of %v", c.Category, c.Reason, left, in.Agents[c.Category])
 			}
 		}

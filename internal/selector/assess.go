@@ -23,11 +23,15 @@ const (
 // OfPool is why a category is left out that fires of another pool start.
 func OfPool(name string) string { return "of pool " + name }
 
+// NotHere is why a category is left out whose sessions run on other hosts.
+func NotHere(why string) string { return "not for this host: " + why }
+
 // Facts is what is known of one category before its tasks are looked at.
 type Facts struct {
 	Category     fleet.Category
 	Share        float64 // of all sessions that it is to get, relative to the others'
 	Elsewhere    string  // the pool it is of, when others fire; empty: it is of the one that fires
+	Misplaced    string  // why fires on this host do not start it; empty: they may
 	Allowed      bool    // a fire may start it
 	SelfDirected bool    // runs without a task
 	Lanes        int
@@ -187,6 +191,7 @@ func (s Situation) obstacles(f Facts, w *backlog) (list []Obstacle) {
 	all := []obstacle{
 		{s.Only != "" && s.Only != f.Category, fleet.HinderedByFilter, says(ReasonFiltered), time.Time{}},
 		{f.Elsewhere != "", fleet.HinderedByPool, func() string { return OfPool(f.Elsewhere) }, time.Time{}},
+		{f.Misplaced != "", fleet.HinderedByHost, func() string { return NotHere(f.Misplaced) }, time.Time{}},
 		// Asking for a category by name overrides the list.
 		{!f.Allowed && s.Only == "", fleet.HinderedByList, says(ReasonNotAllowed), time.Time{}},
 		{f.Paused != "", fleet.HinderedByPause, func() string { return "paused: " + f.Paused }, time.Time{}},

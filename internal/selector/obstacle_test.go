@@ -15,11 +15,12 @@ import (
 func TestAllObstacles(t *testing.T) {
 	t.Parallel()
 	f := facts("code", forbidden, paused("holidays"), inFlight("0r0"), rests(time.Minute), noops(1), func(f *Facts) {
-		f.Elsewhere, f.Gate = "night", Obstacle{Kind: fleet.HinderedByAgent, Reason: "no agent"}
+		f.Elsewhere, f.Misplaced, f.Gate = "night", "its hosts are gpu-*, and this is cpu-1", Obstacle{Kind: fleet.HinderedByAgent, Reason: "no agent"}
 	})
 	s := Situation{Queue: queue([]fleet.Task{testTask("a", requires("gone"))}), Facts: []Facts{facts("docs"), f}}
 	want := []Obstacle{
 		{Kind: fleet.HinderedByPool, Reason: "of pool night"},
+		{Kind: fleet.HinderedByHost, Reason: "not for this host: its hosts are gpu-*, and this is cpu-1"},
 		{Kind: fleet.HinderedByList, Reason: ReasonNotAllowed},
 		{Kind: fleet.HinderedByPause, Reason: "paused: holidays"},
 		{Kind: fleet.HinderedByAgent, Reason: "no agent"},

@@ -499,6 +499,7 @@ func TestMoves(t *testing.T) {
 	}
 	gated := func(f *Facts) { f.Gate = Obstacle{Kind: fleet.HinderedByAgent, Reason: "too many reviews wait"} }
 	elsewhere := func(f *Facts) { f.Elsewhere = "other" }
+	misplaced := func(f *Facts) { f.Misplaced = "its hosts are gpu-*, and this is cpu-1" }
 	by := func(agents ...string) func(*Facts) { return func(f *Facts) { f.Agents = agents } }
 	full := func(in *Input) { in.Seats = Seats{"busy": {All: 1}} }
 	for _, tt := range []struct {
@@ -515,6 +516,7 @@ func TestMoves(t *testing.T) {
 		{"all tasks rest, behind a gate", []Facts{facts("weary", gated)}, nil, false},
 		{"no category", nil, nil, false},
 		{"of another pool", []Facts{facts("code", selfDirected, elsewhere), asleep(elsewhere)}, nil, false},
+		{"not for this host", []Facts{facts("code", selfDirected, misplaced), asleep(misplaced)}, nil, false},
 		{"not for fires", []Facts{facts("code", selfDirected, forbidden), asleep(forbidden)}, nil, false},
 		{"paused", []Facts{facts("code", selfDirected, paused("bob")), asleep(paused("bob"))}, nil, false},
 		{"behind a gate", []Facts{facts("code", selfDirected, gated), asleep(gated)}, nil, false},

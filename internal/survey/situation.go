@@ -128,6 +128,11 @@ func (f *Fleet) Elsewhere(c fleet.Category, pool string) string {
 	return ""
 }
 
+// Misplaced says why no fire on this host starts a category, or "".
+func (f *Fleet) Misplaced(c fleet.Category) string {
+	return cmp.Or(f.Config.Misplaced(c), f.Config.Unfired(f.Config.Categories[c].Pool))
+}
+
 // free is how many sessions of the pool may be started: its own slots bound them, and the
 // fleet's.
 func (f *Fleet) free(v View) int {
@@ -155,6 +160,7 @@ func (f *Fleet) Situation(v View) selector.Situation {
 		facts := selector.Facts{
 			Category:     name,
 			Elsewhere:    f.Elsewhere(name, v.Pool),
+			Misplaced:    f.Misplaced(name),
 			Share:        c.Share,
 			Allowed:      slices.Contains(f.Config.Fanout.Allow, name),
 			SelfDirected: c.SelfDirected,

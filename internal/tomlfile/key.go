@@ -1,6 +1,7 @@
 package tomlfile
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -8,15 +9,16 @@ import (
 )
 
 // Key is one key that a table may have: a value ([Of], [Derived], [Path]), a table of keys
-// ([Group], [Inline]), or such tables by name ([Family]). It is bound to the field that has
-// its value.
+// ([Group], [Inline]), or such tables by name ([Family], [Sections]). It is bound to the field
+// that has its value.
 type Key interface {
 	head() *about
 	read(t *Table)
-	value() any      // what the field has, as TOML has it
-	standard() any   // the default, likewise
-	tables() []named // of a table: it, or each by its name
-	blank() []Key    // of a table: its keys, or those that each has
+	again(t *Table, holds bool) // of a value: reads it in a section
+	value() any                 // what the field has, as TOML has it
+	standard() any              // the default, likewise
+	tables() []named            // of a table: it, or each by its name
+	blank() []Key               // of a table: its keys, or those that each has
 	schema() Schema
 }
 
@@ -26,11 +28,13 @@ type about struct {
 	missing   string // the hint where the file must have it and has not
 	derived   bool   // the default depends on other keys
 	example   any    // what the sample shows; nil: the default
+	from      string // the dotted key of the section that holds, which says it; empty: none does
 }
 
-func (a *about) head() *about    { return a }
-func (a *about) tables() []named { return nil }
-func (a *about) blank() []Key    { return nil }
+func (a *about) head() *about       { return a }
+func (a *about) again(*Table, bool) {}
+func (a *about) tables() []named    { return nil }
+func (a *about) blank() []Key       { return nil }
 
 // named is one of the tables of a key.
 type named struct {
@@ -224,26 +228,27 @@ type Value struct {
 	Origin string // "stint.toml:31", or "default"
 }
 
-// Values are those of all keys, with where each comes from.
+// Values are those of all keys, which were read, with where each comes from.
 func (f *File) Values(keys []Key) (list []Value) {
-	add := func(key string, value any) {
+	add := func(key, at string, value any) {
 		origin := "default"
-		if offset, ok := f.at[key]; ok {
+		if offset, ok := f.at[at]; ok {
 			line, _ := f.line(offset)
 			origin = fmt.Sprintf("%s:%d", filepath.Base(f.Path), line)
 		}
 		list = append(list, Value{key, Literal(value), origin})
 	}
 	walk("", keys, func(key string, k Key) {
+		at := cmp.Or(k.head().from, key)
 		entries, ok := k.value().(map[string]any)
 		for _, name := range slices.Sorted(maps.Keys(entries)) {
-			add(under(key, name), entries[name])
+			add(under(key, name), under(at, name), entries[name])
 		}
 		switch {
 		case !ok:
-			add(key, k.value())
+			add(key, at, k.value())
 		case len(entries) == 0:
-			add(key, entries)
+			add(key, at, entries)
 		}
 	})
 	return list

@@ -3,7 +3,6 @@ package web
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -135,7 +134,7 @@ func (s *site) runs(r *http.Request, e *inspect.Explainer) (view, error) {
 		return view{}, err
 	}
 	b := runsBody{
-		Query: q, Categories: withAsked(e.Config.CategoryNames(), q.Category), Agents: withAsked(agentNames(e), q.Agent), Outcomes: fleet.Outcomes(),
+		Query: q, Categories: withAsked(e.Config.CategoryNames(), q.Category), Agents: withAsked(e.Config.AgentNames(), q.Agent), Outcomes: fleet.Outcomes(),
 		Paged: q.Before != "", Filtered: q.Category != "" || q.Task != "" || q.Outcome != "" || q.Agent != "" || q.Fire != 0,
 	}
 	q.Limit = pageRows + 1
@@ -232,5 +231,3 @@ func address(q store.RunQuery, before fleet.RunID) string {
 func part(r *http.Request, name string) string {
 	return strings.TrimSuffix(r.PathValue(name), ".json")
 }
-
-func agentNames(e *inspect.Explainer) []string { return slices.Sorted(maps.Keys(e.Config.Agents)) }

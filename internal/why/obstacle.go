@@ -34,6 +34,9 @@ func (c Category) obstacle(h selector.Obstacle) Obstacle {
 		o.Reason = "Fires may not start it: it is not in their allow-list."
 		o.Change = sentence("Name it under allow in [fanout] of %s, or start a session by hand", c.Path)
 		o.Command = command("stint", "run", "--category", string(c.Name))
+	case h.Kind == fleet.HinderedByHost:
+		o.Reason = capital(sentence("it is %s", h.Reason))
+		o.Change = sentence("Fires of other hosts start it: hosts in [category.%s] and the tables [host.NAME] of %s say which", c.Name, c.Path)
 	case h.Kind == fleet.HinderedByRest:
 		if c.Dead != "" {
 			o.Until = time.Time{}
