@@ -193,7 +193,7 @@ func (a *app) serverFacts(ctx context.Context, c *config.Config) doctor.Store {
 		found, asked := db.Condition(ctx)
 		took := a.Now().Sub(began)
 		s.Server = &doctor.Server{
-			Name: c.Store.Text, Version: found.Version, Schema: found.Schema, Latest: len(table.Migrations()), Standby: found.Standby, Weak: c.Store.WeakTLS,
+			Name: c.Store.Text, Version: found.Version, Schema: found.Schema, Latest: len(table.Migrations()), Standby: found.Standby, Weak: a.server(c).WeakTLS,
 			Superuser: found.Superuser, Connections: found.Connections, Busy: found.Busy, NoSync: found.NoSync, NoFullPages: found.NoFullPages,
 			Late: found.Late, Ahead: found.Now.Sub(began), Answers: took,
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,8 +84,17 @@ func (a *app) openShared(c *config.Config, how access) (store.Store, error) {
 
 func (a *app) serverOptions(c *config.Config) postgres.Options {
 	return postgres.Options{
-		DSN: c.Store.DSN(), Fleet: c.Fleet, Settings: c.Selector.Settings, Host: func() string { return a.here(c)().Host },
+		DSN: a.server(c).DSN, Fleet: c.Fleet, Settings: c.Selector.Settings, Host: func() string { return a.here(c)().Host },
 	}
+}
+
+// server is the fleet's server, with what follows from its section of the service file.
+func (a *app) server(c *config.Config) config.Store {
+	if c.Store.Service == "" {
+		return c.Store
+	}
+	path := cmp.Or(a.Getenv("PGSERVICEFILE"), filepath.Join(a.Getenv("HOME"), ".pg_service.conf"))
+	return c.Store.With(postgres.Section(path, c.Store.Service))
 }
 
 // known is a store that this machine may write to. If we die before a new state folder has its

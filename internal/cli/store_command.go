@@ -88,7 +88,7 @@ func (a *app) checkStore(ctx context.Context) error {
 
 // named is the configuration with another store.
 func (a *app) named(c *config.Config, text string) (*config.Config, error) {
-	s, err := config.ParseStore(text, a.service(c))
+	s, err := config.ParseStore(text, c.Fleet, a.Getenv)
 	if err != nil {
 		return nil, usage(err)
 	}
@@ -96,8 +96,6 @@ func (a *app) named(c *config.Config, text string) (*config.Config, error) {
 	other.Store = s
 	return &other, nil
 }
-
-func (a *app) service(c *config.Config) string { return config.Service(a.Getenv, c.Fleet) }
 
 func (a *app) migrateStore(ctx context.Context, args []string, dryRun bool) error {
 	c, err := a.loadConfig()

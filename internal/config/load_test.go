@@ -514,7 +514,7 @@ func TestLoadRefusesValues(t *testing.T) {
 		},
 		{
 			"password of a store", "\n\n  store = \"postgres://me:secret@db/stint\"\n" + least,
-			`3:3: store: a password in this file can be read by every session`, `write it into ~/.pgpass, or the file that PGPASSFILE or the service file's passfile names, such as one that the units get by LoadCredential=; a client certificate needs none`,
+			`3:3: store: a password in this file can be read by every session`, `write it into ~/.pgpass, or the file that PGPASSFILE or the service file's passfile names, or with passfile=credential:NAME a unit's LoadCredential=; a client certificate needs none`,
 		},
 		{"way of prompting", strings.Replace(least, "[category", "prompt = \"tty\"\n[category", 1), `5:1: agent.claude.prompt: want "stdin" or "argument" or "file", not "tty"`, `write prompt = "stdin"`},
 		{"no debt at all", least + "[selector]\nv = 0", `7:1: selector.v: want a number from 0.1 to 1000, not 0`, `write v = 0.1`},

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -26,38 +27,32 @@ const (
 // drivers find those where libpq does.
 type Store struct {
 	Kind    StoreKind
-	Service string // the section of the service file that says where the server is; empty: URL says so
-	URL     string // with an sslmode, if it leads beyond this machine
+	DSN     string // for the driver, as libpq has them
+	Service string // the section of the service file that says the rest: see [Store.With]; empty: none does
 	WeakTLS string // the sslmode that lets another pose as the server; empty: none could
 	Text    string // as the file has it
-}
-
-// DSN is what a driver of PostgreSQL connects by.
-func (s Store) DSN() string {
-	if s.URL != "" {
-		return s.URL
-	}
-	return "service=" + s.Service
 }
 
 // Shared reports whether other machines may use the store, too.
 func (s Store) Shared() bool { return s.Kind == Postgres }
 
-// ParseStore reads the value of the key store. The service is the one where the value names none.
-func ParseStore(text, service string) (Store, error) {
+// ParseStore reads the value of the key store of a fleet.
+func ParseStore(text string, f fleet.Name, getenv func(string) string) (Store, error) {
 	scheme, rest, _ := strings.Cut(text, ":")
 	named, isService := strings.CutPrefix(rest, "service=")
+	s := Store{Kind: Postgres, Text: text}
 	switch {
 	case strings.Contains(strings.ToLower(text), "password="): // of the server, or of a certificate's key
 		return Store{}, errPassword()
 	case text == string(SQLite):
-		return Store{Kind: SQLite, Text: text}, nil
+		s.Kind = SQLite
+		return s, nil
 	case text == string(Postgres):
-		return Store{Kind: Postgres, Service: service, Text: text}, nil
-	case scheme == string(Postgres) && isService && named != "" && !strings.ContainsAny(named, " \t\n]"):
-		return Store{Kind: Postgres, Service: named, Text: text}, nil
+		return s.of(cmp.Or(getenv("PGSERVICE"), "stint_"+string(f))), nil
+	case scheme == string(Postgres) && isService && named != "" && !strings.ContainsAny(named, " \t\n'\\]"):
+		return s.of(named), nil
 	case (scheme == string(Postgres) || scheme == "postgresql") && strings.HasPrefix(rest, "//"):
-		return parseURL(text)
+		return s.at(getenv)
 	}
 	if strings.Contains(text, "@") { // there may be a password before it
 		text = scheme + ":…"
@@ -65,9 +60,27 @@ func ParseStore(text, service string) (Store, error) {
 	return Store{}, tomlfile.Wanted(`"sqlite", "postgres", "postgres:service=NAME" or "postgres://HOST/DATABASE"`, text)
 }
 
-// parseURL quotes nothing of what it refuses, as a part of a password may be in it.
-func parseURL(text string) (Store, error) {
-	address, err := url.Parse(text)
+func (s Store) of(service string) Store {
+	s.Service, s.DSN = service, "service="+service
+	return s
+}
+
+// With adds what follows from the section of the service file, which the driver reads, too.
+func (s Store) With(section map[string]string) Store {
+	given := section["sslmode"]
+	mode, weak := SSLMode(strings.Split(section["host"], ","), given)
+	if weak {
+		s.WeakTLS = mode
+	}
+	if mode != given {
+		s.DSN += " sslmode=" + mode
+	}
+	return s
+}
+
+// at reads an address. It quotes nothing of what it refuses, as a part of a password may be in it.
+func (s Store) at(getenv func(string) string) (Store, error) {
+	address, err := url.Parse(s.Text)
 	if err != nil {
 		return Store{}, fleet.WithHint(errors.New("that is no address of a database"), `write it like "postgres://host1,host2:5433/stint?target_session_attrs=read-write"`)
 	}
@@ -78,20 +91,27 @@ func parseURL(text string) (Store, error) {
 	if err != nil {
 		return Store{}, fleet.WithHint(errors.New("after the ? it has no list of settings"), `write them like "?sslmode=verify-full&connect_timeout=5"`)
 	}
-	mode := query.Get("sslmode")
-	if modes := []string{"disable", "allow", "prefer", "require", "verify-ca", verifyFull}; mode != "" && !slices.Contains(modes, mode) {
-		return Store{}, fleet.WithHint(fmt.Errorf("there is no sslmode %s", tomlfile.Describe(mode)), tomlfile.Meant(mode, modes))
+	given := query.Get("sslmode")
+	if modes := []string{"disable", "allow", "prefer", "require", "verify-ca", verifyFull}; given != "" && !slices.Contains(modes, given) {
+		return Store{}, fleet.WithHint(fmt.Errorf("there is no sslmode %s", tomlfile.Describe(given)), tomlfile.Meant(given, modes))
 	}
-	s := Store{Kind: Postgres, URL: text, Text: text}
-	use, weak := SSLMode(append(strings.Split(address.Host, ","), strings.Split(query.Get("host"), ",")...), mode)
+	mode, weak := SSLMode(append(strings.Split(address.Host, ","), strings.Split(query.Get("host"), ",")...), given)
 	if weak {
-		s.WeakTLS = use
+		s.WeakTLS = mode
 	}
-	if use != mode {
-		query.Set("sslmode", use)
-		address.RawQuery = query.Encode()
-		s.URL = address.String()
+	if mode != "" {
+		query.Set("sslmode", mode)
 	}
+	for name := range query { // files that a unit loads; a person has none, and the driver's own places count
+		if file, is := strings.CutPrefix(query.Get(name), credentialPrefix); is {
+			query.Del(name)
+			if folder := getenv("CREDENTIALS_DIRECTORY"); folder != "" {
+				query.Set(name, filepath.Join(folder, file))
+			}
+		}
+	}
+	address.RawQuery = query.Encode()
+	s.DSN = address.String()
 	return s, nil
 }
 
@@ -122,12 +142,7 @@ func remote(server string) bool {
 
 func errPassword() error {
 	return fleet.WithHint(errors.New("a password in this file can be read by every session"),
-		"write it into ~/.pgpass, or the file that PGPASSFILE or the service file's passfile names, such as one that the units get by LoadCredential=; a client certificate needs none")
-}
-
-// Service is the section of the service file that "postgres" alone means.
-func Service(getenv func(string) string, name fleet.Name) string {
-	return cmp.Or(getenv("PGSERVICE"), "stint_"+string(name))
+		"write it into ~/.pgpass, or the file that PGPASSFILE or the service file's passfile names, or with passfile=credential:NAME a unit's LoadCredential=; a client certificate needs none")
 }
 
 // storeRule is that of the key store. The name of the fleet is read before it.
@@ -138,7 +153,7 @@ func (c *Config) storeRule(o Options) tomlfile.Rule[Store] {
 			if !is {
 				return Store{}, tomlfile.Wanted("a string", value)
 			}
-			return ParseStore(text, Service(o.getenv, c.Fleet))
+			return ParseStore(text, c.Fleet, o.getenv)
 		},
 		Suggest: func(any, Store) any { return string(SQLite) },
 		Write:   func(s Store) any { return s.Text },

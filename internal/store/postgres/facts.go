@@ -5,11 +5,26 @@ import (
 	"errors"
 	"time"
 
+	"github.com/jackc/pgservicefile"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"stint/internal/store/table"
 )
+
+// Section reads a section of a service file, https://www.postgresql.org/docs/current/libpq-pgservice.html.
+// It is empty where there is none: then the driver fails, and says why.
+func Section(path, name string) map[string]string {
+	file, err := pgservicefile.ReadServicefile(path)
+	if err != nil {
+		return nil
+	}
+	s, err := file.GetService(name)
+	if err != nil {
+		return nil
+	}
+	return s.Settings
+}
 
 // Condition is what a server says of itself.
 type Condition struct {
