@@ -1,6 +1,6 @@
 // Package units holds the unit files of a fleet: the service that fires it, the timer
-// that starts the service, the slice that holds its workers, and the drop-in that
-// names its binary and configuration. It fills them in and writes nothing: the caller
+// that starts the service, the slice that holds its workers, and the drop-ins that
+// name its binary and configuration and spread the fires of several hosts. It fills them in and writes nothing: the caller
 // puts them into the folder for unit files that it means.
 package units
 
@@ -13,7 +13,7 @@ import (
 	"stint/internal/fleet"
 )
 
-//go:embed stint@.service stint@.timer stint-FLEET.slice stint@FLEET.service.d/stint.conf
+//go:embed stint@.service stint@.timer stint-FLEET.slice stint@FLEET.service.d/stint.conf stint@FLEET.timer.d/10-stint.conf
 var files embed.FS
 
 // Options say which fleet the files are for.
@@ -26,6 +26,8 @@ type Options struct {
 	// templates, so that a trial in the runtime folder neither uses nor changes
 	// what other fleets have.
 	Runtime bool
+	// Spread keeps apart the fires of hosts that share a store.
+	Spread bool
 }
 
 // File is one unit file.
@@ -52,7 +54,7 @@ func Files(o Options) ([]File, error) {
 		}
 	}
 	var out []File
-	for _, template := range templates() {
+	for _, template := range o.templates() {
 		content, err := files.ReadFile(template)
 		if err != nil {
 			return nil, fmt.Errorf("read unit template: %w", err)
@@ -99,10 +101,18 @@ func Instance(f fleet.Name, pool string) string {
 // is one for each [Instance].
 func DropIn(instance string) string { return "stint@" + instance + ".service.d/stint.conf" }
 
+// Spread is the file that keeps an instance's fires apart from those of other hosts, as
+// [File.Name]. A person's own drop-in, override.conf, comes after it.
+func Spread(instance string) string { return "stint@" + instance + ".timer.d/10-stint.conf" }
+
 // templates stand in an order that is safe to stop in: the timer, which sets the rest
 // going, is last. FLEET, BINARY, CONFIG and FANOUT are filled in, in names and in text.
-func templates() []string {
-	return []string{"stint-FLEET.slice", "stint@FLEET.service.d/stint.conf", "stint@.service", "stint@.timer"}
+func (o Options) templates() []string {
+	list := []string{"stint-FLEET.slice", DropIn("FLEET")}
+	if o.Spread {
+		list = append(list, Spread("FLEET"))
+	}
+	return append(list, "stint@.service", "stint@.timer")
 }
 
 func checkPath(what, path string) error {

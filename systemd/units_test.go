@@ -84,7 +84,7 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	for _, runtime := range []bool{false, true} {
 		o := bob()
-		o.Runtime = runtime
+		o.Runtime, o.Spread = runtime, true
 		dir := t.TempDir()
 		install(t, dir, testFiles(t, o))
 		if out, err := verify(t, dir, "bob"); err != nil || out != "" {
@@ -111,10 +111,12 @@ func TestVerifyWithoutDropIn(t *testing.T) {
 // each file.
 func TestVerifySeesFaults(t *testing.T) {
 	t.Parallel()
-	for i, broken := range testFiles(t, bob()) {
+	o := bob()
+	o.Spread = true
+	for i, broken := range testFiles(t, o) {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			t.Parallel()
-			list, dir := testFiles(t, bob()), t.TempDir()
+			list, dir := testFiles(t, o), t.TempDir()
 			list[i].Content = bytes.Replace(list[i].Content, []byte("\n["), []byte("\n[Unit]\nBrokn=yes\n["), 1)
 			install(t, dir, list)
 			out, err := verify(t, dir, "bob")
@@ -225,14 +227,14 @@ func TestFilesRefuses(t *testing.T) {
 		want     string
 		wantHint bool
 	}{
-		"a space":          {Options{"bob", "/opt/my tools/stint", "/c", nil, false}, `binary: "/opt/my tools/stint"`, true},
-		"a specifier":      {Options{"bob", "/b", "/home/%u/stint.toml", nil, false}, `configuration: "/home/%u/stint.toml"`, true},
-		"a relative path":  {Options{"bob", "stint", "/c", nil, false}, `binary "stint": want an absolute path`, true},
-		"no configuration": {Options{"bob", "/b", "", nil, true}, `configuration "": want an absolute path`, true},
-		"a pool of paths":  {Options{"bob", "/b", "/c", []string{"a/b"}, false}, `pool "a/b"`, false},
-		"a pool of words":  {Options{"bob", "/b", "/c", []string{"a b"}, false}, `pool "a b"`, false},
-		"no pool":          {Options{"bob", "/b", "/c", []string{""}, false}, `pool ""`, false},
-		"a nesting fleet":  {Options{"bob-x", "/b", "/c", nil, false}, `fleet name "bob-x"`, false},
+		"a space":          {Options{"bob", "/opt/my tools/stint", "/c", nil, false, false}, `binary: "/opt/my tools/stint"`, true},
+		"a specifier":      {Options{"bob", "/b", "/home/%u/stint.toml", nil, false, false}, `configuration: "/home/%u/stint.toml"`, true},
+		"a relative path":  {Options{"bob", "stint", "/c", nil, false, false}, `binary "stint": want an absolute path`, true},
+		"no configuration": {Options{"bob", "/b", "", nil, true, false}, `configuration "": want an absolute path`, true},
+		"a pool of paths":  {Options{"bob", "/b", "/c", []string{"a/b"}, false, false}, `pool "a/b"`, false},
+		"a pool of words":  {Options{"bob", "/b", "/c", []string{"a b"}, false, false}, `pool "a b"`, false},
+		"no pool":          {Options{"bob", "/b", "/c", []string{""}, false, false}, `pool ""`, false},
+		"a nesting fleet":  {Options{"bob-x", "/b", "/c", nil, false, false}, `fleet name "bob-x"`, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -250,7 +252,7 @@ func TestFilesRefuses(t *testing.T) {
 
 // trial installs a fleet of the test's own, whose fires end with the given status, in
 // the manager's runtime folder, and starts its timer.
-func trial(t *testing.T, status int) fleet.Name {
+func trial(t *testing.T, status int, spread bool) fleet.Name {
 	t.Helper()
 	if _, err := run(t, nil, "systemctl", "--user", "show-environment"); err != nil {
 		t.Fatalf("no user manager answers: %v\nrun it under scripts/with-systemd", err)
@@ -260,7 +262,7 @@ func trial(t *testing.T, status int) fleet.Name {
 		t.Fatal(err)
 	}
 	name := fleet.Name(fmt.Sprintf("u%dx%d", os.Getpid(), status))
-	list := testFiles(t, Options{Fleet: name, Binary: binary, Config: fmt.Sprintf("/exit/%d", status), Runtime: true})
+	list := testFiles(t, Options{Fleet: name, Binary: binary, Config: fmt.Sprintf("/exit/%d", status), Runtime: true, Spread: spread})
 	dir := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd/user")
 	install(t, dir, list)
 	timer := fmt.Sprintf("stint@%s.timer", name)
@@ -270,7 +272,9 @@ func trial(t *testing.T, status int) fleet.Name {
 		for _, f := range list {
 			_ = os.Remove(filepath.Join(dir, f.Name)) // A file that stays harms nobody.
 		}
-		_ = os.Remove(filepath.Join(dir, fmt.Sprintf("stint@%s.service.d", name)))
+		for _, f := range list {
+			_ = os.Remove(filepath.Join(dir, filepath.Dir(f.Name)))
+		}
 	})
 	systemctl(t, "daemon-reload")
 	systemctl(t, "enable", "--runtime", "--now", timer)
@@ -291,7 +295,7 @@ func systemctl(t *testing.T, args ...string) string {
 func TestFires(t *testing.T) {
 	t.Parallel()
 	for status, fault := range map[int]bool{0: false, 3: false, 1: true, 6: true} {
-		service := fmt.Sprintf("stint@%s.service", trial(t, status))
+		service := fmt.Sprintf("stint@%s.service", trial(t, status, false))
 		for range 6 {
 			_, err := run(t, nil, "systemctl", "--user", "start", service)
 			if (err != nil) != fault {
@@ -310,9 +314,20 @@ func TestFires(t *testing.T) {
 	}
 }
 
+// TestSpread has the delay of a host be as long as a cadence, and always the same one.
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	timer := fmt.Sprintf("stint@%s.timer", trial(t, 8, true))
+	calendar := systemctl(t, "show", "--property=TimersCalendar", "--value", timer)
+	got := systemctl(t, "show", "--property=RandomizedDelayUSec,FixedRandomDelay", timer)
+	if want := "RandomizedDelayUSec=30min\nFixedRandomDelay=yes"; got != want || !strings.Contains(calendar, "*:00/30:00") {
+		t.Errorf("got %s with %s, want %s every half hour", got, calendar, want)
+	}
+}
+
 func TestTimerRuns(t *testing.T) {
 	t.Parallel()
-	name := trial(t, 7)
+	name := trial(t, 7, false)
 	timer := fmt.Sprintf("stint@%s.timer", name)
 	got := systemctl(t, "show", "--property=ActiveState,UnitFileState,Unit,RandomizedDelayUSec,Persistent,Description", timer)
 	want := fmt.Sprintf("Unit=stint@%s.service\nRandomizedDelayUSec=2min\nPersistent=yes\nDescription=Timer of stint fleet %s\n"+

@@ -216,7 +216,7 @@ func (r *removal) silence(ctx context.Context, m *systemd.Manager, unit string, 
 func (r *removal) files(folder string, list []string) error {
 	var names []string
 	for _, instance := range list {
-		names = append(names, "stint@"+instance+".timer", "stint@"+instance+".service")
+		names = append(names, "stint@"+instance+".timer", "stint@"+instance+".service", units.Spread(instance))
 	}
 	others, err := filepath.Glob(filepath.Join(folder, units.DropIn("*")))
 	if err != nil {
@@ -273,7 +273,7 @@ func (r *removal) removeFolder(path string) error {
 		return r.remove(path)
 	}
 	for _, f := range left {
-		if f.Name() != filepath.Base(units.DropIn("")) { // which a dry run finds there
+		if f.Name() != filepath.Base(units.DropIn("")) && f.Name() != filepath.Base(units.Spread("")) { // which a dry run finds there
 			r.did(filepath.Join(path, f.Name()), kept)
 		}
 	}
