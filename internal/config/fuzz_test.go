@@ -18,6 +18,7 @@ func FuzzLoad(f *testing.F) {
 		"", least, full, "\ufeff" + least, "[[category]]\n", "category = []\n", "[category]\ncode = 1\n",
 		"agent.claude.command = [[1], {a = 2}]\n", "\"\" = { '' = nan }\n", "a.b.c.d.e.f.g = \"\\u0000\"\n",
 		string(config.Sample(config.SampleOptions{Fleet: "bob", State: "/s"})),
+		hosts, least + "hosts = [\"label:\", \"[\"]\n[host.\"\"]\nlabels = [\"\"]\npools = [1]\n",
 		least + "unit = { A = [1, 2026-01-01], B.C.D = 07:00:00 }\n",
 	} {
 		f.Add([]byte(text))

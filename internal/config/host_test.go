@@ -127,6 +127,26 @@ func TestHostSections(t *testing.T) {
 	}
 }
 
+// TestHostHasThePool has the fire of the default pool start what the host says, though the pool
+// has a number of its own.
+func TestHostHasThePool(t *testing.T) {
+	t.Parallel()
+	c, err := on(t, hosts+"[pool.autonomous]\nworkers = 7\nslots = 9\n", "cpu-1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := c.Pools[config.DefaultPool], (config.Pool{Workers: 1, Slots: 9}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	c, err = on(t, hosts+"[host.gpu-3]\nworkers = 50\n", "gpu-3", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := c.Warnings(); len(w) != 1 || !strings.HasSuffix(w[0].Pos, ":32:1") || !strings.Contains(w[0].Text, "workers (50) is above slots (6)") {
+		t.Errorf("got warnings %v", w)
+	}
+}
+
 // TestHostValues shows what holds, and where it comes from.
 func TestHostValues(t *testing.T) {
 	t.Parallel()

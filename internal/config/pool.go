@@ -59,11 +59,17 @@ func (c *Config) pools() tomlfile.Each[Pool] {
 	}
 }
 
-// addDefaultPool adds the pool that is there whether the file has it or not.
+// addDefaultPool adds the pool that is there whether the file has it or not. What a host says of
+// workers is meant for it.
 func (c *Config) addDefaultPool() {
-	if _, ok := c.Pools[DefaultPool]; !ok {
-		c.Pools = merged(c.Pools, map[string]Pool{DefaultPool: {Workers: c.Fanout.Workers, Slots: c.Fanout.Slots}})
+	p, ok := c.Pools[DefaultPool]
+	if !ok {
+		p.Slots = c.Fanout.Slots
 	}
+	if !ok || c.file.Has(tomlfile.Dotted("host", c.Host.Name, "workers")) {
+		p.Workers = c.Fanout.Workers
+	}
+	c.Pools = merged(c.Pools, map[string]Pool{DefaultPool: p})
 }
 
 func poolName() tomlfile.Rule[string] {

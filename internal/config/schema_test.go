@@ -111,6 +111,7 @@ func TestSchemaTakesOurOwnFiles(t *testing.T) {
 		"sample":          string(config.Sample(config.SampleOptions{Fleet: "bob", State: "/s"})),
 		"sample, all set": shown.ReplaceAllString(string(config.Sample(config.SampleOptions{Fleet: "bob", State: "/s"})), "$1"),
 		"values of full":  asFile(load(t, full)),
+		"values of hosts": asFile(load(t, hosts)),
 		"values of gates": asFile(load(t, gates)),
 		"values, sources": asFile(load(t, sources)),
 	}

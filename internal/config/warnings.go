@@ -68,7 +68,7 @@ func (c *Config) warnBoxes(w warnings) {
 func (c *Config) warnFanout(w warnings) {
 	if f := c.Fanout; f.Workers > f.Slots {
 		w.add(fmt.Sprintf("workers (%d) is above slots (%d): a fire starts no more than there are slots", f.Workers, f.Slots),
-			"fanout.workers", "fanout.slots")
+			tomlfile.Dotted("host", c.Host.Name, "workers"), tomlfile.Dotted("host", c.Host.Name, "slots"), "fanout.workers", "fanout.slots")
 	}
 	if len(c.Fanout.Allow) == 0 {
 		w.add("no category is allowed: a fire starts nothing", "fanout.allow")

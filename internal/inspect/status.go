@@ -410,14 +410,15 @@ func (e *Explainer) past(ctx context.Context, since time.Time, step time.Duratio
 }
 
 // shares are the parts of all sessions that the categories are to get. A category that fires
-// may not start gets none: its share is divided among the others, as in every fire.
+// may not start gets none: its share is divided among the others, as in every fire. Where the
+// store is shared, other hosts may start one that this host may not.
 func (e *Explainer) shares() map[fleet.Category]float64 {
 	shares := map[fleet.Category]float64{}
 	all, open := 0.0, 0.0
 	for name, c := range e.Config.Categories {
 		shares[name] = 0
 		all += c.Share
-		if slices.Contains(e.Config.Fanout.Allow, name) {
+		if slices.Contains(e.Config.Fanout.Allow, name) && (e.Config.Store.Shared() || e.Misplaced(name) == "") {
 			shares[name] = c.Share
 			open += c.Share
 		}
