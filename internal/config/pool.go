@@ -59,8 +59,8 @@ func (c *Config) pools() tomlfile.Each[Pool] {
 	}
 }
 
-// addDefaultPool adds the pool that is there whether the file has it or not. What a host says of
-// workers is meant for it.
+// addDefaultPool adds the pool that is there whether the file has it or not. The workers
+// of a host are its.
 func (c *Config) addDefaultPool() {
 	p, ok := c.Pools[DefaultPool]
 	if !ok {

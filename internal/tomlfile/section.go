@@ -37,7 +37,7 @@ func (k *sections) read(t *Table) {
 	}
 }
 
-// again reads a value that another table may have said before. What this one says holds, or is
+// again reads a value that another table may have said before. This value holds, or is
 // only checked.
 func (k *scalar[T]) again(t *Table, holds bool) {
 	if value := Get(t, k.name, *k.field, k.rule); holds {

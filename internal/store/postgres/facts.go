@@ -40,8 +40,7 @@ type Condition struct {
 	Now               time.Time
 }
 
-// Of the replication of others a role without privileges sees no more than that it is there: it
-// counts as not synchronous.
+// A role without privileges sees of replication only that it is there: it counts as not synchronous.
 const condition = `select current_setting('server_version_num')::bigint, pg_is_in_recovery(),
 (select rolsuper from pg_roles where rolname = current_user),
 current_setting('max_connections')::bigint,
