@@ -14,7 +14,7 @@ STATIC := -tags sqlite_omit_load_extension,netgo,osusergo,nethttpomithttp2 \
 build bench: export CGO_CFLAGS := -O2 -fno-asynchronous-unwind-tables
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-agents test-trackers test-arch test-dist dist race storm soak lint bench bench-selection install uninstall fmt tidy clean
+.PHONY: help build demo demo-hosts test test-agents test-trackers test-arch test-dist dist race storm soak lint bench bench-selection install uninstall fmt tidy clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,9 @@ build: ## compile bin/stint
 
 demo: ## watch a small fleet work for a minute, on a manager of its own if need be
 	@scripts/demo
+
+demo-hosts: ## watch three hosts share a PostgreSQL server, while one is killed and one is cut off
+	@scripts/demo --hosts
 
 test: ## vet and test everything, on a real systemd user manager
 	@scripts/setup test

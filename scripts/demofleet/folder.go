@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-//go:embed agent stint.toml timer.conf service.conf
+//go:embed agent stint.toml timer.conf service.conf hostagent host.sh hosts.toml
 var files embed.FS
 
 // folder holds all that the demo makes outside the manager's folder for units.

@@ -28,13 +28,18 @@ const cleaning = 45 * time.Second
 func run(args []string) int {
 	flags := flag.NewFlagSet("demofleet", flag.ContinueOnError)
 	keep := flags.Bool("keep", os.Getenv("KEEP") == "1", "keep the workspace and the state to look at")
+	hosts := flags.Bool("hosts", false, "show a fleet of three hosts on a PostgreSQL server")
 	if err := flags.Parse(args); err != nil || flags.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "usage: demofleet [--keep] STINT")
+		fmt.Fprintln(os.Stderr, "usage: demofleet [--keep] [--hosts] STINT")
 		return 2
 	}
 	ctx, stop := untilSignal(context.Background())
 	defer stop()
-	err := show(ctx, flags.Arg(0), *keep)
+	give := show
+	if *hosts {
+		give = showHosts
+	}
+	err := give(ctx, flags.Arg(0), *keep)
 	var s signalled
 	switch {
 	case err == nil:

@@ -41,7 +41,7 @@ type Shared struct {
 func (s *Shared) Main(m *testing.M) int {
 	status := m.Run()
 	if s.c != nil {
-		if err := s.c.remove(); err != nil {
+		if err := s.c.Remove(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return max(status, 1)
 		}
@@ -91,7 +91,7 @@ func New() (*Cluster, error) {
 		err = c.Start()
 	}
 	if err != nil {
-		return nil, errors.Join(err, c.remove())
+		return nil, errors.Join(err, c.Remove())
 	}
 	return c, nil
 }
@@ -199,7 +199,8 @@ func (c *Cluster) Stop() error {
 	return nil
 }
 
-func (c *Cluster) remove() error {
+// Remove ends the server and removes its folder.
+func (c *Cluster) Remove() error {
 	err := errors.Join(c.Stop(), os.RemoveAll(c.Dir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -28,7 +27,8 @@ func run(ctx context.Context, c *pgx.Conn, list []table.Statement) error {
 	for i := range list {
 		var err error
 		if found[i], err = answer(answers); err != nil {
-			return errors.Join(err, answers.Close())
+			_ = answers.Close() // fails alike
+			return err
 		}
 	}
 	if err := answers.Close(); err != nil {
