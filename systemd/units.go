@@ -22,6 +22,8 @@ type Options struct {
 	Binary string   // absolute; passes [fleet.CheckUnitWord], as does Config
 	Config string   // absolute
 	Pools  []string // that have a timer of their own, beside the fleet's
+	// Credentials are files that a fire loads, as LoadCredential= has them.
+	Credentials []string
 	// Runtime names the service and the timer for this fleet, in place of the two
 	// templates, so that a trial in the runtime folder neither uses nor changes
 	// what other fleets have.
@@ -81,11 +83,16 @@ func (o Options) fill(template string, content []byte, pool string) File {
 		fanout += " --pool " + pool
 	}
 	fill := strings.NewReplacer("FLEET", instance, "BINARY", o.Binary, "CONFIG", o.Config, "FANOUT", fanout)
-	name := fill.Replace(template)
+	name, text := fill.Replace(template), fill.Replace(string(content))
+	if name == DropIn(instance) {
+		for _, file := range o.Credentials {
+			text += "LoadCredential=" + file + "\n"
+		}
+	}
 	if o.Runtime {
 		name = strings.Replace(name, "stint@.", "stint@"+instance+".", 1)
 	}
-	return File{Name: name, Content: []byte(fill.Replace(string(content)))}
+	return File{Name: name, Content: []byte(text)}
 }
 
 // Instance names the service and the timer that fire a pool, or with "" the fleet: there

@@ -84,7 +84,7 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	for _, runtime := range []bool{false, true} {
 		o := bob()
-		o.Runtime, o.Spread = runtime, true
+		o.Runtime, o.Spread, o.Credentials = runtime, true, []string{"pgpass:/home/bob/pgpass"}
 		dir := t.TempDir()
 		install(t, dir, testFiles(t, o))
 		if out, err := verify(t, dir, "bob"); err != nil || out != "" {
@@ -227,14 +227,14 @@ func TestFilesRefuses(t *testing.T) {
 		want     string
 		wantHint bool
 	}{
-		"a space":          {Options{"bob", "/opt/my tools/stint", "/c", nil, false, false}, `binary: "/opt/my tools/stint"`, true},
-		"a specifier":      {Options{"bob", "/b", "/home/%u/stint.toml", nil, false, false}, `configuration: "/home/%u/stint.toml"`, true},
-		"a relative path":  {Options{"bob", "stint", "/c", nil, false, false}, `binary "stint": want an absolute path`, true},
-		"no configuration": {Options{"bob", "/b", "", nil, true, false}, `configuration "": want an absolute path`, true},
-		"a pool of paths":  {Options{"bob", "/b", "/c", []string{"a/b"}, false, false}, `pool "a/b"`, false},
-		"a pool of words":  {Options{"bob", "/b", "/c", []string{"a b"}, false, false}, `pool "a b"`, false},
-		"no pool":          {Options{"bob", "/b", "/c", []string{""}, false, false}, `pool ""`, false},
-		"a nesting fleet":  {Options{"bob-x", "/b", "/c", nil, false, false}, `fleet name "bob-x"`, false},
+		"a space":          {Options{"bob", "/opt/my tools/stint", "/c", nil, nil, false, false}, `binary: "/opt/my tools/stint"`, true},
+		"a specifier":      {Options{"bob", "/b", "/home/%u/stint.toml", nil, nil, false, false}, `configuration: "/home/%u/stint.toml"`, true},
+		"a relative path":  {Options{"bob", "stint", "/c", nil, nil, false, false}, `binary "stint": want an absolute path`, true},
+		"no configuration": {Options{"bob", "/b", "", nil, nil, true, false}, `configuration "": want an absolute path`, true},
+		"a pool of paths":  {Options{"bob", "/b", "/c", []string{"a/b"}, nil, false, false}, `pool "a/b"`, false},
+		"a pool of words":  {Options{"bob", "/b", "/c", []string{"a b"}, nil, false, false}, `pool "a b"`, false},
+		"no pool":          {Options{"bob", "/b", "/c", []string{""}, nil, false, false}, `pool ""`, false},
+		"a nesting fleet":  {Options{"bob-x", "/b", "/c", nil, nil, false, false}, `fleet name "bob-x"`, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

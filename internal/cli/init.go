@@ -328,7 +328,9 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	others := c.FiredPools()[1:]
-	files, err := units.Files(units.Options{Fleet: c.Fleet, Binary: program, Config: c.Path, Pools: others, Runtime: s.o.runtime, Spread: c.Store.Shared()})
+	files, err := units.Files(units.Options{
+		Fleet: c.Fleet, Binary: program, Config: c.Path, Pools: others, Credentials: c.Credentials, Runtime: s.o.runtime, Spread: c.Store.Shared(),
+	})
 	if err != nil {
 		return err
 	}

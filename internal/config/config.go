@@ -30,26 +30,27 @@ const FileName = "stint.toml"
 // Config is one fleet's configuration, with every default filled in and every
 // path absolute.
 type Config struct {
-	Path       string // of the file
-	Fleet      fleet.Name
-	Workspace  string // the repository the sessions work in
-	State      string // the folder of the store, the locks and the runs
-	Store      Store
-	Host       Host
-	Fanout     Fanout
-	Tasks      Tasks
-	Lessons    Lessons
-	Selector   Selector
-	Notice     Notice
-	Budget     Budget // of all sessions
-	Prices     Prices
-	Review     Review
-	Worktrees  Worktrees
-	Runs       Runs
-	Agents     map[string]Agent // by name, at least one
-	Pools      map[string]Pool  // by name, at least [DefaultPool]
-	Categories map[fleet.Category]Category
-	Trust      Trust // what of this waits for a person; the reader's to set
+	Path        string // of the file
+	Fleet       fleet.Name
+	Workspace   string // the repository the sessions work in
+	State       string // the folder of the store, the locks and the runs
+	Store       Store
+	Credentials []string // files that all units load, as NAME:PATH
+	Host        Host
+	Fanout      Fanout
+	Tasks       Tasks
+	Lessons     Lessons
+	Selector    Selector
+	Notice      Notice
+	Budget      Budget // of all sessions
+	Prices      Prices
+	Review      Review
+	Worktrees   Worktrees
+	Runs        Runs
+	Agents      map[string]Agent // by name, at least one
+	Pools       map[string]Pool  // by name, at least [DefaultPool]
+	Categories  map[fleet.Category]Category
+	Trust       Trust // what of this waits for a person; the reader's to set
 
 	file    *tomlfile.File
 	keyList []tomlfile.Key // by which it was read
@@ -249,3 +250,24 @@ func (c *Config) CategoryNames() []fleet.Category {
 
 // AgentNames are the names of the agents, sorted.
 func (c *Config) AgentNames() []string { return slices.Sorted(maps.Keys(c.Agents)) }
+
+// Properties are those of a category's units, with the files that all units of the fleet load.
+func (c *Config) Properties(name fleet.Category) map[string]any {
+	const load = "LoadCredential"
+	own := c.Categories[name].Unit
+	if len(c.Credentials) == 0 {
+		return own
+	}
+	var files []any
+	for _, file := range c.Credentials {
+		files = append(files, file)
+	}
+	switch more := own[load].(type) {
+	case nil:
+	case []any:
+		files = append(files, more...)
+	default:
+		files = append(files, more)
+	}
+	return merged(own, map[string]any{load: files})
+}

@@ -39,6 +39,9 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 			names a PostgreSQL server: "postgres" is the service stint_FLEET, or the one that PGSERVICE names, of
 			~/.pg_service.conf; "postgres:service=NAME" is another, and "postgres://HOST1,HOST2/DATABASE" the
 			addresses themselves.`),
+		tomlfile.Of("credentials", &c.Credentials, nil, tomlfile.List(0, o.credential()),
+			`Files that all units of the fleet load, such as ["pgpass:/home/me/pgpass"], for settings such as
+			passfile=credential:pgpass in the store's address. After a change: stint init --systemd.`),
 		tomlfile.Family("agent", &c.Agents, c.agents(),
 			`An agent is a command that does the work. It runs in the workspace, without a shell.`,
 			tomlfile.Required(`write [agent.claude] and in it preset = "claude"`)),

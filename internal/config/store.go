@@ -162,3 +162,13 @@ func (c *Config) storeRule(o Options) tomlfile.Rule[Store] {
 		},
 	}
 }
+
+// credential leaves to the caller what a unit may load.
+func (o Options) credential() tomlfile.Rule[string] {
+	return tomlfile.Word[string](func(s string) error {
+		if o.CheckUnit == nil {
+			return nil
+		}
+		return fleet.WithHint(o.CheckUnit("LoadCredential", s), `write it like "pgpass:/home/me/pgpass"`)
+	}).Example("pgpass:/home/me/pgpass")
+}

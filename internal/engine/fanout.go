@@ -341,7 +341,7 @@ func (e *Engine) workerSpec(r fleet.Run, binary string) fleet.UnitSpec {
 		// A backstop for a worker that hangs: its own time-out comes first.
 		RuntimeMax:  workerTime(c) + time.Minute,
 		StopTimeout: agentGrace + closingTime + 5*time.Second,
-		Properties:  c.Unit,
+		Properties:  e.Config.Properties(r.Category),
 	}
 }
 
