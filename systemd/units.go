@@ -1,7 +1,7 @@
 // Package units holds the unit files of a fleet: the service that fires it, the timer
 // that starts the service, the slice that holds its workers, and the drop-ins that
-// name its binary and configuration and spread the fires of several hosts. It fills them in and writes nothing: the caller
-// puts them into the folder for unit files that it means.
+// name its binary and configuration and spread the fires of several hosts. It fills them
+// in and writes nothing: the caller puts them into the folder for unit files that it means.
 package units
 
 import (

@@ -91,6 +91,9 @@ func (s Store) at(getenv func(string) string) (Store, error) {
 	if err != nil {
 		return Store{}, fleet.WithHint(errors.New("after the ? it has no list of settings"), `write them like "?sslmode=verify-full&connect_timeout=5"`)
 	}
+	if query.Has("password") || query.Has("sslpassword") { // in other letters
+		return Store{}, errPassword()
+	}
 	given := query.Get("sslmode")
 	if modes := []string{"disable", "allow", "prefer", "require", "verify-ca", verifyFull}; given != "" && !slices.Contains(modes, given) {
 		return Store{}, fleet.WithHint(fmt.Errorf("there is no sslmode %s", tomlfile.Describe(given)), tomlfile.Meant(given, modes))

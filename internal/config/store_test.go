@@ -94,6 +94,7 @@ func TestParseStoreRefuses(t *testing.T) {
 		"postgres://db/stint?password=hush":      password,
 		"postgres://db/stint?a=b&Password=hush":  password,
 		"postgres://db/stint?sslpassword=hush":   password,
+		"postgres://db/stint?%70assword=hush":    password,
 		"postgres:service=x password=hush":       password,
 		"postgres://me:hu#sh@db/stint":           "that is no address of a database",
 		"postgres://db/stint?x=%zz":              "after the ? it has no list of settings",
