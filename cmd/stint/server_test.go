@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"stint/internal/fleet"
 	"stint/internal/store/pgtest"
+	"stint/internal/store/postgres"
 )
 
 // cluster is the PostgreSQL server of the tests that need one.
@@ -19,7 +23,7 @@ type withServer struct{ m *testing.M }
 func (w withServer) Run() int { return cluster.Main(w.m) }
 
 // scriptPostgres sets a variable to a value of the key "store" that leads to the server by its service
-// file, and $address to one that needs no file.
+// file.
 func scriptPostgres(ts *testscript.TestScript, args []string) {
 	c, err := cluster.Get()
 	ts.Check(err)
@@ -27,5 +31,55 @@ func scriptPostgres(ts *testscript.TestScript, args []string) {
 	ts.Check(os.WriteFile(services, []byte("[fleets]\nhost="+c.Dir+"\nuser=stint\ndbname=postgres\n"), 0o600))
 	ts.Setenv("PGSERVICEFILE", services)
 	ts.Setenv(args[0], "postgres:service=fleets")
-	ts.Setenv("address", "postgres:///postgres?host="+c.Dir+"&user=stint")
+}
+
+// TestScriptOnServer runs scripts of TestScript with a PostgreSQL server in place of the file: they
+// know nothing of it. The others look into the file, or are about it.
+func TestScriptOnServer(t *testing.T) {
+	t.Parallel()
+	var files []string
+	for _, name := range []string{
+		"audit", "backoff", "claim_denied", "claim_release_live", "claim_renew", "claim_slip", "claim_verify", "door", "fanout_exec",
+		"fanout_safety_net", "fanout_slots", "grade_claim", "lessons_reach", "pause_status", "review_feedback", "review_land", "review_overlap",
+		"run_busy", "run_claims_released", "run_deaf", "run_lost_expired", "run_quota", "run_unit", "serve_pages", "status_limits",
+		"task_leaves_worktree", "why_limits",
+	} {
+		files = append(files, filepath.Join("../../testdata/script", name+".txtar"))
+	}
+	testscript.Run(t, testscript.Params{
+		Files:              files,
+		RequireUniqueNames: true,
+		Setup:              setupOnServer,
+		Cmds:               scriptCommands(),
+		Condition:          scriptCondition,
+	})
+}
+
+var fleetLine = regexp.MustCompile(`^fleet = "([^"]*)"`)
+
+// setupOnServer names the server in each configuration of a script, and makes the schemas of its fleets.
+func setupOnServer(env *testscript.Env) error {
+	c, err := cluster.Get()
+	if err == nil {
+		err = setupScript(env)
+	}
+	if err != nil {
+		return err
+	}
+	address := "postgres:///postgres?host=" + c.Dir + "&user=stint"
+	return filepath.WalkDir(env.WorkDir, func(path string, _ os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".toml" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		m := fleetLine.FindSubmatch(text)
+		if err != nil || m == nil {
+			return err
+		}
+		o := postgres.Options{DSN: address, Fleet: fleet.Name(m[1])}
+		if _, err := postgres.Migrate(context.Background(), o); err != nil {
+			return err
+		}
+		return os.WriteFile(path, append([]byte("store = \""+address+"\"\n"), text...), 0o600)
+	})
 }

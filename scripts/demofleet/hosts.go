@@ -49,7 +49,7 @@ func (h *host) make(ctx context.Context, server string) error {
 		return err
 	}
 	var err error
-	if h.way, err = newWay(h.dir("server", socket), filepath.Join(server, socket)); err != nil {
+	if h.way, err = newWay(ctx, h.dir("server", socket), filepath.Join(server, socket)); err != nil {
 		return err
 	}
 	_, err = output(ctx, h.folder.gitEnvironment(), "git", "clone", "--quiet", h.folder.workspace(), h.dir("workspace"))
@@ -111,29 +111,29 @@ type way struct {
 	open     map[net.Conn]bool // nil: it is cut
 }
 
-func newWay(here, server string) (*way, error) {
-	l, err := new(net.ListenConfig).Listen(context.Background(), "unix", here)
+func newWay(ctx context.Context, here, server string) (*way, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", here)
 	if err != nil {
 		return nil, err
 	}
 	w := &way{listener: l, server: server, open: map[net.Conn]bool{}}
-	go w.serve()
+	go w.serve(ctx)
 	return w, nil
 }
 
-func (w *way) serve() {
+func (w *way) serve(ctx context.Context) {
 	for {
 		c, err := w.listener.Accept()
 		if err != nil {
 			return
 		}
-		go w.carry(c)
+		go w.carry(ctx, c)
 	}
 }
 
-func (w *way) carry(c net.Conn) {
+func (w *way) carry(ctx context.Context, c net.Conn) {
 	defer c.Close()
-	s, err := new(net.Dialer).DialContext(context.Background(), "unix", w.server)
+	s, err := new(net.Dialer).DialContext(ctx, "unix", w.server)
 	if err != nil {
 		return
 	}
