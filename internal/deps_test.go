@@ -203,7 +203,7 @@ func rules() map[string]rule {
 		"scripts/crowd": {house: []string{
 			"internal/bandit", "internal/claim", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/book", "internal/store/sqlite",
 		}},
-		"scripts/demofleet":    {},
+		"scripts/demofleet":    {house: []string{"internal/store/pgtest"}},
 		"scripts/sbom":         {},
 		"scripts/testagents":   {house: []string{"internal/transcript", "internal/fleet"}},
 		"scripts/testtrackers": {},

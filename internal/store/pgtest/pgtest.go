@@ -59,6 +59,13 @@ func (s *Shared) DSN(t testing.TB) string {
 	return c.DSN()
 }
 
+// Dir is the folder of the cluster's socket.
+func (s *Shared) Dir(t testing.TB) string {
+	t.Helper()
+	s.DSN(t)
+	return s.c.Dir
+}
+
 // Get starts the cluster, or finds it running.
 func (s *Shared) Get() (*Cluster, error) {
 	s.once.Do(func() { s.c, s.err = New() })
@@ -66,9 +73,9 @@ func (s *Shared) Get() (*Cluster, error) {
 }
 
 // DSN is where a cluster is.
-func (c *Cluster) DSN() string {
-	return "host=" + c.Dir + " user=stint dbname=postgres sslmode=disable"
-}
+func (c *Cluster) DSN() string { return dsn(c.Dir) }
+
+func dsn(dir string) string { return "host=" + dir + " user=stint dbname=postgres sslmode=disable" }
 
 // New makes a cluster and starts its server. Its data is not flushed to disk.
 func New() (*Cluster, error) {

@@ -12,10 +12,11 @@ import (
 // decided is an error by which a write was decided against: no second try changes it.
 type decided struct{ error }
 
-// broken is an error that ended the connection. Nobody knows what the server has done.
-type broken struct{ error }
+// passed is an error after which a second try may go better: the connection broke, and nobody knows
+// what the server has done; or another did the same at the same time.
+type passed struct{ error }
 
-func (b broken) Unwrap() error { return b.error }
+func (p passed) Unwrap() error { return p.error }
 
 // Codes of the server's errors, https://www.postgresql.org/docs/current/errcodes-appendix.html.
 const (
@@ -43,15 +44,17 @@ func again(err error, writes bool) bool {
 	var (
 		server      *pgconn.PgError
 		unreachable *pgconn.ConnectError
-		cut         broken
+		over        passed
 	)
 	switch {
+	case errors.As(err, &over):
+		return true
 	case errors.As(err, &server):
 		return passing(server.Code)
 	case errors.As(err, &unreachable):
 		return writes
 	}
-	return errors.As(err, &cut)
+	return false
 }
 
 // translate adds to errors what the operator can do about them.

@@ -75,7 +75,7 @@ func (l line) once(ctx context.Context, transact func(context.Context, *pgx.Conn
 		return errors.Join(context.Cause(ctx), err)
 	}
 	if err != nil && c.IsClosed() {
-		return broken{err}
+		return passed{err}
 	}
 	return err
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"stint/internal/fleet"
 	"stint/internal/store/table"
@@ -64,7 +66,9 @@ func (d *DB) step(ctx context.Context, name fleet.Name) (did string, err error) 
 			return nil
 		}
 		did = all[have].Name
-		if _, err := tx.Exec(ctx, d.text(name, have)); err != nil {
+		if _, err := tx.Exec(ctx, d.text(name, have)); atOnce(err) {
+			return passed{err}
+		} else if err != nil {
 			return fmt.Errorf("migrate with %s: %w", did, err)
 		}
 		if d.dryRun {
@@ -73,6 +77,12 @@ func (d *DB) step(ctx context.Context, name fleet.Name) (did string, err error) 
 		return tx.Commit(ctx)
 	})
 	return did, err
+}
+
+// atOnce reports whether another has made the same schema or table at the same time.
+func atOnce(err error) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && slices.Contains([]string{"23505", "42P06", "42P07"}, server.Code)
 }
 
 // version is the version of the schema, which nobody else changes in this transaction; 0: there is

@@ -1,0 +1,247 @@
+package pgtest
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// socket is the name of a server's socket in its folder.
+const socket = ".s.PGSQL.5432"
+
+// Proxy stands between clients and a server, and can do to what they say what networks do. It knows
+// the protocol well enough to see round trips: a client's messages up to one that wants an answer,
+// and the server's up to the one by which it waits for more
+// (https://www.postgresql.org/docs/current/protocol-message-formats.html).
+type Proxy struct {
+	Dir string // with its socket
+
+	// Fate says what becomes of a connection's round trip, counted from 1 over all connections; nil:
+	// all are carried. It is set before the first connection.
+	Fate func(trip int) Fate
+	// Delay is the time of a round trip.
+	Delay time.Duration
+
+	listener net.Listener
+	server   string
+	mu       sync.Mutex
+	open     map[net.Conn]bool // nil: all are cut
+	trips    int
+}
+
+// Fate is what becomes of a round trip.
+type Fate int
+
+const (
+	Carried     Fate = iota
+	RequestLost      // the connection ends before the server hears of it
+	AnswerLost       // the connection ends when the server has done it
+)
+
+// Types of messages.
+const (
+	query         = 'Q'
+	readyForQuery = 'Z'
+	syncs         = 'S'
+	terminate     = 'X'
+)
+
+// Between makes a proxy in front of the server with its socket in a folder.
+func Between(ctx context.Context, server string) (*Proxy, error) {
+	dir, err := os.MkdirTemp("", "pg")
+	if err != nil {
+		return nil, err
+	}
+	return BetweenAt(ctx, dir, server)
+}
+
+// BetweenAt makes a proxy with its socket in a folder.
+func BetweenAt(ctx context.Context, dir, server string) (*Proxy, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "unix", filepath.Join(dir, socket))
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{Dir: dir, listener: l, server: filepath.Join(server, socket), open: map[net.Conn]bool{}}
+	go p.serve(ctx)
+	return p, nil
+}
+
+// DSN is where the proxy is.
+func (p *Proxy) DSN() string { return dsn(p.Dir) }
+
+// Trips is how many round trips there were, without those by which connections begin.
+func (p *Proxy) Trips() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.trips
+}
+
+// Cut ends all connections, and lets none through.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.open {
+		c.Close()
+	}
+	p.open = nil
+}
+
+// Heal ends a cut.
+func (p *Proxy) Heal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open = map[net.Conn]bool{}
+}
+
+// Close ends the proxy and its connections.
+func (p *Proxy) Close() error {
+	err := p.listener.Close()
+	p.Cut()
+	return errors.Join(err, os.RemoveAll(p.Dir))
+}
+
+func (p *Proxy) serve(ctx context.Context) {
+	for {
+		c, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			s, err := new(net.Dialer).DialContext(ctx, "unix", p.server)
+			if err != nil {
+				return
+			}
+			defer s.Close()
+			if p.add(c, s) {
+				_ = p.carry(c, s) // ends with one of the two
+			}
+			p.forget(c, s)
+		}()
+	}
+}
+
+func (p *Proxy) add(ends ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open == nil {
+		return false
+	}
+	for _, c := range ends {
+		p.open[c] = true
+	}
+	return true
+}
+
+func (p *Proxy) forget(ends ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range ends {
+		delete(p.open, c)
+	}
+}
+
+// carry carries one trip after the other until an end.
+func (p *Proxy) carry(client, server net.Conn) error {
+	from, back := bufio.NewReader(client), bufio.NewReader(server)
+	hello, err := body(from, nil) // has no type
+	if err != nil {
+		return err
+	}
+	if _, err := server.Write(hello); err != nil {
+		return err
+	}
+	if err := answer(back, client); err != nil {
+		return err
+	}
+	for {
+		request, err := request(from)
+		if err != nil {
+			return err
+		}
+		fate := p.next()
+		if fate == RequestLost {
+			return nil
+		}
+		<-time.After(p.Delay)
+		if _, err := server.Write(request); err != nil {
+			return err
+		}
+		to := io.Writer(client)
+		if fate == AnswerLost {
+			to = io.Discard
+		}
+		if err := answer(back, to); err != nil || fate == AnswerLost {
+			return err
+		}
+	}
+}
+
+func (p *Proxy) next() Fate {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.trips++
+	if p.Fate == nil {
+		return Carried
+	}
+	return p.Fate(p.trips)
+}
+
+// request reads a client's messages up to Sync or Query, which want an answer.
+func request(from *bufio.Reader) (all []byte, err error) {
+	for {
+		kind, err := from.ReadByte()
+		if err != nil {
+			return nil, err
+		}
+		if kind == terminate {
+			return nil, io.EOF
+		}
+		if all, err = body(from, append(all, kind)); err != nil || kind == syncs || kind == query {
+			return all, err
+		}
+	}
+}
+
+// answer passes on a server's messages up to ReadyForQuery.
+func answer(from *bufio.Reader, to io.Writer) error {
+	var all []byte
+	for {
+		kind, err := from.ReadByte()
+		if err != nil {
+			_, _ = to.Write(all) // why it ends
+			return err
+		}
+		if all, err = body(from, append(all, kind)); err != nil {
+			return err
+		}
+		if kind == readyForQuery {
+			_, err = to.Write(all)
+			return err
+		}
+	}
+}
+
+// body adds a message's length, which counts itself, and what follows.
+func body(from *bufio.Reader, to []byte) ([]byte, error) {
+	var length [4]byte
+	if _, err := io.ReadFull(from, length[:]); err != nil {
+		return nil, err
+	}
+	n := binary.BigEndian.Uint32(length[:])
+	if n < 4 || n > math.MaxInt32 {
+		return nil, errors.New("that is no message")
+	}
+	to = append(to, length[:]...)
+	rest := make([]byte, n-4)
+	_, err := io.ReadFull(from, rest)
+	return append(to, rest...), err
+}

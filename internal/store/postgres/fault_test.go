@@ -1,0 +1,390 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/store"
+	"stint/internal/store/book"
+	"stint/internal/store/pgtest"
+	"stint/internal/store/storetest"
+	"stint/internal/store/table"
+)
+
+// throughProxy are options of a fleet whose server is behind a proxy.
+func throughProxy(t *testing.T) (Options, *pgtest.Proxy) {
+	t.Helper()
+	o := testOptions(t)
+	p, err := pgtest.Between(context.WithoutCancel(t.Context()), cluster.Dir(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	o.DSN = p.DSN()
+	return o, p
+}
+
+// TestLostOnTheWay has a session and its fire told to a server by a network that loses each of their
+// messages once, or each answer: what is on record is as if every word had been told once.
+func TestLostOnTheWay(t *testing.T) {
+	t.Parallel()
+	for name, fate := range map[string]pgtest.Fate{"requests": pgtest.RequestLost, "answers": pgtest.AnswerLost} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := storetest.NewClock()
+			tell := func(o Options) (d *DB, said string) {
+				o.Now = clock.Now
+				d = mustOpen(t, o)
+				return d, aDay(t, d)
+			}
+			quiet, want := tell(testOptions(t))
+			o, p := throughProxy(t)
+			lost := 0
+			again := map[int]bool{} // the trip after a lost one is its repetition's first, the next its second
+			p.Fate = func(trip int) pgtest.Fate {
+				if again[trip] {
+					return pgtest.Carried
+				}
+				for i := 1; i <= 3; i++ {
+					again[trip+i] = true
+				}
+				lost++
+				return fate
+			}
+			noisy, got := tell(o)
+			if got != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+			if lost < 12 {
+				t.Errorf("%d were lost, want that this is a test", lost)
+			}
+			if got, want := dump(t, noisy), dump(t, quiet); got != want {
+				t.Errorf("on record:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// aDay is a fire, a session from its beginning to its end, and claims by hand.
+func aDay(t *testing.T, s store.Store) string {
+	t.Helper()
+	ctx := t.Context()
+	var said []string
+	say := func(parts ...any) { said = append(said, fmt.Sprint(parts...)) }
+	const run = fleet.RunID("0r1")
+	fired, err := s.RecordFire(ctx, store.Firing{
+		Fire: fleet.Fire{At: storetest.Start(), Own: true, Moves: []fleet.Category{"code"}, Choices: []fleet.Choice{{Category: "code", Decision: fleet.Spawn, Run: run}}},
+		Runs: []fleet.Run{{ID: run, Category: "code", Agent: "claude", Source: fleet.FromSelected, CreatedAt: storetest.Start()}}, Attempt: "x",
+	})
+	say(fired.ID, err, s.BeginRun(ctx, run, 7))
+	g, c, err := s.LaneTaken(ctx, store.LaneTake{Run: run, Category: "code", Lane: 1, TTL: time.Hour})
+	say(g != fleet.Denied, c.Epoch, err) // a take that is repeated renews
+	g, c, err = s.TakeForRun(ctx, store.RunTake{
+		TakeRequest: store.TakeRequest{Key: "fix", Holder: run.Holder(), TTL: time.Hour, Renews: true}, Run: run, Task: "fix",
+		Terms: fleet.Terms{Agent: "claude", Budgets: []fleet.Budget{{Scope: fleet.CategoryScope("code"), Runs: 3}}},
+	})
+	say(g != fleet.Denied, c.Epoch, err) // a take that is repeated renews
+	c, err = s.Renew(ctx, store.Hold{Key: "fix", Holder: run.Holder(), Epoch: 1}, time.Hour)
+	say(c.Epoch, err, s.OnBranch(ctx, run, "stint/x"))
+	end := fleet.Run{ID: run, Category: "code", Task: "fix", Key: "fix", Epoch: 1, Verdict: fleet.Verdict{Outcome: fleet.Productive, Grade: new(0.5)}}
+	say(s.Complete(ctx, end), s.LaneReleased(ctx, run), s.ReleaseHolder(ctx, run.Holder(), fleet.EndingDone))
+	for _, name := range []string{"", "y"} {
+		g, c, err = s.Take(ctx, store.TakeRequest{Key: fleet.Key("by hand" + name), Holder: "bob", TTL: time.Hour, Attempt: name + "z"})
+		say(g != fleet.Denied, c.Epoch, err) // a take that is repeated renews
+	}
+	g, _, err = s.Take(ctx, store.TakeRequest{Key: "by hand", Holder: "alice", TTL: time.Hour})
+	say(g, err)
+	_, err = s.Release(ctx, store.Hold{Key: "by hand", Holder: "bob", Epoch: 1}, fleet.EndingReleased, "")
+	say(err, s.Pause(ctx, fleet.Pause{Category: "code", Reason: "so"}))
+	by, why, err := s.Respawn(ctx, run, &fleet.Run{ID: "0r2", Category: "code", Source: fleet.FromRespawn, CreatedAt: storetest.Start()}, "good", store.Bounds{})
+	say(by, why, err)
+	l, err := s.Ledger(ctx)
+	say(len(book.Discrepancies(l)), err)
+	return strings.Join(said, "; ")
+}
+
+// dump is all that is on record.
+func dump(t *testing.T, d *DB) string {
+	t.Helper()
+	p := book.NewPage(storetest.Start(), bandit.Defaults())
+	if err := d.Read(t.Context(), func(time.Time) []table.Statement { return table.All(p) }); err != nil {
+		t.Fatal(err)
+	}
+	var s strings.Builder
+	for _, named := range p.Tables() {
+		fmt.Fprintf(&s, "%s %d\n", named.Name, named.Len())
+	}
+	for r := range p.Spent.All() {
+		fmt.Fprintf(&s, "%+v\n", r)
+	}
+	for c := range p.Claims.All() {
+		c.Renewals = 0 // a take that is repeated renews
+		fmt.Fprintf(&s, "%+v\n", c)
+	}
+	for a := range p.Arms.All() {
+		fmt.Fprintf(&s, "%+v\n", a)
+	}
+	return s.String()
+}
+
+// TestServerGoesAway kills the server under eight writers, again and again: none gets an error, no
+// grant that was acknowledged is lost, and the epochs have no gap.
+func TestServerGoesAway(t *testing.T) {
+	t.Parallel()
+	c, err := pgtest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: bandit.Defaults(), Patience: time.Minute}
+	if _, err := Migrate(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	const writers, takes = 8, 60
+	var granted atomic.Int64
+	done := make(chan error, writers)
+	for i := range writers {
+		d, holder := mustOpen(t, o), fleet.Holder(fmt.Sprint("w", i))
+		go func() {
+			done <- func() error {
+				for n := range takes {
+					key := fleet.Key(fmt.Sprint("k", i))
+					g, c, err := d.Take(t.Context(), store.TakeRequest{Key: key, Holder: holder, TTL: time.Hour, Attempt: fmt.Sprint(n)})
+					if err != nil || g != fleet.Granted || int(c.Epoch) != n+1 {
+						return fmt.Errorf("%s: %s at epoch %d: %w", key, g, c.Epoch, err)
+					}
+					granted.Add(1)
+					if _, err := d.Release(t.Context(), store.Hold{Key: key, Holder: holder, Epoch: c.Epoch}, fleet.EndingReleased, ""); err != nil {
+						return err
+					}
+				}
+				return nil
+			}()
+		}()
+	}
+	ended := 0
+	for kills := 1; kills <= 3; kills++ {
+		for want := int64(kills * writers * takes / 5); granted.Load() < want && ended < writers; {
+			select {
+			case err := <-done:
+				if ended++; err != nil {
+					t.Fatal(err)
+				}
+			case <-time.After(time.Millisecond):
+			}
+		}
+		if err := errors.Join(c.Stop(), c.Start()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for ; ended < writers; ended++ {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWaitsForTheRow has the fleet's row locked by another while a claim expires: who waited for it
+// reads the clock afterwards, and a renewal waits for nobody.
+func TestWaitsForTheRow(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	ctx, d := t.Context(), mustOpen(t, o)
+	other, err := pgx.Connect(ctx, o.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close(context.WithoutCancel(ctx)) })
+	for _, key := range []fleet.Key{"short", "long"} {
+		ttl := map[fleet.Key]time.Duration{"short": 300 * time.Millisecond, "long": time.Hour}[key]
+		if g, _, err := d.Take(ctx, store.TakeRequest{Key: key, Holder: "bob", TTL: ttl}); err != nil || g != fleet.Granted {
+			t.Fatal(g, err)
+		}
+	}
+	locked := make(chan error)
+	go func() {
+		_, err := other.Exec(ctx, `begin; select from `+d.schema+`.fleet for update`)
+		locked <- err
+		_, err = other.Exec(ctx, "select pg_sleep(0.6); commit")
+		locked <- err
+	}()
+	if err := <-locked; err != nil {
+		t.Fatal(err)
+	}
+	renewed, err := mustOpen(t, o).Renew(ctx, store.Hold{Key: "long", Holder: "bob", Epoch: 1}, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, c, err := d.Take(ctx, store.TakeRequest{Key: "short", Holder: "bob", Renews: true, TTL: time.Hour})
+	if err != nil || g != fleet.Granted || c.Epoch != 2 {
+		t.Errorf("got %s at epoch %d (%v), want it granted anew: it expired while the row was waited for", g, c.Epoch, err)
+	}
+	if err := <-locked; err != nil {
+		t.Fatal(err)
+	}
+	if !renewed.ExpiresAt.Before(c.AcquiredAt.Add(time.Hour)) {
+		t.Errorf("the renewal is as late as %s, want that it did not wait", renewed.ExpiresAt)
+	}
+}
+
+// TestRenewalsBesideTakes has a claim renewed and taken by eight at once: no renewal is lost to a take
+// that read before it, and none revives what another has taken.
+func TestRenewalsBesideTakes(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	ctx := t.Context()
+	done := make(chan error, 8)
+	for i := range cap(done) {
+		d, holder := mustOpen(t, o), fleet.Holder(fmt.Sprint("w", i))
+		go func() {
+			done <- func() error {
+				for range 40 {
+					g, c, err := d.Take(ctx, store.TakeRequest{Key: "k", Holder: holder, TTL: time.Duration(1+rand.N(4)) * time.Millisecond}) //nolint:gosec // a test
+					if err != nil {
+						return err
+					}
+					if g == fleet.Denied {
+						continue
+					}
+					for err == nil { // until it was too late
+						var renewed fleet.Claim
+						renewed, err = d.Renew(ctx, store.Hold{Key: "k", Holder: holder, Epoch: c.Epoch}, time.Millisecond)
+						if err == nil && (renewed.Epoch != c.Epoch || renewed.Holder != holder) {
+							return fmt.Errorf("%s renewed %+v", holder, renewed)
+						}
+					}
+					if !errors.Is(err, fleet.ErrLost) {
+						return err
+					}
+				}
+				return nil
+			}()
+		}()
+	}
+	for range cap(done) {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestFaults has servers and roles that cannot be used: each error says what to do.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	for name, test := range map[string]struct {
+		dsn        string
+		want, hint string
+	}{
+		"no schema":    {o.DSN, `relation "fleet" does not exist`, "stint store migrate"},
+		"no database":  {strings.Replace(o.DSN, "dbname=postgres", "dbname=nosuch", 1), `database "nosuch" does not exist`, "make the database"},
+		"no role":      {strings.Replace(o.DSN, "user=stint", "user=nobody", 1), `role "nobody" does not exist`, "does not let this role in"},
+		"standby":      {o.DSN + " options='-c default_transaction_read_only=on'", "read-only transaction", "this server is a standby"},
+		"no server":    {"host=/nosuch user=stint", "failed to connect", "check that the server of the store runs"},
+		"no such DSN":  {"host=/nosuch port=x password=hush", "cannot parse", ""},
+		"nobody there": {"host=127.0.0.1 port=1 user=stint sslmode=disable connect_timeout=1", "failed to connect", "check that the server of the store runs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := Options{DSN: test.dsn, Fleet: "nobodys", Settings: bandit.Defaults(), Patience: 300 * time.Millisecond}
+			if name == "standby" {
+				o.Fleet = testOptions(t).Fleet
+			}
+			d, err := Open(o)
+			if err == nil {
+				t.Cleanup(func() { _ = d.Close() })
+				_, _, err = d.Take(t.Context(), store.TakeRequest{Key: "k", Holder: "bob", TTL: time.Hour})
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(fleet.Hint(err), test.hint) {
+				t.Errorf("got %v, hint %q; want %q, hint %q", err, fleet.Hint(err), test.want, test.hint)
+			}
+			if err != nil && strings.Contains(err.Error()+fleet.Hint(err), "hush") {
+				t.Errorf("the error shows a password: %v", err)
+			}
+		})
+	}
+}
+
+// TestMigrate makes a schema once, also when several do so at once, and refuses one that is newer.
+func TestMigrate(t *testing.T) {
+	t.Parallel()
+	o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name("m" + strings.Repeat("x", 31)), Settings: bandit.Defaults(), DryRun: true}
+	ctx := t.Context()
+	for range 2 { // a dry run leaves nothing
+		if steps, err := Migrate(ctx, o); err != nil || len(steps) != 1 {
+			t.Fatal(steps, err)
+		}
+	}
+	o.DryRun = false
+	type made struct {
+		steps []string
+		err   error
+	}
+	all := make(chan made, 4)
+	for range cap(all) {
+		go func() {
+			steps, err := Migrate(ctx, o)
+			all <- made{steps, err}
+		}()
+	}
+	n := 0
+	for range cap(all) {
+		m := <-all
+		if m.err != nil {
+			t.Error(m.err)
+		}
+		n += len(m.steps)
+	}
+	if n != len(table.Migrations()) {
+		t.Errorf("%d steps were made, want each once", n)
+	}
+	d := mustOpen(t, o)
+	if _, _, err := d.Take(ctx, store.TakeRequest{Key: "k", Holder: "bob", TTL: time.Hour}); err != nil {
+		t.Error(err)
+	}
+	err := d.line.use(ctx, true, func(ctx context.Context, c *pgx.Conn) error {
+		_, err := c.Exec(ctx, "update "+d.schema+".fleet set version = 99")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Migrate(ctx, o); !errors.Is(err, fleet.ErrUsage) {
+		t.Errorf("got %v, want that a newer schema is refused", err)
+	}
+}
+
+// TestIdle closes a connection that nobody uses.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	d := mustOpen(t, testOptions(t))
+	if _, err := d.Snapshot(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	d.line.rest()
+	if c := <-d.line.free; c != nil {
+		t.Error("there is a connection still")
+	}
+	d.line.free <- nil
+	if _, err := d.Snapshot(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
