@@ -141,12 +141,12 @@ func (c crashStore) SeePlaces(ctx context.Context, at time.Time, list []fleet.Pl
 	return c.stop.around("Store.SeePlaces", func() error { return c.Store.SeePlaces(ctx, at, list) })
 }
 
-func (c crashStore) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (claim fleet.Claim, err error) {
+func (c crashStore) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (kept store.Kept, err error) {
 	err = c.stop.around("Store.Renew", func() error {
-		claim, err = c.Store.Renew(ctx, h, ttl)
+		kept, err = c.Store.Renew(ctx, h, ttl)
 		return err
 	})
-	return claim, err
+	return kept, err
 }
 
 func (c crashStore) ReleaseHolder(ctx context.Context, h fleet.Holder, ending fleet.Ending) error {

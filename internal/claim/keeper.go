@@ -48,13 +48,15 @@ func Grace(ttl time.Duration) time.Duration { return min(MostGrace, (ttl-Lease(t
 
 // Renewer moves the expiry of claims.
 type Renewer interface {
-	// Renew wraps [fleet.ErrLost] when the claim is no longer the holder's.
-	Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error)
+	// Renew wraps [fleet.ErrLost] when the claim is no longer the holder's. Its answer says whether a
+	// person wants the work to end.
+	Renew(ctx context.Context, h store.Hold, ttl time.Duration) (store.Kept, error)
 }
 
 // Keeper keeps one claim while work is done under it: it renews the claim, and a lease that is over,
 // or a claim that is lost, ends the work, by cancelling its context with the loss as its cause. The
-// caller must hold the claim when it begins to keep it, and gives it back.
+// caller must hold the claim when it begins to keep it, and gives it back. The work of a session that a
+// person wants to end, on another machine, ends in the same way, with that as its cause.
 type Keeper struct {
 	Claims Renewer
 	Hold   store.Hold
@@ -159,6 +161,10 @@ func (k *Kept) renew(ctx context.Context) {
 			k.mu.Lock()
 			k.asked, k.expires = asked, c.ExpiresAt
 			k.mu.Unlock()
+			if c.Stop != "" {
+				k.end(fmt.Errorf("stopped by a person on another machine: %s", c.Stop))
+				return
+			}
 			next.Reset(Beat(ttl))
 		case errors.Is(err, fleet.ErrLost):
 			k.end(err)

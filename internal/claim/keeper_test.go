@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -59,12 +60,12 @@ func (f *faulty) heal() {
 	f.err = nil
 }
 
-func (f *faulty) Renew(ctx context.Context, h store.Hold, d time.Duration) (fleet.Claim, error) {
+func (f *faulty) Renew(ctx context.Context, h store.Hold, d time.Duration) (store.Kept, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.beats++
 	if f.err != nil {
-		return fleet.Claim{}, f.err
+		return store.Kept{}, f.err
 	}
 	return f.Renewer.Renew(ctx, h, d)
 }
@@ -144,6 +145,43 @@ func TestTakenClaimEndsTheWork(t *testing.T) {
 	})
 }
 
+// TestWishEndsTheWork has a person on another machine want a session to end: it hears so with its next
+// renewal, and has not lost its claim.
+//
+//nolint:paralleltest // a bubble's test stands alone
+func TestWishEndsTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, _ := open(t)
+		defer closeStore(t, db)
+		const run fleet.RunID = "0123456789abcdef"
+		err := db.AddRun(t.Context(), fleet.Run{ID: run, Category: "code"})
+		_, c, taken := db.TakeForRun(t.Context(), store.RunTake{
+			TakeRequest: store.TakeRequest{Key: "dig", Holder: run.Holder(), Renews: true, TTL: ttl}, Run: run, Task: "dig",
+		})
+		if err = errors.Join(err, taken); err != nil {
+			t.Fatal(err)
+		}
+		h := store.Hold{Key: c.Key, Holder: c.Holder, Epoch: c.Epoch}
+		ctx, kept := keep(t, db, h)
+		defer kept.Stop()
+		wait(10 * time.Minute)
+		if open, err := db.AskToStop(t.Context(), run, "enough"); err != nil || !open || ctx.Err() != nil {
+			t.Fatalf("asked: open %t, %v; ended %v", open, err, context.Cause(ctx))
+		}
+		asked := clock()
+		<-ctx.Done()
+		if cause := context.Cause(ctx); errors.Is(cause, fleet.ErrLost) || !strings.Contains(cause.Error(), "enough") {
+			t.Errorf("cause %v, want the wish", cause)
+		}
+		if waited := clock().Sub(asked); waited > claim.Beat(ttl) {
+			t.Errorf("heard after %s, want %s at most", waited, claim.Beat(ttl))
+		}
+		if c, at, err := db.Check(t.Context(), h.Key); err != nil || !c.Current(at) {
+			t.Errorf("claim %+v, %v; want it held until the end is on record", c, err)
+		}
+	})
+}
+
 //nolint:paralleltest // a bubble's test stands alone
 func TestStoreThatFailsForAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -184,10 +222,10 @@ type slow struct {
 	beats int
 }
 
-func (s *slow) Renew(ctx context.Context, h store.Hold, d time.Duration) (fleet.Claim, error) {
+func (s *slow) Renew(ctx context.Context, h store.Hold, d time.Duration) (store.Kept, error) {
 	if s.beats++; s.beats > 1 {
 		<-ctx.Done()
-		return fleet.Claim{}, ctx.Err()
+		return store.Kept{}, ctx.Err()
 	}
 	c, err := s.Renewer.Renew(ctx, h, d)
 	wait(s.late)

@@ -103,6 +103,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Repo:      places,
 		Trunk:     places.Clone,
 		Folders:   folders,
+		Host:      func() fleet.Host { return a.ownHost(c) },
 		Elapsed:   host.Elapsed,
 		Unenforced: func(properties map[string]any) []string {
 			return systemd.Unenforced(os.DirFS("/"), "self", properties)
@@ -169,6 +170,18 @@ func (a *app) here(c *config.Config) func() fleet.Seat {
 		}
 		return i.Seat(thisMachine())
 	})
+}
+
+// ownHost is what this machine says of itself to the fleet. One whose identity cannot be read says
+// nothing.
+func (a *app) ownHost(c *config.Config) fleet.Host {
+	i, err := host.Read(c.State)
+	if err != nil {
+		return fleet.Host{}
+	}
+	h := i.Host(thisMachine())
+	h.Version, h.Workspace, h.Slots = version(), c.Workspace, c.Fanout.Slots
+	return h
 }
 
 // thisMachine is the machine that this process is on.

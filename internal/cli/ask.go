@@ -72,8 +72,9 @@ func (a *app) answer(ctx context.Context, c *config.Config, q door.Request) (ans
 		case door.ClaimTake:
 			answer.Grant, answer.Claim, err = a.desk(c, s).Take(ctx, store.TakeRequest{Key: q.Key, Holder: q.Holder, Renews: q.Named, TTL: q.TTL, Note: q.Note})
 		case door.ClaimRenew:
-			answer.Claim, err = s.Renew(ctx, h, q.TTL)
-			err = whyLost(ctx, s, h, "renew", err)
+			var kept store.Kept
+			kept, err = s.Renew(ctx, h, q.TTL)
+			answer.Claim, err = kept.Claim, whyLost(ctx, s, h, "renew", err)
 		case door.ClaimRelease:
 			answer.Claim, err = a.desk(c, s).Release(ctx, h, q.Run, q.Ending, q.Reason)
 			err = whyLost(ctx, s, h, "release", err)

@@ -148,6 +148,9 @@ type Engine struct {
 	Trunk     Trunk
 	Folders   Folders
 
+	// Host is what this machine says of itself when it fires; nil: nothing.
+	Host func() fleet.Host
+
 	// Elapsed is a clock that does not jump, and goes on while the machine sleeps.
 	Elapsed func() time.Duration
 

@@ -242,8 +242,11 @@ func (e *Engine) record(ctx context.Context, f *fleet.Fire, b store.Bounds, o Fa
 		specs[run.ID] = spec
 		runs = append(runs, run)
 	}
-	attempt := fleet.NewRunID(f.At, uint32(e.Random()))
-	if *f, err = e.Store.RecordFire(ctx, store.Firing{Fire: *f, Runs: runs, Bounds: b, Attempt: string(attempt)}); err != nil {
+	firing := store.Firing{Fire: *f, Runs: runs, Bounds: b, Attempt: string(fleet.NewRunID(f.At, uint32(e.Random())))}
+	if e.Host != nil {
+		firing.Host = e.Host()
+	}
+	if *f, err = e.Store.RecordFire(ctx, firing); err != nil {
 		return nil, err
 	}
 	for _, c := range f.Choices {

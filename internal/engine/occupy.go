@@ -126,10 +126,10 @@ type withLane struct {
 }
 
 // Renew implements [claim.Renewer].
-func (r withLane) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error) {
+func (r withLane) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (store.Kept, error) {
 	if r.lane.Key != h.Key {
 		if _, err := r.Renewer.Renew(ctx, r.lane, ttl); err != nil {
-			return fleet.Claim{}, err
+			return store.Kept{}, err
 		}
 	}
 	return r.Renewer.Renew(ctx, h, ttl)

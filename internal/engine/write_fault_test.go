@@ -74,8 +74,8 @@ func (f *faultyStore) TakeForRun(ctx context.Context, r store.RunTake) (grant fl
 	return grant, c, err
 }
 
-func (f *faultyStore) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error) {
-	return answer(f, "Renew", func() (fleet.Claim, error) { return f.Store.Renew(ctx, h, ttl) })
+func (f *faultyStore) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (store.Kept, error) {
+	return answer(f, "Renew", func() (store.Kept, error) { return f.Store.Renew(ctx, h, ttl) })
 }
 
 func (f *faultyStore) Release(ctx context.Context, h store.Hold, e fleet.Ending, reason string) (fleet.Claim, error) {

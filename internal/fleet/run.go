@@ -107,6 +107,7 @@ type Run struct {
 	QuotaUntil time.Time // of a usage limit that the agent met: when it can work again; zero: it met none, or did not say
 	FollowedBy RunID     // the session that followed it in its lane; empty: none, or not decided
 	Followed   string    // why one did, or none; empty: not decided
+	Stop       string    // why a person on another machine wants it to end; empty: nobody does
 	Fates      []Fate    // what became of its work, in the order in which it was found out
 
 	// Left is what the run leaves of its task. It is added to what is remembered of the

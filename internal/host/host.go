@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -87,6 +88,11 @@ func (i Identity) Seat(m Machine) fleet.Seat {
 		return fleet.Seat{Host: i.ID}
 	}
 	return fleet.Seat{Host: i.ID, Boot: m.Boot()}
+}
+
+// Host is what a machine with the identity says of itself, as far as that can be seen from here.
+func (i Identity) Host(m Machine) fleet.Host {
+	return fleet.Host{ID: i.ID, Name: i.Name, Machine: i.Machine, Boot: i.Seat(m).Boot, Arch: runtime.GOARCH}
 }
 
 const hintAdopt = "stint host adopt"

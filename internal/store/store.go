@@ -21,6 +21,7 @@ type Store interface {
 	Fires
 	Runs
 	Places
+	Hosts
 	Record
 	Close() error
 }
@@ -34,8 +35,8 @@ type Claims interface {
 	// denied to a caller that does not know whether that session lives.
 	Take(ctx context.Context, t TakeRequest) (fleet.Grant, fleet.Claim, error)
 	// Renew moves a held claim's expiry to ttl from now: [fleet.ErrLost] when it
-	// is not, or no longer, the holder's at this epoch.
-	Renew(ctx context.Context, h Hold, ttl time.Duration) (fleet.Claim, error)
+	// is not, or no longer, the holder's at this epoch. A session is heard of by it, and hears.
+	Renew(ctx context.Context, h Hold, ttl time.Duration) (Kept, error)
 	// Release gives a held claim back: [fleet.ErrLost] as for Renew. That the epoch was given
 	// back in these very words before is fine.
 	Release(ctx context.Context, h Hold, ending fleet.Ending, reason string) (fleet.Claim, error)
@@ -100,6 +101,12 @@ type Hold struct {
 	Kept bool
 }
 
+// Kept is a claim that was renewed.
+type Kept struct {
+	fleet.Claim
+	Stop string // why a person on another machine wants the session to end that has it; empty: nobody does
+}
+
 // Listing says which claims to list.
 type Listing struct {
 	All    bool         // else only those that may stand in the way
@@ -143,6 +150,9 @@ type Firing struct {
 	Runs    []fleet.Run // that it is about to start
 	Bounds  Bounds
 	Attempt string // names it, for one who never hears whether it was recorded; empty: nobody asks again
+	// Host is the machine that fires, by its own word; without an id it says nothing. One that was
+	// started anew since, or has the name of another, is refused with [fleet.ErrUsage].
+	Host fleet.Host
 }
 
 // Bounds are how many sessions may be under way at once, for one who decides on more of them, and
@@ -176,6 +186,7 @@ type Snapshot struct {
 	Away   fleet.Away         // the reviewer's last word; it may be over
 	Agents []fleet.AgentState // that something is known of, by name
 	Spent  []fleet.Spent      // today, by scope
+	Hosts  []fleet.Host       // by name
 	Tasks  []fleet.TaskMemory // by task
 }
 
@@ -303,6 +314,21 @@ type Gone struct {
 	// Silent says that nobody but another machine could know: the run is left alone if that machine
 	// was heard of meanwhile, see [fleet.Run.Silent].
 	Silent bool
+}
+
+// Hosts remembers the machines of the fleet. [Fires.RecordFire] takes down what one says of itself, and
+// [Claims.Renew] that it was heard of.
+type Hosts interface {
+	// HostGone takes a person's word that a machine is off: its open runs end as abandoned, and
+	// whatever its sessions hold is free. One of them that lives has lost its claim, and records no
+	// grade. It returns the runs that it ended. [fleet.ErrNotFound] when there is no machine of
+	// this id.
+	HostGone(ctx context.Context, id, reason string) ([]fleet.RunID, error)
+	// ForgetHost removes a machine that is gone, and has no open runs: else [fleet.ErrUsage].
+	ForgetHost(ctx context.Context, id string) error
+	// AskToStop notes that a person wants a run of another machine to end, which its session hears at
+	// its next heartbeat. It reports false when the run has ended.
+	AskToStop(ctx context.Context, id fleet.RunID, reason string) (bool, error)
 }
 
 // Places remembers whose work has a place in review, and whether the reviewer is away.

@@ -90,10 +90,10 @@ func (p *Page) renewed(c Claim, ttl time.Duration) Claim {
 	return c
 }
 
-// Renew moves a held claim's expiry to ttl from now.
-func (p *Page) Renew(h store.Hold, ttl time.Duration) (fleet.Claim, error) {
+// Renew moves a held claim's expiry to ttl from now. A session's machine is heard of by it.
+func (p *Page) Renew(h store.Hold, ttl time.Duration) (store.Kept, error) {
 	if err := lasts(ttl); err != nil {
-		return fleet.Claim{}, err
+		return store.Kept{}, err
 	}
 	at := p.Now
 	if h.Kept {
@@ -101,9 +101,16 @@ func (p *Page) Renew(h store.Hold, ttl time.Duration) (fleet.Claim, error) {
 	}
 	c, err := p.held(h, at)
 	if err != nil {
-		return fleet.Claim{}, err
+		return store.Kept{}, err
 	}
-	return p.decide(p.renewed(c, ttl)), nil
+	kept := store.Kept{Claim: p.decide(p.renewed(c, ttl))}
+	if id, session := h.Holder.Run(); session {
+		if r, found := p.run(id); found {
+			kept.Stop = r.Stop
+			p.hear(r.Host)
+		}
+	}
+	return kept, nil
 }
 
 // Release gives a held claim back.

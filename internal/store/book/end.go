@@ -81,6 +81,10 @@ func (p *Page) Abandon(g store.Gone) (left bool) {
 	if row, _ := p.run(g.Run); g.Silent && !row.Silent(p.claims(g.Run.Holder()), p.Now) {
 		return false
 	}
+	return p.abandon(g)
+}
+
+func (p *Page) abandon(g store.Gone) (left bool) {
 	if row, err := p.open(g.Run); err == nil {
 		row.EndedAt, row.Verdict.Outcome, row.Verdict.Reason, row.Usage = whole(p.endOf(fleet.Run{EndedAt: g.Died})), fleet.Abandoned, g.Reason, g.Used
 		p.settle(&row) // only until it is closed it has an account

@@ -35,8 +35,16 @@ func (w Writer) granted(ctx context.Context, n Need, decide func(*Page) (fleet.G
 }
 
 // Renew moves a held claim's expiry to ttl from now.
-func (w Writer) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (fleet.Claim, error) {
-	return w.held(ctx, "renew", Need{Key: h.Key, Renews: true}, func(p *Page) (fleet.Claim, error) { return p.Renew(h, ttl) })
+func (w Writer) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (kept store.Kept, err error) {
+	run, _ := h.Holder.Run()
+	_, err = w.held(ctx, "renew", Need{Key: h.Key, Renews: true, Heard: run}, func(p *Page) (c fleet.Claim, err error) {
+		kept, err = p.Renew(h, ttl)
+		return kept.Claim, err
+	})
+	if err != nil {
+		return store.Kept{}, err
+	}
+	return kept, nil
 }
 
 // Release gives a held claim back.

@@ -8,8 +8,8 @@ import (
 	"stint/internal/store"
 )
 
-// RecordFire records a fire, the runs that it is about to start, and the rounds that it moves
-// categories into. One of an attempt that is on record is as it was then.
+// RecordFire records a fire and the machine that made it, the runs that it is about to start, and the
+// rounds that it moves categories into. One of an attempt that is on record is as it was then.
 func (p *Page) RecordFire(f store.Firing) (fleet.Fire, error) {
 	for recorded := range p.Fires.All() {
 		if f.Attempt == "" || recorded.Attempt != f.Attempt {
@@ -21,6 +21,9 @@ func (p *Page) RecordFire(f store.Firing) (fleet.Fire, error) {
 			}
 		}
 		return recorded.Fire, nil
+	}
+	if err := p.meet(f.Host); err != nil {
+		return fleet.Fire{}, err
 	}
 	fire, starts := Arbitrate(f, p.underWay())
 	p.Number++

@@ -40,7 +40,10 @@ type Need struct {
 	Reviews []fleet.RunID
 	Notice  Notice
 	Away    bool
-	Every   bool // every row of every table
+	Every   bool        // every row of every table
+	Host    string      // the machines, and of this one its starts, and when it was heard of
+	Gone    string      // a machine whose open runs end: its claims, holds, tasks and their days' budgets, and all arms
+	Heard   fleet.RunID // the run, and when its machine was heard of
 }
 
 // Page is the rows of a store that one write decides by, as of one instant, and the rows that it
@@ -69,6 +72,9 @@ type Page struct {
 	Feedback    Rows[fleet.Feedback]
 	Notices     Rows[Notice]
 	Away        Rows[fleet.Away] // at most one
+	Hosts       Rows[fleet.Host] // without when they were heard of
+	Boots       Rows[Boot]
+	Heard       Rows[Heard]
 
 	Denials Log[fleet.DeniedClaim]
 	Resets  Log[Reset]
@@ -110,6 +116,9 @@ func NewPage(now time.Time, learn bandit.Settings) *Page {
 		Feedback:    rows(func(f fleet.Feedback) string { return string(f.Run) }),
 		Notices:     rows(func(n Notice) string { return string(n.Event) + " " + n.Subject }),
 		Away:        rows(func(fleet.Away) string { return "" }),
+		Hosts:       rows(func(h fleet.Host) string { return h.ID }),
+		Boots:       rows(func(b Boot) string { return b.Host + " " + b.Boot }),
+		Heard:       rows(func(h Heard) string { return h.Host }),
 	}
 }
 

@@ -31,6 +31,7 @@ func TestPage(t *testing.T) {
 		return func(c *book.Claim) { c.ReleasedAt, c.Ending, c.Reason = noon, ending, reason }
 	}
 	given := func(_ fleet.Claim, err error) error { return err }
+	kept := func(_ store.Kept, err error) error { return err }
 	tests := []struct {
 		name    string
 		there   []book.Claim
@@ -40,16 +41,16 @@ func TestPage(t *testing.T) {
 		err     error
 	}{
 		{"renew", []book.Claim{held("k")}, func(p *book.Page) error {
-			return given(p.Renew(store.Hold{Key: "k", Holder: run.Holder(), Epoch: 3}, time.Hour))
+			return kept(p.Renew(store.Hold{Key: "k", Holder: run.Holder(), Epoch: 3}, time.Hour))
 		}, []book.Claim{with("k", func(c *book.Claim) { c.ExpiresAt, c.Renewals = at(60), 3 })}, nil, nil},
 		{"renew a grant that lies ahead", []book.Claim{with("k", func(c *book.Claim) { c.AcquiredAt = at(5) })}, func(p *book.Page) error {
-			return given(p.Renew(store.Hold{Key: "k", Holder: run.Holder()}, time.Hour))
+			return kept(p.Renew(store.Hold{Key: "k", Holder: run.Holder()}, time.Hour))
 		}, []book.Claim{with("k", func(c *book.Claim) { c.AcquiredAt, c.ExpiresAt, c.Renewals = noon, at(60), 3 })}, nil, nil},
 		{"renew at another epoch", []book.Claim{held("k")}, func(p *book.Page) error {
-			return given(p.Renew(store.Hold{Key: "k", Holder: run.Holder(), Epoch: 2}, time.Hour))
+			return kept(p.Renew(store.Hold{Key: "k", Holder: run.Holder(), Epoch: 2}, time.Hour))
 		}, nil, nil, fleet.ErrLost},
 		{"renew for no time", []book.Claim{held("k")}, func(p *book.Page) error {
-			return given(p.Renew(store.Hold{Key: "k", Holder: run.Holder()}, time.Microsecond))
+			return kept(p.Renew(store.Hold{Key: "k", Holder: run.Holder()}, time.Microsecond))
 		}, nil, nil, fleet.ErrUsage},
 		{"release", []book.Claim{held("k")}, func(p *book.Page) error {
 			return given(p.Release(store.Hold{Key: "k", Holder: run.Holder()}, fleet.EndingDone, "why"))

@@ -92,6 +92,20 @@ type Hold struct {
 	Host string // the identity of the machine
 }
 
+// Boot is a row of host_boots: a start of a machine.
+type Boot struct {
+	Host      string
+	Boot      string
+	FirstSeen time.Time
+}
+
+// Heard is a row of heard: when a machine last wrote. It is no column of hosts: sessions write it
+// while somebody else decides on that row.
+type Heard struct {
+	Host string
+	At   time.Time
+}
+
 // Checkpoint is a row of checkpoints.
 type Checkpoint struct {
 	Category fleet.Category

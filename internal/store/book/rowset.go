@@ -168,6 +168,9 @@ func (p *Page) Tables() []Named {
 		{"feedback", &p.Feedback},
 		{"notices", &p.Notices},
 		{"away", &p.Away},
+		{"hosts", &p.Hosts},
+		{"host_boots", &p.Boots},
+		{"heard", &p.Heard},
 		{"denials", &p.Denials},
 		{"resets", &p.Resets},
 	}

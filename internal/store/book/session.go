@@ -22,6 +22,9 @@ func (p *Page) AddRun(r fleet.Run) error {
 
 // plan stores a run that is to begin.
 func (p *Page) plan(r fleet.Run) error {
+	if err := p.isCurrent(r.Seat); err != nil {
+		return err
+	}
 	if _, found := p.run(r.ID); found {
 		return fmt.Errorf("a run of this id is on record already: %w", fleet.ErrUsage)
 	}

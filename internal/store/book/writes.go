@@ -10,7 +10,7 @@ import (
 
 // AddRun stores a run that no fire planned.
 func (w Writer) AddRun(ctx context.Context, r fleet.Run) error {
-	return w.write(ctx, Need{Runs: []fleet.RunID{r.ID}}, func(p *Page) error { return p.AddRun(r) }, "add run %s", r.ID)
+	return w.write(ctx, Need{Runs: []fleet.RunID{r.ID}, Host: r.Host}, func(p *Page) error { return p.AddRun(r) }, "add run %s", r.ID)
 }
 
 // BeginRun marks a run as begun by this process, once.
@@ -73,7 +73,7 @@ func (w Writer) Abandon(ctx context.Context, g store.Gone) (bool, error) {
 func (w Writer) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string, b store.Bounds) (by fleet.RunID, why string, err error) {
 	n := Need{Runs: []fleet.RunID{run}, Open: next != nil}
 	if next != nil {
-		n.Runs = append(n.Runs, next.ID)
+		n.Runs, n.Host = append(n.Runs, next.ID), next.Host
 	}
 	err = w.write(ctx, n, func(p *Page) (err error) {
 		by, why, err = p.Respawn(run, next, reason, b)
@@ -88,7 +88,7 @@ func (w Writer) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, r
 // RecordFire stores a fire, its choices and the runs it is about to start, all
 // or nothing, and returns it as it is recorded.
 func (w Writer) RecordFire(ctx context.Context, f store.Firing) (fire fleet.Fire, err error) {
-	n := Need{Attempt: f.Attempt, Number: true, Open: len(f.Runs) > 0, Moves: f.Fire.Moves}
+	n := Need{Attempt: f.Attempt, Number: true, Open: len(f.Runs) > 0, Moves: f.Fire.Moves, Host: f.Host.ID}
 	for _, r := range f.Runs {
 		n.Runs = append(n.Runs, r.ID)
 	}

@@ -98,8 +98,8 @@ func aDay(t *testing.T, s store.Store) string {
 		Terms: fleet.Terms{Agent: "claude", Budgets: []fleet.Budget{{Scope: fleet.CategoryScope("code"), Runs: 3}}},
 	})
 	say(g != fleet.Denied, c.Epoch, err) // a take that is repeated renews
-	c, err = s.Renew(ctx, store.Hold{Key: "fix", Holder: run.Holder(), Epoch: 1}, time.Hour)
-	say(c.Epoch, err, s.OnBranch(ctx, run, "stint/x"))
+	kept, err := s.Renew(ctx, store.Hold{Key: "fix", Holder: run.Holder(), Epoch: 1}, time.Hour)
+	say(kept.Epoch, err, s.OnBranch(ctx, run, "stint/x"))
 	end := fleet.Run{ID: run, Category: "code", Task: "fix", Key: "fix", Epoch: 1, Verdict: fleet.Verdict{Outcome: fleet.Productive, Grade: new(0.5)}}
 	say(s.Complete(ctx, end), s.LaneReleased(ctx, run), s.ReleaseHolder(ctx, run.Holder(), fleet.EndingDone))
 	for _, name := range []string{"", "y"} {
@@ -265,10 +265,10 @@ func TestRenewalsBesideTakes(t *testing.T) {
 						continue
 					}
 					for err == nil { // until it was too late
-						var renewed fleet.Claim
+						var renewed store.Kept
 						renewed, err = d.Renew(ctx, store.Hold{Key: "k", Holder: holder, Epoch: c.Epoch}, time.Millisecond)
 						if err == nil && (renewed.Epoch != c.Epoch || renewed.Holder != holder) {
-							return fmt.Errorf("%s renewed %+v", holder, renewed)
+							return fmt.Errorf("%s renewed %+v", holder, renewed.Claim)
 						}
 					}
 					if !errors.Is(err, fleet.ErrLost) {

@@ -48,6 +48,18 @@ func repeatedWrites() map[string]repeated {
 		m := fleet.TaskMemory{Task: "fix", TaskLeft: fleet.TaskLeft{State: fleet.StateDone, Source: "tracker", Owed: "done"}}
 		must(t, b.LeaveTask(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: 1}, m))
 	}
+	here := fleet.Host{ID: "a", Name: "one", Boot: "1"}
+	onHost := func(t *testing.T, b bundle) {
+		r := plannedRun("0r1")
+		r.Seat = fleet.Seat{Host: "a", Boot: "1"}
+		_, err := b.RecordFire(t.Context(), store.Firing{Host: here, Runs: []fleet.Run{r}})
+		must(t, err)
+	}
+	isGone := func(t *testing.T, b bundle) {
+		onHost(t, b)
+		_, err := b.HostGone(t.Context(), "a", "burnt")
+		must(t, err)
+	}
 	away := func(t *testing.T, b bundle) { must(t, b.GoAway(t.Context(), fleet.Away{Reason: "why"})) }
 	take := func(r store.TakeRequest) func(context.Context, bundle) (any, error) {
 		return func(ctx context.Context, b bundle) (any, error) {
@@ -151,10 +163,17 @@ func repeatedWrites() map[string]repeated {
 			_, err := b.ResetBudget(ctx, fleet.FleetScope, "why")
 			return err
 		}), nil},
-		"pause":     {held, silent(func(ctx context.Context, b bundle) error { return b.Pause(ctx, fleet.Pause{Reason: "x"}) }), nil},
-		"resume":    {held, silent(func(ctx context.Context, b bundle) error { _, err := b.Resume(ctx, ""); return err }), nil},
-		"go away":   {held, silent(func(ctx context.Context, b bundle) error { return b.GoAway(ctx, fleet.Away{Reason: "why"}) }), nil},
-		"come back": {away, silent(func(ctx context.Context, b bundle) error { _, err := b.ComeBack(ctx); return err }), nil},
+		"fire of a machine": {isGone, func(ctx context.Context, b bundle) (any, error) {
+			got, err := b.RecordFire(ctx, store.Firing{Host: here, Attempt: "x"})
+			return got.ID, err
+		}, nil},
+		"a machine is gone": {onHost, func(ctx context.Context, b bundle) (any, error) { return b.HostGone(ctx, "a", "burnt") }, []fleet.RunID{}},
+		"forget a machine":  {isGone, silent(func(ctx context.Context, b bundle) error { return b.ForgetHost(ctx, "a") }), nil},
+		"ask to stop":       {works, func(ctx context.Context, b bundle) (any, error) { return b.AskToStop(ctx, "0r1", "why") }, nil},
+		"pause":             {held, silent(func(ctx context.Context, b bundle) error { return b.Pause(ctx, fleet.Pause{Reason: "x"}) }), nil},
+		"resume":            {held, silent(func(ctx context.Context, b bundle) error { _, err := b.Resume(ctx, ""); return err }), nil},
+		"go away":           {held, silent(func(ctx context.Context, b bundle) error { return b.GoAway(ctx, fleet.Away{Reason: "why"}) }), nil},
+		"come back":         {away, silent(func(ctx context.Context, b bundle) error { _, err := b.ComeBack(ctx); return err }), nil},
 	}
 }
 

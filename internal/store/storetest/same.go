@@ -131,6 +131,7 @@ func everyRow(p *book.Page) map[string]any {
 		"spent": slices.Collect(p.Spent.All()), "tasks": slices.Collect(p.Tasks.All()), "pauses": slices.Collect(p.Pauses.All()),
 		"places": slices.Collect(p.Places.All()), "reviews": slices.Collect(p.Reviews.All()), "feedback": slices.Collect(p.Feedback.All()),
 		"notices": slices.Collect(p.Notices.All()), "away": slices.Collect(p.Away.All()), "denials": slices.Concat(p.Denials.Kept, p.Denials.Added), "resets": slices.Concat(p.Resets.Kept, p.Resets.Added),
+		"hosts": slices.Collect(p.Hosts.All()), "boots": slices.Collect(p.Boots.All()), "heard": slices.Collect(p.Heard.All()),
 		"number": p.Number,
 	}
 }
@@ -160,7 +161,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 	agent, reason := pick("agent", "", "claude", "codex"), pick("reason", "", "so")
 	ttl := time.Duration(rapid.SampledFrom([]int{0, 1, 60, 3600}).Draw(rt, "ttl")) * time.Second
 	epoch := fleet.Epoch(some("epoch", 3))
-	planned := fleet.Run{ID: id, Seat: fleet.Seat{Host: pick("host", "", "a", "b")}, Category: category, Source: fleet.FromSelected, Agent: agent, CreatedAt: now}
+	planned := fleet.Run{ID: id, Seat: fleet.Seat{Host: pick("host", "", "a", "b"), Boot: pick("boot", "", "1", "2")}, Category: category, Source: fleet.FromSelected, Agent: agent, CreatedAt: now}
 	after := planned
 	after.ID, after.Source = next, fleet.FromRespawn
 	take := store.TakeRequest{
@@ -192,6 +193,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 		At: now, Own: yes("own"), Moves: []fleet.Category{category}, Due: map[fleet.Category]float64{category: 0.5},
 		Choices: []fleet.Choice{{Category: category, Decision: fleet.Spawn, Run: next}},
 	}, Runs: []fleet.Run{after}, Attempt: take.Attempt, Bounds: store.Bounds{Lanes: map[fleet.Category]int{"code": 1}}}
+	firing.Host = fleet.Host{ID: planned.Host, Boot: planned.Boot, Name: pick("name", "x", "y"), Slots: some("slots of the machine", 2), Labels: []string{"big"}}
 	pid, lane, most, fire := 7+some("pid", 1), 1+some("lane", 1), some("most", 2), fleet.FireID(1+some("fire", 2))
 	resumed, witness := fleet.Category(pick("resumed", "", "code")), pick("witness", "x", "y")
 	gone := store.Gone{Run: id, Reason: reason, Used: end.Usage, Died: now.Add(-time.Minute), Silent: yes("silent")}
@@ -299,6 +301,15 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 		},
 		func(ctx context.Context, w store.Store) string {
 			return answer(w.GoAway(ctx, fleet.Away{Until: now.Add(ttl), Reason: reason}))
+		},
+		func(ctx context.Context, w store.Store) string {
+			ended, err := w.HostGone(ctx, planned.Host, reason)
+			return answer(err, ended)
+		},
+		func(ctx context.Context, w store.Store) string { return answer(w.ForgetHost(ctx, planned.Host)) },
+		func(ctx context.Context, w store.Store) string {
+			open, err := w.AskToStop(ctx, id, reason)
+			return answer(err, open)
 		},
 		func(ctx context.Context, w store.Store) string { was, err := w.ComeBack(ctx); return answer(err, was) },
 	}).Draw(rt, "do")

@@ -97,10 +97,36 @@ func Load(n book.Need, p *book.Page, today string) (list []Statement) {
 	if len(n.Reviews) > 0 {
 		add(Reviews().Select(p.Reviews.Add, "where run in "+places(n.Reviews), args(n.Reviews)...))
 	}
+	if n.Host != "" {
+		add(Hosts().Select(p.Hosts.Add, ""), Boots().Select(p.Boots.Add, "where host = $1", n.Host), Heard().Select(p.Heard.Add, "where host = $1", n.Host))
+	}
+	if n.Heard != "" {
+		add(Runs().Select(p.Runs.Add, "where id = $1", n.Heard), Heard().Select(p.Heard.Add, "where host = (select host from runs where id = $1)", n.Heard))
+	}
+	if n.Gone != "" {
+		add(gone(n.Gone, p)...)
+	}
 	if n.Notice.Event != "" {
 		add(Notices().Select(p.Notices.Add, "where event = $1 and subject = $2", n.Notice.Event, n.Notice.Subject))
 	}
 	return list
+}
+
+// gone reads what runs of a machine have not ended, or still hold something.
+func gone(host string, p *book.Page) []Statement {
+	const (
+		holding = "released_at is null and holder >= 'run:' and holder < 'run;'"
+		runs    = "(select id from runs where host = $1 and (ended_at is null or id in (select substr(holder, 5) from claims where " + holding + `)
+or id in (select run from lane_holds where released_at is null)))`
+	)
+	return []Statement{
+		Runs().Select(p.Runs.Add, "where id in "+runs, host),
+		Claims().Select(p.Claims.Add, "where "+holding+" and substr(holder, 5) in "+runs, host),
+		Holds().Select(p.Holds.Add, "where released_at is null and run in "+runs, host),
+		Tasks().Select(p.Tasks.Add, "where task in (select task from runs where id in "+runs+")", host),
+		Spent().Select(p.Spent.Add, "where day in (select day from runs where id in "+runs+")", host),
+		Arms().Select(p.Arms.Add, ""),
+	}
 }
 
 // brief reads the runs that have not ended.
@@ -253,6 +279,9 @@ func All(p *book.Page) []Statement {
 		Feedback().Select(p.Feedback.Add, ""),
 		Notices().Select(p.Notices.Add, ""),
 		Away().Select(p.Away.Add, ""),
+		Hosts().Select(p.Hosts.Add, ""),
+		Boots().Select(p.Boots.Add, ""),
+		Heard().Select(p.Heard.Add, ""),
 		Denials().Select(func(d fleet.DeniedClaim) { p.Denials.Kept = append(p.Denials.Kept, d) }, "order by id"),
 		Resets().Select(func(r book.Reset) { p.Resets.Kept = append(p.Resets.Kept, r) }, "order by id"),
 		lastFire(&p.Number),
@@ -287,6 +316,9 @@ func Save(p *book.Page) (list []Statement) {
 	save(&list, Feedback(), &p.Feedback)
 	save(&list, Notices(), &p.Notices)
 	save(&list, Away(), &p.Away)
+	save(&list, Hosts(), &p.Hosts)
+	save(&list, Boots(), &p.Boots)
+	save(&list, Heard(), &p.Heard)
 	for _, d := range p.Denials.Added {
 		list = append(list, Denials().Insert(d))
 	}

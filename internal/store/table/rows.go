@@ -211,6 +211,7 @@ func Runs() Table[book.Run] {
 			{"quota_until", When(&r.QuotaUntil)},
 			{"followed_by", &r.FollowedBy},
 			{"followed", &r.Followed},
+			{"stop", &r.Stop},
 		}
 	}}
 }
@@ -228,5 +229,39 @@ func Fates() Table[book.Fate] {
 			{"grade", &f.Grade},
 			{"belief", Flag{&f.Belief}},
 		}
+	}}
+}
+
+// Hosts is the machines of the fleet.
+func Hosts() Table[fleet.Host] {
+	return Table[fleet.Host]{"hosts", 1, func(h *fleet.Host) []Column {
+		return []Column{
+			{"id", &h.ID},
+			{"name", &h.Name},
+			{"machine", &h.Machine},
+			{"boot", &h.Boot},
+			{"version", &h.Version},
+			{"arch", &h.Arch},
+			{"workspace", &h.Workspace},
+			{"slots", &h.Slots},
+			{"labels", JSON{&h.Labels, "[]"}},
+			{"fired_at", When(&h.FiredAt)},
+			{"gone_at", When(&h.GoneAt)},
+			{"reason", &h.Reason},
+		}
+	}}
+}
+
+// Boots is every start of a machine that was seen.
+func Boots() Table[book.Boot] {
+	return Table[book.Boot]{"host_boots", 2, func(b *book.Boot) []Column {
+		return []Column{{"host", &b.Host}, {"boot", &b.Boot}, {"first_seen", When(&b.FirstSeen)}}
+	}}
+}
+
+// Heard is when machines last wrote.
+func Heard() Table[book.Heard] {
+	return Table[book.Heard]{"heard", 1, func(h *book.Heard) []Column {
+		return []Column{{"host", &h.Host}, {"at", When(&h.At)}}
 	}}
 }

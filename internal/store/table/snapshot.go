@@ -17,6 +17,7 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 		open  []book.Run
 		spent []book.Spent
 		bills = map[string][]fleet.Bill{}
+		heard = map[string]time.Time{}
 	)
 	err = r.Read(ctx, func(now time.Time) []Statement {
 		return append(standing(&s.Standing, store.Listing{}, now, func(r book.Run) { open = append(open, r) }),
@@ -31,7 +32,12 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 				s.Agents = append(s.Agents, a.AgentState)
 			}, "order by agent"),
 			Spent().Select(func(s book.Spent) { spent = append(spent, s) }, "where day = $1 order by scope", now.UTC().Format(time.DateOnly)),
-			Tasks().Select(func(m fleet.TaskMemory) { s.Tasks = append(s.Tasks, m) }, "order by task"))
+			Tasks().Select(func(m fleet.TaskMemory) { s.Tasks = append(s.Tasks, m) }, "order by task"),
+			Heard().Select(func(h book.Heard) { heard[h.Host] = h.At }, ""),
+			Hosts().Select(func(h fleet.Host) {
+				h.HeardAt = heard[h.ID]
+				s.Hosts = append(s.Hosts, h)
+			}, "order by name, id"))
 	})
 	s.NextFire++
 	slices.SortFunc(s.Claims, byKey)

@@ -115,6 +115,7 @@ create table runs (
   quota_until integer,                         -- null: the agent did not say
   followed_by text not null default '',        -- the run that followed it; empty: none
   followed    text not null default '',        -- why one did, or none
+  stop        text not null default '',        -- why a person on another machine wants it to end; empty: nobody does
   check ((ended_at is null) = (outcome = ''))
 ) strict, without rowid;
 
@@ -411,3 +412,34 @@ create table away (
   until  integer,                              -- null: until the reviewer is back
   reason text not null
 ) strict;
+
+-- The machines of the fleet, as each said of itself when it last fired.
+create table hosts (
+  id        text primary key,                  -- of its state folder
+  name      text not null,                     -- no two that are not gone have one name
+  machine   text not null,                     -- machine-id(5); empty: it has none
+  boot      text not null,                     -- which start of it was the last that fired; empty: nobody knows
+  version   text not null,                     -- of stint
+  arch      text not null,
+  workspace text not null,                     -- its path there
+  slots     integer not null,                  -- for sessions; 0: nobody bounded them
+  labels    text not null,                     -- JSON
+  fired_at  integer not null,
+  gone_at   integer,                           -- since when a person says that it is off; null: nobody does
+  reason    text not null
+) strict, without rowid;
+
+-- Every start of a machine that was seen: a process of one that was followed by another is a copy's.
+create table host_boots (
+  host       text not null,
+  boot       text not null,
+  first_seen integer not null,
+  primary key (host, boot)
+) strict, without rowid;
+
+-- When a machine last fired, or one of its sessions had its heartbeat. That keeps out nobody who decides
+-- on the machine.
+create table heard (
+  host text primary key,
+  at   integer not null
+) strict, without rowid;

@@ -1,0 +1,44 @@
+package fleet
+
+import "time"
+
+// Host is a machine of the fleet, as it said of itself at its last fire.
+type Host struct {
+	ID        string // of its state folder
+	Name      string // for people; no two that are not gone have one name
+	Machine   string // machine-id(5) of it; empty: it has none
+	Boot      string // which start of it was the last that fired; empty: nobody knows
+	Version   string // of stint
+	Arch      string // as Go names it
+	Workspace string // its path there
+	Slots     int    // for sessions; 0: nobody bounded them
+	Labels    []string
+	FiredAt   time.Time // its last fire
+	HeardAt   time.Time // its last fire, or the last heartbeat of a session there
+	GoneAt    time.Time // since when a person says that it is off; zero: nobody does
+	Reason    string    // why
+}
+
+// Gone reports whether a person says that the machine is off. It is back as soon as it fires.
+func (h Host) Gone() bool { return !h.GoneAt.IsZero() }
+
+const (
+	// hostSilence is how long nothing may be heard of a machine with sessions at work: each has a
+	// heartbeat every few minutes.
+	hostSilence = 10 * time.Minute
+	// hostAbsence is how long nothing may be heard of one without any.
+	hostAbsence = 24 * time.Hour
+)
+
+// Trouble is what is wrong with a machine, on which sessions may be at work, or "".
+func (h Host) Trouble(working bool, now time.Time) string {
+	switch silent := now.Sub(h.HeardAt); {
+	case h.Gone():
+		return "gone: " + h.Reason
+	case working && silent > hostSilence:
+		return "silent, with sessions at work"
+	case silent > hostAbsence:
+		return "silent"
+	}
+	return ""
+}

@@ -1,0 +1,139 @@
+package book
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// heardEvery is the time within which a machine need not be heard of twice: many sessions there have
+// their heartbeats.
+const heardEvery = 10 * time.Second
+
+// meet takes down what a machine that fires says of itself. One that a person said is off is back.
+func (p *Page) meet(h fleet.Host) error {
+	if h.ID == "" {
+		return nil
+	}
+	if err := p.isCurrent(fleet.Seat{Host: h.ID, Boot: h.Boot}); err != nil {
+		return err
+	}
+	for other := range p.Hosts.All() {
+		if other.ID != h.ID && other.Name == h.Name && !other.Gone() {
+			return fleet.WithHint(fmt.Errorf("another machine of the fleet, %s, is called %q, too: %w", other.ID, h.Name, fleet.ErrUsage),
+				fmt.Sprintf("stint host adopt --name NAME gives this one another name; if the other is off for good: stint host gone %s", other.ID))
+		}
+	}
+	h.FiredAt, h.HeardAt, h.GoneAt, h.Reason = p.Now, time.Time{}, time.Time{}, ""
+	if b := (Boot{Host: h.ID, Boot: h.Boot, FirstSeen: p.Now}); h.Boot != "" {
+		if _, known := p.Boots.Get(b); !known {
+			p.Boots.Put(b)
+		}
+	}
+	p.Hosts.Put(h)
+	p.hear(h.ID)
+	return nil
+}
+
+// isCurrent refuses a process of a start of a machine that was followed by another: two machines go by
+// one identity.
+func (p *Page) isCurrent(s fleet.Seat) error {
+	newest, _ := p.Hosts.Get(fleet.Host{ID: s.Host})
+	if _, known := p.Boots.Get(Boot{Host: s.Host, Boot: s.Boot}); !known || s.Boot == newest.Boot {
+		return nil
+	}
+	return fleet.WithHint(fmt.Errorf("machine %s was started again since this one was, so two machines have the same state folder: %w", newest.Name, fleet.ErrUsage),
+		"on the copy, remove the file \"host\" from its state folder: it is another machine")
+}
+
+// hear notes that a machine was heard of.
+func (p *Page) hear(host string) {
+	last, _ := p.Heard.Get(Heard{Host: host})
+	if host != "" && (p.Now.Sub(last.At) >= heardEvery || last.At.After(p.Now)) {
+		p.Heard.Put(Heard{host, p.Now})
+	}
+}
+
+// HostGone takes a person's word that a machine is off, and ends its open runs.
+func (p *Page) HostGone(id, reason string) (ended []fleet.RunID, err error) {
+	h, found := p.Hosts.Get(fleet.Host{ID: id})
+	if !found {
+		return nil, fmt.Errorf("host %s: %w", id, fleet.ErrNotFound)
+	}
+	if !h.Gone() {
+		h.GoneAt, h.Reason = p.Now, reason
+		p.Hosts.Put(h)
+	}
+	for r := range p.Runs.All() {
+		if r.Host != id {
+			continue
+		}
+		if r.EndedAt.IsZero() {
+			ended = append(ended, r.ID)
+		}
+		p.abandon(store.Gone{Run: r.ID, Reason: "its machine is off: " + reason}) // of a run that has ended: what it still holds
+	}
+	return ended, nil
+}
+
+// ForgetHost removes a machine that is gone.
+func (p *Page) ForgetHost(id string) error {
+	h, found := p.Hosts.Get(fleet.Host{ID: id})
+	switch {
+	case !found:
+		return nil // it is forgotten
+	case !h.Gone():
+		return fleet.WithHint(fmt.Errorf("nobody says that machine %s is off: %w", h.Name, fleet.ErrUsage), "stint host gone "+fleet.ShellWord(h.Name))
+	}
+	for _, r := range p.Open {
+		if r.Host == id {
+			return fmt.Errorf("machine %s has an open run, %s: %w", h.Name, r.ID, fleet.ErrUsage)
+		}
+	}
+	p.Hosts.Delete(h)
+	p.Heard.Delete(Heard{Host: id})
+	for b := range p.Boots.All() {
+		if b.Host == id {
+			p.Boots.Delete(b)
+		}
+	}
+	return nil
+}
+
+// AskToStop notes that a person wants a run to end.
+func (p *Page) AskToStop(id fleet.RunID, reason string) bool {
+	r, err := p.open(id)
+	if err != nil {
+		return false
+	}
+	r.Stop = reason
+	p.Runs.Put(r)
+	return true
+}
+
+// HostGone takes a person's word that a machine is off.
+//
+// All of it is one transaction: if we die before the commit, the machine's sessions have what they had.
+func (w Writer) HostGone(ctx context.Context, id, reason string) (ended []fleet.RunID, err error) {
+	err = w.write(ctx, Need{Host: id, Gone: id}, func(p *Page) (err error) {
+		ended, err = p.HostGone(id, reason)
+		return err
+	}, "end what is on host %s", id)
+	if err != nil {
+		return nil, err
+	}
+	return ended, nil
+}
+
+// ForgetHost removes a machine that is gone.
+func (w Writer) ForgetHost(ctx context.Context, id string) error {
+	return w.write(ctx, Need{Host: id, Open: true}, func(p *Page) error { return p.ForgetHost(id) }, "forget host %s", id)
+}
+
+// AskToStop notes that a person wants a run to end.
+func (w Writer) AskToStop(ctx context.Context, id fleet.RunID, reason string) (bool, error) {
+	return decided(ctx, w, Need{Runs: []fleet.RunID{id}}, func(p *Page) bool { return p.AskToStop(id, reason) }, "ask run %s to stop", id)
+}

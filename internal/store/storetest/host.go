@@ -1,0 +1,135 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// fireOf has a machine fire, and start a run there if it is given one.
+func (b bundle) fireOf(t *testing.T, h fleet.Host, runs ...fleet.RunID) error {
+	t.Helper()
+	f := store.Firing{Host: h}
+	for _, id := range runs {
+		r := plannedRun(id)
+		r.Seat = fleet.Seat{Host: h.ID, Boot: h.Boot}
+		f.Runs = append(f.Runs, r)
+	}
+	_, err := b.RecordFire(t.Context(), f)
+	return err
+}
+
+func testHosts(t *testing.T, b bundle) {
+	one := fleet.Host{
+		ID: "a", Name: "one", Machine: "m", Boot: "1", Version: "v1", Arch: "arm64", Workspace: "/w", Slots: 3, Labels: []string{"big", "gpu"},
+		HeardAt: time.Unix(1, 0), GoneAt: time.Unix(1, 0), Reason: "what it says of these counts for nothing",
+	}
+	two := fleet.Host{ID: "b", Name: "two", Boot: "1"}
+	must(t, b.fireOf(t, two))
+	b.clock.Advance(time.Minute)
+	must(t, b.fireOf(t, one))
+	want := func(of ...fleet.Host) {
+		t.Helper()
+		same(t, "hosts", b.mustSnapshot(t).Hosts, of)
+	}
+	one.FiredAt, one.HeardAt, one.GoneAt, one.Reason = Start().Add(time.Minute), Start().Add(time.Minute), time.Time{}, ""
+	two.FiredAt, two.HeardAt = Start(), Start()
+	want(one, two)
+
+	// One of the same name, until the other is gone.
+	b.clock.Advance(time.Minute)
+	other := fleet.Host{ID: "c", Name: "one"}
+	mustBe(t, b.fireOf(t, other), fleet.ErrUsage)
+	want(one, two)
+	_, err := b.HostGone(t.Context(), "a", "burnt")
+	must(t, err)
+	must(t, b.fireOf(t, other))
+	mustBe(t, b.fireOf(t, one), fleet.ErrUsage)
+	other.FiredAt, other.HeardAt, one.GoneAt, one.Reason = b.clock.Now(), b.clock.Now(), b.clock.Now(), "burnt"
+	want(one, other, two)
+	mustBe(t, b.ForgetHost(t.Context(), "c"), fleet.ErrUsage)
+	must(t, b.ForgetHost(t.Context(), "a"))
+	want(other, two)
+
+	// It was started again: a process of before is a copy's.
+	two.Boot = "2"
+	must(t, b.fireOf(t, two))
+	two.Boot = "1"
+	mustBe(t, b.fireOf(t, two), fleet.ErrUsage)
+	stale := plannedRun("0r9")
+	stale.Seat = fleet.Seat{Host: "b", Boot: "1"}
+	mustBe(t, b.AddRun(t.Context(), stale), fleet.ErrUsage)
+	stale.Boot = "2"
+	must(t, b.AddRun(t.Context(), stale))
+}
+
+func testHostGone(t *testing.T, b bundle) {
+	host := fleet.Host{ID: "a", Name: "one", Boot: "1"}
+	must(t, b.fireOf(t, host, "0r1", "0r2", "0r3"))
+	must(t, b.fireOf(t, fleet.Host{ID: "b", Name: "two"}, "0r4"))
+	for _, id := range []fleet.RunID{"0r1", "0r2", "0r4"} {
+		must(t, b.BeginRun(t.Context(), id, 7))
+		b.mustLane(t, id, "code", int(id[2]-'0'), fleet.Granted)
+		b.mustTakeForRun(t, takeFor(id, fleet.TaskID("task of "+id)), fleet.Granted)
+	}
+	done := graded(b.mustRun(t, "0r1"), 0.5) // it has ended, and gave nothing back yet
+	must(t, b.Complete(t.Context(), done))
+
+	b.clock.Advance(time.Minute)
+	mustBe(t, b.ForgetHost(t.Context(), "a"), fleet.ErrUsage)
+	ended, err := b.HostGone(t.Context(), "a", "burnt")
+	must(t, err)
+	same(t, "ended", ended, []fleet.RunID{"0r2", "0r3"})
+	same(t, "the end of what had ended", b.mustRun(t, "0r1").Verdict.Outcome, fleet.Productive)
+	for _, id := range ended {
+		same(t, "end", b.mustRun(t, id).Verdict, fleet.Verdict{Outcome: fleet.Abandoned, Reason: "its machine is off: burnt"})
+	}
+	held, err := b.List(t.Context(), store.Listing{})
+	must(t, err)
+	for _, c := range held.Claims {
+		same(t, "holder of what is held", c.Holder, fleet.RunID("0r4").Holder())
+	}
+	same(t, "so many are held", len(held.Claims), 2)
+
+	// A session that lives after all has lost.
+	_, err = b.Renew(t.Context(), store.Hold{Key: "task of 0r2", Holder: fleet.RunID("0r2").Holder(), Epoch: 1, Kept: true}, time.Hour)
+	mustBe(t, err, fleet.ErrLost)
+	lost := graded(b.mustRun(t, "0r2"), 0.9)
+	mustBe(t, b.Complete(t.Context(), lost), fleet.ErrLost)
+	mustBe(t, b.BeginRun(t.Context(), "0r3", 7), fleet.ErrUsage)
+
+	// It fires: it is back.
+	must(t, b.fireOf(t, host))
+	same(t, "gone", b.mustSnapshot(t).Hosts[0].Gone(), false)
+	_, err = b.HostGone(t.Context(), "x", "burnt")
+	mustBe(t, err, fleet.ErrNotFound)
+}
+
+func testAskToStop(t *testing.T, b bundle) {
+	must(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, "0r1"))
+	must(t, b.BeginRun(t.Context(), "0r1", 7))
+	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
+	hold := store.Hold{Key: "fix", Holder: fleet.RunID("0r1").Holder(), Epoch: 1, Kept: true}
+	hears := func(want string, heard time.Time) {
+		t.Helper()
+		kept, err := b.Renew(t.Context(), hold, time.Hour)
+		must(t, err)
+		same(t, "heard by the session", kept.Stop, want)
+		same(t, "heard of the machine", b.mustSnapshot(t).Hosts[0].HeardAt, heard)
+	}
+	b.clock.Advance(time.Second)
+	hears("", Start()) // it was heard of a moment ago
+	b.clock.Advance(time.Minute)
+	hears("", b.clock.Now())
+	open, err := b.AskToStop(t.Context(), "0r1", "enough")
+	must(t, err)
+	same(t, "open", open, true)
+	hears("enough", b.clock.Now())
+	same(t, "on record", b.mustRun(t, "0r1").Stop, "enough")
+	must(t, b.Complete(t.Context(), graded(b.mustRun(t, "0r1"), 0.5)))
+	open, err = b.AskToStop(t.Context(), "0r1", "enough")
+	must(t, err)
+	same(t, "open once it has ended", open, false)
+}
