@@ -14,8 +14,10 @@ import (
 )
 
 const (
-	// A claim is renewed after this part of its time-to-live, or after so long.
-	beatPart, mostBeat = 3, 5 * time.Minute
+	// A claim is renewed after this part of its time-to-live, or after MostBeat.
+	beatPart = 3
+	// MostBeat is the longest time between two renewals.
+	MostBeat = 5 * time.Minute
 	// A renewal that failed is tried again after this part of it, or after so long, give or take a
 	// fifth: many supervisors meet one fault.
 	retryPart, mostRetry, jitter = 12, 15 * time.Second, 5
@@ -24,7 +26,7 @@ const (
 )
 
 // Beat is the time between two renewals.
-func Beat(ttl time.Duration) time.Duration { return min(ttl/beatPart, mostBeat) }
+func Beat(ttl time.Duration) time.Duration { return min(ttl/beatPart, MostBeat) }
 
 // Retry is the time until a renewal that failed is tried again, by chance from 0 to 1.
 func Retry(ttl time.Duration, chance float64) time.Duration {
@@ -45,6 +47,9 @@ const MostGrace = 10 * time.Second
 
 // Grace is what an agent gets between SIGTERM and SIGKILL, so that it is over before its claim is.
 func Grace(ttl time.Duration) time.Duration { return min(MostGrace, (ttl-Lease(ttl))*2/3) }
+
+// ErrWished is the cause of an end that a person on another machine wants.
+var ErrWished = errors.New("stopped by a person")
 
 // Renewer moves the expiry of claims.
 type Renewer interface {
@@ -162,7 +167,7 @@ func (k *Kept) renew(ctx context.Context) {
 			k.asked, k.expires = asked, c.ExpiresAt
 			k.mu.Unlock()
 			if c.Stop != "" {
-				k.end(fmt.Errorf("stopped by a person on another machine: %s", c.Stop))
+				k.end(fmt.Errorf("%w: %s", ErrWished, c.Stop))
 				return
 			}
 			next.Reset(Beat(ttl))

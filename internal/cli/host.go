@@ -1,43 +1,173 @@
 package cli
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/host"
+	"stint/internal/inspect"
 	"stint/internal/plain"
+	"stint/internal/screen"
+	"stint/internal/store"
 	"stint/internal/wire"
 )
 
 func newHost(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "host",
-		Short: "Show which machine this is to the fleet",
+		Short: "Show which machine this is to the fleet, and the other ones",
 		Long: `Show which machine this is to the fleet: the identity that its state folder has, and which
 start of the machine this is. The first command that writes gives the folder its identity.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.showHost() },
 	}
-	cmd.AddCommand(newHostAdopt(a))
+	cmd.AddCommand(newHostList(a), newHostGone(a), newHostForget(a), newHostAdopt(a))
+	return cmd
+}
+
+func newHostList(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the machines of the fleet, and what is wrong with them",
+		Long: `List the machines that have fired: when each was last heard of, its sessions and slots, its
+fires, its version of stint, and what is wrong with it. A machine is heard of when it fires, and by
+the heartbeats of its sessions, which come every few minutes.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.listHosts(cmd.Context()) },
+	}
+}
+
+func newHostGone(a *app) *cobra.Command {
+	var (
+		reason string
+		dryRun bool
+	)
+	cmd := &cobra.Command{
+		Use:   "gone NAME",
+		Short: "Say that a machine is off, and free what its sessions hold",
+		Long: `Say that a machine of the fleet is off. Its open runs end as abandoned, and their claims and
+lanes are free at once, which otherwise last until they expire. Only you can know it: a session
+that is at work there all the same has lost its claim, which it finds out at its next heartbeat; until
+then its task may be worked on twice. A machine that fires again is back.`,
+		Example: `  stint host gone gpu-2 --reason "its disk burnt"`,
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.hostGone(cmd.Context(), args[0], cmp.Or(reason, "by "+a.user()), dryRun)
+		},
+	}
+	cmd.Flags().Var(textFlag(&reason), "reason", "why: a line of `text` for other people")
+	addDryRun(cmd, &dryRun)
+	return cmd
+}
+
+func newHostForget(a *app) *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "forget NAME",
+		Short: "Remove a machine that is gone",
+		Long: `Remove a machine from the list of the fleet's. A person must have said that it is gone, and it
+must have no open runs. Its past runs stay on record.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.forgetHost(cmd.Context(), args[0], dryRun) },
+	}
+	addDryRun(cmd, &dryRun)
 	return cmd
 }
 
 func newHostAdopt(a *app) *cobra.Command {
-	var dryRun bool
+	var (
+		name   string
+		dryRun bool
+	)
 	cmd := &cobra.Command{
 		Use:   "adopt",
 		Short: "Make a state folder from another machine this one's",
 		Long: `Give a state folder that was copied or moved from another machine an identity of this one.
 Sessions of the other machine may live on there: each of them keeps its claim and its lane here
-until the claim has expired.`,
+until the claim has expired. --name gives this machine another name than its own, as no two of a
+fleet may have one.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.adoptHost(dryRun) },
+		RunE: func(*cobra.Command, []string) error { return a.adoptHost(name, dryRun) },
 	}
+	cmd.Flags().Var(textFlag(&name), "name", "the machine's `NAME` in the fleet")
 	addDryRun(cmd, &dryRun)
 	return cmd
+}
+
+func (a *app) listHosts(ctx context.Context) error {
+	return a.withPast(ctx, func(e *inspect.Explainer) error {
+		at, list, err := e.AllHosts(ctx)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			printJSON(a.Stdout, wire.NewHosts(at, list))
+			return nil
+		}
+		a.print(screen.Hosts(list, at).Lines(screen.Style{}))
+		return nil
+	})
+}
+
+// withHost runs fn with the store, and the machine of this name, or identity, in it.
+func (a *app) withHost(ctx context.Context, name string, dryRun bool, fn func(s store.Store, h fleet.Host) error) error {
+	return a.withRecord(ctx, dryRun, func(e *engine.Engine) error {
+		var list []fleet.Host
+		if e.Store != nil {
+			var err error
+			if list, _, err = e.Store.Hosts(ctx); err != nil {
+				return err
+			}
+		}
+		var found []fleet.Host
+		for _, h := range list {
+			if h.ID == name || h.Name == name {
+				found = append(found, h)
+			}
+		}
+		switch {
+		case len(found) == 0:
+			return fleet.WithHint(fmt.Errorf("no machine of the fleet is called %q: %w", name, fleet.ErrNotFound), "stint host list")
+		case len(found) > 1:
+			return fleet.WithHint(usage(fmt.Errorf("%d machines are, or were, called %q", len(found), name)), "name its id: stint host list --json")
+		}
+		return fn(e.Store, found[0])
+	})
+}
+
+func (a *app) hostGone(ctx context.Context, name, reason string, dryRun bool) error {
+	return a.withHost(ctx, name, dryRun, func(s store.Store, h fleet.Host) error {
+		c, err := a.loadConfig()
+		if err != nil {
+			return err
+		}
+		if h.ID == a.here(c)().Host {
+			return fleet.WithHint(usage(fmt.Errorf("%s is this machine, which is not off", h.Name)), "stint stop --all")
+		}
+		ended, err := s.HostGone(ctx, h.ID, reason)
+		if err != nil {
+			return err
+		}
+		line := fmt.Sprintf("%s is gone: %s; ended=%d", h.Name, reason, len(ended))
+		a.sayLine(wire.NewHostChange(h, "gone", ended, reason, dryRun), dry(dryRun)+line)
+		return nil
+	})
+}
+
+func (a *app) forgetHost(ctx context.Context, name string, dryRun bool) error {
+	return a.withHost(ctx, name, dryRun, func(s store.Store, h fleet.Host) error {
+		if err := s.ForgetHost(ctx, h.ID); err != nil {
+			return err
+		}
+		a.sayLine(wire.NewHostChange(h, "forgotten", nil, h.Reason, dryRun), did(dryRun, "forgot ", "would forget ")+h.Name)
+		return nil
+	})
 }
 
 func (a *app) showHost() error {
@@ -57,12 +187,12 @@ func (a *app) showHost() error {
 	return nil
 }
 
-func (a *app) adoptHost(dryRun bool) error {
+func (a *app) adoptHost(name string, dryRun bool) error {
 	c, err := a.loadConfig()
 	if err != nil {
 		return err
 	}
-	i, changed, err := host.Adopt(c.State, thisMachine(), dryRun)
+	i, changed, err := host.Adopt(c.State, thisMachine(), name, dryRun)
 	if err != nil {
 		return fmt.Errorf("adopt %s: %w", c.State, err)
 	}

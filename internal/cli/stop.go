@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/claim"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
@@ -26,7 +27,8 @@ func newStop(a *app) *cobra.Command {
 at work, those about to begin, and those that rest before they follow another. An agent
 gets SIGTERM and ten seconds; its run is recorded as cancelled, and claim and lane are
 released. A run that has not begun never will. A run whose supervisor is gone is ended as
-by "stint reap". Unfinished work stays where it is.
+by "stint reap". Unfinished work stays where it is. A session on another machine is asked to
+end, which it hears at its next heartbeat: that is not waited for.
 
 Fires go on: "stint pause" keeps them from starting more.
 
@@ -88,11 +90,15 @@ func (a *app) printStopped(list []engine.Stopped, name string, dryRun bool) erro
 	var (
 		objects []wire.Stopped
 		errs    []error
+		asked   int
 	)
 	for _, s := range list {
 		x := wire.Stopped{
 			Run: s.Was.ID, Category: s.Was.Category, Task: s.Was.Task, Was: s.Was.State(true, false, a.Now()),
 			Outcome: s.Run.Verdict.Outcome, Reason: s.Run.Verdict.Reason,
+		}
+		if x.Asked = !dryRun && s.Asked(); x.Asked {
+			asked++
 		}
 		if s.Err != nil {
 			x.Error = s.Err.Error()
@@ -106,7 +112,10 @@ func (a *app) printStopped(list []engine.Stopped, name string, dryRun bool) erro
 	if a.json {
 		printJSON(a.Stdout, wire.NewStop(objects, dryRun))
 	} else {
-		fmt.Fprintf(a.Stdout, "%s=%d\n", did(dryRun, "stopped", "would_stop"), len(list)-len(errs))
+		fmt.Fprintf(a.Stdout, "%s=%d\n", did(dryRun, "stopped", "would_stop"), len(list)-len(errs)-asked)
+	}
+	if asked > 0 {
+		a.hint(fmt.Sprintf("%d on other machines end at their next heartbeat, in %s at most", asked, plain.Span(claim.MostBeat)))
 	}
 	if len(errs) > 0 {
 		return fmt.Errorf("not ended: %d of %d; the first: %w", len(errs), len(list), errs[0])
@@ -125,6 +134,8 @@ func stoppedLine(s engine.Stopped, x wire.Stopped, dryRun bool) string {
 	switch {
 	case dryRun:
 		return fmt.Sprintf("would stop %s: %s", subject, x.Was)
+	case x.Asked:
+		return fmt.Sprintf("asked %s to end, on another machine", subject)
 	case s.Err != nil:
 		return fmt.Sprintf("not ended: %s: %s", subject, x.Error)
 	case s.Was.StartedAt.IsZero():

@@ -290,7 +290,7 @@ func (r *removal) waiting(ctx context.Context, e *engine.Engine) error {
 		return err
 	}
 	for _, run := range open {
-		if !run.StartedAt.IsZero() {
+		if !run.StartedAt.IsZero() || e.Here.Elsewhere(run.Seat) {
 			continue
 		}
 		r.did("run "+string(run.ID), stopped)

@@ -29,8 +29,11 @@ const (
 type Stopped struct {
 	Was fleet.Run // before
 	Run fleet.Run // as it is now
-	Err error     // why it has not ended; nil: it has
+	Err error     // why it has not ended; nil: it has, or was asked to
 }
+
+// Asked reports whether the run's session is on another machine, and was asked to end.
+func (s Stopped) Asked() bool { return s.Err == nil && s.Run.EndedAt.IsZero() && s.Run.Stop != "" }
 
 // Pause keeps fires from starting sessions, until it is over or resumed.
 func (e *Engine) Pause(ctx context.Context, p fleet.Pause) error { return e.Store.Pause(ctx, p) }
@@ -90,7 +93,8 @@ func (e *Engine) StopAll(ctx context.Context, name string) (list []Stopped, err 
 // is then. Its supervisor is asked to end the session, records by itself that it was
 // cancelled, and gives claim and lane back. A run that has not begun never will. A session
 // without a supervisor is killed, and its run closed. One that has ended wraps
-// [fleet.ErrNothing].
+// [fleet.ErrNothing]. A session of another machine is asked to end, and may go on until its next
+// heartbeat: the run is open yet.
 //
 // If we die half-way, the run ends by itself, or the next reaping closes it.
 func (e *Engine) Stop(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
@@ -105,13 +109,32 @@ func (e *Engine) Stop(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 		return r, fmt.Errorf("stop run %s: %w: it has ended as %s", id, fleet.ErrNothing, r.Verdict.Outcome)
 	}
 	if e.Here.Elsewhere(r.Seat) {
-		return r, fleet.WithHint(fmt.Errorf("stop run %s: it is at work on another machine", id),
-			"stop it there; if that machine is no more, the run is closed once its claim has expired")
+		if err := e.askToStop(ctx, r); err != nil {
+			return r, fmt.Errorf("stop run %s: %w", id, err)
+		}
+		return e.Store.Run(ctx, id)
 	}
 	if err := e.stop(ctx, r); err != nil {
 		return r, fmt.Errorf("stop run %s: %w", id, err)
 	}
 	return e.Store.Run(ctx, id)
+}
+
+// askToStop keeps a run of another machine from beginning, or has its session hear that a person wants
+// it to end.
+func (e *Engine) askToStop(ctx context.Context, r fleet.Run) error {
+	if r.StartedAt.IsZero() {
+		// Its worker finds it closed, and ends.
+		if closed, err := e.Store.NotStarted(ctx, r.Fire, r.ID, reasonStoppedEarly); closed || err != nil {
+			return err
+		}
+	}
+	from := "from another machine"
+	if e.Host != nil {
+		from = "from " + e.Host().Name
+	}
+	_, err := e.Store.AskToStop(ctx, r.ID, from)
+	return err
 }
 
 func (e *Engine) stop(ctx context.Context, r fleet.Run) error {

@@ -354,7 +354,11 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	}
 	// The claim is kept while the session is judged, for check and grader take their time.
-	return w.judge(kept, c, task, spec, exit)
+	v := w.judge(kept, c, task, spec, exit)
+	if v.Outcome == fleet.Cancelled && errors.Is(lost, claim.ErrWished) {
+		v.Reason = lost.Error()
+	}
+	return v
 }
 
 // openDoor lets the agent ask the fleet until it is shut. A session without it can do its work,

@@ -32,13 +32,16 @@ const (
 
 // Trouble is what is wrong with a machine, on which sessions may be at work, or "".
 func (h Host) Trouble(working bool, now time.Time) string {
-	switch silent := now.Sub(h.HeardAt); {
+	switch {
 	case h.Gone():
 		return "gone: " + h.Reason
-	case working && silent > hostSilence:
+	case working && h.Silent(now):
 		return "silent, with sessions at work"
-	case silent > hostAbsence:
+	case now.Sub(h.HeardAt) > hostAbsence:
 		return "silent"
 	}
 	return ""
 }
+
+// Silent reports whether nothing was heard of the machine for longer than its sessions let pass.
+func (h Host) Silent(now time.Time) bool { return now.Sub(h.HeardAt) > hostSilence }

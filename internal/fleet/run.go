@@ -189,6 +189,14 @@ type RunStatus struct {
 	State   RunState
 	Timeout time.Duration // of its category; 0: that is not in the configuration, or the run has ended
 	Tokens  *int64        // that it has used so far; nil: not known
+	Whereabouts
+}
+
+// Whereabouts is where a run is, or was, at work in a fleet of several machines.
+type Whereabouts struct {
+	Machine string    // its name, or if nobody knows that its identity; empty: the fleet has one
+	Heard   time.Time // when an open run's machine was heard of; zero: it is this one, or nobody knows
+	Unheard bool      // nothing was heard of it for long
 }
 
 // MostCommits bounds how many revisions of a run are recorded: the last ones it made.

@@ -4,6 +4,7 @@
 package host
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -146,15 +147,18 @@ func NameIn(state string) string {
 }
 
 // Adopt gives a state folder an identity of this machine, in place of one that is another's or
-// cannot be read. It reports false where it has one of this machine already.
+// cannot be read, or another name. It reports false where it has what is wanted already.
 //
 // If we die in it, the folder has the identity that it had.
-func Adopt(state string, m Machine, dryRun bool) (i Identity, changed bool, err error) {
+func Adopt(state string, m Machine, name string, dryRun bool) (i Identity, changed bool, err error) {
 	i, err = Read(state)
-	if err == nil && !i.Foreign(m) {
+	switch {
+	case err != nil || i.Foreign(m):
+		i = fresh(m)
+	case name == "" || name == i.Name:
 		return i, false, nil
 	}
-	i = fresh(m)
+	i.Name = cmp.Or(name, i.Name)
 	if dryRun {
 		return i, true, nil
 	}

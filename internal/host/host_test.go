@@ -63,7 +63,7 @@ func TestCopiedFolder(t *testing.T) {
 			if own := seat.Host == before.ID; own == c.refused || seat.Boot != c.boot {
 				t.Errorf("sessions are of %+v", seat)
 			}
-			after, changed, err := host.Adopt(state, now, false)
+			after, changed, err := host.Adopt(state, now, "", false)
 			if err != nil || changed != c.refused || (after.ID != before.ID) != c.refused {
 				t.Fatalf("adopt: %+v after %+v, changed %t, %v", after, before, changed, err)
 			}
@@ -84,10 +84,10 @@ func TestIdentityThatCannotBeRead(t *testing.T) {
 		if err := host.Check(state, machine("m1"), true); !errors.Is(err, fleet.ErrUsage) || fleet.Hint(err) == "" {
 			t.Errorf("%q: got %v, want it refused with a hint", text, err)
 		}
-		if i, changed, err := host.Adopt(state, machine("m1"), true); err != nil || !changed || i.ID == "" {
+		if i, changed, err := host.Adopt(state, machine("m1"), "", true); err != nil || !changed || i.ID == "" {
 			t.Errorf("%q: a dry run adopts %+v, %t, %v", text, i, changed, err)
 		}
-		if _, changed, err := host.Adopt(state, machine("m1"), false); err != nil || !changed {
+		if _, changed, err := host.Adopt(state, machine("m1"), "", false); err != nil || !changed {
 			t.Errorf("%q: adopt: %t, %v", text, changed, err)
 		}
 		if err := host.Check(state, machine("m1"), true); err != nil {

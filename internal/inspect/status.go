@@ -55,6 +55,7 @@ type Status struct {
 	At      time.Time
 	NoStore string                     // the folder in which there is no store; empty: there is one
 	Timers  []fleet.Timer              // of the pools, the default one's first; nil: there is no manager to ask
+	Hosts   []survey.HostState         // of the fleet, by name; nil: it has one
 	Lanes   []LaneState                // of every category, by name
 	Open    []fleet.RunStatus          // oldest first
 	Claims  []fleet.Claim              // held
@@ -146,7 +147,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 		s.NoStore, s.Lanes = e.Config.State, e.lanes(nil)
 		return s, nil
 	}
-	s.Open = e.OpenRuns(v)
+	s.Open, s.Hosts = e.OpenRuns(v), e.Several(v)
 	s.Lanes = e.lanes(s.Open)
 	for _, c := range v.Held { // a lane has its run beside it
 		if !c.Key.IsLane() {

@@ -319,6 +319,8 @@ type Gone struct {
 // Hosts remembers the machines of the fleet. [Fires.RecordFire] takes down what one says of itself, and
 // [Claims.Renew] that it was heard of.
 type Hosts interface {
+	// Hosts reads them, by name, with the time at which they were read.
+	Hosts(ctx context.Context) ([]fleet.Host, time.Time, error)
 	// HostGone takes a person's word that a machine is off: its open runs end as abandoned, and
 	// whatever its sessions hold is free. One of them that lives has lost its claim, and records no
 	// grade. It returns the runs that it ended. [fleet.ErrNotFound] when there is no machine of

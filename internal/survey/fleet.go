@@ -92,6 +92,7 @@ type Fleet struct {
 
 	warned        bool // of the tasks, in this process
 	warnedLessons bool
+	hosts         map[string]fleet.Host // by id, of the last look; nil: nobody looked
 }
 
 // Recorded reports whether there is a record: something has run, or is about to.

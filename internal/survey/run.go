@@ -20,8 +20,10 @@ func (f *Fleet) OpenRuns(v View) (list []fleet.RunStatus) {
 
 // UnderWay is a run that has not ended, with how it does.
 func (f *Fleet) UnderWay(r fleet.Run, live bool, now time.Time) fleet.RunStatus {
-	suspended := live && !r.StartedAt.IsZero() && f.Sessions.Suspended(r)
-	return fleet.RunStatus{Run: r, State: r.State(live, suspended, now), Timeout: f.Config.Categories[r.Category].Timeout, Tokens: f.usedSoFar(r)}
+	suspended := live && !r.StartedAt.IsZero() && !f.Here.Elsewhere(r.Seat) && f.Sessions.Suspended(r)
+	return fleet.RunStatus{
+		Run: r, State: r.State(live, suspended, now), Timeout: f.Config.Categories[r.Category].Timeout, Tokens: f.usedSoFar(r), Whereabouts: f.whereabouts(r, now),
+	}
 }
 
 // RunsInLanes are the runs that were in a lane since a time, as they are among those under
@@ -60,10 +62,11 @@ func (f *Fleet) Describe(ctx context.Context, r fleet.Run, looked []fleet.RunSta
 	if i := slices.IndexFunc(looked, func(o fleet.RunStatus) bool { return o.ID == r.ID }); i >= 0 {
 		return looked[i]
 	}
-	if !r.EndedAt.IsZero() {
-		return fleet.RunStatus{Run: r, State: fleet.RunEnded}
-	}
+	f.askHosts(ctx)
 	now := f.Now()
+	if !r.EndedAt.IsZero() {
+		return fleet.RunStatus{Run: r, State: fleet.RunEnded, Whereabouts: f.whereabouts(r, now)}
+	}
 	return f.UnderWay(r, f.Live(ctx, r, now), now)
 }
 

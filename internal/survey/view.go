@@ -84,6 +84,7 @@ func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
 			return View{}, false, err
 		}
 		v.Now = v.Snapshot.At
+		f.setHosts(v.Snapshot.Hosts)
 		v.Held = f.Desk().Held(ctx, v.Snapshot.Standing)
 	}
 	var gone []fleet.Run

@@ -54,6 +54,7 @@ type Stopped struct {
 	Was      fleet.RunState `json:"was"`
 	Outcome  fleet.Outcome  `json:"outcome"` // empty: it has not ended
 	Reason   string         `json:"reason"`
+	Asked    bool           `json:"asked"` // it is on another machine, and ends at its next heartbeat
 	Error    string         `json:"error"` // why it has not ended
 }
 

@@ -121,7 +121,7 @@ func (w Writer) HostGone(ctx context.Context, id, reason string) (ended []fleet.
 	err = w.write(ctx, Need{Host: id, Gone: id}, func(p *Page) (err error) {
 		ended, err = p.HostGone(id, reason)
 		return err
-	}, "end what is on host %s", id)
+	}, "end what is on a machine")
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (w Writer) HostGone(ctx context.Context, id, reason string) (ended []fleet.
 
 // ForgetHost removes a machine that is gone.
 func (w Writer) ForgetHost(ctx context.Context, id string) error {
-	return w.write(ctx, Need{Host: id, Open: true}, func(p *Page) error { return p.ForgetHost(id) }, "forget host %s", id)
+	return w.write(ctx, Need{Host: id, Open: true}, func(p *Page) error { return p.ForgetHost(id) }, "forget a machine")
 }
 
 // AskToStop notes that a person wants a run to end.

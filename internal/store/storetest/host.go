@@ -33,6 +33,10 @@ func testHosts(t *testing.T, b bundle) {
 	want := func(of ...fleet.Host) {
 		t.Helper()
 		same(t, "hosts", b.mustSnapshot(t).Hosts, of)
+		list, at, err := b.Hosts(t.Context())
+		must(t, err)
+		same(t, "hosts, asked for alone", list, of)
+		same(t, "when", at, b.clock.Now())
 	}
 	one.FiredAt, one.HeardAt, one.GoneAt, one.Reason = Start().Add(time.Minute), Start().Add(time.Minute), time.Time{}, ""
 	two.FiredAt, two.HeardAt = Start(), Start()

@@ -17,10 +17,9 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 		open  []book.Run
 		spent []book.Spent
 		bills = map[string][]fleet.Bill{}
-		heard = map[string]time.Time{}
 	)
 	err = r.Read(ctx, func(now time.Time) []Statement {
-		return append(standing(&s.Standing, store.Listing{}, now, func(r book.Run) { open = append(open, r) }),
+		list := append(standing(&s.Standing, store.Listing{}, now, func(r book.Run) { open = append(open, r) }),
 			lastFire(&s.NextFire),
 			r.arms(s.Arms, now),
 			Lessons().Select(func(l store.Lesson) { s.Lessons = append(s.Lessons, l) }, "order by lesson, version, category"),
@@ -32,12 +31,8 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 				s.Agents = append(s.Agents, a.AgentState)
 			}, "order by agent"),
 			Spent().Select(func(s book.Spent) { spent = append(spent, s) }, "where day = $1 order by scope", now.UTC().Format(time.DateOnly)),
-			Tasks().Select(func(m fleet.TaskMemory) { s.Tasks = append(s.Tasks, m) }, "order by task"),
-			Heard().Select(func(h book.Heard) { heard[h.Host] = h.At }, ""),
-			Hosts().Select(func(h fleet.Host) {
-				h.HeardAt = heard[h.ID]
-				s.Hosts = append(s.Hosts, h)
-			}, "order by name, id"))
+			Tasks().Select(func(m fleet.TaskMemory) { s.Tasks = append(s.Tasks, m) }, "order by task"))
+		return append(list, hosts(&s.Hosts)...)
 	})
 	s.NextFire++
 	slices.SortFunc(s.Claims, byKey)
@@ -106,4 +101,24 @@ func reserved(spent []book.Spent, open []book.Run) (list []fleet.Spent) {
 		list = append(list, s.Spent)
 	}
 	return list
+}
+
+// Hosts reads the machines of the fleet.
+func (r Reader) Hosts(ctx context.Context) (list []fleet.Host, at time.Time, err error) {
+	err = r.Read(ctx, func(now time.Time) []Statement {
+		at = now
+		return hosts(&list)
+	})
+	return list, at, wrap(err, "read hosts")
+}
+
+func hosts(list *[]fleet.Host) []Statement {
+	heard := map[string]time.Time{}
+	return []Statement{
+		Heard().Select(func(h book.Heard) { heard[h.Host] = h.At }, ""),
+		Hosts().Select(func(h fleet.Host) {
+			h.HeardAt = heard[h.ID]
+			*list = append(*list, h)
+		}, "order by name, id"),
+	}
 }

@@ -75,6 +75,7 @@ func TestCommonSQL(t *testing.T) {
 			})
 			_, _ = r.LastRuns(ctx, store.RunQuery{Limit: 1})
 		},
+		"Hosts":      func() { _, _, _ = r.Hosts(ctx) },
 		"Ledger":     func() { _, _ = r.Ledger(ctx) },
 		"LessonUses": func() { _, _ = r.LessonUses(ctx, "0r1") },
 		"List": func() {
