@@ -93,8 +93,18 @@ func TestSessionOfAnotherMachine(t *testing.T) {
 	r, lock := b.dead("code", "fix")
 	b.Here = fleet.Seat{Host: "a", Boot: "1"}
 	b.closeAll(lock) // nobody holds it on this machine
-	if _, err := b.Engine.Stop(t.Context(), r.ID); err == nil || fleet.Hint(err) == "" || len(b.told)+len(b.ended) > 0 {
-		t.Errorf("stop: got %v, told %v, ended %v; want it refused with a hint", err, b.told, b.ended)
+	waits := fleet.Run{ID: fleet.NewRunID(b.clock(), 9), Seat: fleet.Seat{Host: "b"}, Category: "code", Source: fleet.FromSelected, CreatedAt: b.clock()}
+	if err := b.db.AddRun(t.Context(), waits); err != nil {
+		t.Fatal(err)
+	}
+	list, err := b.StopAll(t.Context(), "code")
+	if err != nil || len(list) != 2 || len(b.told)+len(b.ended) > 0 {
+		t.Fatalf("stop: got %+v, %v, told %v, ended %v; want nobody told", list, err, b.told, b.ended)
+	}
+	for _, s := range list {
+		if asked := s.Was.ID == r.ID; s.Err != nil || s.Asked() != asked || s.Run.EndedAt.IsZero() != asked {
+			t.Errorf("stop of %s: %+v; want only the run that had begun asked, and the other one closed", s.Was.ID, s)
+		}
 	}
 	var ended fleet.OutcomeError
 	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); !errors.As(err, &ended) || ended.Outcome != fleet.Busy {
