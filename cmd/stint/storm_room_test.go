@@ -4,30 +4,27 @@ import (
 	"bytes"
 	"database/sql"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"stint/internal/store/storetest"
 )
 
-// roomSize is how many sessions are to end with work, and how many of their results may wait.
-// STINT_STORM=full asks for all of it.
-type roomSize struct{ finishers, limit int }
+// roomSize is how many sessions are to end with work, how many of their results may wait, and how
+// often at most each is killed before. STINT_STORM=full asks for all of it.
+type roomSize struct{ finishers, limit, kills int }
 
 func roomSizeAsked() roomSize {
 	if os.Getenv("STINT_STORM") == "full" {
-		return roomSize{finishers: 100, limit: 8}
+		return roomSize{finishers: 100, limit: 8, kills: 7}
 	}
-	return roomSize{finishers: 12, limit: 3}
+	return roomSize{finishers: 12, limit: 3, kills: 4}
 }
 
 const roomConfig = `fleet = "room"
@@ -54,21 +51,51 @@ type roomStorm struct {
 	dir  string
 	calm chan struct{}
 
+	fires int // that were killed
+
 	mu       sync.Mutex
-	running  map[int]*os.Process
-	statuses map[int]int // how often sessions ended with each
-	killed   int
-	most     int // branches that waited at once
+	placed   map[int]chan struct{} // by process: closed when it has a place
+	statuses map[int]int           // how often sessions ended with each, -1: killed
+	due      int                   // sessions that are to be killed
+	session  pace                  // of one that ends with work
+	most     int                   // branches that waited at once
+}
+
+// pace is how long something takes on this machine, as loaded as it is.
+type pace struct {
+	mu   sync.Mutex
+	mean time.Duration
+}
+
+// note has a length count for a quarter.
+func (p *pace) note(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mean == 0 {
+		p.mean = d
+	}
+	p.mean += (d - p.mean) / 4
+}
+
+// part is a random part of it.
+func (p *pace) part(chance *rand.Rand) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Duration(chance.Float64() * float64(p.mean))
 }
 
 // TestStormRoom has many sessions end at once where few results may wait, kills sessions and
 // fires at random, and merges meanwhile. There are never more results than room, and none that
 // nobody can find.
+//
+// How often each session is killed follows from a seed, and when, from how long the others take, the
+// last time after it has got a place: so a slow machine kills as many, as late in their work, and
+// comes to an end.
 func TestStormRoom(t *testing.T) {
 	t.Parallel()
 	s := newRoomStorm(t)
 	var others, finishers sync.WaitGroup
-	for _, play := range []func(){s.kill, s.merge, s.watch} {
+	for _, play := range []func(){s.merge, s.watch} {
 		others.Go(play)
 	}
 	for i := range s.size.finishers {
@@ -77,12 +104,14 @@ func TestStormRoom(t *testing.T) {
 	finishers.Wait()
 	close(s.calm)
 	others.Wait()
-	t.Logf("%d finishers and %d places: %d processes killed, at most %d results waited; statuses: %v", s.size.finishers, s.size.limit, s.killed, s.most, s.statuses)
-	if s.killed == 0 || s.statuses[75] == 0 || s.most < s.size.limit {
-		t.Error("that was no storm")
+	claimed := len(s.numbers("select 1 from runs where outcome = 'abandoned' and epoch > 0"))
+	t.Logf("%d finishers and %d places: %d sessions killed, %d of them at work, and %d fires; at most %d results waited; statuses: %v",
+		s.size.finishers, s.size.limit, s.statuses[-1], claimed, s.fires, s.most, s.statuses)
+	if s.statuses[-1] != s.due || s.due < s.size.finishers || claimed == 0 || s.statuses[75] == 0 || s.most < s.size.limit {
+		t.Errorf("that was no storm: %d sessions were to be killed", s.due)
 	}
-	s.call("fanout", "--exec")
-	listed, _ := s.call("review", "--all")
+	s.call(doom{}, "fanout", "--exec")
+	listed, _ := s.call(doom{}, "review", "--all")
 	for _, branch := range s.waiting() {
 		if run := branch[strings.LastIndexByte(branch, '/')+1:]; !strings.Contains(listed, run) {
 			t.Errorf("branch %s is not listed:\n%s", branch, listed)
@@ -94,7 +123,7 @@ func TestStormRoom(t *testing.T) {
 func newRoomStorm(t *testing.T) *roomStorm {
 	t.Helper()
 	s := &roomStorm{
-		T: t, size: roomSizeAsked(), dir: t.TempDir(), calm: make(chan struct{}), running: map[int]*os.Process{}, statuses: map[int]int{},
+		T: t, size: roomSizeAsked(), dir: t.TempDir(), calm: make(chan struct{}), placed: map[int]chan struct{}{}, statuses: map[int]int{},
 	}
 	state := filepath.Join(s.dir, "state")
 	storetest.Keep(t, state)
@@ -106,24 +135,33 @@ func newRoomStorm(t *testing.T) *roomStorm {
 	s.git("config", "user.name", "storm")
 	s.git("config", "user.email", "storm@example.org")
 	s.git("commit", "-q", "--allow-empty", "-m", "begin")
-	if _, status := s.call("pause"); status != 0 { // fires look, and start nothing
+	if _, status := s.call(doom{}, "pause"); status != 0 { // fires look, and start nothing
 		t.Fatal("no store")
 	}
 	return s
 }
 
-// finish runs sessions until one of them has ended with work.
+// finish runs sessions until as many as are due were killed and one has ended with work.
 func (s *roomStorm) finish(i int) {
 	chance := rand.New(rand.NewPCG(5, uint64(i)))
+	kills := chance.IntN(s.size.kills + 1)
+	s.count(func() { s.due += kills })
 	for s.Context().Err() == nil {
-		_, status := s.call("run", "--category", "code")
-		s.mu.Lock()
-		s.statuses[status]++
-		s.mu.Unlock()
+		var d doom
+		if kills > 0 {
+			d = doom{after: s.session.part(chance), placed: kills == 1}
+		}
+		began := time.Now()
+		_, status := s.call(d, "run", "--category", "code")
+		s.count(func() { s.statuses[status]++ })
 		switch status {
 		case 0:
-			return
-		case -1: // killed
+			s.session.note(time.Since(began))
+			if kills == 0 {
+				return
+			}
+		case -1:
+			kills--
 		case 75:
 			select {
 			case <-s.Context().Done():
@@ -136,32 +174,37 @@ func (s *roomStorm) finish(i int) {
 	}
 }
 
-// kill kills a random process now and then.
-func (s *roomStorm) kill() {
-	chance := rand.New(rand.NewPCG(6, 7))
-	for s.blows(time.Duration(50+chance.IntN(400)) * time.Millisecond) {
-		s.mu.Lock()
-		if pids := slices.Sorted(maps.Keys(s.running)); len(pids) > 0 {
-			_ = s.running[pids[chance.IntN(len(pids))]].Kill() // It may be gone already.
-		}
-		s.mu.Unlock()
-	}
-}
-
-// merge merges some of what waits, and has a fire look.
+// merge merges some of what waits, and has a fire look, until the storm is over and as many fires were
+// killed as there are places.
 func (s *roomStorm) merge() {
 	chance := rand.New(rand.NewPCG(8, 9))
-	for s.blows(300 * time.Millisecond) {
+	var fire pace
+	for s.blows(300*time.Millisecond) || s.fires < s.size.limit && s.Context().Err() == nil {
 		for _, branch := range s.waiting() {
 			if chance.IntN(2) == 0 {
 				s.git("merge", "-q", "--no-edit", branch)
 			}
 		}
-		s.call("fanout", "--exec")
+		var d doom
+		if chance.IntN(2) == 0 {
+			d.after = fire.part(chance)
+		}
+		began := time.Now()
+		if _, status := s.call(d, "fanout", "--exec"); status == -1 {
+			s.fires++
+		} else {
+			fire.note(time.Since(began))
+		}
 	}
 }
 
-// watch looks all the time.
+func (s *roomStorm) count(one func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one()
+}
+
+// watch looks all the time, and says which sessions have a place.
 func (s *roomStorm) watch() {
 	for s.blows(20 * time.Millisecond) {
 		s.look()
@@ -182,23 +225,43 @@ func (s *roomStorm) blows(pause time.Duration) bool {
 
 // look checks that no more waits than there is room for, and that no more places are taken.
 func (s *roomStorm) look() {
-	waiting := s.waiting()
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(s.dir, "state", "stint.db")+"?mode=ro&_busy_timeout=15000")
-	if err != nil {
-		s.Error(err)
-		return
-	}
-	defer func() { _ = db.Close() }()
-	taken := 0
-	if err := db.QueryRowContext(s.Context(), "select count(*) from places where given_at is null").Scan(&taken); err != nil && s.Context().Err() == nil {
-		s.Error(err)
-	}
+	waiting, taken := s.waiting(), len(s.numbers("select 1 from places where given_at is null"))
 	if len(waiting) > s.size.limit || taken > s.size.limit {
 		s.Errorf("%d places are taken, and %d branches wait, want at most %d: %q", taken, len(waiting), s.size.limit, waiting)
 	}
-	s.mu.Lock()
-	s.most = max(s.most, len(waiting))
-	s.mu.Unlock()
+	pids := s.numbers("select r.pid from places p join runs r on r.id = p.run where p.given_at is null and r.ended_at is null")
+	s.count(func() {
+		s.most = max(s.most, len(waiting))
+		for _, pid := range pids {
+			if has, waits := s.placed[pid]; waits {
+				close(has)
+				delete(s.placed, pid)
+			}
+		}
+	})
+}
+
+// numbers asks the store for some.
+func (s *roomStorm) numbers(query string) (list []int) {
+	db, err := sql.Open("sqlite3", "file:"+filepath.Join(s.dir, "state", "stint.db")+"?mode=ro&_busy_timeout=15000")
+	if err != nil {
+		s.Error(err)
+		return nil
+	}
+	defer func() { _ = db.Close() }()
+	rows, err := db.QueryContext(s.Context(), query)
+	for err == nil && rows.Next() {
+		var n int
+		err = rows.Scan(&n)
+		list = append(list, n)
+	}
+	if err == nil {
+		err = rows.Err()
+	}
+	if err != nil && s.Context().Err() == nil {
+		s.Error(err)
+	}
+	return list
 }
 
 // waiting are the branches with commits that are not merged.
@@ -214,8 +277,34 @@ func (s *roomStorm) git(args ...string) string {
 	return string(out)
 }
 
+// doom is when a process is killed: so long after it began, or after it has a place in review. Zero:
+// never.
+type doom struct {
+	after  time.Duration
+	placed bool
+}
+
+// fulfil kills a process unless it ends before.
+func (s *roomStorm) fulfil(d doom, p *os.Process, ended <-chan struct{}) {
+	if d.placed {
+		has := make(chan struct{})
+		s.count(func() { s.placed[p.Pid] = has })
+		defer s.count(func() { delete(s.placed, p.Pid) })
+		select {
+		case <-has:
+		case <-ended:
+			return
+		}
+	}
+	select {
+	case <-time.After(d.after):
+		_ = p.Kill() // It may be gone already.
+	case <-ended:
+	}
+}
+
 // call runs stint and returns its output and status, -1 if it was killed.
-func (s *roomStorm) call(args ...string) (stdout string, status int) {
+func (s *roomStorm) call(d doom, args ...string) (stdout string, status int) {
 	var out, stderr bytes.Buffer
 	cmd := exec.CommandContext(s.Context(), "stint", append([]string{"--config", filepath.Join(s.dir, "stint.toml")}, args...)...)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = &out, &stderr, s.dir
@@ -223,18 +312,17 @@ func (s *roomStorm) call(args ...string) (stdout string, status int) {
 		s.Error(err)
 		return "", 1
 	}
-	s.mu.Lock()
-	s.running[cmd.Process.Pid] = cmd.Process
-	s.mu.Unlock()
-	_ = cmd.Wait() // The status says how it ended.
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.running, cmd.Process.Pid)
-	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		s.killed++
-		return out.String(), -1
+	var killer sync.WaitGroup
+	ended := make(chan struct{})
+	if d.after > 0 {
+		killer.Go(func() { s.fulfil(d, cmd.Process, ended) })
 	}
-	status = cmd.ProcessState.ExitCode()
+	_ = cmd.Wait() // The status says how it ended.
+	close(ended)
+	killer.Wait()
+	if status = cmd.ProcessState.ExitCode(); status == -1 {
+		return out.String(), status
+	}
 	if strings.Contains(stderr.String(), "database is locked") { // a hundred processes at once may be too many for a small machine
 		return out.String(), 75
 	}
