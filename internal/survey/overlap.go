@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"stint/internal/fleet"
 	"stint/internal/review"
@@ -22,11 +23,13 @@ func (f *Fleet) OverlapsOf(ctx context.Context, tasks []fleet.Task) (map[fleet.T
 
 // overlaps are the workable tasks that are to change what other work changes. The files of a task
 // are known of one that declares them, and of one with attempts on branches. Git is not asked
-// where no run ever had a folder of its own and no files are for one task at a time, and no more
-// than the branches are looked at where nothing is known of any task. An error costs the order alone, and stops nothing.
+// where no task can be worked on, nor where no run ever had a folder of its own and no files are
+// for one task at a time, and no more than the branches are looked at where nothing is known of any
+// task. An error costs the order alone, and stops nothing.
 func (f *Fleet) overlaps(ctx context.Context, v View) map[fleet.TaskID]fleet.Overlap {
 	_, none := os.Stat(filepath.Join(f.Config.State, "worktrees"))
-	if none != nil && len(f.Config.Review.Serialize) == 0 || f.Work == nil {
+	if none != nil && len(f.Config.Review.Serialize) == 0 || f.Work == nil ||
+		!slices.ContainsFunc(v.Tasks, func(t fleet.Task) bool { return t.State.Workable() }) {
 		return nil
 	}
 	found, err := f.findOverlaps(ctx, v)
