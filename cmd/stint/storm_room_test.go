@@ -61,29 +61,6 @@ type roomStorm struct {
 	most     int                   // branches that waited at once
 }
 
-// pace is how long something takes on this machine, as loaded as it is.
-type pace struct {
-	mu   sync.Mutex
-	mean time.Duration
-}
-
-// note has a length count for a quarter.
-func (p *pace) note(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.mean == 0 {
-		p.mean = d
-	}
-	p.mean += (d - p.mean) / 4
-}
-
-// part is a random part of it.
-func (p *pace) part(chance *rand.Rand) time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return time.Duration(chance.Float64() * float64(p.mean))
-}
-
 // TestStormRoom has many sessions end at once where few results may wait, kills sessions and
 // fires at random, and merges meanwhile. There are never more results than room, and none that
 // nobody can find.

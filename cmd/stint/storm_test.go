@@ -39,8 +39,9 @@ type storm struct {
 	begun  time.Time
 	keys   int
 
+	length pace // of a call
+
 	mu      sync.Mutex
-	running map[int]*os.Process
 	killed  int
 	history map[string][]porcupine.Operation // by key
 	answers map[string]int                   // by status
@@ -52,7 +53,7 @@ func newStorm(t *testing.T, keys int) *storm {
 	storetest.Keep(t, dir)
 	s := &storm{
 		T: t, config: filepath.Join(dir, "stint.toml"), begun: time.Now(), keys: keys,
-		running: map[int]*os.Process{}, history: map[string][]porcupine.Operation{}, answers: map[string]int{},
+		history: map[string][]porcupine.Operation{}, answers: map[string]int{},
 	}
 	config := fmt.Sprintf("fleet = \"storm\"\nstate = %q\n[agent.a]\ncommand = [\"true\"]\n[category.code]\n", filepath.Join(dir, "state"))
 	if err := os.WriteFile(s.config, []byte(config), 0o600); err != nil {
@@ -61,22 +62,18 @@ func newStorm(t *testing.T, keys int) *storm {
 	return s
 }
 
-// TestStorm has many processes claim, renew and give back few keys, kills one of them
-// every 20 ms, and checks that one store that does one thing at a time can have given all the
+// TestStorm has many processes claim, renew and give back few keys, kills some of them
+// at random, and checks that one store that does one thing at a time can have given all the
 // answers.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	size := stormSizeAsked()
 	s := newStorm(t, size.keys)
-	calm := make(chan struct{})
-	var killer, clients sync.WaitGroup
-	killer.Go(func() { s.kill(calm) })
+	var clients sync.WaitGroup
 	for i := range size.processes {
 		clients.Go(func() { s.client(i, size.calls) })
 	}
 	clients.Wait()
-	close(calm)
-	killer.Wait()
 	t.Logf("%d killed of %d; answers: %v", s.killed, size.processes*size.calls, s.answers)
 	for _, status := range []string{"", "granted", "denied", "released"} {
 		if s.answers[status] == 0 {
@@ -93,23 +90,28 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// kill kills a random process every 20 ms.
-func (s *storm) kill(calm <-chan struct{}) {
-	chance := rand.New(rand.NewPCG(1, 2))
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-calm:
-			return
-		case <-tick.C:
-		}
-		s.mu.Lock()
-		if pids := slices.Sorted(maps.Keys(s.running)); len(pids) > 0 {
-			_ = s.running[pids[chance.IntN(len(pids))]].Kill() // It may be gone already.
-		}
-		s.mu.Unlock()
+// pace is how long something takes on this machine, as loaded as it is. What is to be killed is
+// killed after a part of that: on a slow machine as late in its work as on a fast one.
+type pace struct {
+	mu   sync.Mutex
+	mean time.Duration
+}
+
+// note has a length count for a quarter.
+func (p *pace) note(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mean == 0 {
+		p.mean = d
 	}
+	p.mean += (d - p.mean) / 4
+}
+
+// part is a random part of it.
+func (p *pace) part(chance *rand.Rand) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Duration(chance.Float64() * float64(p.mean))
 }
 
 // client makes calls under a name of its own, one process each, and goes by the answers on its
@@ -131,7 +133,11 @@ func (s *storm) client(i, calls int) {
 		if c.Kind == "take" || c.Kind == "renew" {
 			c.TTL = []int64{100, 1000, 60_000}[chance.IntN(3)]
 		}
-		switch a := s.call(key, c, chance.IntN(3)); a.Status {
+		ending, after := chance.IntN(3), time.Duration(0)
+		if chance.IntN(4) == 0 {
+			after = s.length.part(chance)
+		}
+		switch a := s.call(key, c, ending, after); a.Status {
 		case "granted", "renewed":
 			holds[key] = a.Epoch
 		case "released", "lost", "denied", "free":
@@ -158,8 +164,8 @@ func (c stormCall) args(key string, ending int) []string {
 	return args
 }
 
-// call runs one process and records its answer.
-func (s *storm) call(key string, c stormCall, ending int) stormAnswer {
+// call runs one process, kills it after a time that is not 0, and records its answer.
+func (s *storm) call(key string, c stormCall, ending int, after time.Duration) stormAnswer {
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(s.Context(), "stint", append([]string{"--config", s.config}, c.args(key, ending)...)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -168,19 +174,21 @@ func (s *storm) call(key string, c stormCall, ending int) stormAnswer {
 		s.Error(err)
 		return stormAnswer{}
 	}
-	s.mu.Lock()
-	s.running[cmd.Process.Pid] = cmd.Process
-	s.mu.Unlock()
+	if after > 0 {
+		defer time.AfterFunc(after, func() { _ = cmd.Process.Kill() }).Stop() // It may be gone already.
+	}
 	_ = cmd.Wait()
 	ended := time.Since(s.begun)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.running, cmd.Process.Pid)
 	var a stormAnswer
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		s.killed++ // Nothing it did comes later than its death.
 	} else if a = parseStormAnswer(stdout.Bytes()); cmd.ProcessState.ExitCode() != stormExit(c.Kind, a.Status) || strings.Contains(stderr.String(), "locked") {
 		s.Errorf("%v: status %d\n%s%s", cmd.Args, cmd.ProcessState.ExitCode(), &stdout, &stderr)
+	}
+	if a.Status != "" {
+		s.length.note(ended - began)
 	}
 	s.answers[a.Status]++
 	origin := s.begun.UnixMilli()
