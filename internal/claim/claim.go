@@ -112,7 +112,7 @@ func (e InUseError) Unwrap() error { return fleet.ErrHeld }
 // knows whether the session lives, the person decides who releases the claim as abandoned.
 func (d Desk) Release(ctx context.Context, h store.Hold, by fleet.RunID, ending fleet.Ending, reason string) (fleet.Claim, error) {
 	if run, session := h.Holder.Run(); session && run != by {
-		c, _, err := d.Store.Check(ctx, h.Key)
+		c, at, err := d.Store.Check(ctx, h.Key)
 		if err != nil {
 			return c, err
 		}
@@ -120,6 +120,7 @@ func (d Desk) Release(ctx context.Context, h store.Hold, by fleet.RunID, ending 
 			h.Epoch = c.Epoch // what is found out here counts for this epoch alone
 			lives := d.Holder(ctx, c)
 			if lives == fleet.Lives || lives == fleet.Unknown && ending != fleet.EndingAbandoned {
+				c.ReadAt = at
 				return c, InUseError{c, lives}
 			}
 		}
@@ -142,6 +143,7 @@ func (d Desk) Held(ctx context.Context, s store.Standing) []fleet.Claim {
 			}
 		}
 		if !c.Free(s.At, asked[id]) {
+			c.ReadAt = s.At
 			held = append(held, c)
 		}
 	}

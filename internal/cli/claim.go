@@ -248,7 +248,7 @@ func (a *app) printGrant(grant fleet.Grant, c fleet.Claim, named, dryRun bool) e
 	}
 	if grant == fleet.Denied {
 		if !a.json {
-			fmt.Fprintln(a.Stderr, plain.Text(c.Denial(a.Now())))
+			fmt.Fprintln(a.Stderr, plain.Text(c.Denial()))
 			if !named {
 				a.hint("to renew a claim of your own, name its holder: --holder NAME")
 			}
@@ -343,7 +343,7 @@ func (a *app) printInUse(e claim.InUseError) {
 		printJSON(a.Stdout, wire.NewClaim(wire.ClaimDenied, e.Claim))
 		return
 	}
-	fmt.Fprintln(a.Stderr, plain.Text(e.Claim.Denial(a.Now())))
+	fmt.Fprintln(a.Stderr, plain.Text(e.Claim.Denial()))
 	run, _ := e.Claim.Holder.Run()
 	if e.Session == fleet.Lives {
 		a.hint(fmt.Sprintf("end its session first, which gives the claim back: stint stop %s", run))

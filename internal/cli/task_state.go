@@ -154,7 +154,7 @@ func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h *s
 		return nil, err
 	}
 	if grant == fleet.Denied {
-		return nil, fleet.WithHint(fmt.Errorf("%s: %w", c.Denial(a.Now()), fleet.ErrHeld), "stint status shows the session that works on it")
+		return nil, fleet.WithHint(fmt.Errorf("%s: %w", c.Denial(), fleet.ErrHeld), "stint status shows the session that works on it")
 	}
 	h.Epoch = c.Epoch
 	return func() error {

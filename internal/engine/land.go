@@ -246,7 +246,7 @@ func (e *Engine) changeTask(ctx context.Context, id fleet.TaskID, next func(flee
 		return err
 	}
 	if grant == fleet.Denied {
-		return fmt.Errorf("task %s stays as it is: %s: %w", id, c.Denial(e.Now()), fleet.ErrHeld)
+		return fmt.Errorf("task %s stays as it is: %s: %w", id, c.Denial(), fleet.ErrHeld)
 	}
 	h := store.Hold{Key: c.Key, Holder: reviewer, Epoch: c.Epoch}
 	// If we die before it is given back, the next change of the task renews it, or it expires.

@@ -225,7 +225,7 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	run = claimFor(run, task)
 	for _, held := range v.Held {
 		if held.Key == run.Key {
-			return Preview{}, fmt.Errorf("%s: %w", held.Denial(v.Now), fleet.ErrHeld)
+			return Preview{}, fmt.Errorf("%s: %w", held.Denial(), fleet.ErrHeld)
 		}
 	}
 	run.Epoch = 1 // what it would be is known only by taking the claim

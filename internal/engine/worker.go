@@ -272,7 +272,7 @@ func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task,
 		return "", err
 	}
 	if grant == fleet.Denied {
-		return taken.Denial(w.Now()), w.denied(ctx, taken, task)
+		return taken.Denial(), w.denied(ctx, taken, task)
 	}
 	run.Agent, run.Epoch = agent, taken.Epoch
 	w.run, w.task, w.taken = run, task, taken

@@ -176,12 +176,14 @@ type Claim struct {
 	Ending     Ending    // how it was released, empty while it was not
 	Reason     string    // why it was released
 	Attempt    string    // the take that was granted this epoch; empty: it has no name
+	ReadAt     time.Time // by the store's clock; zero where the claim is in nobody's way
 }
 
-// Denial is the answer to a caller who wants a claim that is another's.
-func (c Claim) Denial(now time.Time) string {
+// Denial is the answer to a caller who wants a claim that is another's: as it was when it was read,
+// whatever the caller's clock shows.
+func (c Claim) Denial() string {
 	expiry := c.ExpiresAt.UTC().Format(time.RFC3339)
-	if c.ExpiresAt.After(now) {
+	if c.ExpiresAt.After(c.ReadAt) {
 		return fmt.Sprintf("DENIED — %s held by %s (expires %s)", c.Key, c.Holder, expiry)
 	}
 	return fmt.Sprintf("DENIED — %s held by %s (expired %s, but its session lives)", c.Key, c.Holder, expiry)

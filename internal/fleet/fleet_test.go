@@ -171,10 +171,12 @@ func TestRunIDKeepsItsParts(t *testing.T) {
 func TestDenial(t *testing.T) {
 	t.Parallel()
 	c := Claim{Key: "fix", Holder: "bob@host", ExpiresAt: time.Date(2026, 6, 26, 2, 25, 19, 5e8, time.FixedZone("", 7200))}
-	if got, want := c.Denial(c.ExpiresAt.Add(-1)), "DENIED — fix held by bob@host (expires 2026-06-26T00:25:19Z)"; got != want {
+	c.ReadAt = c.ExpiresAt.Add(-1)
+	if got, want := c.Denial(), "DENIED — fix held by bob@host (expires 2026-06-26T00:25:19Z)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got, want := c.Denial(c.ExpiresAt), "DENIED — fix held by bob@host (expired 2026-06-26T00:25:19Z, but its session lives)"; got != want {
+	c.ReadAt = c.ExpiresAt
+	if got, want := c.Denial(), "DENIED — fix held by bob@host (expired 2026-06-26T00:25:19Z, but its session lives)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -59,6 +59,7 @@ func (p *Page) Take(r store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
 	grant := Take(c.Claim, r, p.Now)
 	switch grant {
 	case fleet.Denied:
+		c.ReadAt = p.Now
 		return grant, c.Claim, nil
 	case fleet.Granted:
 		c = Claim{Claim: fleet.Claim{Key: r.Key, Holder: r.Holder, Epoch: c.Epoch + 1, AcquiredAt: p.Now, ExpiresAt: whole(p.Now.Add(r.TTL)), Note: r.Note, Attempt: r.Attempt}}

@@ -18,8 +18,10 @@ func testTake(t *testing.T, b bundle) {
 	want := fleet.Claim{Key: r.Key, Holder: bob, Epoch: 1, AcquiredAt: Start(), ExpiresAt: Start().Add(time.Hour), Note: r.Note}
 	same(t, "granted", b.mustTake(t, r, fleet.Granted), want)
 	b.clock.Advance(time.Minute)
-	same(t, "in the way of another", b.mustTake(t, store.TakeRequest{Key: r.Key, Holder: alice, Renews: true, TTL: time.Hour}, fleet.Denied), want)
-	same(t, "in the way of one who named nobody", b.mustTake(t, store.TakeRequest{Key: r.Key, Holder: bob, TTL: time.Hour}, fleet.Denied), want)
+	inTheWay := want
+	inTheWay.ReadAt = b.clock.Now()
+	same(t, "in the way of another", b.mustTake(t, store.TakeRequest{Key: r.Key, Holder: alice, Renews: true, TTL: time.Hour}, fleet.Denied), inTheWay)
+	same(t, "in the way of one who named nobody", b.mustTake(t, store.TakeRequest{Key: r.Key, Holder: bob, TTL: time.Hour}, fleet.Denied), inTheWay)
 	b.mustTake(t, store.TakeRequest{Key: r.Key + "x", Holder: alice, TTL: time.Hour}, fleet.Granted)
 	got, held, err := b.check(t.Context(), r.Key)
 	must(t, err)
