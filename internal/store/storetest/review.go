@@ -61,3 +61,25 @@ func testReviews(t *testing.T, b bundle) {
 	must(t, err)
 	same(t, "of none", none, map[fleet.RunID]fleet.Review{})
 }
+
+// testNotices has news go out once in a while, unless it is another's or did not go out at all.
+func testNotices(t *testing.T, b bundle) {
+	news := fleet.Notice{Event: fleet.EventQuota, Agent: "a"}
+	due := func(n fleet.Notice, want bool) {
+		t.Helper()
+		got, err := b.NoticeDue(t.Context(), n, time.Hour)
+		must(t, err)
+		same(t, "due", got, want)
+	}
+	due(news, true)
+	due(news, false)
+	due(fleet.Notice{Event: fleet.EventQuota, Agent: "b"}, true)
+	b.clock.Advance(time.Hour - time.Millisecond)
+	due(news, false)
+	b.clock.Advance(time.Millisecond)
+	due(news, true)
+	due(news, false)
+	must(t, b.ForgetNotice(t.Context(), news))
+	due(news, true)
+	due(news, false)
+}

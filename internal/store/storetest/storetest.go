@@ -134,6 +134,7 @@ func Run(t *testing.T, open Open) {
 		"Denials":            testDenials,
 		"LessonUses":         testLessonUses,
 		"Reviews":            testReviews,
+		"Notices":            testNotices,
 		"Feedback":           testFeedback,
 		"Tallies":            testTallies,
 		"TalliesOfNever":     testTalliesOfNever,
