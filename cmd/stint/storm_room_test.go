@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql"
 	"fmt"
 	"math/rand/v2"
@@ -227,13 +228,14 @@ func (s *roomStorm) numbers(query string) (list []int) {
 	}
 	defer func() { _ = db.Close() }()
 	rows, err := db.QueryContext(s.Context(), query)
-	for err == nil && rows.Next() {
-		var n int
-		err = rows.Scan(&n)
-		list = append(list, n)
-	}
 	if err == nil {
-		err = rows.Err()
+		defer rows.Close()
+		for err == nil && rows.Next() {
+			var n int
+			err = rows.Scan(&n)
+			list = append(list, n)
+		}
+		err = cmp.Or(err, rows.Err())
 	}
 	if err != nil && s.Context().Err() == nil {
 		s.Error(err)

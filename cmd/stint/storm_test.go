@@ -90,8 +90,8 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// pace is how long something takes on this machine, as loaded as it is. What is to be killed is
-// killed after a part of that: on a slow machine as late in its work as on a fast one.
+// pace is how long something takes on this machine, as loaded as it is. A process that is to
+// be killed is killed after a part of that: on a slow machine as late in its work as on a fast one.
 type pace struct {
 	mu   sync.Mutex
 	mean time.Duration

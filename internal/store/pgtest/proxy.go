@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 )
 
 // socket is the name of a server's socket in its folder.
@@ -27,8 +26,6 @@ type Proxy struct {
 	// Fate says what becomes of a connection's round trip, counted from 1 over all connections; nil:
 	// all are carried. It is set before the first connection.
 	Fate func(trip int) Fate
-	// Delay is the time of a round trip.
-	Delay time.Duration
 
 	listener net.Listener
 	server   string
@@ -171,7 +168,6 @@ func (p *Proxy) carry(client, server net.Conn) error {
 		if fate == RequestLost {
 			return nil
 		}
-		<-time.After(p.Delay)
 		if _, err := server.Write(request); err != nil {
 			return err
 		}

@@ -38,8 +38,8 @@ func throughProxy(t *testing.T) (Options, *pgtest.Proxy) {
 	return o, p
 }
 
-// TestLostOnTheWay has a session and its fire told to a server by a network that loses each of their
-// messages once, or each answer: what is on record is as if every word had been told once.
+// TestLostOnTheWay records a fire and its session on a server behind a network that loses each of their
+// requests once, or each answer: the record is the same as without.
 func TestLostOnTheWay(t *testing.T) {
 	t.Parallel()
 	for name, fate := range map[string]pgtest.Fate{"requests": pgtest.RequestLost, "answers": pgtest.AnswerLost} {
