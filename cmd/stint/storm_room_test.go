@@ -229,7 +229,7 @@ func (s *roomStorm) numbers(query string) (list []int) {
 	defer func() { _ = db.Close() }()
 	rows, err := db.QueryContext(s.Context(), query)
 	if err == nil {
-		defer rows.Close()
+		defer func() { _ = rows.Close() }()
 		for err == nil && rows.Next() {
 			var n int
 			err = rows.Scan(&n)
