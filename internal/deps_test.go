@@ -166,7 +166,7 @@ func rules() map[string]rule {
 		"internal/web": {
 			house: []string{
 				"internal/fleet", "internal/inspect", "internal/markup", "internal/metrics", "internal/plot", "internal/report",
-				"internal/review", "internal/screen", "internal/selector", "internal/store", "internal/transcript", "internal/wire",
+				"internal/review", "internal/screen", "internal/selector", "internal/store", "internal/survey", "internal/transcript", "internal/wire",
 			},
 			not: []string{"database/sql", "os/exec"},
 		},

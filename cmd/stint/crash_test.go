@@ -80,10 +80,10 @@ func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
 			"Store.Snapshot", "Store.Ledger", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.Watched", "Store.RunsSince",
-			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Places", "Store.Reviews", "Store.Feedback", "Store.ReviewTimes", "Store.Check", "Store.List", "Store.Close", "Sources.Get", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs",
+			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Places", "Store.Reviews", "Store.Feedback", "Store.ReviewTimes", "Store.Check", "Store.List", "Store.Close", "Store.Hosts", "Sources.Get", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs",
 		},
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
-		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Store.GoAway", "Store.ComeBack", "Stopper.Stop"},
+		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Store.GoAway", "Store.ComeBack", "Store.HostGone", "Store.ForgetHost", "Store.AskToStop", "Stopper.Stop"},
 		"of trackers, see TestCrashTracker": {"Sources.Call", "Store.LeaveTask"},
 		"see TestCrashLand":                 {"Store.SaveReview", "Trunk.Landings", "Trunk.Stack", "Trunk.Advance", "Trunk.Drop", "Trunk.Unstack"},
 		"see review_feedback.txtar":         {"Store.SaveFeedback"},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -110,7 +111,7 @@ func (a *app) listHosts(ctx context.Context) error {
 			printJSON(a.Stdout, wire.NewHosts(at, list))
 			return nil
 		}
-		a.print(screen.Hosts(list, at).Lines(screen.Style{}))
+		a.print(screen.Hosts(list, at, false).Lines(screen.Style{}))
 		return nil
 	})
 }
@@ -118,27 +119,35 @@ func (a *app) listHosts(ctx context.Context) error {
 // withHost runs fn with the store, and the machine of this name, or identity, in it.
 func (a *app) withHost(ctx context.Context, name string, dryRun bool, fn func(s store.Store, h fleet.Host) error) error {
 	return a.withRecord(ctx, dryRun, func(e *engine.Engine) error {
-		var list []fleet.Host
-		if e.Store != nil {
-			var err error
-			if list, _, err = e.Store.Hosts(ctx); err != nil {
-				return err
-			}
+		if e.Store == nil {
+			return noHost(name)
 		}
-		var found []fleet.Host
-		for _, h := range list {
-			if h.ID == name || h.Name == name {
-				found = append(found, h)
-			}
+		h, err := namedHost(ctx, e.Store, name)
+		if err != nil {
+			return err
 		}
-		switch {
-		case len(found) == 0:
-			return fleet.WithHint(fmt.Errorf("no machine of the fleet is called %q: %w", name, fleet.ErrNotFound), "stint host list")
-		case len(found) > 1:
-			return fleet.WithHint(usage(fmt.Errorf("%d machines are, or were, called %q", len(found), name)), "name its id: stint host list --json")
-		}
-		return fn(e.Store, found[0])
+		return fn(e.Store, h)
 	})
+}
+
+// namedHost is the machine of this name, or identity.
+func namedHost(ctx context.Context, s store.Store, name string) (fleet.Host, error) {
+	list, _, err := s.Hosts(ctx)
+	if err != nil {
+		return fleet.Host{}, err
+	}
+	list = slices.DeleteFunc(list, func(h fleet.Host) bool { return h.ID != name && h.Name != name })
+	switch len(list) {
+	case 0:
+		return fleet.Host{}, noHost(name)
+	case 1:
+		return list[0], nil
+	}
+	return fleet.Host{}, fleet.WithHint(usage(fmt.Errorf("%d machines are, or were, called %q", len(list), name)), "name its id: stint host list --json")
+}
+
+func noHost(name string) error {
+	return fleet.WithHint(fmt.Errorf("no machine of the fleet is called %q: %w", name, fleet.ErrNotFound), "stint host list")
 }
 
 func (a *app) hostGone(ctx context.Context, name, reason string, dryRun bool) error {

@@ -20,6 +20,7 @@ type runsOptions struct {
 	limit                           int
 	fire                            fleet.FireID
 	category, task, outcome, before string
+	host                            string
 	since                           spanValue
 }
 
@@ -42,6 +43,7 @@ page, give --before the last run of this one.`,
 	f.StringVar(&o.category, "category", "", "those of one category")
 	f.StringVar(&o.task, "task", "", "those at one `TASK`")
 	f.StringVar(&o.outcome, "outcome", "", "those of this `OUTCOME`, such as failed")
+	f.StringVar(&o.host, "host", "", "those on one `MACHINE`, see stint host list")
 	f.Var(&o.since, "since", sinceUsage)
 	f.Var(countFlag(&o.fire), "fire", "those of one fire")
 	f.StringVar(&o.before, "before", "", "those that were made before this `RUN`")
@@ -54,6 +56,13 @@ func (a *app) runRuns(ctx context.Context, o runsOptions) error {
 		return err
 	}
 	return a.withPast(ctx, func(e *inspect.Explainer) error {
+		if o.host != "" && e.Store != nil {
+			h, err := namedHost(ctx, e.Store, o.host)
+			if err != nil {
+				return err
+			}
+			q.Host = h.ID
+		}
 		list, err := e.Runs(ctx, q)
 		if err != nil {
 			return err

@@ -58,6 +58,11 @@ func (s Status) Alerts() (list []Alert) {
 		case fleet.RunRunning, fleet.RunPlanned, fleet.RunWaiting, fleet.RunEnded:
 		}
 	}
+	for _, h := range s.Hosts {
+		if h.Trouble != "" && !h.Gone() {
+			add(AlertRun, "stint host list", fmt.Sprintf("nothing was heard of machine %s for %s", h.Name, plain.Span(s.At.Sub(h.HeardAt))), "")
+		}
+	}
 	for _, p := range s.Pauses {
 		left := "until it is resumed"
 		if !p.Until.IsZero() {

@@ -23,10 +23,31 @@ func Text(a About, c inspect.Counters) []byte {
 	p.fires(c)
 	p.ever(c)
 	p.now(c.Status)
+	p.hosts(c.Status)
 	p.trouble(c.Status)
 	p.spent(c.Status.Spent)
 	p.day(c)
 	return []byte(p.String())
+}
+
+// hosts are the machines of a fleet that has several.
+func (p *page) hosts(s inspect.Status) {
+	list := s.Hosts
+	if len(list) == 0 {
+		return
+	}
+	f := p.family("stint_host_heard_timestamp_seconds", gauge, "When a machine of the fleet last fired, or a session there had its heartbeat.")
+	for _, h := range list {
+		f.time(h.HeardAt, "host", h.Name)
+	}
+	f = p.family("stint_host_sessions", gauge, "Sessions on a machine that live, or are about to.")
+	for _, h := range list {
+		f.add(float64(h.Sessions), "host", h.Name)
+	}
+	f = p.family("stint_host_gone", gauge, "1 where a person says that a machine is off, else 0.")
+	for _, h := range list {
+		f.add(truth(h.Gone()), "host", h.Name)
+	}
 }
 
 func (p *page) fires(c inspect.Counters) {

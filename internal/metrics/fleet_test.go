@@ -19,6 +19,7 @@ import (
 	"stint/internal/metrics"
 	"stint/internal/report"
 	"stint/internal/review"
+	"stint/internal/survey"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -40,6 +41,9 @@ func busy() inspect.Counters {
 			},
 			Open:   []fleet.RunStatus{*run, crashed},
 			Claims: []fleet.Claim{{Key: "a"}},
+			Hosts: []survey.HostState{
+				{Host: fleet.Host{Name: "one", HeardAt: at.Add(-time.Minute)}, Sessions: 1}, {Host: fleet.Host{Name: "two", GoneAt: at}},
+			},
 			Closed: []inspect.Closure{{Reason: "memory"}, {Category: "docs", Reason: "reviews"}},
 			Day:    report.Audit{Denials: 3, Pivots: 2, Fallbacks: 1, PeakConcurrency: 2, Violations: make([]report.Violation, 1)},
 			Fires: []fleet.Fire{{ID: 7, At: at.Add(-time.Minute), Choices: []fleet.Choice{

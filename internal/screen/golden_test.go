@@ -16,6 +16,7 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/report"
 	"stint/internal/screen"
+	"stint/internal/survey"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -190,10 +191,25 @@ func newFleet() screen.StatusView {
 	return v
 }
 
+// severalHosts is a fleet on two machines, of which the other was not heard of for long.
+func severalHosts() screen.StatusView {
+	v := busyFleet()
+	v.Hosts = []survey.HostState{
+		{Host: fleet.Host{Name: "desk", HeardAt: before(4 * time.Second), FiredAt: before(18 * minute), Version: "v1.2.0", Slots: 3}, Here: true, Sessions: 2},
+		{
+			Host:     fleet.Host{Name: "gpu-1", HeardAt: before(14 * minute), FiredAt: before(20 * minute), Version: "v1.1.0", Slots: 8},
+			Sessions: 1, Trouble: "silent, with sessions at work",
+		},
+	}
+	v.Open[0].Machine, v.Open[2].Machine = "desk", "desk"
+	v.Open[1].Whereabouts = fleet.Whereabouts{Machine: "gpu-1", Heard: before(14 * minute), Unheard: true}
+	return v
+}
+
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	for name, view := range map[string]screen.StatusView{
-		"idle": idleFleet(), "busy": busyFleet(), "troubled": troubledFleet(), "new": newFleet(),
+		"idle": idleFleet(), "busy": busyFleet(), "troubled": troubledFleet(), "new": newFleet(), "hosts": severalHosts(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +219,7 @@ func TestStatus(t *testing.T) {
 					v.Rows, v.Last = 0, 5
 				}
 				lines := screen.Status(v, s)
-				if got := len(lines); name != "troubled" && s.Width >= 80 && got > 24 {
+				if got := len(lines); name != "troubled" && name != "hosts" && s.Width >= 80 && got > 24 {
 					t.Errorf("%d lines at %d columns, want one screen of 24", got, s.Width)
 				}
 				return lines
@@ -268,6 +284,7 @@ func TestRuns(t *testing.T) {
 	t.Parallel()
 	list := append([]fleet.RunStatus{busyRun("code", "fix-the-login-page-that-nobody-can-use", "claude", 12*minute)}, idleFleet().Runs...)
 	each(t, "runs", func(s screen.Style) []string { return screen.Runs(list, noon(), s) })
+	each(t, "runs-hosts", func(s screen.Style) []string { return screen.Runs(severalHosts().Open, noon(), s) })
 	if got := screen.Runs(nil, noon(), screen.Style{}); got != nil {
 		t.Errorf("no runs: %q, want no titles either", got)
 	}

@@ -9,34 +9,33 @@ import (
 	"stint/internal/survey"
 )
 
-// Hosts are the machines of a fleet.
-func Hosts(list []survey.HostState, now time.Time) Table {
-	t := Table{Columns: []Column{
-		{Title: "HOST", Least: 8},
-		{Title: "HEARD"},
-		{Title: "SESSIONS", Right: true},
-		{Title: "LAST-FIRE"},
-		{Title: "NEXT"},
-		{Title: "VERSION", Least: 8},
-		{Title: "WRONG", Least: 10},
-	}}
+// Hosts are the machines of a fleet; in brief without what one looks up only when it matters.
+func Hosts(list []survey.HostState, now time.Time, brief bool) Table {
+	t := Table{Columns: []Column{{Title: "HOST", Least: 8}, {Title: "HEARD"}, {Title: "SESSIONS", Right: true}}}
+	if !brief {
+		t.Columns = append(t.Columns, Column{Title: "LAST-FIRE"}, Column{Title: "NEXT"}, Column{Title: "VERSION", Least: 8})
+	}
+	t.Columns = append(t.Columns, Column{Title: "WRONG", Least: 10})
 	for _, h := range list {
-		name, sessions := h.Name, fmt.Sprint(h.Sessions)
+		name, sessions, next := h.Name, fmt.Sprint(h.Sessions), "-"
 		if h.Here {
 			name += " (here)"
 		}
 		if h.Slots > 0 {
 			sessions += fmt.Sprintf(" of %d", h.Slots)
 		}
-		next := "-"
 		if !h.NextFire.IsZero() {
 			next = until(h.NextFire, now)
 		}
-		trouble := Cell{Dash(h.Trouble), Normal}
+		row := Row(name, plain.Ago(h.HeardAt, now), sessions)
+		if !brief {
+			row = append(row, Row(plain.Ago(h.FiredAt, now), next, h.Version)...)
+		}
+		trouble := Text(Dash(h.Trouble))
 		if h.Trouble != "" {
 			trouble.Paint = Yellow
 		}
-		t.Rows = append(t.Rows, append(Row(name, plain.Ago(h.HeardAt, now), sessions, plain.Ago(h.FiredAt, now), next, h.Version), trouble))
+		t.Rows = append(t.Rows, append(row, trouble))
 	}
 	return t
 }
@@ -51,4 +50,11 @@ func Elsewhere(r fleet.RunStatus, now time.Time) string {
 		return r.Machine + ": silent for " + plain.Span(now.Sub(r.Heard))
 	}
 	return r.Machine + ": lives, heard " + plain.Ago(r.Heard, now)
+}
+
+func elsewhere(r fleet.RunStatus, now time.Time) Cell {
+	if r.Unheard {
+		return Cell{Elsewhere(r, now), Yellow}
+	}
+	return Cell{Elsewhere(r, now), Dim}
 }

@@ -40,6 +40,7 @@ func Run(v RunView, s Style) []string {
 	r.text("times", timesText(v))
 	r.text("fire", originText(v))
 	r.text("claim", claimText(v))
+	r.text("host", plain.Line(Elsewhere(v.RunStatus, v.At)))
 	r.text("agent", agentText(v))
 	r.text("commits", commitsText(v.Commits))
 	r.text("branch", plain.Line(v.Branch))

@@ -2,6 +2,7 @@ package screen
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,12 +26,19 @@ func Runs(list []fleet.RunStatus, now time.Time, s Style) []string {
 	if agents {
 		t.Columns = append(t.Columns, Column{Title: "AGENT", Least: 5})
 	}
+	several := slices.ContainsFunc(list, func(r fleet.RunStatus) bool { return r.Machine != "" })
+	if several {
+		t.Columns = append(t.Columns, Column{Title: "HOST", Least: 5})
+	}
 	t.Columns = append(t.Columns, Column{Title: "TOOK", Right: true}, Column{Title: "OUTCOME"},
 		Column{Title: "GRADE", Right: true}, Column{Title: "REASON", Least: 6})
 	for _, r := range list {
 		row := []Cell{Text(string(r.ID)), s.when(r.CreatedAt, now), Text(string(r.Category)), Text(Dash(string(r.Task)))}
 		if agents {
 			row = append(row, Text(Dash(r.Agent)))
+		}
+		if several {
+			row = append(row, Text(Dash(r.Machine)))
 		}
 		t.Rows = append(t.Rows, append(row, Text(took(r.Run, now)), signWord(r),
 			Text(gradeText(r.Final())), Text(r.Verdict.Reason)))

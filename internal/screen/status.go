@@ -33,6 +33,10 @@ func Status(v StatusView, s Style) []string {
 	head.text("timer", timerText(v, s))
 	head.text("fire", fireText(v, s))
 
+	if len(v.Hosts) > 0 {
+		head.add("hosts", Hosts(v.Hosts, v.At, true).Lines(head.inner()))
+	}
+
 	lanes := sheet{Style: s}
 	lanes.running(v)
 	lanes.text("idle", idleText(v))
@@ -203,6 +207,9 @@ func (s *sheet) running(v StatusView) {
 	if inner.Width <= 0 {
 		t.Columns = append(t.Columns, Column{})
 	}
+	if len(v.Hosts) > 0 {
+		t.Columns = append(t.Columns, Column{Least: 6})
+	}
 	for _, r := range list {
 		glyph, took := pulse(r, v.At)
 		row := []Cell{glyph, Text(LaneName(r.Category, r.Lane, counts[r.Category])), Text(Dash(string(r.Task))), Text(Dash(r.Agent)), took, Text(tokens(r.Tokens))}
@@ -211,6 +218,9 @@ func (s *sheet) running(v StatusView) {
 		}
 		if inner.Width <= 0 {
 			row = append(row, Text(Dash(r.Unit)))
+		}
+		if len(v.Hosts) > 0 {
+			row = append(row, elsewhere(r, v.At))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -405,6 +405,7 @@ type RunQuery struct {
 	Task     fleet.TaskID
 	Outcome  fleet.Outcome
 	Agent    string
+	Host     string // the identity of the machine
 	Fire     fleet.FireID
 	Ended    bool // only those that have
 	Shared   bool // only those with commits and no branch of their own

@@ -22,6 +22,7 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/review"
 	"stint/internal/selector"
+	"stint/internal/survey"
 	"stint/internal/top"
 )
 
@@ -268,6 +269,16 @@ func busy(t *testing.T) top.Moment {
 	return l
 }
 
+// several is a fleet on two machines.
+func several(t *testing.T) top.Moment {
+	t.Helper()
+	l := busy(t)
+	l.Hosts = []survey.HostState{{Host: fleet.Host{Name: "desk", HeardAt: clock()}, Here: true}, {Host: fleet.Host{Name: "gpu-1", HeardAt: ago(time.Minute)}}}
+	l.Open[0].Whereabouts = fleet.Whereabouts{Machine: "gpu-1", Heard: ago(time.Minute)}
+	l.Open[1].Machine = "desk"
+	return l
+}
+
 // many is a fleet of more categories than there is room for.
 func many(t *testing.T) top.Moment {
 	t.Helper()
@@ -306,6 +317,7 @@ func TestScreens(t *testing.T) {
 		{name: "busy_colour", width: 80, height: 24, look: busy(t), options: top.Options{Log: printed(40), Colour: true}},
 		{name: "busy_ascii", width: 80, height: 24, look: busy(t), options: top.Options{Log: printed(40), ASCII: true}},
 		{name: "many", width: 80, height: 24, look: many(t)},
+		{name: "several", width: 120, height: 40, look: several(t)},
 		{name: "unfolded", width: 80, height: 24, look: many(t), keys: []string{"f"}},
 		{name: "runs", width: 80, height: 24, look: busy(t), keys: []string{"R"}},
 		{name: "runs_filter", width: 80, height: 24, look: busy(t), keys: []string{"/", "c", "o", "d", "e"}},

@@ -65,6 +65,10 @@ func (m Model) laneLines(width, rows int) (lines []string, shown string) {
 	table := screen.Table{Columns: []screen.Column{
 		{}, {Least: 6}, {}, {Least: 8}, {Least: 4}, {Right: true}, {Right: true},
 	}}
+	several := len(m.look.Hosts) > 0
+	if several {
+		table.Columns = append(table.Columns, screen.Column{Least: 4})
+	}
 	for _, r := range list[first:end] {
 		if r.folded {
 			continue // which has no columns
@@ -76,9 +80,15 @@ func (m Model) laneLines(width, rows int) (lines []string, shown string) {
 			{Text: word, Paint: paint},
 			screen.Text(""), screen.Text(""), screen.Text(""), screen.Text(""),
 		}
+		if several {
+			cells = append(cells, screen.Text(""))
+		}
 		if r.run != nil {
 			cells[3], cells[4] = screen.Text(screen.Dash(string(r.run.Task))), screen.Text(r.run.Agent)
 			cells[5] = screen.Text(m.spent(r.run))
+			if several {
+				cells[7] = screen.Text(screen.Elsewhere(*r.run, m.now))
+			}
 			if r.run.Tokens != nil {
 				cells[6] = screen.Text(plain.Count(*r.run.Tokens) + " tok")
 			}

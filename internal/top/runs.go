@@ -63,7 +63,7 @@ func (m Model) known() []fleet.RunStatus {
 func (m Model) listed() []fleet.RunStatus {
 	words := strings.Fields(strings.ToLower(m.runs.filter))
 	return slices.DeleteFunc(m.known(), func(r fleet.RunStatus) bool {
-		text := strings.ToLower(fmt.Sprintln(r.ID, r.Category, r.Task, r.Agent, r.Sign().Word, r.Verdict.Reason))
+		text := strings.ToLower(fmt.Sprintln(r.ID, r.Category, r.Task, r.Agent, r.Machine, r.Sign().Word, r.Verdict.Reason))
 		return slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 	})
 }
@@ -128,6 +128,9 @@ func (m Model) detail(r fleet.RunStatus) []string {
 		how += ": " + r.Verdict.Reason
 	}
 	what := []string{"task " + screen.Dash(string(r.Task)), "agent " + screen.Dash(r.Agent), "made " + plain.Ago(r.CreatedAt, m.now)}
+	if where := screen.Elsewhere(r, m.now); where != "" {
+		what = append(what, "on "+where)
+	}
 	if r.Fire != 0 {
 		what = append(what, fmt.Sprintf("by fire %d", r.Fire))
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -169,7 +170,7 @@ func scroll(name string, parts ...any) h.HTML {
 
 func runs(list []fleet.RunStatus, now time.Time) h.HTML {
 	type run = fleet.RunStatus
-	return table[run]{selector: "table.cards#runs", region: "Newest first", caption: "Newest first", columns: []column[run]{
+	t := table[run]{selector: "table.cards#runs", region: "Newest first", caption: "Newest first", columns: []column[run]{
 		{"Run", "", func(r run) any { return linkToRun(r.ID) }},
 		{"When", "", func(r run) any { return when(r.CreatedAt, now) }},
 		{"Category", "", func(r run) any { return r.Category }},
@@ -179,7 +180,11 @@ func runs(list []fleet.RunStatus, now time.Time) h.HTML {
 		{"Outcome", "", func(r run) any { return state(r.Sign()) }},
 		{"Grade", "", func(r run) any { return grade(r.Verdict.Grade) }},
 		{"Why", "text.more", func(r run) any { return bdi(r.Verdict.Reason) }},
-	}}.of(list)
+	}}
+	if slices.ContainsFunc(list, func(r run) bool { return r.Machine != "" }) {
+		t.columns = append(t.columns, column[run]{"Machine", "more", func(r run) any { return bdi(orDash(r.Machine != "", r.Machine)) }})
+	}
+	return t.of(list)
 }
 
 func fires(list []fleet.Fire, now time.Time) h.HTML {

@@ -78,6 +78,7 @@ func (b runBody) facts(now time.Time) h.HTML {
 	return h.El("dl.facts#run",
 		fact("Category", link(ofCategory(r.Category), r.Category), h.If(r.Lane > 0, fmt.Sprintf(", lane %d", r.Lane))),
 		fact("Task", task(r.Task), h.If(r.Verdict.TaskState != "", h.Join(" ", unit("left ", r.Verdict.TaskState)))),
+		h.If(b.Machine != "", fact("Machine", bdi(screen.Elsewhere(b.RunStatus, now)))),
 		fact("Agent", bdi(orDash(r.Agent != "", r.Agent))),
 		fact("Created", when(r.CreatedAt, now)),
 		h.If(!r.NotBefore.IsZero(), fact("Not before", when(r.NotBefore, now))),

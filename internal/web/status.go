@@ -17,6 +17,7 @@ import (
 	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/store"
+	"stint/internal/survey"
 	"stint/internal/wire"
 )
 
@@ -94,6 +95,7 @@ func (b statusBody) html(f frame) h.HTML {
 		h.If(len(b.Alerts) > 0, b.attention()),
 		b.facts(f.Now),
 		section("section.brief", "lanes", "Lanes", b.lanes(f.Now)),
+		h.If(len(b.Hosts) > 0, b.machines(f.Now)),
 		h.If(b.Day.Runs > 0, b.day()),
 		h.If(len(b.Runs) > 0, section("section.brief.last", "runs", "Last runs", runs(b.Runs, f.Now), h.El("p", link("/runs", "All runs")))),
 		h.If(len(b.Fires) > 0, section("section.brief.last", "fires", "Last fires", fires(b.Fires, f.Now),
@@ -162,6 +164,22 @@ func (b statusBody) facts(now time.Time) h.HTML {
 	return h.El("dl.facts#facts", facts...)
 }
 
+// machines are those of a fleet that has several.
+func (b statusBody) machines(now time.Time) h.HTML {
+	type host = survey.HostState
+	return section("section.brief", "machines", "Machines", table[host]{
+		selector: "table.cards#machines-list", region: "Machines", caption: "By name",
+		columns: []column[host]{
+			{"Machine", "", func(m host) any { return h.Join(bdi(m.Name), h.If(m.Here, " (here)")) }},
+			{"Heard", "", func(m host) any { return when(m.HeardAt, now) }},
+			{"Sessions", "n", func(m host) any { return m.Sessions }},
+			{"Last fire", "", func(m host) any { return when(m.FiredAt, now) }},
+			{"Version", "more", func(m host) any { return bdi(m.Version) }},
+			{"Wrong", "text", func(m host) any { return bdi(orDash(m.Trouble != "", m.Trouble)) }},
+		},
+	}.of(b.Hosts))
+}
+
 // nextOf is when a pool's timer fires.
 func nextOf(t fleet.Timer, now time.Time) any {
 	switch {
@@ -189,6 +207,9 @@ func (b statusBody) lanes(now time.Time) h.HTML {
 			{"Tokens", "n.more", func(l laneView) any { return count(l.Tokens) }},
 			{"Run", "", func(l laneView) any { return linkToRun(l.ID) }},
 		},
+	}
+	if len(b.Hosts) > 0 {
+		busy.columns = append(busy.columns, column[laneView]{"Machine", "more", func(l laneView) any { return bdi(screen.Elsewhere(*l.RunStatus, now)) }})
 	}
 	var idle []any
 	for _, l := range b.Idle() {

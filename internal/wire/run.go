@@ -41,6 +41,8 @@ type Run struct {
 	QuotaUntil *string            `json:"quota_until"` // of a usage limit that the agent met
 	Branch     string             `json:"branch"`      // that it worked on, if it was its own
 	Followed   string             `json:"followed"`    // whether a session follows it, and why
+	Machine    string             `json:"machine"`     // the name of the one that it is on, or was; empty: the fleet has one, or nobody asked
+	Heard      *string            `json:"heard"`       // of an open one on another machine: when that was heard of
 }
 
 // Fate is one thing that became of a run's work.
@@ -75,7 +77,11 @@ type Runs struct {
 // NewRuns are runs as JSON.
 func NewRuns(list []fleet.RunStatus) Runs { return Runs{"stint/runs@1", each(list, newRun)} }
 
-func newRun(r fleet.RunStatus) Run { return NewRun(r.Run) }
+func newRun(r fleet.RunStatus) Run {
+	o := NewRun(r.Run)
+	o.Machine, o.Heard = r.Machine, Time(r.Heard)
+	return o
+}
 
 // RunDetail is stint/run-detail@1: a run, and all that is known of it. The tokens of one
 // under way are those that its agent has printed so far.

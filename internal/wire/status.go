@@ -16,6 +16,7 @@ type Status struct {
 	Fleet      fleet.Name          `json:"fleet"`
 	At         string              `json:"at"`
 	Timers     []Timer             `json:"timers"`
+	Hosts      []HostState         `json:"hosts"` // the machines of the fleet, by name; empty: it has one
 	Lanes      []Lane              `json:"lanes"` // of every category
 	Running    []OpenRun           `json:"running"`
 	Held       []string            `json:"held"`           // what waits for stint config trust
@@ -130,7 +131,7 @@ type OpenRun struct {
 
 // NewOpenRun is a run that has not ended, as JSON.
 func NewOpenRun(r fleet.RunStatus) OpenRun {
-	o := OpenRun{NewRun(r.Run), r.State, int64(r.Timeout.Seconds())}
+	o := OpenRun{newRun(r), r.State, int64(r.Timeout.Seconds())}
 	o.Tokens = r.Tokens
 	return o
 }
@@ -149,6 +150,7 @@ func NewStatus(name fleet.Name, s inspect.Status) Status {
 	return Status{
 		Schema: "stint/status@1", Fleet: name, At: plain.Stamp(s.At),
 		Timers:  each(s.Timers, func(t fleet.Timer) Timer { return Timer{t.Pool, t.Unit, t.Active, Time(t.Last), Time(t.Next)} }),
+		Hosts:   each(s.Hosts, newHostState),
 		Lanes:   each(s.Lanes, newLane),
 		Running: each(s.Open, NewOpenRun),
 		Held:    append([]string{}, s.Held...),

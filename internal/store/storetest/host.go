@@ -86,6 +86,9 @@ func testHostGone(t *testing.T, b bundle) {
 	ended, err := b.HostGone(t.Context(), "a", "burnt")
 	must(t, err)
 	same(t, "ended", ended, []fleet.RunID{"0r2", "0r3"})
+	there, err := b.LastRuns(t.Context(), store.RunQuery{Host: "b", Limit: 9})
+	must(t, err)
+	same(t, "runs of the other", there, []fleet.Run{b.mustRun(t, "0r4")})
 	same(t, "the end of what had ended", b.mustRun(t, "0r1").Verdict.Outcome, fleet.Productive)
 	for _, id := range ended {
 		same(t, "end", b.mustRun(t, id).Verdict, fleet.Verdict{Outcome: fleet.Abandoned, Reason: "its machine is off: burnt"})

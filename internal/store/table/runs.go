@@ -83,6 +83,7 @@ func lastRuns(q store.RunQuery, ids []fleet.RunID) (tail string, values []any) {
 	w.add(q.Task != "", "task = ? and task <> ''", q.Task)
 	w.add(q.Outcome != "", "outcome = ?", q.Outcome)
 	w.add(q.Agent != "", "agent = ?", q.Agent)
+	w.add(q.Host != "", "host = ?", q.Host)
 	w.add(q.Fire != 0, "fire = ?", q.Fire)
 	w.add(q.Ended, "ended_at is not null")
 	w.add(q.Shared, "commits <> '[]' and branch = ''")
