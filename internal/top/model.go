@@ -357,6 +357,9 @@ func (m *Model) askStop() {
 	name := fmt.Sprintf("%s of %s", r.ID, r.Category)
 	m.ask("stop "+name, "stopping "+name, func(string) (string, error) {
 		ended, err := m.Stop(r.ID)
+		if err == nil && ended.Stop != "" && ended.EndedAt.IsZero() {
+			return name + " was asked to end, on machine " + r.Machine, nil
+		}
 		return fmt.Sprintf("%s ended: %s", name, ended.Verdict.Outcome), err
 	})
 }

@@ -93,6 +93,16 @@ func TestFailedAction(t *testing.T) {
 	u.shows("stop unit: the bus is gone")
 }
 
+// TestStopElsewhere says that a session on another machine has not ended yet.
+func TestStopElsewhere(t *testing.T) {
+	t.Parallel()
+	u := sit(t, 120, 24, several(t), top.Options{
+		Stop: func(id fleet.RunID) (fleet.Run, error) { return fleet.Run{ID: id, Stop: "from desk"}, nil },
+	})
+	u.press("x", "y")
+	u.shows("was asked to end, on machine gpu-1")
+}
+
 func TestReadOnly(t *testing.T) {
 	t.Parallel()
 	look := busy(t)

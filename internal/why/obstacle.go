@@ -194,6 +194,9 @@ func (c Category) inLane(kind fleet.Hindrance, r fleet.RunStatus) Obstacle {
 	if r.Task != "" {
 		work = fmt.Sprintf(" on %q", r.Task)
 	}
+	if r.Machine != "" {
+		work += " on machine " + r.Machine
+	}
 	switch r.State {
 	case fleet.RunWaiting:
 		o.Reason = sentence("Its lane is kept for run %s, which begins at %s", r.ID, moment(r.NotBefore, c.Now))
@@ -207,6 +210,10 @@ func (c Category) inLane(kind fleet.Hindrance, r fleet.RunStatus) Obstacle {
 		}
 	}
 	o.Command = command("stint", "stop", string(r.ID))
+	if r.Unheard {
+		o.Reason += fmt.Sprintf(" Nothing was heard of that machine for %s.", plain.Span(c.Now.Sub(r.Heard)))
+		o.Change, o.Command = "That ends by itself once its claim has expired; if the machine is off for good, by your word.", command("stint", "host", "gone", r.Machine)
+	}
 	return o
 }
 

@@ -29,6 +29,7 @@ func ago(d time.Duration) time.Time { return noon().Add(-d) }
 const (
 	first  fleet.RunID = "01jyp0000000000a"
 	second fleet.RunID = "01jyp0000000000b"
+	third  fleet.RunID = "01jyp0000000000c"
 )
 
 // TestScreens shows every kind of answer as a person reads it.
@@ -168,6 +169,10 @@ func stuckCategory() why.Category {
 	c.InFlight = []fleet.RunStatus{
 		{Run: fleet.Run{ID: first, Category: "code", Task: "fix", StartedAt: ago(10 * time.Minute), Unit: `stint-x-code\x2d1.service`}, State: fleet.RunRunning, Timeout: time.Hour},
 		{State: fleet.RunWaiting, Run: fleet.Run{ID: second, Category: "code", NotBefore: noon().Add(time.Minute)}},
+		{
+			State: fleet.RunRunning, Run: fleet.Run{ID: third, Category: "code", StartedAt: ago(20 * time.Minute)},
+			Whereabouts: fleet.Whereabouts{Machine: "gpu-1", Heard: ago(14 * time.Minute), Unheard: true},
+		},
 	}
 	return c
 }
@@ -327,7 +332,7 @@ func TestVerdicts(t *testing.T) {
 		{"rests, and no timer", edited(func(c *why.Category) { resting(2 * time.Minute)(c); c.Timer = nil }), why.No, []fleet.Hindrance{"cooldown"}},
 		{"rests once the crashed run is closed", edited(func(c *why.Category) { resting(2 * time.Minute)(c); c.Dead = first }), why.No, []fleet.Hindrance{"cooldown"}},
 		{"all at once", stuckCategory().Answer(), why.No, []fleet.Hindrance{
-			"not-allowed", "paused", "paused", "review", "agent", "agent-busy", "budget", "lane-busy", "lane-busy", "cooldown", "no-task", "backoff",
+			"not-allowed", "paused", "paused", "review", "agent", "agent-busy", "budget", "lane-busy", "lane-busy", "lane-busy", "cooldown", "no-task", "backoff",
 			"machine", "no-slot",
 		}},
 		{"queued", ofTask(func(*why.Task) {}), why.Queued, nil},
