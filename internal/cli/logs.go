@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -84,11 +86,24 @@ func (a *app) runLogs(ctx context.Context, name string, o logsOptions) error {
 		if err != nil {
 			return err
 		}
+		if err := logElsewhere(ctx, e, r); err != nil {
+			return err
+		}
 		p := logPrinter{app: a, fleet: e, run: r.ID, options: o, buffer: bufio.NewWriterSize(a.Stdout, 64<<10)}
 		err = p.print(ctx)
 		return errors.Join(err, p.close())
 	})
 	return unlessInterrupted(ctx, err)
+}
+
+// logElsewhere refuses to look for the log of another machine's run, of which there is none here.
+func logElsewhere(ctx context.Context, e *inspect.Explainer, r fleet.Run) error {
+	_, err := os.Lstat(fleet.FilesOf(e.Config.State, r.ID).Log)
+	where := e.Describe(ctx, r, nil).Machine
+	if !e.Here.Elsewhere(r.Seat) || where == "" || !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fleet.WithHint(fmt.Errorf("run %s: its log is on machine %s", r.ID, where), fmt.Sprintf("there: stint logs %s", r.ID))
 }
 
 // unlessInterrupted is the error of a command that goes on until it is interrupted: the work

@@ -314,6 +314,9 @@ type Gone struct {
 	// Silent says that nobody but another machine could know: the run is left alone if that machine
 	// was heard of meanwhile, see [fleet.Run.Silent].
 	Silent bool
+	// By is where the one is that says so. A word from a start of a machine that was followed by
+	// another is refused with [fleet.ErrUsage]: it is from a copy of that machine.
+	By fleet.Seat
 }
 
 // Hosts remembers the machines of the fleet. [Fires.RecordFire] takes down what one says of itself, and

@@ -77,11 +77,14 @@ func (p *Page) end(r fleet.Run) error {
 // Abandon gives back what a run whose session is gone has left, and books what that is known to
 // have used. The run ended when its session died; its claims and lane are held until now. It
 // reports whether anything was left.
-func (p *Page) Abandon(g store.Gone) (left bool) {
-	if row, _ := p.run(g.Run); g.Silent && !row.Silent(p.claims(g.Run.Holder()), p.Now) {
-		return false
+func (p *Page) Abandon(g store.Gone) (left bool, err error) {
+	if err := p.isCurrent(g.By); err != nil {
+		return false, err
 	}
-	return p.abandon(g)
+	if row, _ := p.run(g.Run); g.Silent && !row.Silent(p.claims(g.Run.Holder()), p.Now) {
+		return false, nil
+	}
+	return p.abandon(g), nil
 }
 
 func (p *Page) abandon(g store.Gone) (left bool) {

@@ -73,7 +73,7 @@ func TestPage(t *testing.T) {
 			return nil
 		}, []book.Claim{with(lane, back(fleet.EndingReleased, ""))}, []fleet.RunID{run}, nil},
 		{"abandon", []book.Claim{held("k"), with("l", back(fleet.EndingDone, ""))}, func(p *book.Page) error {
-			if !p.Abandon(store.Gone{Run: run, Reason: "found dead"}) {
+			if left, err := p.Abandon(store.Gone{Run: run, Reason: "found dead"}); !left || err != nil {
 				return errors.New("nothing was left")
 			}
 			return nil

@@ -63,8 +63,12 @@ func (w Writer) EndRun(ctx context.Context, r fleet.Run) error {
 // Abandon gives back what a run whose session is gone has left.
 //
 // All of it is one transaction: dying here leaves everything to the next reaping.
-func (w Writer) Abandon(ctx context.Context, g store.Gone) (bool, error) {
-	return decided(ctx, w, Need{Ends: g.Run, Holder: g.Run.Holder()}, func(p *Page) bool { return p.Abandon(g) }, "abandon run %s", g.Run)
+func (w Writer) Abandon(ctx context.Context, g store.Gone) (left bool, err error) {
+	err = w.write(ctx, Need{Ends: g.Run, Holder: g.Run.Holder(), Host: g.By.Host}, func(p *Page) (err error) {
+		left, err = p.Abandon(g)
+		return err
+	}, "abandon run %s", g.Run)
+	return left && err == nil, err
 }
 
 // Respawn records whether a session follows a run, and the run that does. Its timer runs already.

@@ -67,6 +67,13 @@ func testHosts(t *testing.T, b bundle) {
 	mustBe(t, b.AddRun(t.Context(), stale), fleet.ErrUsage)
 	stale.Boot = "2"
 	must(t, b.AddRun(t.Context(), stale))
+	gone := store.Gone{Run: "0r9", Reason: "of before", By: fleet.Seat{Host: "b", Boot: "1"}}
+	_, err = b.Abandon(t.Context(), gone)
+	mustBe(t, err, fleet.ErrUsage)
+	gone.By.Boot = "2"
+	left, err := b.Abandon(t.Context(), gone)
+	must(t, err)
+	same(t, "left", left, true)
 }
 
 func testHostGone(t *testing.T, b bundle) {

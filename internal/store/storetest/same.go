@@ -196,7 +196,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 	firing.Host = fleet.Host{ID: planned.Host, Boot: planned.Boot, Name: pick("name", "x", "y"), Slots: some("slots of the machine", 2), Labels: []string{"big"}}
 	pid, lane, most, fire := 7+some("pid", 1), 1+some("lane", 1), some("most", 2), fleet.FireID(1+some("fire", 2))
 	resumed, witness := fleet.Category(pick("resumed", "", "code")), pick("witness", "x", "y")
-	gone := store.Gone{Run: id, Reason: reason, Used: end.Usage, Died: now.Add(-time.Minute), Silent: yes("silent")}
+	gone := store.Gone{Run: id, Reason: reason, Used: end.Usage, Died: now.Add(-time.Minute), Silent: yes("silent"), By: planned.Seat}
 	sight := store.TaskSight{TaskMemory: memory, Forget: yes("forget"), Over: yes("over"), Owing: yes("owing")}
 	review := fleet.Review{Run: id, Decision: fleet.ReviewDecision(pick("decision", "", "rejected")), Check: fleet.ReviewCheck{Tip: reason, OK: yes("ok")}}
 	said := fleet.Feedback{Run: id, Task: task, Rounds: some("rounds", 2), Seen: []string{"a", "b"}, Said: reason, At: now}
