@@ -66,9 +66,9 @@ func (f *Fleet) whereabouts(r fleet.Run, now time.Time) (w fleet.Whereabouts) {
 	if r.Host == "" || len(f.hosts) < 2 {
 		return w
 	}
-	h := f.hosts[r.Host]
+	h, known := f.hosts[r.Host]
 	w.Machine = cmp.Or(h.Name, r.Host)
-	if r.EndedAt.IsZero() && f.Here.Elsewhere(r.Seat) {
+	if known && r.EndedAt.IsZero() && f.Here.Elsewhere(r.Seat) {
 		w.Heard, w.Unheard = h.HeardAt, h.Silent(now)
 	}
 	return w

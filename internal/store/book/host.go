@@ -1,6 +1,7 @@
 package book
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -21,6 +22,7 @@ func (p *Page) meet(h fleet.Host) error {
 	if err := p.isCurrent(fleet.Seat{Host: h.ID, Boot: h.Boot}); err != nil {
 		return err
 	}
+	h.Name = cmp.Or(h.Name, h.ID)
 	for other := range p.Hosts.All() {
 		if other.ID != h.ID && other.Name == h.Name && !other.Gone() {
 			return fleet.WithHint(fmt.Errorf("another machine of the fleet, %s, is called %q, too: %w", other.ID, h.Name, fleet.ErrUsage),

@@ -1,0 +1,46 @@
+package survey
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/fleet"
+	"stint/internal/store"
+)
+
+// TestWhereabouts shows what is said of the machine of a run, by how many the fleet has.
+func TestWhereabouts(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC)
+	one, two := fleet.Host{ID: "a", Name: "one", HeardAt: now}, fleet.Host{ID: "b", Name: "two", HeardAt: now.Add(-11 * time.Minute)}
+	open := func(host string) fleet.Run { return fleet.Run{ID: "0r1", Seat: fleet.Seat{Host: host}} }
+	over := open("b")
+	over.EndedAt = now
+	for _, c := range []struct {
+		name  string
+		hosts []fleet.Host
+		run   fleet.Run
+		want  fleet.Whereabouts
+	}{
+		{"one machine", []fleet.Host{one}, open("a"), fleet.Whereabouts{}},
+		{"one machine, and a run of an earlier identity", []fleet.Host{one}, open("x"), fleet.Whereabouts{}},
+		{"here", []fleet.Host{one, two}, open("a"), fleet.Whereabouts{Machine: "one"}},
+		{"elsewhere, silent", []fleet.Host{one, two}, open("b"), fleet.Whereabouts{Machine: "two", Heard: two.HeardAt, Unheard: true}},
+		{"elsewhere, over", []fleet.Host{one, two}, over, fleet.Whereabouts{Machine: "two"}},
+		{"on a machine that never fired", []fleet.Host{one, two}, open("x"), fleet.Whereabouts{Machine: "x"}},
+		{"nobody knows", []fleet.Host{one, two}, open(""), fleet.Whereabouts{}},
+	} {
+		f := &Fleet{Here: fleet.Seat{Host: "a"}}
+		f.setHosts(c.hosts)
+		if diff := cmp.Diff(f.whereabouts(c.run, now), c.want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", c.name, diff)
+		}
+		v := View{Snapshot: store.Snapshot{Hosts: c.hosts}, Live: map[fleet.RunID]bool{"0r1": true}, Now: now}
+		v.Snapshot.Open = []fleet.Run{c.run}
+		if got := f.Several(v); (len(got) > 0) != (len(c.hosts) > 1) || len(got) > 1 && (!got[0].Here || got[1].Here) {
+			t.Errorf("%s: got machines %+v", c.name, got)
+		}
+	}
+}
