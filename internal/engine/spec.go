@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -230,11 +231,18 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	}
 	run.Epoch = 1 // what it would be is known only by taking the claim
 	_, given := e.matching(v.Lessons, run, task)
-	dir := e.folder(c, run.ID)
+	home := run.ID
+	var asks fleet.Feedback
 	if c.Worktree {
-		run.Branch = e.Repo.Branch(run.ID)
+		if task != nil {
+			if asks, run.Branch, err = e.toAnswer(ctx, task.ID); err != nil {
+				return Preview{}, err
+			}
+			home = cmp.Or(asks.Run, home)
+		}
+		run.Branch = cmp.Or(run.Branch, e.Repo.Branch(run.ID))
 	}
-	spec, err := e.sessionSpec(ctx, assignment{run: run, category: c, task: task, lessons: given, dir: dir})
+	spec, err := e.sessionSpec(ctx, assignment{run: run, category: c, task: task, lessons: given, said: asks.Said, dir: e.folder(c, home)})
 	return Preview{Run: run, Spec: spec}, err
 }
 

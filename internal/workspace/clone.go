@@ -47,6 +47,7 @@ const (
 
 var (
 	errNoRepository = errors.New("not a work tree of git")
+	errBare         = fmt.Errorf("%w, but a repository without one", errNoRepository)
 	errNoCommit     = errors.New("the workspace's branch has no commit yet")
 )
 
@@ -63,6 +64,9 @@ func (c Clone) git(ctx context.Context, dir string) (git, layout, error) {
 
 // found is [git.find], in the clone's own folder once.
 func (c Clone) found(ctx context.Context, dir string) (layout, error) {
+	if dir == string(c.Dir) && !exists(dir) {
+		return layout{}, fleet.WithHint(fmt.Errorf("workspace %s is not there", dir), `correct "workspace" in stint.toml`)
+	}
 	if dir != string(c.Dir) || c.Found == nil {
 		return c.unbound(dir).find(ctx)
 	}
@@ -99,8 +103,10 @@ type layout struct {
 // where its .git is, whatever its configuration says. Git runs nothing for it.
 func (g git) find(ctx context.Context) (layout, error) {
 	out, err := g.run(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir")
-	if errors.Is(err, errNoRepository) {
-		return layout{}, errNoRepository
+	for _, known := range []error{errBare, errNoRepository} {
+		if errors.Is(err, known) {
+			return layout{}, known
+		}
 	}
 	if err != nil {
 		return layout{}, err

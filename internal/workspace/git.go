@@ -161,10 +161,11 @@ func (e *gitError) Error() string {
 
 func (e *gitError) Unwrap() error { return e.err }
 
-// Is makes what git says of a folder that is in no work tree an [errNoRepository].
+// Is makes what git says of a folder that is in no work tree an [errNoRepository], and of a
+// repository's own an [errBare].
 func (e *gitError) Is(target error) bool {
-	return target == errNoRepository &&
-		(strings.Contains(e.said, "not a git repository") || strings.Contains(e.said, "must be run in a work tree"))
+	bare := strings.Contains(e.said, "must be run in a work tree")
+	return target == errBare && bare || target == errNoRepository && (bare || strings.Contains(e.said, "not a git repository"))
 }
 
 // said is what git wrote, in one line that a person may read on a terminal. Its advice

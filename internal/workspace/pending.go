@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -20,9 +21,13 @@ import (
 // nothing happened. It changes nothing, and asks git for all branches at once.
 func (c Clone) Pending(ctx context.Context, target string, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (t review.Target, all []review.Branch, err error) {
 	g, _, err := c.git(ctx, string(c.Dir))
-	if errors.Is(err, errNoRepository) {
+	switch dir := string(c.Dir); {
+	case errors.Is(err, errBare):
+		return t, nil, fleet.WithHint(fmt.Errorf("workspace %s: %w", dir, err),
+			"make one, and name it as workspace in stint.toml: git -C "+fleet.ShellWord(dir)+" worktree add "+fleet.ShellWord(dir+"-work"))
+	case errors.Is(err, errNoRepository):
 		return t, nil, nil
-	} else if err != nil {
+	case err != nil:
 		return t, nil, err
 	}
 	g = g.asItIs()
