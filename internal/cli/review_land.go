@@ -111,7 +111,7 @@ that there is.`,
 				line := r.URL
 				switch {
 				case line == "" && remote == "":
-					line = i.Name + " is published already"
+					line = i.Name + " is published already, and no address of a request is known"
 				case line == "":
 					line = i.Name + " is pushed to " + remote
 				}

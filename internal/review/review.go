@@ -133,7 +133,7 @@ func (i Item) rate(now time.Time) (rate float64, why string) {
 	case known && green:
 		worth *= greenWorth
 		say("green")
-	case known:
+	case known && len(i.Conflicts) == 0: // a conflict says it all, and may be why
 		say("check failed: %s", i.Decision.Check.Reason)
 	}
 	if i.Unblocks > 0 {

@@ -57,7 +57,7 @@ func Rot(items []Item, limit int, maxAge time.Duration, now time.Time) string {
 	for _, i := range items {
 		aged, conflicts := maxAge > 0 && now.Sub(i.Since) > maxAge, len(i.Conflicts) > 0
 		green, checked := i.Checked()
-		failed := checked && !green
+		failed := checked && !green && !conflicts // a conflict lets no check run
 		if !i.Open() || i.Apart || !aged && !conflicts && !failed {
 			continue
 		}

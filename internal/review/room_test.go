@@ -103,6 +103,8 @@ func TestRot(t *testing.T) {
 	out.Apart, out.Since = true, old.Since
 	red := young
 	red.Tip, red.Decision.Check = "t", fleet.ReviewCheck{Tip: "t"}
+	aside := red // as it conflicts
+	aside.Conflicts = conflicting.Conflicts
 	list := func(items ...review.Item) []review.Item { return items }
 	for name, test := range map[string]struct {
 		items  []review.Item
@@ -116,6 +118,7 @@ func TestRot(t *testing.T) {
 		"below":      {list(old), 5, week, ""},
 		"both":       {list(both), 1, week, "rotten in review: 1 (1 older than 7d00h, 1 in conflict with the target), and the limit is 1"},
 		"red":        {list(red), 1, 0, "rotten in review: 1 (1 with a failed check), and the limit is 1"},
+		"set aside":  {list(aside), 1, 0, "rotten in review: 1 (1 in conflict with the target), and the limit is 1"},
 		"any age":    {list(old, old), 4, 0, ""},
 		"merged":     {list(merged), 4, week, ""},
 		"looked at":  {list(out), 4, week, ""},
