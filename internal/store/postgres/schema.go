@@ -22,7 +22,7 @@ func schemaOf(name fleet.Name) string { return pgx.Identifier{"stint_" + string(
 // has to follow.
 const roomy = "alter table %s set (fillfactor = 50)"
 
-func hot() []string { return []string{"fleet", "arms", "agents", "spent", "claims"} }
+func hot() []string { return []string{"fleet", "hosts", "heard", "arms", "agents", "spent", "claims"} }
 
 // Migrate makes a fleet's schema, or brings it up to date, as its owner, and reports the steps. It is
 // never done on the way: hosts of one fleet are upgraded one by one. Each step is a transaction; if we
