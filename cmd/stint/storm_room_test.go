@@ -249,9 +249,12 @@ func (s *roomStorm) waiting() []string {
 }
 
 func (s *roomStorm) git(args ...string) string {
-	out, err := exec.CommandContext(s.Context(), "git", append([]string{"-C", s.dir}, args...)...).CombinedOutput()
+	cmd := exec.CommandContext(s.Context(), "git", append([]string{"-C", s.dir}, args...)...)
+	var said strings.Builder
+	cmd.Stderr = &said // a branch that goes away while git lists them is warned about
+	out, err := cmd.Output()
 	if err != nil && s.Context().Err() == nil {
-		s.Errorf("git %v: %v\n%s", args, err, out)
+		s.Errorf("git %v: %v\n%s%s", args, err, out, said.String())
 	}
 	return string(out)
 }
