@@ -82,7 +82,11 @@ func rules() map[string]rule {
 			not:     []string{"database/sql", "os", "os/exec"},
 		},
 		"internal/claim": {house: []string{"internal/fleet", "internal/store"}, not: append(outside, "os")},
-		"internal/host":  {house: []string{"internal/fleet"}, foreign: []string{"github.com/google/renameio/v2", "golang.org/x/sys/unix"}, not: []string{"os/exec"}},
+		"internal/host": {
+			house:   []string{"internal/fleet", "internal/store"},
+			foreign: []string{"github.com/gofrs/flock", "github.com/google/renameio/v2", "golang.org/x/sys/unix"},
+			not:     []string{"os/exec"},
+		},
 		"internal/lane": {
 			house:   []string{"internal/fleet", "internal/rundir"},
 			foreign: []string{"github.com/gofrs/flock", "golang.org/x/sys/unix"},
@@ -193,7 +197,7 @@ func rules() map[string]rule {
 		"cmd/stint": {house: []string{"internal/cli"}},
 
 		// Never in the binary: no row above names them.
-		"internal/store/pgtest": {},
+		"internal/store/pgtest": {foreign: []string{"github.com/jackc/pgx/v5"}},
 		"internal/store/storetest": {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/store", "internal/store/book", "internal/store/table"},
 			foreign: []string{"github.com/google/go-cmp", "pgregory.net/rapid"},

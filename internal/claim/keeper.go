@@ -28,6 +28,9 @@ const (
 // Beat is the time between two renewals.
 func Beat(ttl time.Duration) time.Duration { return min(ttl/beatPart, MostBeat) }
 
+// Heard is the time within which a session has asked for a renewal, and once more if that failed.
+func Heard(ttl time.Duration) time.Duration { return Beat(ttl) + mostRetry + mostRetry/jitter }
+
 // Retry is the time until a renewal that failed is tried again, by chance from 0 to 1.
 func Retry(ttl time.Duration, chance float64) time.Duration {
 	d := min(ttl/retryPart, mostRetry)

@@ -195,7 +195,7 @@ func (a *app) serverFacts(ctx context.Context, c *config.Config) doctor.Store {
 		s.Server = &doctor.Server{
 			Name: c.Store.Text, Version: found.Version, Schema: found.Schema, Latest: len(table.Migrations()), Standby: found.Standby, Weak: a.server(c).WeakTLS,
 			Superuser: found.Superuser, Connections: found.Connections, Busy: found.Busy, NoSync: found.NoSync, NoFullPages: found.NoFullPages,
-			Late: found.Late, Ahead: found.Now.Sub(began), Answers: took,
+			Late: found.Late, Lineage: found.Lineage, Ahead: found.Now.Sub(began), Answers: took,
 		}
 		err = cmp.Or(errors.Join(asked, db.Close()), host.Check(c.State, thisMachine(), false))
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/host"
@@ -83,9 +84,14 @@ func (a *app) openShared(c *config.Config, how access) (store.Store, error) {
 }
 
 func (a *app) serverOptions(c *config.Config) postgres.Options {
-	return postgres.Options{
+	o := postgres.Options{
 		DSN: a.server(c).DSN, Fleet: c.Fleet, Settings: c.Selector.Settings, Host: func() string { return a.here(c)().Host },
+		Memory: host.Memory(c.State),
 	}
+	for _, category := range c.Categories {
+		o.Pause = max(o.Pause, claim.Heard(category.TTL))
+	}
+	return o
 }
 
 // server is the fleet's server, with what follows from its section of the service file.

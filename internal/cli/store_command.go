@@ -11,6 +11,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/doctor"
 	"stint/internal/fleet"
+	"stint/internal/host"
 	"stint/internal/plain"
 	"stint/internal/store/book"
 	"stint/internal/store/postgres"
@@ -25,7 +26,7 @@ func newStore(a *app) *cobra.Command {
 		Long: `Check, migrate or copy the store: where claims, runs and grades are kept. By default that is a
 file in the state folder; the key store of stint.toml names a PostgreSQL server instead.`,
 	}
-	cmd.AddCommand(newStoreCheck(a), newStoreMigrate(a), newStoreCopy(a))
+	cmd.AddCommand(newStoreCheck(a), newStoreMigrate(a), newStoreCopy(a), newStoreAccept(a))
 	return cmd
 }
 
@@ -74,6 +75,44 @@ to, and refuses to be written; write the other into stint.toml. Epochs, grades a
 	}
 	addDryRun(cmd, &dryRun)
 	return cmd
+}
+
+func newStoreAccept(a *app) *cobra.Command {
+	var dryRun bool
+	cmd := &cobra.Command{
+		Use:   "accept",
+		Short: "Take a server that is older than what this machine has seen",
+		Long: `Take a server that is older than what this machine has seen. After a failover a machine does not go
+back to the server from which the fleet has moved on: the claims there are not the last. If the server
+that took its place is gone for good, say so here, on each machine that refuses the older one. The
+writes that are lost are counted, and nothing is granted for a while, as after every loss.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.acceptStore(dryRun) },
+	}
+	addDryRun(cmd, &dryRun)
+	return cmd
+}
+
+func (a *app) acceptStore(dryRun bool) error {
+	c, err := a.loadConfig()
+	if err != nil {
+		return err
+	}
+	if !c.Store.Shared() {
+		return usage(errors.New("the store is a file of this machine, which has no older server"))
+	}
+	was, err := host.Memory(c.State).Accept(dryRun)
+	switch {
+	case err != nil:
+		return err
+	case was.Timeline == 0:
+		return fmt.Errorf("this machine refuses no server: %w", fleet.ErrNothing)
+	case a.json:
+		printJSON(a.Stdout, wire.NewStore(c.Store.Text, "", dryRun, nil, nil))
+	default:
+		fmt.Fprintf(a.Stdout, "%s a server that goes on from before timeline %d\n", did(dryRun, "takes", "would take"), was.Timeline)
+	}
+	return nil
 }
 
 func (a *app) checkStore(ctx context.Context) error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"stint/internal/fleet"
 	"stint/internal/plain"
 )
 
@@ -22,6 +23,7 @@ type Server struct {
 	NoFullPages bool          // full_page_writes is off
 	Late        int           // standbys that may lack what was acknowledged
 	Ahead       time.Duration // of this machine's clock, the server's
+	Lineage     fleet.Lineage
 	Answers     time.Duration // in which it was asked
 }
 
@@ -62,6 +64,10 @@ func examineServer(s Server) []Finding {
 		{
 			s.Late > 0, Warning, fmt.Sprintf("%s may lack what was acknowledged", plain.Plural(s.Late, "standby server")),
 			"a failover to one of them may lose what sessions were told", "set synchronous_standby_names, with Patroni: synchronous_mode",
+		},
+		{
+			s.Lineage.Reason() != "", Warning, s.Lineage.Reason() + ", on " + s.Lineage.Since.UTC().Format(time.DateOnly),
+			"two sessions may have worked at one task until the first had its heartbeat", "stint help hosts has what prevents it: synchronous replication",
 		},
 		{
 			s.Ahead.Abs() > mostAhead, Warning, fmt.Sprintf("its clock is %s from this machine's", s.Ahead.Abs().Round(time.Second)),

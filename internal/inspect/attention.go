@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/plain"
@@ -45,6 +46,9 @@ func (s Status) Alerts() (list []Alert) {
 			text += fmt.Sprintf(", and %d times more", n-1)
 		}
 		add(AlertBroken, "stint audit --since 24h", text, "")
+	}
+	if l := s.Lineage; l.Reason() != "" && s.At.Sub(l.Since) < 24*time.Hour {
+		add(AlertBroken, "stint help hosts", "since "+plain.Stamp(l.Since), l.Reason())
 	}
 	for _, f := range s.Day.Fruitless {
 		add(AlertBroken, why(string(f.Category)), f.Why(), "")

@@ -69,6 +69,7 @@ type Status struct {
 	Beliefs []Belief                   // by category, as configured
 
 	Pauses  []fleet.Pause // in force: the whole fleet's first, then by category
+	Lineage fleet.Lineage // of the store
 	Away    *fleet.Away   // the reviewer is; nil: nobody said so
 	Stopped []StoppedAgent
 	Unboxed []string           // agents that run without a box, by name
@@ -131,7 +132,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	snapshot := v.Snapshot
 	s.At, s.Bars = v.Now, map[fleet.Category]Closure{}
 	s.Beliefs, s.First = e.beliefs(snapshot), e.firstCategory()
-	s.Pauses = pausesAt(snapshot.Pauses, s.At)
+	s.Pauses, s.Lineage = pausesAt(snapshot.Pauses, s.At), snapshot.Lineage
 	if snapshot.Away.At(s.At) {
 		s.Away = &snapshot.Away
 	}

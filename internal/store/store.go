@@ -181,6 +181,7 @@ type Snapshot struct {
 	NextFire fleet.FireID
 	Arms     map[fleet.Category]Arm
 	Pauses   []fleet.Pause // also those that are over, by category
+	Lineage  fleet.Lineage // zero: one machine has the store to itself
 	Lessons  []Lesson      // by lesson, version and category
 
 	Away   fleet.Away         // the reviewer's last word; it may be over

@@ -28,8 +28,9 @@ type Status struct {
 	Posteriors []Posterior         `json:"posteriors"`
 	Day        Audit               `json:"day"` // of the last 24 hours
 
-	Pauses  []Pause        `json:"pauses"` // in force
-	Away    *Away          `json:"away"`   // null: nobody said that the reviewer is
+	Pauses  []Pause        `json:"pauses"`  // in force
+	Away    *Away          `json:"away"`    // null: nobody said that the reviewer is
+	Lineage *Lineage       `json:"lineage"` // null: the store lost nothing that it had acknowledged, as far as it is known
 	Agents  []StoppedAgent `json:"agents_stopped"`
 	Unboxed []string       `json:"agents_unboxed"` // that run without a box
 	Waiting []Waiting      `json:"waiting_for_person"`
@@ -161,7 +162,7 @@ func NewStatus(name fleet.Name, s inspect.Status) Status {
 		Pauses: each(s.Pauses, func(p fleet.Pause) Pause {
 			return Pause{p.Category, plain.Stamp(p.Since), Time(p.Until), p.Reason}
 		}),
-		Away: newAway(s.Away),
+		Away: newAway(s.Away), Lineage: newLineage(s.Lineage),
 		Agents: each(s.Stopped, func(g inspect.StoppedAgent) StoppedAgent {
 			o := StoppedAgent{g.Agent, nil, g.Failures, g.Why}
 			if g.Until.After(s.At) {
@@ -177,6 +178,22 @@ func NewStatus(name fleet.Name, s inspect.Status) Status {
 		Spent:  each(s.Spent, func(u fleet.Spent) Spent { return Spent(u) }),
 		Review: newInReview(s.Review),
 	}
+}
+
+// Lineage is the last time that the store lost writes that it had acknowledged.
+type Lineage struct {
+	Incarnation int    `json:"incarnation"` // how often it did
+	Since       string `json:"since"`
+	Lost        int64  `json:"lost_writes"` // as far as it is known
+	GrantsFrom  string `json:"grants_from"` // no claim is granted before
+	Reason      string `json:"reason"`
+}
+
+func newLineage(l fleet.Lineage) *Lineage {
+	if l.Reason() == "" {
+		return nil
+	}
+	return &Lineage{l.Incarnation, plain.Stamp(l.Since), l.Lost, plain.Stamp(l.GrantsFrom), l.Reason()}
 }
 
 func newAway(a *fleet.Away) *Away {

@@ -62,7 +62,13 @@ func (p *Page) Take(r store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
 		c.ReadAt = p.Now
 		return grant, c.Claim, nil
 	case fleet.Granted:
-		c = Claim{Claim: fleet.Claim{Key: r.Key, Holder: r.Holder, Epoch: c.Epoch + 1, AcquiredAt: p.Now, ExpiresAt: whole(p.Now.Add(r.TTL)), Note: r.Note, Attempt: r.Attempt}}
+		if err := p.barred(); err != nil {
+			return "", fleet.Claim{}, err
+		}
+		l := p.lineage()
+		c = Claim{Claim: fleet.Claim{
+			Key: r.Key, Holder: r.Holder, Epoch: l.Epoch(c.Epoch, c.Incarnation), AcquiredAt: p.Now, ExpiresAt: whole(p.Now.Add(r.TTL)), Note: r.Note, Attempt: r.Attempt,
+		}, Incarnation: l.Incarnation}
 	case fleet.Renewed:
 		if r.Note != "" {
 			c.Note = r.Note

@@ -138,6 +138,11 @@ func (p *Page) countUses(id fleet.RunID, c fleet.Category, count func(l *store.L
 // keeps agents from working. It reports whether there was anything to end.
 func (p *Page) Resume(c fleet.Category) (ended bool) {
 	ended = p.Pauses.Delete(fleet.Pause{Category: c})
+	if l := p.lineage(); c == "" && l.Bars(p.Now) {
+		l.GrantsFrom = p.Now
+		p.Lineage.Put(l)
+		ended = true
+	}
 	for a := range p.Arms.All() {
 		if (c == "" || a.Category == c) && (a.AsleepUntil > 0 || a.VainAt != "") {
 			a.Wake()

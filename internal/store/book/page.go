@@ -76,6 +76,9 @@ type Page struct {
 	Boots       Rows[Boot]
 	Heard       Rows[Heard]
 
+	Lineage      Rows[fleet.Lineage] // at most one
+	Acknowledged Rows[Acknowledged]
+
 	Denials Log[fleet.DeniedClaim]
 	Resets  Log[Reset]
 
@@ -119,6 +122,9 @@ func NewPage(now time.Time, learn bandit.Settings) *Page {
 		Hosts:       rows(func(h fleet.Host) string { return h.ID }),
 		Boots:       rows(func(b Boot) string { return b.Host + " " + b.Boot }),
 		Heard:       rows(func(h Heard) string { return h.Host }),
+
+		Lineage:      rows(func(fleet.Lineage) string { return "" }),
+		Acknowledged: rows(func(a Acknowledged) string { return a.Host }),
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 // Claim is a row of claims.
 type Claim struct {
 	fleet.Claim
-	Renewals int // of this epoch; 0 right after a grant
+	Renewals    int // of this epoch; 0 right after a grant
+	Incarnation int // of the store, in which this epoch was granted
 }
 
 // Run is a row of runs.

@@ -184,7 +184,7 @@ func (c *Cluster) wait(said io.Reader) error {
 	var all []string
 	for lines.Scan() {
 		all = append(all, lines.Text())
-		if strings.Contains(lines.Text(), "ready to accept connections") {
+		if strings.Contains(lines.Text(), "ready to accept") {
 			go func() { _, _ = io.Copy(io.Discard, said) }() // until it ends
 			return nil
 		}

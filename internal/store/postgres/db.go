@@ -37,6 +37,7 @@ type DB struct {
 	now    func() time.Time
 	learn  bandit.Settings
 	dryRun bool
+	past   past
 }
 
 // Options say which store to open, and whose it must be.
@@ -48,6 +49,8 @@ type Options struct {
 	Host     func() string    // this machine's identity: a category rests here after its sessions here; nil, or empty: after any
 	DryRun   bool             // undo whatever is written
 	Patience time.Duration    // how long a transaction is tried; 0: 15 s
+	Memory   store.Memory     // this machine's, of what it has seen; nil: nobody looks whether the store lost writes
+	Pause    time.Duration    // for which nothing is granted after that
 }
 
 // Open opens a fleet's store, which [Migrate] has made. Nothing is asked of the server before the
@@ -58,7 +61,9 @@ func Open(o Options) (*DB, error) {
 		return nil, fmt.Errorf("store: %w", translate(err))
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // one trip, and nothing is prepared
-	d := &DB{line: newLine(config, cmp.Or(o.Patience, patience)), schema: schemaOf(o.Fleet), now: o.Now, learn: o.Settings, dryRun: o.DryRun}
+	past := past{o.Memory, o.Pause, o.Host}
+	past.guard(config)
+	d := &DB{past: past, line: newLine(config, cmp.Or(o.Patience, patience)), schema: schemaOf(o.Fleet), now: o.Now, learn: o.Settings, dryRun: o.DryRun}
 	d.Writer, d.Reader = book.Writer{Engine: d}, table.Reader{Source: d, Host: o.Host}
 	return d, nil
 }
@@ -101,10 +106,14 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 	return d.line.use(ctx, true, func(ctx context.Context, c *pgx.Conn) error {
 		var (
 			p    = book.NewPage(time.Time{}, d.learn)
-			trip = d.begins("begin")
+			m    = d.past.meeting()
+			trip = append(d.begins("begin"), d.past.asks(&m)...)
 		)
 		if !n.Renews && !d.dryRun {
 			trip = append(trip, table.Statement{SQL: lock, Scan: inUse})
+		}
+		if !n.Renews {
+			trip = append(trip, d.past.reads(m, p)...)
 		}
 		if n.Key != "" || n.Holder != "" {
 			trip = append(trip, table.Statement{SQL: lockClaims, Args: []any{n.Key, n.Holder}})
@@ -113,23 +122,52 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 		if err := run(ctx, c, append(trip, table.Load(n, p, today)...)); err != nil {
 			return err
 		}
+		if m.Seen.Deposed(m.Server) {
+			return deposed{m}
+		}
+		if !n.Renews && m.Host != "" && p.Meet(m) && !d.dryRun {
+			// If we die before the commit, the next writer finds the same; if after it, what follows is decided by it.
+			return passed{errors.Join(errMet, d.commit(ctx, c, n, m, p))}
+		}
 		if err := decide(p); err != nil {
 			return decided{errors.Join(err, run(ctx, c, []table.Statement{{SQL: "rollback"}}))}
 		}
 		if d.dryRun {
 			return run(ctx, c, []table.Statement{{SQL: "rollback"}})
 		}
-		return run(ctx, c, append(table.Save(p), table.Statement{SQL: "commit"}))
+		return d.commit(ctx, c, n, m, p)
 	})
+}
+
+// commit writes what was decided. If we die after it and before the machine remembers it, the write is
+// not missed should the store lose it.
+func (d *DB) commit(ctx context.Context, c *pgx.Conn, n book.Need, m book.Meeting, p *book.Page) error {
+	list := table.Save(p)
+	counts := len(list) > 0 && !n.Renews && m.Host != ""
+	var seen store.Seen
+	if counts {
+		seen = p.Count(m)
+		list = table.Save(p)
+	}
+	err := run(ctx, c, append(list, table.Statement{SQL: "commit"}))
+	if err == nil && counts {
+		d.past.memory.Remember(seen)
+	}
+	return err
 }
 
 // Read reads rows as of one instant. It takes no lock.
 func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement) error {
 	return d.line.use(ctx, false, func(ctx context.Context, c *pgx.Conn) error {
 		var now time.Time
-		trip := append(d.begins("begin isolation level repeatable read read only"), table.Statement{SQL: "select moved from fleet", Scan: inUse}, d.clock(&now))
+		m := d.past.meeting()
+		trip := append(d.begins("begin isolation level repeatable read read only"), d.past.asks(&m)...)
+		trip = append(trip, table.Statement{SQL: "select moved from fleet", Scan: inUse}, d.clock(&now))
 		if err := run(ctx, c, trip); err != nil {
 			return err
+		}
+		if m.Seen.Deposed(m.Server) {
+			return deposed{m}
 		}
 		return run(ctx, c, append(ask(now), table.Statement{SQL: "commit"}))
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"stint/internal/fleet"
 	"stint/internal/store/table"
 )
 
@@ -38,6 +39,7 @@ type Condition struct {
 	NoFullPages       bool // full_page_writes is off
 	Synchronous, Late int  // standbys that have all that was acknowledged, and that may not
 	Now               time.Time
+	Lineage           fleet.Lineage
 }
 
 // A role without privileges sees of replication only that it is there: it counts as not synchronous.
@@ -61,7 +63,10 @@ func (d *DB) Condition(ctx context.Context) (s Condition, err error) {
 		return s, err
 	}
 	err = d.Read(ctx, func(time.Time) []table.Statement {
-		return []table.Statement{{SQL: "select version from fleet", Scan: func(row table.Scanner) error { return row.Scan(&s.Schema) }}}
+		return []table.Statement{
+			{SQL: "select version from fleet", Scan: func(row table.Scanner) error { return row.Scan(&s.Schema) }},
+			table.Lineage().Select(func(l fleet.Lineage) { s.Lineage = l }, ""),
+		}
 	})
 	var server *pgconn.PgError
 	if errors.As(err, &server) && server.Code == codeNoTable {

@@ -45,8 +45,11 @@ func again(err error, writes bool) bool {
 		server      *pgconn.PgError
 		unreachable *pgconn.ConnectError
 		over        passed
+		old         deposed
 	)
 	switch {
+	case errors.As(err, &old): // the network may not have followed the failover yet
+		return writes
 	case errors.As(err, &over):
 		return true
 	case errors.As(err, &server):
@@ -63,10 +66,13 @@ func translate(err error) error {
 		d           decided
 		server      *pgconn.PgError
 		unreachable *pgconn.ConnectError
+		old         deposed
 	)
 	switch {
 	case errors.As(err, &d):
 		return d.error
+	case errors.As(err, &old):
+		return fleet.WithHint(err, "make this server a standby of the new one; if the new one is gone for good: stint store accept")
 	case errors.As(err, &server):
 		return fleet.WithHint(err, hints(server.Code))
 	case errors.As(err, &unreachable):

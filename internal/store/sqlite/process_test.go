@@ -72,7 +72,7 @@ func obey(ctx context.Context, mode, dir string) (string, error) {
 		if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 			return "", fmt.Errorf("cannot mount: %w", err)
 		}
-		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=512k"); err != nil {
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=640k"); err != nil {
 			return "", fmt.Errorf("cannot mount: %w", err)
 		}
 		return full(ctx, o, fillDisk)

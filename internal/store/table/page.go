@@ -259,6 +259,7 @@ func args[T any](list []T) []any {
 func All(p *book.Page) []Statement {
 	return []Statement{
 		{SQL: "select moved from fleet", Scan: func(row Scanner) error { return row.Scan(&p.Moved) }},
+		Lineage().Select(p.Lineage.Add, ""),
 		Claims().Select(p.Claims.Add, ""),
 		Fires().Select(p.Fires.Add, ""),
 		Choices().Select(p.Choices.Add, ""),
@@ -296,6 +297,8 @@ func Save(p *book.Page) (list []Statement) {
 	if p.Moved != "" {
 		list = append(list, Statement{SQL: "update fleet set moved = $1", Args: []any{p.Moved}})
 	}
+	save(&list, Lineage(), &p.Lineage)
+	save(&list, Acknowledged(), &p.Acknowledged)
 	save(&list, Fires(), &p.Fires)
 	save(&list, Choices(), &p.Choices)
 	save(&list, Runs(), &p.Runs)

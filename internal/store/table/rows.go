@@ -21,6 +21,7 @@ func Claims() Table[book.Claim] {
 			{"ending", &c.Ending},
 			{"reason", &c.Reason},
 			{"attempt", &c.Attempt},
+			{"incarnation", &c.Incarnation},
 		}
 	}}
 }
@@ -263,5 +264,27 @@ func Boots() Table[book.Boot] {
 func Heard() Table[book.Heard] {
 	return Table[book.Heard]{"heard", 1, func(h *book.Heard) []Column {
 		return []Column{{"host", &h.Host}, {"at", When(&h.At)}}
+	}}
+}
+
+// Lineage is the past of a store that several machines share.
+func Lineage() Table[fleet.Lineage] {
+	return Table[fleet.Lineage]{"lineage", 1, func(l *fleet.Lineage) []Column {
+		return []Column{
+			{"one", new(1)},
+			{"incarnation", &l.Incarnation},
+			{"servers", JSON{&l.Servers, "{}"}},
+			{"synchronous", Flag{&l.Synchronous}},
+			{"since", When(&l.Since)},
+			{"lost", &l.Lost},
+			{"grants_from", When(&l.GrantsFrom)},
+		}
+	}}
+}
+
+// Acknowledged is how many writes of each machine there were.
+func Acknowledged() Table[book.Acknowledged] {
+	return Table[book.Acknowledged]{"acknowledged", 1, func(a *book.Acknowledged) []Column {
+		return []Column{{"host", &a.Host}, {"writes", &a.Writes}}
 	}}
 }

@@ -32,8 +32,12 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 			}, "order by agent"),
 			Spent().Select(func(s book.Spent) { spent = append(spent, s) }, "where day = $1 order by scope", now.UTC().Format(time.DateOnly)),
 			Tasks().Select(func(m fleet.TaskMemory) { s.Tasks = append(s.Tasks, m) }, "order by task"))
+		list = append(list, Lineage().Select(func(l fleet.Lineage) { s.Lineage = l }, ""))
 		return append(list, hosts(&s.Hosts)...)
 	})
+	if s.Lineage.Bars(s.At) {
+		s.Pauses = append([]fleet.Pause{s.Lineage.Pause()}, s.Pauses...)
+	}
 	s.NextFire++
 	slices.SortFunc(s.Claims, byKey)
 	for _, r := range open {

@@ -22,6 +22,7 @@ create table claims (
   ending      text not null default '' check (ending in ('', 'released', 'done', 'abandoned')),
   reason      text not null default '',
   attempt     text not null default '',       -- the take that was granted this epoch; empty: it has no name
+  incarnation integer not null default 0,     -- of the store, in which this epoch was granted
   check ((released_at is null) = (ending = ''))
 ) strict, without rowid;
 
@@ -442,4 +443,22 @@ create table host_boots (
 create table heard (
   host text primary key,
   at   integer not null
+) strict, without rowid;
+
+-- At most one row, and none in a store of one machine: what the store knows of its own past, by which
+-- one that lost acknowledged writes is found out.
+create table lineage (
+  one         integer primary key check (one = 1),
+  incarnation integer not null,                -- how often it lost some
+  servers     text not null,                   -- JSON: by identifier, the timeline on which it was written last
+  synchronous integer not null check (synchronous in (0, 1)), -- a standby had the last write before it was acknowledged
+  since       integer,                         -- of the incarnation; null: it is the first
+  lost        integer not null,                -- acknowledged writes, as far as it is known
+  grants_from integer                          -- no claim is granted before; null: nothing bars grants
+) strict;
+
+-- How many writes of each machine there were. A machine remembers how many were acknowledged.
+create table acknowledged (
+  host   text primary key,
+  writes integer not null
 ) strict, without rowid;

@@ -1,0 +1,127 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Standby makes a standby of a running cluster, which follows it, and starts it.
+func (c *Cluster) Standby(settings ...string) (s *Cluster, err error) {
+	dir, err := os.MkdirTemp("", "pg")
+	if err != nil {
+		return nil, err
+	}
+	s = &Cluster{Dir: dir, bin: c.bin}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Remove())
+		}
+	}()
+	if os.Getuid() == 0 {
+		if err := s.giveAway(); err != nil {
+			return nil, err
+		}
+	}
+	cmd, err := s.command("pg_basebackup", "--pgdata="+s.data(), "--host="+c.Dir, "--username=stint", "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+	if err != nil {
+		return nil, err
+	}
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, said)
+	}
+	return s, s.Start(settings...)
+}
+
+// Promote makes a standby the primary.
+func (c *Cluster) Promote() error {
+	return c.tell("select pg_promote()")
+}
+
+// CutOff has a standby hear nothing more of its primary.
+func (c *Cluster) CutOff() error {
+	if err := c.Set("primary_conninfo", ""); err != nil {
+		return err
+	}
+	return c.until("select not exists (select from pg_stat_wal_receiver)")
+}
+
+// Follows waits until a standby has all that its primary has written.
+func (c *Cluster) Follows(primary *Cluster) error {
+	at, err := primary.ask("select pg_current_wal_lsn()::text")
+	if err != nil {
+		return err
+	}
+	return c.until(fmt.Sprintf("select pg_last_wal_replay_lsn() >= '%s'::pg_lsn", at))
+}
+
+// Backup copies the data of a cluster that is stopped, and Restore puts it back.
+func (c *Cluster) Backup() error { return c.copy("data", "backup") }
+
+// Restore has a stopped cluster be as it was at its backup.
+func (c *Cluster) Restore() error {
+	return errors.Join(os.RemoveAll(c.data()), c.copy("backup", "data"))
+}
+
+func (c *Cluster) copy(from, to string) error {
+	said, err := exec.CommandContext(context.Background(), "cp", "-a", filepath.Join(c.Dir, from), filepath.Join(c.Dir, to)).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, said)
+	}
+	return nil
+}
+
+func (c *Cluster) tell(sql string) error {
+	_, err := c.ask(sql)
+	return err
+}
+
+// ask asks the server one thing, as its owner.
+func (c *Cluster) ask(sql string) (answer string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, c.DSN()+" default_query_exec_mode=simple_protocol")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	rows, err := conn.Query(ctx, sql)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			return "", err
+		}
+		if len(values) > 0 {
+			answer = fmt.Sprint(values[0])
+		}
+	}
+	return answer, rows.Err()
+}
+
+// until waits for a server to answer yes.
+func (c *Cluster) until(sql string) error {
+	for {
+		switch answer, err := c.ask(sql); {
+		case err != nil:
+			return err
+		case answer == "true":
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// Set changes a setting of a running server.
+func (c *Cluster) Set(name, value string) error {
+	return errors.Join(c.tell(fmt.Sprintf("alter system set %s = '%s'", name, value)), c.tell("select pg_reload_conf()"))
+}

@@ -1,0 +1,98 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"stint/internal/store"
+	"stint/internal/store/book"
+	"stint/internal/store/table"
+)
+
+// past is what this machine knows of the store's past. Without a memory it knows nothing, and asks for
+// nothing.
+type past struct {
+	memory store.Memory
+	pause  time.Duration
+	host   func() string
+}
+
+// errMet is why a write is tried once more: the store's lineage was written first.
+var errMet = errors.New("the store's lineage was written")
+
+// deposed is an error about a server from which the fleet has moved on, to a standby of it.
+type deposed struct{ book.Meeting }
+
+func (d deposed) Error() string {
+	return fmt.Sprintf("this server goes on from timeline %d, and this machine has written to timeline %d: another server took its place",
+		d.Server.Timeline, d.Seen.Timeline)
+}
+
+// meeting is what is known before the server answers.
+func (p past) meeting() (m book.Meeting) {
+	if p.memory != nil && p.host != nil {
+		m = book.Meeting{Host: p.host(), Seen: p.memory.Seen(), Pause: p.pause}
+	}
+	return m
+}
+
+// The name of a file of the log begins with the timeline on which it is written. A standby writes none.
+const origin = `select (select system_identifier::text from pg_control_system()),
+case when pg_is_in_recovery() then 0 else ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint end,
+current_setting('synchronous_standby_names') <> ''`
+
+// asks has the server say who it is, if this machine can compare that with anything.
+func (p past) asks(m *book.Meeting) []table.Statement {
+	if m.Host == "" {
+		return nil
+	}
+	return []table.Statement{{SQL: origin, Scan: func(row table.Scanner) error {
+		return row.Scan(&m.Server.System, &m.Server.Timeline, &m.Server.Synchronous)
+	}}}
+}
+
+// reads reads the store's lineage, once its one row is locked.
+func (p past) reads(m book.Meeting, page *book.Page) []table.Statement {
+	list := []table.Statement{table.Lineage().Select(page.Lineage.Add, "")}
+	if m.Host != "" {
+		list = append(list, table.Acknowledged().Select(page.Acknowledged.Add, "where host = $1", m.Host))
+	}
+	return list
+}
+
+// guard has a connection to a server that was deposed end at once where there are other addresses: the
+// next of them is tried.
+func (p past) guard(config *pgx.ConnConfig) {
+	validate := config.ValidateConnect
+	if p.memory == nil || len(config.Fallbacks) == 0 {
+		return
+	}
+	config.ValidateConnect = func(ctx context.Context, c *pgconn.PgConn) error {
+		if validate != nil {
+			if err := validate(ctx, c); err != nil {
+				return err
+			}
+		}
+		m := p.meeting()
+		if m.Host == "" {
+			return nil
+		}
+		found := c.ExecParams(ctx, origin, nil, nil, nil, nil).Read()
+		if found.Err != nil {
+			return found.Err
+		}
+		m.Server.System = string(found.Rows[0][0])
+		if _, err := fmt.Sscan(string(found.Rows[0][1]), &m.Server.Timeline); err != nil {
+			return err
+		}
+		if m.Seen.Deposed(m.Server) {
+			return deposed{m}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,238 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/store"
+	"stint/internal/store/pgtest"
+)
+
+// memory is what a machine has seen, for a test.
+type memory struct {
+	mu   sync.Mutex
+	seen store.Seen
+}
+
+func (m *memory) Seen() store.Seen {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.seen
+}
+
+func (m *memory) Remember(s store.Seen) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.seen.Before(s) {
+		m.seen = s
+	}
+}
+
+const testPause = time.Hour
+
+// machine is a machine of a fleet with its servers, tried in this order.
+func machine(t *testing.T, name string, m *memory, at ...*pgtest.Cluster) *DB {
+	t.Helper()
+	dirs := make([]string, len(at))
+	for i, c := range at {
+		dirs[i] = c.Dir
+	}
+	return mustOpen(t, Options{
+		DSN:   fmt.Sprintf("host=%s user=stint dbname=postgres sslmode=disable", strings.Join(dirs, ",")),
+		Fleet: "f", Settings: bandit.Defaults(), Host: func() string { return name }, Memory: m, Pause: testPause,
+		Patience: 5 * time.Second,
+	})
+}
+
+// alone starts a cluster of its own with a fleet's schema.
+func alone(t *testing.T) *pgtest.Cluster {
+	t.Helper()
+	c, err := pgtest.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed(t, c)
+	if _, err := Migrate(t.Context(), Options{DSN: c.DSN(), Fleet: "f"}); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func removed(t *testing.T, c *pgtest.Cluster) {
+	t.Cleanup(func() {
+		if err := c.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// take takes a claim for a holder, and returns its epoch.
+func take(t *testing.T, d *DB, key fleet.Key, holder fleet.Holder) fleet.Epoch {
+	t.Helper()
+	g, c, err := d.Take(t.Context(), store.TakeRequest{Key: key, Holder: holder, TTL: 24 * time.Hour})
+	if err != nil || g != fleet.Granted {
+		t.Fatalf("take %s for %s: %s, %v", key, holder, g, err)
+	}
+	return c.Epoch
+}
+
+func lineage(t *testing.T, d *DB) fleet.Lineage {
+	t.Helper()
+	s, err := d.Snapshot(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Lineage
+}
+
+// TestLossyFailover has a standby that lagged become the primary: the first write of a machine finds
+// exactly the writes that were lost, nothing is granted until every session has had its heartbeat,
+// the epochs leap, and nobody goes back to the old primary, which is up again.
+func TestLossyFailover(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	old := alone(t)
+	standby, err := old.Standby()
+	must(t, err)
+	removed(t, standby)
+	var ofA, ofB memory
+	a, b := machine(t, "a", &ofA, old, standby), machine(t, "b", &ofB, old, standby)
+
+	take(t, a, "kept", "run:a1")
+	take(t, b, "kept too", "bob")
+	must(t, standby.Follows(old), standby.CutOff())
+	const lost = 7
+	for i := range lost {
+		take(t, a, fleet.Key(fmt.Sprintf("lost %d", i)), "run:a1")
+	}
+	_, err = b.Release(ctx, store.Hold{Key: "kept too", Holder: "bob", Epoch: 1}, fleet.EndingReleased, "")
+	must(t, err, old.Stop(), standby.Promote())
+
+	// A renewal goes through, and the loss shows at the machine's first other write.
+	_, err = a.Renew(ctx, store.Hold{Key: "kept", Holder: "run:a1", Epoch: 1}, time.Hour)
+	must(t, err)
+	if _, err := a.Renew(ctx, store.Hold{Key: "lost 3", Holder: "run:a1", Epoch: 1}, time.Hour); !errors.Is(err, fleet.ErrLost) {
+		t.Errorf("renew what was lost: %v", err)
+	}
+	var refused fleet.RefusedError
+	_, _, err = a.Take(ctx, store.TakeRequest{Key: "lost 3", Holder: "carol", TTL: time.Hour})
+	if !errors.As(err, &refused) || !strings.Contains(refused.Reason, "the store lost 7 writes that it had acknowledged") {
+		t.Errorf("take after the loss: %v", err)
+	}
+	l := lineage(t, a)
+	if l.Incarnation != 1 || l.Lost != lost || !l.GrantsFrom.Equal(l.Since.Add(testPause)) {
+		t.Errorf("lineage after %d lost writes: %+v", lost, l)
+	}
+	// The other machine's loss is added, and neither ends nor prolongs the pause.
+	must(t, b.Pause(ctx, fleet.Pause{Category: "code", Reason: "so"}))
+	if got := lineage(t, b); got.Incarnation != 1 || got.Lost != lost+1 || !got.GrantsFrom.Equal(l.GrantsFrom) {
+		t.Errorf("lineage after the other's: %+v", got)
+	}
+	s, err := b.Snapshot(ctx)
+	must(t, err)
+	if len(s.Pauses) != 2 || s.Pauses[0].Category != "" || !s.Pauses[0].Until.Equal(l.GrantsFrom) {
+		t.Errorf("pauses %+v", s.Pauses)
+	}
+
+	// The old primary is up again, and the first address. Nobody writes there.
+	must(t, old.Start())
+	renewed, err := a.Renew(ctx, store.Hold{Key: "kept", Holder: "run:a1", Epoch: 1}, time.Hour)
+	must(t, err)
+	must(t, a.Close(), b.Close())
+	a = machine(t, "a", &ofA, old, standby)
+	if c, _, err := a.Check(ctx, "kept"); err != nil || c.ExpiresAt.Before(renewed.ExpiresAt) {
+		t.Errorf("read %+v of the old primary, %v", c, err)
+	}
+	onlyOld := machine(t, "b", &ofB, old)
+	_, err = onlyOld.Renew(ctx, store.Hold{Key: "kept", Holder: "run:a1", Epoch: 1}, time.Hour)
+	if err == nil || !strings.Contains(fleet.Hint(err), "stint store accept") {
+		t.Errorf("renew on the old primary: %v (%s)", err, fleet.Hint(err))
+	}
+	if _, _, err = onlyOld.Check(ctx, "kept"); err == nil {
+		t.Error("the old primary was read")
+	}
+
+	ended, err := a.Resume(ctx, "")
+	if must(t, err); !ended {
+		t.Error("there was nothing to resume")
+	}
+	for key, want := range map[fleet.Key]fleet.Epoch{"lost 3": fleet.EpochLeap + 1, "new": fleet.EpochLeap + 1} {
+		if got := take(t, a, key, "carol"); got != want {
+			t.Errorf("epoch of %s: %d, want %d", key, got, want)
+		}
+	}
+	_, err = a.Release(ctx, store.Hold{Key: "lost 3", Holder: "carol"}, fleet.EndingReleased, "")
+	must(t, err)
+	if got := take(t, a, "lost 3", "carol"); got != fleet.EpochLeap+2 {
+		t.Errorf("the next epoch is %d", got)
+	}
+}
+
+// TestCleanFailover has a synchronous standby become the primary: nothing is lost, and nothing waits.
+func TestCleanFailover(t *testing.T) {
+	t.Parallel()
+	old := alone(t)
+	standby, err := old.Standby()
+	must(t, err)
+	removed(t, standby)
+	must(t, old.Set("synchronous_standby_names", "*"), standby.Follows(old))
+	var ofA memory
+	a := machine(t, "a", &ofA, old, standby)
+	for i := range 5 {
+		take(t, a, fleet.Key(fmt.Sprint(i)), "run:a1")
+	}
+	must(t, old.Stop(), standby.Promote())
+	if got := take(t, a, "new", "run:a2"); got != 1 {
+		t.Errorf("epoch %d", got)
+	}
+	if l := lineage(t, a); l.Incarnation != 0 || l.Lost != 0 || !l.GrantsFrom.IsZero() {
+		t.Errorf("lineage %+v", l)
+	}
+	if s := ofA.Seen(); s.Timeline != 2 || s.Writes != 8 {
+		t.Errorf("seen %+v, want the lineage written twice, and six grants", s)
+	}
+}
+
+// TestRestoredBackup has the server go on from a backup, of which nothing but the count of writes
+// tells.
+func TestRestoredBackup(t *testing.T) {
+	t.Parallel()
+	c := alone(t)
+	var ofA memory
+	a := machine(t, "a", &ofA, c)
+	take(t, a, "kept", "bob")
+	must(t, c.Stop(), c.Backup(), c.Start())
+	take(t, a, "lost", "bob")
+	must(t, c.Stop(), c.Restore(), c.Start())
+	if _, _, err := a.Take(t.Context(), store.TakeRequest{Key: "lost", Holder: "carol", TTL: time.Hour}); !errors.As(err, &fleet.RefusedError{}) {
+		t.Errorf("take what was lost: %v", err)
+	}
+	if l := lineage(t, a); l.Incarnation != 1 || l.Lost != 1 {
+		t.Errorf("lineage %+v", l)
+	}
+	// Once more from the same backup, which knows nothing of the first time.
+	must(t, c.Stop(), c.Restore(), c.Start())
+	_, err := a.Resume(t.Context(), "")
+	must(t, err)
+	if l := lineage(t, a); l.Incarnation != 2 {
+		t.Errorf("lineage %+v", l)
+	}
+	_, err = a.Resume(t.Context(), "")
+	must(t, err)
+	if got := take(t, a, "lost", "carol"); got != 2*fleet.EpochLeap+1 {
+		t.Errorf("epoch %d", got)
+	}
+}
