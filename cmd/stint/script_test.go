@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/store/pgtest"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -74,6 +76,7 @@ func setupScript(env *testscript.Env) error {
 	env.Defer(func() { endProcesses(env.WorkDir + "/") }) // Their folder is about to be removed.
 	env.Values[started{}] = map[string]*process{}
 	env.Values[held{}] = map[string]*os.File{}
+	env.Values[ownServer{}] = new(*pgtest.Cluster)
 	env.Values[serving{}] = new(*forge)
 	env.Values[remembered{}] = &map[string]string{}
 	if err := os.MkdirAll(home, 0o700); err != nil {
@@ -126,7 +129,8 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		{"remember", "", 0, scriptRemember},
 		{"unchanged", "", 0, scriptUnchanged},
 		{"manager", "", 0, scriptManager},
-		{"postgres", "NAME", 1, scriptPostgres},
+		{"postgres", "NAME [own]", 1, scriptPostgres},
+		{"cluster", "backup|restore", 1, scriptCluster},
 	} {
 		commands[c.name] = func(ts *testscript.TestScript, neg bool, args []string) {
 			if neg || len(args) < c.least {

@@ -22,15 +22,38 @@ type withServer struct{ m *testing.M }
 
 func (w withServer) Run() int { return cluster.Main(w.m) }
 
+// ownServer is the key of the server that a script has to itself.
+type ownServer struct{}
+
 // scriptPostgres sets a variable to a value of the key "store" that leads to the server by its service
-// file.
+// file. The server is that of all tests, or, with the word "own", one for this script.
 func scriptPostgres(ts *testscript.TestScript, args []string) {
-	c, err := cluster.Get()
+	get := cluster.Get
+	if len(args) > 1 && args[1] == "own" {
+		get = pgtest.New
+	}
+	c, err := get()
 	ts.Check(err)
+	if len(args) > 1 {
+		*ts.Value(ownServer{}).(**pgtest.Cluster) = c //nolint:forcetypeassert // the set-up puts it there
+		ts.Defer(func() { ts.Check(c.Remove()) })
+	}
 	services := filepath.Join(ts.Getenv("HOME"), "services")
 	ts.Check(os.WriteFile(services, []byte("[fleets]\nhost="+c.Dir+"\nuser=stint\ndbname=postgres\n"), 0o600))
 	ts.Setenv("PGSERVICEFILE", services)
 	ts.Setenv(args[0], "postgres:service=fleets")
+}
+
+// scriptCluster copies the data of a script's own server, or has it go on from the copy.
+func scriptCluster(ts *testscript.TestScript, args []string) {
+	c := *ts.Value(ownServer{}).(**pgtest.Cluster) //nolint:forcetypeassert // the set-up puts it there
+	act, known := map[string]func() error{"backup": c.Backup, "restore": c.Restore}[args[0]]
+	if !known {
+		ts.Fatalf("usage: cluster backup|restore")
+	}
+	ts.Check(c.Stop())
+	ts.Check(act())
+	ts.Check(c.Start())
 }
 
 // TestScriptOnServer runs scripts of TestScript with a PostgreSQL server in place of the file: they

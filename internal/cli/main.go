@@ -189,7 +189,7 @@ func entries() []entry {
 			"land": {statusPartly, statusBusy, statusDenied}, "reject": {statusNothing, statusDenied},
 			"checkout": {statusNothing, statusDenied}, "publish": {statusNothing, statusBusy, statusDenied},
 		}},
-		{name: "store", group: groupOther, make: newStore},
+		{name: "store", group: groupOther, make: newStore, statuses: map[string][]int{"accept": {statusNothing}}},
 		{name: "host", group: groupOther, make: newHost, statuses: exits(statusNothing)},
 		{name: "lessons", group: groupOther, make: newLessons},
 		{name: "config", group: groupOther, make: newConfig, statuses: map[string][]int{"trust": {statusDenied}}},

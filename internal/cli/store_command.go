@@ -13,6 +13,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/host"
 	"stint/internal/plain"
+	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/postgres"
 	"stint/internal/store/sqlite"
@@ -87,13 +88,13 @@ back to the server from which the fleet has moved on: the claims there are not t
 that took its place is gone for good, say so here, on each machine that refuses the older one. The
 writes that are lost are counted, and nothing is granted for a while, as after every loss.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.acceptStore(dryRun) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.acceptStore(cmd.Context(), dryRun) },
 	}
 	addDryRun(cmd, &dryRun)
 	return cmd
 }
 
-func (a *app) acceptStore(dryRun bool) error {
+func (a *app) acceptStore(ctx context.Context, dryRun bool) error {
 	c, err := a.loadConfig()
 	if err != nil {
 		return err
@@ -101,16 +102,24 @@ func (a *app) acceptStore(dryRun bool) error {
 	if !c.Store.Shared() {
 		return usage(errors.New("the store is a file of this machine, which has no older server"))
 	}
+	err = a.withStoreOf(ctx, c, reading, func(_ *config.Config, s store.Store) error {
+		_, _, err := s.Hosts(ctx)
+		return err
+	})
+	switch {
+	case err == nil:
+		return fmt.Errorf("this machine refuses no server: %w", fleet.ErrNothing)
+	case !errors.Is(err, postgres.ErrDeposed):
+		return err
+	}
 	was, err := host.Memory(c.State).Accept(dryRun)
 	switch {
 	case err != nil:
 		return err
-	case was.Timeline == 0:
-		return fmt.Errorf("this machine refuses no server: %w", fleet.ErrNothing)
 	case a.json:
 		printJSON(a.Stdout, wire.NewStore(c.Store.Text, "", dryRun, nil, nil))
 	default:
-		fmt.Fprintf(a.Stdout, "%s a server that goes on from before timeline %d\n", did(dryRun, "takes", "would take"), was.Timeline)
+		fmt.Fprintf(a.Stdout, "%s a server from before timeline %d\n", did(dryRun, "takes", "would take"), was.Timeline)
 	}
 	return nil
 }

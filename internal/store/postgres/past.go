@@ -25,13 +25,18 @@ type past struct {
 // errMet is why a write is tried once more: the store's lineage was written first.
 var errMet = errors.New("the store's lineage was written")
 
+// ErrDeposed is a server from which the fleet has moved on.
+var ErrDeposed = errors.New("another server took its place")
+
 // deposed is an error about a server from which the fleet has moved on, to a standby of it.
 type deposed struct{ book.Meeting }
 
 func (d deposed) Error() string {
-	return fmt.Sprintf("this server goes on from timeline %d, and this machine has written to timeline %d: another server took its place",
+	return fmt.Sprintf("this server is on timeline %d, and this machine has written to timeline %d: another server took its place",
 		d.Server.Timeline, d.Seen.Timeline)
 }
+
+func (d deposed) Is(target error) bool { return target == ErrDeposed }
 
 // meeting is what is known before the server answers.
 func (p past) meeting() (m book.Meeting) {

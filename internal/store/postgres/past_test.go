@@ -161,8 +161,14 @@ func TestLossyFailover(t *testing.T) {
 	if err == nil || !strings.Contains(fleet.Hint(err), "stint store accept") {
 		t.Errorf("renew on the old primary: %v (%s)", err, fleet.Hint(err))
 	}
-	if _, _, err = onlyOld.Check(ctx, "kept"); err == nil {
-		t.Error("the old primary was read")
+	if _, _, err = onlyOld.Check(ctx, "kept"); !errors.Is(err, ErrDeposed) {
+		t.Errorf("read the old primary: %v", err)
+	}
+	// Until a person says that the new one is gone for good.
+	ofB.seen.Timeline = 0
+	must(t, onlyOld.Pause(ctx, fleet.Pause{Category: "code", Reason: "so"}))
+	if got := lineage(t, onlyOld); got.Incarnation != 2 || !got.Bars(got.Since) {
+		t.Errorf("lineage of the old primary: %+v", got)
 	}
 
 	ended, err := a.Resume(ctx, "")
