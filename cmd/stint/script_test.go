@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/store/pgtest"
-
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"stint/internal/store/pgtest"
 )
 
 // patience is how long a script waits for a process or a unit before it fails.

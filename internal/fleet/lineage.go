@@ -1,9 +1,8 @@
 package fleet
 
 import (
+	"fmt"
 	"time"
-
-	"stint/internal/plain"
 )
 
 // Lineage is what a store that several machines share knows of its own past. By it, one that lost
@@ -40,9 +39,9 @@ func (l Lineage) Pause() Pause {
 func (l Lineage) Reason() string {
 	switch {
 	case l.Lost > 0:
-		return "the store lost " + plain.Plural(int(l.Lost), "write") + " that it had acknowledged"
+		return fmt.Sprintf("the store lost acknowledged writes: %d", l.Lost)
 	case !l.GrantsFrom.IsZero():
-		return "the store may have lost writes that it had acknowledged"
+		return "the store may have lost acknowledged writes"
 	}
 	return ""
 }

@@ -18,7 +18,7 @@ const SeenFile = "store.seen"
 // Memory is what this machine has seen of the store that it shares with others. It is a state folder.
 type Memory string
 
-// Seen reads it. What cannot be read was not seen.
+// Seen reads it. An unreadable file is that of a machine that has seen nothing.
 func (m Memory) Seen() (s store.Seen) {
 	_ = m.locked(os.O_RDONLY, (*flock.Flock).RLock, func(f *os.File) (err error) {
 		s, err = read(f)

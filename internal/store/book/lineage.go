@@ -27,20 +27,21 @@ type Meeting struct {
 // is granted for a while if writes are lost, or if nobody can know that none is.
 func (m Meeting) Lineage(l fleet.Lineage, written int64, now time.Time) fleet.Lineage {
 	timeline, known := l.Servers[m.Server.System]
-	if _, comparable := l.Servers[m.Seen.System]; !comparable { // the store was copied from there, or the machine is new
-		m.Seen = store.Seen{}
+	seen := m.Seen
+	if _, here := l.Servers[seen.System]; !here { // the store was copied from there, or the machine is new
+		seen = store.Seen{}
 	}
-	lost := max(0, m.Seen.Writes-written)
+	lost := max(0, seen.Writes-written)
 	var (
 		first  = len(l.Servers) == 0
-		back   = m.Seen.Incarnation > l.Incarnation || lost > 0 && m.Seen.Incarnation == l.Incarnation || known && m.Server.Timeline < timeline
+		back   = seen.Incarnation > l.Incarnation || lost > 0 && seen.Incarnation == l.Incarnation || known && m.Server.Timeline < timeline
 		doubt  = !first && (!known || m.Server.Timeline > timeline && !l.Synchronous)
 		joined = lost > 0 && !back // another machine found out first
 		next   = l
 	)
 	switch {
 	case back || doubt:
-		next = fleet.Lineage{Incarnation: max(l.Incarnation, m.Seen.Incarnation) + 1, Since: now, Lost: lost, GrantsFrom: whole(now.Add(m.Pause))}
+		next = fleet.Lineage{Incarnation: max(l.Incarnation, seen.Incarnation) + 1, Since: now, Lost: lost, GrantsFrom: whole(now.Add(m.Pause))}
 	case joined:
 		next.Lost += lost
 		if l.GrantsFrom.IsZero() {

@@ -117,7 +117,7 @@ func (c *Cluster) until(sql string) error {
 		case answer == "true":
 			return nil
 		}
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 	}
 }
 

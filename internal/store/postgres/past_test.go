@@ -129,7 +129,7 @@ func TestLossyFailover(t *testing.T) {
 	}
 	var refused fleet.RefusedError
 	_, _, err = a.Take(ctx, store.TakeRequest{Key: "lost 3", Holder: "carol", TTL: time.Hour})
-	if !errors.As(err, &refused) || !strings.Contains(refused.Reason, "the store lost 7 writes that it had acknowledged") {
+	if !errors.As(err, &refused) || !strings.Contains(refused.Reason, "the store lost acknowledged writes: 7") {
 		t.Errorf("take after the loss: %v", err)
 	}
 	l := lineage(t, a)
@@ -212,8 +212,8 @@ func TestCleanFailover(t *testing.T) {
 	}
 }
 
-// TestRestoredBackup has the server go on from a backup, of which nothing but the count of writes
-// tells.
+// TestRestoredBackup has the server go on from a backup, which nothing but the count of writes
+// shows.
 func TestRestoredBackup(t *testing.T) {
 	t.Parallel()
 	c := alone(t)
