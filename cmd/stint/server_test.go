@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -26,7 +28,8 @@ func (w withServer) Run() int { return cluster.Main(w.m) }
 type ownServer struct{}
 
 // scriptPostgres sets a variable to a value of the key "store" that leads to the server by its service
-// file. The server is that of all tests, or, with the word "own", one for this script.
+// file, as its administrator. The server is that of all tests, or, with the word "own", one for this
+// script. The services "works" and "reads" are the roles of the script's fleet.
 func scriptPostgres(ts *testscript.TestScript, args []string) {
 	get := cluster.Get
 	if len(args) > 1 && args[1] == "own" {
@@ -39,7 +42,12 @@ func scriptPostgres(ts *testscript.TestScript, args []string) {
 		ts.Defer(func() { ts.Check(c.Remove()) })
 	}
 	services := filepath.Join(ts.Getenv("HOME"), "services")
-	ts.Check(os.WriteFile(services, []byte("[fleets]\nhost="+c.Dir+"\nuser=stint\ndbname=postgres\n"), 0o600))
+	var text strings.Builder
+	role := postgres.Role(fleet.Name(ts.Getenv("FLEET")))
+	for _, s := range [][2]string{{"fleets", "stint"}, {"works", role}, {"reads", role + "_ro"}} {
+		fmt.Fprintf(&text, "[%s]\nhost=%s\nuser=%s\ndbname=postgres\n", s[0], c.Dir, s[1])
+	}
+	ts.Check(os.WriteFile(services, []byte(text.String()), 0o600))
 	ts.Setenv("PGSERVICEFILE", services)
 	ts.Setenv(args[0], "postgres:service=fleets")
 }
@@ -81,6 +89,7 @@ func TestScriptOnServer(t *testing.T) {
 var fleetLine = regexp.MustCompile(`^fleet = "([^"]*)"`)
 
 // setupOnServer names the server in each configuration of a script, and makes the schemas of its fleets.
+// The program works as the fleet's role, which owns nothing.
 func setupOnServer(env *testscript.Env) error {
 	c, err := cluster.Get()
 	if err == nil {
@@ -89,7 +98,8 @@ func setupOnServer(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	address := "postgres:///postgres?host=" + c.Dir + "&user=stint"
+	address := "postgres:///postgres?host=" + c.Dir + "&user="
+	made := map[string]bool{}
 	return filepath.WalkDir(env.WorkDir, func(path string, _ os.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".toml" {
 			return err
@@ -99,10 +109,17 @@ func setupOnServer(env *testscript.Env) error {
 		if err != nil || m == nil {
 			return err
 		}
-		o := postgres.Options{DSN: address, Fleet: fleet.Name(m[1])}
-		if _, err := postgres.Migrate(context.Background(), o); err != nil {
-			return err
+		o := postgres.Options{DSN: address + "stint", Fleet: fleet.Name(m[1])}
+		role := postgres.Role(o.Fleet)
+		if !made[role] { // by another configuration of the script
+			made[role] = true
+			if err := c.SQL("create role \"" + role + "\" login"); err != nil {
+				return err
+			}
+			if _, err := postgres.Migrate(context.Background(), o); err != nil {
+				return err
+			}
 		}
-		return os.WriteFile(path, append([]byte("store = \""+address+"\"\n"), text...), 0o600)
+		return os.WriteFile(path, append([]byte("store = \""+address+role+"\"\n"), text...), 0o600)
 	})
 }

@@ -19,7 +19,6 @@ import (
 	"stint/internal/session"
 	"stint/internal/store/postgres"
 	"stint/internal/store/sqlite"
-	"stint/internal/store/table"
 	"stint/internal/systemd"
 	"stint/internal/task"
 )
@@ -193,8 +192,8 @@ func (a *app) serverFacts(ctx context.Context, c *config.Config) doctor.Store {
 		found, asked := db.Condition(ctx)
 		took := a.Now().Sub(began)
 		s.Server = &doctor.Server{
-			Name: c.Store.Text, Version: found.Version, Schema: found.Schema, Latest: len(table.Migrations()), Standby: found.Standby, Weak: a.server(c).WeakTLS,
-			Superuser: found.Superuser, Connections: found.Connections, Busy: found.Busy, NoSync: found.NoSync, NoFullPages: found.NoFullPages,
+			Name: c.Store.Text, Version: found.Version, Schema: found.Schema, Compat: found.Compat, Latest: found.Known, Standby: found.Standby, Weak: a.server(c).WeakTLS,
+			Role: found.Role, Superuser: found.Superuser, Owner: found.Owner, Deletes: found.DeletesClaims, Writes: found.Writes, Connections: found.Connections, Busy: found.Busy, NoSync: found.NoSync, NoFullPages: found.NoFullPages,
 			Late: found.Late, Lineage: found.Lineage, Ahead: found.Now.Sub(began), Answers: took,
 		}
 		err = cmp.Or(errors.Join(asked, db.Close()), host.Check(c.State, thisMachine(), false))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -49,7 +51,10 @@ func newStoreMigrate(a *app) *cobra.Command {
 		Short: "Make the fleet's schema on a server, or bring it up to date",
 		Long: `Make the fleet's schema on a PostgreSQL server, or bring it up to date, once for all machines and
 before any of them gets a newer stint. Name the store as the key of stint.toml does to connect as
-another role, which owns the schema. A file in the state folder is brought up to date by itself.`,
+another role, which owns the schema. The roles stint_FLEET, for the daily work, and stint_FLEET_ro,
+which only reads, get what they need there, if an administrator has made them. With --dry-run all
+statements are printed, those for the roles that are missing first. A file in the state folder is
+brought up to date by itself.`,
 		Example: `  stint store migrate --dry-run
   stint store migrate postgres:service=stint_owner`,
 		Args: cobra.MaximumNArgs(1),
@@ -117,7 +122,7 @@ func (a *app) acceptStore(ctx context.Context, dryRun bool) error {
 	case err != nil:
 		return err
 	case a.json:
-		printJSON(a.Stdout, wire.NewStore(c.Store.Text, "", dryRun, nil, nil))
+		printJSON(a.Stdout, wire.NewMigration(c.Store.Text, dryRun, nil, nil))
 	default:
 		fmt.Fprintf(a.Stdout, "%s a server from before timeline %d\n", did(dryRun, "takes", "would take"), was.Timeline)
 	}
@@ -159,21 +164,49 @@ func (a *app) migrateStore(ctx context.Context, args []string, dryRun bool) erro
 	}
 	o := a.serverOptions(c)
 	o.DryRun = dryRun
-	steps, err := postgres.Migrate(ctx, o)
+	m, err := postgres.Migrate(ctx, o)
 	if err != nil {
 		return fmt.Errorf("migrate %s: %w", c.Store.Text, err)
 	}
 	if a.json {
-		printJSON(a.Stdout, wire.NewStore(c.Store.Text, "", dryRun, steps, nil))
+		printJSON(a.Stdout, wire.NewMigration(c.Store.Text, dryRun, wireSteps(m.Steps), m.Lacks))
 		return nil
 	}
-	for _, step := range steps {
-		fmt.Fprintf(a.Stdout, "%s %s\n", did(dryRun, "made", "would make"), plain.Text(step))
+	switch worker := postgres.Role(c.Fleet); {
+	case dryRun:
+		a.printMigration(m)
+	case slices.ContainsFunc(m.Lacks, func(sql string) bool { return strings.Contains(sql, `"`+worker+`"`) }):
+		a.hint("the fleet has no role of its own, which would own nothing; an administrator makes it, then run this again: " + strings.Join(m.Lacks, " "))
 	}
-	if len(steps) == 0 {
-		fmt.Fprintln(a.Stdout, "up to date")
+	for _, step := range m.Steps {
+		if !dryRun {
+			fmt.Fprintf(a.Stdout, "made %s\n", step.Name)
+		}
+	}
+	if len(m.Steps) == 0 {
+		fmt.Fprintln(a.Stdout, did(dryRun, "up to date", "-- up to date"))
 	}
 	return nil
+}
+
+func wireSteps(steps []postgres.Step) (list []wire.Step) {
+	for _, s := range steps {
+		list = append(list, wire.Step(s))
+	}
+	return list
+}
+
+// printMigration prints what would be done, as a script for psql(1).
+func (a *app) printMigration(m postgres.Migrated) {
+	if len(m.Lacks) > 0 {
+		fmt.Fprintln(a.Stdout, "-- An administrator makes these roles; a second migration then grants them what they need:")
+		for _, sql := range m.Lacks {
+			fmt.Fprintln(a.Stdout, sql)
+		}
+	}
+	for _, step := range m.Steps {
+		fmt.Fprintf(a.Stdout, "-- would make %s:\nbegin;\n%scommit;\n", step.Name, plain.Text(step.SQL))
+	}
 }
 
 // copying bounds a copy, in which a store is locked.
@@ -199,7 +232,7 @@ func (a *app) copyStore(ctx context.Context, from, to string, dryRun bool) (err 
 		return err
 	}
 	if a.json {
-		printJSON(a.Stdout, wire.NewStore(from, to, dryRun, nil, list))
+		printJSON(a.Stdout, wire.NewCopy(from, to, dryRun, list))
 		return nil
 	}
 	for _, t := range list {

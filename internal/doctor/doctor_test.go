@@ -262,7 +262,7 @@ func TestExamine(t *testing.T) {
 			f.Store.Server = &Server{Name: "postgres", Version: 130004, Schema: 1, Latest: 1}
 		}, []string{"store problem: PostgreSQL 13.4 is too old | use version 14 or newer"}},
 		{"standby", func(f *Facts) {
-			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Standby: true}
+			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Standby: true, Writes: true}
 		}, []string{"store problem: postgres is a standby | name the primary, or all of them with target_session_attrs=read-write"}},
 		{"no schema", func(f *Facts) { f.Store.Server = &Server{Name: "postgres", Version: 150018, Latest: 1} }, []string{
 			"store problem: postgres has no schema of this fleet | stint store migrate",
@@ -270,17 +270,35 @@ func TestExamine(t *testing.T) {
 		{"older schema", func(f *Facts) { f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 2} }, []string{
 			"store problem: its schema is version 1, not 2 yet | stint store migrate",
 		}},
-		{"newer schema", func(f *Facts) { f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 3, Latest: 2} }, []string{
-			"store problem: its schema is version 3, this program knows 2 | use the stint that wrote it, or a newer one",
+		{"newer schema", func(f *Facts) {
+			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 4, Compat: 3, Latest: 2, Writes: true}
+		}, []string{
+			"store problem: its schema is version 4, for programs that know 3 or newer, and this one knows 2 | upgrade stint on this machine",
+		}},
+		{"newer schema that will do", func(f *Facts) {
+			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 4, Compat: 2, Latest: 2, Writes: true}
+		}, nil},
+		{"owner", func(f *Facts) {
+			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Role: "bob", Owner: true, Deletes: true, Writes: true}
+		}, []string{"store warning: the role bob owns the fleet's schema | connect as the fleet's role, which is neither: stint help hosts"}},
+		{"deletes claims", func(f *Facts) {
+			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Role: "bob", Deletes: true, Writes: true}
+		}, []string{
+			"store warning: the role bob may delete claims | stint store migrate, as the owner of the schema, grants what is needed and no more",
+		}},
+		{"reader on a standby", func(f *Facts) {
+			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Standby: true, Role: "bob_ro"}
+		}, []string{
+			"store warning: postgres: the role bob_ro only reads | for a machine that is to work, connect as the fleet's role: stint help hosts",
 		}},
 		{"weak server", func(f *Facts) {
 			f.Store.Server = &Server{
-				Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Weak: "require", Superuser: true, NoSync: true, NoFullPages: true, Late: 2,
+				Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Weak: "require", Role: "bob", Superuser: true, Owner: true, Deletes: true, Writes: true, NoSync: true, NoFullPages: true, Late: 2,
 				Ahead: -7 * time.Second, Connections: 100, Busy: 91,
 			}
 		}, []string{
 			"store problem: sslmode require proves nothing of who the server is | write sslmode=verify-full, and sslrootcert where the authority is the house's own",
-			"store warning: the fleet's role is a superuser | connect as a role of the fleet: stint help hosts",
+			"store warning: the role bob is a superuser | connect as the fleet's role, which is neither: stint help hosts",
 			"store problem: fsync is off | write fsync = on in postgresql.conf",
 			"store problem: full_page_writes is off | write full_page_writes = on in postgresql.conf",
 			"store warning: 2 standby servers may lack what was acknowledged | set synchronous_standby_names, with Patroni: synchronous_mode",

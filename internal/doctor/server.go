@@ -13,10 +13,15 @@ type Server struct {
 	Name        string // of the store, as the configuration has it
 	Version     int    // of PostgreSQL, such as 150018
 	Schema      int    // of the fleet: its version; 0: there is none
+	Compat      int    // the oldest program that may use it, by the version that it knows
 	Latest      int    // version of the schema that this program writes
 	Standby     bool
+	Role        string        // that is connected
 	Weak        string        // the sslmode that lets another pose as the server; empty: none could
 	Superuser   bool          // the role may do anything
+	Owner       bool          // it owns the schema
+	Deletes     bool          // it may delete claims
+	Writes      bool          // it may
 	Connections int           // that the server has room for
 	Busy        int           // of these
 	NoSync      bool          // fsync is off
@@ -31,6 +36,8 @@ const (
 	oldestServer = 140000
 	mostAhead    = 5 * time.Second // as much as leases leave between two machines
 )
+
+const ownRole = "connect as the fleet's role, which is neither: stint help hosts"
 
 func (s Server) version() string { return fmt.Sprintf("%d.%d", s.Version/10000, s.Version%10000) }
 
@@ -50,8 +57,16 @@ func examineServer(s Server) []Finding {
 			"somebody between could pose as it and grant any claim", "write sslmode=verify-full, and sslrootcert where the authority is the house's own",
 		},
 		{
-			s.Superuser, Warning, "the fleet's role is a superuser",
-			"what reads its password, such as an agent in an open box, may do anything with the server", "connect as a role of the fleet: stint help hosts",
+			s.Superuser, Warning, "the role " + s.Role + " is a superuser",
+			"what reads its password, such as an agent in an open box, may do anything with the server", ownRole,
+		},
+		{
+			s.Owner && !s.Superuser, Warning, "the role " + s.Role + " owns the fleet's schema",
+			"what reads its password, such as an agent in an open box, may drop the whole record", ownRole,
+		},
+		{
+			s.Deletes && !s.Owner && !s.Superuser, Warning, "the role " + s.Role + " may delete claims",
+			"an epoch that was deleted is granted once more, and proves nothing", "stint store migrate, as the owner of the schema, grants what is needed and no more",
 		},
 		{
 			s.NoSync, Problem, "fsync is off",
@@ -91,14 +106,18 @@ func (s Server) usable(check string) Finding {
 	switch {
 	case s.Version < oldestServer:
 		bad.What, bad.Fix = "PostgreSQL "+s.version()+" is too old", "use version 14 or newer"
-	case s.Standby:
+	case s.Standby && s.Writes:
 		bad.What, bad.Fix = s.Name+" is a standby", "name the primary, or all of them with target_session_attrs=read-write"
 	case s.Schema == 0:
 		bad.What = s.Name + " has no schema of this fleet"
 	case s.Schema < s.Latest:
 		bad.What = fmt.Sprintf("its schema is version %d, not %d yet", s.Schema, s.Latest)
-	case s.Schema > s.Latest:
-		bad.What, bad.Fix = fmt.Sprintf("its schema is version %d, this program knows %d", s.Schema, s.Latest), "use the stint that wrote it, or a newer one"
+	case s.Compat > s.Latest:
+		bad.What = fmt.Sprintf("its schema is version %d, for programs that know %d or newer, and this one knows %d", s.Schema, s.Compat, s.Latest)
+		bad.Fix = "upgrade stint on this machine"
+	case !s.Writes:
+		bad.State, bad.What = Warning, fmt.Sprintf("%s: the role %s only reads", s.Name, s.Role)
+		bad.Why, bad.Fix = "status, reports and pages work; no session starts from here", "for a machine that is to work, connect as the fleet's role: stint help hosts"
 	default:
 		return ok(check, "%s: PostgreSQL %s, schema %d, answers in %d ms", s.Name, s.version(), s.Schema, s.Answers.Milliseconds())
 	}

@@ -234,9 +234,12 @@ func (s Status) Idle() (list []LaneState) {
 	return list
 }
 
-// closed says what keeps sessions from starting: the machine, agents, budgets, and results that
+// closed says what keeps sessions from starting: a store that is only read, the machine, agents, budgets, and results that
 // wait for review. Pauses are reported elsewhere.
 func (e *Explainer) closed(bars map[fleet.Category]bar) (list []Closure) {
+	if s, may := e.Store.(interface{ OnlyReads() string }); may && s.OnlyReads() != "" {
+		list = append(list, Closure{Reason: s.OnlyReads()})
+	}
 	if e.Machine != nil {
 		if reason := e.Config.Fanout.Limits.Refuse(e.Machine()); reason != "" {
 			list = append(list, Closure{Reason: reason})

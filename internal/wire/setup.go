@@ -33,8 +33,15 @@ type Store struct {
 	Store  string   `json:"store"`
 	To     string   `json:"to"` // the store that it was copied to; empty: it was not
 	DryRun bool     `json:"dry_run"`
-	Steps  []string `json:"steps"`  // of the schema that were made
+	Steps  []Step   `json:"steps"`  // that were made
+	Roles  []string `json:"roles"`  // SQL by which an administrator makes those that there are not
 	Tables []Copied `json:"tables"` // that were copied
+}
+
+// Step is one thing that was done to the schema of a store.
+type Step struct {
+	Name string `json:"name"`
+	SQL  string `json:"sql"`
 }
 
 // Copied is a table that was copied.
@@ -43,9 +50,14 @@ type Copied struct {
 	Rows  int    `json:"rows"`
 }
 
-// NewStore is what became of a store, as JSON.
-func NewStore(name, to string, dryRun bool, steps []string, tables []store.Copied) Store {
-	return Store{"stint/store@1", name, to, dryRun, listed(steps), each(tables, func(t store.Copied) Copied { return Copied(t) })}
+// NewMigration is what became of a store's schema, as JSON.
+func NewMigration(name string, dryRun bool, steps []Step, roles []string) Store {
+	return Store{"stint/store@1", name, "", dryRun, listed(steps), listed(roles), []Copied{}}
+}
+
+// NewCopy is what became of a store's rows, as JSON.
+func NewCopy(name, to string, dryRun bool, tables []store.Copied) Store {
+	return Store{"stint/store@1", name, to, dryRun, []Step{}, []string{}, each(tables, func(t store.Copied) Copied { return Copied(t) })}
 }
 
 // Uninstall is stint/uninstall@1.

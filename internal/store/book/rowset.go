@@ -143,35 +143,36 @@ type Rowset interface {
 type Named struct {
 	Name string
 	Rowset
+	Shrinks bool // rows of it are deleted, too: the role that does the daily work may do so there alone
 }
 
 // Tables are all tables of a store.
 func (p *Page) Tables() []Named {
 	return []Named{
-		{"claims", &p.Claims},
-		{"fires", &p.Fires},
-		{"choices", &p.Choices},
-		{"runs", &p.Runs},
-		{"lane_holds", &p.Holds},
-		{"run_lessons", &p.Uses},
-		{"fates", &p.Fates},
-		{"arms", &p.Arms},
-		{"checkpoints", &p.Checkpoints},
-		{"grade_changes", &p.Changes},
-		{"lessons", &p.Lessons},
-		{"agents", &p.Agents},
-		{"spent", &p.Spent},
-		{"tasks", &p.Tasks},
-		{"pauses", &p.Pauses},
-		{"places", &p.Places},
-		{"reviews", &p.Reviews},
-		{"feedback", &p.Feedback},
-		{"notices", &p.Notices},
-		{"away", &p.Away},
-		{"hosts", &p.Hosts},
-		{"host_boots", &p.Boots},
-		{"heard", &p.Heard},
-		{"denials", &p.Denials},
-		{"resets", &p.Resets},
+		{"claims", &p.Claims, false},
+		{"fires", &p.Fires, false},
+		{"choices", &p.Choices, false},
+		{"runs", &p.Runs, false},
+		{"lane_holds", &p.Holds, false},
+		{"run_lessons", &p.Uses, true},
+		{"fates", &p.Fates, false},
+		{"arms", &p.Arms, false},
+		{"checkpoints", &p.Checkpoints, false},
+		{"grade_changes", &p.Changes, false},
+		{"lessons", &p.Lessons, false},
+		{"agents", &p.Agents, false},
+		{"spent", &p.Spent, false},
+		{"tasks", &p.Tasks, true},
+		{"pauses", &p.Pauses, true},
+		{"places", &p.Places, true},
+		{"reviews", &p.Reviews, false},
+		{"feedback", &p.Feedback, false},
+		{"notices", &p.Notices, true},
+		{"away", &p.Away, true},
+		{"hosts", &p.Hosts, true},
+		{"host_boots", &p.Boots, true},
+		{"heard", &p.Heard, true},
+		{"denials", &p.Denials, false},
+		{"resets", &p.Resets, false},
 	}
 }

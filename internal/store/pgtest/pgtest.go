@@ -149,6 +149,18 @@ func (c *Cluster) init() error {
 	return nil
 }
 
+// SQL runs statements as the server's administrator.
+func (c *Cluster) SQL(statements string) error {
+	cmd, err := c.command("psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname="+c.DSN(), "--command="+statements)
+	if err != nil {
+		return err
+	}
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, said)
+	}
+	return nil
+}
+
 func (c *Cluster) data() string { return filepath.Join(c.Dir, "data") }
 
 // Start starts the server, with more settings, and waits until it takes connections.

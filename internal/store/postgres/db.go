@@ -14,9 +14,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -34,10 +36,12 @@ type DB struct {
 
 	line   line
 	schema string // of the fleet, quoted
+	steps  []table.Migration
 	now    func() time.Time
 	learn  bandit.Settings
 	dryRun bool
 	past   past
+	reads  atomic.Pointer[string] // why nothing can be written here, as it was last read
 }
 
 // Options say which store to open, and whose it must be.
@@ -63,7 +67,10 @@ func Open(o Options) (*DB, error) {
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // one trip, and nothing is prepared
 	past := past{o.Memory, o.Pause, o.Host}
 	past.guard(config)
-	d := &DB{past: past, line: newLine(config, cmp.Or(o.Patience, patience)), schema: schemaOf(o.Fleet), now: o.Now, learn: o.Settings, dryRun: o.DryRun}
+	d := &DB{
+		past: past, line: newLine(config, cmp.Or(o.Patience, patience)), schema: schemaOf(o.Fleet), steps: table.Migrations(),
+		now: o.Now, learn: o.Settings, dryRun: o.DryRun,
+	}
 	d.Writer, d.Reader = book.Writer{Engine: d}, table.Reader{Source: d, Host: o.Host}
 	return d, nil
 }
@@ -84,16 +91,64 @@ select floor(extract(epoch from now) * 1000)::bigint, set_config('stint.day', to
 
 const today = "current_setting('stint.day')"
 
-// The row that every write but a renewal locks.
-const lock = "select moved from fleet for update"
+// The row that every transaction reads first, and every write but a renewal locks.
+const (
+	terms = "select moved, schema, compat from fleet"
+	lock  = terms + " for update"
+)
 
-// inUse refuses a store that was moved.
-func inUse(row table.Scanner) error {
-	var to string
-	if err := row.Scan(&to); err != nil {
+// Whether anything can be written.
+const standing = "select pg_is_in_recovery(), not has_any_column_privilege('fleet', 'update')"
+
+func (d *DB) stands(row table.Scanner) error {
+	var standby, reader bool
+	if err := row.Scan(&standby, &reader); err != nil {
 		return err
 	}
-	return store.Moved(to)
+	var why string
+	switch {
+	case standby:
+		why = "the server of the store is a standby, which only reads, and may be behind"
+	case reader:
+		why = "the role " + d.line.config.User + " of the store only reads"
+	}
+	d.reads.Store(&why)
+	return nil
+}
+
+// OnlyReads says why nothing can be written here, by the last look; empty: it can.
+func (d *DB) OnlyReads() string {
+	if why := d.reads.Load(); why != nil {
+		return *why
+	}
+	return ""
+}
+
+// mayUse refuses a store that was moved, or is for programs of other versions.
+func (d *DB) mayUse(row table.Scanner) error {
+	var (
+		to             string
+		schema, compat int
+	)
+	if err := row.Scan(&to, &schema, &compat); err != nil {
+		return err
+	}
+	return cmp.Or(store.Moved(to), fits(schema, compat, len(d.steps)))
+}
+
+// fits refuses a store whose schema lacks what a program knows, or that older programs such as this one
+// may use no more. A newer one that has all of it will do: columns that a program does not know have
+// defaults.
+func fits(schema, compat, known int) error {
+	switch {
+	case schema < known:
+		return fleet.WithHint(fmt.Errorf("the store's schema is version %d, and this stint needs %d: %w", schema, known, fleet.ErrUsage),
+			"bring the store up to date, once for all machines: stint store migrate")
+	case compat > known:
+		return fleet.WithHint(fmt.Errorf("the store's schema is version %d, for programs that know %d or newer, and this stint knows %d: %w",
+			schema, compat, known, fleet.ErrUsage), "upgrade stint on this machine; the store is as it should be")
+	}
+	return nil
 }
 
 // Claims are locked by key, for two that lock several never to wait for each other. A renewal holds
@@ -109,9 +164,11 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 			m    = d.past.meeting()
 			trip = append(d.begins("begin"), d.past.asks(&m)...)
 		)
-		if !n.Renews && !d.dryRun {
-			trip = append(trip, table.Statement{SQL: lock, Scan: inUse})
+		first := table.Statement{SQL: lock, Scan: d.mayUse}
+		if n.Renews || d.dryRun {
+			first.SQL = terms
 		}
+		trip = append(trip, first)
 		if !n.Renews {
 			trip = append(trip, d.past.reads(m, p)...)
 		}
@@ -119,7 +176,9 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 			trip = append(trip, table.Statement{SQL: lockClaims, Args: []any{n.Key, n.Holder}})
 		}
 		trip = append(trip, d.clock(&p.Now))
-		if err := run(ctx, c, append(trip, table.Load(n, p, today)...)); err != nil {
+		if err := run(ctx, c, append(trip, table.Load(n, p, today)...)); isCode(err, codeForbidden) {
+			return fmt.Errorf("the role %s of the store may not write: %w", d.line.config.User, err)
+		} else if err != nil {
 			return err
 		}
 		if m.Seen.Deposed(m.Server) {
@@ -156,13 +215,19 @@ func (d *DB) commit(ctx context.Context, c *pgx.Conn, n book.Need, m book.Meetin
 	return err
 }
 
+// isCode reports whether the server answered with an error of this code.
+func isCode(err error, code string) bool {
+	var server *pgconn.PgError
+	return errors.As(err, &server) && server.Code == code
+}
+
 // Read reads rows as of one instant. It takes no lock.
 func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement) error {
 	return d.line.use(ctx, false, func(ctx context.Context, c *pgx.Conn) error {
 		var now time.Time
 		m := d.past.meeting()
 		trip := append(d.begins("begin isolation level repeatable read read only"), d.past.asks(&m)...)
-		trip = append(trip, table.Statement{SQL: "select moved from fleet", Scan: inUse}, d.clock(&now))
+		trip = append(trip, table.Statement{SQL: terms, Scan: d.mayUse}, table.Statement{SQL: standing, Scan: d.stands}, d.clock(&now))
 		if err := run(ctx, c, trip); err != nil {
 			return err
 		}

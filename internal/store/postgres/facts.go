@@ -2,12 +2,10 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgservicefile"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"stint/internal/fleet"
 	"stint/internal/store/table"
@@ -31,20 +29,29 @@ func Section(path, name string) map[string]string {
 type Condition struct {
 	Version           int // of PostgreSQL, such as 150018
 	Schema            int // of the fleet: its version; 0: there is none
+	Compat            int // the oldest program that may use it, by the version that it knows
+	Known             int // the version that this program knows
 	Standby           bool
-	Superuser         bool // the role may do anything
-	Connections       int  // that the server has room for
-	Busy              int  // of these
-	NoSync            bool // fsync is off
-	NoFullPages       bool // full_page_writes is off
-	Synchronous, Late int  // standbys that have all that was acknowledged, and that may not
+	Role              string // that is connected
+	Superuser         bool   // it may do anything
+	Owner             bool   // the schema is its own: it may change and drop all of it
+	DeletesClaims     bool   // it may: an epoch may be granted twice then
+	Writes            bool   // it may
+	Connections       int    // that the server has room for
+	Busy              int    // of these
+	NoSync            bool   // fsync is off
+	NoFullPages       bool   // full_page_writes is off
+	Synchronous, Late int    // standbys that have all that was acknowledged, and that may not
 	Now               time.Time
 	Lineage           fleet.Lineage
 }
 
 // A role without privileges sees of replication only that it is there: it counts as not synchronous.
-const condition = `select current_setting('server_version_num')::bigint, pg_is_in_recovery(),
+const condition = `select current_setting('server_version_num')::bigint, pg_is_in_recovery(), current_user::text,
 (select rolsuper from pg_roles where rolname = current_user),
+coalesce((select pg_has_role(current_user, nspowner, 'usage') from pg_namespace where oid = to_regnamespace($1)), false),
+coalesce(has_table_privilege(to_regclass($1 || '.claims'), 'delete'), false),
+coalesce(has_table_privilege(to_regclass($1 || '.claims'), 'update'), false),
 current_setting('max_connections')::bigint,
 (select count(*) from pg_stat_activity where backend_type = 'client backend'),
 current_setting('fsync') = 'off', current_setting('full_page_writes') = 'off',
@@ -55,22 +62,25 @@ clock_timestamp()`
 // Condition asks the server of itself, for the doctor.
 func (d *DB) Condition(ctx context.Context) (s Condition, err error) {
 	err = d.line.use(ctx, false, func(ctx context.Context, c *pgx.Conn) error {
-		return run(ctx, c, []table.Statement{{SQL: condition, Scan: func(row table.Scanner) error {
-			return row.Scan(&s.Version, &s.Standby, &s.Superuser, &s.Connections, &s.Busy, &s.NoSync, &s.NoFullPages, &s.Synchronous, &s.Late, &s.Now)
+		return run(ctx, c, []table.Statement{{SQL: condition, Args: []any{d.schema}, Scan: func(row table.Scanner) error {
+			return row.Scan(&s.Version, &s.Standby, &s.Role, &s.Superuser, &s.Owner, &s.DeletesClaims, &s.Writes,
+				&s.Connections, &s.Busy, &s.NoSync, &s.NoFullPages, &s.Synchronous, &s.Late, &s.Now)
 		}}})
 	})
 	if err != nil {
 		return s, err
 	}
-	err = d.Read(ctx, func(time.Time) []table.Statement {
-		return []table.Statement{
-			{SQL: "select version from fleet", Scan: func(row table.Scanner) error { return row.Scan(&s.Schema) }},
-			table.Lineage().Select(func(l fleet.Lineage) { s.Lineage = l }, ""),
-		}
+	s.Known = len(d.steps)
+	err = d.line.use(ctx, false, func(ctx context.Context, c *pgx.Conn) error {
+		return c.QueryRow(ctx, "select schema, compat from "+d.schema+".fleet").Scan(&s.Schema, &s.Compat)
 	})
-	var server *pgconn.PgError
-	if errors.As(err, &server) && server.Code == codeNoTable {
+	switch {
+	case isCode(err, codeNoTable):
 		return s, nil
+	case err != nil, fits(s.Schema, s.Compat, s.Known) != nil:
+		return s, err
 	}
-	return s, err
+	return s, d.Read(ctx, func(time.Time) []table.Statement {
+		return []table.Statement{table.Lineage().Select(func(l fleet.Lineage) { s.Lineage = l }, "")}
+	})
 }

@@ -34,7 +34,7 @@ func throughProxy(t *testing.T) (Options, *pgtest.Proxy) {
 			t.Error(err)
 		}
 	})
-	o.DSN = p.DSN()
+	o.DSN = as(p.DSN(), Role(o.Fleet))
 	return o, p
 }
 
@@ -289,7 +289,7 @@ func TestRenewalsBesideTakes(t *testing.T) {
 // TestFaults has servers and roles that cannot be used: each error says what to do.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	o := testOptions(t)
+	o := Options{DSN: cluster.DSN(t)}
 	for name, test := range map[string]struct {
 		dsn        string
 		want, hint string
@@ -320,55 +320,6 @@ func TestFaults(t *testing.T) {
 				t.Errorf("the error shows a password: %v", err)
 			}
 		})
-	}
-}
-
-// TestMigrate makes a schema once, also when several do so at once, and refuses one that is newer.
-func TestMigrate(t *testing.T) {
-	t.Parallel()
-	o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name("m" + strings.Repeat("x", 31)), Settings: bandit.Defaults(), DryRun: true}
-	ctx := t.Context()
-	for range 2 { // a dry run leaves nothing
-		if steps, err := Migrate(ctx, o); err != nil || len(steps) != 1 {
-			t.Fatal(steps, err)
-		}
-	}
-	o.DryRun = false
-	type made struct {
-		steps []string
-		err   error
-	}
-	all := make(chan made, 4)
-	for range cap(all) {
-		go func() {
-			steps, err := Migrate(ctx, o)
-			all <- made{steps, err}
-		}()
-	}
-	n := 0
-	for range cap(all) {
-		m := <-all
-		if m.err != nil {
-			t.Error(m.err)
-		}
-		n += len(m.steps)
-	}
-	if n != len(table.Migrations()) {
-		t.Errorf("%d steps were made, want each once", n)
-	}
-	d := mustOpen(t, o)
-	if _, _, err := d.Take(ctx, store.TakeRequest{Key: "k", Holder: "bob", TTL: time.Hour}); err != nil {
-		t.Error(err)
-	}
-	err := d.line.use(ctx, true, func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, "update "+d.schema+".fleet set version = 99")
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Migrate(ctx, o); !errors.Is(err, fleet.ErrUsage) {
-		t.Errorf("got %v, want that a newer schema is refused", err)
 	}
 }
 

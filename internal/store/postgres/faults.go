@@ -84,7 +84,7 @@ func translate(err error) error {
 // hints are what to do about an error of the server; empty: nobody knows.
 func hints(code string) string {
 	return map[string]string{
-		codeForbidden:  "the fleet's role may not do this: grant it what stint store migrate says",
+		codeForbidden:  "a role such as stint_FLEET_ro only reads: to write, connect as the fleet's role; one that lacks a right gets it by stint store migrate, as the owner of the schema",
 		codeFull:       "the server's disk is full; nothing was written",
 		codeLate:       "the server did not answer in time; look at its load, and for a transaction that holds the fleet's row",
 		codeLocked:     "another stint process holds the fleet's row for long; look at pg_stat_activity",

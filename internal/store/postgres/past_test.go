@@ -65,6 +65,7 @@ func alone(t *testing.T) *pgtest.Cluster {
 }
 
 func removed(t *testing.T, c *pgtest.Cluster) {
+	t.Helper()
 	t.Cleanup(func() {
 		if err := c.Remove(); err != nil {
 			t.Error(err)

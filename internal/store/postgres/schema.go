@@ -12,11 +12,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"stint/internal/fleet"
-	"stint/internal/store/table"
 )
 
 // schemaOf is the schema of a fleet, quoted.
-func schemaOf(name fleet.Name) string { return pgx.Identifier{"stint_" + string(name)}.Sanitize() }
+func schemaOf(name fleet.Name) string { return quoted(Role(name)) }
+
+func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
 
 // The tables that are written most: with room in their pages a row moves to no other, and no index
 // has to follow.
@@ -24,59 +25,91 @@ const roomy = "alter table %s set (fillfactor = 50)"
 
 func hot() []string { return []string{"fleet", "hosts", "heard", "arms", "agents", "spent", "claims"} }
 
-// Migrate makes a fleet's schema, or brings it up to date, as its owner, and reports the steps. It is
-// never done on the way: hosts of one fleet are upgraded one by one. Each step is a transaction; if we
-// die between two, the next call goes on.
-func Migrate(ctx context.Context, o Options) (steps []string, err error) {
+// Migrated is what was done to a fleet's schema.
+type Migrated struct {
+	Steps []Step
+	Lacks []string // how an administrator makes the fleet's roles that there are not, as SQL
+}
+
+// Step is one thing that was done, as SQL.
+type Step struct{ Name, SQL string }
+
+// Migrate makes a fleet's schema, or brings it up to date, as its owner, and grants the fleet's roles
+// what they need there. It is never done on the way: hosts of one fleet are upgraded one by one. Each
+// step is a transaction; if we die between two, the next call goes on.
+func Migrate(ctx context.Context, o Options) (m Migrated, err error) {
 	d, err := Open(o)
 	if err != nil {
-		return nil, err
+		return Migrated{}, err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.migrate(ctx, o.Fleet)
+}
+
+func (d *DB) migrate(ctx context.Context, name fleet.Name) (all Migrated, err error) {
 	for {
-		step, err := d.step(ctx, o.Fleet)
-		if err != nil || step == "" {
-			return steps, err
+		var did Migrated
+		err = d.line.use(ctx, true, func(ctx context.Context, c *pgx.Conn) (err error) {
+			tx, err := c.Begin(ctx)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = tx.Rollback(ctx) }() // after a commit there is nothing to undo
+			if did, err = d.next(ctx, tx, name); err != nil || d.dryRun {
+				return err
+			}
+			return tx.Commit(ctx)
+		})
+		if err != nil {
+			return all, err
 		}
-		steps = append(steps, step)
-		if o.DryRun {
-			return steps, nil // of the next nothing can be said before this one is done
+		all.Steps, all.Lacks = append(all.Steps, did.Steps...), did.Lacks
+		if len(did.Steps) == 0 || d.dryRun {
+			return all, nil
 		}
 	}
 }
 
-// step does what is to be done next, if anything.
-func (d *DB) step(ctx context.Context, name fleet.Name) (did string, err error) {
-	err = d.line.use(ctx, true, func(ctx context.Context, c *pgx.Conn) error {
-		did = ""
-		tx, err := c.Begin(ctx)
+// next does what is to be done next, if anything; in a dry run all of it.
+func (d *DB) next(ctx context.Context, tx pgx.Tx, name fleet.Name) (m Migrated, err error) {
+	for {
+		step, err := d.step(ctx, tx, name)
 		if err != nil {
-			return err
+			return Migrated{}, err
 		}
-		defer func() { _ = tx.Rollback(ctx) }() // after a commit there is nothing to undo
-		have, err := d.version(ctx, tx)
-		all := table.Migrations()
-		switch {
-		case err != nil:
-			return err
-		case have > len(all):
-			return fleet.WithHint(fmt.Errorf("the store's schema is version %d, this program knows %d: %w", have, len(all), fleet.ErrUsage),
-				"use the stint that wrote it, or a newer one")
-		case have == len(all):
-			return nil
+		if step.SQL == "" {
+			break
 		}
-		did = all[have].Name
-		if _, err := tx.Exec(ctx, d.text(name, have)); atOnce(err) {
-			return passed{err}
-		} else if err != nil {
-			return fmt.Errorf("migrate with %s: %w", did, err)
+		if m.Steps = append(m.Steps, step); !d.dryRun {
+			return m, nil
 		}
-		if d.dryRun {
-			return nil
-		}
-		return tx.Commit(ctx)
-	})
-	return did, err
+	}
+	step, lacks, err := d.grant(ctx, tx, name)
+	if m.Lacks = lacks; step.SQL != "" {
+		m.Steps = append(m.Steps, step)
+	}
+	return m, err
+}
+
+// step makes what is to be made next, if anything.
+func (d *DB) step(ctx context.Context, tx pgx.Tx, name fleet.Name) (did Step, err error) {
+	have, err := d.version(ctx, tx)
+	switch {
+	case err != nil:
+		return Step{}, err
+	case have > len(d.steps):
+		return Step{}, fleet.WithHint(fmt.Errorf("the store's schema is version %d, this program knows %d: %w", have, len(d.steps), fleet.ErrUsage),
+			"use the stint that wrote it, or a newer one")
+	case have == len(d.steps):
+		return Step{}, nil
+	}
+	did = Step{d.steps[have].Name, d.text(name, have)}
+	if _, err := tx.Exec(ctx, did.SQL); atOnce(err) {
+		return Step{}, passed{err}
+	} else if err != nil {
+		return Step{}, fmt.Errorf("migrate with %s: %w", did.Name, err)
+	}
+	return did, nil
 }
 
 // atOnce reports whether another has made the same schema or table at the same time.
@@ -85,32 +118,40 @@ func atOnce(err error) bool {
 	return errors.As(err, &server) && slices.Contains([]string{"23505", "42P06", "42P07"}, server.Code)
 }
 
-// version is the version of the schema, which nobody else changes in this transaction; 0: there is
-// none.
+// version is the version of the schema, which nobody else changes or uses in this transaction; 0: there
+// is none. While this waits for the lock all others wait behind it: not for longer than this.
 func (d *DB) version(ctx context.Context, tx pgx.Tx) (have int, err error) {
 	var there bool
 	if err := tx.QueryRow(ctx, "select to_regclass($1) is not null", d.schema+".fleet").Scan(&there); err != nil || !there {
 		return 0, err
 	}
-	if _, err := tx.Exec(ctx, "lock table "+d.schema+".fleet"); err != nil {
+	if _, err := tx.Exec(ctx, "set local lock_timeout = '5s'; lock table "+d.schema+".fleet"); err != nil {
 		return 0, err
 	}
-	return have, tx.QueryRow(ctx, "select version from "+d.schema+".fleet").Scan(&have)
+	return have, tx.QueryRow(ctx, "select schema from "+d.schema+".fleet").Scan(&have)
 }
 
 // text is the SQL of the step that leads on from a version.
 func (d *DB) text(name fleet.Name, have int) string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "set local lock_timeout = '5s'; create schema if not exists %s; set local search_path = %[1]s;\n", d.schema)
-	s.WriteString(dialect(table.Migrations()[have].SQL))
+	step := d.steps[have]
+	s.WriteString("set local lock_timeout = '5s';\n")
+	if have == 0 { // afterwards the owner need not be one who may make schemas
+		fmt.Fprintf(&s, "create schema if not exists %s;\n", d.schema)
+	}
+	fmt.Fprintf(&s, "set local search_path = %s;\n", d.schema)
+	s.WriteString(dialect(step.SQL))
 	if have == 0 {
-		s.WriteString("\nalter table fleet add column version integer not null default 0;\n")
+		s.WriteString("\nalter table fleet add column schema integer not null default 0, add column compat integer not null default 1;\n")
 		fmt.Fprintf(&s, "insert into fleet (one, name, workspace) values (1, '%s', '');\n", name) // of a-z, 0-9 and _
 		for _, t := range hot() {
 			fmt.Fprintf(&s, roomy+";\n", t)
 		}
 	}
-	fmt.Fprintf(&s, "update fleet set version = %d;\n", have+1)
+	fmt.Fprintf(&s, "update fleet set schema = %d;\n", have+1)
+	if step.Compat > 0 {
+		fmt.Fprintf(&s, "update fleet set compat = %d;\n", step.Compat)
+	}
 	return s.String()
 }
 
@@ -119,6 +160,8 @@ func (d *DB) text(name fleet.Name, have int) string {
 func dialect(sql string) string {
 	for _, r := range []struct{ pattern, with string }{
 		{`(?m)--.*$`, ""},
+		{`(?m)[ \t]+$`, ""},
+		{`\n{3,}`, "\n\n"},
 		{`\) strict(, without rowid)?;`, ");"},
 		{`(?m)^(\s*id\s+)integer primary key`, "${1}bigint generated by default as identity primary key"},
 		{`(?m)^(\s*\w+\s+)integer\b`, "${1}bigint"},
@@ -127,5 +170,5 @@ func dialect(sql string) string {
 	} {
 		sql = regexp.MustCompile(r.pattern).ReplaceAllString(sql, r.with)
 	}
-	return sql
+	return strings.TrimSpace(sql) + "\n"
 }

@@ -2,12 +2,15 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -64,14 +67,40 @@ func (c counted) Read(ctx context.Context, ask func(time.Time) []table.Statement
 
 var fleets atomic.Int64
 
-// testOptions are of a fleet of its own, which has a schema.
+// testOptions are of a fleet of its own, which has a schema, as its role: it owns nothing.
 func testOptions(t *testing.T) Options {
 	t.Helper()
 	o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name(fmt.Sprintf("t%d", fleets.Add(1))), Settings: bandit.Defaults()}
+	administer(t, makes(Role(o.Fleet), -1), makes(Reader(o.Fleet), -1))
 	if _, err := Migrate(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
+	o.DSN = as(o.DSN, Role(o.Fleet))
 	return o
+}
+
+// as is where a server is, as another role.
+func as(dsn, role string) string { return strings.Replace(dsn, "user=stint", "user="+role, 1) }
+
+// administer runs statements as the server's administrator.
+func administer(t *testing.T, statements ...string) {
+	t.Helper()
+	for _, sql := range statements {
+		if err := try(t, cluster.DSN(t), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// try runs a statement on a connection of its own.
+func try(t *testing.T, dsn, sql string) error {
+	t.Helper()
+	c, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Exec(t.Context(), sql)
+	return errors.Join(err, c.Close(context.WithoutCancel(t.Context())))
 }
 
 func mustOpen(t *testing.T, o Options) *DB {

@@ -3,14 +3,24 @@ package table
 import (
 	"embed"
 	"io/fs"
+	"regexp"
 	"slices"
+	"strconv"
 )
 
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
 // Migration is a step of the schema.
-type Migration struct{ Name, SQL string }
+type Migration struct {
+	Name, SQL string
+	// Compat is the oldest program, by the version of the schema that it knows, that may use a store
+	// after this step; 0: that of the step before. A step that only adds leaves it; one that takes away
+	// raises it, in a release after the one that no longer needs what goes: "-- compat: N" in its file.
+	Compat int
+}
+
+var compat = regexp.MustCompile(`(?m)^-- compat: (\d+)$`)
 
 // Migrations are the schema's steps in order: step n leads to version n+1. They are written as
 // SQLite has them.
@@ -26,7 +36,13 @@ func Migrations() []Migration {
 		if err != nil {
 			panic(err) // it was compiled in
 		}
-		list[i] = Migration{name, string(text)}
+		list[i] = Migration{Name: name, SQL: string(text)}
+		if m := compat.FindSubmatch(text); m != nil {
+			list[i].Compat, _ = strconv.Atoi(string(m[1])) // of digits
+		}
 	}
 	return list
 }
+
+// FleetColumns are the columns of the one row of fleet that a write changes, see [Save].
+func FleetColumns() []string { return []string{"fires", "moved"} }

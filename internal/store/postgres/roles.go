@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/store/book"
+	"stint/internal/store/table"
+)
+
+// Role is the name of the role that does a fleet's daily work. It owns nothing, and deletes nothing but
+// rows of the tables that shrink.
+func Role(name fleet.Name) string { return "stint_" + string(name) }
+
+// Reader is the name of the role that only looks: for dashboards.
+func Reader(name fleet.Name) string { return Role(name) + "_ro" }
+
+// makes is how an administrator makes a role: stint makes none, and knows no password.
+func makes(role string, connections int) string {
+	return fmt.Sprintf("create role %s login connection limit %d;", quoted(role), connections)
+}
+
+// grants are what a role gets in the schema, and nothing else there.
+func (d *DB) grants(role string, works bool) string {
+	var s strings.Builder
+	say := func(format string) { fmt.Fprintf(&s, format+";\n", d.schema, quoted(role)) }
+	say("revoke all on all tables in schema %s from %s")
+	say("grant usage on schema %s to %s")
+	say("grant select on all tables in schema %s to %s")
+	if !works {
+		return s.String()
+	}
+	var (
+		all       = []string{d.schema + ".lineage", d.schema + ".acknowledged"} // which are not of the record
+		shrinking []string
+	)
+	for _, t := range book.NewPage(time.Time{}, bandit.Settings{}).Tables() {
+		name := d.schema + "." + t.Name
+		if all = append(all, name); t.Shrinks {
+			shrinking = append(shrinking, name)
+		}
+	}
+	say("grant update (" + strings.Join(table.FleetColumns(), ", ") + ") on %s.fleet to %s") // not the numbers of the schema
+	fmt.Fprintf(&s, "grant insert, update on %s to %s;\n", strings.Join(all, ", "), quoted(role))
+	fmt.Fprintf(&s, "grant delete on %s to %s;\n", strings.Join(shrinking, ", "), quoted(role))
+	return s.String()
+}
+
+// The rights in a schema, as text.
+const rights = `select coalesce((select nspacl::text from pg_namespace where oid = to_regnamespace($1)), '') || coalesce((
+select string_agg(relname || coalesce(relacl::text, '') || coalesce((
+select string_agg(attname || attacl::text, '' order by attname) from pg_attribute where attrelid = pg_class.oid and attacl is not null), ''), '' order by relname)
+from pg_class where relnamespace = to_regnamespace($1)), '')`
+
+// The roles of these names, but the one that owns the schema: it may do anything there.
+const others = `select rolname::text, (select nspowner from pg_namespace where nspname = $1) is distinct from oid from pg_roles where rolname in ($1, $2)`
+
+// grant gives the fleet's roles that there are what they need. The step is empty if they had just that.
+func (d *DB) grant(ctx context.Context, tx pgx.Tx, name fleet.Name) (did Step, lacks []string, err error) {
+	exists := map[string]bool{}
+	grantee := map[string]bool{}
+	rows, err := tx.Query(ctx, others, Role(name), Reader(name))
+	if err != nil {
+		return Step{}, nil, err
+	}
+	var role string
+	var other bool
+	if _, err := pgx.ForEachRow(rows, []any{&role, &other}, func() error {
+		exists[role], grantee[role] = true, other
+		return nil
+	}); err != nil {
+		return Step{}, nil, err
+	}
+	for _, r := range []struct {
+		name        string
+		works       bool
+		connections int
+	}{{Role(name), true, 80}, {Reader(name), false, 10}} {
+		switch {
+		case !exists[r.name]:
+			lacks = append(lacks, makes(r.name, r.connections))
+		case grantee[r.name]:
+			did.SQL += d.grants(r.name, r.works)
+		}
+	}
+	if did.SQL == "" {
+		return Step{}, lacks, nil
+	}
+	did.Name = "the rights of the fleet's roles"
+	var before, after string
+	err = tx.QueryRow(ctx, rights, d.schema).Scan(&before)
+	if err == nil {
+		_, err = tx.Exec(ctx, did.SQL)
+	}
+	if err == nil {
+		err = tx.QueryRow(ctx, rights, d.schema).Scan(&after)
+	}
+	if err != nil {
+		return Step{}, nil, fmt.Errorf("grant: %w", err)
+	}
+	if before == after {
+		return Step{}, lacks, nil
+	}
+	return did, lacks, nil
+}
