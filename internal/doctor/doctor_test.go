@@ -263,7 +263,7 @@ func TestExamine(t *testing.T) {
 		}, []string{"store problem: PostgreSQL 13.4 is too old | use version 14 or newer"}},
 		{"standby", func(f *Facts) {
 			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Standby: true, Writes: true}
-		}, []string{"store problem: postgres is a standby | name the primary, or all of them with target_session_attrs=read-write"}},
+		}, []string{"store problem: postgres is a standby | name the primary, or all of them"}},
 		{"no schema", func(f *Facts) { f.Store.Server = &Server{Name: "postgres", Version: 150018, Latest: 1} }, []string{
 			"store problem: postgres has no schema of this fleet | stint store migrate",
 		}},

@@ -107,7 +107,7 @@ func (s Server) usable(check string) Finding {
 	case s.Version < oldestServer:
 		bad.What, bad.Fix = "PostgreSQL "+s.version()+" is too old", "use version 14 or newer"
 	case s.Standby && s.Writes:
-		bad.What, bad.Fix = s.Name+" is a standby", "name the primary, or all of them with target_session_attrs=read-write"
+		bad.What, bad.Fix = s.Name+" is a standby", "name the primary, or all of them"
 	case s.Schema == 0:
 		bad.What = s.Name + " has no schema of this fleet"
 	case s.Schema < s.Latest:

@@ -79,6 +79,19 @@ func dsn(dir string) string { return "host=" + dir + " user=stint dbname=postgre
 
 // New makes a cluster and starts its server. Its data is not flushed to disk.
 func New() (*Cluster, error) {
+	return newCluster(func(c *Cluster) error {
+		return c.say("initdb", "--no-sync", "--username=stint", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--pgdata="+c.data())
+	})
+}
+
+// Standby makes a cluster that repeats what this one does, and starts its server.
+func (c *Cluster) Standby() (*Cluster, error) {
+	return newCluster(func(s *Cluster) error {
+		return s.say("pg_basebackup", "--no-sync", "--checkpoint=fast", "--write-recovery-conf", "--host="+c.Dir, "--username=stint", "--pgdata="+s.data())
+	})
+}
+
+func newCluster(fill func(*Cluster) error) (*Cluster, error) {
 	programs, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(programs) == 0 {
 		return nil, errors.New("PostgreSQL is not installed: run scripts/setup test")
@@ -88,11 +101,8 @@ func New() (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{Dir: dir, bin: filepath.Dir(slices.Max(programs))}
-	if os.Getuid() == 0 { // the server refuses to run as root
-		err = c.giveAway()
-	}
-	if err == nil {
-		err = c.init()
+	if err = giveAway(dir); err == nil {
+		err = fill(c)
 	}
 	if err == nil {
 		err = c.Start()
@@ -103,12 +113,16 @@ func New() (*Cluster, error) {
 	return c, nil
 }
 
-func (c *Cluster) giveAway() error {
+// giveAway gives a folder to the user of a server, which refuses to run as root.
+func giveAway(dir string) error {
+	if os.Getuid() != 0 {
+		return nil
+	}
 	id, err := server()
 	if err != nil {
 		return err
 	}
-	return os.Chown(c.Dir, int(id.Uid), int(id.Gid))
+	return os.Chown(dir, int(id.Uid), int(id.Gid))
 }
 
 // server is the user that the server runs as where we are root.
@@ -127,7 +141,10 @@ func server() (*syscall.Credential, error) {
 
 // command is one of PostgreSQL's programs. It ends with the thread that starts it.
 func (c *Cluster) command(name string, args ...string) (*exec.Cmd, error) {
-	cmd := exec.CommandContext(context.Background(), filepath.Join(c.bin, name), args...)
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(c.bin, name)
+	}
+	cmd := exec.CommandContext(context.Background(), name, args...)
 	cmd.Dir = c.Dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
 	if os.Getuid() != 0 {
@@ -138,8 +155,9 @@ func (c *Cluster) command(name string, args ...string) (*exec.Cmd, error) {
 	return cmd, err
 }
 
-func (c *Cluster) init() error {
-	cmd, err := c.command("initdb", "--no-sync", "--username=stint", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--pgdata="+c.data())
+// say runs one of PostgreSQL's programs to its end.
+func (c *Cluster) say(name string, args ...string) error {
+	cmd, err := c.command(name, args...)
 	if err != nil {
 		return err
 	}
@@ -173,6 +191,15 @@ func (c *Cluster) Start(settings ...string) error {
 	if err != nil {
 		return err
 	}
+	if err := start(cmd, "ready to accept"); err != nil {
+		return err
+	}
+	c.run = cmd
+	return nil
+}
+
+// start starts a server and reads what it says until it is ready.
+func start(cmd *exec.Cmd, ready string) error {
 	said, err := cmd.StderrPipe()
 	if err != nil {
 		return err
@@ -186,23 +213,67 @@ func (c *Cluster) Start(settings ...string) error {
 	if err := <-started; err != nil {
 		return err
 	}
-	c.run = cmd
-	return c.wait(said)
-}
-
-// wait reads what the server says until it is ready.
-func (c *Cluster) wait(said io.Reader) error {
 	lines := bufio.NewScanner(said)
 	var all []string
 	for lines.Scan() {
 		all = append(all, lines.Text())
-		if strings.Contains(lines.Text(), "ready to accept") {
+		if strings.Contains(lines.Text(), ready) {
 			go func() { _, _ = io.Copy(io.Discard, said) }() // until it ends
 			return nil
 		}
 	}
-	return errors.Join(fmt.Errorf("the server did not start: %s", strings.Join(all, "\n")), c.run.Wait())
+	return errors.Join(fmt.Errorf("the server did not start: %s", strings.Join(all, "\n")), cmd.Wait())
 }
+
+// Pooler is pgbouncer before a cluster: each transaction has one of its few connections.
+type Pooler struct {
+	Dir string // with its socket
+	run *exec.Cmd
+}
+
+// Pooler starts a pooler with so many connections.
+func (c *Cluster) Pooler(connections int) (*Pooler, error) {
+	program, err := exec.LookPath("/usr/sbin/pgbouncer")
+	if err != nil {
+		return nil, errors.New("pgbouncer is not installed: run scripts/setup test")
+	}
+	dir, err := os.MkdirTemp(c.Dir, "pooler")
+	if err != nil {
+		return nil, err
+	}
+	p, file := &Pooler{Dir: dir}, filepath.Join(dir, "ini")
+	text := fmt.Sprintf(`[databases]
+* = host=%s user=stint
+[pgbouncer]
+listen_addr =
+listen_port = 5432
+unix_socket_dir = %s
+auth_type = any
+pool_mode = transaction
+default_pool_size = %d
+max_client_conn = 100
+`, c.Dir, p.Dir, connections)
+	if err := errors.Join(os.WriteFile(file, []byte(text), 0o644), giveAway(dir)); err != nil { //nolint:gosec // the server's user reads it
+		return nil, err
+	}
+	if p.run, err = c.command(program, file); err != nil {
+		return nil, err
+	}
+	return p, start(p.run, "process up")
+}
+
+// DSN is where the pooler is.
+func (p *Pooler) DSN() string { return dsn(p.Dir) }
+
+// Close ends the pooler.
+func (p *Pooler) Close() error {
+	err := p.run.Process.Kill()
+	_ = p.run.Wait() // says that it was ended
+	return err
+}
+
+// Promote has a standby take writes.
+func (c *Cluster) Promote() error { return c.say("pg_ctl", "promote", "--pgdata="+c.data()) }
 
 // Stop ends the server as a power cut would.
 func (c *Cluster) Stop() error {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // socket is the name of a server's socket in its folder.
@@ -23,16 +24,27 @@ const socket = ".s.PGSQL.5432"
 type Proxy struct {
 	Dir string // with its socket
 
-	// Fate says what becomes of a connection's round trip, counted from 1 over all connections; nil:
-	// all are carried. It is set before the first connection.
-	Fate func(trip int) Fate
+	// Fate says what becomes of a connection's round trip, counted from 1 over all connections, by what
+	// the client says; nil: all are carried. It is set before the first connection, as is Delay.
+	Fate func(trip int, said []byte) Fate
+
+	Delay time.Duration // of a round trip, half of it each way
 
 	listener net.Listener
 	server   string
 	mu       sync.Mutex
 	open     map[net.Conn]bool // nil: all are cut
 	trips    int
+	held     [2]chan struct{} // by way; nil: it is open
 }
+
+// Way is one of the two ways of a network.
+type Way int
+
+const (
+	ToServer Way = iota
+	ToClient
+)
 
 // Fate is what becomes of a round trip.
 type Fate int
@@ -91,17 +103,49 @@ func (p *Proxy) Cut() {
 	p.open = nil
 }
 
-// Heal ends a cut.
+// Hold lets nothing through one way, while connections stay: to both ends the peer seems slow. All
+// that is said meanwhile arrives when the network heals.
+func (p *Proxy) Hold(w Way) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held[w] == nil {
+		p.held[w] = make(chan struct{})
+	}
+}
+
+// Heal ends a cut, and lets through what was held.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.open = map[net.Conn]bool{}
+	if p.open == nil {
+		p.open = map[net.Conn]bool{}
+	}
+	for w, held := range p.held {
+		if held != nil {
+			close(held)
+		}
+		p.held[w] = nil
+	}
+}
+
+// pass waits as what is said has to on a way.
+func (p *Proxy) pass(w Way) {
+	p.mu.Lock()
+	held := p.held[w]
+	p.mu.Unlock()
+	if held != nil {
+		<-held
+	}
+	if p.Delay > 0 {
+		time.Sleep(p.Delay / 2) //nolint:forbidigo // that is what is wanted
+	}
 }
 
 // Close ends the proxy and its connections.
 func (p *Proxy) Close() error {
 	err := p.listener.Close()
 	p.Cut()
+	p.Heal() // what was held finds its connection closed
 	return errors.Join(err, os.RemoveAll(p.Dir))
 }
 
@@ -149,14 +193,20 @@ func (p *Proxy) forget(ends ...net.Conn) {
 // carry carries one trip after the other until an end.
 func (p *Proxy) carry(client, server net.Conn) error {
 	from, back := bufio.NewReader(client), bufio.NewReader(server)
+	toClient := func(all []byte) error {
+		p.pass(ToClient)
+		_, err := client.Write(all)
+		return err
+	}
 	hello, err := body(from, nil) // has no type
 	if err != nil {
 		return err
 	}
+	p.pass(ToServer)
 	if _, err := server.Write(hello); err != nil {
 		return err
 	}
-	if err := answer(back, client); err != nil {
+	if err := answer(back, toClient); err != nil {
 		return err
 	}
 	for {
@@ -164,16 +214,17 @@ func (p *Proxy) carry(client, server net.Conn) error {
 		if err != nil {
 			return err
 		}
-		fate := p.next()
+		fate := p.next(request)
 		if fate == RequestLost {
 			return nil
 		}
+		p.pass(ToServer)
 		if _, err := server.Write(request); err != nil {
 			return err
 		}
-		to := io.Writer(client)
+		to := toClient
 		if fate == AnswerLost {
-			to = io.Discard
+			to = func([]byte) error { return nil }
 		}
 		if err := answer(back, to); err != nil || fate == AnswerLost {
 			return err
@@ -181,14 +232,14 @@ func (p *Proxy) carry(client, server net.Conn) error {
 	}
 }
 
-func (p *Proxy) next() Fate {
+func (p *Proxy) next(said []byte) Fate {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.trips++
 	if p.Fate == nil {
 		return Carried
 	}
-	return p.Fate(p.trips)
+	return p.Fate(p.trips, said)
 }
 
 // request reads a client's messages up to Sync or Query, which want an answer.
@@ -208,20 +259,19 @@ func request(from *bufio.Reader) (all []byte, err error) {
 }
 
 // answer passes on a server's messages up to ReadyForQuery.
-func answer(from *bufio.Reader, to io.Writer) error {
+func answer(from *bufio.Reader, to func([]byte) error) error {
 	var all []byte
 	for {
 		kind, err := from.ReadByte()
 		if err != nil {
-			_, _ = to.Write(all) // why it ends
+			_ = to(all) // why it ends
 			return err
 		}
 		if all, err = body(from, append(all, kind)); err != nil {
 			return err
 		}
 		if kind == readyForQuery {
-			_, err = to.Write(all)
-			return err
+			return to(all)
 		}
 	}
 }

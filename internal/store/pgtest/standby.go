@@ -12,38 +12,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Standby makes a standby of a running cluster, which follows it, and starts it.
-func (c *Cluster) Standby(settings ...string) (s *Cluster, err error) {
-	dir, err := os.MkdirTemp("", "pg")
-	if err != nil {
-		return nil, err
-	}
-	s = &Cluster{Dir: dir, bin: c.bin}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.Remove())
-		}
-	}()
-	if os.Getuid() == 0 {
-		if err := s.giveAway(); err != nil {
-			return nil, err
-		}
-	}
-	cmd, err := s.command("pg_basebackup", "--pgdata="+s.data(), "--host="+c.Dir, "--username=stint", "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
-	if err != nil {
-		return nil, err
-	}
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w: %s", err, said)
-	}
-	return s, s.Start(settings...)
-}
-
-// Promote makes a standby the primary.
-func (c *Cluster) Promote() error {
-	return c.tell("select pg_promote()")
-}
-
 // CutOff has a standby hear nothing more of its primary.
 func (c *Cluster) CutOff() error {
 	if err := c.Set("primary_conninfo", ""); err != nil {

@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -34,7 +35,7 @@ type DB struct {
 	book.Writer  // on this store
 	table.Reader // of it
 
-	line   line
+	line   *line
 	schema string // of the fleet, quoted
 	steps  []table.Migration
 	now    func() time.Time
@@ -66,9 +67,10 @@ func Open(o Options) (*DB, error) {
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec // one trip, and nothing is prepared
 	past := past{o.Memory, o.Pause, o.Host}
+	line := newLine(config, cmp.Or(o.Patience, patience))
 	past.guard(config)
 	d := &DB{
-		past: past, line: newLine(config, cmp.Or(o.Patience, patience)), schema: schemaOf(o.Fleet), steps: table.Migrations(),
+		past: past, line: line, schema: schemaOf(o.Fleet), steps: table.Migrations(),
 		now: o.Now, learn: o.Settings, dryRun: o.DryRun,
 	}
 	d.Writer, d.Reader = book.Writer{Engine: d}, table.Reader{Source: d, Host: o.Host}
@@ -79,10 +81,11 @@ func Open(o Options) (*DB, error) {
 func (d *DB) Close() error { return d.line.close() }
 
 // Limits of a transaction: others wait for none that is stuck, and an administrator's
-// synchronous_commit = off does not reach claims. They end with the transaction.
-const limits = `select set_config('search_path', $1, true), set_config('lock_timeout', '15000', true),
-set_config('statement_timeout', '15000', true), set_config('idle_in_transaction_session_timeout', '10000', true),
-set_config('synchronous_commit', 'on', true)`
+// synchronous_commit = off does not reach claims. They end with the transaction. The server gives up
+// before patience does, for the error to say which limit it was; and it frees the row of a client
+// that vanished before those that wait for it give up.
+const limits = `select set_config('search_path', $1, true), set_config('idle_in_transaction_session_timeout', $2, true),
+set_config('lock_timeout', $3, true), set_config('statement_timeout', $4, true), set_config('synchronous_commit', 'on', true)`
 
 // The clock is read after every lock: a row that was waited for may have expired meanwhile. The day
 // is kept for statements of the same trip.
@@ -189,7 +192,8 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 			return passed{errors.Join(errMet, d.commit(ctx, c, n, m, p))}
 		}
 		if err := decide(p); err != nil {
-			return decided{errors.Join(err, run(ctx, c, []table.Statement{{SQL: "rollback"}}))}
+			_ = run(ctx, c, []table.Statement{{SQL: "rollback"}}) // a connection on which it fails is closed
+			return decidedError{err}
 		}
 		if d.dryRun {
 			return run(ctx, c, []table.Statement{{SQL: "rollback"}})
@@ -240,7 +244,8 @@ func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement
 
 // begins is how a transaction begins.
 func (d *DB) begins(how string) []table.Statement {
-	return []table.Statement{{SQL: how}, {SQL: limits, Args: []any{d.schema}}}
+	part := func(n, of int64) string { return strconv.FormatInt(max(1, d.line.most.Milliseconds()*n/of), 10) }
+	return []table.Statement{{SQL: how}, {SQL: limits, Args: []any{d.schema, part(1, 3), part(2, 3), part(4, 5)}}}
 }
 
 // clock reads the store's clock.

@@ -2,15 +2,22 @@ package postgres
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"stint/internal/fleet"
 )
 
-// decided is an error by which a write was decided against: no second try changes it.
-type decided struct{ error }
+// decidedError is an error by which a write was decided against: no second try changes it.
+type decidedError struct{ error }
+
+// silenceError is the end of patience.
+type silenceError struct{ most time.Duration }
+
+func (s silenceError) Error() string { return fmt.Sprintf("the store did not answer in %s", s.most) }
 
 // passed is an error after which a second try may go better: the connection broke, and nobody knows
 // what the server has done; or another did the same at the same time.
@@ -30,12 +37,14 @@ const (
 	codeReadOnly   = "25006"
 	codeUser       = "28000"
 	codeBusy       = "53300"
+	codeIdle       = "25P03"
+	codeStarting   = "57P03"
 )
 
 // passing are the errors that may be over in a moment: another writer, a server that restarts, or one
 // that is no primary, or not yet.
 func passing(code string) bool {
-	return slices.Contains([]string{"40001", "40P01", codeLocked, "57P01", "57P02", "57P03", codeReadOnly, codeBusy}, code)
+	return slices.Contains([]string{"40001", "40P01", codeLocked, "57P01", "57P02", codeStarting, codeReadOnly, codeBusy}, code)
 }
 
 // again reports whether a second try may go better. A read is not repeated when no server is reached:
@@ -62,21 +71,24 @@ func again(err error, writes bool) bool {
 
 // translate adds to errors what the operator can do about them.
 func translate(err error) error {
+	const goOn = "; sessions that are at work go on until their leases end"
 	var (
-		d           decided
 		server      *pgconn.PgError
 		unreachable *pgconn.ConnectError
 		old         deposed
+		silence     silenceError
 	)
 	switch {
-	case errors.As(err, &d):
-		return d.error
 	case errors.As(err, &old):
 		return fleet.WithHint(err, "make this server a standby of the new one; if the new one is gone for good: stint store accept")
-	case errors.As(err, &server):
+	case errors.Is(err, pgconn.ErrReadOnlyConnection):
+		return fleet.WithHint(err, "no address of the store takes writes: name the primary among them, or promote one"+goOn)
+	case errors.As(err, &server) && hints(server.Code) != "":
 		return fleet.WithHint(err, hints(server.Code))
 	case errors.As(err, &unreachable):
-		return fleet.WithHint(err, "check that the server of the store runs and can be reached from here; sessions that are at work go on until their leases end")
+		return fleet.WithHint(err, "check that the server of the store runs and can be reached from here"+goOn)
+	case errors.As(err, &silence):
+		return fleet.WithHint(err, "look at the server's load, and for a network that loses what is sent"+goOn)
 	}
 	return err
 }
@@ -86,12 +98,14 @@ func hints(code string) string {
 	return map[string]string{
 		codeForbidden:  "a role such as stint_FLEET_ro only reads: to write, connect as the fleet's role; one that lacks a right gets it by stint store migrate, as the owner of the schema",
 		codeFull:       "the server's disk is full; nothing was written",
-		codeLate:       "the server did not answer in time; look at its load, and for a transaction that holds the fleet's row",
-		codeLocked:     "another stint process holds the fleet's row for long; look at pg_stat_activity",
+		codeIdle:       "this process was stopped in the middle of a transaction; try again",
+		codeLate:       "the server works too long at a statement; look at its load",
+		codeLocked:     "another session locks the fleet's row or a table for long; look for it in pg_stat_activity and pg_locks",
 		codeNoDatabase: "make the database, or name another in the store's service",
 		codeNoTable:    "make the fleet's schema: stint store migrate",
 		codePassword:   "put the password into ~/.pgpass, or into the file that PGPASSFILE names",
-		codeReadOnly:   "this server is a standby; name the primary, or all of them with target_session_attrs=read-write",
+		codeReadOnly:   "this server takes no writes; name the primary, or all of them",
+		codeStarting:   "the server starts or stops; try again in a moment",
 		codeUser:       "the server does not let this role in: look at its pg_hba.conf",
 		codeBusy:       "the server has no connection left; raise its max_connections, or put a pooler before it",
 	}[code]

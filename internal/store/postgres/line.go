@@ -1,13 +1,16 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
@@ -26,55 +29,78 @@ type line struct {
 	most   time.Duration  // how long a transaction is tried
 	free   chan *pgx.Conn // has nil or the connection; a transaction takes it out
 	closes *time.Timer
+	closed atomic.Bool
 }
 
-func newLine(config *pgx.ConnConfig, most time.Duration) line {
+func newLine(config *pgx.ConnConfig, most time.Duration) *line {
 	config.ConnectTimeout = dialing
-	l := line{config: config, most: most, free: make(chan *pgx.Conn, 1)}
+	if config.ValidateConnect == nil {
+		config.ValidateConnect = writable
+	}
+	l := &line{config: config, most: most, free: make(chan *pgx.Conn, 1)}
 	l.closes = time.AfterFunc(idle, l.rest)
 	l.free <- nil
 	return l
 }
 
+// writable refuses a server that takes no writes, so that the next address is tried. Servers say by
+// themselves whether they do, a pooler has to be asked.
+func writable(ctx context.Context, c *pgconn.PgConn) error {
+	switch standby, readOnly := c.ParameterStatus("in_hot_standby"), c.ParameterStatus("default_transaction_read_only"); {
+	case standby == "on" || readOnly == "on":
+		return pgconn.ErrReadOnlyConnection
+	case standby == "" || readOnly == "":
+		return pgconn.ValidateConnectTargetSessionAttrsReadWrite(ctx, c)
+	}
+	return nil
+}
+
 // use runs a transaction on the connection, and again where a second try may go better, for as long
 // as patience lasts.
-func (l line) use(ctx context.Context, writes bool, transact func(context.Context, *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, l.most, fmt.Errorf("the store did not answer in %s", l.most))
+func (l *line) use(ctx context.Context, writes bool, transact func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, l.most, silenceError{l.most})
 	defer cancel()
+	var last error // of the tries before
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := l.once(ctx, transact)
-		if err == nil || ctx.Err() != nil || !again(err, writes) {
+		var d decidedError
+		switch {
+		case err == nil:
+			return nil
+		case errors.As(err, &d):
+			return d.error
+		case ctx.Err() != nil:
+			return translate(fmt.Errorf("%w: %w", context.Cause(ctx), cmp.Or(last, err)))
+		case !again(err, writes):
 			return translate(err)
 		}
+		last = err
 		select {
 		case <-ctx.Done():
-			return translate(err)
 		case <-time.After(pause/2 + rand.N(pause)): //nolint:gosec // how long to wait is no secret
 		}
 	}
 }
 
-func (l line) once(ctx context.Context, transact func(context.Context, *pgx.Conn) error) (err error) {
+func (l *line) once(ctx context.Context, transact func(context.Context, *pgx.Conn) error) (err error) {
 	var c *pgx.Conn
 	select {
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return ctx.Err()
 	case c = <-l.free:
 	}
 	defer func() {
 		l.free <- l.keep(c)
-		l.closes.Reset(idle)
+		if l.closes.Reset(idle); l.closed.Load() {
+			_ = l.close()
+		}
 	}()
 	if c == nil {
 		if c, err = pgx.ConnectConfig(ctx, l.config); err != nil {
 			return err
 		}
 	}
-	err = transact(ctx, c)
-	if err != nil && ctx.Err() != nil {
-		return errors.Join(context.Cause(ctx), err)
-	}
-	if err != nil && c.IsClosed() {
+	if err = transact(ctx, c); err != nil && c.IsClosed() {
 		return passed{err}
 	}
 	return err
@@ -82,7 +108,7 @@ func (l line) once(ctx context.Context, transact func(context.Context, *pgx.Conn
 
 // keep is a connection that may serve once more, or nil. One that a failure left in a transaction is
 // closed, by which the server undoes it.
-func (l line) keep(c *pgx.Conn) *pgx.Conn {
+func (l *line) keep(c *pgx.Conn) *pgx.Conn {
 	if c == nil || c.IsClosed() {
 		return nil
 	}
@@ -94,7 +120,7 @@ func (l line) keep(c *pgx.Conn) *pgx.Conn {
 }
 
 // rest closes the connection if nobody uses it.
-func (l line) rest() {
+func (l *line) rest() {
 	select {
 	case c := <-l.free:
 		if c != nil {
@@ -111,7 +137,9 @@ func hangUp(c *pgx.Conn) {
 	_ = c.Close(ctx) // the server finds out
 }
 
-func (l line) close() error {
+// close closes the connection, or has the transaction close it that is at work.
+func (l *line) close() error {
+	l.closed.Store(true)
 	l.closes.Stop()
 	l.rest()
 	return nil

@@ -53,24 +53,12 @@ func machine(t *testing.T, name string, m *memory, at ...*pgtest.Cluster) *DB {
 // alone starts a cluster of its own with a fleet's schema.
 func alone(t *testing.T) *pgtest.Cluster {
 	t.Helper()
-	c, err := pgtest.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	removed(t, c)
+	made, err := pgtest.New()
+	c := removed(t, made, err)
 	if _, err := Migrate(t.Context(), Options{DSN: c.DSN(), Fleet: "f"}); err != nil {
 		t.Fatal(err)
 	}
 	return c
-}
-
-func removed(t *testing.T, c *pgtest.Cluster) {
-	t.Helper()
-	t.Cleanup(func() {
-		if err := c.Remove(); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 func must(t *testing.T, errs ...error) {
@@ -106,9 +94,8 @@ func TestLossyFailover(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	old := alone(t)
-	standby, err := old.Standby()
-	must(t, err)
-	removed(t, standby)
+	made, err := old.Standby()
+	standby := removed(t, made, err)
 	var ofA, ofB memory
 	a, b := machine(t, "a", &ofA, old, standby), machine(t, "b", &ofB, old, standby)
 
@@ -192,9 +179,8 @@ func TestLossyFailover(t *testing.T) {
 func TestCleanFailover(t *testing.T) {
 	t.Parallel()
 	old := alone(t)
-	standby, err := old.Standby()
-	must(t, err)
-	removed(t, standby)
+	made, err := old.Standby()
+	standby := removed(t, made, err)
 	must(t, old.Set("synchronous_standby_names", "*"), standby.Follows(old))
 	var ofA memory
 	a := machine(t, "a", &ofA, old, standby)

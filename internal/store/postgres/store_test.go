@@ -67,10 +67,12 @@ func (c counted) Read(ctx context.Context, ask func(time.Time) []table.Statement
 
 var fleets atomic.Int64
 
+func newFleet() fleet.Name { return fleet.Name(fmt.Sprintf("t%d", fleets.Add(1))) }
+
 // testOptions are of a fleet of its own, which has a schema, as its role: it owns nothing.
 func testOptions(t *testing.T) Options {
 	t.Helper()
-	o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name(fmt.Sprintf("t%d", fleets.Add(1))), Settings: bandit.Defaults()}
+	o := Options{DSN: cluster.DSN(t), Fleet: newFleet(), Settings: bandit.Defaults()}
 	administer(t, makes(Role(o.Fleet), -1), makes(Reader(o.Fleet), -1))
 	if _, err := Migrate(t.Context(), o); err != nil {
 		t.Fatal(err)

@@ -212,8 +212,13 @@ func testRepeat(t *testing.T, b bundle) {
 	}
 }
 
-// everything is all that the store shows.
-func (b bundle) everything(t *testing.T) (all []any) {
+func (b bundle) everything(t *testing.T) []any {
+	t.Helper()
+	return Everything(t, b)
+}
+
+// Everything is all that a store shows.
+func Everything(t *testing.T, b store.Store) (all []any) {
 	t.Helper()
 	ctx := t.Context()
 	note := func(v any, err error) {

@@ -115,14 +115,14 @@ func testSame(t *testing.T, b bundle) {
 		stored := book.NewPage(b.clock.Now(), bandit.Defaults())
 		must(t, source.Read(t.Context(), func(time.Time) []table.Statement { return table.All(stored) }))
 		// Whether an agent was at work at all is no column.
-		if diff := gocmp.Diff(everyRow(stored), everyRow(m.page), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(fleet.Verdict{}, "Ours")); diff != "" {
+		if diff := gocmp.Diff(EveryRow(stored), EveryRow(m.page), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(fleet.Verdict{}, "Ours")); diff != "" {
 			rt.Fatalf("rows (-stored +in memory):\n%s", diff)
 		}
 	})
 }
 
-// everyRow is all rows of a page, by table.
-func everyRow(p *book.Page) map[string]any {
+// EveryRow is all rows of a page, by table.
+func EveryRow(p *book.Page) map[string]any {
 	return map[string]any{
 		"claims": slices.Collect(p.Claims.All()), "fires": slices.Collect(p.Fires.All()), "choices": slices.Collect(p.Choices.All()),
 		"runs": slices.Collect(p.Runs.All()), "holds": slices.Collect(p.Holds.All()), "uses": slices.Collect(p.Uses.All()),
