@@ -5,6 +5,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -23,8 +24,8 @@ import (
 // Opened stores are closed with the test.
 type Open func(t *testing.T, now func() time.Time, s bandit.Settings) func() store.Store
 
-// Run tests one kind of store.
-func Run(t *testing.T, open Open) {
+// Run tests one kind of store, except by the tests that are named.
+func Run(t *testing.T, open Open, without ...string) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, bundle){
 		"Take":               testTake,
@@ -139,6 +140,9 @@ func Run(t *testing.T, open Open) {
 		"Tallies":            testTallies,
 		"TalliesOfNever":     testTalliesOfNever,
 	} {
+		if slices.Contains(without, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, open, bandit.Defaults())

@@ -1,0 +1,35 @@
+package postgres
+
+import (
+	"testing"
+	"time"
+
+	"stint/internal/bandit"
+	"stint/internal/store"
+	"stint/internal/store/storetest"
+)
+
+// TestPooler runs the suite of stores behind pgbouncer, where a transaction may have another connection
+// than the one before.
+func TestPooler(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	p, err := c.Pooler(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	storetest.Run(t, func(t *testing.T, now func() time.Time, s bandit.Settings) func() store.Store {
+		t.Helper()
+		o := Options{DSN: c.DSN(), Fleet: newFleet(), Now: now, Settings: s}
+		if _, err := Migrate(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		o.DSN = p.DSN()
+		return func() store.Store { return mustOpen(t, o) }
+	}, "Restarts", "Same", "Repeat") // are long, and have no statement that the others lack
+}
