@@ -20,6 +20,7 @@ import (
 // If we die between the two, the kernel frees the lock. If we die after the claim, the next who
 // takes the lock closes our run.
 func (w *worker) lane(ctx context.Context, name fleet.Category, c config.Category) (lane fleet.Lane, busy string, err error) {
+	tried := false
 	for n := 1; n <= c.Lanes; n++ {
 		lane, err := w.Lanes.Take(name, n, w.run.ID)
 		if errors.Is(err, fleet.ErrBusy) {
@@ -27,6 +28,9 @@ func (w *worker) lane(ctx context.Context, name fleet.Category, c config.Categor
 		}
 		if err != nil {
 			return fleet.Lane{}, "", err
+		}
+		if !tried { // beside the claim, which waits for the disk; a run that gets no lock pays for none
+			w.trials, tried = w.startTrials(ctx, name), true
 		}
 		before, err := w.claimLane(ctx, store.LaneTake{Run: w.run.ID, Category: name, Lane: n, Most: c.HostBound(), TTL: c.TTL})
 		if err == nil && before == "" {

@@ -145,11 +145,11 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	category := w.Config.Categories[c]
 	lane, busy, err := w.lane(ctx, c, category)
 	if err != nil || busy != "" {
+		w.leaveBoxes(ctx, "")
 		return fleet.Verdict{Outcome: fleet.Busy, Reason: busy}, false, err
 	}
 	defer func() { err = errors.Join(err, w.leave(ctx, lane)) }()
 	w.run.Category, w.run.Lane = c, lane.Number
-	w.trials = w.startTrials(ctx, c) // a run without a lane pays for none
 	defer w.leaveBoxes(ctx, "")
 	seen, err := w.Look(ctx)
 	if err != nil {
