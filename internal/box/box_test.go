@@ -226,3 +226,30 @@ func TestProgram(t *testing.T) {
 		}
 	}
 }
+
+// TestFound knows the letters of a trial, and takes nothing else for what came of one.
+func TestFound(t *testing.T) {
+	t.Parallel()
+	trial := box.Trial{Write: []string{"/h/x", "/s/x"}}
+	for line, want := range map[string]box.Found{
+		"7  00\n":    {Landlock: 7},
+		"3 rsk 01\n": {Landlock: 3, Broken: []box.Wall{box.WallReads, box.WallNamespace, box.WallMemory, box.WallSignals}, Wrote: []string{"/s/x"}},
+	} {
+		got, err := box.DecodeFound(line, trial)
+		if diff := cmp.Diff(got, want); err != nil || diff != "" {
+			t.Errorf("%q: %v (-got +want):\n%s", line, err, diff)
+		}
+	}
+	all := box.Promised(fleet.Box{Layers: fleet.BoxLayers{Landlock: 9, Namespaces: "bwrap"}, Network: &[]int{}})
+	got, err := box.DecodeFound("7 ? 00\n", trial)
+	for _, w := range all {
+		if err != nil || !slices.Contains(got.Broken, w) {
+			t.Errorf("an unknown letter: %q stands: %v", w, err)
+		}
+	}
+	for _, line := range []string{"", "7 r 0\n", "7 r\n", "x r 00\n", "7 r 00 more\n"} {
+		if _, err := box.DecodeFound(line, trial); err == nil {
+			t.Errorf("%q says what came of a trial", line)
+		}
+	}
+}

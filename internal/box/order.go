@@ -1,7 +1,7 @@
 package box
 
 import (
-	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,10 +86,88 @@ func OrderFor(b fleet.Box) Order {
 }
 
 // Command is the command line of the helper: stint itself, with the order, before the program
-// and its arguments.
+// and its arguments. The first letter of a word says what it is; the helper is written in C.
 func (o Order) Command(stint string) []string {
-	text, _ := json.Marshal(o) // of strings and numbers alone
-	return []string{stint, Helper, string(text)}
+	argv := []string{stint, Helper}
+	add := func(letter string, words ...string) {
+		for _, word := range words {
+			argv = append(argv, letter+word)
+		}
+	}
+	add("r", o.Read...)
+	add("w", o.Write...)
+	if o.Files {
+		add("f", "")
+	}
+	if o.Network != nil {
+		add("n", "")
+		for _, port := range *o.Network {
+			add("p", strconv.Itoa(port))
+		}
+	}
+	if t := o.Try; t != nil {
+		add("t", "")
+		add("W", t.Write...)
+		add("R", t.Read...)
+		add("S", t.Sockets...)
+		add("N", t.Spaces...)
+		if t.Canary != "" {
+			add("C", t.Canary)
+			add("A", t.Abstract)
+			add("P", strconv.Itoa(t.Supervisor))
+		}
+	}
+	return append(argv, "--")
+}
+
+// DecodeFound reads what the helper says of a trial: the version of Landlock's interface, a letter for
+// each wall that is broken, and a digit for each file that it was to make.
+func DecodeFound(line string, t Trial) (f Found, err error) {
+	words := strings.Split(strings.TrimSuffix(line, "\n"), " ")
+	if len(words) != 3 || len(words[2]) != len(t.Write) {
+		return f, fmt.Errorf("the box says %q of its trial", line)
+	}
+	if f.Landlock, err = strconv.Atoi(words[0]); err != nil {
+		return f, err
+	}
+	for _, letter := range words[1] {
+		f.Broken = append(f.Broken, broken(letter)...)
+	}
+	for i, made := range words[2] {
+		if made == '1' {
+			f.Wrote = append(f.Wrote, t.Write[i])
+		}
+	}
+	return f, nil
+}
+
+// broken are the walls for a letter of a trial. One that is not known stands for all.
+func broken(letter rune) []Wall {
+	switch letter {
+	case 'r':
+		return []Wall{WallReads}
+	case 'n':
+		return []Wall{WallNames}
+	case 't':
+		return []Wall{WallTruncation}
+	case 's':
+		return []Wall{WallNamespace, WallMemory}
+	case 'e':
+		return []Wall{WallProcesses}
+	case 'k':
+		return []Wall{WallSignals}
+	case 'u':
+		return []Wall{WallSockets}
+	case 'a':
+		return []Wall{WallAbstract}
+	case 'g':
+		return []Wall{WallPrivileges}
+	case 'c':
+		return []Wall{WallNetwork}
+	case 'l':
+		return []Wall{WallLandlock}
+	}
+	return walls()
 }
 
 // TrialFor is what to try in a box, by a name that no file has. Places that the box allows are

@@ -25,8 +25,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/box"
-	"stint/internal/box/inside"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
@@ -54,9 +52,6 @@ func Process() Surroundings {
 
 // Main runs one command line and returns its exit status.
 func Main(args []string, s Surroundings) int {
-	if len(args) > 0 && args[0] == box.Helper {
-		return inside.Main(args[1:]) // before all that takes time: it precedes each agent
-	}
 	// Looked for by hand: parsing may fail before the flag, and must then be reported in
 	// JSON, too.
 	secrets := &mask{}

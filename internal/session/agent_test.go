@@ -11,9 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"stint/internal/box"
-	"stint/internal/box/inside"
 )
 
 // agentMode makes the test binary an agent of that character.
@@ -27,9 +24,6 @@ const readyFile = "STINT_TEST_READY"
 const dumpFile = "STINT_TEST_DUMP"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == box.Helper {
-		os.Exit(inside.Main(os.Args[2:]))
-	}
 	mode, agent := os.LookupEnv(agentMode)
 	if !agent {
 		os.Exit(m.Run())

@@ -1,9 +1,9 @@
 package session
 
 import (
+	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -76,7 +77,11 @@ func (r Runner) enter(ctx context.Context, b fleet.Box, with fleet.BoxTrial, t b
 		return nil, found, errors.Join(err, line.Close())
 	}
 	defer w.within(ctx, trialTime)()
-	if err := json.NewDecoder(line).Decode(&found); err != nil {
+	said, err := bufio.NewReader(line).ReadString('\n')
+	if err == nil {
+		found, err = box.DecodeFound(said, t)
+	}
+	if err != nil {
 		w.end()
 		if text := plain.Line(strings.TrimSpace(w.said.String())); text != "" {
 			err = errors.New(text)
@@ -189,8 +194,8 @@ func (w *waiting) become(ctx context.Context, cmd *exec.Cmd) error {
 		return fmt.Errorf("its box is gone: %w", err)
 	}
 	failure, err := io.ReadAll(w.line) // execve closes the other end
-	if len(failure) > 0 {
-		err = errors.New(string(failure))
+	if number, is := strconv.Atoi(string(failure)); is == nil {
+		err = syscall.Errno(number) //nolint:gosec // an error of the kernel
 	}
 	w.over = err == nil
 	return err
