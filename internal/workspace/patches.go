@@ -5,8 +5,11 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 type merged struct {
@@ -38,10 +41,12 @@ func (c Clone) Clashes(ctx context.Context, pairs [][2]string) ([]bool, error) {
 	return clash, nil
 }
 
+// memory is a folder whose files are in memory. Others than this user may make files in it, too.
+const memory = "/dev/shm"
+
 // mergeTree merges pairs of commits, without a work tree. The trees that it writes are of no use later, and
-// go into a folder of its own, among the repository's objects.
-//
-// If we die before the folder is removed, git gc removes it, by its name, like those of git's own commands.
+// go into a folder of its own in memory: a file system takes its time for thousands of files that come and
+// go. Where there is no room, they go among the repository's objects.
 func (g git) mergeTree(ctx context.Context, pairs []string) (list []merged, err error) {
 	if len(pairs) == 0 {
 		return nil, nil
@@ -50,14 +55,58 @@ func (g git) mergeTree(ctx context.Context, pairs []string) (list []merged, err 
 	if err != nil {
 		return nil, err
 	}
-	scratch, err := os.MkdirTemp(objects, "tmp_objdir-merge-")
+	sweep(memory)
+	if list, err = g.mergeIn(ctx, memory, objects, pairs); err != nil {
+		list, err = g.mergeIn(ctx, objects, objects, pairs)
+	}
+	return list, err
+}
+
+// scratch begins the name of a folder for the trees of merges.
+const scratch = "tmp_objdir-merge-"
+
+// mergeIn merges pairs with a scratch folder in the place.
+//
+// If we die before the folder is removed, the next merge removes it from memory, by its name and because nobody
+// has its lock any more. Git gc removes it from among the objects, by its name, like those of git's own commands.
+func (g git) mergeIn(ctx context.Context, place, objects string, pairs []string) ([]merged, error) {
+	dir, err := os.MkdirTemp(place, scratch)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = os.RemoveAll(scratch) }()
-	g.env = append(slices.Clone(g.env), "GIT_OBJECT_DIRECTORY="+scratch, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+objects)
+	defer func() { _ = os.RemoveAll(dir) }()
+	lock, err := locked(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer lock.Close()
+	g.env = append(slices.Clone(g.env), "GIT_OBJECT_DIRECTORY="+dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+objects)
 	parts, err := inParts(pairs, aProcess/4, func(part []string) ([]merged, error) { return g.readMerges(ctx, part) }) // a merge takes as long as four diffs
 	return slices.Concat(parts...), err
+}
+
+// sweep removes the scratch folders of processes that died. One that was made a moment ago, and has no lock yet,
+// may go with them: its process merges among the objects then.
+func sweep(place string) {
+	left, _ := filepath.Glob(filepath.Join(place, scratch+"*"))
+	for _, dir := range left {
+		if lock, err := locked(dir); err == nil {
+			_ = os.RemoveAll(dir)
+			lock.Close()
+		}
+	}
+}
+
+// locked takes the lock of a folder, unless somebody has it.
+func locked(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 func (g git) readMerges(ctx context.Context, pairs []string) (list []merged, err error) {
