@@ -204,11 +204,11 @@ func (d *DB) check(ctx context.Context, o Options, reads bool) error {
 	if err := d.sql.QueryRowContext(ctx, "pragma user_version").Scan(&have); err != nil {
 		return err
 	}
-	if have > 0 && have < latest() && reads {
-		return fleet.WithHint(fmt.Errorf("its schema is version %d, not %d yet", have, latest()),
+	if have > 0 && have < table.Latest() && reads {
+		return fleet.WithHint(fmt.Errorf("its schema is version %d, not %d yet", have, table.Latest()),
 			"any command that writes brings it up to date, such as: stint reap")
 	}
-	if have != latest() {
+	if have != table.Latest() {
 		if err := d.migrate(ctx, have); err != nil {
 			return err
 		}

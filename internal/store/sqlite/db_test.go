@@ -87,7 +87,7 @@ func TestConnection(t *testing.T) {
 	t.Parallel()
 	d := mustOpen(t, testOptions(t, storetest.Start))
 	for pragma, want := range map[string]string{
-		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "15000", "user_version": fmt.Sprint(latest()),
+		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "15000", "user_version": fmt.Sprint(table.Latest()),
 	} {
 		var got string
 		if err := d.sql.QueryRowContext(t.Context(), "pragma "+pragma).Scan(&got); err != nil || got != want {

@@ -12,9 +12,6 @@ import (
 	"stint/internal/store/table"
 )
 
-// latest is the schema's version that this program writes.
-func latest() int { return len(table.Migrations()) }
-
 // migrate brings a store from version have to the latest, in one transaction.
 func (d *DB) migrate(ctx context.Context, have int) error {
 	return d.update(ctx, func(t tx) error {
@@ -22,9 +19,9 @@ func (d *DB) migrate(ctx context.Context, have int) error {
 		if err := t.QueryRowContext(ctx, "pragma user_version").Scan(&have); err != nil {
 			return err
 		}
-		if have > latest() {
+		if have > table.Latest() {
 			return fleet.WithHint(
-				fmt.Errorf("its schema is version %d, this program knows %d: %w", have, latest(), fleet.ErrUsage),
+				fmt.Errorf("its schema is version %d, this program knows %d: %w", have, table.Latest(), fleet.ErrUsage),
 				"use the stint that wrote it, or a newer one")
 		}
 		if have == 0 {

@@ -22,6 +22,15 @@ type Migration struct {
 
 var compat = regexp.MustCompile(`(?m)^-- compat: (\d+)$`)
 
+// Latest is the schema's version after all of its steps. Each command asks for it; reading the steps takes longer.
+func Latest() int {
+	files, err := migrationFiles.ReadDir("migrations")
+	if err != nil {
+		panic(err) // it was compiled in
+	}
+	return len(files)
+}
+
 // Migrations are the schema's steps in order: step n leads to version n+1. They are written as
 // SQLite has them.
 func Migrations() []Migration {
