@@ -78,15 +78,14 @@ func (c *Cluster) ask(sql string) (answer string, err error) {
 
 // until waits for a server to answer yes.
 func (c *Cluster) until(sql string) error {
-	for {
-		switch answer, err := c.ask(sql); {
-		case err != nil:
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for range tick.C {
+		if answer, err := c.ask(sql); err != nil || answer == "true" {
 			return err
-		case answer == "true":
-			return nil
 		}
-		<-time.After(10 * time.Millisecond)
 	}
+	return nil
 }
 
 // Set changes a setting of a running server.
