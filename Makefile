@@ -14,7 +14,7 @@ STATIC := -tags sqlite_omit_load_extension,netgo,osusergo,nethttpomithttp2 \
 build bench: export CGO_CFLAGS := -O2 -fno-asynchronous-unwind-tables
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-hosts test test-agents test-trackers test-arch test-dist dist race storm soak lint bench bench-selection install uninstall fmt tidy clean
+.PHONY: help build demo demo-hosts test test-agents test-trackers test-arch test-dist dist race storm storm-hosts soak lint bench bench-selection install uninstall fmt tidy clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -61,6 +61,10 @@ test-dist: ## build it twice, and install, upgrade and purge it on bare Debians
 storm: ## a hundred processes fight over fifty claims, and are killed at it
 	@scripts/setup build
 	@scripts/storm
+
+storm-hosts: ## twenty machines share a server for ten minutes, while networks, servers and workers fail
+	@scripts/setup test
+	@scripts/storm hosts
 
 soak: ## a fleet lives ten minutes, or SOAK=1m, while everything in it fails and is killed
 	@scripts/setup test

@@ -54,6 +54,7 @@ func agentSteps() map[string]func(value string) error {
 		"sh":     agentShell,
 		"hold":   agentHold,
 		"soak":   soakAgent,
+		"beat":   agentBeat,
 		// deaf makes the agent ignore SIGTERM.
 		"deaf": func(string) error { signal.Ignore(syscall.SIGTERM); return nil },
 	}

@@ -35,7 +35,7 @@ func openTogether(t *testing.T) {
 	var list [12]opening
 	for i := range list {
 		o := &list[i]
-		o.Cmd = exec.CommandContext(t.Context(), "crashstint", "--config", s.config, "claim", "k", "--json", "--holder", "p"+strconv.Itoa(i))
+		o.Cmd = exec.CommandContext(t.Context(), "crashstint", "--config", s.configs[0], "claim", "k", "--json", "--holder", "p"+strconv.Itoa(i))
 		o.Env = append(os.Environ(), crashGate+"=3")
 		o.ExtraFiles, o.Stdout, o.Stderr = []*os.File{gate}, &o.stdout, &o.stderr
 		if err := o.Start(); err != nil {

@@ -35,14 +35,16 @@ func stormSizeAsked() stormSize {
 // storm is a fleet whose claims many processes fight over.
 type storm struct {
 	*testing.T
-	config string
-	begun  time.Time
-	keys   int
+	configs []string // of the machines; a client is on one of them
+	begun   time.Time
+	keys    int
+	faults  bool // a call may fail, which says nothing of what it did
 
 	length pace // of a call
 
 	mu      sync.Mutex
 	killed  int
+	failed  int
 	history map[string][]porcupine.Operation // by key
 	answers map[string]int                   // by status
 }
@@ -52,11 +54,11 @@ func newStorm(t *testing.T, keys int) *storm {
 	dir := t.TempDir()
 	storetest.Keep(t, dir)
 	s := &storm{
-		T: t, config: filepath.Join(dir, "stint.toml"), begun: time.Now(), keys: keys,
+		T: t, configs: []string{filepath.Join(dir, "stint.toml")}, begun: time.Now(), keys: keys,
 		history: map[string][]porcupine.Operation{}, answers: map[string]int{},
 	}
 	config := fmt.Sprintf("fleet = \"storm\"\nstate = %q\n[agent.a]\ncommand = [\"true\"]\n[category.code]\n", filepath.Join(dir, "state"))
-	if err := os.WriteFile(s.config, []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(s.configs[0], []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return s
@@ -167,7 +169,8 @@ func (c stormCall) args(key string, ending int) []string {
 // call runs one process, kills it after a time that is not 0, and records its answer.
 func (s *storm) call(key string, c stormCall, ending int, after time.Duration) stormAnswer {
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(s.Context(), "stint", append([]string{"--config", s.config}, c.args(key, ending)...)...)
+	client, _ := strconv.Atoi(c.Holder[1:])
+	cmd := exec.CommandContext(s.Context(), "stint", append([]string{"--config", s.configs[client%len(s.configs)]}, c.args(key, ending)...)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	began := time.Since(s.begun)
 	if err := cmd.Start(); err != nil {
@@ -184,6 +187,8 @@ func (s *storm) call(key string, c stormCall, ending int, after time.Duration) s
 	var a stormAnswer
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		s.killed++ // Nothing it did comes later than its death.
+	} else if s.faults && cmd.ProcessState.ExitCode() == 1 {
+		s.failed++
 	} else if a = parseStormAnswer(stdout.Bytes()); cmd.ProcessState.ExitCode() != stormExit(c.Kind, a.Status) || strings.Contains(stderr.String(), "locked") {
 		s.Errorf("%v: status %d\n%s%s", cmd.Args, cmd.ProcessState.ExitCode(), &stdout, &stderr)
 	}
@@ -193,8 +198,15 @@ func (s *storm) call(key string, c stormCall, ending int, after time.Duration) s
 	s.answers[a.Status]++
 	origin := s.begun.UnixMilli()
 	c.Window = span{origin + began.Milliseconds() - 1, origin + ended.Milliseconds() + 2} // The store counts in milliseconds.
-	client, _ := strconv.Atoi(c.Holder[1:])
-	s.history[key] = append(s.history[key], porcupine.Operation{ClientId: client, Input: c, Output: a, Call: int64(began), Return: int64(ended)})
+	op := porcupine.Operation{ClientId: client, Input: c, Output: a, Call: int64(began), Return: int64(ended)}
+	s.history[key] = append(s.history[key], op)
+	if s.faults && (c.TTL > 0 || c.Kind == "release") { // what never got an answer was repeated: each try may have done it
+		op.Output = stormAnswer{}
+		for n := range 3 {
+			op.ClientId = client + 1000*(n+1)
+			s.history[key] = append(s.history[key], op)
+		}
+	}
 	return a
 }
 
