@@ -175,7 +175,7 @@ func (r *diffReader) add(text []byte) {
 	}
 	kept := text[:0]
 	for _, c := range text {
-		if c != ' ' && (c < '\t' || c > '\r') {
+		if inPatch(c) {
 			kept = append(kept, c)
 		}
 	}
@@ -183,6 +183,9 @@ func (r *diffReader) add(text []byte) {
 		side.Write(kept)
 	}
 }
+
+// inPatch reports whether a patch sums up a byte: blank space counts for nothing.
+func inPatch(c byte) bool { return c != ' ' && (c < '\t' || c > '\r') }
 
 // end takes in the patch that was read.
 func (r *diffReader) end() {
