@@ -155,8 +155,11 @@ func fits(schema, compat, known int) error {
 }
 
 // Claims are locked by key, for two that lock several never to wait for each other. A renewal holds
-// nothing else.
-const lockClaims = "select key from claims where key = $1 or holder = $2 and released_at is null order by key for update"
+// nothing else. One claim is locked by a statement of its own, as the server plans each anew.
+const (
+	lockClaim  = "select from claims where key = $1 for update"
+	lockClaims = "select key from claims where key = $1 or holder = $2 and released_at is null order by key for update"
+)
 
 // Change runs a write that book decides. If we die before the second trip nothing was written, if in
 // it all or nothing was: a write may be repeated by a caller who never heard its answer.
@@ -175,8 +178,11 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 		if !n.Renews {
 			trip = append(trip, d.past.reads(m, p)...)
 		}
-		if n.Key != "" || n.Holder != "" {
+		switch {
+		case n.Holder != "":
 			trip = append(trip, table.Statement{SQL: lockClaims, Args: []any{n.Key, n.Holder}})
+		case n.Key != "":
+			trip = append(trip, table.Statement{SQL: lockClaim, Args: []any{n.Key}})
 		}
 		trip = append(trip, d.clock(&p.Now))
 		if err := run(ctx, c, append(trip, table.Load(n, p, today)...)); isCode(err, codeForbidden) {

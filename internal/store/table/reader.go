@@ -53,7 +53,7 @@ func (r Reader) Check(ctx context.Context, key fleet.Key) (c fleet.Claim, at tim
 // List lists claims by key.
 func (r Reader) List(ctx context.Context, l store.Listing) (s store.Standing, err error) {
 	err = r.Read(ctx, func(now time.Time) []Statement {
-		return standing(&s, l, now, func(r book.Run) { s.Open = append(s.Open, r.Run) })
+		return standing(&s, l, now, func(r book.Run) { s.Open = appended(s.Open, r.Run) })
 	})
 	slices.SortFunc(s.Claims, byKey)
 	return s, wrap(err, "list claims")
@@ -62,7 +62,16 @@ func (r Reader) List(ctx context.Context, l store.Listing) (s store.Standing, er
 // standing reads who holds what. Each run that has not ended is given to open.
 func standing(s *store.Standing, l store.Listing, now time.Time, open func(book.Run)) []Statement {
 	s.At = now
-	return append(ended(open, "where ended_at is null order by id"), listed(l, now, func(c book.Claim) { s.Claims = append(s.Claims, c.Claim) })...)
+	return append(ended(open, "where ended_at is null order by id"), listed(l, now, func(c book.Claim) { s.Claims = appended(s.Claims, c.Claim) })...)
+}
+
+// appended grows a list by doubling it. Its rows are large, and many: "append" would copy each five
+// times.
+func appended[R any](list []R, r R) []R {
+	if len(list) == cap(list) {
+		list = slices.Grow(list, max(8, len(list)))
+	}
+	return append(list, r)
 }
 
 // listed reads the claims that a listing asks for. Without "all" they are those that

@@ -14,12 +14,17 @@ import (
 func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 	s.Arms = map[fleet.Category]store.Arm{}
 	var (
-		open  []book.Run
-		spent []book.Spent
-		bills = map[string][]fleet.Bill{}
+		reserves []book.Run // open ones that reserve something
+		spent    []book.Spent
+		bills    = map[string][]fleet.Bill{}
 	)
 	err = r.Read(ctx, func(now time.Time) []Statement {
-		list := append(standing(&s.Standing, store.Listing{}, now, func(r book.Run) { open = append(open, r) }),
+		list := append(standing(&s.Standing, store.Listing{}, now, func(r book.Run) {
+			s.Open = appended(s.Open, r.Run)
+			if r.ReservedTokens != 0 || r.ReservedUSD != 0 {
+				reserves = append(reserves, r)
+			}
+		}),
 			lastFire(&s.NextFire),
 			r.arms(s.Arms, now),
 			Lessons().Select(func(l store.Lesson) { s.Lessons = append(s.Lessons, l) }, "order by lesson, version, category"),
@@ -40,10 +45,7 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 	}
 	s.NextFire++
 	slices.SortFunc(s.Claims, byKey)
-	for _, r := range open {
-		s.Open = append(s.Open, r.Run)
-	}
-	s.Spent = reserved(spent, open)
+	s.Spent = reserved(spent, reserves)
 	return s, wrap(err, "read store")
 }
 
