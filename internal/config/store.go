@@ -82,7 +82,7 @@ func (s Store) With(section map[string]string) Store {
 func (s Store) at(getenv func(string) string) (Store, error) {
 	address, err := url.Parse(s.Text)
 	if err != nil {
-		return Store{}, fleet.WithHint(errors.New("that is no address of a database"), `write it like "postgres://host1,host2:5433/stint?target_session_attrs=read-write"`)
+		return Store{}, fleet.WithHint(errors.New("that is no address of a database"), `write it like "postgres://host1,host2:5433/stint"`)
 	}
 	if _, has := address.User.Password(); has {
 		return Store{}, errPassword()
