@@ -74,9 +74,10 @@ lint: ## check imports, habits, format and the shell scripts
 	@scripts/setup lint
 	@scripts/lint
 
-bench: build ## measure stint beside the sqlite3 shell, a bare Go program, flock and bare SQL
+bench: build ## measure stint beside the sqlite3 shell, psql, a bare Go program, flock and bare SQL
 	@scripts/setup bench
 	$(GO) build -trimpath $(STATIC) -o bin/bareclaim ./scripts/bareclaim
+	$(GO) build -trimpath $(STATIC) -overlay scripts/bareclaim/serverless.json -o bin/serverless ./cmd/stint
 	@scripts/bench
 
 bench-selection: ## play the published problems of choosing and those of real fleets, with fresh seeds
