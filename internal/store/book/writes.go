@@ -33,6 +33,9 @@ func (w Writer) LaneTaken(ctx context.Context, l store.LaneTake) (fleet.Grant, f
 // transaction.
 func (w Writer) TakeForRun(ctx context.Context, t store.RunTake) (fleet.Grant, fleet.Claim, error) {
 	n := Need{Key: t.Key, Task: t.Task, Begins: t.Run, Agent: t.Agent, Open: true, Room: t.Room.Takes}
+	if t.Room.Takes { // a run that worked before may have its place
+		n.Places = []fleet.RunID{t.Run}
+	}
 	return w.granted(ctx, n, func(p *Page) (fleet.Grant, fleet.Claim, error) { return p.TakeForRun(t) }, "take claim %q", t.Key)
 }
 
