@@ -141,7 +141,7 @@ func rules() map[string]rule {
 		"internal/engine": {
 			house: []string{
 				"internal/bandit", "internal/box", "internal/claim", "internal/config", "internal/fleet", "internal/grade", "internal/plan",
-				"internal/review", "internal/selector", "internal/store", "internal/survey", "internal/transcript",
+				"internal/review", "internal/selector", "internal/store", "internal/store/book", "internal/survey", "internal/transcript",
 			},
 			not: outside,
 		},

@@ -137,6 +137,16 @@ func (c crashStore) AddFates(ctx context.Context, list []fleet.Fate) (news []fle
 	return news, err
 }
 
+func (c crashStore) MoveEdge(ctx context.Context, cut store.Cut) (moved bool, err error) {
+	err = c.stop.around("Store.MoveEdge", func() error { moved, err = c.Store.MoveEdge(ctx, cut); return err })
+	return moved, err
+}
+
+func (c crashStore) Forget(ctx context.Context, before time.Time) (n int, err error) {
+	err = c.stop.around("Store.Forget", func() error { n, err = c.Store.Forget(ctx, before); return err })
+	return n, err
+}
+
 func (c crashStore) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error {
 	return c.stop.around("Store.SeePlaces", func() error { return c.Store.SeePlaces(ctx, at, list) })
 }

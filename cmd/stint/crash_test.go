@@ -79,7 +79,7 @@ func crashCases() []crashCase {
 func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
-			"Store.Snapshot", "Store.Ledger", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.Watched", "Store.RunsSince",
+			"Store.Snapshot", "Store.Ledger", "Store.Edge", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.Watched", "Store.RunsSince",
 			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Places", "Store.Reviews", "Store.Feedback", "Store.ReviewTimes", "Store.Check", "Store.List", "Store.Close", "Store.Hosts", "Sources.Get", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs",
 		},
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
@@ -87,6 +87,7 @@ func notStops() map[string][]string {
 		"of trackers, see TestCrashTracker": {"Sources.Call", "Store.LeaveTask"},
 		"see TestCrashLand":                 {"Store.SaveReview", "Trunk.Landings", "Trunk.Stack", "Trunk.Advance", "Trunk.Drop", "Trunk.Unstack"},
 		"see review_feedback.txtar":         {"Store.SaveFeedback"},
+		"see TestCrashForget":               {"Store.MoveEdge", "Store.Forget"},
 		"see TestCrashPublish":              {"Trunk.Push", "Publisher.Publish"},
 		"see package workspace":             {"Repo.Enter", "Repo.Tidy"},
 		"in steps, see package rundir":      {"Folders.Sweep"},

@@ -100,7 +100,7 @@ func (p past) learn(tb testing.TB, database string) {
 		columns, values := armColumns(c, o.Settings.Recount(bandit.Arm{}, h))
 		settings, _ := json.Marshal(o.Settings)
 		_, failed := db.Exec("insert or replace into arms (" + columns + ") values (" + values + ")")
-		_, failed2 := db.Exec("insert into checkpoints (category, seq, alarm, settings, arm, graded) values (?, 1, 0, ?, '{}', 0)", c, string(settings))
+		_, failed2 := db.Exec("insert into checkpoints (category, seq, alarm, settings, arm, graded, sessions) values (?, 1, 0, ?, '{}', 0, 0)", c, string(settings))
 		err = errors.Join(err, failed, failed2)
 	}
 	if err := errors.Join(err, d.Close(), db.Close()); err != nil {

@@ -54,6 +54,9 @@ func (a *app) runAudit(ctx context.Context, since spanValue) error {
 				return err
 			}
 		}
+		if err := a.noteEdge(ctx, e, since); err != nil {
+			return err
+		}
 		a.printAudit(r)
 		var errs []error
 		if n := len(r.Violations); n > 0 {
@@ -65,6 +68,15 @@ func (a *app) runAudit(ctx context.Context, since spanValue) error {
 		}
 		return errors.Join(errs...)
 	})
+}
+
+// noteEdge says that the record goes back less far than is looked back, if it does.
+func (a *app) noteEdge(ctx context.Context, e *inspect.Explainer, since spanValue) error {
+	text, err := e.Edge(ctx, since.before(a.Now()))
+	if text != "" {
+		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: %s\n", text)
+	}
+	return err
 }
 
 func (a *app) printAudit(r report.Audit) {

@@ -147,6 +147,9 @@ func replayRow(c, recorded fleet.Choice) []string {
 
 func (a *app) replaySince(ctx context.Context, o replayOptions) error {
 	return a.withPast(ctx, func(e *inspect.Explainer) error {
+		if err := a.noteEdge(ctx, e, o.since); err != nil {
+			return err
+		}
 		w, err := e.ReplaySince(ctx, o.since.before(a.Now()), o.changes.Changes)
 		if err != nil {
 			return err

@@ -92,6 +92,9 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 		return usage(errors.New("--by: not with --html"))
 	}
 	return a.withPast(ctx, func(e *inspect.Explainer) error {
+		if err := a.noteEdge(ctx, e, o.since); err != nil {
+			return err
+		}
 		text, err := a.reportText(ctx, e, o)
 		if err != nil {
 			return fmt.Errorf("report: %w", err)

@@ -47,6 +47,7 @@ type Config struct {
 	Review      Review
 	Worktrees   Worktrees
 	Runs        Runs
+	Record      Record
 	Agents      map[string]Agent // by name, at least one
 	Pools       map[string]Pool  // by name, at least [DefaultPool]
 	Categories  map[fleet.Category]Category
@@ -154,6 +155,11 @@ type Runs struct {
 	Keep   int           // folders at most, of the youngest
 	MaxAge time.Duration // and none of a session that was made longer ago
 	Out    int64         // the most bytes that stay of what an agent wrote into a folder
+}
+
+// Record bounds what stays in the store of sessions that are over.
+type Record struct {
+	Keep time.Duration // so long at least; 0: for ever
 }
 
 // Budget is what may be used in a day, which begins at midnight UTC. A bound of 0 is none.

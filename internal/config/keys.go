@@ -85,6 +85,10 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 			tomlfile.Of("out", &c.Runs.Out, 16<<20, tomlfile.Bytes(), // a report, a patch, some pictures
 				`How much is kept of what an agent wrote into the folder of its run.`),
 		}),
+		tomlfile.Group("record", `What stays in the store of sessions that are over.`, []tomlfile.Key{
+			tomlfile.Of("keep", &c.Record.Keep, 0, tomlfile.Days(), // nobody misses what nobody deleted
+				`How many days the record goes back, such as "400d"; "" is all of it. Each fire deletes some of what is older.`),
+		}),
 	}
 }
 

@@ -276,8 +276,15 @@ func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 // tidy removes the worktrees of runs that are over, and the oldest of their folders. Folders
 // that the record does not know stay.
 func (e *Engine) tidy(ctx context.Context) {
+	edge, err := e.Store.Edge(ctx)
+	if err != nil {
+		e.Log.WarnContext(ctx, "where the record begins is not known", slog.Any("err", err))
+	}
 	over := func(id fleet.RunID) bool {
 		r, err := e.Store.Run(ctx, id)
+		if errors.Is(err, fleet.ErrNotFound) && edge.Gone(id) {
+			return true
+		}
 		return err == nil && !r.EndedAt.IsZero() && (e.Here.Elsewhere(r.Seat) || e.Liveness(ctx, r) == fleet.Gone) && !e.continued(ctx, id)
 	}
 	if err := e.Repo.Tidy(ctx, over); err != nil {

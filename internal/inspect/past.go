@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -76,7 +77,35 @@ func (e *Explainer) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) 
 	if e.Store == nil {
 		return fleet.Run{}, fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
 	}
-	return e.Store.Run(ctx, id)
+	r, err := e.Store.Run(ctx, id)
+	return r, e.old(ctx, id, err)
+}
+
+// old adds to an error of a run that was not found that it is older than what is kept, if it is.
+func (e *Explainer) old(ctx context.Context, id fleet.RunID, err error) error {
+	if !errors.Is(err, fleet.ErrNotFound) {
+		return err
+	}
+	if edge, unread := e.Store.Edge(ctx); unread == nil && edge.Gone(id) {
+		return fmt.Errorf("%s: %w", beginsAt(edge), err)
+	}
+	return err
+}
+
+func beginsAt(edge store.Edge) string {
+	return "older than what is kept, from " + edge.From.Format(time.RFC3339) + " on, as [record] keep says"
+}
+
+// Edge says that the record goes back less far than a time, if it does.
+func (e *Explainer) Edge(ctx context.Context, since time.Time) (string, error) {
+	if e.Store == nil {
+		return "", nil
+	}
+	edge, err := e.Store.Edge(ctx)
+	if err != nil || !since.Before(edge.From) {
+		return "", err
+	}
+	return "what ended before may be " + beginsAt(edge), nil
 }
 
 // Readable says why the record cannot be read, if it cannot.

@@ -89,7 +89,7 @@ func (e *Explainer) ResolveRun(ctx context.Context, name string) (fleet.Run, err
 		if err != nil {
 			return fleet.Run{}, fmt.Errorf("%w, or a category of %s: %w", err, e.Config.Path, fleet.ErrUsage)
 		}
-		return e.Store.Run(ctx, id)
+		return e.Run(ctx, id)
 	}
 	runs, err := e.Store.LastRuns(ctx, store.RunQuery{Category: fleet.Category(name), Limit: mostSearched})
 	if err != nil {

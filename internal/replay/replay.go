@@ -37,6 +37,9 @@ type Difference struct {
 // error: a field that they lack must not pass for zero.
 func Read(f fleet.Fire) (selector.Input, error) {
 	var in selector.Input
+	if len(f.Inputs) == 0 {
+		return selector.Input{}, fmt.Errorf("fire %d: what it was decided by is older than what is kept, as [record] keep says", f.ID)
+	}
 	d := json.NewDecoder(bytes.NewReader(f.Inputs))
 	d.DisallowUnknownFields()
 	err := d.Decode(&in)

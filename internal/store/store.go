@@ -23,6 +23,7 @@ type Store interface {
 	Places
 	Hosts
 	Record
+	Retention
 	Close() error
 }
 
@@ -399,6 +400,20 @@ type Record interface {
 	Reviews(ctx context.Context, runs ...fleet.RunID) (map[fleet.RunID]fleet.Review, error)
 	// Feedback reads what was said of the work of runs.
 	Feedback(ctx context.Context) (map[fleet.RunID]fleet.Feedback, error)
+}
+
+// Retention lets go of what is old, see [book.CutAt].
+type Retention interface {
+	// Edge reads where the record begins.
+	Edge(ctx context.Context) (Edge, error)
+	// MoveEdge has the record begin later. It reports false, and writes nothing, when the cut was
+	// worked out from what is not on record any more.
+	MoveEdge(ctx context.Context, c Cut) (bool, error)
+	// Forget deletes up to a thousand runs that ended before a time at which, or after which, the
+	// record begins, with all that was theirs, the inputs and choices of up to a hundred fires, and old
+	// notices; not what something that is kept still needs. It returns how many runs and fires it found:
+	// at 0 there is nothing more.
+	Forget(ctx context.Context, before time.Time) (int, error)
 }
 
 // RunQuery says which runs are asked for. An empty field asks for any.

@@ -251,6 +251,35 @@ func Pause() Rule[time.Duration] {
 	return span(0, math.MaxInt64, `a duration, such as "0s", "90s" or "1h30m"`)
 }
 
+// Days is a time of whole days, or none.
+func Days() Rule[time.Duration] {
+	const day, most = 24 * time.Hour, 100_000
+	return Rule[time.Duration]{
+		Parse: func(value any) (time.Duration, error) {
+			s, is := value.(string)
+			if is && s == "" {
+				return 0, nil
+			}
+			number, named := strings.CutSuffix(s, "d")
+			n, err := strconv.ParseUint(number, 10, 32)
+			if err != nil || !named || n == 0 || n > most {
+				return 0, Wanted(`days, such as "400d", or "" for no bound`, value)
+			}
+			return time.Duration(n) * day, nil //nolint:gosec // it is below most
+		},
+		Suggest: func(_ any, fallback time.Duration) any { return cmp.Or(writeDays(fallback), "400d") },
+		Write:   func(d time.Duration) any { return writeDays(d) },
+		Schema:  func() Schema { return Schema{"type": "string", "pattern": `^([1-9][0-9]*d)?$`} },
+	}
+}
+
+func writeDays(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
+}
+
 func span(least, most time.Duration, want string) Rule[time.Duration] {
 	return Rule[time.Duration]{
 		Parse: func(value any) (time.Duration, error) {

@@ -57,5 +57,6 @@ func (p *Page) fill(from *Page) error {
 	if l, found := from.Lineage.Get(fleet.Lineage{}); found { // of its servers, this is none
 		p.Lineage.Put(fleet.Lineage{Incarnation: l.Incarnation})
 	}
+	p.SetEdge(from.Edge)
 	return nil
 }

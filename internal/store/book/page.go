@@ -44,6 +44,8 @@ type Need struct {
 	Host    string      // the machines, and of this one its starts, and when it was heard of
 	Gone    string      // a machine whose open runs end: its claims, holds, tasks and their days' budgets, and all arms
 	Heard   fleet.RunID // the run, and when its machine was heard of
+	Edge    bool        // all checkpoints, and how many fates moved what is believed
+	Forget  time.Time   // the oldest of what ended, or was, before, and need not be kept; where the record begins
 }
 
 // Page is the rows of a store that one write decides by, as of one instant, and the rows that it
@@ -84,6 +86,8 @@ type Page struct {
 
 	Number fleet.FireID // of the last fire
 	Moved  string       // where the store is from now on; empty: here
+	Edge   store.Edge   // where the record begins; see [Page.SetEdge]
+	Edged  bool         // it is another from now on
 
 	// The rest is not written.
 	Open   []Run                            // in brief: identity, place, agent, task, key and reserves
@@ -91,6 +95,8 @@ type Page struct {
 	Taken  int                              // places in review
 	Newest fleet.RunID                      // of all runs
 	Graded map[fleet.Category][]store.Entry // grades that count, in the order in which they did
+	Old    []fleet.RunID                    // that need not be kept, oldest first
+	Fated  int                              // fates that moved what is believed
 }
 
 // NewPage is an empty page.
@@ -131,7 +137,7 @@ func NewPage(now time.Time, learn bandit.Settings) *Page {
 // Copy is a page with the same rows, at another instant, of which nothing is decided yet.
 func (p *Page) Copy(now time.Time) *Page {
 	c := NewPage(now, p.Learn)
-	c.Number, c.Moved = p.Number, p.Moved
+	c.Number, c.Moved, c.Edge = p.Number, p.Moved, p.Edge
 	from := p.Tables()
 	for i, t := range c.Tables() {
 		t.take(from[i].Rowset, false)

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -18,23 +20,11 @@ import (
 // Discrepancies works out anew what the store keeps beside the record of what ran, and returns
 // what does not add up: beliefs and accounts of categories from their last checkpoint on, each
 // checkpoint from the one before, budgets of days, epochs of claims, and gaps in the record. It
-// cannot see a store that was rewritten as a whole, record and all. The change detector, the
+// cannot see a store that was rewritten as a whole, record and all, nor what was before the edge of the
+// record, if not all of it is kept. The change detector, the
 // back-off and the trials of lessons are not worked out.
 func Discrepancies(l store.Ledger) []fleet.Discrepancy {
-	r := recount{
-		Ledger: l, sessions: map[fleet.Category][]store.Entry{}, graded: map[fleet.Category][]store.Entry{}, moves: map[fleet.Category][]bandit.Move{},
-	}
-	for _, e := range l.Runs {
-		if e.Nth > 0 {
-			r.sessions[e.Category] = append(r.sessions[e.Category], e)
-		}
-		switch has := e.Grade != nil && !e.Held; {
-		case has != (e.Counted > 0):
-			r.add(fleet.OffRecord, "run "+string(e.ID), "its grade", graded(has), graded(!has))
-		case has:
-			r.graded[e.Category] = append(r.graded[e.Category], e)
-		}
-	}
+	r := newRecount(l)
 	for _, missing := range l.Missing {
 		r.add(fleet.OffRecord, missing, "its row", "missing", "one")
 	}
@@ -45,6 +35,35 @@ func Discrepancies(l store.Ledger) []fleet.Discrepancy {
 	r.budgets()
 	r.claims()
 	return r.list
+}
+
+// newRecount sorts what is on record of runs by category. The first checkpoint of a category covers all
+// that has lower numbers, whether it is on record still or not.
+func newRecount(l store.Ledger) *recount {
+	r := &recount{
+		Ledger: l, sessions: map[fleet.Category][]store.Entry{}, graded: map[fleet.Category][]store.Entry{}, moves: map[fleet.Category][]bandit.Move{},
+	}
+	for _, e := range l.Runs {
+		from := r.first(e.Category)
+		if e.Nth > from.Sessions {
+			r.sessions[e.Category] = append(r.sessions[e.Category], e)
+		}
+		switch has := e.Grade != nil && !e.Held; {
+		case has != (e.Counted > 0):
+			r.add(fleet.OffRecord, "run "+string(e.ID), "its grade", graded(has), graded(!has))
+		case has && e.Counted > from.Graded:
+			r.graded[e.Category] = append(r.graded[e.Category], e)
+		}
+	}
+	return r
+}
+
+// first is a category's arm where its record begins. Without an edge that is before all that ran.
+func (r *recount) first(c fleet.Category) bandit.Arm {
+	if points := r.Checkpoints[c]; len(points) > 0 && !r.Edge.From.IsZero() {
+		return points[0].Arm
+	}
+	return bandit.Arm{}
 }
 
 func graded(is bool) string {
@@ -109,29 +128,28 @@ func (r *recount) fires() {
 // arm works out one category.
 func (r *recount) arm(c fleet.Category) {
 	stored, subject := r.Arms[c], string(c)
-	by := func(n func(store.Entry) int) func(a, b store.Entry) int {
-		return func(a, b store.Entry) int { return cmp.Compare(n(a), n(b)) }
-	}
 	nth, counted := func(e store.Entry) int { return e.Nth }, func(e store.Entry) int { return e.Counted }
 	sessions, grades := r.sessions[c], r.graded[c]
-	slices.SortFunc(sessions, by(nth))
-	slices.SortFunc(grades, by(counted))
+	sorted(sessions, nth)
+	sorted(grades, counted)
 	moves := r.moves[c]
-	whole := true
+	whole, first := true, r.first(c)
+	alarms := slices.DeleteFunc(slices.Clone(r.Alarms[c]), func(at int) bool { return at <= first.Graded })
 	for _, of := range []struct {
 		kind    fleet.DiscrepancyKind
 		figure  string
 		stored  int
+		after   int // numbers up to this one are covered
 		numbers []int
 	}{
-		{fleet.OffAccount, "sessions", stored.Sessions, numbers(sessions, nth)},
-		{fleet.OffBelief, "graded", stored.Graded, numbers(grades, counted)},
-		{fleet.OffAccount, "round", int(stored.Round), numbers(moves, func(m bandit.Move) int { return int(m.Round) })},
-		{fleet.OffBelief, "alarms", stored.Alarms, upTo(r.Alarms[c])},
+		{fleet.OffAccount, "sessions", stored.Sessions, first.Sessions, numbers(sessions, nth)},
+		{fleet.OffBelief, "graded", stored.Graded, first.Graded, numbers(grades, counted)},
+		{fleet.OffAccount, "round", int(stored.Round), 0, numbers(moves, func(m bandit.Move) int { return int(m.Round) })},
+		{fleet.OffBelief, "alarms", stored.Alarms, first.Alarms, span(first.Alarms, first.Alarms+len(alarms))},
 	} {
-		if !slices.Equal(of.numbers, upTo(of.stored)) {
+		if !slices.Equal(of.numbers, span(of.after, of.stored)) {
 			whole = false
-			r.add(of.kind, subject, of.figure, strconv.Itoa(of.stored), listed(of.numbers))
+			r.add(of.kind, subject, of.figure, strconv.Itoa(of.stored), listed(of.numbers, of.after))
 		}
 	}
 	if !whole {
@@ -139,9 +157,13 @@ func (r *recount) arm(c fleet.Category) {
 	}
 	var base store.Checkpoint
 	for i, next := range append(slices.Clone(r.Checkpoints[c]), store.Checkpoint{Arm: stored}) {
+		if i == 0 && !reflect.DeepEqual(first, bandit.Arm{}) { // there is nothing to work it out from
+			base = next
+			continue
+		}
 		was, is := base.Arm, next.Arm
-		h := bandit.History{Graded: learnt(part(grades, was.Graded, is.Graded)), Moves: part(moves, int(was.Round), int(is.Round))}
-		for _, e := range part(sessions, was.Sessions, is.Sessions) {
+		h := bandit.History{Graded: learnt(part(grades, was.Graded-first.Graded, is.Graded-first.Graded)), Moves: part(moves, int(was.Round), int(is.Round))}
+		for _, e := range part(sessions, was.Sessions-first.Sessions, is.Sessions-first.Sessions) {
 			h.Debits = append(h.Debits, e.Round)
 		}
 		if subject = string(c); i < len(r.Checkpoints[c]) {
@@ -160,24 +182,25 @@ func numbers[T any](list []T, of func(T) int) (all []int) {
 	return all
 }
 
-func upTo(n int) (all []int) {
-	for i := range n {
-		all = append(all, i+1)
+// span are the numbers after one and up to another.
+func span(after, until int) (all []int) {
+	for n := after + 1; n <= until; n++ {
+		all = append(all, n)
 	}
 	return all
 }
 
-// listed says which numbers there are.
-func listed(all []int) string {
+// listed says which numbers there are, of those after one.
+func listed(all []int, after int) string {
 	for i, n := range all {
-		if n > i+1 {
-			return fmt.Sprintf("%d, without number %d", len(all), i+1)
+		if n > after+i+1 {
+			return fmt.Sprintf("%d, without number %d", after+len(all), after+i+1)
 		}
-		if n < i+1 {
-			return fmt.Sprintf("%d, with number %d twice", len(all), n)
+		if n < after+i+1 {
+			return fmt.Sprintf("%d, with number %d twice", after+len(all), n)
 		}
 	}
-	return strconv.Itoa(len(all))
+	return strconv.Itoa(after + len(all))
 }
 
 // part is what has the numbers after one and up to another, of what is numbered from 1.
@@ -261,6 +284,9 @@ func (r *recount) budgets() {
 	}
 	order := func(a, b account) int { return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.scope, b.scope)) }
 	for _, at := range slices.SortedFunc(maps.Keys(recorded), order) {
+		if !r.Edge.From.IsZero() && at.day <= r.Edge.From.UTC().Format(time.DateOnly) {
+			continue // runs of that day may be gone
+		}
 		subject, is, comes := fmt.Sprintf("%s on %s", at.scope, at.day), stored[at], recorded[at]
 		r.compare(fleet.OffBudget, subject, "runs", float64(is.Runs), float64(comes.Runs))
 		r.compare(fleet.OffBudget, subject, "tokens", float64(is.Tokens), float64(comes.Tokens))

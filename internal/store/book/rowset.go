@@ -105,14 +105,26 @@ func (t *Rows[R]) take(from Rowset, write bool) {
 	}
 }
 
-// Log is the rows of a table to which rows are only ever added.
+// Log is the rows of a table whose rows are never changed.
 type Log[R any] struct {
 	Kept  []R // that were read
 	Added []R // that are to be written
+	Gone  []R // that are to be deleted
 }
 
 // Add has a row written.
 func (l *Log[R]) Add(r R) { l.Added = append(l.Added, r) }
+
+// Delete has those of the rows deleted that are like this.
+func (l *Log[R]) Delete(like func(R) bool) {
+	l.Kept = slices.DeleteFunc(slices.Clone(l.Kept), func(r R) bool {
+		if like(r) {
+			l.Gone = append(l.Gone, r)
+			return true
+		}
+		return false
+	})
+}
 
 // Len is the number of rows.
 func (l *Log[R]) Len() int { return len(l.Kept) + len(l.Added) }
@@ -151,14 +163,14 @@ func (p *Page) Tables() []Named {
 	return []Named{
 		{"claims", &p.Claims, false},
 		{"fires", &p.Fires, false},
-		{"choices", &p.Choices, false},
-		{"runs", &p.Runs, false},
-		{"lane_holds", &p.Holds, false},
+		{"choices", &p.Choices, true},
+		{"runs", &p.Runs, true},
+		{"lane_holds", &p.Holds, true},
 		{"run_lessons", &p.Uses, true},
-		{"fates", &p.Fates, false},
+		{"fates", &p.Fates, true},
 		{"arms", &p.Arms, false},
-		{"checkpoints", &p.Checkpoints, false},
-		{"grade_changes", &p.Changes, false},
+		{"checkpoints", &p.Checkpoints, true},
+		{"grade_changes", &p.Changes, true},
 		{"lessons", &p.Lessons, false},
 		{"agents", &p.Agents, false},
 		{"spent", &p.Spent, false},
@@ -172,7 +184,7 @@ func (p *Page) Tables() []Named {
 		{"hosts", &p.Hosts, true},
 		{"host_boots", &p.Boots, true},
 		{"heard", &p.Heard, true},
-		{"denials", &p.Denials, false},
+		{"denials", &p.Denials, true},
 		{"resets", &p.Resets, false},
 	}
 }

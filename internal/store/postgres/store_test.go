@@ -87,10 +87,8 @@ func as(dsn, role string) string { return strings.Replace(dsn, "user=stint", "us
 // administer runs statements as the server's administrator.
 func administer(t *testing.T, statements ...string) {
 	t.Helper()
-	for _, sql := range statements {
-		if err := try(t, cluster.DSN(t), sql); err != nil {
-			t.Fatal(err)
-		}
+	if err := try(t, cluster.DSN(t), strings.Join(statements, "\n")); err != nil {
+		t.Fatal(err)
 	}
 }
 

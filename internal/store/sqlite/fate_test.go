@@ -139,3 +139,49 @@ func TestForgottenGradesStaySo(t *testing.T) {
 		t.Error(off)
 	}
 }
+
+// TestEdgeBetweenSettings has the record of a fleet whose settings changed, and of one whose grades did,
+// begin after each of its sessions: all adds up from there on, and later corrections are counted.
+func TestEdgeBetweenSettings(t *testing.T) {
+	t.Parallel()
+	for name, alarm := range map[string]float64{"settings": 0, "grades": 3} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, grades := newWeek(t, alarm), make([]float64, 30)
+			for i := range grades {
+				if grades[i] = 0.1; i < 15 {
+					grades[i] = 0.9
+				}
+			}
+			d, ctx := w.play(grades, nil), t.Context()
+			points := map[int]bool{}
+			for i := range grades {
+				l, err := d.Ledger(ctx)
+				if err != nil {
+					t.Fatal(err)
+				}
+				cut := book.CutAt(l, storetest.Start().Add(time.Duration(i)*7*time.Hour+time.Hour))
+				if moved, err := d.MoveEdge(ctx, cut); err != nil || !moved {
+					t.Fatal(moved, err)
+				}
+				_, err = d.AddFates(ctx, []fleet.Fate{{Run: fleet.RunID(fmt.Sprintf("0r%02d", i)), Kind: fleet.FateMerged, Witness: "a"}, {Run: "0r29", Kind: fleet.FateMerged, Witness: fmt.Sprint(i)}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if l, err = d.Ledger(ctx); err != nil {
+					t.Fatal(err)
+				}
+				for _, off := range book.Discrepancies(l) {
+					t.Errorf("after session %d: %s", i, off)
+				}
+				first := l.Checkpoints["code"][0].Arm
+				if points[len(l.Checkpoints["code"])] = true; first.Sessions != i+1 || first.Graded < i {
+					t.Errorf("after session %d: got that %d sessions and %d grades are covered, want all", i, first.Sessions, first.Graded)
+				}
+			}
+			if len(points) < 3 {
+				t.Errorf("got %v checkpoints, want that some went", points)
+			}
+		})
+	}
+}

@@ -2,7 +2,7 @@ package storetest
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"maps"
 	"math"
 	"slices"
@@ -42,6 +42,8 @@ func testRestarts(t *testing.T, b bundle) {
 			"again":   h.again,
 			"wait":    h.wait,
 			"restart": h.restart,
+			"cut":     h.cutSomewhere,
+			"forget":  h.forgets,
 		})
 		h.restart(rt)
 	})
@@ -163,7 +165,7 @@ func anyCategory(rt *rapid.T) fleet.Category {
 
 func (h *history) planned(rt *rapid.T, by fleet.Source) fleet.Run {
 	h.runs++
-	r := plannedRun(fleet.RunID(fmt.Sprintf("0r%04d", h.runs)))
+	r := plannedRun(fleet.NewRunID(h.clock.Now(), uint32(h.runs))) //nolint:gosec // a count of what one test draws
 	r.Category, r.CreatedAt, r.Source = anyCategory(rt), h.clock.Now(), by
 	must(h.t, h.AddRun(h.t.Context(), r))
 	return r
@@ -223,6 +225,9 @@ func (h *history) end(rt *rapid.T) {
 	s := h.open[i]
 	h.open, h.ended = slices.Delete(h.open, i, i+1), append(h.ended, s)
 	grade := rapid.Float64Range(0, 1).Draw(rt, "grade")
+	if rapid.Bool().Draw(rt, "late") { // nobody heard of it when it was
+		s.run.EndedAt = h.clock.Now().Add(-time.Duration(rapid.Int64Range(0, int64(h.clock.Now().Sub(s.run.CreatedAt))).Draw(rt, "ago")))
+	}
 	complete := func(v fleet.Verdict) error {
 		s.run.Verdict = v
 		return h.Complete(h.t.Context(), s.run)
@@ -247,6 +252,46 @@ func (h *history) end(rt *rapid.T) {
 		_, err = h.Abandon(h.t.Context(), store.Gone{Run: s.run.ID, Reason: "found dead"})
 	}
 	must(h.t, err)
+	if rapid.Bool().Draw(rt, "gives back") {
+		must(h.t, h.LaneReleased(h.t.Context(), s.run.ID))
+		must(h.t, h.ReleaseHolder(h.t.Context(), s.run.ID.Holder(), fleet.EndingDone))
+	}
+}
+
+// cutSomewhere has the record begin at some time since the store was made. Grades that the bases cover
+// are corrected no more.
+func (h *history) cutSomewhere(rt *rapid.T) {
+	l, err := h.Ledger(h.t.Context())
+	must(h.t, err)
+	from := Start().Add(time.Duration(rapid.Int64Range(1, int64(h.clock.Now().Sub(Start()))+2).Draw(rt, "from")))
+	if len(h.ended) > 0 && rapid.Bool().Draw(rt, "at an end") {
+		from = h.mustRun(h.t, rapid.SampledFrom(h.ended).Draw(rt, "whose").run.ID).EndedAt.Add(time.Millisecond)
+	}
+	if !from.Truncate(time.Millisecond).After(l.Edge.From) {
+		return
+	}
+	h.cut(h.t, from)
+	l, err = h.Ledger(h.t.Context())
+	must(h.t, err)
+	for c, of := range h.learnt {
+		covered := l.Checkpoints[c][0].Arm.Graded - (h.memory.arm(c).Graded - len(of.grades))
+		if covered > 0 {
+			of.since = h.Relearn(of.since, of.grades[:covered])
+			of.runs, of.grades = of.runs[covered:], of.grades[covered:]
+		}
+	}
+}
+
+// forgets deletes what the record does not begin with.
+func (h *history) forgets(*rapid.T) {
+	e, err := h.Edge(h.t.Context())
+	must(h.t, err)
+	_, err = h.Forget(h.t.Context(), e.From)
+	must(h.t, err)
+	h.ended = slices.DeleteFunc(h.ended, func(s session) bool {
+		_, err := h.Run(h.t.Context(), s.run.ID)
+		return errors.Is(err, fleet.ErrNotFound)
+	})
 }
 
 // again ends a session that has ended, as one would who never heard of that.

@@ -137,6 +137,9 @@ func Run(t *testing.T, open Open, without ...string) {
 		"Reviews":            testReviews,
 		"Notices":            testNotices,
 		"Feedback":           testFeedback,
+		"Forget":             testForget,
+		"ForgetNothing":      testForgetNothing,
+		"ForgetInBetween":    testForgetInBetween,
 		"Tallies":            testTallies,
 		"TalliesOfNever":     testTalliesOfNever,
 	} {

@@ -106,6 +106,15 @@ func Load(n book.Need, p *book.Page, today string) (list []Statement) {
 	if n.Gone != "" {
 		add(gone(n.Gone, p)...)
 	}
+	if n.Edge || !n.Forget.IsZero() {
+		add(edge(&p.Edge))
+	}
+	if n.Edge {
+		add(Checkpoints().Select(p.Checkpoints.Add, ""), believed(&p.Fated))
+	}
+	if !n.Forget.IsZero() {
+		add(forgets(n.Forget, p)...)
+	}
 	if n.Notice.Event != "" {
 		add(Notices().Select(p.Notices.Add, "where event = $1 and subject = $2", n.Notice.Event, n.Notice.Subject))
 	}
@@ -260,6 +269,7 @@ func All(p *book.Page) []Statement {
 	return []Statement{
 		{SQL: "select moved from fleet", Scan: func(row Scanner) error { return row.Scan(&p.Moved) }},
 		Lineage().Select(p.Lineage.Add, ""),
+		edge(&p.Edge),
 		Claims().Select(p.Claims.Add, ""),
 		Fires().Select(p.Fires.Add, ""),
 		Choices().Select(p.Choices.Add, ""),
@@ -289,7 +299,7 @@ func All(p *book.Page) []Statement {
 	}
 }
 
-// Save writes what was decided, and first the rows to which others refer.
+// Save writes what was decided: it deletes rows before those to which they refer, and writes them after.
 func Save(p *book.Page) (list []Statement) {
 	if fires := p.Fires.Written(); len(fires) > 0 {
 		list = append(list, Statement{SQL: "update fleet set fires = $1", Args: []any{p.Number}})
@@ -299,6 +309,27 @@ func Save(p *book.Page) (list []Statement) {
 	}
 	save(&list, Lineage(), &p.Lineage)
 	save(&list, Acknowledged(), &p.Acknowledged)
+	if p.Edged {
+		list = append(list, setEdge(p.Edge))
+	}
+	for _, d := range p.Denials.Gone {
+		list = append(list, Denials().Delete(d))
+	}
+	remove(&list, Fates(), &p.Fates)
+	remove(&list, Changes(), &p.Changes)
+	remove(&list, Uses(), &p.Uses)
+	remove(&list, Holds(), &p.Holds)
+	remove(&list, Choices(), &p.Choices)
+	remove(&list, Runs(), &p.Runs)
+	remove(&list, Checkpoints(), &p.Checkpoints)
+	remove(&list, Tasks(), &p.Tasks)
+	remove(&list, Pauses(), &p.Pauses)
+	remove(&list, Places(), &p.Places)
+	remove(&list, Notices(), &p.Notices)
+	remove(&list, Away(), &p.Away)
+	remove(&list, Hosts(), &p.Hosts)
+	remove(&list, Boots(), &p.Boots)
+	remove(&list, Heard(), &p.Heard)
 	save(&list, Fires(), &p.Fires)
 	save(&list, Choices(), &p.Choices)
 	save(&list, Runs(), &p.Runs)
@@ -331,10 +362,13 @@ func Save(p *book.Page) (list []Statement) {
 	return list
 }
 
-func save[R any](list *[]Statement, t Table[R], rows *book.Rows[R]) {
+func remove[R any](list *[]Statement, t Table[R], rows *book.Rows[R]) {
 	for _, r := range rows.Gone() {
 		*list = append(*list, t.Delete(r))
 	}
+}
+
+func save[R any](list *[]Statement, t Table[R], rows *book.Rows[R]) {
 	for _, r := range rows.Written() {
 		*list = append(*list, t.Put(r))
 	}

@@ -166,13 +166,14 @@ func Checkpoints() Table[book.Checkpoint] {
 			{"settings", JSON{&c.Settings, ""}},
 			{"arm", JSON{&c.Arm, ""}},
 			{"graded", &c.Arm.Graded},
+			{"sessions", &c.Arm.Sessions},
 		}
 	}}
 }
 
 // Denials is every claim that a run was denied.
 func Denials() Table[fleet.DeniedClaim] {
-	return Table[fleet.DeniedClaim]{"denials", 0, func(d *fleet.DeniedClaim) []Column {
+	return Table[fleet.DeniedClaim]{"denials", 5, func(d *fleet.DeniedClaim) []Column {
 		return []Column{
 			{"run", &d.Run},
 			{"category", &d.Category},

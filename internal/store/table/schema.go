@@ -54,4 +54,4 @@ func Migrations() []Migration {
 }
 
 // FleetColumns are the columns of the one row of fleet that a write changes, see [Save].
-func FleetColumns() []string { return []string{"fires", "moved"} }
+func FleetColumns() []string { return []string{"fires", "moved", "kept_from", "kept_fire"} }

@@ -56,6 +56,7 @@ func TestCommonSQL(t *testing.T) {
 		"Check":        func() { _, _, _ = r.Check(ctx, "k") },
 		"BudgetResets": func() { _, _ = r.BudgetResets(ctx, at) },
 		"DeniedClaims": func() { _, _ = r.DeniedClaims(ctx, at) },
+		"Edge":         func() { _, _ = r.Edge(ctx) },
 		"Entitled":     func() { _, _ = r.Entitled(ctx, at) },
 		"FailedTasks":  func() { _, _ = r.FailedTasks(ctx, at, 3) },
 		"Fallbacks":    func() { _, _ = r.Fallbacks(ctx, at) },

@@ -6,7 +6,9 @@ create table fleet (
   name      text not null,
   workspace text not null,
   fires     integer not null default 0,        -- the number of the last fire
-  moved     text not null default ''           -- the store to which all of it was copied; empty: it is in use
+  moved     text not null default '',          -- the store to which all of it was copied; empty: it is in use
+  kept_from integer not null default 0,        -- runs that ended before may be gone, with all that was theirs; 0: all are kept
+  kept_fire integer not null default 0         -- of fires up to this one inputs, selections and choices are gone
 ) strict;
 
 -- One row a key, for ever: the epoch must never start again.
@@ -224,7 +226,8 @@ create table arms (
 ) strict, without rowid;
 
 -- The arms as they were before settings changed, and after grades were found to have changed: from
--- there on an arm's figures can be worked out from the runs and fires on record.
+-- there on an arm's figures can be worked out from the runs and fires on record. The first of a category
+-- is where its record begins: the runs that it covers may be gone.
 create table checkpoints (
   category text not null,
   seq      integer not null,                   -- from 1
@@ -232,6 +235,7 @@ create table checkpoints (
   settings text not null,                      -- JSON: what follows is learnt under these
   arm      text not null,                      -- JSON
   graded   integer not null,                   -- by the arm, until then
+  sessions integer not null,
   primary key (category, seq)
 ) strict, without rowid;
 
