@@ -227,7 +227,7 @@ func (a *app) copyStore(ctx context.Context, from, to string, dryRun bool) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	list, err := book.Copy(ctx, source, target, to)
+	list, err := book.Copy(ctx, source, target, to, dryRun)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,9 @@ import (
 // renew its claim in one, and be overtaken in the other.
 //
 // If we die before the second store has its rows, nothing has happened. If we die before the mark,
-// both have them and the first is in use: the next call finds the same rows in both, and marks it.
-func Copy(ctx context.Context, from, to Engine, name string) (list []store.Copied, err error) {
+// both have them and the first is in use: the next call finds the same rows in both, and marks it. The
+// rows are read back and compared before the mark, unless this is a dry run.
+func Copy(ctx context.Context, from, to Engine, name string, dryRun bool) (list []store.Copied, err error) {
 	err = from.Change(ctx, Need{Every: true}, func(src *Page) error {
 		list = nil
 		for _, t := range src.Tables() {
@@ -26,7 +27,11 @@ func Copy(ctx context.Context, from, to Engine, name string) (list []store.Copie
 					"stint pause, wait until no session runs (stint status), and try again")
 			}
 		}
-		if err := to.Change(ctx, Need{Every: true}, func(p *Page) error { return p.fill(src) }); err != nil {
+		err := to.Change(ctx, Need{Every: true}, func(p *Page) error { return p.fill(src) })
+		if err == nil && !dryRun {
+			err = to.Change(ctx, Need{Every: true}, func(p *Page) error { return p.like(src) })
+		}
+		if err != nil {
 			return fmt.Errorf("copy to %s: %w", name, err)
 		}
 		src.Moved = name
@@ -38,14 +43,13 @@ func Copy(ctx context.Context, from, to Engine, name string) (list []store.Copie
 // fill has all rows of another page written, unless they are here already.
 func (p *Page) fill(from *Page) error {
 	here, there := p.Tables(), from.Tables()
-	same, rows := true, 0
-	for i := range here {
-		rows += here[i].Len()
-		same = same && here[i].same(there[i].Rowset)
+	rows := 0
+	for _, t := range here {
+		rows += t.Len()
 	}
 	switch {
 	case rows == 0:
-	case same:
+	case p.like(from) == nil:
 		return nil
 	default:
 		return fleet.WithHint(fmt.Errorf("it has %d rows already, and not the same: %w", rows, fleet.ErrUsage), "give it an empty store")
@@ -58,5 +62,19 @@ func (p *Page) fill(from *Page) error {
 		p.Lineage.Put(fleet.Lineage{Incarnation: l.Incarnation})
 	}
 	p.SetEdge(from.Edge)
+	return nil
+}
+
+// like refuses a page that has not the same rows as another.
+func (p *Page) like(from *Page) error {
+	there := from.Tables()
+	for i, t := range p.Tables() {
+		if !t.same(there[i].Rowset) {
+			return fmt.Errorf("table %s has %d rows, which are not the %d that were copied", t.Name, t.Len(), there[i].Len())
+		}
+	}
+	if p.Number != from.Number || !p.Edge.From.Equal(from.Edge.From) || p.Edge.Fire != from.Edge.Fire {
+		return fmt.Errorf("the number of the last fire is %d, not %d, or the record begins elsewhere", p.Number, from.Number)
+	}
 	return nil
 }

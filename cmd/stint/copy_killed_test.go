@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/store/postgres"
+)
+
+// TestCopyKilled copies a record to a server and back, as the fleet's role there, and kills the copying
+// process after longer and longer times: the next one goes on, and both ways each row arrives once.
+func TestCopyKilled(t *testing.T) {
+	t.Parallel()
+	f := newCrashFleet(t)
+	f.work()
+	f.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500)
+insert into runs (id, category, rank, chain_depth, source, agent, created_at, ended_at, outcome) select '0' || (1000000 + i), 'code', 0, 0, 'by hand', 'fake', i, i, 'idle' from n`)
+	f.exec("insert into denials (run, category, key, holder, at) select id, category, 'k', 'bob', created_at from runs where outcome = 'idle'")
+	file := filepath.Join(f.dir, "state", "stint.db")
+	want := everyRow(t, file)
+
+	c, err := cluster.Get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := "postgres:///postgres?host=" + c.Dir + "&user="
+	role := postgres.Role("crash")
+	if err := c.SQL(`create role "` + role + `" login`); err != nil {
+		t.Fatal(err)
+	}
+	f.exits(0, "store", "migrate", address+"stint")
+	f.copies("sqlite", address+role)
+	if status, _, stderr := f.status("claim", "list"); status != 2 || !strings.Contains(stderr, "the store was moved to postgres:") {
+		t.Errorf("got status %d, %s; want that the file was moved", status, stderr)
+	}
+
+	if err := os.Rename(file, file+".was"); err != nil {
+		t.Fatal(err)
+	}
+	f.copies(address+role, "sqlite")
+	if got := everyRow(t, file); !slices.Equal(got, want) {
+		t.Errorf("got %d rows that are not the %d of before", len(got), len(want))
+	}
+	f.exits(0, "audit")
+	d, err := postgres.Open(postgres.Options{DSN: address + role, Fleet: fleet.Name("crash")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = d.Close() }()
+	if _, err := d.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "the store was moved to sqlite") {
+		t.Errorf("got %v, want that the server's was moved", err)
+	}
+}
+
+// copies copies a store, and kills that again and again until one is quicker.
+func (f *crashFleet) copies(from, to string) {
+	f.Helper()
+	after := 20 * time.Millisecond
+	for kills := 0; ; kills++ {
+		after += after / 4 // the next gets further
+		cmd, stderr := f.command("store", "copy", from, to)
+		var stdout bytes.Buffer
+		cmd.Stdout = &stdout
+		if err := cmd.Start(); err != nil {
+			f.Fatal(err)
+		}
+		kill := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+		err := cmd.Wait()
+		kill.Stop()
+		if err == nil {
+			if f.Logf("after %d kills", kills); kills < 3 {
+				f.Error("want that it was killed more often")
+			}
+			return
+		}
+		if cmd.ProcessState.Exited() {
+			if strings.Contains(stderr.String(), "the store was moved to "+to) {
+				f.Logf("after %d kills, the last after all was done", kills)
+				return
+			}
+			f.Fatalf("%v\n%s%s", err, &stdout, stderr)
+		}
+	}
+}
+
+// everyRow is all rows of a store that are copied, as text.
+func everyRow(t *testing.T, file string) (list []string) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", "file:"+file+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	query := func(q string, row func(values []any)) {
+		rows, err := db.QueryContext(t.Context(), q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = rows.Close() }()
+		columns, err := rows.Columns()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rows.Next() {
+			values := make([]any, len(columns))
+			places := make([]any, len(columns))
+			for i := range values {
+				places[i] = &values[i]
+			}
+			if err := rows.Scan(places...); err != nil {
+				t.Fatal(err)
+			}
+			row(values)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var tables []string
+	query("select name from sqlite_master where type = 'table' and name <> 'fleet' order by name", func(v []any) { tables = append(tables, fmt.Sprint(v[0])) })
+	for _, table := range tables {
+		query("select * from "+table, func(v []any) { list = append(list, table+fmt.Sprint(v)) })
+	}
+	query("select fires, kept_from, kept_fire from fleet", func(v []any) { list = append(list, fmt.Sprint(v)) })
+	slices.Sort(list)
+	return list
+}
