@@ -58,7 +58,7 @@ func (p *Page) fill(from *Page) error {
 		t.take(there[i].Rowset, true)
 	}
 	p.Number = from.Number
-	if l, found := from.Lineage.Get(fleet.Lineage{}); found { // of its servers, this is none
+	if l := from.lineage(); l.Incarnation > 0 { // of its servers, this is none
 		p.Lineage.Put(fleet.Lineage{Incarnation: l.Incarnation})
 	}
 	p.SetEdge(from.Edge)
