@@ -14,7 +14,7 @@ STATIC := -tags sqlite_omit_load_extension,netgo,osusergo,nethttpomithttp2 \
 build bench: export CGO_CFLAGS := -O2 -fno-asynchronous-unwind-tables
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-hosts test test-agents test-trackers test-arch test-dist dist race storm storm-hosts soak lint bench bench-selection install uninstall fmt tidy clean
+.PHONY: help build demo demo-hosts test test-agents test-trackers test-patroni test-arch test-dist dist race storm storm-hosts soak lint bench bench-selection install uninstall fmt tidy clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,10 @@ test-agents: ## try the presets with the real claude and codex, which npm fetche
 test-trackers: ## close issues with the real gh and a stub of GitHub, and with a stand-in for bd
 	@scripts/setup test-trackers
 	@scripts/test-trackers
+
+test-patroni: ## kill the leader of a cluster that Patroni keeps, and count the claims that are lost
+	@scripts/setup test-patroni
+	@scripts/test-patroni
 
 test-arch: ## replay the ranking with the instructions of other processors, arm64 among them
 	@scripts/setup arch

@@ -207,9 +207,13 @@ func rules() map[string]rule {
 		"scripts/crowd": {house: []string{
 			"internal/bandit", "internal/claim", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/book", "internal/store/sqlite",
 		}},
-		"scripts/demofleet":    {house: []string{"internal/store/pgtest"}},
-		"scripts/sbom":         {},
-		"scripts/testagents":   {house: []string{"internal/transcript", "internal/fleet"}},
+		"scripts/demofleet":  {house: []string{"internal/store/pgtest"}},
+		"scripts/sbom":       {},
+		"scripts/testagents": {house: []string{"internal/transcript", "internal/fleet"}},
+		"scripts/testpatroni": {
+			house:   []string{"internal/bandit", "internal/fleet", "internal/host", "internal/store", "internal/store/postgres"},
+			foreign: []string{"github.com/jackc/pgx/v5"},
+		},
 		"scripts/testtrackers": {},
 	}
 }
