@@ -116,6 +116,9 @@ type Folders interface {
 	Trim(run fleet.RunID) (trimmed bool, err error)
 	// PutEnd writes down how a run ended; it is on disk when that returns.
 	PutEnd(r fleet.Run) error
+	// Tail reads the last of what the agent of a run printed, so many bytes at most: nothing where that cannot
+	// be read.
+	Tail(run fleet.RunID, most int) string
 }
 
 // Units starts workers.

@@ -10,6 +10,7 @@ import (
 	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
@@ -120,13 +121,15 @@ func (w *worker) leave(ctx context.Context, lane fleet.Lane) error {
 	return errors.Join(w.Store.LaneReleased(ctx, w.run.ID), lane.Release())
 }
 
-// withLane renews the claim of a session's lane with the session's own.
+// withLane renews the claim of a session's lane with the session's own, and tells what its agent printed.
 //
 // If we die between the two, the lane's claim lasts longer than the task's; the next fire, which closes
 // the run, ends both.
 type withLane struct {
 	claim.Renewer
 	lane store.Hold
+	tail func() string
+	told *string // of the tail, last
 }
 
 // Renew implements [claim.Renewer].
@@ -136,5 +139,22 @@ func (r withLane) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (s
 			return store.Kept{}, err
 		}
 	}
-	return r.Renewer.Renew(ctx, h, ttl)
+	tail := r.tail()
+	if tail != *r.told {
+		h.Tail = tail
+	}
+	kept, err := r.Renewer.Renew(ctx, h, ttl)
+	if err == nil {
+		*r.told = tail
+	}
+	return kept, err
+}
+
+// tail is what other machines may read of what the agent of a run printed. A fleet of one machine has the
+// log itself.
+func (e *Engine) tail(run fleet.RunID) string {
+	if !e.Config.Store.Shared() {
+		return ""
+	}
+	return plain.Last(plain.Text(e.Folders.Tail(run, fleet.MostTail+1)), fleet.MostTail)
 }

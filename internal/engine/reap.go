@@ -126,7 +126,7 @@ func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
 	if err == nil {
 		// The store knows the run; the file knows how it ended.
 		r.Verdict, r.Usage, r.Commits, r.QuotaUntil = end.Verdict, end.Usage, end.Commits, end.QuotaUntil
-		r.Left, r.EndedAt = end.Left, end.EndedAt
+		r.Left, r.EndedAt, r.Tail = end.Left, end.EndedAt, e.tail(r.ID)
 		if err = e.Store.Complete(ctx, r); errors.Is(err, fleet.ErrLost) {
 			r.Verdict = lostVerdict(r)
 			err = e.Store.EndRun(ctx, r)
@@ -162,7 +162,7 @@ func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string, died t
 	if r.EndedAt.IsZero() && r.Key != "" { // it had an agent, and the end of it is not recorded
 		used = e.account(ctx, r, used)
 	}
-	left, err := e.Store.Abandon(ctx, store.Gone{Run: r.ID, Reason: reason, Used: used, Died: died, Silent: reason == reasonSilent, By: e.Here})
+	left, err := e.Store.Abandon(ctx, store.Gone{Run: r.ID, Reason: reason, Used: used, Tail: e.tail(r.ID), Died: died, Silent: reason == reasonSilent, By: e.Here})
 	if err != nil || !left && !delivered {
 		return "", err
 	}

@@ -291,11 +291,11 @@ func (w *worker) denied(ctx context.Context, by fleet.Claim, task *fleet.Task) e
 
 // keeper keeps the run's claim, and that of its lane.
 func (w *worker) keeper(c config.Category) claim.Keeper {
-	hold := w.hold()
+	run, hold := w.run.ID, w.hold()
 	hold.Kept = true
 	lane := store.Hold{Key: fleet.LaneKey(w.run.Category, w.run.Lane), Holder: hold.Holder, Epoch: w.laneEpoch, Kept: true}
 	return claim.Keeper{
-		Claims: withLane{w.Store, lane}, Hold: hold, TTL: c.TTL,
+		Claims: withLane{w.Store, lane, func() string { return w.tail(run) }, new(string)}, Hold: hold, TTL: c.TTL,
 		Elapsed: w.Elapsed, Asked: w.takenAt, Expires: w.taken.ExpiresAt, Log: w.Log,
 	}
 }

@@ -19,6 +19,16 @@ type Host struct {
 	Reason    string    // why
 }
 
+// Tail is the last of what the agent of a run printed, for other machines than the one that has its log.
+type Tail struct {
+	Run  RunID
+	At   time.Time // when the store was told
+	Text string
+}
+
+// MostTail is how much of it there is at most, in bytes.
+const MostTail = 64 << 10
+
 // Gone reports whether a person says that the machine is off. It is back as soon as it fires.
 func (h Host) Gone() bool { return !h.GoneAt.IsZero() }
 

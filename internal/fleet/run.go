@@ -113,6 +113,9 @@ type Run struct {
 	// Left is what the run leaves of its task. It is added to what is remembered of the
 	// task, not stored with the run.
 	Left TaskLeft
+	// Tail is the last of what its agent printed, see [Tail]. It is stored beside the run; empty: nothing
+	// new, or no other machine asks.
+	Tail string `json:"-"`
 }
 
 // Final is the run's grade after what became of its work: its first one as long as nothing did.

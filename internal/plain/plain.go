@@ -32,6 +32,22 @@ func Text(s string) string {
 // Line makes a text safe to print in one line.
 func Line(s string) string { return strings.ReplaceAll(Text(s), "\n", " ") }
 
+// Last is the end of a text, of so many bytes at most: from the beginning of a line, or of a character where
+// the last line is longer.
+func Last(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	at := len(s) - most
+	if line := strings.IndexByte(s[at-1:len(s)-1], '\n'); line >= 0 {
+		return s[at+line:]
+	}
+	for at < len(s) && !utf8.RuneStart(s[at]) {
+		at++
+	}
+	return s[at:]
+}
+
 // Short is the beginning of a text, with a mark where there was more: so many characters at most.
 func Short(s string, most int) string {
 	if letters := []rune(s); len(letters) > most {

@@ -103,3 +103,25 @@ func TestShort(t *testing.T) {
 		}
 	}
 }
+
+func TestLast(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 3, ""},
+		{"abc", 3, "abc"},
+		{"a\nbc\n", 4, "bc\n"},
+		{"a\nbc\n", 3, "bc\n"},
+		{"a\nbcdef\n", 4, "def\n"},
+		{"aü", 1, ""},
+		{"aüb", 2, "b"},
+		{"abc", 0, ""},
+	} {
+		if got := plain.Last(tt.text, tt.most); got != tt.want {
+			t.Errorf("last %d of %q: got %q, want %q", tt.most, tt.text, got, tt.want)
+		}
+	}
+}

@@ -100,6 +100,9 @@ type Hold struct {
 	// jump. A claim that has expired by the store's clock, and that nobody took, is then renewed:
 	// the store's clock was set meanwhile.
 	Kept bool
+	// Tail is, to [Claims.Renew] by a session, the last of what its agent printed, which other machines may
+	// read; empty: nothing new.
+	Tail string
 }
 
 // Kept is a claim that was renewed.
@@ -235,6 +238,10 @@ type Runs interface {
 	AddRun(ctx context.Context, r fleet.Run) error
 	// Run reads one run: [fleet.ErrNotFound] when there is none of that id.
 	Run(ctx context.Context, id fleet.RunID) (fleet.Run, error)
+	// Tail reads the last of what the agent of a run printed, as its machine told at its last heartbeat and at
+	// its end, and the time at which it was read: [fleet.ErrNotFound] when it told nothing. It is kept for
+	// two weeks.
+	Tail(ctx context.Context, id fleet.RunID) (fleet.Tail, time.Time, error)
 	// BeginRun marks a run as begun by this process, once: [fleet.ErrUsage] when
 	// another has begun it, or it has ended before.
 	BeginRun(ctx context.Context, id fleet.RunID, pid int) error
@@ -312,6 +319,7 @@ type Gone struct {
 	Run    fleet.RunID
 	Reason string
 	Used   fleet.Usage // as far as it is known
+	Tail   string      // the last of what its agent printed; empty: nothing new
 	Died   time.Time   // when the session did; zero: now
 	// Silent says that nobody but another machine could know: the run is left alone if that machine
 	// was heard of meanwhile, see [fleet.Run.Silent].

@@ -115,6 +115,7 @@ func (p *Page) Renew(h store.Hold, ttl time.Duration) (store.Kept, error) {
 		if r, found := p.run(id); found {
 			kept.Stop = r.Stop
 			p.hear(r.Host)
+			p.keepTail(id, h.Tail)
 		}
 	}
 	return kept, nil

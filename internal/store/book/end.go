@@ -69,6 +69,7 @@ func (p *Page) end(r fleet.Run) error {
 	row.Usage, row.Commits, row.Branch, row.QuotaUntil = r.Usage, r.Commits, r.Branch, whole(r.QuotaUntil)
 	p.settle(&row)
 	p.Runs.Put(row)
+	p.keepTail(r.ID, r.Tail)
 	p.judgeTask(r)
 	p.learnFrom(r)
 	return nil
@@ -92,6 +93,7 @@ func (p *Page) abandon(g store.Gone) (left bool) {
 		row.EndedAt, row.Verdict.Outcome, row.Verdict.Reason, row.Usage = whole(p.endOf(fleet.Run{EndedAt: g.Died})), fleet.Abandoned, g.Reason, g.Used
 		p.settle(&row) // only until it is closed it has an account
 		p.Runs.Put(row)
+		p.keepTail(g.Run, g.Tail)
 		p.judgeTask(row.Run)
 		left = true
 	}

@@ -25,6 +25,7 @@ func (p *Page) RecordFire(f store.Firing) (fleet.Fire, error) {
 	if err := p.meet(f.Host); err != nil {
 		return fleet.Fire{}, err
 	}
+	p.dropTails()
 	fire, starts := Arbitrate(f, p.underWay())
 	p.Number++
 	fire.ID = p.Number

@@ -59,6 +59,25 @@ func (p *Page) hear(host string) {
 	}
 }
 
+// tailsKept is how long the tails of logs are kept.
+const tailsKept = 14 * 24 * time.Hour
+
+// keepTail keeps the last of what a session printed, in place of what was kept of it.
+func (p *Page) keepTail(run fleet.RunID, text string) {
+	if text != "" {
+		p.Tails.Put(fleet.Tail{Run: run, At: p.Now, Text: text})
+	}
+}
+
+// dropTails deletes old tails.
+func (p *Page) dropTails() {
+	for t := range p.Tails.All() {
+		if p.Now.Sub(t.At) > tailsKept {
+			p.Tails.Delete(t)
+		}
+	}
+}
+
 // HostGone takes a person's word that a machine is off, and ends its open runs.
 func (p *Page) HostGone(id, reason string) (ended []fleet.RunID, err error) {
 	h, found := p.Hosts.Get(fleet.Host{ID: id})

@@ -33,6 +33,7 @@ type Need struct {
 	Attempt string           // of a fire
 	Fire    fleet.FireID     // whose choices
 	Number  bool             // of the last fire
+	Oldest  bool             // tails, without their text
 	Budgets bool             // of the day
 	Resumes bool             // pauses, arms, agents, and the tasks that rest
 	Vain    fleet.TaskID     // arms that had their last session in vain at it, and feedback on work at it
@@ -77,6 +78,7 @@ type Page struct {
 	Hosts       Rows[fleet.Host] // without when they were heard of
 	Boots       Rows[Boot]
 	Heard       Rows[Heard]
+	Tails       Rows[fleet.Tail]
 
 	Lineage      Rows[fleet.Lineage] // at most one
 	Acknowledged Rows[Acknowledged]
@@ -128,6 +130,7 @@ func NewPage(now time.Time, learn bandit.Settings) *Page {
 		Hosts:       rows(func(h fleet.Host) string { return h.ID }),
 		Boots:       rows(func(b Boot) string { return b.Host + " " + b.Boot }),
 		Heard:       rows(func(h Heard) string { return h.Host }),
+		Tails:       rows(func(t fleet.Tail) string { return string(t.Run) }),
 
 		Lineage:      rows(func(fleet.Lineage) string { return "" }),
 		Acknowledged: rows(func(a Acknowledged) string { return a.Host }),

@@ -184,6 +184,7 @@ func (p *Page) Tables() []Named {
 		{"hosts", &p.Hosts, true},
 		{"host_boots", &p.Boots, true},
 		{"heard", &p.Heard, true},
+		{"tails", &p.Tails, true},
 		{"denials", &p.Denials, true},
 		{"resets", &p.Resets, false},
 	}

@@ -95,7 +95,7 @@ func (w Writer) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, r
 // RecordFire stores a fire, its choices and the runs it is about to start, all
 // or nothing, and returns it as it is recorded.
 func (w Writer) RecordFire(ctx context.Context, f store.Firing) (fire fleet.Fire, err error) {
-	n := Need{Attempt: f.Attempt, Number: true, Open: len(f.Runs) > 0, Moves: f.Fire.Moves, Host: f.Host.ID}
+	n := Need{Attempt: f.Attempt, Number: true, Oldest: true, Open: len(f.Runs) > 0, Moves: f.Fire.Moves, Host: f.Host.ID}
 	for _, r := range f.Runs {
 		n.Runs = append(n.Runs, r.ID)
 	}

@@ -121,6 +121,61 @@ func testHostGone(t *testing.T, b bundle) {
 	mustBe(t, err, fleet.ErrNotFound)
 }
 
+func testTail(t *testing.T, b bundle) {
+	must(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, "0r1", "0r2"))
+	for _, id := range []fleet.RunID{"0r1", "0r2"} {
+		must(t, b.BeginRun(t.Context(), id, 7))
+		b.mustTakeForRun(t, takeFor(id, fleet.TaskID("task of "+id)), fleet.Granted)
+	}
+	want := func(id fleet.RunID, text string, at time.Time) {
+		t.Helper()
+		got, read, err := b.Tail(t.Context(), id)
+		must(t, err)
+		same(t, "tail", got, fleet.Tail{Run: id, At: at, Text: text})
+		same(t, "when it was read", read, b.clock.Now())
+	}
+	none := func(id fleet.RunID) {
+		t.Helper()
+		_, _, err := b.Tail(t.Context(), id)
+		mustBe(t, err, fleet.ErrNotFound)
+	}
+	none("0r1")
+	hold := store.Hold{Key: "task of 0r1", Holder: fleet.RunID("0r1").Holder(), Epoch: 1, Kept: true, Tail: "line 1\nü\n"}
+	b.clock.Advance(time.Minute)
+	_, err := b.Renew(t.Context(), hold, time.Hour)
+	must(t, err)
+	told := b.clock.Now()
+	want("0r1", "line 1\nü\n", told)
+	none("0r2")
+	hold.Tail = ""
+	b.clock.Advance(time.Minute)
+	_, err = b.Renew(t.Context(), hold, time.Hour)
+	must(t, err)
+	want("0r1", "line 1\nü\n", told)
+	hold.Tail, hold.Epoch = "of one who lost the claim", 7
+	_, err = b.Renew(t.Context(), hold, time.Hour)
+	mustBe(t, err, fleet.ErrLost)
+	want("0r1", "line 1\nü\n", told)
+
+	done := graded(b.mustRun(t, "0r1"), 0.5)
+	done.Tail = "line 2"
+	must(t, b.Complete(t.Context(), done))
+	want("0r1", "line 2", b.clock.Now())
+	_, err = b.Abandon(t.Context(), store.Gone{Run: "0r2", Reason: "crashed", Tail: "line 3"})
+	must(t, err)
+	ended := b.clock.Now()
+	want("0r2", "line 3", ended)
+
+	// A fire deletes those that nobody needs any more.
+	b.clock.Advance(14 * 24 * time.Hour)
+	must(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}))
+	want("0r2", "line 3", ended)
+	b.clock.Advance(time.Second)
+	must(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}))
+	none("0r1")
+	none("0r2")
+}
+
 func testAskToStop(t *testing.T, b bundle) {
 	must(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, "0r1"))
 	must(t, b.BeginRun(t.Context(), "0r1", 7))

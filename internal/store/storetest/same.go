@@ -131,7 +131,7 @@ func EveryRow(p *book.Page) map[string]any {
 		"spent": slices.Collect(p.Spent.All()), "tasks": slices.Collect(p.Tasks.All()), "pauses": slices.Collect(p.Pauses.All()),
 		"places": slices.Collect(p.Places.All()), "reviews": slices.Collect(p.Reviews.All()), "feedback": slices.Collect(p.Feedback.All()),
 		"notices": slices.Collect(p.Notices.All()), "away": slices.Collect(p.Away.All()), "denials": slices.Concat(p.Denials.Kept, p.Denials.Added), "resets": slices.Concat(p.Resets.Kept, p.Resets.Added),
-		"hosts": slices.Collect(p.Hosts.All()), "boots": slices.Collect(p.Boots.All()), "heard": slices.Collect(p.Heard.All()),
+		"hosts": slices.Collect(p.Hosts.All()), "boots": slices.Collect(p.Boots.All()), "heard": slices.Collect(p.Heard.All()), "tails": slices.Collect(p.Tails.All()),
 		"number": p.Number,
 	}
 }
@@ -169,7 +169,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 		Renews: yes("renews"), Note: reason, Attempt: pick("attempt", "", "x"),
 		Known: store.Known{Holder: id.Holder(), Epoch: epoch, Session: rapid.SampledFrom([]fleet.Liveness{fleet.Lives, fleet.Gone, fleet.Unknown}).Draw(rt, "session")},
 	}
-	hold := store.Hold{Key: take.Key, Holder: take.Holder, Epoch: epoch, Kept: yes("kept")}
+	hold := store.Hold{Key: take.Key, Holder: take.Holder, Epoch: epoch, Kept: yes("kept"), Tail: pick("tail", "", "it said so")}
 	forRun := store.RunTake{TakeRequest: take, Run: id, Task: task, Lessons: []fleet.LessonUse{{Lesson: "a", Version: pick("version", "1", "2"), Injected: yes("injected")}}}
 	forRun.Key, forRun.Holder, forRun.Renews = task.Key(), id.Holder(), true
 	forRun.Agent, forRun.Slots, forRun.Room = agent, some("slots", 2), fleet.Room{Takes: yes("takes"), Limit: 2}
@@ -178,6 +178,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 		forRun.Apart = []fleet.TaskID{"ä"}
 	}
 	end := planned
+	end.Tail = pick("tail of the end", "", "it said so at last")
 	end.Task, end.Key, end.Epoch, end.Usage = task, task.Key(), epoch, fleet.Usage{Models: []string{"m"}}
 	end.Verdict = fleet.Verdict{Outcome: rapid.SampledFrom([]fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Failed, fleet.Quota, fleet.Unavailable, fleet.Idle, fleet.Lost}).Draw(rt, "outcome"), Reason: reason}
 	end.Left = fleet.TaskLeft{State: fleet.TaskState(pick("state", "", "done")), Worked: yes("worked"), Changed: yes("changed")}
@@ -196,7 +197,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 	firing.Host = fleet.Host{ID: planned.Host, Boot: planned.Boot, Name: pick("name", "x", "y"), Slots: some("slots of the machine", 2), Labels: []string{"big"}}
 	pid, lane, most, fire := 7+some("pid", 1), 1+some("lane", 1), some("most", 2), fleet.FireID(1+some("fire", 2))
 	resumed, witness := fleet.Category(pick("resumed", "", "code")), pick("witness", "x", "y")
-	gone := store.Gone{Run: id, Reason: reason, Used: end.Usage, Died: now.Add(-time.Minute), Silent: yes("silent"), By: planned.Seat}
+	gone := store.Gone{Run: id, Reason: reason, Used: end.Usage, Tail: end.Tail, Died: now.Add(-time.Minute), Silent: yes("silent"), By: planned.Seat}
 	sight := store.TaskSight{TaskMemory: memory, Forget: yes("forget"), Over: yes("over"), Owing: yes("owing")}
 	review := fleet.Review{Run: id, Decision: fleet.ReviewDecision(pick("decision", "", "rejected")), Check: fleet.ReviewCheck{Tip: reason, OK: yes("ok")}}
 	said := fleet.Feedback{Run: id, Task: task, Rounds: some("rounds", 2), Seen: []string{"a", "b"}, Said: reason, At: now}

@@ -86,6 +86,7 @@ func Run(t *testing.T, open Open, without ...string) {
 		"LessonsEdited":      testLessonsEdited,
 		"LessonsUngraded":    testLessonsUngraded,
 		"Hosts":              testHosts,
+		"Tail":               testTail,
 		"HostGone":           testHostGone,
 		"AskToStop":          testAskToStop,
 		"Places":             testPlaces,

@@ -80,6 +80,9 @@ func Load(n book.Need, p *book.Page, today string) (list []Statement) {
 	if n.Number {
 		add(lastFire(&p.Number))
 	}
+	if n.Oldest {
+		add(oldestTails(p))
+	}
 	if n.Budgets {
 		add(Spent().Select(p.Spent.Add, "where day = "+today), Agents().Select(p.Agents.Add, ""),
 			Statement{SQL: "select coalesce(max(id), '') from runs", Scan: func(row Scanner) error { return row.Scan(&p.Newest) }})
@@ -119,6 +122,16 @@ func Load(n book.Need, p *book.Page, today string) (list []Statement) {
 		add(Notices().Select(p.Notices.Add, "where event = $1 and subject = $2", n.Notice.Event, n.Notice.Subject))
 	}
 	return list
+}
+
+// oldestTails reads which tails of logs are the oldest, as many as one fire deletes.
+func oldestTails(p *book.Page) Statement {
+	return Statement{SQL: "select run, at from tails order by at limit 100", Scan: func(row Scanner) error {
+		var t fleet.Tail
+		err := row.Scan(&t.Run, When(&t.At))
+		p.Tails.Add(t)
+		return err
+	}}
 }
 
 // gone reads what runs of a machine have not ended, or still hold something.
@@ -293,6 +306,7 @@ func All(p *book.Page) []Statement {
 		Hosts().Select(p.Hosts.Add, ""),
 		Boots().Select(p.Boots.Add, ""),
 		Heard().Select(p.Heard.Add, ""),
+		Tails().Select(p.Tails.Add, ""),
 		Denials().Select(func(d fleet.DeniedClaim) { p.Denials.Kept = append(p.Denials.Kept, d) }, "order by id"),
 		Resets().Select(func(r book.Reset) { p.Resets.Kept = append(p.Resets.Kept, r) }, "order by id"),
 		lastFire(&p.Number),
@@ -330,6 +344,7 @@ func Save(p *book.Page) (list []Statement) {
 	remove(&list, Hosts(), &p.Hosts)
 	remove(&list, Boots(), &p.Boots)
 	remove(&list, Heard(), &p.Heard)
+	remove(&list, Tails(), &p.Tails)
 	save(&list, Fires(), &p.Fires)
 	save(&list, Choices(), &p.Choices)
 	save(&list, Runs(), &p.Runs)
@@ -353,6 +368,7 @@ func Save(p *book.Page) (list []Statement) {
 	save(&list, Hosts(), &p.Hosts)
 	save(&list, Boots(), &p.Boots)
 	save(&list, Heard(), &p.Heard)
+	save(&list, Tails(), &p.Tails)
 	for _, d := range p.Denials.Added {
 		list = append(list, Denials().Insert(d))
 	}

@@ -267,6 +267,13 @@ func Heard() Table[book.Heard] {
 	}}
 }
 
+// Tails is the last of what sessions printed.
+func Tails() Table[fleet.Tail] {
+	return Table[fleet.Tail]{"tails", 1, func(t *fleet.Tail) []Column {
+		return []Column{{"run", &t.Run}, {"at", When(&t.At)}, {"text", &t.Text}}
+	}}
+}
+
 // Lineage is the past of a store that several machines share.
 func Lineage() Table[fleet.Lineage] {
 	return Table[fleet.Lineage]{"lineage", 1, func(l *fleet.Lineage) []Column {

@@ -43,6 +43,18 @@ func (r Reader) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 	return list[0], nil
 }
 
+// Tail reads the last of what the agent of a run printed.
+func (r Reader) Tail(ctx context.Context, id fleet.RunID) (tail fleet.Tail, at time.Time, err error) {
+	err = r.Read(ctx, func(now time.Time) []Statement {
+		at = now
+		return []Statement{Tails().Select(func(t fleet.Tail) { tail = t }, "where run = $1", id)}
+	})
+	if err == nil && tail.Run == "" {
+		err = fleet.ErrNotFound
+	}
+	return tail, at, wrap(err, "read what run %s printed last", id)
+}
+
 // RunsSince reads the runs created since a time, oldest first. Ids begin with that time.
 func (r Reader) RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error) {
 	return r.runs(ctx, "where id >= $1 order by id", fleet.NewRunID(since, 0))

@@ -449,6 +449,16 @@ create table heard (
   at   integer not null
 ) strict, without rowid;
 
+-- The last of what the agents of sessions printed, of the last two weeks, where several machines share
+-- the store: the log itself is on the machine of the run.
+create table tails (
+  run  text primary key,
+  at   integer not null,                       -- when that machine told it
+  text text not null
+) strict, without rowid;
+
+create index tails_at on tails (at);
+
 -- At most one row, and none in a store of one machine: what the store knows of its own past, by which
 -- one that lost acknowledged writes is found out.
 create table lineage (
