@@ -10,8 +10,11 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,6 +58,10 @@ indented and shortened. Any other line stands as the agent printed it. Escape se
 are left out, and other control characters are replaced. --raw prints every byte of the log,
 into a file or a pipe.
 
+Of a run on another machine it is the last 64 KiB, as that machine told at its last heartbeat; -f,
+--raw and -n all ask that machine, by the command of ssh in [hosts] of stint.toml. Without one they
+are status 2.
+
 -f continues until the run has ended, and reports its outcome on standard error. For a
 category without a run under way it waits for the next one. A log above its limit lacks its
 middle, which one line replaces.`,
@@ -86,24 +93,101 @@ func (a *app) runLogs(ctx context.Context, name string, o logsOptions) error {
 		if err != nil {
 			return err
 		}
-		if err := logElsewhere(ctx, e, r); err != nil {
+		h, there, err := otherHost(ctx, e, r)
+		if err != nil {
 			return err
 		}
 		p := logPrinter{app: a, fleet: e, run: r.ID, options: o, buffer: bufio.NewWriterSize(a.Stdout, 64<<10)}
-		err = p.print(ctx)
+		if there {
+			err = p.printElsewhere(ctx, r, h)
+		} else {
+			err = p.print(ctx)
+		}
 		return errors.Join(err, p.close())
 	})
 	return unlessInterrupted(ctx, err)
 }
 
-// logElsewhere refuses to look for the log of another machine's run, of which there is none here.
-func logElsewhere(ctx context.Context, e *inspect.Explainer, r fleet.Run) error {
-	_, err := os.Lstat(fleet.FilesOf(e.Config.State, r.ID).Log)
-	where := e.Describe(ctx, r, nil).Machine
-	if !e.Here.Elsewhere(r.Seat) || where == "" || !errors.Is(err, fs.ErrNotExist) {
-		return nil
+// otherHost is the machine that has the log of a run, if that is another one.
+func otherHost(ctx context.Context, e *inspect.Explainer, r fleet.Run) (h fleet.Host, there bool, err error) {
+	_, err = os.Lstat(fleet.FilesOf(e.Config.State, r.ID).Log)
+	if !e.Here.Elsewhere(r.Seat) || r.Host == "" || !errors.Is(err, fs.ErrNotExist) {
+		return h, false, nil
 	}
-	return fleet.WithHint(fmt.Errorf("run %s: its log is on machine %s", r.ID, where), fmt.Sprintf("there: stint logs %s", r.ID))
+	list, _, err := e.Store.Hosts(ctx)
+	h = fleet.Host{ID: r.Host, Name: r.Host} // as it is forgotten
+	if i := slices.IndexFunc(list, func(h fleet.Host) bool { return h.ID == r.Host }); i >= 0 {
+		h = list[i]
+	}
+	return h, true, err
+}
+
+// printElsewhere prints what the store has of the log of another machine's run; for more, that machine is
+// asked.
+func (p *logPrinter) printElsewhere(ctx context.Context, r fleet.Run, h fleet.Host) error {
+	o := p.options
+	if o.follow || o.raw || o.lines != nil && *o.lines == math.MaxInt {
+		return p.askThere(ctx, r, h)
+	}
+	tail, now, err := p.fleet.Store.Tail(ctx, r.ID)
+	switch {
+	case errors.Is(err, fleet.ErrNotFound) && len(p.fleet.Config.SSH) > 0:
+		return p.askThere(ctx, r, h)
+	case errors.Is(err, fleet.ErrNotFound):
+		return fleet.WithHint(fmt.Errorf("run %s: its log is on machine %s, which told nothing of it", r.ID, h.Name),
+			fmt.Sprintf("there: stint logs %s", r.ID))
+	case err != nil:
+		return err
+	}
+	fmt.Fprintf(p.Stderr, "stint: run %s: the last %s of its log, as machine %s told %s\n",
+		r.ID, plain.Bytes(int64(len(tail.Text))), plain.Line(h.Name), plain.Ago(tail.At, now))
+	p.render(p.format(r.Agent))
+	p.last.most = p.first()
+	_, err = io.WriteString(p.text, tail.Text)
+	return err
+}
+
+// askThere has the machine of a run print its log.
+func (p *logPrinter) askThere(ctx context.Context, r fleet.Run, h fleet.Host) error {
+	const place = "{host}"
+	words := []string{"stint", "logs", string(r.ID)}
+	for _, f := range []struct {
+		given bool
+		word  string
+	}{{p.json, "--json"}, {p.options.follow, "--follow"}, {p.options.raw, "--raw"}} {
+		if f.given {
+			words = append(words, f.word)
+		}
+	}
+	if n := p.options.lines; n != nil && *n < math.MaxInt {
+		words = append(words, "--number="+strconv.Itoa(*n))
+	} else if n != nil {
+		words = append(words, "--number=all")
+	}
+	line := strings.Join(words, " ")
+	argv := slices.Clone(p.fleet.Config.SSH)
+	switch {
+	case len(argv) == 0:
+		return fleet.WithHint(usage(fmt.Errorf("run %s: all of its log is on machine %s, and nothing says how to ask that", r.ID, h.Name)),
+			fmt.Sprintf(`there: %s; or write ssh = ["ssh", "{host}"] into [hosts] of %s`, line, p.fleet.Config.Path))
+	case strings.HasPrefix(h.Name, "-"):
+		return usage(fmt.Errorf("machine %q: a command would take this name for an option", h.Name))
+	case h.Workspace != "":
+		line = "cd " + fleet.ShellWord(h.Workspace) + " && exec " + line
+	}
+	for i := range argv {
+		argv[i] = strings.ReplaceAll(argv[i], place, h.Name)
+	}
+	if err := p.fleet.Config.Trust.Check(p.fleet.Config.SSH, p.fleet.Config.Workspace); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, argv[0], append(argv[1:], line)...) //nolint:gosec // a person says in stint.toml what runs
+	cmd.Dir, cmd.Stdout, cmd.Stderr = p.fleet.Config.Workspace, p.Stdout, p.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("logs of run %s, asked of machine %s by %s: %w", r.ID, h.Name, argv[0], err)
+	}
+	return nil
 }
 
 // unlessInterrupted is the error of a command that goes on until it is interrupted: the work
@@ -177,24 +261,9 @@ type logPrinter struct {
 // begin readies the way for the log of an agent, and goes to the line to begin with. A line
 // of JSON becomes any number of lines, so that the last ones are known only at the end.
 func (p *logPrinter) begin(agent string) error {
-	lines := math.MaxInt
-	switch {
-	case p.options.lines != nil:
-		lines = *p.options.lines
-	case p.options.follow:
-		lines = followed
-	}
-	format := transcript.Text
-	if a, known := p.fleet.Config.Agents[agent]; known {
-		format = a.Transcript
-	}
+	lines, format := p.first(), p.format(agent)
 	if !p.options.raw {
-		p.last = &lastLines{w: p.buffer, most: math.MaxInt}
-		if p.json {
-			p.last.w = lineObjects{p.buffer, p.run}
-		}
-		p.lines = screen.NewPrinted(p.last)
-		p.text = transcript.NewReadable(format, p.lines)
+		p.render(format)
 	}
 	switch {
 	case lines == math.MaxInt:
@@ -204,6 +273,34 @@ func (p *logPrinter) begin(agent string) error {
 	}
 	p.last.most = lines
 	return nil
+}
+
+// first is with how many of the last lines to begin; [math.MaxInt]: with all.
+func (p *logPrinter) first() int {
+	switch {
+	case p.options.lines != nil:
+		return *p.options.lines
+	case p.options.follow:
+		return followed
+	}
+	return math.MaxInt
+}
+
+func (p *logPrinter) format(agent string) transcript.Format {
+	if a, known := p.fleet.Config.Agents[agent]; known {
+		return a.Transcript
+	}
+	return transcript.Text
+}
+
+// render has what is written to text become lines for people, or objects.
+func (p *logPrinter) render(format transcript.Format) {
+	p.last = &lastLines{w: p.buffer, most: math.MaxInt}
+	if p.json {
+		p.last.w = lineObjects{p.buffer, p.run}
+	}
+	p.lines = screen.NewPrinted(p.last)
+	p.text = transcript.NewReadable(format, p.lines)
 }
 
 // flush prints what has no end, too. An output that fails says so at the end of the
