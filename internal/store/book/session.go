@@ -131,6 +131,9 @@ func (p *Page) begin(t store.RunTake, r *Run) error {
 			return NotApart(o.ID, o.Task)
 		}
 	}
+	if r.Nth > 0 { // the worker never heard of its grant, which has expired: the session is on account
+		return nil
+	}
 	p.debit(r)
 	return p.admit(t, r)
 }

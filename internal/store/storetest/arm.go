@@ -51,6 +51,15 @@ func testDebit(t *testing.T, b bundle) {
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Renewed)
 	_, err = b.Renew(ctx, store.Hold{Key: "fix", Holder: "run:0r1"}, time.Hour)
 	must(t, err)
+	// A worker that never heard of its grant may come back when that has expired.
+	b.clock.Advance(2 * time.Hour)
+	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
+	same(t, "granted once more", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
+	for _, s := range b.mustSnapshot(t).Spent {
+		if s.Runs != 1 {
+			t.Errorf("%s: %d sessions, want 1", s.Scope, s.Runs)
+		}
+	}
 	must(t, b.Complete(ctx, graded(b.mustRun(t, "0r1"), 0.5)))
 	same(t, "renewed and ended", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
 
