@@ -121,7 +121,7 @@ func (w *worker) leave(ctx context.Context, lane fleet.Lane) error {
 	return errors.Join(w.Store.LaneReleased(ctx, w.run.ID), lane.Release())
 }
 
-// withLane renews the claim of a session's lane with the session's own, and tells what its agent printed.
+// withLane renews the claim of a session's lane with the session's own, and reports what its agent printed.
 //
 // If we die between the two, the lane's claim lasts longer than the task's; the next fire, which closes
 // the run, ends both.

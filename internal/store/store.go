@@ -238,8 +238,8 @@ type Runs interface {
 	AddRun(ctx context.Context, r fleet.Run) error
 	// Run reads one run: [fleet.ErrNotFound] when there is none of that id.
 	Run(ctx context.Context, id fleet.RunID) (fleet.Run, error)
-	// Tail reads the last of what the agent of a run printed, as its machine told at its last heartbeat and at
-	// its end, and the time at which it was read: [fleet.ErrNotFound] when it told nothing. It is kept for
+	// Tail reads the last of what the agent of a run printed, as its machine reported it at its last heartbeat and at
+	// its end, and the time at which it was read: [fleet.ErrNotFound] when it reported none. It is kept for
 	// two weeks.
 	Tail(ctx context.Context, id fleet.RunID) (fleet.Tail, time.Time, error)
 	// BeginRun marks a run as begun by this process, once: [fleet.ErrUsage] when

@@ -453,7 +453,7 @@ create table heard (
 -- the store: the log itself is on the machine of the run.
 create table tails (
   run  text primary key,
-  at   integer not null,                       -- when that machine told it
+  at   integer not null,                       -- when that machine reported it
   text text not null
 ) strict, without rowid;
 
