@@ -130,6 +130,15 @@ func (a *app) withHost(ctx context.Context, name string, dryRun bool, fn func(s 
 	})
 }
 
+// hostID is the identity of the machine that a flag names, if it names one.
+func hostID(ctx context.Context, e *inspect.Explainer, name string) (string, error) {
+	if name == "" || e.Store == nil {
+		return "", nil
+	}
+	h, err := namedHost(ctx, e.Store, name)
+	return h.ID, err
+}
+
 // namedHost is the machine of this name, or identity.
 func namedHost(ctx context.Context, s store.Store, name string) (fleet.Host, error) {
 	list, _, err := s.Hosts(ctx)

@@ -31,6 +31,7 @@ import (
 
 type logsOptions struct {
 	follow, raw bool
+	host        string
 	lines       *int // nil: all, or with follow the last
 }
 
@@ -76,6 +77,7 @@ middle, which one line replaces.`,
 	f := cmd.Flags()
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on until the run has ended")
 	f.VarP(linesFlag(&o.lines), "number", "n", "begin with the last `LINES`, or all (default all; with -f, 100)")
+	f.StringVar(&o.host, "host", "", "of a category: a run on one `MACHINE`, see stint host list")
 	f.BoolVar(&o.raw, "raw", false, "every byte of the log as it is; not on a terminal")
 	return cmd
 }
@@ -89,7 +91,7 @@ func (a *app) runLogs(ctx context.Context, name string, o logsOptions) error {
 		return usage(errors.New("--raw: not with --json"))
 	}
 	err := a.explain(ctx, func(e *inspect.Explainer) error {
-		r, err := a.runToRead(ctx, e, name, o.follow)
+		r, err := a.runToRead(ctx, e, name, o)
 		if err != nil {
 			return err
 		}
@@ -200,10 +202,14 @@ func unlessInterrupted(ctx context.Context, err error) error {
 }
 
 // runToRead finds the run whose log is meant, and may wait until there is one.
-func (a *app) runToRead(ctx context.Context, e *inspect.Explainer, name string, follow bool) (fleet.Run, error) {
-	r, err := resolveRun(ctx, e, name)
+func (a *app) runToRead(ctx context.Context, e *inspect.Explainer, name string, o logsOptions) (fleet.Run, error) {
+	host, err := hostID(ctx, e, o.host)
+	if err != nil {
+		return fleet.Run{}, err
+	}
+	r, err := resolveRun(ctx, e, name, host)
 	_, category := e.Config.Categories[fleet.Category(name)]
-	if !follow || !category || !e.Recorded() || err == nil && r.EndedAt.IsZero() {
+	if !o.follow || !category || !e.Recorded() || err == nil && r.EndedAt.IsZero() {
 		return r, err
 	}
 	if err != nil && !errors.Is(err, fleet.ErrNotFound) {
@@ -219,7 +225,7 @@ func (a *app) runToRead(ctx context.Context, e *inspect.Explainer, name string, 
 		if err := pause(ctx, logPoll); err != nil {
 			return fleet.Run{}, err
 		}
-		list, err := e.Runs(ctx, store.RunQuery{Category: fleet.Category(name), Limit: 1})
+		list, err := e.Runs(ctx, store.RunQuery{Category: fleet.Category(name), Host: host, Limit: 1})
 		if err != nil {
 			return fleet.Run{}, err
 		}

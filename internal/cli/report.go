@@ -25,6 +25,7 @@ type reportOptions struct {
 	by        []report.Key
 	csv, html bool
 	output    string
+	host      string
 }
 
 func newReport(a *app) *cobra.Command {
@@ -59,7 +60,8 @@ as far as agents report them.
 category, an agent, a category and an agent, or a step, which is a 60th of the time. Names
 that a spreadsheet would take for a formula have an apostrophe in front.
 
---by splits sessions, tokens and cost by day, category and agent, or any of these. A day is
+--by splits sessions, tokens and cost by day, category, agent and host, or any of these; with
+--host they are those of one machine. A day is
 a whole day in UTC, as for budgets; a run counts for the day on which it was made.
 
 --html prints one page with charts that needs no other file. Its lanes are those of the last
@@ -76,8 +78,9 @@ a whole day in UTC, as for budgets; a run counts for the day on which it was mad
 	flags := cmd.Flags()
 	flags.Var(&o.since, "since", "look back so far, such as 90m, 24h or 30d; 0: all of the record (default 7d)")
 	flags.Lookup("since").DefValue = "" // help would show it in hours
-	flags.Var(byFlag(&o.by), "by", "what was used instead, by `KEY,…` of day, category, agent")
+	flags.Var(byFlag(&o.by), "by", "what was used instead, by `KEY,…` of day, category, agent, host")
 	_ = cmd.RegisterFlagCompletionFunc("by", among(report.Keys()...)) // the flag is there
+	flags.StringVar(&o.host, "host", "", "with --by: what was used on one `MACHINE`, see stint host list")
 	flags.BoolVar(&o.csv, "csv", false, "print a table for a spreadsheet")
 	flags.BoolVar(&o.html, "html", false, "print a page for a browser")
 	flags.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead, at once or not at all")
@@ -90,6 +93,9 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 	}
 	if o.html && len(o.by) > 0 {
 		return usage(errors.New("--by: not with --html"))
+	}
+	if o.host != "" && len(o.by) == 0 {
+		return usage(errors.New("--host: only with --by, as what categories are entitled to is the fleet's"))
 	}
 	return a.withPast(ctx, func(e *inspect.Explainer) error {
 		if err := a.noteEdge(ctx, e, o.since); err != nil {
@@ -111,7 +117,11 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 func (a *app) reportText(ctx context.Context, e *inspect.Explainer, o reportOptions) ([]byte, error) {
 	since := o.since.before(a.Now())
 	if len(o.by) > 0 {
-		p, err := e.Spending(ctx, since, o.by)
+		host, err := hostID(ctx, e, o.host)
+		if err != nil {
+			return nil, err
+		}
+		p, err := e.Spending(ctx, since, o.by, host)
 		switch {
 		case err != nil:
 			return nil, err

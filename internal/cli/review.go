@@ -99,7 +99,7 @@ func (a *app) reviewedItem(ctx context.Context, name string, fn func(*inspect.Ex
 	return a.reviewed(ctx, func(e *inspect.Explainer, t review.Target, items []review.Item) error {
 		run := fleet.RunID(name)
 		if _, category := e.Config.Categories[fleet.Category(name)]; category {
-			r, err := e.ResolveRun(ctx, name)
+			r, err := e.ResolveRun(ctx, name, "")
 			if err != nil {
 				return err
 			}

@@ -56,12 +56,8 @@ func (a *app) runRuns(ctx context.Context, o runsOptions) error {
 		return err
 	}
 	return a.withPast(ctx, func(e *inspect.Explainer) error {
-		if o.host != "" && e.Store != nil {
-			h, err := namedHost(ctx, e.Store, o.host)
-			if err != nil {
-				return err
-			}
-			q.Host = h.ID
+		if q.Host, err = hostID(ctx, e, o.host); err != nil {
+			return err
 		}
 		list, err := e.Runs(ctx, q)
 		if err != nil {

@@ -42,7 +42,7 @@ For a category it is the run under way, else the last one.`,
 
 func (a *app) runShow(ctx context.Context, name string) error {
 	return a.explain(ctx, func(e *inspect.Explainer) error {
-		r, err := resolveRun(ctx, e, name)
+		r, err := resolveRun(ctx, e, name, "")
 		if err != nil {
 			return err
 		}
@@ -89,8 +89,8 @@ func newRunView(d inspect.RunDetail, a *app, f transcript.Format) screen.RunView
 }
 
 // resolveRun finds the run that a person means. Where there is none it says where to look.
-func resolveRun(ctx context.Context, e *inspect.Explainer, name string) (fleet.Run, error) {
-	r, err := e.ResolveRun(ctx, name)
+func resolveRun(ctx context.Context, e *inspect.Explainer, name, host string) (fleet.Run, error) {
+	r, err := e.ResolveRun(ctx, name, host)
 	if !errors.Is(err, fleet.ErrNotFound) && !errors.Is(err, fleet.ErrUsage) {
 		return r, err
 	}

@@ -19,6 +19,7 @@ type statusOptions struct {
 	last     int // below 0: as many as there is room for
 	watch    bool
 	interval time.Duration
+	host     string
 }
 
 const (
@@ -54,6 +55,7 @@ says how many to show. In a pipe nothing is cut.`,
 	}
 	f := cmd.Flags()
 	f.Var(numberFlag(&o.last, 0), "last", "show the last `N` runs; with --json, fires, too (default: as there is room for; 5 in a pipe)")
+	f.StringVar(&o.host, "host", "", "of the runs, those on one `MACHINE`, see stint host list")
 	f.BoolVar(&o.watch, "watch", false, "look again and again, until interrupted")
 	f.Var(intervalFlag(&o.interval), "interval", "with --watch: the time between looks")
 	return cmd
@@ -105,7 +107,11 @@ func (a *app) lookAt(ctx context.Context, o statusOptions, show func(*inspect.Ex
 			runs = max(last, mostShown) // some of them have not ended
 		}
 		// The last fire shows which gates are closed, even where no fires are shown.
-		s, err := e.Status(ctx, inspect.StatusOptions{Fires: max(last, 1), Runs: runs})
+		host, err := hostID(ctx, e, o.host)
+		if err != nil {
+			return err
+		}
+		s, err := e.Status(ctx, inspect.StatusOptions{Fires: max(last, 1), Runs: runs, Host: host})
 		if err != nil {
 			return err
 		}

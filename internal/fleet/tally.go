@@ -5,6 +5,7 @@ import "time"
 // Tally counts runs that are alike in all that stands first.
 type Tally struct {
 	From     time.Time // the span of time in which they were created begins
+	Host     string    // the identity of the machine
 	Category Category
 	Agent    string // that worked, or was to
 	Source   Source

@@ -76,11 +76,11 @@ const mostDenials = 100
 // under way: those that were made after it found its lane taken, or were short.
 const mostSearched = 20
 
-// ResolveRun finds the run that a person means: by its id, or by its category the run
-// that is under way there, or else the last one that came to work, not one that rests or
+// ResolveRun finds the run that a person means: by its id, or by its category, and the
+// identity of a machine unless any will do, the run that is under way there, or else the last one that came to work, not one that rests or
 // found nothing, or else the last one. Where there is none the error wraps
 // [fleet.ErrNotFound].
-func (e *Explainer) ResolveRun(ctx context.Context, name string) (fleet.Run, error) {
+func (e *Explainer) ResolveRun(ctx context.Context, name, host string) (fleet.Run, error) {
 	if e.Store == nil {
 		return fleet.Run{}, fmt.Errorf("run %q: %w", name, fleet.ErrNotFound)
 	}
@@ -91,7 +91,7 @@ func (e *Explainer) ResolveRun(ctx context.Context, name string) (fleet.Run, err
 		}
 		return e.Run(ctx, id)
 	}
-	runs, err := e.Store.LastRuns(ctx, store.RunQuery{Category: fleet.Category(name), Limit: mostSearched})
+	runs, err := e.Store.LastRuns(ctx, store.RunQuery{Category: fleet.Category(name), Host: host, Limit: mostSearched})
 	if err != nil {
 		return fleet.Run{}, err
 	}

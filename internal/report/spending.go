@@ -17,10 +17,11 @@ const (
 	ByDay      Key = "day" // UTC, as budgets count; of the run's creation
 	ByCategory Key = "category"
 	ByAgent    Key = "agent"
+	ByHost     Key = "host"
 )
 
 // Keys are all of them.
-func Keys() []Key { return []Key{ByDay, ByCategory, ByAgent} }
+func Keys() []Key { return []Key{ByDay, ByCategory, ByAgent, ByHost} }
 
 // Spending is what runs used, split by some keys.
 type Spending struct {
@@ -30,12 +31,13 @@ type Spending struct {
 	Parts    []Part // in the order of the keys
 }
 
-// Part is what was used of one day, of one category, by one agent; a field is zero where
+// Part is what was used of one day, of one category, by one agent, on one machine; a field is zero where
 // the split is not by it.
 type Part struct {
 	Day      time.Time
 	Category fleet.Category
 	Agent    string
+	Host     string // the machine's name
 	Use
 }
 
@@ -48,6 +50,8 @@ func (p Part) Text(by Key) string {
 		return string(p.Category)
 	case ByAgent:
 		return p.Agent
+	case ByHost:
+		return p.Host
 	}
 	return ""
 }
@@ -67,6 +71,8 @@ func NewSpending(tallies []fleet.Tally, from, to time.Time, by []Key) Spending {
 				p.Category = t.Category
 			case ByAgent:
 				p.Agent = t.Agent
+			case ByHost:
+				p.Host = t.Host
 			}
 			key = append(key, p.Text(k))
 		}
@@ -92,19 +98,19 @@ func (s Spending) compare(a, b *Part) int {
 	return 0
 }
 
-// CSV is the split as a table with the columns of a report's.
+// CSV is the split as a table with the columns of a report's, and the machine.
 func (s Spending) CSV() ([]byte, error) {
 	kind := make([]string, len(s.By))
 	for i, k := range s.By {
 		kind[i] = string(k)
 	}
-	rows := [][]string{csvHead()}
+	rows := [][]string{append(csvHead(), "host")}
 	for _, p := range s.Parts {
 		from, to := s.From, s.To
 		if !p.Day.IsZero() {
 			from, to = p.Day, p.Day.AddDate(0, 0, 1)
 		}
-		rows = append(rows, Report{}.csvRow(strings.Join(kind, "+"), p.Category, p.Agent, from, to, p.Use, CategoryUse{}))
+		rows = append(rows, append(Report{}.csvRow(strings.Join(kind, "+"), p.Category, p.Agent, from, to, p.Use, CategoryUse{}), inert(p.Host)))
 	}
 	return csvText(rows)
 }

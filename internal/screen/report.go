@@ -30,8 +30,8 @@ func Report(s Style, name fleet.Name, r report.Report) []string {
 	return lines
 }
 
-// Spending is a table of what runs used, split by day, category or agent; the last line is
-// their sum.
+// Spending is a table of what runs used, split by day, category, agent or machine; the last line
+// is their sum.
 func Spending(s Style, p report.Spending) []string {
 	var t Table
 	for _, k := range p.By {

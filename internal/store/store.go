@@ -392,7 +392,7 @@ type Record interface {
 	LastDenials(ctx context.Context, q DenialQuery) ([]fleet.DeniedClaim, error)
 	// Tallies counts the runs created since a time, alike ones together. With a step they
 	// are counted apart for each such span of time from since on; 0 is one span. The order
-	// is that of the spans, then of categories.
+	// is that of the spans, then of machines, then of categories.
 	Tallies(ctx context.Context, since time.Time, step time.Duration) ([]fleet.Tally, error)
 	// FailedTasks counts the sessions created since a time at tasks of which so many failed,
 	// those with the most failures first.

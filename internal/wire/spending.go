@@ -24,6 +24,7 @@ type SpendPart struct {
 	Day      *string `json:"day"` // UTC
 	Category *string `json:"category"`
 	Agent    *string `json:"agent"` // empty: none was chosen
+	Host     *string `json:"host"`  // the machine's name
 	ReportUse
 }
 
@@ -38,7 +39,7 @@ func NewSpending(name fleet.Name, s report.Spending) Spending {
 				}
 				return new(p.Text(k))
 			}
-			return SpendPart{of(report.ByDay), of(report.ByCategory), of(report.ByAgent), newReportUse(p.Use)}
+			return SpendPart{of(report.ByDay), of(report.ByCategory), of(report.ByAgent), of(report.ByHost), newReportUse(p.Use)}
 		}),
 	}
 }

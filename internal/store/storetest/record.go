@@ -39,6 +39,7 @@ func (h *past) drawRun(t *testing.T, rt *rapid.T, from time.Time, fire fleet.Fir
 	at := from.Add(time.Duration(rapid.IntRange(0, 120_000).Draw(rt, "created")) * time.Millisecond)
 	r := fleet.Run{
 		ID: fleet.NewRunID(at, uint32(h.runs)), CreatedAt: at, //nolint:gosec // a count of what one test draws
+		Seat:     fleet.Seat{Host: rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "host")},
 		Category: rapid.SampledFrom([]fleet.Category{"code", "docs"}).Draw(rt, "category"),
 		Agent:    rapid.SampledFrom([]string{"", "claude", "codex"}).Draw(rt, "agent"),
 		Source:   rapid.SampledFrom([]fleet.Source{fleet.FromHand, fleet.FromSelected, fleet.FromRespawn}).Draw(rt, "source"),
@@ -111,7 +112,7 @@ func testTallies(t *testing.T, b bundle) {
 func tally(runs []fleet.Run, since time.Time, step time.Duration) (list []fleet.Tally) {
 	for _, r := range runs {
 		kind := fleet.Tally{
-			From: since, Category: r.Category, Agent: r.Agent, Source: r.Source, Outcome: r.Verdict.Outcome,
+			From: since, Host: r.Host, Category: r.Category, Agent: r.Agent, Source: r.Source, Outcome: r.Verdict.Outcome,
 			Fired: r.Fire != 0 && r.Source != fleet.FromRespawn, Claimed: r.Epoch > 0,
 		}
 		if step > 0 {
@@ -155,7 +156,7 @@ func compareKinds(a, b fleet.Tally) int {
 		}
 		return 0
 	}
-	return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Category, b.Category), cmp.Compare(a.Agent, b.Agent),
+	return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Category, b.Category), cmp.Compare(a.Agent, b.Agent),
 		cmp.Compare(a.Source, b.Source), cmp.Compare(a.Outcome, b.Outcome), number(a.Fired)-number(b.Fired), number(a.Claimed)-number(b.Claimed))
 }
 

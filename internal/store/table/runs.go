@@ -121,7 +121,7 @@ func (r Reader) Tallies(ctx context.Context, since time.Time, step time.Duration
 				n      fleet.Tally
 				worked int64
 			)
-			err := row.Scan(When(&n.From), &n.Category, &n.Agent, &n.Source, &n.Outcome, Flag{&n.Fired}, Flag{&n.Claimed},
+			err := row.Scan(When(&n.From), &n.Host, &n.Category, &n.Agent, &n.Source, &n.Outcome, Flag{&n.Fired}, Flag{&n.Claimed},
 				&n.Runs, &n.Empty, &n.Graded, &n.Grades, &n.Squares, &n.Tokens, &n.USD, &n.Guessed, &worked)
 			n.Worked = time.Duration(worked) * time.Millisecond
 			add(n)
@@ -131,13 +131,13 @@ func (r Reader) Tallies(ctx context.Context, since time.Time, step time.Duration
 }
 
 // A grade whose square is too small for a number has none: to PostgreSQL that is an error.
-const tallies = `select $1 + (created_at - $1) / $2 * $2, category, agent, source, outcome,
+const tallies = `select $1 + (created_at - $1) / $2 * $2, host, category, agent, source, outcome,
 case when fire is not null and source <> 'respawn' then 1 else 0 end, case when epoch > 0 then 1 else 0 end,
 count(*), count(*) filter (where outcome = 'noop' or outcome = 'nothing' and task_state not in ('done', 'cancelled')), count(grade),
 coalesce(sum(coalesce(final, grade)), 0.0), coalesce(sum(case when coalesce(final, grade) > 1e-150 then coalesce(final, grade) * coalesce(final, grade) end), 0.0),
 cast(coalesce(sum(tokens), 0) as bigint), coalesce(sum(usd), 0.0), coalesce(sum(usd) filter (where cost in ('computed', 'assumed')), 0.0),
 cast(coalesce(sum(case when ended_at > started_at then ended_at - started_at else 0 end), 0) as bigint)
-from runs where id >= $3 group by 1, 2, 3, 4, 5, 6, 7 order by 1, 2, 3, 4, 5, 6, 7`
+from runs where id >= $3 group by 1, 2, 3, 4, 5, 6, 7, 8 order by 1, 2, 3, 4, 5, 6, 7, 8`
 
 // FailedTasks counts the sessions at tasks of which so many failed.
 func (r Reader) FailedTasks(ctx context.Context, since time.Time, least int) ([]fleet.TaskTally, error) {
