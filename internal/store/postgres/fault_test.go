@@ -299,7 +299,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := Options{DSN: test.dsn, Fleet: "nobodys", Settings: bandit.Defaults(), Patience: 300 * time.Millisecond}
+			o := Options{DSN: test.dsn, Fleet: "nobodys", Settings: bandit.Defaults(), Patience: 3 * time.Second}
 			d, err := Open(o)
 			if err == nil {
 				t.Cleanup(func() { _ = d.Close() })

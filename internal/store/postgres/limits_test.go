@@ -113,7 +113,7 @@ func TestLockedForLong(t *testing.T) {
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	o := testOptions(t)
-	o.Patience = time.Second
+	o.Patience = 5 * time.Second
 	d := mustOpen(t, o)
 	err := d.line.use(t.Context(), true, func(ctx context.Context, c *pgx.Conn) error {
 		return run(ctx, c, append(d.begins("begin"), sleeps))
@@ -192,8 +192,8 @@ func TestFewConnections(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = other.Close(context.WithoutCancel(t.Context())) })
 	}
-	o.Patience = 300 * time.Millisecond
-	fails(t, takeOne(t.Context(), mustOpen(t, o), "k"), "the store did not answer in 300ms: failed to connect", "max_connections")
+	o.Patience = 3 * time.Second
+	fails(t, takeOne(t.Context(), mustOpen(t, o), "k"), "the store did not answer in 3s: failed to connect", "max_connections")
 }
 
 // TestBecomesReadOnly has an administrator stop all writes, and allow them again while one is tried.
@@ -227,7 +227,7 @@ func TestBecomesReadOnly(t *testing.T) {
 		}
 	}
 	set("on")
-	o.Patience = 500 * time.Millisecond
+	o.Patience = 4 * time.Second
 	fails(t, takeOne(t.Context(), mustOpen(t, o), "k"), "read only connection", "no address of the store takes writes")
 	taken := make(chan error, 1)
 	go func() { taken <- takeOne(t.Context(), d, "k") }() // on the connection that it has
