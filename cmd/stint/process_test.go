@@ -139,9 +139,9 @@ func scriptEnviron(ts *testscript.TestScript) (env []string) {
 }
 
 func scriptSignal(ts *testscript.TestScript, args []string) {
-	signal, ok := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}[args[1]]
+	signal, ok := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "STOP": syscall.SIGSTOP, "CONT": syscall.SIGCONT}[args[1]]
 	if !ok {
-		ts.Fatalf("signal %s: want INT or TERM", args[1])
+		ts.Fatalf("signal %s: want INT, TERM, STOP or CONT", args[1])
 	}
 	ts.Check(find(ts, args[0]).cmd.Process.Signal(signal))
 }

@@ -22,7 +22,8 @@ func newAudit(a *app) *cobra.Command {
 		Long: `Check the record: how many lanes were held at once at most, whether two runs ever held
 one lane, how often workers were denied a claim and went on to another category, how many
 runs did nothing, and what each category got of the sessions against its entitlement. A
-lane held twice is status 1.
+lane held twice is status 1, and so is an overrun: a session that ended after its lease was
+over, by its own machine's word, as others may have had its lane or its task by then.
 
 Without --since it also works out anew, from all runs and fires on record, what is believed of
 each category, its account, the budgets of days and the epochs of claims. Nobody but stint
@@ -62,6 +63,10 @@ func (a *app) runAudit(ctx context.Context, since spanValue) error {
 		if n := len(r.Violations); n > 0 {
 			errs = append(errs, fmt.Errorf("audit: lanes held by two runs at once: %d", n))
 		}
+		if n := len(r.Overruns); n > 0 {
+			errs = append(errs, fleet.WithHint(fmt.Errorf("audit: sessions that ended after their leases were over: %d", n),
+				"a machine slept, or a supervisor was stopped: its sessions worked on without a claim; their work is not graded"))
+		}
 		if n := len(r.Off); n > 0 {
 			errs = append(errs, fleet.WithHint(fmt.Errorf("audit: figures that do not add up: %d", n),
 				"find out who else writes "+e.Config.State+", and put a copy of the store back, or begin with a new state folder"))
@@ -85,12 +90,16 @@ func (a *app) printAudit(r report.Audit) {
 		printJSON(a.Stdout, o)
 		return
 	}
-	fmt.Fprintf(a.Stdout, "peak_concurrency=%d\ntotal_acquisitions=%d\nsame_lock_violations=%d\n",
-		o.PeakConcurrency, o.TotalAcquisitions, o.SameLockViolations)
+	fmt.Fprintf(a.Stdout, "peak_concurrency=%d\ntotal_acquisitions=%d\nsame_lock_violations=%d\noverruns=%d\n",
+		o.PeakConcurrency, o.TotalAcquisitions, o.SameLockViolations, len(o.Overruns))
 	fmt.Fprintf(a.Stdout, "denials=%d\npivots=%d\nruns=%d\nnoop_rate=%.3f\nsafety_net=%d\nfallbacks=%d\n",
 		o.Denials, o.Pivots, o.Runs, o.NoopRate, o.SafetyNet, o.Fallbacks)
 	for _, v := range o.Violations {
 		fmt.Fprintf(a.Stdout, "violation: lane %s.%d by run %s and run %s from %s\n", v.Category, v.Lane, v.Runs[0], v.Runs[1], v.At)
+	}
+	for _, v := range r.Overruns {
+		fmt.Fprintf(a.Stdout, "overrun: run %s worked %s longer than its lease, until %s; others had its lane or its task for %s of that\n",
+			v.Run, plain.Span(v.Ended.Sub(v.LeaseOver)), plain.Stamp(v.Ended), plain.Span(v.Shared))
 	}
 	for _, d := range r.Off {
 		fmt.Fprintln(a.Stdout, "does not add up: "+plain.Text(d.String()))

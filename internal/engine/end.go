@@ -77,12 +77,15 @@ func (w *worker) leavePlace(ctx context.Context) {
 // While the store is away, the lane is kept as long as the lease lasts. If the store is away for
 // longer, or if we die, a later fire records what is written down: the run ended within its lease.
 func (w *worker) record(ctx context.Context) error {
-	if w.run.Key == "" || w.run.Verdict.Outcome == fleet.Lost {
+	if w.run.Key == "" {
+		return w.Store.EndRun(ctx, w.run)
+	}
+	w.run.EndedAt = w.kept.Now()
+	if w.run.Verdict.Outcome == fleet.Lost {
 		return w.Store.EndRun(ctx, w.run)
 	}
 	lease, cancel := w.leased(ctx)
 	defer cancel()
-	w.run.EndedAt = w.kept.Now()
 	down := false
 	err := w.insist(lease, func() error {
 		if !down { // a full disk has room for it sooner than for the store

@@ -108,6 +108,8 @@ type Run struct {
 	FollowedBy RunID     // the session that followed it in its lane; empty: none, or not decided
 	Followed   string    // why one did, or none; empty: not decided
 	Stop       string    // why a person on another machine wants it to end; empty: nobody does
+	LeaseOver  time.Time // when its lease was over and its session perhaps not; zero: nobody found that so
+	OverranTo  time.Time // when that session ended after it, by its own machine's word; zero: it did not, or said nothing
 	Fates      []Fate    // what became of its work, in the order in which it was found out
 
 	// Left is what the run leaves of its task. It is added to what is remembered of the

@@ -401,6 +401,19 @@ func (e *Explainer) past(ctx context.Context, since time.Time, step time.Duratio
 	if r.Holds, err = e.Store.LaneHolds(ctx, since); err != nil {
 		return report.Record{}, err
 	}
+	if r.Overran, err = e.Store.Overran(ctx, since); err != nil {
+		return report.Record{}, err
+	}
+	for _, run := range r.Overran { // of which there should be none
+		if run.Task == "" {
+			continue
+		}
+		rivals, err := e.Store.LastRuns(ctx, store.RunQuery{Task: run.Task, Limit: mostDrawn})
+		if err != nil {
+			return report.Record{}, err
+		}
+		r.Rivals = append(r.Rivals, rivals...)
+	}
 	if r.Denials, err = e.Store.DeniedClaims(ctx, since); err != nil {
 		return report.Record{}, err
 	}

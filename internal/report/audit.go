@@ -15,6 +15,8 @@ import (
 // Record is what an audit is computed from, all since one time.
 type Record struct {
 	Holds        []fleet.LaneHold
+	Overran      []fleet.Run // whose sessions ended after their leases were over
+	Rivals       []fleet.Run // all that worked at the tasks of these
 	Denials      []fleet.DeniedClaim
 	GradeChanges []fleet.GradeChange // newest first
 	Fallbacks    int                 // fires for which the external selector failed
@@ -29,6 +31,7 @@ type Audit struct {
 	PeakConcurrency   int // lanes held at one instant, at most
 	TotalAcquisitions int
 	Violations        []Violation
+	Overruns          []Overrun
 	Denials           int // claims that workers were denied
 	Pivots            int // denials after which the worker took another category's lane
 	Runs              int // that ended, busy, denied and idle ones included
@@ -116,11 +119,62 @@ type Violation struct {
 	At            time.Time // from when both held it
 }
 
+// Overrun is a session that ended after its lease was over, by its own machine's word, which must never be.
+type Overrun struct {
+	Run       fleet.RunID
+	Host      string // the identity of the machine
+	Category  fleet.Category
+	LeaseOver time.Time
+	Ended     time.Time
+	Shared    time.Duration // of the time between, others had its lane or worked at its task
+}
+
+func overruns(r Record) (list []Overrun) {
+	for _, run := range r.Overran {
+		o := Overrun{Run: run.ID, Host: run.Host, Category: run.Category, LeaseOver: run.LeaseOver, Ended: run.OverranTo}
+		var others [][2]time.Time
+		add := func(from, to time.Time) {
+			if to.IsZero() || to.After(o.Ended) {
+				to = o.Ended
+			}
+			if from.Before(o.LeaseOver) {
+				from = o.LeaseOver
+			}
+			if from.Before(to) {
+				others = append(others, [2]time.Time{from, to})
+			}
+		}
+		for _, h := range r.Holds {
+			if h.Run != run.ID && h.Category == run.Category && h.Lane == run.Lane {
+				add(h.AcquiredAt, h.ReleasedAt)
+			}
+		}
+		for _, other := range r.Rivals {
+			if other.ID != run.ID && other.Key == run.Key && other.Epoch > run.Epoch {
+				add(other.StartedAt, other.EndedAt)
+			}
+		}
+		slices.SortFunc(others, func(a, b [2]time.Time) int { return a[0].Compare(b[0]) })
+		until := o.LeaseOver
+		for _, span := range others {
+			if span[0].Before(until) {
+				span[0] = until
+			}
+			if span[1].After(until) {
+				o.Shared += span[1].Sub(span[0])
+				until = span[1]
+			}
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
 // NewAudit audits a record. A hold that was never given back lasts to the end of time:
 // only the record of its release ends it.
 func NewAudit(r Record) Audit {
 	a := Audit{
-		PeakConcurrency: peak(r.Holds), TotalAcquisitions: len(r.Holds), Violations: violations(r.Holds),
+		PeakConcurrency: peak(r.Holds), TotalAcquisitions: len(r.Holds), Violations: violations(r.Holds), Overruns: overruns(r),
 		Denials: len(r.Denials), Pivots: pivots(r), Fallbacks: r.Fallbacks, Categories: categories(r),
 		Outcomes: map[fleet.Outcome]int{}, Fruitless: fruitless(r.Tallies), Failing: failing(r.Tasks),
 	}

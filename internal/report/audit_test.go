@@ -170,3 +170,37 @@ func TestFailing(t *testing.T) {
 		t.Errorf("failing (-got +want):\n%s", diff)
 	}
 }
+
+// TestOverruns has others in the lane, and at the task, of a session that worked too long.
+func TestOverruns(t *testing.T) {
+	t.Parallel()
+	at := func(s int) time.Time { return time.Unix(int64(s), 0).UTC() }
+	late := fleet.Run{ID: "0a", Category: "code", Lane: 1, Key: "fix", Epoch: 1, LeaseOver: at(100), OverranTo: at(160)}
+	late.Host = "one"
+	hold := func(run fleet.RunID, lane, from, to int) fleet.LaneHold {
+		h := fleet.LaneHold{Run: run, Category: "code", Lane: lane, AcquiredAt: at(from)}
+		if to > 0 {
+			h.ReleasedAt = at(to)
+		}
+		return h
+	}
+	rival := func(id fleet.RunID, epoch fleet.Epoch, from, to int) fleet.Run {
+		return fleet.Run{ID: id, Key: "fix", Epoch: epoch, StartedAt: at(from), EndedAt: at(to)}
+	}
+	for name, tt := range map[string]struct {
+		holds  []fleet.LaneHold
+		rivals []fleet.Run
+		want   time.Duration
+	}{
+		"nobody else":               {[]fleet.LaneHold{hold("0a", 1, 0, 160), hold("0b", 2, 100, 160)}, []fleet.Run{late, rival("0c", 0, 110, 120)}, 0},
+		"its lane":                  {[]fleet.LaneHold{hold("0b", 1, 130, 0)}, nil, 30 * time.Second},
+		"its task":                  {nil, []fleet.Run{rival("0c", 2, 90, 115)}, 15 * time.Second},
+		"both, of which some twice": {[]fleet.LaneHold{hold("0b", 1, 110, 130)}, []fleet.Run{rival("0c", 2, 120, 140), rival("0d", 3, 150, 300)}, 40 * time.Second},
+	} {
+		want := []Overrun{{Run: "0a", Host: "one", Category: "code", LeaseOver: at(100), Ended: at(160), Shared: tt.want}}
+		got := NewAudit(Record{Holds: tt.holds, Overran: []fleet.Run{late}, Rivals: tt.rivals}).Overruns
+		if diff := cmp.Diff(got, want); diff != "" {
+			t.Errorf("%s (-got +want):\n%s", name, diff)
+		}
+	}
+}

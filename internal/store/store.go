@@ -238,6 +238,9 @@ type Runs interface {
 	AddRun(ctx context.Context, r fleet.Run) error
 	// Run reads one run: [fleet.ErrNotFound] when there is none of that id.
 	Run(ctx context.Context, id fleet.RunID) (fleet.Run, error)
+	// Overran reads the runs whose sessions ended after their leases were over, by the word of their own
+	// machines, and later than at a time, oldest end first. There should be none.
+	Overran(ctx context.Context, since time.Time) ([]fleet.Run, error)
 	// Tail reads the last of what the agent of a run printed, as its machine reported it at its last heartbeat and at
 	// its end, and the time at which it was read: [fleet.ErrNotFound] when it reported none. It is kept for
 	// two weeks.
@@ -271,7 +274,8 @@ type Runs interface {
 	// written: the caller never heard the answer.
 	Complete(ctx context.Context, r fleet.Run) error
 	// EndRun ends a run that holds no claim, or lost it. Nothing is learnt of a grade. It may be
-	// repeated as Complete may.
+	// repeated as Complete may. A run that others closed since its lease was over keeps their word for its
+	// end; that its session ended later is noted, see [Runs.Overran].
 	EndRun(ctx context.Context, r fleet.Run) error
 	// Respawn records whether a session follows a run, and why; next is the run that
 	// does, or nil. None does, for that reason, for which the room was taken since. It returns

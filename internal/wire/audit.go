@@ -13,6 +13,7 @@ type Audit struct {
 	TotalAcquisitions  int                   `json:"total_acquisitions"`
 	SameLockViolations int                   `json:"same_lock_violations"`
 	Violations         []Violation           `json:"violations"`
+	Overruns           []Overrun             `json:"overruns"` // sessions that ended after their leases were over; there should be none
 	Denials            int                   `json:"denials"`
 	Pivots             int                   `json:"pivots"`
 	Runs               int                   `json:"runs"` // that ended
@@ -26,6 +27,16 @@ type Audit struct {
 	Fruitless          []Fruitless           `json:"fruitless"`               // chosen, and never at work
 	Failing            []Failing             `json:"failing"`                 // tasks at which most sessions fail
 	Discrepancies      []Discrepancy         `json:"discrepancies,omitempty"` // figures that do not add up; left out where there are none
+}
+
+// Overrun is a session that ended after its lease was over.
+type Overrun struct {
+	Run           fleet.RunID    `json:"run"`
+	Host          string         `json:"host"` // the identity of its machine, by whose word it ended
+	Category      fleet.Category `json:"category"`
+	LeaseOver     string         `json:"lease_over"`
+	Ended         string         `json:"ended"`
+	SharedSeconds float64        `json:"shared_seconds"` // of the time between: others had its lane, or worked at its task
 }
 
 // Discrepancy is a figure that is kept and that does not come of the record.
@@ -78,6 +89,9 @@ func NewAudit(r report.Audit) Audit {
 		Schema: "stint/audit@1", PeakConcurrency: r.PeakConcurrency, TotalAcquisitions: r.TotalAcquisitions,
 		SameLockViolations: len(r.Violations), Violations: each(r.Violations, func(v report.Violation) Violation {
 			return Violation{v.Category, v.Lane, [2]fleet.RunID{v.First, v.Second}, plain.Stamp(v.At)}
+		}),
+		Overruns: each(r.Overruns, func(o report.Overrun) Overrun {
+			return Overrun{o.Run, o.Host, o.Category, plain.Stamp(o.LeaseOver), plain.Stamp(o.Ended), o.Shared.Seconds()}
 		}),
 		Denials: r.Denials, Pivots: r.Pivots, Runs: r.Runs, NoopRate: r.NoopRate(),
 		Outcomes: r.Outcomes, Graded: r.Grades.Number, Grade: r.Grades.Mean,

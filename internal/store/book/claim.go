@@ -65,10 +65,14 @@ func (p *Page) Take(r store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
 		if err := p.barred(); err != nil {
 			return "", fleet.Claim{}, err
 		}
+		var over time.Time
+		if c.Epoch > 0 && c.ReleasedAt.IsZero() {
+			over = c.ExpiresAt
+		}
 		l := p.lineage()
 		c = Claim{Claim: fleet.Claim{
 			Key: r.Key, Holder: r.Holder, Epoch: l.Epoch(c.Epoch, c.Incarnation), AcquiredAt: p.Now, ExpiresAt: whole(p.Now.Add(r.TTL)), Note: r.Note, Attempt: r.Attempt,
-		}, Incarnation: l.Incarnation}
+		}, Incarnation: l.Incarnation, TookOver: over}
 	case fleet.Renewed:
 		if r.Note != "" {
 			c.Note = r.Note

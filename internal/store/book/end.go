@@ -59,6 +59,11 @@ func (p *Page) endOf(r fleet.Run) time.Time {
 
 func (p *Page) end(r fleet.Run) error {
 	row, found := p.run(r.ID)
+	late := found && p.overran(&row, r)
+	if late && !row.EndedAt.IsZero() { // others closed it meanwhile; this is its own machine's word
+		p.Runs.Put(row)
+		return nil
+	}
 	if !found || !row.EndedAt.IsZero() {
 		return fmt.Errorf("it has ended already: %w", fleet.ErrLost)
 	}
@@ -73,6 +78,23 @@ func (p *Page) end(r fleet.Run) error {
 	p.judgeTask(r)
 	p.learnFrom(r)
 	return nil
+}
+
+// overran notes that a session ended after its lease was over, by its own machine's word.
+func (p *Page) overran(r *Run, of fleet.Run) bool {
+	over, end := r.LeaseOver, p.endOf(of)
+	switch c := p.claim(r.Key); {
+	case !over.IsZero() || r.Key == "" || r.Key != of.Key:
+	case c.Holder == r.ID.Holder() && c.Epoch == r.Epoch:
+		over = c.ExpiresAt
+	case c.Epoch == r.Epoch+1:
+		over = c.TookOver
+	}
+	if over.IsZero() || !end.After(over) {
+		return false
+	}
+	r.LeaseOver, r.OverranTo = over, whole(end)
+	return true
 }
 
 // Abandon gives back what a run whose session is gone has left, and books what that is known to
@@ -91,6 +113,11 @@ func (p *Page) Abandon(g store.Gone) (left bool, err error) {
 func (p *Page) abandon(g store.Gone) (left bool) {
 	if row, err := p.open(g.Run); err == nil {
 		row.EndedAt, row.Verdict.Outcome, row.Verdict.Reason, row.Usage = whole(p.endOf(fleet.Run{EndedAt: g.Died})), fleet.Abandoned, g.Reason, g.Used
+		for _, c := range p.claims(g.Run.Holder()) {
+			if c.Key == row.Key && !c.ExpiresAt.After(p.Now) {
+				row.LeaseOver = c.ExpiresAt
+			}
+		}
 		p.settle(&row) // only until it is closed it has an account
 		p.Runs.Put(row)
 		p.keepTail(g.Run, g.Tail)

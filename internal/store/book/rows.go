@@ -11,8 +11,9 @@ import (
 // Claim is a row of claims.
 type Claim struct {
 	fleet.Claim
-	Renewals    int // of this epoch; 0 right after a grant
-	Incarnation int // of the store, in which this epoch was granted
+	Renewals    int       // of this epoch; 0 right after a grant
+	Incarnation int       // of the store, in which this epoch was granted
+	TookOver    time.Time // when the epoch before had expired, which nobody gave back; zero: somebody did
 }
 
 // Run is a row of runs.

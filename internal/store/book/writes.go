@@ -60,7 +60,7 @@ func (w Writer) Complete(ctx context.Context, r fleet.Run) error {
 
 // EndRun ends a run that holds no claim, or lost it. It counts no grade.
 func (w Writer) EndRun(ctx context.Context, r fleet.Run) error {
-	return w.write(ctx, Need{Ends: r.ID}, func(p *Page) error { return p.EndRun(r) }, "end run %s", r.ID)
+	return w.write(ctx, Need{Key: r.Key, Ends: r.ID}, func(p *Page) error { return p.EndRun(r) }, "end run %s", r.ID)
 }
 
 // Abandon gives back what a run whose session is gone has left.

@@ -176,6 +176,53 @@ func testTail(t *testing.T, b bundle) {
 	none("0r2")
 }
 
+// testOverran has sessions end after their leases were over: found by who closes them, by who takes their
+// claim, and by nobody but themselves.
+func testOverran(t *testing.T, b bundle) {
+	ids := []fleet.RunID{"0r1", "0r2", "0r3", "0r4"}
+	must(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, ids...))
+	for _, id := range ids {
+		must(t, b.BeginRun(t.Context(), id, 7))
+		b.mustTakeForRun(t, takeFor(id, fleet.TaskID("task of "+id)), fleet.Granted)
+	}
+	over := b.mustRun(t, "0r1").StartedAt.Add(takeFor("0r1", "x").TTL)
+	b.clock.Advance(over.Sub(b.clock.Now()) + time.Minute)
+	none := func() {
+		t.Helper()
+		list, err := b.Overran(t.Context(), time.Time{})
+		must(t, err)
+		same(t, "overran", len(list), 0)
+	}
+	left, err := b.Abandon(t.Context(), store.Gone{Run: "0r1", Reason: "silent"})
+	must(t, err)
+	same(t, "left", left, true)
+	take := store.TakeRequest{Key: "task of 0r2", Holder: bob, TTL: time.Hour, Known: store.Known{Holder: "run:0r2", Epoch: 1, Session: fleet.Gone}}
+	b.mustTake(t, take, fleet.Granted)
+	none()
+	lost := func(id fleet.RunID, at time.Time) error {
+		r := plannedRun(id)
+		r.Key, r.Epoch, r.EndedAt, r.Verdict = fleet.TaskID("task of "+id).Key(), 1, at, fleet.Verdict{Outcome: fleet.Lost, Reason: "so"}
+		return b.EndRun(t.Context(), r)
+	}
+	mustBe(t, lost("0r1", over), fleet.ErrLost) // it has ended in time, and is closed
+	must(t, lost("0r4", over))
+	none()
+	for i, id := range ids[:3] {
+		at := over.Add(time.Duration(10*(i+1)) * time.Second)
+		for range 2 { // who never heard the answer
+			must(t, lost(id, at))
+		}
+		r := b.mustRun(t, id)
+		same(t, "lease", r.LeaseOver, over)
+		same(t, "end", r.OverranTo, at)
+	}
+	same(t, "what others said of its end", b.mustRun(t, "0r1").Verdict.Outcome, fleet.Abandoned)
+	list, err := b.Overran(t.Context(), over.Add(10*time.Second))
+	must(t, err)
+	same(t, "since then", []int{len(list)}, []int{2})
+	same(t, "the first of them", list[0].ID, fleet.RunID("0r2"))
+}
+
 func testAskToStop(t *testing.T, b bundle) {
 	must(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, "0r1"))
 	must(t, b.BeginRun(t.Context(), "0r1", 7))

@@ -87,6 +87,7 @@ func Run(t *testing.T, open Open, without ...string) {
 		"LessonsUngraded":    testLessonsUngraded,
 		"Hosts":              testHosts,
 		"Tail":               testTail,
+		"Overran":            testOverran,
 		"HostGone":           testHostGone,
 		"AskToStop":          testAskToStop,
 		"Places":             testPlaces,

@@ -22,6 +22,7 @@ func Claims() Table[book.Claim] {
 			{"reason", &c.Reason},
 			{"attempt", &c.Attempt},
 			{"incarnation", &c.Incarnation},
+			{"took_over", When(&c.TookOver)},
 		}
 	}}
 }
@@ -213,6 +214,8 @@ func Runs() Table[book.Run] {
 			{"followed_by", &r.FollowedBy},
 			{"followed", &r.Followed},
 			{"stop", &r.Stop},
+			{"lease_over", When(&r.LeaseOver)},
+			{"overran_to", When(&r.OverranTo)},
 		}
 	}}
 }

@@ -43,6 +43,11 @@ func (r Reader) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 	return list[0], nil
 }
 
+// Overran reads the runs whose sessions ended after their leases were over.
+func (r Reader) Overran(ctx context.Context, since time.Time) ([]fleet.Run, error) {
+	return r.runs(ctx, "where overran_to > $1 order by overran_to, id", since.UnixMilli())
+}
+
 // Tail reads the last of what the agent of a run printed.
 func (r Reader) Tail(ctx context.Context, id fleet.RunID) (tail fleet.Tail, at time.Time, err error) {
 	err = r.Read(ctx, func(now time.Time) []Statement {

@@ -93,6 +93,7 @@ func TestCommonSQL(t *testing.T) {
 		"Run":       func() { _, _ = r.Run(ctx, "0r1") },
 		"RunsSince": func() { _, _ = r.RunsSince(ctx, at) },
 		"Snapshot":  func() { _, _ = r.Snapshot(ctx) },
+		"Overran":   func() { _, _ = r.Overran(ctx, at) },
 		"Tail":      func() { _, _, _ = r.Tail(ctx, "0r1") },
 		"Tallies":   func() { _, _ = r.Tallies(ctx, at, time.Hour) },
 		"Watched":   func() { _, _ = r.Watched(ctx, at, at, 1) },

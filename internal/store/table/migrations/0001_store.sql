@@ -25,6 +25,7 @@ create table claims (
   reason      text not null default '',
   attempt     text not null default '',       -- the take that was granted this epoch; empty: it has no name
   incarnation integer not null default 0,     -- of the store, in which this epoch was granted
+  took_over   integer,                        -- when the epoch before had expired, which nobody gave back; null: somebody did
   check ((released_at is null) = (ending = ''))
 ) strict, without rowid;
 
@@ -119,8 +120,13 @@ create table runs (
   followed_by text not null default '',        -- the run that followed it; empty: none
   followed    text not null default '',        -- why one did, or none
   stop        text not null default '',        -- why a person on another machine wants it to end; empty: nobody does
+  lease_over  integer,                         -- when its lease was over and its session perhaps not; null: nobody found that so
+  overran_to  integer,                         -- when that session ended after it, by its own machine's word; null: it did not, or said nothing
   check ((ended_at is null) = (outcome = ''))
 ) strict, without rowid;
+
+-- Sessions that ended too late, of which there should be none.
+create index runs_overran on runs (overran_to) where overran_to is not null;
 
 create index runs_open on runs (id) where ended_at is null;
 create index runs_fire on runs (fire, id);
