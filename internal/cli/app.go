@@ -180,7 +180,7 @@ func (a *app) ownHost(c *config.Config) fleet.Host {
 		return fleet.Host{}
 	}
 	h := i.Host(thisMachine())
-	h.Version, h.Workspace, h.Slots = version(), c.Workspace, c.Fanout.Slots
+	h.Version, h.Workspace, h.Slots, h.Labels = version(), c.Workspace, c.Fanout.Slots, c.Host.Labels
 	return h
 }
 

@@ -86,7 +86,7 @@ func (a *app) openShared(c *config.Config, how access) (store.Store, error) {
 func (a *app) serverOptions(c *config.Config) postgres.Options {
 	o := postgres.Options{
 		DSN: a.server(c).DSN, Fleet: c.Fleet, Settings: c.Selector.Settings, Host: func() string { return a.here(c)().Host },
-		Memory: host.Memory(c.State),
+		Memory: host.Memory(c.State), Self: func() fleet.Host { return a.ownHost(c) },
 	}
 	for _, category := range c.Categories {
 		o.Pause = max(o.Pause, claim.Heard(category.TTL))

@@ -2,7 +2,7 @@ package fleet
 
 import "time"
 
-// Host is a machine of the fleet, as it said of itself at its last fire.
+// Host is a machine of the fleet, as it said of itself at its last fire, or before its first.
 type Host struct {
 	ID        string // of its state folder
 	Name      string // for people; no two that are not gone have one name
@@ -13,8 +13,8 @@ type Host struct {
 	Workspace string // its path there
 	Slots     int    // for sessions; 0: nobody bounded them
 	Labels    []string
-	FiredAt   time.Time // its last fire
-	HeardAt   time.Time // its last fire, or the last heartbeat of a session there
+	FiredAt   time.Time // its last fire; zero: it never fired, and people work there
+	HeardAt   time.Time // its last fire, the last heartbeat of a session there, or a person's command
 	GoneAt    time.Time // since when a person says that it is off; zero: nobody does
 	Reason    string    // why
 }

@@ -17,7 +17,7 @@ func Hosts(list []survey.HostState, now time.Time, brief bool) Table {
 	}
 	t.Columns = append(t.Columns, Column{Title: "WRONG", Least: 10})
 	for _, h := range list {
-		name, sessions, next := h.Name, fmt.Sprint(h.Sessions), "-"
+		name, sessions, next, fired := h.Name, fmt.Sprint(h.Sessions), "-", "-"
 		if h.Here {
 			name += " (here)"
 		}
@@ -27,9 +27,12 @@ func Hosts(list []survey.HostState, now time.Time, brief bool) Table {
 		if !h.NextFire.IsZero() {
 			next = until(h.NextFire, now)
 		}
+		if !h.FiredAt.IsZero() {
+			fired = plain.Ago(h.FiredAt, now)
+		}
 		row := Row(name, plain.Ago(h.HeardAt, now), sessions)
 		if !brief {
-			row = append(row, Row(plain.Ago(h.FiredAt, now), next, h.Version)...)
+			row = append(row, Row(fired, next, h.Version)...)
 		}
 		trouble := Text(Dash(h.Trouble))
 		if h.Trouble != "" {

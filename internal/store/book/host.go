@@ -19,6 +19,24 @@ func (p *Page) meet(h fleet.Host) error {
 	if h.ID == "" {
 		return nil
 	}
+	h.FiredAt = p.Now
+	return p.takeDown(h)
+}
+
+// Introduce takes down a machine on which people take claims or start sessions, if it never fired: a fire
+// says the same of it. One that may not fire, as it has the name of another or is a copy, is not taken down.
+func (p *Page) Introduce(h fleet.Host) {
+	switch there, found := p.Hosts.Get(h); {
+	case found && there.Gone():
+	case found && !there.FiredAt.IsZero():
+		p.hear(h.ID)
+	default:
+		h.FiredAt = time.Time{}
+		_ = p.takeDown(h) // a fire will say what is wrong
+	}
+}
+
+func (p *Page) takeDown(h fleet.Host) error {
 	if err := p.isCurrent(fleet.Seat{Host: h.ID, Boot: h.Boot}); err != nil {
 		return err
 	}
@@ -29,7 +47,7 @@ func (p *Page) meet(h fleet.Host) error {
 				fmt.Sprintf("stint host adopt --name NAME gives this one another name; if the other is off for good: stint host gone %s", other.ID))
 		}
 	}
-	h.FiredAt, h.HeardAt, h.GoneAt, h.Reason = p.Now, time.Time{}, time.Time{}, ""
+	h.HeardAt, h.GoneAt, h.Reason = time.Time{}, time.Time{}, ""
 	if b := (Boot{Host: h.ID, Boot: h.Boot, FirstSeen: p.Now}); h.Boot != "" {
 		if _, known := p.Boots.Get(b); !known {
 			p.Boots.Put(b)

@@ -42,6 +42,8 @@ type DB struct {
 	learn  bandit.Settings
 	dryRun bool
 	past   past
+	self   func() fleet.Host
+	known  atomic.Bool            // this machine is on record: a write of this process saw to it
 	reads  atomic.Pointer[string] // why nothing can be written here, as it was last read
 }
 
@@ -49,13 +51,14 @@ type DB struct {
 type Options struct {
 	DSN      string // as libpq has them: a connection URI, or words such as service=NAME
 	Fleet    fleet.Name
-	Now      func() time.Time // in place of the server's clock; nil: the server's
-	Settings bandit.Settings  // by which grades are learnt from
-	Host     func() string    // this machine's identity: a category rests here after its sessions here; nil, or empty: after any
-	DryRun   bool             // undo whatever is written
-	Patience time.Duration    // how long a transaction is tried; 0: 15 s
-	Memory   store.Memory     // this machine's, of what it has seen; nil: nobody looks whether the store lost writes
-	Pause    time.Duration    // for which nothing is granted after that
+	Now      func() time.Time  // in place of the server's clock; nil: the server's
+	Settings bandit.Settings   // by which grades are learnt from
+	Host     func() string     // this machine's identity: a category rests here after its sessions here; nil, or empty: after any
+	Self     func() fleet.Host // what this machine says of itself with the first write; nil, or without an id: nothing
+	DryRun   bool              // undo whatever is written
+	Patience time.Duration     // how long a transaction is tried; 0: 15 s
+	Memory   store.Memory      // this machine's, of what it has seen; nil: nobody looks whether the store lost writes
+	Pause    time.Duration     // for which nothing is granted after that
 }
 
 // Open opens a fleet's store, which [Migrate] has made. Nothing is asked of the server before the
@@ -71,7 +74,7 @@ func Open(o Options) (*DB, error) {
 	past.guard(config)
 	d := &DB{
 		past: past, line: line, schema: schemaOf(o.Fleet), steps: table.Migrations(),
-		now: o.Now, learn: o.Settings, dryRun: o.DryRun,
+		now: o.Now, learn: o.Settings, dryRun: o.DryRun, self: o.Self,
 	}
 	d.Writer, d.Reader = book.Writer{Engine: d}, table.Reader{Source: d, Host: o.Host}
 	return d, nil
@@ -165,6 +168,12 @@ const (
 // it all or nothing was: a write may be repeated by a caller who never heard its answer.
 func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) error) error {
 	return d.line.use(ctx, true, func(ctx context.Context, c *pgx.Conn) error {
+		var self fleet.Host // to be taken down
+		if d.self != nil && !n.Renews && !d.known.Load() {
+			if h := d.self(); h.ID != "" && (n.Host == "" || n.Host == h.ID) {
+				n.Host, self = h.ID, h
+			}
+		}
 		var (
 			p    = book.NewPage(time.Time{}, d.learn)
 			m    = d.past.meeting()
@@ -197,6 +206,9 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 			// If we die before the commit, the next writer finds the same; if after it, what follows is decided by it.
 			return passed{errors.Join(errMet, d.commit(ctx, c, n, m, p))}
 		}
+		if self.ID != "" {
+			p.Introduce(self)
+		}
 		if err := decide(p); err != nil {
 			_ = run(ctx, c, []table.Statement{{SQL: "rollback"}}) // a connection on which it fails is closed
 			return decidedError{err}
@@ -204,7 +216,11 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 		if d.dryRun {
 			return run(ctx, c, []table.Statement{{SQL: "rollback"}})
 		}
-		return d.commit(ctx, c, n, m, p)
+		err := d.commit(ctx, c, n, m, p)
+		if err == nil && self.ID != "" {
+			d.known.Store(true)
+		}
+		return err
 	})
 }
 

@@ -116,3 +116,44 @@ func mustOpen(t *testing.T, o Options) *DB {
 	})
 	return d
 }
+
+// TestIntroduce has a machine that never fires be on record with its first write, in the round trips that this
+// takes anyway, and its row stand as its next fire has it.
+func TestIntroduce(t *testing.T) {
+	t.Parallel()
+	o := testOptions(t)
+	self := fleet.Host{ID: "a", Name: "one", Boot: "1", Slots: 3, Labels: []string{"big"}}
+	o.Self = func() fleet.Host { return self }
+	d := mustOpen(t, o)
+	hosts := func() []fleet.Host {
+		t.Helper()
+		list, _, err := d.Hosts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	take := store.TakeRequest{Key: "k", Holder: "bob", Renews: true, TTL: time.Hour}
+	if _, _, err := d.Take(t.Context(), take); err != nil {
+		t.Fatal(err)
+	}
+	got := hosts()
+	if len(got) != 1 || got[0].Name != "one" || got[0].Slots != 3 || !got[0].FiredAt.IsZero() || got[0].HeardAt.IsZero() {
+		t.Fatalf("got %+v, want the machine, heard of and never fired", got)
+	}
+	other := o
+	other.Self = func() fleet.Host { return fleet.Host{ID: "b", Name: "one"} }
+	if _, _, err := mustOpen(t, other).Take(t.Context(), take); err != nil {
+		t.Fatalf("of another machine with that name: %v", err)
+	}
+	if got := hosts(); len(got) != 1 {
+		t.Errorf("got %+v, want none that has the name of another", got)
+	}
+	if _, err := d.RecordFire(t.Context(), store.Firing{Host: self}); err != nil {
+		t.Fatal(err)
+	}
+	fired := hosts()[0].FiredAt
+	if _, _, err := mustOpen(t, o).Take(t.Context(), take); err != nil || fired.IsZero() || !hosts()[0].FiredAt.Equal(fired) {
+		t.Errorf("got %v, %+v, want the fire of %s to stand", err, hosts(), fired)
+	}
+}

@@ -435,7 +435,7 @@ create table hosts (
   workspace text not null,                     -- its path there
   slots     integer not null,                  -- for sessions; 0: nobody bounded them
   labels    text not null,                     -- JSON
-  fired_at  integer not null,
+  fired_at  integer,                           -- null: it never fired, and people work there
   gone_at   integer,                           -- since when a person says that it is off; null: nobody does
   reason    text not null
 ) strict, without rowid;
