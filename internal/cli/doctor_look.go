@@ -17,6 +17,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/host"
 	"stint/internal/session"
+	"stint/internal/store"
 	"stint/internal/store/postgres"
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
@@ -196,12 +197,30 @@ func (a *app) serverFacts(ctx context.Context, c *config.Config) doctor.Store {
 			Role: found.Role, Superuser: found.Superuser, Owner: found.Owner, Deletes: found.DeletesClaims, Writes: found.Writes, Connections: found.Connections, Busy: found.Busy, NoSync: found.NoSync, NoFullPages: found.NoFullPages,
 			Late: found.Late, Lineage: found.Lineage, Ahead: found.Now.Sub(began), Answers: took,
 		}
+		if asked == nil && found.Schema == found.Known {
+			s.Server.Hosts, asked = a.hostFacts(ctx, c, db)
+		}
 		err = cmp.Or(errors.Join(asked, db.Close()), host.Check(c.State, thisMachine(), false))
 	}
 	if err != nil {
 		s.Server, s.Fault, s.Hint = nil, err.Error(), fleet.Hint(err)
 	}
 	return s
+}
+
+// hostFacts are the machines of the fleet.
+func (a *app) hostFacts(ctx context.Context, c *config.Config, db store.Store) (list []doctor.Host, err error) {
+	hosts, now, err := db.Hosts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	standing, err := db.List(ctx, store.Listing{})
+	here := a.here(c)().Host
+	for _, h := range hosts {
+		working := slices.ContainsFunc(standing.Open, func(r fleet.Run) bool { return r.Host == h.ID && !r.StartedAt.IsZero() })
+		list = append(list, doctor.Host{Host: h, Here: h.ID == here, Working: working, Unheard: now.Sub(h.HeardAt)})
+	}
+	return list, err
 }
 
 func (s *inspection) lookAtTasks(ctx context.Context, c *config.Config, tasks task.Sources) {

@@ -59,7 +59,7 @@ indented and shortened. Any other line stands as the agent printed it. Escape se
 are left out, and other control characters are replaced. --raw prints every byte of the log,
 into a file or a pipe.
 
-Of a run on another machine it is the last 64 KiB, as that machine told at its last heartbeat; -f,
+Of a run on another machine it is the last 64 KiB, as that machine reported at its last heartbeat; -f,
 --raw and -n all ask that machine, by the command of ssh in [hosts] of stint.toml. Without one they
 are status 2.
 
@@ -136,12 +136,12 @@ func (p *logPrinter) printElsewhere(ctx context.Context, r fleet.Run, h fleet.Ho
 	case errors.Is(err, fleet.ErrNotFound) && len(p.fleet.Config.SSH) > 0:
 		return p.askThere(ctx, r, h)
 	case errors.Is(err, fleet.ErrNotFound):
-		return fleet.WithHint(fmt.Errorf("run %s: its log is on machine %s, which told nothing of it", r.ID, h.Name),
+		return fleet.WithHint(fmt.Errorf("run %s: its log is on machine %s, which reported nothing of it", r.ID, h.Name),
 			fmt.Sprintf("there: stint logs %s", r.ID))
 	case err != nil:
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "stint: run %s: the last %s of its log, as machine %s told %s\n",
+	fmt.Fprintf(p.Stderr, "stint: run %s: the last %s of its log, as machine %s reported %s\n",
 		r.ID, plain.Bytes(int64(len(tail.Text))), plain.Line(h.Name), plain.Ago(tail.At, now))
 	p.render(p.format(r.Agent))
 	p.last.most = p.first()

@@ -278,6 +278,20 @@ func TestExamine(t *testing.T) {
 		{"newer schema that will do", func(f *Facts) {
 			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 4, Compat: 2, Latest: 2, Writes: true}
 		}, nil},
+		{"other machines", func(f *Facts) {
+			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Writes: true, Hosts: []Host{
+				{Host: fleet.Host{Name: "here", Version: "v2"}, Here: true, Unheard: 48 * time.Hour},
+				{Host: fleet.Host{Name: "well", Version: "v2"}, Unheard: 23 * time.Hour},
+				{Host: fleet.Host{Name: "gone", Version: "v1", GoneAt: time.Unix(1, 0)}, Unheard: 48 * time.Hour},
+				{Host: fleet.Host{Name: "old", Version: "v1"}},
+				{Host: fleet.Host{Name: "quiet", Version: "v2"}, Unheard: 25 * time.Hour},
+				{Host: fleet.Host{Name: "dead", Version: "v2"}, Working: true, Unheard: 11 * time.Minute},
+			}}
+		}, []string{
+			"hosts warning: machine old has stint v1, and this one v2 | install one version on all machines, then stint store check",
+			"hosts warning: machine quiet is silent: nothing was heard of it for 1d01h | look at it; if it is off for good: stint host gone quiet",
+			"hosts warning: machine dead is silent, with sessions at work: nothing was heard of it for 11m00s | look at it; if it is off for good: stint host gone dead",
+		}},
 		{"owner", func(f *Facts) {
 			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Role: "bob", Owner: true, Deletes: true, Writes: true}
 		}, []string{"store warning: the role bob owns the fleet's schema | connect as the fleet's role, which is neither: stint help hosts"}},

@@ -30,6 +30,43 @@ type Server struct {
 	Ahead       time.Duration // of this machine's clock, the server's
 	Lineage     fleet.Lineage
 	Answers     time.Duration // in which it was asked
+	Hosts       []Host        // of the fleet
+}
+
+// Host is a machine of the fleet, as far as the store knows it.
+type Host struct {
+	fleet.Host
+	Here    bool
+	Working bool          // a session of it is open
+	Unheard time.Duration // for which nothing was heard of it, by the server's clock
+}
+
+// examineHosts looks at the other machines of the fleet.
+func examineHosts(hosts []Host) (list []Finding) {
+	const check = "hosts"
+	var here fleet.Host
+	for _, h := range hosts {
+		if h.Here {
+			here = h.Host
+		}
+	}
+	add := func(what, why, fix string) {
+		list = append(list, Finding{Check: check, State: Warning, What: what, Why: why, Fix: fix})
+	}
+	for _, h := range hosts {
+		if h.Here || h.Gone() {
+			continue
+		}
+		if wrong := h.Trouble(h.Working, h.HeardAt.Add(h.Unheard)); wrong != "" {
+			add(fmt.Sprintf("machine %s is %s: nothing was heard of it for %s", h.Name, wrong, plain.Span(h.Unheard)),
+				"its sessions keep their claims until these have expired", "look at it; if it is off for good: stint host gone "+fleet.ShellWord(h.Name))
+		}
+		if here.Version != "" && h.Version != here.Version {
+			add(fmt.Sprintf("machine %s has stint %s, and this one %s", h.Name, h.Version, here.Version),
+				"what one version knows the other may ignore", "install one version on all machines, then stint store check")
+		}
+	}
+	return list
 }
 
 const (

@@ -77,7 +77,7 @@ func ExamineStore(s Store) []Finding {
 	case s.Missing:
 		return []Finding{ok(check, "not there yet: nothing has run")}
 	case s.Server != nil:
-		return examineServer(*s.Server)
+		return append(examineServer(*s.Server), examineHosts(s.Server.Hosts)...)
 	case s.Fault != "":
 		bad.What, bad.Why = s.Fault, "no claim can be taken, and no session starts"
 		if bad.Fix == "" {

@@ -121,7 +121,7 @@ func (w *worker) leave(ctx context.Context, lane fleet.Lane) error {
 	return errors.Join(w.Store.LaneReleased(ctx, w.run.ID), lane.Release())
 }
 
-// withLane renews the claim of a session's lane with the session's own, and reports what its agent printed.
+// withLane renews the claim of a session's lane with the session's own, and sends the last of its log along.
 //
 // If we die between the two, the lane's claim lasts longer than the task's; the next fire, which closes
 // the run, ends both.
@@ -129,7 +129,7 @@ type withLane struct {
 	claim.Renewer
 	lane store.Hold
 	tail func() string
-	told *string // of the tail, last
+	sent *string // of the tail, last
 }
 
 // Renew implements [claim.Renewer].
@@ -140,12 +140,12 @@ func (r withLane) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (s
 		}
 	}
 	tail := r.tail()
-	if tail != *r.told {
+	if tail != *r.sent {
 		h.Tail = tail
 	}
 	kept, err := r.Renewer.Renew(ctx, h, ttl)
 	if err == nil {
-		*r.told = tail
+		*r.sent = tail
 	}
 	return kept, err
 }

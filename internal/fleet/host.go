@@ -22,7 +22,7 @@ type Host struct {
 // Tail is the last of what the agent of a run printed, for other machines than the one that has its log.
 type Tail struct {
 	Run  RunID
-	At   time.Time // when the store got it
+	At   time.Time // when its machine reported it
 	Text string
 }
 

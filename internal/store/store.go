@@ -241,8 +241,8 @@ type Runs interface {
 	// Overran reads the runs whose sessions ended after their leases were over, by the word of their own
 	// machines, and later than at a time, oldest end first. There should be none.
 	Overran(ctx context.Context, since time.Time) ([]fleet.Run, error)
-	// Tail reads the last of what the agent of a run printed, as its machine reported it at its last heartbeat and at
-	// its end, and the time at which it was read: [fleet.ErrNotFound] when it reported none. It is kept for
+	// Tail reads the last of what the agent of a run printed, as its machine reported at its last heartbeat
+	// and at its end, and the time at which it was read: [fleet.ErrNotFound] when there is none. It is kept for
 	// two weeks.
 	Tail(ctx context.Context, id fleet.RunID) (fleet.Tail, time.Time, error)
 	// BeginRun marks a run as begun by this process, once: [fleet.ErrUsage] when
