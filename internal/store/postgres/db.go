@@ -168,8 +168,8 @@ const (
 // it all or nothing was: a write may be repeated by a caller who never heard its answer.
 func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) error) error {
 	return d.line.use(ctx, true, func(ctx context.Context, c *pgx.Conn) error {
-		var self fleet.Host // to be taken down
-		if d.self != nil && !n.Renews && !d.known.Load() {
+		var self fleet.Host                                            // to be taken down
+		if d.self != nil && !n.Renews && !n.Every && !d.known.Load() { // a copy finds an empty store
 			if h := d.self(); h.ID != "" && (n.Host == "" || n.Host == h.ID) {
 				n.Host, self = h.ID, h
 			}
