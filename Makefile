@@ -81,7 +81,8 @@ lint: ## check imports, habits, format and the shell scripts
 bench: build ## measure stint beside the sqlite3 shell, psql, a bare Go program, flock and bare SQL
 	@scripts/setup bench
 	$(GO) build -trimpath $(STATIC) -o bin/bareclaim ./scripts/bareclaim
-	$(GO) build -trimpath $(STATIC) -overlay scripts/bareclaim/serverless.json -o bin/serverless ./cmd/stint
+	$(GO) build -trimpath $(STATIC) -tags linked -o bin/bareclaim-linked ./scripts/bareclaim
+	$(GO) build -trimpath $(STATIC) -tags linked,server -o bin/bareclaim-server ./scripts/bareclaim
 	@scripts/bench
 
 bench-selection: ## play the published problems of choosing and those of real fleets, with fresh seeds

@@ -202,7 +202,7 @@ func rules() map[string]rule {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/store", "internal/store/book", "internal/store/table"},
 			foreign: []string{"github.com/google/go-cmp", "pgregory.net/rapid"},
 		},
-		"scripts/bareclaim":      {foreign: []string{"github.com/mattn/go-sqlite3", "github.com/spf13/cobra"}},
+		"scripts/bareclaim":      {foreign: []string{"github.com/jackc/pgx", "github.com/mattn/go-sqlite3", "github.com/spf13/cobra"}},
 		"scripts/benchselection": {house: []string{"internal/bandit", "internal/fleet", "internal/report", "internal/simulate"}},
 		"scripts/crowd": {house: []string{
 			"internal/bandit", "internal/claim", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/book", "internal/store/sqlite",

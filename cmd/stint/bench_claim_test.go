@@ -96,10 +96,7 @@ func BenchmarkClaim(b *testing.B) {
 
 // BenchmarkBare measures "stint claim" beside a Go program that can do nothing but claim.
 func BenchmarkBare(b *testing.B) {
-	program, err := filepath.Abs(cmp.Or(os.Getenv("STINT_BARE"), "../../bin/bareclaim"))
-	if err != nil {
-		b.Fatal(err)
-	}
+	program := builtBeside(b, "STINT_BARE", "bareclaim")
 	b.Run("granted", func(b *testing.B) {
 		ours, theirs, fresh := newBench(b, "true"), newBench(b, "true"), freshKeys()
 		ours.binary, theirs.binary = ours.copied(b, ours.binary), theirs.copied(b, program)
@@ -120,6 +117,16 @@ func BenchmarkBare(b *testing.B) {
 			},
 		).report(b)
 	})
+}
+
+// builtBeside is a program that "make bench" has built beside stint, or that the environment names.
+func builtBeside(b *testing.B, variable, name string) string {
+	b.Helper()
+	path, err := filepath.Abs(cmp.Or(os.Getenv(variable), filepath.Join("../../bin", name)))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return path
 }
 
 // copied is a copy of a program in the fleet's folder. Two programs that the linker has just

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -349,23 +348,20 @@ func BenchmarkServerLook(b *testing.B) {
 	}
 }
 
-// BenchmarkServerLinked measures what it costs those who have no server that the program could talk to
-// one: the start, and a claim in a file, beside the same program without the driver.
+// BenchmarkServerLinked measures what the driver of a server costs those who have none: the start of a bare program,
+// and a claim that it takes in a file, beside the same program without the driver. Both have the rest that stint links.
 func BenchmarkServerLinked(b *testing.B) {
-	without, err := filepath.Abs(cmp.Or(os.Getenv("STINT_SERVERLESS"), "../../bin/serverless"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for name, args := range map[string]func(fresh func() string) []string{
-		"version": func(func() string) []string { return []string{"--version"} },
-		"claim":   func(fresh func() string) []string { return []string{"claim", fresh(), "--holder", claimant} },
+	for name, args := range map[string]func(f bench, key string) []string{
+		"start": func(bench, string) []string { return []string{"--help"} },
+		"claim": func(f bench, key string) []string { return []string{"claim", f.database(), key, "--holder", claimant} },
 	} {
 		b.Run(name, func(b *testing.B) {
-			ours, theirs, fresh := newBench(b, "true"), newBench(b, "true"), freshKeys()
-			ours.binary, theirs.binary = ours.copied(b, ours.binary), theirs.copied(b, without)
+			with, without, fresh := newBench(b, "true"), newBench(b, "true"), freshKeys()
+			with.binary = with.copied(b, builtBeside(b, "STINT_BARE_SERVER", "bareclaim-server"))
+			without.binary = without.copied(b, builtBeside(b, "STINT_BARE_LINKED", "bareclaim-linked"))
 			measure(b,
-				func() time.Duration { return ours.stint(b, 0, args(fresh)...) },
-				func() time.Duration { return theirs.stint(b, 0, args(fresh)...) },
+				func() time.Duration { return with.stint(b, 0, args(with, fresh())...) },
+				func() time.Duration { return without.stint(b, 0, args(without, fresh())...) },
 			).report(b)
 		})
 	}
