@@ -197,6 +197,7 @@ func rules() map[string]rule {
 		"cmd/stint": {house: []string{"internal/cli"}},
 
 		// Never in the binary: no row above names them.
+		"internal/box/boxtest":  {foreign: []string{"golang.org/x/sys/unix"}},
 		"internal/store/pgtest": {foreign: []string{"github.com/jackc/pgx/v5"}},
 		"internal/store/storetest": {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/store", "internal/store/book", "internal/store/table"},
@@ -209,7 +210,7 @@ func rules() map[string]rule {
 		}},
 		"scripts/demofleet":  {house: []string{"internal/store/pgtest"}},
 		"scripts/sbom":       {},
-		"scripts/testagents": {house: []string{"internal/transcript", "internal/fleet"}},
+		"scripts/testagents": {house: []string{"internal/box/boxtest", "internal/transcript", "internal/fleet"}},
 		"scripts/testpatroni": {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/host", "internal/store", "internal/store/postgres"},
 			foreign: []string{"github.com/jackc/pgx/v5"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"stint/internal/box/boxtest"
 	"stint/internal/store/pgtest"
 )
 
@@ -19,7 +20,7 @@ import (
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
-	testscript.Main(withServer{m}, map[string]func(){"stint": main, "crashstint": crashstint, "fakeagent": fakeagent, "escapes": escapes, "doors": doors, "without": without})
+	testscript.Main(withServer{m}, map[string]func(){"stint": main, "crashstint": crashstint, "fakeagent": fakeagent, "escapes": boxtest.Escapes, "doors": boxtest.Doors, "without": boxtest.Without})
 }
 
 // TestScript runs what an operator types, with the real program, git and, where a

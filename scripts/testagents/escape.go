@@ -1,62 +1,133 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"stint/internal/box/boxtest"
 )
 
 // A model that asks for one command, which tries each way out of the box.
 const escapes behaviour = "escapes"
 
-// secret is in files that no session may read.
+// secret is in files that no session may read or write.
 const secret = "not for sessions"
 
-// tryEscapes writes the names of the ways that led out into the folder of the run, and then
-// that it has tried them all.
-const tryEscapes = `cd "$STINT_WORKSPACE"
-try() { name=$1; shift; "$@" >/dev/null 2>&1 && echo "$name" >>"$STINT_RUN_DIR/escapes"; }
-try 'reads a key for ssh' grep -q . ~/.ssh/id_test
-try 'reads another login' grep -q . ~/.aws/credentials
-try 'reads the store' grep -q . ~/.local/state/stint/workspace/stint.db
-try 'lists other runs' ls ~/.local/state/stint/workspace/runs/../locks
-try 'writes stint.toml' sh -c 'echo "# planted" >>stint.toml'
-try 'replaces stint.toml' sh -c 'echo "# planted" >planted && mv planted stint.toml'
-try 'plants a hook' sh -c 'echo "touch ~/planted" >.git/hooks/post-checkout'
-try 'configures git' git config core.fsmonitor 'touch ~/planted'
-try 'starts a unit' systemd-run --user --wait touch ~/planted
-try 'asks the bus' sh -c 'echo | socat - UNIX-CONNECT:/run/user/$(id -u)/bus'
-try 'uses sudo' sudo -n true
-try 'reads a supervisor' sh -c 'for p in /proc/[0-9]*; do grep -q OPERATORS_OWN "$p/environ" && exit 0; done; exit 1'
-touch ~/planted 2>/dev/null
-mkdir -p ~/.ssh && echo planted >>~/.ssh/authorized_keys
-echo tried >"$STINT_RUN_DIR/tried"
-test ! -e planted || unlink planted`
+// This program is also the one that tries them, and one that starts another on a machine whose kernel refuses
+// something.
+const (
+	trying   = "escapes"
+	unspaced = "without"
+)
+
+func self() string {
+	program, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return program
+}
+
+// tryEscapes is that command. It writes a line for each way into the folder of the run.
+func tryEscapes() string {
+	// The agents know of one another: each must not get at the other's login.
+	return fmt.Sprintf(`login=.codex/auth.json settings=.codex/config.toml
+case ${CODEX_HOME-} in ?*) login=.claude/.credentials.json settings=.claude/settings.json ;; esac
+env WORK="$STINT_WORKSPACE" DOORS="$HOME/.doors" BUS="%s/bus" ROOT="$HOME" LOGIN=$login SETTINGS=$settings '%s' %s >"$STINT_RUN_DIR/escapes"`,
+		os.Getenv("XDG_RUNTIME_DIR"), self(), trying)
+}
+
+// prepareEscapes builds what a session must not reach, in a fleet that is set up.
+func (s session) prepareEscapes(ctx context.Context) error {
+	state := filepath.Dir(filepath.Dir(s.runFiles("other")))
+	files := []string{
+		filepath.Join(s.workspace(), ".git/info/attributes"),
+		filepath.Join(state, "worktrees/other/file"), filepath.Join(state, "runs/other/out/file"),
+	}
+	for _, name := range []string{".codex/auth.json", ".codex/config.toml", ".claude/.credentials.json", ".claude/settings.json"} {
+		if own := s.account == codexKey == strings.HasPrefix(name, ".codex"); !own {
+			files = append(files, filepath.Join(s.home, name))
+		}
+	}
+	for _, name := range operators {
+		files = append(files, filepath.Join(s.home, name))
+	}
+	for _, path := range files {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(secret), 0o600)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(s.workspace(), ".git/hooks/post-checkout"), []byte("#!/bin/sh\n"), 0o700),
+		s.git(ctx, "worktree", "add", "--quiet", "--detach", "../other"), os.RemoveAll(filepath.Join(s.home, "other")),
+		os.Mkdir(filepath.Join(s.home, ".doors"), 0o700),
+	)
+}
+
+// openDoors opens the sockets that a session must not reach.
+func (s session) openDoors() (shut func(), err error) {
+	doors := filepath.Join(s.home, ".doors")
+	return boxtest.Open("@stint-workspace", filepath.Join(doors, "ssh.sock"), filepath.Join(doors, "S.gpg-agent"), filepath.Join(doors, "docker.sock"))
+}
+
+// operators are files in the home folder.
+var operators = []string{"theirs", ".real", ".bashrc", ".git-credentials", ".ssh/id", ".aws/credentials"}
 
 // escaped says which ways led out: those that the session saw, and those that left something.
-func (s session) escaped(run string) (faults []string, err error) {
+func (s session) escaped(ctx context.Context, run string) (faults []string, err error) {
 	out := filepath.Join(s.runFiles(run), "out")
-	if _, err := os.Stat(filepath.Join(out, "tried")); err != nil {
-		return []string{fmt.Sprintf("the escapes were not tried to the end: %v", err)}, nil
+	text, err := os.ReadFile(filepath.Join(out, "escapes"))
+	if err != nil {
+		return []string{fmt.Sprintf("the escapes were not tried: %v", err)}, nil
 	}
-	if text, err := os.ReadFile(filepath.Join(out, "escapes")); err == nil {
-		faults = append(faults, "led out of the box: "+strings.Join(strings.Split(strings.TrimSpace(string(text)), "\n"), ", "))
+	held, missing := 0, 0
+	for line := range strings.Lines(string(text)) {
+		switch {
+		case strings.HasPrefix(line, "held: "):
+			held++
+		case s.refused && strings.HasSuffix(line, " (namespace)\n"):
+			missing++
+		default:
+			faults = append(faults, strings.TrimSpace(line))
+		}
 	}
-	for _, path := range []string{"planted", ".ssh/authorized_keys", "workspace/.git/hooks/post-checkout"} {
-		if _, err := os.Stat(filepath.Join(s.home, path)); err == nil {
+	fmt.Printf("%s: %d ways out of the box are held, %d are said to be open\n", s, held, missing)
+	if held < 30 || held+missing < 60 {
+		faults = append(faults, "not all were tried")
+	}
+	for _, name := range operators {
+		if text, err := os.ReadFile(filepath.Join(s.home, name)); string(text) != secret {
+			faults = append(faults, fmt.Sprintf("%s was changed: %q, %v", name, text, err))
+		}
+	}
+	shown, err := s.command(ctx, "show", run)
+	if layers := strings.Contains(string(shown), "by Landlock"); err != nil || !layers || strings.Contains(string(shown), "namespaces") == s.refused {
+		faults = append(faults, fmt.Sprintf("the layers of the box are not shown: %v\n%s", err, shown))
+	}
+	planted := []string{"planted", ".ssh/authorized_keys"}
+	if !s.refused { // else a unit of the user's has put it there
+		planted = append(planted, "workspace/planted")
+	}
+	for _, path := range planted {
+		if _, err := os.Lstat(filepath.Join(s.home, path)); err == nil {
 			faults = append(faults, "was planted: "+path)
 		}
 	}
-	for _, path := range []string{"workspace/stint.toml", "workspace/.git/config"} {
-		text, err := os.ReadFile(filepath.Join(s.home, path))
-		if err != nil {
-			return faults, err
-		}
-		if slices.Contains(strings.Fields(string(text)), "planted") || strings.Contains(string(text), "fsmonitor") {
-			faults = append(faults, "was changed: "+path)
-		}
+	if changed, err := s.ask(ctx, "status", "--porcelain"); !s.refused && (err != nil || changed != "") {
+		faults = append(faults, fmt.Sprintf("the workspace was changed: %s, %v", changed, err))
 	}
-	return faults, nil
+	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	alive := slices.ContainsFunc(processes, func(path string) bool {
+		line, _ := os.ReadFile(path)
+		return strings.HasPrefix(string(line), "outlive-")
+	})
+	if alive {
+		faults = append(faults, "a process outlives its session")
+	}
+	return faults, err
 }

@@ -16,12 +16,25 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"stint/internal/box/boxtest"
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	switch slices.Concat(os.Args, []string{"", ""})[1] {
+	case trying:
+		boxtest.Escapes()
+		return
+	case unspaced:
+		os.Args = os.Args[1:]
+		boxtest.Without()
+	}
+	os.Exit(run(os.Args[1:]))
+}
 
 func run(args []string) int {
 	flags := flag.NewFlagSet("testagents", flag.ContinueOnError)

@@ -18,9 +18,10 @@ import (
 // place is the home folder of an operator, with a workspace in it that "stint init" makes
 // into a fleet. Its state is where init puts it.
 type place struct {
-	home          string // a folder that no agent may write in, so none below /tmp
-	stint, agents string // the program under test, and the folder of the agents' programs
-	url           string // of the model server, with the behaviour
+	home          string   // a folder that no agent may write in, so none below /tmp
+	stint, agents string   // the program under test, and the folder of the agents' programs
+	through       []string // the command that starts it; none: it is started itself
+	url           string   // of the model server, with the behaviour
 	accounts      []account
 }
 
@@ -157,7 +158,8 @@ func environ(config, agent string, pairs []string) string {
 // command runs stint in the workspace, and returns what it printed. An exit status other than 0
 // is an error, unless the output is JSON.
 func (p place) command(ctx context.Context, args ...string) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, p.stint, args...)
+	line := slices.Concat(p.through, []string{p.stint}, args)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir, cmd.Env = p.workspace(), p.environment()
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	var stderr bytes.Buffer

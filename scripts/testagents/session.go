@@ -62,6 +62,13 @@ func (s session) play(ctx context.Context) ([]string, error) {
 	if err := s.prepare(ctx); err != nil {
 		return nil, err
 	}
+	if s.behaviour == escapes {
+		shut, err := s.openDoors()
+		defer shut()
+		if err != nil {
+			return nil, err
+		}
+	}
 	run, err := s.run(ctx)
 	if err != nil {
 		return nil, err
@@ -82,7 +89,7 @@ func (s session) play(ctx context.Context) ([]string, error) {
 		faults = append(faults, more...)
 	}
 	if err == nil && s.behaviour == escapes {
-		more, err = s.escaped(run.Run)
+		more, err = s.escaped(ctx, run.Run)
 		faults = append(faults, more...)
 	}
 	return faults, errors.Join(err, s.keep(log, run.Run), s.keepOwn(run.Run))
@@ -131,6 +138,9 @@ type result struct {
 }
 
 func (s session) run(ctx context.Context) (r result, err error) {
+	if s.refused {
+		s.through = []string{self(), unspaced, "namespaces"}
+	}
 	// Its exit status says how the session ended, which its output says as well.
 	out, err := s.command(ctx, "run", "--category", "code", "--json")
 	if err != nil {
@@ -144,13 +154,18 @@ func (s session) run(ctx context.Context) (r result, err error) {
 func (s session) prepare(ctx context.Context) error {
 	err := s.build(ctx, map[string]string{
 		"prompt.md":       "Do what there is to do.\n",
-		"../.ssh/id_test": secret, "../.aws/credentials": secret,
+		"prompts/code.md": "Do.\n", "bin/rank": "#!/bin/sh\n", "src.sh": "", "rules": "", ".real": "",
 		// A project's tests write a cache, and files for a while.
 		"Makefile": "test:\n\tmkdir -p $${XDG_CACHE_HOME:-$$HOME/.cache}/project\n" +
 			"\techo tested >$${XDG_CACHE_HOME:-$$HOME/.cache}/project/log\n\tcat $$(mktemp)\n\techo passed\n",
 	}, s.edit)
-	if err != nil || !s.works() {
+	switch {
+	case err != nil:
 		return err
+	case s.behaviour == escapes:
+		return s.prepareEscapes(ctx)
+	case !s.works():
+		return nil
 	}
 	hook := fmt.Sprintf("#!/bin/sh\n%s claim verify --json >\"$STINT_RUN_DIR/asked\"\n", s.stint)
 	return errors.Join(
@@ -160,12 +175,16 @@ func (s session) prepare(ctx context.Context) error {
 }
 
 func (s session) edit(config string) string {
-	timeout, workspace, agent := `"60s"`, `"shared"`, "claude"
+	timeout, workspace, agent, prompt := `"60s"`, `"shared"`, "claude", `"prompt.md"`
 	if s.stalls() || s.behaviour == stalls {
 		timeout = `"10s"`
 	}
 	if s.worktree {
 		workspace = `"worktree"`
+	}
+	if s.behaviour == escapes {
+		prompt = `"prompts/code.md"`
+		config = set(config, "selector", "command", `["./bin/rank", "src.sh", "--rules=rules"]`)
 	}
 	switch s.account {
 	case claudeKey, claudePlan:
@@ -179,7 +198,7 @@ func (s session) edit(config string) string {
 		{"timeout", timeout},
 		{"workspace", workspace},
 		{"self_directed", "true"},
-		{"prompt", `"prompt.md"`},
+		{"prompt", prompt},
 		{"agents", fmt.Sprintf("[%q]", agent)},
 	} {
 		config = set(config, "category.code", key[0], key[1])

@@ -153,7 +153,7 @@ func (q question) command(result string) string {
 		return "cat no-such-file"
 	}
 	if q.behaviour == escapes {
-		return tryEscapes
+		return tryEscapes()
 	}
 	return "git commit --allow-empty -q -m done"
 }

@@ -27,12 +27,16 @@ type trial struct {
 	costs     bool               // the agent says what it cost
 	wrong     bool               // it says what went wrong
 	worktree  bool               // it works in one of its own
+	refused   bool               // the kernel refuses namespaces of users
 }
 
 func (t trial) String() string {
 	text := fmt.Sprintf("%s %s", t.account, t.behaviour)
 	if t.worktree {
 		text += ", in a worktree"
+	}
+	if t.refused {
+		text += ", without namespaces"
 	}
 	return text
 }
@@ -59,20 +63,22 @@ func cases(resetAt time.Time) []trial {
 		}
 		slow := transcript.Quota{Kind: transcript.Throttled}
 		list = append(list,
-			trial{a, answers, "noop", transcript.Summary{Tokens: once, Success: new(true), Turns: turns(1)}, costs, false, false},
+			trial{a, answers, "noop", transcript.Summary{Tokens: once, Success: new(true), Turns: turns(1)}, costs, false, false, false},
 			// The command makes a commit without a change, which is not work.
-			trial{a, usesTool, "noop", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1}, costs, false, false},
-			trial{a, failsTool, "noop", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1, ToolErrors: 1}, costs, false, false},
-			trial{a, walled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &used}, costs, true, false},
-			trial{a, throttled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &slow}, costs, true, false},
-			trial{a, stalls, "timeout", cutShort(a), false, false, false},
+			trial{a, usesTool, "noop", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1}, costs, false, false, false},
+			trial{a, failsTool, "noop", transcript.Summary{Tokens: twice, Success: new(true), Turns: turns(2), ToolCalls: 1, ToolErrors: 1}, costs, false, false, false},
+			trial{a, walled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &used}, costs, true, false, false},
+			trial{a, throttled, "quota", transcript.Summary{Success: new(false), Turns: 1, Quota: &slow}, costs, true, false, false},
+			trial{a, stalls, "timeout", cutShort(a), false, false, false, false},
 		)
 		list = append(list, faults(a)...)
 	}
 	for _, a := range []account{claudeKey, codexKey} {
 		escaping := list[slices.IndexFunc(list, func(t trial) bool { return t.account == a && t.behaviour == usesTool })]
-		escaping.behaviour = escapes
-		list = append(list, escaping)
+		escaping.behaviour, escaping.outcome = escapes, "failed" // a link in the place of the result
+		refused := escaping
+		refused.refused = true
+		list = append(list, escaping, refused)
 		for _, b := range []behaviour{usesTool, failsTool} {
 			i := slices.IndexFunc(list, func(t trial) bool { return t.account == a && t.behaviour == b })
 			t := list[i]
@@ -88,7 +94,7 @@ func cases(resetAt time.Time) []trial {
 				list = append(list, trial{
 					a, b, "productive",
 					transcript.Summary{Tokens: tokens(a, 5), Success: new(true), Turns: turns, ToolCalls: 4},
-					a != codexKey, false, worktree,
+					a != codexKey, false, worktree, false,
 				})
 			}
 		}
@@ -96,11 +102,11 @@ func cases(resetAt time.Time) []trial {
 	// A call that no rule and no folder allows is refused, and counted.
 	list = append(list, trial{claudeKey, oversteps, "noop", transcript.Summary{
 		Tokens: tokens(claudeKey, 2), Success: new(true), Turns: 2, ToolCalls: 1, ToolErrors: 1, Denied: 1,
-	}, true, false, false})
+	}, true, false, false, false})
 	back := transcript.Quota{Kind: transcript.Exhausted, ResetAt: resetAt.UTC()}
 	return append(list,
-		trial{anyProgram, usesTool, "productive", transcript.Summary{}, false, false, false},
-		trial{anyProgram, walled, "quota", transcript.Summary{Quota: &back}, false, false, false},
+		trial{anyProgram, usesTool, "productive", transcript.Summary{}, false, false, false, false},
+		trial{anyProgram, walled, "quota", transcript.Summary{Quota: &back}, false, false, false, false},
 	)
 }
 

@@ -1,4 +1,6 @@
-package main
+// Package boxtest tries the box of an agent from inside: each way out of it that we know, and a machine on which a
+// layer of it is missing.
+package boxtest
 
 import (
 	"errors"
@@ -24,9 +26,12 @@ type escape struct {
 	try  func() error
 }
 
-// escapes is an agent that tries to get out. It prints a line for each way.
-func escapes() {
-	for _, e := range allEscapes() {
+// Escapes is an agent that tries to get out. It prints a line for each way. The environment says where the things are
+// that it must not reach: WORK is the workspace that the fleet shares, DOORS the folder of the sockets of [Open], BUS
+// that of the user manager, LOGIN and SETTINGS in HOME are another agent's, and below ROOT the folders on the way to
+// a file are real only where one of them has a file .real. In HOME, the file "theirs" is the operator's.
+func Escapes() {
+	for _, e := range all() {
 		word, note := "ESCAPED", ""
 		if err := e.try(); err != nil {
 			word = "held"
@@ -38,7 +43,7 @@ func escapes() {
 	}
 }
 
-func allEscapes() []escape {
+func all() []escape {
 	var (
 		work, home = os.Getenv("WORK"), os.Getenv("HOME")
 		out        = os.Getenv("STINT_RUN_DIR")
@@ -85,8 +90,8 @@ func allEscapes() []escape {
 		{"a shell's start-up file", false, func() error { return appends(filepath.Join(home, ".bashrc")) }},
 		{"a key of ssh", false, func() error { return reads(filepath.Join(home, ".ssh/id")) }},
 		{"who may log in by ssh", false, func() error { return creates(filepath.Join(home, ".ssh/authorized_keys")) }},
-		{"another agent's login", false, func() error { return reads(filepath.Join(home, ".codex/auth.json")) }},
-		{"another agent's settings", false, func() error { return appends(filepath.Join(home, ".codex/config.toml")) }},
+		{"another agent's login", false, func() error { return reads(filepath.Join(home, os.Getenv("LOGIN"))) }},
+		{"another agent's settings", false, func() error { return appends(filepath.Join(home, os.Getenv("SETTINGS"))) }},
 		{"a token of git's", false, func() error { return reads(filepath.Join(home, ".git-credentials")) }},
 		{"who commits, changed", false, func() error { return appends(filepath.Join(home, ".gitconfig")) }},
 		{"a file, truncated", false, func() error { return os.Truncate(theirs, 0) }},
@@ -314,8 +319,14 @@ func outlive() error {
 	return errors.New("the script looks for it")
 }
 
-// doors listens on sockets that a session must not reach, and shares memory, until it is ended.
-func doors() {
+// Open listens on sockets that a session must not reach, until they are shut, and shares memory, until this process ends.
+func Open(paths ...string) (shut func(), err error) {
+	var open []net.Listener
+	shut = func() {
+		for _, l := range open {
+			_ = l.Close()
+		}
+	}
 	id, err := unix.SysvShmGet(unix.IPC_PRIVATE, 1, unix.IPC_CREAT|0o600)
 	if err == nil {
 		_, err = unix.SysvShmAttach(id, 0, 0)
@@ -323,16 +334,12 @@ func doors() {
 	if err == nil {
 		_, err = unix.SysvShmCtl(id, unix.IPC_RMID, nil) // it goes with this process
 	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	for _, path := range os.Args[1:] {
-		l, err := net.Listen("unix", path)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for _, path := range paths {
+		l, listening := net.Listen("unix", path)
+		if listening != nil {
+			return shut, errors.Join(err, listening)
 		}
+		open = append(open, l)
 		go func() {
 			for {
 				c, err := l.Accept()
@@ -343,14 +350,23 @@ func doors() {
 			}
 		}()
 	}
+	return shut, err
+}
+
+// Doors is a program that opens the sockets in its arguments, until it is ended.
+func Doors() {
+	if _, err := Open(os.Args[1:]...); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	fmt.Fprintln(os.Stdout, "open")
 	select {}
 }
 
-// without runs a command on a machine whose kernel has no namespaces for users, or no Landlock: a
+// Without runs a command on a machine whose kernel has no namespaces for users, or no Landlock: a
 // filter of system calls refuses them, for its children as well. Its first argument says which,
 // or both with a comma between.
-func without() {
+func Without() {
 	err := refuse(strings.Contains(os.Args[1], "namespaces"), strings.Contains(os.Args[1], "landlock"))
 	path := ""
 	if err == nil {
