@@ -22,8 +22,9 @@ func newAudit(a *app) *cobra.Command {
 		Long: `Check the record: how many lanes were held at once at most, whether two runs ever held
 one lane, how often workers were denied a claim and went on to another category, how many
 runs did nothing, and what each category got of the sessions against its entitlement. A
-lane held twice is status 1, and so is an overrun: a session that ended after its lease was
-over, by its own machine's word, as others may have had its lane or its task by then.
+lane held twice is status 1. An overrun is a session that ended after its lease was over, by its
+own machine's word: a machine slept, or its supervisor was stopped. It is status 1, too, if others
+had its lane or its task by then.
 
 Without --since it also works out anew, from all runs and fires on record, what is believed of
 each category, its account, the budgets of days and the epochs of claims. Nobody but stint
@@ -63,9 +64,9 @@ func (a *app) runAudit(ctx context.Context, since spanValue) error {
 		if n := len(r.Violations); n > 0 {
 			errs = append(errs, fmt.Errorf("audit: lanes held by two runs at once: %d", n))
 		}
-		if n := len(r.Overruns); n > 0 {
-			errs = append(errs, fleet.WithHint(fmt.Errorf("audit: sessions that ended after their leases were over: %d", n),
-				"a machine slept, or a supervisor was stopped: its sessions worked on without a claim; their work is not graded"))
+		if n := r.Shared(); n > 0 {
+			errs = append(errs, fleet.WithHint(fmt.Errorf("audit: sessions that worked on while others had their lane or their task: %d", n),
+				"a machine slept, or a supervisor was stopped, for longer than the lease; their work is not graded"))
 		}
 		if n := len(r.Off); n > 0 {
 			errs = append(errs, fleet.WithHint(fmt.Errorf("audit: figures that do not add up: %d", n),

@@ -119,7 +119,18 @@ type Violation struct {
 	At            time.Time // from when both held it
 }
 
-// Overrun is a session that ended after its lease was over, by its own machine's word, which must never be.
+// Shared counts the overruns in whose time others had the lane or the task.
+func (a Audit) Shared() (n int) {
+	for _, o := range a.Overruns {
+		if o.Shared > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// Overrun is a session that ended after its lease was over, by its own machine's word: that machine slept, or the
+// session's supervisor was stopped.
 type Overrun struct {
 	Run       fleet.RunID
 	Host      string // the identity of the machine
