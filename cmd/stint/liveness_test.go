@@ -347,8 +347,12 @@ func TestStoppedSupervisor(t *testing.T) {
 			wait := s.byHand("code")
 			s.atWork("code")
 			pid := s.supervisor("code.1")
+			stopped, err := os.FindProcess(pid)
+			if err != nil {
+				t.Fatal(err)
+			}
 			s.signal(pid, syscall.SIGSTOP)
-			t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+			t.Cleanup(func() { _ = stopped.Signal(syscall.SIGCONT) })
 			if done {
 				s.open("code", 1)
 			}
@@ -660,7 +664,11 @@ func TestForgottenUnit(t *testing.T) {
 		go func() { defer close(gone); _ = cmd.Wait() }()
 		t.Cleanup(func() { _ = cmd.Process.Kill(); <-gone })
 	})
-	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+	left, err := os.FindProcess(pid) // a handle on this process: its number may be another's by the end of the test
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = left.Kill() })
 	s.sql("update runs set unit = '" + unit + "'")
 	s.refused(4, "DENIED", "claim", "work-code", "--holder", "another")
 	s.refused(75, "still works in lane code.1", "run", "--category", "code")

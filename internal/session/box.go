@@ -187,11 +187,15 @@ func (r Runner) layered(ctx context.Context, b fleet.Box, with fleet.BoxTrial, t
 }
 
 // Needs are the files and folders that a program must be able to read to start: itself, and
-// where it is installed, if that is a folder of its own.
-func (Runner) Needs(program string, environment []string, dir string) (list []string) {
+// where it is installed, if that is a folder of its own. With it comes stint, for a hook in the box that
+// verifies its claim, wherever stint is installed.
+func (r Runner) Needs(program string, environment []string, dir string) (list []string) {
+	if r.Stint != "" {
+		list = append(list, r.Stint)
+	}
 	path, err := command.Runnable(program, environment, dir)
 	if err != nil {
-		return nil
+		return list
 	}
 	list = append(list, path)
 	target, err := filepath.EvalSymlinks(path)
