@@ -234,7 +234,7 @@ static char made[64]; // a digit for each file that the trial was to make: 1 for
 static void try(struct order o, char *found, size_t size) {
 	char broken[32] = "", supervisor[64] = "";
 	size_t b = 0, w = 0;
-#define through(letter, got) do { if (got) broken[b++] = (letter); } while (0)
+#define through(letter, got) do { if ((got) && b < sizeof broken - 1) broken[b++] = (letter); } while (0)
 	each(o, 'W', path) {
 		int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		if (w < sizeof made - 1)
