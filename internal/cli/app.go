@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"log/slog"
 	"maps"
@@ -181,6 +182,11 @@ func (a *app) ownHost(c *config.Config) fleet.Host {
 	}
 	h := i.Host(thisMachine())
 	h.Version, h.Workspace, h.Slots, h.Labels = version(), c.Workspace, c.Fanout.Slots, c.Host.Labels
+	if text, err := os.ReadFile(c.Path); err == nil {
+		sum := fnv.New64a()
+		sum.Write(text)
+		h.Config = fmt.Sprintf("%016x", sum.Sum64())
+	}
 	return h
 }
 

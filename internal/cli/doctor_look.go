@@ -16,6 +16,7 @@ import (
 	"stint/internal/doctor"
 	"stint/internal/fleet"
 	"stint/internal/host"
+	"stint/internal/rundir"
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/store/postgres"
@@ -198,7 +199,7 @@ func (a *app) serverFacts(ctx context.Context, c *config.Config) doctor.Store {
 			Late: found.Late, Lineage: found.Lineage, Ahead: found.Now.Sub(began), Answers: took,
 		}
 		if asked == nil && found.Schema == found.Known {
-			s.Server.Hosts, asked = a.hostFacts(ctx, c, db)
+			asked = a.lookAtHosts(ctx, c, db, s.Server)
 		}
 		err = cmp.Or(errors.Join(asked, db.Close()), host.Check(c.State, thisMachine(), false))
 	}
@@ -208,19 +209,29 @@ func (a *app) serverFacts(ctx context.Context, c *config.Config) doctor.Store {
 	return s
 }
 
-// hostFacts are the machines of the fleet.
-func (a *app) hostFacts(ctx context.Context, c *config.Config, db store.Store) (list []doctor.Host, err error) {
+// lookAtHosts finds the machines of the fleet, and what this one has not delivered.
+func (a *app) lookAtHosts(ctx context.Context, c *config.Config, db store.Store, s *doctor.Server) error {
 	hosts, now, err := db.Hosts(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	standing, err := db.List(ctx, store.Listing{})
+	if err != nil {
+		return err
+	}
 	here := a.here(c)().Host
 	for _, h := range hosts {
 		working := slices.ContainsFunc(standing.Open, func(r fleet.Run) bool { return r.Host == h.ID && !r.StartedAt.IsZero() })
-		list = append(list, doctor.Host{Host: h, Here: h.ID == here, Working: working, Unheard: now.Sub(h.HeardAt)})
+		s.Hosts = append(s.Hosts, doctor.Host{Host: h, Here: h.ID == here, Working: working, Unheard: now.Sub(h.HeardAt)})
 	}
-	return list, err
+	folders := rundir.Folders{State: c.State}
+	for _, r := range standing.Open {
+		if end, err := folders.End(r.ID); err == nil && r.Host == here {
+			s.Unsent++
+			s.UnsentFor = max(s.UnsentFor, a.Now().Sub(end.EndedAt))
+		}
+	}
+	return nil
 }
 
 func (s *inspection) lookAtTasks(ctx context.Context, c *config.Config, tasks task.Sources) {

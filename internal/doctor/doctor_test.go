@@ -280,17 +280,25 @@ func TestExamine(t *testing.T) {
 		}, nil},
 		{"other machines", func(f *Facts) {
 			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Writes: true, Hosts: []Host{
-				{Host: fleet.Host{Name: "here", Version: "v2"}, Here: true, Unheard: 48 * time.Hour},
-				{Host: fleet.Host{Name: "well", Version: "v2"}, Unheard: 23 * time.Hour},
+				{Host: fleet.Host{Name: "here", Version: "v2", Config: "a"}, Here: true, Unheard: 48 * time.Hour},
+				{Host: fleet.Host{Name: "well", Version: "v2", Config: "a", Ahead: -5000}, Unheard: 23 * time.Hour},
+				{Host: fleet.Host{Name: "other", Version: "v2", Config: "b", Ahead: -5001}},
 				{Host: fleet.Host{Name: "gone", Version: "v1", GoneAt: time.Unix(1, 0)}, Unheard: 48 * time.Hour},
 				{Host: fleet.Host{Name: "old", Version: "v1"}},
 				{Host: fleet.Host{Name: "quiet", Version: "v2"}, Unheard: 25 * time.Hour},
 				{Host: fleet.Host{Name: "dead", Version: "v2"}, Working: true, Unheard: 11 * time.Minute},
 			}}
 		}, []string{
+			"hosts warning: machine other has another stint.toml than this one | bring both to one commit; what is to differ belongs into [host.NAME]",
+			"hosts warning: the clock of machine other was 5s from the server's when it fired last | let a time service set it",
 			"hosts warning: machine old has stint v1, and this one v2 | install one version on all machines, then stint store check",
 			"hosts warning: machine quiet is silent: nothing was heard of it for 1d01h | look at it; if it is off for good: stint host gone quiet",
 			"hosts warning: machine dead is silent, with sessions at work: nothing was heard of it for 11m00s | look at it; if it is off for good: stint host gone dead",
+		}},
+		{"ends not delivered", func(f *Facts) {
+			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Writes: true, Unsent: 2, UnsentFor: 6 * time.Minute}
+		}, []string{
+			"store warning: it has not heard that 2 sessions ended here, the first 6m00s ago | stint reap delivers what is written down in the folders of the runs",
 		}},
 		{"owner", func(f *Facts) {
 			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Role: "bob", Owner: true, Deletes: true, Writes: true}

@@ -31,6 +31,8 @@ type Server struct {
 	Lineage     fleet.Lineage
 	Answers     time.Duration // in which it was asked
 	Hosts       []Host        // of the fleet
+	Unsent      int           // sessions of this machine that ended, of which the store has not heard
+	UnsentFor   time.Duration // since the first of them ended
 }
 
 // Host is a machine of the fleet, as far as the store knows it.
@@ -65,6 +67,14 @@ func examineHosts(hosts []Host) (list []Finding) {
 			add(fmt.Sprintf("machine %s has stint %s, and this one %s", h.Name, h.Version, here.Version),
 				"what one version knows the other may ignore", "install one version on all machines, then stint store check")
 		}
+		if here.Config != "" && h.Config != "" && h.Config != here.Config {
+			add(fmt.Sprintf("machine %s has another stint.toml than this one", h.Name),
+				"what the one ranks or bounds the other may not", "bring both to one commit; what is to differ belongs into [host.NAME]")
+		}
+		if ahead := time.Duration(h.Ahead) * time.Millisecond; ahead.Abs() > mostAhead {
+			add(fmt.Sprintf("the clock of machine %s was %s from the server's when it fired last", h.Name, ahead.Abs().Round(time.Second)),
+				"leases go by the server's clock, and people read that machine's", "let a time service set it")
+		}
 	}
 	return list
 }
@@ -72,6 +82,7 @@ func examineHosts(hosts []Host) (list []Finding) {
 const (
 	oldestServer = 140000
 	mostAhead    = 5 * time.Second // as much as leases leave between two machines
+	longUnsent   = 5 * time.Minute // a session tries as long as its lease lasts, and then the next fire does
 )
 
 const ownRole = "connect as the fleet's role, which is neither: stint help hosts"
@@ -124,6 +135,10 @@ func examineServer(s Server) []Finding {
 		{
 			s.Ahead.Abs() > mostAhead, Warning, fmt.Sprintf("its clock is %s from this machine's", s.Ahead.Abs().Round(time.Second)),
 			"leases go by the server's clock, and people read this machine's", "let a time service set both",
+		},
+		{
+			s.UnsentFor > longUnsent, Warning, fmt.Sprintf("it has not heard that %s ended here, the first %s ago", plain.Plural(s.Unsent, "session"), plain.Span(s.UnsentFor)),
+			"their claims last until they expire, and their grades do not count yet", "stint reap delivers what is written down in the folders of the runs",
 		},
 		{
 			s.Connections > 0 && s.Busy*10 > s.Connections*9, Warning, fmt.Sprintf("%d of its %d connections are in use", s.Busy, s.Connections),

@@ -48,6 +48,9 @@ func (p *Page) takeDown(h fleet.Host) error {
 		}
 	}
 	h.HeardAt, h.GoneAt, h.Reason = time.Time{}, time.Time{}, ""
+	if !p.Local.IsZero() {
+		h.Ahead = p.Now.Sub(p.Local).Milliseconds()
+	}
 	if b := (Boot{Host: h.ID, Boot: h.Boot, FirstSeen: p.Now}); h.Boot != "" {
 		if _, known := p.Boots.Get(b); !known {
 			p.Boots.Put(b)

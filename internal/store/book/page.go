@@ -53,6 +53,7 @@ type Need struct {
 // decides on. It is read in the transaction that writes them.
 type Page struct {
 	Now   time.Time       // by the store's clock, in whole milliseconds, read when nobody else could write any more
+	Local time.Time       // this machine's clock then; zero: it is the store's
 	Learn bandit.Settings // by which grades are learnt from
 
 	Claims      Rows[Claim]

@@ -113,3 +113,14 @@ func TestPage(t *testing.T) {
 		})
 	}
 }
+
+// TestClockOfAMachine has a machine on record whose clock is a minute behind the store's.
+func TestClockOfAMachine(t *testing.T) {
+	t.Parallel()
+	p := book.NewPage(noon, bandit.Defaults())
+	p.Local = noon.Add(-time.Minute)
+	p.Introduce(fleet.Host{ID: "a"})
+	if h, found := p.Hosts.Get(fleet.Host{ID: "a"}); !found || h.Ahead != 60_000 {
+		t.Errorf("machine %+v, %t; want the store's clock ahead by a minute", h, found)
+	}
+}

@@ -193,7 +193,7 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 		case n.Key != "":
 			trip = append(trip, table.Statement{SQL: lockClaim, Args: []any{n.Key}})
 		}
-		trip = append(trip, d.clock(&p.Now))
+		trip = append(trip, d.clock(&p.Now, &p.Local))
 		if err := run(ctx, c, append(trip, table.Load(n, p, today)...)); isCode(err, codeForbidden) {
 			return fmt.Errorf("the role %s of the store may not write: %w", d.line.config.User, err)
 		} else if err != nil {
@@ -253,7 +253,7 @@ func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement
 		var now time.Time
 		m := d.past.meeting()
 		trip := append(d.begins("begin isolation level repeatable read read only"), d.past.asks(&m)...)
-		trip = append(trip, table.Statement{SQL: terms, Scan: d.mayUse}, table.Statement{SQL: standing, Scan: d.stands}, d.clock(&now))
+		trip = append(trip, table.Statement{SQL: terms, Scan: d.mayUse}, table.Statement{SQL: standing, Scan: d.stands}, d.clock(&now, nil))
 		if err := run(ctx, c, trip); err != nil {
 			return err
 		}
@@ -270,8 +270,8 @@ func (d *DB) begins(how string) []table.Statement {
 	return []table.Statement{{SQL: how}, {SQL: limits, Args: []any{d.schema, part(1, 3), part(2, 3), part(4, 5)}}}
 }
 
-// clock reads the store's clock.
-func (d *DB) clock(now *time.Time) table.Statement {
+// clock reads the store's clock, and beside it this machine's, unless somebody gave the store another.
+func (d *DB) clock(now, local *time.Time) table.Statement {
 	var injected any
 	if d.now != nil {
 		injected = d.now().UTC().Format(time.RFC3339Nano)
@@ -281,6 +281,9 @@ func (d *DB) clock(now *time.Time) table.Statement {
 		var day string
 		err := row.Scan(&millis, &day)
 		*now = time.UnixMilli(millis).UTC()
+		if injected == nil && local != nil {
+			*local = time.Now()
+		}
 		return err
 	}}
 }

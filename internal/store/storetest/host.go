@@ -23,7 +23,7 @@ func (b bundle) fireOf(t *testing.T, h fleet.Host, runs ...fleet.RunID) error {
 
 func testHosts(t *testing.T, b bundle) {
 	one := fleet.Host{
-		ID: "a", Name: "one", Machine: "m", Boot: "1", Version: "v1", Arch: "arm64", Workspace: "/w", Slots: 3, Labels: []string{"big", "gpu"},
+		ID: "a", Name: "one", Machine: "m", Boot: "1", Version: "v1", Arch: "arm64", Workspace: "/w", Slots: 3, Labels: []string{"big", "gpu"}, Config: "d1gest",
 		HeardAt: time.Unix(1, 0), GoneAt: time.Unix(1, 0), Reason: "what it says of these counts for nothing",
 	}
 	two := fleet.Host{ID: "b", Name: "two", Boot: "1"}

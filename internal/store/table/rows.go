@@ -249,6 +249,8 @@ func Hosts() Table[fleet.Host] {
 			{"workspace", &h.Workspace},
 			{"slots", &h.Slots},
 			{"labels", JSON{&h.Labels, "[]"}},
+			{"config", &h.Config},
+			{"ahead", &h.Ahead},
 			{"fired_at", When(&h.FiredAt)},
 			{"gone_at", When(&h.GoneAt)},
 			{"reason", &h.Reason},

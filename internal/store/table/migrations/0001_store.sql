@@ -435,6 +435,8 @@ create table hosts (
   workspace text not null,                     -- its path there
   slots     integer not null,                  -- for sessions; 0: nobody bounded them
   labels    text not null,                     -- JSON
+  config    text not null,                     -- digest of its configuration file; empty: nobody knows
+  ahead     integer not null,                  -- of its clock, the store's, in milliseconds
   fired_at  integer,                           -- null: it never fired, and people work there
   gone_at   integer,                           -- since when a person says that it is off; null: nobody does
   reason    text not null
