@@ -54,7 +54,7 @@ func (s session) prepareEscapes(ctx context.Context) error {
 			files = append(files, filepath.Join(s.home, name))
 		}
 	}
-	for _, name := range operators {
+	for _, name := range operators() {
 		files = append(files, filepath.Join(s.home, name))
 	}
 	for _, path := range files {
@@ -76,7 +76,9 @@ func (s session) openDoors() (shut func(), err error) {
 }
 
 // operators are files in the home folder.
-var operators = []string{"theirs", ".real", ".bashrc", ".git-credentials", ".ssh/id", ".aws/credentials"}
+func operators() []string {
+	return []string{"theirs", ".real", ".bashrc", ".git-credentials", ".ssh/id", ".aws/credentials"}
+}
 
 // escaped says which ways led out: those that the session saw, and those that left something.
 func (s session) escaped(ctx context.Context, run string) (faults []string, err error) {
@@ -100,7 +102,7 @@ func (s session) escaped(ctx context.Context, run string) (faults []string, err 
 	if held < 30 || held+missing < 60 {
 		faults = append(faults, "not all were tried")
 	}
-	for _, name := range operators {
+	for _, name := range operators() {
 		if text, err := os.ReadFile(filepath.Join(s.home, name)); string(text) != secret {
 			faults = append(faults, fmt.Sprintf("%s was changed: %q, %v", name, text, err))
 		}
