@@ -203,6 +203,9 @@ func (s session) edit(config string) string {
 	} {
 		config = set(config, "category.code", key[0], key[1])
 	}
+	if s.behaviour == escapes { // the program that tries them is nobody's tool
+		config = set(config, "agent."+agent, "read", fmt.Sprintf("[%q]", self()))
+	}
 	if s.works() {
 		config = set(config, "agent."+agent, "write", fmt.Sprintf("[%q]", s.remote()))
 	}
