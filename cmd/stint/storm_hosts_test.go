@@ -393,7 +393,7 @@ func (s *hostsStorm) check() {
 	}
 }
 
-// audit finds no session beside another by the record, but for those of machines that stood still.
+// audit finds no session beside another by the record, except those of machines that stood still.
 func (s *hostsStorm) audit() {
 	out, err := s.stint(0, "audit", "--json")
 	var found struct {
