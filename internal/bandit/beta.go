@@ -41,14 +41,14 @@ func (b Beta) Draw(rng *rand.Rand) float64 {
 	return 1 / (1 + exp(y-x))
 }
 
-// pending takes n sessions that have not ended as if they brought the mean: the mean
+// pending takes evidence of weight n that is yet to come as if it brought the mean: the mean
 // stays and the variance shrinks, so that sessions at once spread.
-func (b Beta) pending(n int) Beta {
+func (b Beta) pending(n float64) Beta {
 	if n == 0 {
 		return b
 	}
 	mean := b.Mean()
-	return Beta{b.A + float64(float64(n)*mean), b.B + float64(float64(n)*(1-mean))}
+	return Beta{b.A + float64(n*mean), b.B + float64(n*(1-mean))}
 }
 
 // logGamma draws the logarithm of a Gamma(shape, 1) variate, shape > 0. From 1 on it

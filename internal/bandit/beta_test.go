@@ -151,7 +151,7 @@ func TestPendingKeepsTheMean(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := Beta{rapid.Float64Range(0.02, 500).Draw(t, "a"), rapid.Float64Range(0.02, 500).Draw(t, "b")}
 		n := rapid.IntRange(1, 20).Draw(t, "pending")
-		got := b.pending(n)
+		got := b.pending(float64(n))
 		if math.Abs(got.Mean()-b.Mean()) > 1e-12 || got.SD() >= b.SD() {
 			t.Errorf("got mean %v, sd %v, want mean %v and an sd below %v", got.Mean(), got.SD(), b.Mean(), b.SD())
 		}

@@ -81,6 +81,7 @@ func (w *worker) record(ctx context.Context) error {
 		return w.Store.EndRun(ctx, w.run)
 	}
 	w.run.EndedAt = w.kept.Now()
+	w.run.Awaits = len(w.run.Commits) > 0 && w.Config.Room(w.run.Category).Takes
 	if w.run.Verdict.Outcome == fleet.Lost {
 		return w.Store.EndRun(ctx, w.run)
 	}

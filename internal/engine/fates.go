@@ -65,7 +65,12 @@ func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Fate
 		return list, err
 	}
 	found, lost := e.Work.Fates(ctx, e.Config.Review.Target, watched)
-	return append(list, found...), errors.Join(err, lost)
+	list = append(list, found...)
+	if err = errors.Join(err, lost); err != nil || !slices.ContainsFunc(runs, fleet.Run.Awaiting) {
+		return list, err
+	}
+	taken, _, err := e.Store.Places(ctx)
+	return append(list, review.Dropped(runs, taken, list)...), err
 }
 
 // askForge adds what the forge says became of the work on branches.

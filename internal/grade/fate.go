@@ -23,6 +23,7 @@ func Steps() []Step {
 		{fleet.FateChanged, 0.1, "it is in the target with changes, or in part"},
 		{fleet.FateRejected, -0.3, "nobody wants it"},
 		{fleet.FateReverted, -0.4, "the target took it back"},
+		{fleet.FateDropped, 0, "it waits for nobody any more, and no more is known of it"},
 		{fleet.FateTouched, -0.1, "others wrote a quarter of its lines anew within a week; beside merged and changed"},
 	}
 }

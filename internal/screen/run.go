@@ -36,7 +36,7 @@ func Run(v RunView, s Style) []string {
 	r.lines = append(r.lines, s.Fit(title))
 	r.text("state", stateText(v, s))
 	r.text("grade", gradeSum(v.Verdict, s))
-	r.add("fate", fateLines(v.Fates))
+	r.add("fate", fateLines(v))
 	r.text("times", timesText(v))
 	r.text("fire", originText(v))
 	r.text("claim", claimText(v))
@@ -104,8 +104,11 @@ func gradeSum(v fleet.Verdict, s Style) string {
 }
 
 // fateLines are what became of the run's work, each with the grade from then on.
-func fateLines(fates []fleet.Fate) (lines []string) {
-	for _, f := range fates {
+func fateLines(v RunView) (lines []string) {
+	if v.Awaiting() {
+		return []string{"not known yet: until then the grade does not count in the ranking"}
+	}
+	for _, f := range v.Fates {
 		text := fmt.Sprintf("%s %s by %s", f.Kind, Stamp(f.At), plain.Line(f.Witness))
 		if f.Grade != nil {
 			text += fmt.Sprintf(", grade %.3f", *f.Grade)

@@ -6,16 +6,15 @@ import (
 )
 
 // TestLateOutcomesAreLearnt has work whose first grade correlates by 0.3 with whether it is merged,
-// which is known one to seven days later. The ranking is compared without floors, caps and
-// forgetting; and with floors and caps beyond what these cost somebody who knows all: the best that
-// keeps them has that regret, too. The defaults' forgetting costs more than the delay does.
+// which is known one to seven days later. With floors and caps, the regret is what is beyond their price: somebody who
+// knows all and keeps them has that regret, too.
 func TestLateOutcomesAreLearnt(t *testing.T) {
 	t.Parallel()
 	s, err := Load("../../testdata/scenarios/fates.toml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := []string{"known", "stint-core", "core-at-once", "core-never", "lasting", "lasting-at-once", "lasting-never"}
+	names := []string{"known", "stint-core", "core-at-once", "core-never", "stint", "at-once", "never", "lasting", "lasting-at-once", "lasting-never"}
 	policies := slices.DeleteFunc(s.AllPolicies(), func(p Policy) bool { return !slices.Contains(names, p.Name) })
 	r, err := Run(t.Context(), s, Options{Policies: policies, Runs: 12, Seed: 3, Parallel: 2})
 	if err != nil {
@@ -30,6 +29,7 @@ func TestLateOutcomesAreLearnt(t *testing.T) {
 		price                float64 // of floors and caps
 	}{
 		{"stint-core", "core-at-once", "core-never", 0},
+		{"stint", "at-once", "never", regret["known"]},
 		{"lasting", "lasting-at-once", "lasting-never", regret["known"]},
 	} {
 		later, atOnce, never := regret[tt.later]-tt.price, regret[tt.atOnce]-tt.price, regret[tt.never]-tt.price

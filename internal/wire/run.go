@@ -29,6 +29,7 @@ type Run struct {
 	Grade      *float64           `json:"grade"`       // at its end
 	FinalGrade *float64           `json:"final_grade"` // after what became of its work
 	Fates      []Fate             `json:"fates"`       // what that is, in the order in which it was found out
+	Awaiting   bool               `json:"awaiting"`    // what becomes of its work is yet to be known, and its grade does not count
 	Reason     string             `json:"reason"`
 	Parts      map[string]float64 `json:"parts"`
 	TaskState  fleet.TaskState    `json:"task_state"`
@@ -48,7 +49,7 @@ type Run struct {
 // Fate is one thing that became of a run's work.
 type Fate struct {
 	At      *string        `json:"at"`
-	Kind    fleet.FateKind `json:"kind"`    // merged, changed, rejected, reverted or touched
+	Kind    fleet.FateKind `json:"kind"`    // merged, changed, rejected, reverted, dropped or touched
 	Witness string         `json:"witness"` // a commit, or who says so
 	Reason  string         `json:"reason"`
 	Grade   *float64       `json:"grade"` // of the run from then on
@@ -61,7 +62,7 @@ func NewRun(r fleet.Run) Run {
 		Schema: "stint/run@1", Run: r.ID, Fire: r.Fire, Category: r.Category, Source: r.Source, Lane: r.Lane, Task: r.Task,
 		Epoch: r.Epoch, Agent: r.Agent, Box: r.Box, Unit: r.Unit, Rank: r.Rank, ChainDepth: r.ChainDepth, NotBefore: Time(r.NotBefore),
 		CreatedAt: Time(r.CreatedAt), StartedAt: Time(r.StartedAt), EndedAt: Time(r.EndedAt),
-		Outcome: v.Outcome, Grade: v.Grade, FinalGrade: r.Final(), Fates: each(r.Fates, newFate), Reason: v.Reason, Parts: v.Parts, TaskState: v.TaskState, ExitStatus: v.ExitStatus,
+		Outcome: v.Outcome, Grade: v.Grade, FinalGrade: r.Final(), Fates: each(r.Fates, newFate), Awaiting: r.Awaiting(), Reason: v.Reason, Parts: v.Parts, TaskState: v.TaskState, ExitStatus: v.ExitStatus,
 		Commits: listed(r.Commits), Tokens: r.Usage.Tokens, USD: r.Usage.USD, Cost: r.Usage.Cost, Models: listed(r.Usage.Models), QuotaUntil: Time(r.QuotaUntil), Branch: r.Branch, Followed: r.Following(),
 	}
 }

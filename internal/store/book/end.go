@@ -71,7 +71,7 @@ func (p *Page) end(r fleet.Run) error {
 	r.Category, r.Source, r.Agent, r.Task, r.Key, r.Epoch = row.Category, row.Source, row.Agent, row.Task, row.Key, row.Epoch
 	p.judgeAgent(&r)
 	row.EndedAt, row.Verdict, row.Held = whole(p.endOf(r)), r.Verdict, r.Held
-	row.Usage, row.Commits, row.Branch, row.QuotaUntil = r.Usage, r.Commits, r.Branch, whole(r.QuotaUntil)
+	row.Usage, row.Commits, row.Branch, row.Awaits, row.QuotaUntil = r.Usage, r.Commits, r.Branch, r.Awaits, whole(r.QuotaUntil)
 	p.settle(&row)
 	p.Runs.Put(row)
 	p.keepTail(r.ID, r.Tail)

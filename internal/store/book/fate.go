@@ -61,7 +61,8 @@ func (p *Page) addFate(f fleet.Fate, r Run, corrected map[fleet.Category]bool) (
 	if belief {
 		for i, e := range p.Graded[r.Category] {
 			if e.ID == r.ID {
-				p.Graded[r.Category][i].Grade = f.Grade
+				p.Graded[r.Category][i].Grade, p.Graded[r.Category][i].Awaits = f.Grade, false
+				corrected[r.Category] = corrected[r.Category] || e.Awaits
 			}
 		}
 	}
@@ -130,7 +131,7 @@ func Relearnt(points []store.Checkpoint, arm bandit.Arm, grades []store.Entry) (
 			next = &points[i+1].Arm
 		}
 		e := points[i].Settings.Relearn(points[i].Arm.Evidence, learnt(part(grades, points[i].Arm.Graded-counted, next.Graded-counted)))
-		next.Fast, next.Slow, next.Slope, next.Season, next.Shift = e.Fast, e.Slow, e.Slope, e.Season, e.Shift
+		next.Fast, next.Slow, next.Slope, next.Season, next.Shift, next.Awaiting = e.Fast, e.Slow, e.Slope, e.Season, e.Shift, e.Awaiting
 	}
 	return points, arm
 }
@@ -138,7 +139,7 @@ func Relearnt(points []store.Checkpoint, arm bandit.Arm, grades []store.Entry) (
 // learnt are grades as an arm learns them.
 func learnt(list []store.Entry) (all []bandit.Learnt) {
 	for _, e := range list {
-		x := bandit.Graded{Round: e.Round, Turn: bandit.Turn(e.Began), Load: e.Load, Grade: *e.Grade, Shift: *e.Grade - *e.First}
+		x := bandit.Graded{Round: e.Round, Turn: bandit.Turn(e.Began), Load: e.Load, Grade: *e.Grade, Shift: *e.Grade - *e.First, Awaits: e.Awaits}
 		all = append(all, bandit.Learnt{Graded: x, In: e.In})
 	}
 	return all

@@ -79,7 +79,7 @@ func (m *memory) grade(s session, grade float64) {
 		arms = append(arms, m.arms[c])
 	}
 	arm := m.arm(s.run.Category)
-	x := bandit.Graded{Round: s.round, Load: s.load, Turn: bandit.Turn(s.run.CreatedAt), Grade: grade}
+	x := bandit.Graded{Round: s.round, Load: s.load, Turn: bandit.Turn(s.run.CreatedAt), Grade: grade, Awaits: s.run.Awaits}
 	of := m.learnt[s.run.Category]
 	if of == nil {
 		of = &learnt{}
@@ -104,19 +104,21 @@ func (m *memory) grade(s session, grade float64) {
 
 // correct has a session count with another grade, as a batch of all grades would.
 func (m *memory) correct(s session, first, was, is float64) {
-	if was == is {
-		return
-	}
 	arm, of := m.arm(s.run.Category), m.learnt[s.run.Category]
-	x := bandit.Graded{Round: s.round, Grade: is}
-	for _, u := range s.lessons {
-		m.Correct(&m.lesson(u.Lesson, s.run.Category).Trial, u.Injected, arm.Round, x, was)
+	if x := (bandit.Graded{Round: s.round, Grade: is}); was != is {
+		for _, u := range s.lessons {
+			m.Correct(&m.lesson(u.Lesson, s.run.Category).Trial, u.Injected, arm.Round, x, was)
+		}
 	}
 	i := slices.Index(of.runs, s.run.ID)
-	if i < 0 {
-		return // an alarm had it forgotten
+	if i < 0 { // an alarm had it forgotten
+		return
 	}
-	of.grades[i].Grade, of.grades[i].Shift = is, is-first
+	x := &of.grades[i]
+	if was == is && !x.Awaits {
+		return
+	}
+	x.Grade, x.Shift, x.Awaits = is, is-first, false
 	batch := m.Relearn(of.since, of.grades)
 	batch.Up, batch.Down = arm.Up, arm.Down
 	arm.Evidence = batch
@@ -225,6 +227,7 @@ func (h *history) end(rt *rapid.T) {
 	s := h.open[i]
 	h.open, h.ended = slices.Delete(h.open, i, i+1), append(h.ended, s)
 	grade := rapid.Float64Range(0, 1).Draw(rt, "grade")
+	s.run.Awaits = rapid.Bool().Draw(rt, "awaits")
 	if rapid.Bool().Draw(rt, "late") { // nobody heard of it when it was
 		s.run.EndedAt = h.clock.Now().Add(-time.Duration(rapid.Int64Range(0, int64(h.clock.Now().Sub(s.run.CreatedAt))).Draw(rt, "ago")))
 	}

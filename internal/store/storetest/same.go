@@ -38,10 +38,10 @@ func (m *ram) Change(_ context.Context, n book.Need, decide func(*book.Page) err
 			p.Open = append(p.Open, r)
 		}
 		if r.Counted > 0 {
-			e := store.Entry{ID: r.ID, Category: r.Category, Round: r.Round, Load: r.Load, Began: r.Began(), First: r.Verdict.Grade, Grade: r.Verdict.Grade, Counted: r.Counted, In: r.CountedIn}
+			e := store.Entry{ID: r.ID, Category: r.Category, Round: r.Round, Load: r.Load, Began: r.Began(), First: r.Verdict.Grade, Grade: r.Verdict.Grade, Awaits: r.Awaits, Counted: r.Counted, In: r.CountedIn}
 			for f := range p.Fates.All() {
 				if f.Run == r.ID && f.Belief {
-					e.Grade = f.Grade
+					e.Grade, e.Awaits = f.Grade, false
 				}
 			}
 			p.Graded[r.Category] = append(p.Graded[r.Category], e)
@@ -181,6 +181,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 	end.Tail = pick("tail of the end", "", "it said so at last")
 	end.Task, end.Key, end.Epoch, end.Usage = task, task.Key(), epoch, fleet.Usage{Models: []string{"m"}}
 	end.Verdict = fleet.Verdict{Outcome: rapid.SampledFrom([]fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Failed, fleet.Quota, fleet.Unavailable, fleet.Idle, fleet.Lost}).Draw(rt, "outcome"), Reason: reason}
+	end.Awaits = yes("awaits")
 	end.Left = fleet.TaskLeft{State: fleet.TaskState(pick("state", "", "done")), Worked: yes("worked"), Changed: yes("changed")}
 	if yes("graded") {
 		end.Verdict.Grade = new(rapid.Float64Range(0, 1).Draw(rt, "grade"))

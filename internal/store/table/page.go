@@ -231,13 +231,13 @@ func fates(runs []fleet.RunID, p *book.Page) []Statement {
 coalesce((select max(a.seq) from checkpoints a where a.category = checkpoints.category and a.alarm = 1), 1)`, of...),
 		{
 			SQL: `select id, category, round, load, coalesce(started_at, created_at), grade,
-coalesce((select f.grade from fates f where f.run = runs.id and f.belief = 1 order by f.seq desc limit 1), grade), counted, counted_in
+coalesce((select f.grade from fates f where f.run = runs.id and f.belief = 1 order by f.seq desc limit 1), grade), ` + awaits + `, counted, counted_in
 from runs where category in ` + categories + ` and counted >
 coalesce((select max(a.graded) from checkpoints a where a.category = runs.category and a.alarm = 1), 0) order by category, counted`,
 			Args: of,
 			Scan: func(row Scanner) error {
 				var e store.Entry
-				err := row.Scan(&e.ID, &e.Category, &e.Round, &e.Load, When(&e.Began), &e.First, &e.Grade, &e.Counted, &e.In)
+				err := row.Scan(&e.ID, &e.Category, &e.Round, &e.Load, When(&e.Began), &e.First, &e.Grade, Flag{&e.Awaits}, &e.Counted, &e.In)
 				p.Graded[e.Category] = append(p.Graded[e.Category], e)
 				return err
 			},
