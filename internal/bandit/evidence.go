@@ -43,10 +43,10 @@ type Evidence struct {
 	// Awaiting is the weight, of Fast, of the sessions that are in none of these sums: what becomes of their work is
 	// yet to be known.
 	Awaiting float64 `json:"awaiting"`
-	Up     Drift       `json:"up"`
-	Down   Drift       `json:"down"`
-	Graded int         `json:"graded"` // sessions that brought a grade
-	Alarms int         `json:"alarms"` // changes that were detected
+	Up       Drift   `json:"up"`
+	Down     Drift   `json:"down"`
+	Graded   int     `json:"graded"` // sessions that brought a grade
+	Alarms   int     `json:"alarms"` // changes that were detected
 }
 
 // Sums are the weight of the sessions, and the weighted sums of their grades and of
