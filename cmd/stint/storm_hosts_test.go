@@ -175,7 +175,7 @@ max_chain = 0
 lanes = %d
 [tasks]
 most_sessions = 0
-`, way.Dir, filepath.Join(home, "state"), filepath.Join(s.dir, "beats"), s.size.ttl, s.size.hosts*s.size.workers)
+`, way.Dir, filepath.Join(home, "state"), filepath.Join(s.dir, "beats"), s.size.ttl, min(99, s.size.hosts*s.size.workers)) // workers without a lane end as busy
 	path := filepath.Join(home, "stint.toml")
 	if err := errors.Join(append(errs, os.WriteFile(path, []byte(config), 0o600))...); err != nil {
 		s.Fatal(err)
