@@ -35,7 +35,7 @@ type line struct {
 func newLine(config *pgx.ConnConfig, most time.Duration) *line {
 	config.ConnectTimeout = dialing
 	if config.ValidateConnect == nil {
-		config.ValidateConnect = writable
+		config.ValidateConnect = writable(len(config.Fallbacks) > 0)
 	}
 	l := &line{config: config, most: most, free: make(chan *pgx.Conn, 1)}
 	l.closes = time.AfterFunc(idle, l.rest)
@@ -43,16 +43,16 @@ func newLine(config *pgx.ConnConfig, most time.Duration) *line {
 	return l
 }
 
-// writable refuses a server that takes no writes, so that the next address is tried. Servers say by
-// themselves whether they do, a pooler has to be asked.
-func writable(ctx context.Context, c *pgconn.PgConn) error {
-	switch standby, readOnly := c.ParameterStatus("in_hot_standby"), c.ParameterStatus("default_transaction_read_only"); {
-	case standby == "on" || readOnly == "on":
-		return pgconn.ErrReadOnlyConnection
-	case standby == "" || readOnly == "":
+// writable refuses a server that takes no writes, so that the next address is tried. A server says by
+// itself whether it does; a pooler has to be asked, since it says what one of its servers said once, maybe
+// before that was promoted or deposed.
+func writable(several bool) pgconn.ValidateConnectFunc {
+	return func(ctx context.Context, c *pgconn.PgConn) error {
+		if !several && c.ParameterStatus("in_hot_standby") == "off" && c.ParameterStatus("default_transaction_read_only") == "off" {
+			return nil
+		}
 		return pgconn.ValidateConnectTargetSessionAttrsReadWrite(ctx, c)
 	}
-	return nil
 }
 
 // use runs a transaction on the connection, and again where a second try may go better, for as long

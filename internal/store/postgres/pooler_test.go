@@ -33,3 +33,20 @@ func TestPooler(t *testing.T) {
 		return func() store.Store { return mustOpen(t, o) }
 	}, "Restarts", "Same", "Repeat") // are long, and have no statement that the others lack
 }
+
+// TestPoolerPromoted has a standby be promoted whose pooler was asked before: the pooler goes on to say
+// that its server takes no writes, and is written to all the same.
+func TestPoolerPromoted(t *testing.T) {
+	t.Parallel()
+	old := alone(t)
+	made, err := old.Standby()
+	standby := removed(t, made, err)
+	p, err := standby.Pooler(4)
+	must(t, err)
+	t.Cleanup(func() { must(t, p.Close()) })
+	through := func() *DB {
+		return mustOpen(t, Options{DSN: p.DSN(), Fleet: "f", Settings: bandit.Defaults(), Patience: 3 * time.Second})
+	}
+	fails(t, takeOne(t.Context(), through(), "k"), "read only connection", "promote one")
+	must(t, standby.Follows(old), old.Stop(), standby.Promote(), takeOne(t.Context(), through(), "k"))
+}
