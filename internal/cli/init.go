@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
+	"stint/internal/doctor"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store/sqlite"
@@ -30,6 +31,7 @@ import (
 
 type initOptions struct {
 	fleet   string
+	store   string
 	systemd bool
 	runtime bool
 	dryRun  bool
@@ -62,6 +64,7 @@ files, and the schema that editors check stint.toml by, are brought up to date.`
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.fleet, "fleet", "", "the fleet's name (default: made from the folder's)")
+	f.StringVar(&o.store, "store", "", "where a fleet on several machines keeps its claims and runs, such as postgres://HOST/DATABASE: stint help hosts")
 	f.BoolVar(&o.systemd, "systemd", false, "install, enable and start the fleet's timer")
 	f.BoolVar(&o.runtime, "runtime", false, "with --systemd: install until the machine goes down, for a trial")
 	addDryRun(cmd, &o.dryRun)
@@ -137,6 +140,9 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 		if err == nil && s.o.fleet != "" && s.o.fleet != string(c.Fleet) {
 			err = usage(fmt.Errorf("%s is for fleet %s, not %s", path, c.Fleet, s.o.fleet))
 		}
+		if err == nil && s.o.store != "" && s.o.store != c.Store.Text {
+			err = fleet.WithHint(usage(fmt.Errorf("%s has another store", path)), "edit its key store; stint store copy takes the record along")
+		}
 		s.did(path, kept)
 		return c, err
 	}
@@ -148,8 +154,11 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	if state == "" {
 		return nil, fleet.WithHint(usage(errors.New("no place for the fleet's state: neither $XDG_STATE_HOME nor $HOME is set")), "set HOME")
 	}
+	if _, err := config.ParseStore(cmp.Or(s.o.store, string(config.SQLite)), name, s.Getenv); err != nil {
+		return nil, fmt.Errorf("--store: %w", usage(err))
+	}
 	dir, format := task.Find(s.dir)
-	text := config.Sample(config.SampleOptions{Fleet: name, State: state, Agents: s.agents(), TaskDir: dir, TaskFormat: format})
+	text := config.Sample(config.SampleOptions{Fleet: name, Store: s.o.store, State: state, Agents: s.agents(), TaskDir: dir, TaskFormat: format})
 	c, err := config.Parse(path, text, options)
 	if err != nil {
 		return nil, err
@@ -235,9 +244,12 @@ func (s *setup) storeFor(c *config.Config) sqlite.Options {
 	return o
 }
 
-// state makes the state folder and the store. The store of a workspace that was
-// moved goes with it.
+// state makes the state folder and the store in it. The store of a workspace that was
+// moved goes with it. One on a server is there, or its owner makes it.
 func (s *setup) state(ctx context.Context, c *config.Config) error {
+	if c.Store.Shared() {
+		return s.sharedState(ctx, c)
+	}
 	path := filepath.Join(c.State, sqlite.File)
 	if _, err := os.Lstat(path); err != nil {
 		s.did(path, created)
@@ -265,6 +277,24 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	return db.Close()
+}
+
+// sharedState makes the folder for the identity, the locks and the runs of one machine of a fleet.
+func (s *setup) sharedState(ctx context.Context, c *config.Config) error {
+	for _, f := range doctor.ExamineStore(s.serverFacts(ctx, c)) {
+		if f.State == doctor.Problem {
+			s.missing = append(s.missing, "the store: "+f.What+"; "+f.Fix)
+		}
+	}
+	done := kept
+	if _, err := os.Lstat(c.State); err != nil {
+		done = created
+	}
+	s.did(c.State, done)
+	if s.o.dryRun {
+		return nil
+	}
+	return os.MkdirAll(c.State, 0o700)
 }
 
 // schema writes what editors read of the configuration's keys. If we die before it, the

@@ -15,6 +15,7 @@ import (
 // all of it is UTF-8 without NUL, which is all that TOML can hold.
 type SampleOptions struct {
 	Fleet  fleet.Name
+	Store  string // empty: a file in the state folder
 	State  string
 	Agents []SampleAgent // none: claude
 
@@ -44,6 +45,7 @@ func Sample(o SampleOptions) []byte {
 		}
 	}
 	set("fleet", string(o.Fleet))
+	set("store", o.Store)
 	set("state", o.State)
 	set("tasks.dir", o.TaskDir)
 	set("tasks.format", string(o.TaskFormat))
