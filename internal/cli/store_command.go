@@ -84,28 +84,68 @@ to, and refuses to be written; write the other into stint.toml. Epochs, grades a
 }
 
 func newStoreAccept(a *app) *cobra.Command {
-	var dryRun bool
+	var dryRun, restored bool
 	cmd := &cobra.Command{
 		Use:   "accept",
 		Short: "Take a server that is older than what this machine has seen",
 		Long: `Take a server that is older than what this machine has seen. After a failover a machine does not go
 back to the server from which the fleet has moved on: the claims there are not the last. If the server
 that took its place is gone for good, say so here, on each machine that refuses the older one. The
-writes that are lost are counted, and nothing is granted for a while, as after every loss.`,
+writes that are lost are counted, and nothing is granted for a while, as after every loss.
+
+A server that was restored from a backup looks like the one before. A machine that has lost none of its
+own writes finds nothing wrong with it, and could be granted what another has lost. Say --restored on one
+machine before any other writes there.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.acceptStore(cmd.Context(), dryRun) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if restored {
+				return a.acceptBackup(cmd.Context(), dryRun)
+			}
+			return a.acceptStore(cmd.Context(), dryRun)
+		},
 	}
+	cmd.Flags().BoolVar(&restored, "restored", false, "the server has the data of a backup: grant nothing for a while, and epochs higher")
 	addDryRun(cmd, &dryRun)
 	return cmd
 }
 
-func (a *app) acceptStore(ctx context.Context, dryRun bool) error {
+// shared is the configuration, whose store other machines may use, too.
+func (a *app) shared() (*config.Config, error) {
 	c, err := a.loadConfig()
+	if err == nil && !c.Store.Shared() {
+		err = usage(errors.New("the store is a file of this machine, which has no older server"))
+	}
+	return c, err
+}
+
+func (a *app) acceptBackup(ctx context.Context, dryRun bool) (err error) {
+	c, err := a.shared()
 	if err != nil {
 		return err
 	}
-	if !c.Store.Shared() {
-		return usage(errors.New("the store is a file of this machine, which has no older server"))
+	o := a.serverOptions(c)
+	o.DryRun = dryRun
+	db, err := postgres.Open(o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	l, err := db.Restored(ctx)
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		printJSON(a.Stdout, wire.NewMigration(c.Store.Text, dryRun, nil, nil))
+	default:
+		fmt.Fprintf(a.Stdout, "%s a backup: nothing is granted before %s, and epochs go on higher\n", did(dryRun, "takes", "would take"), plain.Stamp(l.GrantsFrom))
+	}
+	return nil
+}
+
+func (a *app) acceptStore(ctx context.Context, dryRun bool) error {
+	c, err := a.shared()
+	if err != nil {
+		return err
 	}
 	err = a.withStoreOf(ctx, c, reading, func(_ *config.Config, s store.Store) error {
 		_, _, err := s.Hosts(ctx)

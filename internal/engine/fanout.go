@@ -107,6 +107,7 @@ func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Categ
 	}
 	if !o.DryRun {
 		e.see(ctx, v)
+		e.notifyLineage(ctx, v.Snapshot.Lineage, v.Now)
 	}
 	v.Full, v.Pool = full, o.Pool
 	v.Full = e.letAnswer(ctx, v)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -36,7 +37,7 @@ func (e *Engine) notify(ctx context.Context, n fleet.Notice) {
 	}
 	every := e.Config.Notice.Every
 	switch n.Event { //nolint:exhaustive // the others are news whenever they are
-	case fleet.EventHeld:
+	case fleet.EventHeld, fleet.EventWentBack:
 		every = forever // it stays news for no longer than until it was sent
 	case fleet.EventReviewSilent:
 		every = max(every, day)
@@ -93,6 +94,14 @@ func (w *worker) notifyEnd(ctx context.Context) {
 				Event: fleet.EventWaiting, Category: run.Category, Task: run.Task, Run: run.ID, Reason: q.Why(), At: run.EndedAt,
 			})
 		}
+	}
+}
+
+// notifyLineage sends a notice if the store has lost what it had acknowledged: once, by the first machine that
+// fires.
+func (e *Engine) notifyLineage(ctx context.Context, l fleet.Lineage, now time.Time) {
+	if reason := l.Reason(); reason != "" && now.Sub(l.Since) < day {
+		e.notify(ctx, fleet.Notice{Event: fleet.EventWentBack, Reason: fmt.Sprintf("%s, at %s", reason, utc(l.Since)), At: now})
 	}
 }
 

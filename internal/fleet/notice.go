@@ -32,6 +32,8 @@ const (
 	EventGradesChanged Event = "grades_changed"
 	// EventHeld is a change of what leads to execution, which waits for a person.
 	EventHeld Event = "held"
+	// EventWentBack is a store that lost what it had acknowledged, or may have.
+	EventWentBack Event = "store_went_back"
 	// EventSourceFailed is a source of tasks that cannot be read.
 	EventSourceFailed Event = "source_failed"
 )
@@ -40,7 +42,7 @@ const (
 func Events() []Event {
 	return []Event{
 		EventFailed, EventWaiting, EventQuota, EventUnavailable, EventBudget, EventNoopStreak, EventWIPFull, EventReviewSilent, EventLaneOverdue,
-		EventGradesChanged, EventSourceFailed, EventHeld,
+		EventGradesChanged, EventSourceFailed, EventHeld, EventWentBack,
 	}
 }
 
@@ -79,8 +81,8 @@ func (n Notice) Subject() string {
 		return string(n.Run)
 	case EventReviewSilent:
 		return "review"
-	case EventHeld:
-		return n.Reason // which names the change
+	case EventHeld, EventWentBack:
+		return n.Reason // which names the change, or when it was
 	case EventSourceFailed:
 		return n.Source
 	}

@@ -70,6 +70,15 @@ func (p *Page) Meet(m Meeting) (news bool) {
 	return true
 }
 
+// Restored takes a person's word that the store is a backup: machines may have lost writes that none of those knows of
+// that write next, and would grant their epochs again. It returns the lineage from then on.
+func (p *Page) Restored(pause time.Duration) fleet.Lineage {
+	l := p.lineage()
+	l.Incarnation, l.Since, l.Lost, l.GrantsFrom = l.Incarnation+1, p.Now, 0, whole(p.Now.Add(pause))
+	p.Lineage.Put(l)
+	return l
+}
+
 // Count counts a write of a machine, and returns what the machine has seen once it is acknowledged.
 func (p *Page) Count(m Meeting) store.Seen {
 	had, _ := p.Acknowledged.Get(Acknowledged{Host: m.Host})

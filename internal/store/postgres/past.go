@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -37,6 +38,16 @@ func (d deposed) Error() string {
 }
 
 func (d deposed) Is(target error) bool { return target == ErrDeposed }
+
+// Restored takes a person's word that the server's data are those of a backup: nothing is granted for as long as
+// after every loss, and epochs go on higher.
+func (d *DB) Restored(ctx context.Context) (l fleet.Lineage, err error) {
+	err = d.Change(ctx, book.Need{}, func(p *book.Page) error {
+		l = p.Restored(d.past.pause)
+		return nil
+	})
+	return l, err
+}
 
 // meeting is what is known before the server answers.
 func (p past) meeting() (m book.Meeting) {

@@ -200,6 +200,35 @@ func TestCleanFailover(t *testing.T) {
 }
 
 // TestRestoredBackup has the server go on from a backup, which nothing but the count of writes
+// TestRestoredByWord has a machine come first whose own writes are all there. Those of another are not, and would be
+// granted at the same epochs, unless a person says that the data are those of a backup.
+func TestRestoredByWord(t *testing.T) {
+	t.Parallel()
+	c := alone(t)
+	var ofA, ofB memory
+	a, b := machine(t, "a", &ofA, c), machine(t, "b", &ofB, c)
+	take(t, b, "kept", "carol")
+	must(t, c.Stop(), c.Backup(), c.Start())
+	was := take(t, a, "lost", "bob")
+	must(t, c.Stop(), c.Restore(), c.Start())
+	if l, err := b.Restored(t.Context()); err != nil || l.Incarnation != 1 {
+		t.Errorf("lineage %+v, %v", l, err)
+	}
+	if _, _, err := b.Take(t.Context(), store.TakeRequest{Key: "lost", Holder: "carol", TTL: time.Hour}); !errors.As(err, &fleet.RefusedError{}) {
+		t.Errorf("take what another machine lost: %v", err)
+	}
+	_, err := a.Resume(t.Context(), "")
+	must(t, err)
+	if l := lineage(t, a); l.Incarnation != 1 || l.Lost != 1 {
+		t.Errorf("lineage %+v, once the other machine has written", l)
+	}
+	_, err = a.Resume(t.Context(), "")
+	must(t, err)
+	if got := take(t, b, "lost", "carol"); got != was+fleet.EpochLeap {
+		t.Errorf("epoch %d", got)
+	}
+}
+
 // shows.
 func TestRestoredBackup(t *testing.T) {
 	t.Parallel()
