@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -35,12 +36,17 @@ func stormSizeAsked() stormSize {
 // storm is a fleet whose claims many processes fight over.
 type storm struct {
 	*testing.T
-	configs []string // of the machines; a client is on one of them
-	begun   time.Time
-	keys    int
-	faults  bool // a call may fail, which says nothing of what it did
+	configs  []string        // of the machines
+	ahead    []time.Duration // how far the clocks of the machines are; none: the program is as it is
+	begun    time.Time
+	machines int // that clients are on, the first ones
+	keys     int
+	faults   bool // a call may fail, which says nothing of what it did
 
 	length pace // of a call
+
+	past sync.RWMutex // a call goes by one past of the store
+	lost int          // how often the store has lost writes: from then on the keys are others
 
 	mu      sync.Mutex
 	killed  int
@@ -54,7 +60,7 @@ func newStorm(t *testing.T, keys int) *storm {
 	dir := t.TempDir()
 	storetest.Keep(t, dir)
 	s := &storm{
-		T: t, configs: []string{filepath.Join(dir, "stint.toml")}, begun: time.Now(), keys: keys,
+		T: t, configs: []string{filepath.Join(dir, "stint.toml")}, begun: time.Now(), machines: 1, keys: keys,
 		history: map[string][]porcupine.Operation{}, answers: map[string]int{},
 	}
 	config := fmt.Sprintf("fleet = \"storm\"\nstate = %q\n[agent.a]\ncommand = [\"true\"]\n[category.code]\n", filepath.Join(dir, "state"))
@@ -121,9 +127,13 @@ func (p *pace) part(chance *rand.Rand) time.Duration {
 func (s *storm) client(i, calls int) {
 	chance := rand.New(rand.NewPCG(3, uint64(i)))
 	holder := fmt.Sprintf("p%d", i)
-	holds := map[string]int64{}
+	holds, lost := map[string]int64{}, 0
 	for range calls {
-		key := fmt.Sprintf("k%d", chance.IntN(s.keys))
+		s.past.RLock()
+		if s.lost > lost {
+			holds, lost = map[string]int64{}, s.lost
+		}
+		key := fmt.Sprintf("k%d.%d", lost, chance.IntN(s.keys))
 		if held := slices.Sorted(maps.Keys(holds)); len(held) > 0 && chance.IntN(3) > 0 {
 			key = held[chance.IntN(len(held))]
 		}
@@ -145,7 +155,19 @@ func (s *storm) client(i, calls int) {
 		case "released", "lost", "denied", "free":
 			delete(holds, key)
 		}
+		s.past.RUnlock()
 	}
+}
+
+// command is the program on a machine.
+func (s *storm) command(ctx context.Context, machine int, args ...string) *exec.Cmd {
+	args = append([]string{"--config", s.configs[machine]}, args...)
+	if s.ahead == nil {
+		return exec.CommandContext(ctx, "stint", args...)
+	}
+	cmd := exec.CommandContext(ctx, "crashstint", args...)
+	cmd.Env = append(os.Environ(), crashLater+"="+s.ahead[machine].String())
+	return cmd
 }
 
 // args are the command line of a call.
@@ -170,7 +192,7 @@ func (c stormCall) args(key string, ending int) []string {
 func (s *storm) call(key string, c stormCall, ending int, after time.Duration) stormAnswer {
 	var stdout, stderr bytes.Buffer
 	client, _ := strconv.Atoi(c.Holder[1:])
-	cmd := exec.CommandContext(s.Context(), "stint", append([]string{"--config", s.configs[client%len(s.configs)]}, c.args(key, ending)...)...)
+	cmd := s.command(s.Context(), client%s.machines, c.args(key, ending)...)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	began := time.Since(s.begun)
 	if err := cmd.Start(); err != nil {
