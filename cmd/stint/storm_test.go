@@ -43,6 +43,8 @@ type storm struct {
 	keys     int
 	faults   bool // a call may fail, which says nothing of what it did
 
+	late time.Duration // how long what a process has sent before its death may be on its way
+
 	length pace // of a call
 
 	past sync.RWMutex // a call goes by one past of the store
@@ -208,7 +210,7 @@ func (s *storm) call(key string, c stormCall, ending int, after time.Duration) s
 	defer s.mu.Unlock()
 	var a stormAnswer
 	if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		s.killed++ // Nothing it did comes later than its death.
+		s.killed++ // Nothing that it did to a file comes later than its death.
 	} else if s.faults && cmd.ProcessState.ExitCode() == 1 {
 		s.failed++
 	} else if a = parseStormAnswer(stdout.Bytes()); cmd.ProcessState.ExitCode() != stormExit(c.Kind, a.Status) || strings.Contains(stderr.String(), "locked") {
@@ -221,7 +223,14 @@ func (s *storm) call(key string, c stormCall, ending int, after time.Duration) s
 	origin := s.begun.UnixMilli()
 	c.Window = span{origin + began.Milliseconds() - 1, origin + ended.Milliseconds() + 2} // The store counts in milliseconds.
 	op := porcupine.Operation{ClientId: client, Input: c, Output: a, Call: int64(began), Return: int64(ended)}
-	s.history[key] = append(s.history[key], op)
+	if tardy := op; a.Status == "" && s.late > 0 && (c.TTL > 0 || c.Kind == "release") {
+		c.Window.Hi += s.late.Milliseconds()
+		tardy.Input, tardy.Return = c, int64(ended+s.late)
+		tardy.ClientId = client + 1000*(4+len(s.history[key])) // which goes on meanwhile
+		s.history[key] = append(s.history[key], tardy)
+	} else {
+		s.history[key] = append(s.history[key], op)
+	}
 	if s.faults && (c.TTL > 0 || c.Kind == "release") { // what never got an answer was repeated: each try may have done it
 		op.Output = stormAnswer{}
 		for n := range 3 {
