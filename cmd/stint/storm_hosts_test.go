@@ -385,13 +385,29 @@ func (s *hostsStorm) lose() error {
 // after is the server that repeats the one that takes writes.
 func (s *hostsStorm) after() *pgtest.Cluster { return s.servers[slices.Index(s.servers, s.cluster)+1] }
 
-// restore has the server go on from a backup.
+// restore has the server go on from a backup, as a person does: no machine gets there before one of them was asked
+// to accept that.
 func (s *hostsStorm) restore() error {
 	s.met[faultRestore].Add(1)
 	if err := errors.Join(s.cluster.Stop(), s.cluster.Backup(), s.cluster.Start(), s.take(0)); err != nil {
 		return err
 	}
-	err := s.loses(func() error { return errors.Join(s.cluster.Stop(), s.cluster.Restore(), s.cluster.Start()) })
+	err := s.loses(func() error {
+		for _, ways := range s.ways {
+			for _, way := range ways {
+				way.Cut()
+			}
+		}
+		defer s.heal()
+		err := errors.Join(s.cluster.Stop(), s.cluster.Restore(), s.cluster.Start())
+		for _, way := range s.ways[0] {
+			way.Heal()
+		}
+		if out, accepted := s.command(s.Context(), 0, "store", "accept", "--restored").CombinedOutput(); accepted != nil {
+			err = errors.Join(err, fmt.Errorf("accept: %w: %s", accepted, out))
+		}
+		return err
+	})
 	return errors.Join(err, s.meet())
 }
 
