@@ -45,11 +45,15 @@ type hostsStormSize struct {
 
 func hostsStormSizeAsked() hostsStormSize {
 	if os.Getenv("STINT_STORM") == "full" {
-		return hostsStormSize{hosts: 20, workers: 10, tasks: 60, ttl: 12 * time.Second, lasts: 10 * time.Minute, clients: 20, calls: 250, keys: 40,
-			servers: 3, turns: []func(*hostsStorm) error{(*hostsStorm).clone, (*hostsStorm).promote, (*hostsStorm).lose, (*hostsStorm).restore}}
+		return hostsStormSize{
+			hosts: 20, workers: 10, tasks: 60, ttl: 12 * time.Second, lasts: 10 * time.Minute, clients: 20, calls: 250, keys: 40,
+			servers: 3, turns: []func(*hostsStorm) error{(*hostsStorm).clone, (*hostsStorm).promote, (*hostsStorm).lose, (*hostsStorm).restore},
+		}
 	}
-	return hostsStormSize{hosts: 3, workers: 2, tasks: 9, ttl: 4 * time.Second, lasts: 15 * time.Second, clients: 6, calls: 15, keys: 4,
-		servers: 1, turns: []func(*hostsStorm) error{(*hostsStorm).clone}}
+	return hostsStormSize{
+		hosts: 3, workers: 2, tasks: 9, ttl: 4 * time.Second, lasts: 15 * time.Second, clients: 6, calls: 15, keys: 4,
+		servers: 1, turns: []func(*hostsStorm) error{(*hostsStorm).clone},
+	}
 }
 
 // hostsStorm is a fleet on several machines, each with a state folder of its own and its own way to
