@@ -44,10 +44,13 @@ func (p *Page) planned(r fleet.Run) Run {
 }
 
 // BeginRun marks a run as begun by a process, once. That the process says it again changes nothing.
+// A run that is not on record, which its process has read there, was lost by a store that went back.
 func (p *Page) BeginRun(id fleet.RunID, pid int) error {
-	r, err := p.open(id)
+	r, found := p.run(id)
 	switch {
-	case err != nil, !r.StartedAt.IsZero() && r.PID != pid:
+	case !found:
+		return fmt.Errorf("run %s is not on record any more: %w", id, fleet.ErrLost)
+	case !r.EndedAt.IsZero(), !r.StartedAt.IsZero() && r.PID != pid:
 		return fmt.Errorf("run %s has begun or ended already: %w", id, fleet.ErrUsage)
 	case r.StartedAt.IsZero():
 		r.StartedAt, r.PID = p.Now, pid

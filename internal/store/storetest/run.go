@@ -122,6 +122,7 @@ func testBeginRun(t *testing.T, b bundle) {
 	if got := b.mustRun(t, "0r2").StartedAt; !got.IsZero() {
 		t.Errorf("got an ended run begun at %s, want never", got)
 	}
+	mustBe(t, b.BeginRun(t.Context(), "0gone", 1), fleet.ErrLost) // by a store that went back
 }
 
 func testLanes(t *testing.T, b bundle) {
