@@ -11,13 +11,15 @@ import (
 	"stint/internal/cli"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/host"
 	"stint/internal/store"
 )
 
 // The variables that crashstint reads.
 const (
 	crashStop  = "STINT_CRASH_STOP"  // where it kills itself, as "before Store.AddRun"
-	crashLater = "STINT_CRASH_LATER" // how far its clock is ahead
+	crashLater = "STINT_CRASH_LATER" // how much later it is
+	crashClock = "STINT_CRASH_CLOCK" // how far the machine's clock is off
 	crashRival = "STINT_CRASH_RIVAL" // set: this holder takes a run's claim right before it
 	crashGate  = "STINT_CRASH_GATE"  // set: it waits until descriptor 3 ends
 )
@@ -31,9 +33,10 @@ func crashstint() {
 		}
 	}
 	s := cli.Process()
-	if ahead, err := time.ParseDuration(os.Getenv(crashLater)); err == nil {
-		s.Now = func() time.Time { return time.Now().Add(ahead) }
-	}
+	later, _ := time.ParseDuration(os.Getenv(crashLater))
+	off, _ := time.ParseDuration(os.Getenv(crashClock))
+	s.Now = func() time.Time { return time.Now().Add(later + off) }
+	s.Elapsed = func() time.Duration { return host.Elapsed() + later }
 	s.Tamper = func(e *engine.Engine) {
 		stop := stop(os.Getenv(crashStop))
 		e.Store = crashStore{Store: e.Store, stop: stop, rival: fleet.Holder(os.Getenv(crashRival))}

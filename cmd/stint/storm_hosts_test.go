@@ -362,16 +362,26 @@ func (s *hostsStorm) clone() error {
 		return fmt.Errorf("adopt: %w: %s", err, out)
 	}
 	close(s.cloned)
-	return nil
+	return errors.Join(s.take(at), s.noLoss())
 }
 
-// promote has a standby that has everything take the server's place.
+// promote has a standby that has everything take the server's place: a machine has written that it has.
 func (s *hostsStorm) promote() error {
 	s.met[faultPromote].Add(1)
 	old := s.cluster
 	err := old.Set("synchronous_standby_names", "*")
 	s.cluster = s.after()
-	return errors.Join(err, s.cluster.Follows(old), old.Stop(), s.cluster.Promote(), s.depose(old))
+	return errors.Join(err, s.cluster.Follows(old), s.take(0), old.Stop(), s.cluster.Promote(), s.depose(old), s.noLoss())
+}
+
+// noLoss checks that no machine believes that the store has lost a write: epochs would have leapt.
+func (s *hostsStorm) noLoss() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last := slices.Max(slices.Collect(maps.Keys(s.epochs))); last > 1_000_000 {
+		return fmt.Errorf("epoch %d: the store has lost nothing yet", last)
+	}
+	return nil
 }
 
 // lose has a standby that lags take the server's place.

@@ -168,7 +168,7 @@ func (s *storm) command(ctx context.Context, machine int, args ...string) *exec.
 		return exec.CommandContext(ctx, "stint", args...)
 	}
 	cmd := exec.CommandContext(ctx, "crashstint", args...)
-	cmd.Env = append(os.Environ(), crashLater+"="+s.ahead[machine].String())
+	cmd.Env = append(os.Environ(), crashClock+"="+s.ahead[machine].String())
 	return cmd
 }
 

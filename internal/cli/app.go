@@ -105,7 +105,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Trunk:     places.Clone,
 		Folders:   folders,
 		Host:      func() fleet.Host { return a.ownHost(c) },
-		Elapsed:   host.Elapsed,
+		Elapsed:   a.Elapsed,
 		Unenforced: func(properties map[string]any) []string {
 			return systemd.Unenforced(os.DirFS("/"), "self", properties)
 		},

@@ -27,6 +27,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/host"
 	"stint/internal/plain"
 	"stint/internal/wire"
 )
@@ -37,6 +38,7 @@ type Surroundings struct {
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
 	Now            func() time.Time
+	Elapsed        func() time.Duration // since the machine's start, by a clock that nobody sets
 	Random         func() uint64
 	// Tamper may put faults between the engine and its parts. It is nil but in tests.
 	Tamper func(*engine.Engine)
@@ -46,7 +48,7 @@ type Surroundings struct {
 func Process() Surroundings {
 	return Surroundings{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Getenv: os.Getenv, Now: time.Now, Random: rand.Uint64,
+		Getenv: os.Getenv, Now: time.Now, Elapsed: host.Elapsed, Random: rand.Uint64,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"stint/internal/claim"
 	"stint/internal/config"
@@ -151,9 +152,11 @@ func (a *app) storeOptions(c *config.Config) sqlite.Options {
 	if resolved, err := filepath.EvalSymlinks(workspace); err == nil {
 		workspace = resolved // one workspace, by whatever path it was reached
 	}
+	boot := sync.OnceValue(thisMachine().Boot)
 	return sqlite.Options{
 		Dir: c.State, Fleet: c.Fleet, Workspace: workspace, Now: a.Now, Settings: c.Selector.Settings,
-		Host: func() string { return a.here(c)().Host },
+		Start: func() sqlite.Start { return sqlite.Start{ID: boot(), Elapsed: a.Elapsed()} },
+		Host:  func() string { return a.here(c)().Host },
 	}
 }
 

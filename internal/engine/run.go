@@ -65,6 +65,9 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		}
 	}
 	stored, readErr := e.Store.Run(ctx, run.ID)
+	if errors.Is(readErr, fleet.ErrNotFound) { // by a store that went back
+		readErr = fmt.Errorf("run %s is not on record any more: %w", run.ID, fleet.ErrLost)
+	}
 	if readErr != nil {
 		return w.run, errors.Join(err, readErr)
 	}

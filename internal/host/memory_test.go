@@ -29,6 +29,7 @@ func TestMemory(t *testing.T) {
 	}{
 		{"an earlier write", store.Seen{System: "1", Timeline: 1, Writes: 49}, false},
 		{"an older timeline", store.Seen{System: "1", Writes: 90}, false},
+		{"a copy of this machine", store.Seen{System: "1", Timeline: 1, Host: "copy", Writes: 1}, true},
 		{"a newer timeline", store.Seen{System: "1", Timeline: 2, Writes: 1}, true},
 		{"a newer incarnation", store.Seen{System: "1", Timeline: 1, Incarnation: 1, Writes: 1}, true},
 		{"another server", store.Seen{System: "2", Timeline: 1, Writes: 1}, true},

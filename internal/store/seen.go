@@ -11,8 +11,9 @@ type Server struct {
 type Seen struct {
 	System      string
 	Timeline    int
-	Incarnation int   // see [stint/internal/fleet.Lineage]
-	Writes      int64 // of this machine, up to that one
+	Incarnation int    // see [stint/internal/fleet.Lineage]
+	Host        string // this machine's identity then: a copy of it, which got another, has written nothing yet
+	Writes      int64  // of this machine, up to that one
 }
 
 // Deposed reports whether a server is one from which the fleet has moved on, to a standby of it.
@@ -25,7 +26,7 @@ func (s Seen) Before(other Seen) bool {
 	if s.System != other.System || s.Incarnation != other.Incarnation {
 		return s.System != other.System || s.Incarnation < other.Incarnation
 	}
-	return s.Timeline < other.Timeline || s.Timeline == other.Timeline && s.Writes < other.Writes
+	return s.Timeline < other.Timeline || s.Timeline == other.Timeline && (s.Host != other.Host || s.Writes < other.Writes)
 }
 
 // Memory is where a machine keeps what it has seen. All of its processes have the same.

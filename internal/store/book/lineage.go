@@ -31,6 +31,9 @@ func (m Meeting) Lineage(l fleet.Lineage, written int64, now time.Time) fleet.Li
 	if _, here := l.Servers[seen.System]; !here { // the store was copied from there, or the machine is new
 		seen = store.Seen{}
 	}
+	if seen.Host != m.Host { // as for a copy of another machine
+		seen.Writes = 0
+	}
 	lost := max(0, seen.Writes-written)
 	var (
 		first  = len(l.Servers) == 0
@@ -84,7 +87,7 @@ func (p *Page) Count(m Meeting) store.Seen {
 	had, _ := p.Acknowledged.Get(Acknowledged{Host: m.Host})
 	had.Writes++
 	p.Acknowledged.Put(had)
-	return store.Seen{System: m.Server.System, Timeline: m.Server.Timeline, Incarnation: p.lineage().Incarnation, Writes: had.Writes}
+	return store.Seen{System: m.Server.System, Timeline: m.Server.Timeline, Incarnation: p.lineage().Incarnation, Host: m.Host, Writes: had.Writes}
 }
 
 func sameLineage(a, b fleet.Lineage) bool {

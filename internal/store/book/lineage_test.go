@@ -21,7 +21,7 @@ func TestLineage(t *testing.T) {
 		on       = func(timeline int) store.Server { return store.Server{System: "a", Timeline: timeline} }
 		synced   = store.Server{System: "a", Timeline: 2, Synchronous: true}
 		remember = func(timeline, incarnation int, writes int64) store.Seen {
-			return store.Seen{System: "a", Timeline: timeline, Incarnation: incarnation, Writes: writes}
+			return store.Seen{System: "a", Timeline: timeline, Incarnation: incarnation, Host: "h", Writes: writes}
 		}
 	)
 	for _, c := range []struct {
@@ -112,6 +112,12 @@ func TestLineage(t *testing.T) {
 			store.Server{System: "b", Timeline: 1},
 			remember(1, 0, 7),
 			fleet.Lineage{Incarnation: 1, Servers: map[string]int{"a": 1, "b": 1}, Since: now, Lost: 2, GrantsFrom: until},
+		},
+		{
+			"a copy of another machine",
+			fleet.Lineage{Servers: servers(1)},
+			0, on(1), store.Seen{System: "a", Timeline: 1, Host: "original", Writes: 7},
+			fleet.Lineage{Servers: servers(1)},
 		},
 		{
 			"the store was copied to another server",

@@ -88,7 +88,8 @@ func (c *Cluster) until(sql string) error {
 	return nil
 }
 
-// Set changes a setting of a running server.
+// Set changes a setting of a running server, and waits until it is in force.
 func (c *Cluster) Set(name, value string) error {
-	return errors.Join(c.tell(fmt.Sprintf("alter system set %s = '%s'", name, value)), c.tell("select pg_reload_conf()"))
+	err := errors.Join(c.tell(fmt.Sprintf("alter system set %s = '%s'", name, value)), c.tell("select pg_reload_conf()"))
+	return errors.Join(err, c.until(fmt.Sprintf("select current_setting('%s') = '%s'", name, value)))
 }

@@ -63,7 +63,8 @@ type DB struct {
 	table.Reader // of it
 
 	sql    *sql.DB
-	now    func() time.Time
+	now    func() time.Time // by the machine's clock
+	start  func() Start
 	learn  bandit.Settings
 	dryRun bool
 	path   string
@@ -76,10 +77,11 @@ type Options struct {
 	Dir       string // the state folder
 	Fleet     fleet.Name
 	Workspace string
-	Now       func() time.Time
-	Settings  bandit.Settings // by which grades are learnt from
-	Host      func() string   // this machine's identity: a category rests here after its sessions here; nil, or empty: after any
-	DryRun    bool            // undo whatever is written; a store that is missing is made in memory
+	Now       func() time.Time // by the machine's clock, which may be set
+	Start     func() Start     // of the machine; nil: the machine's clock is the store's
+	Settings  bandit.Settings  // by which grades are learnt from
+	Host      func() string    // this machine's identity: a category rests here after its sessions here; nil, or empty: after any
+	DryRun    bool             // undo whatever is written; a store that is missing is made in memory
 }
 
 // Open opens the store for writing, and makes it, folder included, when there is
@@ -163,7 +165,7 @@ func open(ctx context.Context, path string, o Options, lock string) (*DB, error)
 }
 
 func newDB(db *sql.DB, o Options) *DB {
-	d := &DB{sql: db, now: o.Now, learn: o.Settings}
+	d := &DB{sql: db, now: o.Now, start: o.Start, learn: o.Settings}
 	d.Writer, d.Reader = book.Writer{Engine: d}, table.Reader{Source: d, Host: o.Host}
 	return d
 }
@@ -236,20 +238,14 @@ func (d *DB) owner(ctx context.Context) (name fleet.Name, workspace, moved strin
 	return name, workspace, moved, err
 }
 
-// tx is a transaction with its one reading of the clock.
-type tx struct {
-	*sql.Tx
-	now time.Time
-}
-
 // update runs fn in a transaction that holds the write lock from its start.
-func (d *DB) update(ctx context.Context, fn func(tx) error) error {
+func (d *DB) update(ctx context.Context, fn func(*sql.Tx) error) error {
 	defer d.turn(ctx)()
 	t, err := d.sql.BeginTx(ctx, nil)
 	if err != nil {
 		return translate(err)
 	}
-	if err := fn(tx{t, d.now()}); err != nil {
+	if err := fn(t); err != nil {
 		return errors.Join(translate(err), rollback(t))
 	}
 	if d.dryRun {
@@ -289,16 +285,23 @@ func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement
 	if _, err := c.ExecContext(whole, "begin deferred"); err != nil {
 		return translate(err)
 	}
-	err = translate(run(ctx, c, ask(d.now())...))
+	clocks, err := d.clocks(ctx, c)
+	if err == nil {
+		err = run(ctx, c, ask(clocks.now())...)
+	}
 	_, undone := c.ExecContext(whole, "rollback")
-	return errors.Join(err, undone)
+	return errors.Join(translate(err), undone)
 }
 
 // Change runs a write that book decides.
 func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) error) error {
-	return d.update(ctx, func(t tx) error {
-		p := book.NewPage(t.now, d.learn)
-		if err := run(ctx, t, table.Load(n, p, table.Day(t.now))...); err != nil {
+	return d.update(ctx, func(t *sql.Tx) error {
+		now, err := d.wind(ctx, t, n.Number)
+		if err != nil {
+			return err
+		}
+		p := book.NewPage(now, d.learn)
+		if err := run(ctx, t, table.Load(n, p, table.Day(now))...); err != nil {
 			return err
 		}
 		if err := decide(p); err != nil {
@@ -311,6 +314,7 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 // querier runs statements: a transaction, or the connection that has one.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 }
 

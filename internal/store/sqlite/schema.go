@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +15,7 @@ import (
 
 // migrate brings a store from version have to the latest, in one transaction.
 func (d *DB) migrate(ctx context.Context, have int) error {
-	return d.update(ctx, func(t tx) error {
+	return d.update(ctx, func(t *sql.Tx) error {
 		// Another process may have been quicker while this one waited.
 		if err := t.QueryRowContext(ctx, "pragma user_version").Scan(&have); err != nil {
 			return err
@@ -27,14 +28,14 @@ func (d *DB) migrate(ctx context.Context, have int) error {
 		if have == 0 {
 			return errEmpty()
 		}
-		return t.apply(ctx, have)
+		return apply(ctx, t, have)
 	})
 }
 
 func errEmpty() error { return fleet.WithHint(errors.New("it is empty: not a store"), hintNoStore) }
 
 // apply runs the migrations after version have.
-func (t tx) apply(ctx context.Context, have int) error {
+func apply(ctx context.Context, t *sql.Tx, have int) error {
 	for i, m := range table.Migrations()[have:] {
 		if _, err := t.ExecContext(ctx, m.SQL); err != nil {
 			return fmt.Errorf("migrate with %s: %w", m.Name, err)
@@ -95,8 +96,8 @@ func fill(ctx context.Context, path string, o Options) error {
 }
 
 func (d *DB) fill(ctx context.Context, o Options) error {
-	return d.update(ctx, func(t tx) error {
-		if err := t.apply(ctx, 0); err != nil {
+	return d.update(ctx, func(t *sql.Tx) error {
+		if err := apply(ctx, t, 0); err != nil {
 			return err
 		}
 		_, err := t.ExecContext(ctx, "insert into fleet (one, name, workspace) values (1, ?, ?)", o.Fleet, o.Workspace)

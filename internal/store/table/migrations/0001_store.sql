@@ -8,7 +8,9 @@ create table fleet (
   fires     integer not null default 0,        -- the number of the last fire
   moved     text not null default '',          -- the store to which all of it was copied; empty: it is in use
   kept_from integer not null default 0,        -- runs that ended before may be gone, with all that was theirs; 0: all are kept
-  kept_fire integer not null default 0         -- of fires up to this one inputs, selections and choices are gone
+  kept_fire integer not null default 0,        -- of fires up to this one inputs, selections and choices are gone
+  boot      text not null default '',          -- the machine's start since which the store's clock goes; empty: it is the machine's
+  booted_at integer not null default 0         -- when that was, by the store's clock
 ) strict;
 
 -- One row a key, for ever: the epoch must never start again.
