@@ -37,7 +37,8 @@ func stormSizeAsked() stormSize {
 type storm struct {
 	*testing.T
 	configs  []string        // of the machines
-	ahead    []time.Duration // how far the clocks of the machines are; none: the program is as it is
+	ahead    []time.Duration // how far the clocks of the machines are off; none: the program is as it is
+	turns    bool            // each process has one of these clocks
 	begun    time.Time
 	machines int // that clients are on, the first ones
 	keys     int
@@ -78,23 +79,39 @@ func newStorm(t *testing.T, keys int) *storm {
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	size := stormSizeAsked()
+	newStorm(t, size.keys).blows(size)
+}
+
+// TestStormClocks is [TestStorm] with clocks that are set again and again: each second process finds its own two hours
+// off. Before, one has used the store since the machine's start.
+func TestStormClocks(t *testing.T) {
+	t.Parallel()
+	size := stormSizeAsked()
 	s := newStorm(t, size.keys)
+	s.ahead = []time.Duration{0}
+	s.call("before", stormCall{Kind: "take", Holder: "p0", TTL: 1000}, 0, 0)
+	s.ahead, s.turns = []time.Duration{0, 2 * time.Hour, 0, -2 * time.Hour}, true
+	s.blows(size)
+}
+
+func (s *storm) blows(size stormSize) {
+	s.Helper()
 	var clients sync.WaitGroup
 	for i := range size.processes {
 		clients.Go(func() { s.client(i, size.calls) })
 	}
 	clients.Wait()
-	t.Logf("%d killed of %d; answers: %v", s.killed, size.processes*size.calls, s.answers)
+	s.Logf("%d killed of %d; answers: %v", s.killed, size.processes*size.calls, s.answers)
 	for _, status := range []string{"", "granted", "denied", "released"} {
 		if s.answers[status] == 0 {
-			t.Errorf("no call was answered %q: that was no storm", status)
+			s.Errorf("no call was answered %q: that was no storm", status)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.history)) {
 		if got := stormVerdict(s.history[key]); got != porcupine.Ok {
-			t.Errorf("%s: %s, want %s", key, got, porcupine.Ok)
+			s.Errorf("%s: %s, want %s", key, got, porcupine.Ok)
 			for _, o := range s.history[key] {
-				t.Logf("%+v: %+v", o.Input, o.Output)
+				s.Logf("%+v: %+v", o.Input, o.Output)
 			}
 		}
 	}
@@ -167,8 +184,12 @@ func (s *storm) command(ctx context.Context, machine int, args ...string) *exec.
 	if s.ahead == nil {
 		return exec.CommandContext(ctx, "stint", args...)
 	}
+	off := s.ahead[machine]
+	if s.turns {
+		off = s.ahead[rand.IntN(len(s.ahead))]
+	}
 	cmd := exec.CommandContext(ctx, "crashstint", args...)
-	cmd.Env = append(os.Environ(), crashClock+"="+s.ahead[machine].String())
+	cmd.Env = append(os.Environ(), crashClock+"="+off.String())
 	return cmd
 }
 
