@@ -46,7 +46,7 @@ type hostsStormSize struct {
 func hostsStormSizeAsked() hostsStormSize {
 	if os.Getenv("STINT_STORM") == "full" {
 		return hostsStormSize{
-			hosts: 20, workers: 10, tasks: 60, ttl: 12 * time.Second, lasts: 10 * time.Minute, clients: 20, calls: 250, keys: 40,
+			hosts: 20, workers: 10, tasks: 60, ttl: 12 * time.Second, lasts: 10 * time.Minute, clients: 20, calls: 250, keys: 100,
 			servers: 3, turns: []func(*hostsStorm) error{(*hostsStorm).clone, (*hostsStorm).promote, (*hostsStorm).lose, (*hostsStorm).restore},
 		}
 	}
