@@ -3,14 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"stint/internal/inspect"
-	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/wire"
 )
@@ -77,22 +75,27 @@ func (a *app) runStatus(ctx context.Context, o statusOptions) error {
 
 func (a *app) watchStatus(ctx context.Context, o statusOptions) error {
 	if a.json {
-		return a.watchPipe(ctx, o, func(_ bool) error {
+		return a.watchEvery(ctx, o, func(_ bool) error {
 			return a.lookAt(ctx, o, func(e *inspect.Explainer, s inspect.Status) { printLine(a.Stdout, wire.NewStatus(e.Config.Fleet, s)) })
 		})
 	}
-	if f, ok := terminal(a.Stdout); ok && a.Getenv("TERM") != "dumb" {
-		return a.watchTerminal(ctx, o, f)
-	}
-	return a.watchPipe(ctx, o, func(first bool) error {
+	_, inPlace := terminal(a.Stdout)
+	inPlace = inPlace && a.Getenv("TERM") != "dumb"
+	return a.watchEvery(ctx, o, func(first bool) error {
 		return a.lookAt(ctx, o, func(e *inspect.Explainer, s inspect.Status) {
-			if !first {
+			switch {
+			case inPlace:
+				fmt.Fprint(a.Stdout, clearScreen)
+			case !first:
 				fmt.Fprintln(a.Stdout)
 			}
-			a.print(a.statusScreen(e, s, o.last, 0))
+			a.print(a.statusScreen(e, s, o.last, a.rows()))
 		})
 	})
 }
+
+// clearScreen has a terminal write from its first line on; "stint top" is the live screen.
+const clearScreen = "\x1b[H\x1b[J"
 
 // lookAt reads the fleet's status once, with a store that is opened for that: the next
 // look finds what another command made.
@@ -152,8 +155,8 @@ func (a *app) glyphs(lines []string) []string {
 	return lines
 }
 
-// watchPipe shows one status after the other.
-func (a *app) watchPipe(ctx context.Context, o statusOptions, show func(first bool) error) error {
+// watchEvery shows one status after the other.
+func (a *app) watchEvery(ctx context.Context, o statusOptions, show func(first bool) error) error {
 	tick := time.NewTicker(o.interval)
 	defer tick.Stop()
 	for first := true; ; first = false {
@@ -175,43 +178,6 @@ func (a *app) watchPipe(ctx context.Context, o statusOptions, show func(first bo
 func (a *app) outputFailed() bool {
 	out, ok := a.Stdout.(*output)
 	return ok && out.err != nil
-}
-
-// watchTerminal shows the status in place, until interrupted. The error of a look is shown
-// below what the look before it saw; the first look must not fail.
-func (a *app) watchTerminal(ctx context.Context, o statusOptions, f terminalFile) error {
-	a.log = slog.New(slog.DiscardHandler) // its lines would go across the screen
-	var lines []string
-	look := func() error {
-		return a.lookAt(ctx, o, func(e *inspect.Explainer, s inspect.Status) {
-			lines = a.statusScreen(e, s, o.last, a.rows())
-		})
-	}
-	if err := look(); err != nil {
-		return err
-	}
-	p := openPainter(f)
-	defer p.close()
-	tick := time.NewTicker(o.interval)
-	defer tick.Stop()
-	var trouble string
-	for {
-		shown := lines
-		if trouble != "" {
-			shown = append(shown[:len(shown):len(shown)], a.style().Fit(a.style().Paint(screen.Red, "stint: error: "+plain.Line(trouble))))
-		}
-		p.show(shown)
-		select {
-		case <-tick.C:
-		case <-p.resized:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		trouble = ""
-		if err := look(); err != nil && ctx.Err() == nil {
-			trouble = err.Error()
-		}
-	}
 }
 
 // dash stands for what there is none of.
