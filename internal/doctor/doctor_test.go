@@ -295,6 +295,18 @@ func TestExamine(t *testing.T) {
 			"hosts warning: machine quiet is silent: nothing was heard of it for 1d01h | look at it; if it is off for good: stint host gone quiet",
 			"hosts warning: machine dead is silent, with sessions at work: nothing was heard of it for 11m00s | look at it; if it is off for good: stint host gone dead",
 		}},
+		{"fires that fall together", func(f *Facts) {
+			at := func(name string, second int64) Host {
+				return Host{Host: fleet.Host{Name: name, FiredAt: time.Unix(second, 0)}}
+			}
+			gone := at("gone", 11)
+			gone.GoneAt = time.Unix(12, 0)
+			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Writes: true, Hosts: []Host{
+				at("c", 14), at("a", 10), at("b", 12), gone, at("e", 17), at("f", 19), {Host: fleet.Host{Name: "people"}},
+			}}
+		}, []string{
+			"hosts warning: machines a and b and c fired last within 2s of each other | stint init writes a timer that is spread over its cadence, on each machine",
+		}},
 		{"ends not delivered", func(f *Facts) {
 			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Writes: true, Unsent: 2, UnsentFor: 6 * time.Minute}
 		}, []string{

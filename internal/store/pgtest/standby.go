@@ -80,13 +80,16 @@ func (c *Cluster) ask(sql string) (answer string, err error) {
 func (c *Cluster) until(sql string) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for range tick.C {
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
 		if answer, err := c.ask(sql); err != nil || answer == "true" {
 			return err
 		}
 	}
-	return nil
+	return fmt.Errorf("never true within %s: %s", patience, sql)
 }
+
+// patience is as long as a server on a loaded machine may take for anything.
+const patience = 2 * time.Minute
 
 // Set changes a setting of a running server, and waits until it is in force.
 func (c *Cluster) Set(name, value string) error {
