@@ -378,7 +378,7 @@ func (s *hostsStorm) promote() error {
 func (s *hostsStorm) noLoss() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if last := slices.Max(slices.Collect(maps.Keys(s.epochs))); last > 1_000_000 {
+	if last := slices.Max(slices.Collect(maps.Keys(s.epochs))); last > epochLeap {
 		return fmt.Errorf("epoch %d: the store has lost nothing yet", last)
 	}
 	return nil

@@ -243,7 +243,10 @@ func (s *storm) call(key string, c stormCall, ending int, after time.Duration) s
 	s.answers[a.Status]++
 	origin := s.begun.UnixMilli()
 	c.Window = span{origin + began.Milliseconds() - 1, origin + ended.Milliseconds() + 2} // The store counts in milliseconds.
-	op := porcupine.Operation{ClientId: client, Input: c, Output: a, Call: int64(began), Return: int64(ended)}
+	c.Epoch %= epochLeap
+	seen := a
+	seen.Epoch %= epochLeap
+	op := porcupine.Operation{ClientId: client, Input: c, Output: seen, Call: int64(began), Return: int64(ended)}
 	if tardy := op; a.Status == "" && s.late > 0 && (c.TTL > 0 || c.Kind == "release") {
 		c.Window.Hi += s.late.Milliseconds()
 		tardy.Input, tardy.Return = c, int64(ended+s.late)
@@ -261,6 +264,10 @@ func (s *storm) call(key string, c stormCall, ending int, after time.Duration) s
 	}
 	return a
 }
+
+// epochLeap is how much higher epochs go on with each loss of writes. A key is of one past of the store: there the first
+// grant is 1, or as much higher.
+const epochLeap = 1_000_000
 
 // stormExit is the exit status that goes with an answer.
 func stormExit(kind, status string) int {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"stint/internal/fleet"
@@ -35,7 +36,7 @@ func (c clocks) now() time.Time {
 	return c.wall
 }
 
-func (d *DB) clocks(ctx context.Context, on querier) (c clocks, err error) {
+func (d *DB) clocks(ctx context.Context, on *sql.Conn) (c clocks, err error) {
 	c.wall = d.now()
 	if d.start == nil {
 		return c, nil
@@ -51,7 +52,7 @@ func (d *DB) clocks(ctx context.Context, on querier) (c clocks, err error) {
 
 // wind is the time by which a write goes. The first write after a start sets the store's clock by the machine's, and
 // so does a fire that finds the two more than a minute apart: claims that stand keep the time that is left to them.
-func (d *DB) wind(ctx context.Context, on querier, fire bool) (time.Time, error) {
+func (d *DB) wind(ctx context.Context, on *sql.Conn, fire bool) (time.Time, error) {
 	c, err := d.clocks(ctx, on)
 	if err != nil || c.start.ID == "" {
 		return c.wall, err

@@ -38,12 +38,9 @@ const (
 	// SQLite's back-off is not fair. It must stay below the time a unit has to
 	// stop, or a cancelled worker could not record its end.
 	busyTimeoutMillis = "15000"
-	// When a transaction locks: a writer at its start, for one that upgrades its lock
-	// half-way can be refused however long it waits; a reader never.
-	immediate = "immediate"
-	deferred  = "deferred"
-	// A reader of a file that nobody can write takes no lock at all.
-	frozen = "frozen"
+	// A writer locks at its start, for one that upgrades its lock half-way can be refused however long it waits.
+	beginWrite = "begin immediate"
+	beginRead  = "begin deferred"
 	// Readers and one writer at a time, without blocking each other.
 	journalMode = "WAL"
 	// A grant that was announced must survive a power cut.
@@ -53,6 +50,15 @@ const (
 	// One connection: a process does one thing at a time here, and a second
 	// connection costs a millisecond to open.
 	maxConnections = 1
+)
+
+// How a file is opened.
+type mode int
+
+const (
+	writes mode = iota
+	reads
+	frozen // a file that nobody can write is read without any lock
 )
 
 var _ store.Store = (*DB)(nil)
@@ -97,7 +103,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 			return nil, fmt.Errorf("create store %s: %w", path, translate(err))
 		}
 	}
-	return open(ctx, path, o, immediate)
+	return open(ctx, path, o, writes)
 }
 
 // OpenRead opens an existing store for reading. Without one it returns an error
@@ -111,7 +117,7 @@ func OpenRead(ctx context.Context, o Options) (*DB, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("store %s: %w", path, fleet.ErrNotFound)
 	}
-	d, err := open(ctx, path, o, deferred)
+	d, err := open(ctx, path, o, reads)
 	if err != nil && unwritable(err) && settled(path) {
 		d, err = open(ctx, path, o, frozen)
 	}
@@ -145,17 +151,17 @@ func (d *DB) Close() error {
 	return d.sql.Close()
 }
 
-func open(ctx context.Context, path string, o Options, lock string) (*DB, error) {
-	db, err := connect(path, lock)
+func open(ctx context.Context, path string, o Options, how mode) (*DB, error) {
+	db, err := connect(path, how)
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", path, err)
 	}
 	d := newDB(db, o)
 	d.dryRun, d.path = o.DryRun, path
-	if err = d.check(ctx, o, lock != immediate); err == nil {
+	if err = d.check(ctx, o, how != writes); err == nil {
 		d.file, err = os.Stat(path)
 	}
-	if err == nil && lock == immediate {
+	if err == nil && how == writes {
 		d.folder, err = os.Open(filepath.Dir(path))
 	}
 	if err != nil {
@@ -172,17 +178,16 @@ func newDB(db *sql.DB, o Options) *DB {
 
 // connect opens the file without ever creating it: a mistyped path must not
 // become a second, empty store in which every claim is free.
-func connect(path, lock string) (*sql.DB, error) {
-	if lock == frozen {
-		return connectAs(path, "ro", deferred, "immutable")
+func connect(path string, how mode) (*sql.DB, error) {
+	if how == frozen {
+		return connectAs(path, "ro", "immutable")
 	}
-	return connectAs(path, "rw", lock)
+	return connectAs(path, "rw")
 }
 
-func connectAs(path, mode, lock string, also ...string) (*sql.DB, error) {
+func connectAs(path, mode string, also ...string) (*sql.DB, error) {
 	query := url.Values{
 		"mode":             {mode},
-		"_txlock":          {lock},
 		"_busy_timeout":    {busyTimeoutMillis},
 		"_foreign_keys":    {"1"},
 		"_synchronous":     {synchronous},
@@ -238,23 +243,43 @@ func (d *DB) owner(ctx context.Context) (name fleet.Name, workspace, moved strin
 	return name, workspace, moved, err
 }
 
-// update runs fn in a transaction that holds the write lock from its start.
-func (d *DB) update(ctx context.Context, fn func(*sql.Tx) error) error {
+// update runs fn in a transaction that holds the write lock from its start, and that nothing cuts short.
+func (d *DB) update(ctx context.Context, fn func(context.Context, *sql.Conn) error) error {
 	defer d.turn(ctx)()
-	t, err := d.sql.BeginTx(ctx, nil)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	return d.within(ctx, beginWrite, func(c *sql.Conn) (keep bool, err error) {
+		if err := fn(ctx, c); err != nil || d.dryRun {
+			return false, err
+		}
+		return true, d.inPlace()
+	})
+}
+
+// within runs fn in a transaction. It is begun and ended by hand: the driver begins all of a connection's alike, and
+// database/sql has a goroutine watch each. Neither end may be cut short, or the connection would stay in it.
+func (d *DB) within(ctx context.Context, begin string, fn func(*sql.Conn) (keep bool, err error)) (err error) {
+	c, err := d.sql.Conn(ctx)
 	if err != nil {
 		return translate(err)
 	}
-	if err := fn(t); err != nil {
-		return errors.Join(translate(err), rollback(t))
+	defer func() { err = errors.Join(err, c.Close()) }()
+	whole := context.WithoutCancel(ctx)
+	if _, err := c.ExecContext(whole, begin); err != nil {
+		return translate(err)
 	}
-	if d.dryRun {
-		return rollback(t)
+	keep, err := fn(c)
+	if err == nil && keep {
+		if _, err = c.ExecContext(whole, "commit"); err == nil {
+			return nil
+		}
 	}
-	if err := d.inPlace(); err != nil {
-		return errors.Join(err, rollback(t))
+	if _, undone := c.ExecContext(whole, "rollback"); err == nil {
+		err = undone // after a failure the transaction may be over already
 	}
-	return translate(t.Commit())
+	return translate(err)
 }
 
 // inPlace fails when the store was removed or replaced since it was opened: writes to a file
@@ -274,52 +299,35 @@ func (d *DB) inPlace() error {
 // Read reads rows as of one instant. Unlike a write it takes no lock that holds others up, on a
 // store opened for writing either.
 func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement) (err error) {
-	c, err := d.sql.Conn(ctx)
-	if err != nil {
-		return translate(err)
-	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	// By hand: the driver begins each transaction of a connection alike, here with the lock of a
-	// writer. Neither end of this one may be cut short, or the connection would stay in it.
-	whole := context.WithoutCancel(ctx)
-	if _, err := c.ExecContext(whole, "begin deferred"); err != nil {
-		return translate(err)
-	}
-	clocks, err := d.clocks(ctx, c)
-	if err == nil {
-		err = run(ctx, c, ask(clocks.now())...)
-	}
-	_, undone := c.ExecContext(whole, "rollback")
-	return errors.Join(translate(err), undone)
+	return d.within(ctx, beginRead, func(c *sql.Conn) (keep bool, err error) {
+		clocks, err := d.clocks(ctx, c)
+		if err != nil {
+			return false, err
+		}
+		return false, run(ctx, c, ask(clocks.now())...)
+	})
 }
 
 // Change runs a write that book decides.
 func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) error) error {
-	return d.update(ctx, func(t *sql.Tx) error {
-		now, err := d.wind(ctx, t, n.Number)
+	return d.update(ctx, func(ctx context.Context, c *sql.Conn) error {
+		now, err := d.wind(ctx, c, n.Number)
 		if err != nil {
 			return err
 		}
 		p := book.NewPage(now, d.learn)
-		if err := run(ctx, t, table.Load(n, p, table.Day(now))...); err != nil {
+		if err := run(ctx, c, table.Load(n, p, table.Day(now))...); err != nil {
 			return err
 		}
 		if err := decide(p); err != nil {
 			return err
 		}
-		return run(ctx, t, table.Save(p)...)
+		return run(ctx, c, table.Save(p)...)
 	})
 }
 
-// querier runs statements: a transaction, or the connection that has one.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
 // run runs statements, one after the other.
-func run(ctx context.Context, on querier, list ...table.Statement) error {
+func run(ctx context.Context, on *sql.Conn, list ...table.Statement) error {
 	for _, s := range list {
 		if err := one(ctx, on, s); err != nil {
 			return err
@@ -328,7 +336,7 @@ func run(ctx context.Context, on querier, list ...table.Statement) error {
 	return nil
 }
 
-func one(ctx context.Context, on querier, s table.Statement) (err error) {
+func one(ctx context.Context, on *sql.Conn, s table.Statement) (err error) {
 	values, err := s.Values()
 	if err != nil {
 		return err
@@ -348,13 +356,6 @@ func one(ctx context.Context, on querier, s table.Statement) (err error) {
 		}
 	}
 	return rows.Err()
-}
-
-func rollback(t *sql.Tx) error {
-	if err := t.Rollback(); err != nil && !errors.Is(err, sql.ErrTxDone) {
-		return err
-	}
-	return nil
 }
 
 const hintNoStore = "this is not a store; restore stint.db from a backup, or move it away to start afresh"

@@ -59,7 +59,7 @@ func obey(ctx context.Context, mode, dir string) (string, error) {
 			return "", err
 		}
 		d.turn(ctx)
-		_, err = d.sql.BeginTx(ctx, nil)
+		_, err = d.sql.ExecContext(ctx, beginWrite)
 		return "locked", err
 	case "readonly":
 		db, err := OpenRead(ctx, o)

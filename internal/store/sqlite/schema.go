@@ -15,9 +15,9 @@ import (
 
 // migrate brings a store from version have to the latest, in one transaction.
 func (d *DB) migrate(ctx context.Context, have int) error {
-	return d.update(ctx, func(t *sql.Tx) error {
+	return d.update(ctx, func(ctx context.Context, c *sql.Conn) error {
 		// Another process may have been quicker while this one waited.
-		if err := t.QueryRowContext(ctx, "pragma user_version").Scan(&have); err != nil {
+		if err := c.QueryRowContext(ctx, "pragma user_version").Scan(&have); err != nil {
 			return err
 		}
 		if have > table.Latest() {
@@ -28,19 +28,19 @@ func (d *DB) migrate(ctx context.Context, have int) error {
 		if have == 0 {
 			return errEmpty()
 		}
-		return apply(ctx, t, have)
+		return apply(ctx, c, have)
 	})
 }
 
 func errEmpty() error { return fleet.WithHint(errors.New("it is empty: not a store"), hintNoStore) }
 
 // apply runs the migrations after version have.
-func apply(ctx context.Context, t *sql.Tx, have int) error {
+func apply(ctx context.Context, c *sql.Conn, have int) error {
 	for i, m := range table.Migrations()[have:] {
-		if _, err := t.ExecContext(ctx, m.SQL); err != nil {
+		if _, err := c.ExecContext(ctx, m.SQL); err != nil {
 			return fmt.Errorf("migrate with %s: %w", m.Name, err)
 		}
-		if _, err := t.ExecContext(ctx, fmt.Sprintf("pragma user_version = %d", have+i+1)); err != nil {
+		if _, err := c.ExecContext(ctx, fmt.Sprintf("pragma user_version = %d", have+i+1)); err != nil {
 			return err
 		}
 	}
@@ -83,7 +83,7 @@ func create(ctx context.Context, path string, o Options) (err error) {
 
 // fill writes the schema and the owner into an empty database file.
 func fill(ctx context.Context, path string, o Options) error {
-	db, err := connect(path, immediate)
+	db, err := connect(path, writes)
 	if err != nil {
 		return err
 	}
@@ -96,11 +96,11 @@ func fill(ctx context.Context, path string, o Options) error {
 }
 
 func (d *DB) fill(ctx context.Context, o Options) error {
-	return d.update(ctx, func(t *sql.Tx) error {
-		if err := apply(ctx, t, 0); err != nil {
+	return d.update(ctx, func(ctx context.Context, c *sql.Conn) error {
+		if err := apply(ctx, c, 0); err != nil {
 			return err
 		}
-		_, err := t.ExecContext(ctx, "insert into fleet (one, name, workspace) values (1, ?, ?)", o.Fleet, o.Workspace)
+		_, err := c.ExecContext(ctx, "insert into fleet (one, name, workspace) values (1, ?, ?)", o.Fleet, o.Workspace)
 		return err
 	})
 }
@@ -108,7 +108,7 @@ func (d *DB) fill(ctx context.Context, o Options) error {
 // inMemory makes a store that ends with the process, for a dry run of a fleet that
 // has none.
 func inMemory(ctx context.Context, o Options) (*DB, error) {
-	db, err := connectAs("/stint", "memory", immediate)
+	db, err := connectAs("/stint", "memory")
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func syncFolder(dir string) error {
 // workspace, or "" when nothing had to change.
 func Adopt(ctx context.Context, o Options) (former string, err error) {
 	path := filepath.Join(o.Dir, File)
-	db, err := connect(path, immediate)
+	db, err := connect(path, writes)
 	if err != nil {
 		return "", err
 	}

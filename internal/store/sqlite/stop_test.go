@@ -22,7 +22,7 @@ import (
 	"stint/internal/store/storetest"
 )
 
-// stops lets a test in before each statement of a store, and before its commits. An
+// stops lets a test in before each statement of a store, commits included. An
 // error from it takes the statement's place.
 type stops struct{ before func() error }
 
@@ -52,6 +52,9 @@ type stopsConn struct {
 }
 
 func (c stopsConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if query == "rollback" {
+		return c.SQLiteConn.ExecContext(ctx, query, args)
+	}
 	if err := c.before(); err != nil {
 		return nil, err
 	}
@@ -65,26 +68,6 @@ func (c stopsConn) QueryContext(ctx context.Context, query string, args []driver
 	return c.SQLiteConn.QueryContext(ctx, query, args)
 }
 
-func (c stopsConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	if err := c.before(); err != nil {
-		return nil, err
-	}
-	tx, err := c.SQLiteConn.BeginTx(ctx, o)
-	return stopsTx{tx, c.stops}, err
-}
-
-type stopsTx struct {
-	driver.Tx
-	stops
-}
-
-func (t stopsTx) Commit() error {
-	if err := t.before(); err != nil {
-		return errors.Join(err, t.Rollback())
-	}
-	return t.Tx.Commit()
-}
-
 // openAt opens a store with a stop before every statement from here on.
 func openAt(ctx context.Context, o Options, before func() error) (*DB, error) {
 	d, err := Open(ctx, o)
@@ -95,7 +78,7 @@ func openAt(ctx context.Context, o Options, before func() error) (*DB, error) {
 		return nil, err
 	}
 	d.sql = sql.OpenDB(stopsConnector{
-		stops{before}, "file:" + filepath.Join(o.Dir, File) + "?_txlock=immediate&_foreign_keys=1&_busy_timeout=" + busyTimeoutMillis,
+		stops{before}, "file:" + filepath.Join(o.Dir, File) + "?_foreign_keys=1&_busy_timeout=" + busyTimeoutMillis,
 	})
 	d.sql.SetMaxOpenConns(maxConnections)
 	return d, nil
