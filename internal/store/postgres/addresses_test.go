@@ -47,7 +47,7 @@ func TestStandby(t *testing.T) {
 	if _, err := d.Snapshot(t.Context()); err != nil {
 		t.Error(err)
 	}
-	o.Patience = 4 * time.Second
+	o.Patience = 12 * time.Second
 	alone := o
 	for _, attrs := range []string{"", " target_session_attrs=read-write"} {
 		alone.DSN = standby.DSN() + attrs
