@@ -116,7 +116,8 @@ func TestLineage(t *testing.T) {
 		{
 			"a copy of another machine",
 			fleet.Lineage{Servers: servers(1)},
-			0, on(1), store.Seen{System: "a", Timeline: 1, Host: "original", Writes: 7},
+			0, on(1),
+			store.Seen{System: "a", Timeline: 1, Host: "original", Writes: 7},
 			fleet.Lineage{Servers: servers(1)},
 		},
 		{

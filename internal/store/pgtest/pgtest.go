@@ -183,8 +183,10 @@ func (c *Cluster) data() string { return filepath.Join(c.Dir, "data") }
 
 // Start starts the server, with more settings, and waits until it takes connections.
 func (c *Cluster) Start(settings ...string) error {
-	args := []string{"-D", c.data(), "-k", c.Dir, "-h", "", "-F", "-c", "max_connections=500", "-c", "log_min_messages=log",
-		"-c", "wal_keep_size=1GB"} // for a standby that has not heard of its primary for long
+	args := []string{
+		"-D", c.data(), "-k", c.Dir, "-h", "", "-F", "-c", "max_connections=500", "-c", "log_min_messages=log",
+		"-c", "wal_keep_size=1GB",
+	} // for a standby that has not heard of its primary for long
 	for _, s := range settings {
 		args = append(args, "-c", s)
 	}

@@ -80,12 +80,17 @@ func (c *Cluster) ask(sql string) (answer string, err error) {
 func (c *Cluster) until(sql string) error {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
+	over := time.After(patience)
+	for {
 		if answer, err := c.ask(sql); err != nil || answer == "true" {
 			return err
 		}
+		select {
+		case <-tick.C:
+		case <-over:
+			return fmt.Errorf("never true within %s: %s", patience, sql)
+		}
 	}
-	return fmt.Errorf("never true within %s: %s", patience, sql)
 }
 
 // patience is as long as a server on a loaded machine may take for anything.

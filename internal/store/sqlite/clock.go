@@ -15,7 +15,7 @@ type Start struct {
 	Elapsed time.Duration
 }
 
-// clocks are what the time is told from, all of them read at once.
+// clocks are those that the store's time depends on, all read at once.
 type clocks struct {
 	wall  time.Time // the machine's
 	start Start
