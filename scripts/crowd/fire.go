@@ -25,7 +25,7 @@ func (w *world) fireDue(h int32) {
 		return
 	}
 	host.firing = true
-	w.ask(w.Costs.Sweep+w.Costs.Snapshot+time.Duration(w.claims)*(w.Costs.SweepClaim+w.Costs.SnapshotClaim), fireSwept, h, host.life)
+	w.ask(0, w.Costs.Sweep+w.Costs.Snapshot+time.Duration(w.claims)*(w.Costs.SweepClaim+w.Costs.SnapshotClaim), fireSwept, h, host.life)
 }
 
 // fireSwept closes the runs of the host that are proven gone, as Reap in package engine,
@@ -43,7 +43,7 @@ func (w *world) fireSwept(e event) {
 	}
 	w.hosts[h].dead = dead[:0]
 	writes := time.Duration(len(dead)) * w.Costs.Write
-	w.ask(writes+w.lookCost(), fireSees, h, w.hosts[h].life)
+	w.ask(writes, w.lookCost(), fireSees, h, w.hosts[h].life)
 }
 
 // lookCost is what a snapshot takes.
@@ -71,7 +71,7 @@ func (w *world) fireSees(e event) {
 		return
 	}
 	host.plan = w.decide(h)
-	w.ask(w.Costs.Fire+time.Duration(len(host.plan))*w.Costs.FireRun, fireRecorded, h, host.life)
+	w.ask(w.Costs.Fire+time.Duration(len(host.plan))*w.Costs.FireRun, 0, fireRecorded, h, host.life)
 }
 
 // decide ranks the categories that the host could start, and returns those that it does

@@ -25,6 +25,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +35,9 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/plot"
+	"stint/internal/store"
+	"stint/internal/store/pgtest"
+	"stint/internal/store/postgres"
 	"stint/internal/store/sqlite"
 )
 
@@ -61,7 +65,7 @@ func play(ctx context.Context, args []string, out io.Writer) error {
 	flags.DurationVar(&o.TTL, "ttl", o.TTL, "time-to-live of claims")
 	flags.DurationVar(&o.Skew, "skew", 0, "how far each host's clock is off, at most, either way")
 	flags.Uint64Var(&o.Seed, "seed", rand.Uint64(), "seed of the world (default: by chance)")
-	measure := flags.Bool("measure", false, "measure what a store costs on this machine, in a temporary folder, and go by that")
+	measure := flags.String("measure", "", "measure what a store costs on this machine, and go by that: sqlite, in a temporary folder, or postgres, on a server of its own")
 	svg := flags.String("svg", "", "draw load and denials, hour by hour, to this file")
 	hosts := []int{o.Hosts}
 	flags.Func("hosts", fmt.Sprintf("numbers of hosts that share the store, as N,... (default %d)", o.Hosts), func(s string) (err error) {
@@ -74,11 +78,12 @@ func play(ctx context.Context, args []string, out io.Writer) error {
 	case flags.NArg() > 0:
 		return fmt.Errorf("%q: want flags only", flags.Arg(0))
 	}
-	if *measure {
+	if *measure != "" {
 		var err error
-		if o.Costs, err = measureHere(ctx); err != nil {
+		if o.Costs, o.Lookers, err = measureHere(ctx, *measure); err != nil {
 			return err
 		}
+		fmt.Fprintf(out, "costs: %+v\n", o.Costs)
 	}
 	var reports []*Report
 	for _, n := range hosts {
@@ -112,19 +117,42 @@ func numbers(s string) (list []int, err error) {
 	return list, nil
 }
 
-// measureHere measures a store in a temporary folder.
-func measureHere(ctx context.Context) (c Costs, err error) {
-	dir, err := os.MkdirTemp("", "stint-measure-")
-	if err != nil {
-		return c, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s, err := sqlite.Open(ctx, sqlite.Options{Dir: dir, Fleet: "measure", Workspace: dir, Now: time.Now, Settings: bandit.Defaults()})
-	if err != nil {
-		return c, err
+// measureHere measures a store of a kind. A server looks with all cores at once.
+func measureHere(ctx context.Context, kind string) (c Costs, lookers int, err error) {
+	var s store.Store
+	switch kind {
+	case "sqlite":
+		dir, err := os.MkdirTemp("", "stint-measure-")
+		if err != nil {
+			return c, 0, err
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		if s, err = sqlite.Open(ctx, sqlite.Options{Dir: dir, Fleet: "measure", Workspace: dir, Now: time.Now, Settings: bandit.Defaults()}); err != nil {
+			return c, 0, err
+		}
+	case "postgres":
+		server, err := pgtest.New()
+		if err != nil {
+			return c, 0, err
+		}
+		defer func() { _ = server.Remove() }()
+		o := postgres.Options{DSN: server.DSN(), Fleet: "measure", Settings: bandit.Defaults()}
+		if err := errors.Join(server.Stop(), server.Start("fsync=on")); err != nil {
+			return c, 0, err
+		}
+		if _, err := postgres.Migrate(ctx, o); err != nil {
+			return c, 0, err
+		}
+		if s, err = postgres.Open(o); err != nil {
+			return c, 0, err
+		}
+		lookers = runtime.NumCPU()
+	default:
+		return c, 0, fmt.Errorf("-measure %s: want sqlite or postgres", kind)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	return Measure(ctx, s, time.Now)
+	c, err = Measure(ctx, s, time.Now)
+	return c, lookers, err
 }
 
 // printReports prints a column for each number of hosts.

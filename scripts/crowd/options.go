@@ -31,8 +31,9 @@ type Options struct {
 	Orphans    float64       // probability that a session loses its supervisor and works on
 	Skew       time.Duration // a host's clock is off by up to this, either way
 
-	Costs Costs
-	Seed  uint64
+	Costs   Costs
+	Lookers int // cores of a server that are at looks while it writes; 0: looks and writes take turns
+	Seed    uint64
 }
 
 // Defaults are a thousand hosts with a hundred workers each, over two days, under the
@@ -100,6 +101,7 @@ func (o Options) Validate() error {
 		{o.TTL >= time.Millisecond, rangeError{"TTL", o.TTL, "a millisecond or more"}},
 		{o.Timeout > 0, rangeError{"Timeout", o.Timeout, "more than 0"}},
 		{o.Cooldown >= 0, rangeError{"Cooldown", o.Cooldown, "0 or more"}},
+		{o.Lookers >= 0, rangeError{"Lookers", o.Lookers, "0 or more"}},
 		{o.Skew >= 0, rangeError{"Skew", o.Skew, "0 or more"}},
 		{o.HostLife >= 0, rangeError{"HostLife", o.HostLife, "0 or more"}},
 		{o.HostRepair >= 0, rangeError{"HostRepair", o.HostRepair, "0 or more"}},

@@ -46,10 +46,12 @@ func (o Options) times(factor float64) Paper {
 	p := Paper{SessionsPerHour: sessions, Claims: sessions * mean}
 	look := c.Snapshot.Hours() + p.Claims*c.SnapshotClaim.Hours()
 	beats := math.Floor(mean / claims.Beat(o.TTL).Hours())
-	session := (6+beats)*c.Write.Hours() + 3*c.Read.Hours() + look + c.FireRun.Hours()
 	fires := hosts / o.Every.Hours()
-	fire := (c.Sweep + c.Snapshot + c.Fire).Hours() + p.Claims*(c.SweepClaim+c.SnapshotClaim).Hours() + look
-	p.Utilisation = sessions*session + fires*fire
+	writes := sessions*((6+beats)*c.Write.Hours()+c.FireRun.Hours()) + fires*c.Fire.Hours()
+	looks := sessions*(3*c.Read.Hours()+look) + fires*((c.Sweep+c.Snapshot).Hours()+p.Claims*(c.SweepClaim+c.SnapshotClaim).Hours()+look)
+	if p.Utilisation = writes + looks; o.Lookers > 0 {
+		p.Utilisation = max(writes, looks/float64(o.Lookers))
+	}
 	return p
 }
 

@@ -51,3 +51,17 @@ func (q *queue) enter(now, cost time.Duration) (begin, end time.Duration, ok boo
 	q.waits.add(begin - now)
 	return begin, q.free, true
 }
+
+// lookers are the cores of a server that can each be at one look.
+type lookers []queue
+
+// next is the one that is free first.
+func (l lookers) next() *queue {
+	first := 0
+	for i := range l {
+		if l[i].free < l[first].free {
+			first = i
+		}
+	}
+	return &l[first]
+}

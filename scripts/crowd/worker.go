@@ -18,7 +18,7 @@ const (
 // about.
 func (w *world) runBegins(id int32) {
 	r := &w.runs[id]
-	w.ask(w.Costs.Write+2*w.Costs.Read, runBegun, id, r.turn)
+	w.ask(w.Costs.Write, 2*w.Costs.Read, runBegun, id, r.turn)
 }
 
 func (w *world) runBegun(e event) {
@@ -51,7 +51,7 @@ func (w *world) try(id int32) {
 				r.pivots++
 				w.Pivots++
 			}
-			w.ask(w.Costs.Write+w.Costs.Read+w.lookCost(), runSees, id, r.turn)
+			w.ask(w.Costs.Write, w.Costs.Read+w.lookCost(), runSees, id, r.turn)
 			return
 		}
 		if !r.denied {
@@ -113,7 +113,7 @@ func (w *world) depart(id int32) {
 
 // end ends a run without a session.
 func (w *world) end(id int32) {
-	w.ask(w.Costs.Write, runEnded, id, w.runs[id].turn)
+	w.ask(w.Costs.Write, 0, runEnded, id, w.runs[id].turn)
 }
 
 func (w *world) runEnded(e event) {
@@ -134,7 +134,7 @@ func (w *world) runSees(e event) {
 	switch {
 	case r.sees != nobody:
 		r.turnSeen = w.tasks[r.sees].turn
-		w.ask(w.Costs.Write, runTook, e.who, r.turn)
+		w.ask(w.Costs.Write, 0, runTook, e.who, r.turn)
 	case r.denied:
 		w.onward(e.who)
 	default:
@@ -148,7 +148,7 @@ func (w *world) idle(id int32) {
 	w.Idle++
 	w.arms[r.category].Sleep(fleet.Round(w.fire), at(w.now))
 	w.unlock(id)
-	w.ask(2*w.Costs.Write, runEnded, id, r.turn)
+	w.ask(2*w.Costs.Write, 0, runEnded, id, r.turn)
 }
 
 // runTook learns whether the claim was granted. Where a session is in the way the run asks
@@ -165,7 +165,7 @@ func (w *world) runTook(e event) {
 		// finds nothing to do.
 		w.Stale++
 		w.unlock(e.who)
-		w.ask(4*w.Costs.Write, runEnded, e.who, r.turn)
+		w.ask(4*w.Costs.Write, 0, runEnded, e.who, r.turn)
 		return
 	}
 	before := t.claim
@@ -176,13 +176,13 @@ func (w *world) runTook(e event) {
 	found := known{t.epoch, w.liveness(r.host, &t.claim)}
 	if found.session != fleet.Lives && found != r.known {
 		r.known = found
-		w.ask(w.Costs.Write, runTook, e.who, r.turn)
+		w.ask(w.Costs.Write, 0, runTook, e.who, r.turn)
 		return
 	}
 	w.Denials++
 	r.denied = true
 	r.shun = append(r.shun, t.family)
-	w.ask(2*w.Costs.Write, runNoted, e.who, r.turn)
+	w.ask(2*w.Costs.Write, 0, runNoted, e.who, r.turn)
 }
 
 // runNoted goes on when the denial is on record and the lane given back.
@@ -256,7 +256,7 @@ func (w *world) runWakes(id int32) {
 	case w.now-r.renews >= claims.Lease(w.TTL):
 		w.lose(id)
 	default:
-		w.ask(w.Costs.Write, runRenewed, id, r.turn)
+		w.ask(w.Costs.Write, 0, runRenewed, id, r.turn)
 	}
 }
 
@@ -305,7 +305,7 @@ func (w *world) complete(id int32) {
 		r.ends = w.now
 	}
 	r.tries++
-	w.ask(3*w.Costs.Write, runCompleted, id, r.turn)
+	w.ask(3*w.Costs.Write, 0, runCompleted, id, r.turn)
 }
 
 func (w *world) runCompleted(e event) {

@@ -63,9 +63,10 @@ type run struct {
 type world struct {
 	Options
 	agenda
-	now    time.Duration
-	store  queue
-	chance *rand.Rand
+	now     time.Duration
+	store   queue
+	lookers lookers
+	chance  *rand.Rand
 
 	hosts    []host
 	places   []place // host by host
@@ -92,6 +93,7 @@ func newWorld(o Options) *world {
 		// Where even claims that are renewed in time may look expired to some host, each
 		// is in dispute.
 		doubtful: 2*o.Skew+patience >= o.TTL-claims.Beat(o.TTL),
+		lookers:  make(lookers, o.Lookers),
 	}
 	for i := range w.backlog {
 		w.backlog[i] = backlog{tasks: &w.tasks, family: nobody}
@@ -129,10 +131,19 @@ func (w *world) foresee(at time.Duration, k kind, who int32, turn uint32) {
 	w.add(event{at: at, kind: k, who: who, turn: turn})
 }
 
-// ask has the store do something, and foresees its end, or that it was waited for in
-// vain.
-func (w *world) ask(cost time.Duration, k kind, who int32, turn uint32) {
-	begin, end, ok := w.store.enter(w.now, cost)
+// ask has the store write and look, and foresees the end, or that it was waited for in
+// vain. Where looks do not wait for writes, a core of the server's is at each.
+func (w *world) ask(write, look time.Duration, k kind, who int32, turn uint32) {
+	if w.Lookers == 0 {
+		write, look = write+look, 0
+	}
+	begin, end, ok := w.now, w.now, true
+	if write > 0 {
+		begin, end, ok = w.store.enter(w.now, write)
+	}
+	if ok && look > 0 {
+		_, end, ok = w.lookers.next().enter(end, look)
+	}
 	if !ok {
 		w.Refused++
 		begin, end = w.now+patience, w.now+patience
