@@ -69,6 +69,15 @@ func (s stop) around(call string, do func() error) error {
 	return err
 }
 
+// answer is around for a call that has an answer.
+func answer[T any](s stop, call string, do func() (T, error)) (got T, err error) {
+	err = s.around(call, func() error {
+		got, err = do()
+		return err
+	})
+	return got, err
+}
+
 func (s stop) at(here string) {
 	if string(s) == here {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -82,20 +91,12 @@ type crashStore struct {
 	rival fleet.Holder
 }
 
-func (c crashStore) RecordFire(ctx context.Context, f store.Firing) (fire fleet.Fire, err error) {
-	err = c.stop.around("Store.RecordFire", func() error {
-		fire, err = c.Store.RecordFire(ctx, f)
-		return err
-	})
-	return fire, err
+func (c crashStore) RecordFire(ctx context.Context, f store.Firing) (fleet.Fire, error) {
+	return answer(c.stop, "Store.RecordFire", func() (fleet.Fire, error) { return c.Store.RecordFire(ctx, f) })
 }
 
-func (c crashStore) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (closed bool, err error) {
-	err = c.stop.around("Store.NotStarted", func() error {
-		closed, err = c.Store.NotStarted(ctx, fire, run, reason)
-		return err
-	})
-	return closed, err
+func (c crashStore) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error) {
+	return answer(c.stop, "Store.NotStarted", func() (bool, error) { return c.Store.NotStarted(ctx, fire, run, reason) })
 }
 
 func (c crashStore) AddRun(ctx context.Context, r fleet.Run) error {
@@ -135,31 +136,24 @@ func (c crashStore) TakeForRun(ctx context.Context, r store.RunTake) (grant flee
 	return grant, claim, err
 }
 
-func (c crashStore) AddFates(ctx context.Context, list []fleet.Fate) (news []fleet.Fate, err error) {
-	err = c.stop.around("Store.AddFates", func() error { news, err = c.Store.AddFates(ctx, list); return err })
-	return news, err
+func (c crashStore) AddFates(ctx context.Context, list []fleet.Fate) ([]fleet.Fate, error) {
+	return answer(c.stop, "Store.AddFates", func() ([]fleet.Fate, error) { return c.Store.AddFates(ctx, list) })
 }
 
-func (c crashStore) MoveEdge(ctx context.Context, cut store.Cut) (moved bool, err error) {
-	err = c.stop.around("Store.MoveEdge", func() error { moved, err = c.Store.MoveEdge(ctx, cut); return err })
-	return moved, err
+func (c crashStore) MoveEdge(ctx context.Context, cut store.Cut) (bool, error) {
+	return answer(c.stop, "Store.MoveEdge", func() (bool, error) { return c.Store.MoveEdge(ctx, cut) })
 }
 
-func (c crashStore) Forget(ctx context.Context, before time.Time) (n int, err error) {
-	err = c.stop.around("Store.Forget", func() error { n, err = c.Store.Forget(ctx, before); return err })
-	return n, err
+func (c crashStore) Forget(ctx context.Context, before time.Time) (int, error) {
+	return answer(c.stop, "Store.Forget", func() (int, error) { return c.Store.Forget(ctx, before) })
 }
 
 func (c crashStore) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error {
 	return c.stop.around("Store.SeePlaces", func() error { return c.Store.SeePlaces(ctx, at, list) })
 }
 
-func (c crashStore) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (kept store.Kept, err error) {
-	err = c.stop.around("Store.Renew", func() error {
-		kept, err = c.Store.Renew(ctx, h, ttl)
-		return err
-	})
-	return kept, err
+func (c crashStore) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (store.Kept, error) {
+	return answer(c.stop, "Store.Renew", func() (store.Kept, error) { return c.Store.Renew(ctx, h, ttl) })
 }
 
 func (c crashStore) ReleaseHolder(ctx context.Context, h fleet.Holder, ending fleet.Ending) error {
@@ -178,12 +172,8 @@ func (c crashStore) EndRun(ctx context.Context, r fleet.Run) error {
 	return c.stop.around("Store.EndRun", func() error { return c.Store.EndRun(ctx, r) })
 }
 
-func (c crashStore) Abandon(ctx context.Context, g store.Gone) (left bool, err error) {
-	err = c.stop.around("Store.Abandon", func() error {
-		left, err = c.Store.Abandon(ctx, g)
-		return err
-	})
-	return left, err
+func (c crashStore) Abandon(ctx context.Context, g store.Gone) (bool, error) {
+	return answer(c.stop, "Store.Abandon", func() (bool, error) { return c.Store.Abandon(ctx, g) })
 }
 
 func (c crashStore) SaveFeedback(ctx context.Context, f fleet.Feedback) error {
@@ -210,12 +200,8 @@ func (c crashStore) Take(ctx context.Context, r store.TakeRequest) (grant fleet.
 	return grant, claim, err
 }
 
-func (c crashStore) Release(ctx context.Context, h store.Hold, ending fleet.Ending, reason string) (claim fleet.Claim, err error) {
-	err = c.stop.around("Store.Release", func() error {
-		claim, err = c.Store.Release(ctx, h, ending, reason)
-		return err
-	})
-	return claim, err
+func (c crashStore) Release(ctx context.Context, h store.Hold, ending fleet.Ending, reason string) (fleet.Claim, error) {
+	return answer(c.stop, "Store.Release", func() (fleet.Claim, error) { return c.Store.Release(ctx, h, ending, reason) })
 }
 
 func (c crashStore) SeeTasks(ctx context.Context, list []store.TaskSight) error {
@@ -246,20 +232,12 @@ type crashRepo struct {
 	stop stop
 }
 
-func (c crashRepo) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (branch string, err error) {
+func (c crashRepo) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (string, error) {
 	write := e.Write
-	e.Write = func(path string) (changed bool, err error) {
-		err = c.stop.around("FileEdit.Write", func() error {
-			changed, err = write(path)
-			return err
-		})
-		return changed, err
+	e.Write = func(path string) (bool, error) {
+		return answer(c.stop, "FileEdit.Write", func() (bool, error) { return write(path) })
 	}
-	err = c.stop.around("Repo.Record", func() error {
-		branch, err = c.Repo.Record(ctx, run, e)
-		return err
-	})
-	return branch, err
+	return answer(c.stop, "Repo.Record", func() (string, error) { return c.Repo.Record(ctx, run, e) })
 }
 
 type crashFolders struct {
@@ -267,12 +245,8 @@ type crashFolders struct {
 	stop stop
 }
 
-func (c crashFolders) Trim(run fleet.RunID) (trimmed bool, err error) {
-	err = c.stop.around("Folders.Trim", func() error {
-		trimmed, err = c.Folders.Trim(run)
-		return err
-	})
-	return trimmed, err
+func (c crashFolders) Trim(run fleet.RunID) (bool, error) {
+	return answer(c.stop, "Folders.Trim", func() (bool, error) { return c.Folders.Trim(run) })
 }
 
 func (c crashFolders) PutEnd(r fleet.Run) error {
@@ -284,23 +258,16 @@ type crashLanes struct {
 	stop stop
 }
 
-func (c crashLanes) Take(category fleet.Category, lane int, run fleet.RunID) (l fleet.Lane, err error) {
-	err = c.stop.around("Lanes.Take", func() error {
-		l, err = c.Lanes.Take(category, lane, run)
-		return err
-	})
+func (c crashLanes) Take(category fleet.Category, lane int, run fleet.RunID) (fleet.Lane, error) {
+	l, err := answer(c.stop, "Lanes.Take", func() (fleet.Lane, error) { return c.Lanes.Take(category, lane, run) })
 	if release := l.Release; release != nil {
 		l.Release = func() error { return c.stop.around("Lane.Release", release) }
 	}
 	return l, err
 }
 
-func (c crashLanes) Live(run fleet.RunID) (f *os.File, err error) {
-	err = c.stop.around("Lanes.Live", func() error {
-		f, err = c.Lanes.Live(run)
-		return err
-	})
-	return f, err
+func (c crashLanes) Live(run fleet.RunID) (*os.File, error) {
+	return answer(c.stop, "Lanes.Live", func() (*os.File, error) { return c.Lanes.Live(run) })
 }
 
 type crashStopper struct {
@@ -317,12 +284,8 @@ type crashRunner struct {
 	stop stop
 }
 
-func (c crashRunner) Run(ctx context.Context, s fleet.SessionSpec) (exit fleet.SessionExit, err error) {
-	err = c.stop.around("Runner.Run", func() error {
-		exit, err = c.Runner.Run(ctx, s)
-		return err
-	})
-	return exit, err
+func (c crashRunner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, error) {
+	return answer(c.stop, "Runner.Run", func() (fleet.SessionExit, error) { return c.Runner.Run(ctx, s) })
 }
 
 // crashTimers are timers that never elapse: no manager is needed for them.
@@ -337,48 +300,28 @@ type crashTrunk struct {
 	stop stop
 }
 
-func (c crashTrunk) Landings(doing string) (end func() error, err error) {
-	err = c.stop.around("Trunk.Landings", func() error {
-		end, err = c.Trunk.Landings(doing)
-		return err
-	})
-	return end, err
+func (c crashTrunk) Landings(doing string) (func() error, error) {
+	return answer(c.stop, "Trunk.Landings", func() (func() error, error) { return c.Trunk.Landings(doing) })
 }
 
-func (c crashTrunk) Stack(ctx context.Context, l fleet.Landing) (s fleet.Stacked, err error) {
-	err = c.stop.around("Trunk.Stack", func() error {
-		s, err = c.Trunk.Stack(ctx, l)
-		return err
-	})
-	return s, err
+func (c crashTrunk) Stack(ctx context.Context, l fleet.Landing) (fleet.Stacked, error) {
+	return answer(c.stop, "Trunk.Stack", func() (fleet.Stacked, error) { return c.Trunk.Stack(ctx, l) })
 }
 
-func (c crashTrunk) Advance(ctx context.Context, s fleet.Stacked) (moved bool, err error) {
-	err = c.stop.around("Trunk.Advance", func() error {
-		moved, err = c.Trunk.Advance(ctx, s)
-		return err
-	})
-	return moved, err
+func (c crashTrunk) Advance(ctx context.Context, s fleet.Stacked) (bool, error) {
+	return answer(c.stop, "Trunk.Advance", func() (bool, error) { return c.Trunk.Advance(ctx, s) })
 }
 
-func (c crashTrunk) Drop(ctx context.Context, l fleet.Landing) (kept string, err error) {
-	err = c.stop.around("Trunk.Drop", func() error {
-		kept, err = c.Trunk.Drop(ctx, l)
-		return err
-	})
-	return kept, err
+func (c crashTrunk) Drop(ctx context.Context, l fleet.Landing) (string, error) {
+	return answer(c.stop, "Trunk.Drop", func() (string, error) { return c.Trunk.Drop(ctx, l) })
 }
 
 func (c crashTrunk) Unstack(ctx context.Context) error {
 	return c.stop.around("Trunk.Unstack", func() error { return c.Trunk.Unstack(ctx) })
 }
 
-func (c crashTrunk) Push(ctx context.Context, l fleet.Landing, before string) (remote string, err error) {
-	err = c.stop.around("Trunk.Push", func() error {
-		remote, err = c.Trunk.Push(ctx, l, before)
-		return err
-	})
-	return remote, err
+func (c crashTrunk) Push(ctx context.Context, l fleet.Landing, before string) (string, error) {
+	return answer(c.stop, "Trunk.Push", func() (string, error) { return c.Trunk.Push(ctx, l, before) })
 }
 
 type crashGraders struct {
@@ -386,12 +329,8 @@ type crashGraders struct {
 	stop stop
 }
 
-func (c crashGraders) Check(ctx context.Context, q engine.Question) (failure string, err error) {
-	err = c.stop.around("Graders.Check", func() error {
-		failure, err = c.Graders.Check(ctx, q)
-		return err
-	})
-	return failure, err
+func (c crashGraders) Check(ctx context.Context, q engine.Question) (string, error) {
+	return answer(c.stop, "Graders.Check", func() (string, error) { return c.Graders.Check(ctx, q) })
 }
 
 type crashPublisher struct {
@@ -399,10 +338,6 @@ type crashPublisher struct {
 	stop stop
 }
 
-func (c crashPublisher) Publish(ctx context.Context, argv []string, summary []byte) (printed []byte, err error) {
-	err = c.stop.around("Publisher.Publish", func() error {
-		printed, err = c.Publisher.Publish(ctx, argv, summary)
-		return err
-	})
-	return printed, err
+func (c crashPublisher) Publish(ctx context.Context, argv []string, summary []byte) ([]byte, error) {
+	return answer(c.stop, "Publisher.Publish", func() ([]byte, error) { return c.Publisher.Publish(ctx, argv, summary) })
 }
