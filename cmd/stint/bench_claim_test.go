@@ -32,10 +32,14 @@ const (
 // shell runs the sqlite3 shell on statements about a key.
 func (f bench) shell(b *testing.B, key string, statements ...string) time.Duration {
 	b.Helper()
+	return f.timed(b, 0, f.command(cmp.Or(f.sqlite3, "sqlite3"), "-batch", "-bail", f.database(), about(key, statements...)))
+}
+
+// about fills a key into statements.
+func about(key string, statements ...string) string {
 	now := time.Now().UnixMilli()
-	text := strings.NewReplacer(":key", "'"+key+"'", ":holder", "'"+claimant+"'", ":now", fmt.Sprint(now),
+	return strings.NewReplacer(":key", "'"+key+"'", ":holder", "'"+claimant+"'", ":now", fmt.Sprint(now),
 		":expires", fmt.Sprint(now+time.Hour.Milliseconds())).Replace(strings.Join(statements, "\n"))
-	return f.timed(b, 0, f.command(cmp.Or(f.sqlite3, "sqlite3"), "-batch", "-bail", f.database(), text))
 }
 
 // claimant takes what is measured.

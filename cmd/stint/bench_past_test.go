@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,7 @@ func benchPast(b *testing.B, runs int) bench {
 	b.Helper()
 	f := newBench(b, "true")
 	f.categorize(b, 20)
-	f.extend(b, "[category.rare]\n")
+	extend(b, filepath.Join(f.dir, "stint.toml"), "[category.rare]\n")
 	f.fillTasks(b, 100, 20)
 	f.fillHistory(b, runs, 20)
 	return f

@@ -92,16 +92,6 @@ func (f bench) categorize(b *testing.B, n int) {
 	f.write(b, "stint.toml", config)
 }
 
-// extend adds to the fleet's configuration.
-func (f bench) extend(b *testing.B, text string) {
-	b.Helper()
-	before, err := os.ReadFile(filepath.Join(f.dir, "stint.toml"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	f.write(b, "stint.toml", string(before)+text)
-}
-
 // fillTasks writes n task files among so many categories, and the cache of a fire that
 // has read them.
 func (f bench) fillTasks(b *testing.B, n, categories int) {

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -141,13 +140,6 @@ func (f benchServer) psqlScript(b *testing.B, program, key string, statements ..
 	b.Helper()
 	f.write(b, "claim.sql", about(key, statements...))
 	return f.timed(b, 0, f.command(program, "-X", "-q", "-A", "-t", "-d", f.dsn(), "-f", "claim.sql"))
-}
-
-// about fills a key into statements.
-func about(key string, statements ...string) string {
-	now := time.Now().UnixMilli()
-	return strings.NewReplacer(":key", "'"+key+"'", ":holder", "'"+claimant+"'", ":now", fmt.Sprint(now),
-		":expires", fmt.Sprint(now+time.Hour.Milliseconds())).Replace(strings.Join(statements, "\n"))
 }
 
 // BenchmarkServerClaim measures "stint claim" on a server beside psql, as whole processes.

@@ -3,8 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -130,13 +128,7 @@ func (f bench) output() string { return filepath.Join(f.dir, "output") }
 
 func (f bench) write(b *testing.B, name, text string) {
 	b.Helper()
-	path := filepath.Join(f.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		b.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		b.Fatal(err)
-	}
+	write(b, filepath.Join(f.dir, name), text, 0o600)
 }
 
 // stint runs the program and says how long that took as a whole process.
@@ -198,12 +190,7 @@ func (f bench) fill(b *testing.B, n int) {
 // execute changes the store behind the program's back, and leaves nothing in the log.
 func (f bench) execute(b *testing.B, statement string) {
 	b.Helper()
-	db, err := sql.Open("sqlite3", "file:"+f.database()+"?mode=rw")
-	if err != nil {
-		b.Fatal(err)
-	}
-	_, err = db.Exec(statement)
-	if err := errors.Join(err, db.Close()); err != nil {
+	if err := execute(b.Context(), f.database(), statement); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -90,13 +89,7 @@ func (f *shown) database() string { return filepath.Join(f.path("state"), sqlite
 
 func (f *shown) write(name, text string, mode os.FileMode) {
 	f.Helper()
-	err := os.MkdirAll(filepath.Dir(f.path(name)), 0o700)
-	if err == nil {
-		err = os.WriteFile(f.path(name), []byte(text), mode)
-	}
-	if err != nil {
-		f.Fatal(err)
-	}
+	write(f, f.path(name), text, mode)
 }
 
 // run runs a command of the fleet and returns all it printed.
@@ -117,25 +110,19 @@ func (f *shown) command(args ...string) *exec.Cmd {
 }
 
 // one reads one value of the store.
-func (f *shown) one(query string, value any) {
+func (f *shown) one(query string) string {
 	f.Helper()
-	db, err := sql.Open("sqlite3", "file:"+f.database()+"?mode=ro&_busy_timeout=15000")
-	if err != nil {
-		f.Fatal(err)
+	rows, err := queryRows(f.Context(), f.database(), "ro", query)
+	if err != nil || len(rows) != 1 || rows[0] == "<nil>" {
+		f.Fatalf("%s: %q, %v", query, rows, err)
 	}
-	err = db.QueryRow(query).Scan(value)
-	if err := errors.Join(err, db.Close()); err != nil {
-		f.Fatalf("%s: %v", query, err)
-	}
+	return rows[0]
 }
 
 // until waits for what a query asks.
 func (f *shown) until(query string) {
 	f.Helper()
-	eventually(f, func() (met bool) {
-		f.one(query, &met)
-		return met
-	}, func() string { return query })
+	eventually(f, func() bool { return f.one(query) == "1" }, func() string { return query })
 }
 
 // serve starts the pages; they end with the test.
@@ -183,10 +170,9 @@ func (f *shown) serve() {
 // pages are the addresses of one page of each kind, and of those with most to show.
 func (f *shown) pages() map[string]string {
 	f.Helper()
-	var last, open, fire string
-	f.one("select max(id) from runs where ended_at is not null and task <> ''", &last)
-	f.one("select max(id) from runs where ended_at is null", &open)
-	f.one("select coalesce(max(id), 1) from fires where id = 7000", &fire) // whose reasons are all hostile
+	last := f.one("select max(id) from runs where ended_at is not null and task <> ''")
+	open := f.one("select max(id) from runs where ended_at is null")
+	fire := f.one("select coalesce(max(id), 1) from fires where id = 7000") // whose reasons are all hostile
 	return map[string]string{
 		"status": "/", "ranking": "/ranking", "review": "/review", "claims": "/claims", "fires": "/fires", "fires-older": "/fires?before=20000",
 		"fire": "/fires/" + fire, "runs": "/runs", "runs-rare": "/runs?category=rare", "runs-lost": "/runs?outcome=lost&agent=codex",
@@ -406,8 +392,7 @@ func (f *shown) testLive(t *testing.T, tab *tab) {
 	go func() { ended <- run.Wait() }()
 	t.Cleanup(func() { _ = run.Process.Signal(syscall.SIGTERM) }) // it may have ended
 	f.until("select count(*) = 1 from runs where category = 'slow' and key <> ''")
-	var id string
-	f.one("select id from runs where category = 'slow'", &id)
+	id := f.one("select id from runs where category = 'slow'")
 
 	tab.look(1200, "light")
 	tab.open(f.url + "/runs/" + id)
@@ -432,8 +417,7 @@ func (f *shown) testLive(t *testing.T, tab *tab) {
 	case <-time.After(patience):
 		t.Fatalf("the session goes on: %s", &said)
 	}
-	var outcome string
-	f.one("select outcome from runs where id = '"+id+"'", &outcome)
+	outcome := f.one("select outcome from runs where id = '" + id + "'")
 	tab.until(fmt.Sprintf("document.querySelector('main').innerText.includes(%q)", outcome))
 	tab.until("window.same == 'page'")
 	_, trouble := tab.took()

@@ -12,12 +12,11 @@ import (
 func TestHostileTerminal(t *testing.T) {
 	t.Parallel()
 	f := showFleet(t, program(t), 2_000)
-	var last, denied, open, task, held string
-	f.one("select max(id) from runs where ended_at is not null and task <> ''", &last)
-	f.one("select max(run) from denials", &denied)
-	f.one("select max(id) from runs where ended_at is null", &open)
-	f.one("select max(task) from runs where task like 'right %'", &task)
-	f.one("select max(key) from claims where released_at is null and key like 'held right %'", &held)
+	last := f.one("select max(id) from runs where ended_at is not null and task <> ''")
+	denied := f.one("select max(run) from denials")
+	open := f.one("select max(id) from runs where ended_at is null")
+	task := f.one("select max(task) from runs where task like 'right %'")
+	held := f.one("select max(key) from claims where released_at is null and key like 'held right %'")
 	f.write("state/runs/"+last+"/log", strings.Join(hostileTexts(), "\n"), 0o600)
 	for _, args := range [][]string{
 		{"status"},

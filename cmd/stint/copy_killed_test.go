@@ -2,10 +2,7 @@ package main
 
 import (
 	"bytes"
-	"database/sql"
-	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +21,7 @@ func TestCopyKilled(t *testing.T) {
 	f.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500)
 insert into runs (id, category, rank, chain_depth, source, agent, created_at, ended_at, outcome) select '0' || (1000000 + i), 'code', 0, 0, 'by hand', 'fake', i, i, 'idle' from n`)
 	f.exec("insert into denials (run, category, key, holder, at) select id, category, 'k', 'bob', created_at from runs where outcome = 'idle'")
-	file := filepath.Join(f.dir, "state", "stint.db")
+	file := f.database()
 	want := everyRow(t, file)
 
 	c, err := cluster.Get()
@@ -94,42 +91,18 @@ func (f *crashFleet) copies(from, to string) {
 // everyRow is all rows of a store that are copied, as text.
 func everyRow(t *testing.T, file string) (list []string) {
 	t.Helper()
-	db, err := sql.Open("sqlite3", "file:"+file+"?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = db.Close() }()
-	query := func(q string, row func(values []any)) {
-		rows, err := db.QueryContext(t.Context(), q)
+	query := func(q string) []string {
+		t.Helper()
+		rows, err := queryRows(t.Context(), file, "ro", q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = rows.Close() }()
-		columns, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rows.Next() {
-			values := make([]any, len(columns))
-			places := make([]any, len(columns))
-			for i := range values {
-				places[i] = &values[i]
-			}
-			if err := rows.Scan(places...); err != nil {
-				t.Fatal(err)
-			}
-			row(values)
-		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		return rows
 	}
-	var tables []string
-	query("select name from sqlite_master where type = 'table' and name <> 'fleet' order by name", func(v []any) { tables = append(tables, fmt.Sprint(v[0])) })
-	for _, table := range tables {
-		query("select * from "+table, func(v []any) { list = append(list, table+fmt.Sprint(v)) })
+	for _, table := range query("select name from sqlite_master where type = 'table' and name <> 'fleet' order by name") {
+		list = append(list, query("select '"+table+"', *, '.' from "+table)...) // nothing is trimmed between the two
 	}
-	query("select fires, kept_from, kept_fire from fleet", func(v []any) { list = append(list, fmt.Sprint(v)) })
+	list = append(list, query("select fires, kept_from, kept_fire from fleet")...)
 	slices.Sort(list)
 	return list
 }

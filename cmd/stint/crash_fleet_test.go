@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -19,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/fleet"
+	"stint/internal/store/sqlite"
 	"stint/internal/store/storetest"
 )
 
@@ -84,13 +84,13 @@ func (f *crashFleet) configure(ttl, step string) {
 
 func (f *crashFleet) write(name, text string) {
 	f.Helper()
-	path := filepath.Join(f.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		f.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		f.Fatal(err)
-	}
+	write(f, filepath.Join(f.dir, name), text, 0o600)
+}
+
+// extend adds to the fleet's configuration.
+func (f *crashFleet) extend(text string) {
+	f.Helper()
+	extend(f, filepath.Join(f.dir, "stint.toml"), text)
 }
 
 func (f *crashFleet) command(args ...string) (*exec.Cmd, *bytes.Buffer) {
@@ -194,11 +194,7 @@ func (f *crashFleet) planGood() {
 // inWorktrees gives every session a worktree.
 func (f *crashFleet) inWorktrees() {
 	f.Helper()
-	text, err := os.ReadFile(filepath.Join(f.dir, "stint.toml"))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.write("stint.toml", string(text)+"workspace = \"worktree\"\n")
+	f.extend("workspace = \"worktree\"\n")
 	f.git("init", "-q")
 	f.git("config", "user.name", "t")
 	f.git("config", "user.email", "t@example.org")
@@ -405,20 +401,11 @@ func (f *crashFleet) problems(checks []crashCheck) (found []string) {
 	return found
 }
 
-func (f *crashFleet) db() *sql.DB {
-	f.Helper()
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(f.dir, "state", "stint.db")+"?mode=rw&_busy_timeout=15000")
-	if err != nil {
-		f.Fatal(err)
-	}
-	return db
-}
+func (f *crashFleet) database() string { return filepath.Join(f.dir, "state", sqlite.File) }
 
 func (f *crashFleet) exec(statement string) {
 	f.Helper()
-	db := f.db()
-	defer func() { _ = db.Close() }()
-	if _, err := db.ExecContext(f.Context(), statement); err != nil {
+	if err := execute(f.Context(), f.database(), statement); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -426,9 +413,7 @@ func (f *crashFleet) exec(statement string) {
 // rows are what a query finds, a line each.
 func (f *crashFleet) rows(query string) []string {
 	f.Helper()
-	db := f.db()
-	defer func() { _ = db.Close() }()
-	lines, err := queryRows(f.Context(), db, query)
+	lines, err := queryRows(f.Context(), f.database(), "rw", query)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -22,11 +20,7 @@ func TestCrashForget(t *testing.T) {
 		t.Run(c.stop, func(t *testing.T) {
 			t.Parallel()
 			f := newCrashFleet(t)
-			config, err := os.ReadFile(filepath.Join(f.dir, "stint.toml"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.write("stint.toml", string(config)+"[record]\nkeep = \"30d\"\n")
+			f.extend("[record]\nkeep = \"30d\"\n")
 			f.work()
 			f.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500)
 insert into runs (id, category, rank, chain_depth, source, agent, created_at, ended_at, outcome) select '0' || (1000000 + i), 'code', 0, 0, 'by hand', 'fake', i, i, 'idle' from n`)

@@ -39,11 +39,7 @@ func TestCrashTracker(t *testing.T) {
 		t.Run(stop, func(t *testing.T) {
 			t.Parallel()
 			f := newCrashFleet(t)
-			config, err := os.ReadFile(filepath.Join(f.dir, "stint.toml"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.write("stint.toml", string(config)+trackerConfig)
+			f.extend(trackerConfig)
 			f.write("open.json", `[{"id": "item", "status": "open"}]`)
 			f.write("told", "")
 			run := []string{"run", "--category", "code", "--task", "item"}

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -38,16 +39,18 @@ read -r grade <"$STINT_WORKSPACE/gate.$STINT_CATEGORY"
 echo "{\"outcome\": \"productive\", \"grade\": $grade, \"reason\": \"told so\", \"task_state\": \"done\"}" >"$STINT_RESULT"
 `
 
-func newSite(t *testing.T, categories ...string) *site {
+// needManager fails a test that has no service manager.
+func needManager(t *testing.T) {
 	t.Helper()
 	if out, err := exec.Command("systemctl", "--user", "is-system-running").CombinedOutput(); err != nil && !strings.Contains(string(out), "degraded") {
 		t.Fatalf("no service manager answers (%s): run the tests under scripts/with-systemd", bytes.TrimSpace(out))
 	}
-	binary, err := exec.LookPath("stint") // this test binary, under the program's name
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &site{T: t, fleet: fmt.Sprintf("e2e_%d_%d", os.Getpid(), time.Now().UnixNano()%1_000_000), dir: t.TempDir(), binary: binary}
+}
+
+func newSite(t *testing.T, categories ...string) *site {
+	t.Helper()
+	needManager(t)
+	s := &site{T: t, fleet: fmt.Sprintf("e2e_%d_%d", os.Getpid(), time.Now().UnixNano()%1_000_000), dir: t.TempDir(), binary: program(t)}
 	storetest.Keep(t, s.path("state"))
 	s.write("agent", agent, 0o755)
 	config := fmt.Sprintf("fleet = %q\nstate = %q\n[tasks]\nafter = \"active\"\n[agent.fake]\ncommand = [%q]\ntrust = true\n", s.fleet, s.path("state"), s.path("agent"))
@@ -67,12 +70,7 @@ func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *site) write(name, text string, mode os.FileMode) {
 	s.Helper()
-	if err := os.MkdirAll(filepath.Dir(s.path(name)), 0o755); err != nil {
-		s.Fatal(err)
-	}
-	if err := os.WriteFile(s.path(name), []byte(text), mode); err != nil {
-		s.Fatal(err)
-	}
+	write(s, s.path(name), text, mode)
 }
 
 // stint runs a command of the fleet and returns its standard output.
@@ -124,11 +122,8 @@ type status struct {
 		Lane                      int
 		State                     string
 	}
-	Claims []struct {
-		Task, Holder string
-		Epoch        int
-	}
-	Fires []struct {
+	Claims []claimed
+	Fires  []struct {
 		Fire, Spawned, Skipped int
 		Categories             []struct{ Category, Decision, Reason string }
 	}
@@ -141,6 +136,12 @@ type status struct {
 		Graded      int
 		Alpha, Beta float64
 	}
+}
+
+// claimed is what the tests read of a claim.
+type claimed struct {
+	Task, Holder string
+	Epoch        int
 }
 
 func (s *site) status() (st status) {
@@ -177,12 +178,18 @@ func (s *site) atWork(categories ...string) status {
 // open lets a category's agent finish with a grade.
 func (s *site) open(category string, grade float64) {
 	s.Helper()
+	s.say(category, fmt.Sprint(grade))
+}
+
+// say gives a line to a category's agent.
+func (s *site) say(category, line string) {
+	s.Helper()
 	gate, err := os.OpenFile(s.path("gate."+category), os.O_WRONLY, 0)
 	if err != nil {
 		s.Fatal(err)
 	}
 	defer gate.Close()
-	fmt.Fprintln(gate, grade)
+	fmt.Fprintln(gate, line)
 }
 
 func (s *site) failedUnits() string {
@@ -197,14 +204,8 @@ func TestTimerToRanking(t *testing.T) {
 	t.Parallel()
 	grades := map[string]float64{"code": 0.9, "docs": 0.5, "triage": 0.1}
 	s := newSite(t, "code", "docs", "triage")
-	units := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd", "user", "stint@"+s.fleet+".timer.d")
-	if err := os.MkdirAll(units, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cadence := "[Timer]\nOnCalendar=\nOnCalendar=*:*:*\nRandomizedDelaySec=0\nAccuracySec=1ms\nPersistent=false\n"
-	if err := os.WriteFile(filepath.Join(units, "cadence.conf"), []byte(cadence), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd", "user", "stint@"+s.fleet+".timer.d", "cadence.conf"),
+		"[Timer]\nOnCalendar=\nOnCalendar=*:*:*\nRandomizedDelaySec=0\nAccuracySec=1ms\nPersistent=false\n", 0o644)
 	before := s.ranking(7)
 	s.stint("init", s.dir, "--systemd", "--runtime")
 
@@ -218,13 +219,7 @@ func TestTimerToRanking(t *testing.T) {
 		if r.State != "running" || r.Lane != 1 || r.Task != "work-"+r.Category || !strings.HasPrefix(r.Unit, "stint-"+s.fleet+"-"+r.Category) {
 			t.Errorf("run under way: %+v", r)
 		}
-		if !slices.ContainsFunc(st.Claims, func(c struct {
-			Task, Holder string
-			Epoch        int
-		},
-		) bool {
-			return c.Task == r.Task && c.Holder == "run:"+r.Run && c.Epoch == 1
-		}) {
+		if !slices.Contains(st.Claims, claimed{r.Task, "run:" + r.Run, 1}) {
 			t.Errorf("run %s has no claim on %s at epoch 1: %+v", r.Run, r.Task, st.Claims)
 		}
 	}
@@ -271,7 +266,7 @@ func (s *site) ranking(seed uint64) map[string]explained {
 	cmd := exec.Command(s.binary, "--config", s.path("stint.toml"), "select", "--json", "--seed", fmt.Sprint(seed))
 	out, err := cmd.Output()
 	var exit *exec.ExitError
-	if err != nil && !(asExit(err, &exit) && exit.ExitCode() == 3) { // every task may be done
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 3) { // every task may be done
 		s.Fatalf("select: %v", err)
 	}
 	var payload struct{ Explain map[string]explained }
@@ -285,12 +280,6 @@ func (s *site) ranking(seed uint64) map[string]explained {
 type explained struct {
 	Mean, TS, Entitled, Deficit, Surplus float64
 	Sessions                             int
-}
-
-func asExit(err error, target **exec.ExitError) bool {
-	e, ok := err.(*exec.ExitError) //nolint:errorlint // exec returns it unwrapped
-	*target = e
-	return ok
 }
 
 // checkNextRanking compares the next ranking with one computed here from the grades that

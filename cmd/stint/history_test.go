@@ -1,7 +1,6 @@
 package main
 
 import (
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,7 +72,7 @@ func (p past) fill(tb testing.TB, database string) {
 func (p past) learn(tb testing.TB, database string) {
 	tb.Helper()
 	o := sqlite.Options{Dir: filepath.Dir(database), Now: time.Now, Settings: bandit.Defaults()}
-	db, err := sql.Open("sqlite3", "file:"+database+"?mode=rw&_busy_timeout=15000")
+	db, err := openBeside(database, "rw")
 	if err == nil {
 		err = db.QueryRow("select name, workspace from fleet").Scan(&o.Fleet, &o.Workspace)
 	}
@@ -142,7 +141,7 @@ func (p past) trouble(tb testing.TB, database string) {
 
 func (p past) execute(tb testing.TB, database string, statements ...string) {
 	tb.Helper()
-	db, err := sql.Open("sqlite3", "file:"+database+"?mode=rw&_busy_timeout=15000")
+	db, err := openBeside(database, "rw")
 	if err != nil {
 		tb.Fatal(err)
 	}

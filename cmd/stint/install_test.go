@@ -14,10 +14,7 @@ import (
 // looked for, below a folder whose name needs quotes, and takes all of it away again.
 func TestInstall(t *testing.T) {
 	t.Parallel()
-	binary, err := exec.LookPath("stint") // this test binary, under the program's name
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := program(t)
 	root := filepath.Join(t.TempDir(), "a $root")
 	run := func(target string) {
 		t.Helper()

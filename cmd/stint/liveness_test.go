@@ -177,11 +177,7 @@ func (s *site) outside(pid int) int {
 // unboxed gives the fleet's agent no box: its processes have the numbers that they say they have.
 func (s *site) unboxed() {
 	s.Helper()
-	config, err := os.ReadFile(s.path("stint.toml"))
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.write("stint.toml", strings.Replace(string(config), "[agent.fake]\n", "[agent.fake]\nbox = \"open\"\n", 1), 0o644)
+	s.configure("[agent.fake]", "box = \"open\"\n")
 }
 
 // died waits until a process is gone, or a zombie that nobody has waited for yet.
@@ -343,7 +339,7 @@ func TestStoppedSupervisor(t *testing.T) {
 		t.Run(fmt.Sprintf("agent done %t", done), func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, "code")
-			s.configure("code", "ttl = \"2s\"\n")
+			s.configure("[category.code]", "ttl = \"2s\"\n")
 			wait := s.byHand("code")
 			s.atWork("code")
 			pid := s.supervisor("code.1")
@@ -381,15 +377,14 @@ func TestStoppedSupervisor(t *testing.T) {
 	}
 }
 
-// configure adds to a category of the config.
-func (s *site) configure(category, text string) {
+// configure adds to a table of the config.
+func (s *site) configure(table, text string) {
 	s.Helper()
 	config, err := os.ReadFile(s.path("stint.toml"))
 	if err != nil {
 		s.Fatal(err)
 	}
-	head := fmt.Sprintf("[category.%s]\n", category)
-	s.write("stint.toml", strings.Replace(string(config), head, head+text, 1), 0o644)
+	s.write("stint.toml", strings.Replace(string(config), table+"\n", table+"\n"+text, 1), 0o644)
 }
 
 // TestSessionOfWhichNothingIsLeft removes the folder of a run that crashed: nobody knows any
@@ -397,7 +392,7 @@ func (s *site) configure(category, text string) {
 func TestSessionOfWhichNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "code")
-	s.configure("code", "ttl = \"5s\"\n")
+	s.configure("[category.code]", "ttl = \"5s\"\n")
 	s.byHand("code")
 	st := s.atWork("code")
 	s.signal(s.supervisor("code.1"), syscall.SIGKILL)
@@ -422,7 +417,7 @@ func TestKilledLaneAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "code")
 	s.unboxed()
-	s.configure("code", "lanes = 2\nself_directed = true\n")
+	s.configure("[category.code]", "lanes = 2\nself_directed = true\n")
 	s.write("agent", deafAgent, 0o755)
 	t.Cleanup(s.endOrphans)
 	s.byHand("code")
@@ -614,13 +609,7 @@ func TestScopeOfItsOwn(t *testing.T) {
 	s := newSite(t, "code")
 	s.unboxed()
 	s.write("agent", scopeAgent, 0o755)
-	config, err := os.ReadFile(s.path("stint.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.write("stint.toml", strings.Replace(string(config), "[agent.fake]\n", `[agent.fake]
-pass_environment = ["PATH", "HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"]
-`, 1), 0o644)
+	s.configure("[agent.fake]", `pass_environment = ["PATH", "HOME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"]`+"\n")
 	t.Cleanup(s.endOrphans)
 	pid := s.orphan(func() { s.stint("fanout") })
 	s.refused(4, "DENIED", "claim", "work-code", "--holder", "another")

@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -210,10 +208,7 @@ func newQuestioned(t *testing.T) *questioned {
 	}
 	config += "[category.c3]\nagents = [\"worker\"]\nmax_chain = 0\n"
 	for name, text := range map[string]string{"stint.toml": config, "tasks/review-me.md": "---\nstate: todo\ncategory: c3\n---\n"} {
-		path := filepath.Join(f.dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(f.dir, name), text, 0o600)
 	}
 	f.must("pause", "c0", "--reason", "holidays") // which makes the store
 	p := past{runs: 2900, categories: 4}
@@ -236,12 +231,8 @@ func (f *questioned) database() string { return filepath.Join(f.dir, "state/stin
 
 func (f *questioned) query(statement string) []string {
 	f.Helper()
-	db, err := sql.Open("sqlite3", "file:"+f.database()+"?mode=ro&_busy_timeout=5000")
+	rows, err := queryRows(f.Context(), f.database(), "ro", statement)
 	if err != nil {
-		f.Fatal(err)
-	}
-	rows, err := queryRows(f.Context(), db, statement)
-	if err := errors.Join(err, db.Close()); err != nil {
 		f.Fatalf("%v: %s", err, statement)
 	}
 	return rows

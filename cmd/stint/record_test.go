@@ -100,18 +100,13 @@ func child(value any, part string) (any, bool) {
 
 // scriptSQL changes a store behind the program's back.
 func scriptSQL(ts *testscript.TestScript, args []string) {
-	db, err := sql.Open("sqlite3", "file:"+ts.MkAbs(args[0])+"?mode=rw")
-	ts.Check(err)
-	_, err = db.Exec(args[1])
-	ts.Check(errors.Join(err, db.Close()))
+	ts.Check(execute(context.Background(), ts.MkAbs(args[0]), args[1]))
 }
 
 // scriptQuery compares the rows that a query finds, each with its values between spaces.
 func scriptQuery(ts *testscript.TestScript, args []string) {
-	db, err := sql.Open("sqlite3", "file:"+ts.MkAbs(args[0])+"?mode=rw")
+	got, err := queryRows(context.Background(), ts.MkAbs(args[0]), "rw", args[1])
 	ts.Check(err)
-	got, err := queryRows(context.Background(), db, args[1])
-	ts.Check(errors.Join(err, db.Close()))
 	if diff := cmp.Diff(got, args[2:]); diff != "" {
 		ts.Fatalf("rows (-got +want):\n%s", diff)
 	}
@@ -122,12 +117,11 @@ func scriptQuery(ts *testscript.TestScript, args []string) {
 func scriptWorkersGone(ts *testscript.TestScript, args []string) {
 	var planned, pids []string
 	eventually(ts, func() bool {
-		db, err := sql.Open("sqlite3", "file:"+ts.MkAbs(args[0])+"?mode=ro&_busy_timeout=5000")
+		var err error
+		planned, err = queryRows(context.Background(), ts.MkAbs(args[0]), "ro", "select id from runs where ended_at is null")
 		ts.Check(err)
-		planned, err = queryRows(context.Background(), db, "select id from runs where ended_at is null")
+		pids, err = queryRows(context.Background(), ts.MkAbs(args[0]), "ro", "select pid from runs where pid > 0")
 		ts.Check(err)
-		pids, err = queryRows(context.Background(), db, "select pid from runs where pid > 0")
-		ts.Check(errors.Join(err, db.Close()))
 		alive := slices.ContainsFunc(pids, func(text string) bool {
 			pid, err := strconv.Atoi(text)
 			ts.Check(err)
@@ -135,20 +129,33 @@ func scriptWorkersGone(ts *testscript.TestScript, args []string) {
 		})
 		return len(planned) == 0 && !alive
 	}, func() string { return fmt.Sprintf("the end of all workers: open runs %v, processes %v", planned, pids) })
-	checkpoint(ts, args[0])
+	// The last worker moves the write-ahead log into the file when it closes the store, unless
+	// somebody looks into it at that moment.
+	ts.Check(execute(context.Background(), ts.MkAbs(args[0]), "pragma wal_checkpoint(truncate)"))
 }
 
-// checkpoint moves what is in the write-ahead log into the file. The last worker does so
-// when it closes the store, unless somebody looks into it at that moment.
-func checkpoint(ts *testscript.TestScript, database string) {
-	db, err := sql.Open("sqlite3", "file:"+ts.MkAbs(database)+"?mode=rw&_busy_timeout=5000")
-	ts.Check(err)
-	_, err = db.ExecContext(context.Background(), "pragma wal_checkpoint(truncate)")
-	ts.Check(errors.Join(err, db.Close()))
+// openBeside opens a store beside the program, in the mode "ro" or "rw".
+func openBeside(database, mode string) (*sql.DB, error) {
+	return sql.Open("sqlite3", "file:"+database+"?mode="+mode+"&_busy_timeout=15000")
 }
 
-// queryRows are what a query finds, a line each.
-func queryRows(ctx context.Context, db *sql.DB, query string) (lines []string, err error) {
+// execute changes a store behind the program's back.
+func execute(ctx context.Context, database, statement string) error {
+	db, err := openBeside(database, "rw")
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, statement)
+	return errors.Join(err, db.Close())
+}
+
+// queryRows are what a query finds in a store, a line each.
+func queryRows(ctx context.Context, database, mode, query string) (lines []string, err error) {
+	db, err := openBeside(database, mode)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
 	rows, err := db.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err

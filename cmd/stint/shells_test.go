@@ -29,10 +29,10 @@ func TestBashCompletion(t *testing.T) {
 		"fix-login", "fix it all", "fix it now", "$(touch ran1)a", "$(touch ran1)b", "`touch ran2`", "it's", `say "hi"`, "a:b:c",
 		"semi;touch ran3", `back\slash`, "~root", "x!y", "tab\there", "line\ntouch ran4", "bidi\u202ename", "größe",
 	} {
-		write(t, filepath.Join(dir, "tasks", name+".md"), "---\nstate: todo\n---\n# $(touch ran5) `touch ran6`\n")
+		write(t, filepath.Join(dir, "tasks", name+".md"), "---\nstate: todo\n---\n# $(touch ran5) `touch ran6`\n", 0o600)
 	}
-	write(t, filepath.Join(dir, "stint.toml"), fmt.Sprintf("fleet = \"shells\"\nstate = %q\n[agent.fake]\ncommand = [\"true\"]\n[category.code]\n", filepath.Join(dir, "state")))
-	write(t, filepath.Join(dir, "rc"), shellSetup)
+	write(t, filepath.Join(dir, "stint.toml"), fmt.Sprintf("fleet = \"shells\"\nstate = %q\n[agent.fake]\ncommand = [\"true\"]\n[category.code]\n", filepath.Join(dir, "state")), 0o600)
+	write(t, filepath.Join(dir, "rc"), shellSetup, 0o600)
 	bash := startBash(t, dir)
 	for _, tt := range []struct{ typed, want string }{
 		{`stint claim fix-`, `<stint><claim><fix-login>`},
@@ -139,12 +139,23 @@ func (b *terminal) until(mark string) string {
 	return ""
 }
 
-func write(t *testing.T, path, text string) {
-	t.Helper()
+// write writes a file, and makes the folders above it.
+func write(tb testing.TB, path, text string, mode os.FileMode) {
+	tb.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		tb.Fatal(err)
 	}
+}
+
+// extend adds to a file.
+func extend(tb testing.TB, path, text string) {
+	tb.Helper()
+	before, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	write(tb, path, string(before)+text, 0o600)
 }

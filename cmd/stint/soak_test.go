@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -18,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/store/sqlite"
 	"stint/internal/store/storetest"
 )
 
@@ -122,9 +122,7 @@ func TestSoak(t *testing.T) {
 
 func newSoak(t *testing.T) *soak {
 	t.Helper()
-	if out, err := exec.Command("systemctl", "--user", "is-system-running").CombinedOutput(); err != nil && !strings.Contains(string(out), "degraded") {
-		t.Fatalf("no service manager answers (%s): run the tests under scripts/with-systemd", bytes.TrimSpace(out))
-	}
+	needManager(t)
 	dir := t.TempDir()
 	s := &soak{
 		T: t, fleet: fmt.Sprintf("soak_%d", os.Getpid()), dir: dir, state: filepath.Join(dir, "state"), work: filepath.Join(dir, "work"),
@@ -173,13 +171,7 @@ func (s *soak) plant() {
 
 func (s *soak) write(name, text string) {
 	s.Helper()
-	path := filepath.Join(s.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		s.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		s.Fatal(err)
-	}
+	write(s, filepath.Join(s.dir, name), text, 0o600)
 }
 
 // must runs a command that has to succeed, and returns what it says.
@@ -446,22 +438,11 @@ func (s *soak) stopAll() {
 
 func (s *soak) rows(query string) []string {
 	s.Helper()
-	db := s.db()
-	defer func() { _ = db.Close() }()
-	lines, err := queryRows(context.WithoutCancel(s.Context()), db, query)
+	lines, err := queryRows(context.WithoutCancel(s.Context()), filepath.Join(s.state, sqlite.File), "rw", query)
 	if err != nil {
 		s.Errorf("%v: %s", err, query)
 	}
 	return lines
-}
-
-func (s *soak) db() *sql.DB {
-	s.Helper()
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(s.state, "stint.db")+"?mode=rw&_busy_timeout=15000")
-	if err != nil {
-		s.Fatal(err)
-	}
-	return db
 }
 
 // tell says what happened.

@@ -554,14 +554,7 @@ func (s *hostsStorm) stint(host int, args ...string) ([]byte, error) {
 // check looks at the claims, the record and the beats of all agents.
 func (s *hostsStorm) check() {
 	s.Helper()
-	for _, key := range slices.Sorted(maps.Keys(s.history)) {
-		if got := stormVerdict(s.history[key]); got != porcupine.Ok {
-			s.Errorf("%s: %s, want %s", key, got, porcupine.Ok)
-			for _, o := range s.history[key] {
-				s.Logf("%+v: %+v", o.Input, o.Output)
-			}
-		}
-	}
+	s.judge()
 	met := make([]int64, faults)
 	for i := range met {
 		if met[i] = s.met[i].Load(); met[i] == 0 && i < faultClone {

@@ -2,18 +2,19 @@ package main
 
 import (
 	"bytes"
-	"cmp"
-	"database/sql"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"stint/internal/store/sqlite"
 	"stint/internal/store/storetest"
 )
 
@@ -221,21 +222,10 @@ func (s *roomStorm) look() {
 
 // numbers asks the store for some.
 func (s *roomStorm) numbers(query string) (list []int) {
-	db, err := sql.Open("sqlite3", "file:"+filepath.Join(s.dir, "state", "stint.db")+"?mode=ro&_busy_timeout=15000")
-	if err != nil {
-		s.Error(err)
-		return nil
-	}
-	defer func() { _ = db.Close() }()
-	rows, err := db.QueryContext(s.Context(), query)
-	if err == nil {
-		defer func() { _ = rows.Close() }()
-		for err == nil && rows.Next() {
-			var n int
-			err = rows.Scan(&n)
-			list = append(list, n)
-		}
-		err = cmp.Or(err, rows.Err())
+	rows, err := queryRows(s.Context(), filepath.Join(s.dir, "state", sqlite.File), "ro", query)
+	for _, row := range rows {
+		n, failed := strconv.Atoi(row)
+		list, err = append(list, n), errors.Join(err, failed)
 	}
 	if err != nil && s.Context().Err() == nil {
 		s.Error(err)

@@ -107,6 +107,12 @@ func (s *storm) blows(size stormSize) {
 			s.Errorf("no call was answered %q: that was no storm", status)
 		}
 	}
+	s.judge()
+}
+
+// judge checks that the answers about each key can be those of a store that does one thing at a time.
+func (s *storm) judge() {
+	s.Helper()
 	for _, key := range slices.Sorted(maps.Keys(s.history)) {
 		if got := stormVerdict(s.history[key]); got != porcupine.Ok {
 			s.Errorf("%s: %s, want %s", key, got, porcupine.Ok)

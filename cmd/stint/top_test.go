@@ -65,19 +65,18 @@ func (t *pane) screen() string {
 }
 
 // until waits until the screen is as it should be.
-func (t *pane) until(what string, ok func(screen string) bool) string {
+func (t *pane) until(what string, ok func(screen string) bool) {
 	t.Helper()
 	var screen string
 	eventually(t, func() bool {
 		screen = t.screen()
 		return ok(screen)
 	}, func() string { return what + "\n" + screen })
-	return screen
 }
 
-func (t *pane) shows(text string) string {
+func (t *pane) shows(text string) {
 	t.Helper()
-	return t.until(fmt.Sprintf("%q on the screen", text), func(screen string) bool { return strings.Contains(screen, text) })
+	t.until(fmt.Sprintf("%q on the screen", text), func(screen string) bool { return strings.Contains(screen, text) })
 }
 
 // asBefore fails the test unless the terminal is in the shell's hands as it was.
@@ -124,28 +123,13 @@ func (t *pane) process() int {
 	return pid
 }
 
-// say has an agent print a line.
-func (t *pane) say(category, words string) {
-	t.Helper()
-	gate, err := os.OpenFile(t.path("gate."+category), os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer gate.Close()
-	fmt.Fprintln(gate, words)
-}
-
 // TestTop sits before the live screen of a fleet with two sessions, one of them in a unit,
 // and idle lanes: reads a log as it grows, pauses a category, stops both, finds one of them
 // among the runs, and leaves.
 func TestTop(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "code", "docs")
-	config, err := os.ReadFile(s.path("stint.toml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.write("stint.toml", string(config)+"[category.x]\n[category.y]\n[category.z]\n", 0o644) // which have no task
+	extend(t, s.path("stint.toml"), "[category.x]\n[category.y]\n[category.z]\n") // which have no task
 	s.write("agent", talker, 0o755)
 	byHand := s.byHand("docs")
 	s.atWork("docs")
@@ -159,14 +143,14 @@ func TestTop(t *testing.T) {
 		term.shows(want)
 	}
 	for i := range 20 {
-		term.say("code", fmt.Sprintf("word %d", i))
+		s.say("code", fmt.Sprintf("word %d", i))
 	}
 	term.until("eight lines of the log beside all else", func(screen string) bool {
 		return strings.Contains(screen, "3 ranking") && strings.Contains(screen, "  word 12\n  word 13\n  word 14\n  word 15\n  word 16\n  word 17\n  word 18\n  word 19\n")
 	})
 	term.press("Enter")
 	term.shows("task work-code, agent fake, made ")
-	term.say("code", "a word while you look")
+	s.say("code", "a word while you look")
 	term.shows("a word while you look")
 	term.press("Escape")
 	term.shows("3 ranking")

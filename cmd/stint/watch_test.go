@@ -50,9 +50,7 @@ func startWatch(t *testing.T) (*pty, *exec.Cmd) {
 	dir := t.TempDir()
 	text := "fleet = \"watched\"\nstate = \"" + dir + "/state\"\n[agent.fake]\ncommand = [\"true\"]\n[category.code]\n"
 	path := filepath.Join(dir, "stint.toml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	write(t, path, text, 0o600)
 	if err := os.Mkdir(filepath.Join(dir, "tasks"), 0o700); err != nil {
 		t.Fatal(err)
 	}
