@@ -20,9 +20,7 @@ func TestArgv(t *testing.T) {
 	}
 	b.Config.Agents["fake"] = agent
 	p, err := b.Preview(t.Context(), engine.RunOptions{Category: "code"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir, id := b.Config.Workspace, string(p.Run.ID)
 	want := []string{
 		"{run_id}", "--add-dir", dir + "/own.git", dir + "/common.git", "--cd=" + dir + "/src:" + dir, id,
@@ -56,9 +54,7 @@ func TestArgvCache(t *testing.T) {
 		}
 		b.Config.Agents["fake"] = agent
 		p, err := b.Preview(t.Context(), engine.RunOptions{Category: "code"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var got []string
 		for _, e := range p.Spec.Environment {
 			if strings.HasPrefix(e, "XDG_CACHE_HOME=") {

@@ -70,9 +70,7 @@ func newBench(t *testing.T, categories string) *bench {
 	b := &bench{TB: t, now: noon}
 	text := fmt.Sprintf("fleet = \"bob\"\nstate = %q\n[tasks]\nafter = \"active\"\n[agent.fake]\ncommand = [\"fake\"]\ntrust = true\n%s", filepath.Join(dir, "state"), categories)
 	c, err := config.Parse(filepath.Join(dir, "stint.toml"), []byte(text), config.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, a := range c.Agents { // they have no processes that could be in a box
 		a.Box = fleet.BoxOpen
 		c.Agents[name] = a
@@ -87,9 +85,7 @@ func newBench(t *testing.T, categories string) *bench {
 			t.Error(err)
 		}
 	})
-	if err := os.Mkdir(c.Tasks.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(c.Tasks.Dir, 0o755))
 	var chance atomic.Uint64
 	folders := rundir.Folders{State: c.State, Keep: c.Runs.Keep, MaxAge: c.Runs.MaxAge, Out: c.Runs.Out, Now: b.clock}
 	sources := task.Sources{Folder: task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory}}
@@ -124,9 +120,7 @@ func (b *bench) later(d time.Duration) {
 func (b *bench) addTask(id string, c fleet.Category, state fleet.TaskState) {
 	b.Helper()
 	text := fmt.Sprintf("---\nstate: %s\ncategory: %s\n---\n", state, c)
-	if err := os.WriteFile(filepath.Join(b.Config.Tasks.Dir, id+".md"), []byte(text), 0o644); err != nil {
-		b.Fatal(err)
-	}
+	must(b, os.WriteFile(filepath.Join(b.Config.Tasks.Dir, id+".md"), []byte(text), 0o644))
 }
 
 func (b *bench) Livenesses(ctx context.Context, runs ...fleet.Run) map[fleet.RunID]fleet.Liveness {
@@ -278,18 +272,14 @@ func (b *bench) runOf(r engine.FireReport, c fleet.Category) fleet.RunID {
 func (b *bench) stored(id fleet.RunID) fleet.Run {
 	b.Helper()
 	r, err := b.db.Run(b.Context(), id)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return r
 }
 
 func (b *bench) arm(c fleet.Category) store.Arm {
 	b.Helper()
 	s, err := b.db.Snapshot(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return s.Arms[c]
 }
 
@@ -315,18 +305,14 @@ func (b *bench) wantsGrades(c fleet.Category, sessions int, grades ...float64) {
 func (b *bench) present() survey.View {
 	b.Helper()
 	v, err := b.Present(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return v
 }
 
 func (b *bench) held() []fleet.Key {
 	b.Helper()
 	list, err := b.db.List(b.Context(), store.Listing{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	var keys []fleet.Key
 	for _, c := range list.Claims {
 		if c.Current(list.At) {
@@ -349,14 +335,10 @@ func TestRunGradesOnceAndGivesEverythingBack(t *testing.T) {
 	b.addTask("fix", "code", fleet.StateTodo)
 	b.Runner = says(`{"outcome":"productive","grade":0.8,"task_state":"done"}`)
 	r, err := b.fire(engine.FanoutOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id := b.runOf(r, "code")
 	run, err := b.Run(t.Context(), engine.RunOptions{Run: id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if run.Task != "fix" || run.Epoch != 1 || run.Lane != 1 || run.Verdict.Outcome != fleet.Productive {
 		t.Errorf("run: %+v", run)
 	}
@@ -415,13 +397,9 @@ func TestBusyLaneIsRecordedBeforeAnythingIsPicked(t *testing.T) {
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
 	r, err := b.fire(engine.FanoutOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	neighbour, err := b.Lanes.Take("code", 1, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := neighbour.Release(); err != nil {
 			t.Error(err)
@@ -474,9 +452,7 @@ func TestDeniedWorkerGoesOnToAnotherCategory(t *testing.T) {
 			b.addTask("fix", "code", fleet.StateActive) // leads the ranking
 			b.addTask("write", "docs", fleet.StateTodo)
 			r, err := b.fire(engine.FanoutOptions{Workers: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			b.Store = snatch{b.db, tt.snatched}
 			run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(r, "code")})
 			if got := outcome(err); got != tt.want {
@@ -489,9 +465,7 @@ func TestDeniedWorkerGoesOnToAnotherCategory(t *testing.T) {
 				t.Errorf("reason %q does not name the holder", run.Verdict.Reason)
 			}
 			holds, err := b.db.LaneHolds(t.Context(), time.Unix(0, 0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, h := range holds {
 				if h.ReleasedAt.IsZero() {
 					t.Errorf("lane %s.%d was not given back", h.Category, h.Lane)
@@ -683,9 +657,7 @@ func TestEndOfAnotherClaim(t *testing.T) {
 				end.Epoch++
 				err = errors.Join(err, b.Folders.PutEnd(end))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := b.reap(); len(got) != 1 || (got[0].Reason == engine.ReasonDelivered) != taken {
 				t.Errorf("taken %t: reaped %+v", taken, got)
 			}
@@ -726,9 +698,7 @@ func TestFanoutWhoseUnitsDoNotStart(t *testing.T) {
 				t.Errorf("%d started, want %d", got, tt.started)
 			}
 			stored, err := b.db.Fire(t.Context(), r.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(stored.Choices, r.Choices); diff != "" {
 				t.Errorf("stored choices (-got +want):\n%s", diff)
 			}
@@ -745,9 +715,7 @@ func TestFiresCloseTogether(t *testing.T) {
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
 	first, err := b.fire(engine.FanoutOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	second, err := b.fire(engine.FanoutOptions{})
 	if !errors.Is(err, fleet.ErrNothing) || second.ID != first.ID+1 {
 		t.Errorf("second fire %d: %v, want nothing to do", second.ID, err)
@@ -781,16 +749,12 @@ func TestDryRunRecordsNothing(t *testing.T) {
 	b.addTask("fix", "code", fleet.StateTodo)
 	seed := uint64(1 << 63)
 	dry, err := b.fire(engine.FanoutOptions{DryRun: true, Seed: &seed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if fires, err := b.db.LastFires(t.Context(), store.FireQuery{Limit: 9}); err != nil || len(fires) != 0 {
 		t.Errorf("fires after a dry run: %v, %v", fires, err)
 	}
 	fired, err := b.fire(engine.FanoutOptions{Seed: &seed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, c := range fired.Choices {
 		c.Run, c.Unit = "", ""
 		if diff := cmp.Diff(c, dry.Choices[i]); diff != "" {
@@ -808,9 +772,7 @@ func TestForeignPayloadIsFollowed(t *testing.T) {
 	b := newBench(t, threeCategories+"[category.tidy]\nparallel = false\n")
 	payload := `{"selected":{"category":"triage"},"alternatives":[{"category":"nosuch"},{"category":"tidy"}],"all_scores":{"docs":2,"code":-1}}`
 	r, err := b.fire(engine.FanoutOptions{Payload: []byte(payload)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	type row struct {
 		Category fleet.Category
 		Decision fleet.Decision
@@ -943,13 +905,19 @@ func TestLimitsThatDoNotHold(t *testing.T) {
 	b.later(time.Hour)
 	b.addTask("more", "code", fleet.StateTodo)
 	r, err := b.fire(engine.FanoutOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(r, "code")}); err != nil {
 		t.Fatal(err)
 	}
 	if asked != 1 || !strings.Contains(log.String(), "no memory controller") {
 		t.Errorf("asked %d times, log %s", asked, log.String())
+	}
+}
+
+// must ends a test that cannot go on after an error.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }

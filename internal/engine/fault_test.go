@@ -20,9 +20,7 @@ func TestTableOfFaults(t *testing.T) {
 	t.Parallel()
 	const topic = "../cli/topics/agents.md"
 	text, err := os.ReadFile(topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	head := row("the service", "agent", "outcome", "what it is called") +
 		"|-----------------------|--------|-------------|-----------------------------------------------|\n"
 	before, rest, found := strings.Cut(string(text), head)
@@ -32,9 +30,7 @@ func TestTableOfFaults(t *testing.T) {
 	}
 	want := strings.TrimSuffix(tableOfFaults(t), "\n")
 	if *update {
-		if err := os.WriteFile(topic, []byte(before+head+want+"\n\n"+after), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(topic, []byte(before+head+want+"\n\n"+after), 0o600))
 		got = want
 	}
 	if got != want {
@@ -90,14 +86,10 @@ func tableOfFaults(t *testing.T) string {
 func verdictOn(t *testing.T, format transcript.Format, log string, overran bool) (v fleet.Verdict, what string) {
 	t.Helper()
 	f, err := os.Open("../transcript/testdata/" + log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	s, err := transcript.Read(format, f, transcript.Options{Now: time.Date(2026, 11, 21, 12, 35, 0, 0, time.UTC)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	e := grade.Evidence{Exit: fleet.SessionExit{End: fleet.Exited, Status: 1}, Transcript: &grade.Transcript{Success: s.Success}}
 	if overran {
 		e.Exit = fleet.SessionExit{End: fleet.Overran}

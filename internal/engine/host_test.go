@@ -54,9 +54,7 @@ func TestReapsItsOwn(t *testing.T) {
 					if c.idle {
 						err = errors.Join(err, b.db.BeginRun(t.Context(), r.ID, 1<<22))
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 				default:
 					r, _ = b.dead("code", "fix")
 				}
@@ -94,9 +92,7 @@ func TestSessionOfAnotherMachine(t *testing.T) {
 	b.Here = fleet.Seat{Host: "a", Boot: "1"}
 	b.closeAll(lock) // nobody holds it on this machine
 	waits := fleet.Run{ID: fleet.NewRunID(b.clock(), 9), Seat: fleet.Seat{Host: "b"}, Category: "code", Source: fleet.FromSelected, CreatedAt: b.clock()}
-	if err := b.db.AddRun(t.Context(), waits); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.db.AddRun(t.Context(), waits))
 	list, err := b.StopAll(t.Context(), "code")
 	if err != nil || len(list) != 2 || len(b.told)+len(b.ended) > 0 {
 		t.Fatalf("stop: got %+v, %v, told %v, ended %v; want nobody told", list, err, b.told, b.ended)

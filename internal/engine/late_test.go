@@ -25,14 +25,10 @@ func TestPivotPassesBusyLanes(t *testing.T) {
 		b.addTask("a-"+string(c), c, fleet.StateTodo)
 	}
 	fired, err := b.fire(engine.FanoutOptions{Payload: []byte(`{"all_scores":{"code":9,"docs":8,"triage":7,"news":6}}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range []fleet.Category{"docs", "triage"} {
 		held, err := lane.Dir(b.Config.State).Take(c, 1, b.runOf(fired, c))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { _ = held.Release() }()
 	}
 	b.Store = &rival{Store: b.db, holder: "quick", quick: 1}
@@ -49,9 +45,7 @@ func TestWorkerThatBeginsWhileItIsReaped(t *testing.T) {
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
 	fired, err := b.fire(engine.FanoutOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id := b.runOf(fired, "code")
 	b.later(time.Minute)
 	reaper, parts := *b.Engine, *b.Fleet
@@ -96,9 +90,7 @@ func TestRunWithoutFolderIsClosedOnceOverdue(t *testing.T) {
 	b.addTask("fix", "code", fleet.StateTodo)
 	r, lock := b.dead("code", "fix")
 	b.closeAll(lock)
-	if err := os.RemoveAll(filepath.Dir(lock.Name())); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Dir(lock.Name())))
 	b.later(48 * time.Hour)
 	b.reap()
 	if got := b.stored(r.ID).Verdict.Outcome; got != fleet.Abandoned {
@@ -199,9 +191,7 @@ func TestLaneIsReleasedOnRecordFirst(t *testing.T) {
 		t.Errorf("released %d times; taken meanwhile: %v, want %v", looks.asked, looks.taken, fleet.ErrBusy)
 	}
 	l, err := b.Lanes.Take("code", 1, "0other")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := l.Release(); err != nil {
 		t.Error(err)
 	}

@@ -59,9 +59,7 @@ func TestPoolsAreFiredApart(t *testing.T) {
 	for pool, want := range map[string][]fleet.Category{"": {"code", "docs"}, "monitoring": {"alerts", "uptime"}} {
 		b := newBench(t, twoPools)
 		r, err := b.fire(engine.FanoutOptions{Pool: pool})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		started, reasons := decisions(r)
 		if diff := cmp.Diff(started, want); diff != "" {
 			t.Errorf("pool %q (-got +want):\n%s", pool, diff)
@@ -161,9 +159,7 @@ func TestPayloadOfAnotherPool(t *testing.T) {
 	for _, tt := range tests {
 		b := newBench(t, twoPools)
 		r, err := b.fire(engine.FanoutOptions{Pool: tt.pool, Payload: []byte(tt.payload)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		started, reasons := decisions(r)
 		if diff := cmp.Diff(started, tt.started); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", tt.name, diff)
@@ -208,9 +204,7 @@ func TestRespawnOfAnotherPool(t *testing.T) {
 	b.Later, b.Runner = later, says(good)
 	b.addTask("fix", "code", fleet.StateTodo)
 	r, err := b.fire(engine.FanoutOptions{Pool: "monitoring"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b.later(time.Second)
 	if next := b.follower(b.mustRun(b.runOf(r, "code"))); next.Category != "code" || len(later.specs) != 1 {
 		t.Errorf("got %+v by %+v", next, later.specs)
@@ -227,13 +221,9 @@ func TestChangesOfSlotsAndPools(t *testing.T) {
 	}
 	for text, want := range map[string]int{"fanout.workers=1": 2, "fanout.slots=9": 2, "fanout.slots=1": 1} {
 		var c replay.Changes
-		if err := c.Add(text); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Add(text))
 		w, err := b.explain().ReplaySince(t.Context(), b.clock().Add(-time.Hour), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got := 0
 		for _, c := range w.Categories {
 			got += c.Now
@@ -255,9 +245,7 @@ func TestPivotStaysInItsPool(t *testing.T) {
 	r, err := b.fire(engine.FanoutOptions{
 		Payload: []byte(`{"alternatives":[{"category":"code"},{"category":"alerts"},{"category":"docs"}]}`), Workers: 1,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b.Store = snatch{b.db, []fleet.TaskID{"fix"}}
 	run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(r, "code")})
 	if err != nil || run.Category != "docs" {

@@ -46,9 +46,7 @@ func fileTask() *fleet.Task {
 func TestPromptGolden(t *testing.T) {
 	t.Parallel()
 	instructions := filepath.Join(t.TempDir(), "code.md")
-	if err := os.WriteFile(instructions, []byte("Write tests first.\n\n\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(instructions, []byte("Write tests first.\n\n\n"), 0o600))
 	attempt := func(hours int, o fleet.Outcome, reason, branch string, commits ...string) fleet.Run {
 		return fleet.Run{
 			EndedAt: promptNoon().Add(-time.Duration(hours) * time.Hour), Verdict: fleet.Verdict{Outcome: o, Reason: reason},
@@ -110,19 +108,13 @@ func TestPromptGolden(t *testing.T) {
 		d := plainPrompt()
 		prompts[name].change(&d)
 		got, err := engine.Prompt(config.Category{Prompt: prompts[name].file}, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		golden := filepath.Join("testdata", "prompt", name+".txt")
 		if *update {
-			if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(golden, []byte(got), 0o600))
 		}
 		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := cmp.Diff(strings.Split(got, "\n"), strings.Split(string(want), "\n")); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", name, diff)
 		}
@@ -142,9 +134,7 @@ func TestPromptMany(t *testing.T) {
 		Verdict: fleet.Verdict{Outcome: fleet.Failed, Reason: strings.Repeat("ü", 300)},
 	}}
 	got, err := engine.Prompt(config.Category{}, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, want := range []string{"\n- and 1 more\n", `ü…"; commits a2 a3 a4 a5 a6 and 2 before` + "\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got no %q in:\n%s", want, got)
@@ -228,9 +218,7 @@ func TestPromptPlaceholders(t *testing.T) {
 	data.Attempts = []fleet.Run{{EndedAt: promptNoon(), Verdict: fleet.Verdict{Outcome: fleet.Failed, Reason: "no network"}}}
 	data.Beside = []engine.Neighbour{{Run: fleet.Run{Category: "docs", Task: "guide"}, Apart: true}}
 	standard, err := engine.Prompt(config.Category{}, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	task := standard[strings.Index(standard, "Your task. "):strings.Index(standard, "\n\nEarlier")]
 	for _, test := range []struct{ name, file, want, err string }{
 		{
@@ -249,9 +237,7 @@ func TestPromptPlaceholders(t *testing.T) {
 		{"no template", "Do { it }.\n\n", "Do { it }.\n\n" + standard, ""},
 	} {
 		file := filepath.Join(t.TempDir(), "prompt")
-		if err := os.WriteFile(file, []byte(test.file), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(test.file), 0o600))
 		got, err := engine.Prompt(config.Category{Prompt: file}, data)
 		if test.err != "" {
 			if err == nil || !strings.Contains(err.Error(), test.err) || !strings.Contains(err.Error(), file) {
@@ -269,9 +255,7 @@ func TestPromptPlaceholders(t *testing.T) {
 func TestPlaceholdersTopic(t *testing.T) {
 	t.Parallel()
 	topic, err := os.ReadFile("../cli/topics/agents.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var documented []string
 	for _, row := range regexp.MustCompile(`(?m)^\| \{\{([a-z_]+)\}\} `).FindAllStringSubmatch(string(topic), -1) {
 		documented = append(documented, row[1])

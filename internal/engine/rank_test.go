@@ -38,9 +38,7 @@ func (d *dated) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, er
 func (b *bench) reason(c fleet.Category) string {
 	b.Helper()
 	s, err := b.explain().Select(b.Context(), inspect.SelectOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	for _, score := range s.Scores {
 		if score.Category == c {
 			return score.Out
@@ -105,9 +103,7 @@ func TestBackoffDoubles(t *testing.T) {
 			skipped++
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(r, "code")}); err != nil {
 			t.Fatal(err)
 		}
@@ -146,9 +142,7 @@ func TestPauses(t *testing.T) {
 	}
 	pause := func(p fleet.Pause) {
 		t.Helper()
-		if err := b.db.Pause(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.db.Pause(t.Context(), p))
 	}
 	wants := func(code, docs string) {
 		t.Helper()
@@ -181,12 +175,8 @@ func TestLessonsOnRecord(t *testing.T) {
 	b := newBench(t, "[lessons]\nwithhold = 0.5\n[category.code]\n")
 	b.addTask("fix", "code", fleet.StateActive)
 	lessons := b.Config.Lessons.Dir
-	if err := os.Mkdir(lessons, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(lessons, "measure.md"), []byte("---\n---\nMeasure first.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(lessons, 0o755))
+	must(t, os.WriteFile(filepath.Join(lessons, "measure.md"), []byte("---\n---\nMeasure first.\n"), 0o600))
 	given := 0
 	b.Runner = agent(func(_ context.Context, s fleet.SessionSpec) fleet.SessionExit {
 		grade := "0"
@@ -220,9 +210,7 @@ func TestOddsAddUp(t *testing.T) {
 		b.addTask("a-"+string(c), c, fleet.StateTodo)
 	}
 	r, err := b.fire(engine.FanoutOptions{Workers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	odds, due := 0.0, 0.0
 	for _, c := range r.Choices {
 		if c.Odds == nil || *c.Odds <= 0 || *c.Odds >= 1 {

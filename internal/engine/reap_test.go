@@ -37,9 +37,7 @@ func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) 
 	b.Helper()
 	r := fleet.Run{ID: fleet.NewRunID(b.clock(), uint32(b.Random())), Seat: b.Here, Category: c, Agent: "fake", CreatedAt: b.clock()}
 	lock, err := lane.Dir(b.Config.State).Live(r.ID)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Cleanup(func() { _ = lock.Close() }) // most tests close it before
 	grant := fleet.Granted
 	err = errors.Join(b.db.AddRun(b.Context(), r), b.db.BeginRun(b.Context(), r.ID, 1<<22))
@@ -60,9 +58,7 @@ func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) 
 func (b *bench) reap() []engine.Reaped {
 	b.Helper()
 	reaped, err := b.Reap(b.Context(), false)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return reaped
 }
 
@@ -70,9 +66,7 @@ func (b *bench) closeAll(files ...*os.File) {
 	b.Helper()
 	for _, f := range files {
 		// A child of another test that has not become its program yet may have the file open, too.
-		if err := errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close()); err != nil {
-			b.Fatal(err)
-		}
+		must(b, errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close()))
 	}
 }
 
@@ -80,9 +74,7 @@ func (b *bench) closeAll(files ...*os.File) {
 func (b *bench) checkRecord() {
 	b.Helper()
 	holds, err := b.db.LaneHolds(b.Context(), time.Time{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	if v := report.NewAudit(report.Record{Holds: holds}).Violations; v != nil {
 		b.Errorf("lanes held twice: %+v", v)
 	}
@@ -168,14 +160,10 @@ func TestClockThatWasAhead(t *testing.T) {
 	b.session("0empty", "code", "other", fleet.Run{Verdict: fleet.Verdict{Outcome: fleet.Noop}})
 	planned := fleet.Run{ID: "0planned", Category: "docs", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}
 	_, _, err := b.db.Take(t.Context(), store.TakeRequest{Key: "write", Holder: "bob", TTL: time.Hour})
-	if err := errors.Join(err, b.db.AddRun(t.Context(), planned)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(err, b.db.AddRun(t.Context(), planned)))
 	b.later(10*time.Minute - ahead)
 	s, err := b.explain().Select(t.Context(), inspect.SelectOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range s.Candidates {
 		if c.Out != "" {
 			t.Errorf("got %s out for %q, want it ready", c.Category, c.Out)
@@ -384,9 +372,7 @@ func TestWorkerThatNeverBegan(t *testing.T) {
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
 	fired, err := b.fire(engine.FanoutOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id := b.runOf(fired, "code")
 	b.later(time.Minute - time.Second)
 	if reaped := b.reap(); reaped != nil {
@@ -413,9 +399,7 @@ func TestSessionThatEndedButHoldsOn(t *testing.T) {
 	r = b.stored(r.ID)
 	grade := 0.75
 	r.Verdict = fleet.Verdict{Outcome: fleet.Productive, Grade: &grade}
-	if err := b.db.Complete(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.db.Complete(t.Context(), r))
 	if reaped := b.reap(); reaped != nil {
 		t.Errorf("closed although its supervisor lives: %+v", reaped)
 	}
@@ -437,9 +421,7 @@ func TestSessionThatCannotBeAsked(t *testing.T) {
 	b.addTask("fix", "docs", fleet.StateTodo)
 	r, lock := b.dead("code", "fix")
 	b.closeAll(lock)
-	if err := os.RemoveAll(filepath.Dir(lock.Name())); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(filepath.Dir(lock.Name())))
 	b.later(time.Hour - time.Millisecond)
 	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "docs"}); outcome(err) != fleet.Idle {
 		t.Errorf("before it expires: %v, want idle", err)
@@ -560,9 +542,7 @@ func TestPivots(t *testing.T) {
 			}
 			payload := `{"all_scores":{"code":9,"large":8,"alien":7,"docs":6,"triage":5,"news":4}}`
 			fired, err := b.fire(engine.FanoutOptions{Workers: 1, Payload: []byte(payload)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			b.Runner = says(`{"outcome":"productive","grade":0.5}`)
 			b.Store = &rival{Store: b.db, holder: "quick", quick: tt.denied}
 			run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(fired, "code")})
@@ -591,9 +571,7 @@ func TestPivots(t *testing.T) {
 func (b *bench) checkDenials(id fleet.RunID, want []fleet.Category) {
 	b.Helper()
 	denials, err := b.db.DeniedClaims(b.Context(), time.Time{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	var got []fleet.Category
 	for _, d := range denials {
 		got = append(got, d.Category)
@@ -605,9 +583,7 @@ func (b *bench) checkDenials(id fleet.RunID, want []fleet.Category) {
 		b.Errorf("denied in (-got +want):\n%s", diff)
 	}
 	holds, err := b.db.LaneHolds(b.Context(), time.Time{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	if slices.ContainsFunc(holds, func(h fleet.LaneHold) bool { return h.ReleasedAt.IsZero() }) {
 		b.Errorf("lanes not given back: %+v", holds)
 	}
@@ -623,17 +599,13 @@ func TestPivotLeavesTheFamily(t *testing.T) {
 			b := newBench(t, threeCategories)
 			for id, c := range map[string]fleet.Category{"one": "code", "two": "docs"} {
 				text := fmt.Sprintf("---\nstate: active\ncategory: %s\nfamily: release\n---\n", c)
-				if err := os.WriteFile(filepath.Join(b.Config.Tasks.Dir, id+".md"), []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(filepath.Join(b.Config.Tasks.Dir, id+".md"), []byte(text), 0o600))
 			}
 			if stranger {
 				b.addTask("unrelated", "docs", fleet.StateBacklog)
 			}
 			fired, err := b.fire(engine.FanoutOptions{Workers: 1, Payload: []byte(`{"all_scores":{"code":2,"docs":1}}`)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			b.Store = &rival{Store: b.db, holder: "quick", quick: 1}
 			run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(fired, "code")})
 			if stranger && (err != nil || run.Task != "unrelated") || !stranger && outcome(err) != fleet.RunDenied {
@@ -652,16 +624,12 @@ func TestReapTrims(t *testing.T) {
 	big := filepath.Join(files.Out, "big")
 	err := errors.Join(os.Mkdir(files.Out, 0o700), os.WriteFile(files.Result, []byte("{}"), 0o600), os.WriteFile(big, nil, 0o600),
 		os.Truncate(big, b.Config.Runs.Out))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b.reap()
 	if _, err := os.Lstat(big); err != nil {
 		t.Errorf("trimmed while it lives: %v", err)
 	}
-	if err := lock.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, lock.Close())
 	b.reap()
 	if _, err := os.Lstat(big); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want it gone", err)
@@ -677,9 +645,7 @@ func TestWorktreeOfSweptRun(t *testing.T) {
 	b := newBench(t, halfHour)
 	b.addTask("fix", "code", fleet.StateTodo)
 	run, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	over := map[fleet.RunID]bool{}
 	b.Repo = tidier{ask: func(live func(fleet.RunID) bool) { over[run.ID], over["0stranger"] = live(run.ID), live("0stranger") }}
 	b.Config.Fanout.Allow = nil
@@ -690,9 +656,7 @@ func TestWorktreeOfSweptRun(t *testing.T) {
 		if !over[run.ID] || over["0stranger"] {
 			t.Errorf("got %v, want the run over, and the one not on record left alone", over)
 		}
-		if err := os.RemoveAll(fleet.FilesOf(b.Config.State, run.ID).Dir); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(fleet.FilesOf(b.Config.State, run.ID).Dir))
 	}
 }
 

@@ -33,9 +33,7 @@ func TestReportOfAnyAge(t *testing.T) {
 			}
 		}
 		r, err := b.explain().Report(t.Context(), time.Unix(0, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if r.All.Runs != 3 || r.All.Graded != 3 || r.Audit.TotalAcquisitions != 3 {
 			t.Errorf("%v: got %d runs, %d grades, %d lanes, want 3 each", age, r.All.Runs, r.All.Graded, r.Audit.TotalAcquisitions)
 		}
@@ -80,9 +78,7 @@ func TestReportAgreesWithTheRanking(t *testing.T) {
 	b.Runner = says(`{"outcome":"productive","grade":0.8}`)
 	for i := range 6 {
 		f, err := b.fire(engine.FanoutOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, c := range f.Choices {
 			if i < 5 && c.Run != "" { // of the last fire they are under way
 				b.mustRun(c.Run)
@@ -91,13 +87,9 @@ func TestReportAgreesWithTheRanking(t *testing.T) {
 		b.later(time.Minute)
 	}
 	r, err := b.explain().Report(t.Context(), time.Unix(0, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s, err := b.explain().Select(t.Context(), inspect.SelectOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	explain := s.Payload().Explain
 	entitled := 0.0
 	for _, c := range r.Categories {

@@ -43,9 +43,7 @@ func chain(t *testing.T, config string) (b *bench, later *timers, id fleet.RunID
 	b.Runner = says(good)
 	b.addTask("fix", "code", fleet.StateTodo)
 	r, err := b.fire(engine.FanoutOptions{Payload: []byte(`{"selected":{"category":"code"}}`), Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b, later, b.runOf(r, "code")
 }
 
@@ -53,9 +51,7 @@ func chain(t *testing.T, config string) (b *bench, later *timers, id fleet.RunID
 func (b *bench) mustRun(id fleet.RunID) fleet.Run {
 	b.Helper()
 	r, err := b.Run(b.Context(), engine.RunOptions{Run: id, Binary: "/usr/bin/stint"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return r
 }
 
@@ -72,9 +68,7 @@ func (b *bench) follower(r fleet.Run) fleet.Run {
 func (b *bench) explained() selector.Candidate {
 	b.Helper()
 	s, err := b.explain().Select(b.Context(), inspect.SelectOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	for _, c := range s.Candidates {
 		if c.Category == "code" {
 			return c
@@ -207,13 +201,9 @@ func (b *bench) session(id fleet.RunID, c fleet.Category, agent string, end flee
 	if err == nil {
 		_, _, err = b.db.TakeForRun(b.Context(), store.RunTake{TakeRequest: store.TakeRequest{Key: key, Holder: id.Holder(), TTL: time.Hour}, Run: id})
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	end.ID, end.Category, end.Agent, end.Key, end.Epoch = id, c, agent, key, 1
-	if err := errors.Join(b.db.Complete(b.Context(), end), b.db.ReleaseHolder(b.Context(), id.Holder(), fleet.EndingReleased)); err != nil {
-		b.Fatal(err)
-	}
+	must(b, errors.Join(b.db.Complete(b.Context(), end), b.db.ReleaseHolder(b.Context(), id.Holder(), fleet.EndingReleased)))
 }
 
 // meetWall has an agent meet a usage limit for three hours.
@@ -255,9 +245,7 @@ func TestRestingRun(t *testing.T) {
 func TestNoSlotForOneMore(t *testing.T) {
 	t.Parallel()
 	b, later, id := chain(t, "[fanout]\nslots = 1\n[category.code]\n[category.docs]\n")
-	if err := b.db.AddRun(t.Context(), fleet.Run{ID: "0other", Category: "docs", Source: fleet.FromHand, Agent: "fake", CreatedAt: b.clock()}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.db.AddRun(t.Context(), fleet.Run{ID: "0other", Category: "docs", Source: fleet.FromHand, Agent: "fake", CreatedAt: b.clock()}))
 	if r := b.mustRun(id); r.Followed != "no slot free" || len(later.specs) != 0 {
 		t.Errorf("got %q and timers %+v, want nothing planned", r.Followed, later.specs)
 	}
@@ -272,9 +260,7 @@ func TestTimerThatIsGone(t *testing.T) {
 	state := func() fleet.RunState {
 		t.Helper()
 		d, err := b.explain().RunDetail(t.Context(), next.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return d.State
 	}
 	if got := state(); got != fleet.RunWaiting {
@@ -362,9 +348,7 @@ func TestRunThatNeverBegins(t *testing.T) {
 	fire := b.stored(id).Fire
 	next := b.follower(b.mustRun(id))
 	before, err := b.db.Fire(t.Context(), fire)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b.later(4*time.Minute - time.Millisecond) // its rest, and a minute's grace
 	if reaped := b.reap(); reaped != nil {
 		t.Errorf("closed before its time: %+v", reaped)

@@ -78,9 +78,7 @@ func TestFiresKeepToSlots(t *testing.T) {
 func (b *bench) openOf() map[string]int {
 	b.Helper()
 	s, err := b.db.Snapshot(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	open := map[string]int{}
 	for _, r := range s.Open {
 		open[r.Agent]++

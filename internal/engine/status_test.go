@@ -32,9 +32,7 @@ func TestStatusTellsWhatHoldsNow(t *testing.T) {
 	bars := func() map[fleet.Category]string {
 		t.Helper()
 		s, err := b.explain().Status(t.Context(), inspect.StatusOptions{Fires: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got := map[fleet.Category]string{}
 		for c, g := range s.Bars {
 			got[c] = g.String()
@@ -54,9 +52,7 @@ func TestStatusTellsWhatHoldsNow(t *testing.T) {
 	}
 	pause := func(c fleet.Category) {
 		t.Helper()
-		if err := b.db.Pause(t.Context(), fleet.Pause{Category: c, Reason: "bob", Until: b.clock().Add(30 * time.Second)}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.db.Pause(t.Context(), fleet.Pause{Category: c, Reason: "bob", Until: b.clock().Add(30 * time.Second)}))
 	}
 	b.Gates = waiting{"docs": "5 results wait", "alerts": "2 results wait"}
 	pause("triage")
@@ -119,9 +115,7 @@ func TestRunEndsInALook(t *testing.T) {
 		b.closeAll(lock)
 	}}
 	st, err := b.explain().Status(t.Context(), inspect.StatusOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	graded := 0
 	for _, belief := range st.Beliefs {
 		graded += belief.Graded

@@ -46,9 +46,7 @@ func TestStop(t *testing.T) {
 				b.closeAll(lock)
 			}
 			if tt.lost {
-				if err := os.Remove(fleet.FilesOf(b.Config.State, r.ID).Alive); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Remove(fleet.FilesOf(b.Config.State, r.ID).Alive))
 			}
 			b.Stopper = ending{b, func() {
 				if !tt.deaf {
@@ -91,9 +89,7 @@ func TestStopBeforeItBegan(t *testing.T) {
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
 	report, err := b.fire(engine.FanoutOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	id := b.runOf(report, "code")
 	r, err := b.Engine.Stop(t.Context(), id)
 	if err != nil || r.Verdict.Outcome != fleet.Abandoned || !slices.Equal(b.told, []fleet.RunID{id}) {
@@ -120,9 +116,7 @@ func TestStopAll(t *testing.T) {
 	docs, lock := b.dead("docs", "write")
 	b.closeAll(lock)
 	rests := fleet.Run{ID: fleet.NewRunID(b.clock(), 1001), Category: "docs", CreatedAt: b.clock(), NotBefore: b.clock().Add(time.Hour)}
-	if err := b.db.AddRun(t.Context(), rests); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.db.AddRun(t.Context(), rests))
 	follower := rests
 	follower.ID = fleet.NewRunID(b.clock(), 1002)
 	b.onStop = func(r fleet.Run) {
@@ -136,9 +130,7 @@ func TestStopAll(t *testing.T) {
 	stop := func(name string) map[fleet.RunID]fleet.Outcome {
 		t.Helper()
 		list, err := b.StopAll(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got := map[fleet.RunID]fleet.Outcome{}
 		for _, s := range list {
 			got[s.Was.ID] = s.Run.Verdict.Outcome

@@ -308,39 +308,29 @@ func (deafEars) Send(context.Context, fleet.Notice) error { return errors.New("n
 func (b *bench) outcomeOf() (lines []string) {
 	b.Helper()
 	runs, err := b.db.LastRuns(b.Context(), store.RunQuery{Limit: 100})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	for _, r := range runs {
 		lines = append(lines, fmt.Sprintf("run %s %s %s %v", r.Category, r.Task, r.Verdict.Outcome, r.Verdict.Grade != nil))
 	}
 	tasks, _, err := b.Tasks.List(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	for _, t := range tasks {
 		lines = append(lines, fmt.Sprintf("task %s %s", t.ID, t.State))
 	}
 	denials, err := b.db.DeniedClaims(b.Context(), time.Time{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	for _, d := range denials {
 		lines = append(lines, fmt.Sprintf("denied %s by %s", d.Key, d.Holder))
 	}
 	holds, err := b.db.LaneHolds(b.Context(), time.Time{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	for _, h := range holds {
 		if h.ReleasedAt.IsZero() {
 			lines = append(lines, fmt.Sprintf("lane %s.%d is held", h.Category, h.Lane))
 		}
 	}
 	s, err := b.db.Snapshot(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	for _, m := range s.Tasks {
 		lines = append(lines, fmt.Sprintf("remembered %s %s owed %q", m.Task, m.State, m.Owed))
 	}
@@ -359,9 +349,7 @@ func (b *bench) checkSettled() {
 		}
 	}
 	s, err := b.db.Snapshot(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	for _, r := range s.Open {
 		b.Errorf("run %s of %s is open still", r.ID, r.Category)
 	}
@@ -369,9 +357,7 @@ func (b *bench) checkSettled() {
 		b.Errorf("held still: %v", keys)
 	}
 	runs, err := b.db.LastRuns(b.Context(), store.RunQuery{Limit: 100})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	graded := map[fleet.Category]int{}
 	for _, r := range runs {
 		if r.Verdict.Grade != nil && !r.Held && r.Verdict.Fault != fleet.FaultAgent {
@@ -384,9 +370,7 @@ func (b *bench) checkSettled() {
 		}
 	}
 	holds, err := b.db.LaneHolds(b.Context(), time.Time{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	for _, h := range holds {
 		if h.ReleasedAt.IsZero() {
 			b.Errorf("lane %s.%d of run %s is not given back", h.Category, h.Lane, h.Run)
