@@ -22,30 +22,20 @@ import (
 func stray(t *testing.T, script string, environment ...string) int {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")
-	if err := syscall.Mkfifo(ready, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(ready, 0o600))
 	cmd := exec.Command("bash", "-c", script)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "READY=" + ready}, environment...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	gone := make(chan struct{})
 	go func() { defer close(gone); _ = cmd.Wait() }() // it is killed, or its child lives on
 	t.Cleanup(func() { <-gone })
 	f, err := os.Open(ready)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	line, err := bufio.NewReader(f).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // it may be gone
 		if strings.Contains(string(text), ready) {
@@ -58,9 +48,7 @@ func stray(t *testing.T, script string, environment ...string) int {
 func mustStrays(t *testing.T, run fleet.RunID) []int {
 	t.Helper()
 	pids, err := leftoversOf(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return pids
 }
 
@@ -119,9 +107,7 @@ func TestSweepEndsThemAll(t *testing.T) {
 		theirs = append(theirs, stray(t, strayHere, mark), stray(t, strayAway, mark))
 	}
 	other := stray(t, strayHere, mark+"0")
-	if err := Sweep(run); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Sweep(run))
 	// It returns when they are gone, not when they were signalled.
 	for _, pid := range theirs {
 		if marked(pid, run) {
@@ -153,9 +139,7 @@ func TestEndOfWhoeverHasTheLock(t *testing.T) {
 	if !holds(theirs, alive) || len(opened(asks, alive)) == 0 {
 		t.Fatal("they do not have the lock open")
 	}
-	if err := end(run, alive); err != nil {
-		t.Fatal(err)
-	}
+	must(t, end(run, alive))
 	if holds(theirs, alive) {
 		t.Errorf("process %d is left", theirs)
 	}
@@ -171,9 +155,7 @@ func TestSweepEndsAFamilyThatGrows(t *testing.T) {
 	t.Parallel()
 	run := fleet.RunID(fmt.Sprintf("0g%d", os.Getpid()))
 	stray(t, `trap '' TERM; echo $$ >"$READY"; while :; do setsid sleep 100 & sleep 0.001; done`, "STINT_RUN_ID="+string(run))
-	if err := Sweep(run); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Sweep(run))
 	if left := mustStrays(t, run); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -186,9 +168,7 @@ func TestSessionLeavesNoStray(t *testing.T) {
 	s := testSpec(t, "exit")
 	s.Run = fleet.RunID(fmt.Sprintf("0l%d", os.Getpid()))
 	ready := filepath.Join(s.Dir, "ready")
-	if err := syscall.Mkfifo(ready, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(ready, 0o600))
 	s.Argv = []string{"/bin/bash", "-c", strayAway + `read -r pid <"$READY"; echo "$pid" >pid`}
 	s.Environment = []string{"PATH=" + os.Getenv("PATH"), "READY=" + ready, "STINT_RUN_ID=" + string(s.Run)}
 	exit, err := Runner{}.Run(t.Context(), s)
@@ -196,9 +176,7 @@ func TestSessionLeavesNoStray(t *testing.T) {
 		t.Fatalf("exit %+v, %v", exit, err)
 	}
 	text, err := os.ReadFile(filepath.Join(s.Dir, "pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || marked(pid, s.Run) {
 		t.Errorf("process %d is left, %v", pid, err)
 	}
@@ -209,29 +187,21 @@ func TestSupervised(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	s, files := Sessions{State: state}, fleet.FilesOf(state, "0s1")
-	if err := os.MkdirAll(files.Dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(files.Dir, 0o700))
 	alive, err := os.Create(files.Alive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !s.Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}) {
 		t.Error("this process has the lock open, and is not taken for the supervisor")
 	}
 	link := filepath.Join(t.TempDir(), "state")
-	if err := os.Symlink(state, link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(state, link))
 	if !(Sessions{State: link}).Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}) {
 		t.Error("by another name of the state folder, this process is not taken for the supervisor")
 	}
 	if s.Supervised(fleet.Run{ID: "0s1"}) || s.Supervised(fleet.Run{ID: "0s1", PID: 1 << 30}) {
 		t.Error("a run without a process has a supervisor")
 	}
-	if err := alive.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, alive.Close())
 	if s.Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}) {
 		t.Error("a process without the lock is taken for the supervisor")
 	}

@@ -15,9 +15,7 @@ import (
 func mustOpenLog(t *testing.T, path string, limit int64) *cappedLog {
 	t.Helper()
 	log, err := openLog(path, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { log.file.Close() })
 	return log
 }
@@ -68,9 +66,7 @@ func TestCappedLogGoesOn(t *testing.T) {
 	for _, size := range []int{10, leastLogLimit, 10 * leastLogLimit} {
 		path := filepath.Join(t.TempDir(), "log")
 		before := strings.Repeat("b", size)
-		if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(before), 0o600))
 		log := mustOpenLog(t, path, 1)
 		_, _ = log.Write([]byte("after"))
 		got := readFile(t, path)
@@ -88,9 +84,7 @@ func TestCappedLogOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	log := mustOpenLog(t, filepath.Join(t.TempDir(), "log"), 0)
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer full.Close()
 	disk := log.file
 	log.file = full

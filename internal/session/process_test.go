@@ -44,9 +44,7 @@ func TestParseProcess(t *testing.T) {
 func TestSignalSparesAnother(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("sleep", "100")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	p, ok := readProcess(cmd.Process.Pid)
 	if !ok || p.parent != os.Getpid() || p.dead {
 		t.Fatalf("got %+v, %v, want a child", p, ok)

@@ -97,9 +97,7 @@ func TestLogReaderWaits(t *testing.T) {
 	log := mustOpenLog(t, path, leastLogLimit)
 	_, _ = log.Write(bytes.Repeat([]byte("a"), leastLogLimit))
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	reader := newLogReader(f, leastLogLimit)
 	defer reader.file.Close()
 	if got := readAll(t, reader, 1<<16); len(got) != leastLogLimit {
@@ -137,16 +135,10 @@ func TestLogReaderLast(t *testing.T) {
 		{long + "\n" + long, 1, long},
 	} {
 		path := filepath.Join(t.TempDir(), "log")
-		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(tt.text), 0o600))
 		l, err := ReadLog(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Last(tt.lines); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, l.Last(tt.lines))
 		if got := readAll(t, l, 999); got != tt.want {
 			t.Errorf("last %d lines of %.20q: %.40q, want %.40q", tt.lines, tt.text, got, tt.want)
 		}
@@ -159,9 +151,7 @@ func TestReadLogRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file, fifo, link, twin := filepath.Join(dir, "file"), filepath.Join(dir, "fifo"), filepath.Join(dir, "link"), filepath.Join(dir, "twin")
-	if err := errors.Join(os.WriteFile(file, []byte("text"), 0o600), syscall.Mkfifo(fifo, 0o600), os.Symlink(file, link)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.WriteFile(file, []byte("text"), 0o600), syscall.Mkfifo(fifo, 0o600), os.Symlink(file, link)))
 	if _, err := ReadLog(filepath.Join(dir, "none")); !errors.Is(err, fleet.ErrNotFound) {
 		t.Errorf("no log: %v, want not found", err)
 	}
@@ -180,9 +170,7 @@ func TestReadLogRefuses(t *testing.T) {
 	if got, err := Ending(file, 2); got != "xt" || err != nil {
 		t.Errorf("the end is %q, %v, want xt", got, err)
 	}
-	if err := os.Link(file, twin); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Link(file, twin))
 	if _, err := Ending(file, 2); err == nil {
 		t.Error("a file with two names was read, want a refusal")
 	}

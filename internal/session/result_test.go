@@ -47,9 +47,7 @@ func TestReadResult(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			path := t.TempDir() + "/result.json"
-			if err := tt.put(path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tt.put(path))
 			data, spoilt := readResult(path)
 			if string(data) != tt.want || (data != nil) != (tt.want != "") {
 				t.Errorf("got %d bytes %.20q, want %d", len(data), data, len(tt.want))
@@ -62,9 +60,7 @@ func TestReadResult(t *testing.T) {
 	t.Run("empty", func(t *testing.T) {
 		t.Parallel()
 		path := t.TempDir() + "/result.json"
-		if err := write("")(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, write("")(path))
 		if data, spoilt := readResult(path); data == nil || len(data) > 0 || spoilt != "" {
 			t.Errorf("got %q, %q, want a file without content", data, spoilt)
 		}

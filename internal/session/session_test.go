@@ -29,23 +29,15 @@ const patience = 20 * time.Second
 func testSpec(t *testing.T, mode string, args ...string) fleet.SessionSpec {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	state := t.TempDir()
 	files := fleet.FilesOf(state, "0r1")
-	if err := os.MkdirAll(files.Out, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(files.Out, 0o700))
 	alive, err := os.OpenFile(files.Alive, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = alive.Close() })
 	ready := filepath.Join(state, "ready")
-	if err := syscall.Mkfifo(ready, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(ready, 0o600))
 	return fleet.SessionSpec{
 		Argv:        append([]string{self}, args...),
 		Environment: []string{agentMode + "=" + mode, readyFile + "=" + ready, dumpFile + "=" + filepath.Join(state, "dump")},
@@ -74,9 +66,7 @@ func variable(s fleet.SessionSpec, name string) string {
 func mustRun(ctx context.Context, t *testing.T, s fleet.SessionSpec) fleet.SessionExit {
 	t.Helper()
 	exit, err := Runner{}.Run(ctx, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return exit
 }
 
@@ -84,12 +74,8 @@ func mustRun(ctx context.Context, t *testing.T, s fleet.SessionSpec) fleet.Sessi
 func dumped(t *testing.T, s fleet.SessionSpec) (g given) {
 	t.Helper()
 	data, err := os.ReadFile(variable(s, dumpFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, &g); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, json.Unmarshal(data, &g))
 	return g
 }
 
@@ -110,9 +96,7 @@ func groupOf(t *testing.T, s fleet.SessionSpec) int {
 	select {
 	case text := <-line:
 		group, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return group
 	case <-time.After(patience):
 		t.Fatalf("got no agent ready within %s", patience)
@@ -272,13 +256,9 @@ func TestOverrun(t *testing.T) {
 			s := testSpec(t, mode)
 			s.Timeout, s.Grace = 3*time.Second, tt.grace                     // until then a loaded machine has begun it
 			reader, err := os.OpenFile(variable(s, readyFile), os.O_RDWR, 0) // so that the agent need not wait for one
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer reader.Close()
-			if err := os.WriteFile(s.Files.Result, []byte("{}"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(s.Files.Result, []byte("{}"), 0o600))
 			if diff := cmp.Diff(mustRun(t.Context(), t, s), fleet.SessionExit{End: fleet.Overran, Result: []byte("{}"), Output: said(len(tt.words))}); diff != "" {
 				t.Errorf("exit (-got +want):\n%s", diff)
 			}
@@ -319,13 +299,9 @@ func TestByteForByte(t *testing.T) {
 				t.Fatalf("got %+v, want a good end", exit)
 			}
 			var alive syscall.Stat_t
-			if err := syscall.Stat(s.Files.Alive, &alive); err != nil {
-				t.Fatal(err)
-			}
+			must(t, syscall.Stat(s.Files.Alive, &alive))
 			dir, err := filepath.EvalSymlinks(s.Dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := given{Args: s.Argv, Environment: s.Environment, Dir: dir, Group: true, Session: true, Alive: alive.Ino}
 			switch mode {
 			case fleet.PromptStdin:
@@ -401,25 +377,17 @@ func TestLookPath(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, mode); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, nil, mode))
 		return path
 	}
 	first, second := file("1/agent", 0o700), file("2/agent", 0o700)
 	file("3/agent", 0o600)
 	file("4/agent/x", 0o600)
 	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	relative, err := filepath.Rel(here, filepath.Dir(first))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tests := []struct{ name, program, path, want string }{
 		{"the first", "agent", "PATH=$/1:$/2", first},
 		{"the last PATH", "agent", "PATH=$/1\nPATH=$/2", second},
@@ -471,5 +439,13 @@ func TestFilesCannotBePrepared(t *testing.T) {
 		if _, err := os.Stat(variable(s, dumpFile)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: got an agent (%v), want none started", name, err)
 		}
+	}
+}
+
+// must ends a test that cannot go on after an error.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }

@@ -91,20 +91,14 @@ func supervise() error {
 func newOrder(t *testing.T, script string) order {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	o := order{
 		Run: "0r1", State: t.TempDir(), Dir: dir, Script: script, Timeout: patience, Grace: 50 * time.Millisecond,
 	}
 	o.Run = fleet.RunID("0r" + strings.ReplaceAll(filepath.Base(filepath.Dir(dir)), "_", ""))
 	files := o.files()
-	if err := os.MkdirAll(files.Dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(files.Alive, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(files.Dir, 0o700))
+	must(t, os.WriteFile(files.Alive, nil, 0o600))
 	t.Cleanup(func() {
 		for _, pid := range inFolder(t, dir) { // of a test that failed
 			_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -118,13 +112,9 @@ func (o order) files() fleet.RunFiles { return fleet.FilesOf(o.State, o.Run) }
 func (o order) command(t *testing.T) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	data, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), agentMode+"=supervise", orderVariable+"="+string(data),
 		"GORACE=atexit_sleep_ms=0") // a race-enabled one waits a second else
@@ -137,9 +127,7 @@ func (o order) command(t *testing.T) *exec.Cmd {
 func inFolder(t *testing.T, dir string) (pids []int) {
 	t.Helper()
 	all, err := processes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, pid := range all {
 		if at, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil && at == dir {
 			pids = append(pids, pid)
@@ -151,9 +139,7 @@ func inFolder(t *testing.T, dir string) (pids []int) {
 func readFile(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
@@ -168,13 +154,9 @@ func obeyed(t *testing.T, o order) told {
 		t.Fatalf("supervisor: %v", err)
 	}
 	var got told
-	if err := json.Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &got))
 	alive, err := os.OpenFile(o.files().Alive, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer alive.Close()
 	if err := syscall.Flock(int(alive.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		t.Errorf("lock of the run: %v", err)
@@ -309,13 +291,9 @@ func TestSupervisorKilled(t *testing.T) {
 	t.Parallel()
 	o := newOrder(t, `while echo word; do echo >said; sleep 0.02; done`)
 	cmd := o.command(t)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	eventually(t, "the agent talks", func() bool { _, err := os.Stat(o.Dir + "/said"); return err == nil })
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	eventually(t, "the agent is gone", func() bool { return len(inFolder(t, o.Dir)) == 0 })
 }

@@ -20,9 +20,7 @@ func boxed(t *testing.T, s fleet.SessionSpec) (Runner, fleet.SessionSpec) {
 	t.Helper()
 	home, state := t.TempDir(), filepath.Dir(filepath.Dir(s.Files.Dir))
 	config := filepath.Join(s.Dir, "stint.toml")
-	if err := os.WriteFile(config, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(config, nil, 0o600))
 	s.Run, s.Prompt = "0r1", "the prompt"
 	s.Environment = []string{s.Environment[0], dumpFile + "=" + filepath.Join(s.Dir, "dump")}
 	s.Box = box.For(fleet.BoxWorkspace, box.Places{
@@ -36,9 +34,7 @@ func boxed(t *testing.T, s fleet.SessionSpec) (Runner, fleet.SessionSpec) {
 func proven(t *testing.T, r Runner, s fleet.SessionSpec) (fleet.ProvenBox, *waiting) {
 	t.Helper()
 	b, err := r.Prove(t.Context(), s.Box, s.Trial)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := b.Waiting.(*waiting)
 	t.Cleanup(w.end)
 	return b, w
@@ -93,12 +89,8 @@ func TestProveAnother(t *testing.T) {
 		t.Error("nothing changed, and the box is another one")
 	}
 	config := filepath.Join(s.Dir, "stint.toml")
-	if err := os.WriteFile(config+".new", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(config+".new", config); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(config+".new", nil, 0o600))
+	must(t, os.Rename(config+".new", config))
 	if w.stands(s.Box) {
 		t.Error("a file was replaced, and the box is the same")
 	}
@@ -157,9 +149,7 @@ func TestWaitingEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, s := boxed(t, testSpec(t, "dump"))
 			_, w := proven(t, r, s)
-			if err := hear(w, box.Program{Path: s.Argv[0], Dir: s.Dir, Args: s.Argv, Env: s.Environment}.Encode()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, hear(w, box.Program{Path: s.Argv[0], Dir: s.Dir, Args: s.Argv, Env: s.Environment}.Encode()))
 			w.end()
 			if state := w.cmd.ProcessState; state == nil || state.ExitCode() != 0 {
 				t.Errorf("it ended by %v: %s", state, w.said)
