@@ -74,16 +74,10 @@ func manyKinds() map[string]string {
 func TestCachedListIsTheSame(t *testing.T) {
 	t.Parallel()
 	f := cached(t, newFolder(t, manyKinds()))
-	if err := os.Mkdir(filepath.Join(f.Dir, "sub.md"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(filepath.Join(f.Dir, "fifo.md"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(f.Dir, "sub.md"), 0o755))
+	must(t, syscall.Mkfifo(filepath.Join(f.Dir, "fifo.md"), 0o644))
 	for link, target := range map[string]string{"gone.md": "nowhere", "link.md": "full.md", "folder.md": "sub.md", "loop.md": "loop.md"} {
-		if err := os.Symlink(target, filepath.Join(f.Dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(target, filepath.Join(f.Dir, link)))
 	}
 	sameAsUncached(t, f)
 	written := readFile(t, f.Cache.Path)

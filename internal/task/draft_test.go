@@ -32,9 +32,7 @@ func TestAddWritesAFileToRead(t *testing.T) {
 		Requires: []string{"a: b"},
 		Wait:     time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := fleet.Task{
 		ID:       "fix-the-parser",
 		State:    fleet.StateTodo,

@@ -41,9 +41,7 @@ Body.
 func TestParseEveryField(t *testing.T) {
 	t.Parallel()
 	got, err := task.Parse("/w/tasks/read it.md", []byte(fullTask))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := fleet.Task{
 		ID:               "read it",
 		State:            fleet.StateActive,
@@ -111,9 +109,7 @@ func TestParseForms(t *testing.T) {
 			t.Run(test.name+"/"+form.name, func(t *testing.T) {
 				t.Parallel()
 				got, err := task.Parse("/t/a.md", []byte(form.file))
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				want := test.want
 				want.ID, want.Title, want.Path = "a", "a", "/t/a.md"
 				if want.State == "" {
@@ -212,9 +208,7 @@ func bomb() string {
 func TestParseIgnoresWhatUnknownFieldsExpandTo(t *testing.T) {
 	t.Parallel()
 	got, err := task.Parse("/t/a.md", []byte(strings.Replace(bomb(), "tags: *a1", "tags: *a0", 1)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(got.Tags, []string{"x"}); diff != "" {
 		t.Errorf("tags (-got +want):\n%s", diff)
 	}

@@ -33,17 +33,13 @@ func newFolder(t testing.TB, files map[string]string) task.Folder {
 
 func writeFile(t testing.TB, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func readFile(t testing.TB, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
@@ -58,9 +54,7 @@ func ids(tasks []fleet.Task) []fleet.TaskID {
 func fileNames(t testing.TB, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -114,12 +108,8 @@ func TestListIgnores(t *testing.T) {
 	f := newFolder(t, map[string]string{
 		"README.md": "# About\n", "note.txt": "x", ".hidden.md": "x", "x.MD": "x", "x.md~": "x", ".md": "x", "md": "x",
 	})
-	if err := os.Mkdir(filepath.Join(f.Dir, "archive.md"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("archive.md", filepath.Join(f.Dir, "linked.md")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(f.Dir, "archive.md"), 0o755))
+	must(t, os.Symlink("archive.md", filepath.Join(f.Dir, "linked.md")))
 	tasks, problems, err := f.List(t.Context())
 	if err != nil || len(tasks) != 0 || len(problems) != 0 {
 		t.Errorf("List = %v, %v, %v; want nothing", tasks, problems, err)
@@ -142,18 +132,12 @@ func TestListReportsWhatIsNoTask(t *testing.T) {
 		"category:x.md": "---\n---\n", "caf\xe9.md": "---\n---\n", "readme.md": "# About\n",
 		"big.md": "---\n---\n" + strings.Repeat("x", 1<<20),
 	})
-	if err := syscall.Mkfifo(filepath.Join(f.Dir, "fifo.md"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(filepath.Join(f.Dir, "fifo.md"), 0o644))
 	for link, target := range map[string]string{"gone.md": "nowhere", "loop.md": "loop.md", "null.md": os.DevNull} {
-		if err := os.Symlink(target, filepath.Join(f.Dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(target, filepath.Join(f.Dir, link)))
 	}
 	tasks, problems, err := f.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(ids(tasks), []fleet.TaskID{"good"}); diff != "" {
 		t.Errorf("ids (-got +want):\n%s", diff)
 	}
@@ -219,9 +203,7 @@ func TestCancelled(t *testing.T) {
 func TestGetErrors(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t, map[string]string{"README.md": "# About\n", ".x.md": "---\n---\n", "bad.md": "---\nstate: todo\nwait: soon\n---\n"})
-	if err := os.Mkdir(filepath.Join(f.Dir, "sub.md"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(f.Dir, "sub.md"), 0o755))
 	for _, test := range []struct {
 		id   fleet.TaskID
 		want error
@@ -261,9 +243,7 @@ func TestBody(t *testing.T) {
 	if got, err := f.Body(t.Context(), elsewhere); got != elsewhere.Body || err != nil {
 		t.Errorf("Body = %q, %v; want %q", got, err, elsewhere.Body)
 	}
-	if err := os.Remove(tasks[0].Path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(tasks[0].Path))
 	if _, err := f.Body(t.Context(), tasks[0]); !errors.Is(err, fleet.ErrNotFound) {
 		t.Errorf("Body of a task that is gone: %v, want %v", err, fleet.ErrNotFound)
 	}
@@ -274,13 +254,9 @@ func TestModified(t *testing.T) {
 	f := newFolder(t, map[string]string{"a.md": "---\n---\n"})
 	path := filepath.Join(f.Dir, "a.md")
 	for _, mtime := range []time.Time{time.Unix(0, 0), time.Date(2100, 1, 2, 3, 4, 5, 6, time.UTC)} {
-		if err := os.Chtimes(path, mtime, mtime); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(path, mtime, mtime))
 		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want := time.Unix(info.Sys().(*syscall.Stat_t).Ctim.Unix()).UTC()
 		if got, err := f.Get(t.Context(), "a"); err != nil || !got.Modified.Equal(want) {
 			t.Errorf("modified %v, %v, want %v", got.Modified, err, want)
@@ -323,5 +299,13 @@ func BenchmarkList(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// must ends a test that cannot go on after an error.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }

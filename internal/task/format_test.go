@@ -24,9 +24,7 @@ func formatted(t testing.TB, workspace, tasks string) task.Folder {
 	t.Helper()
 	text := "fleet = \"shop\"\nstate = \"/srv/state\"\nworkspace = \"" + workspace + "\"\n[category.code]\n[agent.a]\ncommand = [\"a\"]\n[tasks]\n" + tasks
 	c, err := config.Parse(filepath.Join(workspace, "stint.toml"), []byte(text), config.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return task.Folder{
 		Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory,
 		Format: task.Format{
@@ -40,9 +38,7 @@ func formatted(t testing.TB, workspace, tasks string) task.Folder {
 func workspaceOf(t testing.TB, name string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))))
 	return dir
 }
 
@@ -51,9 +47,7 @@ func workspaceOf(t testing.TB, name string) string {
 func listOf(t testing.TB, workspace string, f task.Folder) (tasks []fleet.Task, problems []string) {
 	t.Helper()
 	tasks, bad, err := f.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range tasks {
 		if tasks[i].Path == "" || tasks[i].Modified.IsZero() {
 			t.Errorf("%s: path %q, modified %v", tasks[i].ID, tasks[i].Path, tasks[i].Modified)
@@ -428,9 +422,7 @@ func TestFind(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for path, text := range test.files {
-			if err := os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o755))
 			writeFile(t, filepath.Join(dir, path), text)
 		}
 		if got, format := task.Find(dir); got != test.dir || format != test.format {
@@ -449,9 +441,7 @@ func FuzzFormat(f *testing.F) {
 			}
 			return err
 		})
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 	}
 	f.Add([]byte("---\nwaiting_for: &a [*a, *a]\nassignee: {a: [b, {c: d}]}\n---\n"))
 	f.Add([]byte("---\nrequires: &a [[*a]]\ndepends: [[[x]]]\nstatus: [Done]\n---\n"))

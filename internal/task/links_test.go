@@ -18,9 +18,7 @@ func linked(t *testing.T, plant func(workspace, notes string)) (f task.Folder, n
 	t.Helper()
 	workspace, notes := t.TempDir(), t.TempDir()
 	writeFile(t, filepath.Join(notes, "n.md"), secret)
-	if err := os.MkdirAll(filepath.Join(workspace, "backlog/tasks"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(workspace, "backlog/tasks"), 0o755))
 	writeFile(t, filepath.Join(workspace, "backlog/tasks/own.md"), "---\nstate: active\n---\n# Own\n")
 	plant(workspace, notes)
 	dir := filepath.Join(workspace, "backlog/tasks")
@@ -29,9 +27,7 @@ func linked(t *testing.T, plant func(workspace, notes string)) (f task.Folder, n
 
 func symlink(t *testing.T, target, path string) {
 	t.Helper()
-	if err := os.Symlink(target, path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(target, path))
 }
 
 func TestLinkedTaskFileIsNotFollowed(t *testing.T) {
@@ -79,21 +75,13 @@ func TestLinkedFolderIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(workspace, notes string){
 		"tasks": func(workspace, notes string) {
-			if err := os.RemoveAll(filepath.Join(workspace, "backlog/tasks")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(filepath.Join(workspace, "backlog/tasks")))
 			symlink(t, notes, filepath.Join(workspace, "backlog/tasks"))
 		},
 		"above": func(workspace, notes string) {
-			if err := os.RemoveAll(filepath.Join(workspace, "backlog")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Rename(filepath.Join(notes, "n.md"), filepath.Join(notes, "kept")); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Mkdir(filepath.Join(notes, "tasks"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(filepath.Join(workspace, "backlog")))
+			must(t, os.Rename(filepath.Join(notes, "n.md"), filepath.Join(notes, "kept")))
+			must(t, os.Mkdir(filepath.Join(notes, "tasks"), 0o755))
 			writeFile(t, filepath.Join(notes, "tasks/n.md"), secret)
 			symlink(t, filepath.Join(notes, "tasks/n.md"), filepath.Join(notes, "n.md"))
 			symlink(t, notes, filepath.Join(workspace, "backlog"))
@@ -144,9 +132,7 @@ func TestArchiveLinkLeavesTheOthers(t *testing.T) {
 func TestTopOf(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(base, "ws/tasks"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(base, "ws/tasks"), 0o755))
 	symlink(t, "ws", filepath.Join(base, "link"))
 	symlink(t, filepath.Join(base, "ws"), filepath.Join(base, "ws/loop"))
 	at := func(path string) string { return filepath.Join(base, path) }

@@ -74,14 +74,10 @@ func TestParseBeads(t *testing.T) {
 	list := readFile(t, "testdata/bd_ready.json")
 	var lines strings.Builder
 	var elements []json.RawMessage
-	if err := json.Unmarshal([]byte(list), &elements); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(list), &elements))
 	for _, element := range elements {
 		var line bytes.Buffer
-		if err := json.Compact(&line, element); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Compact(&line, element))
 		lines.WriteString(line.String() + "\r\n\n")
 	}
 	for name, data := range map[string]string{
@@ -252,9 +248,7 @@ func jsonValue(depth int) *rapid.Generator[string] {
 func FuzzParseListing(f *testing.F) {
 	for _, name := range []string{"testdata/bd_ready.json", "testdata/gh_issue_list.json"} {
 		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { checkListing(t, data) })

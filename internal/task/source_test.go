@@ -37,9 +37,7 @@ func printing(f task.Folder, name, text string) task.Source {
 func listed(t *testing.T, s task.Sources) []string {
 	t.Helper()
 	tasks, problems, err := s.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var lines []string
 	for _, task := range tasks {
 		lines = append(lines, strings.Join(append([]string{string(task.ID), string(task.Category)}, task.Requires...), " "))
@@ -99,9 +97,7 @@ func TestSourcesListEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	fifo := filepath.Join(f.Dir, "begun")
 	s := task.Sources{Folder: f, Commands: []task.Source{printing(f, "one", "echo >"+fifo+"; exec sleep 300")}}
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(fifo, 0o600))
 	go func() {
 		_, _ = os.ReadFile(fifo) // once the command has begun
 		cancel()
@@ -178,9 +174,7 @@ func TestSourcesResolveHangs(t *testing.T) {
 	hanging := script(f, `case $1 in */odd) exit 2;; esac; exec sleep 60`)
 	hanging.Timeout = 3 * time.Second
 	_, problems, err := task.Sources{Folder: f, Resolver: task.Resolver{Command: hanging}}.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(problems) != 2 {
 		t.Fatalf("got problems %q, want one for all that hang and one for the odd one", problems)
 	}

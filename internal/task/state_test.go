@@ -136,9 +136,7 @@ func TestSetStateWithoutChangeDoesNotWrite(t *testing.T) {
 func stat(t testing.TB, f task.Folder, id fleet.TaskID) os.FileInfo {
 	t.Helper()
 	info, err := os.Stat(filepath.Join(f.Dir, string(id)+".md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return info
 }
 
@@ -147,12 +145,8 @@ func TestSetStateKeepsModeAndLink(t *testing.T) {
 	f := newFolder(t, nil)
 	target := filepath.Join(t.TempDir(), "shared.md")
 	writeFile(t, target, "---\nstate: todo\n---\n")
-	if err := os.Chmod(target, 0o466); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, filepath.Join(f.Dir, "a.md")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(target, 0o466))
+	must(t, os.Symlink(target, filepath.Join(f.Dir, "a.md")))
 	changed, err := f.SetState(t.Context(), "a", fleet.StateDone)
 	if !changed || err != nil {
 		t.Fatalf("got %v, %v", changed, err)
