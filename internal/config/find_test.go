@@ -15,14 +15,10 @@ func TestFind(t *testing.T) {
 	work := filepath.Join(root, "work")
 	deep := filepath.Join(work, "a", "b")
 	for _, folder := range []string{deep, filepath.Join(root, "xdg", "stint"), filepath.Join(root, "home", ".config", "stint")} {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(folder, 0o700))
 	}
 	for _, path := range []string{"work/stint.toml", "xdg/stint/stint.toml", "home/.config/stint/stint.toml"} {
-		if err := os.WriteFile(filepath.Join(root, path), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(root, path), nil, 0o600))
 	}
 	xdg, home := filepath.Join(root, "xdg"), filepath.Join(root, "home")
 	for _, test := range []struct {
@@ -43,9 +39,7 @@ func TestFind(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			got, err := config.Find(test.explicit, test.getenv, test.dir, os.Getuid())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if want := test.want; got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
@@ -69,22 +63,14 @@ func TestFindOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	own, link := filepath.Join(dir, "own"), filepath.Join(dir, "link")
 	for _, folder := range []string{own, link, filepath.Join(dir, "home", ".config", "stint")} {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(folder, 0o700))
 		path := filepath.Join(folder, "stint.toml")
 		if folder == link {
-			if err := os.Symlink(filepath.Join(own, "stint.toml"), path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Symlink(filepath.Join(own, "stint.toml"), path))
 			continue
 		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chown(path, os.Getuid()+theirs(), -1); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, nil, 0o600))
+		must(t, os.Chown(path, os.Getuid()+theirs(), -1))
 	}
 	another := os.Getuid() + theirs() + 1
 	for folder, found := range map[string]string{

@@ -114,9 +114,7 @@ func TestHostSections(t *testing.T) {
 				text += "[host.gpu-7]\nstate = \"/srv/bob\"\n"
 			}
 			c, err := on(t, text, test.hostname, test.named)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(own(c), test.want); diff != "" {
 				t.Errorf("(-got +want):\n%s", diff)
 			}
@@ -132,16 +130,12 @@ func TestHostSections(t *testing.T) {
 func TestHostHasThePool(t *testing.T) {
 	t.Parallel()
 	c, err := on(t, hosts+"[pool.autonomous]\nworkers = 7\nslots = 9\n", "cpu-1", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, want := c.Pools[config.DefaultPool], (config.Pool{Workers: 1, Slots: 9}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	c, err = on(t, hosts+"[host.gpu-3]\nworkers = 50\n", "gpu-3", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if w := c.Warnings(); len(w) != 1 || !strings.HasSuffix(w[0].Pos, ":32:1") || !strings.Contains(w[0].Text, "workers (50) is above slots (6)") {
 		t.Errorf("got warnings %v", w)
 	}
@@ -151,9 +145,7 @@ func TestHostHasThePool(t *testing.T) {
 func TestHostValues(t *testing.T) {
 	t.Parallel()
 	want, err := on(t, hosts, "big.example.org", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var lines []string
 	for _, v := range want.Values() {
 		if strings.Contains(v.Key, "host.") || v.Key == "state" || strings.HasSuffix(v.Key, ".slots") || v.Key == "fanout.workers" {
@@ -175,13 +167,9 @@ func TestHostValues(t *testing.T) {
 	}); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
-	if err := os.WriteFile(want.Path, []byte(asFile(want)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(want.Path, []byte(asFile(want)), 0o600))
 	got, err := config.Load(want.Path, config.Options{Host: func(string) string { return "big.example.org" }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(got, want, plain, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("read back (-got +want):\n%s", diff)
 	}

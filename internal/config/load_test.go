@@ -32,9 +32,7 @@ command = ["claude", "-p"]
 func write(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), config.FileName)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -331,9 +329,7 @@ func TestLoadFindsTheStateFolder(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			c, err := config.Load(write(t, text), config.Options{Getenv: test.getenv})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := c.State; got != test.want {
 				t.Errorf("state: got %q, want %q", got, test.want)
 			}
@@ -564,14 +560,10 @@ func TestLoadRefusesFiles(t *testing.T) {
 	folder := t.TempDir()
 	huge := write(t, "#"+strings.Repeat("x", 1<<20))
 	pipe := filepath.Join(folder, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(pipe, 0o600))
 	none := filepath.Join(folder, "none.toml")
 	loop := filepath.Join(folder, "loop")
-	if err := os.Symlink(loop, loop); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(loop, loop))
 	for _, test := range []struct{ name, path, text, hint string }{
 		{"none", none, "read config: stat " + none + ": no such file or directory", "write one with: stint init"},
 		{"folder", folder, "read config: " + folder + " is a folder", "name the file: " + folder + "/stint.toml"},
@@ -591,9 +583,7 @@ func TestLoadRefusesFiles(t *testing.T) {
 func TestLoadRefusesUnreadableFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, least)
-	if err := os.Chmod(path, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(path, 0))
 	_, err := config.Load(path, config.Options{})
 	if os.Geteuid() == 0 {
 		if err != nil {
@@ -695,5 +685,13 @@ func TestGradingTime(t *testing.T) {
 		if got := load(t, least+text).Categories["code"].GradingTime(); got != want {
 			t.Errorf("%q: got %v, want %v", text, got, want)
 		}
+	}
+}
+
+// must ends a test that cannot go on after an error.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }

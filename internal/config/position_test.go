@@ -9,9 +9,7 @@ import (
 func TestPosition(t *testing.T) {
 	t.Parallel()
 	c, err := config.Load(write(t, full), config.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, test := range []struct{ key, want string }{
 		{"fleet", ":1:1"},
 		{"fanout", ":6:2"},

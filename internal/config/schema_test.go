@@ -42,22 +42,16 @@ var schema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 func inEditor(t testing.TB, text string) error {
 	t.Helper()
 	s, err := schema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var entries map[string]any
 	if err := toml.Unmarshal([]byte(strings.TrimPrefix(text, "\ufeff")), &entries); err != nil {
 		return err
 	}
 	// As taplo does: a date is a string, and what JSON has no word for is nothing.
 	data, err := json.Marshal(inJSON(entries))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s.Validate(value)
 }
 
@@ -125,9 +119,7 @@ func TestSchemaTakesOurOwnFiles(t *testing.T) {
 			files[path] = placeholders.Replace(string(text))
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	for name, text := range scripted(t) {
 		files[name] = placeholders.Replace(text)
@@ -151,15 +143,11 @@ func TestSchemaTakesOurOwnFiles(t *testing.T) {
 func scripted(t *testing.T) map[string]string {
 	t.Helper()
 	scripts, err := filepath.Glob("../../testdata/script/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	files, header := map[string]string{}, regexp.MustCompile(`(?m)^-- (\S+) --\n`)
 	for _, script := range scripts {
 		text, err := os.ReadFile(script)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		places := header.FindAllSubmatchIndex(text, -1)
 		for i, at := range places {
 			end := len(text)

@@ -69,9 +69,7 @@ func TestEnvironmentFile(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(dir, name)
 			if test.text != "" {
-				if err := errors.Join(os.WriteFile(path, []byte(test.text), 0o600), os.Chmod(path, cmp.Or(test.mode, 0o600))); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(os.WriteFile(path, []byte(test.text), 0o600), os.Chmod(path, cmp.Or(test.mode, 0o600))))
 			}
 			if test.value != "" {
 				path = test.value
@@ -82,9 +80,7 @@ func TestEnvironmentFile(t *testing.T) {
 				getenv = environment("CREDENTIALS_DIRECTORY", dir)
 			}
 			c, err := config.Parse("/ws/stint.toml", []byte(text), config.Options{Getenv: getenv})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			a := c.Agents["a"]
 			got := strings.Join(a.Passed(getenv), "|")
 			if err := a.Fault(true); err != nil {

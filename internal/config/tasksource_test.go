@@ -73,17 +73,7 @@ func TestTaskSources(t *testing.T) {
 
 func TestValuesOfTaskSourcesReadBack(t *testing.T) {
 	t.Parallel()
-	want := load(t, sources)
-	if err := os.WriteFile(want.Path, []byte(asFile(want)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got, err := config.Load(want.Path, config.Options{})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, asFile(want))
-	}
-	if diff := cmp.Diff(got, want, plain); diff != "" {
-		t.Errorf("read back (-got +want):\n%s", diff)
-	}
+	readsBack(t, sources)
 }
 
 func TestTaskSourceFaults(t *testing.T) {
@@ -139,9 +129,7 @@ priorities = { ASAP = "urgent" }
 	if tasks.Priorities["ASAP"] != fleet.PriorityUrgent || tasks.Priorities["high"] != fleet.PriorityHigh {
 		t.Errorf("priorities: %v", tasks.Priorities)
 	}
-	if err := os.WriteFile(own.Path, []byte(asFile(own)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(own.Path, []byte(asFile(own)), 0o600))
 	again, err := config.Load(own.Path, config.Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, asFile(own))

@@ -18,9 +18,7 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
@@ -59,17 +57,21 @@ func TestValuesAreTheWholeConfig(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			want := load(t, text)
-			if err := os.WriteFile(want.Path, []byte(asFile(want)), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			got, err := config.Load(want.Path, config.Options{})
-			if err != nil {
-				t.Fatalf("%v\n%s", err, asFile(want))
-			}
-			if diff := cmp.Diff(got, want, plain); diff != "" {
-				t.Errorf("read back (-got +want):\n%s", diff)
-			}
+			readsBack(t, text)
 		})
+	}
+}
+
+// readsBack checks that the values of a configuration, written as a file, are the same configuration.
+func readsBack(t *testing.T, text string) {
+	t.Helper()
+	want := load(t, text)
+	must(t, os.WriteFile(want.Path, []byte(asFile(want)), 0o600))
+	got, err := config.Load(want.Path, config.Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, asFile(want))
+	}
+	if diff := cmp.Diff(got, want, plain); diff != "" {
+		t.Errorf("read back (-got +want):\n%s", diff)
 	}
 }
