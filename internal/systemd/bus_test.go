@@ -59,9 +59,7 @@ func TestConnectToSilence(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bus")
 	listener, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = listener.Close() }) // Its end is no news.
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -85,9 +83,7 @@ func TestConnectionOutlivesContext(t *testing.T) {
 	fake := startFake(t)
 	ctx, cancel := context.WithCancel(testContext(t))
 	m, err := connect(ctx, fake.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer m.Close()
 	cancel()
 	if err := m.Start(testContext(t), fakeSpecs("done"))[0]; err != nil {

@@ -26,22 +26,16 @@ const busConfig = `<busconfig><type>session</type><listen>unix:dir=%s</listen><a
 func startBus(t *testing.T) (address string, daemon *exec.Cmd) {
 	t.Helper()
 	config := filepath.Join(t.TempDir(), "bus.conf")
-	if err := os.WriteFile(config, fmt.Appendf(nil, busConfig, dbus.EscapeBusAddressValue(t.TempDir())), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(config, fmt.Appendf(nil, busConfig, dbus.EscapeBusAddressValue(t.TempDir())), 0o600))
 	daemon = exec.CommandContext(testContext(t), "dbus-daemon", "--nofork", "--print-address", "--config-file="+config)
 	stdout, err := daemon.StdoutPipe()
 	if err == nil {
 		err = daemon.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = daemon.Process.Kill(); _ = daemon.Wait() }) // It has no other end.
 	address, err = bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return strings.TrimSpace(address), daemon
 }
 
@@ -68,9 +62,7 @@ func startFake(t *testing.T) *fakeManager {
 	f := &fakeManager{}
 	f.address, f.daemon = startBus(t)
 	conn, err := dial(testContext(t), f.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() }) // Its end is no news.
 	f.conn = conn
 	err = errors.Join(
@@ -139,9 +131,7 @@ func TestStartFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m, err := connect(testContext(t), startFake(t).address)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer m.Close()
 			for i, err := range m.Start(testContext(t), fakeSpecs(tt.units...)) {
 				if want := tt.wants[i]; (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -156,9 +146,7 @@ func TestStartEndsWithContext(t *testing.T) {
 	t.Parallel()
 	fake := startFake(t)
 	m, err := connect(testContext(t), fake.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer m.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

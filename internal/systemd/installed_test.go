@@ -15,12 +15,7 @@ import (
 func TestInstalled(t *testing.T) {
 	t.Parallel()
 	m := testManager(t)
-	name := string(testFleet(t, m))
-	timer, service := "stint-"+name+".timer", "stint-"+name+".service"
-	installUnits(t, m, map[string]string{
-		service: "[Service]\nType=oneshot\nExecStart=/bin/true --config \"a b\" fanout\n",
-		timer:   "[Timer]\nOnCalendar=yearly\n[Install]\nWantedBy=timers.target\n",
-	})
+	name, timer, service := installTimer(t, m, `/bin/true --config "a b" fanout`, "OnCalendar=yearly\n[Install]\nWantedBy=timers.target\n")
 	file := func(unit string) string { return filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd/user", unit) }
 	for unit, want := range map[string]Installed{
 		service: {
@@ -38,9 +33,7 @@ func TestInstalled(t *testing.T) {
 			t.Errorf("%s (-got +want):\n%s", unit, diff)
 		}
 	}
-	if err := m.StartUnit(testContext(t), timer); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.StartUnit(testContext(t), timer))
 	t.Cleanup(func() { stopUnit(t, m, timer) })
 	if got, err := m.Installed(testContext(t), timer); err != nil || got.Active != "active" {
 		t.Errorf("started: got %+v, %v, want it active", got, err)
@@ -48,13 +41,9 @@ func TestInstalled(t *testing.T) {
 	// The timer keeps its service loaded. Other tests reload the manager: a change that it has
 	// read meanwhile is made again.
 	eventually(t, "the changed service is stale", func(ctx context.Context) bool {
-		if err := os.WriteFile(file(service), []byte("[Service]\nType=oneshot\nExecStart=/bin/false\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file(service), []byte("[Service]\nType=oneshot\nExecStart=/bin/false\n"), 0o600))
 		got, err := m.Installed(ctx, service)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return got.Stale
 	})
 }
@@ -72,9 +61,7 @@ func TestEnvironment(t *testing.T) {
 	systemctl(t.Context(), "set-environment", name+"="+value)
 	t.Cleanup(func() { systemctl(context.WithoutCancel(t.Context()), "unset-environment", name) })
 	got, err := m.Environment()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if found := fleet.Variable(got, name); found != value {
 		t.Errorf("got %q, want %q", found, value)
 	}

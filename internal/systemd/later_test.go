@@ -13,9 +13,7 @@ func TestStartAfter(t *testing.T) {
 	name := testFleet(t, m)
 	spec := testSpec(t, name, "0r1", "wait")
 	before := time.Now() //nolint:forbidigo // measured against the manager's own clock
-	if err := m.StartAfter(testContext(t), spec, time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.StartAfter(testContext(t), spec, time.Second))
 	if m.mustPopulated(testContext(t), t, spec.Name) {
 		t.Error("the worker runs before its time")
 	}
@@ -26,9 +24,7 @@ func TestStartAfter(t *testing.T) {
 	if got := unitProperties(t, m, spec.Name)["Type"]; got != "exec" {
 		t.Errorf("type %v, want the service that was asked for", got)
 	}
-	if err := m.Stop(testContext(t), spec.Name); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Stop(testContext(t), spec.Name))
 	eventually(t, "nothing left", func(ctx context.Context) bool {
 		units, err := m.List(ctx, "stint-"+string(name)+"-*")
 		return err == nil && len(units) == 0

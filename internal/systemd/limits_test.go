@@ -18,12 +18,8 @@ func machine(t *testing.T, files map[string]string) fs.FS {
 	root := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return os.DirFS(root)
 }
@@ -220,9 +216,7 @@ func TestLimitsOfARealUnit(t *testing.T) {
 	start(t, m, spec)
 	unit := unitProperties(t, m, spec.Name)
 	manager, err := m.ControlGroup()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	root := os.DirFS("/")
 	warnings := Unenforced(root, fmt.Sprint(unit["MainPID"]), spec.Properties)
 	undelegated := Undelegated(root, manager, spec.Properties)

@@ -12,9 +12,7 @@ import (
 func (m *Manager) mustPopulated(ctx context.Context, t *testing.T, unit string) bool {
 	t.Helper()
 	got, err := m.Populated(ctx, unit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return got
 }
 
@@ -58,17 +56,13 @@ func TestCgroupKill(t *testing.T) {
 	works := testSpec(t, testFleet(t, m), "0r1", "wait")
 	start(t, m, works)
 	properties, err := m.conn.GetAllPropertiesContext(ctx, works.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	name, _ := properties["ControlGroup"].(string)
 	var units Units
 	if got, err := units.CgroupPopulated(name); name == "" || err != nil || !got {
 		t.Fatalf("%q populated %t, %v", name, got, err)
 	}
-	if err := units.KillCgroup(name); err != nil {
-		t.Fatal(err)
-	}
+	must(t, units.KillCgroup(name))
 	eventually(t, "the cgroup empty", func(context.Context) bool {
 		got, err := units.CgroupPopulated(name)
 		return err == nil && !got
@@ -108,9 +102,7 @@ func TestPopulatedCgroup(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "cgroup.events"), []byte(tt.events), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(dir, "cgroup.events"), []byte(tt.events), 0o600))
 			if got, err := populated(dir); err != nil || got != tt.want {
 				t.Errorf("populated %t, %v; want %t", got, err, tt.want)
 			}

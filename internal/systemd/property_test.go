@@ -55,9 +55,7 @@ func TestEveryPropertyArrives(t *testing.T) {
 			continue
 		}
 		want, err := parseProperty(p.name, value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := cmp.Diff(plainly(got[want.Name]), plainly(want.Value.Value())); diff != "" {
 			t.Errorf("%s (-got +want):\n%s", want.Name, diff)
 		}
@@ -77,9 +75,7 @@ func TestRestrictionsTakeHold(t *testing.T) {
 	t.Parallel()
 	m := testManager(t)
 	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("hunter2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(secret, []byte("hunter2\n"), 0o600))
 	for i, tt := range []struct {
 		property string
 		value    any
@@ -99,9 +95,7 @@ func TestRestrictionsTakeHold(t *testing.T) {
 			t.Parallel()
 			said := filepath.Join(dir, fmt.Sprint("said", i))
 			script := "{ " + tt.script + "\n} >" + said + ".part; mv " + said + ".part " + said + "; exec sleep infinity\n"
-			if err := os.WriteFile(said+".sh", []byte(script), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(said+".sh", []byte(script), 0o600))
 			spec := testSpec(t, testFleet(t, m), fleet.RunID(fmt.Sprint("r", i)), "wait")
 			spec.Argv = []string{"/bin/sh", said + ".sh"}
 			spec.Properties = map[string]any{tt.property: tt.value}
@@ -153,9 +147,7 @@ func TestIsolationHolds(t *testing.T) {
 	spec.Properties = map[string]any{"PrivateTmp": true, "ReadOnlyPaths": "/var/tmp"}
 	start(t, m, spec)
 	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", unitProperties(t, m, spec.Name)["MainPID"]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, want := range []string{` /tmp rw,`, ` /var/tmp ro,`} {
 		if !strings.Contains(string(mounts), want) {
 			t.Errorf("got no mount %q in\n%s", want, mounts)
@@ -183,9 +175,7 @@ func TestIsolationTakesUserNamespace(t *testing.T) {
 			spec := testSpec(t, "bob", "r1", "wait")
 			spec.Properties = tt.values
 			properties, err := workerProperties(spec, tt.uid)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var got []any
 			for _, p := range properties {
 				if p.Name == "PrivateUsers" {
@@ -337,9 +327,7 @@ func TestTimeSpanAgreesWithSystemd(t *testing.T) {
 		"90", "1.5", "5min", "1h 30min", "1h30min", "2 hours 5 m", "1h 30", "3ms", "20us", "1.5min", "1d", "2w 3days 4hr", "10 usec", "0.25h",
 	}
 	out, err := exec.CommandContext(testContext(t), "systemd-analyze", append([]string{"timespan"}, spans...)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	theirs := regexp.MustCompile(`μs: ([0-9]+)`).FindAllStringSubmatch(string(out), -1)
 	if len(theirs) != len(spans) {
 		t.Fatalf("got %d answers for %d spans:\n%s", len(theirs), len(spans), out)

@@ -78,9 +78,7 @@ func stopUnit(t *testing.T, m *Manager, unit string) {
 func testSpec(t *testing.T, name fleet.Name, run fleet.RunID, mode string) fleet.UnitSpec {
 	t.Helper()
 	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return fleet.UnitSpec{
 		Name:        fleet.UnitName(name, "code-review", run),
 		Description: `run of "naïve" work: 100% $HOME %n \x`,
@@ -96,9 +94,7 @@ func testSpec(t *testing.T, name fleet.Name, run fleet.RunID, mode string) fleet
 func start(t *testing.T, m *Manager, specs ...fleet.UnitSpec) {
 	t.Helper()
 	for _, err := range m.Start(testContext(t), specs) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }
 
@@ -121,12 +117,18 @@ func eventually(t *testing.T, what string, yes func(context.Context) bool) {
 func states(ctx context.Context, t *testing.T, m *Manager, name fleet.Name) map[string]string {
 	t.Helper()
 	units, err := m.List(ctx, fmt.Sprintf("stint-%s-*.service", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := map[string]string{}
 	for _, u := range units {
 		got[u.Name] = u.Active
 	}
 	return got
+}
+
+// must ends a test that cannot go on after an error.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
 }

@@ -19,40 +19,35 @@ import (
 func installUnits(t *testing.T, m *Manager, content map[string]string) {
 	t.Helper()
 	dir := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd/user")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(dir, 0o755))
 	for name, text := range content {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 		t.Cleanup(func() { _ = os.Remove(path) }) // A file that stays harms nobody.
 	}
-	if err := m.Reload(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Reload(testContext(t)))
+}
+
+// installTimer writes a timer, and the service that runs a command when it fires, of a fleet of their own.
+func installTimer(t *testing.T, m *Manager, command, text string) (name, timer, service string) {
+	t.Helper()
+	name = string(testFleet(t, m))
+	timer, service = "stint-"+name+".timer", "stint-"+name+".service"
+	installUnits(t, m, map[string]string{timer: "[Timer]\n" + text, service: "[Service]\nType=oneshot\nExecStart=" + command + "\n"})
+	return name, timer, service
 }
 
 func TestTimer(t *testing.T) {
 	t.Parallel()
 	m := testManager(t)
-	name := string(testFleet(t, m))
-	timer, service := "stint-"+name+".timer", "stint-"+name+".service"
 	gate := filepath.Join(t.TempDir(), "gate")
-	if err := syscall.Mkfifo(gate, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	installUnits(t, m, map[string]string{
-		service: "[Service]\nType=oneshot\nExecStart=/bin/sh -c 'read end <" + gate + "'\n",
-		timer:   "[Timer]\nOnActiveSec=0\nAccuracySec=1ms\nOnCalendar=2100-01-01 00:00:00 UTC\n[Install]\nWantedBy=timers.target\n",
-	})
+	must(t, syscall.Mkfifo(gate, 0o600))
+	_, timer, _ := installTimer(t, m, "/bin/sh -c 'read end <"+gate+"'",
+		"OnActiveSec=0\nAccuracySec=1ms\nOnCalendar=2100-01-01 00:00:00 UTC\n[Install]\nWantedBy=timers.target\n")
 	if got, err := m.Timer(testContext(t), timer); err != nil || got != (TimerState{}) {
 		t.Errorf("before the start: got %v, %v, want never", got, err)
 	}
-	if err := m.StartUnit(testContext(t), timer); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.StartUnit(testContext(t), timer))
 	t.Cleanup(func() { stopUnit(t, m, timer) })
 	if err := m.StartUnit(testContext(t), timer); err != nil {
 		t.Errorf("second start: %v", err)
@@ -68,9 +63,7 @@ func TestTimer(t *testing.T) {
 	if !got.Active || !got.Next.IsZero() {
 		t.Errorf("while its service runs: got %+v, want an active timer whose next fire is not known", got)
 	}
-	if err := os.WriteFile(gate, []byte("end\n"), 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(gate, []byte("end\n"), 0))
 	eventually(t, "its service is done", func(ctx context.Context) bool {
 		var err error
 		if got, err = m.Timer(ctx, timer); err != nil {
@@ -94,12 +87,7 @@ func TestTimer(t *testing.T) {
 func TestTimerWithStamp(t *testing.T) {
 	t.Parallel()
 	m := testManager(t)
-	name := string(testFleet(t, m))
-	timer, service := "stint-"+name+".timer", "stint-"+name+".service"
-	installUnits(t, m, map[string]string{
-		service: "[Service]\nType=oneshot\nExecStart=/bin/true\n",
-		timer:   "[Timer]\nOnCalendar=2100-01-01 00:00:00 UTC\nPersistent=true\n",
-	})
+	_, timer, _ := installTimer(t, m, "/bin/true", "OnCalendar=2100-01-01 00:00:00 UTC\nPersistent=true\n")
 	t.Cleanup(func() {
 		stopUnit(t, m, timer)
 		if out, err := exec.Command("systemctl", "--user", "clean", "--what=state", timer).CombinedOutput(); err != nil {
@@ -108,9 +96,7 @@ func TestTimerWithStamp(t *testing.T) {
 	})
 	for range 2 {
 		stopUnit(t, m, timer)
-		if err := m.StartUnit(testContext(t), timer); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.StartUnit(testContext(t), timer))
 	}
 	properties, err := m.conn.GetUnitTypePropertiesContext(testContext(t), timer, "Timer")
 	if err != nil || instant(properties["LastTriggerUSec"]).IsZero() {
@@ -124,12 +110,7 @@ func TestTimerWithStamp(t *testing.T) {
 func TestEnable(t *testing.T) {
 	t.Parallel()
 	m := testManager(t)
-	name := string(testFleet(t, m))
-	timer, service := "stint-"+name+".timer", "stint-"+name+".service"
-	installUnits(t, m, map[string]string{
-		service: "[Service]\nType=oneshot\nExecStart=/bin/true\n",
-		timer:   "[Timer]\nOnCalendar=yearly\n[Install]\nWantedBy=timers.target\n",
-	})
+	name, timer, service := installTimer(t, m, "/bin/true", "OnCalendar=yearly\n[Install]\nWantedBy=timers.target\n")
 	t.Cleanup(func() {
 		if err := m.Disable(context.WithoutCancel(t.Context()), timer, true); err != nil {
 			t.Error(err)
@@ -138,9 +119,7 @@ func TestEnable(t *testing.T) {
 	var got []bool
 	for range 2 {
 		changed, err := m.Enable(testContext(t), timer, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got = append(got, changed)
 	}
 	if diff := cmp.Diff(got, []bool{true, false}); diff != "" {
@@ -162,18 +141,11 @@ func TestEnable(t *testing.T) {
 func TestForget(t *testing.T) {
 	t.Parallel()
 	m := testManager(t)
-	name := string(testFleet(t, m))
-	timer, service := "stint-"+name+".timer", "stint-"+name+".service"
-	installUnits(t, m, map[string]string{
-		service: "[Service]\nType=oneshot\nExecStart=/bin/true\n",
-		timer:   "[Timer]\nOnCalendar=2100-01-01 00:00:00 UTC\nPersistent=true\n[Install]\nWantedBy=timers.target\n",
-	})
+	_, timer, _ := installTimer(t, m, "/bin/true", "OnCalendar=2100-01-01 00:00:00 UTC\nPersistent=true\n[Install]\nWantedBy=timers.target\n")
 	if _, err := m.Enable(testContext(t), timer, true); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(m.Reload(testContext(t)), m.StartUnit(testContext(t), timer)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(m.Reload(testContext(t)), m.StartUnit(testContext(t), timer)))
 	data := os.Getenv("XDG_DATA_HOME")
 	if data == "" {
 		data = filepath.Join(os.Getenv("HOME"), ".local/share")

@@ -69,9 +69,7 @@ func TestListTellsFleetsApart(t *testing.T) {
 func unitProperties(t *testing.T, m *Manager, unit string) map[string]any {
 	t.Helper()
 	all, err := m.conn.GetAllPropertiesContext(testContext(t), unit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return all
 }
 
@@ -81,9 +79,7 @@ func TestWorkerSurvivesReload(t *testing.T) {
 	spec := testSpec(t, testFleet(t, m), "r1", "wait")
 	start(t, m, spec)
 	before := unitProperties(t, m, spec.Name)
-	if err := m.Reload(testContext(t)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Reload(testContext(t)))
 	after := unitProperties(t, m, spec.Name)
 
 	want := map[string]any{
@@ -132,9 +128,7 @@ func TestNoWorkerStaysLoaded(t *testing.T) {
 func startKept(t *testing.T, m *Manager, spec fleet.UnitSpec) {
 	t.Helper()
 	properties, err := workerProperties(spec, os.Geteuid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	job, properties := newJob(), append(properties, setting("CollectMode", "inactive"))
 	if _, err := m.conn.StartTransientUnitContext(testContext(t), spec.Name, modeFail, properties, job); err != nil {
 		t.Fatal(err)
