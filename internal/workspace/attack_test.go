@@ -212,9 +212,7 @@ func TestNothingPlantedRuns(t *testing.T) {
 			a.add("d", "d")
 			a.tree.add("e", "e")
 			a.revisions = strings.Fields(a.git("rev-parse", "HEAD", "HEAD~1"))
-			if err := os.MkdirAll(filepath.Join(a.dir, ".git/info"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Join(a.dir, ".git/info"), 0o700))
 			plant(a)
 			_ = os.Remove(a.witness) // what the planting itself ran
 			a.everything()
@@ -240,9 +238,7 @@ func TestLockFileNamesNothingElse(t *testing.T) {
 			other.write(".git/rebase-merge", "")
 			dir := t.TempDir()
 			kept := filepath.Join(dir, "documents/rebase-merge")
-			if err := os.MkdirAll(kept, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(kept, 0o700))
 			clone.write(".git/stint.lock", strings.NewReplacer("DIR", dir, "OTHER", resolved(other.dir)).Replace(note))
 			_, _ = clone.places(t.TempDir()).Sync(t.Context(), own)
 			if !exists(kept) || !exists(filepath.Join(other.dir, ".git/rebase-merge")) {
@@ -275,17 +271,11 @@ func TestGitWritesThroughNoLink(t *testing.T) {
 				if name == "index" && target == "profile" {
 					home.write("profile", readText(t, filepath.Join(a.dir, ".git/index")))
 				}
-				if err := os.Symlink("absent", filepath.Join(home.dir, "chain")); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.Symlink("absent", filepath.Join(home.dir, "chain")))
 				before := readText(t, filepath.Join(home.dir, "profile"))
 				link := filepath.Join(a.dir, ".git", name)
-				if err := os.RemoveAll(link); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Symlink(filepath.Join(home.dir, target), link); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.RemoveAll(link))
+				must(t, os.Symlink(filepath.Join(home.dir, target), link))
 				a.everything()
 				if got := readText(t, filepath.Join(home.dir, "profile")); got != before || exists(filepath.Join(home.dir, "absent")) {
 					t.Errorf("written through the link: %q", got)
@@ -302,9 +292,7 @@ func TestLinkInGitsFolderIsNamed(t *testing.T) {
 	clone.add("a", "todo\n")
 	plant := func(target string) {
 		_ = os.Remove(link)
-		if err := os.Symlink(target, link); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(target, link))
 	}
 	plant(outside)
 	_, err := clone.places(t.TempDir()).Record(t.Context(), own, marked(filepath.Join(clone.dir, "a")))
@@ -320,8 +308,6 @@ func TestLinkInGitsFolderIsNamed(t *testing.T) {
 func readText(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }

@@ -23,9 +23,7 @@ func (g gitter) branches() []string {
 func mustOpen(t *testing.T, c Clone, run fleet.RunID, root string) Worktree {
 	t.Helper()
 	w, err := c.Open(t.Context(), run, filepath.Join(root, string(run)), FromHead)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return w
 }
 
@@ -94,9 +92,7 @@ func TestBranchesOfOthers(t *testing.T) {
 	for range 2 {
 		mine := []fleet.RunID{"0mine", "0out", "0rebase", "0bisect"}
 		pruned, err := bob.Prune(t.Context(), roots["bob"], Limits{Now: testTime(t)}, func(run fleet.RunID) bool { return slices.Contains(mine, run) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, p := range pruned {
 			if p.Removed != (p.Run == "0mine") || !p.Removed && !strings.HasPrefix(p.Reason, "somebody works on its branch in /") {
 				t.Errorf("got %+v", p)
@@ -141,9 +137,7 @@ func TestPipesInTheClone(t *testing.T) {
 	common := filepath.Join(clone.dir, ".git")
 	for _, path := range []string{common + "/BISECT_START", common + "/info/exclude"} {
 		_ = os.Remove(path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)))
 	}
 	before := clone.branches()
 	if _, err := clone.clone().Prune(t.Context(), t.TempDir(), Limits{Now: testTime(t)}, func(fleet.RunID) bool { return true }); err == nil {

@@ -17,9 +17,7 @@ func TestChanged(t *testing.T) {
 	_, clone := pair(t)
 	p := clone.places(resolved(t.TempDir()))
 	made, _, err := p.Enter(t.Context(), own, fleet.Place{Worktree: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	clone.add("theirs", "theirs")
 	tree := clone.at(made.Dir)
 	tree.add("committed", "x")
@@ -28,13 +26,9 @@ func TestChanged(t *testing.T) {
 	tree.write("a new one", "x")
 	tree.write("ignored", "x")
 	lock := filepath.Join(tree.git("rev-parse", "--absolute-git-dir"), "index.lock")
-	if err := os.WriteFile(lock, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(lock, nil, 0o600))
 	got, err := p.Changed(t.Context(), "", own)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	slices.Sort(got)
 	if diff := cmp.Diff(got, []string{".gitignore", "a", "a new one", "committed"}); diff != "" {
 		t.Errorf("changed (-got +want):\n%s", diff)

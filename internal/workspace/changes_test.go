@@ -212,9 +212,7 @@ func TestChangesInAWorktree(t *testing.T) {
 	t.Parallel()
 	origin, clone := pair(t)
 	w, err := clone.clone().Open(t.Context(), own, filepath.Join(t.TempDir(), string(own)), FromHead)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tree := clone.at(w.Dir).as(own)
 	origin.add("theirs", "x\n")
 	tree.add("c", "c\n")
@@ -261,9 +259,7 @@ func TestChangesElsewhere(t *testing.T) {
 	gone := mine.at(filepath.Join(t.TempDir(), "gone"))
 	mine.git("init", "-q", "-b", "main", gone.dir)
 	gone.add("big", "x\n")
-	if err := os.RemoveAll(gone.dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(gone.dir))
 	clone.leaves(left{commits: []string{"c"}, files: 1, inserted: 1})
 
 	// A worktree of the clone is the clone's, wherever it is.
@@ -316,9 +312,7 @@ func TestSignaturesAreNotAsked(t *testing.T) {
 	_, clone := pair(t)
 	evil := filepath.Join(t.TempDir(), "evil")
 	clone.write(".git/gpg", "#!/bin/sh\ncat >/dev/null\ntouch "+evil+"\necho '[GNUPG:] SIG_CREATED ' >&2\necho signed\n")
-	if err := os.Chmod(filepath.Join(clone.dir, ".git", "gpg"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(filepath.Join(clone.dir, ".git", "gpg"), 0o700))
 	clone.git("config", "gpg.program", filepath.Join(clone.dir, ".git", "gpg"))
 	clone.git("config", "log.showSignature", "true")
 	mine := clone.as(own)
@@ -328,9 +322,7 @@ func TestSignaturesAreNotAsked(t *testing.T) {
 	if !exists(evil) {
 		t.Fatal("the commit was not signed by the program")
 	}
-	if err := os.Remove(evil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(evil))
 	c, err := clone.clone().Changes(t.Context(), Folder(clone.dir), clone.files(own))
 	if err != nil || len(c.Commits) != 1 {
 		t.Fatalf("found %v, %v, want one commit", c.Commits, err)

@@ -125,9 +125,7 @@ func template(t *testing.T, prepare func(origin, clone gitter)) func(t *testing.
 		t.Helper()
 		dir := t.TempDir()
 		for name, g := range map[string]gitter{"origin": origin, "clone": clone} {
-			if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(g.dir)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.CopyFS(filepath.Join(dir, name), os.DirFS(g.dir)))
 		}
 		return gitter{t: t, dir: filepath.Join(dir, "clone"), state: clone.state}
 	}
@@ -137,9 +135,7 @@ func template(t *testing.T, prepare func(origin, clone gitter)) func(t *testing.
 func testTime(t testing.TB) time.Time {
 	t.Helper()
 	info, err := os.Stat(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return info.ModTime()
 }
 
@@ -155,9 +151,7 @@ func (g gitter) world() string {
 func mustSync(t *testing.T, g gitter) Synced {
 	t.Helper()
 	s, err := g.clone().Sync(t.Context(), own)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	g.mustBeTidy()
 	return s
 }
@@ -357,9 +351,7 @@ func TestSyncAwaitsTheIndex(t *testing.T) {
 func TestSyncErrorsOfARemote(t *testing.T) {
 	t.Parallel()
 	origin, clone := pair(t)
-	if err := os.RemoveAll(origin.dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(origin.dir))
 	before := clone.world()
 	if _, err := clone.clone().Sync(t.Context(), own); err == nil {
 		t.Error("synced with a remote that is gone")
@@ -466,9 +458,7 @@ func TestSyncOfTenAtOnce(t *testing.T) {
 	for range 10 {
 		cmd := clone.child("sync", "")
 		cmd.Stderr = &strings.Builder{}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		cmds = append(cmds, cmd)
 	}
 	for _, cmd := range cmds {

@@ -44,9 +44,7 @@ func TestCondition(t *testing.T) {
 			test.do(clone)
 			before := clone.world()
 			got, err := clone.clone().Condition(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if test.want.Lock != "" {
 				test.want.Lock = filepath.Join(clone.dir, test.want.Lock)
 			}
@@ -69,9 +67,7 @@ func TestConditionWithoutRepository(t *testing.T) {
 	if got, err := cloneAt(dir).Condition(t.Context()); err != nil || got != (Condition{}) {
 		t.Errorf("got %+v, %v, want nothing", got, err)
 	}
-	if err := os.Remove(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(dir))
 	if _, err := cloneAt(dir).Condition(t.Context()); err == nil {
 		t.Error("got no error for a folder that is not there")
 	}

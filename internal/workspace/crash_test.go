@@ -215,9 +215,7 @@ func TestReopenSurvivesCrashes(t *testing.T) {
 				c := clone.clone()
 				c.Root = filepath.Dir(dir)
 				w, err := c.Open(t.Context(), own, dir, FromHead)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				tree := clone.at(dir)
 				tree.add("done", "done")
 				tip := tree.git("rev-parse", "HEAD")
@@ -258,29 +256,21 @@ func TestGitKeepsTheTurn(t *testing.T) {
 	origin.add("c", "c")
 	clone.add("d", "d")
 	fifo := filepath.Join(t.TempDir(), "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(fifo, 0o600))
 	slow := clone.slow(fmt.Sprintf("echo begun >'%s'; read x <'%[1]s'; cat", fifo))
 	cmd := clone.child("sync", "", slow, "COUNT="+filepath.Join(t.TempDir(), "count"))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	if _, err := os.ReadFile(fifo); err != nil { // begun
 		t.Fatal(err)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	c := clone.clone()
 	c.Patience = 200 * time.Millisecond
 	if _, err := c.Sync(t.Context(), neighbour); err == nil || !strings.Contains(err.Error(), "run 0own has") {
 		t.Errorf("got %v, want to be told whose turn it is", err)
 	}
-	if err := os.WriteFile(fifo, []byte("go on\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(fifo, []byte("go on\n"), 0o600))
 	mustSync(t, clone)
 	if got := strings.Fields(clone.git("log", "--format=%s")); !cmp.Equal(got, []string{"d", "c", "b", "a", "first"}) {
 		t.Errorf("got %v, want both lines of work", got)

@@ -138,9 +138,7 @@ func TestFates(t *testing.T) {
 			}
 			gone := review.Watched{Run: "01jd8wz4v0k3m7qb", Branch: "x", Commits: []string{strings.Repeat("7", 40)}}
 			got, err := g.clone().Fates(t.Context(), "", []review.Watched{gone, w})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			kind, reason, _ := strings.Cut(test.want, ": ")
 			var want []fleet.Fate
 			if kind != "" {

@@ -46,9 +46,7 @@ func workOf(t *testing.T, do func(tree gitter)) (clone, tree gitter, l fleet.Lan
 	c = clone.clone()
 	c.Root = t.TempDir()
 	w, err := c.Open(t.Context(), own, filepath.Join(c.Root, string(own)), FromHead)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tree = clone.at(w.Dir)
 	do(tree)
 	return clone, tree, fleet.Landing{Run: own, Branch: w.Branch, Tip: tree.git("rev-parse", "HEAD"), Target: "main"}, c
@@ -84,9 +82,7 @@ func TestStack(t *testing.T) {
 			for _, merge := range []bool{false, true} {
 				l.Merge = merge
 				s, err := c.Stack(t.Context(), l)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if got := list(s.Conflicts); got != test.conflicts && !(merge && strings.HasPrefix(got, test.conflicts)) {
 					t.Errorf("merge %v: conflicts in %q, want %q", merge, got, test.conflicts)
 				}
@@ -113,9 +109,7 @@ func TestStack(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, before)
 			}
 			if name != "left from last" {
-				if err := c.Unstack(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, c.Unstack(t.Context()))
 			} else if _, err := c.Prune(t.Context(), c.Root, Limits{}, func(fleet.RunID) bool { return false }); err != nil {
 				t.Fatal(err)
 			}
@@ -256,9 +250,7 @@ func TestLandSurvivesCrashes(t *testing.T) {
 				c := clone.clone()
 				c.Root = filepath.Dir(tree)
 				w, err := c.Open(t.Context(), own, tree, FromHead)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				clone.at(w.Dir).add("a", "new\n")
 				clone.at(w.Dir).add("d", "new\n")
 				if !out {
@@ -326,17 +318,13 @@ func TestLandingCutShort(t *testing.T) {
 				tree.add("d", "new\n")
 			})
 			s, err := c.Stack(t.Context(), l)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			text := `{"run":"0own","pid":1,"doing":"land","git_dir":"` + clone.git("rev-parse", "--absolute-git-dir") + `","top":"` + clone.git("rev-parse", "--show-toplevel") +
 				`","branch":"refs/heads/main","from":"` + s.Base + `","land":"` + s.Commit + `"}`
 			clone.write(".git/stint.lock", text)
 			test.do(clone)
 			was := clone.git("rev-parse", "main")
-			if err := c.Unstack(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.Unstack(t.Context()))
 			at := clone.git("rev-parse", "main")
 			if got := at == s.Commit; got != test.landed || !got && at != was {
 				t.Errorf("landed: %v", got)

@@ -21,9 +21,7 @@ func TestClashes(t *testing.T) {
 
 	folder := func() string {
 		dir, err := os.MkdirTemp(memory, scratch) //nolint:usetesting // in memory, where the merges are
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { _ = os.RemoveAll(dir) }) // or another test's merge does
 		return dir
 	}
@@ -35,9 +33,7 @@ func TestClashes(t *testing.T) {
 	}
 	defer lock.Close()
 	dead := folder()
-	if err := os.WriteFile(filepath.Join(dead, "object"), nil, 0o400); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dead, "object"), nil, 0o400))
 
 	pairs := [][2]string{{one, other}, {one, third}}
 	clash, err := g.clone().Clashes(t.Context(), pairs)

@@ -201,9 +201,7 @@ func TestPending(t *testing.T) {
 			_, all, err := g.clone().Pending(t.Context(), "", func([]fleet.RunID) (map[fleet.RunID][]string, error) {
 				return map[fleet.RunID][]string{worked: commits}, nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if test.landing == "" && len(all) == 0 {
 				return
 			}
@@ -234,9 +232,7 @@ func TestPendingConflicts(t *testing.T) {
 	g.git("checkout", "--quiet", "main")
 	g.record("other", "f", text(map[int]string{3: "other"}))
 	_, all, err := g.clone().Pending(t.Context(), "main", unknown)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got [][]string
 	for _, p := range all {
 		got = append(got, p.Conflicts)
@@ -265,9 +261,7 @@ func TestPendingShallow(t *testing.T) {
 	g.git("pull", "--quiet", "--depth=3")
 	landings := func() (list []review.Landing) {
 		_, all, err := g.clone().Pending(t.Context(), "", unknown)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, b := range all {
 			list = append(list, b.Landing)
 		}
@@ -307,13 +301,9 @@ func TestDiffs(t *testing.T) {
 	mode := g.git("rev-parse", "HEAD")
 	long := change(base, "long", strings.Repeat("x", 1<<20)+"\n", "same", strings.Repeat("x ", 1<<19)+"y\n")
 	c, _, err := g.clone().git(t.Context(), g.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, err := c.diffs(t.Context(), []string{one, indented, lower, another, elsewhere, back, mode, long, base})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, same := range map[string]bool{
 		"indented": got[indented].id == got[one].id, "lower": got[lower].id == got[one].id, "back": got[back].id == got[one].inverse,
 		"back of back": got[back].inverse == got[one].id,

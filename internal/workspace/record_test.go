@@ -127,9 +127,7 @@ func TestRecordInAWorktree(t *testing.T) {
 			g.add("a.md", "todo\n")
 			root := t.TempDir()
 			w, err := g.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if commits {
 				g.at(w.Dir).add("work", "work")
 			}
@@ -190,9 +188,7 @@ func TestRecordBesideAnAgent(t *testing.T) {
 			g.add("a.md", "todo\n")
 			root := t.TempDir()
 			w, err := g.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			tt.work(g.at(w.Dir))
 			branch, err := g.places(root).Record(t.Context(), own, marked(filepath.Join(g.dir, "a.md")))
 			if err != nil || (branch == w.Branch) != tt.branch {
@@ -217,9 +213,7 @@ func TestRecordInAnotherRepository(t *testing.T) {
 	notes.add("a.md", "todo\n")
 	root, path := t.TempDir(), filepath.Join(notes.dir, "a.md")
 	w, err := code.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	code.at(w.Dir).add("work", "work")
 	if there, err := code.places(root).Own(t.Context(), own, path); there != "" || err != nil {
 		t.Errorf("got the copy %q, %v", there, err)
@@ -239,9 +233,7 @@ func TestRecordInAnotherRepository(t *testing.T) {
 func TestRecordOutsideARepository(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.md")
-	if err := os.WriteFile(path, []byte("todo\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("todo\n"), 0o600))
 	if _, err := (gitter{dir: filepath.Dir(path)}).places(t.TempDir()).Record(t.Context(), own, marked(path)); err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,7 @@ func TestPlausible(t *testing.T) {
 	link := func(target string) {
 		path := filepath.Join(g.dir, "link")
 		_ = os.Remove(path)
-		if err := os.Symlink(target, path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(target, path))
 		g.git("add", "link")
 		g.commit("link")
 	}
@@ -56,9 +54,7 @@ func TestPlausible(t *testing.T) {
 	g.record("back", "g", text(map[int]string{4: "    call(a,b)", 14: "two"}))
 
 	p := pending{git: g.clone().unbound(g.dir), target: g.git("rev-parse", "HEAD"), bases: map[string]string{"": base}}
-	if err := p.readHistory(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.readHistory(t.Context()))
 	var all, past []string
 	for id := range want {
 		all = append(all, id)
@@ -67,13 +63,9 @@ func TestPlausible(t *testing.T) {
 		past = append(past, c.ID)
 	}
 	kept, err := p.plausible(t.Context(), all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	patches, err := p.diffs(t.Context(), append(slices.Clone(all), past...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for id, wanted := range want {
 		same := slices.ContainsFunc(past, func(h string) bool { return patches[h].id == patches[id].id || patches[h].id == patches[id].inverse })
 		if got := slices.Contains(kept, id); got != wanted || same != wanted {

@@ -20,23 +20,17 @@ func TestLongTrace(t *testing.T) { //nolint:paralleltest // it measures what is 
 	for _, name := range []string{"early", "between", "late"} {
 		g.commit(name)
 		report, err := os.ReadFile(path)
-		if err := errors.Join(err, os.Remove(path)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err, os.Remove(path)))
 		reports = append(reports, fmt.Appendf(nil, "\n%s\n", report))
 	}
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, at := range []int64{0, maxTrace/2 + 50<<20, maxTrace + 100<<20} {
 		if _, err := f.WriteAt(reports[i], at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.Close())
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	g.mustCount(own, 2)
@@ -91,9 +85,7 @@ func TestLongCommands(t *testing.T) { //nolint:paralleltest // see above
 func TestTraceIsNoPipe(t *testing.T) {
 	t.Parallel()
 	g := repository(t).as(own)
-	if err := syscall.Mkfifo(g.files(own).Git, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mkfifo(g.files(own).Git, 0o600))
 	if n, err := Folder(g.dir).Commits(g.files(own)); err == nil {
 		t.Errorf("got %d commits of a pipe", n)
 	}

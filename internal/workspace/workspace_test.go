@@ -265,9 +265,7 @@ func TestCommitsElsewhere(t *testing.T) {
 		t.Parallel()
 		g := repository(t)
 		g.git("config", "core.logAllRefUpdates", "false")
-		if err := os.RemoveAll(filepath.Join(g.dir, ".git", "logs")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(filepath.Join(g.dir, ".git", "logs")))
 		g.as(own).commit("one")
 		g.mustCount(own, 1)
 	})
@@ -275,9 +273,7 @@ func TestCommitsElsewhere(t *testing.T) {
 		t.Parallel()
 		g := repository(t)
 		below := g.at(filepath.Join(g.dir, "a b"))
-		if err := os.Mkdir(below.dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(below.dir, 0o700))
 		below.as(own).commit("one")
 		below.mustCount(own, 1)
 	})
@@ -297,9 +293,7 @@ func TestCommitsElsewhere(t *testing.T) {
 		t.Parallel()
 		g := repository(t)
 		link := filepath.Join(t.TempDir(), "link")
-		if err := os.Symlink(g.dir, link); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(g.dir, link))
 		g.as(own).commit("one")
 		g.at(link).mustCount(own, 1)
 	})
@@ -317,9 +311,7 @@ func TestCommitsElsewhere(t *testing.T) {
 		g := repository(t)
 		g.as(own).commit("one")
 		file, err := os.OpenFile(g.files(own).Git, os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer file.Close()
 		fmt.Fprint(file, "\n\x00\xff{}\n{\"event\":\"exit\",\"code\":\"x\"}\n{\"event\":\"cmd_na\n")
 		g.as(own).commit("two")
@@ -328,9 +320,7 @@ func TestCommitsElsewhere(t *testing.T) {
 	t.Run("a report that cannot be read", func(t *testing.T) {
 		t.Parallel()
 		g := repository(t).as(own)
-		if err := os.Mkdir(g.files(own).Git, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(g.files(own).Git, 0o700))
 		if got, err := Folder(g.dir).Commits(g.files(own)); err == nil {
 			t.Errorf("got %d commits, want an error: nobody can tell", got)
 		}
@@ -357,5 +347,13 @@ func BenchmarkCommits(b *testing.B) {
 		if n, err := Folder(g.dir).Commits(g.files(own)); n != 50 || err != nil {
 			b.Fatalf("got %d, %v, want 50", n, err)
 		}
+	}
+}
+
+// must ends a test that cannot go on after an error.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
 	}
 }

@@ -17,9 +17,7 @@ import (
 func mustPrune(t *testing.T, g gitter, root string, limits Limits) []Pruned {
 	t.Helper()
 	pruned, err := g.clone().Prune(t.Context(), root, limits, func(fleet.RunID) bool { return true })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return pruned
 }
 
@@ -71,14 +69,10 @@ func TestClose(t *testing.T) {
 			_, clone := pair(t)
 			root := t.TempDir()
 			w, err := clone.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			test.do(clone, clone.at(w.Dir))
 			s, err := clone.clone().Close(t.Context(), w)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := s.Reason(); got != test.want {
 				t.Errorf("kept for %q, want %q", got, test.want)
 			}
@@ -117,9 +111,7 @@ func TestOpen(t *testing.T) {
 		want bool
 	}{"0head": {FromHead, false}, "0upstream": {FromUpstream, true}} {
 		w, err := clone.clone().Open(t.Context(), run, filepath.Join(root, string(run)), test.from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := exists(filepath.Join(w.Dir, "c")); got != test.want {
 			t.Errorf("%s: has the upstream's file: %v, want %v", run, got, test.want)
 		}
@@ -166,9 +158,7 @@ func TestPrune(t *testing.T) {
 	open := func(run fleet.RunID, days int, do func(w gitter)) {
 		t.Helper()
 		w, err := clone.clone().Open(t.Context(), run, filepath.Join(root, string(run)), FromHead)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		do(clone.at(w.Dir))
 		at := now.AddDate(0, 0, -days)
 		if err := os.Chtimes(w.Dir, at, at); err != nil && !os.IsNotExist(err) {
@@ -186,9 +176,7 @@ func TestPrune(t *testing.T) {
 	open("8locked", 0, func(w gitter) { clone.git("worktree", "lock", w.dir); _ = os.RemoveAll(w.dir) })
 	open("9noentry", 30, func(w gitter) {
 		w.write("a", "x")
-		if err := os.RemoveAll(filepath.Join(clone.dir, ".git/worktrees/9noentry")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(filepath.Join(clone.dir, ".git/worktrees/9noentry")))
 	})
 	// Git was killed when it had made its entry, which names no commit and is locked then; when it
 	// had made the folder; and when it had written its file there.
@@ -200,29 +188,21 @@ func TestPrune(t *testing.T) {
 		}
 		err = errors.Join(err, os.WriteFile(filepath.Join(entry, "HEAD"), []byte(strings.Repeat("0", 40)+"\n"), 0o600),
 			os.WriteFile(filepath.Join(entry, "locked"), []byte("initializing"), 0o600))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	})
 	for name, files := range map[string][]string{"cempty": nil, "dbegun": {".git"}, "efile": {"a"}} {
 		dir := filepath.Join(root, name)
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(dir, 0o700))
 		for _, file := range files {
 			clone.at(dir).write(file, "gitdir: /nowhere/.git/worktrees/"+name+"\n")
 		}
 	}
 	clone.git("branch", "stint/bob/abranch")
 	clone.git("branch", "stint/bob/bwork", "stint/bob/6work")
-	if err := os.Mkdir(filepath.Join(root, "Not-a-run"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(root, "Not-a-run"), 0o700))
 	limits := Limits{Keep: 4, MaxAge: 7 * 24 * time.Hour, Now: now} // the two with work count, and the one with a file
 	pruned, err := clone.clone().Prune(t.Context(), root, limits, func(run fleet.RunID) bool { return run != "4live" })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := map[fleet.RunID]string{}
 	for _, p := range pruned {
 		verb := "kept: "
