@@ -20,9 +20,7 @@ func BenchmarkBox(b *testing.B) {
 		if err == nil {
 			err = os.Symlink(path, filepath.Join(tools, name))
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 	}
 	for name, path := range map[string]string{"landlock": tools, "both": os.Getenv("PATH")} {
 		b.Run(name, func(b *testing.B) {
@@ -50,12 +48,8 @@ self_directed = true
 cooldown = "0s"
 `, f.dir+"/state", box))
 	f.write(b, "work/README", "")
-	if err := command("git", "-C", f.dir+"/work", "init", "-q"); err != nil {
-		b.Fatal(err)
-	}
-	if err := syscall.Mkfifo(f.dir+"/work/fifo", 0o600); err != nil {
-		b.Fatal(err)
-	}
+	must(b, command("git", "-C", f.dir+"/work", "init", "-q"))
+	must(b, syscall.Mkfifo(f.dir+"/work/fifo", 0o600))
 	return f
 }
 
@@ -63,9 +57,7 @@ cooldown = "0s"
 func (f bench) boxed(b *testing.B, path string) time.Duration {
 	b.Helper()
 	signs, err := os.OpenFile(f.dir+"/work/fifo", os.O_RDWR, 0)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer signs.Close()
 	cmd := f.command(f.binary, "run", "--category", "code")
 	cmd.Env[0] = "PATH=" + path

@@ -77,9 +77,7 @@ func BenchmarkNoise(b *testing.B) {
 // BenchmarkClaim measures "stint claim" beside the sqlite3 shell, as whole processes.
 func BenchmarkClaim(b *testing.B) {
 	program, err := exec.LookPath("sqlite3")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Run("granted", func(b *testing.B) {
 		ours, theirs, fresh := newBench(b, "true"), newBench(b, "true"), freshKeys()
 		ours.binary, theirs.sqlite3 = ours.copied(b, ours.binary), theirs.copied(b, program)
@@ -127,9 +125,7 @@ func BenchmarkBare(b *testing.B) {
 func builtBeside(b *testing.B, variable, name string) string {
 	b.Helper()
 	path, err := filepath.Abs(cmp.Or(os.Getenv(variable), filepath.Join("../../bin", name)))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return path
 }
 
@@ -190,9 +186,7 @@ func (f bench) batch(b *testing.B, n int, fresh func() string) way {
 			claimOnce(b, d, fresh())
 		}
 		took := time.Since(start)
-		if err := d.Close(); err != nil {
-			b.Fatal(err)
-		}
+		must(b, d.Close())
 		return took
 	}
 }

@@ -68,22 +68,14 @@ type rival struct {
 func (f bench) rival(b *testing.B, how string) rival {
 	b.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	cmd := exec.Command(self, "-test.run=^$", "-test.bench=^BenchmarkContention$", "-test.benchtime=1x")
 	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), contender+"="+how)
 	orders, err := cmd.StdinPipe()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	answers, err := cmd.StderrPipe() // the test binary's own talk is on its standard output
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
+	must(b, cmd.Start())
 	b.Cleanup(func() {
 		_ = orders.Close()
 		_ = cmd.Wait() // what went wrong was heard
@@ -114,9 +106,7 @@ type contend func(key string) error
 func newContender(b *testing.B, how string) contend {
 	b.Helper()
 	dir, err := os.Getwd()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	f := bench{dir: dir}
 	if how == "bare" {
 		return f.bareLoop(b)
@@ -134,17 +124,13 @@ func (f bench) bareLoop(b *testing.B) contend {
 	b.Helper()
 	ctx := context.Background()
 	db, err := sql.Open("sqlite3", "file:"+f.database()+"?mode=rw&_busy_timeout=15000&_foreign_keys=1&_synchronous=full")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	db.SetMaxOpenConns(1)
 	b.Cleanup(func() { _ = db.Close() })
 	var steps []*sql.Stmt
 	for _, text := range []string{"begin immediate", claimLook, claimGrant, "commit"} {
 		s, err := db.PrepareContext(ctx, text)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		b.Cleanup(func() { _ = s.Close() })
 		steps = append(steps, s)
 	}

@@ -85,9 +85,7 @@ func (f bench) lastUnits(b *testing.B, n int) []string {
 	b.Helper()
 	out, err := f.command("sqlite3", "-readonly", f.database(),
 		"select unit from choices where fire = (select max(id) from fires) and decision = 'spawn'").Output()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	units := strings.Fields(string(out))
 	if len(units) != n {
 		said, _ := os.ReadFile(f.output())

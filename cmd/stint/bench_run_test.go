@@ -13,14 +13,10 @@ import (
 // with its lane, its claim and its record, and through flock alone.
 func BenchmarkRun(b *testing.B) {
 	fifo := filepath.Join(b.TempDir(), "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		b.Fatal(err)
-	}
+	must(b, syscall.Mkfifo(fifo, 0o600))
 	// Open for both, so that opening waits for nobody and no reader sees an end.
 	signs, err := os.OpenFile(fifo, os.O_RDWR, 0)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer signs.Close()
 	script := "echo >" + fifo
 	ours, theirs := newBench(b, script), newBench(b, script)
@@ -38,13 +34,9 @@ func BenchmarkRun(b *testing.B) {
 // first. It waits for the end, whose time does not count.
 func (f bench) first(b *testing.B, signs *os.File, cmd *exec.Cmd) time.Duration {
 	b.Helper()
-	if err := signs.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		b.Fatal(err)
-	}
+	must(b, signs.SetReadDeadline(time.Now().Add(patience)))
 	start := time.Now()
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
+	must(b, cmd.Start())
 	_, err := signs.Read(make([]byte, 1))
 	took := time.Since(start)
 	if err != nil {

@@ -73,12 +73,8 @@ func emptyProgram(b *testing.B) string {
 	b.Helper()
 	dir := b.TempDir()
 	source, binary := filepath.Join(dir, "empty.go"), filepath.Join(dir, "empty")
-	if err := os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600); err != nil {
-		b.Fatal(err)
-	}
-	if err := command("go", "build", "-o", binary, source); err != nil {
-		b.Fatal(err)
-	}
+	must(b, os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600))
+	must(b, command("go", "build", "-o", binary, source))
 	return binary
 }
 
@@ -135,12 +131,8 @@ func (f bench) fillCache(b *testing.B) {
 func (f bench) selectUncached(b *testing.B) time.Duration {
 	b.Helper()
 	aside := f.cache() + ".aside"
-	if err := os.Rename(f.cache(), aside); err != nil {
-		b.Fatal(err)
-	}
+	must(b, os.Rename(f.cache(), aside))
 	took := f.stint(b, 0, "select")
-	if err := os.Rename(aside, f.cache()); err != nil {
-		b.Fatal(err)
-	}
+	must(b, os.Rename(aside, f.cache()))
 	return took
 }

@@ -31,22 +31,16 @@ func newBenchServer(b *testing.B, settings ...string) benchServer {
 	b.Helper()
 	f := benchServer{bench: newBench(b, "true")}
 	c, err := pgtest.New()
-	must := func(err error) {
-		b.Helper()
-		if err != nil {
-			b.Fatal(err)
-		}
-	}
-	must(err)
+	must(b, err)
 	b.Cleanup(func() { _ = c.Remove() })
-	must(c.Stop())
-	must(c.Start(append([]string{"fsync=on"}, settings...)...))
+	must(b, c.Stop())
+	must(b, c.Start(append([]string{"fsync=on"}, settings...)...))
 	f.cluster = c
 	_, err = postgres.Migrate(b.Context(), f.options())
-	must(err)
+	must(b, err)
 	f.admin = f.connect(b)
 	config, err := os.ReadFile(filepath.Join(f.dir, "stint.toml"))
-	must(err)
+	must(b, err)
 	f.write(b, "stint.toml", "store = \"postgres:///postgres?host="+c.Dir+"&user=stint&sslmode=disable\"\n"+string(config))
 	f.stint(b, 0, "claim", "held", "--holder", "somebody", "--ttl", "24h")
 	return f
@@ -56,9 +50,7 @@ func newBenchServer(b *testing.B, settings ...string) benchServer {
 func (f benchServer) behind(b *testing.B, delay time.Duration) benchServer {
 	b.Helper()
 	p, err := pgtest.Between(context.WithoutCancel(b.Context()), f.cluster.Dir)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	p.Delay = delay
 	b.Cleanup(func() { _ = p.Close() })
 	f.proxy = p
@@ -84,9 +76,7 @@ func (f benchServer) open(b *testing.B) *postgres.DB {
 		b.Cleanup(func() { _ = d.Close() })
 		_, err = d.List(b.Context(), store.Listing{})
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return d
 }
 
@@ -98,9 +88,7 @@ func (f benchServer) connect(b *testing.B) *pgx.Conn {
 		b.Cleanup(func() { _ = c.Close(context.WithoutCancel(b.Context())) })
 		_, err = c.Exec(b.Context(), "set search_path = stint_bench")
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return c
 }
 
@@ -330,9 +318,7 @@ func BenchmarkServerLook(b *testing.B) {
 					var batch pgx.Batch
 					batch.Queue("select * from runs where ended_at is null order by id")
 					batch.Queue("select * from claims where released_at is null and expires_at > $1", start.UnixMilli())
-					if err := bare.SendBatch(b.Context(), &batch).Close(); err != nil {
-						b.Fatal(err)
-					}
+					must(b, bare.SendBatch(b.Context(), &batch).Close())
 					return time.Since(start)
 				},
 			).report(b)

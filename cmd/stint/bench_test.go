@@ -112,9 +112,7 @@ command = ["sh", "-c", %q]
 [category.code]
 `, f.state(), script))
 	f.write(b, "tasks/fix.md", "---\nstate: todo\n---\n# Fix it\n")
-	if err := command("git", "-C", f.dir, "init", "-q"); err != nil {
-		b.Fatal(err)
-	}
+	must(b, command("git", "-C", f.dir, "init", "-q"))
 	f.stint(b, 0, "claim", "held", "--holder", "somebody", "--ttl", "24h")
 	return f
 }
@@ -150,9 +148,7 @@ func (f bench) command(name string, args ...string) *exec.Cmd {
 func (f bench) timed(b *testing.B, status int, cmd *exec.Cmd) time.Duration {
 	b.Helper()
 	out, err := os.OpenFile(f.output(), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out
 	start := time.Now()
@@ -169,13 +165,9 @@ func (f bench) timed(b *testing.B, status int, cmd *exec.Cmd) time.Duration {
 func (f bench) openStore(b *testing.B) *sqlite.DB {
 	b.Helper()
 	workspace, err := filepath.EvalSymlinks(f.dir)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	d, err := sqlite.Open(b.Context(), sqlite.Options{Dir: f.state(), Fleet: "bench", Workspace: workspace, Now: time.Now})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	return d
 }
 
@@ -190,7 +182,5 @@ func (f bench) fill(b *testing.B, n int) {
 // execute changes the store behind the program's back, and leaves nothing in the log.
 func (f bench) execute(b *testing.B, statement string) {
 	b.Helper()
-	if err := execute(b.Context(), f.database(), statement); err != nil {
-		b.Fatal(err)
-	}
+	must(b, execute(b.Context(), f.database(), statement))
 }

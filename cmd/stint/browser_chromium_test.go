@@ -81,9 +81,7 @@ func startChromium(tb testing.TB) *chromium {
 func pipe(tb testing.TB) (r, w *os.File) {
 	tb.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return r, w
 }
 
@@ -301,7 +299,5 @@ func (t *tab) picture(name string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(fmt.Sprint(name, ".png"), "/", "_")), data, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

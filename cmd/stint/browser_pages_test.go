@@ -43,9 +43,7 @@ read -r line <&3; echo "$line"
 func program(tb testing.TB) string {
 	tb.Helper()
 	path, err := exec.LookPath("stint")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	return path
 }
 
@@ -58,15 +56,11 @@ func showFleet(tb testing.TB, binary string, runs int) *shown {
 func showCategories(tb testing.TB, binary string, runs, categories int) *shown {
 	tb.Helper()
 	dir, err := filepath.EvalSymlinks(tb.TempDir())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	f := &shown{TB: tb, binary: binary, dir: dir}
 	f.write("agent", slowAgent, 0o700)
 	f.write("hostile.log", strings.Join(hostileTexts(), "\n")+"\nready\n", 0o600)
-	if err := syscall.Mkfifo(f.path("gate"), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, syscall.Mkfifo(f.path("gate"), 0o600))
 	config := fmt.Sprintf("fleet = \"shown\"\nstate = %q\n[agent.claude]\ncommand = [\"true\"]\n[agent.slow]\ncommand = [%q]\n", f.path("state"), f.path("agent"))
 	for i := range categories {
 		config += fmt.Sprintf("[category.c%d]\nagents = [\"claude\"]\nmax_chain = 0\n", i)
@@ -133,9 +127,7 @@ func (f *shown) serve() {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	var log bytes.Buffer
 	address, done := make(chan string, 1), make(chan struct{})
 	go func() {
@@ -385,9 +377,7 @@ func (f *shown) testLive(t *testing.T, tab *tab) {
 	run := f.command("run", "--category", "slow")
 	var said bytes.Buffer
 	run.Stdout, run.Stderr = &said, &said
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, run.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- run.Wait() }()
 	t.Cleanup(func() { _ = run.Process.Signal(syscall.SIGTERM) }) // it may have ended
@@ -469,9 +459,7 @@ func (f *shown) say(line string) {
 	}()
 	select {
 	case err := <-said:
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 	case <-time.After(patience):
 		f.Fatal("the agent does not come to its gate")
 	}

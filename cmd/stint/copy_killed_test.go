@@ -25,32 +25,24 @@ insert into runs (id, category, rank, chain_depth, source, agent, created_at, en
 	want := everyRow(t, file)
 
 	c, err := cluster.Get()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	address := "postgres:///postgres?host=" + c.Dir + "&user="
 	role := postgres.Role("crash")
-	if err := c.SQL(`create role "` + role + `" login`); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.SQL(`create role "`+role+`" login`))
 	f.exits(0, "store", "migrate", address+"stint")
 	f.copies("sqlite", address+role)
 	if status, _, stderr := f.status("claim", "list"); status != 2 || !strings.Contains(stderr, "the store was moved to postgres:") {
 		t.Errorf("got status %d, %s; want that the file was moved", status, stderr)
 	}
 
-	if err := os.Rename(file, file+".was"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(file, file+".was"))
 	f.copies(address+role, "sqlite")
 	if got := everyRow(t, file); !slices.Equal(got, want) {
 		t.Errorf("got %d rows that are not the %d of before", len(got), len(want))
 	}
 	f.exits(0, "audit")
 	d, err := postgres.Open(postgres.Options{DSN: address + role, Fleet: fleet.Name("crash")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = d.Close() }()
 	if _, err := d.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "the store was moved to sqlite") {
 		t.Errorf("got %v, want that the server's was moved", err)
@@ -66,9 +58,7 @@ func (f *crashFleet) copies(from, to string) {
 		cmd, stderr := f.command("store", "copy", from, to)
 		var stdout bytes.Buffer
 		cmd.Stdout = &stdout
-		if err := cmd.Start(); err != nil {
-			f.Fatal(err)
-		}
+		must(f, cmd.Start())
 		kill := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 		err := cmd.Wait()
 		kill.Stop()
@@ -94,9 +84,7 @@ func everyRow(t *testing.T, file string) (list []string) {
 	query := func(q string) []string {
 		t.Helper()
 		rows, err := queryRows(t.Context(), file, "ro", q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return rows
 	}
 	for _, table := range query("select name from sqlite_master where type = 'table' and name <> 'fleet' order by name") {

@@ -76,9 +76,7 @@ func crashTasksIn(state string) map[string]string {
 func (f *crashFleet) configure(ttl, step string) {
 	f.Helper()
 	agent, err := exec.LookPath("fakeagent")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	f.write("stint.toml", fmt.Sprintf(crashConfig, filepath.Join(f.dir, "state"), agent, fmt.Sprintf("%q", step), ttl))
 }
 
@@ -227,18 +225,14 @@ func (f *crashFleet) blockWorkers() { f.write("state/workers.log/in the way", ""
 
 func (f *crashFleet) admitWorkers() {
 	f.Helper()
-	if err := os.RemoveAll(filepath.Join(f.dir, "state", "workers.log")); err != nil {
-		f.Fatal(err)
-	}
+	must(f, os.RemoveAll(filepath.Join(f.dir, "state", "workers.log")))
 }
 
 // holdAgent makes the agent stay until freeOrphan, and its claim be renewed meanwhile.
 func (f *crashFleet) holdAgent() {
 	f.Helper()
 	path := filepath.Join(f.dir, "hold")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		f.Fatal(err)
-	}
+	must(f, syscall.Mkfifo(path, 0o600))
 	var err error
 	if f.gate, err = os.OpenFile(path, os.O_RDWR, 0); err != nil { // both ends: nobody waits to open it
 		f.Fatal(err)
@@ -254,9 +248,7 @@ func (f *crashFleet) freeOrphan() {
 	if f.exits(0, "reap"); f.orphaned() {
 		f.exits(75, "run", "--category", "code")
 	}
-	if err := f.gate.Close(); err != nil {
-		f.Fatal(err)
-	}
+	must(f, f.gate.Close())
 	f.configure("60m", "print=worked")
 	f.until("the agent is gone", func() bool {
 		f.exits(0, "reap")
@@ -287,14 +279,10 @@ func (f *crashFleet) taskFiles() map[string]string {
 	f.Helper()
 	files := map[string]string{}
 	entries, err := os.ReadDir(filepath.Join(f.dir, "tasks"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	for _, e := range entries {
 		text, err := os.ReadFile(filepath.Join(f.dir, "tasks", e.Name()))
-		if err != nil {
-			f.Fatal(err)
-		}
+		must(f, err)
 		files[e.Name()] = string(text)
 	}
 	return files
@@ -405,17 +393,13 @@ func (f *crashFleet) database() string { return filepath.Join(f.dir, "state", sq
 
 func (f *crashFleet) exec(statement string) {
 	f.Helper()
-	if err := execute(f.Context(), f.database(), statement); err != nil {
-		f.Fatal(err)
-	}
+	must(f, execute(f.Context(), f.database(), statement))
 }
 
 // rows are what a query finds, a line each.
 func (f *crashFleet) rows(query string) []string {
 	f.Helper()
 	lines, err := queryRows(f.Context(), f.database(), "rw", query)
-	if err != nil {
-		f.Fatal(err)
-	}
+	must(f, err)
 	return lines
 }

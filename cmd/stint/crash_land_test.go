@@ -51,9 +51,7 @@ func newCrashItem(t *testing.T) (f *crashFleet, run string) {
 	f.write(".gitconfig", "[user]\n\tname = t\n\temail = t@example.org\n")
 	f.write("base", "old\n")
 	f.write("request", crashForge)
-	if err := os.Chmod(filepath.Join(f.dir, "request"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(filepath.Join(f.dir, "request"), 0o700))
 	f.git("init", "-q", "-b", "main")
 	f.git("add", "base", "tasks")
 	f.git("commit", "-q", "-m", "begin")

@@ -78,8 +78,6 @@ func TestCrashTracker(t *testing.T) {
 func (f *crashFleet) told(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(f.dir, "told"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }

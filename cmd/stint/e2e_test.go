@@ -146,9 +146,7 @@ type claimed struct {
 
 func (s *site) status() (st status) {
 	s.Helper()
-	if err := json.Unmarshal([]byte(s.stint("status", "--json", "--last", "50")), &st); err != nil {
-		s.Fatal(err)
-	}
+	must(s, json.Unmarshal([]byte(s.stint("status", "--json", "--last", "50")), &st))
 	return st
 }
 
@@ -185,9 +183,7 @@ func (s *site) open(category string, grade float64) {
 func (s *site) say(category, line string) {
 	s.Helper()
 	gate, err := os.OpenFile(s.path("gate."+category), os.O_WRONLY, 0)
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	defer gate.Close()
 	fmt.Fprintln(gate, line)
 }
@@ -270,9 +266,7 @@ func (s *site) ranking(seed uint64) map[string]explained {
 		s.Fatalf("select: %v", err)
 	}
 	var payload struct{ Explain map[string]explained }
-	if err := json.Unmarshal(out, &payload); err != nil {
-		s.Fatal(err)
-	}
+	must(s, json.Unmarshal(out, &payload))
 	return payload.Explain
 }
 
@@ -329,14 +323,10 @@ func (s *site) runs() []fleet.Run {
 	db, err := sqlite.Open(s.Context(), sqlite.Options{
 		Dir: s.path("state"), Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now, Settings: bandit.Defaults(),
 	})
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	defer func() { _ = db.Close() }()
 	list, err := db.RunsSince(s.Context(), time.Unix(0, 0))
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return list
 }
 

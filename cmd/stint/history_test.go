@@ -76,13 +76,9 @@ func (p past) learn(tb testing.TB, database string) {
 	if err == nil {
 		err = db.QueryRow("select name, workspace from fleet").Scan(&o.Fleet, &o.Workspace)
 	}
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	d, err := sqlite.Open(tb.Context(), o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	l, err := d.Ledger(tb.Context())
 	arms := map[fleet.Category]bandit.History{}
 	for _, r := range l.Runs {
@@ -102,9 +98,7 @@ func (p past) learn(tb testing.TB, database string) {
 		_, failed2 := db.Exec("insert into checkpoints (category, seq, alarm, settings, arm, graded, sessions) values (?, 1, 0, ?, '{}', 0, 0)", c, string(settings))
 		err = errors.Join(err, failed, failed2)
 	}
-	if err := errors.Join(err, d.Close(), db.Close()); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, errors.Join(err, d.Close(), db.Close()))
 }
 
 // armColumns are the columns of an arm and their values, by its names in JSON.
@@ -142,9 +136,7 @@ func (p past) trouble(tb testing.TB, database string) {
 func (p past) execute(tb testing.TB, database string, statements ...string) {
 	tb.Helper()
 	db, err := openBeside(database, "rw")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	db.SetMaxOpenConns(1) // which has the temporary tables
 	run := func(statement string, args ...any) {
 		if err == nil {
@@ -159,9 +151,7 @@ func (p past) execute(tb testing.TB, database string, statements ...string) {
 		run(p.replace(statement))
 	}
 	run("commit")
-	if err := errors.Join(err, db.Close()); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, errors.Join(err, db.Close()))
 }
 
 // replace fills the past's figures into a statement.
@@ -293,7 +283,5 @@ func (f bench) recordFire(b *testing.B, categories int) {
 	_, err := d.RecordFire(b.Context(), store.Firing{Fire: fleet.Fire{
 		At: time.Now(), Seed: 1, Workers: 3, Inputs: []byte("{}"), Selection: []byte("{}"), Due: due,
 	}})
-	if err := errors.Join(err, d.Close()); err != nil {
-		b.Fatal(err)
-	}
+	must(b, errors.Join(err, d.Close()))
 }

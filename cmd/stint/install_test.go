@@ -40,9 +40,7 @@ func TestInstall(t *testing.T) {
 		"share/fish/vendor_completions.d/stint.fish": "fish",
 	} {
 		want, err := exec.Command(filepath.Join(root, "opt/stint/bin/stint"), "completion", shell).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got, err := os.ReadFile(filepath.Join(root, "opt/stint", path)); err != nil || string(got) != string(want) {
 			t.Errorf("%s is not what stint completion %s prints (%v)", path, shell, err)
 		}
@@ -62,8 +60,6 @@ func filesBelow(t *testing.T, root string) (files []string) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return files
 }

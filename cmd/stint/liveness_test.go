@@ -91,9 +91,7 @@ func (s *site) refused(status int, says string, args ...string) {
 func (s *site) byHand(category string) (wait func() int) {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), s.binary, "--config", s.path("stint.toml"), "run", "--category", category)
-	if err := cmd.Start(); err != nil {
-		s.Fatal(err)
-	}
+	must(s, cmd.Start())
 	gone := make(chan struct{})
 	go func() { defer close(gone); _ = cmd.Wait() }()
 	s.Cleanup(func() { _ = cmd.Process.Kill(); <-gone })
@@ -114,17 +112,13 @@ var holder = regexp.MustCompile(`pid (\d+)`)
 func (s *site) supervisor(lane string) int {
 	s.Helper()
 	text, err := os.ReadFile(s.path("state/locks/" + lane + ".lock"))
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	match := holder.FindSubmatch(text)
 	if match == nil {
 		s.Fatalf("no process in the lock of %s: %q", lane, text)
 	}
 	pid, err := strconv.Atoi(string(match[1]))
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	return pid
 }
 
@@ -156,9 +150,7 @@ func (s *site) outside(pid int) int {
 		return found
 	}
 	folders, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	for _, folder := range folders {
 		environment, _ := os.ReadFile(folder + "/environ") // of one that has ended meanwhile there is none
 		state, _ := os.ReadFile(folder + "/status")
@@ -296,9 +288,7 @@ func (s *site) checkFreed(how string) {
 		}
 	}
 	s.refused(0, "free work-code", "claim", "check", "work-code")
-	if err := os.Remove(s.path("at.code")); err != nil {
-		s.Fatal(err)
-	}
+	must(s, os.Remove(s.path("at.code")))
 	dead := st.Running[0].Run
 	_, out := s.try("fanout", "--exec")
 	if n := strings.Count(out, "run abandoned"); n != 1 || !strings.Contains(out, "spawned=1") {
@@ -344,9 +334,7 @@ func TestStoppedSupervisor(t *testing.T) {
 			s.atWork("code")
 			pid := s.supervisor("code.1")
 			stopped, err := os.FindProcess(pid)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			s.signal(pid, syscall.SIGSTOP)
 			t.Cleanup(func() { _ = stopped.Signal(syscall.SIGCONT) })
 			if done {
@@ -381,9 +369,7 @@ func TestStoppedSupervisor(t *testing.T) {
 func (s *site) configure(table, text string) {
 	s.Helper()
 	config, err := os.ReadFile(s.path("stint.toml"))
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	s.write("stint.toml", strings.Replace(string(config), table+"\n", table+"\n"+text, 1), 0o644)
 }
 
@@ -398,9 +384,7 @@ func TestSessionOfWhichNothingIsLeft(t *testing.T) {
 	s.signal(s.supervisor("code.1"), syscall.SIGKILL)
 	s.open("code", 1)
 	s.eventually("no session alive", func(st status) bool { return len(st.Running) == 1 && st.Running[0].State == "crashed" })
-	if err := os.RemoveAll(s.path("state/runs/" + st.Running[0].Run)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.RemoveAll(s.path("state/runs/"+st.Running[0].Run)))
 	s.refused(4, "DENIED", "claim", "work-code", "--holder", "another")
 	s.eventually("the claim free", func(status) bool {
 		got, _ := s.try("claim", "check", "work-code")
@@ -452,9 +436,7 @@ func (s *site) corpses(n int) *sqlite.DB {
 	s.Helper()
 	state := s.path("state")
 	db, err := sqlite.Open(s.Context(), sqlite.Options{Dir: state, Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now, Settings: bandit.Defaults()})
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	s.Cleanup(func() { _ = db.Close() })
 	for i := range n {
 		r := fleet.Run{ID: fleet.NewRunID(time.Now(), uint32(i)), Category: "code", Agent: "fake", CreatedAt: time.Now()}
@@ -467,9 +449,7 @@ func (s *site) corpses(n int) *sqlite.DB {
 				TakeRequest: store.TakeRequest{Key: fleet.Key("key-" + r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID,
 			})
 		}
-		if err != nil {
-			s.Fatal(err)
-		}
+		must(s, err)
 	}
 	return db
 }
@@ -478,9 +458,7 @@ func (s *site) corpses(n int) *sqlite.DB {
 func (s *site) abandoned(db *sqlite.DB) (n int) {
 	s.Helper()
 	runs, err := db.LastRuns(s.Context(), store.RunQuery{Limit: 1000})
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	for _, r := range runs {
 		if r.Verdict.Outcome == fleet.Abandoned {
 			n++
@@ -497,9 +475,7 @@ func TestReapKilledHalfWay(t *testing.T) {
 	db := s.corpses(all)
 	// It writes a line a run, and nobody reads: once the pipe is full, it waits.
 	out, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer out.Close()
 	defer in.Close()
 	if _, err := unix.FcntlInt(in.Fd(), unix.F_SETPIPE_SZ, os.Getpagesize()); err != nil {
@@ -507,9 +483,7 @@ func TestReapKilledHalfWay(t *testing.T) {
 	}
 	reaper := exec.CommandContext(t.Context(), s.binary, "--config", s.path("stint.toml"), "reap")
 	reaper.Stderr = in
-	if err := reaper.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, reaper.Start())
 	s.eventually("some runs closed", func(status) bool { return s.abandoned(db) >= 5 })
 	s.signal(reaper.Process.Pid, syscall.SIGKILL)
 	_ = reaper.Wait() // it was killed
@@ -646,17 +620,13 @@ func TestForgottenUnit(t *testing.T) {
 		cmd := exec.CommandContext(s.Context(), "systemd-run", "--user", "--scope", "--quiet", "--property=Delegate=yes",
 			"sh", "-c", forgottenUnit, unit, s.binary, "--config", s.path("stint.toml"), "run", "--category", "code")
 		cmd.Stderr = t.Output()
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		gone := make(chan struct{})
 		go func() { defer close(gone); _ = cmd.Wait() }()
 		t.Cleanup(func() { _ = cmd.Process.Kill(); <-gone })
 	})
 	left, err := os.FindProcess(pid) // a handle on this process: its number may be another's by the end of the test
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = left.Kill() })
 	s.sql("update runs set unit = '" + unit + "'")
 	s.refused(4, "DENIED", "claim", "work-code", "--holder", "another")
@@ -671,9 +641,7 @@ func TestForgottenUnit(t *testing.T) {
 func (s *site) sql(statement string) *sql.DB {
 	s.Helper()
 	db, err := sql.Open("sqlite3", "file:"+s.path("state/stint.db")+"?_busy_timeout=10000")
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	db.SetMaxOpenConns(1)
 	s.Cleanup(func() { _ = db.Close() })
 	if _, err := db.ExecContext(s.Context(), statement); err != nil {
@@ -704,9 +672,7 @@ func TestStoreLockedAtTheEnd(t *testing.T) {
 				wait()
 				s.refused(4, "held work-code", "claim", "check", "work-code")
 			}
-			if err := locked.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, locked.Close())
 			reaped := "reaped=0\n"
 			if killed {
 				reaped = "recorded run " + run + " (code): its end was written down, and is on record now\nreaped=1\n"

@@ -56,9 +56,7 @@ func TestReadmeSession(t *testing.T) {
 func readmeBlock(t *testing.T, begin string) string {
 	t.Helper()
 	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, rest, found := strings.Cut(string(readme), begin)
 	block, _, closed := strings.Cut(rest, "\n```\n")
 	if !found || !closed {

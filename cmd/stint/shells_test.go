@@ -87,16 +87,10 @@ func startBash(t *testing.T, dir string) *terminal {
 	cmd.Env = append(os.Environ(), "HOME="+dir, "STINT_CONFIG=", "TERM=dumb", "LC_ALL=C.UTF-8", "INPUTRC=/dev/null", "HISTFILE=", "PS1=$ ")
 	cmd.WaitDelay = 5 * time.Second
 	keys, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	screen, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		cancel()
 		_ = cmd.Wait() // killed
@@ -142,20 +136,22 @@ func (b *terminal) until(mark string) string {
 // write writes a file, and makes the folders above it.
 func write(tb testing.TB, path, text string, mode os.FileMode) {
 	tb.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), mode); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(tb, os.WriteFile(path, []byte(text), mode))
 }
 
 // extend adds to a file.
 func extend(tb testing.TB, path, text string) {
 	tb.Helper()
 	before, err := os.ReadFile(path)
+	must(tb, err)
+	write(tb, path, string(before)+text, 0o600)
+}
+
+// must ends a test that cannot go on after an error.
+func must(tb testing.TB, err error) {
+	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	write(tb, path, string(before)+text, 0o600)
 }

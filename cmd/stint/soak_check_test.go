@@ -77,27 +77,17 @@ func (s *soak) checkArms() {
 	s.Helper()
 	ctx := context.WithoutCancel(s.Context())
 	c, err := config.Load(filepath.Join(s.dir, "stint.toml"), config.Options{})
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	settings := c.Selector.Settings
 	db, err := sqlite.Open(ctx, sqlite.Options{Dir: s.state, Fleet: fleet.Name(s.fleet), Workspace: s.work, Now: time.Now, Settings: settings})
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	defer func() { _ = db.Close() }()
 	snapshot, err := db.Snapshot(ctx)
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	runs, err := db.RunsSince(ctx, time.Unix(0, 0))
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	fires, err := db.FiresSince(ctx, time.Unix(0, 0))
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	want := recount(s, settings, fires, runs)
 	for category, arm := range snapshot.Arms {
 		got := arm.Arm
@@ -144,9 +134,7 @@ func recount(s *soak, settings bandit.Settings, fires []fleet.Fire, runs []fleet
 	debit()
 	for _, f := range fires {
 		in, err := replay.Read(f)
-		if err != nil {
-			s.Fatal(err)
-		}
+		must(s, err)
 		ranked := selector.Rank(in)
 		if !ranked.Moves() {
 			continue

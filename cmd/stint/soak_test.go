@@ -137,9 +137,7 @@ func newSoak(t *testing.T) *soak {
 	}
 	s.budget = max(2, int(s.length/(10*time.Second)))
 	agent, err := exec.LookPath("fakeagent")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.write("stint.toml", fmt.Sprintf(soakConfig, s.fleet, s.state, agent, s.budget))
 	s.plant()
 	t.Cleanup(s.stopAll)

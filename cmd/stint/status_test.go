@@ -65,16 +65,12 @@ type exit struct{ command, status string }
 func observedStatuses(t *testing.T, commands map[string][]string) map[exit]string {
 	t.Helper()
 	scripts, err := filepath.Glob("../../testdata/script/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	expected := regexp.MustCompile(`(?m)^exits (\d+) (?:sh -c '(?:echo \w+ \| script -qec ")?)?(?:crash)?stint ([a-z][^'\n]*)`)
 	observed := map[exit]string{}
 	for _, path := range scripts {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, m := range expected.FindAllStringSubmatch(string(text), -1) {
 			if strings.ContainsAny(m[2], "|;&") {
 				continue // The status is that of another command, or of several.
@@ -103,9 +99,7 @@ func TestUnitExitStatuses(t *testing.T) {
 	table := map[int]string{}
 	for _, row := range statusTable(t, output(t, "help", "exit-status")) {
 		status, err := strconv.Atoi(row.Status)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		table[status] = row.Meaning
 	}
 	quiet := regexp.MustCompile(`^(nothing to do|denied|busy|terminated)\b`)
@@ -120,9 +114,7 @@ func TestUnitExitStatuses(t *testing.T) {
 		t.Errorf("worker (-got +want):\n%s", diff)
 	}
 	service, err := os.ReadFile("../../systemd/stint@.service")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := regexp.MustCompile(`(?m)^SuccessExitStatus=(.*)$`).FindStringSubmatch(string(service))
 	if len(got) != 2 || got[1] != "3" || !strings.HasPrefix(table[3], "nothing to do") {
 		t.Errorf("stint@.service: SuccessExitStatus %q, want the status of nothing to do alone", got)

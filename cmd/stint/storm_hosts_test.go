@@ -146,9 +146,7 @@ func newHostsStorm(t *testing.T) *hostsStorm {
 	start := pgtest.New
 	for range size.servers { // each repeats the one before
 		c, err := start()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.closes(c.Remove)
 		if s.cluster == nil {
 			s.cluster = c
@@ -157,9 +155,7 @@ func newHostsStorm(t *testing.T) *hostsStorm {
 			}
 		}
 		p, err := c.Pooler(4)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.closes(p.Close)
 		s.servers, s.poolers, start = append(s.servers, c), append(s.poolers, p), c.Standby
 	}
@@ -190,9 +186,7 @@ func (s *hostsStorm) host(i int) {
 			behind = s.poolers[n].Dir
 		}
 		way, err := pgtest.Between(context.WithoutCancel(s.Context()), behind)
-		if err != nil {
-			s.Fatal(err)
-		}
+		must(s, err)
 		s.closes(way.Close)
 		chance := rand.New(rand.NewPCG(7, uint64(10*i+n)))
 		way.Fate = func(int, []byte) pgtest.Fate { // nobody else asks: the proxy has its lock
@@ -228,9 +222,7 @@ lanes = %d
 most_sessions = 0
 `, strings.Join(addresses, ","), filepath.Join(home, "state"), filepath.Join(s.dir, "beats"), s.size.ttl, min(99, s.size.hosts*s.size.workers)) // workers without a lane end as busy
 	path := filepath.Join(home, "stint.toml")
-	if err := errors.Join(append(errs, os.WriteFile(path, []byte(config), 0o600))...); err != nil {
-		s.Fatal(err)
-	}
+	must(s, errors.Join(append(errs, os.WriteFile(path, []byte(config), 0o600))...))
 	s.configs = append(s.configs, path)
 }
 
@@ -572,9 +564,7 @@ func (s *hostsStorm) check() {
 		epochs[at] = r.Run
 	}
 	said, err := filepath.Glob(filepath.Join(s.dir, "beats", "said.*"))
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	gone := 0
 	for _, path := range said {
 		run := strings.TrimPrefix(filepath.Base(path), "said.")
@@ -638,15 +628,11 @@ type atWork struct {
 func (s *hostsStorm) beats() (list []atWork) {
 	s.Helper()
 	files, err := filepath.Glob(filepath.Join(s.dir, "beats", "*.*.*.*"))
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s, err)
 	for _, path := range files {
 		parts := strings.Split(filepath.Base(path), ".")
 		text, err := os.ReadFile(path)
-		if err != nil {
-			s.Fatal(err)
-		}
+		must(s, err)
 		w := atWork{task: parts[0], run: parts[1]}
 		stopped, was := s.frozen.Load(w.run)
 		for line := range strings.Lines(string(text)) {

@@ -29,18 +29,14 @@ func openTogether(t *testing.T) {
 	t.Helper()
 	s := newStorm(t, 1)
 	gate, open, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var list [12]opening
 	for i := range list {
 		o := &list[i]
 		o.Cmd = exec.CommandContext(t.Context(), "crashstint", "--config", s.configs[0], "claim", "k", "--json", "--holder", "p"+strconv.Itoa(i))
 		o.Env = append(os.Environ(), crashGate+"=3")
 		o.ExtraFiles, o.Stdout, o.Stderr = []*os.File{gate}, &o.stdout, &o.stderr
-		if err := o.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, o.Start())
 	}
 	_ = gate.Close()
 	_ = open.Close()

@@ -107,9 +107,7 @@ func newRoomStorm(t *testing.T) *roomStorm {
 	state := filepath.Join(s.dir, "state")
 	storetest.Keep(t, state)
 	t.Cleanup(func() { endProcesses(s.dir + "/") })
-	if err := os.WriteFile(filepath.Join(s.dir, "stint.toml"), fmt.Appendf(nil, roomConfig, state, s.size.limit), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(s.dir, "stint.toml"), fmt.Appendf(nil, roomConfig, state, s.size.limit), 0o600))
 	s.git("init", "-q", "-b", "main")
 	s.git("config", "user.name", "storm")
 	s.git("config", "user.email", "storm@example.org")

@@ -67,9 +67,7 @@ func newStorm(t *testing.T, keys int) *storm {
 		history: map[string][]porcupine.Operation{}, answers: map[string]int{},
 	}
 	config := fmt.Sprintf("fleet = \"storm\"\nstate = %q\n[agent.a]\ncommand = [\"true\"]\n[category.code]\n", filepath.Join(dir, "state"))
-	if err := os.WriteFile(s.configs[0], []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(s.configs[0], []byte(config), 0o600))
 	return s
 }
 

@@ -95,9 +95,7 @@ func (t *pane) modes() string {
 	t.Helper()
 	tty := strings.TrimSpace(t.tmux("display-message", "-p", "#{pane_tty}"))
 	out, err := exec.Command("stty", "-F", tty, "-g").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(out)
 }
 
@@ -113,9 +111,7 @@ func (t *pane) process() int {
 	t.Helper()
 	shell := strings.TrimSpace(t.tmux("display-message", "-p", "#{pane_pid}"))
 	children, err := os.ReadFile("/proc/" + shell + "/task/" + shell + "/children")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(children)))
 	if err != nil {
 		t.Fatalf("children of the shell: %q", children)

@@ -27,9 +27,7 @@ func TestWatch(t *testing.T) {
 				}
 				screen.until(t, "fleet watched\x1b[m at ")
 			}
-			if err := cmd.Process.Signal(signal); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cmd.Process.Signal(signal))
 			_ = cmd.Wait() // the exit status is checked below
 			if got := cmd.ProcessState.ExitCode(); got != want {
 				t.Errorf("exit status %d, want %d", got, want)
@@ -51,17 +49,13 @@ func startWatch(t *testing.T) (*pty, *exec.Cmd) {
 	text := "fleet = \"watched\"\nstate = \"" + dir + "/state\"\n[agent.fake]\ncommand = [\"true\"]\n[category.code]\n"
 	path := filepath.Join(dir, "stint.toml")
 	write(t, path, text, 0o600)
-	if err := os.Mkdir(filepath.Join(dir, "tasks"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(dir, "tasks"), 0o700))
 	outside, inside := openPTY(t)
 	cmd := exec.Command("stint", "status", "--watch", "--interval", "100ms", "--config", path)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = inside, inside, inside
 	cmd.Env = append(os.Environ(), "TERM=xterm", "LC_ALL=C.UTF-8", "COLUMNS=", "NO_COLOR=")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	inside.Close()
 	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may be gone already
 	return outside, cmd
@@ -71,42 +65,26 @@ func openPTY(t *testing.T) (*pty, *os.File) {
 	t.Helper()
 	// Opened without blocking, so that reads can have a deadline.
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	outside := os.NewFile(uintptr(fd), "ptmx")
 	t.Cleanup(func() { outside.Close() })
-	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0))
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	inside, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	raw, err := unix.IoctlGetTermios(int(inside.Fd()), unix.TCGETS)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	raw.Oflag &^= unix.OPOST // what is written is what is seen
-	if err := unix.IoctlSetTermios(int(inside.Fd()), unix.TCSETS, raw); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.IoctlSetTermios(int(inside.Fd()), unix.TCSETS, raw))
+	must(t, unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
 	return &pty{File: outside}, inside
 }
 
 // until reads what is shown, up to and with a mark.
 func (p *pty) until(t *testing.T, mark string) string {
 	t.Helper()
-	if err := p.SetReadDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.SetReadDeadline(time.Now().Add(patience)))
 	piece := make([]byte, 4096)
 	for {
 		if before, _, ok := bytes.Cut(p.unread.Bytes(), []byte(mark)); ok {
