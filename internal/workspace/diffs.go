@@ -8,6 +8,7 @@ import (
 	"hash"
 	"io"
 	"maps"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -27,12 +28,12 @@ type patch struct {
 // diffs are the patches of commits, or, of "tip base", of what leads from base to tip, by the
 // first word.
 func (g git) diffs(ctx context.Context, inputs []string) (map[string]patch, error) {
-	all := make(map[string]patch, len(inputs))
-	parts, err := inParts(inputs, aProcess, func(part []string) (map[string]patch, error) { return g.readDiffs(ctx, part) })
-	for _, part := range parts {
-		maps.Copy(all, part)
-	}
-	return all, err
+	return mapInParts(inputs, func(part []string) (map[string]patch, error) {
+		r := diffReader{all: make(map[string]patch, len(part))}
+		err := g.feed(lines(part)).stream(ctx, r.read, "diff-tree", "--stdin", "--patch", "-r", "--root", "--full-index", "--no-renames", "--no-ext-diff",
+			"--no-textconv", "--no-color", "--submodule=short", "--src-prefix=a/", "--dst-prefix=b/")
+		return r.all, err
+	})
 }
 
 // aProcess is how many diffs take longer than a process of git's that shows them.
@@ -55,22 +56,34 @@ func inParts[T any](inputs []string, least int, work func(part []string) (T, err
 	return done, errors.Join(failed...)
 }
 
-func (g git) readDiffs(ctx context.Context, inputs []string) (map[string]patch, error) {
-	text, into := io.Pipe()
+// mapInParts is [inParts] with the results in one map.
+func mapInParts[T any](inputs []string, work func(part []string) (map[string]T, error)) (map[string]T, error) {
+	all := make(map[string]T, len(inputs))
+	parts, err := inParts(inputs, aProcess, work)
+	for _, part := range parts {
+		maps.Copy(all, part)
+	}
+	return all, err
+}
+
+// stream has a command's output read while the command prints it.
+func (g git) stream(ctx context.Context, read func(*bufio.Reader) error, args ...string) error {
+	text, into, err := os.Pipe()
+	if err != nil {
+		return err
+	}
 	written := make(chan error, 1)
 	go func() {
-		err := g.feed(lines(inputs)).write(ctx, into, "diff-tree", "--stdin", "--patch", "-r", "--root", "--full-index", "--no-renames", "--no-ext-diff",
-			"--no-textconv", "--no-color", "--submodule=short", "--src-prefix=a/", "--dst-prefix=b/")
-		into.CloseWithError(err)
+		err := g.write(ctx, into, args...)
+		into.Close()
 		written <- err
 	}()
-	r := diffReader{all: make(map[string]patch, len(inputs))}
-	err := r.read(bufio.NewReaderSize(text, 1<<16))
+	err = read(bufio.NewReaderSize(text, 1<<16))
 	_ = text.Close() // ends a writer that nobody reads any more
 	if failed := <-written; failed != nil {
 		err = failed
 	}
-	return r.all, err
+	return err
 }
 
 // diffReader identifies patches as git-patch-id(1) does: by the names of the files and by the

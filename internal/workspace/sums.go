@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,8 +75,7 @@ func filesOf(list []change) string {
 
 // fileChanges are what commits change, file by file.
 func (g git) fileChanges(ctx context.Context, ids []string) (map[string][]change, error) {
-	all := make(map[string][]change, len(ids))
-	parts, err := inParts(ids, aProcess, func(part []string) (map[string][]change, error) {
+	return mapInParts(ids, func(part []string) (map[string][]change, error) {
 		fields, err := g.feed(lines(part)).names(ctx, "diff-tree", "--stdin", "--root", "-r", "-z", "--no-renames")
 		list, id := make(map[string][]change, len(part)), ""
 		for i := 0; i < len(fields); i++ {
@@ -90,10 +88,6 @@ func (g git) fileChanges(ctx context.Context, ids []string) (map[string][]change
 		}
 		return list, err
 	})
-	for _, part := range parts {
-		maps.Copy(all, part)
-	}
-	return all, err
 }
 
 // blobs are the objects of all changes, each once.
@@ -121,29 +115,13 @@ func (w sums) of(list []change) shift {
 }
 
 func (g git) sums(ctx context.Context, ids []string) (sums, error) {
-	all := make(sums, len(ids))
-	parts, err := inParts(ids, aProcess, func(part []string) (sums, error) {
-		text, into, err := os.Pipe()
-		if err != nil {
-			return nil, err
-		}
-		written := make(chan error, 1)
-		go func() {
-			err := g.feed(lines(part)).write(ctx, into, "cat-file", "--batch", "--buffer")
-			into.Close()
-			written <- err
-		}()
-		list, err := readSums(bufio.NewReaderSize(text, 1<<16))
-		_ = text.Close() // ends a writer that nobody reads any more
-		if failed := <-written; failed != nil {
-			err = failed
-		}
+	return mapInParts(ids, func(part []string) (list map[string]uint64, err error) {
+		err = g.feed(lines(part)).stream(ctx, func(text *bufio.Reader) (err error) {
+			list, err = readSums(text)
+			return err
+		}, "cat-file", "--batch", "--buffer")
 		return list, err
 	})
-	for _, part := range parts {
-		maps.Copy(all, part)
-	}
-	return all, err
 }
 
 // A line is hashed by FNV-1a.
