@@ -15,6 +15,7 @@ import (
 	"github.com/google/renameio/v2"
 
 	"stint/internal/fleet"
+	"stint/internal/frontmatter"
 )
 
 // CacheFile is the name of a fleet's cache in its state folder.
@@ -186,7 +187,7 @@ func encodeOutcome(t fleet.Task, err error) string {
 	if err == nil {
 		return outcomeTask + string(appendTask(nil, &t))
 	}
-	var bad *problem
+	var bad *frontmatter.FileError
 	if !errors.As(err, &bad) {
 		return outcomeIgnored
 	}
@@ -207,7 +208,7 @@ func (f Format) decodeOutcome(path, outcome string) (t fleet.Task, ok bool, err 
 		t.ID, t.Path = fleet.TaskID(f.id(path)), path
 	case outcomeProblem:
 		line := int(d.number())
-		err = newProblem(path, line, "%s", d.text())
+		err = frontmatter.NewError(path, line, "%s", d.text())
 	case outcomeIgnored:
 		err = errIgnored
 	default:

@@ -265,7 +265,7 @@ func (d Draft) render(f Format, id fleet.TaskID) ([]byte, error) {
 // refused is the problem that the file would have, without a place in it, for
 // there is none.
 func refused(err error) error {
-	var bad *problem
+	var bad *frontmatter.FileError
 	if errors.As(err, &bad) {
 		err = errors.New(bad.Reason)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/frontmatter"
 )
 
 // Parse reads a task file's bytes; path gives the task its id and is not opened.
@@ -22,7 +23,7 @@ func (f Format) Parse(path string, data []byte) (fleet.Task, error) {
 func (f Format) parse(path string, data []byte) (document, fleet.Task, error) {
 	id, err := fleet.ParseTaskID(f.id(path))
 	if err != nil {
-		return document{}, fleet.Task{}, newProblem(path, 0, "%v: rename the file", err)
+		return document{}, fleet.Task{}, frontmatter.NewError(path, 0, "%v: rename the file", err)
 	}
 	d, err := newDocument(path, data)
 	if err != nil {

@@ -50,7 +50,7 @@ type Folder struct {
 // [fleet.ErrNotFound].
 func (f Folder) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
 	var problems []fleet.TaskProblem
-	var bad *problem // outside the loop: it is on the heap
+	var bad *frontmatter.FileError // outside the loop: it is on the heap
 	names, err := f.taskNames()
 	if errors.As(err, &bad) {
 		problems = append(problems, bad.TaskProblem)
@@ -91,7 +91,7 @@ func (f Folder) distinct(tasks []fleet.Task, problems []fleet.TaskProblem) ([]fl
 			continue
 		}
 		if f.away(t) == 0 {
-			bad := newProblem(t.Path, 0, "the id %q is that of %s already: rename one", t.ID, filepath.Base(tasks[n-1].Path))
+			bad := frontmatter.NewError(t.Path, 0, "the id %q is that of %s already: rename one", t.ID, filepath.Base(tasks[n-1].Path))
 			problems = append(problems, bad.TaskProblem)
 		}
 	}

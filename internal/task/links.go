@@ -58,7 +58,7 @@ func (f Folder) open(dir string) (opened, error) {
 		if err != nil {
 			var s unix.Stat_t
 			if unix.Fstatat(fd, name, &s, unix.AT_SYMLINK_NOFOLLOW) == nil && s.Mode&unix.S_IFMT == unix.S_IFLNK {
-				err = newProblem(here, 0, notLinked)
+				err = frontmatter.NewError(here, 0, notLinked)
 			} else {
 				err = &fs.PathError{Op: "open", Path: here, Err: err}
 			}
@@ -87,7 +87,7 @@ func (f Folder) readFile(path string) ([]byte, fs.FileInfo, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, errAbsent
 	}
-	if bad := (*problem)(nil); err != nil && !errors.As(err, &bad) {
+	if bad := (*frontmatter.FileError)(nil); err != nil && !errors.As(err, &bad) {
 		err = frontmatter.Unreadable(path, err, "look at its folder")
 	}
 	if err != nil {
@@ -105,7 +105,7 @@ func (f Folder) readFile(path string) ([]byte, fs.FileInfo, error) {
 	case errors.Is(err, frontmatter.ErrFolder):
 		return nil, nil, errIgnored
 	case errors.Is(err, frontmatter.ErrLink):
-		return nil, nil, newProblem(path, 0, notLinked)
+		return nil, nil, frontmatter.NewError(path, 0, notLinked)
 	case err != nil:
 		return nil, nil, err
 	}

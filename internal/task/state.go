@@ -77,7 +77,7 @@ func (f Folder) Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) (flee
 		return fleet.FileEdit{}, fmt.Errorf("set state of task %q to %s: %w", t.ID, s, err)
 	}
 	dir, err := f.open(filepath.Dir(t.Path))
-	if bad := (*problem)(nil); errors.As(err, &bad) { // before anybody asks git about that folder
+	if bad := (*frontmatter.FileError)(nil); errors.As(err, &bad) { // before anybody asks git about that folder
 		return fleet.FileEdit{}, fmt.Errorf("set state of task %q to %s: %w", t.ID, s, err)
 	}
 	dir.close()
@@ -111,7 +111,7 @@ func (f Format) withState(path string, data []byte, s fleet.TaskState) ([]byte, 
 	d, task, err := f.parse(path, edited)
 	if err != nil || task.State != s || !sameBut(field, old, d) {
 		return nil, fleet.WithHint(
-			newProblem(path, old.lineOf(field), "the state cannot be changed alone"),
+			frontmatter.NewError(path, old.lineOf(field), "the state cannot be changed alone"),
 			fmt.Sprintf("write it by hand, on a line of its own: %s: %s", field, word),
 		)
 	}
