@@ -25,14 +25,10 @@ func TestReadableRecorded(t *testing.T) {
 	}
 	const golden = "testdata/readable.txt"
 	if *update {
-		if err := os.WriteFile(golden, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(golden, []byte(b.String()), 0o600))
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")); diff != "" {
 		t.Errorf("readable (-got +want):\n%s", diff)
 	}

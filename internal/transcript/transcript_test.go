@@ -58,9 +58,7 @@ func logs(t testing.TB) map[string][]byte {
 func read(t testing.TB, f transcript.Format, text string, o transcript.Options) transcript.Summary {
 	t.Helper()
 	s, err := transcript.Read(f, strings.NewReader(text), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -77,21 +75,13 @@ func TestReadRecorded(t *testing.T) {
 	const golden = "testdata/summaries.json"
 	if *update {
 		text, err := json.MarshalIndent(got, "", "  ")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(golden, append(text, '\n'), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.WriteFile(golden, append(text, '\n'), 0o600))
 	}
 	text, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := map[string]transcript.Summary{}
-	if err := json.Unmarshal(text, &want); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(text, &want))
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("summaries (-got +want):\n%s", diff)
 	}
@@ -178,9 +168,7 @@ func TestReadPatterns(t *testing.T) {
 	limits, err := transcript.ParseLimits(
 		[]string{`^out of juice(, back at (?P<reset>.*))?$`},
 		[]string{`(?i)slow down(, (?P<after>.*))?`})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	now := recorded()
 	for text, want := range map[string]*transcript.Quota{
 		"out of juice\n":                                         {Kind: transcript.Exhausted, Text: "out of juice"},
@@ -427,4 +415,12 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// must ends a test that cannot go on after an error.
+func must(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
 }

@@ -25,9 +25,7 @@ func TestReadUsageRecorded(t *testing.T) {
 		"claude-tool": claude(2), "claude-stall": claude(1), "codex-tool": codex(2), "codex-stall": codex(1),
 	} {
 		text, err := os.ReadFile("testdata/" + name + ".jsonl")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, err := transcript.ReadUsage(formatOf(t, name), bytes.NewReader(text))
 		if diff := cmp.Diff(got, want); diff != "" || err != nil {
 			t.Errorf("%s: %v (-got +want):\n%s", name, err, diff)
@@ -41,9 +39,7 @@ func TestReadUsageCutShort(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"claude-tool", "codex-tool"} {
 		text, err := os.ReadFile("testdata/" + name + ".jsonl")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		before := int64(0)
 		for end := 0; end <= len(text); end += 97 {
 			got, err := transcript.ReadUsage(formatOf(t, name), bytes.NewReader(text[:end]))
