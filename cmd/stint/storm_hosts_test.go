@@ -27,6 +27,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/host"
 	"stint/internal/store/pgtest"
 	"stint/internal/store/postgres"
 	"stint/internal/store/storetest"
@@ -480,7 +481,7 @@ func (s *hostsStorm) freeze(ctx context.Context) {
 			_ = unix.Kill(worker, unix.SIGCONT)
 			continue
 		}
-		s.frozen.Store(parts[1], boottime())
+		s.frozen.Store(parts[1], host.Elapsed())
 		s.pause(ctx, int(s.size.ttl.Milliseconds()), int(s.size.ttl.Milliseconds())*2, chance)
 		for _, pid := range []int{worker, agent} {
 			if isProcess(pid, parts[1]) || pid == worker {
@@ -648,14 +649,6 @@ func (s *hostsStorm) beats() (list []atWork) {
 	return list
 }
 
-func boottime() time.Duration {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
-		panic(err) // every kernel that boxes a session has it
-	}
-	return time.Duration(t.Nano())
-}
-
 // agentBeat is at work for a while, and notes all the time that it is. It ends with its supervisor, as in a
 // unit.
 func agentBeat(dir string) error {
@@ -669,11 +662,11 @@ func agentBeat(dir string) error {
 	length := time.Duration(300+100*int(id[len(id)-1]%30)) * time.Millisecond
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := boottime() + length; boottime() < end; <-tick.C {
+	for end := host.Elapsed() + length; host.Elapsed() < end; <-tick.C {
 		if os.Getppid() != parent {
 			os.Exit(1)
 		}
-		if _, err := fmt.Fprintln(f, int64(boottime())); err != nil {
+		if _, err := fmt.Fprintln(f, int64(host.Elapsed())); err != nil {
 			return err
 		}
 	}
