@@ -13,6 +13,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/host"
 	"stint/internal/store"
+	"stint/internal/store/storetest"
 )
 
 // The variables that crashstint reads.
@@ -39,7 +40,10 @@ func crashstint() {
 	s.Elapsed = func() time.Duration { return host.Elapsed() + later }
 	s.Tamper = func(e *engine.Engine) {
 		stop := stop(os.Getenv(crashStop))
-		e.Store = crashStore{Store: e.Store, stop: stop, rival: fleet.Holder(os.Getenv(crashRival))}
+		e.Store = crashStore{
+			storetest.Around{Store: e.Store, Do: func(write string, do func() error) error { return stop.around("Store."+write, do) }},
+			stop, fleet.Holder(os.Getenv(crashRival)),
+		}
 		e.Sources = crashSources{e.Sources, stop}
 		e.Repo = crashRepo{e.Repo, stop}
 		e.Lanes = crashLanes{e.Lanes, stop}
@@ -86,102 +90,18 @@ func (s stop) at(here string) {
 }
 
 type crashStore struct {
-	store.Store
+	storetest.Around
 	stop  stop
 	rival fleet.Holder
 }
 
-func (c crashStore) RecordFire(ctx context.Context, f store.Firing) (fleet.Fire, error) {
-	return answer(c.stop, "Store.RecordFire", func() (fleet.Fire, error) { return c.Store.RecordFire(ctx, f) })
-}
-
-func (c crashStore) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error) {
-	return answer(c.stop, "Store.NotStarted", func() (bool, error) { return c.Store.NotStarted(ctx, fire, run, reason) })
-}
-
-func (c crashStore) AddRun(ctx context.Context, r fleet.Run) error {
-	return c.stop.around("Store.AddRun", func() error { return c.Store.AddRun(ctx, r) })
-}
-
-func (c crashStore) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
-	return c.stop.around("Store.BeginRun", func() error { return c.Store.BeginRun(ctx, id, pid) })
-}
-
-func (c crashStore) LaneTaken(ctx context.Context, l store.LaneTake) (grant fleet.Grant, claim fleet.Claim, err error) {
-	err = c.stop.around("Store.LaneTaken", func() error {
-		grant, claim, err = c.Store.LaneTaken(ctx, l)
-		return err
-	})
-	return grant, claim, err
-}
-
-func (c crashStore) OnBranch(ctx context.Context, id fleet.RunID, branch string) error {
-	return c.stop.around("Store.OnBranch", func() error { return c.Store.OnBranch(ctx, id, branch) })
-}
-
-func (c crashStore) LaneReleased(ctx context.Context, id fleet.RunID) error {
-	return c.stop.around("Store.LaneReleased", func() error { return c.Store.LaneReleased(ctx, id) })
-}
-
-func (c crashStore) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant, claim fleet.Claim, err error) {
+func (c crashStore) TakeForRun(ctx context.Context, r store.RunTake) (fleet.Grant, fleet.Claim, error) {
 	if c.rival != "" {
 		if _, _, err := c.Store.Take(ctx, store.TakeRequest{Key: r.Key, Holder: c.rival, Renews: true, TTL: time.Hour}); err != nil {
 			return "", fleet.Claim{}, err
 		}
 	}
-	err = c.stop.around("Store.TakeForRun", func() error {
-		grant, claim, err = c.Store.TakeForRun(ctx, r)
-		return err
-	})
-	return grant, claim, err
-}
-
-func (c crashStore) AddFates(ctx context.Context, list []fleet.Fate) ([]fleet.Fate, error) {
-	return answer(c.stop, "Store.AddFates", func() ([]fleet.Fate, error) { return c.Store.AddFates(ctx, list) })
-}
-
-func (c crashStore) MoveEdge(ctx context.Context, cut store.Cut) (bool, error) {
-	return answer(c.stop, "Store.MoveEdge", func() (bool, error) { return c.Store.MoveEdge(ctx, cut) })
-}
-
-func (c crashStore) Forget(ctx context.Context, before time.Time) (int, error) {
-	return answer(c.stop, "Store.Forget", func() (int, error) { return c.Store.Forget(ctx, before) })
-}
-
-func (c crashStore) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error {
-	return c.stop.around("Store.SeePlaces", func() error { return c.Store.SeePlaces(ctx, at, list) })
-}
-
-func (c crashStore) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (store.Kept, error) {
-	return answer(c.stop, "Store.Renew", func() (store.Kept, error) { return c.Store.Renew(ctx, h, ttl) })
-}
-
-func (c crashStore) ReleaseHolder(ctx context.Context, h fleet.Holder, ending fleet.Ending) error {
-	return c.stop.around("Store.ReleaseHolder", func() error { return c.Store.ReleaseHolder(ctx, h, ending) })
-}
-
-func (c crashStore) Denied(ctx context.Context, d fleet.DeniedClaim) error {
-	return c.stop.around("Store.Denied", func() error { return c.Store.Denied(ctx, d) })
-}
-
-func (c crashStore) Complete(ctx context.Context, r fleet.Run) error {
-	return c.stop.around("Store.Complete", func() error { return c.Store.Complete(ctx, r) })
-}
-
-func (c crashStore) EndRun(ctx context.Context, r fleet.Run) error {
-	return c.stop.around("Store.EndRun", func() error { return c.Store.EndRun(ctx, r) })
-}
-
-func (c crashStore) Abandon(ctx context.Context, g store.Gone) (bool, error) {
-	return answer(c.stop, "Store.Abandon", func() (bool, error) { return c.Store.Abandon(ctx, g) })
-}
-
-func (c crashStore) SaveFeedback(ctx context.Context, f fleet.Feedback) error {
-	return c.stop.around("Store.SaveFeedback", func() error { return c.Store.SaveFeedback(ctx, f) })
-}
-
-func (c crashStore) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) error {
-	return c.stop.around("Store.LeaveTask", func() error { return c.Store.LeaveTask(ctx, h, m) })
+	return c.Around.TakeForRun(ctx, r)
 }
 
 func (c crashStore) SaveReview(ctx context.Context, r fleet.Review) error {
@@ -190,30 +110,6 @@ func (c crashStore) SaveReview(ctx context.Context, r fleet.Review) error {
 		call = "Store.SaveReview " + string(r.Decision)
 	}
 	return c.stop.around(call, func() error { return c.Store.SaveReview(ctx, r) })
-}
-
-func (c crashStore) Take(ctx context.Context, r store.TakeRequest) (grant fleet.Grant, claim fleet.Claim, err error) {
-	err = c.stop.around("Store.Take", func() error {
-		grant, claim, err = c.Store.Take(ctx, r)
-		return err
-	})
-	return grant, claim, err
-}
-
-func (c crashStore) Release(ctx context.Context, h store.Hold, ending fleet.Ending, reason string) (fleet.Claim, error) {
-	return answer(c.stop, "Store.Release", func() (fleet.Claim, error) { return c.Store.Release(ctx, h, ending, reason) })
-}
-
-func (c crashStore) SeeTasks(ctx context.Context, list []store.TaskSight) error {
-	return c.stop.around("Store.SeeTasks", func() error { return c.Store.SeeTasks(ctx, list) })
-}
-
-func (c crashStore) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string, b store.Bounds) (by fleet.RunID, why string, err error) {
-	err = c.stop.around("Store.Respawn", func() error {
-		by, why, err = c.Store.Respawn(ctx, run, next, reason, b)
-		return err
-	})
-	return by, why, err
 }
 
 type crashSources struct {

@@ -25,19 +25,25 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/report"
 	"stint/internal/store"
+	"stint/internal/store/storetest"
 	"stint/internal/task"
 )
 
 // faultyStore is a store of which one write fails: before it took effect or, with apply,
 // after. It counts the writes, so that each can be the one.
 type faultyStore struct {
-	store.Store
+	storetest.Around
 	apply bool
-	err   error
 	at    int // of the calls, from 0; below: none fails
 
 	mu    sync.Mutex
 	calls []string
+}
+
+func newFaultyStore(s store.Store, apply bool, at int) *faultyStore {
+	f := &faultyStore{apply: apply, at: at}
+	f.Around = storetest.Around{Store: s, Do: f.write}
+	return f
 }
 
 func (f *faultyStore) write(name string, do func() error) error {
@@ -49,111 +55,10 @@ func (f *faultyStore) write(name string, do func() error) error {
 	case n != f.at:
 		return do()
 	case f.apply:
-		return cmp.Or(do(), f.err)
+		return cmp.Or(do(), errDisk)
 	default:
-		return f.err
+		return errDisk
 	}
-}
-
-// answer is write for a method that has an answer, which gets lost with a failure.
-func answer[T any](f *faultyStore, name string, do func() (T, error)) (got T, err error) {
-	if err = f.write(name, func() error { got, err = do(); return err }); err != nil {
-		var none T
-		return none, err
-	}
-	return got, nil
-}
-
-func (f *faultyStore) Take(ctx context.Context, t store.TakeRequest) (grant fleet.Grant, c fleet.Claim, err error) {
-	err = f.write("Take", func() error { grant, c, err = f.Store.Take(ctx, t); return err })
-	return grant, c, err
-}
-
-func (f *faultyStore) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant, c fleet.Claim, err error) {
-	err = f.write("TakeForRun", func() error { grant, c, err = f.Store.TakeForRun(ctx, r); return err })
-	return grant, c, err
-}
-
-func (f *faultyStore) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (store.Kept, error) {
-	return answer(f, "Renew", func() (store.Kept, error) { return f.Store.Renew(ctx, h, ttl) })
-}
-
-func (f *faultyStore) Release(ctx context.Context, h store.Hold, e fleet.Ending, reason string) (fleet.Claim, error) {
-	return answer(f, "Release", func() (fleet.Claim, error) { return f.Store.Release(ctx, h, e, reason) })
-}
-
-func (f *faultyStore) ReleaseHolder(ctx context.Context, h fleet.Holder, e fleet.Ending) error {
-	return f.write("ReleaseHolder", func() error { return f.Store.ReleaseHolder(ctx, h, e) })
-}
-
-func (f *faultyStore) RecordFire(ctx context.Context, fire store.Firing) (fleet.Fire, error) {
-	return answer(f, "RecordFire", func() (fleet.Fire, error) { return f.Store.RecordFire(ctx, fire) })
-}
-
-func (f *faultyStore) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error) {
-	return answer(f, "NotStarted", func() (bool, error) { return f.Store.NotStarted(ctx, fire, run, reason) })
-}
-
-func (f *faultyStore) AddRun(ctx context.Context, r fleet.Run) error {
-	return f.write("AddRun", func() error { return f.Store.AddRun(ctx, r) })
-}
-
-func (f *faultyStore) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
-	return f.write("BeginRun", func() error { return f.Store.BeginRun(ctx, id, pid) })
-}
-
-func (f *faultyStore) LaneTaken(ctx context.Context, l store.LaneTake) (grant fleet.Grant, c fleet.Claim, err error) {
-	err = f.write("LaneTaken", func() error { grant, c, err = f.Store.LaneTaken(ctx, l); return err })
-	return grant, c, err
-}
-
-func (f *faultyStore) LaneReleased(ctx context.Context, id fleet.RunID) error {
-	return f.write("LaneReleased", func() error { return f.Store.LaneReleased(ctx, id) })
-}
-
-func (f *faultyStore) OnBranch(ctx context.Context, id fleet.RunID, branch string) error {
-	return f.write("OnBranch", func() error { return f.Store.OnBranch(ctx, id, branch) })
-}
-
-func (f *faultyStore) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error {
-	return f.write("SeePlaces", func() error { return f.Store.SeePlaces(ctx, at, list) })
-}
-
-func (f *faultyStore) Denied(ctx context.Context, d fleet.DeniedClaim) error {
-	return f.write("Denied", func() error { return f.Store.Denied(ctx, d) })
-}
-
-func (f *faultyStore) Complete(ctx context.Context, r fleet.Run) error {
-	return f.write("Complete", func() error { return f.Store.Complete(ctx, r) })
-}
-
-func (f *faultyStore) EndRun(ctx context.Context, r fleet.Run) error {
-	return f.write("EndRun", func() error { return f.Store.EndRun(ctx, r) })
-}
-
-func (f *faultyStore) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string, b store.Bounds) (by fleet.RunID, why string, err error) {
-	err = f.write("Respawn", func() error { by, why, err = f.Store.Respawn(ctx, run, next, reason, b); return err })
-	return by, why, err
-}
-
-func (f *faultyStore) NoticeDue(ctx context.Context, n fleet.Notice, every time.Duration) (bool, error) {
-	return answer(f, "NoticeDue", func() (bool, error) { return f.Store.NoticeDue(ctx, n, every) })
-}
-
-func (f *faultyStore) ForgetNotice(ctx context.Context, n fleet.Notice) error {
-	return f.write("ForgetNotice", func() error { return f.Store.ForgetNotice(ctx, n) })
-}
-
-func (f *faultyStore) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) error {
-	return f.write("LeaveTask", func() error { return f.Store.LeaveTask(ctx, h, m) })
-}
-
-func (f *faultyStore) SeeTasks(ctx context.Context, list []store.TaskSight) error {
-	return f.write("SeeTasks", func() error { return f.Store.SeeTasks(ctx, list) })
-}
-
-func (f *faultyStore) Abandon(ctx context.Context, g store.Gone) (bool, error) {
-	return answer(f, "Abandon", func() (bool, error) { return f.Store.Abandon(ctx, g) })
 }
 
 // story is something that a fleet goes through, and all errors that it reported.
@@ -393,7 +298,7 @@ func told(t *testing.T, s story, at int, apply bool) (calls, came []string, stat
 	b := newBench(t, s.config)
 	var log bytes.Buffer
 	b.Engine.Log = slog.New(slog.NewTextHandler(io.MultiWriter(&log, t.Output()), nil))
-	f := &faultyStore{Store: b.db, apply: apply, err: errDisk, at: at}
+	f := newFaultyStore(b.db, apply, at)
 	b.Store = f
 	err := s.play(b)
 	came = b.outcomeOf()
