@@ -28,8 +28,7 @@ type SampleAgent struct {
 	Name    string
 	Preset  string // one of [PresetNames]; empty: [DefaultPreset]
 	Command []string
-	Prompt  fleet.PromptMode // empty: the default
-	Path    string           // the PATH to set for it; empty: that which it is given
+	Path    string // the PATH to set for it; empty: that which it is given
 }
 
 // Sample is a configuration for a newcomer to read from top to bottom: it has every
@@ -53,7 +52,6 @@ func Sample(o SampleOptions) []byte {
 	for _, a := range o.Agents {
 		fmt.Fprintf(&b, "[%s]\ncommand = %s\n", tomlfile.Dotted("agent", a.Name), tomlfile.Literal(a.Command))
 		set("preset", a.Preset)
-		set("prompt", string(a.Prompt))
 		set("environment.PATH", a.Path)
 		names = append(names, a.Name)
 	}

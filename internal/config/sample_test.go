@@ -23,7 +23,7 @@ func TestSampleShowsTheDefaults(t *testing.T) {
 		"claude": nil,
 		"several": {
 			{Name: "claude", Command: []string{"claude", "-p"}},
-			{Name: "codex", Command: []string{"codex", "exec"}, Prompt: "argument"},
+			{Name: "codex", Command: []string{"codex", "exec"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,6 @@ func TestSampleTakesAnyString(t *testing.T) {
 		agents := []config.SampleAgent{{
 			Name:    "a",
 			Command: rapid.SliceOfN(words, 1, 4).Draw(rt, "command"),
-			Prompt:  rapid.SampledFrom([]fleet.PromptMode{"", "stdin", "argument", "file"}).Draw(rt, "prompt"),
 		}}
 		c := load(t, string(config.Sample(config.SampleOptions{Fleet: "bob", State: state, Agents: agents})))
 		if got, want := c.State, filepath.Clean(state); got != want {
