@@ -40,10 +40,8 @@ func crashstint() {
 	s.Elapsed = func() time.Duration { return host.Elapsed() + later }
 	s.Tamper = func(e *engine.Engine) {
 		stop := stop(os.Getenv(crashStop))
-		e.Store = crashStore{
-			storetest.Around{Store: e.Store, Do: func(write string, do func() error) error { return stop.around("Store."+write, do) }},
-			stop, fleet.Holder(os.Getenv(crashRival)),
-		}
+		writes := storetest.Around(e.Store, func(write string, do func() error) error { return stop.around("Store."+write, do) })
+		e.Store = crashStore{writes, stop, fleet.Holder(os.Getenv(crashRival))}
 		e.Sources = crashSources{e.Sources, stop}
 		e.Repo = crashRepo{e.Repo, stop}
 		e.Lanes = crashLanes{e.Lanes, stop}
@@ -90,7 +88,7 @@ func (s stop) at(here string) {
 }
 
 type crashStore struct {
-	storetest.Around
+	store.Store
 	stop  stop
 	rival fleet.Holder
 }
@@ -101,7 +99,7 @@ func (c crashStore) TakeForRun(ctx context.Context, r store.RunTake) (fleet.Gran
 			return "", fleet.Claim{}, err
 		}
 	}
-	return c.Around.TakeForRun(ctx, r)
+	return c.Store.TakeForRun(ctx, r)
 }
 
 func (c crashStore) SaveReview(ctx context.Context, r fleet.Review) error {

@@ -32,7 +32,7 @@ import (
 // faultyStore is a store of which one write fails: before it took effect or, with apply,
 // after. It counts the writes, so that each can be the one.
 type faultyStore struct {
-	storetest.Around
+	store.Store
 	apply bool
 	at    int // of the calls, from 0; below: none fails
 
@@ -42,7 +42,7 @@ type faultyStore struct {
 
 func newFaultyStore(s store.Store, apply bool, at int) *faultyStore {
 	f := &faultyStore{apply: apply, at: at}
-	f.Around = storetest.Around{Store: s, Do: f.write}
+	f.Store = storetest.Around(s, f.write)
 	return f
 }
 
@@ -129,7 +129,7 @@ func stories() map[string]story {
 		}),
 		"a claim that is denied": workable(func(b *bench) error {
 			f, _ := b.Store.(*faultyStore)
-			f.Store = snatch{b.db, []fleet.TaskID{"fix"}}
+			f.Store = storetest.Around(snatch{b.db, []fleet.TaskID{"fix"}}, f.write)
 			return byHand(b)
 		}),
 		"a claim that is lost": workable(func(b *bench) error {
