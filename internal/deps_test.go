@@ -198,9 +198,10 @@ func rules() map[string]rule {
 
 		// Never in the binary: no row above names them.
 		"internal/box/boxtest":  {foreign: []string{"golang.org/x/sys/unix"}},
-		"internal/store/pgtest": {foreign: []string{"github.com/jackc/pgx/v5"}},
+		"internal/must":         {not: world},
+		"internal/store/pgtest": {house: []string{"internal/must"}, foreign: []string{"github.com/jackc/pgx/v5"}},
 		"internal/store/storetest": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/store", "internal/store/book", "internal/store/table"},
+			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/must", "internal/store", "internal/store/book", "internal/store/table"},
 			foreign: []string{"github.com/google/go-cmp", "pgregory.net/rapid"},
 		},
 		"scripts/bareclaim":      {foreign: []string{"github.com/jackc/pgx", "github.com/mattn/go-sqlite3", "github.com/spf13/cobra"}},
@@ -212,7 +213,7 @@ func rules() map[string]rule {
 		"scripts/sbom":       {},
 		"scripts/testagents": {house: []string{"internal/box/boxtest", "internal/transcript", "internal/fleet"}},
 		"scripts/testpatroni": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/host", "internal/store", "internal/store/postgres"},
+			house:   []string{"internal/bandit", "internal/fleet", "internal/host", "internal/store", "internal/store/pgtest", "internal/store/postgres"},
 			foreign: []string{"github.com/jackc/pgx/v5"},
 		},
 		"scripts/testtrackers": {},

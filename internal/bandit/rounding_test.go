@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // TestProductsAreRounded finds products of floating-point numbers that a compiler may fuse
@@ -18,19 +20,13 @@ func TestProductsAreRounded(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{".", "../selector"} {
 		files := token.NewFileSet()
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := must.Get(os.ReadDir(dir))(t)
 		var parsed []*ast.File
 		for _, e := range entries {
 			if !strings.HasSuffix(e.Name(), ".go") || strings.HasSuffix(e.Name(), "_test.go") {
 				continue
 			}
-			f, err := parser.ParseFile(files, dir+"/"+e.Name(), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(parser.ParseFile(files, dir+"/"+e.Name(), nil, parser.SkipObjectResolution))(t)
 			parsed = append(parsed, f)
 		}
 		info := types.Info{Types: map[ast.Expr]types.TypeAndValue{}}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // cyclic is an arm whose grades are best at a quarter of the day, by swing, each a little off.
@@ -97,10 +98,7 @@ func TestSeasonCountsInTheScore(t *testing.T) {
 	a := cyclic(s, 0.2)
 	r := NewScorer(s, 1, 12, at(12, []*Arm{a}))
 	for at, want := range map[string]float64{"2026-06-01T06:00:00Z": 0.2, "2026-06-01T20:00:00+02:00": -0.2} {
-		when, err := time.Parse(time.RFC3339, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		when := must.Get(time.Parse(time.RFC3339, at))(t)
 		r.Turn = Turn(when)
 		c := r.Score("code", a, 0, 0)
 		if math.Abs(c.Season-want) > 0.03 || c.Score() != c.TS+c.Fixed() || math.Abs(c.Fixed()-c.Season-c.Div) > near {

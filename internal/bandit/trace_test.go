@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // world is a fleet in miniature: categories whose sessions are picked, end late, in any
@@ -132,14 +133,9 @@ func (w *world) play(e event) {
 
 // restart writes everything that is remembered down and reads it again.
 func (w *world) restart(t *rapid.T) {
-	data, err := json.Marshal(w.arms)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(w.arms))(t)
 	w.arms = nil
-	if err := json.Unmarshal(data, &w.arms); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &w.arms))
 }
 
 func drawWorld(t *rapid.T) *world {

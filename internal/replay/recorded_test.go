@@ -6,23 +6,19 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // TestRecordedFires ranks again what a fleet recorded when lanes were locks alone and one fire
 // waited for another: rankings, odds and decisions are what they were, to the bit.
 func TestRecordedFires(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("testdata/fires.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/fires.json"))(t)
 	var list []struct {
 		fleet.Fire
 		Inputs, Selection string // to the byte
 	}
-	if err := json.Unmarshal(text, &list); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &list))
 	const redraws = 400 // with which it was fired
 	spawned := 0
 	for _, f := range list {

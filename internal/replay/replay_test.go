@@ -14,6 +14,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/plan"
 	"stint/internal/selector"
 )
@@ -67,20 +68,14 @@ func TestFireIsIdentical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInput(t)
 		f := record(t, in, nil)
-		back, err := Read(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		back := must.Get(Read(f))(t)
 		if diff := cmp.Diff(back, in, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("inputs (-got +want):\n%s", diff)
 		}
 		if got, want := marshal(t, back), f.Inputs; string(got) != string(want) {
 			t.Errorf("got the inputs\n%s, want\n%s", got, want)
 		}
-		r, err := Fire(f, testRedraws)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Fire(f, testRedraws))(t)
 		if len(r.Differences) != 0 || !r.Followed {
 			t.Errorf("got followed=%v and %+v, want stint's own and identical", r.Followed, r.Differences)
 		}
@@ -99,10 +94,7 @@ func TestFireOfAnotherSelector(t *testing.T) {
 			string(marshal(t, selector.Rank(drawInput(t)).Payload())),
 		}).Draw(t, "payload")
 		f := record(t, in, []byte(payload))
-		r, err := Fire(f, testRedraws)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Fire(f, testRedraws))(t)
 		if len(r.Differences) != 0 || r.Followed {
 			t.Errorf("got followed=%v and %+v, want another's and identical", r.Followed, r.Differences)
 		}
@@ -138,10 +130,7 @@ func TestFireTellsDifferences(t *testing.T) {
 			t.Parallel()
 			f := record(t, plainInput(1), nil)
 			tt.change(&f)
-			r, err := Fire(f, testRedraws)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(Fire(f, testRedraws))(t)
 			var got []string
 			for _, d := range r.Differences {
 				got = append(got, d.Field)

@@ -13,6 +13,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/selector"
 )
 
@@ -168,9 +169,7 @@ func TestNewWindowUnderOtherSettings(t *testing.T) {
 			t.Parallel()
 			var c Changes
 			for _, text := range tt.set {
-				if err := c.Add(text); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, c.Add(text))
 			}
 			w := NewWindow(r, c, testRedraws)
 			if p := w.Categories; len(p) != 3 || !tt.want(p[0], p[1], p[2], w) {

@@ -13,6 +13,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // TestRankingIsForever plays a fleet and compares every bit of its rankings, its
@@ -43,10 +44,7 @@ func TestRankingIsForever(t *testing.T) {
 		inRound(fleet.Round(fire), in.Candidates)
 		in.At = in.At.Add(time.Duration(fire) * 30 * time.Minute)
 		s := Rank(in)
-		payload, err := json.Marshal(s.Payload())
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(json.Marshal(s.Payload()))(t)
 		_, _ = sum.Write(payload)
 		odds := s.Odds(3)
 		for i, score := range s.Ranked() {

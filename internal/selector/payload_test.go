@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -50,10 +51,7 @@ func TestGoldenPayloads(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in.At = noon().Add(time.Millisecond)
-			got, err := json.MarshalIndent(rounded(in.rank(1<<64-1).Payload()), "", "  ")
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(json.MarshalIndent(rounded(in.rank(1<<64-1).Payload()), "", "  "))(t)
 			golden(t, name+".json", append(got, '\n'))
 		})
 	}
@@ -84,9 +82,7 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", "golden", name)
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, got, 0o644))
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
@@ -103,14 +99,8 @@ func TestPayloadComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := Rank(drawInput(t))
 		payload := s.Payload()
-		data, err := json.Marshal(payload)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := ParsePayload(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(payload))(t)
+		got := must.Get(ParsePayload(data))(t)
 		if diff := cmp.Diff(got, payload.Request()); diff != "" {
 			t.Errorf("request (-got +want):\n%s", diff)
 		}
@@ -168,10 +158,7 @@ func TestParsePayload(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, err := ParsePayload([]byte(tt.data))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(ParsePayload([]byte(tt.data)))(t)
 			got := map[bool]string{true: "foreign", false: "own"}[r.Foreign]
 			for _, n := range r.Categories {
 				got += fmt.Sprintf(" %s<%s", n.Category, n.Source)

@@ -15,6 +15,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func candidate(c fleet.Category, edits ...func(*Candidate)) Candidate {
@@ -131,14 +132,9 @@ func TestReplayIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInput(t)
-		data, err := json.Marshal(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(in))(t)
 		var again Input
-		if err := json.Unmarshal(data, &again); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(data, &again))
 		got, want := Rank(again), Rank(in)
 		if diff := cmp.Diff(got, want, sameScores()); diff != "" {
 			t.Errorf("ranked from JSON (-got +want):\n%s", diff)

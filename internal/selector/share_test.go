@@ -7,6 +7,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // TestSmallShares plays 30 categories whose shares reach from 0.5 to 0.002. In every window
@@ -35,9 +36,7 @@ func TestSmallShares(t *testing.T) {
 				s := Rank(in)
 				for place, score := range s.Ranked() {
 					var i int
-					if _, err := fmt.Sscanf(string(score.Category), "c%d", &i); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(fmt.Sscanf(string(score.Category), "c%d", &i))(t)
 					arm := &in.Candidates[i].Arm
 					arm.Entitle(settings, score.Due)
 					due[i][fire] = score.Due

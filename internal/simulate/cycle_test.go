@@ -6,6 +6,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // cycles are twelve categories whose grades swing over so many fires.
@@ -26,12 +27,9 @@ func TestCyclesOfADayAreFollowed(t *testing.T) {
 	t.Parallel()
 	blind := bandit.Defaults()
 	blind.Season = false
-	r, err := Run(t.Context(), cycles(48, 0.2), Options{Runs: 8, Seed: 11, Parallel: 2, Policies: []Policy{
+	r := must.Get(Run(t.Context(), cycles(48, 0.2), Options{Runs: 8, Seed: 11, Parallel: 2, Policies: []Policy{
 		{Name: "stint", Kind: Ranked, Settings: bandit.Defaults()}, {Name: "blind", Kind: Ranked, Settings: blind},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	stint, without := r.Policies[0], r.Policies[1]
 	if stint.RewardPerFire.Mean < 1.72 || without.RewardPerFire.Mean > 1.68 {
 		t.Errorf("got %v a fire, and %v without the season, want at least 1.72 and about 1.65", stint.RewardPerFire, without.RewardPerFire)

@@ -3,6 +3,8 @@ package simulate
 import (
 	"slices"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // TestLateOutcomesAreLearnt has work whose first grade correlates by 0.3 with whether it is merged,
@@ -10,16 +12,10 @@ import (
 // knows all and keeps them has that regret, too.
 func TestLateOutcomesAreLearnt(t *testing.T) {
 	t.Parallel()
-	s, err := Load("../../testdata/scenarios/fates.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(Load("../../testdata/scenarios/fates.toml"))(t)
 	names := []string{"known", "stint-core", "core-at-once", "core-never", "stint", "at-once", "never", "lasting", "lasting-at-once", "lasting-never"}
 	policies := slices.DeleteFunc(s.AllPolicies(), func(p Policy) bool { return !slices.Contains(names, p.Name) })
-	r, err := Run(t.Context(), s, Options{Policies: policies, Runs: 12, Seed: 3, Parallel: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Run(t.Context(), s, Options{Policies: policies, Runs: 12, Seed: 3, Parallel: 2}))(t)
 	regret := map[string]float64{}
 	for _, p := range r.Policies {
 		regret[p.Policy.Name] = p.Regret.Mean

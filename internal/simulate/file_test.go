@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/simulate"
 )
 
@@ -97,10 +98,7 @@ agent = "codex"
 
 func TestLoadScenarioReadsEveryKey(t *testing.T) {
 	t.Parallel()
-	got, err := simulate.Parse("/s.toml", []byte(everything))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(simulate.Parse("/s.toml", []byte(everything)))(t)
 	stint, mine := bandit.Defaults(), bandit.Defaults().Core()
 	mine.Season = true
 	sliding := bandit.Defaults()
@@ -140,10 +138,7 @@ func TestLoadScenarioReadsEveryKey(t *testing.T) {
 
 func TestLoadScenarioFillsInDefaults(t *testing.T) {
 	t.Parallel()
-	got, err := simulate.Parse("/s.toml", []byte("[category.a]\nmean = 0.5\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(simulate.Parse("/s.toml", []byte("[category.a]\nmean = 0.5\n")))(t)
 	want := &simulate.Scenario{
 		Fires: 2000, Workers: 3,
 		Grades:     simulate.Grades{Noise: simulate.Bernoulli, Concentration: 8},
@@ -233,9 +228,7 @@ func TestLoadScenarioOfOddFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large.toml")
-	if err := os.WriteFile(large, make([]byte, 1<<20+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(large, make([]byte, 1<<20+1), 0o600))
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none.toml"): "no such file",
 		dir:                             "is a folder",

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"stint/internal/bandit"
+	"stint/internal/must"
 )
 
 // TestALiarGainsNothing has one of four categories do nothing and report the best of grades,
@@ -21,9 +22,7 @@ func TestALiarGainsNothing(t *testing.T) {
 				s.Categories = append(s.Categories, c)
 			}
 			r, err := Run(t.Context(), s, Options{Runs: 5, Seed: 1, Parallel: 2, Policies: []Policy{{Name: "stint", Kind: Ranked, Settings: bandit.Defaults()}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			return r.Policies[0].Fractions[0].Mean / (0.25 * float64(workers))
 		}
 		lies, believed := share(NoWitness), share(Trust)

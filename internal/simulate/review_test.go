@@ -3,6 +3,7 @@ package simulate_test
 import (
 	"testing"
 
+	"stint/internal/must"
 	"stint/internal/simulate"
 )
 
@@ -12,10 +13,7 @@ import (
 // of the time that the four oldest take.
 func TestReviewerAway(t *testing.T) {
 	t.Parallel()
-	s, err := simulate.Load("../../testdata/scenarios/review.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(simulate.Load("../../testdata/scenarios/review.toml"))(t)
 	policies := s.AllPolicies()[:1]
 	got := run(t, s, simulate.Options{Runs: 40, Seed: 15, Policies: policies}).Policies[0].Review
 	t.Logf("%+v", *got)

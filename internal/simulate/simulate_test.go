@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/simulate"
 )
 
@@ -45,10 +46,7 @@ func run(t testing.TB, s *simulate.Scenario, o simulate.Options) *simulate.Resul
 		o.Policies = s.AllPolicies()
 	}
 	o.Runs, o.Parallel = max(1, o.Runs), max(1, o.Parallel)
-	r, err := simulate.Run(t.Context(), s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(simulate.Run(t.Context(), s, o))(t)
 	return r
 }
 

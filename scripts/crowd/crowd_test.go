@@ -16,6 +16,7 @@ import (
 	claims "stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
@@ -29,10 +30,7 @@ func small() Options {
 
 func mustRun(t *testing.T, o Options) *Report {
 	t.Helper()
-	r, err := simulate(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(simulate(t.Context(), o))(t)
 	return r
 }
 
@@ -254,12 +252,9 @@ func TestBacklogPicksAsTheSelector(t *testing.T) {
 
 func openStore(t testing.TB, now func() time.Time) *sqlite.DB {
 	t.Helper()
-	d, err := sqlite.Open(t.Context(), sqlite.Options{
+	d := must.Get(sqlite.Open(t.Context(), sqlite.Options{
 		Dir: t.TempDir(), Fleet: "crowd", Workspace: "/nowhere", Now: now, Settings: bandit.Defaults(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() { _ = d.Close() })
 	return d
 }
@@ -313,9 +308,7 @@ func TestClaimsAsTheStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		stored, _, err := d.Check(t.Context(), "k")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if got != want || fleet.Epoch(c.epoch) != stored.Epoch {
 			t.Fatalf("step %d: %+v → %+v (%t), in the store %+v (%t)", step, before, c, got, stored, want)
 		}
@@ -336,9 +329,7 @@ func TestDefaultsAreTheConfigurations(t *testing.T) {
 	o := Defaults()
 	got := []any{o.TTL, o.Timeout, o.Cooldown, o.MaxPivots, o.Lanes}
 	c, err := config.Parse("/w/stint.toml", []byte("fleet = \"a\"\nstate = \"/s\"\n[agent.a]\ncommand = [\"true\"]\n[category.code]\n"), config.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	category := c.Categories["code"]
 	want := []any{category.TTL, category.Timeout, category.Cooldown, c.Fanout.MaxPivots, category.Lanes}
 	if diff := cmp.Diff(got, want); diff != "" {
@@ -381,10 +372,7 @@ func TestMeasure(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)
 	d := openStore(t, func() time.Time { now = now.Add(time.Millisecond); return now })
-	c, err := Measure(t.Context(), d, func() time.Time { now = now.Add(time.Millisecond); return now })
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Measure(t.Context(), d, func() time.Time { now = now.Add(time.Millisecond); return now }))(t)
 	if c.Write <= 0 || c.Read <= 0 || c.Fire <= 0 || c.Snapshot <= 0 {
 		t.Errorf("costs: %+v", c)
 	}
@@ -394,8 +382,6 @@ func BenchmarkThousandHosts(b *testing.B) {
 	o := Defaults()
 	o.Length = time.Hour
 	for b.Loop() {
-		if _, err := simulate(b.Context(), o.Complete()); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(simulate(b.Context(), o.Complete()))(b)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // TestPlay prints the same figures for the same seed, and refuses what cannot be simulated.
@@ -11,9 +13,7 @@ func TestPlay(t *testing.T) {
 	t.Parallel()
 	table := func(seed string) string {
 		var out bytes.Buffer
-		if err := play(t.Context(), []string{"-hosts", "2,5", "-workers", "4", "-length", "6h", "-seed", seed}, &out); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, play(t.Context(), []string{"-hosts", "2,5", "-workers", "4", "-length", "6h", "-seed", seed}, &out))
 		return out.String()
 	}
 	first := table("7")

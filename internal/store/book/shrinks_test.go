@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"stint/internal/bandit"
+	"stint/internal/must"
 	"stint/internal/store/book"
 )
 
@@ -26,10 +27,7 @@ func TestShrinks(t *testing.T) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(token.NewFileSet(), name, nil, 0))(t)
 		ast.Inspect(file, func(n ast.Node) bool {
 			if call, is := n.(*ast.CallExpr); is {
 				if method, is := call.Fun.(*ast.SelectorExpr); is && method.Sel.Name == "Delete" {

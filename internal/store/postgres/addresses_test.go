@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/bandit"
+	"stint/internal/must"
 	"stint/internal/store/pgtest"
 )
 
@@ -17,9 +18,7 @@ func newCluster(t *testing.T) *pgtest.Cluster {
 // removed is a cluster that ends with the test.
 func removed(t *testing.T, c *pgtest.Cluster, err error) *pgtest.Cluster {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := c.Remove(); err != nil {
 			t.Error(err)
@@ -34,9 +33,7 @@ func TestStandby(t *testing.T) {
 	t.Parallel()
 	primary := newCluster(t)
 	o := Options{DSN: primary.DSN(), Fleet: "bob", Settings: bandit.Defaults()}
-	if _, err := Migrate(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Migrate(t.Context(), o))(t)
 	s, err := primary.Standby()
 	standby := removed(t, s, err)
 	o.DSN = "host=" + standby.Dir + "," + primary.Dir + " user=stint dbname=postgres sslmode=disable"
@@ -57,13 +54,9 @@ func TestStandby(t *testing.T) {
 	if _, err := mustOpen(t, alone).Snapshot(t.Context()); err != nil {
 		t.Errorf("got %v of who wants a standby", err)
 	}
-	if err := primary.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, primary.Stop())
 	fails(t, takeOne(t.Context(), mustOpen(t, o), "x"), "read only connection", "no address of the store takes writes")
-	if err := standby.Promote(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, standby.Promote())
 	if err := takeOne(t.Context(), d, "after"); err != nil {
 		t.Error(err)
 	}

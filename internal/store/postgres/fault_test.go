@@ -17,6 +17,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/pgtest"
@@ -28,10 +29,7 @@ import (
 func throughProxy(t *testing.T) (Options, *pgtest.Proxy) {
 	t.Helper()
 	o := testOptions(t)
-	p, err := pgtest.Between(context.WithoutCancel(t.Context()), cluster.Dir(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pgtest.Between(context.WithoutCancel(t.Context()), cluster.Dir(t)))(t)
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -138,9 +136,7 @@ func aDay(t *testing.T, s store.Store) []string {
 func dump(t *testing.T, d *DB) []any {
 	t.Helper()
 	p := book.NewPage(storetest.Start(), bandit.Defaults())
-	if err := d.Read(t.Context(), func(time.Time) []table.Statement { return table.All(p) }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Read(t.Context(), func(time.Time) []table.Statement { return table.All(p) }))
 	return append(storetest.Everything(t, d), storetest.EveryRow(p))
 }
 
@@ -150,9 +146,7 @@ func TestServerGoesAway(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: bandit.Defaults(), Patience: time.Minute}
-	if _, err := Migrate(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Migrate(t.Context(), o))(t)
 	const writers, takes = 8, 60
 	var granted atomic.Int64
 	done := make(chan error, writers)
@@ -186,9 +180,7 @@ func TestServerGoesAway(t *testing.T) {
 			case <-time.After(time.Millisecond):
 			}
 		}
-		if err := errors.Join(c.Stop(), c.Start()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Stop(), c.Start())
 	}
 	for ; ended < writers; ended++ {
 		if err := <-done; err != nil {
@@ -203,10 +195,7 @@ func TestWaitsForTheRow(t *testing.T) {
 	t.Parallel()
 	o := testOptions(t)
 	ctx, d := t.Context(), mustOpen(t, o)
-	other, err := pgx.Connect(ctx, o.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(pgx.Connect(ctx, o.DSN))(t)
 	t.Cleanup(func() { _ = other.Close(context.WithoutCancel(ctx)) })
 	for _, key := range []fleet.Key{"short", "long"} {
 		ttl := map[fleet.Key]time.Duration{"short": 300 * time.Millisecond, "long": time.Hour}[key]
@@ -221,20 +210,13 @@ func TestWaitsForTheRow(t *testing.T) {
 		_, err = other.Exec(ctx, "select pg_sleep(0.6); commit")
 		locked <- err
 	}()
-	if err := <-locked; err != nil {
-		t.Fatal(err)
-	}
-	renewed, err := mustOpen(t, o).Renew(ctx, store.Hold{Key: "long", Holder: "bob", Epoch: 1}, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-locked)
+	renewed := must.Get(mustOpen(t, o).Renew(ctx, store.Hold{Key: "long", Holder: "bob", Epoch: 1}, time.Hour))(t)
 	g, c, err := d.Take(ctx, store.TakeRequest{Key: "short", Holder: "bob", Renews: true, TTL: time.Hour})
 	if err != nil || g != fleet.Granted || c.Epoch != 2 {
 		t.Errorf("got %s at epoch %d (%v), want it granted anew: it expired while the row was waited for", g, c.Epoch, err)
 	}
-	if err := <-locked; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-locked)
 	if !renewed.ExpiresAt.Before(c.AcquiredAt.Add(time.Hour)) {
 		t.Errorf("the renewal is as late as %s, want that it did not wait", renewed.ExpiresAt)
 	}
@@ -319,9 +301,7 @@ func TestFaults(t *testing.T) {
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	d := mustOpen(t, testOptions(t))
-	if _, err := d.Snapshot(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(d.Snapshot(t.Context()))(t)
 	d.line.rest()
 	if c := <-d.line.free; c != nil {
 		t.Error("there is a connection still")

@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/pgtest"
@@ -82,20 +83,15 @@ func TestLockedForLong(t *testing.T) {
 				o := testOptions(t)
 				o.Patience = 3 * time.Second
 				d := mustOpen(t, o)
-				other, err := pgx.Connect(t.Context(), o.DSN)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := other.Exec(t.Context(), "begin; "+fmt.Sprintf(what, d.schema)); err != nil {
-					t.Fatal(err)
-				}
+				other := must.Get(pgx.Connect(t.Context(), o.DSN))(t)
+				must.Get(other.Exec(t.Context(), "begin; "+fmt.Sprintf(what, d.schema)))(t)
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				go func() {
 					_, err := other.Exec(ctx, fmt.Sprintf("select pg_sleep(%f); commit", held))
 					ended <- errors.Join(err, other.Close(context.WithoutCancel(ctx)))
 				}()
-				err = takeOne(t.Context(), d, "k")
+				err := takeOne(t.Context(), d, "k")
 				if name == "a while" {
 					if err := errors.Join(err, <-ended); err != nil {
 						t.Error(err)
@@ -134,9 +130,7 @@ func TestBlackHole(t *testing.T) {
 			o, p := throughProxy(t)
 			o.Patience = 2 * time.Second
 			d := mustOpen(t, o)
-			if err := takeOne(t.Context(), d, "before"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, takeOne(t.Context(), d, "before"))
 			p.Hold(way)
 			fails(t, takeOne(t.Context(), d, "k"), "the store did not answer in 2s", "a network that loses what is sent")
 			fails(t, takeOne(t.Context(), d, "k"), "the store did not answer in 2s: failed to connect", "can be reached from here")
@@ -156,13 +150,9 @@ func TestBlackHole(t *testing.T) {
 func TestFewConnections(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	if err := errors.Join(c.Stop(), c.Start("max_connections=5")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Stop(), c.Start("max_connections=5"))
 	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: bandit.Defaults()}
-	if _, err := Migrate(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Migrate(t.Context(), o))(t)
 	done := make(chan error)
 	for i := range 20 {
 		go func() {
@@ -186,10 +176,7 @@ func TestFewConnections(t *testing.T) {
 		}
 	}
 	for range 5 {
-		other, err := pgx.Connect(t.Context(), o.DSN)
-		if err != nil {
-			t.Fatal(err)
-		}
+		other := must.Get(pgx.Connect(t.Context(), o.DSN))(t)
 		t.Cleanup(func() { _ = other.Close(context.WithoutCancel(t.Context())) })
 	}
 	o.Patience = 3 * time.Second
@@ -201,29 +188,18 @@ func TestBecomesReadOnly(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: bandit.Defaults()}
-	if _, err := Migrate(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Migrate(t.Context(), o))(t)
 	d := mustOpen(t, o)
-	if err := takeOne(t.Context(), d, "before"); err != nil {
-		t.Fatal(err)
-	}
-	admin, err := pgx.Connect(t.Context(), o.DSN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, takeOne(t.Context(), d, "before"))
+	admin := must.Get(pgx.Connect(t.Context(), o.DSN))(t)
 	t.Cleanup(func() { _ = admin.Close(context.WithoutCancel(t.Context())) })
 	set := func(value string) {
 		t.Helper()
 		for _, s := range []string{"alter system set default_transaction_read_only = " + value, "select pg_reload_conf()"} {
-			if _, err := admin.Exec(t.Context(), s); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(admin.Exec(t.Context(), s))(t)
 		}
 		for is := ""; is != value; { // the server's processes hear of it one by one
-			if err := admin.QueryRow(t.Context(), "show default_transaction_read_only").Scan(&is); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, admin.QueryRow(t.Context(), "show default_transaction_read_only").Scan(&is))
 		}
 	}
 	set("on")

@@ -10,6 +10,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/pgtest"
 )
@@ -55,17 +56,8 @@ func alone(t *testing.T) *pgtest.Cluster {
 	t.Helper()
 	made, err := pgtest.New()
 	c := removed(t, made, err)
-	if _, err := Migrate(t.Context(), Options{DSN: c.DSN(), Fleet: "f"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Migrate(t.Context(), Options{DSN: c.DSN(), Fleet: "f"}))(t)
 	return c
-}
-
-func must(t *testing.T, errs ...error) {
-	t.Helper()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // take takes a claim for a holder, and returns its epoch.
@@ -80,10 +72,7 @@ func take(t *testing.T, d *DB, key fleet.Key, holder fleet.Holder) fleet.Epoch {
 
 func lineage(t *testing.T, d *DB) fleet.Lineage {
 	t.Helper()
-	s, err := d.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(d.Snapshot(t.Context()))(t)
 	return s.Lineage
 }
 
@@ -101,17 +90,16 @@ func TestLossyFailover(t *testing.T) {
 
 	take(t, a, "kept", "run:a1")
 	take(t, b, "kept too", "bob")
-	must(t, standby.Follows(old), standby.CutOff())
+	must.Do(t, standby.Follows(old), standby.CutOff())
 	const lost = 7
 	for i := range lost {
 		take(t, a, fleet.Key(fmt.Sprintf("lost %d", i)), "run:a1")
 	}
 	_, err = b.Release(ctx, store.Hold{Key: "kept too", Holder: "bob", Epoch: 1}, fleet.EndingReleased, "")
-	must(t, err, old.Stop(), standby.Promote())
+	must.Do(t, err, old.Stop(), standby.Promote())
 
 	// A renewal goes through, and the loss shows at the machine's first other write.
-	_, err = a.Renew(ctx, store.Hold{Key: "kept", Holder: "run:a1", Epoch: 1}, time.Hour)
-	must(t, err)
+	must.Get(a.Renew(ctx, store.Hold{Key: "kept", Holder: "run:a1", Epoch: 1}, time.Hour))(t)
 	if _, err := a.Renew(ctx, store.Hold{Key: "lost 3", Holder: "run:a1", Epoch: 1}, time.Hour); !errors.Is(err, fleet.ErrLost) {
 		t.Errorf("renew what was lost: %v", err)
 	}
@@ -125,21 +113,19 @@ func TestLossyFailover(t *testing.T) {
 		t.Errorf("lineage after %d lost writes: %+v", lost, l)
 	}
 	// The other machine's loss is added, and neither ends nor prolongs the pause.
-	must(t, b.Pause(ctx, fleet.Pause{Category: "code", Reason: "so"}))
+	must.Do(t, b.Pause(ctx, fleet.Pause{Category: "code", Reason: "so"}))
 	if got := lineage(t, b); got.Incarnation != 1 || got.Lost != lost+1 || !got.GrantsFrom.Equal(l.GrantsFrom) {
 		t.Errorf("lineage after the other's: %+v", got)
 	}
-	s, err := b.Snapshot(ctx)
-	must(t, err)
+	s := must.Get(b.Snapshot(ctx))(t)
 	if len(s.Pauses) != 2 || s.Pauses[0].Category != "" || !s.Pauses[0].Until.Equal(l.GrantsFrom) {
 		t.Errorf("pauses %+v", s.Pauses)
 	}
 
 	// The old primary is up again, and the first address. Nobody writes there.
-	must(t, old.Start())
-	renewed, err := a.Renew(ctx, store.Hold{Key: "kept", Holder: "run:a1", Epoch: 1}, time.Hour)
-	must(t, err)
-	must(t, a.Close(), b.Close())
+	must.Do(t, old.Start())
+	renewed := must.Get(a.Renew(ctx, store.Hold{Key: "kept", Holder: "run:a1", Epoch: 1}, time.Hour))(t)
+	must.Do(t, a.Close(), b.Close())
 	a = machine(t, "a", &ofA, old, standby)
 	if c, _, err := a.Check(ctx, "kept"); err != nil || c.ExpiresAt.Before(renewed.ExpiresAt) {
 		t.Errorf("read %+v of the old primary, %v", c, err)
@@ -154,13 +140,13 @@ func TestLossyFailover(t *testing.T) {
 	}
 	// Until a person says that the new one is gone for good.
 	ofB.seen.Timeline = 0
-	must(t, onlyOld.Pause(ctx, fleet.Pause{Category: "code", Reason: "so"}))
+	must.Do(t, onlyOld.Pause(ctx, fleet.Pause{Category: "code", Reason: "so"}))
 	if got := lineage(t, onlyOld); got.Incarnation != 2 || !got.Bars(got.Since) {
 		t.Errorf("lineage of the old primary: %+v", got)
 	}
 
 	ended, err := a.Resume(ctx, "")
-	if must(t, err); !ended {
+	if must.Do(t, err); !ended {
 		t.Error("there was nothing to resume")
 	}
 	for key, want := range map[fleet.Key]fleet.Epoch{"lost 3": fleet.EpochLeap + 1, "new": fleet.EpochLeap + 1} {
@@ -168,8 +154,7 @@ func TestLossyFailover(t *testing.T) {
 			t.Errorf("epoch of %s: %d, want %d", key, got, want)
 		}
 	}
-	_, err = a.Release(ctx, store.Hold{Key: "lost 3", Holder: "carol"}, fleet.EndingReleased, "")
-	must(t, err)
+	must.Get(a.Release(ctx, store.Hold{Key: "lost 3", Holder: "carol"}, fleet.EndingReleased, ""))(t)
 	if got := take(t, a, "lost 3", "carol"); got != fleet.EpochLeap+2 {
 		t.Errorf("the next epoch is %d", got)
 	}
@@ -181,13 +166,13 @@ func TestCleanFailover(t *testing.T) {
 	old := alone(t)
 	made, err := old.Standby()
 	standby := removed(t, made, err)
-	must(t, old.Set("synchronous_standby_names", "*"), standby.Follows(old))
+	must.Do(t, old.Set("synchronous_standby_names", "*"), standby.Follows(old))
 	var ofA memory
 	a := machine(t, "a", &ofA, old, standby)
 	for i := range 5 {
 		take(t, a, fleet.Key(fmt.Sprint(i)), "run:a1")
 	}
-	must(t, old.Stop(), standby.Promote())
+	must.Do(t, old.Stop(), standby.Promote())
 	if got := take(t, a, "new", "run:a2"); got != 1 {
 		t.Errorf("epoch %d", got)
 	}
@@ -208,22 +193,20 @@ func TestRestoredByWord(t *testing.T) {
 	var ofA, ofB memory
 	a, b := machine(t, "a", &ofA, c), machine(t, "b", &ofB, c)
 	take(t, b, "kept", "carol")
-	must(t, c.Stop(), c.Backup(), c.Start())
+	must.Do(t, c.Stop(), c.Backup(), c.Start())
 	was := take(t, a, "lost", "bob")
-	must(t, c.Stop(), c.Restore(), c.Start())
+	must.Do(t, c.Stop(), c.Restore(), c.Start())
 	if l, err := b.Restored(t.Context()); err != nil || l.Incarnation != 1 {
 		t.Errorf("lineage %+v, %v", l, err)
 	}
 	if _, _, err := b.Take(t.Context(), store.TakeRequest{Key: "lost", Holder: "carol", TTL: time.Hour}); !errors.As(err, &fleet.RefusedError{}) {
 		t.Errorf("take what another machine lost: %v", err)
 	}
-	_, err := a.Resume(t.Context(), "")
-	must(t, err)
+	must.Get(a.Resume(t.Context(), ""))(t)
 	if l := lineage(t, a); l.Incarnation != 1 || l.Lost != 1 {
 		t.Errorf("lineage %+v, once the other machine has written", l)
 	}
-	_, err = a.Resume(t.Context(), "")
-	must(t, err)
+	must.Get(a.Resume(t.Context(), ""))(t)
 	if got := take(t, b, "lost", "carol"); got != was+fleet.EpochLeap {
 		t.Errorf("epoch %d", got)
 	}
@@ -236,9 +219,9 @@ func TestRestoredBackup(t *testing.T) {
 	var ofA memory
 	a := machine(t, "a", &ofA, c)
 	take(t, a, "kept", "bob")
-	must(t, c.Stop(), c.Backup(), c.Start())
+	must.Do(t, c.Stop(), c.Backup(), c.Start())
 	take(t, a, "lost", "bob")
-	must(t, c.Stop(), c.Restore(), c.Start())
+	must.Do(t, c.Stop(), c.Restore(), c.Start())
 	if _, _, err := a.Take(t.Context(), store.TakeRequest{Key: "lost", Holder: "carol", TTL: time.Hour}); !errors.As(err, &fleet.RefusedError{}) {
 		t.Errorf("take what was lost: %v", err)
 	}
@@ -246,14 +229,12 @@ func TestRestoredBackup(t *testing.T) {
 		t.Errorf("lineage %+v", l)
 	}
 	// Once more from the same backup, which knows nothing of the first time.
-	must(t, c.Stop(), c.Restore(), c.Start())
-	_, err := a.Resume(t.Context(), "")
-	must(t, err)
+	must.Do(t, c.Stop(), c.Restore(), c.Start())
+	must.Get(a.Resume(t.Context(), ""))(t)
 	if l := lineage(t, a); l.Incarnation != 2 {
 		t.Errorf("lineage %+v", l)
 	}
-	_, err = a.Resume(t.Context(), "")
-	must(t, err)
+	must.Get(a.Resume(t.Context(), ""))(t)
 	if got := take(t, a, "lost", "carol"); got != 2*fleet.EpochLeap+1 {
 		t.Errorf("epoch %d", got)
 	}

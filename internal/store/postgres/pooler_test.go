@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/bandit"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/storetest"
 )
@@ -14,10 +15,7 @@ import (
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	p, err := c.Pooler(4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(c.Pooler(4))(t)
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -26,9 +24,7 @@ func TestPooler(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, now func() time.Time, s bandit.Settings) func() store.Store {
 		t.Helper()
 		o := Options{DSN: c.DSN(), Fleet: newFleet(), Now: now, Settings: s}
-		if _, err := Migrate(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Migrate(t.Context(), o))(t)
 		o.DSN = p.DSN()
 		return func() store.Store { return mustOpen(t, o) }
 	}, "Restarts", "Same", "Repeat") // are long, and have no statement that the others lack
@@ -41,12 +37,11 @@ func TestPoolerPromoted(t *testing.T) {
 	old := alone(t)
 	made, err := old.Standby()
 	standby := removed(t, made, err)
-	p, err := standby.Pooler(4)
-	must(t, err)
-	t.Cleanup(func() { must(t, p.Close()) })
+	p := must.Get(standby.Pooler(4))(t)
+	t.Cleanup(func() { must.Do(t, p.Close()) })
 	through := func() *DB {
 		return mustOpen(t, Options{DSN: p.DSN(), Fleet: "f", Settings: bandit.Defaults(), Patience: 3 * time.Second})
 	}
 	fails(t, takeOne(t.Context(), through(), "k"), "read only connection", "promote one")
-	must(t, standby.Follows(old), old.Stop(), standby.Promote(), takeOne(t.Context(), through(), "k"))
+	must.Do(t, standby.Follows(old), old.Stop(), standby.Promote(), takeOne(t.Context(), through(), "k"))
 }

@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -58,10 +59,7 @@ func TestRoles(t *testing.T) {
 		cluster.DSN(t): {Superuser: true, Owner: true, DeletesClaims: true, Writes: true}, o.DSN: {Writes: true}, reader: {},
 	} {
 		o.DSN = name
-		got, err := mustOpen(t, o).Condition(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(mustOpen(t, o).Condition(t.Context()))(t)
 		got = Condition{Superuser: got.Superuser, Owner: got.Owner, DeletesClaims: got.DeletesClaims, Writes: got.Writes}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)

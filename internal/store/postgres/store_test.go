@@ -14,6 +14,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/pgtest"
@@ -74,9 +75,7 @@ func testOptions(t *testing.T) Options {
 	t.Helper()
 	o := Options{DSN: cluster.DSN(t), Fleet: newFleet(), Settings: bandit.Defaults()}
 	administer(t, makes(Role(o.Fleet), -1), makes(Reader(o.Fleet), -1))
-	if _, err := Migrate(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Migrate(t.Context(), o))(t)
 	o.DSN = as(o.DSN, Role(o.Fleet))
 	return o
 }
@@ -87,28 +86,20 @@ func as(dsn, role string) string { return strings.Replace(dsn, "user=stint", "us
 // administer runs statements as the server's administrator.
 func administer(t *testing.T, statements ...string) {
 	t.Helper()
-	if err := try(t, cluster.DSN(t), strings.Join(statements, "\n")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, try(t, cluster.DSN(t), strings.Join(statements, "\n")))
 }
 
 // try runs a statement on a connection of its own.
 func try(t *testing.T, dsn, sql string) error {
 	t.Helper()
-	c, err := pgx.Connect(t.Context(), dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = c.Exec(t.Context(), sql)
+	c := must.Get(pgx.Connect(t.Context(), dsn))(t)
+	_, err := c.Exec(t.Context(), sql)
 	return errors.Join(err, c.Close(context.WithoutCancel(t.Context())))
 }
 
 func mustOpen(t *testing.T, o Options) *DB {
 	t.Helper()
-	d, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Open(o))(t)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)
@@ -128,9 +119,7 @@ func TestIntroduce(t *testing.T) {
 	hosts := func() []fleet.Host {
 		t.Helper()
 		list, _, err := d.Hosts(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		return list
 	}
 	take := store.TakeRequest{Key: "k", Holder: "bob", Renews: true, TTL: time.Hour}
@@ -149,9 +138,7 @@ func TestIntroduce(t *testing.T) {
 	if got := hosts(); len(got) != 1 {
 		t.Errorf("got %+v, want none that has the name of another", got)
 	}
-	if _, err := d.RecordFire(t.Context(), store.Firing{Host: self}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(d.RecordFire(t.Context(), store.Firing{Host: self}))(t)
 	fired := hosts()[0].FiredAt
 	if _, _, err := mustOpen(t, o).Take(t.Context(), take); err != nil || fired.IsZero() || !hosts()[0].FiredAt.Equal(fired) {
 		t.Errorf("got %v, %+v, want the fire of %s to stand", err, hosts(), fired)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stint/internal/must"
 	"stint/internal/store/table"
 )
 
@@ -45,9 +46,7 @@ func TestValues(t *testing.T) {
 			},
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	first := values{
 		Word: "wörd", Text: new(""), Whole: math.MinInt64, Fraction: 1e-300, Also: new(math.Inf(1)), Sum: 3, True: true,
 		At: time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC), Since: time.UnixMilli(5).UTC(),

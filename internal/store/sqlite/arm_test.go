@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -14,6 +13,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/storetest"
@@ -76,17 +76,11 @@ func setAll(t *testing.T, a *bandit.Arm, number func(i int) float64) (columns ma
 // putAndRead stores an arm and reads it back.
 func putAndRead(t *testing.T, d *DB, c fleet.Category, a bandit.Arm) bandit.Arm {
 	t.Helper()
-	err := d.Change(t.Context(), book.Need{}, func(p *book.Page) error {
+	must.Do(t, d.Change(t.Context(), book.Need{}, func(p *book.Page) error {
 		p.Arms.Put(book.Arm{Category: c, Arm: a})
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := d.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	s := must.Get(d.Snapshot(t.Context()))(t)
 	return s.Arms[c].Arm
 }
 
@@ -112,27 +106,17 @@ func TestArmColumns(t *testing.T) {
 // rowsOf are the rows of a query, each by column.
 func rowsOf(t *testing.T, d *DB, query string) (list []map[string]any) {
 	t.Helper()
-	rows, err := d.sql.QueryContext(t.Context(), query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(d.sql.QueryContext(t.Context(), query))(t)
 	defer func() {
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, rows.Err(), rows.Close())
 	}()
-	names, err := rows.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(rows.Columns())(t)
 	for rows.Next() {
 		values, places := make([]any, len(names)), make([]any, len(names))
 		for i := range values {
 			places[i] = &values[i]
 		}
-		if err := rows.Scan(places...); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, rows.Scan(places...))
 		row := map[string]any{}
 		for i, name := range names {
 			row[name] = values[i]
@@ -185,9 +169,7 @@ func TestRestOfOneMachine(t *testing.T) {
 		if r.Verdict.Outcome = fleet.Lost; err == nil {
 			err = a.EndRun(t.Context(), r)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 	}
 	rests := func(name string, d *DB, minute int) {
 		t.Helper()

@@ -7,33 +7,24 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store/storetest"
 )
 
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	o := testOptions(t, storetest.Start)
-	d, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Open(t.Context(), o))(t)
 	for _, id := range []fleet.RunID{"a", "b", "c"} {
 		run := fleet.Run{ID: id, Category: "code", Source: fleet.FromHand, Agent: "claude", CreatedAt: storetest.Start()}
-		if err := d.AddRun(t.Context(), run); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.AddRun(t.Context(), run))
 	}
 	if got, err := d.Damage(t.Context()); err != nil || len(got) > 0 {
 		t.Errorf("whole: got %q, %v, want none", got, err)
 	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Close())
 	breakIndex(t, o)
-	d, err = OpenRead(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d = must.Get(OpenRead(t.Context(), o))(t)
 	t.Cleanup(func() { _ = d.Close() })
 	got, err := d.Damage(t.Context())
 	if err != nil || !strings.Contains(strings.Join(got, "\n"), "index") {
@@ -47,26 +38,13 @@ func breakIndex(t *testing.T, o Options) {
 	t.Helper()
 	db := raw(t, o)
 	var page, size int64
-	if err := db.QueryRow("select rootpage from sqlite_schema where type = 'index' and tbl_name = 'runs' order by name limit 1").Scan(&page); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.QueryRow("pragma page_size").Scan(&size); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Exec("pragma wal_checkpoint(truncate)"); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(filepath.Join(o.Dir, File), os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.QueryRow("select rootpage from sqlite_schema where type = 'index' and tbl_name = 'runs' order by name limit 1").Scan(&page))
+	must.Do(t, db.QueryRow("pragma page_size").Scan(&size))
+	must.Get(db.Exec("pragma wal_checkpoint(truncate)"))(t)
+	must.Do(t, db.Close())
+	f := must.Get(os.OpenFile(filepath.Join(o.Dir, File), os.O_WRONLY, 0))(t)
 	defer f.Close()
 	// An empty leaf of an index, whose content begins at the page's end.
 	empty := []byte{10, 0, 0, 0, 0, byte(size >> 8), byte(size), 0}
-	if _, err := f.WriteAt(empty, (page-1)*size); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.WriteAt(empty, (page-1)*size))(t)
 }

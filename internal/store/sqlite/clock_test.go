@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/storetest"
 )
@@ -91,9 +92,7 @@ func TestFireSetsClock(t *testing.T) {
 			_, c := m.take(before, "alice")
 			m.elapsed = 20 * time.Minute
 			m.expires(after, time.Hour, m.elapsed)
-			if _, err := after.RecordFire(t.Context(), store.Firing{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(after.RecordFire(t.Context(), store.Firing{}))(t)
 			m.expires(before, time.Hour+step, m.elapsed+step)
 			if grant, _ := m.take(after, "bob"); grant != fleet.Denied {
 				t.Error("a clock that was set ended a claim")
@@ -117,9 +116,7 @@ func TestFireLeavesClock(t *testing.T) {
 	m := newMachine(t)
 	before, after := m.process(0), m.process(fleet.ClockSlack)
 	m.take(before, "alice")
-	if _, err := after.RecordFire(t.Context(), store.Firing{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(after.RecordFire(t.Context(), store.Firing{}))(t)
 	m.expires(after, time.Hour, 0)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/storetest"
@@ -29,15 +30,9 @@ type opener func(context.Context, Options) (*DB, error)
 // files lists what is in a folder, with modes.
 func files(t *testing.T, dir string) (list []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(e.Info())(t)
 		list = append(list, fmt.Sprintf("%s %v", e.Name(), info.Mode()))
 	}
 	return list
@@ -46,10 +41,7 @@ func files(t *testing.T, dir string) (list []string) {
 // raw opens the store's file as anybody could.
 func raw(t *testing.T, o Options) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlite3", filepath.Join(o.Dir, File))
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(sql.Open("sqlite3", filepath.Join(o.Dir, File)))(t)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -58,19 +50,14 @@ func TestOpenMakesTheStore(t *testing.T) {
 	t.Parallel()
 	o := testOptions(t, storetest.Start)
 	o.Dir = filepath.Join(o.Dir, "state", "bob")
-	d, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Open(t.Context(), o))(t)
 	if _, _, err := d.Take(t.Context(), store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(files(t, o.Dir), []string{"stint.db -rw-------", "stint.db-shm -rw-------", "stint.db-wal -rw-------"}); diff != "" {
 		t.Errorf("open (-got +want):\n%s", diff)
 	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Close())
 	if diff := cmp.Diff(files(t, o.Dir), []string{"stint.db -rw-------"}); diff != "" {
 		t.Errorf("closed (-got +want):\n%s", diff)
 	}
@@ -128,17 +115,13 @@ func TestOpenRefuses(t *testing.T) {
 	execute := func(query string) func(*testing.T, Options) {
 		return func(t *testing.T, o Options) {
 			t.Helper()
-			if _, err := raw(t, o).ExecContext(t.Context(), query); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(raw(t, o).ExecContext(t.Context(), query))(t)
 		}
 	}
 	write := func(data []byte) func(*testing.T, Options) {
 		return func(t *testing.T, o Options) {
 			t.Helper()
-			if err := os.WriteFile(filepath.Join(o.Dir, File), data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(o.Dir, File), data, 0o600))
 		}
 	}
 	tests := []struct {
@@ -162,9 +145,7 @@ func TestOpenRefuses(t *testing.T) {
 			t.Run(tt.name+", "+how, func(t *testing.T) {
 				t.Parallel()
 				o := testOptions(t, storetest.Start)
-				if err := mustOpen(t, o).Close(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, mustOpen(t, o).Close())
 				if tt.spoil != nil {
 					tt.spoil(t, o)
 				}
@@ -199,13 +180,8 @@ func contents(t *testing.T, o Options) []byte {
 	t.Helper()
 	db := raw(t, o)
 	_, _ = db.ExecContext(t.Context(), "pragma wal_checkpoint(truncate)") // what is no database has no log
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(filepath.Join(o.Dir, File))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, db.Close())
+	data := must.Get(os.ReadFile(filepath.Join(o.Dir, File)))(t)
 	return data
 }
 
@@ -220,9 +196,7 @@ func TestOpenInTheWay(t *testing.T) {
 		},
 	} {
 		o := testOptions(t, storetest.Start)
-		if err := put(filepath.Join(o.Dir, File)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, put(filepath.Join(o.Dir, File)))
 		for how, open := range map[string]opener{"write": Open, "read": OpenRead} {
 			if d, err := open(t.Context(), o); err == nil {
 				_ = d.Close()
@@ -253,10 +227,7 @@ func TestOpenReadWritesNothing(t *testing.T) {
 	t.Parallel()
 	o := testOptions(t, storetest.Start)
 	w := mustOpen(t, o)
-	d, err := OpenRead(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(OpenRead(t.Context(), o))(t)
 	t.Cleanup(func() { _ = d.Close() })
 	if _, _, err := d.Take(t.Context(), store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour}); err == nil {
 		t.Error("got a claim from a store opened for reading, want an error")
@@ -275,9 +246,7 @@ func TestReadersAndAWriter(t *testing.T) {
 	o := testOptions(t, storetest.Start)
 	w := mustOpen(t, o)
 	d, err := OpenRead(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	err = w.update(t.Context(), func(_ context.Context, in *sql.Conn) error {
 		held := book.Claim{Claim: fleet.Claim{Key: "k", Holder: "h", Epoch: 1, AcquiredAt: storetest.Start(), ExpiresAt: storetest.Start().Add(time.Hour)}}
@@ -290,9 +259,7 @@ func TestReadersAndAWriter(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 // everyWrite calls each method that writes, as far as they get.
@@ -388,13 +355,8 @@ func TestDryRunWithoutStore(t *testing.T) {
 func TestOneClockInTheTransaction(t *testing.T) {
 	t.Parallel()
 	o := testOptions(t, storetest.Start)
-	if err := mustOpen(t, o).Close(); err != nil {
-		t.Fatal(err)
-	}
-	other, err := sql.Open("sqlite3", "file:"+filepath.Join(o.Dir, File)+"?_txlock=immediate&_busy_timeout=0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, mustOpen(t, o).Close())
+	other := must.Get(sql.Open("sqlite3", "file:"+filepath.Join(o.Dir, File)+"?_txlock=immediate&_busy_timeout=0"))(t)
 	t.Cleanup(func() { _ = other.Close() })
 	reads := 0
 	o.Now = func() time.Time {
@@ -407,9 +369,7 @@ func TestOneClockInTheTransaction(t *testing.T) {
 	}
 	d := mustOpen(t, o)
 	reads = 0
-	if err := everyWrite(t.Context(), d); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, everyWrite(t.Context(), d))
 	if reads != 17 {
 		t.Errorf("got %d readings of the clock by 17 calls, want one each", reads)
 	}
@@ -419,9 +379,7 @@ func TestAdopt(t *testing.T) {
 	t.Parallel()
 	gone, here := "/home/bob/work", t.TempDir()
 	loop := filepath.Join(t.TempDir(), "loop")
-	if err := os.Symlink(loop, loop); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(loop, loop))
 	tests := []struct {
 		name    string
 		of, by  string
@@ -439,9 +397,7 @@ func TestAdopt(t *testing.T) {
 			t.Parallel()
 			o := testOptions(t, storetest.Start)
 			o.Workspace = tt.of
-			if err := mustOpen(t, o).Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, mustOpen(t, o).Close())
 			by := o
 			by.Workspace = tt.by
 			if tt.options != nil {

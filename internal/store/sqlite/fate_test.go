@@ -11,6 +11,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/storetest"
@@ -37,9 +38,7 @@ func (w week) play(grades []float64, fates []fleet.Fate, unknown int) *DB {
 	var d *DB
 	try := func(err error) {
 		w.t.Helper()
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		must.Do(w.t, err)
 	}
 	for i, g := range grades {
 		if i%10 == 0 {
@@ -75,10 +74,7 @@ func (w week) play(grades []float64, fates []fleet.Fate, unknown int) *DB {
 
 func (w week) arm(d *DB) bandit.Arm {
 	w.t.Helper()
-	s, err := d.Snapshot(w.t.Context())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	s := must.Get(d.Snapshot(w.t.Context()))(w.t)
 	return s.Arms["code"].Arm
 }
 
@@ -137,9 +133,7 @@ func TestAwaitedGradesCountForNothing(t *testing.T) {
 	for i := 20; i < 30; i++ {
 		dropped = append(dropped, fleet.Fate{Run: fleet.RunID(fmt.Sprintf("0r%02d", i)), Kind: fleet.FateDropped, Witness: "a"})
 	}
-	if _, err := d.AddFates(t.Context(), dropped); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(d.AddFates(t.Context(), dropped))(t)
 	all := newWeek(t, 0)
 	if diff := cmp.Diff(w.arm(d), all.arm(all.play(grades, nil, 30)), exactly(), cmpopts.IgnoreFields(bandit.Evidence{}, "Up", "Down")); diff != "" {
 		t.Errorf("arm after all was dropped (-is +at once):\n%s", diff)
@@ -171,10 +165,7 @@ func TestForgottenGradesStaySo(t *testing.T) {
 	if before.Alarms == 0 || after.Alarms != before.Alarms || after != before {
 		t.Errorf("got %+v, want the arm as it was, after an alarm: %+v", after, before)
 	}
-	l, err := d.Ledger(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(d.Ledger(t.Context()))(t)
 	for _, off := range book.Discrepancies(l) {
 		t.Error(off)
 	}
@@ -197,17 +188,13 @@ func TestEdgeBetweenSettings(t *testing.T) {
 			points := map[int]bool{}
 			for i := range grades {
 				l, err := d.Ledger(ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				cut := book.CutAt(l, storetest.Start().Add(time.Duration(i)*7*time.Hour+time.Hour))
 				if moved, err := d.MoveEdge(ctx, cut); err != nil || !moved {
 					t.Fatal(moved, err)
 				}
 				_, err = d.AddFates(ctx, []fleet.Fate{{Run: fleet.RunID(fmt.Sprintf("0r%02d", i)), Kind: fleet.FateMerged, Witness: "a"}, {Run: "0r29", Kind: fleet.FateMerged, Witness: fmt.Sprint(i)}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				if l, err = d.Ledger(ctx); err != nil {
 					t.Fatal(err)
 				}

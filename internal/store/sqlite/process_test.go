@@ -18,6 +18,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/storetest"
 )
@@ -102,10 +103,7 @@ func startOther(t *testing.T, mode string, attr *syscall.SysProcAttr) (other, er
 	if o.orders, err = o.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	stdout, err := o.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdout := must.Get(o.StdoutPipe())(t)
 	o.answers = bufio.NewScanner(stdout)
 	o.answers.Buffer(nil, 1<<20)
 	if err := o.Start(); err != nil {
@@ -121,10 +119,7 @@ func startOther(t *testing.T, mode string, attr *syscall.SysProcAttr) (other, er
 func startOthers(t *testing.T, n int, mode string) (list []other) {
 	t.Helper()
 	for range n {
-		o, err := startOther(t, mode, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(startOther(t, mode, nil))(t)
 		list = append(list, o)
 	}
 	return list
@@ -132,9 +127,7 @@ func startOthers(t *testing.T, n int, mode string) (list []other) {
 
 func (o other) tell(t *testing.T, order string) {
 	t.Helper()
-	if _, err := io.WriteString(o.orders, order+"\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(o.orders, order+"\n"))(t)
 }
 
 func (o other) hear(t *testing.T) string {
@@ -266,17 +259,13 @@ func TestReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	o := testOptions(t, storetest.Start)
 	o.Workspace = "/w"
-	if err := mustOpen(t, o).Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, mustOpen(t, o).Close())
 	attr := &syscall.SysProcAttr{}
 	if os.Geteuid() == 0 {
 		const nobody = 65534
 		attr.Credential = &syscall.Credential{Uid: nobody, Gid: nobody}
 		for _, path := range []string{o.Dir, filepath.Join(o.Dir, File)} {
-			if err := os.Chown(path, nobody, nobody); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Chown(path, nobody, nobody))
 		}
 		for folder := filepath.Dir(o.Dir); strings.HasPrefix(folder, os.TempDir()+"/"); folder = filepath.Dir(folder) {
 			if err := os.Chmod(folder, 0o711); err != nil { //nolint:gosec // nobody is to get through
@@ -284,14 +273,9 @@ func TestReadOnlyFolder(t *testing.T) {
 			}
 		}
 	}
-	if err := os.Chmod(o.Dir, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(o.Dir, 0o500))
 	t.Cleanup(func() { _ = os.Chmod(o.Dir, 0o700) })
-	p, err := startOther(t, "readonly", attr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(startOther(t, "readonly", attr))(t)
 	p.tell(t, o.Dir)
 	got := p.hear(t)
 	if !strings.HasPrefix(got, "error: open store "+o.Dir) || !strings.HasSuffix(got, "this user)") {
@@ -330,9 +314,7 @@ func TestFullDisk(t *testing.T) {
 			t.Log("no disk can be mounted here")
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		p.tell(t, t.TempDir())
 		switch got := p.hear(t); {
 		case mode == "tmpfs" && strings.HasPrefix(got, "error: cannot mount"):

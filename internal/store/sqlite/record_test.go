@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/storetest"
 	"stint/internal/store/table"
@@ -53,9 +54,7 @@ func TestRecordPlans(t *testing.T) {
 		"denials, of a key":            {ask: denials(store.DenialQuery{Key: "fix"}), uses: `denials_key \(key=\?\)`},
 	} {
 		asked := asked{}
-		if err := tt.ask(table.Reader{Source: &asked}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tt.ask(table.Reader{Source: &asked}))
 		var plan string
 		for _, s := range asked {
 			plan += d.plan(t, s.SQL) + "\n"
@@ -77,9 +76,7 @@ func TestRecordPlans(t *testing.T) {
 func TestSnapshotPlan(t *testing.T) {
 	t.Parallel()
 	d, asked := mustOpen(t, testOptions(t, storetest.Start)), asked{}
-	if err := errOf(table.Reader{Source: &asked}.Snapshot(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errOf(table.Reader{Source: &asked}.Snapshot(t.Context())))
 	var plan []string
 	for _, s := range asked {
 		plan = append(plan, d.plan(t, s.SQL))

@@ -18,6 +18,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/storetest"
 )
@@ -182,9 +183,7 @@ func prepared(t *testing.T, w stoppedWrite) Options {
 	t.Helper()
 	o := testOptions(t, storetest.Start)
 	o.Workspace = "/w"
-	if err := w.prepare(t.Context(), mustOpen(t, o)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.prepare(t.Context(), mustOpen(t, o)))
 	return o
 }
 
@@ -198,19 +197,14 @@ func TestStoppedWrite(t *testing.T) {
 			t.Parallel()
 			o := prepared(t, w)
 			checkStops(t, o, func(n int) bool {
-				d, err := openAt(t.Context(), o, func() error {
+				d := must.Get(openAt(t.Context(), o, func() error {
 					if n--; n == 0 {
 						return refused
 					}
 					return nil
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-				err = w.write(t.Context(), d)
-				if err := d.Close(); err != nil {
-					t.Fatal(err)
-				}
+				}))(t)
+				err := w.write(t.Context(), d)
+				must.Do(t, d.Close())
 				if err != nil && !errors.Is(err, refused) {
 					t.Fatalf("got %v, want what the statement failed with", err)
 				}
@@ -248,10 +242,7 @@ func TestKilledWrite(t *testing.T) {
 			t.Parallel()
 			o := prepared(t, w)
 			checkStops(t, o, func(n int) bool {
-				p, err := startOther(t, killedMode+strconv.Itoa(n)+" "+name, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := must.Get(startOther(t, killedMode+strconv.Itoa(n)+" "+name, nil))(t)
 				p.tell(t, o.Dir)
 				if !p.answers.Scan() {
 					return false

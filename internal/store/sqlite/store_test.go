@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/bandit"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/storetest"
 )
@@ -28,10 +29,7 @@ func testOptions(t *testing.T, now func() time.Time) Options {
 
 func mustOpen(t *testing.T, o Options) *DB {
 	t.Helper()
-	d, err := Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Open(t.Context(), o))(t)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)

@@ -5,6 +5,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stint/internal/must"
 )
 
 // TestTurn gives the turn on as it was asked for, and does not wait for ever for one that is kept.
@@ -12,10 +14,7 @@ func TestTurn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	open := func() *DB {
-		f, err := os.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(dir))(t)
 		t.Cleanup(func() { _ = f.Close() })
 		return &DB{folder: f}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -35,7 +36,7 @@ func testUsageLimit(t *testing.T, b bundle) {
 func testUsageLimitAfterWork(t *testing.T, b bundle) {
 	r := graded(b.works(t, "0r1", "claude"), 0.5)
 	r.QuotaUntil = Start().Add(time.Hour)
-	must(t, b.Complete(t.Context(), r))
+	must.Do(t, b.Complete(t.Context(), r))
 	b.mustRefuse(t, b.asks(t, "0r2", "claude"), "(until 2026-06-26T13:00:00Z)")
 	same(t, "graded all the same", b.arm(t, "code").Graded, 1)
 }
@@ -115,7 +116,7 @@ func (b bundle) failsAt(t *testing.T, task fleet.TaskID, r fleet.Run) {
 	t.Helper()
 	r.Task, r.Verdict = task, fleet.Verdict{Outcome: fleet.Failed, Reason: "exit 1", Grade: new(float64)}
 	r.Left.Worked = true
-	must(t, b.Complete(t.Context(), r))
+	must.Do(t, b.Complete(t.Context(), r))
 }
 
 // testBlameOfFailures has an agent fail in a row: what it failed at counts once it works
@@ -194,11 +195,10 @@ func testProbeWithoutAnswer(t *testing.T, b bundle) {
 	b.clock.Advance(30 * time.Minute)
 	ends := map[fleet.RunID]func(fleet.Run){
 		"0killed": func(r fleet.Run) {
-			_, err := b.Abandon(t.Context(), store.Gone{Run: r.ID, Reason: "found dead"})
-			must(t, err)
+			must.Get(b.Abandon(t.Context(), store.Gone{Run: r.ID, Reason: "found dead"}))(t)
 		},
 		"0cancelled": func(r fleet.Run) { b.ends(t, r, fleet.Cancelled, "stopped") },
-		"0lost":      func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must(t, b.EndRun(t.Context(), r)) },
+		"0lost":      func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must.Do(t, b.EndRun(t.Context(), r)) },
 	}
 	for id, end := range ends {
 		probe := b.works(t, id, "claude")
@@ -224,12 +224,10 @@ func testResumeAgents(t *testing.T, b bundle) {
 	b.opened(t)
 	take := b.asks(t, "0next", "claude")
 	b.mustRefuse(t, take, "failed")
-	ended, err := b.Resume(t.Context(), "code")
-	must(t, err)
+	ended := must.Get(b.Resume(t.Context(), "code"))(t)
 	same(t, "ended with a category", ended, false)
 	b.mustRefuse(t, take, "failed")
-	ended, err = b.Resume(t.Context(), "")
-	must(t, err)
+	ended = must.Get(b.Resume(t.Context(), ""))(t)
 	same(t, "ended with the fleet", ended, true)
 	b.mustTakeForRun(t, take, fleet.Granted)
 }

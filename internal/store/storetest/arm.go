@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -17,7 +18,7 @@ func (b bundle) mustFire(t *testing.T, due map[fleet.Category]float64) {
 	t.Helper()
 	next := b.mustSnapshot(t).NextFire
 	f, err := b.RecordFire(t.Context(), store.Firing{Fire: fleet.Fire{At: b.clock.Now(), Due: due, Moves: []fleet.Category{"code", "docs"}}})
-	must(t, err)
+	must.Do(t, err)
 	same(t, "fire", f.ID, next)
 }
 
@@ -49,8 +50,7 @@ func testDebit(t *testing.T, b bundle) {
 	want := bandit.Account{Sessions: 1, Since: 1, Load: loadAfter(0)}
 	same(t, "granted", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Renewed)
-	_, err = b.Renew(ctx, store.Hold{Key: "fix", Holder: "run:0r1"}, time.Hour)
-	must(t, err)
+	must.Get(b.Renew(ctx, store.Hold{Key: "fix", Holder: "run:0r1"}, time.Hour))(t)
 	// A worker that never heard of its grant may come back when that has expired.
 	b.clock.Advance(2 * time.Hour)
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
@@ -60,7 +60,7 @@ func testDebit(t *testing.T, b bundle) {
 			t.Errorf("%s: %d sessions, want 1", s.Scope, s.Runs)
 		}
 	}
-	must(t, b.Complete(ctx, graded(b.mustRun(t, "0r1"), 0.5)))
+	must.Do(t, b.Complete(ctx, graded(b.mustRun(t, "0r1"), 0.5)))
 	same(t, "renewed and ended", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
 
 	for range 6 {
@@ -77,10 +77,10 @@ func testDebit(t *testing.T, b bundle) {
 // testDebitAfterPivot has a run that was denied in one category and works another.
 func testDebitAfterPivot(t *testing.T, b bundle) {
 	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
-	must(t, b.AddRun(t.Context(), plannedRun("0r1")))
+	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	b.mustLane(t, "0r1", "code", 1, fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "hers"), fleet.Denied)
-	must(t, b.LaneReleased(t.Context(), "0r1"))
+	must.Do(t, b.LaneReleased(t.Context(), "0r1"))
 	b.mustLane(t, "0r1", "docs", 1, fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "free", fleet.LessonUse{Lesson: "a", Injected: true}), fleet.Granted)
 	want := bandit.Account{Sessions: 1, Since: 1, Load: loadAfter(0)}
@@ -88,7 +88,7 @@ func testDebitAfterPivot(t *testing.T, b bundle) {
 
 	r := graded(b.mustRun(t, "0r1"), 0.5)
 	r.Category = "code" // as it was planned
-	must(t, b.Complete(t.Context(), r))
+	must.Do(t, b.Complete(t.Context(), r))
 	s := b.mustSnapshot(t)
 	if len(s.Arms) != 1 || s.Arms["docs"].Graded != 1 || !s.Arms["docs"].Ended.Equal(b.clock.Now()) {
 		t.Errorf("got %+v, want the grade and the end counted for docs alone", s.Arms)
@@ -149,7 +149,7 @@ func testGradeAsDispatched(t *testing.T, b bundle) {
 	b.mustFire(t, nil)
 	b.mustFire(t, nil)
 
-	must(t, b.Complete(t.Context(), graded(late, 0.5))) // in round 9: two late
+	must.Do(t, b.Complete(t.Context(), graded(late, 0.5))) // in round 9: two late
 	got := b.arm(t, "code").Evidence
 	want := bandit.Evidence{
 		At: 9, Graded: 1, Fast: bandit.Sums{W: 0.25, S: 0.125, G2: 0.0625}, Slow: bandit.Sums{W: 0.5, S: 0.25, G2: 0.125},
@@ -158,7 +158,7 @@ func testGradeAsDispatched(t *testing.T, b bundle) {
 	}
 	same(t, "two rounds late", got, want)
 
-	must(t, b.Complete(t.Context(), graded(early, 1))) // in round 9: eight late
+	must.Do(t, b.Complete(t.Context(), graded(early, 1))) // in round 9: eight late
 	want.Graded, want.Fast = 2, bandit.Sums{W: 0.25 + 1.0/256, S: 0.125 + 1.0/256, G2: 0.0625 + 1.0/256}
 	want.Slow = bandit.Sums{W: 0.5 + 1.0/16, S: 0.25 + 1.0/16, G2: 0.125 + 1.0/16}
 	want.Slope.N, want.Slope.G = want.Slow.W, want.Slow.S
@@ -182,8 +182,8 @@ func testGradeChanges(t *testing.T, b bundle) {
 	end := func(r fleet.Run, grade float64) {
 		t.Helper()
 		was, alarms := believed(), b.arm(t, "code").Alarms
-		must(t, b.Complete(t.Context(), graded(r, grade)))
-		must(t, b.Complete(t.Context(), graded(r, grade)))
+		must.Do(t, b.Complete(t.Context(), graded(r, grade)))
+		must.Do(t, b.Complete(t.Context(), graded(r, grade)))
 		mustBe(t, b.Complete(t.Context(), graded(r, grade/2-0.01)), fleet.ErrLost)
 		if b.arm(t, "code").Alarms > alarms {
 			want = append([]fleet.GradeChange{{Run: r.ID, Fire: r.Fire, Category: "code", At: b.clock.Now(), Was: was, Became: believed()}}, want...)
@@ -198,28 +198,25 @@ func testGradeChanges(t *testing.T, b bundle) {
 		}
 		r := plannedRun(fleet.RunID(fmt.Sprintf("0e%02d", i)))
 		r.Fire = fleet.FireID(i % 2) // every other one by hand
-		must(t, b.AddRun(t.Context(), r))
-		must(t, b.BeginRun(t.Context(), r.ID, 7))
+		must.Do(t, b.AddRun(t.Context(), r))
+		must.Do(t, b.BeginRun(t.Context(), r.ID, 7))
 		b.mustTakeForRun(t, takeFor(r.ID, fleet.TaskID("task of "+r.ID)), fleet.Granted)
 		end(b.mustRun(t, r.ID), grade)
 	}
 	if len(want) < 2 || want[0].Became < want[0].Was || want[1].Became > want[1].Was {
 		t.Fatalf("got the changes %+v, want one up after one down", want)
 	}
-	all, err := b.GradeChanges(t.Context(), store.ChangeQuery{Limit: 9})
-	must(t, err)
+	all := must.Get(b.GradeChanges(t.Context(), store.ChangeQuery{Limit: 9}))(t)
 	same(t, "all", all, want)
 	for what, q := range map[string]store.ChangeQuery{
 		"one":   {Limit: 1},
 		"since": {Since: want[0].At, Limit: 9},
 		"a run": {Run: want[0].Run, Category: "code", Limit: 9},
 	} {
-		got, err := b.GradeChanges(t.Context(), q)
-		must(t, err)
+		got := must.Get(b.GradeChanges(t.Context(), q))(t)
 		same(t, what, got, want[:1])
 	}
-	none, err := b.GradeChanges(t.Context(), store.ChangeQuery{Category: "docs", Limit: 9})
-	must(t, err)
+	none := must.Get(b.GradeChanges(t.Context(), store.ChangeQuery{Category: "docs", Limit: 9}))(t)
 	same(t, "docs", none, []fleet.GradeChange{})
 }
 
@@ -228,12 +225,12 @@ func testGradeChanges(t *testing.T, b bundle) {
 func testGradesOfAll(t *testing.T, b bundle) {
 	surprise := func(b bundle, others float64) float64 {
 		for _, id := range []fleet.RunID{"0a", "0b", "0c"} {
-			must(t, b.Complete(t.Context(), graded(b.begunIn(t, "docs", id), others)))
+			must.Do(t, b.Complete(t.Context(), graded(b.begunIn(t, "docs", id), others)))
 		}
 		for _, id := range []fleet.RunID{"0d", "0e", "0f", "0g", "0h"} {
-			must(t, b.Complete(t.Context(), graded(b.begun(t, id), 0.25)))
+			must.Do(t, b.Complete(t.Context(), graded(b.begun(t, id), 0.25)))
 		}
-		must(t, b.Complete(t.Context(), graded(b.begun(t, "0i"), 1)))
+		must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0i"), 1)))
 		return b.arm(t, "code").Up.Level
 	}
 	amongBad, amongGood := surprise(b, 0), surprise(b.fresh(t, bandit.Defaults()), 1)
@@ -271,7 +268,7 @@ func testBackoff(t *testing.T, b bundle) {
 	}
 	same(t, "of another", b.arm(t, "docs").Backoff, bandit.Backoff{})
 	same(t, "evidence", b.arm(t, "code").Evidence, bandit.Evidence{})
-	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r8"), 0)))
+	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r8"), 0)))
 	same(t, "after a grade", b.arm(t, "code").Backoff, bandit.Backoff{NoopsEver: 4})
 }
 
@@ -282,20 +279,20 @@ func (b bundle) backOff(t *testing.T, c fleet.Category, id fleet.RunID, outcome 
 	if outcome == fleet.Idle {
 		r := plannedRun(id)
 		r.Category, r.Source = c, fleet.FromScores
-		must(t, b.AddRun(t.Context(), r))
+		must.Do(t, b.AddRun(t.Context(), r))
 		r.Verdict.Outcome = outcome
-		must(t, b.EndRun(t.Context(), r))
+		must.Do(t, b.EndRun(t.Context(), r))
 		return
 	}
 	r := b.begunIn(t, c, id)
 	r.Verdict.Outcome, r.Left.Last = outcome, true
-	must(t, b.Complete(t.Context(), r))
+	must.Do(t, b.Complete(t.Context(), r))
 }
 
 // testLearnsNothing ends runs in every way that says nothing of their category.
 func testLearnsNothing(t *testing.T, b bundle) {
 	ctx := t.Context()
-	must(t, b.Complete(ctx, graded(b.begun(t, "0r1"), 0.5)))
+	must.Do(t, b.Complete(ctx, graded(b.begun(t, "0r1"), 0.5)))
 	b.backOff(t, "code", "0r2", fleet.Noop)
 	ends := map[fleet.RunID]func(fleet.Run) error{
 		"0claimed": func(r fleet.Run) error { return b.Complete(ctx, r) },
@@ -314,14 +311,14 @@ func testLearnsNothing(t *testing.T, b bundle) {
 			r := b.begun(t, how+fleet.RunID(outcome))
 			before := b.arm(t, "code").Arm
 			r.Verdict.Outcome = outcome
-			must(t, end(r))
+			must.Do(t, end(r))
 			same(t, string(r.ID), b.arm(t, "code").Arm, before)
 		}
 	}
 	closed := b.begun(t, "0closed")
 	arm := b.arm(t, "code").Arm
 	closed.Verdict.Outcome, closed.Verdict.TaskState = fleet.Nothing, fleet.StateDone
-	must(t, b.Complete(ctx, closed))
+	must.Do(t, b.Complete(ctx, closed))
 	same(t, "a task closed without work", b.arm(t, "code").Arm, arm)
 	before := b.mustSnapshot(t).Arms
 	f := b.mustRecord(t, "0planned1", "0planned2")
@@ -355,7 +352,7 @@ func testEnded(t *testing.T, b bundle) {
 	}
 	for _, step := range steps {
 		b.clock.Advance(time.Minute)
-		must(t, step.end())
+		must.Do(t, step.end())
 		same(t, step.name, b.arm(t, "code").Ended, Start().Add(time.Duration(step.want)*time.Minute))
 	}
 	same(t, "of another category", b.arm(t, "docs").Ended, Start().Add(2*time.Minute))

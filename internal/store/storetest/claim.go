@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -24,7 +25,7 @@ func testTake(t *testing.T, b bundle) {
 	same(t, "in the way of one who named nobody", b.mustTake(t, store.TakeRequest{Key: r.Key, Holder: bob, TTL: time.Hour}, fleet.Denied), inTheWay)
 	b.mustTake(t, store.TakeRequest{Key: r.Key + "x", Holder: alice, TTL: time.Hour}, fleet.Granted)
 	got, held, err := b.check(t.Context(), r.Key)
-	must(t, err)
+	must.Do(t, err)
 	same(t, "after the denials", got, want)
 	if !held {
 		t.Error("got it free, want held")
@@ -65,8 +66,7 @@ func testRenewAhead(t *testing.T, b bundle) {
 	h := b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, TTL: time.Hour}, fleet.Granted)
 	b.clock.Advance(-50 * time.Minute)
 	b.mustTake(t, again, fleet.Renewed)
-	_, err := b.Renew(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: h.Epoch}, time.Hour)
-	must(t, err)
+	must.Get(b.Renew(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: h.Epoch}, time.Hour))(t)
 	for _, key := range []fleet.Key{"again", "k"} {
 		b.mustTake(t, store.TakeRequest{Key: key, Holder: alice, TTL: time.Hour}, fleet.Denied)
 	}
@@ -100,43 +100,39 @@ func testRenew(t *testing.T, b bundle) {
 	b.clock.Advance(time.Minute)
 	for _, epoch := range []fleet.Epoch{1, 0} {
 		want.ExpiresAt = b.clock.Now().Add(2 * time.Hour)
-		got, err := b.Renew(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: epoch}, 2*time.Hour)
-		must(t, err)
+		got := must.Get(b.Renew(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: epoch}, 2*time.Hour))(t)
 		same(t, "renewed", got.Claim, want)
 		b.clock.Advance(time.Minute)
 	}
 	_, err := b.Renew(t.Context(), store.Hold{Key: "k", Holder: bob}, time.Millisecond-1)
 	mustBe(t, err, fleet.ErrUsage)
 	got, _, err := b.check(t.Context(), "k")
-	must(t, err)
+	must.Do(t, err)
 	same(t, "after all", got, want)
 }
 
 func testRelease(t *testing.T, b bundle) {
 	want := b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, TTL: time.Hour, Note: "n"}, fleet.Granted)
 	b.clock.Advance(time.Minute)
-	got, err := b.Release(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: 1}, fleet.EndingDone, "all of it")
-	must(t, err)
+	got := must.Get(b.Release(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: 1}, fleet.EndingDone, "all of it"))(t)
 	want.ReleasedAt, want.Ending, want.Reason = b.clock.Now(), fleet.EndingDone, "all of it"
 	same(t, "released", got, want)
 	c, held, err := b.check(t.Context(), "k")
-	must(t, err)
+	must.Do(t, err)
 	same(t, "checked", c, want)
 	if held {
 		t.Error("got it held, want free")
 	}
 	next := fleet.Claim{Key: "k", Holder: bob, Epoch: 2, AcquiredAt: b.clock.Now(), ExpiresAt: b.clock.Now().Add(time.Hour)}
 	same(t, "taken again", b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, Renews: true, TTL: time.Hour}, fleet.Granted), next)
-	_, err = b.Release(t.Context(), store.Hold{Key: "k", Holder: bob}, fleet.EndingReleased, "")
-	must(t, err)
+	must.Get(b.Release(t.Context(), store.Hold{Key: "k", Holder: bob}, fleet.EndingReleased, ""))(t)
 }
 
 // testFencedWrites tries to renew and to release what is not, or no longer, the
 // holder's at the epoch. Nothing may change by it.
 func testFencedWrites(t *testing.T, b bundle) {
 	release := func(key fleet.Key) {
-		_, err := b.Release(t.Context(), store.Hold{Key: key, Holder: bob}, fleet.EndingReleased, "")
-		must(t, err)
+		must.Get(b.Release(t.Context(), store.Hold{Key: key, Holder: bob}, fleet.EndingReleased, ""))(t)
 	}
 	take := func(key fleet.Key) {
 		b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted)
@@ -162,7 +158,7 @@ func testFencedWrites(t *testing.T, b bundle) {
 			step(tt.key)
 		}
 		before, _, err := b.check(t.Context(), tt.key)
-		must(t, err)
+		must.Do(t, err)
 		h := store.Hold{Key: tt.key, Holder: tt.holder, Epoch: tt.epoch}
 		if c, err := b.Renew(t.Context(), h, time.Hour); !errors.Is(err, fleet.ErrLost) {
 			t.Errorf("%s: renew: got %+v, %v, want lost", tt.key, c, err)
@@ -171,7 +167,7 @@ func testFencedWrites(t *testing.T, b bundle) {
 			t.Errorf("%s: release: got %+v, %v, want lost", tt.key, c, err)
 		}
 		after, _, err := b.check(t.Context(), tt.key)
-		must(t, err)
+		must.Do(t, err)
 		same(t, string(tt.key), after, before)
 		// A lease that is not over by its holder's own clock makes up for the store's clock alone.
 		h.Kept = true
@@ -183,16 +179,15 @@ func testFencedWrites(t *testing.T, b bundle) {
 }
 
 func testReleaseHolder(t *testing.T, b bundle) {
-	must(t, b.ReleaseHolder(t.Context(), bob, fleet.EndingReleased)) // holds nothing
+	must.Do(t, b.ReleaseHolder(t.Context(), bob, fleet.EndingReleased)) // holds nothing
 	b.mustTake(t, store.TakeRequest{Key: "expired", Holder: bob, TTL: time.Second}, fleet.Granted)
 	b.clock.Advance(time.Second)
 	for _, key := range []fleet.Key{"a", "b"} {
 		b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted)
 	}
 	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
-	must(t, b.ReleaseHolder(t.Context(), bob, fleet.EndingDone))
-	list, err := b.List(t.Context(), store.Listing{All: true})
-	must(t, err)
+	must.Do(t, b.ReleaseHolder(t.Context(), bob, fleet.EndingDone))
+	list := must.Get(b.List(t.Context(), store.Listing{All: true}))(t)
 	var got []string
 	for _, c := range list.Claims {
 		got = append(got, fmt.Sprintf("%s %v %s %v", c.Key, c.Current(b.clock.Now()), c.Ending, c.ReleasedAt.Equal(b.clock.Now())))
@@ -202,7 +197,7 @@ func testReleaseHolder(t *testing.T, b bundle) {
 
 func testCheck(t *testing.T, b bundle) {
 	c, held, err := b.check(t.Context(), "k")
-	must(t, err)
+	must.Do(t, err)
 	same(t, "never claimed", c, fleet.Claim{Key: "k"})
 	if held {
 		t.Error("got it held, want free")
@@ -213,9 +208,8 @@ func testCheck(t *testing.T, b bundle) {
 func testClock(t *testing.T, b bundle) {
 	for range 2 {
 		_, checked, err := b.Check(t.Context(), "k")
-		must(t, err)
-		list, err := b.List(t.Context(), store.Listing{})
-		must(t, err)
+		must.Do(t, err)
+		list := must.Get(b.List(t.Context(), store.Listing{}))(t)
 		same(t, "read at", []time.Time{checked, list.At, b.mustSnapshot(t).At}, []time.Time{b.clock.Now(), b.clock.Now(), b.clock.Now()})
 		b.clock.Advance(-2 * time.Hour)
 	}
@@ -227,8 +221,7 @@ func testList(t *testing.T, b bundle) {
 		b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted)
 	}
 	b.mustTake(t, store.TakeRequest{Key: "b", Holder: alice, TTL: time.Hour}, fleet.Granted)
-	_, err := b.Release(t.Context(), store.Hold{Key: "e-released", Holder: bob}, fleet.EndingReleased, "")
-	must(t, err)
+	must.Get(b.Release(t.Context(), store.Hold{Key: "e-released", Holder: bob}, fleet.EndingReleased, ""))(t)
 	b.clock.Advance(time.Second)
 	for l, want := range map[store.Listing]string{
 		{}:                       "a b c",
@@ -237,8 +230,7 @@ func testList(t *testing.T, b bundle) {
 		{All: true}:              "a b c d-expired! e-released!",
 		{All: true, Holder: bob}: "a c d-expired! e-released!",
 	} {
-		list, err := b.List(t.Context(), l)
-		must(t, err)
+		list := must.Get(b.List(t.Context(), l))(t)
 		var got []string
 		for _, c := range list.Claims {
 			name := string(c.Key)

@@ -6,19 +6,20 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // meets ends a run whose agent met a fault.
 func (b bundle) meets(t *testing.T, r fleet.Run, kind fleet.FaultKind, reason string) {
 	t.Helper()
 	r.Verdict = fleet.Verdict{Outcome: fleet.Unavailable, Fault: kind, Reason: reason}
-	must(t, b.Complete(t.Context(), r))
+	must.Do(t, b.Complete(t.Context(), r))
 }
 
 // testFault has an agent whose login expires: nothing is learnt, the task was not tried,
 // and the agent rests until one session finds that somebody logged in.
 func testFault(t *testing.T, b bundle) {
-	must(t, b.Complete(t.Context(), graded(b.works(t, "0before", "claude"), 0.8)))
+	must.Do(t, b.Complete(t.Context(), graded(b.works(t, "0before", "claude"), 0.8)))
 	r := b.works(t, "0r1", "claude")
 	before := b.arm(t, "code")
 	b.meets(t, r, fleet.FaultLogin, "login expired")
@@ -54,12 +55,12 @@ func testFault(t *testing.T, b bundle) {
 	for i := range fleet.FailuresToWait { // of one task, and it may still be tried
 		take := takeFor(fleet.RunID(fmt.Sprint("0t", i)), "fix")
 		take.Agent = "codex"
-		must(t, b.AddRun(t.Context(), plannedRun(take.Run)))
-		must(t, b.BeginRun(t.Context(), take.Run, 7))
+		must.Do(t, b.AddRun(t.Context(), plannedRun(take.Run)))
+		must.Do(t, b.BeginRun(t.Context(), take.Run, 7))
 		b.mustTakeForRun(t, take, fleet.Granted)
 		b.meets(t, b.mustRun(t, take.Run), fleet.FaultServer, "its service failed")
 		b.clock.Advance(2 * time.Hour)
-		must(t, b.ReleaseHolder(t.Context(), take.Run.Holder(), fleet.EndingReleased))
+		must.Do(t, b.ReleaseHolder(t.Context(), take.Run.Holder(), fleet.EndingReleased))
 	}
 	same(t, "no failure of the task", len(fleet.WaitingTasks(b.mustSnapshot(t).Tasks)), 0)
 }
@@ -78,8 +79,7 @@ func testFaultBackoff(t *testing.T, b bundle) {
 	same(t, "after an answer", b.claude(t), fleet.AgentState{Agent: "claude", Failures: 1})
 
 	b.meets(t, b.works(t, "0last", "claude"), fleet.FaultModel, "no such model")
-	found, err := b.Resume(t.Context(), "")
-	must(t, err)
+	found := must.Get(b.Resume(t.Context(), ""))(t)
 	same(t, "resumed", found, true)
 	same(t, "after that", b.claude(t), fleet.AgentState{Agent: "claude"})
 }
@@ -91,13 +91,13 @@ func testFaultOfTask(t *testing.T, b bundle) {
 	for i := range fleet.FailuresToWait {
 		take := takeFor(fleet.RunID(fmt.Sprint("0r", i)), "long")
 		take.Agent = "claude"
-		must(t, b.AddRun(t.Context(), plannedRun(take.Run)))
-		must(t, b.BeginRun(t.Context(), take.Run, 7))
+		must.Do(t, b.AddRun(t.Context(), plannedRun(take.Run)))
+		must.Do(t, b.BeginRun(t.Context(), take.Run, 7))
 		b.mustTakeForRun(t, take, fleet.Granted)
 		r := b.mustRun(t, take.Run)
 		r.Verdict = fleet.Verdict{Outcome: fleet.Failed, Fault: fleet.FaultContext, Reason: "too long"}
-		must(t, b.Complete(t.Context(), r))
-		must(t, b.ReleaseHolder(t.Context(), take.Run.Holder(), fleet.EndingReleased))
+		must.Do(t, b.Complete(t.Context(), r))
+		must.Do(t, b.ReleaseHolder(t.Context(), take.Run.Holder(), fleet.EndingReleased))
 	}
 	same(t, "grades", b.arm(t, "code").Graded, before.Graded)
 	same(t, "agent", b.claude(t), fleet.AgentState{Agent: "claude"})

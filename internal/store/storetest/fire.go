@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -30,8 +31,7 @@ func testFire(first, second fleet.RunID) (fleet.Fire, []fleet.Run) {
 func (b bundle) mustRecord(t *testing.T, first, second fleet.RunID) fleet.Fire {
 	t.Helper()
 	f, runs := testFire(first, second)
-	got, err := b.RecordFire(t.Context(), store.Firing{Fire: f, Runs: runs})
-	must(t, err)
+	got := must.Get(b.RecordFire(t.Context(), store.Firing{Fire: f, Runs: runs}))(t)
 	f.ID = got.ID
 	same(t, "as it was recorded", got, f)
 	return f
@@ -42,8 +42,7 @@ func testRecordFire(t *testing.T, b bundle) {
 	mustBe(t, err, fleet.ErrNotFound)
 	want := b.mustRecord(t, "0r1", "0r2")
 	same(t, "number", want.ID, fleet.FireID(1))
-	got, err := b.Fire(t.Context(), 1)
-	must(t, err)
+	got := must.Get(b.Fire(t.Context(), 1))(t)
 	same(t, "fire", got, want)
 	_, runs := testFire("0r1", "0r2")
 	for _, r := range runs {
@@ -72,8 +71,7 @@ func testLastFires(t *testing.T, b bundle) {
 		fires = append([]fleet.Fire{b.mustRecord(t, ids[0], ids[1])}, fires...)
 	}
 	for limit, want := range map[int][]fleet.Fire{0: nil, 2: fires[:2], 9: fires} {
-		got, err := b.LastFires(t.Context(), store.FireQuery{Limit: limit})
-		must(t, err)
+		got := must.Get(b.LastFires(t.Context(), store.FireQuery{Limit: limit}))(t)
 		same(t, "fires", got, want)
 	}
 }
@@ -85,19 +83,16 @@ func testFiresSince(t *testing.T, b bundle) {
 		f, runs := testFire(ids[0], ids[1])
 		f.At = Start().Add(time.Duration(i) * time.Minute)
 		f.Due = map[fleet.Category]float64{"docs": 0.25, "code": float64(i) / 2}
-		got, err := b.RecordFire(t.Context(), store.Firing{Fire: f, Runs: runs})
-		must(t, err)
+		got := must.Get(b.RecordFire(t.Context(), store.Firing{Fire: f, Runs: runs}))(t)
 		f.ID = got.ID
 		fires = append(fires, f)
 	}
 	for since, want := range map[time.Duration][]fleet.Fire{
 		-time.Hour: fires, 0: fires, time.Millisecond: fires[1:], time.Minute: fires[1:], 2 * time.Minute: fires[2:], time.Hour: nil,
 	} {
-		got, err := b.FiresSince(t.Context(), Start().Add(since))
-		must(t, err)
+		got := must.Get(b.FiresSince(t.Context(), Start().Add(since)))(t)
 		same(t, since.String(), got, want)
-		entitled, err := b.Entitled(t.Context(), Start().Add(since))
-		must(t, err)
+		entitled := must.Get(b.Entitled(t.Context(), Start().Add(since)))(t)
 		sums := map[fleet.Category]float64{}
 		for _, f := range want {
 			for c, due := range f.Due {
@@ -113,8 +108,7 @@ func testNotStarted(t *testing.T, b bundle) {
 	b.clock.Advance(time.Second)
 	b.mustNotStart(t, want.ID, "0r2", true)
 	want.Choices[2].Decision, want.Choices[2].Reason = fleet.StartFailed, "unit refused"
-	got, err := b.Fire(t.Context(), want.ID)
-	must(t, err)
+	got := must.Get(b.Fire(t.Context(), want.ID))(t)
 	same(t, "fire", got, want)
 	run := b.mustRun(t, "0r2")
 	same(t, "verdict", run.Verdict, fleet.Verdict{Outcome: fleet.Abandoned, Reason: "unit refused"})
@@ -128,13 +122,13 @@ func testNotStarted(t *testing.T, b bundle) {
 // testNotStartedTooLate has a unit that was reported as not started, and ran.
 func testNotStartedTooLate(t *testing.T, b bundle) {
 	f := b.mustRecord(t, "0r1", "0r2")
-	must(t, b.BeginRun(t.Context(), "0r1", 7))
+	must.Do(t, b.BeginRun(t.Context(), "0r1", 7))
 	want := b.mustRun(t, "0r1")
 	b.mustNotStart(t, f.ID, "0r1", false)
 	same(t, "run that has begun", b.mustRun(t, "0r1"), want)
 	ended := b.mustRun(t, "0r2")
 	ended.Verdict = fleet.Verdict{Outcome: fleet.Busy, Reason: "lane busy"}
-	must(t, b.EndRun(t.Context(), ended))
+	must.Do(t, b.EndRun(t.Context(), ended))
 	want = b.mustRun(t, "0r2")
 	b.mustNotStart(t, f.ID, "0r2", false)
 	same(t, "run that has ended", b.mustRun(t, "0r2"), want)
@@ -143,14 +137,11 @@ func testNotStartedTooLate(t *testing.T, b bundle) {
 // mustNotStart reports a unit as not started, which closes its run unless it began.
 func (b bundle) mustNotStart(t *testing.T, fire fleet.FireID, run fleet.RunID, want bool) {
 	t.Helper()
-	before, err := b.Fire(t.Context(), fire)
-	must(t, err)
-	closed, err := b.NotStarted(t.Context(), fire, run, "unit refused")
-	must(t, err)
+	before := must.Get(b.Fire(t.Context(), fire))(t)
+	closed := must.Get(b.NotStarted(t.Context(), fire, run, "unit refused"))(t)
 	same(t, "closed", closed, want)
 	if !want {
-		after, err := b.Fire(t.Context(), fire)
-		must(t, err)
+		after := must.Get(b.Fire(t.Context(), fire))(t)
 		same(t, "fire of a run that began", after, before)
 	}
 }
@@ -159,11 +150,11 @@ func testSnapshot(t *testing.T, b bundle) {
 	same(t, "of nothing", b.mustSnapshot(t), store.Snapshot{Standing: store.Standing{At: b.clock.Now()}, NextFire: 1})
 	b.mustRecord(t, "0r2", "0r1")
 	ended := plannedRun("0r0")
-	must(t, b.AddRun(t.Context(), ended))
+	must.Do(t, b.AddRun(t.Context(), ended))
 	ended.Verdict.Outcome = fleet.Busy
-	must(t, b.EndRun(t.Context(), ended))
-	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r3"), 0.5)))
-	must(t, b.ReleaseHolder(t.Context(), "run:0r3", fleet.EndingDone))
+	must.Do(t, b.EndRun(t.Context(), ended))
+	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r3"), 0.5)))
+	must.Do(t, b.ReleaseHolder(t.Context(), "run:0r3", fleet.EndingDone))
 	got := b.mustSnapshot(t)
 	same(t, "graded", got.Arms["code"].Graded, 1)
 	got.Arms, got.Agents, got.Spent = nil, nil, nil
@@ -177,8 +168,7 @@ func testSnapshotOfHeld(t *testing.T, b bundle) {
 	for key, ttl := range map[fleet.Key]time.Duration{"c": time.Hour, "a": time.Minute + time.Millisecond, "expired": time.Minute, "released": time.Hour} {
 		b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: ttl}, fleet.Granted)
 	}
-	_, err := b.Release(t.Context(), store.Hold{Key: "released", Holder: bob}, fleet.EndingReleased, "")
-	must(t, err)
+	must.Get(b.Release(t.Context(), store.Hold{Key: "released", Holder: bob}, fleet.EndingReleased, ""))(t)
 	b.clock.Advance(time.Minute)
 	var got []fleet.Key
 	for _, c := range b.mustSnapshot(t).Claims {

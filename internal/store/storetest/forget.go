@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 )
@@ -15,10 +16,8 @@ import (
 // cut has the record begin at a time.
 func (b bundle) cut(t *testing.T, from time.Time) {
 	t.Helper()
-	l, err := b.Ledger(t.Context())
-	must(t, err)
-	moved, err := b.MoveEdge(t.Context(), book.CutAt(l, from))
-	must(t, err)
+	l := must.Get(b.Ledger(t.Context()))(t)
+	moved := must.Get(b.MoveEdge(t.Context(), book.CutAt(l, from)))(t)
 	same(t, "the edge was moved", moved, true)
 }
 
@@ -29,24 +28,22 @@ func (b bundle) session(t *testing.T, c fleet.Category, grade float64) fleet.Run
 	s := b.mustSnapshot(t)
 	r := plannedRun(fleet.NewRunID(b.clock.Now(), uint32(s.NextFire))) //nolint:gosec // a small number
 	r.Category, r.CreatedAt, r.Agent = c, b.clock.Now(), "claude"
-	_, err := b.RecordFire(ctx, store.Firing{Runs: []fleet.Run{r}, Fire: fleet.Fire{
+	must.Get(b.RecordFire(ctx, store.Firing{Runs: []fleet.Run{r}, Fire: fleet.Fire{
 		At: b.clock.Now(), Moves: []fleet.Category{"code", "docs"}, Due: map[fleet.Category]float64{"code": 0.5, "docs": 0.5},
 		Inputs: []byte("{}"), Selection: []byte("{}"), Choices: []fleet.Choice{{Category: c, Decision: fleet.Spawn, Run: r.ID}},
-	}})
-	must(t, err)
-	must(t, b.BeginRun(ctx, r.ID, 7))
+	}}))(t)
+	must.Do(t, b.BeginRun(ctx, r.ID, 7))
 	b.mustLane(t, r.ID, c, 1, fleet.Granted)
-	must(t, b.Denied(ctx, fleet.DeniedClaim{Run: r.ID, Category: c, Key: "k", Holder: bob}))
+	must.Do(t, b.Denied(ctx, fleet.DeniedClaim{Run: r.ID, Category: c, Key: "k", Holder: bob}))
 	task := fleet.TaskID(r.ID)
 	b.mustTakeForRun(t, takeFor(r.ID, task, fleet.LessonUse{Lesson: "a", Injected: true}), fleet.Granted)
 	r = graded(b.mustRun(t, r.ID), grade)
 	r.Usage = fleet.Usage{Tokens: new(int64(5)), USD: new(0.5), Cost: fleet.CostReported}
 	r.Commits = []string{"c1"}
-	must(t, b.Complete(ctx, r))
-	must(t, b.LaneReleased(ctx, r.ID))
-	must(t, b.ReleaseHolder(ctx, r.ID.Holder(), fleet.EndingDone))
-	_, err = b.AddFates(ctx, []fleet.Fate{{Run: r.ID, Kind: fleet.FateMerged, Witness: "m"}})
-	must(t, err)
+	must.Do(t, b.Complete(ctx, r))
+	must.Do(t, b.LaneReleased(ctx, r.ID))
+	must.Do(t, b.ReleaseHolder(ctx, r.ID.Holder(), fleet.EndingDone))
+	must.Get(b.AddFates(ctx, []fleet.Fate{{Run: r.ID, Kind: fleet.FateMerged, Witness: "m"}}))(t)
 	return r.ID
 }
 
@@ -70,15 +67,14 @@ func testForget(t *testing.T, b bundle) {
 	open := b.begun(t, fleet.NewRunID(Start().Add(time.Millisecond), 1)) // it is old, and has not ended
 	before := b.mustSnapshot(t)
 	claims, err := b.List(ctx, store.Listing{All: true})
-	must(t, err)
+	must.Do(t, err)
 	_, err = b.NoticeDue(ctx, fleet.Notice{Event: fleet.EventQuota, Agent: "claude"}, time.Hour)
-	must(t, err)
+	must.Do(t, err)
 
 	forget := func(from time.Time, most int) (n int) {
 		t.Helper()
 		for range 99 {
-			got, err := b.Forget(t.Context(), from)
-			must(t, err)
+			got := must.Get(b.Forget(t.Context(), from))(t)
 			b.addsUp(t)
 			if n += got; got == 0 {
 				return n
@@ -97,7 +93,7 @@ func testForget(t *testing.T, b bundle) {
 	same(t, "forgotten, and fires", forget(from, 1100), days/2+days/2)
 	left := all[days/2:]
 	runs, err := b.RunsSince(ctx, time.UnixMilli(0))
-	must(t, err)
+	must.Do(t, err)
 	same(t, "runs", len(runs), len(left)+1) // with the open one
 	for _, r := range runs {
 		if r.ID != open.ID && !slices.Contains(left, r.ID) {
@@ -105,12 +101,11 @@ func testForget(t *testing.T, b bundle) {
 		}
 	}
 	e, err := b.Edge(ctx)
-	must(t, err)
+	must.Do(t, err)
 	same(t, "edge", e, store.Edge{From: from, Fire: days / 2, Oldest: open.CreatedAt})
 	same(t, "the first run, and the last", []bool{e.Gone(all[0]), e.Gone(all[days-1])}, []bool{true, false})
 	for id, want := range map[fleet.FireID]int{1: 0, days / 2: 0, days/2 + 1: 1} {
-		f, err := b.Fire(ctx, id)
-		must(t, err)
+		f := must.Get(b.Fire(ctx, id))(t)
 		same(t, fmt.Sprintf("choices and inputs of fire %d", id), []int{len(f.Choices), len(f.Inputs)}, []int{want, 2 * want})
 	}
 	for what, got := range map[string]func() (int, error){
@@ -121,8 +116,7 @@ func testForget(t *testing.T, b bundle) {
 			return len(l), err
 		},
 	} {
-		n, err := got()
-		must(t, err)
+		n := must.Get(got())(t)
 		same(t, what, n, len(left))
 	}
 	after := b.mustSnapshot(t)
@@ -130,12 +124,12 @@ func testForget(t *testing.T, b bundle) {
 	same(t, "lessons", after.Lessons, before.Lessons)
 	same(t, "agents, with their bills", after.Agents, before.Agents)
 	now, err := b.List(ctx, store.Listing{All: true})
-	must(t, err)
+	must.Do(t, err)
 	same(t, "claims", len(now.Claims), len(claims.Claims))
 
 	// Life goes on: a grade that is kept is corrected, one that is gone is passed over.
 	news, err := b.AddFates(ctx, []fleet.Fate{{Run: left[0], Kind: fleet.FateReverted, Witness: "r"}, {Run: all[0], Kind: fleet.FateReverted, Witness: "r"}})
-	must(t, err)
+	must.Do(t, err)
 	same(t, "news", len(news), 1)
 	b.addsUp(t)
 	b.session(t, "code", 0.4)
@@ -146,7 +140,7 @@ func testForget(t *testing.T, b bundle) {
 	b.cut(t, b.clock.Now())
 	forget(b.clock.Now(), 1100)
 	runs, err = b.RunsSince(ctx, time.UnixMilli(0))
-	must(t, err)
+	must.Do(t, err)
 	if len(runs) < fleet.BillsKept+1 || len(runs) > fleet.BillsKept+3 {
 		t.Errorf("got %d runs, want the open one and the last %d bills", len(runs), fleet.BillsKept)
 	}
@@ -164,32 +158,26 @@ func testForgetNothing(t *testing.T, b bundle) {
 			b.mustTake(t, store.TakeRequest{Key: "k", Holder: id.Holder(), TTL: time.Hour}, fleet.Granted)
 		},
 		func(id fleet.RunID) {
-			must(t, b.SaveFeedback(ctx, fleet.Feedback{Run: id, Task: "fix", Said: "again", At: b.clock.Now()}))
+			must.Do(t, b.SaveFeedback(ctx, fleet.Feedback{Run: id, Task: "fix", Said: "again", At: b.clock.Now()}))
 		},
 	} {
 		stays(b.session(t, "code", 0.5))
 		b.clock.Advance(time.Hour)
 	}
-	l, err := b.Ledger(ctx)
-	must(t, err)
+	l := must.Get(b.Ledger(ctx))(t)
 	early := book.CutAt(l, b.clock.Now())
 	last := b.session(t, "code", 0.7)
-	_, err = b.AddFates(ctx, []fleet.Fate{{Run: last, Kind: fleet.FateReverted, Witness: "r"}})
-	must(t, err)
-	moved, err := b.MoveEdge(ctx, early)
-	must(t, err)
+	must.Get(b.AddFates(ctx, []fleet.Fate{{Run: last, Kind: fleet.FateReverted, Witness: "r"}}))(t)
+	moved := must.Get(b.MoveEdge(ctx, early))(t)
 	same(t, "moved by what was", moved, false)
-	e, err := b.Edge(ctx)
-	must(t, err)
+	e := must.Get(b.Edge(ctx))(t)
 	same(t, "edge", e.From, time.Time{})
 	b.clock.Advance(time.Hour)
 	b.cut(t, b.clock.Now())
 	for range 3 {
-		_, err := b.Forget(ctx, b.clock.Now())
-		must(t, err)
+		must.Get(b.Forget(ctx, b.clock.Now()))(t)
 	}
-	runs, err := b.RunsSince(ctx, time.UnixMilli(0))
-	must(t, err)
+	runs := must.Get(b.RunsSince(ctx, time.UnixMilli(0)))(t)
 	same(t, "runs", len(runs), 3) // the last has a bill
 }
 
@@ -204,10 +192,10 @@ func testForgetInBetween(t *testing.T, b bundle) {
 	var open []fleet.Run
 	for i := range sessions {
 		_, err := b.RecordFire(ctx, store.Firing{Fire: fleet.Fire{At: b.clock.Now(), Moves: []fleet.Category{"code"}, Due: map[fleet.Category]float64{"code": 0.9}}})
-		must(t, err)
+		must.Do(t, err)
 		r := plannedRun(fleet.NewRunID(b.clock.Now(), uint32(i))) //nolint:gosec // a small number
-		must(t, b.AddRun(ctx, r))
-		must(t, b.BeginRun(ctx, r.ID, 7))
+		must.Do(t, b.AddRun(ctx, r))
+		must.Do(t, b.BeginRun(ctx, r.ID, 7))
 		take := takeFor(r.ID, fleet.TaskID(r.ID))
 		take.TTL = 100 * time.Hour
 		b.mustTakeForRun(t, take, fleet.Granted)
@@ -221,8 +209,8 @@ func testForgetInBetween(t *testing.T, b bundle) {
 		if i%5 == 0 {
 			end.EndedAt = b.clock.Now().Add(-25 * time.Minute)
 		}
-		must(t, b.Complete(ctx, end))
-		must(t, b.ReleaseHolder(ctx, end.ID.Holder(), fleet.EndingDone))
+		must.Do(t, b.Complete(ctx, end))
+		must.Do(t, b.ReleaseHolder(ctx, end.ID.Holder(), fleet.EndingDone))
 	}
 	if n := b.arm(t, "code").Alarms; n < 2 {
 		t.Errorf("got %d alarms, want that this is a test", n)
@@ -230,15 +218,13 @@ func testForgetInBetween(t *testing.T, b bundle) {
 	for from := Start().Add(time.Minute); from.Before(b.clock.Now()); from = from.Add(15 * time.Minute) {
 		b.cut(t, from)
 		b.addsUp(t)
-		_, err := b.Forget(ctx, from)
-		must(t, err)
+		must.Get(b.Forget(ctx, from))(t)
 		b.addsUp(t)
 		if t.Failed() {
 			t.Fatalf("with an edge %s after the start", from.Sub(Start()))
 		}
 	}
-	runs, err := b.RunsSince(ctx, time.UnixMilli(0))
-	must(t, err)
+	runs := must.Get(b.RunsSince(ctx, time.UnixMilli(0)))(t)
 	if len(runs) > 6 {
 		t.Errorf("got %d runs that are kept, want the open ones, and those of the last alarm", len(runs))
 	}

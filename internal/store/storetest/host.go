@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -27,14 +28,14 @@ func testHosts(t *testing.T, b bundle) {
 		HeardAt: time.Unix(1, 0), GoneAt: time.Unix(1, 0), Reason: "what it says of these counts for nothing",
 	}
 	two := fleet.Host{ID: "b", Name: "two", Boot: "1"}
-	must(t, b.fireOf(t, two))
+	must.Do(t, b.fireOf(t, two))
 	b.clock.Advance(time.Minute)
-	must(t, b.fireOf(t, one))
+	must.Do(t, b.fireOf(t, one))
 	want := func(of ...fleet.Host) {
 		t.Helper()
 		same(t, "hosts", b.mustSnapshot(t).Hosts, of)
 		list, at, err := b.Hosts(t.Context())
-		must(t, err)
+		must.Do(t, err)
 		same(t, "hosts, asked for alone", list, of)
 		same(t, "when", at, b.clock.Now())
 	}
@@ -47,90 +48,85 @@ func testHosts(t *testing.T, b bundle) {
 	other := fleet.Host{ID: "c", Name: "one"}
 	mustBe(t, b.fireOf(t, other), fleet.ErrUsage)
 	want(one, two)
-	_, err := b.HostGone(t.Context(), "a", "burnt")
-	must(t, err)
-	must(t, b.fireOf(t, other))
+	must.Get(b.HostGone(t.Context(), "a", "burnt"))(t)
+	must.Do(t, b.fireOf(t, other))
 	mustBe(t, b.fireOf(t, one), fleet.ErrUsage)
 	other.FiredAt, other.HeardAt, one.GoneAt, one.Reason = b.clock.Now(), b.clock.Now(), b.clock.Now(), "burnt"
 	want(one, other, two)
 	mustBe(t, b.ForgetHost(t.Context(), "c"), fleet.ErrUsage)
-	must(t, b.ForgetHost(t.Context(), "a"))
+	must.Do(t, b.ForgetHost(t.Context(), "a"))
 	want(other, two)
 
 	// It was started again: a process of before is a copy's.
 	two.Boot = "2"
-	must(t, b.fireOf(t, two))
+	must.Do(t, b.fireOf(t, two))
 	two.Boot = "1"
 	mustBe(t, b.fireOf(t, two), fleet.ErrUsage)
 	stale := plannedRun("0r9")
 	stale.Seat = fleet.Seat{Host: "b", Boot: "1"}
 	mustBe(t, b.AddRun(t.Context(), stale), fleet.ErrUsage)
 	stale.Boot = "2"
-	must(t, b.AddRun(t.Context(), stale))
+	must.Do(t, b.AddRun(t.Context(), stale))
 	gone := store.Gone{Run: "0r9", Reason: "of before", By: fleet.Seat{Host: "b", Boot: "1"}}
-	_, err = b.Abandon(t.Context(), gone)
+	_, err := b.Abandon(t.Context(), gone)
 	mustBe(t, err, fleet.ErrUsage)
 	gone.By.Boot = "2"
-	left, err := b.Abandon(t.Context(), gone)
-	must(t, err)
+	left := must.Get(b.Abandon(t.Context(), gone))(t)
 	same(t, "left", left, true)
 }
 
 func testHostGone(t *testing.T, b bundle) {
 	host := fleet.Host{ID: "a", Name: "one", Boot: "1"}
-	must(t, b.fireOf(t, host, "0r1", "0r2", "0r3"))
-	must(t, b.fireOf(t, fleet.Host{ID: "b", Name: "two"}, "0r4"))
+	must.Do(t, b.fireOf(t, host, "0r1", "0r2", "0r3"))
+	must.Do(t, b.fireOf(t, fleet.Host{ID: "b", Name: "two"}, "0r4"))
 	for _, id := range []fleet.RunID{"0r1", "0r2", "0r4"} {
-		must(t, b.BeginRun(t.Context(), id, 7))
+		must.Do(t, b.BeginRun(t.Context(), id, 7))
 		b.mustLane(t, id, "code", int(id[2]-'0'), fleet.Granted)
 		b.mustTakeForRun(t, takeFor(id, fleet.TaskID("task of "+id)), fleet.Granted)
 	}
 	done := graded(b.mustRun(t, "0r1"), 0.5) // it has ended, and gave nothing back yet
-	must(t, b.Complete(t.Context(), done))
+	must.Do(t, b.Complete(t.Context(), done))
 
 	b.clock.Advance(time.Minute)
 	mustBe(t, b.ForgetHost(t.Context(), "a"), fleet.ErrUsage)
-	ended, err := b.HostGone(t.Context(), "a", "burnt")
-	must(t, err)
+	ended := must.Get(b.HostGone(t.Context(), "a", "burnt"))(t)
 	same(t, "ended", ended, []fleet.RunID{"0r2", "0r3"})
-	there, err := b.LastRuns(t.Context(), store.RunQuery{Host: "b", Limit: 9})
-	must(t, err)
+	there := must.Get(b.LastRuns(t.Context(), store.RunQuery{Host: "b", Limit: 9}))(t)
 	same(t, "runs of the other", there, []fleet.Run{b.mustRun(t, "0r4")})
 	same(t, "the end of what had ended", b.mustRun(t, "0r1").Verdict.Outcome, fleet.Productive)
 	for _, id := range ended {
 		same(t, "end", b.mustRun(t, id).Verdict, fleet.Verdict{Outcome: fleet.Abandoned, Reason: "its machine is off: burnt"})
 	}
-	held, err := b.List(t.Context(), store.Listing{})
-	must(t, err)
+	held := must.Get(b.List(t.Context(), store.Listing{}))(t)
 	for _, c := range held.Claims {
 		same(t, "holder of what is held", c.Holder, fleet.RunID("0r4").Holder())
 	}
 	same(t, "so many are held", len(held.Claims), 2)
 
 	// A session that lives after all has lost.
-	_, err = b.Renew(t.Context(), store.Hold{Key: "task of 0r2", Holder: fleet.RunID("0r2").Holder(), Epoch: 1, Kept: true}, time.Hour)
+	_, err := b.Renew(t.Context(), store.Hold{Key: "task of 0r2", Holder: fleet.RunID("0r2").Holder(), Epoch: 1, Kept: true}, time.Hour)
 	mustBe(t, err, fleet.ErrLost)
 	lost := graded(b.mustRun(t, "0r2"), 0.9)
 	mustBe(t, b.Complete(t.Context(), lost), fleet.ErrLost)
 	mustBe(t, b.BeginRun(t.Context(), "0r3", 7), fleet.ErrUsage)
 
 	// It fires: it is back.
-	must(t, b.fireOf(t, host))
+	must.Do(t, b.fireOf(t, host))
 	same(t, "gone", b.mustSnapshot(t).Hosts[0].Gone(), false)
 	_, err = b.HostGone(t.Context(), "x", "burnt")
 	mustBe(t, err, fleet.ErrNotFound)
 }
 
 func testTail(t *testing.T, b bundle) {
-	must(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, "0r1", "0r2"))
+	must.Do(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, "0r1", "0r2"))
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
-		must(t, b.BeginRun(t.Context(), id, 7))
+		must.Do(t, b.BeginRun(t.Context(), id, 7))
 		b.mustTakeForRun(t, takeFor(id, fleet.TaskID("task of "+id)), fleet.Granted)
 	}
 	want := func(id fleet.RunID, text string, at time.Time) {
 		t.Helper()
 		got, read, err := b.Tail(t.Context(), id)
-		must(t, err)
+		must.Do(t, err)
 		same(t, "tail", got, fleet.Tail{Run: id, At: at, Text: text})
 		same(t, "when it was read", read, b.clock.Now())
 	}
@@ -142,36 +138,33 @@ func testTail(t *testing.T, b bundle) {
 	none("0r1")
 	hold := store.Hold{Key: "task of 0r1", Holder: fleet.RunID("0r1").Holder(), Epoch: 1, Kept: true, Tail: "line 1\nü\n"}
 	b.clock.Advance(time.Minute)
-	_, err := b.Renew(t.Context(), hold, time.Hour)
-	must(t, err)
+	must.Get(b.Renew(t.Context(), hold, time.Hour))(t)
 	told := b.clock.Now()
 	want("0r1", "line 1\nü\n", told)
 	none("0r2")
 	hold.Tail = ""
 	b.clock.Advance(time.Minute)
-	_, err = b.Renew(t.Context(), hold, time.Hour)
-	must(t, err)
+	must.Get(b.Renew(t.Context(), hold, time.Hour))(t)
 	want("0r1", "line 1\nü\n", told)
 	hold.Tail, hold.Epoch = "of one who lost the claim", 7
-	_, err = b.Renew(t.Context(), hold, time.Hour)
+	_, err := b.Renew(t.Context(), hold, time.Hour)
 	mustBe(t, err, fleet.ErrLost)
 	want("0r1", "line 1\nü\n", told)
 
 	done := graded(b.mustRun(t, "0r1"), 0.5)
 	done.Tail = "line 2"
-	must(t, b.Complete(t.Context(), done))
+	must.Do(t, b.Complete(t.Context(), done))
 	want("0r1", "line 2", b.clock.Now())
-	_, err = b.Abandon(t.Context(), store.Gone{Run: "0r2", Reason: "crashed", Tail: "line 3"})
-	must(t, err)
+	must.Get(b.Abandon(t.Context(), store.Gone{Run: "0r2", Reason: "crashed", Tail: "line 3"}))(t)
 	ended := b.clock.Now()
 	want("0r2", "line 3", ended)
 
 	// A fire deletes those that nobody needs any more.
 	b.clock.Advance(14 * 24 * time.Hour)
-	must(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}))
+	must.Do(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}))
 	want("0r2", "line 3", ended)
 	b.clock.Advance(time.Second)
-	must(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}))
+	must.Do(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}))
 	none("0r1")
 	none("0r2")
 }
@@ -180,21 +173,19 @@ func testTail(t *testing.T, b bundle) {
 // claim, and by nobody but themselves.
 func testOverran(t *testing.T, b bundle) {
 	ids := []fleet.RunID{"0r1", "0r2", "0r3", "0r4"}
-	must(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, ids...))
+	must.Do(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, ids...))
 	for _, id := range ids {
-		must(t, b.BeginRun(t.Context(), id, 7))
+		must.Do(t, b.BeginRun(t.Context(), id, 7))
 		b.mustTakeForRun(t, takeFor(id, fleet.TaskID("task of "+id)), fleet.Granted)
 	}
 	over := b.mustRun(t, "0r1").StartedAt.Add(takeFor("0r1", "x").TTL)
 	b.clock.Advance(over.Sub(b.clock.Now()) + time.Minute)
 	none := func() {
 		t.Helper()
-		list, err := b.Overran(t.Context(), time.Time{})
-		must(t, err)
+		list := must.Get(b.Overran(t.Context(), time.Time{}))(t)
 		same(t, "overran", len(list), 0)
 	}
-	left, err := b.Abandon(t.Context(), store.Gone{Run: "0r1", Reason: "silent"})
-	must(t, err)
+	left := must.Get(b.Abandon(t.Context(), store.Gone{Run: "0r1", Reason: "silent"}))(t)
 	same(t, "left", left, true)
 	take := store.TakeRequest{Key: "task of 0r2", Holder: bob, TTL: time.Hour, Known: store.Known{Holder: "run:0r2", Epoch: 1, Session: fleet.Gone}}
 	b.mustTake(t, take, fleet.Granted)
@@ -205,33 +196,31 @@ func testOverran(t *testing.T, b bundle) {
 		return b.EndRun(t.Context(), r)
 	}
 	mustBe(t, lost("0r1", over), fleet.ErrLost) // it has ended in time, and is closed
-	must(t, lost("0r4", over))
+	must.Do(t, lost("0r4", over))
 	none()
 	for i, id := range ids[:3] {
 		at := over.Add(time.Duration(10*(i+1)) * time.Second)
 		for range 2 { // who never heard the answer
-			must(t, lost(id, at))
+			must.Do(t, lost(id, at))
 		}
 		r := b.mustRun(t, id)
 		same(t, "lease", r.LeaseOver, over)
 		same(t, "end", r.OverranTo, at)
 	}
 	same(t, "what others said of its end", b.mustRun(t, "0r1").Verdict.Outcome, fleet.Abandoned)
-	list, err := b.Overran(t.Context(), over.Add(10*time.Second))
-	must(t, err)
+	list := must.Get(b.Overran(t.Context(), over.Add(10*time.Second)))(t)
 	same(t, "since then", []int{len(list)}, []int{2})
 	same(t, "the first of them", list[0].ID, fleet.RunID("0r2"))
 }
 
 func testAskToStop(t *testing.T, b bundle) {
-	must(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, "0r1"))
-	must(t, b.BeginRun(t.Context(), "0r1", 7))
+	must.Do(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, "0r1"))
+	must.Do(t, b.BeginRun(t.Context(), "0r1", 7))
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
 	hold := store.Hold{Key: "fix", Holder: fleet.RunID("0r1").Holder(), Epoch: 1, Kept: true}
 	hears := func(want string, heard time.Time) {
 		t.Helper()
-		kept, err := b.Renew(t.Context(), hold, time.Hour)
-		must(t, err)
+		kept := must.Get(b.Renew(t.Context(), hold, time.Hour))(t)
 		same(t, "heard by the session", kept.Stop, want)
 		same(t, "heard of the machine", b.mustSnapshot(t).Hosts[0].HeardAt, heard)
 	}
@@ -239,13 +228,11 @@ func testAskToStop(t *testing.T, b bundle) {
 	hears("", Start()) // it was heard of a moment ago
 	b.clock.Advance(time.Minute)
 	hears("", b.clock.Now())
-	open, err := b.AskToStop(t.Context(), "0r1", "enough")
-	must(t, err)
+	open := must.Get(b.AskToStop(t.Context(), "0r1", "enough"))(t)
 	same(t, "open", open, true)
 	hears("enough", b.clock.Now())
 	same(t, "on record", b.mustRun(t, "0r1").Stop, "enough")
-	must(t, b.Complete(t.Context(), graded(b.mustRun(t, "0r1"), 0.5)))
-	open, err = b.AskToStop(t.Context(), "0r1", "enough")
-	must(t, err)
+	must.Do(t, b.Complete(t.Context(), graded(b.mustRun(t, "0r1"), 0.5)))
+	open = must.Get(b.AskToStop(t.Context(), "0r1", "enough"))(t)
 	same(t, "open once it has ended", open, false)
 }

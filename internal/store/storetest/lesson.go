@@ -5,6 +5,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -26,25 +27,25 @@ func testLessons(t *testing.T, b bundle) {
 	without := func(id fleet.LessonID) fleet.LessonUse { return fleet.LessonUse{Lesson: id} }
 	r := b.begun(t, "0r1", with("a"), without("b"))
 	same(t, "before the grade", b.mustSnapshot(t).Lessons, []store.Lesson(nil))
-	must(t, b.Complete(t.Context(), graded(r, 0.5)))
+	must.Do(t, b.Complete(t.Context(), graded(r, 0.5)))
 	want := []store.Lesson{
 		{ID: "a", Category: "code", Trial: bandit.Trial{With: tried(0.5)}, Exposure: 1},
 		{ID: "b", Category: "code", Trial: bandit.Trial{Without: tried(0.5)}},
 	}
 	same(t, "after one grade", b.mustSnapshot(t).Lessons, want)
-	must(t, b.Complete(t.Context(), graded(r, 0.5)))
+	must.Do(t, b.Complete(t.Context(), graded(r, 0.5)))
 	same(t, "after the same grade", b.mustSnapshot(t).Lessons, want)
 
 	// The second of the sessions behind the belief moves a mean by half the way.
-	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r2", with("b"), with("c")), 1)))
+	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r2", with("b"), with("c")), 1)))
 	want = []store.Lesson{
 		{ID: "a", Category: "code", Trial: bandit.Trial{With: tried(0.5)}, Exposure: 0.5},
 		{ID: "b", Category: "code", Trial: bandit.Trial{With: tried(1), Without: tried(0.5)}, Exposure: 0.5},
 		{ID: "c", Category: "code", Trial: bandit.Trial{With: tried(1)}, Exposure: 0.5},
 	}
 	same(t, "after two grades", b.mustSnapshot(t).Lessons, want)
-	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r3"), 1)))
-	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r4", with("a"), without("b"), with("c")), 0.25)))
+	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r3"), 1)))
+	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r4", with("a"), without("b"), with("c")), 0.25)))
 	third := 0.5 + (0-0.5)/3
 	want[0].With, want[0].Exposure = tried(0.5, 0.25), third+(1-third)/4
 	want[1].Without, want[1].Exposure = tried(0.5, 0.25), third+(0-third)/4
@@ -54,9 +55,9 @@ func testLessons(t *testing.T, b bundle) {
 
 func testLessonsByCategory(t *testing.T, b bundle) {
 	use := fleet.LessonUse{Lesson: "a", Injected: true}
-	must(t, b.Complete(t.Context(), graded(b.begunIn(t, "docs", "0r1", use), 0.5)))
-	must(t, b.Complete(t.Context(), graded(b.begunIn(t, "code", "0r2", use, fleet.LessonUse{Lesson: "B"}), 1)))
-	must(t, b.Complete(t.Context(), graded(b.begunIn(t, "triage", "0r3"), 1)))
+	must.Do(t, b.Complete(t.Context(), graded(b.begunIn(t, "docs", "0r1", use), 0.5)))
+	must.Do(t, b.Complete(t.Context(), graded(b.begunIn(t, "code", "0r2", use, fleet.LessonUse{Lesson: "B"}), 1)))
+	must.Do(t, b.Complete(t.Context(), graded(b.begunIn(t, "triage", "0r3"), 1)))
 	want := []store.Lesson{
 		{ID: "B", Category: "code", Trial: bandit.Trial{Without: tried(1)}},
 		{ID: "a", Category: "code", Trial: bandit.Trial{With: tried(1)}, Exposure: 1},
@@ -75,11 +76,11 @@ func testLessonsReplaced(t *testing.T, b bundle) {
 		return list
 	}
 	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: takeFor("", "").TTL}, fleet.Granted)
-	must(t, b.AddRun(ctx, plannedRun("0r1")))
+	must.Do(t, b.AddRun(ctx, plannedRun("0r1")))
 	b.mustTakeForRun(t, takeFor("0r1", "first", uses("a", "b")...), fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "first", uses("b", "c")...), fleet.Renewed)
 	b.mustTakeForRun(t, takeFor("0r1", "hers", uses("d")...), fleet.Denied)
-	must(t, b.Complete(ctx, graded(b.mustRun(t, "0r1"), 0.5)))
+	must.Do(t, b.Complete(ctx, graded(b.mustRun(t, "0r1"), 0.5)))
 	one := bandit.Trial{With: tried(0.5)}
 	want := []store.Lesson{{ID: "b", Category: "code", Trial: one, Exposure: 1}, {ID: "c", Category: "code", Trial: one, Exposure: 1}}
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
@@ -91,8 +92,8 @@ func testLessonsEdited(t *testing.T, b bundle) {
 	use := func(version string) fleet.LessonUse {
 		return fleet.LessonUse{Lesson: "a", Version: version, Injected: true}
 	}
-	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r1", use("first")), 0.5)))
-	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r2", use("second")), 1)))
+	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r1", use("first")), 0.5)))
+	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r2", use("second")), 1)))
 	same(t, "lessons", b.mustSnapshot(t).Lessons, []store.Lesson{
 		{ID: "a", Version: "first", Category: "code", Trial: bandit.Trial{With: tried(0.5)}, Exposure: 0.5},
 		{ID: "a", Version: "second", Category: "code", Trial: bandit.Trial{With: tried(1)}, Exposure: 0.5},
@@ -103,28 +104,27 @@ func testLessonsEdited(t *testing.T, b bundle) {
 // counted beside the grades, and of what nobody can judge nothing is.
 func testLessonsUngraded(t *testing.T, b bundle) {
 	with, without := fleet.LessonUse{Lesson: "a", Injected: true}, fleet.LessonUse{Lesson: "a"}
-	must(t, b.Complete(t.Context(), graded(b.begun(t, "0r1", with), 0.5)))
+	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r1", with), 0.5)))
 	want := b.mustSnapshot(t).Lessons
 	same(t, "number", len(want), 1)
 
 	lost := graded(b.begun(t, "0r2", without), 1)
 	lost.Verdict.Outcome = fleet.Lost
-	must(t, b.EndRun(t.Context(), lost))
-	_, err := b.Abandon(t.Context(), store.Gone{Run: b.begun(t, "0r3", without).ID, Reason: "found dead"})
-	must(t, err)
+	must.Do(t, b.EndRun(t.Context(), lost))
+	must.Get(b.Abandon(t.Context(), store.Gone{Run: b.begun(t, "0r3", without).ID, Reason: "found dead"}))(t)
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 
 	for i, outcome := range []fleet.Outcome{fleet.Noop, fleet.Nothing, fleet.Failed} {
 		r := b.begun(t, fleet.RunID("0s"+string(rune('1'+i))), with, fleet.LessonUse{Lesson: "b"})
 		r.Verdict.Outcome = outcome
-		must(t, b.Complete(t.Context(), r))
+		must.Do(t, b.Complete(t.Context(), r))
 	}
 	failed := graded(b.begun(t, "0t1", without), 0)
 	failed.Verdict.Outcome = fleet.Failed
-	must(t, b.Complete(t.Context(), failed))
+	must.Do(t, b.Complete(t.Context(), failed))
 	works := b.begun(t, "0t2") // so that the failures count
 	works.Verdict.Outcome = fleet.Noop
-	must(t, b.Complete(t.Context(), works))
+	must.Do(t, b.Complete(t.Context(), works))
 	want[0].With.Empty, want[0].With.Failed = 2, 1
 	want[0].Without = tried(0)
 	want[0].Without.Failed = 1

@@ -11,14 +11,15 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
 // asks is a run that has begun and asks for a task of its own, to be worked by an agent.
 func (b bundle) asks(t *testing.T, id fleet.RunID, agent string, budgets ...fleet.Budget) store.RunTake {
 	t.Helper()
-	must(t, b.AddRun(t.Context(), plannedRun(id)))
-	must(t, b.BeginRun(t.Context(), id, 7))
+	must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
+	must.Do(t, b.BeginRun(t.Context(), id, 7))
 	take := takeFor(id, fleet.TaskID("task of "+id))
 	take.Agent, take.Budgets = agent, budgets
 	return take
@@ -35,7 +36,7 @@ func (b bundle) works(t *testing.T, id fleet.RunID, agent string, budgets ...fle
 func (b bundle) ends(t *testing.T, r fleet.Run, outcome fleet.Outcome, reason string) {
 	t.Helper()
 	r.Verdict = fleet.Verdict{Outcome: outcome, Reason: reason}
-	must(t, b.Complete(t.Context(), r))
+	must.Do(t, b.Complete(t.Context(), r))
 }
 
 // mustRefuse has a request refused for a reason that has so much in it, and nothing
@@ -44,7 +45,7 @@ func (b bundle) mustRefuse(t *testing.T, take store.RunTake, reason string) {
 	t.Helper()
 	before, run := b.mustSnapshot(t), b.mustRun(t, take.Run)
 	claim, _, err := b.Check(t.Context(), take.Key)
-	must(t, err)
+	must.Do(t, err)
 	grant, c, err := b.TakeForRun(t.Context(), take)
 	var refused fleet.RefusedError
 	if !errors.As(err, &refused) || !strings.Contains(refused.Reason, reason) {
@@ -53,7 +54,7 @@ func (b bundle) mustRefuse(t *testing.T, take store.RunTake, reason string) {
 	same(t, "snapshot after a refusal", b.mustSnapshot(t), before)
 	same(t, "run after a refusal", b.mustRun(t, take.Run), run)
 	after, _, err := b.Check(t.Context(), take.Key)
-	must(t, err)
+	must.Do(t, err)
 	same(t, "claim after a refusal", after, claim)
 }
 
@@ -160,11 +161,10 @@ func testReserveOfTheSilent(t *testing.T, b bundle) {
 	b.used(t, b.works(t, "0r1", "claude"), 1000, 1)
 	ends := map[fleet.RunID]func(fleet.Run){
 		"0dead": func(r fleet.Run) {
-			_, err := b.Abandon(t.Context(), store.Gone{Run: r.ID, Reason: "found dead"})
-			must(t, err)
+			must.Get(b.Abandon(t.Context(), store.Gone{Run: r.ID, Reason: "found dead"}))(t)
 		},
 		"0silent": func(r fleet.Run) { b.ends(t, r, fleet.Noop, "") },
-		"0lost":   func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must(t, b.EndRun(t.Context(), r)) },
+		"0lost":   func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must.Do(t, b.EndRun(t.Context(), r)) },
 	}
 	for id, end := range ends {
 		before := b.spent(t)[fleet.FleetScope]
@@ -239,8 +239,7 @@ func testResetBudget(t *testing.T, b bundle) {
 	next := b.asks(t, "0d", "claude", budget)
 	b.mustRefuse(t, next, "1000004.00 of 100.00 USD today")
 
-	before, err := b.ResetBudget(t.Context(), budget.Scope, "a wrong bill")
-	must(t, err)
+	before := must.Get(b.ResetBudget(t.Context(), budget.Scope, "a wrong bill"))(t)
 	want := fleet.Spent{Scope: budget.Scope, Runs: 3, Tokens: 3000, USD: 1e6 + 4, Guessed: 2}
 	same(t, "struck out", before, want)
 	left := fleet.Spent{Scope: budget.Scope, Runs: 1, Tokens: 1000, USD: 2, Guessed: 2, ReservedTokens: 1000, ReservedUSD: 2}
@@ -251,13 +250,11 @@ func testResetBudget(t *testing.T, b bundle) {
 	same(t, "settled", b.spent(t)[budget.Scope], fleet.Spent{Scope: budget.Scope, Runs: 1, Tokens: 500, USD: 3})
 	b.mustTakeForRun(t, next, fleet.Granted)
 
-	list, err := b.BudgetResets(t.Context(), b.clock.Now())
-	must(t, err)
+	list := must.Get(b.BudgetResets(t.Context(), b.clock.Now()))(t)
 	want.Guessed = 0 // is not kept
 	same(t, "on record", list, []fleet.Reset{{At: b.clock.Now(), Spent: want, Reason: "a wrong bill"}})
 	b.clock.Advance(time.Hour)
-	list, err = b.BudgetResets(t.Context(), b.clock.Now())
-	must(t, err)
+	list = must.Get(b.BudgetResets(t.Context(), b.clock.Now()))(t)
 	same(t, "since then", len(list), 0)
 }
 
@@ -268,8 +265,7 @@ func testCostOfTheDead(t *testing.T, b bundle) {
 	dead := b.works(t, "0r2", "claude")
 	used := fleet.Usage{Tokens: value(int64(70)), USD: value(0.25), Cost: fleet.CostComputed, Models: []string{"m"}}
 	for range 2 {
-		_, err := b.Abandon(t.Context(), store.Gone{Run: dead.ID, Reason: "found dead", Used: used})
-		must(t, err)
+		must.Get(b.Abandon(t.Context(), store.Gone{Run: dead.ID, Reason: "found dead", Used: used}))(t)
 		same(t, "spent", b.spent(t)[fleet.FleetScope], fleet.Spent{Scope: fleet.FleetScope, Runs: 2, Tokens: 1070, USD: 1.25, Guessed: 0.25})
 		same(t, "stored usage", b.mustRun(t, dead.ID).Usage, used)
 	}
@@ -289,7 +285,7 @@ func testSettledInItsDay(t *testing.T, b bundle) {
 
 // testSettledAfterPivot settles in the category that was worked.
 func testSettledAfterPivot(t *testing.T, b bundle) {
-	must(t, b.AddRun(t.Context(), plannedRun("0r1")))
+	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	b.mustLane(t, "0r1", "docs", 1, fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "free"), fleet.Granted)
 	r := b.mustRun(t, "0r1")
@@ -345,7 +341,7 @@ func testSlots(t *testing.T, b bundle) {
 		take.Slots = 2
 		return take
 	}
-	must(t, b.AddRun(t.Context(), plannedRun("0planned"))) // takes no slot yet
+	must.Do(t, b.AddRun(t.Context(), plannedRun("0planned"))) // takes no slot yet
 	first := ask("0r1", "claude")
 	b.mustTakeForRun(t, first, fleet.Granted)
 	b.mustTakeForRun(t, ask("0r2", "claude"), fleet.Granted)
@@ -356,8 +352,7 @@ func testSlots(t *testing.T, b bundle) {
 	b.ends(t, b.mustRun(t, "0r1"), fleet.Noop, "")
 	b.mustTakeForRun(t, third, fleet.Granted)
 	b.mustRefuse(t, ask("0r5", "claude"), "slots are in use")
-	_, err := b.Abandon(t.Context(), store.Gone{Run: "0r2", Reason: "found dead"})
-	must(t, err)
+	must.Get(b.Abandon(t.Context(), store.Gone{Run: "0r2", Reason: "found dead"}))(t)
 	b.mustTakeForRun(t, ask("0r6", "claude"), fleet.Granted)
 	same(t, "agent in the row", b.mustRun(t, "0r4").Agent, "codex")
 }
@@ -371,7 +366,7 @@ func testUnworked(t *testing.T, b bundle) {
 	third := b.asks(t, "0r3", "claude", budget)
 	b.mustRefuse(t, third, "2 of 2 runs")
 	r.Verdict = fleet.Verdict{Outcome: fleet.Failed, Reason: "a conflict", Ours: true}
-	must(t, b.Complete(t.Context(), r))
+	must.Do(t, b.Complete(t.Context(), r))
 	same(t, "spent", b.spent(t)[fleet.FleetScope], fleet.Spent{Scope: fleet.FleetScope, Runs: 1, Tokens: 100, USD: 1})
 	same(t, "failures", b.claude(t).Failures, 0)
 	b.mustTakeForRun(t, third, fleet.Granted)

@@ -6,27 +6,28 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func testPause(t *testing.T, b bundle) {
 	code := fleet.Pause{Category: "code", Until: Start().Add(time.Hour), Reason: "ünïcode, for an hour"}
-	must(t, b.Pause(t.Context(), code))
+	must.Do(t, b.Pause(t.Context(), code))
 	code.Since = Start()
 	same(t, "one", b.mustSnapshot(t).Pauses, []fleet.Pause{code})
 
 	b.clock.Advance(time.Minute)
 	all := fleet.Pause{Reason: "holidays"}
-	must(t, b.Pause(t.Context(), all))
+	must.Do(t, b.Pause(t.Context(), all))
 	all.Since = b.clock.Now()
 	same(t, "and all", b.mustSnapshot(t).Pauses, []fleet.Pause{all, code})
 
 	code = fleet.Pause{Category: "code", Reason: "until resumed"}
-	must(t, b.Pause(t.Context(), code))
+	must.Do(t, b.Pause(t.Context(), code))
 	code.Since = b.clock.Now()
 	same(t, "replaced", b.mustSnapshot(t).Pauses, []fleet.Pause{all, code})
 
 	all = fleet.Pause{Until: b.clock.Now().Add(time.Millisecond)}
-	must(t, b.Pause(t.Context(), all))
+	must.Do(t, b.Pause(t.Context(), all))
 	all.Since = b.clock.Now()
 	b.clock.Advance(time.Hour)
 	same(t, "over", b.mustSnapshot(t).Pauses, []fleet.Pause{all, code})
@@ -34,8 +35,7 @@ func testPause(t *testing.T, b bundle) {
 
 func (b bundle) mustResume(t *testing.T, c fleet.Category, want bool) {
 	t.Helper()
-	ended, err := b.Resume(t.Context(), c)
-	must(t, err)
+	ended := must.Get(b.Resume(t.Context(), c))(t)
 	if ended != want {
 		t.Errorf("resume %q: got %v, want %v", c, ended, want)
 	}
@@ -47,7 +47,7 @@ func testResume(t *testing.T, b bundle) {
 		b.mustResume(t, c, false)
 	}
 	for _, c := range []fleet.Category{"code", "docs", ""} {
-		must(t, b.Pause(t.Context(), fleet.Pause{Category: c}))
+		must.Do(t, b.Pause(t.Context(), fleet.Pause{Category: c}))
 	}
 	left := func(what string, want ...fleet.Category) {
 		var got []fleet.Category
@@ -72,8 +72,8 @@ func testResumeAwakes(t *testing.T, b bundle) {
 	for id, c := range map[fleet.RunID]fleet.Category{"0r1": "code", "0r2": "docs", "0r3": "triage"} {
 		b.backOff(t, c, id, fleet.Noop)
 	}
-	must(t, b.Complete(t.Context(), graded(b.begunIn(t, "news", "0r4"), 0.5)))
-	must(t, b.Pause(t.Context(), fleet.Pause{Category: "code"}))
+	must.Do(t, b.Complete(t.Context(), graded(b.begunIn(t, "news", "0r4"), 0.5)))
+	must.Do(t, b.Pause(t.Context(), fleet.Pause{Category: "code"}))
 	asleep, awake := b.arm(t, "docs").Backoff, bandit.Backoff{NoopsEver: 1}
 	asleep.VainAt = b.arm(t, "code").VainAt
 	same(t, "before", b.arm(t, "code").Backoff, asleep)

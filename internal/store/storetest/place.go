@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
 // room is a request that takes one of so many places.
 func (b bundle) room(t *testing.T, id fleet.RunID, limit int) store.RunTake {
 	t.Helper()
-	must(t, b.AddRun(t.Context(), plannedRun(id)))
+	must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
 	r := takeFor(id, fleet.TaskID("task of "+id))
 	r.Room = fleet.Room{Takes: true, Limit: limit, Away: limit + 1}
 	return r
@@ -23,7 +24,7 @@ func (b bundle) room(t *testing.T, id fleet.RunID, limit int) store.RunTake {
 func (b bundle) mustPlaces(t *testing.T) []fleet.TakenPlace {
 	t.Helper()
 	list, _, err := b.Places(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	return list
 }
 
@@ -52,15 +53,14 @@ func testPlaces(t *testing.T, b bundle) {
 	b.clock.Advance(time.Minute)
 	productive := graded(b.mustRun(t, "0r1"), 0.5)
 	productive.Commits = []string{"c0ffee"}
-	must(t, b.Complete(t.Context(), productive))
-	_, err := b.Abandon(t.Context(), store.Gone{Run: "0r2", Reason: "found dead"})
-	must(t, err)
+	must.Do(t, b.Complete(t.Context(), productive))
+	must.Get(b.Abandon(t.Context(), store.Gone{Run: "0r2", Reason: "found dead"}))(t)
 	same(t, "of runs that are over", b.mustPlaces(t), []fleet.TakenPlace{{Run: "0r1", Ended: true, Left: true}, {Run: "0r2", Ended: true}})
 	b.mustBeFull(t, third)
 
 	see := func(at time.Time, run fleet.RunID, s fleet.PlaceState) {
 		t.Helper()
-		must(t, b.SeePlaces(t.Context(), at, []fleet.PlaceSight{{Run: run, State: s}}))
+		must.Do(t, b.SeePlaces(t.Context(), at, []fleet.PlaceSight{{Run: run, State: s}}))
 	}
 	looked := b.clock.Now()
 	b.clock.Advance(time.Minute)
@@ -76,8 +76,7 @@ func testPlaces(t *testing.T, b bundle) {
 	decided := b.clock.Now()
 	reviews := func(since time.Time, want ...time.Time) {
 		t.Helper()
-		got, err := b.ReviewTimes(t.Context(), since)
-		must(t, err)
+		got := must.Get(b.ReviewTimes(t.Context(), since))(t)
 		same(t, "reviews", got, want)
 	}
 	reviews(Start(), out, decided)
@@ -92,7 +91,7 @@ func testPlaces(t *testing.T, b bundle) {
 	reviews(Start(), out)
 	b.clock.Advance(time.Minute)
 	for _, d := range []fleet.ReviewDecision{fleet.DecisionPublished, fleet.DecisionRejected} {
-		must(t, b.SaveReview(t.Context(), fleet.Review{Run: "0r1", Tip: "c0ffee", Decision: d}))
+		must.Do(t, b.SaveReview(t.Context(), fleet.Review{Run: "0r1", Tip: "c0ffee", Decision: d}))
 	}
 	same(t, "after a decision", b.mustPlaces(t), []fleet.TakenPlace{{Run: "0r3"}, {Run: "0unknown", Ended: true}})
 	reviews(Start(), out, b.clock.Now())
@@ -123,15 +122,14 @@ func testPlacesRace(t *testing.T, b bundle) {
 }
 
 func testAway(t *testing.T, b bundle) {
-	was, err := b.ComeBack(t.Context())
-	must(t, err)
+	was := must.Get(b.ComeBack(t.Context()))(t)
 	same(t, "was away", was, false)
 	b.mustTakeForRun(t, b.room(t, "0r1", 1), fleet.Granted)
 	second := b.room(t, "0r2", 1)
 	b.mustBeFull(t, second)
 	away := fleet.Away{Until: Start().Add(time.Hour), Reason: "ünïcode"}
-	must(t, b.GoAway(t.Context(), fleet.Away{Reason: "replaced"}))
-	must(t, b.GoAway(t.Context(), away))
+	must.Do(t, b.GoAway(t.Context(), fleet.Away{Reason: "replaced"}))
+	must.Do(t, b.GoAway(t.Context(), away))
 	away.Since = Start()
 	same(t, "snapshot", b.mustSnapshot(t).Away, away)
 	b.mustTakeForRun(t, second, fleet.Granted)
@@ -139,10 +137,9 @@ func testAway(t *testing.T, b bundle) {
 	b.clock.Advance(time.Hour) // it is over by itself
 	b.mustBeFull(t, third)
 	_, last, err := b.Places(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	same(t, "the last word", last, away)
-	was, err = b.ComeBack(t.Context())
-	must(t, err)
+	was = must.Get(b.ComeBack(t.Context()))(t)
 	same(t, "was away", was, true)
 	same(t, "back", b.mustSnapshot(t).Away, fleet.Away{})
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -47,12 +48,12 @@ func (h *past) drawRun(t *testing.T, rt *rapid.T, from time.Time, fire fleet.Fir
 	if r.Source != fleet.FromHand {
 		r.Fire = fire
 	}
-	must(t, h.AddRun(t.Context(), r))
+	must.Do(t, h.AddRun(t.Context(), r))
 	stage := rapid.SampledFrom([]string{"planned", "begun", "claimed", "ended early", "ended"}).Draw(rt, "stage")
 	if stage == "planned" {
 		return
 	}
-	must(t, h.BeginRun(t.Context(), r.ID, 7))
+	must.Do(t, h.BeginRun(t.Context(), r.ID, 7))
 	h.clock.Advance(time.Duration(rapid.IntRange(-9_000, 9_000).Draw(rt, "took")) * time.Millisecond)
 	r.Verdict.Ours = true // no agent is stopped for what it did
 	r.Verdict.Outcome = rapid.SampledFrom([]fleet.Outcome{fleet.Productive, fleet.Failed, fleet.Idle}).Draw(rt, "outcome")
@@ -64,14 +65,14 @@ func (h *past) drawRun(t *testing.T, rt *rapid.T, from time.Time, fire fleet.Fir
 	case "claimed":
 		h.mustTakeForRun(t, takeFor(r.ID, h.task()), fleet.Granted)
 	case "ended early":
-		must(t, h.EndRun(t.Context(), r))
+		must.Do(t, h.EndRun(t.Context(), r))
 	case "ended":
 		h.mustTakeForRun(t, takeFor(r.ID, h.task()), fleet.Granted)
 		r.Task, r.Key, r.Epoch = h.task(), h.task().Key(), 1
 		r.Verdict.Grade = rapid.Ptr(rapid.Float64Range(0, 1), true).Draw(rt, "grade")
 		r.Commits = rapid.SampledFrom([][]string{nil, {"a1"}}).Draw(rt, "commits")
 		r.Branch = rapid.SampledFrom([]string{"", "stint/" + string(r.ID)}).Draw(rt, "branch")
-		must(t, h.Complete(t.Context(), r))
+		must.Do(t, h.Complete(t.Context(), r))
 	}
 }
 
@@ -82,7 +83,7 @@ func (h *past) task() fleet.TaskID { return fleet.TaskID(fmt.Sprintf("task-%d", 
 func (h *past) drawFire(t *testing.T) fleet.FireID {
 	t.Helper()
 	f, err := h.RecordFire(t.Context(), store.Firing{Fire: fleet.Fire{At: h.clock.Now(), Inputs: []byte("{}"), Selection: []byte("{}")}})
-	must(t, err)
+	must.Do(t, err)
 	return f.ID
 }
 
@@ -97,10 +98,8 @@ func testTallies(t *testing.T, b bundle) {
 		}
 		since := from.Add(time.Duration(rapid.IntRange(-1000, 125_000).Draw(rt, "since")) * time.Millisecond)
 		step := rapid.SampledFrom([]time.Duration{0, time.Millisecond, time.Second, 45 * time.Second, time.Hour}).Draw(rt, "step")
-		got, err := b.Tallies(t.Context(), since, step)
-		must(t, err)
-		runs, err := b.RunsSince(t.Context(), since)
-		must(t, err)
+		got := must.Get(b.Tallies(t.Context(), since, step))(t)
+		runs := must.Get(b.RunsSince(t.Context(), since))(t)
 		exactly := cmpopts.EquateApprox(1e-12, 1e-12) // up to the order in which they were added
 		if diff := gocmp.Diff(got, tally(runs, since, step), exactly, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("tallies (-got +want):\n%s", diff)
@@ -164,14 +163,12 @@ func compareKinds(a, b fleet.Tally) int {
 func testTalliesOfNever(t *testing.T, b bundle) {
 	f := b.mustRecord(t, fleet.NewRunID(Start(), 1), fleet.NewRunID(Start(), 2))
 	b.mustNotStart(t, f.ID, fleet.NewRunID(Start(), 1), true)
-	got, err := b.Tallies(t.Context(), Start(), 0)
-	must(t, err)
+	got := must.Get(b.Tallies(t.Context(), Start(), 0))(t)
 	want := fleet.Tally{From: Start(), Category: "code", Agent: "claude", Source: fleet.FromSelected, Fired: true, Runs: 1}
 	dead := want
 	dead.Outcome = fleet.Abandoned
 	same(t, "tallies", got, []fleet.Tally{want, dead})
-	later, err := b.Tallies(t.Context(), Start().Add(time.Millisecond), 0)
-	must(t, err)
+	later := must.Get(b.Tallies(t.Context(), Start().Add(time.Millisecond), 0))(t)
 	same(t, "a moment later", later, []fleet.Tally{})
 }
 
@@ -184,9 +181,7 @@ func testRunQuery(t *testing.T, b bundle) {
 	rapid.Check(t, func(rt *rapid.T) {
 		if len(all) < 60 {
 			h.drawRun(t, rt, h.next(), rapid.SampledFrom(fires).Draw(rt, "of fire"))
-			var err error
-			all, err = b.LastRuns(t.Context(), store.RunQuery{Limit: 1000})
-			must(t, err)
+			all = must.Get(b.LastRuns(t.Context(), store.RunQuery{Limit: 1000}))(t)
 		}
 		q := store.RunQuery{
 			Category: rapid.SampledFrom([]fleet.Category{"", "", "code", "ops"}).Draw(rt, "category asked"),
@@ -204,8 +199,7 @@ func testRunQuery(t *testing.T, b bundle) {
 		} else if rapid.Bool().Draw(rt, "by id") {
 			q.IDs = []fleet.RunID{some.ID, rapid.SampledFrom(all).Draw(rt, "another").ID, "01jd8wz4v0k3m7qa"}
 		}
-		got, err := b.LastRuns(t.Context(), q)
-		must(t, err)
+		got := must.Get(b.LastRuns(t.Context(), q))(t)
 		if diff := gocmp.Diff(got, asked(all, q), cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("runs asked by %+v (-got +want):\n%s", q, diff)
 		}
@@ -235,12 +229,11 @@ func testRunPages(t *testing.T, b bundle) {
 		} else {
 			want = append([]fleet.RunID{r.ID}, want...)
 		}
-		must(t, b.AddRun(t.Context(), r))
+		must.Do(t, b.AddRun(t.Context(), r))
 	}
 	var got []fleet.RunID
 	for q := (store.RunQuery{Category: "code", Limit: 2}); ; {
-		page, err := b.LastRuns(t.Context(), q)
-		must(t, err)
+		page := must.Get(b.LastRuns(t.Context(), q))(t)
 		if len(page) == 0 {
 			break
 		}
@@ -272,8 +265,7 @@ func testFireQuery(t *testing.T, b bundle) {
 		{store.FireQuery{Brief: true, Limit: 9}, brief},
 		{store.FireQuery{Brief: true, Before: 2, Limit: 9}, brief[2:]},
 	} {
-		got, err := b.LastFires(t.Context(), tt.query)
-		must(t, err)
+		got := must.Get(b.LastFires(t.Context(), tt.query))(t)
 		same(t, fmt.Sprintf("%+v", tt.query), got, tt.want)
 	}
 }
@@ -281,12 +273,12 @@ func testFireQuery(t *testing.T, b bundle) {
 func testDenials(t *testing.T, b bundle) {
 	var all []fleet.DeniedClaim // newest first
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
-		must(t, b.AddRun(t.Context(), plannedRun(id)))
+		must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
 	}
 	deny := func(run fleet.RunID, key fleet.Key, holder fleet.Holder) {
 		b.clock.Advance(time.Second)
 		d := fleet.DeniedClaim{Run: run, Category: "code", Key: key, Holder: holder, At: b.clock.Now()}
-		must(t, b.Denied(t.Context(), d))
+		must.Do(t, b.Denied(t.Context(), d))
 		all = append([]fleet.DeniedClaim{d}, all...)
 	}
 	deny("0r1", "a", bob)
@@ -305,12 +297,10 @@ func testDenials(t *testing.T, b bundle) {
 		{store.DenialQuery{Run: "0r1", Key: "a", Limit: 9}, all[2:]},
 		{store.DenialQuery{Run: "0r3", Limit: 9}, nil},
 	} {
-		got, err := b.LastDenials(t.Context(), tt.query)
-		must(t, err)
+		got := must.Get(b.LastDenials(t.Context(), tt.query))(t)
 		same(t, fmt.Sprintf("%+v", tt.query), got, tt.want)
 	}
-	since, err := b.DeniedClaims(t.Context(), all[1].At)
-	must(t, err)
+	since := must.Get(b.DeniedClaims(t.Context(), all[1].At))(t)
 	same(t, "since the second", since, []fleet.DeniedClaim{all[1], all[0]})
 }
 
@@ -319,8 +309,7 @@ func testLessonUses(t *testing.T, b bundle) {
 	b.begun(t, "0r1", want[1], want[0])
 	b.begun(t, "0r2")
 	for id, want := range map[fleet.RunID][]fleet.LessonUse{"0r1": want, "0r2": nil, "0none": nil} {
-		got, err := b.LessonUses(t.Context(), id)
-		must(t, err)
+		got := must.Get(b.LessonUses(t.Context(), id))(t)
 		same(t, "lessons of run "+string(id), got, want)
 	}
 }

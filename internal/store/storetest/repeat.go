@@ -7,6 +7,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 )
@@ -28,7 +29,7 @@ func repeatedWrites() map[string]repeated {
 	planned := func(t *testing.T, b bundle) { b.mustRecord(t, "0r1", "0r2") }
 	begun := func(t *testing.T, b bundle) {
 		planned(t, b)
-		must(t, b.BeginRun(t.Context(), "0r1", 7))
+		must.Do(t, b.BeginRun(t.Context(), "0r1", 7))
 		b.mustLane(t, "0r1", "code", 1, fleet.Granted)
 	}
 	works := func(t *testing.T, b bundle) {
@@ -42,12 +43,12 @@ func repeatedWrites() map[string]repeated {
 		works(t, b)
 		r := graded(b.mustRun(t, "0r1"), 0.5)
 		r.Key, r.Epoch = "fix", 1
-		must(t, b.Complete(t.Context(), r))
+		must.Do(t, b.Complete(t.Context(), r))
 	}
 	left := func(t *testing.T, b bundle) {
 		held(t, b)
 		m := fleet.TaskMemory{Task: "fix", TaskLeft: fleet.TaskLeft{State: fleet.StateDone, Source: "tracker", Owed: "done"}}
-		must(t, b.LeaveTask(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: 1}, m))
+		must.Do(t, b.LeaveTask(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: 1}, m))
 	}
 	pastOnce := func(t *testing.T, b bundle) {
 		b.session(t, "code", 0.5)
@@ -61,15 +62,13 @@ func repeatedWrites() map[string]repeated {
 	onHost := func(t *testing.T, b bundle) {
 		r := plannedRun("0r1")
 		r.Seat = fleet.Seat{Host: "a", Boot: "1"}
-		_, err := b.RecordFire(t.Context(), store.Firing{Host: here, Runs: []fleet.Run{r}})
-		must(t, err)
+		must.Get(b.RecordFire(t.Context(), store.Firing{Host: here, Runs: []fleet.Run{r}}))(t)
 	}
 	isGone := func(t *testing.T, b bundle) {
 		onHost(t, b)
-		_, err := b.HostGone(t.Context(), "a", "burnt")
-		must(t, err)
+		must.Get(b.HostGone(t.Context(), "a", "burnt"))(t)
 	}
-	away := func(t *testing.T, b bundle) { must(t, b.GoAway(t.Context(), fleet.Away{Reason: "why"})) }
+	away := func(t *testing.T, b bundle) { must.Do(t, b.GoAway(t.Context(), fleet.Away{Reason: "why"})) }
 	take := func(r store.TakeRequest) func(context.Context, bundle) (any, error) {
 		return func(ctx context.Context, b bundle) (any, error) {
 			g, c, err := b.Take(ctx, r)
@@ -200,16 +199,14 @@ func testRepeat(t *testing.T, b bundle) {
 	for name, w := range repeatedWrites() {
 		once := b.fresh(t, bandit.Defaults())
 		w.before(t, once)
-		first, err := w.write(t.Context(), once)
-		must(t, err)
+		first := must.Get(w.write(t.Context(), once))(t)
 		want := once.everything(t)
 		for _, applied := range []bool{false, true} {
 			again := b.fresh(t, bandit.Defaults())
 			w.before(t, again)
 			answer := first
 			if applied {
-				_, err := w.write(t.Context(), again)
-				must(t, err)
+				must.Get(w.write(t.Context(), again))(t)
 				if w.second != nil {
 					answer = w.second
 				}
@@ -220,8 +217,7 @@ func testRepeat(t *testing.T, b bundle) {
 					t.Errorf("%s: got no error of a write that was called off", name)
 				}
 			}
-			got, err := w.write(t.Context(), again)
-			must(t, err)
+			got := must.Get(w.write(t.Context(), again))(t)
 			same(t, name+": the answer", got, answer)
 			same(t, name+": what is on record", again.everything(t), want)
 			again.addsUp(t)
@@ -240,7 +236,7 @@ func Everything(t *testing.T, b store.Store) (all []any) {
 	ctx := t.Context()
 	note := func(v any, err error) {
 		t.Helper()
-		must(t, err)
+		must.Do(t, err)
 		all = append(all, v)
 	}
 	note(b.Snapshot(ctx))

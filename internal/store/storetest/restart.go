@@ -17,6 +17,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/grade"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 )
@@ -169,15 +170,14 @@ func (h *history) planned(rt *rapid.T, by fleet.Source) fleet.Run {
 	h.runs++
 	r := plannedRun(fleet.NewRunID(h.clock.Now(), uint32(h.runs))) //nolint:gosec // a count of what one test draws
 	r.Category, r.CreatedAt, r.Source = anyCategory(rt), h.clock.Now(), by
-	must(h.t, h.AddRun(h.t.Context(), r))
+	must.Do(h.t, h.AddRun(h.t.Context(), r))
 	return r
 }
 
 func (h *history) fire(rt *rapid.T) {
 	due := rapid.MapOf(rapid.Custom(anyCategory), rapid.Float64Range(0, 1)).Draw(rt, "due")
 	moves := rapid.SliceOfDistinct(rapid.Custom(anyCategory), rapid.ID).Draw(rt, "moves")
-	f, err := h.RecordFire(h.t.Context(), store.Firing{Fire: fleet.Fire{Due: due, Moves: moves}})
-	must(h.t, err)
+	f := must.Get(h.RecordFire(h.t.Context(), store.Firing{Fire: fleet.Fire{Due: due, Moves: moves}}))(h.t)
 	h.fires++
 	same(h.t, "fire", f.ID, h.fires)
 	for _, c := range moves {
@@ -254,18 +254,17 @@ func (h *history) end(rt *rapid.T) {
 	case "dead":
 		_, err = h.Abandon(h.t.Context(), store.Gone{Run: s.run.ID, Reason: "found dead"})
 	}
-	must(h.t, err)
+	must.Do(h.t, err)
 	if rapid.Bool().Draw(rt, "gives back") {
-		must(h.t, h.LaneReleased(h.t.Context(), s.run.ID))
-		must(h.t, h.ReleaseHolder(h.t.Context(), s.run.ID.Holder(), fleet.EndingDone))
+		must.Do(h.t, h.LaneReleased(h.t.Context(), s.run.ID))
+		must.Do(h.t, h.ReleaseHolder(h.t.Context(), s.run.ID.Holder(), fleet.EndingDone))
 	}
 }
 
 // cutSomewhere has the record begin at some time since the store was made. Grades that the bases cover
 // are corrected no more.
 func (h *history) cutSomewhere(rt *rapid.T) {
-	l, err := h.Ledger(h.t.Context())
-	must(h.t, err)
+	l := must.Get(h.Ledger(h.t.Context()))(h.t)
 	from := Start().Add(time.Duration(rapid.Int64Range(1, int64(h.clock.Now().Sub(Start()))+2).Draw(rt, "from")))
 	if len(h.ended) > 0 && rapid.Bool().Draw(rt, "at an end") {
 		from = h.mustRun(h.t, rapid.SampledFrom(h.ended).Draw(rt, "whose").run.ID).EndedAt.Add(time.Millisecond)
@@ -274,8 +273,7 @@ func (h *history) cutSomewhere(rt *rapid.T) {
 		return
 	}
 	h.cut(h.t, from)
-	l, err = h.Ledger(h.t.Context())
-	must(h.t, err)
+	l = must.Get(h.Ledger(h.t.Context()))(h.t)
 	for c, of := range h.learnt {
 		covered := l.Checkpoints[c][0].Arm.Graded - (h.memory.arm(c).Graded - len(of.grades))
 		if covered > 0 {
@@ -287,10 +285,8 @@ func (h *history) cutSomewhere(rt *rapid.T) {
 
 // forgets deletes what the record does not begin with.
 func (h *history) forgets(*rapid.T) {
-	e, err := h.Edge(h.t.Context())
-	must(h.t, err)
-	_, err = h.Forget(h.t.Context(), e.From)
-	must(h.t, err)
+	e := must.Get(h.Edge(h.t.Context()))(h.t)
+	must.Get(h.Forget(h.t.Context(), e.From))(h.t)
 	h.ended = slices.DeleteFunc(h.ended, func(s session) bool {
 		_, err := h.Run(h.t.Context(), s.run.ID)
 		return errors.Is(err, fleet.ErrNotFound)
@@ -327,8 +323,7 @@ func (h *history) become(rt *rapid.T) {
 	if r.Verdict.Grade != nil {
 		f.Grade = new(grade.Final(*r.Verdict.Grade, append(slices.Clone(r.Fates), f)))
 	}
-	news, err := h.AddFates(h.t.Context(), []fleet.Fate{f, f, {Run: "nobody", Kind: f.Kind}})
-	must(h.t, err)
+	news := must.Get(h.AddFates(h.t.Context(), []fleet.Fate{f, f, {Run: "nobody", Kind: f.Kind}}))(h.t)
 	if known {
 		same(h.t, "news", len(news), 0)
 		return
@@ -343,7 +338,7 @@ func (h *history) become(rt *rapid.T) {
 func (h *history) idle(rt *rapid.T) {
 	r := h.planned(rt, rapid.SampledFrom([]fleet.Source{fleet.FromHand, fleet.FromScores}).Draw(rt, "source"))
 	r.Verdict.Outcome = fleet.Idle
-	must(h.t, h.EndRun(h.t.Context(), r))
+	must.Do(h.t, h.EndRun(h.t.Context(), r))
 	if r.Source != fleet.FromHand { // what a person asks for says nothing
 		arm := h.memory.arm(r.Category)
 		arm.Sleep(arm.Round, h.clock.Now())
@@ -352,8 +347,7 @@ func (h *history) idle(rt *rapid.T) {
 
 func (h *history) resume(rt *rapid.T) {
 	c := rapid.SampledFrom([]fleet.Category{"", "code", "docs"}).Draw(rt, "category")
-	_, err := h.Resume(h.t.Context(), c)
-	must(h.t, err)
+	must.Get(h.Resume(h.t.Context(), c))(h.t)
 	for name, arm := range h.arms {
 		if c == "" || c == name {
 			arm.Wake()
@@ -368,7 +362,7 @@ func (h *history) wait(rt *rapid.T) {
 // restart closes and opens the store, and reports what it remembers otherwise than it
 // happened.
 func (h *history) restart(rt *rapid.T) {
-	must(h.t, h.Close())
+	must.Do(h.t, h.Close())
 	h.Store = h.bundle.again()
 	h.addsUp(h.t)
 	s := h.mustSnapshot(h.t)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // testFeedback has what is said of a run's work replaced.
@@ -12,15 +13,13 @@ func testFeedback(t *testing.T, b bundle) {
 	first := fleet.Feedback{Run: "0r1", Task: "fix", Rounds: 1, Seen: []string{"a", "b"}, Said: "one\ntwo", At: b.clock.Now()}
 	second := fleet.Feedback{Run: "0r2", Task: "other", Said: "three", Rounds: 4, At: b.clock.Now()}
 	for _, f := range []fleet.Feedback{first, second} {
-		must(t, b.SaveFeedback(t.Context(), f))
+		must.Do(t, b.SaveFeedback(t.Context(), f))
 	}
 	first.Rounds, first.Said = 2, ""
-	must(t, b.SaveFeedback(t.Context(), first))
-	_, err := b.Retry(t.Context(), "other") // a person has the session try again
-	must(t, err)
+	must.Do(t, b.SaveFeedback(t.Context(), first))
+	must.Get(b.Retry(t.Context(), "other"))(t) // a person has the session try again
 	second.Rounds = 0
-	got, err := b.Feedback(t.Context())
-	must(t, err)
+	got := must.Get(b.Feedback(t.Context()))(t)
 	same(t, "feedback", got, map[fleet.RunID]fleet.Feedback{"0r1": first, "0r2": second})
 }
 
@@ -31,7 +30,7 @@ func testReviews(t *testing.T, b bundle) {
 	saved := func(r fleet.Review) {
 		t.Helper()
 		b.clock.Advance(time.Minute)
-		must(t, b.SaveReview(t.Context(), r))
+		must.Do(t, b.SaveReview(t.Context(), r))
 		want := all[r.Run]
 		check := want.Check
 		if r.Decision != "" {
@@ -43,8 +42,7 @@ func testReviews(t *testing.T, b bundle) {
 			want.Check.At = b.clock.Now()
 		}
 		all[r.Run] = want
-		got, err := b.Reviews(t.Context())
-		must(t, err)
+		got := must.Get(b.Reviews(t.Context()))(t)
 		same(t, "all reviews", got, all)
 	}
 	saved(fleet.Review{Run: "0r1", Check: fleet.ReviewCheck{Tip: "a", Reason: "make test: exit status 1"}})
@@ -54,11 +52,9 @@ func testReviews(t *testing.T, b bundle) {
 	saved(fleet.Review{Run: "0r2", Tip: "c", Decision: fleet.DecisionPublished, URL: "https://forge.example/7"})
 	saved(fleet.Review{Run: "0r1", Tip: "d", Decision: fleet.DecisionLanded, Check: fleet.ReviewCheck{Tip: "d", OK: true}})
 
-	some, err := b.Reviews(t.Context(), "0r2", "0none")
-	must(t, err)
+	some := must.Get(b.Reviews(t.Context(), "0r2", "0none"))(t)
 	same(t, "of two runs", some, map[fleet.RunID]fleet.Review{"0r2": all["0r2"]})
-	none, err := b.Reviews(t.Context(), "0none")
-	must(t, err)
+	none := must.Get(b.Reviews(t.Context(), "0none"))(t)
 	same(t, "of none", none, map[fleet.RunID]fleet.Review{})
 }
 
@@ -67,8 +63,7 @@ func testNotices(t *testing.T, b bundle) {
 	news := fleet.Notice{Event: fleet.EventQuota, Agent: "a"}
 	due := func(n fleet.Notice, want bool) {
 		t.Helper()
-		got, err := b.NoticeDue(t.Context(), n, time.Hour)
-		must(t, err)
+		got := must.Get(b.NoticeDue(t.Context(), n, time.Hour))(t)
 		same(t, "due", got, want)
 	}
 	due(news, true)
@@ -79,7 +74,7 @@ func testNotices(t *testing.T, b bundle) {
 	b.clock.Advance(time.Millisecond)
 	due(news, true)
 	due(news, false)
-	must(t, b.ForgetNotice(t.Context(), news))
+	must.Do(t, b.ForgetNotice(t.Context(), news))
 	due(news, true)
 	due(news, false)
 }

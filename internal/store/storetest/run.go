@@ -7,6 +7,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -26,7 +27,7 @@ func takeFor(id fleet.RunID, task fleet.TaskID, lessons ...fleet.LessonUse) stor
 func (b bundle) mustTakeForRun(t *testing.T, r store.RunTake, want fleet.Grant) {
 	t.Helper()
 	grant, c, err := b.TakeForRun(t.Context(), r)
-	must(t, err)
+	must.Do(t, err)
 	if grant != want {
 		t.Fatalf("got %s, want %s: %+v", grant, want, c)
 	}
@@ -42,8 +43,8 @@ func (b bundle) begunIn(t *testing.T, c fleet.Category, id fleet.RunID, lessons 
 	t.Helper()
 	r := plannedRun(id)
 	r.Category = c
-	must(t, b.AddRun(t.Context(), r))
-	must(t, b.BeginRun(t.Context(), id, 7))
+	must.Do(t, b.AddRun(t.Context(), r))
+	must.Do(t, b.BeginRun(t.Context(), id, 7))
 	b.mustTakeForRun(t, takeFor(id, fleet.TaskID("task of "+id), lessons...), fleet.Granted)
 	return b.mustRun(t, id)
 }
@@ -64,7 +65,7 @@ func testAddRun(t *testing.T, b bundle) {
 		ID: "0r1", Category: "code", Rank: 2, ChainDepth: 3, Source: fleet.FromHand, Unit: `stint-a-b\x2dc-0r1.service`,
 		Agent: "claude", CreatedAt: Start().Add(time.Millisecond),
 	}
-	must(t, b.AddRun(t.Context(), want))
+	must.Do(t, b.AddRun(t.Context(), want))
 	same(t, "run", b.mustRun(t, "0r1"), want)
 	if err := b.AddRun(t.Context(), plannedRun("0r1")); err == nil {
 		t.Error("got a second run of one id, want an error")
@@ -76,26 +77,24 @@ func testOnBranch(t *testing.T, b bundle) {
 	const branch = "stint/bob/0r1"
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
 		b.begun(t, id)
-		must(t, b.OnBranch(t.Context(), id, branch))
+		must.Do(t, b.OnBranch(t.Context(), id, branch))
 		same(t, "branch", b.mustRun(t, id).Branch, branch)
 	}
-	_, err := b.Abandon(t.Context(), store.Gone{Run: "0r1", Reason: "found dead"})
-	must(t, err)
+	must.Get(b.Abandon(t.Context(), store.Gone{Run: "0r1", Reason: "found dead"}))(t)
 	same(t, "branch of an abandoned run", b.mustRun(t, "0r1").Branch, branch)
 	mustBe(t, b.OnBranch(t.Context(), "0r1", "stint/other"), fleet.ErrLost)
 	same(t, "branch of a run that is over", b.mustRun(t, "0r1").Branch, branch)
 	r := graded(b.mustRun(t, "0r2"), 0.5)
-	must(t, b.Complete(t.Context(), r))
+	must.Do(t, b.Complete(t.Context(), r))
 	same(t, "branch at the end", b.mustRun(t, "0r2").Branch, branch)
 }
 
 func testLastRuns(t *testing.T, b bundle) {
 	for _, id := range []fleet.RunID{"0r2", "0r3", "0r1"} {
-		must(t, b.AddRun(t.Context(), plannedRun(id)))
+		must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
 	}
 	for limit, want := range map[int][]fleet.RunID{0: nil, 2: {"0r3", "0r2"}, 9: {"0r3", "0r2", "0r1"}} {
-		runs, err := b.LastRuns(t.Context(), store.RunQuery{Limit: limit})
-		must(t, err)
+		runs := must.Get(b.LastRuns(t.Context(), store.RunQuery{Limit: limit}))(t)
 		var got []fleet.RunID
 		for _, r := range runs {
 			got = append(got, r.ID)
@@ -106,18 +105,18 @@ func testLastRuns(t *testing.T, b bundle) {
 
 func testBeginRun(t *testing.T, b bundle) {
 	want := plannedRun("0r1")
-	must(t, b.AddRun(t.Context(), want))
+	must.Do(t, b.AddRun(t.Context(), want))
 	b.clock.Advance(time.Second)
-	must(t, b.BeginRun(t.Context(), "0r1", 4711))
+	must.Do(t, b.BeginRun(t.Context(), "0r1", 4711))
 	want.StartedAt, want.PID = b.clock.Now(), 4711
 	b.clock.Advance(time.Second)
 	mustBe(t, b.BeginRun(t.Context(), "0r1", 4712), fleet.ErrUsage)
 	same(t, "begun once", b.mustRun(t, "0r1"), want)
 
 	ended := plannedRun("0r2")
-	must(t, b.AddRun(t.Context(), ended))
+	must.Do(t, b.AddRun(t.Context(), ended))
 	ended.Verdict.Outcome = fleet.Abandoned
-	must(t, b.EndRun(t.Context(), ended))
+	must.Do(t, b.EndRun(t.Context(), ended))
 	mustBe(t, b.BeginRun(t.Context(), "0r2", 1), fleet.ErrUsage)
 	if got := b.mustRun(t, "0r2").StartedAt; !got.IsZero() {
 		t.Errorf("got an ended run begun at %s, want never", got)
@@ -128,15 +127,15 @@ func testBeginRun(t *testing.T, b bundle) {
 func testLanes(t *testing.T, b bundle) {
 	at := func(seconds int) time.Time { return Start().Add(time.Duration(seconds) * time.Second) }
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
-		must(t, b.AddRun(t.Context(), plannedRun(id)))
+		must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
 	}
 	b.mustLane(t, "0r1", "code", 1, fleet.Granted) // at 0
 	b.clock.Advance(time.Second)
 	b.mustLane(t, "0r2", "docs", 2, fleet.Granted) // at 1
 	b.clock.Advance(time.Second)
-	must(t, b.LaneReleased(t.Context(), "0r1")) // at 2
+	must.Do(t, b.LaneReleased(t.Context(), "0r1")) // at 2
 	b.clock.Advance(time.Second)
-	must(t, b.LaneReleased(t.Context(), "0r1"))
+	must.Do(t, b.LaneReleased(t.Context(), "0r1"))
 	b.mustLane(t, "0r1", "triage", 3, fleet.Granted) // at 3
 	if r := b.mustRun(t, "0r1"); r.Category != "triage" || r.Lane != 3 {
 		t.Errorf("got run in %s.%d, want triage.3", r.Category, r.Lane)
@@ -150,8 +149,7 @@ func testLanes(t *testing.T, b bundle) {
 		{Run: "0r1", Category: "triage", Lane: 3, AcquiredAt: at(3)},
 	}
 	for since, want := range map[int][]fleet.LaneHold{0: append([]fleet.LaneHold{first}, rest...), 1: append([]fleet.LaneHold{first}, rest...), 2: rest, 9: rest} {
-		got, err := b.LaneHolds(t.Context(), at(since))
-		must(t, err)
+		got := must.Get(b.LaneHolds(t.Context(), at(since)))(t)
 		same(t, "lanes", got, want)
 	}
 }
@@ -161,7 +159,7 @@ func testLanes(t *testing.T, b bundle) {
 func testLaneClaims(t *testing.T, b bundle) {
 	ctx := t.Context()
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
-		must(t, b.AddRun(ctx, plannedRun(id)))
+		must.Do(t, b.AddRun(ctx, plannedRun(id)))
 	}
 	lane := fleet.LaneKey("code", 1)
 	c := b.mustLane(t, "0r1", "code", 1, fleet.Granted)
@@ -175,21 +173,19 @@ func testLaneClaims(t *testing.T, b bundle) {
 	c.ExpiresAt, c.ReadAt = Start().Add(time.Hour), b.clock.Now()
 	same(t, "an expiry alone frees no session's lane", b.mustLane(t, "0r2", "code", 1, fleet.Denied), c)
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
-	must(t, b.ReleaseHolder(ctx, "run:0r1", fleet.EndingDone))
+	must.Do(t, b.ReleaseHolder(ctx, "run:0r1", fleet.EndingDone))
 	if c, _, err := b.check(ctx, "fix"); err != nil || c.Ending != fleet.EndingDone {
 		t.Errorf("the task's claim: %+v, %v, want it done", c, err)
 	}
 	b.mustLane(t, "0r2", "code", 1, fleet.Denied)
-	must(t, b.LaneReleased(ctx, "0r1"))
+	must.Do(t, b.LaneReleased(ctx, "0r1"))
 	b.clock.Advance(time.Second)
-	must(t, b.LaneReleased(ctx, "0r1"))
+	must.Do(t, b.LaneReleased(ctx, "0r1"))
 	c = b.mustLane(t, "0r2", "code", 1, fleet.Granted)
 	same(t, "epoch of the next", c.Epoch, fleet.Epoch(2))
 	b.clock.Advance(time.Second)
-	_, err := b.Release(ctx, store.Hold{Key: lane, Holder: "run:0r2", Epoch: 2}, fleet.EndingAbandoned, "by hand")
-	must(t, err)
-	got, err := b.LaneHolds(ctx, Start())
-	must(t, err)
+	must.Get(b.Release(ctx, store.Hold{Key: lane, Holder: "run:0r2", Epoch: 2}, fleet.EndingAbandoned, "by hand"))(t)
+	got := must.Get(b.LaneHolds(ctx, Start()))(t)
 	at := Start().Add(2 * time.Hour)
 	same(t, "holds", got, []fleet.LaneHold{
 		{Run: "0r1", Category: "code", Lane: 1, AcquiredAt: Start(), ReleasedAt: at},
@@ -202,7 +198,7 @@ func testLanesOfOneHost(t *testing.T, b bundle) {
 	for id, host := range map[fleet.RunID]string{"0a1": "a", "0a2": "a", "0b1": "b"} {
 		r := plannedRun(id)
 		r.Host = host
-		must(t, b.AddRun(t.Context(), r))
+		must.Do(t, b.AddRun(t.Context(), r))
 	}
 	take := func(id fleet.RunID, lane int) error {
 		l := laneTake(id, "code", lane)
@@ -210,8 +206,8 @@ func testLanesOfOneHost(t *testing.T, b bundle) {
 		_, _, err := b.LaneTaken(t.Context(), l)
 		return err
 	}
-	must(t, take("0a1", 1))
-	must(t, take("0a1", 1)) // who never heard is not its own rival
+	must.Do(t, take("0a1", 1))
+	must.Do(t, take("0a1", 1)) // who never heard is not its own rival
 	refused := fleet.RefusedError{}
 	if err := take("0a2", 2); !errors.As(err, &refused) || refused.Outcome != fleet.Busy {
 		t.Errorf("a second of one machine: got %v, want it refused as busy", err)
@@ -219,15 +215,15 @@ func testLanesOfOneHost(t *testing.T, b bundle) {
 	if c, held, err := b.check(t.Context(), fleet.LaneKey("code", 2)); held || err != nil {
 		t.Errorf("got %+v, %v, want no claim of one who was refused", c, err)
 	}
-	must(t, take("0b1", 2))
-	must(t, b.LaneReleased(t.Context(), "0a1"))
-	must(t, take("0a2", 1))
+	must.Do(t, take("0b1", 2))
+	must.Do(t, b.LaneReleased(t.Context(), "0a1"))
+	must.Do(t, take("0a2", 1))
 }
 
 // testSessionOnItsLane has a session without a task: it works under the claim that its run took
 // with the lane, and is counted once.
 func testSessionOnItsLane(t *testing.T, b bundle) {
-	must(t, b.AddRun(t.Context(), plannedRun("0r1")))
+	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	b.mustLane(t, "0r1", "code", 1, fleet.Granted)
 	take := takeFor("0r1", "fix")
 	take.Task, take.Key, take.Budgets = "", fleet.LaneKey("code", 1), []fleet.Budget{{Scope: "fleet", Runs: 9}}
@@ -243,11 +239,11 @@ func testSessionOnItsLane(t *testing.T, b bundle) {
 }
 
 func testTakeForRun(t *testing.T, b bundle) {
-	must(t, b.AddRun(t.Context(), plannedRun("0r1")))
+	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	want := b.mustRun(t, "0r1")
 	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
 	grant, c, err := b.TakeForRun(t.Context(), takeFor("0r1", "hers"))
-	must(t, err)
+	must.Do(t, err)
 	if grant != fleet.Denied || c.Holder != alice {
 		t.Errorf("got %s, %+v, want it denied by %s", grant, c, alice)
 	}
@@ -256,7 +252,7 @@ func testTakeForRun(t *testing.T, b bundle) {
 	b.mustTake(t, store.TakeRequest{Key: "free", Holder: bob, TTL: time.Second}, fleet.Granted)
 	b.clock.Advance(time.Second)
 	grant, c, err = b.TakeForRun(t.Context(), takeFor("0r1", "free"))
-	must(t, err)
+	must.Do(t, err)
 	if grant != fleet.Granted || c.Epoch != 2 || c.Holder != "run:0r1" {
 		t.Errorf("got %s, %+v, want epoch 2 granted", grant, c)
 	}
@@ -274,9 +270,9 @@ func testTakeForRun(t *testing.T, b bundle) {
 // gets no claim.
 func testTakeForEndedRun(t *testing.T, b bundle) {
 	ended := plannedRun("0r1")
-	must(t, b.AddRun(t.Context(), ended))
+	must.Do(t, b.AddRun(t.Context(), ended))
 	ended.Verdict.Outcome = fleet.Cancelled
-	must(t, b.EndRun(t.Context(), ended))
+	must.Do(t, b.EndRun(t.Context(), ended))
 	for _, id := range []fleet.RunID{"0r1", "0none"} {
 		grant, c, err := b.TakeForRun(t.Context(), takeFor(id, "k"))
 		mustBe(t, err, fleet.ErrLost)
@@ -293,7 +289,7 @@ func testComplete(t *testing.T, b bundle) {
 	r := b.begun(t, "0r1")
 	b.clock.Advance(time.Minute)
 	want := graded(r, 0.75)
-	must(t, b.Complete(t.Context(), want))
+	must.Do(t, b.Complete(t.Context(), want))
 	want.EndedAt = b.clock.Now()
 	same(t, "run", b.mustRun(t, "0r1"), want)
 	same(t, "recent grades", b.arm(t, "code").Fast, bandit.Sums{W: 1, S: 0.75, G2: 0.5625})
@@ -301,7 +297,7 @@ func testComplete(t *testing.T, b bundle) {
 		t.Errorf("got held %v, %v, want the claim kept until it is released", held, err)
 	}
 	for id, grade := range map[fleet.RunID]float64{"0r2": 0, "0r3": 1} {
-		must(t, b.Complete(t.Context(), graded(b.begun(t, id), grade)))
+		must.Do(t, b.Complete(t.Context(), graded(b.begun(t, id), grade)))
 	}
 	arm := b.arm(t, "code")
 	same(t, "graded", arm.Graded, 3)
@@ -313,14 +309,14 @@ func testComplete(t *testing.T, b bundle) {
 // testCompleteOnce completes again, as one would who never heard that it was done.
 func testCompleteOnce(t *testing.T, b bundle) {
 	r := b.begun(t, "0r1")
-	must(t, b.Complete(t.Context(), graded(r, 0.5)))
+	must.Do(t, b.Complete(t.Context(), graded(r, 0.5)))
 	want, arm := b.mustRun(t, "0r1"), b.arm(t, "code")
 	same(t, "graded", arm.Graded, 1)
 	b.clock.Advance(time.Second)
-	must(t, b.Complete(t.Context(), graded(r, 0.5)))
+	must.Do(t, b.Complete(t.Context(), graded(r, 0.5)))
 	mustBe(t, b.Complete(t.Context(), graded(r, 1)), fleet.ErrLost)
-	must(t, b.ReleaseHolder(t.Context(), r.ID.Holder(), fleet.EndingReleased))
-	must(t, b.Complete(t.Context(), graded(r, 0.5)))
+	must.Do(t, b.ReleaseHolder(t.Context(), r.ID.Holder(), fleet.EndingReleased))
+	must.Do(t, b.Complete(t.Context(), graded(r, 0.5)))
 	r.Verdict = fleet.Verdict{Outcome: fleet.Lost}
 	mustBe(t, b.EndRun(t.Context(), r), fleet.ErrLost)
 	same(t, "run", b.mustRun(t, "0r1"), want)
@@ -334,9 +330,9 @@ func testCompleteLate(t *testing.T, b bundle) {
 	late.EndedAt = b.clock.Now().Add(time.Minute)
 	b.clock.Advance(2 * time.Hour)
 	tooLate.EndedAt = b.clock.Now().Add(-time.Minute)
-	must(t, b.Complete(t.Context(), graded(late, 0.5)))
+	must.Do(t, b.Complete(t.Context(), graded(late, 0.5)))
 	mustBe(t, b.Complete(t.Context(), graded(tooLate, 0.5)), fleet.ErrLost)
-	must(t, b.Complete(t.Context(), graded(late, 0.5)))
+	must.Do(t, b.Complete(t.Context(), graded(late, 0.5)))
 	if got := b.mustRun(t, "0late").EndedAt; !got.Equal(late.EndedAt) {
 		t.Errorf("ended at %v, want %v", got, late.EndedAt)
 	}
@@ -353,11 +349,10 @@ func testCompleteFenced(t *testing.T, b bundle) {
 			b.mustTake(t, store.TakeRequest{Key: r.Key, Holder: alice, TTL: time.Hour, Known: known}, fleet.Granted)
 		},
 		"0released": func(r *fleet.Run) {
-			_, err := b.Release(t.Context(), store.Hold{Key: r.Key, Holder: r.ID.Holder()}, fleet.EndingReleased, "")
-			must(t, err)
+			must.Get(b.Release(t.Context(), store.Hold{Key: r.Key, Holder: r.ID.Holder()}, fleet.EndingReleased, ""))(t)
 		},
 		"0again": func(r *fleet.Run) { // the same holder, but not the same grant
-			must(t, b.ReleaseHolder(t.Context(), r.ID.Holder(), fleet.EndingReleased))
+			must.Do(t, b.ReleaseHolder(t.Context(), r.ID.Holder(), fleet.EndingReleased))
 			b.mustTake(t, store.TakeRequest{Key: r.Key, Holder: r.ID.Holder(), TTL: time.Hour}, fleet.Granted)
 		},
 		"0stale":  func(r *fleet.Run) { r.Epoch-- },
@@ -378,14 +373,14 @@ func testCompleteFenced(t *testing.T, b bundle) {
 		same(t, string(id), b.mustRun(t, id), want)
 		same(t, string(id), b.arm(t, "code"), arm)
 		r.Verdict = fleet.Verdict{Outcome: fleet.Lost, Reason: "too late"}
-		must(t, b.EndRun(t.Context(), r))
+		must.Do(t, b.EndRun(t.Context(), r))
 	}
 }
 
 func testCompleteUngraded(t *testing.T, b bundle) {
 	r := b.begun(t, "0r1")
 	r.Verdict = fleet.Verdict{Outcome: fleet.Noop, Reason: "did nothing"}
-	must(t, b.Complete(t.Context(), r))
+	must.Do(t, b.Complete(t.Context(), r))
 	r.EndedAt = b.clock.Now()
 	same(t, "run", b.mustRun(t, "0r1"), r)
 	same(t, "evidence", b.arm(t, "code").Evidence, bandit.Evidence{})
@@ -394,17 +389,17 @@ func testCompleteUngraded(t *testing.T, b bundle) {
 // testEndRun ends a run with a grade, which nobody may count.
 func testEndRun(t *testing.T, b bundle) {
 	want := plannedRun("0r1")
-	must(t, b.AddRun(t.Context(), want))
+	must.Do(t, b.AddRun(t.Context(), want))
 	b.clock.Advance(time.Second)
 	want = graded(want, 0.9)
-	must(t, b.EndRun(t.Context(), want))
+	must.Do(t, b.EndRun(t.Context(), want))
 	if want.Verdict.Grade == nil {
 		t.Error("got the caller's verdict changed, want it left alone")
 	}
 	want.EndedAt, want.Verdict.Grade = b.clock.Now(), nil
 	same(t, "run", b.mustRun(t, "0r1"), want)
 	same(t, "arms", b.mustSnapshot(t).Arms, map[fleet.Category]store.Arm{})
-	must(t, b.EndRun(t.Context(), graded(want, 0.9)))
+	must.Do(t, b.EndRun(t.Context(), graded(want, 0.9)))
 	same(t, "run, ended again", b.mustRun(t, "0r1"), want)
 	want.Verdict.Outcome = fleet.Lost
 	mustBe(t, b.EndRun(t.Context(), want), fleet.ErrLost)
@@ -419,7 +414,7 @@ func testRespawn(t *testing.T, b bundle) {
 	decide := func(run fleet.RunID, next *fleet.Run, reason string, by fleet.RunID, why string) {
 		t.Helper()
 		gotBy, gotWhy, err := b.Respawn(t.Context(), run, next, reason, store.Bounds{})
-		must(t, err)
+		must.Do(t, err)
 		same(t, "followed by", gotBy, by)
 		same(t, "why", gotWhy, why)
 	}
@@ -439,7 +434,7 @@ func testRespawn(t *testing.T, b bundle) {
 	same(t, "first", b.mustRun(t, "0r1").Following(), "by run 0r3: good")
 	same(t, "second", b.mustRun(t, "0r2").Following(), "no workable task")
 
-	must(t, b.AddRun(t.Context(), plannedRun("0r5")))
+	must.Do(t, b.AddRun(t.Context(), plannedRun("0r5")))
 	if by, _, err := b.Respawn(t.Context(), "0r5", &next, "by a run that is there", store.Bounds{}); err == nil {
 		t.Errorf("got %v, want an error: the next run is there", by)
 	}
@@ -447,13 +442,12 @@ func testRespawn(t *testing.T, b bundle) {
 	late := other
 	late.ID = "0r6"
 	_, why, err := b.Respawn(t.Context(), "0r5", &late, "good", store.Bounds{Lanes: map[fleet.Category]int{late.Category: 1}, Seen: map[fleet.RunID]bool{"0r1": false, "0r2": false, "0r5": false}})
-	must(t, err)
+	must.Do(t, err)
 	same(t, "taken since", why, "lane code.1 was taken since: run 0r3")
 	_, err = b.Run(t.Context(), "0r6")
 	mustBe(t, err, fleet.ErrNotFound)
 	b.mustNotStart(t, f.ID, "0r3", true) // no choice of the fire is about it
-	got, err := b.Fire(t.Context(), f.ID)
-	must(t, err)
+	got := must.Get(b.Fire(t.Context(), f.ID))(t)
 	same(t, "choices", got.Choices, f.Choices)
 }
 
@@ -463,14 +457,12 @@ func testSilent(t *testing.T, b bundle) {
 	gone := store.Gone{Run: r.ID, Reason: "not heard of", Silent: true}
 	closed := func(want bool) {
 		t.Helper()
-		left, err := b.Abandon(t.Context(), gone)
-		must(t, err)
+		left := must.Get(b.Abandon(t.Context(), gone))(t)
 		same(t, "closed", left, want)
 	}
 	b.clock.Advance(time.Hour + 29*time.Second) // of which an hour was its lease
 	closed(false)
-	_, err := b.Renew(t.Context(), store.Hold{Key: r.Key, Holder: r.ID.Holder(), Epoch: r.Epoch, Kept: true}, time.Hour)
-	must(t, err)
+	must.Get(b.Renew(t.Context(), store.Hold{Key: r.Key, Holder: r.ID.Holder(), Epoch: r.Epoch, Kept: true}, time.Hour))(t)
 	b.clock.Advance(time.Minute)
 	closed(false)
 	same(t, "it is open", b.mustRun(t, r.ID).EndedAt.IsZero(), true)

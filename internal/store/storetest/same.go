@@ -16,6 +16,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -99,7 +100,7 @@ func testSame(t *testing.T, b bundle) {
 		m := newRAM(b.clock.Now, bandit.Defaults())
 		other := inMemory{Writer: book.Writer{Engine: m}}
 		for _, id := range []fleet.RunID{"0r1", "0r2"} {
-			must(t, errors.Join(b.AddRun(t.Context(), plannedRun(id)), other.AddRun(t.Context(), plannedRun(id))))
+			must.Do(t, b.AddRun(t.Context(), plannedRun(id)), other.AddRun(t.Context(), plannedRun(id)))
 		}
 		for n := range rapid.IntRange(1, 24).Draw(rt, "steps") {
 			do := drawWrite(rt, n, b.clock.Now())
@@ -113,7 +114,7 @@ func testSame(t *testing.T, b bundle) {
 			t.Fatalf("got a store of type %T, want one whose rows can be read", b.Store)
 		}
 		stored := book.NewPage(b.clock.Now(), bandit.Defaults())
-		must(t, source.Read(t.Context(), func(time.Time) []table.Statement { return table.All(stored) }))
+		must.Do(t, source.Read(t.Context(), func(time.Time) []table.Statement { return table.All(stored) }))
 		// Whether an agent was at work at all is no column.
 		if diff := gocmp.Diff(EveryRow(stored), EveryRow(m.page), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(fleet.Verdict{}, "Ours")); diff != "" {
 			rt.Fatalf("rows (-stored +in memory):\n%s", diff)
@@ -351,7 +352,7 @@ func testCrowd(t *testing.T, b bundle) {
 		}()
 	}
 	for range crowd {
-		must(t, <-done)
+		must.Do(t, <-done)
 	}
 	epochs := map[fleet.Key][]fleet.Epoch{}
 	for _, list := range granted {

@@ -15,6 +15,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 )
@@ -224,13 +225,6 @@ const (
 	alice fleet.Holder = "alice@host"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func mustBe(t *testing.T, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -249,7 +243,7 @@ func same(t *testing.T, what string, got, want any) {
 func (b bundle) mustTake(t *testing.T, r store.TakeRequest, want fleet.Grant) fleet.Claim {
 	t.Helper()
 	grant, c, err := b.Take(t.Context(), r)
-	must(t, err)
+	must.Do(t, err)
 	if grant != want {
 		t.Fatalf("got %s, want %s: %+v", grant, want, c)
 	}
@@ -264,15 +258,14 @@ func laneTake(id fleet.RunID, c fleet.Category, lane int) store.LaneTake {
 func (b bundle) mustLane(t *testing.T, id fleet.RunID, c fleet.Category, lane int, want fleet.Grant) fleet.Claim {
 	t.Helper()
 	grant, got, err := b.LaneTaken(t.Context(), laneTake(id, c, lane))
-	must(t, err)
+	must.Do(t, err)
 	same(t, "grant", grant, want)
 	return got
 }
 
 func (b bundle) mustSnapshot(t *testing.T) store.Snapshot {
 	t.Helper()
-	s, err := b.Snapshot(t.Context())
-	must(t, err)
+	s := must.Get(b.Snapshot(t.Context()))(t)
 	return s
 }
 
@@ -284,8 +277,7 @@ func (b bundle) arm(t *testing.T, c fleet.Category) store.Arm {
 
 func (b bundle) mustRun(t *testing.T, id fleet.RunID) fleet.Run {
 	t.Helper()
-	r, err := b.Run(t.Context(), id)
-	must(t, err)
+	r := must.Get(b.Run(t.Context(), id))(t)
 	return r
 }
 

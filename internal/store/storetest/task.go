@@ -8,13 +8,14 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
 // leave ends a session at a task that leaves something of it.
 func (b bundle) leave(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome fleet.Outcome, left fleet.TaskLeft) {
 	t.Helper()
-	must(t, b.AddRun(t.Context(), plannedRun(id)))
+	must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
 	take := takeFor(id, task)
 	for _, m := range b.mustSnapshot(t).Tasks {
 		if m.Task == task {
@@ -24,16 +25,16 @@ func (b bundle) leave(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome f
 	b.mustTakeForRun(t, take, fleet.Granted)
 	r := b.mustRun(t, id)
 	r.Verdict, r.Left = fleet.Verdict{Outcome: outcome, Reason: "because of " + string(id)}, left
-	must(t, b.Complete(t.Context(), r))
-	must(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
+	must.Do(t, b.Complete(t.Context(), r))
+	must.Do(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
 }
 
 // testTaskLeftMeanwhile has a run that looked before another one finished the task: it is
 // refused, with nothing left behind, and may take the task as it is now.
 func testTaskLeftMeanwhile(t *testing.T, b bundle) {
 	late := takeFor("0late", "fix")
-	must(t, b.AddRun(t.Context(), plannedRun("0late")))
-	must(t, b.BeginRun(t.Context(), "0late", 7))
+	must.Do(t, b.AddRun(t.Context(), plannedRun("0late")))
+	must.Do(t, b.BeginRun(t.Context(), "0late", 7))
 	b.leave(t, "0r1", "fix", fleet.Productive, fleet.TaskLeft{State: "done", Seen: "a", Worked: true, Changed: true})
 	_, _, err := b.TakeForRun(t.Context(), late)
 	var refused fleet.RefusedError
@@ -41,7 +42,7 @@ func testTaskLeftMeanwhile(t *testing.T, b bundle) {
 		t.Fatalf("got %v, want a refusal that ends denied", err)
 	}
 	claim, _, err := b.Check(t.Context(), late.Key)
-	must(t, err)
+	must.Do(t, err)
 	same(t, "epoch", claim.Epoch, fleet.Epoch(1))
 	same(t, "run", b.mustRun(t, "0late").Key, fleet.Key(""))
 	late.Memory = b.mustSnapshot(t).Tasks[0]
@@ -75,19 +76,19 @@ func testTaskLeft(t *testing.T, b bundle) {
 	// A sight of an earlier state changes nothing.
 	stale := want
 	stale.Run = "0r1"
-	must(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: stale, Was: "a", Forget: true}, {TaskMemory: want, Was: "b", Forget: true}}))
+	must.Do(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: stale, Was: "a", Forget: true}, {TaskMemory: want, Was: "b", Forget: true}}))
 	same(t, "after stale looks", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{want})
 	paid := want
 	paid.Seen, paid.Branch = "b", "stint/0r5"
-	must(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: paid, Was: "a"}}))
+	must.Do(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: paid, Was: "a"}}))
 	paid.Owed = ""
 	same(t, "paid", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{paid})
-	must(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: paid, Was: "b", Forget: true}}))
+	must.Do(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: paid, Was: "b", Forget: true}}))
 	bare := fleet.TaskMemory{Task: "fix", Since: paid.Since, Taken: 3}
 	same(t, "changed", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{bare})
 	b.leave(t, "0r6", "fix", fleet.Quota, fleet.TaskLeft{State: "todo", Seen: "c"})
 	same(t, "after a session that did not come to work", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{bare})
-	must(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: bare, Forget: true, Over: true}}))
+	must.Do(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: bare, Forget: true, Over: true}}))
 	same(t, "over", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{})
 }
 
@@ -97,9 +98,9 @@ func testTaskOwed(t *testing.T, b bundle) {
 	b.leave(t, "0r1", "item", fleet.Noop, fleet.TaskLeft{State: "todo", Source: "gh", Item: "7", Seen: "a", Worked: true})
 	begun := fleet.TaskMemory{Task: "item", Run: "0r2", TaskLeft: fleet.TaskLeft{State: "todo", Source: "gh", Item: "7", Owed: fleet.CallRelease}}
 	_, claim, err := b.Take(t.Context(), store.TakeRequest{Key: "item", Holder: "run:0r2", TTL: time.Hour})
-	must(t, err)
+	must.Do(t, err)
 	hold := store.Hold{Key: "item", Holder: "run:0r2", Epoch: claim.Epoch}
-	must(t, b.LeaveTask(t.Context(), hold, begun))
+	must.Do(t, b.LeaveTask(t.Context(), hold, begun))
 	begun.Since, begun.Sessions, begun.Vain, begun.Taken, begun.Rests, begun.Reason = b.clock.Now(), 1, 1, 1, 2, "because of 0r1"
 	same(t, "begun", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{begun})
 
@@ -110,11 +111,10 @@ func testTaskOwed(t *testing.T, b bundle) {
 		}
 	}
 	same(t, "after writes without the claim", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{begun})
-	must(t, b.LeaveTask(t.Context(), hold, closed))
+	must.Do(t, b.LeaveTask(t.Context(), hold, closed))
 	closed.Since, closed.Changed = b.clock.Now(), false
 	same(t, "closed by hand", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{closed})
-	found, err := b.Retry(t.Context(), "item")
-	must(t, err)
+	found := must.Get(b.Retry(t.Context(), "item"))(t)
 	same(t, "found by a retry", found, true)
 	// The tracker has the item as begun: it is still to be released.
 	open := fleet.TaskMemory{Task: "item", Since: closed.Since, TaskLeft: fleet.TaskLeft{Source: "gh", Item: "7", Owed: fleet.CallRelease}}
@@ -122,13 +122,12 @@ func testTaskOwed(t *testing.T, b bundle) {
 
 	broken := store.TaskSight{TaskMemory: open, Owing: true}
 	broken.Trouble = "no answer"
-	must(t, b.SeeTasks(t.Context(), []store.TaskSight{broken}))
+	must.Do(t, b.SeeTasks(t.Context(), []store.TaskSight{broken}))
 	same(t, "told in vain", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{broken.TaskMemory})
-	must(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: open}}))
+	must.Do(t, b.SeeTasks(t.Context(), []store.TaskSight{{TaskMemory: open}}))
 	open.Owed = ""
 	same(t, "told", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{open})
-	_, err = b.Retry(t.Context(), "item")
-	must(t, err)
+	must.Get(b.Retry(t.Context(), "item"))(t)
 	same(t, "after another retry", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{})
 }
 
@@ -167,8 +166,7 @@ func testTaskRests(t *testing.T, b bundle) {
 		task fleet.TaskID
 		want bandit.Backoff
 	}{{"b", asleep}, {"a", bandit.Backoff{NoopsEver: asleep.NoopsEver}}} { // the back-off is of the last
-		found, err := b.Retry(t.Context(), step.task)
-		must(t, err)
+		found := must.Get(b.Retry(t.Context(), step.task))(t)
 		same(t, "found by a retry", found, true)
 		same(t, "back-off after a retry", b.arm(t, "code").Backoff, step.want)
 	}
@@ -180,15 +178,15 @@ func (b bundle) attempt(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome
 	t.Helper()
 	r := plannedRun(id)
 	r.Agent = "agent of " + string(id) // that none is stopped
-	must(t, b.AddRun(t.Context(), r))
+	must.Do(t, b.AddRun(t.Context(), r))
 	b.mustTakeForRun(t, takeFor(id, task), fleet.Granted)
 	r = b.mustRun(t, id)
 	r.Verdict = fleet.Verdict{Outcome: outcome, Reason: "because of " + string(id)}
 	if outcome == fleet.Failed || outcome == fleet.Timeout {
 		r.Verdict.Grade = value(0.0)
 	}
-	must(t, b.Complete(t.Context(), r))
-	must(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
+	must.Do(t, b.Complete(t.Context(), r))
+	must.Do(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
 }
 
 func testWaiting(t *testing.T, b bundle) {
@@ -211,8 +209,7 @@ func testWaiting(t *testing.T, b bundle) {
 		task fleet.TaskID
 		want bool
 	}{{"fix", true}, {"fix", false}, {"none", false}} {
-		found, err := b.Retry(t.Context(), step.task)
-		must(t, err)
+		found := must.Get(b.Retry(t.Context(), step.task))(t)
 		same(t, "retry "+string(step.task), found, step.want)
 	}
 	same(t, "after the retry", fleet.WaitingTasks(b.mustSnapshot(t).Tasks), []fleet.Waiting{})
@@ -221,11 +218,10 @@ func testWaiting(t *testing.T, b bundle) {
 
 	for i := range fleet.FailuresToWait { // the death of every worker
 		id := fleet.RunID(fmt.Sprint("0killed", i))
-		must(t, b.AddRun(t.Context(), plannedRun(id)))
+		must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
 		b.mustTakeForRun(t, takeFor(id, "deadly"), fleet.Granted)
 		for range 2 { // the second to find it finds nothing
-			_, err := b.Abandon(t.Context(), store.Gone{Run: id, Reason: "found dead"})
-			must(t, err)
+			must.Get(b.Abandon(t.Context(), store.Gone{Run: id, Reason: "found dead"}))(t)
 		}
 		same(t, "killed "+fmt.Sprint(i+1), len(fleet.WaitingTasks(b.mustSnapshot(t).Tasks)) > 0, i+1 == fleet.FailuresToWait)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -18,14 +19,14 @@ func testText(t *testing.T, b bundle) {
 		b := b.fresh(t, bandit.Defaults())
 		r := b.begun(t, "0r1")
 		r.Verdict = fleet.Verdict{Outcome: fleet.Failed, Reason: text}
-		must(t, b.Complete(t.Context(), r))
+		must.Do(t, b.Complete(t.Context(), r))
 		stored := b.mustRun(t, "0r1")
 		same(t, "reason", stored.Verdict.Reason, want)
 		c := b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, TTL: time.Hour, Note: text}, fleet.Granted)
 		_, err := b.Release(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: c.Epoch}, fleet.EndingDone, text)
-		must(t, err)
+		must.Do(t, err)
 		c, _, err = b.check(t.Context(), "k")
-		must(t, err)
+		must.Do(t, err)
 		same(t, "note and reason", []string{c.Note, c.Reason}, []string{want, want})
 	}
 	// Keys are in the order of their bytes, whatever a language's order is.
@@ -34,8 +35,7 @@ func testText(t *testing.T, b bundle) {
 	for _, key := range []fleet.Key{"ä", long, "a", "~", "B"} {
 		b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted)
 	}
-	list, err := b.List(t.Context(), store.Listing{})
-	must(t, err)
+	list := must.Get(b.List(t.Context(), store.Listing{}))(t)
 	var got []fleet.Key
 	for _, c := range list.Claims {
 		got = append(got, c.Key)

@@ -1,0 +1,27 @@
+// Package must ends a test at an error that the test is not about.
+package must
+
+import "errors"
+
+// T is a test of package testing, or one of package rapid.
+type T interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+// Do ends the test if there is an error, and shows all of them.
+func Do(t T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Get is the value of a call, and ends the test if the call failed: must.Get(os.ReadFile(name))(t).
+func Get[V any](v V, err error) func(T) V {
+	return func(t T) V {
+		t.Helper()
+		Do(t, err)
+		return v
+	}
+}
