@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/user"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"stint/internal/store/pgtest"
 )
 
 // cluster is two servers, of which Patroni has one lead, and the etcd by which it decides.
@@ -108,33 +109,10 @@ func (c *cluster) node(i int) error {
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
 		return err
 	}
-	if id, err := unprivileged(); err != nil {
+	if err := pgtest.GiveAway(dir, file); err != nil {
 		return err
-	} else if id != nil {
-		for _, path := range []string{dir, file} {
-			if err := os.Chown(path, int(id.Uid), int(id.Gid)); err != nil {
-				return err
-			}
-		}
 	}
 	return c.run(fmt.Sprint("patroni", i), "patroni", file)
-}
-
-// unprivileged is the user that servers run as where this is root.
-func unprivileged() (*syscall.Credential, error) {
-	if os.Getuid() != 0 {
-		return nil, nil //nolint:nilnil // this user
-	}
-	u, err := user.Lookup("postgres")
-	if err != nil {
-		return nil, err
-	}
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	if err != nil {
-		return nil, err
-	}
-	gid, err := strconv.ParseUint(u.Gid, 10, 32)
-	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
 }
 
 // run starts a program in a process group of its own.
@@ -144,7 +122,7 @@ func (c *cluster) run(name, program string, args ...string) error {
 		return err
 	}
 	defer log.Close()
-	id, err := unprivileged()
+	id, err := pgtest.User()
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // Cluster is a server's data folder.
@@ -52,11 +54,7 @@ func (s *Shared) Main(m *testing.M) int {
 // DSN is where the cluster is.
 func (s *Shared) DSN(t testing.TB) string {
 	t.Helper()
-	c, err := s.Get()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c.DSN()
+	return must.Get(s.Get())(t).DSN()
 }
 
 // Dir is the folder of the cluster's socket.
@@ -101,7 +99,7 @@ func newCluster(fill func(*Cluster) error) (*Cluster, error) {
 		return nil, err
 	}
 	c := &Cluster{Dir: dir, bin: filepath.Dir(slices.Max(programs))}
-	if err = giveAway(dir); err == nil {
+	if err = GiveAway(dir); err == nil {
 		err = fill(c)
 	}
 	if err == nil {
@@ -113,20 +111,23 @@ func newCluster(fill func(*Cluster) error) (*Cluster, error) {
 	return c, nil
 }
 
-// giveAway gives a folder to the user of a server, which refuses to run as root.
-func giveAway(dir string) error {
-	if os.Getuid() != 0 {
-		return nil
-	}
-	id, err := server()
-	if err != nil {
+// GiveAway gives folders and files to the user of a server, which refuses to run as root.
+func GiveAway(paths ...string) error {
+	id, err := User()
+	if err != nil || id == nil {
 		return err
 	}
-	return os.Chown(dir, int(id.Uid), int(id.Gid))
+	for _, path := range paths {
+		err = errors.Join(err, os.Chown(path, int(id.Uid), int(id.Gid)))
+	}
+	return err
 }
 
-// server is the user that the server runs as where we are root.
-func server() (*syscall.Credential, error) {
+// User is the user that a server runs as where we are root.
+func User() (*syscall.Credential, error) {
+	if os.Getuid() != 0 {
+		return nil, nil //nolint:nilnil // this user
+	}
 	u, err := user.Lookup("postgres")
 	if err != nil {
 		return nil, err
@@ -146,12 +147,8 @@ func (c *Cluster) command(name string, args ...string) (*exec.Cmd, error) {
 	}
 	cmd := exec.CommandContext(context.Background(), name, args...)
 	cmd.Dir = c.Dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT}
-	if os.Getuid() != 0 {
-		return cmd, nil
-	}
-	id, err := server()
-	cmd.SysProcAttr.Credential = id
+	id, err := User()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGQUIT, Credential: id}
 	return cmd, err
 }
 
@@ -169,14 +166,7 @@ func (c *Cluster) say(name string, args ...string) error {
 
 // SQL runs statements as the server's administrator.
 func (c *Cluster) SQL(statements string) error {
-	cmd, err := c.command("psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname="+c.DSN(), "--command="+statements)
-	if err != nil {
-		return err
-	}
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, said)
-	}
-	return nil
+	return c.say("psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname="+c.DSN(), "--command="+statements)
 }
 
 func (c *Cluster) data() string { return filepath.Join(c.Dir, "data") }
@@ -256,7 +246,7 @@ pool_mode = transaction
 default_pool_size = %d
 max_client_conn = 100
 `, c.Dir, p.Dir, connections)
-	if err := errors.Join(os.WriteFile(file, []byte(text), 0o644), giveAway(dir)); err != nil { //nolint:gosec // the server's user reads it
+	if err := errors.Join(os.WriteFile(file, []byte(text), 0o644), GiveAway(dir)); err != nil { //nolint:gosec // the server's user reads it
 		return nil, err
 	}
 	if p.run, err = c.command(program, file); err != nil {
