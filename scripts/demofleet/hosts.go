@@ -6,13 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -24,7 +20,7 @@ import (
 type host struct {
 	name   string
 	folder folder // of the demo
-	way    *way
+	way    *pgtest.Proxy
 	first  *exec.Cmd // its first process; nil: it is off
 }
 
@@ -49,7 +45,7 @@ func (h *host) make(ctx context.Context, server string) error {
 		return err
 	}
 	var err error
-	if h.way, err = newWay(ctx, h.dir("server", socket), filepath.Join(server, socket)); err != nil {
+	if h.way, err = pgtest.BetweenAt(ctx, h.dir("server"), server); err != nil {
 		return err
 	}
 	_, err = output(ctx, h.folder.gitEnvironment(), "git", "clone", "--quiet", h.folder.workspace(), h.dir("workspace"))
@@ -98,79 +94,6 @@ func (h *host) wait() error {
 	cmd := h.first
 	h.first = nil
 	return cmd.Wait()
-}
-
-// socket is the name of a server's socket in its folder.
-const socket = ".s.PGSQL.5432"
-
-// way is how one host reaches the server. It can be cut.
-type way struct {
-	listener net.Listener
-	server   string
-	mu       sync.Mutex
-	open     map[net.Conn]bool // nil: it is cut
-}
-
-func newWay(ctx context.Context, here, server string) (*way, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "unix", here)
-	if err != nil {
-		return nil, err
-	}
-	w := &way{listener: l, server: server, open: map[net.Conn]bool{}}
-	go w.serve(ctx)
-	return w, nil
-}
-
-func (w *way) serve(ctx context.Context) {
-	for {
-		c, err := w.listener.Accept()
-		if err != nil {
-			return
-		}
-		go w.carry(ctx, c)
-	}
-}
-
-func (w *way) carry(ctx context.Context, c net.Conn) {
-	defer c.Close()
-	s, err := new(net.Dialer).DialContext(ctx, "unix", w.server)
-	if err != nil {
-		return
-	}
-	defer s.Close()
-	if !w.add(c, s) {
-		return
-	}
-	go func() { _, _ = io.Copy(s, c); s.Close() }()
-	_, _ = io.Copy(c, s)
-}
-
-func (w *way) add(ends ...net.Conn) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, c := range ends {
-		if w.open == nil {
-			return false
-		}
-		w.open[c] = true
-	}
-	return true
-}
-
-// cut ends all connections, and lets none through.
-func (w *way) cut() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for c := range w.open {
-		c.Close()
-	}
-	w.open = nil
-}
-
-func (w *way) heal() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.open = map[net.Conn]bool{}
 }
 
 // hostsDemo is the demo of several hosts.
@@ -235,16 +158,8 @@ func (d *hostsDemo) prepare(ctx context.Context, program string) (err error) {
 		return err
 	}
 	fmt.Printf("Making a git repository with %d tasks in %d categories, and a clone of it for each of three hosts\n", kinds*eachOf, kinds)
-	for _, args := range [][]string{
-		{"init", "--quiet", "--template=", "--initial-branch=main"},
-		{"config", "user.name", "stint demo"},
-		{"config", "user.email", "demo@localhost"},
-		{"add", "."},
-		{"commit", "--quiet", "--message", "a sample workspace"},
-	} {
-		if _, err := output(ctx, d.folder.gitEnvironment(), append([]string{"git", "-C", d.folder.workspace()}, args...)...); err != nil {
-			return err
-		}
+	if err := d.folder.commit(ctx); err != nil {
+		return err
 	}
 	d.here = &host{name: "here", folder: d.folder}
 	if err := d.here.make(ctx, d.cluster.Dir); err != nil {
@@ -305,8 +220,8 @@ func (d *hostsDemo) run(ctx context.Context) error {
 	plan := []event{
 		{0, "alpha, beta and gamma are switched on; each fires every 3 s", func() error { return errors.Join(alpha.start(ctx), beta.start(ctx), gamma.start(ctx)) }},
 		{12 * time.Second, "beta is killed, with all that runs on it", func() error { return d.atWork(ctx, beta, beta.kill) }},
-		{22 * time.Second, "gamma is cut off from the server", func() error { gamma.way.cut(); return nil }},
-		{44 * time.Second, "gamma reaches the server again", func() error { gamma.way.heal(); return nil }},
+		{22 * time.Second, "gamma is cut off from the server", func() error { gamma.way.Cut(); return nil }},
+		{44 * time.Second, "gamma reaches the server again", func() error { gamma.way.Heal(); return nil }},
 		{66 * time.Second, "beta is switched on again", func() error { return beta.start(ctx) }},
 		{80 * time.Second, "no host fires any more; the last sessions end", func() error {
 			return os.WriteFile(d.folder.in("stop"), nil, 0o644)
@@ -362,7 +277,7 @@ func (d *hostsDemo) atWork(ctx context.Context, h *host, do func() error) error 
 
 // look prints the sessions that have ended since the last look.
 func (d *hostsDemo) look(ctx context.Context, began time.Time, printed map[string]bool) error {
-	s, err := d.status(ctx)
+	s, err := statusOf(ctx, d.stint)
 	if err != nil {
 		return err
 	}
@@ -389,14 +304,6 @@ func (d *hostsDemo) look(ctx context.Context, began time.Time, printed map[strin
 	case <-time.After(time.Second):
 		return nil
 	}
-}
-
-func (d *hostsDemo) status(ctx context.Context) (s status, err error) {
-	out, err := d.stint(ctx, "status", "--last", "1000", "--json")
-	if err == nil {
-		err = json.Unmarshal(out, &s)
-	}
-	return s, err
 }
 
 // beats are the signs of life of a run's agent.
@@ -428,7 +335,7 @@ func (d *hostsDemo) beats(run string) (b beats) {
 
 // verify prints what came of it, and fails when anything was lost or done twice.
 func (d *hostsDemo) verify(ctx context.Context) error {
-	s, err := d.status(ctx)
+	s, err := statusOf(ctx, d.stint)
 	if err != nil {
 		return err
 	}

@@ -41,9 +41,9 @@ type session struct {
 	State     string     `json:"state"` // of running ones only
 }
 
-// status is the whole record: a demo has far fewer fires and runs than the limit.
-func (d *demo) status(ctx context.Context) (s status, err error) {
-	out, err := d.stint(ctx, "status", "--last", "1000", "--json")
+// statusOf is the whole record: a demo has far fewer fires and runs than the limit.
+func statusOf(ctx context.Context, stint func(context.Context, ...string) ([]byte, error)) (s status, err error) {
+	out, err := stint(ctx, "status", "--last", "1000", "--json")
 	if err == nil {
 		err = json.Unmarshal(out, &s)
 	}

@@ -33,7 +33,7 @@ func (d *demo) follow(ctx context.Context, printed map[string]bool, goal string,
 	defer tick.Stop()
 	last, crashed := time.Now(), ""
 	for {
-		s, err := d.status(ctx)
+		s, err := statusOf(ctx, d.stint)
 		if err != nil {
 			return status{}, err
 		}

@@ -66,8 +66,13 @@ func (d *demo) makeWorkspace(ctx context.Context) error {
 			return fmt.Errorf("add task %s: %w", t.id, err)
 		}
 	}
+	return f.commit(ctx)
+}
+
+// commit makes a git repository of the workspace.
+func (f folder) commit(ctx context.Context) error {
 	for _, args := range [][]string{
-		{"init", "--quiet", "--template="},
+		{"init", "--quiet", "--template=", "--initial-branch=main"},
 		{"config", "user.name", "stint demo"},
 		{"config", "user.email", "demo@localhost"},
 		{"add", "."},
