@@ -198,7 +198,7 @@ func rules() map[string]rule {
 
 		// Never in the binary: no row above names them.
 		"internal/box/boxtest":  {foreign: []string{"golang.org/x/sys/unix"}},
-		"internal/must":         {not: world},
+		"internal/must":         {foreign: []string{"github.com/google/go-cmp"}, not: world},
 		"internal/store/pgtest": {house: []string{"internal/must"}, foreign: []string{"github.com/jackc/pgx/v5"}},
 		"internal/store/storetest": {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/must", "internal/store", "internal/store/book", "internal/store/table"},

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func approximately() cmp.Option { return cmpopts.EquateApprox(near, near) }
@@ -46,9 +47,7 @@ func TestBelief(t *testing.T) {
 			t.Parallel()
 			a := learned(tt.settings, 5, tt.grades...)
 			got := tt.settings.Belief(in(5, a), tt.settings.Prior(at(5, []*Arm{a})))
-			if diff := cmp.Diff(got, tt.want, approximately()); diff != "" {
-				t.Errorf("belief (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "belief", got, tt.want, approximately())
 		})
 	}
 }
@@ -86,13 +85,9 @@ func TestGradesFadeByRounds(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
 	e := s.forward(learned(s, 100, 1, 0.5).Evidence, 400)
-	if diff := cmp.Diff(e.Fast, Sums{W: 1, S: 0.75, G2: 0.625}, approximately()); diff != "" {
-		t.Errorf("after 300 rounds (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "after 300 rounds", e.Fast, Sums{W: 1, S: 0.75, G2: 0.625}, approximately())
 	e = s.forward(e, 3100)
-	if diff := cmp.Diff(e.Slow, Sums{W: 1, S: 0.75, G2: 0.625}, approximately()); diff != "" {
-		t.Errorf("after 3000 rounds (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "after 3000 rounds", e.Slow, Sums{W: 1, S: 0.75, G2: 0.625}, approximately())
 }
 
 // arrival is a grade and when it came.
@@ -135,9 +130,7 @@ func TestOrderOfGradesIsNothing(t *testing.T) {
 			s.Learn(in(end, &batch), Prior{Mean: 0.5, Dispersion: 1}, g.Graded)
 		}
 		ignore := cmpopts.IgnoreFields(Evidence{}, "Up", "Down")
-		if diff := cmp.Diff(batch.Evidence, as.Evidence, approximately(), ignore); diff != "" {
-			t.Errorf("all at once in another order (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "all at once in another order", batch.Evidence, as.Evidence, approximately(), ignore)
 	})
 }
 
@@ -179,9 +172,7 @@ func TestEvidenceNeverGoesBack(t *testing.T) {
 	a := learned(s, 0, 1, 1)
 	a.Evidence = s.forward(a.Evidence, 300)
 	back := s.forward(s.forward(a.Evidence, 0), 300)
-	if diff := cmp.Diff(back, a.Evidence, approximately()); diff != "" {
-		t.Errorf("there and back (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "there and back", back, a.Evidence, approximately())
 }
 
 // TestBeliefsAreProper draws evidence as it comes: a distribution must result.

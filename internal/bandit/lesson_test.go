@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // trial is so many sessions with and without a lesson, all of the same grade each.
@@ -43,9 +44,7 @@ func TestEffect(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(EffectOf(tt.trials, tt.noise), tt.want, approximately()); diff != "" {
-				t.Errorf("effect (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "effect", EffectOf(tt.trials, tt.noise), tt.want, approximately())
 		})
 	}
 	low, high := Effect{Mean: 0.05, SD: 0.1}.Interval()

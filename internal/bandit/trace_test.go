@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
@@ -237,9 +236,7 @@ func TestRestartChangesNothing(t *testing.T) {
 			again.restart(t)
 			again.play(e)
 		}
-		if diff := gocmp.Diff(again.log, w.log); diff != "" {
-			t.Errorf("restarted throughout (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "restarted throughout", again.log, w.log)
 	})
 }
 

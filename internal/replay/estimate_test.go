@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"stint/internal/must"
 )
 
 // TestNewEstimateByHand follows four sessions through the formulas. The weights are
@@ -20,9 +21,7 @@ func TestNewEstimateByHand(t *testing.T) {
 		OtherSE:   math.Sqrt(4.0/3*(0.5875*0.5875+0.04375*0.04375+0.825*0.825+0.19375*0.19375)) / 4,
 		Effective: 16 / 5.5, Clip: 2, Clipped: 1,
 	}
-	if diff := cmp.Diff(got, want, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
-		t.Errorf("estimate (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "estimate", got, want, cmpopts.EquateApprox(0, 1e-12))
 	if list := (Window{Estimate: got}).Warnings(); len(list) != 2 || !strings.Contains(list[0], "too few to go by") || !strings.Contains(list[1], "clipped at 2.0") {
 		t.Errorf("got warnings %q, want one of few sessions and one of the clipped weight", list)
 	}
@@ -43,9 +42,7 @@ func TestNewEstimateOfLittle(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(NewEstimate(tt.sessions), tt.want, cmpopts.EquateNaNs()); diff != "" {
-				t.Errorf("estimate (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "estimate", NewEstimate(tt.sessions), tt.want, cmpopts.EquateNaNs())
 		})
 	}
 }

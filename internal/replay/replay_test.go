@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
@@ -69,9 +68,7 @@ func TestFireIsIdentical(t *testing.T) {
 		in := drawInput(t)
 		f := record(t, in, nil)
 		back := must.Get(Read(f))(t)
-		if diff := cmp.Diff(back, in, cmpopts.EquateEmpty()); diff != "" {
-			t.Errorf("inputs (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "inputs", back, in, cmpopts.EquateEmpty())
 		if got, want := marshal(t, back), f.Inputs; string(got) != string(want) {
 			t.Errorf("got the inputs\n%s, want\n%s", got, want)
 		}

@@ -278,9 +278,7 @@ func TestChanges(t *testing.T) {
 			got.Candidates, want.Candidates = append([]selector.Candidate(nil), in.Candidates...), append([]selector.Candidate(nil), in.Candidates...)
 			c.apply[0](&got)
 			tt.want(&want)
-			if diff := cmp.Diff(got, want); diff != "" {
-				t.Errorf("input (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "input", got, want)
 		})
 	}
 }

@@ -4,10 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func facts(c fleet.Category, edits ...func(*Facts)) Facts {
@@ -172,16 +171,12 @@ func TestAssessCarriesWhatARankingNeeds(t *testing.T) {
 		Category: "code", Share: 2.5, Pending: 2, Tasks: 2, LOO: -0.1, Arm: code.Arm,
 		Next: &Next{ID: "first", State: fleet.StateActive, NextAction: "go on"},
 	}}
-	if diff := cmp.Diff(candidates, want); diff != "" {
-		t.Errorf("candidates (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "candidates", candidates, want)
 	wantBlocked := []BlockedTask{
 		{ID: "stuck", Category: "code", Reason: `requires "gone", which does not exist`},
 		{ID: "taken", Category: "docs", Reason: ClaimBlocked, Holder: "bob@host", ExpiresAt: &held[0].ExpiresAt},
 	}
-	if diff := cmp.Diff(blocked, wantBlocked); diff != "" {
-		t.Errorf("blocked (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "blocked", blocked, wantBlocked)
 }
 
 // TestPendingSessionsNarrowTheBelief has a session in flight count as if it brought the

@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // TestAllObstacles has a category with everything in its way; the reason why a ranking
@@ -29,9 +28,7 @@ func TestAllObstacles(t *testing.T) {
 		{Kind: fleet.HinderedByTasks, Reason: ReasonNoTask},
 		{Kind: fleet.HinderedByBackoff, Reason: "backs off for this round of its pool, or until a task changes: found nothing to do once"},
 	}
-	if diff := cmp.Diff(s.Obstacles("code"), want); diff != "" {
-		t.Errorf("obstacles (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "obstacles", s.Obstacles("code"), want)
 	candidates, _ := s.Assess()
 	if got := candidates[1].Out; got != want[0].Reason {
 		t.Errorf("got %q, want the first reason %q", got, want[0].Reason)
@@ -52,9 +49,7 @@ func TestClaimsAreOneObstacle(t *testing.T) {
 		"code": {{Kind: fleet.HinderedByClaim, Reason: ReasonAllClaimed}},
 		"free": {{Kind: fleet.HinderedByClaim, Reason: ClaimBlocked}},
 	} {
-		if diff := cmp.Diff(s.Obstacles(c), want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", c, diff)
-		}
+		must.Equal(t, string(c), s.Obstacles(c), want)
 	}
 }
 
@@ -89,9 +84,7 @@ func TestAllTaskObstacles(t *testing.T) {
 	}
 	for _, tt := range tests {
 		task := &s.Tasks[tt.task]
-		if diff := cmp.Diff(s.TaskObstacles(task), tt.want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", task.ID, diff)
-		}
+		must.Equal(t, string(task.ID), s.TaskObstacles(task), tt.want)
 	}
 }
 
@@ -127,9 +120,7 @@ func TestAhead(t *testing.T) {
 		{"older", "it is from 2026-06-25, this one from 2026-06-26"},
 		{"l", "its name comes first, and they are equal otherwise"},
 	}
-	if diff := cmp.Diff(q.Ahead(&q.Tasks[0]), want); diff != "" {
-		t.Errorf("ahead of m (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "ahead of m", q.Ahead(&q.Tasks[0]), want)
 	if got := q.Ahead(&q.Tasks[1]); got != nil {
 		t.Errorf("got %v ahead of what is begun, want nothing", got)
 	}

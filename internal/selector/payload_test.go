@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
@@ -88,9 +87,7 @@ func golden(t *testing.T, name string, got []byte) {
 	if err != nil {
 		t.Fatalf("%v\ngo test ./internal/selector -update", err)
 	}
-	if diff := cmp.Diff(string(got), string(want)); diff != "" {
-		t.Errorf("%s (-got +want):\n%s", path, diff)
-	}
+	must.Equal(t, path, string(got), string(want))
 }
 
 // TestPayloadComesBack sends a payload through JSON and reads it as a fire would.
@@ -101,9 +98,7 @@ func TestPayloadComesBack(t *testing.T) {
 		payload := s.Payload()
 		data := must.Get(json.Marshal(payload))(t)
 		got := must.Get(ParsePayload(data))(t)
-		if diff := cmp.Diff(got, payload.Request()); diff != "" {
-			t.Errorf("request (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "request", got, payload.Request())
 		if len(got.Categories) != len(s.Ranked()) {
 			t.Errorf("got %d categories, want the %d ranked", len(got.Categories), len(s.Ranked()))
 		}

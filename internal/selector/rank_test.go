@@ -136,12 +136,8 @@ func TestReplayIsExact(t *testing.T) {
 		var again Input
 		must.Do(t, json.Unmarshal(data, &again))
 		got, want := Rank(again), Rank(in)
-		if diff := cmp.Diff(got, want, sameScores()); diff != "" {
-			t.Errorf("ranked from JSON (-got +want):\n%s", diff)
-		}
-		if diff := cmp.Diff(got.Odds(20), want.Odds(20)); diff != "" {
-			t.Errorf("odds from JSON (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "ranked from JSON", got, want, sameScores())
+		must.Equal(t, "odds from JSON", got.Odds(20), want.Odds(20))
 	})
 }
 
@@ -155,12 +151,8 @@ func TestOrderOfCandidatesIsNothing(t *testing.T) {
 		shuffled := in
 		shuffled.Candidates = rapid.Permutation(in.Candidates).Draw(t, "candidates")
 		before := slices.Clone(shuffled.Candidates)
-		if diff := cmp.Diff(Rank(shuffled), want, sameScores()); diff != "" {
-			t.Errorf("in another order (-got +want):\n%s", diff)
-		}
-		if diff := cmp.Diff(shuffled.Candidates, before); diff != "" {
-			t.Errorf("candidates after ranking (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "in another order", Rank(shuffled), want, sameScores())
+		must.Equal(t, "candidates after ranking", shuffled.Candidates, before)
 	})
 }
 
@@ -294,9 +286,7 @@ func TestTheBestBegunLeads(t *testing.T) {
 			best := want[lead]
 			want = slices.Insert(slices.Delete(want, lead, lead+1), 0, best)
 		}
-		if diff := cmp.Diff(categories(ranked), categories(want)); diff != "" {
-			t.Errorf("ranking (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "ranking", categories(ranked), categories(want))
 		if len(ranked) > 0 && ranked[0].Leads != (lead >= 0) {
 			t.Errorf("got leads %v, want %v", ranked[0].Leads, lead >= 0)
 		}
@@ -312,9 +302,7 @@ func TestSharesDecideWhatIsDue(t *testing.T) {
 		got[c.Category] = c.Due
 	}
 	want := map[fleet.Category]float64{"a": 1, "b": 0.5, "c": 0.5, "d": 0}
-	if diff := cmp.Diff(got, want, cmpopts.EquateApprox(0, 1e-12)); diff != "" {
-		t.Errorf("due (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "due", got, want, cmpopts.EquateApprox(0, 1e-12))
 }
 
 // TestOddsSumToThePicks holds the odds of any ranking against what they are odds of.
@@ -342,9 +330,7 @@ func TestOddsSumToThePicks(t *testing.T) {
 		if s.Picks > 0 && s.Scores[0].Leads && leaders < 1-1e-9 {
 			t.Errorf("got odds of %v for those that may lead, want 1 at least", leaders)
 		}
-		if diff := cmp.Diff(s.Scores, before, sameScores()); diff != "" {
-			t.Errorf("scores after the odds (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "scores after the odds", s.Scores, before, sameScores())
 	})
 }
 

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func noon() time.Time { return time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC) }
@@ -143,9 +143,7 @@ func TestWorkableClaims(t *testing.T) {
 		t.Errorf("got %v ready, want none", ready)
 	}
 	want := []Blocked{{&tasks[0], fleet.HinderedByClaim, ClaimBlocked, &held[0]}, {&tasks[1], fleet.HinderedByClaim, ClaimBlocked, &held[1]}}
-	if diff := cmp.Diff(blocked, want); diff != "" {
-		t.Errorf("blocked (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "blocked", blocked, want)
 }
 
 // TestPickWaits finds that a task waits for other work, unless a person asks for it.
@@ -187,9 +185,7 @@ func TestWorkableOrder(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		got, _ := queue(rapid.Permutation(want).Draw(t, "tasks")).Workable()
-		if diff := cmp.Diff(got, pointers(want)); diff != "" {
-			t.Errorf("ready (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "ready", got, pointers(want))
 	})
 }
 
@@ -218,9 +214,7 @@ func TestUnblockingComesAfterPriority(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tasks := rapid.Permutation(append(waiting, want...)).Draw(t, "tasks")
 		got, _ := queue(tasks).Workable()
-		if diff := cmp.Diff(got, pointers(want)); diff != "" {
-			t.Errorf("ready (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "ready", got, pointers(want))
 	})
 }
 

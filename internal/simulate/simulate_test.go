@@ -238,9 +238,7 @@ func TestWatch(t *testing.T) {
 		},
 	}
 	want[fleet.FromRespawn] = map[fleet.Outcome][]int{fleet.Productive: {31, 32, 33, 34, 35, 36, 37, 38, 39}} // the surplus by hand is paid
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("fires of sessions (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "fires of sessions", got, want)
 }
 
 // TestFairShares: without grades to follow, floors and caps hold.

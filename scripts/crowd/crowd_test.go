@@ -332,9 +332,7 @@ func TestDefaultsAreTheConfigurations(t *testing.T) {
 	must.Do(t, err)
 	category := c.Categories["code"]
 	want := []any{category.TTL, category.Timeout, category.Cooldown, c.Fanout.MaxPivots, category.Lanes}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("defaults (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "defaults", got, want)
 }
 
 func TestValidate(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store/book"
 )
 
@@ -109,9 +109,7 @@ func TestJudge(t *testing.T) {
 			if !ok {
 				t.Fatal("it says nothing of the agent")
 			}
-			if diff := cmp.Diff(j.Agent, tt.want); diff != "" {
-				t.Errorf("agent (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "agent", j.Agent, tt.want)
 			if j.Works != (tt.held == counted) || j.Spares != (tt.held == spared) || j.Run.Held != tt.back {
 				t.Errorf("works %t, spares %t, held back %t; want %q and %t", j.Works, j.Spares, j.Run.Held, tt.held, tt.back)
 			}

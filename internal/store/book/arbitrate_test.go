@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 )
@@ -91,9 +92,7 @@ func TestArbitrate(t *testing.T) {
 			if want.Due = tt.due; starts == 0 {
 				want.Moves = nil
 			}
-			if diff := cmp.Diff(fire, want, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 })); diff != "" {
-				t.Errorf("fire (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "fire", fire, want, cmp.Comparer(func(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }))
 			if len(runs) != starts {
 				t.Errorf("got %d runs, want %d", len(runs), starts)
 			}

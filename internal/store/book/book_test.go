@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 )
@@ -93,9 +94,7 @@ func TestRefusals(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		if diff := cmp.Diff(tt.ask.Refusals(), tt.want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", tt.name, diff)
-		}
+		must.Equal(t, tt.name, tt.ask.Refusals(), tt.want)
 	}
 }
 

@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 )
@@ -100,16 +99,12 @@ func TestPage(t *testing.T) {
 			if err := tt.write(p); !errors.Is(err, tt.err) {
 				t.Errorf("got %v, want %v", err, tt.err)
 			}
-			if diff := cmp.Diff(p.Claims.Written(), tt.want); diff != "" {
-				t.Errorf("decided (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "decided", p.Claims.Written(), tt.want)
 			var vacated []fleet.RunID
 			for _, h := range p.Holds.Written() {
 				vacated = append(vacated, h.Run)
 			}
-			if diff := cmp.Diff(vacated, tt.vacated); diff != "" {
-				t.Errorf("vacated (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "vacated", vacated, tt.vacated)
 		})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/jackc/pgx/v5"
 
@@ -78,16 +77,12 @@ func TestLostOnTheWay(t *testing.T) {
 				return pgtest.Carried
 			}
 			noisy, got := tell(o)
-			if diff := cmp.Diff(got, want); diff != "" {
-				t.Errorf("told (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "told", got, want)
 			if lost.first < 16 || lost.second < 16 || lost.refused == 0 {
 				t.Errorf("%+v were lost, want that this is a test", lost)
 			}
 			// A take that is repeated renews.
-			if diff := cmp.Diff(dump(t, noisy), dump(t, quiet), cmpopts.IgnoreFields(book.Claim{}, "Renewals")); diff != "" {
-				t.Errorf("on record (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "on record", dump(t, noisy), dump(t, quiet), cmpopts.IgnoreFields(book.Claim{}, "Renewals"))
 		})
 	}
 }

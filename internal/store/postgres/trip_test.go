@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/must"
 	"stint/internal/store/table"
 )
@@ -53,9 +51,7 @@ func TestValues(t *testing.T) {
 	}
 	second := first
 	second.Small = 1
-	if diff := cmp.Diff(got, []values{first, second}); diff != "" {
-		t.Errorf("values (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "values", got, []values{first, second})
 	for name, s := range map[string]table.Statement{
 		"null":     {SQL: "select null::bigint", Scan: func(row table.Scanner) error { return row.Scan(new(int)) }},
 		"too much": {SQL: "select 128::bigint", Scan: func(row table.Scanner) error { return row.Scan(new(int8)) }},

@@ -95,12 +95,8 @@ func TestArmColumns(t *testing.T) {
 	d := mustOpen(t, testOptions(t, storetest.Start))
 	var a bandit.Arm
 	want := setAll(t, &a, func(i int) float64 { return float64(i) + 0.1 })
-	if diff := cmp.Diff(putAndRead(t, d, "code", a), a, exactly()); diff != "" {
-		t.Errorf("arm (-got +want):\n%s", diff)
-	}
-	if diff := cmp.Diff(rowsOf(t, d, "select * from arms"), []map[string]any{want}, exactly()); diff != "" {
-		t.Errorf("row (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "arm", putAndRead(t, d, "code", a), a, exactly())
+	must.Equal(t, "row", rowsOf(t, d, "select * from arms"), []map[string]any{want}, exactly())
 }
 
 // rowsOf are the rows of a query, each by column.
@@ -139,9 +135,7 @@ func TestArmToTheBit(t *testing.T) {
 		var a bandit.Arm
 		number := rapid.OneOf(rapid.SampledFrom(odd), rapid.Float64Range(0, 1), rapid.Float64Range(0, math.MaxFloat64))
 		setAll(t, &a, func(i int) float64 { return math.Abs(number.Draw(rt, fmt.Sprint(i))) })
-		if diff := cmp.Diff(putAndRead(t, d, "code", a), a, exactly()); diff != "" {
-			rt.Errorf("arm (-got +want):\n%s", diff)
-		}
+		must.Equal(rt, "arm", putAndRead(t, d, "code", a), a, exactly())
 	})
 }
 

@@ -54,16 +54,10 @@ func TestOpenMakesTheStore(t *testing.T) {
 	if _, _, err := d.Take(t.Context(), store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour}); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(files(t, o.Dir), []string{"stint.db -rw-------", "stint.db-shm -rw-------", "stint.db-wal -rw-------"}); diff != "" {
-		t.Errorf("open (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "open", files(t, o.Dir), []string{"stint.db -rw-------", "stint.db-shm -rw-------", "stint.db-wal -rw-------"})
 	must.Do(t, d.Close())
-	if diff := cmp.Diff(files(t, o.Dir), []string{"stint.db -rw-------"}); diff != "" {
-		t.Errorf("closed (-got +want):\n%s", diff)
-	}
-	if diff := cmp.Diff(files(t, filepath.Dir(o.Dir)), []string{"bob drwx------"}); diff != "" {
-		t.Errorf("folder (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "closed", files(t, o.Dir), []string{"stint.db -rw-------"})
+	must.Equal(t, "folder", files(t, filepath.Dir(o.Dir)), []string{"bob drwx------"})
 	c, held, err := check(t, mustOpen(t, o), "k")
 	if !held || c.Epoch != 1 || err != nil {
 		t.Errorf("got %+v, %v, %v after opening again, want it held", c, held, err)
