@@ -10,8 +10,8 @@ import (
 	"stint/internal/store"
 )
 
-// testUsageLimit has an agent that says when it can work again.
-func testUsageLimit(t *testing.T, b bundle) {
+// Limit has an agent that says when it can work again.
+func (contract) Limit(t *testing.T, b bundle) {
 	r := b.works(t, "0r1", "claude")
 	until := Start().Add(5 * time.Hour)
 	r.QuotaUntil = until
@@ -32,8 +32,8 @@ func testUsageLimit(t *testing.T, b bundle) {
 	same(t, "no failure of the task", fleet.WaitingTasks(b.mustSnapshot(t).Tasks), []fleet.Waiting{})
 }
 
-// testUsageLimitAfterWork has a session do its work, and then meet a limit.
-func testUsageLimitAfterWork(t *testing.T, b bundle) {
+// LimitAfterWork has a session do its work, and then meet a limit.
+func (contract) LimitAfterWork(t *testing.T, b bundle) {
 	r := graded(b.works(t, "0r1", "claude"), 0.5)
 	r.QuotaUntil = Start().Add(time.Hour)
 	must.Do(t, b.Complete(t.Context(), r))
@@ -41,8 +41,8 @@ func testUsageLimitAfterWork(t *testing.T, b bundle) {
 	same(t, "graded all the same", b.arm(t, "code").Graded, 1)
 }
 
-// testUsageLimitBackoff has an agent that never says when.
-func testUsageLimitBackoff(t *testing.T, b bundle) {
+// LimitBackoff has an agent that never says when.
+func (contract) LimitBackoff(t *testing.T, b bundle) {
 	for i, minutes := range []int{15, 30, 60, 120, 240, 360, 360} {
 		r := b.works(t, fleet.RunID(fmt.Sprint("0r", i)), "claude")
 		r.QuotaUntil = b.clock.Now().Add(-time.Hour) // over already: as good as nothing
@@ -60,8 +60,8 @@ func testUsageLimitBackoff(t *testing.T, b bundle) {
 	}
 }
 
-// testUsageLimitMetAtOnce has sessions under way when the first of them meets the limit.
-func testUsageLimitMetAtOnce(t *testing.T, b bundle) {
+// LimitMetAtOnce has sessions under way when the first of them meets the limit.
+func (contract) LimitMetAtOnce(t *testing.T, b bundle) {
 	first, second, good := b.works(t, "0r1", "claude"), b.works(t, "0r2", "claude"), b.works(t, "0r3", "claude")
 	var failing []fleet.Run
 	for i := range fleet.FailuresToOpen {
@@ -88,7 +88,7 @@ func (b bundle) opened(t *testing.T) {
 	}
 }
 
-func testBreaker(t *testing.T, b bundle) {
+func (contract) Breaker(t *testing.T, b bundle) {
 	b.ends(t, b.works(t, "0early", "claude"), fleet.Failed, "broken")
 	b.ends(t, b.works(t, "0good", "claude"), fleet.Noop, "") // in a row, or it does not count
 	b.opened(t)
@@ -119,9 +119,9 @@ func (b bundle) failsAt(t *testing.T, task fleet.TaskID, r fleet.Run) {
 	must.Do(t, b.Complete(t.Context(), r))
 }
 
-// testBlameOfFailures has an agent fail in a row: what it failed at counts once it works
+// BlameOfFailures has an agent fail in a row: what it failed at counts once it works
 // again, and never if it fails so often that it rests.
-func testBlameOfFailures(t *testing.T, b bundle) {
+func (contract) BlameOfFailures(t *testing.T, b bundle) {
 	works := func(id fleet.RunID) fleet.Run {
 		r := b.asks(t, id, "claude")
 		r.Task = fleet.TaskID(r.Key)
@@ -189,8 +189,8 @@ func (b bundle) memoryOf(t *testing.T, id fleet.TaskID) fleet.TaskMemory {
 	return fleet.TaskMemory{}
 }
 
-// testProbeWithoutAnswer has probes that say nothing of their agent: another follows.
-func testProbeWithoutAnswer(t *testing.T, b bundle) {
+// ProbeWithoutAnswer has probes that say nothing of their agent: another follows.
+func (contract) ProbeWithoutAnswer(t *testing.T, b bundle) {
 	b.opened(t)
 	b.clock.Advance(30 * time.Minute)
 	ends := map[fleet.RunID]func(fleet.Run){
@@ -208,8 +208,8 @@ func testProbeWithoutAnswer(t *testing.T, b bundle) {
 	b.works(t, "0last", "claude")
 }
 
-// testProbeAlone has a session that began before the breaker opened end beside a probe.
-func testProbeAlone(t *testing.T, b bundle) {
+// ProbeAlone has a session that began before the breaker opened end beside a probe.
+func (contract) ProbeAlone(t *testing.T, b bundle) {
 	old := b.works(t, "0old", "claude")
 	b.opened(t)
 	b.clock.Advance(30 * time.Minute)
@@ -219,8 +219,8 @@ func testProbeAlone(t *testing.T, b bundle) {
 	b.mustRefuse(t, b.asks(t, "0beside", "claude"), "run 0probe tries it")
 }
 
-// testResumeAgents has a person free the agents, which resuming one category does not.
-func testResumeAgents(t *testing.T, b bundle) {
+// ResumeAgents has a person free the agents, which resuming one category does not.
+func (contract) ResumeAgents(t *testing.T, b bundle) {
 	b.opened(t)
 	take := b.asks(t, "0next", "claude")
 	b.mustRefuse(t, take, "failed")
@@ -232,9 +232,9 @@ func testResumeAgents(t *testing.T, b bundle) {
 	b.mustTakeForRun(t, take, fleet.Granted)
 }
 
-// testProbeOfService has a session that began before its service failed end beside the one
+// ProbeOfService has a session that began before its service failed end beside the one
 // that tries the agent since.
-func testProbeOfService(t *testing.T, b bundle) {
+func (contract) ProbeOfService(t *testing.T, b bundle) {
 	take := b.asks(t, "0old", "claude")
 	take.TTL = 24 * time.Hour
 	b.mustTakeForRun(t, take, fleet.Granted)

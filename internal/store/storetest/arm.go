@@ -35,7 +35,7 @@ func (b bundle) accounts(t *testing.T) map[fleet.Category]bandit.Account {
 // loadAfter is the load right after a session that found so much.
 func loadAfter(before float64) float64 { return before + 1 - math.Exp2(-1.0/6) }
 
-func testDebit(t *testing.T, b bundle) {
+func (contract) Debit(t *testing.T, b bundle) {
 	ctx := t.Context()
 	b.mustRecord(t, "0r1", "0r2")
 	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
@@ -74,8 +74,8 @@ func testDebit(t *testing.T, b bundle) {
 	same(t, "granted to a run by hand", b.accounts(t), map[fleet.Category]bandit.Account{"code": want, "docs": {}})
 }
 
-// testDebitAfterPivot has a run that was denied in one category and works another.
-func testDebitAfterPivot(t *testing.T, b bundle) {
+// DebitAfterPivot has a run that was denied in one category and works another.
+func (contract) DebitAfterPivot(t *testing.T, b bundle) {
 	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
 	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	b.mustLane(t, "0r1", "code", 1, fleet.Granted)
@@ -98,8 +98,8 @@ func testDebitAfterPivot(t *testing.T, b bundle) {
 	}
 }
 
-// testEntitle has numbers that a float64 holds exactly.
-func testEntitle(t *testing.T, b bundle) {
+// Entitle has numbers that a float64 holds exactly.
+func (contract) Entitle(t *testing.T, b bundle) {
 	b = b.fresh(t, bandit.Settings{V: 10, Floor: 0.5, Cap: 1.5})
 	b.mustFire(t, map[fleet.Category]float64{"code": 0.5, "docs": 0.25})
 	docs := bandit.Account{Entitled: 0.25, Due: 0.25}
@@ -116,8 +116,8 @@ func testEntitle(t *testing.T, b bundle) {
 	same(t, "asleep", b.accounts(t), map[fleet.Category]bandit.Account{"code": code, "docs": docs})
 }
 
-// testEntitleAllOrNothing records fires of which one of the runs cannot be.
-func testEntitleAllOrNothing(t *testing.T, b bundle) {
+// EntitleAtOnce records fires of which one of the runs cannot be.
+func (contract) EntitleAtOnce(t *testing.T, b bundle) {
 	b.mustRecord(t, "0r1", "0r2")
 	b.mustFire(t, map[fleet.Category]float64{"code": 0.5})
 	before := b.mustSnapshot(t)
@@ -132,9 +132,9 @@ func testEntitleAllOrNothing(t *testing.T, b bundle) {
 	}
 }
 
-// testGradeAsDispatched has grades count half after a round, so that a grade that comes a
+// GradeAsDispatched has grades count half after a round, so that a grade that comes a
 // round late weighs exactly half, with the load of its start.
-func testGradeAsDispatched(t *testing.T, b bundle) {
+func (contract) GradeAsDispatched(t *testing.T, b bundle) {
 	b = b.fresh(t, bandit.Settings{V: 10, HalfLife: 1, SlowHalfLife: 2})
 	b.mustFire(t, nil)
 	early := b.begun(t, "0r1") // in round 1, without any load
@@ -166,10 +166,10 @@ func testGradeAsDispatched(t *testing.T, b bundle) {
 	same(t, "eight rounds late", b.arm(t, "code").Evidence, want)
 }
 
-// testGradeChanges has a category bring good grades and then bad ones, beside one that does not
+// GradeChanges has a category bring good grades and then bad ones, beside one that does not
 // change. The beliefs before and after are those of the arms then, and a grade that is refused
 // leaves nothing.
-func testGradeChanges(t *testing.T, b bundle) {
+func (contract) GradeChanges(t *testing.T, b bundle) {
 	settings := bandit.Defaults()
 	b = b.fresh(t, settings)
 	believed := func() float64 {
@@ -220,9 +220,9 @@ func testGradeChanges(t *testing.T, b bundle) {
 	same(t, "docs", none, []fleet.GradeChange{})
 }
 
-// testGradesOfAll has the same grades surprise more where others have bad ones: a belief
+// GradesOfAll has the same grades surprise more where others have bad ones: a belief
 // rests on what all categories have in common, too.
-func testGradesOfAll(t *testing.T, b bundle) {
+func (contract) GradesOfAll(t *testing.T, b bundle) {
 	surprise := func(b bundle, others float64) float64 {
 		for _, id := range []fleet.RunID{"0a", "0b", "0c"} {
 			must.Do(t, b.Complete(t.Context(), graded(b.begunIn(t, "docs", id), others)))
@@ -239,7 +239,7 @@ func testGradesOfAll(t *testing.T, b bundle) {
 	}
 }
 
-func testBackoff(t *testing.T, b bundle) {
+func (contract) Backoff(t *testing.T, b bundle) {
 	const noop, nothing, idle = fleet.Noop, fleet.Nothing, fleet.Idle
 	b.mustFire(t, nil)
 	steps := []struct {
@@ -289,8 +289,8 @@ func (b bundle) backOff(t *testing.T, c fleet.Category, id fleet.RunID, outcome 
 	must.Do(t, b.Complete(t.Context(), r))
 }
 
-// testLearnsNothing ends runs in every way that says nothing of their category.
-func testLearnsNothing(t *testing.T, b bundle) {
+// LearnsNothing ends runs in every way that says nothing of their category.
+func (contract) LearnsNothing(t *testing.T, b bundle) {
 	ctx := t.Context()
 	must.Do(t, b.Complete(ctx, graded(b.begun(t, "0r1"), 0.5)))
 	b.backOff(t, "code", "0r2", fleet.Noop)
@@ -326,8 +326,8 @@ func testLearnsNothing(t *testing.T, b bundle) {
 	same(t, "not started", b.mustSnapshot(t).Arms, before)
 }
 
-// testEnded has sessions of a category that count, and ends that were none.
-func testEnded(t *testing.T, b bundle) {
+// Ended has sessions of a category that count, and ends that were none.
+func (contract) Ended(t *testing.T, b bundle) {
 	ctx := t.Context()
 	b.mustFire(t, map[fleet.Category]float64{"code": 1})
 	same(t, "before any session", b.arm(t, "code").Ended, time.Time{})

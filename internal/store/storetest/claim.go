@@ -14,7 +14,7 @@ import (
 	"stint/internal/store"
 )
 
-func testTake(t *testing.T, b bundle) {
+func (contract) Take(t *testing.T, b bundle) {
 	r := store.TakeRequest{Key: `a 'key' "of" $HOME %n 任务`, Holder: bob, TTL: time.Hour, Note: "first of ünïcode"}
 	want := fleet.Claim{Key: r.Key, Holder: bob, Epoch: 1, AcquiredAt: Start(), ExpiresAt: Start().Add(time.Hour), Note: r.Note}
 	same(t, "granted", b.mustTake(t, r, fleet.Granted), want)
@@ -32,7 +32,7 @@ func testTake(t *testing.T, b bundle) {
 	}
 }
 
-func testTakeRefused(t *testing.T, b bundle) {
+func (contract) TakeRefused(t *testing.T, b bundle) {
 	for _, ttl := range []time.Duration{-time.Hour, 0, 1, time.Millisecond - 1} {
 		grant, c, err := b.Take(t.Context(), store.TakeRequest{Key: "k", Holder: bob, TTL: ttl})
 		mustBe(t, err, fleet.ErrUsage)
@@ -45,7 +45,7 @@ func testTakeRefused(t *testing.T, b bundle) {
 	b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, TTL: time.Millisecond}, fleet.Granted)
 }
 
-func testRenewByTaking(t *testing.T, b bundle) {
+func (contract) RenewByTaking(t *testing.T, b bundle) {
 	r := store.TakeRequest{Key: "k", Holder: bob, Renews: true, TTL: time.Hour, Note: "first"}
 	want := b.mustTake(t, r, fleet.Granted)
 	b.clock.Advance(10 * time.Minute)
@@ -58,9 +58,9 @@ func testRenewByTaking(t *testing.T, b bundle) {
 	same(t, "renewed for less", b.mustTake(t, r, fleet.Renewed), want)
 }
 
-// testRenewAhead renews claims that a clock granted that was ahead. They are their holders'
+// RenewAhead renews claims that a clock granted that was ahead. They are their holders'
 // then: nothing else of them is from the future.
-func testRenewAhead(t *testing.T, b bundle) {
+func (contract) RenewAhead(t *testing.T, b bundle) {
 	again := store.TakeRequest{Key: "again", Holder: bob, Renews: true, TTL: time.Hour}
 	b.mustTake(t, again, fleet.Granted)
 	h := b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, TTL: time.Hour}, fleet.Granted)
@@ -76,8 +76,8 @@ func testRenewAhead(t *testing.T, b bundle) {
 	}
 }
 
-// testExpiry stands at the last instant of a claim, and at the first after it.
-func testExpiry(t *testing.T, b bundle) {
+// Expiry stands at the last instant of a claim, and at the first after it.
+func (contract) Expiry(t *testing.T, b bundle) {
 	take := store.TakeRequest{Key: "k", Holder: bob, Renews: true, TTL: time.Hour, Note: "bob's"}
 	b.mustTake(t, take, fleet.Granted)
 	b.clock.Advance(time.Hour - time.Millisecond)
@@ -95,7 +95,7 @@ func testExpiry(t *testing.T, b bundle) {
 	same(t, "acquired at", c.AcquiredAt, b.clock.Now())
 }
 
-func testRenew(t *testing.T, b bundle) {
+func (contract) Renew(t *testing.T, b bundle) {
 	want := b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, TTL: time.Hour, Note: "n"}, fleet.Granted)
 	b.clock.Advance(time.Minute)
 	for _, epoch := range []fleet.Epoch{1, 0} {
@@ -111,7 +111,7 @@ func testRenew(t *testing.T, b bundle) {
 	same(t, "after all", got, want)
 }
 
-func testRelease(t *testing.T, b bundle) {
+func (contract) Release(t *testing.T, b bundle) {
 	want := b.mustTake(t, store.TakeRequest{Key: "k", Holder: bob, TTL: time.Hour, Note: "n"}, fleet.Granted)
 	b.clock.Advance(time.Minute)
 	got := must.Get(b.Release(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: 1}, fleet.EndingDone, "all of it"))(t)
@@ -128,9 +128,9 @@ func testRelease(t *testing.T, b bundle) {
 	must.Get(b.Release(t.Context(), store.Hold{Key: "k", Holder: bob}, fleet.EndingReleased, ""))(t)
 }
 
-// testFencedWrites tries to renew and to release what is not, or no longer, the
+// FencedWrites tries to renew and to release what is not, or no longer, the
 // holder's at the epoch. Nothing may change by it.
-func testFencedWrites(t *testing.T, b bundle) {
+func (contract) FencedWrites(t *testing.T, b bundle) {
 	release := func(key fleet.Key) {
 		must.Get(b.Release(t.Context(), store.Hold{Key: key, Holder: bob}, fleet.EndingReleased, ""))(t)
 	}
@@ -178,7 +178,7 @@ func testFencedWrites(t *testing.T, b bundle) {
 	}
 }
 
-func testReleaseHolder(t *testing.T, b bundle) {
+func (contract) ReleaseHolder(t *testing.T, b bundle) {
 	must.Do(t, b.ReleaseHolder(t.Context(), bob, fleet.EndingReleased)) // holds nothing
 	b.mustTake(t, store.TakeRequest{Key: "expired", Holder: bob, TTL: time.Second}, fleet.Granted)
 	b.clock.Advance(time.Second)
@@ -195,7 +195,7 @@ func testReleaseHolder(t *testing.T, b bundle) {
 	same(t, "claims", got, []string{"a false done true", "b false done true", "expired false done true", "hers true  false"})
 }
 
-func testCheck(t *testing.T, b bundle) {
+func (contract) Check(t *testing.T, b bundle) {
 	c, held, err := b.check(t.Context(), "k")
 	must.Do(t, err)
 	same(t, "never claimed", c, fleet.Claim{Key: "k"})
@@ -204,8 +204,8 @@ func testCheck(t *testing.T, b bundle) {
 	}
 }
 
-// testClock has all that is compared with time say when it was read: by the store's clock.
-func testClock(t *testing.T, b bundle) {
+// Clock has all that is compared with time say when it was read: by the store's clock.
+func (contract) Clock(t *testing.T, b bundle) {
 	for range 2 {
 		_, checked, err := b.Check(t.Context(), "k")
 		must.Do(t, err)
@@ -215,7 +215,7 @@ func testClock(t *testing.T, b bundle) {
 	}
 }
 
-func testList(t *testing.T, b bundle) {
+func (contract) List(t *testing.T, b bundle) {
 	b.mustTake(t, store.TakeRequest{Key: "d-expired", Holder: bob, TTL: time.Second}, fleet.Granted)
 	for _, key := range []fleet.Key{"c", "a", "e-released"} {
 		b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted)
@@ -243,9 +243,9 @@ func testList(t *testing.T, b bundle) {
 	}
 }
 
-// testClaimModel holds any sequence of claims against a model: who holds the key,
+// ClaimModel holds any sequence of claims against a model: who holds the key,
 // since which epoch, until when.
-func testClaimModel(t *testing.T, b bundle) {
+func (contract) ClaimModel(t *testing.T, b bundle) {
 	keys := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		keys++

@@ -16,9 +16,9 @@ func (b bundle) meets(t *testing.T, r fleet.Run, kind fleet.FaultKind, reason st
 	must.Do(t, b.Complete(t.Context(), r))
 }
 
-// testFault has an agent whose login expires: nothing is learnt, the task was not tried,
+// Fault has an agent whose login expires: nothing is learnt, the task was not tried,
 // and the agent rests until one session finds that somebody logged in.
-func testFault(t *testing.T, b bundle) {
+func (contract) Fault(t *testing.T, b bundle) {
 	must.Do(t, b.Complete(t.Context(), graded(b.works(t, "0before", "claude"), 0.8)))
 	r := b.works(t, "0r1", "claude")
 	before := b.arm(t, "code")
@@ -65,8 +65,8 @@ func testFault(t *testing.T, b bundle) {
 	same(t, "no failure of the task", len(fleet.WaitingTasks(b.mustSnapshot(t).Tasks)), 0)
 }
 
-// testFaultBackoff has a service that does not come back, and then does.
-func testFaultBackoff(t *testing.T, b bundle) {
+// FaultBackoff has a service that does not come back, and then does.
+func (contract) FaultBackoff(t *testing.T, b bundle) {
 	for i, minutes := range []int{2, 4, 8, 16, 32, 60, 60} {
 		b.meets(t, b.works(t, fleet.RunID(fmt.Sprint("0r", i)), "claude"), fleet.FaultConnection, "service not reached")
 		rest := b.claude(t).Until.Sub(b.clock.Now())
@@ -84,9 +84,9 @@ func testFaultBackoff(t *testing.T, b bundle) {
 	same(t, "after that", b.claude(t), fleet.AgentState{Agent: "claude"})
 }
 
-// testFaultOfTask has tasks that are too long or refused: the task was tried, and neither
+// FaultOfTask has tasks that are too long or refused: the task was tried, and neither
 // category nor agent is to blame.
-func testFaultOfTask(t *testing.T, b bundle) {
+func (contract) FaultOfTask(t *testing.T, b bundle) {
 	before := b.arm(t, "code").Arm
 	for i := range fleet.FailuresToWait {
 		take := takeFor(fleet.RunID(fmt.Sprint("0r", i)), "long")
@@ -107,8 +107,8 @@ func testFaultOfTask(t *testing.T, b bundle) {
 	}
 }
 
-// testFaultMetAtOnce has sessions under way when the first of them meets the fault.
-func testFaultMetAtOnce(t *testing.T, b bundle) {
+// FaultMetAtOnce has sessions under way when the first of them meets the fault.
+func (contract) FaultMetAtOnce(t *testing.T, b bundle) {
 	first, second, good := b.works(t, "0r1", "claude"), b.works(t, "0r2", "claude"), b.works(t, "0r3", "claude")
 	b.meets(t, first, fleet.FaultServer, "its service failed")
 	b.meets(t, second, fleet.FaultServer, "its service failed")

@@ -37,7 +37,7 @@ func (b bundle) mustRecord(t *testing.T, first, second fleet.RunID) fleet.Fire {
 	return f
 }
 
-func testRecordFire(t *testing.T, b bundle) {
+func (contract) RecordFire(t *testing.T, b bundle) {
 	_, err := b.Fire(t.Context(), 1)
 	mustBe(t, err, fleet.ErrNotFound)
 	want := b.mustRecord(t, "0r1", "0r2")
@@ -51,8 +51,8 @@ func testRecordFire(t *testing.T, b bundle) {
 	}
 }
 
-// testRecordFireAllOrNothing records a fire of which the second run cannot be.
-func testRecordFireAllOrNothing(t *testing.T, b bundle) {
+// RecordFireAtOnce records a fire of which the second run cannot be.
+func (contract) RecordFireAtOnce(t *testing.T, b bundle) {
 	b.mustRecord(t, "0r1", "0r2")
 	f, runs := testFire("0r3", "0r1")
 	if got, err := b.RecordFire(t.Context(), store.Firing{Fire: f, Runs: runs}); err == nil || got.ID != 0 {
@@ -65,7 +65,7 @@ func testRecordFireAllOrNothing(t *testing.T, b bundle) {
 	same(t, "next number", b.mustRecord(t, "0r4", "0r5").ID, fleet.FireID(2))
 }
 
-func testLastFires(t *testing.T, b bundle) {
+func (contract) LastFires(t *testing.T, b bundle) {
 	var fires []fleet.Fire
 	for _, ids := range [][2]fleet.RunID{{"0r1", "0r2"}, {"0r3", "0r4"}, {"0r5", "0r6"}} {
 		fires = append([]fleet.Fire{b.mustRecord(t, ids[0], ids[1])}, fires...)
@@ -76,8 +76,8 @@ func testLastFires(t *testing.T, b bundle) {
 	}
 }
 
-// testFiresSince stands right after each fire, and at it.
-func testFiresSince(t *testing.T, b bundle) {
+// FiresSince stands right after each fire, and at it.
+func (contract) FiresSince(t *testing.T, b bundle) {
 	var fires []fleet.Fire
 	for i, ids := range [][2]fleet.RunID{{"0r1", "0r2"}, {"0r3", "0r4"}, {"0r5", "0r6"}} {
 		f, runs := testFire(ids[0], ids[1])
@@ -103,7 +103,7 @@ func testFiresSince(t *testing.T, b bundle) {
 	}
 }
 
-func testNotStarted(t *testing.T, b bundle) {
+func (contract) NotStarted(t *testing.T, b bundle) {
 	want := b.mustRecord(t, "0r1", "0r2")
 	b.clock.Advance(time.Second)
 	b.mustNotStart(t, want.ID, "0r2", true)
@@ -119,8 +119,8 @@ func testNotStarted(t *testing.T, b bundle) {
 	mustBe(t, b.BeginRun(t.Context(), "0r2", 1), fleet.ErrUsage)
 }
 
-// testNotStartedTooLate has a unit that was reported as not started, and ran.
-func testNotStartedTooLate(t *testing.T, b bundle) {
+// NotStartedTooLate has a unit that was reported as not started, and ran.
+func (contract) NotStartedTooLate(t *testing.T, b bundle) {
 	f := b.mustRecord(t, "0r1", "0r2")
 	must.Do(t, b.BeginRun(t.Context(), "0r1", 7))
 	want := b.mustRun(t, "0r1")
@@ -146,7 +146,7 @@ func (b bundle) mustNotStart(t *testing.T, fire fleet.FireID, run fleet.RunID, w
 	}
 }
 
-func testSnapshot(t *testing.T, b bundle) {
+func (contract) Snapshot(t *testing.T, b bundle) {
 	same(t, "of nothing", b.mustSnapshot(t), store.Snapshot{Standing: store.Standing{At: b.clock.Now()}, NextFire: 1})
 	b.mustRecord(t, "0r2", "0r1")
 	ended := plannedRun("0r0")
@@ -162,9 +162,9 @@ func testSnapshot(t *testing.T, b bundle) {
 	same(t, "snapshot", got, want)
 }
 
-// testSnapshotOfHeld holds the selector's view of claims against what a take would
+// SnapshotOfAnything holds the selector's view of claims against what a take would
 // say: one predicate for both.
-func testSnapshotOfHeld(t *testing.T, b bundle) {
+func (contract) SnapshotOfAnything(t *testing.T, b bundle) {
 	for key, ttl := range map[fleet.Key]time.Duration{"c": time.Hour, "a": time.Minute + time.Millisecond, "expired": time.Minute, "released": time.Hour} {
 		b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: ttl}, fleet.Granted)
 	}

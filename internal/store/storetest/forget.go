@@ -47,9 +47,9 @@ func (b bundle) session(t *testing.T, c fleet.Category, grade float64) fleet.Run
 	return r.ID
 }
 
-// testForget lets go of the older half of a record: rows that a belief, an account, a claim or a person
+// Forget lets go of the older half of a record: rows that a belief, an account, a claim or a person
 // still needs stay, and all figures add up after every batch.
-func testForget(t *testing.T, b bundle) {
+func (contract) Forget(t *testing.T, b bundle) {
 	ctx := t.Context()
 	var all []fleet.RunID
 	const days = 120
@@ -149,9 +149,9 @@ func testForget(t *testing.T, b bundle) {
 	b.session(t, "docs", 0.6)
 }
 
-// testForgetNothing has sessions of long ago that something still waits for, and a cut that was worked
+// ForgetNothing has sessions of long ago that something still waits for, and a cut that was worked
 // out from what is another by now.
-func testForgetNothing(t *testing.T, b bundle) {
+func (contract) ForgetNothing(t *testing.T, b bundle) {
 	ctx := t.Context()
 	for _, stays := range []func(id fleet.RunID){
 		func(id fleet.RunID) {
@@ -181,9 +181,9 @@ func testForgetNothing(t *testing.T, b bundle) {
 	same(t, "runs", len(runs), 3) // the last has a bill
 }
 
-// testForgetInBetween has the record begin at each half hour of sessions that overlap, some of whose ends
+// ForgetInBetween has the record begin at each half hour of sessions that overlap, some of whose ends
 // are heard of late, while their grades change: from wherever it begins, all adds up.
-func testForgetInBetween(t *testing.T, b bundle) {
+func (contract) ForgetInBetween(t *testing.T, b bundle) {
 	ctx := t.Context()
 	const sessions = 48
 	quick := bandit.Defaults()

@@ -22,7 +22,7 @@ func (b bundle) fireOf(t *testing.T, h fleet.Host, runs ...fleet.RunID) error {
 	return err
 }
 
-func testHosts(t *testing.T, b bundle) {
+func (contract) Hosts(t *testing.T, b bundle) {
 	one := fleet.Host{
 		ID: "a", Name: "one", Machine: "m", Boot: "1", Version: "v1", Arch: "arm64", Workspace: "/w", Slots: 3, Labels: []string{"big", "gpu"}, Config: "d1gest",
 		HeardAt: time.Unix(1, 0), GoneAt: time.Unix(1, 0), Reason: "what it says of these counts for nothing",
@@ -75,7 +75,7 @@ func testHosts(t *testing.T, b bundle) {
 	same(t, "left", left, true)
 }
 
-func testHostGone(t *testing.T, b bundle) {
+func (contract) HostGone(t *testing.T, b bundle) {
 	host := fleet.Host{ID: "a", Name: "one", Boot: "1"}
 	must.Do(t, b.fireOf(t, host, "0r1", "0r2", "0r3"))
 	must.Do(t, b.fireOf(t, fleet.Host{ID: "b", Name: "two"}, "0r4"))
@@ -117,7 +117,7 @@ func testHostGone(t *testing.T, b bundle) {
 	mustBe(t, err, fleet.ErrNotFound)
 }
 
-func testTail(t *testing.T, b bundle) {
+func (contract) Tail(t *testing.T, b bundle) {
 	must.Do(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, "0r1", "0r2"))
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
 		must.Do(t, b.BeginRun(t.Context(), id, 7))
@@ -169,9 +169,9 @@ func testTail(t *testing.T, b bundle) {
 	none("0r2")
 }
 
-// testOverran has sessions end after their leases were over: found by who closes them, by who takes their
+// Overran has sessions end after their leases were over: found by who closes them, by who takes their
 // claim, and by nobody but themselves.
-func testOverran(t *testing.T, b bundle) {
+func (contract) Overran(t *testing.T, b bundle) {
 	ids := []fleet.RunID{"0r1", "0r2", "0r3", "0r4"}
 	must.Do(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, ids...))
 	for _, id := range ids {
@@ -213,7 +213,7 @@ func testOverran(t *testing.T, b bundle) {
 	same(t, "the first of them", list[0].ID, fleet.RunID("0r2"))
 }
 
-func testAskToStop(t *testing.T, b bundle) {
+func (contract) AskToStop(t *testing.T, b bundle) {
 	must.Do(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, "0r1"))
 	must.Do(t, b.BeginRun(t.Context(), "0r1", 7))
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)

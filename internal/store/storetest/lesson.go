@@ -22,7 +22,7 @@ func tried(grades ...float64) bandit.Tried {
 	return bandit.Tried{Sums: sums(grades...), Graded: len(grades)}
 }
 
-func testLessons(t *testing.T, b bundle) {
+func (contract) Lessons(t *testing.T, b bundle) {
 	with := func(id fleet.LessonID) fleet.LessonUse { return fleet.LessonUse{Lesson: id, Injected: true} }
 	without := func(id fleet.LessonID) fleet.LessonUse { return fleet.LessonUse{Lesson: id} }
 	r := b.begun(t, "0r1", with("a"), without("b"))
@@ -53,7 +53,7 @@ func testLessons(t *testing.T, b bundle) {
 	same(t, "after four grades", b.mustSnapshot(t).Lessons, want)
 }
 
-func testLessonsByCategory(t *testing.T, b bundle) {
+func (contract) LessonsByCategory(t *testing.T, b bundle) {
 	use := fleet.LessonUse{Lesson: "a", Injected: true}
 	must.Do(t, b.Complete(t.Context(), graded(b.begunIn(t, "docs", "0r1", use), 0.5)))
 	must.Do(t, b.Complete(t.Context(), graded(b.begunIn(t, "code", "0r2", use, fleet.LessonUse{Lesson: "B"}), 1)))
@@ -66,8 +66,8 @@ func testLessonsByCategory(t *testing.T, b bundle) {
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 }
 
-// testLessonsReplaced has a run that tries several tasks, each with lessons of its own.
-func testLessonsReplaced(t *testing.T, b bundle) {
+// LessonsReplaced has a run that tries several tasks, each with lessons of its own.
+func (contract) LessonsReplaced(t *testing.T, b bundle) {
 	ctx := t.Context()
 	uses := func(ids ...fleet.LessonID) (list []fleet.LessonUse) {
 		for _, id := range ids {
@@ -86,9 +86,9 @@ func testLessonsReplaced(t *testing.T, b bundle) {
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 }
 
-// testLessonsEdited has a lesson whose text changes: it starts anew, and the evidence of the
+// LessonsEdited has a lesson whose text changes: it starts anew, and the evidence of the
 // one before stays that one's.
-func testLessonsEdited(t *testing.T, b bundle) {
+func (contract) LessonsEdited(t *testing.T, b bundle) {
 	use := func(version string) fleet.LessonUse {
 		return fleet.LessonUse{Lesson: "a", Version: version, Injected: true}
 	}
@@ -100,9 +100,9 @@ func testLessonsEdited(t *testing.T, b bundle) {
 	})
 }
 
-// testLessonsUngraded has runs without a grade: sessions that did nothing or failed are
+// LessonsUngraded has runs without a grade: sessions that did nothing or failed are
 // counted beside the grades, and of what nobody can judge nothing is.
-func testLessonsUngraded(t *testing.T, b bundle) {
+func (contract) LessonsUngraded(t *testing.T, b bundle) {
 	with, without := fleet.LessonUse{Lesson: "a", Injected: true}, fleet.LessonUse{Lesson: "a"}
 	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r1", with), 0.5)))
 	want := b.mustSnapshot(t).Lessons

@@ -88,7 +88,7 @@ func (b bundle) spent(t *testing.T) map[fleet.Scope]fleet.Spent {
 	return m
 }
 
-func testBudgetOfRuns(t *testing.T, b bundle) {
+func (contract) BudgetOfRuns(t *testing.T, b bundle) {
 	for i, scope := range []fleet.Scope{fleet.FleetScope, fleet.AgentScope("claude"), fleet.CategoryScope("code")} {
 		b := b.fresh(t, bandit.Defaults())
 		budget := fleet.Budget{Scope: scope, Runs: 2}
@@ -110,8 +110,8 @@ func testBudgetOfRuns(t *testing.T, b bundle) {
 	}
 }
 
-// testBudgetOfOthers has budgets that are used up, of what the run is not.
-func testBudgetOfOthers(t *testing.T, b bundle) {
+// BudgetOfOthers has budgets that are used up, of what the run is not.
+func (contract) BudgetOfOthers(t *testing.T, b bundle) {
 	codex := fleet.Budget{Scope: fleet.AgentScope("codex"), Runs: 1}
 	b.works(t, "0r1", "claude")
 	b.works(t, "0r2", "codex", codex)
@@ -126,7 +126,7 @@ func (b bundle) used(t *testing.T, r fleet.Run, tokens int64, usd float64) {
 	b.ends(t, r, fleet.Noop, "")
 }
 
-func testBudgetOfUsage(t *testing.T, b bundle) {
+func (contract) BudgetOfUsage(t *testing.T, b bundle) {
 	tokens := fleet.Budget{Scope: fleet.AgentScope("claude"), Tokens: 2500}
 	b.used(t, b.works(t, "0r1", "claude", tokens), 1000, 1)
 	want := map[fleet.Scope]fleet.Spent{}
@@ -156,8 +156,8 @@ func testBudgetOfUsage(t *testing.T, b bundle) {
 	b.mustRefuse(t, b.asks(t, "0r6", "claude", tokens), "6500 of 2500 tokens")
 }
 
-// testReserveOfTheSilent keeps the reserve of those who say nothing of their usage.
-func testReserveOfTheSilent(t *testing.T, b bundle) {
+// ReserveOfTheSilent keeps the reserve of those who say nothing of their usage.
+func (contract) ReserveOfTheSilent(t *testing.T, b bundle) {
 	b.used(t, b.works(t, "0r1", "claude"), 1000, 1)
 	ends := map[fleet.RunID]func(fleet.Run){
 		"0dead": func(r fleet.Run) {
@@ -184,9 +184,9 @@ func (b bundle) expects(t *testing.T, tokens int64, usd float64) {
 	same(t, "dollars expected", gotUSD, usd)
 }
 
-// testFirstReserves has ten sessions of an agent of which nothing is known begin at once: no
+// FirstReserves has ten sessions of an agent of which nothing is known begin at once: no
 // more of them start than what one is expected to use lets.
-func testFirstReserves(t *testing.T, b bundle) {
+func (contract) FirstReserves(t *testing.T, b bundle) {
 	for _, first := range []struct {
 		budget fleet.Budget
 		starts int
@@ -210,9 +210,9 @@ func testFirstReserves(t *testing.T, b bundle) {
 	}
 }
 
-// testAbsurdBill has one session billed for ten thousand times what the others are, as the
+// AbsurdBill has one session billed for ten thousand times what the others are, as the
 // first of its agent, too: the day after, the budget has room as before.
-func testAbsurdBill(t *testing.T, b bundle) {
+func (contract) AbsurdBill(t *testing.T, b bundle) {
 	for _, before := range []int{0, 1, 5} {
 		b := b.fresh(t, bandit.Defaults())
 		budget := fleet.Budget{Scope: fleet.FleetScope, USD: 100}
@@ -229,9 +229,9 @@ func testAbsurdBill(t *testing.T, b bundle) {
 	}
 }
 
-// testResetBudget has a person strike out what was used. The reserve of a session under way
+// ResetBudget has a person strike out what was used. The reserve of a session under way
 // stays until that settles it.
-func testResetBudget(t *testing.T, b bundle) {
+func (contract) ResetBudget(t *testing.T, b bundle) {
 	budget := fleet.Budget{Scope: fleet.AgentScope("claude"), USD: 100}
 	b.used(t, b.works(t, "0a", "claude", budget), 1000, 2)
 	under := b.works(t, "0b", "claude", budget)
@@ -258,9 +258,9 @@ func testResetBudget(t *testing.T, b bundle) {
 	same(t, "since then", len(list), 0)
 }
 
-// testCostOfTheDead books what a killed session is known to have used, and once: a closed run
+// CostOfTheDead books what a killed session is known to have used, and once: a closed run
 // is left as it is.
-func testCostOfTheDead(t *testing.T, b bundle) {
+func (contract) CostOfTheDead(t *testing.T, b bundle) {
 	b.used(t, b.works(t, "0r1", "claude"), 1000, 1)
 	dead := b.works(t, "0r2", "claude")
 	used := fleet.Usage{Tokens: value(int64(70)), USD: value(0.25), Cost: fleet.CostComputed, Models: []string{"m"}}
@@ -271,8 +271,8 @@ func testCostOfTheDead(t *testing.T, b bundle) {
 	}
 }
 
-// testSettledInItsDay has a session from one day into the next.
-func testSettledInItsDay(t *testing.T, b bundle) {
+// SettledInItsDay has a session from one day into the next.
+func (contract) SettledInItsDay(t *testing.T, b bundle) {
 	budget := fleet.Budget{Scope: fleet.FleetScope, Runs: 1, Tokens: 100}
 	b.clock.Advance(12*time.Hour - time.Minute)
 	late := b.works(t, "0r1", "claude", budget)
@@ -283,8 +283,8 @@ func testSettledInItsDay(t *testing.T, b bundle) {
 	same(t, "yesterday", b.spent(t)[fleet.FleetScope], fleet.Spent{Scope: fleet.FleetScope, Runs: 1, Tokens: 7000, USD: 7})
 }
 
-// testSettledAfterPivot settles in the category that was worked.
-func testSettledAfterPivot(t *testing.T, b bundle) {
+// SettledAfterPivot settles in the category that was worked.
+func (contract) SettledAfterPivot(t *testing.T, b bundle) {
 	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	b.mustLane(t, "0r1", "docs", 1, fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "free"), fleet.Granted)
@@ -295,13 +295,13 @@ func testSettledAfterPivot(t *testing.T, b bundle) {
 	same(t, "code", b.spent(t)[fleet.CategoryScope("code")], fleet.Spent{})
 }
 
-func testBudgetRace(t *testing.T, b bundle) {
+func (contract) BudgetRace(t *testing.T, b bundle) {
 	budget := fleet.Budget{Scope: fleet.FleetScope, Runs: 5}
 	same(t, "granted", b.race(t, 20, func(take *store.RunTake) { take.Budgets = []fleet.Budget{budget} }), 5)
 	same(t, "runs", b.spent(t)[fleet.FleetScope].Runs, 5)
 }
 
-func testSlotsRace(t *testing.T, b bundle) {
+func (contract) SlotsRace(t *testing.T, b bundle) {
 	same(t, "granted", b.race(t, 20, func(take *store.RunTake) { take.Slots = 3 }), 3)
 }
 
@@ -335,7 +335,7 @@ func (b bundle) race(t *testing.T, n int, as func(*store.RunTake)) int {
 	return int(granted.Load())
 }
 
-func testSlots(t *testing.T, b bundle) {
+func (contract) Slots(t *testing.T, b bundle) {
 	ask := func(id fleet.RunID, agent string) store.RunTake {
 		take := b.asks(t, id, agent)
 		take.Slots = 2
@@ -357,9 +357,9 @@ func testSlots(t *testing.T, b bundle) {
 	same(t, "agent in the row", b.mustRun(t, "0r4").Agent, "codex")
 }
 
-// testUnworked has a run that stint could not bring to its agent be given back what was
+// Unworked has a run that stint could not bring to its agent be given back what was
 // reserved for it.
-func testUnworked(t *testing.T, b bundle) {
+func (contract) Unworked(t *testing.T, b bundle) {
 	budget := fleet.Budget{Scope: fleet.FleetScope, Runs: 2}
 	b.used(t, b.works(t, "0r1", "claude", budget), 100, 1)
 	r := b.works(t, "0r2", "claude", budget)

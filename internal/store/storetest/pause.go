@@ -9,7 +9,7 @@ import (
 	"stint/internal/must"
 )
 
-func testPause(t *testing.T, b bundle) {
+func (contract) Pause(t *testing.T, b bundle) {
 	code := fleet.Pause{Category: "code", Until: Start().Add(time.Hour), Reason: "ünïcode, for an hour"}
 	must.Do(t, b.Pause(t.Context(), code))
 	code.Since = Start()
@@ -41,8 +41,8 @@ func (b bundle) mustResume(t *testing.T, c fleet.Category, want bool) {
 	}
 }
 
-// testResume ends pauses one by one: that of the fleet is one of its own.
-func testResume(t *testing.T, b bundle) {
+// Resume ends pauses one by one: that of the fleet is one of its own.
+func (contract) Resume(t *testing.T, b bundle) {
 	for _, c := range []fleet.Category{"code", ""} {
 		b.mustResume(t, c, false)
 	}
@@ -67,7 +67,7 @@ func testResume(t *testing.T, b bundle) {
 	left("the fleet resumed again", "docs")
 }
 
-func testResumeAwakes(t *testing.T, b bundle) {
+func (contract) ResumeAwakes(t *testing.T, b bundle) {
 	b.mustFire(t, nil)
 	for id, c := range map[fleet.RunID]fleet.Category{"0r1": "code", "0r2": "docs", "0r3": "triage"} {
 		b.backOff(t, c, id, fleet.Noop)

@@ -40,7 +40,7 @@ func (b bundle) mustBeFull(t *testing.T, r store.RunTake) {
 	same(t, "after it", b.mustSnapshot(t), before)
 }
 
-func testPlaces(t *testing.T, b bundle) {
+func (contract) Places(t *testing.T, b bundle) {
 	b.mustTakeForRun(t, b.room(t, "0r1", 2), fleet.Granted)
 	second := b.room(t, "0r2", 2)
 	b.mustTakeForRun(t, second, fleet.Granted)
@@ -97,8 +97,8 @@ func testPlaces(t *testing.T, b bundle) {
 	reviews(Start(), out, b.clock.Now())
 }
 
-// testPlacesRace has many runs take a place at once: no more get one than there are.
-func testPlacesRace(t *testing.T, b bundle) {
+// PlacesRace has many runs take a place at once: no more get one than there are.
+func (contract) PlacesRace(t *testing.T, b bundle) {
 	const runs, limit = 20, 3
 	var all sync.WaitGroup
 	var guard sync.Mutex
@@ -121,7 +121,7 @@ func testPlacesRace(t *testing.T, b bundle) {
 	same(t, "places", len(b.mustPlaces(t)), limit)
 }
 
-func testAway(t *testing.T, b bundle) {
+func (contract) Away(t *testing.T, b bundle) {
 	was := must.Get(b.ComeBack(t.Context()))(t)
 	same(t, "was away", was, false)
 	b.mustTakeForRun(t, b.room(t, "0r1", 1), fleet.Granted)

@@ -87,8 +87,8 @@ func (h *past) drawFire(t *testing.T) fleet.FireID {
 	return f.ID
 }
 
-// testTallies compares what the store counted with what is counted here, run by run.
-func testTallies(t *testing.T, b bundle) {
+// Tallies compares what the store counted with what is counted here, run by run.
+func (contract) Tallies(t *testing.T, b bundle) {
 	h := past{bundle: b}
 	fire := h.drawFire(t)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -159,8 +159,8 @@ func compareKinds(a, b fleet.Tally) int {
 		cmp.Compare(a.Source, b.Source), cmp.Compare(a.Outcome, b.Outcome), number(a.Fired)-number(b.Fired), number(a.Claimed)-number(b.Claimed))
 }
 
-// testTalliesOfNever counts runs that never began: they worked for no time at all.
-func testTalliesOfNever(t *testing.T, b bundle) {
+// TalliesOfNever counts runs that never began: they worked for no time at all.
+func (contract) TalliesOfNever(t *testing.T, b bundle) {
 	f := b.mustRecord(t, fleet.NewRunID(Start(), 1), fleet.NewRunID(Start(), 2))
 	b.mustNotStart(t, f.ID, fleet.NewRunID(Start(), 1), true)
 	got := must.Get(b.Tallies(t.Context(), Start(), 0))(t)
@@ -172,9 +172,9 @@ func testTalliesOfNever(t *testing.T, b bundle) {
 	same(t, "a moment later", later, []fleet.Tally{})
 }
 
-// testRunQuery asks for runs by every mixture of conditions, and looks for them among
+// RunQuery asks for runs by every mixture of conditions, and looks for them among
 // all that there are.
-func testRunQuery(t *testing.T, b bundle) {
+func (contract) RunQuery(t *testing.T, b bundle) {
 	h := past{bundle: b}
 	fires := []fleet.FireID{h.drawFire(t), h.drawFire(t)}
 	var all []fleet.Run
@@ -219,8 +219,8 @@ func asked(runs []fleet.Run, q store.RunQuery) (list []fleet.Run) {
 	return list[:min(len(list), q.Limit)]
 }
 
-// testRunPages leafs through the runs of a category, a page after the other.
-func testRunPages(t *testing.T, b bundle) {
+// RunPages leafs through the runs of a category, a page after the other.
+func (contract) RunPages(t *testing.T, b bundle) {
 	var want []fleet.RunID
 	for i := range 10 {
 		r := plannedRun(fleet.NewRunID(Start().Add(time.Duration(i)*time.Minute), 0))
@@ -245,7 +245,7 @@ func testRunPages(t *testing.T, b bundle) {
 	same(t, "runs", got, want)
 }
 
-func testFireQuery(t *testing.T, b bundle) {
+func (contract) FireQuery(t *testing.T, b bundle) {
 	var fires, brief []fleet.Fire
 	for _, ids := range [][2]fleet.RunID{{"0r1", "0r2"}, {"0r3", "0r4"}, {"0r5", "0r6"}} {
 		f := b.mustRecord(t, ids[0], ids[1])
@@ -270,7 +270,7 @@ func testFireQuery(t *testing.T, b bundle) {
 	}
 }
 
-func testDenials(t *testing.T, b bundle) {
+func (contract) Denials(t *testing.T, b bundle) {
 	var all []fleet.DeniedClaim // newest first
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
 		must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
@@ -304,7 +304,7 @@ func testDenials(t *testing.T, b bundle) {
 	same(t, "since the second", since, []fleet.DeniedClaim{all[1], all[0]})
 }
 
-func testLessonUses(t *testing.T, b bundle) {
+func (contract) LessonUses(t *testing.T, b bundle) {
 	want := []fleet.LessonUse{{Lesson: "errors", Injected: true}, {Lesson: "style"}}
 	b.begun(t, "0r1", want[1], want[0])
 	b.begun(t, "0r2")

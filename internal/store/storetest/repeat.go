@@ -193,9 +193,9 @@ func repeatedWrites() map[string]repeated {
 	}
 }
 
-// testRepeat makes each write once more, as one does who heard of an error, whether the write had
+// Repeat makes each write once more, as one does who heard of an error, whether the write had
 // gone through before it or not: what is on record then is what one write leaves.
-func testRepeat(t *testing.T, b bundle) {
+func (contract) Repeat(t *testing.T, b bundle) {
 	for name, w := range repeatedWrites() {
 		once := b.fresh(t, bandit.Defaults())
 		w.before(t, once)

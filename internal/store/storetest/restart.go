@@ -22,9 +22,9 @@ import (
 	"stint/internal/store/book"
 )
 
-// testRestarts holds any log of events, on a store that is closed and opened between
+// Restarts holds any log of events, on a store that is closed and opened between
 // them, against the same events counted in memory. The memory is the same to the last bit.
-func testRestarts(t *testing.T, b bundle) {
+func (contract) Restarts(t *testing.T, b bundle) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := bandit.Defaults()
 		s.HalfLife = rapid.SampledFrom([]float64{0, 1, 7, s.HalfLife}).Draw(rt, "half-life")
@@ -373,12 +373,8 @@ func (h *history) restart(rt *rapid.T) {
 	want := slices.SortedFunc(slices.Values(h.lessons), func(a, b store.Lesson) int {
 		return cmp.Or(strings.Compare(string(a.ID), string(b.ID)), strings.Compare(string(a.Category), string(b.Category)))
 	})
-	if diff := gocmp.Diff(got, h.arms, exactly()); diff != "" {
-		rt.Errorf("arms (-got +want):\n%s", diff)
-	}
-	if diff := gocmp.Diff(s.Lessons, want, exactly(), cmpopts.EquateEmpty()); diff != "" {
-		rt.Errorf("lessons (-got +want):\n%s", diff)
-	}
+	must.Equal(rt, "arms", got, h.arms, exactly())
+	must.Equal(rt, "lessons", s.Lessons, want, exactly(), cmpopts.EquateEmpty())
 }
 
 // exactly has numbers equal that are the same bits.

@@ -8,8 +8,8 @@ import (
 	"stint/internal/must"
 )
 
-// testFeedback has what is said of a run's work replaced.
-func testFeedback(t *testing.T, b bundle) {
+// Feedback has what is said of a run's work replaced.
+func (contract) Feedback(t *testing.T, b bundle) {
 	first := fleet.Feedback{Run: "0r1", Task: "fix", Rounds: 1, Seen: []string{"a", "b"}, Said: "one\ntwo", At: b.clock.Now()}
 	second := fleet.Feedback{Run: "0r2", Task: "other", Said: "three", Rounds: 4, At: b.clock.Now()}
 	for _, f := range []fleet.Feedback{first, second} {
@@ -23,9 +23,9 @@ func testFeedback(t *testing.T, b bundle) {
 	same(t, "feedback", got, map[fleet.RunID]fleet.Feedback{"0r1": first, "0r2": second})
 }
 
-// testReviews has decisions and checks follow one another, in any order, also of a run that
+// Reviews has decisions and checks follow one another, in any order, also of a run that
 // is on no record.
-func testReviews(t *testing.T, b bundle) {
+func (contract) Reviews(t *testing.T, b bundle) {
 	all := map[fleet.RunID]fleet.Review{}
 	saved := func(r fleet.Review) {
 		t.Helper()
@@ -58,8 +58,8 @@ func testReviews(t *testing.T, b bundle) {
 	same(t, "of none", none, map[fleet.RunID]fleet.Review{})
 }
 
-// testNotices has news go out once in a while, unless it is another's or did not go out at all.
-func testNotices(t *testing.T, b bundle) {
+// Notices has news go out once in a while, unless it is another's or did not go out at all.
+func (contract) Notices(t *testing.T, b bundle) {
 	news := fleet.Notice{Event: fleet.EventQuota, Agent: "a"}
 	due := func(n fleet.Notice, want bool) {
 		t.Helper()

@@ -58,7 +58,7 @@ func graded(r fleet.Run, grade float64) fleet.Run {
 	return r
 }
 
-func testAddRun(t *testing.T, b bundle) {
+func (contract) AddRun(t *testing.T, b bundle) {
 	_, err := b.Run(t.Context(), "0r1")
 	mustBe(t, err, fleet.ErrNotFound)
 	want := fleet.Run{
@@ -73,7 +73,7 @@ func testAddRun(t *testing.T, b bundle) {
 	same(t, "after a second", b.mustRun(t, "0r1"), want)
 }
 
-func testOnBranch(t *testing.T, b bundle) {
+func (contract) OnBranch(t *testing.T, b bundle) {
 	const branch = "stint/bob/0r1"
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
 		b.begun(t, id)
@@ -89,7 +89,7 @@ func testOnBranch(t *testing.T, b bundle) {
 	same(t, "branch at the end", b.mustRun(t, "0r2").Branch, branch)
 }
 
-func testLastRuns(t *testing.T, b bundle) {
+func (contract) LastRuns(t *testing.T, b bundle) {
 	for _, id := range []fleet.RunID{"0r2", "0r3", "0r1"} {
 		must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
 	}
@@ -103,7 +103,7 @@ func testLastRuns(t *testing.T, b bundle) {
 	}
 }
 
-func testBeginRun(t *testing.T, b bundle) {
+func (contract) BeginRun(t *testing.T, b bundle) {
 	want := plannedRun("0r1")
 	must.Do(t, b.AddRun(t.Context(), want))
 	b.clock.Advance(time.Second)
@@ -124,7 +124,7 @@ func testBeginRun(t *testing.T, b bundle) {
 	mustBe(t, b.BeginRun(t.Context(), "0gone", 1), fleet.ErrLost) // by a store that went back
 }
 
-func testLanes(t *testing.T, b bundle) {
+func (contract) Lanes(t *testing.T, b bundle) {
 	at := func(seconds int) time.Time { return Start().Add(time.Duration(seconds) * time.Second) }
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
 		must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
@@ -154,9 +154,9 @@ func testLanes(t *testing.T, b bundle) {
 	}
 }
 
-// testLaneClaims has the claim of a lane beside the hold: both begin and end together, once each,
+// LaneClaims has the claim of a lane beside the hold: both begin and end together, once each,
 // if a run asks twice, and however it gives its other claims back.
-func testLaneClaims(t *testing.T, b bundle) {
+func (contract) LaneClaims(t *testing.T, b bundle) {
 	ctx := t.Context()
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
 		must.Do(t, b.AddRun(ctx, plannedRun(id)))
@@ -193,8 +193,8 @@ func testLaneClaims(t *testing.T, b bundle) {
 	})
 }
 
-// testLanesOfOneHost has two machines, each of which may have one of three lanes.
-func testLanesOfOneHost(t *testing.T, b bundle) {
+// LanesOfOneHost has two machines, each of which may have one of three lanes.
+func (contract) LanesOfOneHost(t *testing.T, b bundle) {
 	for id, host := range map[fleet.RunID]string{"0a1": "a", "0a2": "a", "0b1": "b"} {
 		r := plannedRun(id)
 		r.Host = host
@@ -220,9 +220,9 @@ func testLanesOfOneHost(t *testing.T, b bundle) {
 	must.Do(t, take("0a2", 1))
 }
 
-// testSessionOnItsLane has a session without a task: it works under the claim that its run took
+// SessionOnItsLane has a session without a task: it works under the claim that its run took
 // with the lane, and is counted once.
-func testSessionOnItsLane(t *testing.T, b bundle) {
+func (contract) SessionOnItsLane(t *testing.T, b bundle) {
 	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	b.mustLane(t, "0r1", "code", 1, fleet.Granted)
 	take := takeFor("0r1", "fix")
@@ -238,7 +238,7 @@ func testSessionOnItsLane(t *testing.T, b bundle) {
 	}
 }
 
-func testTakeForRun(t *testing.T, b bundle) {
+func (contract) TakeForRun(t *testing.T, b bundle) {
 	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	want := b.mustRun(t, "0r1")
 	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
@@ -266,9 +266,9 @@ func testTakeForRun(t *testing.T, b bundle) {
 	same(t, "run, refused", b.mustRun(t, "0r1"), want)
 }
 
-// testTakeForEndedRun shows that claim and row are one write: a run that cannot have the row
+// TakeForEndedRun shows that claim and row are one write: a run that cannot have the row
 // gets no claim.
-func testTakeForEndedRun(t *testing.T, b bundle) {
+func (contract) TakeForEndedRun(t *testing.T, b bundle) {
 	ended := plannedRun("0r1")
 	must.Do(t, b.AddRun(t.Context(), ended))
 	ended.Verdict.Outcome = fleet.Cancelled
@@ -285,7 +285,7 @@ func testTakeForEndedRun(t *testing.T, b bundle) {
 	}
 }
 
-func testComplete(t *testing.T, b bundle) {
+func (contract) Complete(t *testing.T, b bundle) {
 	r := b.begun(t, "0r1")
 	b.clock.Advance(time.Minute)
 	want := graded(r, 0.75)
@@ -306,8 +306,8 @@ func testComplete(t *testing.T, b bundle) {
 	same(t, "arm of another", b.arm(t, "docs"), store.Arm{})
 }
 
-// testCompleteOnce completes again, as one would who never heard that it was done.
-func testCompleteOnce(t *testing.T, b bundle) {
+// CompleteOnce completes again, as one would who never heard that it was done.
+func (contract) CompleteOnce(t *testing.T, b bundle) {
 	r := b.begun(t, "0r1")
 	must.Do(t, b.Complete(t.Context(), graded(r, 0.5)))
 	want, arm := b.mustRun(t, "0r1"), b.arm(t, "code")
@@ -323,9 +323,9 @@ func testCompleteOnce(t *testing.T, b bundle) {
 	same(t, "arm", b.arm(t, "code"), arm)
 }
 
-// testCompleteLate completes a run that ended while its claim was good, when that has expired
+// CompleteLate completes a run that ended while its claim was good, when that has expired
 // and nobody has taken it; one that ended later is too late.
-func testCompleteLate(t *testing.T, b bundle) {
+func (contract) CompleteLate(t *testing.T, b bundle) {
 	late, tooLate := b.begun(t, "0late"), b.begun(t, "0toolate")
 	late.EndedAt = b.clock.Now().Add(time.Minute)
 	b.clock.Advance(2 * time.Hour)
@@ -339,8 +339,8 @@ func testCompleteLate(t *testing.T, b bundle) {
 	same(t, "graded", b.arm(t, "code").Graded, 1)
 }
 
-// testCompleteFenced completes under a claim that is not, or no longer, the run's.
-func testCompleteFenced(t *testing.T, b bundle) {
+// CompleteFenced completes under a claim that is not, or no longer, the run's.
+func (contract) CompleteFenced(t *testing.T, b bundle) {
 	tests := map[fleet.RunID]func(*fleet.Run){
 		"0expired": func(*fleet.Run) { b.clock.Advance(time.Hour) },
 		"0taken": func(r *fleet.Run) {
@@ -377,7 +377,7 @@ func testCompleteFenced(t *testing.T, b bundle) {
 	}
 }
 
-func testCompleteUngraded(t *testing.T, b bundle) {
+func (contract) CompleteUngraded(t *testing.T, b bundle) {
 	r := b.begun(t, "0r1")
 	r.Verdict = fleet.Verdict{Outcome: fleet.Noop, Reason: "did nothing"}
 	must.Do(t, b.Complete(t.Context(), r))
@@ -386,8 +386,8 @@ func testCompleteUngraded(t *testing.T, b bundle) {
 	same(t, "evidence", b.arm(t, "code").Evidence, bandit.Evidence{})
 }
 
-// testEndRun ends a run with a grade, which nobody may count.
-func testEndRun(t *testing.T, b bundle) {
+// EndRun ends a run with a grade, which nobody may count.
+func (contract) EndRun(t *testing.T, b bundle) {
 	want := plannedRun("0r1")
 	must.Do(t, b.AddRun(t.Context(), want))
 	b.clock.Advance(time.Second)
@@ -406,7 +406,7 @@ func testEndRun(t *testing.T, b bundle) {
 	mustBe(t, b.EndRun(t.Context(), plannedRun("0none")), fleet.ErrLost)
 }
 
-func testRespawn(t *testing.T, b bundle) {
+func (contract) Respawn(t *testing.T, b bundle) {
 	f := b.mustRecord(t, "0r1", "0r2")
 	next := plannedRun("0r3")
 	next.Fire, next.Source, next.ChainDepth = f.ID, fleet.FromRespawn, 1
@@ -451,8 +451,8 @@ func testRespawn(t *testing.T, b bundle) {
 	same(t, "choices", got.Choices, f.Choices)
 }
 
-// testSilent closes a run of another machine only if nothing was heard of it by then.
-func testSilent(t *testing.T, b bundle) {
+// Silent closes a run of another machine only if nothing was heard of it by then.
+func (contract) Silent(t *testing.T, b bundle) {
 	r := b.begun(t, "0r1")
 	gone := store.Gone{Run: r.ID, Reason: "not heard of", Silent: true}
 	closed := func(want bool) {

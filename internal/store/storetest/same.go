@@ -92,9 +92,9 @@ type inMemory struct {
 
 type nothing struct{ store.Store }
 
-// testSame has a store and the one in memory do the same at random, while the clock steps: both
+// Same has a store and the one in memory do the same at random, while the clock steps: both
 // answer alike, and hold the same rows at the end.
-func testSame(t *testing.T, b bundle) {
+func (contract) Same(t *testing.T, b bundle) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := b.fresh(t, bandit.Defaults())
 		m := newRAM(b.clock.Now, bandit.Defaults())
@@ -318,9 +318,9 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 	}).Draw(rt, "do")
 }
 
-// testCrowd has connections take, and give back, the same few claims at once: each epoch has one
+// Crowd has connections take, and give back, the same few claims at once: each epoch has one
 // holder, and none is left out.
-func testCrowd(t *testing.T, b bundle) {
+func (contract) Crowd(t *testing.T, b bundle) {
 	const crowd, rounds = 8, 30
 	keys := []fleet.Key{"a", "b"}
 	type grant struct {

@@ -5,12 +5,12 @@ package storetest
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"stint/internal/bandit"
@@ -25,131 +25,21 @@ import (
 // Opened stores are closed with the test.
 type Open func(t *testing.T, now func() time.Time, s bandit.Settings) func() store.Store
 
+// contract has the tests as its methods, each by the name that the test goes by.
+type contract struct{}
+
 // Run tests one kind of store, except by the tests that are named.
 func Run(t *testing.T, open Open, without ...string) {
 	t.Helper()
-	for name, test := range map[string]func(*testing.T, bundle){
-		"Take":               testTake,
-		"TakeRefused":        testTakeRefused,
-		"RenewByTaking":      testRenewByTaking,
-		"RenewAhead":         testRenewAhead,
-		"Expiry":             testExpiry,
-		"Renew":              testRenew,
-		"Release":            testRelease,
-		"ReleaseHolder":      testReleaseHolder,
-		"FencedWrites":       testFencedWrites,
-		"Check":              testCheck,
-		"Clock":              testClock,
-		"Crowd":              testCrowd,
-		"Same":               testSame,
-		"Repeat":             testRepeat,
-		"Text":               testText,
-		"List":               testList,
-		"ClaimModel":         testClaimModel,
-		"AddRun":             testAddRun,
-		"OnBranch":           testOnBranch,
-		"LastRuns":           testLastRuns,
-		"BeginRun":           testBeginRun,
-		"Lanes":              testLanes,
-		"LaneClaims":         testLaneClaims,
-		"SessionOnItsLane":   testSessionOnItsLane,
-		"LanesOfOneHost":     testLanesOfOneHost,
-		"TakeForRun":         testTakeForRun,
-		"TakeForEndedRun":    testTakeForEndedRun,
-		"Complete":           testComplete,
-		"CompleteOnce":       testCompleteOnce,
-		"CompleteFenced":     testCompleteFenced,
-		"CompleteLate":       testCompleteLate,
-		"CompleteUngraded":   testCompleteUngraded,
-		"EndRun":             testEndRun,
-		"Silent":             testSilent,
-		"RecordFire":         testRecordFire,
-		"RecordFireAtOnce":   testRecordFireAllOrNothing,
-		"LastFires":          testLastFires,
-		"NotStarted":         testNotStarted,
-		"NotStartedTooLate":  testNotStartedTooLate,
-		"Snapshot":           testSnapshot,
-		"SnapshotOfAnything": testSnapshotOfHeld,
-		"FiresSince":         testFiresSince,
-		"Debit":              testDebit,
-		"DebitAfterPivot":    testDebitAfterPivot,
-		"Entitle":            testEntitle,
-		"EntitleAtOnce":      testEntitleAllOrNothing,
-		"GradeAsDispatched":  testGradeAsDispatched,
-		"GradeChanges":       testGradeChanges,
-		"GradesOfAll":        testGradesOfAll,
-		"Backoff":            testBackoff,
-		"LearnsNothing":      testLearnsNothing,
-		"Ended":              testEnded,
-		"Lessons":            testLessons,
-		"LessonsByCategory":  testLessonsByCategory,
-		"LessonsReplaced":    testLessonsReplaced,
-		"LessonsEdited":      testLessonsEdited,
-		"LessonsUngraded":    testLessonsUngraded,
-		"Hosts":              testHosts,
-		"Tail":               testTail,
-		"Overran":            testOverran,
-		"HostGone":           testHostGone,
-		"AskToStop":          testAskToStop,
-		"Places":             testPlaces,
-		"PlacesRace":         testPlacesRace,
-		"Away":               testAway,
-		"Pause":              testPause,
-		"Resume":             testResume,
-		"ResumeAwakes":       testResumeAwakes,
-		"Restarts":           testRestarts,
-		"BudgetOfRuns":       testBudgetOfRuns,
-		"BudgetOfOthers":     testBudgetOfOthers,
-		"BudgetOfUsage":      testBudgetOfUsage,
-		"FirstReserves":      testFirstReserves,
-		"AbsurdBill":         testAbsurdBill,
-		"ResetBudget":        testResetBudget,
-		"CostOfTheDead":      testCostOfTheDead,
-		"ReserveOfTheSilent": testReserveOfTheSilent,
-		"SettledInItsDay":    testSettledInItsDay,
-		"SettledAfterPivot":  testSettledAfterPivot,
-		"BudgetRace":         testBudgetRace,
-		"Slots":              testSlots,
-		"SlotsRace":          testSlotsRace,
-		"Limit":              testUsageLimit,
-		"Fault":              testFault,
-		"FaultBackoff":       testFaultBackoff,
-		"FaultOfTask":        testFaultOfTask,
-		"FaultMetAtOnce":     testFaultMetAtOnce,
-		"LimitBackoff":       testUsageLimitBackoff,
-		"LimitAfterWork":     testUsageLimitAfterWork,
-		"LimitMetAtOnce":     testUsageLimitMetAtOnce,
-		"Breaker":            testBreaker,
-		"BlameOfFailures":    testBlameOfFailures,
-		"ProbeWithoutAnswer": testProbeWithoutAnswer,
-		"ProbeAlone":         testProbeAlone,
-		"ResumeAgents":       testResumeAgents,
-		"ProbeOfService":     testProbeOfService,
-		"Unworked":           testUnworked,
-		"Waiting":            testWaiting,
-		"TaskLeft":           testTaskLeft,
-		"TaskLeftMeanwhile":  testTaskLeftMeanwhile,
-		"TaskOwed":           testTaskOwed,
-		"TaskRests":          testTaskRests,
-		"Respawn":            testRespawn,
-		"RunQuery":           testRunQuery,
-		"RunPages":           testRunPages,
-		"FireQuery":          testFireQuery,
-		"Denials":            testDenials,
-		"LessonUses":         testLessonUses,
-		"Reviews":            testReviews,
-		"Notices":            testNotices,
-		"Feedback":           testFeedback,
-		"Forget":             testForget,
-		"ForgetNothing":      testForgetNothing,
-		"ForgetInBetween":    testForgetInBetween,
-		"Tallies":            testTallies,
-		"TalliesOfNever":     testTalliesOfNever,
-	} {
-		if slices.Contains(without, name) {
+	for method, f := range reflect.ValueOf(contract{}).Methods() {
+		test, ok := f.Interface().(func(*testing.T, bundle))
+		if !ok {
+			t.Fatalf("%s is no test of a bundle", method.Name)
+		}
+		if slices.Contains(without, method.Name) {
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
+		t.Run(method.Name, func(t *testing.T) {
 			t.Parallel()
 			b := newBundle(t, open, bandit.Defaults())
 			test(t, b)
@@ -234,9 +124,7 @@ func mustBe(t *testing.T, err, want error) {
 
 func same(t *testing.T, what string, got, want any) {
 	t.Helper()
-	if diff := cmp.Diff(got, want, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("%s (-got +want):\n%s", what, diff)
-	}
+	must.Equal(t, what, got, want, cmpopts.EquateEmpty())
 }
 
 // mustTake takes what must be granted or renewed.

@@ -29,9 +29,9 @@ func (b bundle) leave(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome f
 	must.Do(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
 }
 
-// testTaskLeftMeanwhile has a run that looked before another one finished the task: it is
+// TaskLeftMeanwhile has a run that looked before another one finished the task: it is
 // refused, with nothing left behind, and may take the task as it is now.
-func testTaskLeftMeanwhile(t *testing.T, b bundle) {
+func (contract) TaskLeftMeanwhile(t *testing.T, b bundle) {
 	late := takeFor("0late", "fix")
 	must.Do(t, b.AddRun(t.Context(), plannedRun("0late")))
 	must.Do(t, b.BeginRun(t.Context(), "0late", 7))
@@ -49,9 +49,9 @@ func testTaskLeftMeanwhile(t *testing.T, b bundle) {
 	b.mustTakeForRun(t, late, fleet.Granted)
 }
 
-// testTaskLeft counts the sessions that change nothing of a task, and remembers the state
+// TaskLeft counts the sessions that change nothing of a task, and remembers the state
 // that one leaves it in together with its end.
-func testTaskLeft(t *testing.T, b bundle) {
+func (contract) TaskLeft(t *testing.T, b bundle) {
 	same(t, "nothing yet", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{})
 	idle := fleet.TaskLeft{State: "todo", Seen: "a", Worked: true}
 	b.leave(t, "0r1", "fix", fleet.Noop, idle)
@@ -92,9 +92,9 @@ func testTaskLeft(t *testing.T, b bundle) {
 	same(t, "over", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{})
 }
 
-// testTaskOwed has a task's tracker owed a word from before its session is at work, and a
+// TaskOwed has a task's tracker owed a word from before its session is at work, and a
 // person close it.
-func testTaskOwed(t *testing.T, b bundle) {
+func (contract) TaskOwed(t *testing.T, b bundle) {
 	b.leave(t, "0r1", "item", fleet.Noop, fleet.TaskLeft{State: "todo", Source: "gh", Item: "7", Seen: "a", Worked: true})
 	begun := fleet.TaskMemory{Task: "item", Run: "0r2", TaskLeft: fleet.TaskLeft{State: "todo", Source: "gh", Item: "7", Owed: fleet.CallRelease}}
 	_, claim, err := b.Take(t.Context(), store.TakeRequest{Key: "item", Holder: "run:0r2", TTL: time.Hour})
@@ -131,9 +131,9 @@ func testTaskOwed(t *testing.T, b bundle) {
 	same(t, "after another retry", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{})
 }
 
-// testTaskRests has tasks rest by the rounds of their category, one after another, and what
+// TaskRests has tasks rest by the rounds of their category, one after another, and what
 // ends that.
-func testTaskRests(t *testing.T, b bundle) {
+func (contract) TaskRests(t *testing.T, b bundle) {
 	rests := func(what string, want ...fleet.Round) {
 		t.Helper()
 		var got []fleet.Round
@@ -189,7 +189,7 @@ func (b bundle) attempt(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome
 	must.Do(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
 }
 
-func testWaiting(t *testing.T, b bundle) {
+func (contract) Waiting(t *testing.T, b bundle) {
 	outcomes := []fleet.Outcome{
 		fleet.Failed, fleet.Timeout, fleet.Productive, // forgets
 		fleet.Failed, fleet.Noop, fleet.Quota, fleet.Cancelled, fleet.Timeout, // two, by their task's fault

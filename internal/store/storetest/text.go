@@ -11,8 +11,8 @@ import (
 	"stint/internal/store"
 )
 
-// testText has an agent write what is no text: the end of its session is recorded all the same.
-func testText(t *testing.T, b bundle) {
+// Text has an agent write what is no text: the end of its session is recorded all the same.
+func (contract) Text(t *testing.T, b bundle) {
 	for text, want := range map[string]string{
 		"a\x00b": "a\uFFFDb", "a\xff\xfeb": "a\uFFFDb", "a\xc3": "a\uFFFD", "ä → 漢": "ä → 漢", "'; drop table runs; --": "'; drop table runs; --",
 	} {
