@@ -19,11 +19,7 @@ func newCluster(t *testing.T) *pgtest.Cluster {
 func removed(t *testing.T, c *pgtest.Cluster, err error) *pgtest.Cluster {
 	t.Helper()
 	must.Do(t, err)
-	t.Cleanup(func() {
-		if err := c.Remove(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, c.Remove()) })
 	return c
 }
 

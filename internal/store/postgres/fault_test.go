@@ -29,11 +29,7 @@ func throughProxy(t *testing.T) (Options, *pgtest.Proxy) {
 	t.Helper()
 	o := testOptions(t)
 	p := must.Get(pgtest.Between(context.WithoutCancel(t.Context()), cluster.Dir(t)))(t)
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, p.Close()) })
 	o.DSN = as(p.DSN(), Role(o.Fleet))
 	return o, p
 }

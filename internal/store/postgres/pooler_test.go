@@ -16,11 +16,7 @@ func TestPooler(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	p := must.Get(c.Pooler(4))(t)
-	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, p.Close()) })
 	storetest.Run(t, func(t *testing.T, now func() time.Time, s bandit.Settings) func() store.Store {
 		t.Helper()
 		o := Options{DSN: c.DSN(), Fleet: newFleet(), Now: now, Settings: s}

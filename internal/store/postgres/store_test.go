@@ -100,11 +100,7 @@ func try(t *testing.T, dsn, sql string) error {
 func mustOpen(t *testing.T, o Options) *DB {
 	t.Helper()
 	d := must.Get(Open(o))(t)
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, d.Close()) })
 	return d
 }
 

@@ -36,37 +36,29 @@ func (w week) play(grades []float64, fates []fleet.Fate, unknown int) *DB {
 	}
 	ctx := w.t.Context()
 	var d *DB
-	try := func(err error) {
-		w.t.Helper()
-		must.Do(w.t, err)
-	}
 	for i, g := range grades {
 		if i%10 == 0 {
 			if d != nil {
-				try(d.Close())
+				must.Do(w.t, d.Close())
 			}
 			w.o.Settings.HalfLife = float64(5 + i)
 			w.o.Settings.Alarm = w.alarm
 			d = mustOpen(w.t, w.o)
 		}
-		_, err := d.RecordFire(ctx, store.Firing{Fire: fleet.Fire{At: w.clock.Now(), Moves: []fleet.Category{"code"}}})
-		try(err)
+		must.Get(d.RecordFire(ctx, store.Firing{Fire: fleet.Fire{At: w.clock.Now(), Moves: []fleet.Category{"code"}}}))(w.t)
 		r := fleet.Run{ID: fleet.RunID(fmt.Sprintf("0r%02d", i)), Category: "code", Source: fleet.FromHand, CreatedAt: w.clock.Now(), Agent: "claude"}
-		try(d.AddRun(ctx, r))
-		try(d.BeginRun(ctx, r.ID, 7))
+		must.Do(w.t, d.AddRun(ctx, r))
+		must.Do(w.t, d.BeginRun(ctx, r.ID, 7))
 		take := store.RunTake{TakeRequest: store.TakeRequest{Key: fleet.Key(r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID}
 		_, c, err := d.TakeForRun(ctx, take)
-		try(err)
+		must.Do(w.t, err)
 		r.Key, r.Epoch, r.Verdict = c.Key, c.Epoch, fleet.Verdict{Outcome: fleet.Productive, Grade: &g}
 		r.Awaits = awaited[r.ID] || i >= unknown
-		try(d.Complete(ctx, r))
+		must.Do(w.t, d.Complete(ctx, r))
 		w.clock.Advance(7 * time.Hour)
 	}
-	_, err := d.AddFates(ctx, fates)
-	try(err)
-	l, err := d.Ledger(ctx)
-	try(err)
-	for _, off := range book.Discrepancies(l) {
+	must.Get(d.AddFates(ctx, fates))(w.t)
+	for _, off := range book.Discrepancies(must.Get(d.Ledger(ctx))(w.t)) {
 		w.t.Error(off)
 	}
 	return d

@@ -30,10 +30,6 @@ func testOptions(t *testing.T, now func() time.Time) Options {
 func mustOpen(t *testing.T, o Options) *DB {
 	t.Helper()
 	d := must.Get(Open(t.Context(), o))(t)
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { must.Do(t, d.Close()) })
 	return d
 }
